@@ -143,6 +143,28 @@ fn writes_before_a_merged_wake_up_are_visible_to_the_parker() {
     two_wake_ups_against_a_look();
 }
 
+/// What a thread did before it gave a clone up is visible once the clone is not counted any more.
+/// It does not wake, because loom's unpark would make that edge.
+fn a_drop_against_a_count() {
+    model(|| {
+        let parker = Parker::new();
+        let written = Arc::new(AtomicUsize::new(0));
+        let (flag, waker) = (written.clone(), parker.waker().clone());
+        thread::spawn(move || {
+            flag.store(1, Relaxed);
+            drop(waker);
+        });
+        if parker.clones() == 0 {
+            assert_eq!(written.load(Relaxed), 1);
+        }
+    });
+}
+
+#[test]
+fn writes_before_the_drop_of_a_clone_are_visible_to_a_count() {
+    a_drop_against_a_count();
+}
+
 /// A wake-up of the home thread between its look and its park, as a signal handler may make it,
 /// while another thread wakes too.
 fn a_wake_up_between_the_look_and_the_park() {
@@ -266,4 +288,6 @@ killed! {
     free_after_the_end: "waker::park::parker::free" by references_cross_after_the_end;
     notify_of_two: "waker::park::parker::notify" by two_wake_ups_against_a_look;
     take_of_two: "waker::park::parker::take" by two_wake_ups_against_a_look;
+    clones_of_one: "waker::park::parker::clones" by a_drop_against_a_count;
+    release_before_a_count: "waker::park::parker::release" by a_drop_against_a_count;
 }

@@ -75,9 +75,6 @@ const UNLIMITED: u64 = u64::MAX;
 thread_local! {
     /// The number of operations that this poll may still do.
     static LEFT: Cell<u64> = const { Cell::new(UNLIMITED) };
-}
-
-thread_local! {
     /// The function that is called when an operation is refused.
     static ON_REFUSED: Cell<Option<fn()>> = const { Cell::new(None) };
 }

@@ -30,16 +30,12 @@ pub use self::parker::Parker;
 thread_local! {
     /// The parker that this thread's next wait will use.
     static SPARE: Cell<Option<Parker>> = const { Cell::new(None) };
-}
-
-thread_local! {
     /// The function that this thread calls for others while it is blocked, if any.
     static ATTEND: Cell<Option<Attend>> = const { Cell::new(None) };
-}
-
-thread_local! {
     /// The function that this thread calls instead of parking, if any.
     static WAIT: Cell<Option<Wait>> = const { Cell::new(None) };
+    /// The function that this thread calls before it unparks another one, if any.
+    static ON_UNPARK: Cell<Option<OnUnpark>> = const { Cell::new(None) };
 }
 
 /// How a thread waits instead of parking: see [`set_wait`].
@@ -90,11 +86,6 @@ pub fn set_wait(wait: Option<Wait>) -> Option<Wait> {
 /// What a thread does when it unparks a thread: see [`set_on_unpark`].
 pub type OnUnpark = fn(&thread::Thread);
 
-thread_local! {
-    /// The function that this thread calls before it unparks another one, if any.
-    static ON_UNPARK: Cell<Option<OnUnpark>> = const { Cell::new(None) };
-}
-
 /// Sets the function that this thread calls before it unparks a thread whose wait has become due,
 /// or `None` for nothing, which is the default. Returns what was set before.
 ///
@@ -143,7 +134,11 @@ fn unpark(thread: &thread::Thread) {
 /// It does what is due, and returns how long the next call may wait, or `None` if no further call
 /// is needed. It may run any code, such as wakers, and that code may itself block in a wait of this
 /// crate.
-pub type Attend = fn() -> Option<Duration>;
+///
+/// In a [`block_on`] without a limit, it is given the [`Parker`] by whose waker the future is
+/// polled. Only [clones](Parker::clones) of that waker can end the wait then. In every other wait
+/// it is given `None`.
+pub type Attend = fn(Option<&Parker>) -> Option<Duration>;
 
 /// Sets what this thread does for others whenever it is blocked in a wait of this crate, or `None`
 /// for nothing, which is the default. Returns what was set before.
@@ -169,7 +164,7 @@ pub type Attend = fn() -> Option<Duration>;
 /// }
 ///
 /// // This thread's duty is a timer that is always due.
-/// set_attend(Some(|| {
+/// set_attend(Some(|_| {
 ///     TIMER.take().map(Waker::wake);
 ///     Some(Duration::from_millis(1))
 /// }));
@@ -224,9 +219,7 @@ impl Turns {
     #[cold]
     fn attend(&mut self) {
         self.0 = 0;
-        if let Some(attend) = attends() {
-            attend();
-        }
+        attends().map(|attend| attend(None));
     }
 }
 
@@ -291,7 +284,16 @@ pub enum Parked {
 /// runnable.schedule();
 /// assert_eq!(run(handle, &parker, &tasks), 42);
 /// ```
-pub fn park_until(deadline: Option<Instant>, mut is_due: impl FnMut() -> bool) -> Parked {
+pub fn park_until(deadline: Option<Instant>, is_due: impl FnMut() -> bool) -> Parked {
+    park(None, deadline, is_due)
+}
+
+/// Parks as [`park_until`] does. `parker` is that of a [`block_on`], with or without a limit.
+fn park(
+    parker: Option<&Parker>,
+    deadline: Option<Instant>,
+    mut is_due: impl FnMut() -> bool,
+) -> Parked {
     if let Ok(Some(wait)) = WAIT.try_with(Cell::get) {
         return wait(deadline, &mut is_due);
     }
@@ -303,7 +305,7 @@ pub fn park_until(deadline: Option<Instant>, mut is_due: impl FnMut() -> bool) -
             if is_due() {
                 return Parked::Due { slept };
             }
-            next = attend();
+            next = attend(parker.filter(|_| deadline.is_none()));
         }
         // RECHECK: due_again. Without it, the thread would sleep through what became due while it
         // attended to others.
@@ -441,7 +443,7 @@ fn block_on_until<F: Future>(future: F, deadline: Option<Instant>) -> Option<F::
                     false => 1,
                 };
                 turns.count(passed);
-                in_time = parker.park_until(deadline) != Parked::TimedOut;
+                in_time = park(Some(parker), deadline, || parker.take_wake()) != Parked::TimedOut;
             }
         }
     }

@@ -149,8 +149,8 @@ fn count_rmw() {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! model_thread_local {
-    ($(#[$attr:meta])* static $name:ident: $ty:ty = const { $init:expr };) => {
-        $crate::model::loom::thread_local! { $(#[$attr])* static $name: $ty = $init; }
+    ($($(#[$attr:meta])* static $name:ident: $ty:ty = const { $init:expr };)*) => {
+        $crate::model::loom::thread_local! { $($(#[$attr])* static $name: $ty = $init;)* }
     };
 }
 #[doc(hidden)]

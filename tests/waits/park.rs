@@ -2,7 +2,7 @@
 
 use std::{
     cell::{Cell, RefCell},
-    future::{pending, poll_fn},
+    future::{Future, pending, poll_fn},
     pin::pin,
     ptr,
     sync::{
@@ -260,7 +260,7 @@ fn a_waker_converts_without_a_box() {
 fn a_condition_met_by_the_threads_own_attend_ends_the_wait() {
     alone(|| {
         thread_local! { static DUE: Cell<bool> = const { Cell::new(false) } }
-        set_attend(Some(|| {
+        set_attend(Some(|_| {
             DUE.set(true);
             None
         }));
@@ -285,7 +285,7 @@ thread_local! {
     static WAITER: RefCell<Option<Waker>> = const { RefCell::new(None) };
 }
 
-fn attend() -> Option<Duration> {
+fn attend(_: Option<&Parker>) -> Option<Duration> {
     ATTENDED.set(ATTENDED.get() + 1);
     if let Some(waiter) = WAITER.take() {
         waiter.wake();
@@ -336,6 +336,33 @@ fn a_wait_for_what_its_own_thread_does_ends() {
             Poll::Pending
         }));
         assert_eq!(ATTENDED.get(), 1);
+    });
+}
+
+#[test]
+fn only_a_wait_for_a_future_without_a_limit_shows_its_parker() {
+    thread_local! { static CLONES: RefCell<Vec<Option<usize>>> = const { RefCell::new(Vec::new()) } }
+    fn once() -> impl Future<Output = ()> {
+        let mut is_second = false;
+        poll_fn(move |cx| {
+            if std::mem::replace(&mut is_second, true) {
+                return Poll::Ready(());
+            }
+            WAITER.set(Some(cx.waker().clone()));
+            Poll::Pending
+        })
+    }
+    alone(|| {
+        set_attend(Some(|parker| {
+            CLONES.with_borrow_mut(|clones| clones.push(parker.map(Parker::clones)));
+            attend(parker)
+        }));
+        block_on(once());
+        block_on_timeout(once(), Duration::from_secs(3_600)).unwrap();
+        let parker = Parker::new();
+        WAITER.set(Some(parker.waker().clone()));
+        parker.park();
+        assert_eq!(CLONES.take(), [Some(1), None, None]);
     });
 }
 

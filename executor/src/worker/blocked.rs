@@ -18,7 +18,7 @@ use joint::waker::park;
 /// From now on this thread attends to its worker's duties whenever it is blocked. Returns what it
 /// has done before.
 pub(super) fn attend_while_blocked() -> Option<park::Attend> {
-    park::set_attend(Some(|| {
+    park::set_attend(Some(|_| {
         current::with_thread_worker(|worker| {
             worker.and_then(|worker| worker.as_current(|| worker.attend_blocked()))
         })

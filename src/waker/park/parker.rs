@@ -225,6 +225,17 @@ impl Parker {
         self.inner().own.load(order!(own_look: Relaxed)) == NOTIFIED || self.ask()
     }
 
+    /// Returns the number of clones of the [waker](Parker::waker) that are alive. If there is none,
+    /// nobody can wake the parker any more but by a reference to that waker.
+    ///
+    /// # Happens-before
+    /// What was done with a clone that is gone happens before this returns. A wake-up by it is
+    /// therefore seen by the next [`is_woken`](Parker::is_woken).
+    pub fn clones(&self) -> usize {
+        // ORDERING: clones. Acquire, with the Release of `release`.
+        self.inner().references.load(order!(clones: Acquire)) - 1
+    }
+
     /// Asks the next wake-up to unpark the thread. Returns whether there is one already.
     fn ask(&self) -> bool {
         let Inner { state, own, .. } = self.inner();
@@ -257,7 +268,7 @@ impl Parker {
         self.park_until(Some(deadline)) != Parked::TimedOut
     }
 
-    pub(super) fn park_until(&self, deadline: Option<Instant>) -> Parked {
+    fn park_until(&self, deadline: Option<Instant>) -> Parked {
         park_until(deadline, || self.take_wake())
     }
 }
