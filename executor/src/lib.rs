@@ -80,7 +80,8 @@
 //! still serves timers and descriptors: every millisecond, or every 5 milliseconds while another
 //! worker does so. The wakers of tasks that wait for them run inside the wait, and so does the hook
 //! [`on_wake`](Builder::on_wake). Do not hold a lock across the wait that one of them takes
-//! ([more](joint::block_on#on-a-worker)).
+//! ([more](joint::block_on#on-a-worker)). A `block_on` for a task that only this worker can run is
+//! a deadlock, which [panics](joint::block_on#panics) after a second.
 //!
 //! # Timers and descriptors
 //! A timer of [`time`] is served by the executor whose worker first polls it, and a descriptor of

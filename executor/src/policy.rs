@@ -101,3 +101,5 @@ pub(crate) const RESERVE_INTERVAL: Duration = Duration::from_millis(2);
 /// The interval at which a blocked worker checks the driver while no worker keeps it, and looks for
 /// tasks to drop once its executor is closed.
 pub(crate) const BLOCKED_LOOK: Duration = Duration::from_millis(1);
+/// The interval at which a blocked worker looks whether its wait is a deadlock.
+pub(crate) const DEADLOCK_LOOK: Duration = Duration::from_secs(1);

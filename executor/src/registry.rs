@@ -423,6 +423,14 @@ impl<K: RegistryOwner> Registry<K> {
         self.walk(0..self.shards.len(), ALL, f);
     }
 
+    /// Calls `f` with each task that is entered and that only this worker can run. `f` must not
+    /// panic, nor use the executor.
+    pub(crate) fn each_task_of(&self, worker: usize, f: impl FnMut(NonNull<()>)) {
+        let is_alone = self.shards.len() == 1;
+        let first = if is_alone { NORMAL } else { PINNED };
+        self.walk(worker..worker + 1, first..PINNED + 1, f);
+    }
+
     /// Calls `f` with each task that is entered in these rooms of these workers.
     fn walk(&self, workers: Range<usize>, rooms: Range<usize>, mut f: impl FnMut(NonNull<()>)) {
         self.each_used(workers, rooms, |task, word, (room, entry)| {

@@ -355,7 +355,8 @@ impl Drop for Borrowed {
 /// # On a worker
 /// On a worker of an executor it blocks that worker, which runs no task meanwhile. Inside a task,
 /// await the future instead. In an executor of one worker no other worker can run what the future
-/// waits for, so a wait there for a task of the same executor never ends.
+/// waits for, so a wait there for a task of the same executor never ends. `joint-executor` notices
+/// this, and [panics](#panics).
 ///
 /// A blocked worker of `joint-executor` still attends to the timers and descriptors of its
 /// executor, so that what the future waits for arrives even if every worker is blocked. It does so
@@ -364,16 +365,22 @@ impl Drop for Borrowed {
 /// the wait. Do not hold a lock across the wait if such a waker takes the same lock, or the thread
 /// deadlocks.
 ///
-/// All of this is true of every blocking wait of this crate.
+/// All of this is true of every blocking wait of this crate, except that the others do not panic.
 ///
 /// # Panics
-/// Passes on a panic of the future's `poll`.
+/// * Passes on a panic of the future's `poll`.
+/// * On a worker of `joint-executor`, after a second, if the future waits for nothing but handles
+///   of tasks that only this worker can run: the executor has no other worker, or the tasks are
+///   pinned to this one. Await such tasks instead, pass the code that blocks to `spawn_blocking`,
+///   or build the executor with more workers. A deadlock is not noticed if the future waits for a
+///   channel whose sender such a task has, or if several workers wait for tasks that any of them
+///   could run.
 ///
 /// # Cost
 /// One allocation for the first call on a thread, which keeps it for later calls. A nested call may
 /// allocate once more. The thread sleeps by [`std::thread::park`], and goes back to sleep if it is
-/// unparked without a wake-up of the future. On a worker whose executor has timers or descriptors,
-/// it also wakes up to attend to those.
+/// unparked without a wake-up of the future. On a worker it also wakes up once a second, and more
+/// often to attend to timers and descriptors if its executor has any.
 ///
 /// # Example
 /// ```

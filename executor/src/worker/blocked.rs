@@ -6,21 +6,38 @@
 //! workers do (`closing.rs`). [`park_until`](joint::waker::park::park_until) has the rule by which
 //! it goes to sleep in between.
 //!
+//! # Deadlocks
+//! A `block_on` without a limit is ended by a clone of its waker. If each clone is registered as
+//! the waiter of a task that only this worker can run, the wait never ends: such a task cannot end,
+//! even by a cancellation, before this worker runs it. The worker then panics. It looks for that
+//! once a second, because it looks at all of these tasks. The first look is that late, too, because
+//! the wait also ends if the executor is closed soon.
+//!
+//! The clones are counted before and after the tasks are looked at, because other threads may make
+//! and drop some meanwhile. One that was dropped before has either woken the thread, which is seen,
+//! or will never do so.
+//!
 //! [`block_on`]: crate::block_on
 //! [`LocalExecutor`]: crate::LocalExecutor
 
-use core::time::Duration;
+use alloc::vec::Vec;
+use core::{iter, ptr::NonNull, time::Duration};
+use std::time::Instant;
 
-use super::{Running, current, queues::After};
-use crate::{apart::run_apart, policy::BLOCKED_LOOK};
-use joint::waker::park;
+use super::{Running, current, queues::After, shared::Runnable};
+use crate::{
+    apart::run_apart,
+    policy::{BLOCKED_LOOK, DEADLOCK_LOOK},
+    registry::Lane,
+};
+use joint::waker::park::{self, Parker};
 
 /// From now on this thread attends to its worker's duties whenever it is blocked. Returns what it
 /// has done before.
 pub(super) fn attend_while_blocked() -> Option<park::Attend> {
-    park::set_attend(Some(|_| {
+    park::set_attend(Some(|parker| {
         current::with_thread_worker(|worker| {
-            worker.and_then(|worker| worker.as_current(|| worker.attend_blocked()))
+            worker.and_then(|worker| worker.as_current(|| worker.attend_blocked(parker)))
         })
     }))
 }
@@ -28,7 +45,7 @@ pub(super) fn attend_while_blocked() -> Option<park::Attend> {
 impl Running<'_> {
     /// Attends to the driver, and in a closed executor drops tasks. Returns how long the thread may
     /// sleep before the next call, as [`Attend`](park::Attend) does.
-    fn attend_blocked(&self) -> Option<Duration> {
+    fn attend_blocked(&self, parker: Option<&Parker>) -> Option<Duration> {
         // The child of a fork has a copy of the timers and shares the reactor: both are its
         // parent's.
         if !self.shared().is_of_this_process() {
@@ -40,7 +57,57 @@ impl Running<'_> {
         let outer = self.is_elsewhere.replace(false);
         run_apart(|| next = self.attend_apart());
         self.is_elsewhere.set(outer);
-        next
+        let look = parker.map(|parker| self.look_for_deadlock(parker, Instant::now()));
+        next.into_iter().chain(look).min()
+    }
+
+    /// Panics if the wait of this parker is a deadlock. Returns when to look again.
+    fn look_for_deadlock(&self, parker: &Parker, now: Instant) -> Duration {
+        let look = self.next_deadlock_look.get();
+        let look = look.filter(|&(runs, _)| runs == self.runs());
+        let mut next = look.map_or(now + DEADLOCK_LOOK, |(_, next)| next);
+        if next <= now {
+            assert!(
+                self.shared().is_closed() || !self.is_deadlock(parker),
+                "deadlock: this `block_on` waits for a task that only this worker can run; \
+                 `await` the task instead, or pass the code that blocks to `spawn_blocking`, \
+                 or build the executor with more workers"
+            );
+            next = now + DEADLOCK_LOOK;
+        }
+        self.next_deadlock_look.set(Some((self.runs(), next)));
+        next - now
+    }
+
+    /// Whether every clone of the parker's waker is that of the waiter of a task that only this
+    /// worker can run.
+    fn is_deadlock(&self, parker: &Parker) -> bool {
+        let (shared, clones) = (&**self.shared(), parker.clones());
+        let is_awaited = |task: NonNull<()>| {
+            // SAFETY: the registry, or the task's runnable, keeps its memory during this call.
+            let waiter = unsafe { Runnable::raw_waiter(task) };
+            waiter == Some(parker.waker().data().addr())
+        };
+        let mut found = 0;
+        (shared.registry).each_task_of(self.index(), |task| found += usize::from(is_awaited(task)));
+        // A task that has never waited is in a queue, and not in the registry.
+        let is_alone = shared.workers() == 1;
+        let next = || match is_alone {
+            true => self.next_queued(),
+            false => self.next_pinned(),
+        };
+        let mut queued: Vec<_> = iter::from_fn(next).collect();
+        queued.extend(is_alone.then(|| self.take_injected()).flatten());
+        queued.extend(iter::from_fn(next));
+        for runnable in queued {
+            let is_new = !runnable.metadata().is_entered();
+            found += usize::from(is_new && is_awaited(runnable.as_ptr()));
+            match runnable.metadata().lane() {
+                Lane::Normal => self.queues.push_beyond(runnable),
+                lane => self.push(runnable, lane),
+            }
+        }
+        found > 0 && [clones, parker.clones()] == [found; 2] && !parker.is_woken()
     }
 
     fn attend_apart(&self) -> Option<Duration> {

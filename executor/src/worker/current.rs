@@ -9,15 +9,9 @@ use joint_switch::thread_local;
 
 thread_local! {
     static CURRENT: Cell<*const Worker> = const { Cell::new(ptr::null()) };
-}
-
-thread_local! {
     /// The worker that this thread is, even while the code that it runs belongs to another
     /// executor.
     static WORKER: Cell<*const Worker> = const { Cell::new(ptr::null()) };
-}
-
-thread_local! {
     /// The current worker's forks, which is all that a join needs.
     static FORKS: Cell<*const Forks> = const { Cell::new(ptr::null()) };
 }

@@ -30,6 +30,7 @@ use core::{
     cell::{Cell, RefCell},
     iter, ptr,
 };
+use std::time::Instant;
 
 #[cfg_attr(not(feature = "io"), path = "attend_disabled.rs")]
 mod attend;
@@ -85,6 +86,8 @@ pub(crate) struct Worker {
     /// Whether a local task was ever spawned here.
     has_had_local: Cell<bool>,
     closing: Closing,
+    /// A run whose poll is blocked, and the time at which it looks for a deadlock again.
+    next_deadlock_look: Cell<Option<(u64, Instant)>>,
     lookout: Lookout,
     helper: Helper,
     #[cfg_attr(not(feature = "io"), allow(dead_code, reason = "no driver"))]
@@ -188,6 +191,7 @@ impl Worker {
             is_elsewhere: Cell::new(false),
             has_had_local: Cell::new(false),
             closing: Closing::default(),
+            next_deadlock_look: Cell::new(None),
         }
     }
 

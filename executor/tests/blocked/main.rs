@@ -7,6 +7,7 @@ mod common;
 
 mod attend;
 mod busy;
+mod deadlock;
 mod local;
 mod token;
 

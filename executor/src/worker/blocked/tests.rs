@@ -1,17 +1,235 @@
-//! How long a blocked worker may sleep.
+//! How long a blocked worker may sleep, and whether its wait is a deadlock.
 
-use crate::worker::harness::two_workers;
+use alloc::{sync::Arc, vec::Vec};
+use core::{
+    future::{Future, pending},
+    iter,
+    panic::Location,
+    pin::Pin,
+    task::{Context, Poll},
+};
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    time::Instant,
+};
 
-use super::BLOCKED_LOOK;
+use joint::{JoinHandle, waker::park::Parker};
+
+use super::{BLOCKED_LOOK, DEADLOCK_LOOK};
+use crate::{
+    fences::Fences,
+    hooks::Hooks,
+    registry::Lane,
+    worker::{
+        Worker,
+        harness::{task, two_workers},
+        launch::new_task,
+        shared::{Decides, Lanes, Runnable, Shared},
+    },
+};
 
 #[test]
 fn a_blocked_worker_looks_again_only_where_nobody_gives_a_sign() {
     let [worker, _other] = two_workers();
     assert_eq!(
-        worker.running().attend_blocked(),
+        worker.running().attend_blocked(None),
         None,
         "the first use of the driver wakes it"
     );
     worker.shared().close();
-    assert_eq!(worker.running().attend_blocked(), Some(BLOCKED_LOOK));
+    assert_eq!(worker.running().attend_blocked(None), Some(BLOCKED_LOOK));
+}
+
+/// The only worker of an executor. The test is its thread.
+fn only_worker() -> Worker {
+    let fences = Fences::among(1);
+    let lanes = Lanes::of(1, fences);
+    let shared = Shared::new(Decides::Workers, &lanes, fences, Hooks::default());
+    let lanes = lanes.into_iter().next().expect("one");
+    Worker::new(Arc::new(shared), 0, lanes)
+}
+
+/// A new task that waits forever, and its handle, which this parker awaits.
+fn awaited(parker: &Parker) -> (Runnable, JoinHandle<()>) {
+    let (runnable, mut handle) = new_task(Location::caller(), pending());
+    let mut cx = Context::from_waker(parker.waker());
+    assert_eq!(Pin::new(&mut handle).poll(&mut cx), Poll::Pending);
+    (runnable, handle)
+}
+
+#[test]
+fn a_wait_for_a_task_in_any_queue_of_the_only_worker_is_a_deadlock() {
+    let queues: [fn(&Worker, Runnable); 7] = [
+        |worker, new| worker.running().launch(new),
+        |worker, new| worker.running().push(new, Lane::Normal),
+        |worker, new| {
+            new.metadata().set_lane(Lane::High);
+            worker.running().push(new, Lane::High);
+        },
+        |worker, new| {
+            new.metadata().set_lane(Lane::Pinned(0));
+            worker.running().push(new, Lane::Pinned(0));
+        },
+        |worker, new| worker.shared().inject(new, Lane::Normal),
+        |worker, new| {
+            new.metadata().set_lane(Lane::High);
+            worker.shared().inject(new, Lane::High);
+        },
+        |worker, new| {
+            new.metadata().set_lane(Lane::Pinned(0));
+            worker.shared().inject(new, Lane::Pinned(0));
+        },
+    ];
+    for queue in queues {
+        let (worker, parker) = (only_worker(), Parker::new());
+        let _this_thread = worker.become_this_thread();
+        assert!(!worker.running().is_deadlock(&parker));
+        let (new, handle) = awaited(&parker);
+        queue(&worker, new);
+        for _ in 0..2 {
+            assert!(worker.running().is_deadlock(&parker));
+        }
+        assert_eq!(worker.queues.lengths().iter().sum::<usize>(), 1);
+        handle.detach();
+        assert!(!worker.running().is_deadlock(&parker), "nobody waits");
+        worker.running().discard_queued();
+    }
+}
+
+/// It has waited, and is queued or not.
+#[test]
+fn a_wait_for_a_task_that_has_waited_is_a_deadlock() {
+    let (worker, parker) = (only_worker(), Parker::new());
+    let _this_thread = worker.become_this_thread();
+    let (new, handle) = awaited(&parker);
+    let waker = new.waker();
+    worker.running().run(new);
+    assert!(worker.running().is_deadlock(&parker));
+    waker.wake();
+    assert_eq!(worker.shared().stealers[0].len(), 1);
+    assert!(worker.running().is_deadlock(&parker));
+    handle.detach();
+    worker.running().discard_queued();
+}
+
+#[test]
+fn a_wait_for_two_tasks_is_a_deadlock_if_it_is_one_for_both() {
+    let (worker, other, parker) = (only_worker(), only_worker(), Parker::new());
+    let _this_thread = worker.become_this_thread();
+    let (a, _a) = awaited(&parker);
+    let (b, b_handle) = awaited(&parker);
+    worker.running().launch(a);
+    other.running().push(b, Lane::Normal);
+    assert!(!worker.running().is_deadlock(&parker), "other can run b");
+    let b = other.next_queued().expect("it is there");
+    worker.running().launch(b);
+    assert!(worker.running().is_deadlock(&parker));
+    drop(b_handle);
+    assert!(worker.running().is_deadlock(&parker), "a is left");
+    worker.running().discard_queued();
+}
+
+#[test]
+fn a_wait_that_somebody_else_could_end_is_no_deadlock() {
+    let (worker, parker) = (only_worker(), Parker::new());
+    let _this_thread = worker.become_this_thread();
+    let (new, _handle) = awaited(&parker);
+    worker.running().launch(new);
+    let (drops, wakes) = (parker.waker().clone(), parker.waker().clone());
+    assert!(!worker.running().is_deadlock(&parker));
+    drop(drops);
+    assert!(!worker.running().is_deadlock(&parker));
+    wakes.wake();
+    assert!(!worker.running().is_deadlock(&parker), "it has ended");
+    assert!(parker.take_wake());
+    assert!(worker.running().is_deadlock(&parker));
+    worker.running().discard_queued();
+}
+
+#[test]
+fn one_of_two_workers_is_in_a_deadlock_with_what_is_pinned_to_it() {
+    for (lane, expected) in [
+        (Lane::Normal, false),
+        (Lane::High, false),
+        (Lane::Pinned(0), true),
+        (Lane::Pinned(1), false),
+    ] {
+        for has_waited in [false, true] {
+            let ([worker, other], parker) = (two_workers(), Parker::new());
+            let _this_thread = worker.become_this_thread();
+            let (new, handle) = awaited(&parker);
+            new.metadata().set_lane(lane);
+            match (has_waited, lane) {
+                (false, _) => worker.running().push(new, lane),
+                (true, Lane::Pinned(1)) => {
+                    let _other_thread = other.become_this_thread();
+                    other.running().run(new);
+                }
+                (true, _) => worker.running().run(new),
+            }
+            let case = (lane, has_waited);
+            assert_eq!(worker.running().is_deadlock(&parker), expected, "{case:?}");
+            handle.detach();
+            worker.running().discard_queued();
+            let _other_thread = other.become_this_thread();
+            other.running().discard_queued();
+        }
+    }
+}
+
+/// Each task stays in its lane, in the order in which the worker would run it.
+#[test]
+fn a_check_for_a_deadlock_keeps_the_order_of_each_lane() {
+    let (worker, parker) = (only_worker(), Parker::new());
+    let _this_thread = worker.become_this_thread();
+    let push = |lane| {
+        let new = task();
+        new.metadata().set_lane(lane);
+        let id = new.id();
+        match lane {
+            Lane::Normal => worker.running().launch(new),
+            _ => worker.running().push(new, lane),
+        }
+        id
+    };
+    let lanes = [Lane::Normal, Lane::High, Lane::Pinned(0)];
+    let [mut spawned, high, pinned] = lanes.map(|lane| [(); 3].map(|()| push(lane)));
+    assert!(!worker.running().is_deadlock(&parker));
+    assert_eq!(worker.queues.lengths(), [3, 3, 3]);
+    spawned.reverse();
+    let left = iter::from_fn(|| worker.next_queued());
+    let left: Vec<_> = left.map(|task| task.id()).collect();
+    assert_eq!(left, [high, spawned, pinned].concat());
+}
+
+#[test]
+fn a_deadlock_panics_after_a_second_of_one_run_unless_the_executor_is_closed() {
+    let (worker, parker) = (only_worker(), Parker::new());
+    let _this_thread = worker.become_this_thread();
+    let running = worker.running();
+    let (new, _handle) = awaited(&parker);
+    running.launch(new);
+    let look = |at| catch_unwind(AssertUnwindSafe(|| running.look_for_deadlock(&parker, at)));
+    let start = Instant::now();
+    assert_eq!(look(start).expect("too early"), DEADLOCK_LOOK);
+    assert_eq!(
+        look(start + DEADLOCK_LOOK / 4).expect("too early"),
+        DEADLOCK_LOOK / 4 * 3
+    );
+    let late = start + DEADLOCK_LOOK;
+    let message = *look(late)
+        .expect_err("it is due")
+        .downcast::<&str>()
+        .unwrap();
+    assert!(message.starts_with("deadlock: "), "{message}");
+    // Another run, which has just begun to wait.
+    worker.runs.set(worker.runs() + 1);
+    assert_eq!(
+        look(start + 2 * DEADLOCK_LOOK).expect("too early"),
+        DEADLOCK_LOOK
+    );
+    worker.shared().close();
+    let closed = look(start + 3 * DEADLOCK_LOOK);
+    assert_eq!(closed.expect("its end will end the wait"), DEADLOCK_LOOK);
+    running.discard_queued();
 }
