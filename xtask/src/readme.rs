@@ -21,10 +21,11 @@ const BENCHES: [&str; 8] = [
 ];
 
 /// Those that run with mimalloc too, each with the part of the tables' titles that selects them.
-const WITH_MIMALLOC: [(&str, &str); 3] = [
+const WITH_MIMALLOC: [(&str, &str); 4] = [
     ("task", "by hand"),
     ("oneshot", ""),
     ("executor", "tasks, two workers"),
+    ("driver", "a million timers"),
 ];
 
 /// Where the benches write their figures.

@@ -113,7 +113,10 @@ pub(crate) const PAGE: [Shown; 20] = [
                 "10k spawned outside, joined",
                 "a thread that is no worker spawns and blocks",
             ),
-            ("10k spawned outside, detached", "the same without handles"),
+            (
+                "10k spawned outside, detached",
+                "the same without handles; nexosim starts its workers after the last spawn",
+            ),
             (
                 "ping-pong 1,000, outside",
                 "that thread spawns both tasks of a pair",
@@ -322,7 +325,7 @@ pub(crate) const PAGE: [Shown; 20] = [
 ];
 
 /// The rows that are shown with malloc and with mimalloc, by table and row.
-pub(crate) const ALLOCATORS: [(&str, &str); 12] = [
+pub(crate) const ALLOCATORS: [(&str, &str); 13] = [
     ("a task by hand, one thread", "spawn, run, join, drop"),
     ("a task by hand, one thread", "spawn detached, run"),
     ("oneshot, one thread", "wait, Arc waker"),
@@ -335,6 +338,10 @@ pub(crate) const ALLOCATORS: [(&str, &str); 12] = [
     ("tasks, two workers", "abort 10k pending"),
     ("tasks, two workers", "10k spawned outside, joined"),
     ("tasks, two workers", "10k spawned outside, detached"),
+    (
+        "a million timers, one worker",
+        "a million tasks are woken by their timers",
+    ),
 ];
 
 /// The rows of the README, by table and row, with what they are called there. Whether joint is
