@@ -22,7 +22,7 @@ use std::{
 };
 
 use child::in_child;
-use common::executor;
+use common::{executor, wait_until};
 use joint::{JoinHandle, block_on};
 use joint_executor::{Executor, spawn};
 
@@ -98,9 +98,7 @@ fn a_child_may_drop_what_it_inherits_and_start_its_own() {
         let wakers = Arc::<Mutex<Vec<Waker>>>::default();
         let executor = inherited.as_ref().unwrap();
         let tasks = [(); WAKERS].map(|()| spawn_woken_until_over(executor, &over, &wakers));
-        while wakers.lock().unwrap().len() < WAKERS {
-            thread::yield_now();
-        }
+        wait_until(|| wakers.lock().unwrap().len() >= WAKERS);
         // Workers that fall asleep and are woken all the time hold the locks of that now and then,
         // and so at some of the forks.
         let wakers = wakers.lock().unwrap().split_off(0);

@@ -16,7 +16,7 @@ use std::{
 };
 
 use child::in_child;
-use common::executor;
+use common::{executor, panic_text};
 use joint_executor::{Executor, LocalExecutor, block_on, spawn, time::sleep};
 
 const MILLI: Duration = Duration::from_millis(1);
@@ -29,11 +29,7 @@ fn panics_in_child(f: impl FnOnce()) -> Result<(), String> {
         in_child(|| {
             // SAFETY: it takes a number.
             unsafe { libc::alarm(LIMIT) };
-            let payload = catch_unwind(AssertUnwindSafe(f)).expect_err("it does not panic");
-            let message = match payload.downcast_ref::<String>() {
-                Some(message) => message,
-                None => *payload.downcast_ref::<&str>().expect("a message"),
-            };
+            let message = panic_text(f);
             assert!(message.contains("fork"), "{message}");
         });
     }));

@@ -6,7 +6,7 @@ mod common;
 use std::{
     cell::Cell,
     future::{Future, pending, poll_fn},
-    panic::{AssertUnwindSafe, catch_unwind, panic_any},
+    panic::panic_any,
     pin::pin,
     sync::{
         Arc, Barrier, Mutex,
@@ -17,7 +17,7 @@ use std::{
     thread::{self, ThreadId},
 };
 
-use common::{executor, wait_until};
+use common::{executor, panic_text, wait_until};
 use joint::block_on;
 use joint_executor::{Executor, join, join_async, yield_now};
 
@@ -281,19 +281,13 @@ fn deeper_than_what_is_kept_open() {
     assert_eq!(executor.install(|| deep(depth)), depth);
 }
 
-/// What a panic of the closure carries.
-fn payload_of(f: impl FnOnce()) -> &'static str {
-    let payload = catch_unwind(AssertUnwindSafe(f)).expect_err("it panics");
-    *payload.downcast().expect("a text")
-}
-
 #[test]
 fn a_panic_of_a_leaves_b_alone() {
     let executor = executor(1);
     let ran = AtomicBool::new(false);
     let dropped = Arc::new(());
     let held = dropped.clone();
-    let payload = payload_of(|| {
+    let payload = panic_text(|| {
         executor.install(|| {
             join(
                 || panic_any("a"),
@@ -313,7 +307,7 @@ fn a_panic_of_a_leaves_b_alone() {
 fn a_panic_of_b_drops_the_result_of_a() {
     let executor = executor(1);
     let kept = Arc::new(());
-    let payload = payload_of(|| {
+    let payload = panic_text(|| {
         executor.install(|| join(|| kept.clone(), || panic_any("b")));
     });
     assert_eq!(payload, "b");
@@ -331,7 +325,7 @@ fn a_panic_of_a_waits_for_a_b_that_was_taken() {
     // SAFETY: only one side uses it, and the other looks when that is over, which is what is being
     // tested.
     unsafe impl Send for Shared<'_> {}
-    let payload = payload_of(|| {
+    let payload = panic_text(|| {
         let over = Shared(&over);
         executor.install(|| {
             join(
@@ -358,7 +352,7 @@ fn a_panic_of_a_waits_for_a_b_that_was_taken() {
 fn a_panic_of_a_b_that_was_taken() {
     let executor = executor(2);
     let meet = Barrier::new(2);
-    let payload = payload_of(|| {
+    let payload = panic_text(|| {
         executor.install(|| {
             join(
                 || meet.wait(),
@@ -381,7 +375,7 @@ fn if_both_sides_panic_the_panic_of_a_is_resumed() {
         meet.wait();
         panic_any(text)
     };
-    let payload = payload_of(|| {
+    let payload = panic_text(|| {
         executor.install(|| join(|| both("a"), || both("b")));
     });
     assert_eq!(payload, "a");
@@ -397,7 +391,7 @@ fn a_panic_in_a_deeply_nested_join_reaches_the_caller() {
     }
     for workers in WORKERS {
         let executor = executor(workers);
-        assert_eq!(payload_of(|| executor.install(|| deep(20))), "leaf");
+        assert_eq!(panic_text(|| executor.install(|| deep(20))), "leaf");
         assert_eq!(executor.install(|| fib(10)), 55);
     }
 }
@@ -540,19 +534,9 @@ fn async_a_panic_of_either_side_reaches_the_caller() {
         let executor = executor(workers);
         let of_a =
             executor.spawn(async { join_async(async { panic_any("a") }, pending::<()>()).await });
-        assert_eq!(
-            payload_of(|| {
-                block_on(of_a);
-            }),
-            "a"
-        );
+        assert_eq!(panic_text(|| block_on(of_a)), "a");
         let of_b =
             executor.spawn(async { join_async(pending::<()>(), async { panic_any("b") }).await });
-        assert_eq!(
-            payload_of(|| {
-                block_on(of_b);
-            }),
-            "b"
-        );
+        assert_eq!(panic_text(|| block_on(of_b)), "b");
     }
 }

@@ -6,7 +6,6 @@ use std::{
     cell::{Cell, RefCell},
     future::{Future, pending, poll_fn},
     marker::PhantomData,
-    panic::{AssertUnwindSafe, catch_unwind},
     pin::pin,
     rc::Rc,
     sync::{
@@ -18,7 +17,7 @@ use std::{
     thread::{self, ThreadId},
 };
 
-use common::counting;
+use common::{Panics, counting, panic_text};
 use joint::{JoinError, block_on, oneshot};
 use joint_executor::{Executor, LocalExecutor, spawn_local, yield_now};
 
@@ -63,13 +62,6 @@ async fn give_waker(to: impl FnOnce(Waker)) {
         None => Poll::Ready(()),
     })
     .await;
-}
-
-#[track_caller]
-fn panic_text(f: impl FnOnce()) -> String {
-    let payload = catch_unwind(AssertUnwindSafe(f)).unwrap_err();
-    let text = payload.downcast_ref::<String>().cloned();
-    text.unwrap_or_else(|| payload.downcast_ref::<&str>().copied().unwrap().to_owned())
 }
 
 #[test]
@@ -701,12 +693,6 @@ fn tasks_spawned_or_woken_by_a_drop_at_the_end_are_dropped_too() {
 
 #[test]
 fn panics_of_what_the_end_drops_keep_nothing_from_ending() {
-    struct Panics;
-    impl Drop for Panics {
-        fn drop(&mut self) {
-            panic!("a drop");
-        }
-    }
     let executor = LocalExecutor::new();
     let panics = Panics;
     let first = executor.spawn(async move { drop(panics) });

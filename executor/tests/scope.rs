@@ -6,7 +6,7 @@ mod common;
 use std::{
     future::{Future, pending, poll_fn},
     mem,
-    panic::{AssertUnwindSafe, catch_unwind, panic_any},
+    panic::panic_any,
     pin::Pin,
     sync::{
         Arc, Barrier, Mutex,
@@ -17,7 +17,7 @@ use std::{
     thread,
 };
 
-use common::{counting, executor};
+use common::{Panics, counting, executor, panic_text, wait_until};
 use joint::{block_on, oneshot};
 use joint_executor::{async_scope, scope, spawn, yield_now};
 
@@ -29,13 +29,6 @@ const MANY: usize = if cfg!(miri) { 10 } else { 10_000 };
 async fn poll_pending<F: Future>(mut future: Pin<&mut F>) {
     let is_pending = poll_fn(|cx| Poll::Ready(future.as_mut().poll(cx).is_pending()));
     assert!(is_pending.await);
-}
-
-fn message(payload: Box<dyn std::any::Any + Send>) -> String {
-    match payload.downcast::<String>() {
-        Ok(message) => *message,
-        Err(payload) => payload.downcast_ref::<&str>().unwrap().to_string(),
-    }
 }
 
 /// Looks at what it borrows when it is dropped: a task that outlives it is a use after free.
@@ -215,7 +208,7 @@ mod blocking {
     #[test]
     fn a_panic_of_a_task_is_the_scopes_once_all_have_ended() {
         let (executor, ended) = (executor(2), AtomicUsize::new(0));
-        let outcome = catch_unwind(AssertUnwindSafe(|| {
+        let text = panic_text(|| {
             executor.scope(|s| {
                 s.spawn(async { panic!("child") });
                 for _ in 0..10 {
@@ -225,8 +218,8 @@ mod blocking {
                     });
                 }
             });
-        }));
-        assert_eq!(message(outcome.unwrap_err()), "child");
+        });
+        assert_eq!(text, "child");
         assert_eq!(ended.into_inner(), 10);
     }
 
@@ -237,9 +230,7 @@ mod blocking {
             let handle = s.spawn(receiver);
             assert!(!handle.is_finished());
             sender.send(7).unwrap();
-            while !handle.is_finished() {
-                thread::yield_now();
-            }
+            wait_until(|| handle.is_finished());
             assert_eq!(block_on(handle), Ok(7));
         });
     }
@@ -247,15 +238,13 @@ mod blocking {
     #[test]
     fn a_panic_in_a_handle_that_is_dropped_later_is_the_scopes() {
         let executor = executor(1);
-        let outcome = catch_unwind(AssertUnwindSafe(|| {
+        let text = panic_text(|| {
             executor.scope(|s| {
                 let handle = s.spawn(async { panic!("child") });
-                while !handle.is_finished() {
-                    thread::yield_now();
-                }
+                wait_until(|| handle.is_finished());
             });
-        }));
-        assert_eq!(message(outcome.unwrap_err()), "child");
+        });
+        assert_eq!(text, "child");
     }
 
     #[test]
@@ -278,7 +267,7 @@ mod blocking {
         let executor = executor(2);
         let drops = AtomicUsize::new(0);
         let (sender, receiver) = mpsc::channel();
-        let outcome = catch_unwind(AssertUnwindSafe(|| {
+        let text = panic_text(|| {
             executor.scope(|s| {
                 for _ in 0..10 {
                     let sender = sender.clone();
@@ -292,8 +281,8 @@ mod blocking {
                 receiver.recv().unwrap();
                 panic!("closure");
             });
-        }));
-        assert_eq!(message(outcome.unwrap_err()), "closure");
+        });
+        assert_eq!(text, "closure");
         assert_eq!(drops.into_inner(), 10);
     }
 
@@ -309,53 +298,43 @@ mod blocking {
             });
         }
         let (executor, count) = (executor(2), AtomicUsize::new(0));
-        let outcome = catch_unwind(AssertUnwindSafe(|| {
+        let text = panic_text(|| {
             executor.scope(|s| {
                 next(s, &count);
-                while count.load(Relaxed) < SOME {
-                    thread::yield_now();
-                }
+                wait_until(|| count.load(Relaxed) >= SOME);
                 panic!("closure");
             });
-        }));
-        assert_eq!(message(outcome.unwrap_err()), "closure");
+        });
+        assert_eq!(text, "closure");
         let at_the_end = count.load(Relaxed);
         thread::yield_now();
         assert_eq!(count.into_inner(), at_the_end);
     }
 
-    struct PanicsOnDrop;
-
-    impl Drop for PanicsOnDrop {
-        fn drop(&mut self) {
-            panic!("drop");
-        }
-    }
-
     #[test]
     fn a_panic_of_a_future_or_an_output_that_is_dropped_is_the_scopes() {
         let executor = executor(1);
-        let future = catch_unwind(AssertUnwindSafe(|| {
+        let text = panic_text(|| {
             executor.scope(|s| {
-                let mut left = Some(PanicsOnDrop);
+                let mut left = Some(Panics);
                 s.spawn(poll_fn(move |_| {
                     let _ = &mut left;
                     Poll::Ready(())
                 }));
             });
-        }));
-        assert_eq!(message(future.unwrap_err()), "drop");
-        let output = catch_unwind(AssertUnwindSafe(|| {
+        });
+        assert_eq!(text, "dropped");
+        let text = panic_text(|| {
             executor.scope(|s| {
                 let (sender, receiver) = oneshot::channel::<()>();
                 drop(s.spawn(async {
                     let _ = receiver.await;
-                    PanicsOnDrop
+                    Panics
                 }));
                 drop(sender);
             });
-        }));
-        assert_eq!(message(output.unwrap_err()), "drop");
+        });
+        assert_eq!(text, "dropped");
     }
 
     #[test]
@@ -369,9 +348,7 @@ mod blocking {
             error.contains("use `joint_executor::async_scope` inside a task"),
             "{error}"
         );
-        while Arc::strong_count(&executor) > 1 {
-            thread::yield_now();
-        }
+        wait_until(|| Arc::strong_count(&executor) <= 1);
     }
 
     #[test]

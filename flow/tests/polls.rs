@@ -2,17 +2,17 @@
 //! was woken: the sum of polls is the number of children plus the number of wake-ups. Of up to
 //! three, it polls all that have not ended, and they wait with the waker of the task.
 
+#[path = "../../tests/common/mod.rs"]
+mod common;
+
 use std::{
     cell::RefCell,
     pin::{Pin, pin},
     rc::Rc,
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering::Relaxed},
-    },
-    task::{Context, Poll, Wake, Waker},
+    task::{Context, Poll, Waker},
 };
 
+use common::{Wakes, counting};
 use joint_flow::{all, quorum, race};
 
 /// What a child has seen.
@@ -56,15 +56,6 @@ fn children(count: usize) -> (Vec<Child>, Rc<RefCell<Seen>>) {
     ((0..count).map(child).collect(), seen)
 }
 
-#[derive(Default)]
-struct Wakes(AtomicUsize);
-
-impl Wake for Wakes {
-    fn wake(self: Arc<Self>) {
-        self.0.fetch_add(1, Relaxed);
-    }
-}
-
 /// Sizes around those at which the words change.
 const SIZES: [usize; 12] = [4, 5, 8, 9, 63, 64, 65, 128, 129, 4096, 4097, 10_000];
 
@@ -73,8 +64,7 @@ fn only_children_that_were_woken_are_polled_and_from_left_to_right() {
     for count in SIZES {
         let (futures, seen) = children(count);
         let mut all = pin!(all(futures));
-        let wakes = Arc::new(Wakes::default());
-        let waker = Waker::from(wakes.clone());
+        let (wakes, waker) = counting();
         let mut cx = Context::from_waker(&waker);
         assert!(all.as_mut().poll(&mut cx).is_pending());
         assert!(
@@ -96,11 +86,7 @@ fn only_children_that_were_woken_are_polled_and_from_left_to_right() {
                 waker.wake();
             }
             woken_before += 1;
-            assert_eq!(
-                wakes.0.load(Relaxed),
-                woken_before,
-                "the task is woken once"
-            );
+            assert_eq!(wakes.count(), woken_before, "the task is woken once");
             assert!(all.as_mut().poll(&mut cx).is_pending());
             woken.sort();
             woken.dedup();
@@ -123,8 +109,7 @@ fn only_children_that_were_woken_are_polled_and_from_left_to_right() {
 
 #[test]
 fn up_to_three_children_are_polled_each_time_with_the_tasks_waker() {
-    let wakes = Arc::new(Wakes::default());
-    let waker = Waker::from(wakes.clone());
+    let (wakes, waker) = counting();
     let mut cx = Context::from_waker(&waker);
     for count in 1..=3 {
         let (futures, of_all) = children(count);
@@ -178,8 +163,8 @@ fn up_to_three_children_are_polled_each_time_with_the_tasks_waker() {
         );
     }
     drop(waker);
-    let kept = (Arc::strong_count(&wakes), wakes.0.load(Relaxed));
-    assert_eq!(kept, (1, 0), "a combinator keeps no waker");
+    let kept = (wakes.wakers(), wakes.count());
+    assert_eq!(kept, (0, 0), "a combinator keeps no waker");
 }
 
 #[test]
@@ -233,8 +218,7 @@ fn the_tasks_waker_is_given_up_at_the_end() {
     for ends in [false, true] {
         let (futures, seen) = children(4);
         let mut race = Box::pin(race(futures));
-        let wakes = Arc::new(Wakes::default());
-        let waker = Waker::from(wakes.clone());
+        let (wakes, waker) = counting();
         let mut cx = Context::from_waker(&waker);
         assert!(race.as_mut().poll(&mut cx).is_pending());
         let child = seen.borrow_mut().wakers[1].take().unwrap();
@@ -247,12 +231,9 @@ fn the_tasks_waker_is_given_up_at_the_end() {
         }
         drop(waker);
         let woken = usize::from(ends);
-        assert_eq!(
-            (Arc::strong_count(&wakes), wakes.0.load(Relaxed)),
-            (1, woken)
-        );
+        assert_eq!((wakes.wakers(), wakes.count()), (0, woken));
         child.wake();
-        assert_eq!(wakes.0.load(Relaxed), woken);
+        assert_eq!(wakes.count(), woken);
     }
 }
 
@@ -262,9 +243,9 @@ fn another_task_takes_over() {
     for count in [2, 4] {
         let (futures, seen) = children(count);
         let mut all = pin!(all(futures));
-        let (first, second) = (Arc::new(Wakes::default()), Arc::new(Wakes::default()));
+        let (first, second) = (Wakes::new(), Wakes::new());
         for wakes in [&first, &second] {
-            let waker = Waker::from(wakes.clone());
+            let waker = wakes.waker();
             assert!(
                 all.as_mut()
                     .poll(&mut Context::from_waker(&waker))
@@ -272,7 +253,7 @@ fn another_task_takes_over() {
             );
         }
         seen.borrow().wakers[0].as_ref().unwrap().wake_by_ref();
-        assert_eq!((first.0.load(Relaxed), second.0.load(Relaxed)), (0, 1));
-        assert_eq!(Arc::strong_count(&first), 1);
+        assert_eq!((first.count(), second.count()), (0, 1));
+        assert_eq!(first.wakers(), 0);
     }
 }

@@ -7,10 +7,13 @@
 )]
 
 mod ends;
+mod panicking;
 mod wakes;
 
 use std::{
+    any::Any,
     future::Future,
+    panic::{AssertUnwindSafe, catch_unwind},
     pin::Pin,
     task::{Context, Poll, Waker},
     thread,
@@ -18,6 +21,7 @@ use std::{
 
 pub(crate) use self::{
     ends::ends,
+    panicking::{Panicking, Unwound, panicking},
     wakes::{Wakes, counting},
 };
 
@@ -39,6 +43,34 @@ pub(crate) struct OnDrop<F: FnMut()>(pub(crate) F);
 impl<F: FnMut()> Drop for OnDrop<F> {
     fn drop(&mut self) {
         (self.0)();
+    }
+}
+
+/// Returns a value that calls the function when it is dropped, which it can do once.
+pub(crate) fn on_drop(f: impl FnOnce()) -> OnDrop<impl FnMut()> {
+    let mut f = Some(f);
+    OnDrop(move || {
+        if let Some(f) = f.take() {
+            f();
+        }
+    })
+}
+
+/// Demands that `f` panics.
+#[track_caller]
+pub(crate) fn panics<R>(f: impl FnOnce() -> R) -> Box<dyn Any + Send> {
+    match catch_unwind(AssertUnwindSafe(f)) {
+        Ok(_) => panic!("it did not panic"),
+        Err(payload) => payload,
+    }
+}
+
+/// Returns the message with which `f` panics.
+#[track_caller]
+pub(crate) fn panic_text<R>(f: impl FnOnce() -> R) -> String {
+    match panics(f).downcast::<String>() {
+        Ok(text) => *text,
+        Err(payload) => payload.downcast_ref::<&str>().expect("a text").to_string(),
     }
 }
 

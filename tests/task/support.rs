@@ -5,10 +5,8 @@
 mod common;
 
 use std::{
-    any::Any,
     collections::VecDeque,
     future::Future,
-    panic::{AssertUnwindSafe, catch_unwind},
     sync::{
         Arc, Mutex,
         atomic::{AtomicUsize, Ordering::Relaxed},
@@ -17,7 +15,7 @@ use std::{
 };
 
 #[allow(unused_imports, reason = "each test program uses its part of it")]
-pub(crate) use common::{OnDrop, Wakes, poll_with, yield_now};
+pub(crate) use common::{OnDrop, Unwound, Wakes, panicking, panics, poll_with, yield_now};
 use joint::{
     JoinHandle,
     task::{self, Runnable},
@@ -122,15 +120,6 @@ pub(crate) struct Dropped(pub(crate) Count);
 impl Drop for Dropped {
     fn drop(&mut self) {
         self.0.add();
-    }
-}
-
-/// Demands that `f` panics.
-#[track_caller]
-pub(crate) fn panics<R>(f: impl FnOnce() -> R) -> Box<dyn Any + Send> {
-    match catch_unwind(AssertUnwindSafe(f)) {
-        Ok(_) => panic!("it did not panic"),
-        Err(payload) => payload,
     }
 }
 

@@ -6,9 +6,8 @@ use std::{
     future::Future,
     pin::Pin,
     rc::Rc,
-    sync::{Arc, Mutex, MutexGuard},
+    sync::{Mutex, MutexGuard},
     task::{Context, Poll},
-    thread,
 };
 
 use joint::{
@@ -18,35 +17,13 @@ use joint::{
 
 use crate::{
     is_panicked,
-    support::{OnDrop, Queue, panics},
+    support::{Queue, Unwound, panicking, panics},
 };
-
-/// A future that was written by hand: what it holds is dropped with the whole, and not by its poll.
-struct Panicking<T>(T);
-
-impl<T: Unpin> Future for Panicking<T> {
-    type Output = ();
-
-    fn poll(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<()> {
-        panic!("in poll")
-    }
-}
-
-/// What the drops have seen.
-type Seen = Arc<Mutex<Vec<bool>>>;
-
-/// A future that panics, and whose drop writes down whether the thread is panicking.
-fn panicking(seen: &Seen) -> Panicking<impl Send + Unpin + use<>> {
-    let seen = seen.clone();
-    Panicking(OnDrop(move || {
-        seen.lock().unwrap().push(thread::panicking())
-    }))
-}
 
 #[test]
 fn a_panicking_task_drops_its_future_during_the_unwinding() {
     for detach in [false, true] {
-        let (queue, seen) = (Queue::new(), Seen::default());
+        let (queue, seen) = (Queue::new(), Unwound::default());
         let handle = queue.start(panicking(&seen));
         if detach {
             handle.detach();
@@ -62,7 +39,7 @@ fn a_panicking_task_drops_its_future_during_the_unwinding() {
 
 #[test]
 fn a_task_with_a_propagated_panic_drops_its_future_during_the_unwinding() {
-    let (queue, seen) = (Queue::new(), Seen::default());
+    let (queue, seen) = (Queue::new(), Unwound::default());
     let builder = Builder::new().propagate_panic(false);
     let runnable = builder.spawn_detached(|()| panicking(&seen), queue.scheduler());
     panics(|| runnable.run());
@@ -102,7 +79,7 @@ fn panics_in_time(handle: JoinHandle<()>) -> bool {
 
 #[test]
 fn a_shared_driver_drops_its_panicking_future_during_the_unwinding() {
-    let (queue, seen) = (Queue::new(), Seen::default());
+    let (queue, seen) = (Queue::new(), Unwound::default());
     let (driver, output) = shared::from_future(panicking(&seen));
     let handle = queue.start(driver);
     queue.run();

@@ -14,7 +14,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::common::{counting, poll_with};
+use crate::common::{counting, poll_with, wait_until};
 use joint::{
     block_on,
     shared::{Closed, Driver, Sender, Shared, Wait, channel, from_future},
@@ -308,9 +308,7 @@ fn waiters_register_and_drop_on_many_threads_until_the_value_is_sent() {
             let _ = poll_with(&mut last.wait(), Waker::noop());
         }
     });
-    while went.load(Relaxed) < THREADS * rounds {
-        thread::yield_now();
-    }
+    wait_until(|| went.load(Relaxed) >= THREADS * rounds);
     tx.send(7);
     for thread in threads {
         assert_eq!(thread.join().unwrap(), Ok(7));

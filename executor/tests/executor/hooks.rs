@@ -18,7 +18,7 @@ use joint_executor::{
     Builder, Executor, TaskBuilder, TaskEnd, TaskInfo, spawn, spawn_local, yield_now,
 };
 
-use super::Panics;
+use super::{Panics, wait_until};
 
 /// What hooks have been called with, in order: the hook, the task's name.
 #[derive(Clone, Default)]
@@ -186,9 +186,7 @@ fn on_steal_receives_both_workers_and_the_number_of_tasks() {
             let ran = ran.clone();
             spawn(async move { ran.fetch_add(1, Relaxed) }).detach();
         }
-        while ran.load(Relaxed) < 10 {
-            thread::yield_now();
-        }
+        wait_until(|| ran.load(Relaxed) >= 10);
     });
     block_on(stuck);
     let metrics = executor.metrics();
@@ -225,9 +223,7 @@ fn a_slow_hook_for_a_steal_does_not_delay_a_task_that_is_spawned_meanwhile() {
         let is_over = is_over.clone();
         async move {
             spawn(async {}).detach();
-            while !is_over.load(Relaxed) {
-                thread::yield_now();
-            }
+            wait_until(|| is_over.load(Relaxed));
         }
     });
     has_begun.recv().unwrap();
@@ -416,9 +412,7 @@ fn a_foreign_thread_that_drops_a_future_tells_of_it() {
                 }))
                 .detach();
         }
-        while wakers.lock().unwrap().len() < 20 {
-            thread::yield_now();
-        }
+        wait_until(|| wakers.lock().unwrap().len() >= 20);
         // They are at it all the time while the executor goes.
         let stop = Arc::new(AtomicBool::new(false));
         let wake = || {

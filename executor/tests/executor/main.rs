@@ -16,4 +16,4 @@ mod shutdown;
 mod task_options;
 mod unwinding;
 
-use common::{OnDrop, Panics, ends, executor};
+use common::{OnDrop, Panics, ends, executor, wait_until};

@@ -18,7 +18,7 @@ use joint_executor::{
     Executor, Metrics, Priority, TaskBuilder, TaskEnd, spawn, spawn_local, yield_now,
 };
 
-use super::{Panics, executor};
+use super::{Panics, executor, wait_until};
 
 #[track_caller]
 fn assert_counts(metrics: &Metrics, finished: u64, cancelled: u64, panicked: u64, live: u64) {
@@ -106,9 +106,7 @@ fn tasks_of_many_threads() {
             });
         }
     });
-    while executor.metrics().live() > 0 {
-        thread::yield_now();
-    }
+    wait_until(|| executor.metrics().live() == 0);
     let metrics = executor.metrics();
     assert_counts(&metrics, 2_250, 750, 750, 0);
     assert!(metrics.polls() >= 2_250);
@@ -140,9 +138,7 @@ fn metrics_count_queued_and_pinned_tasks() {
     assert_eq!(metrics.live(), 10);
     counted.send(()).unwrap();
     block_on(busy);
-    while executor.metrics().live() > 0 {
-        thread::yield_now();
-    }
+    wait_until(|| executor.metrics().live() == 0);
     let metrics = executor.metrics();
     assert_eq!(
         (metrics.workers[0].queued, metrics.workers[0].pinned),
@@ -174,9 +170,7 @@ fn a_burst_of_pinned_tasks_is_fetched_in_pieces() {
     end.send(()).unwrap();
     block_on(busy);
     block_on(blocked);
-    while executor.metrics().live() > 0 {
-        thread::yield_now();
-    }
+    wait_until(|| executor.metrics().live() == 0);
 }
 
 /// An executor in whose threads the last counts can be looked at: its tasks' ends, by kind.

@@ -14,10 +14,10 @@ use std::{
     thread,
 };
 
-use joint::{JoinError, JoinHandle, block_on, oneshot};
+use joint::{JoinError, JoinHandle, block_on, oneshot, shared};
 use joint_executor::{Executor, spawn, yield_now};
 
-use super::executor;
+use super::{Panics, executor, wait_until};
 
 #[test]
 fn spawn_from_outside() {
@@ -294,19 +294,13 @@ fn a_detached_panic_leaves_the_worker_alive() {
 
 #[test]
 fn outputs_and_payloads_that_panic_when_dropped_leave_the_worker_alive() {
-    struct Bomb;
-    impl Drop for Bomb {
-        fn drop(&mut self) {
-            panic!("as it should");
-        }
-    }
     let executor = executor(1);
     // From inside, so that they are detached before they run.
     block_on(executor.spawn(async {
-        spawn(async { Bomb }).detach();
-        spawn(async { panic_any(Bomb) }).detach();
+        spawn(async { Panics }).detach();
+        spawn(async { panic_any(Panics) }).detach();
     }));
-    let result = block_on(executor.spawn(async { drop(Bomb) }).result());
+    let result = block_on(executor.spawn(async { drop(Panics) }).result());
     assert!(matches!(result, Err(JoinError::Panicked(_))));
     assert_eq!(block_on(executor.spawn(async { 1 })), 1);
 }
@@ -424,9 +418,7 @@ fn a_detached_task_that_nobody_can_wake_ends() {
     assert!(!receiver.is_finished());
     drop(waker);
     assert!(block_on(receiver).is_err());
-    while executor.metrics().live() > 0 {
-        thread::yield_now();
-    }
+    wait_until(|| executor.metrics().live() == 0);
     assert_eq!(executor.metrics().cancelled, 2);
 }
 
@@ -482,54 +474,22 @@ fn no_workers_and_more_than_can_be_counted_are_an_error() {
     }
 }
 
-/// What many tasks wait for at once.
-#[derive(Default)]
-struct Event(Mutex<(bool, Vec<Waker>)>);
-
-impl Event {
-    async fn wait(&self) {
-        poll_fn(|cx| {
-            let mut state = self.0.lock().unwrap();
-            if state.0 {
-                return Poll::Ready(());
-            }
-            state.1.push(cx.waker().clone());
-            Poll::Pending
-        })
-        .await;
-    }
-
-    fn waiting(&self) -> usize {
-        self.0.lock().unwrap().1.len()
-    }
-
-    fn fire(&self) {
-        let mut state = self.0.lock().unwrap();
-        state.0 = true;
-        let wakers = std::mem::take(&mut state.1);
-        drop(state);
-        wakers.into_iter().for_each(Waker::wake);
-    }
-}
-
 #[test]
 fn one_event_wakes_many_tasks_from_outside_and_from_inside() {
     let executor = executor(2);
     for inside in [false, true].into_iter().cycle().take(100) {
-        let event = Arc::new(Event::default());
-        let waiters = [(); 64].map(|()| {
-            let event = event.clone();
-            executor.spawn(async move { event.wait().await })
-        });
-        while event.waiting() < 64 {
-            thread::yield_now();
-        }
+        let (event, wait) = shared::channel();
+        let polls = executor.metrics().polls();
+        let waiters = [(); 64].map(|()| executor.spawn(wait.clone()));
+        wait_until(|| executor.metrics().polls() >= polls + 64);
         if inside {
-            block_on(executor.spawn(async move { event.fire() }));
+            block_on(executor.spawn(async move { event.send(()) }));
         } else {
-            event.fire();
+            event.send(());
         }
-        waiters.into_iter().for_each(block_on);
+        for waiter in waiters {
+            assert_eq!(block_on(waiter), Ok(()));
+        }
     }
 }
 

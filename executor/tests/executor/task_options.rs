@@ -3,7 +3,6 @@
 use std::{
     cell::Cell,
     future::{Future, pending, poll_fn},
-    panic::{AssertUnwindSafe, catch_unwind},
     rc::Rc,
     sync::{
         Arc, Barrier, Mutex,
@@ -19,16 +18,8 @@ use joint_executor::{
     Executor, Priority, TaskBuilder, current_worker, spawn, spawn_local, yield_now,
 };
 
-use super::executor;
-
-/// What a call panics with.
-fn panic_of<R>(f: impl FnOnce() -> R) -> String {
-    let payload = catch_unwind(AssertUnwindSafe(|| drop(f()))).unwrap_err();
-    match payload.downcast::<String>() {
-        Ok(text) => *text,
-        Err(payload) => payload.downcast_ref::<&str>().unwrap().to_string(),
-    }
-}
+use super::{executor, wait_until};
+use crate::common::{panic_text, panics};
 
 /// Keeps a worker in one poll until it is dropped.
 struct Busy(Option<mpsc::Sender<()>>, Option<JoinHandle<()>>);
@@ -145,13 +136,13 @@ fn a_builder_outside_of_executors_takes_the_global_one() {
 #[test]
 fn a_worker_that_is_not_there_is_a_panic() {
     let executor = executor(2);
-    let message = panic_of(|| executor.spawn_on(2, async {}));
+    let message = panic_text(|| executor.spawn_on(2, async {}));
     assert_eq!(
         message,
         "the executor has 2 workers, numbered from 0; there is no worker 2 to run the task"
     );
     let inside =
-        executor.spawn(async { panic_of(|| TaskBuilder::new().on_worker(7).spawn(async {})) });
+        executor.spawn(async { panic_text(|| TaskBuilder::new().on_worker(7).spawn(async {})) });
     assert!(block_on(inside).contains("no worker 7"));
     assert_eq!(executor.metrics().spawned, 1);
 }
@@ -160,17 +151,17 @@ fn a_worker_that_is_not_there_is_a_panic() {
 fn a_priority_together_with_a_worker_is_a_panic() {
     let executor = executor(1);
     let both = executor.task().priority(Priority::High).on_worker(0);
-    assert!(panic_of(|| both.spawn(async {})).contains("leave out `priority` or `on_worker`"));
+    assert!(panic_text(|| both.spawn(async {})).contains("leave out `priority` or `on_worker`"));
 }
 
 #[test]
 fn spawn_local_outside_of_a_worker_is_a_panic() {
-    let message = panic_of(|| spawn_local(async {}));
+    let message = panic_text(|| spawn_local(async {}));
     assert!(
         message.contains("outside of the executor's workers"),
         "{message}"
     );
-    let message = panic_of(|| block_on(async { spawn_local(async {}).await }));
+    let message = panic_text(|| block_on(async { spawn_local(async {}).await }));
     assert!(
         message.contains("outside of the executor's workers"),
         "{message}"
@@ -183,9 +174,9 @@ fn spawn_local_for_another_worker_is_a_panic() {
     let inside = executors[0].spawn_on(0, {
         let executors = executors.clone();
         async move {
-            let other_worker = panic_of(|| TaskBuilder::new().on_worker(1).spawn_local(async {}));
+            let other_worker = panic_text(|| TaskBuilder::new().on_worker(1).spawn_local(async {}));
             assert!(other_worker.contains("which is worker 0"), "{other_worker}");
-            let other_executor = panic_of(|| executors[1].task().spawn_local(async {}));
+            let other_executor = panic_text(|| executors[1].task().spawn_local(async {}));
             assert!(other_executor.contains("outside of"), "{other_executor}");
             TaskBuilder::new().on_worker(0).spawn_local(async {}).await;
         }
@@ -362,9 +353,7 @@ fn pinned_tasks_have_a_share_of_one_in_eight() {
         handles.push(executor.spawn(log.for_ever("normal", &stop)));
     }
     drop(busy);
-    while log.0.lock().unwrap().len() < 10_000 {
-        thread::yield_now();
-    }
+    wait_until(|| log.0.lock().unwrap().len() >= 10_000);
     stop.store(true, Relaxed);
     handles.into_iter().for_each(block_on);
     let all = log.all();
@@ -389,9 +378,7 @@ fn longest_wait_in_a_flood(kind: impl Fn(&Executor) -> TaskBuilder<'_>) -> usize
         after.fetch_add(1, Relaxed);
     }
     drop(busy);
-    while executor.metrics().live() > 0 {
-        thread::yield_now();
-    }
+    wait_until(|| executor.metrics().live() == 0);
     log.longest_wait("one")
 }
 
@@ -420,9 +407,7 @@ fn a_high_task_from_outside_does_not_starve_behind_many_high_ones() {
         .collect();
     handles.push(for_ever(executor.task()));
     drop(busy);
-    while log.all().len() < 1_000 {
-        thread::yield_now();
-    }
+    wait_until(|| log.all().len() >= 1_000);
     let outside = executor.task().priority(Priority::High);
     block_on(outside.spawn(async {}));
     stop.store(true, Relaxed);
@@ -452,9 +437,7 @@ fn a_flood_of_normal_tasks_from_outside_does_not_starve_a_pinned_one() {
     executor.spawn_on(0, log.task("one")).detach();
     drop(sender);
     block_on(middle);
-    while executor.metrics().live() > 0 {
-        thread::yield_now();
-    }
+    wait_until(|| executor.metrics().live() == 0);
     let all = log.all();
     let place = |name| all.iter().position(|&other| other == name).unwrap();
     let wait = place("one") - place("middle");
@@ -649,9 +632,7 @@ fn local_tasks(
         }
     });
     let handles = block_on(handles);
-    while wakers.lock().unwrap().len() < count {
-        thread::yield_now();
-    }
+    wait_until(|| wakers.lock().unwrap().len() >= count);
     let wakers = std::mem::take(&mut *wakers.lock().unwrap());
     (handles, wakers)
 }
@@ -667,9 +648,7 @@ fn a_local_task_that_is_cancelled_from_elsewhere_is_dropped_at_home() {
     drop(handles.drain(..10));
     let rest = executor.spawn_on(0, async move { drop(handles) });
     block_on(rest);
-    while executor.metrics().live() > 0 {
-        thread::yield_now();
-    }
+    wait_until(|| executor.metrics().live() == 0);
     threads.assert_all_at_home(Some(30));
 }
 
@@ -707,9 +686,7 @@ fn local_tasks_that_are_queued_are_dropped_at_home_by_the_end() {
     sender.send(executor).unwrap();
     is_done.recv().unwrap();
     let _ = block_on(inside.result());
-    while threads.0.lock().unwrap().1 < 100 {
-        thread::yield_now();
-    }
+    wait_until(|| threads.0.lock().unwrap().1 >= 100);
     threads.assert_all_at_home(Some(100));
 }
 
@@ -830,9 +807,7 @@ fn local_tasks_of_two_workers_that_wake_each_other_by_their_drops() {
             });
             block_on(spawned);
         }
-        while wakers.lock().unwrap().len() < 20 {
-            thread::yield_now();
-        }
+        wait_until(|| wakers.lock().unwrap().len() >= 20);
         drop(executor);
         threads.assert_all_at_home(Some(20));
         wakers.lock().unwrap().clear();
@@ -893,7 +868,7 @@ fn an_executor_that_cannot_be_started_drops_what_its_first_workers_were_given() 
                 given.send(()).unwrap();
             }
         });
-    assert!(catch_unwind(AssertUnwindSafe(|| builder.build())).is_err());
+    panics(|| builder.build());
     threads.assert_all_at_home(Some(2));
     // Nothing is left that holds the hook.
     assert_eq!(Arc::strong_count(&threads.0), 1);

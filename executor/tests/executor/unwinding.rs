@@ -1,55 +1,21 @@
 //! A future whose poll panics is dropped while that panic unwinds, whatever polls it: a task, a
 //! scope, or a local executor.
 
-use std::{
-    any::Any,
-    future::Future,
-    panic::{AssertUnwindSafe, catch_unwind},
-    pin::Pin,
-    sync::{Arc, Mutex},
-    task::{Context, Poll},
-    thread,
-};
+use std::thread;
 
 use joint::{JoinHandle, block_on};
 use joint_executor::{Executor, LocalExecutor, async_scope};
 
-use crate::OnDrop;
-
-/// A future that was written by hand: what it holds is dropped with the whole, and not by its poll.
-struct Panicking<T>(T);
-
-impl<T: Unpin> Future for Panicking<T> {
-    type Output = ();
-
-    fn poll(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<()> {
-        panic!("in poll")
-    }
-}
-
-/// What the drops have seen.
-type Seen = Arc<Mutex<Vec<bool>>>;
-
-/// A future that panics, and whose drop writes down whether the thread is panicking.
-fn panicking(seen: &Seen) -> Panicking<impl Send + Unpin + use<>> {
-    let seen = seen.clone();
-    Panicking(OnDrop(move || {
-        seen.lock().unwrap().push(thread::panicking())
-    }))
-}
+use crate::common::{OnDrop, Panicking, Unwound, panicking, panics};
 
 /// Waits for a task that panics.
 fn panics_in_time(handle: JoinHandle<()>) -> bool {
     block_on(handle.result()).is_err_and(|error| error.is_panic())
 }
 
-fn panics<T>(f: impl FnOnce() -> T) -> Box<dyn Any + Send> {
-    catch_unwind(AssertUnwindSafe(f)).err().expect("it panics")
-}
-
 #[test]
 fn on_end_is_called_after_the_panic_of_a_task_has_unwound() {
-    let (in_drop, in_hook) = (Seen::default(), Seen::default());
+    let (in_drop, in_hook) = (Unwound::default(), Unwound::default());
     let hook = in_hook.clone();
     let executor = Executor::builder()
         .workers(1)
@@ -63,7 +29,7 @@ fn on_end_is_called_after_the_panic_of_a_task_has_unwound() {
 
 #[test]
 fn a_local_executor_drops_its_panicking_futures_during_the_unwinding() {
-    let seen = Seen::default();
+    let seen = Unwound::default();
     let local = LocalExecutor::new();
     let task = local.spawn(panicking(&seen));
     assert!(
@@ -78,7 +44,7 @@ fn a_local_executor_drops_its_panicking_futures_during_the_unwinding() {
 
 #[test]
 fn a_scope_drops_its_panicking_tasks_and_body_during_the_unwinding() {
-    let seen = Seen::default();
+    let seen = Unwound::default();
     let executor = Executor::builder().workers(1).build().unwrap();
     let payload = panics(|| {
         executor.scope(|s| {

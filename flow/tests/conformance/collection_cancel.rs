@@ -7,7 +7,7 @@ use joint_flow::{Collection, promise};
 use joint_sim::random;
 
 use crate::{
-    common::{Log, check, settled},
+    common::{Log, check, on_drop, settled},
     holding,
 };
 
@@ -16,21 +16,6 @@ fn new_collection<E>(until_empty: bool) -> Collection<E> {
         true => Collection::until_empty(),
         false => Collection::new(),
     }
-}
-
-/// Calls the function when it is dropped.
-struct OnDrop<F: FnOnce()>(Option<F>);
-
-impl<F: FnOnce()> Drop for OnDrop<F> {
-    fn drop(&mut self) {
-        if let Some(f) = self.0.take() {
-            f();
-        }
-    }
-}
-
-fn on_drop<F: FnOnce()>(f: F) -> OnDrop<F> {
-    OnDrop(Some(f))
 }
 
 /// Flow: /flow/actorCollection/testCancel.

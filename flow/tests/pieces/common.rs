@@ -1,6 +1,13 @@
 //! What the tests of several pieces use.
 
-#![allow(dead_code, reason = "the programs that share it do not use everything")]
+#![allow(
+    dead_code,
+    unused_imports,
+    reason = "the programs that share it do not use everything"
+)]
+
+#[path = "../../../tests/common/mod.rs"]
+mod base;
 
 use std::{
     future::{Future, poll_fn},
@@ -8,6 +15,8 @@ use std::{
     sync::{Arc, Mutex},
     task::{Context, Poll, Waker},
 };
+
+pub(crate) use base::{Wakes, counting, on_drop};
 
 /// Runs a program under some hundred seeds and all faults.
 pub(crate) fn check<F: Future<Output = ()> + 'static>(program: impl Fn() -> F) {

@@ -14,7 +14,7 @@ use joint_executor::{LocalExecutor, spawn, yield_now};
 use joint_flow::lock::{Closed, FlowLock, Permit, Take, TryTakeError};
 use joint_sim::may_cancel;
 
-use crate::common::{Log, check};
+use crate::common::{Log, check, counting};
 
 fn poll_with(take: &mut Take, waker: &Waker) -> Poll<Result<Permit, Closed>> {
     Pin::new(take).poll(&mut Context::from_waker(waker))
@@ -318,21 +318,13 @@ fn a_cancelled_request_leaves_nothing_behind() {
 /// Cell: lock: a cancelled request does not wake its own task.
 #[test]
 fn cancelling_wakes_nobody() {
-    #[derive(Default)]
-    struct Count(AtomicUsize);
-    impl Wake for Count {
-        fn wake(self: Arc<Self>) {
-            self.0.fetch_add(1, Relaxed);
-        }
-    }
-
     let lock = FlowLock::new(1);
     let _held = lock.try_take(1).unwrap();
-    let count = Arc::<Count>::default();
+    let (wakes, waker) = counting();
     let mut take = lock.take(1);
-    assert!(poll_with(&mut take, &Waker::from(count.clone())).is_pending());
-    drop(take);
-    assert_eq!((count.0.load(Relaxed), Arc::strong_count(&count)), (0, 1));
+    assert!(poll_with(&mut take, &waker).is_pending());
+    drop((take, waker));
+    assert_eq!((wakes.count(), wakes.wakers()), (0, 0));
 }
 
 /// A lock without a limit can be taken as a whole, and that waits like any other request.

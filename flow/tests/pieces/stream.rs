@@ -17,7 +17,7 @@ use joint_flow::{
 };
 use joint_sim::may_cancel;
 
-use crate::common::check;
+use crate::common::{check, counting};
 
 #[derive(Debug, PartialEq, Eq)]
 enum Failure {
@@ -247,14 +247,6 @@ fn a_cancelled_wait_loses_nothing() {
 /// Cell: stream: the one waiter is woken for an item, an end, an error and a broken promise.
 #[test]
 fn the_last_waker_is_woken() {
-    #[derive(Default)]
-    struct Count(AtomicUsize);
-    impl Wake for Count {
-        fn wake(self: Arc<Self>) {
-            self.0.fetch_add(1, Relaxed);
-        }
-    }
-
     type Act = fn(stream::Sender<u32, Failure>) -> bool;
     let acts: [Act; 4] = [
         |sender| sender.send(1).is_ok(),
@@ -268,14 +260,13 @@ fn the_last_waker_is_woken() {
     for act in acts {
         let (sender, receiver) = stream::channel();
         let mut receiver = pin!(receiver);
-        let count = Arc::<Count>::default();
-        let waker = Waker::from(count.clone());
+        let (wakes, waker) = counting();
         let noop = &mut Context::from_waker(Waker::noop());
         assert!(receiver.as_mut().poll_next(noop).is_pending());
         let mut cx = Context::from_waker(&waker);
         assert_eq!(receiver.as_mut().poll_next(&mut cx), Poll::Pending);
         assert!(act(sender));
-        assert_eq!(count.0.load(Relaxed), 1);
+        assert_eq!(wakes.count(), 1);
         assert!(receiver.as_mut().poll_next(&mut cx).is_ready());
     }
 }

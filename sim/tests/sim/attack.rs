@@ -22,21 +22,14 @@ use joint_executor::{
 };
 use joint_sim::{self as sim, Builder};
 
+use crate::common::OnDrop;
+
 const SECOND: Duration = Duration::from_secs(1);
 
 /// Waits for ever. A waker of the task exists meanwhile, or the task would end.
 async fn forever() {
     let (_sender, receiver) = oneshot::channel::<()>();
     let _ = receiver.await;
-}
-
-/// Calls a function when it is dropped.
-struct OnDrop<F: FnMut()>(F);
-
-impl<F: FnMut()> Drop for OnDrop<F> {
-    fn drop(&mut self) {
-        (self.0)();
-    }
 }
 
 #[test]

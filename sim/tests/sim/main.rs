@@ -4,6 +4,8 @@ mod attack;
 mod blocking;
 mod bugs;
 mod check;
+#[path = "../../../tests/common/mod.rs"]
+mod common;
 mod faults;
 mod found;
 mod hosts;

@@ -17,6 +17,7 @@ use joint::{JoinError, JoinHandle, block_on, oneshot};
 use joint_executor::{Executor, spawn, yield_now};
 
 use super::{OnDrop, executor};
+use crate::common::wait_until;
 
 /// How many guards were made, and how many of them dropped.
 #[derive(Clone, Default)]
@@ -68,9 +69,7 @@ fn assert_cancelled<T>(handle: JoinHandle<T>) {
 
 /// Waits until the tasks of an executor have been polled so often.
 fn wait_for_polls(executor: &Executor, polls: u64) {
-    while executor.metrics().polls() < polls {
-        thread::yield_now();
-    }
+    wait_until(|| executor.metrics().polls() >= polls);
 }
 
 /// Makes wakers come out of a task, and then waits for ever.

@@ -9,21 +9,7 @@ use joint::{JoinHandle, block_on, oneshot};
 use joint_executor::{Executor, LocalExecutor, TaskLocal, yield_now};
 
 use super::{ends, executor};
-
-/// Does something when it is dropped.
-struct OnDrop<F: FnOnce()>(Option<F>);
-
-impl<F: FnOnce()> Drop for OnDrop<F> {
-    fn drop(&mut self) {
-        if let Some(f) = self.0.take() {
-            f();
-        }
-    }
-}
-
-fn on_drop<F: FnOnce()>(f: F) -> OnDrop<F> {
-    OnDrop(Some(f))
-}
+use crate::common::on_drop;
 
 /// Starts a task that holds something and waits forever, and comes back when its first poll is
 /// over.
