@@ -1,56 +1,33 @@
 //! What a task takes of the heap: one block, and a small one.
 
+#[path = "common/counting.rs"]
+mod counting;
+
 use std::{
-    alloc::{GlobalAlloc, Layout, System},
-    cell::Cell,
     future::pending,
     task::{Context, Poll, Waker},
 };
 
+use counting::COUNT;
 use joint::{
     JoinHandle,
     task::{self, Runnable},
 };
 
-/// Counts what its thread takes.
-struct Counting;
-
-thread_local! {
-    static BLOCKS: Cell<usize> = const { Cell::new(0) };
-    static BYTES: Cell<usize> = const { Cell::new(0) };
-}
-
-// SAFETY: passed on to the system's allocator as it is.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        BLOCKS.set(BLOCKS.get() + 1);
-        BYTES.set(BYTES.get() + layout.size());
-        // SAFETY: passed on from the caller.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
-        // SAFETY: passed on from the caller.
-        unsafe { System.dealloc(block, layout) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
-
 /// What a closure took.
-#[derive(Debug, PartialEq)]
+#[derive(Debug)]
 struct Taken {
     blocks: usize,
-    bytes: usize,
+    bytes: isize,
 }
 
 fn taken<R>(f: impl FnOnce() -> R) -> (R, Taken) {
-    let (blocks, bytes) = (BLOCKS.get(), BYTES.get());
+    let before = COUNT.get();
     let result = f();
+    let after = COUNT.get();
     let taken = Taken {
-        blocks: BLOCKS.get() - blocks,
-        bytes: BYTES.get() - bytes,
+        blocks: after.allocated - before.allocated,
+        bytes: after.bytes - before.bytes,
     };
     (result, taken)
 }
@@ -125,13 +102,7 @@ fn run_wake_join_and_cancel_allocate_nothing() {
         let mut handle = std::pin::Pin::new(&mut handle);
         assert_eq!(handle.as_mut().poll(&mut cx), Poll::Ready(7));
     });
-    assert_eq!(
-        used,
-        Taken {
-            blocks: 0,
-            bytes: 0
-        }
-    );
+    assert_eq!(used.blocks, 0);
 
     let (runnable, handle) = task::spawn(pending::<()>(), |runnable| {
         runnable.run();
@@ -141,13 +112,7 @@ fn run_wake_join_and_cancel_allocate_nothing() {
         handle.abort();
         drop(handle);
     });
-    assert_eq!(
-        used,
-        Taken {
-            blocks: 0,
-            bytes: 0
-        }
-    );
+    assert_eq!(used.blocks, 0);
 }
 
 #[test]
@@ -160,12 +125,6 @@ fn a_task_that_waits_for_a_task_registers_without_a_block() {
         parent.run();
         child.run();
     });
-    assert_eq!(
-        used,
-        Taken {
-            blocks: 0,
-            bytes: 0
-        }
-    );
+    assert_eq!(used.blocks, 0);
     assert!(joined.is_finished());
 }

@@ -1,59 +1,16 @@
 //! What the executor takes of the heap: nothing for a task beside its one block, and nothing that
 //! stays.
 
+#[path = "../../tests/common/counting.rs"]
+mod counting;
+
 use std::{
-    alloc::{GlobalAlloc, Layout, System},
-    cell::Cell,
-    future::pending,
-    hint::black_box,
-    sync::{
-        Barrier, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicIsize, Ordering::Relaxed},
-    },
-    thread,
+    future::pending, hint::black_box, sync::Barrier, sync::atomic::Ordering::Relaxed, thread,
 };
 
+use counting::{BYTES, COUNT, alone};
 use joint::block_on;
 use joint_executor::{Executor, spawn, yield_now};
-
-/// Counts what each thread has taken and not given back, and what all together have.
-struct Counting;
-
-static BYTES: AtomicIsize = AtomicIsize::new(0);
-
-thread_local! {
-    static OWN: Cell<isize> = const { Cell::new(0) };
-}
-
-fn count(bytes: isize) {
-    BYTES.fetch_add(bytes, Relaxed);
-    // A thread that is past its thread-locals is none that a test looks at.
-    let _ = OWN.try_with(|own| own.set(own.get() + bytes));
-}
-
-// SAFETY: passed on to the system's allocator as it is.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        count(layout.size() as isize);
-        // SAFETY: passed on from the caller.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
-        count(-(layout.size() as isize));
-        // SAFETY: passed on from the caller.
-        unsafe { System.dealloc(block, layout) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
-
-/// One test counts what all threads have: one at a time.
-fn alone() -> MutexGuard<'static, ()> {
-    static ALONE: Mutex<()> = Mutex::new(());
-    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 /// Frees on another thread what this one has allocated: that must not count for the tasks.
 fn free_elsewhere(taken: Vec<u8>) {
@@ -87,11 +44,11 @@ fn a_task_that_is_queued_takes_its_block_and_nothing_else() {
             });
         });
         begin.wait();
-        let before = OWN.get();
+        let before = COUNT.get().bytes;
         for _ in 0..TASKS {
             executor.spawn_detached(async { 7u32 });
         }
-        let taken = OWN.get() - before;
+        let taken = COUNT.get().bytes - before;
         end.wait();
         taken
     });
@@ -110,7 +67,7 @@ fn a_task_that_waits_takes_its_block_and_one_word_more() {
         let elsewhere = vec![0; 1 << 20];
         block_on(executor.spawn(async move {
             // The one worker runs all of them.
-            let before = OWN.get();
+            let before = COUNT.get().bytes;
             free_elsewhere(elsewhere);
             for _ in 0..tasks {
                 // Not detached: no handle that would be kept, and nobody to wake it but the
@@ -122,7 +79,7 @@ fn a_task_that_waits_takes_its_block_and_one_word_more() {
                 .detach();
                 yield_now().await;
             }
-            OWN.get() - before
+            COUNT.get().bytes - before
         }))
     };
     waiting(1);

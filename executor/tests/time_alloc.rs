@@ -2,61 +2,24 @@
 #![cfg(feature = "io")]
 
 mod common;
+#[path = "../../tests/common/counting.rs"]
+mod counting;
 
 use std::{
-    alloc::{GlobalAlloc, Layout, System},
-    cell::Cell,
     future::{Future, pending},
     pin::Pin,
-    sync::{
-        Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicUsize, Ordering::Relaxed},
-    },
+    sync::atomic::Ordering::Relaxed,
     task::{Context, Poll, Waker},
     time::Duration,
 };
 
 use common::executor;
+use counting::{BYTES, COUNT, alone};
 use joint::block_on;
 use joint_executor::{
     spawn,
     time::{Timer, interval, sleep, timeout},
 };
-
-/// Counts what each thread allocates, and what all threads have.
-struct Counting;
-
-static BYTES: AtomicUsize = AtomicUsize::new(0);
-
-thread_local! {
-    static ALLOCATED: Cell<usize> = const { Cell::new(0) };
-}
-
-// SAFETY: passed on to the system's allocator as it is.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        BYTES.fetch_add(layout.size(), Relaxed);
-        // A thread that is past its thread-locals is none that a test looks at.
-        let _ = ALLOCATED.try_with(|count| count.set(count.get() + 1));
-        // SAFETY: passed on from the caller.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
-        BYTES.fetch_sub(layout.size(), Relaxed);
-        // SAFETY: passed on from the caller.
-        unsafe { System.dealloc(block, layout) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
-
-/// The tests count what all threads have: one at a time.
-fn alone() -> MutexGuard<'static, ()> {
-    static ALONE: Mutex<()> = Mutex::new(());
-    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 const MILLI: Duration = Duration::from_millis(1);
 const HOUR: Duration = Duration::from_secs(3600);
@@ -77,11 +40,11 @@ fn only_the_first_wait_allocates() {
     let allocated = block_on(executor(1).spawn(async {
         let (mut timer, mut ticks) = (Timer::new(MILLI), interval(MILLI));
         wait_in_each_way(&mut timer, &mut ticks).await;
-        let before = ALLOCATED.get();
+        let before = COUNT.get().allocated;
         for _ in 0..10 {
             wait_in_each_way(&mut timer, &mut ticks).await;
         }
-        ALLOCATED.get() - before
+        COUNT.get().allocated - before
     }));
     assert_eq!(allocated, 0);
 }
@@ -103,9 +66,9 @@ fn a_million_take_less_than_48_bytes_each_and_give_them_back() {
             assert_eq!(Pin::new(slept).poll(&mut cx), Poll::Pending);
         }
         let taken = BYTES.load(Relaxed) - before;
-        assert!(taken < 48 * MANY, "{taken} bytes");
+        assert!(taken < 48 * MANY as isize, "{taken} bytes");
         sleeps.clear();
-        let left = BYTES.load(Relaxed).saturating_sub(before);
+        let left = BYTES.load(Relaxed) - before;
         assert!(left < 64 * 1024, "{left} bytes are left");
     }));
 }
@@ -130,7 +93,7 @@ fn executors_that_end_with_timers_leave_no_memory_behind() {
     block_on(spawn(sleep(MILLI)));
     let before = live(100);
     // Workers of the last executor may still be about to end.
-    let is_back = |after: &usize| *after <= before + 32 * 1024;
+    let is_back = |after: &isize| *after <= before + 32 * 1024;
     let mut after = Vec::new();
     while after.len() < 10 && !after.last().is_some_and(is_back) {
         after.push(live(100));

@@ -1,39 +1,14 @@
 //! `race`, `all` and `quorum` of up to 8 futures allocate nothing, after the first time.
 
-use std::{
-    alloc::{GlobalAlloc, Layout, System},
-    cell::Cell,
-    future::ready,
-    time::Duration,
-};
+#[path = "../../tests/common/counting.rs"]
+mod counting;
 
+use std::{future::ready, time::Duration};
+
+use counting::COUNT;
 use joint::{block_on, oneshot, shared};
 use joint_executor::{time, yield_now};
 use joint_flow::{OneOf3, all, any, quorum, race, try_all};
-
-/// Counts the allocations of each thread.
-struct Counting;
-
-thread_local! {
-    static ALLOCATIONS: Cell<usize> = const { Cell::new(0) };
-}
-
-// SAFETY: passed on to the system's allocator as it is.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        let _ = ALLOCATIONS.try_with(|count| count.set(count.get() + 1));
-        // SAFETY: passed on from the caller.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
-        // SAFETY: passed on from the caller.
-        unsafe { System.dealloc(block, layout) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
 
 const ROUNDS: usize = if cfg!(miri) { 20 } else { 10_000 };
 
@@ -44,11 +19,11 @@ fn assert_only(channels: usize, what: &str, mut round: impl AsyncFnMut()) {
         for _ in 0..2 {
             round().await;
         }
-        let before = ALLOCATIONS.get();
+        let before = COUNT.get().allocated;
         for _ in 0..ROUNDS {
             round().await;
         }
-        assert_eq!(ALLOCATIONS.get() - before, channels * ROUNDS, "{what}");
+        assert_eq!(COUNT.get().allocated - before, channels * ROUNDS, "{what}");
     });
 }
 
