@@ -9,35 +9,14 @@ mod common;
 #[path = "common/child.rs"]
 mod child;
 
-use std::{
-    future::Future,
-    net::UdpSocket,
-    pin::pin,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering::Relaxed},
-        mpsc,
-    },
-    task::{Context, Wake, Waker},
-    thread,
-    time::Duration,
-};
+use std::{net::UdpSocket, pin::pin, sync::mpsc, thread, time::Duration};
 
 use child::in_child;
-use common::ends;
+use common::{counting, ends, poll_with};
 use joint::{block_on, oneshot};
 use joint_executor::{Executor, io::AsyncFd, time::sleep};
 
 const MILLI: Duration = Duration::from_millis(1);
-
-#[derive(Default)]
-struct Fired(AtomicBool);
-
-impl Wake for Fired {
-    fn wake(self: Arc<Self>) {
-        self.0.store(true, Relaxed);
-    }
-}
 
 #[test]
 fn a_child_that_waits_takes_nothing_from_its_parent() {
@@ -58,25 +37,16 @@ fn a_child_that_waits_takes_nothing_from_its_parent() {
         });
         registered.recv().unwrap();
         let forks = executor.spawn(async move {
-            let fired = Arc::<Fired>::default();
-            let waker = Waker::from(fired.clone());
+            let (fired, waker) = counting();
             let mut timer = pin!(sleep(MILLI));
-            assert!(
-                timer
-                    .as_mut()
-                    .poll(&mut Context::from_waker(&waker))
-                    .is_pending()
-            );
+            assert!(poll_with(&mut timer, &waker).is_pending());
             in_child(move || {
                 let sends = UdpSocket::bind("127.0.0.1:0").unwrap();
                 sends.send_to(b"x", address).unwrap();
                 let (_sender, mut receiver) = oneshot::channel::<()>();
                 // By its end the event is there, and the timer is due.
                 assert!(receiver.blocking_recv_timeout(20 * MILLI).is_err());
-                assert!(
-                    !fired.0.load(Relaxed),
-                    "the child has fired its parent's timer"
-                );
+                assert_eq!(fired.count(), 0, "the child has fired its parent's timer");
                 let (sender, waits) = oneshot::channel();
                 thread::spawn(move || sender.send(7).unwrap());
                 assert_eq!(waits.blocking_recv(), Ok(7));

@@ -21,7 +21,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use common::{OnDrop, counting, ends, wait_until};
+use common::{OnDrop, counting, ends, wait_until, waker_that};
 use joint::{
     JoinError, block_on, oneshot,
     task::{Id, Runnable},
@@ -177,14 +177,8 @@ fn a_waker_is_woken_by_the_first_push_and_not_by_the_next_ones() {
 
 #[test]
 fn a_waker_that_panics_harms_nobody() {
-    struct Panics;
-    impl std::task::Wake for Panics {
-        fn wake(self: Arc<Self>) {
-            resume_unwind(Box::new("on purpose"));
-        }
-    }
     let (executor, mut worker) = bound();
-    worker.step(1, &Arc::new(Panics).into());
+    worker.step(1, &waker_that(|| resume_unwind(Box::new("on purpose"))));
     let task = executor.spawn(async { 1 });
     exhaust(&mut worker);
     assert_eq!(block_on(task), 1);

@@ -16,7 +16,7 @@ use std::{
     thread,
 };
 
-use common::{Wakes, counting, executor};
+use common::{Wakes, counting, executor, waker_that};
 use joint::{
     JoinError, JoinHandle, block_on, oneshot,
     task::{self, Runnable},
@@ -502,21 +502,16 @@ fn a_wake_up_on_the_way_while_the_set_is_dropped_or_detached() {
     }
 }
 
-struct Panics(Arc<Wakes>);
-
-impl Wake for Panics {
-    fn wake(self: Arc<Self>) {
-        self.0.waker().wake();
-        panic_any("wake");
-    }
-}
-
 #[test]
 fn a_waker_that_panics_leaves_the_result_in_the_set() {
     let (runnable, handle) = ready(1);
     let mut set = JoinSet::from_iter([handle]);
     let wakes = Wakes::new();
-    let waker = Waker::from(Arc::new(Panics(wakes.clone())));
+    let own = wakes.clone();
+    let waker = waker_that(move || {
+        own.waker().wake();
+        panic_any("wake");
+    });
     assert!(poll(&mut set, &waker).is_pending());
     assert!(catch_unwind(AssertUnwindSafe(|| runnable.run())).is_err());
     assert_eq!(wakes.count(), 1);

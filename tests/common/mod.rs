@@ -22,7 +22,7 @@ use std::{
 pub(crate) use self::{
     ends::ends,
     panicking::{Panicking, Unwound, panicking},
-    wakes::{Wakes, counting},
+    wakes::{Wakes, counting, waker_that},
 };
 
 /// Polls a future once.

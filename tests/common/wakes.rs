@@ -1,8 +1,8 @@
-//! A waker that counts.
+//! A waker that counts, and one that acts.
 
 use std::{
     sync::{
-        Arc,
+        Arc, Mutex,
         atomic::{AtomicUsize, Ordering::Relaxed},
     },
     task::{Wake, Waker},
@@ -42,4 +42,18 @@ pub(crate) fn counting() -> (Arc<Wakes>, Waker) {
     let wakes = Wakes::new();
     let waker = wakes.waker();
     (wakes, waker)
+}
+
+/// A waker that acts when it is woken, once. If it never is, the last clone drops the function.
+pub(crate) fn waker_that(act: impl FnOnce() + Send + 'static) -> Waker {
+    struct Acts(Mutex<Option<Box<dyn FnOnce() + Send>>>);
+    impl Wake for Acts {
+        fn wake(self: Arc<Self>) {
+            let act = self.0.lock().unwrap().take();
+            if let Some(act) = act {
+                act();
+            }
+        }
+    }
+    Waker::from(Arc::new(Acts(Mutex::new(Some(Box::new(act))))))
 }

@@ -7,7 +7,7 @@ use std::{
         Arc, Barrier, Mutex,
         atomic::{AtomicBool, Ordering::Relaxed},
     },
-    task::{Context, Poll, RawWaker, RawWakerVTable, Wake, Waker},
+    task::{Context, Poll, RawWaker, RawWakerVTable, Waker},
     thread,
 };
 
@@ -16,7 +16,9 @@ use joint::{
     task::{self, Runnable},
 };
 
-use crate::support::{Count, Dropped, OnDrop, Queue, Wakes, pending_once, poll, poll_with, ready};
+use crate::support::{
+    Count, Dropped, OnDrop, Queue, Wakes, pending_once, poll, poll_with, ready, waker_that,
+};
 
 /// tokio #2087: the waker is replaced while the task ends.
 #[test]
@@ -243,23 +245,18 @@ fn maitake_cancelling_an_idle_task_wakes_its_waiter() {
 /// folo #463: the drop of a waker re-enters, and drops the other side.
 #[test]
 fn folo_463_the_drop_of_the_registered_waker_drops_the_runnable() {
-    struct Waiter(Arc<Mutex<Option<Runnable>>>);
-    impl Wake for Waiter {
-        fn wake(self: Arc<Self>) {}
-    }
-    impl Drop for Waiter {
-        fn drop(&mut self) {
-            let runnable = self.0.lock().unwrap().take();
-            drop(runnable);
-        }
-    }
     for replaced in [false, true] {
         let queue = Queue::new();
         let dropped = Count::new();
         let guard = Dropped(dropped.clone());
         let (runnable, mut handle) = queue.spawn(async move { drop(guard) });
         let place = Arc::new(Mutex::new(Some(runnable)));
-        let waiter = Waker::from(Arc::new(Waiter(place.clone())));
+        let own = place.clone();
+        let drops = OnDrop(move || {
+            let runnable = own.lock().unwrap().take();
+            drop(runnable);
+        });
+        let waiter = waker_that(move || drop(drops));
         assert!(poll_with(&mut handle, &waiter).is_pending());
         drop(waiter);
         assert_eq!(dropped.get(), 0);

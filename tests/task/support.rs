@@ -15,7 +15,9 @@ use std::{
 };
 
 #[allow(unused_imports, reason = "each test program uses its part of it")]
-pub(crate) use common::{OnDrop, Unwound, Wakes, panicking, panics, poll_with, yield_now};
+pub(crate) use common::{
+    OnDrop, Unwound, Wakes, panicking, panics, poll_with, waker_that, yield_now,
+};
 use joint::{
     JoinHandle,
     task::{self, Runnable},

@@ -6,8 +6,7 @@ use std::{
     future::{pending, poll_fn},
     panic::{AssertUnwindSafe, catch_unwind, panic_any},
     process::{Command, Stdio},
-    sync::Arc,
-    task::{Poll, Wake, Waker},
+    task::Poll,
     thread,
 };
 
@@ -15,7 +14,7 @@ use joint::task::{
     self, Builder, EndedTask, PendingTask, Runnable, Schedule, ScheduleInfo, TaskEnd,
 };
 
-use crate::support::{OnDrop, Queue, poll_with};
+use crate::support::{OnDrop, Queue, poll_with, waker_that};
 
 /// Set in the process that is to end.
 const INNER: &str = "JOINT_ENDS";
@@ -80,16 +79,10 @@ fn a_panic_in_the_drop_of_an_orphans_panic_payload_aborts() {
 
 #[test]
 fn a_panicking_waker_during_a_propagated_panic_aborts() {
-    struct Waiter;
-    impl Wake for Waiter {
-        fn wake(self: Arc<Self>) {
-            panic!("in the waker")
-        }
-    }
     ends_the_program("waking the waiter of a panicked task", || {
         let builder = Builder::new().propagate_panic(false);
         let (runnable, mut handle) = builder.spawn(|()| async { panic!("in poll") }, |_| {});
-        let waker = Waker::from(Arc::new(Waiter));
+        let waker = waker_that(|| panic!("in the waker"));
         let pending = poll_with::<joint::JoinHandle<()>>(&mut handle, &waker);
         assert!(pending.is_pending());
         runnable.run();

@@ -5,7 +5,7 @@ use std::{
     future::{Future, pending, poll_fn},
     pin::Pin,
     sync::{Arc, Mutex},
-    task::{Context, Poll, Wake, Waker},
+    task::{Context, Poll, Waker},
 };
 
 use joint::{
@@ -14,7 +14,7 @@ use joint::{
 };
 
 use crate::support::{
-    Count, Dropped, OnDrop, Queue, Wakes, panics, pending_once, poll, poll_with, ready,
+    Count, Dropped, OnDrop, Queue, Wakes, panics, pending_once, poll, poll_with, ready, waker_that,
 };
 
 /// A place for a task's handle, which the task itself can reach.
@@ -198,13 +198,6 @@ fn the_handle_dropped_in_the_schedule_function() {
 
 #[test]
 fn a_waiter_that_drops_the_handle_when_it_is_woken() {
-    /// Holds the handle that it was registered by.
-    struct Waiter(Place);
-    impl Wake for Waiter {
-        fn wake(self: Arc<Self>) {
-            drop(self.0.lock().unwrap().take());
-        }
-    }
     // The task ends by an output, by a panic, or by the drop of its runnable.
     let ends: [fn(Runnable); 2] = [
         |runnable| {
@@ -217,7 +210,8 @@ fn a_waiter_that_drops_the_handle_when_it_is_woken() {
             let queue = Queue::new();
             let place = Place::default();
             let (runnable, mut handle) = queue.spawn(async move { assert!(!panics, "in poll") });
-            let waker = Waker::from(Arc::new(Waiter(place.clone())));
+            let own = place.clone();
+            let waker = waker_that(move || drop(own.lock().unwrap().take()));
             assert!(poll_with(&mut handle, &waker).is_pending());
             *place.lock().unwrap() = Some(handle);
             drop(waker);
@@ -230,17 +224,14 @@ fn a_waiter_that_drops_the_handle_when_it_is_woken() {
 
 #[test]
 fn a_waiter_that_polls_the_handle_when_it_is_woken() {
-    struct Waiter(Place, Count);
-    impl Wake for Waiter {
-        fn wake(self: Arc<Self>) {
-            ready(self.0.lock().unwrap().take().unwrap());
-            self.1.add();
-        }
-    }
     let queue = Queue::new();
     let (place, joined) = (Place::default(), Count::new());
     let mut handle = queue.start(async {});
-    let waker = Waker::from(Arc::new(Waiter(place.clone(), joined.clone())));
+    let (own, ended) = (place.clone(), joined.clone());
+    let waker = waker_that(move || {
+        ready(own.lock().unwrap().take().unwrap());
+        ended.add();
+    });
     assert!(poll_with(&mut handle, &waker).is_pending());
     *place.lock().unwrap() = Some(handle);
     drop(waker);

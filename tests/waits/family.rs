@@ -3,13 +3,11 @@
 use std::{
     future::{Future, pending},
     pin::pin,
-    sync::{
-        Arc,
-        mpsc::{self, Sender},
-    },
-    task::{Context, Wake, Waker},
+    sync::mpsc::{self, Sender},
+    task::{Context, Waker},
 };
 
+use crate::common::Wakes;
 use joint::{
     oneshot,
     task::{self, Builder, Copied, Runnable, Schedule, ScheduleInfo},
@@ -51,12 +49,6 @@ fn families(waker: &Waker) -> [bool; 2] {
     })
 }
 
-struct Strangers;
-
-impl Wake for Strangers {
-    fn wake(self: Arc<Self>) {}
-}
-
 #[test]
 fn a_task_is_of_the_family_of_its_scheduler_alone() {
     let (sender, _runnables) = mpsc::channel();
@@ -74,7 +66,7 @@ fn a_task_is_of_the_family_of_its_scheduler_alone() {
 fn strangers_threads_and_tasks_of_functions_have_no_family() {
     let (of_function, _handle) = task::spawn(async {}, |_| {});
     let parker = Parker::new();
-    let stranger = Waker::from(Arc::new(Strangers));
+    let stranger = Wakes::new().waker();
     for waker in [
         &of_function.waker(),
         parker.waker(),

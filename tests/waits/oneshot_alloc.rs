@@ -4,12 +4,14 @@ use std::{
     future::Future,
     panic::{AssertUnwindSafe, catch_unwind},
     pin::Pin,
-    sync::Arc,
-    task::{Context, Poll, RawWakerVTable, Wake, Waker},
+    task::{Context, Poll, RawWakerVTable, Waker},
     time::{Duration, Instant},
 };
 
-use crate::counting::{Bomb, COUNT};
+use crate::{
+    common::Wakes,
+    counting::{Bomb, COUNT},
+};
 use joint::{
     Completion,
     completion::WakerSlot,
@@ -111,14 +113,8 @@ fn a_small_channel_is_one_allocation() {
     assert_eq!(allocations(send), 1);
 }
 
-struct Foreign;
-
-impl Wake for Foreign {
-    fn wake(self: Arc<Self>) {}
-}
-
 fn foreign() -> [Waker; 2] {
-    [Arc::new(Foreign), Arc::new(Foreign)].map(Waker::from)
+    [(); 2].map(|()| Wakes::new().waker())
 }
 
 #[test]

@@ -9,12 +9,12 @@ use std::{
         Arc, Barrier, Mutex,
         atomic::{AtomicUsize, Ordering::Relaxed},
     },
-    task::{Context, Poll, Wake, Waker},
+    task::{Context, Poll, Waker},
     thread,
     time::{Duration, Instant},
 };
 
-use crate::common::{counting, poll_with, wait_until};
+use crate::common::{OnDrop, counting, poll_with, wait_until, waker_that};
 use joint::{
     block_on,
     shared::{Closed, Driver, Sender, Shared, Wait, channel, from_future},
@@ -22,20 +22,6 @@ use joint::{
 
 /// No test waits that long.
 const FOR_LONG: Duration = Duration::from_secs(3600);
-
-/// A waker that acts when it is woken, once.
-fn waker_that(act: impl FnOnce() + Send + 'static) -> Waker {
-    struct Acts(Mutex<Option<Box<dyn FnOnce() + Send>>>);
-    impl Wake for Acts {
-        fn wake(self: Arc<Self>) {
-            let act = self.0.lock().unwrap().take();
-            if let Some(act) = act {
-                act();
-            }
-        }
-    }
-    Waker::from(Arc::new(Acts(Mutex::new(Some(Box::new(act))))))
-}
 
 /// Panics without the hook, whose report nobody reads.
 fn quiet_panic(what: &'static str) -> ! {
@@ -416,17 +402,9 @@ fn a_waker_whose_clone_ends_the_wait() {
 
 #[test]
 fn a_waker_whose_drop_panics_leaves_all_sound() {
-    struct Bomb;
-    impl Wake for Bomb {
-        fn wake(self: Arc<Self>) {}
-    }
-    impl Drop for Bomb {
-        fn drop(&mut self) {
-            quiet_panic("drop")
-        }
-    }
     fn armed(shared: &mut Shared<u8>) {
-        let waker = Waker::from(Arc::new(Bomb));
+        let panics = OnDrop(|| quiet_panic("drop"));
+        let waker = waker_that(move || drop(panics));
         assert!(poll_with(shared, &waker).is_pending());
     }
     // The waiter goes.

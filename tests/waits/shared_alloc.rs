@@ -7,12 +7,15 @@ use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     pin::Pin,
     ptr,
-    sync::{Arc, Barrier},
-    task::{Context, Poll, RawWaker, RawWakerVTable, Wake, Waker},
+    sync::Barrier,
+    task::{Context, Poll, RawWaker, RawWakerVTable, Waker},
     time::{Duration, Instant},
 };
 
-use crate::counting::{Bomb, COUNT};
+use crate::{
+    common::waker_that,
+    counting::{Bomb, COUNT},
+};
 use joint::shared::{Sender, Shared, Wait, channel};
 
 /// How many blocks `f` allocates on a thread that has waited for nothing yet. All of them, but for
@@ -199,15 +202,10 @@ fn a_value_whose_drop_panics_leaks_nothing() {
 
 #[test]
 fn wakers_that_panic_leak_nothing() {
-    struct Bad;
-    impl Wake for Bad {
-        fn wake(self: Arc<Self>) {
-            std::panic::resume_unwind(Box::new(()));
-        }
-    }
+    let bad = || waker_that(|| std::panic::resume_unwind(Box::new(())));
     let woken = || {
         let (tx, shared) = channel();
-        let waits: [_; 4] = std::array::from_fn(|_| register(&shared, &Arc::new(Bad).into()));
+        let waits: [_; 4] = std::array::from_fn(|_| register(&shared, &bad()));
         assert!(catch_unwind(AssertUnwindSafe(|| tx.send(LARGE))).is_err());
         drop(waits);
     };

@@ -6,17 +6,14 @@ use std::{
     future::{Future, poll_fn},
     pin::{Pin, pin},
     rc::Rc,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering::Relaxed},
-    },
-    task::{Context, Wake, Waker},
+    task::Context,
 };
 
 use joint::block_on;
 use joint_executor::{LocalExecutor, time::sleep, yield_now};
 
 use super::{MILLI, ends, executor, read, socket};
+use crate::common::counting;
 
 /// Waits, but is polled again at once each time.
 async fn busily(future: impl Future<Output = ()>) {
@@ -52,25 +49,16 @@ fn a_future_that_wakes_itself_waits_for_a_descriptor() {
     });
 }
 
-struct Flag(AtomicBool);
-
-impl Wake for Flag {
-    fn wake(self: Arc<Self>) {
-        self.0.store(true, Relaxed);
-    }
-}
-
 /// What it waits for is not polled by it.
 #[test]
 fn a_future_that_wakes_itself_waits_for_a_flag() {
     on_one_worker(|| {
-        let flag = Arc::new(Flag(AtomicBool::new(false)));
-        let waker = Waker::from(flag.clone());
+        let (wakes, waker) = counting();
         let mut timer = pin!(sleep(MILLI));
         let armed = timer.as_mut().poll(&mut Context::from_waker(&waker));
         assert!(armed.is_pending());
         block_on(async {
-            while !flag.0.load(Relaxed) {
+            while wakes.count() == 0 {
                 yield_now().await;
             }
         });

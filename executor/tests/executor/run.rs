@@ -10,7 +10,7 @@ use std::{
         atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed},
         mpsc,
     },
-    task::{Context, Poll, Wake, Waker},
+    task::{Context, Poll, Waker},
     thread,
 };
 
@@ -18,6 +18,7 @@ use joint::{JoinError, JoinHandle, block_on, oneshot, shared};
 use joint_executor::{Executor, spawn, yield_now};
 
 use super::{Panics, executor, wait_until};
+use crate::common::waker_that;
 
 #[test]
 fn spawn_from_outside() {
@@ -307,18 +308,12 @@ fn outputs_and_payloads_that_panic_when_dropped_leave_the_worker_alive() {
 
 #[test]
 fn a_waker_that_panics_leaves_the_worker_alive() {
-    struct Panics;
-    impl Wake for Panics {
-        fn wake(self: Arc<Self>) {
-            panic!("as it should");
-        }
-    }
     let executor = executor(1);
     let id = || thread::current().id();
     let before = block_on(executor.spawn(async move { id() }));
     let (sender, receiver) = oneshot::channel();
     let mut handle = pin!(executor.spawn(async { receiver.await.unwrap() }));
-    let waker = Waker::from(Arc::new(Panics));
+    let waker = waker_that(|| panic!("as it should"));
     let poll = handle.as_mut().poll(&mut Context::from_waker(&waker));
     assert!(poll.is_pending());
     sender.send(7).unwrap();

@@ -3,15 +3,11 @@
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering::Relaxed},
-    },
-    task::{Context, Wake, Waker},
+    task::{Context, Waker},
 };
 
 use super::support::{SETTLE, quiet, socket, stranger};
-use crate::common::wait_until;
+use crate::common::{Panics, counting, wait_until, waker_that};
 use joint_executor::{io::AsyncFd, time::sleep};
 
 #[test]
@@ -33,27 +29,6 @@ fn while_the_poll_of_a_task_whose_timer_was_due_runs_other_timers_fire() {
     joint_executor::block_on(later);
 }
 
-/// Panics when the last waker is dropped.
-struct PanicsOnDrop;
-
-impl Wake for PanicsOnDrop {
-    fn wake(self: Arc<Self>) {}
-}
-
-impl Drop for PanicsOnDrop {
-    fn drop(&mut self) {
-        panic!("dropped");
-    }
-}
-
-struct Woken(AtomicBool);
-
-impl Wake for Woken {
-    fn wake(self: Arc<Self>) {
-        self.0.store(true, Relaxed);
-    }
-}
-
 #[test]
 fn a_descriptor_wakes_after_the_drop_of_an_earlier_waker_has_panicked() {
     let quiet = quiet(1);
@@ -62,16 +37,16 @@ fn a_descriptor_wakes_after_the_drop_of_an_earlier_waker_has_panicked() {
         socket.set_nonblocking(true).unwrap();
         let descriptor = AsyncFd::new(socket).unwrap();
         let poll = |waker: &Waker| descriptor.poll_readable(&mut Context::from_waker(waker));
-        let panics = Waker::from(Arc::new(PanicsOnDrop));
+        let bomb = Panics;
+        let panics = waker_that(move || drop(bomb));
         let first = poll(&panics);
         // Only the descriptor has it now.
         drop(panics);
-        let woken = Arc::new(Woken(AtomicBool::new(false)));
-        let waker = Waker::from(woken.clone());
+        let (wakes, waker) = counting();
         let second = catch_unwind(AssertUnwindSafe(|| poll(&waker)));
         assert!(first.is_pending() && second.is_err());
         assert!(poll(&waker).is_pending());
         send();
-        wait_until(|| woken.0.load(Relaxed));
+        wait_until(|| wakes.count() > 0);
     });
 }

@@ -3,15 +3,13 @@
 use std::{
     pin::pin,
     sync::{
-        Arc, Mutex,
+        Arc,
         atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed},
-        mpsc::Sender,
     },
-    task::{Wake, Waker},
 };
 
 use super::support::{GUARD, MILLI, Quiet, Stranger, Watched, socket, stranger};
-use crate::common::poll_with;
+use crate::common::{poll_with, waker_that};
 use joint::{oneshot, waker::park::block_on_timeout};
 use joint_executor::{Builder, Executor, block_on, io::AsyncFd, spawn, time::sleep};
 
@@ -174,22 +172,14 @@ fn on_steal_may_wait_for_what_was_stolen() {
     block_on(blocks);
 }
 
-/// Releases a stranger when it is woken.
-struct Releases(Mutex<Sender<()>>);
-
-impl Wake for Releases {
-    fn wake(self: Arc<Self>) {
-        let _ = self.0.lock().unwrap().send(());
-    }
-}
-
 #[test]
 fn on_timer_may_wait_for_its_timer() {
     let (stranger, watched) = stranger();
     let builder = Executor::builder().workers(2);
     let quiet = Quiet::new(builder.on_timer(move |_| stranger.call_anywhere(|| ())));
     quiet.settle_all();
-    let waker = Waker::from(Arc::new(Releases(Mutex::new(watched.release()))));
+    let release = watched.release();
+    let waker = waker_that(move || _ = release.send(()));
     let mut timer = pin!(sleep(MILLI));
     let polled = quiet.executor.enter(|| poll_with(&mut timer, &waker));
     assert!(polled.is_pending());

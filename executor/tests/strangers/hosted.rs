@@ -7,13 +7,13 @@ use std::{
         atomic::{AtomicBool, Ordering::Relaxed},
         mpsc,
     },
-    task::{Wake, Waker},
-    thread,
+    task::Waker,
+    thread::{self, JoinHandle},
     time::Instant,
 };
 
-use super::support::{GUARD, SETTLE, Stranger, stranger};
-use crate::common::{poll_with, wait_until};
+use super::support::{GUARD, SETTLE, Stranger, Watched, stranger};
+use crate::common::{OnDrop, poll_with, wait_until, waker_that};
 use joint::waker::park::{Parker, park_until};
 use joint_executor::{
     Executor,
@@ -58,6 +58,19 @@ fn with_timer(
     let polled = worker.enter(|| poll_with(&mut timer, &stranger.waker()));
     assert!(polled.is_pending());
     f(worker);
+}
+
+/// A task that is spawned from here runs while the stranger's code waits for that. All workers end
+/// with the executor.
+#[track_caller]
+fn assert_a_task_runs(executor: Executor, watched: &Watched, workers: [JoinHandle<()>; 2]) {
+    let release = watched.release();
+    executor.spawn(async move { _ = release.send(()) }).detach();
+    watched.assert_released();
+    drop(executor);
+    for worker in workers {
+        worker.join().unwrap();
+    }
 }
 
 #[test]
@@ -107,26 +120,7 @@ fn while_a_waker_runs_inside_a_step_others_run() {
         });
     });
     watched.begun();
-    let release = watched.release();
-    executor.spawn(async move { _ = release.send(()) }).detach();
-    watched.assert_released();
-    drop(executor);
-    for thread in [steps, driven] {
-        thread.join().unwrap();
-    }
-}
-
-/// Calls a stranger when the last waker is dropped.
-struct CallsOnDrop(Arc<Stranger>);
-
-impl Wake for CallsOnDrop {
-    fn wake(self: Arc<Self>) {}
-}
-
-impl Drop for CallsOnDrop {
-    fn drop(&mut self) {
-        self.0.call();
-    }
+    assert_a_task_runs(executor, &watched, [steps, driven]);
 }
 
 #[test]
@@ -136,7 +130,8 @@ fn while_the_waker_of_a_step_is_dropped_others_run() {
     let driven = thread::spawn(|| drive(driven));
     let steps = thread::spawn(move || {
         let mut worker = steps.bind();
-        let step = exhaust(&mut worker, &Arc::new(CallsOnDrop(stranger)).into());
+        let calls = OnDrop(move || stranger.call());
+        let step = exhaust(&mut worker, &waker_that(move || drop(calls)));
         assert_eq!(step, Step::Idle);
         // The other worker is asleep by now, most times.
         thread::sleep(SETTLE);
@@ -145,13 +140,7 @@ fn while_the_waker_of_a_step_is_dropped_others_run() {
         }
     });
     watched.begun();
-    let release = watched.release();
-    executor.spawn(async move { _ = release.send(()) }).detach();
-    watched.assert_released();
-    drop(executor);
-    for thread in [steps, driven] {
-        thread.join().unwrap();
-    }
+    assert_a_task_runs(executor, &watched, [steps, driven]);
 }
 
 #[test]
@@ -196,10 +185,5 @@ fn while_the_closure_of_take_injected_runs_others_run() {
     });
     watched.begun();
     let runs = thread::spawn(|| runs.run());
-    let release = watched.release();
-    executor.spawn(async move { _ = release.send(()) }).detach();
-    watched.assert_released();
-    takes.join().unwrap();
-    drop(executor);
-    runs.join().unwrap();
+    assert_a_task_runs(executor, &watched, [takes, runs]);
 }

@@ -1,20 +1,14 @@
 //! Promises and futures, and callbacks on them.
 
-use std::sync::{
-    Arc, Mutex,
-    atomic::{AtomicUsize, Ordering::Relaxed},
-};
-use std::{
-    pin::Pin,
-    task::{Context, Wake, Waker},
-};
+use std::sync::{Arc, Mutex};
+use std::{pin::Pin, task::Context};
 
 use joint_flow::{
     promise::{self, Closed, never},
     spawn,
 };
 
-use crate::common::{check, settled};
+use crate::common::{Wakes, check, settled};
 
 /// Flow: /flow/flow/trivial futures.
 ///
@@ -68,15 +62,6 @@ fn nonserializable_futures() {
     });
 }
 
-/// A callback of Flow's: a waker that notes that it was called.
-struct Callback(AtomicUsize);
-
-impl Wake for Callback {
-    fn wake(self: Arc<Self>) {
-        self.0.fetch_add(1, Relaxed);
-    }
-}
-
 /// Flow: /flow/flow/callbacks.
 ///
 /// Differs: a callback is a waker, which is called on the sender's stack as in Flow. The value is
@@ -85,10 +70,10 @@ impl Wake for Callback {
 fn callbacks() {
     for sends in [true, false] {
         let (sender, future) = promise::channel();
-        let callbacks = [(); 3].map(|()| Arc::new(Callback(AtomicUsize::new(0))));
+        let callbacks = [(); 3].map(|()| Wakes::new());
         let mut waiters = [(); 3].map(|()| future.clone());
         for (waiter, callback) in waiters.iter_mut().zip(&callbacks) {
-            let waker = Waker::from(callback.clone());
+            let waker = callback.waker();
             let mut cx = Context::from_waker(&waker);
             assert!(Pin::new(waiter).poll(&mut cx).is_pending());
         }
@@ -98,7 +83,7 @@ fn callbacks() {
             true => sender.send(123),
             false => drop(sender),
         }
-        let called = callbacks.map(|callback| callback.0.load(Relaxed));
+        let called = callbacks.map(|callback| callback.count());
         assert_eq!(called, [1, 1, 0]);
         let expected = if sends { Ok(123) } else { Err(Closed) };
         for waiter in [first, second, future] {

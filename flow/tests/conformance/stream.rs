@@ -2,11 +2,8 @@
 
 use std::{
     pin::{Pin, pin},
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering::Relaxed},
-    },
-    task::{Context, Poll, Wake, Waker},
+    sync::Arc,
+    task::{Context, Poll, Waker},
 };
 
 use joint_flow::{
@@ -14,7 +11,7 @@ use joint_flow::{
     stream::{self, Receiver, SendError, Stream, StreamExt},
 };
 
-use crate::common::{check, settled};
+use crate::common::{Wakes, check, settled};
 
 /// Flow: /flow/flow/trivial promisestreams.
 ///
@@ -100,19 +97,11 @@ fn promise_stream_move2() {
     });
 }
 
-struct Callback(AtomicUsize);
-
-impl Wake for Callback {
-    fn wake(self: Arc<Self>) {
-        self.0.fetch_add(1, Relaxed);
-    }
-}
-
 fn poll(
     receiver: &mut Receiver<u32, BrokenPromise>,
-    callback: &Arc<Callback>,
+    callback: &Arc<Wakes>,
 ) -> Poll<Option<Result<u32, BrokenPromise>>> {
-    let waker = Waker::from(callback.clone());
+    let waker = callback.waker();
     Pin::new(receiver).poll_next(&mut Context::from_waker(&waker))
 }
 
@@ -123,20 +112,16 @@ fn poll(
 #[test]
 fn promisestream_callbacks() {
     let (sender, mut receiver) = stream::channel();
-    let callback = Arc::new(Callback(AtomicUsize::new(0)));
+    let callback = Wakes::new();
     assert!(poll(&mut receiver, &callback).is_pending());
     sender.send(123).unwrap();
     sender.send(456).unwrap();
-    assert_eq!(
-        callback.0.load(Relaxed),
-        1,
-        "one item is enough for one waiter"
-    );
+    assert_eq!(callback.count(), 1, "one item is enough for one waiter");
     assert_eq!(poll(&mut receiver, &callback), Poll::Ready(Some(Ok(123))));
     assert_eq!(poll(&mut receiver, &callback), Poll::Ready(Some(Ok(456))));
     assert!(poll(&mut receiver, &callback).is_pending());
     drop(sender);
-    assert_eq!(callback.0.load(Relaxed), 2);
+    assert_eq!(callback.count(), 2);
     let broken = Poll::Ready(Some(Err(BrokenPromise)));
     assert_eq!(poll(&mut receiver, &callback), broken);
 }

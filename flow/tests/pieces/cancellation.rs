@@ -12,7 +12,7 @@ use joint_executor::yield_now;
 use joint_flow::promise::never;
 use joint_flow::{Task, TaskError, spawn, uncancellable};
 
-use crate::common::{Log, OnDrop, PanicsInDrop, after, check, settled};
+use crate::common::{Log, OnDrop, PanicsInDrop, after, check, settled, waker_that};
 
 /// Spawns a task that notes its beginning and holds `held` forever, and waits until it is
 /// suspended.
@@ -221,16 +221,6 @@ fn a_destructor_that_cancels_again_does_nothing() {
 /// Cell: cancellation: a destructor that cancels again destroys nothing twice.
 #[test]
 fn a_waiters_waker_that_cancels_does_nothing() {
-    struct Cancels(Mutex<Option<Task<OnDropOnce>>>);
-    type OnDropOnce = Arc<OnDrop>;
-    impl Wake for Cancels {
-        fn wake(self: Arc<Self>) {
-            let task = self.0.lock().unwrap().take();
-            if let Some(task) = task {
-                task.cancel();
-            }
-        }
-    }
     check(|| async {
         let log = Log::new();
         let (value, future) = (Arc::new(log.on_drop("value")), log.on_drop("future"));
@@ -241,8 +231,7 @@ fn a_waiters_waker_that_cancels_does_nothing() {
             value
         });
         let mut waiter = task.clone();
-        let waker = Arc::new(Cancels(Mutex::new(Some(task))));
-        let foreign = Waker::from(waker);
+        let foreign = waker_that(move || task.cancel());
         let mut cx = std::task::Context::from_waker(&foreign);
         assert!(std::pin::Pin::new(&mut waiter).poll(&mut cx).is_pending());
         go.send(()).unwrap();

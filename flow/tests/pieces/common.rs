@@ -16,7 +16,7 @@ use std::{
     task::{Context, Poll, Waker},
 };
 
-pub(crate) use base::{Wakes, counting, on_drop};
+pub(crate) use base::{Wakes, counting, on_drop, waker_that};
 
 /// Runs a program under some hundred seeds and all faults.
 pub(crate) fn check<F: Future<Output = ()> + 'static>(program: impl Fn() -> F) {

@@ -4,7 +4,7 @@ use std::{
     future::pending,
     pin::Pin,
     sync::{
-        Arc, Mutex, OnceLock,
+        Arc, Mutex,
         atomic::{AtomicUsize, Ordering::Relaxed},
     },
     task::{Context, Poll, Wake, Waker},
@@ -14,7 +14,7 @@ use joint_executor::{LocalExecutor, spawn, yield_now};
 use joint_flow::lock::{Closed, FlowLock, Permit, Take, TryTakeError};
 use joint_sim::may_cancel;
 
-use crate::common::{Log, check, counting};
+use crate::common::{Log, check, counting, waker_that};
 
 fn poll_with(take: &mut Take, waker: &Waker) -> Poll<Result<Permit, Closed>> {
     Pin::new(take).poll(&mut Context::from_waker(waker))
@@ -202,26 +202,18 @@ fn the_releaser_continues_before_the_taker_runs() {
 /// Cell: lock: a waker that uses the lock does not find it locked.
 #[test]
 fn a_waker_may_use_the_lock() {
-    struct Uses(OnceLock<FlowLock>, AtomicUsize);
-    impl Wake for Uses {
-        fn wake(self: Arc<Self>) {
-            let lock = self.0.get().unwrap();
-            assert!(lock.try_take(1).is_err());
-            self.1.fetch_add(lock.taken(), Relaxed);
-        }
-    }
-
     let lock = FlowLock::new(1);
     let held = lock.try_take(1).unwrap();
-    let uses = Arc::new(Uses(OnceLock::from(lock.clone()), AtomicUsize::new(0)));
+    let (used, taken) = (lock.clone(), Arc::new(AtomicUsize::new(0)));
+    let counted = taken.clone();
+    let uses = waker_that(move || {
+        assert!(used.try_take(1).is_err());
+        counted.fetch_add(used.taken(), Relaxed);
+    });
     let mut take = lock.take(1);
-    assert!(poll_with(&mut take, &Waker::from(uses.clone())).is_pending());
+    assert!(poll_with(&mut take, &uses).is_pending());
     drop(held);
-    assert_eq!(
-        uses.1.load(Relaxed),
-        1,
-        "woken once, with the permit counted"
-    );
+    assert_eq!(taken.load(Relaxed), 1, "woken with the permit counted");
     lock.close();
     drop(granted(&mut take));
 }
@@ -229,17 +221,11 @@ fn a_waker_may_use_the_lock() {
 /// Cell: lock: a waker that panics takes no permit with it, and leaves nobody behind.
 #[test]
 fn a_waker_that_panics_does_not_stop_the_queue() {
-    struct Panics;
-    impl Wake for Panics {
-        fn wake(self: Arc<Self>) {
-            std::panic::resume_unwind(Box::new("a waker that panics"));
-        }
-    }
-
     let lock = FlowLock::new(2);
     let held = lock.try_take(2).unwrap();
     let mut first = lock.take(1);
-    assert!(poll_with(&mut first, &Waker::from(Arc::new(Panics))).is_pending());
+    let panics = waker_that(|| std::panic::resume_unwind(Box::new("a waker that panics")));
+    assert!(poll_with(&mut first, &panics).is_pending());
     let [mut second] = queued(&lock, [1]);
     let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| drop(held)));
     assert!(outcome.is_err());

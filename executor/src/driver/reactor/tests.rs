@@ -117,6 +117,15 @@ fn read(
     registration.poll(Interest::Read, &mut cx, read, |_| false)
 }
 
+/// Reads, and takes a read that falls short to mean that nothing is left.
+fn read_short(registration: &Registration, mut stream: &TcpStream) -> Poll<io::Result<usize>> {
+    let mut cx = Context::from_waker(Waker::noop());
+    let read = || stream.read(&mut [0; 64]);
+    registration.poll(Interest::Read, &mut cx, read, |count| {
+        (1..64).contains(count)
+    })
+}
+
 fn done(poll: Poll<io::Result<Vec<u8>>>) -> Vec<u8> {
     match poll {
         Poll::Ready(Ok(bytes)) => bytes,
@@ -232,14 +241,7 @@ fn a_hang_up_is_read_as_the_end(mut world: World) {
 fn the_end_behind_a_short_read_is_found(mut world: World) {
     let (mut far, near) = pair();
     let registration = world.register(&near);
-    let (_, waker) = counting();
-    let mut cx = Context::from_waker(&waker);
-    let mut read = || {
-        let read = || (&near).read(&mut [0; 64]);
-        registration.poll(Interest::Read, &mut cx, read, |count| {
-            (1..64).contains(count)
-        })
-    };
+    let read = || read_short(&registration, &near);
     assert!(read().is_pending());
     far.write_all(&[1, 2]).unwrap();
     drop(far);
@@ -258,14 +260,7 @@ fn the_end_behind_a_short_read_is_found(mut world: World) {
 fn bytes_behind_urgent_data_are_read(mut world: World) {
     let (far, near) = pair();
     let registration = world.register(&near);
-    let (_, waker) = counting();
-    let mut cx = Context::from_waker(&waker);
-    let mut read = || {
-        let read = || (&near).read(&mut [0; 64]);
-        registration.poll(Interest::Read, &mut cx, read, |count| {
-            (1..64).contains(count)
-        })
-    };
+    let read = || read_short(&registration, &near);
     assert!(read().is_pending());
     let far = socket2::Socket::from(far);
     far.send(&[1, 2]).unwrap();
