@@ -30,8 +30,8 @@ use joint_benches::{
     allocator::Allocator,
     bare::{self, FLOOR},
     options::Options,
-    report::{Measured, Report},
-    table::median,
+    report::Report,
+    table::measure,
 };
 
 #[global_allocator]
@@ -303,26 +303,19 @@ impl Wake for Counted {
 fn table(title: &str, contestants: &[Contestant], options: &Options, report: &mut Report) {
     let (rounds, times) = options.of((201, 1000), (1, 1));
     let waker = Waker::from(Arc::new(Counted));
-    report.head(title, contestants.iter().map(|contestant| contestant.name));
+    let names: Vec<_> = contestants
+        .iter()
+        .map(|contestant| contestant.name)
+        .collect();
+    report.head(title, names.iter().copied());
     for (way, row) in ["on one thread", "across two threads"].iter().enumerate() {
         if !options.wants(title, row) {
             continue;
         }
-        report.probe(title, row);
-        let turn = |_| -> Vec<f64> {
+        measure(report, title, row, &names, rounds, || {
             let turns = contestants.iter().map(|c| c.ways[way](&waker, times));
             turns.collect()
-        };
-        turn(0);
-        let rounds: Vec<_> = (0..rounds).map(turn).collect();
-        let figure = |(i, contestant): (usize, &Contestant)| Measured {
-            contestant: contestant.name.to_owned(),
-            value: Some(median(rounds.iter().map(|round| round[i]))),
-            ratio: median(rounds.iter().map(|round| round[i] / round[0])),
-            is_peer: !contestant.name.starts_with("joint") && contestant.name != FLOOR,
-        };
-        let figures: Vec<_> = contestants.iter().enumerate().map(figure).collect();
-        report.row(title, row, "ns", &figures);
+        });
     }
 }
 

@@ -18,11 +18,7 @@ use std::{
 
 use criterion::Criterion;
 use joint_benches::{
-    allocator::Allocator,
-    bare::FLOOR,
-    options::Options,
-    report::{Measured, Report},
-    table::median,
+    allocator::Allocator, bare::FLOOR, options::Options, report::Report, table::measure,
 };
 
 #[global_allocator]
@@ -136,28 +132,17 @@ fn report(options: &Options) {
     let (rounds, times) = options.of((301, 5000), (1, 1));
     let contestants = contestants();
     let mut report = Report::start("oneshot", options);
-    report.head(TITLE, contestants.iter().map(|contestant| contestant.name));
+    let names = contestants.each_ref().map(|contestant| contestant.name);
+    report.head(TITLE, names.into_iter());
     for (row, title) in ROWS.iter().enumerate() {
         if !options.wants(TITLE, title) {
             continue;
         }
-        report.probe(TITLE, title);
         let waker = waker(row);
-        let turn = |_| {
-            contestants
-                .each_ref()
-                .map(|c| time(c.paths[row], &waker, times))
-        };
-        turn(0);
-        let rounds: Vec<_> = (0..rounds).map(turn).collect();
-        let figure = |(i, contestant): (usize, &Contestant)| Measured {
-            contestant: contestant.name.to_owned(),
-            value: Some(median(rounds.iter().map(|round| round[i]))),
-            ratio: median(rounds.iter().map(|round| round[i] / round[0])),
-            is_peer: !["joint", FLOOR].contains(&contestant.name),
-        };
-        let figures: Vec<_> = contestants.iter().enumerate().map(figure).collect();
-        report.row(TITLE, title, "ns", &figures);
+        measure(&mut report, TITLE, title, &names, rounds, || {
+            let paths = contestants.iter().map(|c| c.paths[row]);
+            paths.map(|path| time(path, &waker, times)).collect()
+        });
     }
     report.end();
 }

@@ -3,22 +3,21 @@
 
 use std::{
     hint::spin_loop,
-    net::{SocketAddr, UdpSocket},
+    net::UdpSocket,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering::Relaxed},
     },
     thread,
-    time::{Duration, Instant},
+    time::Duration,
 };
-
-use joint::oneshot;
 
 use joint_benches::{
     driven::Driven,
+    echo::{ask, ask_from_outside, server},
     options::Options,
     table::{Row, Run},
-    work::busy_for,
+    work::keep_busy,
 };
 
 /// How long the busy task runs until it yields.
@@ -48,22 +47,13 @@ pub(crate) fn rows<R: Driven>() -> Vec<Row<R>> {
 fn wait<R: Driven, const HUNDREDTHS: usize>(runtime: &'static R) -> Duration {
     runtime.run(async move {
         let is_over = Arc::new(AtomicBool::new(false));
-        let busy = runtime.spawn(keep_busy::<R>(is_over.clone()));
-        let (mut socket, address) = R::datagrams().await.expect("a port");
-        let server = runtime.spawn(async move {
-            let mut room = [0; 64];
-            while R::answer(&mut socket, &mut room).await.expect("a client") > 0 {}
-        });
-        let (sender, times) = oneshot::channel();
-        let client = thread::spawn(move || sender.send(ask(address)));
-        let times = times.await.expect("the client has been answered");
+        let busy = runtime.spawn(keep_busy::<R>(is_over.clone(), POLL));
+        let (server, address) = server::<R>().await;
+        let server = runtime.spawn(server);
+        let times = ask_from_outside(address, messages(), PAUSE).await;
         R::join(server).await;
         is_over.store(true, Relaxed);
         R::join(busy).await;
-        client
-            .join()
-            .expect("it has sent")
-            .expect("it was received");
         slowest_of::<HUNDREDTHS>(times)
     })
 }
@@ -105,34 +95,9 @@ fn wait_for_thread<const HUNDREDTHS: usize>() -> Duration {
                 }
             }
         });
-        let times = ask(address);
+        let times = ask(address, messages(), PAUSE);
         is_over.store(true, Relaxed);
         times
     });
     slowest_of::<HUNDREDTHS>(times)
-}
-
-async fn keep_busy<R: Driven>(is_over: Arc<AtomicBool>) {
-    while !is_over.load(Relaxed) {
-        busy_for(POLL);
-        R::yield_now().await;
-    }
-}
-
-/// Asks from a thread of its own, and returns how long each answer took. An empty message ends the
-/// server.
-fn ask(server: SocketAddr) -> Vec<Duration> {
-    let socket = UdpSocket::bind("127.0.0.1:0").expect("a port");
-    socket.connect(server).expect("a port of this machine");
-    let mut room = [0; 64];
-    let mut trip = |bytes: &[u8]| {
-        thread::sleep(PAUSE);
-        let start = Instant::now();
-        socket.send(bytes).expect("the server is there");
-        socket.recv(&mut room).expect("the server answers");
-        start.elapsed()
-    };
-    let times = (0..messages()).map(|_| trip(&[7; 16])).collect();
-    trip(&[]);
-    times
 }

@@ -2,11 +2,9 @@
 
 use std::{
     future::{Future, poll_fn},
-    hint::{black_box, spin_loop},
+    hint::black_box,
     pin::pin,
-    sync::atomic::{AtomicUsize, Ordering::AcqRel, Ordering::Acquire, Ordering::Relaxed},
     task::Poll,
-    thread,
     time::{Duration, Instant},
 };
 
@@ -16,6 +14,7 @@ use joint_benches::{
     runtime::Runtime,
     signal::{Countdown, CountsDrop},
     table::Row,
+    work::on_all,
 };
 
 /// Ten thousand; fewer if each row runs once.
@@ -213,35 +212,7 @@ fn timeouts<R: Driven>(runtime: &'static R) -> Duration {
     }))
 }
 
-/// The time from when both have begun until both have ended.
 fn arm_on_both<R: Driven, const IS_FAR: bool>(runtime: &'static R) -> Duration {
-    static BEGUN: AtomicUsize = AtomicUsize::new(0);
-
-    BEGUN.store(0, Relaxed);
     let duration = if IS_FAR { FAR } else { NEAR };
-    let one = || {
-        runtime.spawn_outside(async move {
-            BEGUN.fetch_add(1, AcqRel);
-            // If there is only one worker, no other task arrives.
-            let patience = Instant::now() + Duration::from_secs(1);
-            while BEGUN.load(Acquire) < 2 && Instant::now() < patience {
-                thread::yield_now();
-                spin_loop();
-            }
-            let start = Instant::now();
-            arm_and_drop::<R>(duration).await;
-            (start, Instant::now())
-        })
-    };
-    let both = [one(), one()];
-    runtime.run(async {
-        let mut times = Vec::new();
-        for task in both {
-            times.push(R::join(task).await);
-        }
-        let start = times.iter().map(|times| times.0).min();
-        let end = times.iter().map(|times| times.1).max();
-        end.zip(start)
-            .map_or(Duration::ZERO, |(end, start)| end - start)
-    })
+    on_all(runtime, 2, move |_| arm_and_drop::<R>(duration))
 }

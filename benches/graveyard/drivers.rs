@@ -1,7 +1,6 @@
 //! Graves of timers and descriptors that nobody attends to.
 
 use std::{
-    net::{SocketAddr, UdpSocket},
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering::Relaxed},
@@ -10,7 +9,12 @@ use std::{
     time::{Duration, Instant},
 };
 
-use joint_benches::{driven::Driven, options::Options, work::busy_for};
+use joint_benches::{
+    driven::Driven,
+    echo::{ask_from_outside, server},
+    options::Options,
+    work::keep_busy,
+};
 
 use super::{
     contestants::OfDrivers,
@@ -43,7 +47,7 @@ impl OfDrivers for LongPoll {
 
     fn run<R: Driven>(self, runtime: &'static R) -> Vec<f64> {
         runtime.run(async move {
-            let (server, address) = echo::<R>().await;
+            let (server, address) = server::<R>().await;
             let server = runtime.spawn(server);
             let poll = runtime.spawn(async {
                 R::sleep(Self::BEFORE).await;
@@ -54,7 +58,7 @@ impl OfDrivers for LongPoll {
                 R::sleep(Self::DUE).await;
                 due.elapsed()
             });
-            let echo = ask(address, 1, Self::DUE).await.remove(0);
+            let echo = ask_from_outside(address, 1, Self::DUE).await.remove(0);
             let late = R::join(timer).await;
             R::join(poll).await;
             R::join(server).await;
@@ -92,18 +96,12 @@ impl OfDrivers for Computing {
     fn run<R: Driven>(self, runtime: &'static R) -> Vec<f64> {
         runtime.run(async move {
             let is_over = Arc::new(AtomicBool::new(false));
-            let compute = |is_over: Arc<AtomicBool>| async move {
-                while !is_over.load(Relaxed) {
-                    busy_for(Self::POLL);
-                    R::yield_now().await;
-                }
-            };
-            let (server, address) = echo::<R>().await;
+            let (server, address) = server::<R>().await;
             let server = runtime.spawn(server);
             let tasks: Vec<_> = (0..self.1)
-                .map(|_| runtime.spawn(compute(is_over.clone())))
+                .map(|_| runtime.spawn(keep_busy::<R>(is_over.clone(), Self::POLL)))
                 .collect();
-            let mut times = ask(address, Self::questions(), Self::PAUSE).await;
+            let mut times = ask_from_outside(address, Self::questions(), Self::PAUSE).await;
             is_over.store(true, Relaxed);
             for task in tasks {
                 R::join(task).await;
@@ -114,38 +112,4 @@ impl OfDrivers for Computing {
             [times[last / 2], times[last]].map(nanoseconds).into()
         })
     }
-}
-
-/// A server that sends back what it receives, until it receives nothing.
-async fn echo<R: Driven>() -> (impl Future<Output = ()> + Send + 'static, SocketAddr) {
-    let (mut socket, address) = R::datagrams().await.expect("a port");
-    let serve = async move {
-        let mut room = [0; 64];
-        while R::answer(&mut socket, &mut room).await.expect("a client") > 0 {}
-    };
-    (serve, address)
-}
-
-/// Asks from a thread of its own, after a pause each time, and returns how long each answer took.
-/// Ends the server.
-async fn ask(server: SocketAddr, questions: usize, pause: Duration) -> Vec<Duration> {
-    let (sender, times) = oneshot::channel();
-    thread::spawn(move || {
-        let socket = UdpSocket::bind("127.0.0.1:0").expect("a port");
-        socket.connect(server).expect("a port of this machine");
-        let trip = |bytes: &[u8]| {
-            let start = Instant::now();
-            socket.send(bytes).expect("the server is there");
-            socket.recv(&mut [0; 64]).expect("the server answers");
-            start.elapsed()
-        };
-        let times = (0..questions).map(|_| {
-            thread::sleep(pause);
-            trip(&[7; 16])
-        });
-        let times: Vec<_> = times.collect();
-        trip(&[]);
-        sender.send(times).expect("the row waits");
-    });
-    times.await.expect("the client has been answered")
 }

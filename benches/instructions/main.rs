@@ -4,6 +4,10 @@
 //! that many times. valgrind counts two runs with different numbers, whose difference is free of
 //! what the start and the end of the program take.
 
+#[allow(unreachable_pub, reason = "shared with the library of the benches")]
+#[path = "../src/yields.rs"]
+mod yields_once;
+
 use std::{
     cell::Cell,
     env,
@@ -25,6 +29,7 @@ use joint::{
     task::{self, Runnable},
 };
 use joint_executor::{Executor, LocalExecutor, spawn, spawn_detached, time::sleep, yield_now};
+use yields_once::Yield;
 
 /// A function that repeats one operation the given number of times.
 type Row = fn(u32);
@@ -200,22 +205,6 @@ fn waited_for(times: u32) {
         assert!(poll(&mut handle).is_pending());
         runnable.run();
         assert!(poll(&mut handle).is_ready());
-    }
-}
-
-/// Yields once: wakes its own task, and is ready at the next poll.
-#[derive(Default)]
-struct Yield(bool);
-
-impl Future for Yield {
-    type Output = ();
-
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
-        if std::mem::replace(&mut self.0, true) {
-            return Poll::Ready(());
-        }
-        cx.waker().wake_by_ref();
-        Poll::Pending
     }
 }
 

@@ -3,11 +3,9 @@
 
 use std::{
     future::{Future, poll_fn},
-    hint::{black_box, spin_loop},
+    hint::black_box,
     pin::pin,
-    sync::atomic::{AtomicUsize, Ordering::AcqRel, Ordering::Acquire, Ordering::Release},
     task::Poll,
-    thread,
     time::{Duration, Instant},
 };
 
@@ -17,7 +15,7 @@ use joint_benches::{
     options::Options,
     runtime::Runtime,
     table::{Row, Run},
-    work::microsecond,
+    work::{microsecond, on_all},
 };
 
 use super::rows::{FAN, fan_out};
@@ -178,48 +176,7 @@ impl<R: Runtime> All<R> {
         F: Future<Output = ()> + Send,
     {
         let Self { runtime, workers } = *self;
-        let run: Run = Box::new(move || on_all(runtime, workers, work));
+        let run: Run = Box::new(move || on_all(runtime, workers, work) / workers as u32);
         (title, operations as u64, run)
     }
-}
-
-/// The time from when all have begun until all have ended, divided by their number.
-fn on_all<R, F>(
-    runtime: &'static R,
-    workers: usize,
-    work: impl Fn(&'static R) -> F + Copy + Send + 'static,
-) -> Duration
-where
-    R: Runtime,
-    F: Future<Output = ()> + Send,
-{
-    static BEGUN: AtomicUsize = AtomicUsize::new(0);
-
-    BEGUN.store(0, Release);
-    let one = |_| {
-        runtime.spawn_outside(async move {
-            BEGUN.fetch_add(1, AcqRel);
-            // If one worker has two of them, the other one does not begin.
-            let patience = Instant::now() + Duration::from_millis(100);
-            while BEGUN.load(Acquire) < workers && Instant::now() < patience {
-                thread::yield_now();
-                spin_loop();
-            }
-            let start = Instant::now();
-            work(runtime).await;
-            (start, Instant::now())
-        })
-    };
-    let all: Vec<_> = (0..workers).map(one).collect();
-    let times = runtime.run(async {
-        let mut times = Vec::new();
-        for task in all {
-            times.push(R::join(task).await);
-        }
-        times
-    });
-    let start = times.iter().map(|times| times.0).min();
-    let end = times.iter().map(|times| times.1).max();
-    let taken = end.zip(start).map(|(end, start)| end - start);
-    taken.unwrap_or_default() / workers as u32
 }

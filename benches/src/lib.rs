@@ -83,6 +83,7 @@ macro_rules! detached_by_drop {
 pub mod allocator;
 pub mod bare;
 pub mod driven;
+pub mod echo;
 pub mod forks;
 pub mod locals;
 pub mod options;
@@ -94,3 +95,4 @@ pub mod runtime;
 pub mod signal;
 pub mod table;
 pub mod work;
+mod yields;

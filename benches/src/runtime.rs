@@ -1,10 +1,8 @@
 //! [`Runtime`]: what a row needs from a contestant, so that each row is written once.
 
-use std::{
-    future::Future,
-    pin::Pin,
-    task::{Context, Poll},
-};
+use std::future::Future;
+
+pub use super::yields::Yield;
 
 /// A runtime that lives as long as the program. Each method is the one that the runtime's
 /// documentation recommends for the purpose.
@@ -76,20 +74,4 @@ pub trait Pool: Runtime {
 /// Leaks a value, so that it lives as long as the program.
 pub fn leak<T>(value: T) -> &'static T {
     Box::leak(Box::new(value))
-}
-
-/// Yields once, for runtimes that have no `yield_now` of their own.
-#[derive(Default)]
-pub struct Yield(bool);
-
-impl Future for Yield {
-    type Output = ();
-
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
-        if std::mem::replace(&mut self.0, true) {
-            return Poll::Ready(());
-        }
-        cx.waker().wake_by_ref();
-        Poll::Pending
-    }
 }

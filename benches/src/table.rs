@@ -202,22 +202,13 @@ impl Table {
                     Some(processors) => processors.on_first(1, measure),
                     None => measure(),
                 };
-                let figures = 0..self.contestants.len();
-                let figures = figures.map(|i| self.figure(i, &rounds, operations));
+                let contestants = self.contestants.iter().enumerate();
+                let figures = contestants.map(|(i, contestant)| {
+                    let is_peer = contestant.is_peer;
+                    figure(&contestant.name, is_peer, i, &rounds, operations)
+                });
                 each(title, &figures.collect::<Vec<_>>(), report);
             }
-        }
-    }
-
-    /// One contestant's medians over the rounds.
-    fn figure(&self, i: usize, rounds: &[Vec<f64>], operations: u64) -> Measured {
-        let time = median(rounds.iter().map(|round| round[i])) / operations as f64;
-        let ratio = median(rounds.iter().map(|round| round[i] / round[0]));
-        Measured {
-            contestant: self.contestants[i].name.clone(),
-            value: (!time.is_nan()).then_some(time),
-            ratio,
-            is_peer: self.contestants[i].is_peer,
         }
     }
 
@@ -276,6 +267,44 @@ impl Table {
 /// Waits until the workers of the last contestant, which search for a while, have gone to sleep.
 pub fn settle() {
     thread::sleep(Duration::from_micros(200));
+}
+
+/// Measures a row that belongs to no [`Table`], and reports it. A turn returns the time of each
+/// contestant in nanoseconds, or NaN for one that cannot do the row. The first turn is to warm up.
+pub fn measure(
+    report: &mut Report,
+    table: &str,
+    row: &str,
+    contestants: &[&str],
+    rounds: usize,
+    turn: impl Fn() -> Vec<f64>,
+) {
+    report.probe(table, row);
+    turn();
+    let rounds: Vec<_> = (0..rounds).map(|_| turn()).collect();
+    let figure = |(i, contestant): (usize, &&str)| {
+        let is_peer = !contestant.starts_with("joint") && *contestant != FLOOR;
+        figure(contestant, is_peer, i, &rounds, 1)
+    };
+    let figures: Vec<_> = contestants.iter().enumerate().map(figure).collect();
+    report.row(table, row, "ns", &figures);
+}
+
+/// One contestant's medians over the rounds.
+fn figure(
+    contestant: &str,
+    is_peer: bool,
+    i: usize,
+    rounds: &[Vec<f64>],
+    operations: u64,
+) -> Measured {
+    let time = median(rounds.iter().map(|round| round[i])) / operations as f64;
+    Measured {
+        contestant: contestant.to_owned(),
+        value: (!time.is_nan()).then_some(time),
+        ratio: median(rounds.iter().map(|round| round[i] / round[0])),
+        is_peer,
+    }
 }
 
 /// Returns the median of the values, or NaN if one of them is NaN.

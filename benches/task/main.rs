@@ -13,11 +13,7 @@ use std::time::Duration;
 
 use criterion::Criterion;
 use joint_benches::{
-    allocator::Allocator,
-    bare::FLOOR,
-    options::Options,
-    report::{Measured, Report},
-    table::median,
+    allocator::Allocator, bare::FLOOR, options::Options, report::Report, table::measure,
 };
 
 #[macro_use]
@@ -143,23 +139,12 @@ fn report(table: &Comparison, rounds: usize, options: &Options, report: &mut Rep
     }
     report.head(table.title, table.contestants.iter().copied());
     for row in wanted() {
-        report.probe(table.title, row.title);
-        let turn = |_| {
+        let (rounds, names) = (options.of(rounds, 1), table.contestants);
+        measure(report, table.title, row.title, names, rounds, || {
+            let times = |path| nanoseconds(path, row.times);
             let paths = row.paths.iter();
-            let times =
-                paths.map(|path| path.map_or(f64::NAN, |path| nanoseconds(path, row.times)));
-            times.collect::<Vec<_>>()
-        };
-        turn(0);
-        let rounds: Vec<_> = (0..options.of(rounds, 1)).map(turn).collect();
-        let figure = |(i, contestant): (usize, &&str)| Measured {
-            contestant: (*contestant).to_owned(),
-            value: (row.paths[i].is_some()).then(|| median(rounds.iter().map(|round| round[i]))),
-            ratio: median(rounds.iter().map(|round| round[i] / round[0])),
-            is_peer: !["joint", FLOOR].contains(contestant),
-        };
-        let figures: Vec<_> = table.contestants.iter().enumerate().map(figure).collect();
-        report.row(table.title, row.title, "ns", &figures);
+            paths.map(|path| path.map_or(f64::NAN, times)).collect()
+        });
     }
 }
 

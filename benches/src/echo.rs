@@ -1,0 +1,65 @@
+//! A UDP server that sends back what it receives, and a client that measures how long each answer
+//! takes.
+
+use std::{
+    future::Future,
+    net::{SocketAddr, UdpSocket},
+    thread,
+    time::{Duration, Instant},
+};
+
+use joint::oneshot;
+
+use crate::driven::Driven;
+
+/// Makes a server that runs until it receives nothing.
+///
+/// # Panics
+///
+/// If the socket fails.
+pub async fn server<R: Driven>() -> (impl Future<Output = ()> + Send + 'static, SocketAddr) {
+    let (mut socket, address) = R::datagrams().await.expect("a port");
+    let serve = async move {
+        let mut room = [0; 64];
+        while R::answer(&mut socket, &mut room).await.expect("a client") > 0 {}
+    };
+    (serve, address)
+}
+
+/// Asks, after a pause each time, and returns how long each answer took. Ends the server.
+///
+/// # Panics
+///
+/// If a socket fails.
+pub fn ask(server: SocketAddr, questions: usize, pause: Duration) -> Vec<Duration> {
+    let socket = UdpSocket::bind("127.0.0.1:0").expect("a port");
+    socket.connect(server).expect("a port of this machine");
+    let trip = |bytes: &[u8]| {
+        let start = Instant::now();
+        socket.send(bytes).expect("the server is there");
+        socket.recv(&mut [0; 64]).expect("the server answers");
+        start.elapsed()
+    };
+    let times = (0..questions).map(|_| {
+        thread::sleep(pause);
+        trip(&[7; 16])
+    });
+    let times = times.collect();
+    trip(&[]);
+    times
+}
+
+/// Asks from a thread of its own.
+///
+/// # Panics
+///
+/// If a socket fails.
+pub async fn ask_from_outside(
+    server: SocketAddr,
+    questions: usize,
+    pause: Duration,
+) -> Vec<Duration> {
+    let (sender, times) = oneshot::channel();
+    thread::spawn(move || sender.send(ask(server, questions, pause)));
+    times.await.expect("the client has been answered")
+}
