@@ -24,6 +24,7 @@ use std::{
 use joint_switch::model::{FencesTakeTurns, Weakened, sites_seen};
 
 pub mod event;
+mod killed;
 pub mod lab;
 pub mod matrix;
 pub mod stopped;
@@ -32,6 +33,7 @@ mod stopping;
 use lab::cell::UnsafeCell;
 
 pub use joint_switch::model::rmw_count;
+pub use killed::assert_listed;
 pub use stopping::{Stop, stopping};
 
 /// Runs `f` in every order that the model checker explores.

@@ -13,7 +13,7 @@ use std::{
     future::Future,
     pin::Pin,
     ptr::NonNull,
-    sync::{Arc, atomic::Ordering},
+    sync::Arc,
     task::{Context, Poll},
 };
 
@@ -23,7 +23,7 @@ use joint::{
 };
 use loom::alloc::Track;
 use loom_tests::lab::{cell::UnsafeCell, thread};
-use loom_tests::{Wakes, assert_killed, model, model_from_both_sides, others_first, rmws_of};
+use loom_tests::{Wakes, killed, model, model_from_both_sides, others_first, rmws_of};
 
 struct Shared {
     word: Completion,
@@ -459,28 +459,19 @@ fn each_operation_makes_one_exchange_at_most() {
     });
 }
 
-/// Each half of each ordering is needed: without it, the model that is named here fails.
-macro_rules! caught {
-    ($($name:ident: $site:literal to $weaker:ident by $model:ident($how:ident);)*) => {$(
-        #[test]
-        fn $name() {
-            assert_killed($site, Ordering::$weaker, || $model(Ended::$how));
-        }
-    )*};
-}
-
-caught! {
-    weakened_complete_release_is_caught: "completion::complete" to Acquire by poll(Done);
-    weakened_complete_acquire_is_caught: "completion::complete" to Release by poll(Done);
-    weakened_complete_acquire_is_caught_by_detach: "completion::complete" to Release by detach(Done);
-    weakened_abandon_release_is_caught: "completion::abandon" to Acquire by poll(Abandoned);
-    weakened_abandon_acquire_is_caught: "completion::abandon" to Release by poll(Abandoned);
-    weakened_abandon_acquire_is_caught_by_detach: "completion::abandon" to Release by detach(Abandoned);
-    weakened_register_release_is_caught: "completion::register" to Acquire by poll(Done);
-    weakened_register_acquire_is_caught: "completion::register" to Release by poll(Done);
-    weakened_detach_release_is_caught: "completion::detach" to Acquire by detach(Done);
-    weakened_detach_acquire_is_caught: "completion::detach" to Release by detach(Done);
-    weakened_poll_is_caught: "completion::poll" to Relaxed by poll(Done);
-    weakened_complete_acquire_is_caught_by_slot: "completion::complete" to Release by slot_and_wake(Done);
-    weakened_register_release_is_caught_by_slot: "completion::register" to Acquire by slot_and_wake(Done);
+// Each half of each ordering is needed: without it, the model that is named here fails.
+killed! {
+    weakened_complete_release_is_caught: "completion::complete" to Acquire by poll(Ended::Done);
+    weakened_complete_acquire_is_caught: "completion::complete" to Release by poll(Ended::Done);
+    weakened_complete_acquire_is_caught_by_detach: "completion::complete" to Release by detach(Ended::Done);
+    weakened_abandon_release_is_caught: "completion::abandon" to Acquire by poll(Ended::Abandoned);
+    weakened_abandon_acquire_is_caught: "completion::abandon" to Release by poll(Ended::Abandoned);
+    weakened_abandon_acquire_is_caught_by_detach: "completion::abandon" to Release by detach(Ended::Abandoned);
+    weakened_register_release_is_caught: "completion::register" to Acquire by poll(Ended::Done);
+    weakened_register_acquire_is_caught: "completion::register" to Release by poll(Ended::Done);
+    weakened_detach_release_is_caught: "completion::detach" to Acquire by detach(Ended::Done);
+    weakened_detach_acquire_is_caught: "completion::detach" to Release by detach(Ended::Done);
+    weakened_poll_is_caught: "completion::poll" to Relaxed by poll(Ended::Done);
+    weakened_complete_acquire_is_caught_by_slot: "completion::complete" to Release by slot_and_wake(Ended::Done);
+    weakened_register_release_is_caught_by_slot: "completion::register" to Acquire by slot_and_wake(Ended::Done);
 }

@@ -5,16 +5,15 @@
 
 use std::sync::{
     Arc,
-    atomic::Ordering::{AcqRel, Acquire, Relaxed, Release},
+    atomic::Ordering::{Acquire, Relaxed, Release},
 };
 
 use joint_executor::model::Driven;
-use joint_switch::model::sites_seen;
 use loom::{
     sync::atomic::{AtomicBool, AtomicUsize},
     thread,
 };
-use loom_tests::{Wakes, assert_killed, model, model_bounded, stopped::each_step};
+use loom_tests::{Wakes, killed, model, model_bounded, stopped::each_step};
 
 /// A deadline that has passed by the time it is armed.
 const PAST: u64 = 0;
@@ -415,34 +414,8 @@ fn a_keeper_in_the_reactor_must_be_rung_for() {
     push_and_close(Forget::Ring, reactor);
 }
 
-#[test]
-fn a_new_deadline_releases() {
-    assert_killed("executor::driver::keeper::hurry", Relaxed, || {
-        deadlines_of_a_worker(1);
-    });
-}
-
-#[test]
-fn going_to_sleep_acquires() {
-    assert_killed("executor::driver::keeper::asleep", Relaxed, || {
-        deadlines_of_a_worker(1);
-    });
-}
-
 fn pinned_push_while_the_reactor_is_made() {
     wake_while_the_reactor_is_made(World::pin, World::take);
-}
-
-#[test]
-fn a_signal_acquires() {
-    let site = "executor::sleep::claim";
-    assert_killed(site, Release, pinned_push_while_the_reactor_is_made);
-}
-
-#[test]
-fn a_look_for_the_signal_releases() {
-    let site = "executor::sleep::slept";
-    assert_killed(site, Acquire, pinned_push_while_the_reactor_is_made);
 }
 
 /// A keeper that leaves relies on the reserve, or wakes it, while the reserve is about to go off
@@ -470,29 +443,13 @@ fn a_keeper_that_leaves_leaves_somebody_behind() {
     leaving_against_going_off_duty();
 }
 
-#[test]
-fn going_off_duty_is_seq_cst() {
-    let site = "executor::driver::reserve::reserve_fence";
-    assert_killed(site, AcqRel, leaving_against_going_off_duty);
-}
-
-#[test]
-fn leaving_the_driver_is_seq_cst() {
-    let site = "executor::model::driver::leave_fence";
-    assert_killed(site, AcqRel, leaving_against_going_off_duty);
-}
-
-/// Each site that a model reaches either asks for `Relaxed` or is weakened above.
-#[test]
-fn no_site_is_left_out() {
-    against_rest(Forget::Nothing, far_deadline, first_descriptor);
-    deadlines_of_a_worker(1);
-    for (site, asked) in sites_seen() {
-        let listed =
-            asked == Relaxed || ["hurry", "asleep"].iter().any(|name| site.ends_with(name));
-        assert!(
-            listed || !site.starts_with("executor::driver::keeper"),
-            "no model kills `{site}`"
-        );
-    }
+killed! {
+    in "executor::", all of "driver::keeper::"
+        after against_rest(Forget::Nothing, far_deadline, first_descriptor), deadlines_of_a_worker(1);
+    a_new_deadline_releases: "driver::keeper::hurry" to Relaxed by deadlines_of_a_worker(1);
+    going_to_sleep_acquires: "driver::keeper::asleep" to Relaxed by deadlines_of_a_worker(1);
+    a_signal_acquires: "sleep::claim" to Release by pinned_push_while_the_reactor_is_made();
+    a_look_for_the_signal_releases: "sleep::slept" to Acquire by pinned_push_while_the_reactor_is_made();
+    going_off_duty_is_seq_cst: "driver::reserve::reserve_fence" to AcqRel by leaving_against_going_off_duty();
+    leaving_the_driver_is_seq_cst: "model::driver::leave_fence" to AcqRel by leaving_against_going_off_duty();
 }

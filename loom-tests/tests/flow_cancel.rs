@@ -19,9 +19,8 @@ use std::{
 };
 
 use joint_flow::{Task, TaskError, task::from_future};
-use joint_switch::model::sites_seen;
 use loom_tests::lab::{cell::UnsafeCell, thread};
-use loom_tests::{Drops, Value, Wakes, assert_killed, model, model_bounded, rmws_of};
+use loom_tests::{Drops, Value, Wakes, killed, model, model_bounded, rmws_of};
 
 /// What the canceller writes, and the destructor reads.
 struct Request(UnsafeCell<()>);
@@ -371,32 +370,9 @@ fn the_cost_in_read_modify_writes() {
     });
 }
 
-/// Each half of each ordering is needed: without it, the model that is named here fails.
-macro_rules! caught {
-    ($($name:ident: $site:literal to $weaker:ident by $model:expr;)*) => {$(
-        #[test]
-        fn $name() {
-            let site = concat!("flow::task::", $site);
-            assert_killed(site, Ordering::$weaker, || $model);
-        }
-    )*
-
-        /// Each site that a model reaches either asks for `Relaxed` or is in the list.
-        #[test]
-        fn no_site_is_left_out() {
-            let killed = [$(concat!("flow::task::", $site)),*];
-            two_polls();
-            two_handles_leave();
-            both_sides_leave();
-            for (site, asked) in sites_seen() {
-                let listed = asked == Ordering::Relaxed || killed.contains(&&*site);
-                assert!(listed || !site.starts_with("flow::task"), "no model kills `{site}`");
-            }
-        }
-    };
-}
-
-caught! {
+// Each half of each ordering is needed: without it, the model that is named here fails.
+killed! {
+    in "flow::task::", all after two_polls(), two_handles_leave(), both_sides_leave();
     weakened_suspend_release_is_caught: "state::suspend" to Acquire by two_polls();
     weakened_suspend_acquire_is_caught: "state::suspend" to Release by two_polls();
     weakened_cancel_release_is_caught: "state::cancel" to Acquire by two_polls();

@@ -10,17 +10,16 @@ use std::{
     future::Future,
     pin::Pin,
     rc::Rc,
-    sync::{Arc, atomic::Ordering},
+    sync::Arc,
     task::{Context, Poll, Waker},
 };
 
 use joint_flow::{All, all};
-use joint_switch::model::sites_seen;
 use loom_tests::lab::{
     cell::UnsafeCell,
     thread::{self, JoinHandle as Thread},
 };
-use loom_tests::{Wakes, assert_killed, model, model_bounded};
+use loom_tests::{Wakes, killed, model, model_bounded};
 
 /// What a thread writes before it wakes the child. It is no atomic, so that only the wake-up can
 /// make it visible.
@@ -233,36 +232,13 @@ fn the_last_reference_frees_the_block() {
     clones();
 }
 
-/// Each half of each ordering is needed: without it, the model that is named here fails.
-macro_rules! caught {
-    ($($name:ident: $site:literal to $weaker:ident by $model:expr;)*) => {$(
-        #[test]
-        fn $name() {
-            let site = concat!("flow::woken::block::", $site);
-            assert_killed(site, Ordering::$weaker, || $model);
-        }
-    )*
-
-        /// Each site that a model reaches either asks for `Relaxed` or is in the list.
-        #[test]
-        fn no_site_is_left_out() {
-            let killed = [$(concat!("flow::woken::block::", $site)),*];
-            looks(3);
-            two_polls(2);
-            gone(true);
-            for (site, asked) in sites_seen() {
-                let listed = asked == Ordering::Relaxed || killed.contains(&&*site);
-                assert!(listed || !site.contains("woken"), "no model kills `{site}`");
-            }
-        }
-    };
-}
-
 fn two_polls(children: usize) {
     model_bounded(3, move || wakes_against_polls(children));
 }
 
-caught! {
+// Each half of each ordering is needed: without it, the model that is named here fails.
+killed! {
+    in "flow::woken::block::", all after looks(3), two_polls(2), gone(true);
     weakened_wake_root_is_caught: "wake_root" to Relaxed by looks(2);
     weakened_wake_leaf_is_caught: "wake_leaf" to Relaxed by looks(3);
     weakened_take_parent_release_is_caught: "take_parent" to Acquire by two_polls(2);

@@ -3,7 +3,7 @@
 #![cfg(joint_loom)]
 
 use std::{
-    sync::{Arc, atomic::Ordering},
+    sync::Arc,
     task::{Context, Poll},
 };
 
@@ -12,9 +12,8 @@ use joint::{
     task::{self, Runnable},
 };
 use joint_executor::JoinSet;
-use joint_switch::model::sites_seen;
 use loom_tests::lab::thread::{self, JoinHandle as Thread};
-use loom_tests::{Drops, Value, Wakes, assert_killed, model, model_bounded};
+use loom_tests::{Drops, Value, Wakes, killed, model, model_bounded};
 
 /// A task that is ready at its first poll.
 fn value(drops: &Drops) -> (Runnable, JoinHandle<Value>) {
@@ -205,32 +204,9 @@ fn an_end_against_the_detaching_of_a_set_that_was_waited_for() {
     gone(true, true);
 }
 
-/// Each half of each ordering is needed: without it, the model that is named here fails.
-macro_rules! caught {
-    ($($name:ident: $site:literal to $weaker:ident by $model:expr;)*) => {$(
-        #[test]
-        fn $name() {
-            let site = concat!("executor::join_set::ready::", $site);
-            assert_killed(site, Ordering::$weaker, || $model);
-        }
-    )*
-
-        /// Each site that a model reaches either asks for `Relaxed` or is in the list.
-        #[test]
-        fn no_site_is_left_out() {
-            let killed = [$(concat!("executor::join_set::ready::", $site)),*];
-            another_waker();
-            looks();
-            gone(true, true);
-            for (site, asked) in sites_seen() {
-                let listed = asked == Ordering::Relaxed || killed.contains(&&*site);
-                assert!(listed || !site.starts_with("executor::join_set"), "no model kills `{site}`");
-            }
-        }
-    };
-}
-
-caught! {
+// Each half of each ordering is needed: without it, the model that is named here fails.
+killed! {
+    in "executor::join_set::ready::", all after another_waker(), looks(), gone(true, true);
     weakened_push_release_is_caught: "push" to Acquire by looks();
     weakened_push_acquire_is_caught: "push" to Release by another_waker();
     weakened_take_is_caught: "take" to Relaxed by looks();

@@ -5,16 +5,12 @@
 
 use std::sync::{
     Arc,
-    atomic::{
-        AtomicUsize as Counter,
-        Ordering::{Acquire, Relaxed, Release},
-    },
+    atomic::{AtomicUsize as Counter, Ordering::Relaxed},
 };
 
 use joint_executor::model::Gate;
-use joint_switch::model::sites_seen;
 use loom_tests::lab::{cell::UnsafeCell, thread};
-use loom_tests::{assert_killed, model, model_bounded};
+use loom_tests::{killed, model, model_bounded};
 
 const WORKERS: usize = 2;
 
@@ -143,50 +139,14 @@ fn one_of_two_begins_to_cancel() {
     });
 }
 
-#[test]
-fn arriving_releases() {
-    assert_killed("executor::gate::polling", Acquire, two_leave);
-}
-
-#[test]
-fn arriving_last_acquires() {
-    assert_killed("executor::gate::polling", Release, two_leave);
-}
-
-#[test]
-fn quiet_releases() {
-    assert_killed("executor::gate::quiet", Relaxed, two_leave);
-}
-
-#[test]
-fn the_check_for_quiescence_acquires() {
-    assert_killed("executor::gate::quiet_look", Relaxed, two_leave);
-}
-
-#[test]
-fn leaving_releases() {
-    assert_killed("executor::gate::leave", Acquire, two_leave);
-}
-
-#[test]
-fn leaving_last_acquires() {
-    assert_killed("executor::gate::leave", Release, two_leave);
-}
-
-/// Each site that a model reaches either asks for `Relaxed` or is weakened above.
-#[test]
-fn no_site_is_left_out() {
-    two_leave();
-    let weakened = ["polling", "quiet", "quiet_look", "leave"];
-    for (site, asked) in sites_seen() {
-        let is_weakened = weakened
-            .iter()
-            .any(|name| site.ends_with(&format!("::{name}")));
-        assert!(
-            is_weakened || asked == Relaxed || !site.starts_with("executor::gate"),
-            "no model kills `{site}`"
-        );
-    }
+killed! {
+    in "executor::gate::", all after two_leave();
+    arriving_releases: "polling" to Acquire by two_leave();
+    arriving_last_acquires: "polling" to Release by two_leave();
+    quiet_releases: "quiet" to Relaxed by two_leave();
+    the_check_for_quiescence_acquires: "quiet_look" to Relaxed by two_leave();
+    leaving_releases: "leave" to Acquire by two_leave();
+    leaving_last_acquires: "leave" to Release by two_leave();
 }
 
 /// Two threads close: the drop of the executor, say, and that of a worker which its owner drives.

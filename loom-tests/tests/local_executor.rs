@@ -7,10 +7,7 @@ use std::{
     rc::Rc,
     sync::{
         Arc, Mutex,
-        atomic::{
-            AtomicBool, AtomicUsize,
-            Ordering::{Acquire, Relaxed, Release},
-        },
+        atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed},
     },
     task::{Poll, Waker},
 };
@@ -21,9 +18,8 @@ use joint::{
     waker::{ThinWaker, park::Parker},
 };
 use joint_executor::{LocalExecutor, model::LocalInbox, yield_now};
-use joint_switch::model::sites_seen;
 use loom_tests::lab::{cell::UnsafeCell, thread};
-use loom_tests::{Wakes, assert_killed, model, model_bounded, rmws_of};
+use loom_tests::{Wakes, killed, model, model_bounded, rmws_of};
 
 /// What another thread writes before it pushes or wakes.
 struct Cell(UnsafeCell<u32>);
@@ -461,41 +457,20 @@ fn a_sleeper_must_heed_the_inbox() {
     });
 }
 
-macro_rules! killed {
-    ($($name:ident: $site:literal -> $ordering:ident by $model:ident;)*) => {
-        $(
-            #[test]
-            fn $name() {
-                assert_killed($site, $ordering, || $model());
-            }
-        )*
-
-        /// Each site that a model reaches either asks for `Relaxed` or is in the list.
-        #[test]
-        fn no_site_is_left_out() {
-            let killed = [$($site),*];
-            let own = |site: &str| {
-                // The `handler_` sites are fences for the compiler alone.
-                site.starts_with("executor::local::")
-                    || site.starts_with("waker::park::parker::") && !site.contains("::handler_")
-            };
-            $($model();)*
-            for (site, asked) in sites_seen() {
-                let listed = asked == Relaxed || killed.contains(&&*site);
-                assert!(listed || !own(&site), "no model kills `{site}`");
-            }
-        }
-    };
-}
-
 killed! {
-    push_releases: "executor::local::inbox::push" -> Acquire by pushes_against_take;
-    push_acquires: "executor::local::inbox::push" -> Release by pushes_against_sleep;
-    take_acquires: "executor::local::inbox::take" -> Relaxed by pushes_against_take;
-    sleep_releases: "executor::local::inbox::sleep" -> Relaxed by pushes_against_sleep;
-    the_entry_is_seen: "executor::local::state::woken" -> Relaxed by wake_of_a_task_from_elsewhere;
-    notify_releases: "waker::park::parker::notify" -> Relaxed by wake_against_look;
-    take_of_a_wake_up_acquires: "waker::park::parker::take" -> Relaxed by wake_against_look;
-    release_releases: "waker::park::parker::release" -> Relaxed by main_waker_against_end;
-    free_acquires: "waker::park::parker::free" -> Relaxed by main_waker_against_end;
+    in "", all of "executor::local::", "waker::park::parker::" after
+        pushes_against_take(),
+        pushes_against_sleep(),
+        wake_of_a_task_from_elsewhere(),
+        wake_against_look(),
+        main_waker_against_end();
+    push_releases: "executor::local::inbox::push" to Acquire by pushes_against_take();
+    push_acquires: "executor::local::inbox::push" to Release by pushes_against_sleep();
+    take_acquires: "executor::local::inbox::take" to Relaxed by pushes_against_take();
+    sleep_releases: "executor::local::inbox::sleep" to Relaxed by pushes_against_sleep();
+    the_entry_is_seen: "executor::local::state::woken" to Relaxed by wake_of_a_task_from_elsewhere();
+    notify_releases: "waker::park::parker::notify" to Relaxed by wake_against_look();
+    take_of_a_wake_up_acquires: "waker::park::parker::take" to Relaxed by wake_against_look();
+    release_releases: "waker::park::parker::release" to Relaxed by main_waker_against_end();
+    free_acquires: "waker::park::parker::free" to Relaxed by main_waker_against_end();
 }

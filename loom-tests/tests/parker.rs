@@ -13,15 +13,12 @@ use std::{
 };
 
 use joint::waker::park::{Parker, park_until};
-use joint_switch::model::{
-    observe::{Act, Observer, Operation, set_observer},
-    sites_seen,
-};
+use joint_switch::model::observe::{Act, Observer, Operation, set_observer};
 use loom_tests::lab::{
     sync::{Mutex, atomic::AtomicUsize},
     thread,
 };
-use loom_tests::{assert_killed, model, rmws_of};
+use loom_tests::{killed, model, rmws_of};
 
 /// A place in which one thread leaves a waker for the other. The other side looks only once.
 type Slot = Arc<Mutex<Option<Waker>>>;
@@ -259,35 +256,14 @@ fn a_thread_that_wakes_itself_takes_no_read_modify_write() {
     });
 }
 
-macro_rules! killed {
-    ($($name:ident: $site:literal by $model:ident;)*) => {
-        $(
-            #[test]
-            fn $name() {
-                assert_killed($site, Relaxed, || $model());
-            }
-        )*
-
-        /// Each site that a model reaches asks for `Relaxed`, is in the list, or is a fence for the
-        /// compiler alone. The model never reorders by itself.
-        #[test]
-        fn no_site_is_left_out() {
-            let killed = [$($site),*];
-            $($model();)*
-            for (site, asked) in sites_seen() {
-                assert!(asked == Relaxed || killed.contains(&&*site) || site.contains("::handler_"), "no model kills `{site}`");
-            }
-        }
-    };
-}
-
 killed! {
-    release_before_the_end: "waker::park::parker::release" by references_cross_before_the_end;
-    release_after_the_end: "waker::park::parker::release" by references_cross_after_the_end;
-    free_before_the_end: "waker::park::parker::free" by references_cross_before_the_end;
-    free_after_the_end: "waker::park::parker::free" by references_cross_after_the_end;
-    notify_of_two: "waker::park::parker::notify" by two_wake_ups_against_a_look;
-    take_of_two: "waker::park::parker::take" by two_wake_ups_against_a_look;
-    clones_of_one: "waker::park::parker::clones" by a_drop_against_a_count;
-    release_before_a_count: "waker::park::parker::release" by a_drop_against_a_count;
+    in "waker::park::parker::", all after references_cross_before_the_end(), references_cross_after_the_end(), two_wake_ups_against_a_look(), a_drop_against_a_count();
+    release_before_the_end: "release" to Relaxed by references_cross_before_the_end();
+    release_after_the_end: "release" to Relaxed by references_cross_after_the_end();
+    free_before_the_end: "free" to Relaxed by references_cross_before_the_end();
+    free_after_the_end: "free" to Relaxed by references_cross_after_the_end();
+    notify_of_two: "notify" to Relaxed by two_wake_ups_against_a_look();
+    take_of_two: "take" to Relaxed by two_wake_ups_against_a_look();
+    clones_of_one: "clones" to Relaxed by a_drop_against_a_count();
+    release_before_a_count: "release" to Relaxed by a_drop_against_a_count();
 }

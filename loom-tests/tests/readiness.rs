@@ -11,17 +11,13 @@ use std::{
     future::Future,
     io,
     pin::Pin,
-    sync::{
-        Arc,
-        atomic::Ordering::{self, Relaxed},
-    },
+    sync::{Arc, atomic::Ordering::Relaxed},
     task::{Context, Poll, Waker},
 };
 
 use joint_executor::model::Source;
-use joint_switch::model::sites_seen;
 use loom::{sync::atomic::AtomicUsize, thread};
-use loom_tests::{Wakes, assert_killed, model, model_bounded};
+use loom_tests::{Wakes, killed, model, model_bounded};
 
 struct World {
     source: Source,
@@ -370,35 +366,10 @@ fn a_short_read_after_a_hang_up_is_no_end() {
     });
 }
 
-macro_rules! killed {
-    ($($name:ident: $site:literal -> $ordering:ident by $model:expr;)*) => {$(
-        #[test]
-        fn $name() {
-            assert_killed($site, Ordering::$ordering, || $model);
-        }
-    )*};
-}
-
 killed! {
-    look_acquires: "executor::driver::reactor::readiness::look" -> Relaxed by event_against_wait(By::Call);
-    look_acquires_for_futures: "executor::driver::reactor::readiness::look" -> Relaxed by event_against_wait(By::Future);
-    raise_releases: "executor::driver::reactor::readiness::raise" -> Relaxed by event_against_wait(By::Call);
-    raise_releases_for_futures: "executor::driver::reactor::readiness::raise" -> Relaxed by event_against_wait(By::Future);
-}
-
-/// Each site of the word either asks for `Relaxed` or is weakened above.
-#[test]
-fn no_site_is_left_out() {
-    event_against_wait(By::Future);
-    end_against_wait(By::Call);
-    let mut ours = 0;
-    for (site, asked) in sites_seen() {
-        let Some(name) = site.strip_prefix("executor::driver::reactor::readiness::") else {
-            continue;
-        };
-        ours += 1;
-        let is_killed = ["look", "raise"].contains(&name);
-        assert!(is_killed || asked == Relaxed, "no model kills `{site}`");
-    }
-    assert_eq!(ours, 7);
+    in "executor::driver::reactor::readiness::", all after event_against_wait(By::Future), end_against_wait(By::Call);
+    look_acquires: "look" to Relaxed by event_against_wait(By::Call);
+    look_acquires_for_futures: "look" to Relaxed by event_against_wait(By::Future);
+    raise_releases: "raise" to Relaxed by event_against_wait(By::Call);
+    raise_releases_for_futures: "raise" to Relaxed by event_against_wait(By::Future);
 }

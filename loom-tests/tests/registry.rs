@@ -3,19 +3,12 @@
 //! the executor's shutdown. A chunk has room for two tasks.
 #![cfg(joint_loom)]
 
-use std::{
-    future::pending,
-    sync::{
-        Arc,
-        atomic::Ordering::{AcqRel, Relaxed, Release},
-    },
-};
+use std::{future::pending, sync::Arc};
 
 use joint::{JoinHandle, oneshot};
 use joint_executor::model::{Gate, Registry, Task};
-use joint_switch::model::sites_seen;
 use loom_tests::lab::thread;
-use loom_tests::{assert_killed, model, model_bounded, rmws_of};
+use loom_tests::{killed, model, model_bounded, rmws_of};
 
 /// A task that waits, entered by this worker.
 fn waiting(registry: &Registry, worker: usize) -> JoinHandle<()> {
@@ -269,37 +262,20 @@ fn a_task_is_entered_without_an_exchange_and_struck_off_by_one() {
     });
 }
 
-/// Each ordering, the weaker one, and the model that finds it.
-macro_rules! killed {
-    ($($name:ident: $site:literal, $weaker:ident, $model:expr;)*) => {
-        $(#[test]
-        fn $name() {
-            assert_killed(concat!("executor::", $site), $weaker, || $model);
-        })*
-
-        /// The other sites ask for `Relaxed`, or are listed in `survivors.txt`.
-        #[test]
-        fn no_site_is_left_out() {
-            $($model;)*
-            let seen = sites_seen();
-            for name in [$($site),*] {
-                let site = format!("executor::{name}");
-                assert!(seen.iter().any(|(name, _)| *name == site), "{site}");
-            }
-        }
-    };
-}
-
 killed! {
-    entering_releases: "room::enter", Relaxed, model(|| a_walk_against_an_entry(true));
-    a_walk_acquires_the_task: "registry::walk", Relaxed, model(|| a_walk_against_an_entry(true));
-    growing_releases: "room::grow", Relaxed, model(|| a_walk_against_an_entry(false));
-    a_walk_acquires_the_chunks: "room::chunks", Relaxed, model(|| a_walk_against_an_entry(false));
-    entering_is_seq_cst: "registry::enter_fence", AcqRel, model(|| a_walk_against_an_entry(true));
-    a_walk_is_seq_cst: "registry::walk_fence", AcqRel, model(|| a_walk_against_an_entry(true));
-    a_walk_releases: "registry::walked", Relaxed, model(|| a_walk_against_the_end(None, true));
-    striking_off_acquires: "registry::strike", Relaxed, model(|| a_walk_against_the_end(None, true));
-    striking_off_a_marked_task_acquires: "registry::strike_marked", Release, model(|| a_walk_against_the_end(None, true));
-    giving_back_releases: "room::push", Relaxed, entries_that_others_give_back();
-    taking_back_acquires: "room::take", Relaxed, entries_that_others_give_back();
+    in "executor::", all of "room::" after
+        model(|| a_walk_against_an_entry(true)),
+        model(|| a_walk_against_an_entry(false)),
+        entries_that_others_give_back();
+    entering_releases: "room::enter" to Relaxed by model(|| a_walk_against_an_entry(true));
+    a_walk_acquires_the_task: "registry::walk" to Relaxed by model(|| a_walk_against_an_entry(true));
+    growing_releases: "room::grow" to Relaxed by model(|| a_walk_against_an_entry(false));
+    a_walk_acquires_the_chunks: "room::chunks" to Relaxed by model(|| a_walk_against_an_entry(false));
+    entering_is_seq_cst: "registry::enter_fence" to AcqRel by model(|| a_walk_against_an_entry(true));
+    a_walk_is_seq_cst: "registry::walk_fence" to AcqRel by model(|| a_walk_against_an_entry(true));
+    a_walk_releases: "registry::walked" to Relaxed by model(|| a_walk_against_the_end(None, true));
+    striking_off_acquires: "registry::strike" to Relaxed by model(|| a_walk_against_the_end(None, true));
+    striking_off_a_marked_task_acquires: "registry::strike_marked" to Release by model(|| a_walk_against_the_end(None, true));
+    giving_back_releases: "room::push" to Relaxed by entries_that_others_give_back();
+    taking_back_acquires: "room::take" to Relaxed by entries_that_others_give_back();
 }
