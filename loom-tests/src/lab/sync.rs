@@ -103,113 +103,46 @@ pub mod atomic {
                     answer
                 }
 
-                /// Does the same as [`compare_exchange`](Self::compare_exchange), because loom's
-                /// version never fails spuriously.
-                ///
-                /// # Errors
-                /// Returns the value, if it is not the expected one.
-                #[track_caller]
-                pub fn compare_exchange_weak(
-                    &self,
-                    current: $value,
-                    new: $value,
-                    success: Ordering,
-                    failure: Ordering,
-                ) -> Result<$value, $value> {
-                    self.compare_exchange(current, new, success, failure)
-                }
-
                 $($extra)*
             }
         };
     }
 
-    macro_rules! exclusive {
-        ($value:ty, $bits:expr) => {
-            /// Calls `f` with exclusive access to the value.
-            #[track_caller]
-            pub fn with_mut<R>(&mut self, f: impl FnOnce(&mut $value) -> R) -> R {
-                self.begins(Step::Exclusive(0), Ordering::Relaxed);
-                self.0.with_mut(|value| {
-                    let result = f(value);
-                    recorder::ended($bits(*value));
-                    result
-                })
-            }
-        };
-    }
+    recorded!(AtomicUsize, usize, (|value: usize| value as u64), {
+        /// Works as in [`std::sync::atomic`].
+        #[track_caller]
+        pub fn fetch_add(&self, value: usize, order: Ordering) -> usize {
+            self.begins(update("fetch_add", value as u64), order);
+            let before = self.0.fetch_add(value, order);
+            recorder::ended_with(before as u64, before.wrapping_add(value) as u64);
+            before
+        }
 
-    macro_rules! operations {
-        ($value:ty, $bits:expr, $($name:ident: $after:expr;)*) => {$(
-            /// Works as in [`std::sync::atomic`].
-            #[track_caller]
-            pub fn $name(&self, value: $value, order: Ordering) -> $value {
-                self.begins(update(stringify!($name), $bits(value)), order);
-                let before = self.0.$name(value, order);
-                let after: fn($value, $value) -> $value = $after;
-                recorder::ended_with($bits(before), $bits(after(before, value)));
-                before
-            }
-        )*};
-    }
-
-    macro_rules! default {
-        ($name:ident) => {
-            impl Default for $name {
-                #[track_caller]
-                fn default() -> Self {
-                    Self::new(Default::default())
-                }
-            }
-        };
-    }
-
-    macro_rules! integers {
-        ($($name:ident: $value:ty;)*) => {$(
-            recorded!($name, $value, (|value: $value| value as u64), {
-                exclusive!($value, (|value: $value| value as u64));
-                operations! {
-                    $value, (|value: $value| value as u64),
-                    fetch_add: |before, value| before.wrapping_add(value);
-                    fetch_sub: |before, value| before.wrapping_sub(value);
-                    fetch_and: |before, value| before & value;
-                    fetch_or: |before, value| before | value;
-                    fetch_xor: |before, value| before ^ value;
-                    fetch_max: |before, value| before.max(value);
-                    fetch_min: |before, value| before.min(value);
-                }
-            });
-            default!($name);
-        )*};
-    }
-
-    integers! {
-        AtomicU8: u8;
-        AtomicU16: u16;
-        AtomicU32: u32;
-        AtomicU64: u64;
-        AtomicUsize: usize;
-        AtomicI32: i32;
-        AtomicI64: i64;
-        AtomicIsize: isize;
-    }
-
-    recorded!(AtomicBool, bool, (|value: bool| u64::from(value)), {
-        operations! {
-            bool, (|value: bool| u64::from(value)),
-            fetch_and: |before, value| before & value;
-            fetch_or: |before, value| before | value;
-            fetch_xor: |before, value| before ^ value;
+        /// Calls `f` with exclusive access to the value.
+        #[track_caller]
+        pub fn with_mut<R>(&mut self, f: impl FnOnce(&mut usize) -> R) -> R {
+            self.begins(Step::Exclusive(0), Ordering::Relaxed);
+            self.0.with_mut(|value| {
+                let result = f(value);
+                recorder::ended(*value as u64);
+                result
+            })
         }
     });
-    default!(AtomicBool);
+
+    impl Default for AtomicUsize {
+        #[track_caller]
+        fn default() -> Self {
+            Self::new(0)
+        }
+    }
+
+    recorded!(AtomicBool, bool, (|value: bool| u64::from(value)), {});
     recorded!(
         AtomicPtr<T>,
         *mut T,
         (|value: *mut T| value.addr() as u64),
-        {
-            exclusive!(*mut T, (|value: *mut T| value.addr() as u64));
-        }
+        {}
     );
 }
 

@@ -42,7 +42,6 @@ pub(super) fn value(trace: &Trace, place: Option<usize>, value: u64) -> String {
     match place.map_or("", |place| trace.places[place].kind) {
         "AtomicPtr" => {}
         "AtomicBool" => return (value != 0).to_string(),
-        "AtomicI32" | "AtomicI64" | "AtomicIsize" => return (value as i64).to_string(),
         _ => return value.to_string(),
     }
     if let Some((_, name)) = trace.values.iter().find(|(named, _)| *named == value) {
