@@ -27,14 +27,13 @@ pub mod event;
 mod killed;
 pub mod lab;
 pub mod matrix;
-pub mod stopped;
 mod stopping;
 
 use lab::cell::UnsafeCell;
 
 pub use joint_switch::model::rmw_count;
 pub use killed::assert_listed;
-pub use stopping::{Stop, stopping};
+pub use stopping::{Stop, each_step, stopping};
 
 /// Runs `f` in every order that the model checker explores.
 pub fn model(f: impl Fn() + Send + Sync + 'static) {

@@ -205,11 +205,8 @@ fn nobody_waits_for_a_thief_that_has_stopped() {
         let (deques, drops) = (Deques::new(), Drops::default());
         let push = || deques.push_spawned(drops.value());
         (0..2).for_each(|_| push());
-        let (stealer, stops) = (deques.stealer(), stop.clone());
-        let thief = thread::spawn(move || {
-            stops.this_thread();
-            take(stealer.steal(usize::MAX));
-        });
+        let stealer = deques.stealer();
+        let thief = stop.start(move || take(stealer.steal(usize::MAX)));
         let stealer = deques.stealer();
         // Takes from both ends, grows, and uses each slot again.
         for pop in [SPAWNED.pop, OLDEST.pop] {
@@ -218,8 +215,7 @@ fn nobody_waits_for_a_thief_that_has_stopped() {
         }
         take(stealer.steal(1));
         take(iter::from_fn(|| deques.pop_newest_spawned()));
-        stop.is_over();
-        thief.join().unwrap();
+        thief.join();
         assert!(stealer.is_empty());
         drops.assert_all_of(4);
     });
@@ -229,21 +225,18 @@ fn nobody_waits_for_a_thief_that_has_stopped() {
 fn stopped_owner(steps: &[&str], before: usize) {
     stopping(RING, steps, move |stop| {
         let (deques, drops) = (Deques::new(), Drops::default());
-        let push = || deques.push_spawned(drops.value());
-        (0..before).for_each(|_| push());
-        let (stealer, over) = (deques.stealer(), stop.clone());
-        let thief = thread::spawn(move || {
-            while !stealer.is_empty() {
-                take(stealer.steal(usize::MAX));
+        (0..before).for_each(|_| deques.push_spawned(drops.value()));
+        let (stealer, values) = (deques.stealer(), drops.clone());
+        let owner = stop.start(move || {
+            (before..3).for_each(|_| deques.push_spawned(values.value()));
+            while let Some(task) = deques.pop_newest_spawned() {
+                task.take();
             }
-            over.is_over();
         });
-        stop.this_thread();
-        (before..3).for_each(|_| push());
-        while let Some(task) = deques.pop_newest_spawned() {
-            task.take();
+        while !stealer.is_empty() {
+            take(stealer.steal(usize::MAX));
         }
-        thief.join().unwrap();
+        owner.join();
         drops.assert_all_of(3);
     });
 }

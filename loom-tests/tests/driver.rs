@@ -13,7 +13,7 @@ use loom::{
     sync::atomic::{AtomicBool, AtomicUsize},
     thread,
 };
-use loom_tests::{Wakes, killed, model, model_bounded, stopped::each_step};
+use loom_tests::{Wakes, each_step, killed, model, model_bounded};
 
 /// A deadline that has passed by the time it is armed.
 const PAST: u64 = 0;

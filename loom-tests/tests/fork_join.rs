@@ -247,16 +247,12 @@ fn stopped_thief(steps: &[&str]) {
     stopping("executor::ring", steps, |stop| {
         let (forks, drops) = (Arc::new(Forks::new(2)), Drops::default());
         let runs = Arc::new(Count::default());
-        let (stealing, stops) = (forks.clone(), stop.clone());
-        let thief = start(move || {
-            stops.this_thread();
-            stealing.steal(|run| run());
-        });
+        let stealing = forks.clone();
+        let thief = stop.start(move || _ = stealing.steal(|run| run()));
         let other = start_thief(&forks);
         drop(join_two(&forks, &drops, &runs));
         other.join().unwrap();
-        stop.is_over();
-        thief.join().unwrap();
+        thief.join();
         runs.assert(1);
         drops.assert_all_of(3);
     });

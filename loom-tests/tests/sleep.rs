@@ -21,7 +21,7 @@ use loom_tests::lab::{
     sync::atomic::{AtomicBool, AtomicUsize},
     thread,
 };
-use loom_tests::{assert_killed, model, model_bounded, stopped::each_step};
+use loom_tests::{assert_killed, each_step, model, model_bounded};
 
 /// The number of tasks that were pushed and not yet taken.
 struct Queue(AtomicUsize);
