@@ -207,7 +207,7 @@ unsafe impl Send for ThinWaker {}
 // SAFETY: as for `Send`.
 unsafe impl Sync for ThinWaker {}
 
-/// What a [`ThinWaker`]'s word points to.
+/// The target of a [`ThinWaker`]'s word.
 enum Kind {
     Own(NonNull<Header>),
     Foreign(NonNull<Waker>),

@@ -1,5 +1,5 @@
-//! What does something when it is dropped warns whoever drops it without a word: `unused_must_use`
-//! is expected here, and it is an error when it does not come.
+//! A value that does something when it is dropped warns whoever drops it without a word:
+//! `unused_must_use` is expected here, and it is an error when it does not come.
 #![deny(unfulfilled_lint_expectations)]
 
 use joint::{Completion, completion, oneshot, shared, task};

@@ -1,4 +1,4 @@
-//! What a task takes of the heap: one block, and a small one.
+//! The heap memory of a task: one block, and a small one.
 
 #[path = "common/counting.rs"]
 mod counting;
@@ -14,7 +14,7 @@ use joint::{
     task::{self, Runnable},
 };
 
-/// What a closure took.
+/// The blocks and bytes that a closure took.
 #[derive(Debug)]
 struct Taken {
     blocks: usize,

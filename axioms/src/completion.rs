@@ -26,11 +26,11 @@ use crate::{
 
 /// The word at first.
 pub const PENDING: Value = 0;
-/// What the completer swaps in.
+/// The value that the completer swaps in.
 pub const DONE: Value = 1;
-/// What the waiter swaps in: its waker.
+/// The value that the waiter swaps in: its waker.
 pub const WAITING: Value = 2;
-/// What the result and the waker hold before they are written.
+/// The value of the result and of the waker before they are written.
 pub const EMPTY: Value = 0;
 /// Their content after that.
 pub const WRITTEN: Value = 1;
@@ -63,7 +63,7 @@ impl fmt::Display for Cell {
     }
 }
 
-/// What can break.
+/// A fault that can occur.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum Broken {
     /// The waiter reads the result while the completer writes it.
@@ -93,11 +93,11 @@ impl fmt::Display for Broken {
 pub struct Protocol {
     /// The program.
     pub program: Program,
-    /// What the completer publishes.
+    /// The location that the completer publishes.
     pub result: Location,
-    /// What the waiter publishes.
+    /// The location that the waiter publishes.
     pub waker: Location,
-    /// What both exchange.
+    /// The location that both exchange.
     pub word: Location,
     /// For each thread, what its exchange returned, and what it then read.
     pub registers: [(Register, Register); 2],
@@ -145,7 +145,7 @@ impl Protocol {
 /// One way in which a cell breaks, with the execution that shows it.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Finding {
-    /// What breaks.
+    /// The fault.
     pub broken: Broken,
     /// The number of the witness among the cell's executions: an execution that reads something
     /// before it is written, if there is one.
@@ -156,7 +156,7 @@ pub struct Finding {
     pub missing: MissingEdge,
 }
 
-/// What a cell allows.
+/// The verdict on a cell.
 #[derive(Clone, Debug)]
 pub struct Verdict {
     /// The cell.
@@ -165,7 +165,7 @@ pub struct Verdict {
     pub protocol: Protocol,
     /// All its executions.
     pub executions: Vec<Execution>,
-    /// What breaks: nothing, the result, the waker, or both in this order.
+    /// The faults: nothing, the result, the waker, or both in this order.
     pub findings: Vec<Finding>,
 }
 

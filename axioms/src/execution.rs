@@ -1,4 +1,4 @@
-//! What happened: the events of one execution, the edges between them, and what they left behind.
+//! One execution: its events, the edges between them, and the values that are left.
 
 use crate::{Location, Ordering, Race, Register, Relation, Value, program::Kind, timeline};
 
@@ -6,22 +6,22 @@ use crate::{Location, Ordering, Race, Register, Relation, Value, program::Kind, 
 /// then the events thread by thread.
 pub type EventId = usize;
 
-/// What one instruction did.
+/// The event of one instruction.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub struct Event {
     /// The number of its thread, or `None` if it is the initial value of a location.
     pub thread: Option<usize>,
     /// The number of its step in the text of its thread.
     pub step: usize,
-    /// What it does.
+    /// Its kind.
     pub kind: Kind,
     /// The location, or `None` if it is a fence.
     pub location: Option<Location>,
     /// The ordering, or `None` if it is not atomic.
     pub ordering: Option<Ordering>,
-    /// What it read.
+    /// The value that it read.
     pub read: Option<Value>,
-    /// What it wrote.
+    /// The value that it wrote.
     pub written: Option<Value>,
     /// Which reads of its thread it needs.
     pub needs: Needs,
@@ -65,7 +65,7 @@ pub struct Execution {
     pub(crate) edges: Edges,
     /// The writes of each location in modification order, by location.
     pub(crate) orders: Vec<Vec<EventId>>,
-    /// What the registers hold in the end, by thread and number.
+    /// The values of the registers in the end, by thread and number.
     pub(crate) registers: Vec<Vec<Option<Value>>>,
     pub(crate) races: Vec<Race>,
 }

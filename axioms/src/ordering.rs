@@ -7,9 +7,9 @@ use core::{fmt, str::FromStr};
 pub enum Ordering {
     /// Coherence and atomicity of one location, and nothing else.
     Relaxed,
-    /// What a read that sees a release brings with it.
+    /// The effects that a read acquires from a release that it sees.
     Acquire,
-    /// What a write gives to those who acquire it.
+    /// The effects that a write releases to those who acquire it.
     Release,
     /// Both.
     AcqRel,

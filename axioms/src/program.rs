@@ -3,7 +3,7 @@
 
 use crate::{Code, Ordering};
 
-/// What a location or a register holds.
+/// The value of a location or of a register.
 pub type Value = u32;
 
 /// A memory location of a [`Program`].
@@ -29,12 +29,12 @@ impl Register {
     }
 }
 
-/// What is written: a constant, or what a register holds.
+/// The value that is written: a constant, or that of a register.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Operand {
     /// A constant.
     Constant(Value),
-    /// What a register of the same thread holds.
+    /// The value of a register of the same thread.
     Register(Register),
 }
 
@@ -50,7 +50,7 @@ impl From<Register> for Operand {
     }
 }
 
-/// What an instruction, or the event it becomes, does to memory.
+/// The effect of an instruction, or of the event it becomes, on memory.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum Kind {
     /// The value that a location has at first. Of events only.
@@ -98,7 +98,7 @@ impl Kind {
 pub struct Step {
     /// Its number among the steps of its thread, in the order of the text.
     pub number: usize,
-    /// What it does.
+    /// Its kind.
     pub kind: Kind,
     /// Where: nowhere if it is a fence.
     pub location: Option<Location>,
@@ -106,7 +106,7 @@ pub struct Step {
     pub ordering: Option<Ordering>,
     /// Where its address comes from, if it is no constant of the text.
     pub address: Option<Register>,
-    /// What it writes or adds.
+    /// The value that it writes or adds.
     pub operand: Option<Operand>,
     /// Where what it reads goes.
     pub into: Option<Register>,
@@ -121,11 +121,11 @@ pub enum Instruction {
     Branch {
         /// The register.
         on: Register,
-        /// What it is compared with.
+        /// The value that it is compared with.
         equals: Value,
-        /// What runs if it holds that.
+        /// The steps if it holds that value.
         then: Vec<Instruction>,
-        /// What runs otherwise.
+        /// The steps otherwise.
         otherwise: Vec<Instruction>,
     },
 }
@@ -135,7 +135,7 @@ pub enum Instruction {
 pub struct Thread {
     /// Its name.
     pub name: String,
-    /// What it runs.
+    /// Its steps.
     pub code: Vec<Instruction>,
     /// How many registers it has.
     pub registers: usize,
@@ -228,7 +228,7 @@ impl Program {
         (0..self.variables.len()).map(Location)
     }
 
-    /// What was declared of `location`.
+    /// Returns the declaration of `location`.
     ///
     /// # Panics
     /// If `location` is another program's.

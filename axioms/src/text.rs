@@ -5,7 +5,7 @@ use core::fmt::Write as _;
 
 use crate::{Event, EventId, Execution, MissingEdge, Program, program::Kind};
 
-/// What an event did, without its thread: `swap word: PENDING -> DONE, acq_rel`.
+/// Returns an event as text, without its thread: `swap word: PENDING -> DONE, acq_rel`.
 ///
 /// # Panics
 /// If the event is another program's.
@@ -121,7 +121,7 @@ impl<'a> Drawing<'a> {
         format!("{}\n", line.trim_end())
     }
 
-    /// What the event read from whom, and whom that ordered it after.
+    /// Notes on the source of the event's read, and on the events that are ordered before it.
     fn notes(&self, id: EventId) -> Vec<String> {
         let mut notes = Vec::new();
         if let Some(source) = self.execution.source(id) {

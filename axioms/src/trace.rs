@@ -8,7 +8,7 @@ use crate::{
     program::{Instruction, Kind, Operand, Step, Thread},
 };
 
-/// What a run has done.
+/// The events and registers of a run.
 #[derive(Clone, Debug)]
 pub(crate) struct Trace {
     pub(crate) events: Vec<Event>,
@@ -19,7 +19,7 @@ pub(crate) struct Trace {
 #[derive(Clone)]
 pub(crate) struct Run<'p> {
     thread: usize,
-    /// What is left of each block that the run is in, the innermost last.
+    /// The rest of each block that the run is in, the innermost last.
     rest: Vec<slice::Iter<'p, Instruction>>,
     /// Which step filled each register.
     filled: Vec<Option<usize>>,

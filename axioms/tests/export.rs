@@ -1,4 +1,4 @@
-//! What leaves the crate as text: litmus tests for herd7, JSON, and what the commands print.
+//! The output of the crate as text: litmus tests for herd7, JSON, and what the commands print.
 
 use std::{
     env, fs,

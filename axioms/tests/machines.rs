@@ -26,7 +26,7 @@ fn values(program: &Program, wanted: &[(Register, Value)]) -> [bool; 4] {
     verdicts(program, holds)
 }
 
-/// What keeps a load's successor after it.
+/// The dependency that keeps a load's successor after it.
 #[derive(Clone, Copy, PartialEq)]
 enum Link {
     Nothing,

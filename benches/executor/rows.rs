@@ -1,4 +1,4 @@
-//! What each row does, once for all contestants.
+//! The work of each row, once for all contestants.
 
 use std::{
     future::{Future, pending},
@@ -203,7 +203,7 @@ pub(crate) fn all_detached(mut spawn: impl FnMut(usize)) {
     (0..MANY).for_each(&mut spawn);
 }
 
-/// What each detached task does.
+/// The work of a detached task.
 pub(crate) async fn count(i: usize) {
     black_box(i);
     DONE.done();

@@ -22,7 +22,7 @@ pub(crate) trait Work: Future<Output = ()> + Send + 'static {}
 
 impl<F: Future<Output = ()> + Send + 'static> Work for F {}
 
-/// What Flow's benches are written in. Each method is what the contestant offers for the purpose.
+/// The vocabulary of Flow's benches. Each method is the contestant's own way to do the same.
 pub(crate) trait Vocabulary: 'static {
     /// A task, or the future itself where a task is not needed to await many.
     type Task<F: Work>: Send;

@@ -1,4 +1,4 @@
-//! What the whole program has used so far: its processor time, and how often its threads have left
+//! The cost of the whole program so far: its processor time, and how often its threads have left
 //! a processor.
 
 use std::time::Duration;

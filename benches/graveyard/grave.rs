@@ -19,14 +19,14 @@ pub(crate) fn nanoseconds(time: Duration) -> f64 {
     time.as_secs_f64() * 1e9
 }
 
-/// What a row is called, and what it measures.
+/// The title of a row, and its figures.
 pub(crate) struct About {
     /// The scheduler's failure, and where it was reported.
     title: &'static str,
     /// The names of what a run returns, and their unit.
     figures: Vec<String>,
     unit: &'static str,
-    /// What one operation is, and how many a run makes. The costs are divided by this number.
+    /// The name of one operation, and how many a run makes. The costs are divided by this number.
     operation: &'static str,
     operations: usize,
 }

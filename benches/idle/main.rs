@@ -24,7 +24,7 @@ const HOUR: Duration = Duration::from_secs(3_600);
 /// The time until all threads sleep that will.
 const SETTLE: Duration = Duration::from_millis(200);
 
-/// What the workers have to do, or `None` if the contestant cannot do it.
+/// The work of the workers, or `None` if the contestant cannot do it.
 type State<R> = (&'static str, Option<fn(&'static R)>);
 
 /// A contestant's name, and what its process does with a row and a time.

@@ -1,4 +1,4 @@
-//! What an executor counts. Each worker counts by itself, without atomic read-modify-writes, and
+//! The counts of an executor. Each worker counts by itself, without atomic read-modify-writes, and
 //! any thread may read the counts.
 
 use alloc::vec::Vec;

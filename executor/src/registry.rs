@@ -231,7 +231,7 @@ impl<P> Origin<P> {
     }
 }
 
-/// What all entries of a chunk share.
+/// Data shared by all entries of a chunk.
 struct Head<K> {
     owner: *const K,
     place: Place,

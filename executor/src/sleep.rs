@@ -155,7 +155,7 @@ pub(crate) enum Risen {
     ByItself,
 }
 
-/// What a notification has woken.
+/// The result of a notification.
 #[must_use]
 #[derive(Debug)]
 pub(crate) enum Woke {

@@ -1,4 +1,4 @@
-//! What hooks learn about a task.
+//! The facts about a task that hooks are given.
 
 use core::panic::Location;
 

@@ -371,7 +371,7 @@ fn a_blocking_wait_in_a_task_has_a_budget_of_its_own() {
     }
 }
 
-/// What is waited for costs nothing: or else a task that waits for much at once would never wait.
+/// A pending operation costs nothing, or else a task that waits for much at once would never wait.
 #[test]
 fn pending_operations_cost_no_budget() {
     let (_far, near, _) = arrived(0);

@@ -24,7 +24,7 @@ fn open() -> BTreeMap<String, usize> {
     open
 }
 
-/// What waits, what interrupts the wait, and what ends it at a deadline.
+/// One to wait, one to interrupt the wait, and one to end it at a deadline.
 #[test]
 fn an_executor_with_descriptors_holds_three_of_its_own() {
     let before = open();

@@ -1,4 +1,4 @@
-//! What the executor takes of the heap: nothing for a task beside its one block, and nothing that
+//! The heap memory of the executor: nothing for a task beside its one block, and nothing that
 //! stays.
 
 #[path = "../../tests/common/counting.rs"]
@@ -25,7 +25,7 @@ fn executor() -> Executor {
 const TASKS: usize = 100_000;
 /// A task with a future and an output of a word or less.
 const BLOCK: usize = 56 + SPAN;
-/// What the feature `tracing` puts into each task.
+/// The bytes that the feature `tracing` adds to each task.
 const SPAN: usize = if cfg!(feature = "tracing") { 40 } else { 0 };
 
 #[test]

@@ -230,7 +230,7 @@ fn a_worker_that_waits_takes_a_fork_of_a_stranger_under_its_own_lock() {
     assert_eq!(waiter, other);
 }
 
-/// What the documentation of `join` recommends: the wait for another executor takes nothing over.
+/// The documentation of `join` recommends this: the wait for another executor takes nothing over.
 #[test]
 fn under_a_lock_a_join_on_another_executor_takes_no_fork_of_a_stranger() {
     let parts = executor(2);

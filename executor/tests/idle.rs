@@ -67,7 +67,7 @@ struct Seen {
     back: Arc<AtomicU64>,
 }
 
-/// What changes when a worker does anything.
+/// The state that changes when a worker does anything.
 #[derive(Debug, PartialEq)]
 struct State {
     gone: u64,

@@ -26,7 +26,7 @@ use joint_executor::{Executor, join, spawn, spawn_detached, yield_now};
 
 /// The size of a cache line.
 const LINE: usize = 64;
-/// What two allocations have at least between their beginnings, so that they share no line.
+/// The least distance between the beginnings of two allocations, so that they share no line.
 const APART: usize = 128;
 /// The tasks here are not larger.
 const LARGEST_TASK: usize = 128;
@@ -101,7 +101,7 @@ unsafe impl GlobalAlloc for Stretch {
     }
 }
 
-/// What has changed since the first comparison.
+/// The changes since the first comparison.
 #[derive(Default)]
 struct Changes {
     last: Vec<u64>,

@@ -21,7 +21,7 @@ use common::{Panics, counting, panic_text};
 use joint::{JoinError, block_on, oneshot};
 use joint_executor::{Executor, LocalExecutor, spawn_local, yield_now};
 
-/// What the tasks of a test write down.
+/// The record of the tasks of a test.
 type Log<T> = Rc<RefCell<Vec<T>>>;
 
 /// Demands, when it is dropped, to be on the thread that made it; and counts.

@@ -499,7 +499,7 @@ mod asynchronous {
         assert_eq!(Arc::strong_count(&env), 1);
     }
 
-    /// What no scope that borrows from its frame can bear: the tasks go on, and what they borrow
+    /// No scope that borrows from its frame could bear this: the tasks go on, and what they borrow
     /// stays.
     #[test]
     fn a_leaked_async_scope_keeps_the_environment_for_its_tasks() {

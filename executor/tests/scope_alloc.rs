@@ -1,4 +1,4 @@
-//! What a set and a scope take of the heap for each task.
+//! The heap memory of a set and of a scope for each task.
 
 #[path = "../../tests/common/counting.rs"]
 mod counting;
@@ -10,8 +10,8 @@ use joint::{JoinHandle, block_on, task};
 use joint_executor::JoinSet;
 
 const TASKS: usize = 1_000;
-/// What grows with the number of tasks, but not with each: the room for the handles, and the blocks
-/// of the executor's queue.
+/// Blocks whose number grows more slowly than that of the tasks: the room for the handles, and the
+/// blocks of the executor's queue.
 const GROWTH: usize = 60;
 
 #[track_caller]

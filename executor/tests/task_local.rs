@@ -238,8 +238,8 @@ fn a_scope_is_as_free_as_what_it_holds() {
     assert_eq!(block_on(future), 1);
 }
 
-/// What a worker sees in the side of `bob`'s join that it takes while it waits for its own, in the
-/// task of `alice`.
+/// The task-locals that a worker sees in the side of `bob`'s join that it takes while it waits for
+/// its own, in the task of `alice`.
 fn in_a_side_of_bobs<R: Send + 'static>(
     executor: &Executor,
     alice: impl FnOnce(&dyn Fn()) + Send + 'static,

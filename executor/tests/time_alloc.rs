@@ -1,4 +1,4 @@
-//! What timers take of the heap: room in their worker's queue, and nothing that stays.
+//! The heap memory of timers: room in their worker's queue, and nothing that stays.
 #![cfg(feature = "io")]
 
 mod common;

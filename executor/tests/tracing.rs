@@ -23,7 +23,7 @@ use tracing_core::{
     span::{Attributes, Current, Id, Record},
 };
 
-/// What has become of a span.
+/// A span as the subscriber has seen it.
 #[derive(Clone, Debug, Default)]
 struct Seen {
     fields: BTreeMap<&'static str, String>,

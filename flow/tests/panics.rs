@@ -34,7 +34,7 @@ enum Operation {
 thread_local! {
     /// The operation that panics, and how many of its kind come before that.
     static PLAN: Cell<Option<(Operation, usize)>> = const { Cell::new(None) };
-    /// What happens when a waker is cloned the next time.
+    /// Called when a waker is cloned the next time.
     static ON_CLONE: Cell<Option<Box<dyn FnOnce()>>> = const { Cell::new(None) };
 }
 
@@ -48,7 +48,7 @@ fn passes(operation: Operation) {
     }
 }
 
-/// What is alive. Its wakers panic as planned.
+/// Counts the values that are alive. Its wakers panic as planned.
 #[derive(Default)]
 struct Alive(Arc<()>);
 

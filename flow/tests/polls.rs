@@ -15,7 +15,7 @@ use std::{
 use common::{Wakes, counting};
 use joint_flow::{all, quorum, race};
 
-/// What a child has seen.
+/// The polls, wakers and ends that the children have seen.
 #[derive(Default)]
 struct Seen {
     polls: Vec<usize>,

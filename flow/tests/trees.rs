@@ -35,7 +35,7 @@ impl Random {
 type Outcome = Result<usize, usize>;
 type Tree = Pin<Box<dyn Future<Output = Outcome> + Send>>;
 
-/// What the leaves of one tree share.
+/// Data shared by the leaves of one tree.
 #[derive(Default)]
 struct World {
     leaves: Mutex<Vec<Arc<Event>>>,

@@ -1,4 +1,4 @@
-//! What `cargo xtask mutants` requests, through the environment, from a process that runs one test:
+//! The request of `cargo xtask mutants`, through the environment, to a process that runs one test:
 //!
 //! * `JOINT_LOOM_MUTANT=place=change` changes one place for all its models:
 //!   `completion::complete=acquire`, `src/completion.rs:202=in_two`,

@@ -1,4 +1,4 @@
-//! What the models share. Empty unless the crate is built for the model checker
+//! Helpers that the models share. Empty unless the crate is built for the model checker
 //! (`--cfg joint_loom`).
 #![cfg(joint_loom)]
 

@@ -236,7 +236,7 @@ fn poll_with_two_wakers_then_detach(how: Ended) {
     });
 }
 
-/// What a waiter does that has registered the first of two wakers before.
+/// The act of a waiter that has registered the first of two wakers before.
 type Then = fn(&mut Waiter, &[Arc<Wakes>; 2], Ended) -> bool;
 
 /// The waiter has registered before the completer begins, and detaches unless it finds the end.

@@ -24,7 +24,7 @@ fn take(tasks: impl IntoIterator<Item = Value>) {
     tasks.into_iter().for_each(|task| task.take());
 }
 
-/// What the owner does with one of the kinds of tasks.
+/// The owner's operations on one of the kinds of tasks.
 #[derive(Clone, Copy)]
 struct Kind {
     push: fn(&Deques<Value>, Value),

@@ -80,7 +80,7 @@ impl Sub for Cost {
 
 thread_local! {
     static COST: RefCell<Cost> = RefCell::default();
-    /// What a yield costs, without and with other tasks in the queue.
+    /// The costs of a yield, without and with other tasks in the queue.
     static YIELDS: Cell<[Cost; 2]> = const { Cell::new([Cost::FREE; 2]) };
 }
 
@@ -344,7 +344,7 @@ fn each_path_costs_what_the_documentation_says() {
     }
 }
 
-/// What each path costs with the fences of an executor that has this number of workers.
+/// Checks the cost of each path with the fences of an executor that has this number of workers.
 fn counted(workers: usize) -> BTreeMap<&'static str, Cost> {
     let mut builder = loom::model::Builder::new();
     // One order, but a long one.

@@ -22,7 +22,7 @@ use joint_flow::{Task, TaskError, task::from_future};
 use loom_tests::lab::{cell::UnsafeCell, thread};
 use loom_tests::{Drops, Value, Wakes, killed, model, model_bounded, rmws_of};
 
-/// What the canceller writes, and the destructor reads.
+/// A cell that the canceller writes and the destructor reads.
 struct Request(UnsafeCell<()>);
 
 // SAFETY: the cell holds nothing, and the model reports accesses that race.
@@ -331,7 +331,7 @@ fn the_last_handle_against_a_poll_after_one_that_has_unwound() {
     });
 }
 
-/// What the page of the module `task` says. The two of a send, or of a sender's drop, are
+/// The counts on the page of the module `task`. The two of a send, or of a sender's drop, are
 /// `shared`'s.
 #[test]
 fn the_cost_in_read_modify_writes() {

@@ -21,8 +21,8 @@ use loom_tests::lab::{
 };
 use loom_tests::{Wakes, killed, model, model_bounded};
 
-/// What a thread writes before it wakes the child. It is no atomic, so that only the wake-up can
-/// make it visible.
+/// A mark that a thread writes before it wakes the child. It is no atomic, so that only the wake-up
+/// can make it visible.
 struct Mark(UnsafeCell<()>);
 
 // SAFETY: the cell holds nothing.

@@ -30,7 +30,7 @@ struct World {
     queue: ManuallyDrop<Inbox>,
     /// Not an atomic of the model, so it makes no edges.
     disposed: Counter,
-    /// What the last worker leaves for pushes that are too late.
+    /// The mark of the last worker for pushes that are too late.
     left: AtomicUsize,
 }
 
@@ -87,7 +87,7 @@ impl World {
     }
 }
 
-/// What a task does when it is dropped.
+/// The effect of a task's drop.
 #[derive(Clone, Copy, PartialEq)]
 enum Then {
     Nothing,

@@ -21,7 +21,7 @@ fn said(words: &[&str]) -> String {
     String::from_utf8(output.stdout).expect("the lab writes UTF-8")
 }
 
-/// What the lab says about one model: `passed`, or `failed`, the missing halves, the sentence, the
+/// The lab's verdict on one model: `passed`, or `failed`, the missing halves, the sentence, the
 /// text and the picture.
 fn decided(published: Published, completer: Ordering, waiter: Ordering) -> Vec<String> {
     let said = said(&["cell", published.name(), name(completer), name(waiter)]);

@@ -16,9 +16,9 @@ const WORKERS: usize = 2;
 
 struct World {
     gate: Gate,
-    /// What each worker writes in its last poll.
+    /// Written by each worker in its last poll.
     polls: [UnsafeCell<u32>; WORKERS],
-    /// What each worker writes after its last poll.
+    /// Written by each worker after its last poll.
     leaves: [UnsafeCell<u32>; WORKERS],
     /// Not an atomic of the model, so it makes no edges.
     last: Counter,
@@ -39,7 +39,7 @@ impl World {
         })
     }
 
-    /// What a worker does after its last poll.
+    /// Does the work of a worker after its last poll.
     fn close_down(&self, worker: usize) {
         write(&self.polls[worker]);
         self.gate.arrive(worker);

@@ -1,4 +1,4 @@
-//! What each path costs in cache lines that move from one core to another: the table *Cache lines
+//! The cache lines that each path moves from one core to another: the table *Cache lines
 //! that move* of `docs/executor.md`. Counted here are tasks, the counts of idle workers, the queues
 //! and thefts, the injector, the register of waiting tasks, and timers. The rest of the table
 //! follows from the source: the counters of a worker, the counts of spawns from outside and of the

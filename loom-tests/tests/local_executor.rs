@@ -21,7 +21,7 @@ use joint_executor::{LocalExecutor, model::LocalInbox, yield_now};
 use loom_tests::lab::{cell::UnsafeCell, thread};
 use loom_tests::{Wakes, killed, model, model_bounded, rmws_of};
 
-/// What another thread writes before it pushes or wakes.
+/// A value that another thread writes before it pushes or wakes.
 struct Cell(UnsafeCell<u32>);
 
 // SAFETY: the model reports races.

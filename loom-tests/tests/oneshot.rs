@@ -22,7 +22,7 @@ use loom_tests::{
     Drops, Value, Wakes, killed, model, model_bounded, model_from_both_sides, others_first, rmws_of,
 };
 
-/// What the sender's thread does.
+/// The act of the sender's thread.
 #[derive(Clone, Copy, PartialEq)]
 enum Act {
     Send,
@@ -64,7 +64,8 @@ fn poll(receiver: &mut Receiver<Value>, wakes: &Arc<Wakes>) -> Poll<Result<Value
     Pin::new(receiver).poll(&mut Context::from_waker(&wakes.waker()))
 }
 
-/// What both threads did: whether the value was handed back to the sender, and the count of values.
+/// The result of both threads: whether the value was handed back to the sender, and the count of
+/// values.
 struct Outcome {
     act: Act,
     sender: thread::JoinHandle<bool>,

@@ -17,7 +17,7 @@ use joint::shared::{self, Closed, Sender, Shared, Wait};
 use loom_tests::lab::thread;
 use loom_tests::{Drops, Value, Wakes, killed, model, model_bounded, rmws_of};
 
-/// What the sender's thread does.
+/// The act of the sender's thread.
 #[derive(Clone, Copy, PartialEq)]
 enum Act {
     Send,
@@ -92,7 +92,7 @@ impl Against {
     }
 }
 
-/// What remains to be checked after all threads have ended.
+/// The checks after all threads have ended.
 struct Ended(Act, Drops);
 
 impl Ended {
@@ -483,7 +483,7 @@ fn search_continues_in_newer_places() {
     });
 }
 
-/// What the sender did before it left is visible to any thread that learns of its end.
+/// The sender's writes before it left are visible to any thread that learns of its end.
 fn close_publishes() {
     model(|| {
         let (tx, shared) = shared::channel::<Value>();

@@ -147,7 +147,7 @@ impl World {
             .any(|i| self.queues[i].take(1) == 1)
     }
 
-    /// What keeps a worker from resting, as in `Local::look_out`.
+    /// Returns whether something keeps a worker from resting, as in `Local::look_out`.
     fn urgent(&self, worker: usize) -> bool {
         self.forget != Forget::Urgent
             && (!self.inboxes[worker].is_empty()

@@ -72,7 +72,7 @@ mod tests {
         while set.join_next().await.is_some() {}
     }
 
-    /// What shrinking and replays rely on: the decisions are all that a scheduler does.
+    /// Shrinking and replays rely on this: the decisions are all that a scheduler does.
     #[test]
     fn the_decisions_of_every_scheduler_make_the_same_run_without_it() {
         let pct = |depth| Scheduler::Pct { depth };

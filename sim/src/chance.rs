@@ -15,7 +15,7 @@ use rand_chacha::{
 const DECISIONS: u64 = 0;
 const PROGRAM: u64 = 1;
 
-/// What a decision is about. In a replay, the decisions of each kind are made in their own order.
+/// The kind of a decision. In a replay, the decisions of each kind are made in their own order.
 /// So if one is left out, or no longer asked for, those of the other kinds stay where they are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum About {
@@ -53,7 +53,7 @@ type Replayed = (Vec<u32>, usize);
 
 pub(super) struct Chance {
     decisions: ChaCha8Rng,
-    /// What the program draws itself. It has a stream of its own, so that a run with fewer
+    /// The program's own draws. Their kind has a stream of its own, so that a run with fewer
     /// decisions draws the same numbers.
     program: ChaCha8Rng,
     /// The script, or `None` if decisions are drawn and not kept.

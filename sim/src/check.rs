@@ -455,7 +455,7 @@ fn test_name() -> Option<String> {
     name.map(ToOwned::to_owned)
 }
 
-/// What a check that found nothing has done.
+/// The report of a check that found nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Checked {

@@ -232,7 +232,7 @@ impl Explore {
     }
 }
 
-/// What a search has covered.
+/// The extent of a search.
 ///
 /// # Example
 /// ```

@@ -5,7 +5,7 @@
 //! these hit only what says that it may be hit: [`may_cancel`](super::may_cancel),
 //! [`may_panic`](super::may_panic), and tasks whose names are given to [`Faults::cancel_tasks`].
 
-/// What goes wrong in a simulation, each with the probability that it happens where it could.
+/// The faults of a simulation, each with the probability that it happens where it could.
 ///
 /// A probability of 0 switches a fault off, which costs a run nothing. All faults are decided by
 /// the seed, as everything else is.

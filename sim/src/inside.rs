@@ -1,4 +1,5 @@
-//! What a program asks the simulation that it runs in, and where it lets faults happen.
+//! The questions of a program to the simulation that it runs in, and the places where it lets
+//! faults happen.
 
 use core::{
     fmt,

@@ -304,7 +304,7 @@
 //! [`block_on`](joint::block_on) lets other tasks run meanwhile. [`is_simulated`] tells whether the
 //! calling code belongs to one.
 //!
-//! What does not belong to it cannot be simulated:
+//! Anything else cannot be simulated:
 //!
 //! | use in a simulation | result | use instead |
 //! |---|---|---|
@@ -452,7 +452,7 @@ impl Builder {
     }
 }
 
-/// What a run has led to.
+/// The outcome of a run.
 ///
 /// # Example
 /// ```
@@ -471,7 +471,7 @@ impl Builder {
 /// # Ok::<(), joint_sim::Failure>(())
 /// ```
 pub struct Outcome<T> {
-    /// What the future returned.
+    /// The output of the future.
     pub output: T,
     /// A digest of all that has happened. Two runs with the same digest were the same.
     ///

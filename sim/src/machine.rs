@@ -38,14 +38,14 @@ pub(super) enum Power {
     Running,
 }
 
-/// What runs on a host.
+/// The program of a host.
 pub(super) struct Program {
     pub(super) executor: Rc<Executor>,
     /// The main future. Without a handle it would be dropped if nobody could wake it.
     pub(super) _main: Option<JoinHandle<()>>,
 }
 
-/// What the world knows about a host.
+/// The world's data on a host.
 pub(super) struct Machine {
     pub(super) name: Arc<str>,
     /// The number of starts and ends, which tells what belongs to an earlier start.

@@ -1,4 +1,4 @@
-//! What has happened in a run: a digest of all of it, the last steps, and all steps if asked for.
+//! The record of a run: a digest of all of it, the last steps, and all steps if asked for.
 
 use alloc::{boxed::Box, string::String, sync::Arc, vec::Vec};
 use core::{fmt, mem, panic::Location, time::Duration};
@@ -33,14 +33,14 @@ impl fmt::Display for Actor {
     }
 }
 
-/// What is known about a task from its spawn on.
+/// The facts about a task that are known from its spawn on.
 #[derive(Clone, Debug)]
 pub(super) struct Named {
     pub(super) name: Option<Arc<str>>,
     pub(super) spawned: &'static Location<'static>,
 }
 
-/// What has gone wrong because the faults say so.
+/// A fault that has happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fault {
     LateTimer,

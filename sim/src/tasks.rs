@@ -1,4 +1,4 @@
-//! What a world knows about the tasks that have not ended, and what is ready to run.
+//! A world's data on the tasks that have not ended, and those that are ready to run.
 
 use alloc::boxed::Box;
 use core::hash::{BuildHasherDefault, Hasher};
@@ -50,7 +50,7 @@ pub(super) enum Work {
     Resume(usize),
 }
 
-/// What the world knows about a task that has not ended.
+/// The world's data on a task that has not ended.
 pub(super) struct Live {
     pub(super) actor: Actor,
     pub(super) named: Named,

@@ -1,10 +1,10 @@
-//! What a run records of its network.
+//! The record of a run's network.
 
 use core::fmt;
 
 use super::machine::ip;
 
-/// What has happened.
+/// An event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Event {
     Sent,

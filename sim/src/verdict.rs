@@ -3,7 +3,7 @@
 use alloc::{format, string::String};
 use core::fmt::Debug;
 
-/// What a program may return that [`check()`](super::check()) or [`explore()`](super::explore())
+/// The output of a program that [`check()`](super::check()) or [`explore()`](super::explore())
 /// runs: nothing, or a [`Result`], whose error fails the run.
 ///
 /// It is to a simulation what [`Termination`](std::process::Termination) is to a test, so a program
@@ -45,7 +45,7 @@ impl<T: Verdict, E: Debug> Verdict for Result<T, E> {
     }
 }
 
-/// What a program returns that ends only by a panic or at a limit.
+/// The output of a program that ends only by a panic or at a limit.
 impl Verdict for Never {
     fn error(self) -> Option<String> {
         self

@@ -68,7 +68,7 @@ pub(super) use self::{entered::with, kept::Kept, places::Wires};
 
 pub(super) struct World {
     settings: Builder,
-    /// What its executors know of it.
+    /// The part of it that its executors see.
     owner: Arc<Owner>,
     ambient: OnceCell<Arc<Executor>>,
     pools: RefCell<Vec<Rc<Pool>>>,

@@ -1,5 +1,5 @@
-//! What a waiter's word can do beside what every [`Completion`] can: a waiter vacates it, and a
-//! later one takes it over.
+//! Two operations of a waiter's word that other [`Completion`]s do not have: a waiter vacates it,
+//! and a later one takes it over.
 //!
 //! | word | means here | written by |
 //! |---|---|---|

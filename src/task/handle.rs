@@ -284,7 +284,7 @@ fn polled_again() -> ! {
     );
 }
 
-/// What happens to a task whose handle is given up before its end.
+/// The fate of a task whose handle is given up before its end.
 enum OnDrop {
     Detach,
     Cancel,

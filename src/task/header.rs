@@ -95,7 +95,7 @@ pub(super) enum Ran {
     Ended(Option<ThinWaker>),
 }
 
-/// What a run does with the runnable of a task that was woken while it ran.
+/// How a run passes on the runnable of a task that was woken while it ran.
 #[derive(Clone, Copy)]
 pub(super) enum OnAgain {
     /// Gives the runnable to the schedule function.

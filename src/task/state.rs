@@ -155,7 +155,7 @@ impl fmt::Debug for Snapshot {
     }
 }
 
-/// What must be done after a wake-up.
+/// The action after a wake-up.
 #[must_use]
 #[cfg_attr(test, derive(Debug, PartialEq))]
 pub(super) enum OnWake {
@@ -163,7 +163,7 @@ pub(super) enum OnWake {
     Nothing,
 }
 
-/// What must be done after a waker or a handle was given up.
+/// The action after a waker or a handle was given up.
 #[must_use]
 #[cfg_attr(test, derive(Debug, PartialEq))]
 pub(super) enum OnRelease {
@@ -176,7 +176,7 @@ pub(super) enum OnRelease {
     Nothing,
 }
 
-/// What the finisher must do, after its last use of the task.
+/// The finisher's action after its last use of the task.
 #[must_use]
 #[cfg_attr(test, derive(Debug, PartialEq))]
 pub(super) enum OnFinish {
@@ -185,7 +185,7 @@ pub(super) enum OnFinish {
     Leave,
 }
 
-/// What must be done after a pending run.
+/// The action after a pending run.
 #[must_use]
 #[cfg_attr(test, derive(Debug, PartialEq))]
 pub(super) enum OnIdle {

@@ -83,7 +83,7 @@ pub fn set_wait(wait: Option<Wait>) -> Option<Wait> {
     WAIT.with(|cell| cell.replace(wait))
 }
 
-/// What a thread does when it unparks a thread: see [`set_on_unpark`].
+/// A function that a thread calls when it unparks another: see [`set_on_unpark`].
 pub type OnUnpark = fn(&thread::Thread);
 
 /// Sets the function that this thread calls before it unparks a thread whose wait has become due,
@@ -129,7 +129,7 @@ fn unpark(thread: &thread::Thread) {
     thread.unpark();
 }
 
-/// What a blocked thread does for others: see [`set_attend`].
+/// A function that a blocked thread calls for others: see [`set_attend`].
 ///
 /// It does what is due, and returns how long the next call may wait, or `None` if no further call
 /// is needed. It may run any code, such as wakers, and that code may itself block in a wait of this
@@ -226,7 +226,7 @@ impl Turns {
 /// How a [`park_until`] ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Parked {
-    /// What the thread waited for is due.
+    /// The condition that the thread waited for is met.
     Due {
         /// Whether the thread has parked at least once.
         slept: bool,

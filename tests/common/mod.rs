@@ -1,4 +1,4 @@
-//! What the test programs share. An allocator that counts is in a file of its own, which they
+//! Helpers for the test programs. An allocator that counts is in a file of its own, which they
 //! include by path.
 #![allow(
     dead_code,

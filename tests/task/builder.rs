@@ -1,4 +1,5 @@
-//! What a builder adds to a task: metadata, a name, and a future that is made of the metadata.
+//! The additions of a builder to a task: metadata, a name, and a future that is made of the
+//! metadata.
 
 use std::{
     future::{Future, pending, poll_fn},

@@ -1,4 +1,4 @@
-//! What is shown of a task: its name, where it was spawned, and its state in words.
+//! The debug output of a task: its name, where it was spawned, and its state in words.
 
 use std::{
     future::{Future, pending},
@@ -21,7 +21,7 @@ fn has(text: impl std::fmt::Debug, parts: &[&str]) {
     }
 }
 
-/// What a task panicked with.
+/// Returns the panic of a task.
 #[track_caller]
 fn panic_of<M>(handle: JoinHandle<(), M>) -> PanicPayload {
     match ready(handle.result()) {

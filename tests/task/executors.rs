@@ -1,4 +1,4 @@
-//! What a task offers to an executor beyond `run`: `Runnable::poll`, the two other functions of
+//! The parts of a task for an executor beyond `run`: `Runnable::poll`, the two other functions of
 //! `Schedule`, `Runnable::raw_abort`, and what hides an executor's metadata.
 
 use std::{
@@ -116,7 +116,7 @@ mod polls {
     }
 }
 
-/// What a task has told its schedule function, in order.
+/// The calls of a task's schedule function, in order.
 #[derive(Clone, Debug, Default)]
 struct Told(Arc<Mutex<Vec<&'static str>>>);
 
@@ -350,7 +350,7 @@ mod aborts {
     unsafe impl Send for Address {}
 }
 
-/// What a schedule function does from inside `pending` or `ended`.
+/// The act of a schedule function inside `pending` or `ended`.
 mod reenters {
     use super::*;
 

@@ -50,7 +50,7 @@ impl Drop for Stack {
     }
 }
 
-/// What was on a stack, the last one first.
+/// The tasks of a stack, the last one first.
 struct Taken(*mut ());
 
 impl Iterator for Taken {

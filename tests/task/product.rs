@@ -12,7 +12,7 @@ use joint::{JoinError, JoinHandle, task::JoinResult};
 
 use crate::support::{Count, Queue, Wakes, poll_with};
 
-/// What becomes of the handle.
+/// The fate of the handle.
 #[derive(Clone, Copy, Debug)]
 enum Handle {
     Joined,
@@ -30,7 +30,7 @@ enum When {
     AfterTheEnd,
 }
 
-/// What the task does.
+/// The act of the task.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Does {
     ReadyAtOnce,
@@ -39,14 +39,14 @@ enum Does {
     PanicsInDrop,
 }
 
-/// What the output's drop does.
+/// The effect of the output's drop.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Output {
     Fine,
     Panics,
 }
 
-/// What the one who joined finds.
+/// The result of the join.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum End {
     Output,

@@ -69,7 +69,7 @@ fn every_wake_from_another_thread_leads_to_a_run() {
     runner.join().unwrap();
 }
 
-/// What the threads of [`race`] do to a task.
+/// An act of the threads of [`race`] on a task.
 #[derive(Clone, Copy)]
 enum Ends {
     Joins,

@@ -158,7 +158,7 @@ mod of_the_output {
         assert_eq!((dropped.get(), queue.tasks()), (1, 0));
     }
 
-    /// What a task has panicked with is an output like any other.
+    /// The payload of a task's panic is an output like any other.
     #[test]
     fn a_panic_is_discarded_when_the_handle_drops_a_panic_payload() {
         let queue = Queue::new();

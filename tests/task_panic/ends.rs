@@ -1,4 +1,4 @@
-//! What ends the program: panics while panicking, where nobody is left to tell. Each test runs
+//! Cases that end the program: panics while panicking, where nobody is left to tell. Each test runs
 //! itself again in a process of its own.
 #![cfg(not(miri))]
 

@@ -25,7 +25,7 @@ fn is_switch(source: &Source) -> bool {
     source.package() == "switch"
 }
 
-/// What two threads share and the model would not see.
+/// Finds data that two threads share and the model would not see.
 pub(crate) fn unmodelled(source: &Source) -> Vec<String> {
     if is_switch(source) {
         return Vec::new();

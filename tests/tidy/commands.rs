@@ -1,4 +1,4 @@
-//! What the README tells a contributor to run is what CI runs.
+//! The README tells a contributor to run the same commands as CI.
 
 /// Commands in the fenced blocks of a text, without prompts and trailing comments.
 fn fenced(text: &str) -> Vec<String> {

@@ -65,7 +65,7 @@ const BUILDINGS: [Building; 3] = [
     },
 ];
 
-/// What models need of a package, and the examples of its pages. They lie above all, and nothing
+/// The modules for models, and the examples of a package's pages. They lie above all, and nothing
 /// names them.
 const APART: [&str; 2] = ["model", "pages"];
 

@@ -1,4 +1,4 @@
-//! What comments cite exists: a `file::site` in backticks, and the name of a file.
+//! Comments cite only what exists: a `file::site` in backticks, and the name of a file.
 //!
 //! A citation is held to what can be seen from outside of the compiler: the module whose path ends
 //! as the citation says has a token of the last name. rustdoc checks links in brackets itself.
@@ -13,7 +13,7 @@ use super::{lex::Kind, source::Source};
 /// The first names of paths into other crates.
 const FOREIGN: [&str; 6] = ["alloc", "core", "std", "loom", "libc", "tokio"];
 
-/// What there is to be cited.
+/// The names that can be cited.
 pub(crate) struct Known {
     /// For each module, by its path from the crate's root, the names in it.
     names: BTreeMap<Arc<[String]>, BTreeSet<String>>,

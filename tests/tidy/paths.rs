@@ -6,7 +6,7 @@ use super::{lex::Kind, source::Source};
 pub(crate) struct Path {
     /// As written, but for the tree: `use a::{b, c as d}` is `a::b` and `a::c`.
     pub(crate) segments: Vec<String>,
-    /// What the path is called where it stands: `b` and `d`.
+    /// The name of the path where it stands: `b` and `d`.
     pub(crate) name: String,
     pub(crate) line: usize,
     pub(crate) in_test: bool,
@@ -137,7 +137,7 @@ impl Reader<'_> {
         }
     }
 
-    /// What stands between braces, and the closing one.
+    /// The tokens between braces, and the closing one.
     fn branches(&mut self, prefix: &[String]) {
         loop {
             match self.text(0) {

@@ -1,4 +1,4 @@
-//! What can be waited for, through the public interface: the word and its two sides, the channel
+//! The waits, through the public interface: the word and its two sides, the channel
 //! for one value, the value for many waiters, and how a thread waits.
 
 #[path = "../common/mod.rs"]

@@ -231,7 +231,7 @@ fn a_receiver_can_be_awaited_in_a_wait_inside_a_wait() {
     assert_eq!(sum, 3);
 }
 
-/// What the receiver does before the sender acts.
+/// The receiver's act before the sender's.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Before {
     Nothing,
@@ -244,7 +244,7 @@ enum Before {
     PollAndDrop,
 }
 
-/// What the receiver, if it is still there, does after the sender has acted.
+/// The receiver's act after the sender's, if it is still there.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum After {
     Recv,

@@ -1,4 +1,4 @@
-//! What a channel allocates, and that it gives everything back.
+//! The allocations of a channel, and that it gives everything back.
 
 use std::{
     future::Future,

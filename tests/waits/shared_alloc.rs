@@ -1,5 +1,5 @@
-//! What a shared result allocates, that many who come and go do not make it grow, and that it gives
-//! everything back.
+//! The allocations of a shared result, that many who come and go do not make it grow, and that it
+//! gives everything back.
 
 use std::{
     cell::Cell,

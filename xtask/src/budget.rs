@@ -72,7 +72,7 @@ const BUDGETS: [Budget; 5] = [
     },
 ];
 
-/// What a package measures.
+/// The size of a package.
 #[derive(Debug, Default, PartialEq)]
 struct Size {
     files: usize,

@@ -1,4 +1,4 @@
-//! What the user requests: the words after `cargo xtask`.
+//! The user's request: the words after `cargo xtask`.
 
 use std::ffi::OsString;
 
@@ -104,7 +104,7 @@ pub(crate) struct Bench {
     pub(crate) write: bool,
 }
 
-/// What the ordering lab should make.
+/// The product of the ordering lab.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Lab {
     Matrix {

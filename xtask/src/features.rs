@@ -1,4 +1,4 @@
-//! What is checked before a release, and takes too long or needs too much for every change: each
+//! Checks before a release that take too long or need too much for every change: each
 //! set of features, the oldest versions of the dependencies, and the API of the last release.
 
 use std::fs;

@@ -88,7 +88,7 @@ fn build(lto: &str, folder: &Path) -> Result<(), String> {
     }
 }
 
-/// What a program prints.
+/// Returns the lines that a program prints.
 fn lines(command: &mut Command) -> Result<Vec<String>, String> {
     let output = command.stderr(Stdio::inherit()).output();
     let output = output.map_err(|error| format!("could not start {command:?}: {error}"))?;

@@ -1,5 +1,5 @@
-//! What the installed nightly can do. Nothing is ever installed: a missing component is named, and
-//! the check is skipped.
+//! The abilities of the installed nightly. Nothing is ever installed: a missing component is named,
+//! and the check is skipped.
 
 use std::{path::Path, process::Command};
 

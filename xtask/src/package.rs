@@ -211,7 +211,7 @@ fn complaints(package: &Package, files: &[String]) -> Vec<String> {
     wrong
 }
 
-/// What is wrong with the links of a package's README.
+/// Returns the faults of the links in a package's README.
 fn readme(package: &Package) -> Vec<String> {
     let name = &package.name;
     match fs::read_to_string(package.folder.join("README.md")) {

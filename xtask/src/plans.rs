@@ -212,8 +212,8 @@ pub(crate) fn soak(minutes: f64) -> Step {
     Step::cargo("soak", &args).env("JOINT_SOAK_MINUTES", minutes.to_string())
 }
 
-/// What makes unsafe blocks: the executor's tests run for hours there, mostly in the queues of
-/// another crate.
+/// The packages with unsafe blocks. The executor's tests run for hours there, mostly in the queues
+/// of another crate.
 pub(crate) fn miri() -> Step {
     let targets = ["task", "task_panic", "waits"];
     let targets = targets.iter().flat_map(|target| ["--test", target]);

@@ -96,7 +96,7 @@ impl Compiler {
         )
     }
 
-    /// What is missing, with the way to get it.
+    /// Returns the missing parts, each with the way to get it.
     fn lacks(&self, sanitizer: Sanitizer, exists: impl Fn(&str) -> bool) -> Vec<String> {
         let is_debian = self.sysroot.ends_with("/usr");
         let mut lacks = Vec::new();

@@ -1,4 +1,4 @@
-//! What one more task type costs in code: `joint` beside async-task.
+//! The bytes of code that one more task type costs: `joint` beside async-task.
 //!
 //! Two packages are generated below the target folder, which differ only in the crate that spawns.
 //! Each has a program with a number of future types, and one with twice that number. The difference
@@ -136,7 +136,7 @@ fn program(names: &str, schedule: &str, types: usize) -> String {
     text
 }
 
-/// What all programs share.
+/// The source that all programs share.
 const PROGRAM: &str = r#"
 use std::{cell::RefCell, future::Future, hint::black_box, pin::{Pin, pin}, sync::{Arc, Mutex}, task::{Context, Poll, Waker}};
 

@@ -20,7 +20,7 @@ pub(crate) fn root() -> PathBuf {
 #[derive(Debug)]
 pub(crate) struct Step {
     name: &'static str,
-    /// What the command line shows: the program's own name, without its folder.
+    /// The name in the command line: the program's own, without its folder.
     shown: &'static str,
     program: String,
     args: Vec<String>,

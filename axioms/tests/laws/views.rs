@@ -35,11 +35,11 @@ struct Message {
 #[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
 struct Thread {
     progress: Progress,
-    /// What it has seen.
+    /// The view of what it has seen.
     current: View,
-    /// What it will have seen after an acquire fence.
+    /// The view that an acquire fence would give it.
     acquired: View,
-    /// What it had seen at its last release fence.
+    /// Its view at its last release fence.
     released: View,
 }
 

@@ -68,7 +68,7 @@ fn three_swaps_hand_each_value_on_once() {
     }
 }
 
-/// What a thread does with a location.
+/// An operation of a thread on a location.
 type Part<'p> = &'p dyn Fn(&mut Code<'_>, Location);
 
 /// A thread publishes data by `x = 1`, others do something with `x`, and the reader takes the data

@@ -1,4 +1,4 @@
-//! What only `SeqCst` rules out, and what not even that does.
+//! Outcomes that only `SeqCst` rules out, and those that not even it does.
 
 use axioms::{
     Model,

@@ -147,7 +147,7 @@ impl FigureTable {
     }
 }
 
-/// What a run of some benches found.
+/// The figures of a run of some benches.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Figures {
     pub(crate) tables: Vec<FigureTable>,

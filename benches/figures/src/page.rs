@@ -1,4 +1,4 @@
-//! What `docs/measured.md` shows: which tables, which of their rows, and what each row does.
+//! The contents of `docs/measured.md`: its tables, their rows, and a note on each row.
 
 /// A table of the page.
 #[derive(Debug)]

@@ -79,7 +79,7 @@ pub trait Driven: Runtime {
     /// unless each sleep takes a millisecond.
     const ZERO_SLEEPS_FOR_ONE: usize = 1;
 
-    /// What [`sleep`](Self::sleep) returns.
+    /// The future that [`sleep`](Self::sleep) returns.
     type Sleep: Future<Output: Send> + Send + 'static;
     /// Accepts connections over TCP.
     type Listener: Send + 'static;

@@ -1,5 +1,5 @@
-//! What a program does with smol, on smol's own executor. `cargo xtask compat` runs it with this
-//! package as smol's async-task.
+//! A program on smol's own executor. `cargo xtask compat` runs it with this package as smol's
+//! async-task.
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},

@@ -1,5 +1,5 @@
-//! What compiles with upstream compiles here: each function is written once, and compiled with
-//! either crate.
+//! Programs that compile with upstream compile here: each function is written once, and compiled
+//! with either crate.
 
 macro_rules! compiles_with {
     ($stage:ident, $crate_name:ident) => {

@@ -1,4 +1,4 @@
-//! What the small examples share: the command line, and output.
+//! Shared by the small examples: the command line, and output.
 //!
 //! | exit status | means |
 //! |---|---|

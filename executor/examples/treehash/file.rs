@@ -20,8 +20,8 @@ use joint::JoinHandle;
 use crate::run::Run;
 use crate::tree::Digest;
 
-/// What one task reads: enough to make the task's own cost vanish beside it. A power of two, as
-/// every node of the tree spans one, except the last of each level.
+/// The bytes that one task reads: enough to make the task's own cost vanish beside it. A power of
+/// two, as every node of the tree spans one, except the last of each level.
 const CHUNK: u64 = 1 << 20;
 
 /// Hashes the file at `path`.
@@ -105,7 +105,7 @@ impl Source {
     }
 }
 
-/// What tells one content of a path from the next.
+/// The signs by which one content of a path differs from the next.
 #[derive(Debug, PartialEq)]
 struct Version {
     len: u64,

@@ -1,4 +1,4 @@
-//! What all tasks of one run share: the totals and the progress line drawn from them.
+//! Data shared by all tasks of one run: the totals and the progress line drawn from them.
 
 use std::fmt::{self, Display};
 use std::io::{self, IsTerminal, Write};

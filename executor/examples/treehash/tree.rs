@@ -46,7 +46,7 @@ pub(crate) enum Kind {
     Other(u8),
 }
 
-/// What an entry contributes to its directory.
+/// The contribution of an entry to its directory.
 #[derive(Debug)]
 pub(crate) struct Node {
     code: u8,

@@ -1,4 +1,4 @@
-//! What an executor waits for besides its tasks: deadlines, and descriptors that become ready.
+//! The events that an executor waits for besides its tasks: deadlines, and ready descriptors.
 //!
 //! There is one [`Driver`] for each executor. It has the [timers] of each worker, and the
 //! [reactor], which is made when the first descriptor needs it. Until the first timer or descriptor

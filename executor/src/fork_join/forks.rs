@@ -51,8 +51,8 @@ impl Word for Open {
     }
 }
 
-/// What a join needs from its surroundings. Neither function may panic. Models have other
-/// surroundings than workers.
+/// The functions that a join needs from its surroundings. Neither function may panic. Models have
+/// other surroundings than workers.
 pub(crate) trait Surroundings {
     /// Called after a job was pushed while no other job was left to take.
     fn offered(&self);

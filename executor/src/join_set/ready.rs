@@ -170,7 +170,7 @@ unsafe fn waker_of(word: *mut ()) -> Option<ThinWaker> {
     Some(unsafe { ThinWaker::from_raw(raw) })
 }
 
-/// What wakes a set when its child ends.
+/// A node that wakes a set when its child ends.
 #[repr(C)]
 #[derive(Debug)]
 pub(super) struct Node {

@@ -1,4 +1,4 @@
-//! What models of blocked threads need. This exists under the model-checking cfg alone.
+//! For models of blocked threads. This exists under the model-checking cfg alone.
 
 use alloc::rc::Rc;
 use core::{cell::RefCell, time::Duration};

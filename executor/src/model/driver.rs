@@ -1,4 +1,4 @@
-//! What models of the driver need: [`Driven`], the sleep protocol with a driver. This exists under
+//! For models of the driver: [`Driven`], the sleep protocol with a driver. This exists under
 //! the model-checking cfg alone.
 
 use alloc::{sync::Arc, vec::Vec};

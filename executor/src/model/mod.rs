@@ -1,4 +1,4 @@
-//! What models need from the crate: its parts, for worlds of their own. This exists under the
+//! The parts of the crate, for models with worlds of their own. This exists under the
 //! model-checking cfg alone, and promises nothing.
 
 #[cfg(feature = "io")]

@@ -1,4 +1,4 @@
-//! What models of the registry need of it: [`Registry`], with the schedule function that enters
+//! For models of the registry: [`Registry`], with the schedule function that enters
 //! tasks and strikes them off. It exists under the model-checking cfg alone.
 
 use alloc::{collections::VecDeque, sync::Arc, vec::Vec};
@@ -13,7 +13,7 @@ use joint_switch::{Mutex, UnsafeCell, thread_local};
 
 type Runnable = registry::Runnable<Owner>;
 
-/// What the registry keeps alive, in the place of a whole executor.
+/// The value that the registry keeps alive, in the place of a whole executor.
 struct Owner {
     registry: registry::Registry<Self>,
     /// Read by every thread that strikes a task off. The last owner takes it away.

@@ -81,7 +81,7 @@ pub use self::{
     owned::{AsyncScope, async_scope},
 };
 
-/// What a scope knows about its children.
+/// A scope's knowledge of its children.
 struct Inner {
     children: Mutex<Children>,
     /// The list of ended children, for waiting without the lock.

@@ -14,7 +14,7 @@ use std::panic::{catch_unwind, resume_unwind};
 
 use super::{Inner, ScopedHandle, SpawnOn};
 
-/// What a scope and its children share.
+/// Data shared by a scope and its children.
 struct Environment<E> {
     inner: Inner,
     this: Weak<Self>,

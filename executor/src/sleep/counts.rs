@@ -44,7 +44,7 @@ impl Counts {
     }
 }
 
-/// What the tasks in the queues need. A worker is woken if they do not have it.
+/// The kind of worker that the tasks in the queues need. One is woken if there is none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Need {
     /// A lookout.

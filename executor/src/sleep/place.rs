@@ -14,7 +14,7 @@ pub(crate) enum Parking<'a> {
     Reserve(&'a mut dyn FnMut(Option<Duration>) -> AfterPark),
 }
 
-/// What a worker that has parked once must do.
+/// The next action of a worker that has parked once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AfterPark {
     /// Park again, unless it has been woken.

@@ -60,8 +60,8 @@ pub fn interval_at(start: Instant, period: Duration) -> Interval {
     }
 }
 
-/// What an [`Interval`] does when it is late, that is, when a tick is taken at a time when the next
-/// one is already due.
+/// The behavior of an [`Interval`] when it is late, that is, when a tick is taken at a time when
+/// the next one is already due.
 ///
 /// For a period of 10, if every tick is taken as soon as it is due, except for the second one,
 /// which is taken at 35:

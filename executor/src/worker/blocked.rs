@@ -1,4 +1,4 @@
-//! What a worker does while a poll blocks its thread in a wait of this crate: [`block_on`], a
+//! The work of a worker while a poll blocks its thread in a wait of this crate: [`block_on`], a
 //! blocking receive, a [`LocalExecutor`]'s `block_on`, the wait for a stolen side of a join.
 //!
 //! It runs no task. It attends to the driver, so that timers fire and descriptors are watched even

@@ -50,7 +50,7 @@ enum Cancellation {
     Queued,
 }
 
-/// What a worker knows about the end, once its executor is closed.
+/// A worker's knowledge of the end, once its executor is closed.
 #[derive(Default)]
 pub(super) struct Closing {
     /// Whether the last poll is over.

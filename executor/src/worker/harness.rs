@@ -1,4 +1,4 @@
-//! What the unit tests of the executor share: workers without threads. A test calls what a worker
+//! Helpers for the unit tests of the executor: workers without threads. A test calls what a worker
 //! would call, one step at a time, so it knows what each step found and whom it woke.
 
 use alloc::sync::Arc;

@@ -164,7 +164,7 @@ fn ended_elsewhere(task: &EndedTask<'_, EntryLink>, how: TaskEnd) {
     }
 }
 
-/// What attending to the driver has led to.
+/// The result of attending to the driver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Attended {
     FoundNothing,

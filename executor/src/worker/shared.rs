@@ -1,5 +1,5 @@
-//! What an executor's workers share: the injectors, the stealers, the sleep protocol, the registry,
-//! the counters.
+//! Data shared by the workers of an executor: the injectors, the stealers, the sleep protocol, the
+//! registry, the counters.
 //!
 //! # What keeps it alive
 //! Its workers keep it alive, and after them every task that is left in the [`registry`]. Wakers

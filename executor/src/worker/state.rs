@@ -1,4 +1,4 @@
-//! What a worker is doing, as values: to have one proves it.
+//! The states of a worker, as values: to have one proves the state.
 //!
 //! | value | the worker | it may call the code of a stranger |
 //! |---|---|---|

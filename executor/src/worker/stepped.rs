@@ -37,7 +37,7 @@ pub(crate) struct Stepping {
     pub(crate) has_ended: Cell<bool>,
 }
 
-/// What a worker waits for, after a [step](crate::hosted::BoundWorker::step).
+/// The event that a worker waits for, after a [step](crate::hosted::BoundWorker::step).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
     /// Nothing: it has run as many tasks as it was to run, and there may be more. Step it again

@@ -1,4 +1,4 @@
-//! What a worker requeues, and what it counts, by counts of wake-ups and ends.
+//! The tasks that a worker requeues, and its counts, by counts of wake-ups and ends.
 
 mod registry;
 

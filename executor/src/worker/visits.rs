@@ -15,7 +15,7 @@ use core::cell::Cell;
 use super::Worker;
 use crate::{driver::clock, policy::NEAR_THE_DRIVER};
 
-/// What a worker remembers about its visits.
+/// A worker's memory of its visits.
 #[derive(Default)]
 pub(super) struct Visits {
     /// The time of the last visit to the driver, by the driver's clock.

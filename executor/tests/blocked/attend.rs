@@ -1,4 +1,4 @@
-//! What a blocked worker waits for arrives also when the worker that kept the driver turns to
+//! An event reaches a blocked worker also when the worker that kept the driver turns to
 //! something else, and does not come back.
 
 use std::{sync::mpsc, thread};

@@ -49,7 +49,7 @@ fn a_future_that_wakes_itself_waits_for_a_descriptor() {
     });
 }
 
-/// What it waits for is not polled by it.
+/// The future does not poll the timer that it waits for.
 #[test]
 fn a_future_that_wakes_itself_waits_for_a_flag() {
     on_one_worker(|| {

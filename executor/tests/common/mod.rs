@@ -1,4 +1,4 @@
-//! What the test programs share: what those of `joint` share, and executors.
+//! Helpers for the test programs: those of `joint`, and executors.
 #![allow(
     dead_code,
     unused_imports,

@@ -20,7 +20,7 @@ use joint_executor::{
 
 use super::{Panics, wait_until};
 
-/// What hooks have been called with, in order: the hook, the task's name.
+/// The calls of hooks, in order: the hook, the task's name.
 #[derive(Clone, Default)]
 struct Calls(Arc<Mutex<Vec<Call>>>);
 
@@ -48,7 +48,7 @@ impl Calls {
             .on_end(move |info, how| end.note(&format!("{how:?}"), info))
     }
 
-    /// What was called for the task of that name.
+    /// The hooks that were called for the task of that name.
     fn of(&self, name: &str) -> Vec<String> {
         let calls = self.0.lock().unwrap();
         let of_name = calls

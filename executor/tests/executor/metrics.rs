@@ -1,4 +1,4 @@
-//! What an executor counts. Whenever it is quiet,
+//! The counts of an executor. Whenever it is quiet,
 //! `spawned == finished + cancelled + panicked + live`, no matter how its tasks ended and on which
 //! thread.
 
@@ -146,7 +146,7 @@ fn metrics_count_queued_and_pinned_tasks() {
     );
 }
 
-/// What comes in a burst is not all fetched before the first of it runs.
+/// The tasks of a burst are not all fetched before the first of them runs.
 #[test]
 fn a_burst_of_pinned_tasks_is_fetched_in_pieces() {
     let executor = Executor::builder().workers(1).build().unwrap();

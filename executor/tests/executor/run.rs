@@ -1,4 +1,4 @@
-//! What an executor promises while it runs.
+//! The promises of an executor while it runs.
 
 use std::{
     future::{Future, pending, poll_fn},

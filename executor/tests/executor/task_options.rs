@@ -44,7 +44,7 @@ impl Drop for Busy {
     }
 }
 
-/// What was run, in order.
+/// The tasks that were run, in order.
 #[derive(Clone, Default)]
 struct Log(Arc<Mutex<Vec<&'static str>>>);
 

@@ -1,4 +1,4 @@
-//! What the programs take, and what they answer.
+//! The arguments of the programs, and their answers.
 
 use crate::program::{assert_failed, run, text};
 

@@ -1,4 +1,4 @@
-//! What changes the whole process: each runs the test program again, for itself alone.
+//! Tests that change the whole process: each runs the test program again, for itself alone.
 
 use std::{
     env,

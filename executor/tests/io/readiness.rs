@@ -1,4 +1,5 @@
-//! What one waiter is promised: woken when there is something to do, and not when there is nothing.
+//! The promises to one waiter: it is woken when there is something to do, and not when there is
+//! nothing.
 
 use std::{
     future::poll_fn,

@@ -1,4 +1,4 @@
-//! What the tests share.
+//! Helpers for the tests.
 
 #[path = "../common/mod.rs"]
 mod common;

@@ -1,4 +1,4 @@
-//! What is taken for an address.
+//! The types and texts that are taken for an address.
 
 use std::{
     io::{self, ErrorKind},
@@ -53,7 +53,7 @@ async fn reaches(target: impl ToSocketAddrs, address: SocketAddr) -> io::Result<
     Ok(())
 }
 
-/// What may be looked up waits, and what is an address does not.
+/// A name that may be looked up waits, and an address does not.
 async fn is_bound_at_once(address: impl ToSocketAddrs) -> bool {
     let mut bind = pin!(UdpSocket::bind(address));
     future::poll_once(&mut bind)

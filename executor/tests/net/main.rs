@@ -14,7 +14,7 @@ mod udp;
 #[cfg(unix)]
 mod unix;
 
-/// What can be handed to another thread, shared, moved while it waits, and looked at.
+/// All types can be handed to another thread, shared, moved while they wait, and looked at.
 #[cfg(unix)]
 #[test]
 fn all_types_go_anywhere() {

@@ -141,7 +141,7 @@ fn the_end_of_what_is_no_fifo_is_given_on() {
     });
 }
 
-/// What a user types into, and the terminal that a program reads.
+/// The user's side of a terminal, and the side that a program reads.
 #[cfg(target_os = "linux")]
 fn terminal() -> (OwnedFd, OwnedFd) {
     use std::{os::fd::FromRawFd, ptr};

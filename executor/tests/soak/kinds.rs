@@ -55,7 +55,7 @@ impl Drop for Guard {
     }
 }
 
-/// What the tasks and the threads of a round share. The last one to let go of it drops the
+/// Data shared by the tasks and the threads of a round. The last one to let go of it drops the
 /// executor: a thread, or a task.
 pub(crate) struct Round {
     pub(crate) executor: Executor,

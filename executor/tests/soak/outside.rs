@@ -59,7 +59,7 @@ async fn armed(time: Duration) -> Sleep {
 }
 
 impl Round {
-    /// What waits for ever where tasks need not end, and otherwise for a moment.
+    /// Waits forever where tasks need not end, and otherwise for a moment.
     async fn long(is_quiet: bool, n: u64) {
         match is_quiet {
             true => sleep(micros(n)).await,

@@ -1,4 +1,4 @@
-//! What the owner of a hosted worker supplies: its wakers, its closures, and its time.
+//! The parts that the owner of a hosted worker supplies: its wakers, its closures, and its time.
 
 use std::{
     pin::pin,

@@ -28,8 +28,8 @@ const ROUNDS: usize = 300;
 /// The length of a part of the second task, in words.
 const PAD: usize = 40;
 
-/// What the schedule function uses. The function itself has no size, because the memory of its task
-/// is freed during its call only then.
+/// The data of the schedule function. The function itself has no size, because the memory of its
+/// task is freed during its call only then.
 struct Round {
     stranger: Arc<Stranger>,
     release: mpsc::Sender<()>,

@@ -1,4 +1,4 @@
-//! What the tests share: the stranger, and executors whose workers rest.
+//! Helpers for the tests: the stranger, and executors whose workers rest.
 
 use std::{
     net::UdpSocket,
@@ -100,7 +100,7 @@ impl Watched {
         assert!(begun.is_ok(), "the stranger's code is not called");
     }
 
-    /// What releases the stranger.
+    /// Returns the sender that releases the stranger.
     pub(crate) fn release(&self) -> Sender<()> {
         self.release.clone()
     }

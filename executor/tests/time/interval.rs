@@ -59,7 +59,7 @@ fn the_first_tick_is_at_once() {
     assert_waits(&mut hourly);
 }
 
-/// What has been missed so far, with a long time until the next.
+/// An interval that is late, with a long time until its next tick.
 fn late(missed: MissedTicks) -> Option<(Instant, Interval)> {
     let now = Instant::now();
     let start = now.checked_sub(5 * HOUR / 2)?;

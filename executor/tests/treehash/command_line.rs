@@ -1,4 +1,4 @@
-//! What the program takes and what it answers.
+//! The arguments of the program, and its answers.
 
 use crate::program::{assert_failed, parse, run, text, treehash};
 use crate::reference::plain_digest;

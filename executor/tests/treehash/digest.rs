@@ -1,4 +1,4 @@
-//! What the digest is, and what changes it.
+//! The digest, and the changes that it shows.
 
 use std::fs;
 

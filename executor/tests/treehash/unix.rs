@@ -1,4 +1,4 @@
-//! What only Unix has, or can be made to do: links, fifos, closed files, scarce descriptors.
+//! Cases that only Unix has: links, fifos, closed files, scarce descriptors.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};

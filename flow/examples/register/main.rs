@@ -175,7 +175,7 @@ fn find(bug: Bug, seeds: u64, operations: Option<u64>) -> Result<String, String>
     ))
 }
 
-/// What has failed, the history of the shrunk run, and how to replay it.
+/// The failure, the history of the shrunk run, and how to replay it.
 fn report(Failed { found, record }: &Failed) -> String {
     let history = record.check().err().map(|(violation, picture)| {
         let violation = lines(&[("violation", &violation)]);

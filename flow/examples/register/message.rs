@@ -1,4 +1,4 @@
-//! What clients and replicas send to each other.
+//! The messages between clients and replicas.
 
 /// The order of the writes. The higher of two tags is that of the later write.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -15,7 +15,7 @@ pub(crate) struct Version {
     pub(crate) value: u64,
 }
 
-/// What a client asks of a replica. The answer is the version that the replica has after that.
+/// A client's request to a replica. The answer is the version that the replica has after that.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Request {
     Query,

@@ -60,7 +60,7 @@ pub(crate) struct Search {
 /// A run that has failed.
 #[derive(Debug)]
 pub(crate) struct Failed {
-    /// What `Check` reports.
+    /// The report of `Check`.
     pub(crate) found: Box<Found>,
     /// The record of the run to which it was shrunk.
     pub(crate) record: Record,

@@ -27,9 +27,9 @@ pub trait TryList:
 {
     /// The type of the futures.
     type Future: Future<Output = Result<Self::Value, Self::Error>>;
-    /// What a future returns if it succeeds.
+    /// The output of a future that succeeds.
     type Value;
-    /// What a future returns if it fails.
+    /// The error of a future that fails.
     type Error;
     /// The values of the futures that have succeeded, and `None` for each of the others: an array
     /// or a `Vec`, like the list.

@@ -21,7 +21,7 @@ pub(crate) struct Count<S> {
     woken: Woken,
 }
 
-/// What is left until the quorum is decided.
+/// The counts that are left until the quorum is decided.
 #[derive(Debug)]
 struct Tally {
     /// How many more must succeed.
@@ -33,7 +33,7 @@ struct Tally {
 }
 
 impl Tally {
-    /// What is decided without another child.
+    /// Returns the decision, if no other child is needed for it.
     fn decided(&self) -> Option<Decision> {
         match self.tolerated {
             None => Some(Decision::Missed(self.failed)),

@@ -39,7 +39,7 @@ const HANDLES_LEFT: usize = 8;
 #[derive(Debug)]
 pub(crate) struct State(AtomicUsize);
 
-/// What a poll that begins has to do.
+/// The action of a poll that begins.
 #[must_use]
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Begun {
@@ -49,7 +49,7 @@ pub(super) enum Begun {
     Over,
 }
 
-/// What a poll that was pending has to do.
+/// The action after a pending poll.
 #[must_use]
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Suspended {
@@ -59,7 +59,7 @@ pub(super) enum Suspended {
     DropFuture,
 }
 
-/// What a canceller has to do.
+/// The action of a canceller.
 #[must_use]
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Cancelled {

@@ -62,7 +62,7 @@ pub(super) const SMALL: usize = if MODELLED { 2 } else { 8 };
 /// The number of references from which on one more ends the program, as for `Arc`.
 const MOST_REFS: usize = isize::MAX as usize;
 
-/// What wakes one child. Immutable.
+/// The data of one child's waker. Immutable.
 #[repr(C)]
 struct Slot {
     header: Header,

@@ -1,4 +1,4 @@
-//! What an actor does from its start to its end: `/flow/coro/actor` in parts, and small actors.
+//! The life of an actor from its start to its end: `/flow/coro/actor` in parts, and small actors.
 
 use std::{
     future::ready,

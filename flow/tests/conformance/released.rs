@@ -1,4 +1,4 @@
-//! What a combinator holds is released when it ends or is cancelled, and not when it is dropped.
+//! A combinator releases its values when it ends or is cancelled, and not when it is dropped.
 
 use std::{
     future::ready,

@@ -1,4 +1,4 @@
-//! What the tests of several pieces use.
+//! Helpers for the tests of several pieces.
 
 #![allow(
     dead_code,
@@ -23,7 +23,7 @@ pub(crate) fn check<F: Future<Output = ()> + 'static>(program: impl Fn() -> F) {
     joint_sim::check(program);
 }
 
-/// What has happened, in order.
+/// The events of a test, in order.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Log(Arc<Mutex<Vec<String>>>);
 

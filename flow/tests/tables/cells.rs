@@ -4,11 +4,11 @@ use std::fmt::Write;
 
 use crate::notes::Noted;
 
-/// What shows that a semantics holds.
+/// The evidence that a semantics holds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum By {
     Test,
-    /// What two threads do at once.
+    /// Two threads that act at once.
     Model,
     /// A page says so, and no test can.
     Design(&'static str),
@@ -256,7 +256,7 @@ impl Cells {
         }
     }
 
-    /// What is missing.
+    /// The missing cells.
     pub(crate) fn faults(&self) -> Vec<String> {
         let mut faults = self.faults.clone();
         for ((piece, ..), rows) in PIECES.iter().zip(&self.rows) {

@@ -288,7 +288,7 @@ fn by_name(tests: &[Noted]) -> BTreeMap<&str, Vec<&Noted>> {
     by_name
 }
 
-/// What is missing, and what is too much.
+/// The missing entries, and those that should not be there.
 pub(crate) fn faults(tests: &[Noted]) -> Vec<String> {
     let by_name = by_name(tests);
     let known: BTreeSet<_> = names().map(|(_, name)| name).collect();

@@ -25,7 +25,7 @@ pub(super) struct Edge {
     pub(super) why: Why,
 }
 
-/// What is known about each step.
+/// The facts about each step.
 #[derive(Debug, Default)]
 pub(super) struct Analysis {
     pub(super) clocks: Vec<Clock>,
@@ -38,7 +38,7 @@ pub(super) struct Analysis {
 /// The releases of a store: what a thread learns by acquiring it, and from which steps.
 type Released = Vec<(usize, Clock)>;
 
-/// What the pass over the steps keeps.
+/// The state of the pass over the steps.
 struct Pass<'a> {
     events: &'a [Event],
     known: Analysis,

@@ -5,7 +5,7 @@ use std::{panic::Location, sync::atomic::Ordering};
 /// A place in the source.
 pub(super) type Source = &'static Location<'static>;
 
-/// What a thread did.
+/// An action of a thread.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Step {
     /// The location was made, with this value.

@@ -29,10 +29,10 @@ pub const COMPLETER: &str = "completion::complete";
 /// The waiter's exchange.
 pub const WAITER: &str = "completion::register";
 
-/// What must reach the other side.
+/// The data that must reach the other side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Published {
-    /// What the completer wrote before its exchange must reach the waiter that learns of the end.
+    /// The completer's writes before its exchange must reach the waiter that learns of the end.
     Result,
     /// The waker that the waiter made before its exchange must reach the completer that takes it.
     Waker,

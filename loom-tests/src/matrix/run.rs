@@ -32,7 +32,7 @@ pub struct Cell {
     pub completer: Ordering,
     /// The ordering of the waiter's exchange.
     pub waiter: Ordering,
-    /// What is not published. If this is empty, the pair is right.
+    /// The data that is not published. If this is empty, the pair is right.
     pub failures: Vec<Failure>,
     /// How long the models took, including their processes.
     pub took: Duration,
@@ -41,7 +41,7 @@ pub struct Cell {
 /// A model that failed.
 #[derive(Debug)]
 pub struct Failure {
-    /// What was not published.
+    /// The data that was not published.
     pub published: Published,
     /// The operations that lack a half, each with that half.
     pub missing: Vec<(String, String)>,

@@ -1,4 +1,4 @@
-//! What the lessons build again and again, and the model that each version has to pass.
+//! The type that the lessons build again and again, and the model that each version has to pass.
 
 use std::{sync::Arc, task::Waker};
 

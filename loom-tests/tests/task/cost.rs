@@ -1,4 +1,4 @@
-//! What each path costs in atomic read-modify-writes, with a schedule function of size zero.
+//! The atomic read-modify-writes of each path, with a schedule function of size zero.
 
 use std::{
     future::{Future, pending, poll_fn, ready},

@@ -1,4 +1,4 @@
-//! What arriving segments do to a connection.
+//! The effects of arriving segments on a connection.
 
 use core::mem;
 use std::io::ErrorKind;

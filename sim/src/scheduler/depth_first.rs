@@ -40,7 +40,7 @@ pub(crate) struct Search {
     run: Run,
 }
 
-/// What has happened in this run so far.
+/// The course of this run so far.
 #[derive(Default)]
 struct Run {
     /// The number of choices between several tasks.

@@ -123,7 +123,7 @@ impl Lanes<'_> {
     }
 }
 
-/// What has happened to a task. Of two marks in one row the larger one is shown.
+/// An event of a task. Of two marks in one row the larger one is shown.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Mark {
     Woken,
@@ -168,7 +168,7 @@ impl Mark {
     }
 }
 
-/// What one actor has done without a break.
+/// The work of one actor without a break.
 struct Row {
     at: u64,
     step: u64,

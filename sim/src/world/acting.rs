@@ -10,7 +10,7 @@ use super::{
     pool::Pool,
 };
 
-/// What is running. It begins with the main future.
+/// The part of the program that is running. It begins with the main future.
 #[derive(Default)]
 pub(super) struct Stage {
     /// Who acts now.

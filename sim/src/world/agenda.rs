@@ -10,9 +10,9 @@ use super::super::{
     tasks::{Due, Tasks, Work},
 };
 
-/// What is ready, how the next one is chosen, and the book in which that is kept. It is one cell of
-/// the world, so a step looks once whether all of it is free. No code of a user runs while it is
-/// in use.
+/// The tasks that are ready, how the next one is chosen, and the book in which that is kept. It is
+/// one cell of the world, so a step looks once whether all of it is free. No code of a user runs
+/// while it is in use.
 pub(super) struct Agenda {
     pub(super) due: VecDeque<Due>,
     pub(super) chooser: Chooser,

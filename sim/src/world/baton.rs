@@ -7,7 +7,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use joint::task::Runnable;
 use joint_executor::hosted::{ExecutorId, HostedWorker, Shutdown};
 
-/// What the world wants of a thread.
+/// The world's order to a thread.
 pub(super) enum Order {
     Run(Runnable),
     /// Look again whether what you wait for is due.
@@ -42,7 +42,7 @@ pub(super) struct Baton {
     changed: Condvar,
 }
 
-/// What one side has passed, and the other has not taken yet.
+/// The message that one side has passed, and the other has not taken yet.
 #[derive(Default)]
 struct Passed {
     order: Option<Order>,

@@ -1,4 +1,4 @@
-//! What is known about the tasks of a run in which nobody can wake anybody.
+//! The report on the tasks of a run in which nobody can wake anybody.
 
 use alloc::{collections::BTreeMap, vec::Vec};
 use core::num::NonZeroUsize;

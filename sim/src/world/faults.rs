@@ -51,7 +51,7 @@ impl Injected {
     }
 }
 
-/// What a poll is to be like.
+/// The manner of a poll.
 #[derive(Clone, Copy)]
 pub(super) enum Manner {
     Usual,

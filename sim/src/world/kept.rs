@@ -1,4 +1,4 @@
-//! What is left of a run once it is over, and how a run is told which choices to make.
+//! The results of a run once it is over, and how a run is told which choices to make.
 
 use alloc::{
     boxed::Box,

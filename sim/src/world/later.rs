@@ -20,7 +20,7 @@ use super::{
     World,
 };
 
-/// What happens at a time.
+/// An event at a time.
 pub(super) enum Act {
     Call(Box<dyn FnOnce(&World)>),
     /// A wake-up is delivered.

@@ -20,7 +20,7 @@ use super::{
 use joint::waker::budget;
 use joint_executor::hosted::{BoundWorker, ReadyTask};
 
-/// What a step has done.
+/// The result of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Step {
     Ran,

@@ -29,7 +29,7 @@ use super::super::{
 };
 use joint_switch::{AtomicU64, AtomicUsize, order};
 
-/// What a run tells the watchdog.
+/// A run's messages to the watchdog.
 pub(super) struct Watched {
     steps: AtomicU64,
     /// The number of waits of polls that have looked again.
@@ -48,7 +48,7 @@ pub(super) struct Watched {
     thread: Thread,
 }
 
-/// What the thread of a run does.
+/// The state of the thread of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Phase {
     Steps,
@@ -72,7 +72,6 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What the thread of the run does.
 impl Watched {
     pub(super) fn new(settings: &Builder) -> Arc<Self> {
         Arc::new(Self {

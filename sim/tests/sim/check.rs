@@ -54,7 +54,7 @@ async fn loses_an_update() {
     assert!(count.load(Relaxed) == 3, "an update was lost");
 }
 
-/// What a check finds, without its file.
+/// The failure that a check finds, without its file.
 fn found<F: Future<Output: Verdict>>(check: &Check, program: impl Fn() -> F) -> Box<Found> {
     let found = check.find(program).unwrap_err();
     remove_files(&found);

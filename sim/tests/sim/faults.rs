@@ -1,4 +1,4 @@
-//! What goes wrong in a simulation, and that a correct program bears it.
+//! The faults of a simulation, and that a correct program bears them.
 
 use std::{
     cell::{Cell, RefCell},

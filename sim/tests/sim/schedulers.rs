@@ -1,4 +1,4 @@
-//! What the schedulers guarantee, and the search through all schedules.
+//! The guarantees of the schedulers, and the search through all schedules.
 
 use std::{
     future::Future,

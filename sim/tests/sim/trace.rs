@@ -1,4 +1,4 @@
-//! What a run shows of itself: lanes, causes, the file for Perfetto, and the digest.
+//! The pictures of a run: lanes, causes, the file for Perfetto, and the digest.
 
 use std::{
     collections::BTreeMap, env, future::pending, process::Command, sync::Arc, time::Duration,

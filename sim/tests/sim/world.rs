@@ -1,4 +1,4 @@
-//! What runs in a simulation: all that goes through an executor, with virtual time.
+//! Programs in a simulation: all that goes through an executor, with virtual time.
 
 use std::{
     cell::Cell,

@@ -252,7 +252,7 @@ impl Crate {
         }
     }
 
-    /// What an `impl` adds to a type or a trait that others can name.
+    /// The items that an `impl` adds to a type or a trait that others can name.
     fn implementation(
         &self,
         at: &[String],

@@ -5,7 +5,7 @@ use super::{
     words::{self, Word},
 };
 
-/// What an item is, as far as the snapshot treats it in its own way.
+/// The kind of an item, as far as the snapshot treats it in its own way.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum What {
     /// A function, a constant, a type alias and the like, or a field or variant.
@@ -64,7 +64,7 @@ struct Reader<'a> {
     words: &'a [Word],
 }
 
-/// What stands before the keyword of an item.
+/// The part of an item before its keyword.
 #[derive(Default)]
 struct Lead {
     cfgs: Vec<String>,

@@ -11,7 +11,7 @@ const FILE: &str = "lab/index.html";
 /// A wide window, and the narrowest that a headless browser opens.
 const WIDTHS: [u32; 2] = [1280, 500];
 
-/// What to do with the page.
+/// The command for the page.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Page {
     /// Write it.
@@ -118,7 +118,7 @@ fn opened(browser: &Path, width: u32) -> Result<Verdicts, String> {
     }
 }
 
-/// What the page's test wrote at its end.
+/// Returns the values that the page's test wrote at its end.
 fn report(document: &str) -> Result<Value, String> {
     const BEGIN: &str = "<pre id=\"selftest\">";
     let after = document.split_once(BEGIN).map(|(_, after)| after);

@@ -34,7 +34,7 @@ use survivors::Survivors;
 const TABLE: &str = "docs/orderings.md";
 const SURVIVORS: &str = "loom-tests/survivors.txt";
 
-/// What is asked for.
+/// The request of the user.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Wish {
     pub(crate) check: bool,
@@ -44,7 +44,7 @@ pub(crate) struct Wish {
     pub(crate) filter: Option<String>,
 }
 
-/// What came of a change.
+/// The result of a change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
     /// By this test.
@@ -192,7 +192,7 @@ fn verdict(
     Ok(verdict)
 }
 
-/// What is known now of all that is in the source, and what of it is new.
+/// Returns the verdicts on all changes of the source, and those of them that are new.
 fn merged(places: &[Place], known: Verdicts, found: Verdicts) -> (Verdicts, Verdicts) {
     let all: BTreeSet<_> = places.iter().flat_map(Place::mutants).collect();
     let mut verdicts = known;
@@ -201,7 +201,7 @@ fn merged(places: &[Place], known: Verdicts, found: Verdicts) -> (Verdicts, Verd
     (verdicts, found)
 }
 
-/// What was not found and is not listed.
+/// The changes that were not found and are not listed.
 fn complaints(found: &Verdicts, survivors: &Survivors) -> Vec<String> {
     let open = found.iter().filter(|(mutant, verdict)| {
         !matches!(verdict, Verdict::Killed(_)) && survivors.reason(mutant).is_none()

@@ -27,7 +27,7 @@ pub(crate) struct Test {
     pub(crate) name: String,
     program: PathBuf,
     pub(crate) took: Duration,
-    /// What its models came to.
+    /// The places that its models have come to.
     pub(crate) seen: BTreeSet<String>,
 }
 
@@ -47,7 +47,7 @@ fn folder() -> PathBuf {
 
 /// Builds the models, and runs each test once as it is; with `only`, those of these names.
 ///
-/// What came of all tests of a program is kept for as long as it stays the same.
+/// The verdicts of all tests of a program are kept for as long as it stays the same.
 pub(crate) fn tests(only: Option<&BTreeSet<String>>) -> Result<Vec<Test>, String> {
     let is_wanted = |test: &Test| only.is_none_or(|only| only.contains(&test.name));
     let mut seen = Vec::new();

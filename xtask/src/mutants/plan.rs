@@ -1,5 +1,5 @@
-//! What can be changed in the source: each atomic site, read-modify-write and second look, found by
-//! reading the source of the packages.
+//! The possible changes of the source: each atomic site, read-modify-write and second look, found
+//! by reading the source of the packages.
 
 use std::{collections::BTreeMap, fs, io, path::Path};
 
@@ -53,7 +53,7 @@ impl Change {
     }
 }
 
-/// What a run is to find.
+/// A change that a run is to find.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Mutant {
     pub(crate) site: String,
@@ -69,7 +69,7 @@ pub(crate) struct Place {
     pub(crate) file: String,
     /// As it is written: the operation, with the ordering.
     pub(crate) what: String,
-    /// What its comment says.
+    /// The text of its comment.
     pub(crate) why: String,
     pub(crate) changes: Vec<Change>,
     /// Where the read-modify-write stands, if it is one.
@@ -84,7 +84,7 @@ impl Place {
         })
     }
 
-    /// What a model reports that has come to what this change is about.
+    /// Returns the name under which a model reports that it has come to the place of this change.
     pub(crate) fn seen_as(&self, change: Change) -> String {
         match (change, self.line) {
             (Change::InTwo, Some(line)) => format!("{}:{line}", self.file),
@@ -92,7 +92,7 @@ impl Place {
         }
     }
 
-    /// What the models are asked to run with.
+    /// The request to the models.
     pub(crate) fn asked_as(&self, change: Change) -> String {
         let name = match change {
             Change::Removed => Change::Relaxed.name(),
@@ -275,7 +275,7 @@ fn closing(source: &Source, at: usize) -> usize {
     source.tokens.len()
 }
 
-/// What the last comment above a token says that names the site.
+/// Returns the text of the last comment above a token that names the site.
 fn argument(source: &Source, at: usize, name: &str) -> String {
     let line = source.tokens[at].line;
     let blocks = source.comments.chunk_by(|a, b| b.line <= a.line + 1);
@@ -296,7 +296,7 @@ fn joined(lines: &[Comment]) -> String {
     words.collect::<Vec<_>>().join(" ")
 }
 
-/// What follows the names of the sites, if this one is among them.
+/// Returns the text behind the names of the sites, if this one is among them.
 fn of_site(argument: &str, name: &str) -> Option<String> {
     let (names, said) = argument.split_once('.')?;
     let mut names = names.split(|c: char| !c.is_alphanumeric() && c != '_');

@@ -76,7 +76,7 @@ fn cell(text: &str) -> String {
     text.replace('|', "\\|").replace('<', "&lt;")
 }
 
-/// What such a file says of each change.
+/// Reads the verdict on each change from such a file.
 pub(crate) fn read(text: &str) -> Verdicts {
     text.lines().filter_map(row).flatten().collect()
 }

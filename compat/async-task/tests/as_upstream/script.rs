@@ -20,7 +20,7 @@ pub(crate) enum Act {
     IsFinished,
 }
 
-/// What the future does in a poll.
+/// The act of the future in a poll.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Poll {
     Pending,

@@ -47,7 +47,7 @@ impl Seen {
     }
 }
 
-/// What to do after an event.
+/// The wake-ups that are due after an event.
 #[must_use]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Raised {
@@ -64,7 +64,7 @@ pub(super) enum Waiter {
     Listed = LISTED as isize,
 }
 
-/// What a waiter must do after it has registered.
+/// The action of a waiter after it has registered.
 #[must_use]
 #[derive(Debug, PartialEq)]
 pub(super) enum Waiting {
@@ -74,7 +74,7 @@ pub(super) enum Waiting {
     Over,
 }
 
-/// What a short count shows, which is the result of an operation of a stream that did less than it
+/// The meaning of a short count, the result of an operation of a stream that did less than it
 /// was asked for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum ShortCount {
@@ -85,7 +85,7 @@ pub(crate) enum ShortCount {
     Unsure = UNSURE as isize,
 }
 
-/// What a thread that would have blocked has done to the word.
+/// The result of clearing the word for a thread that would have blocked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Cleared {
     /// Nothing was cleared, because the word has changed since the look. Look again.

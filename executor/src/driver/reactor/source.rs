@@ -15,7 +15,7 @@ pub(crate) enum Interest {
     Write,
 }
 
-/// What the system reports about a descriptor.
+/// A report of the system about a descriptor.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Event {
     pub(super) readable: bool,

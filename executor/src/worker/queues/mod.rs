@@ -13,7 +13,7 @@ mod turn;
 pub(super) struct Queues {
     /// The LIFO slot.
     slot: Cell<Option<Runnable>>,
-    /// What this worker does after what it is doing.
+    /// The next activity of this worker.
     after: Cell<After>,
     /// The tasks that other workers may take.
     pub(super) deques: Deques<Runnable>,
@@ -22,7 +22,7 @@ pub(super) struct Queues {
     turns: Turns,
 }
 
-/// What a worker does after a call that may push tasks.
+/// The activity of a worker after a call that may push tasks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum After {
     /// Anything, after any length of time: a poll or a stranger's code is running.
@@ -35,7 +35,7 @@ pub(super) enum After {
     Queue,
 }
 
-/// What a push of a task of the normal lane has done.
+/// The result of a push of a task of the normal lane.
 pub(super) enum Pushed {
     /// The task runs next on this worker, so no other worker need be woken for it.
     Next,

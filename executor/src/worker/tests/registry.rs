@@ -1,4 +1,4 @@
-//! What a registry holds, entry by entry, of tasks that wait.
+//! The entries of a registry for tasks that wait.
 
 use alloc::{sync::Arc, vec::Vec};
 use core::{future::pending, panic::Location};

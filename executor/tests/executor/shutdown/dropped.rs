@@ -1,5 +1,5 @@
-//! What an executor drops: every future, once, before the drop of the executor returns. A task that
-//! waits for one of them is told.
+//! The drops at the end of an executor: every future, once, before the drop of the executor
+//! returns. A task that waits for one of them is told.
 
 use std::{
     cell::RefCell,

@@ -1,4 +1,4 @@
-//! What the clients do, and the record of it.
+//! The operations of the clients, and their record.
 
 use std::{io, time::Duration};
 

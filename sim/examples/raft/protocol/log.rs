@@ -16,7 +16,7 @@ pub(crate) struct Entry {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Command {
-    /// What a new leader appends, so that it learns what is committed (section 8).
+    /// A new leader appends it, in order to learn what is committed (section 8).
     Nothing,
     Request(Request),
 }

@@ -1,4 +1,4 @@
-//! What machines send to each other: the calls of figure 2, and the clients' requests.
+//! The messages between machines: the calls of figure 2, and the clients' requests.
 //!
 //! A call and its answer are two messages here. Each may be lost, doubled or overtaken.
 

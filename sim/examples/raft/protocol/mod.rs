@@ -24,7 +24,8 @@ use self::{
     replication::Leader,
 };
 
-/// What a server must not forget in a crash (figure 2, "Persistent state on all servers").
+/// The state that a server must not forget in a crash (figure 2, "Persistent state on all
+/// servers").
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Persistent {
     /// The latest term that the server has seen.
@@ -42,7 +43,7 @@ pub(crate) enum Role {
     Leader(Leader),
 }
 
-/// What the server has to do, in this order.
+/// The actions of the server, in this order.
 #[derive(Debug, Default)]
 pub(crate) struct Output {
     /// Write the persistent state to the disk, before anything is sent.
@@ -181,7 +182,7 @@ impl Node {
         self.bug == Some(bug)
     }
 
-    /// What the server writes to its disk.
+    /// The state that the server writes to its disk.
     pub(crate) fn to_write(&self) -> Persistent {
         let mut written = self.persistent.clone();
         if self.has(Bug::ForgetVote) {

@@ -10,7 +10,7 @@ use super::{
     reads::Reads,
 };
 
-/// What a leader knows (figure 2, "Volatile state on leaders").
+/// The knowledge of a leader (figure 2, "Volatile state on leaders").
 #[derive(Debug)]
 pub(crate) struct Leader {
     pub(super) followers: BTreeMap<Id, Progress>,

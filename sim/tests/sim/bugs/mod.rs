@@ -16,7 +16,7 @@ mod wakeups;
 
 use std::{future::Future, pin::Pin};
 
-/// What a program needs of whatever runs it.
+/// The functions that a program needs from its runtime.
 pub(crate) trait Runtime: 'static {
     /// Starts a task, and returns what waits for its output. Dropping that cancels the task.
     fn spawn<F>(future: F) -> impl Future<Output = F::Output> + Send + Unpin
@@ -55,7 +55,7 @@ pub(crate) type Program = fn(Version) -> Pin<Box<dyn Future<Output = ()>>>;
 /// A program with a bug.
 pub(crate) struct Bug {
     pub(crate) name: &'static str,
-    /// What is wrong.
+    /// The mistake.
     pub(crate) what: &'static str,
     pub(crate) program: Program,
 }

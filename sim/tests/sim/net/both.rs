@@ -12,7 +12,7 @@ macro_rules! program {
             use joint_executor::{spawn, time::sleep};
             use $($net)+::{TcpListener, TcpStream, UdpSocket};
 
-            /// What happens, without addresses.
+            /// The events, without addresses.
             type Log = Vec<String>;
 
             fn log(all: &mut Log, result: io::Result<impl Debug>) {

@@ -1,4 +1,4 @@
-//! What a lookout takes, and from which worker, at times that the test sets.
+//! The thefts of a searching worker, at times that the test sets.
 
 use alloc::boxed::Box;
 use std::sync::mpsc;

@@ -1,4 +1,5 @@
-//! What a worker takes next, and whether it wakes other workers, by counts of wake-ups and runs.
+//! The task that a worker takes next, and whether it wakes other workers, by counts of wake-ups and
+//! runs.
 
 use alloc::{string::String, vec::Vec};
 use core::{future::poll_fn, panic::Location, task::Poll};
