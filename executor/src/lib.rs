@@ -195,7 +195,6 @@ mod join_async;
 mod join_set;
 pub mod local;
 mod metrics;
-#[cfg(feature = "io")]
 mod policy;
 mod process;
 #[cfg(feature = "io")]

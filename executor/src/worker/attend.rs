@@ -26,7 +26,7 @@ use crate::{
 };
 use joint::waker;
 
-/// What a worker remembers about the driver.
+/// A worker's memory of the driver.
 #[derive(Default)]
 pub(super) struct Attendant {
     next_look: Cell<u64>,

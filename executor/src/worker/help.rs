@@ -30,7 +30,7 @@ use crate::{
 };
 use joint::{completion::Ended, waker::park::block_on_timeout};
 
-/// What a worker knows about the forks of the others.
+/// A worker's knowledge of the forks of the others.
 pub(super) struct Helper {
     seen: Vec<Cell<Seen>>,
     /// The address at which the worker's stack begins.

@@ -32,7 +32,7 @@ pub(super) enum Keep {
     IfVacant,
 }
 
-/// What a worker does after it was parked.
+/// The state of a worker after it was parked.
 pub(super) enum Unparked<'w> {
     Searches(Searching<'w>),
     /// It has something of its own to run.

@@ -26,7 +26,7 @@ use crate::{
     worker::{Running, Worker, shared::Runnable},
 };
 
-/// What a worker remembers of the other workers.
+/// A worker's memory of the other workers.
 pub(in crate::worker) struct Lookout {
     seen: Vec<Cell<Seen>>,
     /// When this worker last became active or measured its polls, and its number of runs then.
@@ -36,7 +36,7 @@ pub(in crate::worker) struct Lookout {
     pub(super) vain: Cell<u32>,
 }
 
-/// What a worker has seen of another worker.
+/// The last look of a worker at another one.
 #[derive(Clone, Copy)]
 struct Seen {
     polls: u64,
@@ -48,7 +48,7 @@ struct Seen {
     is_busy: bool,
 }
 
-/// What a look finds.
+/// The result of a look.
 pub(in crate::worker) enum Found {
     Task(Runnable),
     Stolen(Runnable, StealInfo),
@@ -66,7 +66,7 @@ struct View {
     all_stuck: bool,
 }
 
-/// What the other workers do, as far as several looks have seen.
+/// The state of the other workers, as far as several looks have seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Neighbours {
     StandStill,

@@ -42,7 +42,7 @@ fn a_watch_that_nobody_ends_is_followed_by_one_twice_as_long() {
     assert_eq!(worker.counters().parks.get(), 3);
 }
 
-/// What the workers count while the hooks are called.
+/// The counts of the workers while the hooks are called.
 #[test]
 fn the_hooks_for_parking_are_called_by_a_worker_that_runs() {
     let (sender, seen) = mpsc::channel();
