@@ -15,9 +15,10 @@ use crate::{
     driver::clock,
     policy::BATCH,
     registry::Lane,
+    sleep::Woke,
     worker::{
         Worker,
-        harness::{two_workers, wakes_of},
+        harness::{two_workers, wakes_of, while_another_sleeps},
         launch::{launch, new_task},
         stepped::Stepping,
     },
@@ -152,6 +153,25 @@ fn a_worker_with_a_deadline_wakes_another_where_it_would_leave_the_driver() {
     assert_eq!(wakes_of(&worker, hurry), 1);
     let _reserve = worker.shared().driver.reserve();
     assert_eq!(wakes_of(&worker, hurry), 0);
+}
+
+/// The timer would be late while the worker is in a long poll.
+#[test]
+fn the_last_worker_to_search_wakes_another_where_it_leaves_the_driver() {
+    let [worker, _other] = two_workers();
+    let wakes_another = || {
+        let mut is_woken = false;
+        while_another_sleeps(&worker, || {
+            let _running = worker.running().search().stop();
+            is_woken = matches!(worker.shared().sleep.wake_worker(1), Woke::Nobody);
+        });
+        is_woken
+    };
+    assert!(!wakes_another(), "the driver was never used");
+    arm(&worker, 0, clock::NEVER - 1, &Arc::default());
+    assert!(wakes_another());
+    let _reserve = worker.shared().driver.reserve();
+    assert!(!wakes_another());
 }
 
 /// A task that waits, and a waker for it. The task ends in its next run.

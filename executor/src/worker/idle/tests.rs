@@ -42,6 +42,26 @@ fn a_watch_that_nobody_ends_is_followed_by_one_twice_as_long() {
     assert_eq!(worker.counters().parks.get(), 3);
 }
 
+/// The keeper has seen this worker search, and therefore has woken no other worker.
+#[cfg(feature = "io")]
+#[test]
+fn a_worker_does_not_park_beside_a_driver_that_its_keeper_has_just_left() {
+    let [worker, _other] = two_workers();
+    let shared = worker.shared();
+    let driver = &shared.driver;
+    driver.hurry(clock::NEVER, &shared.sleep, || {});
+    for (keep, is_to_keep) in [(Keep::IfVacant, true), (Keep::Never, false)] {
+        let mut keeper = driver.keep();
+        assert!(keeper.is_some());
+        let searching = worker.running().search();
+        runs(searching.park(keep, |_, urgent, _| {
+            assert!(!urgent(), "another worker keeps the driver");
+            keeper = None;
+            assert_eq!(urgent(), is_to_keep);
+        }));
+    }
+}
+
 /// The counts of the workers while the hooks are called.
 #[test]
 fn the_hooks_for_parking_are_called_by_a_worker_that_runs() {
