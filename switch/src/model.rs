@@ -101,13 +101,6 @@ pub fn rmw_count() -> usize {
     RMWS.get()
 }
 
-/// Looks once. More looks would only repeat what the model tries by itself: each other thread runs
-/// before the look, or after it.
-#[cfg(feature = "std")]
-pub fn looks(_most: usize, see: impl Fn() -> bool) -> bool {
-    see()
-}
-
 /// Lets the other threads run until `is_done` returns true.
 #[cfg(feature = "std")]
 pub fn wait_until(mut is_done: impl FnMut() -> bool) {

@@ -1,7 +1,6 @@
-//! [`looks`] and [`wait_until`]: how a thread waits for another one that needs only a few
-//! instructions.
+//! [`wait_until`]: how a thread waits for another one that needs only a few instructions.
 
-use core::{hint::spin_loop, time::Duration};
+use core::time::Duration;
 use std::thread;
 
 /// The number of times that the thread lets another one run before it sleeps.
@@ -27,15 +26,4 @@ pub fn wait_until(mut is_done: impl FnMut() -> bool) {
         thread::sleep(pause);
         pause = LONGEST.min(2 * pause);
     }
-}
-
-/// Looks up to `most` times, with a short pause in between, until `see` returns true. Returns
-/// whether it has.
-pub fn looks(most: usize, see: impl Fn() -> bool) -> bool {
-    (0..most).any(|look| {
-        if look > 0 {
-            spin_loop();
-        }
-        see()
-    })
 }
