@@ -2,15 +2,18 @@
 //! and demands that a test fails or does not end.
 //!
 //! There are thousands of changes, and all tests take minutes. So the unit tests run first, then
-//! the integration tests, then the models. Each stage tries only the changes that the one before
-//! has not found, and runs only the tests that could find them.
+//! the integration tests that are named after the file, then the others, then the models. Each
+//! stage tries only the changes that the one before has not found.
+
+mod suites;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    fs,
+    fs, mem,
     path::Path,
 };
 
+use self::suites::{PACKAGES, Suite, suites};
 use super::{
     size::target,
     step::{Step, root, say},
@@ -18,197 +21,18 @@ use super::{
 
 const SURVIVORS: &str = "tests/logic-survivors.txt";
 
-/// The files whose changes are tried.
-const FILES: [&str; 6] = [
-    "src/completion.rs",
-    "src/completion/**/*.rs",
-    "executor/src/**/*.rs",
-    "src/oneshot/**/*.rs",
-    "src/shared/**/*.rs",
-    "src/task/**/*.rs",
+/// Compiled only if the feature `io` is off, only in the models, or only for a sanitizer.
+const NOT_COMPILED: [&str; 6] = [
+    "executor/src/driver/disabled.rs",
+    "executor/src/worker/attend_disabled.rs",
+    "executor/src/model/**/*.rs",
+    "switch/src/model.rs",
+    "switch/src/model/**/*.rs",
+    "switch/src/sanitized.rs",
 ];
-
-/// Compiled only if the feature `io` is off.
-const NOT_COMPILED: &str = "executor/src/driver/disabled.rs";
 
 /// Text that is only shown: what `Debug` and `Display` write, unless tests compare it.
 const FOR_SHOW: [&str; 2] = ["fmt::Result", "impl .*fmt::(Debug|Display) for"];
-
-/// Takes longer than all other unit tests together, and runs only the timers.
-const SLOW: &str = "a_million_are_fired_in_order_and_their_memory_is_given_back";
-const RUN_BY_SLOW: &str = "executor/src/driver/timers";
-
-/// The integration tests that run a file and check what it does, by the beginning of its path. The
-/// first match counts.
-const TESTS: [(&str, &[&str]); 19] = [
-    ("src/completion", &["task", "task_panic", "waits"]),
-    ("executor/src/worker/attend", &["blocked", "io", "time"]),
-    ("executor/src/worker/blocked", &["blocked", "executor"]),
-    (
-        "executor/src/blocking/",
-        &["fork", "spawn_blocking", "spawn_blocking_refused"],
-    ),
-    (
-        "executor/src/driver/",
-        &[
-            "blocked",
-            "blocked_first_timer",
-            "budget",
-            "descriptors",
-            "fork",
-            "idle",
-            "io",
-            "keeper",
-            "net",
-            "time",
-            "time_alloc",
-        ],
-    ),
-    ("executor/src/fork_join/", &["fork_join", "task_local"]),
-    ("executor/src/hooks", &["executor"]),
-    ("executor/src/join_async", &["fork_join"]),
-    ("executor/src/join_set/", &["executor", "join_set", "scope"]),
-    ("executor/src/local/", &["blocked", "local_executor"]),
-    (
-        "executor/src/scope/",
-        &["executor", "scope", "scope_alloc", "tracing"],
-    ),
-    ("executor/src/shutdown", &["executor"]),
-    ("executor/src/span", &["tracing"]),
-    ("executor/src/task_local", &["task_local"]),
-    (
-        "executor/src/",
-        &[
-            "executor",
-            "executor_alloc",
-            "fork",
-            "fork_join",
-            "io",
-            "scope",
-            "task_local",
-            "time",
-            "tracing",
-        ],
-    ),
-    ("src/oneshot/", &["waits"]),
-    ("src/shared/", &["waits"]),
-    ("src/task/", &["task", "task_alloc", "task_panic"]),
-    ("src/waker", &["task", "waits"]),
-];
-
-/// Without debug information, because the changed code is not debugged.
-const QUICK: [&str; 4] = [
-    "--cargo-arg",
-    "--config",
-    "--cargo-arg",
-    "profile.dev.debug=0",
-];
-
-/// The models that run a file, by the beginning of its path. The whole executor uses threads of the
-/// system, which no model runs.
-const MODELS: [(&str, &[&str]); 19] = [
-    ("src/completion", &["completion", "shared"]),
-    ("executor/src/deques", &["deques"]),
-    ("executor/src/driver/keeper", &["blocked", "driver"]),
-    ("executor/src/driver/reactor", &["readiness"]),
-    ("executor/src/driver/reserve", &["driver"]),
-    ("executor/src/driver/timers", &["timers"]),
-    ("executor/src/fork_join/", &["fork_join"]),
-    ("executor/src/gate", &["gate", "leaving"]),
-    ("executor/src/inbox", &["inbox"]),
-    ("executor/src/join_set/", &["join_set"]),
-    ("executor/src/local/", &["blocked", "local_executor"]),
-    ("executor/src/sleep", &["blocked", "sleep"]),
-    ("executor/src/registry", &["registry"]),
-    ("executor/src/ring", &["deques", "fork_join"]),
-    ("executor/src/room", &["registry"]),
-    ("src/oneshot/", &["oneshot"]),
-    ("src/shared/", &["shared"]),
-    ("src/task/", &["task"]),
-    (
-        "src/waker/park",
-        &["blocked", "local_executor", "oneshot", "parker"],
-    ),
-];
-
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Stage {
-    Units,
-    Tests,
-    Models,
-}
-
-impl Stage {
-    fn name(self) -> &'static str {
-        match self {
-            Self::Units => "unit tests",
-            Self::Tests => "integration tests",
-            Self::Models => "models",
-        }
-    }
-
-    /// The test targets that could find a change or, for the unit tests, the test to leave out.
-    fn suite(self, change: &str) -> &'static [&'static str] {
-        match self {
-            Self::Units if change.starts_with(RUN_BY_SLOW) => &[],
-            Self::Units => &[SLOW],
-            Self::Tests => of(&TESTS, change),
-            Self::Models => of(&MODELS, change),
-        }
-    }
-
-    /// Tries the changes that the configuration file names.
-    fn step(self, package: &str, suite: &[&str], config: &Path, folder: &Path) -> Step {
-        let (config, output) = (config.to_string_lossy(), folder.to_string_lossy());
-        let mut args = vec!["mutants", "--package", package];
-        args.extend(["--config", &config, "--output", &output]);
-        // Most changes that do not end are not found in any other way.
-        args.extend(["--minimum-test-timeout", "10"]);
-        args.extend(QUICK);
-        let targets = if self == Self::Units { &[] } else { suite };
-        // Also for the build, which compiles all tests if only the run is told.
-        if self == Self::Units {
-            args.extend(["--cargo-arg", "--lib"]);
-        }
-        for target in targets {
-            args.extend(["--cargo-arg", "--test", "--cargo-arg", target]);
-        }
-        match self {
-            // In release mode, because a model runs its closure thousands of times. The package is
-            // named twice: the first says what is run, the second what is built.
-            Self::Models => {
-                args.extend(["--test-package", "loom-tests", "--profile", "release"]);
-                args.extend(["--cargo-arg", "--package", "--cargo-arg", "loom-tests"]);
-            }
-            Self::Units | Self::Tests => args.push("--all-features"),
-        }
-        // For the tests themselves, and therefore last.
-        if self == Self::Units {
-            args.extend(["--", "--"]);
-            (suite.iter()).for_each(|test| args.extend(["--skip", test]));
-        }
-        let step = Step::cargo(self.name(), &args);
-        let (step, build) = match self {
-            Self::Models => (step.cfg("joint_loom"), "models"),
-            Self::Units | Self::Tests => (step, "build"),
-        };
-        // Kept, so that a later run does not compile the dependencies of the tests.
-        step.env("CARGO_TARGET_DIR", folder.join(build).to_string_lossy())
-    }
-}
-
-/// The package in which a change is.
-fn package(change: &str) -> &'static str {
-    match change.starts_with("executor/") {
-        true => "joint-executor",
-        false => "joint",
-    }
-}
-
-fn of(table: &[(&str, &'static [&'static str])], change: &str) -> &'static [&'static str] {
-    let own = table.iter().find(|(path, _)| change.starts_with(path));
-    own.map_or(&[], |(_, targets)| targets)
-}
 
 /// Returns the status to exit with.
 pub(crate) fn run(filter: Option<&str>) -> i32 {
@@ -242,20 +66,20 @@ fn logic(filter: Option<&str>) -> Result<(), String> {
     let all: Vec<_> = all
         .filter(|name| filter.is_none_or(|filter| name.contains(filter)))
         .collect();
-    let mut left = all.clone();
-    for stage in [Stage::Units, Stage::Tests, Stage::Models] {
+    let (mut left, mut next) = (Vec::new(), all.clone());
+    for stage in 0.. {
         let mut groups = BTreeMap::<_, Vec<_>>::new();
-        for change in left {
-            let group = (package(&change), stage.suite(&change));
-            groups.entry(group).or_default().push(change);
+        for change in mem::take(&mut next) {
+            match suites(&change).into_iter().nth(stage) {
+                Some(suite) => groups.entry(suite).or_default().push(change),
+                None => left.push(change),
+            }
         }
-        left = Vec::new();
-        for ((package, suite), changes) in groups {
-            left.extend(match suite {
-                // No model runs them.
-                [] if stage == Stage::Models => changes,
-                _ => try_all(stage, package, suite, &changes, &folder)?,
-            });
+        if groups.is_empty() {
+            break;
+        }
+        for (suite, changes) in groups {
+            next.extend(try_all(&suite, &changes, &folder)?);
         }
     }
     judge(&all, &left, &list, filter.is_none())
@@ -264,21 +88,14 @@ fn logic(filter: Option<&str>) -> Result<(), String> {
 /// The names of all changes that cargo-mutants knows.
 fn listed(folder: &Path) -> Result<Vec<String>, String> {
     let config = folder.join("mutants.toml");
+    let files = PACKAGES.map(|package| format!("{}src/**/*.rs", package.folder));
     let settings = format!(
-        "examine_globs = {FILES:?}\nexclude_globs = [{NOT_COMPILED:?}]\nexclude_re = {FOR_SHOW:?}\n"
+        "examine_globs = {files:?}\nexclude_globs = {NOT_COMPILED:?}\nexclude_re = {FOR_SHOW:?}\n"
     );
     fs::write(&config, settings).map_err(|error| error.to_string())?;
     let config = config.to_string_lossy();
-    let args = [
-        "mutants",
-        "--list",
-        "--package",
-        "joint",
-        "--package",
-        "joint-executor",
-        "--config",
-        &config,
-    ];
+    let mut args = vec!["mutants", "--list", "--config", &config];
+    args.extend(PACKAGES.iter().flat_map(|one| ["--package", one.name]));
     let output = Step::cargo("list", &args).command().output();
     let output = output.map_err(|error| error.to_string())?;
     if !output.status.success() {
@@ -289,21 +106,15 @@ fn listed(folder: &Path) -> Result<Vec<String>, String> {
 }
 
 /// Tries these changes, and returns those that no test finds.
-fn try_all(
-    stage: Stage,
-    package: &str,
-    suite: &[&str],
-    changes: &[String],
-    folder: &Path,
-) -> Result<Vec<String>, String> {
+fn try_all(suite: &Suite, changes: &[String], folder: &Path) -> Result<Vec<String>, String> {
     let config = folder.join("mutants.toml");
     fs::write(&config, configuration(changes)).map_err(|error| error.to_string())?;
-    let step = stage.step(package, suite, &config, folder);
+    let step = suite.step(&config, folder);
     say(&format!("{step}"));
     let status = step.command().status().map_err(|error| error.to_string())?;
     // 2: some were missed. 3: some tests did not end.
     if !matches!(status.code(), Some(0 | 2 | 3)) {
-        return Err(format!("cargo mutants, {}: {status}", stage.name()));
+        return Err(format!("cargo mutants, {}: {status}", suite.name()));
     }
     // It tries some changes of fields whether they are requested or not.
     let lines = |what: &str| -> Result<Vec<String>, String> {
@@ -324,9 +135,9 @@ fn try_all(
             changes.len()
         ));
     }
-    let (stage, left_over) = (stage.name(), left.len());
+    let (kind, left_over) = (suite.name(), left.len());
     say(&format!(
-        "{stage}: {left_over} of {} changes are left",
+        "{kind}: {left_over} of {} changes are left",
         changes.len()
     ));
     Ok(left)
@@ -494,66 +305,9 @@ mod tests {
     }
 
     #[test]
-    fn every_named_test_target_exists() {
-        let is_there = |folder: &str, name: &str| {
-            let file = root().join(folder).join(name);
-            file.with_extension("rs").exists() || file.join("main.rs").exists()
-        };
-        for (path, names) in &TESTS {
-            let folder = match package(path) {
-                "joint" => "tests",
-                _ => "executor/tests",
-            };
-            for name in *names {
-                assert!(is_there(folder, name), "{folder}/{name}");
-            }
-        }
-        for name in MODELS.iter().flat_map(|(_, names)| *names) {
-            assert!(is_there("loom-tests/tests", name), "{name}");
-        }
-    }
-
-    #[test]
-    fn a_change_runs_the_suites_that_could_find_it() {
-        let sleep = "executor/src/sleep.rs:1:1: x";
-        let suite = Stage::Models.suite(sleep);
-        assert_eq!(suite, ["blocked", "sleep"]);
-        assert!(
-            Stage::Models
-                .suite("executor/src/worker/turn.rs:1:1: x")
-                .is_empty()
-        );
-        let line = |stage: Stage, suite| {
-            let step = stage.step("joint", suite, Path::new("c"), Path::new("f"));
-            step.to_string()
-        };
-        let models = line(Stage::Models, suite);
-        assert!(
-            models.contains("--cargo-arg --test --cargo-arg sleep"),
-            "{models}"
-        );
-        assert!(models.contains("--cfg joint_loom"), "{models}");
-
-        let suite = Stage::Tests.suite("executor/src/scope/mod.rs:1:1: x");
-        assert!(suite.contains(&"scope") && !suite.contains(&"io"));
-        let tests = line(Stage::Tests, suite);
-        assert!(
-            tests.contains("--cargo-arg --test --cargo-arg scope"),
-            "{tests}"
-        );
-
-        let units = line(Stage::Units, Stage::Units.suite(sleep));
-        assert!(units.contains("--cargo-arg --lib"), "{units}");
-        assert!(units.ends_with(&format!("-- -- --skip {SLOW}")), "{units}");
-        let timers = Stage::Units.suite("executor/src/driver/timers/queue.rs:1:1: x");
-        assert!(timers.is_empty());
-    }
-
-    #[test]
-    fn each_file_has_its_integration_tests() {
-        let folders = FILES.iter().map(|glob| glob.trim_end_matches(".rs"));
-        for folder in folders.map(|glob| glob.trim_end_matches("**/*")) {
-            assert!(!of(&TESTS, folder).is_empty(), "{folder}");
+    fn what_is_not_compiled_exists() {
+        for file in NOT_COMPILED.map(|glob| glob.trim_end_matches("/**/*.rs")) {
+            assert!(root().join(file).exists(), "{file}");
         }
     }
 }
