@@ -411,6 +411,20 @@ mod tests {
     }
 
     #[test]
+    fn a_reserve_on_duty_checks_at_intervals_however_long_its_limit_is() {
+        let interval = RESERVE_INTERVAL;
+        let driver = driver();
+        let mut reserve = driver.reserve().expect("there is no other reserve");
+        let mut park = |limit| {
+            thread::current().unpark();
+            reserve.park(Some(limit))
+        };
+        assert_eq!(park(interval / 2), AfterPark::Wait, "it is too early");
+        assert_eq!(park(interval), AfterPark::Rise, "there is no keeper");
+        assert_eq!(park(Duration::MAX), AfterPark::Rise);
+    }
+
+    #[test]
     fn a_driver_in_use_is_vacant_while_nobody_keeps_it() {
         assert!(!<Driver>::new(1).is_vacant(), "the driver is not in use");
         let driver = driver();

@@ -120,10 +120,6 @@ impl Running<'_> {
                 strangers.push(waker);
                 continue;
             }
-            if self.has_one() {
-                // It is not next any more.
-                self.notify();
-            }
             self.queues.before(after, || waker.wake());
         }
         any

@@ -12,10 +12,10 @@ use core::{
 
 use super::*;
 use super::{
-    harness::{task, two_workers, two_workers_with, wakes_of},
+    harness::{task, two_workers, two_workers_with, wakes_of, while_another_sleeps},
     launch::{launch, new_detached, new_task},
 };
-use crate::{hooks::Hooks, policy::MOST_QUEUED, yield_now};
+use crate::{hooks::Hooks, policy::MOST_QUEUED, sleep::Woke, yield_now};
 use joint::{oneshot, task::JoinHandle};
 
 /// A task of a lane that has waited, and is ready to be run. It wakes itself in that run.
@@ -96,6 +96,27 @@ fn the_hook_for_a_wake_up_finds_the_slot_empty_and_closed() {
         "the woken task is in the slot"
     );
     worker.running().discard_queued();
+}
+
+/// The hook could wait for the task, which is in the injector.
+#[test]
+fn the_hook_for_a_push_is_called_after_another_worker_was_woken_for_it() {
+    let (sender, is_asleep) = std::sync::mpsc::channel();
+    let mut hooks = Hooks::default();
+    hooks.on_push = Some(Box::new(move || {
+        with_current(|worker| {
+            let sleep = &worker.expect("this thread is the worker").shared().sleep;
+            let woke = sleep.wake_worker(1);
+            sender
+                .send(matches!(woke, Woke::One))
+                .expect("the test waits");
+        });
+    }));
+    let [worker, _other] = two_workers_with(hooks);
+    (0..MOST_QUEUED).for_each(|_| worker.queues.push_behind(task(), drop));
+    let push = || worker.as_current(|| worker.running().push(task(), Lane::Normal));
+    while_another_sleeps(&worker, push);
+    assert_eq!(is_asleep.try_recv(), Ok(false));
 }
 
 /// Runs a task whose handle `waker` waits on. Returns whether the slot holds what was woken.

@@ -10,7 +10,7 @@ use core::{
 };
 use std::sync::mpsc::{self, Receiver};
 
-use super::{After, Attended, LOOK_INTERVAL};
+use super::{After, Attended, LONGEST_AWAY, LOOK_INTERVAL};
 use crate::{
     driver::clock,
     policy::BATCH,
@@ -18,12 +18,12 @@ use crate::{
     sleep::Woke,
     worker::{
         Worker,
-        harness::{two_workers, wakes_of, while_another_sleeps},
+        harness::{task, two_workers, wakes_of, while_another_sleeps},
         launch::{launch, new_task},
         stepped::Stepping,
     },
 };
-use joint::task::{self, JoinHandle};
+use joint::task::{JoinHandle, spawn};
 
 #[derive(Default)]
 struct Wakes(AtomicUsize);
@@ -199,6 +199,7 @@ fn waiting(worker: &Worker, lane: Lane) -> (JoinHandle<()>, Waker) {
 enum Due {
     Task,
     HighTask,
+    PinnedTask,
     /// A waker of another crate.
     Foreign,
     /// A task of this crate, but not of the executor, whose wake-up runs code.
@@ -209,7 +210,7 @@ enum Due {
 
 /// A waker that calls `f` when it is woken, and is not a foreign one.
 fn inline(f: impl Fn() + Send + Sync + 'static) -> Waker {
-    let (runnable, handle) = task::spawn(pending::<()>(), move |runnable| {
+    let (runnable, handle) = spawn(pending::<()>(), move |runnable| {
         f();
         drop(runnable);
     });
@@ -236,6 +237,7 @@ fn wakes_for(due: &[Due], attend: fn(&Worker)) -> u64 {
         let waker = match due {
             Due::Task => task(Lane::Normal),
             Due::HighTask => task(Lane::High),
+            Due::PinnedTask => task(Lane::Pinned(0)),
             Due::Foreign => Waker::noop().clone(),
             Due::Inline => inline(|| {}),
             Due::InlineAndTask => {
@@ -252,7 +254,7 @@ fn wakes_for(due: &[Due], attend: fn(&Worker)) -> u64 {
 
 #[test]
 fn a_worker_that_runs_its_only_woken_task_next_wakes_no_other_worker() {
-    use Due::{Foreign, HighTask, Inline, InlineAndTask, Task};
+    use Due::{Foreign, HighTask, Inline, InlineAndTask, PinnedTask, Task};
 
     let runs =
         |worker: &Worker| assert_eq!(worker.running().attend(After::Queue), Attended::WokeTasks);
@@ -279,6 +281,9 @@ fn a_worker_that_runs_its_only_woken_task_next_wakes_no_other_worker() {
         (&[Foreign, Inline], 1),
         // After 32 tasks of high priority another one comes first.
         (&[HighTask], 1),
+        (&[Task, HighTask], 1),
+        // A pinned one notifies when its turn comes.
+        (&[Task, PinnedTask], 0),
     ] {
         assert_eq!(wakes_for(due, runs), wakes, "{due:?}");
         assert_eq!(wakes_for(due, in_turn), wakes, "{due:?}");
@@ -385,4 +390,30 @@ fn a_worker_that_would_leave_the_driver_wakes_another_even_for_one_task() {
         worker.running().attend(After::Queue);
     };
     assert_eq!(wakes_for(&[Due::Task], attend), 1);
+}
+
+#[test]
+fn a_woken_task_behind_others_wakes_another_worker() {
+    let attend = |worker: &Worker| {
+        worker.queues.push_behind(task(), drop);
+        worker.running().attend(After::Queue);
+    };
+    assert_eq!(wakes_for(&[Due::Task], attend), 1);
+}
+
+/// So that it stays away for no longer than [`LONGEST_AWAY`] if its polls go on to be as long.
+#[test]
+fn the_next_turn_of_the_driver_comes_sooner_the_longer_the_runs_are() {
+    const RUNS: u64 = 1 << 44;
+    let [worker, _other] = two_workers();
+    arm(&worker, 0, clock::NEVER - 1, &Arc::default());
+    for turn in 1..=2 {
+        worker.visit(0);
+        worker.runs.set(turn * RUNS);
+        let before = clock::now().max(1);
+        let next = worker.running().attend_in_turn().expect("it is in use");
+        let after = clock::now().max(1);
+        let longest = RUNS * LONGEST_AWAY;
+        assert!((longest / after..=longest / before).contains(&next));
+    }
 }

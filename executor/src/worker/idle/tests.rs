@@ -3,15 +3,15 @@
 
 use alloc::{boxed::Box, vec::Vec};
 #[cfg(feature = "io")]
-use std::sync::mpsc;
+use std::{sync::mpsc, time::Instant};
 
 use super::*;
-#[cfg(feature = "io")]
 use crate::{
     registry::Lane,
+    sleep::Woke,
     worker::{
         current::with_thread_worker,
-        harness::{task, two_workers, two_workers_with},
+        harness::{task, two_workers, two_workers_with, while_another_sleeps},
     },
 };
 
@@ -42,6 +42,35 @@ fn a_watch_that_nobody_ends_is_followed_by_one_twice_as_long() {
     assert_eq!(worker.counters().parks.get(), 3);
 }
 
+#[test]
+fn the_last_worker_to_search_wakes_another_for_what_it_leaves() {
+    for (queued, wakes) in [(0, false), (1, true)] {
+        let [worker, other] = two_workers();
+        (0..queued).for_each(|_| other.queues.push_behind(task(), drop));
+        while_another_sleeps(&worker, || {
+            let _running = worker.running().search().stop();
+            let woke = worker.shared().sleep.wake_worker(1);
+            assert_eq!(matches!(woke, Woke::Nobody), wakes);
+        });
+    }
+}
+
+#[test]
+fn polls_are_measured_from_the_end_of_one_search_to_the_next() {
+    const LONG: Duration = Duration::from_secs(10);
+    let [worker, _other] = two_workers();
+    let began = Instant::now().checked_sub(LONG);
+    let began = began.expect("the system has been running for longer");
+    worker.lookout.began.set((began, 0));
+    worker.running().run(task());
+    let searching = worker.running().search();
+    let time = Duration::from_nanos(worker.shared().poll_time() as u64);
+    assert!(time >= LONG, "{time:?}");
+    let running = searching.stop();
+    let (now, runs) = running.lookout.began.get();
+    assert!(now - began >= LONG && runs == 1);
+}
+
 /// The keeper has seen this worker search, and therefore has woken no other worker.
 #[cfg(feature = "io")]
 #[test]
@@ -49,7 +78,7 @@ fn a_worker_does_not_park_beside_a_driver_that_its_keeper_has_just_left() {
     let [worker, _other] = two_workers();
     let shared = worker.shared();
     let driver = &shared.driver;
-    driver.hurry(clock::NEVER, &shared.sleep, || {});
+    driver.hurry(crate::driver::clock::NEVER, &shared.sleep, || {});
     for (keep, is_to_keep) in [(Keep::IfVacant, true), (Keep::Never, false)] {
         let mut keeper = driver.keep();
         assert!(keeper.is_some());
