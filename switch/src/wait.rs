@@ -27,3 +27,20 @@ pub fn wait_until(mut is_done: impl FnMut() -> bool) {
         pause = LONGEST.min(2 * pause);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{YIELDS, wait_until};
+
+    #[test]
+    fn a_wait_ends_when_the_other_thread_is_done_and_not_before() {
+        for looks in [1, YIELDS, YIELDS + 5] {
+            let mut left = looks;
+            wait_until(|| {
+                left -= 1;
+                left == 0
+            });
+            assert_eq!(left, 0);
+        }
+    }
+}

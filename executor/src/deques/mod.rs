@@ -321,6 +321,14 @@ mod tests {
     }
 
     #[test]
+    fn of_stolen_tasks_that_were_spawned_the_oldest_is_taken_first() {
+        let (deques, thief) = (Deques::new(Fences::among(2)), Deques::new(Fences::among(2)));
+        assert!((0..4).all(|task| deques.push_spawned(Box::new(task), 4).is_ok()));
+        let first = thief.steal_and_pop(&deques.stealer(), 256);
+        assert_eq!(first, Some((Box::new(0), 2)));
+    }
+
+    #[test]
     fn no_more_than_asked_for_are_taken_and_of_high_priority_first() {
         for (most, expected) in [(1, &[0][..]), (2, &[0, 4]), (4, &[0, 4, 1, 5])] {
             let deques = Deques::new(Fences::among(2));
@@ -366,6 +374,10 @@ mod tests {
         assert_eq!(thief.steal_from(&full.stealer(), usize::MAX), 10);
         assert_eq!(thief.stealer().len(), MOST);
         assert_eq!(full.stealer().len(), MOST - 20);
+        // It cannot grow, so it uses the room that the thief has made.
+        for task in 0..20 {
+            assert_eq!(full.push_spawned(Box::new(task), MOST), Ok(()));
+        }
         let rest = || Box::new(10 * MOST);
         assert_eq!(thief.push_spawned(rest(), usize::MAX), Err(rest()));
     }

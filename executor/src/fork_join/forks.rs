@@ -290,6 +290,19 @@ mod tests {
         assert_eq!(forks.oldest(), None);
     }
 
+    /// A thief recognizes a job by its index, and takes it once it has been there for long enough.
+    #[test]
+    fn a_job_keeps_its_index_while_a_newer_one_comes_and_goes() {
+        let forks = Forks::new(8, Fences::among(2));
+        let a = || {
+            let before = forks.oldest();
+            words(&forks, 1, "a");
+            assert!(before.is_some() && forks.oldest() == before);
+        };
+        // SAFETY: only the owner calls this.
+        unsafe { forks.join(&Alone, a, || {}) };
+    }
+
     #[test]
     fn more_jobs_stay_open_for_a_while_after_a_thief_has_asked() {
         const MANY: usize = 2 * KEPT_OPEN;
@@ -297,7 +310,13 @@ mod tests {
         let limit = || forks.limit.load(Relaxed);
         // Each has one push in excess.
         let push = || words(&forks, KEPT_OPEN + 1, "a");
-        for _ in 0..3 {
+        let ask = || forks.ask();
+        let steal = || {
+            let a = || forks.steal().expect("the job is open").run();
+            // SAFETY: only the owner calls this.
+            unsafe { forks.join(&Alone, a, || {}) };
+        };
+        for ask in [&ask as &dyn Fn(), &steal, &ask] {
             for _ in 0..CREDIT - 1 {
                 push();
             }
@@ -306,7 +325,7 @@ mod tests {
             assert_eq!(limit(), KEPT_OPEN);
             push();
             assert_eq!(limit(), KEPT_OPEN, "no more than `KEPT_OPEN` stay open");
-            forks.ask();
+            ask();
             assert_eq!(limit(), MANY);
         }
     }
