@@ -386,6 +386,9 @@ mod tests {
             assert!(worker.take_injected().is_some());
             assert_eq!(has_work(), (false, false));
         }
+        worker.queues.push_spawned(task(), drop);
+        assert_eq!(has_work(), (true, false));
+        worker.running().discard_queued();
         worker.running().push(task(), Lane::Pinned(0));
         assert_eq!(has_work(), (false, false), "its own queue does not count");
     }
