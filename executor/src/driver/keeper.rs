@@ -469,6 +469,16 @@ mod tests {
     }
 
     #[test]
+    fn a_driver_that_closes_leaves_no_timer_and_no_stranger_that_was_due() {
+        let driver = driver();
+        let waker = || Waker::noop().clone();
+        driver.timers(0).insert(NEVER - 1, waker()).unwrap();
+        driver.due().extend(&mut Vec::from([waker(), waker()]));
+        assert_eq!(driver.close().len(), 3);
+        assert!(!driver.has_due());
+    }
+
+    #[test]
     fn a_keeper_waits_for_the_difference() {
         let driver = driver();
         let mut keeper = driver.keep().expect("there is no other keeper");
