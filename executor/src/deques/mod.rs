@@ -220,7 +220,7 @@ impl<T: Word> Stealer<T> {
 // Here and not in `tests`, so that Miri sees the races without an executor around them.
 #[cfg(test)]
 mod tests {
-    use alloc::{boxed::Box, vec::Vec};
+    use alloc::{boxed::Box, sync::Arc, vec::Vec};
     use core::{
         iter,
         ptr::NonNull,
@@ -354,6 +354,32 @@ mod tests {
         assert_eq!(deques.push_spawned(task(256), 256), Err(task(256)));
         assert_eq!(deques.pop_newest_spawned(), Some(task(255)));
         assert_eq!(deques.push_spawned(task(256), 256), Ok(()));
+    }
+
+    impl Word for Arc<()> {
+        fn into_word(self) -> NonNull<()> {
+            // SAFETY: the address of a value is not null.
+            unsafe { NonNull::new_unchecked(Self::into_raw(self).cast_mut()) }
+        }
+
+        unsafe fn from_word(word: NonNull<()>) -> Self {
+            // SAFETY: by the contract of `Word`.
+            unsafe { Self::from_raw(word.as_ptr()) }
+        }
+    }
+
+    #[test]
+    fn tasks_that_are_left_are_dropped_with_the_queues() {
+        let task = Arc::new(());
+        let deques = Deques::new(Fences::among(2));
+        let stealer = deques.stealer();
+        assert_eq!(deques.push_spawned(task.clone(), 1), Ok(()));
+        assert_eq!(deques.push_woken(task.clone(), 1), Ok(()));
+        deques.push_high(task.clone());
+        drop(deques);
+        assert_eq!((stealer.len(), Arc::strong_count(&task)), (3, 4));
+        drop(stealer);
+        assert_eq!(Arc::strong_count(&task), 1);
     }
 
     /// A stack can only be as large as its index can tell, and steals only what it has room for.
