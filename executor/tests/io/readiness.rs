@@ -2,7 +2,7 @@
 //! nothing.
 
 use std::{
-    future::poll_fn,
+    future::{Future, poll_fn},
     io::{self, IoSlice, IoSliceMut, Read, Write},
     os::unix::net::{UnixDatagram, UnixStream},
     pin::{Pin, pin},
@@ -15,9 +15,9 @@ use std::{
 
 use futures_lite::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use joint::{block_on, oneshot};
-use joint_executor::{io::AsyncFd, spawn};
+use joint_executor::{io::AsyncFd, spawn, yield_now};
 
-use crate::support::{Wakes, ends, on_workers, poll_once, streams, wait_until};
+use crate::support::{Wakes, ends, executor, on_workers, poll_once, streams, wait_until};
 
 const CHUNKS: usize = 256;
 
@@ -57,6 +57,34 @@ fn both_directions_are_awaited_at_once_by_different_tasks() {
             sender.await;
             receiver.await;
         }
+    });
+}
+
+/// No worker ever waits in the driver.
+#[test]
+fn a_descriptor_is_served_while_every_worker_is_busy() {
+    ends(|| {
+        let executor = executor(1);
+        block_on(executor.spawn(async {
+            let (mut one, mut other) = streams();
+            let (sender, waits) = oneshot::channel();
+            let reader = spawn(async move {
+                let mut first = [0];
+                let mut read = pin!(one.read_exact(&mut first));
+                let mut sender = Some(sender);
+                poll_fn(|cx| {
+                    let read = read.as_mut().poll(cx);
+                    sender.take().map(|sender| sender.send(read.is_pending()));
+                    read
+                })
+                .await
+            });
+            assert_eq!(waits.await, Ok(true));
+            other.write_all(&[7]).await.unwrap();
+            while !reader.is_finished() {
+                yield_now().await;
+            }
+        }));
     });
 }
 
