@@ -350,8 +350,17 @@ impl<T: Word, const BITS: u32> Ring<T, BITS> {
                 .store(head.wrapping_add(by), order!(alone: Relaxed));
             return head;
         }
-        // ORDERING: advance. Release, as `take`. Acquire, as `room_head`.
+        // ORDERING: advance. Release, as `take`, and with `meet`. Acquire, as `room_head`, and with
+        // the fence before `meet`.
         self.head.fetch_add(by, order!(advance: AcqRel))
+    }
+
+    /// Makes a read-modify-write that changes nothing, after a fence of the caller. Each take of
+    /// the owner comes before it or after it. The caller sees what the owner did before an earlier
+    /// take. After a later take, the owner sees what the caller did before the fence.
+    pub(crate) fn meet(&self) {
+        // ORDERING: meet. Acquire, with `advance`. The caller's fence is the release.
+        self.head.fetch_add(0, order!(meet: Acquire));
     }
 
     /// Returns the task in a slot.

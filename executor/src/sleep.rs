@@ -27,6 +27,19 @@
 //! whose fence comes later still. A watcher that looks again becomes a searcher, and is a lookout
 //! all the while.
 //!
+//! **A yield makes no fence.** A worker queues a task that has yielded, and takes its next task
+//! right after that, by a read-modify-write of a ring (`ring.rs`). This take is P2, and P3 follows
+//! it. After S2 or F2, and before it looks, the last lookout makes a read-modify-write of each ring
+//! of the workers that are [awake](Sleep::awake), which changes nothing. If that comes first, the
+//! take acquires it, and P3 sees S1 or F1. If the take comes first, the lookout acquires the take,
+//! and S3 or F3 sees P1. If something else comes between a yield and the take, the yield is
+//! announced before that, with a fence.
+//!
+//! A worker that the lookout sees parked may be left out. If it runs after that, it has counted
+//! itself as risen after S1 or F1, so its P3 sees those. If it had been up before, the lookout
+//! would see it awake, because it wrote that before it left the searchers, which is a release, and
+//! the lookout left later and acquires. If it has run and parks again, its queues are empty.
+//!
 //! A worker that takes a batch from another queue holds the batch for a moment where no look can
 //! see it. If it is a searcher, it leaves the searchers after it has put the batch into its own
 //! queue. Leaving is a release, and the fence of any later leaver acquires it. So the last look of
@@ -219,7 +232,14 @@ impl Sleep {
     pub(crate) fn notify_unless(&self, need: Need, runs_next: impl FnOnce() -> bool) -> Woke {
         // ORDERING: push_fence. SeqCst: P2 of the handshake, with `sleep_fence` and `found_fence`.
         self.fences.fence(order!(push_fence: SeqCst));
-        // ORDERING: push_look. Relaxed: ordered by the fence.
+        self.notify_after_take(need, runs_next)
+    }
+
+    /// Like [`notify_unless`](Sleep::notify_unless), after a take that followed the push.
+    /// `runs_next` then says that nothing is left in the queues.
+    #[inline]
+    pub(crate) fn notify_after_take(&self, need: Need, runs_next: impl FnOnce() -> bool) -> Woke {
+        // ORDERING: push_look. Relaxed: ordered by the fence, or by the take.
         let counts = Counts(self.counts.load(order!(push_look: Relaxed)));
         let is_unmet = counts.needs_lookout() || need == Need::Hands && counts.has_hands();
         match is_unmet && !runs_next() {
@@ -239,6 +259,11 @@ impl Sleep {
             true => self.wake_one(),
             false => Woke::Nobody,
         }
+    }
+
+    /// Returns the workers that are not parked, to the last look of a lookout.
+    pub(crate) fn awake(&self) -> impl Iterator<Item = usize> {
+        (0..self.words.len()).filter(|worker| self.word(*worker) == AWAKE)
     }
 
     /// Returns whether no worker runs.

@@ -346,6 +346,24 @@ fn a_look_at_the_queues_of_a_busy_worker_moves_nothing_back() {
     });
 }
 
+/// The last look of an idle worker writes them.
+#[test]
+fn a_last_look_moves_the_queues_of_a_busy_worker_there_and_back() {
+    count(|| {
+        let own = queues(Tasks::push_spawned);
+        let stealer = own.stealer();
+        let run = || {
+            own.push_high(7);
+            assert!(own.pop_high().is_some());
+            own.push_spawned(7);
+            assert!(own.pop_newest_spawned().is_some());
+        };
+        run();
+        assert_eq!(moves_on(1, || stealer.meet()), 2);
+        assert_eq!(moves_on(0, run), 2);
+    });
+}
+
 fn injected() -> Runnable {
     on_one_line(|| task::spawn_detached(ready(()), queue))
 }

@@ -7,9 +7,12 @@
 //! which the model reports.
 #![cfg(joint_loom)]
 
-use std::sync::{
-    Arc,
-    atomic::Ordering::{AcqRel, Relaxed},
+use std::{
+    sync::{
+        Arc,
+        atomic::Ordering::{AcqRel, Acquire, Relaxed, Release},
+    },
+    time::Duration,
 };
 
 use joint_executor::model::{Deques, Sleep, Stealer};
@@ -18,6 +21,8 @@ use loom_tests::{Drops, Value, assert_killed, model_bounded};
 
 /// The owner's part.
 type Owner = fn(&World, &Deques<Value>, &Drops);
+
+type Pop = fn(&Deques<Value>) -> Option<Value>;
 
 /// Worker 0 is the owner, and active. All other workers begin as lookouts, or sleep.
 struct World {
@@ -38,16 +43,35 @@ impl World {
         self.sleep.notify();
     }
 
+    /// As `Worker::requeue`, and the next task.
+    fn yield_and_take(&self, deques: &Deques<Value>, task: Value, pop: Pop) {
+        deques.push_woken(task);
+        if let Some(next) = pop(deques) {
+            next.take();
+        }
+        self.sleep.notify_after_take(|| !self.has_work());
+    }
+
     fn has_work(&self) -> bool {
         !self.stealer.is_empty()
+    }
+
+    /// As `Shared::last_look`.
+    fn last_look(&self) -> bool {
+        let owners = self.sleep.awake().filter(|worker| *worker == 0);
+        owners.for_each(|_| self.stealer.meet());
+        self.has_work()
     }
 
     /// As a worker that looks for work, until there is some.
     fn look_out(&self, worker: usize) {
         self.sleep.begin(worker);
         self.sleep.search();
-        while !self.has_work() {
-            self.sleep.sleep(worker, || false, || self.has_work());
+        loop {
+            self.sleep.sleep(worker, || false, || self.last_look());
+            if self.has_work() {
+                break;
+            }
         }
         self.sleep.found(|| false);
     }
@@ -61,12 +85,12 @@ impl World {
             if let Some(task) = own.steal_and_pop(&self.stealer, 1) {
                 break task;
             }
-            if !self.sleep.sleep(worker, || false, || self.has_work()) {
+            if !self.sleep.sleep(worker, || false, || self.last_look()) {
                 // The owner took a task when this worker tried to steal.
                 thread::yield_now();
             }
         };
-        self.sleep.found(|| self.has_work());
+        self.sleep.found(|| self.last_look());
         task
     }
 }
@@ -105,6 +129,30 @@ fn push_and_pop_oldest(world: &World, deques: &Deques<Value>, drops: &Drops) {
     take(deques.pop_woken());
 }
 
+/// A task yields. Another one runs next, and then the owner looks whether to announce the first.
+fn yield_behind_a_woken_task(world: &World, deques: &Deques<Value>, drops: &Drops) {
+    deques.push_woken(drops.value());
+    world.yield_and_take(deques, drops.value(), Deques::pop_woken);
+}
+
+fn yield_behind_a_spawned_task(world: &World, deques: &Deques<Value>, drops: &Drops) {
+    deques.push_spawned(drops.value());
+    world.yield_and_take(deques, drops.value(), Deques::pop_newest_spawned);
+}
+
+fn yield_behind_a_high_task(world: &World, deques: &Deques<Value>, drops: &Drops) {
+    deques.push_high(drops.value());
+    world.yield_and_take(deques, drops.value(), Deques::pop_high);
+}
+
+/// The same on a worker that has just risen.
+fn yield_after_a_watch(world: &World, deques: &Deques<Value>, drops: &Drops) {
+    world.sleep.search();
+    world.sleep.watch(0, Duration::ZERO, || false);
+    world.sleep.found(|| world.last_look());
+    yield_behind_a_woken_task(world, deques, drops);
+}
+
 /// The only lookout goes to sleep.
 fn against_sleep(owner: Owner) {
     model_bounded(3, move || {
@@ -137,6 +185,30 @@ fn a_task_behind_one_that_is_popped_keeps_the_last_lookout_awake() {
     against_sleep(push_and_pop_oldest);
 }
 
+/// Preemption bound 3.
+#[test]
+fn a_yield_behind_a_woken_task_keeps_the_last_lookout_awake() {
+    against_sleep(yield_behind_a_woken_task);
+}
+
+/// Preemption bound 3.
+#[test]
+fn a_yield_behind_a_spawned_task_keeps_the_last_lookout_awake() {
+    against_sleep(yield_behind_a_spawned_task);
+}
+
+/// Preemption bound 3.
+#[test]
+fn a_yield_behind_a_high_task_keeps_the_last_lookout_awake() {
+    against_sleep(yield_behind_a_high_task);
+}
+
+/// Preemption bound 3.
+#[test]
+fn a_yield_of_a_worker_that_has_risen_keeps_the_last_lookout_awake() {
+    against_sleep(yield_after_a_watch);
+}
+
 /// The only lookout steals the task, or sleeps and is woken for it. Preemption bound 3.
 #[test]
 fn a_task_that_the_owner_leaves_is_stolen() {
@@ -155,6 +227,20 @@ fn a_task_that_the_owner_leaves_is_stolen() {
     });
 }
 
+/// The only lookout steals one of two tasks, or sleeps and is woken for it. Preemption bound 3.
+#[test]
+fn a_task_that_is_left_after_a_yield_is_stolen() {
+    model_bounded(3, || {
+        let ((world, deques), drops) = (world(2), Drops::default());
+        let lookout = {
+            let world = world.clone();
+            thread::spawn(move || world.look_out_and_steal(1).take())
+        };
+        yield_behind_a_woken_task(&world, &deques, &drops);
+        lookout.join().unwrap();
+    });
+}
+
 /// The only lookout finds a task elsewhere, which blocks it. A third worker, which sleeps or is
 /// about to, has to take over.
 fn against_found(owner: Owner) {
@@ -164,7 +250,7 @@ fn against_found(owner: Owner) {
             let world = world.clone();
             thread::spawn(move || {
                 world.sleep.search();
-                world.sleep.found(|| world.has_work());
+                world.sleep.found(|| world.last_look());
             })
         };
         let lookout = {
@@ -183,18 +269,34 @@ fn the_last_lookout_that_finds_something_sees_a_task_that_is_pushed_after_a_pop(
     against_found(pop_and_push);
 }
 
+/// Preemption bound 2.
+#[test]
+fn the_last_lookout_that_finds_something_sees_a_yield() {
+    against_found(yield_behind_a_woken_task);
+}
+
 macro_rules! killed {
-    ($($name:ident: $site:ident -> $ordering:ident by $model:expr;)*) => {
+    ($file:literal: $($name:ident: $site:ident -> $ordering:ident by $model:expr;)*) => {
         $(
             #[test]
             fn $name() {
-                assert_killed(concat!("executor::sleep::", stringify!($site)), $ordering, || $model);
+                assert_killed(concat!($file, stringify!($site)), $ordering, || $model);
             }
         )*
     };
 }
 
 killed! {
+    "executor::ring::":
+    meet_acquires: meet -> Relaxed by against_sleep(yield_behind_a_woken_task);
+    meet_acquires_for_found: meet -> Relaxed by against_found(yield_behind_a_woken_task);
+    advance_acquires: advance -> Release by against_sleep(yield_behind_a_woken_task);
+    advance_releases: advance -> Acquire by against_sleep(yield_behind_a_woken_task);
+    meet_acquires_of_the_spawned: meet -> Relaxed by against_sleep(yield_behind_a_spawned_task);
+}
+
+killed! {
+    "executor::sleep::":
     push_fence_is_seq_cst: push_fence -> AcqRel by against_sleep(pop_and_push);
     push_fence_is_there: push_fence -> Relaxed by against_sleep(pop_and_push);
     push_fence_is_there_for_the_oldest: push_fence -> Relaxed by against_sleep(push_and_pop_oldest);

@@ -203,6 +203,13 @@ impl<T: Word> Deques<T> {
 }
 
 impl<T: Word> Stealer<T> {
+    /// Meets the owner's takes of all kinds of tasks ([`Ring::meet`]).
+    pub(crate) fn meet(&self) {
+        self.0.spawned.meet();
+        self.0.woken.meet();
+        self.0.high.meet();
+    }
+
     /// The number of tasks.
     pub(crate) fn len(&self) -> usize {
         self.0.len()

@@ -78,6 +78,10 @@ impl<T> Stealer<T> {
         self.0.is_empty()
     }
 
+    pub fn meet(&self) {
+        self.0.meet();
+    }
+
     /// Takes up to half of each kind.
     pub fn steal(&self, most: usize) -> Vec<T> {
         let own = deques::Deques::with_least(2, Fences::among(1));

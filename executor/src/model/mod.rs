@@ -178,6 +178,16 @@ impl Sleep {
         wake_away(self.0.notify(crate::sleep::Need::Hands));
     }
 
+    /// Unless `is_empty` returns true. Called after a take that followed the push.
+    pub fn notify_after_take(&self, is_empty: impl FnOnce() -> bool) {
+        let need = crate::sleep::Need::Lookout;
+        wake_away(self.0.notify_after_take(need, is_empty));
+    }
+
+    pub fn awake(&self) -> impl Iterator<Item = usize> {
+        self.0.awake()
+    }
+
     pub fn notify_from_outside(&self) {
         wake_away(self.0.notify_from_outside(crate::sleep::Need::Lookout));
     }

@@ -47,6 +47,7 @@ impl Running<'_> {
         if !driver.is_used() {
             return Attended::FoundNothing;
         }
+        self.announce_yield();
         let mut woken = self.attendant.woken.take();
         self.look_at_sources(&mut woken);
         let now = clock::now();

@@ -77,6 +77,7 @@ impl Running<'_> {
     /// Ends the time of polls: drops what this worker has, and arrives.
     pub(super) fn arrive(&self) {
         let shared = &**self.shared();
+        self.announce_yield();
         self.cancel_waiting();
         self.discard_own();
         shared.arrive(self.index());

@@ -319,20 +319,16 @@ impl Running<'_> {
         self.queues.after() == After::Queue && self.has_one() && !self.leaves_driver()
     }
 
-    /// Queues a runnable that was woken during its own run. If it is the only one, no other worker
-    /// is woken, because this worker runs it next. A pinned one notifies when its turn comes.
+    /// Queues a runnable that was woken during its own run. One of the normal lane is announced
+    /// after the next take ([`next`](Running::next)), and a pinned one when its turn comes.
     #[inline]
     fn requeue(&self, runnable: Runnable) {
         if !runnable.metadata().is_normal() {
             let lane = runnable.metadata().lane();
             return self.push(runnable, lane);
         }
-        let is_alone = self.queues.deques.is_empty();
         let inject = |runnable| self.inject(runnable);
         self.queues.push_yielded(runnable, inject);
-        if !is_alone {
-            self.notify();
-        }
     }
 
     /// Runs tasks until the executor is closed, and then shuts down.

@@ -141,6 +141,14 @@ impl Shared {
         self.has_queued() || self.has_forks()
     }
 
+    /// Returns what `has` sees, to a worker that was the last lookout (`sleep.rs`).
+    pub(crate) fn last_look(&self, has: impl FnOnce(&Self) -> bool) -> bool {
+        self.sleep
+            .awake()
+            .for_each(|worker| self.stealers[worker].meet());
+        has(self)
+    }
+
     /// Whether there is a task in any queue that all workers serve, or a stranger to wake.
     pub(crate) fn has_queued(&self) -> bool {
         let is_queued = self.stealers.iter().any(|stealer| !stealer.is_empty());

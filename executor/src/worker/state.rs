@@ -61,10 +61,18 @@ impl<'w> Running<'w> {
     /// Calls the code of a stranger, and catches its panic. What is due on this worker is announced
     /// before, and nothing that the code wakes goes to the LIFO slot.
     pub(super) fn stranger(&self, f: impl FnOnce()) {
-        if self.has_one() {
+        if self.queues.has_yielded.take() || self.has_one() {
             self.notify();
         }
         self.queues.before(After::Anything, || guarded(f));
+    }
+
+    /// Announces what was queued after the last take because it has yielded, unless it is alone and
+    /// runs next. Called before anything that may come between it and the next take.
+    pub(super) fn announce_yield(&self) {
+        if self.queues.has_yielded.take() && !self.has_one() {
+            self.notify();
+        }
     }
 
     /// Announces what has been pushed.
@@ -108,7 +116,7 @@ impl<'w> Searching<'w> {
         let (running, shared) = (Running(self.0), self.0.shared());
         let woke = shared
             .sleep
-            .found(|| shared.has_work() || self.leaves_driver());
+            .found(|| shared.last_look(|all| all.has_work()) || self.leaves_driver());
         running.begin();
         let away = match woke {
             Woke::Away(waker) => Some(waker),

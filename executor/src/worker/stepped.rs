@@ -185,7 +185,7 @@ impl Worker {
             self.index(),
             away,
             || self.is_urgent(),
-            || shared.has_queued(),
+            || shared.last_look(|all| all.has_queued()),
         )
     }
 
@@ -230,7 +230,7 @@ impl Worker {
                 true => Parking::Driver(&mut park),
                 false => Parking::Reserve(&mut park),
             };
-            let has_work = || shared.has_queued();
+            let has_work = || shared.last_look(|all| all.has_queued());
             shared.sleep.sleep(index, urgent, has_work, parking);
         });
         if let Unparked::Searches(searching) = parked {

@@ -37,27 +37,62 @@ fn woken(worker: &Worker, lane: Lane) -> (Runnable, JoinHandle<()>) {
 
 #[test]
 fn a_task_that_yields_with_no_other_queued_wakes_no_worker() {
+    // In the run, and in the next take.
     for (lane, others, wakes) in [
-        (Lane::Normal, &[][..], 0),
-        (Lane::Normal, &[Lane::Normal], 1),
-        (Lane::Normal, &[Lane::High], 1),
-        (Lane::High, &[], 1),
-        (Lane::Pinned(0), &[], 0),
+        (Lane::Normal, &[][..], [0, 0]),
+        (Lane::Normal, &[Lane::Normal], [0, 1]),
+        (Lane::Normal, &[Lane::High], [0, 1]),
+        (Lane::High, &[], [1, 0]),
+        (Lane::Pinned(0), &[], [0, 0]),
     ] {
         let [worker, _other] = two_workers();
+        assert!(
+            worker.running().next().is_none(),
+            "no late source is due now"
+        );
         let (runnable, _handle) = woken(&worker, lane);
         others
             .iter()
             .for_each(|&lane| worker.running().push(task(), lane));
         let before = worker.queues.lengths();
         let run = || worker.as_current(|| worker.running().run(runnable));
-        assert_eq!(wakes_of(&worker, run), wakes, "{lane:?} {others:?}");
+        let in_run = wakes_of(&worker, run);
         let after = worker.queues.lengths();
         let own = [Lane::Normal, Lane::High, Lane::Pinned(0)].map(|one| one == lane);
         assert_eq!([0, 1, 2].map(|i| after[i] - before[i] == 1), own);
+        let mut next = None;
+        let in_take = wakes_of(&worker, || next = worker.running().next());
+        assert_eq!([in_run, in_take], wakes, "{lane:?} {others:?}");
+        assert!(!worker.queues.has_yielded.get());
         // Registered tasks are dropped before the executor.
+        worker
+            .running()
+            .discard_inside(next.expect("it was queued"));
         worker.running().discard_queued();
     }
+}
+
+/// How many workers a worker wakes in `f`, right after a task has yielded behind what `prepare` has
+/// queued.
+pub(super) fn wakes_after_yield(prepare: impl FnOnce(&Worker), f: impl FnOnce(&Worker)) -> u64 {
+    let [worker, _other] = two_workers();
+    let (runnable, _handle) = woken(&worker, Lane::Normal);
+    prepare(&worker);
+    worker.as_current(|| worker.running().run(runnable));
+    let wakes = wakes_of(&worker, || f(&worker));
+    worker.running().discard_queued();
+    wakes
+}
+
+#[test]
+fn a_yield_that_no_take_follows_at_once_is_announced_before() {
+    let another = |worker: &Worker| worker.running().push_normal(task());
+    let strangers = |worker: &Worker| worker.running().stranger(|| {});
+    assert_eq!(wakes_after_yield(|_| {}, strangers), 1);
+    assert_eq!(wakes_after_yield(another, strangers), 1);
+    let arrives = |worker: &Worker| worker.running().arrive();
+    assert_eq!(wakes_after_yield(|_| {}, arrives), 0, "it drops the task");
+    assert_eq!(wakes_after_yield(another, arrives), 1);
 }
 
 #[test]

@@ -21,6 +21,7 @@ use crate::{
         harness::{task, two_workers, wakes_of, while_another_sleeps},
         launch::{launch, new_task},
         stepped::Stepping,
+        tests::wakes_after_yield,
     },
 };
 use joint::task::{JoinHandle, spawn};
@@ -68,6 +69,16 @@ fn an_idle_worker_fires_the_due_timers_of_every_owner_and_reports_it() {
             "the timer has fired"
         );
     }
+}
+
+#[test]
+fn a_worker_that_attends_to_the_driver_after_a_yield_announces_it_before() {
+    let prepare = |worker: &Worker| {
+        arm(worker, 0, clock::NEVER - 1, &Arc::default());
+        worker.running().push(task(), Lane::Normal);
+    };
+    let attend = |worker: &Worker| _ = worker.running().attend(After::Queue);
+    assert_eq!(wakes_after_yield(prepare, attend), 1);
 }
 
 #[test]

@@ -139,7 +139,7 @@ impl<'w> Searching<'w> {
             })
         } else {
             self.park(Keep::IfVacant, |worker, urgent, parking| {
-                let has_work = || shared.has_work();
+                let has_work = || shared.last_look(|all| all.has_work());
                 let slept = shared
                     .sleep
                     .sleep(worker.index(), urgent, has_work, parking);

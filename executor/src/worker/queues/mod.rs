@@ -15,6 +15,8 @@ pub(super) struct Queues {
     slot: Cell<Option<Runnable>>,
     /// The next activity of this worker.
     after: Cell<After>,
+    /// Whether a task was queued after the last take because it has yielded.
+    pub(super) has_yielded: Cell<bool>,
     /// The tasks that other workers may take.
     pub(super) deques: Deques<Runnable>,
     /// The tasks that only this worker may run.
@@ -48,6 +50,7 @@ impl Queues {
         Self {
             slot: Cell::new(None),
             after: Cell::new(After::Anything),
+            has_yielded: Cell::new(false),
             deques,
             pinned: RefCell::default(),
             turns: Turns::new(),
@@ -111,6 +114,7 @@ impl Queues {
             self.turns.begin_streak();
         }
         self.push_behind(runnable, inject);
+        self.has_yielded.set(true);
     }
 
     /// Pushes tasks that only this worker may run. Returns how many there are.

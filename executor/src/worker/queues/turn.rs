@@ -257,7 +257,8 @@ impl Worker {
 }
 
 impl Running<'_> {
-    /// Takes the next task of this worker, without searching the other workers' queues.
+    /// Takes the next task of this worker, without searching the other workers' queues. If another
+    /// one has just yielded, announces what is left.
     // Always: it has a second caller at the end of a worker, and the compiler would inline neither
     // it nor `run` into the loop of `work`. Together that costs 78 instructions for each task.
     #[inline(always)]
@@ -275,16 +276,27 @@ impl Running<'_> {
                 return Some(late);
             }
         }
-        self.next_high()
+        let next = (self.next_high())
             .or_else(|| self.next_normal())
             .or_else(|| self.next_pinned())
             .or_else(|| self.next_injected())
-            .or_else(|| self.queues.deques.pop_high())
+            .or_else(|| self.queues.deques.pop_high());
+        if !self.queues.has_yielded.get() {
+            return next;
+        }
+        // The take stands for the fence of the push (`sleep.rs`).
+        self.queues.has_yielded.set(false);
+        let (shared, deques) = (self.shared(), &self.queues.deques);
+        match (shared.sleep).notify_after_take(shared.need(), || deques.is_empty()) {
+            Woke::Nobody => next,
+            woke => self.woke_with(woke, next),
+        }
     }
 
     /// Takes a task from a source that is due. The next run looks at those that are left.
     #[cold]
     fn next_in_turn(&self) -> Option<Runnable> {
+        self.announce_yield();
         let turns = &self.queues.turns;
         let runs = self.runs();
         let is_injectors = runs >= turns.injector.get();
@@ -368,15 +380,21 @@ impl Running<'_> {
             return Some(first);
         }
         let shared = self.shared();
-        match shared.sleep.notify(shared.need()) {
-            Woke::Nobody => Some(first),
+        self.woke_with(shared.sleep.notify(shared.need()), Some(first))
+    }
+
+    /// As [`woke`](Running::woke), with a task in hand. Returns that task, or the next one.
+    #[cold]
+    fn woke_with(&self, woke: Woke, task: Option<Runnable>) -> Option<Runnable> {
+        match woke {
+            Woke::Nobody => task,
             woke @ Woke::One => {
                 self.woke(woke);
-                Some(first)
+                task
             }
             woke @ Woke::Away(_) => {
                 // Its owner's waker may wait for this task.
-                self.give_back(first);
+                task.into_iter().for_each(|task| self.give_back(task));
                 self.woke(woke);
                 self.next_queued()
             }

@@ -12,6 +12,7 @@ use crate::{
         harness::{task, two_workers, wakes_of},
         launch::new_detached,
         shared::Runnable,
+        tests::wakes_after_yield,
     },
 };
 use joint::task::Id;
@@ -91,6 +92,21 @@ fn a_worker_that_runs_an_injected_high_task_wakes_another_for_its_queue() {
 fn a_worker_that_runs_a_pinned_task_wakes_another_for_its_queue() {
     assert_eq!(wakes_at_next(true, &[NORMAL], &[PINNED]), 1);
     assert_eq!(wakes_at_next(true, &[], &[PINNED]), 0, "nothing is left");
+}
+
+#[test]
+fn a_yield_is_announced_before_a_late_source_is_served() {
+    let next = |worker: &Worker| {
+        worker.queues.turns.oldest.set(0);
+        worker.queues.turns.next.set(0);
+        assert!(worker.running().next().is_some());
+    };
+    let oldest = |worker: &Worker| {
+        let pushed = worker.queues.deques.push_spawned(task(), 1);
+        assert!(pushed.is_ok());
+    };
+    assert_eq!(wakes_after_yield(oldest, next), 1);
+    assert_eq!(wakes_after_yield(|_| {}, next), 0, "it is alone");
 }
 
 /// In which of `runs` runs a busy worker takes a task that is stuck behind another worker's poll.
