@@ -2,7 +2,7 @@
 
 use alloc::{boxed::Box, format, string::String, sync::Arc, vec::Vec};
 use core::fmt;
-use std::{io, mem, thread, time::Instant};
+use std::{io, mem, time::Instant};
 
 use super::{
     Executor,
@@ -14,6 +14,7 @@ use super::{
     worker::shared::Decides,
 };
 use joint::task::TaskEnd;
+use joint_switch::thread;
 
 /// The settings of a new [`Executor`].
 ///
@@ -183,7 +184,7 @@ impl Builder {
     fn checked_workers(&mut self, host: Option<&dyn Host>) -> io::Result<usize> {
         let default = || match host {
             Some(host) => host.default_workers(),
-            None => thread::available_parallelism().map_or(1, usize::from),
+            None => std::thread::available_parallelism().map_or(1, usize::from),
         };
         let workers = *self.workers.get_or_insert_with(default);
         let message = match workers {

@@ -115,9 +115,9 @@ use core::{
     cell::Cell, fmt, marker::PhantomData, num::NonZeroUsize, ops::Deref, task::Waker,
     time::Duration,
 };
+use std::sync::OnceLock;
 #[cfg(feature = "io")]
 use std::time::Instant;
-use std::{sync::OnceLock, thread};
 
 #[cfg(feature = "io")]
 use super::driver::{
@@ -135,6 +135,7 @@ use super::{
     },
 };
 use joint::{oneshot, task::Id};
+use joint_switch::thread;
 
 mod host;
 

@@ -137,6 +137,21 @@
 //! executor is dropped. Blocks of tasks are not kept: a program with many short tasks gains from a
 //! fast `#[global_allocator]`.
 //!
+//! # Models
+//! Built with `RUSTFLAGS="--cfg joint_loom"`, an executor runs on [loom](https://docs.rs/loom), so
+//! code that uses it can be model-checked. In a model, [`Builder::build`] starts the workers as
+//! threads of loom, and the drop of the executor joins them. Two workers leave room for two other
+//! threads, because loom has at most five with the main one.
+//!
+//! Everything works there but what needs the system: descriptors, [`spawn_blocking`] and the global
+//! executor. Time passes for a thread only while it waits with a limit, and such a wait ends as
+//! soon as another thread has run. A poll that needs a large stack needs a larger
+//! [`stack_size`](Builder::stack_size) than loom's default.
+//!
+//! A run has about a thousand operations. Allow loom more branches, bound the preemptions, and
+//! explore only the part that matters, between `loom::explore` and `loom::stop_exploring`. The
+//! program `loom-tests/examples/whole_executor.rs` in the repository does that.
+//!
 //! # How it works
 //! `docs/executor.md` in the repository has the rest: the order of the queues with all bounds, what
 //! idle workers do, which calls wait for other threads, and what each path costs in atomic

@@ -18,6 +18,8 @@
 
 use core::time::Duration;
 
+use joint_switch::MODELLED;
+
 // Which task a worker runs next (`worker/queues/turn.rs`), in runs.
 
 /// A worker checks the injector first, and the driver, after so many runs.
@@ -47,7 +49,7 @@ pub(crate) const MOST_QUEUED: usize = 1 << 14;
 // When a worker searches, steals, wakes another and parks (`worker/idle`, `sleep.rs`).
 
 /// The number of looks at the other workers before a worker parks, which costs more than a look.
-pub(crate) const LOOKS: u32 = 4;
+pub(crate) const LOOKS: u32 = if MODELLED { 1 } else { 4 };
 /// How long a worker watches first, and how long a worker blocks first that waits for a fork. Each
 /// further time is twice as long, up to [`LONGEST_WATCH`].
 pub(crate) const FIRST_WATCH: Duration = Duration::from_micros(50);

@@ -2,16 +2,12 @@
 
 use alloc::{sync::Arc, vec::Vec};
 use core::{fmt, mem, time::Duration};
-use std::{
-    error::Error,
-    sync::OnceLock,
-    thread::{self, JoinHandle as ThreadHandle, ThreadId},
-    time::Instant,
-};
+use std::{error::Error, sync::OnceLock, time::Instant};
 
 use super::{Executor, hosted::Shutdown, worker::current};
 use joint::oneshot::{Receiver, RecvTimeoutError};
 use joint::waker::clock;
+use joint_switch::thread::{self, JoinHandle as ThreadHandle, ThreadId};
 
 /// A worker's thread.
 pub(super) struct Thread {

@@ -37,22 +37,32 @@ pub use stopping::{Stop, each_step, stopping};
 
 /// Runs `f` in every order that the model checker explores.
 pub fn model(f: impl Fn() + Send + Sync + 'static) {
-    check(None, f);
+    check(&loom::model::Builder::new(), f);
 }
 
 /// Does the same as [`model`], but explores only orders with at most `preemptions` preemptions,
 /// unless the environment variable `JOINT_LOOM_FULL` is 1.
 pub fn model_bounded(preemptions: usize, f: impl Fn() + Send + Sync + 'static) {
     let full = std::env::var_os("JOINT_LOOM_FULL").is_some_and(|full| full == "1");
-    check((!full).then_some(preemptions), f);
+    let mut builder = loom::model::Builder::new();
+    builder.preemption_bound = (!full).then_some(preemptions);
+    check(&builder, f);
 }
 
-fn check(preemptions: Option<usize>, f: impl Fn() + Send + Sync + 'static) {
+/// Does the same as [`model_bounded`] for runs of many operations, and also if the environment
+/// variable is set. It explores nothing until `f` calls `loom::explore`.
+pub fn model_window(preemptions: usize, f: impl Fn() + Send + Sync + 'static) {
     let mut builder = loom::model::Builder::new();
-    builder.preemption_bound = preemptions;
+    builder.preemption_bound = Some(preemptions);
+    builder.max_branches = 10_000;
+    builder.expect_explicit_explore = true;
+    check(&builder, f);
+}
+
+fn check(builder: &loom::model::Builder, f: impl Fn() + Send + Sync + 'static) {
     let _asked = asked::Asked::new();
     explained(|| {
-        lab::check(&builder, move || {
+        lab::check(builder, move || {
             let _turns = FencesTakeTurns::new();
             f();
         });

@@ -36,7 +36,7 @@ thread_local! {
 pub fn now() -> Instant {
     match VIRTUAL.try_with(Cell::get) {
         Ok(Some(now)) => now,
-        _ => Instant::now(),
+        _ => joint_switch::now(),
     }
 }
 

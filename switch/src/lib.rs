@@ -64,12 +64,12 @@ pub use atomics::AtomicU64;
 pub use atomics::{AtomicPtr, AtomicUsize, fence};
 
 #[cfg(all(joint_loom, feature = "std"))]
-pub use self::model::{Mutex, MutexGuard, OnceLock, thread, thread_local, wait_until};
+pub use self::model::{Mutex, MutexGuard, OnceLock, now, thread, thread_local, wait_until};
 #[cfg(joint_loom)]
 pub use self::model::{UnsafeCell, heap, ref_limit, wake_limit};
 
 #[cfg(all(not(joint_loom), feature = "std"))]
-pub use self::wait::wait_until;
+pub use self::wait::{now, wait_until};
 // The model never reorders accesses by itself.
 #[cfg(feature = "std")]
 pub use core::sync::atomic::compiler_fence;

@@ -27,7 +27,7 @@ mod mutants;
 pub mod observe;
 
 pub use self::{
-    locks::{Mutex, MutexGuard, OnceLock},
+    locks::{Mutex, MutexGuard, OnceLock, now},
     mutants::{Changed, places_seen, sees},
 };
 
@@ -355,7 +355,7 @@ impl<T> Retire for UnsafeCell<T> {
 
 /// loom's threads.
 pub mod thread {
-    pub use loom::thread::{ThreadId, yield_now};
+    pub use loom::thread::{Builder, JoinHandle, ThreadId, yield_now};
 
     pub use super::locks::{Thread, current, park, park_timeout};
 }

@@ -1,12 +1,18 @@
-//! [`wait_until`]: how a thread waits for another one that needs only a few instructions.
+//! [`wait_until`]: how a thread waits for another one that needs only a few instructions. And
+//! [`now`], the clock of all waits.
 
 use core::time::Duration;
-use std::thread;
+use std::{thread, time::Instant};
 
 /// The number of times that the thread lets another one run before it sleeps.
 const YIELDS: usize = 64;
 const SHORTEST: Duration = Duration::from_micros(1);
 const LONGEST: Duration = Duration::from_millis(1);
+
+/// Returns the time. In a model it passes for a thread only while that thread waits with a limit.
+pub fn now() -> Instant {
+    Instant::now()
+}
 
 /// Waits until `is_done` returns true, which another thread brings about without waiting for this
 /// one.

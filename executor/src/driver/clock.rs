@@ -11,7 +11,7 @@ pub(crate) const NEVER: u64 = u64::MAX;
 /// Returns the instant that the units of this clock count from.
 pub(crate) fn base() -> Instant {
     static BASE: OnceLock<Instant> = OnceLock::new();
-    *BASE.get_or_init(Instant::now)
+    *BASE.get_or_init(joint_switch::now)
 }
 
 pub(crate) fn now() -> u64 {

@@ -30,7 +30,7 @@ use crate::{
     registry::Registry,
 };
 use joint::waker;
-use joint_switch::wait_until;
+use joint_switch::{now, wait_until};
 
 /// The largest number of drops that may be nested on a thread's stack, in each executor: of those
 /// that block a worker, and of those of runnables that were pushed too late.
@@ -205,7 +205,7 @@ impl Worker {
         if self.closing.has_arrived.get() || shared.workers() == 1 {
             return true;
         }
-        let now = Instant::now();
+        let now = now();
         let seen = self.closing.blocked.get();
         let since = match seen.filter(|&(_, last)| now - last < PATIENCE) {
             Some((since, _)) => since,

@@ -29,6 +29,7 @@ use crate::{
     sleep::{Need, Woke},
 };
 use joint::{completion::Ended, waker::park::block_on_timeout};
+use joint_switch::now;
 
 /// A worker's knowledge of the forks of the others.
 pub(super) struct Helper {
@@ -49,7 +50,7 @@ impl Helper {
     pub(super) fn new(workers: usize) -> Self {
         let seen = Seen {
             index: u64::MAX,
-            since: Instant::now(),
+            since: now(),
         };
         Self {
             seen: (0..workers).map(|_| Cell::new(seen)).collect(),
@@ -96,7 +97,7 @@ impl Running<'_> {
                 if let Some(ended) = wait.ended() {
                     return ended;
                 }
-                if let Some(taken) = self.take_fork(Instant::now()) {
+                if let Some(taken) = self.take_fork(now()) {
                     run_apart(|| taken.run());
                     limit = FIRST_WATCH;
                 }

@@ -28,6 +28,7 @@ use crate::{
 };
 use joint::task::Polled;
 use joint::waker::clock;
+use joint_switch::now;
 
 /// The state of a stepped worker between two calls.
 #[derive(Default)]
@@ -175,7 +176,7 @@ impl Worker {
             self.counters().steals.increment();
             Some(stolen)
         });
-        task.or_else(|| self.take_fork(Instant::now()).map(Found::Fork))
+        task.or_else(|| self.take_fork(now()).map(Found::Fork))
     }
 
     /// Goes to sleep, unless there is something to do. The waker then comes back.

@@ -1,41 +1,56 @@
-//! loom's mutex and parked threads, as the observer sees them.
+//! loom's mutex and parked threads, as the observer sees them, and the time.
 
 use core::{
+    cell::Cell,
     ops::{Deref, DerefMut},
     sync::atomic::Ordering,
+    time::Duration,
 };
-use std::sync::{LockResult, TryLockError, TryLockResult};
+use std::{
+    sync::{LockResult, TryLockError, TryLockResult},
+    time::Instant,
+};
+
+use loom::sync::atomic::AtomicUsize as Flag;
 
 use super::AtomicUsize;
 use super::observe::{Act, Made, Object, ended};
 
-/// loom's mutex.
+/// loom's mutex. The number is 1 while it is held by a thread that has tried. Without it, loom
+/// blocks a thread that is about to try, until the mutex is free.
 #[derive(Debug)]
-pub struct Mutex<T>(loom::sync::Mutex<T>, Object);
+pub struct Mutex<T>(loom::sync::Mutex<T>, Object, Flag);
 
 impl<T> Mutex<T> {
     #[track_caller]
     pub fn new(value: T) -> Self {
-        Self(loom::sync::Mutex::new(value), Object::new(Made::Mutex))
+        Self(
+            loom::sync::Mutex::new(value),
+            Object::new(Made::Mutex),
+            Flag::new(0),
+        )
     }
 
     #[track_caller]
     pub fn lock(&self) -> LockResult<MutexGuard<'_, T>> {
+        Ok(self.acquire(None))
+    }
+
+    #[track_caller]
+    fn acquire<'a>(&'a self, taken: Option<Taken<'a>>) -> MutexGuard<'a, T> {
         self.1.begins(Act::Lock, Ordering::Acquire);
         let guard = self.0.lock().expect("loom poisons no locks");
         ended(());
-        Ok(MutexGuard(guard, self.1))
+        MutexGuard(guard, self.1, taken)
     }
 
     #[allow(dead_code, reason = "every mutex offers the same operations")]
     #[track_caller]
     pub fn try_lock(&self) -> TryLockResult<MutexGuard<'_, T>> {
-        let Ok(guard) = self.0.try_lock() else {
-            return Err(TryLockError::WouldBlock);
-        };
-        self.1.begins(Act::Lock, Ordering::Acquire);
-        ended(());
-        Ok(MutexGuard(guard, self.1))
+        match self.2.swap(1, Ordering::Relaxed) {
+            0 => Ok(self.acquire(Some(Taken(&self.2)))),
+            _ => Err(TryLockError::WouldBlock),
+        }
     }
 }
 
@@ -48,7 +63,21 @@ impl<T: Default> Default for Mutex<T> {
 
 /// loom's guard.
 #[derive(Debug)]
-pub struct MutexGuard<'a, T>(loom::sync::MutexGuard<'a, T>, Object);
+#[allow(dead_code, reason = "one part counts by its drop")]
+pub struct MutexGuard<'a, T>(loom::sync::MutexGuard<'a, T>, Object, Option<Taken<'a>>);
+
+/// Dropped after loom's guard, so that a thread that tries never waits.
+#[derive(Debug)]
+struct Taken<'a>(&'a Flag);
+
+impl Drop for Taken<'_> {
+    fn drop(&mut self) {
+        // A failed model that unwinds must run no more operations. An exchange, because loom may
+        // order a store before an exchange that came earlier.
+        let is_failing = std::thread::panicking();
+        _ = (!is_failing).then(|| self.0.swap(0, Ordering::Relaxed));
+    }
+}
 
 impl<T> Deref for MutexGuard<'_, T> {
     type Target = T;
@@ -133,15 +162,28 @@ pub fn park() {
     ended(());
 }
 
-/// Parks with a time limit, by yielding once and returning, as a spurious wake-up may. A limit of
-/// an hour or more never ends.
+loom::thread_local! {
+    /// For how long this thread has parked with a limit.
+    static PASSED: Cell<Duration> = Cell::new(Duration::ZERO);
+}
+
+/// Returns the time of this thread. It passes only while the thread parks with a limit, so a run
+/// does the same each time, and threads share no clock of which the model would not know.
+pub fn now() -> Instant {
+    static START: std::sync::OnceLock<Instant> = std::sync::OnceLock::new();
+    *START.get_or_init(Instant::now) + PASSED.try_with(Cell::get).unwrap_or_default()
+}
+
+/// Parks with a time limit, by yielding once. The limit has passed then. A limit of an hour or more
+/// never ends.
 #[track_caller]
-pub fn park_timeout(limit: core::time::Duration) {
+pub fn park_timeout(limit: Duration) {
     if limit.as_secs() >= 3600 {
         park();
     } else {
         Object::NONE.begins(Act::Park, Ordering::Acquire);
         loom::thread::yield_now();
+        let _ended = PASSED.try_with(|passed| passed.set(passed.get() + limit));
         ended(());
     }
 }

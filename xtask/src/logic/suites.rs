@@ -209,7 +209,7 @@ fn is_near(test: &str, change: &str) -> bool {
 }
 
 /// The models that run a change: those of its folder's handshakes, those that are named after it,
-/// and for the executor the model of a whole one.
+/// and for the executor those of a whole one.
 fn models(change: &str) -> Vec<String> {
     let page = fs::read_to_string(root().join("CONTRIBUTING.md")).unwrap_or_default();
     let package = package(change).name;
@@ -218,7 +218,7 @@ fn models(change: &str) -> Vec<String> {
     models.retain(|model| {
         let is_flows = package == "joint-flow";
         let is_own = match model.as_str() {
-            "executor" => package == "joint-executor",
+            "executor" | "two_workers" => package == "joint-executor",
             _ => model.starts_with("flow_") == is_flows && is_near(model, change),
         };
         is_own || of_handshakes.contains(&model.as_str())
@@ -306,10 +306,12 @@ mod tests {
         let of = |file: &str| models(&format!("{file}:1:1: x"));
         assert_eq!(
             of("executor/src/ring.rs"),
-            ["deques", "executor", "fork_join"]
+            ["deques", "executor", "fork_join", "two_workers"]
         );
-        assert_eq!(of("executor/src/deques/mod.rs"), ["deques", "executor"]);
-        assert_eq!(of("executor/src/worker/closing.rs"), ["executor"]);
+        let of_all = ["executor", "two_workers"];
+        let of_deques = ["deques", of_all[0], of_all[1]];
+        assert_eq!(of("executor/src/deques/mod.rs"), of_deques);
+        assert_eq!(of("executor/src/worker/closing.rs"), of_all);
         assert_eq!(of("src/task/cell.rs"), ["task"]);
         assert_eq!(of("flow/src/task/cell.rs"), ["flow_cancel"]);
         assert_eq!(of("flow/src/variable.rs"), ["flow_variable"]);

@@ -25,6 +25,7 @@ use crate::{
     policy::{LOOKS, MOST_STOLEN, PATIENCE, STUCK, WORTH_A_STEAL},
     worker::{Running, Worker, shared::Runnable},
 };
+use joint_switch::now;
 
 /// A worker's memory of the other workers.
 pub(in crate::worker) struct Lookout {
@@ -76,7 +77,7 @@ pub(super) enum Neighbours {
 
 impl Lookout {
     pub(in crate::worker) fn new(index: usize, workers: usize) -> Self {
-        let now = Instant::now();
+        let now = now();
         let seen = Seen {
             polls: 0,
             since: now,
@@ -116,7 +117,7 @@ impl Lookout {
 impl Worker {
     /// Begins to measure this worker's polls.
     pub(in crate::worker) fn begin(&self) {
-        self.lookout.began.set((Instant::now(), self.runs()));
+        self.lookout.began.set((now(), self.runs()));
     }
 
     /// Measures how long this worker's polls were since it last began to.
@@ -124,7 +125,7 @@ impl Worker {
         let (began, runs) = self.lookout.began.get();
         let runs = self.runs() - runs;
         if runs > 0 {
-            self.judge(began.elapsed(), runs);
+            self.judge(now() - began, runs);
         }
     }
 
@@ -177,7 +178,7 @@ impl Worker {
     /// Looks at the progress of all other workers.
     fn view(&self) -> View {
         let mut view = View {
-            now: Instant::now(),
+            now: now(),
             makes_progress: false,
             all_stuck: true,
         };

@@ -1,0 +1,392 @@
+//! Models of a whole executor: two workers as threads of the model, with the loop, the queues, the
+//! injector, the sleep protocol, the driver with its timers, and the shutdown of any executor.
+//!
+//! A run has about a thousand operations, most of them in the start and in the shutdown. Each model
+//! therefore explores a window: the operations of all threads from `loom::explore` to
+//! `loom::stop_exploring`. Outside of it, each thread runs until it waits.
+//!
+//! Time passes for a thread only while it is parked with a limit. If a worker is needed and nothing
+//! wakes it, that is a deadlock, which loom reports.
+#![cfg(joint_loom)]
+
+use std::{
+    future::{Future, pending, poll_fn},
+    pin::{Pin, pin},
+    sync::Arc,
+    task::{Context, Wake, Waker},
+    time::Duration,
+};
+
+use joint::{
+    JoinHandle, block_on, oneshot,
+    waker::{budget, clock},
+};
+use joint_executor::{
+    Executor, spawn,
+    time::{Sleep, sleep},
+};
+use loom::sync::Mutex;
+use loom_tests::{Drops, Wakes, event::Event, model_window};
+
+const SOON: Duration = Duration::from_millis(1);
+
+/// Runs `f` with an executor of two workers, which are parked. `f` drops it, which shuts it down.
+fn with_parked(preemptions: usize, f: impl Fn(Executor) + Send + Sync + 'static) {
+    model_window(preemptions, move || {
+        let executor = Executor::builder().workers(2).build().unwrap();
+        let_run();
+        f(executor);
+    });
+}
+
+/// Lets the other threads run until they wait, outside of a window.
+fn let_run() {
+    // The threads take turns in the order in which they were started.
+    loom::thread::spawn(|| {}).join().unwrap();
+}
+
+/// Polls something that waits, for that waker.
+fn begin<F: Future>(future: Pin<&mut F>, waker: &Waker) {
+    let polled = future.poll(&mut Context::from_waker(waker));
+    assert!(polled.is_pending());
+}
+
+/// What the other worker does while a task blocks its own.
+#[derive(Clone, Copy, PartialEq)]
+enum Other {
+    IsParked,
+    /// It rises, finds nothing, and parks again.
+    Parks,
+}
+
+/// Runs `f` in a task.
+fn in_a_task(preemptions: usize, other: Other, f: fn()) {
+    with_parked(preemptions, move |executor| {
+        let event = Event::default();
+        let awaited = event.clone();
+        let task = executor.spawn(async move {
+            if other == Other::Parks {
+                awaited.await;
+            }
+            loom::explore();
+            f();
+            loom::stop_exploring();
+        });
+        if other == Other::Parks {
+            let_run();
+            // The worker that runs this also runs the task, and wakes the other worker before.
+            executor.spawn_detached(async move { event.happen() });
+        }
+        block_on(task);
+    });
+}
+
+/// Blocks the worker until the task's child has ended, which only the other worker can run.
+fn join_a_child() {
+    assert_eq!(block_on(spawn(async { 7 })), 7);
+}
+
+/// Preemption bound 2.
+#[test]
+fn a_task_that_blocks_its_worker_joins_a_child_that_a_parked_worker_runs() {
+    in_a_task(2, Other::IsParked, join_a_child);
+}
+
+/// Preemption bound 1.
+#[test]
+fn a_task_that_blocks_its_worker_joins_a_child_while_the_other_worker_parks() {
+    in_a_task(1, Other::Parks, join_a_child);
+}
+
+/// A task awaits two children. If `meets_thief`, the window begins when the other worker is about
+/// to steal them.
+fn two_children(preemptions: usize, meets_thief: bool) {
+    with_parked(preemptions, move |executor| {
+        let drops = Drops::default();
+        let values = [(); 2].map(|()| drops.value());
+        let task = executor.spawn(async move {
+            if !meets_thief {
+                loom::explore();
+            }
+            let children = values.map(|value| spawn(async move { value }));
+            if meets_thief {
+                loom::thread::yield_now();
+                loom::explore();
+            }
+            for child in children {
+                child.await.take();
+            }
+            loom::stop_exploring();
+        });
+        block_on(task);
+        drop(executor);
+        drops.assert_all_of(2);
+    });
+}
+
+/// Preemption bound 1.
+#[test]
+fn children_are_spawned_and_joined_across_workers() {
+    two_children(1, false);
+}
+
+/// Preemption bound 1.
+#[test]
+fn a_worker_takes_its_tasks_while_another_steals_them() {
+    two_children(1, true);
+}
+
+/// A task begins to wait, and its worker goes to sleep, while a thread outside wakes the task.
+/// Preemption bound 1.
+#[test]
+fn a_wake_up_from_outside_reaches_a_worker_that_parks() {
+    with_parked(1, |executor| {
+        let event = Event::default();
+        let mut own = event.clone();
+        let task = executor.spawn(poll_fn(move |cx| {
+            let polled = Pin::new(&mut own).poll(cx);
+            if polled.is_pending() {
+                loom::explore();
+            }
+            polled
+        }));
+        loom::thread::yield_now();
+        event.happen();
+        block_on(task);
+        loom::stop_exploring();
+    });
+}
+
+/// Preemption bound 3.
+#[test]
+fn a_handle_is_detached_while_its_task_ends() {
+    with_parked(3, |executor| {
+        let drops = Drops::default();
+        let value = drops.value();
+        let task = executor.spawn(async move {
+            loom::explore();
+            value
+        });
+        loom::thread::yield_now();
+        task.detach();
+        loom::stop_exploring();
+        drop(executor);
+        drops.assert_all_of(1);
+    });
+}
+
+/// Blocks the worker until the task's timer is due, so the other worker has to keep the driver.
+fn wait_for_a_timer() {
+    let wakes = Wakes::new();
+    let mut sleep = pin!(sleep(SOON));
+    begin(sleep.as_mut(), &wakes.waker());
+    while wakes.count() == 0 {
+        loom::thread::yield_now();
+    }
+}
+
+/// Preemption bound 1.
+#[test]
+fn a_timer_of_a_blocked_worker_is_due_while_the_other_is_parked() {
+    in_a_task(1, Other::IsParked, wait_for_a_timer);
+}
+
+/// Preemption bound 1.
+#[test]
+fn a_timer_of_a_blocked_worker_is_due_while_the_other_parks() {
+    in_a_task(1, Other::Parks, wait_for_a_timer);
+}
+
+/// A stranger: a waker that waits for a task when it is woken, or when it is dropped.
+struct Stranger {
+    task: Mutex<Option<JoinHandle<()>>>,
+    timer: Mutex<Option<Pin<Box<Sleep>>>>,
+    is_over: Mutex<Option<oneshot::Sender<()>>>,
+}
+
+impl Stranger {
+    fn waits_for(&self, task: JoinHandle<()>) {
+        *self.task.lock().unwrap() = Some(task);
+    }
+
+    /// A child of the current task is what it waits for.
+    fn waits_for_child(&self) {
+        self.waits_for(spawn(async {}));
+    }
+
+    fn wait(&self) {
+        let task = self.task.lock().unwrap().take();
+        block_on(task.expect("it waits once"));
+        loom::stop_exploring();
+        drop(self.is_over.lock().unwrap().take());
+    }
+}
+
+struct Woken(Arc<Stranger>);
+
+impl Wake for Woken {
+    fn wake(self: Arc<Self>) {
+        self.0.wait();
+    }
+}
+
+/// The window begins when it is woken.
+struct Due(Arc<Stranger>);
+
+impl Wake for Due {
+    fn wake(self: Arc<Self>) {
+        loom::explore();
+        self.0.wait();
+    }
+}
+
+struct Dropped(Arc<Stranger>);
+
+impl Wake for Dropped {
+    fn wake(self: Arc<Self>) {}
+}
+
+impl Drop for Dropped {
+    fn drop(&mut self) {
+        self.0.wait();
+    }
+}
+
+/// A task that is awaited until the stranger is over.
+type Awaited = Pin<Box<JoinHandle<()>>>;
+
+/// Whatever place a stranger is called in, the other worker runs the task that it waits for.
+fn stranger(place: fn(&Executor, &Arc<Stranger>) -> Option<Awaited>) {
+    with_parked(1, move |executor| {
+        let (sender, is_over) = oneshot::channel();
+        let stranger = Arc::new(Stranger {
+            task: Mutex::new(None),
+            timer: Mutex::new(None),
+            is_over: Mutex::new(Some(sender)),
+        });
+        let _awaited = place(&executor, &stranger);
+        assert!(block_on(is_over).is_err());
+    });
+}
+
+/// Preemption bound 1.
+#[test]
+fn a_stranger_at_the_end_of_a_task_waits_for_a_task() {
+    stranger(|executor, stranger| {
+        let own = stranger.clone();
+        let mut task = Box::pin(executor.spawn(async move {
+            loom::explore();
+            own.waits_for_child();
+        }));
+        begin(
+            task.as_mut(),
+            &Waker::from(Arc::new(Woken(stranger.clone()))),
+        );
+        Some(task)
+    });
+}
+
+/// Its worker fires the timer between two tasks. Preemption bound 1.
+#[test]
+fn a_stranger_of_a_timer_waits_for_a_task() {
+    stranger(|executor, stranger| {
+        let own = stranger.clone();
+        executor.spawn_detached(async move {
+            let mut timer = Box::pin(sleep(SOON));
+            begin(timer.as_mut(), &Waker::from(Arc::new(Woken(own.clone()))));
+            *own.timer.lock().unwrap() = Some(timer);
+            clock::set_virtual(Some(clock::now() + SOON));
+            // The driver is due after a task that has used up its budget.
+            let mut noop = Context::from_waker(Waker::noop());
+            while budget::poll_proceed(&mut noop).is_ready() {
+                budget::spend();
+            }
+            loom::explore();
+            own.waits_for_child();
+        });
+        None
+    });
+}
+
+/// The worker that is parked in the driver rises for the timers of the stranger and of the task.
+/// Preemption bound 1.
+#[test]
+fn a_stranger_in_the_driver_waits_for_a_task_that_is_due_as_well() {
+    stranger(|executor, stranger| {
+        let own = stranger.clone();
+        executor.spawn_detached(async move {
+            let mut timer = Box::pin(sleep(SOON));
+            begin(timer.as_mut(), &Waker::from(Arc::new(Due(own.clone()))));
+            *own.timer.lock().unwrap() = Some(timer);
+            own.waits_for(spawn(sleep(SOON)));
+        });
+        None
+    });
+}
+
+/// A task that waits, and whose future spawns the stranger's task when it is dropped.
+fn cancelled(executor: &Executor, stranger: &Arc<Stranger>, dropped: bool) -> JoinHandle<()> {
+    struct OnDrop(Arc<Stranger>);
+    impl Drop for OnDrop {
+        fn drop(&mut self) {
+            loom::explore();
+            self.0.waits_for_child();
+        }
+    }
+    let own = stranger.clone();
+    let task = executor.spawn(async move {
+        let (_sender, receiver) = oneshot::channel::<()>();
+        let mut receiver = pin!(receiver);
+        let _spawns = OnDrop(own.clone());
+        if dropped {
+            begin(receiver.as_mut(), &Waker::from(Arc::new(Dropped(own))));
+        }
+        pending().await
+    });
+    let_run();
+    task
+}
+
+/// Preemption bound 1.
+#[test]
+fn a_stranger_at_the_end_of_a_task_that_is_cancelled_from_outside_waits_for_a_task() {
+    stranger(|executor, stranger| {
+        let mut task = Box::pin(cancelled(executor, stranger, false));
+        begin(
+            task.as_mut(),
+            &Waker::from(Arc::new(Woken(stranger.clone()))),
+        );
+        task.abort();
+        Some(task)
+    });
+}
+
+/// Preemption bound 1.
+#[test]
+fn a_strangers_drop_in_a_task_that_is_cancelled_from_outside_waits_for_a_task() {
+    stranger(|executor, stranger| {
+        let task = cancelled(executor, stranger, true);
+        task.abort();
+        Some(Box::pin(task))
+    });
+}
+
+/// The executor is shut down while a worker runs a task, which begins to wait. Preemption bound 1.
+#[test]
+fn the_executor_ends_while_a_task_runs() {
+    with_parked(1, |executor| {
+        let drops = Drops::default();
+        let value = drops.value();
+        let task = executor.spawn(async move {
+            loom::explore();
+            value.look();
+            pending::<()>().await;
+            drop(value);
+        });
+        loom::thread::yield_now();
+        drop(executor);
+        loom::stop_exploring();
+        assert!(block_on(task.result()).is_err());
+        drops.assert_all_of(1);
+    });
+}
