@@ -12,7 +12,7 @@
 use std::{
     future::{Future, pending, poll_fn},
     pin::{Pin, pin},
-    sync::Arc,
+    sync::{Arc, atomic::Ordering::Relaxed},
     task::{Context, Wake, Waker},
     time::Duration,
 };
@@ -26,7 +26,7 @@ use joint_executor::{
     time::{Sleep, sleep},
 };
 use loom::sync::Mutex;
-use loom_tests::{Drops, Wakes, event::Event, model_window};
+use loom_tests::{Drops, Wakes, assert_killed, event::Event, model_window};
 
 const SOON: Duration = Duration::from_millis(1);
 
@@ -134,6 +134,11 @@ fn children_are_spawned_and_joined_across_workers() {
 #[test]
 fn a_worker_takes_its_tasks_while_another_steals_them() {
     two_children(1, true);
+}
+
+#[test]
+fn a_worker_that_takes_a_task_releases_its_place() {
+    assert_killed("executor::ring::advance", Relaxed, || two_children(1, true));
 }
 
 /// A task begins to wait, and its worker goes to sleep, while a thread outside wakes the task.
