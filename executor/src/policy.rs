@@ -2,8 +2,9 @@
 //!
 //! The table has what changes if a number is half or twice as large, as a part of the time of the
 //! rows of the benches as they are (two workers on two processors, medians of alternating rounds,
-//! all numbers in one run). A number that is not in the table changes none of the 40 rows by more
-//! than the noise, 8%. It keeps a promise, or a worker from a bad case that no row has.
+//! all numbers in one run). A number that is not in the table changes no row by 8% in each of two
+//! runs, which is the noise of the rows from outside. It keeps a promise, or a worker from a bad
+//! case that no row has.
 //!
 //! | number | half | twice |
 //! |---|---|---|
