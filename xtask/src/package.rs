@@ -6,7 +6,8 @@
 //! that the relative links of its README lead to files of the repository.
 
 use std::{
-    fs,
+    env, fs,
+    io::ErrorKind,
     path::{Path, PathBuf},
 };
 
@@ -148,7 +149,19 @@ fn listed(name: &str) -> Result<Vec<String>, String> {
         .collect())
 }
 
+/// Builds each package from its archive.
+///
+/// cargo takes the archives for those of a registry, in which a version never changes: what it has
+/// unpacked or built of one would be used again. So neither is left from a run before this one.
 fn verify(packages: &[Package]) -> Result<(), String> {
+    let target = root().join("target/packages");
+    removed(&target)?;
+    for package in packages {
+        unpacked(package)
+            .iter()
+            .try_for_each(|folder| removed(folder))?;
+    }
+    let target = target.to_string_lossy();
     let names = packages
         .iter()
         .flat_map(|package| ["--package", &package.name]);
@@ -158,8 +171,35 @@ fn verify(packages: &[Package]) -> Result<(), String> {
         "--offline",
         "--allow-dirty",
         "--no-metadata",
+        "--target-dir",
+        &target,
     ];
     output(&args.into_iter().chain(names).collect::<Vec<_>>()).map(drop)
+}
+
+/// The folders into which cargo has unpacked this version of a package, each from a registry on
+/// this machine: the name of its folder begins where another registry's has the host.
+fn unpacked(package: &Package) -> Vec<PathBuf> {
+    let home = env::var_os("CARGO_HOME").map(PathBuf::from);
+    let home = home.or_else(|| Some(env::home_dir()?.join(".cargo")));
+    let registries = home.and_then(|home| fs::read_dir(home.join("registry/src")).ok());
+    let registries = registries.into_iter().flatten().flatten();
+    let local =
+        registries.filter(|registry| registry.file_name().to_string_lossy().starts_with('-'));
+    let folder = format!("{}-{}", package.name, package.version);
+    local
+        .map(|registry| registry.path().join(&folder))
+        .collect()
+}
+
+/// Removes a folder with what is in it, if it is there.
+fn removed(folder: &Path) -> Result<(), String> {
+    match fs::remove_dir_all(folder) {
+        Err(error) if error.kind() != ErrorKind::NotFound => {
+            Err(format!("could not remove {}: {error}", folder.display()))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Runs cargo, and returns what it prints, or its errors.
