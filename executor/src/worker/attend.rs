@@ -32,6 +32,8 @@ pub(super) struct Attendant {
     next_look: Cell<u64>,
     /// The number of runs at the last turn of the driver.
     last_turn: Cell<u64>,
+    /// The time that a run takes, in nanoseconds, as far as the turns of the driver show.
+    pace: Cell<u64>,
     pub(super) visits: Visits,
     /// The index of the timers to check next.
     next_timers: Cell<usize>,
@@ -78,7 +80,10 @@ impl Running<'_> {
         self.attendant.next_timers.set((other + 1) % all.len());
         let timers = [&all[self.index()], &all[other]];
         self.wake_ready(woken, timers, now, After::Queue);
-        runs * LONGEST_AWAY / away.max(1)
+        // A short run among long ones says little: what was measured before counts by half.
+        let pace = (away / runs.max(1)).max(self.attendant.pace.get() / 2);
+        self.attendant.pace.set(pace);
+        LONGEST_AWAY / pace.max(1)
     }
 
     /// Attends to the driver after this worker was parked in it, and wakes what was found there.

@@ -3,6 +3,7 @@
 use alloc::{sync::Arc, task::Wake, vec::Vec};
 use core::{
     future::{pending, poll_fn},
+    hint::spin_loop,
     mem::replace,
     panic::Location,
     sync::atomic::{AtomicUsize, Ordering::Relaxed},
@@ -13,7 +14,7 @@ use std::sync::mpsc::{self, Receiver};
 use super::{After, Attended, LONGEST_AWAY, LOOK_INTERVAL};
 use crate::{
     driver::clock,
-    policy::BATCH,
+    policy::{BATCH, INJECTOR_INTERVAL},
     registry::Lane,
     sleep::Woke,
     worker::{
@@ -415,16 +416,20 @@ fn a_woken_task_behind_others_wakes_another_worker() {
 /// So that it stays away for no longer than [`LONGEST_AWAY`] if its polls go on to be as long.
 #[test]
 fn the_next_turn_of_the_driver_comes_sooner_the_longer_the_runs_are() {
-    const RUNS: u64 = 1 << 44;
     let [worker, _other] = two_workers();
     arm(&worker, 0, clock::NEVER - 1, &Arc::default());
-    for turn in 1..=2 {
-        worker.visit(0);
-        worker.runs.set(turn * RUNS);
-        let before = clock::now().max(1);
-        let next = worker.running().attend_in_turn().expect("it is in use");
-        let after = clock::now().max(1);
-        let longest = RUNS * LONGEST_AWAY;
-        assert!((longest / after..=longest / before).contains(&next));
+    let next = |away: u64, runs: u64| {
+        worker.runs.set(worker.runs.get() + runs);
+        worker.visit(clock::now().max(away) - away);
+        worker.running().attend_in_turn().expect("it is in use")
+    };
+    while clock::now() < 8 * LONGEST_AWAY {
+        spin_loop();
     }
+    // At least as long as is asked for, because the clock goes on.
+    assert!(next(8 * LONGEST_AWAY, 16) <= 2, "after long runs");
+    // As if it had been a quarter of the time before.
+    assert!(next(0, 16) <= 4, "after short ones");
+    assert!(next(0, 16) <= 8, "after more short ones");
+    while next(0, 16) < INJECTOR_INTERVAL {}
 }
