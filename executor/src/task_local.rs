@@ -18,6 +18,7 @@ use core::{
     task::{Context, Poll},
 };
 
+use super::guard::with_value;
 use joint_switch::thread_local;
 
 /// A key for a value that tasks carry with them. The value is set around a future, and everything
@@ -96,21 +97,9 @@ thread_local! {
     static INNERMOST: Cell<*const Frame> = const { Cell::new(ptr::null()) };
 }
 
-/// Restores the innermost frame, also on unwind.
-struct Reset(*const Frame);
-
-impl Drop for Reset {
-    fn drop(&mut self) {
-        INNERMOST.with(|innermost| innermost.set(self.0));
-    }
-}
-
 /// Runs `f` with no value set.
 pub(super) fn without_values<R>(f: impl FnOnce() -> R) -> R {
-    INNERMOST.with(|innermost| {
-        let _reset = Reset(innermost.replace(ptr::null()));
-        f()
-    })
+    INNERMOST.with(|innermost| with_value(innermost, ptr::null(), f))
 }
 
 impl<T> TaskLocal<T> {
@@ -138,8 +127,7 @@ impl<T> TaskLocal<T> {
                 value: ptr::from_ref(value).cast(),
                 outer: innermost.get(),
             };
-            let _reset = Reset(innermost.replace(&raw const frame));
-            f()
+            with_value(innermost, &raw const frame, f)
         })
     }
 

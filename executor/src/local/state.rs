@@ -27,7 +27,10 @@ use super::{
     queue::Queue,
     register::{Entry, Register, Runnable},
 };
-use crate::{guard::guarded, policy::INJECTOR_INTERVAL};
+use crate::{
+    guard::{guarded, with_value},
+    policy::INJECTOR_INTERVAL,
+};
 use joint::{
     task::{Builder, EndedTask, JoinHandle, PendingTask, Polled, Schedule, ScheduleInfo, TaskEnd},
     waker::{
@@ -73,10 +76,7 @@ pub(crate) fn with_current<R>(f: impl FnOnce(Option<&LocalState>) -> R) -> R {
 
 /// Runs `f` as if this thread were running no local executor.
 pub(crate) fn without_current<R>(f: impl FnOnce() -> R) -> R {
-    CURRENT.with(|current| {
-        let _outer = Restore::set(current, ptr::null());
-        f()
-    })
+    CURRENT.with(|current| with_value(current, ptr::null(), f))
 }
 
 /// The tasks' schedule function. It finds the executor by the task's [`Entry`], and takes no
@@ -143,21 +143,6 @@ unsafe fn enter(task: &PendingTask<'_, Entry>) {
 #[inline]
 fn with_own(f: impl FnOnce(&LocalState)) {
     with_current(|state| f(state.expect("only its own executor runs and drops a task")));
-}
-
-/// Restores a cell's earlier value, also on unwind.
-struct Restore<'a, T: Copy>(&'a Cell<T>, T);
-
-impl<'a, T: Copy> Restore<'a, T> {
-    fn set(cell: &'a Cell<T>, to: T) -> Self {
-        Self(cell, cell.replace(to))
-    }
-}
-
-impl<T: Copy> Drop for Restore<'_, T> {
-    fn drop(&mut self) {
-        self.0.set(self.1);
-    }
 }
 
 /// A state at an address that its tasks know. It stays on its thread, and cancels its tasks when it
@@ -290,29 +275,32 @@ impl LocalState {
     /// Calls `f` with this as the current executor of its thread.
     fn enter<R>(&self, f: impl FnOnce() -> R) -> R {
         CURRENT.with(|current| {
-            let _outer = Restore::set(current, &raw const *self);
             let _budget = budget::save();
-            f()
+            with_value(current, &raw const *self, f)
         })
     }
 
     /// Calls `f` with this as the current executor, and awake.
     pub(super) fn drive<R>(&self, f: impl FnOnce() -> R) -> R {
-        let _asleep = Restore::set(&self.is_awake, true);
-        self.enter(f)
+        with_value(&self.is_awake, true, || self.enter(f))
     }
 
-    /// Claims the executor for a `block_on` or `run`.
+    /// Claims the executor for a `run`.
     pub(super) fn claim(&self) {
-        assert!(
-            !self.is_driven.replace(true),
-            "only one `block_on` or `run` can drive a `LocalExecutor` at a time, and another has \
-             not ended; inside of it, spawn and await tasks instead"
-        );
+        self.check_unclaimed();
+        self.is_driven.set(true);
     }
 
     pub(super) fn unclaim(&self) {
         self.is_driven.set(false);
+    }
+
+    fn check_unclaimed(&self) {
+        assert!(
+            !self.is_driven.get(),
+            "only one `block_on` or `run` can drive a `LocalExecutor` at a time, and another has \
+             not ended; inside of it, spawn and await tasks instead"
+        );
     }
 
     /// Returns the number of tasks that are due.
@@ -356,15 +344,15 @@ impl LocalState {
         let Some(runnable) = self.queue.pop() else {
             return false;
         };
-        let _ticking = Restore::set(&self.is_ticking, true);
-        self.enter(|| self.run(runnable));
+        with_value(&self.is_ticking, true, || self.enter(|| self.run(runnable)));
         true
     }
 
     pub(super) fn block_on<F: Future>(&self, future: F) -> F::Output {
-        self.claim();
-        let _claimed = Restore(&self.is_driven, false);
-        self.drive(|| self.drive_main(future))
+        self.check_unclaimed();
+        with_value(&self.is_driven, true, || {
+            self.drive(|| self.drive_main(future))
+        })
     }
 
     fn drive_main<F: Future>(&self, future: F) -> F::Output {
