@@ -240,7 +240,7 @@ pub use self::{
     join_set::JoinSet,
     local::LocalExecutor,
     metrics::{Metrics, WorkerMetrics},
-    scope::{AsyncScope, Scope, ScopedHandle, ScopedResult, async_scope, scope},
+    scope::{AsyncScope, Scope, ScopedHandle, async_scope, scope},
     shutdown::ShutdownTimeout,
     task_builder::{Priority, TaskBuilder, current_worker, spawn_local},
     task_info::TaskInfo,
