@@ -244,7 +244,7 @@ pub use self::{
     shutdown::ShutdownTimeout,
     task_builder::{Priority, TaskBuilder, current_worker, spawn_local},
     task_info::TaskInfo,
-    task_local::{NotSet, TaskLocal, TaskLocalScope},
+    task_local::{TaskLocal, TaskLocalScope},
     yield_now::{YieldNow, yield_now},
 };
 pub use joint::{JoinError, JoinHandle, block_on, oneshot, shared, task::TaskEnd};

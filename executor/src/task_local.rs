@@ -7,7 +7,6 @@
 use core::{
     any::type_name,
     cell::Cell,
-    error::Error,
     fmt,
     future::Future,
     marker::PhantomData,
@@ -78,13 +77,6 @@ unsafe impl<T> Sync for TaskLocal<T> {}
 // As above.
 impl<T> UnwindSafe for TaskLocal<T> {}
 impl<T> RefUnwindSafe for TaskLocal<T> {}
-
-/// The error of [`TaskLocal::try_with`]: no value is set here.
-#[derive(Clone, Copy, Debug)]
-pub struct NotSet {
-    of: &'static str,
-    declared: &'static Location<'static>,
-}
 
 /// A value that is set on this thread.
 struct Frame {
@@ -174,7 +166,7 @@ impl<T> TaskLocal<T> {
     {
         TaskLocalScope {
             key: self,
-            value: self.try_with(T::clone).ok(),
+            value: self.try_with(T::clone),
             future: ManuallyDrop::new(future),
         }
     }
@@ -185,33 +177,31 @@ impl<T> TaskLocal<T> {
     /// If no value is set.
     #[track_caller]
     pub fn with<R>(&'static self, f: impl FnOnce(&T) -> R) -> R {
-        match self.try_with(f) {
-            Ok(result) => result,
-            Err(error) => panic!("{error}"),
-        }
+        let Some(result) = self.try_with(f) else {
+            panic!(
+                "the task-local value of type `{}`, declared at {}, is not set here; wrap the \
+                 future in `scope`, or in `carry` where it is spawned",
+                type_name::<T>(),
+                self.declared
+            );
+        };
+        result
     }
 
-    /// Calls `f` with the value.
-    ///
-    /// # Errors
-    /// [`NotSet`] if no value is set.
+    /// Calls `f` with the value. Returns `None` if no value is set.
     ///
     /// # Example
     /// ```
     /// static DEPTH: joint_executor::TaskLocal<u32> = joint_executor::TaskLocal::new();
     ///
-    /// let error = DEPTH.try_with(|_| ()).unwrap_err();
-    /// assert!(error.to_string().starts_with("the task-local value of type `u32`"));
+    /// assert_eq!(DEPTH.try_with(|depth| depth + 1), None);
     /// ```
-    pub fn try_with<R>(&'static self, f: impl FnOnce(&T) -> R) -> Result<R, NotSet> {
-        let value = self.find().ok_or(NotSet {
-            of: type_name::<T>(),
-            declared: self.declared,
-        })?;
+    pub fn try_with<R>(&'static self, f: impl FnOnce(&T) -> R) -> Option<R> {
+        let value = self.find()?;
         // SAFETY: the frame was made from a `&T` for this key, and no other key has this address,
         // so the type is right. The frame belongs to a call further down the stack that has not
         // returned, so the value lives while `f` runs.
-        Ok(f(unsafe { value.as_ref() }))
+        Some(f(unsafe { value.as_ref() }))
     }
 
     /// Returns a clone of the value.
@@ -235,19 +225,6 @@ impl<T> fmt::Debug for TaskLocal<T> {
             .finish()
     }
 }
-
-impl fmt::Display for NotSet {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "the task-local value of type `{}`, declared at {}, is not set here; wrap the future in \
-             `scope`, or in `carry` where it is spawned",
-            self.of, self.declared
-        )
-    }
-}
-
-impl Error for NotSet {}
 
 /// The future of [`TaskLocal::scope`] and [`TaskLocal::carry`].
 ///
