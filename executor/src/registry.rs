@@ -180,14 +180,14 @@ impl<K> EntryLink<K> {
         }
     }
 
-    /// Where an entered task belongs. The caller must have the runnable, or must have acquired the
-    /// change by which the task became idle.
+    /// Where an entered task belongs: the owner, alive while the task is entered, and the lane. The
+    /// owner's is the address inside an `Arc`, so that counts can be taken through it. The caller
+    /// must have the runnable, or must have acquired the change by which the task became idle.
     #[inline]
-    pub(crate) fn home(&self) -> Option<Origin<*const K>> {
+    pub(crate) fn home(&self) -> Option<(*const K, Lane)> {
         // SAFETY: the entry keeps the executor alive.
         let head = unsafe { head::<K>(self.entry().ok()?) };
-        let (owner, place) = (head.owner, head.place);
-        Some(Origin { owner, place })
+        Some((head.owner, head.place.lane()))
     }
 
     #[inline]
@@ -212,22 +212,6 @@ impl<K> EntryLink<K> {
     #[inline]
     pub(crate) fn is_entered(&self) -> bool {
         self.entry().is_ok()
-    }
-}
-
-/// Where a task belongs.
-#[derive(Clone, Copy)]
-pub(crate) struct Origin<P> {
-    /// Alive while the task is entered. It is the address inside an `Arc`, so that counts can be
-    /// taken through it.
-    pub(crate) owner: P,
-    place: Place,
-}
-
-impl<P> Origin<P> {
-    #[inline]
-    pub(crate) fn lane(&self) -> Lane {
-        self.place.lane()
     }
 }
 

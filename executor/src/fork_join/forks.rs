@@ -20,7 +20,7 @@ use super::job::{Header, Job, Taken, Wait};
 use crate::{
     fences::Fences,
     policy::{CREDIT, KEPT_OPEN},
-    ring::{Ring, STACK, Word},
+    ring::{End, Ring, STACK, Word},
 };
 use joint::completion::Ended;
 use joint_switch::{AtomicUsize, order};
@@ -62,10 +62,10 @@ pub(crate) trait Surroundings {
 }
 
 impl Forks {
-    /// Makes room for `capacity` jobs. A join beyond that runs its closures in turn.
+    /// A join beyond `capacity` jobs runs its closures in turn.
     pub(crate) fn new(capacity: usize, fences: Fences) -> Self {
         Self {
-            jobs: Ring::with_slots(capacity.next_power_of_two()),
+            jobs: Ring::new(),
             limit: AtomicUsize::new(capacity),
             credit: AtomicUsize::new(CREDIT),
             capacity,
@@ -112,12 +112,8 @@ impl Forks {
         // SAFETY: the address of a reference is not null.
         let open = Open(unsafe { NonNull::new_unchecked(Job::as_ptr(&raw const job)) });
         // SAFETY: the caller is the owner.
-        if unsafe { self.jobs.push(open, 0, 0) }.is_err() {
-            // SAFETY: the job was not pushed.
-            let b = unsafe { job.take_work() };
-            job.retire();
-            return (a(), b());
-        }
+        let pushed = unsafe { self.jobs.push(open, usize::MAX) };
+        pushed.unwrap_or_else(|_| unreachable!("a ring has room for more jobs than the limit"));
         match self.jobs.len() {
             0 | 1 => around.offered(),
             open if open > KEPT_OPEN => self.use_credit(),
@@ -126,7 +122,7 @@ impl Forks {
         // Rule 3 of `job.rs`: nothing leaves this frame before the job is back.
         let of_a = catch_unwind(AssertUnwindSafe(a));
         // SAFETY: the caller is the owner.
-        if let Some(Open(_)) = unsafe { self.jobs.pop_newest(self.is_alone) } {
+        if let Some(Open(_)) = unsafe { self.jobs.pop(End::Newest, self.is_alone) } {
             // SAFETY: the job was popped, so it was not taken and will not be.
             let b = unsafe { job.take_work() };
             job.retire();

@@ -58,9 +58,11 @@ use self::{
     help::Helper,
     idle::steal::Lookout,
     queues::{After, Pushed, Queues},
-    shared::{EntryLink, FAMILY, Lanes, Runnable, Shared},
+    shared::{EntryLink, FAMILY, Runnable, Shared},
 };
-use super::{guard::guarded, metrics::Counters, registry::Lane, task_info::TaskInfo};
+use super::{
+    deques::Deques, guard::guarded, metrics::Counters, registry::Lane, task_info::TaskInfo,
+};
 use joint::{
     task::{EndedTask, Polled, TaskEnd},
     waker::{budget, park},
@@ -175,7 +177,7 @@ pub(super) enum Attended {
 }
 
 impl Worker {
-    pub(super) fn new(shared: Arc<Shared>, index: usize, lanes: Lanes) -> Self {
+    fn new(shared: Arc<Shared>, index: usize, deques: Deques<Runnable>) -> Self {
         Self {
             lookout: Lookout::new(index, shared.workers()),
             helper: Helper::new(shared.workers()),
@@ -185,7 +187,7 @@ impl Worker {
             watches_wakes: shared.hooks.watch_wakes(),
             shared,
             index,
-            queues: Queues::new(lanes.0),
+            queues: Queues::new(deques),
             runs: Cell::new(0),
             name: RefCell::default(),
             is_elsewhere: Cell::new(false),
