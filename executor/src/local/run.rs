@@ -1,8 +1,8 @@
 //! [`Run`]: a local executor as a future, driven by whatever polls it.
 
 use core::{
-    fmt,
     future::Future,
+    mem,
     pin::Pin,
     task::{Context, Poll},
 };
@@ -11,9 +11,9 @@ use super::state::LocalState;
 use crate::policy::INJECTOR_INTERVAL;
 use joint::waker::{ThinWaker, budget};
 
-/// The future of [`LocalExecutor::run`](super::LocalExecutor::run).
-#[must_use = "futures do nothing unless awaited"]
-pub struct Run<'a, F> {
+/// The future of [`LocalExecutor::run`](super::LocalExecutor::run). Not an async function, which
+/// would have room for the main future twice.
+pub(super) struct Run<'a, F> {
     state: &'a LocalState,
     future: F,
     has_claim: bool,
@@ -36,7 +36,7 @@ impl<'a, F> Run<'a, F> {
     }
 
     fn give_up(&mut self) {
-        if core::mem::take(&mut self.has_claim) {
+        if mem::take(&mut self.has_claim) {
             drop(self.state.rise());
             self.state.unclaim();
         }
@@ -81,7 +81,7 @@ impl<F: Future> Future for Run<'_, F> {
                 let spare = this.spare.take();
                 let known = spare.filter(|spare| spare.will_wake(cx.waker()));
                 let waker = known.unwrap_or_else(|| ThinWaker::from(cx.waker()));
-                match state.sleep_as(waker) {
+                match state.inbox.sleep(waker) {
                     Ok(()) => return Poll::Pending,
                     Err(waker) => this.spare = Some(waker),
                 }
@@ -95,11 +95,5 @@ impl<F: Future> Future for Run<'_, F> {
 impl<F> Drop for Run<'_, F> {
     fn drop(&mut self) {
         self.give_up();
-    }
-}
-
-impl<F> fmt::Debug for Run<'_, F> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Run").finish_non_exhaustive()
     }
 }

@@ -58,7 +58,7 @@ pub(crate) struct LocalState {
     /// The number of calls of `try_tick`.
     ticks: Cell<usize>,
     /// The tasks that other threads have pushed. Padded, because those threads write it.
-    inbox: CachePadded<Inbox<Entry>>,
+    pub(super) inbox: CachePadded<Inbox<Entry>>,
 }
 
 thread_local! {
@@ -267,11 +267,6 @@ impl LocalState {
         self.inbox.take(|runnable| self.queue.push(runnable));
     }
 
-    /// Leaves a waker for the next push. Gives it back if something was pushed already.
-    pub(super) fn sleep_as(&self, waker: ThinWaker) -> Result<(), ThinWaker> {
-        self.inbox.sleep(waker)
-    }
-
     /// Calls `f` with this as the current executor of its thread.
     fn enter<R>(&self, f: impl FnOnce() -> R) -> R {
         CURRENT.with(|current| {
@@ -386,7 +381,7 @@ impl LocalState {
     /// Sleeps until the main future is woken or something was pushed: by another thread, or by this
     /// one, if it is a worker that attends to its driver meanwhile.
     fn sleep(&self) {
-        if self.parker.is_woken() || self.sleep_as(self.parker.waker().into()).is_err() {
+        if self.parker.is_woken() || self.inbox.sleep(self.parker.waker().into()).is_err() {
             return;
         }
         self.park();
@@ -413,7 +408,7 @@ impl LocalState {
                 if self.is_empty() {
                     return;
                 }
-                if self.sleep_as(self.parker.waker().into()).is_ok() {
+                if self.inbox.sleep(self.parker.waker().into()).is_ok() {
                     self.park();
                     self.parker.take_wake();
                 }
