@@ -107,13 +107,6 @@ thread_local! {
     static DISPOSING: Cell<*const Disposal> = const { Cell::new(ptr::null()) };
 }
 
-/// Drops runnables of this worker's executor, and with them the futures.
-pub(super) fn discard(runnables: impl IntoIterator<Item = Runnable>) {
-    for runnable in runnables {
-        guarded(|| drop(runnable));
-    }
-}
-
 /// Drops a runnable of `shared`, and with it the future, on whatever thread this is.
 pub(super) fn dispose(shared: &Shared, runnable: Runnable) {
     with_current(|worker| {
@@ -411,10 +404,9 @@ impl Running<'_> {
     /// Calls the hook for a task that this worker is about to queue because it was woken.
     #[cold]
     fn woken(&self, runnable: Runnable) -> Runnable {
-        let mut woken = None;
         self.show_slot();
-        self.stranger(|| woken = Some(self.shared().hooks.woken(runnable)));
-        woken.expect("a hook's panic is caught before")
+        self.stranger(|| self.shared().hooks.woken(&runnable));
+        runnable
     }
 
     /// Moves the task in the LIFO slot to where other workers find it.

@@ -254,12 +254,12 @@ impl Shared {
         });
     }
 
-    /// Calls the hook for a task that is about to be queued because it was woken.
+    /// Calls the hook for a task that is about to be queued because it was woken. Takes the
+    /// runnable by value, so that a caller without the hook keeps it in a register.
     #[cold]
     fn woken(&self, runnable: Runnable) -> Runnable {
-        let mut woken = None;
-        current::stranger(|| woken = Some(self.hooks.woken(runnable)));
-        woken.expect("a hook's panic is caught before")
+        current::stranger(|| self.hooks.woken(&runnable));
+        runnable
     }
 
     /// Calls the hook for a timer that has been armed.
