@@ -13,7 +13,7 @@ use core::{
     mem::ManuallyDrop,
     panic::{Location, RefUnwindSafe, UnwindSafe},
     pin::Pin,
-    ptr::{self, NonNull},
+    ptr,
     task::{Context, Poll},
 };
 
@@ -123,19 +123,6 @@ impl<T> TaskLocal<T> {
         })
     }
 
-    /// Finds the innermost value.
-    fn find(&'static self) -> Option<NonNull<T>> {
-        let mut next = INNERMOST.with(Cell::get);
-        // SAFETY: a frame lies further down this thread's stack while it is in the list.
-        while let Some(frame) = unsafe { next.as_ref() } {
-            if frame.key == self.key() {
-                return NonNull::new(frame.value.cast::<T>().cast_mut());
-            }
-            next = frame.outer;
-        }
-        None
-    }
-
     /// Sets the value for a future, while the future is polled and while it is dropped. An outer
     /// value is hidden meanwhile.
     pub fn scope<F>(&'static self, value: T, future: F) -> TaskLocalScope<T, F> {
@@ -197,11 +184,18 @@ impl<T> TaskLocal<T> {
     /// assert_eq!(DEPTH.try_with(|depth| depth + 1), None);
     /// ```
     pub fn try_with<R>(&'static self, f: impl FnOnce(&T) -> R) -> Option<R> {
-        let value = self.find()?;
+        let mut next = INNERMOST.with(Cell::get);
+        // SAFETY: a frame lies further down this thread's stack while it is in the list.
+        let mut frame = unsafe { next.as_ref() }?;
+        while frame.key != self.key() {
+            next = frame.outer;
+            // SAFETY: as above.
+            frame = unsafe { next.as_ref() }?;
+        }
         // SAFETY: the frame was made from a `&T` for this key, and no other key has this address,
         // so the type is right. The frame belongs to a call further down the stack that has not
         // returned, so the value lives while `f` runs.
-        Some(f(unsafe { value.as_ref() }))
+        Some(f(unsafe { &*frame.value.cast() }))
     }
 
     /// Returns a clone of the value.

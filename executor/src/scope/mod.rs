@@ -224,15 +224,12 @@ impl Inner {
         }
     }
 
-    /// Records the end of a child. It is a panic if the drop of the child's future panicked.
+    /// Records an end that no handle has taken, and keeps the first panic. The end of a child's task
+    /// is a panic if the drop of its future panicked.
     fn note(&self, end: Result<(), JoinError>) {
-        if let Err(JoinError::Panicked(payload)) = end {
-            self.report(payload);
-        }
-    }
-
-    /// Keeps the first panic that no handle has taken.
-    fn report(&self, payload: PanicPayload) {
+        let Err(JoinError::Panicked(payload)) = end else {
+            return;
+        };
         let mut first = lock(&self.panic);
         let later = match &*first {
             None => first.replace(payload),
