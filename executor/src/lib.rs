@@ -208,7 +208,7 @@ pub mod io;
 mod join;
 mod join_async;
 mod join_set;
-pub mod local;
+mod local;
 mod metrics;
 mod policy;
 mod process;

@@ -2,12 +2,11 @@
 
 use core::{
     future::Future,
-    mem,
     pin::Pin,
     task::{Context, Poll},
 };
 
-use super::state::LocalState;
+use super::state::{Claim, LocalState};
 use crate::policy::INJECTOR_INTERVAL;
 use joint::waker::{ThinWaker, budget};
 
@@ -15,8 +14,9 @@ use joint::waker::{ThinWaker, budget};
 /// would have room for the main future twice.
 pub(super) struct Run<'a, F> {
     state: &'a LocalState,
+    /// Held from the first poll on.
+    claim: Option<Claim<'a>>,
     future: F,
-    has_claim: bool,
     /// The number of tasks that were due when the main future was last polled and have not run
     /// since.
     left: usize,
@@ -28,17 +28,17 @@ impl<'a, F> Run<'a, F> {
     pub(super) fn new(state: &'a LocalState, future: F) -> Self {
         Self {
             state,
+            claim: None,
             future,
-            has_claim: false,
             left: 0,
             spare: None,
         }
     }
 
     fn give_up(&mut self) {
-        if mem::take(&mut self.has_claim) {
+        let claim = self.claim.take();
+        if claim.is_some() {
             drop(self.state.rise());
-            self.state.unclaim();
         }
     }
 }
@@ -53,10 +53,7 @@ impl<F: Future> Future for Run<'_, F> {
         // pinned.
         let this = unsafe { self.get_unchecked_mut() };
         let state = this.state;
-        if !this.has_claim {
-            state.claim();
-            this.has_claim = true;
-        }
+        this.claim.get_or_insert_with(|| state.claim());
         state.drive(|| {
             if let Some(waker) = state.rise() {
                 this.spare = Some(waker);

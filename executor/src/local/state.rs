@@ -145,6 +145,15 @@ fn with_own(f: impl FnOnce(&LocalState)) {
     with_current(|state| f(state.expect("only its own executor runs and drops a task")));
 }
 
+/// The right to drive an executor.
+pub(super) struct Claim<'a>(&'a LocalState);
+
+impl Drop for Claim<'_> {
+    fn drop(&mut self) {
+        self.0.is_driven.set(false);
+    }
+}
+
 /// A state at an address that its tasks know. It stays on its thread, and cancels its tasks when it
 /// is dropped.
 pub(super) struct Owned(NonNull<LocalState>, PhantomData<*mut ()>);
@@ -280,22 +289,14 @@ impl LocalState {
         with_value(&self.is_awake, true, || self.enter(f))
     }
 
-    /// Claims the executor for a `run`.
-    pub(super) fn claim(&self) {
-        self.check_unclaimed();
-        self.is_driven.set(true);
-    }
-
-    pub(super) fn unclaim(&self) {
-        self.is_driven.set(false);
-    }
-
-    fn check_unclaimed(&self) {
+    /// Claims the executor for a `block_on` or `run`.
+    pub(super) fn claim(&self) -> Claim<'_> {
         assert!(
-            !self.is_driven.get(),
+            !self.is_driven.replace(true),
             "only one `block_on` or `run` can drive a `LocalExecutor` at a time, and another has \
              not ended; inside of it, spawn and await tasks instead"
         );
+        Claim(self)
     }
 
     /// Returns the number of tasks that are due.
@@ -344,10 +345,8 @@ impl LocalState {
     }
 
     pub(super) fn block_on<F: Future>(&self, future: F) -> F::Output {
-        self.check_unclaimed();
-        with_value(&self.is_driven, true, || {
-            self.drive(|| self.drive_main(future))
-        })
+        let _claim = self.claim();
+        self.drive(|| self.drive_main(future))
     }
 
     fn drive_main<F: Future>(&self, future: F) -> F::Output {
