@@ -116,7 +116,7 @@ const ALL: Range<usize> = NORMAL..PINNED + 1;
 
 /// A lane and a worker in one odd word, which is therefore not the address of an entry.
 #[derive(Clone, Copy)]
-struct Place(usize);
+pub(crate) struct Place(usize);
 
 impl Place {
     const fn of(lane: Lane) -> Self {
@@ -132,7 +132,7 @@ impl Place {
     }
 
     #[inline]
-    const fn lane(self) -> Lane {
+    pub(crate) const fn lane(self) -> Lane {
         match self.room() {
             NORMAL => Lane::Normal,
             HIGH => Lane::High,
@@ -180,14 +180,14 @@ impl<K> EntryLink<K> {
         }
     }
 
-    /// Where an entered task belongs: the owner, alive while the task is entered, and the lane. The
+    /// Where an entered task belongs: the owner, alive while the task is entered, and the place. The
     /// owner's is the address inside an `Arc`, so that counts can be taken through it. The caller
     /// must have the runnable, or must have acquired the change by which the task became idle.
     #[inline]
-    pub(crate) fn home(&self) -> Option<(*const K, Lane)> {
+    pub(crate) fn home(&self) -> Option<(*const K, Place)> {
         // SAFETY: the entry keeps the executor alive.
         let head = unsafe { head::<K>(self.entry().ok()?) };
-        Some((head.owner, head.place.lane()))
+        Some((head.owner, head.place))
     }
 
     #[inline]

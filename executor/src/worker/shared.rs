@@ -95,25 +95,11 @@ impl Shared {
         decides: Decides,
     ) -> (Arc<Self>, Vec<Worker>) {
         let deques: Vec<_> = (0..workers).map(|_| Deques::new(fences)).collect();
-        let stealers = deques.iter().map(Deques::stealer).collect();
-        let shared = Arc::new(Self::new(decides, stealers, fences, hooks));
-        let worker = |(index, deques)| Worker::new(shared.clone(), index, deques);
-        let all = deques.into_iter().enumerate().map(worker).collect();
-        (shared, all)
-    }
-
-    fn new(
-        decides: Decides,
-        stealers: Vec<Stealer<Runnable>>,
-        fences: Fences,
-        hooks: Hooks,
-    ) -> Self {
-        let workers = stealers.len();
         let driver = Arc::new(Driver::new(workers));
-        Self {
+        let shared = Arc::new(Self {
             injector: CachePadded::new(Inbox::new()),
             high_injector: CachePadded::new(Inbox::new()),
-            stealers,
+            stealers: deques.iter().map(Deques::stealer).collect(),
             inboxes: (0..workers)
                 .map(|_| CachePadded::new(Inbox::new()))
                 .collect(),
@@ -135,7 +121,10 @@ impl Shared {
             gate: Gate::new(workers),
             process: Process::current(),
             decides,
-        }
+        });
+        let worker = |(index, deques)| Worker::new(shared.clone(), index, deques);
+        let all = deques.into_iter().enumerate().map(worker).collect();
+        (shared, all)
     }
 
     pub(crate) fn workers(&self) -> usize {
@@ -316,14 +305,14 @@ impl Schedule<EntryLink> for Scheduler {
         // as the runner has set it.
         fence(order!(woken: Acquire));
         let home = runnable.metadata().home();
-        let (owner, lane) = home.expect("a task that has been idle is registered");
+        let (owner, place) = home.expect("a task that has been idle is registered");
         current::with_worker_of(owner, |worker| match worker {
             Some(worker) => {
                 let runnable = match worker.watches_wakes {
                     true => worker.woken(runnable),
                     false => runnable,
                 };
-                worker.push(runnable, lane);
+                worker.push(runnable, place.lane());
             }
             None => {
                 // SAFETY: this is the address inside an `Arc`. There is a runnable, so the task is
@@ -335,7 +324,7 @@ impl Schedule<EntryLink> for Scheduler {
                     true => shared.woken(runnable),
                     false => runnable,
                 };
-                shared.inject(runnable, lane);
+                shared.inject(runnable, place.lane());
             }
         });
     }
