@@ -204,7 +204,7 @@ impl Worker {
             None => now,
         };
         self.closing.blocked.set(Some((since, now)));
-        let patience = match others.any(|other| shared.has_arrived(other)) {
+        let patience = match others.any(|other| shared.gate.has_arrived(other)) {
             true => LONG_PATIENCE,
             false => PATIENCE,
         };

@@ -79,8 +79,8 @@ pub(crate) struct Shared {
     pub(super) watches_tasks: bool,
     /// The mean length of recent polls, in nanoseconds.
     poll_time: CachePadded<AtomicUsize>,
-    pub(super) gate: Gate,
-    /// The process that the workers are in.
+    pub(crate) gate: Gate,
+    /// The process that the workers are in, which is not the child of a fork.
     pub(crate) process: Process,
     pub(super) decides: Decides,
 }
@@ -255,16 +255,6 @@ impl Shared {
     #[cfg(feature = "io")]
     pub(crate) fn armed(&self, deadline: u64) {
         self.hooks.armed(|| clock::instant(deadline));
-    }
-
-    /// Whether the workers are in the calling process, which is then not the child of a fork.
-    pub(crate) fn is_of_this_process(&self) -> bool {
-        self.process.is_current()
-    }
-
-    /// Returns whether a worker has finished its last poll.
-    pub(crate) fn has_arrived(&self, worker: usize) -> bool {
-        self.gate.has_arrived(worker)
     }
 
     pub(crate) fn metrics(&self) -> Metrics {
