@@ -180,9 +180,10 @@ impl<K> EntryLink<K> {
         }
     }
 
-    /// Where an entered task belongs: the owner, alive while the task is entered, and the place. The
-    /// owner's is the address inside an `Arc`, so that counts can be taken through it. The caller
-    /// must have the runnable, or must have acquired the change by which the task became idle.
+    /// Where an entered task belongs: its place, and its owner, which is alive while the task is
+    /// entered. The owner's address is the one inside an `Arc`, so that counts can be taken through
+    /// it. The caller must have the runnable, or must have acquired the change by which the task
+    /// became idle.
     #[inline]
     pub(crate) fn home(&self) -> Option<(*const K, Place)> {
         // SAFETY: the entry keeps the executor alive.

@@ -224,8 +224,8 @@ impl Inner {
         }
     }
 
-    /// Records an end that no handle has taken, and keeps the first panic. The end of a child's task
-    /// is a panic if the drop of its future panicked.
+    /// Records an end that no handle has taken, and keeps the first panic. The end of a child's
+    /// task is a panic if the drop of its future panicked.
     fn note(&self, end: Result<(), JoinError>) {
         let Err(JoinError::Panicked(payload)) = end else {
             return;
