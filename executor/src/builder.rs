@@ -11,7 +11,7 @@ use super::{
     hosted::{self, Host, HostedWorker},
     sleep::MOST_WORKERS,
     task_info::TaskInfo,
-    worker::shared::Decides,
+    worker::shared::{Decides, Shared},
 };
 use joint::task::TaskEnd;
 use joint_switch::thread;
@@ -200,14 +200,14 @@ impl Builder {
     fn without_threads(&mut self, decides: Decides) -> io::Result<(Executor, Vec<HostedWorker>)> {
         let workers = self.checked_workers(None)?;
         let (fences, hooks) = (Fences::among(workers), mem::take(&mut self.hooks));
-        let (mut executor, all) = Executor::without_threads(workers, fences, hooks, decides);
-        executor.host = self.host.take();
-        let all = all.into_iter().map(|worker| {
-            let (worker, thread) = HostedWorker::new(worker);
-            executor.threads.push(thread);
-            worker
-        });
-        let all = all.collect();
+        let (shared, all) = Shared::with_workers(workers, fences, hooks, decides);
+        let (all, threads) = all.into_iter().map(HostedWorker::new).unzip();
+        let executor = Executor {
+            shared,
+            threads,
+            is_hosted: true,
+            host: self.host.take(),
+        };
         Ok((executor, all))
     }
 

@@ -7,7 +7,7 @@
 use alloc::sync::Arc;
 use core::{cell::Cell, future::Future, ops::Deref, ptr};
 
-use super::{Executor, hosted, local, worker::current};
+use super::{Executor, guard::with_value, hosted, local, worker::current};
 use joint_switch::thread_local;
 
 thread_local! {
@@ -62,25 +62,18 @@ fn outermost<'a>() -> Ambient<'a> {
 /// Calls `f` while this thread is in an executor.
 pub(super) fn enter<R>(executor: &Executor, f: impl FnOnce() -> R) -> R {
     hosted::check_place(executor);
-    let _leave = replace(executor);
-    current::without_current(|| local::without_current(f))
+    with_entered(executor, || {
+        current::without_current(|| local::without_current(f))
+    })
 }
 
 /// Calls `f` while this thread is in no executor.
 pub(super) fn without_entered<R>(f: impl FnOnce() -> R) -> R {
-    let _leave = replace(ptr::null());
-    f()
+    with_entered(ptr::null(), f)
 }
 
-/// Sets the executor that this thread is in, until the returned value is dropped.
-fn replace(executor: *const Executor) -> impl Drop {
-    struct Leave(*const Executor);
-    impl Drop for Leave {
-        fn drop(&mut self) {
-            ENTERED.with(|entered| entered.set(self.0));
-        }
-    }
-    Leave(ENTERED.with(|entered| entered.replace(executor)))
+fn with_entered<R>(executor: *const Executor, f: impl FnOnce() -> R) -> R {
+    ENTERED.with(|entered| with_value(entered, executor, f))
 }
 
 impl Executor {

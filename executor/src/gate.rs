@@ -109,19 +109,9 @@ impl Gate {
     /// it waits for one of them in that poll.
     pub(crate) fn arrive(&self, worker: usize) -> Counted {
         // ORDERING: arrived. Relaxed: a claim. `polling` publishes what came before.
-        match self.arrived[worker].swap(1, order!(arrived: Relaxed)) {
-            0 => self.count_arrived(),
-            _ => Counted::NotLast,
+        if self.arrived[worker].swap(1, order!(arrived: Relaxed)) != 0 {
+            return Counted::NotLast;
         }
-    }
-
-    /// Returns whether a worker's last poll is over, or counts as over for the other workers.
-    pub(crate) fn has_arrived(&self, worker: usize) -> bool {
-        // ORDERING: arrived_look. Relaxed: for a report, which may be out of date.
-        self.arrived[worker].load(order!(arrived_look: Relaxed)) != 0
-    }
-
-    fn count_arrived(&self) -> Counted {
         // ORDERING: polling. AcqRel: what came before each arrival happens before the last one
         // announces that the executor is quiet.
         if self.polling.fetch_sub(1, order!(polling: AcqRel)) != 1 {
@@ -130,6 +120,12 @@ impl Gate {
         // ORDERING: quiet. Release, with `quiet_look`.
         self.phase.store(QUIET, order!(quiet: Release));
         Counted::Last
+    }
+
+    /// Returns whether a worker's last poll is over, or counts as over for the other workers.
+    pub(crate) fn has_arrived(&self, worker: usize) -> bool {
+        // ORDERING: arrived_look. Relaxed: for a report, which may be out of date.
+        self.arrived[worker].load(order!(arrived_look: Relaxed)) != 0
     }
 
     /// Counts a worker as gone, after it has seen that the executor is quiet. What the other

@@ -1,6 +1,6 @@
 //! Running user code that may panic, where a panic must not stop anything else.
 
-use core::{mem, task::Waker};
+use core::{cell::Cell, mem, task::Waker};
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     sync::PoisonError,
@@ -26,6 +26,21 @@ pub(super) fn wake_all(wakers: impl IntoIterator<Item = Waker>) {
     for waker in wakers {
         guarded(|| waker.wake());
     }
+}
+
+/// Calls `f` while a cell has this value. Then the cell has its earlier value again, also if `f`
+/// panics.
+#[inline(always)]
+pub(super) fn with_value<T: Copy, R>(cell: &Cell<T>, value: T, f: impl FnOnce() -> R) -> R {
+    struct Restore<'a, T: Copy>(&'a Cell<T>, T);
+    impl<T: Copy> Drop for Restore<'_, T> {
+        #[inline(always)]
+        fn drop(&mut self) {
+            self.0.set(self.1);
+        }
+    }
+    let _restore = Restore(cell, cell.replace(value));
+    f()
 }
 
 /// Locks a mutex whose data no panic leaves half-changed.

@@ -66,11 +66,8 @@ impl Hooks {
         call(&self.on_spawn, |hook| hook(&TaskInfo::of(runnable)));
     }
 
-    /// Takes the runnable by value, so that a caller without the hook keeps it in a register.
-    #[cold]
-    pub(super) fn woken<M>(&self, runnable: Runnable<M>) -> Runnable<M> {
-        call(&self.on_wake, |hook| hook(&TaskInfo::of(&runnable)));
-        runnable
+    pub(super) fn woken<M>(&self, runnable: &Runnable<M>) {
+        call(&self.on_wake, |hook| hook(&TaskInfo::of(runnable)));
     }
 
     pub(super) fn before_poll<M>(&self, runnable: &Runnable<M>) {

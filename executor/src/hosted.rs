@@ -125,7 +125,9 @@ use super::driver::{
     timers::Fired,
 };
 use super::{
-    Executor, entered, local,
+    Executor, entered,
+    guard::with_value,
+    local,
     shutdown::Thread,
     task_local,
     worker::{
@@ -467,16 +469,7 @@ impl HostedWorker {
     /// Calls `f`, while this worker cannot be ended.
     #[inline]
     fn inside<R>(&self, f: impl FnOnce() -> R) -> R {
-        struct Leave<'a>(&'a Cell<usize>);
-        impl Drop for Leave<'_> {
-            #[inline]
-            fn drop(&mut self) {
-                self.0.set(self.0.get() - 1);
-            }
-        }
-        self.depth.set(self.depth.get() + 1);
-        let _leave = Leave(&self.depth);
-        f()
+        with_value(&self.depth, self.depth.get() + 1, f)
     }
 
     fn end_once(&self) {

@@ -5,10 +5,7 @@ use std::panic::resume_unwind;
 
 use super::{
     Executor, entered,
-    fork_join::{
-        forks::Surroundings,
-        job::{Job, Taken, Wait},
-    },
+    fork_join::job::{Job, Taken, Wait},
     worker::current,
 };
 use joint::completion::Ended;
@@ -73,10 +70,11 @@ use joint::completion::Ended;
 /// ```
 ///
 /// # Cost
-/// No allocation. Unless another worker takes `b`, a call costs a few stores to the worker's own
-/// memory and one atomic read-modify-write, or none in an executor of one worker. The first of
-/// several nested calls checks whether all other workers are asleep, which takes a fence, and if so
-/// wakes one. If `b` is stolen, both threads pay a few microseconds.
+/// No allocation, except on the first calls of a worker, which make room for the sides that it
+/// offers. Unless another worker takes `b`, a call costs a few stores to the worker's own memory
+/// and one atomic read-modify-write, or none in an executor of one worker. The first of several
+/// nested calls checks whether all other workers are asleep, which takes a fence, and if so wakes
+/// one. If `b` is stolen, both threads pay a few microseconds.
 /// The stack must have room for what the program would need without any parallelism, and for 64 KiB
 /// more.
 ///
@@ -113,7 +111,7 @@ where
 {
     match current::own_forks() {
         // SAFETY: these are this thread's own forks.
-        Some(forks) => unsafe { forks.join(&Here, a, b) },
+        Some(forks) => unsafe { forks.join(offered, wait, a, b) },
         None => join_outside(a, b),
     }
 }
@@ -130,25 +128,18 @@ where
     entered::ambient().install(|| join(a, b))
 }
 
-/// The worker that runs on this thread.
-struct Here;
+/// Tells of a fork as the worker that runs on this thread.
+#[cold]
+fn offered() {
+    current::with_current(|worker| {
+        worker.expect("only workers have forks").tell_of_fork();
+    });
+}
 
-impl Surroundings for Here {
-    #[cold]
-    fn offered(&self) {
-        current::with_current(|worker| {
-            let worker = worker.expect("only workers have forks");
-            worker.tell_of_fork();
-        });
-    }
-
-    #[cold]
-    fn wait(&self, wait: Wait) -> Ended {
-        current::with_current(|worker| {
-            let worker = worker.expect("only workers have forks");
-            worker.wait_helping(wait)
-        })
-    }
+/// Waits for a fork as the worker that runs on this thread.
+#[cold]
+fn wait(wait: Wait) -> Ended {
+    current::with_current(|worker| worker.expect("only workers have forks").wait_helping(wait))
 }
 
 impl Executor {

@@ -208,7 +208,7 @@ pub mod io;
 mod join;
 mod join_async;
 mod join_set;
-pub mod local;
+mod local;
 mod metrics;
 mod policy;
 mod process;
@@ -240,11 +240,11 @@ pub use self::{
     join_set::JoinSet,
     local::LocalExecutor,
     metrics::{Metrics, WorkerMetrics},
-    scope::{AsyncScope, Scope, ScopedHandle, ScopedResult, async_scope, scope},
+    scope::{AsyncScope, Scope, ScopedHandle, async_scope, scope},
     shutdown::ShutdownTimeout,
     task_builder::{Priority, TaskBuilder, current_worker, spawn_local},
     task_info::TaskInfo,
-    task_local::{NotSet, TaskLocal, TaskLocalScope},
+    task_local::{TaskLocal, TaskLocalScope},
     yield_now::{YieldNow, yield_now},
 };
 pub use joint::{JoinError, JoinHandle, block_on, oneshot, shared, task::TaskEnd};
@@ -256,13 +256,11 @@ pub use joint::{JoinError, JoinHandle, block_on, oneshot, shared, task::TaskEnd}
 pub mod model;
 
 use self::{
-    fences::Fences,
-    hooks::Hooks,
     registry::Lane,
     worker::{
-        Worker, current,
+        current,
         launch::{launch, new_detached, new_task},
-        shared::{Decides, Lanes, Runnable, Shared},
+        shared::{Runnable, Shared},
     },
 };
 
@@ -377,27 +375,6 @@ impl Executor {
                 .start();
             started.unwrap_or_else(|error| panic!("cannot start the global executor: {error}"))
         })
-    }
-
-    /// Makes an executor whose workers have not been started, and the workers. `fences` are those
-    /// among the workers.
-    pub(crate) fn without_threads(
-        workers: usize,
-        fences: Fences,
-        hooks: Hooks,
-        decides: Decides,
-    ) -> (Self, Vec<Worker>) {
-        let lanes = Lanes::of(workers, fences);
-        let shared = Arc::new(Shared::new(decides, &lanes, fences, hooks));
-        let worker = |(index, lanes)| Worker::new(shared.clone(), index, lanes);
-        let all = lanes.into_iter().enumerate().map(worker).collect();
-        let executor = Self {
-            shared,
-            threads: Vec::with_capacity(workers),
-            is_hosted: true,
-            host: None,
-        };
-        (executor, all)
     }
 
     /// Starts a task. It may run at once, on any of the threads.

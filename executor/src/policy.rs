@@ -79,8 +79,6 @@ pub(crate) const KEPT_OPEN: usize = 4;
 pub(crate) const CREDIT: usize = 256;
 /// The largest number of open forks of one worker.
 pub(crate) const MOST_FORKS: usize = 1024;
-/// The same where an owner decides what runs, because no fork is stolen there.
-pub(crate) const FORKS_OF_OWNERS: usize = 16;
 /// The largest stack use, in bytes, with which a worker that waits for a fork takes another one.
 pub(crate) const ROOM_TO_HELP: usize = 64 << 10;
 

@@ -116,7 +116,7 @@ const ALL: Range<usize> = NORMAL..PINNED + 1;
 
 /// A lane and a worker in one odd word, which is therefore not the address of an entry.
 #[derive(Clone, Copy)]
-struct Place(usize);
+pub(crate) struct Place(usize);
 
 impl Place {
     const fn of(lane: Lane) -> Self {
@@ -132,7 +132,7 @@ impl Place {
     }
 
     #[inline]
-    const fn lane(self) -> Lane {
+    pub(crate) const fn lane(self) -> Lane {
         match self.room() {
             NORMAL => Lane::Normal,
             HIGH => Lane::High,
@@ -180,14 +180,15 @@ impl<K> EntryLink<K> {
         }
     }
 
-    /// Where an entered task belongs. The caller must have the runnable, or must have acquired the
-    /// change by which the task became idle.
+    /// Where an entered task belongs: its place, and its owner, which is alive while the task is
+    /// entered. The owner's address is the one inside an `Arc`, so that counts can be taken through
+    /// it. The caller must have the runnable, or must have acquired the change by which the task
+    /// became idle.
     #[inline]
-    pub(crate) fn home(&self) -> Option<Origin<*const K>> {
+    pub(crate) fn home(&self) -> Option<(*const K, Place)> {
         // SAFETY: the entry keeps the executor alive.
         let head = unsafe { head::<K>(self.entry().ok()?) };
-        let (owner, place) = (head.owner, head.place);
-        Some(Origin { owner, place })
+        Some((head.owner, head.place))
     }
 
     #[inline]
@@ -212,22 +213,6 @@ impl<K> EntryLink<K> {
     #[inline]
     pub(crate) fn is_entered(&self) -> bool {
         self.entry().is_ok()
-    }
-}
-
-/// Where a task belongs.
-#[derive(Clone, Copy)]
-pub(crate) struct Origin<P> {
-    /// Alive while the task is entered. It is the address inside an `Arc`, so that counts can be
-    /// taken through it.
-    pub(crate) owner: P,
-    place: Place,
-}
-
-impl<P> Origin<P> {
-    #[inline]
-    pub(crate) fn lane(&self) -> Lane {
-        self.place.lane()
     }
 }
 

@@ -76,7 +76,7 @@ impl<M> Word for Runnable<M> {
 
 /// From where the owner takes a task.
 #[derive(Clone, Copy)]
-enum End {
+pub(crate) enum End {
     Newest,
     Oldest,
 }
@@ -85,6 +85,9 @@ enum End {
 pub(crate) const STACK: u32 = if MODELLED { 5 } else { 16 };
 /// The bits of an index of the other rings, which are larger than memory.
 pub(crate) const QUEUE: u32 = 48;
+
+/// The first capacity, a power of two.
+const LEAST: usize = if MODELLED { 2 } else { 64 };
 
 /// How often a thief that fails tries again.
 const TRIES: usize = 8;
@@ -144,15 +147,6 @@ impl<T: Word, const BITS: u32> Ring<T, BITS> {
         }
     }
 
-    /// Makes a ring that has room for `count` tasks, a power of two, or for as many as it can hold.
-    pub(crate) fn with_slots(count: usize) -> Self {
-        let ring = Self::new();
-        let most = usize::try_from(Self::MOST).unwrap_or(usize::MAX);
-        // SAFETY: no other thread has the ring, which is empty.
-        unsafe { ring.grow(0, FIRST, count.min(most)) };
-        ring
-    }
-
     /// Returns the number of tasks, as any thread sees it.
     #[inline(always)]
     pub(crate) fn len(&self) -> usize {
@@ -173,18 +167,17 @@ impl<T: Word, const BITS: u32> Ring<T, BITS> {
     }
 
     /// Pushes a task at the end. Returns it if there are at least `most` and the slots are full.
-    /// Otherwise makes more: at first `least`, which is a power of two.
     ///
     /// # Safety
     /// The caller is the owner.
     #[inline(always)]
-    pub(crate) unsafe fn push(&self, task: T, most: usize, least: usize) -> Result<(), T> {
+    pub(crate) unsafe fn push(&self, task: T, most: usize) -> Result<(), T> {
         // ORDERING: own_tail. Relaxed: only the owner writes it.
         let tail = self.tail.load(order!(own_tail: Relaxed));
         // SAFETY: the caller is the owner.
         let Some((slots, 1..)) = (unsafe { self.room(tail) }) else {
             // SAFETY: as above.
-            return unsafe { self.push_slow(task, most, least) };
+            return unsafe { self.push_slow(task, most) };
         };
         slots.write(tail, task.into_word().as_ptr());
         self.publish(tail.wrapping_add(1));
@@ -193,11 +186,11 @@ impl<T: Word, const BITS: u32> Ring<T, BITS> {
 
     #[cold]
     #[inline(never)]
-    unsafe fn push_slow(&self, task: T, most: usize, least: usize) -> Result<(), T> {
+    unsafe fn push_slow(&self, task: T, most: usize) -> Result<(), T> {
         // SAFETY: the caller is the owner.
-        match unsafe { self.make_room(1, most, least) } {
+        match unsafe { self.make_room(1, most) } {
             // SAFETY: as above.
-            true => unsafe { self.push(task, most, least) },
+            true => unsafe { self.push(task, most) },
             false => Err(task),
         }
     }
@@ -217,13 +210,12 @@ impl<T: Word, const BITS: u32> Ring<T, BITS> {
     }
 
     /// Looks again how much room thieves have made. If that is less than for `count` tasks, and
-    /// there are fewer than `most` tasks, doubles the slots, of which there are at first `least`, a
-    /// power of two. Returns whether there is room.
+    /// there are fewer than `most` tasks, doubles the slots. Returns whether there is room.
     ///
     /// # Safety
     /// The caller is the owner.
     #[cold]
-    unsafe fn make_room(&self, count: usize, most: usize, least: usize) -> bool {
+    unsafe fn make_room(&self, count: usize, most: usize) -> bool {
         // ORDERING: room_head. Acquire, with `take`: a thief has copied the slots that are used
         // again.
         let head = self.head.load(order!(room_head: Acquire));
@@ -238,7 +230,7 @@ impl<T: Word, const BITS: u32> Ring<T, BITS> {
                 return true;
             }
             // SAFETY: the caller is the owner.
-            if len >= most || !unsafe { self.grow(len, tail, least) } {
+            if len >= most || !unsafe { self.grow(len, tail) } {
                 return false;
             }
         }
@@ -266,10 +258,10 @@ impl<T: Word, const BITS: u32> Ring<T, BITS> {
     ///
     /// # Safety
     /// The caller is the owner, and there are `count` tasks before the tail.
-    unsafe fn grow(&self, count: usize, tail: u64, least: usize) -> bool {
+    unsafe fn grow(&self, count: usize, tail: u64) -> bool {
         // SAFETY: the caller is the owner.
         let older = unsafe { self.own_slots() };
-        let capacity = older.map_or(least, |older| 2 * older.words.len());
+        let capacity = older.map_or(LEAST, |older| 2 * older.words.len());
         if capacity as u64 > Self::MOST {
             return false;
         }
@@ -289,28 +281,12 @@ impl<T: Word, const BITS: u32> Ring<T, BITS> {
         true
     }
 
-    /// Takes the newest task. `is_alone` says that there are no thieves.
+    /// Takes a task from this end. `is_alone` says that there are no thieves.
     ///
     /// # Safety
     /// The caller is the owner.
     #[inline(always)]
-    pub(crate) unsafe fn pop_newest(&self, is_alone: bool) -> Option<T> {
-        // SAFETY: the caller is the owner.
-        unsafe { self.pop(End::Newest, is_alone) }
-    }
-
-    /// Takes the oldest task. `is_alone` says that there are no thieves.
-    ///
-    /// # Safety
-    /// The caller is the owner.
-    #[inline(always)]
-    pub(crate) unsafe fn pop_oldest(&self, is_alone: bool) -> Option<T> {
-        // SAFETY: the caller is the owner.
-        unsafe { self.pop(End::Oldest, is_alone) }
-    }
-
-    #[inline(always)]
-    unsafe fn pop(&self, end: End, is_alone: bool) -> Option<T> {
+    pub(crate) unsafe fn pop(&self, end: End, is_alone: bool) -> Option<T> {
         // ORDERING: pop_tail, pop_seen. Relaxed: only the owner writes them.
         let tail = self.tail.load(order!(pop_tail: Relaxed));
         let seen = self.seen.load(order!(pop_seen: Relaxed));
@@ -441,16 +417,15 @@ impl<T: Word, const BITS: u32> Ring<T, BITS> {
     }
 
     /// Moves tasks here from the ring of another worker, as [`steal`](Ring::steal) takes them.
-    /// `least` is the least capacity.
     ///
     /// # Safety
     /// The caller is the owner of this ring.
-    pub(crate) unsafe fn steal_from(&self, other: &Self, most: usize, least: usize) -> usize {
+    pub(crate) unsafe fn steal_from(&self, other: &Self, most: usize) -> usize {
         let most = most.min(other.len().div_ceil(2));
         // ORDERING: thiefs_tail. Relaxed: only the owner writes it.
         let tail = self.tail.load(order!(thiefs_tail: Relaxed));
         // SAFETY: the caller is the owner.
-        let _is_enough = unsafe { self.make_room(most, usize::MAX, least) };
+        let _is_enough = unsafe { self.make_room(most, usize::MAX) };
         // SAFETY: the caller is the owner.
         let Some((slots, room)) = (unsafe { self.room(tail) }) else {
             return 0;
@@ -467,7 +442,7 @@ impl<T: Word, const BITS: u32> Ring<T, BITS> {
 impl<T: Word, const BITS: u32> Drop for Ring<T, BITS> {
     fn drop(&mut self) {
         // SAFETY: no other thread has the ring.
-        while let Some(task) = unsafe { self.pop_oldest(false) } {
+        while let Some(task) = unsafe { self.pop(End::Oldest, false) } {
             drop(task);
         }
         // ORDERING: drop_slots. Relaxed: no other thread has the ring.

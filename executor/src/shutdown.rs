@@ -123,7 +123,7 @@ impl Executor {
         if threads.is_empty() {
             return None;
         }
-        if !self.shared.is_of_this_process() {
+        if !self.shared.process.is_current() {
             // There are no threads here to join or to detach, and one of them may have held any
             // lock. By now a handle may even name a thread that this process has started.
             mem::forget(threads);
@@ -185,7 +185,8 @@ impl Executor {
             return Ok(());
         }
         // Workers that have arrived at the end are waiting for the others.
-        let is_busy = |worker: &usize| own == Some(*worker) || !self.shared.has_arrived(*worker);
+        let is_busy =
+            |worker: &usize| own == Some(*worker) || !self.shared.gate.has_arrived(*worker);
         let busy: Vec<_> = late.iter().copied().filter(is_busy).collect();
         // If no late worker is busy, all late workers are about to end.
         Err(if busy.is_empty() { late } else { busy })

@@ -1,26 +1,19 @@
 //! A span for each task, entered whenever its future is polled or dropped (feature `tracing`).
 
-use core::panic::Location;
+use core::{future::Future, panic::Location};
 
 #[cfg(feature = "tracing")]
-use tracing::{Instrument, Span, debug_span, instrument::Instrumented};
-
-/// A future in its task's span.
-#[cfg(feature = "tracing")]
-pub(super) type Traced<F> = Instrumented<F>;
-/// A future.
-#[cfg(not(feature = "tracing"))]
-pub(super) type Traced<F> = F;
+use tracing::{Instrument, Span, debug_span};
 
 /// Puts a future into its task's span, if the feature is enabled. The span has no parent, because
 /// the task outlives the code that spawns it. It follows from the span in which it was spawned.
 #[cfg_attr(not(feature = "tracing"), inline(always))]
-pub(super) fn traced<F>(
+pub(super) fn traced<F: Future>(
     future: F,
     kind: &'static str,
     name: Option<&str>,
     spawned: &'static Location<'static>,
-) -> Traced<F> {
+) -> impl Future<Output = F::Output> + use<F> {
     #[cfg(feature = "tracing")]
     let future = {
         let span = debug_span!(

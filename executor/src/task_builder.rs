@@ -164,7 +164,7 @@ impl<'a> TaskBuilder<'a> {
         F: Future<Output: 'static> + 'static,
     {
         let spawned = Location::caller();
-        if current::with_current(|worker| worker.is_none()) {
+        if current_worker().is_none() {
             no_worker();
         }
         self.with_target(|name, lane, shared, worker| {
@@ -192,13 +192,13 @@ impl<'a> TaskBuilder<'a> {
         self,
         f: impl FnOnce(Option<Cow<'static, str>>, Option<Lane>, &Arc<Shared>, Option<&Running<'_>>) -> R,
     ) -> R {
-        let is_outside = || current::with_current(|worker| worker.is_none());
-        let ambient = (self.executor.is_none() && is_outside()).then(entered::ambient);
+        let is_outside = current_worker().is_none();
+        let ambient = (self.executor.is_none() && is_outside).then(entered::ambient);
         let executor = self.executor.or(ambient.as_deref());
-        let current = |worker: &Running<'_>| worker.shared().workers();
+        let here = |worker: &Running<'_>| worker.shared().workers();
         let workers = match executor {
             Some(executor) => executor.workers(),
-            None => current::with_current(|worker| worker.map_or(0, current)),
+            None => current::with_current(|worker| worker.map_or(0, here)),
         };
         let lane = match (self.worker, self.priority) {
             (None, Priority::Normal) => None,
@@ -213,19 +213,17 @@ impl<'a> TaskBuilder<'a> {
             ),
             (Some(worker), _) => Some(Lane::Pinned(worker)),
         };
-        current::with_current(|worker| match (executor, worker) {
-            (Some(executor), worker) => {
-                let is_its = |worker: &&Running<'_>| Arc::ptr_eq(worker.shared(), &executor.shared);
-                let worker = worker.filter(is_its);
-                if worker.is_none() {
-                    hosted::check_place(executor);
-                }
-                f(self.name, lane, &executor.shared, worker)
+        current::with_current(|worker| {
+            let shared = match (executor, worker) {
+                (Some(executor), _) => &executor.shared,
+                (None, Some(worker)) => worker.shared(),
+                (None, None) => unreachable!("outside of all workers there is an executor"),
+            };
+            let worker = worker.filter(|worker| Arc::ptr_eq(worker.shared(), shared));
+            if let (Some(executor), None) = (executor, worker) {
+                hosted::check_place(executor);
             }
-            (None, Some(worker)) => f(self.name, lane, worker.shared(), Some(worker)),
-            (None, None) => {
-                unreachable!("without a worker, the task is spawned on the global executor")
-            }
+            f(self.name, lane, shared, worker)
         })
     }
 }

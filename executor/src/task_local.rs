@@ -7,17 +7,17 @@
 use core::{
     any::type_name,
     cell::Cell,
-    error::Error,
     fmt,
     future::Future,
     marker::PhantomData,
     mem::ManuallyDrop,
     panic::{Location, RefUnwindSafe, UnwindSafe},
     pin::Pin,
-    ptr::{self, NonNull},
+    ptr,
     task::{Context, Poll},
 };
 
+use super::guard::with_value;
 use joint_switch::thread_local;
 
 /// A key for a value that tasks carry with them. The value is set around a future, and everything
@@ -78,13 +78,6 @@ unsafe impl<T> Sync for TaskLocal<T> {}
 impl<T> UnwindSafe for TaskLocal<T> {}
 impl<T> RefUnwindSafe for TaskLocal<T> {}
 
-/// The error of [`TaskLocal::try_with`]: no value is set here.
-#[derive(Clone, Copy, Debug)]
-pub struct NotSet {
-    of: &'static str,
-    declared: &'static Location<'static>,
-}
-
 /// A value that is set on this thread.
 struct Frame {
     key: *const (),
@@ -96,21 +89,9 @@ thread_local! {
     static INNERMOST: Cell<*const Frame> = const { Cell::new(ptr::null()) };
 }
 
-/// Restores the innermost frame, also on unwind.
-struct Reset(*const Frame);
-
-impl Drop for Reset {
-    fn drop(&mut self) {
-        INNERMOST.with(|innermost| innermost.set(self.0));
-    }
-}
-
 /// Runs `f` with no value set.
 pub(super) fn without_values<R>(f: impl FnOnce() -> R) -> R {
-    INNERMOST.with(|innermost| {
-        let _reset = Reset(innermost.replace(ptr::null()));
-        f()
-    })
+    INNERMOST.with(|innermost| with_value(innermost, ptr::null(), f))
 }
 
 impl<T> TaskLocal<T> {
@@ -138,22 +119,8 @@ impl<T> TaskLocal<T> {
                 value: ptr::from_ref(value).cast(),
                 outer: innermost.get(),
             };
-            let _reset = Reset(innermost.replace(&raw const frame));
-            f()
+            with_value(innermost, &raw const frame, f)
         })
-    }
-
-    /// Finds the innermost value.
-    fn find(&'static self) -> Option<NonNull<T>> {
-        let mut next = INNERMOST.with(Cell::get);
-        // SAFETY: a frame lies further down this thread's stack while it is in the list.
-        while let Some(frame) = unsafe { next.as_ref() } {
-            if frame.key == self.key() {
-                return NonNull::new(frame.value.cast::<T>().cast_mut());
-            }
-            next = frame.outer;
-        }
-        None
     }
 
     /// Sets the value for a future, while the future is polled and while it is dropped. An outer
@@ -186,7 +153,7 @@ impl<T> TaskLocal<T> {
     {
         TaskLocalScope {
             key: self,
-            value: self.try_with(T::clone).ok(),
+            value: self.try_with(T::clone),
             future: ManuallyDrop::new(future),
         }
     }
@@ -197,33 +164,38 @@ impl<T> TaskLocal<T> {
     /// If no value is set.
     #[track_caller]
     pub fn with<R>(&'static self, f: impl FnOnce(&T) -> R) -> R {
-        match self.try_with(f) {
-            Ok(result) => result,
-            Err(error) => panic!("{error}"),
-        }
+        let Some(result) = self.try_with(f) else {
+            panic!(
+                "the task-local value of type `{}`, declared at {}, is not set here; wrap the \
+                 future in `scope`, or in `carry` where it is spawned",
+                type_name::<T>(),
+                self.declared
+            );
+        };
+        result
     }
 
-    /// Calls `f` with the value.
-    ///
-    /// # Errors
-    /// [`NotSet`] if no value is set.
+    /// Calls `f` with the value. Returns `None` if no value is set.
     ///
     /// # Example
     /// ```
     /// static DEPTH: joint_executor::TaskLocal<u32> = joint_executor::TaskLocal::new();
     ///
-    /// let error = DEPTH.try_with(|_| ()).unwrap_err();
-    /// assert!(error.to_string().starts_with("the task-local value of type `u32`"));
+    /// assert_eq!(DEPTH.try_with(|depth| depth + 1), None);
     /// ```
-    pub fn try_with<R>(&'static self, f: impl FnOnce(&T) -> R) -> Result<R, NotSet> {
-        let value = self.find().ok_or(NotSet {
-            of: type_name::<T>(),
-            declared: self.declared,
-        })?;
+    pub fn try_with<R>(&'static self, f: impl FnOnce(&T) -> R) -> Option<R> {
+        let mut next = INNERMOST.with(Cell::get);
+        // SAFETY: a frame lies further down this thread's stack while it is in the list.
+        let mut frame = unsafe { next.as_ref() }?;
+        while frame.key != self.key() {
+            next = frame.outer;
+            // SAFETY: as above.
+            frame = unsafe { next.as_ref() }?;
+        }
         // SAFETY: the frame was made from a `&T` for this key, and no other key has this address,
         // so the type is right. The frame belongs to a call further down the stack that has not
         // returned, so the value lives while `f` runs.
-        Ok(f(unsafe { value.as_ref() }))
+        Some(f(unsafe { &*frame.value.cast() }))
     }
 
     /// Returns a clone of the value.
@@ -247,19 +219,6 @@ impl<T> fmt::Debug for TaskLocal<T> {
             .finish()
     }
 }
-
-impl fmt::Display for NotSet {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "the task-local value of type `{}`, declared at {}, is not set here; wrap the future in \
-             `scope`, or in `carry` where it is spawned",
-            self.of, self.declared
-        )
-    }
-}
-
-impl Error for NotSet {}
 
 /// The future of [`TaskLocal::scope`] and [`TaskLocal::carry`].
 ///

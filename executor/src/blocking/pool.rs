@@ -10,15 +10,14 @@
 //! own or another thread's.
 
 use alloc::{borrow::ToOwned, collections::VecDeque, string::String};
-use core::{cell::Cell, mem, panic::AssertUnwindSafe, time::Duration};
+use core::{cell::Cell, mem, time::Duration};
 use std::{
     io,
-    panic::catch_unwind,
     sync::{Condvar, Mutex, MutexGuard, PoisonError},
     thread,
 };
 
-use crate::process::Process;
+use crate::{guard::guarded, process::Process};
 use joint::task::Runnable;
 
 pub(super) struct Pool {
@@ -146,10 +145,7 @@ impl Pool {
 /// Runs a runnable. The function's own panic becomes the result of its task, so a panic that gets
 /// out is that of the waiter's waker.
 fn run(runnable: Runnable) {
-    if let Err(panic) = catch_unwind(AssertUnwindSafe(|| runnable.run())) {
-        // Its destructor could panic as well.
-        mem::forget(panic);
-    }
+    guarded(|| _ = runnable.run());
 }
 
 std::thread_local! {

@@ -24,28 +24,25 @@ use crossbeam_utils::CachePadded;
 
 use super::{
     fences::Fences,
-    ring::{QUEUE, Ring, STACK, Word},
+    ring::{
+        End::{Newest, Oldest},
+        QUEUE, Ring, STACK, Word,
+    },
 };
-use joint_switch::MODELLED;
-
-/// The capacity of a ring that has held a task. In models it is what a stack can hold.
-const LEAST: usize = if MODELLED { 8 } else { 64 };
 
 /// The owner's side. Not `Sync`, so one thread at a time is the owner.
 pub(crate) struct Deques<T: Word> {
     rings: Arc<CachePadded<Rings<T>>>,
-    /// The capacity of a ring that has held a task.
-    least: usize,
     is_alone: bool,
     _owner: PhantomData<Cell<()>>,
 }
 
 /// Another worker's side.
-pub(crate) struct Stealer<T: Word>(Arc<CachePadded<Rings<T>>>);
+pub(crate) type Stealer<T> = Arc<CachePadded<Rings<T>>>;
 
 /// In this order, so that a theft of tasks of normal priority moves one cache line of this.
 #[repr(C)]
-struct Rings<T: Word> {
+pub(crate) struct Rings<T: Word> {
     /// The tasks that the worker has spawned. The owner takes the newest.
     spawned: Ring<T, STACK>,
     /// All other tasks: those that were woken, those from other threads and those that were stolen.
@@ -54,43 +51,45 @@ struct Rings<T: Word> {
 }
 
 impl<T: Word> Rings<T> {
-    fn len(&self) -> usize {
+    /// The number of tasks.
+    pub(crate) fn len(&self) -> usize {
         self.high.len() + self.woken.len() + self.spawned.len()
     }
 
     #[inline(always)]
-    fn has_normal(&self) -> bool {
+    pub(crate) fn has_normal(&self) -> bool {
         self.spawned.len() > 0 || self.woken.len() > 0
     }
 
     #[inline(always)]
-    fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         !self.has_normal() && self.high.len() == 0
+    }
+
+    /// Meets the owner's takes of all kinds of tasks ([`Ring::meet`]).
+    pub(crate) fn meet(&self) {
+        self.spawned.meet();
+        self.woken.meet();
+        self.high.meet();
     }
 }
 
 impl<T: Word> Deques<T> {
     /// `fences` are those among the workers.
     pub(crate) fn new(fences: Fences) -> Self {
-        Self::with_least(LEAST, fences)
-    }
-
-    /// Makes queues that have this capacity, a power of two, once they have held a task.
-    pub(crate) fn with_least(least: usize, fences: Fences) -> Self {
         Self {
             rings: Arc::new(CachePadded::new(Rings {
                 spawned: Ring::new(),
                 woken: Ring::new(),
                 high: Ring::new(),
             })),
-            least,
             is_alone: fences.is_alone(),
             _owner: PhantomData,
         }
     }
 
     pub(crate) fn stealer(&self) -> Stealer<T> {
-        Stealer(self.rings.clone())
+        self.rings.clone()
     }
 
     /// Pushes a task that the worker has spawned. Returns it if the ring is full and has at least
@@ -99,7 +98,7 @@ impl<T: Word> Deques<T> {
     #[inline(always)]
     pub(crate) fn push_spawned(&self, task: T, most: usize) -> Result<(), T> {
         // SAFETY: this is the owner.
-        unsafe { self.rings.spawned.push(task, most, self.least) }
+        unsafe { self.rings.spawned.push(task, most) }
     }
 
     /// Pushes a task behind the others that were not spawned by the worker. Returns it in the same
@@ -107,37 +106,37 @@ impl<T: Word> Deques<T> {
     #[inline(always)]
     pub(crate) fn push_woken(&self, task: T, most: usize) -> Result<(), T> {
         // SAFETY: this is the owner.
-        unsafe { self.rings.woken.push(task, most, self.least) }
+        unsafe { self.rings.woken.push(task, most) }
     }
 
     pub(crate) fn push_high(&self, task: T) {
         // SAFETY: this is the owner.
-        let pushed = unsafe { self.rings.high.push(task, usize::MAX, self.least) };
+        let pushed = unsafe { self.rings.high.push(task, usize::MAX) };
         pushed.unwrap_or_else(|_| unreachable!("there is no limit"));
     }
 
     #[inline(always)]
     pub(crate) fn pop_newest_spawned(&self) -> Option<T> {
         // SAFETY: this is the owner.
-        unsafe { self.rings.spawned.pop_newest(self.is_alone) }
+        unsafe { self.rings.spawned.pop(Newest, self.is_alone) }
     }
 
     #[cold]
     pub(crate) fn pop_oldest_spawned(&self) -> Option<T> {
         // SAFETY: this is the owner.
-        unsafe { self.rings.spawned.pop_oldest(self.is_alone) }
+        unsafe { self.rings.spawned.pop(Oldest, self.is_alone) }
     }
 
     #[inline(always)]
     pub(crate) fn pop_woken(&self) -> Option<T> {
         // SAFETY: this is the owner.
-        unsafe { self.rings.woken.pop_oldest(self.is_alone) }
+        unsafe { self.rings.woken.pop(Oldest, self.is_alone) }
     }
 
     #[inline]
     pub(crate) fn pop_high(&self) -> Option<T> {
         // SAFETY: this is the owner.
-        unsafe { self.rings.high.pop_oldest(self.is_alone) }
+        unsafe { self.rings.high.pop(Oldest, self.is_alone) }
     }
 
     /// Returns the number of tasks that the worker has spawned.
@@ -177,14 +176,14 @@ impl<T: Word> Deques<T> {
     ///
     /// Moves fewer, or nothing, if other threads take tasks at the same time.
     pub(crate) fn steal_from(&self, from: &Stealer<T>, most: usize) -> usize {
-        let (own, from, least) = (&self.rings, &from.0, self.least);
+        let own = &self.rings;
         // SAFETY: this is the owner.
-        let high = unsafe { own.high.steal_from(&from.high, most, least) };
+        let high = unsafe { own.high.steal_from(&from.high, most) };
         // SAFETY: this is the owner.
-        let woken = unsafe { own.woken.steal_from(&from.woken, most - high, least) };
+        let woken = unsafe { own.woken.steal_from(&from.woken, most - high) };
         let left = most - high - woken;
         // SAFETY: this is the owner.
-        high + woken + unsafe { own.spawned.steal_from(&from.spawned, left, least) }
+        high + woken + unsafe { own.spawned.steal_from(&from.spawned, left) }
     }
 
     /// Steals as [`steal_from`](Deques::steal_from) does, and takes the oldest task of the first
@@ -199,28 +198,6 @@ impl<T: Word> Deques<T> {
         first
             .or_else(|| self.pop_oldest_spawned())
             .map(|task| (task, count))
-    }
-}
-
-impl<T: Word> Stealer<T> {
-    /// Meets the owner's takes of all kinds of tasks ([`Ring::meet`]).
-    pub(crate) fn meet(&self) {
-        self.0.spawned.meet();
-        self.0.woken.meet();
-        self.0.high.meet();
-    }
-
-    /// The number of tasks.
-    pub(crate) fn len(&self) -> usize {
-        self.0.len()
-    }
-
-    pub(crate) fn has_normal(&self) -> bool {
-        self.0.has_normal()
-    }
-
-    pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_empty()
     }
 }
 

@@ -13,20 +13,20 @@
 //! [asks](Forks::ask) for more jobs. After such a request, and after each theft, the owner pushes
 //! [`CREDIT`] jobs regardless of how many are open.
 
-use core::ptr::NonNull;
+use core::{mem, ptr::NonNull};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use super::job::{Header, Job, Taken, Wait};
 use crate::{
     fences::Fences,
     policy::{CREDIT, KEPT_OPEN},
-    ring::{Ring, STACK, Word},
+    ring::{End, Ring, STACK},
 };
 use joint::completion::Ended;
 use joint_switch::{AtomicUsize, order};
 
 pub(crate) struct Forks {
-    jobs: Ring<Open, STACK>,
+    jobs: Ring<Taken, STACK>,
     /// The number of open jobs at which pushing stops.
     limit: AtomicUsize,
     /// The number of further pushes before the owner sets the limit.
@@ -35,37 +35,11 @@ pub(crate) struct Forks {
     is_alone: bool,
 }
 
-/// The address of an open job.
-struct Open(NonNull<Header>);
-
-// SAFETY: it stands for work that its creator allows another thread to run.
-unsafe impl Send for Open {}
-
-impl Word for Open {
-    fn into_word(self) -> NonNull<()> {
-        self.0.cast()
-    }
-
-    unsafe fn from_word(word: NonNull<()>) -> Self {
-        Self(word.cast())
-    }
-}
-
-/// The functions that a join needs from its surroundings. Neither function may panic. Models have
-/// other surroundings than workers.
-pub(crate) trait Surroundings {
-    /// Called after a job was pushed while no other job was left to take.
-    fn offered(&self);
-
-    /// Returns after a job's taker has finished.
-    fn wait(&self, wait: Wait) -> Ended;
-}
-
 impl Forks {
-    /// Makes room for `capacity` jobs. A join beyond that runs its closures in turn.
+    /// A join beyond `capacity` jobs runs its closures in turn.
     pub(crate) fn new(capacity: usize, fences: Fences) -> Self {
         Self {
-            jobs: Ring::with_slots(capacity.next_power_of_two()),
+            jobs: Ring::new(),
             limit: AtomicUsize::new(capacity),
             credit: AtomicUsize::new(CREDIT),
             capacity,
@@ -73,14 +47,17 @@ impl Forks {
         }
     }
 
-    /// Runs both closures. `b` runs here after `a`, unless a thief takes it.
+    /// Runs both closures. `b` runs here after `a`, unless a thief takes it. `offered` is called
+    /// after a job was pushed while no other job was left to take, and `wait` returns after a job's
+    /// taker has finished. Neither of them may panic.
     ///
     /// # Safety
     /// Called by the one thread that owns this.
     #[inline]
     pub(crate) unsafe fn join<A, B, RA, RB>(
         &self,
-        around: &impl Surroundings,
+        offered: impl FnOnce(),
+        wait: impl FnOnce(Wait) -> Ended,
         a: A,
         b: B,
     ) -> (RA, RB)
@@ -94,7 +71,7 @@ impl Forks {
             return (a(), b());
         }
         // SAFETY: the caller promises it.
-        unsafe { self.join_open(around, a, b) }
+        unsafe { self.join_open(offered, wait, a, b) }
     }
 
     /// Like [`join`](Forks::join), with `b` pushed where thieves can take it.
@@ -102,7 +79,13 @@ impl Forks {
     /// # Safety
     /// Called by the one thread that owns this.
     #[inline(never)]
-    unsafe fn join_open<A, B, RA, RB>(&self, around: &impl Surroundings, a: A, b: B) -> (RA, RB)
+    unsafe fn join_open<A, B, RA, RB>(
+        &self,
+        offered: impl FnOnce(),
+        wait: impl FnOnce(Wait) -> Ended,
+        a: A,
+        b: B,
+    ) -> (RA, RB)
     where
         A: FnOnce() -> RA,
         B: FnOnce() -> RB + Send,
@@ -110,30 +93,30 @@ impl Forks {
     {
         let mut job = Job::new(b);
         // SAFETY: the address of a reference is not null.
-        let open = Open(unsafe { NonNull::new_unchecked(Job::as_ptr(&raw const job)) });
+        let header = unsafe { NonNull::new_unchecked(Job::as_ptr(&raw const job)) };
+        // SAFETY: the thief that gets this is the one taker. The frame stays until the job is back.
+        // Work and result are `Send`.
+        let open = unsafe { Taken::new(header) };
         // SAFETY: the caller is the owner.
-        if unsafe { self.jobs.push(open, 0, 0) }.is_err() {
-            // SAFETY: the job was not pushed.
-            let b = unsafe { job.take_work() };
-            job.retire();
-            return (a(), b());
-        }
+        let pushed = unsafe { self.jobs.push(open, usize::MAX) };
+        pushed.unwrap_or_else(|_| unreachable!("a ring has room for more jobs than the limit"));
         match self.jobs.len() {
-            0 | 1 => around.offered(),
+            0 | 1 => offered(),
             open if open > KEPT_OPEN => self.use_credit(),
             _ => {}
         }
         // Rule 3 of `job.rs`: nothing leaves this frame before the job is back.
         let of_a = catch_unwind(AssertUnwindSafe(a));
         // SAFETY: the caller is the owner.
-        if let Some(Open(_)) = unsafe { self.jobs.pop_newest(self.is_alone) } {
+        if let Some(open) = unsafe { self.jobs.pop(End::Newest, self.is_alone) } {
+            mem::forget(open);
             // SAFETY: the job was popped, so it was not taken and will not be.
             let b = unsafe { job.take_work() };
             job.retire();
             let ra = of_a.unwrap_or_else(|payload| resume_unwind(payload));
             return (ra, b());
         }
-        let of_b = Self::collect(&job, |wait| around.wait(wait));
+        let of_b = Self::collect(&job, header, wait);
         job.retire();
         let ra = of_a.unwrap_or_else(|payload| resume_unwind(payload));
         (ra, of_b.unwrap_or_else(|payload| resume_unwind(payload)))
@@ -165,11 +148,9 @@ impl Forks {
     #[inline(never)]
     fn collect<F: FnOnce() -> R, R>(
         job: &Job<F, R>,
+        header: NonNull<Header>,
         wait: impl FnOnce(Wait) -> Ended,
     ) -> std::thread::Result<R> {
-        let header = Job::as_ptr(job);
-        // SAFETY: the address of a reference is not null.
-        let header = unsafe { NonNull::new_unchecked(header) };
         // SAFETY: `job` is borrowed from the owner's frame.
         match wait(unsafe { Wait::new(header) }) {
             // SAFETY: the taker has finished, and this is called once for each job.
@@ -191,11 +172,9 @@ impl Forks {
     /// Takes the oldest job. Returns `None` if there is none, or if others take jobs all the time.
     #[cold]
     pub(crate) fn steal(&self) -> Option<Taken> {
-        let Open(job) = self.jobs.steal_one()?;
+        let taken = self.jobs.steal_one()?;
         self.ask();
-        // SAFETY: this is the one taker. The owner keeps the frame until it has the job back. Work
-        // and result are `Send`, because `join` requires it.
-        Some(unsafe { Taken::new(job) })
+        Some(taken)
     }
 }
 
@@ -207,19 +186,8 @@ mod tests {
     use std::thread;
 
     use super::{
-        AssertUnwindSafe, CREDIT, Ended, Fences, Forks, KEPT_OPEN, Surroundings, Wait,
-        catch_unwind, resume_unwind,
+        AssertUnwindSafe, CREDIT, Fences, Forks, KEPT_OPEN, Wait, catch_unwind, resume_unwind,
     };
-
-    struct Alone;
-
-    impl Surroundings for Alone {
-        fn offered(&self) {}
-
-        fn wait(&self, wait: Wait) -> Ended {
-            wait.block()
-        }
-    }
 
     /// A join whose sides borrow and make values with memory of their own, nested to the given
     /// depth.
@@ -229,7 +197,7 @@ mod tests {
         }
         let a = || words(forks, depth - 1, word);
         // SAFETY: only the owner calls this, because `a` is never taken.
-        let (a, b) = unsafe { forks.join(&Alone, a, || String::from(word)) };
+        let (a, b) = unsafe { forks.join(|| {}, Wait::block, a, || String::from(word)) };
         a + &b
     }
 
@@ -276,10 +244,10 @@ mod tests {
                 let outcome = catch_unwind(AssertUnwindSafe(|| {
                     if round % 2 == 0 {
                         // SAFETY: only the owner calls this.
-                        unsafe { forks.join(&Alone, || word.clone(), quiet) }
+                        unsafe { forks.join(|| {}, Wait::block, || word.clone(), quiet) }
                     } else {
                         // SAFETY: only the owner calls this.
-                        unsafe { forks.join(&Alone, quiet, || word.clone()) }
+                        unsafe { forks.join(|| {}, Wait::block, quiet, || word.clone()) }
                     }
                 }));
                 assert!(outcome.is_err());
@@ -300,7 +268,7 @@ mod tests {
             assert!(before.is_some() && forks.oldest() == before);
         };
         // SAFETY: only the owner calls this.
-        unsafe { forks.join(&Alone, a, || {}) };
+        unsafe { forks.join(|| {}, Wait::block, a, || {}) };
     }
 
     #[test]
@@ -314,7 +282,7 @@ mod tests {
         let steal = || {
             let a = || forks.steal().expect("the job is open").run();
             // SAFETY: only the owner calls this.
-            unsafe { forks.join(&Alone, a, || {}) };
+            unsafe { forks.join(|| {}, Wait::block, a, || {}) };
         };
         for ask in [&ask as &dyn Fn(), &steal, &ask] {
             for _ in 0..CREDIT - 1 {

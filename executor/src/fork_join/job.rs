@@ -27,6 +27,7 @@ use std::{
     thread,
 };
 
+use crate::ring::Word;
 use joint::{
     completion::{Completed, Completion, Ended, Registration},
     waker::park::block_on,
@@ -98,17 +99,14 @@ impl<F: FnOnce() -> R, R> Job<F, R> {
     /// # Safety
     /// `header` belongs to a job of this type, and the caller is its taker.
     unsafe fn run(header: NonNull<Header>) {
-        let job = header.cast::<Self>().as_ptr();
         // SAFETY: the frame stays until the exchange (rule 3).
-        let work = unsafe { &(*job).work };
-        // SAFETY: the work is the taker's (rule 1), and is not used again.
-        let work = ManuallyDrop::into_inner(work.with_mut(|work| unsafe { work.read() }));
+        let job = unsafe { header.cast::<Self>().as_ref() };
+        // SAFETY: the work is the taker's (rule 1).
+        let work = unsafe { job.take_work() };
         let outcome = catch_unwind(AssertUnwindSafe(work));
-        // SAFETY: as above.
-        let result = unsafe { &(*job).result };
         // SAFETY: the result is the taker's (rule 2).
-        result.with_mut(|result| unsafe { result.write(MaybeUninit::new(outcome)) });
-        // SAFETY: as above, and this is the taker's one exchange.
+        (job.result).with_mut(|result| unsafe { result.write(MaybeUninit::new(outcome)) });
+        // SAFETY: the frame stays until then, and this is the taker's one exchange.
         let completed = unsafe { Completion::raw_complete(Header::completion(header)) };
         wake(completed);
     }
@@ -177,6 +175,18 @@ impl Taken {
         let run = unsafe { (*this.0.as_ptr()).run };
         // SAFETY: this is the header's own function (rule 5), and the one taker calls it, once.
         unsafe { run(this.0) };
+    }
+}
+
+impl Word for Taken {
+    #[inline(always)]
+    fn into_word(self) -> NonNull<()> {
+        ManuallyDrop::new(self).0.cast()
+    }
+
+    #[inline(always)]
+    unsafe fn from_word(word: NonNull<()>) -> Self {
+        Self(word.cast())
     }
 }
 

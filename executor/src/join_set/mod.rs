@@ -5,7 +5,7 @@
 //! waits for the set. The set reads that list, and polls a child only if the list names it. However
 //! many children there are, no handle is polled in vain.
 //!
-//! `children` and `front` belong to the set alone. `ready` is shared with the wakers, which may
+//! `children` and `ended` belong to the set alone. `ready` is shared with the wakers, which may
 //! outlive the set.
 
 use alloc::{sync::Arc, vec::Vec};
@@ -13,22 +13,21 @@ use core::{
     fmt,
     future::{Future, poll_fn},
     mem,
+    panic::AssertUnwindSafe,
+    pin::Pin,
     task::{Context, Poll},
 };
+use std::panic::{catch_unwind, resume_unwind};
 
 use slab::Slab;
 
-use self::{
-    children::{Child, Task},
-    ready::{Link, Node},
-};
+use self::ready::Node;
 use super::Executor;
 use joint::{
-    task::{JoinError, JoinHandle},
+    task::{JoinError, JoinHandle, JoinResult},
     waker::{ThinWaker, WakerId},
 };
 
-mod children;
 mod ready;
 
 pub(super) use ready::Ready;
@@ -86,9 +85,32 @@ pub(super) use ready::Ready;
 pub struct JoinSet<T> {
     children: Slab<Child<T>>,
     ready: Arc<Ready>,
-    /// The child that ended first among those that were taken from `ready`.
-    front: Link,
+    /// The keys that were taken from `ready`, the latest first.
+    ended: Vec<usize>,
     waiter: WakerId,
+}
+
+/// One child, and the node that wakes its set.
+struct Child<T> {
+    node: Arc<Node>,
+    task: JoinResult<T>,
+    /// The result of a task that had ended when it was added.
+    result: Option<Result<T, JoinError>>,
+}
+
+impl<T> Child<T> {
+    /// Polls for the result. The caller must remove the child once it is ready.
+    fn poll(&mut self) -> Poll<Result<T, JoinError>> {
+        match self.result.take() {
+            Some(result) => Poll::Ready(result),
+            None => poll(&mut self.task, &self.node),
+        }
+    }
+}
+
+/// Polls a task, so that `node` learns of the end.
+fn poll<T>(task: &mut JoinResult<T>, node: &Arc<Node>) -> Poll<Result<T, JoinError>> {
+    Pin::new(task).poll(&mut Context::from_waker(&node.waker()))
 }
 
 /// A task is pinned in its own block, and an output is never pinned.
@@ -100,7 +122,7 @@ impl<T> JoinSet<T> {
         Self {
             children: Slab::new(),
             ready: Arc::new(Ready::new()),
-            front: Link::END,
+            ended: Vec::new(),
             waiter: WakerId::NONE,
         }
     }
@@ -178,29 +200,25 @@ impl<T> JoinSet<T> {
     /// that waits for the set.
     #[must_use = "the returned waker must be woken"]
     pub(super) fn insert_quietly(&mut self, handle: JoinHandle<T>) -> Option<ThinWaker> {
-        let key = self.children.vacant_key();
-        let node = Node::new(key, self.ready.clone());
-        let ended = handle.is_finished();
-        let mut result = handle.result();
-        if ended {
-            // If the result was taken before, this panics while nothing is registered and nothing
-            // is in the set yet.
-            if let Poll::Ready(result) = children::poll(&mut result, &node) {
-                let task = Task::Ended(Some(result));
-                self.children.insert(Child { node, task });
-                return self.children[key].node.push();
-            }
-        }
-        let task = Task::Running(result);
-        self.children.insert(Child { node, task });
+        let node = Node::new(self.children.vacant_key(), self.ready.clone());
+        let has_ended = handle.is_finished();
+        let mut task = handle.result();
+        // If the result was taken before, this panics while nothing is registered and nothing is in
+        // the set yet.
+        let early = has_ended.then(|| poll(&mut task, &node));
+        let result = None;
+        let key = self.children.insert(Child { node, task, result });
+        let child = &mut self.children[key];
         // This can panic in the drop of a waker that was registered before. The child is in the set
         // then, and its node is registered.
-        let Poll::Ready(result) = self.children[key].poll() else {
-            return None;
-        };
-        // The child has ended meanwhile, and did not find the node.
-        let _handle = mem::replace(&mut self.children[key].task, Task::Ended(Some(result)));
-        self.children[key].node.push()
+        match early.unwrap_or_else(|| child.poll()) {
+            Poll::Pending => None,
+            // The child has ended, and did not find the node.
+            Poll::Ready(result) => {
+                child.result = Some(result);
+                child.node.push()
+            }
+        }
     }
 
     /// Waits for the next task to end, and returns its result. Returns `None` if there are no
@@ -248,20 +266,14 @@ impl<T> JoinSet<T> {
 
     /// Takes the key of the next child that has ended.
     fn next_ended(&mut self) -> Option<usize> {
-        if self.front == Link::END {
-            // The list has the latest first, so reverse it.
+        if self.ended.is_empty() {
             let mut link = self.ready.take();
             while let Some(key) = link.key() {
-                let node = &self.children[key].node;
-                let next = node.next();
-                node.relink(self.front);
-                self.front = link;
-                link = next;
+                self.ended.push(key);
+                link = self.children[key].node.next();
             }
         }
-        let key = self.front.key()?;
-        self.front = self.children[key].node.next();
-        Some(key)
+        self.ended.pop()
     }
 
     /// Waits for all tasks, and returns their outputs in the order in which the tasks ended.
@@ -311,9 +323,7 @@ impl<T> JoinSet<T> {
     /// ```
     pub fn abort_all(&self) {
         for_each(self.children.iter(), |(_, child)| {
-            if let Task::Running(result) = &child.task {
-                result.handle().abort();
-            }
+            child.task.handle().abort();
         });
     }
 
@@ -350,51 +360,31 @@ impl<T> JoinSet<T> {
         // not used again.
         let before = mem::replace(&mut self.ready, Arc::new(Ready::new()));
         let waiter = before.close();
-        self.release_all(|child| {
-            if let Task::Running(result) = child.task {
-                result.into_handle().detach();
-            }
+        self.ended.clear();
+        for_each(self.children.drain(), |child| {
+            child.task.into_handle().detach();
         });
         // The waiter learns that there are no tasks.
         if let Some(waiter) = waiter {
             waiter.wake();
         }
     }
-
-    /// Removes all tasks. The list must not be used after that.
-    fn release_all(&mut self, release: impl FnMut(Child<T>)) {
-        self.front = Link::END;
-        for_each(self.children.drain(), release);
-    }
 }
 
-/// Calls `f` with each item. If `f` panics, it is still called with the remaining items. A second
-/// panic aborts the program.
-fn for_each<I: Iterator, F: FnMut(I::Item)>(items: I, f: F) {
-    struct Rest<I: Iterator, F: FnMut(I::Item)> {
-        items: I,
-        f: F,
-    }
-    impl<I: Iterator, F: FnMut(I::Item)> Rest<I, F> {
-        fn run(&mut self) {
-            self.items.by_ref().for_each(&mut self.f);
-        }
-    }
-    impl<I: Iterator, F: FnMut(I::Item)> Drop for Rest<I, F> {
-        fn drop(&mut self) {
-            self.run();
-        }
-    }
-    Rest { items, f }.run();
+/// Calls `f` with each item. If some calls panic, the others are made nevertheless, and the first
+/// panic is passed on.
+fn for_each<I: Iterator>(items: I, f: impl Fn(I::Item)) {
+    let call = |item| catch_unwind(AssertUnwindSafe(|| f(item)));
+    let first = items.map(call).fold(Ok(()), Result::and);
+    first.unwrap_or_else(|payload| resume_unwind(payload));
 }
 
 impl<T> Drop for JoinSet<T> {
     fn drop(&mut self) {
         // The registered waker is the user's code, so it is dropped last, and also if a task's drop
         // panics.
-        let ready = self.ready.clone();
-        let _waiter = ready.close();
-        self.release_all(drop);
+        let _waiter = self.ready.close();
+        self.children.clear();
     }
 }
 

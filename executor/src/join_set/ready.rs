@@ -176,7 +176,7 @@ unsafe fn waker_of(word: *mut ()) -> Option<ThinWaker> {
 pub(super) struct Node {
     header: Header,
     key: usize,
-    /// A `Link`. Written by the thread that pushes the node, and after that by the set.
+    /// A `Link`. Written by the thread that pushes the node.
     next: AtomicUsize,
     ready: Arc<Ready>,
 }
@@ -269,14 +269,7 @@ impl Node {
 
     /// Returns the next key in the list. Only the set may call this, after it has taken the list.
     pub(super) fn next(&self) -> Link {
-        // ORDERING: next. Relaxed: `take` has made the link visible, and only the set writes it
-        // after that.
+        // ORDERING: next. Relaxed: `take` has made the link visible.
         Link(self.next.load(order!(next: Relaxed)))
-    }
-
-    /// Replaces the next key. Only the set may call this, after it has taken the list.
-    pub(super) fn relink(&self, next: Link) {
-        // ORDERING: relink. Relaxed: the link belongs to the set from here on.
-        self.next.store(next.0, order!(relink: Relaxed));
     }
 }

@@ -12,7 +12,7 @@ mod register;
 mod run;
 mod state;
 
-pub use self::run::Run;
+use self::run::Run;
 pub(super) use self::state::{with_current, without_current};
 use joint::task::JoinHandle;
 
@@ -196,6 +196,9 @@ impl LocalExecutor {
     /// [`ThinWaker`](joint::waker::ThinWaker). That takes an allocation if the waker is another
     /// runtime's.
     ///
+    /// # Panics
+    /// If the future's `poll` panics; or if a `run` or `block_on` of this executor is under way.
+    ///
     /// # Example
     /// ```
     /// use joint_executor::LocalExecutor;
@@ -208,7 +211,7 @@ impl LocalExecutor {
     /// });
     /// assert_eq!(outer.block_on(task), 42);
     /// ```
-    pub fn run<F: Future>(&self, future: F) -> Run<'_, F> {
+    pub fn run<F: Future>(&self, future: F) -> impl Future<Output = F::Output> {
         Run::new(&self.state, future)
     }
 

@@ -1,22 +1,22 @@
 //! [`Run`]: a local executor as a future, driven by whatever polls it.
 
 use core::{
-    fmt,
     future::Future,
     pin::Pin,
     task::{Context, Poll},
 };
 
-use super::state::LocalState;
+use super::state::{Claim, LocalState};
 use crate::policy::INJECTOR_INTERVAL;
 use joint::waker::{ThinWaker, budget};
 
-/// The future of [`LocalExecutor::run`](super::LocalExecutor::run).
-#[must_use = "futures do nothing unless awaited"]
-pub struct Run<'a, F> {
+/// The future of [`LocalExecutor::run`](super::LocalExecutor::run). Not an async function, which
+/// would have room for the main future twice.
+pub(super) struct Run<'a, F> {
     state: &'a LocalState,
+    /// Held from the first poll on.
+    claim: Option<Claim<'a>>,
     future: F,
-    has_claim: bool,
     /// The number of tasks that were due when the main future was last polled and have not run
     /// since.
     left: usize,
@@ -28,17 +28,17 @@ impl<'a, F> Run<'a, F> {
     pub(super) fn new(state: &'a LocalState, future: F) -> Self {
         Self {
             state,
+            claim: None,
             future,
-            has_claim: false,
             left: 0,
             spare: None,
         }
     }
 
     fn give_up(&mut self) {
-        if core::mem::take(&mut self.has_claim) {
+        let claim = self.claim.take();
+        if claim.is_some() {
             drop(self.state.rise());
-            self.state.unclaim();
         }
     }
 }
@@ -53,10 +53,7 @@ impl<F: Future> Future for Run<'_, F> {
         // pinned.
         let this = unsafe { self.get_unchecked_mut() };
         let state = this.state;
-        if !this.has_claim {
-            state.claim();
-            this.has_claim = true;
-        }
+        this.claim.get_or_insert_with(|| state.claim());
         state.drive(|| {
             if let Some(waker) = state.rise() {
                 this.spare = Some(waker);
@@ -81,7 +78,7 @@ impl<F: Future> Future for Run<'_, F> {
                 let spare = this.spare.take();
                 let known = spare.filter(|spare| spare.will_wake(cx.waker()));
                 let waker = known.unwrap_or_else(|| ThinWaker::from(cx.waker()));
-                match state.sleep_as(waker) {
+                match state.inbox.sleep(waker) {
                     Ok(()) => return Poll::Pending,
                     Err(waker) => this.spare = Some(waker),
                 }
@@ -95,11 +92,5 @@ impl<F: Future> Future for Run<'_, F> {
 impl<F> Drop for Run<'_, F> {
     fn drop(&mut self) {
         self.give_up();
-    }
-}
-
-impl<F> fmt::Debug for Run<'_, F> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Run").finish_non_exhaustive()
     }
 }

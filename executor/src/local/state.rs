@@ -27,7 +27,10 @@ use super::{
     queue::Queue,
     register::{Entry, Register, Runnable},
 };
-use crate::{guard::guarded, policy::INJECTOR_INTERVAL};
+use crate::{
+    guard::{guarded, with_value},
+    policy::INJECTOR_INTERVAL,
+};
 use joint::{
     task::{Builder, EndedTask, JoinHandle, PendingTask, Polled, Schedule, ScheduleInfo, TaskEnd},
     waker::{
@@ -55,7 +58,7 @@ pub(crate) struct LocalState {
     /// The number of calls of `try_tick`.
     ticks: Cell<usize>,
     /// The tasks that other threads have pushed. Padded, because those threads write it.
-    inbox: CachePadded<Inbox<Entry>>,
+    pub(super) inbox: CachePadded<Inbox<Entry>>,
 }
 
 thread_local! {
@@ -73,10 +76,7 @@ pub(crate) fn with_current<R>(f: impl FnOnce(Option<&LocalState>) -> R) -> R {
 
 /// Runs `f` as if this thread were running no local executor.
 pub(crate) fn without_current<R>(f: impl FnOnce() -> R) -> R {
-    CURRENT.with(|current| {
-        let _outer = Restore::set(current, ptr::null());
-        f()
-    })
+    CURRENT.with(|current| with_value(current, ptr::null(), f))
 }
 
 /// The tasks' schedule function. It finds the executor by the task's [`Entry`], and takes no
@@ -145,18 +145,12 @@ fn with_own(f: impl FnOnce(&LocalState)) {
     with_current(|state| f(state.expect("only its own executor runs and drops a task")));
 }
 
-/// Restores a cell's earlier value, also on unwind.
-struct Restore<'a, T: Copy>(&'a Cell<T>, T);
+/// The right to drive an executor.
+pub(super) struct Claim<'a>(&'a LocalState);
 
-impl<'a, T: Copy> Restore<'a, T> {
-    fn set(cell: &'a Cell<T>, to: T) -> Self {
-        Self(cell, cell.replace(to))
-    }
-}
-
-impl<T: Copy> Drop for Restore<'_, T> {
+impl Drop for Claim<'_> {
     fn drop(&mut self) {
-        self.0.set(self.1);
+        self.0.is_driven.set(false);
     }
 }
 
@@ -282,37 +276,27 @@ impl LocalState {
         self.inbox.take(|runnable| self.queue.push(runnable));
     }
 
-    /// Leaves a waker for the next push. Gives it back if something was pushed already.
-    pub(super) fn sleep_as(&self, waker: ThinWaker) -> Result<(), ThinWaker> {
-        self.inbox.sleep(waker)
-    }
-
     /// Calls `f` with this as the current executor of its thread.
     fn enter<R>(&self, f: impl FnOnce() -> R) -> R {
         CURRENT.with(|current| {
-            let _outer = Restore::set(current, &raw const *self);
             let _budget = budget::save();
-            f()
+            with_value(current, &raw const *self, f)
         })
     }
 
     /// Calls `f` with this as the current executor, and awake.
     pub(super) fn drive<R>(&self, f: impl FnOnce() -> R) -> R {
-        let _asleep = Restore::set(&self.is_awake, true);
-        self.enter(f)
+        with_value(&self.is_awake, true, || self.enter(f))
     }
 
     /// Claims the executor for a `block_on` or `run`.
-    pub(super) fn claim(&self) {
+    pub(super) fn claim(&self) -> Claim<'_> {
         assert!(
             !self.is_driven.replace(true),
             "only one `block_on` or `run` can drive a `LocalExecutor` at a time, and another has \
              not ended; inside of it, spawn and await tasks instead"
         );
-    }
-
-    pub(super) fn unclaim(&self) {
-        self.is_driven.set(false);
+        Claim(self)
     }
 
     /// Returns the number of tasks that are due.
@@ -356,14 +340,12 @@ impl LocalState {
         let Some(runnable) = self.queue.pop() else {
             return false;
         };
-        let _ticking = Restore::set(&self.is_ticking, true);
-        self.enter(|| self.run(runnable));
+        with_value(&self.is_ticking, true, || self.enter(|| self.run(runnable)));
         true
     }
 
     pub(super) fn block_on<F: Future>(&self, future: F) -> F::Output {
-        self.claim();
-        let _claimed = Restore(&self.is_driven, false);
+        let _claim = self.claim();
         self.drive(|| self.drive_main(future))
     }
 
@@ -398,7 +380,7 @@ impl LocalState {
     /// Sleeps until the main future is woken or something was pushed: by another thread, or by this
     /// one, if it is a worker that attends to its driver meanwhile.
     fn sleep(&self) {
-        if self.parker.is_woken() || self.sleep_as(self.parker.waker().into()).is_err() {
+        if self.parker.is_woken() || self.inbox.sleep(self.parker.waker().into()).is_err() {
             return;
         }
         self.park();
@@ -425,7 +407,7 @@ impl LocalState {
                 if self.is_empty() {
                     return;
                 }
-                if self.sleep_as(self.parker.waker().into()).is_ok() {
+                if self.inbox.sleep(self.parker.waker().into()).is_ok() {
                     self.park();
                     self.parker.take_wake();
                 }

@@ -29,7 +29,7 @@ pub struct Stealer<T>(deques::Stealer<Box<T>>);
 impl<T> Deques<T> {
     /// There is room for two of each kind at first.
     pub fn new() -> Self {
-        Self(deques::Deques::with_least(2, Fences::among(2)))
+        Self(deques::Deques::new(Fences::among(2)))
     }
 
     pub fn stealer(&self) -> Stealer<T> {
@@ -84,7 +84,7 @@ impl<T> Stealer<T> {
 
     /// Takes up to half of each kind.
     pub fn steal(&self, most: usize) -> Vec<T> {
-        let own = deques::Deques::with_least(2, Fences::among(1));
+        let own = deques::Deques::new(Fences::among(1));
         own.steal_from(&self.0, most);
         let next = || own.pop_high().or_else(|| own.pop_woken());
         let all = iter::from_fn(|| next().or_else(|| own.pop_newest_spawned()));

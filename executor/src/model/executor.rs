@@ -25,8 +25,14 @@ pub struct End(Arc<Shared>);
 /// of an executor with `fenced` workers.
 pub fn without_threads(workers: usize, fenced: usize) -> (Executor, Vec<OwnWorker>) {
     let fences = Fences::among(fenced);
-    let (executor, workers) =
-        Executor::without_threads(workers, fences, Default::default(), Decides::Workers);
+    let (shared, workers) =
+        Shared::with_workers(workers, fences, Default::default(), Decides::Workers);
+    let executor = Executor {
+        shared,
+        threads: Vec::new(),
+        is_hosted: true,
+        host: None,
+    };
     (executor, workers.into_iter().map(OwnWorker).collect())
 }
 

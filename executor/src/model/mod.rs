@@ -38,16 +38,6 @@ impl Inbox {
 #[allow(missing_debug_implementations, reason = "only models use it")]
 pub struct Forks(crate::fork_join::forks::Forks);
 
-struct Alone;
-
-impl crate::fork_join::forks::Surroundings for Alone {
-    fn offered(&self) {}
-
-    fn wait(&self, wait: crate::fork_join::job::Wait) -> joint::completion::Ended {
-        wait.block()
-    }
-}
-
 #[allow(missing_docs, reason = "only models use it")]
 impl Forks {
     pub fn new(capacity: usize) -> Self {
@@ -63,7 +53,7 @@ impl Forks {
         b: impl FnOnce() -> RB + Send,
     ) -> (RA, RB) {
         // SAFETY: the caller promises it.
-        unsafe { self.0.join(&Alone, a, b) }
+        unsafe { self.0.join(|| {}, crate::fork_join::job::Wait::block, a, b) }
     }
 
     pub fn has_jobs(&self) -> bool {

@@ -4,7 +4,7 @@
 use core::{fmt, future::Future, marker::PhantomData, mem, panic::AssertUnwindSafe};
 use std::panic::{catch_unwind, resume_unwind};
 
-use super::{AbortOnUnwind, Inner, ScopedHandle, SpawnOn};
+use super::{AbortOnUnwind, Inner, ScopedHandle};
 use crate::{Executor, entered, hosted};
 use joint::waker::park::block_on;
 
@@ -35,7 +35,7 @@ impl<'scope> Scope<'scope, '_> {
     {
         // SAFETY: `'scope` is the lifetime of `Executor::scope`, which joins the task before it
         // ends: fact 4 of the header.
-        unsafe { self.inner.spawn(SpawnOn::On(self.executor), future, ()) }
+        unsafe { self.inner.spawn(Some(self.executor), future, ()) }
     }
 }
 

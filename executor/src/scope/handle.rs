@@ -2,7 +2,7 @@
 
 use core::{
     fmt,
-    future::Future,
+    future::{Future, poll_fn},
     pin::Pin,
     task::{Context, Poll},
 };
@@ -30,20 +30,16 @@ use joint::{oneshot, task::JoinError};
 ///     assert_eq!(joint_executor::block_on(length), 8);
 /// });
 /// ```
-pub struct ScopedHandle<'scope, T>(pub(super) ScopedResult<'scope, T>);
-
-/// The future of [`ScopedHandle::result`].
-#[must_use = "futures do nothing unless awaited"]
-pub struct ScopedResult<'scope, T> {
+pub struct ScopedHandle<'scope, T> {
     pub(super) receiver: oneshot::Receiver<Result<T, JoinError>>,
     pub(super) inner: &'scope Inner,
 }
 
-impl<'scope, T> ScopedHandle<'scope, T> {
+impl<T> ScopedHandle<'_, T> {
     /// Returns whether the child has ended, by an output, a panic or a cancellation, so that
     /// awaiting it would not wait.
     pub fn is_finished(&self) -> bool {
-        self.0.receiver.is_finished()
+        self.receiver.is_finished()
     }
 
     /// Awaits the child's end as a value: its output, or the reason why there is none.
@@ -56,16 +52,11 @@ impl<'scope, T> ScopedHandle<'scope, T> {
     ///     assert!(error.to_string().ends_with("panicked: no"));
     /// });
     /// ```
-    pub fn result(self) -> ScopedResult<'scope, T> {
-        self.0
+    pub async fn result(mut self) -> Result<T, JoinError> {
+        poll_fn(|cx| self.poll_result(cx)).await
     }
-}
 
-impl<T> Future for ScopedResult<'_, T> {
-    type Output = Result<T, JoinError>;
-
-    /// Polled again after it was ready, it reports that the child was cancelled.
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+    fn poll_result(&mut self, cx: &mut Context<'_>) -> Poll<Result<T, JoinError>> {
         let poll = Pin::new(&mut self.receiver).poll(cx);
         poll.map(|received| received.unwrap_or(Err(JoinError::Cancelled)))
     }
@@ -78,7 +69,7 @@ impl<T> Future for ScopedHandle<'_, T> {
     /// With the panic of the child; if the child was cancelled; or if it is polled again after it
     /// was ready.
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<T> {
-        Pin::new(&mut self.0).poll(cx).map(|result| match result {
+        self.poll_result(cx).map(|result| match result {
             Ok(output) => output,
             Err(JoinError::Panicked(payload)) => payload.resume(),
             Err(JoinError::Cancelled) => panic!(
@@ -90,7 +81,7 @@ impl<T> Future for ScopedHandle<'_, T> {
     }
 }
 
-impl<T> Drop for ScopedResult<'_, T> {
+impl<T> Drop for ScopedHandle<'_, T> {
     /// Hands a panic that was not taken to the scope.
     fn drop(&mut self) {
         self.receiver.close();
@@ -104,14 +95,6 @@ impl<T> fmt::Debug for ScopedHandle<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ScopedHandle")
             .field("is_finished", &self.is_finished())
-            .finish()
-    }
-}
-
-impl<T> fmt::Debug for ScopedResult<'_, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ScopedResult")
-            .field("is_finished", &self.receiver.is_finished())
             .finish()
     }
 }

@@ -77,7 +77,7 @@ mod owned;
 
 pub use self::{
     blocking::{Scope, scope},
-    handle::{ScopedHandle, ScopedResult},
+    handle::ScopedHandle,
     owned::{AsyncScope, async_scope},
 };
 
@@ -98,12 +98,6 @@ struct Children {
     is_closed: bool,
 }
 
-/// Where children are started.
-enum SpawnOn<'a> {
-    On(&'a Executor),
-    Here,
-}
-
 impl Inner {
     fn new() -> Self {
         let set = JoinSet::new();
@@ -117,13 +111,15 @@ impl Inner {
         }
     }
 
+    /// Starts a child on this executor, or on the current one.
+    ///
     /// # Safety
     /// `'scope` does not end before the task that is started has been joined; or `keep` keeps
     /// everything that is borrowed for `'scope` alive while `keep` itself exists. See the header.
     #[track_caller]
     unsafe fn spawn<'scope, F, K>(
         &'scope self,
-        on: SpawnOn<'_>,
+        on: Option<&Executor>,
         future: F,
         keep: K,
     ) -> ScopedHandle<'scope, F::Output>
@@ -133,10 +129,10 @@ impl Inner {
         K: Send + Unpin + 'static,
     {
         let (sender, receiver) = oneshot::channel();
-        let handle = ScopedHandle(ScopedResult {
+        let handle = ScopedHandle {
             receiver,
             inner: self,
-        });
+        };
         let body = Box::pin(Body {
             future: Some(future),
             sender: Some(sender),
@@ -159,11 +155,10 @@ impl Inner {
             return handle;
         };
         ended.into_iter().flatten().for_each(|end| self.note(end));
-        // A child that borrows from a frame must not be lost once it may be running.
-        let guard = matches!(on, SpawnOn::On(_)).then(|| AbortUnlessGone(&handle.0.receiver));
+        let guard = AbortUnlessGone(&handle.receiver);
         self.insert(match on {
-            SpawnOn::On(executor) => executor.spawn(task),
-            SpawnOn::Here => super::spawn(task),
+            Some(executor) => executor.spawn(task),
+            None => super::spawn(task),
         });
         mem::forget(guard);
         handle
@@ -229,15 +224,12 @@ impl Inner {
         }
     }
 
-    /// Records the end of a child. It is a panic if the drop of the child's future panicked.
+    /// Records an end that no handle has taken, and keeps the first panic. The end of a child's
+    /// task is a panic if the drop of its future panicked.
     fn note(&self, end: Result<(), JoinError>) {
-        if let Err(JoinError::Panicked(payload)) = end {
-            self.report(payload);
-        }
-    }
-
-    /// Keeps the first panic that no handle has taken.
-    fn report(&self, payload: PanicPayload) {
+        let Err(JoinError::Panicked(payload)) = end else {
+            return;
+        };
         let mut first = lock(&self.panic);
         let later = match &*first {
             None => first.replace(payload),
@@ -341,8 +333,8 @@ unsafe fn erase<'scope>(body: Pin<Box<dyn Future<Output = ()> + Send + 'scope>>)
     unsafe { mem::transmute(body) }
 }
 
-/// Aborts the program if a panic passes it while a child that borrows from a frame may be running.
-/// Once the sender of its result is gone, its future is gone too.
+/// Aborts the program if a panic passes it while the child, which may borrow from a frame, may be
+/// running. Once the sender of its result is gone, its future is gone too.
 struct AbortUnlessGone<'a, T>(&'a oneshot::Receiver<T>);
 
 impl<T> Drop for AbortUnlessGone<'_, T> {

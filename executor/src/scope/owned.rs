@@ -12,7 +12,7 @@ use core::{
 };
 use std::panic::{catch_unwind, resume_unwind};
 
-use super::{Inner, ScopedHandle, SpawnOn};
+use super::{Inner, ScopedHandle};
 
 /// Data shared by a scope and its children.
 struct Environment<E> {
@@ -71,7 +71,7 @@ impl<'scope, E: Send + Sync + 'static> AsyncScope<'scope, E> {
             keep.unwrap_or_else(|| unreachable!("the caller's reference keeps the scope alive"));
         // SAFETY: everything that is borrowed for `'scope` is in the environment, of which `keep`
         // is a share: fact 5 of the header.
-        unsafe { self.shared.inner.spawn(SpawnOn::Here, future, keep) }
+        unsafe { self.shared.inner.spawn(None, future, keep) }
     }
 }
 

@@ -48,7 +48,7 @@ impl Running<'_> {
     fn attend_blocked(&self, parker: Option<&Parker>) -> Option<Duration> {
         // The child of a fork has a copy of the timers and shares the reactor: both are its
         // parent's.
-        if !self.shared().is_of_this_process() {
+        if !self.shared().process.is_current() {
             return None;
         }
         let mut next = None;

@@ -21,12 +21,12 @@ use core::{cell::Cell, ptr, time::Duration};
 use std::time::Instant;
 
 use super::{
-    Running, Worker, current, discard, disposals, dispose,
+    Running, Worker, current, disposals, dispose,
     shared::{FAMILY, Runnable, Shared},
 };
 use crate::{
     gate::{self, Cancel, Counted},
-    guard::wake_all,
+    guard::{guarded, wake_all},
     registry::Registry,
 };
 use joint::waker;
@@ -42,13 +42,6 @@ const PATIENCE: Duration = Duration::from_millis(100);
 /// The same, if the last poll of another worker is over. That worker has dropped everything by then
 /// that it can drop, unless it is blocked in a drop, or nobody drives it any more.
 const LONG_PATIENCE: Duration = Duration::from_secs(1);
-
-/// The result of cancelling the waiting tasks that are pinned to a worker.
-enum Cancellation {
-    NothingWaited,
-    /// They are in the worker's queue.
-    Queued,
-}
 
 /// A worker's knowledge of the end, once its executor is closed.
 #[derive(Default)]
@@ -103,7 +96,7 @@ impl Running<'_> {
 
     /// Drops a runnable, in a closed executor.
     pub(crate) fn discard_inside(&self, runnable: Runnable) {
-        discard([runnable]);
+        guarded(|| drop(runnable));
     }
 
     /// Drops what the poll, or the drop, that blocks this worker may be waiting for, in a closed
@@ -123,7 +116,7 @@ impl Running<'_> {
             false => self.next_pinned(),
         };
         while let Some(runnable) = next() {
-            discard([runnable]);
+            self.discard_inside(runnable);
         }
         self.closing.inside.set(depth);
     }
@@ -143,14 +136,13 @@ impl Running<'_> {
         }
     }
 
-    /// Cancels every waiting task that is pinned to this worker, and queues it.
-    fn cancel_pinned(&self) -> Cancellation {
+    /// Cancels every waiting task that is pinned to this worker, and queues it. Returns whether
+    /// there was one.
+    fn cancel_pinned(&self) -> bool {
         let waiting = self.shared().registry.cancel_pinned(self.index());
-        if waiting.is_empty() {
-            return Cancellation::NothingWaited;
-        }
+        let is_any = !waiting.is_empty();
         self.queues.push_pinned(waiting);
-        Cancellation::Queued
+        is_any
     }
 
     /// Takes a runnable that can be dropped on this thread: from its own queues, from the injector,
@@ -172,7 +164,7 @@ impl Running<'_> {
         // are under way.
         wait_until(|| {
             self.discard_queued();
-            while let Cancellation::Queued = self.cancel_pinned() {
+            while self.cancel_pinned() {
                 self.discard_queued();
             }
             !registry.has_pinned(self.index())
@@ -212,7 +204,7 @@ impl Worker {
             None => now,
         };
         self.closing.blocked.set(Some((since, now)));
-        let patience = match others.any(|other| shared.has_arrived(other)) {
+        let patience = match others.any(|other| shared.gate.has_arrived(other)) {
             true => LONG_PATIENCE,
             false => PATIENCE,
         };

@@ -4,22 +4,28 @@
 use core::{cell::Cell, marker::PhantomData, ptr};
 
 use super::{Running, Worker, shared::Shared};
-use crate::{fork_join::Forks, guard::guarded};
+use crate::{
+    fork_join::Forks,
+    guard::{guarded, with_value},
+};
 use joint_switch::thread_local;
 
+/// A worker, and its forks, which are all that a join needs.
+type Current = (*const Worker, *const Forks);
+
+const NONE: Current = (ptr::null(), ptr::null());
+
 thread_local! {
-    static CURRENT: Cell<*const Worker> = const { Cell::new(ptr::null()) };
+    static CURRENT: Cell<Current> = const { Cell::new(NONE) };
     /// The worker that this thread is, even while the code that it runs belongs to another
     /// executor.
     static WORKER: Cell<*const Worker> = const { Cell::new(ptr::null()) };
-    /// The current worker's forks, which is all that a join needs.
-    static FORKS: Cell<*const Forks> = const { Cell::new(ptr::null()) };
 }
 
 /// Returns the forks of the worker that this thread is. The reference must not be kept.
 #[inline]
 pub(crate) fn own_forks<'a>() -> Option<&'a Forks> {
-    let forks = FORKS.with(Cell::get);
+    let (_, forks) = CURRENT.with(Cell::get);
     // SAFETY: set by `Worker::become_this_thread` to a value that lives as long as the executor,
     // which outlives the worker, and reset before that value goes away.
     unsafe { forks.as_ref() }
@@ -28,7 +34,7 @@ pub(crate) fn own_forks<'a>() -> Option<&'a Forks> {
 /// Calls `f` with the worker that the current code belongs to.
 #[inline]
 pub(crate) fn with_current<R>(f: impl FnOnce(Option<&Running<'_>>) -> R) -> R {
-    let current = CURRENT.with(Cell::get);
+    let (current, _) = CURRENT.with(Cell::get);
     // SAFETY: set by `Worker::become_this_thread` to a value on this thread's stack that outlives
     // the setting, and reset before that value goes away.
     let current = unsafe { current.as_ref() };
@@ -54,30 +60,7 @@ pub(crate) fn with_thread_worker<R>(f: impl FnOnce(Option<&Running<'_>>) -> R) -
 
 /// Runs `f` as if this thread were not a worker.
 pub(crate) fn without_current<R>(f: impl FnOnce() -> R) -> R {
-    let _current = Current::set(ptr::null(), ptr::null());
-    f()
-}
-
-/// Sets what this thread's code belongs to. Its drop restores what was set before.
-struct Current {
-    worker: *const Worker,
-    forks: *const Forks,
-}
-
-impl Current {
-    fn set(worker: *const Worker, forks: *const Forks) -> Self {
-        Self {
-            worker: CURRENT.with(|current| current.replace(worker)),
-            forks: FORKS.with(|current| current.replace(forks)),
-        }
-    }
-}
-
-impl Drop for Current {
-    fn drop(&mut self) {
-        CURRENT.with(|current| current.set(self.worker));
-        FORKS.with(|forks| forks.set(self.forks));
-    }
+    CURRENT.with(|current| with_value(current, NONE, f))
 }
 
 /// Calls `f` with the worker that the current code belongs to, if it is one of that executor. The
@@ -92,15 +75,17 @@ pub(crate) fn with_worker_of<R>(
 
 /// Keeps this thread a worker until this is dropped.
 pub(crate) struct ThisThread<'a> {
-    _current: Current,
+    /// What was current before.
+    current: Current,
     /// The worker that the thread was before, in whose poll another one is stepped.
-    before: *const Worker,
+    worker: *const Worker,
     _worker: PhantomData<&'a Worker>,
 }
 
 impl Drop for ThisThread<'_> {
     fn drop(&mut self) {
-        WORKER.with(|worker| worker.set(self.before));
+        CURRENT.with(|current| current.set(self.current));
+        WORKER.with(|worker| worker.set(self.worker));
     }
 }
 
@@ -108,20 +93,19 @@ impl Worker {
     /// Makes this thread the worker.
     pub(crate) fn become_this_thread(&self) -> ThisThread<'_> {
         ThisThread {
-            before: WORKER.with(|worker| worker.replace(self)),
-            _current: self.make_current(),
+            current: CURRENT.with(|current| current.replace(self.as_pair())),
+            worker: WORKER.with(|worker| worker.replace(self)),
             _worker: PhantomData,
         }
     }
 
-    fn make_current(&self) -> Current {
-        Current::set(self, &raw const *self.shared().forks[self.index()])
+    fn as_pair(&self) -> Current {
+        (self, &raw const *self.shared().forks[self.index()])
     }
 
     /// Runs `f` as this worker. Called on the worker's own thread, even while the code there
     /// belongs to another executor.
     pub(crate) fn as_current<R>(&self, f: impl FnOnce() -> R) -> R {
-        let _current = self.make_current();
-        f()
+        CURRENT.with(|current| with_value(current, self.as_pair(), f))
     }
 }

@@ -1,13 +1,12 @@
 //! Helpers for the unit tests of the executor: workers without threads. A test calls what a worker
 //! would call, one step at a time, so it knows what each step found and whom it woke.
 
-use alloc::sync::Arc;
 use core::{array, panic::Location};
 
 use super::{
     Running, Worker,
     launch::new_detached,
-    shared::{Decides, Lanes, Runnable, Shared},
+    shared::{Decides, Runnable, Shared},
 };
 use crate::{
     fences::Fences,
@@ -22,13 +21,8 @@ pub(super) fn two_workers() -> [Worker; 2] {
 
 /// The same, with hooks.
 pub(super) fn two_workers_with(hooks: Hooks) -> [Worker; 2] {
-    let (fences, decides) = (Fences::among(2), Decides::Workers);
-    let lanes = Lanes::of(2, fences);
-    let shared = Arc::new(Shared::new(decides, &lanes, fences, hooks));
-    let mut workers = (0..).zip(lanes).map(|(index, lanes)| {
-        let shared = shared.clone();
-        Worker::new(shared, index, lanes)
-    });
+    let (_, workers) = Shared::with_workers(2, Fences::among(2), hooks, Decides::Workers);
+    let mut workers = workers.into_iter();
     array::from_fn(|_| workers.next().expect("two"))
 }
 

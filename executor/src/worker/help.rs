@@ -148,10 +148,7 @@ impl Worker {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        fork_join::{Forks, forks::Surroundings},
-        worker::harness::two_workers,
-    };
+    use crate::{fork_join::Forks, worker::harness::two_workers};
     use core::time::Duration;
 
     #[test]
@@ -167,20 +164,10 @@ mod tests {
         }
     }
 
-    struct Alone;
-
-    impl Surroundings for Alone {
-        fn offered(&self) {}
-
-        fn wait(&self, wait: Wait) -> Ended {
-            wait.block()
-        }
-    }
-
     /// Calls `f` while a fork of that worker is open.
     fn while_open(forks: &Forks, f: impl FnOnce()) {
         // SAFETY: this thread is the owner.
-        let ((), b) = unsafe { forks.join(&Alone, f, || 7) };
+        let ((), b) = unsafe { forks.join(|| {}, Wait::block, f, || 7) };
         assert_eq!(b, 7);
     }
 

@@ -66,7 +66,9 @@ pub(crate) fn launch(
         unsafe { worker.enter(runnable.as_ptr(), runnable.metadata()) };
     }
     match worker {
-        Some(worker) if lane == Lane::Normal => worker.push_launched(runnable),
+        Some(worker) if lane == Lane::Normal && shared.decides == Decides::Workers => {
+            worker.push_spawned(runnable);
+        }
         Some(worker) => worker.push(runnable, lane),
         None => shared.inject(runnable, lane),
     }
@@ -82,13 +84,5 @@ impl Running<'_> {
             self.counters().spawned.increment();
             self.push_spawned(runnable);
         }
-    }
-
-    /// Pushes a new task of the normal lane.
-    fn push_launched(&self, runnable: Runnable) {
-        if self.shared().decides == Decides::Owner {
-            return self.push(runnable, Lane::Normal);
-        }
-        self.push_spawned(runnable);
     }
 }

@@ -58,9 +58,11 @@ use self::{
     help::Helper,
     idle::steal::Lookout,
     queues::{After, Pushed, Queues},
-    shared::{EntryLink, FAMILY, Lanes, Runnable, Shared},
+    shared::{EntryLink, FAMILY, Runnable, Shared},
 };
-use super::{guard::guarded, metrics::Counters, registry::Lane, task_info::TaskInfo};
+use super::{
+    deques::Deques, guard::guarded, metrics::Counters, registry::Lane, task_info::TaskInfo,
+};
 use joint::{
     task::{EndedTask, Polled, TaskEnd},
     waker::{budget, park},
@@ -103,13 +105,6 @@ struct Disposal {
 thread_local! {
     /// The innermost one, or null.
     static DISPOSING: Cell<*const Disposal> = const { Cell::new(ptr::null()) };
-}
-
-/// Drops runnables of this worker's executor, and with them the futures.
-pub(super) fn discard(runnables: impl IntoIterator<Item = Runnable>) {
-    for runnable in runnables {
-        guarded(|| drop(runnable));
-    }
 }
 
 /// Drops a runnable of `shared`, and with it the future, on whatever thread this is.
@@ -175,7 +170,7 @@ pub(super) enum Attended {
 }
 
 impl Worker {
-    pub(super) fn new(shared: Arc<Shared>, index: usize, lanes: Lanes) -> Self {
+    fn new(shared: Arc<Shared>, index: usize, deques: Deques<Runnable>) -> Self {
         Self {
             lookout: Lookout::new(index, shared.workers()),
             helper: Helper::new(shared.workers()),
@@ -185,7 +180,7 @@ impl Worker {
             watches_wakes: shared.hooks.watch_wakes(),
             shared,
             index,
-            queues: Queues::new(lanes.0),
+            queues: Queues::new(deques),
             runs: Cell::new(0),
             name: RefCell::default(),
             is_elsewhere: Cell::new(false),
@@ -409,10 +404,9 @@ impl Running<'_> {
     /// Calls the hook for a task that this worker is about to queue because it was woken.
     #[cold]
     fn woken(&self, runnable: Runnable) -> Runnable {
-        let mut woken = None;
         self.show_slot();
-        self.stranger(|| woken = Some(self.shared().hooks.woken(runnable)));
-        woken.expect("a hook's panic is caught before")
+        self.stranger(|| self.shared().hooks.woken(&runnable));
+        runnable
     }
 
     /// Moves the task in the LIFO slot to where other workers find it.

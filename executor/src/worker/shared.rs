@@ -3,7 +3,7 @@
 //!
 //! # What keeps it alive
 //! Its workers keep it alive, and after them every task that is left in the [`registry`]. Wakers
-//! reach it through a bare address ([`registry::Origin`]). That is sound because a task is only
+//! reach it through a bare address ([`EntryLink::home`]). That is sound because a task is only
 //! scheduled while it is unfinished and idle, and an unfinished task is
 //!
 //! 1. new, and in the hands of a worker or of an [`Executor`](crate::Executor), or in a queue, and
@@ -19,7 +19,7 @@ use core::ptr::NonNull;
 
 use crossbeam_utils::CachePadded;
 
-use super::{Running, current};
+use super::{Running, Worker, current};
 use crate::{
     deques::{Deques, Stealer},
     driver::Driver,
@@ -29,7 +29,7 @@ use crate::{
     hooks::Hooks,
     inbox::Inbox,
     metrics::{Counters, Metrics, OutsideCounters},
-    policy::{FORKS_OF_OWNERS, MOST_FORKS, WORTH_A_WAKE},
+    policy::{MOST_FORKS, WORTH_A_WAKE},
     process::Process,
     registry::{self, Lane, Registry, RegistryOwner},
     sleep::{Need, Sleep, Woke},
@@ -56,16 +56,6 @@ pub(crate) enum Decides {
     Owner,
 }
 
-/// The queues of one worker from which the others steal.
-pub(crate) struct Lanes(pub(super) Deques<Runnable>);
-
-impl Lanes {
-    /// Empty queues for each of the workers.
-    pub(crate) fn of(workers: usize, fences: Fences) -> Vec<Self> {
-        (0..workers).map(|_| Self(Deques::new(fences))).collect()
-    }
-}
-
 /// Tasks that other threads queue for any worker.
 pub(super) type Injector = CachePadded<Inbox<EntryLink>>;
 
@@ -89,30 +79,32 @@ pub(crate) struct Shared {
     pub(super) watches_tasks: bool,
     /// The mean length of recent polls, in nanoseconds.
     poll_time: CachePadded<AtomicUsize>,
-    pub(super) gate: Gate,
-    /// The process that the workers are in.
+    pub(crate) gate: Gate,
+    /// The process that the workers are in, which is not the child of a fork.
     pub(crate) process: Process,
     pub(super) decides: Decides,
 }
 
 impl Shared {
-    /// `fences` are those of the lanes.
-    pub(crate) fn new(decides: Decides, lanes: &[Lanes], fences: Fences, hooks: Hooks) -> Self {
-        let workers = lanes.len();
-        let most = match decides {
-            Decides::Workers => MOST_FORKS,
-            Decides::Owner => FORKS_OF_OWNERS,
-        };
+    /// Makes what the workers of an executor share, and the workers. `fences` are those among the
+    /// workers.
+    pub(crate) fn with_workers(
+        workers: usize,
+        fences: Fences,
+        hooks: Hooks,
+        decides: Decides,
+    ) -> (Arc<Self>, Vec<Worker>) {
+        let deques: Vec<_> = (0..workers).map(|_| Deques::new(fences)).collect();
         let driver = Arc::new(Driver::new(workers));
-        Self {
+        let shared = Arc::new(Self {
             injector: CachePadded::new(Inbox::new()),
             high_injector: CachePadded::new(Inbox::new()),
-            stealers: lanes.iter().map(|lanes| lanes.0.stealer()).collect(),
+            stealers: deques.iter().map(Deques::stealer).collect(),
             inboxes: (0..workers)
                 .map(|_| CachePadded::new(Inbox::new()))
                 .collect(),
             forks: (0..workers)
-                .map(|_| CachePadded::new(Forks::new(most, fences)))
+                .map(|_| CachePadded::new(Forks::new(MOST_FORKS, fences)))
                 .collect(),
             sleep: {
                 let driver = driver.clone();
@@ -129,7 +121,10 @@ impl Shared {
             gate: Gate::new(workers),
             process: Process::current(),
             decides,
-        }
+        });
+        let worker = |(index, deques)| Worker::new(shared.clone(), index, deques);
+        let all = deques.into_iter().enumerate().map(worker).collect();
+        (shared, all)
     }
 
     pub(crate) fn workers(&self) -> usize {
@@ -248,28 +243,18 @@ impl Shared {
         });
     }
 
-    /// Calls the hook for a task that is about to be queued because it was woken.
+    /// Calls the hook for a task that is about to be queued because it was woken. Takes the
+    /// runnable by value, so that a caller without the hook keeps it in a register.
     #[cold]
     fn woken(&self, runnable: Runnable) -> Runnable {
-        let mut woken = None;
-        current::stranger(|| woken = Some(self.hooks.woken(runnable)));
-        woken.expect("a hook's panic is caught before")
+        current::stranger(|| self.hooks.woken(&runnable));
+        runnable
     }
 
     /// Calls the hook for a timer that has been armed.
     #[cfg(feature = "io")]
     pub(crate) fn armed(&self, deadline: u64) {
         self.hooks.armed(|| clock::instant(deadline));
-    }
-
-    /// Whether the workers are in the calling process, which is then not the child of a fork.
-    pub(crate) fn is_of_this_process(&self) -> bool {
-        self.process.is_current()
-    }
-
-    /// Returns whether a worker has finished its last poll.
-    pub(crate) fn has_arrived(&self, worker: usize) -> bool {
-        self.gate.has_arrived(worker)
     }
 
     pub(crate) fn metrics(&self) -> Metrics {
@@ -310,26 +295,26 @@ impl Schedule<EntryLink> for Scheduler {
         // as the runner has set it.
         fence(order!(woken: Acquire));
         let home = runnable.metadata().home();
-        let home = home.expect("a task that has been idle is registered");
-        current::with_worker_of(home.owner, |worker| match worker {
+        let (owner, place) = home.expect("a task that has been idle is registered");
+        current::with_worker_of(owner, |worker| match worker {
             Some(worker) => {
                 let runnable = match worker.watches_wakes {
                     true => worker.woken(runnable),
                     false => runnable,
                 };
-                worker.push(runnable, home.lane());
+                worker.push(runnable, place.lane());
             }
             None => {
                 // SAFETY: this is the address inside an `Arc`. There is a runnable, so the task is
                 // unfinished and registered, which keeps the executor alive until the push.
-                unsafe { Arc::increment_strong_count(home.owner) };
+                unsafe { Arc::increment_strong_count(owner) };
                 // SAFETY: the count is the one that was just added.
-                let shared = unsafe { Arc::from_raw(home.owner) };
+                let shared = unsafe { Arc::from_raw(owner) };
                 let runnable = match shared.hooks.watch_wakes() {
                     true => shared.woken(runnable),
                     false => runnable,
                 };
-                shared.inject(runnable, home.lane());
+                shared.inject(runnable, place.lane());
             }
         });
     }

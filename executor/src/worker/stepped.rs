@@ -106,7 +106,11 @@ impl Worker {
                 continue;
             }
             if left == 0 {
-                running.leave_to_others();
+                // Its owner may not drive it for some time, so others must find what it has.
+                running.show_slot();
+                if self.has_own() {
+                    running.notify();
+                }
                 return Step::Ready;
             }
             if let Some(runnable) = running.next() {
@@ -346,17 +350,6 @@ impl Worker {
             Lane::Normal => is_own || !runnable.metadata().is_entered(),
             Lane::High => is_own,
             Lane::Pinned(worker) => is_own && worker == self.index(),
-        }
-    }
-}
-
-impl Running<'_> {
-    /// Leaves what this worker would run next where others find it, because its owner may not
-    /// drive it for some time.
-    fn leave_to_others(&self) {
-        self.show_slot();
-        if self.has_own() {
-            self.notify();
         }
     }
 }

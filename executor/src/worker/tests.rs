@@ -335,7 +335,7 @@ fn a_task_that_is_disposed_of_is_counted_by_its_own_executor_on_any_thread() {
     // Everything after it is the worker's own again.
     elsewhere.as_current(|| {
         dispose_of_both();
-        discard([task()]);
+        worker.running().discard_inside(task());
     });
     assert_eq!((ends(&worker), ends(&elsewhere)), ((4, 4), (1, 0)));
     assert_eq!(elsewhere.counters().cancelled.get(), 1);

@@ -1,6 +1,6 @@
 //! How long a blocked worker may sleep, and whether its wait is a deadlock.
 
-use alloc::{sync::Arc, vec::Vec};
+use alloc::vec::Vec;
 use core::{
     future::{Future, pending},
     iter,
@@ -24,7 +24,7 @@ use crate::{
         Worker,
         harness::{task, two_workers},
         launch::new_task,
-        shared::{Decides, Lanes, Runnable, Shared},
+        shared::{Decides, Runnable, Shared},
     },
 };
 
@@ -42,11 +42,9 @@ fn a_blocked_worker_looks_again_only_where_nobody_gives_a_sign() {
 
 /// The only worker of an executor. The test is its thread.
 fn only_worker() -> Worker {
-    let fences = Fences::among(1);
-    let lanes = Lanes::of(1, fences);
-    let shared = Shared::new(Decides::Workers, &lanes, fences, Hooks::default());
-    let lanes = lanes.into_iter().next().expect("one");
-    Worker::new(Arc::new(shared), 0, lanes)
+    let (fences, decides) = (Fences::among(1), Decides::Workers);
+    let (_, mut workers) = Shared::with_workers(1, fences, Hooks::default(), decides);
+    workers.remove(0)
 }
 
 /// A new task that waits forever, and its handle, which this parker awaits.

@@ -35,7 +35,7 @@ fn a_drop_sees_nothing_that_is_set_for_the_poll_that_it_is_inside_of() {
         let (tell, told) = mpsc::channel();
         let dropped = on_drop(move || {
             let _sender = sender;
-            tell.send(NAME.try_with(|name| *name).ok()).unwrap();
+            tell.send(NAME.try_with(|name| *name)).unwrap();
         });
         let _held = hold(&executor, dropped);
         let (begin, begun) = mpsc::channel();
