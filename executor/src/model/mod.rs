@@ -145,9 +145,7 @@ pub use blocked::attend_while_blocked;
 mod registry;
 pub use registry::{Registry, Task};
 
-#[cfg(feature = "io")]
 mod driver;
-#[cfg(feature = "io")]
 pub use driver::Driven;
 
 /// The executor's sleep protocol, for models with queues of their own.
@@ -267,12 +265,10 @@ fn wake_away(woke: crate::sleep::Woke) {
 }
 
 /// One worker's queue of deadlines.
-#[cfg(feature = "io")]
 #[allow(missing_debug_implementations, reason = "only models use it")]
 pub struct Timers(crate::driver::timers::Timers);
 
 /// A timer that has been armed.
-#[cfg(feature = "io")]
 #[derive(Debug)]
 pub struct Inserted {
     /// Its key.
@@ -282,11 +278,9 @@ pub struct Inserted {
 }
 
 /// The key of one timer.
-#[cfg(feature = "io")]
 #[derive(Debug)]
 pub struct TimerKey(crate::driver::timers::Key);
 
-#[cfg(feature = "io")]
 #[allow(missing_docs, reason = "only models use it")]
 #[allow(clippy::new_without_default, reason = "only models use it")]
 impl Timers {
