@@ -83,31 +83,27 @@ impl<S: Selector> Registration<S> {
         interest: Interest,
         cx: &mut Context<'_>,
     ) -> Poll<io::Result<()>> {
-        let ready = self.poll(interest, cx, || self.ask(interest), |()| false);
-        ready.map_ok(|()| self.asked(interest))
+        self.poll(interest, cx, || self.ask(interest), |()| false)
     }
 
     /// Like [`poll_ready`](Registration::poll_ready), for any number of waiters.
     pub(crate) async fn ready(&self, interest: Interest) -> io::Result<()> {
-        self.done(interest, || self.ask(interest)).await?;
-        self.asked(interest);
-        Ok(())
+        self.done(interest, || self.ask(interest)).await
     }
 
     fn ask(&self, interest: Interest) -> io::Result<()> {
+        let direction = self.direction(interest);
         // An error even if the descriptor is ready. If the system cannot be asked, the descriptor
         // would look ready forever, and a loop that waits here before each attempt would spin.
-        self.direction(interest).served()?;
+        direction.served()?;
         // SAFETY: the descriptor is open, as the caller that registered it promised.
-        unsafe { raw::ask(self.raw, interest) }
-    }
-
-    /// If the system cannot be asked, it sends an event each time that a waiter arms the
-    /// descriptor, so this event is used up.
-    fn asked(&self, interest: Interest) {
+        unsafe { raw::ask(self.raw, interest) }?;
         if !raw::CAN_ASK {
-            self.direction(interest).forget();
+            // The system sends an event each time that a waiter arms the descriptor, so this event
+            // is used up.
+            direction.forget();
         }
+        Ok(())
     }
 
     fn direction(&self, interest: Interest) -> &Direction {
