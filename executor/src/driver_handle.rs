@@ -2,12 +2,16 @@
 //! is in.
 
 use alloc::sync::Arc;
-use std::io;
 
 use super::{
-    driver::{keeper::Obtained, reactor::Reactor, timers::Timers},
-    entered, hosted,
+    driver::timers::Timers,
+    entered,
     worker::{Running, current, shared::Shared},
+};
+#[cfg(feature = "io")]
+use super::{
+    driver::{keeper::Obtained, reactor::Reactor},
+    hosted,
 };
 
 /// The driver of one executor, for the calling thread.
@@ -60,7 +64,8 @@ impl DriverHandle<'_> {
     ///
     /// # Errors
     /// The system's error if it cannot be created.
-    pub(crate) fn reactor(&self) -> io::Result<Arc<Reactor>> {
+    #[cfg(feature = "io")]
+    pub(crate) fn reactor(&self) -> std::io::Result<Arc<Reactor>> {
         if let Some(host) = hosted::host() {
             host.descriptor()?;
         }

@@ -94,7 +94,6 @@ impl Hooks {
     }
 
     /// Calls the hook for a timer that was armed.
-    #[cfg(feature = "io")]
     #[inline]
     pub(super) fn armed(&self, deadline: impl FnOnce() -> Instant) {
         call(&self.on_timer, |hook| hook(deadline()));

@@ -71,7 +71,7 @@
 //! queued, by [`take_queued`](BoundWorker::take_queued) and
 //! [`take_injected`](BoundWorker::take_injected), in the order in which it was queued, and runs one
 //! task after the other by [`run_task`](BoundWorker::run_task). It serves the timers too, by
-//! `next_deadline` and `take_due` (feature `io`). Such an
+//! [`next_deadline`](BoundWorker::next_deadline) and [`take_due`](BoundWorker::take_due). Such an
 //! executor has no other source of order: with the same decisions, the same tasks run in the same
 //! order, wherever their memory lies. That holds as long as all threads that use the executor take
 //! turns.
@@ -116,10 +116,8 @@ use core::{
     time::Duration,
 };
 use std::sync::OnceLock;
-#[cfg(feature = "io")]
 use std::time::Instant;
 
-#[cfg(feature = "io")]
 use super::driver::{
     clock::{self, NEVER},
     timers::Fired,
@@ -433,7 +431,6 @@ impl BoundWorker {
     }
 
     /// Returns the earliest deadline of the executor's timers, without those that were given up.
-    #[cfg(feature = "io")]
     pub fn next_deadline(&self) -> Option<Instant> {
         let all = self.shared().driver.all_timers().iter();
         let next = all.map(|timers| timers.earliest()).min();
@@ -441,7 +438,6 @@ impl BoundWorker {
     }
 
     /// Removes the executor's timers whose deadline is not after `now`, and appends their wakers.
-    #[cfg(feature = "io")]
     pub fn take_due(&self, now: Instant, wakers: &mut Vec<Waker>) {
         let now = clock::nanos(now);
         for timers in self.shared().driver.all_timers() {
@@ -570,7 +566,6 @@ impl Executor {
 
 /// Returns the instant from which the timers of all executors count. Their deadlines are not told
 /// apart if they are earlier, so an owner that sets the time sets none before this.
-#[cfg(feature = "io")]
 pub fn epoch() -> Instant {
     clock::base()
 }

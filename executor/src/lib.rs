@@ -13,7 +13,7 @@
 //! | join many tasks in the order in which they end | [`JoinSet`] |
 //! | split work in two | [`join()`] for functions, [`join_async()`] for futures |
 //! | let other tasks run first | [`yield_now()`] |
-//! | wait for a time or for a descriptor (feature `io`) | [`time`], [`io`] |
+//! | wait for a time, or for a descriptor (feature `io`) | [`time`], [`io`] |
 //! | carry values along with a task | [`TaskLocal`] |
 //! | call a function that blocks | [`spawn_blocking`] |
 //! | wait on a thread that is not a worker | [`block_on`], [`Executor::block_on`] |
@@ -43,7 +43,7 @@
 //! [`detach`](JoinHandle::detach) on it, or use [`spawn_detached`].
 //!
 //! # Features
-//! `io`, on by default: the modules [`time`] and [`io`]. Each executor has its own driver for them.
+//! `io`, on by default: the module [`io`]. Each executor serves descriptors as it does timers.
 //!
 //! `tracing`: each task of the executor has a span of the crate [tracing](https://docs.rs/tracing),
 //! with level debug, target `joint::task`, and the fields `task.name`, `task.kind` (`normal`,
@@ -66,9 +66,8 @@
 //!
 //! Not every run counts: `docs/executor.md` in the repository says which do. Tasks of
 //! [high priority](Priority::High) run first, but at most 32 in a row. A task whose descriptors and
-//! timers are always ready gives way after 128 operations
-#![cfg_attr(feature = "io", doc = "([budget](crate::io#fairness)).")]
-#![cfg_attr(not(feature = "io"), doc = "(feature `io`).")]
+//! timers are always ready gives way after 128 operations, the [budget](joint::waker::budget) of
+//! each poll.
 //!
 //! # Blocking
 //! A poll that blocks its thread blocks a worker. The other workers take over the tasks in its
@@ -100,7 +99,7 @@
 //! about 1,000 times a second.
 //!
 //! # Systems
-//! This table says how an idle worker waits if there is a timer or a descriptor (feature `io`).
+//! This table says how an idle worker waits if there is a timer or a descriptor.
 //! While there are only timers, the worker parks its thread until the earliest deadline. From the
 //! first descriptor on, it waits in the system's event queue:
 //!
@@ -157,7 +156,6 @@
 //! idle workers do, which calls wait for other threads, and what each path costs in atomic
 //! operations and in cache lines that move between cores.
 //!
-#![cfg_attr(not(feature = "io"), doc = "[`time`]: #features")]
 #![cfg_attr(not(feature = "io"), doc = "[`io`]: #features")]
 // # Words
 // Worker, LIFO slot, local queue, injector, searching, parked, driver, reactor, budget and shutdown
@@ -193,7 +191,6 @@ mod blocking;
 mod builder;
 pub(crate) mod deques;
 pub(crate) mod driver;
-#[cfg(feature = "io")]
 mod driver_handle;
 mod entered;
 pub(crate) mod fences;
@@ -212,7 +209,6 @@ mod local;
 mod metrics;
 mod policy;
 mod process;
-#[cfg(feature = "io")]
 mod punctual;
 pub(crate) mod registry;
 pub(crate) mod ring;
@@ -224,12 +220,10 @@ mod span;
 mod task_builder;
 mod task_info;
 mod task_local;
-#[cfg(feature = "io")]
 pub mod time;
 pub(crate) mod worker;
 mod yield_now;
 
-#[cfg(feature = "io")]
 pub(crate) use self::driver_handle::DriverHandle;
 pub use self::{
     blocking::spawn_blocking,

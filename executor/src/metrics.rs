@@ -54,7 +54,6 @@ pub(super) struct Counters {
     pub(super) panicked: Counter,
     /// Not a count: the time, by the driver's clock, until which the other workers may leave the
     /// driver to this worker.
-    #[cfg(feature = "io")]
     pub(super) visits_until: Counter,
 }
 

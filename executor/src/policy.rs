@@ -87,17 +87,13 @@ pub(crate) const ROOM_TO_HELP: usize = 64 << 10;
 /// For how long the driver may wait for a worker that runs, in nanoseconds. If recent polls took
 /// this long, another worker is woken for the driver; and a worker that was away for no longer is
 /// expected back within the same time.
-#[cfg(feature = "io")]
 pub(crate) const NEAR_THE_DRIVER: u64 = 50_000;
 /// The shortest time between two checks of the descriptors by a busy worker, in nanoseconds.
-#[cfg(feature = "io")]
 pub(crate) const LOOK_INTERVAL: u64 = 20_000;
 /// The time for which a busy worker stays away from the driver, in nanoseconds, if its polls go on
 /// to be as long as they were.
-#[cfg(feature = "io")]
 pub(crate) const LONGEST_AWAY: u64 = 200_000;
 /// The longest time for which the driver has no keeper while a worker is idle or blocked.
-#[cfg(feature = "io")]
 pub(crate) const RESERVE_INTERVAL: Duration = Duration::from_millis(2);
 /// The interval at which a blocked worker checks the driver while no worker keeps it, and looks for
 /// tasks to drop once its executor is closed.

@@ -9,7 +9,7 @@ static IS_CHILD: OnceLock<()> = OnceLock::new();
 
 /// A process, by its id. The id could deceive only a grandchild that outlives both other processes
 /// and is given the id of the first.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Process(u32);
 
 impl Process {

@@ -441,7 +441,6 @@ impl Sleep {
     }
 
     /// Wakes the keeper, if it is parked.
-    #[cfg(feature = "io")]
     pub(crate) fn wake_keeper(&self) {
         (0..self.words.len()).any(|worker| matches!(self.wake(worker, is_keepers), Woke::One));
     }
@@ -550,7 +549,6 @@ impl Sleep {
     }
 }
 
-#[cfg(feature = "io")]
 fn is_keepers(word: usize) -> bool {
     [CLAIMED_IN_DRIVER, WATCHES_IN_DRIVER, SLEEPS_IN_DRIVER].contains(&word)
 }

@@ -1,7 +1,6 @@
 //! The first timer of an executor whose workers are all blocked.
 //!
 //! A program of its own, because it takes the global executor, whose driver nothing has used yet.
-#![cfg(feature = "io")]
 
 mod common;
 

@@ -3,7 +3,7 @@
 //!
 //! A program of its own with one test, so that no other test's thread holds a lock of the process
 //! at the fork.
-#![cfg(all(unix, feature = "io"))]
+#![cfg(unix)]
 
 mod common;
 

@@ -1,5 +1,4 @@
 //! The heap memory of timers: room in their worker's queue, and nothing that stays.
-#![cfg(feature = "io")]
 
 mod common;
 #[path = "../../tests/common/counting.rs"]

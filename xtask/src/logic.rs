@@ -22,9 +22,8 @@ use super::{
 const SURVIVORS: &str = "tests/logic-survivors.txt";
 
 /// Compiled only if the feature `io` is off, only in the models, or only for a sanitizer.
-const NOT_COMPILED: [&str; 6] = [
-    "executor/src/driver/disabled.rs",
-    "executor/src/worker/attend_disabled.rs",
+const NOT_COMPILED: [&str; 5] = [
+    "executor/src/driver/no_reactor.rs",
     "executor/src/model/**/*.rs",
     "switch/src/model.rs",
     "switch/src/model/**/*.rs",

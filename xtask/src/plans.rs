@@ -43,7 +43,7 @@ pub(crate) fn check() -> Vec<Step> {
             &["--package", "joint", "--package", "joint-executor"],
         ),
         clippy(
-            "lints of the executor without a driver",
+            "lints of the executor without descriptors",
             &["--package", "joint-executor", "--no-default-features"],
         ),
         clippy(
@@ -76,7 +76,7 @@ pub(crate) fn check() -> Vec<Step> {
             ],
         ),
         doc(
-            "documentation of the executor without a driver",
+            "documentation of the executor without descriptors",
             &["--package", "joint-executor", "--no-default-features"],
         ),
         doc(

@@ -111,7 +111,11 @@ fn steps(target: &str) -> Vec<Step> {
         library("the primitive", "joint", &[]),
         library("no_std", "joint", &["--no-default-features"]),
         library("all features", "joint-executor", &["--all-features"]),
-        library("no driver", "joint-executor", &["--no-default-features"]),
+        library(
+            "no descriptors",
+            "joint-executor",
+            &["--no-default-features"],
+        ),
         check(
             "examples",
             &["--manifest-path", &manifest, "--target-dir", &folder],

@@ -350,6 +350,7 @@ mod tests {
         driver
     }
 
+    #[cfg(feature = "io")]
     #[test]
     fn the_driver_has_sources_once_a_descriptor_is_registered() {
         let driver = driver();
@@ -381,6 +382,7 @@ mod tests {
         assert!(driver.has_no_reserve());
     }
 
+    #[cfg(feature = "io")]
     #[test]
     fn a_worker_that_does_not_wait_here_looks_at_the_earliest_deadline_and_soon_for_descriptors() {
         assert_eq!(<Driver>::new(1).next_unkept_look(), None, "not in use");
@@ -486,6 +488,7 @@ mod tests {
         keeper.wait(NEVER - 1, NEVER - 2);
     }
 
+    #[cfg(feature = "io")]
     #[test]
     fn ringing_wakes_a_keeper_that_sleeps_in_the_reactor() {
         let driver = driver();

@@ -33,22 +33,14 @@
 //! were long or if there is no reserve. Otherwise it keeps the driver itself once it has nothing to
 //! do, and until then checks it in its turn.
 
-#[cfg(feature = "io")]
 pub(crate) mod clock;
-#[cfg(not(feature = "io"))]
-mod disabled;
-#[cfg(feature = "io")]
 mod due;
-#[cfg(feature = "io")]
+mod event_source;
+#[cfg_attr(not(feature = "io"), allow(dead_code, reason = "no descriptors"))]
 pub(crate) mod keeper;
-#[cfg(feature = "io")]
+#[cfg_attr(not(feature = "io"), path = "no_reactor.rs")]
 pub(crate) mod reactor;
-#[cfg(feature = "io")]
 mod reserve;
-#[cfg(feature = "io")]
 pub(crate) mod timers;
 
-#[cfg(not(feature = "io"))]
-pub(crate) use self::disabled::Driver;
-#[cfg(feature = "io")]
 pub(crate) use self::keeper::Driver;

@@ -135,9 +135,7 @@ pub use blocked::attend_while_blocked;
 mod registry;
 pub use registry::{Registry, Task};
 
-#[cfg(feature = "io")]
 mod driver;
-#[cfg(feature = "io")]
 pub use driver::Driven;
 
 /// The executor's sleep protocol, for models with queues of their own.
@@ -257,12 +255,10 @@ fn wake_away(woke: crate::sleep::Woke) {
 }
 
 /// One worker's queue of deadlines.
-#[cfg(feature = "io")]
 #[allow(missing_debug_implementations, reason = "only models use it")]
 pub struct Timers(crate::driver::timers::Timers);
 
 /// A timer that has been armed.
-#[cfg(feature = "io")]
 #[derive(Debug)]
 pub struct Inserted {
     /// Its key.
@@ -272,11 +268,9 @@ pub struct Inserted {
 }
 
 /// The key of one timer.
-#[cfg(feature = "io")]
 #[derive(Debug)]
 pub struct TimerKey(crate::driver::timers::Key);
 
-#[cfg(feature = "io")]
 #[allow(missing_docs, reason = "only models use it")]
 #[allow(clippy::new_without_default, reason = "only models use it")]
 impl Timers {
@@ -322,24 +316,16 @@ impl Timers {
 #[allow(missing_debug_implementations, reason = "only models use it")]
 pub struct Source(crate::driver::reactor::Source);
 
-/// An operation that reads or writes up to `.0` bytes.
+/// An operation whose result is a short count if it is less than `asked`.
 #[cfg(feature = "io")]
-struct Try<F>(usize, F);
-
-#[cfg(feature = "io")]
-impl<F: FnMut() -> std::io::Result<usize>> crate::driver::reactor::direction::Attempt<usize>
-    for Try<F>
-{
-    fn attempt(&mut self) -> std::io::Result<usize> {
-        self.1()
-    }
-
-    fn fell_short(&self, result: &usize) -> bool {
-        *result < self.0
-    }
-
-    fn arm(&self) -> std::io::Result<()> {
-        Ok(())
+fn attempt(
+    asked: usize,
+    mut operation: impl FnMut() -> std::io::Result<usize>,
+) -> impl FnMut() -> std::io::Result<crate::driver::reactor::direction::Attempted<usize>> {
+    move || {
+        let result = operation()?;
+        let fell_short = result < asked;
+        Ok(crate::driver::reactor::direction::Attempted { result, fell_short })
     }
 }
 
@@ -351,7 +337,7 @@ impl Source {
         Self(crate::driver::reactor::Source::new(ShortCount::Exhausted))
     }
 
-    fn direction(&self, write: bool) -> crate::driver::reactor::direction::Direction<'_> {
+    fn direction(&self, write: bool) -> &crate::driver::reactor::direction::Direction {
         use crate::driver::reactor::Interest;
         let interest = if write {
             Interest::Write
@@ -390,7 +376,7 @@ impl Source {
         asked: usize,
         operation: impl FnMut() -> std::io::Result<usize>,
     ) -> core::task::Poll<std::io::Result<usize>> {
-        self.direction(write).poll(cx, Try(asked, operation))
+        self.direction(write).poll(cx, attempt(asked, operation))
     }
 
     pub async fn done(
@@ -398,7 +384,9 @@ impl Source {
         write: bool,
         operation: impl FnMut() -> std::io::Result<usize>,
     ) -> std::io::Result<usize> {
-        self.direction(write).done(Try(0, operation)).await
+        let mut attempt = attempt(0, operation);
+        let mut waiter = self.direction(write).waiter();
+        core::future::poll_fn(|cx| waiter.poll(cx, &mut attempt)).await
     }
 }
 

@@ -20,7 +20,6 @@ pub(crate) enum AfterPark {
     /// Park again, unless it has been woken.
     Wait,
     /// Rise by itself, because there is something to do in the driver.
-    #[cfg_attr(not(feature = "io"), allow(dead_code, reason = "no driver"))]
     Rise,
 }
 

@@ -227,7 +227,6 @@ const WAKES: &[Wakes] = &[
     |sleep| _ = sleep.notify_from_outside(Need::Lookout),
     |sleep| _ = sleep.wake_worker(0),
     |sleep| _ = sleep.wake_all(),
-    #[cfg(feature = "io")]
     Sleep::wake_keeper,
 ];
 
@@ -364,7 +363,6 @@ fn a_worker_that_is_not_parked_is_not_woken() {
 fn the_keeper_alone_is_woken_for_the_driver() {
     let sleep = world([1, 0, 1, 1]);
     park(&sleep, 2, SLEEPS_IN_DRIVER);
-    #[cfg(feature = "io")]
     {
         sleep.wake_keeper();
         assert_eq!(rest_of(&sleep), [0, 1]);

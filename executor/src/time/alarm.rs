@@ -71,15 +71,6 @@ pub(super) struct Alarm {
     armed: Option<Armed>,
 }
 
-/// Whether a task waits for an alarm that was moved.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Moved {
-    /// No waker is registered, so the alarm is idle.
-    Unawaited,
-    /// The registered waker is woken at the new time.
-    Awaited,
-}
-
 /// A timer in a queue. The queue has it until it is removed, or is found to have fired.
 struct Armed {
     timers: Arc<Timers>,
@@ -89,10 +80,6 @@ struct Armed {
 impl Alarm {
     pub(super) const fn new() -> Self {
         Self { armed: None }
-    }
-
-    pub(super) fn is_armed(&self) -> bool {
-        self.armed.is_some()
     }
 
     /// Returns `Ready` if the time has come, and otherwise registers the waker to be woken then.
@@ -131,17 +118,15 @@ impl Alarm {
         Poll::Pending
     }
 
-    /// Moves the alarm to another time, at which a registered waker is woken instead.
-    pub(super) fn move_to(&mut self, when: When) -> Moved {
-        let Some(waker) = self.disarm() else {
-            return Moved::Unawaited;
-        };
+    /// Moves the alarm to another time, at which a registered waker is woken instead. If there is
+    /// none, it is idle.
+    pub(super) fn move_to(&mut self, when: When) {
+        let Some(waker) = self.disarm() else { return };
         if when.has_come() {
             waker.wake();
         } else if let Some(deadline) = deadline(when) {
             self.arm(deadline, waker);
         }
-        Moved::Awaited
     }
 
     /// Disarms the alarm, and returns the waker if it has not been woken yet.
@@ -183,6 +168,10 @@ impl Drop for Alarm {
 
 impl fmt::Debug for Alarm {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(if self.is_armed() { "Armed" } else { "Idle" })
+        f.write_str(if self.armed.is_some() {
+            "Armed"
+        } else {
+            "Idle"
+        })
     }
 }

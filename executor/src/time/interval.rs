@@ -185,10 +185,9 @@ impl MissedTicks {
 }
 
 fn remainder(duration: Duration, period: Duration) -> Duration {
-    const NANOS: u128 = 1_000_000_000;
     let nanos = duration.as_nanos() % period.as_nanos();
-    let whole = |nanos| u64::try_from(nanos).unwrap_or(u64::MAX);
-    Duration::from_secs(whole(nanos / NANOS)) + Duration::from_nanos(whole(nanos % NANOS))
+    // It does not fit only if the interval is late by more than 584 years.
+    Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
 }
 
 #[cfg(test)]

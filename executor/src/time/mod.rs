@@ -28,7 +28,7 @@
 //! A deadline beyond the range of `Instant`, or more than 584 years ahead, is never reached.
 //!
 //! # Fairness
-//! A wait that ends takes one from the [budget](crate::io#fairness) of its task's poll, as an
+//! A wait that ends takes one from the [budget](joint::waker::budget) of its task's poll, as an
 //! operation on a ready descriptor does. A loop over ticks that are already due, or over timeouts
 //! of zero, therefore yields to other tasks after 128 of them.
 //!

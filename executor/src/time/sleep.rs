@@ -8,7 +8,7 @@ use core::{
 };
 use std::time::Instant;
 
-use super::alarm::{Alarm, Moved, When};
+use super::alarm::{Alarm, When};
 use joint::waker::budget;
 
 /// Waits for a duration, which starts with this call.
@@ -135,12 +135,11 @@ impl Sleep {
     /// A task that is waiting is woken at the new time instead of the old one, or at once if the
     /// new time has passed.
     pub fn reset(&mut self, deadline: Instant) {
-        let when = When::At(deadline);
-        self.when = when;
-        self.stage = Stage::New;
-        if self.alarm.move_to(when) == Moved::Awaited {
-            self.stage = Stage::Waiting;
+        self.when = When::At(deadline);
+        if self.stage != Stage::Waiting {
+            self.stage = Stage::New;
         }
+        self.alarm.move_to(self.when);
     }
 }
 

@@ -32,7 +32,6 @@ use core::{
 };
 use std::time::Instant;
 
-#[cfg_attr(not(feature = "io"), path = "attend_disabled.rs")]
 mod attend;
 mod blocked;
 mod closing;
@@ -46,7 +45,6 @@ mod queues;
 pub(crate) mod shared;
 mod state;
 pub(crate) mod stepped;
-#[cfg(feature = "io")]
 mod visits;
 
 pub(crate) use self::state::Running;
@@ -92,7 +90,6 @@ pub(crate) struct Worker {
     next_deadlock_look: Cell<Option<(u64, Instant)>>,
     lookout: Lookout,
     helper: Helper,
-    #[cfg_attr(not(feature = "io"), allow(dead_code, reason = "no driver"))]
     attendant: Attendant,
 }
 
@@ -163,7 +160,6 @@ fn ended_elsewhere(task: &EndedTask<'_, EntryLink>, how: TaskEnd) {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Attended {
     FoundNothing,
-    #[cfg_attr(not(feature = "io"), allow(dead_code, reason = "no driver"))]
     /// Tasks were woken by this worker, so they are in its own queues, unless another worker has
     /// taken them.
     WokeTasks,

@@ -34,7 +34,6 @@ use crate::{
     registry::{self, Lane, Registry, RegistryOwner},
     sleep::{Need, Sleep, Woke},
 };
-#[cfg(feature = "io")]
 use crate::{driver::clock, policy::NEAR_THE_DRIVER};
 use joint::{
     task::{EndedTask, PendingTask, Schedule, ScheduleInfo, TaskEnd},
@@ -192,7 +191,6 @@ impl Shared {
 
     /// Whether a worker that begins a poll is likely to leave the driver for so long that waking
     /// another worker is worth it.
-    #[cfg(feature = "io")]
     pub(crate) fn keeps_the_driver_waiting(&self) -> bool {
         self.poll_time() as u64 >= NEAR_THE_DRIVER
     }
@@ -232,7 +230,6 @@ impl Shared {
     /// Call this after `deadline` becomes the earliest of the timers that this thread uses. It
     /// makes sure that some worker wakes up in time. `worker` is the worker that this thread is, if
     /// any.
-    #[cfg(feature = "io")]
     pub(crate) fn hurry_driver(&self, deadline: u64, worker: Option<&Running<'_>>) {
         self.driver.hurry(deadline, &self.sleep, || match worker {
             Some(worker) if worker.leaves_driver() => worker.notify(),
@@ -252,7 +249,6 @@ impl Shared {
     }
 
     /// Calls the hook for a timer that has been armed.
-    #[cfg(feature = "io")]
     pub(crate) fn armed(&self, deadline: u64) {
         self.hooks.armed(|| clock::instant(deadline));
     }
@@ -357,7 +353,6 @@ impl Running<'_> {
 
 #[cfg(test)]
 mod tests {
-    #[cfg(feature = "io")]
     use super::NEAR_THE_DRIVER;
     use crate::{
         registry::Lane,
@@ -400,7 +395,6 @@ mod tests {
         assert_eq!(time(79), 79);
     }
 
-    #[cfg(feature = "io")]
     #[test]
     fn polls_of_the_threshold_length_keep_the_driver_waiting() {
         for (time, keeps) in [

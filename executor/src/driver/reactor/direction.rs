@@ -10,144 +10,124 @@
 //! budget, the operation is refused before it has done anything.
 
 use alloc::vec::Vec;
-use core::{
-    future::poll_fn,
-    mem,
-    task::{Context, Poll, Waker, ready},
-};
+use core::task::{Context, Poll, Waker, ready};
 use std::io;
 
 use slab::Slab;
 
-use super::{
-    readiness::{Cleared, Raised, Readiness, ShortCount, Waiter, Waiting},
-    source::{Interest, Source},
-};
+use super::readiness::{Raised, Readiness, ShortCount, Waiting};
 use crate::guard::lock;
 use joint::waker::budget;
 use joint_switch::Mutex;
 
 /// One direction of a source.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Direction<'a> {
-    pub(super) source: &'a Source,
-    pub(super) interest: Interest,
+#[derive(Debug)]
+pub(crate) struct Direction {
+    readiness: Readiness,
+    waiters: Mutex<Waiters>,
 }
 
-/// A place for each future that has waited and is not dropped yet. It is empty once an event has
-/// taken the waker.
+/// The wakers that wait for the next event. Each is taken by the event.
 #[derive(Debug, Default)]
-pub(super) struct Listed(Mutex<Slab<Option<Waker>>>);
+struct Waiters {
+    /// That of the last caller of a `poll_…` function.
+    caller: Option<Waker>,
+    /// One place for each future that has waited and is not dropped yet.
+    futures: Slab<Option<Waker>>,
+}
 
 /// One future's place in the list. Dropping it removes the place.
-struct FdWaiter<'a> {
-    direction: &'a Direction<'a>,
+pub(crate) struct FdWaiter<'a> {
+    direction: &'a Direction,
     key: Option<usize>,
 }
 
-/// An operation on a descriptor.
-pub(crate) trait Attempt<R> {
-    fn attempt(&mut self) -> io::Result<R>;
-
-    /// Returns whether this result shows that there is no more at the moment.
-    fn fell_short(&self, result: &R) -> bool;
-
-    /// Asks the system for the next event, where it must be asked each time. Called after
-    /// registering.
-    fn arm(&self) -> io::Result<()>;
+/// An operation that did not block.
+pub(crate) struct Attempted<R> {
+    pub(crate) result: R,
+    /// The result shows that there is no more at the moment.
+    pub(crate) fell_short: bool,
 }
 
-impl<'a> Direction<'a> {
-    #[inline]
-    fn readiness(self) -> &'a Readiness {
-        &self.source.readiness[self.interest as usize]
-    }
-
-    /// The waker of the last caller of a `poll_…` function.
-    #[inline]
-    fn polled(self) -> &'a Mutex<Option<Waker>> {
-        &self.source.polled[self.interest as usize]
-    }
-
-    #[inline]
-    fn listed(self) -> &'a Listed {
-        &self.source.listed[self.interest as usize]
+impl Direction {
+    pub(super) fn new(short: ShortCount) -> Self {
+        Self {
+            readiness: Readiness::new(short),
+            waiters: Mutex::default(),
+        }
     }
 
     /// Raises an event. See [`Readiness::event`]. The caller must wake the wakers that are appended
     /// to `woken`.
-    pub(crate) fn event(self, short: ShortCount, woken: &mut Vec<Waker>) {
-        self.take_wakers(self.readiness().event(short), woken);
+    pub(crate) fn event(&self, short: ShortCount, woken: &mut Vec<Waker>) {
+        self.take_wakers(self.readiness.event(short), woken);
     }
 
     /// Ends the direction: no event will arrive any more. The caller must wake the wakers that are
     /// appended to `woken`.
-    pub(crate) fn end(self, woken: &mut Vec<Waker>) {
-        self.take_wakers(self.readiness().end(), woken);
+    pub(super) fn end(&self, woken: &mut Vec<Waker>) {
+        self.take_wakers(self.readiness.end(), woken);
     }
 
-    #[inline]
-    fn take_wakers(self, raised: Raised, woken: &mut Vec<Waker>) {
-        if raised.wake_caller {
-            woken.extend(lock(self.polled()).take());
+    fn take_wakers(&self, raised: Raised, woken: &mut Vec<Waker>) {
+        if raised == Raised::WakeWaiters {
+            let mut waiters = lock(&self.waiters);
+            woken.extend(waiters.caller.take());
+            let futures = waiters.futures.iter_mut();
+            woken.extend(futures.filter_map(|(_, waker)| waker.take()));
         }
-        if raised.wake_listed {
-            self.take_listed(woken);
-        }
-    }
-
-    fn take_listed(self, woken: &mut Vec<Waker>) {
-        let mut waiters = lock(&self.listed().0);
-        woken.extend(waiters.iter_mut().filter_map(|(_, waker)| waker.take()));
     }
 
     /// Fails if no event will arrive any more.
-    pub(super) fn served(self) -> io::Result<()> {
-        match self.readiness().look().is_gone() {
+    pub(super) fn served(&self) -> io::Result<()> {
+        match self.readiness.look().is_gone() {
             true => Err(gone()),
             false => Ok(()),
         }
     }
 
-    /// Forgets that the direction was ready. Only allowed if each waiter [asks](Attempt::arm) the
-    /// system for an event again.
-    pub(super) fn forget(self) {
-        self.readiness().clear(self.readiness().look());
+    /// Forgets that the direction was ready. Only allowed if the system is asked for an event again
+    /// on behalf of each waiter.
+    pub(super) fn forget(&self) {
+        self.readiness.clear(self.readiness.look());
     }
 
     /// Tries until the operation is done, or until it would block and no event has arrived since
     /// the look at the word.
-    fn run<R>(self, attempt: &mut impl Attempt<R>) -> Poll<io::Result<R>> {
+    fn run<R>(
+        &self,
+        attempt: &mut impl FnMut() -> io::Result<Attempted<R>>,
+    ) -> Poll<io::Result<R>> {
         loop {
-            let seen = self.readiness().look();
+            let seen = self.readiness.look();
             if !seen.is_ready() && !seen.is_gone() {
                 return Poll::Pending;
             }
-            match attempt.attempt() {
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    if self.readiness().clear(seen) == Cleared::Done && seen.is_gone() {
-                        return Poll::Ready(Err(gone()));
+            match attempt() {
+                Ok(done) => {
+                    if done.fell_short {
+                        self.readiness.fell_short(seen);
                     }
+                    return Poll::Ready(Ok(done.result));
                 }
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Ok(result) => {
-                    if attempt.fell_short(&result) {
-                        self.readiness().fell_short(seen);
-                    }
-                    return Poll::Ready(Ok(result));
-                }
-                error => return Poll::Ready(error),
+                Err(error) => match error.kind() {
+                    io::ErrorKind::WouldBlock if seen.is_gone() => return Poll::Ready(Err(gone())),
+                    io::ErrorKind::WouldBlock => self.readiness.clear(seen),
+                    io::ErrorKind::Interrupted => {}
+                    _ => return Poll::Ready(Err(error)),
+                },
             }
         }
     }
 
     /// Like [`run`](Direction::run), if the task's budget allows it. If the operation would block,
-    /// `wait` registers the task, and the operation is tried again at the next event.
+    /// `register` puts the task's waker among the waiters and returns the waker that it replaces,
+    /// and the operation is tried again at the next event.
     fn poll_by<R>(
         &self,
         cx: &mut Context<'_>,
-        attempt: &mut impl Attempt<R>,
-        mut wait: impl FnMut(&Waker) -> Waiting,
+        attempt: &mut impl FnMut() -> io::Result<Attempted<R>>,
+        mut register: impl FnMut(&mut Waiters, Waker) -> Option<Waker>,
     ) -> Poll<io::Result<R>> {
         ready!(budget::poll_proceed(cx));
         loop {
@@ -155,11 +135,15 @@ impl<'a> Direction<'a> {
                 budget::spend();
                 return Poll::Ready(result);
             }
-            if wait(cx.waker()) == Waiting::Waits {
-                return match attempt.arm() {
-                    Ok(()) => Poll::Pending,
-                    Err(error) => Poll::Ready(Err(error)),
-                };
+            // Wakers are cloned and dropped outside the lock, because that may run any code.
+            let waker = cx.waker().clone();
+            let mut waiters = lock(&self.waiters);
+            let before = register(&mut waiters, waker);
+            let waiting = self.readiness.wait();
+            drop(waiters);
+            drop(before);
+            if waiting == Waiting::Waits {
+                return Poll::Pending;
             }
         }
     }
@@ -170,52 +154,42 @@ impl<'a> Direction<'a> {
     pub(crate) fn poll<R>(
         &self,
         cx: &mut Context<'_>,
-        mut attempt: impl Attempt<R>,
+        mut attempt: impl FnMut() -> io::Result<Attempted<R>>,
     ) -> Poll<io::Result<R>> {
-        self.poll_by(cx, &mut attempt, |waker| {
-            // Wakers are cloned and dropped outside the lock, because that may run any code.
-            let waker = Some(waker.clone());
-            let before = mem::replace(&mut *lock(self.polled()), waker);
-            let waiting = self.readiness().wait(Waiter::Caller);
-            drop(before);
-            waiting
+        self.poll_by(cx, &mut attempt, |waiters, waker| {
+            waiters.caller.replace(waker)
         })
     }
 
-    /// Tries until the operation does not block, and again at each event.
-    pub(crate) async fn done<R>(self, mut attempt: impl Attempt<R>) -> io::Result<R> {
-        let mut waiter = FdWaiter {
-            direction: &self,
+    /// Returns a future's place among the waiters.
+    pub(crate) fn waiter(&self) -> FdWaiter<'_> {
+        FdWaiter {
+            direction: self,
             key: None,
-        };
-        poll_fn(|cx| self.poll_by(cx, &mut attempt, |waker| waiter.wait(waker))).await
+        }
     }
 }
 
 impl FdWaiter<'_> {
-    /// Registers a waker.
-    fn wait(&mut self, waker: &Waker) -> Waiting {
-        // Wakers are cloned and dropped outside the lock, because that may run any code.
-        let waker = Some(waker.clone());
-        let mut waiters = lock(&self.direction.listed().0);
-        let before = match self.key {
-            Some(key) => mem::replace(&mut waiters[key], waker),
-            None => {
-                self.key = Some(waiters.insert(waker));
-                None
-            }
-        };
-        let waiting = self.direction.readiness().wait(Waiter::Listed);
-        drop(waiters);
-        drop(before);
-        waiting
+    /// Tries until the operation would block, and then waits in this place.
+    pub(crate) fn poll<R>(
+        &mut self,
+        cx: &mut Context<'_>,
+        attempt: &mut impl FnMut() -> io::Result<Attempted<R>>,
+    ) -> Poll<io::Result<R>> {
+        let key = &mut self.key;
+        self.direction.poll_by(cx, attempt, |waiters, waker| {
+            let futures = &mut waiters.futures;
+            let key = *key.get_or_insert_with(|| futures.insert(None));
+            futures[key].replace(waker)
+        })
     }
 }
 
 impl Drop for FdWaiter<'_> {
     fn drop(&mut self) {
         if let Some(key) = self.key {
-            let waker = lock(&self.direction.listed().0).remove(key);
+            let waker = lock(&self.direction.waiters).futures.remove(key);
             drop(waker);
         }
     }

@@ -17,49 +17,20 @@ use alloc::{sync::Arc, vec::Vec};
 use core::task::Waker;
 use std::{collections::HashMap, io};
 
-use slab::Slab;
-
-use self::selector::Selector;
+use self::selector::{Selector, System};
 use super::clock::NEVER;
 use crate::{guard::lock, process::Process};
 use joint_switch::{AtomicUsize, Mutex, order};
 
+pub(crate) use super::event_source::EventSource;
 pub(crate) use raw::Raw;
 pub(crate) use registration::Registration;
-pub(crate) use selector::Events;
 pub(crate) use source::{Interest, Source};
 
-/// The part of the reactor that the driver uses.
-pub(crate) trait EventSource: Sized {
-    /// The events that one wait returns.
-    type Events: Default;
-
-    fn new() -> io::Result<Self>;
-
-    /// Blocks until a descriptor is ready, until that time of the driver's clock, or until
-    /// [`interrupt`](EventSource::interrupt) is called. An `interrupt` that came earlier counts.
-    /// `None` means no deadline, and a deadline of 0 polls without blocking. The caller must wake
-    /// the wakers that are appended to `woken`.
-    ///
-    /// It may return early, with nothing. Waiting again until the same time takes no system call
-    /// but the wait itself.
-    fn wait(&self, events: &mut Self::Events, until: Option<u64>, woken: &mut Vec<Waker>);
-
-    /// Interrupts the current call of [`wait`](EventSource::wait), or else the next one.
-    fn interrupt(&self);
-
-    /// Returns whether there is any descriptor. It may be out of date.
-    fn has_sources(&self) -> bool;
-
-    /// Shuts the reactor down. Every pending operation fails with an error. Returns the wakers to
-    /// wake.
-    fn close(&self) -> Vec<Waker>;
-}
-
-pub(crate) struct Reactor {
-    selector: Selector,
+pub(crate) struct Reactor<S: Selector = System> {
+    selector: S,
     table: Mutex<Table>,
-    /// The number of entries in the table.
+    /// The number of sources in the table.
     count: AtomicUsize,
     /// The process that the descriptors belong to. The child of a fork shares an `epoll` with its
     /// parent, and must leave it alone.
@@ -68,37 +39,31 @@ pub(crate) struct Reactor {
 
 #[derive(Default)]
 struct Table {
-    entries: Slab<Entry>,
-    /// The key of the entry of each descriptor number. An older entry may have the same number, if
-    /// its descriptor was closed without being deregistered.
-    keys: HashMap<Raw, usize>,
+    /// The source of each descriptor. If a descriptor was closed without being deregistered, its
+    /// number may have become that of a later source.
+    sources: HashMap<Raw, Arc<Source>>,
     is_closed: bool,
 }
 
-struct Entry {
-    raw: Raw,
-    source: Arc<Source>,
-}
-
-impl EventSource for Reactor {
-    type Events = Events;
+impl<S: Selector> EventSource for Reactor<S> {
+    type Events = S::Events;
 
     fn new() -> io::Result<Self> {
-        Selector::new().map(Self::with)
+        S::new().map(Self::with)
     }
 
-    fn wait(&self, events: &mut Events, until: Option<u64>, woken: &mut Vec<Waker>) {
+    fn wait(&self, events: &mut S::Events, until: Option<u64>, woken: &mut Vec<Waker>) {
         self.selector.wait(events, until.unwrap_or(NEVER));
         let table = lock(&self.table);
-        self.selector.each(events, |key, event| {
-            // A removed source may still have an event in flight, and its key may have been reused.
-            // Both cases are harmless: the new owner sees a spurious readiness.
-            let Some(Entry { raw, source }) = table.entries.get(key) else {
+        self.selector.each(events, |raw, event| {
+            // A removed source may still have an event in flight, and its number may have been
+            // reused. Both cases are harmless: the new owner sees a spurious readiness.
+            let Some(source) = table.sources.get(&raw) else {
                 return;
             };
-            // SAFETY: an entry in the table has been added to the selector, and is deleted from it
+            // SAFETY: a source in the table has been added to the selector, and is deleted from it
             // only after it was removed from the table.
-            unsafe { self.selector.told(*raw, key, event) };
+            unsafe { self.selector.told(raw, event) };
             source.event(event, woken);
         });
     }
@@ -117,15 +82,15 @@ impl EventSource for Reactor {
         let mut woken = Vec::new();
         let mut table = lock(&self.table);
         table.is_closed = true;
-        for (_, entry) in &table.entries {
-            entry.source.end(&mut woken);
+        for source in table.sources.values() {
+            source.end(&mut woken);
         }
         woken
     }
 }
 
-impl Reactor {
-    fn with(selector: Selector) -> Self {
+impl<S: Selector> Reactor<S> {
+    fn with(selector: S) -> Self {
         Self {
             selector,
             table: Mutex::new(Table::default()),
@@ -142,49 +107,43 @@ impl Reactor {
     ///
     /// # Safety
     /// The descriptor stays open until the registration is dropped.
-    pub(crate) unsafe fn register(self: &Arc<Self>, raw: Raw) -> io::Result<Registration> {
-        let source = Arc::new(Source::new(self.selector.short_count()));
+    pub(crate) unsafe fn register(self: &Arc<Self>, raw: Raw) -> io::Result<Registration<S>> {
+        let source = Arc::new(Source::new(S::SHORT_COUNT));
         let mut table = lock(&self.table);
         if table.is_closed {
             return Err(direction::gone());
         }
-        let entry = table.entries.vacant_entry();
-        let key = entry.key();
         // SAFETY: the descriptor stays open until `deregister` deletes it.
-        unsafe { self.selector.add(raw, key) }.map_err(refused)?;
-        entry.insert(Entry {
-            raw,
-            source: source.clone(),
-        });
-        table.keys.insert(raw, key);
+        unsafe { self.selector.add(raw) }.map_err(refused)?;
+        table.sources.insert(raw, source.clone());
         self.recount(&table);
         drop(table);
-        Ok(Registration::new(self.clone(), source, key, raw))
+        Ok(Registration {
+            reactor: self.clone(),
+            source,
+            raw,
+        })
     }
 
     /// # Safety
-    /// The caller is the registration that has the key, calls this once, and its descriptor is
-    /// open.
-    unsafe fn deregister(&self, key: usize, raw: Raw) {
+    /// The caller is the registration that has the source, and its descriptor is open.
+    unsafe fn deregister(&self, raw: Raw, source: &Arc<Source>) {
         if !self.process.is_current() {
             return;
         }
         let mut table = lock(&self.table);
-        let entry = table.entries.remove(key);
-        if table.keys.get(&raw) == Some(&key) {
-            table.keys.remove(&raw);
+        let registered = table.sources.get(&raw);
+        if registered.is_some_and(|registered| Arc::ptr_eq(registered, source)) {
+            table.sources.remove(&raw);
             // SAFETY: the caller promises it.
             unsafe { self.selector.delete(raw) };
+            self.recount(&table);
         }
-        self.recount(&table);
-        drop(table);
-        // The entry may have wakers, and dropping them may run any code.
-        drop(entry);
     }
 
     fn recount(&self, table: &Table) {
         // ORDERING: recount. Relaxed: a hint, written under the lock.
-        (self.count).store(table.entries.len(), order!(recount: Relaxed));
+        (self.count).store(table.sources.len(), order!(recount: Relaxed));
     }
 }
 
@@ -206,7 +165,7 @@ fn refused(error: io::Error) -> io::Error {
     }
 }
 
-impl core::fmt::Debug for Reactor {
+impl<S: Selector> core::fmt::Debug for Reactor<S> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.debug_struct("Reactor")
             .field("has_sources", &self.has_sources())

@@ -3,8 +3,7 @@
 //! | bit | means | set by | cleared by |
 //! |---|---|---|---|
 //! | `READY` | an operation is worth trying | creation, events | an operation that would have blocked |
-//! | `CALLED` | the caller of a `poll_…` function has registered, and waits for the next event | the caller | events |
-//! | `LISTED` | a future has registered in the list, and waits for the next event | the future | events |
+//! | `WAITED` | a task has registered, and waits for the next event | the task | events |
 //! | `UNSURE` | a short count does not show that there is no more | creation, events | never |
 //! | `GONE` | no event will arrive any more | the end of the executor | never |
 //! | the rest | the tick: the number of events so far | events | |
@@ -13,23 +12,20 @@
 //! set. If the operation would have blocked, the thread clears `READY`, unless an event has arrived
 //! since the look: then the tick has changed. An event that the system reports between the attempt
 //! and the clearing is therefore not lost. If the tick wraps round to the same value between the
-//! two, after at least 2^27 events, the events are mistaken for none.
+//! two, after at least 2^28 events, the events are mistaken for none.
 //!
-//! A waiter registers first, and then sets the bit of its kind, unless `READY` is set by now. An
-//! event sets `READY` and clears the bits of both kinds in one exchange, and then wakes the
-//! registered waiters of each kind whose bit was set. One of the two exchanges sees the other.
+//! A waiter registers first, and then sets `WAITED`, unless `READY` is set by now. An event sets
+//! `READY` and clears `WAITED` in one exchange, and then wakes the registered waiters if `WAITED`
+//! was set. One of the two exchanges sees the other.
 
 use joint_switch::{AtomicUsize, order, recheck};
 
 const READY: usize = 1;
-const CALLED: usize = 1 << 1;
-const LISTED: usize = 1 << 2;
-const UNSURE: usize = 1 << 3;
-const GONE: usize = 1 << 4;
+const WAITED: usize = 1 << 1;
+const UNSURE: usize = 1 << 2;
+const GONE: usize = 1 << 3;
 /// One event.
-const TICK: usize = 1 << 5;
-
-const WAITED: usize = CALLED | LISTED;
+const TICK: usize = 1 << 4;
 
 pub(super) struct Readiness(AtomicUsize);
 
@@ -47,21 +43,13 @@ impl Seen {
     }
 }
 
-/// The wake-ups that are due after an event.
+/// What is due after an event.
 #[must_use]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Raised {
-    /// The registered caller of a `poll_…` function must be woken.
-    pub(super) wake_caller: bool,
-    /// The futures in the list must be woken.
-    pub(super) wake_listed: bool,
-}
-
-/// How a waiter has registered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Waiter {
-    Caller = CALLED as isize,
-    Listed = LISTED as isize,
+pub(super) enum Raised {
+    Nothing,
+    /// The registered waiters must be woken.
+    WakeWaiters,
 }
 
 /// The action of a waiter after it has registered.
@@ -83,14 +71,6 @@ pub(crate) enum ShortCount {
     Exhausted = 0,
     /// Nothing is certain. The end, an error or urgent data may follow.
     Unsure = UNSURE as isize,
-}
-
-/// The result of clearing the word for a thread that would have blocked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Cleared {
-    /// Nothing was cleared, because the word has changed since the look. Look again.
-    Outdated,
-    Done,
 }
 
 impl Readiness {
@@ -120,35 +100,29 @@ impl Readiness {
     fn raise(&self, bits: usize) -> Raised {
         let raised = |word: usize| (word & !WAITED).wrapping_add(TICK) | bits;
         // ORDERING: raise, raise_look. Release, with `look`: a thread that sees this finds what is
-        // ready. Otherwise Relaxed: a registered waiter is found through the lock, or through the
-        // exchange by which it registered, which comes before its `wait`. A waiter that registers
-        // after the wakers were taken sees this exchange in its `wait`, by the same lock.
+        // ready. Otherwise Relaxed: a registered waiter is found through the lock. A waiter that
+        // registers after the wakers were taken sees this exchange in its `wait`, by the same lock.
         let before = self.update(
             (order!(raise: Release), order!(raise_look: Relaxed)),
             |word| Some(raised(word)),
         );
-        let (Ok(before) | Err(before)) = before;
-        Raised {
-            wake_caller: before & CALLED != 0,
-            wake_listed: before & LISTED != 0,
+        match before {
+            Ok(before) if before & WAITED != 0 => Raised::WakeWaiters,
+            _ => Raised::Nothing,
         }
     }
 
     /// Clears `READY` after an operation that would have blocked, unless an event has arrived since
     /// the look.
-    pub(super) fn clear(&self, seen: Seen) -> Cleared {
+    pub(super) fn clear(&self, seen: Seen) {
         let same = seen.0 & !WAITED;
         // ORDERING: clear, clear_look. Relaxed: it publishes nothing. An event that it does not see
         // comes after it, and sets `READY` again.
-        let cleared = self.update(
+        let _cleared = self.update(
             (order!(clear: Relaxed), order!(clear_look: Relaxed)),
             // RECHECK: clear_again. An event between the attempt and the clearing.
             |word| (!recheck!(clear_again: word & !WAITED != same)).then_some(word & !READY),
         );
-        match cleared {
-            Ok(_) => Cleared::Done,
-            Err(_) => Cleared::Outdated,
-        }
     }
 
     /// Clears `READY` after a [short count](ShortCount), unless a hang-up is or may be behind it.
@@ -158,16 +132,13 @@ impl Readiness {
         }
     }
 
-    /// Announces a waiter, after it has registered.
-    pub(super) fn wait(&self, waiter: Waiter) -> Waiting {
+    /// Announces a waiter, after it has registered. It still holds the lock of the waiters.
+    pub(super) fn wait(&self) -> Waiting {
         // ORDERING: wait, wait_look. Relaxed: see `raise`. A waiter that is too late looks again.
         let waits = self.update(
             (order!(wait: Relaxed), order!(wait_look: Relaxed)),
             // RECHECK: wait_again. An event, or the end, between the look and the registration.
-            |word| {
-                (!recheck!(wait_again: word & (READY | GONE) != 0))
-                    .then_some(word | waiter as usize)
-            },
+            |word| (!recheck!(wait_again: word & (READY | GONE) != 0)).then_some(word | WAITED),
         );
         match waits {
             Ok(_) => Waiting::Waits,
@@ -215,34 +186,20 @@ mod tests {
         *,
     };
 
-    use super::Waiter::{Caller, Listed};
-
-    /// Returns which of the two kinds of waiters are woken.
-    fn woken(raised: Raised) -> [bool; 2] {
-        [raised.wake_caller, raised.wake_listed]
-    }
-
     #[test]
     fn a_waiter_is_woken_by_the_next_event_and_by_no_later_one() {
-        for waiters in [&[Caller][..], &[Listed], &[Caller, Listed]] {
-            let expected = [Caller, Listed].map(|kind| waiters.contains(&kind));
-            let readiness = Readiness::new(Exhausted);
-            let wait = |waiting| {
-                for &waiter in waiters {
-                    assert_eq!(readiness.wait(waiter), waiting);
-                }
-            };
-            assert_eq!(woken(readiness.event(Exhausted)), [false; 2]);
-            wait(Waiting::Over);
-            assert_eq!(readiness.clear(readiness.look()), Cleared::Done);
-            wait(Waiting::Waits);
-            assert_eq!(woken(readiness.event(Exhausted)), expected);
-            assert_eq!(woken(readiness.event(Exhausted)), [false; 2]);
-            assert_eq!(readiness.clear(readiness.look()), Cleared::Done);
-            wait(Waiting::Waits);
-            assert_eq!(woken(readiness.end()), expected);
-            assert_eq!(woken(readiness.end()), [false; 2]);
-        }
+        let readiness = Readiness::new(Exhausted);
+        assert_eq!(readiness.event(Exhausted), Raised::Nothing);
+        assert_eq!(readiness.wait(), Waiting::Over);
+        readiness.clear(readiness.look());
+        assert_eq!(readiness.wait(), Waiting::Waits);
+        assert_eq!(readiness.event(Exhausted), Raised::WakeWaiters);
+        assert_eq!(readiness.event(Exhausted), Raised::Nothing);
+        readiness.clear(readiness.look());
+        assert_eq!(readiness.wait(), Waiting::Waits);
+        assert_eq!(readiness.end(), Raised::WakeWaiters);
+        assert_eq!(readiness.end(), Raised::Nothing);
+        assert_eq!(readiness.wait(), Waiting::Over);
     }
 
     #[test]

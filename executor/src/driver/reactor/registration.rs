@@ -1,35 +1,29 @@
 //! [`Registration`]: a descriptor that is registered with the reactor while this lives.
 
 use alloc::sync::Arc;
-use core::task::{Context, Poll};
+use core::{
+    future::poll_fn,
+    task::{Context, Poll},
+};
 use std::io;
 
 use super::{
     Reactor, Source,
-    direction::{Attempt, Direction},
+    direction::{Attempted, Direction},
     raw::{self, Raw},
+    selector::{Selector, System},
     source::Interest,
 };
 
 /// Must be dropped before its descriptor is closed.
 #[derive(Debug)]
-pub(crate) struct Registration {
-    reactor: Arc<Reactor>,
-    source: Arc<Source>,
-    key: usize,
-    raw: Raw,
+pub(crate) struct Registration<S: Selector = System> {
+    pub(super) reactor: Arc<Reactor<S>>,
+    pub(super) source: Arc<Source>,
+    pub(super) raw: Raw,
 }
 
-impl Registration {
-    pub(super) fn new(reactor: Arc<Reactor>, source: Arc<Source>, key: usize, raw: Raw) -> Self {
-        Self {
-            reactor,
-            source,
-            key,
-            raw,
-        }
-    }
-
+impl<S: Selector> Registration<S> {
     /// Tries `operation` unless it is known that it would block. Returns pending if it would block.
     /// The next event then wakes the caller's task, unless another task calls this for the same
     /// direction before that.
@@ -44,22 +38,42 @@ impl Registration {
         &self,
         interest: Interest,
         cx: &mut Context<'_>,
-        operation: impl FnMut() -> io::Result<R>,
+        mut operation: impl FnMut() -> io::Result<R>,
         fell_short: impl Fn(&R) -> bool,
     ) -> Poll<io::Result<R>> {
-        self.direction(interest)
-            .poll(cx, self.operation(interest, operation, fell_short))
+        let attempt = || {
+            let result = operation()?;
+            let fell_short = fell_short(&result);
+            Ok(Attempted { result, fell_short })
+        };
+        let polled = self.direction(interest).poll(cx, attempt);
+        self.armed(interest, polled)
     }
 
     /// Tries `operation`, and again at each event, until it does not block.
     pub(crate) async fn done<R>(
         &self,
         interest: Interest,
-        operation: impl FnMut() -> io::Result<R>,
+        mut operation: impl FnMut() -> io::Result<R>,
     ) -> io::Result<R> {
-        self.direction(interest)
-            .done(self.operation(interest, operation, |_: &R| false))
-            .await
+        let mut attempt = || {
+            let result = operation()?;
+            let fell_short = false;
+            Ok(Attempted { result, fell_short })
+        };
+        let mut waiter = self.direction(interest).waiter();
+        poll_fn(|cx| self.armed(interest, waiter.poll(cx, &mut attempt))).await
+    }
+
+    /// Asks the system for the next event if the operation waits for it, where it must be asked
+    /// each time.
+    #[inline]
+    fn armed<R>(&self, interest: Interest, polled: Poll<io::Result<R>>) -> Poll<io::Result<R>> {
+        if polled.is_pending() {
+            // SAFETY: the descriptor is open, as the caller that registered it promised.
+            unsafe { self.reactor.selector.arm(self.raw, interest) }?;
+        }
+        polled
     }
 
     /// Waits until the system says that the direction is ready, now and not before this call. For
@@ -69,82 +83,38 @@ impl Registration {
         interest: Interest,
         cx: &mut Context<'_>,
     ) -> Poll<io::Result<()>> {
-        let ready = self.poll(interest, cx, || self.ask(interest), |()| false);
-        ready.map_ok(|()| self.asked(interest))
+        self.poll(interest, cx, || self.ask(interest), |()| false)
     }
 
     /// Like [`poll_ready`](Registration::poll_ready), for any number of waiters.
     pub(crate) async fn ready(&self, interest: Interest) -> io::Result<()> {
-        self.done(interest, || self.ask(interest)).await?;
-        self.asked(interest);
-        Ok(())
+        self.done(interest, || self.ask(interest)).await
     }
 
     fn ask(&self, interest: Interest) -> io::Result<()> {
+        let direction = self.direction(interest);
         // An error even if the descriptor is ready. If the system cannot be asked, the descriptor
         // would look ready forever, and a loop that waits here before each attempt would spin.
-        self.direction(interest).served()?;
+        direction.served()?;
         // SAFETY: the descriptor is open, as the caller that registered it promised.
-        unsafe { raw::ask(self.raw, interest) }
-    }
-
-    /// If the system cannot be asked, it sends an event each time that a waiter arms the
-    /// descriptor, so this event is used up.
-    fn asked(&self, interest: Interest) {
+        unsafe { raw::ask(self.raw, interest) }?;
         if !raw::CAN_ASK {
-            self.direction(interest).forget();
+            // The system sends an event each time that a waiter arms the descriptor, so this event
+            // is used up.
+            direction.forget();
         }
+        Ok(())
     }
 
-    fn direction(&self, interest: Interest) -> Direction<'_> {
+    fn direction(&self, interest: Interest) -> &Direction {
         self.source.direction(interest)
     }
-
-    fn operation<F, S>(&self, interest: Interest, run: F, fell_short: S) -> Operation<'_, F, S> {
-        Operation {
-            registration: self,
-            interest,
-            run,
-            fell_short,
-        }
-    }
 }
 
-impl Drop for Registration {
+impl<S: Selector> Drop for Registration<S> {
     fn drop(&mut self) {
-        // SAFETY: the key is this registration's, and the descriptor is still open, as the caller
-        // that registered it promised.
-        unsafe { self.reactor.deregister(self.key, self.raw) };
-    }
-}
-
-struct Operation<'a, F, S> {
-    registration: &'a Registration,
-    interest: Interest,
-    run: F,
-    fell_short: S,
-}
-
-impl<R, F, S> Attempt<R> for Operation<'_, F, S>
-where
-    F: FnMut() -> io::Result<R>,
-    S: Fn(&R) -> bool,
-{
-    #[inline]
-    fn attempt(&mut self) -> io::Result<R> {
-        (self.run)()
-    }
-
-    #[inline]
-    fn fell_short(&self, result: &R) -> bool {
-        (self.fell_short)(result)
-    }
-
-    fn arm(&self) -> io::Result<()> {
-        let Registration {
-            reactor, key, raw, ..
-        } = self.registration;
-        // SAFETY: the descriptor is open, as the caller that registered it promised.
-        unsafe { reactor.selector.arm(*raw, *key, self.interest) }
+        // SAFETY: this is the registration, and the descriptor is still open, as the caller that
+        // registered it promised.
+        unsafe { self.reactor.deregister(self.raw, &self.source) };
     }
 }

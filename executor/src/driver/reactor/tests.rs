@@ -21,7 +21,10 @@ use std::{
 use polling::PollMode;
 
 use super::super::clock;
-use super::{EventSource, Events, Interest, Raw, Reactor, Registration, selector::Selector};
+use super::{
+    EventSource, Interest, Raw, Reactor, Registration,
+    selector::{Portable, Selector, System},
+};
 
 /// Longer than any test that passes.
 const LONG: Duration = Duration::from_secs(60);
@@ -60,20 +63,20 @@ fn pair() -> (TcpStream, TcpStream) {
 }
 
 /// A reactor, and the thread that waits in it.
-struct World {
-    reactor: Arc<Reactor>,
-    events: Events,
+struct World<S: Selector> {
+    reactor: Arc<Reactor<S>>,
+    events: S::Events,
 }
 
-impl World {
-    fn new(selector: Selector) -> Self {
+impl<S: Selector> World<S> {
+    fn new(selector: S) -> Self {
         Self {
             reactor: Arc::new(Reactor::with(selector)),
-            events: Events::default(),
+            events: S::Events::default(),
         }
     }
 
-    fn register(&self, stream: &TcpStream) -> Registration {
+    fn register(&self, stream: &TcpStream) -> Registration<S> {
         // SAFETY: the tests drop the registration first.
         unsafe { self.reactor.register(raw(stream)) }.unwrap()
     }
@@ -104,7 +107,7 @@ impl World {
 }
 
 fn read(
-    registration: &Registration,
+    registration: &Registration<impl Selector>,
     mut stream: &TcpStream,
     waker: &Waker,
 ) -> Poll<io::Result<Vec<u8>>> {
@@ -118,7 +121,10 @@ fn read(
 }
 
 /// Reads, and takes a read that falls short to mean that nothing is left.
-fn read_short(registration: &Registration, mut stream: &TcpStream) -> Poll<io::Result<usize>> {
+fn read_short(
+    registration: &Registration<impl Selector>,
+    mut stream: &TcpStream,
+) -> Poll<io::Result<usize>> {
     let mut cx = Context::from_waker(Waker::noop());
     let read = || stream.read(&mut [0; 64]);
     registration.poll(Interest::Read, &mut cx, read, |count| {
@@ -133,7 +139,7 @@ fn done(poll: Poll<io::Result<Vec<u8>>>) -> Vec<u8> {
     }
 }
 
-fn woken_by_each_arrival(mut world: World) {
+fn woken_by_each_arrival<S: Selector>(mut world: World<S>) {
     let (mut far, near) = pair();
     let registration = world.register(&near);
     for round in 0..10u8 {
@@ -147,7 +153,7 @@ fn woken_by_each_arrival(mut world: World) {
 }
 
 /// No task waits when the byte arrives, and it is found all the same.
-fn arrivals_without_a_waiter_are_known(mut world: World) {
+fn arrivals_without_a_waiter_are_known<S: Selector>(mut world: World<S>) {
     let (mut far, near) = pair();
     let registration = world.register(&near);
     let (_, waker) = counting();
@@ -158,7 +164,7 @@ fn arrivals_without_a_waiter_are_known(mut world: World) {
     world.turn_until(|| !read(&registration, &near, &waker).is_pending());
 }
 
-fn both_directions_wait(mut world: World) {
+fn both_directions_wait<S: Selector>(mut world: World<S>) {
     let (mut far, near) = pair();
     let registration = world.register(&near);
     let fill = || (&near).write(&[1; 4096]);
@@ -184,7 +190,7 @@ fn both_directions_wait(mut world: World) {
     assert!(write().is_ready());
 }
 
-fn all_futures_of_a_direction_are_woken(mut world: World) {
+fn all_futures_of_a_direction_are_woken<S: Selector>(mut world: World<S>) {
     let (mut far, near) = pair();
     let registration = world.register(&near);
     let peek = || near.peek(&mut [0; 8]);
@@ -212,7 +218,7 @@ fn all_futures_of_a_direction_are_woken(mut world: World) {
     assert!(matches!(other.poll(&mut other_cx), Poll::Ready(Ok(2))));
 }
 
-fn a_dropped_future_leaves_nothing(world: World) {
+fn a_dropped_future_leaves_nothing<S: Selector>(world: World<S>) {
     let (_far, near) = pair();
     let registration = world.register(&near);
     let (count, waker) = counting();
@@ -226,7 +232,7 @@ fn a_dropped_future_leaves_nothing(world: World) {
     assert_eq!(Arc::strong_count(&count), 2);
 }
 
-fn a_hang_up_is_read_as_the_end(mut world: World) {
+fn a_hang_up_is_read_as_the_end<S: Selector>(mut world: World<S>) {
     let (far, near) = pair();
     let registration = world.register(&near);
     let (count, waker) = counting();
@@ -238,7 +244,7 @@ fn a_hang_up_is_read_as_the_end(mut world: World) {
 }
 
 /// The last bytes and the end arrive together: a read that falls short does not hide the end.
-fn the_end_behind_a_short_read_is_found(mut world: World) {
+fn the_end_behind_a_short_read_is_found<S: Selector>(mut world: World<S>) {
     let (mut far, near) = pair();
     let registration = world.register(&near);
     let read = || read_short(&registration, &near);
@@ -257,7 +263,7 @@ fn the_end_behind_a_short_read_is_found(mut world: World) {
 
 /// A short read that ends at the mark of urgent data does not hide the bytes behind it.
 #[cfg(unix)]
-fn bytes_behind_urgent_data_are_read(mut world: World) {
+fn bytes_behind_urgent_data_are_read<S: Selector>(mut world: World<S>) {
     let (far, near) = pair();
     let registration = world.register(&near);
     let read = || read_short(&registration, &near);
@@ -275,7 +281,7 @@ fn bytes_behind_urgent_data_are_read(mut world: World) {
     });
 }
 
-fn an_interruption_ends_the_wait(mut world: World) {
+fn an_interruption_ends_the_wait<S: Selector>(mut world: World<S>) {
     for _ in 0..3 {
         world.reactor.interrupt();
         world.reactor.interrupt();
@@ -284,7 +290,7 @@ fn an_interruption_ends_the_wait(mut world: World) {
     }
     // An interrupt that arrives during the wait.
     for _ in 0..20 {
-        let (reactor, mut events) = (world.reactor.clone(), Events::default());
+        let (reactor, mut events) = (world.reactor.clone(), S::Events::default());
         let (sender, ended) = mpsc::channel();
         let waiter = thread::spawn(move || {
             reactor.wait(&mut events, None, &mut Vec::new());
@@ -297,7 +303,7 @@ fn an_interruption_ends_the_wait(mut world: World) {
     }
 }
 
-fn a_wait_ends_at_its_time_and_not_before(mut world: World) {
+fn a_wait_ends_at_its_time_and_not_before<S: Selector>(mut world: World<S>) {
     for nanos in [0, 1, 50_000, 2_000_000] {
         let (until, mut waits) = (clock::now() + nanos, 0);
         while clock::now() < until {
@@ -310,7 +316,7 @@ fn a_wait_ends_at_its_time_and_not_before(mut world: World) {
     let until = clock::now() + 1_000_000;
     world.reactor.interrupt();
     world.wait_until(until);
-    let (reactor, mut events) = (world.reactor.clone(), Events::default());
+    let (reactor, mut events) = (world.reactor.clone(), S::Events::default());
     let (sender, ended) = mpsc::channel();
     let waiter = thread::spawn(move || {
         reactor.wait(&mut events, None, &mut Vec::new());
@@ -322,7 +328,7 @@ fn a_wait_ends_at_its_time_and_not_before(mut world: World) {
     assert!(early.is_err(), "the wait without a deadline has ended");
 }
 
-fn the_end_wakes_all_and_later_waits_fail(mut world: World) {
+fn the_end_wakes_all_and_later_waits_fail<S: Selector>(mut world: World<S>) {
     let (mut far, near) = pair();
     let registration = world.register(&near);
     let (polled, waker) = counting();
@@ -355,7 +361,7 @@ fn the_end_wakes_all_and_later_waits_fail(mut world: World) {
     gone(Poll::Ready(refused.map(drop)));
 }
 
-fn sources_are_counted(world: World) {
+fn sources_are_counted<S: Selector>(world: World<S>) {
     let (far, near) = pair();
     assert!(!world.reactor.has_sources());
     let one = world.register(&near);
@@ -369,7 +375,7 @@ fn sources_are_counted(world: World) {
     drop(world.register(&near));
 }
 
-fn a_source_dropped_while_awaited_leaves_nothing(mut world: World) {
+fn a_source_dropped_while_awaited_leaves_nothing<S: Selector>(mut world: World<S>) {
     let (mut far, near) = pair();
     let registration = world.register(&near);
     let (count, waker) = counting();
@@ -384,7 +390,7 @@ fn a_source_dropped_while_awaited_leaves_nothing(mut world: World) {
 /// If a number is closed under its registration and used again, it belongs to the later
 /// registration.
 #[cfg(unix)]
-fn a_number_used_again_is_the_later_registrations(mut world: World) {
+fn a_number_used_again_is_the_later_registrations<S: Selector>(mut world: World<S>) {
     use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
     let (far, near) = pair();
     let one = world.register(&near);
@@ -411,17 +417,17 @@ macro_rules! of_each_selector {
     ($($(#[$attr:meta])* $name:ident;)*) => {
         mod own {
             use super::*;
-            $($(#[$attr])* #[test] fn $name() { super::$name(World::new(Selector::new().unwrap())); })*
+            $($(#[$attr])* #[test] fn $name() { super::$name(World::new(System::new().unwrap())); })*
         }
 
         mod portable {
             use super::*;
-            $($(#[$attr])* #[test] fn $name() { super::$name(World::new(Selector::portable(PollMode::Edge).unwrap())); })*
+            $($(#[$attr])* #[test] fn $name() { super::$name(World::new(Portable::with(PollMode::Edge).unwrap())); })*
         }
 
         mod oneshot {
             use super::*;
-            $($(#[$attr])* #[test] fn $name() { super::$name(World::new(Selector::portable(PollMode::Oneshot).unwrap())); })*
+            $($(#[$attr])* #[test] fn $name() { super::$name(World::new(Portable::with(PollMode::Oneshot).unwrap())); })*
         }
     };
 }
@@ -450,7 +456,7 @@ fn a_selector_that_is_dropped_closes_its_descriptors() {
     let before = open();
     // More than the other tests open meanwhile.
     for _ in 0..1_000 {
-        drop(Selector::portable(PollMode::Edge).unwrap());
+        drop(Portable::with(PollMode::Edge).unwrap());
     }
     assert!(open() < before + 1_000);
 }

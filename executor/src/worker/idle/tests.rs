@@ -2,7 +2,6 @@
 //! with both workers on one thread.
 
 use alloc::{boxed::Box, vec::Vec};
-#[cfg(feature = "io")]
 use std::{sync::mpsc, time::Instant};
 
 use super::*;
@@ -72,7 +71,6 @@ fn polls_are_measured_from_the_end_of_one_search_to_the_next() {
 }
 
 /// The keeper has seen this worker search, and therefore has woken no other worker.
-#[cfg(feature = "io")]
 #[test]
 fn a_worker_does_not_park_beside_a_driver_that_its_keeper_has_just_left() {
     let [worker, _other] = two_workers();
@@ -146,7 +144,6 @@ fn a_worker_whose_hook_has_pushed_a_task_does_not_park() {
 }
 
 /// It runs the task next, so no other worker need be woken for it.
-#[cfg(feature = "io")]
 #[test]
 fn a_worker_that_wakes_one_task_after_it_was_parked_in_the_driver_wakes_no_other_worker() {
     use core::{future::poll_fn, panic::Location, task::Poll};
@@ -179,7 +176,6 @@ fn a_worker_that_wakes_one_task_after_it_was_parked_in_the_driver_wakes_no_other
     assert_eq!(wakes, 0);
 }
 
-#[cfg(feature = "io")]
 #[test]
 fn a_searching_worker_wakes_a_stranger_that_another_has_left_as_one_that_runs() {
     use alloc::{sync::Arc, task::Wake};

@@ -33,7 +33,6 @@ pub(super) enum After {
     /// code runs before.
     Slot,
     /// It runs the next task of its queues. No other code runs before.
-    #[cfg_attr(not(feature = "io"), allow(dead_code, reason = "no driver"))]
     Queue,
 }
 

@@ -33,35 +33,44 @@ use rustix::{
     },
 };
 
-use super::super::{
-    super::clock::{self, NEVER},
-    raw::{self, Raw},
-    readiness::ShortCount,
-    source::{Event, Interest},
+use super::{
+    super::{
+        super::clock::{self, NEVER},
+        raw::{self, Raw},
+        readiness::ShortCount,
+        source::Event,
+    },
+    Selector,
 };
 use joint_switch::{AtomicU64, order};
 
 /// The largest number of events that one wait returns.
 const MOST: usize = 1024;
 
-/// The keys of our own descriptors. All other keys are indices of the reactor's table.
+/// The keys of our own descriptors. All other keys are descriptors.
 const BELL: u64 = u64::MAX;
 const TIMER: u64 = u64::MAX - 1;
 
 #[derive(Default)]
-pub(super) struct Events(Vec<epoll::Event>);
+pub(crate) struct Events(Vec<epoll::Event>);
 
 // SAFETY: the field of an event that could be a pointer is always a key here.
 unsafe impl Send for Events {}
 
+#[derive(Debug)]
 pub(crate) struct Epoll {
     epoll: OwnedFd,
     bell: OwnedFd,
     timer: Timer,
 }
 
-impl Epoll {
-    pub(super) fn new() -> io::Result<Self> {
+impl Selector for Epoll {
+    type Events = Events;
+
+    /// Nothing is left, because an event reports a hang-up.
+    const SHORT_COUNT: ShortCount = ShortCount::Exhausted;
+
+    fn new() -> io::Result<Self> {
         let epoll = epoll::create(CreateFlags::CLOEXEC)?;
         let bell = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
         add(&epoll, &bell, BELL, EventFlags::IN)?;
@@ -70,23 +79,14 @@ impl Epoll {
         Ok(Self { epoll, bell, timer })
     }
 
-    /// A short count shows that nothing is left, because an event reports a hang-up.
-    pub(super) fn short_count(&self) -> ShortCount {
-        ShortCount::Exhausted
-    }
-
-    /// # Safety
-    /// As for [`Selector::add`](super::Selector::add).
-    pub(super) unsafe fn add(&self, raw: Raw, key: usize) -> io::Result<()> {
+    unsafe fn add(&self, raw: Raw) -> io::Result<()> {
         // SAFETY: the caller's descriptor is open.
         let fd = unsafe { raw::borrow(raw) };
         let both = EventFlags::IN | EventFlags::OUT | EventFlags::RDHUP | EventFlags::PRI;
-        Ok(add(&self.epoll, fd, key as u64, both)?)
+        Ok(add(&self.epoll, fd, raw as u64, both)?)
     }
 
-    /// # Safety
-    /// As for [`Selector::delete`](super::Selector::delete).
-    pub(super) unsafe fn delete(&self, raw: Raw) {
+    unsafe fn delete(&self, raw: Raw) {
         // SAFETY: the caller promises it.
         let fd = unsafe { raw::borrow(raw) };
         // It can fail only for a descriptor that was closed without being deleted, and then there
@@ -94,18 +94,7 @@ impl Epoll {
         let _ = epoll::delete(&self.epoll, fd);
     }
 
-    /// # Safety
-    /// None. The system need not be asked again.
-    pub(super) unsafe fn arm(&self, _: Raw, _: usize, _: Interest) -> io::Result<()> {
-        Ok(())
-    }
-
-    /// # Safety
-    /// None, as for `arm`.
-    pub(super) unsafe fn told(&self, _: Raw, _: usize, _: Event) {}
-
-    pub(super) fn wait(&self, events: &mut super::Events, until: u64) {
-        let events = &mut events.epoll.0;
+    fn wait(&self, Events(events): &mut Events, until: u64) {
         events.clear();
         events.reserve(MOST);
         let only_looks = until == 0 || self.timer.set(until).is_err();
@@ -114,17 +103,17 @@ impl Epoll {
         let _ = epoll::wait(&self.epoll, spare_capacity(events), timeout.as_ref());
     }
 
-    pub(super) fn each(&self, events: &super::Events, mut each: impl FnMut(usize, Event)) {
-        for told in &events.epoll.0 {
+    fn each(&self, events: &Events, mut each: impl FnMut(Raw, Event)) {
+        for told in &events.0 {
             match told.data.u64() {
                 TIMER => self.timer.expired(),
                 BELL => {}
-                key => each(key as usize, event(told.flags)),
+                raw => each(raw as Raw, event(told.flags)),
             }
         }
     }
 
-    pub(super) fn interrupt(&self) {
+    fn interrupt(&self) {
         // It cannot fail: the counter is never read, and is full after 2^64 rings.
         let _ = rustix::io::write(&self.bell, &1u64.to_ne_bytes());
     }
@@ -141,12 +130,12 @@ fn event(flags: EventFlags) -> Event {
         true => ShortCount::Unsure,
         false => ShortCount::Exhausted,
     };
-    Event {
-        readable: failed || odd || flags.contains(EventFlags::IN),
-        writable: failed || flags.contains(EventFlags::OUT),
-        short_read: short(failed || odd),
-        short_write: short(failed),
-    }
+    let read = failed || odd || flags.contains(EventFlags::IN);
+    let write = failed || flags.contains(EventFlags::OUT);
+    [
+        read.then(|| short(failed || odd)),
+        write.then(|| short(failed)),
+    ]
 }
 
 fn timespec(time: Duration) -> Timespec {
@@ -156,6 +145,7 @@ fn timespec(time: Duration) -> Timespec {
     }
 }
 
+#[derive(Debug)]
 struct Timer {
     fd: OwnedFd,
     /// The time at which the timer fires, by the driver's clock, or `NEVER` if it is not set.
@@ -208,10 +198,10 @@ mod tests {
     }
 
     fn wait(epoll: &Epoll, until: u64) -> usize {
-        let mut events = super::super::Events::default();
+        let mut events = Events::default();
         epoll.wait(&mut events, until);
         epoll.each(&events, |key, _| panic!("unexpected event of {key}"));
-        events.epoll.0.len()
+        events.0.len()
     }
 
     /// The timer stays set while its time is waited for, and a later wait for the same time does

@@ -16,21 +16,27 @@ use super::{
         readiness::ShortCount,
         source::{Event, Interest},
     },
-    Events,
+    Selector,
 };
 use crate::process::Process;
 
+#[derive(Debug)]
 pub(crate) struct Portable {
     /// Not dropped in the child of a fork, because that would remove things from its parent.
     poller: ManuallyDrop<Poller>,
     mode: PollMode,
-    /// By the keys of the descriptors. Unused if the system reports events by itself.
-    asked: Mutex<HashMap<usize, polling::Event>>,
+    /// What each descriptor waits for. Unused if the system reports events by itself.
+    asked: Mutex<HashMap<Raw, polling::Event>>,
     process: Process,
 }
 
+#[derive(Default)]
+pub(crate) struct Events(Option<polling::Events>);
+
 impl Portable {
-    pub(super) fn new(mode: PollMode) -> io::Result<Self> {
+    /// Reports events by `mode` if the system can, and otherwise once for each time that it is
+    /// asked.
+    pub(crate) fn with(mode: PollMode) -> io::Result<Self> {
         let poller = Poller::new()?;
         let mode = match mode {
             PollMode::Edge if poller.supports_edge() => mode,
@@ -44,82 +50,74 @@ impl Portable {
         })
     }
 
-    fn is_oneshot(&self) -> bool {
-        self.mode == PollMode::Oneshot
-    }
-
-    fn asked(&self) -> MutexGuard<'_, HashMap<usize, polling::Event>> {
+    fn asked(&self) -> MutexGuard<'_, HashMap<Raw, polling::Event>> {
         self.asked.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Changes what a descriptor waits for, and asks the system for that, if it must be asked each
+    /// time.
+    ///
+    /// # Safety
+    /// The descriptor is open.
+    unsafe fn ask(&self, raw: Raw, change: impl FnOnce(&mut polling::Event)) -> io::Result<()> {
+        if self.mode != PollMode::Oneshot {
+            return Ok(());
+        }
+        let mut all = self.asked();
+        let asked = all.entry(raw).or_insert(polling::Event::none(raw as usize));
+        change(asked);
+        if !asked.readable && !asked.writable {
+            return Ok(());
+        }
+        // SAFETY: the caller promises it.
+        let source = unsafe { raw::borrow(raw) };
+        self.poller.modify_with_mode(source, *asked, self.mode)
+    }
+}
+
+impl Selector for Portable {
+    type Events = Events;
+
     /// Its events do not report hang-ups, so a hang-up may be behind a short count.
-    pub(super) fn short_count(&self) -> ShortCount {
-        ShortCount::Unsure
+    const SHORT_COUNT: ShortCount = ShortCount::Unsure;
+
+    fn new() -> io::Result<Self> {
+        Self::with(PollMode::Edge)
     }
 
-    /// # Safety
-    /// As for [`Selector::add`](super::Selector::add).
-    pub(super) unsafe fn add(&self, raw: Raw, key: usize) -> io::Result<()> {
+    unsafe fn add(&self, raw: Raw) -> io::Result<()> {
         let asked = match self.mode {
-            PollMode::Oneshot => polling::Event::none(key),
-            _ => polling::Event::all(key),
+            PollMode::Oneshot => polling::Event::none(raw as usize),
+            _ => polling::Event::all(raw as usize),
         };
-        if self.is_oneshot() {
-            self.asked().insert(key, asked);
-        }
         // SAFETY: the caller deletes the descriptor before it is closed.
         unsafe { (self.poller).add_with_mode(raw, asked, self.mode) }
     }
 
-    /// # Safety
-    /// As for [`Selector::arm`](super::Selector::arm).
-    pub(super) unsafe fn arm(&self, raw: Raw, key: usize, interest: Interest) -> io::Result<()> {
-        if !self.is_oneshot() {
-            return Ok(());
-        }
-        let mut all = self.asked();
-        let asked = all.entry(key).or_insert(polling::Event::none(key));
-        match interest {
+    unsafe fn arm(&self, raw: Raw, interest: Interest) -> io::Result<()> {
+        let change = |asked: &mut polling::Event| match interest {
             Interest::Read => asked.readable = true,
             Interest::Write => asked.writable = true,
-        }
+        };
         // SAFETY: the caller promises it.
-        unsafe { self.ask(raw, *asked) }
+        unsafe { self.ask(raw, change) }
     }
 
-    /// Asks again for the events that were not reported, because the system has forgotten both
-    /// kinds. A waiter for what was reported must ask again itself. This is done before the event
-    /// is raised. A waiter that asks after this is heard, and a waiter that has asked before is
-    /// woken by the event.
-    ///
-    /// # Safety
-    /// As for [`Selector::told`](super::Selector::told).
-    pub(super) unsafe fn told(&self, raw: Raw, key: usize, event: Event) {
-        if !self.is_oneshot() {
-            return;
-        }
-        let mut all = self.asked();
-        let asked = all.entry(key).or_insert(polling::Event::none(key));
-        asked.readable &= !event.readable;
-        asked.writable &= !event.writable;
-        if asked.readable || asked.writable {
-            // SAFETY: the caller promises it. A descriptor that was closed without being deleted is
-            // refused.
-            let _ = unsafe { self.ask(raw, *asked) };
-        }
+    /// The system has forgotten both kinds. A waiter for what was reported must ask again itself.
+    /// This is done before the event is raised. A waiter that asks after this is heard, and a
+    /// waiter that has asked before is woken by the event.
+    unsafe fn told(&self, raw: Raw, [read, write]: Event) {
+        let change = |asked: &mut polling::Event| {
+            asked.readable &= read.is_none();
+            asked.writable &= write.is_none();
+        };
+        // SAFETY: the caller promises it. A descriptor that was closed without being deleted is
+        // refused.
+        let _ = unsafe { self.ask(raw, change) };
     }
 
-    /// # Safety
-    /// The descriptor is open.
-    unsafe fn ask(&self, raw: Raw, asked: polling::Event) -> io::Result<()> {
-        // SAFETY: the caller promises it.
-        let source = unsafe { raw::borrow(raw) };
-        self.poller.modify_with_mode(source, asked, self.mode)
-    }
-
-    /// # Safety
-    /// As for [`Selector::delete`](super::Selector::delete).
-    pub(super) unsafe fn delete(&self, raw: Raw) {
+    unsafe fn delete(&self, raw: Raw) {
+        self.asked().remove(&raw);
         // SAFETY: the caller promises it.
         let source = unsafe { raw::borrow(raw) };
         // It can fail only for a descriptor that was closed without being deleted, and then there
@@ -127,8 +125,8 @@ impl Portable {
         let _ = self.poller.delete(source);
     }
 
-    pub(super) fn wait(&self, events: &mut Events, until: u64) {
-        let events = events.portable.get_or_insert_with(polling::Events::new);
+    fn wait(&self, Events(events): &mut Events, until: u64) {
+        let events = events.get_or_insert_with(polling::Events::new);
         events.clear();
         let limit = match until {
             NEVER => None,
@@ -139,19 +137,16 @@ impl Portable {
         let _ = self.poller.wait(events, limit);
     }
 
-    pub(super) fn each(&self, events: &Events, mut each: impl FnMut(usize, Event)) {
-        for told in events.portable.iter().flat_map(polling::Events::iter) {
+    fn each(&self, events: &Events, mut each: impl FnMut(Raw, Event)) {
+        for told in events.0.iter().flat_map(polling::Events::iter) {
             let odd = told.is_interrupt() || told.is_err() == Some(true);
-            let event = Event {
-                readable: told.readable || odd,
-                writable: told.writable || odd,
-                ..Event::default()
-            };
-            each(told.key, event);
+            let ready = [told.readable || odd, told.writable || odd];
+            let event = ready.map(|is_ready| is_ready.then_some(Self::SHORT_COUNT));
+            each(told.key as Raw, event);
         }
     }
 
-    pub(super) fn interrupt(&self) {
+    fn interrupt(&self) {
         // Nothing can be done about an error, which no system documents.
         let _ = self.poller.notify();
     }
