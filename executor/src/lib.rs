@@ -59,8 +59,8 @@
 //!
 //! | the oldest task that | runs within |
 //! |---|---|
-//! | was woken or has yielded | 33 runs |
-//! | was spawned or woken by a thread that is not a worker | 61 runs, or another worker takes it first |
+//! | was woken or has yielded | 34 runs |
+//! | was spawned or woken by a thread that is not a worker | 136 runs, or another worker takes it first |
 //! | is pinned to the worker | 80 runs |
 //! | was spawned by a task on this worker | 512 runs |
 //!
