@@ -262,7 +262,7 @@ impl Driven {
             Some(park) => Parking::Driver(park),
             None => Parking::Thread,
         };
-        self.sleep.sleep(worker, urgent, has_work, parking);
+        let _parked = (self.sleep).park(worker, None, urgent, has_work, parking);
         let mut woken = Vec::new();
         if let Some(keeper) = keeper {
             keeper.leave(&mut woken);

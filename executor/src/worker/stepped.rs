@@ -232,7 +232,7 @@ impl Worker {
                 false => Parking::Reserve(&mut park),
             };
             let has_work = || shared.last_look(|all| all.has_queued());
-            shared.sleep.sleep(index, urgent, has_work, parking);
+            let _parked = (shared.sleep).park(index, None, urgent, has_work, parking);
         });
         if let Unparked::Searches(searching) = parked {
             searching.stop();

@@ -21,7 +21,7 @@ use super::{Attended, Running, Worker, queues::After, state::Searching};
 use crate::{
     hooks::Hooks,
     policy::{FIRST_WATCH, LONGEST_WATCH, MOST_VAIN},
-    sleep::{Parking, Risen, Slept},
+    sleep::{Parked, Parking},
 };
 
 /// Whether a worker that parks keeps the driver.
@@ -122,32 +122,26 @@ impl<'w> Searching<'w> {
             .set(if has_queued { vain.min(MOST_VAIN) } else { 0 });
         let is_vain = has_queued && vain > MOST_VAIN;
         let is_wanted = neighbours == Neighbours::MakeProgress || has_queued;
-        if shared.sleep.wants_watcher() && is_wanted || is_vain {
-            self.counters().parks.increment();
-            let keep = match neighbours {
-                // A worker that visits the driver often serves it better than this worker could,
-                // which would have to be woken there (`visits.rs`). A busy worker that never runs
-                // dry visits it only every 61 runs.
-                Neighbours::MakeProgress if self.is_driver_visited() => Keep::Never,
-                _ => Keep::IfVacant,
-            };
-            self.park(keep, |worker, urgent, parking| {
-                let urgent = || !is_vain && urgent();
-                if shared.sleep.watch(worker.index(), limit, urgent, parking) == Risen::ByItself {
-                    *watch = LONGEST_WATCH.min(2 * limit);
-                }
-            })
-        } else {
-            self.park(Keep::IfVacant, |worker, urgent, parking| {
-                let has_work = || shared.last_look(|all| all.has_work());
-                let slept = shared
-                    .sleep
-                    .sleep(worker.index(), urgent, has_work, parking);
-                if let Slept::AWhile = slept {
-                    worker.counters().parks.increment();
-                }
-            })
-        }
+        let watches = shared.sleep.wants_watcher() && is_wanted || is_vain;
+        let keep = match neighbours {
+            // A worker that visits the driver often serves it better than this worker could, which
+            // would have to be woken there (`visits.rs`). A busy worker that never runs dry visits
+            // it only every 61 runs.
+            Neighbours::MakeProgress if watches && self.is_driver_visited() => Keep::Never,
+            _ => Keep::IfVacant,
+        };
+        self.park(keep, |worker, urgent, parking| {
+            let limit = watches.then_some(limit);
+            let urgent = || !is_vain && urgent();
+            let has_work = || shared.last_look(|all| all.has_work());
+            let parked = (shared.sleep).park(worker.index(), limit, urgent, has_work, parking);
+            if parked != Parked::NotAtAll {
+                worker.counters().parks.increment();
+            }
+            if let (Some(limit), Parked::AWhile) = (limit, parked) {
+                *watch = LONGEST_WATCH.min(2 * limit);
+            }
+        })
     }
 
     /// Parks in the driver, if the worker keeps it; or else as the driver's reserve; or else on
