@@ -170,7 +170,7 @@
 // | away | of a hosted worker: it sleeps while its thread does something else | `sleep.rs` |
 // | forks | rayon's deque of stack jobs | `fork_join/` |
 // | gap | the unfinished push of Vyukov's MPSC queue | `inbox.rs` |
-// | keeper, reserve | the worker that parks on the driver; its standby | `driver/` |
+// | keeper | the worker that parks on the driver | `driver/` |
 // | lane | a priority, or the one worker that a task is pinned to | `registry.rs` |
 // | lookout | a worker that searches, or that parks with a timeout to search again (it *watches*) | `sleep.rs` |
 // | registry | owned tasks; a task is *entered* and *struck off* | `registry.rs` |

@@ -15,7 +15,6 @@
 //! | [`KEPT_OPEN`] | `fib` 0.94 | `fib(25)` 1.7, `fib(20)` 1.4 |
 //! | [`NEAR_THE_DRIVER`] | | At 0, if the driver is never left to a busy worker: a TCP echo 3.5 |
 //! | [`LONGEST_AWAY`] | a UDP echo while all workers compute 0.7; beside a task that yields every 45 us, 99 of 100 take 3.4 | 1.4. At infinity: 14 |
-//! | [`RESERVE_INTERVAL`] | a timer behind a poll of 10 ms is late by about half of it | by twice |
 
 use core::time::Duration;
 
@@ -96,11 +95,8 @@ pub(crate) const LOOK_INTERVAL: u64 = 20_000;
 /// to be as long as they were.
 #[cfg(feature = "io")]
 pub(crate) const LONGEST_AWAY: u64 = 200_000;
-/// The longest time for which the driver has no keeper while a worker is idle or blocked.
-#[cfg(feature = "io")]
-pub(crate) const RESERVE_INTERVAL: Duration = Duration::from_millis(2);
-/// The interval at which a blocked worker checks the driver while no worker keeps it, and looks for
-/// tasks to drop once its executor is closed.
+/// The interval at which a blocked worker checks the driver, and looks for tasks to drop once its
+/// executor is closed.
 pub(crate) const BLOCKED_LOOK: Duration = Duration::from_millis(1);
 /// The interval at which a blocked worker looks whether its wait is a deadlock.
 pub(crate) const DEADLOCK_LOOK: Duration = Duration::from_secs(1);

@@ -267,12 +267,10 @@ impl Sleep {
         self.running(Counts(self.counts.load(order!(quiet_look: Relaxed)))) == 0
     }
 
-    /// Whether a searcher that finds nothing should watch: other workers run, and there is no other
-    /// lookout.
-    pub(crate) fn wants_watcher(&self) -> bool {
-        // ORDERING: wanted_look. Relaxed: for a choice that may be wrong.
-        let counts = Counts(self.counts.load(order!(wanted_look: Relaxed)));
-        self.running(counts) > 0 && counts.lookouts() == 1
+    /// Returns the number of lookouts.
+    pub(crate) fn lookouts(&self) -> u64 {
+        // ORDERING: lookouts_look. Relaxed: for a choice that may be wrong.
+        Counts(self.counts.load(order!(lookouts_look: Relaxed))).lookouts()
     }
 
     /// Returns whether some worker has nothing to run: a hint for code that can split its work.

@@ -14,6 +14,10 @@ impl Driver {
         Self
     }
 
+    pub(crate) fn is_used(&self) -> bool {
+        false
+    }
+
     pub(crate) fn is_vacant(&self) -> bool {
         false
     }
@@ -23,10 +27,6 @@ impl Driver {
     }
 
     pub(crate) fn keep(&self) -> Option<Keeper> {
-        None
-    }
-
-    pub(crate) fn reserve(&self) -> Option<Keeper> {
         None
     }
 

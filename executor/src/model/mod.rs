@@ -196,10 +196,6 @@ impl Sleep {
         self.0.is_quiet()
     }
 
-    pub fn wants_watcher(&self) -> bool {
-        self.0.wants_watcher()
-    }
-
     pub fn search(&self) {
         self.0.search();
     }

@@ -390,20 +390,20 @@ fn all_are_woken_at_the_end() {
 }
 
 #[test]
-fn the_counts_tell_whether_workers_are_quiet_idle_or_lack_a_watcher() {
-    for (world, is_quiet, wants_watcher, is_anybody_idle) in [
-        ([1, 0, 0, 0], false, false, false),
-        ([1, 1, 0, 0], false, true, true),
-        ([2, 1, 0, 1], false, true, true),
-        ([1, 2, 0, 0], false, false, true),
-        ([1, 1, 1, 0], false, false, true),
-        ([1, 0, 0, 1], false, false, true),
-        ([0, 1, 0, 1], true, false, true),
-        ([0, 2, 0, 0], true, false, true),
+fn the_counts_tell_whether_workers_are_quiet_or_idle_and_how_many_look_out() {
+    for (world, is_quiet, lookouts, is_anybody_idle) in [
+        ([1, 0, 0, 0], false, 0, false),
+        ([1, 1, 0, 0], false, 1, true),
+        ([2, 1, 0, 1], false, 1, true),
+        ([1, 2, 0, 0], false, 2, true),
+        ([1, 1, 1, 0], false, 2, true),
+        ([1, 0, 0, 1], false, 0, true),
+        ([0, 1, 0, 1], true, 1, true),
+        ([0, 2, 0, 0], true, 2, true),
     ] {
         let sleep = self::world(world);
         assert_eq!(sleep.is_quiet(), is_quiet, "{world:?}");
-        assert_eq!(sleep.wants_watcher(), wants_watcher, "{world:?}");
+        assert_eq!(sleep.lookouts(), lookouts, "{world:?}");
         assert_eq!(sleep.is_anybody_idle(), is_anybody_idle, "{world:?}");
     }
 }
@@ -455,7 +455,7 @@ fn the_last_lookout_to_sleep_looks_again() {
             let mut slept = Parked::NotAtAll;
             let looks = looks_of(has_work, |look| {
                 let mut park = |_| AfterPark::Rise;
-                slept = sleep.park(worker, None, || false, look, Parking::Reserve(&mut park));
+                slept = sleep.park(worker, None, || false, look, Parking::ThreadBy(&mut park));
             });
             assert_eq!(looks, expected, "{world:?}");
             let stays_awake = has_work && looks > 0;
@@ -469,7 +469,7 @@ fn the_last_lookout_to_sleep_looks_again() {
 fn a_worker_with_urgent_work_does_not_park() {
     let mut never = |_| unreachable!("something urgent keeps it from parking");
     let sleep = world([1, 1, 0, 0]);
-    let slept = sleep.park(0, None, || true, || false, Parking::Reserve(&mut never));
+    let slept = sleep.park(0, None, || true, || false, Parking::ThreadBy(&mut never));
     assert_eq!(slept, Parked::NotAtAll);
     let limit = Duration::from_secs(1);
     let watched = sleep.park(
@@ -477,7 +477,7 @@ fn a_worker_with_urgent_work_does_not_park() {
         Some(limit),
         || true,
         || false,
-        Parking::Reserve(&mut never),
+        Parking::ThreadBy(&mut never),
     );
     assert_eq!(watched, Parked::NotAtAll);
 }
@@ -516,7 +516,7 @@ fn a_watcher_parks_once_and_learns_whether_it_was_woken() {
             Some(limit),
             || false,
             || false,
-            Parking::Reserve(&mut park),
+            Parking::ThreadBy(&mut park),
         );
         assert_eq!(watched == Parked::Woken, woke == 1);
         assert_eq!(times, 1);

@@ -176,7 +176,8 @@ impl Worker {
     /// becomes so.
     pub(super) fn leaves_driver(&self) -> bool {
         let (shared, driver) = (self.shared(), &self.shared().driver);
-        driver.is_used() && (shared.keeps_the_driver_waiting() || driver.has_no_reserve())
+        let is_left = driver.is_used() && !driver.is_kept();
+        is_left && (shared.keeps_the_driver_waiting() || shared.sleep.lookouts() == 0)
     }
 }
 

@@ -60,7 +60,7 @@ pub(super) fn while_another_sleeps<R>(worker: &Worker, f: impl FnOnce() -> R) {
         AfterPark::Rise
     };
     sleep.search();
-    let parked = sleep.park(1, None, || false, || false, Parking::Reserve(&mut park));
+    let parked = sleep.park(1, None, || false, || false, Parking::ThreadBy(&mut park));
     assert!(parked != Parked::NotAtAll && f.is_none());
     let _nobody = sleep.found(|| false);
 }

@@ -229,7 +229,7 @@ impl Worker {
             };
             let parking = match is_keeper {
                 true => Parking::Driver(&mut park),
-                false => Parking::Reserve(&mut park),
+                false => Parking::ThreadBy(&mut park),
             };
             let has_work = || shared.last_look(|all| all.has_queued());
             let _parked = (shared.sleep).park(index, None, urgent, has_work, parking);

@@ -134,26 +134,18 @@ fn a_busy_worker_polls_the_system_at_most_once_per_interval() {
 }
 
 #[test]
-fn the_driver_is_left_where_polls_are_long_and_where_there_is_no_reserve() {
+fn a_worker_leaves_a_driver_that_nobody_keeps_if_there_is_no_lookout_or_polls_are_long() {
     let [worker, _other] = two_workers();
-    let driver = &worker.shared().driver;
-    assert!(
-        !worker.leaves_driver() && driver.reserve().is_none(),
-        "the driver was never used"
-    );
+    let shared = worker.shared();
+    assert!(!worker.leaves_driver(), "the driver was never used");
     arm(&worker, 0, clock::NEVER - 1, &Arc::default());
     assert!(worker.leaves_driver());
-    let reserve = driver.reserve();
-    assert!(
-        reserve.is_some() && driver.reserve().is_none(),
-        "there is one reserve at a time"
-    );
+    shared.driver.set_kept(true);
     assert!(!worker.leaves_driver());
-    worker.shared().set_poll_time(usize::MAX);
-    assert!(worker.leaves_driver());
-    worker.shared().set_poll_time(0);
-    assert!(!worker.leaves_driver());
-    drop(reserve);
+    shared.driver.set_kept(false);
+    shared.sleep.search();
+    assert!(!worker.leaves_driver(), "a lookout finds it");
+    shared.set_poll_time(usize::MAX);
     assert!(worker.leaves_driver());
 }
 
@@ -163,7 +155,7 @@ fn a_worker_with_a_deadline_wakes_another_where_it_would_leave_the_driver() {
     arm(&worker, 0, clock::NEVER - 1, &Arc::default());
     let hurry = || worker.as_current(|| worker.shared().hurry_driver(0, Some(&worker.running())));
     assert_eq!(wakes_of(&worker, hurry), 1);
-    let _reserve = worker.shared().driver.reserve();
+    worker.shared().sleep.search();
     assert_eq!(wakes_of(&worker, hurry), 0);
 }
 
@@ -182,7 +174,7 @@ fn the_last_worker_to_search_wakes_another_where_it_leaves_the_driver() {
     assert!(!wakes_another(), "the driver was never used");
     arm(&worker, 0, clock::NEVER - 1, &Arc::default());
     assert!(wakes_another());
-    let _reserve = worker.shared().driver.reserve();
+    worker.shared().driver.set_kept(true);
     assert!(!wakes_another());
 }
 
@@ -238,7 +230,7 @@ fn wakes_for(due: &[Due], attend: fn(&Worker)) -> u64 {
     let [worker, _other] = two_workers();
     let timers = worker.shared().driver.timers(0);
     arm(&worker, 0, clock::NEVER - 1, &Arc::default());
-    let _reserve = worker.shared().driver.reserve();
+    worker.shared().driver.set_kept(true);
     let mut handles = Vec::new();
     for (due, deadline) in due.iter().zip(0..) {
         let mut task = |lane| {
@@ -398,7 +390,7 @@ fn tasks_are_queued_before_a_stranger_is_woken() {
 #[test]
 fn a_worker_that_would_leave_the_driver_wakes_another_even_for_one_task() {
     let attend = |worker: &Worker| {
-        worker.shared().set_poll_time(usize::MAX);
+        worker.shared().driver.set_kept(false);
         worker.running().attend(After::Queue);
     };
     assert_eq!(wakes_for(&[Due::Task], attend), 1);

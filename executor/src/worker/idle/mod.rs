@@ -122,7 +122,8 @@ impl<'w> Searching<'w> {
             .set(if has_queued { vain.min(MOST_VAIN) } else { 0 });
         let is_vain = has_queued && vain > MOST_VAIN;
         let is_wanted = neighbours == Neighbours::MakeProgress || has_queued;
-        let watches = shared.sleep.wants_watcher() && is_wanted || is_vain;
+        let may_run = !shared.sleep.is_quiet() || shared.driver.is_used();
+        let watches = may_run && is_wanted && shared.sleep.lookouts() == 1 || is_vain;
         let keep = match neighbours {
             // A worker that visits the driver often serves it better than this worker could, which
             // would have to be woken there (`visits.rs`). A busy worker that never runs dry visits
@@ -144,8 +145,8 @@ impl<'w> Searching<'w> {
         })
     }
 
-    /// Parks in the driver, if the worker keeps it; or else as the driver's reserve; or else on
-    /// this thread. The hooks are called before and after, as a worker that runs.
+    /// Parks in the driver, if the worker keeps it, or else on this thread. The hooks are called
+    /// before and after, as a worker that runs.
     pub(super) fn park(
         mut self,
         keep: Keep,
@@ -176,9 +177,6 @@ impl<'w> Searching<'w> {
                 let found = woken.insert(self.attendant.take_buffer());
                 keeper.leave(found);
             }
-        } else if let Some(mut reserve) = shared.driver.reserve() {
-            let mut beside = |limit| reserve.park(limit);
-            park(worker, &urgent, Parking::Reserve(&mut beside));
         } else {
             park(worker, &urgent, Parking::Thread);
         }

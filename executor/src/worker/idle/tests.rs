@@ -165,9 +165,9 @@ fn a_worker_that_wakes_one_task_after_it_was_parked_in_the_driver_wakes_no_other
     let shared = worker.shared();
     assert!(shared.driver.timers(0).insert(0, waker).is_ok());
     shared.driver.hurry(0, &shared.sleep, || {});
+    // Another worker watches.
+    shared.sleep.search();
     let park = || {
-        // Another worker is on its way to the driver.
-        let _reserve = shared.driver.reserve();
         worker.as_current(|| {
             let searching = worker.running().search();
             let parked = searching.park(Keep::IfVacant, |_, _, _| {});
