@@ -63,33 +63,26 @@
 //! the two is counted and cannot be woken. If it was not the last lookout, it does not look
 //! either.) Whoever wants to wake it **claims** it, by an exchange of that word, unparks it, and
 //! counts it as on its way up, in this order. The worker rises by an exchange too, and then counts
-//! itself as a searcher. So one side alone learns that the worker was parked.
+//! itself as a searcher. So one side alone learns that the worker was parked. A push that finds all
+//! words awake, though the counts show a sleeper, need not wake anybody: that sleeper has risen,
+//! and is about to count itself.
 //!
 //! A thread that is stopped between its claim and the unpark hinders nobody: it has not counted the
-//! worker yet, so others still see that a lookout is needed, and they wake another worker, or
-//! unpark that one themselves. Those who need that very worker unpark it in any case, also if they
-//! learn of the claim from their own, which fails. There is one lock, that of the waker of a worker
-//! that is away, and such a worker is woken by its claimer alone.
-//!
-//! A push that finds all words awake, though the counts show a sleeper, need not wake anybody: that
-//! sleeper has risen, and is about to count itself as a searcher.
+//! worker yet, so others still see that a lookout is needed, and wake another worker or unpark that
+//! one themselves. Those who need that very worker unpark it in any case.
 //!
 //! The count of those on their way up may be less than 0 for a moment, if a worker is up before its
 //! waker has counted it. It lies above the others, so nothing is borrowed from them, and it is read
 //! as 0. That worker searches by then.
 //!
 //! A worker whose owner drives it ([`hosted`](super::hosted)) may be *away*: it sleeps, and its
-//! thread does something else. It is woken by a function instead of an unpark, after those on their
-//! threads, and rises when it is driven again. As that may be never, it does not count as on its
-//! way up. It has no time limit, so it never watches.
+//! thread does something else. It is woken by a function instead of an unpark, by its claimer
+//! alone, and after those on their threads. It rises when it is driven again. As that may be never,
+//! it does not count as on its way up.
 //!
 //! A worker parks on its own thread, or in the [driver](super::driver), which has room for one: the
 //! **keeper**. The keeper also rises by itself when there is something to do in the driver. The
 //! other workers are woken before it.
-//!
-//! For the end, a fence on each side is enough: the flag is set before `wake_all` makes its fence
-//! and looks at the words, and a worker that parks writes its word before its fence, and looks at
-//! the flag after it.
 //!
 //! Two designs were rejected: waking a worker for each push, because a wake-up costs more than most
 //! tasks; and leaving a task to its pusher if the lookout that the push relied on finds something
