@@ -22,11 +22,11 @@ use joint_switch::MODELLED;
 
 // Which task a worker runs next (`worker/queues/turn.rs`), in runs.
 
-/// A worker makes a round after so many runs: it attends to the driver, and takes what other threads
-/// have queued. While runs are long it makes more.
+/// A worker makes a round after so many runs: it attends to the driver, and takes what other
+/// threads have queued. While runs are long it makes more.
 pub(crate) const INJECTOR_INTERVAL: u64 = 61;
-/// After a task of a round, the rounds of so many runs take none. Together with the pinned tasks and
-/// those of the high lane, the rounds leave one run in 64 to the others.
+/// After a task of a round, the rounds of so many runs take none. Together with the pinned tasks
+/// and those of the high lane, the rounds leave one run in 64 to the others.
 pub(crate) const ROUND_PAUSE: u64 = 8;
 /// The number of rounds after which the oldest spawned task runs instead of an injected one.
 pub(crate) const OLDEST_INTERVAL: u64 = 8;
@@ -34,8 +34,8 @@ pub(crate) const OLDEST_INTERVAL: u64 = 8;
 pub(crate) const RESCUE_INTERVAL: u64 = 16;
 /// A pinned task runs first after so many runs.
 pub(crate) const PINNED_INTERVAL: u64 = 4;
-/// The largest number of consecutive runs from the slot; of those from the high lane while there are
-/// others; and of those of spawned tasks while there are woken ones.
+/// The largest number of consecutive runs from the slot; of those from the high lane while there
+/// are others; and of those of spawned tasks while there are woken ones.
 pub(crate) const STREAK: u32 = 32;
 /// The largest number of tasks that a worker takes at once from the injector, from its inbox, or
 /// from the timers of a worker.

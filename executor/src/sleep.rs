@@ -238,7 +238,8 @@ impl Sleep {
 
     /// Called by any other thread after a push. Also wakes a worker if none runs.
     pub(crate) fn notify_from_outside(&self, need: Need) -> Woke {
-        // ORDERING: outside_fence. SeqCst: P2 of the handshake, with `sleep_fence` and `found_fence`.
+        // ORDERING: outside_fence. SeqCst: P2 of the handshake, with `sleep_fence` and
+        // `found_fence`.
         fence(order!(outside_fence: SeqCst));
         // ORDERING: outside_look. Relaxed: ordered by the fence.
         let counts = Counts(self.counts.load(order!(outside_look: Relaxed)));
@@ -300,8 +301,8 @@ impl Sleep {
         }
     }
 
-    /// Parks a searching worker until it is woken or has something to do in the driver: with a limit
-    /// as a watcher, for no longer than that, and without one as a sleeper. It returns as a
+    /// Parks a searching worker until it is woken or has something to do in the driver: with a
+    /// limit as a watcher, for no longer than that, and without one as a sleeper. It returns as a
     /// searcher. It does not park if `urgent` returns true, nor does it sleep if it was the last
     /// lookout and `has_work` returns true.
     pub(crate) fn park(

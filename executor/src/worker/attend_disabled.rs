@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 use core::task::Waker;
 use std::time::Instant;
 
-use super::{Attended, Running, Worker, queues::After};
+use super::{Running, Worker, queues::After};
 
 #[derive(Default)]
 pub(super) struct Attendant {}
@@ -16,8 +16,8 @@ impl Attendant {
 }
 
 impl Running<'_> {
-    pub(super) fn attend(&self, _: After) -> Attended {
-        Attended::FoundNothing
+    pub(super) fn attend(&self, _: After) -> bool {
+        false
     }
 
     pub(super) fn attend_in_turn(&self) -> Option<u64> {

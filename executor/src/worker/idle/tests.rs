@@ -26,16 +26,16 @@ fn runs(unparked: Unparked<'_>) -> Running<'_> {
 #[test]
 fn a_watch_that_nobody_ends_is_followed_by_one_twice_as_long() {
     let [worker, other] = two_workers();
-    let next = |neighbours, mut watch| {
+    let next = |makes_progress, mut watch| {
         let searching = worker.running().search();
-        runs(searching.park_once(neighbours, &mut watch));
+        runs(searching.park_once(makes_progress, &mut watch));
         watch
     };
-    assert_eq!(next(Neighbours::MakeProgress, FIRST_WATCH), 2 * FIRST_WATCH);
-    assert_eq!(next(Neighbours::MakeProgress, LONGEST_WATCH), LONGEST_WATCH);
-    other.queues.push_behind(task(), drop);
+    assert_eq!(next(true, FIRST_WATCH), 2 * FIRST_WATCH);
+    assert_eq!(next(true, LONGEST_WATCH), LONGEST_WATCH);
+    other.queues.push_beyond(task());
     assert_eq!(
-        next(Neighbours::StandStill, FIRST_WATCH),
+        next(false, FIRST_WATCH),
         2 * FIRST_WATCH,
         "a task is queued"
     );
@@ -46,7 +46,7 @@ fn a_watch_that_nobody_ends_is_followed_by_one_twice_as_long() {
 fn the_last_worker_to_search_wakes_another_for_what_it_leaves() {
     for (queued, wakes) in [(0, false), (1, true)] {
         let [worker, other] = two_workers();
-        (0..queued).for_each(|_| other.queues.push_behind(task(), drop));
+        (0..queued).for_each(|_| other.queues.push_beyond(task()));
         while_another_sleeps(&worker, || {
             let _running = worker.running().search().stop();
             let woke = worker.shared().sleep.wake_worker(1);
