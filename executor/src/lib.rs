@@ -59,8 +59,8 @@
 //!
 //! | the oldest task that | runs within |
 //! |---|---|
-//! | was woken or has yielded | 33 runs |
-//! | was spawned or woken by a thread that is not a worker | 61 runs, or another worker takes it first |
+//! | was woken or has yielded | 34 runs |
+//! | was spawned or woken by a thread that is not a worker | 136 runs, or another worker takes it first |
 //! | is pinned to the worker | 80 runs |
 //! | was spawned by a task on this worker | 512 runs |
 //!
@@ -168,7 +168,7 @@
 // | away | of a hosted worker: it sleeps while its thread does something else | `sleep.rs` |
 // | forks | rayon's deque of stack jobs | `fork_join/` |
 // | gap | the unfinished push of Vyukov's MPSC queue | `inbox.rs` |
-// | keeper, reserve | the worker that parks on the driver; its standby | `driver/` |
+// | keeper | the worker that parks on the driver | `driver/` |
 // | lane | a priority, or the one worker that a task is pinned to | `registry.rs` |
 // | lookout | a worker that searches, or that parks with a timeout to search again (it *watches*) | `sleep.rs` |
 // | registry | owned tasks; a task is *entered* and *struck off* | `registry.rs` |

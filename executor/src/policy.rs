@@ -15,7 +15,6 @@
 //! | [`KEPT_OPEN`] | `fib` 0.94 | `fib(25)` 1.7, `fib(20)` 1.4 |
 //! | [`NEAR_THE_DRIVER`] | | At 0, if the driver is never left to a busy worker: a TCP echo 3.5 |
 //! | [`LONGEST_AWAY`] | a UDP echo while all workers compute 0.7; beside a task that yields every 45 us, 99 of 100 take 3.4 | 1.4. At infinity: 14 |
-//! | [`RESERVE_INTERVAL`] | a timer behind a poll of 10 ms is late by about half of it | by twice |
 
 use core::time::Duration;
 
@@ -23,22 +22,20 @@ use joint_switch::MODELLED;
 
 // Which task a worker runs next (`worker/queues/turn.rs`), in runs.
 
-/// A worker checks the injector first, and the driver, after so many runs.
+/// A worker makes a round after so many runs: it attends to the driver, and takes what other
+/// threads have queued. While runs are long it makes more.
 pub(crate) const INJECTOR_INTERVAL: u64 = 61;
-/// The same for the injector where each task uses up its budget. Together with the pinned tasks and
-/// those of the high lane, the injector leaves one run in 64 to the others.
-pub(crate) const HURRIED_INTERVAL: u64 = 8;
-/// A pinned task runs first after so many runs, if there were more of them at the last look.
-pub(crate) const PINNED_INTERVAL: u64 = 4;
-/// The number of turns of the injector after which a worker steals from workers that are stuck in a
-/// poll.
+/// After a task of a round, the rounds of so many runs take none. Together with the pinned tasks
+/// and those of the high lane, the rounds leave one run in 64 to the others.
+pub(crate) const ROUND_PAUSE: u64 = 8;
+/// The number of rounds after which the oldest spawned task runs instead of an injected one.
+pub(crate) const OLDEST_INTERVAL: u64 = 8;
+/// The number of rounds after which a worker steals from workers that are stuck in a poll.
 pub(crate) const RESCUE_INTERVAL: u64 = 16;
-/// The oldest spawned task runs after so many runs. Runs and not streaks, because a yield begins a
-/// streak anew.
-pub(crate) const OLDEST_INTERVAL: u64 = 480;
-/// The largest number of consecutive runs from the slot; of those from the high lane; of those of
-/// spawned tasks while the queue has others, and of tasks of the queue while there are spawned
-/// ones.
+/// A pinned task runs first after so many runs.
+pub(crate) const PINNED_INTERVAL: u64 = 4;
+/// The largest number of consecutive runs from the slot; of those from the high lane while there
+/// are others; and of those of spawned tasks while there are woken ones.
 pub(crate) const STREAK: u32 = 32;
 /// The largest number of tasks that a worker takes at once from the injector, from its inbox, or
 /// from the timers of a worker.
@@ -93,10 +90,8 @@ pub(crate) const LOOK_INTERVAL: u64 = 20_000;
 /// The time for which a busy worker stays away from the driver, in nanoseconds, if its polls go on
 /// to be as long as they were.
 pub(crate) const LONGEST_AWAY: u64 = 200_000;
-/// The longest time for which the driver has no keeper while a worker is idle or blocked.
-pub(crate) const RESERVE_INTERVAL: Duration = Duration::from_millis(2);
-/// The interval at which a blocked worker checks the driver while no worker keeps it, and looks for
-/// tasks to drop once its executor is closed.
+/// The interval at which a blocked worker checks the driver, and looks for tasks to drop once its
+/// executor is closed.
 pub(crate) const BLOCKED_LOOK: Duration = Duration::from_millis(1);
 /// The interval at which a blocked worker looks whether its wait is a deadlock.
 pub(crate) const DEADLOCK_LOOK: Duration = Duration::from_secs(1);

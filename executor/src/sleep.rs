@@ -63,33 +63,26 @@
 //! the two is counted and cannot be woken. If it was not the last lookout, it does not look
 //! either.) Whoever wants to wake it **claims** it, by an exchange of that word, unparks it, and
 //! counts it as on its way up, in this order. The worker rises by an exchange too, and then counts
-//! itself as a searcher. So one side alone learns that the worker was parked.
+//! itself as a searcher. So one side alone learns that the worker was parked. A push that finds all
+//! words awake, though the counts show a sleeper, need not wake anybody: that sleeper has risen,
+//! and is about to count itself.
 //!
 //! A thread that is stopped between its claim and the unpark hinders nobody: it has not counted the
-//! worker yet, so others still see that a lookout is needed, and they wake another worker, or
-//! unpark that one themselves. Those who need that very worker unpark it in any case, also if they
-//! learn of the claim from their own, which fails. There is one lock, that of the waker of a worker
-//! that is away, and such a worker is woken by its claimer alone.
-//!
-//! A push that finds all words awake, though the counts show a sleeper, need not wake anybody: that
-//! sleeper has risen, and is about to count itself as a searcher.
+//! worker yet, so others still see that a lookout is needed, and wake another worker or unpark that
+//! one themselves. Those who need that very worker unpark it in any case.
 //!
 //! The count of those on their way up may be less than 0 for a moment, if a worker is up before its
 //! waker has counted it. It lies above the others, so nothing is borrowed from them, and it is read
 //! as 0. That worker searches by then.
 //!
 //! A worker whose owner drives it ([`hosted`](super::hosted)) may be *away*: it sleeps, and its
-//! thread does something else. It is woken by a function instead of an unpark, after those on their
-//! threads, and rises when it is driven again. As that may be never, it does not count as on its
-//! way up. It has no time limit, so it never watches.
+//! thread does something else. It is woken by a function instead of an unpark, by its claimer
+//! alone, and after those on their threads. It rises when it is driven again. As that may be never,
+//! it does not count as on its way up.
 //!
 //! A worker parks on its own thread, or in the [driver](super::driver), which has room for one: the
 //! **keeper**. The keeper also rises by itself when there is something to do in the driver. The
 //! other workers are woken before it.
-//!
-//! For the end, a fence on each side is enough: the flag is set before `wake_all` makes its fence
-//! and looks at the words, and a worker that parks writes its word before its fence, and looks at
-//! the flag after it.
 //!
 //! Two designs were rejected: waking a worker for each push, because a wake-up costs more than most
 //! tasks; and leaving a task to its pusher if the lookout that the push relied on finds something
@@ -151,21 +144,16 @@ struct Reached {
     away: Mutex<Option<Waker>>,
 }
 
-/// How a sleep ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Slept {
-    /// The worker did not sleep, because there was something to do.
-    NotAtAll,
-    AWhile,
-}
-
-/// How a worker has risen.
+/// How a worker has parked.
 #[must_use]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Risen {
-    /// Another thread has claimed it.
+pub(crate) enum Parked {
+    /// It has not, because there was something to do.
+    NotAtAll,
+    /// Until another thread has claimed it.
     Woken,
-    ByItself,
+    /// Until it has risen by itself.
+    AWhile,
 }
 
 /// The result of a notification.
@@ -250,7 +238,8 @@ impl Sleep {
 
     /// Called by any other thread after a push. Also wakes a worker if none runs.
     pub(crate) fn notify_from_outside(&self, need: Need) -> Woke {
-        // ORDERING: outside_fence. SeqCst: P2 of the handshake, also with `rest_fence`.
+        // ORDERING: outside_fence. SeqCst: P2 of the handshake, with `sleep_fence` and
+        // `found_fence`.
         fence(order!(outside_fence: SeqCst));
         // ORDERING: outside_look. Relaxed: ordered by the fence.
         let counts = Counts(self.counts.load(order!(outside_look: Relaxed)));
@@ -272,12 +261,10 @@ impl Sleep {
         self.running(Counts(self.counts.load(order!(quiet_look: Relaxed)))) == 0
     }
 
-    /// Whether a searcher that finds nothing should watch: other workers run, and there is no other
-    /// lookout.
-    pub(crate) fn wants_watcher(&self) -> bool {
-        // ORDERING: wanted_look. Relaxed: for a choice that may be wrong.
-        let counts = Counts(self.counts.load(order!(wanted_look: Relaxed)));
-        self.running(counts) > 0 && counts.lookouts() == 1
+    /// Returns the number of lookouts.
+    pub(crate) fn lookouts(&self) -> u64 {
+        // ORDERING: lookouts_look. Relaxed: for a choice that may be wrong.
+        Counts(self.counts.load(order!(lookouts_look: Relaxed))).lookouts()
     }
 
     /// Returns whether some worker has nothing to run: a hint for code that can split its work.
@@ -314,63 +301,47 @@ impl Sleep {
         }
     }
 
-    /// Lets a searching worker watch for up to `limit`. It returns as a searcher. It does not park
-    /// if `urgent` returns true.
-    pub(crate) fn watch(
-        &self,
-        worker: usize,
-        limit: Duration,
-        urgent: impl Fn() -> bool,
-        mut parking: Parking<'_>,
-    ) -> Risen {
-        let word = match parking.is_keepers() {
-            true => WATCHES_IN_DRIVER,
-            false => WATCHES,
-        };
-        self.rest(worker, word, WATCHING);
-        // ORDERING: rest_fence. SeqCst: with `outside_fence`, `worker_fence` and `end_fence`.
-        fence(order!(rest_fence: SeqCst));
-        // RECHECK: watch_urgent. A push from another thread, or the end, that came before this
-        // worker could be seen to watch.
-        if !recheck!(watch_urgent: urgent()) {
-            parking.park(Some(limit));
-        }
-        self.rise(worker, WATCHING, WAKING)
-    }
-
-    /// Lets a searching worker sleep until it is woken or has something to do in the driver. It
-    /// returns as a searcher. It does not sleep if `urgent` returns true, nor if it was the last
+    /// Parks a searching worker until it is woken or has something to do in the driver: with a
+    /// limit as a watcher, for no longer than that, and without one as a sleeper. It returns as a
+    /// searcher. It does not park if `urgent` returns true, nor does it sleep if it was the last
     /// lookout and `has_work` returns true.
-    pub(crate) fn sleep(
+    pub(crate) fn park(
         &self,
         worker: usize,
+        limit: Option<Duration>,
         urgent: impl Fn() -> bool,
         has_work: impl Fn() -> bool,
         mut parking: Parking<'_>,
-    ) -> Slept {
-        let word = match parking.is_keepers() {
-            true => SLEEPS_IN_DRIVER,
-            false => SLEEPS,
+    ) -> Parked {
+        let (count, word) = match (limit, parking.is_keepers()) {
+            (None, false) => (SLEEPING, SLEEPS),
+            (None, true) => (SLEEPING, SLEEPS_IN_DRIVER),
+            (Some(_), false) => (WATCHING, WATCHES),
+            (Some(_), true) => (WATCHING, WATCHES_IN_DRIVER),
         };
-        let before = self.rest(worker, word, SLEEPING);
-        let is_needed = self.is_needed(before, urgent, has_work);
+        let before = self.rest(worker, word, count);
+        let is_needed = self.is_needed(before, urgent, || limit.is_none() && has_work());
         // An exchange that changes nothing, so that it has its place in the order of the claims.
         // ORDERING: slept. Release, with `claim`: a claim that comes after a look that found none
         // sees the reactor in which this keeper rests. `risen` acquires.
         let is_claimed = || is_claimed(self.words[worker].fetch_add(0, order!(slept: Release)));
-        while !is_needed && !is_claimed() && parking.park(None) == AfterPark::Wait {}
-        match self.rise(worker, SLEEPING, WAKING) {
-            Risen::ByItself if is_needed => Slept::NotAtAll,
-            _ => Slept::AWhile,
+        while !is_needed && !is_claimed() {
+            if parking.park(limit) == AfterPark::Rise || limit.is_some() {
+                break;
+            }
+        }
+        match self.rise(worker, count, WAKING) {
+            true => Parked::Woken,
+            false if is_needed => Parked::NotAtAll,
+            false => Parked::AWhile,
         }
     }
 
-    /// Lets a searching worker sleep as [`sleep`](Sleep::sleep) does, while its thread does
-    /// something else. Unless the answer is that it does not sleep at all, the worker's next call
-    /// is [`come_back`](Sleep::come_back).
+    /// As [`park`](Sleep::park), as a sleeper whose thread does something else until
+    /// [`come_back`](Sleep::come_back).
     ///
     /// # Errors
-    /// It does not sleep. The waker comes back, to be dropped by a running worker.
+    /// It does not park. The waker comes back, to be dropped by a running worker.
     pub(crate) fn go_away(
         &self,
         worker: usize,
@@ -386,10 +357,10 @@ impl Sleep {
         }
     }
 
-    /// Ends the sleep of a worker that was away. It is a searcher again. Returns its waker, if
-    /// nobody has woken it, to be dropped by a running worker.
+    /// Makes a worker that was away a searcher. Returns its waker, if nobody has woken it, to be
+    /// dropped by a running worker.
     pub(crate) fn come_back(&self, worker: usize) -> Option<Waker> {
-        let _how = self.rise(worker, SLEEPING, 0);
+        self.rise(worker, SLEEPING, 0);
         lock(&self.reached[worker].away).take()
     }
 
@@ -404,7 +375,8 @@ impl Sleep {
         // ORDERING: sleep_fence. SeqCst: S2 of the handshake, with `push_fence`, `outside_fence`,
         // `worker_fence` and `end_fence`.
         fence(order!(sleep_fence: SeqCst));
-        // RECHECK: sleep_urgent. As `watch_urgent`.
+        // RECHECK: sleep_urgent. A push from another thread, or the end, that came before this
+        // worker could be seen to be parked.
         // RECHECK: sleep_again. S3: a push that relied on this lookout, or saw it awake.
         recheck!(sleep_urgent: urgent()) || was_last && recheck!(sleep_again: has_work())
     }
@@ -421,7 +393,7 @@ impl Sleep {
     #[must_use]
     pub(crate) fn wake_parked(&self) -> Vec<Waker> {
         // ORDERING: end_fence. SeqCst: orders what the caller has written before these looks, with
-        // `rest_fence` and `sleep_fence`.
+        // `sleep_fence`.
         fence(order!(end_fence: SeqCst));
         let woken = (0..self.words.len()).map(|worker| self.wake(worker, |_| true));
         let away = |woke| match woke {
@@ -434,8 +406,7 @@ impl Sleep {
     /// Wakes one worker, if it is parked. Called after a push to that worker's inbox. If the worker
     /// is not parked, this costs a fence and a load of its word.
     pub(crate) fn wake_worker(&self, worker: usize) -> Woke {
-        // ORDERING: worker_fence. SeqCst: orders the push before this look, with `rest_fence`
-        // and `sleep_fence`.
+        // ORDERING: worker_fence. SeqCst: orders the push before this look, with `sleep_fence`.
         fence(order!(worker_fence: SeqCst));
         self.wake(worker, |_| true)
     }
@@ -534,18 +505,17 @@ impl Sleep {
         Counts(self.counts.fetch_add(change, order!(sleep: AcqRel)))
     }
 
-    /// Makes a parked worker a searcher. `waking` is what its waker has counted, or will.
-    fn rise(&self, worker: usize, count: u64, waking: u64) -> Risen {
+    /// Makes a parked worker a searcher. `waking` is what its waker has counted, or will. Returns
+    /// whether another thread has claimed it.
+    fn rise(&self, worker: usize, count: u64, waking: u64) -> bool {
         // ORDERING: risen. Acquire, with `claim`: what came before the wake-up is visible.
         let word = self.words[worker].swap(AWAKE, order!(risen: Acquire));
-        let (how, waking) = match is_claimed(word) {
-            true => (Risen::Woken, waking),
-            false => (Risen::ByItself, 0),
-        };
+        let is_woken = is_claimed(word);
+        let waking = if is_woken { waking } else { 0 };
         let change = count - SEARCHING + waking;
         // ORDERING: rise. Relaxed: as for `search`.
         self.counts.fetch_sub(change, order!(rise: Relaxed));
-        how
+        is_woken
     }
 }
 

@@ -42,8 +42,7 @@ impl Elsewhere {
         }
     }
 
-    /// Long enough for those who look once more before they sleep without limit, such as the
-    /// driver's reserve.
+    /// Long enough for those who look once more before they sleep without limit.
     fn settle(&self) {
         let end = Instant::now() + Duration::from_millis(30);
         while Instant::now() < end {

@@ -418,29 +418,29 @@ fn pinned_push_while_the_reactor_is_made() {
     wake_while_the_reactor_is_made(World::pin, World::take);
 }
 
-/// A keeper that leaves relies on the reserve, or wakes it, while the reserve is about to go off
-/// duty.
-fn leaving_against_going_off_duty() {
-    model(|| {
+/// A keeper that leaves relies on a lookout that is about to sleep, or wakes it.
+fn leaving_against_going_to_sleep(looks: bool) {
+    model(move || {
         let driven = Arc::new(Driven::new(2, true));
-        driven.arm(FUTURE, Wakes::new().waker());
-        let woken = Arc::new(AtomicBool::new(false));
-        let reserve = {
-            let (driven, woken) = (driven.clone(), woken.clone());
-            thread::spawn(move || driven.rest_as_reserve(|| woken.load(Relaxed)))
-        };
         driven.arm_as(0, PAST, Wakes::new().waker());
-        driven.keep_and_leave(|| {
-            woken.store(true, Relaxed);
-            reserve.thread().unpark();
+        let mut other = None;
+        driven.keep_and_leave(0, || {
+            let driven = driven.clone();
+            other = Some(thread::spawn(move || driven.take_over(1, looks)));
         });
-        reserve.join().unwrap();
+        other.expect("it was started").join().unwrap();
     });
 }
 
 #[test]
 fn a_keeper_that_leaves_leaves_somebody_behind() {
-    leaving_against_going_off_duty();
+    leaving_against_going_to_sleep(true);
+}
+
+#[test]
+#[should_panic(expected = "deadlock")]
+fn a_lookout_that_goes_to_sleep_must_look_at_the_driver() {
+    leaving_against_going_to_sleep(false);
 }
 
 killed! {
@@ -450,6 +450,4 @@ killed! {
     going_to_sleep_acquires: "driver::keeper::asleep" to Relaxed by deadlines_of_a_worker(1);
     a_signal_acquires: "sleep::claim" to Release by pinned_push_while_the_reactor_is_made();
     a_look_for_the_signal_releases: "sleep::slept" to Acquire by pinned_push_while_the_reactor_is_made();
-    going_off_duty_is_seq_cst: "driver::reserve::reserve_fence" to AcqRel by leaving_against_going_off_duty();
-    leaving_the_driver_is_seq_cst: "model::driver::leave_fence" to AcqRel by leaving_against_going_off_duty();
 }

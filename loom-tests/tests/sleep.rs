@@ -950,13 +950,13 @@ killed! {
     push_fence_is_there: push_fence -> Relaxed by push_against_sleep(Forget::Nothing);
     outside_fence_is_seq_cst: outside_fence -> AcqRel by outside_against_sleep(Forget::Nothing);
     outside_fence_is_there: outside_fence -> Relaxed by outside_against_sleep(Forget::Nothing);
-    rest_fence_is_seq_cst: rest_fence -> AcqRel by outside_against_watch(Forget::Nothing);
-    rest_fence_is_there: rest_fence -> Relaxed by outside_against_watch(Forget::Nothing);
-    rest_fence_is_there_for_the_pinned: rest_fence -> Relaxed by pinned_against_watch(Forget::Nothing);
     sleep_fence_is_seq_cst: sleep_fence -> AcqRel by outside_against_sleep(Forget::Nothing);
     sleep_fence_is_there: sleep_fence -> Relaxed by outside_against_sleep(Forget::Nothing);
     sleep_fence_is_seq_cst_for_a_push: sleep_fence -> AcqRel by push_against_sleep(Forget::Nothing);
     sleep_fence_is_there_for_a_push: sleep_fence -> Relaxed by push_against_sleep(Forget::Nothing);
+    sleep_fence_is_seq_cst_for_a_watcher: sleep_fence -> AcqRel by outside_against_watch(Forget::Nothing);
+    sleep_fence_is_there_for_a_watcher: sleep_fence -> Relaxed by outside_against_watch(Forget::Nothing);
+    sleep_fence_is_there_for_the_pinned: sleep_fence -> Relaxed by pinned_against_watch(Forget::Nothing);
     found_fence_is_seq_cst: found_fence -> AcqRel by found_against_outside(Forget::Nothing);
     found_fence_is_there: found_fence -> Relaxed by found_against_outside(Forget::Nothing);
     found_fence_is_seq_cst_for_a_push: found_fence -> AcqRel by found_against_push(Forget::Nothing);

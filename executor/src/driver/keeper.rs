@@ -11,10 +11,9 @@ use super::{
     clock::{self, NEVER},
     due::Due,
     reactor::{EventSource, Reactor},
-    reserve::Reserves,
     timers::Timers,
 };
-use crate::policy::{BLOCKED_LOOK, RESERVE_INTERVAL};
+use crate::policy::BLOCKED_LOOK;
 use crate::punctual::punctually;
 use crate::sleep::{AfterPark, Sleep};
 use joint_switch::{AtomicU64, AtomicUsize, Mutex, MutexGuard, OnceLock, order, recheck, thread};
@@ -32,9 +31,6 @@ pub(crate) struct Driver<R: EventSource = Reactor> {
     /// Not 0 once a timer or a descriptor has been added.
     used: AtomicUsize,
     asleep_until: AtomicU64,
-    /// The number of times that a keeper has risen. Written by the keeper alone.
-    rises: AtomicUsize,
-    pub(super) reserves: Reserves,
     due: Due,
     buffers: Mutex<Buffers<R::Events>>,
 }
@@ -54,8 +50,6 @@ impl<R: EventSource> Driver<R> {
             making: Mutex::new(()),
             used: AtomicUsize::new(0),
             asleep_until: AtomicU64::new(AWAKE),
-            rises: AtomicUsize::new(0),
-            reserves: Reserves::new(),
             due: Due::new(),
             buffers: Mutex::default(),
         }
@@ -91,20 +85,17 @@ impl<R: EventSource> Driver<R> {
     }
 
     /// Returns whether a keeper sleeps here.
-    pub(super) fn is_kept(&self) -> bool {
-        // ORDERING: kept_look. Relaxed: this is R3 of `reserve.rs`, ordered by the fence before it,
-        // or else a hint.
+    pub(crate) fn is_kept(&self) -> bool {
+        // ORDERING: kept_look. Relaxed: ordered by the fence of `found`, or else a hint.
         self.asleep_until.load(order!(kept_look: Relaxed)) != AWAKE
     }
 
-    pub(super) fn rises(&self) -> usize {
-        // ORDERING: rises_look. Relaxed: the reader only checks whether the number has changed.
-        self.rises.load(order!(rises_look: Relaxed))
-    }
-
-    /// Returns whether no worker would take over from a worker that leaves to run a task.
-    pub(crate) fn has_no_reserve(&self) -> bool {
-        !self.reserves.is_on_duty()
+    /// Makes it seem that a keeper sleeps here without limit, or that none does.
+    #[cfg(test)]
+    pub(crate) fn set_kept(&self, is_kept: bool) {
+        let until = if is_kept { NEVER } else { AWAKE };
+        let asleep_until = &self.asleep_until;
+        asleep_until.store(until, core::sync::atomic::Ordering::Relaxed);
     }
 
     pub(crate) fn due(&self) -> &Due {
@@ -143,13 +134,8 @@ impl<R: EventSource> Driver<R> {
         if !self.is_used() {
             return None;
         }
-        let look = if self.is_vacant() {
-            BLOCKED_LOOK
-        } else {
-            RESERVE_INTERVAL
-        };
         let due = clock::until(self.earliest());
-        Some(due.map_or(look, |due| due.min(look)))
+        Some(due.map_or(BLOCKED_LOOK, |due| due.min(BLOCKED_LOOK)))
     }
 
     /// When a worker that does not wait here, but whose turn it would be, must check the driver:
@@ -269,9 +255,6 @@ impl<R: EventSource> Keeper<'_, R> {
         // `asleep`.
         // ORDERING: rise. Relaxed: `asleep` acquires.
         self.driver.asleep_until.swap(AWAKE, order!(rise: Relaxed));
-        // ORDERING: rises. Relaxed: the reader only checks whether the number has changed. Only the
-        // keeper writes it.
-        (self.driver.rises).store(self.driver.rises().wrapping_add(1), order!(rises: Relaxed));
         match self.has_found() {
             true => AfterPark::Rise,
             false => AfterPark::Wait,
@@ -345,7 +328,7 @@ mod tests {
     /// A driver in use.
     fn driver() -> Driver {
         let driver = Driver::new(1);
-        assert!(!driver.is_used() && driver.keep().is_none() && driver.reserve().is_none());
+        assert!(!driver.is_used() && driver.keep().is_none());
         driver.used.store(1, Relaxed);
         driver
     }
@@ -358,28 +341,6 @@ mod tests {
         let obtained = || driver.reactor().expect("the system provides a reactor").1;
         assert_eq!([obtained(), obtained()], [Obtained::Made, Obtained::Found]);
         assert!(!driver.has_sources());
-    }
-
-    #[test]
-    fn the_reserve_goes_off_duty_if_the_keeper_has_not_risen_since_its_check() {
-        let driver = driver();
-        assert!(driver.has_no_reserve() && !driver.is_kept());
-        let mut reserve = driver.reserve().expect("there is no other reserve");
-        let mut look = || {
-            thread::current().unpark();
-            reserve.park(None)
-        };
-        assert_eq!(look(), AfterPark::Rise, "there is no keeper");
-        driver.asleep_until.store(NEVER, Relaxed);
-        driver.rises.store(1, Relaxed);
-        assert_eq!(look(), AfterPark::Wait);
-        assert!(!driver.has_no_reserve(), "the keeper has risen since");
-        assert_eq!(look(), AfterPark::Wait);
-        assert!(driver.has_no_reserve());
-
-        let reserve = driver.reserve().expect("no reserve is on duty");
-        drop(reserve);
-        assert!(driver.has_no_reserve());
     }
 
     #[cfg(feature = "io")]
@@ -395,35 +356,6 @@ mod tests {
         assert!(driver.next_unkept_look().is_some_and(|look| look < far));
         let _keeper = driver.keep();
         assert_eq!(driver.next_unkept_look(), None, "it is kept");
-    }
-
-    #[test]
-    fn a_reserve_that_is_off_duty_does_not_check_the_keeper() {
-        let driver = driver();
-        let mut reserve = driver.reserve().expect("there is no other reserve");
-        let mut park = || {
-            thread::current().unpark();
-            reserve.park(None)
-        };
-        driver.asleep_until.store(NEVER, Relaxed);
-        assert_eq!(park(), AfterPark::Wait);
-        assert!(driver.has_no_reserve());
-        driver.asleep_until.store(AWAKE, Relaxed);
-        assert_eq!(park(), AfterPark::Wait);
-    }
-
-    #[test]
-    fn a_reserve_on_duty_checks_at_intervals_however_long_its_limit_is() {
-        let interval = RESERVE_INTERVAL;
-        let driver = driver();
-        let mut reserve = driver.reserve().expect("there is no other reserve");
-        let mut park = |limit| {
-            thread::current().unpark();
-            reserve.park(Some(limit))
-        };
-        assert_eq!(park(interval / 2), AfterPark::Wait, "it is too early");
-        assert_eq!(park(interval), AfterPark::Rise, "there is no keeper");
-        assert_eq!(park(Duration::MAX), AfterPark::Rise);
     }
 
     #[test]
@@ -467,7 +399,7 @@ mod tests {
             AfterPark::Rise,
             "the deadline has passed"
         );
-        assert_eq!((driver.rises(), driver.is_kept()), (3, false));
+        assert!(!driver.is_kept());
     }
 
     #[test]

@@ -25,13 +25,17 @@
 //! an exchange too, so the next K1 still reads from D2 or from an exchange that follows it. The
 //! same two cases hold for a reactor that is made while the keeper sleeps on its thread's parker.
 //!
-//! A keeper that leaves to run a task may stay away for a long time. `reserve.rs` says which worker
-//! takes over then.
+//! # A keeper that leaves
+//! A keeper that rises and leaves to run a task abandons the driver, and that task may block.
+//! Waking another worker each time would cost more than most of the work that the wake-up is for.
+//! So a worker that leaves the driver wakes another one only if there is no lookout (`sleep.rs`),
+//! or if recent polls were long. A lookout that finds the driver vacant keeps it, and watches as
+//! long as others make progress. When it goes to sleep, it looks at the driver after its fence: the
+//! driver is one more queue, and a vacant one has work.
 //!
-//! If a thread that is not a worker finds no keeper asleep, it ensures that some worker is awake,
-//! as after a push. A worker is awake itself. It signals the other workers only if recent polls
-//! were long or if there is no reserve. Otherwise it keeps the driver itself once it has nothing to
-//! do, and until then checks it in its turn.
+//! If a thread that is not a worker adds a new earliest deadline and finds no keeper asleep, it
+//! ensures that some worker is awake, as after a push. A worker that adds one is awake itself, and
+//! does as if it left the driver.
 
 pub(crate) mod clock;
 mod due;
@@ -40,7 +44,6 @@ mod event_source;
 pub(crate) mod keeper;
 #[cfg_attr(not(feature = "io"), path = "no_reactor.rs")]
 pub(crate) mod reactor;
-mod reserve;
 pub(crate) mod timers;
 
 pub(crate) use self::keeper::Driver;

@@ -215,23 +215,29 @@ impl Driven {
         }
     }
 
-    /// Acts as a worker that rests in the driver once, and leaves to run a task. Calls
-    /// `if_no_reserve` unless it relies on a reserve.
-    pub fn keep_and_leave(&self, if_no_reserve: impl FnOnce()) {
+    /// Acts as a worker that rests in the driver once, while `beside` goes on, and leaves to run a
+    /// task.
+    pub fn keep_and_leave(&self, worker: usize, beside: impl FnOnce()) {
+        self.begin(worker);
+        self.search();
         let mut keeper = self.driver.keep().expect("there is no other keeper");
-        keeper.park(None);
+        beside();
+        let parking = &mut |limit| keeper.park(limit);
+        let _parked = (self.sleep).park(worker, None, || false, || false, Parking::Driver(parking));
         drop(keeper);
-        // ORDERING: leave_fence. SeqCst: K2 of `reserve.rs`, in place of `found_fence`.
-        fence(order!(leave_fence: SeqCst));
-        if self.driver.has_no_reserve() {
-            if_no_reserve();
-        }
+        self.found(|| !self.driver.is_kept());
     }
 
-    /// Rests as the reserve until no keeper is asleep in the driver, or until `is_woken`.
-    pub fn rest_as_reserve(&self, is_woken: impl Fn() -> bool) {
-        let mut reserve = self.driver.reserve().expect("there is no other reserve");
-        while !is_woken() && reserve.park(None) == AfterPark::Wait {}
+    /// Acts as a worker that parks on its thread until no other keeps the driver. `looks` says
+    /// whether it looks at the driver once more when it parks.
+    pub fn take_over(&self, worker: usize, looks: bool) {
+        self.begin(worker);
+        self.search();
+        while self.driver.keep().is_none() {
+            let urgent = || looks && self.driver.is_vacant();
+            let _parked = (self.sleep).park(worker, None, urgent, || false, Parking::Thread);
+        }
+        self.found(|| false);
     }
 
     /// Causes the reactor to report an event for `waker`.
@@ -262,7 +268,7 @@ impl Driven {
             Some(park) => Parking::Driver(park),
             None => Parking::Thread,
         };
-        self.sleep.sleep(worker, urgent, has_work, parking);
+        let _parked = (self.sleep).park(worker, None, urgent, has_work, parking);
         let mut woken = Vec::new();
         if let Some(keeper) = keeper {
             keeper.leave(&mut woken);

@@ -184,10 +184,6 @@ impl Sleep {
         self.0.is_quiet()
     }
 
-    pub fn wants_watcher(&self) -> bool {
-        self.0.wants_watcher()
-    }
-
     pub fn search(&self) {
         self.0.search();
     }
@@ -204,8 +200,9 @@ impl Sleep {
         limit: core::time::Duration,
         urgent: impl Fn() -> bool,
     ) -> bool {
-        use crate::sleep::{Parking, Risen};
-        self.0.watch(worker, limit, urgent, Parking::Thread) == Risen::Woken
+        use crate::sleep::{Parked, Parking};
+        let parked = (self.0).park(worker, Some(limit), urgent, || false, Parking::Thread);
+        parked == Parked::Woken
     }
 
     /// Returns whether it has slept.
@@ -215,8 +212,9 @@ impl Sleep {
         urgent: impl Fn() -> bool,
         has_work: impl Fn() -> bool,
     ) -> bool {
-        use crate::sleep::{Parking, Slept};
-        self.0.sleep(worker, urgent, has_work, Parking::Thread) == Slept::AWhile
+        use crate::sleep::{Parked, Parking};
+        let parked = (self.0).park(worker, None, urgent, has_work, Parking::Thread);
+        parked != Parked::NotAtAll
     }
 
     /// Returns whether the worker is away.

@@ -10,8 +10,8 @@ pub(crate) enum Parking<'a> {
     /// In the driver, by a function that returns when the driver is rung, after at most that time,
     /// or early for no reason.
     Driver(&'a mut dyn FnMut(Option<Duration>) -> AfterPark),
-    /// On its thread as the driver's reserve, by a function like that.
-    Reserve(&'a mut dyn FnMut(Option<Duration>) -> AfterPark),
+    /// On its thread, by a function like that.
+    ThreadBy(&'a mut dyn FnMut(Option<Duration>) -> AfterPark),
 }
 
 /// The next action of a worker that has parked once.
@@ -30,7 +30,7 @@ impl Parking<'_> {
 
     pub(crate) fn park(&mut self, limit: Option<Duration>) -> AfterPark {
         match (self, limit) {
-            (Self::Driver(park) | Self::Reserve(park), limit) => return park(limit),
+            (Self::Driver(park) | Self::ThreadBy(park), limit) => return park(limit),
             (Self::Thread, Some(limit)) => thread::park_timeout(limit),
             (Self::Thread, None) => thread::park(),
         }

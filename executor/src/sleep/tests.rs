@@ -14,9 +14,9 @@ use core::{
 };
 
 use super::{
-    AWAKE, AfterPark, CLAIMED, CLAIMED_IN_DRIVER, Counts, MOST_WORKERS, Need, Parking, Risen,
-    SEARCHING, SLEEPING, SLEEPS, SLEEPS_IN_DRIVER, Sleep, Slept, WAKING, WATCHES,
-    WATCHES_IN_DRIVER, WATCHING, Woke,
+    AWAKE, AfterPark, CLAIMED, CLAIMED_IN_DRIVER, Counts, MOST_WORKERS, Need, Parked, Parking,
+    SEARCHING, SLEEPING, SLEEPS, SLEEPS_IN_DRIVER, Sleep, WAKING, WATCHES, WATCHES_IN_DRIVER,
+    WATCHING, Woke,
 };
 use crate::fences::Fences;
 
@@ -184,7 +184,7 @@ fn a_worker_that_is_woken_stands_for_a_lookout_until_it_is_up() {
         };
         assert_eq!((wakes(), rest_of(&sleep)), ([1, 0], vec![0]));
         assert_eq!(counts(&sleep), 2 * count + WAKING);
-        assert!(sleep.rise(1, count, WAKING) == Risen::Woken);
+        assert!(sleep.rise(1, count, WAKING));
         assert_eq!(
             (counts(&sleep), wakes()),
             (count + SEARCHING, [0, 0]),
@@ -200,7 +200,7 @@ fn a_worker_that_is_woken_stands_for_a_lookout_until_it_is_up() {
 fn a_count_of_waking_workers_below_zero_is_read_as_none() {
     let sleep = world([1, 0, 0, 2]);
     sleep.words[0].store(CLAIMED, Relaxed);
-    assert!(sleep.rise(0, SLEEPING, WAKING) == Risen::Woken);
+    assert!(sleep.rise(0, SLEEPING, WAKING));
     let early = Counts(counts(&sleep));
     let read = [
         early.searching(),
@@ -388,20 +388,20 @@ fn all_are_woken_at_the_end() {
 }
 
 #[test]
-fn the_counts_tell_whether_workers_are_quiet_idle_or_lack_a_watcher() {
-    for (world, is_quiet, wants_watcher, is_anybody_idle) in [
-        ([1, 0, 0, 0], false, false, false),
-        ([1, 1, 0, 0], false, true, true),
-        ([2, 1, 0, 1], false, true, true),
-        ([1, 2, 0, 0], false, false, true),
-        ([1, 1, 1, 0], false, false, true),
-        ([1, 0, 0, 1], false, false, true),
-        ([0, 1, 0, 1], true, false, true),
-        ([0, 2, 0, 0], true, false, true),
+fn the_counts_tell_whether_workers_are_quiet_or_idle_and_how_many_look_out() {
+    for (world, is_quiet, lookouts, is_anybody_idle) in [
+        ([1, 0, 0, 0], false, 0, false),
+        ([1, 1, 0, 0], false, 1, true),
+        ([2, 1, 0, 1], false, 1, true),
+        ([1, 2, 0, 0], false, 2, true),
+        ([1, 1, 1, 0], false, 2, true),
+        ([1, 0, 0, 1], false, 0, true),
+        ([0, 1, 0, 1], true, 1, true),
+        ([0, 2, 0, 0], true, 2, true),
     ] {
         let sleep = self::world(world);
         assert_eq!(sleep.is_quiet(), is_quiet, "{world:?}");
-        assert_eq!(sleep.wants_watcher(), wants_watcher, "{world:?}");
+        assert_eq!(sleep.lookouts(), lookouts, "{world:?}");
         assert_eq!(sleep.is_anybody_idle(), is_anybody_idle, "{world:?}");
     }
 }
@@ -450,14 +450,14 @@ fn the_last_lookout_to_sleep_looks_again() {
         for has_work in [false, true] {
             let sleep = self::world(world);
             let worker = world[2] + world[3];
-            let mut slept = Slept::NotAtAll;
+            let mut slept = Parked::NotAtAll;
             let looks = looks_of(has_work, |look| {
                 let mut park = |_| AfterPark::Rise;
-                slept = sleep.sleep(worker, || false, look, Parking::Reserve(&mut park));
+                slept = sleep.park(worker, None, || false, look, Parking::ThreadBy(&mut park));
             });
             assert_eq!(looks, expected, "{world:?}");
             let stays_awake = has_work && looks > 0;
-            assert_eq!(slept == Slept::NotAtAll, stays_awake, "{world:?}");
+            assert_eq!(slept == Parked::NotAtAll, stays_awake, "{world:?}");
             assert!(!rest_of(&sleep).contains(&worker));
         }
     }
@@ -467,11 +467,17 @@ fn the_last_lookout_to_sleep_looks_again() {
 fn a_worker_with_urgent_work_does_not_park() {
     let mut never = |_| unreachable!("something urgent keeps it from parking");
     let sleep = world([1, 1, 0, 0]);
-    let slept = sleep.sleep(0, || true, || false, Parking::Reserve(&mut never));
-    assert_eq!(slept, Slept::NotAtAll);
+    let slept = sleep.park(0, None, || true, || false, Parking::ThreadBy(&mut never));
+    assert_eq!(slept, Parked::NotAtAll);
     let limit = Duration::from_secs(1);
-    let watched = sleep.watch(0, limit, || true, Parking::Reserve(&mut never));
-    assert!(watched == Risen::ByItself);
+    let watched = sleep.park(
+        0,
+        Some(limit),
+        || true,
+        || false,
+        Parking::ThreadBy(&mut never),
+    );
+    assert_eq!(watched, Parked::NotAtAll);
 }
 
 #[test]
@@ -486,8 +492,8 @@ fn a_sleeper_parks_again_after_a_spurious_wake_up() {
             _ => AfterPark::Wait,
         }
     };
-    let slept = sleep.sleep(0, || false, || false, Parking::Driver(&mut park));
-    assert_eq!(slept, Slept::AWhile);
+    let slept = sleep.park(0, None, || false, || false, Parking::Driver(&mut park));
+    assert_eq!(slept, Parked::AWhile);
     assert_eq!(times, 3);
 }
 
@@ -503,8 +509,14 @@ fn a_watcher_parks_once_and_learns_whether_it_was_woken() {
             assert_eq!(ones(sleep.notify(need)), woke);
             AfterPark::Wait
         };
-        let watched = sleep.watch(0, limit, || false, Parking::Reserve(&mut park));
-        assert_eq!(watched == Risen::Woken, woke == 1);
+        let watched = sleep.park(
+            0,
+            Some(limit),
+            || false,
+            || false,
+            Parking::ThreadBy(&mut park),
+        );
+        assert_eq!(watched == Parked::Woken, woke == 1);
         assert_eq!(times, 1);
         assert_eq!(counts(&sleep), SEARCHING);
     }

@@ -19,7 +19,7 @@ use core::{
 };
 use std::time::Instant;
 
-use super::{Attended, Running, Worker, queues::After, shared::FAMILY, visits::Visits};
+use super::{Running, Worker, queues::After, shared::FAMILY, visits::Visits};
 use crate::{
     driver::{clock, timers::Timers},
     policy::{LONGEST_AWAY, LOOK_INTERVAL},
@@ -43,11 +43,12 @@ pub(super) struct Attendant {
 }
 
 impl Running<'_> {
-    /// Attends to the driver. `after` is what the worker does then.
-    pub(super) fn attend(&self, after: After) -> Attended {
+    /// Attends to the driver. `after` is what the worker does then. Returns whether it has woken
+    /// tasks: they are in its own queues, unless another worker has taken them.
+    pub(super) fn attend(&self, after: After) -> bool {
         let driver = &self.shared().driver;
         if !driver.is_used() {
-            return Attended::FoundNothing;
+            return false;
         }
         self.announce_yield();
         let mut woken = self.attendant.woken.take();
@@ -94,14 +95,15 @@ impl Running<'_> {
         self.wake_ready(woken, driver.all_timers(), now, After::Queue);
     }
 
-    /// Wakes these, and the tasks whose deadline is not after `now`.
+    /// Wakes these, and the tasks whose deadline is not after `now`. Returns whether there were
+    /// any.
     fn wake_ready<'a>(
         &self,
         mut woken: Vec<Waker>,
         timers: impl IntoIterator<Item = &'a Arc<Timers>>,
         now: u64,
         after: After,
-    ) -> Attended {
+    ) -> bool {
         let mut strangers = self.attendant.strangers.take();
         let mut any = self.wake_own(&mut woken, &mut strangers, after);
         for timers in timers {
@@ -111,10 +113,7 @@ impl Running<'_> {
         }
         self.attendant.woken.replace(woken);
         self.wake_strangers(strangers);
-        match any {
-            true => Attended::WokeTasks,
-            false => Attended::FoundNothing,
-        }
+        any
     }
 
     /// Wakes this executor's tasks, and moves the other wakers to `strangers`. Returns whether
@@ -176,7 +175,8 @@ impl Worker {
     /// becomes so.
     pub(super) fn leaves_driver(&self) -> bool {
         let (shared, driver) = (self.shared(), &self.shared().driver);
-        driver.is_used() && (shared.keeps_the_driver_waiting() || driver.has_no_reserve())
+        let is_left = driver.is_used() && !driver.is_kept();
+        is_left && (shared.keeps_the_driver_waiting() || shared.sleep.lookouts() == 0)
     }
 }
 

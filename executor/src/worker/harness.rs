@@ -11,7 +11,7 @@ use super::{
 use crate::{
     fences::Fences,
     hooks::Hooks,
-    sleep::{AfterPark, Parking, Slept},
+    sleep::{AfterPark, Parked, Parking},
 };
 
 /// Two workers of one executor. The test is the thread of both.
@@ -54,7 +54,7 @@ pub(super) fn while_another_sleeps<R>(worker: &Worker, f: impl FnOnce() -> R) {
         AfterPark::Rise
     };
     sleep.search();
-    let slept = sleep.sleep(1, || false, || false, Parking::Reserve(&mut park));
-    assert!(slept == Slept::AWhile && f.is_none());
+    let parked = sleep.park(1, None, || false, || false, Parking::ThreadBy(&mut park));
+    assert!(parked != Parked::NotAtAll && f.is_none());
     let _nobody = sleep.found(|| false);
 }

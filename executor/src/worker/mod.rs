@@ -55,11 +55,12 @@ use self::{
     current::{ThisThread, with_current},
     help::Helper,
     idle::steal::Lookout,
-    queues::{After, Pushed, Queues},
+    queues::{After, Queues},
     shared::{EntryLink, FAMILY, Runnable, Shared},
 };
 use super::{
-    deques::Deques, guard::guarded, metrics::Counters, registry::Lane, task_info::TaskInfo,
+    deques::Deques, guard::guarded, metrics::Counters, policy::MOST_QUEUED, registry::Lane,
+    task_info::TaskInfo,
 };
 use joint::{
     task::{EndedTask, Polled, TaskEnd},
@@ -154,15 +155,6 @@ fn ended_elsewhere(task: &EndedTask<'_, EntryLink>, how: TaskEnd) {
         shared.outside.count_end(how);
         shared.hooks.ended(task, how);
     }
-}
-
-/// The result of attending to the driver.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Attended {
-    FoundNothing,
-    /// Tasks were woken by this worker, so they are in its own queues, unless another worker has
-    /// taken them.
-    WokeTasks,
 }
 
 impl Worker {
@@ -275,16 +267,23 @@ impl Running<'_> {
     /// Queues a new runnable of the normal lane, which runs before those that were queued earlier.
     #[inline]
     fn push_spawned(&self, runnable: Runnable) {
-        let inject = |runnable| self.inject(runnable);
-        self.queues.push_spawned(runnable, inject);
+        let pushed = self.queues.deques.push_spawned(runnable, MOST_QUEUED);
+        pushed.unwrap_or_else(|runnable| self.inject(runnable));
         self.notify();
+    }
+
+    /// Pushes a task of the normal lane behind all others in the queue.
+    #[inline(always)]
+    fn push_behind(&self, runnable: Runnable) {
+        let pushed = self.queues.deques.push_woken(runnable, MOST_QUEUED);
+        pushed.unwrap_or_else(|runnable| self.inject(runnable));
     }
 
     #[inline]
     fn push_normal(&self, runnable: Runnable) {
-        match self.queues.push(runnable, |runnable| self.inject(runnable)) {
-            Pushed::Next => {}
-            Pushed::Queued => self.notify_unless(|| self.runs_it_next()),
+        if let Some(queued) = self.queues.fill_slot(runnable) {
+            self.push_behind(queued);
+            self.notify_unless(|| self.runs_it_next());
         }
     }
 
@@ -318,8 +317,8 @@ impl Running<'_> {
             let lane = runnable.metadata().lane();
             return self.push(runnable, lane);
         }
-        let inject = |runnable| self.inject(runnable);
-        self.queues.push_yielded(runnable, inject);
+        self.queues.before_yield();
+        self.push_behind(runnable);
     }
 
     /// Runs tasks until the executor is closed, and then shuts down.

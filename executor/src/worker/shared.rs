@@ -374,7 +374,7 @@ mod tests {
             assert!(worker.take_injected().is_some());
             assert_eq!(has_work(), (false, false));
         }
-        worker.queues.push_spawned(task(), drop);
+        worker.running().push_spawned(task());
         assert_eq!(has_work(), (true, false));
         worker.running().discard_queued();
         worker.running().push(task(), Lane::Pinned(0));

@@ -14,7 +14,7 @@ use core::{cell::Cell, task::Waker, time::Duration};
 use std::time::Instant;
 
 use super::{
-    Attended, Running, Worker,
+    Running, Worker,
     idle::{Keep, Unparked, steal::Found},
     queues::After,
     shared::{Decides, Runnable, Shared},
@@ -118,7 +118,7 @@ impl Worker {
                 left -= 1;
                 continue;
             }
-            if running.attend(After::Queue) == Attended::WokeTasks && self.has_own() {
+            if running.attend(After::Queue) && self.has_own() {
                 continue;
             }
             // Here and not below, because a stranger's clone may take any time, and may panic.
@@ -166,20 +166,9 @@ impl Worker {
     /// Takes what there is to run, regardless of the other workers' progress. For a worker whose
     /// thread goes away if it finds nothing, and then watches nobody.
     fn find_eagerly(&self) -> Option<Found> {
-        let shared = self.shared();
         let own = self.next_own().or_else(|| self.take_injected());
-        let task = own.map(Found::Task).or_else(|| {
-            let mut others = self.others();
-            let stolen = others.find_map(|i| {
-                let (stolen, tasks) = self
-                    .queues
-                    .deques
-                    .steal_and_pop(&shared.stealers[i], MOST_STOLEN)?;
-                Some(Found::Stolen(stolen, self.steal_info(i, tasks)))
-            })?;
-            self.counters().steals.increment();
-            Some(stolen)
-        });
+        let task = own.map(Found::Task);
+        let task = task.or_else(|| self.steal(|_| MOST_STOLEN));
         task.or_else(|| self.take_fork(now()).map(Found::Fork))
     }
 
@@ -233,10 +222,10 @@ impl Worker {
             };
             let parking = match is_keeper {
                 true => Parking::Driver(&mut park),
-                false => Parking::Reserve(&mut park),
+                false => Parking::ThreadBy(&mut park),
             };
             let has_work = || shared.last_look(|all| all.has_queued());
-            shared.sleep.sleep(index, urgent, has_work, parking);
+            let _parked = (shared.sleep).park(index, None, urgent, has_work, parking);
         });
         if let Unparked::Searches(searching) = parked {
             searching.stop();

@@ -148,7 +148,7 @@ fn the_hook_for_a_push_is_called_after_another_worker_was_woken_for_it() {
         });
     }));
     let [worker, _other] = two_workers_with(hooks);
-    (0..MOST_QUEUED).for_each(|_| worker.queues.push_behind(task(), drop));
+    (0..MOST_QUEUED).for_each(|_| worker.queues.push_beyond(task()));
     let push = || worker.as_current(|| worker.running().push(task(), Lane::Normal));
     while_another_sleeps(&worker, push);
     assert_eq!(is_asleep.try_recv(), Ok(false));
@@ -248,9 +248,9 @@ fn a_stranger_is_called_with_the_slot_closed_and_the_only_task_announced() {
         });
     };
     assert_eq!(wakes_of(&worker, call), 0, "there is no task");
-    worker.queues.push_behind(task(), drop);
+    worker.queues.push_beyond(task());
     assert_eq!(wakes_of(&worker, call), 1);
-    worker.queues.push_behind(task(), drop);
+    worker.queues.push_beyond(task());
     assert_eq!(
         wakes_of(&worker, call),
         0,

@@ -18,8 +18,8 @@ use joint_executor::{Builder, Executor, current_worker};
 /// How long a stranger's code waits for what should happen meanwhile.
 pub(crate) const GUARD: Duration = Duration::from_secs(10);
 pub(crate) const MILLI: Duration = Duration::from_millis(1);
-/// Long enough for a reserve to go off duty. A test that comes too early does not fail: it finds
-/// less.
+/// Long enough for the last watcher to go to sleep. A test that comes too early does not fail: it
+/// finds less.
 pub(crate) const SETTLE: Duration = Duration::from_millis(40);
 
 /// Code of a stranger, on a worker. Its first call waits until it is released.

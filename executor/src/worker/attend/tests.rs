@@ -11,7 +11,7 @@ use core::{
 };
 use std::sync::mpsc::{self, Receiver};
 
-use super::{After, Attended, LONGEST_AWAY, LOOK_INTERVAL};
+use super::{After, LONGEST_AWAY, LOOK_INTERVAL};
 use crate::{
     driver::clock,
     policy::{BATCH, INJECTOR_INTERVAL},
@@ -49,24 +49,21 @@ fn arm(worker: &Worker, owner: usize, deadline: u64, wakes: &Arc<Wakes>) {
 fn an_idle_worker_fires_the_due_timers_of_every_owner_and_reports_it() {
     let [worker, _other] = two_workers();
     let wakes = Arc::new(Wakes::default());
-    assert_eq!(
-        worker.running().attend(After::Queue),
-        Attended::FoundNothing,
+    assert!(
+        !worker.running().attend(After::Queue),
         "the driver was never used"
     );
     arm(&worker, 0, clock::NEVER - 1, &wakes);
-    assert_eq!(
-        worker.running().attend(After::Queue),
-        Attended::FoundNothing,
+    assert!(
+        !worker.running().attend(After::Queue),
         "the timer is not due"
     );
     for owner in 0..3 {
         arm(&worker, owner, 0, &wakes);
-        assert_eq!(worker.running().attend(After::Queue), Attended::WokeTasks);
+        assert!(worker.running().attend(After::Queue));
         assert_eq!(wakes.0.load(Relaxed), owner + 1);
-        assert_eq!(
-            worker.running().attend(After::Queue),
-            Attended::FoundNothing,
+        assert!(
+            !worker.running().attend(After::Queue),
             "the timer has fired"
         );
     }
@@ -112,9 +109,9 @@ fn one_call_fires_a_bounded_number_of_timers() {
     for _ in 0..2 * BATCH {
         arm(&worker, 1, 0, &wakes);
     }
-    assert_eq!(worker.running().attend(After::Queue), Attended::WokeTasks);
+    assert!(worker.running().attend(After::Queue));
     assert_eq!(wakes.0.load(Relaxed), BATCH);
-    assert_eq!(worker.running().attend(After::Queue), Attended::WokeTasks);
+    assert!(worker.running().attend(After::Queue));
     assert_eq!(wakes.0.load(Relaxed), 2 * BATCH);
 }
 
@@ -134,26 +131,18 @@ fn a_busy_worker_polls_the_system_at_most_once_per_interval() {
 }
 
 #[test]
-fn the_driver_is_left_where_polls_are_long_and_where_there_is_no_reserve() {
+fn a_worker_leaves_a_driver_that_nobody_keeps_if_there_is_no_lookout_or_polls_are_long() {
     let [worker, _other] = two_workers();
-    let driver = &worker.shared().driver;
-    assert!(
-        !worker.leaves_driver() && driver.reserve().is_none(),
-        "the driver was never used"
-    );
+    let shared = worker.shared();
+    assert!(!worker.leaves_driver(), "the driver was never used");
     arm(&worker, 0, clock::NEVER - 1, &Arc::default());
     assert!(worker.leaves_driver());
-    let reserve = driver.reserve();
-    assert!(
-        reserve.is_some() && driver.reserve().is_none(),
-        "there is one reserve at a time"
-    );
+    shared.driver.set_kept(true);
     assert!(!worker.leaves_driver());
-    worker.shared().set_poll_time(usize::MAX);
-    assert!(worker.leaves_driver());
-    worker.shared().set_poll_time(0);
-    assert!(!worker.leaves_driver());
-    drop(reserve);
+    shared.driver.set_kept(false);
+    shared.sleep.search();
+    assert!(!worker.leaves_driver(), "a lookout finds it");
+    shared.set_poll_time(usize::MAX);
     assert!(worker.leaves_driver());
 }
 
@@ -163,7 +152,7 @@ fn a_worker_with_a_deadline_wakes_another_where_it_would_leave_the_driver() {
     arm(&worker, 0, clock::NEVER - 1, &Arc::default());
     let hurry = || worker.as_current(|| worker.shared().hurry_driver(0, Some(&worker.running())));
     assert_eq!(wakes_of(&worker, hurry), 1);
-    let _reserve = worker.shared().driver.reserve();
+    worker.shared().sleep.search();
     assert_eq!(wakes_of(&worker, hurry), 0);
 }
 
@@ -182,7 +171,7 @@ fn the_last_worker_to_search_wakes_another_where_it_leaves_the_driver() {
     assert!(!wakes_another(), "the driver was never used");
     arm(&worker, 0, clock::NEVER - 1, &Arc::default());
     assert!(wakes_another());
-    let _reserve = worker.shared().driver.reserve();
+    worker.shared().driver.set_kept(true);
     assert!(!wakes_another());
 }
 
@@ -238,7 +227,7 @@ fn wakes_for(due: &[Due], attend: fn(&Worker)) -> u64 {
     let [worker, _other] = two_workers();
     let timers = worker.shared().driver.timers(0);
     arm(&worker, 0, clock::NEVER - 1, &Arc::default());
-    let _reserve = worker.shared().driver.reserve();
+    worker.shared().driver.set_kept(true);
     let mut handles = Vec::new();
     for (due, deadline) in due.iter().zip(0..) {
         let mut task = |lane| {
@@ -268,14 +257,8 @@ fn wakes_for(due: &[Due], attend: fn(&Worker)) -> u64 {
 fn a_worker_that_runs_its_only_woken_task_next_wakes_no_other_worker() {
     use Due::{Foreign, HighTask, Inline, InlineAndTask, PinnedTask, Task};
 
-    let runs =
-        |worker: &Worker| assert_eq!(worker.running().attend(After::Queue), Attended::WokeTasks);
-    let is_blocked = |worker: &Worker| {
-        assert_eq!(
-            worker.running().attend(After::Anything),
-            Attended::WokeTasks
-        )
-    };
+    let runs = |worker: &Worker| assert!(worker.running().attend(After::Queue));
+    let is_blocked = |worker: &Worker| assert!(worker.running().attend(After::Anything));
     let in_turn = |worker: &Worker| _ = worker.running().attend_in_turn();
     for (due, wakes) in [
         (&[Task][..], 0),
@@ -398,7 +381,7 @@ fn tasks_are_queued_before_a_stranger_is_woken() {
 #[test]
 fn a_worker_that_would_leave_the_driver_wakes_another_even_for_one_task() {
     let attend = |worker: &Worker| {
-        worker.shared().set_poll_time(usize::MAX);
+        worker.shared().driver.set_kept(false);
         worker.running().attend(After::Queue);
     };
     assert_eq!(wakes_for(&[Due::Task], attend), 1);
@@ -407,7 +390,7 @@ fn a_worker_that_would_leave_the_driver_wakes_another_even_for_one_task() {
 #[test]
 fn a_woken_task_behind_others_wakes_another_worker() {
     let attend = |worker: &Worker| {
-        worker.queues.push_behind(task(), drop);
+        worker.queues.push_beyond(task());
         worker.running().attend(After::Queue);
     };
     assert_eq!(wakes_for(&[Due::Task], attend), 1);

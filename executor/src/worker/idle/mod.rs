@@ -16,12 +16,12 @@ use core::{mem, time::Duration};
 
 pub(super) mod steal;
 
-use self::steal::{Found, Neighbours};
-use super::{Attended, Running, Worker, queues::After, state::Searching};
+use self::steal::Found;
+use super::{Running, Worker, queues::After, state::Searching};
 use crate::{
     hooks::Hooks,
     policy::{FIRST_WATCH, LONGEST_WATCH, MOST_VAIN},
-    sleep::{Parking, Risen, Slept},
+    sleep::{Parked, Parking},
 };
 
 /// Whether a worker that parks keeps the driver.
@@ -42,23 +42,21 @@ pub(super) enum Unparked<'w> {
 impl<'w> Running<'w> {
     /// Looks for work elsewhere, parks while there is none, and runs what it finds.
     pub(super) fn look_out(self) -> Self {
-        if let Attended::WokeTasks = self.attend(After::Queue) {
-            // The tasks that were woken may all run elsewhere.
-            if self.has_own() {
-                return self;
-            }
+        // The tasks that were woken may all run elsewhere.
+        if self.attend(After::Queue) && self.has_own() {
+            return self;
         }
         let mut watch = FIRST_WATCH;
         let mut searching = self.search();
         loop {
-            let neighbours = match searching.look_round() {
+            let makes_progress = match searching.look_round() {
                 Ok(found) => return searching.take_up(found),
-                Err(neighbours) => neighbours,
+                Err(makes_progress) => makes_progress,
             };
             if searching.is_over() {
                 return searching.stop();
             }
-            searching = match searching.park_once(neighbours, &mut watch) {
+            searching = match searching.park_once(makes_progress, &mut watch) {
                 Unparked::Searches(searching) => searching,
                 Unparked::Runs(running) => return running,
             };
@@ -110,9 +108,8 @@ impl<'w> Searching<'w> {
         running
     }
 
-    /// Parks once: for the time of `watch` if another worker should be watched, or else until
-    /// woken.
-    fn park_once(self, neighbours: Neighbours, watch: &mut Duration) -> Unparked<'w> {
+    /// Parks once: for the time of `watch` if the others should be watched, or else until woken.
+    fn park_once(self, makes_progress: bool, watch: &mut Duration) -> Unparked<'w> {
         let shared = &**self.worker().shared();
         let has_queued = shared.has_work();
         let limit = mem::replace(watch, FIRST_WATCH);
@@ -121,37 +118,31 @@ impl<'w> Searching<'w> {
             .vain
             .set(if has_queued { vain.min(MOST_VAIN) } else { 0 });
         let is_vain = has_queued && vain > MOST_VAIN;
-        let is_wanted = neighbours == Neighbours::MakeProgress || has_queued;
-        if shared.sleep.wants_watcher() && is_wanted || is_vain {
-            self.counters().parks.increment();
-            let keep = match neighbours {
-                // A worker that visits the driver often serves it better than this worker could,
-                // which would have to be woken there (`visits.rs`). A busy worker that never runs
-                // dry visits it only every 61 runs.
-                Neighbours::MakeProgress if self.is_driver_visited() => Keep::Never,
-                _ => Keep::IfVacant,
-            };
-            self.park(keep, |worker, urgent, parking| {
-                let urgent = || !is_vain && urgent();
-                if shared.sleep.watch(worker.index(), limit, urgent, parking) == Risen::ByItself {
-                    *watch = LONGEST_WATCH.min(2 * limit);
-                }
-            })
-        } else {
-            self.park(Keep::IfVacant, |worker, urgent, parking| {
-                let has_work = || shared.last_look(|all| all.has_work());
-                let slept = shared
-                    .sleep
-                    .sleep(worker.index(), urgent, has_work, parking);
-                if let Slept::AWhile = slept {
-                    worker.counters().parks.increment();
-                }
-            })
-        }
+        let is_wanted = makes_progress || has_queued;
+        let may_run = !shared.sleep.is_quiet() || shared.driver.is_used();
+        let watches = may_run && is_wanted && shared.sleep.lookouts() == 1 || is_vain;
+        // A worker that visits the driver often serves it better than this worker could, which
+        // would have to be woken there (`visits.rs`).
+        let keep = match watches && makes_progress && self.is_driver_visited() {
+            true => Keep::Never,
+            false => Keep::IfVacant,
+        };
+        self.park(keep, |worker, urgent, parking| {
+            let limit = watches.then_some(limit);
+            let urgent = || !is_vain && urgent();
+            let has_work = || shared.last_look(|all| all.has_work());
+            let parked = (shared.sleep).park(worker.index(), limit, urgent, has_work, parking);
+            if parked != Parked::NotAtAll {
+                worker.counters().parks.increment();
+            }
+            if let (Some(limit), Parked::AWhile) = (limit, parked) {
+                *watch = LONGEST_WATCH.min(2 * limit);
+            }
+        })
     }
 
-    /// Parks in the driver, if the worker keeps it; or else as the driver's reserve; or else on
-    /// this thread. The hooks are called before and after, as a worker that runs.
+    /// Parks in the driver, if the worker keeps it, or else on this thread. The hooks are called
+    /// before and after, as a worker that runs.
     pub(super) fn park(
         mut self,
         keep: Keep,
@@ -182,9 +173,6 @@ impl<'w> Searching<'w> {
                 let found = woken.insert(self.attendant.take_buffer());
                 keeper.leave(found);
             }
-        } else if let Some(mut reserve) = shared.driver.reserve() {
-            let mut beside = |limit| reserve.park(limit);
-            park(worker, &urgent, Parking::Reserve(&mut beside));
         } else {
             park(worker, &urgent, Parking::Thread);
         }

@@ -58,21 +58,13 @@ pub(in crate::worker) enum Found {
     Stranger(Waker),
 }
 
-/// The result of one look at all other workers.
+/// The other workers, as a look has seen them.
 struct View {
     now: Instant,
     /// Whether some worker's count of polls has changed since the last look.
     makes_progress: bool,
     /// Whether no worker's count of polls has changed for [`PATIENCE`].
     all_stuck: bool,
-}
-
-/// The state of the other workers, as far as several looks have seen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Neighbours {
-    StandStill,
-    /// Some worker's count of polls has changed.
-    MakeProgress,
 }
 
 impl Lookout {
@@ -135,28 +127,23 @@ impl Worker {
             .set_poll_time(usize::try_from(mean).unwrap_or(usize::MAX));
     }
 
-    /// Looks a few times for something to steal. If there is nothing, returns what the other
-    /// workers do.
-    pub(super) fn look_round(&self) -> Result<Found, Neighbours> {
-        let mut neighbours = Neighbours::StandStill;
+    /// Looks a few times for something to steal. If there is nothing, returns whether another
+    /// worker makes progress.
+    pub(super) fn look_round(&self) -> Result<Found, bool> {
+        let mut makes_progress = false;
         for look in 0..LOOKS {
             let view = self.view();
-            if view.makes_progress {
-                neighbours = Neighbours::MakeProgress;
-            }
-            if let Some(found) = self.look(&view) {
+            makes_progress |= view.makes_progress;
+            let found = self.look_for_task(&view);
+            let fork = || self.take_fork(view.now).map(Found::Fork);
+            if let Some(found) = found.or_else(fork) {
                 return Ok(found);
             }
             for _ in 0..(1 << look) * 8 {
                 hint::spin_loop();
             }
         }
-        Err(neighbours)
-    }
-
-    fn look(&self, view: &View) -> Option<Found> {
-        let task = self.look_for_task(view);
-        task.or_else(|| self.take_fork(view.now).map(Found::Fork))
+        Err(makes_progress)
     }
 
     fn look_for_task(&self, view: &View) -> Option<Found> {
@@ -172,7 +159,7 @@ impl Worker {
         if let Some(waker) = shared.driver.next_due() {
             return Some(Found::Stranger(waker));
         }
-        shared.has_work().then(|| self.steal(view))?
+        shared.has_work().then(|| self.steal_patiently(view))?
     }
 
     /// Looks at the progress of all other workers.
@@ -215,38 +202,50 @@ impl Worker {
         (start..workers).chain(0..start).filter(move |&i| i != own)
     }
 
-    fn steal(&self, view: &View) -> Option<Found> {
-        let shared = self.shared();
-        let stolen = self.others().find_map(|i| {
-            let seen = self.lookout.seen[i].get();
-            let stuck_for = view.now - seen.since;
-            let most = if shared.poll_time() >= WORTH_A_STEAL || stuck_for >= STUCK {
-                MOST_STOLEN
-            } else if stuck_for >= seen.patience {
-                1
-            } else {
-                return None;
-            };
-            let (stolen, tasks) = self
-                .queues
-                .deques
-                .steal_and_pop(&shared.stealers[i], most)?;
-            if most == 1 {
-                let patience = 2 * stuck_for;
-                self.lookout.seen[i].set(Seen { patience, ..seen });
+    fn steal_patiently(&self, view: &View) -> Option<Found> {
+        let is_worth_it = self.shared().poll_time() >= WORTH_A_STEAL;
+        let seen = |victim: usize| &self.lookout.seen[victim];
+        let stolen = self.steal(|victim| {
+            let Seen {
+                since, patience, ..
+            } = seen(victim).get();
+            match view.now - since {
+                stuck if is_worth_it || stuck >= STUCK => MOST_STOLEN,
+                stuck => usize::from(stuck >= patience),
             }
-            Some(Found::Stolen(stolen, self.steal_info(i, tasks)))
+        });
+        if let Some(Found::Stolen(_, StealInfo { victim, .. })) = stolen {
+            let before = seen(victim).get();
+            let patience = 2 * (view.now - before.since);
+            seen(victim).set(Seen { patience, ..before });
+        }
+        stolen
+    }
+
+    /// Steals from one other worker, up to as many tasks as `most` says for it, and takes one.
+    pub(in crate::worker) fn steal(&self, most: impl Fn(usize) -> usize) -> Option<Found> {
+        let stolen = self.steal_by(|victim| {
+            let most = most(victim);
+            let stealer = &self.shared().stealers[victim];
+            (most > 0).then(|| self.queues.deques.steal_and_pop(stealer, most))?
+        });
+        stolen.map(|(stolen, steal)| Found::Stolen(stolen, steal))
+    }
+
+    /// Steals from the first of the other workers from which `steal` returns something.
+    fn steal_by<T>(&self, steal: impl Fn(usize) -> Option<(T, usize)>) -> Option<(T, StealInfo)> {
+        let stolen = self.others().find_map(|victim| {
+            let (stolen, tasks) = steal(victim)?;
+            let thief = self.index();
+            let steal = StealInfo {
+                thief,
+                victim,
+                tasks,
+            };
+            Some((stolen, steal))
         })?;
         self.counters().steals.increment();
         Some(stolen)
-    }
-
-    pub(in crate::worker) fn steal_info(&self, victim: usize, tasks: usize) -> StealInfo {
-        StealInfo {
-            thief: self.index(),
-            victim,
-            tasks,
-        }
     }
 }
 
@@ -256,17 +255,14 @@ impl Running<'_> {
     #[cold]
     pub(in crate::worker) fn rescue(&self) {
         let view = self.view();
-        let shared = self.shared();
-        let stuck = |&i: &usize| view.now - self.lookout.seen[i].get().since >= STUCK;
-        let found = self.others().filter(stuck).find_map(|i| {
-            let tasks = self
-                .queues
-                .deques
-                .steal_from(&shared.stealers[i], MOST_STOLEN);
-            (tasks > 0).then(|| self.steal_info(i, tasks))
+        let is_stuck = |victim: usize| view.now - self.lookout.seen[victim].get().since >= STUCK;
+        let stolen = self.steal_by(|victim| {
+            let stealer = &self.shared().stealers[victim];
+            let steal = || self.queues.deques.steal_from(stealer, MOST_STOLEN);
+            let tasks = is_stuck(victim).then(steal).filter(|&tasks| tasks > 0)?;
+            Some(((), tasks))
         });
-        if let Some(steal) = found {
-            self.counters().steals.increment();
+        if let Some(((), steal)) = stolen {
             self.notify();
             self.tell_of_theft(&steal);
         }

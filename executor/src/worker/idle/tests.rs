@@ -25,16 +25,16 @@ fn runs(unparked: Unparked<'_>) -> Running<'_> {
 #[test]
 fn a_watch_that_nobody_ends_is_followed_by_one_twice_as_long() {
     let [worker, other] = two_workers();
-    let next = |neighbours, mut watch| {
+    let next = |makes_progress, mut watch| {
         let searching = worker.running().search();
-        runs(searching.park_once(neighbours, &mut watch));
+        runs(searching.park_once(makes_progress, &mut watch));
         watch
     };
-    assert_eq!(next(Neighbours::MakeProgress, FIRST_WATCH), 2 * FIRST_WATCH);
-    assert_eq!(next(Neighbours::MakeProgress, LONGEST_WATCH), LONGEST_WATCH);
-    other.queues.push_behind(task(), drop);
+    assert_eq!(next(true, FIRST_WATCH), 2 * FIRST_WATCH);
+    assert_eq!(next(true, LONGEST_WATCH), LONGEST_WATCH);
+    other.queues.push_beyond(task());
     assert_eq!(
-        next(Neighbours::StandStill, FIRST_WATCH),
+        next(false, FIRST_WATCH),
         2 * FIRST_WATCH,
         "a task is queued"
     );
@@ -45,7 +45,7 @@ fn a_watch_that_nobody_ends_is_followed_by_one_twice_as_long() {
 fn the_last_worker_to_search_wakes_another_for_what_it_leaves() {
     for (queued, wakes) in [(0, false), (1, true)] {
         let [worker, other] = two_workers();
-        (0..queued).for_each(|_| other.queues.push_behind(task(), drop));
+        (0..queued).for_each(|_| other.queues.push_beyond(task()));
         while_another_sleeps(&worker, || {
             let _running = worker.running().search().stop();
             let woke = worker.shared().sleep.wake_worker(1);
@@ -162,9 +162,9 @@ fn a_worker_that_wakes_one_task_after_it_was_parked_in_the_driver_wakes_no_other
     let shared = worker.shared();
     assert!(shared.driver.timers(0).insert(0, waker).is_ok());
     shared.driver.hurry(0, &shared.sleep, || {});
+    // Another worker watches.
+    shared.sleep.search();
     let park = || {
-        // Another worker is on its way to the driver.
-        let _reserve = shared.driver.reserve();
         worker.as_current(|| {
             let searching = worker.running().search();
             let parked = searching.park(Keep::IfVacant, |_, _, _| {});

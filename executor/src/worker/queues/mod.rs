@@ -6,7 +6,7 @@ use core::cell::{Cell, RefCell};
 
 use self::turn::Turns;
 use super::shared::Runnable;
-use crate::{deques::Deques, policy::MOST_QUEUED};
+use crate::deques::Deques;
 
 mod turn;
 
@@ -34,14 +34,6 @@ pub(super) enum After {
     Slot,
     /// It runs the next task of its queues. No other code runs before.
     Queue,
-}
-
-/// The result of a push of a task of the normal lane.
-pub(super) enum Pushed {
-    /// The task runs next on this worker, so no other worker need be woken for it.
-    Next,
-    /// The task is in a queue, from which another worker may take it.
-    Queued,
 }
 
 impl Queues {
@@ -72,47 +64,24 @@ impl Queues {
         self.slot.take()
     }
 
-    /// Pushes a task of the normal lane that this worker has just spawned. If there are too many,
-    /// `inject` gets the task.
-    #[inline(always)]
-    pub(super) fn push_spawned(&self, runnable: Runnable, inject: impl FnOnce(Runnable)) {
-        let pushed = self.deques.push_spawned(runnable, MOST_QUEUED);
-        pushed.unwrap_or_else(inject);
-    }
-
-    /// Pushes a task of the normal lane that was woken: into the slot if that is open and its turn,
-    /// and otherwise into the queue. If the queue is full, `inject` gets the task.
+    /// Puts a task that was woken into the slot, if that is open and its turn. Returns the task
+    /// that has no place there.
     // Always: a wake-up inlines it, or pays for a call, 20 instructions.
     #[inline(always)]
-    pub(super) fn push(&self, runnable: Runnable, inject: impl FnOnce(Runnable)) -> Pushed {
-        if self.after.get() == After::Slot && self.turns.slot_is_due() {
-            let displaced = self.slot.replace(Some(runnable));
-            let Some(displaced) = displaced else {
-                return Pushed::Next;
-            };
-            self.push_behind(displaced, inject);
-        } else {
-            self.push_behind(runnable, inject);
+    pub(super) fn fill_slot(&self, runnable: Runnable) -> Option<Runnable> {
+        match self.after.get() == After::Slot && self.turns.slot_is_due() {
+            true => self.slot.replace(Some(runnable)),
+            false => Some(runnable),
         }
-        Pushed::Queued
     }
 
-    /// Pushes a task of the normal lane behind all others in the queue. If the queue is full,
-    /// `inject` gets it.
+    /// Records that a task that has yielded is about to be pushed behind all others.
     #[inline(always)]
-    pub(super) fn push_behind(&self, runnable: Runnable, inject: impl FnOnce(Runnable)) {
-        let pushed = self.deques.push_woken(runnable, MOST_QUEUED);
-        pushed.unwrap_or_else(inject);
-    }
-
-    /// Pushes a task that has yielded behind all others.
-    #[inline(always)]
-    pub(super) fn push_yielded(&self, runnable: Runnable, inject: impl FnOnce(Runnable)) {
+    pub(super) fn before_yield(&self) {
         if self.deques.woken() == 0 {
-            // Otherwise the queue's turn could come before many of the spawned tasks have run.
+            // Otherwise its turn could come before many of the spawned tasks have run.
             self.turns.begin_streak();
         }
-        self.push_behind(runnable, inject);
         self.has_yielded.set(true);
     }
 

@@ -3,9 +3,10 @@
 //! The LIFO slot comes first. It holds the task that waited for the one that has just ended. Then
 //! come the high lane, the tasks that the worker has spawned, the tasks in its queue, the tasks
 //! pinned to it, and last the injector. Spawned tasks run newest first, all others oldest first.
-//! Every source that comes late in this order comes first at regular intervals (`policy.rs`), and
-//! so does the oldest spawned task. No task starves behind others, however they
-//! wake each other. `docs/executor.md` has the bounds that follow from the constants.
+//! No task starves behind others, however they wake each other: after a streak of tasks of one kind
+//! the next kind has a run, pinned tasks have one in four, and every 61 runs, or sooner if runs are
+//! long, the worker makes a *round*. It attends to the driver, and takes an injected task, or the
+//! oldest spawned one. `docs/executor.md` has the bounds that follow from these numbers.
 //!
 //! # Why newest first
 //! A recursion that spawns a task for each call then runs depth first. The number of its tasks that
@@ -22,8 +23,8 @@ use core::cell::Cell;
 use super::Queues;
 use crate::{
     policy::{
-        BATCH, HURRIED_INTERVAL, INJECTOR_INTERVAL, OLDEST_INTERVAL, PINNED_INTERVAL,
-        RESCUE_INTERVAL, STREAK,
+        BATCH, INJECTOR_INTERVAL, OLDEST_INTERVAL, PINNED_INTERVAL, RESCUE_INTERVAL, ROUND_PAUSE,
+        STREAK,
     },
     sleep::Woke,
     worker::{
@@ -40,36 +41,26 @@ const NEVER: u64 = u64::MAX;
 pub(super) struct Turns {
     /// The number of consecutive runs from the slot, so far.
     slot_streak: Cell<u32>,
-    /// The number of consecutive runs from the high lane, so far.
+    /// The number of runs from the high lane since the others last had their turn.
     high_streak: Cell<u32>,
-    /// The number of spawned tasks that run before the queue is due.
+    /// The number of spawned tasks that run before the queue has its turn.
     spawned_left: Cell<u32>,
-    /// While the queue is due: the number of its tasks that run before the next spawned one, or 0
-    /// if it has just become due.
-    woken_left: Cell<u32>,
-    /// The run at which the next late source is due.
+    /// The run at which the next round or pinned task is due.
     next: Cell<u64>,
-    /// The run at which the oldest spawned task is due.
-    oldest: Cell<u64>,
-    /// The run at which the injector is due.
-    injector: Cell<u64>,
-    /// The first run at which the injector may be due again.
-    injector_pause: Cell<u64>,
-    /// The run at which the driver is due.
-    driver: Cell<u64>,
+    /// The run at which the next round is due.
+    round: Cell<u64>,
+    /// The number of rounds so far.
+    rounds: Cell<u64>,
+    /// The first run at which a round may take a task again.
+    pause: Cell<u64>,
     /// The run at which a pinned task is due, or [`NEVER`].
     pinned: Cell<u64>,
-    /// The first run at which a pinned task may be due again.
-    pinned_pause: Cell<u64>,
-    /// The number of turns of the injector that pass before the next look for stuck workers.
-    rescue: Cell<u64>,
 }
 
 impl Turns {
     pub(super) fn new() -> Self {
         Self {
             spawned_left: Cell::new(STREAK),
-            oldest: Cell::new(OLDEST_INTERVAL),
             pinned: Cell::new(NEVER),
             ..Self::default()
         }
@@ -79,14 +70,6 @@ impl Turns {
     #[inline(always)]
     pub(super) fn begin_streak(&self) {
         self.spawned_left.set(STREAK);
-        self.woken_left.set(0);
-    }
-
-    /// Records at which run the next late source is due.
-    fn schedule(&self) {
-        let dues = [&self.injector, &self.driver, &self.oldest, &self.pinned];
-        let first = dues.into_iter().map(Cell::get).min();
-        self.next.set(first.unwrap_or(NEVER));
     }
 
     /// Returns whether the next run may come from the slot.
@@ -97,7 +80,7 @@ impl Turns {
 }
 
 impl Worker {
-    /// Takes a spawned task or one from the queue, by turns.
+    /// Takes a spawned task, or after a streak of them one from the queue.
     #[inline(always)]
     fn next_normal(&self) -> Option<Runnable> {
         let Queues { deques, turns, .. } = &self.queues;
@@ -109,30 +92,25 @@ impl Worker {
             turns.spawned_left.set(left - 1);
             return Some(spawned);
         }
-        turns.spawned_left.set(STREAK);
+        turns.begin_streak();
         deques.pop_woken()
     }
 
-    /// Takes a task from the queue, which is due.
     #[inline(never)]
     fn next_after_streak(&self) -> Option<Runnable> {
+        self.queues.turns.begin_streak();
+        let woken = self.queues.deques.pop_woken();
+        woken.or_else(|| self.next_normal())
+    }
+
+    /// Takes the oldest spawned task, as a part of the streak.
+    fn next_oldest(&self) -> Option<Runnable> {
         let Queues { deques, turns, .. } = &self.queues;
-        let mut left = turns.woken_left.get();
-        if left == 0 {
-            // Not those that are queued while these run, such as a task that yields each time.
-            left = (deques.woken() as u32).min(STREAK);
-        }
-        if left > 0 {
-            if let Some(woken) = deques.pop_woken() {
-                match left {
-                    1 => turns.begin_streak(),
-                    _ => turns.woken_left.set(left - 1),
-                }
-                return Some(woken);
-            }
-        }
-        turns.begin_streak();
-        self.next_normal()
+        let oldest = deques.pop_oldest_spawned()?;
+        turns
+            .spawned_left
+            .set(turns.spawned_left.get().saturating_sub(1));
+        Some(oldest)
     }
 
     #[inline]
@@ -153,11 +131,7 @@ impl Worker {
         self.fetch_pinned();
         let mut pinned = self.queues.pinned.borrow_mut();
         let next = pinned.pop_front();
-        let turns = &self.queues.turns;
-        turns.pinned.set(NEVER);
-        if next.is_some() {
-            turns.pinned_pause.set(self.runs() + PINNED_INTERVAL);
-        }
+        self.queues.turns.pinned.set(NEVER);
         self.set_pinned_turn(pinned.len());
         next
     }
@@ -173,17 +147,6 @@ impl Worker {
         self.set_pinned_turn(pinned.len());
     }
 
-    /// Takes a task that arrived while this worker had nothing to run: a pinned one, or one that a
-    /// hook has pushed.
-    pub(in crate::worker) fn next_own(&self) -> Option<Runnable> {
-        self.next_pinned().or_else(|| self.queues.pop())
-    }
-
-    /// Returns whether this worker's own queues hold a task.
-    pub(in crate::worker) fn has_own(&self) -> bool {
-        !self.queues.is_empty() || self.has_inbox()
-    }
-
     /// Records the number of pinned tasks, and schedules the turn of the first of them.
     pub(in crate::worker) fn set_pinned_turn(&self, pinned: usize) {
         self.counters().pinned.set(pinned as u64);
@@ -195,39 +158,22 @@ impl Worker {
         }
     }
 
-    /// Makes the driver due, and the injector unless a task of it has just run. Called when the
-    /// current task has used up its budget, which may have taken long.
+    /// Takes a task that arrived while this worker had nothing to run: a pinned one, or one that a
+    /// hook has pushed.
+    pub(in crate::worker) fn next_own(&self) -> Option<Runnable> {
+        self.next_pinned().or_else(|| self.queues.pop())
+    }
+
+    /// Returns whether this worker's own queues hold a task.
+    pub(in crate::worker) fn has_own(&self) -> bool {
+        !self.queues.is_empty() || self.has_inbox()
+    }
+
+    /// Makes a round due. Called when the current task has used up its budget, which may have taken
+    /// long.
     pub(in crate::worker) fn hurry_turn(&self) {
-        let turns = &self.queues.turns;
-        turns.driver.set(0);
-        let injector = turns.injector.get().min(turns.injector_pause.get());
-        turns.injector.set(injector);
-        turns.next.set(0);
-    }
-
-    /// Looks into the inbox, and makes a pinned task due, unless one has just run.
-    fn bring_pinned(&self) {
-        self.fetch_pinned();
-        if self.queues.has_pinned() {
-            let turns = &self.queues.turns;
-            let turn = self.runs().max(turns.pinned_pause.get());
-            turns.pinned.set(turn.min(turns.pinned.get()));
-        }
-    }
-
-    /// Takes the oldest spawned task, which is due, as a part of the streak of spawned tasks. If
-    /// the queue is due as well, takes a task from there, and the spawned one is next.
-    fn next_oldest(&self) -> Option<Runnable> {
-        let Queues { deques, turns, .. } = &self.queues;
-        let left = turns.spawned_left.get();
-        if left == 0 {
-            turns.woken_left.set(1);
-            return self.next_after_streak();
-        }
-        turns.oldest.set(self.runs() + OLDEST_INTERVAL);
-        let oldest = deques.pop_oldest_spawned();
-        turns.spawned_left.set(left - u32::from(oldest.is_some()));
-        oldest
+        self.queues.turns.round.set(0);
+        self.queues.turns.next.set(0);
     }
 
     /// Moves a batch from the injector to this worker's own queues, and returns the first task.
@@ -272,7 +218,7 @@ impl Running<'_> {
         }
         self.queues.turns.slot_streak.set(0);
         if self.runs() >= self.queues.turns.next.get() {
-            if let Some(late) = self.next_in_turn() {
+            if let Some(late) = self.next_late() {
                 return Some(late);
             }
         }
@@ -293,77 +239,58 @@ impl Running<'_> {
         }
     }
 
-    /// Takes a task from a source that is due. The next run looks at those that are left.
+    /// Makes a round or takes a pinned task, if that is due.
     #[cold]
-    fn next_in_turn(&self) -> Option<Runnable> {
+    fn next_late(&self) -> Option<Runnable> {
         self.announce_yield();
         let turns = &self.queues.turns;
-        let runs = self.runs();
-        let is_injectors = runs >= turns.injector.get();
-        if is_injectors || runs >= turns.driver.get() {
-            turns.driver.set(runs + INJECTOR_INTERVAL);
-            if let Some(interval) = self.attend_in_turn() {
-                turns
-                    .driver
-                    .set(runs + interval.clamp(1, INJECTOR_INTERVAL));
-            }
+        let mut late = None;
+        if self.runs() >= turns.round.get() {
+            late = self.make_round();
         }
-        let late = self.next_late(is_injectors);
-        turns.schedule();
+        if late.is_none() && self.runs() >= turns.pinned.get() {
+            if self.has_pinned() && self.queues.deques.has_normal() {
+                // It runs before a task in the queue that may not have been announced, because it
+                // was next.
+                self.notify();
+            }
+            late = self.next_pinned();
+        }
+        turns.next.set(turns.round.get().min(turns.pinned.get()));
         late
     }
 
-    /// Takes a task from a source that is due: one of the normal lane from the injector, or else
-    /// the oldest spawned one, or else a pinned one. Injected tasks of the high lane are moved to
-    /// this worker's high queue, which comes first anyway.
-    fn next_late(&self, is_injectors: bool) -> Option<Runnable> {
-        let turns = &self.queues.turns;
+    /// Attends to the driver, brings what other threads have queued, and takes a task of those that
+    /// could otherwise wait forever: from the injector, or in some rounds the oldest spawned one.
+    fn make_round(&self) -> Option<Runnable> {
+        let Queues { deques, turns, .. } = &self.queues;
         let runs = self.runs();
-        if is_injectors {
-            turns.injector.set(runs + INJECTOR_INTERVAL);
-            self.bring_pinned();
-            self.rescue_in_turn();
-            // At least one, however many there are already: new tasks of this worker must not keep
-            // the injected ones out forever.
-            let room = BATCH.saturating_sub(self.queues.deques.high()).max(1);
-            let injector = &self.shared().high_injector;
-            injector.take(room, |runnable| self.queues.deques.push_high(runnable));
-            let injected = self.take_batch();
-            if injected.is_some() {
-                turns.injector_pause.set(runs + HURRIED_INTERVAL);
-                return self.tell_of_injected(injected);
-            }
-            if self.queues.deques.has_high() {
-                self.notify();
-            }
-        }
-        if runs >= turns.oldest.get() {
-            let spawned = self.next_oldest();
-            if spawned.is_some() {
-                return spawned;
-            }
-        }
-        if runs < turns.pinned.get() {
+        let interval = self.attend_in_turn().unwrap_or(INJECTOR_INTERVAL);
+        turns.round.set(runs + interval.clamp(1, INJECTOR_INTERVAL));
+        if runs < turns.pause.get() {
             return None;
         }
-        if self.has_pinned() && self.queues.deques.has_normal() {
-            // It runs before a task in the queue that may not have been announced, because it was
-            // next.
-            self.notify();
-        }
-        self.next_pinned()
-    }
-
-    /// Steals from workers that are stuck in a poll, if that is due. While polls are long, it is
-    /// due at every turn of the injector.
-    fn rescue_in_turn(&self) {
-        let turns = self.queues.turns.rescue.get();
-        if turns > 0 && !self.shared().is_worth_a_wake() {
-            self.queues.turns.rescue.set(turns - 1);
-        } else {
-            self.queues.turns.rescue.set(RESCUE_INTERVAL - 1);
+        let rounds = turns.rounds.get() + 1;
+        turns.rounds.set(rounds);
+        self.fetch_pinned();
+        if rounds % RESCUE_INTERVAL == 0 || self.shared().is_worth_a_wake() {
             self.rescue();
         }
+        // At least one, however many there are already: new tasks of this worker must not keep the
+        // injected ones out forever.
+        let room = BATCH.saturating_sub(deques.high()).max(1);
+        let injector = &self.shared().high_injector;
+        injector.take(room, |runnable| deques.push_high(runnable));
+        if deques.has_high() {
+            self.notify();
+        }
+        let is_oldest = rounds % OLDEST_INTERVAL == 0;
+        let oldest = is_oldest.then(|| self.next_oldest()).flatten();
+        let late = oldest.or_else(|| self.tell_of_injected(self.take_batch()));
+        if late.is_some() {
+            turns.pause.set(runs + ROUND_PAUSE);
+        }
+        late
     }
 
     /// Takes from the injector outside of a search, and notifies the others if more than the

@@ -90,15 +90,25 @@ fn a_worker_that_runs_an_injected_high_task_wakes_another_for_its_queue() {
 
 #[test]
 fn a_worker_that_runs_a_pinned_task_wakes_another_for_its_queue() {
-    assert_eq!(wakes_at_next(true, &[NORMAL], &[PINNED]), 1);
-    assert_eq!(wakes_at_next(true, &[], &[PINNED]), 0, "nothing is left");
+    for (own, expected) in [(1, 1), (0, 0)] {
+        let [worker, _other] = two_workers();
+        let pinned = task();
+        let id = pinned.id();
+        worker.running().push(pinned, PINNED);
+        worker.queues.turns.pinned.set(0);
+        (0..own).for_each(|_| worker.running().push(task(), NORMAL));
+        let mut next = None;
+        let wakes = wakes_of(&worker, || next = worker.running().next());
+        assert_eq!(wakes, expected, "{own}");
+        assert!(next.is_some_and(|next| next.id() == id));
+    }
 }
 
 #[test]
 fn a_yield_is_announced_before_a_late_source_is_served() {
     let next = |worker: &Worker| {
-        worker.queues.turns.oldest.set(0);
-        worker.queues.turns.next.set(0);
+        worker.queues.turns.rounds.set(OLDEST_INTERVAL - 1);
+        worker.hurry_turn();
         assert!(worker.running().next().is_some());
     };
     let oldest = |worker: &Worker| {
@@ -132,7 +142,10 @@ fn rescues(runs: u64, poll_time: usize) -> Vec<u64> {
 fn a_busy_worker_checks_for_stuck_workers_every_976_runs() {
     let interval = INJECTOR_INTERVAL * RESCUE_INTERVAL;
     assert_eq!(interval, 976, "docs/executor.md says 976");
-    let expected = [0, interval, 2 * interval];
+    let expected = [
+        interval - INJECTOR_INTERVAL,
+        2 * interval - INJECTOR_INTERVAL,
+    ];
     assert_eq!(rescues(2_000, WORTH_A_WAKE - 1), expected);
 }
 
@@ -233,15 +246,14 @@ fn spawned_tasks_run_newest_first_and_woken_tasks_oldest_first() {
 }
 
 #[test]
-fn spawned_tasks_and_woken_ones_run_in_streaks_of_32() {
+fn a_woken_task_runs_after_each_32_spawned_ones() {
     let [worker, _other] = two_workers();
     let mut letters = Letters(Vec::new());
-    let (spawned, woken) = ("s".repeat(32), "W".repeat(32));
+    let spawned = "s".repeat(32);
     push_all(&worker, &mut letters, &spawned.repeat(3));
-    push_all(&worker, &mut letters, &woken.repeat(2));
-    push_all(&worker, &mut letters, "WW");
-    let row = [&*spawned, &woken].concat();
-    assert_eq!(letters.runs(&worker, 162), row.repeat(2) + &spawned + "WW");
+    push_all(&worker, &mut letters, "WWWWW");
+    let row = spawned.clone() + "W";
+    assert_eq!(letters.runs(&worker, 101), row.repeat(3) + "WW");
     assert!(worker.running().next().is_none());
     // A streak begins anew after a woken task ran because nothing was spawned.
     push_all(&worker, &mut letters, &spawned[1..]);
@@ -249,11 +261,11 @@ fn spawned_tasks_and_woken_ones_run_in_streaks_of_32() {
     push_all(&worker, &mut letters, "W");
     assert_eq!(letters.runs(&worker, 1), "W");
     push_all(&worker, &mut letters, &[&*spawned, "sW"].concat());
-    assert_eq!(letters.runs(&worker, 34), spawned.clone() + "Ws");
+    assert_eq!(letters.runs(&worker, 34), row + "s");
 }
 
 #[test]
-fn a_woken_task_runs_within_33_runs_despite_any_number_of_spawned_ones() {
+fn a_woken_task_runs_within_34_runs_despite_any_number_of_spawned_ones() {
     let [worker, _other] = two_workers();
     let mut letters = Letters(Vec::new());
     for before in 0..=2 * STREAK {
@@ -284,7 +296,6 @@ fn a_task_that_yields_runs_after_the_next_32_spawned_tasks() {
 
 #[test]
 fn the_oldest_spawned_task_runs_within_512_runs() {
-    let runs = OLDEST_INTERVAL as usize;
     for yielding in [0, 32] {
         let [worker, _other] = two_workers();
         let mut letters = Letters(Vec::new());
@@ -292,16 +303,13 @@ fn the_oldest_spawned_task_runs_within_512_runs() {
             worker.running().push(letters.named('Y', busy()), NORMAL);
         }
         push_all(&worker, &mut letters, "ons");
-        push_all(&worker, &mut letters, &"s".repeat(2 * runs));
-        // A streak has just ended by then, after which one other task comes first.
-        let before = letters.runs(&worker, runs + 1);
-        assert!(!before.contains('o'), "{before}");
-        assert_eq!(letters.runs(&worker, 1), "o");
-        assert!(runs + 1 < 512, "docs/executor.md says 512");
-        // The next oldest is `n`.
-        let before = letters.runs(&worker, runs - 1);
-        assert!(!before.contains('n'), "{before}");
-        assert!(letters.runs(&worker, 2).contains('n'));
+        push_all(&worker, &mut letters, &"s".repeat(1_000));
+        let runs = letters.runs(&worker, 1_000);
+        let interval = (INJECTOR_INTERVAL * OLDEST_INTERVAL) as usize;
+        assert!(interval < 512, "docs/executor.md says 512");
+        let first = interval - INJECTOR_INTERVAL as usize;
+        assert_eq!(runs.find('o'), Some(first), "{runs}");
+        assert_eq!(runs.find('n'), Some(first + interval), "{runs}");
         worker.running().discard_queued();
     }
 }
@@ -354,8 +362,8 @@ fn injected_tasks_are_taken_every_61_runs_together_with_pinned_ones() {
     assert_eq!(letters.runs(&worker, 1), ".");
     worker.shared().inject(letters.task('i'), NORMAL);
     worker.shared().inject(letters.task('p'), PINNED);
-    let expected = ".".repeat(60) + "ip....";
-    assert_eq!(letters.runs(&worker, 66), expected);
+    let expected = ".".repeat(60) + "i...p..";
+    assert_eq!(letters.runs(&worker, 67), expected);
 }
 
 #[test]
