@@ -2,10 +2,15 @@
 //! runs.
 
 use alloc::{string::String, vec::Vec};
-use core::{future::poll_fn, panic::Location, task::Poll};
+use core::{cell::Cell, future::poll_fn, panic::Location, task::Poll};
 
+#[cfg(feature = "io")]
+use super::NEVER;
 use crate::{
-    policy::{BATCH, INJECTOR_INTERVAL, OLDEST_INTERVAL, RESCUE_INTERVAL, STREAK, WORTH_A_WAKE},
+    policy::{
+        BATCH, HURRIED_INTERVAL, INJECTOR_INTERVAL, OLDEST_INTERVAL, PINNED_INTERVAL,
+        RESCUE_INTERVAL, STREAK, WORTH_A_WAKE,
+    },
     registry::Lane,
     worker::{
         Worker,
@@ -367,6 +372,36 @@ fn an_injected_task_runs_next_after_a_long_poll() {
     worker.shared().inject(letters.task('i'), NORMAL);
     worker.hurry_turn();
     assert_eq!(letters.runs(&worker, 2), "i.");
+}
+
+/// Each is served at run 0.
+#[test]
+fn a_source_that_was_served_is_due_again_after_its_interval() {
+    let [worker, _other] = two_workers();
+    let (shared, turns) = (worker.shared(), &worker.queues.turns);
+    let next = |source: &Cell<u64>| {
+        source.set(0);
+        turns.next.set(0);
+        worker.running().next().is_some()
+    };
+    assert!(!next(&turns.driver));
+    assert_eq!(turns.driver.get(), INJECTOR_INTERVAL);
+    assert_eq!(turns.next.get(), INJECTOR_INTERVAL, "the first of all");
+    assert!(!next(&turns.driver), "the injector is not due");
+    assert_eq!(turns.driver.get(), INJECTOR_INTERVAL);
+    #[cfg(feature = "io")]
+    {
+        // It seems that this worker has never visited the driver.
+        shared.driver.hurry(NEVER, &shared.sleep, || {});
+        assert!(!next(&turns.driver));
+        assert_eq!([turns.driver.get(), turns.next.get()], [1, 1]);
+    }
+    shared.inject(task(), NORMAL);
+    assert!(next(&turns.injector));
+    assert_eq!(turns.injector_pause.get(), HURRIED_INTERVAL);
+    shared.inject(task(), PINNED);
+    assert!(worker.next_pinned().is_some());
+    assert_eq!(turns.pinned_pause.get(), PINNED_INTERVAL);
 }
 
 #[test]
