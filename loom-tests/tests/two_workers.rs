@@ -98,21 +98,17 @@ fn a_task_that_blocks_its_worker_joins_a_child_while_the_other_worker_parks() {
     in_a_task(1, Other::Parks, join_a_child);
 }
 
-/// A task awaits two children. If `meets_thief`, the window begins when the other worker is about
-/// to steal them.
-fn two_children(preemptions: usize, meets_thief: bool) {
-    with_parked(preemptions, move |executor| {
+/// A task awaits two children. The window begins when the other worker is about to steal them.
+/// Preemption bound 1.
+#[test]
+fn a_worker_takes_its_tasks_while_another_steals_them() {
+    with_parked(1, |executor| {
         let drops = Drops::default();
         let values = [(); 2].map(|()| drops.value());
         let task = executor.spawn(async move {
-            if !meets_thief {
-                loom::explore();
-            }
             let children = values.map(|value| spawn(async move { value }));
-            if meets_thief {
-                loom::thread::yield_now();
-                loom::explore();
-            }
+            loom::thread::yield_now();
+            loom::explore();
             for child in children {
                 child.await.take();
             }
@@ -122,18 +118,6 @@ fn two_children(preemptions: usize, meets_thief: bool) {
         drop(executor);
         drops.assert_all_of(2);
     });
-}
-
-/// Preemption bound 1.
-#[test]
-fn children_are_spawned_and_joined_across_workers() {
-    two_children(1, false);
-}
-
-/// Preemption bound 1.
-#[test]
-fn a_worker_takes_its_tasks_while_another_steals_them() {
-    two_children(1, true);
 }
 
 /// A task begins to wait, and its worker goes to sleep, while a thread outside wakes the task.
