@@ -12,7 +12,7 @@
 use std::{
     future::{Future, pending, poll_fn},
     pin::{Pin, pin},
-    sync::{Arc, atomic::Ordering::Relaxed},
+    sync::Arc,
     task::{Context, Wake, Waker},
     time::Duration,
 };
@@ -26,7 +26,7 @@ use joint_executor::{
     time::{Sleep, sleep},
 };
 use loom::sync::Mutex;
-use loom_tests::{Drops, Wakes, assert_killed, event::Event, model_window};
+use loom_tests::{Drops, Wakes, event::Event, killed, model_window};
 
 const SOON: Duration = Duration::from_millis(1);
 
@@ -98,21 +98,17 @@ fn a_task_that_blocks_its_worker_joins_a_child_while_the_other_worker_parks() {
     in_a_task(1, Other::Parks, join_a_child);
 }
 
-/// A task awaits two children. If `meets_thief`, the window begins when the other worker is about
-/// to steal them.
-fn two_children(preemptions: usize, meets_thief: bool) {
-    with_parked(preemptions, move |executor| {
+/// A task awaits two children. The window begins when the other worker is about to steal them.
+/// Preemption bound 1.
+#[test]
+fn a_worker_takes_its_tasks_while_another_steals_them() {
+    with_parked(1, |executor| {
         let drops = Drops::default();
         let values = [(); 2].map(|()| drops.value());
         let task = executor.spawn(async move {
-            if !meets_thief {
-                loom::explore();
-            }
             let children = values.map(|value| spawn(async move { value }));
-            if meets_thief {
-                loom::thread::yield_now();
-                loom::explore();
-            }
+            loom::thread::yield_now();
+            loom::explore();
             for child in children {
                 child.await.take();
             }
@@ -122,23 +118,6 @@ fn two_children(preemptions: usize, meets_thief: bool) {
         drop(executor);
         drops.assert_all_of(2);
     });
-}
-
-/// Preemption bound 1.
-#[test]
-fn children_are_spawned_and_joined_across_workers() {
-    two_children(1, false);
-}
-
-/// Preemption bound 1.
-#[test]
-fn a_worker_takes_its_tasks_while_another_steals_them() {
-    two_children(1, true);
-}
-
-#[test]
-fn a_worker_that_takes_a_task_releases_its_place() {
-    assert_killed("executor::ring::advance", Relaxed, || two_children(1, true));
 }
 
 /// A task begins to wait, and its worker goes to sleep, while a thread outside wakes the task.
@@ -394,4 +373,23 @@ fn the_executor_ends_while_a_task_runs() {
         assert!(block_on(task.result()).is_err());
         drops.assert_all_of(1);
     });
+}
+
+killed! {
+    the_end_of_a_child_acquires: "completion::poll" to Relaxed
+        by a_task_that_blocks_its_worker_joins_a_child_that_a_parked_worker_runs();
+    a_spawn_releases: "executor::ring::push" to Relaxed
+        by a_task_that_blocks_its_worker_joins_a_child_while_the_other_worker_parks();
+    a_worker_that_takes_a_task_releases_its_place: "executor::ring::advance" to Relaxed
+        by a_worker_takes_its_tasks_while_another_steals_them();
+    a_task_that_begins_to_wait_releases: "task::state::idle" to Relaxed
+        by a_wake_up_from_outside_reaches_a_worker_that_parks();
+    a_handle_that_is_detached_acquires: "completion::detach" to Relaxed
+        by a_handle_is_detached_while_its_task_ends();
+    a_thief_acquires_what_a_stranger_waits_for: "executor::ring::thief_tail" to Relaxed
+        by a_stranger_of_a_timer_waits_for_a_task();
+    a_cancellation_from_outside_finds_the_place: "executor::worker::shared::woken" to Relaxed
+        by a_stranger_at_the_end_of_a_task_that_is_cancelled_from_outside_waits_for_a_task();
+    a_waiter_that_gives_up_acquires: "completion::abandon" to Relaxed
+        by a_strangers_drop_in_a_task_that_is_cancelled_from_outside_waits_for_a_task();
 }

@@ -542,3 +542,15 @@ fn rouse_wakes_every_worker_that_has_begun() {
         sleep.rouse();
     });
 }
+
+#[test]
+fn a_worker_that_has_moved_is_unparked_on_its_new_thread() {
+    let sleep = &Sleep::new(1, Fences::among(2), || {});
+    std::thread::scope(|s| _ = s.spawn(|| sleep.begin(0)).join());
+    // A token of this thread would keep it from waiting.
+    std::thread::park_timeout(Duration::ZERO);
+    sleep.begin(0);
+    sleep.rouse();
+    // Otherwise this does not end.
+    std::thread::park();
+}

@@ -1,10 +1,13 @@
 //! Helpers for the unit tests of the executor: workers without threads. A test calls what a worker
 //! would call, one step at a time, so it knows what each step found and whom it woke.
 
+use alloc::{sync::Arc, task::Wake};
 use core::{array, panic::Location};
+use std::sync::mpsc;
 
 use super::{
     Running, Worker,
+    current::with_thread_worker,
     launch::new_detached,
     shared::{Decides, Runnable, Shared},
 };
@@ -57,4 +60,23 @@ pub(super) fn while_another_sleeps<R>(worker: &Worker, f: impl FnOnce() -> R) {
     let parked = sleep.park(1, None, || false, || false, Parking::ThreadBy(&mut park));
     assert!(parked != Parked::NotAtAll && f.is_none());
     let _nobody = sleep.found(|| false);
+}
+
+/// Puts the second worker to sleep as one whose thread is away. When it is woken, `woken` gets the
+/// number of tasks that the worker of the thread has queued.
+pub(super) fn send_away(worker: &Worker, woken: mpsc::Sender<usize>) {
+    struct Reports(mpsc::Sender<usize>);
+    impl Wake for Reports {
+        fn wake(self: Arc<Self>) {
+            let queued = with_thread_worker(|worker| {
+                let worker = worker.expect("this thread is a worker");
+                worker.queues.lengths()[0]
+            });
+            self.0.send(queued).expect("the test waits");
+        }
+    }
+    let sleep = &worker.shared().sleep;
+    sleep.search();
+    let away = sleep.go_away(1, Arc::new(Reports(woken)).into(), || false, || false);
+    assert!(away.is_ok());
 }

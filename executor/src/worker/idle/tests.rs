@@ -2,15 +2,20 @@
 //! with both workers on one thread.
 
 use alloc::{boxed::Box, vec::Vec};
-use std::{sync::mpsc, time::Instant};
+use core::{
+    sync::atomic::{AtomicBool, Ordering::Relaxed},
+    task::Waker,
+};
+use std::{sync::mpsc, thread, time::Instant};
 
 use super::*;
 use crate::{
+    StealInfo,
     registry::Lane,
     sleep::Woke,
     worker::{
         current::with_thread_worker,
-        harness::{task, two_workers, two_workers_with, while_another_sleeps},
+        harness::{send_away, task, two_workers, two_workers_with, while_another_sleeps},
     },
 };
 
@@ -39,6 +44,161 @@ fn a_watch_that_nobody_ends_is_followed_by_one_twice_as_long() {
         "a task is queued"
     );
     assert_eq!(worker.counters().parks.get(), 3);
+}
+
+/// Whether a worker that has found nothing parks until another thread wakes it.
+fn parks_until_woken(worker: &Worker) -> bool {
+    const LONG: Duration = Duration::from_secs(60);
+    let (sleep, is_over) = (&worker.shared().sleep, &AtomicBool::new(false));
+    let parks = worker.counters().parks.get();
+    let mut watch = LONG;
+    sleep.begin(0);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            while !is_over.load(Relaxed) && matches!(sleep.wake_worker(0), Woke::Nobody) {
+                thread::yield_now();
+            }
+        });
+        let searching = worker.running().search();
+        runs(searching.park_once(false, &mut watch));
+        is_over.store(true, Relaxed);
+    });
+    // It is longer if the worker has risen by itself.
+    watch == FIRST_WATCH && worker.counters().parks.get() == parks + 1
+}
+
+#[test]
+fn a_worker_without_anything_to_do_or_to_watch_sleeps_until_it_is_woken() {
+    let [worker, _other] = two_workers();
+    assert!(parks_until_woken(&worker));
+}
+
+/// The thread that has the tasks may need this processor.
+#[test]
+fn a_worker_that_has_often_found_tasks_that_it_could_not_take_parks_in_spite_of_them() {
+    let [worker, other] = two_workers();
+    other.queues.push_beyond(task());
+    worker.shared().inject(task(), Lane::Pinned(0));
+    // So that this worker need not watch.
+    worker.shared().sleep.search();
+    for _ in 0..MOST_VAIN {
+        let searching = worker.running().search();
+        runs(searching.park_once(false, &mut { FIRST_WATCH }));
+    }
+    assert_eq!(worker.counters().parks.get(), 0);
+    assert!(parks_until_woken(&worker));
+}
+
+#[cfg(feature = "io")]
+#[test]
+fn a_worker_parks_in_the_driver_or_on_its_thread_if_another_keeps_that() {
+    let [worker, _other] = two_workers();
+    let shared = worker.shared();
+    let driver = &shared.driver;
+    driver.hurry(crate::driver::clock::NEVER, &shared.sleep, || {});
+    let place = || {
+        let mut places = Vec::new();
+        runs(
+            (worker.running().search()).park(Keep::IfVacant, |_, _, parking| {
+                places.push(match parking {
+                    Parking::Driver(_) => "driver",
+                    Parking::Thread | Parking::ThreadBy(_) => "thread",
+                });
+            }),
+        );
+        places
+    };
+    assert_eq!(place(), ["driver"]);
+    let _keeper = driver.keep();
+    assert_eq!(place(), ["thread"]);
+}
+
+/// A timer is due, which the worker learns of only in the driver.
+#[cfg(feature = "io")]
+#[test]
+fn a_watcher_leaves_the_driver_to_a_worker_that_visits_it_often() {
+    // The clock begins before the first visit.
+    crate::driver::clock::base();
+    for (makes_progress, visited_until, keeps) in [
+        (true, 0, true),
+        (true, u64::MAX, false),
+        (false, u64::MAX, true),
+    ] {
+        let [worker, other] = two_workers();
+        let shared = worker.shared();
+        let timer = shared.driver.timers(0).insert(0, Waker::noop().clone());
+        assert!(timer.is_ok());
+        shared.driver.hurry(0, &shared.sleep, || {});
+        other.queues.push_beyond(task());
+        other.counters().visits_until.set(visited_until);
+        let searching = worker.running().search();
+        let parked = searching.park_once(makes_progress, &mut { FIRST_WATCH });
+        let has_kept = matches!(parked, Unparked::Runs(_));
+        assert_eq!(has_kept, keeps, "{makes_progress} {visited_until}");
+    }
+}
+
+#[test]
+fn what_a_search_has_found_runs_at_once_unless_a_hook_is_told_of_the_theft() {
+    for (has_hook, is_stolen, polls) in [
+        (false, false, 1),
+        (false, true, 1),
+        (true, false, 1),
+        (true, true, 0),
+    ] {
+        let mut hooks = Hooks::default();
+        if has_hook {
+            hooks.on_steal = Some(Box::new(|_| {}));
+        }
+        let [worker, _other] = two_workers_with(hooks);
+        let steal = StealInfo {
+            thief: 0,
+            victim: 1,
+            tasks: 1,
+        };
+        let found = match is_stolen {
+            false => Found::Task(task()),
+            true => Found::Stolen(task(), steal),
+        };
+        let running = worker.running().search().take_up(found);
+        assert_eq!(running.counters().polls.get(), polls);
+    }
+}
+
+/// Its waker may wait for what this worker has found.
+#[test]
+fn a_worker_that_stops_searching_wakes_one_that_is_away_for_the_tasks_that_are_left() {
+    let (sender, woken) = mpsc::channel();
+    for (found, queued) in [
+        (Found::Task(task()), [1].as_slice()),
+        (Found::Stranger(Waker::noop().clone()), &[0]),
+    ] {
+        let [worker, other] = two_workers();
+        let _this_thread = worker.become_this_thread();
+        other.queues.push_beyond(task());
+        send_away(&worker, sender.clone());
+        let _running = worker.running().search().take_up(found);
+        assert_eq!(woken.try_iter().collect::<Vec<_>>(), queued);
+    }
+    let mut hooks = Hooks::default();
+    hooks.on_unpark = Some(Box::new(|_| {}));
+    let [worker, other] = two_workers_with(hooks);
+    let _this_thread = worker.become_this_thread();
+    other.queues.push_beyond(task());
+    send_away(&worker, sender);
+    runs((worker.running().search()).park(Keep::Never, |_, _, _| {}));
+    assert_eq!(woken.try_iter().count(), 1);
+}
+
+#[test]
+fn a_worker_queues_an_injected_task_before_it_wakes_one_that_is_away_for_the_others() {
+    let (sender, woken) = mpsc::channel();
+    let [worker, _other] = two_workers();
+    let _this_thread = worker.become_this_thread();
+    (0..2).for_each(|_| worker.shared().inject(task(), Lane::Normal));
+    send_away(&worker, sender);
+    assert!(worker.running().next_injected().is_some());
+    assert_eq!(woken.try_iter().collect::<Vec<_>>(), [2]);
 }
 
 #[test]

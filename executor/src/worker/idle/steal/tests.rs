@@ -6,7 +6,7 @@ use std::sync::mpsc;
 use super::*;
 use crate::{
     hooks::Hooks,
-    worker::harness::{task, two_workers, two_workers_with},
+    worker::harness::{task, two_workers, two_workers_with, wakes_of},
 };
 
 const LONG: Duration = Duration::from_secs(10);
@@ -155,6 +155,19 @@ fn on_steal_receives_the_tasks_that_a_busy_worker_has_stolen() {
         tasks: 2,
     };
     assert_eq!(steals.try_iter().collect::<Vec<_>>(), [steal]);
+}
+
+#[test]
+fn a_worker_that_steals_from_a_stuck_one_wakes_another_worker() {
+    let [worker, other] = two_workers();
+    let wakes_and_steals = || {
+        worker.lookout.set_stuck(1);
+        let wakes = wakes_of(&worker, || worker.running().rescue());
+        (wakes, worker.counters().steals.get())
+    };
+    assert_eq!(wakes_and_steals(), (0, 0), "its queue is empty");
+    other.queues.push_beyond(task());
+    assert_eq!(wakes_and_steals(), (1, 1));
 }
 
 #[test]
