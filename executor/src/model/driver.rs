@@ -17,15 +17,11 @@ use crate::{
         timers::{Earliest, Fired},
     },
     fences::Fences,
-    sleep::{AfterPark, Need, Parking, Sleep},
+    sleep::{Need, Parking, Sleep},
 };
-use joint_switch::{
-    fence,
-    model::loom::{
-        sync::atomic::{AtomicUsize, Ordering},
-        thread::{self, Thread},
-    },
-    order,
+use joint_switch::model::loom::{
+    sync::atomic::{AtomicUsize, Ordering},
+    thread::{self, Thread},
 };
 
 /// Takes the place of the system. It reports only that it was rung, or what [`Driven::tell`] asks
