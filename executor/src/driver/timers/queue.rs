@@ -7,19 +7,20 @@
 //!
 //! | slot | `value` | `at` |
 //! |---|---|---|
-//! | armed | present | the index of its entry in the heap, plus 1 |
+//! | armed | present | the index of its entry in the heap |
 //! | fired | none | nothing |
+//! | free | none | the next free place, or `END` |
 //!
 //! Equal deadlines are ordered by their turn, a number that grows with each insertion and wraps
 //! around. So those with one deadline fire in order unless two billion others are armed in between.
 
 use alloc::{boxed::Box, vec::Vec};
-use core::{mem, num::NonZeroU32};
-
-use slab::Slab;
+use core::mem;
 
 use super::super::clock::NEVER;
 
+/// The index of no place. There are never this many places.
+const END: u32 = u32::MAX;
 /// The number of children of an entry in the heap.
 const CHILDREN: usize = 4;
 /// The capacity up to which an empty queue keeps its memory.
@@ -41,12 +42,15 @@ impl Entry {
 
 struct Slot<W> {
     value: Option<W>,
-    /// Not 0, so that a slot takes no more room where it may be free.
-    at: NonZeroU32,
+    at: u32,
 }
 
 pub(super) struct Queue<W> {
-    slots: Slab<Slot<W>>,
+    slots: Vec<Slot<W>>,
+    /// The first free place, or `END`.
+    free: u32,
+    /// The number of places that are armed or fired.
+    taken: usize,
     heap: Vec<Entry>,
     /// The turn of the next insertion.
     turn: u32,
@@ -55,7 +59,9 @@ pub(super) struct Queue<W> {
 impl<W> Queue<W> {
     pub(super) const fn new() -> Self {
         Self {
-            slots: Slab::new(),
+            slots: Vec::new(),
+            free: END,
+            taken: 0,
             heap: Vec::new(),
             turn: 0,
         }
@@ -67,9 +73,7 @@ impl<W> Queue<W> {
     }
 
     pub(super) fn insert(&mut self, deadline: u64, value: W) -> u32 {
-        let (value, at) = (Some(value), NonZeroU32::MIN);
-        let place = u32::try_from(self.slots.insert(Slot { value, at }));
-        let place = place.expect("more than 4 billion timers are armed on one worker");
+        let place = self.take_place(value);
         let turn = self.turn;
         self.turn = turn.wrapping_add(1);
         let entry = Entry {
@@ -79,6 +83,23 @@ impl<W> Queue<W> {
         };
         self.heap.push(entry);
         self.rise(self.heap.len() - 1, entry);
+        place
+    }
+
+    fn take_place(&mut self, value: W) -> u32 {
+        self.taken += 1;
+        let (place, value) = (self.free, Some(value));
+        if let Some(slot) = self.slots.get_mut(place as usize) {
+            self.free = slot.at;
+            slot.value = value;
+            return place;
+        }
+        let place = u32::try_from(self.slots.len()).unwrap_or(END);
+        assert!(
+            place < END,
+            "more than 4 billion timers are armed on one worker"
+        );
+        self.slots.push(Slot { value, at: END });
         place
     }
 
@@ -97,18 +118,26 @@ impl<W> Queue<W> {
     /// Frees a taken place. Returns its value if it has not fired, and the queue's memory if that
     /// is large and nothing is armed any more. The caller drops both.
     pub(super) fn release(&mut self, place: u32) -> (Option<W>, Option<Box<Self>>) {
-        let Slot { value, at } = self.slots.remove(place as usize);
+        let slot = &mut self.slots[place as usize];
+        let (value, at) = (slot.value.take(), mem::replace(&mut slot.at, self.free));
+        self.free = place;
+        self.taken -= 1;
         if value.is_some() {
-            self.remove(at.get() as usize - 1);
+            self.remove(at as usize);
         }
-        let is_spare = self.slots.is_empty() && self.slots.capacity() > KEPT;
-        let spare = is_spare.then(|| Box::new(mem::replace(self, Self::new())));
-        (value, spare)
+        if self.taken > 0 {
+            return (value, None);
+        }
+        let is_large = self.slots.capacity() > KEPT;
+        (
+            value,
+            is_large.then(|| Box::new(mem::replace(self, Self::new()))),
+        )
     }
 
     /// Returns the values of all armed timers.
     pub(super) fn into_values(self) -> Vec<W> {
-        let values = self.slots.into_iter().filter_map(|(_, slot)| slot.value);
+        let values = self.slots.into_iter().filter_map(|slot| slot.value);
         values.collect()
     }
 
@@ -159,7 +188,7 @@ impl<W> Queue<W> {
     fn put(&mut self, at: usize, entry: Entry) {
         self.heap[at] = entry;
         // There are fewer entries than places.
-        self.slots[entry.place as usize].at = NonZeroU32::MIN.saturating_add(at as u32);
+        self.slots[entry.place as usize].at = at as u32;
     }
 }
 

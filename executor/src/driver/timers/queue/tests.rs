@@ -24,11 +24,17 @@ impl<W> Queue<W> {
         for (at, entry) in self.heap.iter().enumerate() {
             assert!(at == 0 || !entry.is_before(&self.heap[(at - 1) / CHILDREN]));
             let slot = &self.slots[entry.place as usize];
-            assert!(slot.value.is_some() && slot.at.get() as usize == at + 1);
+            assert!(slot.value.is_some() && slot.at as usize == at);
             armed += 1;
         }
-        let values = self.slots.iter().filter(|(_, slot)| slot.value.is_some());
+        let values = self.slots.iter().filter(|slot| slot.value.is_some());
         assert_eq!(values.count(), armed);
+        let (mut free, mut next) = (0, self.free);
+        while next != END {
+            free += 1;
+            next = self.slots[next as usize].at;
+        }
+        assert_eq!(free + self.taken, self.slots.len());
     }
 }
 
@@ -172,7 +178,7 @@ impl Both {
             self.release_fired();
         }
         self.queue.assert_whole();
-        assert!(self.queue.slots.is_empty());
+        assert_eq!(self.queue.taken, 0);
     }
 }
 
@@ -268,13 +274,7 @@ fn nothing_is_fired_before_its_deadline() {
 fn a_timer_takes_forty_bytes() {
     use core::task::Waker;
     assert_eq!(size_of::<Entry>(), 16);
-    /// A place of the slab.
-    #[expect(dead_code, reason = "for its size")]
-    enum Place {
-        Free(usize),
-        Taken(Slot<Waker>),
-    }
-    assert!(size_of::<usize>() != 8 || size_of::<Place>() == 24);
+    assert!(size_of::<usize>() != 8 || size_of::<Slot<Waker>>() == 24);
 }
 
 const MANY: u64 = if cfg!(miri) { 1100 } else { 1_000_000 };
