@@ -5,8 +5,8 @@
 //! are never read, because each write and each expiry is a change:
 //!
 //! * the **bell**, an `eventfd`: one write interrupts the wait;
-//! * the **timer**, a `timerfd`: it is set only if the time to wait for differs from the time that
-//!   it is set to, and not for each wait.
+//! * the **timer**, a `timerfd`: it is set only if the time to wait for is before the time that it is
+//!   set to, and not for each wait. So a wait may end before its time.
 //!
 //! Together with the `epoll` itself, an executor holds three descriptors. The child of a fork
 //! inherits them. Dropping the [`Epoll`] in the child only closes the child's copies. The parent
@@ -161,21 +161,19 @@ impl Timer {
         })
     }
 
-    /// Sets the timer, unless it is already set to that time.
+    /// Ensures that the timer fires by that time. If it fires before, it is set again then: to set
+    /// it takes longer than a wait that ends early.
     fn set(&self, until: u64) -> Result<(), Errno> {
         // ORDERING: set_look. Relaxed: only the waiting thread is here, and the right to wait is
         // handed on with an order of its own.
-        if self.set_to.load(order!(set_look: Relaxed)) == until {
+        if self.set_to.load(order!(set_look: Relaxed)) <= until {
             return Ok(());
         }
-        let expires = match until {
-            NEVER => Duration::ZERO,
-            // 0 would disarm it.
-            _ => Duration::from_nanos(until.saturating_sub(clock::now()).max(1)),
-        };
+        // 0 would disarm it.
+        let expires = until.saturating_sub(clock::now()).max(1);
         let value = Itimerspec {
             it_interval: Timespec::default(),
-            it_value: timespec(expires),
+            it_value: timespec(Duration::from_nanos(expires)),
         };
         timerfd_settime(&self.fd, TimerfdTimerFlags::empty(), &value)?;
         // ORDERING: set. Relaxed: as for `set_look`.
@@ -204,35 +202,24 @@ mod tests {
         events.0.len()
     }
 
-    /// The timer stays set while its time is waited for, and a later wait for the same time does
-    /// not set it again.
+    /// The timer stays set while it fires soon enough for each wait.
     #[test]
-    fn the_timer_is_set_for_another_time_alone() {
+    fn the_timer_is_set_for_an_earlier_time_alone() {
         let epoll = epoll();
-        let timer = &epoll.timer;
         let left = || {
-            rustix::time::timerfd_gettime(&timer.fd)
+            rustix::time::timerfd_gettime(&epoll.timer.fd)
                 .expect("the timer can be read")
                 .it_value
         };
-        let until = clock::now() + 3_600_000_000_000;
-        epoll.interrupt();
-        assert_eq!(wait(&epoll, until), 1);
-        assert!(left().tv_sec > 3_590);
-        // Set here to a time two hours away. The next wait does not set the timer again, so this
-        // stays.
-        let value = Itimerspec {
-            it_interval: Timespec::default(),
-            it_value: timespec(Duration::from_secs(7_200)),
-        };
-        timerfd_settime(&timer.fd, TimerfdTimerFlags::empty(), &value)
-            .expect("the timer can be set");
-        epoll.interrupt();
-        assert_eq!(wait(&epoll, until), 1);
-        assert!(left().tv_sec > 7_190);
+        let hour = 3_600_000_000_000;
+        for (hours, seconds) in [(3, 10_800), (2, 7_200), (2, 7_200), (3, 7_200)] {
+            epoll.interrupt();
+            assert_eq!(wait(&epoll, clock::now() + hours * hour), 1);
+            assert!((seconds - 10..=seconds).contains(&left().tv_sec));
+        }
         epoll.interrupt();
         assert_eq!(wait(&epoll, NEVER), 1);
-        assert_eq!(left(), Timespec::default());
+        assert!((7_190..=7_200).contains(&left().tv_sec));
         // A timer that has expired can be set for the same time again.
         let past = clock::now();
         assert_eq!((wait(&epoll, past), wait(&epoll, past)), (1, 1));
