@@ -22,7 +22,7 @@ use std::time::Instant;
 use crate::{
     fork_join::job::Taken,
     hooks::StealInfo,
-    policy::{LOOKS, MOST_STOLEN, PATIENCE, STUCK, WORTH_A_STEAL},
+    policy::{FIRST_WATCH, LOOKS, MOST_STOLEN, PATIENCE, STUCK, WORTH_A_STEAL},
     worker::{Running, Worker, shared::Runnable},
 };
 use joint_switch::now;
@@ -33,6 +33,8 @@ pub(in crate::worker) struct Lookout {
     /// When this worker last became active or measured its polls, and its number of runs then.
     pub(super) began: Cell<(Instant, u64)>,
     random: Cell<u32>,
+    /// How long it watches next.
+    pub(super) watch: Cell<Duration>,
     /// How often in a row there was work that this worker could not take.
     pub(super) vain: Cell<u32>,
 }
@@ -45,8 +47,10 @@ struct Seen {
     since: Instant,
     /// The length of that poll after which the next task is stolen from its queue.
     patience: Duration,
-    /// Whether its queue was not empty.
+    /// Whether its queues were not empty.
     is_busy: bool,
+    /// Whether a task waits there: not one that has yielded and is about to run on.
+    waits: bool,
 }
 
 /// The result of a look.
@@ -75,10 +79,12 @@ impl Lookout {
             since: now,
             patience: PATIENCE,
             is_busy: false,
+            waits: false,
         };
         Self {
             seen: (0..workers).map(|_| Cell::new(seen)).collect(),
             began: Cell::new((now, 0)),
+            watch: Cell::new(FIRST_WATCH),
             vain: Cell::new(0),
             random: Cell::new(0x9e37_79b9 ^ (index as u32 + 1).wrapping_mul(0x85eb_ca6b)),
         }
@@ -172,24 +178,26 @@ impl Worker {
         let others = (0..self.lookout.seen.len()).filter(|&i| i != self.index());
         for i in others {
             let polls = self.shared().counters[i].polls.get();
+            let tasks = self.shared().stealers[i].len();
             let before = self.lookout.seen[i].get();
-            if before.polls != polls {
-                let is_busy = self.shared().stealers[i].has_normal();
-                let time = view.now - before.since;
-                if before.is_busy && is_busy && time >= PATIENCE {
-                    self.judge(time, polls - before.polls);
-                }
-                self.lookout.seen[i].set(Seen {
-                    polls,
-                    since: view.now,
-                    patience: PATIENCE,
-                    is_busy,
-                });
-                view.makes_progress = true;
-                view.all_stuck = false;
-            } else if view.now - before.since < PATIENCE {
-                view.all_stuck = false;
+            let is_same = before.polls == polls;
+            let time = view.now - before.since;
+            if !is_same && before.is_busy && tasks > 0 && time >= PATIENCE {
+                self.judge(time, polls - before.polls);
             }
+            let (since, patience) = match is_same {
+                true => (before.since, before.patience),
+                false => (view.now, PATIENCE),
+            };
+            self.lookout.seen[i].set(Seen {
+                polls,
+                since,
+                patience,
+                is_busy: tasks > 0,
+                waits: tasks > 1 || tasks > 0 && is_same && before.is_busy,
+            });
+            view.makes_progress |= !is_same;
+            view.all_stuck &= is_same && time >= PATIENCE;
         }
         view
     }
@@ -206,12 +214,10 @@ impl Worker {
         let is_worth_it = self.shared().poll_time() >= WORTH_A_STEAL;
         let seen = |victim: usize| &self.lookout.seen[victim];
         let stolen = self.steal(|victim| {
-            let Seen {
-                since, patience, ..
-            } = seen(victim).get();
-            match view.now - since {
-                stuck if is_worth_it || stuck >= STUCK => MOST_STOLEN,
-                stuck => usize::from(stuck >= patience),
+            let seen = seen(victim).get();
+            match view.now - seen.since {
+                stuck if is_worth_it && seen.waits || stuck >= STUCK => MOST_STOLEN,
+                stuck => usize::from(stuck >= seen.patience),
             }
         });
         if let Some(Found::Stolen(_, StealInfo { victim, .. })) = stolen {

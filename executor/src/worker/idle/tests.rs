@@ -5,6 +5,7 @@ use alloc::{boxed::Box, vec::Vec};
 use core::{
     sync::atomic::{AtomicBool, Ordering::Relaxed},
     task::Waker,
+    time::Duration,
 };
 use std::{sync::mpsc, thread, time::Instant};
 
@@ -30,10 +31,10 @@ fn runs(unparked: Unparked<'_>) -> Running<'_> {
 #[test]
 fn a_watch_that_nobody_ends_is_followed_by_one_twice_as_long() {
     let [worker, other] = two_workers();
-    let next = |makes_progress, mut watch| {
-        let searching = worker.running().search();
-        runs(searching.park_once(makes_progress, &mut watch));
-        watch
+    let next = |makes_progress, watch| {
+        worker.lookout.watch.set(watch);
+        runs(worker.running().search().park_once(makes_progress));
+        worker.lookout.watch.get()
     };
     assert_eq!(next(true, FIRST_WATCH), 2 * FIRST_WATCH);
     assert_eq!(next(true, LONGEST_WATCH), LONGEST_WATCH);
@@ -46,12 +47,32 @@ fn a_watch_that_nobody_ends_is_followed_by_one_twice_as_long() {
     assert_eq!(worker.counters().parks.get(), 3);
 }
 
+/// A message is answered, and the next one comes soon.
+#[cfg(feature = "io")]
+#[test]
+fn a_worker_that_rises_in_the_driver_watches_for_longer_each_time_until_it_finds_something() {
+    let [worker, other] = two_workers();
+    let driver = &worker.shared().driver;
+    driver.hurry(crate::driver::clock::NEVER, &worker.shared().sleep, || {});
+    for times in [2, 4] {
+        let timer = driver.timers(0).insert(0, Waker::noop().clone());
+        assert!(timer.is_ok());
+        let parked = worker.running().search().park_once(true);
+        assert!(matches!(parked, Unparked::Runs(_)));
+        assert_eq!(worker.lookout.watch.get(), times * FIRST_WATCH);
+    }
+    other.queues.push_beyond(task());
+    worker.lookout.set_stuck(1);
+    let _running = worker.running().look_out();
+    assert_eq!(worker.lookout.watch.get(), FIRST_WATCH);
+}
+
 /// Whether a worker that has found nothing parks until another thread wakes it.
 fn parks_until_woken(worker: &Worker) -> bool {
     const LONG: Duration = Duration::from_secs(60);
     let (sleep, is_over) = (&worker.shared().sleep, &AtomicBool::new(false));
     let parks = worker.counters().parks.get();
-    let mut watch = LONG;
+    worker.lookout.watch.set(LONG);
     sleep.begin(0);
     thread::scope(|scope| {
         scope.spawn(|| {
@@ -59,12 +80,11 @@ fn parks_until_woken(worker: &Worker) -> bool {
                 thread::yield_now();
             }
         });
-        let searching = worker.running().search();
-        runs(searching.park_once(false, &mut watch));
+        runs(worker.running().search().park_once(false));
         is_over.store(true, Relaxed);
     });
     // It is longer if the worker has risen by itself.
-    watch == FIRST_WATCH && worker.counters().parks.get() == parks + 1
+    worker.lookout.watch.get() == FIRST_WATCH && worker.counters().parks.get() == parks + 1
 }
 
 #[test]
@@ -82,8 +102,7 @@ fn a_worker_that_has_often_found_tasks_that_it_could_not_take_parks_in_spite_of_
     // So that this worker need not watch.
     worker.shared().sleep.search();
     for _ in 0..MOST_VAIN {
-        let searching = worker.running().search();
-        runs(searching.park_once(false, &mut { FIRST_WATCH }));
+        runs(worker.running().search().park_once(false));
     }
     assert_eq!(worker.counters().parks.get(), 0);
     assert!(parks_until_woken(&worker));
@@ -132,7 +151,7 @@ fn a_watcher_leaves_the_driver_to_a_worker_that_visits_it_often() {
         other.queues.push_beyond(task());
         other.counters().visits_until.set(visited_until);
         let searching = worker.running().search();
-        let parked = searching.park_once(makes_progress, &mut { FIRST_WATCH });
+        let parked = searching.park_once(makes_progress);
         let has_kept = matches!(parked, Unparked::Runs(_));
         assert_eq!(has_kept, keeps, "{makes_progress} {visited_until}");
     }

@@ -18,6 +18,7 @@ fn set_seen(worker: &Worker, since: Instant, polls: u64, is_busy: bool) {
         since,
         patience: PATIENCE,
         is_busy,
+        waits: false,
     });
 }
 
@@ -52,6 +53,31 @@ fn a_lookout_tells_progressing_neighbours_from_stuck_ones() {
     other.counters().polls.set(2);
     assert_eq!(worker.look_round().err(), Some(true));
     assert_eq!(worker.look_round().err(), Some(false));
+}
+
+/// A worker between two polls has the task that has yielded in its queue, and takes it right after.
+#[test]
+fn a_task_that_is_alone_waits_if_it_is_seen_in_two_looks_of_one_poll() {
+    let [worker, other] = two_workers();
+    let waits = || {
+        worker.view();
+        worker.lookout.seen[1].get().waits
+    };
+    other.counters().polls.set(1);
+    assert!(!waits(), "nothing is queued");
+    other.queues.push_beyond(task());
+    assert!(!waits(), "it may have yielded");
+    assert!(waits());
+    other.counters().polls.set(2);
+    assert!(!waits(), "it may have run, and have yielded again");
+    assert!(waits());
+    assert!(other.queues.pop().is_some());
+    assert!(!waits());
+    for polls in 3..5 {
+        other.counters().polls.set(polls);
+        (0..2).for_each(|_| other.queues.push_beyond(task()));
+        assert!(waits(), "there are two");
+    }
 }
 
 /// How long a poll seems to take after the second worker has made 10 in 10 seconds.
@@ -125,6 +151,12 @@ fn a_long_poll_loses_one_task_at_a_time_and_a_stuck_one_half_its_queue() {
     worker.shared().set_poll_time(WORTH_A_STEAL - 1);
     assert_eq!(stolen(PATIENCE), 0);
     worker.shared().set_poll_time(2 * WORTH_A_STEAL);
+    assert_eq!(stolen(short), 0, "none is seen to wait");
+    let seen = &worker.lookout.seen[1];
+    seen.set(Seen {
+        waits: true,
+        ..seen.get()
+    });
     assert_eq!(stolen(short), 4);
     assert_eq!(worker.counters().steals.get(), 4);
 }
