@@ -7,11 +7,13 @@
 //! 3. If it has found something, it runs again. If it was the last to search and there is more, it
 //!    *notifies* another worker (`sleep.rs`).
 //! 4. If it has found nothing, it *parks*: in the *driver*, if no other worker is there, or else on
-//!    its thread. If others make progress, it parks for a limited time, as their watcher: first for
-//!    [`FIRST_WATCH`], and then each time for twice that, up to [`LONGEST_WATCH`], until it finds
-//!    something elsewhere.
+//!    its thread. If others make progress, it parks for a limited time, as their watcher: for
+//!    [`LONGEST_WATCH`], or if tasks are queued, first for [`FIRST_WATCH`], and then each time for
+//!    twice that.
 //! 5. A push, a timer, a descriptor or the *shutdown* *unparks* it. It continues at 2. If it was in
 //!    the driver and something is due there, it runs first, and wakes that.
+
+use core::{mem, time::Duration};
 
 pub(super) mod steal;
 
@@ -45,6 +47,7 @@ impl<'w> Running<'w> {
         if self.attend(After::Queue) && self.has_own() {
             return self;
         }
+        let mut watch = FIRST_WATCH;
         let mut searching = self.search();
         loop {
             let makes_progress = match searching.look_round() {
@@ -54,7 +57,7 @@ impl<'w> Running<'w> {
             if searching.is_over() {
                 return searching.stop();
             }
-            searching = match searching.park_once(makes_progress) {
+            searching = match searching.park_once(makes_progress, &mut watch) {
                 Unparked::Searches(searching) => searching,
                 Unparked::Runs(running) => return running,
             };
@@ -76,7 +79,6 @@ impl<'w> Searching<'w> {
     pub(super) fn take_up(self, found: Found) -> Running<'w> {
         let (running, away) = self.stop_first();
         running.lookout.vain.set(0);
-        running.lookout.watch.set(FIRST_WATCH);
         let has_hook = running.shared().hooks.on_steal.is_some();
         if away.is_none() && !(has_hook && matches!(found, Found::Stolen(..))) {
             match found {
@@ -108,10 +110,12 @@ impl<'w> Searching<'w> {
     }
 
     /// Parks once: for the time of `watch` if the others should be watched, or else until woken.
-    fn park_once(self, makes_progress: bool) -> Unparked<'w> {
+    fn park_once(self, makes_progress: bool, watch: &mut Duration) -> Unparked<'w> {
         let shared = &**self.worker().shared();
         let has_queued = shared.has_work();
-        let limit = self.lookout.watch.replace(FIRST_WATCH);
+        let last = mem::replace(watch, FIRST_WATCH);
+        // If nothing is queued, it only stands by, for a poll that turns out to be long.
+        let limit = if has_queued { last } else { LONGEST_WATCH };
         let vain = self.lookout.vain.get() + 1;
         self.lookout
             .vain
@@ -134,8 +138,8 @@ impl<'w> Searching<'w> {
             if parked != Parked::NotAtAll {
                 worker.counters().parks.increment();
             }
-            if let (Some(limit), Parked::AWhile) = (limit, parked) {
-                worker.lookout.watch.set(LONGEST_WATCH.min(2 * limit));
+            if has_queued && parked == Parked::AWhile {
+                *watch = LONGEST_WATCH.min(2 * last);
             }
         })
     }

@@ -22,7 +22,7 @@ use std::time::Instant;
 use crate::{
     fork_join::job::Taken,
     hooks::StealInfo,
-    policy::{FIRST_WATCH, LOOKS, MOST_STOLEN, PATIENCE, STUCK, WORTH_A_STEAL},
+    policy::{LOOKS, MOST_STOLEN, PATIENCE, STUCK, WORTH_A_STEAL},
     worker::{Running, Worker, shared::Runnable},
 };
 use joint_switch::now;
@@ -33,8 +33,6 @@ pub(in crate::worker) struct Lookout {
     /// When this worker last became active or measured its polls, and its number of runs then.
     pub(super) began: Cell<(Instant, u64)>,
     random: Cell<u32>,
-    /// How long it watches next.
-    pub(super) watch: Cell<Duration>,
     /// How often in a row there was work that this worker could not take.
     pub(super) vain: Cell<u32>,
 }
@@ -84,7 +82,6 @@ impl Lookout {
         Self {
             seen: (0..workers).map(|_| Cell::new(seen)).collect(),
             began: Cell::new((now, 0)),
-            watch: Cell::new(FIRST_WATCH),
             vain: Cell::new(0),
             random: Cell::new(0x9e37_79b9 ^ (index as u32 + 1).wrapping_mul(0x85eb_ca6b)),
         }

@@ -31,40 +31,16 @@ fn runs(unparked: Unparked<'_>) -> Running<'_> {
 #[test]
 fn a_watch_that_nobody_ends_is_followed_by_one_twice_as_long() {
     let [worker, other] = two_workers();
-    let next = |makes_progress, watch| {
-        worker.lookout.watch.set(watch);
-        runs(worker.running().search().park_once(makes_progress));
-        worker.lookout.watch.get()
+    let next = |makes_progress, mut watch| {
+        let searching = worker.running().search();
+        runs(searching.park_once(makes_progress, &mut watch));
+        watch
     };
+    assert_eq!(next(true, LONGEST_WATCH), FIRST_WATCH, "nothing is queued");
+    other.queues.push_beyond(task());
     assert_eq!(next(true, FIRST_WATCH), 2 * FIRST_WATCH);
-    assert_eq!(next(true, LONGEST_WATCH), LONGEST_WATCH);
-    other.queues.push_beyond(task());
-    assert_eq!(
-        next(false, FIRST_WATCH),
-        2 * FIRST_WATCH,
-        "a task is queued"
-    );
+    assert_eq!(next(false, LONGEST_WATCH), LONGEST_WATCH);
     assert_eq!(worker.counters().parks.get(), 3);
-}
-
-/// A message is answered, and the next one comes soon.
-#[cfg(feature = "io")]
-#[test]
-fn a_worker_that_rises_in_the_driver_watches_for_longer_each_time_until_it_finds_something() {
-    let [worker, other] = two_workers();
-    let driver = &worker.shared().driver;
-    driver.hurry(crate::driver::clock::NEVER, &worker.shared().sleep, || {});
-    for times in [2, 4] {
-        let timer = driver.timers(0).insert(0, Waker::noop().clone());
-        assert!(timer.is_ok());
-        let parked = worker.running().search().park_once(true);
-        assert!(matches!(parked, Unparked::Runs(_)));
-        assert_eq!(worker.lookout.watch.get(), times * FIRST_WATCH);
-    }
-    other.queues.push_beyond(task());
-    worker.lookout.set_stuck(1);
-    let _running = worker.running().look_out();
-    assert_eq!(worker.lookout.watch.get(), FIRST_WATCH);
 }
 
 /// Whether a worker that has found nothing parks until another thread wakes it.
@@ -72,7 +48,7 @@ fn parks_until_woken(worker: &Worker) -> bool {
     const LONG: Duration = Duration::from_secs(60);
     let (sleep, is_over) = (&worker.shared().sleep, &AtomicBool::new(false));
     let parks = worker.counters().parks.get();
-    worker.lookout.watch.set(LONG);
+    let mut watch = LONG;
     sleep.begin(0);
     thread::scope(|scope| {
         scope.spawn(|| {
@@ -80,11 +56,12 @@ fn parks_until_woken(worker: &Worker) -> bool {
                 thread::yield_now();
             }
         });
-        runs(worker.running().search().park_once(false));
+        let searching = worker.running().search();
+        runs(searching.park_once(false, &mut watch));
         is_over.store(true, Relaxed);
     });
     // It is longer if the worker has risen by itself.
-    worker.lookout.watch.get() == FIRST_WATCH && worker.counters().parks.get() == parks + 1
+    watch == FIRST_WATCH && worker.counters().parks.get() == parks + 1
 }
 
 #[test]
@@ -102,7 +79,8 @@ fn a_worker_that_has_often_found_tasks_that_it_could_not_take_parks_in_spite_of_
     // So that this worker need not watch.
     worker.shared().sleep.search();
     for _ in 0..MOST_VAIN {
-        runs(worker.running().search().park_once(false));
+        let searching = worker.running().search();
+        runs(searching.park_once(false, &mut { FIRST_WATCH }));
     }
     assert_eq!(worker.counters().parks.get(), 0);
     assert!(parks_until_woken(&worker));
@@ -151,7 +129,7 @@ fn a_watcher_leaves_the_driver_to_a_worker_that_visits_it_often() {
         other.queues.push_beyond(task());
         other.counters().visits_until.set(visited_until);
         let searching = worker.running().search();
-        let parked = searching.park_once(makes_progress);
+        let parked = searching.park_once(makes_progress, &mut { FIRST_WATCH });
         let has_kept = matches!(parked, Unparked::Runs(_));
         assert_eq!(has_kept, keeps, "{makes_progress} {visited_until}");
     }
