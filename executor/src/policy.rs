@@ -48,8 +48,8 @@ pub(crate) const MOST_QUEUED: usize = 1 << 14;
 
 /// The number of looks at the other workers before a worker parks, which costs more than a look.
 pub(crate) const LOOKS: u32 = if MODELLED { 1 } else { 4 };
-/// How long a worker watches first, and how long a worker blocks first that waits for a fork. Each
-/// further time is twice as long, up to [`LONGEST_WATCH`].
+/// How long a worker first watches queues that are not empty, and how long a worker blocks first
+/// that waits for a fork. Each further time is twice as long, up to [`LONGEST_WATCH`].
 pub(crate) const FIRST_WATCH: Duration = Duration::from_micros(50);
 pub(crate) const LONGEST_WATCH: Duration = Duration::from_millis(1);
 /// The number of times in a row that a worker finds work that it cannot take, before it parks in
