@@ -432,9 +432,8 @@ impl BoundWorker {
 
     /// Returns the earliest deadline of the executor's timers, without those that were given up.
     pub fn next_deadline(&self) -> Option<Instant> {
-        let all = self.shared().driver.all_timers().iter();
-        let next = all.map(|timers| timers.earliest()).min();
-        next.filter(|&next| next != NEVER).map(clock::instant)
+        let next = self.shared().driver.next_deadline(NEVER);
+        (next != NEVER).then(|| clock::instant(next))
     }
 
     /// Removes the executor's timers whose deadline is not after `now`, and appends their wakers.

@@ -119,6 +119,12 @@ fn far_deadline(driven: &Driven) {
     driven.arm(FUTURE, Wakes::new().waker());
 }
 
+/// Before that deadline is one that was given up, which leaves an entry behind.
+fn given_up(driven: &Driven) {
+    far_deadline(driven);
+    driven.arm_and_give_up(PAST);
+}
+
 fn reactor(driven: &Driven) {
     driven.make_reactor();
 }
@@ -148,6 +154,13 @@ fn an_earlier_deadline_reaches_the_keeper() {
 #[test]
 fn an_earlier_deadline_reaches_the_keeper_in_the_reactor() {
     against_rest(Forget::Nothing, reactor, deadline);
+}
+
+/// No sooner than the earliest deadline, unless the keeper has removed that already. Preemption
+/// bound 3.
+#[test]
+fn a_deadline_after_one_that_was_given_up_reaches_the_keeper() {
+    against_rest(Forget::Nothing, given_up, deadline);
 }
 
 /// Preemption bound 3.

@@ -37,11 +37,6 @@ pub(crate) fn after(now: u64, duration: Duration) -> u64 {
     now.saturating_add(nanos)
 }
 
-/// Returns the duration from now to `deadline`, or `None` if the deadline is `NEVER`.
-pub(crate) fn until(deadline: u64) -> Option<Duration> {
-    (deadline != NEVER).then(|| Duration::from_nanos(deadline.saturating_sub(now())))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -52,9 +47,5 @@ mod tests {
         assert_eq!(after(7, Duration::from_nanos(8)), 15);
         assert_eq!(after(NEVER - 1, hour), NEVER);
         assert_eq!(after(0, Duration::MAX), NEVER);
-        assert_eq!(until(NEVER), None);
-        assert_eq!(until(0), Some(Duration::ZERO), "over");
-        let left = until(after(now(), hour));
-        assert!(left.is_some_and(|left| !left.is_zero() && left <= hour));
     }
 }

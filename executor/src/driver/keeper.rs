@@ -122,10 +122,26 @@ impl<R: EventSource> Driver<R> {
         &self.timers
     }
 
-    /// Returns the earliest deadline of all timers, or `NEVER`. It may be out of date.
-    pub(crate) fn earliest(&self) -> u64 {
+    /// Returns a time before which no timer is due, or `NEVER`. It may be out of date.
+    fn earliest(&self) -> u64 {
         let earliest = self.timers.iter().map(|timers| timers.earliest());
         earliest.min().unwrap_or(NEVER)
+    }
+
+    /// Returns the earliest deadline of the timers that were not given up, or `limit` if none is
+    /// before that. It may be out of date.
+    pub(crate) fn next_deadline(&self, limit: u64) -> u64 {
+        loop {
+            let all = self.timers.iter().map(|timers| (timers.earliest(), timers));
+            match all.min_by_key(|&(earliest, _)| earliest) {
+                Some((earliest, timers)) if earliest < limit => {
+                    if timers.settle() == earliest {
+                        return earliest;
+                    }
+                }
+                _ => return limit,
+            }
+        }
     }
 
     /// How long a blocked worker that has just checked the driver may sleep. `None` means without
@@ -134,8 +150,9 @@ impl<R: EventSource> Driver<R> {
         if !self.is_used() {
             return None;
         }
-        let due = clock::until(self.earliest());
-        Some(due.map_or(BLOCKED_LOOK, |due| due.min(BLOCKED_LOOK)))
+        let now = clock::now();
+        let look = self.next_deadline(clock::after(now, BLOCKED_LOOK));
+        Some(Duration::from_nanos(look.saturating_sub(now)))
     }
 
     /// When a worker that does not wait here, but whose turn it would be, must check the driver:
@@ -145,12 +162,8 @@ impl<R: EventSource> Driver<R> {
         if !self.is_vacant() {
             return None;
         }
-        let look = self
-            .reactor
-            .get()
-            .map(|_| clock::after(clock::now(), BLOCKED_LOOK));
-        let earliest = Some(self.earliest()).filter(|&earliest| earliest != NEVER);
-        [earliest, look].into_iter().flatten().min()
+        let look = (self.reactor.get()).map_or(NEVER, |_| clock::after(clock::now(), BLOCKED_LOOK));
+        Some(self.next_deadline(look)).filter(|&look| look != NEVER)
     }
 
     pub(crate) fn has_sources(&self) -> bool {
@@ -265,7 +278,7 @@ impl<R: EventSource> Keeper<'_, R> {
     /// the limit.
     fn set_asleep_until(&self, limit: u64) -> u64 {
         loop {
-            let until = self.driver.earliest().min(limit);
+            let until = self.driver.next_deadline(limit);
             // At least 1, so that the very first instant is not mistaken for `AWAKE`.
             // ORDERING: asleep. Acquire, with `hurry`: the look that follows sees every deadline
             // that was announced before. Release, with `hurry`.
@@ -309,7 +322,8 @@ impl<R: EventSource> Keeper<'_, R> {
 
     /// Returns whether there is something to wake.
     pub(crate) fn has_found(&self) -> bool {
-        !self.buffers.woken.is_empty() || self.driver.earliest() <= clock::now()
+        let is_due = |later| self.driver.next_deadline(later) < later;
+        !self.buffers.woken.is_empty() || is_due(clock::now() + 1)
     }
 
     /// Stops keeping the driver, and appends the wakers of everything that was found ready.
@@ -400,6 +414,43 @@ mod tests {
             "the deadline has passed"
         );
         assert!(!driver.is_kept());
+    }
+
+    #[test]
+    fn nobody_wakes_for_a_timer_that_was_given_up() {
+        let driver = driver();
+        let later = |seconds| clock::after(clock::now(), Duration::from_secs(seconds));
+        let arm = |timers: &Timers, deadline| {
+            let inserted = timers.insert(deadline, Waker::noop().clone());
+            inserted.unwrap().0
+        };
+        let armed = later(3600);
+        for (timers, armed) in driver.all_timers().iter().zip(armed..) {
+            for deadline in [armed, NEVER - 1, NEVER - 1] {
+                arm(timers, deadline);
+            }
+        }
+        // One that is due, and one that is not.
+        let give_up = || {
+            for timers in driver.all_timers() {
+                for key in [0, later(60)].map(|deadline| arm(timers, deadline)) {
+                    assert!(timers.remove(&key).is_some());
+                }
+            }
+            assert_eq!(driver.earliest(), 0);
+        };
+        give_up();
+        assert_eq!(driver.next_unkept_look(), Some(armed));
+        give_up();
+        assert_eq!(driver.next_blocked_look(), Some(BLOCKED_LOOK));
+        give_up();
+        let keeper = driver.keep().expect("there is no other keeper");
+        assert!(!keeper.has_found());
+        for limit in [armed - 1, armed, armed + 1, NEVER] {
+            give_up();
+            assert_eq!(keeper.set_asleep_until(limit), armed.min(limit));
+            assert_eq!(driver.asleep_until.load(Relaxed), armed.min(limit));
+        }
     }
 
     #[test]

@@ -1,22 +1,25 @@
 //! [`Timers`]: a queue of deadlines, each with the waker that waits for it. One worker's, or that
 //! of all threads that are not workers.
 //!
-//! The queue is under a lock. Usually only its owner takes the lock, and nobody holds it for longer
-//! than it takes to fire a batch. No code of a user runs under it. Wakers are cloned before the
-//! lock is taken, and dropped and woken after it is released, because each of these may panic, or
-//! may arm and drop other timers here.
+//! The queue is under a lock. Usually only its owner takes the lock. It is held to fire a batch at
+//! most, or to remove entries of timers that were given up. No code of a user runs under it. Wakers
+//! are cloned before the lock is taken, and dropped and woken after it is released, because each of
+//! these may panic, or may arm and drop other timers here.
 //!
 //! | operation | cost for n timers | what is done outside the lock |
 //! |---|---|---|
-//! | insert | O(log n), and O(1) if none is later | the caller has cloned the waker |
+//! | insert | O(log n), and O(1) if none is later or on average | the caller has cloned the waker |
 //! | poll, if fired or with the registered waker | O(1) | |
 //! | poll, with another waker | O(1), locks twice | the clone before the second lock, the drop of the old waker after it |
-//! | remove | O(log n), and O(1) if few are later | the caller drops the waker |
-//! | fire | one load if nothing is due; O(log n) for each | the caller wakes |
+//! | remove | O(1) on average, and O(n) at times | the caller drops the waker |
+//! | fire | one load if nothing is due; O(log n) for each, given up or not | the caller wakes |
+//! | settle | O(1), and O(log n) for each that was given up | |
 //!
 //! Beside the lock is the earliest deadline, for threads that must know how long they may sleep. It
-//! is written under the lock. It is a hint, because the queue may have changed since.
-//! [`Timers::earliest`] says what a caller can rely on.
+//! is written under the lock. It is a hint, because the queue may have changed since, and because
+//! it may be that of a timer that was given up. It is then too early, never too late, and a thread
+//! that is about to sleep calls [`Timers::settle`] first. [`Timers::earliest`] says what a caller
+//! can rely on.
 
 mod queue;
 
@@ -76,7 +79,7 @@ impl Timers {
         }
     }
 
-    /// Returns the earliest deadline, or `NEVER`. One load. It may be out of date.
+    /// Returns a time before which nothing is due, or `NEVER`. One load. It may be out of date.
     ///
     /// Both the load and the store are relaxed. A thread that comes after a change, by any edge,
     /// sees that change or a later one, but the load itself makes no edge. If one thread
@@ -163,6 +166,18 @@ impl Timers {
             true => Fired::OneBatch,
             false => Fired::All,
         }
+    }
+
+    /// Returns the earliest deadline of the timers that were not given up, or `NEVER`. Until the next
+    /// [removal](Timers::remove), [`earliest`](Timers::earliest) returns the same.
+    pub(crate) fn settle(&self) -> u64 {
+        let mut queue = lock(&self.queue);
+        let Some(queue) = queue.as_mut() else {
+            return NEVER;
+        };
+        queue.settle();
+        self.publish(queue);
+        queue.earliest()
     }
 
     /// Closes the timers, so that none fires here any more. Returns all wakers, in no particular

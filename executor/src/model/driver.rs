@@ -186,7 +186,14 @@ impl Driven {
         }
     }
 
-    /// Does the same as an active worker.
+    /// Arms a timer and gives it up, by a thread that is not a worker.
+    pub fn arm_and_give_up(&self, deadline: u64) {
+        let timers = self.driver.timers(self.workers);
+        let inserted = timers.insert(deadline, Waker::noop().clone());
+        drop(timers.remove(&inserted.expect("the queue is not closed").0));
+    }
+
+    /// Arms a timer as an active worker.
     pub fn arm_as(&self, worker: usize, deadline: u64, waker: Waker) {
         if self.insert(worker, deadline, waker) == Earliest::Sooner {
             self.driver.hurry(deadline, &self.sleep, || ());

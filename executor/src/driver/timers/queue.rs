@@ -1,105 +1,108 @@
 //! [`Queue`]: deadlines in order, each with a value.
 //!
-//! A timer has a slot, which keeps its place, and an entry in a heap. Each knows where the other
-//! is, so a timer that is given up, as most timeouts are, leaves nothing behind. The later a
-//! deadline is, the less it costs to arm it and to give it up. The heap has four children for each
-//! parent, which is half as deep as two.
+//! A timer has a slot, which keeps its place, and an entry in a heap. A timer that is given up, as
+//! most timeouts are, leaves its entry behind. That entry is *dead*: the place is free, or has
+//! another turn. A dead entry is removed when it is the first, or together with all other dead ones
+//! as soon as they are more than half of the heap. So giving a timer up costs little, whenever its
+//! deadline is.
 //!
-//! | slot | `value` | `at` |
+//! | timer | slot | entry |
 //! |---|---|---|
-//! | armed | present | the index of its entry in the heap |
-//! | fired | none | nothing |
-//! | free | none | the next free place, or `END` |
+//! | armed | with a value | alive |
+//! | fired | without a value | none |
+//! | given up | free, or taken again with another turn | dead, until it is removed |
 //!
-//! Equal deadlines are ordered by their turn, a number that grows with each insertion and wraps
-//! around. So those with one deadline fire in order unless two billion others are armed in between.
+//! Equal deadlines are ordered by their turn, a number that grows with each insertion. When the
+//! numbers run out, the dead entries are removed and the others are numbered anew.
 
-use alloc::{boxed::Box, vec::Vec};
-use core::mem;
+use alloc::{boxed::Box, collections::BinaryHeap, vec::Vec};
+use core::{cmp::Reverse, mem, num::NonZeroU32};
+
+use slab::Slab;
 
 use super::super::clock::NEVER;
 
-/// The index of no place. There are never this many places.
-const END: u32 = u32::MAX;
-/// The number of children of an entry in the heap.
-const CHILDREN: usize = 4;
 /// The capacity up to which an empty queue keeps its memory.
 const KEPT: usize = 1024;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Entry {
-    deadline: u64,
-    turn: u32,
-    place: u32,
-}
+/// From the highest bits on: the deadline, the turn and the place. One number is compared faster
+/// than three.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Entry(u128);
 
 impl Entry {
-    fn is_before(&self, other: &Self) -> bool {
-        let turn = || (self.turn.wrapping_sub(other.turn) as i32).cmp(&0);
-        (self.deadline.cmp(&other.deadline)).then_with(turn).is_lt()
+    fn new(deadline: u64, turn: NonZeroU32, place: u32) -> Self {
+        let turn_and_place = u64::from(turn.get()) << 32 | u64::from(place);
+        Self(u128::from(deadline) << 64 | u128::from(turn_and_place))
+    }
+
+    fn deadline(self) -> u64 {
+        (self.0 >> 64) as u64
+    }
+
+    fn place(self) -> usize {
+        self.0 as u32 as usize
+    }
+
+    fn is_alive<W>(self, slots: &Slab<Slot<W>>) -> bool {
+        let turn = (self.0 >> 32) as u32;
+        slots
+            .get(self.place())
+            .is_some_and(|slot| slot.turn.get() == turn)
     }
 }
 
 struct Slot<W> {
     value: Option<W>,
-    at: u32,
+    turn: NonZeroU32,
 }
 
 pub(super) struct Queue<W> {
-    slots: Vec<Slot<W>>,
-    /// The first free place, or `END`.
-    free: u32,
-    /// The number of places that are armed or fired.
-    taken: usize,
-    heap: Vec<Entry>,
+    slots: Slab<Slot<W>>,
+    heap: BinaryHeap<Reverse<Entry>>,
+    /// The number of dead entries in the heap.
+    dead: usize,
     /// The turn of the next insertion.
-    turn: u32,
+    turn: NonZeroU32,
 }
 
 impl<W> Queue<W> {
     pub(super) const fn new() -> Self {
         Self {
-            slots: Vec::new(),
-            free: END,
-            taken: 0,
-            heap: Vec::new(),
-            turn: 0,
+            slots: Slab::new(),
+            heap: BinaryHeap::new(),
+            dead: 0,
+            turn: NonZeroU32::MIN,
         }
     }
 
-    /// Returns the earliest deadline of the armed timers, or `NEVER`.
+    /// Returns the deadline of the first entry, or `NEVER`. No armed timer is earlier.
     pub(super) fn earliest(&self) -> u64 {
-        self.heap.first().map_or(NEVER, |first| first.deadline)
+        self.heap.peek().map_or(NEVER, |first| first.0.deadline())
+    }
+
+    /// Removes the dead entries before the first that is alive. Until the next release,
+    /// [`earliest`](Queue::earliest) is the deadline of an armed timer.
+    pub(super) fn settle(&mut self) {
+        while self.dead > 0
+            && !(self.heap.peek()).is_some_and(|first| first.0.is_alive(&self.slots))
+        {
+            self.heap.pop();
+            self.dead -= 1;
+        }
     }
 
     pub(super) fn insert(&mut self, deadline: u64, value: W) -> u32 {
-        let place = self.take_place(value);
-        let turn = self.turn;
-        self.turn = turn.wrapping_add(1);
-        let entry = Entry {
-            deadline,
-            turn,
-            place,
+        let slot = self.slots.vacant_entry();
+        let place = slot.key().try_into();
+        let place = place.expect("at most 4 billion timers are armed on one worker");
+        let (value, turn) = (Some(value), self.turn);
+        slot.insert(Slot { value, turn });
+        self.heap.push(Reverse(Entry::new(deadline, turn, place)));
+        self.turn = match turn.checked_add(1) {
+            Some(next) => next,
+            None => self.begin_anew(),
         };
-        self.heap.push(entry);
-        self.rise(self.heap.len() - 1, entry);
-        place
-    }
-
-    fn take_place(&mut self, value: W) -> u32 {
-        self.taken += 1;
-        let (place, value) = (self.free, Some(value));
-        if let Some(slot) = self.slots.get_mut(place as usize) {
-            self.free = slot.at;
-            slot.value = value;
-            return place;
-        }
-        let place = u32::try_from(self.slots.len()).unwrap_or(END);
-        assert!(
-            place < END,
-            "more than 4 billion timers are armed on one worker"
-        );
-        self.slots.push(Slot { value, at: END });
         place
     }
 
@@ -110,85 +113,53 @@ impl<W> Queue<W> {
 
     /// Fires the first timer, if it is due.
     pub(super) fn pop(&mut self, now: u64) -> Option<W> {
-        let first = *self.heap.first().filter(|first| first.deadline <= now)?;
-        self.remove(0);
-        self.slots[first.place as usize].value.take()
+        self.settle();
+        if self.earliest() > now {
+            return None;
+        }
+        let first = self.heap.pop()?.0;
+        self.slots[first.place()].value.take()
     }
 
     /// Frees a taken place. Returns its value if it has not fired, and the queue's memory if that
     /// is large and nothing is armed any more. The caller drops both.
     pub(super) fn release(&mut self, place: u32) -> (Option<W>, Option<Box<Self>>) {
-        let slot = &mut self.slots[place as usize];
-        let (value, at) = (slot.value.take(), mem::replace(&mut slot.at, self.free));
-        self.free = place;
-        self.taken -= 1;
-        if value.is_some() {
-            self.remove(at as usize);
+        let value = self.slots.remove(place as usize).value;
+        self.dead += usize::from(value.is_some());
+        if self.dead > self.heap.len() / 2 {
+            self.bury();
         }
-        if self.taken > 0 {
-            return (value, None);
-        }
-        let is_large = self.slots.capacity() > KEPT;
-        (
-            value,
-            is_large.then(|| Box::new(mem::replace(self, Self::new()))),
-        )
+        let is_large = self.slots.is_empty() && self.slots.capacity() > KEPT;
+        let memory = is_large.then(|| Box::new(mem::replace(self, Self::new())));
+        (value, memory)
     }
 
     /// Returns the values of all armed timers.
     pub(super) fn into_values(self) -> Vec<W> {
-        let values = self.slots.into_iter().filter_map(|slot| slot.value);
+        let values = self.slots.into_iter().filter_map(|(_, slot)| slot.value);
         values.collect()
     }
 
-    /// Removes an entry from the heap.
-    fn remove(&mut self, at: usize) {
-        let removed = self.heap.swap_remove(at);
-        if let Some(&moved) = self.heap.get(at) {
-            match moved.is_before(&removed) {
-                true => self.rise(at, moved),
-                false => self.sink(at, moved),
-            }
-        }
+    /// Removes all dead entries.
+    fn bury(&mut self) {
+        self.heap.retain(|entry| entry.0.is_alive(&self.slots));
+        self.dead = 0;
     }
 
-    /// Puts an entry at an index, or above it if it is before its parents.
-    fn rise(&mut self, mut at: usize, entry: Entry) {
-        while at > 0 {
-            let parent = (at - 1) / CHILDREN;
-            if !entry.is_before(&self.heap[parent]) {
-                break;
-            }
-            self.put(at, self.heap[parent]);
-            at = parent;
+    /// Gives the armed timers the first turns, in their order. Returns the next turn.
+    #[cold]
+    fn begin_anew(&mut self) -> NonZeroU32 {
+        self.bury();
+        let mut entries = mem::take(&mut self.heap).into_sorted_vec();
+        let mut turn = NonZeroU32::MIN;
+        for Reverse(entry) in entries.iter_mut().rev() {
+            let place = entry.place();
+            *entry = Entry::new(entry.deadline(), turn, place as u32);
+            self.slots[place].turn = turn;
+            turn = turn.saturating_add(1);
         }
-        self.put(at, entry);
-    }
-
-    /// Puts an entry at an index, or below it if it is not before its children.
-    fn sink(&mut self, mut at: usize, entry: Entry) {
-        loop {
-            let first = at * CHILDREN + 1;
-            let children = first..self.heap.len().min(first + CHILDREN);
-            let before = |a: usize, b: usize| match self.heap[b].is_before(&self.heap[a]) {
-                true => b,
-                false => a,
-            };
-            match children.reduce(before) {
-                Some(child) if self.heap[child].is_before(&entry) => {
-                    self.put(at, self.heap[child]);
-                    at = child;
-                }
-                _ => break,
-            }
-        }
-        self.put(at, entry);
-    }
-
-    fn put(&mut self, at: usize, entry: Entry) {
-        self.heap[at] = entry;
-        // There are fewer entries than places.
-        self.slots[entry.place as usize].at = at as u32;
+        self.heap = entries.into();
+        turn
     }
 }
 
