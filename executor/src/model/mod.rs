@@ -97,17 +97,17 @@ impl Gate {
 
     /// Returns whether the caller is to cancel all.
     pub fn begin_to_cancel(&self) -> bool {
-        self.0.begin_to_cancel() == crate::gate::Cancel::All
+        self.0.begin_to_cancel()
     }
 
     /// Returns whether it was the last one.
     pub fn arrive(&self, worker: usize) -> bool {
-        self.0.arrive(worker) == crate::gate::Counted::Last
+        self.0.arrive(worker)
     }
 
     /// Returns whether it was the last one.
     pub fn leave(&self) -> bool {
-        self.0.leave() == crate::gate::Counted::Last
+        self.0.leave()
     }
 
     pub fn is_too_late(&self) -> bool {

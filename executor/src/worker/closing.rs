@@ -25,7 +25,7 @@ use super::{
     shared::{FAMILY, Runnable, Shared},
 };
 use crate::{
-    gate::{self, Cancel, Counted},
+    gate,
     guard::{guarded, wake_all},
     registry::Registry,
 };
@@ -127,8 +127,8 @@ impl Running<'_> {
         let shared = &**self.shared();
         // After that, a task that began to wait on this worker is found here, by the worker itself.
         let waiting = match shared.gate.begin_to_cancel() {
-            Cancel::All => shared.registry.cancel_all(),
-            Cancel::Own => shared.registry.cancel_shard(self.index()),
+            true => shared.registry.cancel_all(),
+            false => shared.registry.cancel_shard(self.index()),
         };
         if !waiting.is_empty() {
             self.queues.push_cancelled(waiting);
@@ -224,7 +224,7 @@ impl Shared {
     /// Records that a worker's last poll is over. A worker that waits for the others inside its
     /// last poll counts as arrived too.
     pub(crate) fn arrive(&self, worker: usize) {
-        if let Counted::Last = self.gate.arrive(worker) {
+        if self.gate.arrive(worker) {
             self.wake_all();
         }
     }
@@ -239,7 +239,7 @@ impl Shared {
     /// that is left.
     pub(super) fn leave(&self, worker: &Running<'_>) {
         worker.discard_own();
-        if let Counted::NotLast = self.gate.leave() {
+        if !self.gate.leave() {
             return;
         }
         loop {
