@@ -15,7 +15,7 @@ use std::io;
 
 use slab::Slab;
 
-use super::readiness::{Raised, Readiness, ShortCount, Waiting};
+use super::readiness::{Readiness, ShortCount};
 use crate::guard::lock;
 use joint::waker::budget;
 use joint_switch::Mutex;
@@ -69,8 +69,8 @@ impl Direction {
         self.take_wakers(self.readiness.end(), woken);
     }
 
-    fn take_wakers(&self, raised: Raised, woken: &mut Vec<Waker>) {
-        if raised == Raised::WakeWaiters {
+    fn take_wakers(&self, are_due: bool, woken: &mut Vec<Waker>) {
+        if are_due {
             let mut waiters = lock(&self.waiters);
             woken.extend(waiters.caller.take());
             let futures = waiters.futures.iter_mut();
@@ -139,10 +139,10 @@ impl Direction {
             let waker = cx.waker().clone();
             let mut waiters = lock(&self.waiters);
             let before = register(&mut waiters, waker);
-            let waiting = self.readiness.wait();
+            let waits = self.readiness.wait();
             drop(waiters);
             drop(before);
-            if waiting == Waiting::Waits {
+            if waits {
                 return Poll::Pending;
             }
         }
