@@ -131,18 +131,16 @@ impl Running<'_> {
             false => shared.registry.cancel_shard(self.index()),
         };
         if !waiting.is_empty() {
-            self.queues.push_cancelled(waiting);
+            // The queue takes all.
+            { waiting.into_iter() }.for_each(|one| self.queues.push_beyond(one));
             self.notify();
         }
     }
 
-    /// Cancels every waiting task that is pinned to this worker, and queues it. Returns whether
-    /// there was one.
-    fn cancel_pinned(&self) -> bool {
+    /// Cancels every waiting task that is pinned to this worker, and queues it.
+    fn cancel_pinned(&self) {
         let waiting = self.shared().registry.cancel_pinned(self.index());
-        let is_any = !waiting.is_empty();
         self.queues.push_pinned(waiting);
-        is_any
     }
 
     /// Takes a runnable that can be dropped on this thread: from its own queues, from the injector,
@@ -163,10 +161,8 @@ impl Running<'_> {
         // A local future may be dropped on this thread only, so this waits for wake-ups of it that
         // are under way.
         wait_until(|| {
+            self.cancel_pinned();
             self.discard_queued();
-            while self.cancel_pinned() {
-                self.discard_queued();
-            }
             !registry.has_pinned(self.index())
         });
     }
@@ -242,15 +238,9 @@ impl Shared {
         if !self.gate.leave() {
             return;
         }
-        loop {
-            worker.discard_queued();
-            self.dispose_injected();
-            let waiting = self.registry.cancel_all();
-            if waiting.is_empty() {
-                break;
-            }
-            worker.queues.push_cancelled(waiting);
-        }
+        // Each task that waits was cancelled by the worker that entered it, or by the first one.
+        worker.discard_queued();
+        self.dispose_injected();
         Registry::hold(worker.shared());
         self.gate.terminate();
         self.dispose_injected();
