@@ -115,7 +115,7 @@ impl Worker {
 
     #[inline]
     fn next_high(&self) -> Option<Runnable> {
-        if !self.queues.deques.has_high() {
+        if self.queues.deques.high() == 0 {
             return None;
         }
         let streak = self.queues.turns.high_streak.get();
@@ -281,7 +281,7 @@ impl Running<'_> {
         let room = BATCH.saturating_sub(deques.high()).max(1);
         let injector = &self.shared().high_injector;
         injector.take(room, |runnable| deques.push_high(runnable));
-        if deques.has_high() {
+        if deques.high() > 0 {
             self.notify();
         }
         let is_oldest = rounds % OLDEST_INTERVAL == 0;
