@@ -132,7 +132,9 @@ impl Running<'_> {
         };
         if !waiting.is_empty() {
             // The queue takes all.
-            { waiting.into_iter() }.for_each(|one| self.queues.push_beyond(one));
+            waiting
+                .into_iter()
+                .for_each(|one| self.queues.push_beyond(one));
             self.notify();
         }
     }
@@ -140,7 +142,7 @@ impl Running<'_> {
     /// Cancels every waiting task that is pinned to this worker, and queues it.
     fn cancel_pinned(&self) {
         let waiting = self.shared().registry.cancel_pinned(self.index());
-        self.queues.push_pinned(waiting);
+        waiting.into_iter().for_each(|one| self.push_pinned(one));
     }
 
     /// Takes a runnable that can be dropped on this thread: from its own queues, from the injector,

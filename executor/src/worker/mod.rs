@@ -256,10 +256,7 @@ impl Running<'_> {
         match lane {
             Lane::Normal => self.push_normal(runnable),
             Lane::High => self.push_high(runnable),
-            Lane::Pinned(worker) if worker == self.index() => {
-                let pinned = self.queues.push_pinned([runnable]);
-                self.set_pinned_turn(pinned);
-            }
+            Lane::Pinned(worker) if worker == self.index() => self.push_pinned(runnable),
             Lane::Pinned(_) => self.shared().inject(runnable, lane),
         }
     }

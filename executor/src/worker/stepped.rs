@@ -322,11 +322,10 @@ impl Worker {
 
     /// Queues a runnable again that was taken.
     pub(crate) fn give_back(&self, runnable: Runnable) {
-        match pinned_to(&runnable) {
-            None => self.queues.push_beyond(runnable),
-            Some(_) => {
-                self.queues.push_pinned([runnable]);
-            }
+        match runnable.metadata().lane() {
+            Lane::Normal => self.queues.push_beyond(runnable),
+            Lane::High => self.queues.deques.push_high(runnable),
+            Lane::Pinned(_) => self.push_pinned(runnable),
         }
     }
 

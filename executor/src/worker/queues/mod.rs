@@ -85,13 +85,6 @@ impl Queues {
         self.has_yielded.set(true);
     }
 
-    /// Pushes tasks that only this worker may run. Returns how many there are.
-    pub(super) fn push_pinned(&self, runnables: impl IntoIterator<Item = Runnable>) -> usize {
-        let mut pinned = self.pinned.borrow_mut();
-        pinned.extend(runnables);
-        pinned.len()
-    }
-
     /// Pushes a task of the normal lane behind all others in the queue, even if that is full.
     pub(super) fn push_beyond(&self, runnable: Runnable) {
         let pushed = self.deques.push_woken(runnable, usize::MAX);
