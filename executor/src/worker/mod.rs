@@ -57,6 +57,7 @@ use self::{
     idle::steal::Lookout,
     queues::{After, Queues},
     shared::{EntryLink, FAMILY, Runnable, Shared},
+    stepped::Stepping,
 };
 use super::{
     deques::Deques, guard::guarded, metrics::Counters, policy::MOST_QUEUED, registry::Lane,
@@ -86,6 +87,7 @@ pub(crate) struct Worker {
     is_elsewhere: Cell<bool>,
     /// Whether a local task was ever spawned here.
     has_had_local: Cell<bool>,
+    pub(super) stepping: Stepping,
     closing: Closing,
     /// A run whose poll is blocked, and the time at which it looks for a deadlock again.
     next_deadlock_look: Cell<Option<(u64, Instant)>>,
@@ -173,6 +175,7 @@ impl Worker {
             name: RefCell::default(),
             is_elsewhere: Cell::new(false),
             has_had_local: Cell::new(false),
+            stepping: Stepping::default(),
             closing: Closing::default(),
             next_deadlock_look: Cell::new(None),
         }
