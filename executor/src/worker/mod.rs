@@ -60,8 +60,8 @@ use self::{
     stepped::Stepping,
 };
 use super::{
-    deques::Deques, guard::guarded, metrics::Counters, policy::MOST_QUEUED, registry::Lane,
-    task_info::TaskInfo,
+    deques::Deques, guard::guarded, hooks::Hooks, metrics::Counters, policy::MOST_QUEUED,
+    registry::Lane, task_info::TaskInfo,
 };
 use joint::{
     task::{EndedTask, Polled, TaskEnd},
@@ -367,7 +367,7 @@ impl Running<'_> {
     #[cold]
     fn run_watched<R>(&self, runnable: Runnable, settle: impl FnOnce(Polled<EntryLink>) -> R) -> R {
         let hooks = &self.shared().hooks;
-        self.stranger(|| hooks.before_poll(&runnable));
+        self.stranger(|| Hooks::task(&hooks.before_poll, &runnable));
         let (id, spawned) = (runnable.id(), runnable.spawned());
         // Taken out of the cell, because a hook's code could come back here.
         let mut kept = self.name.take();
@@ -400,7 +400,7 @@ impl Running<'_> {
     #[cold]
     fn woken(&self, runnable: Runnable) -> Runnable {
         self.show_slot();
-        self.stranger(|| self.shared().hooks.woken(&runnable));
+        self.stranger(|| Hooks::task(&self.shared().hooks.on_wake, &runnable));
         runnable
     }
 

@@ -235,7 +235,7 @@ impl Shared {
     /// runnable by value, so that a caller without the hook keeps it in a register.
     #[cold]
     fn woken(&self, runnable: Runnable) -> Runnable {
-        current::stranger(|| self.hooks.woken(&runnable));
+        current::stranger(|| Hooks::task(&self.hooks.on_wake, &runnable));
         runnable
     }
 
