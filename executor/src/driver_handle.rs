@@ -4,7 +4,7 @@
 use alloc::sync::Arc;
 
 use super::{
-    driver::timers::Timers,
+    driver::{clock, timers::Timers},
     entered,
     worker::{Running, current, shared::Shared},
 };
@@ -57,7 +57,7 @@ impl DriverHandle<'_> {
 
     /// Calls the hook for a timer that has been armed.
     pub(crate) fn armed(&self, deadline: u64) {
-        self.shared.armed(deadline);
+        (self.shared.hooks).armed(|| clock::instant(deadline));
     }
 
     /// Returns the reactor, which waits for the executor's descriptors. The first call creates it.

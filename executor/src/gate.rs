@@ -28,25 +28,6 @@ const QUIET: usize = 2;
 /// The last worker has left. A thread that pushes a runnable disposes of it.
 const TERMINATED: usize = 3;
 
-/// Which waiting tasks a worker must cancel.
-#[must_use]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Cancel {
-    /// Those that are registered with this worker: another worker cancels, or has cancelled, all
-    /// that waited before.
-    Own,
-    /// The tasks of all workers.
-    All,
-}
-
-/// Whether a worker was the last one to arrive, or to leave.
-#[must_use]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Counted {
-    NotLast,
-    Last,
-}
-
 pub(crate) struct Gate {
     phase: AtomicUsize,
     /// Not 0 once a worker has begun to cancel all waiting tasks.
@@ -96,30 +77,27 @@ impl Gate {
         let _before = self.phase.compare_exchange(OPEN, CLOSED, close.0, close.1);
     }
 
-    /// Claims the cancelling of waiting tasks, in a closed executor. One caller is to cancel all.
-    pub(crate) fn begin_to_cancel(&self) -> Cancel {
+    /// Claims the cancelling of waiting tasks, in a closed executor. Returns true to one caller,
+    /// which must cancel all tasks. The others cancel those that are registered with their worker.
+    pub(crate) fn begin_to_cancel(&self) -> bool {
         // ORDERING: cancels. Relaxed: a claim, which publishes nothing.
-        match self.cancels.swap(1, order!(cancels: Relaxed)) {
-            0 => Cancel::All,
-            _ => Cancel::Own,
-        }
+        self.cancels.swap(1, order!(cancels: Relaxed)) == 0
     }
 
     /// Records that a worker's last poll is over, or counts as over for the other workers because
-    /// it waits for one of them in that poll.
-    pub(crate) fn arrive(&self, worker: usize) -> Counted {
+    /// it waits for one of them in that poll. Returns whether it was the last one to arrive.
+    #[must_use]
+    pub(crate) fn arrive(&self, worker: usize) -> bool {
         // ORDERING: arrived. Relaxed: a claim. `polling` publishes what came before.
-        if self.arrived[worker].swap(1, order!(arrived: Relaxed)) != 0 {
-            return Counted::NotLast;
-        }
+        let is_new = self.arrived[worker].swap(1, order!(arrived: Relaxed)) == 0;
         // ORDERING: polling. AcqRel: what came before each arrival happens before the last one
         // announces that the executor is quiet.
-        if self.polling.fetch_sub(1, order!(polling: AcqRel)) != 1 {
-            return Counted::NotLast;
+        let is_last = is_new && self.polling.fetch_sub(1, order!(polling: AcqRel)) == 1;
+        if is_last {
+            // ORDERING: quiet. Release, with `quiet_look`.
+            self.phase.store(QUIET, order!(quiet: Release));
         }
-        // ORDERING: quiet. Release, with `quiet_look`.
-        self.phase.store(QUIET, order!(quiet: Release));
-        Counted::Last
+        is_last
     }
 
     /// Returns whether a worker's last poll is over, or counts as over for the other workers.
@@ -129,14 +107,12 @@ impl Gate {
     }
 
     /// Counts a worker as gone, after it has seen that the executor is quiet. What the other
-    /// workers did happens before the call for the last one returns.
-    pub(crate) fn leave(&self) -> Counted {
+    /// workers did happens before the call for the last one returns. Returns whether it was that one.
+    #[must_use]
+    pub(crate) fn leave(&self) -> bool {
         // ORDERING: leave. AcqRel: what the other workers did is over before the last one cleans
         // up.
-        match self.present.fetch_sub(1, order!(leave: AcqRel)) {
-            1 => Counted::Last,
-            _ => Counted::NotLast,
-        }
+        self.present.fetch_sub(1, order!(leave: AcqRel)) == 1
     }
 
     /// Returns whether the last worker has left, so that the caller must [`dispose`] of what is

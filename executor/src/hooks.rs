@@ -61,17 +61,10 @@ impl Hooks {
         self.on_wake.is_some()
     }
 
+    /// Calls one of the hooks for tasks that have not ended.
     #[cold]
-    pub(super) fn spawned<M>(&self, runnable: &Runnable<M>) {
-        call(&self.on_spawn, |hook| hook(&TaskInfo::of(runnable)));
-    }
-
-    pub(super) fn woken<M>(&self, runnable: &Runnable<M>) {
-        call(&self.on_wake, |hook| hook(&TaskInfo::of(runnable)));
-    }
-
-    pub(super) fn before_poll<M>(&self, runnable: &Runnable<M>) {
-        call(&self.before_poll, |hook| hook(&TaskInfo::of(runnable)));
+    pub(super) fn task<M>(hook: &Option<TaskHook>, runnable: &Runnable<M>) {
+        call(hook, |hook| hook(&TaskInfo::of(runnable)));
     }
 
     pub(super) fn after_poll(&self, info: &TaskInfo<'_>) {

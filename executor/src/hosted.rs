@@ -131,7 +131,7 @@ use super::{
     worker::{
         Worker, current,
         shared::{Runnable, Shared},
-        stepped::{Stepping, pinned_to},
+        stepped::pinned_to,
     },
 };
 use joint::{oneshot, task::Id};
@@ -152,7 +152,6 @@ pub use super::worker::stepped::Step;
 #[must_use = "its executor ends if it is dropped"]
 pub struct HostedWorker {
     worker: Box<Worker>,
-    stepping: Stepping,
     /// The number of calls of this worker that are on the stack.
     depth: Cell<usize>,
     thread: Arc<OnceLock<thread::ThreadId>>,
@@ -177,7 +176,6 @@ impl HostedWorker {
         let (sender, ended) = oneshot::channel();
         let own = Self {
             worker: Box::new(worker),
-            stepping: Stepping::default(),
             depth: Cell::new(0),
             thread: Arc::default(),
             ended: Cell::new(Some(sender)),
@@ -220,7 +218,7 @@ impl HostedWorker {
     /// ```
     pub fn run(self) {
         let _set = self.thread.set(thread::current().id());
-        apart(|| self.worker.run_to_end(&self.stepping));
+        apart(|| self.worker.run_to_end());
     }
 
     /// Binds the worker to this thread.
@@ -228,7 +226,7 @@ impl HostedWorker {
     /// The first time this calls the hook
     /// [`on_thread_start`](super::Builder::on_thread_start).
     pub fn bind(self) -> BoundWorker {
-        apart(|| self.worker.begin_here(&self.stepping));
+        apart(|| self.worker.begin_here());
         BoundWorker {
             own: self,
             thread: PhantomData,
@@ -279,7 +277,7 @@ impl BoundWorker {
     /// ```
     pub fn step(&mut self, most: usize, waker: &Waker) -> Step {
         let own = &self.own;
-        let step = own.inside(|| apart(|| own.worker.step(&own.stepping, most, waker)));
+        let step = own.inside(|| apart(|| own.worker.step(most, waker)));
         if step == Step::Ended {
             own.ended.take();
         }
@@ -310,7 +308,7 @@ impl BoundWorker {
     /// ```
     pub fn wait(&mut self, limit: Option<Duration>) {
         let own = &self.own;
-        own.inside(|| apart(|| own.worker.wait_here(&own.stepping, limit)));
+        own.inside(|| apart(|| own.worker.wait_here(limit)));
     }
 
     /// Calls `f` as code of this worker: [`spawn`](crate::spawn) pushes to its queue,
@@ -321,10 +319,10 @@ impl BoundWorker {
     /// no executor.
     pub fn enter<R>(&self, f: impl FnOnce() -> R) -> R {
         let own = &self.own;
-        if own.stepping.has_ended.get() {
+        if own.worker.stepping.has_ended.get() {
             return f();
         }
-        own.worker.be_active(&own.stepping);
+        own.worker.be_active();
         own.inside(|| own.worker.as_current(f))
     }
 
@@ -417,7 +415,7 @@ impl BoundWorker {
             may_run,
             "a task runs on a worker of its own executor, and a pinned task on its own"
         );
-        own.worker.be_active(&own.stepping);
+        own.worker.be_active();
     }
 
     /// Closes the executor: no task begins another poll.
@@ -468,8 +466,8 @@ impl HostedWorker {
     }
 
     fn end_once(&self) {
-        if !self.stepping.has_ended.get() {
-            apart(|| self.worker.end_here(&self.stepping));
+        if !self.worker.stepping.has_ended.get() {
+            apart(|| self.worker.end_here());
             self.ended.take();
         }
     }
@@ -485,7 +483,7 @@ impl fmt::Debug for HostedWorker {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("HostedWorker")
             .field("index", &self.index())
-            .field("has_ended", &self.stepping.has_ended.get())
+            .field("has_ended", &self.worker.stepping.has_ended.get())
             .finish_non_exhaustive()
     }
 }

@@ -134,18 +134,15 @@ impl Metrics {
         // ORDERING: cancelled_read, panicked_read. Relaxed: numbers for display.
         let cancelled = outside.cancelled.load(order!(cancelled_read: Relaxed));
         let panicked = outside.panicked.load(order!(panicked_read: Relaxed));
-        let spawned = || {
-            // ORDERING: spawned_read. Relaxed: a number for display.
-            let outside = outside.spawned.load(order!(spawned_read: Relaxed));
-            sum(|counters| &counters.spawned) + outside as u64
-        };
         let each = workers.iter().enumerate();
         Self {
             finished: sum(|counters| &counters.finished),
             cancelled: sum(|counters| &counters.cancelled) + cancelled as u64,
             panicked: sum(|counters| &counters.panicked) + panicked as u64,
             // Read last, so that the number of live tasks is seldom too small.
-            spawned: spawned(),
+            // ORDERING: spawned_read. Relaxed: a number for display.
+            spawned: outside.spawned.load(order!(spawned_read: Relaxed)) as u64
+                + sum(|counters| &counters.spawned),
             workers: each.map(|(i, counters)| counters.read(queued(i))).collect(),
         }
     }

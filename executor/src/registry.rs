@@ -56,10 +56,10 @@ use core::{
     ops::Range,
     ptr::{self, NonNull},
 };
-use std::sync::PoisonError;
 
 use super::{
     fences::Fences,
+    guard::lock,
     room::{self, Entry, put},
 };
 use joint::{
@@ -457,7 +457,7 @@ impl<K: RegistryOwner> Registry<K> {
         rooms: Range<usize>,
         mut f: impl FnMut(NonNull<()>, &Entry, (&Room<K>, *mut Entry)),
     ) {
-        let _walk = self.walk.lock().unwrap_or_else(PoisonError::into_inner);
+        let _walk = lock(&self.walk);
         for shard in &self.shards[workers] {
             for room in &shard[rooms.clone()] {
                 room.each_used(|task, word, entry| {

@@ -203,18 +203,13 @@ impl Drop for Executor {
 impl Thread {
     /// Waits until the worker has ended. Returns false if it has not ended by the deadline.
     fn wait(mut self, deadline: Option<Instant>) -> bool {
-        let ended = match deadline {
-            Some(deadline) => self.ended.blocking_recv_deadline(deadline),
-            None => self.ended.blocking_recv().map_err(RecvTimeoutError::from),
-        };
-        if ended == Err(RecvTimeoutError::Timeout) {
-            return false;
-        }
         // The destructors of the worker's thread-locals may take any time, so a wait with a
         // deadline does not include them.
-        if deadline.is_some() {
-            return true;
+        if let Some(deadline) = deadline {
+            let ended = self.ended.blocking_recv_deadline(deadline);
+            return ended != Err(RecvTimeoutError::Timeout);
         }
+        let _gone = self.ended.blocking_recv();
         if let Some(handle) = self.handle {
             let joined = handle.join();
             debug_assert!(joined.is_ok(), "a worker panicked");

@@ -156,11 +156,6 @@ impl<T: Word> Deques<T> {
         self.rings.high.len()
     }
 
-    #[inline(always)]
-    pub(crate) fn has_high(&self) -> bool {
-        self.rings.high.len() > 0
-    }
-
     #[inline]
     pub(crate) fn has_normal(&self) -> bool {
         self.rings.has_normal()

@@ -267,10 +267,10 @@ impl<T> JoinSet<T> {
     /// Takes the key of the next child that has ended.
     fn next_ended(&mut self) -> Option<usize> {
         if self.ended.is_empty() {
-            let mut link = self.ready.take();
-            while let Some(key) = link.key() {
+            let mut next = self.ready.take();
+            while let Some(key) = next {
                 self.ended.push(key);
-                link = self.children[key].node.next();
+                next = self.children[key].node.next();
             }
         }
         self.ended.pop()

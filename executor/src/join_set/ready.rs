@@ -28,7 +28,7 @@ use core::{
 };
 
 use joint::waker::{Header, ThinWaker, VTable, WakerId};
-use joint_switch::{AtomicPtr, AtomicUsize, order};
+use joint_switch::{AtomicPtr, order};
 
 const NOTHING: *mut () = ptr::null_mut();
 /// Marks a key. No waker's word has this bit, because such a word is the address of a header or of
@@ -37,33 +37,9 @@ const KEY: usize = 2;
 const TAG_BITS: u32 = 2;
 const _: () = assert!(align_of::<Header>() >= 4 && align_of::<Waker>() >= 4);
 
-/// A key in a list, or the end of the list.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Link(usize);
-
-impl Link {
-    pub(super) const END: Self = Self(0);
-
-    pub(super) fn to(key: usize) -> Self {
-        Self((key << TAG_BITS) | KEY)
-    }
-
-    pub(super) fn key(self) -> Option<usize> {
-        (self != Self::END).then_some(self.0 >> TAG_BITS)
-    }
-
-    /// Returns the key in a word: the last one pushed, or `END` if the word is a waker's or null.
-    fn of(word: *mut ()) -> Self {
-        if is_key(word) {
-            Self(word.addr())
-        } else {
-            Self::END
-        }
-    }
-
-    fn word(self) -> *mut () {
-        ptr::without_provenance_mut(self.0)
-    }
+/// Returns the key in a word, or `None` if the word is a waker's or null.
+fn key_of(word: *mut ()) -> Option<usize> {
+    is_key(word).then(|| word.addr() >> TAG_BITS)
 }
 
 fn is_key(word: *mut ()) -> bool {
@@ -84,17 +60,16 @@ impl Ready {
         }
     }
 
-    /// Takes all keys, with the last one pushed in front. Only one caller at a time may call this.
-    pub(super) fn take(&self) -> Link {
+    /// Takes all keys, and returns the one that was pushed last. Only one caller at a time may call
+    /// this.
+    pub(super) fn take(&self) -> Option<usize> {
         // ORDERING: take_look. Relaxed: a caller that finds a key here takes it by an exchange, and
         // a key that is missed is not lost.
-        if !is_key(self.word.load(order!(take_look: Relaxed))) {
-            return Link::END;
-        }
+        key_of(self.word.load(order!(take_look: Relaxed)))?;
         // ORDERING: take. Acquire, with the Release of each `push`. A push is a read-modify-write,
         // so it continues the release of the pushes before it, and the links of all nodes in the
         // list are visible. A key is replaced only by another key until it is taken.
-        Link::of(self.word.swap(NOTHING, order!(take: Acquire)))
+        key_of(self.word.swap(NOTHING, order!(take: Acquire)))
     }
 
     /// Returns `Ready` if a child has ended, and otherwise registers the waker, which the next
@@ -133,8 +108,7 @@ impl Ready {
             match exchanged {
                 Ok(before) => {
                     *last = WakerId::of(waker);
-                    // SAFETY: the expected word was not a key, and the exchange hands over what was
-                    // there.
+                    // SAFETY: the exchange hands over what was there.
                     drop(unsafe { waker_of(before) });
                     return Poll::Pending;
                 }
@@ -153,18 +127,15 @@ impl Ready {
         // ORDERING: close. Relaxed: a waker was registered by the caller itself, and keys are not
         // looked at.
         let before = self.word.swap(NOTHING, order!(close: Relaxed));
-        if is_key(before) {
-            return None;
-        }
-        // SAFETY: the word is not a key, and the exchange hands it over.
+        // SAFETY: the exchange hands the word over.
         unsafe { waker_of(before) }
     }
 }
 
 /// # Safety
-/// `word` was taken out of a list by an exchange, and is not a key.
+/// `word` was taken out of a list by an exchange.
 unsafe fn waker_of(word: *mut ()) -> Option<ThinWaker> {
-    let raw = NonNull::new(word)?;
+    let raw = NonNull::new(word).filter(|_| !is_key(word))?;
     // SAFETY: the word is neither null nor a key, so it is one that `register` put in, and the
     // exchange has handed it over.
     Some(unsafe { ThinWaker::from_raw(raw) })
@@ -176,8 +147,9 @@ unsafe fn waker_of(word: *mut ()) -> Option<ThinWaker> {
 pub(super) struct Node {
     header: Header,
     key: usize,
-    /// A `Link`. Written by the thread that pushes the node.
-    next: AtomicUsize,
+    /// The word that this node has replaced: the next key, if it is a key, or else the end of the
+    /// list. Written by the thread that pushes the node.
+    next: AtomicPtr<()>,
     ready: Arc<Ready>,
 }
 
@@ -223,7 +195,7 @@ impl Node {
         Arc::new(Self {
             header: Header::new(&NODE),
             key,
-            next: AtomicUsize::new(Link::END.0),
+            next: AtomicPtr::new(NOTHING),
             ready,
         })
     }
@@ -243,24 +215,20 @@ impl Node {
     #[must_use = "the returned waker must be woken"]
     pub(super) fn push(&self) -> Option<ThinWaker> {
         let word = &self.ready.word;
+        let own = ptr::without_provenance_mut((self.key << TAG_BITS) | KEY);
         // ORDERING: push_look. Relaxed: only the value goes into the link, and the exchange checks
         // it.
         let mut seen = word.load(order!(push_look: Relaxed));
         loop {
             // ORDERING: link. Relaxed: published by `push`.
-            self.next.store(Link::of(seen).0, order!(link: Relaxed));
+            self.next.store(seen, order!(link: Relaxed));
             // ORDERING: push, push_again. Release: the thread that takes the list sees the link
             // (`take`, Acquire). Acquire: a waker that is taken is seen whole (`register`,
             // Release). Relaxed on failure, as for `push_look`.
-            let exchanged = word.compare_exchange(
-                seen,
-                Link::to(self.key).word(),
-                order!(push: AcqRel),
-                order!(push_again: Relaxed),
-            );
+            let exchanged =
+                word.compare_exchange(seen, own, order!(push: AcqRel), order!(push_again: Relaxed));
             match exchanged {
-                Ok(before) if is_key(before) => return None,
-                // SAFETY: the word is not a key, and the exchange hands it over.
+                // SAFETY: the exchange hands the word over.
                 Ok(before) => return unsafe { waker_of(before) },
                 Err(now) => seen = now,
             }
@@ -268,8 +236,8 @@ impl Node {
     }
 
     /// Returns the next key in the list. Only the set may call this, after it has taken the list.
-    pub(super) fn next(&self) -> Link {
+    pub(super) fn next(&self) -> Option<usize> {
         // ORDERING: next. Relaxed: `take` has made the link visible.
-        Link(self.next.load(order!(next: Relaxed)))
+        key_of(self.next.load(order!(next: Relaxed)))
     }
 }

@@ -34,13 +34,6 @@ impl<'a, F> Run<'a, F> {
             spare: None,
         }
     }
-
-    fn give_up(&mut self) {
-        let claim = self.claim.take();
-        if claim.is_some() {
-            drop(self.state.rise());
-        }
-    }
 }
 
 impl<F: Future> Future for Run<'_, F> {
@@ -66,7 +59,7 @@ impl<F: Future> Future for Run<'_, F> {
                 let future = unsafe { Pin::new_unchecked(&mut this.future) };
                 budget::refill();
                 if let Poll::Ready(output) = future.poll(cx) {
-                    this.give_up();
+                    this.claim = None;
                     return Poll::Ready(output);
                 }
                 this.left = state.due();
@@ -86,11 +79,5 @@ impl<F: Future> Future for Run<'_, F> {
             cx.waker().wake_by_ref();
             Poll::Pending
         })
-    }
-}
-
-impl<F> Drop for Run<'_, F> {
-    fn drop(&mut self) {
-        self.give_up();
     }
 }

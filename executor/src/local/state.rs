@@ -151,6 +151,8 @@ pub(super) struct Claim<'a>(&'a LocalState);
 impl Drop for Claim<'_> {
     fn drop(&mut self) {
         self.0.is_driven.set(false);
+        // Of a `run` that is dropped, the waker may be in the inbox.
+        drop(self.0.rise());
     }
 }
 

@@ -8,7 +8,6 @@ use crate::{
     worker::{
         Worker, current,
         shared::{Decides, Shared},
-        stepped::Stepping,
     },
 };
 
@@ -44,7 +43,7 @@ impl OwnWorker {
 
     /// Does all that a worker's thread does, from its start until the executor has ended.
     pub fn main(self) {
-        self.0.run_to_end(&Stepping::default());
+        self.0.run_to_end();
     }
 }
 

@@ -97,17 +97,17 @@ impl Gate {
 
     /// Returns whether the caller is to cancel all.
     pub fn begin_to_cancel(&self) -> bool {
-        self.0.begin_to_cancel() == crate::gate::Cancel::All
+        self.0.begin_to_cancel()
     }
 
     /// Returns whether it was the last one.
     pub fn arrive(&self, worker: usize) -> bool {
-        self.0.arrive(worker) == crate::gate::Counted::Last
+        self.0.arrive(worker)
     }
 
     /// Returns whether it was the last one.
     pub fn leave(&self) -> bool {
-        self.0.leave() == crate::gate::Counted::Last
+        self.0.leave()
     }
 
     pub fn is_too_late(&self) -> bool {
@@ -314,19 +314,6 @@ impl Timers {
 #[allow(missing_debug_implementations, reason = "only models use it")]
 pub struct Source(crate::driver::reactor::Source);
 
-/// An operation whose result is a short count if it is less than `asked`.
-#[cfg(feature = "io")]
-fn attempt(
-    asked: usize,
-    mut operation: impl FnMut() -> std::io::Result<usize>,
-) -> impl FnMut() -> std::io::Result<crate::driver::reactor::direction::Attempted<usize>> {
-    move || {
-        let result = operation()?;
-        let fell_short = result < asked;
-        Ok(crate::driver::reactor::direction::Attempted { result, fell_short })
-    }
-}
-
 #[cfg(feature = "io")]
 #[allow(missing_docs, reason = "only models use it")]
 #[allow(clippy::new_without_default, reason = "only models use it")]
@@ -374,17 +361,17 @@ impl Source {
         asked: usize,
         operation: impl FnMut() -> std::io::Result<usize>,
     ) -> core::task::Poll<std::io::Result<usize>> {
-        self.direction(write).poll(cx, attempt(asked, operation))
+        self.direction(write)
+            .poll(cx, operation, |&count| count < asked)
     }
 
     pub async fn done(
         &self,
         write: bool,
-        operation: impl FnMut() -> std::io::Result<usize>,
+        mut operation: impl FnMut() -> std::io::Result<usize>,
     ) -> std::io::Result<usize> {
-        let mut attempt = attempt(0, operation);
         let mut waiter = self.direction(write).waiter();
-        core::future::poll_fn(|cx| waiter.poll(cx, &mut attempt)).await
+        core::future::poll_fn(|cx| waiter.poll(cx, &mut operation)).await
     }
 }
 

@@ -265,9 +265,6 @@ impl<F: Future> Future for Body<'_, F> {
         let this = unsafe { self.get_unchecked_mut() };
         // SAFETY: as above.
         let mut future = unsafe { Pin::new_unchecked(&mut this.future) };
-        if future.is_none() {
-            return Poll::Ready(());
-        }
         let result = match catch_unwind(AssertUnwindSafe(|| poll_or_drop(future.as_mut(), cx))) {
             Ok(Poll::Pending) => return Poll::Pending,
             Ok(Poll::Ready(output)) => Ok(output),
@@ -302,7 +299,9 @@ fn poll_or_drop<F: Future>(
     }
     let mut panics = DropOnUnwind(future.as_mut());
     let running = panics.0.as_mut().as_pin_mut();
-    let poll = running.map_or(Poll::Pending, |running| running.poll(cx));
+    let poll = running
+        .expect("a task is not polled after its end")
+        .poll(cx);
     mem::forget(panics);
     poll
 }

@@ -68,13 +68,9 @@ impl When {
 
 /// A timer that is disarmed when it is dropped.
 pub(super) struct Alarm {
-    armed: Option<Armed>,
-}
-
-/// A timer in a queue. The queue has it until it is removed, or is found to have fired.
-struct Armed {
-    timers: Arc<Timers>,
-    key: Key,
+    /// A queue and a timer in it. The queue has the timer until it is removed, or is found to have
+    /// fired.
+    armed: Option<(Arc<Timers>, Key)>,
 }
 
 impl Alarm {
@@ -85,8 +81,8 @@ impl Alarm {
     /// Returns `Ready` if the time has come, and otherwise registers the waker to be woken then.
     /// While it is armed, the time that it was armed for counts, and not `when`.
     pub(super) fn poll(&mut self, when: When, cx: &mut Context<'_>) -> Poll<()> {
-        if let Some(armed) = &self.armed {
-            match armed.timers.poll(&armed.key, cx.waker()) {
+        if let Some((timers, key)) = &self.armed {
+            match timers.poll(key, cx.waker()) {
                 // The thread that would fire it may not do so before this task yields, or never if
                 // this is a blocking wait.
                 Ok(Poll::Pending) if !budget::is_used_up() || !when.has_come() => {
@@ -131,15 +127,14 @@ impl Alarm {
 
     /// Disarms the alarm, and returns the waker if it has not been woken yet.
     pub(super) fn disarm(&mut self) -> Option<Waker> {
-        let armed = self.armed.take()?;
-        armed.timers.remove(&armed.key)
+        let (timers, key) = self.armed.take()?;
+        timers.remove(&key)
     }
 
     fn arm(&mut self, deadline: u64, waker: Waker) {
         let refused: Result<(), Waker> = DriverHandle::with(|handle, timers| {
             let (key, earliest) = timers.insert(deadline, waker)?;
-            let timers = timers.clone();
-            self.armed = Some(Armed { timers, key });
+            self.armed = Some((timers.clone(), key));
             if earliest == Earliest::Sooner {
                 handle.hurry(deadline);
             }

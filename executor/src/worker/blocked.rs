@@ -28,7 +28,6 @@ use super::{Running, current, queues::After, shared::Runnable};
 use crate::{
     apart::run_apart,
     policy::{BLOCKED_LOOK, DEADLOCK_LOOK},
-    registry::Lane,
 };
 use joint::waker::park::{self, Parker};
 
@@ -102,10 +101,7 @@ impl Running<'_> {
         for runnable in queued {
             let is_new = !runnable.metadata().is_entered();
             found += usize::from(is_new && is_awaited(runnable.as_ptr()));
-            match runnable.metadata().lane() {
-                Lane::Normal => self.queues.push_beyond(runnable),
-                lane => self.push(runnable, lane),
-            }
+            self.give_back(runnable);
         }
         found > 0 && [clones, parker.clones()] == [found; 2] && !parker.is_woken()
     }

@@ -25,7 +25,7 @@ use super::{
     shared::{FAMILY, Runnable, Shared},
 };
 use crate::{
-    gate::{self, Cancel, Counted},
+    gate,
     guard::{guarded, wake_all},
     registry::Registry,
 };
@@ -127,22 +127,22 @@ impl Running<'_> {
         let shared = &**self.shared();
         // After that, a task that began to wait on this worker is found here, by the worker itself.
         let waiting = match shared.gate.begin_to_cancel() {
-            Cancel::All => shared.registry.cancel_all(),
-            Cancel::Own => shared.registry.cancel_shard(self.index()),
+            true => shared.registry.cancel_all(),
+            false => shared.registry.cancel_shard(self.index()),
         };
         if !waiting.is_empty() {
-            self.queues.push_cancelled(waiting);
+            // The queue takes all.
+            waiting
+                .into_iter()
+                .for_each(|one| self.queues.push_beyond(one));
             self.notify();
         }
     }
 
-    /// Cancels every waiting task that is pinned to this worker, and queues it. Returns whether
-    /// there was one.
-    fn cancel_pinned(&self) -> bool {
+    /// Cancels every waiting task that is pinned to this worker, and queues it.
+    fn cancel_pinned(&self) {
         let waiting = self.shared().registry.cancel_pinned(self.index());
-        let is_any = !waiting.is_empty();
-        self.queues.push_pinned(waiting);
-        is_any
+        waiting.into_iter().for_each(|one| self.push_pinned(one));
     }
 
     /// Takes a runnable that can be dropped on this thread: from its own queues, from the injector,
@@ -163,10 +163,8 @@ impl Running<'_> {
         // A local future may be dropped on this thread only, so this waits for wake-ups of it that
         // are under way.
         wait_until(|| {
+            self.cancel_pinned();
             self.discard_queued();
-            while self.cancel_pinned() {
-                self.discard_queued();
-            }
             !registry.has_pinned(self.index())
         });
     }
@@ -224,7 +222,7 @@ impl Shared {
     /// Records that a worker's last poll is over. A worker that waits for the others inside its
     /// last poll counts as arrived too.
     pub(crate) fn arrive(&self, worker: usize) {
-        if let Counted::Last = self.gate.arrive(worker) {
+        if self.gate.arrive(worker) {
             self.wake_all();
         }
     }
@@ -239,18 +237,12 @@ impl Shared {
     /// that is left.
     pub(super) fn leave(&self, worker: &Running<'_>) {
         worker.discard_own();
-        if let Counted::NotLast = self.gate.leave() {
+        if !self.gate.leave() {
             return;
         }
-        loop {
-            worker.discard_queued();
-            self.dispose_injected();
-            let waiting = self.registry.cancel_all();
-            if waiting.is_empty() {
-                break;
-            }
-            worker.queues.push_cancelled(waiting);
-        }
+        // Each task that waits was cancelled by the worker that entered it, or by the first one.
+        worker.discard_queued();
+        self.dispose_injected();
         Registry::hold(worker.shared());
         self.gate.terminate();
         self.dispose_injected();

@@ -57,10 +57,11 @@ use self::{
     idle::steal::Lookout,
     queues::{After, Queues},
     shared::{EntryLink, FAMILY, Runnable, Shared},
+    stepped::Stepping,
 };
 use super::{
-    deques::Deques, guard::guarded, metrics::Counters, policy::MOST_QUEUED, registry::Lane,
-    task_info::TaskInfo,
+    deques::Deques, guard::guarded, hooks::Hooks, metrics::Counters, policy::MOST_QUEUED,
+    registry::Lane, task_info::TaskInfo,
 };
 use joint::{
     task::{EndedTask, Polled, TaskEnd},
@@ -86,6 +87,7 @@ pub(crate) struct Worker {
     is_elsewhere: Cell<bool>,
     /// Whether a local task was ever spawned here.
     has_had_local: Cell<bool>,
+    pub(super) stepping: Stepping,
     closing: Closing,
     /// A run whose poll is blocked, and the time at which it looks for a deadlock again.
     next_deadlock_look: Cell<Option<(u64, Instant)>>,
@@ -173,6 +175,7 @@ impl Worker {
             name: RefCell::default(),
             is_elsewhere: Cell::new(false),
             has_had_local: Cell::new(false),
+            stepping: Stepping::default(),
             closing: Closing::default(),
             next_deadlock_look: Cell::new(None),
         }
@@ -256,10 +259,7 @@ impl Running<'_> {
         match lane {
             Lane::Normal => self.push_normal(runnable),
             Lane::High => self.push_high(runnable),
-            Lane::Pinned(worker) if worker == self.index() => {
-                let pinned = self.queues.push_pinned([runnable]);
-                self.set_pinned_turn(pinned);
-            }
+            Lane::Pinned(worker) if worker == self.index() => self.push_pinned(runnable),
             Lane::Pinned(_) => self.shared().inject(runnable, lane),
         }
     }
@@ -367,7 +367,7 @@ impl Running<'_> {
     #[cold]
     fn run_watched<R>(&self, runnable: Runnable, settle: impl FnOnce(Polled<EntryLink>) -> R) -> R {
         let hooks = &self.shared().hooks;
-        self.stranger(|| hooks.before_poll(&runnable));
+        self.stranger(|| Hooks::task(&hooks.before_poll, &runnable));
         let (id, spawned) = (runnable.id(), runnable.spawned());
         // Taken out of the cell, because a hook's code could come back here.
         let mut kept = self.name.take();
@@ -400,7 +400,7 @@ impl Running<'_> {
     #[cold]
     fn woken(&self, runnable: Runnable) -> Runnable {
         self.show_slot();
-        self.stranger(|| self.shared().hooks.woken(&runnable));
+        self.stranger(|| Hooks::task(&self.shared().hooks.on_wake, &runnable));
         runnable
     }
 

@@ -29,12 +29,11 @@ use crate::{
     hooks::Hooks,
     inbox::Inbox,
     metrics::{Counters, Metrics, OutsideCounters},
-    policy::{MOST_FORKS, WORTH_A_WAKE},
+    policy::{MOST_FORKS, NEAR_THE_DRIVER, WORTH_A_WAKE},
     process::Process,
     registry::{self, Lane, Registry, RegistryOwner},
     sleep::{Need, Sleep, Woke},
 };
-use crate::{driver::clock, policy::NEAR_THE_DRIVER};
 use joint::{
     task::{EndedTask, PendingTask, Schedule, ScheduleInfo, TaskEnd},
     waker::Family,
@@ -73,7 +72,7 @@ pub(crate) struct Shared {
     pub(crate) registry: Registry<Self>,
     pub(super) counters: Vec<CachePadded<Counters>>,
     pub(super) outside: OutsideCounters,
-    pub(super) hooks: Hooks,
+    pub(crate) hooks: Hooks,
     /// Whether there is something to do for each task, such as a hook.
     pub(super) watches_tasks: bool,
     /// The mean length of recent polls, in nanoseconds.
@@ -130,9 +129,10 @@ impl Shared {
         self.inboxes.len()
     }
 
-    /// Returns whether there is something to run in any queue that all workers serve.
+    /// Returns whether there is something to run in any queue that all workers serve, or a side of
+    /// a join that another worker could take.
     pub(crate) fn has_work(&self) -> bool {
-        self.has_queued() || self.has_forks()
+        self.has_queued() || self.forks.iter().any(|forks| forks.oldest().is_some())
     }
 
     /// Returns what `has` sees, to a worker that was the last lookout (`sleep.rs`).
@@ -147,11 +147,6 @@ impl Shared {
     pub(crate) fn has_queued(&self) -> bool {
         let is_queued = self.stealers.iter().any(|stealer| !stealer.is_empty());
         is_queued || self.has_injected() || self.driver.has_due()
-    }
-
-    /// Returns whether there is a side of a join that another worker could take.
-    pub(crate) fn has_forks(&self) -> bool {
-        self.forks.iter().any(|forks| forks.oldest().is_some())
     }
 
     pub(crate) fn has_injected(&self) -> bool {
@@ -203,19 +198,15 @@ impl Shared {
 
     /// Queues a runnable from a thread that is not a worker of this executor.
     pub(crate) fn inject(&self, runnable: Runnable, lane: Lane) {
+        let inbox = match lane {
+            Lane::Normal => &self.injector,
+            Lane::High => &self.high_injector,
+            Lane::Pinned(worker) => &self.inboxes[worker],
+        };
+        inbox.push(runnable);
         let woke = match lane {
-            Lane::Normal | Lane::High => {
-                let injector = match lane == Lane::High {
-                    true => &self.high_injector,
-                    false => &self.injector,
-                };
-                injector.push(runnable);
-                self.sleep.notify_from_outside(self.need())
-            }
-            Lane::Pinned(worker) => {
-                self.inboxes[worker].push(runnable);
-                self.sleep.wake_worker(worker)
-            }
+            Lane::Normal | Lane::High => self.sleep.notify_from_outside(self.need()),
+            Lane::Pinned(worker) => self.sleep.wake_worker(worker),
         };
         // `notify_from_outside` and `wake_worker` have the fence.
         self.dispose_if_late();
@@ -244,13 +235,8 @@ impl Shared {
     /// runnable by value, so that a caller without the hook keeps it in a register.
     #[cold]
     fn woken(&self, runnable: Runnable) -> Runnable {
-        current::stranger(|| self.hooks.woken(&runnable));
+        current::stranger(|| Hooks::task(&self.hooks.on_wake, &runnable));
         runnable
-    }
-
-    /// Calls the hook for a timer that has been armed.
-    pub(crate) fn armed(&self, deadline: u64) {
-        self.hooks.armed(|| clock::instant(deadline));
     }
 
     pub(crate) fn metrics(&self) -> Metrics {

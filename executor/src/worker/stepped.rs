@@ -59,39 +59,39 @@ pub enum Step {
 impl Worker {
     /// Registers this thread as one that runs the worker. Called before the first step, and again
     /// when the worker has moved to another thread.
-    pub(crate) fn begin_here(&self, stepping: &Stepping) {
+    pub(crate) fn begin_here(&self) {
         // An owner who chooses the tasks also serves the driver, whose first use rouses the others.
         if self.shared().decides == Decides::Workers {
             self.shared().sleep.begin(self.index());
         }
-        if !stepping.has_begun.replace(true) {
+        if !self.stepping.has_begun.replace(true) {
             let on_start = &self.shared().hooks.on_thread_start;
             self.as_current(|| Hooks::worker(on_start, self.index()));
         }
     }
 
     /// Runs up to `most` tasks. The waker is for the time in which there are none.
-    pub(crate) fn step(&self, stepping: &Stepping, most: usize, waker: &Waker) -> Step {
-        if stepping.has_ended.get() {
+    pub(crate) fn step(&self, most: usize, waker: &Waker) -> Step {
+        if self.stepping.has_ended.get() {
             return Step::Ended;
         }
         let step = {
             let _on_thread = self.take_thread();
-            self.step_here(stepping, most.max(1), waker)
+            self.step_here(most.max(1), waker)
         };
         if step == Step::Ended {
-            self.note_end(stepping);
+            self.note_end();
         }
         step
     }
 
-    fn step_here(&self, stepping: &Stepping, most: usize, waker: &Waker) -> Step {
+    fn step_here(&self, most: usize, waker: &Waker) -> Step {
         let shared = &**self.shared();
         let mut left = most;
         let mut running = Running::of(self);
-        if stepping.is_away.get() {
+        if self.stepping.is_away.get() {
             let found;
-            (running, found) = self.come_back(stepping, || self.find_eagerly());
+            (running, found) = self.come_back(|| self.find_eagerly());
             left -= usize::from(found);
             // It may have come back for a timer or a descriptor.
             running.attend(After::Queue);
@@ -129,7 +129,7 @@ impl Worker {
                 None if self.is_over() => searching.stop(),
                 None => match self.go_away(waker) {
                     Ok(()) => {
-                        stepping.is_away.set(true);
+                        self.stepping.is_away.set(true);
                         return self.next_visit().map_or(Step::Idle, Step::Until);
                     }
                     Err(waker) => {
@@ -145,12 +145,8 @@ impl Worker {
 
     /// Ends the sleep of a worker that is away, and lets it run what `find` finds. Returns whether
     /// there was something.
-    fn come_back(
-        &self,
-        stepping: &Stepping,
-        find: impl FnOnce() -> Option<Found>,
-    ) -> (Running<'_>, bool) {
-        stepping.is_away.set(false);
+    fn come_back(&self, find: impl FnOnce() -> Option<Found>) -> (Running<'_>, bool) {
+        self.stepping.is_away.set(false);
         let waker = self.shared().sleep.come_back(self.index());
         let searching = Searching::back(self);
         let (running, found) = match find() {
@@ -191,19 +187,19 @@ impl Worker {
     }
 
     /// Makes the worker active, if it is away. It may run and push tasks only then.
-    pub(crate) fn be_active(&self, stepping: &Stepping) {
-        if stepping.is_away.get() {
-            let _running = self.come_back(stepping, || None);
+    pub(crate) fn be_active(&self) {
+        if self.stepping.is_away.get() {
+            let _running = self.come_back(|| None);
         }
     }
 
     /// Blocks this thread until the worker has something to do, or for so long: in the driver, if
     /// no other worker waits there.
-    pub(crate) fn wait_here(&self, stepping: &Stepping, limit: Option<Duration>) {
-        if stepping.has_ended.get() {
+    pub(crate) fn wait_here(&self, limit: Option<Duration>) {
+        if self.stepping.has_ended.get() {
             return;
         }
-        self.be_active(stepping);
+        self.be_active();
         if self.has_own() {
             return;
         }
@@ -233,34 +229,34 @@ impl Worker {
     }
 
     /// Does all that a worker's thread does, from its start until the executor has ended.
-    pub(crate) fn run_to_end(&self, stepping: &Stepping) {
-        self.end_by(stepping, || {
-            self.begin_here(stepping);
+    pub(crate) fn run_to_end(&self) {
+        self.end_by(|| {
+            self.begin_here();
             Running::of(self).work();
         });
     }
 
     /// Ends the executor for this worker, and does not wait for the others. Everything that only
     /// this worker may drop is dropped when this returns.
-    pub(crate) fn end_here(&self, stepping: &Stepping) {
-        self.end_by(stepping, || Running::of(self).leave_at_once());
+    pub(crate) fn end_here(&self) {
+        self.end_by(|| Running::of(self).leave_at_once());
     }
 
-    fn end_by(&self, stepping: &Stepping, end: impl FnOnce()) {
-        if stepping.has_ended.get() {
+    fn end_by(&self, end: impl FnOnce()) {
+        if self.stepping.has_ended.get() {
             return;
         }
-        self.be_active(stepping);
+        self.be_active();
         {
             let _on_thread = self.take_thread();
             end();
         }
-        self.note_end(stepping);
+        self.note_end();
     }
 
-    fn note_end(&self, stepping: &Stepping) {
-        stepping.has_ended.set(true);
-        if stepping.has_begun.get() {
+    fn note_end(&self) {
+        self.stepping.has_ended.set(true);
+        if self.stepping.has_begun.get() {
             Hooks::worker(&self.shared().hooks.on_thread_stop, self.index());
         }
     }
@@ -322,11 +318,10 @@ impl Worker {
 
     /// Queues a runnable again that was taken.
     pub(crate) fn give_back(&self, runnable: Runnable) {
-        match pinned_to(&runnable) {
-            None => self.queues.push_beyond(runnable),
-            Some(_) => {
-                self.queues.push_pinned([runnable]);
-            }
+        match runnable.metadata().lane() {
+            Lane::Normal => self.queues.push_beyond(runnable),
+            Lane::High => self.queues.deques.push_high(runnable),
+            Lane::Pinned(_) => self.push_pinned(runnable),
         }
     }
 

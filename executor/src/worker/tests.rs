@@ -340,3 +340,20 @@ fn a_task_that_is_disposed_of_is_counted_by_its_own_executor_on_any_thread() {
     assert_eq!((ends(&worker), ends(&elsewhere)), ((4, 4), (1, 0)));
     assert_eq!(elsewhere.counters().cancelled.get(), 1);
 }
+
+#[test]
+fn a_task_that_is_given_back_goes_to_the_queue_of_its_lane() {
+    let [worker, _other] = two_workers();
+    for (lane, lengths) in [
+        (Lane::Normal, [1, 0, 0]),
+        (Lane::High, [0, 1, 0]),
+        (Lane::Pinned(0), [0, 0, 1]),
+    ] {
+        let runnable = task();
+        runnable.metadata().set_lane(lane);
+        worker.give_back(runnable);
+        assert_eq!(worker.queues.lengths(), lengths);
+        assert_eq!(worker.counters().pinned.get(), lengths[2] as u64);
+        worker.running().discard_queued();
+    }
+}

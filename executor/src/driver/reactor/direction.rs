@@ -15,7 +15,7 @@ use std::io;
 
 use slab::Slab;
 
-use super::readiness::{Raised, Readiness, ShortCount, Waiting};
+use super::readiness::{Readiness, ShortCount};
 use crate::guard::lock;
 use joint::waker::budget;
 use joint_switch::Mutex;
@@ -42,13 +42,6 @@ pub(crate) struct FdWaiter<'a> {
     key: Option<usize>,
 }
 
-/// An operation that did not block.
-pub(crate) struct Attempted<R> {
-    pub(crate) result: R,
-    /// The result shows that there is no more at the moment.
-    pub(crate) fell_short: bool,
-}
-
 impl Direction {
     pub(super) fn new(short: ShortCount) -> Self {
         Self {
@@ -69,8 +62,8 @@ impl Direction {
         self.take_wakers(self.readiness.end(), woken);
     }
 
-    fn take_wakers(&self, raised: Raised, woken: &mut Vec<Waker>) {
-        if raised == Raised::WakeWaiters {
+    fn take_wakers(&self, are_due: bool, woken: &mut Vec<Waker>) {
+        if are_due {
             let mut waiters = lock(&self.waiters);
             woken.extend(waiters.caller.take());
             let futures = waiters.futures.iter_mut();
@@ -93,10 +86,12 @@ impl Direction {
     }
 
     /// Tries until the operation is done, or until it would block and no event has arrived since
-    /// the look at the word.
+    /// the look at the word. `fell_short` returns whether a result shows that there is no more at
+    /// the moment.
     fn run<R>(
         &self,
-        attempt: &mut impl FnMut() -> io::Result<Attempted<R>>,
+        attempt: &mut impl FnMut() -> io::Result<R>,
+        fell_short: &impl Fn(&R) -> bool,
     ) -> Poll<io::Result<R>> {
         loop {
             let seen = self.readiness.look();
@@ -104,11 +99,11 @@ impl Direction {
                 return Poll::Pending;
             }
             match attempt() {
-                Ok(done) => {
-                    if done.fell_short {
+                Ok(result) => {
+                    if fell_short(&result) {
                         self.readiness.fell_short(seen);
                     }
-                    return Poll::Ready(Ok(done.result));
+                    return Poll::Ready(Ok(result));
                 }
                 Err(error) => match error.kind() {
                     io::ErrorKind::WouldBlock if seen.is_gone() => return Poll::Ready(Err(gone())),
@@ -126,12 +121,13 @@ impl Direction {
     fn poll_by<R>(
         &self,
         cx: &mut Context<'_>,
-        attempt: &mut impl FnMut() -> io::Result<Attempted<R>>,
+        attempt: &mut impl FnMut() -> io::Result<R>,
+        fell_short: &impl Fn(&R) -> bool,
         mut register: impl FnMut(&mut Waiters, Waker) -> Option<Waker>,
     ) -> Poll<io::Result<R>> {
         ready!(budget::poll_proceed(cx));
         loop {
-            if let Poll::Ready(result) = self.run(attempt) {
+            if let Poll::Ready(result) = self.run(attempt, fell_short) {
                 budget::spend();
                 return Poll::Ready(result);
             }
@@ -139,10 +135,10 @@ impl Direction {
             let waker = cx.waker().clone();
             let mut waiters = lock(&self.waiters);
             let before = register(&mut waiters, waker);
-            let waiting = self.readiness.wait();
+            let waits = self.readiness.wait();
             drop(waiters);
             drop(before);
-            if waiting == Waiting::Waits {
+            if waits {
                 return Poll::Pending;
             }
         }
@@ -154,9 +150,10 @@ impl Direction {
     pub(crate) fn poll<R>(
         &self,
         cx: &mut Context<'_>,
-        mut attempt: impl FnMut() -> io::Result<Attempted<R>>,
+        mut attempt: impl FnMut() -> io::Result<R>,
+        fell_short: impl Fn(&R) -> bool,
     ) -> Poll<io::Result<R>> {
-        self.poll_by(cx, &mut attempt, |waiters, waker| {
+        self.poll_by(cx, &mut attempt, &fell_short, |waiters, waker| {
             waiters.caller.replace(waker)
         })
     }
@@ -175,10 +172,10 @@ impl FdWaiter<'_> {
     pub(crate) fn poll<R>(
         &mut self,
         cx: &mut Context<'_>,
-        attempt: &mut impl FnMut() -> io::Result<Attempted<R>>,
+        attempt: &mut impl FnMut() -> io::Result<R>,
     ) -> Poll<io::Result<R>> {
         let key = &mut self.key;
-        self.direction.poll_by(cx, attempt, |waiters, waker| {
+        (self.direction).poll_by(cx, attempt, &|_| false, |waiters, waker| {
             let futures = &mut waiters.futures;
             let key = *key.get_or_insert_with(|| futures.insert(None));
             futures[key].replace(waker)

@@ -43,25 +43,6 @@ impl Seen {
     }
 }
 
-/// What is due after an event.
-#[must_use]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Raised {
-    Nothing,
-    /// The registered waiters must be woken.
-    WakeWaiters,
-}
-
-/// The action of a waiter after it has registered.
-#[must_use]
-#[derive(Debug, PartialEq)]
-pub(super) enum Waiting {
-    /// The next event wakes the waiter.
-    Waits,
-    /// An event has arrived meanwhile, or none ever will. The waiter must look again.
-    Over,
-}
-
 /// The meaning of a short count, the result of an operation of a stream that did less than it
 /// was asked for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -88,16 +69,20 @@ impl Readiness {
     }
 
     /// Raises an event. From an event with [`ShortCount::Unsure`] on, short counts show nothing.
-    pub(super) fn event(&self, short: ShortCount) -> Raised {
+    /// Returns whether the registered waiters must be woken.
+    #[must_use]
+    pub(super) fn event(&self, short: ShortCount) -> bool {
         self.raise(READY | short as usize)
     }
 
-    /// Ends the readiness: no event will arrive any more.
-    pub(super) fn end(&self) -> Raised {
+    /// Ends the readiness: no event will arrive any more. Returns whether the registered waiters
+    /// must be woken.
+    #[must_use]
+    pub(super) fn end(&self) -> bool {
         self.raise(GONE)
     }
 
-    fn raise(&self, bits: usize) -> Raised {
+    fn raise(&self, bits: usize) -> bool {
         let raised = |word: usize| (word & !WAITED).wrapping_add(TICK) | bits;
         // ORDERING: raise, raise_look. Release, with `look`: a thread that sees this finds what is
         // ready. Otherwise Relaxed: a registered waiter is found through the lock. A waiter that
@@ -106,10 +91,7 @@ impl Readiness {
             (order!(raise: Release), order!(raise_look: Relaxed)),
             |word| Some(raised(word)),
         );
-        match before {
-            Ok(before) if before & WAITED != 0 => Raised::WakeWaiters,
-            _ => Raised::Nothing,
-        }
+        before.is_ok_and(|before| before & WAITED != 0)
     }
 
     /// Clears `READY` after an operation that would have blocked, unless an event has arrived since
@@ -132,18 +114,18 @@ impl Readiness {
         }
     }
 
-    /// Announces a waiter, after it has registered. It still holds the lock of the waiters.
-    pub(super) fn wait(&self) -> Waiting {
+    /// Announces a waiter, after it has registered. It still holds the lock of the waiters. Returns
+    /// whether the next event wakes it. Otherwise an event has arrived meanwhile, or none ever will,
+    /// and the waiter must look again.
+    #[must_use]
+    pub(super) fn wait(&self) -> bool {
         // ORDERING: wait, wait_look. Relaxed: see `raise`. A waiter that is too late looks again.
         let waits = self.update(
             (order!(wait: Relaxed), order!(wait_look: Relaxed)),
             // RECHECK: wait_again. An event, or the end, between the look and the registration.
             |word| (!recheck!(wait_again: word & (READY | GONE) != 0)).then_some(word | WAITED),
         );
-        match waits {
-            Ok(_) => Waiting::Waits,
-            Err(_) => Waiting::Over,
-        }
+        waits.is_ok()
     }
 
     /// Replaces the word by what `next` returns for it. Returns the word before, as an error if
@@ -189,17 +171,17 @@ mod tests {
     #[test]
     fn a_waiter_is_woken_by_the_next_event_and_by_no_later_one() {
         let readiness = Readiness::new(Exhausted);
-        assert_eq!(readiness.event(Exhausted), Raised::Nothing);
-        assert_eq!(readiness.wait(), Waiting::Over);
+        assert!(!readiness.event(Exhausted));
+        assert!(!readiness.wait());
         readiness.clear(readiness.look());
-        assert_eq!(readiness.wait(), Waiting::Waits);
-        assert_eq!(readiness.event(Exhausted), Raised::WakeWaiters);
-        assert_eq!(readiness.event(Exhausted), Raised::Nothing);
+        assert!(readiness.wait());
+        assert!(readiness.event(Exhausted));
+        assert!(!readiness.event(Exhausted));
         readiness.clear(readiness.look());
-        assert_eq!(readiness.wait(), Waiting::Waits);
-        assert_eq!(readiness.end(), Raised::WakeWaiters);
-        assert_eq!(readiness.end(), Raised::Nothing);
-        assert_eq!(readiness.wait(), Waiting::Over);
+        assert!(readiness.wait());
+        assert!(readiness.end());
+        assert!(!readiness.end());
+        assert!(!readiness.wait());
     }
 
     #[test]

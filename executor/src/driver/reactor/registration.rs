@@ -9,7 +9,7 @@ use std::io;
 
 use super::{
     Reactor, Source,
-    direction::{Attempted, Direction},
+    direction::Direction,
     raw::{self, Raw},
     selector::{Selector, System},
     source::Interest,
@@ -38,15 +38,10 @@ impl<S: Selector> Registration<S> {
         &self,
         interest: Interest,
         cx: &mut Context<'_>,
-        mut operation: impl FnMut() -> io::Result<R>,
+        operation: impl FnMut() -> io::Result<R>,
         fell_short: impl Fn(&R) -> bool,
     ) -> Poll<io::Result<R>> {
-        let attempt = || {
-            let result = operation()?;
-            let fell_short = fell_short(&result);
-            Ok(Attempted { result, fell_short })
-        };
-        let polled = self.direction(interest).poll(cx, attempt);
+        let polled = self.direction(interest).poll(cx, operation, fell_short);
         self.armed(interest, polled)
     }
 
@@ -56,13 +51,8 @@ impl<S: Selector> Registration<S> {
         interest: Interest,
         mut operation: impl FnMut() -> io::Result<R>,
     ) -> io::Result<R> {
-        let mut attempt = || {
-            let result = operation()?;
-            let fell_short = false;
-            Ok(Attempted { result, fell_short })
-        };
         let mut waiter = self.direction(interest).waiter();
-        poll_fn(|cx| self.armed(interest, waiter.poll(cx, &mut attempt))).await
+        poll_fn(|cx| self.armed(interest, waiter.poll(cx, &mut operation))).await
     }
 
     /// Asks the system for the next event if the operation waits for it, where it must be asked

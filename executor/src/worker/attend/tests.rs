@@ -21,7 +21,6 @@ use crate::{
         Worker,
         harness::{task, two_workers, wakes_of, while_another_sleeps},
         launch::{launch, new_task},
-        stepped::Stepping,
         tests::wakes_after_yield,
     },
 };
@@ -345,7 +344,7 @@ fn a_worker_that_runs_or_is_blocked_wakes_a_stranger_that_another_has_left() {
     let ways: [fn(&Worker); 3] = [
         |is_busy| _ = is_busy.running().attend_in_turn(),
         |is_blocked| _ = is_blocked.running().attend(After::Anything),
-        |is_stepped| _ = is_stepped.step(&Stepping::default(), 8, Waker::noop()),
+        |is_stepped| _ = is_stepped.step(8, Waker::noop()),
     ];
     for way in ways {
         let [worker, other] = two_workers();

@@ -1,7 +1,7 @@
 //! The queues of one worker. `turn.rs` has the scheduling policy, the order in which they are
 //! served. Everything else goes through the functions here.
 
-use alloc::{collections::VecDeque, vec::Vec};
+use alloc::collections::VecDeque;
 use core::cell::{Cell, RefCell};
 
 use self::turn::Turns;
@@ -83,18 +83,6 @@ impl Queues {
             self.turns.begin_streak();
         }
         self.has_yielded.set(true);
-    }
-
-    /// Pushes tasks that only this worker may run. Returns how many there are.
-    pub(super) fn push_pinned(&self, runnables: impl IntoIterator<Item = Runnable>) -> usize {
-        let mut pinned = self.pinned.borrow_mut();
-        pinned.extend(runnables);
-        pinned.len()
-    }
-
-    /// Pushes tasks of an executor that has closed, to be dropped. The queue takes all.
-    pub(super) fn push_cancelled(&self, cancelled: Vec<Runnable>) {
-        cancelled.into_iter().for_each(|one| self.push_beyond(one));
     }
 
     /// Pushes a task of the normal lane behind all others in the queue, even if that is full.

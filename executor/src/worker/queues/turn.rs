@@ -115,7 +115,7 @@ impl Worker {
 
     #[inline]
     fn next_high(&self) -> Option<Runnable> {
-        if !self.queues.deques.has_high() {
+        if self.queues.deques.high() == 0 {
             return None;
         }
         let streak = self.queues.turns.high_streak.get();
@@ -136,6 +136,13 @@ impl Worker {
         next
     }
 
+    /// Queues a task that only this worker may run.
+    pub(in crate::worker) fn push_pinned(&self, runnable: Runnable) {
+        let mut pinned = self.queues.pinned.borrow_mut();
+        pinned.push_back(runnable);
+        self.set_pinned_turn(pinned.len());
+    }
+
     /// Moves a part of the inbox into the pinned queue.
     fn fetch_pinned(&self) {
         let mut pinned = self.queues.pinned.borrow_mut();
@@ -148,7 +155,7 @@ impl Worker {
     }
 
     /// Records the number of pinned tasks, and schedules the turn of the first of them.
-    pub(in crate::worker) fn set_pinned_turn(&self, pinned: usize) {
+    fn set_pinned_turn(&self, pinned: usize) {
         self.counters().pinned.set(pinned as u64);
         if pinned > 0 {
             let turns = &self.queues.turns;
@@ -281,7 +288,7 @@ impl Running<'_> {
         let room = BATCH.saturating_sub(deques.high()).max(1);
         let injector = &self.shared().high_injector;
         injector.take(room, |runnable| deques.push_high(runnable));
-        if deques.has_high() {
+        if deques.high() > 0 {
             self.notify();
         }
         let is_oldest = rounds % OLDEST_INTERVAL == 0;

@@ -1,6 +1,6 @@
 //! [`Portable`]: the system's call, by the crate `polling`.
 
-use core::{mem::ManuallyDrop, time::Duration};
+use core::mem::ManuallyDrop;
 use std::{
     collections::HashMap,
     io,
@@ -11,7 +11,7 @@ use polling::{PollMode, Poller};
 
 use super::{
     super::{
-        super::clock::{self, NEVER},
+        super::clock,
         raw::{self, Raw},
         readiness::ShortCount,
         source::{Event, Interest},
@@ -128,13 +128,8 @@ impl Selector for Portable {
     fn wait(&self, Events(events): &mut Events, until: u64) {
         let events = events.get_or_insert_with(polling::Events::new);
         events.clear();
-        let limit = match until {
-            NEVER => None,
-            0 => Some(Duration::ZERO),
-            _ => Some(Duration::from_nanos(until.saturating_sub(clock::now()))),
-        };
         // An error is an early return with nothing.
-        let _ = self.poller.wait(events, limit);
+        let _ = self.poller.wait(events, clock::until(until));
     }
 
     fn each(&self, events: &Events, mut each: impl FnMut(Raw, Event)) {
