@@ -1,6 +1,6 @@
 //! [`Portable`]: the system's call, by the crate `polling`.
 
-use core::mem::ManuallyDrop;
+use core::{mem::ManuallyDrop, time::Duration};
 use std::{
     collections::HashMap,
     io,
@@ -128,8 +128,9 @@ impl Selector for Portable {
     fn wait(&self, Events(events): &mut Events, until: u64) {
         let events = events.get_or_insert_with(polling::Events::new);
         events.clear();
+        let left = || Duration::from_nanos(until.saturating_sub(clock::now()));
         // An error is an early return with nothing.
-        let _ = self.poller.wait(events, clock::until(until));
+        let _ = (self.poller).wait(events, (until != clock::NEVER).then(left));
     }
 
     fn each(&self, events: &Events, mut each: impl FnMut(Raw, Event)) {
