@@ -107,7 +107,8 @@ impl Gate {
     }
 
     /// Counts a worker as gone, after it has seen that the executor is quiet. What the other
-    /// workers did happens before the call for the last one returns. Returns whether it was that one.
+    /// workers did happens before the call for the last one returns. Returns whether it was that
+    /// one.
     #[must_use]
     pub(crate) fn leave(&self) -> bool {
         // ORDERING: leave. AcqRel: what the other workers did is over before the last one cleans

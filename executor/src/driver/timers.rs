@@ -168,8 +168,8 @@ impl Timers {
         }
     }
 
-    /// Returns the earliest deadline of the timers that were not given up, or `NEVER`. Until the next
-    /// [removal](Timers::remove), [`earliest`](Timers::earliest) returns the same.
+    /// Returns the earliest deadline of the timers that were not given up, or `NEVER`. Until the
+    /// next [removal](Timers::remove), [`earliest`](Timers::earliest) returns the same.
     pub(crate) fn settle(&self) -> u64 {
         let mut queue = lock(&self.queue);
         let Some(queue) = queue.as_mut() else {

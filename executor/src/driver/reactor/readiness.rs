@@ -115,8 +115,8 @@ impl Readiness {
     }
 
     /// Announces a waiter, after it has registered. It still holds the lock of the waiters. Returns
-    /// whether the next event wakes it. Otherwise an event has arrived meanwhile, or none ever will,
-    /// and the waiter must look again.
+    /// whether the next event wakes it. Otherwise an event has arrived meanwhile, or none ever
+    /// will, and the waiter must look again.
     #[must_use]
     pub(super) fn wait(&self) -> bool {
         // ORDERING: wait, wait_look. Relaxed: see `raise`. A waiter that is too late looks again.

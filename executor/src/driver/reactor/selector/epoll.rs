@@ -5,8 +5,8 @@
 //! are never read, because each write and each expiry is a change:
 //!
 //! * the **bell**, an `eventfd`: one write interrupts the wait;
-//! * the **timer**, a `timerfd`: it is set only if the time to wait for is before the time that it is
-//!   set to, and not for each wait. So a wait may end before its time.
+//! * the **timer**, a `timerfd`: it is set only if the time to wait for is before the time that it
+//!   is set to, and not for each wait. So a wait may end before its time.
 //!
 //! Together with the `epoll` itself, an executor holds three descriptors. The child of a fork
 //! inherits them. Dropping the [`Epoll`] in the child only closes the child's copies. The parent
