@@ -60,7 +60,7 @@
 //! | the oldest task that | runs within |
 //! |---|---|
 //! | was woken or has yielded | 34 runs |
-//! | was spawned or woken by a thread that is not a worker | 136 runs, or another worker takes it first |
+//! | was spawned or woken by a thread that is not a worker | 136 runs, unless another worker takes it |
 //! | is pinned to the worker | 80 runs |
 //! | was spawned by a task on this worker | 512 runs |
 //!

@@ -22,17 +22,17 @@ use joint_switch::MODELLED;
 
 // Which task a worker runs next (`worker/queues/turn.rs`), in runs.
 
-/// A worker makes a round after so many runs: it attends to the driver, and takes what other
-/// threads have queued. While runs are long it makes more.
+/// The number of runs between two rounds of a worker. In a round it attends to the driver, and
+/// takes what other threads have queued. If runs are long, rounds are more frequent.
 pub(crate) const INJECTOR_INTERVAL: u64 = 61;
-/// After a task of a round, the rounds of so many runs take none. Together with the pinned tasks
-/// and those of the high lane, the rounds leave one run in 64 to the others.
+/// The number of runs for which further rounds take no task, once a round has taken one. Together
+/// with the pinned tasks and those of the high lane, the rounds leave one run in 64 to the others.
 pub(crate) const ROUND_PAUSE: u64 = 8;
 /// The number of rounds after which the oldest spawned task runs instead of an injected one.
 pub(crate) const OLDEST_INTERVAL: u64 = 8;
 /// The number of rounds after which a worker steals from workers that are stuck in a poll.
 pub(crate) const RESCUE_INTERVAL: u64 = 16;
-/// A pinned task runs first after so many runs.
+/// The number of runs after which a pinned task runs before all others.
 pub(crate) const PINNED_INTERVAL: u64 = 4;
 /// The largest number of consecutive runs from the slot; of those from the high lane while there
 /// are others; and of those of spawned tasks while there are woken ones.

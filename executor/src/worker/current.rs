@@ -75,7 +75,7 @@ pub(crate) fn with_worker_of<R>(
 
 /// Keeps this thread a worker until this is dropped.
 pub(crate) struct ThisThread<'a> {
-    /// What was current before.
+    /// The value of `CURRENT` to restore.
     current: Current,
     /// The worker that the thread was before, in whose poll another one is stepped.
     worker: *const Worker,

@@ -27,7 +27,7 @@ pub(crate) trait Selector: fmt::Debug + Send + Sync + Sized + 'static {
     /// The events of one wait. The thread that has it is the one that waits.
     type Events: Default + Send;
 
-    /// What a short count shows before the first event.
+    /// The meaning of a short count until the first event.
     const SHORT_COUNT: ShortCount;
 
     fn new() -> io::Result<Self>;

@@ -25,7 +25,7 @@ pub(crate) struct Portable {
     /// Not dropped in the child of a fork, because that would remove things from its parent.
     poller: ManuallyDrop<Poller>,
     mode: PollMode,
-    /// What each descriptor waits for. Unused if the system reports events by itself.
+    /// The events that each descriptor waits for. Unused if the system reports events by itself.
     asked: Mutex<HashMap<Raw, polling::Event>>,
     process: Process,
 }
