@@ -182,7 +182,10 @@ impl Forks {
 #[cfg(test)]
 mod tests {
     use alloc::{boxed::Box, string::String};
-    use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+    use core::{
+        cell::Cell,
+        sync::atomic::{AtomicUsize, Ordering::Relaxed},
+    };
     use std::thread;
 
     use super::{
@@ -256,6 +259,32 @@ mod tests {
             over.store(1, Relaxed);
         });
         assert_eq!(forks.oldest(), None);
+    }
+
+    #[test]
+    fn the_first_of_nested_jobs_is_offered() {
+        let (forks, offered) = (Forks::new(8, Fences::among(2)), Cell::new(0));
+        let join = |a: &dyn Fn()| {
+            let offer = || offered.set(offered.get() + 1);
+            // SAFETY: only the owner calls this.
+            unsafe { forks.join(offer, Wait::block, a, || {}) };
+        };
+        for round in 1..3 {
+            join(&|| {
+                assert_eq!(offered.get(), round);
+                join(&|| join(&|| {}));
+            });
+            assert_eq!(offered.get(), round);
+        }
+    }
+
+    #[test]
+    fn a_job_that_a_thief_drops_runs_on_its_owner() {
+        let forks = Forks::new(8, Fences::among(2));
+        let a = || drop(forks.steal().expect("the job is open"));
+        // SAFETY: only the owner calls this.
+        let ((), b) = unsafe { forks.join(|| {}, Wait::block, a, || 7) };
+        assert_eq!(b, 7);
     }
 
     /// A thief recognizes a job by its index, and takes it once it has been there for long enough.

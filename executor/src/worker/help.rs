@@ -148,8 +148,13 @@ impl Worker {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{fork_join::Forks, worker::harness::two_workers};
-    use core::time::Duration;
+    use crate::{
+        fork_join::Forks,
+        policy::{CREDIT, KEPT_OPEN},
+        worker::harness::{two_workers, wakes_of},
+    };
+    use core::{iter, time::Duration};
+    use std::thread;
 
     #[test]
     fn a_helper_has_room_while_little_of_the_stack_is_in_use() {
@@ -196,5 +201,96 @@ mod tests {
             });
         });
         assert_eq!(worker.counters().steals.get(), 3);
+    }
+
+    /// Opens nested forks. Returns how many are open in the innermost one, if `f` says so.
+    fn nest(forks: &Forks, depth: usize, f: &dyn Fn() -> usize) -> usize {
+        let mut open = 0;
+        while_open(forks, || {
+            open = match depth {
+                1 => f(),
+                _ => nest(forks, depth - 1, f),
+            };
+        });
+        open
+    }
+
+    /// How many forks of a worker stay open, after nobody has asked for more and then `ask`.
+    fn kept_open(forks: &Forks, ask: impl FnOnce()) -> usize {
+        (0..CREDIT).for_each(|_| _ = nest(forks, KEPT_OPEN + 1, &|| 0));
+        ask();
+        let steal = || forks.steal().map(Taken::run);
+        nest(forks, 2 * KEPT_OPEN, &|| iter::from_fn(steal).count())
+    }
+
+    #[test]
+    fn a_fork_that_wakes_a_worker_asks_for_more() {
+        for (is_asleep, open) in [(false, KEPT_OPEN), (true, 2 * KEPT_OPEN)] {
+            let [worker, _other] = two_workers();
+            let tell = || worker.running().tell_of_fork();
+            let kept = kept_open(&worker.shared().forks[0], || match is_asleep {
+                true => assert_eq!(wakes_of(&worker, tell), 1),
+                false => tell(),
+            });
+            assert_eq!(kept, open);
+        }
+    }
+
+    #[test]
+    fn a_worker_that_finds_no_fork_asks_for_more() {
+        let [worker, _other] = two_workers();
+        let forks = &worker.shared().forks[1];
+        let look = || assert!(worker.take_fork(now()).is_none());
+        assert_eq!(kept_open(forks, || while_open(forks, look)), KEPT_OPEN);
+        assert_eq!(kept_open(forks, look), 2 * KEPT_OPEN);
+    }
+
+    #[test]
+    fn an_open_fork_is_work_for_other_workers() {
+        let [worker, _other] = two_workers();
+        let shared = worker.shared();
+        while_open(&shared.forks[1], || {
+            assert!(shared.has_work() && !shared.has_queued());
+        });
+        assert!(!shared.has_work());
+    }
+
+    /// The thief of a fork has an open fork itself.
+    #[test]
+    fn a_worker_that_waits_for_a_fork_runs_one_of_its_thief() {
+        let [worker, _other] = two_workers();
+        let running = worker.running();
+        worker.helper.begin();
+        let [own, thiefs] = [0, 1].map(|i| &*worker.shared().forks[i]);
+        let steal = || loop {
+            if let Some(taken) = own.steal() {
+                return taken;
+            }
+            thread::yield_now();
+        };
+        let waits = thread::current().id();
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                let taken = steal();
+                let a = || {
+                    while thiefs.oldest().is_some() {
+                        thread::yield_now();
+                    }
+                };
+                let b = || thread::current().id();
+                // SAFETY: this thread is the owner.
+                let ((), ran) = unsafe { thiefs.join(|| {}, Wait::block, a, b) };
+                assert_eq!(ran, waits);
+                taken.run();
+            });
+            let a = || {
+                while own.oldest().is_some() {
+                    thread::yield_now();
+                }
+            };
+            // SAFETY: this thread is the owner.
+            let ((), b) = unsafe { own.join(|| {}, |wait| running.wait_helping(wait), a, || 7) };
+            assert_eq!(b, 7);
+        });
     }
 }

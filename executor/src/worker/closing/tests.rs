@@ -1,21 +1,26 @@
 //! The shutdown of an executor, step by step, with both workers on one thread.
 
-use alloc::sync::Arc;
+use alloc::{boxed::Box, sync::Arc, task::Wake, vec::Vec};
 use core::{
+    future::{Future, pending},
     panic::Location,
+    pin::Pin,
     sync::atomic::{AtomicUsize, Ordering::Relaxed},
+    task::{Context, Waker},
     time::Duration,
 };
+
+use joint::JoinHandle;
 
 use super::{MOST_INSIDE, PATIENCE};
 use crate::{
     registry::Lane,
     worker::{
-        Worker,
+        Running, Worker,
         current::with_current,
-        harness::{task, two_workers},
-        launch::new_detached,
-        shared::Runnable,
+        harness::{task, two_workers, wakes_of},
+        launch::{launch, new_detached, new_task},
+        shared::{Runnable, Shared},
     },
 };
 
@@ -169,6 +174,32 @@ fn the_last_worker_to_leave_drops_the_remaining_tasks() {
     }
 }
 
+/// Pushes a task when it is dropped.
+struct Pushes(Arc<Shared>, Option<Runnable>);
+
+impl Drop for Pushes {
+    fn drop(&mut self) {
+        self.0.inject(self.1.take().expect("a task"), Lane::Normal);
+    }
+}
+
+#[test]
+fn the_drop_of_a_task_that_was_pushed_too_late_pushes_another() {
+    let ([worker, other], held) = (two_workers(), Arc::new(()));
+    let shared = worker.shared();
+    shared.close();
+    shared.arrive(1);
+    worker.running().close_down();
+    other.running().close_down();
+    let pushes = |next| {
+        let pushes = Pushes(shared.clone(), Some(next));
+        new_detached(Location::caller(), async move { drop(pushes) })
+    };
+    let first = (0..2 * MOST_INSIDE).fold(counted(&held), |next, _| pushes(next));
+    shared.inject(first, Lane::Normal);
+    assert_eq!(alive(&held), 0);
+}
+
 /// Records, when it is dropped, how deeply its worker's drops are nested.
 struct TellsDepth(Arc<AtomicUsize>);
 
@@ -202,6 +233,75 @@ fn a_blocked_worker_drops_inside_of_drops_up_to_a_depth() {
         worker.running().close_down_blocked();
         assert_eq!(seen.load(Relaxed), MOST_INSIDE);
     });
+}
+
+/// Runs a task that waits.
+fn waiting(worker: &Worker, lane: Lane) -> JoinHandle<()> {
+    let (runnable, handle) = new_task(Location::caller(), pending());
+    launch(worker.shared(), Some(&worker.running()), runnable, lane);
+    worker.as_current(|| {
+        let runnable = worker.next_queued().expect("the task was launched");
+        worker.running().run(runnable);
+    });
+    handle
+}
+
+#[test]
+fn the_first_worker_to_arrive_cancels_what_waits_on_all_and_each_later_one_its_own() {
+    let [worker, other] = &two_workers();
+    let have_ended = |handles: &[JoinHandle<()>]| -> Vec<_> {
+        handles.iter().map(JoinHandle::is_finished).collect()
+    };
+    let first = LANES.map(|lane| waiting(worker, lane));
+    let others = [Lane::Normal, Lane::High, Lane::Pinned(1)];
+    let second = others.map(|lane| waiting(other, lane));
+    worker.shared().close();
+    worker.as_current(|| worker.running().arrive());
+    assert_eq!(have_ended(&first), [true; 3]);
+    assert_eq!(have_ended(&second), [true, true, false], "pinned elsewhere");
+    let late = others.map(|lane| waiting(other, lane));
+    other.as_current(|| other.running().arrive());
+    assert_eq!(have_ended(&second), [true; 3]);
+    assert_eq!(have_ended(&late), [true; 3]);
+}
+
+#[test]
+fn a_worker_that_cancels_what_waits_wakes_another_to_drop_it() {
+    let [worker, _other] = two_workers();
+    let cancel = || worker.running().cancel_waiting();
+    worker.shared().close();
+    assert_eq!(wakes_of(&worker, cancel), 0, "nothing waits");
+    let handle = waiting(&worker, Lane::Normal);
+    assert_eq!(wakes_of(&worker, cancel), 1);
+    assert!(!handle.is_finished(), "it is queued");
+    worker.as_current(|| worker.running().discard_queued());
+    assert!(handle.is_finished());
+}
+
+#[test]
+fn a_waiter_that_panics_does_not_keep_a_worker_from_dropping_the_next_task() {
+    struct Panics;
+    impl Wake for Panics {
+        fn wake(self: Arc<Self>) {
+            std::panic::resume_unwind(Box::new("on purpose"));
+        }
+    }
+    let [worker, _other] = two_workers();
+    let waker = Waker::from(Arc::new(Panics));
+    let running = worker.running();
+    let ways = [Running::discard_queued, Running::close_down_blocked];
+    worker.shared().close();
+    for way in ways {
+        let handles = [(); 2].map(|()| {
+            let (runnable, mut handle) = new_task(Location::caller(), pending::<()>());
+            let mut cx = Context::from_waker(&waker);
+            assert!(Pin::new(&mut handle).poll(&mut cx).is_pending());
+            running.push(runnable, Lane::Pinned(0));
+            handle
+        });
+        way(&running);
+        assert!(handles.iter().all(JoinHandle::is_finished));
+    }
 }
 
 #[test]
