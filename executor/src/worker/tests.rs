@@ -95,6 +95,43 @@ fn a_yield_that_no_take_follows_at_once_is_announced_before() {
     assert_eq!(wakes_after_yield(another, arrives), 1);
 }
 
+/// The worker that this thread is, by its index.
+fn this_worker() -> Option<usize> {
+    let indices = [
+        with_current(|worker| worker.map(|worker| worker.index())),
+        current::with_thread_worker(|worker| worker.map(|worker| worker.index())),
+    ];
+    assert_eq!(indices[0], indices[1]);
+    indices[0]
+}
+
+#[test]
+fn a_thread_that_was_a_worker_is_what_it_was_before() {
+    let [worker, other] = two_workers();
+    assert_eq!(this_worker(), None);
+    let outer = worker.take_thread();
+    assert_eq!(this_worker(), Some(0));
+    let inner = other.take_thread();
+    assert_eq!(this_worker(), Some(1));
+    drop(inner);
+    assert_eq!(this_worker(), Some(0));
+    drop(outer);
+    assert_eq!(this_worker(), None);
+    assert!(park::set_attend(None).is_none() && budget::set_on_refused(None).is_none());
+}
+
+#[test]
+fn a_spawned_task_goes_to_the_same_queue_with_a_hook() {
+    let mut hooks = Hooks::default();
+    hooks.on_spawn = Some(Box::new(|_| {}));
+    for hooks in [Hooks::default(), hooks] {
+        let [worker, _other] = two_workers_with(hooks);
+        worker.running().launch(task());
+        assert_eq!(worker.queues.deques.spawned(), 1);
+        worker.running().discard_queued();
+    }
+}
+
 #[test]
 fn without_a_hook_no_task_is_watched() {
     let [worker, _other] = two_workers();
@@ -307,12 +344,19 @@ fn a_task_that_is_disposed_of_is_counted_by_its_own_executor_on_any_thread() {
         };
         [task(), new_detached(Location::caller(), held)]
     };
-    let [worker, _other] = two_workers();
+    let mut hooks = Hooks::default();
+    let (sender, ended) = std::sync::mpsc::channel();
+    hooks.on_end = Some(Box::new(move |_, how| {
+        sender.send(how).expect("the test waits")
+    }));
+    let [worker, _other] = two_workers_with(hooks);
     let [elsewhere, _another] = two_workers();
     let dispose_of_both = || {
         for runnable in runnables() {
             dispose(worker.shared(), runnable);
         }
+        let hows: Vec<_> = ended.try_iter().collect();
+        assert_eq!(hows, [TaskEnd::Cancelled, TaskEnd::Panicked]);
     };
     dispose_of_both();
     assert_eq!(ends(&worker), (1, 1));

@@ -1,7 +1,10 @@
 //! Timers with misbehaving wakers.
 
 use alloc::{sync::Arc, task::Wake};
-use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use core::{
+    sync::atomic::{AtomicUsize, Ordering::Relaxed},
+    task::{RawWaker, RawWakerVTable},
+};
 use std::sync::Mutex as StdMutex;
 
 use super::*;
@@ -99,6 +102,35 @@ fn the_last_waker_is_woken_and_the_others_are_dropped() {
         (Arc::strong_count(&first), Arc::strong_count(&second)),
         (1, 1)
     );
+}
+
+#[test]
+fn the_place_of_a_timer_that_has_fired_is_free_once_it_was_polled() {
+    let timers = Timers::new();
+    let insert = || timers.insert(5, Waker::noop().clone()).unwrap().0;
+    let fired = insert();
+    assert_eq!(fire_all(&timers, 5).len(), 1);
+    assert_ne!(insert(), fired);
+    assert_eq!(timers.poll(&fired, Waker::noop()), Ok(Poll::Ready(())));
+    assert_eq!(insert(), fired);
+}
+
+/// The clone of a foreign waker may use the timers.
+#[test]
+fn a_waker_is_cloned_without_the_lock() {
+    const TABLE: RawWakerVTable = RawWakerVTable::new(clone, |_| {}, |_| {}, |_| {});
+    fn clone(timers: *const ()) -> RawWaker {
+        // SAFETY: the address is that of the timers of the test, which outlive their wakers.
+        let unlocked = unsafe { &*timers.cast::<Timers>() };
+        assert!(unlocked.queue.try_lock().is_ok());
+        RawWaker::new(timers, &TABLE)
+    }
+    let timers = Timers::new();
+    // SAFETY: the functions of the table are those of a waker that holds nothing.
+    let waker = unsafe { Waker::from_raw(RawWaker::new((&raw const timers).cast(), &TABLE)) };
+    let (key, _) = timers.insert(5, Waker::noop().clone()).unwrap();
+    assert_eq!(timers.poll(&key, &waker), Ok(Poll::Pending));
+    assert_eq!(fire_all(&timers, 5).len(), 1);
 }
 
 #[test]

@@ -2,11 +2,7 @@
 //! with both workers on one thread.
 
 use alloc::{boxed::Box, vec::Vec};
-use core::{
-    sync::atomic::{AtomicBool, Ordering::Relaxed},
-    task::Waker,
-    time::Duration,
-};
+use core::{task::Waker, time::Duration};
 use std::{sync::mpsc, thread, time::Instant};
 
 use super::*;
@@ -43,31 +39,32 @@ fn a_watch_that_nobody_ends_is_followed_by_one_twice_as_long() {
     assert_eq!(worker.counters().parks.get(), 3);
 }
 
-/// Whether a worker that has found nothing parks until another thread wakes it.
-fn parks_until_woken(worker: &Worker) -> bool {
-    const LONG: Duration = Duration::from_secs(60);
-    let (sleep, is_over) = (&worker.shared().sleep, &AtomicBool::new(false));
-    let parks = worker.counters().parks.get();
-    let mut watch = LONG;
+/// Whether a worker that has found nothing parks until another thread wakes it. A watcher does not:
+/// it counts as a lookout until it runs again.
+fn parks_until_woken(worker: &Worker, makes_progress: bool) -> bool {
+    let sleep = &worker.shared().sleep;
+    let lookouts = sleep.lookouts();
     sleep.begin(0);
     thread::scope(|scope| {
-        scope.spawn(|| {
-            while !is_over.load(Relaxed) && matches!(sleep.wake_worker(0), Woke::Nobody) {
+        let searching = worker.running().search();
+        let is_woken = scope.spawn(|| {
+            while sleep.lookouts() > lookouts {
                 thread::yield_now();
             }
+            matches!(sleep.wake_worker(0), Woke::One)
         });
-        let searching = worker.running().search();
-        runs(searching.park_once(false, &mut watch));
-        is_over.store(true, Relaxed);
-    });
-    // It is longer if the worker has risen by itself.
-    watch == FIRST_WATCH && worker.counters().parks.get() == parks + 1
+        runs(searching.park_once(makes_progress, &mut { FIRST_WATCH }));
+        is_woken.join().expect("it does not panic")
+    })
 }
 
 #[test]
 fn a_worker_without_anything_to_do_or_to_watch_sleeps_until_it_is_woken() {
     let [worker, _other] = two_workers();
-    assert!(parks_until_woken(&worker));
+    assert!(parks_until_woken(&worker, false));
+    // Another worker watches.
+    worker.shared().sleep.search();
+    assert!(parks_until_woken(&worker, true));
 }
 
 /// The thread that has the tasks may need this processor.
@@ -83,7 +80,9 @@ fn a_worker_that_has_often_found_tasks_that_it_could_not_take_parks_in_spite_of_
         runs(searching.park_once(false, &mut { FIRST_WATCH }));
     }
     assert_eq!(worker.counters().parks.get(), 0);
-    assert!(parks_until_woken(&worker));
+    let searching = worker.running().search();
+    runs(searching.park_once(false, &mut { FIRST_WATCH }));
+    assert_eq!(worker.counters().parks.get(), 1);
 }
 
 #[cfg(feature = "io")]
