@@ -277,3 +277,35 @@ impl<M> Drop for Taking<'_, M> {
         self.end(0);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use joint::task;
+
+    use super::*;
+
+    #[test]
+    fn a_tag_is_no_part_of_the_address() {
+        let at = NonNull::<u64>::dangling().cast();
+        for tag in [0, TAKING, GAP] {
+            let first = tagged(at, tag);
+            assert_eq!(super::task(first), Some(at));
+            assert_eq!(
+                [TAKING, GAP].map(|one| has(first, one)),
+                [TAKING, GAP].map(|one| one == tag)
+            );
+        }
+    }
+
+    #[test]
+    fn a_queue_that_is_dropped_drops_its_tasks() {
+        let queue = Inbox::new();
+        let handles = [(); 3].map(|()| {
+            let (runnable, handle) = task::spawn(async {}, drop);
+            queue.push(runnable);
+            handle
+        });
+        drop(queue);
+        assert!(handles.iter().all(task::JoinHandle::is_finished));
+    }
+}

@@ -523,6 +523,12 @@ fn a_watcher_parks_once_and_learns_whether_it_was_woken() {
 }
 
 #[test]
+fn the_last_look_meets_the_workers_that_are_not_parked() {
+    let sleep = world([1, 1, 1, 2]);
+    assert!(sleep.awake().eq([3, 4]));
+}
+
+#[test]
 fn rouse_wakes_every_worker_that_has_begun() {
     let sleep = Sleep::new(2, Fences::among(2), || {});
     std::thread::scope(|s| {

@@ -14,9 +14,9 @@ use std::sync::mpsc::{self, Receiver};
 use super::{After, LONGEST_AWAY, LOOK_INTERVAL};
 use crate::{
     driver::clock,
-    policy::{BATCH, INJECTOR_INTERVAL},
+    policy::{BATCH, INJECTOR_INTERVAL, LONGEST_WATCH, WORTH_A_WAKE},
     registry::Lane,
-    sleep::Woke,
+    sleep::{AfterPark, Parked, Parking, Woke},
     worker::{
         Worker,
         harness::{task, two_workers, wakes_of, while_another_sleeps},
@@ -196,6 +196,23 @@ fn the_buffer_for_what_a_keeper_finds_is_used_again() {
     let [worker, _other] = two_workers();
     worker.running().attend_as_keeper(Vec::with_capacity(8));
     assert!(worker.attendant.take_buffer().capacity() >= 8);
+}
+
+/// The watcher looks at the driver by itself.
+#[test]
+fn a_worker_with_a_deadline_wakes_no_watcher() {
+    let [worker, _other] = two_workers();
+    let shared = worker.shared();
+    shared.set_poll_time(WORTH_A_WAKE);
+    arm(&worker, 0, clock::NEVER - 1, &Arc::default());
+    let mut hurry = |_| {
+        worker.as_current(|| shared.hurry_driver(0, Some(&worker.running())));
+        AfterPark::Rise
+    };
+    let (limit, by) = (Some(LONGEST_WATCH), Parking::ThreadBy(&mut hurry));
+    shared.sleep.search();
+    let parked = shared.sleep.park(1, limit, || false, || false, by);
+    assert_eq!(parked, Parked::AWhile);
 }
 
 /// The timer would be late while the worker is in a long poll.
