@@ -306,10 +306,16 @@ mod tests {
         let of = |file: &str| models(&format!("{file}:1:1: x"));
         assert_eq!(
             of("executor/src/ring.rs"),
-            ["deques", "executor", "fork_join", "two_workers"]
+            [
+                "deques",
+                "executor",
+                "fork_join",
+                "sleep_queues",
+                "two_workers"
+            ]
         );
         let of_all = ["executor", "two_workers"];
-        let of_deques = ["deques", of_all[0], of_all[1]];
+        let of_deques = ["deques", of_all[0], "sleep_queues", of_all[1]];
         assert_eq!(of("executor/src/deques/mod.rs"), of_deques);
         assert_eq!(of("executor/src/worker/closing.rs"), of_all);
         assert_eq!(of("src/task/cell.rs"), ["task"]);
