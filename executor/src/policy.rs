@@ -79,7 +79,7 @@ pub(crate) const MOST_FORKS: usize = 1024;
 /// The largest stack use, in bytes, with which a worker that waits for a fork takes another one.
 pub(crate) const ROOM_TO_HELP: usize = 64 << 10;
 
-// Who attends to the driver, and when (`worker/attend.rs`, `worker/visits.rs`, `driver`).
+// Who attends to the driver, and when (`worker/attend.rs`, `driver`).
 
 /// For how long the driver may wait for a worker that runs, in nanoseconds. If recent polls took
 /// this long, another worker is woken for the driver; and a worker that was away for no longer is

@@ -7,6 +7,10 @@
 //! task need not wake anybody, and a task that is stuck behind a long poll is found by the lookout
 //! within that time.
 //!
+//! Two designs were rejected: waking a worker for each push, because a wake-up costs more than most
+//! tasks; and leaving a task to its pusher if the lookout that the push relied on finds something
+//! else to do, because the task would then wait for that worker alone.
+//!
 //! # The handshake
 //! A push and a worker that goes to sleep form a store-load race: each side writes one place and
 //! then reads the other's. Acquire and release are not enough, so both sides have a fence.
@@ -24,15 +28,14 @@
 //! lookout. Its P3 read the counts before that lookout left (S1 or F1 of the lookout). So P2 comes
 //! before the lookout's S2 or F2, because otherwise P3 would have seen it leave. Hence the
 //! lookout's S3 or F3 sees P1. A lookout that was not the last one leaves the look to the last one,
-//! whose fence comes later still. A watcher that looks again becomes a searcher, and is a lookout
-//! all the while.
+//! whose fence comes later still. A watcher that looks again is a lookout all the while.
 //!
 //! **A yield makes no fence.** A worker queues a task that has yielded, and takes its next task
 //! right after that, by a read-modify-write of a ring (`ring.rs`). This take is P2, and P3 follows
 //! it. After S2 or F2, and before it looks, the last lookout makes a read-modify-write of each ring
 //! of the workers that are [awake](Sleep::awake), which changes nothing. If that comes first, the
 //! take acquires it, and P3 sees S1 or F1. If the take comes first, the lookout acquires the take,
-//! and S3 or F3 sees P1. If something else comes between a yield and the take, the yield is
+//! and S3 or F3 sees P1. If anything else comes between a yield and the take, the yield is
 //! announced before that, with a fence.
 //!
 //! A worker that the lookout sees parked may be left out. If it runs after that, it has counted
@@ -40,21 +43,20 @@
 //! would see it awake, because it wrote that before it left the searchers, which is a release, and
 //! the lookout left later and acquires. If it has run and parks again, its queues are empty.
 //!
-//! A worker that takes a batch from another queue holds the batch for a moment where no look can
-//! see it. If it is a searcher, it leaves the searchers after it has put the batch into its own
-//! queue. Leaving is a release, and the fence of any later leaver acquires it. So the last look of
-//! the last searcher sees what the others took. If it is not a searcher, it announces the batch by
-//! a `notify` of its own.
+//! **A batch** that a worker takes from another queue is for a moment where no look can see it. A
+//! searcher leaves the searchers after it has put the batch into its own queue. Leaving is a
+//! release, and the fence of any later leaver acquires it, so the last look sees what the others
+//! took. A worker that is not a searcher announces the batch by a `notify` of its own.
 //!
 //! **A task spawned from another thread is not left to a lookout while no worker runs.** The
 //! spawning thread has a full fence, and wakes a worker if it reads that none runs and none
 //! searches. A worker that is about to park looks once more at the injector and at its inbox, after
 //! a full fence of its own (`urgent`). This is the same race with the same two cases.
 //!
-//! A push may be left unannounced if the task is the only one that could be taken from its worker,
-//! and the very next that the worker runs (`notify_unless`, and a task that yields alone). Whatever
-//! that task does then, the next push is announced. A worker that puts another run before it, or
-//! the code of a stranger, notifies for it first.
+//! **A push may be left unannounced** if the task is the only one that could be taken from its
+//! worker, and the very next that the worker runs (`notify_unless`, and a task that yields alone).
+//! Whatever that task does then, the next push is announced. A worker that puts another run before
+//! it, or the code of a stranger, notifies for it first.
 //!
 //! # One word for each worker
 //! A worker that parks writes into its word how it parks, and then counts itself. So whoever counts
@@ -69,24 +71,16 @@
 //!
 //! A thread that is stopped between its claim and the unpark hinders nobody: it has not counted the
 //! worker yet, so others still see that a lookout is needed, and wake another worker or unpark that
-//! one themselves. Those who need that very worker unpark it in any case.
-//!
-//! The count of those on their way up may be less than 0 for a moment, if a worker is up before its
-//! waker has counted it. It lies above the others, so nothing is borrowed from them, and it is read
-//! as 0. That worker searches by then.
-//!
-//! A worker whose owner drives it ([`hosted`](super::hosted)) may be *away*: it sleeps, and its
-//! thread does something else. It is woken by a function instead of an unpark, by its claimer
-//! alone, and after those on their threads. It rises when it is driven again. As that may be never,
-//! it does not count as on its way up.
+//! one themselves. Those who need that very worker unpark it in any case. If the worker is up
+//! before its waker has counted it, the count of those on their way up is less than 0 until then.
+//! It lies above the others, so nothing is borrowed from them, and it is read as 0.
 //!
 //! A worker parks on its own thread, or in the [driver](super::driver), which has room for one: the
 //! **keeper**. The keeper also rises by itself when there is something to do in the driver. The
-//! other workers are woken before it.
-//!
-//! Two designs were rejected: waking a worker for each push, because a wake-up costs more than most
-//! tasks; and leaving a task to its pusher if the lookout that the push relied on finds something
-//! else to do, because the task would then wait for that worker alone.
+//! other workers are woken before it. A worker whose owner drives it ([`hosted`](super::hosted))
+//! may be *away*: it sleeps, and its thread does something else. It is woken after all others, by a
+//! function instead of an unpark, which only its claimer calls. It rises when it is driven again.
+//! As that may be never, it does not count as on its way up.
 
 use super::fences::Fences;
 use crate::guard::lock;
@@ -99,13 +93,9 @@ use joint_switch::{
 };
 
 mod counts;
-mod place;
 
 use self::counts::{Counts, SEARCHING, SLEEPING, WAKING, WATCHING};
-pub(crate) use self::{
-    counts::{MOST_WORKERS, Need},
-    place::{AfterPark, Parking},
-};
+pub(crate) use self::counts::{MOST_WORKERS, Need};
 
 /// The words of workers. The parked one with the highest word is woken first.
 const AWAKE: usize = 0;
@@ -137,11 +127,24 @@ struct Reached {
     /// Its thread, from [`begin`](Sleep::begin) on. Not under a lock, because a thread may be
     /// stopped while it unparks another.
     thread: OnceLock<Thread>,
-    /// Not 0 once its owner has moved it to another thread, which is in `moved`.
-    has_moved: AtomicUsize,
-    moved: Mutex<Option<Thread>>,
+    /// Its thread once its owner has moved it to another one.
+    moved: OnceLock<Mutex<Thread>>,
     /// How it is woken while it is away. Its claimer takes it, or it itself when it comes back.
     away: Mutex<Option<Waker>>,
+}
+
+/// Where a worker parks.
+pub(crate) struct Parking<'a> {
+    pub(crate) in_driver: bool,
+    /// Parks once, for at most that time. It may return early for no reason. Returns whether the
+    /// worker rises by itself, because there is something to do in the driver.
+    pub(crate) park: &'a mut dyn FnMut(Option<Duration>) -> bool,
+}
+
+/// Parks this thread, as [`Parking`] says.
+pub(crate) fn park_thread(limit: Option<Duration>) -> bool {
+    limit.map_or_else(thread::park, thread::park_timeout);
+    false
 }
 
 /// How a worker has parked.
@@ -165,6 +168,15 @@ pub(crate) enum Woke {
     /// A worker whose thread is away. The caller wakes it by this, where it may call the code of a
     /// stranger.
     Away(Waker),
+}
+
+impl Woke {
+    pub(crate) fn away(self) -> Option<Waker> {
+        match self {
+            Self::Away(waker) => Some(waker),
+            Self::Nobody | Self::One => None,
+        }
+    }
 }
 
 impl Sleep {
@@ -201,6 +213,13 @@ impl Sleep {
         self.reached.iter().for_each(Reached::unpark);
     }
 
+    #[inline]
+    fn counts(&self) -> Counts {
+        // ORDERING: counts_look. Relaxed: ordered by the caller's fence, or by the take that stands
+        // for it; or for a choice that may be wrong.
+        Counts(self.counts.load(order!(counts_look: Relaxed)))
+    }
+
     /// Returns the number of workers that run tasks.
     fn running(&self, counts: Counts) -> u64 {
         self.words.len() as u64 - counts.searching() - counts.watching() - counts.sleeping()
@@ -227,8 +246,7 @@ impl Sleep {
     /// `runs_next` then says that nothing is left in the queues.
     #[inline]
     pub(crate) fn notify_after_take(&self, need: Need, runs_next: impl FnOnce() -> bool) -> Woke {
-        // ORDERING: push_look. Relaxed: ordered by the fence, or by the take.
-        let counts = Counts(self.counts.load(order!(push_look: Relaxed)));
+        let counts = self.counts();
         let is_unmet = counts.needs_lookout() || need == Need::Hands && counts.has_hands();
         match is_unmet && !runs_next() {
             true => self.wake_one(),
@@ -241,8 +259,7 @@ impl Sleep {
         // ORDERING: outside_fence. SeqCst: P2 of the handshake, with `sleep_fence` and
         // `found_fence`.
         fence(order!(outside_fence: SeqCst));
-        // ORDERING: outside_look. Relaxed: ordered by the fence.
-        let counts = Counts(self.counts.load(order!(outside_look: Relaxed)));
+        let counts = self.counts();
         let needs_hands = need == Need::Hands || self.running(counts) == 0;
         match counts.needs_lookout() || needs_hands && counts.has_hands() {
             true => self.wake_one(),
@@ -257,21 +274,18 @@ impl Sleep {
 
     /// Returns whether no worker runs.
     pub(crate) fn is_quiet(&self) -> bool {
-        // ORDERING: quiet_look. Relaxed: for a choice that may be wrong.
-        self.running(Counts(self.counts.load(order!(quiet_look: Relaxed)))) == 0
+        self.running(self.counts()) == 0
     }
 
     /// Returns the number of lookouts.
     pub(crate) fn lookouts(&self) -> u64 {
-        // ORDERING: lookouts_look. Relaxed: for a choice that may be wrong.
-        Counts(self.counts.load(order!(lookouts_look: Relaxed))).lookouts()
+        self.counts().lookouts()
     }
 
     /// Returns whether some worker has nothing to run: a hint for code that can split its work.
     #[inline]
     pub(crate) fn is_anybody_idle(&self) -> bool {
-        // ORDERING: idle_look. Relaxed: a hint.
-        self.counts.load(order!(idle_look: Relaxed)) != 0
+        self.counts().0 != 0
     }
 
     /// Records that a worker begins to search the other workers' queues.
@@ -311,22 +325,22 @@ impl Sleep {
         limit: Option<Duration>,
         urgent: impl Fn() -> bool,
         has_work: impl Fn() -> bool,
-        mut parking: Parking<'_>,
+        parking: Parking<'_>,
     ) -> Parked {
-        let (count, word) = match (limit, parking.is_keepers()) {
+        let (count, word) = match (limit, parking.in_driver) {
             (None, false) => (SLEEPING, SLEEPS),
             (None, true) => (SLEEPING, SLEEPS_IN_DRIVER),
             (Some(_), false) => (WATCHING, WATCHES),
             (Some(_), true) => (WATCHING, WATCHES_IN_DRIVER),
         };
-        let before = self.rest(worker, word, count);
-        let is_needed = self.is_needed(before, urgent, || limit.is_none() && has_work());
+        let has_work = || limit.is_none() && has_work();
+        let is_needed = self.rest(worker, word, count, urgent, has_work);
         // An exchange that changes nothing, so that it has its place in the order of the claims.
         // ORDERING: slept. Release, with `claim`: a claim that comes after a look that found none
         // sees the reactor in which this keeper rests. `risen` acquires.
         let is_claimed = || is_claimed(self.words[worker].fetch_add(0, order!(slept: Release)));
         while !is_needed && !is_claimed() {
-            if parking.park(limit) == AfterPark::Rise || limit.is_some() {
+            if (parking.park)(limit) || limit.is_some() {
                 break;
             }
         }
@@ -350,8 +364,7 @@ impl Sleep {
         has_work: impl Fn() -> bool,
     ) -> Result<(), Option<Waker>> {
         *lock(&self.reached[worker].away) = Some(away);
-        let before = self.rest(worker, AWAY, SLEEPING);
-        match self.is_needed(before, urgent, has_work) {
+        match self.rest(worker, AWAY, SLEEPING, urgent, has_work) {
             true => Err(self.come_back(worker)),
             false => Ok(()),
         }
@@ -362,23 +375,6 @@ impl Sleep {
     pub(crate) fn come_back(&self, worker: usize) -> Option<Waker> {
         self.rise(worker, SLEEPING, 0);
         lock(&self.reached[worker].away).take()
-    }
-
-    /// S2 and S3.
-    fn is_needed(
-        &self,
-        before: Counts,
-        urgent: impl Fn() -> bool,
-        has_work: impl Fn() -> bool,
-    ) -> bool {
-        let was_last = before.lookouts() == 1;
-        // ORDERING: sleep_fence. SeqCst: S2 of the handshake, with `push_fence`, `outside_fence`,
-        // `worker_fence` and `end_fence`.
-        fence(order!(sleep_fence: SeqCst));
-        // RECHECK: sleep_urgent. A push from another thread, or the end, that came before this
-        // worker could be seen to be parked.
-        // RECHECK: sleep_again. S3: a push that relied on this lookout, or saw it awake.
-        recheck!(sleep_urgent: urgent()) || was_last && recheck!(sleep_again: has_work())
     }
 
     /// Rouses the workers that are not parked, and wakes the others. Returns the wakers of those
@@ -395,12 +391,9 @@ impl Sleep {
         // ORDERING: end_fence. SeqCst: orders what the caller has written before these looks, with
         // `sleep_fence`.
         fence(order!(end_fence: SeqCst));
-        let woken = (0..self.words.len()).map(|worker| self.wake(worker, |_| true));
-        let away = |woke| match woke {
-            Woke::Away(waker) => Some(waker),
-            Woke::Nobody | Woke::One => None,
-        };
-        woken.filter_map(away).collect()
+        let all = 0..self.words.len();
+        all.filter_map(|worker| self.wake(worker, |_| true).away())
+            .collect()
     }
 
     /// Wakes one worker, if it is parked. Called after a push to that worker's inbox. If the worker
@@ -420,19 +413,14 @@ impl Sleep {
     /// themselves, each kind's keeper after the others, and last a worker whose thread is away.
     #[cold]
     fn wake_one(&self) -> Woke {
-        let word = |worker: &usize| self.word(*worker);
-        while let Some(best) = (0..self.words.len()).max_by_key(word) {
-            match self.word(best) {
-                AWAKE => return Woke::Nobody,
-                word if is_claimed(word) => break,
-                _ => {}
-            }
-            let woke = self.wake(best, |_| true);
-            if !matches!(woke, Woke::Nobody) {
-                return woke;
+        let all = || (0..self.words.len()).map(|worker| (self.word(worker), worker));
+        while let Some((AWAY.., best)) = all().max() {
+            match self.wake(best, |_| true) {
+                Woke::Nobody => {}
+                woke => return woke,
             }
         }
-        (0..self.words.len()).for_each(|worker| _ = self.wake(worker, is_claimed));
+        all().for_each(|(_, worker)| _ = self.wake(worker, is_claimed));
         Woke::Nobody
     }
 
@@ -441,8 +429,8 @@ impl Sleep {
         self.words[worker].load(order!(worker_look: Relaxed))
     }
 
-    /// Wakes a worker, if it is parked and its word is like that. One that is claimed may not have
-    /// been unparked yet, if the system has stopped the thread that does so: it is unparked again.
+    /// Wakes a worker, if it is parked and its word is like that. One that is claimed is unparked
+    /// again, because the thread that has claimed it may be stopped.
     fn wake(&self, worker: usize, is_it: impl Fn(usize) -> bool) -> Woke {
         let mut word = self.word(worker);
         loop {
@@ -464,7 +452,6 @@ impl Sleep {
             let (claim, not) = (order!(claim: AcqRel), order!(claim_not: Relaxed));
             match self.words[worker].compare_exchange(word, claimed, claim, not) {
                 Ok(_) => break self.unpark(worker, claimed),
-                // Perhaps by a thread that the system stops before it unparks the worker.
                 Err(now) => word = now,
             }
         }
@@ -493,26 +480,37 @@ impl Sleep {
         }
     }
 
-    /// Parks a searching worker, as far as others can see. Returns the counts before.
-    fn rest(&self, worker: usize, word: usize, count: u64) -> Counts {
-        // Before the worker is counted: who sees it counted as parked must find it (`sleep.rs`).
-        // ORDERING: parked. Relaxed: ordered by the exchange below and by the caller's fence.
+    /// S1 to S3: parks a searching worker, as far as others can see. Returns whether it must rise.
+    fn rest(
+        &self,
+        worker: usize,
+        word: usize,
+        count: u64,
+        urgent: impl Fn() -> bool,
+        has_work: impl Fn() -> bool,
+    ) -> bool {
+        // ORDERING: parked. Relaxed: ordered by the exchange below and by the fence.
         self.words[worker].store(word, order!(parked: Relaxed));
         // ORDERING: sleep. AcqRel, with `found_fence`, which acquires, and from one of these to the
         // next: a worker that finds none running sees what this worker pushed while it ran, and the
         // last lookout sees the words of all that are parked.
-        let change = count - SEARCHING;
-        Counts(self.counts.fetch_add(change, order!(sleep: AcqRel)))
+        let before = (self.counts).fetch_add(count - SEARCHING, order!(sleep: AcqRel));
+        // ORDERING: sleep_fence. SeqCst: S2 of the handshake, with `push_fence`, `outside_fence`,
+        // `worker_fence` and `end_fence`.
+        fence(order!(sleep_fence: SeqCst));
+        let was_last = Counts(before).lookouts() == 1;
+        // RECHECK: sleep_urgent. A push from another thread, or the end, that came before this
+        // worker could be seen to be parked.
+        // RECHECK: sleep_again. S3: a push that relied on this lookout, or saw it awake.
+        recheck!(sleep_urgent: urgent()) || was_last && recheck!(sleep_again: has_work())
     }
 
     /// Makes a parked worker a searcher. `waking` is what its waker has counted, or will. Returns
     /// whether another thread has claimed it.
     fn rise(&self, worker: usize, count: u64, waking: u64) -> bool {
         // ORDERING: risen. Acquire, with `claim`: what came before the wake-up is visible.
-        let word = self.words[worker].swap(AWAKE, order!(risen: Acquire));
-        let is_woken = is_claimed(word);
-        let waking = if is_woken { waking } else { 0 };
-        let change = count - SEARCHING + waking;
+        let is_woken = is_claimed(self.words[worker].swap(AWAKE, order!(risen: Acquire)));
+        let change = count - SEARCHING + if is_woken { waking } else { 0 };
         // ORDERING: rise. Relaxed: as for `search`.
         self.counts.fetch_sub(change, order!(rise: Relaxed));
         is_woken
@@ -531,35 +529,24 @@ impl Reached {
     fn new() -> Self {
         Self {
             thread: OnceLock::new(),
-            has_moved: AtomicUsize::new(0),
-            moved: Mutex::default(),
+            moved: OnceLock::new(),
             away: Mutex::default(),
         }
     }
 
     fn begin(&self) {
         let here = thread::current();
-        match self.thread.get() {
-            None => _ = self.thread.set(here),
-            Some(first) if first.id() == here.id() => {}
-            Some(_) => {
-                *lock(&self.moved) = Some(here);
-                // ORDERING: moved. Relaxed: ordered by the fence of `begin`.
-                self.has_moved.store(1, order!(moved: Relaxed));
-            }
+        match (self.thread.get(), self.moved.get()) {
+            (None, _) => _ = self.thread.set(here),
+            (Some(_), Some(moved)) => *lock(moved) = here,
+            (Some(first), None) if first.id() == here.id() => {}
+            (Some(_), None) => _ = self.moved.set(Mutex::new(here)),
         }
     }
 
     fn unpark(&self) {
-        if let Some(thread) = self.thread.get() {
-            thread.unpark();
-        }
-        // ORDERING: moved_look. Relaxed: ordered by the fences before it.
-        if self.has_moved.load(order!(moved_look: Relaxed)) != 0 {
-            if let Some(thread) = &*lock(&self.moved) {
-                thread.unpark();
-            }
-        }
+        self.thread.get().into_iter().for_each(Thread::unpark);
+        (self.moved.get().into_iter()).for_each(|moved| lock(moved).unpark());
     }
 }
 

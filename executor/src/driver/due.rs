@@ -3,7 +3,7 @@
 //! A worker takes one at a time, and leaves the others here, where every worker finds them, because
 //! the one that it wakes may take any time and may wait for the others.
 
-use alloc::{collections::VecDeque, vec::Vec};
+use alloc::collections::VecDeque;
 use core::task::Waker;
 
 use crate::guard::lock;
@@ -29,11 +29,11 @@ impl Due {
         self.len.load(order!(due_look: Relaxed)) == 0
     }
 
-    /// Takes over wakers. The caller must announce them as it does tasks, unless it takes them all
-    /// out again.
-    pub(crate) fn extend(&self, new: &mut Vec<Waker>) {
+    /// Takes over a waker. The caller must announce it as it does a task, unless it takes it out
+    /// again.
+    pub(crate) fn push(&self, new: Waker) {
         let mut wakers = lock(&self.wakers);
-        wakers.extend(new.drain(..));
+        wakers.push_back(new);
         // ORDERING: due. Relaxed: the lock publishes the wakers.
         self.len.store(wakers.len(), order!(due: Relaxed));
     }

@@ -13,12 +13,12 @@ pub(crate) trait EventSource: Sized {
 
     /// Blocks until a descriptor is ready, until that time of the driver's clock, or until
     /// [`interrupt`](EventSource::interrupt) is called. An `interrupt` that came earlier counts.
-    /// `None` means no deadline, and a deadline of 0 polls without blocking. The caller must wake
-    /// the wakers that are appended to `woken`.
+    /// A deadline of 0 polls without blocking. The caller must wake the wakers that are appended to
+    /// `woken`.
     ///
     /// It may return early, with nothing. Waiting again until the same time takes no system call
     /// but the wait itself.
-    fn wait(&self, events: &mut Self::Events, until: Option<u64>, woken: &mut Vec<Waker>);
+    fn wait(&self, events: &mut Self::Events, until: u64, woken: &mut Vec<Waker>);
 
     /// Interrupts the current call of [`wait`](EventSource::wait), or else the next one.
     fn interrupt(&self);

@@ -15,7 +15,7 @@ use super::{
 };
 use crate::policy::BLOCKED_LOOK;
 use crate::punctual::punctually;
-use crate::sleep::{AfterPark, Sleep};
+use crate::sleep::Sleep;
 use joint_switch::{AtomicU64, AtomicUsize, Mutex, MutexGuard, OnceLock, order, recheck, thread};
 
 /// The value of `asleep_until` while no keeper sleeps.
@@ -256,8 +256,8 @@ pub(crate) struct Keeper<'a, R: EventSource = Reactor> {
 
 impl<R: EventSource> Keeper<'_, R> {
     /// Sleeps until there is something to do, until the driver is rung, or until `limit` has
-    /// passed.
-    pub(crate) fn park(&mut self, limit: Option<Duration>) -> AfterPark {
+    /// passed. Returns whether there is something to wake.
+    pub(crate) fn park(&mut self, limit: Option<Duration>) -> bool {
         let now = clock::now();
         let limit = limit.map_or(NEVER, |limit| clock::after(now, limit));
         let until = self.set_asleep_until(limit);
@@ -268,10 +268,12 @@ impl<R: EventSource> Keeper<'_, R> {
         // `asleep`.
         // ORDERING: rise. Relaxed: `asleep` acquires.
         self.driver.asleep_until.swap(AWAKE, order!(rise: Relaxed));
-        match self.has_found() {
-            true => AfterPark::Rise,
-            false => AfterPark::Wait,
-        }
+        self.has_found()
+    }
+
+    fn has_found(&self) -> bool {
+        let is_due = |later| self.driver.next_deadline(later) < later;
+        !self.buffers.woken.is_empty() || is_due(clock::now() + 1)
     }
 
     /// Writes down until when the keeper sleeps, and returns that time: the earliest deadline or
@@ -295,35 +297,26 @@ impl<R: EventSource> Keeper<'_, R> {
     }
 
     fn wait(&mut self, until: u64, now: u64) {
-        let limit = (until != NEVER).then_some(until);
-        if let Some(reactor) = self.driver.reactor.get() {
-            return self.ask(reactor, limit);
-        }
-        match limit {
-            Some(until) => {
+        match self.driver.reactor.get() {
+            Some(reactor) => self.ask(reactor, until),
+            None if until == NEVER => thread::park(),
+            None => {
                 let limit = Duration::from_nanos(until - now);
                 punctually(|| thread::park_timeout(limit));
             }
-            None => thread::park(),
         }
     }
 
     /// Collects what is ready, without waiting.
     pub(crate) fn look(&mut self) {
         if let Some(reactor) = self.driver.reactor.get() {
-            self.ask(reactor, Some(0));
+            self.ask(reactor, 0);
         }
     }
 
-    fn ask(&mut self, reactor: &R, until: Option<u64>) {
+    fn ask(&mut self, reactor: &R, until: u64) {
         let Buffers { events, woken } = &mut *self.buffers;
         reactor.wait(events, until, woken);
-    }
-
-    /// Returns whether there is something to wake.
-    pub(crate) fn has_found(&self) -> bool {
-        let is_due = |later| self.driver.next_deadline(later) < later;
-        !self.buffers.woken.is_empty() || is_due(clock::now() + 1)
     }
 
     /// Stops keeping the driver, and appends the wakers of everything that was found ready.
@@ -402,17 +395,13 @@ mod tests {
         let driver = driver();
         assert_eq!(driver.earliest(), NEVER);
         let mut keeper = driver.keep().expect("there is no other keeper");
-        assert_eq!(keeper.park(Some(Duration::ZERO)), AfterPark::Wait);
+        assert!(!keeper.park(Some(Duration::ZERO)));
         keeper.buffers.woken.push(Waker::noop().clone());
-        assert_eq!(keeper.park(Some(Duration::ZERO)), AfterPark::Rise);
+        assert!(keeper.park(Some(Duration::ZERO)));
         keeper.buffers.woken.clear();
         driver.timers(1).insert(1, Waker::noop().clone()).unwrap();
         assert_eq!(driver.earliest(), 1);
-        assert_eq!(
-            keeper.park(None),
-            AfterPark::Rise,
-            "the deadline has passed"
-        );
+        assert!(keeper.park(None), "the deadline has passed");
         assert!(!driver.is_kept());
     }
 
@@ -458,7 +447,7 @@ mod tests {
         let driver = driver();
         let waker = || Waker::noop().clone();
         driver.timers(0).insert(NEVER - 1, waker()).unwrap();
-        driver.due().extend(&mut Vec::from([waker(), waker()]));
+        (0..2).for_each(|_| driver.due().push(waker()));
         assert_eq!(driver.close().len(), 3);
         assert!(!driver.has_due());
     }
@@ -487,14 +476,10 @@ mod tests {
         let driver = driver();
         driver.reactor().expect("the system provides a reactor");
         let mut keeper = driver.keep().expect("there is no other keeper");
-        assert_eq!(
-            keeper.park(None),
-            AfterPark::Wait,
-            "the first wait returns at once"
-        );
+        assert!(!keeper.park(None), "the first wait returns at once");
         for _ in 0..3 {
             driver.ring();
-            assert_eq!(keeper.park(None), AfterPark::Wait);
+            assert!(!keeper.park(None));
         }
     }
 }

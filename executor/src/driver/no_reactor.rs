@@ -15,7 +15,7 @@ impl EventSource for Reactor {
         Err(io::ErrorKind::Unsupported.into())
     }
 
-    fn wait(&self, (): &mut (), _: Option<u64>, _: &mut Vec<Waker>) {
+    fn wait(&self, (): &mut (), _: u64, _: &mut Vec<Waker>) {
         match *self {}
     }
 

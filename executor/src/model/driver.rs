@@ -17,7 +17,7 @@ use crate::{
         timers::{Earliest, Fired},
     },
     fences::Fences,
-    sleep::{Need, Parking, Sleep},
+    sleep::{Need, Parking, Sleep, park_thread},
 };
 use joint_switch::model::loom::{
     sync::atomic::{AtomicUsize, Ordering},
@@ -63,8 +63,8 @@ impl EventSource for Bell {
     }
 
     /// A time that is not over by now is never over.
-    fn wait(&self, (): &mut (), until: Option<u64>, woken: &mut Vec<Waker>) {
-        let waits = until.is_none_or(|until| until > clock::now());
+    fn wait(&self, (): &mut (), until: u64, woken: &mut Vec<Waker>) {
+        let waits = until > clock::now();
         let mut rung = self.lock();
         while waits && !rung.is_rung && !rung.tells {
             rung.waits = Some(thread::current());
@@ -225,8 +225,11 @@ impl Driven {
         self.search();
         let mut keeper = self.driver.keep().expect("there is no other keeper");
         beside();
-        let parking = &mut |limit| keeper.park(limit);
-        let _parked = (self.sleep).park(worker, None, || false, || false, Parking::Driver(parking));
+        let parking = Parking {
+            in_driver: true,
+            park: &mut |limit| keeper.park(limit),
+        };
+        let _parked = (self.sleep).park(worker, None, || false, || false, parking);
         drop(keeper);
         self.found(|| !self.driver.is_kept());
     }
@@ -238,7 +241,11 @@ impl Driven {
         self.search();
         while self.driver.keep().is_none() {
             let urgent = || looks && self.driver.is_vacant();
-            let _parked = (self.sleep).park(worker, None, urgent, || false, Parking::Thread);
+            let parking = Parking {
+                in_driver: false,
+                park: &mut park_thread,
+            };
+            let _parked = (self.sleep).park(worker, None, urgent, || false, parking);
         }
         self.found(|| false);
     }
@@ -254,7 +261,7 @@ impl Driven {
         }
     }
 
-    /// Rests as `Worker::rest_in_place` does: in the driver, if it is in use and no other worker
+    /// Rests as `Searching::park` does: in the driver, if it is in use and no other worker
     /// keeps it. `looks` says whether the worker ensures that some worker keeps it.
     pub fn rest(
         &self,
@@ -266,10 +273,13 @@ impl Driven {
         let mut keeper = self.driver.keep();
         let keeps = keeper.is_some();
         let urgent = || urgent() || looks && !keeps && self.driver.is_vacant();
-        let mut park = keeper.as_mut().map(|keeper| |limit| keeper.park(limit));
-        let parking = match &mut park {
-            Some(park) => Parking::Driver(park),
-            None => Parking::Thread,
+        let mut park = |limit| match &mut keeper {
+            Some(keeper) => keeper.park(limit),
+            None => park_thread(limit),
+        };
+        let parking = Parking {
+            in_driver: keeps,
+            park: &mut park,
         };
         let _parked = (self.sleep).park(worker, None, urgent, has_work, parking);
         let mut woken = Vec::new();

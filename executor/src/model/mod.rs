@@ -200,9 +200,8 @@ impl Sleep {
         limit: core::time::Duration,
         urgent: impl Fn() -> bool,
     ) -> bool {
-        use crate::sleep::{Parked, Parking};
-        let parked = (self.0).park(worker, Some(limit), urgent, || false, Parking::Thread);
-        parked == Parked::Woken
+        let parked = self.park(worker, Some(limit), urgent, || false);
+        parked == crate::sleep::Parked::Woken
     }
 
     /// Returns whether it has slept.
@@ -212,9 +211,22 @@ impl Sleep {
         urgent: impl Fn() -> bool,
         has_work: impl Fn() -> bool,
     ) -> bool {
-        use crate::sleep::{Parked, Parking};
-        let parked = (self.0).park(worker, None, urgent, has_work, Parking::Thread);
-        parked != Parked::NotAtAll
+        let parked = self.park(worker, None, urgent, has_work);
+        parked != crate::sleep::Parked::NotAtAll
+    }
+
+    fn park(
+        &self,
+        worker: usize,
+        limit: Option<core::time::Duration>,
+        urgent: impl Fn() -> bool,
+        has_work: impl Fn() -> bool,
+    ) -> crate::sleep::Parked {
+        let parking = crate::sleep::Parking {
+            in_driver: false,
+            park: &mut crate::sleep::park_thread,
+        };
+        self.0.park(worker, limit, urgent, has_work, parking)
     }
 
     /// Returns whether the worker is away.
@@ -247,9 +259,7 @@ impl Sleep {
 
 /// Wakes a worker that is away, as every caller must.
 fn wake_away(woke: crate::sleep::Woke) {
-    if let crate::sleep::Woke::Away(waker) = woke {
-        waker.wake();
-    }
+    woke.away().into_iter().for_each(core::task::Waker::wake);
 }
 
 /// One worker's queue of deadlines.

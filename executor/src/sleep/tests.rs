@@ -14,9 +14,8 @@ use core::{
 };
 
 use super::{
-    AWAKE, AfterPark, CLAIMED, CLAIMED_IN_DRIVER, Counts, MOST_WORKERS, Need, Parked, Parking,
-    SEARCHING, SLEEPING, SLEEPS, SLEEPS_IN_DRIVER, Sleep, WAKING, WATCHES, WATCHES_IN_DRIVER,
-    WATCHING, Woke,
+    AWAKE, CLAIMED, CLAIMED_IN_DRIVER, Counts, MOST_WORKERS, Need, Parked, Parking, SEARCHING,
+    SLEEPING, SLEEPS, SLEEPS_IN_DRIVER, Sleep, WAKING, WATCHES, WATCHES_IN_DRIVER, WATCHING, Woke,
 };
 use crate::fences::Fences;
 
@@ -52,7 +51,7 @@ fn park(sleep: &Sleep, worker: usize, word: usize) {
         WATCHES | WATCHES_IN_DRIVER => WATCHING,
         _ => SLEEPING,
     };
-    sleep.rest(worker, word, count);
+    assert!(!sleep.rest(worker, word, count, || false, || false));
 }
 
 /// The workers that are parked, and that nobody has claimed.
@@ -61,6 +60,13 @@ fn rest_of(sleep: &Sleep) -> Vec<usize> {
     workers
         .filter(|&one| sleep.word(one) > CLAIMED_IN_DRIVER)
         .collect()
+}
+
+fn on_thread(park: &mut dyn FnMut(Option<Duration>) -> bool) -> Parking<'_> {
+    Parking {
+        in_driver: false,
+        park,
+    }
 }
 
 fn counts(sleep: &Sleep) -> u64 {
@@ -452,8 +458,7 @@ fn the_last_lookout_to_sleep_looks_again() {
             let worker = world[2] + world[3];
             let mut slept = Parked::NotAtAll;
             let looks = looks_of(has_work, |look| {
-                let mut park = |_| AfterPark::Rise;
-                slept = sleep.park(worker, None, || false, look, Parking::ThreadBy(&mut park));
+                slept = sleep.park(worker, None, || false, look, on_thread(&mut |_| true));
             });
             assert_eq!(looks, expected, "{world:?}");
             let stays_awake = has_work && looks > 0;
@@ -467,16 +472,10 @@ fn the_last_lookout_to_sleep_looks_again() {
 fn a_worker_with_urgent_work_does_not_park() {
     let mut never = |_| unreachable!("something urgent keeps it from parking");
     let sleep = world([1, 1, 0, 0]);
-    let slept = sleep.park(0, None, || true, || false, Parking::ThreadBy(&mut never));
+    let slept = sleep.park(0, None, || true, || false, on_thread(&mut never));
     assert_eq!(slept, Parked::NotAtAll);
-    let limit = Duration::from_secs(1);
-    let watched = sleep.park(
-        0,
-        Some(limit),
-        || true,
-        || false,
-        Parking::ThreadBy(&mut never),
-    );
+    let limit = Some(Duration::from_secs(1));
+    let watched = sleep.park(0, limit, || true, || false, on_thread(&mut never));
     assert_eq!(watched, Parked::NotAtAll);
 }
 
@@ -487,12 +486,13 @@ fn a_sleeper_parks_again_after_a_spurious_wake_up() {
     let mut park = |limit| {
         assert_eq!(limit, None);
         times += 1;
-        match times {
-            3 => AfterPark::Rise,
-            _ => AfterPark::Wait,
-        }
+        times == 3
     };
-    let slept = sleep.park(0, None, || false, || false, Parking::Driver(&mut park));
+    let parking = Parking {
+        in_driver: true,
+        park: &mut park,
+    };
+    let slept = sleep.park(0, None, || false, || false, parking);
     assert_eq!(slept, Parked::AWhile);
     assert_eq!(times, 3);
 }
@@ -501,21 +501,15 @@ fn a_sleeper_parks_again_after_a_spurious_wake_up() {
 fn a_watcher_parks_once_and_learns_whether_it_was_woken() {
     for (need, woke) in NEEDS.into_iter().zip([0, 1]) {
         let sleep = world([1, 1, 0, 0]);
-        let limit = Duration::from_secs(1);
+        let limit = Some(Duration::from_secs(1));
         let mut times = 0;
         let mut park = |given| {
-            assert_eq!(given, Some(limit));
+            assert_eq!(given, limit);
             times += 1;
             assert_eq!(ones(sleep.notify(need)), woke);
-            AfterPark::Wait
+            false
         };
-        let watched = sleep.park(
-            0,
-            Some(limit),
-            || false,
-            || false,
-            Parking::ThreadBy(&mut park),
-        );
+        let watched = sleep.park(0, limit, || false, || false, on_thread(&mut park));
         assert_eq!(watched == Parked::Woken, woke == 1);
         assert_eq!(times, 1);
         assert_eq!(counts(&sleep), SEARCHING);

@@ -62,8 +62,7 @@ impl Running<'_> {
 
     /// Panics if the wait of this parker is a deadlock. Returns when to look again.
     fn look_for_deadlock(&self, parker: &Parker, now: Instant) -> Duration {
-        let look = self.next_deadlock_look.get();
-        let look = look.filter(|&(runs, _)| runs == self.runs());
+        let look = (self.next_deadlock_look.get()).filter(|&(runs, _)| runs == self.runs());
         let mut next = look.map_or(now + DEADLOCK_LOOK, |(_, next)| next);
         if next <= now {
             assert!(

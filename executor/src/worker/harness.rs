@@ -14,7 +14,7 @@ use super::{
 use crate::{
     fences::Fences,
     hooks::Hooks,
-    sleep::{AfterPark, Parked, Parking},
+    sleep::{Parked, Parking},
 };
 
 /// Two workers of one executor. The test is the thread of both.
@@ -54,10 +54,14 @@ pub(super) fn while_another_sleeps<R>(worker: &Worker, f: impl FnOnce() -> R) {
     let mut f = Some(f);
     let mut park = |_| {
         f.take().map(|f| f());
-        AfterPark::Rise
+        true
+    };
+    let parking = Parking {
+        in_driver: false,
+        park: &mut park,
     };
     sleep.search();
-    let parked = sleep.park(1, None, || false, || false, Parking::ThreadBy(&mut park));
+    let parked = sleep.park(1, None, || false, || false, parking);
     assert!(parked != Parked::NotAtAll && f.is_none());
     let _nobody = sleep.found(|| false);
 }

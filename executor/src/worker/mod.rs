@@ -45,7 +45,6 @@ mod queues;
 pub(crate) mod shared;
 mod state;
 pub(crate) mod stepped;
-mod visits;
 
 pub(crate) use self::state::Running;
 use self::{

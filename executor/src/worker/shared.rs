@@ -247,7 +247,7 @@ impl Shared {
 /// Wakes the worker that a thread outside has to wake, if its thread is away.
 #[cold]
 fn reach(woke: Woke) {
-    if let Woke::Away(waker) = woke {
+    if let Some(waker) = woke.away() {
         current::stranger(|| waker.wake());
     }
 }

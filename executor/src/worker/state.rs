@@ -18,6 +18,7 @@ use core::{ops::Deref, task::Waker};
 
 use super::{Worker, queues::After};
 use crate::{guard::guarded, sleep::Woke};
+use joint_switch::now;
 
 /// A worker that runs.
 pub(crate) struct Running<'w>(&'w Worker);
@@ -67,6 +68,11 @@ impl<'w> Running<'w> {
         self.queues.before(After::Anything, || guarded(f));
     }
 
+    /// Wakes strangers, one after the other.
+    pub(super) fn wake_strangers(&self, wakers: impl IntoIterator<Item = Waker>) {
+        (wakers.into_iter()).for_each(|waker| self.stranger(|| waker.wake()));
+    }
+
     /// Announces what was queued after the last take because it has yielded, unless it is alone and
     /// runs next. Called before anything that may come between it and the next take.
     pub(super) fn announce_yield(&self) {
@@ -93,9 +99,7 @@ impl<'w> Running<'w> {
     #[cold]
     pub(super) fn woke(&self, woke: Woke) {
         self.counters().wakes.increment();
-        if let Woke::Away(waker) = woke {
-            self.stranger(|| waker.wake());
-        }
+        self.wake_strangers(woke.away());
     }
 }
 
@@ -114,23 +118,16 @@ impl<'w> Searching<'w> {
     /// do. Also returns the waker of a worker whose thread is away, if that is the one to wake.
     pub(super) fn stop_first(self) -> (Running<'w>, Option<Waker>) {
         let (running, shared) = (Running(self.0), self.0.shared());
-        let woke = shared
-            .sleep
-            .found(|| shared.last_look(|all| all.has_work()) || self.leaves_driver());
-        running.begin();
-        let away = match woke {
-            Woke::Away(waker) => Some(waker),
-            Woke::One | Woke::Nobody => None,
-        };
-        (running, away)
+        let has_work = || shared.last_look(|all| all.has_work()) || self.leaves_driver();
+        let woke = shared.sleep.found(has_work);
+        running.lookout.began.set((now(), running.runs()));
+        (running, woke.away())
     }
 
     /// Ends the search, with nothing in hand.
     pub(super) fn stop(self) -> Running<'w> {
         let (running, away) = self.stop_first();
-        if let Some(away) = away {
-            running.stranger(|| away.wake());
-        }
+        running.wake_strangers(away);
         running
     }
 }

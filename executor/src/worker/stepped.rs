@@ -10,21 +10,18 @@
 //! Nor can it wait in the driver, so it says when the driver must be checked.
 
 use alloc::sync::Arc;
-use core::{cell::Cell, task::Waker, time::Duration};
+use core::{cell::Cell, ops::ControlFlow, task::Waker, time::Duration};
 use std::time::Instant;
 
 use super::{
     Running, Worker,
-    idle::{Keep, Unparked, steal::Found},
+    idle::steal::Found,
     queues::After,
     shared::{Decides, Runnable, Shared},
     state::Searching,
 };
 use crate::{
-    hooks::Hooks,
-    policy::MOST_STOLEN,
-    registry::Lane,
-    sleep::{AfterPark, Parking},
+    driver::clock::instant, hooks::Hooks, policy::MOST_STOLEN, registry::Lane, sleep::Parking,
 };
 use joint::task::Polled;
 use joint::waker::clock;
@@ -130,7 +127,8 @@ impl Worker {
                 None => match self.go_away(waker) {
                     Ok(()) => {
                         self.stepping.is_away.set(true);
-                        return self.next_visit().map_or(Step::Idle, Step::Until);
+                        let look = shared.driver.next_unkept_look().map(instant);
+                        return look.map_or(Step::Idle, Step::Until);
                     }
                     Err(waker) => {
                         let running = searching.stop();
@@ -163,7 +161,7 @@ impl Worker {
     /// thread goes away if it finds nothing, and then watches nobody.
     fn find_eagerly(&self) -> Option<Found> {
         let own = self.next_own().or_else(|| self.take_injected());
-        let task = own.map(Found::Task);
+        let task = own.map(|own| Found::Task(own, None));
         let task = task.or_else(|| self.steal(|_| MOST_STOLEN));
         task.or_else(|| self.take_fork(now()).map(Found::Fork))
     }
@@ -210,20 +208,16 @@ impl Worker {
         let deadline = limit.and_then(|limit| clock::now().checked_add(limit));
         let left = || deadline.map(|deadline| deadline.saturating_duration_since(clock::now()));
         let searching = Running::of(self).search();
-        let parked = searching.park(Keep::IfVacant, |_, urgent, mut parking| {
-            let is_keeper = parking.is_keepers();
-            let mut park = |_| match (parking.park(left()), left()) {
-                (_, Some(Duration::ZERO)) => AfterPark::Rise,
-                (parked, _) => parked,
-            };
-            let parking = match is_keeper {
-                true => Parking::Driver(&mut park),
-                false => Parking::ThreadBy(&mut park),
+        let parked = searching.park(true, |_, urgent, Parking { in_driver, park }| {
+            let mut park = |_| park(left()) || left() == Some(Duration::ZERO);
+            let parking = Parking {
+                in_driver,
+                park: &mut park,
             };
             let has_work = || shared.last_look(|all| all.has_queued());
             let _parked = (shared.sleep).park(index, None, urgent, has_work, parking);
         });
-        if let Unparked::Searches(searching) = parked {
+        if let ControlFlow::Continue(searching) = parked {
             searching.stop();
         }
     }

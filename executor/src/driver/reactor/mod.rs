@@ -18,7 +18,6 @@ use core::task::Waker;
 use std::{collections::HashMap, io};
 
 use self::selector::{Selector, System};
-use super::clock::NEVER;
 use crate::{guard::lock, process::Process};
 use joint_switch::{AtomicUsize, Mutex, order};
 
@@ -52,8 +51,8 @@ impl<S: Selector> EventSource for Reactor<S> {
         S::new().map(Self::with)
     }
 
-    fn wait(&self, events: &mut S::Events, until: Option<u64>, woken: &mut Vec<Waker>) {
-        self.selector.wait(events, until.unwrap_or(NEVER));
+    fn wait(&self, events: &mut S::Events, until: u64, woken: &mut Vec<Waker>) {
+        self.selector.wait(events, until);
         let table = lock(&self.table);
         self.selector.each(events, |raw, event| {
             // A removed source may still have an event in flight, and its number may have been

@@ -20,7 +20,7 @@ use std::{
 
 use polling::PollMode;
 
-use super::super::clock;
+use super::super::clock::{self, NEVER};
 use super::{
     EventSource, Interest, Raw, Reactor, Registration,
     selector::{Portable, Selector, System},
@@ -87,7 +87,7 @@ impl<S: Selector> World<S> {
         while !over() {
             assert!(start.elapsed() < LONG, "nothing has happened for too long");
             let mut woken = Vec::new();
-            let until = Some(clock::now() + 100_000_000);
+            let until = clock::now() + 100_000_000;
             self.reactor.wait(&mut self.events, until, &mut woken);
             woken.into_iter().for_each(Waker::wake);
         }
@@ -95,13 +95,13 @@ impl<S: Selector> World<S> {
 
     fn wait_until(&mut self, until: u64) {
         let events = &mut self.events;
-        self.reactor.wait(events, Some(until), &mut Vec::new());
+        self.reactor.wait(events, until, &mut Vec::new());
     }
 
     /// Takes the events that have arrived by now.
     fn look(&mut self) {
         let mut woken = Vec::new();
-        self.reactor.wait(&mut self.events, Some(0), &mut woken);
+        self.reactor.wait(&mut self.events, 0, &mut woken);
         woken.into_iter().for_each(Waker::wake);
     }
 }
@@ -286,14 +286,14 @@ fn an_interruption_ends_the_wait<S: Selector>(mut world: World<S>) {
         world.reactor.interrupt();
         world.reactor.interrupt();
         let (reactor, events) = (world.reactor.clone(), &mut world.events);
-        reactor.wait(events, None, &mut Vec::new());
+        reactor.wait(events, NEVER, &mut Vec::new());
     }
     // An interrupt that arrives during the wait.
     for _ in 0..20 {
         let (reactor, mut events) = (world.reactor.clone(), S::Events::default());
         let (sender, ended) = mpsc::channel();
         let waiter = thread::spawn(move || {
-            reactor.wait(&mut events, None, &mut Vec::new());
+            reactor.wait(&mut events, NEVER, &mut Vec::new());
             sender.send(()).unwrap();
         });
         world.reactor.interrupt();

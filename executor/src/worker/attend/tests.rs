@@ -26,6 +26,8 @@ use crate::{
 };
 use joint::task::{JoinHandle, spawn};
 
+mod visits;
+
 #[derive(Default)]
 struct Wakes(AtomicUsize);
 
@@ -415,7 +417,7 @@ fn a_worker_that_runs_or_is_blocked_wakes_a_stranger_that_another_has_left() {
         arm(&worker, 0, clock::NEVER - 1, &Arc::default());
         let wakes = Arc::new(Wakes::default());
         let due = worker.shared().driver.due();
-        due.extend(&mut Vec::from([Waker::from(wakes.clone())]));
+        due.push(Waker::from(wakes.clone()));
         assert!(worker.shared().has_queued() && worker.shared().has_work());
         way(&other);
         assert_eq!(

@@ -31,7 +31,7 @@ use joint_switch::now;
 pub(in crate::worker) struct Lookout {
     seen: Vec<Cell<Seen>>,
     /// When this worker last became active or measured its polls, and its number of runs then.
-    pub(super) began: Cell<(Instant, u64)>,
+    pub(in crate::worker) began: Cell<(Instant, u64)>,
     random: Cell<u32>,
     /// How often in a row there was work that this worker could not take.
     pub(super) vain: Cell<u32>,
@@ -53,8 +53,8 @@ struct Seen {
 
 /// The result of a look.
 pub(in crate::worker) enum Found {
-    Task(Runnable),
-    Stolen(Runnable, StealInfo),
+    /// With the theft by which it was found, if any.
+    Task(Runnable, Option<StealInfo>),
     Fork(Taken),
     /// The waker of a stranger, which is due.
     Stranger(Waker),
@@ -87,17 +87,6 @@ impl Lookout {
         }
     }
 
-    /// Makes it seem that a worker has been in one poll for [`STUCK`].
-    #[cfg(test)]
-    pub(in crate::worker) fn set_stuck(&self, worker: usize) {
-        let seen = &self.seen[worker];
-        let since = Instant::now() - STUCK;
-        seen.set(Seen {
-            since,
-            ..seen.get()
-        });
-    }
-
     /// A step of Marsaglia's xorshift.
     fn random(&self) -> u32 {
         let mut x = self.random.get();
@@ -110,11 +99,6 @@ impl Lookout {
 }
 
 impl Worker {
-    /// Begins to measure this worker's polls.
-    pub(in crate::worker) fn begin(&self) {
-        self.lookout.began.set((now(), self.runs()));
-    }
-
     /// Measures how long this worker's polls were since it last began to.
     pub(in crate::worker) fn judge_own_polls(&self) {
         let (began, runs) = self.lookout.began.get();
@@ -151,18 +135,14 @@ impl Worker {
 
     fn look_for_task(&self, view: &View) -> Option<Found> {
         let shared = &**self.shared();
-        if let Some(own) = self.next_own() {
-            return Some(Found::Task(own));
-        }
-        if shared.poll_time() >= WORTH_A_STEAL || view.all_stuck || shared.sleep.is_quiet() {
-            if let Some(injected) = self.take_injected() {
-                return Some(Found::Task(injected));
-            }
-        }
-        if let Some(waker) = shared.driver.next_due() {
-            return Some(Found::Stranger(waker));
-        }
-        shared.has_work().then(|| self.steal_patiently(view))?
+        let takes_injected =
+            || shared.poll_time() >= WORTH_A_STEAL || view.all_stuck || shared.sleep.is_quiet();
+        let injected = || takes_injected().then(|| self.take_injected())?;
+        let task = self.next_own().or_else(injected);
+        let found = task.map(|task| Found::Task(task, None));
+        let due = || shared.driver.next_due().map(Found::Stranger);
+        let stolen = || shared.has_work().then(|| self.steal_patiently(view))?;
+        found.or_else(due).or_else(stolen)
     }
 
     /// Looks at the progress of all other workers.
@@ -217,7 +197,7 @@ impl Worker {
                 stuck => usize::from(stuck >= seen.patience),
             }
         });
-        if let Some(Found::Stolen(_, StealInfo { victim, .. })) = stolen {
+        if let Some(Found::Task(_, Some(StealInfo { victim, .. }))) = stolen {
             let before = seen(victim).get();
             let patience = 2 * (view.now - before.since);
             seen(victim).set(Seen { patience, ..before });
@@ -232,7 +212,7 @@ impl Worker {
             let stealer = &self.shared().stealers[victim];
             (most > 0).then(|| self.queues.deques.steal_and_pop(stealer, most))?
         });
-        stolen.map(|(stolen, steal)| Found::Stolen(stolen, steal))
+        stolen.map(|(task, steal)| Found::Task(task, Some(steal)))
     }
 
     /// Steals from the first of the other workers from which `steal` returns something.

@@ -17,10 +17,10 @@ use crate::{
 };
 
 /// Ends the search, if the worker still searches.
-fn runs(unparked: Unparked<'_>) -> Running<'_> {
+fn runs<'w>(unparked: ControlFlow<Running<'w>, Searching<'w>>) -> Running<'w> {
     match unparked {
-        Unparked::Searches(searching) => searching.stop(),
-        Unparked::Runs(running) => running,
+        Continue(searching) => searching.stop(),
+        Break(running) => running,
     }
 }
 
@@ -94,19 +94,14 @@ fn a_worker_parks_in_the_driver_or_on_its_thread_if_another_keeps_that() {
     driver.hurry(crate::driver::clock::NEVER, &shared.sleep, || {});
     let place = || {
         let mut places = Vec::new();
-        runs(
-            (worker.running().search()).park(Keep::IfVacant, |_, _, parking| {
-                places.push(match parking {
-                    Parking::Driver(_) => "driver",
-                    Parking::Thread | Parking::ThreadBy(_) => "thread",
-                });
-            }),
-        );
+        runs((worker.running().search()).park(true, |_, _, parking| {
+            places.push(parking.in_driver);
+        }));
         places
     };
-    assert_eq!(place(), ["driver"]);
+    assert_eq!(place(), [true]);
     let _keeper = driver.keep();
-    assert_eq!(place(), ["thread"]);
+    assert_eq!(place(), [false]);
 }
 
 /// A timer is due, which the worker learns of only in the driver.
@@ -129,7 +124,7 @@ fn a_watcher_leaves_the_driver_to_a_worker_that_visits_it_often() {
         other.counters().visits_until.set(visited_until);
         let searching = worker.running().search();
         let parked = searching.park_once(makes_progress, &mut { FIRST_WATCH });
-        let has_kept = matches!(parked, Unparked::Runs(_));
+        let has_kept = parked.is_break();
         assert_eq!(has_kept, keeps, "{makes_progress} {visited_until}");
     }
 }
@@ -152,10 +147,7 @@ fn what_a_search_has_found_runs_at_once_unless_a_hook_is_told_of_the_theft() {
             victim: 1,
             tasks: 1,
         };
-        let found = match is_stolen {
-            false => Found::Task(task()),
-            true => Found::Stolen(task(), steal),
-        };
+        let found = Found::Task(task(), is_stolen.then_some(steal));
         let running = worker.running().search().take_up(found);
         assert_eq!(running.counters().polls.get(), polls);
     }
@@ -166,7 +158,7 @@ fn what_a_search_has_found_runs_at_once_unless_a_hook_is_told_of_the_theft() {
 fn a_worker_that_stops_searching_wakes_one_that_is_away_for_the_tasks_that_are_left() {
     let (sender, woken) = mpsc::channel();
     for (found, queued) in [
-        (Found::Task(task()), [1].as_slice()),
+        (Found::Task(task(), None), [1].as_slice()),
         (Found::Stranger(Waker::noop().clone()), &[0]),
     ] {
         let [worker, other] = two_workers();
@@ -182,7 +174,7 @@ fn a_worker_that_stops_searching_wakes_one_that_is_away_for_the_tasks_that_are_l
     let _this_thread = worker.become_this_thread();
     other.queues.push_beyond(task());
     send_away(&worker, sender);
-    runs((worker.running().search()).park(Keep::Never, |_, _, _| {}));
+    runs((worker.running().search()).park(false, |_, _, _| {}));
     assert_eq!(woken.try_iter().count(), 1);
 }
 
@@ -233,14 +225,14 @@ fn a_worker_does_not_park_beside_a_driver_that_its_keeper_has_just_left() {
     let shared = worker.shared();
     let driver = &shared.driver;
     driver.hurry(crate::driver::clock::NEVER, &shared.sleep, || {});
-    for (keep, is_to_keep) in [(Keep::IfVacant, true), (Keep::Never, false)] {
+    for keeps in [true, false] {
         let mut keeper = driver.keep();
         assert!(keeper.is_some());
         let searching = worker.running().search();
-        runs(searching.park(keep, |_, urgent, _| {
+        runs(searching.park(keeps, |_, urgent, _| {
             assert!(!urgent(), "another worker keeps the driver");
             keeper = None;
-            assert_eq!(urgent(), is_to_keep);
+            assert_eq!(urgent(), keeps);
         }));
     }
 }
@@ -266,10 +258,10 @@ fn the_hooks_for_parking_are_called_by_a_worker_that_runs() {
     let [worker, _other] = two_workers_with(hooks);
     let _this_thread = worker.become_this_thread();
     let searching = worker.running().search();
-    let parked = searching.park(Keep::IfVacant, |_, _, _| {
+    let parked = searching.park(true, |_, _, _| {
         assert!(worker.shared().sleep.is_anybody_idle());
     });
-    assert!(matches!(parked, Unparked::Runs(_)));
+    assert!(parked.is_break());
     let seen: Vec<_> = seen.try_iter().collect();
     assert_eq!(seen, [("park", 0, false), ("unpark", 0, false)]);
 }
@@ -290,8 +282,8 @@ fn a_worker_whose_hook_has_pushed_a_task_does_not_park() {
     let [worker, _other] = two_workers_with(hooks);
     let _this_thread = worker.become_this_thread();
     let searching = worker.running().search();
-    let parked = searching.park(Keep::IfVacant, |_, _, _| panic!("it has a task"));
-    assert!(matches!(parked, Unparked::Runs(_)) && worker.has_own());
+    let parked = searching.park(true, |_, _, _| panic!("it has a task"));
+    assert!(parked.is_break() && worker.has_own());
     assert_eq!(
         unparked.try_iter().count(),
         1,
@@ -323,8 +315,8 @@ fn a_worker_that_wakes_one_task_after_it_was_parked_in_the_driver_wakes_no_other
     let park = || {
         worker.as_current(|| {
             let searching = worker.running().search();
-            let parked = searching.park(Keep::IfVacant, |_, _, _| {});
-            assert!(matches!(parked, Unparked::Runs(_)) && worker.has_own());
+            let parked = searching.park(true, |_, _, parking| _ = (parking.park)(None));
+            assert!(parked.is_break() && worker.has_own());
         });
     };
     let wakes = wakes_of(&worker, park);
@@ -349,11 +341,7 @@ fn a_searching_worker_wakes_a_stranger_that_another_has_left_as_one_that_runs() 
     let (sender, is_idle) = mpsc::channel();
     let [worker, _other] = two_workers();
     let stranger = Arc::new(Asks(sender)).into();
-    worker
-        .shared()
-        .driver
-        .due()
-        .extend(&mut Vec::from([stranger]));
+    worker.shared().driver.due().push(stranger);
     let _this_thread = worker.become_this_thread();
     let searching = worker.running().search();
     let found = searching.look_round();

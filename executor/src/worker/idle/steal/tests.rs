@@ -22,6 +22,18 @@ fn set_seen(worker: &Worker, since: Instant, polls: u64, is_busy: bool) {
     });
 }
 
+impl Lookout {
+    /// Makes it seem that a worker has been in one poll for [`STUCK`].
+    pub(in crate::worker) fn set_stuck(&self, worker: usize) {
+        let seen = &self.seen[worker];
+        let since = before(Instant::now(), STUCK);
+        seen.set(Seen {
+            since,
+            ..seen.get()
+        });
+    }
+}
+
 fn before(now: Instant, time: Duration) -> Instant {
     now.checked_sub(time)
         .expect("the system has been running for longer")
@@ -168,7 +180,7 @@ fn a_stuck_worker_is_found_in_a_look_round() {
     set_seen(&worker, Instant::now() + LONG, 0, false);
     assert!(worker.look_round().is_err(), "not seen for long enough");
     worker.lookout.set_stuck(1);
-    assert!(matches!(worker.look_round(), Ok(Found::Stolen(..))));
+    assert!(matches!(worker.look_round(), Ok(Found::Task(_, Some(_)))));
 }
 
 #[test]

@@ -1,7 +1,8 @@
 //! Which worker leaves the driver to which other worker, at times that the test sets.
 
-use super::NEAR_THE_DRIVER;
-use crate::{driver::clock, worker::harness::two_workers};
+use alloc::vec::Vec;
+
+use crate::{driver::clock, policy::NEAR_THE_DRIVER, worker::harness::two_workers};
 
 #[test]
 fn a_frequent_visitor_is_expected_again_and_one_that_stayed_away_is_not() {
@@ -12,18 +13,25 @@ fn a_frequent_visitor_is_expected_again_and_one_that_stayed_away_is_not() {
     assert_eq!(until(), 0, "the first visit");
     worker.visit(start + NEAR_THE_DRIVER);
     assert_eq!(until(), start + 2 * NEAR_THE_DRIVER);
-    worker.leave_driver(start + 3 * NEAR_THE_DRIVER);
-    assert_eq!(
-        until(),
-        start + 4 * NEAR_THE_DRIVER,
-        "the visit took as long as the interval"
-    );
-    worker.visit(start + 4 * NEAR_THE_DRIVER);
-    assert_eq!(until(), start + 5 * NEAR_THE_DRIVER);
-    worker.visit(start + 5 * NEAR_THE_DRIVER + 1);
+    worker.visit(start + 2 * NEAR_THE_DRIVER);
+    assert_eq!(until(), start + 3 * NEAR_THE_DRIVER);
+    worker.visit(start + 3 * NEAR_THE_DRIVER + 1);
     assert_eq!(until(), 0, "it was away for too long");
-    worker.leave_driver(start + 5 * NEAR_THE_DRIVER + 1);
-    assert_eq!(until(), 0);
+}
+
+/// However long it was parked there.
+#[test]
+fn a_keeper_that_rises_is_expected_again_if_it_was_before() {
+    let [worker, _other] = two_workers();
+    let until = &worker.counters().visits_until;
+    let rise = || worker.running().attend_as_keeper(Vec::new());
+    rise();
+    assert_eq!(until.get(), 0);
+    until.set(1);
+    let now = clock::now();
+    rise();
+    assert!(until.get() >= now + NEAR_THE_DRIVER);
+    assert!(worker.attendant.last_visit.get() >= now);
 }
 
 #[test]
