@@ -238,6 +238,65 @@ fn a_whole_end_loses_no_task_and_keeps_nothing() {
     });
 }
 
+/// Does what a worker does from the end of its last poll until it leaves (`worker/closing.rs`). The
+/// last one to leave cancels nothing more.
+fn close_down(registry: &Registry, gate: &Gate, worker: usize) {
+    drop(match gate.begin_to_cancel() {
+        true => registry.cancel_all(),
+        false => registry.cancel_shard(worker),
+    });
+    _ = gate.arrive(worker);
+    while !gate.is_quiet() {
+        thread::yield_now();
+    }
+    if gate.leave() {
+        while let Some(task) = registry.woken() {
+            drop(task);
+        }
+        assert!(registry.cancel_all().is_empty(), "a task still waits");
+    }
+}
+
+/// One worker closes down, while the other one runs a task, which waits. `entered_by`: the worker
+/// that has entered the task in an earlier poll, if there was one. Preemption bound 3.
+fn two_leave_while_a_task_runs(entered_by: Option<usize>) {
+    model_bounded(3, move || {
+        let (registry, gate) = (Registry::new(2), Arc::new(Gate::new(2)));
+        let (sender, receiver) = oneshot::channel::<()>();
+        let waits = async {
+            _ = receiver.await;
+            pending::<()>().await;
+        };
+        let (mut task, handle) = registry.spawn(false, waits);
+        if entered_by.is_some() {
+            task.run(entered_by);
+            sender.send(()).unwrap();
+            task = registry.woken().unwrap();
+        }
+        let other = thread::spawn({
+            let (registry, gate) = (registry.clone(), gate.clone());
+            move || {
+                task.run(Some(1));
+                while !gate.is_closed() {
+                    thread::yield_now();
+                }
+                close_down(&registry, &gate, 1);
+            }
+        });
+        gate.close();
+        close_down(&registry, &gate, 0);
+        other.join().unwrap();
+        assert!(handle.is_finished());
+    });
+}
+
+#[test]
+fn the_last_worker_to_leave_finds_no_task_that_waits() {
+    two_leave_while_a_task_runs(None);
+    two_leave_while_a_task_runs(Some(0));
+    two_leave_while_a_task_runs(Some(1));
+}
+
 #[test]
 fn a_task_is_entered_without_an_exchange_and_struck_off_by_one() {
     model(|| {
