@@ -8,6 +8,7 @@ use std::{sync::mpsc, thread, time::Instant};
 use super::*;
 use crate::{
     StealInfo,
+    fork_join::job::Wait,
     registry::Lane,
     sleep::Woke,
     worker::{
@@ -84,6 +85,16 @@ fn a_worker_that_has_often_found_tasks_that_it_could_not_take_parks_in_spite_of_
     let searching = worker.running().search();
     runs(searching.park_once(false, &mut { FIRST_WATCH }));
     assert_eq!(worker.counters().parks.get(), 1);
+}
+
+/// Otherwise the worker would park in spite of its own task.
+#[test]
+fn a_look_that_finds_nothing_queued_ends_a_row_of_vain_ones() {
+    let [worker, _other] = two_workers();
+    worker.shared().inject(task(), Lane::Pinned(0));
+    worker.lookout.vain.set(MOST_VAIN);
+    runs((worker.running().search()).park_once(false, &mut { FIRST_WATCH }));
+    assert_eq!(worker.counters().parks.get(), 0);
 }
 
 #[cfg(feature = "io")]
@@ -177,6 +188,31 @@ fn a_worker_that_stops_searching_wakes_one_that_is_away_for_the_tasks_that_are_l
     send_away(&worker, sender);
     runs((worker.running().search()).park(false, |_, _, _| {}));
     assert_eq!(woken.try_iter().count(), 1);
+}
+
+/// Its owner may be what the waker waits for.
+#[test]
+fn a_fork_that_was_found_runs_unless_a_worker_that_is_away_is_woken_first() {
+    for is_away in [false, true] {
+        let [worker, other] = two_workers();
+        let _this_thread = worker.become_this_thread();
+        let (sender, woken) = mpsc::channel();
+        let (forks, has_run) = (&worker.shared().forks[1], AtomicBool::new(false));
+        let take_up = || {
+            let taken = forks.steal().expect("it is open");
+            if is_away {
+                other.queues.push_beyond(task());
+                send_away(&worker, sender);
+            }
+            let _running = worker.running().search().take_up(Found::Fork(taken));
+            assert_eq!(has_run.load(Relaxed), !is_away);
+        };
+        let run = || has_run.store(true, Relaxed);
+        // SAFETY: this thread is the owner.
+        unsafe { forks.join(|| {}, Wait::block, take_up, run) };
+        assert!(has_run.load(Relaxed), "its owner runs it otherwise");
+        assert_eq!(woken.try_iter().count(), usize::from(is_away));
+    }
 }
 
 #[test]
@@ -285,11 +321,7 @@ fn a_worker_whose_hook_has_pushed_a_task_does_not_park() {
     let searching = worker.running().search();
     let parked = searching.park(true, |_, _, _| panic!("it has a task"));
     assert!(parked.is_break() && worker.has_own());
-    assert_eq!(
-        unparked.try_iter().count(),
-        1,
-        "once for each that was called before"
-    );
+    assert_eq!(unparked.try_iter().count(), 1, "as often as the other hook");
 }
 
 /// It runs the task next, so no other worker need be woken for it.
