@@ -16,7 +16,7 @@ use crate::{
     driver::clock,
     policy::{BATCH, INJECTOR_INTERVAL, LONGEST_WATCH, WORTH_A_WAKE},
     registry::Lane,
-    sleep::{AfterPark, Parked, Parking, Woke},
+    sleep::{Parked, Parking, Woke},
     worker::{
         Worker,
         harness::{task, two_workers, wakes_of, while_another_sleeps},
@@ -160,11 +160,12 @@ fn a_worker_with_a_deadline_wakes_another_where_it_would_leave_the_driver() {
 #[test]
 fn a_driver_that_nobody_keeps_is_checked_at_its_next_deadline() {
     let [worker, _other] = two_workers();
-    assert_eq!(worker.next_visit(), None, "the driver was never used");
+    let next_look = || worker.shared().driver.next_unkept_look();
+    assert_eq!(next_look(), None, "the driver was never used");
     arm(&worker, 1, LOOK_INTERVAL, &Arc::default());
-    assert_eq!(worker.next_visit(), Some(clock::instant(LOOK_INTERVAL)));
+    assert_eq!(next_look(), Some(LOOK_INTERVAL));
     let _keeper = worker.shared().driver.keep();
-    assert_eq!(worker.next_visit(), None, "another worker keeps it");
+    assert_eq!(next_look(), None, "another worker keeps it");
 }
 
 #[cfg(all(feature = "io", unix))]
@@ -197,7 +198,7 @@ fn a_busy_worker_wakes_in_its_turn_who_waits_for_a_descriptor() {
 fn the_buffer_for_what_a_keeper_finds_is_used_again() {
     let [worker, _other] = two_workers();
     worker.running().attend_as_keeper(Vec::with_capacity(8));
-    assert!(worker.attendant.take_buffer().capacity() >= 8);
+    assert!(worker.take_ready(None).capacity() >= 8);
 }
 
 /// The watcher looks at the driver by itself.
@@ -209,11 +210,15 @@ fn a_worker_with_a_deadline_wakes_no_watcher() {
     arm(&worker, 0, clock::NEVER - 1, &Arc::default());
     let mut hurry = |_| {
         worker.as_current(|| shared.hurry_driver(0, Some(&worker.running())));
-        AfterPark::Rise
+        true
     };
-    let (limit, by) = (Some(LONGEST_WATCH), Parking::ThreadBy(&mut hurry));
+    let (limit, park) = (Some(LONGEST_WATCH), &mut hurry);
+    let parking = Parking {
+        in_driver: false,
+        park,
+    };
     shared.sleep.search();
-    let parked = shared.sleep.park(1, limit, || false, || false, by);
+    let parked = shared.sleep.park(1, limit, || false, || false, parking);
     assert_eq!(parked, Parked::AWhile);
 }
 

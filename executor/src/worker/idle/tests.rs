@@ -3,7 +3,14 @@
 
 use alloc::{boxed::Box, vec::Vec};
 use core::{task::Waker, time::Duration};
-use std::{sync::mpsc, thread, time::Instant};
+use std::{
+    sync::{
+        atomic::{AtomicBool, Ordering::Relaxed},
+        mpsc,
+    },
+    thread,
+    time::Instant,
+};
 
 use super::*;
 use crate::{
