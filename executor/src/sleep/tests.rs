@@ -545,12 +545,16 @@ fn rouse_wakes_every_worker_that_has_begun() {
 
 #[test]
 fn a_worker_that_has_moved_is_unparked_on_its_new_thread() {
-    let sleep = &Sleep::new(1, Fences::among(2), || {});
-    std::thread::scope(|s| _ = s.spawn(|| sleep.begin(0)).join());
-    // A token of this thread would keep it from waiting.
-    std::thread::park_timeout(Duration::ZERO);
-    sleep.begin(0);
-    sleep.rouse();
-    // Otherwise this does not end.
-    std::thread::park();
+    for moves in [1, 2] {
+        let sleep = &Sleep::new(1, Fences::among(2), || {});
+        for _ in 0..moves {
+            std::thread::scope(|s| _ = s.spawn(|| sleep.begin(0)).join());
+        }
+        // A token of this thread would keep it from waiting.
+        std::thread::park_timeout(Duration::ZERO);
+        sleep.begin(0);
+        sleep.rouse();
+        // Otherwise this does not end.
+        std::thread::park();
+    }
 }
