@@ -449,7 +449,7 @@ impl BoundWorker {
         let mut awaited = Vec::new();
         self.shared().registry.each_task(|task| {
             // SAFETY: the registry keeps the task's memory during this call.
-            let waiter = unsafe { Runnable::raw_waiter(task) };
+            let waiter = unsafe { Runnable::raw_view(task) }.waiter();
             awaited.extend(waiter.map(|waiter| (task.addr(), waiter)));
         });
         awaited

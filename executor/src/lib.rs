@@ -192,6 +192,7 @@ mod builder;
 pub(crate) mod deques;
 pub(crate) mod driver;
 mod driver_handle;
+mod dump;
 mod entered;
 pub(crate) mod fences;
 pub(crate) mod fork_join;
@@ -228,6 +229,7 @@ pub(crate) use self::driver_handle::DriverHandle;
 pub use self::{
     blocking::spawn_blocking,
     builder::Builder,
+    dump::{Dump, TaskDump, WaitsFor},
     hooks::StealInfo,
     join::join,
     join_async::join_async,
@@ -268,7 +270,7 @@ use self::{
 /// | start a task | [`spawn`](Executor::spawn), [`spawn_detached`](Executor::spawn_detached), [`spawn_on`](Executor::spawn_on), [`TaskBuilder`] |
 /// | wait for a future on a thread that is not a worker | [`block_on`](Executor::block_on) |
 /// | run a function that splits its work with [`join()`] on the workers | [`install`](Executor::install) |
-/// | observe it | [`metrics`](Executor::metrics), the [hooks](Builder#hooks) |
+/// | observe it | [`metrics`](Executor::metrics), the [hooks](Builder#hooks), and a [dump](Executor::dump) of what its tasks wait for |
 /// | shut it down | the drop, [`shutdown_timeout`](Executor::shutdown_timeout), [`shutdown_background`](Executor::shutdown_background) |
 ///
 /// # Example

@@ -324,7 +324,7 @@ pub use self::{
     link::Link,
     runnable::{Polled, Runnable},
     schedule::{Copied, Schedule, ScheduleInfo, WithInfo},
-    view::{EndedTask, PendingTask, TaskEnd},
+    view::{EndedTask, PendingTask, TaskEnd, TaskView},
 };
 
 /// Makes a task of a future. Nothing runs yet, and the caller must run or schedule the returned

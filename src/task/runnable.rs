@@ -10,11 +10,11 @@ use core::{
 };
 
 use super::{
-    Id, Link, ScheduleInfo,
+    Id, Link, ScheduleInfo, TaskView,
     header::{OnAgain, Ran, Task},
     state::OnWake,
 };
-use crate::{completion::Completion, waker::ThinWaker};
+use crate::waker::ThinWaker;
 
 /// A task that is due to be run. It is one word in size.
 ///
@@ -191,22 +191,16 @@ impl<M> Runnable<M> {
         }
     }
 
-    /// Returns the address of the object that the end of a task will wake, given the task's
-    /// [address](Runnable::as_ptr). Returns `None` if nobody has awaited the handle.
+    /// Looks at a task from outside, by its [address](Runnable::as_ptr).
     ///
-    /// For a task that awaits the handle, this is its [`Id`] as a number. For another object that
-    /// starts with a [`Header`](crate::waker::Header), it is the address of that, which is also the
-    /// [data](core::task::Waker::data) of its waker. For any other waker it is odd, and says
-    /// nothing. Another thread may change it meanwhile.
-    ///
-    /// This is for tools that show which task waits for which, such as a simulator that reports a
-    /// deadlock, or a dump of the tasks of an executor.
-    ///
-    /// # Cost
-    /// One load.
+    /// This is for tools that show what a program waits for, such as a simulator that reports a
+    /// deadlock, or a dump of an executor's tasks. What the view returns may be out of date as soon
+    /// as it is returned.
     ///
     /// # Safety
-    /// The task is alive.
+    /// `raw` is the address of a task that is alive as long as the view is used: there is a runnable,
+    /// a handle or a waker of it, or its call of [`Schedule::ended`](super::Schedule::ended) has not
+    /// returned.
     ///
     /// # Example
     /// ```
@@ -214,17 +208,18 @@ impl<M> Runnable<M> {
     ///
     /// let (inner, handle) = task::spawn(async {}, |_| {});
     /// // SAFETY: the runnable keeps the task alive.
-    /// let waiter = || unsafe { Runnable::<()>::raw_waiter(inner.as_ptr()) };
-    /// assert_eq!(waiter(), None);
+    /// let view = unsafe { Runnable::<()>::raw_view(inner.as_ptr()) };
+    /// assert!(view.is_runnable() && view.waiter().is_none());
     /// let (outer, _handle) = task::spawn(handle, |_| {});
-    /// let id = outer.id();
+    /// let address = outer.as_ptr().addr().get();
     /// outer.run();
-    /// assert_eq!(waiter(), Some(id.get().get()));
+    /// assert_eq!(view.waiter(), Some(address));
     /// ```
-    pub unsafe fn raw_waiter(raw: NonNull<()>) -> Option<usize> {
-        let join = Task::from_ptr(raw).join();
-        // SAFETY: the task is alive by this function's contract, and the word with it.
-        unsafe { Completion::raw_registered(join) }
+    pub unsafe fn raw_view<'a>(raw: NonNull<()>) -> TaskView<'a> {
+        TaskView {
+            task: Task::from_ptr(raw),
+            lifetime: PhantomData,
+        }
     }
 
     /// Passes the runnable to the schedule function.

@@ -117,6 +117,14 @@ impl Snapshot {
         self.0 & FINISHED != 0
     }
 
+    pub(super) fn is_runnable(self) -> bool {
+        self.wakes() > 0
+    }
+
+    pub(super) fn wakers(self) -> usize {
+        self.refs() as usize
+    }
+
     fn refs(self) -> u64 {
         (self.0 & REFS) / REF
     }

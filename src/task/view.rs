@@ -1,9 +1,10 @@
 //! [`PendingTask`] and [`EndedTask`]: what a task's [`Schedule`](super::Schedule) sees of it at the
-//! end of a poll; and [`TaskEnd`].
+//! end of a poll; [`TaskView`]: what a report sees of it; and [`TaskEnd`].
 
-use core::{fmt, panic::Location, ptr::NonNull, task::Waker};
+use core::{fmt, marker::PhantomData, panic::Location, ptr::NonNull, task::Waker};
 
 use super::{Id, header::Task, state::Snapshot};
+use crate::completion::Completion;
 
 /// A task whose poll was pending, at the end of that run. See
 /// [`Schedule::pending`](super::Schedule::pending).
@@ -117,6 +118,67 @@ impl<M> fmt::Debug for EndedTask<'_, M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // SAFETY: the runner, which lends this value, keeps the task alive.
         unsafe { self.task.fmt("EndedTask", f) }
+    }
+}
+
+/// A task, seen from outside. See [`Runnable::raw_view`](super::Runnable::raw_view).
+#[derive(Clone, Copy)]
+pub struct TaskView<'a> {
+    pub(super) task: Task,
+    pub(super) lifetime: PhantomData<&'a ()>,
+}
+
+impl<'a> TaskView<'a> {
+    /// Returns the identity of the task.
+    pub fn id(&self) -> Id {
+        Id::of(self.task)
+    }
+
+    /// Returns the task's name, if it has one.
+    pub fn name(&self) -> Option<&'a str> {
+        // SAFETY: the task is alive as long as the view is used.
+        unsafe { self.task.name() }
+    }
+
+    /// Returns where the task was spawned.
+    pub fn spawned(&self) -> &'static Location<'static> {
+        // SAFETY: as for `name`.
+        unsafe { self.task.spawned() }
+    }
+
+    /// Returns whether the task is queued or running, or has ended. Otherwise it waits to be woken.
+    pub fn is_runnable(&self) -> bool {
+        // SAFETY: as for `name`.
+        unsafe { self.task.state() }.snapshot().is_runnable()
+    }
+
+    /// Returns how many wakers of the task exist. If a task that waits has none, it will never be
+    /// polled again, unless it is cancelled.
+    pub fn wakers(&self) -> usize {
+        // SAFETY: as for `name`.
+        unsafe { self.task.state() }.snapshot().wakers()
+    }
+
+    /// Returns the address of the object that the end of the task will wake, or `None` if nobody
+    /// waits for that end.
+    ///
+    /// For a task that awaits the handle, this is [its address](super::Runnable::as_ptr). For
+    /// another object that starts with a [`Header`](crate::waker::Header), it is the address of
+    /// that. For both, it is also the [data](Waker::data) of their wakers. For any other waker it is
+    /// odd, and says nothing.
+    ///
+    /// # Cost
+    /// One load.
+    pub fn waiter(&self) -> Option<usize> {
+        // SAFETY: the task is alive as long as the view is used, and the word with it.
+        unsafe { Completion::raw_registered(self.task.join()) }
+    }
+}
+
+impl fmt::Debug for TaskView<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // SAFETY: the task is alive as long as the view is used.
+        unsafe { self.task.fmt("TaskView", f) }
     }
 }
 

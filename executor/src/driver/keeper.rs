@@ -214,6 +214,12 @@ impl<R: EventSource> Driver<R> {
         Ok((reactor, obtained))
     }
 
+    /// Returns the reactor, if there is one.
+    #[cfg(feature = "io")]
+    pub(crate) fn made_reactor(&self) -> Option<&R> {
+        self.reactor.get().map(|reactor| &**reactor)
+    }
+
     /// Interrupts the keeper's current wait, or else the next one. The caller must also unpark a
     /// keeper that waits on its thread's parker. Without a reactor there is nothing to ring, and
     /// [`reactor`](Driver::reactor) makes up for that.

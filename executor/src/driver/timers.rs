@@ -168,6 +168,13 @@ impl Timers {
         }
     }
 
+    /// Calls `f` with the deadline and the waker of each armed timer, under the lock.
+    pub(crate) fn each(&self, f: impl FnMut(u64, &Waker)) {
+        if let Some(queue) = &*lock(&self.queue) {
+            queue.each(f);
+        }
+    }
+
     /// Returns the earliest deadline of the timers that were not given up, or `NEVER`. Until the
     /// next [removal](Timers::remove), [`earliest`](Timers::earliest) returns the same.
     pub(crate) fn settle(&self) -> u64 {

@@ -83,7 +83,7 @@ impl Running<'_> {
         let (shared, clones) = (&**self.shared(), parker.clones());
         let is_awaited = |task: NonNull<()>| {
             // SAFETY: the registry, or the task's runnable, keeps its memory during this call.
-            let waiter = unsafe { Runnable::raw_waiter(task) };
+            let waiter = unsafe { Runnable::raw_view(task) }.waiter();
             waiter == Some(parker.waker().data().addr())
         };
         let mut found = 0;

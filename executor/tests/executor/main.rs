@@ -9,6 +9,7 @@ mod common;
 
 mod block_on;
 mod dropped_inside;
+mod dump;
 mod hooks;
 mod metrics;
 mod run;

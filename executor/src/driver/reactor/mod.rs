@@ -124,6 +124,17 @@ impl<S: Selector> Reactor<S> {
         })
     }
 
+    /// Calls `f` with each descriptor, the direction and the waker of each task that waits for it.
+    pub(crate) fn each_waker(&self, mut f: impl FnMut(Raw, Interest, &Waker)) {
+        for (&raw, source) in &lock(&self.table).sources {
+            for interest in [Interest::Read, Interest::Write] {
+                source
+                    .direction(interest)
+                    .each_waker(|waker| f(raw, interest, waker));
+            }
+        }
+    }
+
     /// # Safety
     /// The caller is the registration that has the source, and its descriptor is open.
     unsafe fn deregister(&self, raw: Raw, source: &Arc<Source>) {

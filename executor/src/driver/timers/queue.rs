@@ -44,11 +44,15 @@ impl Entry {
         self.0 as u32 as usize
     }
 
-    fn is_alive<W>(self, slots: &Slab<Slot<W>>) -> bool {
+    /// Returns the timer's slot, or `None` if the entry is dead.
+    fn slot<W>(self, slots: &Slab<Slot<W>>) -> Option<&Slot<W>> {
         let turn = (self.0 >> 32) as u32;
-        slots
-            .get(self.place())
-            .is_some_and(|slot| slot.turn.get() == turn)
+        let slot = slots.get(self.place());
+        slot.filter(|slot| slot.turn.get() == turn)
+    }
+
+    fn is_alive<W>(self, slots: &Slab<Slot<W>>) -> bool {
+        self.slot(slots).is_some()
     }
 }
 
@@ -132,6 +136,15 @@ impl<W> Queue<W> {
         let is_large = self.slots.is_empty() && self.slots.capacity() > KEPT;
         let memory = is_large.then(|| Box::new(mem::replace(self, Self::new())));
         (value, memory)
+    }
+
+    /// Calls `f` with the deadline and the value of each armed timer.
+    pub(super) fn each(&self, mut f: impl FnMut(u64, &W)) {
+        for Reverse(entry) in &self.heap {
+            if let Some(slot) = entry.slot(&self.slots) {
+                slot.value.iter().for_each(|value| f(entry.deadline(), value));
+            }
+        }
     }
 
     /// Returns the values of all armed timers.

@@ -1,0 +1,350 @@
+//! [`Dump`]: the tasks of an executor, and what each of them waits for.
+//!
+//! No task is polled, and nothing is recorded before the call. The edges are found where the wakers
+//! lie: in the join word of the task that is awaited, in the timers, and beside the descriptors. A
+//! waker's address says which task it would wake, so nothing behind it is read.
+
+use alloc::{
+    borrow::ToOwned,
+    collections::{BTreeMap, BTreeSet},
+    string::String,
+    vec::Vec,
+};
+use core::{fmt, panic::Location, time::Duration};
+use std::time::Instant;
+
+use joint::{task::Id, waker::clock::now};
+
+#[cfg(feature = "io")]
+use super::driver::reactor::Interest;
+use super::{
+    Executor,
+    driver::clock,
+    worker::shared::{Runnable, Shared},
+};
+
+/// The deepest chain that is still indented further.
+const DEEPEST: usize = 24;
+
+/// The tasks of an executor at one time, and what each waits for. [`Executor::dump`] makes it.
+///
+/// Its `Display` has a paragraph for each task that no other task awaits, with the tasks that it
+/// awaits below it, and so on. Tasks that wait for each other, and so forever, are marked as a
+/// cycle.
+#[derive(Clone, Debug)]
+pub struct Dump {
+    taken: Instant,
+    tasks: Vec<TaskDump>,
+    live: u64,
+}
+
+/// A task in a [`Dump`].
+#[derive(Clone, Debug)]
+pub struct TaskDump {
+    id: Id,
+    name: Option<String>,
+    spawned: &'static Location<'static>,
+    is_runnable: bool,
+    waits_for: Vec<WaitsFor>,
+}
+
+/// What a task waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum WaitsFor {
+    /// The end of another task.
+    Task(Id),
+    /// A timer that is due at that instant.
+    Timer(Instant),
+    /// Data on the descriptor or socket of that number.
+    Readable(u64),
+    /// Room on the descriptor or socket of that number.
+    Writable(u64),
+    /// Whoever else holds so many of its wakers: a channel, a lock, a set of tasks, or a task that
+    /// has not waited yet.
+    Others(usize),
+}
+
+impl Executor {
+    /// Returns the tasks, and what each of them waits for: the end of a task, a timer, a descriptor,
+    /// or something that is not the executor's. Nothing is paid for it before it is called.
+    ///
+    /// A task is in the dump once it has waited. One that has not is only [counted](Dump::live).
+    /// The tasks run on meanwhile, so a task that moves may be shown with what it waited for a
+    /// moment before. A task that is stuck is shown as it is.
+    ///
+    /// # Cost
+    /// Two atomic read-modify-writes and a few loads for each task. The locks of the timers and the
+    /// descriptors are held one after another, while each is read.
+    ///
+    /// # Example
+    /// ```
+    /// use joint_executor::{Executor, WaitsFor, time};
+    /// use std::{future::pending, time::Duration};
+    ///
+    /// let executor = Executor::builder().workers(1).build()?;
+    /// let inner = executor.task().name("never").spawn(pending::<()>());
+    /// let _outer = executor.task().name("outer").spawn(inner);
+    /// // A worker has found nothing more to do after both have been polled.
+    /// while executor.dump().tasks().iter().any(|task| task.is_runnable())
+    ///     || executor.dump().tasks().len() < 2
+    /// {
+    ///     std::thread::yield_now();
+    /// }
+    /// println!("{}", executor.dump());
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn dump(&self) -> Dump {
+        Dump::of(&self.shared)
+    }
+}
+
+/// A task while a dump is made.
+struct Found {
+    task: TaskDump,
+    address: usize,
+    waiter: Option<usize>,
+    wakers: usize,
+}
+
+impl Dump {
+    fn of(shared: &Shared) -> Self {
+        let mut found = Vec::new();
+        shared.registry.each_task(|task| {
+            // SAFETY: the registry keeps the task's memory during this call.
+            let view = unsafe { Runnable::raw_view(task) };
+            found.push(Found {
+                task: TaskDump {
+                    id: view.id(),
+                    name: view.name().map(ToOwned::to_owned),
+                    spawned: view.spawned(),
+                    is_runnable: view.is_runnable(),
+                    waits_for: Vec::new(),
+                },
+                address: task.addr().get(),
+                waiter: view.waiter(),
+                wakers: view.wakers(),
+            });
+        });
+        let places: BTreeMap<_, _> = (found.iter().enumerate())
+            .map(|(place, found)| (found.address, place))
+            .collect();
+        let awaited: Vec<_> = (found.iter())
+            .filter_map(|found| Some((found.waiter?, found.task.id)))
+            .collect();
+        let mut add = |waiter: usize, what| {
+            if let Some(&place) = places.get(&waiter) {
+                found[place].task.waits_for.push(what);
+            }
+        };
+        for (waiter, id) in awaited {
+            add(waiter, WaitsFor::Task(id));
+        }
+        for timers in shared.driver.all_timers() {
+            timers.each(|deadline, waker| {
+                add(
+                    waker.data().addr(),
+                    WaitsFor::Timer(clock::instant(deadline)),
+                );
+            });
+        }
+        #[cfg(feature = "io")]
+        if let Some(reactor) = shared.driver.made_reactor() {
+            reactor.each_waker(|raw, interest, waker| {
+                let raw = raw as u64;
+                let what = match interest {
+                    Interest::Read => WaitsFor::Readable(raw),
+                    Interest::Write => WaitsFor::Writable(raw),
+                };
+                add(waker.data().addr(), what);
+            });
+        }
+        Self {
+            taken: now(),
+            tasks: found.into_iter().map(Found::finish).collect(),
+            live: shared.metrics().live(),
+        }
+    }
+
+    /// Returns the tasks that have waited and have not ended, in no particular order.
+    pub fn tasks(&self) -> &[TaskDump] {
+        &self.tasks
+    }
+
+    /// Returns the number of the tasks that have not ended. Those that are not among
+    /// [`tasks`](Dump::tasks) have not waited yet.
+    pub fn live(&self) -> u64 {
+        self.live
+    }
+
+    /// Returns each ring of tasks in which every task awaits the next one, and the last one the
+    /// first, so that none of them will ever end by itself.
+    pub fn cycles(&self) -> Vec<Vec<&TaskDump>> {
+        let graph = Graph::new(self);
+        let mut seen = BTreeSet::new();
+        let mut cycles = Vec::new();
+        for place in 0..self.tasks.len() {
+            let mut way = Vec::new();
+            let mut next = Some(place);
+            // Every task is awaited by at most one other, so the way has no forks.
+            while let Some(place) = next.filter(|&place| seen.insert(place)) {
+                way.push(place);
+                next = graph.waiters[place];
+            }
+            if let Some(begin) = next.and_then(|next| way.iter().position(|&place| place == next)) {
+                let cycle = way[begin..].iter().rev();
+                cycles.push(cycle.map(|&place| &self.tasks[place]).collect());
+            }
+        }
+        cycles
+    }
+}
+
+impl Found {
+    /// Adds the wakers that were found nowhere.
+    fn finish(self) -> TaskDump {
+        let mut task = self.task;
+        let others = self.wakers.saturating_sub(task.waits_for.len());
+        if others > 0 && !task.is_runnable {
+            task.waits_for.push(WaitsFor::Others(others));
+        }
+        task
+    }
+}
+
+impl TaskDump {
+    /// Returns the task's id.
+    pub fn id(&self) -> Id {
+        self.id
+    }
+
+    /// Returns the task's name, if it was given one.
+    pub fn name(&self) -> Option<&str> {
+        self.name.as_deref()
+    }
+
+    /// Returns where the task was spawned.
+    pub fn spawned(&self) -> &'static Location<'static> {
+        self.spawned
+    }
+
+    /// Returns whether the task is queued or running.
+    pub fn is_runnable(&self) -> bool {
+        self.is_runnable
+    }
+
+    /// Returns what will wake the task. If there is nothing, and the task is not
+    /// [runnable](TaskDump::is_runnable), then no waker of it exists, and it is never polled again.
+    pub fn waits_for(&self) -> &[WaitsFor] {
+        &self.waits_for
+    }
+}
+
+/// The edges between the tasks of a dump, by their places.
+struct Graph {
+    places: BTreeMap<Id, usize>,
+    /// The task that awaits each.
+    waiters: Vec<Option<usize>>,
+}
+
+impl Graph {
+    fn new(dump: &Dump) -> Self {
+        let tasks = dump.tasks.iter().enumerate();
+        let places: BTreeMap<_, _> = tasks
+            .clone()
+            .map(|(place, task)| (task.id, place))
+            .collect();
+        let mut waiters = Vec::new();
+        waiters.resize(dump.tasks.len(), None);
+        for (place, task) in tasks {
+            for what in &task.waits_for {
+                if let WaitsFor::Task(id) = what {
+                    waiters[places[id]] = Some(place);
+                }
+            }
+        }
+        Self { places, waiters }
+    }
+}
+
+impl fmt::Display for Dump {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let graph = Graph::new(self);
+        let (waited, live) = (self.tasks.len(), self.live);
+        writeln!(f, "{waited} of {live} tasks have waited")?;
+        let mut seen = BTreeSet::new();
+        for root in (0..waited).filter(|&place| graph.waiters[place].is_none()) {
+            self.tree(root, &graph, &mut seen, f)?;
+        }
+        for cycle in self.cycles() {
+            writeln!(f, "a cycle: each waits for the next, and none will end")?;
+            self.tree(graph.places[&cycle[0].id], &graph, &mut seen, f)?;
+        }
+        Ok(())
+    }
+}
+
+impl Dump {
+    /// Writes a task, and below it the tasks that it waits for. One that was seen is not written
+    /// again: it closes a cycle, or has changed while the dump was made.
+    fn tree(
+        &self,
+        root: usize,
+        graph: &Graph,
+        seen: &mut BTreeSet<usize>,
+        f: &mut fmt::Formatter<'_>,
+    ) -> fmt::Result {
+        let mut left = Vec::from([(root, 0)]);
+        while let Some((place, depth)) = left.pop() {
+            let (task, indent) = (&self.tasks[place], 2 * DEEPEST.min(depth));
+            if !seen.insert(place) {
+                writeln!(f, "{:indent$}{task}: see above", "")?;
+                continue;
+            }
+            writeln!(f, "{:indent$}{task}", "")?;
+            if task.is_runnable {
+                writeln!(f, "{:indent$}  is queued or running", "")?;
+            } else if task.waits_for.is_empty() {
+                writeln!(f, "{:indent$}  has no waker, and so waits for ever", "")?;
+            }
+            for what in &task.waits_for {
+                match what {
+                    WaitsFor::Task(id) => left.push((graph.places[id], depth + 1)),
+                    _ => writeln!(f, "{:indent$}  waits for {}", "", Shown(what, self.taken))?,
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for TaskDump {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("task ")?;
+        if let Some(name) = &self.name {
+            write!(f, "{name:?} ")?;
+        }
+        write!(f, "({}), spawned at {}", self.id, self.spawned)
+    }
+}
+
+/// What a task waits for, with the time of the dump.
+struct Shown<'a>(&'a WaitsFor, Instant);
+
+impl fmt::Display for Shown<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self.0 {
+            WaitsFor::Task(id) => write!(f, "task {id}"),
+            WaitsFor::Timer(deadline) => match deadline.saturating_duration_since(self.1) {
+                Duration::ZERO => f.write_str("a timer that is due"),
+                left => write!(f, "a timer that is due in {left:.1?}"),
+            },
+            WaitsFor::Readable(raw) => write!(f, "descriptor {raw} to be readable"),
+            WaitsFor::Writable(raw) => write!(f, "descriptor {raw} to be writable"),
+            WaitsFor::Others(1) => f.write_str("something else, which has its waker"),
+            WaitsFor::Others(wakers) => {
+                write!(f, "something else, which has {wakers} of its wakers")
+            }
+        }
+    }
+}

@@ -1,0 +1,218 @@
+//! `Executor::dump`: which tasks there are, and what each waits for.
+
+use std::{
+    future::{Future, pending, poll_fn},
+    pin::Pin,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+        mpsc,
+    },
+    task::Poll,
+    thread,
+    time::{Duration, Instant},
+};
+
+use joint_executor::{Dump, Executor, JoinHandle, TaskDump, WaitsFor, block_on, oneshot, time};
+
+use super::{executor, wait_until};
+
+/// Returns a dump in which so many tasks have waited, and none is queued or running.
+fn settled(executor: &Executor, tasks: usize) -> Dump {
+    let mut dump = executor.dump();
+    wait_until(|| {
+        dump = executor.dump();
+        dump.tasks().len() == tasks && !dump.tasks().iter().any(TaskDump::is_runnable)
+    });
+    dump
+}
+
+fn named<'a>(dump: &'a Dump, name: &str) -> &'a TaskDump {
+    let mut tasks = dump.tasks().iter();
+    tasks
+        .find(|task| task.name() == Some(name))
+        .expect("the task has waited")
+}
+
+#[test]
+fn a_chain_of_five_tasks_ends_at_the_timer() {
+    let executor = executor(2);
+    let deadline = Instant::now() + Duration::from_secs(3600);
+    let mut last = executor.task().name("0").spawn(async move {
+        time::sleep_until(deadline).await;
+    });
+    for link in 1..5 {
+        last = executor.task().name(link.to_string()).spawn(last);
+    }
+    let dump = settled(&executor, 5);
+    assert_eq!(dump.live(), 5);
+    for link in 1..5 {
+        let awaited = named(&dump, &(link - 1).to_string()).id();
+        let task = named(&dump, &link.to_string());
+        assert_eq!(task.waits_for(), [WaitsFor::Task(awaited)]);
+        assert!(task.spawned().file().ends_with("dump.rs"));
+    }
+    let [WaitsFor::Timer(due)] = named(&dump, "0").waits_for() else {
+        panic!("the last task waits for its timer alone: {dump}");
+    };
+    assert_eq!(*due, deadline);
+    assert!(dump.cycles().is_empty());
+    let text = dump.to_string();
+    let lines: Vec<_> = text.lines().map(str::trim_start).collect();
+    assert_eq!(lines.len(), 7, "{text}");
+    assert_eq!(lines[0], "5 of 5 tasks have waited");
+    assert!(lines[1].starts_with("task \"4\" ("), "{text}");
+    assert!(
+        lines[6].starts_with("waits for a timer that is due in 3"),
+        "{text}"
+    );
+    drop(last);
+}
+
+/// A task that awaits the handle that it is sent.
+fn awaits_what_it_is_sent(
+    executor: &Executor,
+    name: &'static str,
+) -> (JoinHandle<()>, oneshot::Sender<JoinHandle<()>>) {
+    let (sender, receiver) = oneshot::channel();
+    let future: Pin<Box<dyn Future<Output = ()> + Send>> =
+        Box::pin(async { receiver.await.expect("a handle is sent").await });
+    (executor.task().name(name).spawn(future), sender)
+}
+
+#[test]
+fn tasks_that_await_each_other_are_a_cycle() {
+    let executor = executor(2);
+    let (first, to_first) = awaits_what_it_is_sent(&executor, "first");
+    let (second, to_second) = awaits_what_it_is_sent(&executor, "second");
+    let (third, to_third) = awaits_what_it_is_sent(&executor, "third");
+    let _free = executor.task().name("free").spawn(pending::<()>());
+    let dump = settled(&executor, 4);
+    assert!(dump.cycles().is_empty());
+    assert_eq!(
+        named(&dump, "first").waits_for(),
+        [WaitsFor::Others(1)],
+        "the channel"
+    );
+    assert_eq!(named(&dump, "free").waits_for(), [], "nobody has its waker");
+    to_first.send(second).unwrap();
+    to_second.send(third).unwrap();
+    to_third.send(first).unwrap();
+    let mut dump = executor.dump();
+    wait_until(|| {
+        dump = executor.dump();
+        !dump.cycles().is_empty()
+    });
+    let cycles = dump.cycles();
+    assert_eq!(cycles.len(), 1);
+    let names: Vec<_> = cycles[0].iter().map(|task| task.name().unwrap()).collect();
+    let begin = names.iter().position(|&name| name == "first").unwrap();
+    let (before, after) = names.split_at(begin);
+    assert_eq!([after, before].concat(), ["first", "second", "third"]);
+    let text = dump.to_string();
+    assert_eq!(text.matches("a cycle").count(), 1, "{text}");
+    assert_eq!(text.matches(": see above").count(), 1, "{text}");
+    assert!(
+        text.contains("has no waker, and so waits for ever"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_chain_of_many_tasks_is_written_without_recursion() {
+    let executor = executor(1);
+    let mut last = executor.spawn(pending::<()>());
+    for _ in 1..20_000 {
+        last = executor.spawn(last);
+    }
+    let text = settled(&executor, 20_000).to_string();
+    assert_eq!(text.lines().count(), 20_002);
+    drop(last);
+}
+
+#[test]
+fn a_task_that_runs_is_not_said_to_wait() {
+    let executor = executor(1);
+    let (entered, is_entered) = mpsc::channel();
+    let (leave, may_leave) = mpsc::channel::<()>();
+    let mut polls = 0;
+    let task = executor.spawn(poll_fn(move |cx| {
+        polls += 1;
+        if polls == 1 {
+            let waker = cx.waker().clone();
+            entered.send(waker).unwrap();
+            return Poll::Pending;
+        }
+        may_leave.recv().unwrap();
+        Poll::Ready(())
+    }));
+    let waker = is_entered.recv().unwrap();
+    let dump = settled(&executor, 1);
+    assert_eq!(dump.tasks()[0].waits_for(), [WaitsFor::Others(1)]);
+    waker.wake();
+    let dump = executor.dump();
+    assert!(dump.tasks()[0].is_runnable());
+    assert_eq!(dump.tasks()[0].waits_for(), []);
+    assert!(dump.to_string().contains("is queued or running"));
+    leave.send(()).unwrap();
+    block_on(task);
+}
+
+#[cfg(all(unix, feature = "io"))]
+#[test]
+fn a_task_waits_for_its_descriptor_and_its_timeout() {
+    use joint_executor::io::UnixStream;
+    use std::os::fd::AsRawFd;
+
+    let executor = executor(1);
+    let (reader, _writer) = executor.block_on(async { UnixStream::pair().unwrap() });
+    let number = reader.as_raw_fd() as u64;
+    let task = executor.spawn(async move {
+        let mut reader = reader;
+        let mut buffer = [0; 8];
+        let read = futures_lite::AsyncReadExt::read(&mut reader, &mut buffer);
+        drop(time::timeout(Duration::from_secs(3600), read).await);
+    });
+    let dump = settled(&executor, 1);
+    let waits_for = dump.tasks()[0].waits_for();
+    assert!(waits_for.contains(&WaitsFor::Readable(number)), "{dump}");
+    assert!(
+        matches!(waits_for, [WaitsFor::Timer(_), WaitsFor::Readable(_)]),
+        "{dump}"
+    );
+    drop(task);
+}
+
+#[test]
+fn dumps_beside_tasks_that_come_and_go_see_whole_tasks() {
+    let executor = Arc::new(executor(2));
+    let is_over = Arc::new(AtomicBool::new(false));
+    let dumps = thread::spawn({
+        let (executor, is_over) = (executor.clone(), is_over.clone());
+        move || {
+            let mut dumps = 0;
+            while !is_over.load(Ordering::Relaxed) || dumps < 100 {
+                let dump = executor.dump();
+                assert!(dump.to_string().lines().count() >= 1);
+                dumps += 1;
+            }
+        }
+    });
+    for _ in 0..200 {
+        let tasks: Vec<_> = (0..50)
+            .map(|task| {
+                let inner = executor.spawn(time::sleep(Duration::from_micros(task)));
+                executor.spawn(async move {
+                    joint_executor::yield_now().await;
+                    inner.await
+                })
+            })
+            .collect();
+        for task in tasks {
+            block_on(task);
+        }
+    }
+    is_over.store(true, Ordering::Relaxed);
+    dumps.join().unwrap();
+    assert_eq!(executor.dump().tasks().len(), 0);
+}
