@@ -6,6 +6,7 @@ use std::{io, mem, time::Instant};
 
 use super::{
     Executor,
+    dump::Times,
     fences::Fences,
     hooks::{Hooks, StealInfo},
     hosted::{self, Host, HostedWorker},
@@ -209,6 +210,11 @@ impl Builder {
             host: self.host.take(),
         };
         Ok((executor, all))
+    }
+
+    pub(super) fn with_times(mut self, times: Arc<Times>) -> Self {
+        self.hooks.times = Some(times);
+        self
     }
 
     pub(super) fn start(mut self) -> io::Result<Executor> {

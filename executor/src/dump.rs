@@ -4,6 +4,9 @@
 //! lie: in the join word of the task that is awaited, in the timers, and beside the descriptors. A
 //! waker's address says which task it would wake, so nothing behind it is read.
 
+mod times;
+mod told;
+
 use alloc::{
     borrow::ToOwned,
     collections::{BTreeMap, BTreeSet},
@@ -14,6 +17,9 @@ use core::{fmt, panic::Location, time::Duration};
 use std::time::Instant;
 
 use joint::{task::Id, waker::clock::now};
+
+pub(crate) use times::Times;
+pub use {times::TaskTimes, told::waiting_for};
 
 #[cfg(feature = "io")]
 use super::driver::reactor::Interest;
@@ -46,6 +52,7 @@ pub struct TaskDump {
     spawned: &'static Location<'static>,
     is_runnable: bool,
     waits_for: Vec<WaitsFor>,
+    times: Option<TaskTimes>,
 }
 
 /// What a task waits for.
@@ -60,6 +67,8 @@ pub enum WaitsFor {
     Readable(u64),
     /// Room on the descriptor or socket of that number.
     Writable(u64),
+    /// What the task has said by [`waiting_for`], at that place.
+    Told(&'static str, &'static Location<'static>),
     /// Whoever else holds so many of its wakers: a channel, a lock, a set of tasks, or a task that
     /// has not waited yet.
     Others(usize),
@@ -67,7 +76,8 @@ pub enum WaitsFor {
 
 impl Executor {
     /// Returns the tasks, and what each of them waits for: the end of a task, a timer, a descriptor,
-    /// or something that is not the executor's. Nothing is paid for it before it is called.
+    /// what it says itself by [`waiting_for`], or something else. Nothing is paid for it before it is
+    /// called. With [`record_times`](crate::Builder::record_times) the dump also shows since when.
     ///
     /// A task is in the dump once it has waited. One that has not is only [counted](Dump::live).
     /// The tasks run on meanwhile, so a task that moves may be shown with what it waited for a
@@ -120,6 +130,7 @@ impl Dump {
                     spawned: view.spawned(),
                     is_runnable: view.is_runnable(),
                     waits_for: Vec::new(),
+                    times: None,
                 },
                 address: task.addr().get(),
                 waiter: view.waiter(),
@@ -157,6 +168,16 @@ impl Dump {
                     Interest::Write => WaitsFor::Writable(raw),
                 };
                 add(waker.data().addr(), what);
+            });
+        }
+        for (_, told) in told::told().iter() {
+            add(told.waker, WaitsFor::Told(told.what, told.place));
+        }
+        if let Some(times) = &shared.hooks.times {
+            times.with(|times| {
+                for found in &mut found {
+                    found.task.times = times.get(&found.task.id).copied();
+                }
             });
         }
         Self {
@@ -233,6 +254,12 @@ impl TaskDump {
         self.is_runnable
     }
 
+    /// Returns when the task was spawned and polled, if the executor
+    /// [records it](crate::Builder::record_times).
+    pub fn times(&self) -> Option<TaskTimes> {
+        self.times
+    }
+
     /// Returns what will wake the task. If there is nothing, and the task is not
     /// [runnable](TaskDump::is_runnable), then no waker of it exists, and it is never polled again.
     pub fn waits_for(&self) -> &[WaitsFor] {
@@ -302,6 +329,17 @@ impl Dump {
                 continue;
             }
             writeln!(f, "{:indent$}{task}", "")?;
+            if let Some(times) = &task.times {
+                let (age, polled) = times.ages(self.taken);
+                write!(f, "{:indent$}  spawned {age:.1?} ago", "")?;
+                match (times.polls, polled) {
+                    (1, Some(polled)) => writeln!(f, ", polled once, {polled:.1?} ago")?,
+                    (polls, Some(last)) => {
+                        writeln!(f, ", polled {polls} times, last {last:.1?} ago")?;
+                    }
+                    (_, None) => writeln!(f, ", not polled yet")?,
+                }
+            }
             if task.is_runnable {
                 writeln!(f, "{:indent$}  is queued or running", "")?;
             } else if task.waits_for.is_empty() {
@@ -341,6 +379,7 @@ impl fmt::Display for Shown<'_> {
             },
             WaitsFor::Readable(raw) => write!(f, "descriptor {raw} to be readable"),
             WaitsFor::Writable(raw) => write!(f, "descriptor {raw} to be writable"),
+            WaitsFor::Told(what, place) => write!(f, "{what}, at {place}"),
             WaitsFor::Others(1) => f.write_str("something else, which has its waker"),
             WaitsFor::Others(wakers) => {
                 write!(f, "something else, which has {wakers} of its wakers")

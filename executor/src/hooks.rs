@@ -3,10 +3,10 @@
 //! A hook is user code. It is called only where nothing is half done and where no lock is held that
 //! the hook could take. Its panic is caught.
 
-use alloc::boxed::Box;
+use alloc::{boxed::Box, sync::Arc};
 use std::time::Instant;
 
-use super::{guard::guarded, task_info::TaskInfo};
+use super::{dump::Times, guard::guarded, task_info::TaskInfo};
 use joint::task::{EndedTask, Runnable, TaskEnd};
 
 /// A steal, for [`Builder::on_steal`](super::Builder::on_steal).
@@ -42,6 +42,8 @@ pub(crate) struct Hooks {
     pub(super) on_unpark: Option<WorkerHook>,
     pub(super) on_push: Option<PushHook>,
     pub(super) on_timer: Option<TimerHook>,
+    /// What the hooks of [`record_times`](super::Builder::record_times) write.
+    pub(super) times: Option<Arc<Times>>,
 }
 
 impl Hooks {

@@ -229,7 +229,7 @@ pub(crate) use self::driver_handle::DriverHandle;
 pub use self::{
     blocking::spawn_blocking,
     builder::Builder,
-    dump::{Dump, TaskDump, WaitsFor},
+    dump::{Dump, TaskDump, TaskTimes, WaitsFor, waiting_for},
     hooks::StealInfo,
     join::join,
     join_async::join_async,

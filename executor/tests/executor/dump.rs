@@ -13,7 +13,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use joint_executor::{Dump, Executor, JoinHandle, TaskDump, WaitsFor, block_on, oneshot, time};
+use joint_executor::{
+    Dump, Executor, JoinHandle, TaskDump, WaitsFor, block_on, oneshot, time, waiting_for,
+};
 
 use super::{executor, wait_until};
 
@@ -215,4 +217,62 @@ fn dumps_beside_tasks_that_come_and_go_see_whole_tasks() {
     is_over.store(true, Ordering::Relaxed);
     dumps.join().unwrap();
     assert_eq!(executor.dump().tasks().len(), 0);
+}
+
+#[test]
+fn a_wait_that_is_told_is_shown_until_it_is_over() {
+    let executor = executor(1);
+    let (sender, receiver) = oneshot::channel::<()>();
+    let (to_second, second) = oneshot::channel::<()>();
+    let task = executor.spawn(async {
+        waiting_for("the first", receiver).await.unwrap();
+        waiting_for("the second", second).await.unwrap();
+        pending::<()>().await;
+    });
+    let dump = settled(&executor, 1);
+    let [WaitsFor::Told("the first", place)] = dump.tasks()[0].waits_for() else {
+        panic!("the task has told it: {dump}");
+    };
+    assert!(
+        dump.to_string()
+            .contains(&format!("waits for the first, at {place}"))
+    );
+    sender.send(()).unwrap();
+    wait_until(|| executor.dump().to_string().contains("the second"));
+    assert!(!executor.dump().to_string().contains("the first"));
+    to_second.send(()).unwrap();
+    wait_until(|| executor.dump().tasks()[0].waits_for().is_empty());
+    drop(task);
+}
+
+#[test]
+fn a_dump_shows_times_if_the_executor_records_them() {
+    let begin = Instant::now();
+    let executor = Executor::builder()
+        .workers(1)
+        .record_times()
+        .build()
+        .unwrap();
+    let (sender, receiver) = oneshot::channel::<()>();
+    let task = executor.spawn(async {
+        receiver.await.unwrap();
+        pending::<()>().await;
+    });
+    let first = settled(&executor, 1).tasks()[0].times().unwrap();
+    assert!(begin <= first.spawned && first.spawned <= first.polled.unwrap());
+    assert_eq!(first.polls, 1);
+    sender.send(()).unwrap();
+    let mut dump = executor.dump();
+    wait_until(|| {
+        dump = settled(&executor, 1);
+        dump.tasks()[0].times().unwrap().polls == 2
+    });
+    let second = dump.tasks()[0].times().unwrap();
+    assert_eq!(second.spawned, first.spawned);
+    assert!(second.polled >= first.polled);
+    assert!(
+        dump.to_string().contains(", polled 2 times, last "),
+        "{dump}"
+    );
+    drop(task);
 }

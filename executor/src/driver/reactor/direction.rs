@@ -74,7 +74,10 @@ impl Direction {
     /// Calls `f` with the waker of each waiter, under the lock.
     pub(super) fn each_waker(&self, f: impl FnMut(&Waker)) {
         let waiters = lock(&self.waiters);
-        let futures = waiters.futures.iter().filter_map(|(_, waker)| waker.as_ref());
+        let futures = waiters
+            .futures
+            .iter()
+            .filter_map(|(_, waker)| waker.as_ref());
         waiters.caller.iter().chain(futures).for_each(f);
     }
 

@@ -142,7 +142,9 @@ impl<W> Queue<W> {
     pub(super) fn each(&self, mut f: impl FnMut(u64, &W)) {
         for Reverse(entry) in &self.heap {
             if let Some(slot) = entry.slot(&self.slots) {
-                slot.value.iter().for_each(|value| f(entry.deadline(), value));
+                slot.value
+                    .iter()
+                    .for_each(|value| f(entry.deadline(), value));
             }
         }
     }
