@@ -48,6 +48,32 @@ fn the_last_task_that_is_left_takes_the_registry_along() {
     model(two_that_are_left);
 }
 
+/// A dump looks at tasks while another thread ends one of them. It finishes what that thread leaves.
+fn a_dump_meets_the_end_of_a_task() {
+    let registry = Registry::new(1);
+    let waiting = waiting(&registry, 0);
+    let ended = taken(&registry);
+    let other = thread::spawn({
+        let registry = registry.clone();
+        move || {
+            drop(ended);
+            drop(registry);
+        }
+    });
+    let seen = registry.view_all();
+    assert!((1..=2).contains(&seen));
+    other.join().unwrap();
+    assert_eq!(registry.view_all(), 1);
+    assert_eq!(registry.chunks(), 1);
+    drop(waiting);
+    drop(registry.woken());
+}
+
+#[test]
+fn a_dump_against_the_end_of_a_task() {
+    model(a_dump_meets_the_end_of_a_task);
+}
+
 /// The last worker ends, while another thread ends a task, or spawns one that is too late.
 fn the_last_worker_ends(late: bool) {
     let registry = Registry::new(1);

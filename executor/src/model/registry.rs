@@ -147,6 +147,18 @@ impl Registry {
         cancelled.map(Task).collect()
     }
 
+    /// Looks at each task as a dump does. Returns how many there are.
+    pub fn view_all(&self) -> usize {
+        let mut seen = 0;
+        self.0.registry.each_task(|task| {
+            // SAFETY: the registry keeps the task's memory during this call.
+            let view = unsafe { Runnable::raw_view(task) };
+            let _ = (view.waiter(), view.is_runnable(), view.wakers());
+            seen += 1;
+        });
+        seen
+    }
+
     pub fn cancel_shard(&self, worker: usize) -> Vec<Task> {
         let cancelled = self.0.registry.cancel_shard(worker).into_iter();
         cancelled.map(Task).collect()

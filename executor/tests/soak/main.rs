@@ -49,6 +49,13 @@ fn outsider(round: &Arc<Round>, mut choice: Choice) {
             1 => assert_eq!(round.executor.install(|| fibonacci(12)), 144),
             #[cfg(feature = "io")]
             2 => round.wait_for_its_timer_and_pipe(choice.below(300)),
+            3 => assert!(
+                round
+                    .executor
+                    .dump()
+                    .to_string()
+                    .contains(" tasks have waited\n")
+            ),
             _ => {}
         }
         if choice.below(4) == 0 {
