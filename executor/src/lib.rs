@@ -46,9 +46,11 @@
 //! `io`, on by default: the module [`io`]. Each executor serves descriptors as it does timers.
 //!
 //! `tracing`: each task of the executor has a span of the crate [tracing](https://docs.rs/tracing),
-//! with level debug, target `joint::task`, and the fields `task.name`, `task.kind` (`normal`,
-//! `high`, `pinned` or `local`) and `task.spawned`. The span is entered whenever the future is
-//! polled or dropped. It has no parent, and follows from the span in which the task was spawned.
+//! with level debug, target `joint::task`, name `runtime.spawn`, and the fields `task.name`, `kind`
+//! (`normal`, `high`, `pinned` or `local`), `loc.file`, `loc.line` and `loc.col`. `tokio-console`
+//! knows tasks by these names, so a program that calls `console_subscriber::init()` shows its tasks
+//! there. The span is entered whenever the future is polled or dropped. It has no parent, and
+//! follows from the span in which the task was spawned.
 //!
 //! # Fairness
 //! No task that is due waits forever behind other tasks, however they wake each other and however

@@ -7,6 +7,8 @@ use tracing::{Instrument, Span, debug_span};
 
 /// Puts a future into its task's span, if the feature is enabled. The span has no parent, because
 /// the task outlives the code that spawns it. It follows from the span in which it was spawned.
+///
+/// Its name and its fields are those by which `tokio-console` knows the tasks of any runtime.
 #[cfg_attr(not(feature = "tracing"), inline(always))]
 pub(super) fn traced<F: Future>(
     future: F,
@@ -19,10 +21,12 @@ pub(super) fn traced<F: Future>(
         let span = debug_span!(
             target: "joint::task",
             parent: None,
-            "task",
+            "runtime.spawn",
             task.name = name,
-            task.kind = kind,
-            task.spawned = %spawned,
+            kind,
+            loc.file = spawned.file(),
+            loc.line = spawned.line(),
+            loc.col = spawned.column(),
         );
         span.follows_from(Span::current());
         future.instrument(span)

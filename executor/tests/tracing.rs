@@ -152,8 +152,11 @@ fn a_span_says_which_task_it_is() {
     block_on(handle);
     let seen = span("which");
     assert!(seen.is_root);
-    assert_eq!(seen.fields["task.kind"], "normal");
-    assert!(seen.fields["task.spawned"].starts_with(&format!("{}:{line}:", file!())));
+    assert_eq!(seen.metadata.unwrap().name(), "runtime.spawn");
+    assert_eq!(seen.fields["kind"], "normal");
+    assert_eq!(seen.fields["loc.file"], file!());
+    assert_eq!(seen.fields["loc.line"], line.to_string());
+    assert!(seen.fields.contains_key("loc.col"));
 }
 
 #[test]
@@ -203,7 +206,7 @@ fn a_span_says_what_kind_of_task_it_is() {
             .await;
     }));
     for kind in ["high", "pinned", "local"] {
-        assert_eq!(span(&format!("a {kind} one")).fields["task.kind"], kind);
+        assert_eq!(span(&format!("a {kind} one")).fields["kind"], kind);
     }
 }
 
