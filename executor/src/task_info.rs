@@ -12,6 +12,7 @@ pub struct TaskInfo<'a> {
     name: Option<&'a str>,
     spawned: &'static Location<'static>,
     is_detached: bool,
+    panic_message: Option<&'a str>,
 }
 
 impl<'a> TaskInfo<'a> {
@@ -21,6 +22,7 @@ impl<'a> TaskInfo<'a> {
             name,
             spawned,
             is_detached: false,
+            panic_message: None,
         }
     }
 
@@ -28,6 +30,7 @@ impl<'a> TaskInfo<'a> {
     pub(super) fn ended<M>(task: &'a EndedTask<'_, M>) -> Self {
         Self {
             is_detached: !task.has_handle(),
+            panic_message: task.panic_message(),
             ..Self::new(task.id(), task.name(), task.spawned())
         }
     }
@@ -65,17 +68,23 @@ impl<'a> TaskInfo<'a> {
     /// let executor = Executor::builder()
     ///     .on_end(move |task, how| {
     ///         if how == TaskEnd::Panicked && task.is_detached() {
-    ///             sender.send(task.id()).unwrap();
+    ///             sender.send(task.panic_message().map(String::from)).unwrap();
     ///         }
     ///     })
     ///     .build()?;
     /// executor.spawn_detached(async { panic!("unseen") });
     /// assert!(executor.block_on(executor.spawn(async { panic!("seen") }).result()).is_err());
     /// drop(executor);
-    /// assert_eq!(unseen.iter().count(), 1);
+    /// assert_eq!(unseen.iter().collect::<Vec<_>>(), [Some(String::from("unseen"))]);
     /// # Ok::<(), std::io::Error>(())
     /// ```
     pub fn is_detached(&self) -> bool {
         self.is_detached
+    }
+
+    /// Returns the message of the panic with which the task has ended, if it has one, as a panic by
+    /// `panic!` does. It is `None` in all hooks but [`on_end`](super::Builder::on_end).
+    pub fn panic_message(&self) -> Option<&'a str> {
+        self.panic_message
     }
 }

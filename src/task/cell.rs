@@ -343,7 +343,7 @@ impl<F: Future, S: Schedule<M>, M, N: Name> Typed<F, S, M, N> {
     #[cold]
     unsafe fn finish_panicked(task: Task, seen: Snapshot, payload: unwind::Payload) -> Ran {
         // SAFETY: the runnable keeps the task alive.
-        unsafe { Self::ended(task, TaskEnd::Panicked) };
+        unsafe { Self::ended(task, TaskEnd::Panicked, Some(&payload)) };
         // SAFETY: as above.
         if unsafe { task.propagates_panic() } {
             // SAFETY: passed on from the caller.
@@ -475,7 +475,7 @@ impl<F: Future, S: Schedule<M>, M, N: Name> Typed<F, S, M, N> {
             TaskEnd::Panicked
         };
         // SAFETY: a task whose stage the caller has is alive.
-        unsafe { Self::ended(task, how) };
+        unsafe { Self::ended(task, how, dropped.as_ref().err()) };
         dropped
     }
 
@@ -484,7 +484,7 @@ impl<F: Future, S: Schedule<M>, M, N: Name> Typed<F, S, M, N> {
     /// # Safety
     /// The task is alive, and the caller has its stage.
     #[inline]
-    unsafe fn ended(task: Task, how: TaskEnd) {
+    unsafe fn ended(task: Task, how: TaskEnd, panic: Option<&unwind::Payload>) {
         // SAFETY: alive by this function's contract, and its metadata is an `M`.
         let metadata = unsafe { task.metadata::<M>() };
         // SAFETY: as above.
@@ -492,7 +492,12 @@ impl<F: Future, S: Schedule<M>, M, N: Name> Typed<F, S, M, N> {
         unwind::or_abort(
             || "a schedule function's `ended` panicked",
             || {
-                hooks.ended(&EndedTask { task, metadata }, how);
+                let ended = EndedTask {
+                    task,
+                    metadata,
+                    panic,
+                };
+                hooks.ended(&ended, how);
             },
         );
     }

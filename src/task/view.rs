@@ -1,9 +1,9 @@
 //! [`PendingTask`] and [`EndedTask`]: what a task's [`Schedule`](super::Schedule) sees of it at the
 //! end of a poll; [`TaskView`]: what a report sees of it; and [`TaskEnd`].
 
-use core::{fmt, marker::PhantomData, panic::Location, ptr::NonNull, task::Waker};
+use core::{any::Any, fmt, marker::PhantomData, panic::Location, ptr::NonNull, task::Waker};
 
-use super::{Id, header::Task, state::Snapshot};
+use super::{Id, error::message_of, header::Task, state::Snapshot, unwind::Payload};
 use crate::completion::Completion;
 
 /// A task whose poll was pending, at the end of that run. See
@@ -66,6 +66,7 @@ impl<M> fmt::Debug for PendingTask<'_, M> {
 pub struct EndedTask<'a, M> {
     pub(super) task: Task,
     pub(super) metadata: &'a M,
+    pub(super) panic: Option<&'a Payload>,
 }
 
 impl<M> EndedTask<'_, M> {
@@ -104,6 +105,36 @@ impl<M> EndedTask<'_, M> {
     pub fn spawned(&self) -> &'static Location<'static> {
         // SAFETY: as above.
         unsafe { self.task.spawned() }
+    }
+
+    /// Returns the payload of the panic with which the task ends, or `None` if it ends in another
+    /// way. If the task has no handle, nobody but the schedule function learns of it.
+    pub fn panic(&self) -> Option<&(dyn Any + Send)> {
+        self.panic.map(|payload| &**payload)
+    }
+
+    /// Returns the message of that [panic](EndedTask::panic), if it has one, as a panic by `panic!`
+    /// does.
+    ///
+    /// # Example
+    /// ```
+    /// use joint::task::{self, EndedTask, Runnable, Schedule, ScheduleInfo, TaskEnd};
+    ///
+    /// #[derive(Clone, Copy)]
+    /// struct Once;
+    /// impl Schedule<()> for Once {
+    ///     fn schedule(&self, _: Runnable, _: ScheduleInfo) {}
+    ///     fn ended(&self, task: &EndedTask<'_, ()>, how: TaskEnd) {
+    ///         assert_eq!(how, TaskEnd::Panicked);
+    ///         assert_eq!(task.panic_message(), Some("no such file"));
+    ///     }
+    /// }
+    /// let (runnable, handle) = task::spawn(async { panic!("no such file") }, Once);
+    /// handle.detach();
+    /// runnable.run();
+    /// ```
+    pub fn panic_message(&self) -> Option<&str> {
+        message_of(self.panic()?)
     }
 
     /// Returns whether the task has a handle, which learns how it ends. A handle may be dropped
