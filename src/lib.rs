@@ -18,7 +18,83 @@
 //! `joint-executor`, a work-stealing executor that is built on this one and re-exports what its
 //! users need of it.
 //!
-//! # Example
+//! # Examples
+//! A read into a buffer that a device fills. The device, here a thread, must be able to write to the
+//! buffer until it answers, even if the reader has given up. So the buffer lies in a block beside a
+//! word, and the side whose exchange comes last frees the block.
+//! ```
+//! # #[cfg(feature = "std")] {
+//! use joint::completion::{Completed, Completion, Detached, Registration};
+//! use std::{cell::UnsafeCell, pin::Pin, ptr::NonNull, task::{Context, Poll}, thread};
+//!
+//! struct Block {
+//!     word: Completion,
+//!     /// The device's until it completes the word, and the reader's after that.
+//!     buffer: UnsafeCell<[u8; 512]>,
+//! }
+//!
+//! struct Device(NonNull<Block>);
+//! // SAFETY: the device is one side of the block, which may be on any thread.
+//! unsafe impl Send for Device {}
+//!
+//! impl Device {
+//!     fn answer(self) {
+//!         let block = self.0.as_ptr();
+//!         // SAFETY: the word is not completed, so the buffer is ours and the block is alive.
+//!         unsafe { (*block).buffer.get().write([7; 512]) };
+//!         // SAFETY: the block is alive until this exchange, the only one of the device.
+//!         match unsafe { Completion::raw_complete(&raw const (*block).word) } {
+//!             // The block is the reader's from here on.
+//!             Completed::Unobserved => {}
+//!             Completed::Wake(reader) => reader.wake(),
+//!             // SAFETY: the reader has given the block up.
+//!             Completed::Detached => drop(unsafe { Box::from_raw(block) }),
+//!         }
+//!     }
+//! }
+//!
+//! struct Read(NonNull<Block>, Registration);
+//! // SAFETY: the read is the other side of the block.
+//! unsafe impl Send for Read {}
+//!
+//! impl Future for Read {
+//!     type Output = [u8; 512];
+//!
+//!     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+//!         let block = self.0.as_ptr();
+//!         // SAFETY: the reader has not detached, so the block is alive.
+//!         unsafe { Completion::raw_poll(&raw const (*block).word, cx.waker(), &mut self.1) }
+//!             // SAFETY: the word is completed, so the buffer is ours.
+//!             .map(|_| unsafe { (*block).buffer.get().read() })
+//!     }
+//! }
+//!
+//! impl Drop for Read {
+//!     fn drop(&mut self) {
+//!         let block = self.0.as_ptr();
+//!         // SAFETY: the block is alive until this exchange, the last one of the reader.
+//!         match unsafe { Completion::raw_detach(&raw const (*block).word) } {
+//!             // The block is the device's, which frees it when it is done with the buffer.
+//!             Detached::Pending(own_waker) => drop(own_waker),
+//!             // SAFETY: the device is done with the block.
+//!             Detached::Finished(_) => drop(unsafe { Box::from_raw(block) }),
+//!         }
+//!     }
+//! }
+//!
+//! fn read() -> Read {
+//!     let (word, buffer) = (Completion::new(), UnsafeCell::new([0; 512]));
+//!     let block = NonNull::from(Box::leak(Box::new(Block { word, buffer })));
+//!     let device = Device(block);
+//!     thread::spawn(|| device.answer());
+//!     Read(block, Registration::new())
+//! }
+//!
+//! assert_eq!(joint::block_on(read()), [7; 512]);
+//! drop(read());
+//! # }
+//! ```
+//!
 //! A task finishes on one thread while another waits for it. The schedule function decides where
 //! the task runs: here, on a new thread.
 //! ```
