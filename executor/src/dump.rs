@@ -69,6 +69,10 @@ pub enum WaitsFor {
     Writable(u64),
     /// What the task has said by [`waiting_for`], at that place.
     Told(&'static str, &'static Location<'static>),
+    /// As `Told`, but that was woken since it was polled. If the task is not
+    /// [runnable](TaskDump::is_runnable), it has run since without polling it:
+    /// [`waiting_for`](waiting_for#snoozing) tells what that means.
+    Snoozing(&'static str, &'static Location<'static>),
     /// Whoever else holds so many of its wakers: a channel, a lock, a set of tasks, or a task that
     /// has not waited yet.
     Others(usize),
@@ -170,9 +174,16 @@ impl Dump {
                 add(waker.data().addr(), what);
             });
         }
-        for (_, told) in told::told().iter() {
-            add(told.waker, WaitsFor::Told(told.what, told.place));
-        }
+        told::each(|told, waker, is_woken| {
+            let (what, place) = (told.what, told.place);
+            add(
+                waker,
+                match is_woken {
+                    false => WaitsFor::Told(what, place),
+                    true => WaitsFor::Snoozing(what, place),
+                },
+            );
+        });
         if let Some(times) = &shared.hooks.times {
             times.with(|times| {
                 for found in &mut found {
@@ -380,6 +391,10 @@ impl fmt::Display for Shown<'_> {
             WaitsFor::Readable(raw) => write!(f, "descriptor {raw} to be readable"),
             WaitsFor::Writable(raw) => write!(f, "descriptor {raw} to be writable"),
             WaitsFor::Told(what, place) => write!(f, "{what}, at {place}"),
+            WaitsFor::Snoozing(what, place) => write!(
+                f,
+                "{what}, at {place}, which was woken and is not polled: it snoozes"
+            ),
             WaitsFor::Others(1) => f.write_str("something else, which has its waker"),
             WaitsFor::Others(wakers) => {
                 write!(f, "something else, which has {wakers} of its wakers")

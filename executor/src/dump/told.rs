@@ -1,28 +1,75 @@
-//! [`waiting_for`]: a wait that says in a dump what it is for.
+//! [`waiting_for`]: a wait that says in a dump what it is for, and whether it is polled when it is
+//! woken.
 
+use alloc::{sync::Arc, task::Wake};
 use core::{
     future::{Future, poll_fn},
     panic::Location,
     pin::pin,
-    task::Waker,
+    task::{Context, Waker},
 };
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use slab::Slab;
 
 /// What a task has told about one of its waits.
-#[derive(Clone, Copy)]
 pub(super) struct Told {
-    /// The [data](Waker::data) of the task's waker.
-    pub(super) waker: usize,
     pub(super) what: &'static str,
     pub(super) place: &'static Location<'static>,
+    state: Mutex<State>,
 }
 
-static TOLD: Mutex<Slab<Told>> = Mutex::new(Slab::new());
+#[derive(Default)]
+struct State {
+    /// That of the task which has polled the wait last.
+    waker: Option<Waker>,
+    /// Whether the wait was woken since.
+    is_woken: bool,
+}
 
-pub(super) fn told() -> MutexGuard<'static, Slab<Told>> {
-    TOLD.lock().unwrap_or_else(PoisonError::into_inner)
+static TOLD: Mutex<Slab<Arc<Told>>> = Mutex::new(Slab::new());
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Calls `f` with each wait, the [data](Waker::data) of its task's waker, and whether it was woken
+/// since it was polled. `f` must not wake or drop a waker.
+pub(super) fn each(mut f: impl FnMut(&Told, usize, bool)) {
+    for (_, told) in lock(&TOLD).iter() {
+        let state = lock(&told.state);
+        if let Some(waker) = &state.waker {
+            f(told, waker.data().addr(), state.is_woken);
+        }
+    }
+}
+
+impl Told {
+    /// Notes that the wait is about to be polled.
+    fn polled(&self, waker: &Waker) {
+        let new = waker.clone();
+        let mut state = lock(&self.state);
+        state.is_woken = false;
+        let before = state.waker.replace(new);
+        drop(state);
+        drop(before);
+    }
+}
+
+impl Wake for Told {
+    fn wake(self: Arc<Self>) {
+        self.wake_by_ref();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        let mut state = lock(&self.state);
+        state.is_woken = true;
+        let waker = state.waker.clone();
+        drop(state);
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+    }
 }
 
 /// Returns a future that polls `future`, and says in a [dump](crate::Executor::dump) what a task
@@ -31,10 +78,16 @@ pub(super) fn told() -> MutexGuard<'static, Slab<Told>> {
 /// A dump finds out by itself that a task waits for another task, for a timer or for a descriptor.
 /// Use this for what it cannot know, such as a lock, a channel or a queue.
 ///
+/// # Snoozing
+/// The dump also says if `future` was woken, and its task has run since without polling it. Such a
+/// future *snoozes*: it may have been given a lock or a permit that others wait for, and does nothing
+/// with it. That happens to a future that is kept while its task awaits something else, as after a
+/// `select!` of which another branch was first. If what the task awaits needs that lock, the program
+/// stands still. Drop the future, or await it in a task of its own.
+///
 /// # Cost
-/// A lock that the whole program shares, once when the future is pending for the first time, once
-/// when it is dropped, and once whenever another task polls it. A future that is ready at its first
-/// poll takes no lock.
+/// An allocation, a lock of its own for each poll and each wake-up, and once at the begin and at the
+/// end a lock that the whole program shares. This is for finding out why a program stands still.
 ///
 /// # Example
 /// ```
@@ -57,45 +110,30 @@ pub(super) fn told() -> MutexGuard<'static, Slab<Told>> {
 pub fn waiting_for<F: Future>(what: &'static str, future: F) -> impl Future<Output = F::Output> {
     let place = Location::caller();
     async move {
-        let mut wait = Wait(None);
+        let told = Arc::new(Told {
+            what,
+            place,
+            state: Mutex::default(),
+        });
+        let _wait = Wait(lock(&TOLD).insert(told.clone()));
+        let waker = Waker::from(told.clone());
         let mut future = pin!(future);
         poll_fn(|cx| {
-            let polled = future.as_mut().poll(cx);
-            if polled.is_pending() {
-                wait.tell(cx.waker(), what, place);
-            }
-            polled
+            told.polled(cx.waker());
+            future.as_mut().poll(&mut Context::from_waker(&waker))
         })
         .await
     }
 }
 
-/// A wait that is told, by its key, and by which waker. Dropping it takes it back.
-struct Wait(Option<(usize, usize)>);
-
-impl Wait {
-    fn tell(&mut self, waker: &Waker, what: &'static str, place: &'static Location<'static>) {
-        let waker = waker.data().addr();
-        if self.0.is_some_and(|(_, told)| told == waker) {
-            return;
-        }
-        let mut all = told();
-        let new = Told { waker, what, place };
-        let key = match self.0 {
-            Some((key, _)) => {
-                all[key] = new;
-                key
-            }
-            None => all.insert(new),
-        };
-        self.0 = Some((key, waker));
-    }
-}
+/// The key of a wait. Dropping it takes the wait back.
+struct Wait(usize);
 
 impl Drop for Wait {
     fn drop(&mut self) {
-        if let Some((key, _)) = self.0 {
-            told().remove(key);
-        }
+        let told = lock(&TOLD).remove(self.0);
+        // Its waker is dropped outside of the lock, and a wake-up that comes late wakes nothing.
+        let waker = lock(&told.state).waker.take();
+        drop(waker);
     }
 }
