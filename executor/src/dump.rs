@@ -335,11 +335,13 @@ impl Dump {
         let mut left = Vec::from([(root, 0)]);
         while let Some((place, depth)) = left.pop() {
             let (task, indent) = (&self.tasks[place], 2 * DEEPEST.min(depth));
+            let awaits = if depth > 0 { "awaits " } else { "" };
+            write!(f, "{:indent$}{awaits}{task}", "")?;
             if !seen.insert(place) {
-                writeln!(f, "{:indent$}{task}: see above", "")?;
+                writeln!(f, ": see above")?;
                 continue;
             }
-            writeln!(f, "{:indent$}{task}", "")?;
+            writeln!(f)?;
             if let Some(times) = &task.times {
                 let (age, polled) = times.ages(self.taken);
                 write!(f, "{:indent$}  spawned {age:.1?} ago", "")?;

@@ -48,7 +48,7 @@ const BUDGETS: [Budget; 5] = [
         built_as: "joint-executor",
         folder: "executor/src",
         without: &["model", "worker/harness.rs"],
-        lines: 10_000,
+        lines: 10_400,
         crates: 12,
         features: &["io"],
     },
