@@ -19,9 +19,9 @@
 //! users need of it.
 //!
 //! # Examples
-//! A read into a buffer that a device fills. The device, here a thread, must be able to write to the
-//! buffer until it answers, even if the reader has given up. So the buffer lies in a block beside a
-//! word, and the side whose exchange comes last frees the block.
+//! A read into a buffer that a device fills. The device, here a thread, must be able to write to
+//! the buffer until it answers, even if the reader has given up. So the buffer lies in a block
+//! beside a word, and the side whose exchange comes last frees the block.
 //! ```
 //! # #[cfg(feature = "std")] {
 //! use joint::completion::{Completed, Completion, Detached, Registration};

@@ -6,12 +6,12 @@ use std::{io, mem, time::Instant};
 
 use super::{
     Executor,
-    dump::Times,
     fences::Fences,
     hooks::{Hooks, StealInfo},
     hosted::{self, Host, HostedWorker},
     sleep::MOST_WORKERS,
     task_info::TaskInfo,
+    times::Times,
     worker::shared::{Decides, Shared},
 };
 use joint::task::TaskEnd;

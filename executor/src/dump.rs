@@ -4,13 +4,13 @@
 //! lie: in the join word of the task that is awaited, in the timers, and beside the descriptors. A
 //! waker's address says which task it would wake, so nothing behind it is read.
 
-mod times;
 mod told;
 
 use alloc::{
     borrow::ToOwned,
     collections::{BTreeMap, BTreeSet},
     string::String,
+    sync::Arc,
     vec::Vec,
 };
 use core::{fmt, panic::Location, time::Duration};
@@ -18,14 +18,14 @@ use std::time::Instant;
 
 use joint::{task::Id, waker::clock::now};
 
-pub(crate) use times::Times;
-pub use {times::TaskTimes, told::waiting_for};
+pub use self::told::waiting_for;
 
 #[cfg(feature = "io")]
 use super::driver::reactor::Interest;
 use super::{
-    Executor,
+    Builder, Executor,
     driver::clock,
+    times::{TaskTimes, Times},
     worker::shared::{Runnable, Shared},
 };
 
@@ -79,9 +79,10 @@ pub enum WaitsFor {
 }
 
 impl Executor {
-    /// Returns the tasks, and what each of them waits for: the end of a task, a timer, a descriptor,
-    /// what it says itself by [`waiting_for`], or something else. Nothing is paid for it before it is
-    /// called. With [`record_times`](crate::Builder::record_times) the dump also shows since when.
+    /// Returns the tasks, and what each of them waits for: the end of a task, a timer, a
+    /// descriptor, what it says itself by [`waiting_for`], or something else. Nothing is paid for
+    /// it before it is called. With [`record_times`](Builder::record_times) the dump also shows
+    /// since when.
     ///
     /// A task is in the dump once it has waited. One that has not is only [counted](Dump::live).
     /// The tasks run on meanwhile, so a task that moves may be shown with what it waited for a
@@ -110,6 +111,36 @@ impl Executor {
     /// ```
     pub fn dump(&self) -> Dump {
         Dump::of(&self.shared)
+    }
+}
+
+impl Builder {
+    /// Records when each task was spawned, and when and how often it was polled, for
+    /// [`Executor::dump`].
+    ///
+    /// # Cost
+    /// For each spawn, poll and end of a task, the clock is read, and a lock is taken that all
+    /// workers share. This is for finding out why a program stands still, not for one that must be
+    /// fast.
+    ///
+    /// # Example
+    /// ```
+    /// let executor = joint_executor::Executor::builder().workers(1).record_times().build()?;
+    /// let _stuck = executor.spawn(std::future::pending::<()>());
+    /// while executor.dump().tasks().is_empty() {
+    ///     std::thread::yield_now();
+    /// }
+    /// let times = executor.dump().tasks()[0].times().unwrap();
+    /// assert_eq!(times.polls, 1);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn record_times(self) -> Self {
+        let times = Arc::<Times>::default();
+        let [spawned, polled, ended] = [(); 3].map(|()| times.clone());
+        self.on_spawn(move |task| spawned.begin(task.id()))
+            .before_poll(move |task| polled.poll(task.id()))
+            .on_end(move |task, _| _ = ended.with(|all| all.remove(&task.id())))
+            .with_times(times)
     }
 }
 
@@ -266,7 +297,7 @@ impl TaskDump {
     }
 
     /// Returns when the task was spawned and polled, if the executor
-    /// [records it](crate::Builder::record_times).
+    /// [records it](Builder::record_times).
     pub fn times(&self) -> Option<TaskTimes> {
         self.times
     }

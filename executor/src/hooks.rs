@@ -6,7 +6,7 @@
 use alloc::{boxed::Box, sync::Arc};
 use std::time::Instant;
 
-use super::{dump::Times, guard::guarded, task_info::TaskInfo};
+use super::{guard::guarded, task_info::TaskInfo, times::Times};
 use joint::task::{EndedTask, Runnable, TaskEnd};
 
 /// A steal, for [`Builder::on_steal`](super::Builder::on_steal).

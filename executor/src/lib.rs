@@ -48,7 +48,7 @@
 //! `tracing`: each task of the executor has a span of the crate [tracing](https://docs.rs/tracing),
 //! with level debug, target `joint::task`, name `runtime.spawn`, and the fields `task.name`, `kind`
 //! (`normal`, `high`, `pinned` or `local`), `loc.file`, `loc.line` and `loc.col`. `tokio-console`
-//! knows tasks by these names, so a program that calls `console_subscriber::init()` shows its tasks
+//! knows tasks by these names, so a program that starts `console-subscriber` shows its tasks
 //! there. The span is entered whenever the future is polled or dropped. It has no parent, and
 //! follows from the span in which the task was spawned.
 //!
@@ -224,6 +224,7 @@ mod task_builder;
 mod task_info;
 mod task_local;
 pub mod time;
+mod times;
 pub(crate) mod worker;
 mod yield_now;
 
@@ -231,7 +232,7 @@ pub(crate) use self::driver_handle::DriverHandle;
 pub use self::{
     blocking::spawn_blocking,
     builder::Builder,
-    dump::{Dump, TaskDump, TaskTimes, WaitsFor, waiting_for},
+    dump::{Dump, TaskDump, WaitsFor, waiting_for},
     hooks::StealInfo,
     join::join,
     join_async::join_async,
@@ -243,6 +244,7 @@ pub use self::{
     task_builder::{Priority, TaskBuilder, current_worker, spawn_local},
     task_info::TaskInfo,
     task_local::{TaskLocal, TaskLocalScope},
+    times::TaskTimes,
     yield_now::{YieldNow, yield_now},
 };
 pub use joint::{JoinError, JoinHandle, block_on, oneshot, shared, task::TaskEnd};

@@ -48,7 +48,8 @@ fn the_last_task_that_is_left_takes_the_registry_along() {
     model(two_that_are_left);
 }
 
-/// A dump looks at tasks while another thread ends one of them. It finishes what that thread leaves.
+/// A dump looks at tasks while another thread ends one of them. It finishes what that thread
+/// leaves.
 fn a_dump_meets_the_end_of_a_task() {
     let registry = Registry::new(1);
     let waiting = waiting(&registry, 0);

@@ -469,13 +469,10 @@ impl<F: Future, S: Schedule<M>, M, N: Name> Typed<F, S, M, N> {
             // SAFETY: it holds the future, and counts as empty from here on.
             unwind::catch(|| unsafe { stage.cast::<F>().drop_in_place() })
         });
-        let how = if dropped.is_ok() {
-            how
-        } else {
-            TaskEnd::Panicked
-        };
+        let panic = dropped.as_ref().err();
+        let how = panic.map_or(how, |_| TaskEnd::Panicked);
         // SAFETY: a task whose stage the caller has is alive.
-        unsafe { Self::ended(task, how, dropped.as_ref().err()) };
+        unsafe { Self::ended(task, how, panic) };
         dropped
     }
 

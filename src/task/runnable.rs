@@ -198,9 +198,9 @@ impl<M> Runnable<M> {
     /// as it is returned.
     ///
     /// # Safety
-    /// `raw` is the address of a task that is alive as long as the view is used: there is a runnable,
-    /// a handle or a waker of it, or its call of [`Schedule::ended`](super::Schedule::ended) has not
-    /// returned.
+    /// `raw` is the address of a task that is alive as long as the view is used: there is a
+    /// runnable, a handle or a waker of it, or its call of
+    /// [`Schedule::ended`](super::Schedule::ended) has not returned.
     ///
     /// # Example
     /// ```

@@ -39,6 +39,7 @@ const BUILDINGS: [Building; 3] = [
                 "span",
                 "task_info",
                 "task_local",
+                "times",
                 "yield_now",
             ],
             &["driver", "local", "registry"],

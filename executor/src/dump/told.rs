@@ -80,14 +80,15 @@ impl Wake for Told {
 ///
 /// # Snoozing
 /// The dump also says if `future` was woken, and its task has run since without polling it. Such a
-/// future *snoozes*: it may have been given a lock or a permit that others wait for, and does nothing
-/// with it. That happens to a future that is kept while its task awaits something else, as after a
-/// `select!` of which another branch was first. If what the task awaits needs that lock, the program
-/// stands still. Drop the future, or await it in a task of its own.
+/// future *snoozes*: it may have been given a lock or a permit that others wait for, and does
+/// nothing with it. That happens to a future that is kept while its task awaits something else, as
+/// after a `select!` of which another branch was first. If what the task awaits needs that lock,
+/// the program stands still. Drop the future, or await it in a task of its own.
 ///
 /// # Cost
-/// An allocation, a lock of its own for each poll and each wake-up, and once at the begin and at the
-/// end a lock that the whole program shares. This is for finding out why a program stands still.
+/// An allocation, a lock of its own for each poll and each wake-up, and once at the begin and at
+/// the end a lock that the whole program shares. This is for finding out why a program stands
+/// still.
 ///
 /// # Example
 /// ```
