@@ -108,3 +108,8 @@ pub use task::{Task, TaskError, spawn, uncancellable};
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;
+
+/// The page on futures that snooze.
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/snoozing.md")]
+struct Snoozing;

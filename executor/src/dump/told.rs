@@ -83,7 +83,8 @@ impl Wake for Told {
 /// future *snoozes*: it may have been given a lock or a permit that others wait for, and does
 /// nothing with it. That happens to a future that is kept while its task awaits something else, as
 /// after a `select!` of which another branch was first. If what the task awaits needs that lock,
-/// the program stands still. Drop the future, or await it in a task of its own.
+/// the program stands still. Drop the future, or await it in a task of its own: `docs/snoozing.md`
+/// in the repository shows both.
 ///
 /// # Cost
 /// An allocation, a lock of its own for each poll and each wake-up, and once at the begin and at
