@@ -8,7 +8,7 @@ use super::{
     Executor,
     fences::Fences,
     hooks::{Hooks, StealInfo},
-    hosted::{self, Host, HostedWorker},
+    hosted::{self, BoundWorker, Host, HostedWorker},
     sleep::MOST_WORKERS,
     task_info::TaskInfo,
     times::Times,
@@ -170,6 +170,17 @@ impl Builder {
     /// As for [`build`](Builder::build), except that no thread is started.
     pub fn build_hosted(mut self) -> io::Result<(Executor, Vec<HostedWorker>)> {
         self.without_threads(Decides::Workers)
+    }
+
+    /// Makes an executor whose one worker is this thread, while it is in
+    /// [`block_on`](hosted::BoundWorker::block_on). Tasks, timers and descriptors are served there
+    /// and nowhere else.
+    ///
+    /// # Errors
+    /// As for [`build_hosted`](Builder::build_hosted).
+    pub fn build_current_thread(self) -> io::Result<(Executor, BoundWorker)> {
+        let (executor, mut workers) = self.workers(1).build_hosted()?;
+        Ok((executor, workers.remove(0).bind()))
     }
 
     /// Makes the executor as [`build_hosted`](Builder::build_hosted) does, but its owner

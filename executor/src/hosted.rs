@@ -11,6 +11,7 @@
 //! | make a thread of yours a worker, until the executor ends | [`HostedWorker::run`] |
 //! | run a worker now and then | [`HostedWorker::bind`], then [`BoundWorker::step`] |
 //! | block the thread while the worker has nothing to do | [`BoundWorker::wait`] |
+//! | run a future, with tasks, timers and descriptors, on this thread alone | [`Builder::build_current_thread`], then [`BoundWorker::block_on`] |
 //! | move a worker to another thread between two steps | [`BoundWorker::unbind`] |
 //! | choose which task runs next, and as which worker | [choose the tasks](#choosing-the-tasks) |
 //! | stand in for the global executor and `spawn_blocking` | [`Host`], [`enter`] |
@@ -99,6 +100,7 @@
 //! # Ok::<(), std::io::Error>(())
 //! ```
 //!
+//! [`Builder::build_current_thread`]: super::Builder::build_current_thread
 //! [`Builder::build_hosted`]: super::Builder::build_hosted
 //! [`Builder::build_scheduled`]: super::Builder::build_scheduled
 //! [`Builder::spawn_thread`]: super::Builder::spawn_thread
@@ -110,9 +112,16 @@
 //! `spawn_blocking`, and where a thread that is not a worker uses an
 //! executor.
 
-use alloc::{boxed::Box, sync::Arc, vec::Vec};
+use alloc::{boxed::Box, rc::Rc, sync::Arc, vec::Vec};
 use core::{
-    cell::Cell, fmt, marker::PhantomData, num::NonZeroUsize, ops::Deref, task::Waker,
+    cell::Cell,
+    fmt,
+    future::{Future, poll_fn},
+    marker::PhantomData,
+    num::NonZeroUsize,
+    ops::Deref,
+    pin::pin,
+    task::{Context, Poll, Waker},
     time::Duration,
 };
 use std::sync::OnceLock;
@@ -126,15 +135,16 @@ use super::{
     Executor, entered,
     guard::with_value,
     local,
+    policy::INJECTOR_INTERVAL,
     shutdown::Thread,
-    task_local,
+    spawn_local, task_local,
     worker::{
         Worker, current,
         shared::{Runnable, Shared},
         stepped::pinned_to,
     },
 };
-use joint::{oneshot, task::Id};
+use joint::{oneshot, task::Id, waker::budget};
 use joint_switch::thread;
 
 mod host;
@@ -309,6 +319,74 @@ impl BoundWorker {
     pub fn wait(&mut self, limit: Option<Duration>) {
         let own = &self.own;
         own.inside(|| apart(|| own.worker.wait_here(limit)));
+    }
+
+    /// Runs a future to its end on this thread, and the executor's tasks meanwhile. While nothing
+    /// is due, the thread waits for timers, descriptors and wake-ups.
+    ///
+    /// The future is not a task, and need be neither `Send` nor `'static`. Code of the future is
+    /// code of this worker: [`spawn_local`](crate::spawn_local) works, and timers and descriptors
+    /// are served on this thread. It has its turn after at most 61 runs of tasks. The tasks that
+    /// are left when it ends run on in the next step or call.
+    ///
+    /// # Panics
+    /// If the future's poll panics. If the executor is shut down meanwhile.
+    ///
+    /// # Example
+    /// ```
+    /// use std::{rc::Rc, time::Duration};
+    /// use joint_executor::{Executor, spawn_local, time};
+    ///
+    /// let (_executor, mut worker) = Executor::builder().build_current_thread()?;
+    /// let answer = Rc::new(42);
+    /// let sum = worker.block_on(async {
+    ///     let answer = answer.clone();
+    ///     let later = spawn_local(async move {
+    ///         time::sleep(Duration::from_millis(1)).await;
+    ///         *answer
+    ///     });
+    ///     later.await
+    /// });
+    /// assert_eq!(sum, 42);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn block_on<F: Future>(&mut self, future: F) -> F::Output {
+        // The future's waker is that of a task of this worker. To run that task is to give the
+        // future its turn.
+        let turn = Rc::new(Cell::new(None));
+        let _turns = self.enter(|| {
+            let turn = turn.clone();
+            spawn_local(poll_fn(move |cx| {
+                turn.set(Some(cx.waker().clone()));
+                Poll::<()>::Pending
+            }))
+        });
+        let mut future = pin!(future);
+        loop {
+            if let Some(waker) = turn.take() {
+                let poll = || {
+                    budget::refill();
+                    future.as_mut().poll(&mut Context::from_waker(&waker))
+                };
+                if let Poll::Ready(output) = self.enter(poll) {
+                    return output;
+                }
+            }
+            match self.step(INJECTOR_INTERVAL as usize, Waker::noop()) {
+                Step::Ready => {}
+                Step::Ended => panic!(
+                    "the executor was shut down while its worker was in `block_on`; keep it alive \
+                     as long as the future runs"
+                ),
+                Step::Idle | Step::Until(_) => {
+                    let due = turn.take();
+                    match due {
+                        Some(waker) => turn.set(Some(waker)),
+                        None => self.wait(None),
+                    }
+                }
+            }
+        }
     }
 
     /// Calls `f` as code of this worker: [`spawn`](crate::spawn) pushes to its queue,

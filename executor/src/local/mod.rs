@@ -22,6 +22,10 @@ use joint::task::JoinHandle;
 /// [`run`](LocalExecutor::run) inside a task of any other executor, or one step at a time in
 /// [`try_tick`](LocalExecutor::try_tick).
 ///
+/// Timers and descriptors of its tasks are served by the executor around it, or by the global one,
+/// so each costs a wake-up from another thread. If this thread is to serve them itself, use an
+/// executor of the [current thread](crate::Builder::build_current_thread).
+///
 /// # Order
 /// Tasks run first in, first out: a task that is woken goes behind all tasks that are due. The same
 /// holds for the main future of `block_on` and `run`. The tasks that other threads have woken are
