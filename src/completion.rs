@@ -171,8 +171,7 @@ impl Completion {
         let word = unsafe { &(*this).word };
         // ORDERING: registered. Relaxed: nothing behind the word is read.
         let word = word.load(order!(registered: Relaxed));
-        let is_waker = ![PENDING, DONE, DETACHED, ABANDONED].contains(&word);
-        is_waker.then(|| word.addr())
+        is_waker(word).then(|| word.addr())
     }
 
     /// Resets the word and splits it into its two sides.
@@ -205,6 +204,15 @@ impl Completion {
         *self = Self::new();
         let completion: *const Self = self;
         (Completer::new(completion), Waiter::new(completion, slot))
+    }
+
+    /// Returns the registered waker, if there is one, once nobody else uses the word.
+    pub(crate) fn take_waker(&mut self) -> Option<ThinWaker> {
+        // ORDERING: take. Relaxed: the word is the caller's alone.
+        let word = self.word.load(order!(take: Relaxed));
+        // SAFETY: a value that is no sentinel is a waker, which the word owns. The caller is about
+        // to free the word.
+        is_waker(word).then(|| unsafe { thin_waker_of(word) })
     }
 
     /// Completes. This is the completer's last act, unless it returns [`Completed::Detached`].
@@ -432,6 +440,11 @@ pub(crate) fn how_ended(word: *mut ()) -> Option<Ended> {
         ABANDONED => Some(Ended::Abandoned),
         _ => None,
     }
+}
+
+#[inline]
+fn is_waker(word: *mut ()) -> bool {
+    ![PENDING, DONE, DETACHED, ABANDONED].contains(&word)
 }
 
 /// # Safety

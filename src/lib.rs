@@ -136,6 +136,8 @@
 //! `waker::budget` and `waker::clock`, tasks that stay on their thread, and panics of tasks as
 //! results. Without it the crate needs only `alloc`, and a panic in a task ends the program.
 //!
+//! `futures-core`: the trait `FusedFuture` for what is awaited.
+//!
 //! [`task`] needs 64-bit atomics, with or without `std`.
 //!
 #![cfg_attr(feature = "std", doc = "[waits]: waker::park")]

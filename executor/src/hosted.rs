@@ -520,19 +520,19 @@ impl BoundWorker {
         }
     }
 
-    /// Calls `f` with each task of the executor that is awaited, and with the object that its end
-    /// wakes, both as addresses: that of a task is its [`Id`], and also the
-    /// [data](Waker::data) of its wakers. For a report of who waits for whom.
-    pub fn each_awaited(&self, mut f: impl FnMut(NonZeroUsize, usize)) {
-        let mut awaited = Vec::new();
+    /// Calls `f` with each task of the executor that has waited: its id, its address, which is the
+    /// [data](Waker::data) of its wakers, and the address of the object that its end wakes, if it
+    /// is awaited. For a report of who waits for whom.
+    pub fn each_waiting(&self, mut f: impl FnMut(Id, NonZeroUsize, Option<usize>)) {
+        let mut waiting = Vec::new();
         self.shared().registry.each_task(|task| {
             // SAFETY: the registry keeps the task's memory during this call.
-            let waiter = unsafe { Runnable::raw_view(task) }.waiter();
-            awaited.extend(waiter.map(|waiter| (task.addr(), waiter)));
+            let view = unsafe { Runnable::raw_view(task) };
+            waiting.push((view.id(), task.addr(), view.waiter()));
         });
-        awaited
+        waiting
             .into_iter()
-            .for_each(|(task, waiter)| f(task, waiter));
+            .for_each(|(id, address, waiter)| f(id, address, waiter));
     }
 }
 

@@ -5,7 +5,7 @@ mod common;
 
 use std::{
     cell::RefCell,
-    collections::VecDeque,
+    collections::{HashMap, VecDeque},
     future::pending,
     io,
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
@@ -822,9 +822,14 @@ mod chosen {
         assert!(worker.run_task(one(worker)).is_none());
         let outer = executor.spawn(inner);
         assert!(worker.run_task(one(worker)).is_none());
-        let mut awaited = Vec::new();
-        worker.each_awaited(|task, waiter| awaited.push((task, waiter)));
-        assert_eq!(awaited, [(inner_id.get(), outer.id().get().get())]);
+        let (mut addresses, mut awaited) = (HashMap::new(), Vec::new());
+        worker.each_waiting(|task, address, waiter| {
+            addresses.insert(address.get(), task);
+            awaited.extend(waiter.map(|waiter| (task, waiter)));
+        });
+        assert_eq!(awaited.len(), 1);
+        let (joined, waiter) = awaited[0];
+        assert_eq!((joined, addresses[&waiter]), (inner_id, outer.id()));
     }
 
     #[test]

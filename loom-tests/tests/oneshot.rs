@@ -379,6 +379,70 @@ fn wake_up_that_finds_another() {
     a_wake_up_that_finds_another();
 }
 
+fn poll_closed(sender: &mut Sender<Value>, wakes: &Arc<Wakes>) -> Poll<()> {
+    sender.poll_closed(&mut Context::from_waker(&wakes.waker()))
+}
+
+/// A receiver goes in a thread of its own, while the sender waits for that.
+fn wait_for(go: fn(Receiver<Value>)) {
+    model_from_both_sides(move || {
+        let (drops, wakes) = (Drops::default(), Wakes::new());
+        let (mut tx, rx) = oneshot::channel();
+        let receiver = thread::spawn(move || go(rx));
+        others_first();
+        if poll_closed(&mut tx, &wakes).is_ready() {
+            drop(tx.send(drops.value()));
+            receiver.join().unwrap();
+            assert_eq!(wakes.count(), 0, "it was never pending");
+        } else {
+            receiver.join().unwrap();
+            assert_eq!(wakes.count(), 1);
+            assert!(poll_closed(&mut tx, &wakes).is_ready());
+            assert!(tx.send(drops.value()).is_err());
+        }
+        drops.assert_all_of(1);
+        assert_eq!(wakes.wakers(), 0);
+    });
+}
+
+#[test]
+fn a_sender_waits_for_the_drop_of_the_receiver() {
+    wait_for(drop);
+}
+
+#[test]
+fn a_sender_waits_for_the_close_of_the_receiver() {
+    wait_for(|mut rx| {
+        rx.close();
+        drop(rx);
+    });
+}
+
+/// The sender has waited, and goes at the same time as the receiver.
+fn wait_then(act: Act) {
+    model_from_both_sides(move || {
+        let (drops, wakes) = (Drops::default(), Wakes::new());
+        let (mut tx, rx) = oneshot::channel();
+        let receiver = thread::spawn(move || drop(rx));
+        others_first();
+        let _ = poll_closed(&mut tx, &wakes);
+        act.with(tx, &drops);
+        receiver.join().unwrap();
+        drops.assert_all_of(usize::from(act == Send));
+        assert_eq!(wakes.wakers(), 0);
+    });
+}
+
+#[test]
+fn a_sender_that_has_waited_sends_against_the_drop_of_the_receiver() {
+    wait_then(Send);
+}
+
+#[test]
+fn a_sender_that_has_waited_is_dropped_against_the_drop_of_the_receiver() {
+    wait_then(Abandon);
+}
+
 #[test]
 fn the_parker_or_its_last_waker_frees_the_block() {
     wake_while_the_parker_is_dropped();
@@ -419,19 +483,19 @@ fn a_value_takes_one_exchange_and_waiting_for_it_one_more() {
             drop(rx);
             assert_eq!(tx.send(1), Err(SendError(1)));
         };
-        assert_eq!(rmws_of(lost), 1);
+        assert_eq!(rmws_of(lost), 2);
     });
 }
 
 #[test]
-fn close_makes_one_exchange_and_none_after_the_sender_has_finished() {
+fn close_makes_two_exchanges_and_none_after_the_sender_has_finished() {
     model(|| {
         let closed = || {
             let (tx, mut rx) = oneshot::channel();
             rx.close();
             assert_eq!(tx.send(1), Err(SendError(1)));
         };
-        assert_eq!(rmws_of(closed), 1);
+        assert_eq!(rmws_of(closed), 2);
 
         let (tx, mut rx) = oneshot::channel();
         tx.send(1).unwrap();

@@ -81,7 +81,7 @@ impl Key {
     }
 }
 
-/// Ids are addresses, so they need no more mixing than this.
+/// Ids are small numbers, and need no more mixing than this.
 #[derive(Default)]
 pub(super) struct IdHasher(u64);
 
@@ -94,10 +94,8 @@ impl Hasher for IdHasher {
         unreachable!("an id is one word")
     }
 
-    fn write_usize(&mut self, id: usize) {
-        self.0 = (id as u64 >> 4)
-            .wrapping_mul(0x9e37_79b9_7f4a_7c15)
-            .rotate_left(26);
+    fn write_u64(&mut self, id: u64) {
+        self.0 = id.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(26);
     }
 }
 
@@ -158,7 +156,7 @@ impl Tasks {
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = (Id, &Live)> {
-        // Callers sort by what they need: the order of the map is that of addresses.
+        // Callers sort by what they need: the order of the map is that of ids.
         self.keys
             .iter()
             .map(|(&id, &key)| (id, &self.lives[key.index()]))

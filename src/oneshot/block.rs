@@ -7,16 +7,20 @@
 //!    word. That end holds an [`Owned`].
 //! 3. `value` is initialised just before the sender completes, and stays so until it is taken or
 //!    dropped.
+//! 4. `closed` has the waker of a sender that waits until the receiver is gone. The receiver
+//!    completes it before it detaches. The end that frees the block drops a waker that is left.
 
 use core::{mem::MaybeUninit, ptr::NonNull};
 
 use super::word::Word;
+use crate::completion::Completion;
 use joint_switch::{Retire, UnsafeCell, heap};
 
 /// The block of a channel. The word comes first, so that its address is that of the block.
 #[repr(C)]
 pub(super) struct Block<T> {
     word: Word,
+    closed: Completion,
     value: UnsafeCell<MaybeUninit<T>>,
 }
 
@@ -27,6 +31,7 @@ impl<T> Block<T> {
         let this = heap::allocate::<Self>();
         let value = Self {
             word: Word::new(),
+            closed: Completion::new(),
             value: UnsafeCell::new(MaybeUninit::uninit()),
         };
         // SAFETY: the block is fresh and ours.
@@ -39,6 +44,13 @@ impl<T> Block<T> {
     #[inline]
     pub(super) fn word(this: NonNull<Self>) -> *const Word {
         this.as_ptr().cast()
+    }
+
+    /// Returns the word of rule 4, as a raw pointer for the same reason.
+    #[inline]
+    pub(super) fn closed(this: NonNull<Self>) -> *const Completion {
+        // SAFETY: the address is inside the block, and nothing is read.
+        unsafe { &raw const (*this.as_ptr()).closed }
     }
 
     /// Writes the value.
@@ -108,10 +120,13 @@ impl<T> Drop for Owned<T> {
     fn drop(&mut self) {
         // SAFETY: the block is ours alone.
         let block = unsafe { self.0.as_mut() };
+        // User code, so it is dropped last.
+        let _waker = block.closed.take_waker();
+        block.closed.retire();
         block.word.retire();
         block.value.retire();
-        // SAFETY: the block came from `Block::allocate`, and no one uses it after this. Neither
-        // field has a destructor to run.
+        // SAFETY: the block came from `Block::allocate`, and no one uses it after this. No field
+        // has a destructor to run.
         unsafe { heap::release(self.0) };
     }
 }

@@ -18,6 +18,10 @@
 //! | receiver, dropped | the sender dropped | frees |
 //! | receiver, dropped | neither | touches nothing else; drops its waker if it has waited |
 //!
+//! A second word, a [`Completion`](crate::Completion), is for a sender that waits until the
+//! receiver is gone. A receiver that goes before the sender has finished completes it first, and
+//! wakes the sender last.
+//!
 //! # Happens-before
 //! Everything that the sending thread did before [`Sender::send`], or before it dropped the sender,
 //! happens before the receiver sees the value or the end. Everything that the receiving thread did
@@ -33,9 +37,11 @@
 //! | send, then receive in any way | 1 |
 //! | poll, send, poll again | 2, not counting the waker's own |
 //! | send, then drop the receiver; drop the sender, then receive | 1 |
-//! | drop or close the receiver, then send or drop the sender | 1 |
+//! | drop or close the receiver, then send or drop the sender | 2 |
 //!
 //! The sender's end makes one more if the receiver registers a waker or closes at that very moment.
+//!
+//! A sender that [waits](Sender::closed) for the receiver to go makes one for each poll.
 //!
 //! A channel makes at most one allocation, with room for the receiver's waker. If the receiver is
 //! polled with a second waker, and that one is of another crate, that waker is boxed while it is
@@ -66,7 +72,7 @@ pub use sender::Sender;
 /// Creates a channel for one value, and returns its two ends.
 ///
 /// # Cost
-/// At most one allocation, of a block that holds the value and three words. No atomic
+/// At most one allocation, of a block that holds the value and four words. No atomic
 /// read-modify-writes.
 ///
 /// # Example

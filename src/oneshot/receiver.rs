@@ -24,7 +24,10 @@ use super::{
 use crate::waker::clock;
 #[cfg(feature = "std")]
 use crate::waker::park;
-use crate::{completion::Ended, waker::WakerId};
+use crate::{
+    completion::{Completed, Completion, Ended},
+    waker::{ThinWaker, WakerId},
+};
 
 /// The receiving end: a future, with blocking and non-blocking calls besides. Dropping it closes
 /// the channel, and drops a value that was sent.
@@ -32,7 +35,8 @@ use crate::{completion::Ended, waker::WakerId};
 /// Once the receiver has given its answer, it holds no memory of the channel. Every further poll or
 /// call returns [`RecvError`] at once, and neither panics nor hangs.
 ///
-/// If it is polled with several wakers in turn, only the last one is woken, and once.
+/// If it is polled with several wakers in turn, only the last one is woken, and once. It can be
+/// awaited by `&mut receiver`, and used again if that future is dropped.
 ///
 /// # Example
 /// ```
@@ -184,8 +188,8 @@ impl<T> Receiver<T> {
     /// A waker that a poll has registered is dropped, and will not be woken.
     ///
     /// # Cost
-    /// One load if the sender has finished. Otherwise one atomic read-modify-write, or two if the
-    /// sender finishes at that very moment. Wait-free.
+    /// One load if the sender has finished. Otherwise two atomic read-modify-writes, or three if
+    /// the sender finishes at that very moment. Wait-free.
     ///
     /// # Example
     /// ```
@@ -199,9 +203,9 @@ impl<T> Receiver<T> {
     pub fn close(&mut self) {
         let Some(block) = self.block else { return };
         self.block = None;
-        // SAFETY: alive by this end up to the exchange, and without a block this end makes no
-        // further call.
-        if unsafe { Word::detach(Block::word(block)) }.is_some() {
+        // SAFETY: without a block this end makes no further call.
+        let (ended, _waiter) = unsafe { detach(block) };
+        if ended.is_some() {
             self.block = Some(block);
         }
     }
@@ -229,6 +233,22 @@ impl<T> Receiver<T> {
             // SAFETY: alive by this end.
             unsafe { Word::ended(Block::word(block)) }.is_some()
         })
+    }
+
+    /// Returns whether the receiver has given its answer, or was closed before a value was sent, so
+    /// that every further poll or call returns [`RecvError`].
+    ///
+    /// # Example
+    /// ```
+    /// let (sender, mut receiver) = joint::oneshot::channel();
+    /// sender.send(1).unwrap();
+    /// assert!(receiver.is_finished() && !receiver.is_terminated());
+    /// assert_eq!(joint::block_on(&mut receiver), Ok(1));
+    /// assert!(receiver.is_terminated());
+    /// ```
+    #[inline]
+    pub fn is_terminated(&self) -> bool {
+        self.block.is_none()
     }
 
     /// Turns the receiver into a pointer for [`Receiver::from_raw`].
@@ -323,19 +343,59 @@ impl<T> Future for Receiver<T> {
     }
 }
 
+#[cfg(feature = "futures-core")]
+impl<T> futures_core::FusedFuture for Receiver<T> {
+    fn is_terminated(&self) -> bool {
+        Self::is_terminated(self)
+    }
+}
+
 impl<T> Drop for Receiver<T> {
     #[inline]
     fn drop(&mut self) {
         let Some(block) = self.block else { return };
-        // SAFETY: alive by this end up to the exchange, which is its last act.
-        let Some(ended) = (unsafe { Word::detach(Block::word(block)) }) else {
-            return;
-        };
+        // SAFETY: this is its last act, unless that returns an end.
+        let (ended, _waiter) = unsafe { detach(block) };
+        let Some(ended) = ended else { return };
         // SAFETY: the sender has finished, and this end is being dropped.
         let owned = unsafe { Owned::new(block) };
         if ended == Ended::Done {
             // SAFETY: the sender put a value in before it completed.
             unsafe { owned.discard() };
+        }
+    }
+}
+
+/// Detaches the receiver, unless the sender has finished. Returns how the sender has finished, in
+/// which case the block is the receiver's, and what wakes a sender that waits for this.
+///
+/// # Safety
+/// The caller is the receiver, which has not detached, and makes no further call unless this
+/// returns an end.
+#[inline]
+unsafe fn detach<T>(block: NonNull<Block<T>>) -> (Option<Ended>, Option<OnDrop>) {
+    let word = Block::word(block);
+    // SAFETY: alive by this end.
+    if let Some(ended) = unsafe { Word::ended(word) } {
+        return (Some(ended), None);
+    }
+    // SAFETY: as above. The sender had not finished, so this end has not been here before.
+    let completed = unsafe { Completion::raw_complete(Block::closed(block)) };
+    let waiter = match completed {
+        Completed::Wake(waiter) => Some(OnDrop(Some(waiter))),
+        Completed::Unobserved | Completed::Detached => None,
+    };
+    // SAFETY: alive by this end up to the exchange, and the rest is passed on from the caller.
+    (unsafe { Word::detach(word) }, waiter)
+}
+
+/// Wakes the sender when the receiver has done all else.
+struct OnDrop(Option<ThinWaker>);
+
+impl Drop for OnDrop {
+    fn drop(&mut self) {
+        if let Some(waiter) = self.0.take() {
+            waiter.wake();
         }
     }
 }

@@ -2,10 +2,12 @@
 
 use core::{
     fmt,
+    future::poll_fn,
     marker::PhantomData,
     mem::ManuallyDrop,
     panic::{RefUnwindSafe, UnwindSafe},
     ptr::NonNull,
+    task::{Context, Poll},
 };
 
 use super::{
@@ -13,7 +15,7 @@ use super::{
     block::{Block, Owned},
     word::Word,
 };
-use crate::completion::Ended;
+use crate::completion::{Completion, Ended, Registration};
 
 /// The sending end. If it is dropped without sending, the [`Receiver`](super::Receiver) ends with
 /// an error instead of hanging.
@@ -101,7 +103,7 @@ impl<T> Sender<T> {
     /// would return the value.
     ///
     /// `false` may be outdated at once, while `true` is final. This is one relaxed load, which
-    /// orders nothing.
+    /// orders nothing. To wait for it, use [`closed`](Sender::closed).
     ///
     /// # Example
     /// ```
@@ -110,10 +112,48 @@ impl<T> Sender<T> {
     /// drop(receiver);
     /// assert!(sender.is_closed());
     /// ```
+    #[doc(alias = "is_canceled")]
     #[inline]
     pub fn is_closed(&self) -> bool {
         // SAFETY: alive by this end, and finishing consumes the sender.
         unsafe { Word::is_detached(Block::word(self.block)) }
+    }
+
+    /// Waits until the receiver is dropped or closed, for a sender that can stop working out the
+    /// value then.
+    ///
+    /// A [`send`](Sender::send) at this very moment may still return `Ok`, as it does if the
+    /// receiver is dropped right after it.
+    ///
+    /// # Happens-before
+    /// Everything that the receiving thread did before it closed or dropped the receiver happens
+    /// before this returns.
+    ///
+    /// # Cancel safety
+    /// The future may be dropped at any time. The waker of its last poll stays registered.
+    ///
+    /// # Example
+    /// ```
+    /// let (mut sender, receiver) = joint::oneshot::channel::<u32>();
+    /// std::thread::spawn(|| drop(receiver));
+    /// joint::block_on(sender.closed());
+    /// ```
+    #[doc(alias = "cancellation")]
+    pub async fn closed(&mut self) {
+        poll_fn(|cx| self.poll_closed(cx)).await
+    }
+
+    /// Polls for the end of the receiver, as [`closed`](Sender::closed) does. Only the waker of the
+    /// last poll is woken.
+    ///
+    /// # Cost
+    /// A clone of the waker, and one atomic read-modify-write if the receiver is still open. A
+    /// waker of another crate is boxed.
+    #[doc(alias = "poll_canceled")]
+    pub fn poll_closed(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        let closed = Block::closed(self.block);
+        // SAFETY: alive by this end, which never detaches from this word.
+        unsafe { Completion::raw_poll(closed, cx.waker(), &mut Registration::new()) }.map(drop)
     }
 
     /// Turns the sender into a pointer for [`Sender::from_raw`]. The pointer is never null.

@@ -7,7 +7,11 @@
 //!    holder of a handle may read it, and the last one drops it.
 //! 3. `references` counts the handles. The thread that decrements it to zero frees the block.
 
-use core::{marker::PhantomData, mem::MaybeUninit, ptr::NonNull};
+use core::{
+    marker::PhantomData,
+    mem::{ManuallyDrop, MaybeUninit},
+    ptr::NonNull,
+};
 
 use super::{Closed, waiters::Waiters};
 use crate::completion::Ended;
@@ -116,6 +120,18 @@ impl<T> Handle<T> {
         }
     }
 
+    /// Takes the value, if there is one, and frees the block.
+    ///
+    /// # Safety
+    /// This is the only reference, as [`is_alone`](Handle::is_alone) has said.
+    pub(super) unsafe fn take(self) -> Option<T> {
+        let block = ManuallyDrop::new(self).block;
+        // SAFETY: `end` passes a value that is ours, and not used after this.
+        let take = |value: *mut T| unsafe { value.read() };
+        // SAFETY: no other thread uses the block.
+        unsafe { end(block, take) }
+    }
+
     #[inline]
     fn cell(&self) -> &UnsafeCell<MaybeUninit<T>> {
         // SAFETY: alive by this reference. The reference is to the cell alone.
@@ -171,6 +187,17 @@ impl<T> Drop for Handle<T> {
 /// The block came from `Handle::pair`, and no other thread uses it.
 #[inline(never)]
 unsafe fn free<T>(block: NonNull<Block<T>>) {
+    // SAFETY: `end` passes a value that is ours to drop, once.
+    let discard = |value: *mut T| unsafe { value.drop_in_place() };
+    // SAFETY: passed on from the caller.
+    unsafe { end(block, discard) };
+}
+
+/// Calls `with` with the value if there is one, and frees the block, even when `with` panics.
+///
+/// # Safety
+/// As for `free`. The value is not used after `with`.
+unsafe fn end<T, R>(block: NonNull<Block<T>>, with: impl FnOnce(*mut T) -> R) -> Option<R> {
     /// Frees the memory.
     struct Owned<T>(NonNull<Block<T>>);
     impl<T> Drop for Owned<T> {
@@ -189,12 +216,9 @@ unsafe fn free<T>(block: NonNull<Block<T>>) {
     let owned = Owned(block);
     // SAFETY: the block is ours alone, and alive until `owned` is dropped.
     let block = unsafe { owned.0.as_ref() };
-    if block.waiters.ended() == Some(Ended::Done) {
-        block.value.with_mut(|place| {
-            // SAFETY: the sender has put a value in, and by rule 2 it is ours to drop, once.
-            unsafe { place.cast::<T>().drop_in_place() }
-        });
-    }
+    // By rule 2 there is a value now, and it is ours.
+    let has_value = block.waiters.ended() == Some(Ended::Done);
+    has_value.then(|| block.value.with_mut(|place| with(place.cast())))
 }
 
 #[cfg(test)]

@@ -86,6 +86,7 @@ pub use sender::Sender;
 /// assert_eq!(joint::block_on(shared.clone()), Ok("here"));
 /// assert_eq!(joint::block_on(shared), Ok("here"));
 /// ```
+#[doc(alias = "SetOnce")]
 #[must_use = "dropping a sender without `send` tells the waiters that no value will come"]
 pub fn channel<T>() -> (Sender<T>, Shared<T>) {
     let (sender, shared) = block::Handle::pair();

@@ -3,8 +3,10 @@
 use core::{
     fmt,
     future::Future,
+    mem::ManuallyDrop,
     panic::{RefUnwindSafe, UnwindSafe},
     pin::Pin,
+    ptr,
     task::{Context, Poll},
 };
 #[cfg(feature = "std")]
@@ -101,6 +103,41 @@ impl<T> Shared<T> {
     #[inline]
     pub fn try_get(&self) -> Result<Option<&T>, Closed> {
         self.handle.answer().transpose()
+    }
+
+    /// Takes the value out of the last `Shared` of a channel, as
+    /// [`Arc::try_unwrap`](alloc::sync::Arc::try_unwrap) does.
+    ///
+    /// # Errors
+    /// Returns the `Shared` if there are others, or the sender, or if there is no value.
+    ///
+    /// If two threads with the last two `Shared` call this at once, neither may get the value.
+    ///
+    /// # Cost
+    /// Two loads, and no atomic read-modify-write unless this `Shared` has waited.
+    ///
+    /// # Example
+    /// ```
+    /// let (sender, shared) = joint::shared::channel();
+    /// sender.send(String::from("here"));
+    /// let other = shared.clone();
+    /// let shared = shared.try_unwrap().unwrap_err();
+    /// drop(other);
+    /// assert_eq!(shared.try_unwrap().unwrap(), "here");
+    /// ```
+    #[doc(alias = "into_inner")]
+    pub fn try_unwrap(self) -> Result<T, Self> {
+        if !self.handle.is_alone() || self.get().is_none() {
+            return Err(self);
+        }
+        let mut this = ManuallyDrop::new(self);
+        // SAFETY: the field of a `Shared` that is neither used nor dropped after this.
+        let handle = unsafe { ptr::read(&this.handle) };
+        // SAFETY: as in `poll`.
+        unsafe { this.waiter.leave(handle.waiters()) };
+        // SAFETY: the handle is alone: nobody else can add a reference.
+        let value = unsafe { handle.take() };
+        Ok(value.expect("there is a value, as the look has shown"))
     }
 
     /// Returns whether a wait would return at once, because the value was sent or there will be

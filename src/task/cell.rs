@@ -1,7 +1,7 @@
 //! The task's one allocation, and all operations that depend on the types of its parts.
 //!
 //! ```text
-//! Header    waker table | state word S | join word J | link | where it was spawned
+//! Header    waker table | state word S | join word J | link | where it was spawned, and its id
 //! metadata
 //! schedule function
 //! name      of a named task
@@ -181,6 +181,8 @@ unsafe fn drop_parts<F: Future, S, M, N>(cell: NonNull<Cell<F, S, M, N>>) {
         }
     }
     let _memory = Memory(cell);
+    // SAFETY: the place is inside the block.
+    let _origin = Part(unsafe { &raw mut (*cell.as_ptr()).head.header.origin });
     // SAFETY: the place is inside the block.
     let _schedule = Part(unsafe { &raw mut (*cell.as_ptr()).schedule });
     // SAFETY: as above.

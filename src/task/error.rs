@@ -7,7 +7,7 @@ use core::{
     panic::{Location, RefUnwindSafe, UnwindSafe},
 };
 
-use super::{header::Task, unwind};
+use super::{Id, header::Task, unwind};
 
 /// The reason why a task has no output: it was cancelled, or it panicked.
 ///
@@ -40,6 +40,51 @@ impl JoinError {
     pub fn is_panic(&self) -> bool {
         matches!(self, Self::Panicked(_))
     }
+
+    /// Returns the id of the task that panicked. There is none for a task that was cancelled, whose
+    /// handle has it, and none for a payload that was made by [`PanicPayload::new`].
+    pub fn id(&self) -> Option<Id> {
+        match self {
+            Self::Cancelled => None,
+            Self::Panicked(payload) => payload.0.id,
+        }
+    }
+
+    /// Returns the payload of the task's panic, as `catch_unwind` gave it.
+    ///
+    /// # Panics
+    /// If the task was cancelled.
+    pub fn into_panic(self) -> Box<dyn Any + Send> {
+        let payload = self.try_into_panic();
+        payload.unwrap_or_else(|error| panic!("`into_panic` was called, but {error}"))
+    }
+
+    /// Returns the payload of the task's panic, as `catch_unwind` gave it.
+    ///
+    /// # Errors
+    /// The error itself if the task was cancelled.
+    ///
+    /// # Example
+    /// ```
+    /// let (runnable, handle) = joint::task::spawn(async { panic!("no") }, |_| {});
+    /// runnable.run();
+    /// let error = joint::block_on(handle.result()).unwrap_err();
+    /// assert_eq!(error.try_into_panic().unwrap().downcast_ref(), Some(&"no"));
+    /// ```
+    pub fn try_into_panic(self) -> Result<Box<dyn Any + Send>, Self> {
+        match self {
+            Self::Cancelled => Err(self),
+            Self::Panicked(payload) => Ok(payload.into_inner()),
+        }
+    }
+}
+
+/// Wraps the error, with the kind [`Other`](std::io::ErrorKind::Other).
+#[cfg(feature = "std")]
+impl From<JoinError> for std::io::Error {
+    fn from(error: JoinError) -> Self {
+        Self::other(error)
+    }
 }
 
 impl fmt::Display for JoinError {
@@ -64,6 +109,7 @@ struct Panic {
     payload: unwind::Payload,
     name: Option<String>,
     spawned: &'static Location<'static>,
+    id: Option<Id>,
 }
 
 // SAFETY: a shared reference reads only payloads that are `&str` or `String`, both of which are
@@ -88,6 +134,8 @@ impl PanicPayload {
             payload,
             name,
             spawned,
+            // SAFETY: as above.
+            id: Some(unsafe { Id::of(task) }),
         }))
     }
 
@@ -110,6 +158,7 @@ impl PanicPayload {
             payload,
             name: None,
             spawned,
+            id: None,
         }))
     }
 
@@ -147,14 +196,36 @@ pub(super) fn message_of(payload: &(dyn Any + Send)) -> Option<&str> {
 
 impl fmt::Display for PanicPayload {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the task ")?;
-        if let Some(name) = self.task_name() {
-            write!(f, "`{name}` ")?;
-        }
-        write!(f, "spawned at {} panicked", self.spawned())?;
+        let named = Named(self.task_name(), self.spawned());
+        write!(f, "the {named} panicked")?;
         match self.message() {
             Some(message) => write!(f, ": {message}"),
             None => Ok(()),
+        }
+    }
+}
+
+/// A task's name, if it has one, and where it was spawned.
+pub(super) struct Named<'a>(Option<&'a str>, &'static Location<'static>);
+
+impl Named<'_> {
+    /// # Safety
+    /// The task is alive for as long as the value is used.
+    #[cfg(feature = "std")]
+    pub(super) unsafe fn of(task: Task) -> Self {
+        // SAFETY: passed on from the caller.
+        let name = unsafe { task.name() };
+        // SAFETY: as above.
+        Self(name, unsafe { task.spawned() })
+    }
+}
+
+impl fmt::Display for Named<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(name, spawned) = self;
+        match name {
+            Some(name) => write!(f, "task `{name}` spawned at {spawned}"),
+            None => write!(f, "task spawned at {spawned}"),
         }
     }
 }

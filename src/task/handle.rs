@@ -59,7 +59,8 @@ use crate::completion::{Completion, Detached, Ended, Registration};
 /// runnable.schedule();
 /// assert_eq!(joint::block_on(handle), 42);
 /// ```
-#[must_use = "dropping a handle cancels the task: await it, or `detach` it"]
+#[doc(alias = "Task")]
+#[must_use = "dropping a `JoinHandle` cancels its task, and so does `let _ =`: await the handle, or let the task run on by `detach()` or `spawn_detached`"]
 #[repr(C)]
 pub struct JoinHandle<T, M = ()> {
     /// [`Registration::ENDED`] once the result has been taken. It comes first because its two words
@@ -92,6 +93,10 @@ impl<T, M> JoinHandle<T, M> {
             registration: Registration::new(),
             output: PhantomData,
         }
+    }
+
+    pub(super) fn as_task(&self) -> Task {
+        self.task
     }
 
     /// Gives up the handle without cancelling the task. The thread that ends the task drops its
@@ -216,7 +221,8 @@ impl<T, M> JoinHandle<T, M> {
 
     /// Returns the identity of the task.
     pub fn id(&self) -> Id {
-        Id::of(self.task)
+        // SAFETY: the handle keeps the task alive.
+        unsafe { Id::of(self.task) }
     }
 
     /// Returns the task's name, if it has one.
@@ -369,6 +375,13 @@ impl<T, M> Future for JoinHandle<T, M> {
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<T> {
         let poll = self.poll_result(cx);
         poll.map(|result| result.unwrap_or_else(|error| self.raise(error)))
+    }
+}
+
+#[cfg(feature = "futures-core")]
+impl<T, M> futures_core::FusedFuture for JoinHandle<T, M> {
+    fn is_terminated(&self) -> bool {
+        self.registration.is_ended()
     }
 }
 

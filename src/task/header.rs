@@ -4,7 +4,9 @@
 use core::{fmt, panic::Location, ptr::NonNull, task::Waker};
 
 use super::{
-    Link, PanicPayload, ScheduleInfo, polled,
+    Link, PanicPayload, ScheduleInfo,
+    id::Origin,
+    polled,
     state::{OnFinish, OnRelease, OnWake, State},
 };
 use crate::{
@@ -21,7 +23,7 @@ pub(super) struct Header {
     state: State,
     join: Completion,
     link: Link,
-    spawned: &'static Location<'static>,
+    pub(super) origin: Origin,
 }
 
 impl Header {
@@ -37,7 +39,7 @@ impl Header {
             state: State::new(has_handle),
             join: Completion::new(),
             link: Link::new(),
-            spawned,
+            origin: Origin::new(spawned),
         }
     }
 
@@ -236,8 +238,15 @@ impl Task {
     /// # Safety
     /// The task is alive.
     pub(super) unsafe fn spawned(self) -> &'static Location<'static> {
-        // SAFETY: alive by this function's contract; the field is never written.
-        unsafe { (*self.0.as_ptr()).spawned }
+        // SAFETY: passed on from the caller.
+        unsafe { self.origin() }.spawned()
+    }
+
+    /// # Safety
+    /// The task is alive for as long as the reference is used.
+    pub(super) unsafe fn origin<'a>(self) -> &'a Origin {
+        // SAFETY: alive by this function's contract.
+        unsafe { &(*self.0.as_ptr()).origin }
     }
 
     /// # Safety
@@ -324,11 +333,18 @@ impl Task {
     pub(super) unsafe fn hold(self) -> Option<Held> {
         // SAFETY: passed on from the caller.
         let stored = unsafe { self.vtable() }.schedule_is_stored;
-        stored.then(|| {
-            // SAFETY: passed on from the caller.
-            unsafe { self.state() }.add_waker();
-            Held(self)
-        })
+        // SAFETY: passed on from the caller.
+        stored.then(|| unsafe { self.reference() })
+    }
+
+    /// Takes a reference, as a waker has one.
+    ///
+    /// # Safety
+    /// The task is alive.
+    pub(super) unsafe fn reference(self) -> Held {
+        // SAFETY: passed on from the caller.
+        unsafe { self.state() }.add_waker();
+        Held(self)
     }
 
     /// Does what must follow after a waker or a handle was given up.
@@ -372,8 +388,14 @@ unsafe impl Send for Task {}
 // SAFETY: as for `Send`.
 unsafe impl Sync for Task {}
 
-/// A waker's reference that is held during a call.
+/// A waker's reference, which keeps the task alive.
 pub(super) struct Held(Task);
+
+impl Held {
+    pub(super) fn task(&self) -> Task {
+        self.0
+    }
+}
 
 impl Drop for Held {
     fn drop(&mut self) {

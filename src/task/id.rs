@@ -1,14 +1,20 @@
-//! [`Id`]: the identity of a task.
+//! [`Id`]: the identity of a task; and [`Origin`], the word of a task that leads to it.
 
-use core::{fmt, num::NonZero};
+use core::{fmt, mem, num::NonZero, panic::Location, ptr::NonNull};
 
 use super::header::Task;
+use joint_switch::{AtomicPtr, Retire, UnsafeCell, heap, order, unique};
 
-/// The identity of a task. No two tasks have the same id at the same time, not even in different
-/// executors.
+/// The identity of a task. No two tasks of a process have the same id, not even one after the
+/// other.
 ///
-/// It is derived from the task's address, so it does not say when the task was made. Once a task
-/// has ended, and its handle and its wakers are gone, another task may get the same id.
+/// A task gets its id when somebody first asks for it, so ids do not say in which order tasks were
+/// made.
+///
+/// # Cost
+/// A task whose id nobody asks for pays nothing. The first call for a task makes an allocation of
+/// two words, and one atomic read-modify-write on the task's own memory. Each further call is a
+/// load. With the feature `std`, threads take ids from a common counter 1,024 at a time.
 ///
 /// # Example
 /// ```
@@ -16,24 +22,32 @@ use super::header::Task;
 ///
 /// let (runnable, handle) = task::spawn(async {}, |_| {});
 /// assert_eq!(runnable.id(), handle.id());
+/// let before = handle.id();
+/// drop((runnable, handle));
+/// let (runnable, _handle) = task::spawn(async {}, |_| {});
+/// assert_ne!(runnable.id(), before);
 /// ```
+#[doc(alias = "TaskId")]
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Id(NonZero<usize>);
+pub struct Id(NonZero<u64>);
 
 impl Id {
-    pub(super) fn of(task: Task) -> Self {
-        Self(task.0.addr())
+    /// # Safety
+    /// The task is alive.
+    pub(super) unsafe fn of(task: Task) -> Self {
+        // SAFETY: passed on from the caller.
+        unsafe { task.origin() }.id()
     }
 
-    /// Returns the id as a number, the same that `Display` shows in hexadecimal.
-    pub fn get(self) -> NonZero<usize> {
+    /// Returns the id as a number, the same that `Display` shows.
+    pub fn get(self) -> NonZero<u64> {
         self.0
     }
 }
 
 impl fmt::Display for Id {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:x}", self.0)
+        self.0.fmt(f)
     }
 }
 
@@ -41,4 +55,121 @@ impl fmt::Debug for Id {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Id({self})")
     }
+}
+
+/// Where a task was spawned, and its id if it has one: the address of a [`Location`], or, with the
+/// tag [`KNOWN`], of a [`Known`], which this word owns.
+pub(super) struct Origin(AtomicPtr<()>);
+
+const KNOWN: usize = 1;
+
+struct Known {
+    spawned: &'static Location<'static>,
+    id: UnsafeCell<Id>,
+}
+
+const _: () = assert!(mem::align_of::<Known>() > KNOWN && mem::align_of::<Location<'_>>() > KNOWN);
+
+impl Origin {
+    #[inline]
+    pub(super) fn new(spawned: &'static Location<'static>) -> Self {
+        Self(AtomicPtr::new(NonNull::from(spawned).as_ptr().cast()))
+    }
+
+    fn look(&self) -> Result<&'static Location<'static>, &Known> {
+        // ORDERING: look. Acquire, with `give` (Release): the block is written.
+        let word = self.0.load(order!(look: Acquire));
+        // SAFETY: the word was just read with Acquire, and its block lives as long as `self`.
+        unsafe { read(word) }
+    }
+
+    pub(super) fn spawned(&self) -> &'static Location<'static> {
+        self.look().unwrap_or_else(|known| known.spawned)
+    }
+
+    fn id(&self) -> Id {
+        match self.look() {
+            Ok(spawned) => self.give(spawned),
+            Err(known) => known.id(),
+        }
+    }
+
+    /// Gives the task an id, unless another thread has been faster.
+    #[cold]
+    fn give(&self, spawned: &'static Location<'static>) -> Id {
+        let id = Id(unique());
+        let known = heap::allocate::<Known>();
+        let value = Known {
+            spawned,
+            id: UnsafeCell::new(id),
+        };
+        // SAFETY: the block is fresh and ours.
+        unsafe { known.write(value) };
+        let given = self.0.compare_exchange(
+            NonNull::from(spawned).as_ptr().cast(),
+            known
+                .as_ptr()
+                .cast::<()>()
+                .map_addr(|address| address | KNOWN),
+            // ORDERING: give, given. Release and Acquire, with `look` and each other: the block is
+            // written.
+            order!(give: Release),
+            order!(given: Acquire),
+        );
+        let Err(word) = given else { return id };
+        // SAFETY: the block is ours, because it has not been published.
+        unsafe { release(known) };
+        // SAFETY: as in `look`.
+        unsafe { read(word) }.map_or_else(Known::id, |_| unreachable!("an id is given once"))
+    }
+}
+
+impl Drop for Origin {
+    #[inline]
+    fn drop(&mut self) {
+        // ORDERING: drop. Relaxed: the task is this thread's alone.
+        let word = self.0.load(order!(drop: Relaxed));
+        self.0.retire();
+        if let Some(known) = block(word) {
+            // SAFETY: the word owns the block, and nobody else has the task.
+            unsafe { release(known) };
+        }
+    }
+}
+
+impl Known {
+    fn id(&self) -> Id {
+        // SAFETY: it is written before the block is published, and never after that.
+        self.id.with(|id| unsafe { *id })
+    }
+}
+
+/// Returns the block that `word` is the address of, if it has the tag.
+#[inline]
+fn block(word: *mut ()) -> Option<NonNull<Known>> {
+    let block = word.map_addr(|address| address & !KNOWN);
+    (word != block)
+        .then(|| NonNull::new(block.cast()))
+        .flatten()
+}
+
+/// # Safety
+/// `word` was read from an [`Origin`] with Acquire, and its block lives for `'a`.
+unsafe fn read<'a>(word: *mut ()) -> Result<&'static Location<'static>, &'a Known> {
+    match block(word) {
+        // SAFETY: the block is written before it is published, and alive by the contract.
+        Some(known) => Err(unsafe { known.as_ref() }),
+        // SAFETY: without the tag this is the address of a static location.
+        None => Ok(unsafe { &*word.cast() }),
+    }
+}
+
+/// # Safety
+/// The block is the caller's alone.
+#[cold]
+unsafe fn release(mut known: NonNull<Known>) {
+    // SAFETY: by this function's contract.
+    unsafe { known.as_mut() }.id.retire();
+    // SAFETY: it came from `give`, and no field has a destructor to run.
+    unsafe { heap::release(known) };
 }

@@ -297,8 +297,11 @@
 
 use core::future::Future;
 
+mod abort;
 mod builder;
 mod cell;
+#[cfg(feature = "std")]
+mod current;
 mod error;
 mod handle;
 mod header;
@@ -314,7 +317,10 @@ mod state;
 mod unwind;
 mod view;
 
+#[cfg(feature = "std")]
+pub use self::current::{id, set_panic_hook, try_id};
 pub use self::{
+    abort::AbortHandle,
     builder::Builder,
     cell::{Name, Named, Unnamed},
     error::{JoinError, PanicPayload},

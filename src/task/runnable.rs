@@ -260,7 +260,8 @@ impl<M> Runnable<M> {
 
     /// Returns the identity of the task.
     pub fn id(&self) -> Id {
-        Id::of(self.task)
+        // SAFETY: the runnable keeps the task alive.
+        unsafe { Id::of(self.task) }
     }
 
     /// Returns the task's address, as [`into_raw`](Runnable::into_raw) does, and keeps the

@@ -38,7 +38,8 @@ impl<M> PendingTask<'_, M> {
 
     /// Returns the identity of the task.
     pub fn id(&self) -> Id {
-        Id::of(self.task)
+        // SAFETY: the runner, which lends this value, keeps the task alive.
+        unsafe { Id::of(self.task) }
     }
 
     /// Returns the task's name, if it has one.
@@ -92,7 +93,8 @@ impl<M> EndedTask<'_, M> {
 
     /// Returns the identity of the task.
     pub fn id(&self) -> Id {
-        Id::of(self.task)
+        // SAFETY: the runner, which lends this value, keeps the task alive.
+        unsafe { Id::of(self.task) }
     }
 
     /// Returns the task's name, if it has one.
@@ -162,7 +164,8 @@ pub struct TaskView<'a> {
 impl<'a> TaskView<'a> {
     /// Returns the identity of the task.
     pub fn id(&self) -> Id {
-        Id::of(self.task)
+        // SAFETY: the task is alive as long as the view is used.
+        unsafe { Id::of(self.task) }
     }
 
     /// Returns the task's name, if it has one.

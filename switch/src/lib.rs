@@ -46,9 +46,13 @@ mod renewed;
 mod sanitized;
 #[cfg(feature = "std")]
 mod this_thread;
+#[cfg(target_has_atomic = "64")]
+mod unique;
 #[cfg(all(not(joint_loom), feature = "std"))]
 mod wait;
 
+#[cfg(target_has_atomic = "64")]
+pub use self::unique::unique;
 #[cfg(feature = "std")]
 pub use self::{renewed::Renewed, this_thread::this_thread};
 

@@ -13,6 +13,7 @@ mod join;
 mod layout;
 mod link;
 mod local;
+mod names;
 mod peers;
 mod product;
 mod schedule;

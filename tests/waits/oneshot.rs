@@ -4,7 +4,7 @@ use std::{
     cell::Cell,
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{Arc, Mutex, mpsc},
-    task::{Poll, Waker},
+    task::{Context, Poll, Waker},
     thread,
     time::{Duration, Instant},
 };
@@ -602,4 +602,71 @@ fn errors_and_ends_say_what_they_are() {
     let timeout: &dyn std::error::Error = &RecvTimeoutError::Timeout;
     assert_eq!(timeout.to_string(), "timed out waiting on a channel");
     let _: (Sender<u8>, Receiver<u8>) = oneshot::channel();
+}
+
+/// Ways in which a receiver goes.
+const GOES: [fn(Receiver<u8>); 2] = [drop, |mut rx| {
+    rx.close();
+    assert!(rx.is_terminated());
+}];
+
+#[test]
+fn a_sender_that_waits_is_woken_when_the_receiver_goes() {
+    for go in GOES {
+        let (mut tx, rx) = channel::<u8>();
+        let [(old, old_waker), (wakes, waker)] = [counting(), counting()];
+        let poll = |tx: &mut Sender<u8>, waker| tx.poll_closed(&mut Context::from_waker(waker));
+        assert!(poll(&mut tx, &old_waker).is_pending());
+        assert!(poll(&mut tx, &waker).is_pending());
+        assert_eq!(old.wakers(), 1, "a later poll replaces the waker");
+        go(rx);
+        assert_eq!((old.count(), wakes.count(), wakes.wakers()), (0, 1, 1));
+        assert!(poll(&mut tx, &waker).is_ready());
+        assert!(poll(&mut tx, &waker).is_ready());
+        assert!(tx.is_closed());
+        assert_eq!(tx.send(1), Err(SendError(1)));
+    }
+}
+
+#[test]
+fn a_sender_that_has_not_waited_finds_the_receiver_gone() {
+    for go in GOES {
+        let (mut tx, rx) = channel();
+        go(rx);
+        joint::block_on(tx.closed());
+    }
+}
+
+/// Whichever end is last drops the waker that the sender has left, and wakes nobody.
+#[test]
+fn a_senders_waker_goes_with_the_channel() {
+    for sends in [false, true] {
+        let (mut tx, mut rx) = channel();
+        let (wakes, waker) = counting();
+        assert!(
+            tx.poll_closed(&mut Context::from_waker(&waker))
+                .is_pending()
+        );
+        assert_eq!(wakes.wakers(), 2);
+        match sends {
+            true => tx.send(1).unwrap(),
+            false => drop(tx),
+        }
+        assert_eq!(rx.try_recv().is_ok(), sends);
+        drop(rx);
+        assert_eq!((wakes.count(), wakes.wakers()), (0, 1));
+    }
+}
+
+#[test]
+fn a_receiver_by_reference_can_be_awaited_again() {
+    let (tx, mut rx) = channel();
+    let (_, waker) = counting();
+    assert!(poll_with(&mut (&mut rx), &waker).is_pending());
+    assert!(!rx.is_terminated());
+    tx.send(3).unwrap();
+    assert!(!rx.is_terminated());
+    assert_eq!(joint::block_on(&mut rx), Ok(3));
+    assert!(rx.is_terminated());
+    assert_eq!(joint::block_on(rx), Err(RecvError));
 }

@@ -584,3 +584,32 @@ fn shared_types_implement_debug() {
     let closed: &dyn std::error::Error = &Closed;
     assert_eq!(closed.to_string(), "the sender was dropped without sending");
 }
+
+#[test]
+fn the_last_shared_gives_its_value_away() {
+    let (drops, clones) = (Cell::new(0), Cell::new(0));
+    let (tx, shared) = channel();
+    let shared = shared.try_unwrap().map(|_: Counted<'_>| ()).unwrap_err();
+    let mut other = shared.clone();
+    let (wakes, waker) = counting();
+    assert!(poll_with(&mut other, &waker).is_pending());
+    tx.send(Counted {
+        drops: &drops,
+        clones: &clones,
+    });
+    let shared = shared.try_unwrap().map(|_| ()).unwrap_err();
+    drop(shared);
+    // It has waited, and has not been polled since.
+    let value = other.try_unwrap().expect("the last one");
+    assert_eq!((drops.get(), clones.get()), (0, 0));
+    drop(value);
+    assert_eq!((drops.get(), wakes.count(), wakes.wakers()), (1, 1, 1));
+}
+
+#[test]
+fn a_shared_without_a_value_gives_nothing_away() {
+    let (tx, shared) = channel::<u8>();
+    drop(tx);
+    let shared = shared.try_unwrap().unwrap_err();
+    assert_eq!(shared.try_get(), Err(Closed));
+}

@@ -30,7 +30,8 @@ const BUDGETS: [Budget; 5] = [
         built_as: "joint",
         folder: "src",
         without: &[],
-        lines: 4_460,
+        // Of these, 310 are names that users of tokio look for: ids, abort handles, closed senders.
+        lines: 4_790,
         crates: 2,
         features: &["std"],
     },
@@ -39,7 +40,8 @@ const BUDGETS: [Budget; 5] = [
         built_as: "joint-switch",
         folder: "switch/src",
         without: &[],
-        lines: 1_000,
+        // Of these, 25 are numbers for ids, in blocks for each thread.
+        lines: 1_020,
         crates: 1,
         features: &["std"],
     },
@@ -48,7 +50,8 @@ const BUDGETS: [Budget; 5] = [
         built_as: "joint-executor",
         folder: "executor/src",
         without: &["model", "worker/harness.rs"],
-        lines: 10_500,
+        // Of these, 250 are names that users of tokio look for, such as handles, and 560 the dump.
+        lines: 10_800,
         crates: 12,
         features: &["io"],
     },

@@ -30,6 +30,7 @@ mod cancel;
 mod copied;
 mod cost;
 mod detached;
+mod id;
 mod itself;
 mod join;
 mod limit;

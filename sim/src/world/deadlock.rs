@@ -1,7 +1,6 @@
 //! The report on the tasks of a run in which nobody can wake anybody.
 
 use alloc::{collections::BTreeMap, vec::Vec};
-use core::num::NonZeroUsize;
 
 use super::{
     super::{
@@ -48,23 +47,22 @@ impl World {
     /// them.
     fn joins(&self) -> BTreeMap<Actor, Actor> {
         let agenda = self.agenda.borrow();
-        let tasks = &agenda.tasks;
-        let by_address = tasks.iter().map(|(id, live)| (id.get().get(), live.actor));
-        let by_address: BTreeMap<_, _> = by_address.collect();
-        let mut joins = BTreeMap::new();
+        let mut by_address = BTreeMap::from([(self.main.address(), Actor::MAIN)]);
+        let mut awaited = Vec::new();
         let pools = self.pools.borrow();
         for pool in pools.iter().filter(|pool| !pool.has_ended.get()) {
-            let add = |task: NonZeroUsize, waiter: usize| {
-                let joiner = match waiter == self.main.address() {
-                    true => Some(Actor::MAIN),
-                    false => by_address.get(&waiter).copied(),
-                };
-                if let (Some(joiner), Some(&joined)) = (joiner, by_address.get(&task.get())) {
-                    let first = joins.entry(joiner).or_insert(joined);
-                    *first = joined.min(*first);
-                }
-            };
-            pool.first().worker.each_awaited(add);
+            pool.first().worker.each_waiting(|task, address, waiter| {
+                let (_, actor) = agenda.tasks.known(task);
+                by_address.insert(address.get(), actor);
+                awaited.extend(waiter.map(|waiter| (actor, waiter)));
+            });
+        }
+        let mut joins = BTreeMap::new();
+        for (joined, waiter) in awaited {
+            if let Some(&joiner) = by_address.get(&waiter) {
+                let first = joins.entry(joiner).or_insert(joined);
+                *first = joined.min(*first);
+            }
         }
         joins
     }

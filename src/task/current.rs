@@ -1,0 +1,71 @@
+//! The task that this thread polls, for its own code and for panic hooks.
+
+use alloc::boxed::Box;
+use std::{
+    io::{Write, stderr},
+    panic,
+};
+
+use super::{Id, error::Named, polled};
+
+/// Returns the id of the current task: the one whose poll calls this, on any executor that is built
+/// on this crate.
+///
+/// # Panics
+/// Outside a poll of a task. There [`try_id`] returns `None`.
+///
+/// # Example
+/// ```
+/// use joint::task;
+///
+/// let (runnable, handle) = task::spawn(async { task::id() }, |_| {});
+/// let id = handle.id();
+/// runnable.run();
+/// assert_eq!(joint::block_on(handle), id);
+/// ```
+#[track_caller]
+pub fn id() -> Id {
+    try_id().expect("`task::id` was called outside a poll of a task; call `task::try_id` there")
+}
+
+/// Returns the id of the current task, as [`id`] does, or `None` outside a poll of a task.
+///
+/// # Example
+/// ```
+/// assert_eq!(joint::task::try_id(), None);
+/// ```
+pub fn try_id() -> Option<Id> {
+    // SAFETY: this thread polls the task, and so keeps it alive.
+    polled::current().map(|task| unsafe { Id::of(task) })
+}
+
+/// Sets a panic hook that writes to standard error in which task a panic happens, and then calls
+/// the hook that was set before.
+///
+/// The line has the task's name, if it has one, and where it was spawned. Panics outside a poll of
+/// a task have none. Call it once, at the start of `main`: the hook belongs to the whole process.
+///
+/// # Panics
+/// As [`std::panic::set_hook`].
+///
+/// # Example
+/// ```
+/// use joint::task::{self, Builder};
+///
+/// task::set_panic_hook();
+/// let (runnable, handle) = Builder::new().name("flush").spawn(|()| async { panic!("no") }, |_|
+/// {}); // The task `flush` spawned at src/main.rs:4:47 panics: // thread 'main' panicked at
+/// src/main.rs:4:73: // no runnable.run(); assert!(joint::block_on(handle.result()).is_err());
+/// ```
+pub fn set_panic_hook() {
+    let before = panic::take_hook();
+    panic::set_hook(Box::new(move |info| {
+        if let Some(task) = polled::current() {
+            // SAFETY: as for `try_id`.
+            let named = unsafe { Named::of(task) };
+            // There is nowhere else to report to.
+            let _ = writeln!(stderr(), "The {named} panics:");
+        }
+        before(info);
+    }));
+}

@@ -1,0 +1,204 @@
+//! Ids, abort handles, and what an error says about its task.
+
+use std::{collections::HashSet, future::pending, io, panic::Location, task::Poll};
+
+use joint::{
+    JoinError,
+    task::{self, AbortHandle, Builder, PanicPayload, Runnable},
+};
+
+use crate::support::{Count, Dropped, Queue, Wakes, poll_with, ready, yield_now};
+
+#[test]
+fn ids_are_never_used_twice() {
+    let one = || {
+        let (runnable, handle) = task::spawn(async {}, |_| {});
+        let (id, address) = (handle.id(), runnable.as_ptr());
+        (id, address)
+    };
+    let all: Vec<_> = (0..3000).map(|_| one()).collect();
+    let addresses: HashSet<_> = all.iter().map(|&(_, address)| address).collect();
+    let ids: HashSet<_> = all.iter().map(|&(id, _)| id).collect();
+    assert_eq!(ids.len(), all.len());
+    assert!(addresses.len() < all.len(), "the memory is used again");
+}
+
+#[test]
+fn all_that_belong_to_a_task_know_its_id() {
+    let queue = Queue::new();
+    let (runnable, handle) = queue.spawn(async {
+        let (before, ()) = (task::id(), yield_now().await);
+        (before, task::id(), task::try_id())
+    });
+    let (id, abort) = (handle.id(), handle.abort_handle());
+    assert_eq!((runnable.id(), abort.id()), (id, id));
+    // SAFETY: the runnable keeps the task alive.
+    assert_eq!(unsafe { Runnable::<()>::raw_id(runnable.as_ptr()) }, id);
+    assert_eq!(
+        handle.spawned(),
+        runnable.spawned(),
+        "it is found behind the id too"
+    );
+    queue.push(runnable);
+    queue.run();
+    assert_eq!(ready(handle), (id, id, Some(id)));
+    assert_eq!(id.to_string(), id.get().to_string());
+}
+
+#[test]
+fn the_current_task_is_the_innermost_one() {
+    let (inner, inner_handle) = task::spawn(async { task::id() }, |_| {});
+    let inner_id = inner_handle.id();
+    let (outer, outer_handle) = task::spawn(
+        async move {
+            let before = task::id();
+            inner.run();
+            [before, task::id()]
+        },
+        |_| {},
+    );
+    let outer_id = outer_handle.id();
+    outer.run();
+    assert_eq!(ready(inner_handle), inner_id);
+    assert_eq!(ready(outer_handle), [outer_id; 2]);
+    assert_eq!(task::try_id(), None);
+}
+
+#[test]
+fn a_task_that_has_woken_itself_is_still_the_current_one() {
+    let queue = Queue::new();
+    let handle = queue.start(std::future::poll_fn(|cx| {
+        cx.waker().wake_by_ref();
+        Poll::Ready(task::id())
+    }));
+    let id = handle.id();
+    queue.run();
+    assert_eq!(ready(handle), id);
+}
+
+#[test]
+fn an_abort_handle_cancels_an_idle_task_once() {
+    let queue = Queue::new();
+    let dropped = Count::new();
+    let guard = Dropped(dropped.clone());
+    let handle = queue.start(async move {
+        let _guard = guard;
+        pending::<()>().await;
+    });
+    let abort = handle.abort_handle();
+    queue.run();
+    assert!(!abort.is_finished());
+    abort.abort();
+    abort.clone().abort();
+    assert_eq!((queue.run(), dropped.get()), (1, 1));
+    assert!(abort.is_finished());
+    abort.abort();
+    assert_eq!(queue.len(), 0);
+    assert!(ready(handle.result()).unwrap_err().is_cancelled());
+    assert_eq!(queue.tasks(), 1, "the abort handle keeps the memory");
+    drop(abort);
+    assert_eq!(queue.tasks(), 0);
+}
+
+#[test]
+fn an_abort_handle_outlives_the_output() {
+    let queue = Queue::new();
+    let handle = queue.start(async { 7 });
+    let abort = handle.abort_handle();
+    queue.run();
+    abort.abort();
+    assert_eq!(ready(handle), 7);
+    assert!(abort.is_finished());
+    drop(abort);
+    assert_eq!(queue.tasks(), 0);
+}
+
+#[test]
+fn an_abort_handle_cancels_a_detached_task() {
+    let queue = Queue::new();
+    let handle = queue.start(pending::<()>());
+    let abort = handle.abort_handle();
+    queue.run();
+    handle.detach();
+    assert!(!abort.is_finished());
+    assert_eq!(queue.len(), 0, "the abort handle could still end it");
+    abort.abort();
+    assert_eq!(queue.run(), 1);
+    assert!(abort.is_finished());
+    drop(abort);
+    assert_eq!(queue.tasks(), 0);
+}
+
+#[test]
+fn the_last_abort_handle_of_a_detached_task_drops_it() {
+    let queue = Queue::new();
+    let handle = queue.start(pending::<()>());
+    let abort = handle.abort_handle();
+    queue.run();
+    handle.detach();
+    drop(abort);
+    assert_eq!(queue.run(), 1);
+    assert_eq!(queue.tasks(), 0);
+}
+
+/// Between the end and the drop of the handle, the join word alone knows of the end.
+#[test]
+fn an_abort_handle_sees_the_end_that_a_waiter_registered_into() {
+    let queue = Queue::new();
+    let mut handle = queue.start(async {});
+    let abort = handle.abort_handle();
+    let wakes = Wakes::new();
+    assert!(poll_with(&mut handle, &wakes.waker()).is_pending());
+    queue.run();
+    assert!(abort.is_finished());
+    assert!(poll_with(&mut handle, &wakes.waker()).is_ready());
+    assert!(abort.is_finished());
+    drop(handle);
+    assert!(abort.is_finished());
+}
+
+#[test]
+fn abort_handles_go_anywhere() {
+    fn check<T: Send + Sync + Clone + Unpin + 'static>() {}
+    check::<AbortHandle>();
+}
+
+#[test]
+fn an_error_knows_the_task_that_panicked_and_gives_its_payload() {
+    let queue = Queue::new();
+    let handle = queue.start(async { std::panic::resume_unwind(Box::new(4)) });
+    let id = handle.id();
+    queue.run();
+    let error = ready(handle.result()).map(|(): ()| ()).unwrap_err();
+    assert_eq!(error.id(), Some(id));
+    assert!(error.is_panic());
+    assert_eq!(error.into_panic().downcast_ref(), Some(&4));
+
+    let payload = PanicPayload::new(Box::new(5), Location::caller());
+    let error = JoinError::Panicked(payload);
+    assert_eq!(error.id(), None);
+    assert_eq!(error.try_into_panic().unwrap().downcast_ref(), Some(&5));
+
+    assert_eq!(JoinError::Cancelled.id(), None);
+    assert!(JoinError::Cancelled.try_into_panic().is_err());
+    let wrong = std::panic::catch_unwind(|| JoinError::Cancelled.into_panic()).unwrap_err();
+    let text = wrong.downcast_ref::<String>().unwrap();
+    assert_eq!(text, "`into_panic` was called, but the task was cancelled");
+}
+
+#[test]
+fn an_error_becomes_an_io_error_that_contains_it() {
+    let error = io::Error::from(JoinError::Cancelled);
+    assert_eq!(error.kind(), io::ErrorKind::Other);
+    let inner = error.into_inner().unwrap().downcast::<JoinError>().unwrap();
+    assert!(inner.is_cancelled());
+}
+
+#[test]
+fn a_named_task_keeps_its_name_beside_its_id() {
+    let (runnable, handle) = Builder::new()
+        .name("one")
+        .spawn(|()| async {}, |_: Runnable| {});
+    let _id = handle.id();
+    assert_eq!((handle.name(), runnable.name()), (Some("one"), Some("one")));
+}
