@@ -2,7 +2,7 @@
 
 use alloc::{boxed::Box, format, string::String, sync::Arc, vec::Vec};
 use core::fmt;
-use std::{io, mem, time::Instant};
+use std::{env, io, mem, time::Instant};
 
 use super::{
     Executor,
@@ -78,8 +78,10 @@ impl Builder {
         }
     }
 
-    /// Sets the number of workers. Each is a thread. The default is the number of processors that
-    /// the program may use ([`std::thread::available_parallelism`]), or one if that is not known.
+    /// Sets the number of workers. Each is a thread. The default is the number that the environment
+    /// variable `JOINT_WORKERS` has. If that is not set, it is the number of processors that the
+    /// program may use ([`std::thread::available_parallelism`]), or one if that is not known.
+    #[doc(alias = "worker_threads")]
     pub fn workers(mut self, workers: usize) -> Self {
         self.workers = Some(workers);
         self
@@ -92,7 +94,9 @@ impl Builder {
         self
     }
 
-    /// Sets the size of each worker's stack, in bytes. The default is that of [`std::thread`].
+    /// Sets the size of each worker's stack, in bytes. The default is that of [`std::thread`],
+    /// which the environment variable `RUST_MIN_STACK` changes.
+    #[doc(alias = "thread_stack_size")]
     pub fn stack_size(mut self, bytes: usize) -> Self {
         self.stack_size = Some(bytes);
         self
@@ -147,7 +151,8 @@ impl Builder {
     /// On a thread that has [entered a host](hosted::enter), the host builds the executor.
     ///
     /// # Errors
-    /// * [`io::ErrorKind::InvalidInput`] if `workers` is 0, or more than 32,767.
+    /// * [`io::ErrorKind::InvalidInput`] if the number of workers is 0 or more than 32,767, or if
+    ///   it is not set and `JOINT_WORKERS` is no number.
     /// * The system's error if a thread cannot be started, or that of
     ///   [`spawn_thread`](Builder::spawn_thread). No worker is left behind then.
     ///
@@ -194,19 +199,23 @@ impl Builder {
 
     /// Sets the number of workers, if it is not set yet, and checks it.
     fn checked_workers(&mut self, host: Option<&dyn Host>) -> io::Result<usize> {
-        let default = || match host {
-            Some(host) => host.default_workers(),
-            None => std::thread::available_parallelism().map_or(1, usize::from),
+        let refused = |message: String| io::Error::new(io::ErrorKind::InvalidInput, message);
+        let workers = match (self.workers, host) {
+            (Some(workers), _) => workers,
+            (None, Some(host)) => host.default_workers(),
+            (None, None) => default_workers().map_err(refused)?,
         };
-        let workers = *self.workers.get_or_insert_with(default);
-        let message = match workers {
-            0 => "an executor needs at least one worker; do not pass 0 to `workers`".into(),
-            1..=MOST_WORKERS => return Ok(workers),
-            _ => {
-                format!("an executor has at most {MOST_WORKERS} workers; {workers} were requested")
-            }
-        };
-        Err(io::Error::new(io::ErrorKind::InvalidInput, message))
+        self.workers = Some(workers);
+        match workers {
+            0 => Err(refused(
+                "an executor needs at least one worker; do not set `workers` or `JOINT_WORKERS` to 0"
+                    .into(),
+            )),
+            1..=MOST_WORKERS => Ok(workers),
+            _ => Err(refused(format!(
+                "an executor has at most {MOST_WORKERS} workers; {workers} were requested"
+            ))),
+        }
     }
 
     fn without_threads(&mut self, decides: Decides) -> io::Result<(Executor, Vec<HostedWorker>)> {
@@ -214,9 +223,10 @@ impl Builder {
         let (fences, hooks) = (Fences::among(workers), mem::take(&mut self.hooks));
         let (shared, all) = Shared::with_workers(workers, fences, hooks, decides);
         let (all, threads) = all.into_iter().map(HostedWorker::new).unzip();
+        *shared.threads() = threads;
         let executor = Executor {
             shared,
-            threads,
+            is_owner: true,
             is_hosted: true,
             host: self.host.take(),
         };
@@ -243,10 +253,22 @@ impl Builder {
             if let Some(size) = self.stack_size {
                 thread = thread.stack_size(size);
             }
-            executor.threads[index].handle = Some(thread.spawn(|| worker.run())?);
+            let handle = thread.spawn(|| worker.run())?;
+            executor.shared.threads()[index].handle = Some(handle);
         }
         Ok(executor)
     }
+}
+
+/// Returns the number of workers of an executor whose builder does not say it.
+fn default_workers() -> Result<usize, String> {
+    let Some(wanted) = env::var_os("JOINT_WORKERS") else {
+        return Ok(std::thread::available_parallelism().map_or(1, usize::from));
+    };
+    let number = wanted.to_str().and_then(|wanted| wanted.parse().ok());
+    number.ok_or_else(|| {
+        format!("the environment variable `JOINT_WORKERS` is {wanted:?}, which is not a number of workers")
+    })
 }
 
 /// Makes the setter of each hook. It sets the hook in front of those that were set before.
@@ -271,6 +293,7 @@ macro_rules! setters {
 
 setters! {
     /// Called for each task that is spawned, by the thread that spawns it, before it can run.
+    #[doc(alias = "on_task_spawn")]
     on_spawn(task: &TaskInfo<'_>);
 
     /// Called each time a task becomes runnable again, before it can run: by the thread that wakes
@@ -313,12 +336,14 @@ setters! {
 
     /// Called before each run of a task, by its worker. A run polls the future, or drops it if the
     /// task was cancelled.
+    #[doc(alias = "on_before_task_poll")]
     before_poll(task: &TaskInfo<'_>);
 
     /// Called after each run of a task, by its worker, before the worker runs anything else. If the
     /// run has ended the task, [`on_end`](Builder::on_end) is called before this.
     ///
     /// By this time other threads may run the task again, or may have seen its end.
+    #[doc(alias = "on_after_task_poll")]
     after_poll(task: &TaskInfo<'_>);
 
     /// Called once for each task, after its future has been dropped, by the thread that has dropped
@@ -327,6 +352,7 @@ setters! {
     ///
     /// The thread is a worker, or else a thread that woke, cancelled or spawned the task during the
     /// shutdown.
+    #[doc(alias = "on_task_terminate")]
     on_end(task: &TaskInfo<'_>, how: TaskEnd);
 
     /// Called by each worker, with its index from 0, before it runs anything.
@@ -344,10 +370,12 @@ setters! {
     /// Called by each worker, with its index, when it is about to sleep, either until it is woken,
     /// or for a limited time before it checks the busy workers again. The worker may still find at
     /// the last moment that it must not sleep.
+    #[doc(alias = "on_thread_park")]
     on_park(worker: usize);
 
     /// Called by each worker, with its index, after each call of [`on_park`](Builder::on_park),
     /// when it is awake again.
+    #[doc(alias = "on_thread_unpark")]
     on_unpark(worker: usize);
 
     /// Called after a task was queued from elsewhere: by a thread that is not a worker, for another

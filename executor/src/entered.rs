@@ -39,23 +39,20 @@ impl Deref for Ambient<'_> {
 /// If the global executor is needed and cannot be started. In the child of a fork that has
 /// inherited the executor.
 pub(super) fn ambient<'a>() -> Ambient<'a> {
-    let entered = ENTERED.with(Cell::get);
-    // SAFETY: `enter` set it from a reference that it borrows, and resets it before that borrow
-    // ends.
-    let ambient = match unsafe { entered.as_ref() } {
-        Some(entered) => Ambient::Borrowed(entered),
-        None => outermost(),
-    };
+    let ambient = entered().unwrap_or_else(|| Ambient::Borrowed(Executor::global()));
     ambient.shared.process.check();
     ambient
 }
 
-/// The executor of a thread that is in none: that of its host, or the global one.
-#[cold]
-fn outermost<'a>() -> Ambient<'a> {
-    match hosted::host() {
-        Some(host) => Ambient::Hosts(host.executor()),
-        None => Ambient::Borrowed(Executor::global()),
+/// Returns the executor that this thread is in, or else that of its host. As for [`ambient`], the
+/// reference must not be kept.
+pub(super) fn entered<'a>() -> Option<Ambient<'a>> {
+    let entered = ENTERED.with(Cell::get);
+    // SAFETY: `enter` set it from a reference that it borrows, and resets it before that borrow
+    // ends.
+    match unsafe { entered.as_ref() } {
+        Some(entered) => Some(Ambient::Borrowed(entered)),
+        None => hosted::host().map(|host| Ambient::Hosts(host.executor())),
     }
 }
 

@@ -136,8 +136,8 @@ use super::{
     guard::with_value,
     local,
     policy::INJECTOR_INTERVAL,
-    shutdown::Thread,
     spawn_local, task_local,
+    threads::Thread,
     worker::{
         Worker, current,
         shared::{Runnable, Shared},

@@ -116,6 +116,20 @@ where
     }
 }
 
+/// Says what to write instead: there are macros of this name for futures elsewhere, and `join` is a
+/// function for closures.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! join {
+    ($($future:tt)*) => {
+        ::core::compile_error!(
+            "`joint_executor` has no macro `join!`: await two futures by `join_async(a, b).await`, and \
+             more, or futures that borrow, by `join!` of the crate `futures`; run closures that compute \
+             by `join(a, b)`"
+        )
+    };
+}
+
 #[cold]
 #[inline(never)]
 fn join_outside<A, B, RA, RB>(a: A, b: B) -> (RA, RB)

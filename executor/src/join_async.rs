@@ -31,6 +31,13 @@ use super::worker::{current, launch::new_task};
 /// let both = joint_executor::join_async(async { 1 }, async { "one" });
 /// assert_eq!(joint_executor::block_on(both), (1, "one"));
 /// ```
+///
+/// There is no macro for it. The compiler's error for `join!` leads here:
+/// ```compile_fail
+/// let both = joint_executor::join!(async { 1 }, async { "one" });
+/// ```
+#[doc(alias = "zip")]
+#[doc(alias = "join!")]
 #[track_caller]
 pub fn join_async<A, B>(a: A, b: B) -> impl Future<Output = (A::Output, B::Output)>
 where

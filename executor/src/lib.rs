@@ -18,6 +18,7 @@
 //! | call a function that blocks | [`spawn_blocking`] |
 //! | wait on a thread that is not a worker | [`block_on`], [`Executor::block_on`] |
 //! | pass one value on; give one result to many waiters | [`oneshot`], [`shared`] |
+//! | use one executor from many places | [`Handle`] |
 //! | configure an executor, observe it, shut it down | [`Builder`], [`Executor::metrics`], [`Executor`] |
 //! | drive the workers yourself, on threads of your own | [`hosted`] |
 //!
@@ -45,6 +46,9 @@
 //! # Features
 //! `io`, on by default: the module [`io`]. Each executor serves descriptors as it does timers.
 //!
+//! `futures-core`: the trait `Stream` for [`time::Interval`], listeners and [`JoinSet`], and
+//! `FusedFuture` for what is awaited once.
+//!
 //! `tracing`: each task of the executor has a span of the crate [tracing](https://docs.rs/tracing),
 //! with level debug, target `joint::task`, name `runtime.spawn`, and the fields `task.name`, `kind`
 //! (`normal`, `high`, `pinned` or `local`), `loc.file`, `loc.line` and `loc.col`. `tokio-console`
@@ -70,6 +74,12 @@
 //! [high priority](Priority::High) run first, but at most 32 in a row. A task whose descriptors and
 //! timers are always ready gives way after 128 operations, the [budget](joint::waker::budget) of
 //! each poll.
+//!
+//! # From the environment
+//! `JOINT_WORKERS` sets the number of workers of each executor whose [`Builder`] does not say it,
+//! and of the global one. With a bad value, [`Builder::build`] returns an error, and the global
+//! executor panics. `RUST_MIN_STACK`, of [`std::thread`], sets the size of a worker's stack in the
+//! same way.
 //!
 //! # Blocking
 //! A poll that blocks its thread blocks a worker. The other workers take over the tasks in its
@@ -129,7 +139,8 @@
 //! The drop of an [`Executor`] ends its workers in order, cancels every task that is left, and
 //! waits for the threads. [`shutdown_timeout`](Executor::shutdown_timeout) limits the wait, and
 //! [`shutdown_background`](Executor::shutdown_background) does not wait. The global executor is
-//! never dropped.
+//! never dropped, so its tasks end with `main`, as do functions of [`spawn_blocking`]: call
+//! [`shutdown_timeout`](Executor::shutdown_timeout) to wait for those.
 //!
 //! # Memory
 //! A task is one allocation of 48 bytes and its future, or its output if that is larger. A queued
@@ -180,7 +191,7 @@
 
 extern crate alloc;
 
-use alloc::{sync::Arc, vec::Vec};
+use alloc::sync::Arc;
 use core::{
     fmt,
     future::Future,
@@ -191,6 +202,7 @@ use std::sync::OnceLock;
 mod apart;
 mod blocking;
 mod builder;
+mod calls;
 pub(crate) mod deques;
 pub(crate) mod driver;
 mod driver_handle;
@@ -200,6 +212,7 @@ pub(crate) mod fences;
 pub(crate) mod fork_join;
 pub(crate) mod gate;
 mod guard;
+mod handle;
 mod hooks;
 pub mod hosted;
 pub(crate) mod inbox;
@@ -223,6 +236,7 @@ mod span;
 mod task_builder;
 mod task_info;
 mod task_local;
+mod threads;
 pub mod time;
 mod times;
 pub(crate) mod worker;
@@ -233,6 +247,7 @@ pub use self::{
     blocking::spawn_blocking,
     builder::Builder,
     dump::{Dump, TaskDump, WaitsFor, waiting_for},
+    handle::Handle,
     hooks::StealInfo,
     join::join,
     join_async::join_async,
@@ -248,6 +263,11 @@ pub use self::{
     yield_now::{YieldNow, yield_now},
 };
 pub use joint::{JoinError, JoinHandle, block_on, oneshot, shared, task::TaskEnd};
+
+/// What a program asks about its tasks. For authors of executors, [`joint::task`] has the rest.
+pub mod task {
+    pub use joint::task::{AbortHandle, Id, PanicPayload, id, set_panic_hook, try_id};
+}
 
 /// The parts of the crate that its models need. It exists only under the model-checking cfg, and
 /// promises nothing.
@@ -275,6 +295,7 @@ use self::{
 /// | wait for a future on a thread that is not a worker | [`block_on`](Executor::block_on) |
 /// | run a function that splits its work with [`join()`] on the workers | [`install`](Executor::install) |
 /// | observe it | [`metrics`](Executor::metrics), the [hooks](Builder#hooks), and a [dump](Executor::dump) of what its tasks wait for |
+/// | use it from many places | [`handle`](Executor::handle), or an `Arc` of it |
 /// | shut it down | the drop, [`shutdown_timeout`](Executor::shutdown_timeout), [`shutdown_background`](Executor::shutdown_background) |
 ///
 /// # Example
@@ -345,15 +366,19 @@ use self::{
 ///
 /// An executor that the child starts works like any other, and the parent takes no notice of it. A
 /// task that forks must not return in the child, because it would continue there as a worker.
+#[doc(alias = "Runtime")]
+#[doc(alias = "ThreadPool")]
 pub struct Executor {
     shared: Arc<Shared>,
-    /// The threads, by the workers' indexes. Empty once the executor has been shut down.
-    threads: Vec<shutdown::Thread>,
+    /// Whether the drop shuts the executor down. That of a [`Handle`] does not.
+    is_owner: bool,
     /// Whether the threads are the callers', so that the drop does not wait for them.
     is_hosted: bool,
     /// The host that the executor belongs to.
     host: Option<Arc<dyn hosted::Host>>,
 }
+
+static GLOBAL: OnceLock<Executor> = OnceLock::new();
 
 impl Executor {
     /// Returns a builder with the settings of a new executor.
@@ -368,13 +393,18 @@ impl Executor {
     /// # Panics
     /// If it cannot be started, for example because the system refuses to start a thread.
     pub fn global() -> &'static Self {
-        static GLOBAL: OnceLock<Executor> = OnceLock::new();
         GLOBAL.get_or_init(|| {
             let started = Self::builder()
                 .thread_name(|i| alloc::format!("joint-global-{i}"))
                 .start();
             started.unwrap_or_else(|error| panic!("cannot start the global executor: {error}"))
         })
+    }
+
+    fn is_global(&self) -> bool {
+        GLOBAL
+            .get()
+            .is_some_and(|global| Arc::ptr_eq(&global.shared, &self.shared))
     }
 
     /// Starts a task. It may run at once, on any of the threads.

@@ -148,6 +148,7 @@ impl Metrics {
     }
 
     /// Returns the number of tasks that have been spawned and have not ended.
+    #[doc(alias = "num_alive_tasks")]
     pub fn live(&self) -> u64 {
         // A task whose spawn was not seen may have been seen to end.
         let ended = self.finished + self.cancelled + self.panicked;

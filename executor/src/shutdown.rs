@@ -1,29 +1,20 @@
 //! How an executor is shut down: by its drop, and by the functions that do not wait forever.
 
-use alloc::{sync::Arc, vec::Vec};
+use alloc::vec::Vec;
 use core::{fmt, mem, time::Duration};
-use std::{error::Error, sync::OnceLock, time::Instant};
+use std::{error::Error, time::Instant};
 
-use super::{Executor, hosted::Shutdown, worker::current};
-use joint::oneshot::{Receiver, RecvTimeoutError};
+use super::{Executor, calls::Calls, hosted::Shutdown, threads::Thread, worker::current};
 use joint::waker::clock;
-use joint_switch::thread::{self, JoinHandle as ThreadHandle, ThreadId};
+use joint_switch::thread;
 
-/// A worker's thread.
-pub(super) struct Thread {
-    /// `None` if the executor has not started it.
-    pub(super) handle: Option<ThreadHandle<()>>,
-    /// Set by the worker when it begins to run to its end.
-    pub(super) id: Arc<OnceLock<ThreadId>>,
-    /// Closed when the worker has ended.
-    pub(super) ended: Receiver<()>,
-}
-
-/// The error of [`Executor::shutdown_timeout`]: workers of the executor had not ended in time.
+/// The error of [`Executor::shutdown_timeout`]: workers of the executor, or functions that block,
+/// had not ended in time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ShutdownTimeout {
     workers: Vec<usize>,
     tasks: u64,
+    blocking: usize,
 }
 
 impl ShutdownTimeout {
@@ -41,15 +32,25 @@ impl ShutdownTimeout {
     pub fn tasks(&self) -> u64 {
         self.tasks
     }
+
+    /// Returns the number of functions of [`spawn_blocking`](crate::spawn_blocking) that had not
+    /// ended.
+    pub fn blocking(&self) -> usize {
+        self.blocking
+    }
 }
 
 impl fmt::Display for ShutdownTimeout {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { workers, tasks } = self;
+        let Self {
+            workers,
+            tasks,
+            blocking,
+        } = self;
         write!(
             f,
-            "the executor did not shut down in time: it still waits for workers {workers:?}, and \
-             {tasks} tasks have not ended"
+            "the executor did not shut down in time: it still waits for workers {workers:?}; {tasks} \
+             tasks and {blocking} functions of `spawn_blocking` have not ended"
         )
     }
 }
@@ -63,12 +64,20 @@ impl Executor {
     /// it, drops what is left, and exits. A limit of zero starts the shutdown without waiting. A
     /// limit that is too far away for the clock is no limit.
     ///
-    /// Functions of [`spawn_blocking`](crate::spawn_blocking) belong to no executor, and are not
-    /// waited for; nor are the destructors of a worker's thread-locals.
+    /// Unlike the drop, this also waits for the functions that this executor's code has passed to
+    /// [`spawn_blocking`](crate::spawn_blocking), and that have not been cancelled. It does not
+    /// wait for the destructors of a worker's thread-locals.
+    ///
+    /// It can be called through an `Arc` or a [`Handle`](crate::Handle). Of several calls, and the
+    /// drop, the first one shuts down, and the others do not wait for the workers. The
+    /// [global](Executor::global) executor can be shut down at the end of `main`: afterwards no
+    /// task runs there, and no timer of a thread outside other executors comes due. It then
+    /// includes the functions that were passed to `spawn_blocking` outside all executors.
     ///
     /// # Errors
-    /// [`ShutdownTimeout`] if a worker had not ended in time. It is always returned if one of the
-    /// executor's own tasks makes the call, because the worker of that task cannot be waited for.
+    /// [`ShutdownTimeout`] if a worker or such a function had not ended in time. It is always
+    /// returned if one of the executor's own tasks or functions makes the call, because that one
+    /// cannot be waited for.
     ///
     /// # Example
     /// ```
@@ -87,11 +96,25 @@ impl Executor {
     /// # drop(end);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn shutdown_timeout(mut self, limit: Duration) -> Result<(), ShutdownTimeout> {
-        let ended = self.shut_down(clock::now().checked_add(limit));
-        ended.map_err(|workers| ShutdownTimeout {
+    pub fn shutdown_timeout(&self, limit: Duration) -> Result<(), ShutdownTimeout> {
+        let deadline = clock::now().checked_add(limit);
+        let workers = self.shut_down(deadline).err().unwrap_or_default();
+        // Those of a host are the host's, and those of a fork's parent have no threads here.
+        let waits = self.host.is_none() && self.shared.process.is_current();
+        let own = waits.then_some(&self.shared.calls);
+        let outside = (waits && self.is_global()).then(Calls::outside);
+        let blocking = own
+            .into_iter()
+            .chain(outside)
+            .map(|calls| calls.wait(deadline))
+            .sum();
+        if workers.is_empty() && blocking == 0 {
+            return Ok(());
+        }
+        Err(ShutdownTimeout {
             workers,
             tasks: self.metrics().live(),
+            blocking,
         })
     }
 
@@ -110,7 +133,7 @@ impl Executor {
     /// assert!(joint_executor::block_on(task.result()).is_err());
     /// # Ok::<(), std::io::Error>(())
     /// ```
-    pub fn shutdown_background(mut self) {
+    pub fn shutdown_background(&self) {
         if self.shut_down_by_host().is_none() {
             drop(self.close());
         }
@@ -118,8 +141,8 @@ impl Executor {
 
     /// Closes the executor and returns its threads. Returns `None` if it was closed before, or if
     /// this is the child of a fork.
-    fn close(&mut self) -> Option<Vec<Thread>> {
-        let threads = mem::take(&mut self.threads);
+    fn close(&self) -> Option<Vec<Thread>> {
+        let threads = mem::take(&mut *self.shared.threads());
         if threads.is_empty() {
             return None;
         }
@@ -135,9 +158,9 @@ impl Executor {
 
     /// Lets the host shut the executor down to which it belongs. Returns `None` if it belongs to
     /// none, or has been shut down.
-    fn shut_down_by_host(&mut self) -> Option<Shutdown> {
+    fn shut_down_by_host(&self) -> Option<Shutdown> {
         let host = self.host.as_ref()?;
-        if mem::take(&mut self.threads).is_empty() {
+        if mem::take(&mut *self.shared.threads()).is_empty() {
             return None;
         }
         let shutdown = host.shut_down(self.id());
@@ -149,7 +172,7 @@ impl Executor {
 
     /// Closes the executor and waits for its threads. Fails if some have not ended by the deadline,
     /// or cannot be waited for. The error names the workers that keep the others from ending.
-    fn shut_down(&mut self, deadline: Option<Instant>) -> Result<(), Vec<usize>> {
+    fn shut_down(&self, deadline: Option<Instant>) -> Result<(), Vec<usize>> {
         match self.shut_down_by_host() {
             Some(Shutdown::Complete) => return Ok(()),
             Some(Shutdown::Later) => return Err((0..self.workers()).collect()),
@@ -195,25 +218,9 @@ impl Executor {
 
 impl Drop for Executor {
     fn drop(&mut self) {
-        // The worker that cannot be waited for, because it is this thread, ends by itself.
-        let _ = self.shut_down(None);
-    }
-}
-
-impl Thread {
-    /// Waits until the worker has ended. Returns false if it has not ended by the deadline.
-    fn wait(mut self, deadline: Option<Instant>) -> bool {
-        // The destructors of the worker's thread-locals may take any time, so a wait with a
-        // deadline does not include them.
-        if let Some(deadline) = deadline {
-            let ended = self.ended.blocking_recv_deadline(deadline);
-            return ended != Err(RecvTimeoutError::Timeout);
+        if self.is_owner {
+            // The worker that cannot be waited for, because it is this thread, ends by itself.
+            let _ = self.shut_down(None);
         }
-        let _gone = self.ended.blocking_recv();
-        if let Some(handle) = self.handle {
-            let joined = handle.join();
-            debug_assert!(joined.is_ok(), "a worker panicked");
-        }
-        true
     }
 }

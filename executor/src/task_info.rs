@@ -6,6 +6,7 @@ use joint::task::{EndedTask, Id, Runnable};
 
 /// The task that a hook is called for. See [`Builder::on_spawn`](super::Builder::on_spawn) and the
 /// other hooks there.
+#[doc(alias = "TaskMeta")]
 #[derive(Clone, Copy, Debug)]
 pub struct TaskInfo<'a> {
     id: Id,

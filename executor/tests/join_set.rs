@@ -554,3 +554,42 @@ fn a_join_set_is_send_sync_and_unpin() {
         "JoinSet { len: 0, .. }"
     );
 }
+
+#[test]
+fn each_result_can_come_with_the_id_of_its_task() {
+    let mut set = JoinSet::new();
+    let ends = set.spawn(async { 1 }).id();
+    let never = set.spawn(pending()).abort_handle();
+    assert_ne!(ends, never.id());
+    let (id, result) = block_on(set.join_next_with_id()).unwrap();
+    assert_eq!((id, result.unwrap()), (ends, 1));
+    never.abort();
+    let (id, result) = block_on(set.join_next_with_id()).unwrap();
+    assert!(id == never.id() && result.unwrap_err().is_cancelled());
+    assert!(block_on(set.join_next_with_id()).is_none());
+}
+
+/// A handle that the set has at once given the result of is still that task's.
+#[test]
+fn the_handle_of_a_task_that_has_ended_before_it_is_added_is_returned() {
+    let (runnable, handle) = task::spawn(async { 3 }, |_| {});
+    let id = handle.id();
+    runnable.run();
+    let mut set = JoinSet::new();
+    assert_eq!(set.insert(handle).id(), id);
+    assert_eq!(set.try_join_next().unwrap().unwrap(), 3);
+}
+
+#[cfg(feature = "futures-core")]
+#[test]
+fn as_a_stream_a_set_gives_the_results_and_ends() {
+    use futures_lite::{Stream, StreamExt};
+
+    let set: JoinSet<_> = (0..3)
+        .map(|i| joint_executor::spawn(async move { i }))
+        .collect();
+    assert_eq!(set.size_hint(), (3, Some(3)));
+    let mut results = block_on(set.map(Result::unwrap).collect::<Vec<_>>());
+    results.sort_unstable();
+    assert_eq!(results, [0, 1, 2]);
+}

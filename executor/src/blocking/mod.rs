@@ -6,7 +6,13 @@ use core::{future::poll_fn, panic::Location, task::Poll, time::Duration};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use self::pool::Pool;
-use super::{guard::guarded, hosted};
+use super::{
+    calls::{Call, Calls},
+    entered,
+    guard::guarded,
+    hosted,
+    worker::{current, shared::Shared},
+};
 use joint::task::{Builder, EndedTask, JoinHandle, Runnable, Schedule, ScheduleInfo, TaskEnd};
 use joint_switch::Renewed;
 
@@ -31,7 +37,8 @@ const KEEP: Duration = Duration::from_secs(10);
 /// nothing can stop it. Its output is then dropped where it ends or, after an `abort`, can still be
 /// awaited. [`cancel`](JoinHandle::cancel) waits until the function has ended or has been dropped.
 /// [`detach`](JoinHandle::detach) the handle to let the function run by itself. The end of the
-/// program waits for no function.
+/// program waits for no function, and nor does the drop of an executor:
+/// [`Executor::shutdown_timeout`](crate::Executor::shutdown_timeout) does.
 ///
 /// # Panics
 /// A panic of the function is passed to the waiter of the task, as for any task.
@@ -52,6 +59,7 @@ const KEEP: Duration = Duration::from_secs(10);
 /// assert!(text.contains("joint"));
 /// # Ok::<(), std::io::Error>(())
 /// ```
+#[doc(alias = "unblock")]
 #[track_caller]
 pub fn spawn_blocking<F, T>(f: F) -> JoinHandle<T>
 where
@@ -59,7 +67,9 @@ where
     T: Send + 'static,
 {
     let builder = Builder::new().spawned_at(Location::caller());
+    let counted = count();
     let call = async move {
+        let _counted = counted;
         pool::check();
         match hosted::host() {
             Some(_) => call_for_host(f).await,
@@ -69,6 +79,15 @@ where
     let (runnable, handle) = builder.spawn(|()| call, OnPool);
     run_on_pool(runnable);
     handle
+}
+
+/// Counts a function for the shutdown of the executor that the current code is in.
+fn count() -> Call {
+    // The lock of an executor that the child of a fork has inherited may be held forever.
+    let begin = |shared: &Shared| shared.process.is_current().then(|| shared.calls.begin());
+    let of_worker = current::with_current(|worker| worker.and_then(|own| begin(own.shared())));
+    let counted = of_worker.or_else(|| entered::entered().and_then(|own| begin(&own.shared)));
+    counted.unwrap_or_else(|| Calls::outside().begin())
 }
 
 /// Calls a function that may block, on a thread that has entered a host.

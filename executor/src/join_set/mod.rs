@@ -24,7 +24,7 @@ use slab::Slab;
 use self::ready::Node;
 use super::Executor;
 use joint::{
-    task::{JoinError, JoinHandle, JoinResult},
+    task::{Id, JoinError, JoinHandle, JoinResult},
     waker::{ThinWaker, WakerId},
 };
 
@@ -81,6 +81,8 @@ pub(super) use ready::Ready;
 /// assert!(matches!(first, Some(Ok("now"))));
 /// drop(set);
 /// ```
+#[doc(alias = "FuturesUnordered")]
+#[doc(alias = "TaskTracker")]
 #[must_use = "dropping a set cancels its tasks"]
 pub struct JoinSet<T> {
     children: Slab<Child<T>>,
@@ -137,20 +139,33 @@ impl<T> JoinSet<T> {
         self.len() == 0
     }
 
-    /// Starts a task like [`joint_executor::spawn`](crate::spawn), and adds it to the set.
+    /// Starts a task like [`joint_executor::spawn`](crate::spawn), and adds it to the set. Returns
+    /// the task's handle, which stays in the set, for its [id](JoinHandle::id) or an
+    /// [abort handle](JoinHandle::abort_handle).
     ///
     /// # Panics
     /// Like [`joint_executor::spawn`](crate::spawn).
+    ///
+    /// # Example
+    /// ```
+    /// let mut set = joint_executor::JoinSet::<()>::new();
+    /// let abort = set.spawn(std::future::pending()).abort_handle();
+    /// abort.abort();
+    /// let (id, result) = joint_executor::block_on(set.join_next_with_id()).unwrap();
+    /// assert_eq!(id, abort.id());
+    /// assert!(result.is_err_and(|error| error.is_cancelled()));
+    /// ```
     #[track_caller]
-    pub fn spawn<F>(&mut self, future: F)
+    pub fn spawn<F>(&mut self, future: F) -> &JoinHandle<T>
     where
         F: Future<Output = T> + Send + 'static,
         T: Send + 'static,
     {
-        self.insert(super::spawn(future));
+        self.insert(super::spawn(future))
     }
 
-    /// Starts a task on an executor, and adds it to the set.
+    /// Starts a task on an executor, and adds it to the set. Returns what
+    /// [`spawn`](JoinSet::spawn) returns.
     ///
     /// # Example
     /// ```
@@ -161,15 +176,16 @@ impl<T> JoinSet<T> {
     /// # Ok::<(), std::io::Error>(())
     /// ```
     #[track_caller]
-    pub fn spawn_on<F>(&mut self, executor: &Executor, future: F)
+    pub fn spawn_on<F>(&mut self, executor: &Executor, future: F) -> &JoinHandle<T>
     where
         F: Future<Output = T> + Send + 'static,
         T: Send + 'static,
     {
-        self.insert(executor.spawn(future));
+        self.insert(executor.spawn(future))
     }
 
-    /// Adds a task that was started elsewhere, on any executor. The task may have ended already.
+    /// Adds a task that was started elsewhere, on any executor, and returns its handle, which stays
+    /// in the set. The task may have ended already.
     ///
     /// A waker that was registered by an earlier poll of the handle is not woken any more. If a
     /// poll of the set is pending and the task has already ended, the waker of that poll is woken.
@@ -185,10 +201,12 @@ impl<T> JoinSet<T> {
     /// runnable.run();
     /// assert!(matches!(set.try_join_next(), Some(Ok(1))));
     /// ```
-    pub fn insert(&mut self, handle: JoinHandle<T>) {
+    pub fn insert(&mut self, handle: JoinHandle<T>) -> &JoinHandle<T> {
+        let key = self.children.vacant_key();
         if let Some(waiter) = self.insert_quietly(handle) {
             waiter.wake();
         }
+        self.children[key].task.handle()
     }
 
     /// Returns the list of ended children, for waiters that do not use the set's own functions.
@@ -234,13 +252,32 @@ impl<T> JoinSet<T> {
         poll_fn(|cx| self.poll_join_next(cx)).await
     }
 
+    /// Waits for the next task to end, as [`join_next`](JoinSet::join_next) does, and also returns
+    /// the task's id.
+    ///
+    /// # Cancel safety
+    /// As for [`join_next`](JoinSet::join_next).
+    pub async fn join_next_with_id(&mut self) -> Option<(Id, Result<T, JoinError>)> {
+        poll_fn(|cx| self.poll_next_with(cx, |handle| handle.id())).await
+    }
+
     /// Polls for the next task to end, for authors of futures and streams.
     ///
     /// If it returns `Pending`, the waker of the latest call is woken once, when a task ends.
     pub fn poll_join_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<T, JoinError>>> {
+        let next = self.poll_next_with(cx, |_| ());
+        next.map(|next| next.map(|(_, result)| result))
+    }
+
+    /// Polls for the next task to end, and for what `with` returns for its handle.
+    fn poll_next_with<R>(
+        &mut self,
+        cx: &mut Context<'_>,
+        with: impl Fn(&JoinHandle<T>) -> R,
+    ) -> Poll<Option<(R, Result<T, JoinError>)>> {
         loop {
-            if let Some(result) = self.try_join_next() {
-                return Poll::Ready(Some(result));
+            if let Some(next) = self.try_next_with(&with) {
+                return Poll::Ready(Some(next));
             }
             if self.is_empty() {
                 return Poll::Ready(None);
@@ -254,12 +291,19 @@ impl<T> JoinSet<T> {
     /// Returns the result of the next task that has ended, without waiting. Returns `None` if none
     /// has ended yet, or if there are no tasks.
     pub fn try_join_next(&mut self) -> Option<Result<T, JoinError>> {
+        self.try_next_with(|_| ()).map(|(_, result)| result)
+    }
+
+    fn try_next_with<R>(
+        &mut self,
+        with: impl Fn(&JoinHandle<T>) -> R,
+    ) -> Option<(R, Result<T, JoinError>)> {
         loop {
             let key = self.next_ended()?;
             // A child that was woken too early stays in the set, and will be woken again.
             if let Poll::Ready(result) = self.children[key].poll() {
-                drop(self.children.remove(key));
-                return Some(result);
+                let child = self.children.remove(key);
+                return Some((with(child.task.handle()), result));
             }
         }
     }
@@ -371,6 +415,20 @@ impl<T> JoinSet<T> {
     }
 }
 
+/// The results, as [`join_next`](JoinSet::join_next) returns them.
+#[cfg(feature = "futures-core")]
+impl<T> futures_core::Stream for JoinSet<T> {
+    type Item = Result<T, JoinError>;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        self.poll_join_next(cx)
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (self.len(), Some(self.len()))
+    }
+}
+
 /// Calls `f` with each item. If some calls panic, the others are made nevertheless, and the first
 /// panic is passed on.
 fn for_each<I: Iterator>(items: I, f: impl Fn(I::Item)) {
@@ -396,7 +454,9 @@ impl<T> Default for JoinSet<T> {
 
 impl<T> Extend<JoinHandle<T>> for JoinSet<T> {
     fn extend<I: IntoIterator<Item = JoinHandle<T>>>(&mut self, handles: I) {
-        handles.into_iter().for_each(|handle| self.insert(handle));
+        handles.into_iter().for_each(|handle| {
+            self.insert(handle);
+        });
     }
 }
 

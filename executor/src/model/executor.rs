@@ -28,7 +28,7 @@ pub fn without_threads(workers: usize, fenced: usize) -> (Executor, Vec<OwnWorke
         Shared::with_workers(workers, fences, Default::default(), Decides::Workers);
     let executor = Executor {
         shared,
-        threads: Vec::new(),
+        is_owner: false,
         is_hosted: true,
         host: None,
     };

@@ -71,6 +71,7 @@ pub fn interval_at(start: Instant, period: Duration) -> Interval {
 /// | `Burst` | 0, 10, 20, 30, 40, 50 | 0, 35, 35, 35, 40, 50 |
 /// | `Delay` | 0, 10, 45, 55, 65 | 0, 35, 45, 55, 65 |
 /// | `Skip` | 0, 10, 40, 50, 60 | 0, 35, 40, 50, 60 |
+#[doc(alias = "MissedTickBehavior")]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum MissedTicks {
     /// Catches up. Each tick is due a period after the previous one was due. No tick is skipped,
@@ -118,6 +119,7 @@ impl Interval {
     /// let mut interval = interval_at(start, period).missed_ticks(MissedTicks::Skip);
     /// assert_eq!(joint_executor::block_on(interval.tick()), start);
     /// ```
+    #[doc(alias = "set_missed_tick_behavior")]
     pub fn missed_ticks(mut self, missed: MissedTicks) -> Self {
         self.missed = missed;
         self
@@ -165,6 +167,19 @@ impl Interval {
             MissedTicks::Delay | MissedTicks::Skip => clock::now(),
         };
         self.missed.next(due, self.period, now)
+    }
+}
+
+/// The ticks, each as the instant when it was due. It never ends.
+#[cfg(feature = "futures-core")]
+impl futures_core::Stream for Interval {
+    type Item = Instant;
+
+    fn poll_next(
+        mut self: core::pin::Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Instant>> {
+        self.poll_tick(cx).map(Some)
     }
 }
 

@@ -29,6 +29,7 @@ use joint::waker::budget;
 /// joint_executor::block_on(sleep(Duration::from_millis(3)));
 /// assert!(begin.elapsed() >= Duration::from_millis(3));
 /// ```
+#[doc(alias = "Timer")]
 pub fn sleep(duration: Duration) -> Sleep {
     Sleep::after(duration)
 }

@@ -16,11 +16,13 @@
 
 use alloc::{sync::Arc, vec::Vec};
 use core::ptr::NonNull;
+use std::sync::PoisonError;
 
 use crossbeam_utils::CachePadded;
 
 use super::{Running, Worker, current};
 use crate::{
+    calls::Calls,
     deques::{Deques, Stealer},
     driver::Driver,
     fences::Fences,
@@ -33,12 +35,13 @@ use crate::{
     process::Process,
     registry::{self, Lane, Registry, RegistryOwner},
     sleep::{Need, Sleep, Woke},
+    threads::Thread,
 };
 use joint::{
     task::{EndedTask, PendingTask, Schedule, ScheduleInfo, TaskEnd},
     waker::Family,
 };
-use joint_switch::{AtomicUsize, fence, order};
+use joint_switch::{AtomicUsize, Mutex, MutexGuard, fence, order};
 
 /// The metadata of each of the executor's tasks.
 pub(crate) type EntryLink = registry::EntryLink<Shared>;
@@ -81,6 +84,10 @@ pub(crate) struct Shared {
     /// The process that the workers are in, which is not the child of a fork.
     pub(crate) process: Process,
     pub(super) decides: Decides,
+    /// The threads, by the workers' indexes. Empty once the executor has been shut down.
+    threads: Mutex<Vec<Thread>>,
+    /// The functions of `spawn_blocking` that the executor's code has started.
+    pub(crate) calls: Calls,
 }
 
 impl Shared {
@@ -119,6 +126,8 @@ impl Shared {
             gate: Gate::new(workers),
             process: Process::current(),
             decides,
+            threads: Mutex::new(Vec::new()),
+            calls: Calls::new(),
         });
         let worker = |(index, deques)| Worker::new(shared.clone(), index, deques);
         let all = deques.into_iter().enumerate().map(worker).collect();
@@ -127,6 +136,10 @@ impl Shared {
 
     pub(crate) fn workers(&self) -> usize {
         self.inboxes.len()
+    }
+
+    pub(crate) fn threads(&self) -> MutexGuard<'_, Vec<Thread>> {
+        self.threads.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns whether there is something to run in any queue that all workers serve, or a side of

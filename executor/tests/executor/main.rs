@@ -10,6 +10,7 @@ mod common;
 mod block_on;
 mod dropped_inside;
 mod dump;
+mod handle;
 mod hooks;
 mod metrics;
 mod run;

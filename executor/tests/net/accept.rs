@@ -106,3 +106,24 @@ async fn few_descriptors() -> io::Result<()> {
     assert_eq!(server.peer_addr()?, client.local_addr()?);
     Ok(())
 }
+
+#[cfg(feature = "futures-core")]
+#[test]
+fn a_listener_is_a_stream_of_connections() {
+    use futures_lite::StreamExt;
+
+    everywhere(async || {
+        let mut listener = TcpListener::bind("127.0.0.1:0").await?;
+        let address = listener.local_addr()?;
+        let clients = [
+            TcpStream::connect(address).await?,
+            TcpStream::connect(address).await?,
+        ];
+        for client in clients {
+            let (server, peer) = listener.next().await.unwrap()?;
+            assert_eq!(peer, client.local_addr()?);
+            assert_eq!(server.peer_addr()?, peer);
+        }
+        Ok(())
+    });
+}

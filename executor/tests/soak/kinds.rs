@@ -206,7 +206,9 @@ impl Round {
                 let crumbs = self.crumbs(n);
                 Box::pin(async move {
                     let mut set = JoinSet::new();
-                    crumbs.into_iter().for_each(|crumb| set.spawn(crumb));
+                    for crumb in crumbs {
+                        set.spawn(crumb);
+                    }
                     let mut sum = 0;
                     // The rest is cancelled.
                     for _ in 0..n / 2 {

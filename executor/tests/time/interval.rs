@@ -164,3 +164,13 @@ fn a_period_of_zero_is_refused() {
     let message = panic_text(|| interval(Duration::ZERO));
     assert!(message.contains("joint_executor::yield_now"), "{message}");
 }
+
+#[cfg(feature = "futures-core")]
+#[test]
+fn as_a_stream_it_gives_the_instants_of_its_ticks() {
+    use futures_lite::StreamExt;
+
+    let start = Instant::now();
+    let ticks = interval_at(start, MILLI).take(3).collect::<Vec<_>>();
+    assert_eq!(block_on(ticks), [start, start + MILLI, start + 2 * MILLI]);
+}

@@ -103,9 +103,9 @@ macro_rules! accepts {
                 Self::accepted(self.0.read_with(|listener| listener.accept()).await?)
             }
 
-            /// Polls for a connection, as [`accept`](Self::accept) does. A stream of connections is
-            /// `poll_fn(|cx| listener.poll_accept(cx).map(Some))`. Only the last task that polled
-            /// is woken.
+            /// Polls for a connection, as [`accept`](Self::accept) does. With the feature
+            /// `futures-core` the listener is a stream of connections. Only the last task that
+            /// polled is woken.
             ///
             /// # Errors
             /// As for [`accept`](Self::accept).
@@ -127,6 +127,19 @@ macro_rules! accepts {
                 stream.set_nonblocking(true)?;
                 let stream = crate::io::AsyncFd::new_nonblocking(stream)?;
                 Ok(($stream(stream), peer))
+            }
+        }
+
+        /// The connections, with the addresses of the peers. It never ends.
+        #[cfg(feature = "futures-core")]
+        impl futures_core::Stream for $name {
+            type Item = std::io::Result<($stream, $address)>;
+
+            fn poll_next(
+                self: core::pin::Pin<&mut Self>,
+                cx: &mut core::task::Context<'_>,
+            ) -> core::task::Poll<Option<Self::Item>> {
+                self.poll_accept(cx).map(Some)
             }
         }
     };

@@ -1,0 +1,176 @@
+//! Handles: who uses an executor without owning it, and who ends it.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering::Relaxed},
+        mpsc,
+    },
+    thread,
+    time::Duration,
+};
+
+use joint::block_on;
+use joint_executor::{Executor, Handle, JoinSet, TaskBuilder, spawn, spawn_blocking};
+
+use super::executor;
+
+/// No test waits that long.
+const FOR_LONG: Duration = Duration::from_secs(3600);
+
+fn check<T: Send + Sync + Clone + Unpin + 'static>(value: &T) -> T {
+    value.clone()
+}
+
+#[test]
+fn a_handle_is_used_as_the_executor_is() {
+    let executor = executor(2);
+    let handle = check(&executor.handle());
+    let thread = thread::spawn(move || {
+        let on_worker = handle.spawn_on(1, async { joint_executor::current_worker() });
+        assert_eq!(handle.block_on(on_worker), Some(1));
+        let mut set = JoinSet::new();
+        set.spawn_on(&handle, async { 1 });
+        handle.block_on(set.join_all())
+    });
+    assert_eq!(thread.join().unwrap(), [1]);
+    assert_eq!(executor.metrics().spawned, 2);
+}
+
+#[test]
+fn a_handle_does_not_keep_the_executor_running() {
+    let first = executor(1);
+    let handle = first.handle();
+    drop(handle.clone());
+    assert_eq!(block_on(first.spawn(async { 1 })), 1);
+    drop(first);
+    let late = handle.spawn(async { 2 });
+    assert!(block_on(late.result()).unwrap_err().is_cancelled());
+}
+
+#[test]
+fn the_current_executor_is_that_of_the_task_or_of_block_on() {
+    let [outer, inner] = [executor(1), executor(1)];
+    let id = || {
+        (
+            Handle::current().id(),
+            Handle::try_current().map(|handle| handle.id()),
+        )
+    };
+    let of = |executor: &Executor| (executor.id(), Some(executor.id()));
+    assert_eq!(id(), (Executor::global().id(), None));
+    assert_eq!(block_on(outer.spawn(async move { id() })), of(&outer));
+    outer.block_on(async { assert_eq!(id(), of(&outer)) });
+    outer.enter(|| assert_eq!(id(), of(&outer)));
+    let nested = outer.block_on(async { inner.block_on(async { id() }) });
+    assert_eq!(nested, of(&inner));
+    let global = block_on(spawn(async move { id() }));
+    assert_eq!(global, of(Executor::global()));
+}
+
+/// The one that a worker has found spawns for other threads as well.
+#[test]
+fn a_handle_from_a_task_works_elsewhere() {
+    let executor = executor(1);
+    let handle = block_on(executor.spawn(async { Handle::current() }));
+    let task = handle.task().name("elsewhere").spawn(async { 5 });
+    assert_eq!(block_on(task), 5);
+    assert_eq!(executor.metrics().spawned, 2);
+}
+
+#[test]
+fn an_executor_is_shut_down_through_an_arc_or_a_handle() {
+    let shared = Arc::new(executor(2));
+    let task = shared.spawn(std::future::pending::<()>());
+    let other = shared.clone();
+    thread::spawn(move || other.shutdown_timeout(FOR_LONG))
+        .join()
+        .unwrap()
+        .unwrap();
+    assert!(block_on(task.result()).unwrap_err().is_cancelled());
+    assert_eq!(
+        shared.shutdown_timeout(FOR_LONG),
+        Ok(()),
+        "it has ended before"
+    );
+
+    let executor = executor(2);
+    let handle = block_on(executor.spawn(async { Handle::current() }));
+    assert_eq!(handle.shutdown_timeout(FOR_LONG), Ok(()));
+    assert!(block_on(executor.spawn(async {}).result()).is_err());
+    handle.shutdown_background();
+}
+
+/// A function that tells that it has begun, and ends when it is told to.
+struct Function {
+    go: mpsc::Sender<()>,
+    has_ended: Arc<AtomicBool>,
+}
+
+impl Function {
+    fn start() -> Self {
+        let (begin, begun) = mpsc::channel();
+        let (go, may_go) = mpsc::channel();
+        let has_ended = Arc::new(AtomicBool::new(false));
+        let ended = has_ended.clone();
+        let call = move || {
+            begin.send(()).unwrap();
+            may_go.recv().unwrap();
+            ended.store(true, Relaxed);
+        };
+        spawn_blocking(call).detach();
+        begun.recv().unwrap();
+        Self { go, has_ended }
+    }
+}
+
+#[test]
+fn a_shutdown_waits_for_functions_that_block() {
+    let [first, other] = [executor(1), executor(1)];
+    let starts: [fn(&Executor) -> Function; 2] = [
+        |executor| executor.enter(Function::start),
+        |executor| block_on(executor.spawn(async { Function::start() })),
+    ];
+    let functions = starts.map(|start| start(&first));
+    assert_eq!(
+        other.shutdown_timeout(FOR_LONG),
+        Ok(()),
+        "they are not its own"
+    );
+    let left = |executor: &Executor| {
+        let late = executor.shutdown_timeout(Duration::ZERO).unwrap_err();
+        let text = format!("{} functions of `spawn_blocking`", late.blocking());
+        assert!(late.to_string().contains(&text), "{late}");
+        late.blocking()
+    };
+    assert_eq!(left(&first), 2);
+    functions[0].go.send(()).unwrap();
+    while left(&first) == 2 {
+        thread::yield_now();
+    }
+    assert!(functions[0].has_ended.load(Relaxed));
+    let last = functions[1].go.clone();
+    let shutdown = thread::spawn(move || first.shutdown_timeout(FOR_LONG));
+    last.send(()).unwrap();
+    assert_eq!(shutdown.join().unwrap(), Ok(()));
+    assert!(functions[1].has_ended.load(Relaxed));
+}
+
+#[test]
+fn a_function_that_is_cancelled_before_it_begins_is_not_waited_for() {
+    let executor = executor(1);
+    executor.enter(|| {
+        for _ in 0..100 {
+            drop(spawn_blocking(|| {}));
+        }
+    });
+    assert_eq!(executor.shutdown_timeout(FOR_LONG), Ok(()));
+}
+
+#[test]
+fn a_task_builder_takes_a_handle() {
+    let executor = executor(1);
+    let handle = executor.handle();
+    let task: TaskBuilder<'_> = handle.task();
+    assert_eq!(block_on(task.name("a").spawn(async { 1 })), 1);
+}
