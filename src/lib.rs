@@ -138,30 +138,25 @@
 //!
 //! `futures-core`: the trait `FusedFuture` for what is awaited.
 //!
-//! [`task`] needs 64-bit atomics, with or without `std`.
+//! A machine with atomics of 32 bits and none of 64 needs no feature. [`task`] has a lower [limit of
+//! wakers](task#limits) there.
 //!
 #![cfg_attr(feature = "std", doc = "[waits]: waker::park")]
 #![cfg_attr(not(feature = "std"), doc = "[waits]: #features")]
 #![cfg_attr(not(feature = "std"), doc = "[`block_on`]: #features")]
 #![cfg_attr(not(feature = "std"), no_std)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
-#![cfg_attr(
-    not(target_has_atomic = "64"),
-    allow(dead_code, reason = "used only by `task`")
-)]
 
 extern crate alloc;
 
 pub mod completion;
 pub mod oneshot;
 pub mod shared;
-#[cfg(target_has_atomic = "64")]
 pub mod task;
 pub mod waker;
 
 #[doc(inline)]
 pub use crate::completion::{Abandoned, Completer, Completion, Waiter};
-#[cfg(target_has_atomic = "64")]
 #[doc(inline)]
 pub use crate::task::{JoinError, JoinHandle};
 #[cfg(feature = "std")]

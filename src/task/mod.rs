@@ -12,7 +12,7 @@
 //!   apart from the allocator and the user code that it calls. There are four exceptions, which
 //!   are lock-free only: [`JoinHandle::abort`], [`Runnable::raw_abort`], dropping the
 //!   [`JoinHandle`] of a task that has not ended, and waking a task that has billions of
-//!   unconsumed wake-ups.
+//!   unconsumed wake-ups (thousands [where a task has fewer wakers](#limits)).
 //! * Spawn, run, join and drop take one atomic read-modify-write in total, or four if another
 //!   task awaited the handle before the end.
 //! * The future and the output are each dropped exactly once (but see [`spawn_local`]). The
@@ -282,10 +282,10 @@
 //! and its last waker, and run other tasks.
 //!
 //! # Limits
-//! A task has at most 2^27 wakers at a time (134,217,728), including clones. One more ends the
-//! program with a message, because wakers are counted in a word, and an overflow would free a task
-//! that is still in use. The number of wake-ups has no limit. All wake-ups between two runs
-//! together cause one run.
+//! A task has at most 2^27 wakers at a time (134,217,728), including clones, or 2^13 (8,192) where
+//! the machine has no atomics of 64 bits. One more ends the program with a message, because wakers
+//! are counted in a word, and an overflow would free a task that is still in use. The number of
+//! wake-ups has no limit. All wake-ups between two runs together cause one run.
 //!
 //! A task is built from small parts, each with its own proof: the state word in `state.rs`, the
 //! allocation and the rules of access in `cell.rs`, and the join word in

@@ -283,8 +283,8 @@ impl<M> Runnable<M> {
         unsafe { self.task.spawned() }
     }
 
-    /// Returns a new waker of the task. A task may have 2^27 wakers at a time. One more, made here
-    /// or by a clone, [ends the program](super#limits).
+    /// Returns a new waker of the task. One waker too many, made here or by a clone, [ends the
+    /// program](super#limits).
     pub fn waker(&self) -> Waker {
         // SAFETY: the runnable keeps the task alive.
         unsafe { self.task.new_waker() }

@@ -1,13 +1,14 @@
-//! The state word of a task: four flags and two counters.
+//! The state word of a task: four flags and two counters. It has 64 bits, or 32 where the machine
+//! has no atomics of 64.
 //!
-//! | bits | name | meaning |
-//! |---|---|---|
-//! | 0 | `HANDLE` | the [`JoinHandle`](super::JoinHandle) has not given the task up yet |
-//! | 1 | `CANCELLED` | the next run drops the future instead of polling it |
-//! | 2 | `FINISHED` | the future is gone, and the stage is empty for good: the last party frees |
-//! | 3 | `PANICKED` | the task has ended with a panic, which the stage holds instead of an output |
-//! | 4..31 | `REFS` | wakers alive; neither the runnable nor the handle counts |
-//! | 32..63 | `WAKES` | wake-ups that no run has consumed yet |
+//! | of 64 | of 32 | name | meaning |
+//! |---|---|---|---|
+//! | 0 | 0 | `HANDLE` | the [`JoinHandle`](super::JoinHandle) has not given the task up yet |
+//! | 1 | 1 | `CANCELLED` | the next run drops the future instead of polling it |
+//! | 2 | 2 | `FINISHED` | the future is gone, and the stage is empty for good: the last party frees |
+//! | 3 | 3 | `PANICKED` | the task has ended with a panic, which the stage holds instead of an output |
+//! | 4..31 | 4..17 | `REFS` | wakers alive; neither the runnable nor the handle counts |
+//! | 32..63 | 18..31 | `WAKES` | wake-ups that no run has consumed yet |
 //!
 //! The word starts as `HANDLE + WAKE`, or as `WAKE` for a task that is spawned detached. **A
 //! runnable exists, queued or running, exactly when `WAKES > 0` and the task has not ended.** The
@@ -87,22 +88,22 @@
 
 use core::fmt;
 
-use joint_switch::{AtomicU64, Retire, fence, order, ref_limit, wake_limit};
+use joint_switch::{AtomicWord, Retire, Word, fence, order, ref_limit, wake_limit};
 
-const HANDLE: u64 = 1;
-const CANCELLED: u64 = 1 << 1;
-const FINISHED: u64 = 1 << 2;
-const PANICKED: u64 = 1 << 3;
-const REF: u64 = 1 << 4;
-const WAKE: u64 = 1 << 32;
-const REFS: u64 = WAKE - REF;
+const HANDLE: Word = 1;
+const CANCELLED: Word = 1 << 1;
+const FINISHED: Word = 1 << 2;
+const PANICKED: Word = 1 << 3;
+const REF: Word = 1 << 4;
+const WAKE: Word = 1 << if Word::BITS == 64 { 32 } else { 18 };
+const REFS: Word = WAKE - REF;
 
-pub(super) struct State(AtomicU64);
+pub(super) struct State(AtomicWord);
 
 /// One value of the word.
 #[derive(Clone, Copy)]
 #[cfg_attr(test, derive(PartialEq))]
-pub(super) struct Snapshot(u64);
+pub(super) struct Snapshot(Word);
 
 impl Snapshot {
     pub(super) fn has_handle(self) -> bool {
@@ -125,11 +126,11 @@ impl Snapshot {
         self.refs() as usize
     }
 
-    fn refs(self) -> u64 {
+    fn refs(self) -> Word {
         (self.0 & REFS) / REF
     }
 
-    fn wakes(self) -> u64 {
+    fn wakes(self) -> Word {
         self.0 / WAKE
     }
 
@@ -137,7 +138,7 @@ impl Snapshot {
     /// keeps one wake-up, so its run consumes one less.
     #[inline]
     pub(super) fn less(self, wakes_itself: bool) -> Self {
-        Self(self.0 - u64::from(wakes_itself) * WAKE)
+        Self(self.0 - Word::from(wakes_itself) * WAKE)
     }
 
     /// Returns whether there is no handle and no waker, so that only a runner can reach the task.
@@ -207,7 +208,7 @@ pub(super) enum OnIdle {
 
 impl State {
     pub(super) fn new(has_handle: bool) -> Self {
-        Self(AtomicU64::new(if has_handle {
+        Self(AtomicWord::new(if has_handle {
             HANDLE + WAKE
         } else {
             WAKE
@@ -492,9 +493,9 @@ impl State {
         }
     }
 
-    /// Takes one wake-up back if the counter is half full. It is the one just added, or the one
-    /// that a new waker may add by value. The other half is room for wake-ups of other threads that
-    /// are about to get here.
+    /// Takes one wake-up back if the counter is at its limit. It is the one just added, or the one
+    /// that a new waker may add by value. The rest of the range is room for wake-ups by value of
+    /// wakers that are older, and for those of other threads that are about to get here.
     #[inline]
     fn check_wakes(&self, before: Snapshot) {
         if before.wakes() >= wake_limit() {

@@ -34,12 +34,12 @@ pub use self::{
 use observe::{Act, Bits, Made, Object, ended};
 
 use self::heap::assert_live;
-use super::Retire;
+use super::{Retire, Word};
 
 std::thread_local! {
     static RMWS: Cell<usize> = const { Cell::new(0) };
-    static WAKE_LIMIT: Cell<u64> = const { Cell::new(1 << 31) };
-    static REF_LIMIT: Cell<u64> = const { Cell::new(1 << 27) };
+    static WAKE_LIMIT: Cell<Word> = const { Cell::new(super::WAKE_LIMIT) };
+    static REF_LIMIT: Cell<Word> = const { Cell::new(super::REF_LIMIT) };
     static OVERRIDES: RefCell<Vec<(String, Ordering)>> = const { RefCell::new(Vec::new()) };
     /// The sites that have run, by the address and length of the name, which are compared faster
     /// than its letters. A static string never changes, so one key has one name. A name can have
@@ -110,13 +110,13 @@ pub fn wait_until(mut is_done: impl FnMut() -> bool) {
 }
 
 /// Returns the limit of a normal build, or the one that a run has set in order to reach it.
-pub fn wake_limit() -> u64 {
+pub fn wake_limit() -> Word {
     WAKE_LIMIT.get()
 }
 
 /// Lowers the limit of a task's unconsumed wake-ups, for the models of this thread. The limit must
 /// be at least 4.
-pub fn set_wake_limit(limit: u64) {
+pub fn set_wake_limit(limit: Word) {
     assert!(
         limit >= 4,
         "the limit must be at least 4, because a run consumes a quarter of it"
@@ -125,12 +125,12 @@ pub fn set_wake_limit(limit: u64) {
 }
 
 /// Returns the limit of a normal build, or the one that a run has set in order to reach it.
-pub fn ref_limit() -> u64 {
+pub fn ref_limit() -> Word {
     REF_LIMIT.get()
 }
 
 /// Lowers the limit of a task's wakers, for the models of this thread.
-pub fn set_ref_limit(limit: u64) {
+pub fn set_ref_limit(limit: Word) {
     REF_LIMIT.set(limit);
 }
 
@@ -310,6 +310,7 @@ macro_rules! integer {
 }
 
 atomic!(AtomicPtr<T>, *mut T, {});
+integer!(AtomicU32, u32, { fetch_add Add wrapping_add, fetch_sub Sub wrapping_sub });
 integer!(AtomicU64, u64, { fetch_add Add wrapping_add, fetch_sub Sub wrapping_sub });
 integer!(AtomicUsize, usize, {
     fetch_add Add wrapping_add, fetch_sub Sub wrapping_sub, fetch_or Or bitor

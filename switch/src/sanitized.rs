@@ -55,6 +55,7 @@ macro_rules! atomic {
 }
 
 atomic!(AtomicPtr<T>, *mut T: load() swap(value));
+atomic!(AtomicU32, u32: load() swap(value) fetch_add(value) fetch_sub(value));
 #[cfg(target_has_atomic = "64")]
 atomic!(AtomicU64, u64: load() swap(value) fetch_add(value) fetch_sub(value));
 atomic!(AtomicUsize, usize: load() swap(value) fetch_add(value) fetch_sub(value) fetch_or(value));

@@ -118,10 +118,29 @@ pub(crate) fn test() -> Vec<Step> {
         test("doc tests", &["--doc", "--all-features"]),
         Step::cargo("no_std build", &[&["check"], &no_std[..]].concat()),
         Step::cargo("no_std tests", &[&["test", "--lib"], &no_std[..]].concat()),
+        narrow(
+            "tests of the narrow word",
+            &["test", "--package", "joint", "--lib"],
+        ),
         Step::xtask("packages", &["package"]),
         Step::xtask("dependents", &["dependents"]),
         Step::xtask("models", &["loom"]).beside(),
         Step::xtask("mutants", &["mutants", "--smoke"]),
+    ]
+}
+
+/// A step with the state word of a machine without atomics of 64 bits.
+fn narrow(name: &'static str, args: &[&str]) -> Step {
+    Step::cargo(name, args).cfg("joint_narrow")
+}
+
+/// The integration tests and the models of the task, with the state word of a small machine.
+pub(crate) fn of_small_machines() -> Vec<Step> {
+    let tests = ["test", "--package", "joint", "--test", "task"];
+    let models = ["test", "--release", "--test", "task"];
+    vec![
+        narrow("tests of the narrow word", &tests),
+        narrow("models of the narrow word", &models).in_models(),
     ]
 }
 
@@ -269,6 +288,19 @@ mod tests {
         assert_eq!(count(check(), "cd loom-tests"), 1);
         assert_eq!(count(test(), "cargo xtask loom"), 1);
         assert_eq!(count(all(), "cargo xtask loom"), 1);
+    }
+
+    #[test]
+    fn the_narrow_word_is_tested_and_modelled() {
+        let steps = of_small_machines();
+        let lines: Vec<_> = steps.iter().map(Step::to_string).collect();
+        assert!(lines.iter().all(|line| line.contains("--cfg joint_narrow")));
+        assert!(lines[1].starts_with("cd loom-tests && "), "{}", lines[1]);
+        assert!(
+            lines[1].contains("joint_narrow --cfg joint_loom"),
+            "{}",
+            lines[1]
+        );
     }
 
     #[test]

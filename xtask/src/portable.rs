@@ -6,11 +6,16 @@
 //!
 //! Only the library is checked, because the dependencies of its tests need a C compiler for each
 //! target. The examples that need little are checked in a package generated for them.
+//!
+//! What a machine without atomics of 64 bits has instead is run here.
 
 use std::{fmt::Write as _, fs, io, path::Path, process::Command, time::Instant};
 
-use super::size::target as target_folder;
-use super::step::{Step, root, run_all, say};
+use super::{
+    plans::of_small_machines,
+    size::target as target_folder,
+    step::{Step, root, run_all, say},
+};
 
 /// The target, and the system that it stands for.
 const TARGETS: [(&str, &str); 7] = [
@@ -53,6 +58,10 @@ pub(crate) fn run() -> i32 {
         .map(|&(target, system)| (target, system, outcome(target)))
         .collect();
     print!("{}", table(&rows));
+    let small = run_all("small machines", &of_small_machines());
+    if small != 0 {
+        return small;
+    }
     let failed = rows.iter().find_map(|(.., outcome)| match outcome {
         Outcome::Failed { status } => Some(*status),
         _ => None,

@@ -88,19 +88,25 @@ impl Step {
 
     /// Adds flags to a variable that holds some, separated by spaces.
     pub(crate) fn flags(self, key: &'static str, flags: &str) -> Self {
-        let flags = appended(env::var(key).ok(), flags, ' ');
+        let flags = appended(self.set(key), flags, ' ');
         self.env(key, flags)
+    }
+
+    /// The value of a variable that the step has set, or that is set for this program.
+    fn set(&self, key: &str) -> Option<String> {
+        let own = self.env.iter().rev().find(|(own, _)| *own == key);
+        own.map_or_else(|| env::var(key).ok(), |(_, value)| value.clone())
     }
 
     /// Sets a cfg for all that is compiled, beside the flags that are set.
     pub(crate) fn cfg(self, cfg: &str) -> Self {
-        match env::var("CARGO_ENCODED_RUSTFLAGS") {
+        match self.set("CARGO_ENCODED_RUSTFLAGS") {
             // It goes before the other.
-            Ok(set) => {
+            Some(set) => {
                 let flags = appended(Some(set), &format!("--cfg\u{1f}{cfg}"), '\u{1f}');
                 self.env("CARGO_ENCODED_RUSTFLAGS", flags)
             }
-            Err(_) => self.flags("RUSTFLAGS", &format!("--cfg {cfg}")),
+            None => self.flags("RUSTFLAGS", &format!("--cfg {cfg}")),
         }
     }
 
@@ -114,7 +120,7 @@ impl Step {
             ("RUSTFLAGS", "--cfg joint_loom", ' '),
             ("CARGO_ENCODED_RUSTFLAGS", "--cfg\u{1f}joint_loom", '\u{1f}'),
         ] {
-            if let Ok(set) = env::var(key) {
+            if let Some(set) = self.set(key) {
                 self = self.env(key, appended(Some(set), flags, separator));
             }
         }

@@ -4,7 +4,10 @@
 use std::{future::poll_fn, task::Poll};
 
 use joint::{JoinError, JoinHandle};
-use joint_switch::model::{set_ref_limit, set_wake_limit};
+use joint_switch::{
+    WAKE_LIMIT,
+    model::{set_ref_limit, set_wake_limit},
+};
 
 use crate::world::{
     By, Flag, Kept, Schedule, World, explore, explore_bounded, join_all, join_now, poll_once,
@@ -23,7 +26,7 @@ impl Lowered {
 
 impl Drop for Lowered {
     fn drop(&mut self) {
-        set_wake_limit(1 << 31);
+        set_wake_limit(WAKE_LIMIT);
     }
 }
 

@@ -4,16 +4,16 @@
 use super::*;
 use alloc::{vec, vec::Vec};
 
-fn of(word: u64) -> State {
-    State(AtomicU64::new(word))
+fn of(word: Word) -> State {
+    State(AtomicWord::new(word))
 }
 
-fn word(state: &State) -> u64 {
+fn word(state: &State) -> Word {
     state.snapshot().0
 }
 
 /// The word after a transition, and what must be done then.
-fn after<R>(before: u64, transition: impl FnOnce(&State) -> R) -> (R, u64) {
+fn after<R>(before: Word, transition: impl FnOnce(&State) -> R) -> (R, Word) {
     let state = of(before);
     let outcome = transition(&state);
     (outcome, word(&state))
@@ -129,12 +129,22 @@ fn wakers_are_counted_up_to_the_limit() {
     assert_eq!(word, HANDLE + WAKE + most + REF);
 }
 
+/// Each waker that was made below the limit may still wake by value, and threads that are about to
+/// take theirs back have added one, too.
+#[test]
+fn the_counters_have_room_above_their_limits() {
+    let threads = 4_000;
+    let most = wake_limit() - 1 + ref_limit() + threads;
+    assert!(most <= Snapshot(Word::MAX).wakes());
+    assert!(ref_limit() + threads <= Snapshot(Word::MAX).refs());
+}
+
 /// A task as its holders see it: the word, and the facts that the word must agree with. Each step
 /// is one operation of the real word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct World {
-    word: u64,
-    wakers: u64,
+    word: Word,
+    wakers: Word,
     handle: Handle,
     runner: Runner,
     join: Join,
@@ -157,9 +167,9 @@ enum Runner {
     Queued,
     /// The value of the word when the run began, less one wake-up if `true`: the task has woken
     /// itself.
-    Polls(u64, bool),
+    Polls(Word, bool),
     /// The future is gone, and the join word comes next.
-    Ends(u64),
+    Ends(Word),
     /// The finisher.
     Finishes,
 }
@@ -172,7 +182,7 @@ enum Join {
 }
 
 /// More wakers or wake-ups make no further states.
-const MOST: u64 = 2;
+const MOST: Word = 2;
 
 impl World {
     fn new(has_handle: bool) -> Self {

@@ -149,6 +149,12 @@ impl Bits for () {
     }
 }
 
+impl Bits for u32 {
+    fn bits(&self) -> u64 {
+        (*self).into()
+    }
+}
+
 impl Bits for u64 {
     fn bits(&self) -> u64 {
         *self
