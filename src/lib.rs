@@ -138,6 +138,11 @@
 //!
 //! `futures-core`: the trait `FusedFuture` for what is awaited.
 //!
+//! `portable-atomic`: for machines without a compare-exchange, such as thumbv6m. The atomics are
+//! then those of the crate [portable-atomic](https://docs.rs/portable-atomic), which needs to be
+//! told how: by its own feature `critical-section`, or its cfg
+//! `portable_atomic_unsafe_assume_single_core`.
+//!
 //! A machine with atomics of 32 bits and none of 64 needs no feature. [`task`] has a lower [limit of
 //! wakers](task#limits) there.
 //!

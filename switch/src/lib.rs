@@ -56,12 +56,19 @@ pub use self::unique::unique;
 #[cfg(feature = "std")]
 pub use self::{renewed::Renewed, this_thread::this_thread};
 
+#[cfg(not(any(target_has_atomic = "ptr", feature = "portable-atomic")))]
+compile_error!(
+    "this machine has no compare-exchange: enable the feature `portable-atomic` of `joint`"
+);
+
 #[cfg(joint_loom)]
 use self::model as atomics;
 #[cfg(joint_tsan)]
 use self::sanitized as atomics;
-#[cfg(not(any(joint_loom, joint_tsan)))]
+#[cfg(not(any(joint_loom, joint_tsan, feature = "portable-atomic")))]
 use core::sync::atomic as atomics;
+#[cfg(all(feature = "portable-atomic", not(any(joint_loom, joint_tsan))))]
+use portable_atomic as atomics;
 
 #[cfg(target_has_atomic = "64")]
 pub use atomics::AtomicU64;
