@@ -123,6 +123,7 @@ impl Registration {
     }
 
     /// Creates the memory of a waker that was registered by its word.
+    #[cfg(feature = "alloc")]
     pub(crate) fn with_waker(waker: &Waker) -> Self {
         Self(WakerId::of(waker))
     }
@@ -155,6 +156,7 @@ impl Completion {
     ///
     /// # Safety
     /// `this` is alive as long as the reference is used.
+    #[cfg(feature = "alloc")]
     #[inline]
     pub(crate) unsafe fn raw_word<'a>(this: *const Self) -> &'a AtomicPtr<()> {
         // SAFETY: passed on from the caller.

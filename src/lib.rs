@@ -134,7 +134,13 @@
 //! # Features
 //! `std`, on by default: `block_on` and every blocking wait, the modules `waker::park`,
 //! `waker::budget` and `waker::clock`, tasks that stay on their thread, and panics of tasks as
-//! results. Without it the crate needs only `alloc`, and a panic in a task ends the program.
+//! results. Without it a panic in a task ends the program. It enables `alloc`.
+//!
+//! `alloc`: [`oneshot`], [`shared`], tasks on the heap, and waiters with wakers of other crates.
+//! Without it the crate needs no allocator. Tasks are then made in [memory of your
+//! own](task#without-an-allocator), and a task or a [`Waiter`] can be awaited only by tasks of this
+//! crate, because there is no memory for another waker but that of a
+//! [`WakerSlot`](completion::WakerSlot). Polling with one panics.
 //!
 //! `futures-core`: the trait `FusedFuture` for what is awaited.
 //!
@@ -143,19 +149,29 @@
 //! told how: by its own feature `critical-section`, or its cfg
 //! `portable_atomic_unsafe_assume_single_core`.
 //!
-//! A machine with atomics of 32 bits and none of 64 needs no feature. [`task`] has a lower [limit of
-//! wakers](task#limits) there.
+//! A machine with atomics of 32 bits and none of 64 needs no feature. [`task`] has a lower [limit
+//! of wakers](task#limits) there.
 //!
 #![cfg_attr(feature = "std", doc = "[waits]: waker::park")]
 #![cfg_attr(not(feature = "std"), doc = "[waits]: #features")]
 #![cfg_attr(not(feature = "std"), doc = "[`block_on`]: #features")]
 #![cfg_attr(not(feature = "std"), no_std)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
+#![cfg_attr(
+    not(feature = "alloc"),
+    allow(
+        rustdoc::broken_intra_doc_links,
+        reason = "half of the items are missing"
+    )
+)]
 
+#[cfg(feature = "alloc")]
 extern crate alloc;
 
 pub mod completion;
+#[cfg(feature = "alloc")]
 pub mod oneshot;
+#[cfg(feature = "alloc")]
 pub mod shared;
 pub mod task;
 pub mod waker;

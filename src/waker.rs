@@ -508,7 +508,7 @@ impl WakerId {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "alloc"))]
 mod tests {
     use alloc::{sync::Arc, task::Wake};
     use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};

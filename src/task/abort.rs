@@ -5,8 +5,10 @@ use core::{
     panic::{RefUnwindSafe, UnwindSafe},
 };
 
+#[cfg(feature = "alloc")]
+use super::Id;
 use super::{
-    Id, JoinHandle, ScheduleInfo,
+    JoinHandle, ScheduleInfo,
     header::{Held, Task},
     state::OnWake,
 };
@@ -67,6 +69,7 @@ impl AbortHandle {
     }
 
     /// Returns the identity of the task.
+    #[cfg(feature = "alloc")]
     pub fn id(&self) -> Id {
         // SAFETY: the reference keeps the task alive.
         unsafe { Id::of(self.0.task()) }

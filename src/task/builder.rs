@@ -1,14 +1,15 @@
 //! [`Builder`]: options for making a task.
 
-use alloc::borrow::Cow;
 use core::{fmt, future::Future, panic::Location};
 
 #[cfg(feature = "std")]
 use super::local::Checked;
 use super::{
     JoinHandle, Runnable, Schedule,
-    cell::{self, Named, Settings, Unnamed},
+    cell::{self, Settings},
     header::Task,
+    name::{Name, Named, Text, Unnamed},
+    storage::{FreeSlot, Heap, Place},
 };
 
 /// Makes tasks with metadata, with a name, or whose panics pass through [`Runnable::run`].
@@ -29,7 +30,8 @@ use super::{
 /// assert_eq!(joint::block_on(handle), 8);
 /// ```
 #[must_use = "a builder does nothing until `spawn` is called"]
-pub struct Builder<M = (), N = Unnamed> {
+pub struct Builder<M = (), N = Unnamed, P = Heap> {
+    place: P,
     metadata: M,
     name: N,
     propagate_panic: bool,
@@ -41,6 +43,7 @@ impl Builder {
     /// handle.
     pub const fn new() -> Self {
         Self {
+            place: Heap,
             metadata: (),
             name: Unnamed,
             propagate_panic: true,
@@ -55,12 +58,25 @@ impl Default for Builder {
     }
 }
 
-impl<M, N> Builder<M, N> {
+impl<M, N, P> Builder<M, N, P> {
+    /// Puts the task into a slot that was [reserved](super::TaskPool::reserve), instead of onto the
+    /// heap.
+    pub fn slot<const SIZE: usize>(self, slot: FreeSlot<SIZE>) -> Builder<M, N, FreeSlot<SIZE>> {
+        Builder {
+            place: slot,
+            metadata: self.metadata,
+            name: self.name,
+            propagate_panic: self.propagate_panic,
+            spawned: self.spawned,
+        }
+    }
+
     /// Stores a value in the task, which its runnable and its handle give access to.
     ///
     /// The value is dropped when the task's memory is freed, on the thread that frees it.
-    pub fn metadata<T>(self, metadata: T) -> Builder<T, N> {
+    pub fn metadata<T>(self, metadata: T) -> Builder<T, N, P> {
         Builder {
+            place: self.place,
             metadata,
             name: self.name,
             propagate_panic: self.propagate_panic,
@@ -69,8 +85,9 @@ impl<M, N> Builder<M, N> {
     }
 
     /// Gives the task a name, for errors and `Debug`. Tasks without a name have no field for it.
-    pub fn name(self, name: impl Into<Cow<'static, str>>) -> Builder<M, Named> {
+    pub fn name(self, name: impl Into<Text>) -> Builder<M, Named, P> {
         Builder {
+            place: self.place,
             metadata: self.metadata,
             name: Named(name.into()),
             propagate_panic: self.propagate_panic,
@@ -112,7 +129,7 @@ impl<M, N> Builder<M, N> {
     }
 }
 
-impl<M, N: cell::Name> Builder<M, N> {
+impl<M, N: Name, P: Place> Builder<M, N, P> {
     /// Makes a task of a future, as [`task::spawn`](super::spawn) does.
     ///
     /// Every thread that has the runnable or the handle can reach the metadata, and any of them may
@@ -257,11 +274,18 @@ impl<M, N: cell::Name> Builder<M, N> {
             has_handle,
             propagate_panic: self.propagate_panic,
         };
-        cell::allocate(settings, self.metadata, self.name, future, schedule)
+        cell::allocate(
+            self.place,
+            settings,
+            self.metadata,
+            self.name,
+            future,
+            schedule,
+        )
     }
 }
 
-impl<M: fmt::Debug, N: cell::Name> fmt::Debug for Builder<M, N> {
+impl<M: fmt::Debug, N: Name, P> fmt::Debug for Builder<M, N, P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Builder")
             .field("metadata", &self.metadata)

@@ -1,4 +1,4 @@
-//! The task's one allocation, and all operations that depend on the types of its parts.
+//! The task's one block of memory, and all operations that depend on the types of its parts.
 //!
 //! ```text
 //! Header    waker table | state word S | join word J | link | where it was spawned, and its id
@@ -23,7 +23,6 @@
 //! 4. The thread that the state word tells to free the task frees it. No other thread can reach the
 //!    task then.
 
-use alloc::borrow::Cow;
 use core::{
     future::Future,
     marker::PhantomData,
@@ -37,41 +36,17 @@ use core::{
 use super::{
     EndedTask, PanicPayload, PendingTask, Runnable, Schedule, ScheduleInfo, TaskEnd,
     header::{Head, Header, OnAgain, Ran, Task, VTable, waker},
+    name::Name,
     polled,
     state::{OnIdle, Snapshot},
+    storage::Place,
     unwind,
 };
 use crate::{
     completion::{Completed, Completion},
     waker::ThinWaker,
 };
-use joint_switch::{Retire, UnsafeCell, heap};
-
-/// The type of a task's name.
-pub trait Name {
-    #[doc(hidden)]
-    fn get(&self) -> Option<&str>;
-}
-
-/// The name of a task without a name.
-#[derive(Clone, Copy, Debug)]
-pub struct Unnamed;
-
-/// The name of a task with a name.
-#[derive(Clone, Debug)]
-pub struct Named(pub(super) Cow<'static, str>);
-
-impl Name for Unnamed {
-    fn get(&self) -> Option<&str> {
-        None
-    }
-}
-
-impl Name for Named {
-    fn get(&self) -> Option<&str> {
-        Some(&self.0)
-    }
-}
+use joint_switch::{Retire, UnsafeCell};
 
 /// The future, its output, or its panic. All three share one address.
 #[repr(C)]
@@ -99,7 +74,8 @@ pub(super) struct Settings {
 /// Allocates a task. Its state word starts with one runnable, and with one handle if `settings` say
 /// so. The caller must make both.
 #[inline]
-pub(super) fn allocate<'a, F, Fut, S, M, N>(
+pub(super) fn allocate<'a, F, Fut, S, M, N, P>(
+    place: P,
     settings: Settings,
     metadata: M,
     name: N,
@@ -112,13 +88,14 @@ where
     S: Schedule<M>,
     M: 'a,
     N: Name,
+    P: Place,
 {
     let vtable = match settings.propagate_panic {
-        true => Typed::<Fut, S, M, N>::PROPAGATING,
-        false => Typed::<Fut, S, M, N>::PASSING,
+        true => Typed::<Fut, S, M, N, P>::PROPAGATING,
+        false => Typed::<Fut, S, M, N, P>::PASSING,
     };
     let header = Header::new(vtable, settings.has_handle, settings.spawned);
-    let cell = heap::allocate::<Cell<Fut, S, M, N>>();
+    let cell = place.allocate::<Cell<Fut, S, M, N>>();
     let task = Task(cell.cast());
     // Write each part directly to its place, so that the task is not put together on the stack
     // first.
@@ -134,7 +111,7 @@ where
     let place = unsafe { &raw mut (*cell.as_ptr()).name };
     // SAFETY: as above.
     unsafe { place.write(name) };
-    let unmade = Unmade::<Fut, S, M, N>(cell);
+    let unmade = Unmade::<Fut, S, M, N, P>(cell, PhantomData);
     // SAFETY: just written. The future may keep the reference, because it is dropped before the
     // metadata.
     let metadata = unsafe { task.metadata::<M>() };
@@ -150,12 +127,12 @@ where
 }
 
 /// A task whose future is still being made. It is dropped only if making the future panics.
-struct Unmade<F: Future, S, M, N>(NonNull<Cell<F, S, M, N>>);
+struct Unmade<F: Future, S, M, N, P: Place>(NonNull<Cell<F, S, M, N>>, PhantomData<P>);
 
-impl<F: Future, S, M, N> Drop for Unmade<F, S, M, N> {
+impl<F: Future, S, M, N, P: Place> Drop for Unmade<F, S, M, N, P> {
     fn drop(&mut self) {
         // SAFETY: everything but the stage is written, and no one else knows the task.
-        unsafe { drop_parts(self.0) };
+        unsafe { drop_parts::<P, _, _, _, _>(self.0) };
     }
 }
 
@@ -165,12 +142,12 @@ impl<F: Future, S, M, N> Drop for Unmade<F, S, M, N> {
 /// # Safety
 /// The task belongs to the caller alone, and is not used after this. Its stage is empty.
 #[inline]
-unsafe fn drop_parts<F: Future, S, M, N>(cell: NonNull<Cell<F, S, M, N>>) {
-    struct Memory<T>(NonNull<T>);
-    impl<T> Drop for Memory<T> {
+unsafe fn drop_parts<P: Place, F: Future, S, M, N>(cell: NonNull<Cell<F, S, M, N>>) {
+    struct Memory<P: Place, T>(NonNull<T>, PhantomData<P>);
+    impl<P: Place, T> Drop for Memory<P, T> {
         fn drop(&mut self) {
             // SAFETY: allocated in `allocate` as a `T`, and no one can reach it after this.
-            unsafe { heap::release(self.0) };
+            unsafe { P::release(self.0) };
         }
     }
     struct Part<T>(*mut T);
@@ -180,7 +157,7 @@ unsafe fn drop_parts<F: Future, S, M, N>(cell: NonNull<Cell<F, S, M, N>>) {
             unsafe { self.0.drop_in_place() };
         }
     }
-    let _memory = Memory(cell);
+    let _memory = Memory::<P, _>(cell, PhantomData);
     // SAFETY: the place is inside the block.
     let _origin = Part(unsafe { &raw mut (*cell.as_ptr()).head.header.origin });
     // SAFETY: the place is inside the block.
@@ -191,10 +168,11 @@ unsafe fn drop_parts<F: Future, S, M, N>(cell: NonNull<Cell<F, S, M, N>>) {
     let _metadata = Part(unsafe { &raw mut (*cell.as_ptr()).head.metadata });
 }
 
-/// The functions of a task with a future `F`, a schedule function `S`, metadata `M` and a name `N`.
-struct Typed<F, S, M, N>(PhantomData<(F, S, M, N)>);
+/// The functions of a task with a future `F`, a schedule function `S`, metadata `M` and a name `N`,
+/// in a place `P`.
+struct Typed<F, S, M, N, P>(PhantomData<(F, S, M, N, P)>);
 
-impl<F: Future, S: Schedule<M>, M, N: Name> Typed<F, S, M, N> {
+impl<F: Future, S: Schedule<M>, M, N: Name, P: Place> Typed<F, S, M, N, P> {
     const PROPAGATING: &'static VTable = &Self::vtable(true);
     const PASSING: &'static VTable = &Self::vtable(false);
 
@@ -596,6 +574,6 @@ impl<F: Future, S: Schedule<M>, M, N: Name> Typed<F, S, M, N> {
         owned.stage.retire();
         // SAFETY: the task belongs to the caller alone, its stage is empty, and it is not used
         // after this.
-        unsafe { drop_parts(cell) };
+        unsafe { drop_parts::<P, _, _, _, _>(cell) };
     }
 }

@@ -1,13 +1,17 @@
 //! [`JoinError`]: how a task can end without an output.
 
+#[cfg(feature = "alloc")]
 use alloc::{boxed::Box, string::String};
+use core::fmt;
+#[cfg(feature = "alloc")]
 use core::{
     any::Any,
-    fmt,
     panic::{Location, RefUnwindSafe, UnwindSafe},
 };
 
-use super::{Id, header::Task, unwind};
+#[cfg(feature = "alloc")]
+use super::Id;
+use super::{header::Task, unwind};
 
 /// The reason why a task has no output: it was cancelled, or it panicked.
 ///
@@ -43,6 +47,7 @@ impl JoinError {
 
     /// Returns the id of the task that panicked. There is none for a task that was cancelled, whose
     /// handle has it, and none for a payload that was made by [`PanicPayload::new`].
+    #[cfg(feature = "alloc")]
     pub fn id(&self) -> Option<Id> {
         match self {
             Self::Cancelled => None,
@@ -54,6 +59,7 @@ impl JoinError {
     ///
     /// # Panics
     /// If the task was cancelled.
+    #[cfg(feature = "alloc")]
     pub fn into_panic(self) -> Box<dyn Any + Send> {
         let payload = self.try_into_panic();
         payload.unwrap_or_else(|error| panic!("`into_panic` was called, but {error}"))
@@ -71,6 +77,7 @@ impl JoinError {
     /// let error = joint::block_on(handle.result()).unwrap_err();
     /// assert_eq!(error.try_into_panic().unwrap().downcast_ref(), Some(&"no"));
     /// ```
+    #[cfg(feature = "alloc")]
     pub fn try_into_panic(self) -> Result<Box<dyn Any + Send>, Self> {
         match self {
             Self::Cancelled => Err(self),
@@ -103,8 +110,10 @@ impl core::error::Error for JoinError {}
 /// Unlike the boxed payload itself it is `Sync`, because by reference it gives access only to text.
 /// An error that contains it can therefore be shared. It is [`UnwindSafe`] and [`RefUnwindSafe`] as
 /// well, so that a [`JoinError`] passes a `catch_unwind` without a wrapper.
+#[cfg(feature = "alloc")]
 pub struct PanicPayload(Box<Panic>);
 
+#[cfg(feature = "alloc")]
 struct Panic {
     payload: unwind::Payload,
     name: Option<String>,
@@ -114,13 +123,17 @@ struct Panic {
 
 // SAFETY: a shared reference reads only payloads that are `&str` or `String`, both of which are
 // `Sync`.
+#[cfg(feature = "alloc")]
 unsafe impl Sync for PanicPayload {}
 
 // The payload has already crossed an unwind, as that of `catch_unwind` or of a thread's `join` has.
 // By reference it gives access only to text.
+#[cfg(feature = "alloc")]
 impl UnwindSafe for PanicPayload {}
+#[cfg(feature = "alloc")]
 impl RefUnwindSafe for PanicPayload {}
 
+#[cfg(feature = "alloc")]
 impl PanicPayload {
     /// # Safety
     /// The task is alive.
@@ -189,11 +202,13 @@ impl PanicPayload {
 }
 
 /// Returns the text of a payload that has one.
+#[cfg(feature = "alloc")]
 pub(super) fn message_of(payload: &(dyn Any + Send)) -> Option<&str> {
     let text = payload.downcast_ref::<&'static str>().copied();
     text.or_else(|| payload.downcast_ref::<String>().map(String::as_str))
 }
 
+#[cfg(feature = "alloc")]
 impl fmt::Display for PanicPayload {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let named = Named(self.task_name(), self.spawned());
@@ -206,12 +221,13 @@ impl fmt::Display for PanicPayload {
 }
 
 /// A task's name, if it has one, and where it was spawned.
+#[cfg(feature = "alloc")]
 pub(super) struct Named<'a>(Option<&'a str>, &'static Location<'static>);
 
+#[cfg(feature = "std")]
 impl Named<'_> {
     /// # Safety
     /// The task is alive for as long as the value is used.
-    #[cfg(feature = "std")]
     pub(super) unsafe fn of(task: Task) -> Self {
         // SAFETY: passed on from the caller.
         let name = unsafe { task.name() };
@@ -220,6 +236,7 @@ impl Named<'_> {
     }
 }
 
+#[cfg(feature = "alloc")]
 impl fmt::Display for Named<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self(name, spawned) = self;
@@ -230,6 +247,7 @@ impl fmt::Display for Named<'_> {
     }
 }
 
+#[cfg(feature = "alloc")]
 impl fmt::Debug for PanicPayload {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("PanicPayload")
@@ -237,5 +255,30 @@ impl fmt::Debug for PanicPayload {
             .field("spawned", &format_args!("{}", self.spawned()))
             .field("message", &self.message().unwrap_or("not a string"))
             .finish()
+    }
+}
+
+/// The payload of a task's panic. There is none, because without the feature `alloc` no panic is
+/// caught.
+#[cfg(not(feature = "alloc"))]
+#[derive(Debug)]
+pub struct PanicPayload(unwind::Payload);
+
+#[cfg(not(feature = "alloc"))]
+impl PanicPayload {
+    pub(super) unsafe fn of(_: Task, payload: unwind::Payload) -> Self {
+        Self(payload)
+    }
+
+    /// Is never called.
+    pub fn resume(self) -> ! {
+        unwind::resume(self.0)
+    }
+}
+
+#[cfg(not(feature = "alloc"))]
+impl fmt::Display for PanicPayload {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
     }
 }

@@ -10,8 +10,10 @@ use core::{
     task::{Context, Poll},
 };
 
+#[cfg(feature = "alloc")]
+use super::Id;
 use super::{
-    Cancel, Fallible, Id, JoinError, JoinResult, ScheduleInfo,
+    Cancel, Fallible, JoinError, JoinResult, ScheduleInfo,
     header::Task,
     state::{OnFinish, OnWake},
 };
@@ -220,6 +222,7 @@ impl<T, M> JoinHandle<T, M> {
     }
 
     /// Returns the identity of the task.
+    #[cfg(feature = "alloc")]
     pub fn id(&self) -> Id {
         // SAFETY: the handle keeps the task alive.
         unsafe { Id::of(self.task) }

@@ -3,10 +3,12 @@
 
 use core::{fmt, panic::Location, ptr::NonNull, task::Waker};
 
+#[cfg(feature = "alloc")]
+use super::id::Origin;
+#[cfg(not(feature = "alloc"))]
+use super::origin::Origin;
 use super::{
-    Link, PanicPayload, ScheduleInfo,
-    id::Origin,
-    polled,
+    Link, PanicPayload, ScheduleInfo, polled,
     state::{OnFinish, OnRelease, OnWake, State},
 };
 use crate::{

@@ -1,5 +1,5 @@
-//! Tasks: a task is a future on the heap. Its executor decides where and when it runs, and it
-//! can be joined through a handle.
+//! Tasks: a task is a future on the heap, or in memory of your own. Its executor decides where and
+//! when it runs, and it can be joined through a handle.
 //!
 //! This layer is for authors of executors. [`spawn`] takes a future and a schedule function. It
 //! returns the [`Runnable`], to be queued and run, and the [`JoinHandle`], by which the output is
@@ -255,6 +255,65 @@
 //! assert!(matches!(joint::block_on(waiting.result()), Err(JoinError::Cancelled)));
 //! ```
 //!
+//! # Without an allocator
+//! A [`TaskPool`] is memory for tasks, usually a `static`. It needs neither the feature `std` nor
+//! `alloc`. Everything else is as for tasks on the heap. This executor for a microcontroller keeps
+//! its queue in the tasks themselves, by their [`Link`]:
+//!
+//! ```
+//! use joint::task::{Full, Runnable, TaskPool};
+//! use std::ptr::{self, NonNull};
+//! use std::sync::atomic::{AtomicPtr, Ordering::{Acquire, Relaxed, Release}};
+//!
+//! /// The tasks that are due, the newest first.
+//! static DUE: AtomicPtr<()> = AtomicPtr::new(ptr::null_mut());
+//! /// Room for 4 tasks of up to 256 bytes each.
+//! static TASKS: TaskPool<256, 4> = TaskPool::new();
+//!
+//! /// Called by wakers, and so also in interrupts.
+//! fn schedule(runnable: Runnable) {
+//!     let raw = runnable.into_raw();
+//!     let mut top = DUE.load(Relaxed);
+//!     loop {
+//!         // SAFETY: it is not in the queue yet.
+//!         unsafe { Runnable::<()>::raw_link(raw) }.set(top, Relaxed);
+//!         match DUE.compare_exchange(top, raw.as_ptr(), Release, Relaxed) {
+//!             Ok(_) => return,
+//!             Err(now) => top = now,
+//!         }
+//!     }
+//! }
+//!
+//! /// Runs the tasks that are due, and returns whether there were any.
+//! fn run() -> bool {
+//!     let mut next = NonNull::new(DUE.swap(ptr::null_mut(), Acquire));
+//!     let any = next.is_some();
+//!     while let Some(raw) = next {
+//!         // SAFETY: `schedule` put it into the queue, from which only this takes it.
+//!         let runnable: Runnable = unsafe { Runnable::from_raw(raw) };
+//!         next = NonNull::new(runnable.link().get(Relaxed));
+//!         runnable.run();
+//!     }
+//!     any
+//! }
+//!
+//! fn spawn<F>(future: F) -> Result<(), Full<F>>
+//! where
+//!     F: Future<Output: Send> + Send + 'static,
+//! {
+//!     TASKS.spawn_detached(future, schedule).map(Runnable::schedule)
+//! }
+//!
+//! async fn blink(times: u32) {
+//!     println!("blinks {times} times");
+//! }
+//!
+//! spawn(blink(3)).unwrap();
+//! spawn(blink(5)).unwrap();
+//! while run() {} // then `wfi`, and again
+//! ```
+//! `compat/thumbv7em` in the repository has it with timers, for a Cortex-M4.
+//!
 //! # In models
 //! With loom's mutex and threads, these executors and their tasks can be model-checked
 //! ([how](crate#in-your-own-models)). The folder `loom-tests/tests/guide` in the repository
@@ -295,8 +354,6 @@
 #![cfg_attr(not(feature = "std"), doc = "[budget]: crate#features")]
 #![cfg_attr(not(feature = "std"), doc = "[`spawn_local`]: crate#features")]
 
-use core::future::Future;
-
 mod abort;
 mod builder;
 mod cell;
@@ -305,31 +362,38 @@ mod current;
 mod error;
 mod handle;
 mod header;
+#[cfg(feature = "alloc")]
 mod id;
 mod join;
 mod link;
 #[cfg(feature = "std")]
 mod local;
+mod name;
+#[cfg(not(feature = "alloc"))]
+mod origin;
 mod polled;
 mod runnable;
 mod schedule;
 mod state;
+mod storage;
 mod unwind;
 mod view;
 
 #[cfg(feature = "std")]
 pub use self::current::{id, set_panic_hook, try_id};
+#[cfg(feature = "alloc")]
+pub use self::id::Id;
 pub use self::{
     abort::AbortHandle,
     builder::Builder,
-    cell::{Name, Named, Unnamed},
     error::{JoinError, PanicPayload},
     handle::JoinHandle,
-    id::Id,
     join::{Cancel, Fallible, JoinResult},
     link::Link,
+    name::{Name, Named, Unnamed},
     runnable::{Polled, Runnable},
     schedule::{Copied, Schedule, ScheduleInfo, WithInfo},
+    storage::{FreeSlot, Full, Heap, Place, TaskPool, TaskStorage},
     view::{EndedTask, PendingTask, TaskEnd, TaskView},
 };
 
@@ -358,6 +422,7 @@ pub use self::{
 /// assert!(handle.is_finished());
 /// assert_eq!(joint::block_on(handle), "done");
 /// ```
+#[cfg(feature = "alloc")]
 #[track_caller]
 pub fn spawn<F, S>(future: F, schedule: S) -> (Runnable, JoinHandle<F::Output>)
 where
@@ -384,6 +449,7 @@ where
 /// runnable.run();
 /// assert_eq!(receiver.recv(), Ok(1));
 /// ```
+#[cfg(feature = "alloc")]
 #[track_caller]
 pub fn spawn_detached<F, S>(future: F, schedule: S) -> Runnable
 where
@@ -444,6 +510,7 @@ where
 /// runnable.run();
 /// assert_eq!(joint::block_on(handle), 8);
 /// ```
+#[cfg(feature = "alloc")]
 #[track_caller]
 pub unsafe fn spawn_unchecked<F, S>(future: F, schedule: S) -> (Runnable, JoinHandle<F::Output>)
 where

@@ -9,8 +9,10 @@ use core::{
     task::Waker,
 };
 
+#[cfg(feature = "alloc")]
+use super::Id;
 use super::{
-    Id, Link, ScheduleInfo, TaskView,
+    Link, ScheduleInfo, TaskView,
     header::{OnAgain, Ran, Task},
     state::OnWake,
 };
@@ -259,6 +261,7 @@ impl<M> Runnable<M> {
     }
 
     /// Returns the identity of the task.
+    #[cfg(feature = "alloc")]
     pub fn id(&self) -> Id {
         // SAFETY: the runnable keeps the task alive.
         unsafe { Id::of(self.task) }

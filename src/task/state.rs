@@ -537,22 +537,13 @@ impl State {
 
 #[cold]
 fn too_many_wakers() -> ! {
-    // An unwinding panic could be caught, and the counter would then overflow. A panic during a
-    // panic cannot be caught, and ends the program.
-    struct Abort;
-    impl Drop for Abort {
-        fn drop(&mut self) {
-            panic!(
-                "a task has more wakers than can be counted, which is {}. Either clones of its waker \
-                 are kept or leaked (in a list of waiters that only grows, or by `mem::forget`), or \
-                 it waits for that many things at once and has to be divided into several tasks",
-                ref_limit()
-            );
-        }
-    }
-    let _abort = Abort;
-    panic!("too many wakers");
+    // A panic that is caught would let the counter overflow.
+    super::unwind::abort!(
+        "a task has more wakers than can be counted. Either clones of its waker are kept or leaked \
+         (in a list of waiters that only grows, or by `mem::forget`), or it waits for that many \
+         things at once and has to be divided into several tasks"
+    )
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "alloc"))]
 mod tests;

@@ -3,9 +3,6 @@
 //! With `std` a panic becomes the task's result. Without `std` it cannot be caught. Other threads
 //! may still use the task, which must not be left half done, so such a panic ends the program.
 
-use alloc::boxed::Box;
-use core::any::Any;
-
 #[cfg(feature = "std")]
 mod with_std {
     use core::panic::AssertUnwindSafe;
@@ -51,7 +48,11 @@ pub(super) use with_std::{catch, resume};
 pub(super) use without_std::{catch, resume};
 
 /// The payload of a panic.
-pub(super) type Payload = Box<dyn Any + Send>;
+#[cfg(feature = "alloc")]
+pub(super) type Payload = alloc::boxed::Box<dyn core::any::Any + Send>;
+/// No panic is caught.
+#[cfg(not(feature = "alloc"))]
+pub(super) type Payload = core::convert::Infallible;
 
 /// Runs `first`, and then resumes a caught panic. If `first` panics, the program ends.
 pub(super) fn pass_on(payload: Payload, first: impl FnOnce()) -> ! {
@@ -98,6 +99,16 @@ impl<F: FnMut()> Drop for OnUnwind<F> {
         let _ = catch(|| (self.0)()).map_err(drop_quietly);
     }
 }
+
+/// Ends the program with a message, by a panic that cannot be caught.
+macro_rules! abort {
+    ($why:literal) => {{
+        let _abort =
+            $crate::task::unwind::AbortOnUnwind("the panic before this one cannot be caught");
+        panic!($why)
+    }};
+}
+pub(super) use abort;
 
 /// Ends the program if a panic unwinds past it, because its own panic during unwinding cannot be
 /// caught.

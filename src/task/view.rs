@@ -1,9 +1,11 @@
 //! [`PendingTask`] and [`EndedTask`]: what a task's [`Schedule`](super::Schedule) sees of it at the
 //! end of a poll; [`TaskView`]: what a report sees of it; and [`TaskEnd`].
 
-use core::{any::Any, fmt, marker::PhantomData, panic::Location, ptr::NonNull, task::Waker};
+use core::{fmt, marker::PhantomData, panic::Location, ptr::NonNull, task::Waker};
 
-use super::{Id, error::message_of, header::Task, state::Snapshot, unwind::Payload};
+#[cfg(feature = "alloc")]
+use super::{Id, error::message_of};
+use super::{header::Task, state::Snapshot, unwind::Payload};
 use crate::completion::Completion;
 
 /// A task whose poll was pending, at the end of that run. See
@@ -37,6 +39,7 @@ impl<M> PendingTask<'_, M> {
     }
 
     /// Returns the identity of the task.
+    #[cfg(feature = "alloc")]
     pub fn id(&self) -> Id {
         // SAFETY: the runner, which lends this value, keeps the task alive.
         unsafe { Id::of(self.task) }
@@ -92,6 +95,7 @@ impl<M> EndedTask<'_, M> {
     }
 
     /// Returns the identity of the task.
+    #[cfg(feature = "alloc")]
     pub fn id(&self) -> Id {
         // SAFETY: the runner, which lends this value, keeps the task alive.
         unsafe { Id::of(self.task) }
@@ -111,7 +115,8 @@ impl<M> EndedTask<'_, M> {
 
     /// Returns the payload of the panic with which the task ends, or `None` if it ends in another
     /// way. If the task has no handle, nobody but the schedule function learns of it.
-    pub fn panic(&self) -> Option<&(dyn Any + Send)> {
+    #[cfg(feature = "alloc")]
+    pub fn panic(&self) -> Option<&(dyn core::any::Any + Send)> {
         self.panic.map(|payload| &**payload)
     }
 
@@ -135,6 +140,7 @@ impl<M> EndedTask<'_, M> {
     /// handle.detach();
     /// runnable.run();
     /// ```
+    #[cfg(feature = "alloc")]
     pub fn panic_message(&self) -> Option<&str> {
         message_of(self.panic()?)
     }
@@ -163,6 +169,7 @@ pub struct TaskView<'a> {
 
 impl<'a> TaskView<'a> {
     /// Returns the identity of the task.
+    #[cfg(feature = "alloc")]
     pub fn id(&self) -> Id {
         // SAFETY: the task is alive as long as the view is used.
         unsafe { Id::of(self.task) }

@@ -1,7 +1,30 @@
-//! The heap of a normal build: the program's global allocator.
+//! The heap of a normal build: the program's global allocator. Without the feature `alloc` there is
+//! none.
 
+#[cfg(feature = "alloc")]
 use alloc::alloc::{alloc, dealloc, handle_alloc_error};
 use core::{alloc::Layout, ptr::NonNull};
+
+#[cfg(not(feature = "alloc"))]
+use self::without_alloc::{alloc, dealloc, handle_alloc_error};
+
+#[cfg(not(feature = "alloc"))]
+mod without_alloc {
+    use super::Layout;
+
+    #[cold]
+    pub(super) unsafe fn alloc(_: Layout) -> *mut u8 {
+        core::ptr::null_mut()
+    }
+
+    /// Never called, because nothing is allocated.
+    pub(super) unsafe fn dealloc(_: *mut u8, _: Layout) {}
+
+    #[cold]
+    pub(super) fn handle_alloc_error(_: Layout) -> ! {
+        panic!("without its feature `alloc`, `joint` has no memory for a waker of another crate")
+    }
+}
 
 /// Returns the layout that a `T` is allocated with.
 const fn layout<T>() -> Layout {

@@ -29,6 +29,7 @@
     )
 )]
 
+#[cfg(feature = "alloc")]
 extern crate alloc;
 
 #[cfg(not(joint_loom))]
@@ -46,12 +47,10 @@ mod renewed;
 mod sanitized;
 #[cfg(feature = "std")]
 mod this_thread;
-#[cfg(target_has_atomic = "64")]
 mod unique;
 #[cfg(all(not(joint_loom), feature = "std"))]
 mod wait;
 
-#[cfg(target_has_atomic = "64")]
 pub use self::unique::unique;
 #[cfg(feature = "std")]
 pub use self::{renewed::Renewed, this_thread::this_thread};
@@ -186,6 +185,40 @@ macro_rules! const_unless_modelled {
         $(#[$attr])*
         $vis fn $name($($arg: $ty),*) -> $ret $body
     };
+}
+
+/// An array of `N` values, each from a constructor that is `const` [unless
+/// modelled](const_unless_modelled): `array_of!(Slot::new(); N)`.
+#[cfg(not(joint_loom))]
+#[macro_export]
+macro_rules! array_of {
+    ($new:expr; $n:expr) => {
+        [const { $new }; $n]
+    };
+}
+
+/// An array of `N` values, each from a constructor.
+#[cfg(joint_loom)]
+#[macro_export]
+macro_rules! array_of {
+    ($new:expr; $n:expr) => {
+        ::core::array::from_fn::<_, { $n }, _>(|_| $new)
+    };
+}
+
+/// Memory of `SIZE` bytes, in which values of other types are kept. It has their address in models
+/// too, which therefore do not see it: an [`UnsafeCell`] beside it has to stand for it.
+#[derive(Debug)]
+#[cfg_attr(target_pointer_width = "64", repr(C, align(16)))]
+#[cfg_attr(not(target_pointer_width = "64"), repr(C, align(8)))]
+pub struct Room<const SIZE: usize>(core::cell::UnsafeCell<[u8; SIZE]>);
+
+impl<const SIZE: usize> Room<SIZE> {
+    /// Creates the memory.
+    #[allow(clippy::new_without_default, reason = "nobody needs it")]
+    pub const fn new() -> Self {
+        Self(core::cell::UnsafeCell::new([0; SIZE]))
+    }
 }
 
 /// The last access to a place before its memory is freed.

@@ -1,19 +1,25 @@
 //! [`unique`]: numbers that are handed out once.
 
-use core::{
-    num::NonZero,
-    sync::atomic::{AtomicU64, Ordering::Relaxed},
-};
+use core::{num::NonZero, sync::atomic::Ordering::Relaxed};
 
-static NEXT: AtomicU64 = AtomicU64::new(1);
+#[cfg(not(feature = "portable-atomic"))]
+use core::sync::atomic::AtomicUsize;
+#[cfg(feature = "portable-atomic")]
+use portable_atomic::AtomicUsize;
+
+// The model's atomics cannot be in a static, and no order matters here.
+static NEXT: AtomicUsize = AtomicUsize::new(1);
 
 /// Returns a number that no other call in this process returns.
 ///
 /// With the feature `std` a thread takes 1,024 numbers at a time from a counter that all threads
 /// share.
 pub fn unique() -> NonZero<u64> {
-    // 2^64 calls take centuries.
     NonZero::new(next()).expect("the numbers have not run out")
+}
+
+fn block() -> u64 {
+    NEXT.fetch_add(1, Relaxed) as u64
 }
 
 #[cfg(feature = "std")]
@@ -30,17 +36,17 @@ fn next() -> u64 {
     let own = OWN.try_with(|own| {
         if own.get() % BLOCK == 0 {
             // A multiple of `BLOCK` is never handed out.
-            own.set(NEXT.fetch_add(1, Relaxed) * BLOCK + 1);
+            own.set(block() * BLOCK + 1);
         }
         own.replace(own.get() + 1)
     });
     // A thread whose thread-locals are gone takes a whole block for one number.
-    own.unwrap_or_else(|_| NEXT.fetch_add(1, Relaxed) * BLOCK + 1)
+    own.unwrap_or_else(|_| block() * BLOCK + 1)
 }
 
 #[cfg(not(feature = "std"))]
 fn next() -> u64 {
-    NEXT.fetch_add(1, Relaxed)
+    block()
 }
 
 #[cfg(all(test, feature = "std"))]

@@ -8,7 +8,7 @@ use std::{
 
 use joint::{
     JoinError, JoinHandle,
-    task::{Builder, Cancel, Fallible, JoinResult, Runnable},
+    task::{Builder, Cancel, Fallible, JoinResult, Runnable, TaskPool},
 };
 
 use crate::support::{Queue, ready};
@@ -70,6 +70,7 @@ fn runnables_and_handles_of_unsendable_parts_are_not_send_or_sync() {
     lacks!(Sync: JoinHandle<(), Unshared>, JoinHandle<(), Unsent>, JoinHandle<Local>);
     lacks!(Send: JoinResult<Local>, Fallible<Local>, Cancel<Local>);
     lacks!(Sync: JoinResult<Local>, Fallible<Local>, Cancel<Local>);
+    lacks!(Unpin: TaskPool<64, 1>);
 }
 
 #[test]

@@ -17,6 +17,7 @@ mod names;
 mod peers;
 mod product;
 mod schedule;
+mod storage;
 mod support;
 mod threads;
 mod wake;

@@ -4,14 +4,16 @@
 
 use std::{
     future::{pending, poll_fn},
+    mem::forget,
     panic::{AssertUnwindSafe, catch_unwind, panic_any},
+    pin::pin,
     process::{Command, Stdio},
     task::Poll,
     thread,
 };
 
 use joint::task::{
-    self, Builder, EndedTask, PendingTask, Runnable, Schedule, ScheduleInfo, TaskEnd,
+    self, Builder, EndedTask, PendingTask, Runnable, Schedule, ScheduleInfo, TaskEnd, TaskStorage,
 };
 
 use crate::support::{OnDrop, Queue, poll_with, waker_that};
@@ -42,6 +44,20 @@ fn ends_the_program(says: &str, f: impl FnOnce()) {
 
 fn panics_in_drop(text: &'static str) -> impl Send {
     OnDrop(move || panic!("{text}"))
+}
+
+#[test]
+fn a_pool_that_is_dropped_while_a_waker_is_left_aborts() {
+    ends_the_program("a `TaskPool` was dropped while", || {
+        let storage = pin!(TaskStorage::<256>::new());
+        let slot = storage.as_ref().reserve_pinned().unwrap();
+        let runnable = Builder::new()
+            .slot(slot)
+            .spawn_detached(|()| async {}, |_| {});
+        let waker = runnable.waker();
+        runnable.run();
+        forget(waker);
+    });
 }
 
 #[test]

@@ -31,7 +31,7 @@ const BUDGETS: [Budget; 5] = [
         folder: "src",
         without: &[],
         // Of these, 310 are names that users of tokio look for: ids, abort handles, closed senders.
-        lines: 4_790,
+        lines: 5_050,
         crates: 2,
         features: &["std"],
     },
@@ -41,7 +41,7 @@ const BUDGETS: [Budget; 5] = [
         folder: "switch/src",
         without: &[],
         // Of these, 25 are numbers for ids, in blocks for each thread.
-        lines: 1_020,
+        lines: 1_090,
         crates: 1,
         features: &["std"],
     },

@@ -12,6 +12,8 @@ const DENY: [&str; 3] = ["--", "-D", "warnings"];
 /// By its manifest: its name is also that of the crate whose place it takes.
 const COMPAT: [&str; 2] = ["--manifest-path", "compat/async-task/Cargo.toml"];
 
+const ALLOC: [&str; 3] = ["--no-default-features", "--features", "alloc"];
+
 /// The executor's tests that run under the sanitizers: without those that fork, limit the memory of
 /// their process, run the examples, or count what is allocated.
 const SANITIZED: [&str; 9] = [
@@ -51,6 +53,10 @@ pub(crate) fn check() -> Vec<Step> {
             &["--package", "joint", "--no-default-features"],
         ),
         clippy(
+            "lints with alloc alone",
+            &[&["--package", "joint"], &ALLOC[..]].concat(),
+        ),
+        clippy(
             "lints of compat without std",
             &[&COMPAT[..], &["--no-default-features"]].concat(),
         ),
@@ -83,13 +89,17 @@ pub(crate) fn check() -> Vec<Step> {
             "documentation without std",
             &["--package", "joint", "--no-default-features"],
         ),
+        doc(
+            "documentation with alloc alone",
+            &[&["--package", "joint"], &ALLOC[..]].concat(),
+        ),
     ]
 }
 
 /// The steps compile as little as possible twice: those that name the workspace share all
 /// dependencies, because cargo chooses the features of a dependency by what is named.
 pub(crate) fn test() -> Vec<Step> {
-    let no_std = ["--package", "joint", "--no-default-features"];
+    let no_std = [&["test", "--lib", "--package", "joint"], &ALLOC[..]].concat();
     // Without the models, which are empty programs unless their own folder's configuration is read.
     // And without the benches, whose peers take long to compile: `check` lints them, and
     // `bench-once` runs them.
@@ -116,8 +126,7 @@ pub(crate) fn test() -> Vec<Step> {
         // Without what the other features put into each task.
         test("memory of tasks", &["--test", "executor_alloc"]),
         test("doc tests", &["--doc", "--all-features"]),
-        Step::cargo("no_std build", &[&["check"], &no_std[..]].concat()),
-        Step::cargo("no_std tests", &[&["test", "--lib"], &no_std[..]].concat()),
+        Step::cargo("no_std tests", &no_std),
         narrow(
             "tests of the narrow word",
             &["test", "--package", "joint", "--lib"],

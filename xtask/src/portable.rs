@@ -118,7 +118,12 @@ fn steps(target: &str) -> Vec<Step> {
     };
     vec![
         library("the primitive", "joint", &[]),
-        library("no_std", "joint", &["--no-default-features"]),
+        library("no allocator", "joint", &["--no-default-features"]),
+        library(
+            "no_std",
+            "joint",
+            &["--no-default-features", "--features", "alloc"],
+        ),
         library("all features", "joint-executor", &["--all-features"]),
         library(
             "no descriptors",
@@ -193,7 +198,7 @@ mod tests {
     #[test]
     fn each_check_is_for_the_target_and_takes_no_warning() {
         let steps = steps("a-b-c");
-        assert_eq!(steps.len(), 5);
+        assert_eq!(steps.len(), 6);
         for line in steps.iter().map(Step::to_string) {
             assert!(line.contains("-D warnings"), "{line}");
             assert!(line.contains("cargo check --target a-b-c "), "{line}");

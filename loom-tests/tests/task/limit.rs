@@ -290,10 +290,7 @@ fn too_many_wakers_end_the_program() {
         said.contains("the count of wakers is at its limit"),
         "{said}"
     );
-    assert!(
-        said.contains("more wakers than can be counted, which is 4"),
-        "{said}"
-    );
+    assert!(said.contains("more wakers than can be counted"), "{said}");
     assert!(
         said.contains("waits for that many things at once"),
         "{said}"

@@ -39,5 +39,6 @@ mod orderings;
 mod panic;
 mod register;
 mod release;
+mod storage;
 mod wake;
 mod world;

@@ -1,0 +1,17 @@
+//! [`Origin`] without the feature `alloc`: where a task was spawned. The id of a task needs an
+//! allocation.
+
+use core::panic::Location;
+
+pub(super) struct Origin(&'static Location<'static>);
+
+impl Origin {
+    #[inline]
+    pub(super) fn new(spawned: &'static Location<'static>) -> Self {
+        Self(spawned)
+    }
+
+    pub(super) fn spawned(&self) -> &'static Location<'static> {
+        self.0
+    }
+}
