@@ -209,6 +209,7 @@ impl Completion {
     }
 
     /// Returns the registered waker, if there is one, once nobody else uses the word.
+    #[cfg(feature = "alloc")]
     pub(crate) fn take_waker(&mut self) -> Option<ThinWaker> {
         // ORDERING: take. Relaxed: the word is the caller's alone.
         let word = self.word.load(order!(take: Relaxed));

@@ -278,6 +278,12 @@ impl<T, M> JoinHandle<T, M> {
     pub(super) fn raise(&self, error: JoinError) -> ! {
         match error {
             JoinError::Panicked(payload) => payload.resume(),
+            // Without the task, whose text would bring formatting into a small program.
+            JoinError::Cancelled if cfg!(not(feature = "alloc")) => {
+                panic!(
+                    "awaited a task that was cancelled by an abort or by the end of its executor"
+                )
+            }
             JoinError::Cancelled => panic!(
                 "awaited a task that was cancelled by an abort or by the end of its executor; await \
                  `JoinHandle::result` to get the cancellation as a value. The task: {self:?}"

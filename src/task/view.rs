@@ -70,6 +70,7 @@ impl<M> fmt::Debug for PendingTask<'_, M> {
 pub struct EndedTask<'a, M> {
     pub(super) task: Task,
     pub(super) metadata: &'a M,
+    #[cfg_attr(not(feature = "alloc"), allow(dead_code, reason = "there is none"))]
     pub(super) panic: Option<&'a Payload>,
 }
 

@@ -21,6 +21,7 @@ mod readme;
 mod sanitizers;
 mod size;
 mod step;
+mod thumb;
 mod work;
 
 use std::{env, process::exit};

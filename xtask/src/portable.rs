@@ -7,7 +7,8 @@
 //! Only the library is checked, because the dependencies of its tests need a C compiler for each
 //! target. The examples that need little are checked in a package generated for them.
 //!
-//! What a machine without atomics of 64 bits has instead is run here.
+//! What a machine without atomics of 64 bits has instead is run here. The example for a
+//! microcontroller is run in an emulator (`thumb.rs`).
 
 use std::{fmt::Write as _, fs, io, path::Path, process::Command, time::Instant};
 
@@ -15,6 +16,7 @@ use super::{
     plans::of_small_machines,
     size::target as target_folder,
     step::{Step, root, run_all, say},
+    thumb,
 };
 
 /// The target, and the system that it stands for.
@@ -41,8 +43,10 @@ rustix = { version = \"1\", features = [\"pipe\", \"time\"] }
 
 /// The outcome for a target.
 #[derive(Debug, PartialEq)]
-enum Outcome {
+pub(crate) enum Outcome {
     Checked { seconds: f64 },
+    Ran { seconds: f64 },
+    NotRun { why: String },
     Failed { status: i32 },
     Skipped { why: String },
 }
@@ -53,10 +57,11 @@ pub(crate) fn run() -> i32 {
         say(&format!("portable failed: the examples' package: {error}"));
         return 1;
     }
-    let rows: Vec<_> = TARGETS
+    let mut rows: Vec<_> = TARGETS
         .iter()
         .map(|&(target, system)| (target, system, outcome(target)))
         .collect();
+    rows.push((thumb::TARGET, "none, a Cortex-M4", thumb::outcome()));
     print!("{}", table(&rows));
     let small = run_all("small machines", &of_small_machines());
     if small != 0 {
@@ -70,7 +75,7 @@ pub(crate) fn run() -> i32 {
 }
 
 fn outcome(target: &str) -> Outcome {
-    if let Err(why) = standard_library(target) {
+    if let Err(why) = library_of(target, "libstd-") {
         return Outcome::Skipped { why };
     }
     let start = Instant::now();
@@ -82,8 +87,9 @@ fn outcome(target: &str) -> Outcome {
     }
 }
 
-/// Returns whether a compiler for the target finds its standard library, or else what is missing.
-fn standard_library(target: &str) -> Result<(), String> {
+/// Returns whether a compiler for the target finds this part of its standard library, or else what
+/// is missing.
+pub(crate) fn library_of(target: &str, part: &str) -> Result<(), String> {
     let mut rustc = Command::new("rustc");
     rustc.args(["--print", "target-libdir", "--target", target]);
     let output = (rustc.output()).map_err(|error| format!("could not start rustc: {error}"))?;
@@ -91,13 +97,13 @@ fn standard_library(target: &str) -> Result<(), String> {
         return Err("this rustc does not know the target".to_owned());
     }
     let folder = String::from_utf8_lossy(&output.stdout);
-    has_std(Path::new(folder.trim()), target)
+    has_part(Path::new(folder.trim()), part, target)
 }
 
-/// Returns whether the folder holds a standard library, or else how to install one.
-fn has_std(folder: &Path, target: &str) -> Result<(), String> {
+/// Returns whether the folder holds this part of a standard library, or else how to install one.
+fn has_part(folder: &Path, part: &str, target: &str) -> Result<(), String> {
     let mut files = fs::read_dir(folder).into_iter().flatten().flatten();
-    if files.any(|file| file.file_name().to_string_lossy().starts_with("libstd-")) {
+    if files.any(|file| file.file_name().to_string_lossy().starts_with(part)) {
         return Ok(());
     }
     Err(format!(
@@ -175,6 +181,8 @@ fn table(rows: &[(&str, &str, Outcome)]) -> String {
     for (target, system, outcome) in rows {
         let result = match outcome {
             Outcome::Checked { seconds } => format!("checked in {seconds:.1} s"),
+            Outcome::Ran { seconds } => format!("built in {seconds:.1} s, and run"),
+            Outcome::NotRun { why } => format!("built, and not run: {why}"),
             Outcome::Failed { status } => format!("failed, with status {status}"),
             Outcome::Skipped { why } => format!("skipped: {why}"),
         };
@@ -189,9 +197,10 @@ mod tests {
 
     #[test]
     fn a_missing_target_is_reported_with_its_install_command() {
-        let why = has_std(Path::new("no/such/folder"), "a-b-c").expect_err("nothing there");
+        let why =
+            has_part(Path::new("no/such/folder"), "libstd-", "a-b-c").expect_err("nothing there");
         assert!(why.ends_with("rustup target add a-b-c"), "{why}");
-        let why = standard_library("no-such-target").expect_err("not a target");
+        let why = library_of("no-such-target", "libstd-").expect_err("not a target");
         assert!(why.contains("does not know"), "{why}");
     }
 
@@ -225,6 +234,14 @@ mod tests {
                     why: "absent".to_owned(),
                 },
             ),
+            ("d", "D", Outcome::Ran { seconds: 2.0 }),
+            (
+                "e",
+                "E",
+                Outcome::NotRun {
+                    why: "no emulator".to_owned(),
+                },
+            ),
         ];
         let table = table(&rows);
         let lines: Vec<_> = table.lines().skip(2).collect();
@@ -234,6 +251,8 @@ mod tests {
                 "| a | A | checked in 1.2 s |",
                 "| b | B | failed, with status 101 |",
                 "| c | C | skipped: absent |",
+                "| d | D | built in 2.0 s, and run |",
+                "| e | E | built, and not run: no emulator |",
             ]
         );
     }

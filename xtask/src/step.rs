@@ -110,25 +110,31 @@ impl Step {
         }
     }
 
+    /// Runs in this folder, given from the root.
+    pub(crate) fn in_folder(mut self, folder: &'static str) -> Self {
+        self.folder = folder;
+        self
+    }
+
     /// Runs in the models' package, whose own configuration sets the cfg and the target folder.
     ///
     /// Variables of the environment would override that configuration, so they are given the same
     /// contents.
-    pub(crate) fn in_models(mut self) -> Self {
-        self.folder = "loom-tests";
+    pub(crate) fn in_models(self) -> Self {
+        let mut step = self.in_folder("loom-tests");
         for (key, flags, separator) in [
             ("RUSTFLAGS", "--cfg joint_loom", ' '),
             ("CARGO_ENCODED_RUSTFLAGS", "--cfg\u{1f}joint_loom", '\u{1f}'),
         ] {
-            if let Some(set) = self.set(key) {
-                self = self.env(key, appended(Some(set), flags, separator));
+            if let Some(set) = step.set(key) {
+                step = step.env(key, appended(Some(set), flags, separator));
             }
         }
         if let Some(target) = env::var_os("CARGO_TARGET_DIR") {
             let target = root().join(target).join("loom");
-            self = self.env("CARGO_TARGET_DIR", target.to_string_lossy());
+            step = step.env("CARGO_TARGET_DIR", target.to_string_lossy());
         }
-        self
+        step
     }
 
     pub(crate) fn command(&self) -> Command {

@@ -1,0 +1,207 @@
+//! The example for a Cortex-M4, `compat/thumbv7em`: builds it, looks for an allocator in it, and
+//! runs it in an emulator.
+//!
+//! It is built with the installed library of its target, or with the source of `core` if that is
+//! installed (Debian's `rust-src` has it). What is missing is named, and the rest is done.
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+    process::Command,
+    time::Instant,
+};
+
+use super::{
+    portable::{Outcome, library_of},
+    size::target as target_folder,
+    step::{Step, root, run_all, say},
+};
+
+pub(crate) const TARGET: &str = "thumbv7em-none-eabi";
+const FOLDER: &str = "compat/thumbv7em";
+const EMULATOR: &str = "qemu-system-arm";
+
+/// What the example prints: two tasks that wait for timers, while a fourth finds the pool full.
+const PRINTS: &str = "full\ntick\ntock\ntick\ntick\ntock\nlate\ndone\n";
+
+/// Parts of the names of symbols that need an allocator, or that format text.
+const NOT_IN_IT: [&str; 4] = ["__rust_alloc", "__rust_dealloc", "4core3fmt", "core..fmt"];
+
+pub(crate) fn outcome() -> Outcome {
+    let tools = match Tools::find() {
+        Ok(tools) => tools,
+        Err(why) => return Outcome::Skipped { why },
+    };
+    let start = Instant::now();
+    // With the versions of the repository.
+    let lock = fs::copy(
+        root().join("Cargo.lock"),
+        root().join(FOLDER).join("Cargo.lock"),
+    );
+    if let Err(error) = lock {
+        return failed(&format!("Cargo.lock: {error}"), 1);
+    }
+    let status = run_all(TARGET, &[tools.step("example", "build")]);
+    if status != 0 {
+        return Outcome::Failed { status };
+    }
+    let found = match fs::read(program()) {
+        Ok(program) => symbols(&program),
+        Err(error) => return failed(&format!("{}: {error}", program().display()), 1),
+    };
+    if !found.is_empty() {
+        return failed(&format!("the program has {}", found.join(", ")), 1);
+    }
+    if is_missing(EMULATOR) {
+        let why = format!("{EMULATOR} is not installed; to get it: apt-get install {EMULATOR}");
+        return Outcome::NotRun { why };
+    }
+    let seconds = start.elapsed().as_secs_f64();
+    match run(&tools) {
+        Ok(printed) if printed == PRINTS => Outcome::Ran { seconds },
+        Ok(printed) => failed(&format!("it printed {printed:?}, not {PRINTS:?}"), 1),
+        Err((why, status)) => failed(&why, status),
+    }
+}
+
+fn failed(why: &str, status: i32) -> Outcome {
+    say(&format!("{TARGET}: {why}"));
+    Outcome::Failed { status }
+}
+
+fn run(tools: &Tools) -> Result<String, (String, i32)> {
+    let output = tools.step("run", "run").command().output();
+    let output = output.map_err(|error| (error.to_string(), 1))?;
+    if !output.status.success() {
+        let said = String::from_utf8_lossy(&output.stderr);
+        let status = output.status.code().unwrap_or(1);
+        return Err((format!("it failed: {said}"), status));
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// Those of [`NOT_IN_IT`] that the program has.
+fn symbols(program: &[u8]) -> Vec<&'static str> {
+    let has = |name: &&str| {
+        let mut windows = program.windows(name.len());
+        windows.any(|window| window == name.as_bytes())
+    };
+    NOT_IN_IT.into_iter().filter(has).collect()
+}
+
+fn output_folder() -> PathBuf {
+    target_folder().join("thumbv7em")
+}
+
+fn program() -> PathBuf {
+    output_folder().join(TARGET).join("release/thumbv7em")
+}
+
+fn is_missing(program: &str) -> bool {
+    let found = Command::new(program).arg("--version").output();
+    found.is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
+}
+
+/// What the example is built with.
+struct Tools {
+    /// Whether `core` is built too.
+    builds_core: bool,
+    /// `None` for the compiler's own.
+    linker: Option<&'static str>,
+}
+
+impl Tools {
+    fn find() -> Result<Self, String> {
+        let sysroot = printed("sysroot")?;
+        let host = printed("host-tuple")?;
+        let builds_core = match library_of(TARGET, "libcore-") {
+            Ok(()) => false,
+            Err(why) => {
+                let source = Path::new(&sysroot).join("lib/rustlib/src/rust/library/core");
+                if !source.exists() {
+                    return Err(why + ", or the source: rustup component add rust-src");
+                }
+                true
+            }
+        };
+        let own = format!("{sysroot}/lib/rustlib/{host}/bin/rust-lld");
+        let linker = if Path::new(&own).exists() {
+            None
+        } else if is_missing("ld.lld") {
+            return Err("there is no ld.lld; to get it: apt-get install lld".to_owned());
+        } else {
+            Some("ld.lld")
+        };
+        Ok(Self {
+            builds_core,
+            linker,
+        })
+    }
+
+    fn step(&self, name: &'static str, command: &str) -> Step {
+        let folder = output_folder();
+        let args = [
+            command,
+            "--release",
+            "--target-dir",
+            &folder.to_string_lossy(),
+        ];
+        let args = match self.builds_core {
+            true => [&args[..], &["-Zbuild-std=core"]].concat(),
+            false => args.to_vec(),
+        };
+        let mut step = Step::cargo(name, &args).in_folder(FOLDER);
+        if self.builds_core {
+            step = step.env("RUSTC_BOOTSTRAP", "1");
+        }
+        match self.linker {
+            Some(linker) => step.env("CARGO_TARGET_THUMBV7EM_NONE_EABI_LINKER", linker),
+            None => step,
+        }
+    }
+}
+
+/// What the compiler prints about itself.
+fn printed(what: &str) -> Result<String, String> {
+    let output = Command::new("rustc").args(["--print", what]).output();
+    let output = output.map_err(|error| format!("could not start rustc: {error}"))?;
+    Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_allocator_is_found_in_mangled_names() {
+        let names = b"\0_RNvCs_7___rustc12___rust_alloc\0_ZN4core3fmt5write\0";
+        assert_eq!(symbols(names), ["__rust_alloc", "4core3fmt"]);
+        assert!(symbols(b"_RNvNtCs_5joint4task5spawn").is_empty());
+    }
+
+    #[test]
+    fn core_is_built_where_only_its_source_is_installed() {
+        let line = |builds_core, linker| {
+            Tools {
+                builds_core,
+                linker,
+            }
+            .step("", "run")
+            .to_string()
+        };
+        let own = line(false, None);
+        assert!(
+            own.starts_with("cd compat/thumbv7em && cargo run --release"),
+            "{own}"
+        );
+        let built = line(true, Some("ld.lld"));
+        assert!(built.contains("RUSTC_BOOTSTRAP=1 CARGO_TARGET_THUMBV7EM_NONE_EABI_LINKER=ld.lld"));
+        assert!(built.ends_with(" -Zbuild-std=core"), "{built}");
+    }
+
+    #[test]
+    fn a_program_that_is_not_installed_is_missing() {
+        assert!(is_missing("no-such-program"));
+        assert!(!is_missing("cargo"));
+    }
+}
