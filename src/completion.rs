@@ -145,7 +145,8 @@ impl Default for Registration {
 
 impl Completion {
     const_unless_modelled! {
-        /// Creates a word that is not completed and has no waker registered.
+        /// Creates a word that is not completed and has no waker registered. For a `static` in a
+        /// model, see [the crate's documentation](crate#in-your-own-models).
         #[must_use]
         pub fn new() -> Self {
             Self { word: AtomicPtr::new(PENDING) }

@@ -131,6 +131,19 @@
 //! [`task`], or a structure on [`Completion`], can therefore be model-checked as it is. Use the
 //! crate's types only inside a model then, together with loom's threads and locks.
 //!
+//! loom's atomics have no `const` constructors, and each run of a model needs new ones. So a
+//! `static`, such as an event or a [`TaskPool`](task::TaskPool), is declared twice:
+//! ```
+//! use joint::Completion;
+//!
+//! #[cfg(not(joint_loom))]
+//! static EVENT: Completion = Completion::new();
+//! #[cfg(joint_loom)]
+//! loom::lazy_static! { static ref EVENT: Completion = Completion::new(); }
+//!
+//! let event: &'static Completion = &EVENT; // in both
+//! ```
+//!
 //! # Features
 //! `std`, on by default: `block_on` and every blocking wait, the modules `waker::park`,
 //! `waker::budget` and `waker::clock`, tasks that stay on their thread, and panics of tasks as

@@ -156,7 +156,8 @@ impl<const SIZE: usize> Slot<SIZE> {
 
 impl<const SIZE: usize, const N: usize> TaskPool<SIZE, N> {
     const_unless_modelled! {
-        /// Creates a pool whose slots are free.
+        /// Creates a pool whose slots are free. For a `static` in a model, see [the crate's
+        /// documentation](crate#in-your-own-models).
         #[must_use]
         pub fn new() -> Self {
             Self { slots: array_of!(Slot::new(); N), _pinned: PhantomPinned }

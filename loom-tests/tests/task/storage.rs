@@ -73,6 +73,33 @@ fn last_waker_dropped_against_a_slot_given_back_against_a_spawn() {
     });
 }
 
+loom::lazy_static! {
+    static ref STATIC: TaskPool<SIZE, 1> = TaskPool::new();
+}
+
+/// A `static` pool, into which two threads spawn. A future that finds it full is dropped by its
+/// thread.
+#[test]
+fn two_spawn_into_a_static_pool() {
+    explore(|world| {
+        let spawn = |value: Value| {
+            let pool: &'static TaskPool<SIZE, 1> = &STATIC;
+            let never = |_: Runnable| unreachable!("it is not woken before it ends");
+            match pool.spawn_detached(ready(value), never) {
+                Ok(runnable) => Kept::new(runnable).take().run(),
+                Err(_) => false,
+            }
+        };
+        let value = world.value();
+        let other = thread::spawn(move || {
+            spawn(value);
+        });
+        spawn(world.value());
+        other.join().unwrap();
+        assert!(STATIC.reserve().is_some());
+    });
+}
+
 /// Two threads want the only slot, and one gets it.
 #[test]
 fn two_reserve_the_last_slot() {
