@@ -52,7 +52,7 @@ Usage: cargo xtask <command>
   size                   what one more task type costs in code, beside async-task
   portable               type-checks for each target of Linux, Android, Windows, macOS and FreeBSD that is
                          installed, and says which are not; tests and models the task with the state word of a
-                         small machine; runs the example for a microcontroller in QEMU, if that is installed
+                         small machine; runs an example for a microcontroller in QEMU, if that is installed
   miri                   the tests under Miri; skipped unless nightly has miri and rust-src
   asan                   the tests under AddressSanitizer; skipped unless the compiler in use, or nightly, has
                          its runtime

@@ -20,8 +20,8 @@ mod progress;
 mod readme;
 mod sanitizers;
 mod size;
+mod small;
 mod step;
-mod thumb;
 mod work;
 
 use std::{env, process::exit};

@@ -7,16 +7,16 @@
 //! Only the library is checked, because the dependencies of its tests need a C compiler for each
 //! target. The examples that need little are checked in a package generated for them.
 //!
-//! What a machine without atomics of 64 bits has instead is run here. The example for a
-//! microcontroller is run in an emulator (`thumb.rs`).
+//! What a machine without atomics of 64 bits has instead is run here. Small machines have
+//! a file of their own (`small.rs`).
 
 use std::{fmt::Write as _, fs, io, path::Path, process::Command, time::Instant};
 
 use super::{
     plans::of_small_machines,
     size::target as target_folder,
+    small,
     step::{Step, root, run_all, say},
-    thumb,
 };
 
 /// The target, and the system that it stands for.
@@ -61,7 +61,7 @@ pub(crate) fn run() -> i32 {
         .iter()
         .map(|&(target, system)| (target, system, outcome(target)))
         .collect();
-    rows.push((thumb::TARGET, "none, a Cortex-M4", thumb::outcome()));
+    rows.extend(small::rows());
     print!("{}", table(&rows));
     let small = run_all("small machines", &of_small_machines());
     if small != 0 {

@@ -1,8 +1,8 @@
-//! The example for a Cortex-M4, `compat/thumbv7em`: builds it, looks for an allocator in it, and
-//! runs it in an emulator.
+//! Small machines: type-checks `joint` for those of [`CHECKED`]. Builds the example for a
+//! Cortex-M4, `compat/thumbv7em`, looks for an allocator in it, and runs it in an emulator.
 //!
-//! It is built with the installed library of its target, or with the source of `core` if that is
-//! installed (Debian's `rust-src` has it). What is missing is named, and the rest is done.
+//! A target's library is the installed one, or is built if its source is installed (Debian's
+//! `rust-src` has it). What is missing is named, and the rest is done.
 
 use std::{
     fs, io,
@@ -17,7 +17,7 @@ use super::{
     step::{Step, root, run_all, say},
 };
 
-pub(crate) const TARGET: &str = "thumbv7em-none-eabi";
+const TARGET: &str = "thumbv7em-none-eabi";
 const FOLDER: &str = "compat/thumbv7em";
 const EMULATOR: &str = "qemu-system-arm";
 
@@ -27,7 +27,80 @@ const PRINTS: &str = "full\ntick\ntock\ntick\ntick\ntock\nlate\ndone\n";
 /// Parts of the names of symbols that need an allocator, or that format text.
 const NOT_IN_IT: [&str; 4] = ["__rust_alloc", "__rust_dealloc", "4core3fmt", "core..fmt"];
 
-pub(crate) fn outcome() -> Outcome {
+/// A target for which `joint` is only type-checked.
+struct Checked {
+    target: &'static str,
+    system: &'static str,
+    /// The part of the standard library that it needs, and the parts to build if there is only
+    /// their source.
+    library: &'static str,
+    parts: &'static str,
+    features: &'static [&'static str],
+    flags: &'static str,
+}
+
+const CHECKED: [Checked; 2] = [
+    Checked {
+        target: "thumbv6m-none-eabi",
+        system: "none, a Cortex-M0, without a compare-exchange",
+        library: "liballoc-",
+        parts: "core,alloc",
+        features: &[
+            "--no-default-features",
+            "--features",
+            "alloc,portable-atomic",
+        ],
+        flags: "-D warnings --cfg portable_atomic_unsafe_assume_single_core",
+    },
+    Checked {
+        target: "wasm32-unknown-unknown",
+        system: "WebAssembly",
+        library: "libstd-",
+        parts: "std,panic_abort",
+        features: &[],
+        flags: "-D warnings",
+    },
+];
+
+pub(crate) fn rows() -> Vec<(&'static str, &'static str, Outcome)> {
+    let checked = CHECKED.iter();
+    let mut rows: Vec<_> = checked
+        .map(|checked| (checked.target, checked.system, checked.outcome()))
+        .collect();
+    rows.push((TARGET, "none, a Cortex-M4", example()));
+    rows
+}
+
+impl Checked {
+    fn outcome(&self) -> Outcome {
+        let builds = match builds_library(self.target, self.library) {
+            Ok(builds) => builds,
+            Err(why) => return Outcome::Skipped { why },
+        };
+        let start = Instant::now();
+        match run_all(self.target, &[self.step(builds)]) {
+            0 => Outcome::Checked {
+                seconds: start.elapsed().as_secs_f64(),
+            },
+            status => Outcome::Failed { status },
+        }
+    }
+
+    fn step(&self, builds: bool) -> Step {
+        let args = [
+            "check",
+            "--target",
+            self.target,
+            "--package",
+            "joint",
+            "--lib",
+        ];
+        let args = [&args[..], self.features].concat();
+        step_with(builds.then_some(self.parts), "library", &args).flags("RUSTFLAGS", self.flags)
+    }
+}
+
+fn example() -> Outcome {
     let tools = match Tools::find() {
         Ok(tools) => tools,
         Err(why) => return Outcome::Skipped { why },
@@ -112,18 +185,8 @@ struct Tools {
 
 impl Tools {
     fn find() -> Result<Self, String> {
-        let sysroot = printed("sysroot")?;
-        let host = printed("host-tuple")?;
-        let builds_core = match library_of(TARGET, "libcore-") {
-            Ok(()) => false,
-            Err(why) => {
-                let source = Path::new(&sysroot).join("lib/rustlib/src/rust/library/core");
-                if !source.exists() {
-                    return Err(why + ", or the source: rustup component add rust-src");
-                }
-                true
-            }
-        };
+        let builds_core = builds_library(TARGET, "libcore-")?;
+        let (sysroot, host) = (printed("sysroot")?, printed("host-tuple")?);
         let own = format!("{sysroot}/lib/rustlib/{host}/bin/rust-lld");
         let linker = if Path::new(&own).exists() {
             None
@@ -146,19 +209,34 @@ impl Tools {
             "--target-dir",
             &folder.to_string_lossy(),
         ];
-        let args = match self.builds_core {
-            true => [&args[..], &["-Zbuild-std=core"]].concat(),
-            false => args.to_vec(),
-        };
-        let mut step = Step::cargo(name, &args).in_folder(FOLDER);
-        if self.builds_core {
-            step = step.env("RUSTC_BOOTSTRAP", "1");
-        }
+        let core = self.builds_core.then_some("core");
+        let step = step_with(core, name, &args).in_folder(FOLDER);
         match self.linker {
             Some(linker) => step.env("CARGO_TARGET_THUMBV7EM_NONE_EABI_LINKER", linker),
             None => step,
         }
     }
+}
+
+/// Returns whether the target's library has to be built, or else what is missing for that.
+fn builds_library(target: &str, part: &str) -> Result<bool, String> {
+    let Err(why) = library_of(target, part) else {
+        return Ok(false);
+    };
+    let source = Path::new(&printed("sysroot")?).join("lib/rustlib/src/rust/library/core");
+    match source.exists() {
+        true => Ok(true),
+        false => Err(why + ", or the source: rustup component add rust-src"),
+    }
+}
+
+/// A step of cargo, which builds these parts of the standard library too.
+fn step_with(parts: Option<&str>, name: &'static str, args: &[&str]) -> Step {
+    let Some(parts) = parts else {
+        return Step::cargo(name, args);
+    };
+    let parts = format!("-Zbuild-std={parts}");
+    Step::cargo(name, &[args, &[&parts]].concat()).env("RUSTC_BOOTSTRAP", "1")
 }
 
 /// What the compiler prints about itself.
@@ -195,13 +273,22 @@ mod tests {
             "{own}"
         );
         let built = line(true, Some("ld.lld"));
-        assert!(built.contains("RUSTC_BOOTSTRAP=1 CARGO_TARGET_THUMBV7EM_NONE_EABI_LINKER=ld.lld"));
-        assert!(built.ends_with(" -Zbuild-std=core"), "{built}");
+        for set in ["RUSTC_BOOTSTRAP=1 ", "-Zbuild-std=core", "LINKER=ld.lld "] {
+            assert!(built.contains(set), "{built}");
+        }
     }
 
     #[test]
     fn a_program_that_is_not_installed_is_missing() {
         assert!(is_missing("no-such-program"));
         assert!(!is_missing("cargo"));
+    }
+
+    #[test]
+    fn a_machine_without_a_compare_exchange_has_the_feature_for_it() {
+        let line = CHECKED[0].step(false).to_string();
+        assert!(line.contains("--target thumbv6m-none-eabi "), "{line}");
+        assert!(line.contains("portable-atomic") && line.contains("portable_atomic_unsafe"));
+        assert!(!line.contains("-Zbuild-std"), "{line}");
     }
 }
