@@ -100,6 +100,8 @@ pub(crate) fn check() -> Vec<Step> {
 /// dependencies, because cargo chooses the features of a dependency by what is named.
 pub(crate) fn test() -> Vec<Step> {
     let no_std = [&["test", "--lib", "--package", "joint"], &ALLOC[..]].concat();
+    let without_alloc = ["test", "--package", "joint", "--no-default-features"];
+    let without_alloc = [&without_alloc[..], &["--test", "no_alloc"]].concat();
     // Without the models, which are empty programs unless their own folder's configuration is read.
     // And without the benches, whose peers take long to compile: `check` lints them, and
     // `bench-once` runs them.
@@ -127,6 +129,7 @@ pub(crate) fn test() -> Vec<Step> {
         test("memory of tasks", &["--test", "executor_alloc"]),
         test("doc tests", &["--doc", "--all-features"]),
         Step::cargo("no_std tests", &no_std),
+        Step::cargo("tests without alloc", &without_alloc),
         narrow(
             "tests of the narrow word",
             &["test", "--package", "joint", "--lib"],
