@@ -259,12 +259,6 @@ impl<const SIZE: usize, const N: usize> Drop for TaskPool<SIZE, N> {
     }
 }
 
-impl<const SIZE: usize, const N: usize> Default for TaskPool<SIZE, N> {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
 /// A slot of a [`TaskPool`] that is reserved for the owner of this value, who can put a task into
 /// it by [`Builder::slot`]. Dropping it gives it back.
 #[derive(Debug)]
@@ -275,22 +269,18 @@ unsafe impl<const SIZE: usize> Send for FreeSlot<SIZE> {}
 // SAFETY: nothing can be done with a reference to it.
 unsafe impl<const SIZE: usize> Sync for FreeSlot<SIZE> {}
 
-impl<const SIZE: usize> FreeSlot<SIZE> {
-    /// How many bytes are left beside a `T`. It is not compiled if `T` does not fit.
-    const fn left<T>() -> usize {
-        assert!(
-            align_of::<T>() <= align_of::<Room<SIZE>>(),
-            "the alignment of the task is more than that of the slots of a `TaskPool`"
-        );
-        SIZE - size_of::<T>()
-    }
-}
-
-// SAFETY: a slot that is taken belongs to whoever took it, and `left` compiles only if a `T` fits.
+// SAFETY: a slot that is taken belongs to whoever took it, and `allocate` compiles only if a `T` fits.
 unsafe impl<const SIZE: usize> Place for FreeSlot<SIZE> {
     #[inline]
     fn allocate<T>(self) -> NonNull<T> {
-        const { Self::left::<T>() };
+        const {
+            assert!(
+                align_of::<T>() <= align_of::<Room<SIZE>>(),
+                "the alignment of the task is more than that of the slots of a `TaskPool`"
+            );
+            // The bytes that are left. It is not compiled if there are too few.
+            SIZE - size_of::<T>()
+        };
         ManuallyDrop::new(self).0.cast()
     }
 
