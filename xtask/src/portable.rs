@@ -30,7 +30,7 @@ const TARGETS: [(&str, &str); 7] = [
     ("x86_64-unknown-freebsd", "FreeBSD"),
 ];
 
-/// The examples that need only the executor and [`EXAMPLES_NEED`].
+/// The examples that need only `joint`, the executor and [`EXAMPLES_NEED`].
 const EXAMPLES: [&str; 4] = ["echo", "fizz_buzz", "timers", "trace"];
 
 const EXAMPLES_NEED: &str = "\
@@ -158,7 +158,8 @@ fn generate(package: &Path) -> io::Result<()> {
 fn manifest() -> String {
     let mut text = format!(
         "[package]\nname = \"portable\"\nedition = \"2024\"\n\n[workspace]\n\n[dependencies]\n\
-         joint-executor = {{ path = {:?} }}\n{EXAMPLES_NEED}",
+         joint = {{ path = {:?} }}\njoint-executor = {{ path = {:?} }}\n{EXAMPLES_NEED}",
+        root(),
         root().join("executor")
     );
     for example in EXAMPLES {
