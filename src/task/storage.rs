@@ -9,8 +9,8 @@
 //!
 //! The room of a slot belongs to the side that has taken it, and from the spawn on to the task,
 //! whose own rules say which thread may access what (`cell.rs`). The thread that frees the task is
-//! ordered after all who could reach it, so no waker, handle or runnable of an earlier task is left
-//! when the slot is taken again, and a slot needs no generation.
+//! ordered after every thread that could reach it, so no waker, handle or runnable of an earlier
+//! task is left when the slot is taken again, and a slot needs no generation.
 
 use core::{fmt, marker::PhantomPinned, mem::ManuallyDrop, pin::Pin, ptr::NonNull};
 
@@ -65,8 +65,8 @@ unsafe impl Place for Heap {
 /// # Size
 /// `SIZE` counts everything in the task: a header of five pointers, rounded up to a multiple of 8
 /// bytes, the metadata, the schedule function, the name, and the larger one of future and output.
-/// If a task does not fit, the program is not compiled, and the error says how many bytes are
-/// missing: "attempt to compute `128_usize - 176_usize`" means that `SIZE` must be at least 176.
+/// A program with a task that does not fit is not compiled. The error has both sizes: "attempt to
+/// compute `128_usize - 176_usize`" means that `SIZE` must be at least 176.
 /// ```compile_fail,E0080
 /// use joint::task::TaskStorage;
 ///
@@ -78,6 +78,10 @@ unsafe impl Place for Heap {
 /// ```
 ///
 /// A future whose alignment is more than two pointers does not fit either.
+///
+/// # Progress
+/// A spawn does not wait for another thread, and neither does the end of a task. Where the machine
+/// has a compare-exchange as an instruction, both are wait-free.
 ///
 /// # Cost
 /// A spawn looks for a free slot, which takes one atomic read-modify-write for each slot up to the
@@ -269,7 +273,8 @@ unsafe impl<const SIZE: usize> Send for FreeSlot<SIZE> {}
 // SAFETY: nothing can be done with a reference to it.
 unsafe impl<const SIZE: usize> Sync for FreeSlot<SIZE> {}
 
-// SAFETY: a slot that is taken belongs to whoever took it, and `allocate` compiles only if a `T` fits.
+// SAFETY: a slot that is taken belongs to whoever took it, and `allocate` compiles only if a `T`
+// fits.
 unsafe impl<const SIZE: usize> Place for FreeSlot<SIZE> {
     #[inline]
     fn allocate<T>(self) -> NonNull<T> {
