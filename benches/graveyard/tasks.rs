@@ -15,7 +15,7 @@ use atomic_waker::AtomicWaker;
 use joint_benches::{
     options::Options,
     runtime::Runtime,
-    table::median,
+    table::{median, settle},
     work::{busy_for, microsecond},
 };
 
@@ -184,7 +184,8 @@ impl OfSpawned for Spawners {
 /// 90 microseconds passed between the start of the first task and that of the last, because each
 /// worker that wakes up wakes only one more (bevy #6941, forte #37).
 ///
-/// There are as many tasks as workers, all of which sleep. No task ends before all have begun.
+/// There are as many tasks as workers, all of which sleep. No task ends before all have begun. Then
+/// the same again, while some of the workers may be about to sleep.
 #[derive(Clone, Copy)]
 pub(crate) struct WakeAll(pub(crate) usize);
 
@@ -200,10 +201,7 @@ impl Meeting {
     /// If two tasks lie on one worker, the second one begins after this time.
     const PATIENCE: Duration = Duration::from_millis(5);
 
-    fn about(title: &'static str) -> About {
-        let figures = ["the first task begins", "the last task begins"];
-        About::times(title, &figures, "run", 1)
-    }
+    const FIGURES: [&str; 2] = ["the first task begins", "the last task begins"];
 
     fn new(tasks: usize) -> Arc<Self> {
         LEFT.start(tasks);
@@ -240,17 +238,29 @@ impl OfSpawned for WakeAll {
     const ALSO: &'static [&'static str] = &["nexosim", "rayon"];
 
     fn about(self) -> About {
-        Meeting::about("as many tasks as sleeping workers, from outside (bevy #6941)")
+        let [first, last] = Meeting::FIGURES;
+        About::times(
+            "as many tasks as sleeping workers, from outside (bevy #6941)",
+            &[first, last, "the last one 200 us after the first burst"],
+            "run",
+            2,
+        )
     }
 
     fn run(self, spawn: &(dyn Fn(Boxed) + Sync), wait: &mut dyn FnMut()) -> Vec<f64> {
-        let meeting = Meeting::new(self.0);
-        for _ in 0..self.0 {
-            let meeting = meeting.clone();
-            spawn(Box::pin(async move { meeting.attend() }));
-        }
-        wait();
-        meeting.first_and_last()
+        let mut burst = || {
+            let meeting = Meeting::new(self.0);
+            for _ in 0..self.0 {
+                let meeting = meeting.clone();
+                spawn(Box::pin(async move { meeting.attend() }));
+            }
+            wait();
+            meeting.first_and_last()
+        };
+        let mut figures = burst();
+        settle();
+        figures.extend(burst().pop());
+        figures
     }
 }
 
@@ -260,7 +270,12 @@ pub(crate) struct WakeAllInside(pub(crate) usize);
 
 impl OfTasks for WakeAllInside {
     fn about(self) -> About {
-        Meeting::about("as many tasks as workers, from one of the tasks (bevy #6941)")
+        About::times(
+            "as many tasks as workers, from one of the tasks (bevy #6941)",
+            &Meeting::FIGURES,
+            "run",
+            1,
+        )
     }
 
     fn run<R: Runtime>(self, runtime: &'static R) -> Vec<f64> {
