@@ -246,9 +246,7 @@ impl Sleep {
     /// `runs_next` then says that nothing is left in the queues.
     #[inline]
     pub(crate) fn notify_after_take(&self, need: Need, runs_next: impl FnOnce() -> bool) -> Woke {
-        let counts = self.counts();
-        let is_unmet = counts.needs_lookout() || need == Need::Hands && counts.has_hands();
-        match is_unmet && !runs_next() {
+        match self.counts().lack(need) && !runs_next() {
             true => self.wake_one(),
             false => Woke::Nobody,
         }
@@ -260,8 +258,8 @@ impl Sleep {
         // `found_fence`.
         fence(order!(outside_fence: SeqCst));
         let counts = self.counts();
-        let needs_hands = need == Need::Hands || self.running(counts) == 0;
-        match counts.needs_lookout() || needs_hands && counts.has_hands() {
+        let is_quiet = self.running(counts) == 0;
+        match counts.lack(need) || is_quiet && counts.lack(Need::Hands) {
             true => self.wake_one(),
             false => Woke::Nobody,
         }
@@ -295,14 +293,15 @@ impl Sleep {
         self.counts.fetch_add(SEARCHING, order!(search: Relaxed));
     }
 
-    /// Records that a searching worker runs again. If it was the last lookout and `has_work` sees
-    /// something to do, wakes another worker.
-    pub(crate) fn found(&self, has_work: impl Fn() -> bool) -> Woke {
+    /// Records that a searching worker runs again. If it was the last lookout, or the last searcher
+    /// although there is more work than for the active workers, and `has_work` sees something to
+    /// do, wakes another worker.
+    pub(crate) fn found(&self, need: Need, has_work: impl Fn() -> bool) -> Woke {
         // ORDERING: found. Release, with the fence of a worker that leaves the lookouts later. That
         // fence follows an operation on the same word, so it acquires (`found_fence`,
         // `sleep_fence`): the later worker's look sees what this searcher has put into its queue.
         let before = Counts(self.counts.fetch_sub(SEARCHING, order!(found: Release)));
-        if before.lookouts() != 1 || before.sleeping() == 0 {
+        if !Counts(before.0 - SEARCHING).lack(need) {
             return Woke::Nobody;
         }
         // ORDERING: found_fence. SeqCst: F2 of the handshake, with `push_fence` and

@@ -32,8 +32,6 @@ fn all_that_belong_to_a_task_know_its_id() {
     });
     let (id, abort) = (handle.id(), handle.abort_handle());
     assert_eq!((runnable.id(), abort.id()), (id, id));
-    // SAFETY: the runnable keeps the task alive.
-    assert_eq!(unsafe { Runnable::<()>::raw_id(runnable.as_ptr()) }, id);
     assert_eq!(
         handle.spawned(),
         runnable.spawned(),

@@ -125,7 +125,7 @@ impl Driven {
     }
 
     pub fn found(&self, has_work: impl Fn() -> bool) {
-        wake_away(self.sleep.found(has_work));
+        wake_away(self.sleep.found(Need::Lookout, has_work));
     }
 
     pub fn notify(&self) {

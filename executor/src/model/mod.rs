@@ -189,7 +189,7 @@ impl Sleep {
     }
 
     pub fn found(&self, has_work: impl Fn() -> bool) {
-        wake_away(self.0.found(has_work));
+        wake_away(self.0.found(crate::sleep::Need::Lookout, has_work));
     }
 
     /// The time is over at once or, with the longest limit, never. Returns whether the worker was

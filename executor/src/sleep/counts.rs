@@ -34,13 +34,12 @@ impl Counts {
         self.searching() + self.watching() + self.waking()
     }
 
-    pub(super) fn needs_lookout(self) -> bool {
-        self.0 >= SLEEPING && self.lookouts() == 0 && self.sleeping() > 0
-    }
-
-    /// Returns whether a worker could be woken, and none searches or is about to.
-    pub(super) fn has_hands(self) -> bool {
-        self.0 >= WATCHING && self.searching() + self.waking() == 0
+    /// Returns whether a worker that meets this need could be woken, and none does.
+    #[inline]
+    pub(super) fn lack(self, need: Need) -> bool {
+        let lacks_lookout = self.0 >= SLEEPING && self.lookouts() == 0 && self.sleeping() > 0;
+        let lacks_hands = || self.0 >= WATCHING && self.searching() + self.waking() == 0;
+        lacks_lookout || need == Need::Hands && lacks_hands()
     }
 }
 

@@ -169,7 +169,7 @@ fn sleepers_are_woken_before_watchers_and_each_kinds_keeper_last() {
             WATCHING
         };
         let _woken = sleep.rise(woken, count, WAKING);
-        let _nobody = sleep.found(|| false);
+        let _nobody = sleep.found(Need::Lookout, || false);
         (woken, rings())
     };
     assert_eq!([next(), next()], [(2, 0), (1, 1)]);
@@ -196,7 +196,7 @@ fn a_worker_that_is_woken_stands_for_a_lookout_until_it_is_up() {
             (count + SEARCHING, [0, 0]),
             "it searches"
         );
-        let _nobody = sleep.found(|| false);
+        let _nobody = sleep.found(Need::Lookout, || false);
         assert_eq!(wakes(), [1, 0]);
     }
 }
@@ -215,9 +215,9 @@ fn a_count_of_waking_workers_below_zero_is_read_as_none() {
         early.lookouts(),
     ];
     assert_eq!(read, [1, 0, 1, 1]);
-    assert!(!early.needs_lookout() && !early.has_hands());
+    assert!(!NEEDS.iter().any(|&need| early.lack(need)));
     // It finds something before it is counted: now a lookout is needed, and another one is woken.
-    let _nobody = sleep.found(|| false);
+    let _nobody = sleep.found(Need::Lookout, || false);
     assert_eq!(ones(sleep.notify(Need::Lookout)), 1);
     assert_eq!(sleep.word(1), CLAIMED);
     // Its own waker has counted it.
@@ -327,7 +327,7 @@ fn a_worker_that_is_away_is_woken_once_and_comes_back_as_a_searcher() {
     assert_eq!(Arc::strong_count(&owner), 2);
     drop(waker);
     assert_eq!((Arc::strong_count(&owner), owner.0.load(Relaxed)), (1, 2));
-    let _nobody = sleep.found(|| false);
+    let _nobody = sleep.found(Need::Lookout, || false);
     assert!(!sleep.is_anybody_idle());
 }
 
@@ -344,7 +344,7 @@ fn a_worker_that_is_away_is_woken_last_and_does_not_keep_others_from_being_woken
         (1, vec![3])
     );
     let _woken = sleep.rise(1, SLEEPING, WAKING);
-    let _nobody = sleep.found(|| false);
+    let _nobody = sleep.found(Need::Lookout, || false);
     assert!(matches!(sleep.notify(Need::Lookout), Woke::Away(_)));
     park(&sleep, 1, WATCHES_IN_DRIVER);
     assert_eq!(
@@ -423,21 +423,25 @@ fn looks_of(has_work: bool, f: impl FnOnce(&dyn Fn() -> bool)) -> usize {
 }
 
 #[test]
-fn the_last_finder_looks_again_if_a_worker_sleeps() {
+fn the_last_finder_looks_again_if_a_worker_sleeps_or_if_hands_are_needed_and_one_watches() {
     for (world, expected) in [
-        ([1, 1, 0, 0], 0),
-        ([1, 2, 0, 1], 0),
-        ([1, 1, 1, 1], 0),
-        ([0, 1, 0, 1], 1),
-        ([1, 1, 0, 1], 1),
-        ([2, 1, 0, 1], 1),
+        ([1, 1, 0, 0], [0, 0]),
+        ([1, 2, 0, 1], [0, 0]),
+        ([1, 2, 1, 0], [0, 0]),
+        ([1, 1, 1, 0], [0, 1]),
+        ([1, 1, 1, 1], [0, 1]),
+        ([0, 1, 0, 1], [1, 1]),
+        ([1, 1, 0, 1], [1, 1]),
+        ([2, 1, 0, 1], [1, 1]),
     ] {
-        for has_work in [false, true] {
-            let sleep = self::world(world);
-            let looks = looks_of(has_work, |look| _ = sleep.found(look));
-            assert_eq!(looks, expected, "{world:?}");
-            let is_woken = rest_of(&sleep).len() < world[2] + world[3];
-            assert_eq!(is_woken, has_work && looks > 0, "{world:?}");
+        for (need, expected) in NEEDS.into_iter().zip(expected) {
+            for has_work in [false, true] {
+                let sleep = self::world(world);
+                let looks = looks_of(has_work, |look| _ = sleep.found(need, look));
+                assert_eq!(looks, expected, "{world:?}, {need:?}");
+                let is_woken = rest_of(&sleep).len() < world[2] + world[3];
+                assert_eq!(is_woken, has_work && looks > 0, "{world:?}, {need:?}");
+            }
         }
     }
 }

@@ -2,7 +2,7 @@
 //! would call, one step at a time, so it knows what each step found and whom it woke.
 
 use alloc::{sync::Arc, task::Wake};
-use core::{array, panic::Location};
+use core::{array, panic::Location, time::Duration};
 use std::sync::mpsc;
 
 use super::{
@@ -14,7 +14,7 @@ use super::{
 use crate::{
     fences::Fences,
     hooks::Hooks,
-    sleep::{Parked, Parking},
+    sleep::{Need, Parked, Parking},
 };
 
 /// Two workers of one executor. The test is the thread of both.
@@ -50,6 +50,15 @@ pub(super) fn wakes_of<R>(worker: &Worker, f: impl FnOnce() -> R) -> u64 {
 
 /// Calls `f` at the moment at which the second worker is asleep, and has no other lookout.
 pub(super) fn while_another_sleeps<R>(worker: &Worker, f: impl FnOnce() -> R) {
+    while_another_parks(worker, None, f);
+}
+
+/// The same, if it sleeps without a limit; or else while it watches.
+pub(super) fn while_another_parks<R>(
+    worker: &Worker,
+    limit: Option<Duration>,
+    f: impl FnOnce() -> R,
+) {
     let sleep = &worker.shared().sleep;
     let mut f = Some(f);
     let mut park = |_| {
@@ -61,9 +70,9 @@ pub(super) fn while_another_sleeps<R>(worker: &Worker, f: impl FnOnce() -> R) {
         park: &mut park,
     };
     sleep.search();
-    let parked = sleep.park(1, None, || false, || false, parking);
+    let parked = sleep.park(1, limit, || false, || false, parking);
     assert!(parked != Parked::NotAtAll && f.is_none());
-    let _nobody = sleep.found(|| false);
+    let _nobody = sleep.found(Need::Lookout, || false);
 }
 
 /// Puts the second worker to sleep as one whose thread is away. When it is woken, `woken` gets the

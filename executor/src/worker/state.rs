@@ -119,7 +119,7 @@ impl<'w> Searching<'w> {
     pub(super) fn stop_first(self) -> (Running<'w>, Option<Waker>) {
         let (running, shared) = (Running(self.0), self.0.shared());
         let has_work = || shared.last_look(|all| all.has_work()) || self.leaves_driver();
-        let woke = shared.sleep.found(has_work);
+        let woke = shared.sleep.found(shared.need(), has_work);
         running.lookout.began.set((now(), running.runs()));
         (running, woke.away())
     }

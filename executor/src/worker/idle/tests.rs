@@ -16,11 +16,15 @@ use super::*;
 use crate::{
     StealInfo,
     fork_join::job::Wait,
+    policy::WORTH_A_WAKE,
     registry::Lane,
     sleep::Woke,
     worker::{
         current::with_thread_worker,
-        harness::{send_away, task, two_workers, two_workers_with, while_another_sleeps},
+        harness::{
+            send_away, task, two_workers, two_workers_with, while_another_parks,
+            while_another_sleeps,
+        },
     },
 };
 
@@ -239,6 +243,20 @@ fn the_last_worker_to_search_wakes_another_for_what_it_leaves() {
         let [worker, other] = two_workers();
         (0..queued).for_each(|_| other.queues.push_beyond(task()));
         while_another_sleeps(&worker, || {
+            let _running = worker.running().search().stop();
+            let woke = worker.shared().sleep.wake_worker(1);
+            assert_eq!(matches!(woke, Woke::Nobody), wakes);
+        });
+    }
+}
+
+#[test]
+fn a_worker_that_leaves_work_to_a_watcher_wakes_it_if_polls_are_long() {
+    for (time, wakes) in [(WORTH_A_WAKE - 1, false), (WORTH_A_WAKE, true)] {
+        let [worker, other] = two_workers();
+        other.queues.push_beyond(task());
+        worker.shared().set_poll_time(time);
+        while_another_parks(&worker, Some(LONGEST_WATCH), || {
             let _running = worker.running().search().stop();
             let woke = worker.shared().sleep.wake_worker(1);
             assert_eq!(matches!(woke, Woke::Nobody), wakes);
