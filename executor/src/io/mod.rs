@@ -89,6 +89,7 @@
 mod async_fd;
 mod net;
 mod traits;
+mod uninit;
 
 pub use async_fd::AsyncFd;
 #[cfg(unix)]

@@ -11,6 +11,7 @@ mod pipe;
 mod support;
 mod tcp;
 mod udp;
+mod uninit;
 #[cfg(unix)]
 mod unix;
 

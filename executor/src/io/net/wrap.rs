@@ -220,13 +220,32 @@ macro_rules! exchanges {
 }
 
 /// Implements `AsyncRead` for a type and for references to it, so that one task can read while
-/// another writes. `counted` says that a short read means that there is no more data, so that the
+/// another writes, and the same read into memory that need not be initialised. `counted` says that a short read means that there is no more data, so that the
 /// next one waits without a system call. `Registration::poll` says where that would be
 /// wrong.
 macro_rules! reads {
     ($name:ident, counted: $counted:literal) => {
         reads!(for &$name, $counted);
         reads!(for $name, $counted);
+
+        impl $name {
+            /// Polls for bytes as `poll_read` does, but into memory that need not be initialised.
+            /// Returns the bytes, which are the beginning of `buffer`; none at the end.
+            ///
+            /// # Errors
+            /// Returns the system's error, as a read does.
+            ///
+            /// # Example
+            /// See [`AsyncFd::poll_read_uninit`](crate::io::AsyncFd::poll_read_uninit).
+            #[inline]
+            pub fn poll_read_uninit<'a>(
+                &self,
+                cx: &mut core::task::Context<'_>,
+                buffer: &'a mut [core::mem::MaybeUninit<u8>],
+            ) -> core::task::Poll<std::io::Result<&'a mut [u8]>> {
+                self.0.poll_read_counted(cx, buffer, $counted)
+            }
+        }
     };
     (for $name:ty, $counted:literal) => {
         impl futures_io::AsyncRead for $name {

@@ -1,0 +1,86 @@
+//! Reads into memory that need not be initialised.
+
+#[cfg(unix)]
+use std::os::fd::AsFd as Open;
+#[cfg(windows)]
+use std::os::windows::io::AsSocket as Open;
+
+use core::{
+    mem::MaybeUninit,
+    task::{Context, Poll, ready},
+};
+use std::io;
+
+use super::AsyncFd;
+use crate::driver::reactor::Interest;
+
+impl<T: Open> AsyncFd<T> {
+    /// Polls for bytes as `poll_read` of `AsyncRead` does, but into memory that need not be
+    /// initialised. Returns the bytes, which are the beginning of `buffer`; none at the end.
+    ///
+    /// Buffers that are reused need no zeroing this way. That is what the readers of other crates
+    /// are made of, such as hyper's `ReadBufCursor` and the `BufMut` of `bytes`.
+    ///
+    /// # Errors
+    /// Returns the system's error, as a read does. On Windows the socket must be connected.
+    ///
+    /// # Example
+    /// ```
+    /// # #[cfg(unix)] fn main() -> std::io::Result<()> {
+    /// use std::{future::poll_fn, io::Write, os::unix::net::UnixStream};
+    ///
+    /// use joint_executor::{block_on, io::AsyncFd};
+    ///
+    /// let (one, mut other) = UnixStream::pair()?;
+    /// other.write_all(b"hello")?;
+    ///
+    /// let one = AsyncFd::new(one)?;
+    /// let mut bytes = Vec::with_capacity(4096);
+    /// let read = block_on(poll_fn(|cx| {
+    ///     let read = one.poll_read_uninit(cx, bytes.spare_capacity_mut());
+    ///     read.map_ok(|read| read.len())
+    /// }))?;
+    /// // SAFETY: these bytes are initialised.
+    /// unsafe { bytes.set_len(read) };
+    /// assert_eq!(bytes, b"hello");
+    /// # Ok(())
+    /// # }
+    /// # #[cfg(not(unix))] fn main() {}
+    /// ```
+    pub fn poll_read_uninit<'a>(
+        &self,
+        cx: &mut Context<'_>,
+        buffer: &'a mut [MaybeUninit<u8>],
+    ) -> Poll<io::Result<&'a mut [u8]>> {
+        self.poll_read_counted(cx, buffer, false)
+    }
+
+    /// `counted` says that a short read means that there is no more data. `Registration::poll` says
+    /// where that would be wrong.
+    pub(super) fn poll_read_counted<'a>(
+        &self,
+        cx: &mut Context<'_>,
+        buffer: &'a mut [MaybeUninit<u8>],
+        counted: bool,
+    ) -> Poll<io::Result<&'a mut [u8]>> {
+        let asked = if counted { buffer.len() } else { 0 };
+        let fell_short = |count: &usize| (1..asked).contains(count);
+        let read = |inner: &T| read(inner, buffer);
+        let count = ready!(self.poll_with(Interest::Read, cx, read, fell_short))?;
+        let read: *mut [MaybeUninit<u8>] = &mut buffer[..count];
+        // SAFETY: `read` has initialised this part of the buffer, which is borrowed for `'a`.
+        Poll::Ready(Ok(unsafe { &mut *(read as *mut [u8]) }))
+    }
+}
+
+/// Returns how many bytes at the beginning of the buffer are initialised.
+#[cfg(unix)]
+fn read(inner: &impl Open, buffer: &mut [MaybeUninit<u8>]) -> io::Result<usize> {
+    let (read, _) = rustix::io::read(inner, buffer)?;
+    Ok(read.len())
+}
+
+#[cfg(windows)]
+fn read(inner: &impl Open, buffer: &mut [MaybeUninit<u8>]) -> io::Result<usize> {
+    socket2::SockRef::from(inner).recv(buffer)
+}
