@@ -21,7 +21,7 @@ use joint::{task::Id, waker::clock::now};
 pub use self::told::waiting_for;
 
 #[cfg(feature = "io")]
-use super::driver::reactor::Interest;
+use super::driver::reactor::Way;
 use super::{
     Builder, Executor,
     driver::clock,
@@ -67,6 +67,8 @@ pub enum WaitsFor {
     Readable(u64),
     /// Room on the descriptor or socket of that number.
     Writable(u64),
+    /// Urgent data or an error of the descriptor or socket of that number.
+    Exception(u64),
     /// What the task has said by [`waiting_for`], at that place.
     Told(&'static str, &'static Location<'static>),
     /// As `Told`, but that was woken since it was polled. If the task is not
@@ -196,11 +198,12 @@ impl Dump {
         }
         #[cfg(feature = "io")]
         if let Some(reactor) = shared.driver.made_reactor() {
-            reactor.each_waker(|raw, interest, waker| {
+            reactor.each_waker(|raw, way, waker| {
                 let raw = raw as u64;
-                let what = match interest {
-                    Interest::Read => WaitsFor::Readable(raw),
-                    Interest::Write => WaitsFor::Writable(raw),
+                let what = match way {
+                    Way::Read => WaitsFor::Readable(raw),
+                    Way::Write => WaitsFor::Writable(raw),
+                    Way::Exception => WaitsFor::Exception(raw),
                 };
                 add(waker.data().addr(), what);
             });
@@ -423,6 +426,7 @@ impl fmt::Display for Shown<'_> {
             },
             WaitsFor::Readable(raw) => write!(f, "descriptor {raw} to be readable"),
             WaitsFor::Writable(raw) => write!(f, "descriptor {raw} to be writable"),
+            WaitsFor::Exception(raw) => write!(f, "urgent data or an error of descriptor {raw}"),
             WaitsFor::Told(what, place) => write!(f, "{what}, at {place}"),
             WaitsFor::Snoozing(what, place) => write!(
                 f,

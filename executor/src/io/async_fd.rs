@@ -10,7 +10,7 @@ use std::io;
 
 use crate::{
     DriverHandle,
-    driver::reactor::{Interest, Raw, Registration},
+    driver::reactor::{Raw, Registration, Way},
 };
 
 /// A descriptor, or on Windows a socket, that tasks can wait for.
@@ -53,7 +53,7 @@ use crate::{
 #[derive(Debug)]
 pub struct AsyncFd<T> {
     /// Comes first so that it is dropped first, while the descriptor is still open.
-    registration: Registration,
+    pub(super) registration: Registration,
     inner: T,
 }
 
@@ -192,71 +192,6 @@ impl<T> AsyncFd<T> {
         Ok(self.inner)
     }
 
-    /// Waits until the descriptor can be read without blocking, or has hung up, or has an error.
-    ///
-    /// Each call asks the system again, so it never reports data that has been read meanwhile, by
-    /// any reader. Another waiter may still be faster, so that a read after this call would block.
-    /// [`read_with`](AsyncFd::read_with) does not need the extra system call.
-    ///
-    /// # Errors
-    /// Returns an error if the descriptor was closed by other means, or if the executor that serves
-    /// it is gone, even if the descriptor is ready.
-    ///
-    /// # Example
-    /// ```
-    /// use joint_executor::io::AsyncFd;
-    ///
-    /// # fn main() -> std::io::Result<()> {
-    /// let socket = std::net::UdpSocket::bind("127.0.0.1:0")?;
-    /// socket.send_to(b"self", socket.local_addr()?)?;
-    /// let socket = AsyncFd::new(socket)?;
-    /// joint_executor::block_on(socket.readable())?;
-    /// assert_eq!(socket.get_ref().recv(&mut [0; 16])?, 4);
-    /// # Ok(())
-    /// # }
-    /// ```
-    pub async fn readable(&self) -> io::Result<()> {
-        self.registration.ready(Interest::Read).await
-    }
-
-    /// Waits until the descriptor can be written without blocking, or has no reader left, or has an
-    /// error. Otherwise it works as [`readable`](AsyncFd::readable).
-    ///
-    /// # Errors
-    /// As for [`readable`](AsyncFd::readable).
-    ///
-    /// # Example
-    /// ```
-    /// use joint_executor::io::AsyncFd;
-    ///
-    /// # fn main() -> std::io::Result<()> {
-    /// let socket = AsyncFd::new(std::net::UdpSocket::bind("127.0.0.1:0")?)?;
-    /// joint_executor::block_on(socket.writable())?;
-    /// # Ok(())
-    /// # }
-    /// ```
-    pub async fn writable(&self) -> io::Result<()> {
-        self.registration.ready(Interest::Write).await
-    }
-
-    /// Polls for what [`readable`](AsyncFd::readable) waits for. If several tasks call this or
-    /// another `poll_…` function that reads, only the task of the last caller is woken.
-    ///
-    /// # Errors
-    /// As for [`readable`](AsyncFd::readable).
-    pub fn poll_readable(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.registration.poll_ready(Interest::Read, cx)
-    }
-
-    /// Polls for what [`writable`](AsyncFd::writable) waits for. If several tasks call this or
-    /// another `poll_…` function that writes, only the task of the last caller is woken.
-    ///
-    /// # Errors
-    /// As for [`readable`](AsyncFd::readable).
-    pub fn poll_writable(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.registration.poll_ready(Interest::Write, cx)
-    }
-
     /// Calls a function that reads, until it no longer returns `WouldBlock`.
     ///
     /// After a `WouldBlock`, `read` is called again once the system reports the descriptor as
@@ -274,7 +209,7 @@ impl<T> AsyncFd<T> {
     /// See [`AsyncFd`].
     pub async fn read_with<R>(&self, mut read: impl FnMut(&T) -> io::Result<R>) -> io::Result<R> {
         let read = || read(&self.inner);
-        self.registration.done(Interest::Read, read).await
+        self.registration.done(Way::Read, read).await
     }
 
     /// Calls a function that writes, until it no longer returns `WouldBlock`. Otherwise it works as
@@ -287,7 +222,7 @@ impl<T> AsyncFd<T> {
     /// See [`AsyncFd`].
     pub async fn write_with<R>(&self, mut write: impl FnMut(&T) -> io::Result<R>) -> io::Result<R> {
         let write = || write(&self.inner);
-        self.registration.done(Interest::Write, write).await
+        self.registration.done(Way::Write, write).await
     }
 
     /// Polls as [`read_with`](AsyncFd::read_with) and [`write_with`](AsyncFd::write_with), but of
@@ -296,13 +231,13 @@ impl<T> AsyncFd<T> {
     #[inline]
     pub(super) fn poll_with<R>(
         &self,
-        interest: Interest,
+        way: Way,
         cx: &mut Context<'_>,
         mut operation: impl FnMut(&T) -> io::Result<R>,
         fell_short: impl Fn(&R) -> bool,
     ) -> Poll<io::Result<R>> {
         self.registration
-            .poll(interest, cx, || operation(&self.inner), fell_short)
+            .poll(way, cx, || operation(&self.inner), fell_short)
     }
 }
 

@@ -88,10 +88,13 @@
 
 mod async_fd;
 mod net;
+mod ready;
 mod traits;
 mod uninit;
 
+pub use crate::driver::reactor::{Interest, Ready};
 pub use async_fd::AsyncFd;
 #[cfg(unix)]
 pub use net::{PipeReader, PipeWriter, UnixDatagram, UnixListener, UnixStream, pipe};
 pub use net::{TcpListener, TcpStream, ToSocketAddrs, UdpSocket, first_of};
+pub use ready::{AsyncFdReadyGuard, TryIoError};

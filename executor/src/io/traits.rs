@@ -9,17 +9,17 @@ use std::io::{self, IoSlice, IoSliceMut, Read, Write};
 use futures_io::{AsyncRead, AsyncWrite};
 
 use super::AsyncFd;
-use crate::driver::reactor::Interest;
+use crate::driver::reactor::Way;
 
 /// Implements a method by an operation on what the descriptor belongs to.
 macro_rules! tries {
-    ($interest:ident: $($method:ident by $call:ident($($argument:ident: $type:ty)?) -> $result:ty;)*) => {$(
+    ($way:ident: $($method:ident by $call:ident($($argument:ident: $type:ty)?) -> $result:ty;)*) => {$(
         fn $method(
             self: Pin<&mut Self>,
             cx: &mut Context<'_>,
             $($argument: $type)?
         ) -> Poll<io::Result<$result>> {
-            self.poll_with(Interest::$interest, cx, |mut inner| inner.$call($($argument)?), |_| false)
+            self.poll_with(Way::$way, cx, |mut inner| inner.$call($($argument)?), |_| false)
         }
     )*};
 }

@@ -12,7 +12,7 @@ use core::{
 use std::io;
 
 use super::AsyncFd;
-use crate::driver::reactor::Interest;
+use crate::driver::reactor::Way;
 
 impl<T: Open> AsyncFd<T> {
     /// Polls for bytes as `poll_read` of `AsyncRead` does, but into memory that need not be
@@ -66,7 +66,7 @@ impl<T: Open> AsyncFd<T> {
         let asked = if counted { buffer.len() } else { 0 };
         let fell_short = |count: &usize| (1..asked).contains(count);
         let read = |inner: &T| read(inner, buffer);
-        let count = ready!(self.poll_with(Interest::Read, cx, read, fell_short))?;
+        let count = ready!(self.poll_with(Way::Read, cx, read, fell_short))?;
         let read: *mut [MaybeUninit<u8>] = &mut buffer[..count];
         // SAFETY: `read` has initialised this part of the buffer, which is borrowed for `'a`.
         Poll::Ready(Ok(unsafe { &mut *(read as *mut [u8]) }))

@@ -333,13 +333,12 @@ impl Source {
     }
 
     fn direction(&self, write: bool) -> &crate::driver::reactor::direction::Direction {
-        use crate::driver::reactor::Interest;
-        let interest = if write {
-            Interest::Write
-        } else {
-            Interest::Read
-        };
-        self.0.direction(interest)
+        use crate::driver::reactor::Way;
+        let way = if write { Way::Write } else { Way::Read };
+        match self.0.direction(way) {
+            Some(direction) => direction,
+            None => unreachable!("both directions are always there"),
+        }
     }
 
     pub fn event(&self, write: bool) -> alloc::vec::Vec<core::task::Waker> {

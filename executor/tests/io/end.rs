@@ -104,12 +104,12 @@ fn io_that_outlives_its_executor_fails_when_it_has_to_wait() {
             assert_gone(&block_on(stream.readable()).unwrap_err());
             // It has room.
             assert_gone(&block_on(stream.writable()).unwrap_err());
-            let polled = poll_fn(|cx| stream.poll_writable(cx));
+            let polled = poll_fn(|cx| stream.poll_write_ready(cx));
             assert_gone(&block_on(polled).unwrap_err());
             // It has something to be read.
             io::Write::write_all(&mut far, b"x").unwrap();
             assert_gone(&block_on(stream.readable()).unwrap_err());
-            let polled = poll_fn(|cx| stream.poll_readable(cx));
+            let polled = poll_fn(|cx| stream.poll_read_ready(cx));
             assert_gone(&block_on(polled).unwrap_err());
             block_on((&*stream).read_exact(&mut buffer[..1])).unwrap();
         }

@@ -6,6 +6,7 @@
 mod again;
 mod end;
 mod faults;
+mod guard;
 mod readiness;
 mod support;
 mod waiters;

@@ -128,13 +128,13 @@ fn a_poll_function_is_asked_anew_each_time() {
         let wakes = Wakes::new();
         let waker = wakes.waker();
         let mut cx = Context::from_waker(&waker);
-        assert!(other.poll_writable(&mut cx).is_ready());
+        assert!(other.poll_write_ready(&mut cx).is_ready());
         for round in 1..=3 {
-            assert!(other.poll_readable(&mut cx).is_pending(), "{round}");
+            assert!(other.poll_read_ready(&mut cx).is_pending(), "{round}");
             let before = wakes.count();
             one.send(b"a").unwrap();
             wait_until(|| wakes.count() > before);
-            assert!(matches!(other.poll_readable(&mut cx), Poll::Ready(Ok(()))));
+            assert!(matches!(other.poll_read_ready(&mut cx), Poll::Ready(Ok(_))));
             other.get_ref().recv(&mut [0; 8]).unwrap();
         }
     });

@@ -129,7 +129,7 @@ fn the_last_caller_of_a_poll_function_is_the_one_that_is_woken() {
         let (one, other) = datagrams();
         let ((first, one_waker), (second, other_waker)) = (counting(), counting());
         for waker in [&one_waker, &other_waker] {
-            let polled = other.poll_readable(&mut Context::from_waker(waker));
+            let polled = other.poll_read_ready(&mut Context::from_waker(waker));
             assert!(polled.is_pending());
         }
         one.get_ref().send(b"a").unwrap();

@@ -36,7 +36,7 @@ fn a_descriptor_wakes_after_the_drop_of_an_earlier_waker_has_panicked() {
         let (socket, send) = socket();
         socket.set_nonblocking(true).unwrap();
         let descriptor = AsyncFd::new(socket).unwrap();
-        let poll = |waker: &Waker| descriptor.poll_readable(&mut Context::from_waker(waker));
+        let poll = |waker: &Waker| descriptor.poll_read_ready(&mut Context::from_waker(waker));
         let bomb = Panics;
         let panics = waker_that(move || drop(bomb));
         let first = poll(&panics);

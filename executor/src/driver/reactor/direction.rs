@@ -15,7 +15,7 @@ use std::io;
 
 use slab::Slab;
 
-use super::readiness::{Readiness, ShortCount};
+use super::readiness::{Readiness, Seen, ShortCount};
 use crate::guard::lock;
 use joint::waker::budget;
 use joint_switch::Mutex;
@@ -87,6 +87,16 @@ impl Direction {
             true => Err(gone()),
             false => Ok(()),
         }
+    }
+
+    pub(super) fn look(&self) -> Seen {
+        self.readiness.look()
+    }
+
+    /// Forgets that the direction was ready, unless an event has arrived since the look. The next
+    /// waiter then waits for an event.
+    pub(super) fn clear(&self, seen: Seen) {
+        self.readiness.clear(seen);
     }
 
     /// Forgets that the direction was ready. Only allowed if the system is asked for an event again

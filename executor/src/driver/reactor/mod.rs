@@ -7,6 +7,7 @@
 pub(crate) mod direction;
 mod raw;
 pub(crate) mod readiness;
+mod ready;
 mod registration;
 mod selector;
 mod source;
@@ -17,14 +18,18 @@ use alloc::{sync::Arc, vec::Vec};
 use core::task::Waker;
 use std::{collections::HashMap, io};
 
-use self::selector::{Selector, System};
+use self::{
+    direction::Direction,
+    selector::{Selector, System},
+};
 use crate::{guard::lock, process::Process};
 use joint_switch::{AtomicUsize, Mutex, order};
 
 pub(crate) use super::event_source::EventSource;
 pub(crate) use raw::Raw;
-pub(crate) use registration::Registration;
-pub(crate) use source::{Interest, Source};
+pub use ready::{Interest, Ready};
+pub(crate) use registration::{Found, Registration};
+pub(crate) use source::{Source, Way};
 
 pub(crate) struct Reactor<S: Selector = System> {
     selector: S,
@@ -125,12 +130,10 @@ impl<S: Selector> Reactor<S> {
     }
 
     /// Calls `f` with each descriptor, the direction and the waker of each task that waits for it.
-    pub(crate) fn each_waker(&self, mut f: impl FnMut(Raw, Interest, &Waker)) {
+    pub(crate) fn each_waker(&self, mut f: impl FnMut(Raw, Way, &Waker)) {
         for (&raw, source) in &lock(&self.table).sources {
-            for interest in [Interest::Read, Interest::Write] {
-                source
-                    .direction(interest)
-                    .each_waker(|waker| f(raw, interest, waker));
+            for (way, direction) in Way::ALL.into_iter().zip(source.all()) {
+                direction.each_waker(|waker| f(raw, way, waker));
             }
         }
     }
@@ -149,6 +152,15 @@ impl<S: Selector> Reactor<S> {
             unsafe { self.selector.delete(raw) };
             self.recount(&table);
         }
+    }
+
+    /// Returns the direction of exceptions of a source.
+    ///
+    /// The lock decides between its creation and an event, because events are raised under it. An
+    /// event before it is found by asking the system, and each event after it finds the direction.
+    fn exceptions<'a>(&self, source: &'a Source) -> &'a Direction {
+        let table = lock(&self.table);
+        source.exceptions(table.is_closed)
     }
 
     fn recount(&self, table: &Table) {

@@ -5,7 +5,7 @@ use std::io;
 #[cfg(unix)]
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use super::source::Interest;
+use super::ready::{Interest, Ready};
 
 #[cfg(unix)]
 pub(crate) use std::os::fd::{BorrowedFd as Borrowed, RawFd as Raw};
@@ -22,32 +22,66 @@ pub(super) unsafe fn borrow<'a>(raw: Raw) -> Borrowed<'a> {
 /// Whether [`ask`] queries the system. If not, it always answers yes.
 pub(super) const CAN_ASK: bool = cfg!(unix);
 
-/// Asks the system whether a direction is ready now.
+/// Asks the system what a descriptor is ready for now.
 ///
 /// # Errors
-/// `WouldBlock` if it is not ready, or an error that says that the descriptor is closed.
+/// `WouldBlock` if it is ready for nothing of what was asked, or an error that says that the descriptor is closed.
 ///
 /// # Safety
 /// The descriptor is open, or has been closed against its owner's promise.
 #[cfg(unix)]
-pub(super) unsafe fn ask(raw: Raw, interest: Interest) -> io::Result<()> {
+pub(super) unsafe fn ask(raw: Raw, interest: Interest) -> io::Result<Ready> {
     // SAFETY: the caller promises it.
     let fd = unsafe { borrow(raw) };
-    let flag = match interest {
-        Interest::Read => PollFlags::IN,
-        Interest::Write => PollFlags::OUT,
-    };
-    let mut asked = [PollFd::from_borrowed_fd(fd, flag)];
-    match poll(&mut asked, Some(&Timespec::default()))? {
-        0 => Err(io::ErrorKind::WouldBlock.into()),
-        _ if asked[0].revents().contains(PollFlags::NVAL) => Err(rustix::io::Errno::BADF.into()),
-        _ => Ok(()),
+    let mut flags = PollFlags::empty();
+    flags.set(PollFlags::IN | READ_END, interest.is_readable());
+    flags.set(PollFlags::OUT, interest.is_writable());
+    flags.set(PollFlags::PRI, interest.is_priority());
+    let mut asked = [PollFd::from_borrowed_fd(fd, flags)];
+    poll(&mut asked, Some(&Timespec::default()))?;
+    let found = asked[0].revents();
+    if found.contains(PollFlags::NVAL) {
+        return Err(rustix::io::Errno::BADF.into());
     }
+    let ready = ready(found) & interest.ready();
+    match ready.is_empty() {
+        true => Err(io::ErrorKind::WouldBlock.into()),
+        false => Ok(ready),
+    }
+}
+
+#[cfg(target_os = "linux")]
+const READ_END: PollFlags = PollFlags::RDHUP;
+#[cfg(all(unix, not(target_os = "linux")))]
+const READ_END: PollFlags = PollFlags::empty();
+
+/// A hang-up or an error is found by operations of both directions.
+#[cfg(unix)]
+fn ready(found: PollFlags) -> Ready {
+    let failed = PollFlags::HUP | PollFlags::ERR;
+    let wrote_in_vain = found.contains(PollFlags::OUT | PollFlags::ERR);
+    [
+        (found.intersects(PollFlags::IN | failed), Ready::READABLE),
+        (found.intersects(PollFlags::OUT | failed), Ready::WRITABLE),
+        (
+            found.intersects(PollFlags::HUP | READ_END),
+            Ready::READ_CLOSED,
+        ),
+        (
+            found.contains(PollFlags::HUP) || wrote_in_vain,
+            Ready::WRITE_CLOSED,
+        ),
+        (found.contains(PollFlags::PRI), Ready::PRIORITY),
+        (found.contains(PollFlags::ERR), Ready::ERROR),
+    ]
+    .into_iter()
+    .filter_map(|(is, ready)| is.then_some(ready))
+    .fold(Ready::EMPTY, |all, ready| all | ready)
 }
 
 /// # Safety
 /// None. It has the signature of its namesake.
 #[cfg(not(unix))]
-pub(super) unsafe fn ask(_raw: Raw, _interest: Interest) -> io::Result<()> {
-    Ok(())
+pub(super) unsafe fn ask(_raw: Raw, interest: Interest) -> io::Result<Ready> {
+    Ok(interest.ready() & (Ready::READABLE | Ready::WRITABLE))
 }

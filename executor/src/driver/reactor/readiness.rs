@@ -30,8 +30,8 @@ const TICK: usize = 1 << 4;
 pub(super) struct Readiness(AtomicUsize);
 
 /// The word, as one look has seen it.
-#[derive(Clone, Copy)]
-pub(super) struct Seen(usize);
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Seen(usize);
 
 impl Seen {
     pub(super) fn is_ready(self) -> bool {

@@ -8,11 +8,12 @@ use core::{
 use std::io;
 
 use super::{
-    Reactor, Source,
+    Interest, Reactor, Ready, Source,
     direction::Direction,
     raw::{self, Raw},
+    readiness::Seen,
     selector::{Selector, System},
-    source::Interest,
+    source::Way,
 };
 
 /// Must be dropped before its descriptor is closed.
@@ -21,6 +22,20 @@ pub(crate) struct Registration<S: Selector = System> {
     pub(super) reactor: Arc<Reactor<S>>,
     pub(super) source: Arc<Source>,
     pub(super) raw: Raw,
+}
+
+/// What a task has found that waits, and the look at each direction before it was found.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Found {
+    pub(crate) ready: Ready,
+    seen: [Option<Seen>; 3],
+}
+
+impl Found {
+    fn add(&mut self, way: Way, (ready, seen): (Ready, Seen)) {
+        self.ready = self.ready | ready;
+        self.seen[way as usize] = Some(seen);
+    }
 }
 
 impl<S: Selector> Registration<S> {
@@ -36,68 +51,160 @@ impl<S: Selector> Registration<S> {
     #[inline]
     pub(crate) fn poll<R>(
         &self,
-        interest: Interest,
+        way: Way,
         cx: &mut Context<'_>,
         operation: impl FnMut() -> io::Result<R>,
         fell_short: impl Fn(&R) -> bool,
     ) -> Poll<io::Result<R>> {
-        let polled = self.direction(interest).poll(cx, operation, fell_short);
-        self.armed(interest, polled)
+        let polled = self.direction(way).poll(cx, operation, fell_short);
+        self.armed(way, polled)
     }
 
     /// Tries `operation`, and again at each event, until it does not block.
     pub(crate) async fn done<R>(
         &self,
-        interest: Interest,
+        way: Way,
         mut operation: impl FnMut() -> io::Result<R>,
     ) -> io::Result<R> {
-        let mut waiter = self.direction(interest).waiter();
-        poll_fn(|cx| self.armed(interest, waiter.poll(cx, &mut operation))).await
+        let mut waiter = self.direction(way).waiter();
+        poll_fn(|cx| self.armed(way, waiter.poll(cx, &mut operation))).await
     }
 
     /// Asks the system for the next event if the operation waits for it, where it must be asked
     /// each time.
     #[inline]
-    fn armed<R>(&self, interest: Interest, polled: Poll<io::Result<R>>) -> Poll<io::Result<R>> {
+    fn armed<R>(&self, way: Way, polled: Poll<io::Result<R>>) -> Poll<io::Result<R>> {
         if polled.is_pending() {
             // SAFETY: the descriptor is open, as the caller that registered it promised.
-            unsafe { self.reactor.selector.arm(self.raw, interest) }?;
+            unsafe { self.reactor.selector.arm(self.raw, way) }?;
         }
         polled
     }
 
     /// Waits until the system says that the direction is ready, now and not before this call. For
     /// operations that are tried elsewhere, whose results are therefore not known here.
-    pub(crate) fn poll_ready(
+    pub(crate) fn poll_asked(&self, way: Way, cx: &mut Context<'_>) -> Poll<io::Result<Found>> {
+        let Some(interest) = (Interest::READABLE | Interest::WRITABLE).by(way) else {
+            unreachable!("both directions can be asked");
+        };
+        let ask = || self.ask(way, interest);
+        self.poll(way, cx, ask, |_| false).map_ok(|one| {
+            let mut found = Found::default();
+            found.add(way, one);
+            found
+        })
+    }
+
+    /// Waits until the direction is ready, as far as is known. For operations whose results are
+    /// reported by [`attempt`](Registration::attempt).
+    pub(crate) fn poll_known(&self, way: Way, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let direction = self.direction(way);
+        self.poll(way, cx, || direction.served(), |()| false)
+    }
+
+    /// Like [`poll_known`](Registration::poll_known), for any number of waiters.
+    pub(crate) async fn known(&self, way: Way) -> io::Result<()> {
+        let direction = self.direction(way);
+        self.done(way, || direction.served()).await
+    }
+
+    /// Waits until `look` finds one of the directions ready. It is called with what can end the
+    /// wait in each.
+    pub(crate) async fn ready(
         &self,
         interest: Interest,
-        cx: &mut Context<'_>,
-    ) -> Poll<io::Result<()>> {
-        self.poll(interest, cx, || self.ask(interest), |()| false)
+        mut look: impl FnMut(Way, Interest) -> io::Result<(Ready, Seen)>,
+    ) -> io::Result<Found> {
+        let mut waiters = Way::ALL.map(|way| {
+            let part = interest.by(way)?;
+            Some((way, part, self.direction(way).waiter()))
+        });
+        poll_fn(|cx| {
+            let mut found = Found::default();
+            for (way, part, waiter) in waiters.iter_mut().flatten() {
+                let polled = waiter.poll(cx, &mut || look(*way, *part));
+                if let Poll::Ready(one) = self.armed(*way, polled) {
+                    found.add(*way, one?);
+                }
+            }
+            match found.ready.is_empty() {
+                true => Poll::Pending,
+                false => Poll::Ready(Ok(found)),
+            }
+        })
+        .await
     }
 
-    /// Like [`poll_ready`](Registration::poll_ready), for any number of waiters.
-    pub(crate) async fn ready(&self, interest: Interest) -> io::Result<()> {
-        self.done(interest, || self.ask(interest)).await
-    }
-
-    fn ask(&self, interest: Interest) -> io::Result<()> {
-        let direction = self.direction(interest);
+    /// What the system says of a direction.
+    pub(crate) fn ask(&self, way: Way, interest: Interest) -> io::Result<(Ready, Seen)> {
+        let direction = self.direction(way);
         // An error even if the descriptor is ready. If the system cannot be asked, the descriptor
         // would look ready forever, and a loop that waits here before each attempt would spin.
         direction.served()?;
+        let seen = direction.look();
         // SAFETY: the descriptor is open, as the caller that registered it promised.
-        unsafe { raw::ask(self.raw, interest) }?;
+        let ready = unsafe { raw::ask(self.raw, interest) }?;
         if !raw::CAN_ASK {
             // The system sends an event each time that a waiter arms the descriptor, so this event
             // is used up.
             direction.forget();
         }
-        Ok(())
+        Ok((ready, seen))
     }
 
-    fn direction(&self, interest: Interest) -> &Direction {
-        self.source.direction(interest)
+    /// What is known of a direction, and besides what the system says.
+    pub(crate) fn know(&self, way: Way, interest: Interest) -> io::Result<(Ready, Seen)> {
+        let direction = self.direction(way);
+        direction.served()?;
+        let seen = direction.look();
+        let known = match way {
+            Way::Read => Ready::READABLE,
+            Way::Write => Ready::WRITABLE,
+            Way::Exception => return self.ask(way, interest),
+        };
+        // SAFETY: the descriptor is open, as the caller that registered it promised.
+        match unsafe { raw::ask(self.raw, interest) } {
+            Ok(ready) => Ok((ready | known, seen)),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok((known, seen)),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Calls an operation once. If it would block, the next waiter waits for an event.
+    pub(crate) fn attempt<R>(
+        &self,
+        interest: Interest,
+        operation: impl FnOnce() -> io::Result<R>,
+    ) -> io::Result<R> {
+        let mut found = Found::default();
+        for way in Way::ALL {
+            if interest.by(way).is_some() {
+                found.add(way, (Ready::EMPTY, self.direction(way).look()));
+            }
+        }
+        let result = operation();
+        if matches!(&result, Err(error) if error.kind() == io::ErrorKind::WouldBlock) {
+            self.clear(&mut found, Ready::ALL);
+        }
+        result
+    }
+
+    /// Forgets a part of what was found, unless an event has arrived since. Later operations and
+    /// waiters in these directions wait for an event.
+    pub(crate) fn clear(&self, found: &mut Found, what: Ready) {
+        found.ready = found.ready - what;
+        for (way, seen) in Way::ALL.into_iter().zip(&mut found.seen) {
+            let seen = seen.take_if(|_| !(way.finds() & what).is_empty());
+            seen.into_iter()
+                .for_each(|seen| self.direction(way).clear(seen));
+        }
+    }
+
+    fn direction(&self, way: Way) -> &Direction {
+        match self.source.direction(way) {
+            Some(direction) => direction,
+            None => self.reactor.exceptions(&self.source),
+        }
     }
 }
 

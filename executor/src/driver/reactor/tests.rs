@@ -22,7 +22,7 @@ use polling::PollMode;
 
 use super::super::clock::{self, NEVER};
 use super::{
-    EventSource, Interest, Raw, Reactor, Registration,
+    EventSource, Raw, Reactor, Registration, Way,
     selector::{Portable, Selector, System},
 };
 
@@ -117,7 +117,7 @@ fn read(
         Ok(buffer[..count].to_vec())
     };
     let mut cx = Context::from_waker(waker);
-    registration.poll(Interest::Read, &mut cx, read, |_| false)
+    registration.poll(Way::Read, &mut cx, read, |_| false)
 }
 
 /// Reads, and takes a read that falls short to mean that nothing is left.
@@ -127,9 +127,7 @@ fn read_short(
 ) -> Poll<io::Result<usize>> {
     let mut cx = Context::from_waker(Waker::noop());
     let read = || stream.read(&mut [0; 64]);
-    registration.poll(Interest::Read, &mut cx, read, |count| {
-        (1..64).contains(count)
-    })
+    registration.poll(Way::Read, &mut cx, read, |count| (1..64).contains(count))
 }
 
 fn done(poll: Poll<io::Result<Vec<u8>>>) -> Vec<u8> {
@@ -173,7 +171,7 @@ fn both_directions_wait<S: Selector>(mut world: World<S>) {
     assert!(read(&registration, &near, &reader).is_pending());
     let mut written = 0;
     let mut cx = Context::from_waker(&writer);
-    let mut write = || registration.poll(Interest::Write, &mut cx, fill, |_| false);
+    let mut write = || registration.poll(Way::Write, &mut cx, fill, |_| false);
     while let Poll::Ready(count) = write() {
         written += count.unwrap();
     }
@@ -194,7 +192,7 @@ fn all_futures_of_a_direction_are_woken<S: Selector>(mut world: World<S>) {
     let (mut far, near) = pair();
     let registration = world.register(&near);
     let peek = || near.peek(&mut [0; 8]);
-    let wait = || registration.done(Interest::Read, peek);
+    let wait = || registration.done(Way::Read, peek);
     let (mut one, mut other) = (pin!(wait()), pin!(wait()));
     let (ones, waker) = counting();
     let (others, other_waker) = counting();
@@ -223,7 +221,7 @@ fn a_dropped_future_leaves_nothing<S: Selector>(world: World<S>) {
     let registration = world.register(&near);
     let (count, waker) = counting();
     {
-        let future = registration.done(Interest::Read, || near.peek(&mut [0; 8]));
+        let future = registration.done(Way::Read, || near.peek(&mut [0; 8]));
         let mut future = pin!(future);
         let polled = future.as_mut().poll(&mut Context::from_waker(&waker));
         assert!(polled.is_pending());
@@ -320,7 +318,7 @@ fn the_end_wakes_all_and_later_waits_fail<S: Selector>(mut world: World<S>) {
     let (polled, waker) = counting();
     let (listed, other) = counting();
     assert!(read(&registration, &near, &waker).is_pending());
-    let future = registration.done(Interest::Read, || near.peek(&mut [0; 8]));
+    let future = registration.done(Way::Read, || near.peek(&mut [0; 8]));
     let mut future = pin!(future);
     let mut cx = Context::from_waker(&other);
     assert!(future.as_mut().poll(&mut cx).is_pending());

@@ -190,7 +190,7 @@ impl UnixDatagram {
         self.0.writable().await?;
         let probe = Self::unbound()?;
         probe.get_ref().connect_addr(address)?;
-        probe.0.writable().await
+        probe.0.writable().await.map(drop)
     }
 }
 

@@ -113,7 +113,7 @@ macro_rules! accepts {
                 &self,
                 cx: &mut core::task::Context<'_>,
             ) -> core::task::Poll<std::io::Result<($stream, $address)>> {
-                let read = crate::driver::reactor::Interest::Read;
+                let read = crate::driver::reactor::Way::Read;
                 let accepted = self
                     .0
                     .poll_with(read, cx, |listener| listener.accept(), |_| false);
@@ -294,7 +294,7 @@ macro_rules! writes {
 
 /// Implements methods of a trait, each by the corresponding function of the standard library.
 macro_rules! transfers {
-    ($interest:ident, $counted:literal; $($method:ident by $call:path, $argument:ident: $type:ty, asked $asked:expr;)*) => {$(
+    ($way:ident, $counted:literal; $($method:ident by $call:path, $argument:ident: $type:ty, asked $asked:expr;)*) => {$(
         #[inline]
         fn $method(
             self: core::pin::Pin<&mut Self>,
@@ -302,9 +302,9 @@ macro_rules! transfers {
             $argument: $type,
         ) -> core::task::Poll<std::io::Result<usize>> {
             let asked = if $counted { $asked } else { 0 };
-            let interest = crate::driver::reactor::Interest::$interest;
+            let way = crate::driver::reactor::Way::$way;
             let fell_short = |count: &usize| (1..asked).contains(count);
-            self.0.poll_with(interest, cx, |mut inner| $call(&mut inner, $argument), fell_short)
+            self.0.poll_with(way, cx, |mut inner| $call(&mut inner, $argument), fell_short)
         }
     )*};
 }

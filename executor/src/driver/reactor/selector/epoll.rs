@@ -132,9 +132,11 @@ fn event(flags: EventFlags) -> Event {
     };
     let read = failed || odd || flags.contains(EventFlags::IN);
     let write = failed || flags.contains(EventFlags::OUT);
+    let exception = failed || flags.contains(EventFlags::PRI);
     [
         read.then(|| short(failed || odd)),
         write.then(|| short(failed)),
+        exception.then_some(ShortCount::Unsure),
     ]
 }
 

@@ -20,7 +20,7 @@ pub(crate) use self::portable::Portable as System;
 use super::{
     raw::Raw,
     readiness::ShortCount,
-    source::{Event, Interest},
+    source::{Event, Way},
 };
 
 pub(crate) trait Selector: fmt::Debug + Send + Sync + Sized + 'static {
@@ -40,7 +40,7 @@ pub(crate) trait Selector: fmt::Debug + Send + Sync + Sized + 'static {
     ///
     /// # Safety
     /// The descriptor is open.
-    unsafe fn arm(&self, _raw: Raw, _interest: Interest) -> io::Result<()> {
+    unsafe fn arm(&self, _raw: Raw, _way: Way) -> io::Result<()> {
         Ok(())
     }
 

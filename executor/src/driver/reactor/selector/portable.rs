@@ -14,7 +14,7 @@ use super::{
         super::clock,
         raw::{self, Raw},
         readiness::ShortCount,
-        source::{Event, Interest},
+        source::{Event, Way},
     },
     Selector,
 };
@@ -94,10 +94,12 @@ impl Selector for Portable {
         unsafe { (self.poller).add_with_mode(raw, asked, self.mode) }
     }
 
-    unsafe fn arm(&self, raw: Raw, interest: Interest) -> io::Result<()> {
-        let change = |asked: &mut polling::Event| match interest {
-            Interest::Read => asked.readable = true,
-            Interest::Write => asked.writable = true,
+    unsafe fn arm(&self, raw: Raw, way: Way) -> io::Result<()> {
+        let change = |asked: &mut polling::Event| match way {
+            Way::Read => asked.readable = true,
+            Way::Write => asked.writable = true,
+            // Nobody can wait for exceptions alone.
+            Way::Exception => {}
         };
         // SAFETY: the caller promises it.
         unsafe { self.ask(raw, change) }
@@ -106,7 +108,7 @@ impl Selector for Portable {
     /// The system has forgotten both kinds. A waiter for what was reported must ask again itself.
     /// This is done before the event is raised. A waiter that asks after this is heard, and a
     /// waiter that has asked before is woken by the event.
-    unsafe fn told(&self, raw: Raw, [read, write]: Event) {
+    unsafe fn told(&self, raw: Raw, [read, write, _]: Event) {
         let change = |asked: &mut polling::Event| {
             asked.readable &= read.is_none();
             asked.writable &= write.is_none();
@@ -136,7 +138,7 @@ impl Selector for Portable {
     fn each(&self, events: &Events, mut each: impl FnMut(Raw, Event)) {
         for told in events.0.iter().flat_map(polling::Events::iter) {
             let odd = told.is_interrupt() || told.is_err() == Some(true);
-            let ready = [told.readable || odd, told.writable || odd];
+            let ready = [told.readable || odd, told.writable || odd, false];
             let event = ready.map(|is_ready| is_ready.then_some(Self::SHORT_COUNT));
             each(told.key as Raw, event);
         }
