@@ -35,6 +35,13 @@
 //! tasks can wait for the two directions at the same time, because `&AsyncFd<T>` implements the
 //! traits too.
 //!
+//! # Without waiting
+//! `try_read`, `try_write`, `try_recv` and so on call the system once, and return
+//! [`WouldBlock`](std::io::ErrorKind::WouldBlock) instead of waiting. `readable`, `writable` and
+//! [`ready`](TcpStream::ready) wait until that is worth it. For sockets and pipes they return what
+//! is known from events and from the operations of these types, without a system call. For an
+//! [`AsyncFd`], whose user calls the system, they ask the system each time.
+//!
 //! # Fairness
 //! A task never has to wait for a descriptor that is always ready. So that other tasks still get
 //! their turn, each poll of a task has a budget of 128 ready operations of this module and of
@@ -94,7 +101,10 @@ mod uninit;
 
 pub use crate::driver::reactor::{Interest, Ready};
 pub use async_fd::AsyncFd;
+pub use net::{
+    OwnedReadHalf, OwnedWriteHalf, ReuniteError, TcpListener, TcpStream, ToSocketAddrs, UdpSocket,
+    first_of, lookup_host,
+};
 #[cfg(unix)]
 pub use net::{PipeReader, PipeWriter, UnixDatagram, UnixListener, UnixStream, pipe};
-pub use net::{TcpListener, TcpStream, ToSocketAddrs, UdpSocket, first_of};
 pub use ready::{AsyncFdReadyGuard, TryIoError};

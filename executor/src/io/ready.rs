@@ -88,7 +88,8 @@ impl<T> AsyncFd<T> {
     }
 
     /// Waits until the descriptor is ready for anything of a set. The guard names what it is ready
-    /// for, but may leave out what has become ready just before this call. Otherwise it works as [`readable`](AsyncFd::readable).
+    /// for, but may leave out what has become ready just before this call. Otherwise it works as
+    /// [`readable`](AsyncFd::readable).
     ///
     /// # Errors
     /// As for [`readable`](AsyncFd::readable).

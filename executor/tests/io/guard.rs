@@ -49,7 +49,7 @@ fn an_operation_that_would_block_clears_what_was_found() {
         let (one, mut other) = woken().await.unwrap();
         let mut guard = one.readable().await.unwrap();
         let mut buffer = [0; 8];
-        let read = guard.try_io(|mut fd| (&mut fd).get_ref().read(&mut buffer));
+        let read = guard.try_io(|fd| fd.get_ref().read(&mut buffer));
         assert_eq!(read.unwrap().unwrap(), 1);
         assert_eq!(guard.ready(), Ready::READABLE);
         assert!(guard.try_io(|fd| fd.get_ref().read(&mut [0])).is_err());

@@ -8,6 +8,7 @@ mod connect;
 mod many;
 #[cfg(unix)]
 mod pipe;
+mod ready;
 mod support;
 mod tcp;
 mod udp;

@@ -25,7 +25,8 @@ pub(super) const CAN_ASK: bool = cfg!(unix);
 /// Asks the system what a descriptor is ready for now.
 ///
 /// # Errors
-/// `WouldBlock` if it is ready for nothing of what was asked, or an error that says that the descriptor is closed.
+/// `WouldBlock` if it is ready for nothing of what was asked, or an error that says that the
+/// descriptor is closed.
 ///
 /// # Safety
 /// The descriptor is open, or has been closed against its owner's promise.

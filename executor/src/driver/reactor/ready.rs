@@ -48,10 +48,6 @@ impl Interest {
 
     /// Returns what is in either set.
     #[must_use]
-    #[expect(
-        clippy::should_implement_trait,
-        reason = "it is `const`; `|` is the operator"
-    )]
     pub const fn add(self, other: Self) -> Self {
         Self(Ready(self.0.0 | other.0.0))
     }

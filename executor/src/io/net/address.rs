@@ -1,8 +1,12 @@
 //! [`ToSocketAddrs`]: the arguments that stand for addresses. Names are looked up on a thread that
 //! may block.
 
-use alloc::{format, string::String, vec::Vec};
-use core::future::Future;
+use alloc::{
+    format,
+    string::String,
+    vec::{self, Vec},
+};
+use core::{future::Future, iter::Chain, option};
 use std::{
     io,
     net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6},
@@ -161,22 +165,54 @@ where
     F: Future<Output = io::Result<R>>,
     L: Future<Output = io::Result<Vec<SocketAddr>>>,
 {
-    let (one, several) = match target.target()? {
-        Target::One(address) => (Some(address), Vec::new()),
-        Target::Several(addresses) => (None, addresses),
-        Target::Host(host, port) => (None, look_up(host, port).await?),
-    };
+    let addresses = addresses(target, look_up).await?;
     let mut result = Err(io::Error::new(
         io::ErrorKind::InvalidInput,
         "there is no address to try; pass at least one",
     ));
-    for address in one.into_iter().chain(several) {
+    for address in addresses {
         result = attempt(address).await;
         if result.is_ok() {
             break;
         }
     }
     result
+}
+
+/// Resolves a host name and port, or whatever else stands for addresses.
+///
+/// # Errors
+/// Returns the error of the look-up, or [`InvalidInput`](io::ErrorKind::InvalidInput) if the target
+/// is neither an address nor a name.
+///
+/// # Example
+/// ```
+/// use joint_executor::io::lookup_host;
+///
+/// let addresses = joint_executor::block_on(lookup_host("localhost:80"))?;
+/// for address in addresses {
+///     assert!(address.ip().is_loopback());
+/// }
+/// # Ok::<(), std::io::Error>(())
+/// ```
+pub async fn lookup_host(target: impl ToSocketAddrs) -> io::Result<vec::IntoIter<SocketAddr>> {
+    let addresses: Vec<_> = addresses(target, look_up).await?.collect();
+    Ok(addresses.into_iter())
+}
+
+async fn addresses<L>(
+    target: impl ToSocketAddrs,
+    look_up: impl FnOnce(String, u16) -> L,
+) -> io::Result<Chain<option::IntoIter<SocketAddr>, vec::IntoIter<SocketAddr>>>
+where
+    L: Future<Output = io::Result<Vec<SocketAddr>>>,
+{
+    let (one, several) = match target.target()? {
+        Target::One(address) => (Some(address), Vec::new()),
+        Target::Several(addresses) => (None, addresses),
+        Target::Host(host, port) => (None, look_up(host, port).await?),
+    };
+    Ok(one.into_iter().chain(several))
 }
 
 async fn look_up(host: String, port: u16) -> io::Result<Vec<SocketAddr>> {

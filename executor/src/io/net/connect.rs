@@ -16,7 +16,15 @@ where
     S: From<Owned> + Open,
     for<'a> SockRef<'a>: From<&'a S>,
 {
-    let socket = new(address.domain())?;
+    connect_by(new(address.domain())?, address).await
+}
+
+/// Connects a non-blocking socket to the address, and converts it to `S`.
+pub(super) async fn connect_by<S>(socket: Socket, address: &SockAddr) -> io::Result<AsyncFd<S>>
+where
+    S: From<Owned> + Open,
+    for<'a> SockRef<'a>: From<&'a S>,
+{
     let is_connected = begin(&socket, address)?;
     let stream = AsyncFd::new_nonblocking(S::from(socket.into()))?;
     if !is_connected {

@@ -10,6 +10,7 @@ mod wrap;
 
 mod address;
 mod connect;
+mod halves;
 #[cfg(unix)]
 mod pipe;
 mod tcp;
@@ -17,7 +18,8 @@ mod udp;
 #[cfg(unix)]
 mod unix;
 
-pub use address::{ToSocketAddrs, first_of};
+pub use address::{ToSocketAddrs, first_of, lookup_host};
+pub use halves::{OwnedReadHalf, OwnedWriteHalf, ReuniteError};
 #[cfg(unix)]
 pub use pipe::{PipeReader, PipeWriter, pipe};
 pub use tcp::{TcpListener, TcpStream};

@@ -168,5 +168,7 @@ owns! {
     PipeWriter, not RDONLY, which is for "PipeReader";
 }
 // Not counted, because a read from a packet pipe may be short although there is more data.
+readies!(PipeReader);
+readies!(PipeWriter);
 reads!(PipeReader, counted: false);
 writes!(PipeWriter, counted: false, closed by |_| Ok(()));

@@ -1,16 +1,17 @@
 //! [`TcpListener`] and [`TcpStream`].
 
-use core::future::ready;
+use core::{future::ready, time::Duration};
 use std::{
     io,
     net::{self, Shutdown, SocketAddr},
 };
 
-use socket2::{Domain, SockAddr};
+use socket2::{Domain, SockAddr, SockRef, Socket};
 
 use super::{
     address::{ToSocketAddrs, first},
-    connect::{self, closed, connect},
+    connect::{self, closed, connect, connect_by},
+    halves::{OwnedReadHalf, OwnedWriteHalf, split},
 };
 use crate::io::AsyncFd;
 
@@ -106,6 +107,7 @@ pub struct TcpStream(AsyncFd<net::TcpStream>);
 
 wraps!(TcpStream of net::TcpStream, at SocketAddr);
 connects!(TcpStream to SocketAddr, ends by Shutdown);
+readies!(TcpStream);
 reads!(TcpStream, counted: true);
 writes!(TcpStream, counted: true, closed by |inner: &net::TcpStream| closed(inner.shutdown(Shutdown::Write)));
 
@@ -125,6 +127,75 @@ impl TcpStream {
             connect(&SockAddr::from(address)).await.map(Self)
         })
         .await
+    }
+
+    /// Connects a socket that has been prepared, for example by the crate `socket2`: bound to an
+    /// address, or with options that must be set before.
+    ///
+    /// A listener with options of its own is made likewise, and converted by `try_into` once it
+    /// listens.
+    ///
+    /// # Errors
+    /// Returns the system's error, as [`connect`](Self::connect) does.
+    ///
+    /// # Example
+    /// ```
+    /// use std::net::SocketAddr;
+    ///
+    /// use joint_executor::io::{TcpListener, TcpStream};
+    /// use socket2::{Domain, Socket, Type};
+    ///
+    /// # joint_executor::block_on(async {
+    /// let localhost = SocketAddr::from(([127, 0, 0, 1], 0));
+    /// let socket = Socket::new(Domain::IPV4, Type::STREAM, None)?;
+    /// socket.set_recv_buffer_size(64 << 10)?;
+    /// socket.bind(&localhost.into())?;
+    /// socket.listen(16)?;
+    /// let listener = TcpListener::try_from(std::net::TcpListener::from(socket))?;
+    ///
+    /// let socket = Socket::new(Domain::IPV4, Type::STREAM, None)?;
+    /// socket.bind(&localhost.into())?;
+    /// socket.set_keepalive(true)?;
+    /// let client = TcpStream::connect_std(socket.into(), listener.local_addr()?).await?;
+    /// let (server, peer) = listener.accept().await?;
+    /// assert_eq!(client.local_addr()?, peer);
+    /// # Ok::<(), std::io::Error>(())
+    /// # })?;
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[doc(alias = "TcpSocket")]
+    pub async fn connect_std(socket: net::TcpStream, address: SocketAddr) -> io::Result<Self> {
+        let socket = Socket::from(socket);
+        socket.set_nonblocking(true)?;
+        connect_by(socket, &SockAddr::from(address)).await.map(Self)
+    }
+
+    /// Splits the stream into a half that reads and a half that writes, for two tasks. If one
+    /// function uses both directions, references to the stream do the same without an allocation.
+    ///
+    /// # Example
+    /// ```
+    /// use futures_lite::{AsyncReadExt, AsyncWriteExt};
+    /// use joint_executor::io::{TcpListener, TcpStream};
+    ///
+    /// # joint_executor::block_on(async {
+    /// let listener = TcpListener::bind("127.0.0.1:0").await?;
+    /// let one = TcpStream::connect(listener.local_addr()?).await?;
+    /// let (mut other, _) = listener.accept().await?;
+    /// let (mut reader, writer) = one.into_split();
+    /// // The end of the writing half is the end of what the peer reads.
+    /// drop(writer);
+    /// assert_eq!(other.read(&mut [0; 8]).await?, 0);
+    /// other.write_all(b"still").await?;
+    /// reader.read_exact(&mut [0; 5]).await?;
+    /// # Ok::<(), std::io::Error>(())
+    /// # })?;
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[must_use]
+    pub fn into_split(self) -> (OwnedReadHalf<Self>, OwnedWriteHalf<Self>) {
+        // It can only fail if there is no peer any more.
+        split(self, |stream| drop(stream.shutdown(Shutdown::Write)))
     }
 
     /// Receives bytes without removing them, so that the next read gets the same bytes again.
@@ -150,6 +221,25 @@ impl TcpStream {
     /// Returns the system's error.
     pub fn set_nodelay(&self, nodelay: bool) -> io::Result<()> {
         self.get_ref().set_nodelay(nodelay)
+    }
+
+    /// Returns how long the system tries to send the rest after the stream is dropped
+    /// (`SO_LINGER`), or `None` if that is the system's choice.
+    ///
+    /// # Errors
+    /// Returns the system's error.
+    pub fn linger(&self) -> io::Result<Option<Duration>> {
+        SockRef::from(self.get_ref()).linger()
+    }
+
+    /// Sets how long the system tries to send the rest after the stream is dropped (`SO_LINGER`).
+    /// With zero, the drop discards the rest and resets the connection. With a longer time, some
+    /// systems block the thread that drops the stream, for up to that time.
+    ///
+    /// # Errors
+    /// Returns the system's error.
+    pub fn set_linger(&self, linger: Option<Duration>) -> io::Result<()> {
+        SockRef::from(self.get_ref()).set_linger(linger)
     }
 
     /// Returns how many routers a packet may pass (`IP_TTL`).

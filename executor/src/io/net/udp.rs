@@ -1,13 +1,21 @@
 //! [`UdpSocket`].
 
-use core::future::ready;
+use core::{
+    future::ready,
+    task::{Context, Poll},
+};
 use std::{
     io,
     net::{self, SocketAddr},
 };
 
+use socket2::SockRef;
+
 use super::address::{ToSocketAddrs, first};
-use crate::io::AsyncFd;
+use crate::{
+    driver::reactor::Way,
+    io::{AsyncFd, Interest},
+};
 
 /// Sends and receives UDP messages.
 ///
@@ -70,6 +78,30 @@ impl UdpSocket {
         .await
     }
 
+    /// Sends a message to an address as [`send_to`](Self::send_to) does, but does not wait.
+    ///
+    /// # Errors
+    /// Returns the system's error, or [`WouldBlock`](io::ErrorKind::WouldBlock) if there is no
+    /// room.
+    pub fn try_send_to(&self, message: &[u8], to: SocketAddr) -> io::Result<usize> {
+        let send = |socket: &net::UdpSocket| socket.send_to(message, to);
+        self.0.try_io(Interest::WRITABLE, send)
+    }
+
+    /// Polls as [`send_to`](Self::send_to) does. Only the last task that polled to send is woken.
+    ///
+    /// # Errors
+    /// Returns the system's error.
+    pub fn poll_send_to(
+        &self,
+        cx: &mut Context<'_>,
+        message: &[u8],
+        to: SocketAddr,
+    ) -> Poll<io::Result<usize>> {
+        let send = |socket: &net::UdpSocket| socket.send_to(message, to);
+        self.0.poll_with(Way::Write, cx, send, |_| false)
+    }
+
     /// Receives a message as [`recv`](Self::recv) does, but leaves it in the queue: the next call
     /// gets the same message again, as a whole.
     ///
@@ -86,5 +118,17 @@ impl UdpSocket {
     /// As for [`recv`](Self::recv).
     pub async fn peek_from(&self, buffer: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
         self.0.read_with(|socket| socket.peek_from(buffer)).await
+    }
+
+    /// Waits for a message, leaves it in the queue, and returns the address of its sender.
+    ///
+    /// # Errors
+    /// As for [`recv`](Self::recv).
+    pub async fn peek_sender(&self) -> io::Result<SocketAddr> {
+        let peek = |socket: &net::UdpSocket| SockRef::from(socket).peek_sender();
+        let sender = self.0.read_with(peek).await?;
+        sender
+            .as_socket()
+            .ok_or_else(|| io::ErrorKind::AddrNotAvailable.into())
     }
 }

@@ -13,7 +13,10 @@ use std::{
 
 use socket2::SockAddr;
 
-use super::connect::{closed, connect};
+use super::{
+    connect::{closed, connect},
+    halves::{OwnedReadHalf, OwnedWriteHalf, split},
+};
 use crate::io::AsyncFd;
 
 /// Listens for connections at a path.
@@ -87,6 +90,7 @@ pub struct UnixStream(AsyncFd<net::UnixStream>);
 
 wraps!(UnixStream of net::UnixStream, at SocketAddr);
 connects!(UnixStream to SocketAddr, ends by Shutdown);
+readies!(UnixStream);
 // Reads are not counted, because a read that ends behind a message with descriptors is short
 // although there is more data.
 reads!(UnixStream, counted: false);
@@ -105,6 +109,32 @@ impl UnixStream {
         // Check the path first, because `socket2` would cut it at a zero byte inside.
         address(path.as_ref())?;
         connect(&SockAddr::unix(path)?).await.map(Self)
+    }
+
+    /// Splits the stream into a half that reads and a half that writes, for two tasks. If one
+    /// function uses both directions, references to the stream do the same without an allocation.
+    ///
+    /// # Example
+    /// ```
+    /// use futures_lite::{AsyncReadExt, AsyncWriteExt};
+    /// use joint_executor::io::UnixStream;
+    ///
+    /// # joint_executor::block_on(async {
+    /// let (one, mut other) = UnixStream::pair()?;
+    /// let (mut reader, writer) = one.into_split();
+    /// // The end of the writing half is the end of what the peer reads.
+    /// drop(writer);
+    /// assert_eq!(other.read(&mut [0; 8]).await?, 0);
+    /// other.write_all(b"still").await?;
+    /// reader.read_exact(&mut [0; 5]).await?;
+    /// # Ok::<(), std::io::Error>(())
+    /// # })?;
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[must_use]
+    pub fn into_split(self) -> (OwnedReadHalf<Self>, OwnedWriteHalf<Self>) {
+        // It can only fail if there is no peer any more.
+        split(self, |stream| drop(stream.shutdown(Shutdown::Write)))
     }
 }
 
@@ -182,6 +212,17 @@ impl UnixDatagram {
                 result => return result,
             }
         }
+    }
+
+    /// Sends as [`send_to`](Self::send_to) does, but does not wait.
+    ///
+    /// # Errors
+    /// As for [`send_to`](Self::send_to), or [`WouldBlock`](io::ErrorKind::WouldBlock) if there is
+    /// no room.
+    pub fn try_send_to(&self, message: &[u8], path: impl AsRef<Path>) -> io::Result<usize> {
+        let address = address(path.as_ref())?;
+        // The room that is missing may be that of the other socket, about which there is no event.
+        self.get_ref().send_to_addr(message, &address)
     }
 
     /// Waits until there is room for a message on this side, and at `address`. Linux reports the

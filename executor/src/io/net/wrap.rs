@@ -174,10 +174,182 @@ macro_rules! connects {
     };
 }
 
+/// Implements waits until a socket is ready, as far as is known, and operations of the caller's.
+macro_rules! readies {
+    ($name:ident) => {
+        impl $name {
+            /// Waits until the socket is ready for anything of a set, as far as is known. Returns
+            /// what it is ready for.
+            ///
+            /// # Errors
+            /// As for an operation that has to wait.
+            pub async fn ready(
+                &self,
+                interest: crate::io::Interest,
+            ) -> std::io::Result<crate::io::Ready> {
+                let registration = &self.0.registration;
+                let know = |way, part| registration.know(way, part);
+                Ok(registration.ready(interest, know).await?.ready)
+            }
+
+            /// Calls an operation once, such as one of the crate `socket2`. If it returns
+            /// `WouldBlock`, operations and waiters in these directions wait for the next event.
+            ///
+            /// # Errors
+            /// Returns the operation's error.
+            pub fn try_io<R>(
+                &self,
+                interest: crate::io::Interest,
+                operation: impl FnOnce() -> std::io::Result<R>,
+            ) -> std::io::Result<R> {
+                self.0.registration.attempt(interest, operation)
+            }
+
+            /// Waits until the socket is [ready](Self::ready) and calls an operation, until it no
+            /// longer returns `WouldBlock`.
+            ///
+            /// # Errors
+            /// As for [`ready`](Self::ready), or any other error of the operation.
+            pub async fn async_io<R>(
+                &self,
+                interest: crate::io::Interest,
+                mut operation: impl FnMut() -> std::io::Result<R>,
+            ) -> std::io::Result<R> {
+                loop {
+                    self.ready(interest).await?;
+                    match self.try_io(interest, &mut operation) {
+                        Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {}
+                        result => return result,
+                    }
+                }
+            }
+        }
+    };
+    ($name:ident, $wait:ident and $poll:ident for $way:ident, before $operation:literal) => {
+        impl $name {
+            #[doc = concat!("Waits until [`", $operation, "`](Self::", $operation, ") is worth trying.")]
+            ///
+            /// An operation that would block says that the next one has to wait. One that is not of
+            /// this type must be called in [`try_io`](Self::try_io) for that, or this returns at
+            /// once each time.
+            ///
+            /// # Errors
+            /// Returns an error if the executor that serves the descriptor is gone.
+            pub async fn $wait(&self) -> std::io::Result<()> {
+                let way = crate::driver::reactor::Way::$way;
+                self.0.registration.known(way).await
+            }
+
+            #[doc = concat!("Polls as [`", stringify!($wait), "`](Self::", stringify!($wait), ") does. Only the last task that polled for this direction is woken.")]
+            ///
+            /// # Errors
+            #[doc = concat!("As for [`", stringify!($wait), "`](Self::", stringify!($wait), ").")]
+            pub fn $poll(
+                &self,
+                cx: &mut core::task::Context<'_>,
+            ) -> core::task::Poll<std::io::Result<()>> {
+                let way = crate::driver::reactor::Way::$way;
+                self.0.registration.poll_known(way, cx)
+            }
+        }
+    };
+}
+
+/// Implements operations that are tried once, and do not wait.
+macro_rules! attempts {
+    ($name:ident for $interest:ident; $($method:ident by $call:path, $argument:ident: $type:ty, $does:literal;)*) => {
+        impl $name {$(
+            #[doc = concat!($does, " does, but does not wait.")]
+            ///
+            /// # Errors
+            /// Returns [`WouldBlock`](std::io::ErrorKind::WouldBlock) if it would have to wait, or
+            /// another error of the system.
+            pub fn $method(&self, $argument: $type) -> std::io::Result<usize> {
+                let interest = crate::io::Interest::$interest;
+                self.0.try_io(interest, |mut inner| $call(&mut inner, $argument))
+            }
+        )*}
+    };
+}
+
 /// Implements sending and receiving by a datagram socket.
 macro_rules! exchanges {
     ($name:ident with $address:ty) => {
+        readies!($name);
+        readies!($name, readable and poll_recv_ready for Read, before "try_recv");
+        readies!($name, writable and poll_send_ready for Write, before "try_send");
+
         impl $name {
+            /// Sends as [`send`](Self::send) does, but does not wait.
+            ///
+            /// # Errors
+            /// As for [`send`](Self::send), or [`WouldBlock`](std::io::ErrorKind::WouldBlock) if
+            /// there is no room.
+            pub fn try_send(&self, message: &[u8]) -> std::io::Result<usize> {
+                let interest = crate::io::Interest::WRITABLE;
+                self.0.try_io(interest, |socket| socket.send(message))
+            }
+
+            /// Receives as [`recv`](Self::recv) does, but does not wait.
+            ///
+            /// # Errors
+            /// As for [`recv`](Self::recv), or [`WouldBlock`](std::io::ErrorKind::WouldBlock) if
+            /// there is no message.
+            pub fn try_recv(&self, buffer: &mut [u8]) -> std::io::Result<usize> {
+                let interest = crate::io::Interest::READABLE;
+                self.0.try_io(interest, |socket| socket.recv(buffer))
+            }
+
+            /// Receives as [`recv_from`](Self::recv_from) does, but does not wait.
+            ///
+            /// # Errors
+            /// As for [`try_recv`](Self::try_recv).
+            pub fn try_recv_from(&self, buffer: &mut [u8]) -> std::io::Result<(usize, $address)> {
+                let interest = crate::io::Interest::READABLE;
+                self.0.try_io(interest, |socket| socket.recv_from(buffer))
+            }
+
+            /// Polls as [`send`](Self::send) does. Only the last task that polled to send is woken.
+            ///
+            /// # Errors
+            /// As for [`send`](Self::send).
+            pub fn poll_send(
+                &self,
+                cx: &mut core::task::Context<'_>,
+                message: &[u8],
+            ) -> core::task::Poll<std::io::Result<usize>> {
+                let way = crate::driver::reactor::Way::Write;
+                (self.0).poll_with(way, cx, |socket| socket.send(message), |_| false)
+            }
+
+            /// Polls as [`recv`](Self::recv) does. Only the last task that polled to receive is
+            /// woken.
+            ///
+            /// # Errors
+            /// As for [`recv`](Self::recv).
+            pub fn poll_recv(
+                &self,
+                cx: &mut core::task::Context<'_>,
+                buffer: &mut [u8],
+            ) -> core::task::Poll<std::io::Result<usize>> {
+                let way = crate::driver::reactor::Way::Read;
+                (self.0).poll_with(way, cx, |socket| socket.recv(buffer), |_| false)
+            }
+
+            /// Polls as [`recv_from`](Self::recv_from) does. Only the last task that polled to
+            /// receive is woken.
+            ///
+            /// # Errors
+            /// As for [`recv`](Self::recv).
+            pub fn poll_recv_from(
+                &self,
+                cx: &mut core::task::Context<'_>,
+                buffer: &mut [u8],
+            ) -> core::task::Poll<std::io::Result<(usize, $address)>> {
+                let way = crate::driver::reactor::Way::Read;
+                (self.0).poll_with(way, cx, |socket| socket.recv_from(buffer), |_| false)
+            }
+
             /// Sends a message to the address that the socket is connected to. The message is sent
             /// as a whole. Returns its length in bytes.
             ///
@@ -220,13 +392,19 @@ macro_rules! exchanges {
 }
 
 /// Implements `AsyncRead` for a type and for references to it, so that one task can read while
-/// another writes, and the same read into memory that need not be initialised. `counted` says that a short read means that there is no more data, so that the
-/// next one waits without a system call. `Registration::poll` says where that would be
-/// wrong.
+/// another writes, and the same read into memory that need not be initialised. `counted` says that
+/// a short read means that there is no more data, so that the next one waits without a system call.
+/// `Registration::poll` says where that would be wrong.
 macro_rules! reads {
     ($name:ident, counted: $counted:literal) => {
         reads!(for &$name, $counted);
         reads!(for $name, $counted);
+        readies!($name, readable and poll_read_ready for Read, before "try_read");
+        attempts! {
+            $name for READABLE;
+            try_read by std::io::Read::read, buffer: &mut [u8], "Does what [`poll_read`](futures_io::AsyncRead::poll_read)";
+            try_read_vectored by std::io::Read::read_vectored, buffers: &mut [std::io::IoSliceMut<'_>], "Does what [`poll_read_vectored`](futures_io::AsyncRead::poll_read_vectored)";
+        }
 
         impl $name {
             /// Polls for bytes as `poll_read` does, but into memory that need not be initialised.
@@ -264,6 +442,12 @@ macro_rules! writes {
     ($name:ident, counted: $counted:literal, closed by $close:expr) => {
         writes!(for &$name, $counted, $close);
         writes!(for $name, $counted, $close);
+        readies!($name, writable and poll_write_ready for Write, before "try_write");
+        attempts! {
+            $name for WRITABLE;
+            try_write by std::io::Write::write, bytes: &[u8], "Does what [`poll_write`](futures_io::AsyncWrite::poll_write)";
+            try_write_vectored by std::io::Write::write_vectored, slices: &[std::io::IoSlice<'_>], "Does what [`poll_write_vectored`](futures_io::AsyncWrite::poll_write_vectored)";
+        }
     };
     (for $name:ty, $counted:literal, $close:expr) => {
         impl futures_io::AsyncWrite for $name {
