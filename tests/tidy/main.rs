@@ -30,10 +30,11 @@ fn root() -> &'static Path {
 }
 
 /// The folders with Rust files.
-const FOLDERS: [&str; 11] = [
+const FOLDERS: [&str; 12] = [
     "axioms",
     "benches",
     "compat",
+    "examples",
     "executor",
     "flow",
     "loom-tests",

@@ -1,0 +1,167 @@
+//! The program: `http-server [--address ADDRESS] [--workers N] [--cert FILE --key FILE]`.
+//!
+//! ```text
+//! $ cargo run --release -p http-server --features tls
+//! listening on http://127.0.0.1:8080
+//! ```
+//!
+//! | request | answer |
+//! |---|---|
+//! | `GET /` | a greeting |
+//! | `POST /echo` | the body of the request, up to 1 MiB |
+//! | `GET /sleep/N` | after N milliseconds |
+//!
+//! SIGINT (ctrl-c) and SIGTERM end it: requests that have begun are answered within 10 seconds. A
+//! second signal ends it at once.
+
+use std::{
+    env, error::Error, future::Future, io, path::PathBuf, process::ExitCode, time::Duration,
+};
+
+use bytes::Bytes;
+use http_body_util::{BodyExt, Full, Limited};
+use http_server::server::{Answer, Limits, Protocol, serve, status};
+use hyper::{Method, Request, Response, StatusCode, body::Incoming};
+use joint_executor::{Executor, block_on, io::TcpListener, time::sleep};
+
+const MOST_BYTES: usize = 1 << 20;
+
+/// The command line.
+struct Options {
+    address: String,
+    workers: Option<usize>,
+    certificate: Option<PathBuf>,
+    key: Option<PathBuf>,
+}
+
+fn main() -> ExitCode {
+    match Options::read().and_then(run) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("http-server: {error}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+impl Options {
+    fn read() -> Result<Self, Box<dyn Error>> {
+        let mut options = Self {
+            address: "127.0.0.1:8080".into(),
+            workers: None,
+            certificate: None,
+            key: None,
+        };
+        let mut words = env::args().skip(1);
+        while let Some(name) = words.next() {
+            let value = words.next().ok_or(format!("{name} needs a value"))?;
+            match &*name {
+                "--address" => options.address = value,
+                "--workers" => options.workers = Some(value.parse()?),
+                "--cert" => options.certificate = Some(value.into()),
+                "--key" => options.key = Some(value.into()),
+                _ => return Err(format!("there is no option {name}").into()),
+            }
+        }
+        Ok(options)
+    }
+
+    fn protocol(&self) -> Result<Protocol, Box<dyn Error>> {
+        match (&self.certificate, &self.key) {
+            (None, None) => Ok(Protocol::Http),
+            #[cfg(feature = "tls")]
+            (Some(certificate), Some(key)) => {
+                let acceptor = http_server::tls::acceptor(certificate, key)?;
+                Ok(Protocol::Https(acceptor))
+            }
+            #[cfg(not(feature = "tls"))]
+            (Some(_), Some(_)) => Err("build it with the feature `tls` for a certificate".into()),
+            _ => Err("--cert and --key are used together".into()),
+        }
+    }
+}
+
+fn run(options: Options) -> Result<(), Box<dyn Error>> {
+    let protocol = options.protocol()?;
+    let scheme = match protocol {
+        Protocol::Http => "http",
+        _ => "https",
+    };
+    let mut builder = Executor::builder();
+    if let Some(workers) = options.workers {
+        builder = builder.workers(workers);
+    }
+    let executor = builder.build()?;
+    let left = block_on(executor.spawn(async move {
+        // In here, so that this executor serves what it waits for.
+        let stop = interrupted()?;
+        let listener = TcpListener::bind(options.address).await?;
+        println!("listening on {scheme}://{}", listener.local_addr()?);
+        let left = serve(listener, protocol, Limits::default(), handle, stop).await;
+        io::Result::Ok(left)
+    }))?;
+    if left > 0 {
+        eprintln!("closed {left} connections that took too long");
+    }
+    Ok(())
+}
+
+async fn handle(request: Request<Incoming>) -> Answer {
+    let path = request.uri().path();
+    match (request.method(), path) {
+        (&Method::GET, "/") => Response::new(Full::from("Hello from joint\n")),
+        (&Method::POST, "/echo") => echo(request.into_body()).await,
+        (&Method::GET, _) => match path.strip_prefix("/sleep/").map(str::parse) {
+            Some(Ok(milliseconds)) => {
+                sleep(Duration::from_millis(milliseconds)).await;
+                Response::new(Full::from("Good morning\n"))
+            }
+            _ => status(StatusCode::NOT_FOUND),
+        },
+        _ => status(StatusCode::NOT_FOUND),
+    }
+}
+
+async fn echo(body: Incoming) -> Answer {
+    match Limited::new(body, MOST_BYTES).collect().await {
+        Ok(body) => Response::new(Full::<Bytes>::new(body.to_bytes())),
+        Err(_) => status(StatusCode::PAYLOAD_TOO_LARGE),
+    }
+}
+
+/// Is ready at the first SIGINT or SIGTERM. The second ends the program.
+#[cfg(unix)]
+fn interrupted() -> io::Result<impl Future<Output = ()>> {
+    use std::{
+        os::unix::net,
+        sync::{Arc, atomic::AtomicBool},
+    };
+
+    use futures_lite::AsyncReadExt;
+    use joint_executor::io::UnixStream;
+    use signal_hook::{
+        consts::{SIGINT, SIGTERM},
+        flag,
+        low_level::pipe,
+    };
+
+    let (ours, theirs) = net::UnixStream::pair()?;
+    let is_second = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM] {
+        flag::register_conditional_shutdown(signal, 1, is_second.clone())?;
+        flag::register(signal, is_second.clone())?;
+        // The handler writes a byte.
+        pipe::register(signal, theirs.try_clone()?)?;
+    }
+    let mut ours = UnixStream::try_from(ours)?;
+    Ok(async move {
+        // An error would be that of a descriptor that is closed, which nobody does.
+        let _ = ours.read(&mut [0]).await;
+        eprintln!("stopping; again to stop at once");
+    })
+}
+
+#[cfg(not(unix))]
+fn interrupted() -> io::Result<impl Future<Output = ()>> {
+    Ok(std::future::pending())
+}

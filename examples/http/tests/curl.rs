@@ -1,0 +1,186 @@
+//! The program, asked by curl. Skipped where there is none.
+#![cfg(unix)]
+
+use std::{
+    io::{BufRead, BufReader, Read},
+    process::{Child, Command, Stdio},
+};
+
+/// The program, which is killed when this is dropped.
+struct Server {
+    child: Child,
+    url: String,
+}
+
+impl Server {
+    fn start(options: &[&str]) -> Self {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_http-server"))
+            .args(["--address", "127.0.0.1:0", "--workers", "2"])
+            .args(options)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the program starts");
+        let mut line = String::new();
+        let stdout = child.stdout.take().expect("it is piped");
+        BufReader::new(stdout).read_line(&mut line).unwrap();
+        let url = line.strip_prefix("listening on ").expect(&line).trim();
+        let url = url.to_owned();
+        Self { child, url }
+    }
+
+    fn signal(&self, name: &str) {
+        let killed = Command::new("kill")
+            .args([&format!("-{name}"), &self.child.id().to_string()])
+            .status();
+        assert!(killed.unwrap().success());
+    }
+
+    /// Waits for the end, and returns what the program has printed to standard error.
+    fn ended(mut self) -> String {
+        let mut complaints = String::new();
+        let mut stderr = self.child.stderr.take().expect("it is piped");
+        stderr.read_to_string(&mut complaints).unwrap();
+        let status = self.child.wait().unwrap();
+        assert!(status.success(), "{status}: {complaints}");
+        complaints
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // It may have ended by now.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn curl(arguments: &[&str]) -> Command {
+    let mut curl = Command::new("curl");
+    curl.args([
+        "--silent",
+        "--show-error",
+        "--max-time",
+        "60",
+        "--noproxy",
+        "*",
+    ]);
+    curl.args(arguments);
+    curl
+}
+
+fn there_is_curl() -> bool {
+    let is_there = Command::new("curl").arg("--version").output().is_ok();
+    if !is_there {
+        eprintln!("skipped: there is no curl");
+    }
+    is_there
+}
+
+/// What curl prints: the body, and the status on a line of its own.
+fn asked(arguments: &[&str]) -> String {
+    let output = curl(&["--write-out", "%{http_code}"])
+        .args(arguments)
+        .output()
+        .unwrap();
+    let complaint = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{arguments:?}: {complaint}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn curl_gets_the_right_answers() {
+    if !there_is_curl() {
+        return;
+    }
+    let server = Server::start(&[]);
+    let at = |path: &str| format!("{}{path}", server.url);
+    assert_eq!(asked(&[&at("/")]), "Hello from joint\n200");
+    assert_eq!(asked(&["--data", "a=b", &at("/echo")]), "a=b200");
+    assert_eq!(asked(&[&at("/sleep/1")]), "Good morning\n200");
+    assert_eq!(asked(&[&at("/nothing")]), "404 Not Found\n404");
+    // Two requests of one connection.
+    let twice = asked(&[&at("/"), &at("/")]);
+    assert_eq!(twice, "Hello from joint\n200Hello from joint\n200");
+    server.signal("INT");
+    assert_eq!(server.ended(), "stopping; again to stop at once\n");
+}
+
+#[test]
+fn a_request_that_has_begun_is_answered_after_the_signal() {
+    if !there_is_curl() {
+        return;
+    }
+    let mut server = Server::start(&[]);
+    let url = format!("{}/sleep/1000", server.url);
+    // The program says on standard error that it has seen the signal. The request has begun when
+    // curl says that it has sent it.
+    let mut asks = curl(&["--verbose", &url])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut said = BufReader::new(asks.stderr.take().unwrap()).lines();
+    assert!(said.any(|line| line.unwrap().starts_with("> GET /sleep")));
+    let mut echo = asked(&["--data", "x", &format!("{}/echo", server.url)]);
+    echo.truncate(1);
+    assert_eq!(echo, "x");
+    server.signal("TERM");
+    let mut first = String::new();
+    let mut stderr = BufReader::new(server.child.stderr.take().unwrap());
+    stderr.read_line(&mut first).unwrap();
+    assert_eq!(first, "stopping; again to stop at once\n");
+    assert!(
+        curl(&[&server.url]).output().unwrap().status.code() == Some(7),
+        "it still accepts"
+    );
+    let mut body = String::new();
+    asks.stdout
+        .take()
+        .unwrap()
+        .read_to_string(&mut body)
+        .unwrap();
+    assert_eq!(body, "Good morning\n");
+    assert!(asks.wait().unwrap().success());
+    assert!(server.child.wait().unwrap().success());
+}
+
+#[cfg(feature = "tls")]
+#[test]
+fn curl_gets_the_right_answers_by_tls() {
+    if !there_is_curl() {
+        return;
+    }
+    let folder = std::env::temp_dir().join(format!("joint-http-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let file = |name: &str| folder.join(name).to_str().unwrap().to_owned();
+    let (chain, key) = (file("chain.pem"), file("key.pem"));
+    let made = rcgen::generate_simple_self_signed(vec!["localhost".into()]).unwrap();
+    std::fs::write(&chain, made.cert.pem()).unwrap();
+    std::fs::write(&key, made.signing_key.serialize_pem()).unwrap();
+
+    let server = Server::start(&["--cert", &chain, "--key", &key]);
+    let port = server.url.rsplit(':').next().unwrap();
+    let at = |path: &str| format!("https://localhost:{port}{path}");
+    let trust = [
+        "--cacert",
+        &chain,
+        "--resolve",
+        &format!("localhost:{port}:127.0.0.1"),
+    ];
+    let asked = |arguments: &[&str]| asked(&[&trust[..], arguments].concat());
+    assert_eq!(asked(&[&at("/")]), "Hello from joint\n200");
+    // Many records of TLS each way.
+    let body = "0123456789abcde\n".repeat(1 << 15);
+    let sent = file("body");
+    std::fs::write(&sent, &body).unwrap();
+    let echo = asked(&["--data-binary", &format!("@{sent}"), &at("/echo")]);
+    assert!(
+        echo.strip_suffix("200") == Some(&*body),
+        "{} bytes",
+        echo.len()
+    );
+    server.signal("TERM");
+    assert_eq!(server.ended(), "stopping; again to stop at once\n");
+    std::fs::remove_dir_all(&folder).unwrap();
+}
