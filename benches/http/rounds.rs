@@ -1,0 +1,168 @@
+//! The rounds, in which the servers take turns, and the table.
+
+use std::{
+    env, fs,
+    io::{self, BufRead, BufReader},
+    process::{Child, Command, Stdio},
+    time::Duration,
+};
+
+use joint_benches::options::Options;
+
+use crate::{load::Load, servers::WORKERS};
+
+const SERVERS: [&str; 3] = ["joint", "tokio", "joint by futures-io"];
+const CONNECTIONS: [usize; 3] = [64, 512, 4096];
+const ROUNDS: usize = 15;
+/// Before what is measured in each round.
+const WARM: Duration = Duration::from_millis(100);
+
+/// One round of one server.
+#[derive(Clone, Copy)]
+struct Figures {
+    requests_a_second: f64,
+    /// Microseconds.
+    p50: f64,
+    p99: f64,
+    /// Microseconds of processor time of the server for a request.
+    cost: f64,
+    /// How often the server's threads fell asleep for a request.
+    sleeps: f64,
+}
+
+struct Server {
+    child: Child,
+    load: Load,
+}
+
+impl Server {
+    fn start(name: &str, connections: usize) -> io::Result<Self> {
+        let mut child = Command::new(env::current_exe()?)
+            .args(["serve", name])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()?;
+        let mut port = String::new();
+        BufReader::new(child.stdout.take().expect("it is piped")).read_line(&mut port)?;
+        let load = Load::new(port.trim().parse().map_err(io::Error::other)?, connections)?;
+        Ok(Self { child, load })
+    }
+
+    fn round(&mut self, time: Duration) -> io::Result<Figures> {
+        self.load.run(WARM.min(time))?;
+        let before = self.used()?;
+        let mut seen = self.load.run(time)?;
+        let after = self.used()?;
+        let count = seen.latencies.len() as f64;
+        seen.latencies.sort_unstable();
+        let at = |share: f64| {
+            let place = (count * share) as usize;
+            f64::from(seen.latencies.get(place).copied().unwrap_or_default()) / 1e3
+        };
+        Ok(Figures {
+            requests_a_second: count / seen.took.as_secs_f64(),
+            p50: at(0.5),
+            p99: at(0.99),
+            cost: (after.0 - before.0) * 1e6 / count,
+            sleeps: (after.1 - before.1) / count,
+        })
+    }
+
+    /// The seconds of processor time that the server has used, and how often it fell asleep.
+    fn used(&self) -> io::Result<(f64, f64)> {
+        let (mut nanoseconds, mut sleeps) = (0, 0);
+        for thread in fs::read_dir(format!("/proc/{}/task", self.child.id()))? {
+            let thread = thread?.path();
+            let first = |text: &str| text.split_whitespace().next()?.parse::<u64>().ok();
+            nanoseconds += first(&fs::read_to_string(thread.join("schedstat"))?).unwrap_or(0);
+            let status = fs::read_to_string(thread.join("status"))?;
+            let count = |line: &str| first(line.strip_prefix("voluntary_ctxt_switches:")?);
+            sleeps += status.lines().find_map(count).unwrap_or(0);
+        }
+        Ok((nanoseconds as f64 / 1e9, sleeps as f64))
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // It may have failed by itself.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn median(values: impl Iterator<Item = f64>) -> f64 {
+    let mut values: Vec<_> = values.collect();
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
+pub(crate) fn run() {
+    // Each connection takes a descriptor on both sides.
+    if let Err(error) = more_descriptors() {
+        println!("no more descriptors: {error}");
+    }
+    let options = Options::read();
+    let rounds = options.of(if options.is_quick { 3 } else { ROUNDS }, 1);
+    let time = Duration::from_millis(options.of(600, 20));
+    println!(
+        "# http\n\nhyper 1 with {WORKERS} workers, and one thread of load: medians of {rounds} rounds."
+    );
+    println!("In brackets: the median of the rounds' ratios to joint.\n");
+    println!(
+        "| connections | server | requests/s | p50, us | p99, us | processor time, us/request | sleeps/request |"
+    );
+    println!("|---|---|---|---|---|---|---|");
+    for connections in CONNECTIONS {
+        let row = format!("{connections} connections");
+        if options.wants("http", &row) {
+            table(connections, rounds, time).expect("servers and connections");
+        }
+    }
+}
+
+fn table(connections: usize, rounds: usize, time: Duration) -> io::Result<()> {
+    let names = SERVERS
+        .into_iter()
+        .filter(|name| Options::has_contestant(name));
+    let names: Vec<_> = names.collect();
+    let servers = names.iter().map(|name| Server::start(name, connections));
+    let mut servers = servers.collect::<io::Result<Vec<_>>>()?;
+    let mut all = vec![Vec::new(); servers.len()];
+    for round in 0..rounds {
+        let mut turns: Vec<_> = servers.iter_mut().zip(&mut all).collect();
+        if round % 2 == 1 {
+            turns.reverse();
+        }
+        for (server, figures) in turns {
+            figures.push(server.round(time)?);
+        }
+    }
+    for (name, figures) in names.iter().zip(&all) {
+        let cell = |of: fn(&Figures) -> f64, places: usize| {
+            let value = median(figures.iter().map(of));
+            let ratios = figures
+                .iter()
+                .zip(&all[0])
+                .map(|(one, own)| of(one) / of(own));
+            format!("{value:.places$} ({:.2})", median(ratios))
+        };
+        println!(
+            "| {connections} | {name} | {} | {} | {} | {} | {} |",
+            cell(|figures| figures.requests_a_second, 0),
+            cell(|figures| figures.p50, 0),
+            cell(|figures| figures.p99, 0),
+            cell(|figures| figures.cost, 2),
+            cell(|figures| figures.sleeps, 3),
+        );
+    }
+    Ok(())
+}
+
+fn more_descriptors() -> io::Result<()> {
+    use rustix::process::{Resource, getrlimit, setrlimit};
+
+    let mut limit = getrlimit(Resource::Nofile);
+    limit.current = limit.maximum;
+    Ok(setrlimit(Resource::Nofile, limit)?)
+}
