@@ -135,6 +135,17 @@ impl Options {
         }
     }
 
+    /// Returns all words that are left. Call this after all options have been read.
+    ///
+    /// # Errors
+    /// If one of them looks like an option.
+    pub(crate) fn rest(self) -> Result<Vec<String>, String> {
+        match self.words.iter().find(|word| word.starts_with("--")) {
+            Some(word) => Err(format!("unknown option {word} (see --help)")),
+            None => Ok(self.words),
+        }
+    }
+
     /// # Errors
     /// If there are words that the example has not read.
     pub(crate) fn end(self) -> Result<(), String> {
