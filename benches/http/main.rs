@@ -5,7 +5,8 @@
 //! row runs for a moment. Each server is a process of its own with two workers, and runs in turn
 //! with the other. One thread of this program puts the load on it.
 //!
-//! `-- serve joint` or `-- serve tokio` only serves, until its standard input ends, for other tools.
+//! `-- serve joint` or `-- serve tokio` only serves, until its standard input ends, for other
+//! tools.
 
 #[cfg(target_os = "linux")]
 mod load;

@@ -4,8 +4,9 @@
 //! cargo run --release --example child -- [--limit SECONDS] COMMAND...
 //! ```
 //!
-//! Each command is given to `sh -c`. A line begins with the number of its command; those of standard
-//! error also have a `!`. A command that takes longer than the limit is killed. Only on Unix.
+//! Each command is given to `sh -c`. A line begins with the number of its command; those of
+//! standard error also have a `!`. A command that takes longer than the limit is killed. Only on
+//! Unix.
 
 #[path = "../options/mod.rs"]
 mod options;
