@@ -171,7 +171,7 @@ fn a_driver_that_nobody_keeps_is_checked_at_its_next_deadline() {
 #[cfg(all(feature = "io", unix))]
 #[test]
 fn a_busy_worker_wakes_in_its_turn_who_waits_for_a_descriptor() {
-    use crate::driver::reactor::Interest;
+    use crate::driver::reactor::Way;
     use core::task::Context;
     use std::{io::Write, os::fd::AsRawFd, os::unix::net::UnixStream};
 
@@ -183,7 +183,7 @@ fn a_busy_worker_wakes_in_its_turn_who_waits_for_a_descriptor() {
     arm(&worker, 0, clock::NEVER - 1, &Arc::default());
     let wakes = Arc::new(Wakes::default());
     let waker = Waker::from(wakes.clone());
-    let ready = registration.poll_ready(Interest::Read, &mut Context::from_waker(&waker));
+    let ready = registration.poll_known(Way::Read, &mut Context::from_waker(&waker));
     assert!(ready.is_pending());
     far.write_all(&[1]).expect("there is room");
     // The first look at a new reactor returns at once.
