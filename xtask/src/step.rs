@@ -74,6 +74,7 @@ impl Step {
     }
 
     pub(crate) fn env(mut self, key: &'static str, value: impl Into<String>) -> Self {
+        self.env.retain(|(set, _)| *set != key);
         self.env.push((key, Some(value.into())));
         self
     }
@@ -94,7 +95,7 @@ impl Step {
 
     /// The value of a variable that the step has set, or that is set for this program.
     fn set(&self, key: &str) -> Option<String> {
-        let own = self.env.iter().rev().find(|(own, _)| *own == key);
+        let own = self.env.iter().find(|(own, _)| *own == key);
         own.map_or_else(|| env::var(key).ok(), |(_, value)| value.clone())
     }
 
