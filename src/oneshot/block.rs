@@ -13,7 +13,7 @@
 use core::{mem::MaybeUninit, ptr::NonNull};
 
 use super::word::Word;
-use crate::completion::Completion;
+use crate::{completion::Completion, waker::ThinWaker};
 use joint_switch::{Retire, UnsafeCell, heap};
 
 /// The block of a channel. The word comes first, so that its address is that of the block.
@@ -120,13 +120,22 @@ impl<T> Drop for Owned<T> {
     fn drop(&mut self) {
         // SAFETY: the block is ours alone.
         let block = unsafe { self.0.as_mut() };
-        // User code, so it is dropped last.
-        let _waker = block.closed.take_waker();
+        let waker = block.closed.take_waker();
         block.closed.retire();
         block.word.retire();
         block.value.retire();
         // SAFETY: the block came from `Block::allocate`, and no one uses it after this. No field
         // has a destructor to run.
         unsafe { heap::release(self.0) };
+        // User code, so it comes last.
+        if let Some(waker) = waker {
+            forget_sender(waker);
+        }
     }
+}
+
+/// Drops the waker of a sender that has waited.
+#[cold]
+fn forget_sender(waker: ThinWaker) {
+    drop(waker);
 }

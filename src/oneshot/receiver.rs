@@ -353,16 +353,27 @@ impl<T> futures_core::FusedFuture for Receiver<T> {
 impl<T> Drop for Receiver<T> {
     #[inline]
     fn drop(&mut self) {
-        let Some(block) = self.block else { return };
-        // SAFETY: this is its last act, unless that returns an end.
-        let (ended, _waiter) = unsafe { detach(block) };
-        let Some(ended) = ended else { return };
-        // SAFETY: the sender has finished, and this end is being dropped.
-        let owned = unsafe { Owned::new(block) };
-        if ended == Ended::Done {
-            // SAFETY: the sender put a value in before it completed.
-            unsafe { owned.discard() };
+        if let Some(block) = self.block {
+            // SAFETY: this is the receiver, and it has not detached.
+            unsafe { give_up(block) };
         }
+    }
+}
+
+/// Drops a receiver that has not given its answer.
+///
+/// # Safety
+/// The caller is the receiver, which has not detached, and this is its last act.
+#[inline(never)]
+unsafe fn give_up<T>(block: NonNull<Block<T>>) {
+    // SAFETY: passed on from the caller.
+    let (ended, _waiter) = unsafe { detach(block) };
+    let Some(ended) = ended else { return };
+    // SAFETY: the sender has finished, and this is the receiver's last act.
+    let owned = unsafe { Owned::new(block) };
+    if ended == Ended::Done {
+        // SAFETY: the sender put a value in before it completed.
+        unsafe { owned.discard() };
     }
 }
 

@@ -159,8 +159,6 @@ unsafe fn drop_parts<P: Place, F: Future, S, M, N>(cell: NonNull<Cell<F, S, M, N
     }
     let _memory = Memory::<P, _>(cell, PhantomData);
     // SAFETY: the place is inside the block.
-    let _origin = Part(unsafe { &raw mut (*cell.as_ptr()).head.header.origin });
-    // SAFETY: the place is inside the block.
     let _schedule = Part(unsafe { &raw mut (*cell.as_ptr()).schedule });
     // SAFETY: as above.
     let _name = Part(unsafe { &raw mut (*cell.as_ptr()).name });
@@ -570,6 +568,10 @@ impl<F: Future, S: Schedule<M>, M, N: Name, P: Place> Typed<F, S, M, N, P> {
         let cell = task.0.cast::<Cell<F, S, M, N>>();
         // SAFETY: the task belongs to the caller alone.
         let owned = unsafe { &mut *cell.as_ptr() };
+        if owned.head.header.origin.has_id() {
+            // SAFETY: passed on from the caller.
+            return unsafe { task.free_with_id() };
+        }
         owned.head.header.retire();
         owned.stage.retire();
         // SAFETY: the task belongs to the caller alone, its stage is empty, and it is not used

@@ -49,6 +49,7 @@ impl Header {
     pub(super) fn retire(&mut self) {
         self.state.retire();
         self.join.retire();
+        self.origin.retire();
     }
 }
 
@@ -325,6 +326,18 @@ impl Task {
         let vtable = unsafe { self.vtable() };
         // SAFETY: passed on from the caller.
         unsafe { (vtable.free)(self) }
+    }
+
+    /// Frees a task that has an id, before which the block of the id is freed.
+    ///
+    /// # Safety
+    /// As for [`free`](Task::free).
+    #[cold]
+    pub(super) unsafe fn free_with_id(mut self) {
+        // SAFETY: the task belongs to the caller alone.
+        unsafe { self.0.as_mut() }.origin.forget();
+        // SAFETY: passed on from the caller.
+        unsafe { self.free() }
     }
 
     /// Takes a reference to hold across calls of the schedule function, if the function needs one

@@ -122,18 +122,29 @@ impl Origin {
         // SAFETY: as in `look`.
         unsafe { read(word) }.map_or_else(Known::id, |_| unreachable!("an id is given once"))
     }
-}
 
-impl Drop for Origin {
+    /// Returns whether there is an id to [forget](Origin::forget) before the task is freed.
     #[inline]
-    fn drop(&mut self) {
-        // ORDERING: drop. Relaxed: the task is this thread's alone.
-        let word = self.0.load(order!(drop: Relaxed));
-        self.0.retire();
+    pub(super) fn has_id(&self) -> bool {
+        // ORDERING: has_id. Relaxed: the task is the caller's alone.
+        self.0.load(order!(has_id: Relaxed)).addr() & KNOWN != 0
+    }
+
+    /// Frees the block of the id, if there is one.
+    pub(super) fn forget(&mut self) {
+        // ORDERING: forget_look, forget. Relaxed: as for `has_id`.
+        let word = self.0.load(order!(forget_look: Relaxed));
+        let spawned = NonNull::from(self.spawned()).as_ptr().cast();
+        self.0.store(spawned, order!(forget: Relaxed));
         if let Some(known) = block(word) {
-            // SAFETY: the word owns the block, and nobody else has the task.
+            // SAFETY: the word has owned the block, and the task is the caller's alone.
             unsafe { release(known) };
         }
+    }
+
+    /// Tells the model that the memory is about to be freed.
+    pub(super) fn retire(&mut self) {
+        self.0.retire();
     }
 }
 
@@ -145,7 +156,6 @@ impl Known {
 }
 
 /// Returns the block that `word` is the address of, if it has the tag.
-#[inline]
 fn block(word: *mut ()) -> Option<NonNull<Known>> {
     let block = word.map_addr(|address| address & !KNOWN);
     (word != block)
@@ -166,7 +176,6 @@ unsafe fn read<'a>(word: *mut ()) -> Result<&'static Location<'static>, &'a Know
 
 /// # Safety
 /// The block is the caller's alone.
-#[cold]
 unsafe fn release(mut known: NonNull<Known>) {
     // SAFETY: by this function's contract.
     unsafe { known.as_mut() }.id.retire();

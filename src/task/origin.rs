@@ -14,4 +14,13 @@ impl Origin {
     pub(super) fn spawned(&self) -> &'static Location<'static> {
         self.0
     }
+
+    /// No task has an id.
+    pub(super) fn has_id(&self) -> bool {
+        false
+    }
+
+    pub(super) fn forget(&mut self) {}
+
+    pub(super) fn retire(&mut self) {}
 }

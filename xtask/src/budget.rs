@@ -30,8 +30,9 @@ const BUDGETS: [Budget; 5] = [
         built_as: "joint",
         folder: "src",
         without: &[],
-        // Of these, 310 are names that users of tokio look for: ids, abort handles, closed senders.
-        lines: 5_050,
+        // Of these, 330 are names that users of tokio look for: ids, abort handles, closed senders;
+        // and 270 are for machines without an allocator or without atomics of 64 bits.
+        lines: 5_090,
         crates: 2,
         features: &["std"],
     },
@@ -50,8 +51,9 @@ const BUDGETS: [Budget; 5] = [
         built_as: "joint-executor",
         folder: "executor/src",
         without: &["model", "worker/harness.rs"],
-        // Of these, 250 are names that users of tokio look for, such as handles, and 560 the dump.
-        lines: 10_800,
+        // Of these, 1,020 are names that users of tokio look for, most of them for sockets, and 590
+        // the dump and what runs on the current thread.
+        lines: 11_550,
         crates: 12,
         features: &["io"],
     },

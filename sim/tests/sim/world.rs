@@ -14,7 +14,7 @@ use std::{
 
 use joint::{block_on, oneshot, shared};
 use joint_executor::{
-    Executor, JoinSet, LocalExecutor, TaskBuilder, TaskLocal, async_scope, current_worker,
+    Executor, Handle, JoinSet, LocalExecutor, TaskBuilder, TaskLocal, async_scope, current_worker,
     join_async, spawn, spawn_blocking, spawn_detached, spawn_local,
     time::{interval, now, sleep, timeout},
     yield_now,
@@ -39,6 +39,20 @@ fn time_is_virtual_and_jumps() {
     assert!(start.elapsed() < DAY);
     assert!(!sim::is_simulated());
     assert!(now() <= std::time::Instant::now(), "real again");
+}
+
+#[test]
+fn a_handle_leads_to_the_executor_of_the_simulation() {
+    sim::run(1, async {
+        let here = Handle::current().id();
+        let handle = spawn(async { Handle::current() }).await;
+        assert_eq!((handle.id(), handle.spawn(async { 5 }).await), (here, 5));
+        let own = Executor::builder().workers(1).build().unwrap();
+        let inner = own.spawn(async { Handle::try_current().map(|handle| handle.id()) });
+        assert_eq!(inner.await, Some(own.id()));
+        assert_eq!(own.handle().shutdown_timeout(SECOND), Ok(()));
+        assert!(own.spawn(async {}).result().await.is_err());
+    });
 }
 
 /// The order in which ten tasks run that yield twice each.
