@@ -22,6 +22,10 @@ use joint_executor::io::TcpStream;
 #[cfg(unix)]
 use joint_executor::io::UnixStream;
 
+/// A head and a body that are not longer than this together are written as one slice: copying them
+/// takes less than the system needs for several.
+const SMALL: usize = 512;
+
 /// A stream of `joint-executor`, for hyper.
 ///
 /// # Example
@@ -111,7 +115,17 @@ impl<S: AsyncWrite + Unpin> Write for JointIo<S> {
         cx: &mut Context<'_>,
         slices: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.0).poll_write_vectored(cx, slices)
+        let length = slices.iter().map(|slice| slice.len()).sum();
+        let mut joined = [0; SMALL];
+        let Some(mut rest) = joined.get_mut(..length) else {
+            return Pin::new(&mut self.0).poll_write_vectored(cx, slices);
+        };
+        for slice in slices {
+            let (room, behind) = rest.split_at_mut(slice.len());
+            room.copy_from_slice(slice);
+            rest = behind;
+        }
+        Pin::new(&mut self.0).poll_write(cx, &joined[..length])
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
