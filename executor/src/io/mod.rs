@@ -37,10 +37,11 @@
 //!
 //! # Without waiting
 //! `try_read`, `try_write`, `try_recv` and so on call the system once, and return
-//! [`WouldBlock`](std::io::ErrorKind::WouldBlock) instead of waiting. `readable`, `writable` and
-//! [`ready`](TcpStream::ready) wait until that is worth it. For sockets and pipes they return what
-//! is known from events and from the operations of these types, without a system call. For an
-//! [`AsyncFd`], whose user calls the system, they ask the system each time.
+//! [`WouldBlock`](std::io::ErrorKind::WouldBlock) instead of waiting. `readable` and `writable`
+//! wait until that is worth it. For sockets and pipes they return what is known from events and
+//! from the operations of these types, without a system call; a new socket is assumed to be ready.
+//! For an [`AsyncFd`], whose user calls the system, and in [`ready`](TcpStream::ready), the system
+//! is asked each time.
 //!
 //! # Fairness
 //! A task never has to wait for a descriptor that is always ready. So that other tasks still get

@@ -107,9 +107,7 @@ impl<T> AsyncFd<T> {
     /// # }
     /// ```
     pub async fn ready(&self, interest: Interest) -> io::Result<AsyncFdReadyGuard<'_, T>> {
-        let registration = &self.registration;
-        let ask = |way, part| registration.ask(way, part);
-        let found = registration.ready(interest, ask).await?;
+        let found = self.registration.ready(interest).await?;
         Ok(AsyncFdReadyGuard { fd: self, found })
     }
 

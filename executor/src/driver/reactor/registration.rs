@@ -108,13 +108,8 @@ impl<S: Selector> Registration<S> {
         self.done(way, || direction.served()).await
     }
 
-    /// Waits until `look` finds one of the directions ready. It is called with what can end the
-    /// wait in each.
-    pub(crate) async fn ready(
-        &self,
-        interest: Interest,
-        mut look: impl FnMut(Way, Interest) -> io::Result<(Ready, Seen)>,
-    ) -> io::Result<Found> {
+    /// Waits until the system says that one of the directions is ready.
+    pub(crate) async fn ready(&self, interest: Interest) -> io::Result<Found> {
         let mut waiters = Way::ALL.map(|way| {
             let part = interest.by(way)?;
             Some((way, part, self.direction(way).waiter()))
@@ -122,7 +117,7 @@ impl<S: Selector> Registration<S> {
         poll_fn(|cx| {
             let mut found = Found::default();
             for (way, part, waiter) in waiters.iter_mut().flatten() {
-                let polled = waiter.poll(cx, &mut || look(*way, *part));
+                let polled = waiter.poll(cx, &mut || self.ask(*way, *part));
                 if let Poll::Ready(one) = self.armed(*way, polled) {
                     found.add(*way, one?);
                 }
@@ -136,7 +131,7 @@ impl<S: Selector> Registration<S> {
     }
 
     /// What the system says of a direction.
-    pub(crate) fn ask(&self, way: Way, interest: Interest) -> io::Result<(Ready, Seen)> {
+    fn ask(&self, way: Way, interest: Interest) -> io::Result<(Ready, Seen)> {
         let direction = self.direction(way);
         // An error even if the descriptor is ready. If the system cannot be asked, the descriptor
         // would look ready forever, and a loop that waits here before each attempt would spin.
@@ -150,24 +145,6 @@ impl<S: Selector> Registration<S> {
             direction.forget();
         }
         Ok((ready, seen))
-    }
-
-    /// What is known of a direction, and besides what the system says.
-    pub(crate) fn know(&self, way: Way, interest: Interest) -> io::Result<(Ready, Seen)> {
-        let direction = self.direction(way);
-        direction.served()?;
-        let seen = direction.look();
-        let known = match way {
-            Way::Read => Ready::READABLE,
-            Way::Write => Ready::WRITABLE,
-            Way::Exception => return self.ask(way, interest),
-        };
-        // SAFETY: the descriptor is open, as the caller that registered it promised.
-        match unsafe { raw::ask(self.raw, interest) } {
-            Ok(ready) => Ok((ready | known, seen)),
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok((known, seen)),
-            Err(error) => Err(error),
-        }
     }
 
     /// Calls an operation once. If it would block, the next waiter waits for an event.

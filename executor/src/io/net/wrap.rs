@@ -174,12 +174,13 @@ macro_rules! connects {
     };
 }
 
-/// Implements waits until a socket is ready, as far as is known, and operations of the caller's.
+/// Implements waits until a socket is ready, and operations of the caller's.
 macro_rules! readies {
     ($name:ident) => {
         impl $name {
-            /// Waits until the socket is ready for anything of a set, as far as is known. Returns
-            /// what it is ready for.
+            /// Waits until the socket is ready for anything of a set. Returns what it is ready for,
+            /// but may leave out what has become ready just before this call. Each call asks the
+            /// system.
             ///
             /// # Errors
             /// As for an operation that has to wait.
@@ -187,9 +188,7 @@ macro_rules! readies {
                 &self,
                 interest: crate::io::Interest,
             ) -> std::io::Result<crate::io::Ready> {
-                let registration = &self.0.registration;
-                let know = |way, part| registration.know(way, part);
-                Ok(registration.ready(interest, know).await?.ready)
+                Ok(self.0.registration.ready(interest).await?.ready)
             }
 
             /// Calls an operation once, such as one of the crate `socket2`. If it returns
