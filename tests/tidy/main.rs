@@ -38,6 +38,7 @@ const FOLDERS: [&str; 12] = [
     "executor",
     "flow",
     "loom-tests",
+    "ring",
     "sim",
     "src",
     "switch",
@@ -46,7 +47,14 @@ const FOLDERS: [&str; 12] = [
 ];
 
 /// The folders with the source of the published packages.
-const PACKAGES: [&str; 5] = ["src", "executor/src", "flow/src", "sim/src", "switch/src"];
+const PACKAGES: [&str; 6] = [
+    "src",
+    "executor/src",
+    "flow/src",
+    "ring/src",
+    "sim/src",
+    "switch/src",
+];
 
 /// All of the packages' source, by path from the root.
 fn sources() -> &'static BTreeMap<String, Source> {
@@ -196,7 +204,7 @@ fn only_the_benches_depend_on_peers() {
     let text = |path| fs::read_to_string(root().join(path)).expect("the repository has the file");
     let peers = peers::named(&text("benches/Cargo.toml"));
     assert!(peers.contains("tokio"), "{peers:?}");
-    for package in ["joint", "joint-executor", "joint-flow", "joint-sim"] {
+    for package in ["joint", "joint-executor", "joint-flow", "joint-ring", "joint-sim"] {
         let found = peers::reached(&text("Cargo.lock"), package, &peers);
         assert_eq!(found, Ok(Vec::new()), "{package}");
     }

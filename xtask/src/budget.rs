@@ -24,7 +24,7 @@ struct Budget {
     features: &'static [&'static str],
 }
 
-const BUDGETS: [Budget; 5] = [
+const BUDGETS: [Budget; 6] = [
     Budget {
         package: "joint",
         built_as: "joint",
@@ -73,6 +73,15 @@ const BUDGETS: [Budget; 5] = [
         without: &[],
         lines: 3_400,
         crates: 24,
+        features: &[],
+    },
+    Budget {
+        package: "joint-ring",
+        built_as: "joint-ring",
+        folder: "ring/src",
+        without: &["model.rs"],
+        lines: 1_200,
+        crates: 16,
         features: &[],
     },
 ];

@@ -276,7 +276,7 @@ pub(crate) fn sanitizer(sanitizer: Sanitizer, compiler: &Compiler) -> Vec<Step> 
         };
         step.flags("RUSTFLAGS", sanitizer.flags())
     };
-    vec![
+    let mut steps = vec![
         step("joint", &["task", "task_panic", "waits"]),
         // Some of these tests leak on purpose, and one measures how much of the stack is in use,
         // which needs local variables that are on the stack.
@@ -284,7 +284,13 @@ pub(crate) fn sanitizer(sanitizer: Sanitizer, compiler: &Compiler) -> Vec<Step> 
             "ASAN_OPTIONS",
             "detect_leaks=0:detect_stack_use_after_return=0",
         ),
-    ]
+    ];
+    // ThreadSanitizer does not see that the kernel orders a request before its answer.
+    if sanitizer == Sanitizer::Address {
+        let step = step("joint-ring", &["ring"]).env("ASAN_OPTIONS", "detect_leaks=1");
+        steps.push(step.env("JOINT_RING_DROPS", "1000000"));
+    }
+    steps
 }
 
 #[cfg(test)]
@@ -367,7 +373,10 @@ mod tests {
         let lines = |which| {
             let steps = sanitizer(which, &compiler);
             let lines: Vec<_> = steps.iter().map(Step::to_string).collect();
-            assert_eq!(lines.len(), 2);
+            let of_ring = lines.iter().filter(|line| line.contains("joint-ring"));
+            let of_ring = of_ring.count();
+            assert_eq!(of_ring, usize::from(which == Sanitizer::Address));
+            assert_eq!(lines.len(), 2 + of_ring);
             lines
         };
         for line in lines(Sanitizer::Thread) {

@@ -136,6 +136,7 @@ fn steps(target: &str) -> Vec<Step> {
             "joint-executor",
             &["--no-default-features"],
         ),
+        library("empty but on Linux", "joint-ring", &[]),
         check(
             "examples",
             &["--manifest-path", &manifest, "--target-dir", &folder],

@@ -18,7 +18,7 @@ use crate::{
 /// It wraps a value that owns a descriptor, or a reference to such a value. The descriptor can be
 /// anything that the system can wait for: a socket, a pipe, a terminal, a `timerfd`, an `inotify`
 /// and so on. Files on a disk are always ready but block nevertheless, so use
-/// [`spawn_blocking`](crate::spawn_blocking) for them.
+/// [`spawn_blocking`](crate::spawn_blocking) for them, or on Linux the package `joint-ring`.
 ///
 /// If `&T` can be read and written, `AsyncFd<T>` and `&AsyncFd<T>` implement `AsyncRead` and
 /// `AsyncWrite` of `futures-io`. Their `poll_close` flushes, but neither shuts down nor closes

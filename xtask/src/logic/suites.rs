@@ -15,7 +15,7 @@ pub(super) struct Package {
     tested_by: &'static [&'static str],
 }
 
-pub(super) const PACKAGES: [Package; 5] = [
+pub(super) const PACKAGES: [Package; 6] = [
     Package {
         name: "joint-executor",
         folder: "executor/",
@@ -25,6 +25,11 @@ pub(super) const PACKAGES: [Package; 5] = [
         name: "joint-flow",
         folder: "flow/",
         tested_by: &["joint-flow"],
+    },
+    Package {
+        name: "joint-ring",
+        folder: "ring/",
+        tested_by: &["joint-ring"],
     },
     Package {
         name: "joint-sim",

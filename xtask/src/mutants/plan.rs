@@ -105,13 +105,15 @@ impl Place {
 /// All that can be changed in the packages' source, in the order of the files and of their lines.
 pub(crate) fn plan(root: &Path) -> io::Result<Vec<Place>> {
     let mut files = BTreeMap::new();
-    for folder in ["src", "executor/src", "flow/src", "sim/src"] {
+    for folder in ["src", "executor/src", "flow/src", "ring/src", "sim/src"] {
         collect(root, &root.join(folder), &mut files)?;
     }
     let sources = files
         .iter()
         // What exists for models alone.
-        .filter(|(path, _)| !path.starts_with("executor/src/model/"))
+        .filter(|(path, _)| {
+            !path.starts_with("executor/src/model/") && *path != "ring/src/model.rs"
+        })
         .map(|(path, text)| Source::new(path, text));
     Ok(sources.flat_map(|source| places(&source)).collect())
 }

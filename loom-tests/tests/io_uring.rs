@@ -1,0 +1,241 @@
+//! Models of an operation on io_uring, with a thread in place of the kernel: it writes into the
+//! buffer and answers, while the future is polled, moved to another thread, or dropped.
+//!
+//! The side that gets the block accesses the buffer and the answer, and frees both. This fails
+//! unless everything that the other side did happens before it. A block that nobody frees, or that
+//! both free, fails the model too.
+#![cfg(all(joint_loom, target_os = "linux"))]
+
+use std::{
+    future::Future,
+    pin::Pin,
+    sync::{Arc, Mutex},
+    task::{Context, Poll},
+};
+
+use joint_ring::model::{Operation, Request};
+use loom_tests::{
+    Drops, Value, Wakes, killed,
+    lab::thread::{self, JoinHandle},
+    model_from_both_sides, others_first, rmws_of,
+};
+
+type Polled = Poll<(std::io::Result<u32>, Value)>;
+
+fn poll(operation: &mut Operation<Value>, wakes: &Arc<Wakes>) -> Polled {
+    Pin::new(operation).poll(&mut Context::from_waker(&wakes.waker()))
+}
+
+fn is_answered(polled: Polled) -> bool {
+    match polled {
+        Poll::Ready((answer, _)) => {
+            assert_eq!(answer.unwrap(), 7);
+            true
+        }
+        Poll::Pending => false,
+    }
+}
+
+/// An operation, and what it passes on at its first poll.
+fn operation<T: Send + 'static>(
+    drops: &Drops,
+    ask: impl FnOnce(Request) -> T + Send + 'static,
+) -> (Operation<Value>, Arc<Mutex<Option<T>>>) {
+    let place = Arc::new(Mutex::new(None));
+    let asked = place.clone();
+    let ask = move |request| *asked.lock().unwrap() = Some(ask(request));
+    (Operation::new(drops.value(), ask), place)
+}
+
+fn taken<T>(place: &Mutex<Option<T>>) -> T {
+    place
+        .lock()
+        .unwrap()
+        .take()
+        .expect("the operation was polled")
+}
+
+/// Starts the kernel, with the request.
+fn kernel(request: Request) -> JoinHandle<()> {
+    let kernel = thread::spawn(move || request.answer());
+    others_first();
+    kernel
+}
+
+/// The waiter's act after the first poll, unless that has returned the answer: returns whether it
+/// has it now.
+type Then = fn(&mut Operation<Value>, &[Arc<Wakes>; 2]) -> bool;
+
+/// The kernel answers while the operation is polled for the first time, and then does something
+/// else, or is dropped.
+fn at_once(then: Then) {
+    model_from_both_sides(move || {
+        let (drops, first) = (Drops::default(), Wakes::new());
+        let (mut operation, started) = operation(&drops, kernel);
+        let ready = is_answered(poll(&mut operation, &first));
+        let wakes = [first, Wakes::new()];
+        let _ = ready || then(&mut operation, &wakes);
+        drop(operation);
+        taken(&started).join().unwrap();
+        check(&drops, &wakes);
+    });
+}
+
+/// The operation waits already when the kernel begins to answer.
+fn later(then: Then) {
+    model_from_both_sides(move || {
+        let (drops, first) = (Drops::default(), Wakes::new());
+        let (mut operation, asked) = operation(&drops, |request| request);
+        assert!(!is_answered(poll(&mut operation, &first)));
+        let kernel = kernel(taken(&asked));
+        // The kernel sees this waker only by the word.
+        let wakes = [first, Wakes::new()];
+        then(&mut operation, &wakes);
+        drop(operation);
+        kernel.join().unwrap();
+        check(&drops, &wakes);
+    });
+}
+
+fn check(drops: &Drops, wakes: &[Arc<Wakes>; 2]) {
+    assert!(wakes[0].count() + wakes[1].count() <= 1);
+    assert_eq!((wakes[0].wakers(), wakes[1].wakers()), (0, 0));
+    drops.assert_all_of(1);
+}
+
+fn leave(_: &mut Operation<Value>, _: &[Arc<Wakes>; 2]) -> bool {
+    false
+}
+
+fn poll_again(operation: &mut Operation<Value>, wakes: &[Arc<Wakes>; 2]) -> bool {
+    is_answered(poll(operation, &wakes[0]))
+}
+
+fn poll_with_another_waker(operation: &mut Operation<Value>, wakes: &[Arc<Wakes>; 2]) -> bool {
+    is_answered(poll(operation, &wakes[1]))
+}
+
+#[test]
+fn an_answer_at_once_against_a_drop() {
+    at_once(leave);
+}
+
+#[test]
+fn an_answer_at_once_against_a_poll_again() {
+    at_once(poll_again);
+}
+
+#[test]
+fn an_answer_against_a_drop() {
+    later(leave);
+}
+
+#[test]
+fn an_answer_against_a_poll_again() {
+    later(poll_again);
+}
+
+#[test]
+fn an_answer_against_a_poll_with_another_waker() {
+    later(poll_with_another_waker);
+}
+
+/// A waiter that stays is woken, and has the answer then.
+#[test]
+fn a_waiter_is_woken_by_the_answer() {
+    model_from_both_sides(|| {
+        let (drops, wakes) = (Drops::default(), Wakes::new());
+        let (mut operation, started) = operation(&drops, kernel);
+        let ready = is_answered(poll(&mut operation, &wakes));
+        taken(&started).join().unwrap();
+        assert_eq!(wakes.count(), usize::from(!ready));
+        assert!(ready || is_answered(poll(&mut operation, &wakes)));
+        drops.assert_all_of(1);
+    });
+}
+
+/// The task has moved to another thread meanwhile, which polls or drops the operation.
+fn moved(then: Then) {
+    model_from_both_sides(move || {
+        let (drops, first) = (Drops::default(), Wakes::new());
+        let (mut operation, asked) = operation(&drops, |request| request);
+        assert!(!is_answered(poll(&mut operation, &first)));
+        let kernel = kernel(taken(&asked));
+        // The kernel sees this waker only by the word.
+        let wakes = [first, Wakes::new()];
+        let there = wakes.clone();
+        let task = thread::spawn(move || {
+            then(&mut operation, &there);
+            drop(operation);
+        });
+        task.join().unwrap();
+        kernel.join().unwrap();
+        check(&drops, &wakes);
+    });
+}
+
+#[test]
+fn an_answer_against_a_drop_on_another_thread() {
+    moved(leave);
+}
+
+#[test]
+fn an_answer_against_a_poll_on_another_thread() {
+    moved(poll_with_another_waker);
+}
+
+/// An operation that is never polled asks nothing.
+#[test]
+fn an_operation_that_is_not_polled_is_dropped_with_its_buffer() {
+    model_from_both_sides(|| {
+        let drops = Drops::default();
+        let (unused, asked) = operation(&drops, |_| ());
+        drop(unused);
+        assert!(asked.lock().unwrap().is_none());
+        drops.assert_all_of(1);
+    });
+}
+
+/// The kernel's side takes one read-modify-write, whatever the future does. An operation that is
+/// answered before its first poll returns takes no other one.
+#[test]
+fn an_answer_takes_one_read_modify_write() {
+    model_from_both_sides(|| {
+        let (drops, wakes) = (Drops::default(), Wakes::new());
+        let (mut waits, asked) = operation(&drops, |request| request);
+        assert_eq!(
+            rmws_of(|| drop(poll(&mut waits, &wakes))),
+            1,
+            "it registers"
+        );
+        let request = taken(&asked);
+        assert_eq!(rmws_of(|| request.answer()), 1);
+        assert_eq!(
+            rmws_of(|| assert!(is_answered(poll(&mut waits, &wakes)))),
+            0
+        );
+
+        let (mut leaves, asked) = operation(&drops, |request| request);
+        assert!(poll(&mut leaves, &wakes).is_pending());
+        assert_eq!(rmws_of(|| drop(leaves)), 1, "it detaches");
+        let request = taken(&asked);
+        assert_eq!(rmws_of(|| request.answer()), 1);
+
+        let (mut ready, _) = operation(&drops, Request::answer);
+        assert_eq!(
+            rmws_of(|| assert!(is_answered(poll(&mut ready, &wakes)))),
+            1
+        );
+        drops.assert_all_of(3);
+    });
+}
+
+killed! {
+    weakened_complete_release_is_caught: "completion::complete" to Acquire by at_once(leave);
+    weakened_complete_acquire_is_caught: "completion::complete" to Release by later(leave);
+    weakened_register_release_is_caught: "completion::register" to Acquire by later(poll_with_another_waker);
+    weakened_register_acquire_is_caught: "completion::register" to Release by at_once(leave);
+    weakened_detach_release_is_caught: "completion::detach" to Acquire by later(leave);
+    weakened_detach_acquire_is_caught: "completion::detach" to Release by later(leave);
+    weakened_poll_is_caught: "completion::poll" to Relaxed by later(poll_again);
+}

@@ -1,0 +1,110 @@
+//! Files and TCP on Linux's io_uring, for tasks of [`joint_executor`]. On every other system this
+//! package is empty.
+//!
+//! With io_uring the kernel works while the task waits. A read of a file takes no thread that
+//! blocks in it, unlike [`spawn_blocking`], and a read of a socket is asked for once, instead of
+//! when the socket is ready.
+//!
+//! ```
+//! # #[cfg(target_os = "linux")] fn main() -> std::io::Result<()> {
+//! use joint_executor::{block_on, spawn_blocking};
+//! use joint_ring::{File, Ring};
+//!
+//! let read = async |path: &'static str| match Ring::new() {
+//!     Ok(_) => {
+//!         let file = File::open(path).await?;
+//!         let (count, buffer) = file.read_at(Vec::with_capacity(4_096), 0).await;
+//!         count.map(|_| buffer)
+//!     }
+//!     // io_uring is forbidden in many containers.
+//!     Err(_) => spawn_blocking(move || std::fs::read(path)).await,
+//! };
+//! assert!(block_on(read("Cargo.toml"))?.starts_with(b"[package]"));
+//! # Ok(())
+//! # }
+//! # #[cfg(not(target_os = "linux"))] fn main() {}
+//! ```
+//!
+//! # Buffers
+//! An operation takes its [buffer](Buffer) and returns it with the result, because the kernel uses
+//! the buffer even if the future is dropped. A read fills all memory of the buffer, from the start:
+//! that of a `Vec` is its capacity, so a new `Vec` without a capacity reads nothing.
+//!
+//! # Dropping an operation
+//! The buffer, the descriptor and everything else that the kernel may touch lie in one block on the
+//! heap. Its word, a [`Completion`](joint::Completion), decides who frees it: the kernel's answer
+//! makes one exchange, and a future that is dropped makes the other one. Dropping a future
+//! therefore never waits, and the block is freed when the kernel is done with it. The dropped
+//! operation is cancelled as far as that is possible. What it has opened or accepted meanwhile is
+//! closed.
+//!
+//! Dropping a read of a socket may lose bytes that the kernel has read already. To be able to go on
+//! after a timeout, keep the future and await it later.
+//!
+//! # Rings, threads and executors
+//! Each thread that starts an operation has a [ring](Ring) of its own, and no operation takes a
+//! lock. An operation is started by its first poll, on the ring of that thread. Afterwards its task
+//! may move to any other thread.
+//!
+//! The answers of a ring are taken by its thread right after it has asked, and otherwise by the
+//! executor that the thread is in when the ring is made (or else the global one): by a worker that
+//! finds in the executor's reactor that there are answers. That is also a worker whose poll blocks.
+//!
+//! If a thread ends, the operations that it has started and that are not done fail with
+//! `ECANCELED`. So do those of a ring whose executor ends;
+//! the ring then turns to the executor that its thread is in at its next operation. The thread, or
+//! the executor, waits until the kernel has given back the memory, which can take as long as a disk
+//! does.
+//!
+//! In the child of a `fork`, do not use a ring of the parent, which both would share.
+//!
+//! # Fairness
+//! An operation that is ready at its first poll takes one from the task's
+//! [budget](joint::waker::budget), as an operation of a socket does. If nothing is left of it,
+//! other tasks run first.
+//!
+//! # Cost
+//! An operation takes one system call. The kernel's answer takes one atomic read-modify-write of
+//! its block's word, and the waiter another one if it has to wait. Each time that answers are
+//! taken, that takes two more, for all of them together. An operation is one allocation. It also
+//! counts its descriptor, and its ring if it has to wait.
+//!
+//! # Safety of your buffers
+//! [`Buffer`] and [`BufferMut`] are unsafe to implement, because the kernel follows their pointers.
+//! Everything else here is safe to use.
+//!
+//! [`spawn_blocking`]: https://docs.rs/joint-executor/latest/joint_executor/fn.spawn_blocking.html
+#![cfg_attr(
+    not(target_os = "linux"),
+    allow(rustdoc::broken_intra_doc_links, reason = "the package is empty")
+)]
+
+#[cfg(target_os = "linux")]
+mod block;
+#[cfg(target_os = "linux")]
+mod buffer;
+#[cfg(target_os = "linux")]
+mod file;
+#[cfg(all(joint_loom, target_os = "linux"))]
+#[doc(hidden)]
+pub mod model;
+#[cfg(target_os = "linux")]
+mod operation;
+#[cfg(target_os = "linux")]
+mod queues;
+#[cfg(target_os = "linux")]
+mod ring;
+#[cfg(target_os = "linux")]
+mod server;
+#[cfg(target_os = "linux")]
+mod tcp;
+#[cfg(target_os = "linux")]
+mod transfer;
+
+#[cfg(target_os = "linux")]
+pub use self::{
+    buffer::{Buffer, BufferMut},
+    file::File,
+    ring::Ring,
+    tcp::{TcpListener, TcpStream},
+};

@@ -1,0 +1,127 @@
+//! [`Operation`]: the future of one request to the kernel.
+
+use core::{
+    future::Future,
+    mem,
+    pin::Pin,
+    ptr::NonNull,
+    task::{Context, Poll},
+};
+use std::io;
+
+use joint::waker::budget;
+
+use crate::block::{Data, Head, Waiting};
+
+/// The kernel as an operation sees it: the ring that it was started on. The models have a thread in
+/// its place.
+///
+/// # Safety
+/// A block that was started gets exactly one [`answer`](crate::block::answer).
+pub(crate) unsafe trait Kernel: Sized + Send {
+    /// What this thread can start operations with.
+    type Own;
+    type Entry;
+
+    /// Returns the ring of this thread.
+    fn own() -> io::Result<Self::Own>;
+
+    /// Asks the kernel. The answer may come before this returns.
+    ///
+    /// # Safety
+    /// The entry is that of the block, which has not been started before.
+    unsafe fn start(own: &Self::Own, head: NonNull<Head>, entry: Self::Entry);
+
+    /// Returns the ring as something that other threads can use.
+    fn shared(own: Self::Own) -> Self;
+
+    /// Asks the kernel to answer soon. The answer may have been given already.
+    ///
+    /// # Safety
+    /// The block was started on this ring, and its waiter has not detached and has not been told of
+    /// the answer. Until then no other operation has its address.
+    unsafe fn cancel(&self, head: NonNull<Head>);
+}
+
+/// A future that asks the kernel at its first poll. Dropping it cancels the request, and leaves
+/// what the kernel uses to the kernel.
+pub(crate) struct Operation<D: Data, K: Kernel>(State<D, K>);
+
+enum State<D, K> {
+    New(D),
+    Started(Waiting<D>, K),
+    Ended,
+}
+
+/// Nothing in it is pinned: what has to stay in its place lies in the block.
+impl<D: Data, K: Kernel> Unpin for Operation<D, K> {}
+
+impl<D: Data, K: Kernel<Entry = D::Entry>> Operation<D, K> {
+    pub(crate) fn new(data: D) -> Self {
+        Self(State::New(data))
+    }
+
+    fn start(&mut self, data: D, cx: &mut Context<'_>) -> Poll<D::Output> {
+        // Many operations are ready at once, and other tasks must have their turn.
+        if budget::poll_proceed(cx).is_pending() {
+            self.0 = State::New(data);
+            return Poll::Pending;
+        }
+        let own = match K::own() {
+            Ok(own) => own,
+            Err(error) => return Poll::Ready(data.output(Err(error))),
+        };
+        let (waiting, entry) = Waiting::new(data);
+        // SAFETY: the entry is that of this block, which is new.
+        unsafe { K::start(&own, waiting.head(), entry) };
+        let poll = self.wait(waiting, cx, || K::shared(own));
+        if poll.is_ready() {
+            budget::spend();
+        }
+        poll
+    }
+
+    fn wait(
+        &mut self,
+        mut waiting: Waiting<D>,
+        cx: &mut Context<'_>,
+        ring: impl FnOnce() -> K,
+    ) -> Poll<D::Output> {
+        // SAFETY: the block has been started. `Ready` is returned once, because the state is
+        // `Ended` then.
+        match unsafe { waiting.poll(cx) } {
+            Poll::Ready(answered) => Poll::Ready(answered.output()),
+            Poll::Pending => {
+                self.0 = State::Started(waiting, ring());
+                Poll::Pending
+            }
+        }
+    }
+}
+
+impl<D: Data, K: Kernel<Entry = D::Entry>> Future for Operation<D, K> {
+    type Output = D::Output;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<D::Output> {
+        let this = self.get_mut();
+        match mem::replace(&mut this.0, State::Ended) {
+            State::New(data) => this.start(data, cx),
+            State::Started(waiting, ring) => this.wait(waiting, cx, || ring),
+            State::Ended => panic!("an operation was polled after its end"),
+        }
+    }
+}
+
+impl<D: Data, K: Kernel> Drop for Operation<D, K> {
+    fn drop(&mut self) {
+        if let State::Started(waiting, ring) = mem::replace(&mut self.0, State::Ended) {
+            // SAFETY: it was started on this ring, and the waiter leaves only below. It has not
+            // been told of the answer, because the state would be `Ended`.
+            unsafe { ring.cancel(waiting.head()) };
+            // SAFETY: as above.
+            if let Some(answered) = unsafe { waiting.leave() } {
+                drop(answered.output());
+            }
+        }
+    }
+}

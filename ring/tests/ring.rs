@@ -1,0 +1,333 @@
+//! Operations on a real ring: what they return, and what becomes of them when their future, their
+//! thread or their executor is gone. Where io_uring is refused, each test says so and passes.
+#![cfg(target_os = "linux")]
+
+use std::{
+    fs, io,
+    io::{Read, Write},
+    net,
+    path::PathBuf,
+    pin::pin,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+        mpsc,
+    },
+    thread,
+};
+
+use futures_lite::future::{poll_once, yield_now};
+use joint_executor::{Executor, block_on};
+use joint_ring::{Buffer, BufferMut, File, Ring, TcpListener, TcpStream};
+
+/// Returns whether there is io_uring here.
+fn is_here() -> bool {
+    let ring = Ring::new();
+    if let Err(error) = &ring {
+        println!("skipped: {error}");
+    }
+    ring.is_ok()
+}
+
+/// A file with these contents, which is removed at the end.
+struct Temporary(PathBuf);
+
+impl Temporary {
+    fn new(contents: &[u8]) -> Self {
+        static NUMBER: AtomicUsize = AtomicUsize::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let name = format!("joint-ring-{}-{number}", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        fs::write(&path, contents).unwrap();
+        Self(path)
+    }
+}
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.0);
+    }
+}
+
+/// Two connected sockets, ours and one that blocks.
+async fn connected() -> (TcpStream, net::TcpStream) {
+    let listener = net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let ours = TcpStream::connect(listener.local_addr().unwrap())
+        .await
+        .unwrap();
+    (ours, listener.accept().unwrap().0)
+}
+
+#[test]
+fn a_file_is_read_and_written_at_offsets() {
+    if !is_here() {
+        return;
+    }
+    let file = Temporary::new(b"0123456789");
+    block_on(async {
+        let ours = fs::OpenOptions::new().read(true).write(true).open(&file.0);
+        let ours = File::from(ours.unwrap());
+        let (count, buffer) = ours.read_at(Vec::with_capacity(4), 3).await;
+        assert_eq!((count.unwrap(), &buffer[..]), (4, &b"3456"[..]));
+        let (count, _) = ours.write_at("ab", 8).await;
+        assert_eq!(count.unwrap(), 2);
+        ours.write_all_at(vec![b'x'; 100_000], 10).await.0.unwrap();
+        ours.sync_all().await.unwrap();
+        ours.sync_data().await.unwrap();
+        let (count, buffer) = ours.read_at(buffer, 100_010).await;
+        assert_eq!(
+            (count.unwrap(), buffer.len()),
+            (0, 0),
+            "the end of the file"
+        );
+        let (count, _) = ours.read_at(buffer, u64::MAX).await;
+        let error = count.unwrap_err();
+        assert_eq!(error.raw_os_error(), Some(libc::EINVAL), "no such offset");
+    });
+    let read = fs::read(&file.0).unwrap();
+    assert_eq!(&read[..12], b"01234567abxx");
+    assert_eq!(read.len(), 100_010);
+}
+
+#[test]
+fn an_error_of_the_kernel_is_returned_with_the_buffer() {
+    if !is_here() {
+        return;
+    }
+    let file = Temporary::new(b"");
+    block_on(async {
+        let error = File::open("/there/is/no/such/file").await.unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::NotFound);
+        let error = File::open("with\0zero").await.unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::InvalidInput);
+        let read_only = File::open(&file.0).await.unwrap();
+        let (result, buffer) = read_only.write_at(vec![7; 3], 0).await;
+        assert_eq!(result.unwrap_err().raw_os_error(), Some(9), "EBADF");
+        assert_eq!(buffer, [7; 3]);
+    });
+}
+
+#[test]
+fn a_task_waits_for_a_peer() {
+    if !is_here() {
+        return;
+    }
+    let executor = Executor::builder().workers(2).build().unwrap();
+    executor.block_on(async {
+        let (ours, mut peer) = connected().await;
+        let reader = joint_executor::spawn(async move {
+            let (count, buffer) = ours.read(vec![0; 16].into_boxed_slice()).await;
+            (count.unwrap(), buffer[..4].to_vec(), ours)
+        });
+        yield_now().await;
+        peer.write_all(b"ping").unwrap();
+        let (count, bytes, ours) = reader.await;
+        assert_eq!((count, &bytes[..]), (4, &b"ping"[..]));
+        ours.write_all("pong").await.0.unwrap();
+        let mut answer = [0; 4];
+        peer.read_exact(&mut answer).unwrap();
+        assert_eq!(&answer, b"pong");
+        drop(peer);
+        let (count, _) = ours.read(vec![0; 16]).await;
+        assert_eq!(count.unwrap(), 0);
+    });
+}
+
+#[test]
+fn a_listener_accepts() {
+    if !is_here() {
+        return;
+    }
+    block_on(async {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.get_ref().local_addr().unwrap();
+        let peer = thread::spawn(move || net::TcpStream::connect(address).unwrap());
+        let (ours, from) = listener.accept().await.unwrap();
+        let peer = peer.join().unwrap();
+        assert_eq!(from, peer.local_addr().unwrap());
+        assert_eq!(ours.get_ref().local_addr().unwrap(), address);
+    });
+}
+
+/// The worker's own poll blocks, and no other worker could run the task.
+#[test]
+fn a_blocking_wait_in_a_task_of_the_only_worker_ends() {
+    if !is_here() {
+        return;
+    }
+    let executor = Executor::builder().workers(1).build().unwrap();
+    let (sender, receiver) = mpsc::channel();
+    let task = executor.spawn(async move {
+        let (ours, mut peer) = connected().await;
+        block_on(async {
+            let mut read = pin!(ours.read(vec![0; 16]));
+            assert!(poll_once(&mut read).await.is_none());
+            sender.send(()).unwrap();
+            let peer = thread::spawn(move || peer.write_all(b"ping"));
+            assert_eq!(read.await.0.unwrap(), 4);
+            peer.join().unwrap().unwrap();
+        });
+    });
+    receiver.recv().unwrap();
+    block_on(task);
+}
+
+/// A buffer that counts how many of its kind there are.
+struct Counted(Vec<u8>, Arc<AtomicUsize>);
+
+impl Counted {
+    fn new(count: &Arc<AtomicUsize>) -> Self {
+        count.fetch_add(1, Ordering::Relaxed);
+        Self(vec![0; 64], count.clone())
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.1.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+// SAFETY: as for the vector inside.
+unsafe impl BufferMut for Counted {
+    fn room(&mut self) -> *mut [u8] {
+        self.0.room()
+    }
+
+    unsafe fn set_filled(&mut self, count: usize) {
+        // SAFETY: passed on from the caller.
+        unsafe { self.0.set_filled(count) }
+    }
+}
+
+// SAFETY: as for the vector inside.
+unsafe impl Buffer for Counted {
+    fn bytes(&self) -> &[u8] {
+        self.0.bytes()
+    }
+}
+
+/// How many operations the next test drops.
+fn drops() -> usize {
+    let drops = std::env::var("JOINT_RING_DROPS");
+    drops.map_or(10_000, |drops| drops.parse().expect("a number"))
+}
+
+/// Reads that wait, that are answered while they are dropped, and that nobody has polled.
+#[test]
+fn dropped_operations_return_their_buffers() {
+    if !is_here() {
+        return;
+    }
+    let executor = Executor::builder().workers(2).build().unwrap();
+    let buffers = Arc::new(AtomicUsize::new(0));
+    let file = Temporary::new(&[1; 4096]);
+    let all = drops() / 4;
+    executor.block_on(async {
+        let (ours, mut peer) = connected().await;
+        let ours = Arc::new(ours);
+        let file = File::open(&file.0).await.unwrap();
+        for round in 0..all {
+            let mut waits = Box::pin(ours.read(Counted::new(&buffers)));
+            assert!(poll_once(&mut waits).await.is_none());
+            if round % 16 == 0 {
+                peer.write_all(b"x").unwrap();
+            }
+            drop(waits);
+            let elsewhere = ours.clone();
+            let buffer = Counted::new(&buffers);
+            let mut moved = Box::pin(async move { elsewhere.read(buffer).await.0 });
+            let _ = poll_once(&mut moved).await;
+            drop(joint_executor::spawn(moved));
+            drop(ours.read(Counted::new(&buffers)));
+            let _ = poll_once(file.read_at(Counted::new(&buffers), 0)).await;
+        }
+    });
+    drop(executor);
+    // The executor has waited for its workers, and those for the kernel. The last answers may still
+    // be on their way to this thread's ring, which another executor serves now.
+    while buffers.load(Ordering::Relaxed) > 0 {
+        thread::yield_now();
+    }
+}
+
+#[test]
+fn an_operation_fails_when_its_thread_ends() {
+    if !is_here() {
+        return;
+    }
+    block_on(async {
+        let (ours, _peer) = connected().await;
+        let mut read = Box::pin(async move { ours.read(vec![7; 8]).await });
+        let read = thread::spawn(move || {
+            assert!(block_on(poll_once(&mut read)).is_none());
+            read
+        });
+        let (result, buffer) = read.join().unwrap().await;
+        assert_eq!(result.unwrap_err().raw_os_error(), Some(libc::ECANCELED));
+        assert_eq!(buffer, [7; 8]);
+    });
+}
+
+#[test]
+fn a_ring_outlives_the_executor_that_serves_it() {
+    if !is_here() {
+        return;
+    }
+    let own_ring = thread::spawn(|| {
+        let executor = Executor::builder().workers(1).build().unwrap();
+        let (ours, mut peer) = executor.block_on(connected());
+        let mut read = Box::pin(ours.read(vec![7; 8]));
+        assert!(executor.block_on(poll_once(&mut read)).is_none());
+        drop(executor);
+        let (result, _) = block_on(read);
+        assert_eq!(result.unwrap_err().raw_os_error(), Some(libc::ECANCELED));
+
+        let mut again = Box::pin(ours.read(vec![7; 8]));
+        assert!(block_on(poll_once(&mut again)).is_none());
+        peer.write_all(b"ping").unwrap();
+        assert_eq!(block_on(again).0.unwrap(), 4);
+    });
+    own_ring.join().unwrap();
+}
+
+/// What a dropped operation opens is closed: 40 times as many files are opened as may be open.
+#[test]
+fn a_dropped_open_closes_its_file() {
+    if !is_here() {
+        return;
+    }
+    let file = Temporary::new(b"");
+    let open = || fs::read_dir("/proc/self/fd").unwrap().count();
+    block_on(async {
+        let before = open();
+        for _ in 0..1_000 {
+            drop(poll_once(File::open(&file.0)).await);
+        }
+        // Other tests open and close some meanwhile.
+        while open() > before + 100 {
+            yield_now().await;
+        }
+    });
+}
+
+/// A future that waits is polled on other threads, and its answer comes there.
+#[test]
+fn a_task_may_move_while_the_kernel_works() {
+    if !is_here() {
+        return;
+    }
+    let (ours, mut peer) = block_on(connected());
+    let mut read = Box::pin(async move { ours.read(vec![0; 8]).await.0 });
+    assert!(block_on(poll_once(&mut read)).is_none());
+    for _ in 0..3 {
+        let moved = thread::spawn(move || {
+            assert!(block_on(poll_once(&mut read)).is_none());
+            read
+        });
+        read = moved.join().unwrap();
+    }
+    let task = joint_executor::spawn(read);
+    peer.write_all(b"ping").unwrap();
+    assert_eq!(block_on(task).unwrap(), 4);
+}
