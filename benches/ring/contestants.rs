@@ -1,0 +1,435 @@
+//! The contestants, and the rows that each of them runs.
+
+use std::{
+    cell::RefCell,
+    env,
+    fs::{self, File},
+    future::Future,
+    io::Write as _,
+    net::SocketAddr,
+    os::{fd::AsRawFd as _, unix::fs::FileExt as _},
+    sync::{Arc, LazyLock},
+    time::Instant,
+};
+
+use joint_benches::{options::Options, runtime::leak, table::Run, table::Table};
+use joint_executor::Executor;
+
+/// How many tasks read at once.
+const DEPTH: usize = 64;
+/// The size of a read and of a place in the file.
+const BLOCK: usize = 4_096;
+/// The number of places in the file.
+const BLOCKS: u64 = 16_384;
+const CONNECTIONS: usize = 64;
+const MESSAGE: usize = 64;
+
+/// The number of reads of one task, or of messages through one connection.
+fn turns() -> usize {
+    Options::read().of(200, 3)
+}
+
+/// A file that the first row creates, without a name.
+static FILE: LazyLock<File> = LazyLock::new(|| {
+    let path = env::temp_dir().join(format!("joint-bench-ring-{}", std::process::id()));
+    let mut file = fs::OpenOptions::new();
+    let file = file.read(true).write(true).create_new(true).open(&path);
+    let mut file = file.expect("a file can be created");
+    fs::remove_file(&path).expect("it has just been created");
+    for block in 0..BLOCKS {
+        file.write_all(&[block as u8; BLOCK])
+            .expect("there is room");
+    }
+    file.sync_all().expect("there is room");
+    file
+});
+
+/// The offset that a task reads next. Each task has a part of the file to itself.
+fn offset(task: usize, turn: usize) -> u64 {
+    let part = BLOCKS / DEPTH as u64;
+    (task as u64 * part + (turn as u64 * 37) % part) * BLOCK as u64
+}
+
+/// Opens the file once more, with an offset and flags of its own.
+fn opened() -> File {
+    File::open(format!("/proc/self/fd/{}", FILE.as_raw_fd())).expect("it is open")
+}
+
+/// Asks the system to forget the contents of the file.
+fn make_cold() {
+    // SAFETY: the call takes no pointer.
+    let status = unsafe { libc::posix_fadvise(FILE.as_raw_fd(), 0, 0, libc::POSIX_FADV_DONTNEED) };
+    assert_eq!(status, 0);
+}
+
+/// The names and the numbers of operations of the rows.
+fn titles() -> [(&'static str, u64); 4] {
+    let turns = turns() as u64;
+    [
+        ("64 tasks read 4 KiB each, cached", DEPTH as u64 * turns),
+        (
+            "64 tasks read 4 KiB each, from the disk",
+            DEPTH as u64 * turns,
+        ),
+        (
+            "TCP echo, 64 connections, 64 bytes",
+            CONNECTIONS as u64 * turns,
+        ),
+        ("TCP echo, one connection, 64 bytes", 10 * turns),
+    ]
+}
+
+fn rows(runs: [Run; 4]) -> Vec<(&'static str, u64, Run)> {
+    let rows = titles().into_iter().zip(runs);
+    rows.map(|((title, operations), run)| (title, operations, run))
+        .collect()
+}
+
+/// The rows of a contestant. `$run` runs a future to its end, `$spawn` makes a task of one, and the
+/// others are what the tasks do.
+macro_rules! contestant {
+    ($run:expr, $spawn:expr, $join:expr, $file:expr, $read_at:expr, $listen:expr, $accept:expr, $connect:expr, $echo:expr, $ask:expr) => {{
+        let read = || {
+            $run(async {
+                let file = Arc::new($file(opened()).await);
+                let start = Instant::now();
+                let mut tasks = Vec::new();
+                for task in 0..DEPTH {
+                    let file = file.clone();
+                    tasks.push($spawn(async move {
+                        let mut buffer = vec![0; BLOCK];
+                        for turn in 0..turns() {
+                            buffer = $read_at(&file, buffer, offset(task, turn)).await;
+                            assert_eq!(buffer.len(), BLOCK);
+                        }
+                    }));
+                }
+                for task in tasks {
+                    let () = $join(task.await);
+                }
+                start.elapsed()
+            })
+        };
+        let talk = |connections: usize, turns: usize| {
+            $run(async move {
+                let (listener, address) = $listen().await;
+                let server = $spawn(async move {
+                    let mut tasks = Vec::new();
+                    for _ in 0..connections {
+                        let stream = $accept(&listener).await;
+                        tasks.push($spawn(async move { $echo(stream).await }));
+                    }
+                    tasks
+                });
+                let mut streams = Vec::new();
+                for _ in 0..connections {
+                    streams.push($connect(address).await);
+                }
+                let servers = $join(server.await);
+                let start = Instant::now();
+                let mut clients = Vec::new();
+                for stream in streams {
+                    clients.push($spawn(async move { $ask(stream, turns).await }));
+                }
+                for client in clients {
+                    let () = $join(client.await);
+                }
+                let taken = start.elapsed();
+                for server in servers {
+                    let () = $join(server.await);
+                }
+                taken
+            })
+        };
+        let runs: [Run; 4] = [
+            Box::new(move || read()),
+            Box::new(move || {
+                make_cold();
+                read()
+            }),
+            Box::new(move || talk(CONNECTIONS, turns())),
+            Box::new(move || talk(1, 10 * turns())),
+        ];
+        rows(runs)
+    }};
+}
+
+/// Echoes and asks with buffers that are passed along. The functions return the result and the
+/// buffer.
+macro_rules! with_owned_buffers {
+    ($module:ident, $stream:ty, $read:expr, $write_all:expr) => {
+        mod $module {
+            use super::*;
+
+            pub(super) async fn echo(mut stream: $stream) {
+                let mut buffer = Vec::with_capacity(8_192);
+                loop {
+                    let (count, bytes) = $read(&mut stream, buffer).await;
+                    if count.expect("the client is there") == 0 {
+                        break;
+                    }
+                    let (sent, bytes) = $write_all(&mut stream, bytes).await;
+                    sent.expect("the client waits for it");
+                    buffer = bytes;
+                    buffer.clear();
+                }
+            }
+
+            pub(super) async fn ask(mut stream: $stream, messages: usize) {
+                let mut message = vec![7; MESSAGE];
+                let mut room = Vec::with_capacity(MESSAGE);
+                for _ in 0..messages {
+                    let sent;
+                    (sent, message) = $write_all(&mut stream, message).await;
+                    sent.expect("the server is there");
+                    let mut missing = MESSAGE;
+                    while missing > 0 {
+                        room.clear();
+                        let count;
+                        (count, room) = $read(&mut stream, room).await;
+                        missing -= count.expect("the server answers");
+                    }
+                }
+            }
+        }
+    };
+}
+
+with_owned_buffers!(
+    on_ring,
+    joint_ring::TcpStream,
+    async |stream: &mut joint_ring::TcpStream, buffer| stream.read(buffer).await,
+    async |stream: &mut joint_ring::TcpStream, buffer| stream.write_all(buffer).await
+);
+
+with_owned_buffers!(
+    on_monoio,
+    monoio::net::TcpStream,
+    async |stream: &mut monoio::net::TcpStream, buffer| {
+        monoio::io::AsyncReadRent::read(stream, buffer).await
+    },
+    async |stream: &mut monoio::net::TcpStream, buffer| {
+        monoio::io::AsyncWriteRentExt::write_all(stream, buffer).await
+    }
+);
+
+#[cfg(joint_peers)]
+with_owned_buffers!(
+    on_compio,
+    compio::net::TcpStream,
+    async |stream: &mut compio::net::TcpStream, buffer| {
+        compio::io::AsyncRead::read(stream, buffer).await.into()
+    },
+    async |stream: &mut compio::net::TcpStream, buffer| {
+        compio::io::AsyncWriteExt::write_all(stream, buffer)
+            .await
+            .into()
+    }
+);
+
+mod on_epoll {
+    use super::MESSAGE;
+    use futures_lite::{AsyncReadExt as _, AsyncWriteExt as _};
+    use joint_executor::io::TcpStream;
+
+    pub(super) async fn echo(mut stream: TcpStream) {
+        let mut buffer = [0; 8_192];
+        loop {
+            match stream.read(&mut buffer).await.expect("the client is there") {
+                0 => break,
+                count => {
+                    let sent = stream.write_all(&buffer[..count]).await;
+                    sent.expect("the client waits for it");
+                }
+            }
+        }
+    }
+
+    pub(super) async fn ask(mut stream: TcpStream, messages: usize) {
+        let mut room = [0; MESSAGE];
+        for _ in 0..messages {
+            let sent = stream.write_all(&[7; MESSAGE]).await;
+            sent.expect("the server is there");
+            let read = stream.read_exact(&mut room).await;
+            read.expect("the server answers");
+        }
+    }
+}
+
+/// What joint's tasks return.
+fn output<T>(output: T) -> T {
+    output
+}
+
+async fn run_on<T: Send + 'static>(future: impl Future<Output = T> + Send + 'static) -> T {
+    joint_executor::spawn(future).await
+}
+
+fn executor() -> &'static Executor {
+    let executor = Executor::builder().workers(1).build();
+    leak(executor.expect("threads can be started"))
+}
+
+/// Adds all contestants to a table.
+pub(crate) fn all(table: Table) -> Table {
+    let executor: &'static Executor = executor();
+    let ring = contestant!(
+        |future| executor.block_on(run_on(future)),
+        joint_executor::spawn,
+        output,
+        async |file| joint_ring::File::from(file),
+        async |file: &joint_ring::File, buffer, offset| {
+            let (count, buffer): (_, Vec<u8>) = file.read_at(buffer, offset).await;
+            count.expect("the file is there");
+            buffer
+        },
+        async || {
+            let listener = joint_ring::TcpListener::bind("127.0.0.1:0").expect("a port");
+            let address = listener.get_ref().local_addr().expect("a port");
+            (listener, address)
+        },
+        async |listener: &joint_ring::TcpListener| {
+            let (stream, _) = listener.accept().await.expect("a connection");
+            stream.get_ref().set_nodelay(true).expect("a socket");
+            stream
+        },
+        async |address: SocketAddr| {
+            let stream = joint_ring::TcpStream::connect(address).await;
+            let stream = stream.expect("the server accepts");
+            stream.get_ref().set_nodelay(true).expect("a socket");
+            stream
+        },
+        on_ring::echo,
+        on_ring::ask
+    );
+    let threads = contestant!(
+        |future| executor.block_on(run_on(future)),
+        joint_executor::spawn,
+        output,
+        async |file| Arc::new(file),
+        async |file: &Arc<File>, mut buffer: Vec<u8>, offset| {
+            let file = file.clone();
+            let read = joint_executor::spawn_blocking(move || {
+                file.read_exact_at(&mut buffer, offset)
+                    .expect("the file is there");
+                buffer
+            });
+            read.await
+        },
+        async || {
+            let listener = joint_executor::io::TcpListener::bind("127.0.0.1:0").await;
+            let listener = listener.expect("a port");
+            let address = listener.local_addr().expect("a port");
+            (listener, address)
+        },
+        async |listener: &joint_executor::io::TcpListener| {
+            let (stream, _) = listener.accept().await.expect("a connection");
+            stream.set_nodelay(true).expect("a socket");
+            stream
+        },
+        async |address: SocketAddr| {
+            let stream = joint_executor::io::TcpStream::connect(address).await;
+            let stream = stream.expect("the server accepts");
+            stream.set_nodelay(true).expect("a socket");
+            stream
+        },
+        on_epoll::echo,
+        on_epoll::ask
+    );
+    let table = table
+        .with_runs("joint-ring", ring)
+        .with_runs("joint, threads and epoll", threads)
+        .with_runs("monoio", monoio());
+    #[cfg(joint_peers)]
+    let table = table.with_runs("compio", compio());
+    table
+}
+
+fn monoio() -> Vec<(&'static str, u64, Run)> {
+    use monoio::{
+        IoUringDriver, Runtime, RuntimeBuilder,
+        fs::File,
+        net::{TcpListener, TcpStream},
+    };
+
+    thread_local! {
+        static RUNTIME: RefCell<Runtime<IoUringDriver>> = RefCell::new(
+            RuntimeBuilder::<IoUringDriver>::new().build().expect("io_uring is there"),
+        );
+    }
+    contestant!(
+        |future| RUNTIME.with_borrow_mut(|runtime| runtime.block_on(future)),
+        monoio::spawn,
+        output,
+        async |file| File::from_std(file).expect("it is open"),
+        async |file: &File, buffer, offset| {
+            let (count, buffer): (_, Vec<u8>) = file.read_at(buffer, offset).await;
+            count.expect("the file is there");
+            buffer
+        },
+        async || {
+            let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+            let address = listener.local_addr().expect("a port");
+            (listener, address)
+        },
+        async |listener: &TcpListener| {
+            let (stream, _) = listener.accept().await.expect("a connection");
+            stream.set_nodelay(true).expect("a socket");
+            stream
+        },
+        async |address: SocketAddr| {
+            let stream = TcpStream::connect(address).await;
+            let stream = stream.expect("the server accepts");
+            stream.set_nodelay(true).expect("a socket");
+            stream
+        },
+        on_monoio::echo,
+        on_monoio::ask
+    )
+}
+
+#[cfg(joint_peers)]
+fn compio() -> Vec<(&'static str, u64, Run)> {
+    use compio::{
+        fs::File,
+        io::AsyncReadAt,
+        net::{TcpListener, TcpStream},
+        runtime::Runtime,
+    };
+
+    thread_local! {
+        static RUNTIME: Runtime = Runtime::new().expect("io_uring is there");
+    }
+    contestant!(
+        |future| RUNTIME.with(|runtime| runtime.block_on(future)),
+        compio::runtime::spawn,
+        |output: Result<_, _>| output.expect("no task panics"),
+        async |file: std::fs::File| {
+            let path = format!("/proc/self/fd/{}", file.as_raw_fd());
+            File::open(path).await.expect("it is open")
+        },
+        async |file: &File, buffer, offset| {
+            let (count, buffer): (_, Vec<u8>) = file.read_at(buffer, offset).await.into();
+            count.expect("the file is there");
+            buffer
+        },
+        async || {
+            let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+            let address = listener.local_addr().expect("a port");
+            (listener, address)
+        },
+        async |listener: &TcpListener| {
+            let (stream, _) = listener.accept().await.expect("a connection");
+            stream.set_nodelay(true).expect("a socket");
+            stream
+        },
+        async |address: SocketAddr| {
+            let stream = TcpStream::connect(address).await;
+            let stream = stream.expect("the server accepts");
+            stream.set_nodelay(true).expect("a socket");
+            stream
+        },
+        on_compio::echo,
+        on_compio::ask
+    )
+}
