@@ -46,6 +46,10 @@
 //! lock. An operation is started by its first poll, on the ring of that thread. Afterwards its task
 //! may move to any other thread.
 //!
+//! While many operations of a thread are under way, a new one is queued at its first poll, and
+//! wakes its task. The kernel gets it when it, or any other operation of that ring, is polled again
+//! or dropped. So one system call starts the operations of all tasks that were due at once.
+//!
 //! The answers of a ring are taken by its thread right after it has asked, and otherwise by the
 //! executor that the thread is in when the ring is made (or else the global one): by a worker that
 //! finds in the executor's reactor that there are answers. That is also a worker whose poll blocks.
@@ -64,10 +68,11 @@
 //! other tasks run first.
 //!
 //! # Cost
-//! An operation takes one system call. The kernel's answer takes one atomic read-modify-write of
-//! its block's word, and the waiter another one if it has to wait. Each time that answers are
-//! taken, that takes two more, for all of them together. An operation is one allocation. It also
-//! counts its descriptor, and its ring if it has to wait.
+//! An operation takes one system call, or shares one with others. Dropping one that is under way
+//! takes another one. The kernel's answer takes one atomic read-modify-write of its block's word,
+//! and the waiter another one if it has to wait. Taking answers takes two more, for all of them
+//! together. An operation is one allocation. It also counts its descriptor, and its ring if it has
+//! to wait.
 //!
 //! # Safety of your buffers
 //! [`Buffer`] and [`BufferMut`] are unsafe to implement, because the kernel follows their pointers.

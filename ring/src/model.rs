@@ -81,9 +81,12 @@ unsafe impl Kernel for Thread {
         Ok(())
     }
 
-    unsafe fn start((): &(), head: NonNull<Head>, (buffer, ask): Self::Entry) {
+    unsafe fn start((): &(), head: NonNull<Head>, (buffer, ask): Self::Entry) -> Option<usize> {
         ask(Request { head, buffer });
+        None
     }
+
+    fn submit(&self, _turn: usize) {}
 
     fn shared((): ()) -> Self {
         Self

@@ -26,11 +26,15 @@ pub(crate) unsafe trait Kernel: Sized + Send {
     /// Returns the ring of this thread.
     fn own() -> io::Result<Self::Own>;
 
-    /// Asks the kernel. The answer may come before this returns.
+    /// Asks the kernel, and the answer may come before this returns. Or puts the request into a
+    /// queue, and returns its turn, with which [`submit`](Kernel::submit) must be called soon.
     ///
     /// # Safety
     /// The entry is that of the block, which has not been started before.
-    unsafe fn start(own: &Self::Own, head: NonNull<Head>, entry: Self::Entry);
+    unsafe fn start(own: &Self::Own, head: NonNull<Head>, entry: Self::Entry) -> Option<usize>;
+
+    /// Asks the kernel what was queued, up to this turn at least.
+    fn submit(&self, turn: usize);
 
     /// Returns the ring as something that other threads can use.
     fn shared(own: Self::Own) -> Self;
@@ -38,18 +42,19 @@ pub(crate) unsafe trait Kernel: Sized + Send {
     /// Asks the kernel to answer soon. The answer may have been given already.
     ///
     /// # Safety
-    /// The block was started on this ring, and its waiter has not detached and has not been told of
-    /// the answer. Until then no other operation has its address.
+    /// The block was started on this ring and submitted, and its waiter has not detached and has
+    /// not been told of the answer. Until then no other operation has its address.
     unsafe fn cancel(&self, head: NonNull<Head>);
 }
 
-/// A future that asks the kernel at its first poll. Dropping it cancels the request, and leaves
-/// what the kernel uses to the kernel.
+/// A future that asks the kernel at its first poll, or at its second one. Dropping it cancels the
+/// request, and leaves what the kernel uses to the kernel.
 pub(crate) struct Operation<D: Data, K: Kernel>(State<D, K>);
 
 enum State<D, K> {
     New(D),
-    Started(Waiting<D>, K),
+    /// With its turn, if the request is still to be submitted.
+    Started(Waiting<D>, K, Option<usize>),
     Ended,
 }
 
@@ -73,7 +78,12 @@ impl<D: Data, K: Kernel<Entry = D::Entry>> Operation<D, K> {
         };
         let (waiting, entry) = Waiting::new(data);
         // SAFETY: the entry is that of this block, which is new.
-        unsafe { K::start(&own, waiting.head(), entry) };
+        let turn = unsafe { K::start(&own, waiting.head(), entry) };
+        if turn.is_some() {
+            cx.waker().wake_by_ref();
+            self.0 = State::Started(waiting, K::shared(own), turn);
+            return Poll::Pending;
+        }
         let poll = self.wait(waiting, cx, || K::shared(own));
         if poll.is_ready() {
             budget::spend();
@@ -92,7 +102,7 @@ impl<D: Data, K: Kernel<Entry = D::Entry>> Operation<D, K> {
         match unsafe { waiting.poll(cx) } {
             Poll::Ready(answered) => Poll::Ready(answered.output()),
             Poll::Pending => {
-                self.0 = State::Started(waiting, ring());
+                self.0 = State::Started(waiting, ring(), None);
                 Poll::Pending
             }
         }
@@ -106,7 +116,12 @@ impl<D: Data, K: Kernel<Entry = D::Entry>> Future for Operation<D, K> {
         let this = self.get_mut();
         match mem::replace(&mut this.0, State::Ended) {
             State::New(data) => this.start(data, cx),
-            State::Started(waiting, ring) => this.wait(waiting, cx, || ring),
+            State::Started(waiting, ring, turn) => {
+                if let Some(turn) = turn {
+                    ring.submit(turn);
+                }
+                this.wait(waiting, cx, || ring)
+            }
             State::Ended => panic!("an operation was polled after its end"),
         }
     }
@@ -114,7 +129,10 @@ impl<D: Data, K: Kernel<Entry = D::Entry>> Future for Operation<D, K> {
 
 impl<D: Data, K: Kernel> Drop for Operation<D, K> {
     fn drop(&mut self) {
-        if let State::Started(waiting, ring) = mem::replace(&mut self.0, State::Ended) {
+        if let State::Started(waiting, ring, turn) = mem::replace(&mut self.0, State::Ended) {
+            if let Some(turn) = turn {
+                ring.submit(turn);
+            }
             // SAFETY: it was started on this ring, and the waiter leaves only below. It has not
             // been told of the answer, because the state would be `Ended`.
             unsafe { ring.cancel(waiting.head()) };

@@ -15,9 +15,8 @@ use io_uring::{
 };
 use joint_switch::{AtomicUsize, order};
 
-/// The requests that fit into the submission queue. There is one at a time, unless a panic has left
-/// another one there.
-const REQUESTS: u32 = 8;
+/// The requests that fit into the submission queue.
+const REQUESTS: u32 = 256;
 /// The answers that fit into the completion queue. The kernel keeps further ones until there is
 /// room.
 pub(crate) const ANSWERS: u32 = 4096;
@@ -26,6 +25,8 @@ pub(crate) struct Queues {
     uring: IoUring,
     /// The number of requests so far. Written by the ring's own thread.
     started: AtomicUsize,
+    /// The number of answers so far. Written by the server.
+    answered: AtomicUsize,
     /// Whether the ring's own thread is ending: 0 or 1.
     closing: AtomicUsize,
 }
@@ -37,10 +38,11 @@ impl Queues {
     /// The system's error: `EINVAL` also if the kernel cannot cancel as this package needs it.
     pub(crate) fn new(answers: u32) -> io::Result<Self> {
         let mut builder = IoUring::builder();
-        let uring = builder.setup_cqsize(answers).build(REQUESTS)?;
+        let uring = builder.setup_cqsize(answers).build(REQUESTS.min(answers))?;
         let queues = Self {
             uring,
             started: AtomicUsize::new(0),
+            answered: AtomicUsize::new(0),
             closing: AtomicUsize::new(0),
         };
         match queues.cancel(CancelBuilder::any()) {
@@ -50,31 +52,37 @@ impl Queues {
         }
     }
 
-    /// Puts a request into the queue.
+    /// Puts a request into the queue, and counts it. Returns false if there is no room. For the
+    /// ring's own thread, which wakes the server after it has submitted the request.
     ///
     /// # Safety
     /// The caller is the ring's own thread. What the entry points to stays valid until the answer.
-    pub(crate) unsafe fn push(&self, entry: &Entry) {
+    pub(crate) unsafe fn push(&self, entry: &Entry) -> bool {
         // SAFETY: only the ring's own thread does this, and it calls nothing while this exists.
         let mut queue = unsafe { self.uring.submission_shared() };
         // SAFETY: passed on from the caller.
-        let pushed = unsafe { queue.push(entry) };
+        let is_pushed = unsafe { queue.push(entry) }.is_ok();
         drop(queue);
-        pushed.expect("the queue is empty between two operations");
+        // ORDERING: count. Relaxed: only this thread writes it, and it is published to the server
+        // by the wake-up that follows.
+        let started = self.started().wrapping_add(usize::from(is_pushed));
+        self.started.store(started, order!(count: Relaxed));
+        is_pushed
     }
 
-    /// Hands what has been pushed to the kernel, and counts it. For the ring's own thread, which
-    /// wakes the server then.
+    /// Hands what has been pushed to the kernel. Returns the number of requests that it has taken.
     ///
     /// # Errors
-    /// The system's error. The request is still in the queue.
-    pub(crate) fn submit(&self) -> io::Result<()> {
-        let taken = self.uring.submit()?;
-        // ORDERING: count_look. Relaxed: only this thread writes it.
-        let started = self.started.load(order!(count_look: Relaxed));
-        // ORDERING: count. Relaxed: published to the server by the wake-up that follows.
-        (self.started).store(started.wrapping_add(taken), order!(count: Relaxed));
-        Ok(())
+    /// The system's error. The requests are still in the queue.
+    pub(crate) fn submit(&self) -> io::Result<usize> {
+        self.uring.submit()
+    }
+
+    /// Returns about how many requests have no answer yet.
+    pub(crate) fn under_way(&self) -> usize {
+        // ORDERING: answered_look. Relaxed: a hint.
+        let answered = self.answered.load(order!(answered_look: Relaxed));
+        self.started().wrapping_sub(answered)
     }
 
     /// Cancels requests, and does not wait for those that cannot be.
@@ -165,6 +173,8 @@ impl Answers<'_> {
             for entry in self.queue.by_ref() {
                 before += 1;
                 self.taken = self.taken.wrapping_add(1);
+                // ORDERING: answered. Relaxed: a hint.
+                (self.queues.answered).store(self.taken, order!(answered: Relaxed));
                 each(entry.user_data(), entry.result());
             }
         }
@@ -178,7 +188,8 @@ impl Answers<'_> {
         self.take_all(&mut each);
         while self.are_missing() {
             // An error says that there is nothing to cancel, or that it cannot be cancelled. The
-            // answer comes all the same.
+            // answer comes all the same. A request that the kernel does not take is tried again.
+            let _ = self.queues.submit();
             let _ = self.queues.cancel(CancelBuilder::any());
             self.take_all(&mut each);
             if self.are_missing() {
@@ -187,8 +198,8 @@ impl Answers<'_> {
         }
     }
 
-    /// Returns whether a request has no answer yet. An answer may be taken before its request is
-    /// counted. The wake-up after the count then calls the server again.
+    /// Returns whether a request has no answer yet. If the ring's own thread counts one meanwhile,
+    /// it wakes the server after that.
     fn are_missing(&self) -> bool {
         self.queues.started().wrapping_sub(self.taken) as isize > 0
     }
@@ -202,16 +213,16 @@ mod tests {
     /// The kernel keeps answers for which there is no room, and gives them back.
     #[test]
     fn no_answer_is_lost_if_nobody_takes_them() {
-        let Ok(queues) = Queues::new(REQUESTS) else {
+        let Ok(queues) = Queues::new(8) else {
             return println!("skipped: there is no io_uring");
         };
         // SAFETY: it is the only one.
         let mut answers = unsafe { queues.answers() };
-        for round in [1, 7, 8, 9, 100] {
+        for round in [1, 7, 8, 9, 1_000] {
             for number in 0..round {
                 // SAFETY: this is the ring's own thread, and the entry has no pointer.
-                unsafe { queues.push(&opcode::Nop::new().build().user_data(number)) };
-                queues.submit().unwrap();
+                let pushed = unsafe { queues.push(&opcode::Nop::new().build().user_data(number)) };
+                assert!(pushed && queues.submit().unwrap() == 1);
             }
             let mut taken = Vec::new();
             answers.take_all(|number, answer| taken.push((number, answer)));

@@ -1,18 +1,30 @@
 //! [`Ring`]: one ring for each thread, and who may use which part of it.
 //!
-//! 1. Only the ring's own thread fills the submission queue. It enters the kernel at once, so the
-//!    queue is empty between two operations, and the kernel has taken the request, with a reference
-//!    to its file, when the first poll of an operation returns.
+//! 1. Only the ring's own thread fills the submission queue.
 //! 2. Only the ring's [server] takes answers from the completion queue. It is a task, so it runs on
 //!    one thread at a time, and its schedule function runs it on the thread that wakes it: the one
 //!    that has just entered the kernel, or a worker to which the executor's reactor reports that
 //!    the ring has answers.
-//! 3. Any thread may ask the kernel to cancel a request.
+//! 3. Any thread may make the kernel take what is in the submission queue, or ask it to cancel a
+//!    request.
+//!
+//! # Several requests in one system call
+//! If few requests are under way, the thread enters the kernel at once. If many are, the request
+//! stays in the queue, and its operation wakes its own task. When it is polled again, the other
+//! tasks of the thread have had their turn, and one call takes the requests of all of them. No
+//! operation depends on another one to be polled: the first of them that is polled again or dropped
+//! enters the kernel, on whichever thread.
 //!
 //! No thread waits for another one, so there is no lock. A task that has moved to another thread
 //! does not need its ring: it waits for the word in its block.
 
-use core::{cell::OnceCell, fmt, marker::PhantomData, ptr::NonNull, task::Waker};
+use core::{
+    cell::{Cell, OnceCell},
+    fmt,
+    marker::PhantomData,
+    ptr::NonNull,
+    task::Waker,
+};
 use std::{io, rc::Rc, sync::Arc, thread};
 
 use io_uring::{squeue::Entry, types::CancelBuilder};
@@ -23,6 +35,9 @@ use crate::{
     queues::{ANSWERS, Queues},
     server,
 };
+
+/// The number of requests under way from which on a request waits for others to be submitted with.
+const MANY: usize = 8;
 
 /// The ring of a thread.
 ///
@@ -59,7 +74,7 @@ impl Ring {
     /// # Panics
     /// Panics if the global executor is needed and cannot be started.
     pub fn new() -> io::Result<Self> {
-        own().map(|own| Self(own.0.clone()))
+        own().map(|own| Self(own.link.clone()))
     }
 
     /// Returns how many operations have been started on this ring.
@@ -82,8 +97,38 @@ pub(crate) struct Link {
     server: Waker,
 }
 
+impl Link {
+    /// Makes the kernel take the requests in the queue, and takes the answers that there are then.
+    /// Returns how many requests it has taken.
+    ///
+    /// # Panics
+    /// If the kernel refuses to enter the ring that it has made. The requests stay in the queue
+    /// then, and nothing of them is freed.
+    fn enter(&self) -> usize {
+        loop {
+            let taken = self.queues.submit();
+            self.server.wake_by_ref();
+            match taken {
+                Ok(taken) => return taken,
+                Err(error) => match error.raw_os_error() {
+                    Some(libc::EINTR) => {}
+                    // The kernel lacks memory, perhaps for answers that nobody had taken.
+                    Some(libc::EAGAIN | libc::EBUSY | libc::ENOMEM) => thread::yield_now(),
+                    _ => panic!("the kernel refuses requests to a ring that it has made: {error}"),
+                },
+            }
+        }
+    }
+}
+
 /// The right to start operations on a ring, which its own thread has.
-pub(crate) struct Own(Arc<Link>, PhantomData<*mut ()>);
+pub(crate) struct Own {
+    link: Arc<Link>,
+    /// How many of the ring's requests the kernel is known to have taken.
+    taken: Cell<usize>,
+    /// It stays on its thread.
+    thread: PhantomData<*mut ()>,
+}
 
 /// The thread's own ring. Its drop is the end of the thread.
 struct Place(OnceCell<Rc<Own>>);
@@ -106,7 +151,7 @@ fn own() -> io::Result<Rc<Own>> {
 impl Drop for Place {
     fn drop(&mut self) {
         if let Some(own) = self.0.get() {
-            let Link { queues, server } = &*own.0;
+            let Link { queues, server } = &*own.link;
             queues.close();
             server.wake_by_ref();
         }
@@ -117,34 +162,28 @@ impl Own {
     fn new() -> io::Result<Self> {
         let queues = Arc::new(Queues::new(ANSWERS).map_err(refused)?);
         let server = server::start(queues.clone())?;
-        Ok(Self(Arc::new(Link { queues, server }), PhantomData))
+        Ok(Self {
+            link: Arc::new(Link { queues, server }),
+            taken: Cell::new(0),
+            thread: PhantomData,
+        })
     }
 
-    /// Hands a request to the kernel.
-    ///
-    /// # Safety
-    /// What the entry points to stays valid until the answer.
-    ///
-    /// # Panics
-    /// If the kernel refuses to enter the ring that it has made. The request stays in the queue
-    /// then, and nothing of it is freed.
-    unsafe fn submit(&self, entry: &Entry) {
-        let Link { queues, server } = &*self.0;
-        // SAFETY: rule 1: this value never leaves its thread. The rest is passed on.
-        unsafe { queues.push(entry) };
-        while let Err(error) = queues.submit() {
-            match error.raw_os_error() {
-                Some(libc::EINTR) => {}
-                // The kernel lacks memory, perhaps for answers that nobody has taken.
-                Some(libc::EAGAIN | libc::EBUSY | libc::ENOMEM) => {
-                    server.wake_by_ref();
-                    thread::yield_now();
-                }
-                _ => panic!("the kernel refuses a request to a ring that it has made: {error}"),
-            }
+    /// Makes the kernel take the first `turn` requests of this ring, and with them all others.
+    fn submit_to(&self, turn: usize) {
+        while is_before(self.taken.get(), turn) {
+            let started = self.link.queues.started();
+            let taken = self.taken.get().wrapping_add(self.link.enter());
+            // If it took nothing, another thread has made it take everything.
+            let has_rest = taken != self.taken.get() && is_before(taken, started);
+            self.taken.set(if has_rest { taken } else { started });
         }
-        server.wake_by_ref();
     }
+}
+
+/// Compares two counts that may have wrapped around.
+fn is_before(one: usize, other: usize) -> bool {
+    (one.wrapping_sub(other) as isize) < 0
 }
 
 // SAFETY: the kernel answers each request once, because there is none with several answers. The
@@ -157,14 +196,33 @@ unsafe impl Kernel for Arc<Link> {
         own()
     }
 
-    unsafe fn start(own: &Rc<Own>, head: NonNull<Head>, entry: Entry) {
+    unsafe fn start(own: &Rc<Own>, head: NonNull<Head>, entry: Entry) -> Option<usize> {
         let entry = entry.user_data(address(head));
-        // SAFETY: the entry is that of the block, whose data stays in its place until the answer.
-        unsafe { own.submit(&entry) };
+        let queues = &own.link.queues;
+        // SAFETY: this is the ring's own thread, which `own` does not leave. The entry is that of
+        // the block, whose data stays in its place until the answer.
+        while !unsafe { queues.push(&entry) } {
+            own.submit_to(queues.started());
+        }
+        let turn = queues.started();
+        if queues.under_way() < MANY {
+            own.submit_to(turn);
+            return None;
+        }
+        Some(turn)
     }
 
     fn shared(own: Rc<Own>) -> Self {
-        own.0.clone()
+        own.link.clone()
+    }
+
+    fn submit(&self, turn: usize) {
+        let own = PLACE.try_with(|Place(own)| own.get().cloned());
+        match own.ok().flatten() {
+            Some(own) if Arc::ptr_eq(&own.link, self) => own.submit_to(turn),
+            // The task has moved.
+            _ => drop(self.enter()),
+        }
     }
 
     unsafe fn cancel(&self, head: NonNull<Head>) {

@@ -7,7 +7,7 @@ use std::{
     io::{Read, Write},
     net,
     path::PathBuf,
-    pin::pin,
+    pin::{Pin, pin},
     sync::{
         Arc,
         atomic::{AtomicUsize, Ordering},
@@ -330,4 +330,121 @@ fn a_task_may_move_while_the_kernel_works() {
     let task = joint_executor::spawn(read);
     peer.write_all(b"ping").unwrap();
     assert_eq!(block_on(task).unwrap(), 4);
+}
+
+/// Reads that wait for a peer, so many that further requests of this thread are queued.
+struct Busy {
+    reads: Vec<Pin<Box<dyn Future<Output = io::Result<usize>> + Send>>>,
+    peer: net::TcpStream,
+}
+
+impl Busy {
+    async fn new() -> Self {
+        let (ours, peer) = connected().await;
+        let ours = Arc::new(ours);
+        let mut reads: Vec<Pin<Box<dyn Future<Output = _> + Send>>> = Vec::new();
+        for _ in 0..20 {
+            let ours = ours.clone();
+            reads.push(Box::pin(async move { ours.read(vec![0; 1]).await.0 }));
+        }
+        for read in &mut reads {
+            assert!(poll_once(read).await.is_none());
+        }
+        Self { reads, peer }
+    }
+
+    async fn end(mut self) {
+        self.peer.write_all(&[7; 20]).unwrap();
+        for read in self.reads {
+            assert_eq!(read.await.unwrap(), 1);
+        }
+    }
+}
+
+/// A queued operation that nobody polls again does not keep others from being submitted.
+#[test]
+fn a_queued_operation_depends_on_no_other_one() {
+    if !is_here() {
+        return;
+    }
+    let file = Temporary::new(b"0123456789");
+    block_on(async {
+        let file = File::from(fs::File::open(&file.0).unwrap());
+        let busy = Busy::new().await;
+        let mut forgotten = Box::pin(file.read_at(vec![0; 4], 0));
+        assert!(poll_once(&mut forgotten).await.is_none(), "it is queued");
+        assert_eq!(file.read_at(vec![0; 4], 4).await.1, b"4567");
+        busy.end().await;
+        assert_eq!(forgotten.await.1, b"0123");
+    });
+}
+
+#[test]
+fn a_queued_operation_may_move_or_be_dropped() {
+    if !is_here() {
+        return;
+    }
+    let file = Temporary::new(b"0123456789");
+    let buffers = Arc::new(AtomicUsize::new(0));
+    block_on(async {
+        let file = Arc::new(File::from(fs::File::open(&file.0).unwrap()));
+        let busy = Busy::new().await;
+        let mut dropped = Box::pin(file.read_at(Counted::new(&buffers), 0));
+        assert!(poll_once(&mut dropped).await.is_none());
+        let there = file.clone();
+        let mut moved = Box::pin(async move { there.read_at(vec![0; 4], 4).await.1 });
+        assert!(poll_once(&mut moved).await.is_none());
+        drop(dropped);
+        let moved = thread::spawn(move || block_on(moved));
+        assert_eq!(moved.join().unwrap(), b"4567");
+        busy.end().await;
+        while buffers.load(Ordering::Relaxed) > 0 {
+            yield_now().await;
+        }
+    });
+}
+
+#[test]
+fn a_queued_operation_ends_with_its_thread() {
+    if !is_here() {
+        return;
+    }
+    let file = Temporary::new(b"0123456789");
+    let file = File::from(fs::File::open(&file.0).unwrap());
+    let mut queued = Box::pin(async move { file.read_at(vec![0; 4], 4).await.0 });
+    let queued = thread::spawn(|| {
+        let busy = block_on(Busy::new());
+        assert!(block_on(poll_once(&mut queued)).is_none());
+        drop(busy.peer);
+        queued
+    });
+    let queued = queued.join().unwrap();
+    // The kernel may have read before it was asked to cancel.
+    match block_on(queued) {
+        Ok(count) => assert_eq!(count, 4),
+        Err(error) => assert_eq!(error.raw_os_error(), Some(libc::ECANCELED)),
+    }
+}
+
+/// More requests than the queue has room for.
+#[test]
+fn a_full_queue_is_submitted() {
+    if !is_here() {
+        return;
+    }
+    let file = Temporary::new(&[7; 4096]);
+    block_on(async {
+        let file = File::from(fs::File::open(&file.0).unwrap());
+        let busy = Busy::new().await;
+        let mut reads: Vec<_> = (0..1_000)
+            .map(|_| Box::pin(file.read_at(vec![0; 64], 64)))
+            .collect();
+        for read in &mut reads {
+            let _ = poll_once(read).await;
+        }
+        for read in reads {
+            assert_eq!(read.await.0.unwrap(), 64);
+        }
+        busy.end().await;
+    });
 }
