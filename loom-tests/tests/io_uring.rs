@@ -36,15 +36,23 @@ fn is_answered(polled: Polled) -> bool {
     }
 }
 
-/// An operation, and what it passes on at its first poll.
+/// An operation, and what its request is turned into at its first poll.
 fn operation<T: Send + 'static>(
+    drops: &Drops,
+    ask: impl FnOnce(Request) -> T + Send + 'static,
+) -> (Operation<Value>, Arc<Mutex<Option<T>>>) {
+    operation_that_is(false, drops, ask)
+}
+
+fn operation_that_is<T: Send + 'static>(
+    queued: bool,
     drops: &Drops,
     ask: impl FnOnce(Request) -> T + Send + 'static,
 ) -> (Operation<Value>, Arc<Mutex<Option<T>>>) {
     let place = Arc::new(Mutex::new(None));
     let asked = place.clone();
     let ask = move |request| *asked.lock().unwrap() = Some(ask(request));
-    (Operation::new(drops.value(), ask), place)
+    (Operation::new(drops.value(), queued, ask), place)
 }
 
 fn taken<T>(place: &Mutex<Option<T>>) -> T {
@@ -182,6 +190,37 @@ fn an_answer_against_a_drop_on_another_thread() {
 #[test]
 fn an_answer_against_a_poll_on_another_thread() {
     moved(poll_with_another_waker);
+}
+
+/// The request is queued at the first poll, which wakes the task. What comes next submits it, and
+/// the kernel answers at once.
+fn queued(then: Then) {
+    model_from_both_sides(move || {
+        let (drops, first) = (Drops::default(), Wakes::new());
+        let (mut operation, started) = operation_that_is(true, &drops, kernel);
+        assert!(!is_answered(poll(&mut operation, &first)));
+        assert_eq!(
+            (first.count(), first.wakers()),
+            (1, 0),
+            "it registers nothing"
+        );
+        assert!(started.lock().unwrap().is_none());
+        let wakes = [Wakes::new(), Wakes::new()];
+        then(&mut operation, &wakes);
+        drop(operation);
+        taken(&started).join().unwrap();
+        check(&drops, &wakes);
+    });
+}
+
+#[test]
+fn an_answer_to_a_queued_request_against_its_poll() {
+    queued(poll_again);
+}
+
+#[test]
+fn an_answer_to_a_queued_request_against_its_drop() {
+    queued(leave);
 }
 
 /// An operation that is never polled asks nothing.

@@ -7,7 +7,7 @@ use core::{
     ptr::NonNull,
     task::{Context, Poll},
 };
-use std::io;
+use std::{cell::Cell, io};
 
 use joint_switch::UnsafeCell;
 
@@ -46,16 +46,21 @@ struct Lent<T> {
     buffer: UnsafeCell<u32>,
     seen: T,
     ask: Option<Ask>,
+    is_queued: bool,
 }
 
 // SAFETY: the buffer is a part of the value.
 unsafe impl<T: Send + 'static> Data for Lent<T> {
-    type Entry = (*const UnsafeCell<u32>, Ask);
+    type Entry = Entry;
     type Output = (io::Result<u32>, T);
 
     fn entry(&mut self) -> Self::Entry {
         let ask = self.ask.take().expect("there is one request");
-        (&raw const self.buffer, ask)
+        Entry {
+            buffer: &raw const self.buffer,
+            ask,
+            is_queued: self.is_queued,
+        }
     }
 
     fn output(self, answer: io::Result<u32>) -> Self::Output {
@@ -69,24 +74,45 @@ unsafe impl<T: Send + 'static> Data for Lent<T> {
     }
 }
 
+struct Entry {
+    buffer: *const UnsafeCell<u32>,
+    ask: Ask,
+    is_queued: bool,
+}
+
+std::thread_local! {
+    /// The request that is still to be submitted. All threads of a model are one of the system.
+    static QUEUED: Cell<Option<(Request, Ask)>> = const { Cell::new(None) };
+}
+
 /// Whatever the model makes of a request.
 struct Thread;
 
 // SAFETY: the model answers the request once.
 unsafe impl Kernel for Thread {
     type Own = ();
-    type Entry = (*const UnsafeCell<u32>, Ask);
+    type Entry = Entry;
 
     fn own() -> io::Result<()> {
         Ok(())
     }
 
-    unsafe fn start((): &(), head: NonNull<Head>, (buffer, ask): Self::Entry) -> Option<usize> {
-        ask(Request { head, buffer });
+    unsafe fn start((): &(), head: NonNull<Head>, entry: Entry) -> Option<usize> {
+        let buffer = entry.buffer;
+        let request = Request { head, buffer };
+        if entry.is_queued {
+            QUEUED.set(Some((request, entry.ask)));
+            return Some(1);
+        }
+        (entry.ask)(request);
         None
     }
 
-    fn submit(&self, _turn: usize) {}
+    fn submit(&self, _turn: usize) {
+        if let Some((request, ask)) = QUEUED.take() {
+            ask(request);
+        }
+    }
 
     fn shared((): ()) -> Self {
         Self
@@ -100,12 +126,14 @@ unsafe impl Kernel for Thread {
 pub struct Operation<T: Send + 'static>(operation::Operation<Lent<T>, Thread>);
 
 impl<T: Send + 'static> Operation<T> {
-    /// Makes an operation that drops `seen` with its buffer, and calls `ask` with its request.
-    pub fn new(seen: T, ask: impl FnOnce(Request) + Send + 'static) -> Self {
+    /// Makes an operation that drops `seen` with its buffer, and calls `ask` with its request: at
+    /// the first poll, or if the request is queued, at what comes next.
+    pub fn new(seen: T, is_queued: bool, ask: impl FnOnce(Request) + Send + 'static) -> Self {
         Self(operation::Operation::new(Lent {
             buffer: UnsafeCell::new(0),
             seen,
             ask: Some(Box::new(ask)),
+            is_queued,
         }))
     }
 }

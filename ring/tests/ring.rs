@@ -448,3 +448,55 @@ fn a_full_queue_is_submitted() {
         busy.end().await;
     });
 }
+
+/// Connections whose tasks are taken over by one worker from the other, in the middle of an
+/// operation.
+#[test]
+fn two_workers_share_connections() {
+    if !is_here() {
+        return;
+    }
+    let executor = Executor::builder().workers(2).build().unwrap();
+    executor.block_on(async {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.get_ref().local_addr().unwrap();
+        let server = joint_executor::spawn(async move {
+            let mut tasks = Vec::new();
+            for _ in 0..40 {
+                let (stream, _) = listener.accept().await.unwrap();
+                tasks.push(joint_executor::spawn(async move {
+                    let mut buffer = Vec::with_capacity(64);
+                    loop {
+                        let (count, bytes) = stream.read(buffer).await;
+                        if count.unwrap() == 0 {
+                            break;
+                        }
+                        buffer = stream.write_all(bytes).await.1;
+                    }
+                }));
+            }
+            tasks
+        });
+        let clients: Vec<_> = (0..40_u8)
+            .map(|client| {
+                joint_executor::spawn(async move {
+                    let stream = TcpStream::connect(address).await.unwrap();
+                    for message in 0..50 {
+                        stream.write_all(vec![client, message]).await.0.unwrap();
+                        let mut missing = vec![client, message];
+                        while !missing.is_empty() {
+                            let (count, bytes) = stream.read(Vec::with_capacity(2)).await;
+                            assert_eq!(bytes, missing.drain(..count.unwrap()).as_slice());
+                        }
+                    }
+                })
+            })
+            .collect();
+        for client in clients {
+            client.await;
+        }
+        for task in server.await {
+            task.await;
+        }
+    });
+}
