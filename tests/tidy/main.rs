@@ -30,7 +30,7 @@ fn root() -> &'static Path {
 }
 
 /// The folders with Rust files.
-const FOLDERS: [&str; 12] = [
+const FOLDERS: [&str; 13] = [
     "axioms",
     "benches",
     "compat",
