@@ -204,7 +204,13 @@ fn only_the_benches_depend_on_peers() {
     let text = |path| fs::read_to_string(root().join(path)).expect("the repository has the file");
     let peers = peers::named(&text("benches/Cargo.toml"));
     assert!(peers.contains("tokio"), "{peers:?}");
-    for package in ["joint", "joint-executor", "joint-flow", "joint-ring", "joint-sim"] {
+    for package in [
+        "joint",
+        "joint-executor",
+        "joint-flow",
+        "joint-ring",
+        "joint-sim",
+    ] {
         let found = peers::reached(&text("Cargo.lock"), package, &peers);
         assert_eq!(found, Ok(Vec::new()), "{package}");
     }
