@@ -17,7 +17,7 @@
 //! | stand in for the global executor and `spawn_blocking` | [`Host`], [`enter`] |
 //! | set what time it is | [`clock::set_virtual`](joint::waker::clock::set_virtual) |
 //! | set how a thread waits | [`park::set_wait`](joint::waker::park::set_wait) |
-//! | set how long a turn is | [`budget::refill_to`](joint::waker::budget::refill_to) |
+//! | set how long a turn is | [`budget::refill_to`] |
 //!
 //! # Steps
 //! A step runs up to a number of tasks by the executor's own [policy](super#fairness), and
@@ -43,7 +43,7 @@
 //! ```
 //!
 //! # Threads
-//! A [`HostedWorker`] can be sent to any thread. Tasks of [`spawn_local`](crate::spawn_local)
+//! A [`HostedWorker`] can be sent to any thread. Tasks of [`spawn_local`]
 //! cannot. So a worker is first bound to the thread that steps it. A [`BoundWorker`] stays there,
 //! until it is unbound, which is refused while it may have local tasks.
 //!
@@ -325,7 +325,7 @@ impl BoundWorker {
     /// is due, the thread waits for timers, descriptors and wake-ups.
     ///
     /// The future is not a task, and need be neither `Send` nor `'static`. Code of the future is
-    /// code of this worker: [`spawn_local`](crate::spawn_local) works, and timers and descriptors
+    /// code of this worker: [`spawn_local`] works, and timers and descriptors
     /// are served on this thread. It has its turn after at most 61 runs of tasks. The tasks that
     /// are left when it ends run on in the next step or call.
     ///
@@ -390,7 +390,7 @@ impl BoundWorker {
     }
 
     /// Calls `f` as code of this worker: [`spawn`](crate::spawn) pushes to its queue,
-    /// [`spawn_local`](crate::spawn_local) works, and timers and descriptors are those of its
+    /// [`spawn_local`] works, and timers and descriptors are those of its
     /// executor. A panic of `f` passes through.
     ///
     /// Step the worker afterwards, unless the last step has ended it. It then is as if it were in
@@ -460,7 +460,7 @@ impl BoundWorker {
 
     /// Runs a task once. Returns it if it was woken meanwhile: it is ready again, and not queued.
     ///
-    /// The caller sets the poll's [budget](joint::waker::budget) before. If the executor is closed,
+    /// The caller sets the poll's [budget] before. If the executor is closed,
     /// the task is cancelled instead. This may be called inside a poll that waits, even inside one
     /// of the same worker.
     ///

@@ -1126,7 +1126,8 @@ fn a_future_on_the_current_thread_borrows_and_waits_for_local_tasks_timers_and_d
         let anywhere = spawn(async { thread::current().id() });
         let mut buffer = [0; 4];
         reader.read_exact(&mut buffer).await.unwrap();
-        seen.borrow_mut().extend([writes.await, anywhere.await]);
+        let threads = [writes.await, anywhere.await];
+        seen.borrow_mut().extend(threads);
         buffer
     });
     assert_eq!(&read, b"here");
