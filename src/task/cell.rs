@@ -470,7 +470,7 @@ impl<F: Future, S: Schedule<M>, M, N: Name, P: Place> Typed<F, S, M, N, P> {
                 let ended = EndedTask {
                     task,
                     metadata,
-                    panic,
+                    panic_message: panic.and_then(unwind::message_of),
                 };
                 hooks.ended(&ended, how);
             },

@@ -177,7 +177,7 @@ impl PanicPayload {
 
     /// Returns the panic's message if it has one, as a panic by `panic!` does.
     pub fn message(&self) -> Option<&str> {
-        message_of(&*self.0.payload)
+        unwind::message_of(&self.0.payload)
     }
 
     /// Returns the task's name, if it has one.
@@ -199,13 +199,6 @@ impl PanicPayload {
     pub fn resume(self) -> ! {
         unwind::resume(self.into_inner())
     }
-}
-
-/// Returns the text of a payload that has one.
-#[cfg(feature = "alloc")]
-pub(super) fn message_of(payload: &(dyn Any + Send)) -> Option<&str> {
-    let text = payload.downcast_ref::<&'static str>().copied();
-    text.or_else(|| payload.downcast_ref::<String>().map(String::as_str))
 }
 
 #[cfg(feature = "alloc")]

@@ -54,6 +54,18 @@ pub(super) type Payload = alloc::boxed::Box<dyn core::any::Any + Send>;
 #[cfg(not(feature = "alloc"))]
 pub(super) type Payload = core::convert::Infallible;
 
+/// Returns the text of a payload that has one.
+#[cfg(feature = "alloc")]
+pub(super) fn message_of(payload: &Payload) -> Option<&str> {
+    let text = payload.downcast_ref::<&'static str>().copied();
+    text.or_else(|| (payload.downcast_ref::<alloc::string::String>()).map(|text| text.as_str()))
+}
+
+#[cfg(not(feature = "alloc"))]
+pub(super) fn message_of(payload: &Payload) -> Option<&str> {
+    match *payload {}
+}
+
 /// Runs `first`, and then resumes a caught panic. If `first` panics, the program ends.
 pub(super) fn pass_on(payload: Payload, first: impl FnOnce()) -> ! {
     or_abort(

@@ -4,8 +4,8 @@
 use core::{fmt, marker::PhantomData, panic::Location, ptr::NonNull, task::Waker};
 
 #[cfg(feature = "alloc")]
-use super::{Id, error::message_of};
-use super::{header::Task, state::Snapshot, unwind::Payload};
+use super::Id;
+use super::{header::Task, state::Snapshot};
 use crate::completion::Completion;
 
 /// A task whose poll was pending, at the end of that run. See
@@ -70,8 +70,7 @@ impl<M> fmt::Debug for PendingTask<'_, M> {
 pub struct EndedTask<'a, M> {
     pub(super) task: Task,
     pub(super) metadata: &'a M,
-    #[cfg_attr(not(feature = "alloc"), allow(dead_code, reason = "there is none"))]
-    pub(super) panic: Option<&'a Payload>,
+    pub(super) panic_message: Option<&'a str>,
 }
 
 impl<M> EndedTask<'_, M> {
@@ -114,15 +113,8 @@ impl<M> EndedTask<'_, M> {
         unsafe { self.task.spawned() }
     }
 
-    /// Returns the payload of the panic with which the task ends, or `None` if it ends in another
-    /// way. If the task has no handle, nobody but the schedule function learns of it.
-    #[cfg(feature = "alloc")]
-    pub fn panic(&self) -> Option<&(dyn core::any::Any + Send)> {
-        self.panic.map(|payload| &**payload)
-    }
-
-    /// Returns the message of that [panic](EndedTask::panic), if it has one, as a panic by `panic!`
-    /// does.
+    /// Returns the message of the panic with which the task ends, if it has one, as a panic by
+    /// `panic!` does. If the task has no handle, nobody but the schedule function learns of it.
     ///
     /// # Example
     /// ```
@@ -141,9 +133,8 @@ impl<M> EndedTask<'_, M> {
     /// handle.detach();
     /// runnable.run();
     /// ```
-    #[cfg(feature = "alloc")]
     pub fn panic_message(&self) -> Option<&str> {
-        message_of(self.panic()?)
+        self.panic_message
     }
 
     /// Returns whether the task has a handle, which learns how it ends. A handle may be dropped
