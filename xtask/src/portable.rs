@@ -209,7 +209,7 @@ mod tests {
     #[test]
     fn each_check_is_for_the_target_and_takes_no_warning() {
         let steps = steps("a-b-c");
-        assert_eq!(steps.len(), 6);
+        assert_eq!(steps.len(), 7);
         for line in steps.iter().map(Step::to_string) {
             assert!(line.contains("-D warnings"), "{line}");
             assert!(line.contains("cargo check --target a-b-c "), "{line}");

@@ -64,7 +64,10 @@ fn a_scope_passes_on_that_its_host_refuses_a_child() {
 
 #[test]
 fn a_panic_at_the_end_of_a_blocking_function_does_not_end_the_process() {
-    let entered = hosted::enter(Arc::new(Refuses::default()));
+    let host = Arc::new(Refuses::default());
+    let (executor, _workers) = Executor::builder().workers(1).build_hosted().unwrap();
+    assert!(host.executor.set(Arc::new(executor)).is_ok());
+    let entered = hosted::enter(host);
     let call = spawn_blocking(|| 5);
     assert_eq!(block_on(call), 5);
     drop(entered);

@@ -183,7 +183,7 @@ fn a_busy_worker_wakes_in_its_turn_who_waits_for_a_descriptor() {
     arm(&worker, 0, clock::NEVER - 1, &Arc::default());
     let wakes = Arc::new(Wakes::default());
     let waker = Waker::from(wakes.clone());
-    let ready = registration.poll_known(Way::Read, &mut Context::from_waker(&waker));
+    let ready = registration.poll_asked(Way::Read, &mut Context::from_waker(&waker));
     assert!(ready.is_pending());
     far.write_all(&[1]).expect("there is room");
     // The first look at a new reactor returns at once.
