@@ -22,7 +22,7 @@ use joint_executor::{Executor, time::sleep};
 /// Set in the process that runs the workers.
 const INSIDE: &str = "JOINT_TEST_REAL_TIME";
 /// The number of seconds after which the process is ended, if it hangs.
-const LIMIT: u32 = 20;
+const LIMIT: u32 = 120;
 const WORKERS: usize = 4;
 /// The number of tasks that are spawned one right after the other.
 const BURST: usize = 64;
