@@ -53,9 +53,12 @@ pub fn try_id() -> Option<Id> {
 /// use joint::task::{self, Builder};
 ///
 /// task::set_panic_hook();
-/// let (runnable, handle) = Builder::new().name("flush").spawn(|()| async { panic!("no") }, |_|
-/// {}); // The task `flush` spawned at src/main.rs:4:47 panics: // thread 'main' panicked at
-/// src/main.rs:4:73: // no runnable.run(); assert!(joint::block_on(handle.result()).is_err());
+/// let builder = Builder::new().name("flush");
+/// let (runnable, handle) = builder.spawn(|()| async { panic!("no") }, |_| {});
+/// // Before the line of the hook that was set before, this prints:
+/// // The task `flush` spawned at src/main.rs:5:34 panics:
+/// runnable.run();
+/// assert!(joint::block_on(handle.result()).is_err());
 /// ```
 pub fn set_panic_hook() {
     let before = panic::take_hook();

@@ -118,7 +118,7 @@ impl<M> EndedTask<'_, M> {
     ///
     /// # Example
     /// ```
-    /// use joint::task::{self, EndedTask, Runnable, Schedule, ScheduleInfo, TaskEnd};
+    /// use joint::task::{Builder, EndedTask, Runnable, Schedule, ScheduleInfo, TaskEnd};
     ///
     /// #[derive(Clone, Copy)]
     /// struct Once;
@@ -129,7 +129,7 @@ impl<M> EndedTask<'_, M> {
     ///         assert_eq!(task.panic_message(), Some("no such file"));
     ///     }
     /// }
-    /// let (runnable, handle) = task::spawn(async { panic!("no such file") }, Once);
+    /// let (runnable, handle) = Builder::new().spawn(|()| async { panic!("no such file") }, Once);
     /// handle.detach();
     /// runnable.run();
     /// ```
