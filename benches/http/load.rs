@@ -21,7 +21,7 @@ struct Connection {
     received: usize,
 }
 
-/// What was measured in a time.
+/// The measurements of one period.
 #[derive(Default)]
 pub(crate) struct Seen {
     /// Nanoseconds from each request to the end of its answer.

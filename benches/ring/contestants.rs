@@ -256,7 +256,7 @@ mod on_epoll {
     }
 }
 
-/// What joint's tasks return.
+/// The output of joint's tasks.
 fn output<T>(output: T) -> T {
     output
 }

@@ -25,7 +25,7 @@ pub(crate) struct Calls(Mutex<State>);
 
 #[derive(Default)]
 struct State {
-    /// What each new function gets a clone of.
+    /// Cloned for each new function.
     open: Option<Call>,
     /// All that have not been waited for: those of `open`, and those that a shutdown has left.
     started: Vec<Started>,

@@ -96,8 +96,8 @@ impl Executor {
     ///
     /// # Example
     /// ```
-    /// use joint_executor::{Executor, WaitsFor, time};
-    /// use std::{future::pending, time::Duration};
+    /// use joint_executor::Executor;
+    /// use std::future::pending;
     ///
     /// let executor = Executor::builder().workers(1).build()?;
     /// let inner = executor.task().name("never").spawn(pending::<()>());
@@ -246,23 +246,9 @@ impl Dump {
     /// Returns each ring of tasks in which every task awaits the next one, and the last one the
     /// first, so that none of them will ever end by itself.
     pub fn cycles(&self) -> Vec<Vec<&TaskDump>> {
-        let graph = Graph::new(self);
-        let mut seen = BTreeSet::new();
-        let mut cycles = Vec::new();
-        for place in 0..self.tasks.len() {
-            let mut way = Vec::new();
-            let mut next = Some(place);
-            // Every task is awaited by at most one other, so the way has no forks.
-            while let Some(place) = next.filter(|&place| seen.insert(place)) {
-                way.push(place);
-                next = graph.waiters[place];
-            }
-            if let Some(begin) = next.and_then(|next| way.iter().position(|&place| place == next)) {
-                let cycle = way[begin..].iter().rev();
-                cycles.push(cycle.map(|&place| &self.tasks[place]).collect());
-            }
-        }
-        cycles
+        let cycles = Graph::new(self).cycles().into_iter();
+        let tasks = |cycle: Vec<_>| cycle.into_iter().map(|place: usize| &self.tasks[place]);
+        cycles.map(|cycle| tasks(cycle).collect()).collect()
     }
 }
 
@@ -337,6 +323,24 @@ impl Graph {
         }
         Self { places, waiters }
     }
+
+    fn cycles(&self) -> Vec<Vec<usize>> {
+        let mut seen = BTreeSet::new();
+        let mut cycles = Vec::new();
+        for place in 0..self.waiters.len() {
+            let mut way = Vec::new();
+            let mut next = Some(place);
+            // Every task is awaited by at most one other, so the way has no forks.
+            while let Some(place) = next.filter(|&place| seen.insert(place)) {
+                way.push(place);
+                next = self.waiters[place];
+            }
+            if let Some(begin) = next.and_then(|next| way.iter().position(|&place| place == next)) {
+                cycles.push(way[begin..].iter().rev().copied().collect());
+            }
+        }
+        cycles
+    }
 }
 
 impl fmt::Display for Dump {
@@ -348,9 +352,9 @@ impl fmt::Display for Dump {
         for root in (0..waited).filter(|&place| graph.waiters[place].is_none()) {
             self.tree(root, &graph, &mut seen, f)?;
         }
-        for cycle in self.cycles() {
+        for cycle in graph.cycles() {
             writeln!(f, "a cycle: each waits for the next, and none will end")?;
-            self.tree(graph.places[&cycle[0].id], &graph, &mut seen, f)?;
+            self.tree(cycle[0], &graph, &mut seen, f)?;
         }
         Ok(())
     }

@@ -363,28 +363,23 @@ impl BoundWorker {
         });
         let mut future = pin!(future);
         loop {
-            if let Some(waker) = turn.take() {
-                let poll = || {
-                    budget::refill();
-                    future.as_mut().poll(&mut Context::from_waker(&waker))
-                };
-                if let Poll::Ready(output) = self.enter(poll) {
-                    return output;
-                }
-            }
-            match self.step(INJECTOR_INTERVAL as usize, Waker::noop()) {
-                Step::Ready => {}
-                Step::Ended => panic!(
+            let step = self.step(INJECTOR_INTERVAL as usize, Waker::noop());
+            match (step, turn.take()) {
+                (Step::Ended, _) => panic!(
                     "the executor was shut down while its worker was in `block_on`; keep it alive \
                      as long as the future runs"
                 ),
-                Step::Idle | Step::Until(_) => {
-                    let due = turn.take();
-                    match due {
-                        Some(waker) => turn.set(Some(waker)),
-                        None => self.wait(None),
+                (_, Some(waker)) => {
+                    let poll = || {
+                        budget::refill();
+                        future.as_mut().poll(&mut Context::from_waker(&waker))
+                    };
+                    if let Poll::Ready(output) = self.enter(poll) {
+                        return output;
                     }
                 }
+                (Step::Ready, None) => {}
+                (Step::Idle | Step::Until(_), None) => self.wait(None),
             }
         }
     }

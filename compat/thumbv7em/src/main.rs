@@ -84,7 +84,7 @@ fn tick() {
     });
 }
 
-/// Waits for so many milliseconds.
+/// Waits for a number of milliseconds.
 fn sleep(milliseconds: u32) -> impl Future<Output = ()> + Send {
     let mut deadline = None;
     poll_fn(move |cx| {

@@ -143,7 +143,7 @@ impl<S: AsyncRead> FuturesIo<S> {
         Self(BufReader::with_capacity(16 << 10, stream))
     }
 
-    /// Returns the stream. What was read from it and not yet by hyper is lost.
+    /// Returns the stream. Data that was read from it, but not yet by hyper, is lost.
     pub fn into_inner(self) -> S {
         self.0.into_inner()
     }

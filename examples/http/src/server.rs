@@ -32,7 +32,7 @@ use crate::glue::{JointIo, JointTimer};
 /// with too many open descriptors.
 const REST: Duration = Duration::from_millis(50);
 
-/// What the server speaks.
+/// The protocol of the server.
 #[derive(Clone)]
 #[non_exhaustive]
 pub enum Protocol {
@@ -68,7 +68,7 @@ impl Default for Limits {
 /// The answers of the handlers here.
 pub type Answer = Response<Full<Bytes>>;
 
-/// What a connection shares with the others.
+/// The state that all connections share.
 struct Server<H> {
     handler: H,
     protocol: Protocol,

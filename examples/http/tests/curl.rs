@@ -77,7 +77,7 @@ fn there_is_curl() -> bool {
     is_there
 }
 
-/// What curl prints: the body, and the status on a line of its own.
+/// The output of curl: the body, and the status on a line of its own.
 fn asked(arguments: &[&str]) -> String {
     let output = curl(&["--write-out", "%{http_code}"])
         .args(arguments)
