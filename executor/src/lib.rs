@@ -92,7 +92,9 @@
 //! worker does so. The wakers of tasks that wait for them run inside the wait, and so does the hook
 //! [`on_wake`](Builder::on_wake). Do not hold a lock across the wait that one of them takes
 //! ([more](joint::block_on#on-a-worker)). A `block_on` for a task that only this worker can run is
-//! a deadlock, which [panics](joint::block_on#panics) after a second.
+//! a deadlock, which [panics](joint::block_on#panics) after a second. If all workers are in such
+//! waits while tasks are queued, the executor reports that once, on standard error, with the name
+//! of a task that blocks one.
 //!
 //! # Timers and descriptors
 //! A timer of [`time`] is served by the executor whose worker first polls it, and a descriptor of

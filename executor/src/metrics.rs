@@ -52,6 +52,9 @@ pub(super) struct Counters {
     pub(super) finished: Counter,
     pub(super) cancelled: Counter,
     pub(super) panicked: Counter,
+    /// Not a count: the polls of all workers when this worker, blocked for a second, last checked
+    /// whether any runs tasks.
+    pub(super) blocked_at: Counter,
     /// Not a count: the time, by the driver's clock, until which the other workers may leave the
     /// driver to this worker.
     pub(super) visits_until: Counter,

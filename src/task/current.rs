@@ -1,6 +1,9 @@
 //! The task that this thread polls, for its own code and for panic hooks.
 
-use alloc::boxed::Box;
+use alloc::{
+    boxed::Box,
+    string::{String, ToString},
+};
 use std::{
     io::{Write, stderr},
     panic,
@@ -39,6 +42,24 @@ pub fn try_id() -> Option<Id> {
     polled::current().map(|task| unsafe { Id::of(task) })
 }
 
+/// Returns the current task's name, if it has one, and where it was spawned, for a message. Returns
+/// `None` outside a poll of a task.
+///
+/// # Example
+/// ```
+/// use joint::task::{self, Builder};
+///
+/// let builder = Builder::new().name("flush");
+/// let (runnable, handle) = builder.spawn(|()| async { task::describe() }, |_| {});
+/// runnable.run();
+/// let described = joint::block_on(handle).unwrap();
+/// assert!(described.starts_with("task `flush` spawned at "));
+/// ```
+pub fn describe() -> Option<String> {
+    // SAFETY: as for `try_id`.
+    polled::current().map(|task| unsafe { Named::of(task) }.to_string())
+}
+
 /// Sets a panic hook that writes to standard error in which task a panic happens, and then calls
 /// the hook that was set before.
 ///
@@ -63,11 +84,9 @@ pub fn try_id() -> Option<Id> {
 pub fn set_panic_hook() {
     let before = panic::take_hook();
     panic::set_hook(Box::new(move |info| {
-        if let Some(task) = polled::current() {
-            // SAFETY: as for `try_id`.
-            let named = unsafe { Named::of(task) };
+        if let Some(described) = describe() {
             // There is nowhere else to report to.
-            let _ = writeln!(stderr(), "The {named} panics:");
+            let _ = writeln!(stderr(), "The {described} panics:");
         }
         before(info);
     }));

@@ -380,7 +380,7 @@ mod unwind;
 mod view;
 
 #[cfg(feature = "std")]
-pub use self::current::{id, set_panic_hook, try_id};
+pub use self::current::{describe, id, set_panic_hook, try_id};
 #[cfg(feature = "alloc")]
 pub use self::id::Id;
 pub use self::{

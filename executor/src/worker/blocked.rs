@@ -17,19 +17,29 @@
 //! and drop some meanwhile. One that was dropped before has either woken the thread, which is seen,
 //! or will never do so.
 //!
+//! If all workers are blocked so, no walk tells whether one of them goes on by what happens
+//! outside. The first that finds this, with tasks queued, writes a report to standard error.
+//!
 //! [`block_on`]: crate::block_on
 //! [`LocalExecutor`]: crate::LocalExecutor
 
 use alloc::vec::Vec;
 use core::{iter, ptr::NonNull, time::Duration};
-use std::time::Instant;
+use std::{
+    io::{Write, stderr},
+    time::Instant,
+};
 
 use super::{Running, current, queues::After, shared::Runnable};
 use crate::{
     apart::run_apart,
+    metrics::Counters,
     policy::{BLOCKED_LOOK, DEADLOCK_LOOK},
 };
-use joint::waker::park::{self, Parker};
+use joint::{
+    task,
+    waker::park::{self, Parker},
+};
 
 /// From now on this thread attends to its worker's duties whenever it is blocked. Returns what it
 /// has done before.
@@ -56,25 +66,54 @@ impl Running<'_> {
         let outer = self.is_elsewhere.replace(false);
         run_apart(|| next = self.attend_apart());
         self.is_elsewhere.set(outer);
-        let look = parker.map(|parker| self.look_for_deadlock(parker, Instant::now()));
-        next.into_iter().chain(look).min()
+        let check = parker.map(|parker| self.check_blocked(parker, Instant::now()));
+        next.into_iter().chain(check).min()
     }
 
-    /// Panics if the wait of this parker is a deadlock. Returns when to look again.
-    fn look_for_deadlock(&self, parker: &Parker, now: Instant) -> Duration {
-        let look = (self.next_deadlock_look.get()).filter(|&(runs, _)| runs == self.runs());
-        let mut next = look.map_or(now + DEADLOCK_LOOK, |(_, next)| next);
+    /// Panics if the wait of this parker is a deadlock, and reports if no worker is left to run
+    /// what is queued. Returns when to check again.
+    fn check_blocked(&self, parker: &Parker, now: Instant) -> Duration {
+        let check = (self.next_blocked_check.get()).filter(|&(runs, _)| runs == self.runs());
+        let mut next = check.map_or(now + DEADLOCK_LOOK, |(_, next)| next);
         if next <= now {
+            let shared = self.shared();
             assert!(
-                self.shared().is_closed() || !self.is_deadlock(parker),
+                shared.is_closed() || !self.is_deadlock(parker),
                 "deadlock: this `block_on` waits for a task that only this worker can run; \
                  `await` the task instead, or pass the code that blocks to `spawn_blocking`, \
                  or build the executor with more workers"
             );
+            if self.is_starved() {
+                shared.starved.call_once(|| self.report_starved());
+            }
             next = now + DEADLOCK_LOOK;
         }
-        self.next_deadlock_look.set(Some((self.runs(), next)));
+        self.next_blocked_check.set(Some((self.runs(), next)));
         next - now
+    }
+
+    /// Whether tasks are queued, and each worker has found itself blocked since any of them began a
+    /// poll. One that goes on with its poll after its wait is not told apart.
+    fn is_starved(&self) -> bool {
+        let all = &self.shared().counters;
+        // One more, so that it is never that of a worker that has not been blocked.
+        let polls = 1 + all.iter().map(|worker| worker.polls.get()).sum::<u64>();
+        self.counters().blocked_at.set(polls);
+        let has_found = |worker: &Counters| worker.blocked_at.get() == polls;
+        all.iter().all(|worker| has_found(worker)) && self.shared().has_queued()
+    }
+
+    fn report_starved(&self) {
+        let (workers, task) = (self.shared().workers(), task::describe());
+        // There is nowhere else to report to.
+        let _ = writeln!(
+            stderr(),
+            "joint: tasks are queued, but all workers ({workers}) have been blocked for a second, \
+             one of them by the {}. If the waits are for such tasks, they never end: `await` them \
+             instead, or pass the code that blocks to `spawn_blocking`, or build the executor with \
+             more workers",
+            task.as_deref().unwrap_or("poll of a future")
+        );
     }
 
     /// Whether every clone of the parker's waker is that of the waiter of a task that only this

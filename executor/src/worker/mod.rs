@@ -88,8 +88,8 @@ pub(crate) struct Worker {
     has_had_local: Cell<bool>,
     pub(super) stepping: Stepping,
     closing: Closing,
-    /// A run whose poll is blocked, and the time at which it looks for a deadlock again.
-    next_deadlock_look: Cell<Option<(u64, Instant)>>,
+    /// A run whose poll is blocked, and the time at which it looks again whether that is an error.
+    next_blocked_check: Cell<Option<(u64, Instant)>>,
     lookout: Lookout,
     helper: Helper,
     attendant: Attendant,
@@ -176,7 +176,7 @@ impl Worker {
             has_had_local: Cell::new(false),
             stepping: Stepping::default(),
             closing: Closing::default(),
-            next_deadlock_look: Cell::new(None),
+            next_blocked_check: Cell::new(None),
         }
     }
 

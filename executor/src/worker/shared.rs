@@ -16,7 +16,7 @@
 
 use alloc::{sync::Arc, vec::Vec};
 use core::ptr::NonNull;
-use std::sync::PoisonError;
+use std::sync::{Once, PoisonError};
 
 use crossbeam_utils::CachePadded;
 
@@ -88,6 +88,8 @@ pub(crate) struct Shared {
     threads: Mutex<Vec<Thread>>,
     /// The functions of `spawn_blocking` that the executor's code has started.
     pub(crate) calls: Calls,
+    /// The report that every worker is blocked.
+    pub(super) starved: Once,
 }
 
 impl Shared {
@@ -128,6 +130,7 @@ impl Shared {
             decides,
             threads: Mutex::new(Vec::new()),
             calls: Calls::new(),
+            starved: Once::new(),
         });
         let worker = |(index, deques)| Worker::new(shared.clone(), index, deques);
         let all = deques.into_iter().enumerate().map(worker).collect();

@@ -207,7 +207,7 @@ fn a_deadlock_panics_after_a_second_of_one_run_unless_the_executor_is_closed() {
     let running = worker.running();
     let (new, _handle) = awaited(&parker);
     running.launch(new);
-    let look = |at| catch_unwind(AssertUnwindSafe(|| running.look_for_deadlock(&parker, at)));
+    let look = |at| catch_unwind(AssertUnwindSafe(|| running.check_blocked(&parker, at)));
     let start = Instant::now();
     assert_eq!(look(start).expect("too early"), DEADLOCK_LOOK);
     assert_eq!(
@@ -230,4 +230,22 @@ fn a_deadlock_panics_after_a_second_of_one_run_unless_the_executor_is_closed() {
     let closed = look(start + 3 * DEADLOCK_LOOK);
     assert_eq!(closed.expect("its end will end the wait"), DEADLOCK_LOOK);
     running.discard_queued();
+}
+
+#[test]
+fn an_executor_is_starved_once_each_worker_was_blocked_since_the_last_poll_began() {
+    let [one, other] = two_workers();
+    let begin = |worker: &Worker| worker.counters().polls.increment();
+    let starved = |worker: &Worker| worker.running().is_starved();
+    begin(&one);
+    begin(&other);
+    one.running().launch(task());
+    assert!(!starved(&one), "the other one may be running");
+    assert!(starved(&other));
+    assert!(starved(&one));
+    begin(&other);
+    assert!(!starved(&one), "the other one runs again");
+    assert!(starved(&other), "and is blocked again");
+    one.running().discard_queued();
+    assert!(!starved(&other), "nothing is queued");
 }
