@@ -256,7 +256,9 @@ impl Found {
     /// Adds the wakers that were found nowhere.
     fn finish(self) -> TaskDump {
         let mut task = self.task;
-        let others = self.wakers.saturating_sub(task.waits_for.len());
+        let has_waker = |what: &&WaitsFor| !matches!(what, WaitsFor::Snoozing(..));
+        let known = task.waits_for.iter().filter(has_waker).count();
+        let others = self.wakers.saturating_sub(known);
         if others > 0 && !task.is_runnable {
             task.waits_for.push(WaitsFor::Others(others));
         }
@@ -291,8 +293,9 @@ impl TaskDump {
         self.times
     }
 
-    /// Returns what will wake the task. If there is nothing, and the task is not
-    /// [runnable](TaskDump::is_runnable), then no waker of it exists, and it is never polled again.
+    /// Returns what will wake the task, and which of its waits [snooze](WaitsFor::Snoozing). If
+    /// there is nothing else, and the task is not [runnable](TaskDump::is_runnable), then no waker
+    /// of it exists, and it is never polled again.
     pub fn waits_for(&self) -> &[WaitsFor] {
         &self.waits_for
     }

@@ -4,6 +4,7 @@
 use alloc::{sync::Arc, task::Wake};
 use core::{
     future::{Future, poll_fn},
+    mem,
     panic::Location,
     pin::pin,
     task::{Context, Waker},
@@ -21,10 +22,10 @@ pub(super) struct Told {
 
 #[derive(Default)]
 struct State {
-    /// That of the task which has polled the wait last.
+    /// The [data](Waker::data) of the waker of the task that has polled the wait last.
+    task: usize,
+    /// That waker. `None` once the wait was woken.
     waker: Option<Waker>,
-    /// Whether the wait was woken since.
-    is_woken: bool,
 }
 
 static TOLD: Mutex<Slab<Arc<Told>>> = Mutex::new(Slab::new());
@@ -38,20 +39,16 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 pub(super) fn each(mut f: impl FnMut(&Told, usize, bool)) {
     for (_, told) in lock(&TOLD).iter() {
         let state = lock(&told.state);
-        if let Some(waker) = &state.waker {
-            f(told, waker.data().addr(), state.is_woken);
-        }
+        f(told, state.task, state.waker.is_none());
     }
 }
 
 impl Told {
     /// Notes that the wait is about to be polled.
     fn polled(&self, waker: &Waker) {
-        let new = waker.clone();
-        let mut state = lock(&self.state);
-        state.is_woken = false;
-        let before = state.waker.replace(new);
-        drop(state);
+        let (task, waker) = (waker.data().addr(), Some(waker.clone()));
+        let before = mem::replace(&mut *lock(&self.state), State { task, waker });
+        // The lock is free again, because dropping a waker runs the user's code.
         drop(before);
     }
 }
@@ -62,10 +59,7 @@ impl Wake for Told {
     }
 
     fn wake_by_ref(self: &Arc<Self>) {
-        let mut state = lock(&self.state);
-        state.is_woken = true;
-        let waker = state.waker.clone();
-        drop(state);
+        let waker = lock(&self.state).waker.take();
         if let Some(waker) = waker {
             waker.wake();
         }

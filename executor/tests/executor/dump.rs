@@ -2,7 +2,7 @@
 
 use std::{
     future::{Future, pending, poll_fn},
-    pin::{Pin, pin},
+    pin::Pin,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -278,42 +278,50 @@ fn a_dump_shows_times_if_the_executor_records_them() {
     drop(task);
 }
 
+/// Spawns a task that has begun to wait for a lock, has put that wait aside or dropped it, and
+/// waits for the lock again. Also returns the guard.
+fn waits_again(
+    executor: &Executor,
+    keeps: bool,
+) -> (JoinHandle<()>, async_lock::MutexGuardArc<()>) {
+    let lock = Arc::new(async_lock::Mutex::new(()));
+    let held = lock.try_lock_arc().unwrap();
+    let (aside, is_aside) = mpsc::channel();
+    let task = executor.spawn(async move {
+        let mut first = Box::pin(waiting_for("first", lock.lock()));
+        assert!(poll_once(&mut first).await.is_none());
+        let _first = keeps.then_some(first);
+        aside.send(()).unwrap();
+        lock.lock().await;
+    });
+    is_aside.recv().unwrap();
+    (task, held)
+}
+
 /// The lock is handed to a future that its task has put aside, and the task waits for the same lock
 /// (the futurelock of Oxide's RFD 609).
 #[test]
 fn a_future_that_was_woken_and_put_aside_snoozes() {
     let executor = executor(2);
-    let lock = Arc::new(async_lock::Mutex::new(()));
-    let held = lock.try_lock_arc().unwrap();
-    let (aside, is_aside) = mpsc::channel();
-    let task = executor.spawn({
-        let lock = lock.clone();
-        async move {
-            let mut first = pin!(waiting_for("the lock, first", lock.lock()));
-            assert!(poll_once(first.as_mut()).await.is_none());
-            aside.send(()).unwrap();
-            let _again = waiting_for("the lock, again", lock.lock()).await;
-            first.await;
-        }
-    });
-    is_aside.recv().unwrap();
+    let (task, held) = waits_again(&executor, true);
     let dump = settled(&executor, 1);
-    let told = |what: &&WaitsFor| matches!(what, WaitsFor::Told(..));
-    assert_eq!(
-        dump.tasks()[0].waits_for().iter().filter(told).count(),
-        2,
+    let waits_for = dump.tasks()[0].waits_for();
+    assert!(
+        matches!(waits_for, [WaitsFor::Told("first", _), WaitsFor::Others(1)]),
         "{dump}"
     );
     drop(held);
     let mut dump = executor.dump();
     wait_until(|| {
-        dump = executor.dump();
-        !dump.tasks()[0].is_runnable() && dump.to_string().contains("snoozes")
+        dump = settled(&executor, 1);
+        dump.to_string().contains("snoozes")
     });
-    let snoozes = |what: &&WaitsFor| matches!(what, WaitsFor::Snoozing("the lock, first", _));
-    assert_eq!(
-        dump.tasks()[0].waits_for().iter().filter(snoozes).count(),
-        1,
+    let waits_for = dump.tasks()[0].waits_for();
+    assert!(
+        matches!(
+            waits_for,
+            [WaitsFor::Snoozing("first", _), WaitsFor::Others(1)]
+        ),
         "{dump}"
     );
     drop(task);
@@ -322,22 +330,7 @@ fn a_future_that_was_woken_and_put_aside_snoozes() {
 #[test]
 fn a_future_that_is_dropped_before_the_lock_is_taken_again_does_not_snooze() {
     let executor = executor(2);
-    let lock = Arc::new(async_lock::Mutex::new(()));
-    let held = lock.try_lock_arc().unwrap();
-    let (aside, is_aside) = mpsc::channel();
-    let task = executor.spawn({
-        let lock = lock.clone();
-        async move {
-            assert!(
-                poll_once(pin!(waiting_for("first", lock.lock())))
-                    .await
-                    .is_none()
-            );
-            aside.send(()).unwrap();
-            let _again = waiting_for("again", lock.lock()).await;
-        }
-    });
-    is_aside.recv().unwrap();
+    let (task, held) = waits_again(&executor, false);
     drop(held);
     block_on(task);
 }
