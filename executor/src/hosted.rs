@@ -149,7 +149,7 @@ use joint_switch::thread;
 
 mod host;
 
-pub use self::host::{Entered, Host, Shutdown, Unwind, enter};
+pub use self::host::{Entered, Host, NamedWait, Shutdown, Unwind, WaitChange, enter};
 pub(super) use self::host::{check_place, host};
 pub use super::worker::stepped::Step;
 

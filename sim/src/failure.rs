@@ -10,6 +10,7 @@ use std::{
 
 use super::{
     record::{Actor, At, Event, Named, lines},
+    snoozing::Snoozing,
     trace::Trace,
 };
 
@@ -190,6 +191,7 @@ pub struct Failure {
     steps: u64,
     at: u64,
     last: Vec<Event>,
+    pub(super) snoozing: Vec<Snoozing>,
     trace: Option<Box<Trace>>,
 }
 
@@ -202,6 +204,7 @@ impl Failure {
             steps,
             at,
             last,
+            snoozing: Vec::new(),
             trace: None,
         }
     }
@@ -225,6 +228,12 @@ impl Failure {
     /// ```
     pub fn trace(&self) -> Option<&Trace> {
         self.trace.as_deref()
+    }
+
+    /// Returns the futures of [`waiting_for`](joint_executor::waiting_for) that snoozed when the
+    /// run failed.
+    pub fn snoozing(&self) -> &[Snoozing] {
+        &self.snoozing
     }
 
     pub(super) fn set_schedule(&mut self, number: u64) {
@@ -367,6 +376,10 @@ impl fmt::Display for Failure {
             }
             Kind::Differs(text) => f.write_str(text)?,
             Kind::Diverged => f.write_str(DIVERGED)?,
+        }
+        if !self.snoozing.is_empty() {
+            let snoozing = lines(&self.snoozing);
+            write!(f, "futures that were woken and are not polled:\n{snoozing}")?;
         }
         match &self.last[..] {
             [] => Ok(()),

@@ -294,6 +294,23 @@
 //!   step 3, 0ns: task 1 ran
 //! ```
 //!
+//! # Futures that snooze
+//! A future that was woken, and that its task does not poll, keeps what it was given: a lock, a
+//! permit, a message. A select by reference and a loop over a
+//! [`FuturesUnordered`](https://docs.rs/futures/latest/futures/stream/struct.FuturesUnordered.html)
+//! can leave one behind. Name the waits by [`waiting_for`](joint_executor::waiting_for). The
+//! [`Failure`], and the [`Outcome`] of a run that ends well, then have a [`Snoozing`] for each such
+//! future:
+//!
+//! ```text
+//! futures that were woken and are not polled:
+//!   the wait of task 1 "request" for the lock, at src/main.rs:22:18, snoozes since step 4, at 1s,
+//!     when main woke it; polls of task 1 since: 1
+//! ```
+//!
+//! The trace has each wake-up of a named wait. `docs/snoozing.md` in the repository shows what
+//! cures it.
+//!
 //! # What belongs to a simulation
 //! All tasks and timers of `joint-executor`: [`spawn`](joint_executor::spawn),
 //! [`spawn_local`](joint_executor::spawn_local), [`TaskBuilder`](joint_executor::TaskBuilder),
@@ -353,6 +370,7 @@ pub mod net;
 mod record;
 mod scheduler;
 mod settings;
+mod snoozing;
 mod tasks;
 mod trace;
 mod traffic;
@@ -374,6 +392,7 @@ pub use self::{
     record::Event,
     scheduler::Scheduler,
     settings::Builder,
+    snoozing::Snoozing,
     trace::{Explanation, Lanes, Trace},
     verdict::Verdict,
 };
@@ -442,6 +461,7 @@ impl Builder {
                 digest: world.digest(),
                 steps: world.steps(),
                 elapsed: world.elapsed(),
+                snoozing: world.take_snoozing(),
                 trace: world.trace(),
             }),
             Err(mut failure) => {
@@ -483,6 +503,9 @@ pub struct Outcome<T> {
     pub steps: u64,
     /// The virtual time that has passed.
     pub elapsed: Duration,
+    /// The futures of [`waiting_for`](joint_executor::waiting_for) that snoozed when the main
+    /// future ended.
+    pub snoozing: Vec<Snoozing>,
     /// Everything that has happened, if [`Builder::trace`] asked for it.
     pub trace: Option<Trace>,
 }

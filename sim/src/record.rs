@@ -87,6 +87,12 @@ pub(super) enum What {
     Armed {
         until: u64,
     },
+    /// A future of `waiting_for` was woken by `by`, which this actor has polled last. This is kept
+    /// as `Armed` is.
+    WaitWoken {
+        by: Actor,
+        place: &'static Location<'static>,
+    },
     Net(Traffic),
 }
 
@@ -190,7 +196,9 @@ impl Record {
             What::Ended(TaskEnd::Panicked) => 6,
             What::Ended(TaskEnd::Cancelled) => 7,
             What::Fault(fault) => 8 | (fault as u64) << 8,
-            What::Woken { .. } | What::Armed { .. } => unreachable!("kept by `keep`"),
+            What::Woken { .. } | What::Armed { .. } | What::WaitWoken { .. } => {
+                unreachable!("kept by `keep`")
+            }
             What::Net(traffic) => 9 | traffic.word() << 8,
         };
         self.mix(event.at ^ u64::from(event.actor.0) << 40);
@@ -285,6 +293,9 @@ impl fmt::Display for Event {
             What::Fault(Fault::Site) => write!(f, "fault: a site of {actor} fires"),
             What::TimePassed => f.write_str("time passed"),
             What::Armed { until } => write!(f, "{actor} armed a timer for {}", At(*until)),
+            What::WaitWoken { by, place } => {
+                write!(f, "the wait of {actor} at {place} was woken by {by}")
+            }
             What::Net(traffic) => write!(f, "{traffic}"),
         }
     }

@@ -59,6 +59,8 @@ pub(super) struct Live {
     /// The time and the step of its last poll.
     pub(super) since: u64,
     pub(super) ran: u64,
+    /// The number of its polls.
+    pub(super) polls: u64,
     /// The actor that woke it for that step.
     pub(super) woken: Actor,
     /// Whether the faults may cancel it.

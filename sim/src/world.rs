@@ -24,6 +24,7 @@ mod places;
 mod pool;
 mod step;
 mod threads;
+mod waits;
 mod watchdog;
 
 use alloc::{boxed::Box, rc::Rc, string::ToString, sync::Arc, vec::Vec};
@@ -52,6 +53,7 @@ use self::{
     pool::Pool,
     step::Step,
     threads::Threads,
+    waits::Waits,
     watchdog::{Phase, Watched},
 };
 use super::{
@@ -80,6 +82,7 @@ pub(super) struct World {
     wires: RefCell<Box<dyn Wires>>,
     stage: Stage,
     main: MainFuture,
+    waits: RefCell<Waits>,
     ending: Ending,
 }
 
@@ -103,6 +106,7 @@ impl World {
             wires: RefCell::new(wires),
             stage: Stage::default(),
             main: MainFuture::new(),
+            waits: RefCell::default(),
             ending: Ending::new(settings.max_steps),
         })
     }
@@ -132,6 +136,9 @@ impl World {
                 Err(())
             }
         };
+        if ended.is_ok() {
+            self.ending.snoozing.replace(self.snoozing());
+        }
         let is_abandoned = entered.is_none() || self.end_all().is_err();
         if is_abandoned {
             // A call may use it for ever (rule 2 of `threads`).

@@ -55,7 +55,7 @@ const BUILDINGS: [Building; 3] = [
             &["chance", "clock", "faults", "machine", "verdict"],
             &["traffic"],
             &["record"],
-            &["tasks", "trace"],
+            &["snoozing", "tasks", "trace"],
             &["failure", "scheduler"],
             &["settings"],
             &["world"],

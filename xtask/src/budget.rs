@@ -62,7 +62,8 @@ const BUDGETS: [Budget; 6] = [
         built_as: "joint-sim",
         folder: "sim/src",
         without: &[],
-        lines: 7_500,
+        // Of these, 130 are the report of futures that snooze.
+        lines: 7_650,
         crates: 24,
         features: &[],
     },

@@ -7,11 +7,14 @@ use core::{
     mem,
     panic::Location,
     pin::pin,
+    ptr,
     task::{Context, Waker},
 };
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use slab::Slab;
+
+use crate::hosted::{NamedWait, WaitChange, host};
 
 /// What a task has told about one of its waits.
 pub(super) struct Told {
@@ -44,8 +47,21 @@ pub(super) fn each(mut f: impl FnMut(&Told, usize, bool)) {
 }
 
 impl Told {
+    /// Tells the host of this thread, if there is one.
+    fn tell(&self, how: WaitChange) {
+        if let Some(host) = host() {
+            let wait = NamedWait {
+                key: ptr::from_ref(self).addr(),
+                what: self.what,
+                place: self.place,
+            };
+            host.wait_changed(wait, how);
+        }
+    }
+
     /// Notes that the wait is about to be polled.
     fn polled(&self, waker: &Waker) {
+        self.tell(WaitChange::Polled);
         let (task, waker) = (waker.data().addr(), Some(waker.clone()));
         let before = mem::replace(&mut *lock(&self.state), State { task, waker });
         // The lock is free again, because dropping a waker runs the user's code.
@@ -61,6 +77,7 @@ impl Wake for Told {
     fn wake_by_ref(self: &Arc<Self>) {
         let waker = lock(&self.state).waker.take();
         if let Some(waker) = waker {
+            self.tell(WaitChange::Woken);
             waker.wake();
         }
     }
@@ -78,7 +95,8 @@ impl Wake for Told {
 /// nothing with it. That happens to a future that is kept while its task awaits something else, as
 /// after a `select!` of which another branch was first. If what the task awaits needs that lock,
 /// the program stands still. Drop the future, or await it in a task of its own: `docs/snoozing.md`
-/// in the repository shows both.
+/// in the repository shows both. In a simulation of `joint-sim`, the report of a run names each
+/// such future.
 ///
 /// # Cost
 /// An allocation, a lock of its own for each poll and each wake-up, and once at the begin and at
@@ -128,6 +146,7 @@ struct Wait(usize);
 impl Drop for Wait {
     fn drop(&mut self) {
         let told = lock(&TOLD).remove(self.0);
+        told.tell(WaitChange::Over);
         // Its waker is dropped outside of the lock, and a wake-up that comes late wakes nothing.
         let waker = lock(&told.state).waker.take();
         drop(waker);

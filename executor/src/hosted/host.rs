@@ -1,7 +1,7 @@
 //! [`Host`]: what stands in for the executors and threads of the process.
 
 use alloc::sync::Arc;
-use core::{cell::RefCell, fmt, marker::PhantomData};
+use core::{cell::RefCell, fmt, marker::PhantomData, panic::Location};
 use std::{io, thread, thread_local};
 
 use super::ExecutorId;
@@ -74,6 +74,35 @@ pub trait Host: Send + Sync {
     fn uses_foreign(&self, executor: ExecutorId) {
         let _ = executor;
     }
+
+    /// Called when a future of [`waiting_for`](crate::waiting_for) is about to be polled, is woken,
+    /// or is over, by the thread on which that happens, if that thread has entered this host. It
+    /// must not panic. By default it does nothing.
+    fn wait_changed(&self, wait: NamedWait, how: WaitChange) {
+        let _ = (wait, how);
+    }
+}
+
+/// A future of [`waiting_for`](crate::waiting_for), as a [`Host`] sees it.
+#[derive(Clone, Copy, Debug)]
+pub struct NamedWait {
+    /// A number that no other such future of the process has until this one is over.
+    pub key: usize,
+    /// What it waits for, as `waiting_for` was told.
+    pub what: &'static str,
+    /// Where `waiting_for` was called.
+    pub place: &'static Location<'static>,
+}
+
+/// What happens to a [`NamedWait`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WaitChange {
+    /// It is about to be polled.
+    Polled,
+    /// It is woken, for the first time since it was polled.
+    Woken,
+    /// It is ready, or is dropped.
+    Over,
 }
 
 /// The progress of a shutdown by a [`Host`].

@@ -64,6 +64,7 @@ impl Agenda {
         {
             live.since = now;
             live.ran = step;
+            live.polls += 1;
             live.woken = by;
         }
     }

@@ -7,6 +7,7 @@ use super::{
     super::{
         failure::{Failure, Kind},
         record::Event,
+        snoozing::Snoozing,
     },
     World,
 };
@@ -15,6 +16,8 @@ use super::{
 #[derive(Default)]
 pub(super) struct Ending {
     pub(super) failure: RefCell<Option<Failure>>,
+    /// What snoozed when the main future ended.
+    pub(super) snoozing: RefCell<Vec<Snoozing>>,
     /// The number of events that were kept when it failed.
     pub(super) failed_after: Cell<usize>,
     /// The number of the last step: the limit, or 0 once the run has failed.
@@ -46,6 +49,11 @@ impl Ending {
 }
 
 impl World {
+    /// Takes what snoozed when the main future ended.
+    pub(crate) fn take_snoozing(&self) -> Vec<Snoozing> {
+        self.ending.snoozing.take()
+    }
+
     pub(super) fn failure_with(&self, kind: Kind, last: Vec<Event>) -> Failure {
         let at = self.time.passed();
         Failure::new(self.settings.seed, kind, self.steps(), at, last)
@@ -58,7 +66,9 @@ impl World {
             let last = agenda.record.last().copied().collect();
             self.ending.failed_after.set(agenda.record.kept());
             drop(agenda);
-            self.replace_failure(Some(self.failure_with(kind, last)));
+            let mut failure = self.failure_with(kind, last);
+            failure.snoozing = self.snoozing();
+            self.replace_failure(Some(failure));
         }
     }
 

@@ -107,6 +107,7 @@ impl World {
                 executor,
                 since: self.now(),
                 ran: 0,
+                polls: 0,
                 woken: self.acting(),
                 is_expendable,
                 is_arranged: false,

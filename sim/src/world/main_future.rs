@@ -17,6 +17,8 @@ pub(super) struct MainFuture {
     /// Polls it. `None` while that is under way, and once it is over.
     pub(super) poll: Cell<Option<*mut (dyn FnMut() -> Poll<()> + 'static)>>,
     pub(super) is_over: Cell<bool>,
+    /// The number of its polls.
+    pub(super) polls: Cell<u64>,
 }
 
 /// Why the main future is ready.
@@ -35,6 +37,7 @@ impl MainFuture {
             is_new: Cell::new(true),
             poll: Cell::new(None),
             is_over: Cell::new(false),
+            polls: Cell::new(0),
         }
     }
 

@@ -8,7 +8,7 @@ use super::{World, entered::with};
 use joint::task::{Id, Runnable, TaskEnd};
 use joint_executor::{
     Builder, Executor,
-    hosted::{ExecutorId, Host, Shutdown},
+    hosted::{ExecutorId, Host, NamedWait, Shutdown, WaitChange},
 };
 use joint_switch::{AtomicU64, AtomicUsize, order};
 
@@ -111,5 +111,9 @@ impl Host for Owner {
             "this executor was made outside of the simulation that uses it, and its threads would not \
              take turns with the simulation; use `joint_executor::spawn`, or build the executor inside"
         );
+    }
+
+    fn wait_changed(&self, wait: NamedWait, how: WaitChange) {
+        here(|world| world.wait_changed(wait, how));
     }
 }

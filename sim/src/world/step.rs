@@ -265,6 +265,7 @@ impl World {
         self.stage.place.set(Place::MAIN);
         let slot = pool.first();
         slot.begin(Actor::MAIN);
+        self.main.polls.set(self.main.polls.get() + 1);
         match self.manner_of_main() {
             Manner::Budget(operations) => budget::refill_to(operations),
             Manner::Usual | Manner::Dropped => budget::refill(),

@@ -12,6 +12,7 @@ mod hosts;
 mod net;
 mod own;
 mod schedulers;
+mod snoozing;
 mod stuck;
 mod trace;
 mod world;

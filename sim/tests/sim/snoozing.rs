@@ -1,0 +1,277 @@
+//! The programs of Oxide's RFD 609: a future is given what others wait for, and is not polled. The
+//! simulation names the future, and finds nothing in the cured program.
+
+use std::{
+    collections::VecDeque,
+    future::Future,
+    mem,
+    pin::pin,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use async_channel::Sender;
+use futures_util::{
+    StreamExt,
+    future::{Either, select},
+    stream::{self, FuturesUnordered},
+};
+use joint_executor::{JoinSet, TaskBuilder, oneshot, spawn, time::sleep, waiting_for};
+use joint_sim::{Builder, Failure, Scheduler, check};
+
+use crate::bugs::Version;
+
+const MILLISECOND: Duration = Duration::from_millis(1);
+const SECOND: Duration = Duration::from_secs(1);
+
+/// A fair lock: a guard that is dropped is handed to the one that waits longest. So are those of
+/// tokio, which is the runtime of the RFD.
+#[derive(Clone, Default)]
+struct Lock(Arc<Mutex<Queue>>);
+
+#[derive(Default)]
+struct Queue {
+    is_held: bool,
+    waiting: VecDeque<oneshot::Sender<Guard>>,
+}
+
+struct Guard(Lock);
+
+impl Lock {
+    async fn lock(&self) -> Guard {
+        let receiver = {
+            let mut queue = self.0.lock().unwrap();
+            if !mem::replace(&mut queue.is_held, true) {
+                return Guard(self.clone());
+            }
+            let (sender, receiver) = oneshot::channel();
+            queue.waiting.push_back(sender);
+            receiver
+        };
+        receiver.await.unwrap()
+    }
+}
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        let mut queue = self.0.0.lock().unwrap();
+        let next = queue.waiting.pop_front();
+        queue.is_held = next.is_some();
+        drop(queue);
+        if let Some(next) = next {
+            // If the future was dropped, the guard comes back, and its drop hands it on.
+            drop(next.send(Guard(self.0.clone())));
+        }
+    }
+}
+
+/// Takes the lock, and keeps it for a moment.
+async fn use_lock(lock: Lock) {
+    let _guard = waiting_for("the lock", lock.lock()).await;
+    sleep(MILLISECOND).await;
+}
+
+/// A select by reference keeps the branch that has lost, and the handler of the other one needs the
+/// same lock.
+async fn select_by_reference(version: Version) {
+    let lock = Lock::default();
+    let held = lock.lock().await;
+    let request = TaskBuilder::new().name("request").spawn(async move {
+        let mut first = Box::pin(use_lock(lock.clone()));
+        if let Either::Right(_) = select(&mut first, pin!(sleep(MILLISECOND))).await {
+            let lost = (version == Version::Planted).then_some(first);
+            use_lock(lock).await;
+            if let Some(lost) = lost {
+                lost.await;
+            }
+        }
+    });
+    sleep(SECOND).await;
+    drop(held);
+    request.await;
+}
+
+/// The body of a loop over futures of one task needs the lock that one of them is waiting for.
+async fn futures_unordered(version: Version) {
+    let lock = Lock::default();
+    let request = TaskBuilder::new().name("request");
+    let request = request.spawn(async move {
+        match version {
+            Version::Planted => {
+                let futures = [(); 2].map(|()| use_lock(lock.clone()));
+                let mut futures = FuturesUnordered::from_iter(futures);
+                while futures.next().await.is_some() {
+                    use_lock(lock.clone()).await;
+                }
+            }
+            Version::Repaired => {
+                let mut tasks = JoinSet::new();
+                for _ in 0..2 {
+                    tasks.spawn(use_lock(lock.clone()));
+                }
+                while tasks.join_next().await.is_some() {
+                    use_lock(lock.clone()).await;
+                }
+            }
+        }
+    });
+    request.await;
+}
+
+/// The same, with the futures of a stream that is buffered.
+async fn buffered_stream(version: Version) {
+    async fn each(lock: Lock, futures: impl Iterator<Item = impl Future<Output = ()>>) {
+        let mut done = pin!(stream::iter(futures).buffered(2));
+        while done.next().await.is_some() {
+            use_lock(lock.clone()).await;
+        }
+    }
+    let lock = Lock::default();
+    let request = TaskBuilder::new().name("request").spawn(async move {
+        let own = lock.clone();
+        let futures = (0..2).map(|_| use_lock(lock.clone()));
+        match version {
+            Version::Planted => each(own, futures).await,
+            Version::Repaired => each(own, futures.map(spawn)).await,
+        }
+    });
+    request.await;
+}
+
+/// Waits for room in a channel, and sends the room itself, which the receiver gives back.
+async fn send(room: Lock, sender: Sender<Guard>) {
+    let room = waiting_for("room in the channel", room.lock()).await;
+    sender.send(room).await.unwrap();
+}
+
+/// A send into a full channel is kept, and the task sends again. The room that the receiver makes
+/// is that of the first send.
+async fn send_that_is_kept(version: Version) {
+    let room = Lock::default();
+    let (sender, receiver) = async_channel::unbounded();
+    let request = TaskBuilder::new().name("request").spawn(async move {
+        send(room.clone(), sender.clone()).await;
+        let first = send(room.clone(), sender.clone());
+        let mut first = match version {
+            Version::Planted => Either::Left(Box::pin(first)),
+            Version::Repaired => Either::Right(spawn(first)),
+        };
+        if let Either::Right(_) = select(&mut first, pin!(sleep(MILLISECOND))).await {
+            send(room, sender).await;
+            first.await;
+        }
+    });
+    sleep(SECOND).await;
+    for _ in 0..3 {
+        drop(receiver.recv().await);
+    }
+    request.await;
+}
+
+/// Runs the planted program with many seeds, and returns one failure of it. Each run must fail, and
+/// one future must be named.
+fn planted<F: Future<Output = ()>>(program: impl Fn(Version) -> F, what: &str) -> Failure {
+    let schedulers = [
+        Scheduler::Random,
+        Scheduler::RoundRobin,
+        Scheduler::Pct { depth: 3 },
+    ];
+    let runs = schedulers.into_iter().flat_map(|scheduler| {
+        (0..20).map(move |seed| Builder::new(seed).scheduler(scheduler.clone()))
+    });
+    let failures = runs.map(|run| {
+        let failure = run.trace(true).run(program(Version::Planted)).unwrap_err();
+        assert!(failure.is_deadlock(), "{failure}");
+        let [snoozing] = failure.snoozing() else {
+            panic!("one future snoozes: {failure}");
+        };
+        assert_eq!(snoozing.what, what, "{failure}");
+        assert!(snoozing.polls > 0);
+        assert!(snoozing.place.file().ends_with("snoozing.rs"));
+        let line = format!("\n  {snoozing}\n");
+        assert!(line.starts_with("\n  the wait of task 1 \"request\" for "));
+        assert_eq!(failure.to_string().matches(&line).count(), 1, "{failure}");
+        let place = snoozing.place;
+        let woken = format!("the wait of task 1 at {place} was woken by ");
+        let mut events = failure.trace().unwrap().events().iter().rev();
+        let last = events.find(|event| event.to_string().contains(&woken));
+        let last = last.expect("the trace has the wake-up");
+        assert_eq!((last.step(), last.at()), (snoozing.step, snoozing.woken));
+        failure
+    });
+    failures.last().unwrap()
+}
+
+#[test]
+fn a_branch_that_a_select_by_reference_keeps_snoozes() {
+    let failure = planted(select_by_reference, "the lock");
+    assert_eq!(failure.snoozing()[0].woken, SECOND);
+    check(|| select_by_reference(Version::Repaired));
+}
+
+#[test]
+fn a_future_of_a_set_snoozes_while_the_loop_over_it_awaits_something_else() {
+    let failure = planted(futures_unordered, "the lock");
+    assert_eq!(failure.snoozing()[0].woken, MILLISECOND);
+    check(|| futures_unordered(Version::Repaired));
+}
+
+#[test]
+fn a_future_of_a_buffered_stream_snoozes_while_the_loop_over_it_awaits_something_else() {
+    let failure = planted(buffered_stream, "the lock");
+    assert_eq!(failure.snoozing()[0].woken, MILLISECOND);
+    check(|| buffered_stream(Version::Repaired));
+}
+
+#[test]
+fn a_send_that_is_kept_snoozes() {
+    let failure = planted(send_that_is_kept, "room in the channel");
+    assert_eq!(failure.snoozing()[0].woken, SECOND);
+    check(|| send_that_is_kept(Version::Repaired));
+}
+
+#[test]
+fn a_run_that_ends_well_tells_what_snoozed() {
+    #[derive(Clone, Copy, PartialEq)]
+    enum Then {
+        /// The run ends before the task is polled again.
+        Nothing,
+        Keeps,
+        Polls,
+        Drops,
+    }
+    let run = |then| {
+        let outcome = Builder::new(1).run(async move {
+            let (sender, receiver) = oneshot::channel::<()>();
+            let task = spawn(async move {
+                let mut receiver = Box::pin(waiting_for("a message", receiver));
+                let _ = select(&mut receiver, pin!(sleep(MILLISECOND))).await;
+                sleep(SECOND).await;
+                let _kept = match then {
+                    Then::Keeps => Some(receiver),
+                    Then::Polls => receiver.await.map(|()| None).unwrap(),
+                    Then::Drops | Then::Nothing => {
+                        drop(receiver);
+                        None
+                    }
+                };
+                sleep(SECOND).await;
+            });
+            sleep(2 * MILLISECOND).await;
+            sender.send(()).unwrap();
+            if then != Then::Nothing {
+                sleep(SECOND + MILLISECOND).await;
+            }
+            drop(task);
+        });
+        outcome.unwrap().snoozing
+    };
+    let [snoozing] = &run(Then::Keeps)[..] else {
+        panic!("one future snoozes");
+    };
+    assert_eq!(snoozing.what, "a message");
+    assert_eq!(snoozing.woken, 2 * MILLISECOND);
+    for then in [Then::Nothing, Then::Polls, Then::Drops] {
+        assert!(run(then).is_empty());
+    }
+}
