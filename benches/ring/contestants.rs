@@ -2,11 +2,11 @@
 
 use std::{
     cell::RefCell,
+    convert::identity,
     env,
     fs::{self, File},
     future::Future,
     io::Write as _,
-    net::SocketAddr,
     os::{fd::AsRawFd as _, unix::fs::FileExt as _},
     sync::{Arc, LazyLock},
     time::Instant,
@@ -85,10 +85,10 @@ fn rows(runs: [Run; 4]) -> Vec<(&'static str, u64, Run)> {
         .collect()
 }
 
-/// The rows of a contestant. `$run` runs a future to its end, `$spawn` makes a task of one, and the
-/// others are what the tasks do.
+/// The rows of a contestant. `$run` runs a future to its end, `$spawn` makes a task of one,
+/// `$socket` gives access to the options of a `$stream`, and the others are what the tasks do.
 macro_rules! contestant {
-    ($run:expr, $spawn:expr, $join:expr, $file:expr, $read_at:expr, $listen:expr, $accept:expr, $connect:expr, $echo:expr, $ask:expr) => {{
+    ($run:expr, $spawn:expr, $join:expr, $file:expr, $read_at:expr, $listen:expr, $stream:ty, $socket:expr, $echo:expr, $ask:expr) => {{
         let read = || {
             $run(async {
                 let file = Arc::new($file(opened()).await);
@@ -116,14 +116,18 @@ macro_rules! contestant {
                 let server = $spawn(async move {
                     let mut tasks = Vec::new();
                     for _ in 0..connections {
-                        let stream = $accept(&listener).await;
+                        let (stream, _) = listener.accept().await.expect("a connection");
+                        $socket(&stream).set_nodelay(true).expect("a socket");
                         tasks.push($spawn(async move { $echo(stream).await }));
                     }
                     tasks
                 });
                 let mut streams = Vec::new();
                 for _ in 0..connections {
-                    streams.push($connect(address).await);
+                    let stream = <$stream>::connect(address).await;
+                    let stream = stream.expect("the server accepts");
+                    $socket(&stream).set_nodelay(true).expect("a socket");
+                    streams.push(stream);
                 }
                 let servers = $join(server.await);
                 let start = Instant::now();
@@ -256,11 +260,6 @@ mod on_epoll {
     }
 }
 
-/// The output of joint's tasks.
-fn output<T>(output: T) -> T {
-    output
-}
-
 async fn run_on<T: Send + 'static>(future: impl Future<Output = T> + Send + 'static) -> T {
     joint_executor::spawn(future).await
 }
@@ -276,7 +275,7 @@ pub(crate) fn all(table: Table) -> Table {
     let ring = contestant!(
         |future| executor.block_on(run_on(future)),
         joint_executor::spawn,
-        output,
+        identity,
         async |file| joint_ring::File::from(file),
         async |file: &joint_ring::File, buffer, offset| {
             let (count, buffer): (_, Vec<u8>) = file.read_at(buffer, offset).await;
@@ -288,24 +287,15 @@ pub(crate) fn all(table: Table) -> Table {
             let address = listener.get_ref().local_addr().expect("a port");
             (listener, address)
         },
-        async |listener: &joint_ring::TcpListener| {
-            let (stream, _) = listener.accept().await.expect("a connection");
-            stream.get_ref().set_nodelay(true).expect("a socket");
-            stream
-        },
-        async |address: SocketAddr| {
-            let stream = joint_ring::TcpStream::connect(address).await;
-            let stream = stream.expect("the server accepts");
-            stream.get_ref().set_nodelay(true).expect("a socket");
-            stream
-        },
+        joint_ring::TcpStream,
+        joint_ring::TcpStream::get_ref,
         on_ring::echo,
         on_ring::ask
     );
     let threads = contestant!(
         |future| executor.block_on(run_on(future)),
         joint_executor::spawn,
-        output,
+        identity,
         async |file| Arc::new(file),
         async |file: &Arc<File>, mut buffer: Vec<u8>, offset| {
             let file = file.clone();
@@ -322,17 +312,8 @@ pub(crate) fn all(table: Table) -> Table {
             let address = listener.local_addr().expect("a port");
             (listener, address)
         },
-        async |listener: &joint_executor::io::TcpListener| {
-            let (stream, _) = listener.accept().await.expect("a connection");
-            stream.set_nodelay(true).expect("a socket");
-            stream
-        },
-        async |address: SocketAddr| {
-            let stream = joint_executor::io::TcpStream::connect(address).await;
-            let stream = stream.expect("the server accepts");
-            stream.set_nodelay(true).expect("a socket");
-            stream
-        },
+        joint_executor::io::TcpStream,
+        identity,
         on_epoll::echo,
         on_epoll::ask
     );
@@ -360,7 +341,7 @@ fn monoio() -> Vec<(&'static str, u64, Run)> {
     contestant!(
         |future| RUNTIME.with_borrow_mut(|runtime| runtime.block_on(future)),
         monoio::spawn,
-        output,
+        identity,
         async |file| File::from_std(file).expect("it is open"),
         async |file: &File, buffer, offset| {
             let (count, buffer): (_, Vec<u8>) = file.read_at(buffer, offset).await;
@@ -372,17 +353,8 @@ fn monoio() -> Vec<(&'static str, u64, Run)> {
             let address = listener.local_addr().expect("a port");
             (listener, address)
         },
-        async |listener: &TcpListener| {
-            let (stream, _) = listener.accept().await.expect("a connection");
-            stream.set_nodelay(true).expect("a socket");
-            stream
-        },
-        async |address: SocketAddr| {
-            let stream = TcpStream::connect(address).await;
-            let stream = stream.expect("the server accepts");
-            stream.set_nodelay(true).expect("a socket");
-            stream
-        },
+        TcpStream,
+        identity,
         on_monoio::echo,
         on_monoio::ask
     )
@@ -418,17 +390,8 @@ fn compio() -> Vec<(&'static str, u64, Run)> {
             let address = listener.local_addr().expect("a port");
             (listener, address)
         },
-        async |listener: &TcpListener| {
-            let (stream, _) = listener.accept().await.expect("a connection");
-            stream.set_nodelay(true).expect("a socket");
-            stream
-        },
-        async |address: SocketAddr| {
-            let stream = TcpStream::connect(address).await;
-            let stream = stream.expect("the server accepts");
-            stream.set_nodelay(true).expect("a socket");
-            stream
-        },
+        TcpStream,
+        identity,
         on_compio::echo,
         on_compio::ask
     )

@@ -90,7 +90,7 @@ fn at_once(then: Then) {
 }
 
 /// The operation waits already when the kernel begins to answer.
-fn later(then: Then) {
+fn waiting(act: impl Fn(Operation<Value>, [Arc<Wakes>; 2]) + Copy + Send + Sync + 'static) {
     model_from_both_sides(move || {
         let (drops, first) = (Drops::default(), Wakes::new());
         let (mut operation, asked) = operation(&drops, |request| request);
@@ -98,11 +98,14 @@ fn later(then: Then) {
         let kernel = kernel(taken(&asked));
         // The kernel sees this waker only by the word.
         let wakes = [first, Wakes::new()];
-        then(&mut operation, &wakes);
-        drop(operation);
+        act(operation, wakes.clone());
         kernel.join().unwrap();
         check(&drops, &wakes);
     });
+}
+
+fn later(then: Then) {
+    waiting(move |mut operation, wakes| _ = then(&mut operation, &wakes));
 }
 
 fn check(drops: &Drops, wakes: &[Arc<Wakes>; 2]) {
@@ -164,21 +167,9 @@ fn a_waiter_is_woken_by_the_answer() {
 
 /// The task has moved to another thread meanwhile, which polls or drops the operation.
 fn moved(then: Then) {
-    model_from_both_sides(move || {
-        let (drops, first) = (Drops::default(), Wakes::new());
-        let (mut operation, asked) = operation(&drops, |request| request);
-        assert!(!is_answered(poll(&mut operation, &first)));
-        let kernel = kernel(taken(&asked));
-        // The kernel sees this waker only by the word.
-        let wakes = [first, Wakes::new()];
-        let there = wakes.clone();
-        let task = thread::spawn(move || {
-            then(&mut operation, &there);
-            drop(operation);
-        });
+    waiting(move |mut operation, wakes| {
+        let task = thread::spawn(move || _ = then(&mut operation, &wakes));
         task.join().unwrap();
-        kernel.join().unwrap();
-        check(&drops, &wakes);
     });
 }
 

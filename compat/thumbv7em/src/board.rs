@@ -1,5 +1,5 @@
-//! What a board support crate has: the start of the program, interrupts, and semihosting, by which
-//! QEMU prints and exits.
+//! The start of the program, interrupts, and semihosting, by which QEMU prints and exits. A board
+//! support crate has these.
 
 use core::{arch::asm, cell::UnsafeCell, panic::PanicInfo};
 

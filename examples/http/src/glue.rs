@@ -7,7 +7,6 @@
 use std::{
     future::Future,
     io::{self, IoSlice},
-    mem::MaybeUninit,
     pin::Pin,
     task::{Context, Poll, ready},
     time::{Duration, Instant},
@@ -63,39 +62,31 @@ pub struct JointTimer;
 #[derive(Debug)]
 struct JointSleep(joint_executor::time::Sleep);
 
-impl Read for JointIo<TcpStream> {
-    fn poll_read(
-        self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        cursor: ReadBufCursor<'_>,
-    ) -> Poll<io::Result<()>> {
-        fill(cursor, |buffer| self.0.poll_read_uninit(cx, buffer))
-    }
+/// Reads from a stream of this type by its `poll_read_uninit`.
+macro_rules! reads_from {
+    ($stream:ty) => {
+        impl Read for JointIo<$stream> {
+            fn poll_read(
+                self: Pin<&mut Self>,
+                cx: &mut Context<'_>,
+                mut cursor: ReadBufCursor<'_>,
+            ) -> Poll<io::Result<()>> {
+                // SAFETY: `poll_read_uninit` leaves no byte uninitialised that was initialised
+                // before.
+                let buffer = unsafe { cursor.as_mut() };
+                let count = ready!(self.0.poll_read_uninit(cx, buffer))?.len();
+                // SAFETY: `poll_read_uninit` has returned the initialised bytes, which begin the
+                // buffer.
+                unsafe { cursor.advance(count) };
+                Poll::Ready(Ok(()))
+            }
+        }
+    };
 }
 
+reads_from!(TcpStream);
 #[cfg(unix)]
-impl Read for JointIo<UnixStream> {
-    fn poll_read(
-        self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        cursor: ReadBufCursor<'_>,
-    ) -> Poll<io::Result<()>> {
-        fill(cursor, |buffer| self.0.poll_read_uninit(cx, buffer))
-    }
-}
-
-/// Fills the cursor by a `poll_read_uninit`.
-fn fill(
-    mut cursor: ReadBufCursor<'_>,
-    read: impl for<'a> FnOnce(&'a mut [MaybeUninit<u8>]) -> Poll<io::Result<&'a mut [u8]>>,
-) -> Poll<io::Result<()>> {
-    // SAFETY: `poll_read_uninit` leaves no byte uninitialised that was initialised before.
-    let buffer = unsafe { cursor.as_mut() };
-    let count = ready!(read(buffer))?.len();
-    // SAFETY: `poll_read_uninit` has returned the initialised bytes, which begin the buffer.
-    unsafe { cursor.advance(count) };
-    Poll::Ready(Ok(()))
-}
+reads_from!(UnixStream);
 
 impl<S: AsyncWrite + Unpin> Write for JointIo<S> {
     fn poll_write(
