@@ -1,15 +1,13 @@
 //! The task that this thread polls, for its own code and for panic hooks.
 
-use alloc::{
-    boxed::Box,
-    string::{String, ToString},
-};
+use alloc::boxed::Box;
+use core::marker::PhantomData;
 use std::{
     io::{Write, stderr},
     panic,
 };
 
-use super::{Id, error::Named, polled};
+use super::{Id, TaskView, error::Named, polled};
 
 /// Returns the id of the current task: the one whose poll calls this, on any executor that is built
 /// on this crate.
@@ -38,26 +36,41 @@ pub fn id() -> Id {
 /// assert_eq!(joint::task::try_id(), None);
 /// ```
 pub fn try_id() -> Option<Id> {
-    // SAFETY: this thread polls the task, and so keeps it alive.
-    polled::current().map(|task| unsafe { Id::of(task) })
+    with_current(|task| task.id())
 }
 
-/// Returns the current task's name, if it has one, and where it was spawned, for a message. Returns
-/// `None` outside a poll of a task.
+/// Calls `f` with the current task, or returns `None` outside a poll of a task.
 ///
 /// # Example
 /// ```
 /// use joint::task::{self, Builder};
 ///
-/// let builder = Builder::new().name("flush");
-/// let (runnable, handle) = builder.spawn(|()| async { task::describe() }, |_| {});
+/// let name = || task::with_current(|task| task.name().map(String::from));
+/// assert_eq!(name(), None);
+/// let (runnable, handle) = Builder::new().name("flush").spawn(|()| async move { name() }, |_| {});
 /// runnable.run();
-/// let described = joint::block_on(handle).unwrap();
-/// assert!(described.starts_with("task `flush` spawned at "));
+/// assert_eq!(joint::block_on(handle), Some(Some("flush".into())));
 /// ```
-pub fn describe() -> Option<String> {
-    // SAFETY: as for `try_id`.
-    polled::current().map(|task| unsafe { Named::of(task) }.to_string())
+pub fn with_current<R>(f: impl FnOnce(TaskView<'_>) -> R) -> Option<R> {
+    let lifetime = PhantomData;
+    // This thread polls the task, and so keeps it alive until `f` returns.
+    polled::current().map(|task| f(TaskView { task, lifetime }))
+}
+
+/// Calls `f` as if outside a poll of a task. For executors that run code of other tasks inside a
+/// poll, such as a side of a fork and join that was stolen.
+///
+/// # Example
+/// ```
+/// use joint::task;
+///
+/// let inside = async { (task::try_id().is_some(), task::without_current(task::try_id)) };
+/// let (runnable, handle) = task::spawn(inside, |_| {});
+/// runnable.run();
+/// assert_eq!(joint::block_on(handle), (true, None));
+/// ```
+pub fn without_current<R>(f: impl FnOnce() -> R) -> R {
+    polled::without_current(f)
 }
 
 /// Sets a panic hook that writes to standard error in which task a panic happens, and then calls
@@ -84,9 +97,11 @@ pub fn describe() -> Option<String> {
 pub fn set_panic_hook() {
     let before = panic::take_hook();
     panic::set_hook(Box::new(move |info| {
-        if let Some(described) = describe() {
+        if let Some(task) = polled::current() {
+            // SAFETY: as for `try_id`.
+            let named = unsafe { Named::of(task) };
             // There is nowhere else to report to.
-            let _ = writeln!(stderr(), "The {described} panics:");
+            let _ = writeln!(stderr(), "The {named} panics:");
         }
         before(info);
     }));

@@ -334,8 +334,9 @@ impl Task {
     /// As for [`free`](Task::free).
     #[cold]
     pub(super) unsafe fn free_with_id(mut self) {
+        // Dropped last, because its drop may panic.
         // SAFETY: the task belongs to the caller alone.
-        unsafe { self.0.as_mut() }.origin.forget();
+        let _data = unsafe { self.0.as_mut() }.origin.forget();
         // SAFETY: passed on from the caller.
         unsafe { self.free() }
     }

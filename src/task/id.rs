@@ -1,6 +1,7 @@
 //! [`Id`]: the identity of a task; and [`Origin`], the word of a task that leads to it.
 
-use core::{fmt, mem, num::NonZero, panic::Location, ptr::NonNull};
+use alloc::boxed::Box;
+use core::{any::Any, fmt, mem, num::NonZero, panic::Location, ptr::NonNull};
 
 use super::header::Task;
 use joint_switch::{AtomicPtr, Retire, UnsafeCell, heap, order, unique};
@@ -63,9 +64,12 @@ pub(super) struct Origin(AtomicPtr<()>);
 
 const KNOWN: usize = 1;
 
+/// A value that was [attached](super::Runnable::attach) to a task.
+pub(super) type Data = Box<dyn Any + Send + Sync>;
+
 struct Known {
     spawned: &'static Location<'static>,
-    id: UnsafeCell<Id>,
+    value: UnsafeCell<(Id, Option<Data>)>,
 }
 
 const _: () = assert!(mem::align_of::<Known>() > KNOWN && mem::align_of::<Location<'_>>() > KNOWN);
@@ -98,10 +102,40 @@ impl Origin {
     #[cold]
     fn give(&self, spawned: &'static Location<'static>) -> Id {
         let id = Id(unique());
+        self.publish(spawned, id, None)
+            .map_or_else(Known::id, |()| id)
+    }
+
+    /// Gives the task an id and the value that `make` returns for it, unless it has an id already.
+    pub(super) fn attach(&self, make: impl FnOnce(Id) -> Data) -> bool {
+        let Ok(spawned) = self.look() else {
+            return false;
+        };
+        let id = Id(unique());
+        self.publish(spawned, id, Some(make(id))).is_ok()
+    }
+
+    pub(super) fn data(&self) -> Option<&(dyn Any + Send + Sync)> {
+        // SAFETY: as in `Known::id`.
+        self.look()
+            .err()?
+            .value
+            .with(|value| unsafe { &*value })
+            .1
+            .as_deref()
+    }
+
+    /// Publishes the block of an id. Returns the block that is there already, if there is one.
+    fn publish(
+        &self,
+        spawned: &'static Location<'static>,
+        id: Id,
+        data: Option<Data>,
+    ) -> Result<(), &Known> {
         let known = heap::allocate::<Known>();
         let value = Known {
             spawned,
-            id: UnsafeCell::new(id),
+            value: UnsafeCell::new((id, data)),
         };
         // SAFETY: the block is fresh and ours.
         unsafe { known.write(value) };
@@ -116,11 +150,11 @@ impl Origin {
             order!(give: Release),
             order!(given: Acquire),
         );
-        let Err(word) = given else { return id };
+        let Err(word) = given else { return Ok(()) };
         // SAFETY: the block is ours, because it has not been published.
-        unsafe { release(known) };
+        drop(unsafe { release(known) });
         // SAFETY: as in `look`.
-        unsafe { read(word) }.map_or_else(Known::id, |_| unreachable!("an id is given once"))
+        unsafe { read(word) }.map(|_| unreachable!("an id is given once"))
     }
 
     /// Returns whether there is an id to [forget](Origin::forget) before the task is freed.
@@ -130,16 +164,14 @@ impl Origin {
         self.0.load(order!(has_id: Relaxed)).addr() & KNOWN != 0
     }
 
-    /// Frees the block of the id, if there is one.
-    pub(super) fn forget(&mut self) {
+    /// Frees the block of the id, if there is one. Returns what was attached to the task.
+    pub(super) fn forget(&mut self) -> impl Sized {
         // ORDERING: forget_look, forget. Relaxed: as for `has_id`.
         let word = self.0.load(order!(forget_look: Relaxed));
         let spawned = NonNull::from(self.spawned()).as_ptr().cast();
         self.0.store(spawned, order!(forget: Relaxed));
-        if let Some(known) = block(word) {
-            // SAFETY: the word has owned the block, and the task is the caller's alone.
-            unsafe { release(known) };
-        }
+        // SAFETY: the word has owned the block, and the task is the caller's alone.
+        block(word).map(|known| unsafe { release(known) })
     }
 
     /// Tells the model that the memory is about to be freed.
@@ -151,7 +183,7 @@ impl Origin {
 impl Known {
     fn id(&self) -> Id {
         // SAFETY: it is written before the block is published, and never after that.
-        self.id.with(|id| unsafe { *id })
+        self.value.with(|value| unsafe { &*value }).0
     }
 }
 
@@ -176,9 +208,13 @@ unsafe fn read<'a>(word: *mut ()) -> Result<&'static Location<'static>, &'a Know
 
 /// # Safety
 /// The block is the caller's alone.
-unsafe fn release(mut known: NonNull<Known>) {
+unsafe fn release(mut known: NonNull<Known>) -> Option<Data> {
     // SAFETY: by this function's contract.
-    unsafe { known.as_mut() }.id.retire();
-    // SAFETY: it came from `give`, and no field has a destructor to run.
+    let value = unsafe { &mut known.as_mut().value };
+    // SAFETY: as above.
+    let data = value.with_mut(|value| unsafe { &mut *value }.1.take());
+    value.retire();
+    // SAFETY: it came from `publish`, and nothing that is left in it has a destructor to run.
     unsafe { heap::release(known) };
+    data
 }

@@ -332,7 +332,7 @@
 //! | cloning the waker of the waiter | it passes through the poll of the handle, and nothing has changed |
 //! | waking that waker | it passes through the run or the drop of the runnable. The task has ended |
 //! | dropping that waker | it passes through the poll that replaces the waker, or the drop of the handle. Everything else is done by then |
-//! | dropping the metadata or the schedule function | it passes through the drop of the last reference. The memory is freed |
+//! | dropping the metadata, the schedule function or a value that is [attached](Runnable::attach) | it passes through the drop of the last reference. The memory is freed |
 //! | dropping a value because of another panic | it ends the program |
 //!
 //! A future may drop or await its own handle, may wake itself while it is polled or dropped, and
@@ -380,7 +380,7 @@ mod unwind;
 mod view;
 
 #[cfg(feature = "std")]
-pub use self::current::{describe, id, set_panic_hook, try_id};
+pub use self::current::{id, set_panic_hook, try_id, with_current, without_current};
 #[cfg(feature = "alloc")]
 pub use self::id::Id;
 pub use self::{

@@ -20,7 +20,7 @@ impl Origin {
         false
     }
 
-    pub(super) fn forget(&mut self) {}
+    pub(super) fn forget(&mut self) -> impl Sized {}
 
     pub(super) fn retire(&mut self) {}
 }

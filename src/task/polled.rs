@@ -51,6 +51,18 @@ mod with_std {
         is_own.unwrap_or(false)
     }
 
+    /// Calls `f`, for which this thread polls no task. A mark that is there already stays.
+    pub(in super::super) fn without_current<R>(f: impl FnOnce() -> R) -> R {
+        struct Restore(*mut ());
+        impl Drop for Restore {
+            fn drop(&mut self) {
+                POLLED.with(|polled| polled.set(self.0));
+            }
+        }
+        let _restore = Restore(POLLED.with(|polled| polled.replace(ptr::null_mut())));
+        f()
+    }
+
     /// Returns the task that this thread polls. It is alive until that poll is over.
     pub(in super::super) fn current() -> Option<Task> {
         let polled = POLLED.try_with(Cell::get).unwrap_or(ptr::null_mut());
@@ -76,6 +88,6 @@ mod without_std {
 }
 
 #[cfg(feature = "std")]
-pub(super) use with_std::{current, wake, watch};
+pub(super) use with_std::{current, wake, watch, without_current};
 #[cfg(not(feature = "std"))]
 pub(super) use without_std::{wake, watch};

@@ -1,5 +1,9 @@
 //! [`Runnable`]: the right and the duty to run a task once.
 
+#[cfg(feature = "alloc")]
+use alloc::boxed::Box;
+#[cfg(feature = "alloc")]
+use core::any::Any;
 use core::{
     fmt,
     marker::PhantomData,
@@ -222,6 +226,39 @@ impl<M> Runnable<M> {
             task: Task::from_ptr(raw),
             lifetime: PhantomData,
         }
+    }
+
+    /// Looks at the task, which is alive while its runnable is borrowed.
+    pub fn view(&self) -> TaskView<'_> {
+        // SAFETY: the runnable keeps the task alive.
+        unsafe { Self::raw_view(self.as_ptr()) }
+    }
+
+    /// Gives the task its [id](Runnable::id), and with it a value of any type, which a
+    /// [view](TaskView::data) of the task gives access to. Returns false, and attaches nothing, if
+    /// the task has an id already.
+    ///
+    /// For an executor some of whose tasks have a value. Every task of an executor has its
+    /// [metadata](super::Builder::metadata), and pays for it. The value is dropped after the task's
+    /// memory is freed, by the thread that frees it.
+    ///
+    /// # Cost
+    /// As for an id that is asked for. A task without a value pays nothing.
+    ///
+    /// # Example
+    /// ```
+    /// use joint::task;
+    ///
+    /// let (runnable, _handle) = task::spawn(async {}, |_| {});
+    /// assert!(runnable.attach(|id| Box::new(format!("request of task {id}"))));
+    /// let text = format!("request of task {}", runnable.id());
+    /// let data = runnable.view().data().unwrap();
+    /// assert_eq!(data.downcast_ref::<String>(), Some(&text));
+    /// ```
+    #[cfg(feature = "alloc")]
+    pub fn attach(&self, make: impl FnOnce(Id) -> Box<dyn Any + Send + Sync>) -> bool {
+        // SAFETY: the runnable keeps the task alive.
+        unsafe { self.task.origin() }.attach(make)
     }
 
     /// Passes the runnable to the schedule function.

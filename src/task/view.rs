@@ -1,6 +1,8 @@
 //! [`PendingTask`] and [`EndedTask`]: what a task's [`Schedule`](super::Schedule) sees of it at the
 //! end of a poll; [`TaskView`]: what a report sees of it; and [`TaskEnd`].
 
+#[cfg(feature = "alloc")]
+use core::any::Any;
 use core::{fmt, marker::PhantomData, panic::Location, ptr::NonNull, task::Waker};
 
 #[cfg(feature = "alloc")]
@@ -88,6 +90,14 @@ impl<M> EndedTask<'_, M> {
         self.task.as_ptr()
     }
 
+    /// Looks at the task.
+    pub fn view(&self) -> TaskView<'_> {
+        TaskView {
+            task: self.task,
+            lifetime: PhantomData,
+        }
+    }
+
     /// Returns a waker of the task. It wakes nothing any more, but keeps the task's memory.
     pub fn waker(&self) -> Waker {
         // SAFETY: as for `name`.
@@ -165,6 +175,16 @@ impl<'a> TaskView<'a> {
     pub fn id(&self) -> Id {
         // SAFETY: the task is alive as long as the view is used.
         unsafe { Id::of(self.task) }
+    }
+
+    /// Returns the value that was [attached](super::Runnable::attach) to the task.
+    ///
+    /// # Cost
+    /// Two loads.
+    #[cfg(feature = "alloc")]
+    pub fn data(&self) -> Option<&'a (dyn Any + Send + Sync)> {
+        // SAFETY: as for `id`.
+        unsafe { self.task.origin() }.data()
     }
 
     /// Returns the task's name, if it has one.

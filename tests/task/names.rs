@@ -200,3 +200,33 @@ fn a_named_task_keeps_its_name_beside_its_id() {
     let _id = handle.id();
     assert_eq!((handle.name(), runnable.name()), (Some("one"), Some("one")));
 }
+
+#[test]
+fn a_value_is_attached_once_and_is_dropped_with_the_task() {
+    let dropped = Count::new();
+    let (runnable, handle) = task::spawn(async {}, |_| {});
+    assert!(runnable.view().data().is_none());
+    let value = || Box::new(Dropped(dropped.clone()));
+    let mut made_for = None;
+    assert!(runnable.attach(|id| {
+        made_for = Some(id);
+        value()
+    }));
+    assert_eq!(made_for, Some(handle.id()));
+    assert!(!runnable.attach(|_| unreachable!("it has an id")));
+    let data = runnable.view().data();
+    assert!(data.is_some_and(|data| data.is::<Dropped>()));
+    runnable.run();
+    assert_eq!(dropped.get(), 0, "the handle keeps the task");
+    drop(handle);
+    assert_eq!(dropped.get(), 1);
+}
+
+#[test]
+fn nothing_is_attached_to_a_task_that_has_an_id() {
+    let (runnable, handle) = task::spawn(async {}, |_| {});
+    let id = handle.id();
+    assert!(!runnable.attach(|_| unreachable!("it has an id")));
+    assert!(runnable.view().data().is_none());
+    assert_eq!(runnable.id(), id);
+}

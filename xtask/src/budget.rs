@@ -31,8 +31,9 @@ const BUDGETS: [Budget; 6] = [
         folder: "src",
         without: &[],
         // Of these, 330 are names that users of tokio look for: ids, abort handles, closed senders;
-        // and 270 are for machines without an allocator or without atomics of 64 bits.
-        lines: 5_090,
+        // 270 are for machines without an allocator or without atomics of 64 bits; and 65 for
+        // values that only some tasks of an executor have.
+        lines: 5_130,
         crates: 2,
         features: &["std"],
     },
@@ -51,9 +52,9 @@ const BUDGETS: [Budget; 6] = [
         built_as: "joint-executor",
         folder: "executor/src",
         without: &["model", "worker/harness.rs"],
-        // Of these, 1,020 are names that users of tokio look for, most of them for sockets, and 590
-        // the dump and what runs on the current thread.
-        lines: 11_550,
+        // Of these, 1,020 are names that users of tokio look for, most of them for sockets, 590 the
+        // dump and what runs on the current thread, and 90 the data of tasks for hooks.
+        lines: 11_560,
         crates: 12,
         features: &["io"],
     },

@@ -23,7 +23,7 @@
 //! [`block_on`]: crate::block_on
 //! [`LocalExecutor`]: crate::LocalExecutor
 
-use alloc::vec::Vec;
+use alloc::{borrow::ToOwned, format, vec::Vec};
 use core::{iter, ptr::NonNull, time::Duration};
 use std::{
     io::{Write, stderr},
@@ -37,7 +37,7 @@ use crate::{
     policy::{BLOCKED_LOOK, DEADLOCK_LOOK},
 };
 use joint::{
-    task,
+    task::{self, TaskView},
     waker::park::{self, Parker},
 };
 
@@ -104,15 +104,19 @@ impl Running<'_> {
     }
 
     fn report_starved(&self) {
-        let (workers, task) = (self.shared().workers(), task::describe());
+        let workers = self.shared().workers();
+        let blocks = |task: TaskView<'_>| match task.name() {
+            Some(name) => format!("the task `{name}` spawned at {}", task.spawned()),
+            None => format!("the task spawned at {}", task.spawned()),
+        };
+        let blocker = task::with_current(blocks).unwrap_or_else(|| "a future".to_owned());
         // There is nowhere else to report to.
         let _ = writeln!(
             stderr(),
             "joint: tasks are queued, but all workers ({workers}) have been blocked for a second, \
-             one of them by the {}. If the waits are for such tasks, they never end: `await` them \
-             instead, or pass the code that blocks to `spawn_blocking`, or build the executor with \
-             more workers",
-            task.as_deref().unwrap_or("poll of a future")
+             one of them by {blocker}. If the waits are for such tasks, they never end: `await` \
+             them instead, or pass the code that blocks to `spawn_blocking`, or build the executor \
+             with more workers"
         );
     }
 

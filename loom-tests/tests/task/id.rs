@@ -11,6 +11,7 @@ use crate::world::{Kept, Schedule, explore, explore_bounded, join_now};
 
 tests! {
     two_ask_at_once
+    one_attaches_while_another_asks
     one_asks_against_the_end
     abort_against_the_drop_of_the_handle
     abort_against_the_end
@@ -27,6 +28,29 @@ pub(crate) fn two_ask_at_once(how: Schedule) {
         let id = handle.id();
         other.join().unwrap();
         assert_eq!(*answer.lock().unwrap(), Some(id));
+        world.run_and_drain(runnable);
+        join_now(handle);
+    });
+}
+
+/// If the value comes first, both get the id that it was made for.
+pub(crate) fn one_attaches_while_another_asks(how: Schedule) {
+    explore(move |world| {
+        let (runnable, handle) = world.spawn(how, ready(world.value()));
+        let abort = Kept::new(handle.abort_handle());
+        let answer = Arc::new(Mutex::new(None));
+        let answers = answer.clone();
+        let other = world.start(move || *answers.lock().unwrap() = Some(abort.take().id()));
+        let (value, mut made_for) = (world.value(), None);
+        let is_attached = runnable.attach(|id| {
+            made_for = Some(id);
+            Box::new(value)
+        });
+        let data = runnable.view().data();
+        assert_eq!(data.is_some_and(|data| data.is::<Value>()), is_attached);
+        assert_eq!(made_for == Some(runnable.id()), is_attached);
+        other.join().unwrap();
+        assert_eq!(*answer.lock().unwrap(), Some(runnable.id()));
         world.run_and_drain(runnable);
         join_now(handle);
     });
