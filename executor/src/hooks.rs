@@ -6,7 +6,11 @@
 use alloc::{boxed::Box, sync::Arc};
 use std::time::Instant;
 
-use super::{guard::guarded, task_info::TaskInfo, times::Times};
+use super::{
+    guard::guarded,
+    task_info::{Data, DataSlot, TaskInfo},
+    times::Times,
+};
 use joint::task::{EndedTask, Runnable, TaskEnd};
 
 /// A steal, for [`Builder::on_steal`](super::Builder::on_steal).
@@ -22,6 +26,7 @@ pub struct StealInfo {
 }
 
 type TaskHook = Box<dyn Fn(&TaskInfo<'_>) + Send + Sync>;
+type DataHook = Box<dyn Fn(&TaskInfo<'_>) -> Data + Send + Sync>;
 type EndHook = Box<dyn Fn(&TaskInfo<'_>, TaskEnd) + Send + Sync>;
 type StealHook = Box<dyn Fn(&StealInfo) + Send + Sync>;
 pub(super) type WorkerHook = Box<dyn Fn(usize) + Send + Sync>;
@@ -30,6 +35,7 @@ type TimerHook = Box<dyn Fn(Instant) + Send + Sync>;
 
 #[derive(Default)]
 pub(crate) struct Hooks {
+    pub(super) task_data: Option<DataHook>,
     pub(super) on_spawn: Option<TaskHook>,
     pub(super) on_wake: Option<TaskHook>,
     pub(super) before_poll: Option<TaskHook>,
@@ -49,7 +55,7 @@ pub(crate) struct Hooks {
 impl Hooks {
     /// Returns whether there is something to do for each task.
     pub(super) fn watch_tasks(&self) -> bool {
-        self.on_spawn.is_some() || self.on_end.is_some()
+        self.task_data.is_some() || self.on_spawn.is_some() || self.on_end.is_some()
     }
 
     /// Returns whether there is something to do for each poll.
@@ -63,6 +69,27 @@ impl Hooks {
         self.on_wake.is_some()
     }
 
+    /// Makes the data of a new task, which no other thread knows, and calls the hook for it.
+    #[cold]
+    pub(super) fn spawned<M>(&self, runnable: &Runnable<M>) {
+        let of_child = |parent: Option<&TaskInfo<'_>>| {
+            if let Some(make) = &self.task_data {
+                runnable.attach(|id| {
+                    let task = TaskInfo::new(id, runnable.name(), runnable.spawned());
+                    let mut data = None;
+                    guarded(|| data = Some(make(&task.with_parent(parent))));
+                    Box::new(DataSlot::new(data))
+                });
+            }
+            call(&self.on_spawn, |hook| {
+                hook(&TaskInfo::of(runnable).with_parent(parent));
+            });
+        };
+        if TaskInfo::with_current(|parent| of_child(Some(parent))).is_none() {
+            of_child(None);
+        }
+    }
+
     /// Calls one of the hooks for tasks that have not ended.
     #[cold]
     pub(super) fn task<M>(hook: &Option<TaskHook>, runnable: &Runnable<M>) {
@@ -73,9 +100,19 @@ impl Hooks {
         call(&self.after_poll, |hook| hook(info));
     }
 
+    /// Calls the hook for a task that has ended, and takes its data.
+    ///
+    /// # Safety
+    /// The caller is the task's runner.
     #[cold]
-    pub(super) fn ended<M>(&self, task: &EndedTask<'_, M>, how: TaskEnd) {
-        call(&self.on_end, |hook| hook(&TaskInfo::ended(task), how));
+    pub(super) unsafe fn ended<M>(&self, task: &EndedTask<'_, M>, how: TaskEnd) {
+        call(&self.on_end, |hook| {
+            // SAFETY: by this function's contract. The hook cannot keep the value.
+            let task = unsafe { TaskInfo::ended(task) };
+            hook(&task, how);
+        });
+        // SAFETY: by this function's contract.
+        guarded(|| drop(unsafe { DataSlot::take(task.view()) }));
     }
 
     pub(super) fn stole(&self, steal: &StealInfo) {
@@ -112,6 +149,7 @@ impl Drop for Hooks {
     /// Drops what the hooks have captured. It runs on the last thread that lets go of the executor,
     /// which is often a worker.
     fn drop(&mut self) {
+        guarded(|| drop(self.task_data.take()));
         guarded(|| drop((self.on_spawn.take(), self.before_poll.take())));
         guarded(|| drop((self.after_poll.take(), self.on_end.take())));
         guarded(|| drop((self.on_wake.take(), self.on_steal.take())));

@@ -647,5 +647,6 @@ pub fn epoch() -> Instant {
 /// inside a poll, such as one that waits there.
 pub fn apart<R>(f: impl FnOnce() -> R) -> R {
     let f = || current::without_current(|| entered::without_entered(f));
+    let f = || joint::task::without_current(f);
     local::without_current(|| task_local::without_values(f))
 }

@@ -7,7 +7,7 @@ use super::{
     Running,
     shared::{Decides, EntryLink, Runnable, Scheduler, Shared},
 };
-use crate::{hooks::Hooks, registry::Lane, span::traced};
+use crate::{registry::Lane, span::traced};
 use joint::task::{Builder, JoinHandle};
 
 #[inline]
@@ -54,7 +54,7 @@ pub(crate) fn launch(
         None => shared.outside.count_spawn(),
     }
     if shared.watches_tasks {
-        Hooks::task(&shared.hooks.on_spawn, &runnable);
+        shared.hooks.spawned(&runnable);
     }
     if lane != Lane::Normal {
         runnable.metadata().set_lane(lane);

@@ -59,8 +59,13 @@ use self::{
     stepped::Stepping,
 };
 use super::{
-    deques::Deques, guard::guarded, hooks::Hooks, metrics::Counters, policy::MOST_QUEUED,
-    registry::Lane, task_info::TaskInfo,
+    deques::Deques,
+    guard::guarded,
+    hooks::Hooks,
+    metrics::Counters,
+    policy::MOST_QUEUED,
+    registry::Lane,
+    task_info::{DataSlot, TaskInfo},
 };
 use joint::{
     task::{EndedTask, Polled, TaskEnd},
@@ -143,7 +148,8 @@ pub(super) fn ended(task: &EndedTask<'_, EntryLink>, how: TaskEnd) {
         Some(worker) if !worker.is_elsewhere.get() => {
             worker.count_end(how);
             if worker.watches_tasks {
-                worker.shared.hooks.ended(task, how);
+                // SAFETY: the runner calls this.
+                unsafe { worker.shared.hooks.ended(task, how) };
             }
         }
         _ => ended_elsewhere(task, how),
@@ -154,7 +160,8 @@ pub(super) fn ended(task: &EndedTask<'_, EntryLink>, how: TaskEnd) {
 fn ended_elsewhere(task: &EndedTask<'_, EntryLink>, how: TaskEnd) {
     if let Some(shared) = disposals().next() {
         shared.outside.count_end(how);
-        shared.hooks.ended(task, how);
+        // SAFETY: the runner calls this.
+        unsafe { shared.hooks.ended(task, how) };
     }
 }
 
@@ -373,11 +380,18 @@ impl Running<'_> {
         kept.clear();
         let has_name = hooks.after_poll.is_some() && runnable.name().is_some();
         kept.push_str(runnable.name().filter(|_| has_name).unwrap_or_default());
+        // SAFETY: the runnable is here.
+        let data = unsafe { DataSlot::get(runnable.view()) };
+        let data = data.filter(|_| hooks.after_poll.is_some()).cloned();
         let after = |running: &Self, kept: &str| {
             if hooks.after_poll.is_some() {
-                let info = TaskInfo::new(id, has_name.then_some(kept), spawned);
+                let name = has_name.then_some(kept);
                 running.show_slot();
-                running.stranger(|| hooks.after_poll(&info));
+                running.stranger(|| {
+                    let data = data;
+                    let info = TaskInfo::new(id, name, spawned);
+                    hooks.after_poll(&info.with_data(data.as_deref()));
+                });
             }
         };
         let settled = match self.poll(runnable) {

@@ -15,6 +15,7 @@ mod hooks;
 mod metrics;
 mod run;
 mod shutdown;
+mod task_data;
 mod task_options;
 mod unwinding;
 
