@@ -2,7 +2,7 @@
 
 use std::{
     future::{Future, pending},
-    panic::panic_any,
+    panic::{Location, panic_any},
 };
 
 use joint::{
@@ -234,4 +234,51 @@ fn each_way_to_spawn_tells_the_line_of_its_caller() {
     // SAFETY: all of it may be sent, and borrows nothing.
     let (_runnable, handle) = unsafe { task::spawn_unchecked(nothing(), |_| {}) };
     spawned_here(&handle, line!() - 1);
+}
+
+/// The place is that of the outermost caller that `#[track_caller]` reaches, or else is handed on.
+#[test]
+fn a_spawn_of_an_author_tells_the_line_of_its_own_caller() {
+    trait Spawn {
+        #[track_caller]
+        fn spawn<F: Future<Output = ()> + Send + 'static>(&self, future: F) -> JoinHandle<()>;
+    }
+
+    struct Executor(Queue);
+
+    impl Spawn for Executor {
+        fn spawn<F: Future<Output = ()> + Send + 'static>(&self, future: F) -> JoinHandle<()> {
+            let (runnable, handle) = Builder::new().spawn(|()| future, self.0.scheduler());
+            self.0.push(runnable);
+            handle
+        }
+    }
+
+    impl Executor {
+        #[track_caller]
+        fn named(&self, name: &'static str) -> JoinHandle<()> {
+            let here = Location::caller();
+            let inside = || {
+                let builder = Builder::new().name(name).spawned_at(here);
+                builder.spawn(|()| async { panic!("no") }, self.0.scheduler())
+            };
+            let (runnable, handle) = inside();
+            self.0.push(runnable);
+            handle
+        }
+    }
+
+    #[track_caller]
+    fn spawn_on(executor: &Executor) -> JoinHandle<()> {
+        executor.spawn(async { panic!("no") })
+    }
+
+    let executor = Executor(Queue::new());
+    let (line, handles) = (line!(), [spawn_on(&executor), executor.named("seven")]);
+    handles.iter().for_each(|handle| spawned_here(handle, line));
+    executor.0.run();
+    for handle in handles {
+        let error = ready(handle.result()).unwrap_err().to_string();
+        assert!(error.contains(&format!("{}:{line}:", file!())), "{error}");
+    }
 }
