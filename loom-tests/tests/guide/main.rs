@@ -1,4 +1,4 @@
-//! The two executors of the guide in `joint::task`, their models, and mistakes that the models
+//! The three executors of the guide in `joint::task`, their models, and mistakes that the models
 //! catch: how to write an executor of your own, and how to know that it is right.
 //!
 //! The executors are written as they would be for threads of the system, except that their mutexes,
@@ -19,6 +19,7 @@ use loom::{
 use loom_tests::{Drops, model, model_bounded};
 
 mod shutdown;
+mod timers;
 
 // The executor.
 
