@@ -11,7 +11,7 @@ use std::{
 use joint::{block_on, oneshot, task};
 use joint_executor::{
     Builder, Executor, JoinSet, LocalExecutor, TaskBuilder, TaskInfo, hosted, spawn,
-    spawn_blocking, spawn_local, task::Id, yield_now,
+    spawn_blocking, spawn_detached, spawn_local, task::Id, yield_now,
 };
 
 use super::{Panics, wait_until};
@@ -176,12 +176,18 @@ fn children_inherit_from_their_parents_by_every_way_to_spawn() {
         spawn(async { spawn_local(async {}).await }).await;
         let named = TaskBuilder::new().name("named").on_worker(0);
         named.spawn(async { spawn(async {}).await }).await;
+        let mut set = JoinSet::new();
+        set.spawn(async {});
+        set.join_next().await.unwrap().unwrap();
+        let (sender, receiver) = oneshot::channel();
+        spawn_detached(async { sender.send(()).unwrap() });
+        receiver.await.unwrap();
     }));
     drop(executor);
     let seen = seen.lock().unwrap();
     let spawned = seen.iter().filter(|(_, what)| *what == "spawn");
     let depths: Vec<_> = spawned.map(|(depth, _)| *depth).collect();
-    assert_eq!(depths, [0, 1, 2, 1, 2]);
+    assert_eq!(depths, [0, 1, 2, 1, 2, 1, 1]);
 }
 
 /// A task may be freed where no code of a user can be called, such as by a waker that is dropped.
