@@ -1,7 +1,10 @@
 //! What belongs to a whole process: its environment, and its panic hook. Each is tried in a process
 //! of its own.
 
-use std::{env, process::Command};
+#[path = "../../tests/common/again.rs"]
+mod again;
+
+use std::env;
 
 use joint_executor::{Executor, TaskBuilder, block_on, spawn, task};
 
@@ -10,7 +13,7 @@ const INSIDE: &str = "JOINT_TEST_INSIDE";
 /// Returns what a test of this program writes in a process of its own. It is run with
 /// `JOINT_WORKERS` as given.
 fn said(test: &str, workers: &str) -> String {
-    let output = Command::new(env::current_exe().unwrap())
+    let output = again::again()
         .args([test, "--exact", "--nocapture"])
         .envs([
             (INSIDE, "1"),

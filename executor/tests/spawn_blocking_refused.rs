@@ -5,10 +5,12 @@
 //! so large that the limit refuses threads, and nothing else.
 #![cfg(all(target_os = "linux", not(miri)))]
 
+#[path = "../../tests/common/again.rs"]
+mod again;
+
 use std::{
     collections::HashSet,
     env, fs,
-    process::Command,
     sync::{
         Arc, Barrier, Mutex,
         atomic::{AtomicUsize, Ordering::Relaxed},
@@ -33,7 +35,7 @@ fn in_process(test: &str, function: impl FnOnce()) {
         unsafe { libc::alarm(60) };
         return function();
     }
-    let output = Command::new(env::current_exe().unwrap())
+    let output = again::again()
         .args([test, "--exact", "--test-threads=1"])
         .env(INSIDE, "1")
         .env("RUST_MIN_STACK", STACK.to_string())

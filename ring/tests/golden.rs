@@ -1,6 +1,8 @@
 //! The example `sums`, with io_uring and without it. The examples have to be built first.
 #![cfg(target_os = "linux")]
 
+#[path = "../../tests/common/again.rs"]
+mod again;
 mod refusal;
 
 use std::{
@@ -18,7 +20,7 @@ fn sums() -> (Command, String) {
     program.push("sums");
     assert!(program.exists(), "`cargo build --examples` has to be first");
     let files = [PathBuf::from("Cargo.toml"), program.clone()];
-    let mut command = Command::new(program);
+    let mut command = again::program(program);
     command.args(&files);
     let sums = files.map(|file| {
         let sum: u64 = fs::read(&file).unwrap().into_iter().map(u64::from).sum();

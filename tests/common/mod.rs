@@ -6,6 +6,7 @@
     reason = "each test program uses its part of it"
 )]
 
+mod again;
 mod ends;
 mod panicking;
 mod wakes;
@@ -20,6 +21,7 @@ use std::{
 };
 
 pub(crate) use self::{
+    again::{again, program},
     ends::ends,
     panicking::{Panicking, Unwound, panicking},
     wakes::{Wakes, counting, waker_that},

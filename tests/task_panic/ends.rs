@@ -7,7 +7,7 @@ use std::{
     mem::forget,
     panic::{AssertUnwindSafe, catch_unwind, panic_any},
     pin::pin,
-    process::{Command, Stdio},
+    process::Stdio,
     task::Poll,
     thread,
 };
@@ -16,7 +16,7 @@ use joint::task::{
     self, Builder, EndedTask, PendingTask, Runnable, Schedule, ScheduleInfo, TaskEnd, TaskStorage,
 };
 
-use crate::support::{OnDrop, Queue, poll_with, waker_that};
+use crate::support::{OnDrop, Queue, again, poll_with, waker_that};
 
 /// Set in the process that is to end.
 const INNER: &str = "JOINT_ENDS";
@@ -31,7 +31,7 @@ fn ends_the_program(says: &str, f: impl FnOnce()) {
     }
     let test = thread::current();
     let test = test.name().expect("a test's thread has its name");
-    let output = Command::new(std::env::current_exe().expect("a test is a program"))
+    let output = again()
         .args([test, "--exact", "--nocapture"])
         .env(INNER, "1")
         .stdin(Stdio::null())

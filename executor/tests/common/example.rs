@@ -1,5 +1,8 @@
 //! The examples as programs, and how they end.
 
+#[path = "../../../tests/common/again.rs"]
+mod again;
+
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::{env, str};
@@ -21,7 +24,7 @@ pub(crate) fn example(name: &str) -> Command {
         program.display(),
         env!("CARGO_CRATE_NAME")
     );
-    let mut command = Command::new(program);
+    let mut command = again::program(program);
     command.stdin(Stdio::null());
     command
 }

@@ -50,7 +50,8 @@ fn too_few_descriptors_are_one_line_and_status_2() {
     for most in ["16", "17", "32", "33"] {
         let mut shell = Command::new("sh");
         shell.args(["-c", "ulimit -n $0 && exec \"$@\"", most]);
-        shell.arg(example("echo").get_program());
+        let echo = example("echo");
+        shell.arg(echo.get_program()).args(echo.get_args());
         shell.args(["--connections", "100"]).stdin(Stdio::null());
         let output = finish(shell.stdout(Stdio::piped()));
         assert_failed(&output, "echo", "os error 24");

@@ -5,14 +5,13 @@ use std::{
     io::{self, Write},
     os::unix::net::UnixStream,
     panic::{AssertUnwindSafe, catch_unwind},
-    process::Command,
 };
 
 use futures_lite::AsyncReadExt;
 use joint::block_on;
 use joint_executor::io::AsyncFd;
 
-use crate::support::{ends, executor};
+use crate::support::{again, ends, executor};
 
 /// Set in the process that is to run the test itself.
 const INNER: &str = "JOINT_TEST_IO_AGAIN";
@@ -22,7 +21,7 @@ fn alone(name: &str, test: impl FnOnce() + Send + 'static) {
     if env::var_os(INNER).is_some() {
         return ends(test);
     }
-    let output = Command::new(env::current_exe().unwrap())
+    let output = again()
         .args([name, "--exact", "--nocapture", "--test-threads=1"])
         .env(INNER, "1")
         .output()

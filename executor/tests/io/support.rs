@@ -11,7 +11,7 @@ use std::{
     task::{Context, Poll},
 };
 
-pub(crate) use common::{Wakes, counting, ends, executor, wait_until};
+pub(crate) use common::{Wakes, again, counting, ends, executor, wait_until};
 use joint::block_on;
 use joint_executor::io::AsyncFd;
 

@@ -5,7 +5,7 @@ mod common;
 
 use std::{future::Future, io, pin::pin};
 
-pub(crate) use common::{ends, executor};
+pub(crate) use common::{again, ends, executor};
 use futures_lite::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, future};
 use joint::block_on;
 use joint_executor::io::{TcpListener, TcpStream};

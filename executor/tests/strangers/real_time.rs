@@ -4,7 +4,6 @@
 
 use std::{
     env, io,
-    process::Command,
     sync::{
         Arc,
         atomic::{AtomicUsize, Ordering::Relaxed},
@@ -16,7 +15,7 @@ use std::{
 
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
-use crate::common::wait_until;
+use crate::common::{again, wait_until};
 use joint_executor::{Executor, time::sleep};
 
 /// Set in the process that runs the workers.
@@ -99,7 +98,7 @@ fn no_worker_waits_for_one_that_is_stopped_while_it_takes_from_the_injector() {
     }
     // In another process, because workers that spin forever take a processor from other tests.
     let name = thread::current().name().unwrap().to_owned();
-    let status = Command::new(env::current_exe().unwrap())
+    let status = again()
         .args(["--exact", &name])
         .env(INSIDE, "1")
         .status()

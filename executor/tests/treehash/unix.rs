@@ -158,10 +158,12 @@ fn many_large_files_need_few_descriptors() {
         let file = File::create(tree.path(number.to_string())).expect("file");
         file.set_len(MIB as u64 + 1 + number).expect("sparse");
     }
+    let treehash = treehash();
     let mut shell = Command::new("sh");
     shell.args(["-c", "ulimit -n 32 && exec \"$@\"", "sh"]);
     shell
-        .arg(treehash().get_program())
+        .arg(treehash.get_program())
+        .args(treehash.get_args())
         .args(["--workers", "7"])
         .arg(&tree.0);
     let output = shell.output().expect("sh starts");

@@ -5,7 +5,6 @@ use std::{
     collections::HashMap,
     fs,
     future::pending,
-    process::Command,
     sync::{
         Arc, Mutex,
         atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed},
@@ -16,6 +15,8 @@ use std::{
 use joint::oneshot;
 use joint_executor::{JoinSet, TaskBuilder, async_scope, spawn, time::sleep, yield_now};
 use joint_sim::{Builder, Check, Explore, Found, Verdict, check, explore, random};
+
+use crate::common::again;
 
 /// Loses an update if one of its tasks runs between the two halves of another one. It has tasks
 /// and yields that do not matter.
@@ -369,7 +370,7 @@ fn planted() {
 #[test]
 fn the_environment_replays_a_run() {
     let output = |name: &str, value: &str| {
-        let mut command = Command::new(std::env::current_exe().unwrap());
+        let mut command = again();
         command.args(["--exact", "check::planted", "--ignored"]);
         command.env("JOINT_SIM_OUT", std::env::temp_dir());
         let output = command.env(name, value).output().unwrap();

@@ -4,7 +4,7 @@ use std::{
     env,
     future::pending,
     panic::catch_unwind,
-    process::{Command, exit},
+    process::exit,
     sync::{
         Arc, Mutex,
         atomic::{AtomicUsize, Ordering::Relaxed},
@@ -20,6 +20,8 @@ use joint_executor::{
 };
 use joint_sim::{self as sim, Builder, Check, Host, Scheduler};
 
+use crate::common::again;
+
 /// Runs a program in a process of its own, and returns what that prints on its standard error
 /// before it is aborted. The harness captures the output of that process' tests, as usual.
 fn report_of(test: &str, program: impl FnOnce()) -> Option<String> {
@@ -33,7 +35,7 @@ fn report_of(test: &str, program: impl FnOnce()) -> Option<String> {
         program();
         return None;
     }
-    let output = Command::new(env::current_exe().unwrap())
+    let output = again()
         .args(["--exact", test])
         .env(CHILD, "1")
         .output()

@@ -1,8 +1,6 @@
 //! The pictures of a run: lanes, causes, the file for Perfetto, and the digest.
 
-use std::{
-    collections::BTreeMap, env, future::pending, process::Command, sync::Arc, time::Duration,
-};
+use std::{collections::BTreeMap, env, future::pending, sync::Arc, time::Duration};
 
 use joint::{block_on, oneshot, shared};
 use joint_executor::{
@@ -12,6 +10,8 @@ use joint_executor::{
     yield_now,
 };
 use joint_sim::{self as sim, Builder, Scheduler, Trace};
+
+use crate::common::again;
 
 const MILLISECOND: Duration = Duration::from_millis(1);
 const HOUR: Duration = Duration::from_secs(3_600);
@@ -353,7 +353,7 @@ fn prints_its_events() {
 fn each_process_sees_the_same_events() {
     // Each process has another layout of its memory, and other random state.
     let events = |padding: usize| {
-        let output = Command::new(env::current_exe().unwrap())
+        let output = again()
             .args(["--exact", "trace::prints_its_events", "--nocapture"])
             .env(PRINTS, "x".repeat(padding))
             .output();
