@@ -50,9 +50,13 @@ Usage: cargo xtask <command>
   semver                 compares the public API with the last release, by its tag `v*`; skipped unless there is
                          one and cargo-semver-checks is installed
   size                   what one more task type costs in code, beside async-task
-  portable               type-checks for each target of Linux, Android, Windows, macOS and FreeBSD that is
+  portable [--smoke | --run [TARGET [PACKAGE]]]
+                         type-checks for each target of Linux, Android, Windows, macOS and FreeBSD that is
                          installed, and says which are not; tests and models the task with the state word of a
-                         small machine; runs an example for a microcontroller in QEMU, if that is installed
+                         small machine; runs an example for a microcontroller in QEMU, if that is installed;
+                         --run runs the tests for other processors and systems, in QEMU, in Wine or here, or
+                         those of a package, for targets whose names contain TARGET, and says what is missing;
+                         --smoke runs joint's unit tests for the first of these targets that is installed
   miri                   the tests under Miri; skipped unless nightly has miri and rust-src
   asan                   the tests under AddressSanitizer; skipped unless the compiler in use, or nightly, has
                          its runtime
@@ -85,11 +89,23 @@ pub(crate) enum Command {
     Minimal,
     Semver,
     Size,
-    Portable,
+    Portable(Portable),
     Miri,
     Sanitizer(Sanitizer),
     All,
     Help,
+}
+
+/// What is done for other systems.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Portable {
+    Check,
+    /// Runs tests, where the names of targets contain the filter.
+    Run {
+        filter: String,
+        package: Option<String>,
+    },
+    Smoke,
 }
 
 /// Which benches run, and how.
@@ -160,7 +176,7 @@ pub(crate) fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Command
         "compat" => Command::Compat,
         "budget" => Command::Budget,
         "size" => Command::Size,
-        "portable" => Command::Portable,
+        "portable" => return portable(rest),
         "miri" => Command::Miri,
         "asan" => Command::Sanitizer(Sanitizer::Address),
         "tsan" => Command::Sanitizer(Sanitizer::Thread),
@@ -284,6 +300,25 @@ fn soak(words: &[String]) -> Result<Command, String> {
             "soak takes a number of minutes, up to {MOST_MINUTES}, but was given {word}"
         )),
     }
+}
+
+fn portable(words: &[String]) -> Result<Command, String> {
+    let words: Vec<_> = words.iter().map(String::as_str).collect();
+    let portable = match words[..] {
+        [] => Portable::Check,
+        ["--smoke"] => Portable::Smoke,
+        ["--run", ref rest @ ..]
+            if rest.len() < 3 && rest.iter().all(|word| !word.starts_with('-')) =>
+        {
+            Portable::Run {
+                filter: rest.first().copied().unwrap_or_default().to_owned(),
+                package: rest.get(1).map(|&package| package.to_owned()),
+            }
+        }
+        [word] if is_help(word) => return Ok(Command::Help),
+        _ => return Err("portable takes nothing, --smoke, or --run [TARGET [PACKAGE]]".to_owned()),
+    };
+    Ok(Command::Portable(portable))
 }
 
 fn at_most_one(command: &str, words: &[String]) -> Result<Option<String>, String> {

@@ -6,6 +6,7 @@ mod cli;
 mod compat;
 mod dependents;
 mod features;
+mod foreign;
 mod instructions;
 mod lab;
 mod logic;
@@ -26,7 +27,7 @@ mod work;
 
 use std::{env, process::exit};
 
-use cli::{Bench, Command, Lab};
+use cli::{Bench, Command, Lab, Portable};
 use step::{Step, run_all, say};
 
 fn main() {
@@ -62,7 +63,11 @@ fn run(command: Command) -> i32 {
         Command::Minimal => features::minimal(),
         Command::Semver => features::semver(),
         Command::Size => size::run(),
-        Command::Portable => portable::run(),
+        Command::Portable(Portable::Check) => portable::run(),
+        Command::Portable(Portable::Smoke) => foreign::smoke(),
+        Command::Portable(Portable::Run { filter, package }) => {
+            foreign::run(&filter, package.as_deref())
+        }
         Command::Miri => run_if("miri", nightly::for_miri().map(|()| vec![plans::miri()])),
         Command::Sanitizer(sanitizer) => {
             let compiler = sanitizers::compiler(sanitizer);

@@ -134,6 +134,7 @@ pub(crate) fn test() -> Vec<Step> {
             "tests of the narrow word",
             &["test", "--package", "joint", "--lib"],
         ),
+        Step::xtask("another system", &["portable", "--smoke"]),
         Step::xtask("packages", &["package"]),
         Step::xtask("dependents", &["dependents"]),
         Step::xtask("models", &["loom"]).beside(),

@@ -170,7 +170,7 @@ fn program() -> PathBuf {
     output_folder().join(TARGET).join("release/thumbv7em")
 }
 
-fn is_missing(program: &str) -> bool {
+pub(crate) fn is_missing(program: &str) -> bool {
     let found = Command::new(program).arg("--version").output();
     found.is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
 }
@@ -219,7 +219,7 @@ impl Tools {
 }
 
 /// Returns whether the target's library has to be built, or else what is missing for that.
-fn builds_library(target: &str, part: &str) -> Result<bool, String> {
+pub(crate) fn builds_library(target: &str, part: &str) -> Result<bool, String> {
     let Err(why) = library_of(target, part) else {
         return Ok(false);
     };
@@ -231,12 +231,12 @@ fn builds_library(target: &str, part: &str) -> Result<bool, String> {
 }
 
 /// A step of cargo, which builds these parts of the standard library too.
-fn step_with(parts: Option<&str>, name: &'static str, args: &[&str]) -> Step {
+pub(crate) fn step_with(parts: Option<&str>, name: &'static str, args: &[&str]) -> Step {
     let Some(parts) = parts else {
         return Step::cargo(name, args);
     };
     let parts = format!("-Zbuild-std={parts}");
-    Step::cargo(name, &[args, &[&parts]].concat()).env("RUSTC_BOOTSTRAP", "1")
+    Step::cargo(name, &[&args[..1], &[&parts], &args[1..]].concat()).env("RUSTC_BOOTSTRAP", "1")
 }
 
 /// What the compiler prints about itself.

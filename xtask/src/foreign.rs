@@ -1,0 +1,544 @@
+//! `cargo xtask portable --run`: runs the tests of all packages as programs for other processors
+//! and systems, in an emulator, or here if this machine can.
+//!
+//! Nothing is ever installed. A missing tool is named, with the command that installs it, and the
+//! target is skipped. A target's std is the installed one, or is built if its source is installed.
+
+use std::{
+    fmt::Write as _,
+    fs,
+    io::{BufRead, BufReader},
+    path::PathBuf,
+    process::Stdio,
+    time::Instant,
+};
+
+use super::{
+    size::target as target_folder,
+    small::{builds_library, is_missing, step_with},
+    step::{Step, run_all, say},
+};
+
+/// A target whose programs run here.
+struct System {
+    target: &'static str,
+    system: &'static str,
+    /// Compiles C, and links.
+    compiler: &'static str,
+    /// Runs the programs; empty if this machine does. The first word is a program.
+    emulator: &'static str,
+    /// A program that has to be installed besides these.
+    needs: Option<&'static str>,
+    /// Debian's packages of all that.
+    install: &'static str,
+    packages: &'static [&'static str],
+    shim: Option<Shim>,
+    /// Flags for programs whose std is built, with the path of the shim in the place of `SHIM`.
+    flags: &'static str,
+    skips: &'static [Skip],
+}
+
+/// A small library in C that the target's programs need, and nobody has.
+struct Shim {
+    source: &'static str,
+    output: &'static str,
+    args: &'static [&'static str],
+}
+
+/// Tests that are not run on a target.
+struct Skip {
+    why: &'static str,
+    tests: &'static [&'static str],
+}
+
+const PACKAGES: [&str; 5] = [
+    "joint-switch",
+    "joint",
+    "joint-executor",
+    "joint-flow",
+    "joint-sim",
+];
+
+/// QEMU has no io_uring, and the crate `io-uring` does not compile for a processor of 32 bits.
+const WITH_RING: [&str; 6] = [
+    "joint-switch",
+    "joint",
+    "joint-executor",
+    "joint-flow",
+    "joint-sim",
+    "joint-ring",
+];
+
+const WINE: &str = "wine";
+
+const IN_QEMU: [Skip; 0] = [];
+
+const IN_WINE: [Skip; 1] = [Skip {
+    why: "in Wine, a reset reads as the end, and a shutdown ends no wait: a plain program in C too",
+    tests: &[
+        "tcp::a_peer_that_resets_is_an_error_of_the_read_that_waits",
+        "tcp::a_shutdown_from_elsewhere_ends_a_read_that_waits",
+    ],
+}];
+
+const SYSTEMS: [System; 7] = [
+    System {
+        target: "aarch64-unknown-linux-gnu",
+        system: "Linux, weakly ordered",
+        compiler: "aarch64-linux-gnu-gcc",
+        emulator: "qemu-aarch64 -L /usr/aarch64-linux-gnu",
+        install: "qemu-user gcc-aarch64-linux-gnu libc6-dev-arm64-cross",
+        ..LINUX
+    },
+    System {
+        target: "armv7-unknown-linux-gnueabihf",
+        system: "Linux, weakly ordered, 32 bits",
+        compiler: "arm-linux-gnueabihf-gcc",
+        emulator: "qemu-arm -L /usr/arm-linux-gnueabihf",
+        install: "qemu-user gcc-arm-linux-gnueabihf libc6-dev-armhf-cross",
+        ..LINUX
+    },
+    System {
+        target: "riscv64gc-unknown-linux-gnu",
+        system: "Linux, weakly ordered",
+        compiler: "riscv64-linux-gnu-gcc",
+        emulator: "qemu-riscv64 -L /usr/riscv64-linux-gnu",
+        install: "qemu-user gcc-riscv64-linux-gnu libc6-dev-riscv64-cross",
+        ..LINUX
+    },
+    System {
+        target: "s390x-unknown-linux-gnu",
+        system: "Linux, big endian",
+        compiler: "s390x-linux-gnu-gcc",
+        emulator: "qemu-s390x -L /usr/s390x-linux-gnu",
+        install: "qemu-user gcc-s390x-linux-gnu libc6-dev-s390x-cross",
+        ..LINUX
+    },
+    System {
+        target: "i686-unknown-linux-gnu",
+        system: "Linux, 32 bits",
+        compiler: "i686-linux-gnu-gcc",
+        needs: Some("/lib/ld-linux.so.2"),
+        install: "gcc-i686-linux-gnu libc6-dev-i386-cross libc6-i386 lib32gcc-s1",
+        skips: &[],
+        ..LINUX
+    },
+    System {
+        target: "x86_64-unknown-linux-musl",
+        system: "Linux, musl",
+        compiler: "musl-gcc",
+        needs: Some("/usr/lib/llvm-22/lib/libunwind.a"),
+        install: "musl-tools libunwind-22-dev",
+        shim: Some(Shim {
+            source: "compat/musl/fprintf_chk.c",
+            output: "fprintf_chk.o",
+            args: &["-c"],
+        }),
+        // rustup's std has its own unwinder and start-up files.
+        flags: "-C link-self-contained=no -C relocation-model=static \
+                -C link-arg=-L/usr/lib/llvm-22/lib -C link-arg=SHIM",
+        packages: &WITH_RING,
+        skips: &[],
+        ..LINUX
+    },
+    System {
+        target: "x86_64-pc-windows-gnu",
+        system: "Windows",
+        compiler: "x86_64-w64-mingw32-gcc",
+        emulator: WINE,
+        install: "wine wine64 gcc-mingw-w64-x86-64",
+        shim: Some(Shim {
+            source: "compat/wine/bcryptprimitives.c",
+            output: "bcryptprimitives.dll",
+            args: &["-shared", "-ladvapi32"],
+        }),
+        skips: &IN_WINE,
+        ..LINUX
+    },
+];
+
+/// What most of them have in common.
+const LINUX: System = System {
+    target: "",
+    system: "",
+    compiler: "",
+    emulator: "",
+    needs: None,
+    install: "",
+    packages: &PACKAGES,
+    shim: None,
+    flags: "",
+    skips: &IN_QEMU,
+};
+
+/// What became of a target.
+#[derive(Debug, PartialEq)]
+enum Outcome {
+    Ran { counts: Counts, seconds: f64 },
+    NotBuilt,
+    Skipped(String),
+}
+
+/// Tests, as the harness counts them.
+#[derive(Debug, Default, PartialEq)]
+struct Counts {
+    passed: usize,
+    failed: usize,
+    /// Those that are ignored everywhere, and those of [`System::skips`].
+    skipped: usize,
+    /// Programs that ended without a result, and cargo's other failures.
+    broken: bool,
+}
+
+/// Runs the tests on each target, or on those whose names contain the filter; of all packages, or of
+/// one. Prints a table, and returns the status to exit with.
+pub(crate) fn run(filter: &str, package: Option<&str>) -> i32 {
+    let mut rows = Vec::new();
+    for system in SYSTEMS
+        .iter()
+        .filter(|system| system.target.contains(filter))
+    {
+        let packages = system.packages.iter().copied();
+        let packages: Vec<_> = packages
+            .filter(|name| package.is_none_or(|only| only == *name))
+            .collect();
+        if !packages.is_empty() {
+            rows.push((system, system.outcome(&packages)));
+        }
+    }
+    if rows.is_empty() {
+        say("there is no such target, or no such package for it");
+        return 2;
+    }
+    print!("{}", table(&rows));
+    i32::from(rows.iter().any(|(_, outcome)| outcome.has_failed()))
+}
+
+/// Runs the unit tests of `joint` on the first target that is installed with its tools. No std is
+/// built for that.
+pub(crate) fn smoke() -> i32 {
+    match SYSTEMS
+        .iter()
+        .find(|system| system.has_tools() == Ok(false))
+    {
+        Some(system) => {
+            let tests = system.step(false, &["joint"], &["test", "--lib"]);
+            run_all(system.target, &[tests])
+        }
+        None => {
+            say(
+                "skipped: no other target is installed whose programs run here; \
+                 `cargo xtask portable --run` says what is missing",
+            );
+            0
+        }
+    }
+}
+
+impl Outcome {
+    fn has_failed(&self) -> bool {
+        match self {
+            Self::Ran { counts, .. } => counts.failed > 0 || counts.broken,
+            Self::NotBuilt => true,
+            Self::Skipped(_) => false,
+        }
+    }
+}
+
+impl System {
+    fn outcome(&self, packages: &[&str]) -> Outcome {
+        let builds_std = match self.has_tools() {
+            Ok(builds_std) => builds_std,
+            Err(why) => return Outcome::Skipped(why),
+        };
+        // Where the folder cannot be made, building the shim fails too, and says why.
+        let _ = fs::create_dir_all(shims());
+        let shim = self.shim.iter().map(|shim| shim.build(self.compiler));
+        // As programs, which some tests run.
+        let examples = self.step(builds_std, packages, &["build", "--examples"]);
+        let before: Vec<_> = shim.chain([examples]).collect();
+        if run_all(self.target, &before) != 0 {
+            return Outcome::NotBuilt;
+        }
+        let start = Instant::now();
+        let tests = self.step(
+            builds_std,
+            packages,
+            &["test", "--lib", "--bins", "--tests"],
+        );
+        Outcome::Ran {
+            counts: counts(&tests),
+            seconds: start.elapsed().as_secs_f64(),
+        }
+    }
+
+    /// Returns whether std has to be built, or else what is missing.
+    fn has_tools(&self) -> Result<bool, String> {
+        let emulator = self
+            .emulator
+            .split(' ')
+            .next()
+            .filter(|name| !name.is_empty());
+        let tools = [Some(self.compiler), emulator, self.needs];
+        if let Some(missing) = tools.into_iter().flatten().find(|tool| is_missing(tool)) {
+            return Err(format!(
+                "there is no {missing}; to get it: apt-get install {}",
+                self.install
+            ));
+        }
+        builds_library(self.target, "libstd-")
+    }
+
+    fn step(&self, builds_std: bool, packages: &[&str], args: &[&'static str]) -> Step {
+        let folder = folder();
+        let of_target = |key: &str, value: &str| format!("target.{}.{key}={value:?}", self.target);
+        let config = [
+            of_target("linker", self.compiler),
+            of_target("runner", self.emulator),
+        ];
+        let mut all = vec![args[0], "--target", self.target];
+        all.extend(["--target-dir", folder.to_str().unwrap_or("target/foreign")]);
+        // The lines would be the greater part of what is written.
+        all.extend(["--config", "profile.dev.debug=false", "--all-features"]);
+        let has_emulator = usize::from(!self.emulator.is_empty());
+        for config in &config[..=has_emulator] {
+            all.extend(["--config", config]);
+        }
+        for package in packages {
+            all.extend(["--package", package]);
+        }
+        all.extend(&args[1..]);
+        if args[0] == "test" {
+            all.extend(["--no-fail-fast", "--", "--exact", "--test-threads=2"]);
+            let skipped = self.skips.iter().flat_map(|skip| skip.tests);
+            all.extend(skipped.flat_map(|test| ["--skip", test]));
+        }
+        let parts = builds_std.then_some("std,panic_unwind,proc_macro");
+        let mut step = step_with(parts, args[0], &all).env("TARGET_CC", self.compiler);
+        if let (true, Some(shim)) = (builds_std, &self.shim) {
+            step = step.flags("RUSTFLAGS", &self.flags.replace("SHIM", &shim.path()));
+        }
+        if self.emulator != WINE {
+            return step.env("JOINT_EMULATOR", self.emulator);
+        }
+        // Programs in there start others by themselves, and find libraries by a path of their own.
+        let path = format!("Z:{}", shims().display()).replace('/', "\\");
+        step.env("WINEDEBUG", "-all")
+            .env("WINEPREFIX", shims().join(WINE).to_string_lossy())
+            .env("WINEPATH", path)
+    }
+}
+
+impl Shim {
+    fn path(&self) -> String {
+        shims().join(self.output).to_string_lossy().into_owned()
+    }
+
+    fn build(&self, compiler: &'static str) -> Step {
+        let path = self.path();
+        let args = [&["-o", &path, self.source], self.args].concat();
+        Step::program("shim", compiler, &args)
+    }
+}
+
+fn shims() -> PathBuf {
+    folder().join("shims")
+}
+
+fn folder() -> PathBuf {
+    target_folder().join("foreign")
+}
+
+/// Runs the tests, shows what they print, and counts them.
+fn counts(step: &Step) -> Counts {
+    say(&format!("tests: {step}"));
+    let mut counts = Counts::default();
+    let Ok(mut child) = step.command().stdout(Stdio::piped()).spawn() else {
+        counts.broken = true;
+        return counts;
+    };
+    let lines = child.stdout.take().map(BufReader::new);
+    for line in lines
+        .into_iter()
+        .flat_map(BufRead::lines)
+        .map_while(Result::ok)
+    {
+        println!("{line}");
+        counts.add(&line);
+    }
+    let ended_well = child.wait().is_ok_and(|status| status.success());
+    counts.broken = !ended_well && counts.failed == 0;
+    counts
+}
+
+impl Counts {
+    /// Adds what a line of the harness says.
+    fn add(&mut self, line: &str) {
+        let Some((_, result)) = line
+            .strip_prefix("test result: ")
+            .and_then(|line| line.split_once(". "))
+        else {
+            return;
+        };
+        for part in result.split("; ") {
+            let (count, what) = part.split_once(' ').unwrap_or_default();
+            let count: usize = count.parse().unwrap_or(0);
+            match what {
+                "passed" => self.passed += count,
+                "failed" => self.failed += count,
+                "ignored" | "filtered out" => self.skipped += count,
+                _ => {}
+            }
+        }
+    }
+}
+
+fn table(rows: &[(&System, Outcome)]) -> String {
+    let mut out = "| target | system | run by | tests passed | failed | skipped |\n\
+                   |---|---|---|---:|---:|---:|\n"
+        .to_owned();
+    for (system, outcome) in rows {
+        let run_by = system
+            .emulator
+            .split(' ')
+            .next()
+            .filter(|name| !name.is_empty());
+        let _ = write!(
+            out,
+            "| {} | {} | {} | ",
+            system.target,
+            system.system,
+            run_by.unwrap_or("this machine")
+        );
+        let _ = match outcome {
+            Outcome::Ran { counts, seconds } => writeln!(
+                out,
+                "{} in {seconds:.0} s | {}{} | {} |",
+                counts.passed,
+                counts.failed,
+                if counts.broken {
+                    ", and something broke off"
+                } else {
+                    ""
+                },
+                counts.skipped
+            ),
+            Outcome::NotBuilt => writeln!(out, "none: it was not built | | |"),
+            Outcome::Skipped(why) => writeln!(out, "none: {why} | | |"),
+        };
+    }
+    for (system, outcome) in rows {
+        if let Outcome::Ran { .. } = outcome {
+            for Skip { why, tests } in system.skips {
+                let _ = writeln!(out, "{}: {why}: {}", system.target, tests.join(", "));
+            }
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(system: &System, builds_std: bool) -> String {
+        let step = system.step(builds_std, &["joint"], &["test", "--lib"]);
+        step.to_string()
+    }
+
+    #[test]
+    fn tests_are_built_for_the_target_and_run_by_its_emulator() {
+        for system in &SYSTEMS {
+            let line = line(system, false);
+            assert!(
+                line.contains(&format!("--target {} ", system.target)),
+                "{line}"
+            );
+            assert!(
+                line.contains(&format!("linker=\"{}\"", system.compiler)),
+                "{line}"
+            );
+            let runner = format!("runner=\"{}\"", system.emulator);
+            assert_eq!(
+                line.contains(&runner),
+                !system.emulator.is_empty(),
+                "{line}"
+            );
+            assert!(!line.contains("build-std"), "{line}");
+            for test in system.skips.iter().flat_map(|skip| skip.tests) {
+                assert!(line.contains(&format!(" --skip {test}")), "{line}");
+            }
+        }
+    }
+
+    #[test]
+    fn std_is_built_where_only_its_source_is_installed() {
+        let line = line(&SYSTEMS[0], true);
+        assert!(line.contains("RUSTC_BOOTSTRAP=1 "), "{line}");
+        assert!(line.contains(" -Zbuild-std=std"), "{line}");
+    }
+
+    #[test]
+    fn a_missing_tool_is_named_with_the_command_that_installs_it() {
+        let system = System {
+            target: "a-b-c",
+            compiler: "cargo",
+            emulator: "no-such-program -L x",
+            install: "this that",
+            ..LINUX
+        };
+        let why = system.has_tools().expect_err("nobody has that");
+        assert_eq!(
+            why,
+            "there is no no-such-program; to get it: apt-get install this that"
+        );
+    }
+
+    #[test]
+    fn the_harness_is_read() {
+        let mut counts = Counts::default();
+        for line in [
+            "running 3 tests",
+            "test a ... ok",
+            "test result: ok. 12 passed; 0 failed; 1 ignored; 0 measured; 2 filtered out; finished in 0.1s",
+            "test result: FAILED. 1 passed; 3 failed; 0 ignored; 0 measured; 0 filtered out; finished in 1s",
+        ] {
+            counts.add(line);
+        }
+        let (passed, failed, skipped) = (counts.passed, counts.failed, counts.skipped);
+        assert_eq!((passed, failed, skipped), (13, 3, 3));
+    }
+
+    #[test]
+    fn the_table_says_what_was_run_and_why_not() {
+        let counts = Counts {
+            passed: 7,
+            skipped: 2,
+            ..Counts::default()
+        };
+        let ran = Outcome::Ran {
+            counts,
+            seconds: 1.2,
+        };
+        let wine = &SYSTEMS[6];
+        let rows = [
+            (wine, ran),
+            (&SYSTEMS[4], Outcome::Skipped("there is no x".to_owned())),
+        ];
+        let table = table(&rows);
+        let lines: Vec<_> = table.lines().skip(2).collect();
+        assert_eq!(
+            lines[0],
+            "| x86_64-pc-windows-gnu | Windows | wine | 7 in 1 s | 0 | 2 |"
+        );
+        assert!(
+            lines[1].ends_with("| this machine | none: there is no x | | |"),
+            "{table}"
+        );
+        assert!(
+            lines[2].starts_with("x86_64-pc-windows-gnu: in Wine, "),
+            "{table}"
+        );
+        assert_eq!(lines.len(), 3);
+    }
+}
