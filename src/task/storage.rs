@@ -64,7 +64,8 @@ unsafe impl Place for Heap {
 ///
 /// # Size
 /// `SIZE` counts everything in the task: a header of five pointers, rounded up to a multiple of 8
-/// bytes, the metadata, the schedule function, the name, and the larger one of future and output.
+/// bytes (of 32 bytes, where pointers have 32 bits and atomics have 64), the metadata, the schedule
+/// function, the name, and the larger one of future and output.
 /// A program with a task that does not fit is not compiled. The error has both sizes: "attempt to
 /// compute `128_usize - 176_usize`" means that `SIZE` must be at least 176.
 /// ```compile_fail,E0080
