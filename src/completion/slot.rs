@@ -19,7 +19,7 @@ use joint_switch::{UnsafeCell, const_unless_modelled};
 
 /// A place for one waker of another crate, so that a [`Completion`](crate::Completion) that is
 /// [split with it](crate::Completion::split_with) does not box that waker. It is three
-/// pointers in size.
+/// pointers in size, or 16 bytes where pointers have 32 bits.
 ///
 /// The first waker of another crate that is registered is kept there. One that replaces it is
 /// boxed. Wakers of this crate's tasks and parked threads need neither.
