@@ -53,8 +53,8 @@ const BUDGETS: [Budget; 6] = [
         folder: "executor/src",
         without: &["model", "worker/harness.rs"],
         // Of these, 1,020 are names that users of tokio look for, most of them for sockets, 590 the
-        // dump and what runs on the current thread, 90 the data of tasks for hooks, and 45 the report
-        // that all workers are blocked.
+        // dump and what runs on the current thread, 90 the data of tasks for hooks, and 45 the
+        // report that all workers are blocked.
         lines: 11_620,
         crates: 12,
         features: &["io"],
