@@ -4,6 +4,8 @@
 //! Nothing is ever installed. A missing tool is named, with the command that installs it, and the
 //! target is skipped. A target's std is the installed one, or is built if its source is installed.
 
+mod systems;
+
 use std::{
     fmt::Write as _,
     fs,
@@ -13,168 +15,11 @@ use std::{
     time::Instant,
 };
 
+use self::systems::{SYSTEMS, Shim, Skip, System, WINE};
 use super::{
     size::target as target_folder,
     small::{builds_library, is_missing, step_with},
     step::{Step, run_all, say},
-};
-
-/// A target whose programs run here.
-struct System {
-    target: &'static str,
-    system: &'static str,
-    /// Compiles C, and links.
-    compiler: &'static str,
-    /// Runs the programs; empty if this machine does. The first word is a program.
-    emulator: &'static str,
-    /// A program that has to be installed besides these.
-    needs: Option<&'static str>,
-    /// Debian's packages of all that.
-    install: &'static str,
-    packages: &'static [&'static str],
-    shim: Option<Shim>,
-    /// Flags for programs whose std is built, with the path of the shim in the place of `SHIM`.
-    flags: &'static str,
-    skips: &'static [Skip],
-}
-
-/// A small library in C that the target's programs need, and nobody has.
-struct Shim {
-    source: &'static str,
-    output: &'static str,
-    args: &'static [&'static str],
-}
-
-/// Tests that are not run on a target.
-struct Skip {
-    why: &'static str,
-    tests: &'static [&'static str],
-}
-
-const PACKAGES: [&str; 5] = [
-    "joint-switch",
-    "joint",
-    "joint-executor",
-    "joint-flow",
-    "joint-sim",
-];
-
-/// QEMU has no io_uring, and the crate `io-uring` does not compile for a processor of 32 bits.
-const WITH_RING: [&str; 6] = [
-    "joint-switch",
-    "joint",
-    "joint-executor",
-    "joint-flow",
-    "joint-sim",
-    "joint-ring",
-];
-
-const WINE: &str = "wine";
-
-const IN_QEMU: [Skip; 1] = [Skip {
-    why: "takes minutes in QEMU, and counts what is the same on each processor",
-    tests: &[
-        "shutdown::dropped::a_million_resumptions_need_no_stack",
-        "worker::queues::turn::tests::replay::no_schedule_of_yields_wake_ups_thefts_and_refusals_breaks_a_bound",
-    ],
-}];
-
-const IN_WINE: [Skip; 1] = [Skip {
-    why: "in Wine, a reset reads as the end, and a shutdown ends no wait: a plain program in C too",
-    tests: &[
-        "tcp::a_peer_that_resets_is_an_error_of_the_read_that_waits",
-        "tcp::a_shutdown_from_elsewhere_ends_a_read_that_waits",
-    ],
-}];
-
-const SYSTEMS: [System; 7] = [
-    System {
-        target: "aarch64-unknown-linux-gnu",
-        system: "Linux, weakly ordered",
-        compiler: "aarch64-linux-gnu-gcc",
-        emulator: "qemu-aarch64 -L /usr/aarch64-linux-gnu",
-        install: "qemu-user gcc-aarch64-linux-gnu libc6-dev-arm64-cross",
-        ..LINUX
-    },
-    System {
-        target: "armv7-unknown-linux-gnueabihf",
-        system: "Linux, weakly ordered, 32 bits",
-        compiler: "arm-linux-gnueabihf-gcc",
-        emulator: "qemu-arm -L /usr/arm-linux-gnueabihf",
-        install: "qemu-user gcc-arm-linux-gnueabihf libc6-dev-armhf-cross",
-        ..LINUX
-    },
-    System {
-        target: "riscv64gc-unknown-linux-gnu",
-        system: "Linux, weakly ordered",
-        compiler: "riscv64-linux-gnu-gcc",
-        emulator: "qemu-riscv64 -L /usr/riscv64-linux-gnu",
-        install: "qemu-user gcc-riscv64-linux-gnu libc6-dev-riscv64-cross",
-        ..LINUX
-    },
-    System {
-        target: "s390x-unknown-linux-gnu",
-        system: "Linux, big endian",
-        compiler: "s390x-linux-gnu-gcc",
-        emulator: "qemu-s390x -L /usr/s390x-linux-gnu",
-        install: "qemu-user gcc-s390x-linux-gnu libc6-dev-s390x-cross",
-        ..LINUX
-    },
-    System {
-        target: "i686-unknown-linux-gnu",
-        system: "Linux, 32 bits",
-        compiler: "i686-linux-gnu-gcc",
-        needs: Some("/lib/ld-linux.so.2"),
-        install: "gcc-i686-linux-gnu libc6-dev-i386-cross libc6-i386 lib32gcc-s1",
-        skips: &[],
-        ..LINUX
-    },
-    System {
-        target: "x86_64-unknown-linux-musl",
-        system: "Linux, musl",
-        compiler: "musl-gcc",
-        needs: Some("/usr/lib/llvm-22/lib/libunwind.a"),
-        install: "musl-tools libunwind-22-dev",
-        shim: Some(Shim {
-            source: "compat/musl/fprintf_chk.c",
-            output: "fprintf_chk.o",
-            args: &["-c"],
-        }),
-        // rustup's std has its own unwinder and start-up files.
-        flags: "-C link-self-contained=no -C relocation-model=static \
-                -C link-arg=-L/usr/lib/llvm-22/lib -C link-arg=SHIM",
-        packages: &WITH_RING,
-        skips: &[],
-        ..LINUX
-    },
-    System {
-        target: "x86_64-pc-windows-gnu",
-        system: "Windows",
-        compiler: "x86_64-w64-mingw32-gcc",
-        emulator: WINE,
-        install: "wine wine64 gcc-mingw-w64-x86-64",
-        shim: Some(Shim {
-            source: "compat/wine/bcryptprimitives.c",
-            output: "bcryptprimitives.dll",
-            args: &["-shared", "-ladvapi32"],
-        }),
-        skips: &IN_WINE,
-        ..LINUX
-    },
-];
-
-/// What most of them have in common.
-const LINUX: System = System {
-    target: "",
-    system: "",
-    compiler: "",
-    emulator: "",
-    needs: None,
-    install: "",
-    packages: &PACKAGES,
-    shim: None,
-    flags: "",
-    skips: &IN_QEMU,
 };
 
 /// What became of a target.
@@ -445,7 +290,7 @@ fn table(rows: &[(&System, Outcome)]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{systems::LINUX, *};
 
     fn line(system: &System, builds_std: bool) -> String {
         let step = system.step(builds_std, &["joint"], &["test", "--lib"]);
