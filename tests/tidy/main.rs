@@ -30,7 +30,7 @@ fn root() -> &'static Path {
 }
 
 /// The folders with Rust files.
-const FOLDERS: [&str; 13] = [
+const FOLDERS: [&str; 14] = [
     "axioms",
     "benches",
     "compat",
@@ -38,6 +38,7 @@ const FOLDERS: [&str; 13] = [
     "executor",
     "flow",
     "loom-tests",
+    "mutants",
     "ring",
     "sim",
     "src",
@@ -208,6 +209,7 @@ fn only_the_benches_depend_on_peers() {
         "joint",
         "joint-executor",
         "joint-flow",
+        "joint-mutants",
         "joint-ring",
         "joint-sim",
     ] {

@@ -1,0 +1,182 @@
+//! `cargo ordering-mutants`: changes one atomic operation of a crate at a time, and demands that
+//! one of the crate's loom tests fails.
+
+mod job;
+mod names;
+mod options;
+mod programs;
+mod reasons;
+mod report;
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::{Command, ExitCode},
+    sync::atomic::{AtomicBool, Ordering},
+};
+
+use joint_mutants::place::Place;
+
+use job::{Job, work};
+use names::Named;
+use options::{Options, USAGE};
+use programs::{Ended, Test};
+use reasons::Reasons;
+use report::Report;
+
+fn main() -> ExitCode {
+    let mut words: Vec<_> = std::env::args().skip(1).collect();
+    // As cargo calls it.
+    if words.first().is_some_and(|word| word == "ordering-mutants") {
+        words.remove(0);
+    }
+    if words.iter().any(|word| word == "--help" || word == "-h") {
+        println!("{USAGE}");
+        return ExitCode::SUCCESS;
+    }
+    match Options::read(words).and_then(|options| run(&options)) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::from(1),
+        Err(why) => {
+            eprintln!("error: {why}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// Returns whether every change was found or has a reason.
+fn run(options: &Options) -> Result<bool, String> {
+    let reasons = match fs::read_to_string(&options.reasons) {
+        Ok(text) => Reasons::read(&text).map_err(|why| format!("{}: {why}", options.reasons))?,
+        Err(_) => Reasons::default(),
+    };
+    let root = workspace()?;
+    let tests = as_they_are(programs::tests(options, &root)?, options)?;
+    let places = places(&tests, options, &root);
+    if places.is_empty() {
+        return Err(
+            "no test reaches an atomic of joint-mutants; does the crate import them?".into(),
+        );
+    }
+    if options.list {
+        report::list(&places, &tests);
+        return Ok(true);
+    }
+    let stop = AtomicBool::new(false);
+    let jobs = jobs(&places, options);
+    let results = work(jobs, options.jobs, |job| {
+        if stop.load(Ordering::Relaxed) {
+            return Ok(Vec::new());
+        }
+        let rows = job.run(&tests, options)?;
+        for row in &rows {
+            eprintln!("{} {}: {}", job.place.name, row.change, row.verdict.said());
+            let is_open =
+                row.verdict.is_survivor() && reasons.of(&job.place.name, row.change).is_none();
+            if is_open && options.smoke {
+                stop.store(true, Ordering::Relaxed);
+            }
+        }
+        Ok(rows)
+    });
+    let rows = results.into_iter().collect::<Result<Vec<_>, String>>()?;
+    let rows = rows.into_iter().flatten().collect::<Vec<_>>();
+    let is_whole = options.place.is_none() && !options.smoke;
+    let stale = match is_whole {
+        true => reasons.stale(&rows),
+        false => Vec::new(),
+    };
+    let report = Report {
+        places: &places,
+        rows: &rows,
+        reasons: &reasons,
+        stale: &stale,
+        tests: &tests,
+    };
+    let text = report.text();
+    print!("{text}");
+    if let Some(file) = &options.table {
+        fs::write(file, &text).map_err(|error| format!("{file}: {error}"))?;
+    }
+    Ok(report.is_clean(&options.reasons))
+}
+
+/// The folder that the compiler's paths start from.
+fn workspace() -> Result<PathBuf, String> {
+    let output = Command::new(programs::cargo())
+        .args(["locate-project", "--workspace", "--message-format", "plain"])
+        .output();
+    let output = output.map_err(|error| format!("cargo could not be run: {error}"))?;
+    let printed = String::from_utf8_lossy(&output.stdout);
+    let manifest = Path::new(printed.trim_end());
+    let folder = manifest.parent().filter(|_| output.status.success());
+    folder
+        .map(Path::to_owned)
+        .ok_or_else(|| "there is no Cargo.toml here".to_owned())
+}
+
+/// Runs each test without a change, and notes what it reaches.
+fn as_they_are(tests: Vec<Test>, options: &Options) -> Result<Vec<Test>, String> {
+    let looked = work(tests, options.jobs, |mut test| {
+        let ended = test.look(options.timeout);
+        ended.map(|ended| (test, ended))
+    });
+    let mut tests = Vec::new();
+    for one in looked {
+        let (test, ended) = one?;
+        eprintln!("{}: {:.1} s", test.name, test.took.as_secs_f64());
+        match ended {
+            Ended::Passed => tests.push(test),
+            Ended::Failed => return Err(format!("{} fails without a change", test.name)),
+            Ended::Endless => {
+                let limit = options.timeout.as_secs();
+                return Err(format!(
+                    "{} takes more than {limit} s without a change: raise `--timeout`, or leave it \
+                     out with `-- ... -- --skip {}`",
+                    test.name,
+                    test.own_name(),
+                ));
+            }
+        }
+    }
+    // The first test that finds a change ends the search for it.
+    tests.sort_by_key(|test| test.took);
+    Ok(tests)
+}
+
+/// The places that the tests reach, in the order of the source. Those in the tests themselves are
+/// not of interest.
+fn places(tests: &[Test], options: &Options, root: &Path) -> Vec<Named> {
+    let mut places: Vec<Place> = Vec::new();
+    for place in tests.iter().flat_map(|test| &test.reached) {
+        let is_test = place.file.starts_with("tests/") || place.file.contains("/tests/");
+        if !is_test && !places.contains(place) {
+            places.push(place.clone());
+        }
+    }
+    places.sort_by(|a, b| {
+        let by = |place: &Place| (place.file.clone(), place.line, place.column);
+        by(a).cmp(&by(b))
+    });
+    let mut named = names::named(places, root);
+    if let Some(part) = &options.place {
+        named.retain(|place| place.name.contains(part));
+    }
+    named
+}
+
+/// One job for each row of changes of a place; with `--smoke`, one for each place.
+fn jobs<'a>(places: &'a [Named], options: &Options) -> Vec<Job<'a>> {
+    let of = |(n, place): (usize, &'a Named)| {
+        let mut rows = place.place.changes();
+        if options.smoke && !rows.is_empty() {
+            // Another one at each place, so that a sample has changes of all kinds.
+            let mut steps = rows.swap_remove(n % rows.len());
+            steps.truncate(1);
+            steps[0].truncate(1);
+            rows = vec![steps];
+        }
+        rows.into_iter().map(move |steps| Job { place, steps })
+    };
+    places.iter().enumerate().flat_map(of).collect()
+}

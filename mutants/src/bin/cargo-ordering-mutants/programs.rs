@@ -1,0 +1,258 @@
+//! The test programs: built once, with each test in a process of its own.
+
+use std::{
+    env,
+    ffi::OsString,
+    fs,
+    io::{BufRead, BufReader},
+    path::{Path, PathBuf},
+    process::{self, Child, Command, Stdio},
+    sync::atomic::{AtomicUsize, Ordering},
+    thread,
+    time::{Duration, Instant},
+};
+
+use joint_mutants::place::Place;
+
+use crate::options::Options;
+
+#[derive(Clone, Debug)]
+struct Program {
+    name: String,
+    path: PathBuf,
+    /// The package's folder, in which cargo runs it.
+    folder: PathBuf,
+}
+
+#[derive(Debug)]
+pub(crate) struct Test {
+    /// The program's name, then the test's.
+    pub(crate) name: String,
+    program: Program,
+    pub(crate) took: Duration,
+    pub(crate) reached: Vec<Place>,
+}
+
+/// How a run of a test ended.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Ended {
+    Passed,
+    Failed,
+    /// It did not end in time.
+    Endless,
+}
+
+pub(crate) fn cargo() -> OsString {
+    env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
+}
+
+/// Builds the programs, and lists their tests.
+pub(crate) fn tests(options: &Options, root: &Path) -> Result<Vec<Test>, String> {
+    let mut flags = env::var("RUSTFLAGS").unwrap_or_default();
+    for cfg in &options.cfgs {
+        flags += &format!(" --cfg {cfg}");
+    }
+    let output = Command::new(cargo())
+        .args([
+            "test",
+            "--no-run",
+            "--message-format=json-render-diagnostics",
+        ])
+        .args(&options.cargo)
+        .env("RUSTFLAGS", flags.trim_start())
+        .stderr(Stdio::inherit())
+        .output();
+    let output = output.map_err(|error| format!("cargo could not be run: {error}"))?;
+    if !output.status.success() {
+        return Err(format!("the tests were not built: {}", output.status));
+    }
+    let printed = String::from_utf8_lossy(&output.stdout);
+    let mut tests = Vec::new();
+    for program in printed.lines().filter_map(|line| program(line, root)) {
+        tests.extend(listed(&program, &options.filters)?);
+    }
+    Ok(tests)
+}
+
+/// The test program that one of cargo's messages reports.
+fn program(message: &str, root: &Path) -> Option<Program> {
+    let (_, profile) = message.split_once("\"profile\":{")?;
+    let (profile, _) = profile.split_once('}')?;
+    if !profile.contains("\"test\":true") {
+        return None;
+    }
+    let path = PathBuf::from(text(message, "\"executable\":")?);
+    let (_, target) = message.split_once("\"target\":{")?;
+    let name = text(target, "\"name\":")?;
+    let manifest = text(message, "\"manifest_path\":").map(PathBuf::from);
+    let folder = manifest.as_deref().and_then(Path::parent).unwrap_or(root);
+    let folder = folder.to_owned();
+    Some(Program { name, path, folder })
+}
+
+/// The string that follows the first `key` in JSON.
+fn text(json: &str, key: &str) -> Option<String> {
+    let (_, rest) = json.split_once(key)?;
+    let mut chars = rest.strip_prefix('"')?.chars();
+    let mut text = String::new();
+    loop {
+        match chars.next()? {
+            '"' => return Some(text),
+            '\\' => match chars.next()? {
+                'u' => {
+                    let digits: String = chars.by_ref().take(4).collect();
+                    text.push(char::from_u32(u32::from_str_radix(&digits, 16).ok()?)?);
+                }
+                escaped => text.push(escaped),
+            },
+            other => text.push(other),
+        }
+    }
+}
+
+fn listed(program: &Program, filters: &[String]) -> Result<Vec<Test>, String> {
+    let failed = |why: String| format!("the tests of {} were not listed: {why}", program.name);
+    let output = run_in(program).arg("--list").args(filters).output();
+    let output = output.map_err(|error| failed(error.to_string()))?;
+    if !output.status.success() {
+        return Err(failed(output.status.to_string()));
+    }
+    let printed = String::from_utf8_lossy(&output.stdout);
+    let names = printed
+        .lines()
+        .filter_map(|line| line.strip_suffix(": test"));
+    let tests = names.map(|name| Test {
+        name: format!("{}::{name}", program.name),
+        program: program.clone(),
+        took: Duration::ZERO,
+        reached: Vec::new(),
+    });
+    Ok(tests.collect())
+}
+
+/// The program, in the folder and with the variable that cargo gives it.
+fn run_in(program: &Program) -> Command {
+    let mut command = Command::new(&program.path);
+    command
+        .current_dir(&program.folder)
+        .env("CARGO_MANIFEST_DIR", &program.folder)
+        .stdin(Stdio::null());
+    command
+}
+
+impl Test {
+    /// The name without the program's.
+    pub(crate) fn own_name(&self) -> &str {
+        &self.name[self.program.name.len() + 2..]
+    }
+
+    /// Runs it without a change, and notes what it reaches.
+    pub(crate) fn look(&mut self, limit: Duration) -> Result<Ended, String> {
+        static COUNT: AtomicUsize = AtomicUsize::new(0);
+        let n = COUNT.fetch_add(1, Ordering::Relaxed);
+        let file = format!("ordering-places-{}-{n}", process::id());
+        let file = env::temp_dir().join(file);
+        let start = Instant::now();
+        let ended = self.run("ORDERING_PLACES", &file.to_string_lossy(), limit);
+        self.took = start.elapsed();
+        // A test that reaches none writes no file.
+        let written = fs::read_to_string(&file).unwrap_or_default();
+        let _not_needed = fs::remove_file(&file);
+        self.reached = written.lines().filter_map(Place::parse).collect();
+        ended
+    }
+
+    /// Runs it with one place changed.
+    pub(crate) fn against(&self, mutant: &str, most: Duration) -> Result<Ended, String> {
+        // A change can make a model larger, but what takes so much longer is not worth its time.
+        let limit = most.min(Duration::from_secs(30) + 20 * self.took);
+        self.run("ORDERING_MUTANT", mutant, limit)
+    }
+
+    fn run(&self, key: &str, value: &str, limit: Duration) -> Result<Ended, String> {
+        let failed = |why: &str| format!("{} could not be run: {why}", self.name);
+        let mut child = run_in(&self.program)
+            .args([
+                self.own_name(),
+                "--exact",
+                "--nocapture",
+                "--test-threads=1",
+            ])
+            .env(key, value)
+            .env("RUST_BACKTRACE", "0")
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .map_err(|error| failed(&error.to_string()))?;
+        let stderr = child.stderr.take().map(BufReader::new);
+        let refused = thread::spawn(move || {
+            let lines = stderr
+                .into_iter()
+                .flat_map(|stderr| stderr.lines().map_while(Result::ok));
+            // All is read, so that the child does not wait for it.
+            lines.filter(|line| line.starts_with("ORDERING_")).last()
+        });
+        let ended = wait(&mut child, limit).map_err(|error| failed(&error.to_string()))?;
+        let Some(code) = ended else {
+            return Ok(Ended::Endless);
+        };
+        match (code, refused.join()) {
+            (Some(2), Ok(Some(why))) => Err(failed(&why)),
+            (Some(0), _) => Ok(Ended::Passed),
+            _ => Ok(Ended::Failed),
+        }
+    }
+}
+
+/// The status, whose code is missing if a signal ended the process. Nothing if it was ended here.
+fn wait(child: &mut Child, limit: Duration) -> std::io::Result<Option<Option<i32>>> {
+    let start = Instant::now();
+    while start.elapsed() < limit {
+        if let Some(status) = child.try_wait()? {
+            return Ok(Some(status.code()));
+        }
+        let pause = start.elapsed() / 50;
+        thread::sleep(pause.clamp(Duration::from_millis(1), Duration::from_millis(100)));
+    }
+    child.kill()?;
+    child.wait()?;
+    Ok(None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn programs_are_read_from_cargos_messages() {
+        let message = r#"{"reason":"compiler-artifact","manifest_path":"/x \"y\"/Cargo.toml","target":{"kind":["test"],"name":"sleep"},"profile":{"opt_level":"3","test":true},"features":[],"executable":"C:\\x\\sleep-1"}"#;
+        let found = program(message, Path::new("/")).expect("a test");
+        assert_eq!(
+            (&*found.name, found.path),
+            ("sleep", r"C:\x\sleep-1".into())
+        );
+        assert_eq!(found.folder, Path::new("/x \"y\""));
+        for other in [
+            r#"{"reason":"compiler-artifact","target":{"name":"a"},"profile":{"test":false},"executable":null}"#,
+            r#"{"reason":"compiler-artifact","target":{"name":"a"},"profile":{"test":true},"executable":null}"#,
+            r#"{"reason":"build-finished","success":true}"#,
+            "Compiling",
+        ] {
+            assert!(program(other, Path::new("/")).is_none(), "{other}");
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_child_that_exceeds_its_limit_is_killed() {
+        let start = |line| {
+            let child = Command::new("sh").args(["-c", line]).spawn();
+            child.expect("a shell")
+        };
+        let ended = |line, limit| wait(&mut start(line), limit).expect("a child");
+        let limit = Duration::from_secs(60);
+        assert_eq!(ended("exit 3", limit), Some(Some(3)));
+        assert_eq!(ended("kill -6 $$", limit), Some(None));
+        assert_eq!(ended("exec sleep 600", Duration::from_millis(1)), None);
+    }
+}

@@ -1,0 +1,138 @@
+//! The list of changes that no test finds, each with the reason why that is right.
+//!
+//! A line is `place change: reason`, with `*` for every change of the place. Lines that begin with
+//! `#` are comments.
+
+use joint_mutants::place::Change;
+
+use crate::job::Row;
+
+#[derive(Debug, Default)]
+pub(crate) struct Reasons(Vec<Entry>);
+
+#[derive(Debug)]
+struct Entry {
+    place: String,
+    /// Nothing: every one.
+    change: Option<Change>,
+    reason: String,
+}
+
+impl Entry {
+    fn is_of(&self, place: &str, change: Change) -> bool {
+        self.place == place && self.change.is_none_or(|own| own == change)
+    }
+}
+
+impl Reasons {
+    pub(crate) fn read(text: &str) -> Result<Self, String> {
+        let lines = (1..).zip(text.lines().map(str::trim));
+        let lines = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
+        let entries = lines.map(|(n, line)| {
+            entry(line).ok_or_else(|| format!("line {n} is not `place change: reason`: {line}"))
+        });
+        entries.collect::<Result<_, _>>().map(Self)
+    }
+
+    pub(crate) fn of(&self, place: &str, change: Change) -> Option<&str> {
+        let entry = self.0.iter().find(|entry| entry.is_of(place, change))?;
+        Some(&entry.reason)
+    }
+
+    /// Entries that no survivor needs any more.
+    pub(crate) fn stale(&self, rows: &[Row]) -> Vec<String> {
+        let needs = |entry: &Entry, row: &Row| {
+            row.verdict.is_survivor() && entry.is_of(&row.place, row.change)
+        };
+        let stale = self
+            .0
+            .iter()
+            .filter(|entry| !rows.iter().any(|row| needs(entry, row)));
+        stale
+            .map(|Entry { place, change, .. }| {
+                let change = change.map_or("*".to_owned(), |change| change.to_string());
+                format!("{place} {change}")
+            })
+            .collect()
+    }
+}
+
+fn entry(line: &str) -> Option<Entry> {
+    let (what, reason) = line.split_once(": ")?;
+    let (place, change) = what.rsplit_once(' ')?;
+    let change = match change {
+        "*" => None,
+        name => Some(Change::parse(name)?),
+    };
+    let (place, reason) = (place.to_owned(), reason.trim().to_owned());
+    (!reason.is_empty()).then_some(Entry {
+        place,
+        change,
+        reason,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{sync::atomic::Ordering::Relaxed, time::Duration};
+
+    use super::*;
+    use crate::job::Verdict;
+
+    const LIST: &str =
+        "# Why.\n\na.rs f swap 2 relaxed: Nobody reads it.\na.rs g load *: Unused.\n";
+
+    #[test]
+    fn reasons_are_found_by_place_and_change() {
+        let list = Reasons::read(LIST).expect("a list");
+        let relaxed = Change::Order(Relaxed);
+        assert_eq!(list.of("a.rs f swap 2", relaxed), Some("Nobody reads it."));
+        assert_eq!(list.of("a.rs f swap 2", Change::Split), None);
+        assert_eq!(list.of("a.rs f swap", relaxed), None);
+        assert_eq!(list.of("a.rs g load", Change::Blind), Some("Unused."));
+    }
+
+    #[test]
+    fn a_line_without_a_reason_is_named() {
+        for bad in [
+            "a f swap split",
+            "a f swap split: ",
+            "a f swap: why",
+            "a f swap no: why",
+        ] {
+            let error = Reasons::read(&format!("# x\n{bad}")).expect_err(bad);
+            assert!(
+                error.contains("line 2") && error.contains(bad.trim()),
+                "{error}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_reason_for_what_is_found_or_gone_is_stale() {
+        let list = Reasons::read(LIST).expect("a list");
+        let row = |place: &str, change, verdict| {
+            let (place, took) = (place.to_owned(), Duration::ZERO);
+            Row {
+                place,
+                change,
+                verdict,
+                took,
+            }
+        };
+        let relaxed = Change::Order(Relaxed);
+        let found = || Verdict::Found("x".to_owned());
+        let rows = [
+            row("a.rs f swap 2", relaxed, Verdict::Survived),
+            row("a.rs g load", relaxed, found()),
+            row("a.rs g load", Change::Blind, Verdict::Survived),
+        ];
+        assert!(list.stale(&rows).is_empty());
+        assert_eq!(list.stale(&rows[..2]), ["a.rs g load *"]);
+        let rows = [row("a.rs f swap 2", relaxed, found())];
+        assert_eq!(
+            list.stale(&rows),
+            ["a.rs f swap 2 relaxed", "a.rs g load *"]
+        );
+    }
+}

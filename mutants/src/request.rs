@@ -1,0 +1,116 @@
+//! What the environment asks of this process:
+//!
+//! * `ORDERING_MUTANT="src/lib.rs:12:20 swap(AcqRel) acquire"` changes one place;
+//! * `ORDERING_PLACES=FILE` appends to the file a line for each place that is reached.
+//!
+//! Both are read once, at the first operation.
+
+use core::{panic::Location, sync::atomic::Ordering};
+use std::{
+    collections::{HashMap, HashSet},
+    env,
+    ffi::OsString,
+    fs::OpenOptions,
+    io::Write as _,
+    process,
+    sync::{LazyLock, Mutex, PoisonError},
+};
+
+use crate::place::{Change, Place};
+
+const MUTANT: &str = "ORDERING_MUTANT";
+const PLACES: &str = "ORDERING_PLACES";
+
+static REQUEST: LazyLock<Option<Request>> = LazyLock::new(Request::read);
+
+struct Request {
+    mutant: Option<(String, Change)>,
+    /// Where to report places.
+    places: Option<OsString>,
+    seen: Mutex<Seen>,
+}
+
+#[derive(Default)]
+struct Seen {
+    /// What to change at each place, found by comparing text once. Generic code is compiled several
+    /// times, so one place can have several addresses.
+    changes: HashMap<Key, Option<Change>>,
+    reported: HashSet<String>,
+}
+
+/// The address of the location, the operation and its orderings.
+type Key = (usize, &'static str, Ordering, Option<Ordering>);
+
+impl Request {
+    fn read() -> Option<Self> {
+        let mutant = env::var(MUTANT).ok().map(|text| {
+            understood(&text).unwrap_or_else(|| {
+                // Not a panic, because a panic is how a test reports that it has found the change.
+                eprintln!("{MUTANT}={text} is not understood");
+                process::exit(2)
+            })
+        });
+        let places = env::var_os(PLACES);
+        (mutant.is_some() || places.is_some()).then(|| Self {
+            mutant,
+            places,
+            seen: Mutex::default(),
+        })
+    }
+
+    fn change(&self, at: &'static Location<'static>, key: Key) -> Option<Change> {
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let Seen { changes, reported } = &mut *seen;
+        *changes.entry(key).or_insert_with(|| {
+            let (_, operation, ordering, failure) = key;
+            let place = Place {
+                file: at.file().replace('\\', "/"),
+                line: at.line(),
+                column: at.column(),
+                operation: operation.to_owned(),
+                ordering,
+                failure,
+            };
+            let place = place.to_string();
+            let change = match &self.mutant {
+                Some((own, change)) if *own == place => Some(*change),
+                _ => None,
+            };
+            if reported.insert(place.clone()) {
+                self.report(place);
+            }
+            change
+        })
+    }
+
+    fn report(&self, place: String) {
+        let Some(file) = &self.places else {
+            return;
+        };
+        let file = OpenOptions::new().create(true).append(true).open(file);
+        let written = file.and_then(|mut file| file.write_all((place + "\n").as_bytes()));
+        if let Err(error) = written {
+            eprintln!("{PLACES}: {error}");
+            process::exit(2);
+        }
+    }
+}
+
+fn understood(text: &str) -> Option<(String, Change)> {
+    let (place, change) = text.rsplit_once(' ')?;
+    Place::parse(place)?;
+    Some((place.to_owned(), Change::parse(change)?))
+}
+
+/// Returns what the caller's operation is to do instead, if anything.
+#[track_caller]
+pub(crate) fn change(
+    operation: &'static str,
+    ordering: Ordering,
+    failure: Option<Ordering>,
+) -> Option<Change> {
+    let request = REQUEST.as_ref()?;
+    let at = Location::caller();
+    let key = (std::ptr::from_ref(at).addr(), operation, ordering, failure);
+    request.change(at, key)
+}
