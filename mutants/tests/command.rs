@@ -71,6 +71,7 @@ fn every_change_is_found_but_one_which_has_a_reason() {
         "| `src/lib.rs look load` | 42 | Acquire | relaxed | `loom::what_is_seen_is_whole` |",
         "| `src/lib.rs look load` | 42 | Acquire | blind | `loom::what_is_seen_is_whole` |",
         "| `src/lib.rs looks load` | 46 | Relaxed | blind | `loom::looks_are_counted` |",
+        "\nReached by no test: src/lib.rs:51 load\n",
         "4 places, 3 tests, 7 changes tried: 6 found, 1 survive with a reason, 0 without",
     ] {
         assert!(printed.contains(row), "{row}\n{printed}");

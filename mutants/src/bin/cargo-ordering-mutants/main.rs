@@ -7,6 +7,7 @@ mod options;
 mod programs;
 mod reasons;
 mod report;
+mod unreached;
 
 use std::{
     fs,
@@ -58,8 +59,13 @@ fn run(options: &Options) -> Result<bool, String> {
             "no test reaches an atomic of joint-mutants; does the crate import them?".into(),
         );
     }
+    let files = places.iter().map(|named| &*named.place.file).collect();
+    let unreached = unreached::unreached(files, &root, |file, line| {
+        let reached = tests.iter().flat_map(|test| &test.reached);
+        unreached::is_in_line(reached, file, line)
+    });
     if options.list {
-        report::list(&places, &tests);
+        report::list(&places, &tests, &unreached);
         return Ok(true);
     }
     let stop = AtomicBool::new(false);
@@ -92,6 +98,7 @@ fn run(options: &Options) -> Result<bool, String> {
         reasons: &reasons,
         stale: &stale,
         tests: &tests,
+        unreached: &unreached,
     };
     let text = report.text();
     print!("{text}");

@@ -17,16 +17,20 @@ pub(crate) struct Report<'a> {
     pub(crate) reasons: &'a Reasons,
     pub(crate) stale: &'a [String],
     pub(crate) tests: &'a [Test],
+    pub(crate) unreached: &'a [String],
 }
 
-/// Prints the places, and how many tests reach each.
-pub(crate) fn list(places: &[Named], tests: &[Test]) {
+/// Prints the places, and how many tests reach each, and then what none reaches.
+pub(crate) fn list(places: &[Named], tests: &[Test], unreached: &[String]) {
     for Named { place, name } in places {
         let reach = tests.iter().filter(|test| test.reached.contains(place));
         let changes = place.changes().into_iter().flatten().flatten();
         let changes: Vec<_> = changes.map(|change| change.to_string()).collect();
         let (count, changes) = (reach.count(), changes.join(", "));
         println!("{name} (line {}, {count} tests): {changes}", place.line);
+    }
+    for operation in unreached {
+        println!("{operation}: no test comes here");
     }
 }
 
@@ -68,6 +72,10 @@ impl Report<'_> {
             .iter()
             .map(|row| row.took.as_secs_f64())
             .sum::<f64>();
+        if !self.unreached.is_empty() {
+            let unreached = self.unreached.join(", ");
+            let _in_memory = writeln!(text, "\nReached by no test: {unreached}");
+        }
         let _in_memory = writeln!(
             text,
             "\n{} places, {} tests, {} changes tried: {} found, {} survive with a reason, {open} \

@@ -1,0 +1,130 @@
+//! Operations in the source that no test reaches, as far as the text shows: calls by the name of an
+//! atomic operation, with an ordering among the arguments.
+
+use std::{collections::BTreeSet, fs, path::Path};
+
+use joint_mutants::place::Place;
+
+const ORDERINGS: [&str; 5] = ["Relaxed", "Acquire", "Release", "AcqRel", "SeqCst"];
+
+/// Lines of one call.
+const LONGEST: usize = 12;
+
+/// Returns `file:line operation` of those in the files, which are below `root`.
+pub(crate) fn unreached(
+    files: BTreeSet<&str>,
+    root: &Path,
+    is_reached: impl Fn(&str, usize) -> bool,
+) -> Vec<String> {
+    let mut found = Vec::new();
+    for file in files {
+        // A file of another package may not be there.
+        let text = fs::read_to_string(root.join(file)).unwrap_or_default();
+        let calls = calls(&text).into_iter();
+        let calls = calls.filter(|&(line, _)| !is_reached(file, line));
+        found.extend(calls.map(|(line, operation)| format!("{file}:{line} {operation}")));
+    }
+    found
+}
+
+/// The lines, from 1, and names of the atomic operations outside the file's own tests.
+fn calls(text: &str) -> Vec<(usize, &str)> {
+    let lines: Vec<_> = (text.lines())
+        .map(|line| line.split("//").next().unwrap_or_default())
+        .collect();
+    let is_tests = |at: &usize| {
+        let next = lines.get(at + 1).map_or("", |line| line.trim());
+        lines[*at].starts_with("#[cfg(") && lines[*at].contains("test") && next.starts_with("mod ")
+    };
+    let end = (0..lines.len()).find(is_tests).unwrap_or(lines.len());
+    let call = |at: usize| {
+        let operation = operation(lines[at])?;
+        let call = &lines[at..end.min(at + LONGEST)];
+        let last = call.iter().position(|line| line.contains(';'));
+        let call = &call[..last.map_or(call.len(), |last| last + 1)];
+        let mut words = call
+            .iter()
+            .flat_map(|line| line.split(|c: char| !c.is_alphanumeric()));
+        let has_ordering = words.any(|word| ORDERINGS.contains(&word));
+        has_ordering.then_some((at + 1, operation))
+    };
+    (0..end).filter_map(call).collect()
+}
+
+/// The name of the first atomic operation that a line calls.
+fn operation(line: &str) -> Option<&str> {
+    let calls = line.match_indices('(').map(|(at, _)| &line[..at]);
+    let mut names = calls.filter_map(|before| {
+        let start = before.rfind(|c: char| !c.is_alphanumeric() && c != '_');
+        let name = &before[start.map_or(0, |start| start + 1)..];
+        let is_method = start.is_some_and(|start| before[start..].starts_with('.'));
+        let is_definition = before.trim_end_matches(name).ends_with("fn ");
+        let is_atomic = match name {
+            "fence" => !is_definition,
+            "load" | "store" | "swap" => is_method,
+            name => is_method && (name.starts_with("compare_ex") || name.starts_with("fetch_")),
+        };
+        is_atomic.then_some(name)
+    });
+    names.next()
+}
+
+/// Whether one of the places is in this line.
+pub(crate) fn is_in_line<'a>(
+    mut places: impl Iterator<Item = &'a Place>,
+    file: &str,
+    line: usize,
+) -> bool {
+    places.any(|place| place.file == file && place.line as usize == line)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = "fn fence(order: Ordering) {
+    a.load(Acquire);
+    list.swap(0, 1);
+    // a.load(Acquire);
+    match self.0.compare_exchange(
+        1,
+        2,
+        Ordering::AcqRel,
+        Relaxed,
+    ) {}
+    atomic::fence(SeqCst);
+    parts.load(file);
+    a.fetch_or(1, Release);
+}
+#[cfg(test)]
+mod tests {
+    fn t() { a.load(Acquire); }
+}";
+
+    #[test]
+    fn calls_with_an_ordering_are_found() {
+        let found = [
+            (2, "load"),
+            (5, "compare_exchange"),
+            (11, "fence"),
+            (13, "fetch_or"),
+        ];
+        assert_eq!(calls(TEXT), found);
+    }
+
+    #[test]
+    fn what_a_test_reaches_is_left_out() {
+        let root = std::env::temp_dir();
+        let file = format!("ordering-unreached-{}.rs", std::process::id());
+        fs::write(root.join(&file), TEXT).expect("it can be written");
+        let place = Place::parse(&format!("{file}:5:12 compare_exchange(AcqRel,Relaxed)"));
+        let is_reached =
+            |file: &str, line| line != 11 && (line == 2 || is_in_line(place.iter(), file, line));
+        let found = unreached(BTreeSet::from([&*file]), &root, is_reached);
+        fs::remove_file(root.join(&file)).expect("it is there");
+        assert_eq!(
+            found,
+            [format!("{file}:11 fence"), format!("{file}:13 fetch_or")]
+        );
+    }
+}
