@@ -18,6 +18,8 @@ Usage: cargo xtask <command>
                          writes lab/index.html, the ordering lab as one page; --check only compares the file
                          with what would be written; --test uses it in Chromium, and is skipped without:
                          its verdicts are those of the explorer, and of the matrix in FILE
+  lesson [NUMBER]        whether an exercise of docs/lessons is solved; if not, the failing execution and what
+                         is wrong; without a number, all of them in a line each
   bench [--readme | --mimalloc | --write] [NAME]
                          all benches, or one; --mimalloc gives all contestants mimalloc as their allocator;
                          --readme runs those that the README shows, quickly and some of them with mimalloc
@@ -72,18 +74,35 @@ Every command passes on the status of the step that failed.
 pub(crate) enum Command {
     Check,
     Test,
-    Loom { full: bool, filter: Option<String> },
+    Loom {
+        full: bool,
+        filter: Option<String>,
+    },
     Lab(Lab),
+    /// All exercises, if there is no number.
+    Lesson {
+        number: Option<u32>,
+    },
     Bench(Bench),
     BenchOnce,
-    Instructions { only_without_lto: bool },
+    Instructions {
+        only_without_lto: bool,
+    },
     Mutants(Wish),
-    Logic { filter: Option<String> },
-    Soak { minutes: f64 },
+    Logic {
+        filter: Option<String>,
+    },
+    Soak {
+        minutes: f64,
+    },
     Compat,
     Budget,
-    Api { check: bool },
-    Package { list: bool },
+    Api {
+        check: bool,
+    },
+    Package {
+        list: bool,
+    },
     Dependents,
     Powerset,
     Minimal,
@@ -145,6 +164,8 @@ pub(crate) fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Command
             return Ok(Command::Loom { full, filter });
         }
         "lab" => return lab(rest),
+        "lesson" if rest.iter().any(|word| is_help(word)) => return Ok(Command::Help),
+        "lesson" => return lesson(rest),
         "bench" => return bench(rest),
         "instructions" if rest == ["--no-lto"] => {
             return Ok(Command::Instructions {
@@ -287,6 +308,16 @@ fn page(words: &[String]) -> Result<Command, String> {
     Ok(Command::Lab(Lab::Page(page)))
 }
 
+fn lesson(words: &[String]) -> Result<Command, String> {
+    let word = at_most_one("lesson", words)?;
+    let number = word.map(|word| {
+        let wrong = |_| format!("lesson takes the number of a lesson, but was given {word}");
+        word.parse().map_err(wrong)
+    });
+    let number = number.transpose()?;
+    Ok(Command::Lesson { number })
+}
+
 /// The longest soak: a day.
 const MOST_MINUTES: f64 = 24.0 * 60.0;
 
@@ -349,7 +380,7 @@ mod tests {
             .filter(|line| !line.starts_with(' '))
             .filter_map(|line| line.split_whitespace().next())
             .collect();
-        assert_eq!(names.len(), 26, "{names:?}");
+        assert_eq!(names.len(), 27, "{names:?}");
         for name in names {
             let line = if name == "lab" { "lab page" } else { name };
             assert!(parsed(line).is_ok(), "{name}");
@@ -475,6 +506,13 @@ mod tests {
     }
 
     #[test]
+    fn a_lesson_is_chosen_by_its_number() {
+        assert_eq!(parsed("lesson"), Ok(Command::Lesson { number: None }));
+        assert_eq!(parsed("lesson 5"), Ok(Command::Lesson { number: Some(5) }));
+        assert_eq!(parsed("lesson --help"), Ok(Command::Help));
+    }
+
+    #[test]
     fn soak_takes_minutes() {
         assert_eq!(parsed("soak"), Ok(Command::Soak { minutes: 5.0 }));
         assert_eq!(parsed("soak 0.5"), Ok(Command::Soak { minutes: 0.5 }));
@@ -510,6 +548,8 @@ mod tests {
             ("lab page --test --matrix", "--matrix"),
             ("api --chekc", "--chekc"),
             ("package joint", "joint"),
+            ("lesson five", "five"),
+            ("lesson 5 7", "7"),
             ("soak long", "long"),
             ("soak 0", "0"),
             ("soak inf", "inf"),

@@ -9,6 +9,7 @@ mod features;
 mod foreign;
 mod instructions;
 mod lab;
+mod lesson;
 mod logic;
 mod loom;
 mod mutants;
@@ -52,6 +53,7 @@ fn run(command: Command) -> i32 {
             let step = plans::matrix(json.as_deref(), html.as_deref());
             run_all("lab", &[step])
         }
+        Command::Lesson { number } => lesson::run(number),
         Command::Bench(wish) => bench(&wish),
         Command::Soak { minutes } => run_all("soak", &[plans::soak(minutes)]),
         Command::Compat => compat::run(),

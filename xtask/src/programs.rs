@@ -25,7 +25,12 @@ pub(crate) struct Program {
 
 /// Builds the models, and returns their programs.
 pub(crate) fn programs() -> Result<Vec<Program>, String> {
-    let output = build().command().stderr(Stdio::inherit()).output();
+    programs_of(&build())
+}
+
+/// Runs a step that builds programs, and returns those with tests.
+pub(crate) fn programs_of(build: &Step) -> Result<Vec<Program>, String> {
+    let output = build.command().stderr(Stdio::inherit()).output();
     let output = output.map_err(|error| format!("could not start cargo: {error}"))?;
     if !output.status.success() {
         return Err(format!("the models were not built: {}", output.status));

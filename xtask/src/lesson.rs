@@ -1,0 +1,236 @@
+//! `cargo xtask lesson`: whether an exercise of the lessons is solved, and what is wrong with it.
+
+use std::{
+    env, fs,
+    io::{IsTerminal, stdout},
+    path::Path,
+    process::{Command, Stdio},
+};
+
+use super::{
+    programs::{Program, one_test, programs_of},
+    step::{Step, root, say},
+};
+
+/// Where the reports and the pictures go.
+const FOLDER: &str = "target/lessons";
+
+/// Judges one exercise, or lists all of them, and returns the status to exit with.
+pub(crate) fn run(number: Option<u32>) -> i32 {
+    match judge(number) {
+        Ok(status) => status,
+        Err(why) => {
+            say(&format!("lesson failed: {why}"));
+            1
+        }
+    }
+}
+
+fn judge(number: Option<u32>) -> Result<i32, String> {
+    let titles = titles()?;
+    let known: Vec<_> = titles.iter().map(|(number, _)| *number).collect();
+    if let Some(number) = number.filter(|number| !known.contains(number)) {
+        let last = known.len();
+        return Err(format!("there is no lesson {number}; they are 1 to {last}"));
+    }
+    let programs = programs_of(&build())?;
+    let program = programs.first().ok_or("the lessons were not built")?;
+    let tests = program.tests()?;
+    let color = stdout().is_terminal() && env::var_os("NO_COLOR").is_none();
+    if let Some(number) = number {
+        let report = report(program, &tests, number)?;
+        println!("\nexercise {number}: {}", report.in_full(number, color));
+        return Ok(i32::from(report.state != State::Solved));
+    }
+    for (number, title) in &titles {
+        let report = report(program, &tests, *number)?;
+        println!("{number:>3}  {:<46}{}", title, report.state.said(color));
+    }
+    Ok(0)
+}
+
+/// The step that builds the lessons' program.
+pub(crate) fn build() -> Step {
+    let args = ["test", "--release", "--no-run", "--test", "lessons"];
+    let args = [&args[..], &["--message-format=json"]].concat();
+    Step::cargo("lessons", &args).in_models()
+}
+
+/// The number and the title of each lesson, in order.
+fn titles() -> Result<Vec<(u32, String)>, String> {
+    let folder = root().join("docs/lessons");
+    let failed = |error| format!("{}: {error}", folder.display());
+    let mut titles = Vec::new();
+    for entry in fs::read_dir(&folder).map_err(failed)? {
+        let path = entry.map_err(failed)?.path();
+        if path.extension().is_some_and(|extension| extension == "md") {
+            titles.extend(title(&fs::read_to_string(&path).map_err(failed)?));
+        }
+    }
+    titles.sort();
+    Ok(titles)
+}
+
+/// The number and the title in a lesson's first line, `# 5. What each half is for`.
+fn title(lesson: &str) -> Option<(u32, String)> {
+    let line = lesson.lines().next()?.strip_prefix("# ")?;
+    let (number, title) = line.split_once(". ")?;
+    Some((number.parse().ok()?, title.to_owned()))
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum State {
+    Solved,
+    /// As it was given, or with the same failure.
+    Unsolved,
+    /// Changed, and still wrong.
+    Wrong,
+}
+
+impl State {
+    fn said(self, color: bool) -> &'static str {
+        match self {
+            Self::Solved if color => "\x1b[1;32msolved\x1b[0m",
+            Self::Solved => "solved",
+            Self::Unsolved => "not solved",
+            Self::Wrong => "changed, and not right yet",
+        }
+    }
+}
+
+/// What the test of an exercise says.
+#[derive(Debug)]
+struct Report {
+    state: State,
+    /// What is wrong, then the failing execution, if there is one.
+    text: String,
+}
+
+impl Report {
+    fn read(file: &str) -> Option<Self> {
+        let (state, text) = file.split_once('\n')?;
+        let state = match state {
+            "solved" => State::Solved,
+            "unsolved" => State::Unsolved,
+            "wrong" => State::Wrong,
+            _ => return None,
+        };
+        let text = text.trim_end().to_owned();
+        Some(Self { state, text })
+    }
+
+    /// The execution first, and what is wrong at the end, where a reader of a terminal looks.
+    fn in_full(&self, number: u32, color: bool) -> String {
+        let said = self.state.said(color);
+        match self.text.split_once("\n\n") {
+            None if self.text.is_empty() => said.to_owned(),
+            None => format!("{said}\n\n{}", self.text),
+            Some((wrong, execution)) => format!(
+                "the failing execution, which is drawn in {FOLDER}/exercise-{number}.svg\n\n\
+                 {execution}\n\nexercise {number}: {said}\n{wrong}"
+            ),
+        }
+    }
+}
+
+/// Runs the test of an exercise.
+fn report(program: &Program, tests: &[String], number: u32) -> Result<Report, String> {
+    let name = format!("::exercise_{number}");
+    let test = tests.iter().find(|test| test.ends_with(&name));
+    let test = test.ok_or(format!("there is no test for exercise {number}"))?;
+    let folder = root().join(FOLDER);
+    let failed = |error| format!("{}: {error}", folder.display());
+    fs::create_dir_all(&folder).map_err(failed)?;
+    let file = folder.join(format!("exercise-{number}.txt"));
+    let _ = fs::remove_file(file.with_extension("svg"));
+    let _ = fs::remove_file(&file);
+    judged_by(one_test(&program.path, test), &file)
+}
+
+/// Runs a test that writes its report into the file.
+fn judged_by(mut test: Command, file: &Path) -> Result<Report, String> {
+    test.arg("--nocapture").env("JOINT_LESSON", file);
+    let output = test.stdin(Stdio::null()).output();
+    let output = output.map_err(|error| format!("the exercise could not be run: {error}"))?;
+    let written = fs::read_to_string(file).unwrap_or_default();
+    Report::read(&written).ok_or_else(|| {
+        let [stdout, stderr] =
+            [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text));
+        format!(
+            "the exercise ended without a report: {}\n{stdout}{stderr}",
+            output.status
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_lessons_are_numbered_from_1() {
+        let titles = titles().expect("the lessons");
+        let numbers: Vec<_> = titles.iter().map(|(number, _)| *number).collect();
+        assert_eq!(numbers, (1..=10).collect::<Vec<_>>());
+        assert_eq!(titles[0].1, "The race");
+    }
+
+    #[test]
+    fn only_solved_is_green_and_only_on_a_terminal() {
+        let states = [State::Solved, State::Unsolved, State::Wrong];
+        let escapes = |color| states.map(|state| state.said(color).contains('\x1b'));
+        assert_eq!(escapes(true), [true, false, false]);
+        assert_eq!(escapes(false), [false; 3]);
+    }
+
+    #[test]
+    fn a_report_ends_with_what_is_wrong() {
+        let report = Report::read("unsolved\nit races\n\n  1  load\n").expect("a report");
+        assert_eq!(report.state, State::Unsolved);
+        let said = report.in_full(5, false);
+        assert!(
+            said.ends_with("  1  load\n\nexercise 5: not solved\nit races"),
+            "{said}"
+        );
+        assert!(said.contains("target/lessons/exercise-5.svg"), "{said}");
+        let report = Report::read("wrong\nit writes\n").expect("a report");
+        let said = report.in_full(5, false);
+        assert_eq!(said, "changed, and not right yet\n\nit writes");
+        let report = Report::read("solved\n").expect("a report");
+        assert_eq!(report.in_full(5, false), "solved");
+        assert!(Report::read("").is_none());
+    }
+
+    #[test]
+    fn only_the_lessons_are_built() {
+        let build = build().to_string();
+        assert!(build.starts_with("cd loom-tests && "), "{build}");
+        assert!(
+            build.contains("--release") && build.contains("--test lessons"),
+            "{build}"
+        );
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_test_without_a_report_shows_what_it_printed() {
+        let shell = |line: &str| {
+            let mut shell = Command::new("sh");
+            shell.args(["-c", line]);
+            shell
+        };
+        let file = env::temp_dir().join(format!("joint-xtask-{}-lesson", std::process::id()));
+        let error = judged_by(shell("echo crashed; exit 3"), &file).expect_err("no report");
+        assert!(
+            error.contains("crashed") && error.contains("status: 3"),
+            "{error}"
+        );
+        // A process that the failing model ends has written its report before.
+        let report = judged_by(
+            shell("printf 'wrong\\nx\\n' > $JOINT_LESSON; exit 3"),
+            &file,
+        );
+        let _ = fs::remove_file(&file);
+        assert_eq!(report.expect("a report").state, State::Wrong);
+    }
+}
