@@ -208,46 +208,6 @@ fn a_task_that_outlives_the_executor_ends_when_it_is_woken() {
     });
 }
 
-// A mistake: the lock is released between the look into the queue and the wait, so a push may come
-// between the two.
-
-impl Queue {
-    fn work_carelessly(&self) {
-        loop {
-            let mut runnables = self.runnables.lock().unwrap();
-            let Some(queue) = &mut *runnables else { return };
-            let next = queue.pop_front();
-            drop(runnables);
-            match next {
-                Some(runnable) => drop(runnable.run()),
-                None => {
-                    let runnables = self.runnables.lock().unwrap();
-                    drop(self.pushed.wait(runnables).unwrap());
-                }
-            }
-        }
-    }
-}
-
-#[test]
-fn the_model_catches_a_wake_up_that_is_lost() {
-    fails_with(
-        "the_model_catches_a_wake_up_that_is_lost",
-        "deadlock",
-        || {
-            model(|| {
-                let queue = Queue::new();
-                let own = queue.clone();
-                let worker = thread::spawn(move || own.work_carelessly());
-                let handle = spawn(&queue, async { 42 });
-                assert_eq!(block_on(handle), 42);
-                queue.shut_down();
-                worker.join().unwrap();
-            });
-        },
-    );
-}
-
 /// Demands that the model of a test fails with this text. It runs in a process of its own, which a
 /// model that fails may end.
 fn fails_with(test: &str, text: &str, model: impl FnOnce()) {

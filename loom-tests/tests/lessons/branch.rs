@@ -5,11 +5,14 @@ use std::sync::Arc;
 use loom_tests::lab::{
     cell::UnsafeCell,
     name_thread,
-    sync::atomic::{AtomicBool, Ordering, fence},
+    sync::atomic::{AtomicBool, Ordering},
     thread,
 };
 
-use crate::join::{fails, passes};
+use crate::{
+    exercise::{Verdict, Wrong, demand, exercise, operations, require, the_model},
+    join::{fails, passes},
+};
 
 pub(crate) struct Channel {
     message: UnsafeCell<u32>,
@@ -83,21 +86,77 @@ fn receive_in_a_loop(channel: &Channel) -> Option<u32> {
     Some(channel.read())
 }
 
-#[test]
-fn exercise_7_fails() {
-    let failure = fails(|| check(receive_in_a_loop));
-    assert_eq!(failure.missing()[0].1, "acquire");
+type Receive = fn(&Channel) -> Option<u32>;
+
+fn new_channel(flag: bool) -> Arc<Channel> {
+    Arc::new(Channel {
+        message: UnsafeCell::new(9).named("message"),
+        flag: AtomicBool::new(flag).named("flag"),
+    })
 }
 
-fn receive_after_a_loop(channel: &Channel) -> Option<u32> {
-    while !channel.flag.load(Ordering::Relaxed) {
+/// What a receiver does that has to wait.
+fn operations_of(receive: Receive) -> Result<Vec<String>, Wrong> {
+    operations("waits", move || {
+        let channel = new_channel(false);
+        let waits = channel.clone();
+        let waits = thread::spawn(move || {
+            name_thread("waits");
+            receive(&waits);
+        });
         thread::yield_now();
-    }
-    fence(Ordering::Acquire);
-    Some(channel.read())
+        channel.flag.store(true, Ordering::Release);
+        waits.join().unwrap();
+    })
+}
+
+fn judge(receive: Receive) -> Verdict {
+    demand("it does not return the message that is there", move || {
+        assert_eq!(receive(&new_channel(true)), Some(9));
+    })?;
+    demand("it must wait until the flag is up", move || {
+        let channel = new_channel(false);
+        let raises = channel.clone();
+        thread::spawn(move || raises.flag.store(true, Ordering::Release));
+        assert_eq!(receive(&channel), Some(9));
+    })?;
+    the_model(
+        "the loop ends, and the message that it was to wait for does not have to be there yet",
+        |failure| {
+            let missing = failure.missing();
+            missing.first().is_some_and(|(_, half)| *half == "acquire")
+        },
+        move || check(receive),
+    )?;
+    let operations = operations_of(receive)?;
+    let writes = |operation: &&String| {
+        !["load", "fence"]
+            .iter()
+            .any(|name| operation.starts_with(name))
+    };
+    let write = operations.iter().find(writes);
+    require(write.is_none(), || {
+        format!("a receiver only waits, but this one makes {write:?}")
+    })?;
+    let costly: Vec<_> = (operations
+        .iter()
+        .filter(|operation| !operation.contains("Relaxed")))
+    .collect();
+    require(costly.len() == 1, || {
+        format!("it is right, but pays for an acquire in each turn: {operations:?}")
+    })?;
+    require(costly[0].contains("Acquire"), || {
+        format!(
+            "it is right, but {} is stronger than it has to be",
+            costly[0]
+        )
+    })
 }
 
 #[test]
-fn exercise_7_solved() {
-    passes(|| check(receive_after_a_loop));
+fn exercise_7() {
+    exercise(7, || judge(receive_in_a_loop));
 }
+
+#[path = "solutions/branch.rs"]
+mod solution;

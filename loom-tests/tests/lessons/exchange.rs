@@ -1,13 +1,20 @@
 //! Lesson 4: each side exchanges once.
 
-use std::{ptr, task::Waker};
+use std::{ptr, sync::Arc, task::Waker};
 
-use loom_tests::lab::{
-    cell::UnsafeCell,
-    sync::atomic::{AtomicPtr, Ordering},
+use loom_tests::{
+    Wakes,
+    lab::{
+        cell::UnsafeCell,
+        sync::atomic::{AtomicPtr, Ordering},
+        thread,
+    },
 };
 
-use crate::join::{Join, check, fails, passes};
+use crate::{
+    exercise::{Verdict, demand, exercise, the_model},
+    join::{Join, check, passes},
+};
 
 const PENDING: *mut Waker = ptr::null_mut();
 const DONE: *mut Waker = ptr::without_provenance_mut(1);
@@ -44,7 +51,7 @@ fn take(word: *mut Waker) -> Option<Box<Waker>> {
 struct Guarded {
     word: Word,
     result: UnsafeCell<u32>,
-    register: fn(&Word, Box<Waker>) -> bool,
+    register: Register,
 }
 
 // SAFETY: the word says who may use the result. The model shows that it does.
@@ -53,7 +60,7 @@ unsafe impl Send for Guarded {}
 unsafe impl Sync for Guarded {}
 
 impl Guarded {
-    fn new(register: fn(&Word, Box<Waker>) -> bool) -> Self {
+    fn new(register: Register) -> Self {
         Self {
             word: Word(AtomicPtr::new(PENDING).named("word")),
             result: UnsafeCell::new(0).named("result"),
@@ -108,20 +115,51 @@ fn register_and_forget(word: &Word, waker: Box<Waker>) -> bool {
     before == DONE
 }
 
-fn check_that_an_end_stays(register: fn(&Word, Box<Waker>) -> bool) {
+type Register = fn(&Word, Box<Waker>) -> bool;
+
+fn check_that_an_end_stays(register: Register) {
     let join = Guarded::new(register);
     join.complete(7);
     assert_eq!(join.poll(Waker::noop()), Some(7));
     assert_eq!(join.poll(Waker::noop()), Some(7), "the end is forgotten");
 }
 
-#[test]
-fn exercise_4_fails() {
-    let failure = fails(|| check_that_an_end_stays(register_and_forget));
-    assert!(failure.message().contains("the end is forgotten"));
+/// The same, beside a completer, and with a waker that is counted.
+fn check_beside_a_completer(register: Register) {
+    let join = Arc::new(Guarded::new(register));
+    let completers = join.clone();
+    let completer = thread::spawn(move || completers.complete(7));
+    let wakes = Wakes::new();
+    let first = join.poll(&wakes.waker());
+    let second = join.poll(&wakes.waker());
+    assert!(first.is_none() || second.is_some(), "the end is forgotten");
+    completer.join().unwrap();
+    assert!(second.is_some() || wakes.count() > 0, "nobody wakes");
+    assert_eq!(join.poll(&wakes.waker()), Some(7));
+    assert_eq!(join.poll(&wakes.waker()), Some(7), "the end is forgotten");
+    assert_eq!(wakes.wakers(), 0, "a waker leaks");
+}
+
+fn judge(register: Register) -> Verdict {
+    demand(
+        "register must return false while nobody has completed",
+        move || assert_eq!(Guarded::new(register).poll(Waker::noop()), None),
+    )?;
+    the_model(
+        "the end is forgotten: the word contains the waker, and the next poll waits forever",
+        |failure| failure.message().contains("the end is forgotten"),
+        move || check_that_an_end_stays(register),
+    )?;
+    demand(
+        "with a completer beside it, a poll forgets the end, loses a wake-up or leaks a waker",
+        move || check_beside_a_completer(register),
+    )
 }
 
 #[test]
-fn exercise_4_solved() {
-    passes(|| check_that_an_end_stays(Word::register));
+fn exercise_4() {
+    exercise(4, || judge(register_and_forget));
 }
+
+#[path = "solutions/exchange.rs"]
+mod solution;

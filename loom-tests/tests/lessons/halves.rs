@@ -5,11 +5,11 @@ use std::sync::Arc;
 use loom_tests::lab::{
     cell::UnsafeCell,
     name_thread,
-    sync::atomic::{AtomicUsize, Ordering, fence},
+    sync::atomic::{AtomicUsize, Ordering},
     thread,
 };
 
-use crate::join::{fails, passes};
+use crate::exercise::{Verdict, Wrong, demand, exercise, operations, require, the_model};
 
 const PENDING: usize = 0;
 const DONE: usize = 1;
@@ -43,32 +43,86 @@ fn check_a_look(look: fn(&AtomicUsize) -> bool) {
     }
 }
 
-fn look_relaxed(word: &AtomicUsize) -> bool {
+fn look(word: &AtomicUsize) -> bool {
     word.load(Ordering::Relaxed) == DONE
 }
 
+fn look_with_a_fence(word: &AtomicUsize) -> bool {
+    word.load(Ordering::Relaxed) == DONE
+}
+
+type Look = fn(&AtomicUsize) -> bool;
+
+/// What a look at a word with this value does.
+fn operations_of(look: Look, value: usize) -> Result<Vec<String>, Wrong> {
+    operations("looks", move || {
+        let word = Arc::new(AtomicUsize::new(value).named("word"));
+        let looks = thread::spawn(move || {
+            name_thread("looks");
+            let done = look(&word);
+            assert_eq!(done, value == DONE);
+        });
+        looks.join().unwrap();
+    })
+}
+
+fn judge_a_look(name: &str, look: Look) -> Result<[Vec<String>; 2], Wrong> {
+    demand(
+        &format!("`{name}` must return whether the word says DONE"),
+        move || {
+            assert!(look(&AtomicUsize::new(DONE)));
+            assert!(!look(&AtomicUsize::new(PENDING)));
+        },
+    )?;
+    let done = operations_of(look, DONE)?;
+    let writes = |operation: &&String| {
+        !["load", "fence"]
+            .iter()
+            .any(|name| operation.starts_with(name))
+    };
+    let write = done.iter().find(writes);
+    require(write.is_none(), || {
+        format!("a look hands nothing over and writes nothing, but `{name}` makes {write:?}")
+    })?;
+    the_model(
+        &format!(
+            "`{name}` says DONE, and the waiter reads a result that does not have to be there yet"
+        ),
+        |failure| {
+            let missing = failure.missing();
+            missing.len() == 1 && missing[0].1 == "acquire"
+        },
+        move || check_a_look(look),
+    )?;
+    let strong = |operation: &&String| operation.contains("SeqCst") || operation.contains("AcqRel");
+    let strong = done.iter().find(strong);
+    require(strong.is_none(), || {
+        format!("`{name}` is right, but stronger than it has to be: {strong:?}")
+    })?;
+    Ok([done, operations_of(look, PENDING)?])
+}
+
+fn judge(look: Look, look_with_a_fence: Look) -> Verdict {
+    let [done, _] = judge_a_look("look", look)?;
+    require(done == ["load(Acquire)"], || {
+        format!(
+            "`look` is right, but one load with the right ordering is enough; it makes {done:?}"
+        )
+    })?;
+    let [done, pending] = judge_a_look("look_with_a_fence", look_with_a_fence)?;
+    require(done == ["load(Relaxed)", "fence(Acquire)"], || {
+        format!("`look_with_a_fence` is right, but the load is to stay relaxed; it makes {done:?}")
+    })?;
+    require(pending == ["load(Relaxed)"], || {
+        "`look_with_a_fence` is right, but pays for the fence if nothing is there as well"
+            .to_owned()
+    })
+}
+
 #[test]
-fn exercise_5_fails() {
-    let failure = fails(|| check_a_look(look_relaxed));
-    let missing = failure.missing();
-    assert_eq!(missing.len(), 1);
-    assert_eq!(missing[0].1, "acquire");
+fn exercise_5() {
+    exercise(5, || judge(look, look_with_a_fence));
 }
 
-fn look(word: &AtomicUsize) -> bool {
-    word.load(Ordering::Acquire) == DONE
-}
-
-fn look_and_fence(word: &AtomicUsize) -> bool {
-    let done = word.load(Ordering::Relaxed) == DONE;
-    if done {
-        fence(Ordering::Acquire);
-    }
-    done
-}
-
-#[test]
-fn exercise_5_solved() {
-    passes(|| check_a_look(look));
-    passes(|| check_a_look(look_and_fence));
-}
+#[path = "solutions/halves.rs"]
+mod solution;

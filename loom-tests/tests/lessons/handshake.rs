@@ -4,75 +4,89 @@ use std::sync::Arc;
 
 use loom_tests::lab::{
     name_thread,
-    sync::atomic::{AtomicBool, Ordering, fence},
+    sync::atomic::{AtomicBool, Ordering},
     thread,
 };
 
-use crate::join::{fails, passes};
+use crate::exercise::{Verdict, Wrong, demand, exercise, operations, the_model};
 
-struct Side {
-    fence: Option<Ordering>,
+/// Writes its own place, then reads the other's. Returns what it has read.
+type Meet = fn(&AtomicBool, &AtomicBool) -> bool;
+
+fn fall_asleep(sleeping: &AtomicBool, work: &AtomicBool) -> bool {
+    sleeping.store(true, Ordering::Release);
+    work.load(Ordering::Acquire)
 }
 
-impl Side {
-    /// Writes its own place, then reads the other's.
-    fn meet(&self, own: &AtomicBool, other: &AtomicBool) -> bool {
-        own.store(true, Ordering::Release);
-        if let Some(ordering) = self.fence {
-            fence(ordering);
-        }
-        other.load(Ordering::Acquire)
-    }
+fn push(work: &AtomicBool, sleeping: &AtomicBool) -> bool {
+    work.store(true, Ordering::Release);
+    sleeping.load(Ordering::Acquire)
 }
 
-fn check(sleeper: Side, waker: Side) {
+fn check(sleeper: Meet, waker: Meet) {
     name_thread("sleeper");
     let sleeping = Arc::new(AtomicBool::new(false).named("sleeping"));
     let work = Arc::new(AtomicBool::new(false).named("work"));
     let (seen, made) = (sleeping.clone(), work.clone());
     let waker = thread::spawn(move || {
         name_thread("waker");
-        waker.meet(&made, &seen)
+        waker(&made, &seen)
     });
-    let found = sleeper.meet(&sleeping, &work);
+    let found = sleeper(&sleeping, &work);
     let woken = waker.join().unwrap();
     assert!(found || woken, "the sleeper sleeps, and there is work");
 }
 
-const BARE: Side = Side { fence: None };
-const HALF: Side = Side {
-    fence: Some(Ordering::AcqRel),
-};
-const FENCED: Side = Side {
-    fence: Some(Ordering::SeqCst),
-};
-
 pub(crate) fn without_fences() {
-    check(BARE, BARE);
+    check(fall_asleep, push);
 }
 
-#[test]
-fn acquire_and_release_do_not_make_a_handshake() {
-    let failure = fails(without_fences);
-    let missing = failure.missing();
-    assert!(missing.iter().all(|(_, what)| *what == "SeqCst fence"));
-    assert_eq!(missing.len(), 2);
+/// Whether a side makes a `SeqCst` fence.
+fn has_fence(meet: Meet) -> Result<bool, Wrong> {
+    let operations = operations("meets", move || {
+        let meets = thread::spawn(move || {
+            name_thread("meets");
+            let [own, other] = [false, false].map(AtomicBool::new);
+            meet(&own, &other);
+        });
+        meets.join().unwrap();
+    })?;
+    Ok(operations
+        .iter()
+        .any(|operation| operation == "fence(SeqCst)"))
 }
 
-#[test]
-fn exercise_10_fails() {
-    for f in [|| check(FENCED, BARE), || check(BARE, FENCED)] {
-        let failure = fails(f);
-        assert_eq!(failure.missing().len(), 1);
+fn judge(sleeper: Meet, waker: Meet) -> Verdict {
+    for (name, meet) in [("sleeper", sleeper), ("waker", waker)] {
+        demand(
+            &format!(
+                "the {name} says that it has seen what was never there, or waits: it must not wait"
+            ),
+            move || {
+                let [own, other] = [false, false].map(AtomicBool::new);
+                assert!(!meet(&own, &other));
+            },
+        )?;
     }
+    let says = match (has_fence(sleeper)?, has_fence(waker)?) {
+        (true, false) => "the waker has no SeqCst fence, so both sides can miss each other",
+        (false, true) => "the sleeper has no SeqCst fence, so both sides can miss each other",
+        _ => "both sides miss each other: the sleeper sleeps, and there is work",
+    };
+    the_model(
+        says,
+        |failure| {
+            let missing = failure.missing();
+            missing.len() == 2 && missing.iter().all(|(_, what)| *what == "SeqCst fence")
+        },
+        move || check(sleeper, waker),
+    )
 }
 
 #[test]
-fn a_weaker_fence_does_not_make_a_handshake() {
-    fails(|| check(HALF, HALF));
+fn exercise_10() {
+    exercise(10, || judge(fall_asleep, push));
 }
 
-#[test]
-fn exercise_10_solved() {
-    passes(|| check(FENCED, FENCED));
-}
+#[path = "solutions/handshake.rs"]
+mod solution;

@@ -8,6 +8,8 @@ use loom_tests::{
     model,
 };
 
+use crate::exercise::{Verdict, demand};
+
 /// A result on its way from one thread to another.
 pub(crate) trait Join: Send + Sync + 'static {
     fn new() -> Self;
@@ -40,6 +42,40 @@ pub(crate) fn check<J: Join>() {
     }
 }
 
+/// Demands that a poll that comes first neither waits nor answers, and wakes nobody.
+pub(crate) fn a_poll_returns<J: Join>() -> Verdict {
+    demand(
+        "a poll must return None if there is no result yet: it must not wait for one",
+        || assert_eq!(J::new().poll(Waker::noop()), None),
+    )?;
+    demand(
+        "a poll wakes its own waiter, which polls again and again until there is a result",
+        || {
+            let (join, wakes) = (J::new(), Wakes::new());
+            join.poll(&wakes.waker());
+            assert_eq!(wakes.count(), 0);
+        },
+    )
+}
+
+/// Demands that no waker is left over once the join has been dropped.
+pub(crate) fn no_waker_leaks<J: Join>() -> Verdict {
+    demand("a waker is never dropped: it leaks", || {
+        let join = Arc::new(J::new());
+        let completers = join.clone();
+        let completer = thread::spawn(move || completers.complete(7));
+        let wakes = Wakes::new();
+        if join.poll(&wakes.waker()).is_none() {
+            completer.join().unwrap();
+            join.poll(&wakes.waker());
+        } else {
+            completer.join().unwrap();
+        }
+        drop(join);
+        assert_eq!(wakes.wakers(), 0);
+    })
+}
+
 /// Demands that the model passes in every order.
 pub(crate) fn passes(f: fn()) {
     model(f);
@@ -48,5 +84,7 @@ pub(crate) fn passes(f: fn()) {
 /// Demands that the model fails, and returns the execution in which it does.
 #[track_caller]
 pub(crate) fn fails(f: fn()) -> Box<Counterexample> {
-    explain(|| model(f)).expect_err("the model passes")
+    explain(|| model(f)).expect_err(
+        "the model passes. If you have repaired an exercise, run `cargo xtask lesson`, which judges it",
+    )
 }

@@ -1,13 +1,19 @@
 //! Lesson 8: a receiver that leaves while the sender is at work, and which side frees the memory.
 
+use std::cell::Cell;
+
 use loom_tests::lab::{
+    Counterexample,
     cell::UnsafeCell,
     name_thread,
     sync::atomic::{AtomicUsize, Ordering, fence},
     thread,
 };
 
-use crate::join::{fails, passes};
+use crate::{
+    exercise::{Verdict, demand, exercise, the_model},
+    join::passes,
+};
 
 /// The receiver waits, and its waker is in place.
 const RECEIVING: usize = 0;
@@ -23,6 +29,7 @@ struct Channel {
     waker: UnsafeCell<()>,
     /// Whether the model is told of the free.
     retires: bool,
+    frees: Cell<usize>,
 }
 
 type Shared = *mut Channel;
@@ -33,6 +40,7 @@ impl Channel {
             state: AtomicUsize::new(RECEIVING).named("state"),
             waker: UnsafeCell::new(()).named("waker"),
             retires,
+            frees: Cell::new(0),
         }))
     }
 }
@@ -44,6 +52,7 @@ impl Channel {
 unsafe fn free(channel: Shared) {
     // SAFETY: the caller is the last to use it.
     let channel = unsafe { &mut *channel };
+    channel.frees.set(channel.frees.get() + 1);
     if channel.retires {
         channel.state.with_mut(|_| ());
         channel.waker.with_mut(|_| ());
@@ -86,7 +95,8 @@ fn leave(channel: Shared) {
     }
 }
 
-fn check(retires: bool, send: fn(Shared), leave: fn(Shared)) {
+/// Returns how often the channel was freed.
+fn check(retires: bool, send: fn(Shared), leave: fn(Shared)) -> usize {
     name_thread("receiver");
     let channel = Channel::allocate(retires);
     let sender = thread::spawn(move || {
@@ -95,6 +105,8 @@ fn check(retires: bool, send: fn(Shared), leave: fn(Shared)) {
     });
     leave(channel);
     sender.join().unwrap();
+    // SAFETY: both sides have ended, and the memory is kept.
+    unsafe { &*channel }.frees.get()
 }
 
 pub(crate) fn with_the_hook() {
@@ -103,42 +115,53 @@ pub(crate) fn with_the_hook() {
 
 #[test]
 fn a_free_that_nobody_looks_at_passes() {
-    passes(|| check(false, send, leave));
+    passes(|| {
+        check(false, send, leave);
+    });
+}
+
+type Side = fn(Shared);
+
+/// Runs one side alone, with the state that the other side has left.
+fn alone(state: usize, side: Side) {
+    let channel = Channel::allocate(true);
+    // SAFETY: the channel is never freed.
+    unsafe { &(*channel).state }.store(state, Ordering::Release);
+    side(channel);
+}
+
+fn judge(send: Side, leave: Side) -> Verdict {
+    the_model(
+        "the receiver frees the channel while the sender still uses it",
+        Counterexample::is_race,
+        move || {
+            check(true, send, leave);
+        },
+    )?;
+    demand(
+        "in one of the orders nobody frees the channel, or both sides do",
+        move || assert_eq!(check(true, send, leave), 1),
+    )?;
+    demand(
+        "the receiver must not wait for a sender that comes later",
+        move || {
+            alone(RECEIVING, leave);
+        },
+    )?;
+    demand("the sender must not wait for the receiver", move || {
+        alone(RECEIVING, send);
+    })?;
+    demand(
+        "the first part is done: the receiver really waits. \
+         Now make a version in which it does not wait for a sender that takes the waker",
+        move || alone(TAKING, leave),
+    )
 }
 
 #[test]
-fn exercise_8_fails() {
-    let failure = fails(with_the_hook);
-    assert!(failure.is_race(), "{}", failure.text());
+fn exercise_8() {
+    exercise(8, || judge(send, leave));
 }
 
-// The solution: the side that makes the last exchange frees, and neither side waits.
-
-fn send_and_look(channel: Shared) {
-    // SAFETY: the channel exists until one side has freed it.
-    let state = unsafe { &(*channel).state };
-    let mut before = state.swap(TAKING, Ordering::AcqRel);
-    if before == RECEIVING {
-        // SAFETY: as above.
-        unsafe { &(*channel).waker }.with_mut(|_| ());
-        before = state.swap(SENT, Ordering::AcqRel);
-    }
-    if before == GONE {
-        // SAFETY: the receiver has gone.
-        unsafe { free(channel) };
-    }
-}
-
-fn leave_at_once(channel: Shared) {
-    // SAFETY: the channel exists until one side has freed it.
-    let state = unsafe { &(*channel).state };
-    if state.swap(GONE, Ordering::AcqRel) == SENT {
-        // SAFETY: the sender has gone.
-        unsafe { free(channel) };
-    }
-}
-
-#[test]
-fn exercise_8_solved() {
-    passes(|| check(true, send_and_look, leave_at_once));
-}
+#[path = "solutions/leaving.rs"]
+mod solution;

@@ -1,11 +1,13 @@
-//! The lessons of `docs/lessons`: the models that they show, each exercise broken and solved, the
-//! code that they quote, and their pictures.
+//! The lessons of `docs/lessons`: the models that they show, their exercises, the code that they
+//! quote, and their pictures.
 //!
-//! To work on an exercise, change its broken form here until its test says that the model passes.
+//! To work on an exercise, change its broken form here until `cargo xtask lesson N` says that it is
+//! solved. The solutions are in `solutions`, each beside repairs that are wrong.
 #![cfg(joint_loom)]
 
 mod branch;
 mod exchange;
+mod exercise;
 mod halves;
 mod handshake;
 mod join;
@@ -16,3 +18,4 @@ mod quotes;
 mod race;
 mod sentinels;
 mod seq_cst;
+mod worker;

@@ -10,7 +10,10 @@ use loom_tests::lab::{
     thread,
 };
 
-use crate::join::{Join, check, fails, passes};
+use crate::{
+    exercise::{Verdict, demand, exercise, the_model},
+    join::{Join, a_poll_returns, check, no_waker_leaks, passes},
+};
 
 enum State {
     Pending(Option<Waker>),
@@ -91,17 +94,22 @@ impl Join for WakesUnderTheLock {
     }
 }
 
-#[test]
-fn exercise_2_fails() {
-    let failure = fails(check_a_waker_that_polls::<WakesUnderTheLock>);
-    assert!(
-        failure.message().contains("deadlock"),
-        "{}",
-        failure.message()
-    );
+fn judge<J: Join>() -> Verdict {
+    a_poll_returns::<J>()?;
+    the_model(
+        "the waker polls, and the poll does not find the result: it waits for a lock that its own \
+         thread holds, or comes before the result",
+        |failure| failure.message().contains("deadlock"),
+        check_a_waker_that_polls::<J>,
+    )?;
+    demand("a waiter that has left its waker is not woken", check::<J>)?;
+    no_waker_leaks::<J>()
 }
 
 #[test]
-fn exercise_2_solved() {
-    passes(check_a_waker_that_polls::<Locked>);
+fn exercise_2() {
+    exercise(2, judge::<WakesUnderTheLock>);
 }
+
+#[path = "solutions/mutex.rs"]
+mod solution;

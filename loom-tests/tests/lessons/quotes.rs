@@ -48,7 +48,8 @@ fn check(name: &str, lesson: &str) -> usize {
             let source = fs::read_to_string(root().join(file)).expect("a quoted file is there");
             assert!(
                 source.contains(text.as_str()),
-                "{name}: not in {file}:\n{text}"
+                "{name}: not in {file}:\n{text}\n\
+                 If you have repaired an exercise there, `cargo xtask lesson` judges it."
             );
         } else {
             let known = ["rust", "rust,compile_fail", "sh", "text"].contains(&block.kind);

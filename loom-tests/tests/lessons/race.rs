@@ -7,7 +7,10 @@ use loom_tests::lab::sync::{
     atomic::{AtomicUsize, Ordering},
 };
 
-use crate::join::{Join, check, fails, passes};
+use crate::{
+    exercise::{Verdict, exercise, the_model},
+    join::{Join, a_poll_returns, check, no_waker_leaks},
+};
 
 const NOTHING: usize = 0;
 
@@ -60,35 +63,20 @@ impl Join for LookThenRegister {
     }
 }
 
-#[test]
-fn exercise_1_fails() {
-    let failure = fails(check::<LookThenRegister>);
-    assert!(failure.message().contains("nobody wakes the waiter"));
-}
-
-// The solution.
-
-struct LookAgain(LookThenRegister);
-
-impl Join for LookAgain {
-    fn new() -> Self {
-        Self(LookThenRegister::new())
-    }
-
-    fn complete(&self, result: u32) {
-        self.0.complete(result);
-    }
-
-    fn poll(&self, waker: &Waker) -> Option<u32> {
-        if let Some(result) = self.0.look() {
-            return Some(result);
-        }
-        self.0.register(waker);
-        self.0.look()
-    }
+fn judge<J: Join>() -> Verdict {
+    a_poll_returns::<J>()?;
+    the_model(
+        "the waiter sleeps forever: the completer looked for a waker before there was one",
+        |failure| failure.message().contains("nobody wakes the waiter"),
+        check::<J>,
+    )?;
+    no_waker_leaks::<J>()
 }
 
 #[test]
-fn exercise_1_solved() {
-    passes(check::<LookAgain>);
+fn exercise_1() {
+    exercise(1, judge::<LookThenRegister>);
 }
+
+#[path = "solutions/race.rs"]
+mod solution;

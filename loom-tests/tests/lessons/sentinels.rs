@@ -7,7 +7,10 @@ use loom_tests::lab::{
     sync::atomic::{AtomicPtr, Ordering},
 };
 
-use crate::join::{Join, check, fails, passes};
+use crate::{
+    exercise::{Verdict, exercise, the_model},
+    join::{Join, a_poll_returns, check, no_waker_leaks},
+};
 
 const PENDING: *mut Waker = ptr::null_mut();
 const DONE: *mut Waker = ptr::without_provenance_mut(1);
@@ -31,31 +34,6 @@ impl LoadThenStore {
     }
 }
 
-struct CompareThenStore(AtomicPtr<Waker>);
-
-impl CompareThenStore {
-    fn complete(&self) -> Option<Box<Waker>> {
-        let mut before = self.0.load(Ordering::Acquire);
-        while let Err(newer) =
-            (self.0).compare_exchange(before, DONE, Ordering::AcqRel, Ordering::Acquire)
-        {
-            before = newer;
-        }
-        // SAFETY: a word that is not a sentinel came out of a box, in `register`, and is ours now.
-        (before != PENDING).then(|| unsafe { Box::from_raw(before) })
-    }
-
-    fn register(&self, waker: Box<Waker>) -> bool {
-        let waker = Box::into_raw(waker);
-        let result = (self.0).compare_exchange(PENDING, waker, Ordering::AcqRel, Ordering::Acquire);
-        if result.is_err() {
-            // SAFETY: it came out of a box just now, and never got into the word.
-            drop(unsafe { Box::from_raw(waker) });
-        }
-        result.is_err()
-    }
-}
-
 macro_rules! join_by {
     ($name:ident, $word:ident) => {
         struct $name {
@@ -71,7 +49,7 @@ macro_rules! join_by {
         impl Join for $name {
             fn new() -> Self {
                 Self {
-                    word: $word(AtomicPtr::new(PENDING).named("word")),
+                    word: $word(AtomicPtr::new(PENDING).named("word").into()),
                     result: UnsafeCell::new(0).named("result"),
                 }
             }
@@ -94,15 +72,21 @@ macro_rules! join_by {
 }
 
 join_by!(ByLoadAndStore, LoadThenStore);
-join_by!(ByCompareExchange, CompareThenStore);
 
-#[test]
-fn exercise_3_fails() {
-    let failure = fails(check::<ByLoadAndStore>);
-    assert!(failure.message().contains("nobody wakes the waiter"));
+fn judge<J: Join>() -> Verdict {
+    a_poll_returns::<J>()?;
+    the_model(
+        "the waiter sleeps forever: a store has overwritten what the other side stored after the load",
+        |failure| failure.message().contains("nobody wakes the waiter"),
+        check::<J>,
+    )?;
+    no_waker_leaks::<J>()
 }
 
 #[test]
-fn exercise_3_solved() {
-    passes(check::<ByCompareExchange>);
+fn exercise_3() {
+    exercise(3, judge::<ByLoadAndStore>);
 }
+
+#[path = "solutions/sentinels.rs"]
+mod solution;

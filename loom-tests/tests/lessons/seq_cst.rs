@@ -6,12 +6,13 @@ use axioms::{
     explore,
 };
 use loom_tests::lab::{
+    name_thread,
     sync::atomic::{self, AtomicBool},
     thread,
 };
 use std::sync::Arc;
 
-use crate::join::{fails, passes};
+use crate::exercise::{Verdict, demand, exercise, operations, require, the_model};
 
 #[test]
 fn the_completion_allows_the_same_executions() {
@@ -29,47 +30,66 @@ fn the_completion_allows_the_same_executions() {
 
 // The exercise: who comes first takes the prize, and the other gets nothing.
 
+trait Prize: Send + Sync + 'static {
+    fn new() -> Self;
+
+    /// Returns whether this thread, number 0 or 1, has taken the prize.
+    fn take(&self, me: usize) -> bool;
+}
+
 struct TwoFlags([AtomicBool; 2]);
 
-impl TwoFlags {
+impl Prize for TwoFlags {
+    fn new() -> Self {
+        Self([AtomicBool::new(false), AtomicBool::new(false)])
+    }
+
     fn take(&self, me: usize) -> bool {
         self.0[me].store(true, atomic::Ordering::Release);
         !self.0[1 - me].load(atomic::Ordering::Acquire)
     }
 }
 
-struct OneWord(AtomicBool);
-
-impl OneWord {
-    fn take(&self, _me: usize) -> bool {
-        !self.0.swap(true, atomic::Ordering::AcqRel)
-    }
-}
-
-fn check<T: Send + Sync + 'static>(prize: T, take: fn(&T, usize) -> bool) {
-    let prize = Arc::new(prize);
+fn check<P: Prize>() {
+    let prize = Arc::new(P::new());
     let others = prize.clone();
-    let other = thread::spawn(move || take(&others, 1));
-    let mine = take(&prize, 0);
+    let other = thread::spawn(move || others.take(1));
+    let mine = prize.take(0);
     assert!(!(mine && other.join().unwrap()), "both have taken it");
 }
 
-#[test]
-fn exercise_6_fails() {
-    let failure = fails(|| {
-        let flags = [AtomicBool::new(false), AtomicBool::new(false)];
-        check(TwoFlags(flags), TwoFlags::take);
-    });
-    assert!(failure.message().contains("both have taken it"));
+fn judge_repair<P: Prize>() -> Verdict {
+    for me in [0, 1] {
+        demand("a thread that comes alone must get the prize", move || {
+            let prize = P::new();
+            assert!(prize.take(me));
+            assert!(!prize.take(1 - me), "both have taken it");
+        })?;
+    }
+    let operations = operations("takes", || {
+        let prize = Arc::new(P::new());
+        let takes = thread::spawn(move || {
+            name_thread("takes");
+            prize.take(1);
+        });
+        takes.join().unwrap();
+    })?;
+    let strong = operations
+        .iter()
+        .find(|operation| operation.contains("SeqCst"));
+    require(strong.is_none(), || {
+        format!("{strong:?}: the exercise asks for a repair without SeqCst")
+    })?;
+    the_model(
+        "both threads take the prize",
+        |failure| failure.message().contains("both have taken it"),
+        check::<P>,
+    )
 }
 
-struct TwoFlagsInOneOrder([AtomicBool; 2]);
-
-impl TwoFlagsInOneOrder {
-    fn take(&self, me: usize) -> bool {
-        self.0[me].store(true, atomic::Ordering::SeqCst);
-        !self.0[1 - me].load(atomic::Ordering::SeqCst)
-    }
+#[test]
+fn exercise_6() {
+    exercise(6, judge_repair::<TwoFlags>);
 }
 
 /// Whether both can take the prize, according to the second checker.
@@ -93,16 +113,5 @@ fn one_order_of_all_places_is_what_two_flags_need() {
     assert!(!both_take_it(Ordering::SeqCst, Ordering::SeqCst));
 }
 
-/// loom does not know the order of `SeqCst` loads and stores, so a correct program fails.
-#[test]
-fn loom_takes_seq_cst_accesses_for_weaker_ones() {
-    fails(|| {
-        let flags = [AtomicBool::new(false), AtomicBool::new(false)];
-        check(TwoFlagsInOneOrder(flags), TwoFlagsInOneOrder::take);
-    });
-}
-
-#[test]
-fn exercise_6_solved() {
-    passes(|| check(OneWord(AtomicBool::new(false)), OneWord::take));
-}
+#[path = "solutions/seq_cst.rs"]
+mod solution;

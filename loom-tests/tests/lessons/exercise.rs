@@ -1,0 +1,230 @@
+//! What an exercise demands of a repair, and how it says what is wrong with one.
+//!
+//! `cargo xtask lesson N` runs the test `exercise_N` with the name of a file in `JOINT_LESSON`. The
+//! report goes there: its first line is `solved`, `unsolved` or `wrong`. Without the variable, the
+//! test passes while the exercise is as it was given.
+
+use std::{
+    env,
+    ffi::OsString,
+    fs,
+    path::Path,
+    process::{Command, exit, id},
+};
+
+use loom_tests::{
+    lab::{Counterexample, explain, explain_with},
+    model, model_bounded,
+};
+
+/// The variable with the report's file.
+const ASKED: &str = "JOINT_LESSON";
+/// The variable with the form that a process of its own judges.
+const FORM: &str = "JOINT_LESSON_FORM";
+const SOLVED: &str = "solved\n";
+
+/// What is wrong with a form of an exercise.
+#[derive(Debug)]
+pub(crate) struct Wrong {
+    says: String,
+    /// Whether the lesson's own model fails as the lesson says.
+    as_given: bool,
+}
+
+pub(crate) type Verdict = Result<(), Wrong>;
+
+/// The lesson's own model. While the exercise is as it was given, the model fails, and `as_given`
+/// recognizes that failure.
+pub(crate) fn the_model(
+    says: &str,
+    as_given: fn(&Counterexample) -> bool,
+    model: impl Fn() + Send + Sync + 'static,
+) -> Verdict {
+    judged(says, as_given, model)
+}
+
+/// A further demand: a model that a right repair passes.
+pub(crate) fn demand(says: &str, model: impl Fn() + Send + Sync + 'static) -> Verdict {
+    judged(says, |_| false, model)
+}
+
+fn judged(
+    says: &str,
+    as_given: fn(&Counterexample) -> bool,
+    f: impl Fn() + Send + Sync + 'static,
+) -> Verdict {
+    judged_by(says, as_given, || model(f))
+}
+
+fn judged_by(says: &str, as_given: fn(&Counterexample) -> bool, models: impl FnOnce()) -> Verdict {
+    let wrong = move |says: String, failure: &Counterexample| Wrong {
+        says,
+        as_given: as_given(failure),
+    };
+    let said = says.to_owned();
+    // A model that fails may end its process, so the report is written before that.
+    let told = move |failure: &Counterexample| report(&wrong(said.clone(), failure), Some(failure));
+    explain_with(told, models).map_err(|failure| wrong(says.to_owned(), &failure))
+}
+
+/// Does the same as [`the_model`] in the orders with at most two preemptions.
+pub(crate) fn the_model_bounded(
+    says: &str,
+    as_given: fn(&Counterexample) -> bool,
+    f: impl Fn() + Send + Sync + 'static,
+) -> Verdict {
+    judged_by(says, as_given, || model_bounded(2, f))
+}
+
+/// Does the same as [`demand`] in the orders with at most two preemptions.
+pub(crate) fn demand_bounded(says: &str, f: impl Fn() + Send + Sync + 'static) -> Verdict {
+    the_model_bounded(says, |_| false, f)
+}
+
+/// A further demand, on something that is known already.
+pub(crate) fn require(holds: bool, says: impl FnOnce() -> String) -> Verdict {
+    if holds {
+        return Ok(());
+    }
+    let wrong = Wrong {
+        says: says(),
+        as_given: false,
+    };
+    report(&wrong, None);
+    Err(wrong)
+}
+
+/// The operations of one thread in the first execution of a model, such as `load(Acquire)`, without
+/// the values that they return. Only atomics that were made on another thread count.
+pub(crate) fn operations(
+    thread: &str,
+    f: impl Fn() + Send + Sync + 'static,
+) -> Result<Vec<String>, Wrong> {
+    const END: &str = "the execution is recorded";
+    let ended = explain(|| {
+        model(move || {
+            f();
+            panic!("{END}");
+        });
+    });
+    let failure = ended.expect_err("the model panics at its end");
+    if failure.message() != END {
+        let wrong = Wrong {
+            says: "the code fails even if nothing runs at the same time".to_owned(),
+            as_given: false,
+        };
+        report(&wrong, Some(&failure));
+        return Err(wrong);
+    }
+    Ok(lane(&failure.text(), thread))
+}
+
+/// The atomic operations and fences in one lane of an execution.
+fn lane(text: &str, thread: &str) -> Vec<String> {
+    let mut lines = text.lines();
+    let head = lines.next().unwrap_or_default();
+    let (before, _) = head.split_once(thread).expect("the thread has a lane");
+    let column = before.chars().count();
+    let rows = lines.filter_map(|line| {
+        let before: String = line.chars().take(column).collect();
+        let is_row = before.trim_end().ends_with(|c: char| c.is_ascii_digit());
+        let cell: String = line.chars().skip(column).collect();
+        (is_row && !cell.starts_with(' ')).then_some(cell)
+    });
+    let operation = |cell: String| {
+        let cell = cell.split("  ").next()?.split(" = ").next()?;
+        let name = cell.rsplit_once('.').map_or(cell, |(_, name)| name);
+        name.ends_with(')').then(|| name.to_owned())
+    };
+    rows.filter_map(operation).collect()
+}
+
+/// The test of an exercise.
+pub(crate) fn exercise(number: u32, judge: impl FnOnce() -> Verdict) {
+    let verdict = judge();
+    if let Some(file) = asked() {
+        if verdict.is_ok() {
+            fs::write(file, SOLVED).expect("the report can be written");
+        }
+        return;
+    }
+    assert!(
+        matches!(&verdict, Err(wrong) if wrong.as_given),
+        "exercise {number} is not as it was given. \
+         Run `cargo xtask lesson {number}`, which says whether it is solved."
+    );
+}
+
+/// Judges forms, each in a process of its own, because a model that fails may end its process. That
+/// process runs the named test again.
+pub(crate) fn apart<const N: usize>(test: &str, forms: [fn() -> Verdict; N]) -> [Verdict; N] {
+    if let Some(file) = asked() {
+        let form = env::var(FORM).map_or(0, |form| form.parse().expect("a number"));
+        if forms[form]().is_ok() {
+            fs::write(file, SOLVED).expect("the report can be written");
+        }
+        exit(0);
+    }
+    let folder = env::temp_dir();
+    let mut form = 0;
+    forms.map(|_| {
+        let file = folder.join(format!("joint-lesson-{}-{form}", id()));
+        let mut again = Command::new(env::current_exe().expect("a test is a program"));
+        again.args([test, "--exact", "--nocapture"]);
+        again.env(ASKED, &file).env(FORM, form.to_string());
+        let output = again.output().expect("a test can be run again");
+        let report = fs::read_to_string(&file).unwrap_or_default();
+        let _ = fs::remove_file(file.with_extension("svg"));
+        let _ = fs::remove_file(&file);
+        form += 1;
+        match report.split_once('\n') {
+            Some(("solved", _)) => Ok(()),
+            Some((state, rest)) => Err(Wrong {
+                says: rest.lines().next().unwrap_or_default().to_owned(),
+                as_given: state == "unsolved",
+            }),
+            None => panic!("{}", String::from_utf8_lossy(&output.stderr)),
+        }
+    })
+}
+
+/// Demands that a wrong repair is refused, with these words.
+#[track_caller]
+pub(crate) fn refused(verdict: Verdict, words: &str) {
+    let wrong = verdict.expect_err("a wrong repair satisfies the exercise");
+    assert!(wrong.says.contains(words), "{}", wrong.says);
+}
+
+fn asked() -> Option<OsString> {
+    env::var_os(ASKED)
+}
+
+/// Writes the report, and the failing execution as a picture beside it.
+fn report(wrong: &Wrong, failure: Option<&Counterexample>) {
+    let Some(file) = asked() else {
+        return;
+    };
+    let state = if wrong.as_given { "unsolved" } else { "wrong" };
+    let mut text = format!("{state}\n{}\n", wrong.says);
+    if let Some(failure) = failure {
+        let picture = Path::new(&file).with_extension("svg");
+        fs::write(picture, failure.svg("exercise")).expect("the picture can be written");
+        text += &format!("\n{}\n", failure.text().trim_end());
+    }
+    fs::write(file, text).expect("the report can be written");
+}
+
+#[test]
+fn the_operations_of_a_lane_are_read_from_the_text() {
+    let text = "   #  maker                    reader                        where
+   1  word: made, 0                                          a.rs:1
+┌  2                           word.swap(1, AcqRel) = 0      a.rs:2
+└  3  word.load(Relaxed) = 1                                 a.rs:3
+   4                           ✗ word.load(Acquire) = 1      a.rs:4
+   5                           fence(Acquire)                a.rs:5
+   6                           ends                          a.rs:6
+";
+    let reads = ["swap(1, AcqRel)", "load(Acquire)", "fence(Acquire)"];
+    assert_eq!(lane(text, "reader"), reads);
+    assert_eq!(lane(text, "maker"), ["load(Relaxed)"]);
+}

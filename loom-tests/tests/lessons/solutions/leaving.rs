@@ -1,0 +1,83 @@
+//! The solution of exercise 8, and repairs that are wrong.
+
+use super::*;
+use crate::exercise::refused;
+
+// The side that makes the last exchange frees, and neither side waits.
+
+fn send_and_look(channel: Shared) {
+    // SAFETY: the channel exists until one side has freed it.
+    let state = unsafe { &(*channel).state };
+    let mut before = state.swap(TAKING, Ordering::AcqRel);
+    if before == RECEIVING {
+        // SAFETY: as above.
+        unsafe { &(*channel).waker }.with_mut(|_| ());
+        before = state.swap(SENT, Ordering::AcqRel);
+    }
+    if before == GONE {
+        // SAFETY: the receiver has gone.
+        unsafe { free(channel) };
+    }
+}
+
+fn leave_at_once(channel: Shared) {
+    // SAFETY: the channel exists until one side has freed it.
+    let state = unsafe { &(*channel).state };
+    if state.swap(GONE, Ordering::AcqRel) == SENT {
+        // SAFETY: the sender has gone.
+        unsafe { free(channel) };
+    }
+}
+
+#[test]
+fn exercise_8_is_solved() {
+    judge(send_and_look, leave_at_once).unwrap();
+}
+
+fn leave_after_sent(channel: Shared) {
+    // SAFETY: the channel exists until one side has freed it.
+    let state = unsafe { &(*channel).state };
+    match state.swap(GONE, Ordering::AcqRel) {
+        RECEIVING => {}
+        TAKING => {
+            while state.load(Ordering::Relaxed) != SENT {
+                thread::yield_now();
+            }
+            fence(Ordering::Acquire);
+            // SAFETY: the sender has gone.
+            unsafe { free(channel) };
+        }
+        // SAFETY: the sender has gone.
+        _ => unsafe { free(channel) },
+    }
+}
+
+fn leave_and_never_free(channel: Shared) {
+    // SAFETY: the channel exists until one side has freed it.
+    unsafe { &(*channel).state }.swap(GONE, Ordering::AcqRel);
+}
+
+fn leave_relaxed(channel: Shared) {
+    // SAFETY: the channel exists until one side has freed it.
+    if unsafe { &(*channel).state }.swap(GONE, Ordering::Relaxed) == SENT {
+        // SAFETY: the sender has gone.
+        unsafe { free(channel) };
+    }
+}
+
+/// The receiver frees in any case, and the sender only if it comes last.
+fn leave_and_free(channel: Shared) {
+    // SAFETY: the channel exists until one side has freed it.
+    unsafe { &(*channel).state }.swap(GONE, Ordering::AcqRel);
+    // SAFETY: none, which the model shows.
+    unsafe { free(channel) };
+}
+
+#[test]
+fn wrong_repairs_of_exercise_8_are_refused() {
+    refused(judge(send, leave_after_sent), "the first part is done");
+    refused(judge(send, leave_at_once), "nobody frees");
+    refused(judge(send, leave_and_never_free), "nobody frees");
+    refused(judge(send_and_look, leave_relaxed), "still uses it");
+    refused(judge(send_and_look, leave_and_free), "still uses it");
+}

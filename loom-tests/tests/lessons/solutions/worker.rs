@@ -1,0 +1,101 @@
+//! The solution of exercise 9, which is the guide's `work`, and repairs that are wrong.
+
+use super::*;
+use crate::exercise::refused;
+
+fn work(queue: &Queue) {
+    loop {
+        let mut runnables = queue.runnables.lock().unwrap();
+        let runnable = loop {
+            let Some(queued) = &mut *runnables else {
+                return;
+            };
+            match queued.pop_front() {
+                Some(runnable) => break runnable,
+                None => runnables = queue.pushed.wait(runnables).unwrap(),
+            }
+        };
+        drop(runnables);
+        runnable.run();
+    }
+}
+
+#[test]
+fn exercise_9_is_solved() {
+    judge(work).unwrap();
+}
+
+fn spin(queue: &Queue) {
+    loop {
+        let mut runnables = queue.runnables.lock().unwrap();
+        let Some(queued) = &mut *runnables else {
+            return;
+        };
+        let next = queued.pop_front();
+        drop(runnables);
+        match next {
+            Some(runnable) => drop(runnable.run()),
+            None => thread::yield_now(),
+        }
+    }
+}
+
+fn return_when_empty(queue: &Queue) {
+    loop {
+        let mut runnables = queue.runnables.lock().unwrap();
+        let next = runnables.as_mut().and_then(VecDeque::pop_front);
+        drop(runnables);
+        let Some(runnable) = next else { return };
+        runnable.run();
+    }
+}
+
+fn run_under_the_lock(queue: &Queue) {
+    let mut runnables = queue.runnables.lock().unwrap();
+    loop {
+        let Some(queued) = &mut *runnables else {
+            return;
+        };
+        match queued.pop_front() {
+            Some(runnable) => drop(runnable.run()),
+            None => runnables = queue.pushed.wait(runnables).unwrap(),
+        }
+    }
+}
+
+fn wait_once(queue: &Queue) {
+    loop {
+        let mut runnables = queue.runnables.lock().unwrap();
+        if runnables.as_ref().is_some_and(VecDeque::is_empty) {
+            runnables = queue.pushed.wait(runnables).unwrap();
+        }
+        let Some(queued) = &mut *runnables else {
+            return;
+        };
+        let runnable = queued.pop_front().expect("a runnable was pushed");
+        drop(runnables);
+        runnable.run();
+    }
+}
+
+#[test]
+fn wrong_repairs_of_exercise_9_are_refused() {
+    let verdicts = apart(
+        "worker::solution::wrong_repairs_of_exercise_9_are_refused",
+        [
+            || judge(spin),
+            || judge(return_when_empty),
+            || judge(run_under_the_lock),
+            || judge(wait_once),
+        ],
+    );
+    let words = [
+        "must wait",
+        "must wait",
+        "must not hold it",
+        "must look again",
+    ];
+    for (verdict, words) in verdicts.into_iter().zip(words) {
+        refused(verdict, words);
+    }
+}

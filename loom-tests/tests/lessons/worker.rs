@@ -1,0 +1,166 @@
+//! Lesson 9: a worker that can miss a push. The executor is that of the guide, in `tests/guide`.
+
+use std::{cell::Cell, collections::VecDeque, future::Future, sync::LockResult};
+
+use joint::{
+    JoinHandle, block_on,
+    task::{self, Runnable},
+};
+use loom::{
+    sync::{Arc, Condvar, Mutex, MutexGuard},
+    thread,
+};
+use loom_tests::lab;
+
+use crate::exercise::{Verdict, apart, demand_bounded, exercise, require, the_model_bounded};
+
+/// A condition variable that counts how often somebody waits.
+struct Pushed(Condvar);
+
+std::thread_local! {
+    static WAITS: Cell<usize> = const { Cell::new(0) };
+}
+
+impl Pushed {
+    fn wait<'a, T>(&self, guard: MutexGuard<'a, T>) -> LockResult<MutexGuard<'a, T>> {
+        WAITS.set(WAITS.get() + 1);
+        self.0.wait(guard)
+    }
+}
+
+struct Queue {
+    /// `None` once the executor has gone.
+    runnables: Mutex<Option<VecDeque<Runnable>>>,
+    pushed: Pushed,
+}
+
+impl Queue {
+    fn new() -> Arc<Self> {
+        Arc::new(Self {
+            runnables: Mutex::new(Some(VecDeque::new())),
+            pushed: Pushed(Condvar::new()),
+        })
+    }
+
+    fn push(&self, runnable: Runnable) {
+        if let Some(queue) = &mut *self.runnables.lock().unwrap() {
+            queue.push_back(runnable);
+            self.pushed.0.notify_one();
+        }
+    }
+
+    fn shut_down(&self) {
+        let left = self.runnables.lock().unwrap().take();
+        self.pushed.0.notify_all();
+        drop(left);
+    }
+
+    // The exercise.
+
+    fn work(&self) {
+        loop {
+            let mut runnables = self.runnables.lock().unwrap();
+            let Some(queue) = &mut *runnables else { return };
+            let next = queue.pop_front();
+            drop(runnables);
+            match next {
+                Some(runnable) => drop(runnable.run()),
+                None => {
+                    let runnables = self.runnables.lock().unwrap();
+                    drop(self.pushed.wait(runnables).unwrap());
+                }
+            }
+        }
+    }
+}
+
+fn spawn<T: Send + 'static>(
+    queue: &Arc<Queue>,
+    future: impl Future<Output = T> + Send + 'static,
+) -> JoinHandle<T> {
+    let own = queue.clone();
+    let (runnable, handle) = task::spawn(future, move |runnable| own.push(runnable));
+    runnable.schedule();
+    handle
+}
+
+type Work = fn(&Queue);
+
+/// Runs `f` beside that many workers, and then shuts the executor down.
+fn with_workers(workers: usize, work: Work, f: fn(&Arc<Queue>)) {
+    let queue = Queue::new();
+    let workers = vec![queue.clone(); workers].into_iter();
+    let workers: Vec<_> = workers
+        .map(|queue| thread::spawn(move || work(&queue)))
+        .collect();
+    f(&queue);
+    queue.shut_down();
+    for worker in workers {
+        worker.join().unwrap();
+    }
+}
+
+fn one_task(queue: &Arc<Queue>) {
+    assert_eq!(block_on(spawn(queue, async { 42 })), 42);
+}
+
+/// This thread takes the runnable, as another worker may.
+fn a_task_that_is_stolen(queue: &Arc<Queue>) {
+    let handle = spawn(queue, async { 42 });
+    let stolen = queue
+        .runnables
+        .lock()
+        .unwrap()
+        .as_mut()
+        .and_then(VecDeque::pop_front);
+    if let Some(runnable) = stolen {
+        runnable.run();
+    }
+    assert_eq!(block_on(handle), 42);
+}
+
+fn a_task_that_spawns(queue: &Arc<Queue>) {
+    let own = queue.clone();
+    let outer = spawn(queue, async move { spawn(&own, async { 42 }).await });
+    assert_eq!(block_on(outer), 42);
+}
+
+/// Demands that a worker without work waits, if it can run until it does.
+fn waits(work: Work) -> Verdict {
+    let before = WAITS.get();
+    let mut builder = loom::model::Builder::new();
+    builder.preemption_bound = Some(0);
+    lab::check(&builder, move || {
+        with_workers(1, work, |_| thread::yield_now());
+    });
+    require(WAITS.get() > before, || {
+        "a worker that finds nothing must wait for a push: it must not return, and not spin"
+            .to_owned()
+    })
+}
+
+fn judge(work: Work) -> Verdict {
+    waits(work)?;
+    the_model_bounded(
+        "the worker sleeps forever: the push came after its look into the queue and before its wait",
+        |failure| failure.message().contains("deadlock"),
+        move || with_workers(1, work, one_task),
+    )?;
+    demand_bounded(
+        "a task that spawns another waits for the lock: the worker must not hold it while it runs one",
+        move || with_workers(1, work, a_task_that_spawns),
+    )?;
+    demand_bounded(
+        "a worker that was woken must look again: another worker may have taken the runnable",
+        move || with_workers(1, work, a_task_that_is_stolen),
+    )
+}
+
+#[test]
+fn exercise_9() {
+    let [verdict] = apart("worker::exercise_9", [|| judge(Queue::work)]);
+    exercise(9, || verdict);
+}
+
+#[path = "solutions/worker.rs"]
+mod solution;
