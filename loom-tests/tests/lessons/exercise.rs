@@ -139,6 +139,32 @@ fn lane(text: &str, thread: &str) -> Vec<String> {
     rows.filter_map(operation).collect()
 }
 
+/// Demands that none of these operations writes.
+pub(crate) fn only_reads(operations: &[String]) -> Verdict {
+    let reads =
+        |operation: &String| operation.starts_with("load") || operation.starts_with("fence");
+    let write = operations.iter().find(|operation| !reads(operation));
+    require(write.is_none(), || {
+        format!(
+            "it must only read, and write nothing, but it makes {}",
+            write.expect("a write")
+        )
+    })
+}
+
+/// Demands that none of these operations has one of these orderings.
+pub(crate) fn none_is(orderings: &[&str], operations: &[String], says: &str) -> Verdict {
+    let is = |operation: &&String| {
+        orderings
+            .iter()
+            .any(|ordering| operation.contains(ordering))
+    };
+    let found = operations.iter().find(is);
+    require(found.is_none(), || {
+        format!("{says}: {}", found.expect("one was found"))
+    })
+}
+
 /// The test of an exercise.
 pub(crate) fn exercise(number: u32, judge: impl FnOnce() -> Verdict) {
     let verdict = judge();
@@ -206,6 +232,8 @@ fn report(wrong: &Wrong, failure: Option<&Counterexample>) {
     };
     let state = if wrong.as_given { "unsolved" } else { "wrong" };
     let mut text = format!("{state}\n{}\n", wrong.says);
+    // One that has no steps explains nothing: the code is wrong on one thread already.
+    let failure = failure.filter(|failure| failure.text().contains("\n  "));
     if let Some(failure) = failure {
         let picture = Path::new(&file).with_extension("svg");
         fs::write(picture, failure.svg("exercise")).expect("the picture can be written");

@@ -9,7 +9,9 @@ use loom_tests::lab::{
     thread,
 };
 
-use crate::exercise::{Verdict, Wrong, demand, exercise, operations, require, the_model};
+use crate::exercise::{
+    Verdict, Wrong, demand, exercise, none_is, only_reads, operations, require, the_model,
+};
 
 const PENDING: usize = 0;
 const DONE: usize = 1;
@@ -75,15 +77,7 @@ fn judge_a_look(name: &str, look: Look) -> Result<[Vec<String>; 2], Wrong> {
         },
     )?;
     let done = operations_of(look, DONE)?;
-    let writes = |operation: &&String| {
-        !["load", "fence"]
-            .iter()
-            .any(|name| operation.starts_with(name))
-    };
-    let write = done.iter().find(writes);
-    require(write.is_none(), || {
-        format!("a look hands nothing over and writes nothing, but `{name}` makes {write:?}")
-    })?;
+    only_reads(&done)?;
     the_model(
         &format!(
             "`{name}` says DONE, and the waiter reads a result that does not have to be there yet"
@@ -94,11 +88,8 @@ fn judge_a_look(name: &str, look: Look) -> Result<[Vec<String>; 2], Wrong> {
         },
         move || check_a_look(look),
     )?;
-    let strong = |operation: &&String| operation.contains("SeqCst") || operation.contains("AcqRel");
-    let strong = done.iter().find(strong);
-    require(strong.is_none(), || {
-        format!("`{name}` is right, but stronger than it has to be: {strong:?}")
-    })?;
+    let says = format!("`{name}` is right, but stronger than it has to be");
+    none_is(&["SeqCst", "AcqRel"], &done, &says)?;
     Ok([done, operations_of(look, PENDING)?])
 }
 

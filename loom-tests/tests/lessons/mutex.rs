@@ -6,6 +6,7 @@ use std::{
 };
 
 use loom_tests::lab::{
+    name_thread,
     sync::{Mutex, MutexGuard},
     thread,
 };
@@ -64,7 +65,11 @@ impl<J: Join> Wake for Poller<J> {
 fn check_a_waker_that_polls<J: Join>() {
     let join = Arc::new(J::new());
     let completers = join.clone();
-    let completer = thread::spawn(move || completers.complete(7));
+    name_thread("waiter");
+    let completer = thread::spawn(move || {
+        name_thread("completer");
+        completers.complete(7);
+    });
     join.poll(&Waker::from(Arc::new(Poller(Arc::downgrade(&join)))));
     completer.join().unwrap();
 }
@@ -104,6 +109,10 @@ fn judge<J: Join>() -> Verdict {
     )?;
     demand("a waiter that has left its waker is not woken", check::<J>)?;
     no_waker_leaks::<J>()
+}
+
+pub(crate) fn under_the_lock() {
+    check_a_waker_that_polls::<WakesUnderTheLock>();
 }
 
 #[test]

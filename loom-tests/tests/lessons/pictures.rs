@@ -11,7 +11,7 @@ use axioms::{
 };
 use loom_tests::lab::Counterexample;
 
-use crate::{branch, handshake, join::fails, leaving};
+use crate::{branch, handshake, join::fails, leaving, mutex, race, sentinels, seq_cst};
 
 /// The four halves: the picture, and the cell of the matrix that shows it.
 const HALVES: [(&str, [&str; 3]); 4] = [
@@ -91,6 +91,14 @@ fn pictures_of_the_second_checker() {
         "axioms-waiter-acquire.txt",
         &text::lanes(&verdict.protocol.program, execution),
     );
+}
+
+#[test]
+fn pictures_of_the_exercises() {
+    compare_failure("race", &fails(race::the_race));
+    compare_failure("under-the-lock", &fails(mutex::under_the_lock));
+    compare_failure("load-and-store", &fails(sentinels::load_and_store));
+    compare_failure("two-flags", &fails(seq_cst::with_two_flags));
 }
 
 #[test]

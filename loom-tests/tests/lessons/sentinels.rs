@@ -83,6 +83,10 @@ fn judge<J: Join>() -> Verdict {
     no_waker_leaks::<J>()
 }
 
+pub(crate) fn load_and_store() {
+    check::<ByLoadAndStore>();
+}
+
 #[test]
 fn exercise_3() {
     exercise(3, judge::<ByLoadAndStore>);

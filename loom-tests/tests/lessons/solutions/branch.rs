@@ -75,11 +75,11 @@ fn exchange(channel: &Channel) -> Option<u32> {
 
 #[test]
 fn wrong_repairs_of_exercise_7_are_refused() {
-    refused(judge(nothing), "does not return the message");
+    refused(judge(nothing), "must return the message");
     refused(judge(do_not_wait), "must wait");
     refused(judge(acquire_in_each_turn), "in each turn");
     refused(judge(fence_in_each_turn), "in each turn");
     refused(judge(fence_before_the_loop), "does not have to be there");
     refused(judge(strong_fence), "stronger");
-    refused(judge(exchange), "only waits");
+    refused(judge(exchange), "write nothing");
 }

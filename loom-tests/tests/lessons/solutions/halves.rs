@@ -66,8 +66,8 @@ fn always_fence(word: &AtomicUsize) -> bool {
 fn wrong_repairs_of_exercise_5_are_refused() {
     refused(judge(never, look_and_fence), "whether the word says DONE");
     refused(judge(always, look_and_fence), "whether the word says DONE");
-    refused(judge(exchange, look_and_fence), "writes nothing");
-    refused(judge(add_nothing, look_and_fence), "writes nothing");
+    refused(judge(exchange, look_and_fence), "write nothing");
+    refused(judge(add_nothing, look_and_fence), "write nothing");
     refused(judge(seq_cst, look_and_fence), "stronger");
     refused(
         judge(fence_first, look_and_fence),
