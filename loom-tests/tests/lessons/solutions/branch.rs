@@ -54,7 +54,10 @@ fn fence_in_each_turn(channel: &Channel) -> Option<u32> {
 
 fn fence_before_the_loop(channel: &Channel) -> Option<u32> {
     fence(Ordering::Acquire);
-    receive_in_a_loop(channel)
+    while !channel.flag.load(Ordering::Relaxed) {
+        thread::yield_now();
+    }
+    Some(channel.read())
 }
 
 fn strong_fence(channel: &Channel) -> Option<u32> {

@@ -34,6 +34,20 @@ fn exercise_8_is_solved() {
     judge(send_and_look, leave_at_once).unwrap();
 }
 
+/// Does not look at what its last exchange returned.
+fn send_and_forget(channel: Shared) {
+    // SAFETY: the channel exists until one side has freed it.
+    let state = unsafe { &(*channel).state };
+    if state.swap(TAKING, Ordering::AcqRel) == RECEIVING {
+        // SAFETY: as above.
+        unsafe { &(*channel).waker }.with_mut(|_| ());
+        state.swap(SENT, Ordering::AcqRel);
+    } else {
+        // SAFETY: the receiver has gone.
+        unsafe { free(channel) };
+    }
+}
+
 fn leave_after_sent(channel: Shared) {
     // SAFETY: the channel exists until one side has freed it.
     let state = unsafe { &(*channel).state };
@@ -75,9 +89,12 @@ fn leave_and_free(channel: Shared) {
 
 #[test]
 fn wrong_repairs_of_exercise_8_are_refused() {
-    refused(judge(send, leave_after_sent), "the first part is done");
-    refused(judge(send, leave_at_once), "nobody frees");
-    refused(judge(send, leave_and_never_free), "nobody frees");
+    refused(
+        judge(send_and_forget, leave_after_sent),
+        "the first part is done",
+    );
+    refused(judge(send_and_forget, leave_at_once), "nobody frees");
+    refused(judge(send_and_look, leave_and_never_free), "nobody frees");
     refused(judge(send_and_look, leave_relaxed), "still uses it");
     refused(judge(send_and_look, leave_and_free), "still uses it");
 }
