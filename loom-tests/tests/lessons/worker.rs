@@ -86,18 +86,14 @@ fn spawn<T: Send + 'static>(
 
 type Work = fn(&Queue);
 
-/// Runs `f` beside that many workers, and then shuts the executor down.
-fn with_workers(workers: usize, work: Work, f: fn(&Arc<Queue>)) {
+/// Runs `f` beside a worker, and then shuts the executor down.
+fn with_worker(work: Work, f: fn(&Arc<Queue>)) {
     let queue = Queue::new();
-    let workers = vec![queue.clone(); workers].into_iter();
-    let workers: Vec<_> = workers
-        .map(|queue| thread::spawn(move || work(&queue)))
-        .collect();
+    let own = queue.clone();
+    let worker = thread::spawn(move || work(&own));
     f(&queue);
     queue.shut_down();
-    for worker in workers {
-        worker.join().unwrap();
-    }
+    worker.join().unwrap();
 }
 
 fn one_task(queue: &Arc<Queue>) {
@@ -131,7 +127,7 @@ fn waits(work: Work) -> Verdict {
     let mut builder = loom::model::Builder::new();
     builder.preemption_bound = Some(0);
     lab::check(&builder, move || {
-        with_workers(1, work, |_| thread::yield_now());
+        with_worker(work, |_| thread::yield_now());
     });
     require(WAITS.get() > before, || {
         "a worker that finds nothing must wait for a push: it must not return, and not spin"
@@ -144,15 +140,15 @@ fn judge(work: Work) -> Verdict {
     the_model_bounded(
         "the worker sleeps forever: the push came after its look into the queue and before its wait",
         |failure| failure.message().contains("deadlock"),
-        move || with_workers(1, work, one_task),
+        move || with_worker(work, one_task),
     )?;
     demand_bounded(
         "a task that spawns another waits for the lock: the worker must not hold it while it runs one",
-        move || with_workers(1, work, a_task_that_spawns),
+        move || with_worker(work, a_task_that_spawns),
     )?;
     demand_bounded(
         "a worker that was woken must look again: another worker may have taken the runnable",
-        move || with_workers(1, work, a_task_that_is_stolen),
+        move || with_worker(work, a_task_that_is_stolen),
     )
 }
 
