@@ -30,13 +30,14 @@ fn root() -> &'static Path {
 }
 
 /// The folders with Rust files.
-const FOLDERS: [&str; 14] = [
+const FOLDERS: [&str; 15] = [
     "axioms",
     "benches",
     "compat",
     "examples",
     "executor",
     "flow",
+    "lab",
     "loom-tests",
     "mutants",
     "ring",

@@ -4,22 +4,33 @@ use std::panic::Location;
 
 use joint_switch::model::observe::{self, Act, Made, Observer, Operation};
 
-use super::{event::Step, recorder};
+use joint_lab::record::{self, Step};
 
-/// Starts or stops observing `joint` on this thread.
-pub(super) fn set(on: bool) {
-    observe::set_observer(on.then_some(Observer {
-        made,
-        begins,
-        ended: recorder::ended,
-    }));
+/// While it exists, the operations of `joint` on this thread are recorded.
+pub(super) struct Observing(());
+
+impl Observing {
+    pub(super) fn start() -> Self {
+        observe::set_observer(Some(Observer {
+            made,
+            begins,
+            ended: record::ended,
+        }));
+        Self(())
+    }
+}
+
+impl Drop for Observing {
+    fn drop(&mut self) {
+        observe::set_observer(None);
+    }
 }
 
 fn made(made: Made, source: &'static Location<'static>) -> u64 {
     match made {
-        Made::Atomic(kind, value) => recorder::made(kind, value, source),
-        Made::Cell => recorder::made("UnsafeCell", 0, source),
-        Made::Mutex => recorder::made("Mutex", 0, source),
+        Made::Atomic(kind, value) => record::made(kind, value, source),
+        Made::Cell => record::made("UnsafeCell", 0, source),
+        Made::Mutex => record::made("Mutex", 0, source),
     }
 }
 
@@ -31,7 +42,7 @@ fn begins(operation: Operation) {
         site,
         location,
     } = operation;
-    recorder::begins(place, step(act), order, site, location);
+    record::begins(place, step(act), order, site, location);
 }
 
 fn step(act: Act) -> Step {
@@ -64,6 +75,6 @@ fn step(act: Act) -> Step {
         Act::Lock => Step::Lock,
         Act::Unlock => Step::Unlock,
         Act::Park => Step::Park,
-        Act::Unpark(id) => Step::Unpark(recorder::lane_of(id)),
+        Act::Unpark(id) => Step::Unpark(record::lane_of(id)),
     }
 }

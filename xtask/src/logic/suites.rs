@@ -57,14 +57,7 @@ const RUN_BY_SLOW: &str = "executor/src/driver/timers";
 const NOT_RUN: [&str; 4] = ["golden", "soak", "tidy", "treehash"];
 
 /// The models that are about no file.
-const ABOUT_MODELS: [&str; 6] = [
-    "golden",
-    "guide",
-    "lab",
-    "lab_matrix",
-    "lab_source",
-    "lessons",
-];
+const ABOUT_MODELS: [&str; 5] = ["golden", "guide", "lab_matrix", "lab_source", "lessons"];
 
 /// Without debug information, because the changed code is not debugged.
 const QUICK: [&str; 4] = [

@@ -11,7 +11,6 @@ use std::{
 use super::{
     counterexample::Counterexample,
     event::{Event, Shared, Source, Step, Trace},
-    hooks,
 };
 
 type Tell = Arc<dyn Fn(&Counterexample) + Send + Sync>;
@@ -50,7 +49,6 @@ impl Recording {
         };
         RECORDER.set(Some(recorder));
         ARMED.set(true);
-        hooks::set(true);
         Self(())
     }
 
@@ -64,7 +62,6 @@ impl Recording {
 
 impl Drop for Recording {
     fn drop(&mut self) {
-        hooks::set(false);
         ARMED.set(false);
         RECORDER.set(None);
     }
@@ -187,8 +184,9 @@ impl Recorder {
     }
 }
 
-/// Records that a location was made. Never returns 0.
-pub(super) fn made(kind: &'static str, value: u64, source: Source) -> u64 {
+/// Records that a location was made, with its first value. Returns its number, which is 0 if
+/// nothing is recorded now.
+pub fn made(kind: &'static str, value: u64, source: Source) -> u64 {
     if !records() {
         return 0;
     }
@@ -220,13 +218,9 @@ pub(super) fn now(place: u64, step: Step, source: Source) {
     ended(0);
 }
 
-pub(super) fn begins(
-    place: u64,
-    step: Step,
-    order: Ordering,
-    site: Option<&'static str>,
-    source: Source,
-) {
+/// Records that the running thread begins an operation at this place, or at none if it is 0. `site`
+/// is the name of the operation, if it has one.
+pub fn begins(place: u64, step: Step, order: Ordering, site: Option<&'static str>, source: Source) {
     if !records() {
         return;
     }
@@ -253,7 +247,7 @@ pub(super) fn begins(
 }
 
 /// Records that the operation which the running thread has begun is done, and has read this value.
-pub(super) fn ended(read: u64) {
+pub fn ended(read: u64) {
     done(read, None);
 }
 
@@ -325,7 +319,7 @@ pub(super) fn token() -> usize {
 }
 
 /// The lane of one of loom's threads, if it has done anything.
-pub(super) fn lane_of(id: loom::thread::ThreadId) -> Option<usize> {
+pub fn lane_of(id: loom::thread::ThreadId) -> Option<usize> {
     with(|recorder| recorder.ids.iter().position(|&known| known == Some(id))).flatten()
 }
 

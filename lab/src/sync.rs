@@ -8,7 +8,7 @@ pub mod atomic {
 
     pub use std::sync::atomic::Ordering;
 
-    use crate::lab::{event::Step, recorder};
+    use crate::{event::Step, recorder};
 
     /// [`loom::sync::atomic::fence`].
     #[track_caller]

@@ -6,7 +6,7 @@ use std::{
     sync::{LockResult, PoisonError},
 };
 
-use crate::lab::{event::Step, recorder};
+use crate::{event::Step, recorder};
 
 /// [`loom::sync::Mutex`].
 #[derive(Debug)]

@@ -1,6 +1,5 @@
-//! Tests of the recorder: it finds the halves that are missing in models of plain loom types and of
-//! the real source, and it does not change which executions are explored.
-#![cfg(joint_loom)]
+//! Tests of the recorder: it finds the halves that are missing in models of loom types, and it does
+//! not change which executions are explored.
 
 use std::{
     sync::{
@@ -10,8 +9,8 @@ use std::{
     thread::panicking,
 };
 
-use loom_tests::lab::{
-    self, Counterexample,
+use joint_lab::{
+    self as lab, Counterexample,
     cell::UnsafeCell,
     explain, model, name_thread,
     sync::{
@@ -316,7 +315,7 @@ fn values_places_and_threads_are_shown() {
         "flag.fetch_add(2, Relaxed) = 5",
         "flag.compare_exchange(7, 8, AcqRel) = 7",
         "✗ UnsafeCell#1: read",
-        "tests/lab.rs:",
+        "tests/recorder.rs:",
     ] {
         assert!(text.contains(part), "{part}\n{text}");
     }

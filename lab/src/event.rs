@@ -3,11 +3,12 @@
 use std::{panic::Location, sync::atomic::Ordering};
 
 /// A place in the source.
-pub(super) type Source = &'static Location<'static>;
+pub type Source = &'static Location<'static>;
 
 /// An action of a thread.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Step {
+#[allow(missing_docs, reason = "the variants are named after the functions")]
+pub enum Step {
     /// The location was made, with this value.
     Made(u64),
     Load,

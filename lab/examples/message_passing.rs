@@ -1,26 +1,21 @@
-//! Message passing with a flag that is only relaxed: the model fails, and the lab says which halves
-//! are missing.
+//! Message passing with a flag that is only relaxed: the model fails, and joint-lab says which
+//! halves are missing.
 //!
-//! This does not use the crate `joint`. Run it in this folder:
-//! `cargo run --example message_passing`.
+//! Run it in this folder: `cargo run --example message_passing`.
 
-#[cfg(joint_loom)]
 fn main() {
-    use loom_tests::lab;
-
-    let failure =
-        lab::explain(|| lab::model(race::model)).expect_err("a relaxed flag publishes nothing");
+    let failure = joint_lab::explain(|| joint_lab::model(race::model))
+        .expect_err("a relaxed flag publishes nothing");
     print!("{}", failure.text());
     if let Some(file) = std::env::args_os().nth(1) {
         std::fs::write(file, failure.svg("message-passing")).expect("the file can be written");
     }
 }
 
-#[cfg(joint_loom)]
 mod race {
     use std::sync::Arc;
 
-    use loom_tests::lab::{
+    use joint_lab::{
         cell::UnsafeCell,
         name_thread,
         sync::atomic::{AtomicUsize, Ordering},
@@ -57,9 +52,4 @@ mod race {
             assert_eq!(message, 7);
         }
     }
-}
-
-#[cfg(not(joint_loom))]
-fn main() {
-    eprintln!("run it in the folder `loom-tests`, which sets what the model checker needs");
 }

@@ -1,13 +1,10 @@
 //! The store-load handshake of a sleeper and its waker, without the fences that it needs: each can
 //! miss the other.
 //!
-//! This does not use the crate `joint`. Run it in this folder: `cargo run --example store_load`.
+//! Run it in this folder: `cargo run --example store_load`.
 
-#[cfg(joint_loom)]
 fn main() {
-    use loom_tests::lab;
-
-    let failure = lab::explain(|| lab::model(handshake::model))
+    let failure = joint_lab::explain(|| joint_lab::model(handshake::model))
         .expect_err("release and acquire do not make a handshake");
     print!("{}", failure.text());
     if let Some(file) = std::env::args_os().nth(1) {
@@ -15,11 +12,10 @@ fn main() {
     }
 }
 
-#[cfg(joint_loom)]
 mod handshake {
     use std::sync::Arc;
 
-    use loom_tests::lab::{
+    use joint_lab::{
         name_thread,
         sync::atomic::{AtomicBool, Ordering},
         thread,
@@ -42,9 +38,4 @@ mod handshake {
         let woken = waker.join().expect("a panic ends the model before");
         assert!(found || woken, "the sleeper sleeps, and there is work");
     }
-}
-
-#[cfg(not(joint_loom))]
-fn main() {
-    eprintln!("run it in the folder `loom-tests`, which sets what the model checker needs");
 }

@@ -16,7 +16,7 @@ pub(super) fn source(source: Source) -> String {
 }
 
 fn path(file: &str) -> &str {
-    let root = env!("CARGO_MANIFEST_DIR").trim_end_matches("loom-tests");
+    let root = env!("CARGO_MANIFEST_DIR").trim_end_matches("lab");
     file.strip_prefix(root)
         .unwrap_or(file)
         .trim_start_matches("../")

@@ -267,7 +267,8 @@ fn wrapped(text: &str, width: usize) -> Vec<String> {
 }
 
 /// Escapes text for XML, in content and in attributes.
-pub(crate) fn escaped(text: &str) -> String {
+/// Escapes text for HTML and SVG.
+pub fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for letter in text.chars() {
         match letter {

@@ -1,0 +1,10 @@
+//! What a wrapper of other types calls to record their operations.
+//!
+//! The types of [`sync`](crate::sync), [`cell`](crate::cell) and [`thread`](crate::thread) record
+//! themselves. A crate that has its own wrappers around loom's types calls these functions right
+//! before and right after each operation. Nothing here is an operation of the model.
+
+pub use super::{
+    event::{Source, Step},
+    recorder::{begins, ended, lane_of, made},
+};
