@@ -84,6 +84,13 @@ impl Pass<'_> {
     fn step(&mut self, index: usize) {
         let event = &self.events[index];
         self.now[event.lane][event.lane] += 1;
+        if event.stuck {
+            self.known.reads_from.push(None);
+            self.known.unsure.push(false);
+            self.known.clocks.push(self.now[event.lane].clone());
+            self.released.push(Released::new());
+            return;
+        }
         self.arrive(index);
         let from = event.read.and_then(|value| self.source_of(index, value));
         let (from, unsure) = from.map_or((None, false), |(from, unsure)| (Some(from), unsure));
@@ -121,6 +128,16 @@ impl Pass<'_> {
             _ if !started && lane > 0 => last(&|e| e.lane == 0),
             _ => None,
         };
+        if let Step::Drop(_) = event.step {
+            // The last handle that is dropped sees all that the others did.
+            for earlier in 0..index {
+                let other = &self.events[earlier];
+                if matches!(other.step, Step::Drop(_)) && other.place == event.place {
+                    let clock = self.known.clocks[earlier].clone();
+                    self.join(index, earlier, &clock, Why::Other);
+                }
+            }
+        }
         if let Step::Unpark(Some(target)) = event.step {
             if let Some(slot) = self.unparks.get_mut(target) {
                 *slot = Some(index);

@@ -2,6 +2,8 @@
 
 use std::panic::Location;
 
+pub use loom::cell::{Cell, ConstPtr, MutPtr};
+
 use super::{event::Step, recorder};
 
 /// [`loom::cell::UnsafeCell`], which fails on a race.
@@ -41,6 +43,24 @@ impl<T> UnsafeCell<T> {
             recorder::ended(0);
             f(value)
         })
+    }
+
+    /// Returns a pointer for reading. The cell counts as being read until it is dropped.
+    #[track_caller]
+    pub fn get(&self) -> ConstPtr<T> {
+        recorder::begins_plain(self.1, Step::Read, Location::caller());
+        let pointer = self.0.get();
+        recorder::ended(0);
+        pointer
+    }
+
+    /// Returns a pointer for writing. The cell counts as being written until it is dropped.
+    #[track_caller]
+    pub fn get_mut(&self) -> MutPtr<T> {
+        recorder::begins_plain(self.1, Step::Write, Location::caller());
+        let pointer = self.0.get_mut();
+        recorder::ended(0);
+        pointer
     }
 
     /// Returns the value.

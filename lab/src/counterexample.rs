@@ -1,11 +1,11 @@
 //! [`Counterexample`]: an execution that failed, and its explanation.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     analysis::{Analysis, analyse},
     event::{Event, Step, Trace},
-    svg, text,
+    fold, html, svg, text,
     verdict::{self, Missing, Verdict},
 };
 
@@ -16,17 +16,22 @@ pub struct Counterexample {
     pub(super) trace: Trace,
     pub(super) known: Analysis,
     pub(super) verdict: Verdict,
+    /// The steps to show, each with the number of steps of a library that it stands for.
+    rows: BTreeMap<usize, usize>,
 }
 
 impl Counterexample {
     pub(super) fn new(message: String, mut trace: Trace) -> Self {
         let (known, verdict) = judge(&message, &mut trace);
-        Self {
+        let mut made = Self {
             message,
             trace,
             known,
             verdict,
-        }
+            rows: BTreeMap::new(),
+        };
+        made.rows = fold::folded(&made, &made.all_shown());
+        made
     }
 
     /// Returns the message with which the model failed.
@@ -85,6 +90,8 @@ impl Counterexample {
                 missing,
             } => self.stale_sentence(*store, *read, missing),
             Verdict::Handshake(missed) => self.handshake_sentence(missed),
+            Verdict::Stuck(steps) => self.stuck_sentence(steps),
+            Verdict::Leak(made) => self.leak_sentence(made),
             Verdict::Unknown => format!(
                 "Nothing that was recorded lacks an order, as far as the recorder sees; the model says: {}",
                 self.first_line()
@@ -98,22 +105,49 @@ impl Counterexample {
         text::render(self)
     }
 
+    /// The same without the sentence.
+    pub(super) fn picture(&self) -> String {
+        format!("{}\nThe model: {}", text::picture(self), self.first_line())
+    }
+
     /// Returns the execution as a picture, with its text alternative inside. Each picture of a page
     /// needs its own `id`.
     pub fn svg(&self, id: &str) -> String {
         svg::render(self, id)
     }
 
+    /// Returns the execution as a page: the sentence, the picture and the text.
+    pub fn html(&self) -> String {
+        html::render(self)
+    }
+
     pub(super) fn first_line(&self) -> &str {
         self.message.trim().lines().next().unwrap_or_default()
     }
 
-    /// The steps to show: those at locations that several threads use, those that involve no
-    /// location, and those that failed.
+    /// The steps to show.
     pub(super) fn shown(&self) -> Vec<usize> {
+        self.rows.keys().copied().collect()
+    }
+
+    /// The number of steps of a library that the row of this step stands for.
+    pub(super) fn steps_in_row(&self, step: usize) -> usize {
+        self.rows.get(&step).copied().unwrap_or(1)
+    }
+
+    /// The number of the row of a step, from 1.
+    pub(super) fn row(&self, step: usize) -> usize {
+        self.rows.range(..=step).count()
+    }
+
+    /// All steps to show, without folding: those at locations that several threads use, those that
+    /// involve no location, and those that failed.
+    fn all_shown(&self) -> Vec<usize> {
         let shared = self.shared_places();
         let events = self.trace.events.iter().enumerate();
         let shown = events.filter(|(_, event)| match (event.place, event.step) {
+            (Some(place), _) if self.trace.places[place].kind == "Arc" => self.leaks(place),
+            (Some(place), _) if self.blocks(place) => !matches!(event.step, Step::Made(_)),
             (Some(place), Step::Made(_)) => {
                 shared.contains(&place) && self.is_atomic(place) || self.races_on(place)
             }
@@ -130,6 +164,25 @@ impl Counterexample {
     fn races_on(&self, place: usize) -> bool {
         match self.verdict {
             Verdict::Race { first, .. } => self.trace.events[first].place == Some(place),
+            _ => false,
+        }
+    }
+
+    fn leaks(&self, place: usize) -> bool {
+        match &self.verdict {
+            Verdict::Leak(made) => made
+                .iter()
+                .any(|&i| self.trace.events[i].place == Some(place)),
+            _ => false,
+        }
+    }
+
+    /// Whether a thread never returns from there.
+    fn blocks(&self, place: usize) -> bool {
+        match &self.verdict {
+            Verdict::Stuck(steps) => {
+                (steps.iter()).any(|&i| self.trace.events[i].place == Some(place))
+            }
             _ => false,
         }
     }
@@ -160,10 +213,31 @@ fn judge(message: &str, trace: &mut Trace) -> (Analysis, Verdict) {
             trace.events.pop();
         }
     }
+    if message.starts_with("deadlock") {
+        return stuck(trace);
+    }
     let known = analyse(&trace.events);
+    if let (true, Some(leak)) = (message.starts_with("Arc leaked"), verdict::leak(trace)) {
+        return (known, leak);
+    }
     let found = verdict::stale(&trace.events, &known, trace.events.len());
     let found = found.or_else(|| verdict::handshake(&trace.events, &known));
     (known, found.unwrap_or(Verdict::Unknown))
+}
+
+/// Appends the steps that never return.
+fn stuck(trace: &mut Trace) -> (Analysis, Verdict) {
+    let first = trace.events.len();
+    let blocked = std::mem::take(&mut trace.begun).into_iter().rev();
+    trace
+        .events
+        .extend(blocked.filter(Event::blocks).map(|event| Event {
+            stuck: true,
+            ..event
+        }));
+    let steps: Vec<_> = (first..trace.events.len()).collect();
+    let known = analyse(&trace.events);
+    (known, Verdict::Stuck(steps))
 }
 
 /// Whether the model failed because of an unordered access, judged by the messages of loom and of
@@ -191,8 +265,22 @@ impl Counterexample {
             Verdict::Race { first, second, .. } => step == *first || step == *second,
             Verdict::Stale { store, read, .. } => step == *store || step == *read,
             Verdict::Handshake(missed) => missed.iter().any(|one| one.read == step),
+            Verdict::Stuck(steps) | Verdict::Leak(steps) => steps.contains(&step),
             Verdict::Unknown => false,
         }
+    }
+
+    /// Whether the explanation names a step.
+    pub(super) fn names(&self, step: usize) -> bool {
+        let edges = self.missing_edges().iter();
+        let of_edge = edges
+            .clone()
+            .any(|edge| step == edge.writer || step == edge.reader);
+        let of_stuck = match &self.verdict {
+            Verdict::Stuck(steps) => steps.iter().any(|&stuck| self.cause(stuck) == Some(step)),
+            _ => false,
+        };
+        of_edge || of_stuck || self.failed_at(step)
     }
 
     /// The reads of other threads' stores to show, without reads of initial values: from, to, and

@@ -35,6 +35,19 @@ pub enum Step {
     Exclusive(u64),
     Lock,
     Unlock,
+    /// Waits for a notification of a condition variable. The mutex is unlocked before and locked
+    /// after.
+    Wait,
+    /// Notifies one of the threads that wait, or all of them.
+    Notify {
+        all: bool,
+    },
+    /// Makes a handle of an `Arc`. The first one is made by `Made`, and has the number 0.
+    Clone(usize),
+    /// Drops this handle of an `Arc`.
+    Drop(usize),
+    /// Turns this handle of an `Arc` into a raw pointer.
+    IntoRaw(usize),
     Park,
     /// Unparks this lane, if the lane is known.
     Unpark(Option<usize>),
@@ -59,6 +72,10 @@ pub(super) struct Event {
     pub(super) source: Source,
     /// The value that an atomic operation read.
     pub(super) read: Option<u64>,
+    /// How many steps had been recorded when it began.
+    pub(super) after: usize,
+    /// Whether it blocks its thread, and never returns.
+    pub(super) stuck: bool,
 }
 
 impl Event {
@@ -108,6 +125,12 @@ impl Event {
             && self.lane != other.lane
             && (self.is_write() || other.is_write())
             && !(self.is_atomic() && other.is_atomic())
+    }
+
+    /// Whether it can block its thread.
+    pub(super) fn blocks(&self) -> bool {
+        use Step::{Join, Lock, Park, Wait};
+        matches!(self.step, Join(_) | Lock | Park | Wait)
     }
 
     pub(super) fn acquires(&self) -> bool {

@@ -1,11 +1,32 @@
-//! Readable counterexamples: a recorder beside loom's atomics, cells, locks and threads.
+//! Why does a [loom](https://docs.rs/loom) model fail? A sentence and a picture of the failing
+//! execution.
 //!
-//! Use this crate's [`sync`], [`cell`] and [`thread`] instead of loom's, write the model as usual,
-//! and run it with [`model`] inside [`explain`]. If the model fails, `explain` returns the failing
-//! execution as a [`Counterexample`]: what each thread did, in order, which read reads from which
-//! write, which synchronizes-with edge is missing, and which half of which operation would have
-//! made that edge. It can be shown as [text](Counterexample::text) and as
-//! [SVG](Counterexample::svg).
+//! Use this crate's [`sync`], [`cell`] and [`thread`] in place of loom's, which have std's names,
+//! and run the model with [`model`]. If it fails, the test prints what each thread did, in order,
+//! and says why: a lost wake-up, a deadlock, a mutex that is locked twice, an `Arc` that leaks, or
+//! two accesses with no order between them and the half of the operation that would have made it.
+//! It needs neither `--nocapture` nor a variable, and also writes a page and a picture.
+//!
+//! ```should_panic
+//! use joint_lab::{model, sync::{Arc, Condvar, Mutex}, thread};
+//!
+//! model(|| {
+//!     let shared = Arc::new((Mutex::new(false), Condvar::new().named("changed")));
+//!     let others = shared.clone();
+//!     thread::spawn(move || {
+//!         *others.0.lock().unwrap() = true;
+//!         others.1.notify_one();
+//!     });
+//!     let value = shared.0.lock().unwrap();
+//!     // main waits for changed at ... and is never notified: the last notification came at step 6
+//!     // (thread 1, ...), before it.
+//!     drop(shared.1.wait(value).unwrap());
+//! });
+//! ```
+//!
+//! [`explain`] returns the failing execution as a [`Counterexample`] instead, which can be shown as
+//! [text](Counterexample::text), as [SVG](Counterexample::svg) and as [a
+//! page](Counterexample::html).
 //!
 //! The recorder adds no operation to the model. loom runs all threads of a model on one thread of
 //! the system, and the recorder's state is local to that thread. So loom explores the same orders
@@ -16,24 +37,37 @@
 //! written. Only loom decides whether the model fails.
 //!
 //! # What it does not see
-//! * Locations and threads of loom's own that did not come from this crate. A failure at such a
-//!   location has no picture of its race. A thread that was spawned elsewhere counts as spawned
-//!   right before its first operation.
+//! * Locations and threads of loom's own that did not come from this crate, which include `RwLock`,
+//!   channels and barriers. A failure at such a location has no picture of its race. A thread that
+//!   was spawned elsewhere counts as spawned right before its first operation.
 //! * Which store a load read from, if several that it may read hold the same value. The picture
 //!   then says so.
-//! * A panic that the model catches, if another one follows: the last panic counts.
+//! * Where a mutex is unlocked. The row of an unlock names the place of its lock.
 //!
-//! # A process of its own
-//! A model that fails may end its process, because the destructors of what it leaves behind run
-//! outside of any model. If the counterexample must not be lost, use [`explain_with`], which
-//! reports it as soon as the model fails.
+//! Steps of code outside of the package under test and its workspace become one row, unless the
+//! explanation names them.
+//!
+//! # What stays behind
+//! loom unwinds the thread in which a model fails. Its destructors then run operations although no
+//! thread of the model may run any more, or outside of it, which panics again and aborts the
+//! process. [`model`] therefore stops the thread of a failed model for
+//! good instead, and its threads and values stay until the process ends. If a destructor panics
+//! while a panic of the test's own unwinds, nothing can keep the process alive. The report is then
+//! written to the standard error before the process is aborted.
+//!
+//! [`explain`] does unwind, so its process may end. If the counterexample must not be lost, use
+//! [`explain_with`], which reports it as soon as the model fails.
 
 mod analysis;
 pub mod cell;
 mod counterexample;
+mod ends;
 mod event;
+mod fold;
+mod html;
 pub mod record;
 mod recorder;
+mod report;
 mod sentence;
 mod svg;
 pub mod sync;
@@ -44,19 +78,44 @@ mod verdict;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 pub use counterexample::Counterexample;
+pub use loom::{
+    MAX_THREADS, alloc, explore, hint, lazy_static, model::Builder, skip_branch, stop_exploring,
+    thread_local,
+};
 pub use recorder::{name_thread, name_value};
 pub use svg::escaped;
 
-/// Runs `f` in every order that loom explores, as `loom::model` does.
+/// Runs `f` in every order that loom explores, as `loom::model` does, and explains a failure.
+///
+/// Inside [`explain`], it only runs `f`.
+///
+/// # Panics
+/// If the model fails. The message is the sentence, the picture as text, and the name of a file
+/// with the same as a page, so that the test harness prints them.
+#[track_caller]
 pub fn model(f: impl Fn() + Send + Sync + 'static) {
-    check(&loom::model::Builder::new(), f);
+    check(Builder::new(), f);
 }
 
 /// Does the same as [`model`], with the given builder.
-pub fn check(builder: &loom::model::Builder, f: impl Fn() + Send + Sync + 'static) {
+///
+/// # Panics
+/// If the model fails.
+#[track_caller]
+pub fn check(builder: Builder, f: impl Fn() + Send + Sync + 'static) {
+    if is_recording() {
+        check_bare(&builder, f);
+    } else if let Some(failure) = report::failure_of(builder, f) {
+        panic!("{}", report::message(&failure));
+    }
+}
+
+/// Runs the model on this thread, without explaining anything unless this is called inside
+/// [`explain`].
+pub fn check_bare(builder: &Builder, f: impl Fn() + Send + Sync + 'static) {
     builder.check(move || {
         recorder::new_execution();
-        f();
+        recorder::guarded(&f);
     });
 }
 

@@ -3,15 +3,22 @@
 use std::{
     any::Any,
     cell::{Cell, RefCell},
+    io::{self, Write as _},
     panic,
-    sync::{Arc, Once, atomic::Ordering},
+    sync::{Arc, Once, atomic::Ordering, mpsc},
     thread,
 };
+
+use loom::thread::ThreadId;
 
 use super::{
     counterexample::Counterexample,
     event::{Event, Shared, Source, Step, Trace},
+    report,
 };
+
+/// Receives the failure of a model whose thread is stopped for good.
+pub(super) type Rescue = mpsc::Sender<Box<Counterexample>>;
 
 type Tell = Arc<dyn Fn(&Counterexample) + Send + Sync>;
 
@@ -20,17 +27,25 @@ struct Recorder {
     trace: Trace,
     /// The operation that each lane has begun, with a number that orders these beginnings.
     pending: Vec<Option<(u64, Event)>>,
-    ids: Vec<Option<loom::thread::ThreadId>>,
+    ids: Vec<Option<ThreadId>>,
     last_lane: usize,
     begun: u64,
     spawned: usize,
     tell: Option<Tell>,
-    failure: Option<Counterexample>,
+    /// What was kept of each panic of this run.
+    failures: Vec<Counterexample>,
+    /// The steps that unpark a thread which has done nothing yet.
+    early: Vec<(usize, ThreadId)>,
+    /// The raw pointers that stand for handles of an `Arc`: address, place and handle.
+    raw: Vec<(usize, u64, usize)>,
 }
 
 thread_local! {
     static RECORDER: RefCell<Option<Recorder>> = const { RefCell::new(None) };
     static ARMED: Cell<bool> = const { Cell::new(false) };
+    /// Whether loom itself has failed.
+    static DOOMED: Cell<bool> = const { Cell::new(false) };
+    static RESCUE: RefCell<Option<Rescue>> = const { RefCell::new(None) };
 }
 
 loom::thread_local! {
@@ -49,14 +64,19 @@ impl Recording {
         };
         RECORDER.set(Some(recorder));
         ARMED.set(true);
+        DOOMED.set(false);
         Self(())
     }
 
     /// Returns the counterexample of the model that has just failed with this panic.
     pub(super) fn failed(self, payload: &(dyn Any + Send)) -> Counterexample {
-        capture(message_of(payload));
-        let failure = with(|recorder| recorder.failure.take()).flatten();
-        failure.expect("the panic of a recorded model is captured")
+        failure_of(&message_of(payload))
+    }
+
+    /// From now on, a model of this thread that fails is not unwound: its failure is sent there,
+    /// and this thread stops for good.
+    pub(super) fn rescue(&self, to: Rescue) {
+        RESCUE.set(Some(to));
     }
 }
 
@@ -75,7 +95,12 @@ fn install_hook() {
         let usual = panic::take_hook();
         panic::set_hook(Box::new(move |info| {
             if ARMED.get() {
-                capture(message_of(info.payload()));
+                let message = message_of(info.payload());
+                if ABORTS.iter().any(|words| message.starts_with(words)) {
+                    tell_of_abort();
+                }
+                DOOMED.set(DOOMED.get() || info.location().is_some_and(is_of_loom));
+                capture(message);
             } else {
                 usual(info);
             }
@@ -89,10 +114,84 @@ fn message_of(payload: &(dyn Any + Send)) -> String {
     text.unwrap_or("the model panicked").to_owned()
 }
 
-/// Keeps the execution as it is now, unless a failed one is kept already.
+/// Whether a panic is loom's own, after which no operation of the model can run.
+fn is_of_loom(location: &panic::Location<'_>) -> bool {
+    let mut folders = location.file().split(['/', '\\']);
+    folders.any(|folder| {
+        folder
+            .strip_prefix("loom-")
+            .is_some_and(|version| version.starts_with(|c: char| c.is_ascii_digit()))
+    })
+}
+
+/// Writes the first failure past the test harness, which keeps what is printed until the test ends.
+fn tell_of_abort() {
+    if RESCUE.with_borrow(Option::is_some) {
+        let message = with(|recorder| recorder.failures.first().map(report::in_short)).flatten();
+        let _ = writeln!(io::stderr(), "{}", message.unwrap_or_default());
+    }
+}
+
+/// How the last panics of a process that is about to abort begin.
+const ABORTS: [&str; 2] = [
+    "panic in a destructor during cleanup",
+    "panic in a function that cannot unwind",
+];
+
+/// Runs the function of one of the model's threads. If it panics, and the failure is waited for,
+/// this never returns.
+///
+/// Unwinding further would leave the model, and then drop the closures of its threads that have not
+/// started. A handle of an `Arc` in such a closure panics, because it is an operation outside of
+/// any model. That second panic aborts the process.
+pub(super) fn guarded<R>(f: impl FnOnce() -> R) -> R {
+    if RESCUE.with_borrow(Option::is_none) {
+        return f();
+    }
+    match panic::catch_unwind(panic::AssertUnwindSafe(f)) {
+        Ok(result) => result,
+        Err(payload) => {
+            stop(Some(&message_of(&*payload)));
+            panic::resume_unwind(payload)
+        }
+    }
+}
+
+/// Sends the failure with this message, or the first one, and stops this thread. Does nothing if
+/// nobody waits for it.
+fn stop(message: Option<&str>) {
+    let Some(rescue) = RESCUE.take() else {
+        return;
+    };
+    let first = || with(|recorder| recorder.failures.first().map(|one| one.message.clone()));
+    let message = message.map(str::to_owned).or_else(|| first().flatten());
+    let failure = failure_of(&message.unwrap_or_default());
+    if rescue.send(Box::new(failure)).is_ok() {
+        loop {
+            thread::park();
+        }
+    }
+}
+
+/// The failure that was kept with this message.
+fn failure_of(message: &str) -> Counterexample {
+    let take = || {
+        with(|recorder| {
+            let mut failures = recorder.failures.iter();
+            let at = failures.rposition(|one| one.message == message)?;
+            Some(recorder.failures.remove(at))
+        })
+        .flatten()
+    };
+    take().unwrap_or_else(|| {
+        capture(message.to_owned());
+        take().expect("it was kept just now")
+    })
+}
+
+/// Keeps the execution as it is now.
 fn capture(message: String) {
-    let trace = with(|recorder| recorder.failure.is_none().then(|| recorder.snapshot())).flatten();
-    let Some(trace) = trace else {
+    let Some(trace) = with(|recorder| recorder.snapshot()) else {
         return;
     };
     let tell = with(|recorder| recorder.tell.clone()).flatten();
@@ -107,7 +206,7 @@ fn capture(message: String) {
     let Ok(failure) = failure.join() else {
         return;
     };
-    with(|recorder| recorder.failure = Some(failure));
+    with(|recorder| recorder.failures.push(failure));
 }
 
 fn with<R>(f: impl FnOnce(&mut Recorder) -> R) -> Option<R> {
@@ -115,8 +214,15 @@ fn with<R>(f: impl FnOnce(&mut Recorder) -> R) -> Option<R> {
 }
 
 /// Whether this thread records now. What a failed model does while it unwinds is not recorded.
+///
+/// After a deadlock, loom has no thread that may run, and it unwinds the one that blocked last.
+/// Each operation of a destructor there panics a second time. The first of them therefore stops the
+/// thread instead, if the failure is waited for.
 pub(super) fn records() -> bool {
-    ARMED.get() && !std::thread::panicking()
+    if ARMED.get() && thread::panicking() && DOOMED.get() {
+        stop(None);
+    }
+    ARMED.get() && !thread::panicking()
 }
 
 pub(super) fn is_armed() -> bool {
@@ -168,11 +274,17 @@ fn lane() -> usize {
 }
 
 impl Recorder {
-    fn new_lane(&mut self, id: loom::thread::ThreadId) -> usize {
+    fn new_lane(&mut self, id: ThreadId) -> usize {
+        let lane = self.ids.len();
+        for &(step, _) in self.early.iter().filter(|early| early.1 == id) {
+            if let Some(event) = self.trace.events.get_mut(step) {
+                event.step = Step::Unpark(Some(lane));
+            }
+        }
         self.ids.push(Some(id));
         self.pending.push(None);
         self.trace.names.push(None);
-        self.ids.len() - 1
+        lane
     }
 
     fn snapshot(&self) -> Trace {
@@ -225,7 +337,7 @@ pub fn begins(place: u64, step: Step, order: Ordering, site: Option<&'static str
         return;
     }
     let lane = lane();
-    let event = Event {
+    let mut event = Event {
         lane,
         step,
         place: usize::try_from(place)
@@ -235,8 +347,11 @@ pub fn begins(place: u64, step: Step, order: Ordering, site: Option<&'static str
         site,
         source,
         read: None,
+        after: 0,
+        stuck: false,
     };
     with(|recorder| {
+        event.after = recorder.trace.events.len();
         // A location of an earlier execution has no number in this one.
         let known = event
             .place
@@ -319,11 +434,35 @@ pub(super) fn token() -> usize {
 }
 
 /// The lane of one of loom's threads, if it has done anything.
-pub fn lane_of(id: loom::thread::ThreadId) -> Option<usize> {
+pub fn lane_of(id: ThreadId) -> Option<usize> {
     with(|recorder| recorder.ids.iter().position(|&known| known == Some(id))).flatten()
 }
 
 /// Records that a step without an ordering begins.
 pub(super) fn begins_plain(place: u64, step: Step, source: Source) {
     begins(place, step, Ordering::Relaxed, None, source);
+}
+
+/// Records that a thread is unparked.
+pub(super) fn unparks(id: ThreadId, source: Source) {
+    let lane = lane_of(id);
+    if lane.is_none() && records() {
+        with(|recorder| recorder.early.push((recorder.trace.events.len(), id)));
+    }
+    now(0, Step::Unpark(lane), source);
+}
+
+/// Keeps which handle of an `Arc` a raw pointer stands for.
+pub(super) fn into_raw(address: usize, place: u64, handle: usize) {
+    with(|recorder| recorder.raw.push((address, place, handle)));
+}
+
+/// The place and the handle for which a raw pointer stands.
+pub(super) fn from_raw(address: usize) -> (u64, usize) {
+    let known = with(|recorder| {
+        let at = recorder.raw.iter().rposition(|raw| raw.0 == address)?;
+        let (_, place, handle) = recorder.raw.remove(at);
+        Some((place, handle))
+    });
+    known.flatten().unwrap_or((0, 0))
 }

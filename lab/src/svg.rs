@@ -171,7 +171,7 @@ impl Layout {
         for lane in 0..count {
             let here = rows.iter().filter(|&&row| events[row].lane == lane);
             let letters = here
-                .map(|&row| label(of, row).chars().count())
+                .map(|&row| text::cell(of, row).chars().count())
                 .max()
                 .unwrap_or(0);
             let width = pixels(letters.max(12)) + 16;
@@ -200,7 +200,7 @@ impl Layout {
         let (left, width) = self.lanes[of.trace.events[step].lane];
         let (top, base) = (Self::middle_of(row) - BOX / 2, Self::middle_of(row) + 4);
         let failed = if of.failed_at(step) { " failed" } else { "" };
-        let (text, at) = (escaped(&label(of, step)), escaped(&place(of, step)));
+        let (text, at) = (escaped(&text::cell(of, step)), escaped(&place(of, step)));
         let (inner, places) = (left + 8, self.places);
         format!(
             "<rect class=\"step{failed}\" x=\"{left}\" y=\"{top}\" width=\"{width}\" height=\"{BOX}\" rx=\"4\"/>\
@@ -231,11 +231,6 @@ impl Layout {
         }
         arrow
     }
-}
-
-fn label(of: &Counterexample, step: usize) -> String {
-    let mark = if of.failed_at(step) { "✗ " } else { "" };
-    format!("{mark}{}", text::step(of, step))
 }
 
 fn place(of: &Counterexample, step: usize) -> String {

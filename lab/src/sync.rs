@@ -1,5 +1,8 @@
-//! loom's atomics, fence and mutex, recorded. The functions are those of [`loom::sync`].
+//! loom's atomics, fence, mutex, condition variable and `Arc`, recorded. The functions are those of
+//! [`loom::sync`]. What else is there (`RwLock`, channels, barriers) is loom's own, and is not
+//! recorded.
 
+mod arc;
 mod mutex;
 
 /// The atomics.
@@ -27,7 +30,7 @@ pub mod atomic {
     }
 
     macro_rules! recorded {
-        ($name:ident $(<$t:ident>)?, $value:ty, $bits:expr, { $($extra:tt)* }) => {
+        ($name:ident $(<$t:ident>)?, $value:ty, $bits:expr, [$($update:ident: $after:expr),*]) => {
             #[doc = concat!("[`loom::sync::atomic::", stringify!($name), "`].")]
             #[derive(Debug)]
             pub struct $name $(<$t>)? (loom::sync::atomic::$name $(<$t>)?, u64);
@@ -78,6 +81,42 @@ pub mod atomic {
                     before
                 }
 
+                /// Works as in [`std::sync::atomic`], and never fails without a reason.
+                ///
+                /// # Errors
+                /// Returns the value, if it is not the expected one.
+                #[track_caller]
+                pub fn compare_exchange_weak(
+                    &self,
+                    current: $value,
+                    new: $value,
+                    success: Ordering,
+                    failure: Ordering,
+                ) -> Result<$value, $value> {
+                    self.compare_exchange(current, new, success, failure)
+                }
+
+                /// Works as in [`std::sync::atomic`].
+                ///
+                /// # Errors
+                /// Returns the value, if `f` returns nothing for it.
+                #[track_caller]
+                pub fn fetch_update(
+                    &self,
+                    set: Ordering,
+                    fetch: Ordering,
+                    mut f: impl FnMut($value) -> Option<$value>,
+                ) -> Result<$value, $value> {
+                    let mut before = self.load(fetch);
+                    while let Some(new) = f(before) {
+                        match self.compare_exchange(before, new, set, fetch) {
+                            Ok(before) => return Ok(before),
+                            Err(other) => before = other,
+                        }
+                    }
+                    Err(before)
+                }
+
                 /// Works as in [`std::sync::atomic`].
                 ///
                 /// # Errors
@@ -103,47 +142,97 @@ pub mod atomic {
                     answer
                 }
 
-                $($extra)*
+                $(
+                    /// Works as in [`std::sync::atomic`].
+                    #[track_caller]
+                    pub fn $update(&self, value: $value, order: Ordering) -> $value {
+                        self.begins(update(stringify!($update), $bits(value)), order);
+                        let before = self.0.$update(value, order);
+                        let after: fn($value, $value) -> $value = $after;
+                        recorder::ended_with($bits(before), $bits(after(before, value)));
+                        before
+                    }
+                )*
             }
         };
     }
 
-    recorded!(AtomicUsize, usize, (|value: usize| value as u64), {
-        /// Works as in [`std::sync::atomic`].
-        #[track_caller]
-        pub fn fetch_add(&self, value: usize, order: Ordering) -> usize {
-            self.begins(update("fetch_add", value as u64), order);
-            let before = self.0.fetch_add(value, order);
-            recorder::ended_with(before as u64, before.wrapping_add(value) as u64);
-            before
-        }
+    macro_rules! exclusive {
+        ($name:ident $(<$t:ident>)?, $value:ty, $bits:expr) => {
+            impl $(<$t>)? $name $(<$t>)? {
+                /// Calls `f` with exclusive access to the value.
+                #[track_caller]
+                pub fn with_mut<R>(&mut self, f: impl FnOnce(&mut $value) -> R) -> R {
+                    self.begins(Step::Exclusive(0), Ordering::Relaxed);
+                    self.0.with_mut(|value| {
+                        let result = f(value);
+                        recorder::ended($bits(*value));
+                        result
+                    })
+                }
+            }
+        };
+    }
 
-        /// Calls `f` with exclusive access to the value.
-        #[track_caller]
-        pub fn with_mut<R>(&mut self, f: impl FnOnce(&mut usize) -> R) -> R {
-            self.begins(Step::Exclusive(0), Ordering::Relaxed);
-            self.0.with_mut(|value| {
-                let result = f(value);
-                recorder::ended(*value as u64);
-                result
-            })
-        }
-    });
+    macro_rules! integers {
+        ($($name:ident $value:ident,)*) => {$(
+            recorded!($name, $value, (|value: $value| value as u64), [
+                fetch_add: $value::wrapping_add,
+                fetch_sub: $value::wrapping_sub,
+                fetch_and: |before, value| before & value,
+                fetch_nand: |before, value| !(before & value),
+                fetch_or: |before, value| before | value,
+                fetch_xor: |before, value| before ^ value,
+                fetch_max: |before, value| before.max(value),
+                fetch_min: |before, value| before.min(value)
+            ]);
+            exclusive!($name, $value, (|value: $value| value as u64));
 
-    impl Default for AtomicUsize {
+            impl Default for $name {
+                #[track_caller]
+                fn default() -> Self {
+                    Self::new(0)
+                }
+            }
+        )*};
+    }
+
+    integers! {
+        AtomicI8 i8, AtomicI16 i16, AtomicI32 i32, AtomicI64 i64, AtomicIsize isize,
+        AtomicU8 u8, AtomicU16 u16, AtomicU32 u32, AtomicU64 u64, AtomicUsize usize,
+    }
+
+    recorded!(AtomicBool, bool, (|value: bool| u64::from(value)), [
+        fetch_and: |before, value| before & value,
+        fetch_nand: |before, value| !(before & value),
+        fetch_or: |before, value| before | value,
+        fetch_xor: |before, value| before ^ value
+    ]);
+
+    impl Default for AtomicBool {
         #[track_caller]
         fn default() -> Self {
-            Self::new(0)
+            Self::new(false)
         }
     }
 
-    recorded!(AtomicBool, bool, (|value: bool| u64::from(value)), {});
     recorded!(
         AtomicPtr<T>,
         *mut T,
         (|value: *mut T| value.addr() as u64),
-        {}
+        []
     );
+    exclusive!(AtomicPtr<T>, *mut T, (|value: *mut T| value.addr() as u64));
+
+    impl<T> Default for AtomicPtr<T> {
+        #[track_caller]
+        fn default() -> Self {
+            Self::new(std::ptr::null_mut())
+        }
+    }
 }
 
-pub use mutex::{Mutex, MutexGuard};
+pub use arc::Arc;
+pub use loom::sync::{Barrier, Notify, RwLock, RwLockReadGuard, RwLockWriteGuard, mpsc};
+pub use mutex::{Condvar, Mutex, MutexGuard};
+pub use std::sync::{LockResult, PoisonError, TryLockError, TryLockResult};

@@ -1,11 +1,10 @@
 //! An execution as text: lanes side by side, time downward, arrows from stores to reads on the
 //! left.
 
-use std::fmt::Write as _;
-
 use super::{
     counterexample::Counterexample,
     event::{Event, Source, Step, Trace},
+    fold,
     verdict::Verdict,
 };
 
@@ -16,6 +15,16 @@ pub(super) fn source(source: Source) -> String {
 }
 
 fn path(file: &str) -> &str {
+    // The folder of a package of the registry, or of one of std's.
+    for (before, levels) in [
+        ("/registry/src/", 1),
+        ("/git/checkouts/", 0),
+        ("/rustc/", 2),
+    ] {
+        if let Some((_, path)) = file.split_once(before) {
+            return path.splitn(levels + 1, '/').last().unwrap_or(path);
+        }
+    }
     let root = env!("CARGO_MANIFEST_DIR").trim_end_matches("lab");
     file.strip_prefix(root)
         .unwrap_or(file)
@@ -42,6 +51,7 @@ pub(super) fn value(trace: &Trace, place: Option<usize>, value: u64) -> String {
     match place.map_or("", |place| trace.places[place].kind) {
         "AtomicPtr" => {}
         "AtomicBool" => return (value != 0).to_string(),
+        kind if kind.starts_with("AtomicI") => return (value as i64).to_string(),
         _ => return value.to_string(),
     }
     if let Some((_, name)) = trace.values.iter().find(|(named, _)| *named == value) {
@@ -83,8 +93,15 @@ pub(super) fn verb(event: &Event) -> &'static str {
 }
 
 /// A step in its lane.
-pub(super) fn step(of: &Counterexample, index: usize) -> String {
+fn step(of: &Counterexample, index: usize) -> String {
     let event = &of.trace.events[index];
+    let steps = of.steps_in_row(index);
+    if steps > 1 {
+        return format!(
+            "… {steps} steps in {}",
+            fold::library(path(event.source.file()))
+        );
+    }
     let name = place(&of.trace, event.place);
     let show = |bits| value(&of.trace, event.place, bits);
     let read = event.read.map(show).unwrap_or_else(|| "?".to_owned());
@@ -113,6 +130,12 @@ pub(super) fn step(of: &Counterexample, index: usize) -> String {
         Step::Exclusive(_) => format!("{name}: exclusive access"),
         Step::Lock => format!("{name}.lock()"),
         Step::Unlock => format!("{name}: unlock"),
+        Step::Wait => format!("{name}.wait()"),
+        Step::Notify { all: false } => format!("{name}.notify_one()"),
+        Step::Notify { all: true } => format!("{name}.notify_all()"),
+        Step::Clone(_) => format!("{name}: clone"),
+        Step::Drop(_) => format!("{name}: drop"),
+        Step::IntoRaw(_) => format!("{name}: into_raw"),
         Step::Park => "park()".to_owned(),
         Step::Unpark(lane) => format!(
             "unpark({})",
@@ -131,7 +154,7 @@ fn is_atomic(trace: &Trace, event: &Event) -> bool {
         .is_some_and(|place| trace.places[place].kind.starts_with("Atomic"))
 }
 
-fn lane_of(of: &Counterexample, token: usize) -> String {
+pub(super) fn lane_of(of: &Counterexample, token: usize) -> String {
     let start = of
         .trace
         .events
@@ -148,6 +171,16 @@ struct Arrow {
 }
 
 pub(super) fn render(of: &Counterexample) -> String {
+    format!(
+        "{}\n{}\n\nThe model: {}\n",
+        picture(of),
+        of.sentence(),
+        of.first_line()
+    )
+}
+
+/// The lanes, and what the marks mean.
+pub(super) fn picture(of: &Counterexample) -> String {
     let rows = of.shown();
     let arrows = arrows(of, &rows);
     let margin = margin(&arrows, rows.len());
@@ -204,9 +237,15 @@ fn padded(text: &str, width: usize) -> String {
     format!("{text:<width$}")
 }
 
-fn cell(of: &Counterexample, row: usize) -> String {
+/// A step in its lane, with whether it failed.
+pub(super) fn cell(of: &Counterexample, row: usize) -> String {
     let mark = if of.failed_at(row) { "✗ " } else { "" };
-    format!("{mark}{}", step(of, row))
+    let end = if of.trace.events[row].stuck {
+        ": never returns"
+    } else {
+        ""
+    };
+    format!("{mark}{}{end}", step(of, row))
 }
 
 fn width(of: &Counterexample, rows: &[usize], cells: &[String], lane: usize) -> usize {
@@ -345,6 +384,8 @@ fn legend(text: &mut String, of: &Counterexample, rows: &[usize], arrows: &[Arro
         let what = match of.verdict {
             Verdict::Race { .. } => "the two accesses that race",
             Verdict::Stale { .. } => "the read, and the store that it did not see",
+            Verdict::Stuck(_) => "never returns",
+            Verdict::Leak(_) => "made a handle that is never dropped",
             _ => "the reads that missed a store",
         };
         line(text, &format!("✗       {what}"));
@@ -361,10 +402,4 @@ fn legend(text: &mut String, of: &Counterexample, rows: &[usize], arrows: &[Arro
             );
         }
     }
-    let _ = write!(
-        text,
-        "\n{}\n\nThe model: {}\n",
-        of.sentence(),
-        of.first_line()
-    );
 }

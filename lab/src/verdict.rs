@@ -5,7 +5,7 @@ use std::{collections::VecDeque, sync::atomic::Ordering};
 
 use super::{
     analysis::{Analysis, Edge, Why},
-    event::{Event, Step},
+    event::{Event, Step, Trace},
 };
 
 /// A read that would have synchronized with its store, if both halves had been there.
@@ -43,6 +43,10 @@ pub(super) enum Verdict {
     },
     /// Each of two threads stored, then read, and did not see the other's store.
     Handshake([Missed; 2]),
+    /// These steps never return. There is one for each thread that is left.
+    Stuck(Vec<usize>),
+    /// These steps made handles of an `Arc` that are never dropped.
+    Leak(Vec<usize>),
     /// None of these.
     Unknown,
 }
@@ -223,6 +227,37 @@ pub(super) fn stale(events: &[Event], known: &Analysis, end: usize) -> Option<Ve
                 (!found.missing().is_empty()).then_some(found)
             })
     })
+}
+
+/// The handles that are never dropped of the `Arc` whose handle was made last: if several leak, it
+/// may hold the others.
+pub(super) fn leak(trace: &Trace) -> Option<Verdict> {
+    let events = &trace.events;
+    let leaked = |index: &usize| {
+        let made = &events[*index];
+        let is_arc = made
+            .place
+            .is_some_and(|place| trace.places[place].kind == "Arc");
+        let dropped = |handle| {
+            let drop = Step::Drop(handle);
+            events
+                .iter()
+                .any(|event| event.place == made.place && event.step == drop)
+        };
+        is_arc && handle(made).is_some_and(|handle| !dropped(handle))
+    };
+    let last = (0..events.len()).rev().find(leaked)?;
+    let same = (0..events.len()).filter(|&index| events[index].place == events[last].place);
+    Some(Verdict::Leak(same.filter(leaked).collect()))
+}
+
+/// The number of the `Arc`'s handle that a step makes.
+pub(super) fn handle(event: &Event) -> Option<usize> {
+    match event.step {
+        Step::Clone(handle) => Some(handle),
+        Step::Made(_) => Some(0),
+        _ => None,
+    }
 }
 
 impl Verdict {

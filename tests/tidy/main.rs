@@ -210,6 +210,7 @@ fn only_the_benches_depend_on_peers() {
         "joint",
         "joint-executor",
         "joint-flow",
+        "joint-lab",
         "joint-mutants",
         "joint-ring",
         "joint-sim",

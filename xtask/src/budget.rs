@@ -102,7 +102,7 @@ const BUDGETS: [Budget; 8] = [
         built_as: "joint-lab",
         folder: "lab/src",
         without: &[],
-        lines: 2_900,
+        lines: 2_950,
         crates: 26,
         features: &[],
     },

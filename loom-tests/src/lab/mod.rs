@@ -8,15 +8,15 @@ pub use joint_lab::{
 
 use crate::stacks::Kept;
 
-/// [`joint_lab::model`].
+/// [`joint_lab::model`], without an explanation unless this is called inside [`explain`].
 pub fn model(f: impl Fn() + Send + Sync + 'static) {
     check(&loom::model::Builder::new(), f);
 }
 
-/// [`joint_lab::check`].
+/// [`joint_lab::check_bare`].
 pub fn check(builder: &loom::model::Builder, f: impl Fn() + Send + Sync + 'static) {
     let _kept = Kept::new();
-    joint_lab::check(builder, f);
+    joint_lab::check_bare(builder, f);
 }
 
 /// [`joint_lab::explain`].
