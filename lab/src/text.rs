@@ -9,25 +9,19 @@ use super::{
 };
 
 /// A place in the source, with its path from the folder above the package's if that can be
-/// determined.
+/// determined. cargo gives the compiler whole paths for packages outside of the workspace.
 pub(super) fn source(source: Source) -> String {
     format!("{}:{}", path(source.file()), source.line())
 }
 
 fn path(file: &str) -> &str {
-    // The folder of a package of the registry, or of one of std's.
-    for (before, levels) in [
-        ("/registry/src/", 1),
-        ("/git/checkouts/", 0),
-        ("/rustc/", 2),
-    ] {
-        if let Some((_, path)) = file.split_once(before) {
-            return path.splitn(levels + 1, '/').last().unwrap_or(path);
-        }
-    }
     let root = env!("CARGO_MANIFEST_DIR").trim_end_matches("lab");
-    file.strip_prefix(root)
-        .unwrap_or(file)
+    let path = file.strip_prefix(root).unwrap_or(file);
+    // The folder of another package that is not in the workspace.
+    let package = path.starts_with('/').then(|| path.rfind("/src/")).flatten();
+    let folder = package.and_then(|src| path[..src].rfind('/'));
+    folder
+        .map_or(path, |folder| &path[folder + 1..])
         .trim_start_matches("../")
 }
 
