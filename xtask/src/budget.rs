@@ -24,7 +24,7 @@ struct Budget {
     features: &'static [&'static str],
 }
 
-const BUDGETS: [Budget; 8] = [
+const BUDGETS: [Budget; 9] = [
     Budget {
         package: "joint",
         built_as: "joint",
@@ -104,6 +104,15 @@ const BUDGETS: [Budget; 8] = [
         without: &[],
         lines: 2_950,
         crates: 26,
+        features: &[],
+    },
+    Budget {
+        package: "joint-check",
+        built_as: "joint-check",
+        folder: "check/src",
+        without: &[],
+        lines: 1_700,
+        crates: 6,
         features: &[],
     },
 ];

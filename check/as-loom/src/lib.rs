@@ -1,0 +1,2 @@
+//! joint-check under the name of loom.
+pub use joint_check::*;

@@ -1,0 +1,174 @@
+//! The steps of the exploration, after TruSt (Kokologiannakis, Marmanis, Gladstein, Vafeiadis:
+//! *Truly stateless, optimal dynamic partial order reduction*, POPL 2022).
+//!
+//! A read reads from each write that it may. A write has each place in modification order that it
+//! may, and revisits the reads that could have read from it: what was added after such a read is
+//! removed, except what the write depends on. Of all graphs that would come to the same one by a
+//! revisit, only one does so: the graph in which all that is removed had read from, or was, the
+//! last write of its time.
+
+use crate::{
+    graph::{Event, Graph, Id, Kind},
+    sc,
+};
+
+/// The graphs that follow from one step.
+#[derive(Debug, Default)]
+pub(crate) struct Steps {
+    /// Those with which the running program may continue.
+    pub(crate) forward: Vec<Graph>,
+    /// Those that begin with a changed past.
+    pub(crate) revisits: Vec<Graph>,
+    /// A race, by the two events.
+    pub(crate) race: Option<(Id, Id)>,
+}
+
+impl Steps {
+    /// Adds a read, with its write if it is an exchange.
+    pub(crate) fn read(&mut self, graph: Graph, read: Event) {
+        let oldest = graph.oldest(read.place, &graph.known(read.id.thread));
+        let order = graph.order(read.place);
+        let mut sources: Vec<_> = order.skip_while(|&write| write != oldest).collect();
+        sources.reverse();
+        for_each_copy(graph, &sources, |mut next, source| {
+            let (mut read, id) = (read.clone(), read.id);
+            read.source = Some(source);
+            read.value = next.at(source).written;
+            next.push(read);
+            let mut forward = Vec::new();
+            self.after_read(next, id, &mut forward);
+            self.forward.append(&mut forward);
+        });
+    }
+
+    /// Checks a read that has its source, and adds the write of an exchange.
+    fn after_read(&mut self, graph: Graph, id: Id, found: &mut Vec<Graph>) {
+        let read = graph.at(id);
+        if self.races(&graph, read) || !may_read(&graph, read) || !sc::is_consistent(&graph) {
+            return;
+        }
+        let (written, ordering) = read.outcome();
+        let Some(written) = written else {
+            found.push(graph);
+            return;
+        };
+        let id = graph.next(id.thread);
+        let kind = Kind::Write { is_exchange: true };
+        let mut write = Event::new(id, kind, read.place, ordering);
+        write.written = written;
+        self.write(graph, write, found);
+    }
+
+    fn races(&mut self, graph: &Graph, event: &Event) -> bool {
+        let race = graph.race(event).map(|other| (other.id, event.id));
+        self.race = self.race.or(race);
+        race.is_some()
+    }
+
+    /// Adds a write: at each place in modification order, and with each read that it revisits.
+    pub(crate) fn write(&mut self, mut graph: Graph, write: Event, found: &mut Vec<Graph>) {
+        let id = write.id;
+        graph.push(write);
+        if self.races(&graph, graph.at(id)) {
+            return;
+        }
+        let revisited: Vec<_> = readers_to_revisit(&graph, id);
+        for read in revisited {
+            let mut changed = graph.clone();
+            let (stamp, prefix) = (graph.at(read).stamp, graph.at(id).porf);
+            changed.truncate(stamp, &prefix);
+            for before in places_for(&changed, id) {
+                let mut next = changed.clone();
+                next.order_after(before, id);
+                next.set_source(read, id);
+                let mut found = Vec::new();
+                self.after_read(next, read, &mut found);
+                self.revisits.append(&mut found);
+            }
+        }
+        let places = places_for(&graph, id);
+        for_each_copy(graph, &places, |mut next, before| {
+            next.order_after(before, id);
+            if sc::is_consistent(&next) {
+                found.push(next);
+            }
+        });
+    }
+}
+
+/// Calls `f` with each name, and with a graph that is copied as rarely as possible.
+fn for_each_copy(graph: Graph, ids: &[Id], mut f: impl FnMut(Graph, Id)) {
+    if let Some((&last, others)) = ids.split_last() {
+        others.iter().for_each(|&id| f(graph.clone(), id));
+        f(graph, last);
+    }
+}
+
+/// Whether a read sees nothing that is older than what it knows.
+fn may_read(graph: &Graph, read: &Event) -> bool {
+    let order: Vec<_> = graph.order(read.place).collect();
+    let position = |id| order.iter().position(|&write| write == id);
+    let mut before = read.hb;
+    // What it knows without itself.
+    before[usize::from(read.id.thread)] = read.id.index;
+    position(read.source.expect("a read has a source"))
+        >= position(graph.oldest(read.place, &before))
+}
+
+/// The writes right after which a write may be, the last first.
+fn places_for(graph: &Graph, id: Id) -> Vec<Id> {
+    let write = graph.at(id);
+    if let Kind::Write { is_exchange: true } = write.kind {
+        let source = graph.at(id.previous()).source;
+        let source = source.expect("an exchange has read");
+        return Vec::from_iter(graph.is_free(source).then_some(source));
+    }
+    let oldest = graph.oldest(write.place, &write.hb);
+    let order = graph.order(write.place);
+    let mut places: Vec<_> = order
+        .skip_while(|&other| other != oldest)
+        .filter(|&other| graph.is_free(other))
+        .collect();
+    places.reverse();
+    places
+}
+
+/// The reads that a write revisits.
+fn readers_to_revisit(graph: &Graph, id: Id) -> Vec<Id> {
+    let write = graph.at(id);
+    let reads = graph
+        .events()
+        .filter(|read| read.kind.is_read() && read.place == write.place);
+    let reads = reads.filter(|read| !read.id.is_in(&write.porf));
+    let reads = reads.filter(|read| {
+        let removed = |event: &&Event| event.stamp >= read.stamp && !event.id.is_in(&write.porf);
+        graph
+            .events()
+            .filter(removed)
+            .all(|event| is_maximal(graph, event, write))
+    });
+    reads.map(|read| read.id).collect()
+}
+
+/// Whether an event that a revisit by `write` removes read from, or was, the last write when it was
+/// added.
+fn is_maximal(graph: &Graph, event: &Event, write: &Event) -> bool {
+    let was_there = |other: &Event| {
+        other.stamp <= event.stamp || other.id.is_in(&write.porf) && other.id != write.id
+    };
+    let is_own = event.kind.is_write();
+    let last = match event.source {
+        Some(source) if !is_own => source,
+        _ if is_own => event.id,
+        _ => return true,
+    };
+    if is_own {
+        let readers = graph.events().filter(|read| read.source == Some(event.id));
+        if readers.into_iter().any(was_there) {
+            return false;
+        }
+    }
+    let mut later = graph.order(event.place);
+    later.find(|&other| other == last);
+    was_there(graph.at(last)) && !later.any(|other| was_there(graph.at(other)))
+}

@@ -1,0 +1,252 @@
+//! An execution graph: events in program order, reads-from, modification order, and the clocks from
+//! which happens-before and `po ∪ rf` are read.
+
+use core::sync::atomic::Ordering;
+
+mod event;
+
+pub use event::MAX_THREADS;
+pub(crate) use event::{Clock, Event, Id, Kind, Op, join};
+use event::{acquires, releases};
+
+/// An execution graph, possibly of a part of an execution.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Graph {
+    pub(crate) threads: Vec<Vec<Event>>,
+    /// Locations with their writes. The writes of one location are in modification order.
+    pub(crate) writes: Vec<(Id, Id)>,
+    pub(crate) spawned: [Option<Id>; MAX_THREADS],
+    stamps: u32,
+    /// How many events are `SeqCst` or fences of that ordering.
+    pub(crate) sc: u32,
+}
+
+impl Graph {
+    pub(crate) fn new() -> Self {
+        let mut graph = Self {
+            threads: vec![Vec::new(); MAX_THREADS],
+            ..Self::default()
+        };
+        graph.spawned[0] = Some(Id::ROOT);
+        graph.push(Event::new(
+            Id::ROOT,
+            Kind::Spawn(0),
+            Id::ROOT,
+            Ordering::Relaxed,
+        ));
+        graph.writes.push((Id::ROOT, Id::ROOT));
+        graph
+    }
+
+    pub(crate) fn at(&self, id: Id) -> &Event {
+        &self.threads[usize::from(id.thread)][usize::from(id.index)]
+    }
+
+    pub(crate) fn at_mut(&mut self, id: Id) -> &mut Event {
+        &mut self.threads[usize::from(id.thread)][usize::from(id.index)]
+    }
+
+    /// The name of the next event of a thread.
+    pub(crate) fn next(&self, thread: u8) -> Id {
+        Id {
+            thread,
+            index: u16::try_from(self.threads[usize::from(thread)].len())
+                .expect("a model has few events"),
+        }
+    }
+
+    pub(crate) fn events(&self) -> impl Iterator<Item = &Event> {
+        self.threads.iter().flatten()
+    }
+
+    /// The writes to a location in modification order.
+    pub(crate) fn order(&self, place: Id) -> impl DoubleEndedIterator<Item = Id> + '_ {
+        let writes = self.writes.iter().filter(move |(at, _)| *at == place);
+        writes.map(|&(_, write)| write)
+    }
+
+    /// Adds an event at the end of its thread, with its clocks.
+    pub(crate) fn push(&mut self, mut event: Event) {
+        self.stamps += 1;
+        event.stamp = self.stamps;
+        self.set_clocks(&mut event);
+        self.sc += u32::from(event.is_sc());
+        self.threads[usize::from(event.id.thread)].push(event);
+    }
+
+    /// Lets a read that is the last of its thread read from another write.
+    pub(crate) fn set_source(&mut self, read: Id, source: Id) {
+        let mut event = self.threads[usize::from(read.thread)]
+            .pop()
+            .expect("the thread ends with the read");
+        self.sc -= u32::from(event.is_sc());
+        event.source = Some(source);
+        event.value = self.at(source).written;
+        self.set_clocks(&mut event);
+        self.sc += u32::from(event.is_sc());
+        self.threads[usize::from(read.thread)].push(event);
+    }
+
+    /// What happens before the next event of a thread.
+    pub(crate) fn known(&self, thread: u8) -> Clock {
+        let thread = usize::from(thread);
+        let spawn = || self.spawned[thread].map(|spawn| self.at(spawn).hb);
+        let last = self.threads[thread].last().map(|event| event.hb);
+        last.or_else(spawn).unwrap_or_default()
+    }
+
+    fn set_clocks(&self, event: &mut Event) {
+        let thread = usize::from(event.id.thread);
+        let none = [0; MAX_THREADS];
+        (event.hb, event.porf) = (none, none);
+        (event.fenced, event.pending, event.released) = (none, none, none);
+        if let Some(before) = self.threads[thread].last() {
+            (event.hb, event.porf) = (before.hb, before.porf);
+            (event.fenced, event.pending) = (before.fenced, before.pending);
+        } else if let Some(spawn) = self.spawned[thread].filter(|_| event.id != Id::ROOT) {
+            (event.hb, event.porf) = (self.at(spawn).hb, self.at(spawn).porf);
+        }
+        event.hb[thread] = event.id.index + 1;
+        event.porf[thread] = event.id.index + 1;
+        let ordering = event.outcome().1;
+        match event.kind {
+            Kind::Read { .. } => {
+                let source = self.at(event.source.expect("a read has a source"));
+                join(&mut event.porf, &source.porf);
+                join(&mut event.pending, &source.released);
+                if acquires(ordering) {
+                    join(&mut event.hb, &source.released);
+                }
+            }
+            Kind::Write { is_exchange } => {
+                let own = if releases(ordering) {
+                    event.hb
+                } else {
+                    event.fenced
+                };
+                event.released = own;
+                if is_exchange {
+                    let read = self.at(event.id.previous());
+                    let source = self.at(read.source.expect("an exchange has read"));
+                    join(&mut event.released, &source.released);
+                }
+            }
+            Kind::Fence => {
+                if acquires(ordering) {
+                    let pending = event.pending;
+                    join(&mut event.hb, &pending);
+                }
+                if releases(ordering) {
+                    event.fenced = event.hb;
+                }
+            }
+            Kind::Join(child) => {
+                let end = self.threads[usize::from(child)].last();
+                let end = end.expect("a thread that has ended has an event");
+                join(&mut event.porf, &end.porf);
+                join(&mut event.hb, &end.hb);
+            }
+            _ => {}
+        }
+    }
+
+    /// Puts a write into modification order, right after another.
+    pub(crate) fn order_after(&mut self, before: Id, write: Id) {
+        let place = self.at(write).place;
+        let position = self.writes.iter().position(|&(_, id)| id == before);
+        let position = position.expect("the write before is ordered");
+        self.writes.insert(position + 1, (place, write));
+    }
+
+    /// The first write that an access with this clock may read from, or be ordered after.
+    pub(crate) fn oldest(&self, place: Id, hb: &Clock) -> Id {
+        let is_known = |write: Id| {
+            write.is_in(hb)
+                || self.events().any(|event| {
+                    event.source == Some(write) && event.id.is_in(hb) && event.kind.is_read()
+                })
+        };
+        let mut order = self.order(place);
+        let last_known = order.rfind(|&write| is_known(write));
+        last_known.unwrap_or(place)
+    }
+
+    /// Whether no exchange has to come right after this write.
+    pub(crate) fn is_free(&self, write: Id) -> bool {
+        let place = self.at(write).place;
+        let mut order = self.order(place);
+        order.find(|&other| other == write);
+        let Some(next) = order.next().map(|next| self.at(next)) else {
+            return true;
+        };
+        let exchanges = matches!(next.kind, Kind::Write { is_exchange: true });
+        !(exchanges && self.at(next.id.previous()).source == Some(write))
+    }
+
+    /// Removes all events that are younger than `stamp` and not in `prefix`.
+    pub(crate) fn truncate(&mut self, stamp: u32, prefix: &Clock) {
+        for (thread, events) in self.threads.iter_mut().enumerate() {
+            let kept = events
+                .iter()
+                .take_while(|event| event.stamp <= stamp || event.id.is_in(prefix));
+            let kept = kept.count();
+            events.truncate(kept);
+            debug_assert!(kept >= usize::from(prefix[thread]), "a prefix is kept");
+        }
+        let mut writes = core::mem::take(&mut self.writes);
+        writes.retain(|&(_, id)| self.holds(id));
+        self.writes = writes;
+        for thread in 1..MAX_THREADS {
+            self.spawned[thread] = self.spawned[thread].filter(|&spawn| self.holds(spawn));
+        }
+        self.sc = self.events().map(|event| u32::from(event.is_sc())).sum();
+    }
+
+    fn holds(&self, id: Id) -> bool {
+        usize::from(id.index) < self.threads[usize::from(id.thread)].len()
+    }
+
+    /// An event that races with this one.
+    pub(crate) fn race(&self, event: &Event) -> Option<&Event> {
+        let kind = event.kind;
+        if matches!(
+            kind,
+            Kind::Spawn(_) | Kind::Join(_) | Kind::End | Kind::Fence | Kind::Atomic | Kind::Cell
+        ) {
+            return None;
+        }
+        self.events().find(|other| {
+            other.place == event.place && !other.id.is_in(&event.hb) && conflict(other.kind, kind)
+        })
+    }
+
+    /// The graph without its values and stamps: the same for the same execution.
+    pub(crate) fn canonical(&self) -> Vec<u64> {
+        let name = |id: Id| u64::from(id.thread) << 16 | u64::from(id.index);
+        let mut all = Vec::new();
+        for event in self.events() {
+            let source = event.source.map_or(u64::MAX, name);
+            all.extend([
+                name(event.id),
+                event.kind.number().into(),
+                name(event.place),
+                source,
+            ]);
+        }
+        let mut orders = self.writes.clone();
+        orders.sort_by_key(|&(place, _)| place);
+        all.extend(orders.iter().map(|&(_, write)| name(write)));
+        all
+    }
+}
+
+fn conflict(a: Kind, b: Kind) -> bool {
+    let both = |kind: Kind| matches!(kind, Kind::CellRead);
+    let alone = |kind: Kind| {
+        matches!(
+            kind,
+            Kind::Atomic | Kind::Exclusive | Kind::Cell | Kind::CellWrite
+        )
+    };
+    (alone(a) || alone(b)) && !(both(a) && both(b))
+}

@@ -1,0 +1,107 @@
+//! A step that the graph has: the thread takes it again, with the values of this run.
+
+use core::sync::atomic::Ordering;
+
+use super::{Answer, Attempt, Request, Run, Status};
+use crate::graph::{Id, Kind};
+
+impl Run {
+    pub(super) fn replay(&mut self, request: Request) -> Attempt {
+        let thread = self.current;
+        let index = self.lanes[usize::from(thread)].at;
+        let id = Id { thread, index };
+        let event = self.graph.at(id);
+        let expected = kind_of(request);
+        if event.kind.number() != expected {
+            self.failure = Some(format!(
+                "the model does not do the same when it is run again: {:?} is now {expected}",
+                event.kind
+            ));
+            return Attempt::Wait;
+        }
+        if !self.can_replay(event) {
+            return Attempt::Wait;
+        }
+        let value = event.source.map(|source| self.graph.at(source).written);
+        let event = self.graph.at_mut(id);
+        match request {
+            Request::Make { value, .. } | Request::Store { value, .. } => event.written = value,
+            Request::Access { op, failure, .. } => event.kind = Kind::Read { op, failure },
+            _ => {}
+        }
+        event.value = value.unwrap_or_default();
+        if let Kind::Exclusive = event.kind {
+            event.written = event.value;
+        }
+        self.pass(id)
+    }
+
+    /// Goes on behind an event.
+    pub(super) fn pass(&mut self, id: Id) -> Attempt {
+        let event = self.graph.at(id);
+        let lane = &mut self.lanes[usize::from(id.thread)];
+        let (mut value, place) = (event.value, event.place);
+        lane.at = id.index + 1;
+        match event.kind {
+            Kind::Spawn(child) => value = child.into(),
+            Kind::Read { op, .. } => {
+                let source = event.source.expect("a read has a source");
+                lane.reads[0].push((place, source));
+                if let Some(written) = op.writes(value) {
+                    lane.has_written = true;
+                    lane.at += 1;
+                    let write = Id {
+                        index: id.index + 1,
+                        ..id
+                    };
+                    self.graph.at_mut(write).written = written;
+                } else if op.blocks(value) {
+                    lane.status = Status::Blocked;
+                    lane.reads = [vec![(place, source)], Vec::new()];
+                    return Attempt::Wait;
+                }
+            }
+            Kind::Write { .. } | Kind::Exclusive => lane.has_written = true,
+            _ => {}
+        }
+        lane.status = Status::Ready;
+        Attempt::Done(Answer { id, value })
+    }
+
+    /// Blocks a thread that has twice read the same, and done nothing else.
+    pub(super) fn look_again(&mut self) -> Attempt {
+        let thread = self.current;
+        let lane = &mut self.lanes[usize::from(thread)];
+        let [now, before] = &mut lane.reads;
+        if !lane.has_written && !now.is_empty() && now == before {
+            lane.status = Status::Blocked;
+            return Attempt::Wait;
+        }
+        *before = core::mem::take(now);
+        lane.has_written = false;
+        Attempt::Done(Answer {
+            id: Id::ROOT,
+            value: 0,
+        })
+    }
+}
+
+fn kind_of(request: Request) -> u8 {
+    let relaxed = Ordering::Relaxed;
+    let kind = match request {
+        Request::Make { kind, .. } => kind,
+        Request::Access { op, .. } => Kind::Read {
+            op,
+            failure: relaxed,
+        },
+        Request::Store { .. } => Kind::Write { is_exchange: false },
+        Request::Exclusive { .. } => Kind::Exclusive,
+        Request::Cell { writes: true, .. } => Kind::CellWrite,
+        Request::Cell { .. } => Kind::CellRead,
+        Request::Fence(_) => Kind::Fence,
+        Request::Spawn => Kind::Spawn(0),
+        Request::Join(_) => Kind::Join(0),
+        Request::End | Request::Again => Kind::End,
+    };
+    kind.number()
+}

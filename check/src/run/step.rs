@@ -1,0 +1,129 @@
+//! A new step: the graph grows, and other graphs are kept for later.
+
+use core::sync::atomic::Ordering;
+
+use super::{Attempt, Request, Run, Status};
+use crate::{
+    explore::Steps,
+    graph::{Event, Id, Kind, MAX_THREADS},
+};
+
+impl Run {
+    pub(super) fn explore(&mut self, request: Request) -> Attempt {
+        let id = self.graph.next(self.current);
+        let mut steps = Steps::default();
+        let relaxed = Ordering::Relaxed;
+        match request {
+            Request::Access {
+                place,
+                op,
+                ordering,
+                failure,
+            } => {
+                let kind = Kind::Read { op, failure };
+                steps.read(
+                    core::mem::take(&mut self.graph),
+                    Event::new(id, kind, place, ordering),
+                );
+                return self.take(steps, id);
+            }
+            Request::Store {
+                place,
+                value,
+                ordering,
+            } => {
+                let kind = Kind::Write { is_exchange: false };
+                let mut write = Event::new(id, kind, place, ordering);
+                write.written = value;
+                let mut found = Vec::new();
+                steps.write(core::mem::take(&mut self.graph), write, &mut found);
+                steps.forward = found;
+                return self.take(steps, id);
+            }
+            Request::Make { kind, value } => {
+                let mut event = Event::new(id, kind, id, relaxed);
+                event.written = value;
+                self.graph.push(event);
+                if kind.is_write() {
+                    self.graph.writes.push((id, id));
+                }
+            }
+            Request::Exclusive { place } => {
+                let last = self
+                    .graph
+                    .order(place)
+                    .next_back()
+                    .expect("a location has a write");
+                let mut event = Event::new(id, Kind::Exclusive, place, relaxed);
+                event.source = Some(last);
+                event.value = self.graph.at(last).written;
+                event.written = event.value;
+                self.graph.push(event);
+                self.graph.order_after(last, id);
+            }
+            Request::Cell { place, writes } => {
+                let kind = if writes {
+                    Kind::CellWrite
+                } else {
+                    Kind::CellRead
+                };
+                self.graph.push(Event::new(id, kind, place, relaxed));
+            }
+            Request::Fence(ordering) => {
+                self.graph.push(Event::new(id, Kind::Fence, id, ordering));
+                if !crate::sc::is_consistent(&self.graph) {
+                    self.is_dead = true;
+                    return Attempt::Wait;
+                }
+            }
+            Request::Spawn => {
+                let free = self.graph.spawned.iter().position(Option::is_none);
+                let Some(child) = free else {
+                    self.failure = Some(format!("a model has at most {MAX_THREADS} threads"));
+                    return Attempt::Wait;
+                };
+                self.graph.spawned[child] = Some(id);
+                let kind = Kind::Spawn(child as u8);
+                self.graph.push(Event::new(id, kind, id, relaxed));
+                self.graph.writes.push((id, id));
+            }
+            Request::Join(child) => {
+                if !self.has_ended(child) {
+                    self.lanes[usize::from(self.current)].status = Status::Joining(child);
+                    return Attempt::Wait;
+                }
+                self.graph
+                    .push(Event::new(id, Kind::Join(child), id, relaxed));
+            }
+            Request::End => self.graph.push(Event::new(id, Kind::End, id, relaxed)),
+            Request::Again => unreachable!("it is no event"),
+        }
+        if let Some(other) = self.graph.race(self.graph.at(id)) {
+            self.raced(other.id, id);
+            return Attempt::Wait;
+        }
+        self.pass(id)
+    }
+
+    fn raced(&mut self, first: Id, second: Id) {
+        self.failure = Some(format!("data race: {first:?} and {second:?}"));
+    }
+
+    /// Goes on with the first of the graphs, and keeps the others for later.
+    fn take(&mut self, steps: Steps, id: Id) -> Attempt {
+        if let Some((first, second)) = steps.race {
+            self.raced(first, second);
+            return Attempt::Wait;
+        }
+        let mut forward = steps.forward.into_iter();
+        let first = forward.next();
+        self.pending.extend(steps.revisits);
+        self.pending.extend(forward);
+        let Some(first) = first else {
+            self.is_dead = true;
+            return Attempt::Wait;
+        };
+        self.graph = first;
+        self.pass(id)
+    }
+}

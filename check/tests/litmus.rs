@@ -1,0 +1,342 @@
+//! The checker against `axioms`, program by program: the same executions, each once, the same ends,
+//! and the same programs that race.
+
+#[allow(dead_code, reason = "the machines of the laws are not used here")]
+#[path = "../../axioms/tests/laws/generate.rs"]
+mod generate;
+
+use std::{
+    collections::BTreeSet,
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::{Arc, Mutex},
+};
+
+use axioms::{
+    Model, Ordering, Program, Value, explore,
+    program::{Instruction, Kind, Operand, Step},
+};
+use generate::{Chance, Recipe};
+use joint_check::{
+    cell::UnsafeCell,
+    model::{Builder, Count, last_count},
+    sync::atomic::{AtomicU32, Ordering as Order, fence},
+    thread,
+};
+
+/// How a program can end: what the registers hold by thread and number, and what the atomic
+/// locations hold.
+type End = (Vec<Vec<Option<Value>>>, Vec<Value>);
+
+enum Place {
+    Atomic(AtomicU32),
+    Plain(UnsafeCell<Value>),
+}
+
+// SAFETY: all threads of a model are on one thread of the system, and the checker looks for races.
+unsafe impl Send for Place {}
+// SAFETY: as for `Send`.
+unsafe impl Sync for Place {}
+
+fn order(ordering: Option<Ordering>) -> Order {
+    match ordering.expect("an atomic step has an ordering") {
+        Ordering::Relaxed => Order::Relaxed,
+        Ordering::Acquire => Order::Acquire,
+        Ordering::Release => Order::Release,
+        Ordering::AcqRel => Order::AcqRel,
+        Ordering::SeqCst => Order::SeqCst,
+    }
+}
+
+fn take(step: &Step, places: &[Place], registers: &mut [Option<Value>]) {
+    let operand = match step.operand {
+        Some(Operand::Constant(value)) => value,
+        Some(Operand::Register(register)) => registers[register.index()].expect("it is filled"),
+        None => 0,
+    };
+    let place = |program_place: Option<axioms::Location>| {
+        let number = program_place.expect("an access has a place");
+        &places[index(number)]
+    };
+    let read = match step.kind {
+        Kind::Fence => {
+            fence(order(step.ordering));
+            None
+        }
+        _ => match place(step.location) {
+            Place::Atomic(atomic) => {
+                let order = order(step.ordering);
+                match step.kind {
+                    Kind::Load => Some(atomic.load(order)),
+                    Kind::Swap => Some(atomic.swap(operand, order)),
+                    Kind::FetchAdd => Some(atomic.fetch_add(operand, order)),
+                    _ => {
+                        atomic.store(operand, order);
+                        None
+                    }
+                }
+            }
+            // SAFETY: the model ends before a race comes to this.
+            Place::Plain(cell) if step.kind.reads() => Some(cell.with(|value| unsafe { *value })),
+            Place::Plain(cell) => {
+                // SAFETY: as above.
+                cell.with_mut(|value| unsafe { *value = operand });
+                None
+            }
+        },
+    };
+    if let Some(into) = step.into {
+        registers[into.index()] = read;
+    }
+}
+
+fn index(location: axioms::Location) -> usize {
+    // The locations are numbered in the order in which they were declared.
+    let name = format!("{location:?}");
+    let digits = name.trim_matches(|c: char| !c.is_ascii_digit());
+    digits.parse().expect("a location has a number")
+}
+
+fn interpret(code: &[Instruction], places: &[Place], registers: &mut [Option<Value>]) {
+    for instruction in code {
+        match instruction {
+            Instruction::Step(step) => take(step, places, registers),
+            Instruction::Branch {
+                on,
+                equals,
+                then,
+                otherwise,
+            } => {
+                let taken = registers[on.index()] == Some(*equals);
+                interpret(if taken { then } else { otherwise }, places, registers);
+            }
+        }
+    }
+}
+
+/// Runs a program in the checker.
+fn check(program: &Program) -> (BTreeSet<End>, Count) {
+    let ends = Arc::new(Mutex::new(BTreeSet::new()));
+    let found = ends.clone();
+    let program = program.clone();
+    let mut builder = Builder::new();
+    builder.finds_duplicates = true;
+    builder.check(move || {
+        let make = |location| {
+            let variable = program.variable(location);
+            let value = variable.initial;
+            if variable.is_atomic {
+                Place::Atomic(AtomicU32::new(value))
+            } else {
+                Place::Plain(UnsafeCell::new(value))
+            }
+        };
+        let places: Arc<Vec<_>> = Arc::new(program.locations().map(make).collect());
+        let start = |one: &axioms::program::Thread| {
+            let (one, places) = (one.clone(), places.clone());
+            thread::spawn(move || {
+                let mut registers = vec![None; one.registers];
+                interpret(&one.code, &places, &mut registers);
+                registers
+            })
+        };
+        let threads: Vec<_> = program.threads().iter().map(start).collect();
+        let registers = threads
+            .into_iter()
+            .map(|thread| thread.join().expect("it ends"));
+        let registers = registers.collect();
+        let last = places.iter().filter_map(|place| match place {
+            Place::Atomic(atomic) => Some(atomic.load(Order::Relaxed)),
+            Place::Plain(_) => None,
+        });
+        let end = (registers, last.collect());
+        found.lock().expect("no panic before").insert(end);
+    });
+    let ends = ends.lock().expect("no panic before").clone();
+    (ends, last_count())
+}
+
+fn expected(program: &Program) -> (BTreeSet<End>, u64) {
+    let executions = explore(program, Model::Rc11);
+    let end = |execution: &axioms::Execution| {
+        let atomic = program
+            .locations()
+            .filter(|&at| program.variable(at).is_atomic);
+        let last = atomic.map(|location| execution.last(location)).collect();
+        (execution.registers().to_vec(), last)
+    };
+    (
+        executions.iter().map(end).collect(),
+        executions.len() as u64,
+    )
+}
+
+#[track_caller]
+fn assert_same(program: &Program) {
+    let (ends, count) = check(program);
+    let (expected_ends, executions) = expected(program);
+    assert_eq!(ends, expected_ends, "{program:#?}");
+    assert_eq!(count.complete, executions, "{program:#?}");
+    assert_eq!(
+        (count.duplicates, count.blocked, count.dead),
+        (0, 0, 0),
+        "{program:#?}"
+    );
+}
+
+const ATOMIC: [Kind; 7] = [
+    Kind::Load,
+    Kind::Load,
+    Kind::Store,
+    Kind::Store,
+    Kind::Swap,
+    Kind::FetchAdd,
+    Kind::Fence,
+];
+
+fn recipes(
+    count: usize,
+    shapes: [(usize, usize); 2],
+    kinds: &[Kind],
+    orderings: &[Ordering],
+) -> Vec<Recipe> {
+    let mut chance = Chance::new(count as u64);
+    let recipe = |_| Recipe::by_chance(&mut chance, &shapes, kinds, orderings);
+    (0..count).map(recipe).collect()
+}
+
+#[test]
+fn programs_made_by_chance_have_the_executions_of_the_axioms_each_once() {
+    for recipe in recipes(500, [(2, 4), (3, 2)], &ATOMIC, &Ordering::ALL) {
+        assert_same(&recipe.program());
+    }
+}
+
+#[test]
+fn three_threads_of_three_steps_have_the_executions_of_the_axioms_each_once() {
+    for recipe in recipes(120, [(3, 3), (2, 5)], &ATOMIC, &Ordering::ALL) {
+        assert_same(&recipe.program());
+    }
+}
+
+#[test]
+fn seq_cst_accesses_have_the_executions_of_the_axioms_each_once() {
+    for recipe in recipes(
+        300,
+        [(2, 4), (3, 2)],
+        &ATOMIC,
+        &[Ordering::SeqCst, Ordering::Relaxed],
+    ) {
+        assert_same(&recipe.program());
+    }
+}
+
+#[test]
+fn exchanges_have_the_executions_of_the_axioms_each_once() {
+    for recipe in recipes(
+        300,
+        [(3, 3), (2, 4)],
+        &[Kind::Swap, Kind::FetchAdd, Kind::Load],
+        &[Ordering::AcqRel],
+    ) {
+        assert_same(&recipe.program());
+    }
+}
+
+#[test]
+fn the_programs_that_race_are_those_of_the_axioms() {
+    let kinds = [Kind::Load, Kind::Store, Kind::Swap, Kind::Read, Kind::Write];
+    let mut racy = 0;
+    for recipe in recipes(400, [(2, 3), (3, 2)], &kinds, &Ordering::ALL) {
+        let program = recipe.program();
+        let races = explore(&program, Model::Rc11)
+            .iter()
+            .any(|end| !end.races().is_empty());
+        let checked = catch_unwind(AssertUnwindSafe(|| check(&program)));
+        assert_eq!(checked.is_err(), races, "{program:#?}");
+        racy += usize::from(races);
+    }
+    assert!((50..350).contains(&racy), "{racy} of 400 race");
+}
+
+/// A litmus test by its threads.
+fn litmus(name: &str, places: &[&str], threads: &[&[(Kind, usize, Value, Ordering)]]) -> Program {
+    let mut program = Program::new(name);
+    let places: Vec<_> = places.iter().map(|name| program.atomic(name, 0)).collect();
+    for thread in threads {
+        program.thread("thread", |code| {
+            for &(kind, place, value, ordering) in *thread {
+                match kind {
+                    Kind::Load => _ = code.load(places[place], ordering),
+                    Kind::Store => code.store(places[place], value, ordering),
+                    Kind::Swap => _ = code.swap(places[place], value, ordering),
+                    Kind::FetchAdd => _ = code.fetch_add(places[place], value, ordering),
+                    _ => code.fence(ordering),
+                }
+            }
+        });
+    }
+    program
+}
+
+#[test]
+fn the_classic_shapes_have_the_executions_of_the_axioms_with_every_pair_of_orderings() {
+    use Kind::{Fence, FetchAdd, Load, Store};
+    let writes = [Ordering::Relaxed, Ordering::Release, Ordering::SeqCst];
+    let reads = [Ordering::Relaxed, Ordering::Acquire, Ordering::SeqCst];
+    for w in writes {
+        for r in reads {
+            let st = |place, value| (Store, place, value, w);
+            let ld = |place| (Load, place, 0, r);
+            let sc = (Fence, 0, 0, Ordering::SeqCst);
+            let add = (FetchAdd, 0, 1, w);
+            let xy = &["x", "y"];
+            let shapes = [
+                litmus("SB", xy, &[&[st(0, 1), ld(1)], &[st(1, 1), ld(0)]]),
+                litmus(
+                    "SB+fences",
+                    xy,
+                    &[&[st(0, 1), sc, ld(1)], &[st(1, 1), sc, ld(0)]],
+                ),
+                litmus("MP", xy, &[&[st(0, 1), st(1, 1)], &[ld(1), ld(0)]]),
+                litmus("LB", xy, &[&[ld(0), st(1, 1)], &[ld(1), st(0, 1)]]),
+                litmus("2+2W", xy, &[&[st(0, 1), st(1, 2)], &[st(1, 1), st(0, 2)]]),
+                litmus(
+                    "IRIW",
+                    xy,
+                    &[&[st(0, 1)], &[st(1, 1)], &[ld(0), ld(1)], &[ld(1), ld(0)]],
+                ),
+                litmus(
+                    "IRIW+fences",
+                    xy,
+                    &[
+                        &[st(0, 1)],
+                        &[st(1, 1)],
+                        &[ld(0), sc, ld(1)],
+                        &[ld(1), sc, ld(0)],
+                    ],
+                ),
+                litmus(
+                    "CoRR",
+                    &["x"],
+                    &[&[st(0, 1)], &[st(0, 2)], &[ld(0), ld(0)], &[ld(0), ld(0)]],
+                ),
+                litmus(
+                    "chain",
+                    xy,
+                    &[&[st(1, 1), add, ld(1)], &[add, add], &[add, st(1, 2)]],
+                ),
+                litmus(
+                    "WRC",
+                    xy,
+                    &[&[st(0, 1)], &[ld(0), st(1, 1)], &[ld(1), ld(0)]],
+                ),
+                litmus(
+                    "R",
+                    xy,
+                    &[&[st(0, 1), sc, st(1, 1)], &[st(1, 2), sc, ld(0)]],
+                ),
+            ];
+            shapes.iter().for_each(assert_same);
+        }
+    }
+}
