@@ -4,7 +4,12 @@
 
 mod asked;
 #[cfg_attr(
-    not(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64")),
+    not(all(
+        target_os = "linux",
+        target_env = "gnu",
+        target_pointer_width = "64",
+        not(joint_check)
+    )),
     path = "stacks_elsewhere.rs"
 )]
 mod stacks;
@@ -36,6 +41,9 @@ pub use killed::assert_listed;
 pub use stopping::{Stop, each_step, stopping};
 
 /// Runs `f` in every order that the model checker explores.
+///
+/// If the environment variable `JOINT_LOOM_RUNS` is set, every model prints how often it ran, and
+/// for how many seconds.
 pub fn model(f: impl Fn() + Send + Sync + 'static) {
     check(&loom::model::Builder::new(), f);
 }
@@ -61,12 +69,25 @@ pub fn model_window(preemptions: usize, f: impl Fn() + Send + Sync + 'static) {
 
 fn check(builder: &loom::model::Builder, f: impl Fn() + Send + Sync + 'static) {
     let _asked = asked::Asked::new();
+    let runs = Arc::new(AtomicUsize::new(0));
+    let counted = runs.clone();
+    let started = std::time::Instant::now();
     explained(|| {
         lab::check(builder, move || {
+            counted.fetch_add(1, Ordering::Relaxed);
             let _turns = FencesTakeTurns::new();
             f();
         });
     });
+    if std::env::var_os("JOINT_LOOM_RUNS").is_some() {
+        let thread = std::thread::current();
+        eprintln!(
+            "RUNS {} {} {:.4}",
+            thread.name().unwrap_or("model"),
+            runs.load(Ordering::Relaxed),
+            started.elapsed().as_secs_f64()
+        );
+    }
 }
 
 /// Runs models. If the environment variable `JOINT_LOOM_EXPLAIN` is 1, shows the execution in which
@@ -98,6 +119,10 @@ const EXPLAIN: &str = "JOINT_LOOM_EXPLAIN";
 /// its exchange thereby hides what another thread has read there before, and the exchange is not
 /// tried before that. It is if the thread comes first.
 pub fn model_from_both_sides(f: impl Fn() + Send + Sync + 'static) {
+    // joint-check tries every order, whichever side comes first.
+    if cfg!(joint_check) {
+        return model(f);
+    }
     let f = Arc::new(f);
     for others in [false, true] {
         OTHERS_FIRST.set(others);

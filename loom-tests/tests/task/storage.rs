@@ -73,12 +73,14 @@ fn last_waker_dropped_against_a_slot_given_back_against_a_spawn() {
     });
 }
 
+#[cfg(not(joint_check))]
 loom::lazy_static! {
     static ref STATIC: TaskPool<SIZE, 1> = TaskPool::new();
 }
 
 /// A `static` pool, into which two threads spawn. A future that finds it full is dropped by its
 /// thread.
+#[cfg(not(joint_check))]
 #[test]
 fn two_spawn_into_a_static_pool() {
     explore(|world| {
