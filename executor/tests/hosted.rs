@@ -1109,6 +1109,7 @@ fn current_thread() -> (Executor, BoundWorker) {
     (Executor::builder().build_current_thread()).expect("no thread is started")
 }
 
+#[cfg(unix)]
 #[test]
 fn a_future_on_the_current_thread_borrows_and_waits_for_local_tasks_timers_and_descriptors() {
     use futures_lite::{AsyncReadExt, AsyncWriteExt};
