@@ -1,10 +1,13 @@
 //! Tasks that block every worker, each in a wait for a task that another worker would have to run.
 #![cfg(not(miri))]
 
+#[path = "../../tests/common/again.rs"]
+mod again;
+
 use std::{
     env,
     io::{BufRead, BufReader},
-    process::{Command, Stdio},
+    process::Stdio,
     sync::{Arc, Barrier},
 };
 
@@ -18,7 +21,7 @@ fn workers_that_are_all_blocked_while_tasks_are_queued_are_reported() {
     if env::var_os(CHILD).is_some() {
         return hang();
     }
-    let mut program = Command::new(env::current_exe().unwrap());
+    let mut program = again::again();
     let test = "workers_that_are_all_blocked_while_tasks_are_queued_are_reported";
     program
         .args(["--exact", "--nocapture", test])
