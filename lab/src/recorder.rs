@@ -97,7 +97,8 @@ fn install_hook() {
             if ARMED.get() {
                 let message = message_of(info.payload());
                 if ABORTS.iter().any(|words| message.starts_with(words)) {
-                    tell_of_abort();
+                    // What failed is the panic before this one.
+                    return tell_of_abort();
                 }
                 DOOMED.set(DOOMED.get() || info.location().is_some_and(is_of_loom));
                 capture(message);

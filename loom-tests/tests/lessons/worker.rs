@@ -1,6 +1,13 @@
 //! Lesson 9: a worker that can miss a push. The executor is that of the guide, in `tests/guide`.
 
-use std::{cell::Cell, collections::VecDeque, future::Future, sync::LockResult};
+use std::{
+    collections::VecDeque,
+    future::Future,
+    sync::{
+        LockResult,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
 
 use joint::{
     JoinHandle, block_on,
@@ -17,13 +24,12 @@ use crate::exercise::{Verdict, apart, demand_bounded, exercise, require, the_mod
 /// A condition variable that counts how often somebody waits.
 struct Pushed(Condvar);
 
-std::thread_local! {
-    static WAITS: Cell<usize> = const { Cell::new(0) };
-}
+/// The waits of this process. A model may run on any thread of it.
+static WAITS: AtomicUsize = AtomicUsize::new(0);
 
 impl Pushed {
     fn wait<'a, T>(&self, guard: MutexGuard<'a, T>) -> LockResult<MutexGuard<'a, T>> {
-        WAITS.set(WAITS.get() + 1);
+        WAITS.fetch_add(1, Ordering::Relaxed);
         self.0.wait(guard)
     }
 }
@@ -123,13 +129,13 @@ fn a_task_that_spawns(queue: &Arc<Queue>) {
 
 /// Demands that a worker without work waits, if it can run until it does.
 fn waits(work: Work) -> Verdict {
-    let before = WAITS.get();
+    let before = WAITS.load(Ordering::Relaxed);
     let mut builder = loom::model::Builder::new();
     builder.preemption_bound = Some(0);
     lab::check(&builder, move || {
         with_worker(work, |_| thread::yield_now());
     });
-    require(WAITS.get() > before, || {
+    require(WAITS.load(Ordering::Relaxed) > before, || {
         "a worker that finds nothing must wait for a push: it must not return, and not spin"
             .to_owned()
     })
