@@ -109,7 +109,7 @@ fn may_read(graph: &Graph, read: &Event) -> bool {
     let order: Vec<_> = graph.order(read.place).collect();
     let position = |id| order.iter().position(|&write| write == id);
     let mut before = read.hb;
-    // What it knows without itself.
+    // The events that happen before the read, without the read itself.
     before[usize::from(read.id.thread)] = read.id.index;
     position(read.source.expect("a read has a source"))
         >= position(graph.oldest(read.place, &before))

@@ -87,7 +87,7 @@ impl Graph {
         self.threads[usize::from(read.thread)].push(event);
     }
 
-    /// What happens before the next event of a thread.
+    /// Returns the events that happen before the next event of a thread.
     pub(crate) fn known(&self, thread: u8) -> Clock {
         let thread = usize::from(thread);
         let spawn = || self.spawned[thread].map(|spawn| self.at(spawn).hb);

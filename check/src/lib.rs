@@ -24,7 +24,7 @@ pub fn stop_exploring() {}
 /// Does nothing: every operation is explored. For models that are written for loom.
 pub fn skip_branch() {}
 
-/// What a thread calls in a loop that waits.
+/// Hints for loops that wait.
 pub mod hint {
     /// Looks again, as [`yield_now`](crate::thread::yield_now) does.
     pub fn spin_loop() {

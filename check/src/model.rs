@@ -7,7 +7,7 @@ use crate::{
     run::{Ended, run},
 };
 
-/// What an exploration has done.
+/// The result of an exploration, in numbers.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Count {
     /// Executions in which every thread ended.

@@ -44,7 +44,7 @@ impl Id {
     }
 }
 
-/// What an atomic operation does with the value that it reads.
+/// The effect of an atomic operation on the value that it reads.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Op {
     Load,
@@ -144,15 +144,15 @@ pub(crate) struct Event {
     pub(crate) written: u64,
     /// When it was added to the graph.
     pub(crate) stamp: u32,
-    /// What happens before it.
+    /// The events that happen before it.
     pub(crate) hb: Clock,
-    /// What is before it in `po ∪ rf`.
+    /// The events before it in `po ∪ rf`.
     pub(crate) porf: Clock,
-    /// What an acquiring read of this write synchronizes with.
+    /// The events that an acquiring read of this write acquires.
     pub(crate) released: Clock,
-    /// What the last releasing fence released.
+    /// The events that the last releasing fence of its thread released.
     pub(crate) fenced: Clock,
-    /// What an acquiring fence would acquire.
+    /// The events that an acquiring fence after it would acquire.
     pub(crate) pending: Clock,
 }
 
@@ -176,7 +176,7 @@ impl Event {
         }
     }
 
-    /// What a read does and writes, with the ordering that it has then.
+    /// Returns the value that a read writes, if it writes one, and the ordering that it then has.
     pub(crate) fn outcome(&self) -> (Option<u64>, Ordering) {
         let Kind::Read { op, failure } = self.kind else {
             return (None, self.ordering);
