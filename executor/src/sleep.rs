@@ -283,7 +283,8 @@ impl Sleep {
     /// Returns whether some worker has nothing to run: a hint for code that can split its work.
     #[inline]
     pub(crate) fn is_anybody_idle(&self) -> bool {
-        self.counts().0 != 0
+        // A woken worker may have risen before its waker counts it as waking.
+        self.counts().0 % WAKING != 0
     }
 
     /// Records that a worker begins to search the other workers' queues.

@@ -412,6 +412,13 @@ fn the_counts_tell_whether_workers_are_quiet_or_idle_and_how_many_look_out() {
     }
 }
 
+#[test]
+fn a_worker_that_has_risen_before_it_is_counted_as_waking_is_not_idle() {
+    let sleep = world([1, 0, 0, 0]);
+    sleep.counts.fetch_sub(WAKING, Relaxed);
+    assert!(!sleep.is_anybody_idle());
+}
+
 /// Returns how often `f` looks for work.
 fn looks_of(has_work: bool, f: impl FnOnce(&dyn Fn() -> bool)) -> usize {
     let looks = Cell::new(0);

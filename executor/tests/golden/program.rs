@@ -8,8 +8,9 @@ use std::time::Duration;
 
 pub(crate) use crate::example::{assert_failed, example, text};
 
-/// Far longer than any run here takes: a program that hangs is killed, and the test fails.
-const LIMIT: Duration = Duration::from_secs(60);
+/// Far longer than any run takes, in an emulator or beside other work too: a program that hangs is
+/// killed, and the test fails.
+const LIMIT: Duration = Duration::from_secs(600);
 
 /// Runs the example to its end, with its standard output and standard error read.
 pub(crate) fn run(name: &str, arguments: &[&str]) -> Output {
