@@ -10,6 +10,7 @@ use std::{
     fmt::Write as _,
     fs,
     io::{BufRead, BufReader},
+    mem,
     path::PathBuf,
     process::Stdio,
     time::Instant,
@@ -35,10 +36,25 @@ enum Outcome {
 struct Counts {
     passed: usize,
     failed: usize,
-    /// Those that are ignored everywhere, and those of [`System::skips`].
+    /// Those that are ignored everywhere, those of [`System::skips`], and those that asked for
+    /// something of [`System::lacks`].
     skipped: usize,
     /// Programs that ended without a result, and cargo's other failures.
     broken: bool,
+}
+
+/// Reads what the harness prints.
+struct Reader {
+    counts: Counts,
+    lacks: &'static [&'static str],
+    /// The failed tests that asked for something that the system lacks: of this program, and of
+    /// those before.
+    lacking: usize,
+    lacked: usize,
+    /// Whether the next panic is the first of a failed test, and whether its message comes next.
+    panics: Option<bool>,
+    /// Programs that have begun, and not ended with a result.
+    running: usize,
 }
 
 /// Runs the tests on each target, or on those whose names contain the filter; of all packages, or
@@ -104,7 +120,7 @@ impl System {
         };
         // Where the folder cannot be made, building the shim fails too, and says why.
         let _ = fs::create_dir_all(shims());
-        let shim = self.shim.iter().map(|shim| shim.build(self.compiler));
+        let shim = self.shim.iter().map(Shim::build);
         // As programs, which some tests run.
         let examples = self.step(builds_std, packages, &["build", "--examples"]);
         let before: Vec<_> = shim.chain([examples]).collect();
@@ -118,7 +134,7 @@ impl System {
             &["test", "--lib", "--bins", "--tests"],
         );
         Outcome::Ran {
-            counts: counts(&tests),
+            counts: counts(&tests, self.lacks),
             seconds: start.elapsed().as_secs_f64(),
         }
     }
@@ -137,7 +153,7 @@ impl System {
                 self.install
             ));
         }
-        builds_library(self.target, "libstd-")
+        Ok(builds_library(self.target, "libstd-")? || !self.takes_installed_std)
     }
 
     fn step(&self, builds_std: bool, packages: &[&str], args: &[&'static str]) -> Step {
@@ -185,10 +201,10 @@ impl Shim {
         shims().join(self.output).to_string_lossy().into_owned()
     }
 
-    fn build(&self, compiler: &'static str) -> Step {
+    fn build(&self) -> Step {
         let path = self.path();
         let args = [&["-o", &path, self.source], self.args].concat();
-        Step::program("shim", compiler, &args)
+        Step::program("shim", self.compiler, &args)
     }
 }
 
@@ -201,12 +217,11 @@ fn folder() -> PathBuf {
 }
 
 /// Runs the tests, shows what they print, and counts them.
-fn counts(step: &Step) -> Counts {
+fn counts(step: &Step, lacks: &'static [&'static str]) -> Counts {
     say(&format!("tests: {step}"));
-    let mut counts = Counts::default();
+    let mut reader = Reader::new(lacks);
     let Ok(mut child) = step.command().stdout(Stdio::piped()).spawn() else {
-        counts.broken = true;
-        return counts;
+        return reader.end(false);
     };
     let lines = child.stdout.take().map(BufReader::new);
     for line in lines
@@ -215,32 +230,60 @@ fn counts(step: &Step) -> Counts {
         .map_while(Result::ok)
     {
         println!("{line}");
-        counts.add(&line);
+        reader.read(&line);
     }
-    let ended_well = child.wait().is_ok_and(|status| status.success());
-    counts.broken = !ended_well && counts.failed == 0;
-    counts
+    reader.end(child.wait().is_ok_and(|status| status.success()))
 }
 
-impl Counts {
-    /// Adds what a line of the harness says.
-    fn add(&mut self, line: &str) {
-        let Some((_, result)) = line
-            .strip_prefix("test result: ")
-            .and_then(|line| line.split_once(". "))
-        else {
-            return;
-        };
-        for part in result.split("; ") {
+impl Reader {
+    fn new(lacks: &'static [&'static str]) -> Self {
+        Self {
+            counts: Counts::default(),
+            lacks,
+            lacking: 0,
+            lacked: 0,
+            panics: None,
+            running: 0,
+        }
+    }
+
+    fn read(&mut self, line: &str) {
+        if line.starts_with("running ") {
+            self.running += 1;
+        } else if line.starts_with("---- ") && line.ends_with(" stdout ----") {
+            self.panics = Some(false);
+        } else if self.panics == Some(true) {
+            self.panics = None;
+            self.lacking += usize::from(self.lacks.iter().any(|lack| line.starts_with(lack)));
+        } else if self.panics.is_some() && line.contains(" panicked at ") {
+            self.panics = Some(true);
+        } else if let Some(result) = line.strip_prefix("test result: ") {
+            self.running = self.running.saturating_sub(1);
+            self.add(result);
+        }
+    }
+
+    fn add(&mut self, result: &str) {
+        let counts = &mut self.counts;
+        let (_, parts) = result.split_once(". ").unwrap_or_default();
+        for part in parts.split("; ") {
             let (count, what) = part.split_once(' ').unwrap_or_default();
             let count: usize = count.parse().unwrap_or(0);
             match what {
-                "passed" => self.passed += count,
-                "failed" => self.failed += count,
-                "ignored" | "filtered out" => self.skipped += count,
+                "passed" => counts.passed += count,
+                "failed" => counts.failed += count - self.lacking.min(count),
+                "ignored" | "filtered out" => counts.skipped += count,
                 _ => {}
             }
         }
+        counts.skipped += self.lacking;
+        self.lacked += mem::take(&mut self.lacking);
+    }
+
+    fn end(mut self, ended_well: bool) -> Counts {
+        let has_failures = self.counts.failed + self.lacked > 0;
+        self.counts.broken = self.running > 0 || !ended_well && !has_failures;
+        self.counts
     }
 }
 
@@ -282,6 +325,10 @@ fn table(rows: &[(&System, Outcome)]) -> String {
         if let Outcome::Ran { .. } = outcome {
             for Skip { why, tests } in system.skips {
                 let _ = writeln!(out, "{}: {why}: {}", system.target, tests.join(", "));
+            }
+            if !system.lacks.is_empty() {
+                let lacks = system.lacks.join("` or `");
+                let _ = writeln!(out, "{}: skipped that panic with `{lacks}`", system.target);
             }
         }
     }
@@ -345,19 +392,58 @@ mod tests {
         );
     }
 
+    fn read(lacks: &'static [&'static str], lines: &[&str]) -> Counts {
+        let mut reader = Reader::new(lacks);
+        lines.iter().for_each(|line| reader.read(line));
+        reader.end(false)
+    }
+
     #[test]
     fn the_harness_is_read() {
-        let mut counts = Counts::default();
-        for line in [
+        let lines = [
             "running 3 tests",
             "test a ... ok",
             "test result: ok. 12 passed; 0 failed; 1 ignored; 0 measured; 2 filtered out; finished in 0.1s",
+            "running 4 tests",
             "test result: FAILED. 1 passed; 3 failed; 0 ignored; 0 measured; 0 filtered out; finished in 1s",
-        ] {
-            counts.add(line);
-        }
-        let (passed, failed, skipped) = (counts.passed, counts.failed, counts.skipped);
-        assert_eq!((passed, failed, skipped), (13, 3, 3));
+        ];
+        let all = Counts {
+            passed: 13,
+            failed: 3,
+            skipped: 3,
+            broken: false,
+        };
+        assert_eq!(read(&[], &lines), all);
+        assert!(
+            read(&[], &lines[..4]).broken,
+            "a program that ends without a result"
+        );
+        assert!(read(&[], &lines[..3]).broken, "cargo fails");
+    }
+
+    #[test]
+    fn a_test_that_panics_first_for_what_the_system_lacks_is_skipped() {
+        let lines = [
+            "running 3 tests",
+            "---- a stdout ----",
+            "",
+            "thread 'a' (1) panicked at a.rs:1:1:",
+            "no threads: 6",
+            "---- b stdout ----",
+            "thread 'b' (1) panicked at a.rs:1:1:",
+            "left is not right",
+            "thread 'b' (1) panicked at a.rs:1:1:",
+            "no threads: 6",
+            "test result: FAILED. 1 passed; 2 failed; 0 ignored; 0 measured; 0 filtered out",
+        ];
+        let all = Counts {
+            passed: 1,
+            failed: 1,
+            skipped: 1,
+            broken: false,
+        };
+        assert_eq!(read(&["no threads"], &lines), all);
+        assert_eq!(read(&[], &lines).failed, 2);
     }
 
     #[test]

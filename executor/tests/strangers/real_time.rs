@@ -3,7 +3,7 @@
 //! for it.
 
 use std::{
-    env, io,
+    env, io, mem,
     sync::{
         Arc,
         atomic::{AtomicUsize, Ordering::Relaxed},
@@ -43,11 +43,11 @@ fn processors() -> Option<[CpuSet; 2]> {
 /// Gives the calling thread this real-time priority on that processor.
 fn compete(priority: usize, processor: &CpuSet) -> io::Result<()> {
     sched_setaffinity(None, processor)?;
-    let priority = libc::sched_param {
-        sched_priority: libc::c_int::try_from(priority).unwrap(),
-    };
-    // SAFETY: the priority is read during the call.
-    match unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const priority) } {
+    // SAFETY: it consists of integers. musl has more of them.
+    let mut param: libc::sched_param = unsafe { mem::zeroed() };
+    param.sched_priority = libc::c_int::try_from(priority).unwrap();
+    // SAFETY: the parameter is read during the call.
+    match unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const param) } {
         0 => Ok(()),
         _ => Err(io::Error::last_os_error()),
     }

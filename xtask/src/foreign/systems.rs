@@ -12,15 +12,20 @@ pub(super) struct System {
     pub(super) needs: Option<&'static str>,
     /// Debian's packages of all that.
     pub(super) install: &'static str,
+    /// Whether the std that rustup installs serves. If not, it is always built.
+    pub(super) takes_installed_std: bool,
     pub(super) packages: &'static [&'static str],
     pub(super) shim: Option<Shim>,
     /// Flags for programs whose std is built, with the path of the shim in the place of `SHIM`.
     pub(super) flags: &'static str,
     pub(super) skips: &'static [Skip],
+    /// How the panic of a test begins that asked for something that the system lacks.
+    pub(super) lacks: &'static [&'static str],
 }
 
-/// A small library in C that the target's programs need, and nobody has.
+/// A small library that the target's programs need, and nobody has.
 pub(super) struct Shim {
+    pub(super) compiler: &'static str,
     pub(super) source: &'static str,
     pub(super) output: &'static str,
     pub(super) args: &'static [&'static str],
@@ -65,7 +70,12 @@ pub(super) const IN_WINE: [Skip; 1] = [Skip {
     ],
 }];
 
-pub(super) const SYSTEMS: [System; 7] = [
+pub(super) const IN_WASI: [Skip; 1] = [Skip {
+    why: "what the refused thread should have run panics when it is dropped",
+    tests: &["parts::a_panic_in_the_drop_of_metadata_passes_through_the_last_waker"],
+}];
+
+pub(super) const SYSTEMS: [System; 8] = [
     System {
         target: "aarch64-unknown-linux-gnu",
         system: "Linux, weakly ordered",
@@ -114,6 +124,7 @@ pub(super) const SYSTEMS: [System; 7] = [
         needs: Some("/usr/lib/llvm-22/lib/libunwind.a"),
         install: "musl-tools libunwind-22-dev",
         shim: Some(Shim {
+            compiler: "musl-gcc",
             source: "compat/musl/fprintf_chk.c",
             output: "fprintf_chk.o",
             args: &["-c"],
@@ -132,12 +143,36 @@ pub(super) const SYSTEMS: [System; 7] = [
         emulator: WINE,
         install: "wine wine64 gcc-mingw-w64-x86-64",
         shim: Some(Shim {
+            compiler: "x86_64-w64-mingw32-gcc",
             source: "compat/wine/bcryptprimitives.c",
             output: "bcryptprimitives.dll",
             args: &["-shared", "-ladvapi32"],
         }),
         skips: &IN_WINE,
         ..LINUX
+    },
+    System {
+        target: "wasm32-wasip1",
+        system: "WASI, 32 bits, no threads",
+        compiler: "wasm-ld",
+        emulator: "node --no-warnings compat/wasi/run.mjs",
+        needs: Some("/usr/lib/wasm32-wasi/crt1-command.o"),
+        install: "nodejs lld llvm wasi-libc",
+        // It aborts on a panic.
+        takes_installed_std: false,
+        packages: &["joint-switch", "joint"],
+        shim: Some(Shim {
+            compiler: "llvm-mc",
+            source: "compat/wasi/exception.s",
+            output: "exception.o",
+            args: &["-triple=wasm32", "-filetype=obj"],
+        }),
+        flags: "-C panic=unwind -C link-self-contained=no \
+                -C link-arg=-L/usr/lib/wasm32-wasi \
+                -C link-arg=/usr/lib/wasm32-wasi/crt1-command.o -C link-arg=SHIM \
+                -C link-arg=--import-undefined -C link-arg=-zstack-size=8388608",
+        skips: &IN_WASI,
+        lacks: &["failed to spawn thread: ", "a test is a program: "],
     },
 ];
 
@@ -149,8 +184,10 @@ pub(super) const LINUX: System = System {
     emulator: "",
     needs: None,
     install: "",
+    takes_installed_std: true,
     packages: &PACKAGES,
     shim: None,
     flags: "",
     skips: &IN_QEMU,
+    lacks: &[],
 };
