@@ -94,7 +94,10 @@ fn install_hook() {
     ONCE.call_once(|| {
         let usual = panic::take_hook();
         panic::set_hook(Box::new(move |info| {
-            if ARMED.get() {
+            if info.payload().is::<generator::Error>() {
+                // One of loom's threads has ended, or is unwound because its execution is over.
+                usual(info);
+            } else if ARMED.get() {
                 let message = message_of(info.payload());
                 if ABORTS.iter().any(|words| message.starts_with(words)) {
                     // What failed is the panic before this one.

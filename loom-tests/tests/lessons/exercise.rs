@@ -63,14 +63,11 @@ fn judged_by(says: &str, as_given: fn(&Counterexample) -> bool, models: impl FnO
         as_given: as_given(failure),
     };
     let said = says.to_owned();
-    // A model that fails may end its process, so the report is written before that. loom unwinds
-    // the threads that are left of an execution, by panics without a message, and those of a model
-    // that cannot go on, by panics after the first.
+    // A model that fails may end its process, so the report is written before that. What is unwound
+    // after a failure may panic again.
     let first = Once::new();
     let told = move |failure: &Counterexample| {
-        if failure.message() != "the model panicked" {
-            first.call_once(|| report(&wrong(said.clone(), failure), Some(failure)));
-        }
+        first.call_once(|| report(&wrong(said.clone(), failure), Some(failure)));
     };
     explain_with(told, models).map_err(|failure| wrong(says.to_owned(), &failure))
 }
