@@ -122,21 +122,15 @@ impl Pass<'_> {
                 let joined = start.map(|start| self.events[start].lane);
                 last(&|e| e.step == Step::End && Some(e.lane) == joined)
             }
-            Step::Lock => last(&|e| e.step == Step::Unlock && e.place == event.place),
+            Step::Receive => self.message(index),
             Step::Park => self.unparks[lane].take(),
             // The spawn was not recorded.
             _ if !started && lane > 0 => last(&|e| e.lane == 0),
             _ => None,
         };
-        if let Step::Drop(_) = event.step {
-            // The last handle that is dropped sees all that the others did.
-            for earlier in 0..index {
-                let other = &self.events[earlier];
-                if matches!(other.step, Step::Drop(_)) && other.place == event.place {
-                    let clock = self.known.clocks[earlier].clone();
-                    self.join(index, earlier, &clock, Why::Other);
-                }
-            }
+        for earlier in self.let_in(index) {
+            let clock = self.known.clocks[earlier].clone();
+            self.join(index, earlier, &clock, Why::Other);
         }
         if let Step::Unpark(Some(target)) = event.step {
             if let Some(slot) = self.unparks.get_mut(target) {
@@ -147,6 +141,42 @@ impl Pass<'_> {
             let clock = self.known.clocks[from].clone();
             self.join(index, from, &clock, Why::Other);
         }
+    }
+
+    /// The steps at the same place that came before this one because of what the place is: a lock
+    /// is taken after it was let go, and the last handle that is dropped sees all that the others
+    /// did.
+    fn let_in(&self, index: usize) -> Vec<usize> {
+        use Step::{Await, Drop, Lock, ReadLock, ReadUnlock, Signal, Unlock};
+        let event = &self.events[index];
+        let same = |earlier: &usize| self.events[*earlier].place == event.place;
+        // Each of the steps that end an interval has seen all before it.
+        let ends = match event.step {
+            Await => Some(Await),
+            Lock | ReadLock => Some(Lock),
+            _ => None,
+        };
+        let earlier = (0..index).rev().filter(same);
+        let earlier = earlier.take_while(|&earlier| Some(self.events[earlier].step) != ends);
+        let lets = |earlier: &usize| match event.step {
+            Await => self.events[*earlier].step == Signal,
+            Lock => matches!(self.events[*earlier].step, Unlock | ReadUnlock),
+            ReadLock => self.events[*earlier].step == Unlock,
+            Drop(_) => matches!(self.events[*earlier].step, Drop(_)),
+            _ => false,
+        };
+        earlier.filter(lets).collect()
+    }
+
+    /// The step that sent the message which this one receives.
+    fn message(&self, index: usize) -> Option<usize> {
+        let place = self.events[index].place;
+        let all = |step| {
+            let events = self.events[..index].iter().enumerate();
+            events.filter(move |(_, event)| event.place == place && event.step == step)
+        };
+        let received = all(Step::Receive).count();
+        all(Step::Send).nth(received).map(|(sent, _)| sent)
     }
 
     fn join(&mut self, index: usize, from: usize, clock: &Clock, why: Why) {

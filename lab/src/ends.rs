@@ -35,7 +35,7 @@ impl Counterexample {
                 };
                 format!("{thread} parks at {at} and is never unparked: {why}.")
             }
-            Step::Wait => {
+            Step::Wait | Step::Await => {
                 let why = match cause {
                     Some(late) if late >= event.after => {
                         format!("{} woke another thread", self.at("the notification", late))
@@ -48,26 +48,52 @@ impl Counterexample {
                     place()
                 )
             }
-            Step::Lock => {
-                let locks = format!("{thread} locks {} at {at}", place());
-                match cause.map(|lock| (lock, self.trace.events[lock].lane)) {
-                    Some((lock, lane)) => {
-                        let holder = if lane == event.lane {
+            Step::Lock | Step::ReadLock => {
+                let locks = format!("{thread} locks {}{} at {at}", place(), self.purpose(event));
+                match cause.map(|lock| (lock, &self.trace.events[lock])) {
+                    Some((lock, held)) => {
+                        let holder = if held.lane == event.lane {
                             "it has held itself".to_owned()
                         } else {
-                            format!("{} has held", self.thread(lane))
+                            format!("{} has held", self.thread(held.lane))
                         };
+                        let holder = holder + self.purpose(held);
                         let (row, at) = (self.row(lock), self.source_of(lock));
                         format!("{locks}, which {holder} since step {row} ({at}).")
                     }
                     None => format!("{locks}, which is never unlocked."),
                 }
             }
+            Step::Receive => {
+                let why = match cause {
+                    Some(sent) => self.received(sent),
+                    None => "none is sent there".to_owned(),
+                };
+                format!(
+                    "{thread} receives from {} at {at} and never gets a message: {why}. \
+                     loom's receiver also waits if all senders are dropped.",
+                    place()
+                )
+            }
             Step::Join(token) => {
                 let joined = text::lane_of(self, token);
                 format!("{thread} joins {joined} at {at}, which never ends.")
             }
             _ => format!("{thread} never returns from {at}."),
+        }
+    }
+
+    /// Says when a message was sent, and when it was received.
+    fn received(&self, sent: usize) -> String {
+        let place = self.trace.events[sent].place;
+        let mut later = self.trace.events.iter().enumerate().skip(sent);
+        let received = later.rfind(|(_, event)| {
+            (event.step, event.place) == (Step::Receive, place) && !event.stuck
+        });
+        let sent = self.at("the last one was sent", sent);
+        match received {
+            Some((received, _)) => format!("{sent} and {}", self.at("was received", received)),
+            None => sent,
         }
     }
 
@@ -85,13 +111,30 @@ impl Counterexample {
             (event.step, event.lane, event.place) == (waits.step, waits.lane, waits.place)
                 && !event.stuck
         });
+        let what = match waits.step {
+            Step::Park => "woke its park",
+            Step::Await => "ended its wait",
+            _ => return early,
+        };
         match woken.next() {
-            Some((woken, _)) if waits.step == Step::Park => {
-                let (row, at) = (self.row(woken), self.source_of(woken));
-                format!("{early}, and woke its park at step {row} ({at})")
-            }
-            _ => early,
+            Some((woken, _)) => format!("{early}, and {}", self.at(what, woken)),
+            None => early,
         }
+    }
+
+    /// What a lock is taken for, if it can be taken for either.
+    fn purpose(&self, lock: &Event) -> &'static str {
+        match lock.step {
+            Step::ReadLock => " for reading",
+            _ if self.is_read_write(lock) => " for writing",
+            _ => "",
+        }
+    }
+
+    pub(super) fn is_read_write(&self, event: &Event) -> bool {
+        event
+            .place
+            .is_some_and(|place| self.trace.places[place].kind == "RwLock")
     }
 
     fn at(&self, what: &str, step: usize) -> String {
@@ -106,26 +149,22 @@ impl Counterexample {
         text::source(self.trace.events[step].source)
     }
 
-    /// The last step that could have woken a thread which never returns, or the lock of the mutex
-    /// that it waits for.
+    /// The last step that could have woken a thread which never returns, or the lock that is in its
+    /// way.
     pub(super) fn cause(&self, stuck: usize) -> Option<usize> {
         let events = &self.trace.events;
         let event = &events[stuck];
-        let same = |other: &Event| other.place == event.place && !other.stuck;
+        let wakes = |other: &Event| match event.step {
+            Step::Park => other.step == Step::Unpark(Some(event.lane)),
+            _ if other.place != event.place => false,
+            Step::Wait => matches!(other.step, Step::Notify { .. }),
+            Step::Await => other.step == Step::Signal,
+            Step::Receive => other.step == Step::Send,
+            _ => false,
+        };
         match event.step {
-            Step::Park => events
-                .iter()
-                .rposition(|other| other.step == Step::Unpark(Some(event.lane))),
-            Step::Wait => events
-                .iter()
-                .rposition(|other| same(other) && matches!(other.step, Step::Notify { .. })),
-            Step::Lock => {
-                let last = events.iter().rposition(|other| {
-                    same(other) && matches!(other.step, Step::Lock | Step::Unlock)
-                });
-                last.filter(|&last| events[last].step == Step::Lock)
-            }
-            _ => None,
+            Step::Lock | Step::ReadLock => held(events, event.place).first().copied(),
+            _ => events.iter().rposition(wakes),
         }
     }
 
@@ -164,4 +203,23 @@ impl Counterexample {
         });
         format!("its handle that {thread} {verb} at {at} (step {row}){raw}")
     }
+}
+
+/// The locks of a place that have not been let go.
+fn held(events: &[Event], place: Option<usize>) -> Vec<usize> {
+    let mut held: Vec<usize> = Vec::new();
+    let here = events.iter().enumerate();
+    for (index, event) in here.filter(|(_, event)| event.place == place && !event.stuck) {
+        match event.step {
+            Step::Lock | Step::ReadLock => held.push(index),
+            Step::Unlock | Step::ReadUnlock => {
+                let mine = held
+                    .iter()
+                    .rposition(|&lock| events[lock].lane == event.lane);
+                mine.map(|mine| held.remove(mine));
+            }
+            _ => {}
+        }
+    }
+    held
 }

@@ -33,8 +33,11 @@ pub enum Step {
     Write,
     /// A non-atomic access to an atomic, with the value that it leaves.
     Exclusive(u64),
+    /// Locks a mutex, or an `RwLock` for writing.
     Lock,
     Unlock,
+    ReadLock,
+    ReadUnlock,
     /// Waits for a notification of a condition variable. The mutex is unlocked before and locked
     /// after.
     Wait,
@@ -42,6 +45,12 @@ pub enum Step {
     Notify {
         all: bool,
     },
+    /// Waits for a notification that is kept until somebody waits.
+    Await,
+    /// Leaves such a notification.
+    Signal,
+    Send,
+    Receive,
     /// Makes a handle of an `Arc`. The first one is made by `Made`, and has the number 0.
     Clone(usize),
     /// Drops this handle of an `Arc`.
@@ -129,8 +138,11 @@ impl Event {
 
     /// Whether it can block its thread.
     pub(super) fn blocks(&self) -> bool {
-        use Step::{Join, Lock, Park, Wait};
-        matches!(self.step, Join(_) | Lock | Park | Wait)
+        use Step::{Await, Join, Lock, Park, ReadLock, Receive, Wait};
+        matches!(
+            self.step,
+            Join(_) | Lock | ReadLock | Park | Wait | Await | Receive
+        )
     }
 
     pub(super) fn acquires(&self) -> bool {

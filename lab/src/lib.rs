@@ -3,7 +3,7 @@
 //!
 //! Use this crate's [`sync`], [`cell`] and [`thread`] in place of loom's, which have std's names,
 //! and run the model with [`model`]. If it fails, the test prints what each thread did, in order,
-//! and says why: a lost wake-up, a deadlock, a mutex that is locked twice, an `Arc` that leaks, or
+//! and says why: a lost wake-up, a deadlock, a lock that is taken twice, an `Arc` that leaks, or
 //! two accesses with no order between them and the half of the operation that would have made it.
 //! It needs neither `--nocapture` nor a variable, and also writes a page and a picture.
 //!
@@ -37,12 +37,12 @@
 //! written. Only loom decides whether the model fails.
 //!
 //! # What it does not see
-//! * Locations and threads of loom's own that did not come from this crate, which include `RwLock`,
-//!   channels and barriers. A failure at such a location has no picture of its race. A thread that
-//!   was spawned elsewhere counts as spawned right before its first operation.
+//! * Locations and threads of loom's own that did not come from this crate. A failure at such a
+//!   location has no picture of its race. A thread that was spawned elsewhere counts as spawned
+//!   right before its first operation.
 //! * Which store a load read from, if several that it may read hold the same value. The picture
 //!   then says so.
-//! * Where a mutex is unlocked. The row of an unlock names the place of its lock.
+//! * Where a lock is unlocked. The row of an unlock names the place of its lock.
 //!
 //! Steps of code outside of the package under test and its workspace become one row, unless the
 //! explanation names them.

@@ -52,7 +52,7 @@ const KINDS: [(&str, &str); 4] = [
         "missing",
         "reads from, but does not synchronize: the missing edge",
     ),
-    ("other", "spawn, join, lock, unpark"),
+    ("other", "spawn, join, lock, unpark, message"),
 ];
 
 /// The coordinates.

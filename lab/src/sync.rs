@@ -1,9 +1,11 @@
-//! loom's atomics, fence, mutex, condition variable and `Arc`, recorded. The functions are those of
-//! [`loom::sync`]. What else is there (`RwLock`, channels, barriers) is loom's own, and is not
-//! recorded.
+//! loom's atomics, fence, locks, condition variable, channel, `Notify` and `Arc`, recorded. The
+//! functions are those of [`loom::sync`]. `Barrier` is loom's own, which panics.
 
 mod arc;
+pub mod mpsc;
 mod mutex;
+mod notify;
+mod rwlock;
 
 /// The atomics.
 pub mod atomic {
@@ -233,6 +235,8 @@ pub mod atomic {
 }
 
 pub use arc::Arc;
-pub use loom::sync::{Barrier, Notify, RwLock, RwLockReadGuard, RwLockWriteGuard, mpsc};
+pub use loom::sync::Barrier;
 pub use mutex::{Condvar, Mutex, MutexGuard};
+pub use notify::Notify;
+pub use rwlock::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 pub use std::sync::{LockResult, PoisonError, TryLockError, TryLockResult};

@@ -2,62 +2,19 @@
 //! variable. Each test starts itself again with a planted bug, and reads what the test harness
 //! says.
 
-use std::{collections::VecDeque, process::Command};
+mod common;
 
+use std::collections::VecDeque;
+
+use common::{at, printed, run, says};
 use joint_lab::{
     model,
     sync::{
-        Arc, Condvar, Mutex, Notify,
+        Arc, Condvar, Mutex,
         atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed},
     },
     thread,
 };
-
-/// Set in the process that runs the model.
-const INNER: &str = "JOINT_LAB_INNER";
-
-/// Runs the model in a process of its own, as `cargo test` does, and returns what the harness
-/// prints of the failed test.
-fn printed(planted: fn()) -> String {
-    let (status, text, errors) = run(planted);
-    assert_eq!(status, Some(101), "{text}\n{errors}");
-    text
-}
-
-/// Returns the exit status, which an aborted process does not have, the output and the errors.
-fn run(planted: fn()) -> (Option<i32>, String, String) {
-    if std::env::var_os(INNER).is_some() {
-        model(planted);
-        unreachable!("the planted bug is found");
-    }
-    let test = std::thread::current().name().map(str::to_owned);
-    let test = test.expect("the harness names its threads");
-    let output = Command::new(std::env::current_exe().expect("a test is a program"))
-        .args([test.as_str(), "--exact"])
-        .env(INNER, "1")
-        .output()
-        .expect("a test can be run again");
-    let text = |bytes| String::from_utf8_lossy(bytes).into_owned();
-    (
-        output.status.code(),
-        text(&output.stdout),
-        text(&output.stderr),
-    )
-}
-
-/// The place of the line that ends with this comment.
-fn at(mark: &str) -> String {
-    let lines = include_str!("reports.rs").lines();
-    let mark = format!("// {mark}");
-    let found = lines.enumerate().find(|(_, line)| line.ends_with(&mark));
-    format!("lab/tests/reports.rs:{}", found.expect("a mark").0 + 1)
-}
-
-fn says(text: &str, parts: &[&str]) {
-    for part in parts {
-        assert!(text.contains(part), "it does not say: {part}\n{text}");
-    }
-}
 
 /// An executor with one worker. It runs the tasks of a queue, and parks while there is none.
 struct Executor {
@@ -241,7 +198,7 @@ fn two_threads_that_lock_in_opposite_orders_are_named() {
 
 #[test]
 fn a_thread_that_blocks_where_nothing_is_recorded_is_counted() {
-    let text = printed(|| Notify::new().wait());
+    let text = printed(|| loom::sync::Notify::new().wait());
     says(
         &text,
         &["Threads that never return from an operation that is not recorded: 1."],

@@ -102,7 +102,8 @@ const BUDGETS: [Budget; 9] = [
         built_as: "joint-lab",
         folder: "lab/src",
         without: &[],
-        lines: 2_950,
+        // Of these, 800 are the recorded types.
+        lines: 3_200,
         crates: 26,
         features: &[],
     },
