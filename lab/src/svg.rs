@@ -181,7 +181,7 @@ impl Layout {
         let places = left - GAP + 24;
         let letters = rows
             .iter()
-            .map(|&row| place(of, row).chars().count())
+            .map(|&row| text::place_of(of, row, " ").chars().count())
             .max()
             .unwrap_or(0);
         Self {
@@ -200,7 +200,10 @@ impl Layout {
         let (left, width) = self.lanes[of.trace.events[step].lane];
         let (top, base) = (Self::middle_of(row) - BOX / 2, Self::middle_of(row) + 4);
         let failed = if of.failed_at(step) { " failed" } else { "" };
-        let (text, at) = (escaped(&text::cell(of, step)), escaped(&place(of, step)));
+        let (text, at) = (
+            escaped(&text::cell(of, step)),
+            escaped(&text::place_of(of, step, " ")),
+        );
         let (inner, places) = (left + 8, self.places);
         format!(
             "<rect class=\"step{failed}\" x=\"{left}\" y=\"{top}\" width=\"{width}\" height=\"{BOX}\" rx=\"4\"/>\
@@ -231,14 +234,6 @@ impl Layout {
         }
         arrow
     }
-}
-
-fn place(of: &Counterexample, step: usize) -> String {
-    let event = &of.trace.events[step];
-    event.site.map_or_else(
-        || text::source(event.source),
-        |site| format!("{} {site}", text::source(event.source)),
-    )
 }
 
 fn pixels(letters: usize) -> usize {

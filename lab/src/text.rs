@@ -8,21 +8,16 @@ use super::{
     verdict::Verdict,
 };
 
-/// A place in the source, with its path from the folder above the package's if that can be
-/// determined. cargo gives the compiler whole paths for packages outside of the workspace.
+/// A place in the source. cargo gives the compiler whole paths for packages outside of the
+/// workspace, which are shown from the package's folder on.
 pub(super) fn source(source: Source) -> String {
     format!("{}:{}", path(source.file()), source.line())
 }
 
 fn path(file: &str) -> &str {
-    let root = env!("CARGO_MANIFEST_DIR").trim_end_matches("lab");
-    let path = file.strip_prefix(root).unwrap_or(file);
-    // The folder of another package that is not in the workspace.
-    let package = path.starts_with('/').then(|| path.rfind("/src/")).flatten();
-    let folder = package.and_then(|src| path[..src].rfind('/'));
-    folder
-        .map_or(path, |folder| &path[folder + 1..])
-        .trim_start_matches("../")
+    let package = file.starts_with('/').then(|| file.rfind("/src/")).flatten();
+    let folder = package.and_then(|src| file[..src].rfind('/'));
+    folder.map_or(file, |folder| &file[folder + 1..])
 }
 
 /// The name of a location.
@@ -219,7 +214,7 @@ pub(super) fn picture(of: &Counterexample) -> String {
                 margin[n],
                 n + 1,
                 lanes.join("  "),
-                place_of(event)
+                place_of(of, row, "  ")
             ),
         );
     }
@@ -259,12 +254,14 @@ fn width(of: &Counterexample, rows: &[usize], cells: &[String], lane: usize) -> 
     widest.max(of.thread(lane).chars().count())
 }
 
-fn place_of(event: &Event) -> String {
-    let site = event
-        .site
-        .map(|site| format!("  {site}"))
-        .unwrap_or_default();
-    format!("{}{site}", source(event.source))
+/// Where a step is, and its name, unless its row stands for several.
+pub(super) fn place_of(of: &Counterexample, row: usize, between: &str) -> String {
+    let event = &of.trace.events[row];
+    match event.site {
+        _ if of.steps_in_row(row) > 1 => String::new(),
+        Some(site) => format!("{}{between}{site}", source(event.source)),
+        None => source(event.source),
+    }
 }
 
 fn arrows(of: &Counterexample, rows: &[usize]) -> Vec<Arrow> {
@@ -392,7 +389,7 @@ fn legend(text: &mut String, of: &Counterexample, rows: &[usize], arrows: &[Arro
     for (index, shared) in of.trace.places.iter().enumerate() {
         let shown = rows
             .iter()
-            .any(|&row| of.trace.events[row].place == Some(index));
+            .any(|&row| of.trace.events[row].place == Some(index) && of.steps_in_row(row) == 1);
         if shown && shared.name.is_none() {
             let name = place(&of.trace, Some(index));
             line(

@@ -45,7 +45,8 @@ Usage: cargo xtask <command>
   package [--list]       packs each published package, and builds it from its archive, without a network;
                          --list only checks which files go along
   dependents             builds and runs two packages outside the workspace: an executor on joint alone, and an
-                         application on joint-executor alone; fails if one brings too many crates
+                         application on joint-executor alone; fails if one brings too many crates, or if the lab
+                         does not name the planted bugs of two more
   powerset               lints each published package with each set of its features
   minimal                builds the published packages with the oldest versions of their dependencies that
                          they allow; skipped unless there is a nightly toolchain
