@@ -22,4 +22,5 @@ pages! {
     Rust: "docs/lessons/08-what-rust-adds.md",
     Executor: "docs/lessons/09-your-own-executor.md",
     Handshake: "docs/lessons/10-store-load.md",
+    Kernel: "docs/lessons/11-the-kernel.md",
 }

@@ -56,7 +56,7 @@
 //! written to the standard error before the process is aborted.
 //!
 //! [`explain`] does unwind, so its process may end. If the counterexample must not be lost, use
-//! [`explain_with`], which reports it as soon as the model fails.
+//! [`failure_of`], or [`explain_with`], which reports it as soon as the model fails.
 
 mod analysis;
 pub mod cell;
@@ -83,6 +83,7 @@ pub use loom::{
     thread_local,
 };
 pub use recorder::{name_thread, name_value};
+pub use report::failure_of;
 pub use svg::escaped;
 
 /// Runs `f` in every order that loom explores, as `loom::model` does, and explains a failure.

@@ -15,8 +15,9 @@ use super::{check_bare, counterexample::Counterexample, recorder::Recording};
 /// Runs a model on a thread of its own, and returns how it failed.
 ///
 /// That thread stops for good when the model fails, because what it would still unwind and drop
-/// panics again.
-pub(super) fn failure_of(
+/// panics again. What the model has made stays until the process ends.
+#[must_use = "the model may have failed"]
+pub fn failure_of(
     builder: Builder,
     f: impl Fn() + Send + Sync + 'static,
 ) -> Option<Box<Counterexample>> {

@@ -171,7 +171,7 @@ mod tests {
     fn the_lessons_are_numbered_from_1() {
         let titles = titles().expect("the lessons");
         let numbers: Vec<_> = titles.iter().map(|(number, _)| *number).collect();
-        assert_eq!(numbers, (1..=10).collect::<Vec<_>>());
+        assert_eq!(numbers, (1..=11).collect::<Vec<_>>());
         assert_eq!(titles[0].1, "The race");
     }
 

@@ -3,7 +3,7 @@
 mod hooks;
 
 pub use joint_lab::{
-    Counterexample, cell, escaped, is_recording, name_thread, name_value, sync, thread,
+    Counterexample, cell, escaped, failure_of, is_recording, name_thread, name_value, sync, thread,
 };
 
 use crate::stacks::Kept;

@@ -6,6 +6,7 @@ use loom_tests::{
     Wakes,
     lab::{
         cell::UnsafeCell,
+        name_thread, name_value,
         sync::atomic::{AtomicPtr, Ordering},
         thread,
     },
@@ -77,7 +78,10 @@ impl Guarded {
     }
 
     fn poll(&self, waker: &Waker) -> Option<u32> {
-        let done = (self.register)(&self.word, Box::new(waker.clone()));
+        let waker = Box::new(waker.clone());
+        // An address may be used again, so that pictures would differ.
+        name_value(ptr::from_ref(&*waker).addr(), "the waker");
+        let done = (self.register)(&self.word, waker);
         // SAFETY: the word says DONE.
         done.then(|| self.result.with(|place| unsafe { *place }))
     }
@@ -128,7 +132,11 @@ fn check_that_an_end_stays(register: Register) {
 fn check_beside_a_completer(register: Register) {
     let join = Arc::new(Guarded::new(register));
     let completers = join.clone();
-    let completer = thread::spawn(move || completers.complete(7));
+    name_thread("waiter");
+    let completer = thread::spawn(move || {
+        name_thread("completer");
+        completers.complete(7);
+    });
     let wakes = Wakes::new();
     let first = join.poll(&wakes.waker());
     let second = join.poll(&wakes.waker());
@@ -138,6 +146,10 @@ fn check_beside_a_completer(register: Register) {
     assert_eq!(join.poll(&wakes.waker()), Some(7));
     assert_eq!(join.poll(&wakes.waker()), Some(7), "the end is forgotten");
     assert_eq!(wakes.wakers(), 0, "a waker leaks");
+}
+
+pub(crate) fn forgets() {
+    check_beside_a_completer(register_and_forget);
 }
 
 fn judge(register: Register) -> Verdict {

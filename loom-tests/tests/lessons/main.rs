@@ -11,6 +11,7 @@ mod exercise;
 mod halves;
 mod handshake;
 mod join;
+mod kernel;
 mod leaving;
 mod mutex;
 mod pictures;

@@ -11,7 +11,10 @@ use axioms::{
 };
 use loom_tests::lab::Counterexample;
 
-use crate::{branch, handshake, join::fails, leaving, mutex, race, sentinels, seq_cst};
+use crate::{
+    branch, exchange, handshake, join::fails, kernel, leaving, mutex, race, sentinels, seq_cst,
+    worker,
+};
 
 /// The four halves: the picture, and the cell of the matrix that shows it.
 const HALVES: [(&str, [&str; 3]); 4] = [
@@ -98,7 +101,9 @@ fn pictures_of_the_exercises() {
     compare_failure("race", &fails(race::the_race));
     compare_failure("under-the-lock", &fails(mutex::under_the_lock));
     compare_failure("load-and-store", &fails(sentinels::load_and_store));
+    compare_failure("forgotten", &fails(exchange::forgets));
     compare_failure("two-flags", &fails(seq_cst::with_two_flags));
+    compare_failure("missed-push", &worker::missed());
 }
 
 #[test]
@@ -114,4 +119,5 @@ fn pictures_of_the_handshake() {
 #[test]
 fn pictures_of_leaving() {
     compare_failure("leaving", &fails(leaving::with_the_hook));
+    compare_failure("kernel", &fails(kernel::cancelled_and_freed));
 }

@@ -74,7 +74,7 @@ fn lessons() -> Vec<(PathBuf, String)> {
 #[test]
 fn every_quote_is_in_its_file() {
     let lessons = lessons();
-    assert_eq!(lessons.len(), 11, "ten lessons and the index");
+    assert_eq!(lessons.len(), 12, "eleven lessons and the index");
     for (path, text) in lessons {
         assert!(check(&path.display().to_string(), &text) > 0);
     }

@@ -13,11 +13,12 @@ use joint::{
     JoinHandle, block_on,
     task::{self, Runnable},
 };
-use loom::{
+use loom::model::Builder;
+use loom_tests::lab::{
+    self, name_thread,
     sync::{Arc, Condvar, Mutex, MutexGuard},
     thread,
 };
-use loom_tests::lab;
 
 use crate::exercise::{Verdict, apart, demand_bounded, exercise, require, the_model_bounded};
 
@@ -43,8 +44,8 @@ struct Queue {
 impl Queue {
     fn new() -> Arc<Self> {
         Arc::new(Self {
-            runnables: Mutex::new(Some(VecDeque::new())),
-            pushed: Pushed(Condvar::new()),
+            runnables: Mutex::new(Some(VecDeque::new())).named("runnables"),
+            pushed: Pushed(Condvar::new().named("pushed")),
         })
     }
 
@@ -96,10 +97,19 @@ type Work = fn(&Queue);
 fn with_worker(work: Work, f: fn(&Arc<Queue>)) {
     let queue = Queue::new();
     let own = queue.clone();
-    let worker = thread::spawn(move || work(&own));
+    let worker = thread::spawn(move || {
+        name_thread("worker");
+        work(&own);
+    });
     f(&queue);
     queue.shut_down();
     worker.join().unwrap();
+}
+
+/// The execution in which a worker misses even that the executor is shut down.
+pub(crate) fn missed() -> Box<lab::Counterexample> {
+    let missed = lab::failure_of(Builder::new(), || with_worker(Queue::work, |_| ()));
+    missed.expect("the worker misses it")
 }
 
 fn one_task(queue: &Arc<Queue>) {
@@ -130,7 +140,7 @@ fn a_task_that_spawns(queue: &Arc<Queue>) {
 /// Demands that a worker without work waits, if it can run until it does.
 fn waits(work: Work) -> Verdict {
     let before = WAITS.load(Ordering::Relaxed);
-    let mut builder = loom::model::Builder::new();
+    let mut builder = Builder::new();
     builder.preemption_bound = Some(0);
     lab::check(&builder, move || {
         with_worker(work, |_| thread::yield_now());

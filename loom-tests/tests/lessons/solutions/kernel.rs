@@ -1,0 +1,98 @@
+//! The solution of exercise 11, and repairs that are wrong.
+
+use super::*;
+use crate::exercise::refused;
+
+// The side that makes the last exchange frees. To cancel is only a wish.
+
+fn answer_and_look(operation: Shared) {
+    // SAFETY: the operation exists until one side has freed it.
+    let state = unsafe { &(*operation).state };
+    if state.swap(DONE, Ordering::AcqRel) == LEFT {
+        // SAFETY: the future has left, and the kernel has answered.
+        unsafe { free(operation) };
+    }
+}
+
+fn leave_at_once(operation: Shared, ring: &Ring) {
+    ring.cancel();
+    // SAFETY: the operation exists until one side has freed it.
+    let state = unsafe { &(*operation).state };
+    if state.swap(LEFT, Ordering::AcqRel) == DONE {
+        // SAFETY: the driver has given the answer.
+        unsafe { free(operation) };
+    }
+}
+
+#[test]
+fn exercise_11_is_solved() {
+    judge(answer_and_look, leave_at_once).unwrap();
+}
+
+fn leave_after_the_answer(operation: Shared, ring: &Ring) {
+    ring.cancel();
+    // SAFETY: the operation exists until one side has freed it.
+    let state = unsafe { &(*operation).state };
+    while state.load(Ordering::Acquire) != DONE {
+        thread::yield_now();
+    }
+    // SAFETY: the driver has given the answer.
+    unsafe { free(operation) };
+}
+
+fn leave_it_to_nobody(operation: Shared, ring: &Ring) {
+    ring.cancel();
+    // SAFETY: the operation exists until one side has freed it.
+    if unsafe { &(*operation).state }.load(Ordering::Acquire) == DONE {
+        // SAFETY: the driver has given the answer.
+        unsafe { free(operation) };
+    }
+}
+
+/// Looks, and then stores, in two steps.
+fn look_and_leave(operation: Shared, ring: &Ring) {
+    ring.cancel();
+    // SAFETY: the operation exists until one side has freed it.
+    let state = unsafe { &(*operation).state };
+    if state.load(Ordering::Acquire) == DONE {
+        // SAFETY: the driver has given the answer.
+        unsafe { free(operation) };
+    } else {
+        state.store(LEFT, Ordering::Release);
+    }
+}
+
+fn leave_relaxed(operation: Shared, ring: &Ring) {
+    ring.cancel();
+    // SAFETY: the operation exists until one side has freed it.
+    if unsafe { &(*operation).state }.swap(LEFT, Ordering::Relaxed) == DONE {
+        // SAFETY: none, which the model shows.
+        unsafe { free(operation) };
+    }
+}
+
+fn answer_relaxed(operation: Shared) {
+    // SAFETY: the operation exists until one side has freed it.
+    if unsafe { &(*operation).state }.swap(DONE, Ordering::Acquire) == LEFT {
+        // SAFETY: the future has left.
+        unsafe { free(operation) };
+    }
+}
+
+/// Frees in any case, so a future that has not left reads what is freed.
+fn answer_and_free(operation: Shared) {
+    answer(operation);
+    // SAFETY: none, which the model shows.
+    unsafe { free(operation) };
+}
+
+#[test]
+fn wrong_repairs_of_exercise_11_are_refused() {
+    refused(judge(answer, leave_after_the_answer), "must not wait");
+    refused(judge(answer, leave_it_to_nobody), "nobody frees");
+    refused(judge(answer, leave_at_once), "nobody frees");
+    refused(judge(answer_and_look, look_and_leave), "nobody frees");
+    refused(judge(answer_and_look, leave_relaxed), "still uses it");
+    refused(judge(answer_relaxed, leave_at_once), "still uses it");
+    refused(judge(answer_and_free, leave_it_to_nobody), "still uses it");
+}
