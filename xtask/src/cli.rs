@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-use super::{lab::page::Page, mutants::Wish, sanitizers::Sanitizer};
+use super::{grade, lab::page::Page, mutants::Wish, sanitizers::Sanitizer};
 
 pub(crate) const USAGE: &str = "\
 Usage: cargo xtask <command>
@@ -20,6 +20,10 @@ Usage: cargo xtask <command>
                          its verdicts are those of the explorer, and of the matrix in FILE
   lesson [NUMBER]        whether an exercise of docs/lessons is solved; if not, the failing execution and what
                          is wrong; without a number, all of them in a line each
+  grade [--check | HOMEWORK PATH]
+                         a student's solution against the models in docs/homework, and whether it could be weaker;
+                         in a folder also the student's models.rs, against changes of the solution there;
+                         --check grades what lies in docs/homework itself
   bench [--readme | --mimalloc | --write] [NAME]
                          all benches, or one; --mimalloc gives all contestants mimalloc as their allocator;
                          --readme runs those that the README shows, quickly and some of them with mimalloc
@@ -84,6 +88,7 @@ pub(crate) enum Command {
     Lesson {
         number: Option<u32>,
     },
+    Grade(grade::Wish),
     Bench(Bench),
     BenchOnce,
     Instructions {
@@ -167,6 +172,8 @@ pub(crate) fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Command
         "lab" => return lab(rest),
         "lesson" if rest.iter().any(|word| is_help(word)) => return Ok(Command::Help),
         "lesson" => return lesson(rest),
+        "grade" if rest.iter().any(|word| is_help(word)) => return Ok(Command::Help),
+        "grade" => return grade(rest),
         "bench" => return bench(rest),
         "instructions" if rest == ["--no-lto"] => {
             return Ok(Command::Instructions {
@@ -319,6 +326,18 @@ fn lesson(words: &[String]) -> Result<Command, String> {
     Ok(Command::Lesson { number })
 }
 
+fn grade(words: &[String]) -> Result<Command, String> {
+    let wish = match words {
+        [check] if check == "--check" => grade::Wish::Check,
+        [name, path] => grade::Wish::Homework {
+            name: name.clone(),
+            path: path.into(),
+        },
+        _ => return Err("grade takes a homework and a path, or --check".to_owned()),
+    };
+    Ok(Command::Grade(wish))
+}
+
 /// The longest soak: a day.
 const MOST_MINUTES: f64 = 24.0 * 60.0;
 
@@ -381,9 +400,13 @@ mod tests {
             .filter(|line| !line.starts_with(' '))
             .filter_map(|line| line.split_whitespace().next())
             .collect();
-        assert_eq!(names.len(), 27, "{names:?}");
+        assert_eq!(names.len(), 28, "{names:?}");
         for name in names {
-            let line = if name == "lab" { "lab page" } else { name };
+            let line = match name {
+                "lab" => "lab page",
+                "grade" => "grade --check",
+                name => name,
+            };
             assert!(parsed(line).is_ok(), "{name}");
         }
     }
@@ -511,6 +534,18 @@ mod tests {
         assert_eq!(parsed("lesson"), Ok(Command::Lesson { number: None }));
         assert_eq!(parsed("lesson 5"), Ok(Command::Lesson { number: Some(5) }));
         assert_eq!(parsed("lesson --help"), Ok(Command::Help));
+    }
+
+    #[test]
+    fn grade_takes_a_homework_and_a_path() {
+        let of_lock = grade::Wish::Homework {
+            name: "lock".to_owned(),
+            path: "mine.rs".into(),
+        };
+        assert_eq!(parsed("grade lock mine.rs"), Ok(Command::Grade(of_lock)));
+        let check = Ok(Command::Grade(grade::Wish::Check));
+        assert_eq!(parsed("grade --check"), check);
+        assert!(parsed("grade lock").is_err() && parsed("grade").is_err());
     }
 
     #[test]

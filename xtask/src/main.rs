@@ -7,6 +7,7 @@ mod compat;
 mod dependents;
 mod features;
 mod foreign;
+mod grade;
 mod instructions;
 mod lab;
 mod lesson;
@@ -54,6 +55,7 @@ fn run(command: Command) -> i32 {
             run_all("lab", &[step])
         }
         Command::Lesson { number } => lesson::run(number),
+        Command::Grade(wish) => grade::run(&wish),
         Command::Bench(wish) => bench(&wish),
         Command::Soak { minutes } => run_all("soak", &[plans::soak(minutes)]),
         Command::Compat => compat::run(),

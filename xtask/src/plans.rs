@@ -137,6 +137,7 @@ pub(crate) fn test() -> Vec<Step> {
         Step::xtask("another system", &["portable", "--smoke"]),
         Step::xtask("packages", &["package"]),
         Step::xtask("dependents", &["dependents"]),
+        Step::xtask("homework", &["grade", "--check"]),
         Step::xtask("models", &["loom"]).beside(),
         Step::xtask("mutants", &["mutants", "--smoke"]),
     ]
