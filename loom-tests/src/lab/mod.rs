@@ -3,18 +3,21 @@
 mod hooks;
 
 pub use joint_lab::{
-    Counterexample, cell, escaped, failure_of, is_recording, name_thread, name_value, sync, thread,
+    Counterexample, cell, escaped, is_recording, name_thread, name_value, sync, thread,
 };
+
+use joint_switch::model::FencesTakeTurns;
+use loom::model::Builder;
 
 use crate::stacks::Kept;
 
 /// [`joint_lab::model`], without an explanation unless this is called inside [`explain`].
 pub fn model(f: impl Fn() + Send + Sync + 'static) {
-    check(&loom::model::Builder::new(), f);
+    check(&Builder::new(), f);
 }
 
 /// [`joint_lab::check_bare`].
-pub fn check(builder: &loom::model::Builder, f: impl Fn() + Send + Sync + 'static) {
+pub fn check(builder: &Builder, f: impl Fn() + Send + Sync + 'static) {
     let _kept = Kept::new();
     joint_lab::check_bare(builder, f);
 }
@@ -37,4 +40,19 @@ pub fn explain_with(
 ) -> Result<(), Box<Counterexample>> {
     let _observing = hooks::Observing::start();
     joint_lab::explain_with(tell, models)
+}
+
+/// [`joint_lab::failure_of`], in the orders with at most that many preemptions.
+#[must_use = "the model may have failed"]
+pub fn failure_of(
+    preemptions: Option<usize>,
+    f: impl Fn() + Send + Sync + 'static,
+) -> Option<Box<Counterexample>> {
+    let mut builder = Builder::new();
+    builder.preemption_bound = preemptions;
+    joint_lab::failure_of(builder, move || {
+        let _observing = hooks::Observing::start();
+        let _turns = FencesTakeTurns::new();
+        f();
+    })
 }

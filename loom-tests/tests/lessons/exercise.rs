@@ -4,25 +4,12 @@
 //! report goes there: its first line is `solved`, `unsolved` or `wrong`. Without the variable, the
 //! test passes while the exercise is as it was given.
 
-use std::{
-    env,
-    ffi::OsString,
-    fs,
-    path::Path,
-    process::{Command, exit, id},
-    sync::Once,
-};
+use std::{env, ffi::OsString, fs, path::Path};
 
-use loom_tests::{
-    lab::{Counterexample, explain, explain_with},
-    model, model_bounded,
-};
+use loom_tests::lab::{Counterexample, failure_of};
 
 /// The variable with the report's file.
 const ASKED: &str = "JOINT_LESSON";
-/// The variable with the form that a process of its own judges.
-const FORM: &str = "JOINT_LESSON_FORM";
-const SOLVED: &str = "solved\n";
 
 /// What is wrong with a form of an exercise.
 #[derive(Debug)]
@@ -41,49 +28,43 @@ pub(crate) fn the_model(
     as_given: fn(&Counterexample) -> bool,
     model: impl Fn() + Send + Sync + 'static,
 ) -> Verdict {
-    judged(says, as_given, model)
+    judged(says, as_given, None, model)
 }
 
 /// A further demand: a model that a right repair passes.
 pub(crate) fn demand(says: &str, model: impl Fn() + Send + Sync + 'static) -> Verdict {
-    judged(says, |_| false, model)
-}
-
-fn judged(
-    says: &str,
-    as_given: fn(&Counterexample) -> bool,
-    f: impl Fn() + Send + Sync + 'static,
-) -> Verdict {
-    judged_by(says, as_given, || model(f))
-}
-
-fn judged_by(says: &str, as_given: fn(&Counterexample) -> bool, models: impl FnOnce()) -> Verdict {
-    let wrong = move |says: String, failure: &Counterexample| Wrong {
-        says,
-        as_given: as_given(failure),
-    };
-    let said = says.to_owned();
-    // A model that fails may end its process, so the report is written before that. What is unwound
-    // after a failure may panic again.
-    let first = Once::new();
-    let told = move |failure: &Counterexample| {
-        first.call_once(|| report(&wrong(said.clone(), failure), Some(failure)));
-    };
-    explain_with(told, models).map_err(|failure| wrong(says.to_owned(), &failure))
+    judged(says, |_| false, None, model)
 }
 
 /// Does the same as [`the_model`] in the orders with at most two preemptions.
 pub(crate) fn the_model_bounded(
     says: &str,
     as_given: fn(&Counterexample) -> bool,
-    f: impl Fn() + Send + Sync + 'static,
+    model: impl Fn() + Send + Sync + 'static,
 ) -> Verdict {
-    judged_by(says, as_given, || model_bounded(2, f))
+    judged(says, as_given, Some(2), model)
 }
 
 /// Does the same as [`demand`] in the orders with at most two preemptions.
-pub(crate) fn demand_bounded(says: &str, f: impl Fn() + Send + Sync + 'static) -> Verdict {
-    the_model_bounded(says, |_| false, f)
+pub(crate) fn demand_bounded(says: &str, model: impl Fn() + Send + Sync + 'static) -> Verdict {
+    judged(says, |_| false, Some(2), model)
+}
+
+fn judged(
+    says: &str,
+    as_given: fn(&Counterexample) -> bool,
+    preemptions: Option<usize>,
+    model: impl Fn() + Send + Sync + 'static,
+) -> Verdict {
+    let Some(failure) = failure_of(preemptions, model) else {
+        return Ok(());
+    };
+    let wrong = Wrong {
+        says: says.to_owned(),
+        as_given: as_given(&failure),
+    };
+    report(&wrong, Some(&failure));
+    Err(wrong)
 }
 
 /// A further demand, on something that is known already.
@@ -106,13 +87,11 @@ pub(crate) fn operations(
     f: impl Fn() + Send + Sync + 'static,
 ) -> Result<Vec<String>, Wrong> {
     const END: &str = "the execution is recorded";
-    let ended = explain(|| {
-        model(move || {
-            f();
-            panic!("{END}");
-        });
+    let ended = failure_of(None, move || {
+        f();
+        panic!("{END}");
     });
-    let failure = ended.expect_err("the model panics at its end");
+    let failure = ended.expect("the model panics at its end");
     if failure.message() != END {
         let wrong = Wrong {
             says: "the code fails even if nothing runs at the same time".to_owned(),
@@ -175,7 +154,7 @@ pub(crate) fn exercise(number: u32, judge: impl FnOnce() -> Verdict) {
     let verdict = judge();
     if let Some(file) = asked() {
         if verdict.is_ok() {
-            fs::write(file, SOLVED).expect("the report can be written");
+            fs::write(file, "solved\n").expect("the report can be written");
         }
         return;
     }
@@ -184,39 +163,6 @@ pub(crate) fn exercise(number: u32, judge: impl FnOnce() -> Verdict) {
         "exercise {number} is not as it was given. \
          Run `cargo xtask lesson {number}`, which says whether it is solved."
     );
-}
-
-/// Judges forms, each in a process of its own, because a model that fails may end its process. That
-/// process runs the named test again.
-pub(crate) fn apart<const N: usize>(test: &str, forms: [fn() -> Verdict; N]) -> [Verdict; N] {
-    if let Some(file) = asked() {
-        let form = env::var(FORM).map_or(0, |form| form.parse().expect("a number"));
-        if forms[form]().is_ok() {
-            fs::write(file, SOLVED).expect("the report can be written");
-        }
-        exit(0);
-    }
-    let folder = env::temp_dir();
-    let mut form = 0;
-    forms.map(|_| {
-        let file = folder.join(format!("joint-lesson-{}-{form}", id()));
-        let mut again = Command::new(env::current_exe().expect("a test is a program"));
-        again.args([test, "--exact", "--nocapture"]);
-        again.env(ASKED, &file).env(FORM, form.to_string());
-        let output = again.output().expect("a test can be run again");
-        let report = fs::read_to_string(&file).unwrap_or_default();
-        let _ = fs::remove_file(file.with_extension("svg"));
-        let _ = fs::remove_file(&file);
-        form += 1;
-        match report.split_once('\n') {
-            Some(("solved", _)) => Ok(()),
-            Some((state, rest)) => Err(Wrong {
-                says: rest.lines().next().unwrap_or_default().to_owned(),
-                as_given: state == "unsolved",
-            }),
-            None => panic!("{}", String::from_utf8_lossy(&output.stderr)),
-        }
-    })
 }
 
 /// Demands that a wrong repair is refused, with these words.

@@ -4,7 +4,7 @@ use std::{sync::Arc, task::Waker};
 
 use loom_tests::{
     Wakes,
-    lab::{Counterexample, explain, name_thread, thread},
+    lab::{Counterexample, failure_of, name_thread, thread},
     model,
 };
 
@@ -84,7 +84,7 @@ pub(crate) fn passes(f: fn()) {
 /// Demands that the model fails, and returns the execution in which it does.
 #[track_caller]
 pub(crate) fn fails(f: fn()) -> Box<Counterexample> {
-    explain(|| model(f)).expect_err(
+    failure_of(None, f).expect(
         "the model passes. If you have repaired an exercise, run `cargo xtask lesson`, which judges it",
     )
 }
