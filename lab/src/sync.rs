@@ -236,7 +236,7 @@ pub mod atomic {
 
 pub use arc::Arc;
 pub use loom::sync::Barrier;
-pub use mutex::{Condvar, Mutex, MutexGuard};
+pub use mutex::{Condvar, Mutex, MutexGuard, WaitTimeoutResult};
 pub use notify::Notify;
 pub use rwlock::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 pub use std::sync::{LockResult, PoisonError, TryLockError, TryLockResult};

@@ -4,7 +4,7 @@
 
 mod common;
 
-use std::collections::VecDeque;
+use std::{collections::VecDeque, time::Duration};
 
 use common::{at, printed, run, says};
 use joint_lab::{
@@ -144,6 +144,21 @@ fn a_notification_before_the_wait_is_named() {
             &format!("(thread 1, {}), before it.", at("notify")),
             "✗ changed.wait(): never returns",
         ],
+    );
+}
+
+#[test]
+fn a_wait_with_a_limit_needs_a_notification_too() {
+    let text = printed(|| {
+        let (value, changed) = (Mutex::new(()), Condvar::new().named("changed"));
+        let value = value.lock().expect("nobody panics");
+        let woken = changed.wait_timeout(value, Duration::ZERO); // limited wait
+        assert!(!woken.expect("nobody panics").1.timed_out());
+    });
+    let waits = format!("main waits for changed at {}", at("limited wait"));
+    says(
+        &text,
+        &[&waits, "is never notified: no thread notifies it."],
     );
 }
 

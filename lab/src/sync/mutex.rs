@@ -4,6 +4,7 @@ use std::{
     ops::{Deref, DerefMut},
     panic::Location,
     sync::{LockResult, PoisonError, TryLockError, TryLockResult},
+    time::Duration,
 };
 
 use crate::{
@@ -130,6 +131,17 @@ impl<T> Drop for MutexGuard<'_, T> {
     }
 }
 
+/// How a wait with a limit ended.
+#[derive(Clone, Copy, Debug)]
+pub struct WaitTimeoutResult(());
+
+impl WaitTimeoutResult {
+    /// Returns false, because a model has no time.
+    pub fn timed_out(&self) -> bool {
+        false
+    }
+}
+
 /// [`loom::sync::Condvar`].
 #[derive(Debug)]
 pub struct Condvar(loom::sync::Condvar, u64);
@@ -187,6 +199,22 @@ impl Condvar {
             guard = self.wait(guard)?;
         }
         Ok(guard)
+    }
+
+    /// Works as [`std::sync::Condvar::wait_timeout`], except that the time is never over.
+    ///
+    /// # Errors
+    /// Returns an error if the mutex is poisoned.
+    #[track_caller]
+    pub fn wait_timeout<'a, T>(
+        &self,
+        guard: MutexGuard<'a, T>,
+        _limit: Duration,
+    ) -> LockResult<(MutexGuard<'a, T>, WaitTimeoutResult)> {
+        let end = WaitTimeoutResult(());
+        self.wait(guard)
+            .map(|guard| (guard, end))
+            .map_err(|poisoned| PoisonError::new((poisoned.into_inner(), end)))
     }
 
     /// Works as [`std::sync::Condvar::notify_one`].
