@@ -70,9 +70,8 @@ impl<'p> Code<'p> {
     /// # Panics
     /// If the location is not atomic, or if the ordering is release or acq_rel, which no load has.
     pub fn load(&mut self, from: Location, ordering: Ordering) -> Register {
-        let fits = !matches!(ordering, Ordering::Release | Ordering::AcqRel);
         assert!(
-            fits,
+            ordering.fits_load(),
             "a load is relaxed, acquire or seq_cst, not {ordering}"
         );
         self.reading(Kind::Load, from, Some(ordering), None)
@@ -83,9 +82,8 @@ impl<'p> Code<'p> {
     /// # Panics
     /// If the location is not atomic, or if the ordering is acquire or acq_rel, which no store has.
     pub fn store(&mut self, to: Location, value: impl Into<Operand>, ordering: Ordering) {
-        let fits = !matches!(ordering, Ordering::Acquire | Ordering::AcqRel);
         assert!(
-            fits,
+            ordering.fits_store(),
             "a store is relaxed, release or seq_cst, not {ordering}"
         );
         self.step(

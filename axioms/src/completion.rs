@@ -189,24 +189,14 @@ impl Verdict {
     /// # Panics
     /// If the finding is another verdict's.
     pub fn sentence(&self, finding: &Finding) -> String {
-        let side = |id: EventId| {
+        let exchange = |id: EventId| {
             let thread = self.witness(finding).events()[id].thread;
-            thread.map_or("", |thread| &self.protocol.program.threads()[thread].name)
+            let threads = self.protocol.program.threads();
+            let side = thread.map_or("", |thread| &threads[thread].name);
+            format!("the {side}'s exchange")
         };
-        let MissingEdge {
-            from,
-            to,
-            lacks_release,
-            lacks_acquire,
-        } = finding.missing;
-        let release = format!("the release half of the {}'s exchange", side(from));
-        let acquire = format!("the acquire half of the {}'s exchange", side(to));
-        let needed = match (lacks_release, lacks_acquire) {
-            (true, true) => format!("{release} and {acquire} would have made"),
-            (true, false) => format!("{release} would have made"),
-            (false, _) => format!("{acquire} would have made"),
-        };
-        format!("{}: {needed} the missing edge", finding.broken)
+        let sentence = finding.missing.sentence(exchange);
+        format!("{}: {sentence}", finding.broken)
     }
 }
 

@@ -163,6 +163,12 @@ impl Execution {
         Relation::union(&[po, rf, mo, fr]).is_acyclic()
     }
 
+    /// Returns whether no read reads what its own thread causes later: RC11's axiom against values
+    /// out of thin air.
+    pub fn is_causal(&self) -> bool {
+        Relation::union(&[&self.edges.po, &self.edges.rf]).is_acyclic()
+    }
+
     /// Returns the events of the threads in an order in which to draw them, from the top. If one
     /// order explains everything, it is that one. Otherwise reads come after the writes that they
     /// read from, if possible. Otherwise the order respects only program order. A thread continues

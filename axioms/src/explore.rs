@@ -47,10 +47,21 @@ pub fn explore(program: &Program, model: Model) -> Vec<Execution> {
         Model::Interleaving | Model::Rc11 => grow::grown(program),
         Model::Buffering => guess::guessed(program),
     };
-    graphs
+    all_executions(program, model, &graphs)
+}
+
+/// What [`Model::Buffering`] allows, or `None` if there are more than `most` ways to give each read
+/// a value.
+pub(crate) fn buffering_within(program: &Program, most: usize) -> Option<Vec<Execution>> {
+    let graphs = guess::guessed_within(program, most)?;
+    Some(all_executions(program, Model::Buffering, &graphs))
+}
+
+fn all_executions(program: &Program, model: Model, graphs: &[Candidate]) -> Vec<Execution> {
+    let executions = graphs
         .iter()
-        .flat_map(|graph| executions(program, model, graph))
-        .collect()
+        .flat_map(|graph| executions(program, model, graph));
+    executions.collect()
 }
 
 /// The executions of one graph that `model` allows.

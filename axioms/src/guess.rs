@@ -16,7 +16,12 @@ type Domain = Vec<BTreeSet<Value>>;
 
 /// Returns every graph of `program` in which each read finds a value that some event writes.
 pub(crate) fn guessed(program: &Program) -> Vec<Candidate> {
-    let threads = traces(program);
+    guessed_within(program, usize::MAX).unwrap_or_default()
+}
+
+/// The same, or `None` if there are more than `most` ways to give each read a value.
+pub(crate) fn guessed_within(program: &Program, most: usize) -> Option<Vec<Candidate>> {
+    let threads = traces(program, most)?;
     let mut found = Vec::new();
     for choice in choices(threads.iter().map(Vec::len).collect()) {
         let runs = threads
@@ -31,21 +36,26 @@ pub(crate) fn guessed(program: &Program) -> Vec<Candidate> {
                 .map(|rf| Candidate::new(program, &runs, rf)),
         );
     }
-    found
+    Some(found)
 }
 
 /// The runs of each thread, by thread, for every choice of the values that its reads find.
-fn traces(program: &Program) -> Vec<Vec<Trace>> {
+fn traces(program: &Program, most: usize) -> Option<Vec<Vec<Trace>>> {
     let mut domain = constants(program);
-    let reads = program
-        .steps()
-        .iter()
-        .filter(|step| step.kind.reads())
-        .count();
+    let mut reads = program.steps();
+    reads.retain(|step| step.kind.reads());
+    let is_within = |domain: &Domain| {
+        let places = reads.iter().filter_map(|read| read.location);
+        let values = places.map(|location| domain[location.0].len());
+        values.fold(1, usize::saturating_mul) <= most
+    };
     // A value that has passed through every read has come as far as it can, unless it caused
     // itself.
-    for _ in 0..reads {
+    for _ in 0..reads.len() {
         let known = domain.clone();
+        if !is_within(&known) {
+            return None;
+        }
         let found = runs(program, &known);
         for event in found.iter().flatten().flat_map(|trace| &trace.events) {
             if let (Some(location), Some(value)) = (event.location, event.written) {
@@ -53,10 +63,10 @@ fn traces(program: &Program) -> Vec<Vec<Trace>> {
             }
         }
         if domain == known {
-            return found;
+            return Some(found);
         }
     }
-    runs(program, &domain)
+    is_within(&domain).then(|| runs(program, &domain))
 }
 
 /// The initial value of each location, and the constants that are written to it.

@@ -82,11 +82,11 @@ impl From<&str> for Json {
     }
 }
 
-fn number(value: usize) -> Json {
+pub(crate) fn number(value: usize) -> Json {
     Json::Number(value as u64)
 }
 
-fn list(items: impl Iterator<Item = Json>) -> Json {
+pub(crate) fn list(items: impl Iterator<Item = Json>) -> Json {
     Json::List(items.collect())
 }
 

@@ -15,6 +15,7 @@
 //! | [`execution`] | what happened: events, edges, final values, races, and an order to draw them in |
 //! | [`completion`] | the mutex-free completion with every pair of orderings: 25 verdicts and their witnesses |
 //! | [`text`], [`json`], [`herd`] | executions as text and as JSON, programs as litmus tests for herd7 |
+//! | [`language`], [`report`] | programs as text, and every execution of one as JSON |
 //! | [`page`] | the completion's cells and executions as one HTML page |
 //!
 //! The crate does no input or output, and uses neither clocks nor threads: it runs wherever Rust
@@ -57,6 +58,7 @@ mod grow;
 mod guess;
 pub mod herd;
 pub mod json;
+pub mod language;
 pub mod machine;
 pub mod model;
 mod ordering;
@@ -65,6 +67,7 @@ pub mod page;
 pub mod program;
 mod race;
 mod relation;
+pub mod report;
 pub mod text;
 mod timeline;
 mod trace;

@@ -37,6 +37,16 @@ impl Ordering {
         matches!(self, Self::Release | Self::AcqRel | Self::SeqCst)
     }
 
+    /// Whether a load can have it.
+    pub fn fits_load(self) -> bool {
+        !matches!(self, Self::Release | Self::AcqRel)
+    }
+
+    /// Whether a store can have it.
+    pub fn fits_store(self) -> bool {
+        !matches!(self, Self::Acquire | Self::AcqRel)
+    }
+
     /// Whether this ordering promises everything that `other` does.
     pub fn includes(self, other: Self) -> bool {
         self == Self::SeqCst

@@ -141,6 +141,15 @@ pub struct Thread {
     pub registers: usize,
 }
 
+impl Thread {
+    /// All steps in the order of the text, whichever branch they are in.
+    pub fn steps(&self) -> Vec<&Step> {
+        let mut steps = Vec::new();
+        steps_of(&self.code, &mut steps);
+        steps
+    }
+}
+
 /// A location as it is declared.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Variable {
@@ -209,8 +218,12 @@ impl Program {
         let mut code = Code::new(&self.variables, self.threads.len());
         let answer = write(&mut code);
         let thread = code.finish(name);
-        self.threads.push(thread);
+        self.add(thread);
         answer
+    }
+
+    pub(crate) fn add(&mut self, thread: Thread) {
+        self.threads.push(thread);
     }
 
     /// Its name.
@@ -251,11 +264,7 @@ impl Program {
 
     /// All steps of all threads in the order of the text, whichever branch they are in.
     pub fn steps(&self) -> Vec<&Step> {
-        let mut steps = Vec::new();
-        self.threads
-            .iter()
-            .for_each(|thread| steps_of(&thread.code, &mut steps));
-        steps
+        self.threads.iter().flat_map(Thread::steps).collect()
     }
 }
 

@@ -30,6 +30,20 @@ pub struct MissingEdge {
     pub lacks_acquire: bool,
 }
 
+impl MissingEdge {
+    /// Says which halves of `from` and `to` would have made the edge, where `name` names the two.
+    pub(crate) fn sentence(&self, name: impl Fn(EventId) -> String) -> String {
+        let release = format!("the release half of {}", name(self.from));
+        let acquire = format!("the acquire half of {}", name(self.to));
+        let needed = match (self.lacks_release, self.lacks_acquire) {
+            (true, true) => format!("{release} and {acquire}"),
+            (true, false) => release,
+            (false, _) => acquire,
+        };
+        format!("{needed} would have made the missing edge")
+    }
+}
+
 pub(crate) fn races(events: &[Event], hb: &Relation) -> Vec<Race> {
     let races = |a: EventId, b: EventId| {
         let (one, two) = (&events[a], &events[b]);

@@ -1,0 +1,299 @@
+//! Reports on typed programs: the verdicts of the literature, the executions of the explorer, and
+//! what is said about them.
+
+use std::collections::BTreeSet;
+
+use axioms::{
+    Execution, Machine, Model, Ordering, Program, Value, explore, json::Json, language::parse,
+    report::report,
+};
+
+#[path = "laws/generate.rs"]
+#[allow(dead_code)] // the laws use all of it
+mod generate;
+mod typing;
+
+use generate::{Chance, Recipe};
+
+fn field<'j>(json: &'j Json, name: &str) -> &'j Json {
+    let Json::Object(fields) = json else {
+        panic!("{name} of what is no object: {json}")
+    };
+    let found = fields.iter().find(|(field, _)| *field == name);
+    &found.unwrap_or_else(|| panic!("no {name} in {json}")).1
+}
+
+fn list(json: &Json) -> &[Json] {
+    let Json::List(items) = json else {
+        panic!("no list: {json}")
+    };
+    items
+}
+
+fn is(json: &Json, name: &str) -> bool {
+    *field(json, name) == Json::Bool(true)
+}
+
+fn sentences(report: &Json) -> String {
+    field(report, "findings").to_string()
+}
+
+/// The outcomes with the mark, each as its values.
+fn marked(report: &Json, mark: &str) -> Vec<String> {
+    let outcomes = list(field(report, "outcomes")).iter();
+    let marked = outcomes.filter(|outcome| is(outcome, mark));
+    marked
+        .map(|outcome| field(outcome, "values").to_string())
+        .collect()
+}
+
+/// Two threads of two operations each on `x` and `y`, and the values of `a` and `b`.
+fn litmus(threads: [&str; 2], never: &str) -> Json {
+    let [a, b] = threads;
+    let text = format!("atomic x, y\nthread a {{\n{a}\n}}\nthread b {{\n{b}\n}}\nnever {never}\n");
+    report(&text)
+}
+
+#[test]
+fn store_buffering_needs_seq_cst() {
+    let with = |store: &str, load: &str| {
+        let a = format!("x.store(1, {store}) r1 = y.load({load})");
+        let b = format!("y.store(1, {store}) r2 = x.load({load})");
+        litmus([&a, &b], "r1 == 0 && r2 == 0")
+    };
+    let weak = with("Release", "Acquire");
+    assert!(!is(&weak, "right"));
+    assert!(sentences(&weak).contains("no order of the operations explains it"));
+    assert_eq!(marked(&weak, "weak"), ["[0,0]"]);
+    assert_eq!(marked(&weak, "bad"), ["[0,0]"]);
+    assert!(is(&with("SeqCst", "SeqCst"), "right"));
+    assert!(marked(&with("SeqCst", "SeqCst"), "weak").is_empty());
+}
+
+#[test]
+fn messages_are_passed_by_a_release_and_an_acquire() {
+    let with = |store: &str, load: &str| {
+        let a = format!("x.store(1, Relaxed) y.store(1, {store})");
+        let b = format!("r1 = y.load({load}) r2 = x.load(Relaxed)");
+        litmus([&a, &b], "r1 == 1 && r2 == 0")
+    };
+    assert!(is(&with("Release", "Acquire"), "right"));
+    assert!(!is(&with("Relaxed", "Acquire"), "right"));
+    assert!(!is(&with("Release", "Relaxed"), "right"));
+}
+
+#[test]
+fn load_buffering_is_found_though_rc11_forbids_it() {
+    let with = |store: &str| {
+        let a = format!("r1 = x.load(Relaxed) y.store(1, {store})");
+        let b = format!("r2 = y.load(Relaxed) x.store(1, {store})");
+        litmus([&a, &b], "r1 == 1 && r2 == 1")
+    };
+    let relaxed = with("Relaxed");
+    assert!(sentences(&relaxed).contains("RC11 forbids it as load buffering"));
+    assert_eq!(marked(&relaxed, "buffered"), ["[1,1]"]);
+    // A release does not order a load of another thread's store before it, but the machines do.
+    assert!(is(&with("Release"), "right"));
+}
+
+#[test]
+fn no_value_comes_out_of_thin_air() {
+    let report = litmus(
+        [
+            "r1 = x.load(Relaxed) y.store(r1, Relaxed)",
+            "r2 = y.load(Relaxed) x.store(r2, Relaxed)",
+        ],
+        "r1 != 0",
+    );
+    assert!(is(&report, "right"), "{report}");
+}
+
+#[test]
+fn one_location_is_coherent() {
+    let a = "x.store(1, Relaxed) x.store(2, Relaxed)";
+    let b = "r1 = x.load(Relaxed) r2 = x.load(Relaxed)";
+    assert!(is(&litmus([a, b], "r1 == 2 && r2 == 1"), "right"));
+    assert!(!is(&litmus([a, b], "r1 == 1 && r2 == 2"), "right"));
+}
+
+#[test]
+fn two_writers_need_seq_cst() {
+    let with = |ordering: &str| {
+        let a = format!("x.store(1, {ordering}) y.store(2, {ordering})");
+        let b = format!("y.store(1, {ordering}) x.store(2, {ordering})");
+        litmus([&a, &b], "x == 1 && y == 1")
+    };
+    assert!(!is(&with("Release"), "right"));
+    assert!(is(&with("SeqCst"), "right"));
+}
+
+#[test]
+fn independent_reads_need_seq_cst() {
+    let with = |load: &str, store: &str| {
+        report(&format!(
+            "atomic x, y
+            thread {{ x.store(1, {store}) }} thread {{ y.store(1, {store}) }}
+            thread {{ r1 = x.load({load}) r2 = y.load({load}) }}
+            thread {{ r3 = y.load({load}) r4 = x.load({load}) }}
+            never r1 == 1 && r2 == 0 && r3 == 1 && r4 == 0"
+        ))
+    };
+    assert!(!is(&with("Acquire", "Release"), "right"));
+    assert!(is(&with("SeqCst", "SeqCst"), "right"));
+}
+
+#[test]
+fn a_race_is_explained_by_the_lines_of_the_halves_that_are_missing() {
+    let with = |store: &str, load: &str| {
+        report(&format!(
+            "plain data atomic flag\nthread a {{\ndata = 1\nflag.store(1, {store})\n}}\nthread b {{\nseen = flag.load({load})\nif seen == 1 {{\ngot = data\n}}\n}}"
+        ))
+    };
+    let said = |store, load| sentences(&with(store, load));
+    assert!(is(&with("Release", "Acquire"), "right"));
+    assert!(
+        said("Relaxed", "Acquire")
+            .contains("nothing orders line 3 and line 9; the release half of line 4 would")
+    );
+    assert!(said("Release", "Relaxed").contains("the acquire half of line 7 would"));
+    assert!(
+        said("Relaxed", "Relaxed")
+            .contains("the release half of line 4 and the acquire half of line 7 would")
+    );
+    // The value is no excuse: a racy execution with the right value is marked as well.
+    assert_eq!(
+        marked(&with("Relaxed", "Relaxed"), "racy"),
+        ["[1,0]", "[1,1]"]
+    );
+}
+
+#[test]
+fn threads_that_never_meet_are_said_not_to() {
+    let report = report("plain d\nthread a {\nd = 1\n}\nthread b {\nr = d\n}\n");
+    assert!(
+        sentences(&report)
+            .contains("line 3 and line 6; neither thread has seen anything of the other")
+    );
+}
+
+#[test]
+fn a_mistake_is_all_there_is_to_report() {
+    let report = report("atomic x\nthread a { x.store(1) }");
+    assert_eq!(field(field(&report, "mistake"), "line"), &Json::Number(2));
+    assert!(matches!(report, Json::Object(fields) if fields.len() == 1));
+}
+
+#[test]
+fn many_outcomes_are_counted_and_the_bad_one_is_listed() {
+    let exchange = |number: usize| format!("r{number} = x.fetch_add(1, Relaxed)\n");
+    let thread = |number: usize| {
+        format!(
+            "thread {{ {}{} }}\n",
+            exchange(2 * number),
+            exchange(2 * number + 1)
+        )
+    };
+    let threads: String = (0..4).map(thread).collect();
+    let report = report(&format!(
+        "atomic x\n{threads}never r7 == 0 && r4 == 7\n never r6 == 0 && r1 == 7"
+    ));
+    // Four pairs in order: 8! / 2^4.
+    assert_eq!(field(&report, "count"), &Json::Number(2_520));
+    let listed = list(field(&report, "outcomes")).len() as u64;
+    assert_eq!(field(&report, "more"), &Json::Number(2_520 - listed));
+    assert_eq!(
+        marked(&report, "bad").len(),
+        1,
+        "the second can happen, the first cannot"
+    );
+}
+
+#[test]
+fn load_buffering_is_left_out_where_it_would_take_long() {
+    let thread = |number: usize| {
+        format!(
+            "thread {{ a{number} = x.fetch_add({number}, Relaxed) b{number} = y.fetch_add({number}, Relaxed) }}\n"
+        )
+    };
+    let program = |threads: usize| {
+        let threads: String = (1..=threads).map(thread).collect();
+        report(&format!("atomic x, y\n{threads}"))
+    };
+    assert!(is(&program(2), "complete"));
+    assert!(!is(&program(3), "complete"));
+}
+
+/// The values of all registers at the end, thread by thread.
+type Values = Vec<Vec<Option<Value>>>;
+
+/// All ends of a program that its report has to have.
+fn ends(program: &Program) -> BTreeSet<Values> {
+    let mut ends: BTreeSet<Values> = BTreeSet::new();
+    let mut add = |one: &Execution| {
+        ends.insert(one.registers().to_vec());
+    };
+    explore(program, Model::Rc11).iter().for_each(&mut add);
+    let buffering = explore(program, Model::Buffering);
+    let shown = buffering
+        .iter()
+        .filter(|one| Machine::ALL.iter().any(|machine| machine.allows(one)));
+    shown.for_each(add);
+    ends
+}
+
+#[test]
+fn reports_on_random_programs_have_the_outcomes_of_the_explorer() {
+    let mut chance = Chance::new(26);
+    let mut racy = 0;
+    for _ in 0..100 {
+        let recipe = Recipe::by_chance(
+            &mut chance,
+            &[(2, 4), (3, 2), (4, 2)],
+            &typing::KINDS,
+            &Ordering::ALL,
+        );
+        let text = typing::text(&recipe);
+        let typed = parse(&text).unwrap_or_else(|mistake| panic!("{mistake} in\n{text}"));
+        let built = recipe.program();
+        let report = report(&text);
+        let columns = list(field(&report, "columns"));
+        let names = typed
+            .registers
+            .iter()
+            .map(|(name, _)| Json::from(name.as_str()));
+        assert!(columns.len() >= names.len() && names.zip(columns).all(|(a, b)| a == *b));
+        let value = |json: &Json| match json {
+            Json::Number(value) => Value::try_from(*value).ok(),
+            _ => None,
+        };
+        // The registers are in the order of the text, and so are those of the program.
+        let found: BTreeSet<Values> = list(field(&report, "outcomes"))
+            .iter()
+            .map(|outcome| {
+                let values = list(field(outcome, "values"));
+                let mut threads: Values = built
+                    .threads()
+                    .iter()
+                    .map(|thread| vec![None; thread.registers])
+                    .collect();
+                for ((_, register), json) in typed.registers.iter().zip(values) {
+                    threads[register.thread()][register.index()] = value(json);
+                }
+                threads
+            })
+            .collect();
+        assert_eq!(field(&report, "more"), &Json::Number(0), "{text}");
+        assert_eq!(found, ends(&built), "{text}");
+        let races = |model| {
+            explore(&built, model)
+                .iter()
+                .any(|one| !one.races().is_empty())
+        };
+        if races(Model::Rc11) {
+            racy += 1;
+            assert!(!is(&report, "right"), "{text}");
+        }
+        assert!(is(&report, "right") || races(Model::Buffering), "{text}");
+    }
+    assert!((10..90).contains(&racy), "{racy} of 100 programs race");
+}
