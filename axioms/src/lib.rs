@@ -18,8 +18,8 @@
 //! | [`language`], [`report`] | programs as text, and every execution of one as JSON |
 //! | [`page`] | the completion's cells and executions as one HTML page |
 //!
-//! The crate does no input or output, and uses neither clocks nor threads: it runs wherever Rust
-//! does.
+//! Except for [`page::sources()`], the crate does no input or output. It uses neither clocks nor
+//! threads, so it runs wherever Rust does.
 //!
 //! ```
 //! use axioms::{Model, Ordering, Program, explore};

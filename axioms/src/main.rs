@@ -17,6 +17,7 @@ usage:
   axioms cell COMPLETER WAITER [--json]    one of them, with an execution that shows what breaks, or with all as JSON
   axioms herd DIR                          all 25 as litmus tests for herd7, a file each
   axioms page [--check] FILE               all 25 with their executions, as one HTML page; --check only compares the file with it
+  axioms checker WASM                      keeps a checker for the page that has been compiled from the sources as they are now
 an ordering is relaxed, acquire, release, acq_rel or seq_cst
 ";
 
@@ -46,6 +47,7 @@ fn run(arguments: &[&str]) -> Result<String, String> {
         ["herd", folder] => {
             herd_files(Path::new(folder)).map_err(|error| format!("{folder}: {error}"))
         }
+        ["checker", built] => keep_checker(built).map_err(|error| format!("{built}: {error}")),
         ["page", file] => write_page(file),
         ["page", "--check", file] => check_page(file),
         ["help" | "-h" | "--help"] => Ok(USAGE.to_owned()),
@@ -53,8 +55,37 @@ fn run(arguments: &[&str]) -> Result<String, String> {
     }
 }
 
+/// The checker in the page, and beside it the hashes of the sources that it was compiled from.
+const CHECKER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src/page/checker.wasm");
+const SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src/page/checker.sources");
+
+fn keep_checker(built: &str) -> io::Result<String> {
+    let checker = fs::read(built)?;
+    fs::write(CHECKER, &checker)?;
+    fs::write(SOURCES, sources()?)?;
+    Ok(format!("{CHECKER}: {} KiB\n", checker.len().div_ceil(1024)))
+}
+
+fn sources() -> io::Result<String> {
+    page::sources(Path::new(env!("CARGO_MANIFEST_DIR")))
+}
+
+/// The page, if its checker was compiled from the sources as they are now.
+fn html() -> Result<String, String> {
+    let read = || Ok((fs::read(CHECKER)?, fs::read_to_string(SOURCES)?, sources()?));
+    let (checker, kept, now) = read().map_err(|error: io::Error| error.to_string())?;
+    let differing = page::differing(&kept, &now);
+    if differing.is_empty() {
+        return Ok(page::html(&checker));
+    }
+    Err(format!(
+        "the checker in the page is not compiled from these sources: {} changed since\nto compile it: rustup target add wasm32-unknown-unknown, and cargo xtask lab page",
+        differing.join(", ")
+    ))
+}
+
 fn write_page(file: &str) -> Result<String, String> {
-    let page = page::html();
+    let page = html()?;
     let folder = Path::new(file).parent().map_or(Ok(()), fs::create_dir_all);
     let written = folder.and_then(|()| fs::write(file, &page));
     written.map_err(|error| format!("{file}: {error}"))?;
@@ -63,7 +94,7 @@ fn write_page(file: &str) -> Result<String, String> {
 
 fn check_page(file: &str) -> Result<String, String> {
     let found = fs::read_to_string(file).map_err(|error| format!("{file}: {error}"))?;
-    if found == page::html() {
+    if found == html()? {
         Ok(format!("{file} is what would be written\n"))
     } else {
         Err(format!("{file} is not what would be written now"))

@@ -15,9 +15,10 @@ Usage: cargo xtask <command>
                          every pair of orderings for the completion's two exchanges, each decided by the
                          model checker; also for programs, and as a page with a counterexample for each
   lab page [--check | --test [--matrix FILE]]
-                         writes lab/index.html, the ordering lab as one page; --check only compares the file
-                         with what would be written; --test uses it in Chromium, and is skipped without:
-                         its verdicts are those of the explorer, and of the matrix in FILE
+                         writes lab/index.html, the ordering lab as one page, and compiles the checker in it
+                         if there is the target; --check only compares the file with what would be written;
+                         --test uses it in Chromium, at six sizes, and is skipped without: its verdicts are
+                         those of the explorer, and of the matrix in FILE
   lesson [NUMBER]        whether an exercise of docs/lessons is solved; if not, the failing execution and what
                          is wrong; without a number, all of them in a line each
   grade [--check | HOMEWORK PATH]

@@ -186,9 +186,7 @@ struct Tools {
 impl Tools {
     fn find() -> Result<Self, String> {
         let builds_core = builds_library(TARGET, "libcore-")?;
-        let (sysroot, host) = (printed("sysroot")?, printed("host-tuple")?);
-        let own = format!("{sysroot}/lib/rustlib/{host}/bin/rust-lld");
-        let linker = if Path::new(&own).exists() {
+        let linker = if has_linker()? {
             None
         } else if is_missing("ld.lld") {
             return Err("there is no ld.lld; to get it: apt-get install lld".to_owned());
@@ -216,6 +214,12 @@ impl Tools {
             None => step,
         }
     }
+}
+
+/// Whether the compiler has a linker of its own. Debian has it under another name.
+pub(crate) fn has_linker() -> Result<bool, String> {
+    let (sysroot, host) = (printed("sysroot")?, printed("host-tuple")?);
+    Ok(Path::new(&format!("{sysroot}/lib/rustlib/{host}/bin/rust-lld")).exists())
 }
 
 /// Returns whether the target's library has to be built, or else what is missing for that.

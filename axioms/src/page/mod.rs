@@ -1,20 +1,32 @@
-//! The page: all 25 cells with their executions, in one HTML file that needs nothing else. What it
-//! says comes from this crate; what it looks like, from the three files beside this one.
+//! The page: all 25 cells with their executions, and a checker for the reader's own program, in one
+//! HTML file that needs nothing else. What it says comes from this crate; what it looks like, from
+//! the three files beside this one.
+
+mod base64;
+mod examples;
+mod sources;
+
+pub use examples::{EXAMPLES, Example};
+pub use sources::{differing, sources};
 
 use crate::{
     Execution, Machine, Model, Ordering, Race,
     completion::{Broken, Cell, Finding, Verdict, broken_on, judge},
     json::{self, Json},
+    report,
 };
 
-/// The whole file.
-pub fn html() -> String {
+/// The whole file, with `checker` for programs of the reader's own: the example `page_checker`,
+/// compiled to WebAssembly.
+pub fn html(checker: &[u8]) -> String {
     // Inside of a script element `<` could end it.
     let data = data().to_string().replace('<', "\\u003c");
+    let checker = base64::encode(checker);
     let parts = [
         ("/* style */", include_str!("page.css")),
         ("/* script */", include_str!("page.js")),
         ("/* data */", &data),
+        ("/* checker */", &checker),
     ];
     let page = include_str!("page.html").to_owned();
     parts
@@ -22,7 +34,8 @@ pub fn html() -> String {
         .fold(page, |page, (mark, text)| page.replacen(mark, text, 1))
 }
 
-/// The data of the page: the `orderings`, the `machines`, and the `cells`. The executions of a cell
+/// The data of the page: the `orderings`, the `machines`, the `examples` of programs with the
+/// lesson that each belongs to, and the `cells`. The executions of a cell
 /// are as in [`json::cell`], each with the `sentences` for its races and the machines that it
 /// happens `on`.
 fn data() -> Json {
@@ -30,7 +43,22 @@ fn data() -> Json {
     Json::Object(vec![
         ("orderings", names(&Ordering::ALL.map(Ordering::name))),
         ("machines", names(&Machine::ALL.map(Machine::name))),
+        (
+            "examples",
+            Json::List(EXAMPLES.iter().map(of_example).collect()),
+        ),
         ("cells", Json::List(Cell::all().map(of_cell).collect())),
+    ])
+}
+
+fn of_example(example: &Example) -> Json {
+    let (file, lesson) = example.lesson;
+    Json::Object(vec![
+        ("id", example.id.into()),
+        ("title", example.title.into()),
+        ("file", file.into()),
+        ("lesson", lesson.into()),
+        ("text", example.text.into()),
     ])
 }
 
@@ -69,13 +97,9 @@ fn explain(verdict: &Verdict, number: usize, json: &mut Json) {
         .races()
         .iter()
         .filter_map(|race| sentence(verdict, number, execution, race));
-    let machines = Machine::ALL
-        .into_iter()
-        .filter(|machine| machine.allows(execution));
-    let on = machines.map(|machine| machine.name().into()).collect();
     if let Json::Object(fields) = json {
         fields.push(("sentences", Json::List(sentences.collect())));
-        fields.push(("on", Json::List(on)));
+        fields.push(("on", report::machines(execution)));
     }
 }
 

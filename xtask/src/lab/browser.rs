@@ -1,7 +1,7 @@
 //! Opens one local file in a headless Chromium, and returns the resulting page.
 
 use std::{
-    env, fs,
+    env,
     io::Read,
     path::{Path, PathBuf},
     process::{Child, ChildStderr, ChildStdout, Command, Stdio},
@@ -43,35 +43,25 @@ pub(super) fn find() -> Option<PathBuf> {
         .find(|file| file.is_file())
 }
 
-/// Opens `file` with `fragment` after the `#` of its address, in a window of this width.
-pub(super) fn open(
-    browser: &Path,
-    file: &Path,
-    fragment: &str,
-    width: u32,
-) -> Result<Opened, String> {
-    // A profile of its own, because the user's may be in use.
-    let profile = env::temp_dir().join(format!("ordering-lab-{}", std::process::id()));
-    let address = format!("file://{}#{fragment}", file.display());
+/// Opens `file`. The browser keeps its profile in `profile`, because the user's may be in use.
+pub(super) fn open(browser: &Path, file: &Path, profile: &Path) -> Result<Opened, String> {
     let started = Command::new(browser)
         .args(["--headless", "--disable-gpu", "--dump-dom"])
-        .args(["--enable-logging=stderr", "--virtual-time-budget=10000"])
+        .args(["--enable-logging=stderr", "--virtual-time-budget=30000"])
+        // A test changes the address more often than a reader.
+        .arg("--disable-ipc-flooding-protection")
         // The sandbox does not start as root or in most containers, and the page is the project's
         // own.
         .arg("--no-sandbox")
-        .arg(format!("--window-size={width},900"))
         .arg(format!("--user-data-dir={}", profile.display()))
-        .arg(address)
+        .arg(format!("file://{}", file.display()))
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn();
-    let opened = started
+    started
         .map_err(|error| format!("could not start {}: {error}", browser.display()))
-        .and_then(finished);
-    // The browser may still be writing there. Any rest stays among the temporary files.
-    let _ = fs::remove_dir_all(&profile);
-    opened
+        .and_then(finished)
 }
 
 fn finished(mut child: Child) -> Result<Opened, String> {

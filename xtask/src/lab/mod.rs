@@ -1,4 +1,5 @@
 //! The ordering lab.
 
 mod browser;
+mod checker;
 pub(crate) mod page;

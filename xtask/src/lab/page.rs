@@ -1,15 +1,46 @@
 //! The lab's page: writes it, compares it with the file, or tests it in a browser.
 
-use std::{collections::BTreeMap, fs, path::Path, process::Command};
+use std::{
+    collections::BTreeMap,
+    env, fs, io,
+    path::{Path, PathBuf},
+    process::Command,
+};
 
 use serde_json::Value;
 
-use super::browser;
+use super::{browser, checker};
 use crate::step::{Step, root, run_all, say};
 
 const FILE: &str = "lab/index.html";
-/// A wide window, and the narrowest that a headless browser opens.
-const WIDTHS: [u32; 2] = [1280, 500];
+/// Windows of phones, a tablet, laptops and a desktop: width and height.
+const SIZES: [[u32; 2]; 6] = [
+    [360, 800],
+    [390, 844],
+    [768, 1024],
+    [1280, 720],
+    [1440, 900],
+    [1920, 1080],
+];
+/// What runs in the page, by the name of the frame that it is in.
+const TESTS: [&str; 2] = [include_str!("usetest.js"), include_str!("layout.js")];
+const RUNS_THEM: &str = r#"addEventListener("load", () => {
+  let report;
+  try { report = { use, layout }[window.name](); } catch (error) { report = { errors: [String(error.stack)] }; }
+  parent.postMessage(report, "*");
+});"#;
+/// Frames have any size, and windows of a headless browser are at least 500 pixels wide.
+const COLLECTS: &str = r#"const reports = [];
+addEventListener("message", (event) => {
+  reports.push(event.data);
+  if (reports.length < document.querySelectorAll("iframe").length) return;
+  const errors = reports.flatMap((report) => report.errors);
+  const cells = reports.flatMap((report) => report.cells ?? []);
+  const node = document.createElement("pre");
+  node.id = "selftest";
+  node.textContent = JSON.stringify({ errors, cells });
+  document.body.append(node);
+});"#;
 
 /// The command for the page.
 #[derive(Debug, PartialEq)]
@@ -26,13 +57,15 @@ pub(crate) enum Page {
 /// Returns the status to exit with.
 pub(crate) fn run(page: &Page) -> i32 {
     match page {
-        Page::Write => run_all("lab page", &[axioms(&["page", FILE])]),
+        Page::Write => {
+            checker::build().unwrap_or_else(|| run_all("lab page", &[axioms(&["page", FILE])]))
+        }
         Page::Check => run_all("lab page", &[axioms(&["page", "--check", FILE])]),
         Page::Test { matrix } => test(matrix.as_deref().map(Path::new)),
     }
 }
 
-fn axioms(args: &[&str]) -> Step {
+pub(super) fn axioms(args: &[&str]) -> Step {
     Step::cargo("page", &[&AXIOMS[..], args].concat())
 }
 
@@ -65,19 +98,15 @@ fn compare(browser: &Path, matrix: Option<&Path>) -> Result<String, String> {
         let text = text.map_err(|error| format!("cannot read {}: {error}", file.display()))?;
         others.push(("the model checker", verdicts(&text)?));
     }
-    for width in WIDTHS {
-        let page = opened(browser, width)?;
-        for (name, other) in &others {
-            same(&page, other).map_err(|why| format!("the page and {name} differ: {why}"))?;
-        }
+    let page = opened(browser)?;
+    for (name, other) in &others {
+        same(&page, other).map_err(|why| format!("the page and {name} differ: {why}"))?;
     }
     let names: Vec<_> = others.iter().map(|(name, _)| *name).collect();
     Ok(format!(
-        "lab page --test passed: {} cells picked and stepped through in {}, {} and {} pixels wide, with the verdicts of {}",
-        others[0].1.len(),
+        "lab page --test passed: used in {}, laid out at {} sizes, with the verdicts of {}",
         browser.display(),
-        WIDTHS[0],
-        WIDTHS[1],
+        SIZES.len(),
         names.join(" and of ")
     ))
 }
@@ -99,23 +128,52 @@ fn explored() -> Result<String, String> {
     }
 }
 
-/// Returns what the page shows, if its own test found nothing wrong and the console is empty.
-fn opened(browser: &Path, width: u32) -> Result<Verdicts, String> {
-    let opened = browser::open(browser, &root().join(FILE), "selftest", width)?;
-    let console: Vec<_> = opened
-        .log
-        .lines()
-        .filter(|line| line.contains("CONSOLE"))
-        .collect();
+/// Returns what the page shows, if its tests found nothing wrong and the console is empty.
+fn opened(browser: &Path) -> Result<Verdicts, String> {
+    let folder = env::temp_dir().join(format!("ordering-lab-{}", std::process::id()));
+    let opened = frames(&folder)
+        .map_err(|error| format!("{}: {error}", folder.display()))
+        .and_then(|file| browser::open(browser, &file, &folder.join("profile")));
+    // The browser may still be writing there. Any rest stays among the temporary files.
+    let _ = fs::remove_dir_all(&folder);
+    let opened = opened?;
+    let lines = opened.log.lines();
+    let console: Vec<_> = lines.filter(|line| line.contains("CONSOLE")).collect();
     if !console.is_empty() {
         return Err(format!("in the console:\n{}", console.join("\n")));
     }
     let report = report(&opened.document)?;
-    let errors = &report["errors"];
-    match errors.as_array().map(Vec::len) {
-        Some(0) => verdicts(&report.to_string()),
-        _ => Err(format!("{width} pixels wide: {errors}")),
+    let errors = report["errors"]
+        .as_array()
+        .ok_or("the report has no errors")?;
+    match errors.is_empty() {
+        true => verdicts(&report.to_string()),
+        false => {
+            let lines: Vec<_> = errors.iter().map(Value::to_string).collect();
+            Err(lines.join("\n"))
+        }
     }
+}
+
+/// Writes the page with its tests, and a page with a frame for each test. Returns the file of the
+/// latter.
+fn frames(folder: &Path) -> io::Result<PathBuf> {
+    fs::create_dir_all(folder)?;
+    let page = fs::read_to_string(root().join(FILE))?;
+    let tests = TESTS.concat() + RUNS_THEM;
+    let tested = page.replace("</body>", &format!("<script>{tests}</script></body>"));
+    fs::write(folder.join("page.html"), tested)?;
+    let frame = |name: &str, [width, height]: [u32; 2]| {
+        format!(
+            r#"<iframe src="page.html" name="{name}" width="{width}" height="{height}" style="border: 0"></iframe>"#
+        )
+    };
+    let sizes = SIZES.map(|size| frame("layout", size)).concat();
+    let used = frame("use", [1280, 900]);
+    let file = folder.join("frames.html");
+    let text = format!("<!doctype html><body><script>{COLLECTS}</script>{used}{sizes}</body>");
+    fs::write(&file, text)?;
+    Ok(file)
 }
 
 /// Returns the values that the page's test wrote at its end.
