@@ -138,6 +138,7 @@ pub(crate) fn test() -> Vec<Step> {
         Step::xtask("packages", &["package"]),
         Step::xtask("dependents", &["dependents"]),
         Step::xtask("homework", &["grade", "--check"]),
+        Step::xtask("page", &["lab", "page", "--test"]),
         Step::xtask("models", &["loom"]).beside(),
         Step::xtask("mutants", &["mutants", "--smoke"]),
     ]
