@@ -40,6 +40,8 @@ impl Attempt {
         let ended = world.run(async {
             if let Some(error) = program().await.error() {
                 world.fail(Kind::Error(error));
+            } else if settings.denies_snoozing {
+                world.deny_snoozing();
             }
         });
         Self {

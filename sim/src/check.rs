@@ -63,7 +63,8 @@ pub fn check<F: Future<Output: Verdict>>(program: impl Fn() -> F) {
 ///
 /// The program is called once for each run, inside the simulation. A run fails if the main future
 /// panics or returns an error, if a task without a handle panics, if nobody can be woken any more,
-/// or if it reaches a limit.
+/// or if it reaches a limit; and if a future snoozes, where that is
+/// [denied](Check::deny_snoozing).
 ///
 /// # Faults
 /// All [faults](Faults::all) are on. A correct program is still correct with them:
@@ -119,6 +120,7 @@ pub struct Check {
     first: u64,
     canary: u64,
     shrink_runs: u32,
+    denies_snoozing: bool,
     replay: Option<String>,
 }
 
@@ -140,6 +142,7 @@ impl Check {
             first: 0,
             canary: 25,
             shrink_runs: 1_000,
+            denies_snoozing: false,
             replay: None,
         }
     }
@@ -251,6 +254,47 @@ impl Check {
         self
     }
 
+    /// Sets whether a run fails if a future of [`waiting_for`](joint_executor::waiting_for)
+    /// [snoozes](super::Snoozing) when the main future ends well. Otherwise such a run passes.
+    ///
+    /// Where the main future waits for the one that snoozes, the run is a deadlock, and fails
+    /// anyway. This is for programs in which it waits for less, such as a server that is stopped
+    /// while its requests are under way. Name the waits for locks and permits in it, and let the
+    /// main future rest until its tasks should be idle. A loop over a select that is in the handler
+    /// of one branch, and will poll the other branch after that, snoozes meanwhile, and is blamed
+    /// if the main future ends then.
+    ///
+    /// # Example
+    /// ```
+    /// use std::{pin::pin, sync::Arc, time::Duration};
+    ///
+    /// use async_lock::Mutex;
+    /// use futures_lite::future::poll_once;
+    /// use joint_executor::{spawn_detached, time::sleep, waiting_for};
+    /// use joint_sim::Check;
+    ///
+    /// // The request keeps its first wait for the lock, and waits for the lock again.
+    /// let program = || async {
+    ///     let lock = Arc::new(Mutex::new(()));
+    ///     let held = lock.clone().lock_arc().await;
+    ///     spawn_detached(async move {
+    ///         let mut first = pin!(waiting_for("the lock", lock.lock()));
+    ///         assert!(poll_once(first.as_mut()).await.is_none());
+    ///         lock.lock().await;
+    ///     });
+    ///     sleep(Duration::from_secs(1)).await;
+    ///     drop(held);
+    ///     sleep(Duration::from_secs(1)).await;
+    /// };
+    /// Check::new().run(program);
+    /// let found = Check::new().deny_snoozing(true).find(program).unwrap_err();
+    /// assert_eq!(found.failure().snoozing()[0].what, "the lock");
+    /// ```
+    pub fn deny_snoozing(mut self, denies: bool) -> Self {
+        self.denies_snoozing = denies;
+        self
+    }
+
     /// Makes the one run that a report has named, with this value of `JOINT_SIM_REPLAY`.
     ///
     /// # Panics
@@ -318,6 +362,7 @@ impl Check {
             Attempt::run(&plan.of(settings), plan.chance(), None, &program)
         };
         let mut check = self.clone();
+        check.settings.denies_snoozing = self.denies_snoozing;
         check.seeds = variable("JOINT_SIM_SEEDS").unwrap_or(self.seeds);
         check.first = variable("JOINT_SIM_SEED").unwrap_or(self.first);
         check.replay = variable("JOINT_SIM_REPLAY").or_else(|| self.replay.clone());

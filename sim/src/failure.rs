@@ -153,6 +153,8 @@ pub(super) enum Kind {
     Detached(Actor, Named),
     /// Two runs with the same decisions differ. The text says how.
     Differs(String),
+    /// The main future ended well, but a future snoozed.
+    Snoozing,
 }
 
 /// The error of a run: what went wrong, and where.
@@ -249,6 +251,7 @@ impl Failure {
                 host == other_host && one.message == other.message
             }
             (Kind::Detached(_, one), Kind::Detached(_, other)) => one.spawned == other.spawned,
+            (Kind::Snoozing, Kind::Snoozing) => self.snoozing[0].place == other.snoozing[0].place,
             (one, other) => mem::discriminant(one) == mem::discriminant(other),
         }
     }
@@ -376,6 +379,7 @@ impl fmt::Display for Failure {
             }
             Kind::Differs(text) => f.write_str(text)?,
             Kind::Diverged => f.write_str(DIVERGED)?,
+            Kind::Snoozing => f.write_str("the main future ended, and futures snoozed\n")?,
         }
         if !self.snoozing.is_empty() {
             let snoozing = lines(&self.snoozing);

@@ -300,7 +300,7 @@
 //! [`FuturesUnordered`](https://docs.rs/futures/latest/futures/stream/struct.FuturesUnordered.html)
 //! can leave one behind. Name the waits by [`waiting_for`](joint_executor::waiting_for). The
 //! [`Failure`], and the [`Outcome`] of a run that ends well, then have a [`Snoozing`] for each such
-//! future:
+//! future, and [`Check::deny_snoozing`] makes a failure of such an end:
 //!
 //! ```text
 //! futures that were woken and are not polled:

@@ -32,6 +32,8 @@ pub struct Builder {
     pub(super) max_call_time: Duration,
     pub(super) max_poll_time: Duration,
     pub(super) keeps_trace: bool,
+    /// Whether a run of a check that ends well fails if a future snoozes.
+    pub(super) denies_snoozing: bool,
     /// The command that replays the run, if it is one of a check.
     pub(super) replay: Option<String>,
 }
@@ -52,6 +54,7 @@ impl Builder {
             max_call_time: Duration::from_secs(10),
             max_poll_time: Duration::from_secs(60),
             keeps_trace: false,
+            denies_snoozing: false,
             replay: None,
         }
     }

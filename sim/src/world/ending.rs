@@ -72,6 +72,13 @@ impl World {
         }
     }
 
+    /// Fails the run if a future snoozes. Called at the end of the main future.
+    pub(crate) fn deny_snoozing(&self) {
+        if !self.snoozing().is_empty() {
+            self.fail(Kind::Snoozing);
+        }
+    }
+
     /// Sets how the run has failed, or that it has not. Returns what was set before.
     pub(super) fn replace_failure(&self, failure: Option<Failure>) -> Option<Failure> {
         let last_step = failure.as_ref().map_or(self.settings.max_steps, |_| 0);

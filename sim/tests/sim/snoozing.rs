@@ -17,7 +17,7 @@ use futures_util::{
     stream::{self, FuturesUnordered},
 };
 use joint_executor::{JoinSet, TaskBuilder, oneshot, spawn, time::sleep, waiting_for};
-use joint_sim::{Builder, Failure, Scheduler, check};
+use joint_sim::{Builder, Check, Failure, Faults, Scheduler, check};
 
 use crate::bugs::Version;
 
@@ -76,19 +76,33 @@ async fn use_lock(lock: Lock) {
 async fn select_by_reference(version: Version) {
     let lock = Lock::default();
     let held = lock.lock().await;
-    let request = TaskBuilder::new().name("request").spawn(async move {
-        let mut first = Box::pin(use_lock(lock.clone()));
-        if let Either::Right(_) = select(&mut first, pin!(sleep(MILLISECOND))).await {
-            let lost = (version == Version::Planted).then_some(first);
-            use_lock(lock).await;
-            if let Some(lost) = lost {
-                lost.await;
-            }
-        }
-    });
+    let request = TaskBuilder::new().name("request");
+    let request = request.spawn(selecting_request(version, lock));
     sleep(SECOND).await;
     drop(held);
     request.await;
+}
+
+async fn selecting_request(version: Version, lock: Lock) {
+    let mut first = Box::pin(use_lock(lock.clone()));
+    if let Either::Right(_) = select(&mut first, pin!(sleep(MILLISECOND))).await {
+        let lost = (version == Version::Planted).then_some(first);
+        use_lock(lock).await;
+        if let Some(lost) = lost {
+            lost.await;
+        }
+    }
+}
+
+/// The same, but nobody waits for the request, so the run ends well although it stands still.
+async fn select_that_nobody_awaits(version: Version) {
+    let lock = Lock::default();
+    let held = lock.lock().await;
+    let request = TaskBuilder::new().name("request");
+    request.spawn(selecting_request(version, lock)).detach();
+    sleep(SECOND).await;
+    drop(held);
+    sleep(SECOND).await;
 }
 
 /// The body of a loop over futures of one task needs the lock that one of them is waiting for.
@@ -228,6 +242,54 @@ fn a_send_that_is_kept_snoozes() {
     let failure = planted(send_that_is_kept, "room in the channel");
     assert_eq!(failure.snoozing()[0].woken, SECOND);
     check(|| send_that_is_kept(Version::Repaired));
+}
+
+#[test]
+fn a_check_that_denies_snoozing_fails_a_run_that_ends_well() {
+    check(|| select_that_nobody_awaits(Version::Planted));
+    let denies = Check::new().deny_snoozing(true);
+    let planted = || select_that_nobody_awaits(Version::Planted);
+    let found = denies.find(planted).unwrap_err();
+    let [snoozing] = found.failure().snoozing() else {
+        panic!("one future snoozes: {found}");
+    };
+    assert_eq!(snoozing.what, "the lock");
+    assert!(!found.failure().is_deadlock());
+    let line = format!("\n  {snoozing}\n");
+    assert_eq!(found.to_string().matches(&line).count(), 1, "{found}");
+    let replay = found.shrunk_replay().unwrap();
+    let again = denies.clone().replay(replay).find(planted).unwrap_err();
+    assert_eq!(again.failure().snoozing()[0].place, snoozing.place);
+    denies.run(|| select_that_nobody_awaits(Version::Repaired));
+}
+
+/// A loop over a select polls the future that it keeps again once its handler is done. If the main
+/// future ends before that, the future snoozes, which is no bug. That is why a check must be told.
+#[test]
+fn a_check_that_denies_snoozing_blames_a_loop_that_is_in_its_handler_when_the_run_ends() {
+    let program = |awaits| async move {
+        let (stop, stopped) = oneshot::channel::<()>();
+        let looping = spawn(async move {
+            let mut stopped = pin!(waiting_for("the stop", stopped));
+            while let Either::Right(_) = select(&mut stopped, pin!(sleep(MILLISECOND))).await {
+                sleep(SECOND).await;
+                sleep(SECOND).await;
+            }
+        });
+        sleep(2 * MILLISECOND).await;
+        stop.send(()).unwrap();
+        // Until the handler is in its second half.
+        sleep(SECOND + MILLISECOND).await;
+        if awaits {
+            looping.await;
+        }
+    };
+    let check = Check::new().faults(Faults::none()).seeds(20);
+    check.run(|| program(false));
+    let denies = check.deny_snoozing(true);
+    let found = denies.find(|| program(false)).unwrap_err();
+    assert_eq!(found.failure().snoozing()[0].what, "the stop");
+    denies.run(|| program(true));
 }
 
 #[test]
