@@ -151,6 +151,7 @@ struct Found {
     task: TaskDump,
     address: usize,
     waiter: Option<usize>,
+    /// The number of its wakers that have not been found.
     wakers: usize,
 }
 
@@ -174,15 +175,15 @@ impl Dump {
                 wakers: view.wakers(),
             });
         });
-        let places: BTreeMap<_, _> = (found.iter().enumerate())
-            .map(|(place, found)| (found.address, place))
-            .collect();
+        let tasks = || found.iter().enumerate();
+        let places: BTreeMap<_, _> = tasks().map(|(place, it)| (it.address, place)).collect();
+        let ids: BTreeMap<_, _> = tasks().map(|(place, it)| (it.task.id, place)).collect();
         let awaited: Vec<_> = (found.iter())
             .filter_map(|found| Some((found.waiter?, found.task.id)))
             .collect();
         let mut add = |waiter: usize, what| {
             if let Some(&place) = places.get(&waiter) {
-                found[place].task.waits_for.push(what);
+                found[place].add(what, true);
             }
         };
         for (waiter, id) in awaited {
@@ -208,15 +209,14 @@ impl Dump {
                 add(waker.data().addr(), what);
             });
         }
-        told::each(|told, waker, is_woken| {
-            let (what, place) = (told.what, told.place);
-            add(
-                waker,
-                match is_woken {
-                    false => WaitsFor::Told(what, place),
-                    true => WaitsFor::Snoozing(what, place),
-                },
-            );
+        told::each(|told, task, waker| {
+            let Some(&place) = ids.get(&task) else { return };
+            let found = &mut found[place];
+            let what = match waker {
+                Some(_) => WaitsFor::Told(told.what, told.place),
+                None => WaitsFor::Snoozing(told.what, told.place),
+            };
+            found.add(what, waker == Some(found.address));
         });
         if let Some(times) = &shared.hooks.times {
             times.with(|times| {
@@ -253,16 +253,18 @@ impl Dump {
 }
 
 impl Found {
+    /// Adds what the task waits for, which may have a waker of the task.
+    fn add(&mut self, what: WaitsFor, has_waker: bool) {
+        self.task.waits_for.push(what);
+        self.wakers = self.wakers.saturating_sub(usize::from(has_waker));
+    }
+
     /// Adds the wakers that were found nowhere.
-    fn finish(self) -> TaskDump {
-        let mut task = self.task;
-        let has_waker = |what: &&WaitsFor| !matches!(what, WaitsFor::Snoozing(..));
-        let known = task.waits_for.iter().filter(has_waker).count();
-        let others = self.wakers.saturating_sub(known);
-        if others > 0 && !task.is_runnable {
-            task.waits_for.push(WaitsFor::Others(others));
+    fn finish(mut self) -> TaskDump {
+        if self.wakers > 0 && !self.task.is_runnable {
+            self.task.waits_for.push(WaitsFor::Others(self.wakers));
         }
-        task
+        self.task
     }
 }
 

@@ -12,6 +12,7 @@ use core::{
 };
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use joint::task::{Id, try_id};
 use slab::Slab;
 
 use crate::hosted::{NamedWait, WaitChange, host};
@@ -25,9 +26,10 @@ pub(super) struct Told {
 
 #[derive(Default)]
 struct State {
-    /// The [data](Waker::data) of the waker of the task that has polled the wait last.
-    task: usize,
-    /// That waker. `None` once the wait was woken.
+    /// The task that has polled the wait last. It is an id, because the task may end before the
+    /// wait does.
+    task: Option<Id>,
+    /// The waker of that poll. `None` once the wait was woken.
     waker: Option<Waker>,
 }
 
@@ -37,12 +39,15 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Calls `f` with each wait, the [data](Waker::data) of its task's waker, and whether it was woken
-/// since it was polled. `f` must not wake or drop a waker.
-pub(super) fn each(mut f: impl FnMut(&Told, usize, bool)) {
+/// Calls `f` with each wait that a task has polled, with that task, and with the
+/// [data](Waker::data) of the poll's waker, unless the wait was woken since. `f` must not wake or
+/// drop a waker.
+pub(super) fn each(mut f: impl FnMut(&Told, Id, Option<usize>)) {
     for (_, told) in lock(&TOLD).iter() {
-        let state = lock(&told.state);
-        f(told, state.task, state.waker.is_none());
+        let State { task, waker } = &*lock(&told.state);
+        if let &Some(task) = task {
+            f(told, task, waker.as_ref().map(|waker| waker.data().addr()));
+        }
     }
 }
 
@@ -62,7 +67,7 @@ impl Told {
     /// Notes that the wait is about to be polled.
     fn polled(&self, waker: &Waker) {
         self.tell(WaitChange::Polled);
-        let (task, waker) = (waker.data().addr(), Some(waker.clone()));
+        let (task, waker) = (try_id(), Some(waker.clone()));
         let before = mem::replace(&mut *lock(&self.state), State { task, waker });
         // The lock is free again, because dropping a waker runs the user's code.
         drop(before);
@@ -95,13 +100,13 @@ impl Wake for Told {
 /// nothing with it. That happens to a future that is kept while its task awaits something else, as
 /// after a `select!` of which another branch was first. If what the task awaits needs that lock,
 /// the program stands still. Drop the future, or await it in a task of its own: `docs/snoozing.md`
-/// in the repository shows both. In a simulation of `joint-sim`, the report of a run names each
-/// such future.
+/// in the repository shows both. In a simulation of `joint-sim`, the report of a run that fails
+/// names each such future, and a `Check` can be told to fail because of one.
 ///
 /// # Cost
-/// An allocation, a lock of its own for each poll and each wake-up, and once at the begin and at
-/// the end a lock that the whole program shares. This is for finding out why a program stands
-/// still.
+/// An allocation, and that of the task's [`Id`]; a lock of its own for each poll and each wake-up;
+/// and once at the begin and at the end a lock that the whole program shares. This is for finding
+/// out why a program stands still.
 ///
 /// # Example
 /// ```

@@ -8,7 +8,7 @@ use std::{
         atomic::{AtomicBool, Ordering},
         mpsc,
     },
-    task::Poll,
+    task::{Context, Poll, Wake, Waker},
     thread,
     time::{Duration, Instant},
 };
@@ -333,4 +333,59 @@ fn a_future_that_is_dropped_before_the_lock_is_taken_again_does_not_snooze() {
     let (task, held) = waits_again(&executor, false);
     drop(held);
     block_on(task);
+}
+
+/// The wait's waker is gone once it was woken, and with it the memory of its task, which the next
+/// task is likely to get.
+#[test]
+fn a_wait_that_outlives_its_task_is_not_shown_with_another_one() {
+    type Wait = Pin<Box<dyn Future<Output = ()> + Send>>;
+    async fn hand_out(wait: Option<Wait>) -> Wait {
+        let Some(mut wait) = wait else {
+            return pending().await;
+        };
+        assert!(poll_once(&mut wait).await.is_none());
+        wait
+    }
+    let executor = executor(1);
+    let (sender, receiver) = oneshot::channel();
+    let wait: Wait = Box::pin(waiting_for("a message", async { receiver.await.unwrap() }));
+    let wait = block_on(executor.spawn(hand_out(Some(wait))));
+    sender.send(()).unwrap();
+    let tasks: Vec<_> = (0..8).map(|_| executor.spawn(hand_out(None))).collect();
+    let dump = settled(&executor, tasks.len());
+    assert!(
+        dump.tasks().iter().all(|task| task.waits_for().is_empty()),
+        "{dump}"
+    );
+    block_on(wait);
+}
+
+/// As `FuturesUnordered` does it.
+#[test]
+fn a_wait_with_a_waker_of_a_combinator_is_shown_with_the_task_that_polls_it() {
+    struct Child(Waker);
+    impl Wake for Child {
+        fn wake(self: Arc<Self>) {
+            self.0.wake_by_ref();
+        }
+    }
+    let executor = executor(1);
+    let task = executor.spawn(async {
+        let mut wait = Box::pin(waiting_for("a message", pending::<()>()));
+        poll_fn(|cx| {
+            let waker = Waker::from(Arc::new(Child(cx.waker().clone())));
+            wait.as_mut().poll(&mut Context::from_waker(&waker))
+        })
+        .await;
+    });
+    let dump = settled(&executor, 1);
+    assert!(
+        matches!(
+            dump.tasks()[0].waits_for(),
+            [WaitsFor::Told("a message", _), WaitsFor::Others(1)]
+        ),
+        "{dump}"
+    );
+    drop(task);
 }
