@@ -1,8 +1,9 @@
 //! [`Dump`]: the tasks of an executor, and what each of them waits for.
 //!
-//! No task is polled, and nothing is recorded before the call. The edges are found where the wakers
-//! lie: in the join word of the task that is awaited, in the timers, and beside the descriptors. A
-//! waker's address says which task it would wake, so nothing behind it is read.
+//! No task is polled, and nothing is recorded before the call, except by [`waiting_for`]. The edges
+//! are found where the wakers lie: in the join word of the task that is awaited, in the timers, and
+//! beside the descriptors. A waker's address says which task it would wake, so nothing behind it is
+//! read.
 
 mod told;
 
@@ -35,8 +36,8 @@ const DEEPEST: usize = 24;
 /// The tasks of an executor at one time, and what each waits for. [`Executor::dump`] makes it.
 ///
 /// Its `Display` has a paragraph for each task that no other task awaits, with the tasks that it
-/// awaits below it, and so on. Tasks that wait for each other, and so forever, are marked as a
-/// cycle.
+/// awaits below it, and so on. Tasks that wait for each other are marked as a
+/// [cycle](Dump::cycles).
 #[derive(Clone, Debug)]
 pub struct Dump {
     taken: Instant,
@@ -88,11 +89,12 @@ impl Executor {
     ///
     /// A task is in the dump once it has waited. One that has not is only [counted](Dump::live).
     /// The tasks run on meanwhile, so a task that moves may be shown with what it waited for a
-    /// moment before. A task that is stuck is shown as it is.
+    /// moment before. A task that has been stuck since before the call is shown as it is.
     ///
     /// # Cost
-    /// Two atomic read-modify-writes and a few loads for each task. The locks of the timers and the
-    /// descriptors are held one after another, while each is read.
+    /// Two atomic read-modify-writes and a few loads for each task, and what an [`Id`] costs for
+    /// each that nobody has asked for its id yet. The locks of the timers, of the descriptors and
+    /// of [`waiting_for`] are held one after another, while each is read.
     ///
     /// # Example
     /// ```
@@ -244,7 +246,9 @@ impl Dump {
     }
 
     /// Returns each ring of tasks in which every task awaits the next one, and the last one the
-    /// first, so that none of them will ever end by itself.
+    /// first. If none of them waits for anything else, none of them will ever end by itself. If one
+    /// does, that may let it go on: a dump cannot tell a task that waits for both from one that
+    /// waits for either.
     pub fn cycles(&self) -> Vec<Vec<&TaskDump>> {
         let cycles = Graph::new(self).cycles().into_iter();
         let tasks = |cycle: Vec<_>| cycle.into_iter().map(|place: usize| &self.tasks[place]);
@@ -358,7 +362,12 @@ impl fmt::Display for Dump {
             self.tree(root, &graph, &mut seen, f)?;
         }
         for cycle in graph.cycles() {
-            writeln!(f, "a cycle: each waits for the next, and none will end")?;
+            let waits = |&place: &usize| self.tasks[place].waits_for.len();
+            f.write_str("a cycle: each waits for the next, and none will end")?;
+            f.write_str(match cycle.iter().all(|place| waits(place) == 1) {
+                true => "\n",
+                false => " unless one goes on by what else it waits for\n",
+            })?;
             self.tree(cycle[0], &graph, &mut seen, f)?;
         }
         Ok(())

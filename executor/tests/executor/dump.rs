@@ -113,7 +113,7 @@ fn tasks_that_await_each_other_are_a_cycle() {
     let (before, after) = names.split_at(begin);
     assert_eq!([after, before].concat(), ["first", "second", "third"]);
     let text = dump.to_string();
-    assert_eq!(text.matches("a cycle").count(), 1, "{text}");
+    assert_eq!(text.matches("none will end\n").count(), 1, "{text}");
     assert_eq!(text.matches(": see above").count(), 1, "{text}");
     assert!(
         text.contains("has no waker, and so waits for ever"),
@@ -388,4 +388,25 @@ fn a_wait_with_a_waker_of_a_combinator_is_shown_with_the_task_that_polls_it() {
         "{dump}"
     );
     drop(task);
+}
+
+/// A dump cannot tell a join from a select, whose task the timer may wake.
+#[test]
+fn a_cycle_is_not_said_to_last_if_a_task_of_it_waits_for_something_else_as_well() {
+    let executor = executor(1);
+    let (first, to_first) = awaits_what_it_is_sent(&executor, "first");
+    let second: Pin<Box<dyn Future<Output = ()> + Send>> =
+        Box::pin(async { _ = time::timeout(Duration::from_secs(3600), first).await });
+    let second = executor.task().name("second").spawn(second);
+    to_first.send(second).unwrap();
+    let mut dump = executor.dump();
+    wait_until(|| {
+        dump = settled(&executor, 2);
+        !dump.cycles().is_empty()
+    });
+    let text = dump.to_string();
+    assert!(
+        text.contains("none will end unless one goes on by what else it waits for"),
+        "{text}"
+    );
 }
