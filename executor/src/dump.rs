@@ -3,7 +3,8 @@
 //! No task is polled, and nothing is recorded before the call, except by [`waiting_for`]. The edges
 //! are found where the wakers lie: in the join word of the task that is awaited, in the timers, and
 //! beside the descriptors. A waker's address says which task it would wake, so nothing behind it is
-//! read.
+//! read. A child of a [`JoinSet`](crate::JoinSet) would wake a node of its set, from which only the
+//! list of recorded nodes leads on: the node may be gone by then.
 
 mod told;
 
@@ -26,6 +27,7 @@ use super::driver::reactor::Way;
 use super::{
     Builder, Executor,
     driver::clock,
+    join_set,
     times::{TaskTimes, Times},
     worker::shared::{Runnable, Shared},
 };
@@ -60,7 +62,7 @@ pub struct TaskDump {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum WaitsFor {
-    /// The end of another task.
+    /// The end of another task, which may be one of several in a [`JoinSet`](crate::JoinSet).
     Task(Id),
     /// A timer that is due at that instant.
     Timer(Instant),
@@ -76,8 +78,8 @@ pub enum WaitsFor {
     /// [runnable](TaskDump::is_runnable), it has run since without polling it:
     /// [`waiting_for`](waiting_for#snoozing) tells what that means.
     Snoozing(&'static str, &'static Location<'static>),
-    /// Whoever else holds so many of its wakers: a channel, a lock, a set of tasks, or a task that
-    /// has not waited yet.
+    /// Whoever else holds so many of its wakers: a oneshot or another channel, a lock, a set of
+    /// futures, or a task that has not waited yet.
     Others(usize),
 }
 
@@ -85,7 +87,7 @@ impl Executor {
     /// Returns the tasks, and what each of them waits for: the end of a task, a timer, a
     /// descriptor, what it says itself by [`waiting_for`], or something else. Nothing is paid for
     /// it before it is called. With [`record_times`](Builder::record_times) the dump also shows
-    /// since when.
+    /// since when, and which tasks of a [`JoinSet`](crate::JoinSet) a task waits for.
     ///
     /// A task is in the dump once it has waited. One that has not is only [counted](Dump::live).
     /// The tasks run on meanwhile, so a task that moves may be shown with what it waited for a
@@ -94,7 +96,8 @@ impl Executor {
     /// # Cost
     /// Two atomic read-modify-writes and a few loads for each task, and what an [`Id`] costs for
     /// each that nobody has asked for its id yet. The locks of the timers, of the descriptors and
-    /// of [`waiting_for`] are held one after another, while each is read.
+    /// of [`waiting_for`] are held one after another, while each is read, and so is the lock of
+    /// what is recorded.
     ///
     /// # Example
     /// ```
@@ -120,12 +123,14 @@ impl Executor {
 
 impl Builder {
     /// Records when each task was spawned, and when and how often it was polled, for
-    /// [`Executor::dump`].
+    /// [`Executor::dump`]. From this call on, each [`JoinSet`](crate::JoinSet) of the process also
+    /// records the tasks that are added to it, so that a dump shows for which ones a task waits.
     ///
     /// # Cost
     /// For each spawn, poll and end of a task, the clock is read, and a lock is taken that all
-    /// workers share. This is for finding out why a program stands still, not for one that must be
-    /// fast.
+    /// workers share. For each task that is added to a set or leaves it, a lock is taken that the
+    /// whole process shares. This is for finding out why a program stands still, not for one that
+    /// must be fast.
     ///
     /// # Example
     /// ```
@@ -139,6 +144,7 @@ impl Builder {
     /// # Ok::<(), std::io::Error>(())
     /// ```
     pub fn record_times(self) -> Self {
+        join_set::record();
         let times = Arc::<Times>::default();
         let [spawned, polled, ended] = [(); 3].map(|()| times.clone());
         self.on_spawn(move |task| spawned.begin(task.id()))
@@ -183,19 +189,26 @@ impl Dump {
         let awaited: Vec<_> = (found.iter())
             .filter_map(|found| Some((found.waiter?, found.task.id)))
             .collect();
-        let mut add = |waiter: usize, what| {
+        let mut add = |waiter: usize, what, has_waker| {
             if let Some(&place) = places.get(&waiter) {
-                found[place].add(what, true);
+                found[place].add(what, has_waker);
             }
         };
+        let mut sets = BTreeSet::new();
         for (waiter, id) in awaited {
-            add(waiter, WaitsFor::Task(id));
+            // A set has one waker of its task, however many children it has.
+            let (task, has_waker) = match join_set::set_of(waiter) {
+                Some((set, task)) => (task, sets.insert(set)),
+                None => (waiter, true),
+            };
+            add(task, WaitsFor::Task(id), has_waker);
         }
         for timers in shared.driver.all_timers() {
             timers.each(|deadline, waker| {
                 add(
                     waker.data().addr(),
                     WaitsFor::Timer(clock::instant(deadline)),
+                    true,
                 );
             });
         }
@@ -208,7 +221,7 @@ impl Dump {
                     Way::Write => WaitsFor::Writable(raw),
                     Way::Exception => WaitsFor::Exception(raw),
                 };
-                add(waker.data().addr(), what);
+                add(waker.data().addr(), what, true);
             });
         }
         told::each(|told, task, waker| {

@@ -52,10 +52,10 @@ const BUDGETS: [Budget; 9] = [
         built_as: "joint-executor",
         folder: "executor/src",
         without: &["model", "worker/harness.rs"],
-        // Of these, 1,020 are names that users of tokio look for, most of them for sockets, 590 the
+        // Of these, 1,020 are names that users of tokio look for, most of them for sockets, 640 the
         // dump and what runs on the current thread, 90 the data of tasks for hooks, and 45 the
         // report that all workers are blocked.
-        lines: 11_620,
+        lines: 11_670,
         crates: 12,
         features: &["io"],
     },

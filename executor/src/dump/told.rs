@@ -92,7 +92,7 @@ impl Wake for Told {
 /// that awaits it waits for.
 ///
 /// A dump finds out by itself that a task waits for another task, for a timer or for a descriptor.
-/// Use this for what it cannot know, such as a lock, a channel or a queue.
+/// Use this for what it cannot know, such as a oneshot, a lock, a channel or a queue.
 ///
 /// # Snoozing
 /// The dump also says if `future` was woken, and its task has run since without polling it. Such a

@@ -30,7 +30,7 @@ use joint::{
 
 mod ready;
 
-pub(super) use ready::Ready;
+pub(super) use ready::{Ready, record, set_of};
 
 /// Tasks that are joined in the order in which they end.
 ///
@@ -50,7 +50,8 @@ pub(super) use ready::Ready;
 /// * two when its result is returned, and one for all results that have arrived together.
 ///
 /// The number of tasks makes no difference. Nothing takes a lock, and nothing waits for another
-/// thread. Everything is wait-free, except for the end of a task, which is lock-free.
+/// thread. Everything is wait-free, except for the end of a task, which is lock-free. For a process
+/// that [records](crate::Builder::record_times) what its tasks wait for, this does not hold.
 ///
 /// # Example
 /// ```

@@ -20,12 +20,13 @@
 //! word wakes a registered waker by value or gives it back. A child that had already ended when it
 //! was added is pushed by the set, and has no waker.
 
-use alloc::sync::Arc;
+use alloc::{collections::BTreeMap, sync::Arc};
 use core::{
     mem::ManuallyDrop,
     ptr::{self, NonNull},
     task::{Poll, Waker},
 };
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use joint::waker::{Header, ThinWaker, VTable, WakerId};
 use joint_switch::{AtomicPtr, order};
@@ -122,6 +123,14 @@ impl Ready {
         }
     }
 
+    /// Returns the [data](Waker::data) of the registered waker, if it is that of a task. Its owner
+    /// may be gone by now.
+    fn waiter(&self) -> Option<usize> {
+        // ORDERING: waiter. Relaxed: the address is compared, and nothing behind it is read.
+        let word = self.word.load(order!(waiter: Relaxed));
+        (word != NOTHING && !is_key(word)).then(|| word.addr())
+    }
+
     /// Removes the waker, if there is one, or else all keys. Called at the end of the set.
     pub(super) fn close(&self) -> Option<ThinWaker> {
         // ORDERING: close. Relaxed: a waker was registered by the caller itself, and keys are not
@@ -192,12 +201,14 @@ static NODE: VTable = {
 
 impl Node {
     pub(super) fn new(key: usize, ready: Arc<Ready>) -> Arc<Self> {
-        Arc::new(Self {
+        let node = Arc::new(Self {
             header: Header::new(&NODE),
             key,
             next: AtomicPtr::new(NOTHING),
             ready,
-        })
+        });
+        recorded(|nodes| nodes.insert(Arc::as_ptr(&node).addr(), node.ready.clone()));
+        node
     }
 
     /// Returns a waker that may be used while the node is held, and that must not be dropped.
@@ -239,5 +250,59 @@ impl Node {
     pub(super) fn next(&self) -> Option<usize> {
         // ORDERING: next. Relaxed: `take` has made the link visible.
         key_of(self.next.load(order!(next: Relaxed)))
+    }
+}
+
+impl Drop for Node {
+    fn drop(&mut self) {
+        recorded(|nodes| nodes.remove(&ptr::from_mut(self).addr()));
+    }
+}
+
+/// The list that each node belongs to, by the node's address. A dump finds that address in the join
+/// word of a child, but must not read the node, which may be gone by then.
+type Nodes = BTreeMap<usize, Arc<Ready>>;
+
+/// All nodes that were made since [`record`] was called, and that still exist.
+static NODES: OnceLock<Mutex<Nodes>> = OnceLock::new();
+
+/// Records the nodes that are made from now on.
+pub(in super::super) fn record() {
+    NODES.get_or_init(Mutex::default);
+}
+
+fn recorded<R>(f: impl FnOnce(&mut Nodes) -> R) -> Option<R> {
+    let nodes = NODES.get()?;
+    Some(f(&mut nodes.lock().unwrap_or_else(PoisonError::into_inner)))
+}
+
+/// Returns a number of the set that the end of a child wakes, and the [data](Waker::data) of the
+/// waker of the task that waits for the set. `waiter` is what is registered with the child.
+pub(in super::super) fn set_of(waiter: usize) -> Option<(usize, usize)> {
+    recorded(|nodes| {
+        let ready = nodes.get(&waiter)?;
+        Some((Arc::as_ptr(ready).addr(), ready.waiter()?))
+    })?
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_node_is_recorded_until_it_is_gone() {
+        record();
+        let ready = Arc::new(Ready::new());
+        let node = Node::new(0, ready.clone());
+        let address = node.waker().data().addr();
+        assert_eq!(set_of(address), None, "nobody waits for the set");
+        let mut last = WakerId::NONE;
+        assert!(ready.poll(Waker::noop(), &mut last).is_pending());
+        let (set, _) = set_of(address).expect("somebody waits");
+        assert_eq!(set, Arc::as_ptr(&ready).addr());
+        drop(node.push());
+        assert_eq!(set_of(address), None, "the waker was taken");
+        drop(node);
+        assert_eq!(Arc::strong_count(&ready), 1);
     }
 }

@@ -15,7 +15,7 @@ use std::{
 
 use futures_lite::future::poll_once;
 use joint_executor::{
-    Dump, Executor, JoinHandle, TaskDump, WaitsFor, block_on, oneshot, time, waiting_for,
+    Dump, Executor, JoinHandle, JoinSet, TaskDump, WaitsFor, block_on, oneshot, time, waiting_for,
 };
 
 use super::{executor, wait_until};
@@ -409,4 +409,71 @@ fn a_cycle_is_not_said_to_last_if_a_task_of_it_waits_for_something_else_as_well(
         text.contains("none will end unless one goes on by what else it waits for"),
         "{text}"
     );
+}
+
+#[test]
+fn a_task_that_waits_for_a_join_set_awaits_each_task_of_it() {
+    let executor = Executor::builder()
+        .workers(2)
+        .record_times()
+        .build()
+        .unwrap();
+    let (first, to_first) = awaits_what_it_is_sent(&executor, "first");
+    let second = executor.task().name("second").spawn(first);
+    let third = executor.task().name("third").spawn(pending());
+    let (detach, may_detach) = oneshot::channel::<()>();
+    let server = executor.task().name("server").spawn(async {
+        let mut set = JoinSet::from_iter([second, third]);
+        let next = async { _ = set.join_next().await };
+        let end = async { _ = waiting_for("the end", may_detach).await };
+        futures_lite::future::or(next, end).await;
+        set.detach_all();
+        pending::<()>().await;
+    });
+    let dump = settled(&executor, 4);
+    let [first, second, third, waits] =
+        ["first", "second", "third", "server"].map(|name| named(&dump, name));
+    assert_eq!(second.waits_for(), [WaitsFor::Task(first.id())]);
+    let [
+        WaitsFor::Task(one),
+        WaitsFor::Task(other),
+        WaitsFor::Told("the end", _),
+    ] = waits.waits_for()
+    else {
+        panic!("the tasks of the set, and the end, have its wakers: {dump}");
+    };
+    assert!([(second.id(), third.id()), (third.id(), second.id())].contains(&(*one, *other)));
+    assert!(dump.cycles().is_empty());
+
+    detach.send(()).unwrap();
+    wait_until(|| {
+        let dump = executor.dump();
+        let server = named(&dump, "server");
+        !server.is_runnable() && server.waits_for().is_empty()
+    });
+    drop(to_first);
+    drop(server);
+}
+
+#[test]
+fn a_cycle_across_a_join_set_is_marked() {
+    let executor = Executor::builder()
+        .workers(2)
+        .record_times()
+        .build()
+        .unwrap();
+    let (child, to_child) = awaits_what_it_is_sent(&executor, "child");
+    let server: Pin<Box<dyn Future<Output = ()> + Send>> = Box::pin(async {
+        drop(JoinSet::from_iter([child]).join_next().await);
+    });
+    let server = executor.task().name("server").spawn(server);
+    to_child.send(server).unwrap();
+    let mut dump = executor.dump();
+    wait_until(|| {
+        dump = settled(&executor, 2);
+        !dump.cycles().is_empty()
+    });
+    assert_eq!(dump.cycles()[0].len(), 2);
+    let text = dump.to_string();
+    assert!(text.contains("none will end\n"), "{text}");
 }
