@@ -5,7 +5,11 @@
 
 use std::{ops::Deref, process::abort, ptr::NonNull};
 
-use super::{cell::Cancel, state::Side};
+use super::{
+    cell::Cancel,
+    nesting::{Idle, Reference},
+    state::Cancelled,
+};
 use joint_switch::{AtomicUsize, Retire, order};
 
 /// The number of handles from which on one more ends the program, as for `Arc`.
@@ -88,18 +92,11 @@ impl Drop for Canceller {
     fn drop(&mut self) {
         if self.handles().leave() {
             // It is given up after the cancellation, also if a destructor panics.
-            let _reference = Reference(self.cell);
-            self.cancel();
+            let reference = Reference(self.cell);
+            if self.state().cancel() == Cancelled::DropFuture {
+                // SAFETY: the state says so.
+                unsafe { Idle::new(reference) }.cancel();
+            }
         }
-    }
-}
-
-/// The handles' reference.
-struct Reference(NonNull<dyn Cancel>);
-
-impl Drop for Reference {
-    fn drop(&mut self) {
-        // SAFETY: the last handle gives up the reference here, and the cell came from a box.
-        unsafe { super::cell::leave(self.0, Side::Handles) };
     }
 }

@@ -22,6 +22,7 @@ use std::{
 
 use super::{
     canceller::{Canceller, Handles},
+    nesting,
     state::{Begun, Cancelled, Left, Side, State, Suspended},
 };
 use crate::payload::discard;
@@ -42,6 +43,12 @@ pub(crate) trait Cancel: Send + Sync {
     /// # Panics
     /// If a destructor of the future panics. The future is gone and the driver is told even then.
     fn cancel(&self);
+
+    /// Drops the future, and tells the driver. The caller calls this in a [level](super::nesting).
+    ///
+    /// # Safety
+    /// `State::cancel` has told the caller to do so, which calls this once.
+    unsafe fn drop_future(&self);
 
     fn handles(&self) -> &Handles;
 
@@ -210,9 +217,14 @@ impl Drop for WakeOnDrop {
 impl<F: Send, S: Send> Cancel for Cell<F, S> {
     fn cancel(&self) {
         if self.state.cancel() == Cancelled::DropFuture {
-            // SAFETY: the state says so (rule 1).
-            drop(self.content.with_mut(|it| unsafe { (*it).cancel() }));
+            // SAFETY: the state says so.
+            nesting::now(|| unsafe { self.drop_future() });
         }
+    }
+
+    unsafe fn drop_future(&self) {
+        // SAFETY: passed on from the caller (rule 1).
+        drop(self.content.with_mut(|it| unsafe { (*it).cancel() }));
     }
 
     fn handles(&self) -> &Handles {

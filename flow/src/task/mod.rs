@@ -34,8 +34,13 @@
 //! of a combinator, are dropped from the first to the last. If a task owns the last handle of a
 //! second task, and that one of a third, then dropping the first cancels them from the outside in,
 //! all before the call returns. The destructors of the third task have then run before the
-//! remaining ones of the second, and those before the remaining ones of the first. As each level
-//! takes some stack, a chain of a million such tasks overflows it.
+//! remaining ones of the second, and those before the remaining ones of the first.
+//!
+//! That takes some stack for each task, so it ends at the 64th task of such a chain. The tasks
+//! below it are dropped after it and before the call returns, each one after the remaining
+//! destructors of the one that owned its last handle. A chain may therefore have any length. Where
+//! a destructor calls [`Task::cancel`], all that it cancels is gone when that returns, at any
+//! depth.
 //!
 //! # Cost
 //! In addition to those of the [`joint`] task, which is spawned detached: two allocations; two
@@ -66,6 +71,7 @@ mod canceller;
 mod cell;
 mod error;
 mod handle;
+mod nesting;
 mod state;
 
 pub(crate) use canceller::Canceller;
