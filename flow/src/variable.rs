@@ -36,16 +36,7 @@ use joint_switch::{Mutex, MutexGuard};
 /// let level = Arc::new(AsyncVar::new(0));
 /// let reader = joint_executor::spawn({
 ///     let level = level.clone();
-///     async move {
-///         loop {
-///             // In this order, so that no change is missed between the two.
-///             let changed = level.on_change();
-///             if level.get() >= 2 {
-///                 return level.get();
-///             }
-///             changed.await.unwrap();
-///         }
-///     }
+///     async move { level.wait_for(|level| *level >= 2).await }
 /// });
 /// level.set(1);
 /// level.set(2);
@@ -59,6 +50,13 @@ struct Inner<T> {
     value: T,
     /// The promise of the next change, if somebody has asked for it.
     next: Option<(Sender<()>, Shared<()>)>,
+}
+
+impl<T> Inner<T> {
+    fn on_change(&mut self) -> Changed {
+        let (_, next) = self.next.get_or_insert_with(shared::channel);
+        Changed(next.clone())
+    }
 }
 
 impl<T> AsyncVar<T> {
@@ -133,18 +131,113 @@ impl<T> AsyncVar<T> {
 
     fn replace(mut inner: MutexGuard<'_, Inner<T>>, value: T) {
         let old = mem::replace(&mut inner.value, value);
+        Self::notify(inner);
+        drop(old);
+    }
+
+    fn notify(mut inner: MutexGuard<'_, Inner<T>>) {
         let next = inner.next.take();
         drop(inner);
         if let Some((sender, _)) = next {
             sender.send(());
         }
-        drop(old);
+    }
+
+    /// Changes the value in place, and notifies as for a change. Returns what the function returns.
+    ///
+    /// No other change comes between the function's look at the value and its change. The function
+    /// runs under the variable's lock, as [`with`](AsyncVar::with) explains.
+    ///
+    /// # Panics
+    /// If the function does. The value is as the function has left it, and nobody is notified.
+    ///
+    /// # Example
+    /// ```
+    /// use joint_flow::variable::AsyncVar;
+    ///
+    /// let level = AsyncVar::new(0);
+    /// std::thread::scope(|threads| {
+    ///     for _ in 0..2 {
+    ///         threads.spawn(|| (0..1000).for_each(|_| level.modify(|level| *level += 1)));
+    ///     }
+    /// });
+    /// assert_eq!(level.get(), 2000);
+    /// ```
+    pub fn modify<R>(&self, f: impl FnOnce(&mut T) -> R) -> R {
+        let mut inner = self.lock();
+        let result = f(&mut inner.value);
+        Self::notify(inner);
+        result
+    }
+
+    /// As [`modify`](AsyncVar::modify), but notifies only if the function returns `true`. Returns
+    /// what it returns.
+    ///
+    /// # Panics
+    /// As for [`modify`](AsyncVar::modify#panics).
+    ///
+    /// # Example
+    /// ```
+    /// use joint_flow::variable::AsyncVar;
+    ///
+    /// let highest = AsyncVar::new(5_u32);
+    /// let raise = |to: u32| {
+    ///     highest.send_if_modified(|highest| {
+    ///         let is_higher = to > *highest;
+    ///         *highest = to.max(*highest);
+    ///         is_higher
+    ///     })
+    /// };
+    /// assert!(!raise(3));
+    /// assert!(raise(7));
+    /// assert_eq!(highest.get(), 7);
+    /// ```
+    pub fn send_if_modified(&self, f: impl FnOnce(&mut T) -> bool) -> bool {
+        let mut inner = self.lock();
+        let is_modified = f(&mut inner.value);
+        if is_modified {
+            Self::notify(inner);
+        }
+        is_modified
+    }
+
+    /// Waits until the condition holds, and returns a clone of the value for which it does.
+    ///
+    /// The condition is asked at once, and then at each wake-up by a change. A value that is
+    /// replaced before this is polled is not asked for. The condition and the clone run under the
+    /// variable's lock, as [`with`](AsyncVar::with) explains. The future may be dropped at any
+    /// time.
+    ///
+    /// # Example
+    /// ```
+    /// use joint_flow::{all, variable::AsyncVar};
+    ///
+    /// let level = AsyncVar::new(0);
+    /// let high = level.wait_for(|level| *level > 2);
+    /// let (high, ()) = joint::block_on(all((high, async { level.modify(|level| *level = 3) })));
+    /// assert_eq!(high, 3);
+    /// ```
+    pub async fn wait_for(&self, mut condition: impl FnMut(&T) -> bool) -> T
+    where
+        T: Clone,
+    {
+        loop {
+            let changed = {
+                let mut inner = self.lock();
+                if condition(&inner.value) {
+                    return inner.value.clone();
+                }
+                inner.on_change()
+            };
+            // The variable is borrowed, so it is not dropped meanwhile.
+            let _ = changed.await;
+        }
     }
 
     /// Waits for the next change after this call, even if the future is polled only later.
     ///
-    /// To wait for a condition, call this first, then look at the value, and await this if the
-    /// condition does not hold yet.
+    /// [`wait_for`](AsyncVar::wait_for) waits for a condition. To do so by hand, call this first,
+    /// then look at the value, and await this if the condition does not hold yet.
     ///
     /// # Errors
     /// The future gives [`BrokenPromise`] if the variable is dropped before it changes.
@@ -163,13 +256,12 @@ impl<T> AsyncVar<T> {
     /// assert_eq!(joint::block_on(changed), Err(BrokenPromise));
     /// ```
     pub fn on_change(&self) -> Changed {
-        let mut inner = self.lock();
-        let (_, next) = inner.next.get_or_insert_with(shared::channel);
-        Changed(next.clone())
+        self.lock().on_change()
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner<T>> {
-        // A comparison, a clone or a function of the user's may panic here, but changes nothing.
+        // Code of the user's may panic here. A function that changes the value has left it as its
+        // documentation says, and the others change nothing.
         self.inner
             .lock()
             .unwrap_or_else(|poisoned| poisoned.into_inner())

@@ -3,7 +3,7 @@
 
 use std::{
     future::Future,
-    pin::Pin,
+    pin::{Pin, pin},
     sync::Arc,
     task::{Context, Poll},
 };
@@ -85,5 +85,29 @@ fn the_end_of_a_variable_reaches_its_waiter() {
         assert_eq!(wakes.count(), usize::from(polled.is_pending()));
         assert_eq!(poll(&mut changed, &wakes), Poll::Ready(Err(BrokenPromise)));
         assert_eq!(wakes.wakers(), 0);
+    });
+}
+
+/// Cell: variable: a change in place is one step. Two threads count up, and a waiter sees the sum.
+#[test]
+fn two_changes_in_place_against_a_waiter_for_both() {
+    model_bounded(3, || {
+        let variable = Arc::new(AsyncVar::new(0));
+        let writers = [(); 2].map(|()| {
+            let variable = variable.clone();
+            thread::spawn(move || variable.modify(|value| *value += 1))
+        });
+        let wakes = Wakes::new();
+        let waker = wakes.waker();
+        let mut cx = Context::from_waker(&waker);
+        let mut both = pin!(variable.wait_for(|value| *value == 2));
+        let polled = both.as_mut().poll(&mut cx);
+        for writer in writers {
+            writer.join().unwrap();
+        }
+        if polled.is_pending() {
+            assert_eq!(wakes.count(), 1, "a change is missed");
+            assert_eq!(both.as_mut().poll(&mut cx), Poll::Ready(2));
+        }
     });
 }

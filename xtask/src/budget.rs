@@ -74,7 +74,8 @@ const BUDGETS: [Budget; 9] = [
         built_as: "joint-flow",
         folder: "flow/src",
         without: &[],
-        lines: 3_400,
+        // Of these, 85 cancel chains of tasks of any length on a bounded stack.
+        lines: 3_460,
         crates: 24,
         features: &[],
     },

@@ -1,6 +1,7 @@
 //! Variables and triggers.
 
 use std::{
+    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
     pin::{Pin, pin},
     sync::{
         Arc, Mutex, OnceLock,
@@ -206,4 +207,62 @@ fn a_variable_is_printed_under_its_own_lock() {
     let text = variable.with(|_| format!("{variable:?}"));
     assert!(text.contains("AsyncVar"), "{text}");
     assert!(format!("{variable:?}").contains("value: 3"));
+}
+
+/// Cell: variable: a change in place is one step.
+#[test]
+fn changes_in_place_from_two_threads_are_all_made() {
+    const TIMES: usize = if cfg!(miri) { 100 } else { 100_000 };
+    let variable = AsyncVar::new(0);
+    std::thread::scope(|threads| {
+        for _ in 0..2 {
+            threads.spawn(|| (0..TIMES).for_each(|_| variable.modify(|value| *value += 1)));
+        }
+    });
+    assert_eq!(variable.get(), 2 * TIMES);
+}
+
+/// Cell: variable: wakes on change only. A change in place says itself whether it is one.
+#[test]
+fn a_change_in_place_notifies_if_it_says_so() {
+    let variable = AsyncVar::new(1);
+    let changed = variable.on_change();
+    assert!(!variable.send_if_modified(|value| *value > 1));
+    assert!(!changed.is_finished());
+    let modified = catch_unwind(AssertUnwindSafe(|| {
+        variable.modify(|value| {
+            *value = 2;
+            resume_unwind(Box::new("planned"));
+        })
+    }));
+    assert!(modified.is_err() && !changed.is_finished());
+    assert!(variable.send_if_modified(|value| *value > 1));
+    assert!(changed.is_finished());
+    let changed = variable.on_change();
+    assert_eq!(variable.modify(|value| *value), 2);
+    assert!(changed.is_finished());
+}
+
+/// Cell: variable: waits for a condition, and gives the value for which it holds.
+#[test]
+fn a_condition_is_asked_at_once_and_at_each_change() {
+    check(|| async {
+        let variable = Arc::new(AsyncVar::new(0));
+        assert_eq!(variable.wait_for(|value| *value == 0).await, 0);
+        let waiters = [1, 3, 5].map(|least| {
+            let variable = variable.clone();
+            spawn(may_cancel(async move {
+                (least, variable.wait_for(|value| *value >= least).await)
+            }))
+        });
+        for _ in 0..5 {
+            yield_now().await;
+            variable.modify(|value| *value += 1);
+        }
+        for waiter in waiters {
+            if let Some((least, value)) = waiter.await {
+                assert!((least..=5).contains(&value));
+            }
+        }
+    });
 }

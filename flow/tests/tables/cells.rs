@@ -164,6 +164,11 @@ const PIECES: [(&str, &str, &[Row]); 14] = [
                 "who waits again inside the notification gets the next change",
                 Test,
             ),
+            ("a change in place is one step", Test),
+            (
+                "waits for a condition, and gives the value for which it holds",
+                Test,
+            ),
         ],
     ),
     (
