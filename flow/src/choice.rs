@@ -16,6 +16,35 @@
 //! * A handler that fails or panics fails the choice.
 //! * A choice without branches is never ready.
 //!
+//! # Handlers that change the same value
+//! All handlers exist together until one of them runs, so two of them cannot borrow the same value
+//! mutably, as by `self.count += 1`. Let each handler return what has happened, as a variant of an
+//! enum, and match on that after the `await`:
+//! ```
+//! use joint_flow::choice::choose;
+//!
+//! enum Event { Read(u32), Closed }
+//!
+//! struct Server { sum: u32, is_closed: bool }
+//!
+//! impl Server {
+//!     async fn step(&mut self) {
+//!         let event = choose()
+//!             .when(|| std::future::ready(7), Event::Read)
+//!             .when(std::future::pending::<()>, |()| Event::Closed)
+//!             .await;
+//!         match event {
+//!             Event::Read(value) => self.sum += value,
+//!             Event::Closed => self.is_closed = true,
+//!         }
+//!     }
+//! }
+//!
+//! let mut server = Server { sum: 0, is_closed: false };
+//! joint::block_on(server.step());
+//! assert_eq!((server.sum, server.is_closed), (7, false));
+//! ```
+//!
 //! # Differences from Flow
 //! A choice does nothing before it is polled. Flow's `Choose` tries a branch while it is being
 //! built, and runs its handler there. In Flow every future can fail, so there is only what is

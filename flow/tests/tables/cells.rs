@@ -125,6 +125,7 @@ const PIECES: [(&str, &str, &[Row]); 14] = [
         "`Collection`",
         &[
             ("errors surface at once", Test),
+            ("decided once, in the order in which the children end", Test),
             ("children cancelled in order of insertion on drop", Test),
             ("adds and completions from inside", Test),
             ("a mode that returns when it has become empty", Test),
