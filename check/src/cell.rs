@@ -1,54 +1,232 @@
-//! A cell whose accesses must not race.
+//! Cells whose accesses must not race.
 
 use crate::{
     graph::{Id, Kind},
-    run::{Request, perform},
+    run::{self, Request, perform},
 };
 
 /// A cell. A model fails if two accesses to it race.
 #[derive(Debug)]
-pub struct UnsafeCell<T> {
-    value: core::cell::UnsafeCell<T>,
+pub struct UnsafeCell<T: ?Sized> {
     place: Id,
+    value: core::cell::UnsafeCell<T>,
+}
+
+/// An access that lasts. If the thread does anything else meanwhile, its end is a step as well.
+#[derive(Debug)]
+struct Access {
+    place: Id,
+    begin: Id,
+    writes: bool,
+}
+
+impl Access {
+    #[track_caller]
+    fn new(place: Id, writes: bool) -> Self {
+        let name = if writes { "write" } else { "read" };
+        let begin = perform(name, Request::Cell { place, writes }).id;
+        Self {
+            place,
+            begin,
+            writes,
+        }
+    }
+}
+
+impl Drop for Access {
+    #[track_caller]
+    fn drop(&mut self) {
+        if run::last_step() != self.begin {
+            let (place, writes) = (self.place, self.writes);
+            perform("end of access", Request::Cell { place, writes });
+        }
+    }
 }
 
 impl<T> UnsafeCell<T> {
     /// Creates a cell.
+    #[track_caller]
     pub fn new(value: T) -> Self {
-        let made = perform(Request::Make {
-            kind: Kind::Cell,
-            value: 0,
-        });
+        let kind = Kind::Cell;
         Self {
+            place: perform("UnsafeCell", Request::Make { kind, value: 0 }).id,
             value: core::cell::UnsafeCell::new(value),
-            place: made.id,
         }
     }
 
+    /// Returns the value.
+    #[track_caller]
+    pub fn into_inner(self) -> T {
+        Access::new(self.place, true);
+        self.value.into_inner()
+    }
+}
+
+impl<T: ?Sized> UnsafeCell<T> {
     /// Calls `f` with the pointer, for reading.
+    #[track_caller]
     pub fn with<R>(&self, f: impl FnOnce(*const T) -> R) -> R {
-        perform(Request::Cell {
-            place: self.place,
-            writes: false,
-        });
+        let _access = Access::new(self.place, false);
         f(self.value.get())
     }
 
     /// Calls `f` with the pointer, for a write or an exclusive access.
+    #[track_caller]
     pub fn with_mut<R>(&self, f: impl FnOnce(*mut T) -> R) -> R {
-        perform(Request::Cell {
-            place: self.place,
-            writes: true,
-        });
+        let _access = Access::new(self.place, true);
         f(self.value.get())
     }
 
+    /// Returns the pointer, for reading until it is dropped.
+    #[track_caller]
+    pub fn get(&self) -> ConstPtr<T> {
+        ConstPtr {
+            _access: Access::new(self.place, false),
+            pointer: self.value.get(),
+        }
+    }
+
+    /// Returns the pointer, for writing until it is dropped.
+    #[track_caller]
+    pub fn get_mut(&self) -> MutPtr<T> {
+        MutPtr {
+            _access: Access::new(self.place, true),
+            pointer: self.value.get(),
+        }
+    }
+}
+
+impl<T: Default> Default for UnsafeCell<T> {
+    #[track_caller]
+    fn default() -> Self {
+        Self::new(T::default())
+    }
+}
+
+impl<T> From<T> for UnsafeCell<T> {
+    #[track_caller]
+    fn from(value: T) -> Self {
+        Self::new(value)
+    }
+}
+
+/// A pointer to the value of a cell that is being read.
+#[derive(Debug)]
+pub struct ConstPtr<T: ?Sized> {
+    _access: Access,
+    pointer: *const T,
+}
+
+/// A pointer to the value of a cell that is being written.
+#[derive(Debug)]
+pub struct MutPtr<T: ?Sized> {
+    _access: Access,
+    pointer: *mut T,
+}
+
+impl<T: ?Sized> ConstPtr<T> {
     /// Returns the value.
+    ///
+    /// # Safety
+    /// The cell exists, and nobody writes.
+    pub unsafe fn deref(&self) -> &T {
+        // SAFETY: as the caller says.
+        unsafe { &*self.pointer }
+    }
+
+    /// Calls `f` with the pointer.
+    pub fn with<R>(&self, f: impl FnOnce(*const T) -> R) -> R {
+        f(self.pointer)
+    }
+}
+
+impl<T: ?Sized> MutPtr<T> {
+    /// Returns the value.
+    ///
+    /// # Safety
+    /// The cell exists, and there is no other reference.
+    #[allow(clippy::mut_from_ref, reason = "it is a pointer, as in loom")]
+    pub unsafe fn deref(&self) -> &mut T {
+        // SAFETY: as the caller says.
+        unsafe { &mut *self.pointer }
+    }
+
+    /// Calls `f` with the pointer.
+    pub fn with<R>(&self, f: impl FnOnce(*mut T) -> R) -> R {
+        f(self.pointer)
+    }
+}
+
+/// [`std::cell::Cell`], whose accesses must not race.
+#[derive(Debug)]
+pub struct Cell<T>(UnsafeCell<T>);
+
+impl<T> Cell<T> {
+    /// Creates a cell.
+    #[track_caller]
+    pub fn new(value: T) -> Self {
+        Self(UnsafeCell::new(value))
+    }
+
+    /// Sets the value.
+    #[track_caller]
+    pub fn set(&self, value: T) {
+        drop(self.replace(value));
+    }
+
+    /// Swaps the values of two cells.
+    #[track_caller]
+    pub fn swap(&self, other: &Self) {
+        if !core::ptr::eq(self, other) {
+            let (ours, theirs) = (self.0.get_mut(), other.0.get_mut());
+            // SAFETY: the cells are two, and nobody else uses them meanwhile.
+            unsafe { core::ptr::swap(ours.pointer, theirs.pointer) };
+        }
+    }
+
+    /// Sets the value, and returns the one before.
+    #[track_caller]
+    pub fn replace(&self, value: T) -> T {
+        // SAFETY: the model fails before another thread uses the cell meanwhile.
+        self.0.with_mut(|ours| unsafe { ours.replace(value) })
+    }
+
+    /// Returns the value.
+    #[track_caller]
+    pub fn get(&self) -> T
+    where
+        T: Copy,
+    {
+        // SAFETY: as above.
+        self.0.with(|value| unsafe { *value })
+    }
+
+    /// Returns the value, and leaves the default.
+    #[track_caller]
+    pub fn take(&self) -> T
+    where
+        T: Default,
+    {
+        self.replace(T::default())
+    }
+
+    /// Returns the value.
+    #[track_caller]
     pub fn into_inner(self) -> T {
-        perform(Request::Cell {
-            place: self.place,
-            writes: true,
-        });
-        self.value.into_inner()
+        self.0.into_inner()
+    }
+}
+
+impl<T: Default> Default for Cell<T> {
+    #[track_caller]
+    fn default() -> Self {
+        Self::new(T::default())
+    }
+}
+
+impl<T> From<T> for Cell<T> {
+    #[track_caller]
+    fn from(value: T) -> Self {
+        Self::new(value)
     }
 }

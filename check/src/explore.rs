@@ -31,7 +31,7 @@ impl Steps {
         let mut sources: Vec<_> = order.skip_while(|&write| write != oldest).collect();
         sources.reverse();
         for_each_copy(graph, &sources, |mut next, source| {
-            let (mut read, id) = (read.clone(), read.id);
+            let (mut read, id) = (read, read.id);
             read.source = Some(source);
             read.value = next.at(source).written;
             next.push(read);
@@ -49,6 +49,11 @@ impl Steps {
         }
         let (written, ordering) = read.outcome();
         let Some(written) = written else {
+            // A thread that waits for another value waits for the last write. If it passed over
+            // that one, nothing would change its read, and it would wait forever.
+            if read.kind.blocks(read.value) && graph.order(read.place).next_back() != read.source {
+                return;
+            }
             found.push(graph);
             return;
         };

@@ -34,7 +34,10 @@ impl Graph {
             Id::ROOT,
             Ordering::Relaxed,
         ));
+        let statics = Event::new(Id::STATICS, Kind::Atomic, Id::STATICS, Ordering::Relaxed);
+        graph.push(statics);
         graph.writes.push((Id::ROOT, Id::ROOT));
+        graph.writes.push((Id::STATICS, Id::STATICS));
         graph
     }
 
@@ -211,7 +214,13 @@ impl Graph {
         let kind = event.kind;
         if matches!(
             kind,
-            Kind::Spawn(_) | Kind::Join(_) | Kind::End | Kind::Fence | Kind::Atomic | Kind::Cell
+            Kind::Spawn(_)
+                | Kind::Join(_)
+                | Kind::End
+                | Kind::Fence
+                | Kind::Atomic
+                | Kind::Word
+                | Kind::Cell
         ) {
             return None;
         }
@@ -220,21 +229,41 @@ impl Graph {
         })
     }
 
+    /// Who spawned a thread: the numbers of the spawns that lead to it. It names the thread in all
+    /// graphs, whereas its own number depends on which threads were there before.
+    pub(crate) fn path(&self, thread: u8) -> [u16; MAX_THREADS] {
+        let parent = |&id: &Id| self.spawned[usize::from(id.thread)].filter(|_| id.thread != 0);
+        let spawn = self.spawned[usize::from(thread)].filter(|_| thread != 0);
+        let mut path = [0; MAX_THREADS];
+        let chain = core::iter::successors(spawn, parent);
+        let depth = chain.clone().count();
+        for (n, spawn) in chain.enumerate() {
+            path[depth - 1 - n] = spawn.index;
+        }
+        path
+    }
+
     /// The graph without its values and stamps: the same for the same execution.
     pub(crate) fn canonical(&self) -> Vec<u64> {
-        let name = |id: Id| u64::from(id.thread) << 16 | u64::from(id.index);
+        let mut threads: Vec<_> = (0..MAX_THREADS as u8).collect();
+        threads.retain(|&thread| self.spawned[usize::from(thread)].is_some());
+        threads.sort_by_key(|&thread| self.path(thread));
+        let mut names = [0; MAX_THREADS];
+        for (name, &thread) in (0..).zip(&threads) {
+            names[usize::from(thread)] = name;
+        }
+        let name = |id: Id| names[usize::from(id.thread)] << 16 | u64::from(id.index);
         let mut all = Vec::new();
-        for event in self.events() {
-            let source = event.source.map_or(u64::MAX, name);
-            all.extend([
-                name(event.id),
-                event.kind.number().into(),
-                name(event.place),
-                source,
-            ]);
+        for &thread in &threads {
+            all.extend(self.path(thread).map(u64::from));
+            for event in &self.threads[usize::from(thread)] {
+                let source = event.source.map_or(u64::MAX, name);
+                let kind = event.kind.number().into();
+                all.extend([name(event.id), kind, name(event.place), source]);
+            }
         }
         let mut orders = self.writes.clone();
-        orders.sort_by_key(|&(place, _)| place);
+        orders.sort_by_key(|&(place, _)| name(place));
         all.extend(orders.iter().map(|&(_, write)| name(write)));
         all
     }

@@ -5,7 +5,10 @@
 pub mod alloc;
 pub mod cell;
 mod explore;
+pub mod future;
 mod graph;
+pub mod hint;
+pub mod lazy_static;
 pub mod model;
 mod run;
 mod sc;
@@ -23,11 +26,3 @@ pub fn stop_exploring() {}
 
 /// Does nothing: every operation is explored. For models that are written for loom.
 pub fn skip_branch() {}
-
-/// Hints for loops that wait.
-pub mod hint {
-    /// Looks again, as [`yield_now`](crate::thread::yield_now) does.
-    pub fn spin_loop() {
-        crate::thread::yield_now();
-    }
-}

@@ -3,8 +3,8 @@
 use std::{cell::Cell, collections::HashSet, panic::resume_unwind, sync::Arc, time::Instant};
 
 use crate::{
-    graph::Graph,
-    run::{Ended, run},
+    graph::{Graph, MAX_THREADS},
+    run::{Ended, Limits, run},
 };
 
 /// The result of an exploration, in numbers.
@@ -31,13 +31,14 @@ pub fn last_count() -> Count {
     LAST.get()
 }
 
-/// How a model is checked. The first fields are loom's and have no effect.
-#[derive(Clone, Debug, Default)]
+/// How a model is checked.
+#[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Builder {
     /// Has no effect.
     pub max_threads: usize,
-    /// Has no effect.
+    /// The largest number of steps of a thread in one execution. A model that has more fails.
+    /// `LOOM_MAX_BRANCHES` sets it, which is 1,000 otherwise.
     pub max_branches: usize,
     /// Has no effect.
     pub preemption_bound: Option<usize>,
@@ -45,6 +46,25 @@ pub struct Builder {
     pub expect_explicit_explore: bool,
     /// Keeps all graphs, to count those that are visited twice.
     pub finds_duplicates: bool,
+}
+
+/// A number that the environment gives.
+fn from_env(name: &str) -> Option<usize> {
+    let value = std::env::var(name).ok()?;
+    let number = value.parse();
+    Some(number.unwrap_or_else(|_| panic!("{name} is not a number: {value}")))
+}
+
+impl Default for Builder {
+    fn default() -> Self {
+        Self {
+            max_threads: MAX_THREADS,
+            max_branches: from_env("LOOM_MAX_BRANCHES").unwrap_or(1_000),
+            preemption_bound: None,
+            expect_explicit_explore: false,
+            finds_duplicates: std::env::var_os("JOINT_CHECK_TWICE").is_some(),
+        }
+    }
 }
 
 impl Builder {
@@ -63,11 +83,12 @@ impl Builder {
         let mut count = Count::default();
         let mut seen = HashSet::new();
         let mut pending = vec![Graph::new()];
-        let finds_duplicates =
-            self.finds_duplicates || std::env::var_os("JOINT_CHECK_TWICE").is_some();
+        let limits = Limits {
+            events: self.max_branches,
+        };
         while let Some(graph) = pending.pop() {
             let f = f.clone();
-            let (ended, graph, more) = run(graph, move || f());
+            let (ended, graph, more) = run(graph, limits, move || f());
             pending.extend(more);
             count.events = count.events.max(graph.events().count());
             match ended {
@@ -77,7 +98,7 @@ impl Builder {
                 Ended::Failed(message) => panic!("{message}"),
                 Ended::Panicked(panic) => resume_unwind(panic),
             }
-            if finds_duplicates && !matches!(ended, Ended::Dead) {
+            if self.finds_duplicates && !matches!(ended, Ended::Dead) {
                 count.duplicates += u64::from(!seen.insert(graph.canonical()));
             }
         }

@@ -1,12 +1,22 @@
 //! Threads, which are coroutines here, and their locals.
 
-use core::{any::Any, cell::RefCell, fmt, sync::atomic::Ordering};
-use std::{io, rc::Rc};
+use core::{cell::RefCell, fmt, sync::atomic::Ordering, time::Duration};
+use std::{io, rc::Rc, sync::Arc};
 
 use crate::{
     graph::Op,
     run::{self, Request, perform},
-    sync::atomic::access,
+};
+
+mod local;
+mod scope;
+
+#[doc(no_inline)]
+pub use std::thread::panicking;
+
+pub use self::{
+    local::{AccessError, LocalKey},
+    scope::{Scope, ScopedJoinHandle, scope},
 };
 
 /// The identity of a thread.
@@ -15,58 +25,63 @@ pub struct ThreadId(u8);
 
 /// A handle of a thread.
 #[derive(Clone, Debug)]
-pub struct Thread(ThreadId);
+pub struct Thread {
+    id: ThreadId,
+    name: Option<Arc<str>>,
+}
 
 impl Thread {
     /// Returns its identity.
     pub fn id(&self) -> ThreadId {
-        self.0
+        self.id
     }
 
-    /// Returns nothing: threads have no names.
+    /// Returns the name that [`Builder::name`] gave it.
     pub fn name(&self) -> Option<&str> {
-        None
+        self.name.as_deref()
     }
 
     /// Lets the thread's next or current `park` return.
+    #[track_caller]
     pub fn unpark(&self) {
-        let op = Op::Modify {
-            with: |_, new| new,
-            operand: 1,
-        };
-        access(
-            run::token(self.0.0),
-            op,
-            Ordering::Release,
-            Ordering::Relaxed,
-        );
+        let token = run::token(self.id.0);
+        token.access("unpark", Op::swap(1), Ordering::Release, Ordering::Relaxed);
     }
 }
 
 /// Returns the handle of the running thread.
 pub fn current() -> Thread {
-    Thread(ThreadId(run::current()))
+    let id = run::current();
+    Thread {
+        id: ThreadId(id),
+        name: run::name(id),
+    }
 }
 
-/// Waits for `unpark`.
+/// Waits for `unpark`, and returns for no other reason.
+#[track_caller]
 pub fn park() {
-    let op = Op::CompareExchange {
-        current: 1,
-        new: 0,
-        awaits: true,
-    };
-    access(
-        run::token(run::current()),
-        op,
-        Ordering::Acquire,
-        Ordering::Relaxed,
-    );
+    take_token("park", true);
 }
 
-/// Looks again. A thread that reads the same as the last time, and has written nothing, waits for a
-/// write.
+#[track_caller]
+fn take_token(name: &'static str, awaits: bool) {
+    let token = run::token(run::current());
+    let op = Op::exchange(1, 0, awaits);
+    token.access(name, op, Ordering::Acquire, Ordering::Relaxed);
+}
+
+/// Waits for `unpark`, or gives up. Both are tried at each point, so the duration has no effect.
+#[track_caller]
+pub fn park_timeout(_: Duration) {
+    yield_now();
+    take_token("park_timeout", false);
+}
+
+/// Looks again. A thread that does the same as the last time and reads the same waits for a write.
+#[track_caller]
 pub fn yield_now() {
-    perform(Request::Again);
+    perform("yield_now", Request::Again);
 }
 
 /// A handle with which to wait for the end of a thread.
@@ -94,12 +109,11 @@ impl<T> JoinHandle<T> {
     ///
     /// # Panics
     /// Never.
+    #[track_caller]
     pub fn join(self) -> std::thread::Result<T> {
-        perform(Request::Join(self.thread.0.0));
-        Ok(self
-            .result
-            .take()
-            .expect("a thread that has ended has a result"))
+        perform("join", Request::Join(self.thread.id.0));
+        let result = self.result.take();
+        Ok(result.expect("a thread that has ended has a result"))
     }
 
     /// Returns the handle of the thread.
@@ -109,33 +123,48 @@ impl<T> JoinHandle<T> {
 }
 
 /// Starts a thread.
+#[track_caller]
 pub fn spawn<T: 'static>(f: impl FnOnce() -> T + 'static) -> JoinHandle<T> {
+    // SAFETY: the closure and its result live forever.
+    unsafe { start(None, f) }
+}
+
+/// Starts a thread.
+///
+/// # Safety
+/// The thread ends before what it borrows does, or nothing of the model runs after that.
+#[track_caller]
+unsafe fn start<'a, T: 'a>(name: Option<Arc<str>>, f: impl FnOnce() -> T + 'a) -> JoinHandle<T> {
     let result = Rc::new(RefCell::new(None));
     let ours = result.clone();
-    let thread = run::spawn(move || {
+    let body: Box<dyn FnOnce() + 'a> = Box::new(move || {
         let value = f();
         ours.replace(Some(value));
     });
+    // SAFETY: as the caller says.
+    let body = unsafe { core::mem::transmute::<Box<dyn FnOnce() + 'a>, Box<dyn FnOnce()>>(body) };
+    let thread = run::spawn(name.clone(), body);
+    let id = ThreadId(thread);
     JoinHandle {
         result,
-        thread: Thread(ThreadId(thread)),
+        thread: Thread { id, name },
     }
 }
 
 /// Starts threads.
 #[derive(Debug, Default)]
-pub struct Builder(());
+pub struct Builder(Option<Arc<str>>);
 
 impl Builder {
     /// Creates a builder.
     pub fn new() -> Self {
-        Self(())
+        Self(None)
     }
 
-    /// Names the thread, which has no effect.
+    /// Names the thread.
     #[must_use]
-    pub fn name(self, _: String) -> Self {
-        self
+    pub fn name(self, name: String) -> Self {
+        Self(Some(name.into()))
     }
 
     /// Sets the size of the stack, which has no effect.
@@ -148,63 +177,9 @@ impl Builder {
     ///
     /// # Errors
     /// Never.
+    #[track_caller]
     pub fn spawn<T: 'static>(self, f: impl FnOnce() -> T + 'static) -> io::Result<JoinHandle<T>> {
-        Ok(spawn(f))
+        // SAFETY: the closure and its result live forever.
+        Ok(unsafe { start(self.0, f) })
     }
-}
-
-/// A thread-local that its thread has dropped.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct AccessError;
-
-/// A thread-local.
-pub struct LocalKey<T> {
-    #[doc(hidden)]
-    pub init: fn() -> T,
-}
-
-impl<T> fmt::Debug for LocalKey<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("LocalKey")
-    }
-}
-
-impl<T: 'static> LocalKey<T> {
-    /// Calls `f` with this thread's value.
-    pub fn with<R>(&'static self, f: impl FnOnce(&T) -> R) -> R {
-        let key = core::ptr::from_ref(self).addr();
-        let value = run::local(key, || Box::new((self.init)()) as Box<dyn Any>);
-        // SAFETY: the value lives until the end of its thread, which runs this.
-        let value = unsafe { &*value };
-        f(value.downcast_ref().expect("the key is the value's"))
-    }
-
-    /// Calls `f` with this thread's value.
-    ///
-    /// # Errors
-    /// Outside of a model.
-    pub fn try_with<R>(&'static self, f: impl FnOnce(&T) -> R) -> Result<R, AccessError> {
-        if run::is_running() {
-            Ok(self.with(f))
-        } else {
-            Err(AccessError)
-        }
-    }
-}
-
-/// Declares thread-locals of a model, with the syntax of std's.
-#[macro_export]
-macro_rules! thread_local {
-    () => {};
-    ($(#[$attr:meta])* $vis:vis static $name:ident: $ty:ty = const { $init:expr }; $($rest:tt)*) => {
-        $crate::thread_local! { $(#[$attr])* $vis static $name: $ty = $init; $($rest)* }
-    };
-    ($(#[$attr:meta])* $vis:vis static $name:ident: $ty:ty = $init:expr; $($rest:tt)*) => {
-        $(#[$attr])* $vis static $name: $crate::thread::LocalKey<$ty> =
-            $crate::thread::LocalKey { init: || $init };
-        $crate::thread_local! { $($rest)* }
-    };
-    ($(#[$attr:meta])* $vis:vis static $name:ident: $ty:ty = $init:expr) => {
-        $crate::thread_local! { $(#[$attr])* $vis static $name: $ty = $init; }
-    };
 }

@@ -181,3 +181,101 @@ fn a_thread_beside_multiplies_only_its_own_executions() {
     });
     assert_eq!(counted.complete, 1);
 }
+
+/// A loop that gives up is not endless.
+#[test]
+fn a_loop_that_looks_a_few_times_goes_on_where_nothing_comes() {
+    let counted = count(|| {
+        let flag = AtomicBool::new(false);
+        for _ in 0..5 {
+            if flag.load(Relaxed) {
+                return;
+            }
+            hint::spin_loop();
+        }
+        flag.store(true, Relaxed);
+    });
+    assert_eq!(counted.complete, 1);
+}
+
+/// The same threads have the same names, whichever of their parents comes first.
+#[test]
+fn threads_that_several_threads_spawn_make_no_execution_twice() {
+    let counted = count(|| {
+        let word = Arc::new(AtomicUsize::new(0));
+        let parent = |number: usize| {
+            let word = word.clone();
+            thread::spawn(move || {
+                let child = |number: usize| {
+                    let word = word.clone();
+                    thread::spawn(move || word.fetch_add(number, Relaxed))
+                };
+                // Who reads the other's write spawns once more.
+                if word.fetch_add(number, Relaxed) != 0 {
+                    child(10 * number).join().unwrap();
+                }
+                child(100 * number).join().unwrap();
+            })
+        };
+        let parents = [1, 2].map(parent);
+        for parent in parents {
+            parent.join().unwrap();
+        }
+        assert!(word.load(Relaxed) >= 303);
+    });
+    // The parent that comes first makes two exchanges, the second of which comes before, between or
+    // after the three of the other parent.
+    assert_eq!(counted.complete, 8);
+}
+
+/// Programs made by chance, whose threads spawn others where they read one thing and not another.
+#[test]
+fn threads_that_are_spawned_on_a_condition_make_no_execution_twice() {
+    for seed in 0..200_u64 {
+        count(move || {
+            let words: Arc<[AtomicUsize; 2]> = Arc::new([0; 2].map(AtomicUsize::new));
+            let roots = [1, 2].map(|n| {
+                let words = words.clone();
+                thread::spawn(move || by_chance(&words, seed * 8 + n, 1))
+            });
+            roots.into_iter().for_each(|root| root.join().unwrap());
+        });
+    }
+}
+
+/// Does some accesses, and spawns a thread after one of them.
+fn by_chance(words: &Arc<[AtomicUsize; 2]>, seed: u64, depth: u32) {
+    let mut chance = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+    let mut next = move |below: u64| {
+        chance ^= chance << 13;
+        chance ^= chance >> 7;
+        chance ^= chance << 17;
+        chance % below
+    };
+    let mut children = Vec::new();
+    for step in 0..2 {
+        let word = &words[next(2) as usize];
+        let read = match next(3) {
+            0 => word.load(Relaxed),
+            1 => word.fetch_add(1, Relaxed),
+            _ => {
+                word.store(seed as usize, Relaxed);
+                0
+            }
+        };
+        if depth > 0 && (step == 1 || read == 0 || next(2) == 0) && children.len() < 2 {
+            let words = words.clone();
+            let seed = seed * 2 + step + read as u64 % 2;
+            let child = move || {
+                let word = &words[(seed % 2) as usize];
+                if seed % 3 == 0 {
+                    word.load(Relaxed)
+                } else {
+                    word.swap(7, Relaxed)
+                }
+            };
+            children.push(thread::spawn(child));
+        }
+    }
+    children.into_iter().for_each(|child| _ = child.join());
+}

@@ -113,7 +113,8 @@ const BUDGETS: [Budget; 9] = [
         built_as: "joint-check",
         folder: "check/src",
         without: &[],
-        lines: 1_700,
+        // Of these, 1,350 are loom's names, which a crate finds here when it changes the checker.
+        lines: 3_200,
         crates: 6,
         features: &[],
     },

@@ -30,6 +30,12 @@ impl Id {
         index: 0,
     };
 
+    /// The event that makes the location of all lazy statics.
+    pub(crate) const STATICS: Self = Self {
+        thread: 0,
+        index: 1,
+    };
+
     /// Whether it is among the events that a clock counts.
     pub(crate) fn is_in(self, clock: &Clock) -> bool {
         clock[usize::from(self.thread)] > self.index
@@ -48,14 +54,11 @@ impl Id {
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Op {
     Load,
-    Modify {
-        with: fn(u64, u64) -> u64,
-        operand: u64,
-    },
-    CompareExchange {
-        current: u64,
-        new: u64,
-        /// Whether the thread is blocked where the comparison fails.
+    Update {
+        /// The value to write, from the value that was read and the operands.
+        with: fn(u64, [u64; 2]) -> Option<u64>,
+        operands: [u64; 2],
+        /// Whether the thread is blocked where there is nothing to write.
         awaits: bool,
     },
 }
@@ -65,14 +68,31 @@ impl Op {
     pub(crate) fn writes(self, value: u64) -> Option<u64> {
         match self {
             Self::Load => None,
-            Self::Modify { with, operand } => Some(with(value, operand)),
-            Self::CompareExchange { current, new, .. } => (value == current).then_some(new),
+            Self::Update { with, operands, .. } => with(value, operands),
+        }
+    }
+
+    /// An exchange of `current` for `new`, which blocks the thread if it `awaits` that value.
+    pub(crate) fn exchange(current: u64, new: u64, awaits: bool) -> Self {
+        Self::Update {
+            with: |value, [current, new]| (value == current).then_some(new),
+            operands: [current, new],
+            awaits,
+        }
+    }
+
+    /// Writes `value`, whatever it reads.
+    pub(crate) fn swap(value: u64) -> Self {
+        Self::Update {
+            with: |_, [new, _]| Some(new),
+            operands: [value, 0],
+            awaits: false,
         }
     }
 
     /// Whether reading `value` blocks the thread.
     pub(crate) fn blocks(self, value: u64) -> bool {
-        matches!(self, Self::CompareExchange { current, awaits: true, .. } if value != current)
+        matches!(self, Self::Update { awaits: true, .. }) && self.writes(value).is_none()
     }
 }
 
@@ -85,6 +105,8 @@ pub(crate) enum Kind {
     End,
     /// Makes an atomic.
     Atomic,
+    /// Makes a word of the checker's own, which need not happen before its uses.
+    Word,
     /// Makes a cell.
     Cell,
     Fence,
@@ -104,12 +126,17 @@ pub(crate) enum Kind {
 
 impl Kind {
     pub(crate) fn is_write(self) -> bool {
-        use Kind::{Atomic, Exclusive, Spawn, Write};
-        matches!(self, Spawn(_) | Atomic | Write { .. } | Exclusive)
+        use Kind::{Atomic, Exclusive, Spawn, Word, Write};
+        matches!(self, Spawn(_) | Atomic | Word | Write { .. } | Exclusive)
     }
 
     pub(crate) fn is_read(self) -> bool {
         matches!(self, Self::Read { .. })
+    }
+
+    /// Whether it is a read that blocks its thread if it reads `value`.
+    pub(crate) fn blocks(self, value: u64) -> bool {
+        matches!(self, Self::Read { op, .. } if op.blocks(value))
     }
 
     /// A number that is the same for the same kind, for comparisons.
@@ -126,12 +153,13 @@ impl Kind {
             Self::Exclusive => 8,
             Self::CellRead => 9,
             Self::CellWrite => 10,
+            Self::Word => 11,
         }
     }
 }
 
 /// An event of a graph.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Event {
     pub(crate) id: Id,
     pub(crate) kind: Kind,

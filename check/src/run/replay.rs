@@ -40,15 +40,12 @@ impl Run {
     pub(super) fn pass(&mut self, id: Id) -> Attempt {
         let event = self.graph.at(id);
         let lane = &mut self.lanes[usize::from(id.thread)];
-        let (mut value, place) = (event.value, event.place);
+        let mut value = event.value;
         lane.at = id.index + 1;
         match event.kind {
             Kind::Spawn(child) => value = child.into(),
             Kind::Read { op, .. } => {
-                let source = event.source.expect("a read has a source");
-                lane.reads[0].push((place, source));
                 if let Some(written) = op.writes(value) {
-                    lane.has_written = true;
                     lane.at += 1;
                     let write = Id {
                         index: id.index + 1,
@@ -56,33 +53,14 @@ impl Run {
                     };
                     self.graph.at_mut(write).written = written;
                 } else if op.blocks(value) {
-                    lane.status = Status::Blocked;
-                    lane.reads = [vec![(place, source)], Vec::new()];
+                    lane.status = Status::Waiting;
                     return Attempt::Wait;
                 }
             }
-            Kind::Write { .. } | Kind::Exclusive => lane.has_written = true,
             _ => {}
         }
         lane.status = Status::Ready;
         Attempt::Done(Answer { id, value })
-    }
-
-    /// Blocks a thread that has twice read the same, and done nothing else.
-    pub(super) fn look_again(&mut self) -> Attempt {
-        let thread = self.current;
-        let lane = &mut self.lanes[usize::from(thread)];
-        let [now, before] = &mut lane.reads;
-        if !lane.has_written && !now.is_empty() && now == before {
-            lane.status = Status::Blocked;
-            return Attempt::Wait;
-        }
-        *before = core::mem::take(now);
-        lane.has_written = false;
-        Attempt::Done(Answer {
-            id: Id::ROOT,
-            value: 0,
-        })
     }
 }
 

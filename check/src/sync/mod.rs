@@ -1,7 +1,19 @@
-//! The atomics and the lock.
+//! The primitives of `std::sync`, with the functions that loom's have.
 
+mod arc;
 pub mod atomic;
+mod condvar;
+pub mod mpsc;
 mod mutex;
+mod notify;
+mod rwlock;
 
-pub use self::mutex::{Mutex, MutexGuard};
-pub use std::sync::{Arc, LockResult, TryLockResult};
+pub use self::{
+    arc::{Arc, Weak},
+    condvar::{Condvar, WaitTimeoutResult},
+    mutex::{Mutex, MutexGuard},
+    notify::Notify,
+    rwlock::{RwLock, RwLockReadGuard, RwLockWriteGuard},
+};
+#[doc(no_inline)]
+pub use std::sync::{LockResult, TryLockResult};

@@ -1,4 +1,4 @@
-//! A lock. A thread that waits for it is blocked, and the executions in which it waits for ever for
+//! A lock. A thread that waits for it is blocked, and the executions in which it waits forever for
 //! a lock that another thread has released are not counted as complete.
 
 use core::{
@@ -13,60 +13,110 @@ use crate::graph::Op;
 
 /// A mutual exclusion lock, which is never poisoned.
 #[derive(Debug)]
-pub struct Mutex<T> {
+pub struct Mutex<T: ?Sized> {
     word: Word,
     value: UnsafeCell<T>,
 }
 
 // SAFETY: only the holder of the lock uses the value.
-unsafe impl<T: Send> Send for Mutex<T> {}
+unsafe impl<T: ?Sized + Send> Send for Mutex<T> {}
 // SAFETY: as for `Send`.
-unsafe impl<T: Send> Sync for Mutex<T> {}
+unsafe impl<T: ?Sized + Send> Sync for Mutex<T> {}
 
 impl<T> Mutex<T> {
     /// Creates a lock.
+    #[track_caller]
     pub fn new(value: T) -> Self {
         Self {
-            word: Word::new(0),
+            word: Word::new("Mutex", 0),
             value: UnsafeCell::new(value),
         }
     }
 
-    fn take(&self, awaits: bool) -> u64 {
-        let op = Op::CompareExchange {
-            current: 0,
-            new: 1,
-            awaits,
-        };
-        self.word.access(op, Ordering::Acquire, Ordering::Relaxed)
+    /// Returns the value.
+    ///
+    /// # Errors
+    /// Never.
+    pub fn into_inner(self) -> LockResult<T> {
+        Ok(self.value.into_inner())
+    }
+}
+
+impl<T: ?Sized> Mutex<T> {
+    #[track_caller]
+    fn take(&self, name: &'static str, awaits: bool) -> u64 {
+        let op = Op::exchange(0, 1, awaits);
+        self.word
+            .access(name, op, Ordering::Acquire, Ordering::Relaxed)
     }
 
     /// Waits for the lock.
     ///
     /// # Errors
     /// Never.
+    #[track_caller]
     pub fn lock(&self) -> LockResult<MutexGuard<'_, T>> {
-        self.take(true);
+        self.relock();
         Ok(MutexGuard(self))
+    }
+
+    /// Waits for the lock without making a guard.
+    #[track_caller]
+    pub(super) fn relock(&self) {
+        self.take("lock", true);
+    }
+
+    #[track_caller]
+    pub(super) fn unlock(&self) {
+        self.word.store("unlock", 0, Ordering::Release);
     }
 
     /// Takes the lock if it is free.
     ///
     /// # Errors
     /// If it is not.
+    #[track_caller]
     pub fn try_lock(&self) -> TryLockResult<MutexGuard<'_, T>> {
-        match self.take(false) {
+        match self.take("try_lock", false) {
             0 => Ok(MutexGuard(self)),
             _ => Err(TryLockError::WouldBlock),
         }
+    }
+
+    /// Returns the value through an exclusive reference.
+    ///
+    /// # Errors
+    /// Never.
+    pub fn get_mut(&mut self) -> LockResult<&mut T> {
+        Ok(self.value.get_mut())
+    }
+}
+
+impl<T: Default> Default for Mutex<T> {
+    #[track_caller]
+    fn default() -> Self {
+        Self::new(T::default())
+    }
+}
+
+impl<T> From<T> for Mutex<T> {
+    #[track_caller]
+    fn from(value: T) -> Self {
+        Self::new(value)
     }
 }
 
 /// The possession of a lock.
 #[derive(Debug)]
-pub struct MutexGuard<'a, T>(&'a Mutex<T>);
+pub struct MutexGuard<'a, T: ?Sized>(&'a Mutex<T>);
 
-impl<T> Deref for MutexGuard<'_, T> {
+impl<'a, T: ?Sized> MutexGuard<'a, T> {
+    pub(super) fn mutex(&self) -> &'a Mutex<T> {
+        self.0
+    }
+}
+
+impl<T: ?Sized> Deref for MutexGuard<'_, T> {
     type Target = T;
 
     fn deref(&self) -> &T {
@@ -75,15 +125,16 @@ impl<T> Deref for MutexGuard<'_, T> {
     }
 }
 
-impl<T> DerefMut for MutexGuard<'_, T> {
+impl<T: ?Sized> DerefMut for MutexGuard<'_, T> {
     fn deref_mut(&mut self) -> &mut T {
         // SAFETY: the lock is held.
         unsafe { &mut *self.0.value.get() }
     }
 }
 
-impl<T> Drop for MutexGuard<'_, T> {
+impl<T: ?Sized> Drop for MutexGuard<'_, T> {
+    #[track_caller]
     fn drop(&mut self) {
-        self.0.word.store(0, Ordering::Release);
+        self.0.unlock();
     }
 }

@@ -1,0 +1,85 @@
+//! What drives a future in a model.
+
+use core::{
+    future::Future,
+    pin::pin,
+    task::{Context, Poll, Waker},
+};
+use std::{sync::Arc, task::Wake};
+
+use crate::sync::{Mutex, Notify};
+
+struct Notification(Notify);
+
+impl Wake for Notification {
+    #[track_caller]
+    fn wake(self: Arc<Self>) {
+        self.0.notify();
+    }
+
+    #[track_caller]
+    fn wake_by_ref(self: &Arc<Self>) {
+        self.0.notify();
+    }
+}
+
+/// Polls a future until it is ready. The thread is blocked until its waker is woken.
+#[track_caller]
+pub fn block_on<F: Future>(future: F) -> F::Output {
+    let mut future = pin!(future);
+    let notification = Arc::new(Notification(Notify::new()));
+    let waker = Waker::from(notification.clone());
+    let mut context = Context::from_waker(&waker);
+    loop {
+        if let Poll::Ready(value) = future.as_mut().poll(&mut context) {
+            return value;
+        }
+        notification.0.wait();
+    }
+}
+
+/// A place for the waker of one task, with a lock around it.
+#[derive(Debug, Default)]
+pub struct AtomicWaker(Mutex<Option<Waker>>);
+
+impl AtomicWaker {
+    /// Creates an empty place.
+    #[track_caller]
+    pub fn new() -> Self {
+        Self(Mutex::new(None))
+    }
+
+    /// Stores a waker. If another thread takes one out meanwhile, wakes it instead.
+    #[track_caller]
+    pub fn register(&self, waker: Waker) {
+        if let Ok(mut place) = self.0.try_lock() {
+            *place = Some(waker);
+        } else {
+            waker.wake();
+            crate::thread::yield_now();
+        }
+    }
+
+    /// Does the same with a clone of the waker.
+    #[track_caller]
+    pub fn register_by_ref(&self, waker: &Waker) {
+        self.register(waker.clone());
+    }
+
+    /// Wakes the waker, if there is one.
+    #[track_caller]
+    pub fn wake(&self) {
+        if let Some(waker) = self.take_waker() {
+            waker.wake();
+        }
+    }
+
+    /// Takes the waker out.
+    ///
+    /// # Panics
+    /// Never.
+    #[track_caller]
+    pub fn take_waker(&self) -> Option<Waker> {
+        self.0.lock().expect("it is never poisoned").take()
+    }
+}

@@ -1,0 +1,19 @@
+//! Hints for loops that wait.
+
+/// Looks again, as [`yield_now`](crate::thread::yield_now) does.
+#[track_caller]
+pub fn spin_loop() {
+    crate::thread::yield_now();
+}
+
+/// Fails the model, which must not come here.
+///
+/// # Safety
+/// It is never called.
+///
+/// # Panics
+/// Always.
+#[track_caller]
+pub unsafe fn unreachable_unchecked() -> ! {
+    panic!("unreachable code was reached")
+}

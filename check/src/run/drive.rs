@@ -1,0 +1,188 @@
+//! Which thread runs next.
+
+use core::mem::ManuallyDrop;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use corosensei::{Coroutine, CoroutineResult, Yielder};
+
+use super::{
+    Attempt, Ended, Lane, Limits, Panic, RUN, Request, Run, STACKS, Site, Status, perform, with,
+};
+use crate::graph::{Event, Graph, Id, Kind, MAX_THREADS};
+
+/// Runs a model along a graph and on from there. Returns the graphs that are left to explore.
+pub(crate) fn run(
+    graph: Graph,
+    limits: Limits,
+    main: impl FnOnce() + 'static,
+) -> (Ended, Graph, Vec<Graph>) {
+    let mut run = Run {
+        graph,
+        limits,
+        lanes: Default::default(),
+        current: 0,
+        is_exploring: false,
+        is_dead: false,
+        is_hopeless: false,
+        pending: Vec::new(),
+        failure: None,
+        alive: Vec::new(),
+        counts: Default::default(),
+        statics: Default::default(),
+        stacks: STACKS.take(),
+    };
+    run.lanes[0].at = Id::STATICS.index + 1;
+    run.start(0, main);
+    RUN.set(Some(run));
+    let panicked = drive();
+    let mut run = RUN.take().expect("the run is over");
+    let ended = run.ended(panicked);
+    for lane in &mut run.lanes {
+        if let Some(mut coroutine) = lane.coroutine.take() {
+            if coroutine.started() && !coroutine.done() {
+                // SAFETY: nobody refers to what is on the stack any more, because all threads of
+                // the run end here. What they own is leaked.
+                unsafe { coroutine.force_reset() };
+            }
+            if coroutine.done() {
+                run.stacks.push(coroutine.into_stack());
+            }
+        }
+        core::mem::forget(core::mem::take(&mut lane.locals));
+    }
+    // As a static, it is never dropped.
+    core::mem::forget(core::mem::take(&mut run.statics));
+    STACKS.set(core::mem::take(&mut run.stacks));
+    (ended, run.graph, run.pending)
+}
+
+/// Runs the threads until none can run.
+fn drive() -> Option<Panic> {
+    loop {
+        let next = with(Run::next_replayed);
+        let Some(next) = next else { break };
+        if let Some(panic) = resume(next) {
+            return Some(panic);
+        }
+    }
+    let lost = with(|run| {
+        run.is_exploring = true;
+        let behind =
+            |thread: usize| usize::from(run.lanes[thread].at) < run.graph.threads[thread].len();
+        (0..MAX_THREADS).any(behind)
+    });
+    assert!(!lost, "the model does not do the same when it is run again");
+    while let Some(next) = with(|run| run.next_ready().or_else(|| run.next_patient())) {
+        if let Some(panic) = resume(next) {
+            return Some(panic);
+        }
+    }
+    None
+}
+
+fn resume(thread: u8) -> Option<Panic> {
+    let mut coroutine = with(|run| {
+        run.current = thread;
+        let coroutine = run.lane().coroutine.take();
+        coroutine.expect("a ready thread has a stack")
+    });
+    let result = coroutine.resume(());
+    with(|run| match result {
+        CoroutineResult::Yield(()) => {
+            run.lane().coroutine = Some(coroutine);
+            None
+        }
+        CoroutineResult::Return(result) => {
+            run.lane().status = Status::Finished;
+            run.stacks.push(coroutine.into_stack());
+            result.err()
+        }
+    })
+}
+
+impl Run {
+    pub(super) fn start(&mut self, thread: u8, body: impl FnOnce() + 'static) {
+        let stack = self.stacks.pop().unwrap_or_default();
+        // If the thread never runs, what it owns is leaked, as for a thread that never ends.
+        let body = ManuallyDrop::new(body);
+        let coroutine = Coroutine::with_stack(stack, move |yielder: &Yielder<(), ()>, ()| {
+            with(|run| run.lanes[usize::from(thread)].yielder = yielder);
+            catch_unwind(AssertUnwindSafe(|| {
+                ManuallyDrop::into_inner(body)();
+                let locals = with(|run| core::mem::take(&mut run.lane().locals));
+                drop(locals);
+                perform("end", Request::End);
+            }))
+        });
+        let lane = &mut self.lanes[usize::from(thread)];
+        lane.coroutine = Some(coroutine);
+        lane.status = Status::Ready;
+    }
+
+    /// A thread that can take one of the graph's steps.
+    fn next_replayed(&mut self) -> Option<u8> {
+        (0..MAX_THREADS).find_map(|thread| {
+            let lane = &self.lanes[thread];
+            let event = self.graph.threads[thread].get(usize::from(lane.at))?;
+            let runs = matches!(lane.status, Status::Ready | Status::Joining(_));
+            (runs && self.can_replay(event)).then_some(thread as u8)
+        })
+    }
+
+    pub(super) fn can_replay(&self, event: &Event) -> bool {
+        let is_done = |id: Id| self.lanes[usize::from(id.thread)].at > id.index;
+        match event.kind {
+            Kind::Join(child) => {
+                let child = usize::from(child);
+                usize::from(self.lanes[child].at) == self.graph.threads[child].len()
+            }
+            _ => event.source.is_none_or(is_done),
+        }
+    }
+
+    /// The first thread that can go on. They are ordered by who spawned them, not by their numbers,
+    /// so that the choice depends on the graph alone, however it was reached.
+    fn next_ready(&mut self) -> Option<u8> {
+        if self.is_dead || self.is_hopeless || self.failure.is_some() {
+            return None;
+        }
+        let can_run = |lane: &Lane| match lane.status {
+            Status::Ready => true,
+            Status::Joining(child) => self.has_ended(child),
+            _ => false,
+        };
+        let threads = (0..MAX_THREADS as u8).filter(|&n| can_run(&self.lanes[usize::from(n)]));
+        threads.min_by_key(|&thread| self.graph.path(thread))
+    }
+
+    pub(super) fn has_ended(&self, thread: u8) -> bool {
+        let last = self.graph.threads[usize::from(thread)].last();
+        last.is_some_and(|event| matches!(event.kind, Kind::End))
+    }
+
+    pub(super) fn attempt(&mut self, request: Request, site: Site) -> Attempt {
+        if let Request::Again = request {
+            return self.look_again();
+        }
+        let lane = self.lane();
+        let index = usize::from(lane.at);
+        // An exchange is one operation and two events.
+        let before = lane.sites.last().copied().unwrap_or(site);
+        lane.sites.resize(index, before);
+        lane.sites.push(site);
+        if index < self.graph.threads[usize::from(self.current)].len() {
+            return self.replay(request);
+        }
+        if !self.is_exploring || self.failure.is_some() || self.is_dead {
+            return Attempt::Wait;
+        }
+        if index >= self.limits.events {
+            self.failure = Some(format!(
+                "a thread has more than {index} steps: a loop that waits should call `spin_loop` or \
+                 `yield_now`, or the model needs a larger `max_branches`"
+            ));
+            return Attempt::Wait;
+        }
+        self.explore(request)
+    }
+}

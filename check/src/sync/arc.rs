@@ -1,0 +1,347 @@
+//! A reference count whose changes are operations of the model, so that the drop of the value has
+//! the order that std gives it, and a handle that is never dropped is found.
+
+use core::{
+    fmt,
+    mem::ManuallyDrop,
+    ops::Deref,
+    pin::Pin,
+    sync::atomic::Ordering::{Acquire, Relaxed, Release},
+};
+use std::sync;
+
+use super::atomic::Word;
+use crate::run;
+
+/// The word counts the strong handles, and the weak ones in its upper half.
+const WEAK: u64 = 1 << 32;
+
+fn strong(word: u64) -> u64 {
+    word % WEAK
+}
+
+fn one_less(word: u64, _: [u64; 2]) -> Option<u64> {
+    Some(word - 1)
+}
+
+fn one_more(word: u64, _: [u64; 2]) -> Option<u64> {
+    Some(word + 1)
+}
+
+/// A handle of a shared value. A model fails if it leaks one.
+///
+/// Each handle holds one of std's, and both counts change in the same order. So std frees the value
+/// where the model does.
+pub struct Arc<T: ?Sized> {
+    value: ManuallyDrop<sync::Arc<T>>,
+    count: Word,
+}
+
+/// A handle that does not keep the value alive.
+pub struct Weak<T: ?Sized> {
+    value: sync::Weak<T>,
+    /// None if it never had a value.
+    count: Option<Word>,
+}
+
+impl<T> Arc<T> {
+    /// Creates a value with one handle.
+    #[track_caller]
+    pub fn new(value: T) -> Self {
+        Self::from_std(sync::Arc::new(value))
+    }
+
+    /// Creates a value with one handle that is pinned.
+    #[track_caller]
+    pub fn pin(value: T) -> Pin<Self> {
+        // SAFETY: the value stays where it is until the last handle is dropped.
+        unsafe { Pin::new_unchecked(Self::new(value)) }
+    }
+
+    /// Returns the value, if this is the only handle.
+    ///
+    /// # Errors
+    /// If it is not.
+    ///
+    /// # Panics
+    /// Never.
+    #[track_caller]
+    pub fn try_unwrap(this: Self) -> Result<T, Self> {
+        let take_last = |word: u64, _: [u64; 2]| (strong(word) == 1).then(|| word - 1);
+        let before = this.count.update("try_unwrap", 0, Release, take_last);
+        if strong(before) == 1 {
+            Ok(this.last())
+        } else {
+            Err(this)
+        }
+    }
+
+    /// Drops the handle, and returns the value if it was the last.
+    #[track_caller]
+    pub fn into_inner(this: Self) -> Option<T> {
+        let before = this.count.update("into_inner", 0, Release, one_less);
+        if strong(before) == 1 {
+            return Some(this.last());
+        }
+        drop(this.without_count());
+        None
+    }
+
+    /// Returns the value of a handle that is no longer counted, and was the last.
+    #[track_caller]
+    fn last(self) -> T {
+        self.ended();
+        let value = self.without_count();
+        sync::Arc::into_inner(value).expect("both counts agree")
+    }
+
+    /// Makes a handle of the pointer of [`into_raw`](Self::into_raw).
+    ///
+    /// # Safety
+    /// The pointer came from there, and its count is not given up again.
+    ///
+    /// # Panics
+    /// If it did not come from a handle of this model.
+    pub unsafe fn from_raw(pointer: *const T) -> Self {
+        let count = run::counted(pointer.addr());
+        // SAFETY: as the caller says.
+        let value = unsafe { sync::Arc::from_raw(pointer) };
+        Self {
+            value: ManuallyDrop::new(value),
+            count: Word::at(count),
+        }
+    }
+
+    /// Adds a handle to the pointer of [`into_raw`](Self::into_raw).
+    ///
+    /// # Safety
+    /// The pointer came from there, and a handle exists.
+    #[track_caller]
+    pub unsafe fn increment_strong_count(pointer: *const T) {
+        // SAFETY: as the caller says.
+        let this = ManuallyDrop::new(unsafe { Self::from_raw(pointer) });
+        _ = ManuallyDrop::new(Self::clone(&this));
+    }
+
+    /// Drops a handle of the pointer of [`into_raw`](Self::into_raw).
+    ///
+    /// # Safety
+    /// The pointer came from there, and its count is not given up again.
+    #[track_caller]
+    pub unsafe fn decrement_strong_count(pointer: *const T) {
+        // SAFETY: as the caller says.
+        drop(unsafe { Self::from_raw(pointer) });
+    }
+}
+
+impl<T: ?Sized> Arc<T> {
+    /// Makes a handle of std's, which must be the only one. This is the way to an unsized value.
+    ///
+    /// # Panics
+    /// If it is not the only one.
+    #[track_caller]
+    pub fn from_std(value: sync::Arc<T>) -> Self {
+        let is_only = sync::Arc::strong_count(&value) == 1 && sync::Arc::weak_count(&value) == 0;
+        assert!(is_only, "the handle is shared");
+        let count = Word::new("Arc", 1);
+        run::count(sync::Arc::as_ptr(&value).addr(), count.place());
+        run::made_alive(count.place());
+        Self {
+            value: ManuallyDrop::new(value),
+            count,
+        }
+    }
+
+    /// Gives the handle of std's without a change of the count.
+    fn without_count(self) -> sync::Arc<T> {
+        let mut this = ManuallyDrop::new(self);
+        // SAFETY: this handle is not used again.
+        unsafe { ManuallyDrop::take(&mut this.value) }
+    }
+
+    /// The order before the value is dropped.
+    #[track_caller]
+    fn ended(&self) {
+        self.count.load("last handle", Acquire);
+        run::ended(self.count.place());
+    }
+
+    /// Returns the number of handles.
+    #[track_caller]
+    pub fn strong_count(this: &Self) -> usize {
+        strong(this.count.load("strong_count", Acquire)) as usize
+    }
+
+    /// Returns the number of weak handles.
+    #[track_caller]
+    pub fn weak_count(this: &Self) -> usize {
+        (this.count.load("weak_count", Acquire) / WEAK) as usize
+    }
+
+    /// Returns the value if this is the only handle.
+    #[track_caller]
+    pub fn get_mut(this: &mut Self) -> Option<&mut T> {
+        let is_only = this.count.load("get_mut", Acquire) == 1;
+        if is_only {
+            sync::Arc::get_mut(&mut this.value)
+        } else {
+            None
+        }
+    }
+
+    /// Returns whether both are handles of one value.
+    pub fn ptr_eq(this: &Self, other: &Self) -> bool {
+        sync::Arc::ptr_eq(&this.value, &other.value)
+    }
+
+    /// Returns the pointer without giving up the handle.
+    pub fn as_ptr(this: &Self) -> *const T {
+        sync::Arc::as_ptr(&this.value)
+    }
+
+    /// Gives up the handle for a pointer.
+    pub fn into_raw(this: Self) -> *const T {
+        sync::Arc::into_raw(this.without_count())
+    }
+
+    /// Makes a weak handle.
+    #[track_caller]
+    pub fn downgrade(this: &Self) -> Weak<T> {
+        let more = |word, _| Some(word + WEAK);
+        this.count.update("downgrade", 0, Relaxed, more);
+        Weak {
+            value: sync::Arc::downgrade(&this.value),
+            count: Some(this.count),
+        }
+    }
+}
+
+impl<T: ?Sized> Clone for Arc<T> {
+    #[track_caller]
+    fn clone(&self) -> Self {
+        self.count.update("clone Arc", 0, Relaxed, one_more);
+        Self {
+            value: self.value.clone(),
+            count: self.count,
+        }
+    }
+}
+
+impl<T: ?Sized> Drop for Arc<T> {
+    #[track_caller]
+    fn drop(&mut self) {
+        let before = self.count.update("drop Arc", 0, Release, one_less);
+        if strong(before) == 1 {
+            self.ended();
+        }
+        // SAFETY: the handle is not used again.
+        unsafe { ManuallyDrop::drop(&mut self.value) };
+    }
+}
+
+impl<T: ?Sized> Deref for Arc<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.value
+    }
+}
+
+impl<T: ?Sized> AsRef<T> for Arc<T> {
+    fn as_ref(&self) -> &T {
+        self
+    }
+}
+
+impl<T: Default> Default for Arc<T> {
+    #[track_caller]
+    fn default() -> Self {
+        Self::new(T::default())
+    }
+}
+
+impl<T> From<T> for Arc<T> {
+    #[track_caller]
+    fn from(value: T) -> Self {
+        Self::new(value)
+    }
+}
+
+impl<T: ?Sized + fmt::Debug> fmt::Debug for Arc<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
+    }
+}
+
+impl<T> Weak<T> {
+    /// Makes a weak handle of no value.
+    pub fn new() -> Self {
+        Self {
+            value: sync::Weak::new(),
+            count: None,
+        }
+    }
+}
+
+impl<T> Default for Weak<T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<T: ?Sized> Weak<T> {
+    /// Makes a handle, if the value is alive.
+    #[track_caller]
+    pub fn upgrade(&self) -> Option<Arc<T>> {
+        let more = |word: u64, _| (strong(word) > 0).then_some(word + 1);
+        let count = self.count?;
+        let before = count.update("upgrade", 0, Acquire, more);
+        (strong(before) > 0).then(|| Arc {
+            value: ManuallyDrop::new(self.value.upgrade().expect("both counts agree")),
+            count,
+        })
+    }
+
+    /// Returns the number of handles.
+    #[track_caller]
+    pub fn strong_count(&self) -> usize {
+        self.count.map_or(0, |count| {
+            strong(count.load("strong_count", Acquire)) as usize
+        })
+    }
+
+    /// Returns whether both are handles of one value, or of none.
+    pub fn ptr_eq(&self, other: &Self) -> bool {
+        self.value.ptr_eq(&other.value)
+    }
+}
+
+impl<T: ?Sized> Clone for Weak<T> {
+    #[track_caller]
+    fn clone(&self) -> Self {
+        if let Some(count) = self.count {
+            let more = |word, _| Some(word + WEAK);
+            count.update("clone Weak", 0, Relaxed, more);
+        }
+        Self {
+            value: self.value.clone(),
+            count: self.count,
+        }
+    }
+}
+
+impl<T: ?Sized> Drop for Weak<T> {
+    #[track_caller]
+    fn drop(&mut self) {
+        if let Some(count) = self.count {
+            let less = |word, _| Some(word - WEAK);
+            count.update("drop Weak", 0, Release, less);
+        }
+    }
+}
+
+impl<T: ?Sized> fmt::Debug for Weak<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("(Weak)")
+    }
+}

@@ -1,0 +1,160 @@
+//! A channel without a limit, for many senders and one receiver.
+
+use core::{cell::RefCell, sync::atomic::Ordering, time::Duration};
+use std::{
+    collections::VecDeque,
+    rc::Rc,
+    sync::mpsc::{RecvError, RecvTimeoutError, SendError, TryRecvError},
+};
+
+use super::atomic::Word;
+
+/// The word counts the values in the channel, the senders, and the receiver.
+const ONE_SENDER: u64 = 1 << 32;
+const RECEIVER: u64 = 1 << 63;
+
+fn values(word: u64) -> u64 {
+    word & (ONE_SENDER - 1)
+}
+
+fn is_closed(word: u64) -> bool {
+    (word & !RECEIVER) < ONE_SENDER
+}
+
+/// The values are in the order of the sends in the modification order of the word.
+struct Channel<T> {
+    word: Word,
+    values: RefCell<VecDeque<T>>,
+}
+
+impl<T> core::fmt::Debug for Channel<T> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str("Channel")
+    }
+}
+
+/// Creates a channel.
+#[track_caller]
+pub fn channel<T>() -> (Sender<T>, Receiver<T>) {
+    let channel = Rc::new(Channel {
+        word: Word::new("channel", RECEIVER | ONE_SENDER),
+        values: RefCell::default(),
+    });
+    (Sender(channel.clone()), Receiver(channel))
+}
+
+/// The half that sends.
+#[derive(Debug)]
+pub struct Sender<T>(Rc<Channel<T>>);
+
+/// The half that receives.
+#[derive(Debug)]
+pub struct Receiver<T>(Rc<Channel<T>>);
+
+// SAFETY: all threads of a model are coroutines of one thread of the system.
+unsafe impl<T: Send> Send for Sender<T> {}
+// SAFETY: as above.
+unsafe impl<T: Send> Sync for Sender<T> {}
+// SAFETY: as above.
+unsafe impl<T: Send> Send for Receiver<T> {}
+
+impl<T> Sender<T> {
+    /// Sends a value.
+    ///
+    /// # Errors
+    /// If the receiver is gone.
+    #[track_caller]
+    pub fn send(&self, value: T) -> Result<(), SendError<T>> {
+        let one = |word: u64, _| (word & RECEIVER != 0).then_some(word + 1);
+        let word = self.0.word.update("send", 0, Ordering::Release, one);
+        if word & RECEIVER == 0 {
+            return Err(SendError(value));
+        }
+        self.0.values.borrow_mut().push_back(value);
+        Ok(())
+    }
+}
+
+impl<T> Clone for Sender<T> {
+    #[track_caller]
+    fn clone(&self) -> Self {
+        let more = |word, _| Some(word + ONE_SENDER);
+        self.0.word.update("clone", 0, Ordering::Relaxed, more);
+        Self(self.0.clone())
+    }
+}
+
+impl<T> Drop for Sender<T> {
+    #[track_caller]
+    fn drop(&mut self) {
+        let less = |word, _| Some(word - ONE_SENDER);
+        self.0.word.update("drop", 0, Ordering::Release, less);
+    }
+}
+
+/// The word without a value, if it has one.
+fn less(word: u64, _: [u64; 2]) -> Option<u64> {
+    (values(word) > 0).then(|| word - 1)
+}
+
+/// The same, or the word itself if all senders are gone.
+fn less_or_closed(word: u64, operands: [u64; 2]) -> Option<u64> {
+    less(word, operands).or_else(|| is_closed(word).then_some(word))
+}
+
+impl<T> Receiver<T> {
+    /// Takes the value that an operation on the word has accounted for.
+    fn pop(&self) -> T {
+        let first = self.0.values.borrow_mut().pop_front();
+        first.expect("a value that is counted is there")
+    }
+
+    /// Waits for a value.
+    ///
+    /// # Errors
+    /// If there is none, and all senders are gone.
+    #[track_caller]
+    pub fn recv(&self) -> Result<T, RecvError> {
+        match values(self.0.word.wait("recv", 0, less_or_closed)) {
+            0 => Err(RecvError),
+            _ => Ok(self.pop()),
+        }
+    }
+
+    /// Waits for a value, or gives up. Both are tried at each point, so the duration has no effect.
+    ///
+    /// # Errors
+    /// If it gave up, or there is none and all senders are gone.
+    #[track_caller]
+    pub fn recv_timeout(&self, _: Duration) -> Result<T, RecvTimeoutError> {
+        crate::thread::yield_now();
+        self.try_recv().map_err(|error| match error {
+            TryRecvError::Empty => RecvTimeoutError::Timeout,
+            TryRecvError::Disconnected => RecvTimeoutError::Disconnected,
+        })
+    }
+
+    /// Takes a value if there is one.
+    ///
+    /// # Errors
+    /// If there is none.
+    #[track_caller]
+    pub fn try_recv(&self) -> Result<T, TryRecvError> {
+        let word = self.0.word.update("try_recv", 0, Ordering::Acquire, less);
+        match values(word) {
+            0 if is_closed(word) => Err(TryRecvError::Disconnected),
+            0 => Err(TryRecvError::Empty),
+            _ => Ok(self.pop()),
+        }
+    }
+}
+
+impl<T> Drop for Receiver<T> {
+    #[track_caller]
+    fn drop(&mut self) {
+        let close = |word: u64, _| Some((word & !RECEIVER) - values(word));
+        self.0.word.update("drop", 0, Ordering::Acquire, close);
+        let left = self.0.values.take();
+        drop(left);
+    }
+}

@@ -1,0 +1,171 @@
+//! A lock for many readers or one writer.
+
+use core::{
+    cell::UnsafeCell,
+    ops::{Deref, DerefMut},
+    sync::atomic::Ordering,
+};
+use std::sync::{LockResult, TryLockError, TryLockResult};
+
+use super::atomic::Word;
+
+/// The value of the word while a writer holds the lock. Other values count readers.
+const WRITER: u64 = 1 << 32;
+
+/// A reader-writer lock, which is never poisoned and prefers nobody.
+#[derive(Debug)]
+pub struct RwLock<T: ?Sized> {
+    word: Word,
+    value: UnsafeCell<T>,
+}
+
+// SAFETY: only the holders of the lock use the value.
+unsafe impl<T: ?Sized + Send> Send for RwLock<T> {}
+// SAFETY: as for `Send`, and several readers may hold it.
+unsafe impl<T: ?Sized + Send + Sync> Sync for RwLock<T> {}
+
+fn one_more(value: u64, _: [u64; 2]) -> Option<u64> {
+    (value != WRITER).then_some(value + 1)
+}
+
+fn alone(value: u64, _: [u64; 2]) -> Option<u64> {
+    (value == 0).then_some(WRITER)
+}
+
+impl<T> RwLock<T> {
+    /// Creates a lock.
+    #[track_caller]
+    pub fn new(value: T) -> Self {
+        Self {
+            word: Word::new("RwLock", 0),
+            value: UnsafeCell::new(value),
+        }
+    }
+
+    /// Returns the value.
+    ///
+    /// # Errors
+    /// Never.
+    pub fn into_inner(self) -> LockResult<T> {
+        Ok(self.value.into_inner())
+    }
+}
+
+impl<T: ?Sized> RwLock<T> {
+    /// Waits until no writer holds the lock.
+    ///
+    /// # Errors
+    /// Never.
+    #[track_caller]
+    pub fn read(&self) -> LockResult<RwLockReadGuard<'_, T>> {
+        self.word.wait("read", 0, one_more);
+        Ok(RwLockReadGuard(self))
+    }
+
+    /// Takes the lock for reading, if no writer holds it.
+    ///
+    /// # Errors
+    /// If one holds it.
+    #[track_caller]
+    pub fn try_read(&self) -> TryLockResult<RwLockReadGuard<'_, T>> {
+        let before = self.word.update("try_read", 0, Ordering::Acquire, one_more);
+        if before == WRITER {
+            return Err(TryLockError::WouldBlock);
+        }
+        Ok(RwLockReadGuard(self))
+    }
+
+    /// Waits until nobody holds the lock.
+    ///
+    /// # Errors
+    /// Never.
+    #[track_caller]
+    pub fn write(&self) -> LockResult<RwLockWriteGuard<'_, T>> {
+        self.word.wait("write", 0, alone);
+        Ok(RwLockWriteGuard(self))
+    }
+
+    /// Takes the lock for writing, if nobody holds it.
+    ///
+    /// # Errors
+    /// If somebody holds it.
+    #[track_caller]
+    pub fn try_write(&self) -> TryLockResult<RwLockWriteGuard<'_, T>> {
+        match self.word.update("try_write", 0, Ordering::Acquire, alone) {
+            0 => Ok(RwLockWriteGuard(self)),
+            _ => Err(TryLockError::WouldBlock),
+        }
+    }
+
+    /// Returns the value through an exclusive reference.
+    ///
+    /// # Errors
+    /// Never.
+    pub fn get_mut(&mut self) -> LockResult<&mut T> {
+        Ok(self.value.get_mut())
+    }
+}
+
+impl<T: Default> Default for RwLock<T> {
+    #[track_caller]
+    fn default() -> Self {
+        Self::new(T::default())
+    }
+}
+
+impl<T> From<T> for RwLock<T> {
+    #[track_caller]
+    fn from(value: T) -> Self {
+        Self::new(value)
+    }
+}
+
+/// The possession of a lock for reading.
+#[derive(Debug)]
+pub struct RwLockReadGuard<'a, T: ?Sized>(&'a RwLock<T>);
+
+/// The possession of a lock for writing.
+#[derive(Debug)]
+pub struct RwLockWriteGuard<'a, T: ?Sized>(&'a RwLock<T>);
+
+impl<T: ?Sized> Deref for RwLockReadGuard<'_, T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        // SAFETY: the lock is held for reading.
+        unsafe { &*self.0.value.get() }
+    }
+}
+
+impl<T: ?Sized> Deref for RwLockWriteGuard<'_, T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        // SAFETY: the lock is held for writing.
+        unsafe { &*self.0.value.get() }
+    }
+}
+
+impl<T: ?Sized> DerefMut for RwLockWriteGuard<'_, T> {
+    fn deref_mut(&mut self) -> &mut T {
+        // SAFETY: the lock is held for writing.
+        unsafe { &mut *self.0.value.get() }
+    }
+}
+
+impl<T: ?Sized> Drop for RwLockReadGuard<'_, T> {
+    #[track_caller]
+    fn drop(&mut self) {
+        let less = |value: u64, _| Some(value - 1);
+        self.0
+            .word
+            .update("unlock (read)", 0, Ordering::Release, less);
+    }
+}
+
+impl<T: ?Sized> Drop for RwLockWriteGuard<'_, T> {
+    #[track_caller]
+    fn drop(&mut self) {
+        self.0.word.store("unlock (write)", 0, Ordering::Release);
+    }
+}
