@@ -15,7 +15,7 @@ use joint_check::{
     future::{AtomicWaker, block_on},
     model::{Builder, Count, last_count},
     sync::{
-        Arc, Condvar, Mutex, Notify, RwLock, Weak,
+        Arc, Barrier, Condvar, Mutex, Notify, RwLock, Weak,
         atomic::{AtomicBool, AtomicI8, AtomicU32, AtomicUsize, Ordering::*},
         mpsc,
     },
@@ -494,4 +494,23 @@ fn every_update_of_an_atomic_does_what_std_says() {
         assert!(flag.fetch_xor(true, Relaxed));
         assert!(!flag.load(Relaxed));
     });
+}
+
+#[test]
+fn a_barrier_lets_all_go_when_the_last_has_come() {
+    let run = |threads: usize| {
+        move || {
+            let shared = Arc::new((Barrier::new(threads), Shared::new()));
+            let theirs = shared.clone();
+            let other = thread::spawn(move || {
+                theirs.1.write(1);
+                theirs.0.wait().is_leader()
+            });
+            let is_leader = shared.0.wait().is_leader();
+            assert_eq!(shared.1.read(), 1);
+            assert_ne!(other.join().unwrap(), is_leader);
+        }
+    };
+    assert!(count(run(2)).complete >= 2);
+    assert!(failure(run(3)).contains("deadlock"));
 }

@@ -94,7 +94,9 @@ impl<T> Arc<T> {
         let value = self.without_count();
         sync::Arc::into_inner(value).expect("both counts agree")
     }
+}
 
+impl<T: ?Sized> Arc<T> {
     /// Makes a handle of the pointer of [`into_raw`](Self::into_raw).
     ///
     /// # Safety
@@ -103,7 +105,7 @@ impl<T> Arc<T> {
     /// # Panics
     /// If it did not come from a handle of this model.
     pub unsafe fn from_raw(pointer: *const T) -> Self {
-        let count = run::counted(pointer.addr());
+        let count = run::counted(pointer.cast::<()>().addr());
         // SAFETY: as the caller says.
         let value = unsafe { sync::Arc::from_raw(pointer) };
         Self {
@@ -132,9 +134,7 @@ impl<T> Arc<T> {
         // SAFETY: as the caller says.
         drop(unsafe { Self::from_raw(pointer) });
     }
-}
 
-impl<T: ?Sized> Arc<T> {
     /// Makes a handle of std's, which must be the only one. This is the way to an unsized value.
     ///
     /// # Panics
@@ -144,7 +144,7 @@ impl<T: ?Sized> Arc<T> {
         let is_only = sync::Arc::strong_count(&value) == 1 && sync::Arc::weak_count(&value) == 0;
         assert!(is_only, "the handle is shared");
         let count = Word::new("Arc", 1);
-        run::count(sync::Arc::as_ptr(&value).addr(), count.place());
+        run::count(sync::Arc::as_ptr(&value).cast::<()>().addr(), count.place());
         run::made_alive(count.place());
         Self {
             value: ManuallyDrop::new(value),

@@ -2,6 +2,7 @@
 
 mod arc;
 pub mod atomic;
+mod barrier;
 mod condvar;
 pub mod mpsc;
 mod mutex;
@@ -10,6 +11,7 @@ mod rwlock;
 
 pub use self::{
     arc::{Arc, Weak},
+    barrier::{Barrier, BarrierWaitResult},
     condvar::{Condvar, WaitTimeoutResult},
     mutex::{Mutex, MutexGuard},
     notify::Notify,

@@ -1,0 +1,59 @@
+//! A barrier.
+
+use core::sync::atomic::Ordering;
+
+use super::atomic::Word;
+
+/// The word counts the threads that have come, and in its upper half the rounds.
+const ROUND: u64 = 1 << 32;
+
+/// A place where threads wait for each other.
+#[derive(Debug)]
+pub struct Barrier {
+    word: Word,
+    threads: u64,
+}
+
+/// Tells one of the threads of a round from the others.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct BarrierWaitResult(bool);
+
+impl BarrierWaitResult {
+    /// Returns whether this is the thread that came last.
+    pub fn is_leader(&self) -> bool {
+        self.0
+    }
+}
+
+impl Barrier {
+    /// Creates a barrier for so many threads.
+    #[track_caller]
+    pub fn new(threads: usize) -> Self {
+        Self {
+            word: Word::new("Barrier", 0),
+            threads: threads.max(1) as u64,
+        }
+    }
+
+    /// Waits until all threads have come.
+    #[track_caller]
+    pub fn wait(&self) -> BarrierWaitResult {
+        let come = |word: u64, [threads, _]: [u64; 2]| {
+            let is_last = word % ROUND + 1 == threads;
+            Some(if is_last {
+                word + ROUND + 1 - threads
+            } else {
+                word + 1
+            })
+        };
+        let before = self
+            .word
+            .update("come", self.threads, Ordering::AcqRel, come);
+        let is_leader = before % ROUND + 1 == self.threads;
+        if !is_leader {
+            let is_over = |word: u64, [round, _]: [u64; 2]| (word / ROUND != round).then_some(word);
+            self.word.wait("wait", before / ROUND, is_over);
+        }
+        BarrierWaitResult(is_leader)
+    }
+}
