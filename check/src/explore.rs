@@ -19,8 +19,10 @@ pub(crate) struct Steps {
     pub(crate) forward: Vec<Graph>,
     /// Those that begin with a changed past.
     pub(crate) revisits: Vec<Graph>,
-    /// A race, by the two events.
-    pub(crate) race: Option<(Id, Id)>,
+    /// A race, by the two events, and its graph.
+    pub(crate) race: Option<(Id, Id, Graph)>,
+    /// The one way to take a step that is repeated: how many newer writes it passes over.
+    pub(crate) newer: Option<usize>,
 }
 
 impl Steps {
@@ -30,6 +32,9 @@ impl Steps {
         let order = graph.order(read.place);
         let mut sources: Vec<_> = order.skip_while(|&write| write != oldest).collect();
         sources.reverse();
+        if let Some(newer) = self.newer {
+            sources = sources.get(newer).copied().into_iter().collect();
+        }
         for_each_copy(graph, &sources, |mut next, source| {
             let (mut read, id) = (read, read.id);
             read.source = Some(source);
@@ -65,8 +70,10 @@ impl Steps {
     }
 
     fn races(&mut self, graph: &Graph, event: &Event) -> bool {
-        let race = graph.race(event).map(|other| (other.id, event.id));
-        self.race = self.race.or(race);
+        let race = graph.race(event).map(|other| other.id);
+        if let (Some(other), None) = (race, &self.race) {
+            self.race = Some((other, event.id, graph.clone()));
+        }
         race.is_some()
     }
 
@@ -77,7 +84,10 @@ impl Steps {
         if self.races(&graph, graph.at(id)) {
             return;
         }
-        let revisited: Vec<_> = readers_to_revisit(&graph, id);
+        let revisited = match self.newer {
+            Some(_) => Vec::new(),
+            None => readers_to_revisit(&graph, id),
+        };
         for read in revisited {
             let mut changed = graph.clone();
             let (stamp, prefix) = (graph.at(read).stamp, graph.at(id).porf);
@@ -91,7 +101,12 @@ impl Steps {
                 self.revisits.append(&mut found);
             }
         }
-        let places = places_for(&graph, id);
+        let mut places = places_for(&graph, id);
+        if let (Some(newer), Kind::Write { is_exchange: false }) = (self.newer, graph.at(id).kind) {
+            let place = graph.at(id).place;
+            let before = graph.order(place).rev().nth(newer);
+            places.retain(|&place| Some(place) == before);
+        }
         for_each_copy(graph, &places, |mut next, before| {
             next.order_after(before, id);
             if sc::is_consistent(&next) {

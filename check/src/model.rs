@@ -1,10 +1,16 @@
 //! The checker.
 
-use std::{cell::Cell, collections::HashSet, panic::resume_unwind, sync::Arc, time::Instant};
+use std::{
+    cell::{Cell, RefCell},
+    collections::HashSet,
+    panic::resume_unwind,
+    sync::Arc,
+    time::Instant,
+};
 
 use crate::{
     graph::{Graph, MAX_THREADS},
-    run::{Ended, Limits, run},
+    run::{Ended, Failure, Limits, REPLAY, parse, run},
 };
 
 /// The result of an exploration, in numbers.
@@ -23,6 +29,7 @@ pub struct Count {
 }
 
 std::thread_local! {
+    static FAILURE: RefCell<Option<String>> = const { RefCell::new(None) };
     static LAST: Cell<Count> = const { Cell::new(Count { complete: 0, blocked: 0, dead: 0, duplicates: 0, events: 0 }) };
 }
 
@@ -44,6 +51,8 @@ pub struct Builder {
     pub preemption_bound: Option<usize>,
     /// Has no effect.
     pub expect_explicit_explore: bool,
+    /// The line of a failure, whose execution is run instead of all. `JOINT_CHECK_REPLAY` sets it.
+    pub replay: Option<String>,
     /// Keeps all graphs, to count those that are visited twice.
     pub finds_duplicates: bool,
 }
@@ -62,9 +71,27 @@ impl Default for Builder {
             max_branches: from_env("LOOM_MAX_BRANCHES").unwrap_or(1_000),
             preemption_bound: None,
             expect_explicit_explore: false,
+            replay: std::env::var(REPLAY).ok(),
             finds_duplicates: std::env::var_os("JOINT_CHECK_TWICE").is_some(),
         }
     }
+}
+
+/// Returns the text of the last model of this thread that failed: what is wrong, the steps of the
+/// execution, and the line that repeats it.
+pub fn last_failure() -> Option<String> {
+    FAILURE.with_borrow(Clone::clone)
+}
+
+/// Ends the model with what failed.
+fn fail(failure: Failure) -> ! {
+    FAILURE.set(Some(failure.text.clone()));
+    let Some(panic) = failure.panic else {
+        panic!("{}", failure.text);
+    };
+    // The panic has been reported, but not its execution.
+    eprintln!("{}", failure.text);
+    resume_unwind(panic);
 }
 
 impl Builder {
@@ -80,23 +107,29 @@ impl Builder {
     pub fn check(&self, f: impl Fn() + Send + Sync + 'static) {
         let started = Instant::now();
         let f = Arc::new(f);
-        let mut count = Count::default();
-        let mut seen = HashSet::new();
-        let mut pending = vec![Graph::new()];
         let limits = Limits {
             events: self.max_branches,
         };
+        if let Some(line) = &self.replay {
+            let guide = parse(line).unwrap_or_else(|| panic!("{REPLAY} is no line of a failure"));
+            match run(Graph::new(), limits, Some(guide.into()), move || f()).0 {
+                Ended::Failed(failure) => fail(failure),
+                _ => panic!("the execution of {REPLAY} does not fail"),
+            }
+        }
+        let mut count = Count::default();
+        let mut seen = HashSet::new();
+        let mut pending = vec![Graph::new()];
         while let Some(graph) = pending.pop() {
             let f = f.clone();
-            let (ended, graph, more) = run(graph, limits, move || f());
+            let (ended, graph, more) = run(graph, limits, None, move || f());
             pending.extend(more);
             count.events = count.events.max(graph.events().count());
             match ended {
                 Ended::Complete => count.complete += 1,
                 Ended::Blocked => count.blocked += 1,
                 Ended::Dead => count.dead += 1,
-                Ended::Failed(message) => panic!("{message}"),
-                Ended::Panicked(panic) => resume_unwind(panic),
+                Ended::Failed(failure) => fail(failure),
             }
             if self.finds_duplicates && !matches!(ended, Ended::Dead) {
                 count.duplicates += u64::from(!seen.insert(graph.canonical()));

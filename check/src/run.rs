@@ -4,11 +4,15 @@
 mod drive;
 mod end;
 mod replay;
+mod show;
 mod spin;
 mod step;
 
 use core::{any::Any, cell::RefCell, panic::Location, sync::atomic::Ordering};
-use std::{collections::BTreeMap, string::String, sync::Arc};
+use std::{
+    collections::{BTreeMap, VecDeque},
+    sync::Arc,
+};
 
 use corosensei::{Coroutine, Yielder, stack::DefaultStack};
 
@@ -17,7 +21,11 @@ use crate::{
     sync::atomic::Word,
 };
 
-pub(crate) use self::{drive::run, end::Ended};
+pub(crate) use self::{
+    drive::run,
+    end::{Ended, Failure},
+    show::{Fault, REPLAY, parse},
+};
 
 /// An operation that a thread asks for.
 #[derive(Clone, Copy)]
@@ -81,7 +89,6 @@ enum Status {
 
 /// What an operation is called, and its place in the source.
 #[derive(Clone, Copy)]
-#[expect(dead_code, reason = "a failure will show them")]
 pub(crate) struct Site {
     pub(crate) name: &'static str,
     pub(crate) at: &'static Location<'static>,
@@ -140,7 +147,10 @@ struct Run {
     /// Nothing that follows can be complete.
     is_hopeless: bool,
     pending: Vec<Graph>,
-    failure: Option<String>,
+    fault: Option<Fault>,
+    /// The steps that are left of a run that is repeated: the thread, and how many writes it passes
+    /// over.
+    guide: Option<VecDeque<(u8, usize)>>,
     /// What has to be dropped, by the step that made it.
     alive: Vec<Id>,
     /// The counts of shared values, by their addresses.

@@ -1,12 +1,16 @@
 //! Which thread runs next.
 
 use core::mem::ManuallyDrop;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::{
+    collections::VecDeque,
+    panic::{AssertUnwindSafe, catch_unwind},
+};
 
 use corosensei::{Coroutine, CoroutineResult, Yielder};
 
 use super::{
-    Attempt, Ended, Lane, Limits, Panic, RUN, Request, Run, STACKS, Site, Status, perform, with,
+    Attempt, Ended, Fault, Lane, Limits, Panic, REPLAY, RUN, Request, Run, STACKS, Site, Status,
+    perform, with,
 };
 use crate::graph::{Event, Graph, Id, Kind, MAX_THREADS};
 
@@ -14,6 +18,7 @@ use crate::graph::{Event, Graph, Id, Kind, MAX_THREADS};
 pub(crate) fn run(
     graph: Graph,
     limits: Limits,
+    guide: Option<VecDeque<(u8, usize)>>,
     main: impl FnOnce() + 'static,
 ) -> (Ended, Graph, Vec<Graph>) {
     let mut run = Run {
@@ -25,7 +30,8 @@ pub(crate) fn run(
         is_dead: false,
         is_hopeless: false,
         pending: Vec::new(),
-        failure: None,
+        fault: None,
+        guide,
         alive: Vec::new(),
         counts: Default::default(),
         statics: Default::default(),
@@ -78,6 +84,13 @@ fn drive() -> Option<Panic> {
         }
     }
     None
+}
+
+/// The fault of a line that fits no execution of the model.
+pub(super) fn lost(why: &str) -> Fault {
+    Fault::Limit(format!(
+        "{REPLAY} is of another model or another build: it {why}"
+    ))
 }
 
 fn resume(thread: u8) -> Option<Panic> {
@@ -143,8 +156,18 @@ impl Run {
     /// The first thread that can go on. They are ordered by who spawned them, not by their numbers,
     /// so that the choice depends on the graph alone, however it was reached.
     fn next_ready(&mut self) -> Option<u8> {
-        if self.is_dead || self.is_hopeless || self.failure.is_some() {
+        if self.is_dead || self.is_hopeless || self.fault.is_some() {
             return None;
+        }
+        if let Some(&(thread, _)) = self.guide.as_ref().and_then(VecDeque::front) {
+            let lane = &mut self.lanes[usize::from(thread)];
+            // It went on although all threads waited.
+            lane.goes_on |= lane.status == Status::Spinning;
+            let can_run = lane.coroutine.is_some() && lane.status != Status::Waiting;
+            if !can_run {
+                self.fault = Some(lost("names a thread that cannot go on"));
+            }
+            return can_run.then_some(thread);
         }
         let can_run = |lane: &Lane| match lane.status {
             Status::Ready => true,
@@ -173,16 +196,23 @@ impl Run {
         if index < self.graph.threads[usize::from(self.current)].len() {
             return self.replay(request);
         }
-        if !self.is_exploring || self.failure.is_some() || self.is_dead {
+        if !self.is_exploring || self.fault.is_some() || self.is_dead {
             return Attempt::Wait;
         }
         if index >= self.limits.events {
-            self.failure = Some(format!(
+            self.fault = Some(Fault::Limit(format!(
                 "a thread has more than {index} steps: a loop that waits should call `spin_loop` or \
                  `yield_now`, or the model needs a larger `max_branches`"
-            ));
+            )));
             return Attempt::Wait;
         }
-        self.explore(request)
+        let mut newer = None;
+        if let Some(guide) = &mut self.guide {
+            match guide.front() {
+                Some(&(thread, _)) if thread != self.current => return Attempt::Wait,
+                _ => newer = guide.pop_front().map(|(_, newer)| newer),
+            }
+        }
+        self.explore(request, newer)
     }
 }

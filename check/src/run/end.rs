@@ -2,7 +2,7 @@
 
 use std::string::String;
 
-use super::{Lane, Panic, Run, Status};
+use super::{Fault, Lane, Panic, Run, Status};
 use crate::graph::Id;
 
 /// How a run ended.
@@ -11,34 +11,54 @@ pub(crate) enum Ended {
     Blocked,
     /// No write has a place.
     Dead,
-    Failed(String),
-    Panicked(Panic),
+    Failed(Failure),
+}
+
+/// A failing execution.
+pub(crate) struct Failure {
+    /// What is wrong, and the steps.
+    pub(crate) text: String,
+    /// What a thread panicked with.
+    pub(crate) panic: Option<Panic>,
 }
 
 impl Run {
+    fn failed(&self, fault: &Fault) -> Ended {
+        Ended::Failed(Failure {
+            text: self.report(fault),
+            panic: None,
+        })
+    }
+
     pub(super) fn ended(&mut self, panicked: Option<Panic>) -> Ended {
         if let Some(panic) = panicked {
-            return Ended::Panicked(panic);
+            let text = panic.downcast_ref::<String>().map(|text| &**text);
+            let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
+            let fault = Fault::Panic(text.unwrap_or("not with a text").to_owned());
+            return Ended::Failed(Failure {
+                text: self.report(&fault),
+                panic: Some(panic),
+            });
         }
-        if let Some(failure) = self.failure.take() {
-            return Ended::Failed(failure);
+        if let Some(fault) = self.fault.take() {
+            return self.failed(&fault);
         }
         if self.is_dead {
             return Ended::Dead;
         }
         if self.is_stuck() {
-            return Ended::Failed("deadlock: every thread that is left waits forever".into());
+            return self.failed(&Fault::Deadlock);
         }
         if self.unfinished().next().is_some() {
             return Ended::Blocked;
         }
         if !self.alive.is_empty() {
-            return Ended::Failed(format!("{} values are leaked", self.alive.len()));
+            return self.failed(&Fault::Leak);
         }
         Ended::Complete
     }
 
-    fn unfinished(&self) -> impl Iterator<Item = (u8, &Lane)> {
+    pub(super) fn unfinished(&self) -> impl Iterator<Item = (u8, &Lane)> {
         let is_unfinished = |lane: &Lane| !matches!(lane.status, Status::Absent | Status::Finished);
         let all = (0..).zip(&self.lanes);
         all.filter(move |(_, lane)| is_unfinished(lane))
@@ -46,7 +66,7 @@ impl Run {
 
     /// Whether threads are left, and all of them wait forever.
     pub(super) fn is_stuck(&self) -> bool {
-        let can_end = !self.is_hopeless && !self.is_dead && self.failure.is_none();
+        let can_end = !self.is_hopeless && !self.is_dead && self.fault.is_none();
         let mut left = self.unfinished().peekable();
         can_end
             && left.peek().is_some()

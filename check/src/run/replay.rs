@@ -2,7 +2,7 @@
 
 use core::sync::atomic::Ordering;
 
-use super::{Answer, Attempt, Request, Run, Status};
+use super::{Answer, Attempt, Fault, Request, Run, Status};
 use crate::graph::{Id, Kind};
 
 impl Run {
@@ -13,10 +13,11 @@ impl Run {
         let event = self.graph.at(id);
         let expected = kind_of(request);
         if event.kind.number() != expected {
-            self.failure = Some(format!(
-                "the model does not do the same when it is run again: {:?} is now {expected}",
-                event.kind
-            ));
+            let sites = &self.lanes[usize::from(thread)].sites;
+            let name = sites.last().map_or("?", |site| site.name);
+            self.fault = Some(Fault::Limit(format!(
+                "the model does not do the same when it is run again: it now does `{name}`"
+            )));
             return Attempt::Wait;
         }
         if !self.can_replay(event) {

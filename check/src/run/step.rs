@@ -2,16 +2,20 @@
 
 use core::sync::atomic::Ordering;
 
-use super::{Attempt, Request, Run, Status};
+use super::{Attempt, Fault, Request, Run, Status, drive::lost};
 use crate::{
     explore::Steps,
     graph::{Event, Id, Kind, MAX_THREADS},
 };
 
 impl Run {
-    pub(super) fn explore(&mut self, request: Request) -> Attempt {
+    /// Takes a step in all ways, or in the one that passes over so many `newer` writes.
+    pub(super) fn explore(&mut self, request: Request, newer: Option<usize>) -> Attempt {
         let id = self.graph.next(self.current);
-        let mut steps = Steps::default();
+        let mut steps = Steps {
+            newer,
+            ..Steps::default()
+        };
         let relaxed = Ordering::Relaxed;
         match request {
             Request::Access {
@@ -79,7 +83,8 @@ impl Run {
             Request::Spawn => {
                 let free = self.graph.spawned.iter().position(Option::is_none);
                 let Some(child) = free else {
-                    self.failure = Some(format!("a model has at most {MAX_THREADS} threads"));
+                    let text = format!("a model has at most {MAX_THREADS} threads");
+                    self.fault = Some(Fault::Limit(text));
                     return Attempt::Wait;
                 };
                 self.graph.spawned[child] = Some(id);
@@ -106,12 +111,13 @@ impl Run {
     }
 
     fn raced(&mut self, first: Id, second: Id) {
-        self.failure = Some(format!("data race: {first:?} and {second:?}"));
+        self.fault = Some(Fault::Race(first, second));
     }
 
     /// Goes on with the first of the graphs, and keeps the others for later.
     fn take(&mut self, steps: Steps, id: Id) -> Attempt {
-        if let Some((first, second)) = steps.race {
+        if let Some((first, second, graph)) = steps.race {
+            self.graph = graph;
             self.raced(first, second);
             return Attempt::Wait;
         }
@@ -120,6 +126,9 @@ impl Run {
         self.pending.extend(steps.revisits);
         self.pending.extend(forward);
         let Some(first) = first else {
+            if self.guide.is_some() {
+                self.fault = Some(lost("names a write that cannot be read or followed"));
+            }
             self.is_dead = true;
             return Attempt::Wait;
         };

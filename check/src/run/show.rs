@@ -1,0 +1,332 @@
+//! A failing execution in words: what is wrong, its steps in order, and the line that repeats it.
+
+use core::fmt::Write as _;
+use std::string::String;
+
+use super::{Run, Site, Status};
+use crate::graph::{Event, Graph, Id, Kind, MAX_THREADS};
+
+/// What is wrong with an execution.
+pub(crate) enum Fault {
+    Race(Id, Id),
+    Deadlock,
+    Leak,
+    Panic(String),
+    /// A limit of the checker, or of the model's repetition.
+    Limit(String),
+}
+
+/// The variable that holds the line of a run.
+pub(crate) const REPLAY: &str = "JOINT_CHECK_REPLAY";
+
+/// How many steps of a long execution are shown.
+const FIRST: usize = 40;
+const LAST: usize = 160;
+
+impl Run {
+    /// The failure in words.
+    pub(super) fn report(&self, fault: &Fault) -> String {
+        let order = self.graph.linear();
+        let show = Show {
+            run: self,
+            order: &order,
+        };
+        let mut text = show.sentence(fault);
+        let steps = order.iter().filter(|&&id| show.is_shown(id));
+        let rows: Vec<_> = steps.map(|&id| show.row(id)).collect();
+        let widest = |column: usize| rows.iter().map(|row| row[column].len()).max();
+        let [thread, what] = [1, 2].map(|column| widest(column).unwrap_or(0).min(60));
+        text += "\n\n";
+        let left_out = FIRST..rows.len().saturating_sub(LAST);
+        for (n, [step, name, done, at]) in rows.into_iter().enumerate() {
+            if !left_out.contains(&n) {
+                _ = writeln!(text, "{step:>4}  {name:thread$}  {done:what$}  {at}");
+            } else if n == FIRST {
+                _ = writeln!(text, "      ... {} steps", left_out.len());
+            }
+        }
+        let line = self.graph.line(&order);
+        _ = write!(text, "\nRepeat this execution alone: {REPLAY}={line}\n");
+        text
+    }
+}
+
+struct Show<'a> {
+    run: &'a Run,
+    order: &'a [Id],
+}
+
+impl Show<'_> {
+    fn graph(&self) -> &Graph {
+        &self.run.graph
+    }
+
+    /// The second event of an exchange is shown with the first.
+    fn first_half(&self, id: Id) -> Id {
+        match self.graph().at(id).kind {
+            Kind::Write { is_exchange: true } => id.previous(),
+            _ => id,
+        }
+    }
+
+    fn is_shown(&self, id: Id) -> bool {
+        id != Id::ROOT && id != Id::STATICS && self.first_half(id) == id
+    }
+
+    fn step(&self, id: Id) -> usize {
+        let shown = self.order.iter().filter(|&&id| self.is_shown(id));
+        let step = shown
+            .into_iter()
+            .position(|&other| other == self.first_half(id));
+        step.map_or(0, |step| step + 1)
+    }
+
+    fn site(&self, id: Id) -> Option<Site> {
+        let sites = &self.run.lanes[usize::from(id.thread)].sites;
+        sites.get(usize::from(self.first_half(id).index)).copied()
+    }
+
+    fn at(&self, id: Id) -> String {
+        self.site(id)
+            .map_or_else(String::new, |site| site.at.to_string())
+    }
+
+    fn thread(&self, thread: u8) -> String {
+        match &self.run.lanes[usize::from(thread)].name {
+            Some(name) => name.to_string(),
+            None if thread == 0 => "main".into(),
+            None => format!("thread {thread}"),
+        }
+    }
+
+    /// A location by its kind and the step that made it.
+    fn place(&self, place: Id) -> String {
+        match self.graph().at(place).kind {
+            Kind::Spawn(thread) => format!("token of {}", self.thread(thread)),
+            _ if place == Id::STATICS => "the lazy statics".into(),
+            _ => {
+                let name = self.site(place).map_or("location", |site| site.name);
+                format!("{name}#{}", self.step(place))
+            }
+        }
+    }
+
+    /// What a step did.
+    fn done(&self, id: Id) -> String {
+        let event = self.graph().at(id);
+        let name = self.site(id).map_or("?", |site| site.name);
+        let place = self.place(event.place);
+        match event.kind {
+            Kind::Spawn(child) => format!("spawn {}", self.thread(child)),
+            Kind::Join(child) => format!("{name} {}", self.thread(child)),
+            Kind::End => "end".into(),
+            Kind::Fence => format!("fence({:?})", event.ordering),
+            Kind::Atomic | Kind::Word => format!("{place} = {}", value(event.written)),
+            Kind::Cell => place,
+            Kind::CellRead | Kind::CellWrite => format!("{place}.{name}"),
+            Kind::Exclusive => format!("{place}.{name}: {}", value(event.value)),
+            Kind::Write { .. } => {
+                let (written, ordering) = (value(event.written), event.ordering);
+                format!("{place}.{name}({ordering:?}) {written}")
+            }
+            Kind::Read { .. } => self.read(event, &place, name),
+        }
+    }
+
+    fn read(&self, event: &Event, place: &str, name: &str) -> String {
+        let (written, ordering) = event.outcome();
+        let mut text = format!("{place}.{name}({ordering:?}): {}", value(event.value));
+        if let Some(written) = written {
+            _ = write!(text, " -> {}", value(written));
+        }
+        if let Some(source) = event.source {
+            _ = match self.step(source) {
+                0 => write!(text, ", as at the beginning"),
+                step => write!(text, ", from {step}"),
+            };
+            let passed = self.graph().order(event.place).rev();
+            let passed = passed.take_while(|&write| write != source);
+            let is_before = |write: &Id| self.step(*write) < self.step(event.id);
+            if let Some(newest) = passed.into_iter().find(is_before) {
+                _ = write!(text, ", though {} is newer", self.step(newest));
+            }
+        }
+        text
+    }
+
+    fn row(&self, id: Id) -> [String; 4] {
+        let step = self.step(id).to_string();
+        let at = match self.graph().at(id).kind {
+            Kind::End => String::new(),
+            _ => self.at(id),
+        };
+        [step, self.thread(id.thread), self.done(id), at]
+    }
+
+    fn sentence(&self, fault: &Fault) -> String {
+        match fault {
+            Fault::Race(one, other) => {
+                let [one, other] = [*one, *other].map(|id| {
+                    let (thread, at) = (self.thread(id.thread), self.at(id));
+                    format!("step {} ({thread}, {at})", self.step(id))
+                });
+                format!("data race: neither of {one} and {other} happens before the other")
+            }
+            Fault::Deadlock => {
+                let left = self.run.unfinished().map(|(thread, _)| self.wait(thread));
+                format!("deadlock: {}", left.collect::<Vec<_>>().join("; "))
+            }
+            Fault::Leak => {
+                let made = |&id: &Id| {
+                    let name = self.site(id).map_or("a value", |site| site.name);
+                    format!(
+                        "{name} of step {} ({}) is leaked",
+                        self.step(id),
+                        self.at(id)
+                    )
+                };
+                let all: Vec<_> = self.run.alive.iter().map(made).collect();
+                format!("leak: {}", all.join("; "))
+            }
+            Fault::Panic(message) => {
+                let thread = self.thread(self.run.current);
+                format!("{thread} panicked: {message}")
+            }
+            Fault::Limit(message) => message.clone(),
+        }
+    }
+
+    /// What a thread waits for.
+    fn wait(&self, thread: u8) -> String {
+        let lane = &self.run.lanes[usize::from(thread)];
+        let name = self.thread(thread);
+        let index = lane.at.saturating_sub(1);
+        let last = Id { thread, index };
+        let at = lane
+            .sites
+            .last()
+            .map_or_else(String::new, |site| site.at.to_string());
+        match lane.status {
+            Status::Joining(child) => {
+                format!("{name} waits at {at} for the end of {}", self.thread(child))
+            }
+            Status::Waiting => {
+                let event = self.graph().at(last);
+                let what = self.site(last).map_or("?", |site| site.name);
+                let place = self.place(event.place);
+                let by = self
+                    .graph()
+                    .order(event.place)
+                    .next_back()
+                    .filter(|&id| id != event.place);
+                let by = by.map_or_else(
+                    || "which nobody has changed".into(),
+                    |write| {
+                        let (writer, step) = (self.thread(write.thread), self.step(write));
+                        format!("which {writer} changed last, at step {step}")
+                    },
+                );
+                format!("{name} waits at {at} in `{what}` of {place}, {by}")
+            }
+            _ => format!("{name} finds the same again and again at {at}"),
+        }
+    }
+}
+
+/// A value, which may be an address.
+fn value(value: u64) -> String {
+    if value > u64::from(u32::MAX) {
+        format!("{value:#x}")
+    } else {
+        value.to_string()
+    }
+}
+
+impl Graph {
+    /// The events in an order in which each comes after those that it depends on. A thread goes on
+    /// as long as it can.
+    pub(crate) fn linear(&self) -> Vec<Id> {
+        let mut at = [0; MAX_THREADS];
+        let mut all = Vec::new();
+        let mut current = 0;
+        loop {
+            let can_go = |&thread: &u8| {
+                let events = &self.threads[usize::from(thread)];
+                let Some(event) = events.get(usize::from(at[usize::from(thread)])) else {
+                    return false;
+                };
+                let is_done = |id: Id| at[usize::from(id.thread)] > id.index;
+                let was_spawned =
+                    thread == 0 || self.spawned[usize::from(thread)].is_some_and(is_done);
+                let has_source = event.source.is_none_or(is_done);
+                let has_joined = match event.kind {
+                    Kind::Join(child) => {
+                        let child = usize::from(child);
+                        usize::from(at[child]) == self.threads[child].len()
+                    }
+                    _ => true,
+                };
+                was_spawned && has_source && has_joined
+            };
+            let threads = core::iter::once(current).chain(0..MAX_THREADS as u8);
+            let Some(next) = threads.into_iter().find(can_go) else {
+                return all;
+            };
+            current = next;
+            let index = &mut at[usize::from(next)];
+            all.push(Id {
+                thread: next,
+                index: *index,
+            });
+            *index += 1;
+        }
+    }
+
+    /// The steps of an execution in a line: the thread of each, and for an access, how many writes
+    /// that are there are newer than the one that it reads from, or comes after.
+    pub(crate) fn line(&self, order: &[Id]) -> String {
+        let mut line = String::new();
+        for (n, &id) in order.iter().enumerate() {
+            let event = self.at(id);
+            let newer = match event.kind {
+                Kind::Read { .. } => event.source,
+                Kind::Write { is_exchange: false } => Some(id),
+                Kind::Write { is_exchange: true } => continue,
+                _ => None,
+            };
+            if id == Id::ROOT || id == Id::STATICS {
+                continue;
+            }
+            _ = write!(line, "{}", id.thread);
+            let newer = newer.map_or(0, |write| {
+                let later = self
+                    .order(event.place)
+                    .rev()
+                    .take_while(|&other| other != write);
+                later.filter(|other| order[..n].contains(other)).count()
+            });
+            if newer > 0 {
+                _ = write!(line, "-{newer}.");
+            }
+        }
+        line
+    }
+}
+
+/// Reads a line. Returns nothing if it is none.
+pub(crate) fn parse(line: &str) -> Option<Vec<(u8, usize)>> {
+    let mut steps = Vec::new();
+    let mut rest = line;
+    while let Some(first) = rest.chars().next() {
+        let thread = first.to_digit(MAX_THREADS as u32)? as u8;
+        rest = &rest[1..];
+        let mut newer = 0;
+        if let Some(number) = rest.strip_prefix('-') {
+            let (number, others) = number.split_once('.')?;
+            newer = number.parse().ok()?;
+            rest = others;
+        }
+        steps.push((thread, newer));
+    }
+    Some(steps)
+}

@@ -1,0 +1,206 @@
+//! What a failing model says, and that its line repeats the execution.
+
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::{
+        Arc as StdArc,
+        atomic::{AtomicUsize as Counter, Ordering::Relaxed as Plainly},
+    },
+};
+
+use joint_check::{
+    alloc::Track,
+    cell::UnsafeCell,
+    model::{Builder, last_failure},
+    sync::{
+        Arc, Condvar, Mutex,
+        atomic::{AtomicUsize, Ordering::*},
+    },
+    thread,
+};
+
+/// Runs a model that fails, all of it or one line, and returns its text and the number of runs.
+fn fails(line: Option<&str>, f: impl Fn() + Send + Sync + 'static) -> (String, usize) {
+    let runs = StdArc::new(Counter::new(0));
+    let counted = runs.clone();
+    let mut builder = Builder::new();
+    builder.replay = line.map(str::to_owned);
+    let check = || {
+        builder.check(move || {
+            counted.fetch_add(1, Plainly);
+            f();
+        });
+    };
+    catch_unwind(AssertUnwindSafe(check)).expect_err("the model fails");
+    let text = last_failure().expect("it has failed");
+    (text, runs.load(Plainly))
+}
+
+fn line(text: &str) -> &str {
+    let last = text.lines().last().expect("a text has lines");
+    last.split_once('=').expect("the last line repeats").1
+}
+
+/// Checks that the line of a failure repeats it in one run, word by word.
+#[track_caller]
+fn text_of(f: impl Fn() + Clone + Send + Sync + 'static) -> String {
+    let (text, _) = fails(None, f.clone());
+    let (again, runs) = fails(Some(line(&text)), f);
+    assert_eq!((&*again, runs), (&*text, 1));
+    text
+}
+
+#[track_caller]
+fn assert_says(text: &str, parts: &[&str]) {
+    for part in parts {
+        assert!(text.contains(part), "`{part}` is not in:\n{text}");
+    }
+}
+
+struct Shared(UnsafeCell<u32>, AtomicUsize);
+
+// SAFETY: the checker looks for races.
+unsafe impl Sync for Shared {}
+// SAFETY: as above.
+unsafe impl Send for Shared {}
+
+#[test]
+fn a_race_names_both_steps() {
+    let text = text_of(|| {
+        let shared = StdArc::new(Shared(UnsafeCell::new(0), AtomicUsize::new(0)));
+        let theirs = shared.clone();
+        let other = thread::spawn(move || {
+            theirs.0.with_mut(|_| ());
+            theirs.1.store(1, Relaxed);
+        });
+        if shared.1.load(Acquire) == 1 {
+            shared.0.with(|_| ());
+        }
+        other.join().unwrap();
+    });
+    assert_says(
+        &text,
+        &[
+            "data race: neither of step 4 (thread 1, check/tests/failures.rs:",
+            "and step 7 (main, check/tests/failures.rs:",
+            "AtomicUsize#2.store(Relaxed) 1",
+            "AtomicUsize#2.load(Acquire): 1, from 5",
+            "UnsafeCell#1.read",
+        ],
+    );
+}
+
+#[test]
+fn a_read_that_passes_over_a_write_says_so() {
+    let text = text_of(|| {
+        let words = StdArc::new([0; 2].map(AtomicUsize::new));
+        let theirs = words.clone();
+        let other = thread::Builder::new().name("writer".into()).spawn(move || {
+            theirs[0].store(1, Relaxed);
+            theirs[1].store(1, Relaxed);
+        });
+        if words[1].load(Relaxed) == 1 {
+            assert_eq!(words[0].load(Relaxed), 1, "the data are there");
+        }
+        other.unwrap().join().unwrap();
+    });
+    assert_says(
+        &text,
+        &[
+            "main panicked: assertion `left == right` failed: the data are there",
+            "writer",
+            "AtomicUsize#2.load(Relaxed): 1, from 5",
+            "AtomicUsize#1.load(Relaxed): 0, from 1, though 4 is newer",
+        ],
+    );
+}
+
+#[test]
+fn a_deadlock_says_who_waits_where_and_for_whom() {
+    let text = text_of(|| {
+        let locks = StdArc::new((Mutex::new(()), Mutex::new(())));
+        let theirs = locks.clone();
+        let other = thread::spawn(move || {
+            let _first = theirs.1.lock();
+            let _second = theirs.0.lock();
+        });
+        let first = locks.0.lock();
+        let second = locks.1.lock();
+        drop((first, second));
+        other.join().unwrap();
+    });
+    assert_says(
+        &text,
+        &[
+            "deadlock: main waits at check/tests/failures.rs:",
+            "in `lock` of Mutex#2, which thread 1 changed last",
+            "thread 1 waits at",
+            "in `lock` of Mutex#1, which main changed last",
+        ],
+    );
+}
+
+#[test]
+fn a_thread_that_nobody_unparks_or_notifies_is_named() {
+    let text = text_of(|| {
+        let other = thread::spawn(thread::park);
+        other.join().unwrap();
+    });
+    assert_says(
+        &text,
+        &[
+            "main waits at",
+            "for the end of thread 1",
+            "in `park` of token of thread 1, which nobody has changed",
+        ],
+    );
+    let text = text_of(|| {
+        let shared = Arc::new((Mutex::new(()), Condvar::new()));
+        shared.1.notify_one();
+        let guard = shared.0.lock().unwrap();
+        drop(shared.1.wait(guard).unwrap());
+    });
+    assert_says(&text, &["in `wait for a notification`"]);
+}
+
+#[test]
+fn a_leak_names_where_the_value_was_made() {
+    let text = text_of(|| std::mem::forget((Track::new(()), Arc::new(1))));
+    assert_says(
+        &text,
+        &[
+            "leak: Track of step 1 (check/tests/failures.rs:",
+            "; Arc of step 2 (check/tests/failures.rs:",
+        ],
+    );
+}
+
+#[test]
+fn a_loop_without_an_end_is_a_failure() {
+    let (text, _) = fails(None, || {
+        let flag = AtomicUsize::new(0);
+        while flag.load(Relaxed) == 0 {}
+    });
+    assert_says(
+        &text,
+        &["more than 1000 steps", "`spin_loop` or `yield_now`"],
+    );
+    assert!(text.lines().count() < 250);
+}
+
+#[test]
+fn a_line_of_another_model_is_refused() {
+    let model = || thread::spawn(|| ()).join().unwrap();
+    for (line, part) in [
+        ("0000x", "is no line of a failure"),
+        ("0107", "cannot go on"),
+        ("0100", "does not fail"),
+    ] {
+        let mut builder = Builder::new();
+        builder.replay = Some(line.to_owned());
+        let failed = catch_unwind(AssertUnwindSafe(|| builder.check(model)));
+        let panic = failed.expect_err(line);
+        let text = panic.downcast_ref::<String>().expect("a text");
+        assert!(text.contains(part), "{line}: {text}");
+    }
+}
