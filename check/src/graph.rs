@@ -19,6 +19,10 @@ pub(crate) struct Graph {
     stamps: u32,
     /// How many events are `SeqCst` or fences of that ordering.
     pub(crate) sc: u32,
+    /// How often the exploration chose another way than the first, to come here.
+    pub(crate) deviations: usize,
+    /// Whether graphs that follow from this one were left out.
+    pub(crate) is_cut: bool,
 }
 
 impl Graph {

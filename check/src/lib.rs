@@ -10,6 +10,7 @@ mod graph;
 pub mod hint;
 pub mod lazy_static;
 pub mod model;
+mod pool;
 mod run;
 mod sc;
 pub mod sync;

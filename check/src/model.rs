@@ -2,14 +2,14 @@
 
 use std::{
     cell::{Cell, RefCell},
-    collections::HashSet,
     panic::resume_unwind,
     sync::Arc,
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 use crate::{
     graph::{Graph, MAX_THREADS},
+    pool::{Bounds, explore},
     run::{Ended, Failure, Limits, REPLAY, parse, run},
 };
 
@@ -26,31 +26,53 @@ pub struct Count {
     pub duplicates: u64,
     /// The largest number of events of an execution.
     pub events: usize,
+    /// Whether a bound has left out executions.
+    pub is_cut: bool,
 }
 
 std::thread_local! {
     static FAILURE: RefCell<Option<String>> = const { RefCell::new(None) };
-    static LAST: Cell<Count> = const { Cell::new(Count { complete: 0, blocked: 0, dead: 0, duplicates: 0, events: 0 }) };
+    static LAST: Cell<Option<Count>> = const { Cell::new(None) };
 }
 
 /// Returns the counts of the last model of this thread that passed.
 pub fn last_count() -> Count {
-    LAST.get()
+    LAST.get().unwrap_or_default()
 }
 
 /// How a model is checked.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Builder {
-    /// Has no effect.
+    /// Has no effect: the most threads are always [`MAX_THREADS`].
     pub max_threads: usize,
     /// The largest number of steps of a thread in one execution. A model that has more fails.
     /// `LOOM_MAX_BRANCHES` sets it, which is 1,000 otherwise.
     pub max_branches: usize,
-    /// Has no effect.
+    /// Explores at most so many executions. `LOOM_MAX_PERMUTATIONS` sets it.
+    pub max_permutations: Option<usize>,
+    /// Begins no execution after this time. `LOOM_MAX_DURATION` sets it, in seconds.
+    pub max_duration: Option<Duration>,
+    /// Explores only executions that the exploration reaches with at most so many deviations: a
+    /// read that passes over a newer write, a write that comes before another, or a read that is
+    /// changed later. `JOINT_CHECK_DEVIATIONS` sets it.
+    ///
+    /// It stands where loom bounds preemptions, which an execution graph does not have. Zero
+    /// explores one execution, and each further one adds those that are one step away. What is left
+    /// out is not checked.
+    pub deviations: Option<usize>,
+    /// Has no effect, so that a model with a bound for loom is checked without one.
     pub preemption_bound: Option<usize>,
     /// Has no effect.
     pub expect_explicit_explore: bool,
+    /// Has no effect: a failure always shows its places.
+    pub location: bool,
+    /// Has no effect.
+    pub log: bool,
+    /// How many threads of the system explore. With more than one, the model does not run on the
+    /// thread that checks it, and does not see that thread's own thread-locals.
+    /// `JOINT_CHECK_WORKERS` sets it, which is 1 otherwise.
+    pub workers: usize,
     /// The line of a failure, whose execution is run instead of all. `JOINT_CHECK_REPLAY` sets it.
     pub replay: Option<String>,
     /// Keeps all graphs, to count those that are visited twice.
@@ -66,11 +88,18 @@ fn from_env(name: &str) -> Option<usize> {
 
 impl Default for Builder {
     fn default() -> Self {
+        let seconds = from_env("LOOM_MAX_DURATION");
         Self {
             max_threads: MAX_THREADS,
             max_branches: from_env("LOOM_MAX_BRANCHES").unwrap_or(1_000),
+            max_permutations: from_env("LOOM_MAX_PERMUTATIONS"),
+            max_duration: seconds.map(|seconds| Duration::from_secs(seconds as u64)),
+            deviations: from_env("JOINT_CHECK_DEVIATIONS"),
             preemption_bound: None,
             expect_explicit_explore: false,
+            location: false,
+            log: false,
+            workers: from_env("JOINT_CHECK_WORKERS").unwrap_or(1),
             replay: std::env::var(REPLAY).ok(),
             finds_duplicates: std::env::var_os("JOINT_CHECK_TWICE").is_some(),
         }
@@ -109,6 +138,7 @@ impl Builder {
         let f = Arc::new(f);
         let limits = Limits {
             events: self.max_branches,
+            deviations: self.deviations,
         };
         if let Some(line) = &self.replay {
             let guide = parse(line).unwrap_or_else(|| panic!("{REPLAY} is no line of a failure"));
@@ -117,31 +147,21 @@ impl Builder {
                 _ => panic!("the execution of {REPLAY} does not fail"),
             }
         }
-        let mut count = Count::default();
-        let mut seen = HashSet::new();
-        let mut pending = vec![Graph::new()];
-        while let Some(graph) = pending.pop() {
-            let f = f.clone();
-            let (ended, graph, more) = run(graph, limits, None, move || f());
-            pending.extend(more);
-            count.events = count.events.max(graph.events().count());
-            match ended {
-                Ended::Complete => count.complete += 1,
-                Ended::Blocked => count.blocked += 1,
-                Ended::Dead => count.dead += 1,
-                Ended::Failed(failure) => fail(failure),
-            }
-            if self.finds_duplicates && !matches!(ended, Ended::Dead) {
-                count.duplicates += u64::from(!seen.insert(graph.canonical()));
-            }
-        }
-        LAST.set(count);
+        let bounds = Bounds {
+            runs: self.max_permutations,
+            duration: self.max_duration,
+            finds_duplicates: self.finds_duplicates,
+        };
+        let model = move || f();
+        let count = explore(&model, self.workers, limits, bounds).unwrap_or_else(|e| fail(e));
+        LAST.set(Some(count));
         if std::env::var_os("JOINT_CHECK_LOG").is_some() {
             let thread = std::thread::current();
             let name = thread.name().unwrap_or("model");
             let seconds = started.elapsed().as_secs_f64();
+            let cut = if count.is_cut { " cut" } else { "" };
             eprintln!(
-                "COUNT {name} {} {} {} {} {} {seconds:.4}",
+                "COUNT {name} {} {} {} {} {} {seconds:.4}{cut}",
                 count.complete, count.blocked, count.dead, count.duplicates, count.events
             );
         }

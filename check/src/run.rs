@@ -135,6 +135,8 @@ impl Default for Lane {
 pub(crate) struct Limits {
     /// The steps of one thread.
     pub(crate) events: usize,
+    /// The deviations of a graph.
+    pub(crate) deviations: Option<usize>,
 }
 
 struct Run {

@@ -71,13 +71,15 @@ fn drive() -> Option<Panic> {
             return Some(panic);
         }
     }
-    let lost = with(|run| {
+    with(|run| {
         run.is_exploring = true;
         let behind =
             |thread: usize| usize::from(run.lanes[thread].at) < run.graph.threads[thread].len();
-        (0..MAX_THREADS).any(behind)
+        if (0..MAX_THREADS).any(behind) {
+            let text = "the model does not do the same when it is run again";
+            run.fault = Some(Fault::Limit(text.into()));
+        }
     });
-    assert!(!lost, "the model does not do the same when it is run again");
     while let Some(next) = with(|run| run.next_ready().or_else(|| run.next_patient())) {
         if let Some(panic) = resume(next) {
             return Some(panic);

@@ -123,8 +123,17 @@ impl Run {
         }
         let mut forward = steps.forward.into_iter();
         let first = forward.next();
-        self.pending.extend(steps.revisits);
-        self.pending.extend(forward);
+        let others = steps.revisits.into_iter().chain(forward);
+        let mut left_out = false;
+        self.pending.extend(others.filter_map(|mut other| {
+            other.deviations += 1;
+            let is_wanted = self
+                .limits
+                .deviations
+                .is_none_or(|most| other.deviations <= most);
+            left_out |= !is_wanted;
+            is_wanted.then_some(other)
+        }));
         let Some(first) = first else {
             if self.guide.is_some() {
                 self.fault = Some(lost("names a write that cannot be read or followed"));
@@ -133,6 +142,7 @@ impl Run {
             return Attempt::Wait;
         };
         self.graph = first;
+        self.graph.is_cut |= left_out;
         self.pass(id)
     }
 }

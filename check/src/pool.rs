@@ -1,0 +1,140 @@
+//! The graphs that are left to explore, and the workers that take them.
+
+use std::{
+    collections::HashSet,
+    sync::{Condvar, Mutex, MutexGuard, PoisonError},
+    time::{Duration, Instant},
+};
+
+use crate::{
+    graph::Graph,
+    model::Count,
+    run::{Ended, Failure, Limits, run},
+};
+
+/// How much is explored.
+pub(crate) struct Bounds {
+    pub(crate) runs: Option<usize>,
+    pub(crate) duration: Option<Duration>,
+    pub(crate) finds_duplicates: bool,
+}
+
+/// An exploration. Each graph can be continued on its own, so workers share only this.
+struct Pool {
+    state: Mutex<State>,
+    /// Graphs were added, or a worker has become idle.
+    changed: Condvar,
+    bounds: Bounds,
+    started: Instant,
+}
+
+#[derive(Default)]
+struct State {
+    pending: Vec<Graph>,
+    busy: usize,
+    runs: usize,
+    count: Count,
+    seen: HashSet<Vec<u64>>,
+    failure: Option<Failure>,
+}
+
+/// Explores all executions of a model, and counts them.
+///
+/// # Errors
+/// If one fails.
+pub(crate) fn explore(
+    model: &(impl Fn() + Clone + Send + Sync + 'static),
+    workers: usize,
+    limits: Limits,
+    bounds: Bounds,
+) -> Result<Count, Failure> {
+    let state = State {
+        pending: vec![Graph::new()],
+        ..State::default()
+    };
+    let pool = Pool {
+        state: Mutex::new(state),
+        changed: Condvar::new(),
+        bounds,
+        started: Instant::now(),
+    };
+    if workers <= 1 {
+        pool.work(limits, model);
+    } else {
+        std::thread::scope(|scope| {
+            for _ in 0..workers {
+                scope.spawn(|| pool.work(limits, model));
+            }
+        });
+    }
+    let state = pool.state.into_inner();
+    let state = state.unwrap_or_else(PoisonError::into_inner);
+    state.failure.map_or(Ok(state.count), Err)
+}
+
+impl Pool {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn work(&self, limits: Limits, model: &(impl Fn() + Clone + 'static)) {
+        while let Some(graph) = self.next() {
+            let model = model.clone();
+            let (ended, graph, more) = run(graph, limits, None, move || model());
+            self.done(ended, &graph, more);
+        }
+    }
+
+    /// Waits for a graph. Returns nothing if none is left, or no more are wanted.
+    fn next(&self) -> Option<Graph> {
+        let mut state = self.lock();
+        loop {
+            if state.failure.is_some() {
+                return None;
+            }
+            if let Some(graph) = state.pending.pop() {
+                let is_late = self
+                    .bounds
+                    .duration
+                    .is_some_and(|most| self.started.elapsed() > most);
+                if is_late || self.bounds.runs.is_some_and(|most| state.runs >= most) {
+                    state.pending.clear();
+                    state.count.is_cut = true;
+                    return None;
+                }
+                state.runs += 1;
+                state.busy += 1;
+                return Some(graph);
+            }
+            if state.busy == 0 {
+                return None;
+            }
+            state = self
+                .changed
+                .wait(state)
+                .unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    fn done(&self, ended: Ended, graph: &Graph, more: Vec<Graph>) {
+        let mut state = self.lock();
+        state.busy -= 1;
+        state.pending.extend(more);
+        let count = &mut state.count;
+        count.events = count.events.max(graph.events().count());
+        count.is_cut |= graph.is_cut;
+        let is_dead = matches!(ended, Ended::Dead);
+        match ended {
+            Ended::Complete => count.complete += 1,
+            Ended::Blocked => count.blocked += 1,
+            Ended::Dead => count.dead += 1,
+            Ended::Failed(failure) => _ = state.failure.get_or_insert(failure),
+        }
+        if self.bounds.finds_duplicates && !is_dead {
+            let is_new = state.seen.insert(graph.canonical());
+            state.count.duplicates += u64::from(!is_new);
+        }
+        drop(state);
+        self.changed.notify_all();
+    }
+}

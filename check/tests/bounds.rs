@@ -1,0 +1,144 @@
+//! Several workers, and bounds.
+
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::{
+        Arc,
+        atomic::{AtomicUsize as Counter, Ordering::Relaxed as Plainly},
+    },
+    time::Duration,
+};
+
+use joint_check::{
+    model::{Builder, Count, last_count},
+    sync::{
+        Condvar, Mutex,
+        atomic::{AtomicUsize, Ordering::*},
+    },
+    thread,
+};
+
+/// Three threads that exchange on one word: as many executions as it has orders.
+fn orders(steps: usize) -> impl Fn() + Clone + Send + Sync + 'static {
+    move || {
+        let word = Arc::new(AtomicUsize::new(0));
+        let all = [1, 100, 10_000].map(|number| {
+            let word = word.clone();
+            thread::spawn(move || {
+                for _ in 0..steps {
+                    word.fetch_add(number, AcqRel);
+                }
+            })
+        });
+        all.into_iter().for_each(|one| one.join().unwrap());
+    }
+}
+
+/// A lock and a condition variable, with executions that stay blocked.
+fn handoff() {
+    let shared = Arc::new((Mutex::new(0), Condvar::new()));
+    let wait = |least: usize| {
+        let shared = shared.clone();
+        thread::spawn(move || {
+            let guard = shared.0.lock().unwrap();
+            drop(shared.1.wait_while(guard, |count| *count < least).unwrap());
+        })
+    };
+    let waiters = [wait(1), wait(2)];
+    for _ in 0..2 {
+        *shared.0.lock().unwrap() += 1;
+        shared.1.notify_all();
+    }
+    waiters.into_iter().for_each(|one| one.join().unwrap());
+}
+
+fn count(change: impl FnOnce(&mut Builder), f: impl Fn() + Send + Sync + 'static) -> Count {
+    let mut builder = Builder::new();
+    builder.finds_duplicates = true;
+    change(&mut builder);
+    builder.check(f);
+    last_count()
+}
+
+#[test]
+fn four_workers_count_what_one_counts() {
+    for steps in [1, 2] {
+        let alone = count(|_| (), orders(steps));
+        let together = count(|builder| builder.workers = 4, orders(steps));
+        assert_eq!(alone, together);
+        assert_eq!(alone.complete, [6, 90][steps - 1]);
+    }
+    let alone = count(|_| (), handoff);
+    let together = count(|builder| builder.workers = 4, handoff);
+    assert_eq!(alone, together);
+    assert!(alone.complete > 10 && alone.duplicates == 0, "{alone:?}");
+}
+
+#[test]
+fn a_failure_of_one_worker_ends_all() {
+    let runs = Arc::new(Counter::new(0));
+    let counted = runs.clone();
+    let mut builder = Builder::new();
+    builder.workers = 4;
+    let failed = catch_unwind(AssertUnwindSafe(|| {
+        builder.check(move || {
+            counted.fetch_add(1, Plainly);
+            orders(3)();
+            assert!(counted.load(Plainly) < 100, "enough");
+        });
+    }));
+    let panic = failed.expect_err("the model fails");
+    assert_eq!(panic.downcast_ref::<&str>(), Some(&"enough"));
+    // There are 1,680, and each of the other workers was in one run.
+    assert!(runs.load(Plainly) < 110);
+}
+
+#[test]
+fn a_bound_on_executions_and_on_time_ends_without_a_failure_and_says_so() {
+    let bounded = count(|builder| builder.max_permutations = Some(7), orders(2));
+    assert_eq!((bounded.complete, bounded.is_cut), (7, true));
+    let bounded = count(
+        |builder| builder.max_duration = Some(Duration::ZERO),
+        orders(2),
+    );
+    assert!(bounded.is_cut && bounded.complete < 2);
+    let all = count(|builder| builder.max_permutations = Some(90), orders(2));
+    assert_eq!((all.complete, all.is_cut), (90, false));
+}
+
+/// Each further deviation adds executions, until they are all.
+#[test]
+fn a_bound_on_deviations_leaves_out_less_and_less() {
+    let found = (0..).map(|most| count(|builder| builder.deviations = Some(most), orders(2)));
+    let mut complete = Vec::new();
+    for bounded in found {
+        assert_eq!(bounded.duplicates, 0);
+        complete.push(bounded.complete);
+        if !bounded.is_cut {
+            break;
+        }
+    }
+    assert!(complete.is_sorted() && complete.len() > 3, "{complete:?}");
+    assert_eq!((complete[0], complete.last()), (1, Some(&90)));
+}
+
+/// The first failure that a bound lets through is found.
+#[test]
+fn a_lost_update_needs_one_deviation() {
+    let lost_update = || {
+        let word = Arc::new(AtomicUsize::new(0));
+        let add = |word: &AtomicUsize| word.store(word.load(Relaxed) + 1, Relaxed);
+        let theirs = word.clone();
+        let other = thread::spawn(move || add(&theirs));
+        add(&word);
+        other.join().unwrap();
+        assert_eq!(word.load(Relaxed), 2);
+    };
+    let check = |deviations| {
+        let mut builder = Builder::new();
+        builder.deviations = Some(deviations);
+        catch_unwind(AssertUnwindSafe(|| builder.check(lost_update)))
+    };
+    check(0).expect("one after the other");
+    check(1).expect_err("both read the same");
+}
