@@ -4,30 +4,17 @@ use core::{
     fmt,
     sync::atomic::{
         self as real,
-        Ordering::{self, AcqRel, Acquire, Relaxed, Release, SeqCst},
+        Ordering::{self, AcqRel, Acquire, Relaxed, SeqCst},
     },
 };
 
 use loom::sync::atomic as model;
 
-use crate::{place::Change, request::change};
+use crate::{named::Halves, place::Change};
 
-/// The ordering of the load in a read-modify-write with this ordering.
-fn of_load(order: Ordering) -> Ordering {
-    match order {
-        Acquire | AcqRel => Acquire,
-        SeqCst => SeqCst,
-        _ => Relaxed,
-    }
-}
-
-/// The ordering of the store in a read-modify-write with this ordering.
-fn of_store(order: Ordering) -> Ordering {
-    match order {
-        Release | AcqRel => Release,
-        SeqCst => SeqCst,
-        _ => Relaxed,
-    }
+#[track_caller]
+fn change(operation: &'static str, order: Ordering, failure: Option<Ordering>) -> Option<Change> {
+    crate::request::change([operation, ""], [Some(order), failure])
 }
 
 /// Makes a fence, or none if this process deletes it.
@@ -51,7 +38,7 @@ macro_rules! modify {
                 Some(Change::Order(weaker)) => self.model.$name(value, weaker),
                 Some(change) => {
                     let next: fn($value, $value) -> $value = $next;
-                    self.in_parts(change, order, |before| Some(next(before, value)))
+                    self.in_parts(Halves::of(change, order, order), |before| Some(next(before, value)))
                 }
             }
         }
@@ -142,7 +129,12 @@ macro_rules! atomic {
                 new: $value,
                 order: Ordering,
             ) -> $value {
-                self.exchange("compare_and_swap", current, new, order, of_load(order))
+                let failure = match order {
+                    Acquire | AcqRel => Acquire,
+                    SeqCst => SeqCst,
+                    _ => Relaxed,
+                };
+                self.exchange("compare_and_swap", current, new, order, failure)
                     .unwrap_or_else(|before| before)
             }
 
@@ -166,7 +158,7 @@ macro_rules! atomic {
                     Some(Change::Blind) => Err(self.model.load(failure)),
                     Some(change) => {
                         let next = |before| (before == current).then_some(new);
-                        let before = self.in_parts(change, success, next);
+                        let before = self.in_parts(Halves::of(change, success, failure), next);
                         if before == current { Ok(before) } else { Err(before) }
                     }
                 }
@@ -196,7 +188,8 @@ macro_rules! atomic {
                     }
                     Some(change) => {
                         let mut is_some = false;
-                        let before = self.in_parts(change, set_order, |before| {
+                        let halves = Halves::of(change, set_order, fetch_order);
+                        let before = self.in_parts(halves, |before| {
                             let next = next(before);
                             is_some = next.is_some();
                             next
@@ -210,15 +203,12 @@ macro_rules! atomic {
             #[track_caller]
             fn in_parts(
                 &self,
-                change: Change,
-                order: Ordering,
+                halves: Halves,
                 next: impl FnOnce($value) -> Option<$value>,
             ) -> $value {
-                let before = self.model.load(of_load(order));
-                if let Some(next) = next(before) {
-                    if change == Change::Split {
-                        self.model.store(next, of_store(order));
-                    }
+                let before = self.model.load(halves.load);
+                if let (Some(next), Some(order)) = (next(before), halves.store) {
+                    self.model.store(next, order);
                 }
                 before
             }

@@ -46,16 +46,24 @@
 //! | `deleted` | a store does nothing; a read-modify-write only loads, and returns what it loaded as if it had succeeded |
 //! | `blind` | a load returns the value that the atomic was made with; a compare-exchange fails |
 //!
+//! A crate that has wrappers of its own around a model checker's atomics, or gives its orderings
+//! names, calls [`named`] instead. That needs no loom: `default-features = false`.
+//!
 //! Cost without a request: one look at a static for each operation.
 
+#[cfg(feature = "loom")]
 mod atomic;
+pub mod named;
 #[doc(hidden)]
 pub mod place;
 mod request;
 
+#[cfg(feature = "loom")]
 pub use loom::*;
+pub use request::leave_out;
 
 /// loom's `sync`, with atomics that can be changed.
+#[cfg(feature = "loom")]
 pub mod sync {
     pub use loom::sync::*;
 

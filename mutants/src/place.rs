@@ -14,6 +14,11 @@ const ORDERINGS: [(Ordering, &str, &str); 5] = [
     (Relaxed, "Relaxed", "relaxed"),
 ];
 
+/// Reported for a test that is to be left out.
+pub const LEFT_OUT: &str = "left out";
+pub(crate) const ORDER: &str = "order:";
+pub(crate) const LOOK: &str = "look:";
+
 /// An atomic operation in the source.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
@@ -21,9 +26,11 @@ pub struct Place {
     pub file: String,
     pub line: u32,
     pub column: u32,
-    /// The name of the method, or `fence`.
+    /// The name of the method, or `fence`. For a place with a name of its own: `order:` or `look:`,
+    /// and the name.
     pub operation: String,
-    pub ordering: Ordering,
+    /// Nothing for a look, and for a read-modify-write whose orderings are places of their own.
+    pub ordering: Option<Ordering>,
     /// Of a failed compare-exchange, or of the loads of `fetch_update`.
     pub failure: Option<Ordering>,
 }
@@ -79,6 +86,10 @@ enum Kind {
     Load,
     Store,
     Fence,
+    /// An ordering with a name.
+    Order,
+    /// A condition with a name.
+    Look,
     Exchange,
     /// A read-modify-write that cannot fail, or `fetch_update`.
     Modify,
@@ -90,6 +101,8 @@ impl Place {
             "load" => Kind::Load,
             "store" => Kind::Store,
             "fence" => Kind::Fence,
+            name if name.starts_with(ORDER) => Kind::Order,
+            name if name.starts_with(LOOK) => Kind::Look,
             name if name.starts_with("compare_") => Kind::Exchange,
             _ => Kind::Modify,
         }
@@ -105,20 +118,31 @@ impl Place {
             let steps = steps.map(|step| step.into_iter().map(change).collect());
             steps.collect::<Vec<Vec<_>>>()
         };
-        let mut rows = vec![weaker(self.ordering, kind, Change::Order)];
+        let mut rows = Vec::new();
+        if let Some(ordering) = self.ordering {
+            rows.push(weaker(ordering, kind, Change::Order));
+        }
         if let Some(failure) = self.failure {
             rows.push(weaker(failure, Kind::Load, Change::Failure));
         }
         let others: &[_] = match kind {
-            Kind::Load => &[Change::Blind],
+            Kind::Load | Kind::Look => &[Change::Blind],
             Kind::Store => &[Change::Deleted],
-            Kind::Fence => &[],
-            Kind::Exchange => &[Change::Split, Change::Deleted, Change::Blind],
-            Kind::Modify => &[Change::Split, Change::Deleted],
+            Kind::Fence | Kind::Order => &[],
+            Kind::Exchange if self.ordering.is_some() => {
+                &[Change::Split, Change::Deleted, Change::Blind]
+            }
+            Kind::Exchange | Kind::Modify => &[Change::Split, Change::Deleted],
         };
         rows.extend(others.iter().map(|&change| vec![vec![change]]));
         rows.retain(|steps| !steps.is_empty());
         rows
+    }
+
+    /// Returns the name that the source gives the place.
+    pub fn name(&self) -> Option<&str> {
+        let order = self.operation.strip_prefix(ORDER);
+        order.or_else(|| self.operation.strip_prefix(LOOK))
     }
 
     /// Reads what `Display` writes.
@@ -129,8 +153,9 @@ impl Place {
         let (operation, orderings) = rest.strip_suffix(')')?.split_once('(')?;
         let of = |name| Some(ORDERINGS.iter().find(|(_, own, _)| *own == name)?.0);
         let (ordering, failure) = match orderings.split_once(',') {
-            Some((ordering, failure)) => (of(ordering)?, Some(of(failure)?)),
-            None => (of(orderings)?, None),
+            Some((ordering, failure)) => (Some(of(ordering)?), Some(of(failure)?)),
+            None if orderings.is_empty() => (None, None),
+            None => (Some(of(orderings)?), None),
         };
         Some(Self {
             file: file.to_owned(),
@@ -150,10 +175,12 @@ impl fmt::Display for Place {
             line,
             column,
             operation,
-            ordering,
             ..
         } = self;
-        write!(f, "{file}:{line}:{column} {operation}({ordering:?}")?;
+        write!(f, "{file}:{line}:{column} {operation}(")?;
+        if let Some(ordering) = self.ordering {
+            write!(f, "{ordering:?}")?;
+        }
         if let Some(failure) = self.failure {
             write!(f, ",{failure:?}")?;
         }
@@ -200,6 +227,10 @@ mod tests {
             ("fence(Relaxed)", ""),
             ("swap(AcqRel)", "acquire+release > relaxed; split; deleted"),
             ("fetch_add(Relaxed)", "split; deleted"),
+            ("compare_exchange()", "split; deleted"),
+            ("order:a::b(SeqCst)", "acq_rel > acquire+release > relaxed"),
+            ("order:a::b(Relaxed)", ""),
+            ("look:a::b()", "blind"),
             (
                 "fetch_update(Release,Acquire)",
                 "relaxed; failure_relaxed; split; deleted",
@@ -217,6 +248,7 @@ mod tests {
     fn places_and_changes_are_read_as_they_are_written() {
         for text in [
             "src/a b.rs:12:3 load(Acquire)",
+            "src/a.rs:1:20 look:a::b()",
             "C:/x/a.rs:1:20 compare_exchange(SeqCst,Relaxed)",
         ] {
             assert_eq!(Place::parse(text).expect(text).to_string(), text);
@@ -224,6 +256,9 @@ mod tests {
         for text in ["acq_rel", "failure_relaxed", "split", "deleted", "blind"] {
             assert_eq!(Change::parse(text).expect(text).to_string(), text);
         }
+        let name = |text| Some(Place::parse(text)?.name()?.to_owned());
+        assert_eq!(name("a.rs:1:2 look:a::b()").as_deref(), Some("a::b"));
+        assert_eq!(name("a.rs:1:2 swap()"), None);
         for bad in ["", "src/a.rs:1 load(Acquire)", "a:1:2 load(Consume)"] {
             assert_eq!(Place::parse(bad), None, "{bad}");
         }

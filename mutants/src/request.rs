@@ -1,7 +1,8 @@
 //! What the environment asks of this process:
 //!
 //! * `ORDERING_MUTANT="src/lib.rs:12:20 swap(AcqRel) acquire"` changes one place;
-//! * `ORDERING_PLACES=FILE` appends to the file a line for each place that is reached.
+//! * `ORDERING_PLACES=FILE` appends to the file a line for each place that is reached, and
+//!   [`LEFT_OUT`] for a test that is to be left out.
 //!
 //! Both are read once, at the first operation.
 
@@ -16,7 +17,7 @@ use std::{
     sync::{LazyLock, Mutex, PoisonError},
 };
 
-use crate::place::{Change, Place};
+use crate::place::{Change, LEFT_OUT, Place};
 
 const MUTANT: &str = "ORDERING_MUTANT";
 const PLACES: &str = "ORDERING_PLACES";
@@ -38,8 +39,8 @@ struct Seen {
     reported: HashSet<String>,
 }
 
-/// The address of the location, the operation and its orderings.
-type Key = (usize, &'static str, Ordering, Option<Ordering>);
+/// The address of the location, the kind and the name of the operation, and its orderings.
+type Key = (usize, [&'static str; 2], [Option<Ordering>; 2]);
 
 impl Request {
     fn read() -> Option<Self> {
@@ -62,12 +63,12 @@ impl Request {
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         let Seen { changes, reported } = &mut *seen;
         *changes.entry(key).or_insert_with(|| {
-            let (_, operation, ordering, failure) = key;
+            let (_, operation, [ordering, failure]) = key;
             let place = Place {
                 file: at.file().replace('\\', "/"),
                 line: at.line(),
                 column: at.column(),
-                operation: operation.to_owned(),
+                operation: operation.concat(),
                 ordering,
                 failure,
             };
@@ -77,18 +78,18 @@ impl Request {
                 _ => None,
             };
             if reported.insert(place.clone()) {
-                self.report(place);
+                self.report(&place);
             }
             change
         })
     }
 
-    fn report(&self, place: String) {
+    fn report(&self, line: &str) {
         let Some(file) = &self.places else {
             return;
         };
         let file = OpenOptions::new().create(true).append(true).open(file);
-        let written = file.and_then(|mut file| file.write_all((place + "\n").as_bytes()));
+        let written = file.and_then(|mut file| file.write_all(format!("{line}\n").as_bytes()));
         if let Err(error) = written {
             eprintln!("{PLACES}: {error}");
             process::exit(2);
@@ -102,15 +103,28 @@ fn understood(text: &str) -> Option<(String, Change)> {
     Some((place.to_owned(), Change::parse(change)?))
 }
 
-/// Returns what the caller's operation is to do instead, if anything.
+/// Returns what the caller's operation is to do instead, if anything. It has a kind, with a name
+/// for some of them, and an ordering and one for its failure.
 #[track_caller]
 pub(crate) fn change(
-    operation: &'static str,
-    ordering: Ordering,
-    failure: Option<Ordering>,
+    operation: [&'static str; 2],
+    orderings: [Option<Ordering>; 2],
 ) -> Option<Change> {
     let request = REQUEST.as_ref()?;
     let at = Location::caller();
-    let key = (std::ptr::from_ref(at).addr(), operation, ordering, failure);
+    let key = (std::ptr::from_ref(at).addr(), operation, orderings);
     request.change(at, key)
+}
+
+/// Leaves the running test out of the search for one that finds a change, because it changes
+/// operations by itself or expects a model to fail. Returns whether this process belongs to such a
+/// search, so that the test can end at once.
+///
+/// `cargo ordering-mutants` leaves out tests with `#[should_panic]` by itself.
+pub fn leave_out() -> bool {
+    let Some(request) = REQUEST.as_ref() else {
+        return false;
+    };
+    request.report(LEFT_OUT);
+    true
 }

@@ -106,6 +106,44 @@ fn a_list_changes_nothing_and_a_sample_has_one_change_of_each_place() {
 }
 
 #[test]
+fn a_page_is_kept_and_a_sample_tries_what_it_says() {
+    let page = reasons("page.md", "");
+    let (code, printed) = run(&["--page", &page]);
+    assert_eq!(code, Some(0), "{printed}");
+    let text = fs::read_to_string(&page).expect("it is written");
+    for line in [
+        "\n## [`src/lib.rs`](src/lib.rs)\n",
+        "| `src/lib.rs look load` | Acquire |  | relaxed: `loom::what_is_seen_is_whole`<br>\
+         blind: `loom::what_is_seen_is_whole` |\n",
+        "split: **survives**: The test of the count has one thread.<br>deleted: `loom::looks_are_",
+    ] {
+        assert!(text.contains(line), "{line}\n{text}");
+    }
+
+    let (code, printed) = run(&["--page", &page, "--smoke"]);
+    assert_eq!(code, Some(0), "{printed}");
+    let summary = "4 places, 2 tests, 6 changes tried: 6 found, 0 survive with a reason, 0 without";
+    assert!(printed.contains(summary), "{printed}");
+
+    let text = text.replace("looks load`", "old load`");
+    fs::write(&page, &text).expect("the target folder is ours");
+    let (code, printed) = run(&["--page", &page, "--smoke"]);
+    assert_eq!(code, Some(1), "{printed}");
+    for place in ["old", "looks"] {
+        let complaint = format!("page.md is out of date: `src/lib.rs {place} load`");
+        assert!(printed.contains(&complaint), "{printed}");
+    }
+    // The row of a place that is not tried stays as it is.
+    let (_, printed) = run(&["--page", &page, "--place", "looks"]);
+    let part = fs::read_to_string(&page).expect("it is written");
+    let old = |text: &str| text.matches("what_is_seen_is_whole").count();
+    assert!(
+        !part.contains("old load") && old(&part) == old(&text),
+        "{printed}"
+    );
+}
+
+#[test]
 fn a_test_that_fails_by_itself_is_an_error() {
     let (code, printed) = run_with(&[], "FIXTURE_FAILS");
     assert_eq!(code, Some(2), "{printed}");

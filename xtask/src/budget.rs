@@ -94,9 +94,9 @@ const BUDGETS: [Budget; 9] = [
         folder: "mutants/src",
         without: &[],
         // Of these, 500 are the atomics and what is changed about them; the others are the command.
-        lines: 1_400,
+        lines: 1_670,
         crates: 30,
-        features: &[],
+        features: &["loom"],
     },
     Budget {
         package: "joint-lab",

@@ -12,6 +12,7 @@ use joint_mutants::place::Change;
 use crate::{
     names::Named,
     options::Options,
+    page::Page,
     programs::{Ended, Test},
 };
 
@@ -56,19 +57,27 @@ pub(crate) struct Job<'a> {
 }
 
 impl Job<'_> {
-    pub(crate) fn run(&self, tests: &[Test], options: &Options) -> Result<Vec<Row>, String> {
-        let place = &self.place.place;
-        let candidates = || tests.iter().filter(|test| test.reached.contains(place));
+    pub(crate) fn run(
+        &self,
+        tests: &[Test],
+        page: &Page,
+        options: &Options,
+    ) -> Result<Vec<Row>, String> {
+        let Named { place, name } = self.place;
+        let candidates = tests.iter().filter(|test| test.reached.contains(place));
+        let mut candidates: Vec<_> = candidates.collect();
         steps(&self.steps, |change| {
             let mutant = format!("{place} {change}");
+            let first = page.finder(name, &change.to_string());
+            candidates.sort_by_key(|test| (Some(&*test.name) != first, test.took));
             let start = Instant::now();
-            let runs = candidates().map(|test| {
+            let runs = candidates.iter().map(|test| {
                 let ended = test.against(&mutant, options.timeout);
                 (&*test.name, ended)
             });
             let verdict = verdict(runs)?;
             Ok(Row {
-                place: self.place.name.clone(),
+                place: name.clone(),
                 change,
                 verdict,
                 took: start.elapsed(),

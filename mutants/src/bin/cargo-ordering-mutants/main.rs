@@ -4,6 +4,7 @@
 mod job;
 mod names;
 mod options;
+mod page;
 mod programs;
 mod reasons;
 mod report;
@@ -21,6 +22,7 @@ use joint_mutants::place::Place;
 use job::{Job, work};
 use names::Named;
 use options::{Options, USAGE};
+use page::Page;
 use programs::{Ended, Test};
 use reasons::Reasons;
 use report::Report;
@@ -52,29 +54,44 @@ fn run(options: &Options) -> Result<bool, String> {
         Err(_) => Reasons::default(),
     };
     let root = workspace()?;
-    let tests = as_they_are(programs::tests(options, &root)?, options)?;
-    let places = places(&tests, options, &root);
+    let page_text = options.page.as_ref().map(fs::read_to_string);
+    let page_text = page_text.and_then(Result::ok).unwrap_or_default();
+    let page = Page::read(&page_text);
+    let mut tests = programs::tests(options, &root)?;
+    let is_by_page = options.smoke && options.page.is_some();
+    if is_by_page {
+        tests.retain(|test| page.has(&test.name));
+    }
+    let tests = as_they_are(tests, options)?;
+    let places = places(&tests, &root);
     if places.is_empty() {
         return Err(
             "no test reaches an atomic of joint-mutants; does the crate import them?".into(),
         );
     }
-    let files = places.iter().map(|named| &*named.place.file).collect();
-    let unreached = unreached::unreached(files, &root, |file, line| {
+    let files = places.iter().map(|named| &*named.place.file);
+    let files = files.filter(|_| !is_by_page).collect();
+    let unreached = unreached::unreached(files, &root, |file, lines| {
         let reached = tests.iter().flat_map(|test| &test.reached);
-        unreached::is_in_line(reached, file, line)
+        unreached::is_call(reached, file, lines)
     });
+    let part = options.place.as_deref().unwrap_or_default();
+    let wanted = places.iter().filter(|named| named.name.contains(part));
+    let wanted: Vec<_> = wanted.cloned().collect();
     if options.list {
-        report::list(&places, &tests, &unreached);
+        report::list(&wanted, &tests, &unreached);
         return Ok(true);
     }
     let stop = AtomicBool::new(false);
-    let jobs = jobs(&places, options);
+    let jobs = match is_by_page {
+        true => known(&wanted, &page),
+        false => jobs(&wanted, options),
+    };
     let results = work(jobs, options.jobs, |job| {
         if stop.load(Ordering::Relaxed) {
             return Ok(Vec::new());
         }
-        let rows = job.run(&tests, options)?;
+        let rows = job.run(&tests, &page, options)?;
         for row in &rows {
             eprintln!("{} {}: {}", job.place.name, row.change, row.verdict.said());
             let is_open =
@@ -92,20 +109,54 @@ fn run(options: &Options) -> Result<bool, String> {
         true => reasons.stale(&rows),
         false => Vec::new(),
     };
+    let changed = match is_by_page {
+        true => page.stale(&places, &root),
+        false => Vec::new(),
+    };
     let report = Report {
-        places: &places,
+        places: &wanted,
         rows: &rows,
         reasons: &reasons,
         stale: &stale,
         tests: &tests,
         unreached: &unreached,
     };
-    let text = report.text();
-    print!("{text}");
+    let table = report.table();
+    print!(
+        "{}",
+        if options.page.is_some() {
+            report.summary()
+        } else {
+            table.clone()
+        }
+    );
+    let write =
+        |file: &str, text| fs::write(file, text).map_err(|error| format!("{file}: {error}"));
     if let Some(file) = &options.table {
-        fs::write(file, &text).map_err(|error| format!("{file}: {error}"))?;
+        write(file, &table)?;
     }
-    Ok(report.is_clean(&options.reasons))
+    let file = options.page.as_deref().unwrap_or_default();
+    if !file.is_empty() && !options.smoke {
+        let up = up(Path::new(file), &root);
+        let text = page.after(&places, &rows, &reasons, (&root, &up));
+        if text != page_text {
+            write(file, &text)?;
+            eprintln!("{file} is written");
+        }
+    }
+    for place in &changed {
+        eprintln!("{file} is out of date: `{place}` is not as it says");
+    }
+    Ok(report.is_clean(&options.reasons) && changed.is_empty())
+}
+
+/// The way from a file's folder up to the root.
+fn up(file: &Path, root: &Path) -> String {
+    let folder = file.parent().filter(|folder| *folder != Path::new(""));
+    let folder = fs::canonicalize(folder.unwrap_or(Path::new("."))).unwrap_or_default();
+    let below = fs::canonicalize(root).map(|root| folder.strip_prefix(root).map(Path::to_owned));
+    let depth = below.map(|below| below.map_or(0, |below| below.components().count()));
+    "../".repeat(depth.unwrap_or(0))
 }
 
 /// The folder that the compiler's paths start from.
@@ -126,13 +177,14 @@ fn workspace() -> Result<PathBuf, String> {
 fn as_they_are(tests: Vec<Test>, options: &Options) -> Result<Vec<Test>, String> {
     let looked = work(tests, options.jobs, |mut test| {
         let ended = test.look(options.timeout);
+        eprintln!("{}: {:.1} s", test.name, test.took.as_secs_f64());
         ended.map(|ended| (test, ended))
     });
     let mut tests = Vec::new();
     for one in looked {
         let (test, ended) = one?;
-        eprintln!("{}: {:.1} s", test.name, test.took.as_secs_f64());
         match ended {
+            Ended::Passed if test.is_left_out => {}
             Ended::Passed => tests.push(test),
             Ended::Failed => return Err(format!("{} fails without a change", test.name)),
             Ended::Endless => {
@@ -153,7 +205,7 @@ fn as_they_are(tests: Vec<Test>, options: &Options) -> Result<Vec<Test>, String>
 
 /// The places that the tests reach, in the order of the source. Those in the tests themselves are
 /// not of interest.
-fn places(tests: &[Test], options: &Options, root: &Path) -> Vec<Named> {
+fn places(tests: &[Test], root: &Path) -> Vec<Named> {
     let mut places: Vec<Place> = Vec::new();
     for place in tests.iter().flat_map(|test| &test.reached) {
         let is_test = place.file.starts_with("tests/") || place.file.contains("/tests/");
@@ -165,11 +217,22 @@ fn places(tests: &[Test], options: &Options, root: &Path) -> Vec<Named> {
         let by = |place: &Place| (place.file.clone(), place.line, place.column);
         by(a).cmp(&by(b))
     });
-    let mut named = names::named(places, root);
-    if let Some(part) = &options.place {
-        named.retain(|place| place.name.contains(part));
-    }
-    named
+    names::named(places, root)
+}
+
+/// One job for each change that the page says is found.
+fn known<'a>(places: &'a [Named], page: &Page) -> Vec<Job<'a>> {
+    let of = |place: &'a Named| {
+        let changes = place.place.changes().into_iter().flatten().flatten();
+        let found =
+            changes.filter(|change| page.finder(&place.name, &change.to_string()).is_some());
+        let found: Vec<_> = found.collect();
+        found.into_iter().map(move |change| Job {
+            place,
+            steps: vec![vec![change]],
+        })
+    };
+    places.iter().flat_map(of).collect()
 }
 
 /// One job for each row of changes of a place; with `--smoke`, one for each place.

@@ -1,5 +1,5 @@
 //! Names of places that stay the same when lines are added above them: the file, the function, the
-//! operation, and a number if the function has several of it.
+//! operation, and a number if the function has several of it. A place can have a name of its own.
 
 use std::{collections::BTreeMap, fs, path::Path};
 
@@ -17,6 +17,9 @@ pub(crate) fn named(places: Vec<Place>, root: &Path) -> Vec<Named> {
     let mut texts = BTreeMap::new();
     let names: Vec<_> = (places.iter())
         .map(|place| {
+            if let Some(name) = place.name() {
+                return name.to_owned();
+            }
             let text = texts.entry(&place.file).or_insert_with(|| {
                 // Without the text the name has the line.
                 fs::read_to_string(root.join(&place.file)).unwrap_or_default()

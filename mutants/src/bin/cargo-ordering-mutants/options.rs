@@ -15,6 +15,9 @@ Usage: cargo ordering-mutants [OPTIONS] [-- ARGUMENTS OF cargo test [-- FILTERS]
   --jobs N           tests at a time (default: one on each processor)
   --reasons FILE     the survivors that are known, with reasons (default: ordering-mutants.txt)
   --table FILE       write the table to this file as well
+  --page FILE        keep a page in this file, without lines and times: each place with its comment, and the test that
+                     finds each change, which is tried first the next time; with --smoke, only try what the page says
+                     is found, with the tests that it names
 
 Exit code: 0 if each change is found or has a reason, 1 if not, 2 if the tests could not be run.";
 
@@ -28,6 +31,7 @@ pub(crate) struct Options {
     pub(crate) jobs: usize,
     pub(crate) reasons: String,
     pub(crate) table: Option<String>,
+    pub(crate) page: Option<String>,
     /// The arguments of `cargo test`.
     pub(crate) cargo: Vec<String>,
     /// Those behind its `--`, for the test programs.
@@ -45,6 +49,7 @@ impl Options {
             jobs: thread::available_parallelism().map_or(1, usize::from),
             reasons: "ordering-mutants.txt".to_owned(),
             table: None,
+            page: None,
             cargo: Vec::new(),
             filters: Vec::new(),
         };
@@ -63,6 +68,7 @@ impl Options {
                 "--place" => options.place = Some(value()?),
                 "--reasons" => options.reasons = value()?,
                 "--table" => options.table = Some(value()?),
+                "--page" => options.page = Some(value()?),
                 "--timeout" => options.timeout = Duration::from_secs(number(&value()?)?),
                 "--jobs" => options.jobs = number(&value()?)?,
                 _ => return Err(format!("`{word}` is no option\n\n{USAGE}")),

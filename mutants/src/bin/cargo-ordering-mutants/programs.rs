@@ -4,15 +4,15 @@ use std::{
     env,
     ffi::OsString,
     fs,
-    io::{BufRead, BufReader},
+    io::{BufRead, BufReader, Read},
     path::{Path, PathBuf},
     process::{self, Child, Command, Stdio},
     sync::atomic::{AtomicUsize, Ordering},
-    thread,
+    thread::{self, JoinHandle},
     time::{Duration, Instant},
 };
 
-use joint_mutants::place::Place;
+use joint_mutants::place::{LEFT_OUT, Place};
 
 use crate::options::Options;
 
@@ -31,6 +31,8 @@ pub(crate) struct Test {
     program: Program,
     pub(crate) took: Duration,
     pub(crate) reached: Vec<Place>,
+    /// It expects a panic or makes changes by itself, so its failures say nothing.
+    pub(crate) is_left_out: bool,
 }
 
 /// How a run of a test ended.
@@ -126,6 +128,7 @@ fn listed(program: &Program, filters: &[String]) -> Result<Vec<Test>, String> {
         program: program.clone(),
         took: Duration::ZERO,
         reached: Vec::new(),
+        is_left_out: false,
     });
     Ok(tests.collect())
 }
@@ -153,23 +156,27 @@ impl Test {
         let file = format!("ordering-places-{}-{n}", process::id());
         let file = env::temp_dir().join(file);
         let start = Instant::now();
-        let ended = self.run("ORDERING_PLACES", &file.to_string_lossy(), limit);
+        let ran = self.run("ORDERING_PLACES", &file.to_string_lossy(), limit);
         self.took = start.elapsed();
         // A test that reaches none writes no file.
         let written = fs::read_to_string(&file).unwrap_or_default();
         let _not_needed = fs::remove_file(&file);
         self.reached = written.lines().filter_map(Place::parse).collect();
-        ended
+        let (ended, expects_panic) = ran?;
+        self.is_left_out = expects_panic || written.lines().any(|line| line == LEFT_OUT);
+        Ok(ended)
     }
 
     /// Runs it with one place changed.
     pub(crate) fn against(&self, mutant: &str, most: Duration) -> Result<Ended, String> {
         // A change can make a model larger, but what takes so much longer is not worth its time.
         let limit = most.min(Duration::from_secs(30) + 20 * self.took);
-        self.run("ORDERING_MUTANT", mutant, limit)
+        let ran = self.run("ORDERING_MUTANT", mutant, limit);
+        ran.map(|(ended, _)| ended)
     }
 
-    fn run(&self, key: &str, value: &str, limit: Duration) -> Result<Ended, String> {
+    /// Also returns whether the test has `#[should_panic]`.
+    fn run(&self, key: &str, value: &str, limit: Duration) -> Result<(Ended, bool), String> {
         let failed = |why: &str| format!("{} could not be run: {why}", self.name);
         let mut child = run_in(&self.program)
             .args([
@@ -180,28 +187,36 @@ impl Test {
             ])
             .env(key, value)
             .env("RUST_BACKTRACE", "0")
-            .stdout(Stdio::null())
+            .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
             .map_err(|error| failed(&error.to_string()))?;
-        let stderr = child.stderr.take().map(BufReader::new);
-        let refused = thread::spawn(move || {
-            let lines = stderr
-                .into_iter()
-                .flat_map(|stderr| stderr.lines().map_while(Result::ok));
-            // All is read, so that the child does not wait for it.
-            lines.filter(|line| line.starts_with("ORDERING_")).last()
-        });
+        let refused = line(child.stderr.take(), "ORDERING_".to_owned());
+        let mark = format!("test {} - should panic", self.own_name());
+        let panics = line(child.stdout.take(), mark);
         let ended = wait(&mut child, limit).map_err(|error| failed(&error.to_string()))?;
         let Some(code) = ended else {
-            return Ok(Ended::Endless);
+            return Ok((Ended::Endless, false));
         };
-        match (code, refused.join()) {
-            (Some(2), Ok(Some(why))) => Err(failed(&why)),
-            (Some(0), _) => Ok(Ended::Passed),
-            _ => Ok(Ended::Failed),
-        }
+        let ended = match (code, refused.join()) {
+            (Some(2), Ok(Some(why))) => return Err(failed(&why)),
+            (Some(0), _) => Ended::Passed,
+            _ => Ended::Failed,
+        };
+        Ok((ended, matches!(panics.join(), Ok(Some(_)))))
     }
+}
+
+/// Reads all of the stream, so that the child does not wait for it, and returns the last line that
+/// starts like this.
+fn line(stream: Option<impl Read + Send + 'static>, start: String) -> JoinHandle<Option<String>> {
+    thread::spawn(move || {
+        let lines = stream
+            .into_iter()
+            .flat_map(|stream| BufReader::new(stream).lines());
+        let lines = lines.map_while(Result::ok);
+        lines.filter(|line| line.starts_with(&start)).last()
+    })
 }
 
 /// The status, whose code is missing if a signal ended the process. Nothing if it was ended here.

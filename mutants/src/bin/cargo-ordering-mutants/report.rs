@@ -34,15 +34,14 @@ pub(crate) fn list(places: &[Named], tests: &[Test], unreached: &[String]) {
     }
 }
 
-fn orderings(place: &Place) -> String {
-    match place.failure {
-        Some(failure) => format!("{:?}, {failure:?}", place.ordering),
-        None => format!("{:?}", place.ordering),
-    }
+pub(crate) fn orderings(place: &Place) -> String {
+    let all = [place.ordering, place.failure].into_iter().flatten();
+    let all: Vec<_> = all.map(|order| format!("{order:?}")).collect();
+    all.join(", ")
 }
 
 impl Report<'_> {
-    pub(crate) fn text(&self) -> String {
+    pub(crate) fn table(&self) -> String {
         let mut text = "| place | line | ordering | change | found by | seconds |\n\
              |---|---|---|---|---|---|\n"
             .to_owned();
@@ -64,6 +63,11 @@ impl Report<'_> {
                 row.took.as_secs_f64(),
             );
         }
+        text + &self.summary()
+    }
+
+    pub(crate) fn summary(&self) -> String {
+        let mut text = String::new();
         let open = self.open().count();
         let survivors = self.rows.iter().filter(|row| row.verdict.is_survivor());
         let survivors = survivors.count();
@@ -111,7 +115,7 @@ impl Report<'_> {
     }
 }
 
-fn undecided(verdict: &Verdict) -> &'static str {
+pub(crate) fn undecided(verdict: &Verdict) -> &'static str {
     match verdict {
         Verdict::Endless(_) => "no end",
         _ => "survives",

@@ -1,7 +1,7 @@
 //! Operations in the source that no test reaches, as far as the text shows: calls by the name of an
 //! atomic operation, with an ordering among the arguments.
 
-use std::{collections::BTreeSet, fs, path::Path};
+use std::{collections::BTreeSet, fs, ops::RangeInclusive, path::Path};
 
 use joint_mutants::place::Place;
 
@@ -14,21 +14,23 @@ const LONGEST: usize = 12;
 pub(crate) fn unreached(
     files: BTreeSet<&str>,
     root: &Path,
-    is_reached: impl Fn(&str, usize) -> bool,
+    is_reached: impl Fn(&str, RangeInclusive<usize>) -> bool,
 ) -> Vec<String> {
     let mut found = Vec::new();
     for file in files {
         // A file of another package may not be there.
         let text = fs::read_to_string(root.join(file)).unwrap_or_default();
         let calls = calls(&text).into_iter();
-        let calls = calls.filter(|&(line, _)| !is_reached(file, line));
-        found.extend(calls.map(|(line, operation)| format!("{file}:{line} {operation}")));
+        let calls = calls.filter(|(lines, _)| !is_reached(file, lines.clone()));
+        found.extend(
+            calls.map(|(lines, operation)| format!("{file}:{} {operation}", lines.start())),
+        );
     }
     found
 }
 
 /// The lines, from 1, and names of the atomic operations outside the file's own tests.
-fn calls(text: &str) -> Vec<(usize, &str)> {
+fn calls(text: &str) -> Vec<(RangeInclusive<usize>, &str)> {
     let lines: Vec<_> = (text.lines())
         .map(|line| line.split("//").next().unwrap_or_default())
         .collect();
@@ -46,7 +48,7 @@ fn calls(text: &str) -> Vec<(usize, &str)> {
             .iter()
             .flat_map(|line| line.split(|c: char| !c.is_alphanumeric()));
         let has_ordering = words.any(|word| ORDERINGS.contains(&word));
-        has_ordering.then_some((at + 1, operation))
+        has_ordering.then_some((at + 1..=at + call.len(), operation))
     };
     (0..end).filter_map(call).collect()
 }
@@ -69,13 +71,17 @@ fn operation(line: &str) -> Option<&str> {
     names.next()
 }
 
-/// Whether one of the places is in this line.
-pub(crate) fn is_in_line<'a>(
+/// Whether one of the places is this call: in its first line, or one with a name in any of them.
+pub(crate) fn is_call<'a>(
     mut places: impl Iterator<Item = &'a Place>,
     file: &str,
-    line: usize,
+    lines: RangeInclusive<usize>,
 ) -> bool {
-    places.any(|place| place.file == file && place.line as usize == line)
+    places.any(|place| {
+        let line = place.line as usize;
+        let is_in = line == *lines.start() || place.name().is_some() && lines.contains(&line);
+        place.file == file && is_in
+    })
 }
 
 #[cfg(test)]
@@ -104,10 +110,10 @@ mod tests {
     #[test]
     fn calls_with_an_ordering_are_found() {
         let found = [
-            (2, "load"),
-            (5, "compare_exchange"),
-            (11, "fence"),
-            (13, "fetch_or"),
+            (2..=2, "load"),
+            (5..=11, "compare_exchange"),
+            (11..=11, "fence"),
+            (13..=13, "fetch_or"),
         ];
         assert_eq!(calls(TEXT), found);
     }
@@ -118,8 +124,9 @@ mod tests {
         let file = format!("ordering-unreached-{}.rs", std::process::id());
         fs::write(root.join(&file), TEXT).expect("it can be written");
         let place = Place::parse(&format!("{file}:5:12 compare_exchange(AcqRel,Relaxed)"));
-        let is_reached =
-            |file: &str, line| line != 11 && (line == 2 || is_in_line(place.iter(), file, line));
+        let is_reached = |file: &str, lines: RangeInclusive<usize>| {
+            *lines.start() == 2 || is_call(place.iter(), file, lines)
+        };
         let found = unreached(BTreeSet::from([&*file]), &root, is_reached);
         fs::remove_file(root.join(&file)).expect("it is there");
         assert_eq!(
