@@ -220,6 +220,8 @@ fn entries_that_others_give_back() {
         let chunks = registry.chunks();
         handles.extend((1..2 * chunks).map(|_| waiting(&registry, 0)));
         assert_eq!(registry.chunks(), chunks, "an entry is lost");
+        handles.push(waiting(&registry, 0));
+        assert_eq!(registry.chunks(), chunks + 1, "an entry is used twice");
         assert_eq!(registry.cancel_all().len(), handles.len());
     });
 }

@@ -641,6 +641,11 @@ fn a_push_wakes_the_owner_of_a_worker_that_goes_away() {
         push_against_away(owner, Forget::Nothing, |world| world.push(1));
         push_against_away(owner, Forget::Nothing, |world| world.inject());
         push_against_away(owner, Forget::Nothing, |world| world.inject_pinned(0));
+        // The second finds the worker claimed.
+        push_against_away(owner, Forget::Nothing, |world| {
+            world.inject();
+            world.inject();
+        });
     }
 }
 
