@@ -2,7 +2,6 @@
 //! (`--cfg joint_loom`).
 #![cfg(joint_loom)]
 
-mod asked;
 #[cfg_attr(
     not(all(
         target_os = "linux",
@@ -68,7 +67,6 @@ pub fn model_window(preemptions: usize, f: impl Fn() + Send + Sync + 'static) {
 }
 
 fn check(builder: &loom::model::Builder, f: impl Fn() + Send + Sync + 'static) {
-    let _asked = asked::Asked::new();
     let runs = Arc::new(AtomicUsize::new(0));
     let counted = runs.clone();
     let started = std::time::Instant::now();
@@ -156,14 +154,12 @@ pub fn rmws_of<R>(f: impl FnOnce() -> R) -> usize {
 ///
 /// A failed model can abort its process, because the destructors of what it leaves behind run
 /// outside of any model. The test therefore starts itself again as a process of its own, and that
-/// runs the model. If `cargo xtask mutants` has changed something else for the whole process, this
-/// does nothing.
+/// runs the model. In a process of `cargo xtask mutants`, this does nothing.
 ///
 /// # Panics
 /// If the model passes, or never reaches the site: it is not a test of that ordering.
 pub fn assert_killed<M: FnOnce()>(site: &str, ordering: Ordering, model: M) {
-    if asked::is_any() {
-        asked::report(asked::WEAKENS);
+    if joint_mutants::leave_out() {
         return;
     }
     if std::env::var_os(INNER).is_some() {

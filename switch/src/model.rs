@@ -1,6 +1,6 @@
 //! The primitives of the crate under the model. They are loom's, wrapped so that a run can
 //!
-//! * weaken one named ordering at a time ([`Weakened`]),
+//! * be changed in one place ([`joint_mutants`]), or weaken named orderings ([`Weakened`]),
 //! * count the atomic read-modify-writes of a path ([`rmw_count`]),
 //! * be observed, operation by operation ([`observe`]),
 //! * see every use of freed memory: a released block is kept aside, and an access to it fails the
@@ -23,14 +23,11 @@ use std::{
 
 pub mod heap;
 mod locks;
-mod mutants;
 pub mod observe;
 
-pub use self::{
-    locks::{Mutex, MutexGuard, OnceLock, now},
-    mutants::{Changed, places_seen, sees},
-};
+pub use self::locks::{Mutex, MutexGuard, OnceLock, now};
 
+use joint_mutants::named::{self, Halves};
 use observe::{Act, Bits, Made, Object, ended};
 
 use self::heap::assert_live;
@@ -70,10 +67,25 @@ impl Drop for Weakened {
     }
 }
 
+/// Returns a path without the package `joint`, and that in another package of the workspace with
+/// the short name of the package: `flow`, not `joint_flow`.
+fn without_package(path: &'static str) -> &'static str {
+    let own = path.strip_prefix("joint::");
+    own.or_else(|| path.strip_prefix("joint_")).unwrap_or(path)
+}
+
+/// Returns whether a second look sees anything in this run.
+#[track_caller]
+pub fn sees(path: &'static str, look: impl FnOnce() -> bool) -> bool {
+    named::sees(without_package(path), look)
+}
+
 /// Returns the ordering that this run uses at a site.
+#[track_caller]
 pub fn ordering(path: &'static str, asked: Ordering) -> Ordering {
-    let site = mutants::without_package(path);
+    let site = without_package(path);
     observe::asked(site);
+    let order = named::order(site, asked);
     SITES.with_borrow_mut(|sites| {
         sites.entry(path).or_insert((site, asked));
     });
@@ -82,7 +94,7 @@ pub fn ordering(path: &'static str, asked: Ordering) -> Ordering {
             .iter()
             .rev()
             .find(|(name, _)| name == site)
-            .map_or(asked, |&(_, weaker)| weaker)
+            .map_or(order, |&(_, weaker)| weaker)
     })
 }
 
@@ -224,7 +236,7 @@ macro_rules! atomic {
 
             #[track_caller]
             pub fn swap(&self, value: $value, order: Ordering) -> $value {
-                if let Some(halves) = mutants::in_two(order, order) {
+                if let Some(halves) = named::halves("swap", order, order) {
                     return self.in_two(halves, |_| Some(value));
                 }
                 self.1.begins(Act::Swap(value.bits()), order);
@@ -241,7 +253,7 @@ macro_rules! atomic {
                 success: Ordering,
                 failure: Ordering,
             ) -> Result<$value, $value> {
-                if let Some(halves) = mutants::in_two(success, failure) {
+                if let Some(halves) = named::halves("compare_exchange", success, failure) {
                     let before = self.in_two(halves, |now| (now == current).then_some(new));
                     return if before == current { Ok(before) } else { Err(before) };
                 }
@@ -261,13 +273,13 @@ macro_rules! atomic {
             #[track_caller]
             fn in_two(
                 &self,
-                (load, store): (Ordering, Ordering),
+                halves: Halves,
                 next: impl FnOnce($value) -> Option<$value>,
             ) -> $value {
                 count_rmw();
-                let before = self.load(load);
-                if let Some(next) = next(before) {
-                    self.store(next, store);
+                let before = self.load(halves.load);
+                if let (Some(next), Some(order)) = (next(before), halves.store) {
+                    self.store(next, order);
                 }
                 before
             }
@@ -300,7 +312,7 @@ macro_rules! integer {
         atomic!($name, $value, {$(
             #[track_caller]
             pub fn $fetch(&self, value: $value, order: Ordering) -> $value {
-                if let Some(halves) = mutants::in_two(order, order) {
+                if let Some(halves) = named::halves(stringify!($fetch), order, order) {
                     return self.in_two(halves, |now| Some(now.$with(value)));
                 }
                 self.1.begins(Act::$Act(value.bits()), order);

@@ -205,6 +205,28 @@ fn block_arguments(block: &[Comment]) -> Vec<Argument> {
     starts.map(argument).collect()
 }
 
+/// Sites that ask for more than `Relaxed`, and second looks, which the page of `cargo xtask
+/// mutants` does not have because no model reaches them.
+pub(crate) fn unreached_sites(source: &Source, page: &str) -> Vec<String> {
+    if is_switch(source) {
+        return Vec::new();
+    }
+    let text = |at: usize| source.tokens.get(at).map_or("", |token| &token.text);
+    let is_wanted = |at: usize| {
+        let is_order = source.reads(at, &["order", "!", "("]);
+        let is_look = source.reads(at, &["recheck", "!", "("]);
+        text(at + 4) == ":" && (is_order && text(at + 5) != "Relaxed" || is_look)
+    };
+    let wanted = source.shipped().filter(|&(at, _)| is_wanted(at));
+    let missing = wanted.filter_map(|(at, token)| {
+        let name = format!("{}::{}", source.modules[at].join("::"), text(at + 3));
+        let what =
+            format!("no row of docs/orderings.md has `{name}`; write a model that reaches it");
+        (!page.contains(&format!("| `{name}` |"))).then(|| source.finding(token.line, what))
+    });
+    missing.collect()
+}
+
 pub(crate) fn repeated_sites(source: &Source) -> Vec<String> {
     let mut seen = BTreeMap::new();
     let mut found = Vec::new();
@@ -226,7 +248,7 @@ pub(crate) fn repeated_sites(source: &Source) -> Vec<String> {
 mod tests {
     use super::*;
 
-    fn lines(rule: fn(&Source) -> Vec<String>, path: &str, text: &str) -> Vec<usize> {
+    fn lines(rule: impl Fn(&Source) -> Vec<String>, path: &str, text: &str) -> Vec<usize> {
         let found = rule(&Source::new(path, text));
         let start = format!("{path}:");
         let line = |finding: &String| {
@@ -260,6 +282,15 @@ mod tests {
         let good = "use joint_switch::{AtomicU64, fence, thread};\n/// core::sync::atomic::AtomicU8\n\
             fn f(o: core::sync::atomic::Ordering) {}\n#[cfg(test)] mod tests { use std::{thread, sync::atomic::AtomicU8}; }";
         assert_eq!(lines(unmodelled, "src/task/raw.rs", good), NONE);
+    }
+
+    #[test]
+    fn a_site_or_look_without_a_row_is_caught() {
+        let text = "a.load(order!(poll: Acquire));\na.load(order!(calm: Relaxed));\n\
+            recheck!(again: a > 0);\nrecheck!(never: a > 1);\n#[cfg(test)] fn t() { order!(own: Acquire) }";
+        let rule =
+            |source: &Source| unreached_sites(source, "| `b::again` | x |\n| `c::poll` | x |");
+        assert_eq!(lines(rule, "src/b.rs", text), [1, 4]);
     }
 
     #[test]

@@ -135,6 +135,12 @@ fn every_site_argues_its_ordering() {
 }
 
 #[test]
+fn models_reach_every_site() {
+    let page = fs::read_to_string(root().join("docs/orderings.md")).expect("it can be read");
+    hold(|source| atomics::unreached_sites(source, &page));
+}
+
+#[test]
 fn sites_have_names_of_their_own() {
     hold(atomics::repeated_sites);
 }

@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-use super::{grade, lab::page::Page, mutants::Wish, sanitizers::Sanitizer};
+use super::{grade, lab::page::Page, sanitizers::Sanitizer};
 
 pub(crate) const USAGE: &str = "\
 Usage: cargo xtask <command>
@@ -34,10 +34,10 @@ Usage: cargo xtask <command>
   instructions [--no-lto]
                          how many instructions each path takes, with link-time optimization and without, or
                          only without; skipped unless there is valgrind
-  mutants [--check] [--smoke] [FILTER]
+  mutants [--smoke | FILTER]
                          the models against each change of an ordering, an exchange or a second look, or of
-                         those whose names contain FILTER, into docs/orderings.md; --check fails where that
-                         would change, instead of writing it; --smoke tries only the tests that it names
+                         those whose names contain FILTER, into docs/orderings.md; --smoke tries only what that
+                         says is found, with the tests that it names
   logic [FILTER]         the tests against each change of a condition, a result or a function's body, or of those
                          whose names, as cargo-mutants gives them, contain FILTER; what no test finds has to be
                          listed in tests/logic-survivors.txt; skipped unless cargo-mutants is installed
@@ -95,7 +95,10 @@ pub(crate) enum Command {
     Instructions {
         only_without_lto: bool,
     },
-    Mutants(Wish),
+    Mutants {
+        smoke: bool,
+        filter: Option<String>,
+    },
     Logic {
         filter: Option<String>,
     },
@@ -226,18 +229,15 @@ fn is_help(word: &str) -> bool {
 }
 
 fn mutants(words: &[String]) -> Result<Command, String> {
-    let (switches, rest): (Vec<_>, Vec<_>) =
-        (words.iter().cloned()).partition(|word| word == "--check" || word == "--smoke");
-    let has = |switch: &str| switches.iter().any(|word| word == switch);
-    let wish = Wish {
-        check: has("--check"),
-        smoke: has("--smoke"),
-        filter: at_most_one("mutants", &rest)?,
-    };
-    if wish.smoke && wish.filter.is_some() {
+    let smoke = words.iter().any(|word| word == "--smoke");
+    if smoke && words.len() > 1 {
         return Err("mutants takes --smoke or a filter, not both".to_owned());
     }
-    Ok(Command::Mutants(wish))
+    let filter = match smoke {
+        true => None,
+        false => at_most_one("mutants", words)?,
+    };
+    Ok(Command::Mutants { smoke, filter })
 }
 
 fn bench(words: &[String]) -> Result<Command, String> {
@@ -488,21 +488,14 @@ mod tests {
     }
 
     #[test]
-    fn mutants_takes_switches_and_a_filter() {
-        let mutants = |check, smoke, filter: Option<&str>| {
+    fn mutants_takes_a_switch_or_a_filter() {
+        let mutants = |smoke, filter: Option<&str>| {
             let filter = filter.map(str::to_owned);
-            Ok(Command::Mutants(Wish {
-                check,
-                smoke,
-                filter,
-            }))
+            Ok(Command::Mutants { smoke, filter })
         };
-        assert_eq!(parsed("mutants"), mutants(false, false, None));
-        assert_eq!(parsed("mutants --smoke"), mutants(false, true, None));
-        assert_eq!(
-            parsed("mutants sleep --check"),
-            mutants(true, false, Some("sleep"))
-        );
+        assert_eq!(parsed("mutants"), mutants(false, None));
+        assert_eq!(parsed("mutants --smoke"), mutants(true, None));
+        assert_eq!(parsed("mutants sleep"), mutants(false, Some("sleep")));
         assert_eq!(parsed("mutants sleep --help"), Ok(Command::Help));
     }
 

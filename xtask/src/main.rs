@@ -11,9 +11,11 @@ mod grade;
 mod instructions;
 mod lab;
 mod lesson;
+#[path = "../../tests/tidy/lex.rs"]
+#[allow(dead_code, reason = "shared with tests/tidy, which asks for more")]
+mod lex;
 mod logic;
 mod loom;
-mod mutants;
 mod nightly;
 mod package;
 mod plans;
@@ -24,6 +26,9 @@ mod readme;
 mod sanitizers;
 mod size;
 mod small;
+#[path = "../../tests/tidy/source.rs"]
+#[allow(dead_code, reason = "shared with tests/tidy, which asks for more")]
+mod source;
 mod step;
 mod work;
 
@@ -80,7 +85,9 @@ fn run(command: Command) -> i32 {
         }
         Command::Instructions { only_without_lto } => instructions::run(only_without_lto),
         Command::BenchOnce => run_all("bench-once", &[plans::bench_once()]),
-        Command::Mutants(wish) => mutants::run(&wish),
+        Command::Mutants { smoke, filter } => {
+            run_all("mutants", &[plans::mutants(smoke, filter.as_deref())])
+        }
         Command::Logic { filter } => logic::run(filter.as_deref()),
         Command::Help => {
             print!("{}", cli::USAGE);

@@ -179,6 +179,22 @@ pub(crate) fn matrix(json: Option<&str>, html: Option<&str>) -> Step {
     Step::cargo("matrix", &args).in_models()
 }
 
+/// The models against each change, or each whose place's name contains the filter.
+pub(crate) fn mutants(smoke: bool, filter: Option<&str>) -> Step {
+    let mut args: Vec<_> = ["run", "--quiet", "--release", "--package", "joint-mutants"].into();
+    args.extend(["--no-default-features", "--", "--cfg", "joint_loom"]);
+    args.extend([
+        "--page",
+        "../docs/orderings.md",
+        "--reasons",
+        "survivors.txt",
+    ]);
+    args.extend(smoke.then_some("--smoke"));
+    args.extend(filter.iter().flat_map(|&filter| ["--place", filter]));
+    args.extend(["--", "--release"]);
+    Step::cargo("mutants", &args).in_models()
+}
+
 /// Each row of each bench once, as a test.
 pub(crate) fn bench_once() -> Step {
     let args = ["test", "--package", "joint-benches", "--benches"];

@@ -1,7 +1,7 @@
 //! The items of one source file, without their bodies.
 
 use super::{
-    super::mutants::{lex::Kind, source::Source},
+    super::{lex::Kind, source::Source},
     words::{self, Word},
 };
 

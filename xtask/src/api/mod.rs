@@ -11,8 +11,8 @@ mod words;
 use std::{collections::BTreeSet, fs, io, path::Path};
 
 use super::{
-    mutants::source::Source,
     package::{Package, published},
+    source::Source,
     step::{root, say},
 };
 use exports::Crate;

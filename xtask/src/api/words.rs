@@ -1,6 +1,6 @@
 //! A signature's tokens, and how they are written on one line.
 
-use super::super::mutants::lex::{Kind, Token};
+use super::super::lex::{Kind, Token};
 
 pub(super) struct Word {
     pub(super) kind: Kind,
