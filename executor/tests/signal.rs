@@ -79,7 +79,8 @@ fn signal(when: When, wait: fn(Poller)) {
         When::Asleep => while !sleeps(&thread) {},
     }
     // SAFETY: the thread has not been joined.
-    let sent = unsafe { libc::pthread_kill(waiter.as_pthread_t(), libc::SIGUSR1) };
+    let sent =
+        unsafe { libc::pthread_kill(waiter.as_pthread_t() as libc::pthread_t, libc::SIGUSR1) };
     assert_eq!(sent, 0);
     waiter.join().unwrap();
 }
