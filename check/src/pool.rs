@@ -80,7 +80,7 @@ impl Pool {
     fn work(&self, limits: Limits, model: &(impl Fn() + Clone + 'static)) {
         while let Some(graph) = self.next() {
             let model = model.clone();
-            let (ended, graph, more) = run(graph, limits, None, move || model());
+            let (ended, graph, more) = run(graph, limits, None, model);
             self.done(ended, &graph, more);
         }
     }

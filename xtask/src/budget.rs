@@ -114,7 +114,7 @@ const BUDGETS: [Budget; 9] = [
         folder: "check/src",
         without: &[],
         // Of these, 1,350 are loom's names, which a crate finds here when it changes the checker.
-        lines: 3_700,
+        lines: 3_740,
         crates: 6,
         features: &[],
     },
