@@ -174,7 +174,7 @@ impl<T> AsyncVar<T> {
     /// what it returns.
     ///
     /// # Panics
-    /// As for [`modify`](AsyncVar::modify#panics).
+    /// As for [`modify`](AsyncVar::modify).
     ///
     /// # Example
     /// ```
