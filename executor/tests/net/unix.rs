@@ -307,35 +307,15 @@ fn bytes_behind_a_descriptor_are_read() {
 /// Sends bytes together with the descriptor of the socket itself.
 #[cfg(target_os = "linux")]
 fn pass_a_descriptor(socket: &UnixStream, bytes: &[u8]) {
-    use std::{mem, os::fd::AsRawFd, ptr};
+    use std::{io::IoSlice, mem, os::fd::AsFd};
 
-    #[repr(C)]
-    struct Control {
-        header: libc::cmsghdr,
-        descriptor: i32,
-    }
-    let mut control = Control {
-        header: libc::cmsghdr {
-            cmsg_len: mem::offset_of!(Control, descriptor) + mem::size_of::<i32>(),
-            cmsg_level: libc::SOL_SOCKET,
-            cmsg_type: libc::SCM_RIGHTS,
-        },
-        descriptor: socket.as_raw_fd(),
-    };
-    let mut slice = libc::iovec {
-        iov_base: bytes.as_ptr().cast_mut().cast(),
-        iov_len: bytes.len(),
-    };
-    let message = libc::msghdr {
-        msg_name: ptr::null_mut(),
-        msg_namelen: 0,
-        msg_iov: &raw mut slice,
-        msg_iovlen: 1,
-        msg_control: (&raw mut control).cast(),
-        msg_controllen: mem::size_of::<Control>(),
-        msg_flags: 0,
-    };
-    // SAFETY: all that the message points to lives until the call returns.
-    let sent = unsafe { libc::sendmsg(socket.as_raw_fd(), &raw const message, 0) };
-    assert_eq!(sent, bytes.len() as isize);
+    use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
+
+    let mut space = [mem::MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let mut control = SendAncillaryBuffer::new(&mut space);
+    let descriptors = [socket.as_fd()];
+    assert!(control.push(SendAncillaryMessage::ScmRights(&descriptors)));
+    let slices = [IoSlice::new(bytes)];
+    let sent = sendmsg(socket, &slices, &mut control, SendFlags::empty()).unwrap();
+    assert_eq!(sent, bytes.len());
 }

@@ -220,7 +220,7 @@ fn every_task_is_accounted_for() {
     let (mut rounds, mut tasks) = (0, 0);
     while limit.map_or(rounds < ROUNDS, |limit| start.elapsed() < limit) {
         #[cfg(all(feature = "io", target_os = "linux"))]
-        if choice.below(8) == 0 {
+        if choice.below(8) == 0 && child::may_start_threads() {
             forks::fork(&mut choice, before[0]);
         }
         let outcome = catch_unwind(AssertUnwindSafe(|| round(&mut choice)));

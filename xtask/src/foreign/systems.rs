@@ -57,10 +57,24 @@ pub(super) const WITH_RING: [&str; 6] = [
 
 pub(super) const WINE: &str = "wine";
 
-pub(super) const IN_QEMU: [Skip; 1] = [Skip {
-    why: "takes minutes in QEMU, and counts what is the same on each processor",
-    tests: &["shutdown::dropped::a_million_resumptions_need_no_stack"],
-}];
+pub(super) const IN_QEMU: [Skip; 3] = [
+    Skip {
+        why: "takes minutes in QEMU, and counts what is the same on each processor",
+        tests: &["shutdown::dropped::a_million_resumptions_need_no_stack"],
+    },
+    Skip {
+        why: "an assertion of QEMU ends a child that starts threads, of a parent that has some: a \
+              plain program in C too",
+        tests: &["a_child_may_drop_what_it_inherits_and_start_its_own"],
+    },
+    Skip {
+        why: "QEMU takes no notice of a limit of the address space: a plain program in C too",
+        tests: &[
+            "a_name_that_no_thread_looks_up_is_an_error",
+            "without_any_thread_each_call_says_so_and_later_ones_run",
+        ],
+    },
+];
 
 pub(super) const IN_WINE: [Skip; 1] = [Skip {
     why: "in Wine, a reset reads as the end, and a shutdown ends no wait: a plain program in C too",
