@@ -13,7 +13,7 @@ mod child;
 use std::{
     future::poll_fn,
     sync::{
-        Arc, Mutex,
+        Arc, Barrier, Mutex,
         atomic::{AtomicBool, Ordering::Relaxed},
     },
     task::{Poll, Waker},
@@ -81,14 +81,27 @@ fn spawn_woken_until_over(
     }))
 }
 
+/// Waits until every worker has begun. A thread that begins or ends holds a lock of std, which
+/// would stay locked in a child.
+fn begun(executor: &Executor) {
+    for worker in 0..executor.metrics().workers.len() {
+        block_on(executor.spawn_on(worker, async {}));
+    }
+}
+
 #[test]
 fn a_child_may_drop_what_it_inherits_and_start_its_own() {
-    block_on(Executor::global().spawn(async {}));
+    begun(Executor::global());
     // Of the threads for functions that block, one is busy and one waits for work at each of the
     // forks.
     let (busy, end) = {
         let (end, ends) = std::sync::mpsc::channel::<()>();
-        let busy = joint_executor::spawn_blocking(move || ends.recv().is_ok());
+        let (begin, begins) = std::sync::mpsc::channel();
+        let busy = joint_executor::spawn_blocking(move || {
+            begin.send(()).unwrap();
+            ends.recv().is_ok()
+        });
+        begins.recv().unwrap();
         block_on(joint_executor::spawn_blocking(|| ()));
         (busy, end)
     };
@@ -97,14 +110,17 @@ fn a_child_may_drop_what_it_inherits_and_start_its_own() {
         let over = Arc::<AtomicBool>::default();
         let wakers = Arc::<Mutex<Vec<Waker>>>::default();
         let executor = inherited.as_ref().unwrap();
+        begun(executor);
         let tasks = [(); WAKERS].map(|()| spawn_woken_until_over(executor, &over, &wakers));
         wait_until(|| wakers.lock().unwrap().len() >= WAKERS);
         // Workers that fall asleep and are woken all the time hold the locks of that now and then,
         // and so at some of the forks.
         let wakers = wakers.lock().unwrap().split_off(0);
+        let all_begun = Arc::new(Barrier::new(WAKERS + 1));
         let threads = wakers.into_iter().map(|waker| {
-            let over = over.clone();
+            let (over, all_begun) = (over.clone(), all_begun.clone());
             thread::spawn(move || {
+                all_begun.wait();
                 while !over.load(Relaxed) {
                     waker.wake_by_ref();
                     thread::yield_now();
@@ -113,6 +129,7 @@ fn a_child_may_drop_what_it_inherits_and_start_its_own() {
             })
         });
         let threads: Vec<_> = threads.collect();
+        all_begun.wait();
 
         in_child(|| {
             // The C library may give a new thread the place of one that was there at the fork.
