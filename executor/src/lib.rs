@@ -205,6 +205,7 @@ mod apart;
 mod blocking;
 mod builder;
 mod calls;
+pub mod chance;
 pub(crate) mod deques;
 pub(crate) mod driver;
 mod driver_handle;

@@ -57,8 +57,9 @@ impl Attempt {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{inside::random, scheduler::Scheduler};
+    use crate::scheduler::Scheduler;
     use core::time::Duration;
+    use joint_executor::chance::random;
     use joint_executor::{JoinSet, time::sleep, yield_now};
 
     async fn program() {

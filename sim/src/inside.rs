@@ -7,11 +7,7 @@ use core::{
     pin::Pin,
     task::{Context, Poll},
 };
-use std::{
-    boxed::Box,
-    hash::{BuildHasher, RandomState},
-    panic::resume_unwind,
-};
+use std::{boxed::Box, panic::resume_unwind};
 
 use super::{faults::Fate, world};
 
@@ -26,52 +22,6 @@ use super::{faults::Fate, world};
 /// ```
 pub fn is_simulated() -> bool {
     world::with(|world| world.is_some())
-}
-
-/// Returns a random number. In a simulation the seed decides it.
-///
-/// Outside it comes from the keys of std's hash maps, which differ in each thread and each program.
-/// It is not fit for secrets.
-///
-/// # Example
-/// ```
-/// let draw = |seed| joint_sim::run(seed, async { joint_sim::random() });
-/// assert_eq!(draw(1), draw(1));
-/// assert_ne!(draw(1), draw(2));
-/// ```
-pub fn random() -> u64 {
-    world::with(|world| match world {
-        Some(world) => world.chance().random(),
-        None => RandomState::new().hash_one(0u64),
-    })
-}
-
-/// Returns whether a fault of the program's own is to happen here, by [`Faults::sites`]. Outside of
-/// a simulation it returns false.
-///
-/// [`Faults::sites`]: super::Faults::sites
-///
-/// A site, which is all calls with the same name, is active in some runs only. So a rare fault
-/// does not always come together with all others.
-///
-/// # Example
-/// ```
-/// use joint_sim::{self as sim, Builder, Faults};
-///
-/// fn write(text: &str) -> Result<usize, &'static str> {
-///     if sim::fault("the disk is full") {
-///         return Err("full");
-///     }
-///     Ok(text.len())
-/// }
-///
-/// assert_eq!(write("abc"), Ok(3));
-/// let faults = Faults::none().sites(1.0);
-/// let outcome = Builder::new(1).faults(faults).run(async { write("abc") });
-/// assert_eq!(outcome.unwrap().output, Err("full"));
-/// ```
-pub fn fault(name: &str) -> bool {
-    world::with(|world| world.is_some_and(|world| world.fires(name)))
 }
 
 /// Lets a simulation drop a future at any of its suspension points, by [`Faults::cancellations`].

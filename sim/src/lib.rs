@@ -387,7 +387,7 @@ pub use self::{
     failure::Failure,
     faults::Faults,
     host::{Host, current_host},
-    inside::{MayCancel, MayPanic, fault, is_simulated, may_cancel, may_panic, random},
+    inside::{MayCancel, MayPanic, is_simulated, may_cancel, may_panic},
     machine::HostEnd,
     record::Event,
     scheduler::Scheduler,
@@ -396,6 +396,8 @@ pub use self::{
     trace::{Explanation, Lanes, Trace},
     verdict::Verdict,
 };
+#[doc(no_inline)]
+pub use joint_executor::chance::{fault, random};
 
 /// Runs a future to its end in a simulation with this seed.
 ///

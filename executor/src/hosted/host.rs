@@ -81,6 +81,19 @@ pub trait Host: Send + Sync {
     fn wait_changed(&self, wait: NamedWait, how: WaitChange) {
         let _ = (wait, how);
     }
+
+    /// Returns a number for [`chance::random`](crate::chance::random). By default there is none,
+    /// and it is random.
+    fn random(&self) -> Option<u64> {
+        None
+    }
+
+    /// Decides for [`chance::fault`](crate::chance::fault) whether the site with this name fires.
+    /// By default none does.
+    fn fires(&self, site: &str) -> bool {
+        let _ = site;
+        false
+    }
 }
 
 /// A future of [`waiting_for`](crate::waiting_for), as a [`Host`] sees it.

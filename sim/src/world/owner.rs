@@ -116,4 +116,12 @@ impl Host for Owner {
     fn wait_changed(&self, wait: NamedWait, how: WaitChange) {
         here(|world| world.wait_changed(wait, how));
     }
+
+    fn random(&self) -> Option<u64> {
+        here(|world| Some(world.chance().random()))
+    }
+
+    fn fires(&self, site: &str) -> bool {
+        here(|world| world.fires(site))
+    }
 }

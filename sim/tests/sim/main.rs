@@ -15,4 +15,5 @@ mod schedulers;
 mod snoozing;
 mod stuck;
 mod trace;
+mod unchanged;
 mod world;

@@ -1,0 +1,60 @@
+//! Decisions that are left to chance: random numbers, and faults of the program's own.
+//!
+//! In a simulation (`joint-sim`) its seed makes them, so a program that draws its numbers here is
+//! repeatable, and a test can take the paths on which something fails. Elsewhere, the numbers are
+//! random and no fault happens.
+
+use core::hash::BuildHasher;
+use std::hash::RandomState;
+
+use crate::hosted;
+
+/// Returns a random number. In a simulation the seed decides it.
+///
+/// Outside it comes from the keys of std's hash maps, which differ in each thread and each program.
+/// It is not fit for secrets.
+///
+/// # Example
+/// ```
+/// use std::time::Duration;
+///
+/// use joint_executor::chance::random;
+///
+/// /// Returns a pause of 10 ms and up to twice that, so that not all clients try again at once.
+/// fn pause() -> Duration {
+///     Duration::from_millis(10 + random() % 10)
+/// }
+///
+/// assert!((10..20).contains(&pause().as_millis()));
+/// ```
+pub fn random() -> u64 {
+    let hosts = hosted::host().and_then(|host| host.random());
+    hosts.unwrap_or_else(|| RandomState::new().hash_one(0_u64))
+}
+
+/// Returns whether a fault of the program's own is to happen here. Outside of a simulation it
+/// returns false.
+///
+/// A site, which is all calls with the same name, is active in some runs of a simulation only. So a
+/// rare fault does not always come together with all others.
+///
+/// # Cost
+/// Outside of a simulation, the load of a thread-local and a branch.
+///
+/// # Example
+/// ```
+/// use joint_executor::chance::fault;
+///
+/// fn write(text: &str) -> Result<usize, &'static str> {
+///     if fault("the disk is full") {
+///         return Err("full");
+///     }
+///     Ok(text.len())
+/// }
+///
+/// assert_eq!(write("abc"), Ok(3));
+/// ```
+#[inline]
+pub fn fault(name: &str) -> bool {
+    hosted::host().is_some_and(|host| host.fires(name))
+}
