@@ -2,15 +2,18 @@
 
 use std::ffi::OsString;
 
-use super::{grade, lab::page::Page, sanitizers::Sanitizer};
+use super::{engine::Engine, grade, lab::page::Page, loom::Wish, sanitizers::Sanitizer};
 
 pub(crate) const USAGE: &str = "\
 Usage: cargo xtask <command>
 
   check                  formatting, lints in every configuration, documentation
   test                   unit, integration and doc tests, examples, no_std, models, also against mutants
-  loom [--full] [FILTER] the models, or those whose names contain FILTER;
-                         --full explores every schedule, which can take hours
+  loom [--full | --engine check] [FILTER]
+                         the models, or those whose names contain FILTER;
+                         --full explores every schedule, which can take hours;
+                         --engine check runs them on joint-check instead of loom, each for 10 seconds
+                         unless LOOM_MAX_DURATION says otherwise, and says which have not ended by then
   lab matrix [--json FILE] [--html FILE]
                          every pair of orderings for the completion's two exchanges, each decided by the
                          model checker; also for programs, and as a page with a counterexample for each
@@ -81,7 +84,7 @@ pub(crate) enum Command {
     Check,
     Test,
     Loom {
-        full: bool,
+        wish: Wish,
         filter: Option<String>,
     },
     Lab(Lab),
@@ -169,10 +172,7 @@ pub(crate) fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Command
         return Err("no command given".to_owned());
     };
     let command = match name.as_str() {
-        "loom" => {
-            let (full, filter) = switch_and_name("loom", "--full", rest)?;
-            return Ok(Command::Loom { full, filter });
-        }
+        "loom" => return loom(rest),
         "lab" => return lab(rest),
         "lesson" if rest.iter().any(|word| is_help(word)) => return Ok(Command::Help),
         "lesson" => return lesson(rest),
@@ -261,14 +261,25 @@ fn bench(words: &[String]) -> Result<Command, String> {
     Ok(Command::Bench(bench))
 }
 
-/// Returns whether the switch is there, and the name beside it.
-fn switch_and_name(
-    command: &str,
-    switch: &str,
-    words: &[String],
-) -> Result<(bool, Option<String>), String> {
-    let (switches, rest): (Vec<_>, Vec<_>) = words.iter().cloned().partition(|word| word == switch);
-    Ok((!switches.is_empty(), at_most_one(command, &rest)?))
+fn loom(words: &[String]) -> Result<Command, String> {
+    let (mut engine, mut full, mut filters) = (Engine::Loom, false, Vec::new());
+    let mut words = words.iter();
+    while let Some(word) = words.next() {
+        match word.as_str() {
+            "--full" => full = true,
+            "--engine" => {
+                let named = words.next().and_then(|name| Engine::named(name));
+                engine = named.ok_or("loom --engine takes loom or check")?;
+            }
+            _ => filters.push(word.clone()),
+        }
+    }
+    if full && engine == Engine::Check {
+        return Err("joint-check has no bounds on preemptions that --full could take away".into());
+    }
+    let filter = at_most_one("loom", &filters)?;
+    let wish = Wish { engine, full };
+    Ok(Command::Loom { wish, filter })
 }
 
 fn lab(words: &[String]) -> Result<Command, String> {
@@ -440,15 +451,28 @@ mod tests {
     }
 
     #[test]
-    fn loom_takes_a_switch_and_a_filter_in_any_order() {
-        let loom = |full, filter: Option<&str>| {
+    fn loom_takes_switches_and_a_filter_in_any_order() {
+        use Engine::{Check, Loom};
+        let loom = |engine, full, filter: Option<&str>| {
+            let wish = Wish { engine, full };
             let filter = filter.map(str::to_owned);
-            Ok(Command::Loom { full, filter })
+            Ok(Command::Loom { wish, filter })
         };
-        assert_eq!(parsed("loom"), loom(false, None));
-        assert_eq!(parsed("loom wake"), loom(false, Some("wake")));
-        assert_eq!(parsed("loom --full wake"), loom(true, Some("wake")));
-        assert_eq!(parsed("loom wake --full"), loom(true, Some("wake")));
+        assert_eq!(parsed("loom"), loom(Loom, false, None));
+        assert_eq!(parsed("loom wake"), loom(Loom, false, Some("wake")));
+        assert_eq!(parsed("loom --full wake"), loom(Loom, true, Some("wake")));
+        assert_eq!(parsed("loom wake --full"), loom(Loom, true, Some("wake")));
+        assert_eq!(
+            parsed("loom --engine check wake"),
+            loom(Check, false, Some("wake"))
+        );
+        for wrong in [
+            "loom --engine",
+            "loom --engine x",
+            "loom --full --engine check",
+        ] {
+            assert!(parsed(wrong).is_err(), "{wrong}");
+        }
     }
 
     #[test]

@@ -5,13 +5,14 @@
 //! processors but one idle.
 
 use std::{
-    fs,
+    env, fs,
     process::ExitStatus,
     time::{Duration, Instant},
 };
 
 use super::{
-    programs::{Program, build, one_test, programs},
+    engine::Engine,
+    programs::{Program, one_test, programs_of},
     progress::Progress,
     step::{root, say},
     work::work,
@@ -22,10 +23,27 @@ const LONGEST: &str = "loom-tests/longest.txt";
 /// A test that takes longer is reported if the list does not have it.
 const LONG: Duration = Duration::from_secs(10);
 
+/// How the models run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Wish {
+    pub(crate) engine: Engine,
+    /// Whether loom runs them without bounds on preemptions.
+    pub(crate) full: bool,
+}
+
+/// The variables that ask for counts, and how a line with counts begins.
+const COUNTS: [(&str, &str); 2] = [("JOINT_LOOM_RUNS", "RUNS "), ("JOINT_CHECK_LOG", "COUNT ")];
+/// How many seconds joint-check explores a model, unless the variable is set.
+const MOST: (&str, &str) = ("LOOM_MAX_DURATION", "10");
+
+fn asks_for_counts() -> bool {
+    COUNTS.iter().any(|(key, _)| env::var_os(key).is_some())
+}
+
 /// Runs the models, or the tests whose names contain the filter, and returns the status to exit
 /// with.
-pub(crate) fn run(full: bool, filter: Option<&str>) -> i32 {
-    match models(full, filter) {
+pub(crate) fn run(wish: Wish, filter: Option<&str>) -> i32 {
+    match models(wish, filter) {
         Ok(()) => 0,
         Err(why) => {
             say(&format!("loom failed: {why}"));
@@ -34,10 +52,12 @@ pub(crate) fn run(full: bool, filter: Option<&str>) -> i32 {
     }
 }
 
-fn models(full: bool, filter: Option<&str>) -> Result<(), String> {
+fn models(wish: Wish, filter: Option<&str>) -> Result<(), String> {
+    let Wish { engine, full } = wish;
     let start = Instant::now();
-    say(&format!("building: {}", build()));
-    let programs = programs()?;
+    let build = engine.build()?;
+    say(&format!("building: {build}"));
+    let programs = programs_of(&build)?;
     say(&format!("built in {:.1} s", start.elapsed().as_secs_f64()));
 
     let list = fs::read_to_string(root().join(LONGEST));
@@ -52,10 +72,11 @@ fn models(full: bool, filter: Option<&str>) -> Result<(), String> {
     sort(&mut tests, &longest);
 
     let start = Instant::now();
-    let ends = run_all(tests, full)?;
+    let ends = run_all(tests, wish)?;
     let took = start.elapsed();
     gone.iter().for_each(|line| say(line));
-    if !full {
+    cut(&ends).iter().for_each(|line| say(line));
+    if !full && engine == Engine::Loom {
         unlisted(&ends, &longest).iter().for_each(|line| say(line));
     }
     judge(&ends, took)
@@ -72,6 +93,8 @@ struct Test<'a> {
 struct End {
     name: String,
     took: Duration,
+    /// The lines that say how often its models ran.
+    counts: Vec<String>,
     /// The status and all that the test printed, if it failed.
     failure: Option<String>,
 }
@@ -104,10 +127,10 @@ fn sort(tests: &mut [Test<'_>], longest: &[&str]) {
 }
 
 /// Runs the tests in their order.
-fn run_all(tests: Vec<Test<'_>>, full: bool) -> Result<Vec<End>, String> {
+fn run_all(tests: Vec<Test<'_>>, wish: Wish) -> Result<Vec<End>, String> {
     let progress = Progress::new("models", tests.len());
     let ends = work(tests, |test| {
-        let end = run_one(&test, full);
+        let end = run_one(&test, wish);
         progress.one(match &end {
             Ok(end) => said(end),
             Err(why) => why.clone(),
@@ -117,11 +140,22 @@ fn run_all(tests: Vec<Test<'_>>, full: bool) -> Result<Vec<End>, String> {
     ends.into_iter().collect()
 }
 
-fn run_one(test: &Test<'_>, full: bool) -> Result<End, String> {
+fn run_one(test: &Test<'_>, wish: Wish) -> Result<End, String> {
     let (_, name) = test.name.split_once("::").unwrap_or_default();
     let mut command = one_test(&test.program.path, name);
-    if full {
+    if wish.full {
         command.env("JOINT_LOOM_FULL", "1");
+    }
+    let is_check = wish.engine == Engine::Check;
+    if is_check {
+        command.env("JOINT_CHECK_LOG", "1");
+        if env::var_os(MOST.0).is_none() {
+            command.env(MOST.0, MOST.1);
+        }
+    }
+    // A test that passes is silent otherwise.
+    if is_check || asks_for_counts() {
+        command.arg("--nocapture");
     }
     let start = Instant::now();
     let output = command.output();
@@ -129,8 +163,16 @@ fn run_one(test: &Test<'_>, full: bool) -> Result<End, String> {
     Ok(End {
         name: test.name.clone(),
         took: start.elapsed(),
+        counts: counts(&output.stderr),
         failure: failure(output.status, &output.stdout, &output.stderr),
     })
+}
+
+/// The lines with counts among those that a test printed.
+fn counts(stderr: &[u8]) -> Vec<String> {
+    let text = String::from_utf8_lossy(stderr);
+    let is_count = |line: &&str| COUNTS.iter().any(|(_, start)| line.starts_with(start));
+    text.lines().filter(is_count).map(str::to_owned).collect()
 }
 
 /// All that a test printed, below its status, if it failed.
@@ -152,6 +194,9 @@ fn said(end: &End) -> String {
 fn judge(ends: &[End], took: Duration) -> Result<(), String> {
     let mut failed = Vec::new();
     for end in ends {
+        if asks_for_counts() {
+            end.counts.iter().for_each(|line| eprintln!("{line}"));
+        }
         if let Some(failure) = &end.failure {
             eprintln!("\n---- {}: {failure}", end.name);
             failed.push(&*end.name);
@@ -175,6 +220,13 @@ fn gone(longest: &[&str], tests: &[Test<'_>]) -> Vec<String> {
     let gone = longest.iter().filter(|name| !is_there(name));
     gone.map(|name| format!("{LONGEST} lists {name}, but there is no such test"))
         .collect()
+}
+
+/// The tests with models that joint-check has not explored to their end.
+fn cut(ends: &[End]) -> Vec<String> {
+    let is_cut = |end: &&End| end.counts.iter().any(|line| line.ends_with(" cut"));
+    let name = |end: &End| format!("{} was not explored to its end", end.name);
+    ends.iter().filter(is_cut).map(name).collect()
 }
 
 /// The tests that took long and that the list does not have.
@@ -240,6 +292,7 @@ mod tests {
         let end = |name: &str, seconds| End {
             name: name.to_owned(),
             took: Duration::from_secs(seconds),
+            counts: Vec::new(),
             failure: None,
         };
         let ends = [end("m::a", 60), end("m::b", 60), end("m::c", 1)];
@@ -264,10 +317,17 @@ mod tests {
     }
 
     #[test]
+    fn counts_are_told_from_what_else_is_printed() {
+        let found = counts(b"RUNS a 12 0.1\nRUNSTER\nCOUNT a 7 0 0 0 12 0.1 cut\n");
+        assert_eq!(found, ["RUNS a 12 0.1", "COUNT a 7 0 0 0 12 0.1 cut"]);
+    }
+
+    #[test]
     fn the_failed_tests_are_named_at_the_end() {
         let end = |name: &str, failure: Option<&str>| End {
             name: name.to_owned(),
             took: Duration::ZERO,
+            counts: Vec::new(),
             failure: failure.map(str::to_owned),
         };
         let passed = end("m::a", None);

@@ -5,6 +5,7 @@ mod budget;
 mod cli;
 mod compat;
 mod dependents;
+mod engine;
 mod features;
 mod foreign;
 mod grade;
@@ -53,7 +54,7 @@ fn run(command: Command) -> i32 {
         Command::Check => run_all("check", &plans::check()),
         Command::Test => run_all("test", &plans::test()),
         Command::All => run_all("all", &plans::all()),
-        Command::Loom { full, filter } => loom::run(full, filter.as_deref()),
+        Command::Loom { wish, filter } => loom::run(wish, filter.as_deref()),
         Command::Lab(Lab::Page(page)) => lab::page::run(&page),
         Command::Lab(Lab::Matrix { json, html }) => {
             let step = plans::matrix(json.as_deref(), html.as_deref());

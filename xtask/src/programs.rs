@@ -10,10 +10,18 @@ use serde_json::Value;
 
 use super::step::{Step, root};
 
-/// Builds the models. In release, because a model runs its closure thousands of times.
+/// What cargo does to build models. In release, because a model runs its closure thousands of
+/// times.
+pub(crate) const BUILD: [&str; 4] = [
+    "test",
+    "--release",
+    "--no-run",
+    "--message-format=json-render-diagnostics",
+];
+
+/// Builds the models.
 pub(crate) fn build() -> Step {
-    let args = ["test", "--release", "--no-run", "--message-format=json"];
-    Step::cargo("models", &args).in_models()
+    Step::cargo("models", &BUILD).in_models()
 }
 
 /// One of the programs that tests are built into.
@@ -21,11 +29,6 @@ pub(crate) fn build() -> Step {
 pub(crate) struct Program {
     pub(crate) name: String,
     pub(crate) path: PathBuf,
-}
-
-/// Builds the models, and returns their programs.
-pub(crate) fn programs() -> Result<Vec<Program>, String> {
-    programs_of(&build())
 }
 
 /// Runs a step that builds programs, and returns those with tests.

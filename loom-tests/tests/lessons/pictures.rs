@@ -2,7 +2,7 @@
 //!
 //! `JOINT_LESSONS_WRITE=1 cargo test --release --test lessons pictures` regenerates them.
 
-use std::{fs, path::PathBuf, process::Command};
+use std::{fs, path::Path, process::Command};
 
 use axioms::{
     Model, Ordering,
@@ -46,9 +46,7 @@ fn compare(file: &str, text: &str) {
         .lines()
         .map(|line| format!("{}\n", line.trim_end()))
         .collect();
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
-        .join("../docs/lessons/pictures")
-        .join(file);
+    let path = Path::new("../docs/lessons/pictures").join(file);
     if std::env::var_os("JOINT_LESSONS_WRITE").is_some() {
         fs::write(&path, &text).expect("the pictures can be written");
     }
