@@ -127,7 +127,7 @@ fn by_search(bug: &Bug, version: Version, limits: Limits) -> Option<u64> {
     for seed in 0.. {
         let left = limits.searched - runs.get();
         let explore = Explore::new().preemptions(4).max_schedules(left.min(1_000));
-        match explore.settings(settings(seed)).run(program) {
+        match explore.seed(seed).max_steps(MOST_STEPS as u64).run(program) {
             Err(failure) => return is_found(failure).then(|| runs.get()),
             Ok(_) if runs.get() == limits.searched => break,
             Ok(_) => {}

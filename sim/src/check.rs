@@ -7,7 +7,7 @@ mod quiet;
 mod shrink;
 
 use alloc::{borrow::ToOwned, boxed::Box, format, string::String};
-use core::{fmt, future::Future, str::FromStr};
+use core::{fmt, future::Future, str::FromStr, time::Duration};
 use std::env;
 
 use self::plan::Plan;
@@ -23,7 +23,10 @@ use super::{
 pub use self::found::Found;
 
 /// The default number of steps after which a run has failed.
-const MOST_STEPS: u64 = 1_000_000;
+const MOST_STEPS: u64 = 100_000;
+
+/// The default virtual time after which a run has failed.
+const MOST_TIME: Duration = Duration::from_secs(24 * 3600);
 
 /// Runs a program with some hundreds of seeds, and panics with a report if it fails in one of them.
 ///
@@ -61,6 +64,10 @@ pub fn check<F: Future<Output: Verdict>>(program: impl Fn() -> F) {
 
 /// The settings of a check: a program is run with many seeds until it fails.
 ///
+/// It has the settings of each run, too. A setting that is not set keeps its default, which is
+/// stricter than that of a single run: [all faults](Faults::all) happen, and a run may take 100,000
+/// steps and 24 hours of virtual time.
+///
 /// The program is called once for each run, inside the simulation. A run fails if the main future
 /// panics or returns an error, if a task without a handle panics, if nobody can be woken any more,
 /// or if it reaches a limit; and if a future snoozes, where that is
@@ -93,11 +100,11 @@ pub fn check<F: Future<Output: Verdict>>(program: impl Fn() -> F) {
 ///
 /// # Example
 /// ```
-/// use joint_sim::{Builder, Check};
+/// use joint_sim::Check;
 /// use joint_executor::{spawn, yield_now};
 /// use std::sync::{Arc, Mutex};
 ///
-/// let check = Check::new().seeds(100).settings(Builder::new(0).max_steps(1_000));
+/// let check = Check::new().seeds(100).max_steps(1_000);
 /// let found = check.find(|| async {
 ///     let order = Arc::new(Mutex::new(Vec::new()));
 ///     let push = |n| {
@@ -115,12 +122,11 @@ pub fn check<F: Future<Output: Verdict>>(program: impl Fn() -> F) {
 #[derive(Clone, Debug)]
 #[must_use = "a check does nothing until `run` or `find` is called"]
 pub struct Check {
-    settings: Builder,
+    pub(super) settings: Builder,
     seeds: u64,
     first: u64,
     canary: u64,
     shrink_runs: u32,
-    denies_snoozing: bool,
     replay: Option<String>,
 }
 
@@ -137,55 +143,18 @@ impl Check {
     /// Creates the settings of a check with 256 seeds.
     pub fn new() -> Self {
         Self {
-            settings: Builder::new(0).max_steps(MOST_STEPS).faults(Faults::all()),
+            settings: Builder {
+                max_steps: MOST_STEPS,
+                max_time: MOST_TIME,
+                faults: Faults::all(),
+                ..Builder::new(0)
+            },
             seeds: 256,
             first: 0,
             canary: 25,
             shrink_runs: 1_000,
-            denies_snoozing: false,
             replay: None,
         }
-    }
-
-    /// Sets the settings of each run, except for the seed and the scheduler.
-    ///
-    /// Otherwise they are those of [`Builder::new`], with a limit of a million steps, and with
-    /// [all faults](Faults::all). New settings replace both, so that a builder without faults makes
-    /// a check without faults, unless [`faults`](Check::faults) follows.
-    ///
-    /// # Example
-    /// ```
-    /// use joint_sim::{Builder, Check, Faults};
-    /// use joint_executor::time::sleep;
-    /// use std::time::Duration;
-    ///
-    /// let settings = Builder::new(0).max_time(Duration::from_secs(2));
-    /// let check = Check::new().settings(settings).faults(Faults::all());
-    /// check.run(|| sleep(Duration::from_secs(1)));
-    /// ```
-    pub fn settings(mut self, settings: Builder) -> Self {
-        self.settings = settings;
-        self
-    }
-
-    /// Sets the faults of each run. Otherwise they are [all](Faults::all), or those of the
-    /// [`settings`](Check::settings) that were given before.
-    ///
-    /// # Example
-    /// ```
-    /// use joint_sim::{Check, Faults, fault};
-    /// use joint_executor::yield_now;
-    ///
-    /// let check = Check::new().faults(Faults::none().sites(0.5)).seeds(20);
-    /// let found = check.find(|| async {
-    ///     yield_now().await;
-    ///     assert!(!fault("disk full"));
-    /// });
-    /// assert!(found.is_err());
-    /// ```
-    pub fn faults(mut self, faults: Faults) -> Self {
-        self.settings = self.settings.faults(faults);
-        self
     }
 
     /// Sets the number of seeds. Otherwise it is 256. `JOINT_SIM_SEEDS` goes before it.
@@ -291,7 +260,7 @@ impl Check {
     /// assert_eq!(found.failure().snoozing()[0].what, "the lock");
     /// ```
     pub fn deny_snoozing(mut self, denies: bool) -> Self {
-        self.denies_snoozing = denies;
+        self.settings.denies_snoozing = denies;
         self
     }
 
@@ -362,7 +331,6 @@ impl Check {
             Attempt::run(&plan.of(settings), plan.chance(), None, &program)
         };
         let mut check = self.clone();
-        check.settings.denies_snoozing = self.denies_snoozing;
         check.seeds = variable("JOINT_SIM_SEEDS").unwrap_or(self.seeds);
         check.first = variable("JOINT_SIM_SEED").unwrap_or(self.first);
         check.replay = variable("JOINT_SIM_REPLAY").or_else(|| self.replay.clone());

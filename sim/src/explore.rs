@@ -54,6 +54,9 @@ pub fn explore<F: Future<Output: Verdict>>(program: impl Fn() -> F) -> u64 {
 
 /// The settings of a search through all schedules of a program.
 ///
+/// It has the settings of each run, too. A program that can go on forever in one of its schedules
+/// needs [`max_steps`](Explore::max_steps).
+///
 /// The search is depth-first. A schedule is a sequence of choices of the task that runs next, so
 /// two schedules count as two even if the tasks do nothing together between them. The first choice
 /// is always the task that has been ready for longest. Everything else that is left to chance is
@@ -85,7 +88,7 @@ pub fn explore<F: Future<Output: Verdict>>(program: impl Fn() -> F) -> u64 {
 #[derive(Clone, Debug)]
 #[must_use = "a search does nothing until `run` is called"]
 pub struct Explore {
-    settings: Builder,
+    pub(super) settings: Builder,
     most_preemptions: u32,
     most_schedules: u64,
 }
@@ -106,26 +109,17 @@ impl Explore {
         }
     }
 
-    /// Sets the settings of each run, except for the scheduler. Otherwise they are those of
-    /// `Builder::new(0)`.
-    ///
-    /// A program that can go on forever in one of its schedules needs
-    /// [`max_steps`](Builder::max_steps).
+    /// Sets the seed of all runs, which decides everything but the schedule. Otherwise it is 0.
     ///
     /// # Example
     /// ```
-    /// use joint_sim::{Builder, Explore};
-    /// use joint_executor::yield_now;
+    /// use joint_sim::{Explore, random};
     ///
-    /// let failure = Explore::new().settings(Builder::new(0).max_steps(100)).run(|| async {
-    ///     loop {
-    ///         yield_now().await;
-    ///     }
-    /// });
-    /// assert!(failure.unwrap_err().to_string().contains("it took more than 100 steps"));
+    /// let draw = |seed| Explore::new().seed(seed).run(|| async { assert!(random() % 2 == 0) });
+    /// assert!((0..9).any(|seed| draw(seed).is_ok()) && (0..9).any(|seed| draw(seed).is_err()));
     /// ```
-    pub fn settings(mut self, settings: Builder) -> Self {
-        self.settings = settings;
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.settings.seed = seed;
         self
     }
 

@@ -74,14 +74,13 @@ impl Faults {
     ///
     /// # Example
     /// ```
-    /// use joint_sim::{Builder, Check, Faults};
+    /// use joint_sim::{Check, Faults};
     /// use joint_executor::time::{now, sleep};
     /// use std::time::Duration;
     ///
     /// // The program asserts an exact time, so nothing may be late.
     /// let faults = Faults::all().late_timers(0.0).late_wakeups(0.0);
-    /// let settings = Builder::new(0).max_steps(1_000).faults(faults);
-    /// Check::new().settings(settings).run(|| async {
+    /// Check::new().faults(faults).run(|| async {
     ///     let start = now();
     ///     sleep(Duration::from_secs(1)).await;
     ///     assert_eq!(now() - start, Duration::from_secs(1));

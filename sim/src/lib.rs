@@ -217,13 +217,13 @@
 //!
 //! | limit | set it if |
 //! |---|---|
-//! | [`max_steps`](Builder::max_steps) | the program waits by yielding. A check has a limit of a million |
-//! | [`max_time`](Builder::max_time) | the program retries or has an interval: it then never comes to a deadlock, but repeats its attempts |
+//! | [`max_steps`](Builder::max_steps) | the program waits by yielding. A check has a limit of 100,000 |
+//! | [`max_time`](Builder::max_time) | the program retries or has an interval: it then never comes to a deadlock, but repeats its attempts. A check has a limit of 24 hours |
 //! | [`max_call_time`](Builder::max_call_time) | a function of `spawn_blocking` computes for more than 10 s |
 //! | [`max_poll_time`](Builder::max_poll_time) | a poll computes for more than a minute |
 //!
-//! [`check()`] has all faults. Set one to 0, by [`Check::settings`], if the program does not have
-//! to bear it:
+//! [`check()`] has all faults. Set one to 0, by [`Check::faults`], if the program does not have to
+//! bear it:
 //!
 //! | fault | finds |
 //! |---|---|

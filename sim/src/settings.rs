@@ -3,7 +3,7 @@
 use alloc::string::String;
 use core::time::Duration;
 
-use super::{faults::Faults, scheduler::Scheduler};
+use super::{check::Check, explore::Explore, faults::Faults, scheduler::Scheduler};
 
 /// The settings of a simulation.
 ///
@@ -26,7 +26,7 @@ pub struct Builder {
     pub(super) expected_steps: u64,
     pub(super) workers: usize,
     pub(super) charge: Duration,
-    pub(super) ignores_panics: bool,
+    pub(super) ignore_detached_panics: bool,
     pub(super) max_steps: u64,
     pub(super) max_time: Duration,
     pub(super) max_call_time: Duration,
@@ -48,7 +48,7 @@ impl Builder {
             expected_steps: 1_000,
             workers: 2,
             charge: Duration::ZERO,
-            ignores_panics: false,
+            ignore_detached_panics: false,
             max_steps: u64::MAX,
             max_time: Duration::MAX,
             max_call_time: Duration::from_secs(10),
@@ -82,25 +82,6 @@ impl Builder {
         self
     }
 
-    /// Sets what goes wrong. Otherwise nothing does.
-    ///
-    /// # Example
-    /// ```
-    /// use joint_sim::{Builder, Faults};
-    /// use joint_executor::time::sleep;
-    /// use std::time::Duration;
-    ///
-    /// let second = Duration::from_secs(1);
-    /// let run = |faults| Builder::new(1).faults(faults).run(async move { sleep(second).await });
-    /// assert_eq!(run(Faults::none())?.elapsed, second);
-    /// assert!(run(Faults::none().late_timers(1.0))?.elapsed > second);
-    /// # Ok::<(), joint_sim::Failure>(())
-    /// ```
-    pub fn faults(mut self, faults: Faults) -> Self {
-        self.faults = faults;
-        self
-    }
-
     /// Sets how many steps the run is expected to take at most, which [`Scheduler::Pct`] must know.
     /// Otherwise it is 1,000.
     ///
@@ -127,6 +108,88 @@ impl Builder {
         self
     }
 
+    /// Sets whether everything that happens is kept, as a [`Trace`]. Otherwise it is not.
+    ///
+    /// [`Trace`]: super::Trace
+    ///
+    /// This takes memory for each spawn, wake-up and poll. It changes nothing in the run.
+    ///
+    /// # Example
+    /// ```
+    /// let outcome = joint_sim::Builder::new(1).trace(true).run(async {
+    ///     joint_executor::spawn(async {}).await;
+    /// })?;
+    /// println!("{}", outcome.trace.unwrap().lanes());
+    /// # Ok::<(), joint_sim::Failure>(())
+    /// ```
+    pub fn trace(mut self, trace: bool) -> Self {
+        self.keeps_trace = trace;
+        self
+    }
+}
+
+/// What has settings of its runs.
+trait Runs {
+    fn each_run(&mut self) -> &mut Builder;
+}
+
+impl Runs for Builder {
+    fn each_run(&mut self) -> &mut Builder {
+        self
+    }
+}
+
+impl Runs for Check {
+    fn each_run(&mut self) -> &mut Builder {
+        &mut self.settings
+    }
+}
+
+impl Runs for Explore {
+    fn each_run(&mut self) -> &mut Builder {
+        &mut self.settings
+    }
+}
+
+/// Gives each type that has runs the same methods, one for each setting of a run.
+macro_rules! settings {
+    ($($own:tt)*) => {
+        settings_of! { Builder: $($own)* }
+        settings_of! { Check: $($own)* }
+        settings_of! { Explore: $($own)* }
+    };
+}
+
+macro_rules! settings_of {
+    ($type:ident: $($(#[$doc:meta])* $setting:ident: $of:ty,)*) => {
+        impl $type {$(
+            $(#[$doc])*
+            pub fn $setting(mut self, $setting: $of) -> Self {
+                self.each_run().$setting = $setting;
+                self
+            }
+        )*}
+    };
+}
+
+settings! {
+    /// Sets what goes wrong. Otherwise nothing does, and in a [`Check`] [all faults](Faults::all)
+    /// happen.
+    ///
+    /// # Example
+    /// ```
+    /// use joint_sim::{Builder, Faults};
+    /// use joint_executor::time::sleep;
+    /// use std::time::Duration;
+    ///
+    /// let second = Duration::from_secs(1);
+    /// let run = |faults| Builder::new(1).faults(faults).run(async move { sleep(second).await });
+    /// assert_eq!(run(Faults::none())?.elapsed, second);
+    /// assert!(run(Faults::none().late_timers(1.0))?.elapsed > second);
+    /// # Ok::<(), joint_sim::Failure>(())
+    /// ```
+    faults: Faults,
+
     /// Sets the number of workers of the main executor, and of each executor whose builder does not
     /// say it. Otherwise it is 2.
     ///
@@ -148,10 +211,7 @@ impl Builder {
     /// assert!(run(1).unwrap_err().is_deadlock());
     /// # Ok::<(), joint_sim::Failure>(())
     /// ```
-    pub fn workers(mut self, workers: usize) -> Self {
-        self.workers = workers;
-        self
-    }
+    workers: usize,
 
     /// Sets how much virtual time each poll takes. Otherwise it takes none.
     ///
@@ -165,10 +225,7 @@ impl Builder {
     /// assert_eq!(settings.run(yield_now())?.elapsed, Duration::from_millis(4));
     /// # Ok::<(), joint_sim::Failure>(())
     /// ```
-    pub fn charge(mut self, charge: Duration) -> Self {
-        self.charge = charge;
-        self
-    }
+    charge: Duration,
 
     /// Sets whether a panic of a task that has no handle is no failure. Otherwise it is one,
     /// because nobody else would learn of it.
@@ -188,13 +245,10 @@ impl Builder {
     /// assert!(run(true).is_ok());
     /// assert!(run(false).is_err());
     /// ```
-    pub fn ignore_detached_panics(mut self, ignores: bool) -> Self {
-        self.ignores_panics = ignores;
-        self
-    }
+    ignore_detached_panics: bool,
 
-    /// Sets the largest number of steps, after which the run fails. Each poll is a step. There is
-    /// no limit otherwise.
+    /// Sets the largest number of steps, after which the run fails. Each poll is a step. Otherwise
+    /// the limit of a [`Check`] is 100,000, and other runs have none.
     ///
     /// # Example
     /// ```
@@ -206,12 +260,10 @@ impl Builder {
     /// let report = spins.map(|outcome| outcome.output).unwrap_err();
     /// assert!(report.to_string().contains("it took more than 100 steps"));
     /// ```
-    pub fn max_steps(mut self, steps: u64) -> Self {
-        self.max_steps = steps;
-        self
-    }
+    max_steps: u64,
 
-    /// Sets the virtual time after which the run fails. There is no limit otherwise.
+    /// Sets the virtual time after which the run fails. Otherwise the limit of a [`Check`] is 24
+    /// hours, and other runs have none.
     ///
     /// # Example
     /// ```
@@ -228,29 +280,7 @@ impl Builder {
     /// });
     /// assert!(failure.unwrap_err().to_string().contains("more than 3600s of virtual time"));
     /// ```
-    pub fn max_time(mut self, time: Duration) -> Self {
-        self.max_time = time;
-        self
-    }
-
-    /// Sets whether everything that happens is kept, as a [`Trace`]. Otherwise it is not.
-    ///
-    /// [`Trace`]: super::Trace
-    ///
-    /// This takes memory for each spawn, wake-up and poll. It changes nothing in the run.
-    ///
-    /// # Example
-    /// ```
-    /// let outcome = joint_sim::Builder::new(1).trace(true).run(async {
-    ///     joint_executor::spawn(async {}).await;
-    /// })?;
-    /// println!("{}", outcome.trace.unwrap().lanes());
-    /// # Ok::<(), joint_sim::Failure>(())
-    /// ```
-    pub fn trace(mut self, trace: bool) -> Self {
-        self.keeps_trace = trace;
-        self
-    }
+    max_time: Duration,
 
     /// Sets how long, in real time, a function of
     /// [`spawn_blocking`](joint_executor::spawn_blocking) may run from one wait of `joint` to
@@ -275,10 +305,7 @@ impl Builder {
     /// let report = failure.unwrap_err().to_string();
     /// assert!(report.contains("use `joint::oneshot`"), "{report}");
     /// ```
-    pub fn max_call_time(mut self, time: Duration) -> Self {
-        self.max_call_time = time;
-        self
-    }
+    max_call_time: Duration,
 
     /// Sets how long, in real time, a poll may go on without a wait of `joint`. After that the
     /// process is aborted, with a report on the standard error. Otherwise it is one minute.
@@ -315,8 +342,5 @@ impl Builder {
     /// # }
     /// # Ok::<(), joint_sim::Failure>(())
     /// ```
-    pub fn max_poll_time(mut self, time: Duration) -> Self {
-        self.max_poll_time = time;
-        self
-    }
+    max_poll_time: Duration,
 }

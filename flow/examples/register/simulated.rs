@@ -14,7 +14,7 @@ use joint_flow::{
     retry::{Backoff, retry},
     time::{delay, timeout},
 };
-use joint_sim::{Builder, Check, Faults, Found, Host, HostEnd, fault, net, random};
+use joint_sim::{Check, Faults, Found, Host, HostEnd, fault, net, random};
 
 use self::program::{client::Client, replica::serve, workload};
 use crate::{bug::Bug, disk::Disk, history::Operation, record::Record};
@@ -72,7 +72,8 @@ impl Search {
         let (totals, last) = (Cell::default(), RefCell::<Record>::default());
         let faults = Faults::all().cancellations(CANCELLATIONS);
         let check = Check::new()
-            .settings(Builder::new(0).max_steps(MOST_STEPS).faults(faults))
+            .max_steps(MOST_STEPS)
+            .faults(faults)
             .first_seed(1)
             .seeds(self.seeds);
         let checked = check.find(|| {

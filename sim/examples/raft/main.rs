@@ -42,7 +42,7 @@ mod options;
 
 use std::{cell::RefCell, fmt::Display, process::ExitCode, time::Instant};
 
-use joint_sim::{Builder, Check, Checked, Faults, Found};
+use joint_sim::{Check, Checked, Faults, Found};
 
 use crate::{observer::Summary, options::Options, protocol::bug::Bug};
 
@@ -91,8 +91,8 @@ fn main() -> ExitCode {
         let time = options.switch("--time");
         options.end()?;
 
-        let settings = Builder::new(0).max_steps(MOST_STEPS).faults(FAULTS);
-        let check = Check::new().settings(settings).seeds(seeds).first_seed(1);
+        let check = Check::new().max_steps(MOST_STEPS).faults(FAULTS);
+        let check = check.seeds(seeds).first_seed(1);
         let check = check.shrink_runs(shrink_runs);
         let observed = RefCell::default();
         let start = Instant::now();

@@ -129,7 +129,7 @@ impl World {
         if let Some(live) = live {
             self.note(live.actor, What::Ended(how));
             let by_fault = self.stage.panicked.get() == Some(live.actor);
-            let ignores = by_fault || self.settings.ignores_panics;
+            let ignores = by_fault || self.settings.ignore_detached_panics;
             if how == TaskEnd::Panicked && is_detached && !ignores {
                 self.fail(Kind::Detached(live.actor, live.named));
             }

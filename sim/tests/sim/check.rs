@@ -13,8 +13,12 @@ use std::{
 };
 
 use joint::oneshot;
-use joint_executor::{JoinSet, TaskBuilder, async_scope, spawn, time::sleep, yield_now};
-use joint_sim::{Builder, Check, Explore, Found, Verdict, check, explore, random};
+use joint_executor::{
+    JoinSet, TaskBuilder, async_scope, spawn,
+    time::{now, sleep},
+    yield_now,
+};
+use joint_sim::{Check, Explore, Faults, Found, Verdict, check, explore, random};
 
 use crate::common::again;
 
@@ -166,13 +170,45 @@ fn an_error_is_found_shrunk_and_replayed() {
 
 #[test]
 fn a_program_need_not_return() {
-    let settings = Builder::new(0).max_steps(100);
-    let found = found(&Check::new().settings(settings), || async {
+    let found = found(&Check::new().max_steps(100), || async {
         loop {
             yield_now().await;
         }
     });
     assert!(found.to_string().contains("more than 100 steps"), "{found}");
+}
+
+#[test]
+fn a_setting_leaves_the_others_as_they_are() {
+    let program = || async {
+        let start = now();
+        sleep(Duration::from_millis(1)).await;
+        assert_eq!(now() - start, Duration::from_millis(1), "a timer was late");
+    };
+    let late = found(&Check::new().max_time(Duration::from_secs(60)), program);
+    assert!(late.to_string().contains("a timer was late"), "{late}");
+    let endless = || async {
+        loop {
+            yield_now().await;
+        }
+    };
+    let endless = found(&Check::new().faults(Faults::none()).workers(1), endless);
+    assert!(
+        endless.to_string().contains("more than 100000 steps"),
+        "{endless}"
+    );
+    let waits = || async {
+        loop {
+            sleep(Duration::from_secs(600)).await;
+        }
+    };
+    let waits = found(&Check::new().faults(Faults::none()).workers(1), waits);
+    assert!(
+        waits
+            .to_string()
+            .contains("more than 86400s of virtual time"),
+        "{waits}"
+    );
 }
 
 #[test]
@@ -241,7 +277,7 @@ fn a_program_that_never_ends_is_found() {
         one.await;
         other.await;
     };
-    let check = Check::new().settings(Builder::new(0).max_steps(500));
+    let check = Check::new().max_steps(500);
     let found = found(&check, program);
     assert!(found.to_string().contains("more than 500 steps"), "{found}");
 }
@@ -269,8 +305,8 @@ fn a_panic_of_a_detached_task_is_found() {
         found.contains(", panicked, and it has no handle"),
         "{found}"
     );
-    let ignores = Builder::new(0).ignore_detached_panics(true);
-    Check::new().settings(ignores).seeds(30).run(program);
+    let check = Check::new().ignore_detached_panics(true);
+    check.seeds(30).run(program);
 }
 
 #[test]

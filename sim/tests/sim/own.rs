@@ -20,12 +20,12 @@ use joint_executor::{
     time::{MissedTicks, interval, now, sleep, timeout},
     yield_now,
 };
-use joint_sim::{Builder, Check, random};
+use joint_sim::{Check, Faults, random};
 
 /// The promises below count polls and times, so there are no faults.
 fn check<F: Future<Output = ()>>(program: impl Fn() -> F) {
-    let settings = Builder::new(0).max_steps(100_000);
-    Check::new().seeds(300).settings(settings).run(program);
+    let check = Check::new().seeds(300).faults(Faults::none());
+    check.run(program);
 }
 
 fn below(bound: u64) -> u64 {

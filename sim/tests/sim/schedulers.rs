@@ -77,7 +77,7 @@ async fn spinners(spinners: u32) {
 #[test]
 fn a_search_of_a_program_that_waits_by_yielding_ends() {
     let schedules = |preemptions, count| {
-        let search = Explore::new().settings(Builder::new(0).max_steps(100));
+        let search = Explore::new().max_steps(100);
         let explored = search.preemptions(preemptions).run(|| spinners(count));
         let explored = explored.unwrap();
         assert!(explored.is_complete);
@@ -116,8 +116,7 @@ fn a_search_finds_a_bug_after_a_wait_that_yields() {
         }
     }
     let search = |is_planted, preemptions| {
-        let settings = Builder::new(0).max_steps(100);
-        let search = Explore::new().settings(settings).preemptions(preemptions);
+        let search = Explore::new().max_steps(100).preemptions(preemptions);
         search.run(move || async move {
             let (state, value) = (Arc::default(), Arc::default());
             let get = || get_or_make(Arc::clone(&state), Arc::clone(&value), is_planted);

@@ -84,8 +84,10 @@ fn a_function_that_blocks_elsewhere_above_a_poll_that_blocks() {
 }
 
 /// Settings under which a poll is soon found to be stuck.
+const HASTY: Duration = Duration::from_millis(100);
+
 fn hasty(seed: u64) -> Builder {
-    Builder::new(seed).max_poll_time(Duration::from_millis(100))
+    Builder::new(seed).max_poll_time(HASTY)
 }
 
 #[test]
@@ -226,8 +228,7 @@ fn a_destructor_that_blocks_at_the_end() {
 #[test]
 fn a_check_names_the_command() {
     let program = || {
-        let settings = hasty(0).max_steps(1000);
-        Check::new().settings(settings).canary(0).run(|| async {
+        Check::new().max_poll_time(HASTY).canary(0).run(|| async {
             if sim::random() % 8 == 7 {
                 thread::park();
             }
@@ -249,8 +250,7 @@ fn a_check_names_the_command() {
 #[test]
 fn a_function_that_blocks_elsewhere_is_not_called_again() {
     let calls = Arc::new(AtomicUsize::new(0));
-    let settings = Builder::new(0).max_call_time(Duration::from_millis(50));
-    let check = Check::new().settings(settings);
+    let check = Check::new().max_call_time(Duration::from_millis(50));
     let found = check.find(|| async {
         let calls = calls.clone();
         let call = move || {
