@@ -101,8 +101,7 @@ impl Host {
             world.machines(|machines| {
                 let is_taken = machines.find(&name).is_some();
                 assert!(!is_taken, "there is a host named `{name}` already");
-                let number = machines.all.len();
-                machines.all.push(Machine::new(name, Power::Idle));
+                let number = machines.add(Machine::new(name, Power::Idle));
                 Self::of(machines, number)
             })
         })

@@ -1,11 +1,11 @@
 //! [`Machine`]: what a run knows about a host.
 
-use alloc::{boxed::Box, rc::Rc, string::String, sync::Arc, vec::Vec};
+use alloc::{boxed::Box, collections::BTreeMap, rc::Rc, string::String, sync::Arc, vec::Vec};
 use core::{
     cell::RefCell,
     future::Future,
     mem,
-    net::Ipv4Addr,
+    net::{IpAddr, Ipv4Addr},
     panic::Location,
     pin::Pin,
     task::{Context, Poll, Waker},
@@ -111,26 +111,49 @@ pub(super) struct Machines {
     /// The identity of the run.
     pub(super) run: Arc<()>,
     pub(super) all: Vec<Machine>,
+    numbers: BTreeMap<Arc<str>, usize>,
     /// The wakers to wake now.
     pub(super) wakers: Vec<Waker>,
 }
 
 impl Machines {
     pub(super) fn new() -> Self {
-        Self {
+        let mut own = Self {
             run: Arc::default(),
-            all: Vec::from([Machine::new(Arc::from("main"), Power::Running)]),
+            all: Vec::new(),
+            numbers: BTreeMap::new(),
             wakers: Vec::new(),
-        }
+        };
+        own.add(Machine::new(Arc::from("main"), Power::Running));
+        own
+    }
+
+    /// Adds a machine with a new name. Returns its number.
+    pub(super) fn add(&mut self, machine: Machine) -> usize {
+        let number = self.all.len();
+        self.numbers.insert(machine.name.clone(), number);
+        self.all.push(machine);
+        number
     }
 
     pub(super) fn find(&self, name: &str) -> Option<usize> {
-        self.all.iter().position(|machine| *machine.name == *name)
+        self.numbers.get(name).copied()
     }
 }
 
 /// The first port that is assigned automatically.
 pub(super) const FIRST_PORT: u16 = 49_152;
+
+/// Returns the number of the host that has an address, if there is one.
+pub(super) fn host(ip: IpAddr) -> Option<usize> {
+    match ip {
+        IpAddr::V4(ip) => match ip.octets() {
+            [10, 0, high, low] => usize::from(u16::from_be_bytes([high, low])).checked_sub(1),
+            _ => None,
+        },
+        IpAddr::V6(_) => None,
+    }
+}
 
 /// Returns the address of a host.
 pub(super) fn ip(host: usize) -> Ipv4Addr {

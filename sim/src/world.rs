@@ -22,12 +22,13 @@ mod main_future;
 mod owner;
 mod places;
 mod pool;
+mod pools;
 mod step;
 mod threads;
 mod waits;
 mod watchdog;
 
-use alloc::{boxed::Box, rc::Rc, string::ToString, sync::Arc, vec::Vec};
+use alloc::{boxed::Box, rc::Rc, string::ToString, sync::Arc};
 use core::{
     cell::{OnceCell, RefCell, RefMut},
     future::Future,
@@ -50,7 +51,7 @@ use self::{
     later::Timeline,
     main_future::MainFuture,
     owner::Owner,
-    pool::Pool,
+    pools::Pools,
     step::Step,
     threads::Threads,
     waits::Waits,
@@ -73,7 +74,7 @@ pub(super) struct World {
     /// The part of it that its executors see.
     owner: Arc<Owner>,
     ambient: OnceCell<Arc<Executor>>,
-    pools: RefCell<Vec<Rc<Pool>>>,
+    pools: Pools,
     watched: Arc<Watched>,
     agenda: RefCell<Agenda>,
     time: Timeline,
@@ -97,7 +98,7 @@ impl World {
             settings: settings.clone(),
             owner: Owner::new(),
             ambient: OnceCell::new(),
-            pools: RefCell::default(),
+            pools: Pools::default(),
             watched: Watched::new(settings),
             agenda: RefCell::new(Agenda::new(chooser, chance, record)),
             time: Timeline::new(settings),

@@ -16,7 +16,7 @@ use super::{
     udp::Datagrams,
 };
 use crate::{
-    machine::{FIRST_PORT, HostEnd, Machine, Machines, Main, Place, Power, Program, ip},
+    machine::{FIRST_PORT, HostEnd, Machine, Machines, Main, Place, Power, Program, host, ip},
     record::What,
     traffic::{Event, Traffic},
     world::{self, Wires, World},
@@ -72,8 +72,7 @@ impl Network {
         if address.is_loopback() || address.is_unspecified() {
             return Ok(from);
         }
-        let hosts = 0..self.machines.all.len();
-        let found = hosts.into_iter().find(|&host| address == ip(host));
+        let found = host(address).filter(|&host| host < self.machines.all.len());
         found.ok_or_else(|| error(ErrorKind::NetworkUnreachable, "no host has this address"))
     }
 

@@ -148,12 +148,15 @@ impl World {
     /// hooks do.
     pub(super) fn build(&self, builder: Builder) -> io::Result<Executor> {
         let id = Arc::new(OnceLock::new());
+        let number = Arc::new(OnceLock::new());
         let (own_id, owner) = (id.clone(), self.owner.clone());
+        let (pushed, armed) = (number.clone(), number.clone());
         let builder = builder
             .host(owner.clone())
-            .on_push(move || owner.pushed())
-            .on_timer(|deadline| {
-                with(|world| world.into_iter().for_each(|world| world.armed(deadline)));
+            .on_push(move || owner.pushed(pushed.get().copied()))
+            .on_timer(move |deadline| {
+                let own = |world: &Self| world.armed(armed.get().copied(), deadline);
+                with(|world| world.into_iter().for_each(own));
             })
             .on_spawn(move |task| {
                 with(|world| {
@@ -170,6 +173,7 @@ impl World {
         if let Some(workers) = start_elsewhere(workers) {
             self.add(workers);
         }
+        let _new = number.set(self.pools.number_of(executor.id()));
         Ok(executor)
     }
 
@@ -228,8 +232,12 @@ impl World {
         self.introduce(task.id(), executor, named, is_expendable);
     }
 
-    fn armed(&self, deadline: Instant) {
-        let until = self.time.since_start(clock::nanos(deadline));
+    fn armed(&self, pool: Option<u16>, deadline: Instant) {
+        let deadline = clock::nanos(deadline);
+        if let Some(pool) = pool {
+            self.pools.armed(pool, deadline);
+        }
+        let until = self.time.since_start(deadline);
         let event = self.event(self.acting(), What::Armed { until });
         self.agenda.borrow_mut().record.keep(event);
     }

@@ -103,8 +103,7 @@ impl Timeline {
 impl World {
     /// Returns the time of the next timer or event.
     pub(super) fn next_event(&self) -> Option<u64> {
-        let pools = self.pools.borrow();
-        let timers = pools.iter().filter_map(|pool| pool.next_timer());
+        let timers = self.pools.next_timer().into_iter();
         timers
             .chain(self.time.next())
             .chain(self.threads.next_deadline())
@@ -132,17 +131,18 @@ impl World {
                 Act::Queue(due) => self.agenda.borrow_mut().due.push_back(due),
             }
         }
-        self.collect_injected();
+        self.collect_pushed();
+        self.collect_foreign();
         self.wake_main();
         self.stage.actor.set(before);
     }
 
     fn fire(&self, time: u64) {
         let mut wakers = self.time.fired.take();
-        for pool in self.pools.borrow().iter() {
+        self.pools.each_due(time, |pool| {
             let worker = &pool.first().worker;
             worker.take_due(clock::instant(time), &mut wakers);
-        }
+        });
         for waker in wakers.drain(..) {
             let _ = catch_unwind(AssertUnwindSafe(|| self.wake_timer(waker)));
         }

@@ -15,9 +15,11 @@ use joint_switch::{AtomicU64, AtomicUsize, order};
 pub(super) struct Owner {
     /// Tells the world from all others of the process. It is not 0.
     number: u64,
-    /// Whether something has been pushed to a queue of any of its executors from elsewhere than a
-    /// worker, since the world looked last: 0 or 1.
+    /// Whether a thread that is none of the world's has pushed something to a queue of any of its
+    /// executors, since the world looked last: 0 or 1.
     has_pushed: AtomicUsize,
+    /// Whether such a thread has closed one of its executors: 0 or 1.
+    has_closed: AtomicUsize,
 }
 
 /// The number of the next world.
@@ -30,20 +32,34 @@ impl Owner {
             // depends on them.
             number: NEXT.fetch_add(1, order!(new_number: Relaxed)),
             has_pushed: AtomicUsize::new(0),
+            has_closed: AtomicUsize::new(0),
         })
     }
 
-    /// Something has been pushed.
-    #[cold]
-    pub(super) fn pushed(&self) {
-        // ORDERING: pushed. Relaxed: the threads of a world take turns, which orders all that they
-        // do. A push of a thread that is none of them may be missed, and is then found when nothing
-        // is ready.
-        self.has_pushed.store(1, order!(pushed: Relaxed));
+    /// Something has been pushed to the executor with this number.
+    pub(super) fn pushed(&self, pool: Option<u16>) {
+        with(
+            |world| match (world.filter(|world| self.is_of(world)), pool) {
+                (Some(world), Some(pool)) => world.pools.pushed(pool),
+                // ORDERING: pushed. Relaxed: a push may be missed, and is then found when nothing
+                // is ready.
+                _ => self.has_pushed.store(1, order!(pushed: Relaxed)),
+            },
+        );
     }
 
-    /// Returns whether something has been pushed since the last call.
-    #[inline(always)]
+    fn is_of(&self, world: &World) -> bool {
+        world.owner.number == self.number
+    }
+
+    /// Returns whether a thread that is none of the world's has closed an executor.
+    pub(super) fn has_closed(&self) -> bool {
+        // ORDERING: closed_look. Relaxed: the flag may be seen late, and is then seen at the next
+        // look.
+        self.has_closed.load(order!(closed_look: Relaxed)) != 0
+    }
+
+    /// Returns whether another thread has pushed something since the last call.
     pub(super) fn take_pushed(&self) -> bool {
         // ORDERING: pushed_look, pushed_taken. Relaxed: as for `pushed`.
         let has_pushed = self.has_pushed.load(order!(pushed_look: Relaxed)) != 0;
@@ -89,13 +105,15 @@ impl Host for Owner {
     }
 
     fn shut_down(&self, executor: ExecutorId) -> Shutdown {
-        with(
-            |world| match world.filter(|world| world.owner.number == self.number) {
-                Some(world) => world.shut_down(executor),
-                // The world ends it at its next step, or has ended it.
-                None => Shutdown::Later,
-            },
-        )
+        with(|world| match world.filter(|world| self.is_of(world)) {
+            Some(world) => world.shut_down(executor),
+            // The world ends it when nothing is ready, or has ended it.
+            None => {
+                // ORDERING: closed. Relaxed: as for `closed_look`.
+                self.has_closed.store(1, order!(closed: Relaxed));
+                Shutdown::Later
+            }
+        })
     }
 
     fn used_elsewhere(&self, _: ExecutorId) {

@@ -61,7 +61,7 @@ impl World {
             }
             acting.leave();
             // Woken by another thread, or not polled yet.
-            if self.wake_main() || self.end_closed() {
+            if self.wake_main() || (self.owner.has_closed() && self.end_closed()) {
                 continue;
             }
             if let Some(step) = self.let_time_pass(limit) {
@@ -99,7 +99,6 @@ impl World {
                 self.pass_to(limit.max(now));
                 Some(Step::AtLimit)
             }
-            // By a thread that is none of the world's.
             (_, None) if self.collect_injected() => None,
             // The waits of polls that are blocked beneath the end of the main future.
             (_, None) if self.main.is_over.get() => Some(Step::Failed),
@@ -189,9 +188,7 @@ impl World {
             Work::Task { pool, key, task } => self.run_task(actor, pool, key, task, acting),
             other => self.run_other(actor, other)?,
         }
-        if self.owner.take_pushed() {
-            self.collect_injected();
-        }
+        self.collect_pushed();
         self.wake_main();
         if self.time.charge > 0 {
             acting.leave();
@@ -304,12 +301,19 @@ impl World {
                 self.collect(number, worker);
             }
         }
-        self.collect_injected();
+        self.collect_pushed();
     }
 
-    /// Takes over what was queued from elsewhere than the executors' own workers. Returns whether
-    /// there was anything.
-    pub(super) fn collect_injected(&self) -> bool {
+    /// Takes over what was queued from elsewhere than the executors' own workers.
+    #[inline(always)]
+    pub(super) fn collect_pushed(&self) {
+        self.pools
+            .each_pushed(|number, pool| pool.take_injected(|task| self.push(number, task)));
+    }
+
+    /// Takes over what was queued by threads that are none of the world's. Returns whether there
+    /// was anything.
+    fn collect_injected(&self) -> bool {
         let mut any = false;
         for (number, pool) in (0..).zip(&*self.pools.borrow()) {
             pool.take_injected(|task| {
@@ -318,6 +322,14 @@ impl World {
             });
         }
         any
+    }
+
+    /// Takes over what other threads have queued, if there is something. It may be missed, and is
+    /// then found when nothing is ready.
+    pub(super) fn collect_foreign(&self) {
+        if self.owner.take_pushed() {
+            self.collect_injected();
+        }
     }
 
     fn push(&self, pool: u16, task: ReadyTask) {
