@@ -14,7 +14,7 @@
 //! | run a future, with tasks, timers and descriptors, on this thread alone | [`Builder::build_current_thread`], then [`BoundWorker::block_on`] |
 //! | move a worker to another thread between two steps | [`BoundWorker::unbind`] |
 //! | choose which task runs next, and as which worker | [choose the tasks](#choosing-the-tasks) |
-//! | stand in for the global executor and `spawn_blocking` | [`Host`], [`enter`] |
+//! | stand in for the global executor, `spawn_blocking` and the network | [`Host`], [`enter`] |
 //! | set what time it is | [`clock::set_virtual`](joint::waker::clock::set_virtual) |
 //! | set how a thread waits | [`park::set_wait`](joint::waker::park::set_wait) |
 //! | set how long a turn is | [`budget::refill_to`] |
@@ -148,9 +148,13 @@ use joint::{oneshot, task::Id, waker::budget};
 use joint_switch::thread;
 
 mod host;
+#[cfg(feature = "io")]
+mod socket;
 
 pub use self::host::{Entered, Host, NamedWait, Shutdown, Unwind, WaitChange, enter};
 pub(super) use self::host::{check_place, host};
+#[cfg(feature = "io")]
+pub use self::socket::{Socket, SocketKind, StreamOptions};
 pub use super::worker::stepped::Step;
 
 /// A worker of an executor whose owner drives it. See [hosted workers](self).

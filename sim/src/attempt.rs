@@ -59,8 +59,7 @@ mod tests {
     use super::*;
     use crate::scheduler::Scheduler;
     use core::time::Duration;
-    use joint_executor::chance::random;
-    use joint_executor::{JoinSet, time::sleep, yield_now};
+    use joint_executor::{JoinSet, chance::random, time::sleep, yield_now};
 
     async fn program() {
         let mut set = JoinSet::new();

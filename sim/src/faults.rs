@@ -166,7 +166,8 @@ impl Faults {
     ///
     /// # Example
     /// ```
-    /// use joint_sim::{Builder, Faults, net::UdpSocket};
+    /// use joint_executor::io::UdpSocket;
+    /// use joint_sim::{Builder, Faults};
     ///
     /// let polls = |faults| {
     ///     let run = Builder::new(1).faults(faults).run(async {

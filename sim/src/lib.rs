@@ -131,16 +131,8 @@
 //! use std::{io, time::Duration};
 //!
 //! use futures_lite::{AsyncReadExt, AsyncWriteExt};
+//! use joint_executor::{io::{TcpListener, TcpStream}, time::{sleep, timeout}};
 //! use joint_sim::{self as sim, Host, HostEnd};
-//! use joint_executor::time::{sleep, timeout};
-//! # mod program {
-//!
-//! #[cfg(not(test))]
-//! use joint_executor::io::{TcpListener, TcpStream};
-//! #[cfg(test)]
-//! use joint_sim::net::{TcpListener, TcpStream};
-//! # }
-//! # use joint_sim::net::{TcpListener, TcpStream};
 //!
 //! /// Answers each byte with the next one.
 //! async fn serve(address: &str) -> io::Result<()> {
@@ -191,11 +183,13 @@
 //! # a_crash_loses_no_question();
 //! ```
 //!
-//! The two `use` lines are all that a program needs to run both here and on the real network.
-//! `cfg(test)` holds in the crate's own unit tests. Its integration tests, in `tests/`, use the
-//! crate as it is built for everybody, with the sockets of [`io`](joint_executor::io). For them,
-//! let a feature of the crate choose the sockets, such as `sim = ["dep:joint-sim"]`, or write
-//! functions that are generic over `AsyncRead` and `AsyncWrite`.
+//! `serve` and `ask` name nothing of the simulation, and run on the real network as they are. The
+//! sockets of [`io`](joint_executor::io) are those of the hosts here, as [`spawn`] and [`now`] are
+//! the simulation's. [`random`] and [`fault`] are in `joint-executor` too, in
+//! [`chance`](joint_executor::chance).
+//!
+//! [`spawn`]: joint_executor::spawn
+//! [`now`]: joint_executor::time::now
 //!
 //! # Which settings for what
 //! | to | use |
@@ -327,7 +321,7 @@
 //! |---|---|---|
 //! | an executor made outside | panic | [`spawn`](joint_executor::spawn), or an executor built inside |
 //! | a simulated executor on a thread of `std`, or in another simulation | panic | `spawn_blocking` |
-//! | a descriptor or a socket of [`io`](joint_executor::io) | error of kind `Unsupported` | [`net`] |
+//! | `AsyncFd`, a Unix socket, a pipe, or a socket of the standard library | error of kind `Unsupported` | the TCP and UDP sockets of [`io`](joint_executor::io) |
 //! | a simulation | panic | a thread of its own |
 //! | a wait for a task or a thread outside | deadlock, unless it is over already | a task inside |
 //! | a timer made before the run | its end depends on the real time | `async { sleep(second).await }` |

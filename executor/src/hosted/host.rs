@@ -1,10 +1,16 @@
 //! [`Host`]: what stands in for the executors and threads of the process.
 
 use alloc::sync::Arc;
+#[cfg(feature = "io")]
+use alloc::{boxed::Box, vec::Vec};
+#[cfg(feature = "io")]
+use core::net::SocketAddr;
 use core::{cell::RefCell, fmt, marker::PhantomData, panic::Location};
 use std::{io, thread, thread_local};
 
 use super::ExecutorId;
+#[cfg(feature = "io")]
+use super::socket::{Socket, SocketKind};
 use crate::{Builder, Executor};
 use joint::task::{Id, Runnable, TaskEnd};
 
@@ -80,6 +86,27 @@ pub trait Host: Send + Sync {
     /// must not panic. By default it does nothing.
     fn wait_changed(&self, wait: NamedWait, how: WaitChange) {
         let _ = (wait, how);
+    }
+
+    /// Opens a socket for [`io`](crate::io), in a network of the host's own. By default there is
+    /// none, and the socket is the system's.
+    ///
+    /// # Errors
+    /// Its error is that of the socket's constructor.
+    #[cfg(feature = "io")]
+    fn open(&self, kind: SocketKind, address: SocketAddr) -> Option<io::Result<Box<dyn Socket>>> {
+        let _ = (kind, address);
+        None
+    }
+
+    /// Looks up a host name for [`io`](crate::io), without waiting. By default the system does it.
+    ///
+    /// # Errors
+    /// Its error is that of the look-up.
+    #[cfg(feature = "io")]
+    fn look_up(&self, name: &str, port: u16) -> Option<io::Result<Vec<SocketAddr>>> {
+        let _ = (name, port);
+        None
     }
 
     /// Returns a number for [`chance::random`](crate::chance::random). By default there is none,

@@ -61,6 +61,12 @@
 //! budget costs each operation a thread-local load, and a thread-local store if the operation is
 //! ready.
 //!
+//! # In a simulation
+//! In a simulation of `joint-sim`, [`TcpListener`], [`TcpStream`] and [`UdpSocket`] are sockets of
+//! its hosts, and names are those of its hosts. They behave as on a real network, but have no
+//! descriptor: `get_ref` and the traits for descriptors panic, `into_std` is an error, and so is
+//! every `AsyncFd`, Unix socket and pipe, and every conversion from the standard library's types.
+//!
 //! # Errors
 //! A hang-up or an error of the descriptor wakes the waiters of both directions, and their
 //! operations report it when they try again. When the executor is dropped, all waiters are woken,
@@ -104,7 +110,7 @@ pub use crate::driver::reactor::{Interest, Ready};
 pub use async_fd::AsyncFd;
 pub use net::{
     OwnedReadHalf, OwnedWriteHalf, ReuniteError, TcpListener, TcpStream, ToSocketAddrs, UdpSocket,
-    first_of, lookup_host,
+    lookup_host,
 };
 #[cfg(unix)]
 pub use net::{PipeReader, PipeWriter, UnixDatagram, UnixListener, UnixStream, pipe};

@@ -67,10 +67,20 @@ impl<T: Open> AsyncFd<T> {
         let fell_short = |count: &usize| (1..asked).contains(count);
         let read = |inner: &T| read(inner, buffer);
         let count = ready!(self.poll_with(Way::Read, cx, read, fell_short))?;
-        let read: *mut [MaybeUninit<u8>] = &mut buffer[..count];
-        // SAFETY: `read` has initialised this part of the buffer, which is borrowed for `'a`.
-        Poll::Ready(Ok(unsafe { &mut *(read as *mut [u8]) }))
+        // SAFETY: `read` has initialised this part of the buffer.
+        Poll::Ready(Ok(unsafe { initialized(&mut buffer[..count]) }))
     }
+}
+
+/// Returns the bytes of a buffer.
+///
+/// # Safety
+/// All of them are initialised.
+pub(super) unsafe fn initialized(buffer: &mut [MaybeUninit<u8>]) -> &mut [u8] {
+    let buffer: *mut [MaybeUninit<u8>] = buffer;
+    // SAFETY: the bytes are initialised, as the caller says, and borrowed for as long as the
+    // result.
+    unsafe { &mut *(buffer as *mut [u8]) }
 }
 
 /// Returns how many bytes at the beginning of the buffer are initialised.

@@ -14,11 +14,11 @@
 //! closed with it. A replica is a [`Collection`] of connections, and a [`FlowLock`] orders the
 //! writes to its disk.
 //!
-//! The program takes its sockets from the module that declares it. `real` runs it on those of
-//! `joint_executor::io`, with replicas that are stopped and started again. `simulated` runs it on
-//! those of `joint_sim::net`, with a host for each replica and client. Hosts crash, and
-//! replicas start again with what is on their disks. Links are cut and clogged, timers are late,
-//! and operations are cancelled. Both check that the history of the operations is linearizable.
+//! The program is the same everywhere. `real` runs it on the system's sockets, with replicas that
+//! are stopped and started again. `simulated` runs it in a simulation, with a host for each replica
+//! and client. Hosts crash, and replicas start again with what is on their disks. Links are cut and
+//! clogged, timers are late, and operations are cancelled. Both check that the history of the
+//! operations is linearizable.
 //!
 //! With `--bug`, a mistake is planted. The simulation looks for a seed that shows it, first with
 //! one operation of each client, then with two, and so on. It makes the run that it finds as small
@@ -36,14 +36,10 @@
 //! [`Collection`]: joint_flow::Collection
 //! [`FlowLock`]: joint_flow::lock::FlowLock
 
-#![allow(
-    clippy::duplicate_mod,
-    reason = "the program is there twice, once for each kind of sockets"
-)]
-
 mod bug;
 mod disk;
 mod message;
+mod program;
 mod real;
 mod record;
 mod simulated;

@@ -3,14 +3,14 @@
 
 use std::{convert::Infallible, io, sync::Arc, time::Duration};
 
-use joint_executor::io as net;
+use joint_executor::io::TcpListener;
 use joint_flow::{OneOf2, Task, all, race, spawn, time::delay};
 
-use self::program::{client::Client, replica::serve, workload};
-use crate::{disk::Disk, record::Record};
-
-#[path = "program/mod.rs"]
-mod program;
+use crate::{
+    disk::Disk,
+    program::{client::Client, replica::serve, workload},
+    record::Record,
+};
 
 /// For how long a replica is stopped, and for how long all are running before that.
 const STOPPED: Duration = Duration::from_millis(5);
@@ -31,7 +31,7 @@ pub(crate) struct Load {
 pub(crate) async fn run(load: Load) -> io::Result<(Record, u64)> {
     let (mut replicas, mut addresses) = (Vec::new(), Vec::new());
     for _ in 0..load.replicas {
-        let listener = net::TcpListener::bind("127.0.0.1:0").await?;
+        let listener = TcpListener::bind("127.0.0.1:0").await?;
         addresses.push(listener.local_addr()?);
         replicas.push(Replica::new(listener));
     }
@@ -68,13 +68,13 @@ async fn stop_and_start(replicas: &mut [Replica], stops: &mut u64) -> Infallible
 struct Replica {
     /// Stays open while the replica is stopped, so that nobody else gets its port. Connections wait
     /// meanwhile.
-    listener: Arc<net::TcpListener>,
+    listener: Arc<TcpListener>,
     disk: Disk,
     task: Option<Task<io::Result<Infallible>>>,
 }
 
 impl Replica {
-    fn new(listener: net::TcpListener) -> Self {
+    fn new(listener: TcpListener) -> Self {
         let mut replica = Self {
             listener: Arc::new(listener),
             disk: Disk::default(),

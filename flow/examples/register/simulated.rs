@@ -9,18 +9,20 @@ use std::{
     time::Duration,
 };
 
-use joint_executor::spawn_local;
+use joint_executor::{io::TcpListener, spawn_local};
 use joint_flow::{
     retry::{Backoff, retry},
     time::{delay, timeout},
 };
 use joint_sim::{Check, Faults, Found, Host, HostEnd, fault, net, random};
 
-use self::program::{client::Client, replica::serve, workload};
-use crate::{bug::Bug, disk::Disk, history::Operation, record::Record};
-
-#[path = "program/mod.rs"]
-mod program;
+use crate::{
+    bug::Bug,
+    disk::Disk,
+    history::Operation,
+    program::{client::Client, replica::serve, workload},
+    record::Record,
+};
 
 const PORT: u16 = 7000;
 const CLIENTS: u64 = 3;
@@ -195,7 +197,7 @@ impl Cluster {
 }
 
 async fn listen(disk: Disk) -> io::Result<Infallible> {
-    let listener = net::TcpListener::bind(("0.0.0.0", PORT)).await?;
+    let listener = TcpListener::bind(("0.0.0.0", PORT)).await?;
     serve(&listener, disk).await
 }
 

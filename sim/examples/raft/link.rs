@@ -2,7 +2,8 @@
 
 use std::{collections::BTreeMap, io, net::SocketAddr};
 
-use joint_sim::net::{UdpSocket, lookup};
+use joint_executor::io::UdpSocket;
+use joint_sim::net::lookup;
 
 use crate::protocol::{
     message::{Id, Message},

@@ -16,6 +16,7 @@ use super::{
     network::{Network, Waiting, gone},
 };
 use crate::{chance::About, traffic::Event, world::World};
+use joint_executor::hosted::StreamOptions;
 
 /// The size of a receive buffer, in bytes.
 pub(super) const WINDOW: usize = 64 << 10;
@@ -71,8 +72,7 @@ pub(super) struct End {
     pub(super) is_write_shut: bool,
     pub(super) readers: Waiting,
     pub(super) writers: Waiting,
-    pub(super) nodelay: bool,
-    pub(super) ttl: u32,
+    pub(super) options: StreamOptions,
 }
 
 impl End {
@@ -90,8 +90,7 @@ impl End {
             is_write_shut: false,
             readers: Waiting::default(),
             writers: Waiting::default(),
-            nodelay: false,
-            ttl: 64,
+            options: StreamOptions::default(),
         }
     }
 

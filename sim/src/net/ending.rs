@@ -1,7 +1,7 @@
 //! How the ends of connections close, break and are lost.
 
 use alloc::{collections::BTreeMap, vec::Vec};
-use core::mem;
+use core::{mem, time::Duration};
 use std::io::ErrorKind;
 
 use super::{
@@ -93,7 +93,9 @@ impl Network {
             return;
         };
         let end = &connection.ends[side];
-        let aborts = !end.is_established || !end.inbox.is_empty();
+        let aborts = !end.is_established
+            || !end.inbox.is_empty()
+            || end.options.linger == Some(Duration::ZERO);
         self.close_by(world, id, side, aborts);
     }
 

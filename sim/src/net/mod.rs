@@ -1,12 +1,12 @@
 //! The network between simulated hosts.
 //!
-//! [`TcpStream`], [`TcpListener`] and [`UdpSocket`] have the methods and traits of those in
-//! [`joint_executor::io`]. A program whose text names only one of the two
-//! modules, in one `use`, runs on both.
+//! The sockets are those of [`joint_executor::io`], which are simulated here: a program runs in a
+//! simulation as it is.
 //!
 //! ```
 //! use futures_lite::{AsyncReadExt, AsyncWriteExt};
-//! use joint_sim::{self as sim, Host, net::{TcpListener, TcpStream}};
+//! use joint_executor::io::{TcpListener, TcpStream};
+//! use joint_sim::{self as sim, Host};
 //!
 //! sim::check(|| async {
 //!     let listener = TcpListener::bind("0.0.0.0:80").await.unwrap();
@@ -45,13 +45,27 @@
 //! A datagram arrives once, or twice, or never, and in any order. Up to 208 KiB wait for the
 //! receiver, and further datagrams are lost.
 //!
+//! # Errors
+//! The errors are those of Linux. A host that is [killed](super::Host::kill) and that something
+//! still uses a socket of, such as the poll that kills it, gets
+//! [`NotConnected`](std::io::ErrorKind::NotConnected). A name that no host has is
+//! [`NotFound`](std::io::ErrorKind::NotFound), and an address that none has
+//! [`NetworkUnreachable`](std::io::ErrorKind::NetworkUnreachable).
+//!
+//! An operation of a stream fails with [`ConnectionReset`](std::io::ErrorKind::ConnectionReset)
+//! once the peer has answered that it has no such connection, for example after a crash, or because
+//! it had dropped its end before it received everything. Each error is reported once. After it, or
+//! after the writing direction has been shut down, writes fail with
+//! [`BrokenPipe`](std::io::ErrorKind::BrokenPipe), and reads return 0.
+//!
 //! # What is not
 //! Bandwidth, packets and their headers, keep-alive, urgent data, broadcast and multicast. Two
 //! sockets of one protocol on one host cannot have the same port, even with different addresses. A
-//! port can be bound again as soon as its socket is dropped. There are no descriptors, so the
-//! sockets have neither `get_ref` nor conversions to those of the standard library.
+//! port can be bound again as soon as its socket is dropped. There are no descriptors: `get_ref`
+//! and the traits for descriptors panic, and conversions to and from the standard library's
+//! sockets, Unix sockets and `AsyncFd` are errors of the kind
+//! [`Unsupported`](std::io::ErrorKind::Unsupported).
 
-mod address;
 mod arrival;
 mod connection;
 mod ending;
@@ -64,12 +78,10 @@ use core::{net::IpAddr, time::Duration};
 
 use crate::world::{self, World};
 
+pub use self::link::{Latency, Link};
 pub(super) use self::network::Network;
-pub use self::{
-    link::{Latency, Link},
-    tcp::{TcpListener, TcpStream},
-    udp::UdpSocket,
-};
+#[doc(no_inline)]
+pub use joint_executor::io::{TcpListener, TcpStream, UdpSocket};
 
 /// Calls `f` with the numbers of two hosts.
 fn with_two<R>(a: &str, b: &str, f: impl FnOnce(&World, &mut Network, usize, usize) -> R) -> R {
@@ -102,7 +114,7 @@ fn with_network<R>(f: impl FnOnce(&World, &mut Network) -> R) -> R {
 /// });
 /// ```
 pub fn lookup(name: &str) -> Option<IpAddr> {
-    with_network(|_, network| network.look_up(name))
+    with_network(|_, network| network.host_ip(name))
 }
 
 /// Sets how messages travel between two hosts, in both directions. They are hosts or their names.

@@ -1,19 +1,20 @@
 //! [`Network`]: the hosts, links and sockets of a run.
 
-use alloc::{boxed::Box, collections::BTreeMap, rc::Rc, sync::Arc, vec::Vec};
+use alloc::{boxed::Box, collections::BTreeMap, format, rc::Rc, sync::Arc, vec::Vec};
 use core::{
     any::Any,
     cell::RefCell,
     mem,
     net::{IpAddr, Ipv4Addr, SocketAddr},
-    task::{Context, Poll, Waker, ready},
+    task::{Context, Poll, Waker},
 };
 use std::io::{self, ErrorKind};
 
 use super::{
     connection::{Connection, Listener},
     link::{Links, Way},
-    udp::Datagrams,
+    tcp::{TcpListener, TcpStream},
+    udp::{Datagrams, UdpSocket},
 };
 use crate::{
     machine::{FIRST_PORT, HostEnd, Machine, Machines, Main, Place, Power, Program, host, ip},
@@ -21,7 +22,10 @@ use crate::{
     traffic::{Event, Traffic},
     world::{self, Wires, World},
 };
-use joint::waker::budget;
+use joint_executor::{
+    hosted::{Socket, SocketKind},
+    io::Ready,
+};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Protocol {
@@ -60,7 +64,7 @@ impl Network {
         number.unwrap_or_else(|| panic!("there is no host named `{name}`"))
     }
 
-    pub(super) fn look_up(&self, name: &str) -> Option<IpAddr> {
+    pub(super) fn host_ip(&self, name: &str) -> Option<IpAddr> {
         match name {
             "localhost" => Some(Ipv4Addr::LOCALHOST.into()),
             name => self.machines.find(name).map(|number| ip(number).into()),
@@ -177,6 +181,27 @@ impl Wires for Network {
         self
     }
 
+    fn open(
+        &mut self,
+        world: &World,
+        kind: SocketKind,
+        address: SocketAddr,
+    ) -> io::Result<Box<dyn Socket>> {
+        Ok(match kind {
+            SocketKind::TcpListener => Box::new(TcpListener::bind(world, self, address)?),
+            SocketKind::TcpStream => Box::new(TcpStream::begin(world, self, address)?),
+            SocketKind::UdpSocket => Box::new(UdpSocket::bind(world, self, address)?),
+        })
+    }
+
+    fn look_up(&self, name: &str) -> io::Result<IpAddr> {
+        let none = || {
+            let message = format!("there is no host named `{name}`");
+            io::Error::new(ErrorKind::NotFound, message)
+        };
+        self.host_ip(name).ok_or_else(none)
+    }
+
     fn start(&mut self, world: &World, number: usize) -> (Place, Rc<RefCell<Main>>) {
         let machine = &mut self.machines.all[number];
         let main = machine.main.clone();
@@ -251,40 +276,23 @@ pub(super) fn with_run<R>(
     run: &Arc<()>,
     f: impl FnOnce(&World, &mut Network) -> io::Result<R>,
 ) -> io::Result<R> {
-    with_any(
-        |world, network| match Arc::ptr_eq(run, &network.machines.run) {
+    world::with(|world| {
+        let outside = || {
+            let message = "a socket of a simulation works only inside its simulation";
+            error(ErrorKind::Unsupported, message)
+        };
+        let world = world.ok_or_else(outside)?;
+        world.network(|network| match Arc::ptr_eq(run, &network.machines.run) {
             true => f(world, network),
             false => Err(outside()),
-        },
-    )
-}
-
-/// Calls `f` with the network of the run that this thread is in.
-pub(super) fn with_any<R>(f: impl FnOnce(&World, &mut Network) -> io::Result<R>) -> io::Result<R> {
-    world::with(|world| match world {
-        Some(world) => world.network(|network| f(world, network)),
-        None => Err(outside()),
+        })
     })
 }
 
-fn outside() -> io::Error {
-    let message =
-        "a simulated socket works only inside its simulation; use joint_executor::io elsewhere";
-    error(ErrorKind::Unsupported, message)
-}
-
-/// Does an operation within the budget. It gives `None` if it has to wait.
-pub(super) fn poll_by_budget<R>(
-    cx: &mut Context<'_>,
-    f: impl FnOnce(&Context<'_>) -> io::Result<Option<R>>,
-) -> Poll<io::Result<R>> {
-    ready!(budget::poll_proceed(cx));
-    match f(cx).transpose() {
-        Some(done) => {
-            budget::spend();
-            Poll::Ready(done)
-        }
-        None => Poll::Pending,
+pub(super) fn pending_if_none(ready: Ready) -> Poll<io::Result<Ready>> {
+    match ready.is_empty() {
+        true => Poll::Pending,
+        false => Poll::Ready(Ok(ready)),
     }
 }
 

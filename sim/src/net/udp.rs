@@ -1,23 +1,21 @@
-//! [`UdpSocket`].
+//! Sockets for datagrams, as [`io`](joint_executor::io) uses them.
 
 use alloc::{collections::VecDeque, rc::Rc, sync::Arc};
 use core::{
-    fmt,
-    future::{poll_fn, ready},
     net::SocketAddr,
     task::{Context, Poll},
 };
 use std::io::{self, ErrorKind};
 
 use super::{
-    address::first,
     link::Way,
-    network::{
-        Network, Protocol, Waiting, accepts, error, gone, poll_by_budget, with_any, with_run,
-    },
+    network::{Network, Protocol, Waiting, accepts, error, gone, pending_if_none, with_run},
 };
 use crate::{machine::ip, traffic::Event, world::World};
-use joint_executor::io::ToSocketAddrs;
+use joint_executor::{
+    hosted::Socket,
+    io::{Interest, Ready},
+};
 
 /// The longest message.
 const LONGEST: usize = 65_507;
@@ -36,74 +34,32 @@ pub(super) struct Datagrams {
     pub(super) waiting: Waiting,
 }
 
-/// Sends and receives UDP messages in a simulation, as [`joint_executor::io::UdpSocket`] does
-/// outside.
-///
-/// [`joint_executor::io::UdpSocket`]: joint_executor::io::UdpSocket
-///
-/// # Example
-/// ```
-/// use joint_sim::{self as sim, Host, net::UdpSocket};
-///
-/// sim::check(|| async {
-///     let socket = UdpSocket::bind("0.0.0.0:7").await.unwrap();
-///     Host::new("client").run(|| async {
-///         let socket = UdpSocket::bind("0.0.0.0:0").await.unwrap();
-///         socket.send_to(b"ping", "main:7").await.unwrap();
-///         assert_eq!(socket.recv(&mut [0; 16]).await.unwrap(), 4);
-///     });
-///     let mut buffer = [0; 16];
-///     let (length, sender) = socket.recv_from(&mut buffer).await.unwrap();
-///     socket.send_to(&buffer[..length], sender).await.unwrap();
-///     Host::find("client").unwrap().ended().await;
-/// });
-/// ```
-pub struct UdpSocket {
+pub(super) struct UdpSocket {
     id: u64,
     local: SocketAddr,
     run: Arc<()>,
 }
 
 impl UdpSocket {
-    /// Binds a socket of the current host to the first address for which that succeeds. For port 0
-    /// a port is chosen.
-    ///
-    /// # Errors
-    /// Returns the error for the last address: [`AddrInUse`](io::ErrorKind::AddrInUse) or
-    /// [`AddrNotAvailable`](io::ErrorKind::AddrNotAvailable). If a name is given that no host has:
-    /// [`NotFound`](io::ErrorKind::NotFound). Outside of a simulation:
-    /// [`Unsupported`](io::ErrorKind::Unsupported).
-    ///
-    /// # Example
-    /// ```
-    /// use joint_sim::{self as sim, Host, net::UdpSocket};
-    ///
-    /// sim::run(1, async {
-    ///     let socket = UdpSocket::bind("main:0").await.unwrap();
-    ///     assert_eq!(socket.local_addr().unwrap().to_string(), "10.0.0.1:49152");
-    /// });
-    /// ```
-    pub async fn bind(address: impl ToSocketAddrs) -> io::Result<Self> {
-        first(address, |address| ready(Self::bind_to(address))).await
-    }
-
-    fn bind_to(address: SocketAddr) -> io::Result<Self> {
-        with_any(|world, network| {
-            let id = network.new_id();
-            let (host, local) = network.bind(world, Protocol::Udp, address, id)?;
-            let socket = Datagrams {
-                host,
-                local,
-                peer: None,
-                queue: VecDeque::new(),
-                queued: 0,
-                error: None,
-                waiting: Waiting::default(),
-            };
-            network.datagrams.insert(id, socket);
-            let run = network.machines.run.clone();
-            Ok(Self { id, local, run })
-        })
+    pub(super) fn bind(
+        world: &World,
+        network: &mut Network,
+        address: SocketAddr,
+    ) -> io::Result<Self> {
+        let id = network.new_id();
+        let (host, local) = network.bind(world, Protocol::Udp, address, id)?;
+        let socket = Datagrams {
+            host,
+            local,
+            peer: None,
+            queue: VecDeque::new(),
+            queued: 0,
+            error: None,
+            waiting: Waiting::default(),
+        };
+        network.datagrams.insert(id, socket);
+        let run = network.machines.run.clone();
+        Ok(Self { id, local, run })
     }
 
     fn with<R>(
@@ -118,187 +74,67 @@ impl UdpSocket {
             result
         })
     }
+}
 
-    /// Returns the address that the socket is bound to.
-    ///
-    /// # Errors
-    /// None. It is fallible as that of [`joint_executor::io`].
-    pub fn local_addr(&self) -> io::Result<SocketAddr> {
+impl Socket for UdpSocket {
+    fn local_addr(&self) -> io::Result<SocketAddr> {
         Ok(self.local)
     }
 
-    /// Returns the address that the socket is connected to.
-    ///
-    /// # Errors
-    /// [`NotConnected`](io::ErrorKind::NotConnected) if the socket is not connected.
-    pub fn peer_addr(&self) -> io::Result<SocketAddr> {
+    fn peer_addr(&self) -> io::Result<SocketAddr> {
         self.with(|_, _, socket| socket.peer())
     }
 
-    /// Connects to the first address for which that succeeds. [`send`](Self::send) then sends to
-    /// that address, and messages from other addresses are not received.
-    ///
-    /// # Errors
-    /// Returns the error for the last address. A missing peer is reported only after a message has
-    /// been sent.
-    ///
-    /// # Example
-    /// ```
-    /// use joint_sim::{self as sim, Host, net::UdpSocket};
-    /// use std::io::ErrorKind;
-    ///
-    /// sim::run(1, async {
-    ///     Host::new("a");
-    ///     let socket = UdpSocket::bind("0.0.0.0:0").await.unwrap();
-    ///     socket.connect("a:7").await.unwrap();
-    ///     // Nobody receives there, and the machine says so.
-    ///     socket.send(b"ping").await.unwrap();
-    ///     let error = socket.recv(&mut [0; 8]).await.unwrap_err();
-    ///     assert_eq!(error.kind(), ErrorKind::ConnectionRefused);
-    /// });
-    /// ```
-    pub async fn connect(&self, address: impl ToSocketAddrs) -> io::Result<()> {
-        first(address, |address| {
-            ready(self.with(|_, network, socket| {
-                let to = network.at(address.ip(), socket.host)?;
-                let peer = match address.ip() {
-                    ip if ip.is_unspecified() => ip_of(to, socket.local),
-                    ip => ip,
-                };
-                socket.peer = Some(SocketAddr::new(peer, address.port()));
-                Ok(())
-            }))
-        })
-        .await
-    }
-
-    /// Sends a message to the address that the socket is connected to. The message is sent as a
-    /// whole. Returns its length in bytes.
-    ///
-    /// # Errors
-    /// [`NotConnected`](io::ErrorKind::NotConnected) if the socket is not connected,
-    /// [`InvalidInput`](io::ErrorKind::InvalidInput) if the message is longer than 65,507 bytes,
-    /// and
-    /// [`ConnectionRefused`](io::ErrorKind::ConnectionRefused) if nobody received an earlier
-    /// message and the machine has said so.
-    pub async fn send(&self, message: &[u8]) -> io::Result<usize> {
-        let send = || {
-            self.with(|world, network, socket| {
-                socket.take_error()?;
-                let to = socket.peer()?;
-                network.send(world, self.id, socket, message, to).map(Some)
-            })
-        };
-        poll_fn(|cx| poll_by_budget(cx, |_| send())).await
-    }
-
-    /// Sends a message to the first of the given addresses for which that succeeds. The message is
-    /// sent as a whole. Returns its length in bytes.
-    ///
-    /// # Errors
-    /// Returns the error for the last address: those of [`send`](Self::send), or
-    /// [`NetworkUnreachable`](io::ErrorKind::NetworkUnreachable) if no host has the address.
-    pub async fn send_to(&self, message: &[u8], to: impl ToSocketAddrs) -> io::Result<usize> {
-        first(to, |to| {
-            let send = move || {
-                self.with(|world, network, socket| {
-                    socket.take_error()?;
-                    network.send(world, self.id, socket, message, to).map(Some)
-                })
+    fn connect(&self, address: SocketAddr) -> io::Result<()> {
+        self.with(|_, network, socket| {
+            let to = network.at(address.ip(), socket.host)?;
+            let peer = match address.ip() {
+                ip if ip.is_unspecified() => ip_of(to, socket.local),
+                ip => ip,
             };
-            poll_fn(move |cx| poll_by_budget(cx, |_| send()))
+            socket.peer = Some(SocketAddr::new(peer, address.port()));
+            Ok(())
         })
-        .await
     }
 
-    /// Receives the next message, and returns how many of its bytes are in the buffer. The bytes
-    /// that do not fit are lost.
-    ///
-    /// If the future is dropped before it is ready, no message is lost.
-    ///
-    /// # Errors
-    /// [`ConnectionRefused`](io::ErrorKind::ConnectionRefused) as for [`send`](Self::send).
-    ///
-    /// # Example
-    /// ```
-    /// use joint_sim::{self as sim, net::UdpSocket};
-    ///
-    /// sim::run(1, async {
-    ///     let socket = UdpSocket::bind("127.0.0.1:7").await.unwrap();
-    ///     socket.send_to(b"too long", "127.0.0.1:7").await.unwrap();
-    ///     socket.send_to(b"next", "127.0.0.1:7").await.unwrap();
-    ///     let mut buffer = [0; 3];
-    ///     for start in [b"too", b"nex"] {
-    ///         socket.recv(&mut buffer).await.unwrap();
-    ///         assert_eq!(&buffer, start);
-    ///     }
-    /// });
-    /// ```
-    pub async fn recv(&self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.recv_from(buffer).await.map(|(length, _)| length)
+    fn poll_ready(&self, interest: Interest, cx: &mut Context<'_>) -> Poll<io::Result<Ready>> {
+        let ready = self.with(|_, _, socket| {
+            let mut ready = Ready::EMPTY;
+            if interest.is_writable() {
+                ready = ready | Ready::WRITABLE;
+            }
+            if interest.is_readable() && (socket.error.is_some() || !socket.queue.is_empty()) {
+                ready = ready | Ready::READABLE;
+            }
+            if ready.is_empty() {
+                socket.waiting.add(cx);
+            }
+            Ok(ready)
+        });
+        pending_if_none(ready?)
     }
 
-    /// Receives the next message as [`recv`](Self::recv) does, and also returns the address of its
-    /// sender.
-    ///
-    /// # Errors
-    /// As for [`recv`](Self::recv).
-    pub async fn recv_from(&self, buffer: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
-        poll_fn(|cx| self.poll_receive(cx, buffer, true)).await
+    fn send(&self, message: &[u8], to: Option<SocketAddr>) -> io::Result<usize> {
+        self.with(|world, network, socket| {
+            socket.take_error()?;
+            let to = to.map_or_else(|| socket.peer(), Ok)?;
+            network.send(world, self.id, socket, message, to)
+        })
     }
 
-    /// Receives a message as [`recv`](Self::recv) does, but leaves it in the queue: the next call
-    /// gets the same message again, as a whole.
-    ///
-    /// # Errors
-    /// As for [`recv`](Self::recv).
-    ///
-    /// # Example
-    /// ```
-    /// use joint_sim::{self as sim, net::UdpSocket};
-    ///
-    /// sim::run(1, async {
-    ///     let socket = UdpSocket::bind("127.0.0.1:7").await.unwrap();
-    ///     socket.send_to(b"hello", "127.0.0.1:7").await.unwrap();
-    ///     assert_eq!(socket.peek(&mut [0; 2]).await.unwrap(), 2);
-    ///     assert_eq!(socket.recv(&mut [0; 8]).await.unwrap(), 5);
-    /// });
-    /// ```
-    pub async fn peek(&self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.peek_from(buffer).await.map(|(length, _)| length)
-    }
-
-    /// Receives a message as [`recv_from`](Self::recv_from) does, but leaves it in the queue: the
-    /// next call gets the same message again.
-    ///
-    /// # Errors
-    /// As for [`recv`](Self::recv).
-    pub async fn peek_from(&self, buffer: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
-        poll_fn(|cx| self.poll_receive(cx, buffer, false)).await
-    }
-
-    fn poll_receive(
-        &self,
-        cx: &mut Context<'_>,
-        buffer: &mut [u8],
-        takes: bool,
-    ) -> Poll<io::Result<(usize, SocketAddr)>> {
-        poll_by_budget(cx, |cx| {
-            self.with(|_, _, socket| {
-                socket.take_error()?;
-                let Some((message, sender)) = socket.queue.front() else {
-                    socket.waiting.add(cx);
-                    return Ok(None);
-                };
-                let length = message.len().min(buffer.len());
-                buffer[..length].copy_from_slice(&message[..length]);
-                let sender = *sender;
-                if takes {
-                    let taken = socket.queue.pop_front();
-                    socket.queued -= taken.map_or(0, |(message, _)| message.len());
-                }
-                Ok(Some((length, sender)))
-            })
+    fn receive(&self, buffer: &mut [u8], peeks: bool) -> io::Result<(usize, SocketAddr)> {
+        self.with(|_, _, socket| {
+            socket.take_error()?;
+            let next = socket.queue.front();
+            let (message, sender) = next.ok_or(ErrorKind::WouldBlock)?;
+            let length = message.len().min(buffer.len());
+            buffer[..length].copy_from_slice(&message[..length]);
+            let sender = *sender;
+            if !peeks {
+                let taken = socket.queue.pop_front();
+                socket.queued -= taken.map_or(0, |(message, _)| message.len());
+            }
+            Ok((length, sender))
         })
     }
 }
@@ -321,14 +157,6 @@ impl Drop for UdpSocket {
             }
             Ok(())
         });
-    }
-}
-
-impl fmt::Debug for UdpSocket {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("UdpSocket")
-            .field("addr", &self.local)
-            .finish()
     }
 }
 

@@ -1,14 +1,15 @@
 //! [`Owner`]: what the executors of a world know of it. They find the world by the thread that they
 //! are on.
 
-use alloc::sync::Arc;
+use alloc::{boxed::Box, sync::Arc, vec::Vec};
+use core::net::SocketAddr;
 use std::io;
 
 use super::{World, entered::with};
 use joint::task::{Id, Runnable, TaskEnd};
 use joint_executor::{
     Builder, Executor,
-    hosted::{ExecutorId, Host, NamedWait, Shutdown, WaitChange},
+    hosted::{ExecutorId, Host, NamedWait, Shutdown, Socket, SocketKind, WaitChange},
 };
 use joint_switch::{AtomicU64, AtomicUsize, order};
 
@@ -99,8 +100,8 @@ impl Host for Owner {
     fn descriptor(&self) -> io::Result<()> {
         Err(io::Error::new(
             io::ErrorKind::Unsupported,
-            "a descriptor of the system cannot be waited for in a simulation, because nothing \
-             of it is simulated; use `joint_sim::net` for the network",
+            "a descriptor of the system cannot be waited for in a simulation, because nothing of it \
+             is simulated; use `TcpStream`, `TcpListener` and `UdpSocket`, which are",
         ))
     }
 
@@ -133,6 +134,15 @@ impl Host for Owner {
 
     fn wait_changed(&self, wait: NamedWait, how: WaitChange) {
         here(|world| world.wait_changed(wait, how));
+    }
+
+    fn open(&self, kind: SocketKind, address: SocketAddr) -> Option<io::Result<Box<dyn Socket>>> {
+        here(|world| Some(world.wires(|wires| wires.open(world, kind, address))))
+    }
+
+    fn look_up(&self, name: &str, port: u16) -> Option<io::Result<Vec<SocketAddr>>> {
+        let ip = here(|world| world.wires(|wires| wires.look_up(name)));
+        Some(ip.map(|ip| Vec::from([SocketAddr::new(ip, port)])))
     }
 
     fn random(&self) -> Option<u64> {

@@ -5,10 +5,12 @@ use core::{
     cell::RefCell,
     future::{Future, poll_fn},
     mem,
+    net::{IpAddr, SocketAddr},
     task::Poll,
 };
 use std::{
     any::Any,
+    io,
     panic::{AssertUnwindSafe, catch_unwind},
 };
 
@@ -24,7 +26,10 @@ use super::{
     threads::is_call_thread,
 };
 use joint::task::{JoinHandle, Runnable};
-use joint_executor::{Executor, TaskBuilder};
+use joint_executor::{
+    Executor, TaskBuilder,
+    hosted::{Socket, SocketKind},
+};
 
 /// The network between the machines of a run.
 pub(crate) trait Wires: Any {
@@ -32,6 +37,17 @@ pub(crate) trait Wires: Any {
 
     /// Itself, for the code that knows its type.
     fn as_any(&mut self) -> &mut dyn Any;
+
+    /// Opens a socket on the host of the running code.
+    fn open(
+        &mut self,
+        world: &World,
+        kind: SocketKind,
+        address: SocketAddr,
+    ) -> io::Result<Box<dyn Socket>>;
+
+    /// Returns the address of the host with this name.
+    fn look_up(&self, name: &str) -> io::Result<IpAddr>;
 
     /// Starts a host. Returns its place and how its main future is made.
     fn start(&mut self, world: &World, number: usize) -> (Place, Rc<RefCell<Main>>);

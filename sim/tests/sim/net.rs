@@ -4,3 +4,4 @@ mod both;
 mod datagrams;
 mod storm;
 mod streams;
+mod types;

@@ -13,6 +13,7 @@ use std::{
 };
 
 use self::sealed::Target;
+use crate::hosted;
 
 /// An argument that says where to bind or connect a socket: an address, several addresses, or a
 /// host name and a port.
@@ -28,9 +29,8 @@ use self::sealed::Target;
 /// References to all of these are accepted too. The trait is sealed, so there are no other forms.
 ///
 /// Text that is an address is used as it is, without blocking. Any other text is a host name, which
-/// the system looks up on a thread of [`spawn_blocking`](crate::spawn_blocking). That needs the
-/// feature `blocking`. Without it a name is an error of the kind
-/// [`Unsupported`](io::ErrorKind::Unsupported).
+/// the system looks up on a thread of [`spawn_blocking`](crate::spawn_blocking). In a simulation it
+/// is the name of a simulated host.
 ///
 /// # Example
 /// ```
@@ -121,56 +121,18 @@ fn of_host(host: &str, port: u16) -> Target {
 
 /// Tries the addresses of `target` in turn, and returns the first success or else the last error.
 /// Besides the attempts, only the look-up of a name waits.
-pub(super) fn first<R, F>(
+pub(super) async fn first<R, F>(
     target: impl ToSocketAddrs,
-    attempt: impl FnMut(SocketAddr) -> F,
-) -> impl Future<Output = io::Result<R>>
-where
-    F: Future<Output = io::Result<R>>,
-{
-    first_of(target, look_up, attempt)
-}
-
-/// Tries the addresses of `target` in turn, and returns the first success or else the last error.
-/// A host name is looked up by `look_up`, which gets the name and the port.
-///
-/// It is for sockets of another kind than those of this module, such as simulated ones.
-///
-/// # Errors
-/// That of the last attempt, or of `look_up`; or [`InvalidInput`](io::ErrorKind::InvalidInput) if
-/// the target is no address, or is empty.
-///
-/// # Example
-/// ```
-/// use std::net::SocketAddr;
-///
-/// let localhost = SocketAddr::from(([127, 0, 0, 1], 80));
-/// let found = joint_executor::io::first_of(
-///     "server:80",
-///     |host, port| async move {
-///         assert_eq!((&*host, port), ("server", 80));
-///         Ok(vec![localhost])
-///     },
-///     |address| async move { Ok(address) },
-/// );
-/// assert_eq!(joint_executor::block_on(found)?, localhost);
-/// # Ok::<(), std::io::Error>(())
-/// ```
-pub async fn first_of<R, F, L>(
-    target: impl ToSocketAddrs,
-    look_up: impl FnOnce(String, u16) -> L,
     mut attempt: impl FnMut(SocketAddr) -> F,
 ) -> io::Result<R>
 where
     F: Future<Output = io::Result<R>>,
-    L: Future<Output = io::Result<Vec<SocketAddr>>>,
 {
-    let addresses = addresses(target, look_up).await?;
     let mut result = Err(io::Error::new(
         io::ErrorKind::InvalidInput,
         "there is no address to try; pass at least one",
     ));
-    for address in addresses {
+    for address in addresses(target).await? {
         result = attempt(address).await;
         if result.is_ok() {
             break;
@@ -196,17 +158,13 @@ where
 /// # Ok::<(), std::io::Error>(())
 /// ```
 pub async fn lookup_host(target: impl ToSocketAddrs) -> io::Result<vec::IntoIter<SocketAddr>> {
-    let addresses: Vec<_> = addresses(target, look_up).await?.collect();
+    let addresses: Vec<_> = addresses(target).await?.collect();
     Ok(addresses.into_iter())
 }
 
-async fn addresses<L>(
+async fn addresses(
     target: impl ToSocketAddrs,
-    look_up: impl FnOnce(String, u16) -> L,
-) -> io::Result<Chain<option::IntoIter<SocketAddr>, vec::IntoIter<SocketAddr>>>
-where
-    L: Future<Output = io::Result<Vec<SocketAddr>>>,
-{
+) -> io::Result<Chain<option::IntoIter<SocketAddr>, vec::IntoIter<SocketAddr>>> {
     let (one, several) = match target.target()? {
         Target::One(address) => (Some(address), Vec::new()),
         Target::Several(addresses) => (None, addresses),
@@ -216,6 +174,10 @@ where
 }
 
 async fn look_up(host: String, port: u16) -> io::Result<Vec<SocketAddr>> {
+    let hosts = hosted::host().and_then(|own| own.look_up(&host, port));
+    if let Some(found) = hosts {
+        return found;
+    }
     let look_up = move || std::net::ToSocketAddrs::to_socket_addrs(&(host, port));
     // The task has no result if the system refuses to start a thread.
     let looked_up = crate::spawn_blocking(look_up).result().await;

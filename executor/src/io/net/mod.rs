@@ -1,5 +1,5 @@
 //! Sockets and pipes: thin types over an [`AsyncFd`](super::AsyncFd) of the standard library's
-//! types.
+//! types. Those of the network may be a simulation's instead (`socket.rs`).
 //!
 //! `wrap.rs` has the code that the types share: conversions, a stream's reads and writes, a
 //! listener's `accept`, and a datagram socket's messages. The file of each type has only the code
@@ -11,14 +11,16 @@ mod wrap;
 mod address;
 mod connect;
 mod halves;
+mod inner;
 #[cfg(unix)]
 mod pipe;
+mod socket;
 mod tcp;
 mod udp;
 #[cfg(unix)]
 mod unix;
 
-pub use address::{ToSocketAddrs, first_of, lookup_host};
+pub use address::{ToSocketAddrs, lookup_host};
 pub use halves::{OwnedReadHalf, OwnedWriteHalf, ReuniteError};
 #[cfg(unix)]
 pub use pipe::{PipeReader, PipeWriter, pipe};

@@ -6,14 +6,15 @@ use std::{
     net::{self, Shutdown, SocketAddr},
 };
 
-use socket2::{Domain, SockAddr, SockRef, Socket};
+use socket2::{Domain, SockAddr, Socket};
 
 use super::{
     address::{ToSocketAddrs, first},
     connect::{self, closed, connect, connect_by},
     halves::{OwnedReadHalf, OwnedWriteHalf, split},
+    socket::{Inner, Socket as Either},
 };
-use crate::io::AsyncFd;
+use crate::{hosted::SocketKind, io::AsyncFd};
 
 /// The maximum number of connections that wait to be accepted. The system may allow fewer.
 const BACKLOG: i32 = 1024;
@@ -40,10 +41,14 @@ const BACKLOG: i32 = 1024;
 /// # })?;
 /// # Ok::<(), std::io::Error>(())
 /// ```
-pub struct TcpListener(AsyncFd<net::TcpListener>);
+pub struct TcpListener(Either<net::TcpListener>);
 
-wraps!(TcpListener of net::TcpListener, at SocketAddr);
-accepts!(TcpListener gives TcpStream of net::TcpStream, from SocketAddr);
+wraps!(
+    TcpListener of net::TcpListener, at SocketAddr,
+    in a simulation: "In a simulation, because there is no descriptor.",
+    "In a simulation it is of the kind [`Unsupported`](io::ErrorKind::Unsupported)."
+);
+accepts!(TcpListener gives TcpStream by accept, from SocketAddr);
 
 impl TcpListener {
     /// Binds a listener to the first address for which that succeeds. For port 0 the system chooses
@@ -60,13 +65,34 @@ impl TcpListener {
 }
 
 fn bind(address: SocketAddr) -> io::Result<TcpListener> {
+    if let Some(hosted) = Either::hosted(SocketKind::TcpListener, address) {
+        return hosted.map(TcpListener);
+    }
     let socket = connect::new(Domain::for_address(address))?;
     // On Windows the option would allow other programs to take over the address.
     #[cfg(unix)]
     socket.set_reuse_address(true)?;
     socket.bind(&address.into())?;
     socket.listen(BACKLOG)?;
-    AsyncFd::new_nonblocking(socket.into()).map(TcpListener)
+    let listener = AsyncFd::new_nonblocking(socket.into())?;
+    Ok(TcpListener(listener.into()))
+}
+
+fn accept(
+    listener: Inner<'_, net::TcpListener>,
+) -> io::Result<(Either<net::TcpStream>, SocketAddr)> {
+    match listener {
+        Inner::System(listener) => {
+            let (stream, peer) = listener.accept()?;
+            // This takes one system call, where `AsyncFd::new` would take two.
+            stream.set_nonblocking(true)?;
+            Ok((AsyncFd::new_nonblocking(stream)?.into(), peer))
+        }
+        Inner::Hosted(listener) => {
+            let (stream, peer) = listener.accept()?;
+            Ok((Either::Hosted(stream), peer))
+        }
+    }
 }
 
 /// A TCP connection.
@@ -103,13 +129,17 @@ fn bind(address: SocketAddr) -> io::Result<TcpListener> {
 /// # })?;
 /// # Ok::<(), std::io::Error>(())
 /// ```
-pub struct TcpStream(AsyncFd<net::TcpStream>);
+pub struct TcpStream(Either<net::TcpStream>);
 
-wraps!(TcpStream of net::TcpStream, at SocketAddr);
+wraps!(
+    TcpStream of net::TcpStream, at SocketAddr,
+    in a simulation: "In a simulation, because there is no descriptor.",
+    "In a simulation it is of the kind [`Unsupported`](io::ErrorKind::Unsupported)."
+);
 connects!(TcpStream to SocketAddr, ends by Shutdown);
 readies!(TcpStream);
 reads!(TcpStream, counted: true);
-writes!(TcpStream, counted: true, closed by |inner: &net::TcpStream| closed(inner.shutdown(Shutdown::Write)));
+writes!(TcpStream, counted: true, closed by |inner: Inner<'_, net::TcpStream>| closed(inner.shutdown(Shutdown::Write)));
 
 impl TcpStream {
     /// Connects to the first address for which that succeeds.
@@ -124,7 +154,13 @@ impl TcpStream {
     /// error of the look-up if a name is given.
     pub async fn connect(address: impl ToSocketAddrs) -> io::Result<Self> {
         first(address, async move |address| {
-            connect(&SockAddr::from(address)).await.map(Self)
+            let Some(hosted) = Either::hosted(SocketKind::TcpStream, address) else {
+                let stream = connect(&SockAddr::from(address)).await?;
+                return Ok(Self(stream.into()));
+            };
+            let stream: Either<net::TcpStream> = hosted?;
+            stream.write_with(|stream| stream.connect(address)).await?;
+            Ok(Self(stream))
         })
         .await
     }
@@ -167,7 +203,8 @@ impl TcpStream {
     pub async fn connect_std(socket: net::TcpStream, address: SocketAddr) -> io::Result<Self> {
         let socket = Socket::from(socket);
         socket.set_nonblocking(true)?;
-        connect_by(socket, &SockAddr::from(address)).await.map(Self)
+        let stream = connect_by(socket, &SockAddr::from(address)).await?;
+        Ok(Self(stream.into()))
     }
 
     /// Splits the stream into a half that reads and a half that writes, for two tasks. If one
@@ -212,7 +249,7 @@ impl TcpStream {
     /// # Errors
     /// Returns the system's error.
     pub fn nodelay(&self) -> io::Result<bool> {
-        self.get_ref().nodelay()
+        self.0.inner().nodelay()
     }
 
     /// Sets whether small writes are sent at once, or collected for a while (`TCP_NODELAY`).
@@ -220,7 +257,7 @@ impl TcpStream {
     /// # Errors
     /// Returns the system's error.
     pub fn set_nodelay(&self, nodelay: bool) -> io::Result<()> {
-        self.get_ref().set_nodelay(nodelay)
+        self.0.inner().set_nodelay(nodelay)
     }
 
     /// Returns how long the system tries to send the rest after the stream is dropped
@@ -229,7 +266,7 @@ impl TcpStream {
     /// # Errors
     /// Returns the system's error.
     pub fn linger(&self) -> io::Result<Option<Duration>> {
-        SockRef::from(self.get_ref()).linger()
+        self.0.inner().linger()
     }
 
     /// Sets how long the system tries to send the rest after the stream is dropped (`SO_LINGER`).
@@ -239,7 +276,7 @@ impl TcpStream {
     /// # Errors
     /// Returns the system's error.
     pub fn set_linger(&self, linger: Option<Duration>) -> io::Result<()> {
-        SockRef::from(self.get_ref()).set_linger(linger)
+        self.0.inner().set_linger(linger)
     }
 
     /// Returns how many routers a packet may pass (`IP_TTL`).
@@ -247,7 +284,7 @@ impl TcpStream {
     /// # Errors
     /// Returns the system's error.
     pub fn ttl(&self) -> io::Result<u32> {
-        self.get_ref().ttl()
+        self.0.inner().ttl()
     }
 
     /// Sets how many routers a packet may pass (`IP_TTL`).
@@ -255,6 +292,6 @@ impl TcpStream {
     /// # Errors
     /// Returns the system's error.
     pub fn set_ttl(&self, ttl: u32) -> io::Result<()> {
-        self.get_ref().set_ttl(ttl)
+        self.0.inner().set_ttl(ttl)
     }
 }

@@ -9,13 +9,11 @@ use std::{
     net::{self, SocketAddr},
 };
 
-use socket2::SockRef;
-
-use super::address::{ToSocketAddrs, first};
-use crate::{
-    driver::reactor::Way,
-    io::{AsyncFd, Interest},
+use super::{
+    address::{ToSocketAddrs, first},
+    socket::{Inner, Socket},
 };
+use crate::{driver::reactor::Way, hosted::SocketKind, io::Interest};
 
 /// Sends and receives UDP messages.
 ///
@@ -37,9 +35,13 @@ use crate::{
 /// # })?;
 /// # Ok::<(), std::io::Error>(())
 /// ```
-pub struct UdpSocket(AsyncFd<net::UdpSocket>);
+pub struct UdpSocket(Socket<net::UdpSocket>);
 
-wraps!(UdpSocket of net::UdpSocket, at SocketAddr);
+wraps!(
+    UdpSocket of net::UdpSocket, at SocketAddr,
+    in a simulation: "In a simulation, because there is no descriptor.",
+    "In a simulation it is of the kind [`Unsupported`](io::ErrorKind::Unsupported)."
+);
 connects!(UdpSocket to SocketAddr);
 exchanges!(UdpSocket with SocketAddr);
 
@@ -51,7 +53,9 @@ impl UdpSocket {
     /// Returns the error for the last address, or the error of the look-up if a name is given.
     pub async fn bind(address: impl ToSocketAddrs) -> io::Result<Self> {
         first(address, |address| {
-            ready(net::UdpSocket::bind(address).and_then(Self::try_from))
+            let hosted = Socket::hosted(SocketKind::UdpSocket, address);
+            let bind = || net::UdpSocket::bind(address).and_then(Self::try_from);
+            ready(hosted.map_or_else(bind, |socket| socket.map(Self)))
         })
         .await
     }
@@ -63,7 +67,7 @@ impl UdpSocket {
     /// Returns the error for the last address, or the error of the look-up if a name is given. A
     /// missing peer is reported only when a message is sent.
     pub async fn connect(&self, address: impl ToSocketAddrs) -> io::Result<()> {
-        first(address, |address| ready(self.get_ref().connect(address))).await
+        first(address, |address| ready(self.0.inner().connect(address))).await
     }
 
     /// Sends a message to the first of the given addresses for which that succeeds. The message is
@@ -84,7 +88,7 @@ impl UdpSocket {
     /// Returns the system's error, or [`WouldBlock`](io::ErrorKind::WouldBlock) if there is no
     /// room.
     pub fn try_send_to(&self, message: &[u8], to: SocketAddr) -> io::Result<usize> {
-        let send = |socket: &net::UdpSocket| socket.send_to(message, to);
+        let send = |socket: Inner<'_, net::UdpSocket>| socket.send_to(message, to);
         self.0.try_io(Interest::WRITABLE, send)
     }
 
@@ -98,7 +102,7 @@ impl UdpSocket {
         message: &[u8],
         to: SocketAddr,
     ) -> Poll<io::Result<usize>> {
-        let send = |socket: &net::UdpSocket| socket.send_to(message, to);
+        let send = |socket: Inner<'_, net::UdpSocket>| socket.send_to(message, to);
         self.0.poll_with(Way::Write, cx, send, |_| false)
     }
 
@@ -125,10 +129,6 @@ impl UdpSocket {
     /// # Errors
     /// As for [`recv`](Self::recv).
     pub async fn peek_sender(&self) -> io::Result<SocketAddr> {
-        let peek = |socket: &net::UdpSocket| SockRef::from(socket).peek_sender();
-        let sender = self.0.read_with(peek).await?;
-        sender
-            .as_socket()
-            .ok_or_else(|| io::ErrorKind::AddrNotAvailable.into())
+        self.0.read_with(|socket| socket.peek_sender()).await
     }
 }

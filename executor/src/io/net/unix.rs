@@ -54,7 +54,7 @@ use crate::io::AsyncFd;
 pub struct UnixListener(AsyncFd<net::UnixListener>);
 
 wraps!(UnixListener of net::UnixListener, at SocketAddr);
-accepts!(UnixListener gives UnixStream of net::UnixStream, from SocketAddr);
+accepts!(UnixListener gives UnixStream by accept, from SocketAddr);
 
 impl UnixListener {
     /// Binds a listener to a path that does not exist yet.
@@ -65,6 +65,13 @@ impl UnixListener {
     pub fn bind(path: impl AsRef<Path>) -> io::Result<Self> {
         net::UnixListener::bind_addr(&address(path.as_ref())?)?.try_into()
     }
+}
+
+fn accept(listener: &net::UnixListener) -> io::Result<(AsyncFd<net::UnixStream>, SocketAddr)> {
+    let (stream, peer) = listener.accept()?;
+    // This takes one system call, where `AsyncFd::new` would take two.
+    stream.set_nonblocking(true)?;
+    Ok((AsyncFd::new_nonblocking(stream)?, peer))
 }
 
 /// A connection between two sockets of one machine.

@@ -4,18 +4,23 @@
 /// Implements what every socket has: access to the standard library's type, its address, `Debug`,
 /// and the descriptor.
 macro_rules! wraps {
-    ($name:ident of $inner:ty, at $address:ty) => {
+    ($name:ident of $inner:ty, at $address:ty $(, in a simulation: $panics:literal, $refuses:literal)?) => {
         impl $name {
             /// Returns the address that the socket is bound to.
             ///
             /// # Errors
             /// Returns the system's error.
             pub fn local_addr(&self) -> std::io::Result<$address> {
-                self.get_ref().local_addr()
+                self.0.inner().local_addr()
             }
 
             /// Returns the standard library's type, for setting its options. It must stay
             /// non-blocking.
+            $(
+            ///
+            /// # Panics
+            #[doc = $panics]
+            )?
             pub fn get_ref(&self) -> &$inner {
                 self.0.get_ref()
             }
@@ -24,6 +29,7 @@ macro_rules! wraps {
             ///
             /// # Errors
             /// Returns the system's error if the descriptor cannot be deregistered.
+            $(#[doc = $refuses])?
             pub fn into_std(self) -> std::io::Result<$inner> {
                 self.0.into_inner()
             }
@@ -34,13 +40,13 @@ macro_rules! wraps {
             type Error = std::io::Error;
 
             fn try_from(inner: $inner) -> std::io::Result<Self> {
-                crate::io::AsyncFd::new(inner).map(Self)
+                crate::io::AsyncFd::new(inner).map(|fd| Self(fd.into()))
             }
         }
 
         impl core::fmt::Debug for $name {
             fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-                self.get_ref().fmt(f)
+                self.0.inner().fmt(f)
             }
         }
 
@@ -83,7 +89,7 @@ macro_rules! holds {
 
 /// Implements a listener's `accept`.
 macro_rules! accepts {
-    ($name:ident gives $stream:ident of $inner:ty, from $address:ty) => {
+    ($name:ident gives $stream:ident by $accept:path, from $address:ty) => {
         impl $name {
             /// Waits for a connection, and accepts it.
             ///
@@ -100,7 +106,8 @@ macro_rules! accepts {
             ///   the listener's queue, and another `accept` fails at once. Close a descriptor, or
             ///   sleep before the next try.
             pub async fn accept(&self) -> std::io::Result<($stream, $address)> {
-                Self::accepted(self.0.read_with(|listener| listener.accept()).await?)
+                let (stream, peer) = self.0.read_with($accept).await?;
+                Ok(($stream(stream), peer))
             }
 
             /// Polls for a connection, as [`accept`](Self::accept) does. With the feature
@@ -114,19 +121,8 @@ macro_rules! accepts {
                 cx: &mut core::task::Context<'_>,
             ) -> core::task::Poll<std::io::Result<($stream, $address)>> {
                 let read = crate::driver::reactor::Way::Read;
-                let accepted = self
-                    .0
-                    .poll_with(read, cx, |listener| listener.accept(), |_| false);
-                accepted.map(|accepted| Self::accepted(accepted?))
-            }
-
-            fn accepted(
-                (stream, peer): ($inner, $address),
-            ) -> std::io::Result<($stream, $address)> {
-                // This takes one system call, where `try_from` would take two.
-                stream.set_nonblocking(true)?;
-                let stream = crate::io::AsyncFd::new_nonblocking(stream)?;
-                Ok(($stream(stream), peer))
+                let accepted = self.0.poll_with(read, cx, $accept, |_| false);
+                accepted.map_ok(|(stream, peer)| ($stream(stream), peer))
             }
         }
 
@@ -155,7 +151,7 @@ macro_rules! connects {
             /// Returns the system's error, which is
             /// [`NotConnected`](std::io::ErrorKind::NotConnected) if the socket is not connected.
             pub fn peer_addr(&self) -> std::io::Result<$address> {
-                self.get_ref().peer_addr()
+                self.0.inner().peer_addr()
             }
 
             $(
@@ -167,7 +163,7 @@ macro_rules! connects {
             /// [`NotConnected`](std::io::ErrorKind::NotConnected) if there is no peer, and on some
             /// systems also if the peer has ended the connection.
             pub fn shutdown(&self, how: $how) -> std::io::Result<()> {
-                self.get_ref().shutdown(how)
+                self.0.inner().shutdown(how)
             }
             )?
         }
@@ -188,7 +184,7 @@ macro_rules! readies {
                 &self,
                 interest: crate::io::Interest,
             ) -> std::io::Result<crate::io::Ready> {
-                Ok(self.0.registration.ready(interest).await?.ready)
+                self.0.readiness().ready(interest).await
             }
 
             /// Calls an operation once, such as one of the crate `socket2`. If it returns
@@ -201,7 +197,7 @@ macro_rules! readies {
                 interest: crate::io::Interest,
                 operation: impl FnOnce() -> std::io::Result<R>,
             ) -> std::io::Result<R> {
-                self.0.registration.attempt(interest, operation)
+                self.0.readiness().attempt(interest, operation)
             }
 
             /// Waits until the socket is [ready](Self::ready) and calls an operation, until it no
@@ -236,7 +232,7 @@ macro_rules! readies {
             /// Returns an error if the executor that serves the descriptor is gone.
             pub async fn $wait(&self) -> std::io::Result<()> {
                 let way = crate::driver::reactor::Way::$way;
-                self.0.registration.known(way).await
+                self.0.readiness().known(way).await
             }
 
             #[doc = concat!("Polls as [`", stringify!($wait), "`](Self::", stringify!($wait), ") does. Only the last task that polled for this direction is woken.")]
@@ -248,7 +244,7 @@ macro_rules! readies {
                 cx: &mut core::task::Context<'_>,
             ) -> core::task::Poll<std::io::Result<()>> {
                 let way = crate::driver::reactor::Way::$way;
-                self.0.registration.poll_known(way, cx)
+                self.0.readiness().poll_known(way, cx)
             }
         }
     };
@@ -469,7 +465,7 @@ macro_rules! writes {
                 self: core::pin::Pin<&mut Self>,
                 _: &mut core::task::Context<'_>,
             ) -> core::task::Poll<std::io::Result<()>> {
-                core::task::Poll::Ready(($close)(self.0.get_ref()))
+                core::task::Poll::Ready(($close)(self.0.inner()))
             }
         }
     };

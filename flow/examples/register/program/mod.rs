@@ -1,8 +1,8 @@
-//! The program: replicas, clients, and what the clients do. Only the module that declares it says
-//! which sockets it runs on.
+//! The program: replicas, clients, and what the clients do. Nothing of it knows whether it runs in
+//! a simulation.
 
 pub(crate) mod client;
 pub(crate) mod replica;
 pub(crate) mod workload;
 
-use super::net::{TcpListener, TcpStream};
+use joint_executor::io::{TcpListener, TcpStream};

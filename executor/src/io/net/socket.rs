@@ -1,0 +1,254 @@
+//! [`Socket`]: a descriptor of the system, or a socket of the [`Host`](hosted::Host) that the
+//! thread has entered. And [`Inner`]: what operations are called on. `inner.rs` has its functions,
+//! which are those of the standard library's sockets.
+
+use alloc::boxed::Box;
+use core::{
+    future::poll_fn,
+    mem::MaybeUninit,
+    task::{Context, Poll, ready},
+};
+#[cfg(unix)]
+use std::os::fd::AsFd as Open;
+#[cfg(windows)]
+use std::os::windows::io::AsSocket as Open;
+use std::{
+    io::{self, ErrorKind},
+    net::SocketAddr,
+};
+
+use crate::{
+    driver::reactor::{Interest, Ready, Registration, Way},
+    hosted::{self, SocketKind},
+    io::{AsyncFd, uninit::initialized},
+};
+use joint::waker::budget;
+
+pub(super) enum Socket<T> {
+    System(AsyncFd<T>),
+    Hosted(Box<dyn hosted::Socket>),
+}
+
+/// What an operation is called on.
+pub(super) enum Inner<'a, T> {
+    System(&'a T),
+    Hosted(&'a dyn hosted::Socket),
+}
+
+/// What tells that a socket is ready.
+pub(super) enum Readiness<'a> {
+    System(&'a Registration),
+    Hosted(&'a dyn hosted::Socket),
+}
+
+impl<T> From<AsyncFd<T>> for Socket<T> {
+    fn from(fd: AsyncFd<T>) -> Self {
+        Self::System(fd)
+    }
+}
+
+impl<T> Socket<T> {
+    /// Opens a socket of this thread's host, if it has a network.
+    pub(super) fn hosted(kind: SocketKind, address: SocketAddr) -> Option<io::Result<Self>> {
+        let opened = hosted::host()?.open(kind, address)?;
+        Some(opened.map(Self::Hosted))
+    }
+
+    /// The standard library's socket.
+    ///
+    /// # Panics
+    /// If it is hosted.
+    pub(super) fn get_ref(&self) -> &T {
+        match self {
+            Self::System(fd) => fd.get_ref(),
+            Self::Hosted(_) => panic!(
+                "a socket of a simulation has no descriptor; use the methods of its type in \
+                 `joint_executor::io` instead of `get_ref`, `as_fd` and the like"
+            ),
+        }
+    }
+
+    pub(super) fn into_inner(self) -> io::Result<T> {
+        match self {
+            Self::System(fd) => fd.into_inner(),
+            Self::Hosted(_) => Err(io::Error::new(
+                ErrorKind::Unsupported,
+                "a socket of a simulation has no descriptor, so it stays one of \
+                 `joint_executor::io`",
+            )),
+        }
+    }
+
+    #[inline]
+    pub(super) fn inner(&self) -> Inner<'_, T> {
+        match self {
+            Self::System(fd) => Inner::System(fd.get_ref()),
+            Self::Hosted(socket) => Inner::Hosted(&**socket),
+        }
+    }
+
+    pub(super) fn readiness(&self) -> Readiness<'_> {
+        match self {
+            Self::System(fd) => Readiness::System(&fd.registration),
+            Self::Hosted(socket) => Readiness::Hosted(&**socket),
+        }
+    }
+
+    pub(super) async fn read_with<R>(
+        &self,
+        mut read: impl FnMut(Inner<'_, T>) -> io::Result<R>,
+    ) -> io::Result<R> {
+        match self {
+            Self::System(fd) => fd.read_with(|inner| read(Inner::System(inner))).await,
+            Self::Hosted(_) => {
+                poll_fn(|cx| self.poll_with(Way::Read, cx, &mut read, |_| false)).await
+            }
+        }
+    }
+
+    pub(super) async fn write_with<R>(
+        &self,
+        mut write: impl FnMut(Inner<'_, T>) -> io::Result<R>,
+    ) -> io::Result<R> {
+        match self {
+            Self::System(fd) => fd.write_with(|inner| write(Inner::System(inner))).await,
+            Self::Hosted(_) => {
+                poll_fn(|cx| self.poll_with(Way::Write, cx, &mut write, |_| false)).await
+            }
+        }
+    }
+
+    #[inline]
+    pub(super) fn poll_with<R>(
+        &self,
+        way: Way,
+        cx: &mut Context<'_>,
+        mut operation: impl FnMut(Inner<'_, T>) -> io::Result<R>,
+        fell_short: impl Fn(&R) -> bool,
+    ) -> Poll<io::Result<R>> {
+        match self {
+            Self::System(fd) => {
+                fd.poll_with(way, cx, |inner| operation(Inner::System(inner)), fell_short)
+            }
+            Self::Hosted(socket) => {
+                poll_hosted(&**socket, way, cx, || operation(Inner::Hosted(&**socket)))
+            }
+        }
+    }
+
+    pub(super) fn try_io<R>(
+        &self,
+        interest: Interest,
+        operation: impl FnOnce(Inner<'_, T>) -> io::Result<R>,
+    ) -> io::Result<R> {
+        let operation = || operation(self.inner());
+        self.readiness().attempt(interest, operation)
+    }
+}
+
+impl<T: Open> Socket<T> {
+    #[inline]
+    pub(super) fn poll_read_counted<'a>(
+        &self,
+        cx: &mut Context<'_>,
+        buffer: &'a mut [MaybeUninit<u8>],
+        counted: bool,
+    ) -> Poll<io::Result<&'a mut [u8]>> {
+        match self {
+            Self::System(fd) => fd.poll_read_counted(cx, buffer, counted),
+            Self::Hosted(socket) => {
+                buffer.fill(MaybeUninit::new(0));
+                // SAFETY: all of it is initialised now.
+                let buffer = unsafe { initialized(buffer) };
+                let receive = || socket.receive(buffer, false);
+                let (count, _) = ready!(poll_hosted(&**socket, Way::Read, cx, receive))?;
+                Poll::Ready(Ok(&mut buffer[..count]))
+            }
+        }
+    }
+}
+
+/// Does an operation within the budget, as [`Registration::poll`] does.
+fn poll_hosted<R>(
+    socket: &dyn hosted::Socket,
+    way: Way,
+    cx: &mut Context<'_>,
+    mut operation: impl FnMut() -> io::Result<R>,
+) -> Poll<io::Result<R>> {
+    ready!(budget::poll_proceed(cx));
+    loop {
+        match operation() {
+            Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                ready!(socket.poll_ready(interest(way), cx))?;
+            }
+            done => {
+                budget::spend();
+                return Poll::Ready(done);
+            }
+        }
+    }
+}
+
+fn interest(way: Way) -> Interest {
+    match way {
+        Way::Write => Interest::WRITABLE,
+        Way::Read | Way::Exception => Interest::READABLE,
+    }
+}
+
+impl Readiness<'_> {
+    pub(super) async fn ready(self, interest: Interest) -> io::Result<Ready> {
+        match self {
+            Self::System(registration) => Ok(registration.ready(interest).await?.ready),
+            Self::Hosted(socket) => poll_fn(|cx| poll_ready(socket, interest, cx)).await,
+        }
+    }
+
+    pub(super) async fn known(self, way: Way) -> io::Result<()> {
+        match self {
+            Self::System(registration) => registration.known(way).await,
+            Self::Hosted(_) => poll_fn(|cx| self.poll_known(way, cx)).await,
+        }
+    }
+
+    pub(super) fn poll_known(&self, way: Way, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match self {
+            Self::System(registration) => registration.poll_known(way, cx),
+            Self::Hosted(socket) => poll_ready(*socket, interest(way), cx).map_ok(drop),
+        }
+    }
+
+    pub(super) fn attempt<R>(
+        &self,
+        interest: Interest,
+        operation: impl FnOnce() -> io::Result<R>,
+    ) -> io::Result<R> {
+        match self {
+            Self::System(registration) => registration.attempt(interest, operation),
+            Self::Hosted(_) => operation(),
+        }
+    }
+}
+
+fn poll_ready(
+    socket: &dyn hosted::Socket,
+    interest: Interest,
+    cx: &mut Context<'_>,
+) -> Poll<io::Result<Ready>> {
+    ready!(budget::poll_proceed(cx));
+    let ready = ready!(socket.poll_ready(interest, cx));
+    budget::spend();
+    Poll::Ready(ready)
+}
+
+/// So that the macros in `wrap.rs` serve both kinds of sockets.
+impl<T> AsyncFd<T> {
+    #[inline]
+    pub(super) fn inner(&self) -> &T {
+        self.get_ref()
+    }
+
+    pub(super) fn readiness(&self) -> Readiness<'_> {
+        Readiness::System(&self.registration)
+    }
+}

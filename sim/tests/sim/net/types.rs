@@ -1,0 +1,151 @@
+//! What the types of `io` have beside reads and writes, on simulated sockets.
+
+use std::{io::ErrorKind, mem::MaybeUninit, time::Duration};
+
+use futures_lite::{AsyncReadExt, AsyncWriteExt, future::poll_fn};
+use joint_executor::{
+    io::{Interest, TcpListener, TcpStream, UdpSocket, lookup_host},
+    time::{sleep, timeout},
+};
+use joint_sim::{self as sim, Host};
+
+const SECOND: Duration = Duration::from_secs(1);
+
+/// Two ends of a connection on one host.
+async fn pair() -> (TcpStream, TcpStream) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let client = joint_executor::spawn(TcpStream::connect(address));
+    let (server, _) = listener.accept().await.unwrap();
+    (client.await.unwrap(), server)
+}
+
+#[test]
+fn a_stream_is_tried_and_waited_for_without_reading() {
+    for seed in 0..20 {
+        sim::run(seed, async {
+            let (mut client, server) = pair().await;
+            let mut buffer = [0; 8];
+            let error = server.try_read(&mut buffer).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::WouldBlock);
+            assert!(timeout(SECOND, server.readable()).await.is_err());
+            let write = joint_executor::spawn(async move {
+                sleep(SECOND).await;
+                client.write_all(b"x").await.unwrap();
+                client
+            });
+            let either = Interest::READABLE | Interest::WRITABLE;
+            let ready = server.ready(either).await.unwrap();
+            assert!(ready.is_writable() && !ready.is_readable());
+            server.readable().await.unwrap();
+            assert_eq!(server.try_read(&mut buffer).unwrap(), 1);
+            drop(write.await);
+            let ready = server.ready(Interest::READABLE).await.unwrap();
+            assert!(ready.is_read_closed());
+            assert_eq!(server.try_read(&mut buffer).unwrap(), 0);
+        });
+    }
+}
+
+#[test]
+fn a_writer_waits_until_there_is_room() {
+    sim::run(1, async {
+        let (client, mut server) = pair().await;
+        while client.try_write(&[0; 4096]).is_ok() {}
+        assert!(timeout(SECOND, client.writable()).await.is_err());
+        let mut all = vec![0; 65_536];
+        server.read_exact(&mut all).await.unwrap();
+        client.writable().await.unwrap();
+        assert_eq!(client.try_write(b"more").unwrap(), 4);
+    });
+}
+
+#[test]
+fn the_halves_of_a_stream_and_memory_that_is_not_initialised() {
+    sim::run(1, async {
+        let (client, server) = pair().await;
+        let (reader, mut writer) = client.into_split();
+        writer.write_all(b"hello").await.unwrap();
+        drop(writer);
+        let mut memory = [MaybeUninit::uninit(); 8];
+        let read = poll_fn(|cx| {
+            let read = server.poll_read_uninit(cx, &mut memory);
+            read.map_ok(|bytes| bytes.to_vec())
+        });
+        let mut bytes = read.await.unwrap();
+        (&server).read_to_end(&mut bytes).await.unwrap();
+        assert_eq!(bytes, b"hello");
+        drop(reader);
+    });
+}
+
+#[test]
+fn a_stream_that_does_not_linger_is_reset() {
+    sim::run(1, async {
+        let (client, mut server) = pair().await;
+        assert_eq!(client.linger().unwrap(), None);
+        client.set_linger(Some(Duration::ZERO)).unwrap();
+        drop(client);
+        let error = server.read(&mut [0; 1]).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::ConnectionReset);
+    });
+}
+
+#[test]
+fn datagrams_are_tried_and_their_sender_is_seen_first() {
+    sim::run(1, async {
+        let one = UdpSocket::bind("127.0.0.1:7").await.unwrap();
+        let other = UdpSocket::bind("127.0.0.1:8").await.unwrap();
+        let mut buffer = [0; 8];
+        let error = other.try_recv(&mut buffer).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::WouldBlock);
+        let to = other.local_addr().unwrap();
+        assert_eq!(one.try_send_to(b"hello", to).unwrap(), 5);
+        other.readable().await.unwrap();
+        assert_eq!(
+            other.peek_sender().await.unwrap(),
+            one.local_addr().unwrap()
+        );
+        assert_eq!(other.try_recv(&mut buffer).unwrap(), 5);
+    });
+}
+
+#[test]
+fn names_are_those_of_hosts() {
+    sim::run(1, async {
+        let host = Host::new("a");
+        let mut found = lookup_host("a:80").await.unwrap();
+        assert_eq!(found.next().unwrap(), (host.ip(), 80).into());
+        let error = lookup_host("b:80").await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::NotFound);
+    });
+}
+
+#[test]
+fn what_needs_a_descriptor_says_so() {
+    sim::run(1, async {
+        let (client, server) = pair().await;
+        let caught = std::panic::catch_unwind(|| drop(client.get_ref().take_error()));
+        let message = caught.unwrap_err();
+        let message = message.downcast_ref::<&str>().unwrap();
+        assert!(message.contains("has no descriptor"), "{message}");
+        assert_eq!(
+            server.into_std().unwrap_err().kind(),
+            ErrorKind::Unsupported
+        );
+        let std = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+        let error = UdpSocket::try_from(std).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Unsupported);
+        assert!(
+            format!("{client:?}").contains("127.0.0.1:49153"),
+            "{client:?}"
+        );
+    });
+}
+
+#[test]
+fn a_socket_of_a_simulation_is_an_error_outside() {
+    let socket = sim::run(1, async { UdpSocket::bind("main:7").await.unwrap() });
+    let error = joint::block_on(socket.send_to(b"x", "10.0.0.1:7")).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Unsupported);
+}
