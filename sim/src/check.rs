@@ -2,25 +2,22 @@
 
 mod canary;
 mod found;
+mod parallel;
 mod plan;
 mod quiet;
+mod search;
 mod shrink;
 
 use alloc::{borrow::ToOwned, boxed::Box, format, string::String};
 use core::{fmt, future::Future, str::FromStr, time::Duration};
 use std::env;
 
-use self::plan::Plan;
+use self::{plan::Plan, search::Round};
 use super::{
-    attempt::Attempt,
-    chance::Decision,
-    failure::{Failure, Kind},
-    faults::Faults,
-    settings::Builder,
-    verdict::Verdict,
+    attempt::Attempt, chance::Decision, faults::Faults, settings::Builder, verdict::Verdict,
 };
 
-pub use self::found::Found;
+pub use self::{found::Found, parallel::ParallelCheck};
 
 /// The default number of steps after which a run has failed.
 const MOST_STEPS: u64 = 100_000;
@@ -330,14 +327,27 @@ impl Check {
         let run = |plan: &Plan, settings: &Builder| {
             Attempt::run(&plan.of(settings), plan.chance(), None, &program)
         };
+        let check = self.prepared();
+        check.start(&run, &|numbers, expected| {
+            search::in_turn(numbers, |number| check.make(number, expected, &run))
+        })
+    }
+
+    /// Returns the check as the environment wants it.
+    fn prepared(&self) -> Self {
         let mut check = self.clone();
         check.seeds = variable("JOINT_SIM_SEEDS").unwrap_or(self.seeds);
         check.first = variable("JOINT_SIM_SEED").unwrap_or(self.first);
         check.replay = variable("JOINT_SIM_REPLAY").or_else(|| self.replay.clone());
+        check
+    }
+
+    /// Makes all runs, or the one to repeat.
+    fn start(&self, run: Run<'_>, round: Round<'_>) -> Result<Checked, Box<Found>> {
         let _quiet = quiet::set(true);
-        match &check.replay {
-            Some(replay) => check.repeat(&parsed("JOINT_SIM_REPLAY", replay), &run),
-            None => check.search(&run),
+        match &self.replay {
+            Some(replay) => self.repeat(&parsed("JOINT_SIM_REPLAY", replay), run),
+            None => self.search(run, round),
         }
     }
 
@@ -353,50 +363,12 @@ impl Check {
         }
     }
 
-    fn search(&self, run: Run<'_>) -> Result<Checked, Box<Found>> {
-        let mut longest = 0;
-        for number in 0..self.seeds {
-            let expected = match longest {
-                0 => self.settings.expected_steps,
-                steps => steps,
-            };
-            let plan = Plan::nth(number, self.first.wrapping_add(number), expected);
-            let attempt = match self.canary != 0 && number % self.canary == 0 {
-                true => self.twice(number, &plan, run)?,
-                false => run(&plan, &self.settings),
-            };
-            longest = longest.max(attempt.steps);
-            if let Err(failure) = attempt.ended {
-                let found = Found::new(plan, number + 1, failure);
-                return Err(Box::new(self.found(found, run)));
-            }
-        }
-        Ok(Checked { runs: self.seeds })
-    }
-
     /// Returns the settings of a run of which all is kept.
     fn keeping(&self) -> Builder {
         Builder {
             keeps_trace: true,
             ..self.settings.clone()
         }
-    }
-
-    /// Makes a run twice. The two must not differ.
-    fn twice(&self, number: u64, plan: &Plan, run: Run<'_>) -> Result<Attempt, Box<Found>> {
-        let keeping = self.keeping();
-        let one = run(plan, &keeping);
-        if one.ended.as_ref().is_err_and(Failure::is_stuck) {
-            return Ok(one);
-        }
-        let other = run(plan, &keeping);
-        let Some(difference) = canary::difference(&one.kept, &other.kept) else {
-            return Ok(one);
-        };
-        let kind = Kind::Differs(difference);
-        let failure = Failure::new(plan.seed(), kind, one.steps, 0, [].into());
-        let found = Found::new(plan.clone(), number + 1, failure);
-        Err(Box::new(found.with_kept(one.kept)))
     }
 
     /// Makes a run whose panics print their messages.

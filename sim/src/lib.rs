@@ -196,6 +196,7 @@
 //! |---|---|
 //! | test a program | [`check()`] |
 //! | search for longer | [`check()`] with `JOINT_SIM_SEEDS=100000` in the environment |
+//! | search on all processors | [`Check::jobs`] |
 //! | be sure about a few tasks of a few polls each | [`explore()`], with a bound on [preemptions](Explore::preemptions) if there are too many schedules |
 //! | have one run and its output, without faults | [`run`], or [`Builder`] for its settings, digest and trace |
 //!
@@ -376,7 +377,7 @@ use core::{fmt, future::Future, time::Duration};
 use self::{chance::Chance, net::Network, world::World};
 
 pub use self::{
-    check::{Check, Checked, Found, check},
+    check::{Check, Checked, Found, ParallelCheck, check},
     explore::{Explore, Explored, explore},
     failure::Failure,
     faults::Faults,

@@ -87,6 +87,14 @@ pub(super) struct World {
     ending: Ending,
 }
 
+/// Panics if this thread is in a world.
+pub(super) fn assert_outside() {
+    assert!(
+        with(|world| world.is_none()),
+        "a simulation cannot be run inside a simulation; run it on a thread of its own"
+    );
+}
+
 impl World {
     pub(super) fn new(settings: &Builder, mut chance: Chance, wires: Box<dyn Wires>) -> Rc<Self> {
         if settings.keeps_trace {
@@ -114,10 +122,7 @@ impl World {
 
     /// Runs the main future to its end, and ends everything that is left then.
     pub(super) fn run<F: Future>(self: &Rc<Self>, future: F) -> Result<F::Output, Failure> {
-        assert!(
-            with(|world| world.is_none()),
-            "a simulation cannot be run inside a simulation; run it on a thread of its own"
-        );
+        assert_outside();
         hosted::apart(|| self.run_here(future))
     }
 

@@ -11,6 +11,7 @@ mod found;
 mod hosts;
 mod net;
 mod own;
+mod parallel;
 mod schedulers;
 mod snoozing;
 mod stuck;

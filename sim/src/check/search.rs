@@ -1,0 +1,157 @@
+//! The runs of a check, in rounds, on one thread or on several.
+//!
+//! A plan may depend on the runs before it, because the scheduler must know how long they are. So
+//! that all runs of a round can be made at once, and in any order, it depends on earlier rounds
+//! only. Each round is as long as all before it.
+
+use alloc::{boxed::Box, vec::Vec};
+use core::ops::Range;
+use std::{
+    panic::resume_unwind,
+    sync::{Mutex, PoisonError},
+    thread,
+};
+
+use super::{
+    super::{
+        failure::{Failure, Kind},
+        world::Kept,
+    },
+    Check, Checked, Found, Run, canary,
+    plan::Plan,
+    quiet, test_name,
+};
+
+/// A run that is to be reported.
+pub(super) struct Bad {
+    number: u64,
+    plan: Plan,
+    failure: Failure,
+    /// What was kept, if the failure is that two runs differ.
+    kept: Option<Kept>,
+}
+
+/// The steps of the longest of some runs, or the first that is to be reported.
+pub(super) type Made = Result<u64, Box<Bad>>;
+
+/// Makes the runs with these numbers, which are expected to take this many steps.
+pub(super) type Round<'a> = &'a dyn Fn(Range<u64>, u64) -> Made;
+
+impl Check {
+    /// Makes all runs.
+    pub(super) fn search(&self, run: Run<'_>, round: Round<'_>) -> Result<Checked, Box<Found>> {
+        let (mut next, mut longest) = (0, 0);
+        while next < self.seeds {
+            let end = self.seeds.min((2 * next).max(1));
+            let expected = match longest {
+                0 => self.settings.expected_steps,
+                steps => steps,
+            };
+            match round(next..end, expected) {
+                Ok(steps) => longest = longest.max(steps),
+                Err(bad) => return Err(Box::new(self.report(*bad, run))),
+            }
+            next = end;
+        }
+        Ok(Checked { runs: self.seeds })
+    }
+
+    /// Makes one run, or two that must not differ. Returns the number of its steps.
+    pub(super) fn make(&self, number: u64, expected: u64, run: Run<'_>) -> Made {
+        let plan = Plan::nth(number, self.first.wrapping_add(number), expected);
+        let is_canary = self.canary != 0 && number % self.canary == 0;
+        let bad = |plan, failure, kept| {
+            Err(Box::new(Bad {
+                number,
+                plan,
+                failure,
+                kept,
+            }))
+        };
+        if !is_canary {
+            let attempt = run(&plan, &self.settings);
+            return attempt
+                .ended
+                .map_or_else(|failure| bad(plan, failure, None), |()| Ok(attempt.steps));
+        }
+        let keeping = self.keeping();
+        let one = run(&plan, &keeping);
+        let is_stuck = one.ended.as_ref().is_err_and(Failure::is_stuck);
+        // A run that is stuck takes long, and leaks.
+        let other = (!is_stuck).then(|| run(&plan, &keeping));
+        let difference = other.and_then(|other| canary::difference(&one.kept, &other.kept));
+        match (difference, one.ended) {
+            (Some(difference), _) => {
+                let kind = Kind::Differs(difference);
+                let failure = Failure::new(plan.seed(), kind, one.steps, 0, [].into());
+                bad(plan, failure, Some(one.kept))
+            }
+            (None, Err(failure)) => bad(plan, failure, None),
+            (None, Ok(())) => Ok(one.steps),
+        }
+    }
+
+    fn report(&self, bad: Bad, run: Run<'_>) -> Found {
+        let found = Found::new(bad.plan, bad.number + 1, bad.failure);
+        match bad.kept {
+            Some(kept) => found.with_kept(kept),
+            None => self.found(found, run),
+        }
+    }
+}
+
+/// Makes runs one after the other.
+pub(super) fn in_turn(numbers: Range<u64>, make: impl Fn(u64) -> Made) -> Made {
+    let mut longest = 0;
+    for number in numbers {
+        longest = longest.max(make(number)?);
+    }
+    Ok(longest)
+}
+
+/// Makes runs on this many threads. If some are to be reported, the first one by its number is.
+pub(super) fn at_once(
+    jobs: usize,
+    numbers: Range<u64>,
+    make: &(impl Fn(u64) -> Made + Sync),
+) -> Made {
+    let left = &Mutex::new(numbers);
+    let lock = || left.lock().unwrap_or_else(PoisonError::into_inner);
+    let work = || {
+        let _quiet = quiet::set(true);
+        let mut longest = 0;
+        // All smaller numbers are taken. So the first failure is found, whatever thread finds it.
+        while let Some(number) = { lock().next() } {
+            match make(number) {
+                Ok(steps) => longest = longest.max(steps),
+                Err(bad) => {
+                    lock().end = 0;
+                    return Err(bad);
+                }
+            }
+        }
+        Ok(longest)
+    };
+    thread::scope(|scope| {
+        // A name is that of the test, which a report tells.
+        let thread = || match test_name() {
+            Some(name) => thread::Builder::new().name(name),
+            None => thread::Builder::new(),
+        };
+        // If the system has no more threads, there are fewer.
+        let others = (1..jobs).map_while(|_| thread().spawn_scoped(scope, work).ok());
+        let others: Vec<_> = others.collect();
+        let own = work();
+        let others = others.into_iter();
+        let all = others.map(|other| other.join().unwrap_or_else(|panic| resume_unwind(panic)));
+        all.fold(own, |one, other| match (one, other) {
+            (Ok(one), Ok(other)) => Ok(one.max(other)),
+            (Ok(_), Err(bad)) | (Err(bad), Ok(_)) => Err(bad),
+            (Err(one), Err(other)) => Err(if one.number < other.number {
+                one
+            } else {
+                other
+            }),
+        })
+    })
+}
