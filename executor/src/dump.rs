@@ -164,7 +164,7 @@ struct Found {
 }
 
 impl Dump {
-    fn of(shared: &Shared) -> Self {
+    pub(super) fn of(shared: &Shared) -> Self {
         let mut found = Vec::new();
         shared.registry.each_task(|task| {
             // SAFETY: the registry keeps the task's memory during this call.

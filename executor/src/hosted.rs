@@ -132,7 +132,7 @@ use super::driver::{
     timers::Fired,
 };
 use super::{
-    Executor, entered,
+    Dump, Executor, entered,
     guard::with_value,
     local,
     policy::INJECTOR_INTERVAL,
@@ -517,6 +517,24 @@ impl BoundWorker {
         for timers in self.shared().driver.all_timers() {
             while timers.fire(now, wakers) == Fired::OneBatch {}
         }
+    }
+
+    /// Returns the executor's tasks, and what each waits for, as [`Executor::dump`] does.
+    ///
+    /// # Example
+    /// ```
+    /// use joint_executor::{Executor, WaitsFor, time::sleep};
+    /// use std::{task::Waker, time::Duration};
+    ///
+    /// let (executor, workers) = Executor::builder().workers(1).build_hosted()?;
+    /// let mut worker = workers.into_iter().next().unwrap().bind();
+    /// let _task = executor.spawn(sleep(Duration::from_secs(60)));
+    /// worker.step(10, Waker::noop());
+    /// assert!(matches!(worker.dump().tasks()[0].waits_for(), [WaitsFor::Timer(_)]));
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn dump(&self) -> Dump {
+        Dump::of(self.shared())
     }
 
     /// Calls `f` with each task of the executor that has waited: its id, its address, which is the

@@ -1,6 +1,6 @@
 //! One of many runs of the same program.
 
-use alloc::boxed::Box;
+use alloc::{boxed::Box, string::String, vec::Vec};
 use core::future::Future;
 
 use super::{
@@ -20,6 +20,8 @@ pub(super) struct Attempt {
     #[cfg(test)]
     pub(super) digest: u64,
     pub(super) steps: u64,
+    /// The first line of each panic that has begun.
+    pub(super) panics: Vec<String>,
     /// The kept decisions and events. Empty unless the settings ask for them.
     pub(super) kept: Kept,
 }
@@ -40,8 +42,6 @@ impl Attempt {
         let ended = world.run(async {
             if let Some(error) = program().await.error() {
                 world.fail(Kind::Error(error));
-            } else if settings.denies_snoozing {
-                world.deny_snoozing();
             }
         });
         Self {
@@ -49,6 +49,7 @@ impl Attempt {
             #[cfg(test)]
             digest: world.digest(),
             steps: world.steps(),
+            panics: world.panics_begun(),
             kept: world.take_kept(),
         }
     }

@@ -4,7 +4,6 @@ mod canary;
 mod found;
 mod parallel;
 mod plan;
-mod quiet;
 mod search;
 mod shrink;
 
@@ -14,7 +13,12 @@ use std::env;
 
 use self::{plan::Plan, search::Round};
 use super::{
-    attempt::Attempt, chance::Decision, faults::Faults, settings::Builder, verdict::Verdict,
+    attempt::Attempt,
+    chance::Decision,
+    faults::Faults,
+    settings::{Builder, Panics},
+    verdict::Verdict,
+    world::quiet,
 };
 
 pub use self::{found::Found, parallel::ParallelCheck};
@@ -66,7 +70,7 @@ pub fn check<F: Future<Output: Verdict>>(program: impl Fn() -> F) {
 /// steps and 24 hours of virtual time.
 ///
 /// The program is called once for each run, inside the simulation. A run fails if the main future
-/// panics or returns an error, if a task without a handle panics, if nobody can be woken any more,
+/// returns an error, if [anything](Panics::Any) panics, if nobody can be woken any more,
 /// or if it reaches a limit; and if a future snoozes, where that is
 /// [denied](Check::deny_snoozing).
 ///
@@ -144,6 +148,7 @@ impl Check {
                 max_steps: MOST_STEPS,
                 max_time: MOST_TIME,
                 faults: Faults::all(),
+                panics: Panics::Any,
                 ..Builder::new(0)
             },
             seeds: 256,
@@ -217,47 +222,6 @@ impl Check {
     /// ```
     pub fn shrink_runs(mut self, runs: u32) -> Self {
         self.shrink_runs = runs;
-        self
-    }
-
-    /// Sets whether a run fails if a future of [`waiting_for`](joint_executor::waiting_for)
-    /// [snoozes](super::Snoozing) when the main future ends well. Otherwise such a run passes.
-    ///
-    /// Where the main future waits for the one that snoozes, the run is a deadlock, and fails
-    /// anyway. This is for programs in which it waits for less, such as a server that is stopped
-    /// while its requests are under way. Name the waits for locks and permits in it, and let the
-    /// main future rest until its tasks should be idle. A loop over a select that is in the handler
-    /// of one branch, and will poll the other branch after that, snoozes meanwhile, and is blamed
-    /// if the main future ends then.
-    ///
-    /// # Example
-    /// ```
-    /// use std::{pin::pin, sync::Arc, time::Duration};
-    ///
-    /// use async_lock::Mutex;
-    /// use futures_lite::future::poll_once;
-    /// use joint_executor::{spawn_detached, time::sleep, waiting_for};
-    /// use joint_sim::Check;
-    ///
-    /// // The request keeps its first wait for the lock, and waits for the lock again.
-    /// let program = || async {
-    ///     let lock = Arc::new(Mutex::new(()));
-    ///     let held = lock.clone().lock_arc().await;
-    ///     spawn_detached(async move {
-    ///         let mut first = pin!(waiting_for("the lock", lock.lock()));
-    ///         assert!(poll_once(first.as_mut()).await.is_none());
-    ///         lock.lock().await;
-    ///     });
-    ///     sleep(Duration::from_secs(1)).await;
-    ///     drop(held);
-    ///     sleep(Duration::from_secs(1)).await;
-    /// };
-    /// Check::new().run(program);
-    /// let found = Check::new().deny_snoozing(true).find(program).unwrap_err();
-    /// assert_eq!(found.failure().snoozing()[0].what, "the lock");
-    /// ```
-    pub fn deny_snoozing(mut self, denies: bool) -> Self {
-        self.settings.denies_snoozing = denies;
         self
     }
 
@@ -344,7 +308,7 @@ impl Check {
 
     /// Makes all runs, or the one to repeat.
     fn start(&self, run: Run<'_>, round: Round<'_>) -> Result<Checked, Box<Found>> {
-        let _quiet = quiet::set(true);
+        let _quiet = quiet(true);
         match &self.replay {
             Some(replay) => self.repeat(&parsed("JOINT_SIM_REPLAY", replay), run),
             None => self.search(run, round),
@@ -373,7 +337,7 @@ impl Check {
 
     /// Makes a run whose panics print their messages.
     fn shown(&self, plan: &Plan, run: Run<'_>) -> Attempt {
-        let _shown = quiet::set(false);
+        let _shown = quiet(false);
         run(plan, &self.keeping())
     }
 

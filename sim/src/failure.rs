@@ -9,53 +9,12 @@ use std::{
 };
 
 use super::{
+    panicked::{Panicked, Told, message},
     record::{Actor, At, Event, Named, lines},
     snoozing::Snoozing,
     trace::Trace,
+    unfinished::{Unfinished, listed},
 };
-
-/// A task that does not run, in a run in which nobody can wake it.
-#[derive(Clone, Debug)]
-pub(super) struct Waiting {
-    pub(super) actor: Actor,
-    pub(super) named: Named,
-    /// The number of its executor, if there are several.
-    pub(super) executor: Option<usize>,
-    /// Whether the task is ready, but no free worker may run it.
-    pub(super) is_ready: bool,
-    /// The time of its last poll, in nanoseconds since the start.
-    pub(super) since: u64,
-    /// The step of its last poll, and the actor that woke it. `None` if it has never run.
-    pub(super) ran: Option<(u64, Actor)>,
-    /// The task that this one is known to join, if any.
-    pub(super) joins: Option<Actor>,
-}
-
-impl fmt::Display for Waiting {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { actor, named, .. } = self;
-        write!(f, "{actor}")?;
-        if let Some(name) = &named.name {
-            write!(f, " \"{name}\"")?;
-        }
-        if let Some(executor) = self.executor {
-            write!(f, " of executor {executor}")?;
-        }
-        write!(f, ", spawned at {}, ", named.spawned)?;
-        match self.is_ready {
-            true => f.write_str("is ready, but each worker that may run it is blocked,")?,
-            false => f.write_str("waits")?,
-        }
-        write!(f, " since {}", At(self.since))?;
-        if let Some(joined) = self.joins {
-            write!(f, " for {joined} to end")?;
-        }
-        match self.ran {
-            Some((step, by)) => write!(f, "; it ran last in step {step}, woken by {by}"),
-            None => f.write_str("; it has never run"),
-        }
-    }
-}
 
 /// A worker that can run nothing, because it is in a poll that blocks.
 #[derive(Clone, Copy, Debug)]
@@ -79,26 +38,46 @@ impl fmt::Display for Blocked {
     }
 }
 
-/// Nobody can wake anybody.
-pub(super) struct Deadlock {
+/// What was left of the program when a run failed.
+#[derive(Default)]
+pub(super) struct Left {
     /// The task that the main future is known to join, if any.
     pub(super) main_joins: Option<Actor>,
-    pub(super) waiting: Vec<Waiting>,
+    /// The tasks that had not ended, the one that was polled longest ago first.
+    pub(super) unfinished: Vec<Unfinished>,
     pub(super) blocked: Vec<Blocked>,
+    pub(super) snoozing: Vec<Snoozing>,
+    /// The panics of tasks that nobody had looked at.
+    pub(super) unseen: Vec<Panicked>,
 }
 
-impl fmt::Display for Deadlock {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("deadlock: nothing can run, no timer is armed, and the main future waits")?;
-        if let Some(joined) = self.main_joins {
-            write!(f, " for {joined} to end")?;
+impl Left {
+    /// Shows it. The line of a deadlock goes on with what the main future waits for.
+    fn show(&self, f: &mut fmt::Formatter<'_>, is_deadlock: bool) -> fmt::Result {
+        match (self.main_joins, is_deadlock) {
+            (Some(joined), true) => write!(f, " for {joined} to end")?,
+            (Some(joined), false) => writeln!(f, "the main future waits for {joined} to end")?,
+            (None, _) => {}
         }
-        match &self.waiting[..] {
-            [] => f.write_str("; there is no task\n")?,
-            waiting => write!(f, "; the tasks:\n{}", lines(waiting))?,
+        match (&self.unfinished[..], is_deadlock) {
+            ([], true) => f.write_str("; there is no task\n")?,
+            ([], false) => {}
+            (tasks, true) => write!(f, "; the tasks:\n{}", listed(tasks))?,
+            (tasks, false) => write!(f, "the tasks that have not ended:\n{}", listed(tasks))?,
         }
         f.write_str(&lines(&self.blocked))?;
-        f.write_str(OUTSIDE)
+        if is_deadlock {
+            f.write_str(OUTSIDE)?;
+        }
+        if !self.unseen.is_empty() {
+            let unseen = lines(self.unseen.iter().map(Panicked::first_line));
+            write!(f, "panics that nobody has looked at:\n{unseen}")?;
+        }
+        if !self.snoozing.is_empty() {
+            let snoozing = lines(&self.snoozing);
+            write!(f, "futures that were woken and are not polled:\n{snoozing}")?;
+        }
+        Ok(())
     }
 }
 
@@ -107,17 +86,23 @@ const OUTSIDE: &str = "the simulation does not wait for what is outside of it: t
 
 /// The payload of a panic.
 pub(super) struct Payload {
+    place: Option<Box<str>>,
     message: Box<str>,
     /// The payload. Locked, because an error may be shared between threads and a payload may not.
     inner: Mutex<Box<dyn Any + Send>>,
 }
 
 impl Payload {
-    pub(super) fn new(payload: Box<dyn Any + Send>) -> Self {
+    pub(super) fn new(payload: Box<dyn Any + Send>, place: Option<Box<str>>) -> Self {
         Self {
+            place,
             message: message(&*payload).into(),
             inner: Mutex::new(payload),
         }
+    }
+
+    fn told(&self) -> Told<'_> {
+        Told(self.place.as_deref(), &self.message)
     }
 
     fn into_inner(self) -> Box<dyn Any + Send> {
@@ -131,8 +116,13 @@ pub(super) enum Kind {
     /// The main future returned an error, which is shown as this text.
     Error(String),
     HostPanic(Arc<str>, Payload),
-    Deadlock(Deadlock),
-    Steps(u64),
+    /// Nobody can wake anybody.
+    Deadlock,
+    Steps {
+        limit: u64,
+        /// Whether no time has passed for long, and none does while tasks run.
+        is_still: bool,
+    },
     Time(Duration),
     NoExecutor(String),
     /// In a search, the same choices led to a different run.
@@ -149,8 +139,9 @@ pub(super) enum Kind {
         actor: Actor,
         above: Actor,
     },
-    /// A task without a handle panicked.
-    Detached(Actor, Named),
+    Panicked(Panicked),
+    /// The main future ended well, but a task had not ended.
+    Unfinished,
     /// Two runs with the same decisions differ. The text says how.
     Differs(String),
     /// The main future ended well, but a future snoozed.
@@ -193,7 +184,8 @@ pub struct Failure {
     steps: u64,
     at: u64,
     last: Vec<Event>,
-    pub(super) snoozing: Vec<Snoozing>,
+    /// What was left of the program. `None` until that is known.
+    left: Option<Box<Left>>,
     trace: Option<Box<Trace>>,
 }
 
@@ -206,7 +198,7 @@ impl Failure {
             steps,
             at,
             last,
-            snoozing: Vec::new(),
+            left: None,
             trace: None,
         }
     }
@@ -235,7 +227,21 @@ impl Failure {
     /// Returns the futures of [`waiting_for`](joint_executor::waiting_for) that snoozed when the
     /// run failed.
     pub fn snoozing(&self) -> &[Snoozing] {
-        &self.snoozing
+        self.left.as_ref().map_or(&[], |left| &left.snoozing)
+    }
+
+    /// Returns the tasks that had not ended when the run failed. The one that was polled longest
+    /// ago is the first.
+    pub fn unfinished(&self) -> &[Unfinished] {
+        self.left.as_ref().map_or(&[], |left| &left.unfinished)
+    }
+
+    /// Sets what was left, unless that was done before.
+    pub(super) fn set_left(&mut self, left: impl FnOnce() -> Left) {
+        let left = self.left.get_or_insert_with(|| Box::new(left()));
+        if matches!(*self.kind, Kind::Panicked(_)) {
+            left.unseen.clear();
+        }
     }
 
     pub(super) fn set_schedule(&mut self, number: u64) {
@@ -250,15 +256,17 @@ impl Failure {
             (Kind::HostPanic(host, one), Kind::HostPanic(other_host, other)) => {
                 host == other_host && one.message == other.message
             }
-            (Kind::Detached(_, one), Kind::Detached(_, other)) => one.spawned == other.spawned,
-            (Kind::Snoozing, Kind::Snoozing) => self.snoozing[0].place == other.snoozing[0].place,
+            (Kind::Panicked(one), Kind::Panicked(other)) => one.message == other.message,
+            (Kind::Snoozing, Kind::Snoozing) => {
+                self.snoozing()[0].place == other.snoozing()[0].place
+            }
             (one, other) => mem::discriminant(one) == mem::discriminant(other),
         }
     }
 
     /// Returns whether the run came to its limit of steps.
     pub(super) fn is_of_steps(&self) -> bool {
-        matches!(*self.kind, Kind::Steps(_))
+        matches!(*self.kind, Kind::Steps { .. })
     }
 
     /// Returns whether a call has kept the simulation for too long.
@@ -288,7 +296,7 @@ impl Failure {
 
     /// Returns whether nobody could be woken any more.
     pub fn is_deadlock(&self) -> bool {
-        matches!(*self.kind, Kind::Deadlock(_))
+        matches!(*self.kind, Kind::Deadlock)
     }
 
     /// Returns the payload if the main future or that of a host panicked, and otherwise the failure
@@ -321,16 +329,12 @@ pub(super) const ONLY_OWN_WAITS: &str = "a simulation sees only joint's waits: u
     `joint::oneshot` or `joint::block_on` instead of a channel of `std`, `joint_executor::time::sleep` \
     instead of `thread::sleep`, and hold no lock of `std` across an `await`";
 
+const STILL: &str = "no time passes while tasks yield: `Builder::charge`, or `charge` of a check, makes \
+    each poll take time\n";
+
 const DIVERGED: &str = "the program did something else than in the run before, although the same \
     choices were made. The usual suspects are hash maps with random state, real time, threads, and \
     state that is left from the run before\n";
-
-/// Returns the message of a panic.
-pub(super) fn message(payload: &(dyn Any + Send)) -> &str {
-    let text = payload.downcast_ref::<&str>().copied();
-    let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
-    text.unwrap_or("(no message)")
-}
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -342,15 +346,26 @@ impl fmt::Display for Failure {
         }
         write!(f, " failed in step {steps}, at {at}: ")?;
         match &*self.kind {
-            Kind::Panic(payload) => writeln!(f, "the main future panicked: {}", payload.message)?,
+            Kind::Panic(payload) => writeln!(f, "the main future panicked{}", payload.told())?,
             Kind::Error(error) => writeln!(f, "the main future returned an error: {error}")?,
-            Kind::HostPanic(host, payload) => writeln!(
-                f,
-                "the main future of host `{host}` panicked: {}",
-                payload.message
-            )?,
-            Kind::Deadlock(deadlock) => write!(f, "{deadlock}")?,
-            Kind::Steps(limit) => writeln!(f, "it took more than {limit} steps")?,
+            Kind::HostPanic(host, payload) => {
+                writeln!(
+                    f,
+                    "the main future of host `{host}` panicked{}",
+                    payload.told()
+                )?;
+            }
+            Kind::Deadlock => {
+                f.write_str(
+                    "deadlock: nothing can run, no timer is armed, and the main future waits",
+                )?;
+            }
+            Kind::Steps { limit, is_still } => {
+                writeln!(f, "it took more than {limit} steps")?;
+                if *is_still {
+                    f.write_str(STILL)?;
+                }
+            }
             Kind::Time(limit) => writeln!(f, "it took more than {limit:?} of virtual time")?,
             Kind::NoThread(error) => writeln!(
                 f,
@@ -374,16 +389,14 @@ impl fmt::Display for Failure {
                  use `spawn_blocking` for what blocks"
             )?,
             Kind::NoExecutor(error) => writeln!(f, "no executor could be started: {error}")?,
-            Kind::Detached(actor, named) => {
-                writeln!(f, "{actor}{named}, panicked, and it has no handle")?;
-            }
+            Kind::Panicked(panicked) => writeln!(f, "{panicked}")?,
+            Kind::Unfinished => f.write_str("the main future ended before its tasks did\n")?,
             Kind::Differs(text) => f.write_str(text)?,
             Kind::Diverged => f.write_str(DIVERGED)?,
             Kind::Snoozing => f.write_str("the main future ended, and futures snoozed\n")?,
         }
-        if !self.snoozing.is_empty() {
-            let snoozing = lines(&self.snoozing);
-            write!(f, "futures that were woken and are not polled:\n{snoozing}")?;
+        if let Some(left) = &self.left {
+            left.show(f, self.is_deadlock())?;
         }
         match &self.last[..] {
             [] => Ok(()),

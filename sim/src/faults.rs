@@ -298,6 +298,9 @@ impl Faults {
     }
 }
 
+/// The message of a panic that the faults have asked for.
+pub(super) const FAULT_PANIC: &str = "a panic that the simulation's faults have asked for";
+
 /// The time at which a future is dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fate {

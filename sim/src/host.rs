@@ -168,9 +168,9 @@ impl Host {
     ///             async {}
     ///         }
     ///     });
-    ///     host.ended().await;
+    ///     let _ = host.ended().await;
     ///     host.restart();
-    ///     host.ended().await;
+    ///     let _ = host.ended().await;
     ///     assert_eq!(starts.get(), 2);
     /// });
     /// ```
@@ -439,7 +439,7 @@ fn with_world<R>(f: impl FnOnce(&World) -> R) -> R {
 ///     assert_eq!(sim::current_host().name(), "main");
 ///     let host = Host::new("a");
 ///     host.run(|| async { assert_eq!(sim::current_host().name(), "a") });
-///     host.ended().await;
+///     let _ = host.ended().await;
 /// });
 /// ```
 pub fn current_host() -> Host {

@@ -9,7 +9,10 @@ use core::{
 };
 use std::{boxed::Box, panic::resume_unwind};
 
-use super::{faults::Fate, world};
+use super::{
+    faults::{FAULT_PANIC, Fate},
+    world,
+};
 
 /// Returns whether the calling code runs in a simulation.
 ///
@@ -146,9 +149,7 @@ impl<F: Future> Future for MayPanic<F> {
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         if world::with(|world| world.is_some_and(|world| world.panics())) {
             // Without a message on the standard error: the simulation has asked for the panic.
-            resume_unwind(Box::new(
-                "a panic that the simulation's faults have asked for",
-            ));
+            resume_unwind(Box::new(FAULT_PANIC));
         }
         self.0.as_mut().poll(cx)
     }

@@ -57,8 +57,8 @@
 //! of 1 decisions that are not the tamest, 0 are left after 1 runs
 //! all steps:            /tmp/joint-sim-both_are_counted-5-4637.txt
 //! the same in Perfetto: /tmp/joint-sim-both_are_counted-5-4637.json
-//! the simulation with seed 5 failed in step 6, at 0ns: the main future panicked: assertion `left
-//!   == right` failed
+//! the simulation with seed 5 failed in step 6, at 0ns: the main future panicked at
+//!   src/lib.rs:23:9: assertion `left == right` failed
 //!   left: 1
 //!  right: 2
 //! the last steps:
@@ -238,11 +238,18 @@
 //! [`Builder::trace`] keeps everything that happens. A [`Trace`] is shown [as text](Trace::lanes)
 //! and in [Perfetto](Trace::write_perfetto), and [explains](Trace::explain) why a step took place.
 //!
+//! # Panics
+//! In a [`check()`], each panic fails the run that [`may_panic`] has not caused, also if the
+//! program catches it, because most are bugs. If a program means to survive some, let its test have
+//! [`Panics::Unseen`]: then a panic of a task fails the run only if nobody looks at it. The first
+//! line of each panic that fails no run of the check is printed.
+//!
 //! # Deadlocks
 //! If nothing is ready, no timer is armed and the main future waits, nobody can ever wake it. The
 //! run fails then, and the report shows each task: where it was spawned, since when it waits, who
-//! had woken it, and whether it waits for another task to end. Here a client and a server wait for
-//! each other's first message:
+//! had woken it, and what it waits for, if that is known: the end of a task, a timer, or what
+//! [`waiting_for`](joint_executor::waiting_for) names. Every other report has this list as well.
+//! Here a client and a server wait for each other's first message:
 //!
 //! ```
 //! use joint_executor::TaskBuilder;
@@ -272,10 +279,10 @@
 //! ```text
 //! the simulation with seed 1 failed in step 3, at 0ns: deadlock: nothing can run, no timer is
 //! armed, and the main future waits for task 1 to end; the tasks:
-//!   task 1 "client", spawned at src/main.rs:6:51, waits since 0ns;
-//!     it ran last in step 3, woken by main
-//!   task 2 "server", spawned at src/main.rs:10:51, waits since 0ns;
-//!     it ran last in step 2, woken by main
+//!   task 1 "client", spawned at src/main.rs:6:51, waits since 0ns for something that has its
+//!     waker; it ran last in step 3, woken by main
+//!   task 2 "server", spawned at src/main.rs:10:51, waits since 0ns for something that has its
+//!     waker; it ran last in step 2, woken by main
 //! the simulation does not wait for what is outside of it: threads of `std`, executors that were
 //!   made outside, and descriptors
 //! the last steps:
@@ -355,6 +362,7 @@ mod attempt;
 mod chance;
 mod check;
 mod clock;
+mod each_run;
 mod explore;
 mod failure;
 mod faults;
@@ -362,6 +370,7 @@ mod host;
 mod inside;
 mod machine;
 pub mod net;
+mod panicked;
 mod record;
 mod scheduler;
 mod settings;
@@ -369,9 +378,11 @@ mod snoozing;
 mod tasks;
 mod trace;
 mod traffic;
+mod unfinished;
 mod verdict;
 mod world;
 
+use alloc::vec::Vec;
 use core::{fmt, future::Future, time::Duration};
 
 use self::{chance::Chance, net::Network, world::World};
@@ -386,9 +397,10 @@ pub use self::{
     machine::HostEnd,
     record::Event,
     scheduler::Scheduler,
-    settings::Builder,
+    settings::{Builder, Panics},
     snoozing::Snoozing,
     trace::{Explanation, Lanes, Trace},
+    unfinished::Unfinished,
     verdict::Verdict,
 };
 #[doc(no_inline)]
@@ -431,8 +443,8 @@ impl Builder {
     /// Runs a future to its end. What it has spawned and what has not ended is dropped then.
     ///
     /// # Errors
-    /// [`Failure`] if the future or a detached task panics, if nobody can be woken any more, or if
-    /// the run reaches a limit.
+    /// [`Failure`] if the future panics, if a task does and nobody [looks](Panics) at it, if nobody
+    /// can be woken any more, or if the run reaches a limit.
     ///
     /// # Panics
     /// If it is called inside a simulation.
@@ -459,6 +471,7 @@ impl Builder {
                 steps: world.steps(),
                 elapsed: world.elapsed(),
                 snoozing: world.take_snoozing(),
+                unfinished: world.take_unfinished(),
                 trace: world.trace(),
             }),
             Err(mut failure) => {
@@ -503,6 +516,9 @@ pub struct Outcome<T> {
     /// The futures of [`waiting_for`](joint_executor::waiting_for) that snoozed when the main
     /// future ended.
     pub snoozing: Vec<Snoozing>,
+    /// The tasks that had not ended when the main future did, and were dropped then. The one that
+    /// was polled longest ago is the first.
+    pub unfinished: Vec<Unfinished>,
     /// Everything that has happened, if [`Builder::trace`] asked for it.
     pub trace: Option<Trace>,
 }

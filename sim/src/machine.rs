@@ -179,6 +179,7 @@ pub(super) fn ip(host: usize) -> Ipv4Addr {
 /// });
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[must_use = "it may be a panic"]
 pub enum HostEnd {
     /// The main future returned.
     Returned,

@@ -142,6 +142,11 @@ impl Tasks {
         (key, self.lives[key.index()].actor)
     }
 
+    pub(super) fn actor(&self, id: Id) -> Option<Actor> {
+        let key = self.keys.get(&id)?;
+        Some(self.lives[key.index()].actor)
+    }
+
     #[inline]
     pub(super) fn by_key(&mut self, key: Key) -> Option<&mut Live> {
         self.lives.get_mut(key.index())

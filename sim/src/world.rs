@@ -20,6 +20,7 @@ mod kept;
 mod later;
 mod main_future;
 mod owner;
+mod panics;
 mod places;
 mod pool;
 mod pools;
@@ -51,6 +52,7 @@ use self::{
     later::Timeline,
     main_future::MainFuture,
     owner::Owner,
+    panics::Panics,
     pools::Pools,
     step::Step,
     threads::Threads,
@@ -60,6 +62,7 @@ use self::{
 use super::{
     chance::Chance,
     failure::{Failure, Kind, Payload},
+    panicked::message,
     record::{Actor, Event, Record, What},
     settings::Builder,
     trace::Trace,
@@ -67,7 +70,7 @@ use super::{
 use joint::{task::TaskEnd, waker::budget};
 use joint_executor::{Executor, hosted};
 
-pub(super) use self::{entered::with, kept::Kept, places::Wires};
+pub(super) use self::{entered::with, kept::Kept, panics::quiet, places::Wires};
 
 pub(super) struct World {
     settings: Builder,
@@ -85,6 +88,7 @@ pub(super) struct World {
     main: MainFuture,
     waits: RefCell<Waits>,
     ending: Ending,
+    panics: Panics,
 }
 
 /// Panics if this thread is in a world.
@@ -117,12 +121,14 @@ impl World {
             main: MainFuture::new(),
             waits: RefCell::default(),
             ending: Ending::new(settings.max_steps),
+            panics: Panics::default(),
         })
     }
 
     /// Runs the main future to its end, and ends everything that is left then.
     pub(super) fn run<F: Future>(self: &Rc<Self>, future: F) -> Result<F::Output, Failure> {
         assert_outside();
+        panics::watch();
         hosted::apart(|| self.run_here(future))
     }
 
@@ -132,7 +138,7 @@ impl World {
         // The polls of this run use up a budget that is not this thread's.
         let _outer = budget::save();
         let main = Executor::builder().workers(self.settings.workers).build();
-        let ended = match main {
+        let mut ended = match main {
             Ok(main) => {
                 self.ambient.set(Arc::new(main)).expect("set once");
                 self.run_main(future, &mut entered)
@@ -142,8 +148,9 @@ impl World {
                 Err(())
             }
         };
-        if ended.is_ok() {
-            self.ending.snoozing.replace(self.snoozing());
+        match ended {
+            Ok(_) => self.judge(),
+            Err(()) => self.tell_left(),
         }
         let is_abandoned = entered.is_none() || self.end_all().is_err();
         if is_abandoned {
@@ -155,6 +162,13 @@ impl World {
                 .stuck
                 .take()
                 .expect("set where it was abandoned"));
+        }
+        // Destructors at the end may have panicked.
+        if ended.is_ok() && !self.ending.has_failed() {
+            self.judge_panics();
+        }
+        if self.ending.has_failed() {
+            ended = Err(());
         }
         ended.map_err(|()| self.ending.take())
     }
@@ -205,7 +219,8 @@ impl World {
         self.note(Actor::MAIN, What::Ended(how));
         match panic {
             Some(payload) => {
-                self.fail(Kind::Panic(Payload::new(payload)));
+                let place = self.place_of_panic(message(&*payload));
+                self.fail(Kind::Panic(Payload::new(payload, place)));
                 Err(())
             }
             None => output.ok_or(()),

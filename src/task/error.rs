@@ -11,6 +11,8 @@ use core::{
 
 #[cfg(feature = "alloc")]
 use super::Id;
+#[cfg(feature = "std")]
+use super::on_panic;
 use super::{header::Task, unwind};
 
 /// The reason why a task has no output: it was cancelled, or it panicked.
@@ -119,6 +121,9 @@ struct Panic {
     name: Option<String>,
     spawned: &'static Location<'static>,
     id: Option<Id>,
+    /// The number by which the thread that caught it knows it.
+    #[cfg(feature = "std")]
+    number: u64,
 }
 
 // SAFETY: a shared reference reads only payloads that are `&str` or `String`, both of which are
@@ -143,13 +148,8 @@ impl PanicPayload {
         let name = unsafe { task.name() }.map(String::from);
         // SAFETY: as above.
         let spawned = unsafe { task.spawned() };
-        Self(Box::new(Panic {
-            payload,
-            name,
-            spawned,
-            // SAFETY: as above.
-            id: Some(unsafe { Id::of(task) }),
-        }))
+        // SAFETY: as above.
+        Self::made(payload, name, spawned, Some(unsafe { Id::of(task) }))
     }
 
     /// Wraps a payload that `catch_unwind` gave, as that of an unnamed task which was spawned at
@@ -167,16 +167,36 @@ impl PanicPayload {
     /// ```
     #[cold]
     pub fn new(payload: Box<dyn Any + Send>, spawned: &'static Location<'static>) -> Self {
+        Self::made(payload, None, spawned, None)
+    }
+
+    fn made(
+        payload: unwind::Payload,
+        name: Option<String>,
+        spawned: &'static Location<'static>,
+        id: Option<Id>,
+    ) -> Self {
+        #[cfg(feature = "std")]
+        let number = on_panic::caught(unwind::message_of(&payload));
         Self(Box::new(Panic {
             payload,
-            name: None,
+            name,
             spawned,
-            id: None,
+            id,
+            #[cfg(feature = "std")]
+            number,
         }))
+    }
+
+    /// Takes note that somebody looks at it.
+    fn note_seen(&self) {
+        #[cfg(feature = "std")]
+        on_panic::seen(self.0.number);
     }
 
     /// Returns the panic's message if it has one, as a panic by `panic!` does.
     pub fn message(&self) -> Option<&str> {
+        self.note_seen();
         unwind::message_of(&self.0.payload)
     }
 
@@ -192,6 +212,7 @@ impl PanicPayload {
 
     /// Returns the payload, as `catch_unwind` gave it.
     pub fn into_inner(self) -> Box<dyn Any + Send> {
+        self.note_seen();
         self.0.payload
     }
 

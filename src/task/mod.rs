@@ -576,6 +576,8 @@ mod link;
 #[cfg(feature = "std")]
 mod local;
 mod name;
+#[cfg(feature = "std")]
+mod on_panic;
 #[cfg(not(feature = "alloc"))]
 mod origin;
 mod polled;
@@ -590,6 +592,8 @@ mod view;
 pub use self::current::{id, set_panic_hook, try_id, with_current, without_current};
 #[cfg(feature = "alloc")]
 pub use self::id::Id;
+#[cfg(feature = "std")]
+pub use self::on_panic::{OnPanic, set_on_panic};
 pub use self::{
     abort::AbortHandle,
     builder::Builder,

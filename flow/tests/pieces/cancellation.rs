@@ -5,12 +5,14 @@ use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{Arc, Mutex},
     task::{Wake, Waker},
+    time::Duration,
 };
 
 use joint::oneshot;
-use joint_executor::yield_now;
+use joint_executor::{time::sleep, yield_now};
 use joint_flow::promise::never;
 use joint_flow::{Task, TaskError, spawn, uncancellable};
+use joint_sim::{Builder, Panics};
 
 use crate::common::{Log, OnDrop, PanicsInDrop, after, check, settled, waker_that};
 
@@ -393,4 +395,28 @@ fn the_end_of_an_executor_cancels_its_tasks() {
         assert!(task.await.unwrap_err().is_cancelled());
         assert_eq!(log.all(), ["future"]);
     });
+}
+
+/// Cell: panic: a task that panics fails a simulation, although nobody awaits it.
+#[test]
+fn a_panic_of_a_task_that_nobody_awaits_is_found() {
+    async fn panics() {
+        yield_now().await;
+        panic!("of an actor");
+    }
+    for panics_that_fail in [Panics::Any, Panics::Unseen] {
+        for is_uncancellable in [false, true] {
+            let settings = Builder::new(1).panics(panics_that_fail);
+            let run = settings.run(async move {
+                let task = match is_uncancellable {
+                    false => spawn(panics()),
+                    true => uncancellable(panics()),
+                };
+                sleep(Duration::from_secs(1)).await;
+                drop(task);
+            });
+            let report = run.unwrap_err().to_string();
+            assert!(report.contains(": of an actor"), "{report}");
+        }
+    }
 }

@@ -86,7 +86,7 @@ impl Cluster {
         sleep(last.unwrap_or_default()).await;
         let clients = async {
             for id in setup.clients() {
-                self.hosts[&id].ended().await;
+                let _ = self.hosts[&id].ended().await;
             }
         };
         let ended = timeout(PATIENCE, clients).await;

@@ -4,9 +4,10 @@
 //! that all runs of a round can be made at once, and in any order, it depends on earlier rounds
 //! only. Each round is as long as all before it.
 
-use alloc::{boxed::Box, vec::Vec};
+use alloc::{boxed::Box, collections::BTreeSet, string::String, vec::Vec};
 use core::ops::Range;
 use std::{
+    eprintln,
     panic::resume_unwind,
     sync::{Mutex, PoisonError},
     thread,
@@ -15,11 +16,11 @@ use std::{
 use super::{
     super::{
         failure::{Failure, Kind},
-        world::Kept,
+        world::{Kept, quiet},
     },
     Check, Checked, Found, Run, canary,
     plan::Plan,
-    quiet, test_name,
+    test_name,
 };
 
 /// A run that is to be reported.
@@ -70,9 +71,10 @@ impl Check {
         };
         if !is_canary {
             let attempt = run(&plan, &self.settings);
-            return attempt
-                .ended
-                .map_or_else(|failure| bad(plan, failure, None), |()| Ok(attempt.steps));
+            return match attempt.ended {
+                Ok(()) => Ok(passed(attempt.panics, attempt.steps)),
+                Err(failure) => bad(plan, failure, None),
+            };
         }
         let keeping = self.keeping();
         let one = run(&plan, &keeping);
@@ -87,7 +89,7 @@ impl Check {
                 bad(plan, failure, Some(one.kept))
             }
             (None, Err(failure)) => bad(plan, failure, None),
-            (None, Ok(())) => Ok(one.steps),
+            (None, Ok(())) => Ok(passed(one.panics, one.steps)),
         }
     }
 
@@ -99,6 +101,25 @@ impl Check {
         }
     }
 }
+
+/// Prints the panics of a run that has passed, unless they were printed before. Returns the number
+/// of its steps.
+fn passed(panics: Vec<String>, steps: u64) -> u64 {
+    /// The lines that were printed, up to a number.
+    static TOLD: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+    if !panics.is_empty() {
+        let mut told = TOLD.lock().unwrap_or_else(PoisonError::into_inner);
+        for panic in panics {
+            if told.len() < MOST_TOLD && told.insert(panic.clone()) {
+                eprintln!("no failure of the check: {panic}");
+            }
+        }
+    }
+    steps
+}
+
+/// The largest number of panics that are printed.
+const MOST_TOLD: usize = 100;
 
 /// Makes runs one after the other.
 pub(super) fn in_turn(numbers: Range<u64>, make: impl Fn(u64) -> Made) -> Made {
@@ -118,7 +139,7 @@ pub(super) fn at_once(
     let left = &Mutex::new(numbers);
     let lock = || left.lock().unwrap_or_else(PoisonError::into_inner);
     let work = || {
-        let _quiet = quiet::set(true);
+        let _quiet = quiet(true);
         let mut longest = 0;
         // All smaller numbers are taken. So the first failure is found, whatever thread finds it.
         while let Some(number) = { lock().next() } {

@@ -21,8 +21,6 @@ pub(super) struct Stage {
     pub(super) depth: Cell<usize>,
     /// The waits of polls that block, which lie on the stack.
     pub(super) frames: RefCell<Vec<Frame>>,
-    /// The task in which a fault last caused a panic.
-    pub(super) panicked: Cell<Option<Actor>>,
     /// The number of steps that have begun.
     pub(super) steps: Cell<u64>,
 }

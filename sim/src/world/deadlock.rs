@@ -1,67 +1,139 @@
-//! The report on the tasks of a run in which nobody can wake anybody.
+//! What is left of the program: who waits, and for what.
 
-use alloc::{collections::BTreeMap, vec::Vec};
+use alloc::{
+    collections::BTreeMap,
+    format,
+    string::{String, ToString},
+    vec::Vec,
+};
 
 use super::{
     super::{
-        failure::{Blocked, Deadlock, Waiting},
-        record::Actor,
+        clock,
+        failure::{Blocked, Left},
+        record::{Actor, At},
         tasks::Live,
+        unfinished::{Readiness, Unfinished},
     },
     World,
 };
+use joint_executor::WaitsFor;
 
 impl World {
-    /// Tells who waits, and for what as far as that is known.
-    pub(super) fn deadlock(&self) -> Deadlock {
-        let joins = self.joins();
-        let agenda = self.agenda.borrow();
-        let tasks = &agenda.tasks;
-        let mut waiting: Vec<_> = tasks
-            .iter()
-            .map(|(_, live)| self.waiting(live, &joins))
-            .collect();
-        waiting.sort_by_key(|task| task.actor);
-        Deadlock {
-            main_joins: joins.get(&Actor::MAIN).copied(),
-            waiting,
+    /// Tells what is left. Must not be called by an executor, in the middle of its work.
+    pub(super) fn left(&self) -> Left {
+        Left {
+            main_joins: self.joins().get(&Actor::MAIN).map(|joined| joined[0]),
+            unfinished: self.unfinished(),
             blocked: self.blocked(),
+            snoozing: self.snoozing(),
+            unseen: self.unseen_panics(),
         }
     }
 
-    fn waiting(&self, live: &Live, joins: &BTreeMap<Actor, Actor>) -> Waiting {
+    /// Returns the tasks that have not ended, the one that was polled longest ago first.
+    pub(super) fn unfinished(&self) -> Vec<Unfinished> {
+        if self.agenda.borrow().tasks.iter().next().is_none() {
+            return Vec::new();
+        }
+        let mut waits_for = self.waits_for();
+        let agenda = self.agenda.borrow();
+        let tasks = agenda.tasks.iter();
+        let tasks = tasks.map(|(_, live)| {
+            let waits_for = waits_for.remove(&live.actor).unwrap_or_default();
+            self.one_unfinished(live, waits_for)
+        });
+        let mut tasks: Vec<_> = tasks.collect();
+        tasks.sort_by_key(|task| (task.since, task.actor));
+        tasks
+    }
+
+    fn one_unfinished(&self, live: &Live, waits_for: Vec<String>) -> Unfinished {
         let pools = self.pools.borrow();
         let executor = pools.iter().position(|pool| Some(pool.id) == live.executor);
-        Waiting {
+        Unfinished {
             actor: live.actor,
             named: live.named.clone(),
             executor: executor.filter(|_| pools.len() > 1),
-            is_ready: self.agenda.borrow().is_ready(live.actor),
+            readiness: match self.agenda.borrow().is_ready(live.actor) {
+                false => Readiness::Waits,
+                true if pools.iter().any(|pool| pool.is_busy()) => Readiness::Blocked,
+                true => Readiness::Ready,
+            },
             since: self.time.since_start(live.since),
             ran: (live.ran > 0).then_some((live.ran, live.woken)),
-            joins: joins.get(&live.actor).copied(),
+            waits_for,
         }
     }
 
-    /// Which task waits for the end of which one. A task that waits for several is here with one of
-    /// them.
-    fn joins(&self) -> BTreeMap<Actor, Actor> {
+    /// What each task that has waited waits for.
+    fn waits_for(&self) -> BTreeMap<Actor, Vec<String>> {
+        let joins = self.joins();
+        let mut all = BTreeMap::new();
+        for pool in self
+            .pools
+            .borrow()
+            .iter()
+            .filter(|pool| !pool.has_ended.get())
+        {
+            for task in pool.first().worker.dump().tasks() {
+                let Some(actor) = self.agenda.borrow().tasks.actor(task.id()) else {
+                    continue;
+                };
+                let joined = joins.get(&actor).into_iter().flatten();
+                let mut shown: Vec<_> = joined.map(|joined| format!("{joined} to end")).collect();
+                let others = task.waits_for().iter();
+                shown.extend(others.filter_map(|what| self.shown(what)));
+                // They come in the order of their addresses.
+                shown.sort();
+                if shown.is_empty() && !task.is_runnable() {
+                    let unknown = match task.waits_for() {
+                        [] => "ever: it has no waker",
+                        _ => "something that has its waker",
+                    };
+                    shown.push(unknown.to_string());
+                }
+                all.insert(actor, shown);
+            }
+        }
+        all
+    }
+
+    fn shown(&self, what: &WaitsFor) -> Option<String> {
+        match *what {
+            WaitsFor::Timer(at) => {
+                let at = At(self.time.since_start(clock::nanos(at)));
+                Some(format!("a timer that is due at {at}"))
+            }
+            WaitsFor::Told(what, place) => Some(format!("{what}, at {place}")),
+            WaitsFor::Snoozing(what, place) => Some(format!("{what}, at {place}, which snoozes")),
+            _ => None,
+        }
+    }
+
+    /// Which tasks each one joins.
+    fn joins(&self) -> BTreeMap<Actor, Vec<Actor>> {
         let agenda = self.agenda.borrow();
         let mut by_address = BTreeMap::from([(self.main.address(), Actor::MAIN)]);
         let mut awaited = Vec::new();
-        let pools = self.pools.borrow();
-        for pool in pools.iter().filter(|pool| !pool.has_ended.get()) {
+        for pool in self
+            .pools
+            .borrow()
+            .iter()
+            .filter(|pool| !pool.has_ended.get())
+        {
             pool.first().worker.each_waiting(|task, address, waiter| {
-                let (_, actor) = agenda.tasks.known(task);
-                by_address.insert(address.get(), actor);
-                awaited.extend(waiter.map(|waiter| (actor, waiter)));
+                if let Some(actor) = agenda.tasks.actor(task) {
+                    by_address.insert(address.get(), actor);
+                    awaited.extend(waiter.map(|waiter| (actor, waiter)));
+                }
             });
         }
-        let mut joins = BTreeMap::new();
+        let mut joins = BTreeMap::<_, Vec<_>>::new();
+        awaited.sort();
         for (joined, waiter) in awaited {
             if let Some(&joiner) = by_address.get(&waiter) {
-                let first = joins.entry(joiner).or_insert(joined);
-                *first = joined.min(*first);
+                joins.entry(joiner).or_default().push(joined);
             }
         }
         joins

@@ -8,6 +8,7 @@ use super::{
         failure::{Failure, Kind},
         record::Event,
         snoozing::Snoozing,
+        unfinished::Unfinished,
     },
     World,
 };
@@ -18,6 +19,8 @@ pub(super) struct Ending {
     pub(super) failure: RefCell<Option<Failure>>,
     /// What snoozed when the main future ended.
     pub(super) snoozing: RefCell<Vec<Snoozing>>,
+    /// What had not ended then.
+    pub(super) unfinished: RefCell<Vec<Unfinished>>,
     /// The number of events that were kept when it failed.
     pub(super) failed_after: Cell<usize>,
     /// The number of the last step: the limit, or 0 once the run has failed.
@@ -54,6 +57,11 @@ impl World {
         self.ending.snoozing.take()
     }
 
+    /// Takes what had not ended when the main future did.
+    pub(crate) fn take_unfinished(&self) -> Vec<Unfinished> {
+        self.ending.unfinished.take()
+    }
+
     pub(super) fn failure_with(&self, kind: Kind, last: Vec<Event>) -> Failure {
         let at = self.time.passed();
         Failure::new(self.settings.seed, kind, self.steps(), at, last)
@@ -66,17 +74,37 @@ impl World {
             let last = agenda.record.last().copied().collect();
             self.ending.failed_after.set(agenda.record.kept());
             drop(agenda);
-            let mut failure = self.failure_with(kind, last);
-            failure.snoozing = self.snoozing();
+            let failure = self.failure_with(kind, last);
             self.replace_failure(Some(failure));
         }
     }
 
-    /// Fails the run if a future snoozes. Called at the end of the main future.
-    pub(crate) fn deny_snoozing(&self) {
-        if !self.snoozing().is_empty() {
-            self.fail(Kind::Snoozing);
+    /// Ends the run between two steps, when it can be told what is left of the program.
+    pub(super) fn fail_here(&self, kind: Kind) {
+        self.fail(kind);
+        self.tell_left();
+    }
+
+    /// Notes what is left of the program in a run that has failed.
+    pub(super) fn tell_left(&self) {
+        if let Some(failure) = &mut *self.ending.failure.borrow_mut() {
+            failure.set_left(|| self.left());
         }
+    }
+
+    /// Fails a run whose main future has ended well, if there is a reason.
+    pub(super) fn judge(&self) {
+        self.judge_panics();
+        let unfinished = self.unfinished();
+        if self.settings.deny_unfinished && !unfinished.is_empty() {
+            self.fail_here(Kind::Unfinished);
+        }
+        let snoozing = self.snoozing();
+        if self.settings.deny_snoozing && !snoozing.is_empty() {
+            self.fail_here(Kind::Snoozing);
+        }
+        self.ending.snoozing.replace(snoozing);
+        self.ending.unfinished.replace(unfinished);
     }
 
     /// Sets how the run has failed, or that it has not. Returns what was set before.

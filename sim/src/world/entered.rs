@@ -11,11 +11,15 @@ use std::{
 use super::{
     super::{clock, failure::Kind, record::Actor},
     World,
+    panics::ON_PANIC,
     step::Step,
 };
-use joint::waker::{
-    budget,
-    park::{self, Parked},
+use joint::{
+    task::set_on_panic,
+    waker::{
+        budget,
+        park::{self, Parked},
+    },
 };
 use joint_executor::hosted::{self, Unwind};
 
@@ -46,6 +50,7 @@ impl<'a> Entered<'a> {
         WORLD.with(|cell| cell.set(Some(world)));
         clock::set(world.now());
         park::set_on_unpark(Some(unparked));
+        set_on_panic(Some(ON_PANIC));
         Self {
             _host: hosted::enter(world.owner.clone()),
             _world: PhantomData,
@@ -59,6 +64,7 @@ impl Drop for Entered<'_> {
     fn drop(&mut self) {
         park::set_wait(self.wait);
         park::set_on_unpark(None);
+        set_on_panic(None);
         clock::reset();
         WORLD.with(|cell| cell.set(None));
     }

@@ -7,7 +7,6 @@ use std::{io, sync::OnceLock, time::Instant};
 use super::{
     super::{
         clock,
-        failure::Kind,
         record::{Actor, Named, What},
         tasks::{Due, Live, Work},
     },
@@ -124,15 +123,10 @@ impl World {
         }
     }
 
-    fn has_ended(&self, id: Id, how: TaskEnd, is_detached: bool) {
+    fn has_ended(&self, id: Id, how: TaskEnd) {
         let live = self.agenda.borrow_mut().tasks.remove(id);
         if let Some(live) = live {
             self.note(live.actor, What::Ended(how));
-            let by_fault = self.stage.panicked.get() == Some(live.actor);
-            let ignores = by_fault || self.settings.ignore_detached_panics;
-            if how == TaskEnd::Panicked && is_detached && !ignores {
-                self.fail(Kind::Detached(live.actor, live.named));
-            }
         }
     }
 }
@@ -165,8 +159,13 @@ impl World {
                 });
             })
             .on_end(|task, how| {
-                let has_ended = |world: &Self| world.has_ended(task.id(), how, task.is_detached());
-                with(|world| world.into_iter().for_each(has_ended));
+                with(|world| {
+                    let Some(world) = world else { return };
+                    if how == TaskEnd::Panicked && task.is_detached() {
+                        world.detached_panics(task.panic_message());
+                    }
+                    world.has_ended(task.id(), how);
+                });
             });
         let (executor, workers) = builder.build_scheduled()?;
         let _new = id.set(executor.id());
@@ -219,7 +218,7 @@ impl World {
     }
 
     pub(super) fn call_ended(&self, call: Id, how: TaskEnd) {
-        self.has_ended(call, how, false);
+        self.has_ended(call, how);
     }
 
     fn spawned(&self, executor: Option<ExecutorId>, task: &TaskInfo<'_>) {

@@ -289,7 +289,6 @@ impl World {
         let panics = self.chance().happens(About::Poll, injected.faults.panics);
         if panics {
             self.note_fault(self.acting(), Fault::Panicked);
-            self.stage.panicked.set(Some(self.acting()));
         }
         panics
     }

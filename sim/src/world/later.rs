@@ -114,7 +114,7 @@ impl World {
     pub(super) fn pass_to(&self, time: u64) {
         if time > self.time.end {
             let limit = Duration::from_nanos(self.time.since_start(self.time.end));
-            self.fail(Kind::Time(limit));
+            self.fail_here(Kind::Time(limit));
             return;
         }
         if time != self.now() {

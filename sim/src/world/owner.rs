@@ -37,6 +37,10 @@ impl Owner {
         })
     }
 
+    pub(super) fn number(&self) -> u64 {
+        self.number
+    }
+
     /// Something has been pushed to the executor with this number.
     pub(super) fn pushed(&self, pool: Option<u16>) {
         with(

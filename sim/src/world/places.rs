@@ -16,8 +16,9 @@ use std::{
 
 use super::{
     super::{
-        failure::{Kind, Payload, message},
+        failure::{Kind, Payload},
         machine::{HostEnd, Machines, Main, Place, Power, Program},
+        panicked::message,
         tasks::{Due, Work},
     },
     World,
@@ -173,7 +174,10 @@ impl World {
         let end = match ended {
             Ok(()) => HostEnd::Returned,
             Err(payload) if watchers > 0 => HostEnd::Panicked(String::from(message(&*payload))),
-            Err(payload) => return self.fail(Kind::HostPanic(name, Payload::new(payload))),
+            Err(payload) => {
+                let place = self.place_of_panic(message(&*payload));
+                return self.fail(Kind::HostPanic(name, Payload::new(payload, place)));
+            }
         };
         self.stop(place.host, Power::Idle, end);
     }

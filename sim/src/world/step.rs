@@ -7,6 +7,7 @@ use super::{
         failure::Kind,
         machine::Place,
         record::Actor,
+        settings::Panics,
         tasks::{Due, Key, Work},
     },
     World,
@@ -73,6 +74,9 @@ impl World {
     /// Whether the run has failed. It does at its last step, if something could run after that.
     #[cold]
     fn is_over(&self, is_inside: bool) -> bool {
+        if !self.ending.has_failed() && self.settings.panics == Panics::Any {
+            self.judge_panics();
+        }
         if !self.ending.has_failed() {
             let mut agenda = self.agenda.borrow_mut();
             let Some(due) = self.choose(&mut agenda, is_inside) else {
@@ -81,9 +85,18 @@ impl World {
             // What was taken is dropped with everything else.
             agenda.due.push_back(due);
             drop(agenda);
-            self.fail(Kind::Steps(self.settings.max_steps));
+            self.fail_here(Kind::Steps {
+                limit: self.settings.max_steps,
+                is_still: self.is_still(),
+            });
         }
         true
+    }
+
+    /// Returns whether no time has passed for long, and none does while tasks run.
+    fn is_still(&self) -> bool {
+        let (agenda, now) = (self.agenda.borrow(), self.time.passed());
+        self.time.charge == 0 && agenda.record.last().all(|event| event.at == now)
     }
 
     /// Goes on to the next timer or event. Returns what the step has done, if that is all.
@@ -104,7 +117,7 @@ impl World {
             (_, None) if self.main.is_over.get() => Some(Step::Failed),
             (_, None) => {
                 let kind = self.held_up();
-                self.fail(kind.unwrap_or_else(|| Kind::Deadlock(self.deadlock())));
+                self.fail_here(kind.unwrap_or(Kind::Deadlock));
                 None
             }
         }

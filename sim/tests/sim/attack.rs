@@ -20,7 +20,7 @@ use joint_executor::{
     time::{now, sleep, timeout},
     yield_now,
 };
-use joint_sim::{self as sim, Builder};
+use joint_sim::{self as sim, Builder, Panics};
 
 use crate::common::OnDrop;
 
@@ -558,23 +558,28 @@ fn a_search_passes_panics_on() {
 
 #[test]
 fn panics_of_hooks_and_destructors_stay_in_their_place() {
+    let panics_at_its_end = async || {
+        let _guard = OnDrop(|| panic!("dropped"));
+        forever().await;
+    };
     let ended = catch_unwind(AssertUnwindSafe(|| {
-        Builder::new(1).run(async {
-            spawn_detached(async {
-                let _guard = OnDrop(|| panic!("dropped"));
-                forever().await;
-            });
-            let kept = spawn(async {
-                let _guard = OnDrop(|| panic!("dropped"));
-                forever().await;
-            });
-            yield_now().await;
+        let settings = Builder::new(1).panics(Panics::Detached);
+        settings.run(async {
+            let kept = spawn(panics_at_its_end());
             sleep(SECOND).await;
             [kept]
         })
     }));
     let [kept] = ended.expect("not passed on").unwrap().output;
     assert!(block_on(kept.result()).is_err());
+    let ended = catch_unwind(AssertUnwindSafe(|| {
+        Builder::new(1).run(async {
+            spawn_detached(panics_at_its_end());
+            sleep(SECOND).await;
+        })
+    }));
+    let failure = ended.expect("not passed on").unwrap_err();
+    assert!(failure.to_string().contains(": dropped"), "{failure}");
 }
 
 #[test]

@@ -219,7 +219,7 @@ fn a_panic_of_a_hosts_main_future_fails_the_run() {
     let failure = failure.unwrap_err();
     let report = failure.to_string();
     assert!(
-        report.contains("the main future of host `a` panicked: of the host"),
+        report.contains("the main future of host `a` panicked at sim/tests/sim/hosts.rs:"),
         "{report}"
     );
     let payload = failure.into_panic().unwrap();

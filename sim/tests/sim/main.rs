@@ -11,6 +11,7 @@ mod found;
 mod hosts;
 mod net;
 mod own;
+mod panics;
 mod parallel;
 mod schedulers;
 mod snoozing;

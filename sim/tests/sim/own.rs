@@ -20,11 +20,12 @@ use joint_executor::{
     time::{MissedTicks, interval, now, sleep, timeout},
     yield_now,
 };
-use joint_sim::{Check, Faults, random};
+use joint_sim::{Check, Faults, Panics, random};
 
 /// The promises below count polls and times, so there are no faults.
 fn check<F: Future<Output = ()>>(program: impl Fn() -> F) {
-    let check = Check::new().seeds(300).faults(Faults::none());
+    let check = Check::new().panics(Panics::Detached).seeds(300);
+    let check = check.faults(Faults::none());
     check.run(program);
 }
 

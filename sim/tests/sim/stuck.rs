@@ -161,7 +161,7 @@ fn a_host_whose_program_never_yields() {
                     thread::park();
                 }
             });
-            host.ended().await;
+            let _ = host.ended().await;
         });
     };
     let name = "stuck::a_host_whose_program_never_yields";

@@ -131,7 +131,7 @@ async fn requests_in_a_storm() -> (usize, u32) {
             count.set(count.get() + 1);
         }
     });
-    client.ended().await;
+    let _ = client.ended().await;
     drop(crashing);
     (disk.get().count_ones() as usize, crashes.get())
 }

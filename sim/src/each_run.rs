@@ -1,0 +1,290 @@
+//! The settings that one run has, and each run of many.
+
+use core::time::Duration;
+
+use super::{
+    check::Check,
+    explore::Explore,
+    faults::Faults,
+    settings::{Builder, Panics},
+};
+
+/// What has settings of its runs.
+trait Runs {
+    fn settings(&mut self) -> &mut Builder;
+}
+
+impl Runs for Builder {
+    fn settings(&mut self) -> &mut Builder {
+        self
+    }
+}
+
+impl Runs for Check {
+    fn settings(&mut self) -> &mut Builder {
+        &mut self.settings
+    }
+}
+
+impl Runs for Explore {
+    fn settings(&mut self) -> &mut Builder {
+        &mut self.settings
+    }
+}
+
+/// Gives each type that has runs the same methods, one for each setting of a run.
+macro_rules! settings {
+    ($($own:tt)*) => {
+        settings_of! { Builder: $($own)* }
+        settings_of! { Check: $($own)* }
+        settings_of! { Explore: $($own)* }
+    };
+}
+
+macro_rules! settings_of {
+    ($type:ident: $($(#[$doc:meta])* $setting:ident: $of:ty,)*) => {
+        impl $type {$(
+            $(#[$doc])*
+            pub fn $setting(mut self, $setting: $of) -> Self {
+                self.settings().$setting = $setting;
+                self
+            }
+        )*}
+    };
+}
+
+settings! {
+    /// Sets what goes wrong. Otherwise nothing does, and in a [`Check`] [all faults](Faults::all)
+    /// happen.
+    ///
+    /// # Example
+    /// ```
+    /// use joint_sim::{Builder, Faults};
+    /// use joint_executor::time::sleep;
+    /// use std::time::Duration;
+    ///
+    /// let second = Duration::from_secs(1);
+    /// let run = |faults| Builder::new(1).faults(faults).run(async move { sleep(second).await });
+    /// assert_eq!(run(Faults::none())?.elapsed, second);
+    /// assert!(run(Faults::none().late_timers(1.0))?.elapsed > second);
+    /// # Ok::<(), joint_sim::Failure>(())
+    /// ```
+    faults: Faults,
+
+    /// Sets the number of workers of the main executor, and of each executor whose builder does not
+    /// say it. Otherwise it is 2.
+    ///
+    /// All workers take turns. Their number matters to a poll that blocks, which blocks its worker,
+    /// and to tasks that belong to one worker.
+    ///
+    /// # Example
+    /// ```
+    /// use joint::block_on;
+    /// use joint_sim::Builder;
+    /// use joint_executor::spawn;
+    ///
+    /// // The poll of the outer task blocks a worker until the inner one has run.
+    /// let run = |workers| {
+    ///     let settings = Builder::new(1).workers(workers);
+    ///     settings.run(async { spawn(async { block_on(spawn(async { 7 })) }).await })
+    /// };
+    /// assert_eq!(run(2)?.output, 7);
+    /// assert!(run(1).unwrap_err().is_deadlock());
+    /// # Ok::<(), joint_sim::Failure>(())
+    /// ```
+    workers: usize,
+
+    /// Sets how much virtual time each poll takes. Otherwise it takes none.
+    ///
+    /// # Example
+    /// ```
+    /// use joint_sim::Builder;
+    /// use joint_executor::yield_now;
+    /// use std::time::Duration;
+    ///
+    /// let settings = Builder::new(1).charge(Duration::from_millis(2));
+    /// assert_eq!(settings.run(yield_now())?.elapsed, Duration::from_millis(4));
+    /// # Ok::<(), joint_sim::Failure>(())
+    /// ```
+    charge: Duration,
+
+    /// Sets which panics fail a run. Otherwise these are those that nobody
+    /// [looks at](Panics::Unseen), and in a [`Check`] [all](Panics::Any).
+    ///
+    /// # Example
+    /// ```
+    /// use joint_executor::{JoinSet, yield_now};
+    /// use joint_sim::{Check, Panics};
+    ///
+    /// let program = || async {
+    ///     let mut set = JoinSet::new();
+    ///     set.spawn(async { panic!("of a request") });
+    ///     while let Some(Err(error)) = set.join_next().await {
+    ///         println!("{error}");
+    ///     }
+    /// };
+    /// Check::new().panics(Panics::Unseen).run(program);
+    /// let found = Check::new().find(program).unwrap_err();
+    /// assert!(found.to_string().contains(": of a request"));
+    /// ```
+    panics: Panics,
+
+    /// Sets whether a run fails if a task has not ended when the main future does. Otherwise such a
+    /// task is dropped, and is listed in [`Outcome::unfinished`](super::Outcome::unfinished).
+    ///
+    /// # Example
+    /// Two tasks wait for each other, and the main future for neither:
+    /// ```
+    /// use joint::oneshot;
+    /// use joint_executor::{spawn_detached, time::sleep};
+    /// use joint_sim::Check;
+    /// use std::time::Duration;
+    ///
+    /// let program = || async {
+    ///     let (one, first) = oneshot::channel::<()>();
+    ///     let (other, second) = oneshot::channel::<()>();
+    ///     spawn_detached(async { first.await.map(|()| other.send(())) });
+    ///     spawn_detached(async { second.await.map(|()| one.send(())) });
+    ///     sleep(Duration::from_secs(1)).await;
+    /// };
+    /// Check::new().run(program);
+    /// let found = Check::new().deny_unfinished(true).find(program).unwrap_err();
+    /// assert!(found.to_string().contains("task 2, spawned at "));
+    /// ```
+    deny_unfinished: bool,
+
+    /// Sets the largest number of steps, after which the run fails. Each poll is a step. Otherwise
+    /// the limit of a [`Check`] is 100,000, and other runs have none.
+    ///
+    /// # Example
+    /// ```
+    /// let spins = joint_sim::Builder::new(1).max_steps(100).run(async {
+    ///     loop {
+    ///         joint_executor::yield_now().await;
+    ///     }
+    /// });
+    /// let report = spins.map(|outcome| outcome.output).unwrap_err();
+    /// assert!(report.to_string().contains("it took more than 100 steps"));
+    /// ```
+    max_steps: u64,
+
+    /// Sets the virtual time after which the run fails. Otherwise the limit of a [`Check`] is 24
+    /// hours, and other runs have none.
+    ///
+    /// # Example
+    /// ```
+    /// use joint_sim::{Builder, Host, net::TcpStream};
+    /// use joint_executor::time::sleep;
+    /// use std::time::Duration;
+    ///
+    /// let failure = Builder::new(1).max_time(Duration::from_secs(3600)).run(async {
+    ///     Host::new("server");
+    ///     // Nobody ever listens there.
+    ///     while TcpStream::connect("server:80").await.is_err() {
+    ///         sleep(Duration::from_secs(1)).await;
+    ///     }
+    /// });
+    /// assert!(failure.unwrap_err().to_string().contains("more than 3600s of virtual time"));
+    /// ```
+    max_time: Duration,
+
+    /// Sets how long, in real time, a function of
+    /// [`spawn_blocking`](joint_executor::spawn_blocking) may run from one wait of `joint` to
+    /// the next. After that the run fails. Otherwise it is 10 s.
+    ///
+    /// Such a function has a thread of its own, but the simulation waits until it ends, or waits in
+    /// `joint`. If it waits elsewhere, such as in a channel of `std`, for another part of the
+    /// program, nothing can go on. The run then fails, and leaks all that is in it. The process is
+    /// aborted with the same message if a poll is blocked in a wait meanwhile.
+    ///
+    /// # Example
+    /// ```
+    /// use joint_sim::Builder;
+    /// use joint_executor::spawn_blocking;
+    /// use std::{sync::mpsc, time::Duration};
+    ///
+    /// let failure = Builder::new(1).max_call_time(Duration::from_millis(100)).run(async {
+    ///     let (_sender, receiver) = mpsc::channel::<()>();
+    ///     // Nothing is ever sent.
+    ///     spawn_blocking(move || receiver.recv()).await
+    /// });
+    /// let report = failure.unwrap_err().to_string();
+    /// assert!(report.contains("use `joint::oneshot`"), "{report}");
+    /// ```
+    max_call_time: Duration,
+
+    /// Sets how long, in real time, a poll may go on without a wait of `joint`. After that the
+    /// process is aborted, with a report on the standard error. Otherwise it is one minute.
+    /// [`Duration::MAX`] means forever, and nobody looks at the run then.
+    ///
+    /// A poll that waits elsewhere than in `joint` blocks the whole simulation: in a channel or
+    /// lock of `std`, in [`park`](std::thread::park), or in a poll that never ends. Often it waits
+    /// for another task, which can never run. A blocked thread cannot be unwound, so no [`Failure`]
+    /// can be returned. The report names the seed, the step, the task and where it was spawned, and
+    /// how a check is replayed. The test harness of `cargo test` ends with the process, and the
+    /// other tests of the program are not run.
+    ///
+    /// [`Failure`]: super::Failure
+    ///
+    /// The limit is not exact, and the time in which a debugger holds the process does not count.
+    /// The same limit holds for a destructor at the end of the run. A function of `spawn_blocking`
+    /// has a limit of its own, [`max_call_time`](Self::max_call_time).
+    ///
+    /// # Cost
+    /// One thread of the process looks at all runs once a second, or four times in the shortest of
+    /// their limits. It sleeps when there is no run.
+    ///
+    /// # Example
+    /// ```
+    /// use std::{sync::mpsc, time::Duration};
+    ///
+    /// # if false {
+    /// joint_sim::Builder::new(1).max_poll_time(Duration::from_secs(5)).run(async {
+    ///     let (sender, receiver) = mpsc::channel();
+    ///     joint_executor::spawn_detached(async move { sender.send(1).unwrap() });
+    ///     // This aborts the process: the task cannot run. Use `joint::oneshot` instead.
+    ///     receiver.recv().unwrap()
+    /// })?;
+    /// # }
+    /// # Ok::<(), joint_sim::Failure>(())
+    /// ```
+    max_poll_time: Duration,
+
+    /// Sets whether a run fails if a future of [`waiting_for`](joint_executor::waiting_for)
+    /// [snoozes](super::Snoozing) when the main future ends well. Otherwise such a run passes.
+    ///
+    /// Where the main future waits for the one that snoozes, the run is a deadlock, and fails
+    /// anyway. This is for programs in which it waits for less, such as a server that is stopped
+    /// while its requests are under way. Name the waits for locks and permits in it, and let the
+    /// main future rest until its tasks should be idle. A loop over a select that is in the handler
+    /// of one branch, and will poll the other branch after that, snoozes meanwhile, and is blamed
+    /// if the main future ends then.
+    ///
+    /// # Example
+    /// ```
+    /// use std::{pin::pin, sync::Arc, time::Duration};
+    ///
+    /// use async_lock::Mutex;
+    /// use futures_lite::future::poll_once;
+    /// use joint_executor::{spawn_detached, time::sleep, waiting_for};
+    /// use joint_sim::Check;
+    ///
+    /// // The request keeps its first wait for the lock, and waits for the lock again.
+    /// let program = || async {
+    ///     let lock = Arc::new(Mutex::new(()));
+    ///     let held = lock.clone().lock_arc().await;
+    ///     spawn_detached(async move {
+    ///         let mut first = pin!(waiting_for("the lock", lock.lock()));
+    ///         assert!(poll_once(first.as_mut()).await.is_none());
+    ///         lock.lock().await;
+    ///     });
+    ///     sleep(Duration::from_secs(1)).await;
+    ///     drop(held);
+    ///     sleep(Duration::from_secs(1)).await;
+    /// };
+    /// Check::new().run(program);
+    /// let found = Check::new().deny_snoozing(true).find(program).unwrap_err();
+    /// assert_eq!(found.failure().snoozing()[0].what, "the lock");
+    /// ```
+    deny_snoozing: bool,
+}

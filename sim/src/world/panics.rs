@@ -1,0 +1,188 @@
+//! [`Panics`]: the panics of a run, and which of them fail it.
+//!
+//! A panic hook sees where each one begins. A [`Panics::Any`](super::super::settings::Panics) run
+//! fails after the step in which one began. The executor reports payloads of tasks, and who looks
+//! at them. A payload that nobody has looked at fails the run at its end.
+
+use alloc::{
+    boxed::Box,
+    string::{String, ToString},
+    vec::Vec,
+};
+use core::cell::{Cell, RefCell};
+use std::{
+    collections::BTreeMap,
+    panic::{PanicHookInfo, set_hook, take_hook},
+    sync::Once,
+    thread,
+};
+
+use super::{
+    super::{
+        failure::Kind,
+        faults::FAULT_PANIC,
+        panicked::{NO_MESSAGE, Panicked, message},
+        settings,
+    },
+    World,
+    entered::with,
+};
+use joint::task::OnPanic;
+
+/// The panics of a run.
+#[derive(Default)]
+pub(super) struct Panics {
+    /// Those that began in the run.
+    begun: RefCell<Vec<Panicked>>,
+    /// Those of tasks that nobody has looked at, by the numbers of their payloads.
+    unseen: RefCell<BTreeMap<u64, Panicked>>,
+    /// The number of the last payload.
+    last: Cell<u64>,
+}
+
+/// What a thread of a world does with the payloads of panics.
+pub(super) const ON_PANIC: OnPanic = OnPanic {
+    caught: |message| with(|world| world.map_or(0, |world| world.caught(message))),
+    seen: |number| {
+        with(|world| {
+            if let Some(world) = world {
+                world.panics.unseen.borrow_mut().remove(&number);
+            }
+        });
+    },
+};
+
+impl World {
+    /// A panic begins.
+    fn panic_begins(&self, info: &PanicHookInfo<'_>) {
+        let place = info.location().map(|place| place.to_string().into());
+        let panicked = self.panicked(place, message(info.payload()));
+        let mut begun = self.panics.begun.borrow_mut();
+        begun.push(panicked);
+        if self.settings.panics == settings::Panics::Any {
+            // So that the next step looks whether the run is over.
+            self.ending.last_step.set(0);
+        }
+    }
+
+    fn panicked(&self, place: Option<Box<str>>, message: &str) -> Panicked {
+        let actor = self.acting();
+        // The world itself may have panicked, because the program has used it wrongly.
+        let agenda = self.agenda.try_borrow_mut();
+        let named = agenda.ok().and_then(|mut agenda| {
+            let live = agenda.tasks.by_actor(actor)?;
+            Some(live.named.clone())
+        });
+        Panicked {
+            actor,
+            named,
+            place,
+            message: message.into(),
+        }
+    }
+
+    /// Returns the last panic that has begun with this message.
+    fn begun(&self, message: &str) -> Option<Panicked> {
+        let begun = self.panics.begun.borrow();
+        let mut last = begun.iter().rev();
+        last.find(|one| &*one.message == message).cloned()
+    }
+
+    /// Returns where the last panic with this message began.
+    pub(super) fn place_of_panic(&self, message: &str) -> Option<Box<str>> {
+        self.begun(message)?.place
+    }
+
+    /// A payload with this message was caught. Returns its number, or 0 if the faults have asked
+    /// for the panic.
+    fn caught(&self, message: Option<&str>) -> u64 {
+        let message = message.unwrap_or(NO_MESSAGE);
+        let begun = self.begun(message);
+        // Without a message and a beginning, it ends the waits of a call.
+        if message == FAULT_PANIC || message == NO_MESSAGE && begun.is_none() {
+            return 0;
+        }
+        self.panics.last.set(self.panics.last.get() + 1);
+        let number = self.owner.number() << 32 | self.panics.last.get();
+        let panicked = begun.unwrap_or_else(|| self.panicked(None, message));
+        self.panics.unseen.borrow_mut().insert(number, panicked);
+        number
+    }
+
+    /// A task without a handle has panicked.
+    pub(super) fn detached_panics(&self, message: Option<&str>) {
+        let message = message.unwrap_or(NO_MESSAGE);
+        if message != FAULT_PANIC {
+            let begun = self.begun(message);
+            let panicked = begun.unwrap_or_else(|| self.panicked(None, message));
+            self.fail(Kind::Panicked(panicked));
+        }
+    }
+
+    /// Returns the panics of tasks that nobody has looked at.
+    pub(super) fn unseen_panics(&self) -> Vec<Panicked> {
+        self.panics.unseen.borrow().values().cloned().collect()
+    }
+
+    /// Fails the run because of a panic, if there is a reason. Called at its end, and after a step
+    /// in which a panic has begun that is a reason by itself.
+    pub(super) fn judge_panics(&self) {
+        let first = match self.settings.panics {
+            settings::Panics::Any => self.panics.begun.borrow().first().cloned(),
+            settings::Panics::Unseen => None,
+            settings::Panics::Detached => return,
+        };
+        let unseen = || self.panics.unseen.borrow().values().next().cloned();
+        if let Some(panicked) = first.or_else(unseen) {
+            self.fail_here(Kind::Panicked(panicked));
+        }
+    }
+
+    /// Returns the first line of each panic that has begun.
+    pub(crate) fn panics_begun(&self) -> Vec<String> {
+        let begun = self.panics.begun.borrow();
+        begun.iter().map(Panicked::first_line).collect()
+    }
+}
+
+std::thread_local! {
+    static QUIET: Cell<bool> = const { Cell::new(false) };
+}
+
+static HOOK: Once = Once::new();
+
+/// Sees where panics begin, from now on. The first call wraps the program's panic hook. A program
+/// that sets another one later keeps its panics to itself.
+pub(super) fn watch() {
+    if thread::panicking() {
+        return;
+    }
+    HOOK.call_once(|| {
+        let before = take_hook();
+        set_hook(Box::new(move |info| {
+            with(|world| {
+                if let Some(world) = world {
+                    world.panic_begins(info);
+                }
+            });
+            if !QUIET.try_with(Cell::get).unwrap_or(false) {
+                before(info);
+            }
+        }));
+    });
+}
+
+/// Sets back what was set before.
+pub(crate) struct Before(bool);
+
+impl Drop for Before {
+    fn drop(&mut self) {
+        QUIET.with(|quiet| quiet.set(self.0));
+    }
+}
+
+/// Sets whether panics of this thread print nothing.
+pub(crate) fn quiet(is_quiet: bool) -> Before {
+    watch();
+    Before(QUIET.with(|quiet| quiet.replace(is_quiet)))
+}
