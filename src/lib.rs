@@ -197,6 +197,14 @@ pub use crate::task::{JoinError, JoinHandle};
 #[doc(inline)]
 pub use crate::waker::park::block_on;
 
+// Here, because the two modules do not know each other.
+#[cfg(feature = "alloc")]
+impl From<oneshot::RecvError> for shared::Closed {
+    fn from(_: oneshot::RecvError) -> Self {
+        Self
+    }
+}
+
 /// The examples of the README and of the lessons.
 #[cfg(all(doctest, feature = "std"))]
 mod pages;

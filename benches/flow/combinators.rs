@@ -193,7 +193,7 @@ fn streams(relay: fn(usize) -> Duration) -> impl Iterator<Item = NamedRun> {
 }
 
 pub(crate) fn joint_flow() -> Vec<NamedRun> {
-    use joint_flow::{BrokenPromise, choice::choose, quorum, race, stream, stream::StreamExt};
+    use joint_flow::{Closed, choice::choose, quorum, race, stream, stream::StreamExt};
 
     let race = rows(RACE, |[a, b, _]| race((a.wait(), b.wait())));
     let choose = rows(CHOOSE, |[a, b, _]| {
@@ -203,7 +203,7 @@ pub(crate) fn joint_flow() -> Vec<NamedRun> {
         quorum(2, [a.wait(), b.wait(), c.wait()])
     });
     let streams = streams(|items| {
-        let (sender, mut receiver) = stream::channel::<_, BrokenPromise>();
+        let (sender, mut receiver) = stream::channel::<_, Closed>();
         joint::block_on(relay(
             items,
             |item| sender.send(item).expect("there is a receiver"),

@@ -10,7 +10,7 @@ use std::{future::ready, pin::pin, sync::Arc, time::Duration};
 
 use joint::oneshot;
 use joint_flow::{
-    BrokenPromise, Collection, OneOf2, all, any,
+    Closed, Collection, OneOf2, all, any,
     choice::choose,
     generator::{StreamExt, stream as generate},
     lock::FlowLock,
@@ -158,7 +158,7 @@ async fn the_first_error_stops_the_server() -> String {
 }
 
 async fn a_stream_of_promises() -> String {
-    let (sender, mut receiver) = stream::channel::<u32, BrokenPromise>();
+    let (sender, mut receiver) = stream::channel::<u32, Closed>();
     (1..=3).for_each(|n| sender.send(n).unwrap());
     drop(sender);
     let mut items = Vec::new();

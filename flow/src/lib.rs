@@ -10,7 +10,7 @@
 //! | Flow | here | module |
 //! |---|---|---|
 //! | `Promise`, `Future` | [`channel`](promise::channel), [`Shared`](promise::Shared), [`never`](promise::never()) | [`promise`] |
-//! | the `Future` of an actor, `Uncancellable` | [`spawn`], [`Task`], [`uncancellable`] | [`task`] |
+//! | the `Future` of an actor, `Uncancellable` | [`spawn`], [`Task`], [`uncancellable`], [`spawn_local`](task::spawn_local) | [`task`] |
 //! | `race` | [`race()`] | |
 //! | `Choose().When().run()` | [`choose`](choice::choose), [`try_choose`](choice::try_choose) | [`choice`] |
 //! | `&&`, `waitForAll`, `getAll`, `waitForAllReady` | [`all()`], [`try_all`], [`all_ready`] | |
@@ -75,7 +75,6 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod all;
-mod broken_promise;
 pub mod choice;
 pub mod collection;
 pub mod generator;
@@ -95,10 +94,10 @@ pub mod variable;
 mod woken;
 
 pub use all::{All, AllReady, TryAll, all, all_ready, try_all};
-pub use broken_promise::BrokenPromise;
 #[doc(inline)]
 pub use collection::Collection;
 pub use group::{Group, OneOf2, OneOf3, OneOf4, OneOf5, OneOf6, OneOf7, OneOf8, TryGroup, TryList};
+pub use joint::shared::Closed;
 pub use quorum::{Any, KeepLosers, Losers, Quorum, Strict, any, quorum};
 pub use race::{Race, race};
 #[doc(inline)]

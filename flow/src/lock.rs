@@ -46,6 +46,7 @@ use std::{
 use joint::oneshot::{self, SendError};
 
 use self::admitting::Admitting;
+use crate::Closed;
 use joint_switch::{Mutex, MutexGuard};
 
 mod admitting;
@@ -71,7 +72,7 @@ mod admitting;
 ///         joint_executor::spawn(async move {
 ///             let _permit = lock.take(1).await?;
 ///             assert!(lock.taken() <= 2);
-///             Ok::<_, joint_flow::lock::Closed>(n)
+///             Ok::<_, joint_flow::Closed>(n)
 ///         })
 ///     })
 ///     .collect();
@@ -158,7 +159,7 @@ impl FlowLock {
     ///     let all = lock.take(5).await?; // more than there are: alone
     ///     assert_eq!((lock.taken(), lock.available()), (5, 0));
     ///     # drop(all);
-    ///     # Ok::<_, joint_flow::lock::Closed>(())
+    ///     # Ok::<_, joint_flow::Closed>(())
     /// }).unwrap();
     /// ```
     pub fn take(&self, amount: usize) -> Take {
@@ -197,7 +198,7 @@ impl FlowLock {
     ///
     /// # Example
     /// ```
-    /// use joint_flow::lock::{Closed, FlowLock};
+    /// use joint_flow::{Closed, lock::FlowLock};
     ///
     /// let lock = FlowLock::new(1);
     /// lock.close();
@@ -498,18 +499,6 @@ impl fmt::Debug for Take {
             .finish_non_exhaustive()
     }
 }
-
-/// The error of a request to a [`FlowLock`] that has been closed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Closed;
-
-impl fmt::Display for Closed {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the lock has been closed")
-    }
-}
-
-impl Error for Closed {}
 
 /// The error of [`FlowLock::try_take`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

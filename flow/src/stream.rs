@@ -9,7 +9,7 @@
 //! |---|---|
 //! | call [`end`](Sender::end) | `None` |
 //! | call [`fail`](Sender::fail) | the error once, and then `None` |
-//! | are all dropped without either | [`BrokenPromise`] as an error once, and then `None` |
+//! | are all dropped without either | [`Closed`] as an error once, and then `None` |
 //!
 //! # Differences from Flow
 //! * The end of a stream is `None`, not an error `end_of_stream`.
@@ -21,9 +21,9 @@
 //!
 //! # Example
 //! ```
-//! use joint_flow::{BrokenPromise, stream::{self, StreamExt}};
+//! use joint_flow::{Closed, stream::{self, StreamExt}};
 //!
-//! let (sender, mut numbers) = stream::channel::<u32, BrokenPromise>();
+//! let (sender, mut numbers) = stream::channel::<u32, Closed>();
 //! joint_executor::spawn_detached(async move {
 //!     for n in 1..=3 {
 //!         sender.send(n).unwrap();
@@ -35,7 +35,7 @@
 //!     while let Some(n) = numbers.try_next().await? {
 //!         sum += n;
 //!     }
-//!     Ok::<_, BrokenPromise>(sum)
+//!     Ok::<_, Closed>(sum)
 //! });
 //! assert_eq!(sum, Ok(6));
 //! ```
@@ -51,7 +51,7 @@ use std::{
 
 use joint::waker::budget;
 
-use crate::BrokenPromise;
+use crate::Closed;
 use joint_switch::{Mutex, MutexGuard};
 
 #[doc(no_inline)]
@@ -60,7 +60,7 @@ pub use futures_lite::stream::{Stream, StreamExt};
 /// Creates a stream of promises: a sender, which can be cloned, and the one receiver.
 ///
 /// `E` is the error with which the stream can fail. It must be able to say that the promise was
-/// broken. If nothing else can fail, use [`BrokenPromise`] itself.
+/// broken. If nothing else can fail, use [`Closed`] itself.
 ///
 /// # Cost
 /// One allocation, and those with which a [`VecDeque`] grows. Each item takes a short critical
@@ -68,18 +68,18 @@ pub use futures_lite::stream::{Stream, StreamExt};
 ///
 /// # Example
 /// ```
-/// use joint_flow::{BrokenPromise, stream::{self, StreamExt}};
+/// use joint_flow::{Closed, stream::{self, StreamExt}};
 ///
-/// let (sender, mut receiver) = stream::channel::<_, BrokenPromise>();
+/// let (sender, mut receiver) = stream::channel::<_, Closed>();
 /// sender.send("one").unwrap();
 /// drop(sender);
 /// joint::block_on(async {
 ///     assert_eq!(receiver.next().await, Some(Ok("one")));
-///     assert_eq!(receiver.next().await, Some(Err(BrokenPromise)));
+///     assert_eq!(receiver.next().await, Some(Err(Closed)));
 ///     assert_eq!(receiver.next().await, None);
 /// });
 /// ```
-pub fn channel<T, E: From<BrokenPromise>>() -> (Sender<T, E>, Receiver<T, E>) {
+pub fn channel<T, E: From<Closed>>() -> (Sender<T, E>, Receiver<T, E>) {
     let state = State {
         items: VecDeque::new(),
         end: End::Open,
@@ -164,9 +164,9 @@ impl<T, E> Sender<T, E> {
     ///
     /// # Example
     /// ```
-    /// use joint_flow::{BrokenPromise, stream::{self, SendError}};
+    /// use joint_flow::{Closed, stream::{self, SendError}};
     ///
-    /// let (sender, receiver) = stream::channel::<u32, BrokenPromise>();
+    /// let (sender, receiver) = stream::channel::<u32, Closed>();
     /// assert_eq!(sender.send(1), Ok(()));
     /// sender.end();
     /// assert_eq!(sender.send(2), Err(SendError(2)));
@@ -186,9 +186,9 @@ impl<T, E> Sender<T, E> {
     ///
     /// # Example
     /// ```
-    /// use joint_flow::{BrokenPromise, stream::{self, StreamExt}};
+    /// use joint_flow::{Closed, stream::{self, StreamExt}};
     ///
-    /// let (sender, mut receiver) = stream::channel::<u32, BrokenPromise>();
+    /// let (sender, mut receiver) = stream::channel::<u32, Closed>();
     /// sender.send(1).unwrap();
     /// assert!(sender.end());
     /// assert!(!sender.end());
@@ -244,9 +244,9 @@ impl<T, E> Sender<T, E> {
     ///
     /// # Example
     /// ```
-    /// use joint_flow::{BrokenPromise, stream};
+    /// use joint_flow::{Closed, stream};
     ///
-    /// let (sender, _receiver) = stream::channel::<u32, BrokenPromise>();
+    /// let (sender, _receiver) = stream::channel::<u32, Closed>();
     /// sender.send(1).unwrap();
     /// assert_eq!(sender.len(), 1);
     /// ```
@@ -325,7 +325,7 @@ impl<T, E> Receiver<T, E> {
 // Items and errors are moved, and never pinned.
 impl<T, E> Unpin for Receiver<T, E> {}
 
-impl<T, E: From<BrokenPromise>> Stream for Receiver<T, E> {
+impl<T, E: From<Closed>> Stream for Receiver<T, E> {
     type Item = Result<T, E>;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
@@ -352,7 +352,7 @@ impl<T, E: From<BrokenPromise>> Stream for Receiver<T, E> {
                 drop(state);
                 self.has_ended = true;
                 return Poll::Ready(match end {
-                    End::Open => Some(Err(BrokenPromise.into())),
+                    End::Open => Some(Err(Closed.into())),
                     End::Ended => None,
                     End::Failed(error) => Some(Err(error)),
                 });

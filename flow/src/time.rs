@@ -9,9 +9,11 @@
 //! | `TaskPriority` | [`Priority`], by [`TaskBuilder`] | there are two: see below |
 //!
 //! # Ties
-//! [`timeout`] polls the operation before it looks at the clock. An operation that is ready at the
-//! deadline therefore wins, also with a timeout of zero. The operation, or what is left of the
-//! timer, is dropped before the result is returned.
+//! [`timeout`] polls the operation before it looks at the clock. An operation that is ready when
+//! the timeout is polled therefore wins, also after the deadline and with a timeout of zero. So
+//! does one that itself waits for a time up to the deadline. One that waits for another task is
+//! ready only once that task has run. If both become due at the same time, either may win. The
+//! operation, or what is left of the timer, is dropped before the result is returned.
 //!
 //! # Priorities
 //! Flow runs the most urgent task that is ready, and tasks of the same priority in the order in

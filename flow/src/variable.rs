@@ -20,13 +20,13 @@ use std::{
 
 use joint::shared::{self, Sender, Shared};
 
-use crate::BrokenPromise;
+use crate::Closed;
 use joint_switch::{Mutex, MutexGuard};
 
 /// A value whose changes can be awaited.
 ///
 /// Put it into an [`Arc`](std::sync::Arc) to share it. If it is dropped, its waiters get
-/// [`BrokenPromise`].
+/// [`Closed`].
 ///
 /// # Example
 /// ```
@@ -240,11 +240,11 @@ impl<T> AsyncVar<T> {
     /// then look at the value, and await this if the condition does not hold yet.
     ///
     /// # Errors
-    /// The future gives [`BrokenPromise`] if the variable is dropped before it changes.
+    /// The future gives [`Closed`] if the variable is dropped before it changes.
     ///
     /// # Example
     /// ```
-    /// use joint_flow::{BrokenPromise, variable::AsyncVar};
+    /// use joint_flow::{Closed, variable::AsyncVar};
     ///
     /// let variable = AsyncVar::new(1);
     /// let changed = variable.on_change();
@@ -253,7 +253,7 @@ impl<T> AsyncVar<T> {
     ///
     /// let changed = variable.on_change();
     /// drop(variable);
-    /// assert_eq!(joint::block_on(changed), Err(BrokenPromise));
+    /// assert_eq!(joint::block_on(changed), Err(Closed));
     /// ```
     pub fn on_change(&self) -> Changed {
         self.lock().on_change()
@@ -325,7 +325,7 @@ impl Trigger {
     /// only later.
     ///
     /// # Errors
-    /// The future gives [`BrokenPromise`] if the trigger is dropped before it fires.
+    /// The future gives [`Closed`] if the trigger is dropped before it fires.
     pub fn on_fire(&self) -> Changed {
         self.0.on_change()
     }
@@ -347,12 +347,10 @@ impl Changed {
 }
 
 impl Future for Changed {
-    type Output = Result<(), BrokenPromise>;
+    type Output = Result<(), Closed>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        Pin::new(&mut self.0)
-            .poll(cx)
-            .map_err(|closed| closed.into())
+        Pin::new(&mut self.0).poll(cx)
     }
 }
 

@@ -14,7 +14,7 @@ use std::{
 
 use joint::oneshot;
 use joint_flow::{
-    BrokenPromise, all, all_ready,
+    Closed, all, all_ready,
     choice::choose,
     collection::Collection,
     lock::FlowLock,
@@ -227,7 +227,7 @@ fn a_panicking_waker_of_a_closed_lock_leaks_nothing() {
 #[test]
 fn a_panicking_waker_of_a_stream_loses_no_item() {
     at_every_place(|alive| {
-        let (sender, mut receiver) = stream::channel::<Arc<()>, BrokenPromise>();
+        let (sender, mut receiver) = stream::channel::<Arc<()>, Closed>();
         let mut received = 0;
         for _ in 0..4 {
             part(|| {
@@ -362,7 +362,7 @@ fn a_panicking_waker_of_a_collection_leaks_nothing() {
 #[test]
 fn an_item_sent_during_a_panicking_waker_clone_is_not_lost() {
     at_every_place(|alive| {
-        let (sender, mut receiver) = stream::channel::<Arc<()>, BrokenPromise>();
+        let (sender, mut receiver) = stream::channel::<Arc<()>, Closed>();
         let item = alive.token();
         ON_CLONE.set(Some(Box::new(move || drop(sender.send(item)))));
         let mut received = 0;

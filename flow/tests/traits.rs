@@ -8,8 +8,8 @@ use std::{
 };
 
 use joint_flow::{
-    All, AllReady, Any, BrokenPromise, KeepLosers, Losers, OneOf3, Quorum, Race, Strict, Task,
-    TaskError, TryAll, collection, generator, lock, promise, retry, stream, task, variable,
+    All, AllReady, Any, Closed, KeepLosers, Losers, OneOf3, Quorum, Race, Strict, Task, TaskError,
+    TryAll, collection, generator, lock, promise, retry, stream, task, variable,
 };
 
 type Value = Ready<u8>;
@@ -25,16 +25,16 @@ macro_rules! have_all {
 fn all_types_have_the_auto_traits() {
     have_all! {
         Task<u8>, TaskError, task::Wait<'static, u8>,
-        promise::Sender<u8>, promise::Shared<u8>, promise::Closed, BrokenPromise,
+        promise::Sender<u8>, promise::Shared<u8>, Closed,
         Race<(Value, Value)>, Race<[Value; 2]>, Race<Vec<Value>>, OneOf3<u8, u8, u8>,
         All<(Value, Value)>, TryAll<(Try, Try)>, AllReady<(Value, Value)>,
         Quorum<[Try; 3]>, Strict<[Try; 3]>, Any<[Try; 3]>, KeepLosers<Vec<Try>>, Losers<Vec<Try>>,
         collection::Collection<u8>, collection::Adder<u8>,
-        stream::Sender<u8, BrokenPromise>, stream::Receiver<u8, BrokenPromise>,
+        stream::Sender<u8, Closed>, stream::Receiver<u8, Closed>,
         stream::SendError<u8>,
-        lock::FlowLock, lock::Permit, lock::Take, lock::Closed, lock::TryTakeError,
+        lock::FlowLock, lock::Permit, lock::Take, lock::TryTakeError,
         variable::AsyncVar<u8>, variable::Trigger, variable::Changed,
-        generator::BlockingIter<stream::Receiver<u8, BrokenPromise>>,
+        generator::BlockingIter<stream::Receiver<u8, Closed>>,
         retry::Backoff,
     }
 }

@@ -11,7 +11,10 @@ use std::{
     task::{Context, Poll},
 };
 
-use joint_flow::lock::{Closed, FlowLock, Permit, Take};
+use joint_flow::{
+    Closed,
+    lock::{FlowLock, Permit, Take},
+};
 use loom_tests::lab::thread;
 use loom_tests::{
     Drops, Wakes, assert_killed, model, model_bounded, model_from_both_sides, others_first,

@@ -9,21 +9,21 @@ use std::{
 };
 
 use joint_flow::{
-    BrokenPromise,
+    Closed,
     stream::{self, Receiver, Sender, StreamExt},
 };
 use loom_tests::lab::thread;
 use loom_tests::{Drops, Value, Wakes, model, model_bounded};
 
-type Item = Option<Result<Value, BrokenPromise>>;
+type Item = Option<Result<Value, Closed>>;
 
-fn poll(receiver: &mut Receiver<Value, BrokenPromise>, wakes: &Arc<Wakes>) -> Poll<Item> {
+fn poll(receiver: &mut Receiver<Value, Closed>, wakes: &Arc<Wakes>) -> Poll<Item> {
     let next = pin!(receiver.next());
     next.poll(&mut Context::from_waker(&wakes.waker()))
 }
 
 /// The producer acts once, and the receiver polls at that moment.
-fn against_poll(act: fn(Sender<Value, BrokenPromise>, &Drops), answer: fn(Item) -> bool) {
+fn against_poll(act: fn(Sender<Value, Closed>, &Drops), answer: fn(Item) -> bool) {
     model(move || {
         let drops = Drops::default();
         let (sender, mut receiver) = stream::channel();
@@ -78,7 +78,7 @@ fn the_end_reaches_the_receiver() {
 fn a_broken_promise_reaches_the_receiver() {
     against_poll(
         |sender, _| drop(sender),
-        |item| matches!(item, Some(Err(BrokenPromise))),
+        |item| matches!(item, Some(Err(Closed))),
     );
 }
 
@@ -95,7 +95,7 @@ fn the_last_of_two_producers_breaks_the_promise() {
         producer.join().unwrap();
         assert_eq!((wakes.count(), wakes.wakers()), (1, 0));
         let item = poll(&mut receiver, &wakes);
-        assert!(matches!(item, Poll::Ready(Some(Err(BrokenPromise)))));
+        assert!(matches!(item, Poll::Ready(Some(Err(Closed)))));
     });
 }
 

@@ -9,13 +9,13 @@ use std::{
 };
 
 use joint_flow::{
-    BrokenPromise,
+    Closed,
     variable::{AsyncVar, Changed},
 };
 use loom_tests::lab::thread;
 use loom_tests::{Wakes, model, model_bounded};
 
-fn poll(changed: &mut Changed, wakes: &Arc<Wakes>) -> Poll<Result<(), BrokenPromise>> {
+fn poll(changed: &mut Changed, wakes: &Arc<Wakes>) -> Poll<Result<(), Closed>> {
     Pin::new(changed).poll(&mut Context::from_waker(&wakes.waker()))
 }
 
@@ -83,7 +83,7 @@ fn the_end_of_a_variable_reaches_its_waiter() {
         let polled = poll(&mut changed, &wakes);
         owner.join().unwrap();
         assert_eq!(wakes.count(), usize::from(polled.is_pending()));
-        assert_eq!(poll(&mut changed, &wakes), Poll::Ready(Err(BrokenPromise)));
+        assert_eq!(poll(&mut changed, &wakes), Poll::Ready(Err(Closed)));
         assert_eq!(wakes.wakers(), 0);
     });
 }

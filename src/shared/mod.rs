@@ -93,14 +93,43 @@ pub fn channel<T>() -> (Sender<T>, Shared<T>) {
     (Sender::new(sender), Shared::first(shared))
 }
 
-/// The error of a waiter whose sender was dropped without sending, so that there will be no value.
+/// The error of a wait that cannot succeed any more: the other side was dropped or closed, so no
+/// value, no error and no end will come.
+///
+/// It is the error of the waiters of a [`Shared`] whose sender was dropped without sending, and of
+/// everything in `joint-flow` that can be closed. [`RecvError`](crate::oneshot::RecvError) converts
+/// to it, and it converts to an [`io::Error`](std::io::Error) of the kind
+/// [`BrokenPipe`](std::io::ErrorKind::BrokenPipe).
+///
+/// # Example
+/// ```
+/// use std::io;
+/// use joint::{oneshot, shared::{self, Closed}};
+///
+/// async fn wait(number: oneshot::Receiver<u32>) -> Result<u32, Closed> {
+///     Ok(number.await?)
+/// }
+///
+/// let (sender, number) = oneshot::channel();
+/// drop(sender);
+/// assert_eq!(joint::block_on(wait(number)), Err(Closed));
+/// assert_eq!(io::Error::from(Closed).kind(), io::ErrorKind::BrokenPipe);
+/// ```
+#[doc(alias = "broken_promise")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Closed;
 
 impl fmt::Display for Closed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the sender was dropped without sending")
+        f.write_str("closed: nothing more will come")
     }
 }
 
 impl Error for Closed {}
+
+#[cfg(feature = "std")]
+impl From<Closed> for std::io::Error {
+    fn from(closed: Closed) -> Self {
+        Self::new(std::io::ErrorKind::BrokenPipe, closed)
+    }
+}

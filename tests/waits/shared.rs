@@ -582,7 +582,7 @@ fn shared_types_implement_debug() {
     let (driver, _shared) = from_future(async { 1 });
     assert_eq!(format!("{driver:?}"), "Driver { is_finished: false }");
     let closed: &dyn std::error::Error = &Closed;
-    assert_eq!(closed.to_string(), "the sender was dropped without sending");
+    assert_eq!(closed.to_string(), "closed: nothing more will come");
 }
 
 #[test]

@@ -221,6 +221,49 @@ impl<E: Send + 'static> Adder<E> {
         }
     }
 
+    /// Starts a task that need not be `Send`, as a child, where [`joint_executor::spawn_local`]
+    /// does. If the collection has been dropped, the future is dropped instead.
+    ///
+    /// Dropping the collection cancels it, but its future is dropped by its own thread, which the
+    /// drop does not wait for.
+    ///
+    /// # Panics
+    /// On a thread that is neither a worker nor runs a local executor.
+    ///
+    /// # Example
+    /// ```
+    /// use std::rc::Rc;
+    /// use joint_flow::collection::Collection;
+    ///
+    /// let local = joint_executor::LocalExecutor::new();
+    /// let result = local.block_on(async {
+    ///     let limit = Rc::new(3);
+    ///     let collection = Collection::new();
+    ///     collection.adder().add_local(async move { Err(*limit) });
+    ///     collection.await
+    /// });
+    /// assert_eq!(result, Err(3));
+    /// ```
+    #[track_caller]
+    pub fn add_local<F>(&self, future: F)
+    where
+        F: Future<Output = Result<(), E>> + 'static,
+    {
+        if self.is_closed() {
+            return;
+        }
+        let local = joint_executor::spawn_local(future);
+        self.add(async move {
+            match local.result().await {
+                Ok(result) => result,
+                Err(error) => match error.try_into_panic() {
+                    Ok(payload) => resume_unwind(payload),
+                    Err(_cancelled) => std::future::pending().await,
+                },
+            }
+        });
+    }
+
     /// Adds a task that was started before, as a child. If the task has other handles, the drop of
     /// the collection does not cancel it. If it is cancelled elsewhere, the collection keeps
     /// counting it, and says nothing.

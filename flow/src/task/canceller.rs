@@ -32,11 +32,17 @@ impl Handles {
         }
     }
 
+    /// Returns whether there is no other handle than the caller's.
+    fn is_last(&self) -> bool {
+        // ORDERING: last. Acquire, with the Release of `leave` on other threads: what was done with
+        // their handles happens before the destructors of the future, and before the output is
+        // taken. Nobody else can add one.
+        self.0.load(order!(last: Acquire)) == 1
+    }
+
     /// Returns whether this was the last one.
     fn leave(&self) -> bool {
-        // ORDERING: last. Acquire, with the Release of `leave` on other threads: what was done with
-        // their handles happens before the destructors of the future. Nobody else can add one.
-        if self.0.load(order!(last: Acquire)) == 1 {
+        if self.is_last() {
             return true;
         }
         // ORDERING: leave. Release: what this thread did with its handle happens before the
@@ -69,6 +75,13 @@ impl Canceller {
     /// The caller gives this the handles' one reference to the cell, which came from a box.
     pub(super) unsafe fn first(cell: NonNull<dyn Cancel>) -> Self {
         Self { cell }
+    }
+}
+
+impl Canceller {
+    /// Returns whether there is no other handle.
+    pub(super) fn is_last(&self) -> bool {
+        self.handles().is_last()
     }
 }
 

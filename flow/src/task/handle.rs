@@ -15,9 +15,9 @@ use joint::{
     task::PanicPayload,
 };
 
-use super::{Canceller, Driver, Sink, TaskError};
+use super::{Driver, Sink, TaskError, hold::Hold, output::Output};
 
-type Outcome<T> = Result<T, TaskError>;
+type Outcome<T> = Result<Output<T>, TaskError>;
 
 /// Starts a task on [`joint_executor::spawn`]'s executor.
 ///
@@ -80,10 +80,54 @@ where
 {
     let (answer, shared) = answer();
     joint_executor::spawn_detached(Driver::alone(future, answer));
-    Task {
-        shared,
-        canceller: None,
-    }
+    let hold = Hold::task(None);
+    Task { shared, hold }
+}
+
+/// Starts a task that need not be `Send`, where [`joint_executor::spawn_local`] does: on the worker
+/// or the local executor of this thread. Its output need not be `Send` either.
+///
+/// Dropping the last handle cancels it, as for [`spawn`], but its future is always dropped by its
+/// own thread. A handle on another thread does not wait for that, and waiters get
+/// [`TaskError::Cancelled`] after it. That is also what they get if the executor shuts down. A
+/// panic is [`TaskError::Panicked`].
+///
+/// # Panics
+/// On a thread that is neither a worker nor runs a local executor.
+///
+/// # Example
+/// ```
+/// use std::rc::Rc;
+///
+/// let local = joint_executor::LocalExecutor::new();
+/// let answer = local.block_on(async {
+///     let name = Rc::new(String::from("here"));
+///     let task = joint_flow::task::spawn_local(async move { name });
+///     task.await.unwrap().len()
+/// });
+/// assert_eq!(answer, 4);
+/// ```
+#[track_caller]
+pub fn spawn_local<F>(future: F) -> Task<F::Output>
+where
+    F: Future + 'static,
+    F::Output: 'static,
+{
+    let (answer, shared) = answer();
+    let local = joint_executor::spawn_local(future);
+    // The executor catches the panic. This one has the answer, and is dropped with it.
+    let task = joint_executor::spawn_local(async move {
+        match local.result().await {
+            Ok(output) => answer.finish(Ok(output)),
+            Err(error) => {
+                if let Ok(payload) = error.try_into_panic() {
+                    answer.finish(Err(payload));
+                }
+            }
+        }
+    });
+    let hold = Hold::task(Some(task));
+    Task { shared, hold }
 }
 
 /// Splits a future into a driver, to be spawned on any executor, and the first handle.
@@ -112,8 +156,8 @@ where
 {
     let (answer, shared) = answer();
     let (driver, canceller) = Driver::pair(future, answer);
-    let canceller = Some(canceller);
-    (driver, Task { shared, canceller })
+    let hold = Hold::Future(canceller);
+    (driver, Task { shared, hold })
 }
 
 #[track_caller]
@@ -134,7 +178,7 @@ struct Answer<T> {
 
 impl<T> Sink<T> for Answer<T> {
     fn finish(self, result: Result<T, Box<dyn Any + Send>>) {
-        self.sender.send(result.map_err(|payload| {
+        self.sender.send(result.map(Output::new).map_err(|payload| {
             TaskError::Panicked(Arc::new(PanicPayload::new(payload, self.spawned)))
         }));
     }
@@ -172,8 +216,7 @@ impl<T> Sink<T> for Answer<T> {
 pub struct Task<T> {
     /// The first field: it leaves before the future is dropped, which may panic.
     shared: Shared<Outcome<T>>,
-    /// `None` if the task cannot be cancelled.
-    canceller: Option<Canceller>,
+    hold: Hold,
 }
 
 // A future that has panicked is dropped, and never seen again. By reference, the handles give only
@@ -197,9 +240,7 @@ impl<T> Task<T> {
     /// assert!(joint::block_on(waiter).unwrap_err().is_cancelled());
     /// ```
     pub fn cancel(&self) {
-        if let Some(canceller) = &self.canceller {
-            canceller.cancel();
-        }
+        self.hold.cancel();
     }
 
     /// Returns whether the task has ended, with an output, a panic or its cancellation, so that
@@ -223,13 +264,51 @@ impl<T> Task<T> {
     pub fn wait(&self) -> Wait<'_, T> {
         Wait(self.shared.wait())
     }
+
+    /// Waits for the output itself, which need not be `Clone`. This has to be the only handle.
+    ///
+    /// Dropping the returned future cancels the task, as dropping the handle does.
+    ///
+    /// # Errors
+    /// As for [awaiting the task](Task#errors).
+    ///
+    /// # Panics
+    /// If there is another handle. [`wait`](Task::wait) for a reference then, or drop the others
+    /// before.
+    ///
+    /// # Example
+    /// ```
+    /// use std::io;
+    ///
+    /// let task = joint_flow::spawn(async { io::Result::Ok(String::from("read")) });
+    /// let text: io::Result<String> = joint::block_on(task.into_output()).unwrap();
+    /// assert_eq!(text.unwrap(), "read");
+    /// ```
+    #[track_caller]
+    pub fn into_output(mut self) -> impl Future<Output = Result<T, TaskError>> + use<T> {
+        assert!(
+            self.hold.is_last(),
+            "`into_output` was called while the task has another handle; drop the others before, or use \
+             `wait`"
+        );
+        async move {
+            self.wait().await?;
+            let Some(Ok(output)) = self.shared.get() else {
+                unreachable!("an output stays")
+            };
+            // SAFETY: there was no other handle at the call, and nobody else could clone this one.
+            // The sender writes the output, and does not look at it after that.
+            let output = unsafe { output.take() };
+            Ok(output.expect("it is taken once"))
+        }
+    }
 }
 
 impl<T> Clone for Task<T> {
     fn clone(&self) -> Self {
         Self {
             shared: self.shared.clone(),
-            canceller: self.canceller.clone(),
+            hold: self.hold.clone(),
         }
     }
 }
@@ -239,7 +318,10 @@ impl<T: Clone> Future for Task<T> {
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let answer = Pin::new(&mut self.shared).poll(cx);
-        answer.map(|answer| answer.unwrap_or_else(|Closed| Err(TaskError::Cancelled)))
+        answer.map(|answer| match answer {
+            Ok(outcome) => outcome.map(|output| output.get().clone()),
+            Err(Closed) => Err(TaskError::Cancelled),
+        })
     }
 }
 
@@ -262,7 +344,7 @@ impl<'a, T> Future for Wait<'a, T> {
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         Pin::new(&mut self.0).poll(cx).map(|answer| match answer {
-            Ok(Ok(output)) => Ok(output),
+            Ok(Ok(output)) => Ok(output.get()),
             Ok(Err(error)) => Err(error.clone()),
             Err(Closed) => Err(TaskError::Cancelled),
         })

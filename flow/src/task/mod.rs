@@ -10,7 +10,9 @@
 //! | copy the `Future` | clone the [`Task`] |
 //! | drop the last `Future` | drop the last [`Task`] |
 //! | `future.cancel()` | [`Task::cancel`] |
+//! | take the value out of the only `Future` | [`Task::into_output`] |
 //! | `Uncancellable` | [`uncancellable`] |
+//! | an actor that keeps to its thread | [`spawn_local`] |
 //! | `NoThrowOnCancel` | always: there is nothing to catch |
 //! | `actor_cancelled` | destructors for the task itself, [`TaskError::Cancelled`] for its waiters |
 //!
@@ -22,6 +24,8 @@
 //! * **At its next suspension** if it is being polled, by the thread that polls it. The caller does
 //!   not wait for that. If that poll is ready, the task has ended with its output instead.
 //! * **Not at all** if the task has ended. Cancelling is a no-op then.
+//!
+//! A future of [`spawn_local`] is dropped by its own thread, which the caller does not wait for.
 //!
 //! The future is dropped exactly once, also if one of its destructors cancels the task again, if it
 //! drops its own last handle while it is polled, or if a waiter's waker does.
@@ -43,7 +47,8 @@
 //! depth.
 //!
 //! # Cost
-//! In addition to those of the [`joint`] task, which is spawned detached: two allocations; two
+//! In addition to those of the [`joint`] task, which is spawned detached: two allocations, and a
+//! third one for [`uncancellable`] and [`spawn_local`], which also starts a second task; two
 //! atomic read-modify-writes for each poll that is pending, and a clone of the waker for the first
 //! one; two for the poll that is ready, and two for the result. To cancel is one, or none if the
 //! task has ended, and if the future was idle also two for the waiters and the wake-up of the task,
@@ -71,10 +76,12 @@ mod canceller;
 mod cell;
 mod error;
 mod handle;
+mod hold;
 mod nesting;
+mod output;
 mod state;
 
 pub(crate) use canceller::Canceller;
 pub(crate) use cell::{Driver, Sink};
 pub use error::TaskError;
-pub use handle::{Task, Wait, from_future, spawn, uncancellable};
+pub use handle::{Task, Wait, from_future, spawn, spawn_local, uncancellable};

@@ -9,7 +9,7 @@ use std::{
 use joint::oneshot;
 use joint_executor::time::timeout;
 use joint_flow::{
-    BrokenPromise, choice::try_choose, promise, spawn, stream, stream::StreamExt, time::delay,
+    Closed, choice::try_choose, promise, spawn, stream, stream::StreamExt, time::delay,
     uncancellable,
 };
 use joint_sim::random;
@@ -143,8 +143,8 @@ fn actor_choose_when_sent_to() {
         let (unit, unit_sent) = oneshot::channel::<()>();
         let (int, int_sent) = oneshot::channel::<i32>();
         let (double, double_sent) = oneshot::channel::<f64>();
-        let (units, mut unit_stream) = stream::channel::<(), BrokenPromise>();
-        let (ints, mut int_stream) = stream::channel::<i32, BrokenPromise>();
+        let (units, mut unit_stream) = stream::channel::<(), Closed>();
+        let (ints, mut int_stream) = stream::channel::<i32, Closed>();
         let sends = spawn(async move {
             delay(SECOND / 10).await;
             let branch = random() % 5;
@@ -205,7 +205,7 @@ fn actor_uncancellable() {
 fn actor_reads_a_stream_of_100_items() {
     check(|| async {
         let numbers: Vec<_> = (0..100).map(|_| random() % 100).collect();
-        let (sender, mut receiver) = stream::channel::<_, BrokenPromise>();
+        let (sender, mut receiver) = stream::channel::<_, Closed>();
         let sends = numbers.clone();
         let sends = spawn(async move {
             for number in sends {
@@ -267,7 +267,7 @@ fn trivial_actors() {
         sender.send(100);
         assert_eq!(one_more.await.unwrap(), 101);
 
-        let (sender, mut receiver) = stream::channel::<_, BrokenPromise>();
+        let (sender, mut receiver) = stream::channel::<_, Closed>();
         sender.send(101).unwrap();
         sender.send(102).unwrap();
         let consume_one = spawn(async move { (receiver.next().await, receiver) });
@@ -275,7 +275,7 @@ fn trivial_actors() {
         assert_eq!(consumed.0, Some(Ok(101)));
         assert_eq!(sender.len(), 1);
 
-        let (sender, receiver) = stream::channel::<_, BrokenPromise>();
+        let (sender, receiver) = stream::channel::<_, Closed>();
         let sum = spawn(receiver.fold(0, |sum, item| sum + item.unwrap()));
         for item in [1, 10, 100] {
             sender.send(item).unwrap();

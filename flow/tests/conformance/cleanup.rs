@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use joint::oneshot;
 use joint_flow::{
-    BrokenPromise, Task, spawn,
+    Closed, Task, spawn,
     stream::{self, StreamExt},
 };
 
@@ -110,7 +110,7 @@ fn sequential_awaits_cancel_second() {
 fn future_stream_cancel() {
     check(|| async {
         let log = Log::new();
-        let (sender, mut receiver) = stream::channel::<u32, BrokenPromise>();
+        let (sender, mut receiver) = stream::channel::<u32, Closed>();
         let (inside, held) = (log.clone(), log.on_drop("destructor"));
         let task = spawn(async move {
             let _held = held;

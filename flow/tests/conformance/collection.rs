@@ -8,7 +8,7 @@ use std::{
 
 use joint::oneshot;
 use joint_flow::{
-    BrokenPromise, Collection,
+    Closed, Collection,
     stream::{self, StreamExt},
 };
 
@@ -80,11 +80,11 @@ fn test_queued_ready_while_pending() {
 #[derive(Debug, PartialEq)]
 enum Failure {
     OfTheStream,
-    Broken(BrokenPromise),
+    Broken(Closed),
 }
 
-impl From<BrokenPromise> for Failure {
-    fn from(broken: BrokenPromise) -> Self {
+impl From<Closed> for Failure {
+    fn from(broken: Closed) -> Self {
         Self::Broken(broken)
     }
 }

@@ -48,7 +48,7 @@ fn flow_mutex() {
                     }
                     drop(permit);
                 }
-                Ok::<_, joint_flow::lock::Closed>(())
+                Ok::<_, joint_flow::Closed>(())
             })
         });
         let mut failed = 0;

@@ -4,7 +4,7 @@ use std::future::ready;
 
 use joint::oneshot;
 use joint_flow::{
-    BrokenPromise, OneOf2, race, spawn,
+    Closed, OneOf2, race, spawn,
     stream::{self, StreamExt},
 };
 use joint_sim::{Check, Faults};
@@ -111,7 +111,7 @@ fn race_cancel() {
 fn race_stream_ready() {
     let faults = Faults::all().extra_yields(0.0);
     Check::new().faults(faults).run(|| async {
-        let (sender, mut receiver) = stream::channel::<_, BrokenPromise>();
+        let (sender, mut receiver) = stream::channel::<_, Closed>();
         sender.send(11).unwrap();
         let raced = race((receiver.next(), ready("later"))).await;
         assert_eq!(raced, OneOf2::A(Some(Ok(11))));
@@ -128,7 +128,7 @@ fn race_stream_ready() {
 #[test]
 fn race_stream_success() {
     check(|| async {
-        let (sender, mut receiver) = stream::channel::<_, BrokenPromise>();
+        let (sender, mut receiver) = stream::channel::<_, Closed>();
         let (text, text_sent) = oneshot::channel::<&str>();
         let raced = spawn(async move {
             let winner = race((receiver.next(), text_sent)).await;

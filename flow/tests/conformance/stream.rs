@@ -7,7 +7,7 @@ use std::{
 };
 
 use joint_flow::{
-    BrokenPromise, spawn,
+    Closed, spawn,
     stream::{self, Receiver, SendError, Stream, StreamExt},
 };
 
@@ -19,7 +19,7 @@ use crate::common::{Wakes, check, settled};
 #[test]
 fn trivial_promisestreams() {
     check(|| async {
-        let (sender, mut receiver) = stream::channel::<_, BrokenPromise>();
+        let (sender, mut receiver) = stream::channel::<_, Closed>();
         assert!(receiver.is_empty());
         sender.send(2).unwrap();
         sender.send(3).unwrap();
@@ -32,9 +32,9 @@ fn trivial_promisestreams() {
         assert_eq!(receiver.next().await, Some(Ok(4)));
         assert_eq!(receiver.next().await, None);
 
-        let (sender, mut receiver) = stream::channel::<u32, BrokenPromise>();
+        let (sender, mut receiver) = stream::channel::<u32, Closed>();
         drop(sender);
-        assert_eq!(receiver.next().await, Some(Err(BrokenPromise)));
+        assert_eq!(receiver.next().await, Some(Err(Closed)));
     });
 }
 
@@ -62,7 +62,7 @@ impl Clone for Tracker {
 #[test]
 fn promise_stream_move() {
     check(|| async {
-        let (sender, mut receiver) = stream::channel::<Tracker, BrokenPromise>();
+        let (sender, mut receiver) = stream::channel::<Tracker, Closed>();
         let listener = spawn(async move {
             let item = receiver.next().await.unwrap().unwrap();
             (item.copies, receiver)
@@ -72,7 +72,7 @@ fn promise_stream_move() {
         let listened = joint_executor::spawn(async move { listener.wait().await.unwrap().0 });
         assert_eq!(listened.await, 0);
 
-        let (sender, mut receiver) = stream::channel::<Tracker, BrokenPromise>();
+        let (sender, mut receiver) = stream::channel::<Tracker, Closed>();
         let kept = Tracker::default();
         sender.send(Tracker::default()).unwrap();
         sender.send(kept.clone()).unwrap();
@@ -89,7 +89,7 @@ fn promise_stream_move() {
 #[test]
 fn promise_stream_move2() {
     check(|| async {
-        let (sender, mut receiver) = stream::channel::<Tracker, BrokenPromise>();
+        let (sender, mut receiver) = stream::channel::<Tracker, Closed>();
         sender.send(Tracker::default()).unwrap();
         let received = receiver.next().await.unwrap().unwrap();
         let moved = received;
@@ -98,9 +98,9 @@ fn promise_stream_move2() {
 }
 
 fn poll(
-    receiver: &mut Receiver<u32, BrokenPromise>,
+    receiver: &mut Receiver<u32, Closed>,
     callback: &Arc<Wakes>,
-) -> Poll<Option<Result<u32, BrokenPromise>>> {
+) -> Poll<Option<Result<u32, Closed>>> {
     let waker = callback.waker();
     Pin::new(receiver).poll_next(&mut Context::from_waker(&waker))
 }
@@ -122,7 +122,7 @@ fn promisestream_callbacks() {
     assert!(poll(&mut receiver, &callback).is_pending());
     drop(sender);
     assert_eq!(callback.count(), 2);
-    let broken = Poll::Ready(Some(Err(BrokenPromise)));
+    let broken = Poll::Ready(Some(Err(Closed)));
     assert_eq!(poll(&mut receiver, &callback), broken);
 }
 
@@ -133,7 +133,7 @@ fn promisestream_callbacks() {
 #[test]
 fn promisestream_multiple_wait_error() {
     check(|| async {
-        let (sender, mut receiver) = stream::channel::<_, BrokenPromise>();
+        let (sender, mut receiver) = stream::channel::<_, Closed>();
         {
             let mut given_up = pin!(receiver.next());
             let mut cx = Context::from_waker(Waker::noop());

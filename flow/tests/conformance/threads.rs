@@ -4,7 +4,7 @@ use std::thread;
 
 use joint::{block_on, oneshot};
 use joint_flow::{
-    BrokenPromise, promise, spawn,
+    Closed, promise, spawn,
     stream::{self, StreamExt},
 };
 
@@ -17,7 +17,7 @@ const ITEMS: usize = if cfg!(miri) { 20 } else { 20_000 };
 /// Each thread's items arrive in its order, and none is lost.
 #[test]
 fn thread_safe_queue() {
-    let (sender, mut receiver) = stream::channel::<_, BrokenPromise>();
+    let (sender, mut receiver) = stream::channel::<_, Closed>();
     let threads: Vec<_> = (0..THREADS)
         .map(|thread| {
             let sender = sender.clone();
@@ -57,7 +57,7 @@ fn on_main_thread_fifo() {
         }
         sender.end();
     });
-    let run = receiver.fold(Vec::new(), |mut done, item: Result<_, BrokenPromise>| {
+    let run = receiver.fold(Vec::new(), |mut done, item: Result<_, Closed>| {
         (item.unwrap())(&mut done);
         done
     });
@@ -69,7 +69,7 @@ fn on_main_thread_fifo() {
 /// Flow: /flow/thread/ThreadReturnPromiseStream_Seq.
 #[test]
 fn thread_return_promise_stream() {
-    let (sender, mut receiver) = stream::channel::<_, BrokenPromise>();
+    let (sender, mut receiver) = stream::channel::<_, Closed>();
     let outside = thread::spawn(move || {
         (0..10).for_each(|n| sender.send(n).unwrap());
         sender.end();
@@ -89,8 +89,8 @@ enum Failure {
     Broken,
 }
 
-impl From<BrokenPromise> for Failure {
-    fn from(BrokenPromise: BrokenPromise) -> Self {
+impl From<Closed> for Failure {
+    fn from(Closed: Closed) -> Self {
         Self::Broken
     }
 }
@@ -126,7 +126,7 @@ fn thread_return_promise_stream_error() {
 #[test]
 fn thread_return_promise_stream_destroy_promise() {
     for ends in [true, false] {
-        let (sender, mut receiver) = stream::channel::<_, BrokenPromise>();
+        let (sender, mut receiver) = stream::channel::<_, Closed>();
         let outside = thread::spawn(move || {
             (0..10).for_each(|n| sender.send(n).unwrap());
             if ends {
@@ -139,7 +139,7 @@ fn thread_return_promise_stream_destroy_promise() {
                 assert_eq!(receiver.next().await, Some(Ok(n)));
             }
             let last = receiver.next().await;
-            assert_eq!(last, (!ends).then_some(Err(BrokenPromise)));
+            assert_eq!(last, (!ends).then_some(Err(Closed)));
         });
     }
 }

@@ -231,8 +231,8 @@ fn a_choice_in_a_loop_loses_nothing() {
     }
 
     check(|| async {
-        let (sender, mut items) = stream::channel::<u32, joint_flow::BrokenPromise>();
-        let (ticker, mut ticks) = stream::channel::<(), joint_flow::BrokenPromise>();
+        let (sender, mut items) = stream::channel::<u32, joint_flow::Closed>();
+        let (ticker, mut ticks) = stream::channel::<(), joint_flow::Closed>();
         let producers = [
             spawn(async move {
                 for n in 0..4 {

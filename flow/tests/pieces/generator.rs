@@ -4,7 +4,7 @@ use std::{cell::Cell, io, pin::pin, time::Duration};
 
 use joint_executor::{spawn, yield_now};
 use joint_flow::{
-    BrokenPromise,
+    Closed,
     generator::{Stream, StreamExt, blocking_iter, stream, try_stream},
     stream::channel,
     time::delay,
@@ -101,14 +101,14 @@ fn a_stream_of_promises_is_a_generator() {
     }
 
     check(|| async {
-        let (sender, receiver) = channel::<_, BrokenPromise>();
+        let (sender, receiver) = channel::<_, Closed>();
         let consumer = spawn(doubled(receiver).collect::<Vec<_>>());
         for n in 1..=3 {
             sender.send(n).unwrap();
             yield_now().await;
         }
         drop(sender);
-        assert_eq!(consumer.await, [Ok(2), Ok(4), Ok(6), Err(BrokenPromise)]);
+        assert_eq!(consumer.await, [Ok(2), Ok(4), Ok(6), Err(Closed)]);
     });
 }
 

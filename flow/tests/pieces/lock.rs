@@ -11,7 +11,8 @@ use std::{
 };
 
 use joint_executor::{LocalExecutor, spawn, yield_now};
-use joint_flow::lock::{Closed, FlowLock, Permit, Take, TryTakeError};
+use joint_flow::Closed;
+use joint_flow::lock::{FlowLock, Permit, Take, TryTakeError};
 use joint_sim::may_cancel;
 
 use crate::common::{Log, check, counting, waker_that};

@@ -8,6 +8,7 @@ mod choice;
 mod collection;
 mod common;
 mod generator;
+mod handles;
 mod lock;
 mod promise;
 mod quorum;

@@ -12,7 +12,7 @@ use std::{
 use joint::oneshot;
 use joint_executor::{LocalExecutor, spawn, yield_now};
 use joint_flow::{
-    BrokenPromise,
+    Closed,
     stream::{self, Receiver, SendError, Stream, StreamExt},
 };
 use joint_sim::may_cancel;
@@ -25,8 +25,8 @@ enum Failure {
     Full,
 }
 
-impl From<BrokenPromise> for Failure {
-    fn from(_: BrokenPromise) -> Self {
+impl From<Closed> for Failure {
+    fn from(_: Closed) -> Self {
         Self::Broken
     }
 }
@@ -313,7 +313,7 @@ fn a_waker_may_use_the_stream() {
 #[test]
 fn a_full_stream_starves_nobody() {
     let executor = LocalExecutor::new();
-    let (sender, mut receiver) = stream::channel::<usize, BrokenPromise>();
+    let (sender, mut receiver) = stream::channel::<usize, Closed>();
     (0..1000).for_each(|n| sender.send(n).unwrap());
     let received = Arc::new(AtomicUsize::new(0));
     let task = executor.spawn({

@@ -12,14 +12,14 @@ use std::{
 
 use joint_executor::{spawn, yield_now};
 use joint_flow::{
-    BrokenPromise,
+    Closed,
     variable::{AsyncVar, Changed, Trigger},
 };
 use joint_sim::may_cancel;
 
 use crate::common::check;
 
-fn poll(changed: &mut Changed) -> Poll<Result<(), BrokenPromise>> {
+fn poll(changed: &mut Changed) -> Poll<Result<(), Closed>> {
     Pin::new(changed).poll(&mut Context::from_waker(Waker::noop()))
 }
 
@@ -152,9 +152,9 @@ fn waiters_of_a_dropped_variable_get_an_error() {
         yield_now().await;
         drop((variable, trigger));
         for waiter in waiters {
-            assert_eq!(waiter.await, Err(BrokenPromise));
+            assert_eq!(waiter.await, Err(Closed));
         }
-        assert_eq!(fired.await, Err(BrokenPromise));
+        assert_eq!(fired.await, Err(Closed));
     });
 }
 

@@ -1,0 +1,205 @@
+//! The output for the only handle, and tasks that keep to their thread.
+
+use std::{cell::Cell, io, panic::AssertUnwindSafe, rc::Rc, sync::Arc};
+
+use joint_executor::{LocalExecutor, yield_now};
+use joint_flow::{Collection, promise::never, spawn, task::spawn_local, uncancellable};
+use joint_sim::{may_cancel, may_panic};
+
+use crate::common::{Log, after, check};
+
+/// Not `Clone`.
+#[derive(Debug, PartialEq)]
+struct Whole(u32);
+
+#[test]
+fn the_only_handle_gets_the_output_itself() {
+    check(|| async {
+        assert_eq!(
+            spawn(after(1, Whole(7))).into_output().await.unwrap(),
+            Whole(7)
+        );
+        assert_eq!(
+            uncancellable(async { Whole(8) })
+                .into_output()
+                .await
+                .unwrap(),
+            Whole(8)
+        );
+        let read = spawn(async { io::Result::<u32>::Err(io::ErrorKind::NotFound.into()) });
+        let error = read.into_output().await.unwrap().unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::NotFound);
+
+        // A handle that was there before does not count.
+        let task = spawn(async { Whole(9) });
+        let other = task.clone();
+        assert_eq!(other.wait().await.unwrap().0, 9);
+        drop(other);
+        assert_eq!(task.into_output().await.unwrap(), Whole(9));
+    });
+}
+
+#[test]
+fn an_output_is_dropped_once_wherever_its_taker_is_cancelled() {
+    check(|| async {
+        let value = Arc::new(());
+        let part = value.clone();
+        let task = spawn(async move {
+            yield_now().await;
+            part
+        });
+        let taken = may_cancel(task.into_output()).await;
+        if let Some(taken) = &taken {
+            assert!(Arc::ptr_eq(taken.as_ref().unwrap(), &value));
+        }
+        drop(taken);
+        // A cancelled task may still be in its last poll.
+        while Arc::strong_count(&value) != 1 {
+            joint_executor::time::sleep(std::time::Duration::from_millis(1)).await;
+        }
+    });
+}
+
+#[test]
+fn an_output_that_several_could_read_is_not_given_away() {
+    for task in [spawn(async { Whole(1) }), uncancellable(async { Whole(1) })] {
+        let other = task.clone();
+        let payload = std::panic::catch_unwind(AssertUnwindSafe(|| drop(task.into_output())));
+        let message = *payload.unwrap_err().downcast::<&str>().unwrap();
+        assert!(message.contains("drop the others before"), "{message}");
+        assert_eq!(joint::block_on(other.into_output()).unwrap(), Whole(1));
+    }
+}
+
+#[test]
+fn the_only_handle_learns_of_a_panic_and_of_the_end_of_the_executor() {
+    check(|| async {
+        let broken = spawn(async { panic!("broken") });
+        let ended: Result<(), _> = broken.into_output().await;
+        assert!(ended.unwrap_err().to_string().contains("broken"));
+
+        let executor = joint_executor::Executor::builder()
+            .workers(1)
+            .build()
+            .unwrap();
+        let (driver, task) = joint_flow::task::from_future(never::<Whole>());
+        executor.spawn_detached(driver);
+        let output = task.into_output();
+        drop(executor);
+        assert!(output.await.unwrap_err().is_cancelled());
+    });
+}
+
+#[test]
+fn a_local_task_has_an_output_that_is_not_send() {
+    check(|| async {
+        let count = Rc::new(Cell::new(0));
+        let task = spawn_local({
+            let count = count.clone();
+            async move {
+                yield_now().await;
+                count.set(count.get() + 1);
+                count
+            }
+        });
+        let again = task.clone();
+        assert_eq!(task.await.unwrap().get(), 1);
+        assert_eq!(again.into_output().await.unwrap().get(), 1);
+    });
+}
+
+#[test]
+fn a_local_task_is_dropped_by_its_own_thread_when_the_last_handle_is() {
+    let local = LocalExecutor::new();
+    let log = Log::new();
+    local.block_on(async {
+        let part = (log.on_drop("future"), Rc::new(()));
+        let here = std::thread::current().id();
+        let task = spawn_local(async move {
+            let _part = part;
+            never::<()>().await;
+            assert_eq!(std::thread::current().id(), here);
+        });
+        yield_now().await;
+        let other = task.clone();
+        drop(task);
+        yield_now().await;
+        assert!(log.all().is_empty(), "there is another handle");
+        std::thread::spawn(move || {
+            other.cancel();
+            assert!(joint::block_on(other).unwrap_err().is_cancelled());
+        });
+        while log.all().is_empty() {
+            yield_now().await;
+        }
+    });
+    assert_eq!(log.all(), ["future"]);
+}
+
+#[test]
+fn the_end_of_a_local_executor_is_told_to_the_waiters_of_its_tasks() {
+    let local = LocalExecutor::new();
+    let [task] = local.block_on(async { [spawn_local(never::<()>())] });
+    drop(local);
+    assert!(joint::block_on(task).unwrap_err().is_cancelled());
+}
+
+#[test]
+fn a_local_task_that_panics_or_is_cancelled_anywhere_tells_its_waiters() {
+    check(|| async {
+        let log = Log::new();
+        let part = log.on_drop("future");
+        let task = spawn_local(may_panic(async move {
+            let _part = part;
+            yield_now().await;
+            yield_now().await;
+        }));
+        let waiter = task.clone();
+        may_cancel(task).await;
+        let _ = waiter.await;
+        assert_eq!(log.all(), ["future"]);
+    });
+}
+
+#[test]
+fn a_collection_has_children_that_are_not_send() {
+    check(|| async {
+        let sum = Rc::new(Cell::new(0));
+        let collection = Collection::<u32>::until_empty();
+        for n in 1..4 {
+            let sum = sum.clone();
+            collection.adder().add_local(async move {
+                yield_now().await;
+                sum.set(sum.get() + n);
+                Ok(())
+            });
+        }
+        assert_eq!(collection.await, Ok(()));
+        assert_eq!(sum.get(), 6);
+    });
+}
+
+#[test]
+fn a_local_child_fails_panics_and_is_cancelled_as_any_other() {
+    check(|| async {
+        let log = Log::new();
+        let parts = Collection::new();
+        let (part, shared) = (log.on_drop("child"), Rc::new(()));
+        parts.adder().add_local(async move {
+            let _part = (part, shared);
+            never().await
+        });
+        parts.adder().add_local(async { Err("no") });
+        assert_eq!(parts.await, Err("no"));
+        while log.all().is_empty() {
+            joint_executor::time::sleep(std::time::Duration::from_millis(1)).await;
+        }
+
+        let parts = Collection::<()>::new();
+        let adder = parts.adder();
+        adder.add_local(async { panic!("broken") });
+        let ended = spawn(parts).await;
+        assert!(ended.unwrap_err().to_string().contains("broken"));
+        adder.add_local(async { unreachable!("the collection is gone") });
+    });
+}
