@@ -328,7 +328,7 @@ impl Completion {
     /// As for `raw_poll`. The waker that `thin` returns wakes the same task as the one that it was
     /// given.
     #[inline]
-    unsafe fn poll_as(
+    pub(crate) unsafe fn poll_as(
         this: *const Self,
         waker: &Waker,
         registration: &mut Registration,

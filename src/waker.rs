@@ -27,8 +27,13 @@ use joint_switch::heap;
 pub mod budget;
 #[cfg(feature = "std")]
 pub mod clock;
+#[cfg(feature = "alloc")]
+pub(crate) mod noted;
 #[cfg(feature = "std")]
 pub mod park;
+
+#[cfg(feature = "std")]
+pub use noted::note_waits;
 
 /// The tag in the address of a boxed foreign waker.
 const FOREIGN: usize = 1;

@@ -1,11 +1,14 @@
 //! [`Dump`]: the tasks of an executor, and what each of them waits for.
 //!
-//! No task is polled, and nothing is recorded before the call, except by [`waiting_for`]. The edges
-//! are found where the wakers lie: in the join word of the task that is awaited, in the timers, and
-//! beside the descriptors. A waker's address says which task it would wake, so nothing behind it is
-//! read. A child of a [`JoinSet`](crate::JoinSet) would wake a node of its set, from which only the
-//! list of recorded nodes leads on: the node may be gone by then.
+//! No task is polled, and nothing is recorded before the call, except by [`waiting_for`] and
+//! [`record_times`](Builder::record_times). The edges are found where the wakers lie: in the join
+//! word of the task that is awaited, in the timers, and beside the descriptors. A waker's address
+//! says which task it would wake, so nothing behind it is read. A child of a
+//! [`JoinSet`](crate::JoinSet) would wake a node of its set, from which only the list of recorded
+//! nodes leads on: the node may be gone by then. For the same reason no channel is read, but the
+//! waker that is registered there is a recorded one.
 
+mod noted;
 mod told;
 
 use alloc::{
@@ -78,7 +81,12 @@ pub enum WaitsFor {
     /// [runnable](TaskDump::is_runnable), it has run since without polling it:
     /// [`waiting_for`](waiting_for#snoozing) tells what that means.
     Snoozing(&'static str, &'static Location<'static>),
-    /// Whoever else holds so many of its wakers: a oneshot or another channel, a lock, a set of
+    /// The other end of a [oneshot](crate::oneshot), if the executor [records
+    /// it](Builder::record_times). The text is the [name of the type](core::any::type_name) of the
+    /// end that waits: a `Receiver`, or a `Sender` that waits until its receiver is gone. Who holds
+    /// the other end is not known.
+    Oneshot(&'static str),
+    /// Whoever else holds so many of its wakers: a channel that is not recorded, a lock, a set of
     /// futures, or a task that has not waited yet.
     Others(usize),
 }
@@ -87,7 +95,8 @@ impl Executor {
     /// Returns the tasks, and what each of them waits for: the end of a task, a timer, a
     /// descriptor, what it says itself by [`waiting_for`], or something else. Nothing is paid for
     /// it before it is called. With [`record_times`](Builder::record_times) the dump also shows
-    /// since when, and which tasks of a [`JoinSet`](crate::JoinSet) a task waits for.
+    /// since when, which tasks of a [`JoinSet`](crate::JoinSet) a task waits for, and for which
+    /// oneshots.
     ///
     /// A task is in the dump once it has waited. One that has not is only [counted](Dump::live).
     /// The tasks run on meanwhile, so a task that moves may be shown with what it waited for a
@@ -125,12 +134,15 @@ impl Builder {
     /// Records when each task was spawned, and when and how often it was polled, for
     /// [`Executor::dump`]. From this call on, each [`JoinSet`](crate::JoinSet) of the process also
     /// records the tasks that are added to it, so that a dump shows for which ones a task waits.
+    /// Each wait of a task for a [oneshot](crate::oneshot) is recorded, too, from its poll until it
+    /// is woken or dropped.
     ///
     /// # Cost
     /// For each spawn, poll and end of a task, the clock is read, and a lock is taken that all
     /// workers share. For each task that is added to a set or leaves it, a lock is taken that the
-    /// whole process shares. This is for finding out why a program stands still, not for one that
-    /// must be fast.
+    /// whole process shares, and so it is for the begin and the end of each wait for a oneshot,
+    /// which also makes some allocations at each poll. This is for finding out why a program stands
+    /// still, not for one that must be fast.
     ///
     /// # Example
     /// ```
@@ -145,6 +157,7 @@ impl Builder {
     /// ```
     pub fn record_times(self) -> Self {
         join_set::record();
+        noted::record();
         let times = Arc::<Times>::default();
         let [spawned, polled, ended] = [(); 3].map(|()| times.clone());
         self.on_spawn(move |task| spawned.begin(task.id()))
@@ -234,6 +247,11 @@ impl Dump {
             found.add(what, waker == Some(found.address));
         });
         if let Some(times) = &shared.hooks.times {
+            noted::each(|task, what, waker| {
+                let Some(&place) = ids.get(&task) else { return };
+                let found = &mut found[place];
+                found.add(WaitsFor::Oneshot(what), waker == found.address);
+            });
             times.with(|times| {
                 for found in &mut found {
                     found.task.times = times.get(&found.task.id).copied();
@@ -463,6 +481,7 @@ impl fmt::Display for Shown<'_> {
                 f,
                 "{what}, at {place}, which was woken and is not polled: it snoozes"
             ),
+            WaitsFor::Oneshot(end) => write!(f, "the other end of a {end}"),
             WaitsFor::Others(1) => f.write_str("something else, which has its waker"),
             WaitsFor::Others(wakers) => {
                 write!(f, "something else, which has {wakers} of its wakers")

@@ -335,7 +335,7 @@ impl<T> Future for Receiver<T> {
         };
         let word = Block::word(block);
         // SAFETY: alive by this end, which has no block after it has detached.
-        match unsafe { Word::poll(word, cx.waker(), &mut self.last) } {
+        match unsafe { Word::poll::<Self>(word, cx.waker(), &mut self.last) } {
             Poll::Pending => Poll::Pending,
             // SAFETY: the word has just said so.
             Poll::Ready(ended) => Poll::Ready(unsafe { self.finish(block, ended) }),

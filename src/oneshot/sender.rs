@@ -1,6 +1,7 @@
 //! The sending end.
 
 use core::{
+    any::type_name,
     fmt,
     future::poll_fn,
     marker::PhantomData,
@@ -15,7 +16,10 @@ use super::{
     block::{Block, Owned},
     word::Word,
 };
-use crate::completion::{Completion, Ended, Registration};
+use crate::{
+    completion::{Completion, Ended, Registration},
+    waker::{ThinWaker, noted},
+};
 
 /// The sending end. If it is dropped without sending, the [`Receiver`](super::Receiver) ends with
 /// an error instead of hanging.
@@ -152,8 +156,9 @@ impl<T> Sender<T> {
     #[doc(alias = "poll_canceled")]
     pub fn poll_closed(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let closed = Block::closed(self.block);
+        let thin = |waker| ThinWaker::from(noted::noted(waker, type_name::<Self>));
         // SAFETY: alive by this end, which never detaches from this word.
-        unsafe { Completion::raw_poll(closed, cx.waker(), &mut Registration::new()) }.map(drop)
+        unsafe { Completion::poll_as(closed, cx.waker(), &mut Registration::new(), thin) }.map(drop)
     }
 
     /// Turns the sender into a pointer for [`Sender::from_raw`]. The pointer is never null.

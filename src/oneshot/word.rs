@@ -42,6 +42,7 @@
 //! one exchange. It makes one of the two if the receiver does nothing at that moment.
 
 use core::{
+    any::type_name,
     mem::MaybeUninit,
     ptr,
     task::{Poll, Waker},
@@ -49,7 +50,7 @@ use core::{
 
 use crate::{
     completion::{ABANDONED, DETACHED, DONE, Ended, PENDING, how_ended, thin_waker_of},
-    waker::{ThinWaker, WakerId},
+    waker::{ThinWaker, WakerId, noted},
 };
 use joint_switch::{AtomicPtr, Retire, UnsafeCell, order};
 
@@ -154,14 +155,18 @@ impl Word {
     }
 
     /// Returns `Ready` if the sender has finished, and otherwise registers `waker` to be woken when
-    /// it does. For the receiver, whose memory of its registered waker is `last`.
+    /// it does. For the receiver, an `R`, whose memory of its registered waker is `last`.
     ///
     /// After `Ready` the block is the receiver's.
     ///
     /// # Safety
     /// `this` is alive, and the receiver has not detached.
     #[inline]
-    pub(super) unsafe fn poll(this: *const Self, waker: &Waker, last: &mut WakerId) -> Poll<Ended> {
+    pub(super) unsafe fn poll<R>(
+        this: *const Self,
+        waker: &Waker,
+        last: &mut WakerId,
+    ) -> Poll<Ended> {
         // SAFETY: passed on from the caller.
         let seen = unsafe { Self::seen_by_receiver(this) };
         if let Some(ended) = how_ended(seen) {
@@ -171,13 +176,48 @@ impl Word {
             return Poll::Pending;
         }
         // SAFETY: passed on from the caller.
-        unsafe { Self::register(this, seen, waker.clone(), last) }
+        unsafe { Self::register(this, seen, waker.clone(), type_name::<R>, last) }
     }
 
     /// # Safety
-    /// As for `poll`. The receiver saw `seen` in the word, which was no end.
+    /// As for `poll`. The receiver, which has that name, saw `seen` in the word, which was no end.
     #[inline(never)]
     unsafe fn register(
+        this: *const Self,
+        seen: *mut (),
+        waker: Waker,
+        name: fn() -> &'static str,
+        last: &mut WakerId,
+    ) -> Poll<Ended> {
+        if seen != PENDING || noted::is_on() {
+            // SAFETY: passed on from the caller.
+            return unsafe { Self::register_slow(this, seen, waker, name, last) };
+        }
+        // SAFETY: as above.
+        unsafe { Self::put_in(this, seen, waker, last) }
+    }
+
+    /// Registers a waker that is not the first, or that is noted, apart from the usual path, which
+    /// therefore saves no registers.
+    ///
+    /// # Safety
+    /// As for `register`.
+    #[cold]
+    unsafe fn register_slow(
+        this: *const Self,
+        seen: *mut (),
+        waker: Waker,
+        name: fn() -> &'static str,
+        last: &mut WakerId,
+    ) -> Poll<Ended> {
+        // SAFETY: passed on from the caller.
+        unsafe { Self::put_in(this, seen, noted::noted(waker, name), last) }
+    }
+
+    /// # Safety
+    /// As for `register`.
+    #[inline(always)]
+    unsafe fn put_in(
         this: *const Self,
         seen: *mut (),
         waker: Waker,

@@ -91,8 +91,9 @@ impl Wake for Told {
 /// Returns a future that polls `future`, and says in a [dump](crate::Executor::dump) what a task
 /// that awaits it waits for.
 ///
-/// A dump finds out by itself that a task waits for another task, for a timer or for a descriptor.
-/// Use this for what it cannot know, such as a oneshot, a lock, a channel or a queue.
+/// A dump finds out by itself that a task waits for another task, for a timer or for a descriptor,
+/// and, if the executor [records it](crate::Builder::record_times), for a oneshot. Use this for
+/// what it cannot know, such as a lock, another channel or a queue.
 ///
 /// # Snoozing
 /// The dump also says if `future` was woken, and its task has run since without polling it. Such a

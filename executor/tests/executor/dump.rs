@@ -30,6 +30,12 @@ fn settled(executor: &Executor, tasks: usize) -> Dump {
     dump
 }
 
+/// Returns an executor that records times, and what its tasks wait for.
+fn recording() -> Executor {
+    let builder = Executor::builder().workers(2).record_times();
+    builder.build().unwrap()
+}
+
 fn named<'a>(dump: &'a Dump, name: &str) -> &'a TaskDump {
     let mut tasks = dump.tasks().iter();
     tasks
@@ -249,11 +255,7 @@ fn a_wait_that_is_told_is_shown_until_it_is_over() {
 #[test]
 fn a_dump_shows_times_if_the_executor_records_them() {
     let begin = Instant::now();
-    let executor = Executor::builder()
-        .workers(1)
-        .record_times()
-        .build()
-        .unwrap();
+    let executor = recording();
     let (sender, receiver) = oneshot::channel::<()>();
     let task = executor.spawn(async {
         receiver.await.unwrap();
@@ -361,15 +363,17 @@ fn a_wait_that_outlives_its_task_is_not_shown_with_another_one() {
     block_on(wait);
 }
 
-/// As `FuturesUnordered` does it.
+/// A waker of a combinator, as `FuturesUnordered` has it.
+struct Child(Waker);
+
+impl Wake for Child {
+    fn wake(self: Arc<Self>) {
+        self.0.wake_by_ref();
+    }
+}
+
 #[test]
 fn a_wait_with_a_waker_of_a_combinator_is_shown_with_the_task_that_polls_it() {
-    struct Child(Waker);
-    impl Wake for Child {
-        fn wake(self: Arc<Self>) {
-            self.0.wake_by_ref();
-        }
-    }
     let executor = executor(1);
     let task = executor.spawn(async {
         let mut wait = Box::pin(waiting_for("a message", pending::<()>()));
@@ -413,11 +417,7 @@ fn a_cycle_is_not_said_to_last_if_a_task_of_it_waits_for_something_else_as_well(
 
 #[test]
 fn a_task_that_waits_for_a_join_set_awaits_each_task_of_it() {
-    let executor = Executor::builder()
-        .workers(2)
-        .record_times()
-        .build()
-        .unwrap();
+    let executor = recording();
     let (first, to_first) = awaits_what_it_is_sent(&executor, "first");
     let second = executor.task().name("second").spawn(first);
     let third = executor.task().name("third").spawn(pending());
@@ -438,6 +438,7 @@ fn a_task_that_waits_for_a_join_set_awaits_each_task_of_it() {
         WaitsFor::Task(one),
         WaitsFor::Task(other),
         WaitsFor::Told("the end", _),
+        WaitsFor::Oneshot(_),
     ] = waits.waits_for()
     else {
         panic!("the tasks of the set, and the end, have its wakers: {dump}");
@@ -457,11 +458,7 @@ fn a_task_that_waits_for_a_join_set_awaits_each_task_of_it() {
 
 #[test]
 fn a_cycle_across_a_join_set_is_marked() {
-    let executor = Executor::builder()
-        .workers(2)
-        .record_times()
-        .build()
-        .unwrap();
+    let executor = recording();
     let (child, to_child) = awaits_what_it_is_sent(&executor, "child");
     let server: Pin<Box<dyn Future<Output = ()> + Send>> = Box::pin(async {
         drop(JoinSet::from_iter([child]).join_next().await);
@@ -476,4 +473,91 @@ fn a_cycle_across_a_join_set_is_marked() {
     assert_eq!(dump.cycles()[0].len(), 2);
     let text = dump.to_string();
     assert!(text.contains("none will end\n"), "{text}");
+}
+
+#[test]
+fn a_task_that_waits_for_a_oneshot_names_it_until_it_waits_for_something_else() {
+    let executor = recording();
+    let (sender, receiver) = oneshot::channel::<u32>();
+    let (mut to_nobody, closes) = oneshot::channel::<u64>();
+    let task = executor.spawn(async move {
+        receiver.await.unwrap();
+        to_nobody.closed().await;
+        pending::<()>().await;
+    });
+    let waits_at = |poll: u64| {
+        let mut dump = executor.dump();
+        wait_until(|| {
+            dump = settled(&executor, 1);
+            dump.tasks()[0].times().unwrap().polls == poll
+        });
+        dump
+    };
+    let names = |poll: u64, end: &str| {
+        let dump = waits_at(poll);
+        let [WaitsFor::Oneshot(name)] = dump.tasks()[0].waits_for() else {
+            panic!("it waits for a oneshot: {dump}");
+        };
+        assert!(name.ends_with(end), "{name}");
+        let line = format!("waits for the other end of a {name}\n");
+        assert!(dump.to_string().contains(&line), "{dump}");
+    };
+    names(1, "Receiver<u32>");
+    sender.send(1).unwrap();
+    names(2, "Sender<u64>");
+    drop(closes);
+    assert_eq!(waits_at(3).tasks()[0].waits_for(), []);
+    drop(task);
+}
+
+/// The second poll has the waker that is registered already, and the poll of the timer is newer.
+#[test]
+fn a_oneshot_that_was_polled_beside_something_else_is_named_until_it_is_dropped() {
+    let executor = recording();
+    let (_sender, receiver) = oneshot::channel::<()>();
+    let (next, may_go_on) = oneshot::channel::<()>();
+    let (last, may_drop) = oneshot::channel::<()>();
+    let task = executor.spawn(async {
+        let mut receiver = receiver;
+        let mut beside = async |other: oneshot::Receiver<()>| {
+            let first = async { _ = (&mut receiver).await };
+            futures_lite::future::or(first, async { other.await.unwrap() }).await;
+        };
+        beside(may_go_on).await;
+        beside(may_drop).await;
+        drop(receiver);
+        pending::<()>().await;
+    });
+    let waits = |of: usize| wait_until(|| settled(&executor, 1).tasks()[0].waits_for().len() == of);
+    waits(2);
+    next.send(()).unwrap();
+    wait_until(|| settled(&executor, 1).tasks()[0].times().unwrap().polls == 2);
+    waits(2);
+    last.send(()).unwrap();
+    waits(0);
+    drop(task);
+}
+
+/// A set of futures polls its futures with wakers of its own.
+#[test]
+fn a_oneshot_with_a_waker_of_a_combinator_is_named_with_the_task_that_polls_it() {
+    let executor = recording();
+    let (_sender, receiver) = oneshot::channel::<()>();
+    let task = executor.spawn(async {
+        let mut receiver = receiver;
+        poll_fn(|cx| {
+            let waker = Waker::from(Arc::new(Child(cx.waker().clone())));
+            Pin::new(&mut receiver).poll(&mut Context::from_waker(&waker))
+        })
+        .await
+    });
+    let dump = settled(&executor, 1);
+    assert!(
+        matches!(
+            dump.tasks()[0].waits_for(),
+            [WaitsFor::Oneshot(_), WaitsFor::Others(1)]
+        ),
+        "{dump}"
+    );
+    drop(task);
 }

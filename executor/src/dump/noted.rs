@@ -1,0 +1,76 @@
+//! The waits of tasks for oneshots, since [`record`] was called.
+
+use alloc::{collections::BTreeMap, sync::Arc, task::Wake};
+use core::task::Waker;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use joint::{
+    task::{Id, try_id},
+    waker::note_waits,
+};
+
+/// A wait for a oneshot, with the task that has polled it.
+struct Note {
+    task: Id,
+    what: &'static str,
+    waker: Waker,
+}
+
+/// The key of a note, as the waker that is registered. The note is taken back when that waker is
+/// woken or dropped.
+struct Key(u64);
+
+/// The next key, which no note had before, and all notes.
+static NOTES: Mutex<(u64, BTreeMap<u64, Note>)> = Mutex::new((0, BTreeMap::new()));
+
+fn notes() -> MutexGuard<'static, (u64, BTreeMap<u64, Note>)> {
+    NOTES.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Notes from now on each wait of a task for a oneshot.
+pub(super) fn record() {
+    note_waits(note);
+}
+
+fn note(waker: Waker, what: &'static str) -> Waker {
+    let Some(task) = try_id() else { return waker };
+    let (next, all) = &mut *notes();
+    all.insert(*next, Note { task, what, waker });
+    *next += 1;
+    Arc::new(Key(*next - 1)).into()
+}
+
+/// Calls `f` with each wait: its task, what it waits for, and the [data](Waker::data) of the poll's
+/// waker. `f` must not wake or drop a waker.
+pub(super) fn each(mut f: impl FnMut(Id, &'static str, usize)) {
+    for Note { task, what, waker } in notes().1.values() {
+        f(*task, what, waker.data().addr());
+    }
+}
+
+impl Key {
+    /// Takes the note back. The lock is free again when its waker is woken or dropped, because that
+    /// is the user's code.
+    fn take(&self) -> Option<Note> {
+        notes().1.remove(&self.0)
+    }
+}
+
+impl Wake for Key {
+    fn wake(self: Arc<Self>) {
+        self.wake_by_ref();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        if let Some(note) = self.take() {
+            note.waker.wake();
+        }
+    }
+}
+
+impl Drop for Key {
+    fn drop(&mut self) {
+        let note = self.take();
+        drop(note);
+    }
+}
