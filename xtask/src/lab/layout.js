@@ -18,6 +18,7 @@ function layout() {
   }
   scrollTo(0, 0);
   inView(check);
+  numbersAreSeen(check);
   return { errors };
 }
 
@@ -87,6 +88,17 @@ function inView(check) {
     scrollTo(0, 0);
     for (const id of ["first", "back", "forward", "last", "place", "now"]) check(sees(id), `${fragment}: the steps are out of view: ${id}`);
   }
+}
+
+/** The frame around the text where the reader types does not cover the numbers of its lines. */
+function numbersAreSeen(check) {
+  location.replace("#program");
+  recall();
+  byId("text").focus();
+  const { outlineStyle, outlineWidth, outlineOffset } = getComputedStyle(byId("text"));
+  const frame = outlineStyle === "none" ? 0 : parseFloat(outlineWidth) + parseFloat(outlineOffset);
+  const room = parseFloat(getComputedStyle(byId("gutter")).paddingRight);
+  check(document.activeElement === byId("text") && frame < room, `the frame of the text covers ${frame - room} pixels of the numbers`);
 }
 
 /** The states of the page, by their names, and how a reader reaches them. */
