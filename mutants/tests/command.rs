@@ -125,6 +125,16 @@ fn a_page_is_kept_and_a_sample_tries_what_it_says() {
     let summary = "4 places, 2 tests, 6 changes tried: 6 found, 0 survive with a reason, 0 without";
     assert!(printed.contains(summary), "{printed}");
 
+    let none = reasons("page-none.txt", "");
+    let found = text.replace(
+        "split: **survives**",
+        "split: `loom::looks_are_counted`<br>was",
+    );
+    fs::write(&page, found).expect("the target folder is ours");
+    let (code, printed) = run(&["--page", &page, "--smoke", "--reasons", &none]);
+    let complaint = "src/lib.rs look fetch_add split: no test fails";
+    assert!(code == Some(1) && printed.contains(complaint), "{printed}");
+
     let text = text.replace("looks load`", "old load`");
     fs::write(&page, &text).expect("the target folder is ours");
     let (code, printed) = run(&["--page", &page, "--smoke"]);
