@@ -15,9 +15,8 @@ mod stacks;
 
 use std::{
     cell::Cell,
-    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
+    panic::resume_unwind,
     path::Path,
-    process::{Command, Stdio},
     sync::{
         Arc,
         atomic::{AtomicUsize, Ordering},
@@ -25,10 +24,9 @@ use std::{
     task::{Wake, Waker},
 };
 
-use joint_switch::model::{FencesTakeTurns, Weakened, sites_seen};
+use joint_switch::model::FencesTakeTurns;
 
 pub mod event;
-mod killed;
 pub mod lab;
 pub mod matrix;
 mod stopping;
@@ -36,7 +34,6 @@ mod stopping;
 use lab::cell::UnsafeCell;
 
 pub use joint_switch::model::rmw_count;
-pub use killed::assert_listed;
 pub use stopping::{Stop, each_step, stopping};
 
 /// Runs `f` in every order that the model checker explores.
@@ -147,76 +144,6 @@ pub fn rmws_of<R>(f: impl FnOnce() -> R) -> usize {
     let before = rmw_count();
     f();
     rmw_count() - before
-}
-
-/// Runs a model with one ordering weakened, and demands that the model fails. A test calls this
-/// once, and does nothing else.
-///
-/// A failed model can abort its process, because the destructors of what it leaves behind run
-/// outside of any model. The test therefore starts itself again as a process of its own, and that
-/// runs the model. In a process of `cargo xtask mutants`, this does nothing.
-///
-/// # Panics
-/// If the model passes, or never reaches the site: it is not a test of that ordering.
-pub fn assert_killed<M: FnOnce()>(site: &str, ordering: Ordering, model: M) {
-    if joint_mutants::leave_out() {
-        return;
-    }
-    if std::env::var_os(INNER).is_some() {
-        std::process::exit(run_weakened(site, ordering, model));
-    }
-    let status = Command::new(std::env::current_exe().expect("a test is a program"))
-        .args([
-            &test_name::<M>(),
-            "--exact",
-            "--include-ignored",
-            "--nocapture",
-        ])
-        .env(INNER, "1")
-        .stdout(Stdio::null())
-        .stderr(if std::env::var_os(EXPLAIN).is_some() {
-            Stdio::inherit()
-        } else {
-            Stdio::null()
-        })
-        .status()
-        .expect("a test can be run again");
-    match status.code() {
-        Some(KILLED) | None => {}
-        Some(SURVIVED) => panic!("the model passes with `{site}` weakened to {ordering:?}"),
-        Some(UNSEEN) => panic!("the model never reaches `{site}`"),
-        Some(code) => panic!("the test did not run itself again, but ended with {code}"),
-    }
-}
-
-/// Set in the process that runs the weakened model.
-const INNER: &str = "JOINT_LOOM_WEAKENED";
-/// The exit status of that process. An aborted process has none.
-const KILLED: i32 = 90;
-const SURVIVED: i32 = 91;
-const UNSEEN: i32 = 92;
-
-fn run_weakened(site: &str, ordering: Ordering, model: impl FnOnce()) -> i32 {
-    let _weakened = Weakened::new(site, ordering);
-    let outcome = catch_unwind(AssertUnwindSafe(model));
-    let seen = sites_seen().iter().any(|(name, _)| name == site);
-    match outcome {
-        _ if !seen => UNSEEN,
-        Ok(()) => SURVIVED,
-        Err(_) => KILLED,
-    }
-}
-
-/// The name of the running test: that of its thread or, if all tests run on the main thread, that
-/// of the test in which the closure `M` is written.
-fn test_name<M>() -> String {
-    let thread = std::thread::current();
-    if let Some(name) = thread.name().filter(|&name| name != "main") {
-        return name.to_string();
-    }
-    let path = std::any::type_name::<M>();
-    let (_, path) = path.split_once("::").unwrap_or(("", path));
-    path.trim_end_matches("::{{closure}}").to_string()
 }
 
 /// Makes wakers, and counts their wake-ups.

@@ -23,7 +23,7 @@ use joint::{
 };
 use loom::alloc::Track;
 use loom_tests::lab::{cell::UnsafeCell, thread};
-use loom_tests::{Wakes, killed, model, model_from_both_sides, others_first, rmws_of};
+use loom_tests::{Wakes, model, model_from_both_sides, others_first, rmws_of};
 
 struct Shared {
     word: Completion,
@@ -496,21 +496,4 @@ fn each_operation_makes_one_exchange_at_most() {
         assert_eq!(rmws_of(|| waiter.detach(Ended::Done, false)), 1);
         assert_eq!(rmws_of(|| link.finish(Ended::Done)), 1);
     });
-}
-
-// Each half of each ordering is needed: without it, the model that is named here fails.
-killed! {
-    weakened_complete_release_is_caught: "completion::complete" to Acquire by poll(Ended::Done);
-    weakened_complete_acquire_is_caught: "completion::complete" to Release by poll(Ended::Done);
-    weakened_complete_acquire_is_caught_by_detach: "completion::complete" to Release by detach(Ended::Done);
-    weakened_abandon_release_is_caught: "completion::abandon" to Acquire by poll(Ended::Abandoned);
-    weakened_abandon_acquire_is_caught: "completion::abandon" to Release by poll(Ended::Abandoned);
-    weakened_abandon_acquire_is_caught_by_detach: "completion::abandon" to Release by detach(Ended::Abandoned);
-    weakened_register_release_is_caught: "completion::register" to Acquire by poll(Ended::Done);
-    weakened_register_acquire_is_caught: "completion::register" to Release by poll(Ended::Done);
-    weakened_detach_release_is_caught: "completion::detach" to Acquire by detach(Ended::Done);
-    weakened_detach_acquire_is_caught: "completion::detach" to Release by detach(Ended::Done);
-    weakened_poll_is_caught: "completion::poll" to Relaxed by poll(Ended::Done);
-    weakened_complete_acquire_is_caught_by_slot: "completion::complete" to Release by slot_and_wake(Ended::Done);
-    weakened_register_release_is_caught_by_slot: "completion::register" to Acquire by slot_and_wake(Ended::Done);
 }

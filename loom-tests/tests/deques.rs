@@ -6,14 +6,11 @@
 //! twice is a wrong count.
 #![cfg(joint_loom)]
 
-use std::{
-    iter,
-    sync::atomic::Ordering::{self, Acquire, Relaxed},
-};
+use std::iter;
 
 use joint_executor::model::{Deques, Stealer};
 use loom_tests::lab::thread;
-use loom_tests::{Drops, Value, assert_killed, model, model_bounded, rmws_of, stopping};
+use loom_tests::{Drops, Value, model, model_bounded, rmws_of, stopping};
 
 /// A thread that steals half of each kind, once.
 fn start_thief(stealer: Stealer<Value>) -> thread::JoinHandle<()> {
@@ -283,49 +280,4 @@ fn a_take_is_one_read_modify_write_and_a_push_none() {
             drops.assert_all_of(5);
         });
     }
-}
-
-fn killed(site: &str, weaker: Ordering, model: impl FnOnce()) {
-    assert_killed(&format!("{RING}::{site}"), weaker, model);
-}
-
-#[test]
-fn pushing_releases() {
-    killed("push", Relaxed, || one_thief(WOKEN, 1, 1));
-}
-
-#[test]
-fn a_thief_acquires_what_was_pushed() {
-    killed("thief_tail", Relaxed, || one_thief(WOKEN, 1, 1));
-}
-
-#[test]
-fn taking_the_newest_releases_the_others() {
-    killed("newest", Relaxed, || one_thief(SPAWNED, 0, 2));
-}
-
-/// A thief that reads the tail of an empty ring and an older head looks at the slots.
-#[test]
-fn finding_nothing_to_take_releases_the_slots() {
-    killed("empty", Relaxed, two_thieves_of_one_task);
-}
-
-#[test]
-fn a_take_of_the_owner_releases_its_tail() {
-    killed("advance", Acquire, || one_thief(SPAWNED, 2, 0));
-}
-
-#[test]
-fn a_thief_acquires_the_tail_of_the_take_before() {
-    killed("thief_head", Relaxed, || one_thief(SPAWNED, 2, 0));
-}
-
-#[test]
-fn new_slots_are_released() {
-    killed("slots", Relaxed, growing);
-}
-
-#[test]
-fn a_thief_acquires_new_slots() {
-    killed("thief_slots", Relaxed, growing);
 }

@@ -13,7 +13,7 @@ use loom::{
     sync::atomic::{AtomicBool, AtomicUsize},
     thread,
 };
-use loom_tests::{Wakes, each_step, killed, model, model_bounded};
+use loom_tests::{Wakes, each_step, model, model_bounded};
 
 /// A deadline that has passed by the time it is armed.
 const PAST: u64 = 0;
@@ -454,13 +454,4 @@ fn a_keeper_that_leaves_leaves_somebody_behind() {
 #[should_panic(expected = "deadlock")]
 fn a_lookout_that_goes_to_sleep_must_look_at_the_driver() {
     leaving_against_going_to_sleep(false);
-}
-
-killed! {
-    in "executor::", all of "driver::keeper::"
-        after against_rest(Forget::Nothing, far_deadline, first_descriptor), deadlines_of_a_worker(1);
-    a_new_deadline_releases: "driver::keeper::hurry" to Relaxed by deadlines_of_a_worker(1);
-    going_to_sleep_acquires: "driver::keeper::asleep" to Relaxed by deadlines_of_a_worker(1);
-    a_signal_acquires: "sleep::claim" to Release by pinned_push_while_the_reactor_is_made();
-    a_look_for_the_signal_releases: "sleep::slept" to Acquire by pinned_push_while_the_reactor_is_made();
 }

@@ -20,7 +20,7 @@ use std::{
 
 use joint_flow::{Task, TaskError, task::from_future};
 use loom_tests::lab::{cell::UnsafeCell, thread};
-use loom_tests::{Drops, Value, Wakes, killed, model, model_bounded, rmws_of};
+use loom_tests::{Drops, Value, Wakes, model, model_bounded, rmws_of};
 
 /// A cell that the canceller writes and the destructor reads.
 struct Request(UnsafeCell<()>);
@@ -368,19 +368,4 @@ fn the_cost_in_read_modify_writes() {
         );
         drop(task);
     });
-}
-
-// Each half of each ordering is needed: without it, the model that is named here fails.
-killed! {
-    in "flow::task::", all after two_polls(), two_handles_leave(), both_sides_leave();
-    weakened_suspend_release_is_caught: "state::suspend" to Acquire by two_polls();
-    weakened_suspend_acquire_is_caught: "state::suspend" to Release by two_polls();
-    weakened_cancel_release_is_caught: "state::cancel" to Acquire by two_polls();
-    weakened_cancel_acquire_is_caught: "state::cancel" to Release by two_polls();
-    weakened_left_alone_is_caught: "state::left_alone" to Relaxed by both_sides_leave();
-    weakened_side_leaves_release_is_caught: "state::leave" to Acquire by both_sides_leave();
-    weakened_side_leaves_acquire_is_caught: "state::leave" to Release by both_sides_leave();
-    weakened_last_is_caught: "canceller::last" to Relaxed by two_handles_leave();
-    weakened_leave_release_is_caught: "canceller::leave" to Acquire by two_handles_leave();
-    weakened_leave_acquire_is_caught: "canceller::leave" to Release by two_handles_leave();
 }

@@ -7,7 +7,7 @@
 use std::{
     future::Future,
     pin::Pin,
-    sync::{Arc, atomic::Ordering},
+    sync::Arc,
     task::{Context, Poll},
 };
 
@@ -16,9 +16,7 @@ use joint_flow::{
     lock::{FlowLock, Permit, Take},
 };
 use loom_tests::lab::thread;
-use loom_tests::{
-    Drops, Wakes, assert_killed, model, model_bounded, model_from_both_sides, others_first,
-};
+use loom_tests::{Drops, Wakes, model, model_bounded, model_from_both_sides, others_first};
 
 fn poll(take: &mut Take, wakes: &Arc<Wakes>) -> Poll<Result<Permit, Closed>> {
     Pin::new(take).poll(&mut Context::from_waker(&wakes.waker()))
@@ -229,20 +227,4 @@ models! {
     a_request_is_granted_or_closed: release_against_close;
     /// Cell: lock: closed with an error for all waiters, against a request that begins.
     no_request_begins_under_a_closed_lock: take_against_close;
-}
-
-/// A lock hands on what its holders did, because the grant is a completion.
-#[test]
-fn weakened_grant_is_caught() {
-    assert_killed("oneshot::word::finish", Ordering::Acquire, || {
-        release_against_poll();
-    });
-}
-
-/// The releaser finds the taker's waker because its exchange acquires.
-#[test]
-fn weakened_wake_up_is_caught() {
-    assert_killed("oneshot::word::finish", Ordering::Release, || {
-        grant_against_cancel();
-    });
 }

@@ -19,7 +19,7 @@ use loom_tests::lab::{
     cell::UnsafeCell,
     thread::{self, JoinHandle as Thread},
 };
-use loom_tests::{Wakes, killed, model, model_bounded};
+use loom_tests::{Wakes, model, model_bounded};
 
 /// A mark that a thread writes before it wakes the child. It is no atomic, so that only the wake-up
 /// can make it visible.
@@ -230,24 +230,4 @@ fn clones() {
 #[test]
 fn the_last_reference_frees_the_block() {
     clones();
-}
-
-fn two_polls(children: usize) {
-    model_bounded(3, move || wakes_against_polls(children));
-}
-
-// Each half of each ordering is needed: without it, the model that is named here fails.
-killed! {
-    in "flow::woken::block::", all after looks(3), two_polls(2), gone(true);
-    weakened_wake_root_is_caught: "wake_root" to Relaxed by looks(2);
-    weakened_wake_leaf_is_caught: "wake_leaf" to Relaxed by looks(3);
-    weakened_take_parent_release_is_caught: "take_parent" to Acquire by two_polls(2);
-    weakened_take_parent_acquire_is_caught: "take_parent" to Release by two_polls(2);
-    weakened_register_release_is_caught: "register" to Acquire by two_polls(2);
-    weakened_register_acquire_is_caught: "register" to Release by two_polls(2);
-    weakened_drain_root_is_caught: "drain_root" to Relaxed by looks(2);
-    weakened_drain_leaf_is_caught: "drain_leaf" to Relaxed by looks(3);
-    weakened_release_release_is_caught: "release" to Acquire by gone(false);
-    weakened_release_acquire_is_caught: "release" to Release by gone(false);
-    weakened_last_is_caught: "last" to Relaxed by gone(false);
 }

@@ -18,7 +18,7 @@ use std::{
 
 use joint_executor::model::Forks;
 use loom_tests::lab::thread;
-use loom_tests::{Drops, Value, assert_killed, model, model_bounded, stopping};
+use loom_tests::{Drops, Value, model, model_bounded, stopping};
 
 /// Not an atomic of the model, so it makes no edges.
 #[derive(Default)]
@@ -267,55 +267,4 @@ fn nobody_waits_for_a_thief_that_has_stopped_before_it_has_a_job() {
         "thief_slot",
         "take",
     ]);
-}
-
-#[test]
-fn a_push_must_release_the_job() {
-    assert_killed(
-        "executor::ring::push",
-        Ordering::Relaxed,
-        join_against_theft,
-    );
-}
-
-#[test]
-fn a_pop_must_release_the_older_jobs() {
-    assert_killed("executor::ring::newest", Ordering::Relaxed, nested);
-}
-
-#[test]
-fn a_pop_must_release_what_is_left() {
-    assert_killed("executor::ring::advance", Ordering::Acquire, joins_in_a_row);
-}
-
-#[test]
-fn a_thief_must_acquire_the_job() {
-    assert_killed(
-        "executor::ring::thief_tail",
-        Ordering::Relaxed,
-        joins_in_a_row,
-    );
-}
-
-#[test]
-fn a_thief_must_acquire_what_is_left() {
-    assert_killed(
-        "executor::ring::thief_head",
-        Ordering::Relaxed,
-        joins_in_a_row,
-    );
-}
-
-#[test]
-fn a_taker_must_release_its_result() {
-    assert_killed(
-        "completion::complete",
-        Ordering::Acquire,
-        join_against_theft,
-    );
-}
-
-#[test]
-fn an_owner_must_acquire_the_result() {
-    assert_killed("completion::poll", Ordering::Relaxed, join_against_theft);
 }

@@ -13,7 +13,7 @@ use std::{
 use joint::task;
 use joint_executor::model::{Gate, Inbox, Sleep};
 use loom_tests::lab::{sync::atomic::AtomicUsize, thread};
-use loom_tests::{killed, model, model_bounded};
+use loom_tests::{model, model_bounded};
 
 /// Where a task is pushed from, and so which fence the push has.
 #[derive(Clone, Copy)]
@@ -188,16 +188,4 @@ fn a_task_pushed_by_a_discarded_task_is_discarded_too() {
         pusher.join().unwrap();
         world.assert_over(2);
     });
-}
-
-killed! {
-    in "executor::", all of "gate::" after two_late_pushes(Then::Nothing);
-    terminate_fence_is_seq_cst: "gate::terminate_fence" to AcqRel by push_against_terminate(From::Outside);
-    terminate_fence_is_there: "gate::terminate_fence" to Relaxed by push_against_terminate(From::Outside);
-    terminate_releases: "gate::terminate" to Relaxed by push_against_terminate(From::Outside);
-    late_look_acquires: "gate::late_look" to Relaxed by push_against_terminate(From::Outside);
-    outside_fence_is_seq_cst: "sleep::outside_fence" to AcqRel by push_against_terminate(From::Outside);
-    outside_fence_is_there: "sleep::outside_fence" to Relaxed by push_against_terminate(From::Outside);
-    worker_fence_is_seq_cst: "sleep::worker_fence" to AcqRel by push_against_terminate(From::Pinned);
-    worker_fence_is_there: "sleep::worker_fence" to Relaxed by push_against_terminate(From::Pinned);
 }

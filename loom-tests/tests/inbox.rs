@@ -17,7 +17,7 @@ use joint::task::{self, Runnable};
 use joint_executor::model::{Inbox, Sleep};
 use joint_switch::model::observe::{Observer, set_observer};
 use loom_tests::lab::thread;
-use loom_tests::{Drops, killed, model, model_bounded};
+use loom_tests::{Drops, model, model_bounded};
 
 /// The numbers of the tasks that ran, in order.
 type Ran = Arc<Mutex<Vec<usize>>>;
@@ -466,20 +466,6 @@ fn gap_met_by_an_active_worker() {
 #[test]
 fn a_gap_that_an_active_worker_meets_hides_nothing() {
     gap_met_by_an_active_worker();
-}
-
-killed! {
-    in "executor::inbox::", all after pushes_against_takes();
-    push_acquires: "push" to Release by pushes_against_takes();
-    push_releases: "push" to Acquire by pushes_against_takes();
-    hang_first_releases: "hang_first" to Relaxed by pushes_against_takes();
-    hang_releases: "hang" to Relaxed by pushes_against_takes();
-    begin_acquires: "begin" to Relaxed by pushes_against_takes();
-    follow_acquires: "follow" to Relaxed by pushes_against_takes();
-    take_last_releases: "take_last" to Relaxed by push_behind_the_last();
-    end_releases: "end" to Relaxed by a_second_taker_takes_a_task_that_the_first_one_left();
-    gap_fence_is_seq_cst: "gap_fence" to AcqRel by gap_met_by_an_active_worker();
-    gap_fence_is_there: "gap_fence" to Relaxed by gap_met_by_an_active_worker();
 }
 
 /// The number of operations on shared memory that it takes to take the first task, after so many

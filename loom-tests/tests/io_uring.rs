@@ -15,7 +15,7 @@ use std::{
 
 use joint_ring::model::{Operation, Request};
 use loom_tests::{
-    Drops, Value, Wakes, killed,
+    Drops, Value, Wakes,
     lab::thread::{self, JoinHandle},
     model_from_both_sides, others_first, rmws_of,
 };
@@ -258,14 +258,4 @@ fn an_answer_takes_one_read_modify_write() {
         );
         drops.assert_all_of(3);
     });
-}
-
-killed! {
-    weakened_complete_release_is_caught: "completion::complete" to Acquire by at_once(leave);
-    weakened_complete_acquire_is_caught: "completion::complete" to Release by later(leave);
-    weakened_register_release_is_caught: "completion::register" to Acquire by later(poll_with_another_waker);
-    weakened_register_acquire_is_caught: "completion::register" to Release by at_once(leave);
-    weakened_detach_release_is_caught: "completion::detach" to Acquire by later(leave);
-    weakened_detach_acquire_is_caught: "completion::detach" to Release by later(leave);
-    weakened_poll_is_caught: "completion::poll" to Relaxed by later(poll_again);
 }

@@ -13,7 +13,7 @@ use joint::{
 };
 use joint_executor::JoinSet;
 use loom_tests::lab::thread::{self, JoinHandle as Thread};
-use loom_tests::{Drops, Value, Wakes, killed, model, model_bounded};
+use loom_tests::{Drops, Value, Wakes, model, model_bounded};
 
 /// A task that is ready at its first poll.
 fn value(drops: &Drops) -> (Runnable, JoinHandle<Value>) {
@@ -202,13 +202,4 @@ fn an_end_against_the_drop_of_a_set_that_was_waited_for() {
 #[test]
 fn an_end_against_the_detaching_of_a_set_that_was_waited_for() {
     gone(true, true);
-}
-
-// Each half of each ordering is needed: without it, the model that is named here fails.
-killed! {
-    in "executor::join_set::ready::", all after another_waker(), looks(), gone(true, true);
-    weakened_push_release_is_caught: "push" to Acquire by looks();
-    weakened_push_acquire_is_caught: "push" to Release by another_waker();
-    weakened_take_is_caught: "take" to Relaxed by looks();
-    weakened_register_is_caught: "register" to Relaxed by another_waker();
 }

@@ -10,7 +10,7 @@ use std::sync::{
 
 use joint_executor::model::Gate;
 use loom_tests::lab::{cell::UnsafeCell, thread};
-use loom_tests::{killed, model, model_bounded};
+use loom_tests::{model, model_bounded};
 
 const WORKERS: usize = 2;
 
@@ -137,16 +137,6 @@ fn one_of_two_begins_to_cancel() {
         other.join().unwrap();
         assert_eq!(world.last.load(Relaxed), 1);
     });
-}
-
-killed! {
-    in "executor::gate::", all after two_leave();
-    arriving_releases: "polling" to Acquire by two_leave();
-    arriving_last_acquires: "polling" to Release by two_leave();
-    quiet_releases: "quiet" to Relaxed by two_leave();
-    the_check_for_quiescence_acquires: "quiet_look" to Relaxed by two_leave();
-    leaving_releases: "leave" to Acquire by two_leave();
-    leaving_last_acquires: "leave" to Release by two_leave();
 }
 
 /// Two threads close: the drop of the executor, say, and that of a worker which its owner drives.

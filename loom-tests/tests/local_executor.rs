@@ -19,7 +19,7 @@ use joint::{
 };
 use joint_executor::{LocalExecutor, model::LocalInbox, yield_now};
 use loom_tests::lab::{cell::UnsafeCell, thread};
-use loom_tests::{Wakes, killed, model, model_bounded, rmws_of};
+use loom_tests::{Wakes, model, model_bounded, rmws_of};
 
 /// A value that another thread writes before it pushes or wakes.
 struct Cell(UnsafeCell<u32>);
@@ -455,22 +455,4 @@ fn a_sleeper_must_heed_the_inbox() {
             "a task was pushed, and nobody will wake the sleeper"
         );
     });
-}
-
-killed! {
-    in "", all of "executor::local::", "waker::park::parker::" after
-        pushes_against_take(),
-        pushes_against_sleep(),
-        wake_of_a_task_from_elsewhere(),
-        wake_against_look(),
-        main_waker_against_end();
-    push_releases: "executor::local::inbox::push" to Acquire by pushes_against_take();
-    push_acquires: "executor::local::inbox::push" to Release by pushes_against_sleep();
-    take_acquires: "executor::local::inbox::take" to Relaxed by pushes_against_take();
-    sleep_releases: "executor::local::inbox::sleep" to Relaxed by pushes_against_sleep();
-    the_entry_is_seen: "executor::local::state::woken" to Relaxed by wake_of_a_task_from_elsewhere();
-    notify_releases: "waker::park::parker::notify" to Relaxed by wake_against_look();
-    take_of_a_wake_up_acquires: "waker::park::parker::take" to Relaxed by wake_against_look();
-    release_releases: "waker::park::parker::release" to Relaxed by main_waker_against_end();
-    free_acquires: "waker::park::parker::free" to Relaxed by main_waker_against_end();
 }

@@ -19,7 +19,7 @@ use joint::oneshot::{
 };
 use loom_tests::lab::{sync::atomic::AtomicUsize, thread};
 use loom_tests::{
-    Drops, Value, Wakes, killed, model, model_bounded, model_from_both_sides, others_first, rmws_of,
+    Drops, Value, Wakes, model, model_bounded, model_from_both_sides, others_first, rmws_of,
 };
 
 /// The act of the sender's thread.
@@ -507,29 +507,4 @@ fn close_makes_two_exchanges_and_none_after_the_sender_has_finished() {
         assert_eq!(rmws_of(|| rx.close()), 0, "the sender has finished");
         assert_eq!(rx.try_recv(), Err(TryRecvError::Closed));
     });
-}
-
-// Each half of each ordering is needed: without it, the model that is named here fails.
-killed! {
-    weakened_look_is_caught: "oneshot::word::look" to Relaxed by receiver_drop(Act::Send);
-    weakened_look_is_caught_without_a_value: "oneshot::word::look" to Relaxed by receiver_drop(Act::Drop);
-    weakened_unobserved_is_caught: "oneshot::word::unobserved" to Relaxed by try_receive(Act::Send);
-    weakened_unobserved_is_caught_without_a_value: "oneshot::word::unobserved" to Relaxed by try_receive(Act::Drop);
-    weakened_missed_is_caught: "oneshot::word::missed" to Relaxed by poll_then_drop(Act::Send);
-    weakened_missed_is_caught_by_drop: "oneshot::word::missed" to Relaxed by receiver_drop(Act::Send);
-    weakened_finish_release_is_caught: "oneshot::word::finish" to Acquire by poll_then_drop(Act::Send);
-    weakened_finish_release_is_caught_by_a_registered_receiver: "oneshot::word::finish" to Acquire by poll_of_a_registered_receiver(Act::Send);
-    weakened_finish_acquire_is_caught: "oneshot::word::finish" to Release by poll_with_another_waker_then_drop(Act::Send);
-    weakened_finish_acquire_is_caught_by_a_registered_receiver: "oneshot::word::finish" to Release by other_wakers_of_a_registered_receiver(Act::Send);
-    weakened_finish_acquire_is_caught_without_a_value: "oneshot::word::finish" to Release by poll_with_another_waker_then_drop(Act::Drop);
-    weakened_register_release_is_caught: "oneshot::word::register" to Acquire by poll_then_drop(Act::Send);
-    weakened_register_acquire_is_caught: "oneshot::word::register" to Release by poll_then_drop(Act::Send);
-    weakened_detach_release_is_caught: "oneshot::word::detach" to Acquire by receiver_drop(Act::Send);
-    weakened_detach_acquire_is_caught: "oneshot::word::detach" to Release by receiver_drop(Act::Send);
-    weakened_detach_acquire_is_caught_by_close: "oneshot::word::detach" to Release by close(Act::Send);
-    weakened_poll_is_caught: "oneshot::word::poll" to Relaxed by try_receive(Act::Send);
-    weakened_notify_is_caught: "waker::park::parker::notify" to Relaxed by a_wake_up_that_finds_another();
-    weakened_take_is_caught: "waker::park::parker::take" to Relaxed by a_wake_up_that_finds_another();
-    weakened_release_is_caught: "waker::park::parker::release" to Relaxed by wake_while_the_parker_is_dropped();
-    weakened_free_is_caught: "waker::park::parker::free" to Relaxed by wake_while_the_parker_is_dropped();
 }

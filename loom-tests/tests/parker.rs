@@ -18,7 +18,7 @@ use loom_tests::lab::{
     sync::{Mutex, atomic::AtomicUsize},
     thread,
 };
-use loom_tests::{killed, model, rmws_of};
+use loom_tests::{model, rmws_of};
 
 /// A place in which one thread leaves a waker for the other. The other side looks only once.
 type Slot = Arc<Mutex<Option<Waker>>>;
@@ -254,16 +254,4 @@ fn a_thread_that_wakes_itself_takes_no_read_modify_write() {
         assert_eq!(taken, 0);
         assert_eq!(rmws_of(|| assert!(!parker.take_wake())), 1);
     });
-}
-
-killed! {
-    in "waker::park::parker::", all after references_cross_before_the_end(), references_cross_after_the_end(), two_wake_ups_against_a_look(), a_drop_against_a_count();
-    release_before_the_end: "release" to Relaxed by references_cross_before_the_end();
-    release_after_the_end: "release" to Relaxed by references_cross_after_the_end();
-    free_before_the_end: "free" to Relaxed by references_cross_before_the_end();
-    free_after_the_end: "free" to Relaxed by references_cross_after_the_end();
-    notify_of_two: "notify" to Relaxed by two_wake_ups_against_a_look();
-    take_of_two: "take" to Relaxed by two_wake_ups_against_a_look();
-    clones_of_one: "clones" to Relaxed by a_drop_against_a_count();
-    release_before_a_count: "release" to Relaxed by a_drop_against_a_count();
 }

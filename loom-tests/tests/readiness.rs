@@ -17,7 +17,7 @@ use std::{
 
 use joint_executor::model::Source;
 use loom::{sync::atomic::AtomicUsize, thread};
-use loom_tests::{Wakes, killed, model, model_bounded};
+use loom_tests::{Wakes, model, model_bounded};
 
 struct World {
     source: Source,
@@ -364,12 +364,4 @@ fn a_short_read_after_a_hang_up_is_no_end() {
         let end = world.source.poll(false, &mut cx, 4, || Ok(0));
         assert!(matches!(end, Poll::Ready(Ok(0))));
     });
-}
-
-killed! {
-    in "executor::driver::reactor::readiness::", all after event_against_wait(By::Future), end_against_wait(By::Call);
-    look_acquires: "look" to Relaxed by event_against_wait(By::Call);
-    look_acquires_for_futures: "look" to Relaxed by event_against_wait(By::Future);
-    raise_releases: "raise" to Relaxed by event_against_wait(By::Call);
-    raise_releases_for_futures: "raise" to Relaxed by event_against_wait(By::Future);
 }

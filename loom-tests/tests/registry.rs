@@ -8,7 +8,7 @@ use std::{future::pending, sync::Arc};
 use joint::{JoinHandle, oneshot};
 use joint_executor::model::{Gate, Registry, Task};
 use loom_tests::lab::thread;
-use loom_tests::{killed, model, model_bounded, rmws_of};
+use loom_tests::{model, model_bounded, rmws_of};
 
 /// A task that waits, entered by this worker.
 fn waiting(registry: &Registry, worker: usize) -> JoinHandle<()> {
@@ -348,22 +348,4 @@ fn a_task_is_entered_without_an_exchange_and_struck_off_by_one() {
         assert_eq!(rmws_of(|| task.run(Some(0))), 1, "the end of the run");
         assert_eq!(abort_and_run(handle, None), never_entered + 1);
     });
-}
-
-killed! {
-    in "executor::", all of "room::" after
-        model(|| a_walk_against_an_entry(true)),
-        model(|| a_walk_against_an_entry(false)),
-        entries_that_others_give_back();
-    entering_releases: "room::enter" to Relaxed by model(|| a_walk_against_an_entry(true));
-    a_walk_acquires_the_task: "registry::walk" to Relaxed by model(|| a_walk_against_an_entry(true));
-    growing_releases: "room::grow" to Relaxed by model(|| a_walk_against_an_entry(false));
-    a_walk_acquires_the_chunks: "room::chunks" to Relaxed by model(|| a_walk_against_an_entry(false));
-    entering_is_seq_cst: "registry::enter_fence" to AcqRel by model(|| a_walk_against_an_entry(true));
-    a_walk_is_seq_cst: "registry::walk_fence" to AcqRel by model(|| a_walk_against_an_entry(true));
-    a_walk_releases: "registry::walked" to Relaxed by model(|| a_walk_against_the_end(None, true));
-    striking_off_acquires: "registry::strike" to Relaxed by model(|| a_walk_against_the_end(None, true));
-    striking_off_a_marked_task_acquires: "registry::strike_marked" to Release by model(|| a_walk_against_the_end(None, true));
-    giving_back_releases: "room::push" to Relaxed by entries_that_others_give_back();
-    taking_back_acquires: "room::take" to Relaxed by entries_that_others_give_back();
 }

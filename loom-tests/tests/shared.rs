@@ -15,7 +15,7 @@ use std::{
 
 use joint::shared::{self, Closed, Sender, Shared, Wait};
 use loom_tests::lab::thread;
-use loom_tests::{Drops, Value, Wakes, killed, model, model_bounded, rmws_of};
+use loom_tests::{Drops, Value, Wakes, model, model_bounded, rmws_of};
 
 /// The act of the sender's thread.
 #[derive(Clone, Copy, PartialEq)]
@@ -593,27 +593,4 @@ fn each_path_takes_the_read_modify_writes_that_are_promised() {
         assert_eq!(rmws_of(|| drop(shared)), 1);
         assert_eq!(rmws_of(|| drop(tx)), 0);
     });
-}
-
-// Each half of each ordering is needed: without it, the model that is named here fails.
-killed! {
-    weakened_look_is_caught: "shared::waiters::look" to Relaxed by look(Act::Send);
-    weakened_done_release_is_caught: "shared::waiters::done" to Acquire by look(Act::Send);
-    weakened_done_acquire_is_caught: "shared::waiters::done" to Release by wake(Act::Send);
-    weakened_closed_release_is_caught: "shared::waiters::closed" to Acquire by close_publishes();
-    weakened_closed_acquire_is_caught: "shared::waiters::closed" to Release by wake(Act::Drop);
-    weakened_push_is_caught: "shared::waiters::push" to Relaxed by wake(Act::Send);
-    weakened_push_ended_is_caught: "shared::waiters::push_ended" to Relaxed by poll_and_wait(Act::Send);
-    weakened_enter_is_caught: "shared::waiters::enter" to Relaxed by late_comer(Act::Send);
-    weakened_go_out_is_caught: "shared::waiters::go_out" to Relaxed by poll_then_drop(Act::Send);
-    weakened_sweep_is_caught: "shared::waiters::sweep" to Relaxed by poll_then_drop(Act::Send);
-    weakened_resume_is_caught: "shared::waiters::resume" to Relaxed by search_continues_in_newer_places();
-    weakened_pass_is_caught: "shared::waiters::pass" to Relaxed by search_continues_in_newer_places();
-    weakened_push_of_the_first_is_caught: "shared::waiters::push" to Relaxed by first_wake(Act::Send);
-    weakened_alone_is_caught: "shared::block::alone" to Relaxed by clones_dropped(Act::Send);
-    weakened_release_is_caught: "shared::block::release" to Relaxed by clones_dropped(Act::Send);
-    weakened_free_is_caught: "shared::block::free" to Relaxed by clones_dropped(Act::Send);
-    weakened_succeed_is_caught: "shared::succession::succeed" to Relaxed by succession(Act::Send);
-    weakened_succeed_ended_is_caught: "shared::succession::succeed_ended" to Relaxed by succession(Act::Send);
-    weakened_restore_is_caught: "completion::restore" to Relaxed by succession_after_another_poll(Act::Send);
 }

@@ -9,19 +9,19 @@
 use std::{
     sync::{
         Arc,
-        atomic::Ordering::{self, AcqRel, Acquire, Relaxed, Release},
+        atomic::Ordering::{AcqRel, Acquire, Relaxed, Release},
     },
     task::{Wake, Waker},
     time::Duration,
 };
 
 use joint_executor::model::Sleep;
-use joint_switch::model::{Weakened, sites_seen};
+use joint_switch::model::Weakened;
 use loom_tests::lab::{
     sync::atomic::{AtomicBool, AtomicUsize},
     thread,
 };
-use loom_tests::{assert_killed, each_step, model, model_bounded};
+use loom_tests::{each_step, model, model_bounded};
 
 /// The number of tasks that were pushed and not yet taken.
 struct Queue(AtomicUsize);
@@ -924,62 +924,6 @@ fn the_next_worker_to_sleep_sees_a_push_of_a_sleeping_worker() {
 #[test]
 fn the_last_finder_sees_a_push_of_a_sleeping_worker() {
     push_whose_worker_sleeps_afterwards(true);
-}
-
-macro_rules! killed {
-    ($($name:ident: $site:ident -> $ordering:ident by $model:expr;)*) => {
-        $(
-            #[test]
-            fn $name() {
-                assert_killed(concat!("executor::sleep::", stringify!($site)), Ordering::$ordering, || $model);
-            }
-        )*
-
-        /// Each site that a model reaches either asks for `Relaxed` or is in the list.
-        #[test]
-        fn no_site_is_left_out() {
-            let killed = [$(concat!("executor::sleep::", stringify!($site))),*];
-            $($model;)*
-            for (site, asked) in sites_seen() {
-                // `tests/driver.rs` weakens that one.
-                let is_drivers = site == "executor::sleep::slept";
-                let listed = asked == Relaxed || is_drivers || killed.contains(&&*site);
-                assert!(listed || !site.starts_with("executor::"), "no model kills `{site}`");
-            }
-        }
-    };
-}
-
-killed! {
-    push_fence_is_seq_cst: push_fence -> AcqRel by push_against_sleep(Forget::Nothing);
-    push_fence_is_there: push_fence -> Relaxed by push_against_sleep(Forget::Nothing);
-    outside_fence_is_seq_cst: outside_fence -> AcqRel by outside_against_sleep(Forget::Nothing);
-    outside_fence_is_there: outside_fence -> Relaxed by outside_against_sleep(Forget::Nothing);
-    sleep_fence_is_seq_cst: sleep_fence -> AcqRel by outside_against_sleep(Forget::Nothing);
-    sleep_fence_is_there: sleep_fence -> Relaxed by outside_against_sleep(Forget::Nothing);
-    sleep_fence_is_seq_cst_for_a_push: sleep_fence -> AcqRel by push_against_sleep(Forget::Nothing);
-    sleep_fence_is_there_for_a_push: sleep_fence -> Relaxed by push_against_sleep(Forget::Nothing);
-    sleep_fence_is_seq_cst_for_a_watcher: sleep_fence -> AcqRel by outside_against_watch(Forget::Nothing);
-    sleep_fence_is_there_for_a_watcher: sleep_fence -> Relaxed by outside_against_watch(Forget::Nothing);
-    sleep_fence_is_there_for_the_pinned: sleep_fence -> Relaxed by pinned_against_watch(Forget::Nothing);
-    found_fence_is_seq_cst: found_fence -> AcqRel by found_against_outside(Forget::Nothing);
-    found_fence_is_there: found_fence -> Relaxed by found_against_outside(Forget::Nothing);
-    found_fence_is_seq_cst_for_a_push: found_fence -> AcqRel by found_against_push(Forget::Nothing);
-    found_fence_is_there_for_a_push: found_fence -> Relaxed by found_against_push(Forget::Nothing);
-    worker_fence_is_seq_cst: worker_fence -> AcqRel by pinned_against_sleep(1, Forget::Nothing);
-    worker_fence_is_there: worker_fence -> Relaxed by pinned_against_sleep(1, Forget::Nothing);
-    found_releases_to_a_sleeper: found -> Relaxed by batch_against_sleep();
-    found_releases_to_a_finder: found -> Relaxed by batch_against_found();
-    sleep_releases: sleep -> Relaxed by push_whose_worker_sleeps_afterwards(true);
-    claim_releases: claim -> Acquire by push_without_a_fence(Park::Watches);
-    begin_fence_is_seq_cst: begin_fence -> AcqRel by begin_against_rouse();
-    begin_fence_is_there: begin_fence -> Relaxed by begin_against_rouse();
-    rouse_fence_is_seq_cst: rouse_fence -> AcqRel by begin_against_rouse();
-    rouse_fence_is_there: rouse_fence -> Relaxed by begin_against_rouse();
-    risen_acquires: risen -> Relaxed by push_without_a_fence(Park::Watches);
-    end_fence_is_seq_cst: end_fence -> AcqRel by close_against_sleep(Forget::Nothing);
-    end_fence_is_there: end_fence -> Relaxed by close_against_sleep(Forget::Nothing);
-    end_fence_is_there_for_a_watcher: end_fence -> Relaxed by close_against_watch(Forget::Nothing);
 }
 
 #[test]

@@ -7,17 +7,11 @@
 //! which the model reports.
 #![cfg(joint_loom)]
 
-use std::{
-    sync::{
-        Arc,
-        atomic::Ordering::{AcqRel, Acquire, Relaxed, Release},
-    },
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
 use joint_executor::model::{Deques, Sleep, Stealer};
 use loom_tests::lab::thread;
-use loom_tests::{Drops, Value, assert_killed, model_bounded};
+use loom_tests::{Drops, Value, model_bounded};
 
 /// The owner's part.
 type Owner = fn(&World, &Deques<Value>, &Drops);
@@ -273,35 +267,4 @@ fn the_last_lookout_that_finds_something_sees_a_task_that_is_pushed_after_a_pop(
 #[test]
 fn the_last_lookout_that_finds_something_sees_a_yield() {
     against_found(yield_behind_a_woken_task);
-}
-
-macro_rules! killed {
-    ($file:literal: $($name:ident: $site:ident -> $ordering:ident by $model:expr;)*) => {
-        $(
-            #[test]
-            fn $name() {
-                assert_killed(concat!($file, stringify!($site)), $ordering, || $model);
-            }
-        )*
-    };
-}
-
-killed! {
-    "executor::ring::":
-    meet_acquires: meet -> Relaxed by against_sleep(yield_behind_a_woken_task);
-    meet_acquires_for_found: meet -> Relaxed by against_found(yield_behind_a_woken_task);
-    advance_acquires: advance -> Release by against_sleep(yield_behind_a_woken_task);
-    advance_releases: advance -> Acquire by against_sleep(yield_behind_a_woken_task);
-    meet_acquires_of_the_spawned: meet -> Relaxed by against_sleep(yield_behind_a_spawned_task);
-}
-
-killed! {
-    "executor::sleep::":
-    push_fence_is_seq_cst: push_fence -> AcqRel by against_sleep(pop_and_push);
-    push_fence_is_there: push_fence -> Relaxed by against_sleep(pop_and_push);
-    push_fence_is_there_for_the_oldest: push_fence -> Relaxed by against_sleep(push_and_pop_oldest);
-    sleep_fence_is_seq_cst: sleep_fence -> AcqRel by against_sleep(pop_and_push);
-    sleep_fence_is_there: sleep_fence -> Relaxed by against_sleep(pop_and_push);
-    found_fence_is_seq_cst: found_fence -> AcqRel by against_found(pop_and_push);
-    found_fence_is_there: found_fence -> Relaxed by against_found(pop_and_push);
 }

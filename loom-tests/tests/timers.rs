@@ -15,7 +15,6 @@ use std::{
 };
 
 use joint_executor::model::{TimerKey, Timers};
-use joint_switch::model::sites_seen;
 use loom::{
     sync::atomic::{AtomicUsize, Ordering::SeqCst, fence},
     thread,
@@ -319,16 +318,4 @@ fn a_timer_that_is_not_fired_is_noticed() {
         other.join().unwrap();
         assert_eq!(counts(&[&wakes]), [1]);
     });
-}
-
-/// No site of the queue asks for more than `Relaxed`, because the lock orders all accesses.
-#[test]
-fn the_lock_orders_all() {
-    two_firers_at_once();
-    let sites = sites_seen();
-    let mut ours = sites
-        .iter()
-        .filter(|(site, _)| site.starts_with("executor::driver::timers::"));
-    assert!(ours.clone().count() == 2);
-    assert!(ours.all(|(_, asked)| *asked == Relaxed));
 }

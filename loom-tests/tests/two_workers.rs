@@ -26,7 +26,7 @@ use joint_executor::{
     time::{Sleep, sleep},
 };
 use loom::sync::Mutex;
-use loom_tests::{Drops, Wakes, event::Event, killed, model_window};
+use loom_tests::{Drops, Wakes, event::Event, model_window};
 
 const SOON: Duration = Duration::from_millis(1);
 
@@ -373,23 +373,4 @@ fn the_executor_ends_while_a_task_runs() {
         assert!(block_on(task.result()).is_err());
         drops.assert_all_of(1);
     });
-}
-
-killed! {
-    the_end_of_a_child_acquires: "completion::poll" to Relaxed
-        by a_task_that_blocks_its_worker_joins_a_child_that_a_parked_worker_runs();
-    a_spawn_releases: "executor::ring::push" to Relaxed
-        by a_task_that_blocks_its_worker_joins_a_child_while_the_other_worker_parks();
-    a_worker_that_takes_a_task_releases_its_place: "executor::ring::advance" to Relaxed
-        by a_worker_takes_its_tasks_while_another_steals_them();
-    a_task_that_begins_to_wait_releases: "task::state::idle" to Relaxed
-        by a_wake_up_from_outside_reaches_a_worker_that_parks();
-    a_handle_that_is_detached_acquires: "completion::detach" to Relaxed
-        by a_handle_is_detached_while_its_task_ends();
-    a_thief_acquires_what_a_stranger_waits_for: "executor::ring::thief_tail" to Relaxed
-        by a_stranger_of_a_timer_waits_for_a_task();
-    a_cancellation_from_outside_finds_the_place: "executor::worker::shared::woken" to Relaxed
-        by a_stranger_at_the_end_of_a_task_that_is_cancelled_from_outside_waits_for_a_task();
-    a_waiter_that_gives_up_acquires: "completion::abandon" to Relaxed
-        by a_strangers_drop_in_a_task_that_is_cancelled_from_outside_waits_for_a_task();
 }

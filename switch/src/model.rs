@@ -15,7 +15,6 @@ use core::{
     sync::atomic::Ordering,
 };
 use std::{
-    collections::BTreeMap,
     string::{String, ToString},
     sync::Arc,
     vec::Vec,
@@ -37,11 +36,8 @@ std::thread_local! {
     static RMWS: Cell<usize> = const { Cell::new(0) };
     static WAKE_LIMIT: Cell<Word> = const { Cell::new(super::WAKE_LIMIT) };
     static REF_LIMIT: Cell<Word> = const { Cell::new(super::REF_LIMIT) };
-    static OVERRIDES: RefCell<Vec<(String, Ordering)>> = const { RefCell::new(Vec::new()) };
-    /// The sites that have run, by the address and length of the name, which are compared faster
-    /// than its letters. A static string never changes, so one key has one name. A name can have
-    /// several keys, because each crate that compiles a generic function has its own copy.
-    static SITES: RefCell<BTreeMap<*const str, (&'static str, Ordering)>> = const { RefCell::new(BTreeMap::new()) };
+    /// Sites, what they ask for instead, and whether a run has reached them.
+    static OVERRIDES: RefCell<Vec<(String, Ordering, bool)>> = const { RefCell::new(Vec::new()) };
     /// A counter that fences increment, which makes them take turns. Relaxed, so that it orders
     /// nothing else.
     static TURNS: RefCell<Option<Arc<loom::sync::atomic::AtomicUsize>>> = const { RefCell::new(None) };
@@ -49,15 +45,22 @@ std::thread_local! {
 
 /// While it is alive, the models of this thread run with one site's ordering replaced.
 #[derive(Debug)]
-pub struct Weakened(());
+pub struct Weakened(usize);
 
 impl Weakened {
     /// Replaces the ordering of `site` (such as `completion::complete`) by `ordering`. For a fence,
     /// `Relaxed` removes it.
     #[must_use = "the site is weakened only while the value exists"]
     pub fn new(site: &str, ordering: Ordering) -> Self {
-        OVERRIDES.with_borrow_mut(|table| table.push((site.to_string(), ordering)));
-        Self(())
+        OVERRIDES.with_borrow_mut(|table| {
+            table.push((site.to_string(), ordering, false));
+            Self(table.len() - 1)
+        })
+    }
+
+    /// Returns whether a run has reached the site.
+    pub fn is_reached(&self) -> bool {
+        OVERRIDES.with_borrow(|table| table[self.0].2)
     }
 }
 
@@ -86,25 +89,13 @@ pub fn ordering(path: &'static str, asked: Ordering) -> Ordering {
     let site = without_package(path);
     observe::asked(site);
     let order = named::order(site, asked);
-    SITES.with_borrow_mut(|sites| {
-        sites.entry(path).or_insert((site, asked));
-    });
-    OVERRIDES.with_borrow(|table| {
-        table
-            .iter()
-            .rev()
-            .find(|(name, _)| name == site)
-            .map_or(order, |&(_, weaker)| weaker)
+    OVERRIDES.with_borrow_mut(|table| {
+        let own = table.iter_mut().rev().find(|(name, ..)| name == site);
+        own.map_or(order, |(_, weaker, is_reached)| {
+            *is_reached = true;
+            *weaker
+        })
     })
-}
-
-/// Returns the sites that have run on this thread so far, with the orderings that they ask for.
-pub fn sites_seen() -> Vec<(String, Ordering)> {
-    let sites = SITES.with_borrow(|sites| sites.values().copied().collect::<BTreeMap<_, _>>());
-    let sites = sites.into_iter();
-    sites
-        .map(|(site, asked)| (site.to_string(), asked))
-        .collect()
 }
 
 /// Returns how many atomic read-modify-writes have run on this thread so far, that is, in all

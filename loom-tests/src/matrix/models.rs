@@ -9,7 +9,7 @@ use joint::{
     Completion,
     completion::{Completed, Registration},
 };
-use joint_switch::model::{Weakened, sites_seen};
+use joint_switch::model::Weakened;
 
 use super::{COMPLETER, Published, WAITER};
 use crate::{
@@ -32,16 +32,14 @@ pub fn decide(
     waiter: Ordering,
     tell: impl Fn(&Counterexample) + Send + Sync + 'static,
 ) -> Result<(), Box<Counterexample>> {
-    let _completer = Weakened::new(COMPLETER, completer);
-    let _waiter = Weakened::new(WAITER, waiter);
+    let completer = Weakened::new(COMPLETER, completer);
+    let waiter = Weakened::new(WAITER, waiter);
     let outcome = explain_with(tell, || match published {
         Published::Result => model(result),
         Published::Waker => model(waker),
     });
-    let seen = sites_seen();
-    let saw = |site| seen.iter().any(|(name, _)| name == site);
     assert!(
-        outcome.is_err() || saw(COMPLETER) && saw(WAITER),
+        outcome.is_err() || completer.is_reached() && waiter.is_reached(),
         "the model never came to both exchanges"
     );
     outcome

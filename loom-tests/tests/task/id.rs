@@ -5,7 +5,7 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use loom_tests::{Value, killed};
+use loom_tests::Value;
 
 use crate::world::{Kept, Schedule, explore, explore_bounded, join_now};
 
@@ -100,10 +100,4 @@ pub(crate) fn abort_against_the_end(how: Schedule) {
         world.run_and_drain(runnable);
         other.join().unwrap();
     });
-}
-
-killed! {
-    look: "task::id::look" to Relaxed by two_ask_at_once(Schedule::ZeroSized);
-    give: "task::id::give" to Relaxed by two_ask_at_once(Schedule::ZeroSized);
-    given: "task::id::given" to Relaxed by two_ask_at_once(Schedule::ZeroSized);
 }

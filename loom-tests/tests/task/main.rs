@@ -35,7 +35,6 @@ mod itself;
 mod join;
 mod limit;
 mod metadata;
-mod orderings;
 mod panic;
 mod register;
 mod release;

@@ -4,7 +4,7 @@
 use std::{future::ready, pin::Pin, sync::Arc};
 
 use joint::task::{Builder, FreeSlot, Runnable, TaskPool};
-use loom_tests::{Value, killed, lab::thread};
+use loom_tests::{Value, lab::thread};
 
 use crate::world::{Kept, World, explore, waker_of};
 
@@ -140,12 +140,4 @@ fn handle_dropped_against_the_end_against_a_spawn() {
         crate::world::join_all(others);
         assert!(reserve(&pool).is_some());
     });
-}
-
-killed! {
-    in "task::storage::", all after
-        last_waker_dropped_against_a_spawn(),
-        two_reserve_the_last_slot();
-    take: "take" to Relaxed by last_waker_dropped_against_a_spawn();
-    give_back: "give_back" to Relaxed by last_waker_dropped_against_a_spawn();
 }
