@@ -53,6 +53,13 @@ impl Graph {
         &mut self.threads[usize::from(id.thread)][usize::from(id.index)]
     }
 
+    /// Whether this is the name of an event that made a location.
+    pub(crate) fn has_made(&self, place: Id) -> bool {
+        let event = self.threads.get(usize::from(place.thread));
+        let event = event.and_then(|thread| thread.get(usize::from(place.index)));
+        event.is_some_and(|event| event.place == place)
+    }
+
     /// The name of the next event of a thread.
     pub(crate) fn next(&self, thread: u8) -> Id {
         Id {

@@ -7,6 +7,7 @@ mod replay;
 mod show;
 mod spin;
 mod step;
+mod unwind;
 
 use core::{any::Any, cell::RefCell, panic::Location, sync::atomic::Ordering};
 use std::{
@@ -60,6 +61,19 @@ pub(crate) enum Request {
     Again,
 }
 
+impl Request {
+    /// The location that it accesses.
+    fn place(self) -> Option<Id> {
+        match self {
+            Self::Access { place, .. }
+            | Self::Store { place, .. }
+            | Self::Exclusive { place }
+            | Self::Cell { place, .. } => Some(place),
+            _ => None,
+        }
+    }
+}
+
 /// The answer to a request.
 #[derive(Clone, Copy)]
 pub(crate) struct Answer {
@@ -104,6 +118,8 @@ struct Lane {
     /// How often it went on although all threads waited.
     retries: u8,
     goes_on: bool,
+    /// Waits on the way out of a panic.
+    panics: bool,
     locals: BTreeMap<usize, Box<dyn Any>>,
     name: Option<Arc<str>>,
     /// The word that a notification changes.
@@ -122,6 +138,7 @@ impl Default for Lane {
             round: 0,
             retries: 0,
             goes_on: false,
+            panics: false,
             locals: BTreeMap::new(),
             name: None,
             wake: None,
@@ -158,6 +175,8 @@ struct Run {
     /// The counts of shared values, by their addresses.
     counts: BTreeMap<usize, Id>,
     statics: BTreeMap<usize, Box<dyn Any>>,
+    /// After the run, while panics end.
+    aside: Option<unwind::Aside>,
     stacks: Vec<DefaultStack>,
 }
 
@@ -275,7 +294,10 @@ pub(crate) fn perform(name: &'static str, request: Request) -> Answer {
         match with(|run| run.attempt(request, Site { name, at })) {
             Attempt::Done(answer) => return answer,
             Attempt::Wait => {
-                let yielder = with(|run| run.lane().yielder);
+                let yielder = with(|run| {
+                    run.lane().panics = std::thread::panicking() && run.aside.is_none();
+                    run.lane().yielder
+                });
                 // SAFETY: the yielder is on the stack of this coroutine, which is running.
                 unsafe { &*yielder }.suspend(());
             }
@@ -285,7 +307,11 @@ pub(crate) fn perform(name: &'static str, request: Request) -> Answer {
 
 /// Replaces the value that an exclusive access has left, right after it.
 pub(crate) fn leave(id: Id, value: u64) {
-    with(|run| run.graph.at_mut(id).written = value);
+    with(|run| {
+        if !run.leave_aside(id, value) {
+            run.graph.at_mut(id).written = value;
+        }
+    });
 }
 
 /// Starts a thread.

@@ -175,6 +175,65 @@ fn a_leak_names_where_the_value_was_made() {
     );
 }
 
+/// Takes a lock when it is dropped.
+struct Locks(StdArc<Mutex<()>>);
+
+impl Drop for Locks {
+    fn drop(&mut self) {
+        drop(self.0.lock());
+    }
+}
+
+#[test]
+fn a_panic_that_waits_on_its_way_out_is_the_failure() {
+    let text = text_of(|| {
+        let lock = StdArc::new(Mutex::new(()));
+        let locks = Locks(lock.clone());
+        let held = lock.lock();
+        let other = thread::spawn(move || {
+            let _locks = locks;
+            assert!(std::hint::black_box(false), "on the way out");
+        });
+        other.join().unwrap();
+        drop(held);
+    });
+    assert_says(&text, &["thread 1 panicked: on the way out"]);
+    assert!(!std::thread::panicking());
+}
+
+#[test]
+fn a_panic_that_is_caught_may_wait_on_its_way_out() {
+    joint_check::model(|| {
+        let lock = StdArc::new(Mutex::new(0));
+        let theirs = lock.clone();
+        let other = thread::spawn(move || {
+            let locks = StdArc::new(Mutex::new(()));
+            let caught = catch_unwind(AssertUnwindSafe(|| {
+                let _locks = Locks(locks);
+                *theirs.lock().unwrap() += 1;
+                std::panic::resume_unwind(Box::new(()));
+            }));
+            assert!(caught.is_err());
+            *theirs.lock().unwrap() += 1;
+        });
+        *lock.lock().unwrap() += 1;
+        other.join().unwrap();
+        assert_eq!(*lock.lock().unwrap(), 3);
+    });
+}
+
+#[test]
+fn an_atomic_that_this_execution_has_not_made_is_refused() {
+    let kept = StdArc::new(std::sync::OnceLock::new());
+    let keep = kept.clone();
+    joint_check::model(move || {
+        let atomics = [0; 9].map(AtomicUsize::new);
+        assert!(keep.set(atomics).is_ok());
+    });
+    let text = text_of(move || _ = kept.get().expect("it was kept")[8].load(Relaxed));
+    assert_says(&text, &["that this execution has not made"]);
+}
+
 #[test]
 fn a_loop_without_an_end_is_a_failure() {
     let (text, _) = fails(None, || {

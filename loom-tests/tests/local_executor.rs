@@ -188,7 +188,7 @@ fn second_poll(to: impl FnOnce(Waker)) -> impl Future<Output = ()> {
 fn wake_against_look() {
     model(|| {
         let cell = Cell::new();
-        let over = Arc::new(AtomicBool::new(false));
+        let over = Arc::new(loom::sync::atomic::AtomicBool::new(false));
         let parker = Parker::new();
         let (written, woken, waker) = (cell.clone(), over.clone(), parker.waker().clone());
         thread::spawn(move || {

@@ -71,9 +71,15 @@ fn package(root: &Path) -> io::Result<PathBuf> {
     Ok(file)
 }
 
-/// The name of a test program, and its first file below the folder of tests.
+/// The programs that test what the lab says about loom's executions.
+const ABOUT_LOOM: [&str; 3] = ["lab_matrix", "lab_source", "lessons"];
+
+/// The name of a program of models, and its first file below the folder of tests.
 fn program(path: &Path) -> Option<(&str, String)> {
     let name = path.file_stem()?.to_str()?;
+    if ABOUT_LOOM.contains(&name) {
+        return None;
+    }
     if path.extension().is_some_and(|kind| kind == "rs") {
         return Some((name, format!("{name}.rs")));
     }
@@ -97,10 +103,6 @@ fn manifest<'a>(
         "[workspace]\n[workspace.package]{shared}\n{models}
 [lib]
 path = \"{root}/loom-tests/src/lib.rs\"
-
-[[bin]]
-name = \"lab\"
-path = \"{root}/loom-tests/src/bin/lab.rs\"
 
 [patch.crates-io]
 loom = {{ path = \"{root}/check/as-loom\" }}

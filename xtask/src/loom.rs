@@ -195,7 +195,8 @@ fn judge(ends: &[End], took: Duration) -> Result<(), String> {
     let mut failed = Vec::new();
     for end in ends {
         if asks_for_counts() {
-            end.counts.iter().for_each(|line| eprintln!("{line}"));
+            let counts = end.counts.iter();
+            counts.for_each(|line| eprintln!("{}: {line}", end.name));
         }
         if let Some(failure) = &end.failure {
             eprintln!("\n---- {}: {failure}", end.name);

@@ -10,7 +10,7 @@ use corosensei::{Coroutine, CoroutineResult, Yielder};
 
 use super::{
     Attempt, Ended, Fault, Lane, Limits, Panic, REPLAY, RUN, Request, Run, STACKS, Site, Status,
-    perform, with,
+    perform, unwind::end_panics, with,
 };
 use crate::graph::{Event, Graph, Id, Kind, MAX_THREADS};
 
@@ -35,12 +35,14 @@ pub(crate) fn run(
         alive: Vec::new(),
         counts: Default::default(),
         statics: Default::default(),
+        aside: None,
         stacks: STACKS.take(),
     };
     run.lanes[0].at = Id::STATICS.index + 1;
     run.start(0, main);
     RUN.set(Some(run));
     let panicked = drive();
+    let panicked = panicked.or(end_panics());
     let mut run = RUN.take().expect("the run is over");
     let ended = run.ended(panicked);
     for lane in &mut run.lanes {
@@ -95,9 +97,10 @@ pub(super) fn lost(why: &str) -> Fault {
     ))
 }
 
-fn resume(thread: u8) -> Option<Panic> {
+pub(super) fn resume(thread: u8) -> Option<Panic> {
     let mut coroutine = with(|run| {
         run.current = thread;
+        run.lane().panics = false;
         let coroutine = run.lane().coroutine.take();
         coroutine.expect("a ready thread has a stack")
     });
@@ -186,6 +189,9 @@ impl Run {
     }
 
     pub(super) fn attempt(&mut self, request: Request, site: Site) -> Attempt {
+        if let Some(answer) = self.answer_aside(request) {
+            return answer;
+        }
         if let Request::Again = request {
             return self.look_again();
         }

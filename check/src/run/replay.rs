@@ -12,7 +12,8 @@ impl Run {
         let id = Id { thread, index };
         let event = self.graph.at(id);
         let expected = kind_of(request);
-        if event.kind.number() != expected {
+        let is_elsewhere = request.place().is_some_and(|place| place != event.place);
+        if event.kind.number() != expected || is_elsewhere {
             let sites = &self.lanes[usize::from(thread)].sites;
             let name = sites.last().map_or("?", |site| site.name);
             self.fault = Some(Fault::Limit(format!(

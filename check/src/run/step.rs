@@ -5,18 +5,29 @@ use core::sync::atomic::Ordering;
 use super::{Attempt, Fault, Request, Run, Status, drive::lost};
 use crate::{
     explore::Steps,
-    graph::{Event, Id, Kind, MAX_THREADS},
+    graph::{Event, Graph, Id, Kind, MAX_THREADS},
 };
 
 impl Run {
     /// Takes a step in all ways, or in the one that passes over so many `newer` writes.
     pub(super) fn explore(&mut self, request: Request, newer: Option<usize>) -> Attempt {
         let id = self.graph.next(self.current);
+        // For the report of the panic, if this step has no way to go on.
+        let kept = std::thread::panicking().then(|| self.graph.clone());
         let mut steps = Steps {
             newer,
             ..Steps::default()
         };
         let relaxed = Ordering::Relaxed;
+        if request
+            .place()
+            .is_some_and(|place| !self.graph.has_made(place))
+        {
+            let text = "an atomic, a cell or a lock is used that this execution has not made: its memory \
+                        was freed, or it is kept from one execution to the next";
+            self.fault = Some(Fault::Limit(text.into()));
+            return Attempt::Wait;
+        }
         match request {
             Request::Access {
                 place,
@@ -29,7 +40,7 @@ impl Run {
                     core::mem::take(&mut self.graph),
                     Event::new(id, kind, place, ordering),
                 );
-                return self.take(steps, id);
+                return self.take(steps, id, kept);
             }
             Request::Store {
                 place,
@@ -42,7 +53,7 @@ impl Run {
                 let mut found = Vec::new();
                 steps.write(core::mem::take(&mut self.graph), write, &mut found);
                 steps.forward = found;
-                return self.take(steps, id);
+                return self.take(steps, id, kept);
             }
             Request::Make { kind, value } => {
                 let mut event = Event::new(id, kind, id, relaxed);
@@ -115,7 +126,7 @@ impl Run {
     }
 
     /// Goes on with the first of the graphs, and keeps the others for later.
-    fn take(&mut self, steps: Steps, id: Id) -> Attempt {
+    fn take(&mut self, steps: Steps, id: Id, kept: Option<Graph>) -> Attempt {
         if let Some((first, second, graph)) = steps.race {
             self.graph = graph;
             self.raced(first, second);
@@ -139,6 +150,7 @@ impl Run {
                 self.fault = Some(lost("names a write that cannot be read or followed"));
             }
             self.is_dead = true;
+            self.graph = kept.unwrap_or_default();
             return Attempt::Wait;
         };
         self.graph = first;

@@ -82,7 +82,10 @@ impl EventSource for Bell {
     fn interrupt(&self) {
         let mut rung = self.lock();
         rung.is_rung = true;
-        if let Some(thread) = rung.waits.take() {
+        let waits = rung.waits.take();
+        // joint-check can change threads at an unpark.
+        drop(rung);
+        if let Some(thread) = waits {
             thread.unpark();
         }
     }

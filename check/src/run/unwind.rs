@@ -1,0 +1,83 @@
+//! A panic on whose way out a run came to nothing.
+//!
+//! The destructors that a panic runs do operations as well. If one of them cannot be done, or
+//! waits, the run ends there, but the panic was real: unless a `catch_unwind` of the model's own
+//! stops it, the model fails. So such a thread goes on until its panic ends, and its operations are
+//! answered without the graph, as if nobody else would run again.
+
+use std::{collections::BTreeMap, thread::panicking};
+
+use super::{Answer, Attempt, Panic, Request, Run, drive::resume, with};
+use crate::graph::Id;
+
+/// What happens after the run.
+#[derive(Default)]
+pub(super) struct Aside {
+    /// The values that differ from those of the graph.
+    values: BTreeMap<Id, u64>,
+    steps: usize,
+}
+
+/// Ends the panics of all threads. Returns the first that nobody has caught.
+pub(super) fn end_panics() -> Option<Panic> {
+    while let Some(thread) = with(Run::next_panicking) {
+        if let Some(panic) = resume(thread) {
+            return Some(panic);
+        }
+    }
+    None
+}
+
+impl Run {
+    fn next_panicking(&mut self) -> Option<u8> {
+        let thread = self.lanes.iter().position(|lane| lane.panics)?;
+        self.aside.get_or_insert_default();
+        Some(thread as u8)
+    }
+
+    /// Answers a thread after the end of its run. Returns nothing while the run goes on.
+    pub(super) fn answer_aside(&mut self, request: Request) -> Option<Attempt> {
+        let aside = self.aside.as_mut()?;
+        aside.steps += 1;
+        if !panicking() || aside.steps > self.limits.events {
+            // The panic was caught, or a destructor waits, so this run has nothing more to tell.
+            return Some(Attempt::Wait);
+        }
+        let (graph, values) = (&self.graph, &mut aside.values);
+        let newest = |values: &BTreeMap<_, _>, place: Id| {
+            let written = || Some(graph.at(graph.order(place).next_back()?).written);
+            values.get(&place).copied().or_else(written).unwrap_or(0)
+        };
+        let mut answer = Answer {
+            id: Id::ROOT,
+            value: 0,
+        };
+        match request {
+            Request::Make { value, .. } => {
+                answer.id.index = u16::MAX - values.len() as u16;
+                values.insert(answer.id, value);
+            }
+            Request::Access { place, op, .. } => {
+                answer.value = newest(values, place);
+                if let Some(written) = op.writes(answer.value) {
+                    values.insert(place, written);
+                }
+            }
+            Request::Store { place, value, .. } => _ = values.insert(place, value),
+            Request::Exclusive { place } => {
+                (answer.id, answer.value) = (place, newest(values, place));
+            }
+            Request::Spawn | Request::Join(_) => return Some(Attempt::Wait),
+            Request::Cell { .. } | Request::Fence(_) | Request::End | Request::Again => {}
+        }
+        Some(Attempt::Done(answer))
+    }
+
+    /// Sets a value that an exclusive access has left after the end of the run.
+    pub(super) fn leave_aside(&mut self, place: Id, value: u64) -> bool {
+        let aside = self.aside.as_mut();
+        aside
+            .map(|aside| aside.values.insert(place, value))
+            .is_some()
+    }
+}
