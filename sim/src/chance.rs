@@ -64,6 +64,8 @@ pub(super) struct Chance {
 struct Script {
     /// The decisions to make instead of drawing them.
     replayed: Option<[Replayed; About::ALL.len()]>,
+    /// Whether decisions are drawn after those, instead of the tamest.
+    draws_after: bool,
     /// The decisions that were made, if they are kept.
     made: Option<Vec<Decision>>,
 }
@@ -75,9 +77,13 @@ impl Script {
             None => draw(),
             Some(replayed) => {
                 let (list, next) = &mut replayed[about as usize];
-                let decision = list.get(*next).map_or(0, |&decision| decision as usize);
+                let replayed = list.get(*next).map(|&decision| decision as usize);
                 *next += 1;
-                decision.min(bound - 1)
+                match replayed {
+                    Some(decision) => decision.min(bound - 1),
+                    None if self.draws_after => draw(),
+                    None => 0,
+                }
             }
         };
         if let Some(made) = &mut self.made {
@@ -110,6 +116,18 @@ impl Chance {
         let of = |about| decisions.iter().filter(move |one| one.about == about);
         let made = About::ALL.map(|about| (of(about).map(|one| one.made).collect(), 0));
         self.script.get_or_insert_default().replayed = Some(made);
+    }
+
+    /// After the decisions that it replays, draws those that this seed decides. Of each kind, the
+    /// tamest at the end are drawn too.
+    pub(super) fn draw_after(&mut self, seed: u64) {
+        self.decisions = Self::new(seed).decisions;
+        let script = self.script.get_or_insert_default();
+        script.draws_after = true;
+        for (list, _) in script.replayed.iter_mut().flatten() {
+            let wild = list.iter().rposition(|&made| made != 0);
+            list.truncate(wild.map_or(0, |last| last + 1));
+        }
     }
 
     /// Keeps the decisions, so that they can be replayed.

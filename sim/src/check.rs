@@ -2,16 +2,21 @@
 
 mod canary;
 mod found;
+mod night;
 mod parallel;
 mod plan;
 mod search;
 mod shrink;
 
-use alloc::{borrow::ToOwned, boxed::Box, format, string::String};
+use alloc::{borrow::ToOwned, boxed::Box, format, string::String, sync::Arc};
 use core::{fmt, future::Future, str::FromStr, time::Duration};
-use std::env;
+use std::{env, path::PathBuf};
 
-use self::{plan::Plan, search::Round};
+use self::{
+    night::{Night, Time},
+    plan::Plan,
+    search::Round,
+};
 use super::{
     attempt::Attempt,
     chance::Decision,
@@ -97,6 +102,8 @@ pub fn check<F: Future<Output: Verdict>>(program: impl Fn() -> F) {
 /// | `JOINT_SIM_SEEDS` | the number of seeds of every check |
 /// | `JOINT_SIM_SEED` | the first seed of every check |
 /// | `JOINT_SIM_REPLAY` | the one run to make instead, as a report names it |
+/// | `JOINT_SIM_TIME` | how long every check goes on, such as `8h`, `30m` or `90s`, instead of a number of seeds: see [`real_time`](Check::real_time) |
+/// | `JOINT_SIM_CORPUS` | the folder in which such a check keeps the plans that it varies |
 /// | `JOINT_SIM_OUT` | the folder of the files; otherwise that is `CARGO_TARGET_TMPDIR`, or the system's folder for temporary files |
 ///
 /// # Example
@@ -129,6 +136,9 @@ pub struct Check {
     canary: u64,
     shrink_runs: u32,
     replay: Option<String>,
+    real_time: Option<Duration>,
+    corpus: Option<PathBuf>,
+    night: Option<Arc<Night>>,
 }
 
 /// Makes one run. The settings are those of the check, but for what the plan says.
@@ -156,6 +166,9 @@ impl Check {
             canary: 25,
             shrink_runs: 1_000,
             replay: None,
+            real_time: None,
+            corpus: None,
+            night: None,
         }
     }
 
@@ -222,6 +235,65 @@ impl Check {
     /// ```
     pub fn shrink_runs(mut self, runs: u32) -> Self {
         self.shrink_runs = runs;
+        self
+    }
+
+    /// Goes on for this long in real time, instead of only for a number of seeds.
+    /// `JOINT_SIM_TIME` goes before it.
+    ///
+    /// Such a check learns from its runs. So it finds more than the same number of seeds where a
+    /// failure needs several unlikely things one after the other. It keeps the decisions of each
+    /// run that did something new: a task was woken in a state or by a task as never before, ended
+    /// or was hit by a fault in a new state, a [`fault`](super::fault) fired that had not, or
+    /// messages came in a new order. After the seeds of any check, every other run repeats the
+    /// decisions of one that is kept, up to some point or but for one.
+    ///
+    /// At the end, the [`fault`](super::fault) sites are printed to the standard error, with how
+    /// often each was reached and has fired. A site that was never reached is not known.
+    ///
+    /// # Cost
+    /// All events of a run are kept until it ends, and the decisions of up to 4,096 runs.
+    ///
+    /// # Example
+    /// ```
+    /// use joint_sim::{Check, fault};
+    /// use std::time::Duration;
+    ///
+    /// // Each of the faults can happen only once the ones before it have.
+    /// let found = Check::new().real_time(Duration::from_secs(3600)).find(|| async {
+    ///     let all = ["write", "repair", "restore", "reset"].iter().all(|name| fault(name));
+    ///     assert!(!all, "everything went wrong");
+    /// });
+    /// assert!(found.unwrap_err().runs() < 10_000);
+    /// ```
+    pub fn real_time(mut self, time: Duration) -> Self {
+        self.real_time = Some(time);
+        self
+    }
+
+    /// Sets the folder in which a check of some [real time](Check::real_time) keeps its plans, one
+    /// file for each test. The next one begins with them. `JOINT_SIM_CORPUS` goes before it.
+    ///
+    /// A plan fits the program that it was made for. If the program changes, most plans still lead
+    /// somewhere, and the file may be deleted at any time.
+    ///
+    /// # Panics
+    /// The check panics if the file cannot be read or written.
+    ///
+    /// # Example
+    /// ```
+    /// use joint_sim::Check;
+    /// use std::{env, time::Duration};
+    ///
+    /// let folder = env::temp_dir().join("joint-sim-corpus-of-the-docs");
+    /// let check = Check::new().real_time(Duration::from_millis(10)).corpus(&folder);
+    /// check.run(|| async {});
+    /// assert!(folder.is_dir());
+    /// # std::fs::remove_dir_all(folder)?;
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn corpus(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.corpus = Some(folder.into());
         self
     }
 
@@ -303,6 +375,12 @@ impl Check {
         check.seeds = variable("JOINT_SIM_SEEDS").unwrap_or(self.seeds);
         check.first = variable("JOINT_SIM_SEED").unwrap_or(self.first);
         check.replay = variable("JOINT_SIM_REPLAY").or_else(|| self.replay.clone());
+        let time = variable("JOINT_SIM_TIME").map(|Time(time)| time);
+        let corpus = variable("JOINT_SIM_CORPUS").or_else(|| self.corpus.clone());
+        if let Some(time) = time.or(self.real_time) {
+            check.night = Some(Arc::new(Night::new(time, check.seeds, corpus)));
+            check.seeds = u64::MAX;
+        }
         check
     }
 
@@ -311,7 +389,13 @@ impl Check {
         let _quiet = quiet(true);
         match &self.replay {
             Some(replay) => self.repeat(&parsed("JOINT_SIM_REPLAY", replay), run),
-            None => self.search(run, round),
+            None => {
+                let searched = self.search(run, round);
+                if let Some(night) = &self.night {
+                    std::eprint!("{night}");
+                }
+                searched
+            }
         }
     }
 
@@ -402,6 +486,12 @@ fn test_name() -> Option<String> {
     let thread = std::thread::current();
     let name = thread.name().filter(|name| *name != "main");
     name.map(ToOwned::to_owned)
+}
+
+/// Returns the name of the test that runs, as a part of the name of a file.
+fn file_name() -> String {
+    let name = test_name().unwrap_or_else(|| "main".to_owned());
+    name.replace(|c: char| !c.is_ascii_alphanumeric() && c != '_', "-")
 }
 
 /// The report of a check that found nothing.

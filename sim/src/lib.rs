@@ -197,6 +197,7 @@
 //! | test a program | [`check()`] |
 //! | search for longer | [`check()`] with `JOINT_SIM_SEEDS=100000` in the environment |
 //! | search on all processors | [`Check::jobs`] |
+//! | search for a night, and go on where the last one ended | [`check()`] with `JOINT_SIM_TIME=8h` and `JOINT_SIM_CORPUS=folder`: see [`Check::real_time`] |
 //! | be sure about a few tasks of a few polls each | [`explore()`], with a bound on [preemptions](Explore::preemptions) if there are too many schedules |
 //! | have one run and its output, without faults | [`run`], or [`Builder`] for its settings, digest and trace |
 //!

@@ -37,6 +37,11 @@ impl Traffic {
         }
     }
 
+    /// All of it but the number of bytes.
+    pub(super) fn kind(self) -> u64 {
+        Self { bytes: 0, ..self }.word()
+    }
+
     /// All of it in 56 bits.
     pub(super) fn word(self) -> u64 {
         let hosts = u64::from(self.from) << 4 | u64::from(self.to) << 20;

@@ -70,7 +70,12 @@ use super::{
 use joint::{task::TaskEnd, waker::budget};
 use joint_executor::{Executor, hosted};
 
-pub(super) use self::{entered::with, kept::Kept, panics::quiet, places::Wires};
+pub(super) use self::{
+    entered::with,
+    kept::{Kept, Site},
+    panics::quiet,
+    places::Wires,
+};
 
 pub(super) struct World {
     settings: Builder,

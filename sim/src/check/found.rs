@@ -22,8 +22,8 @@ use super::{
         record::{Actor, lines},
         world::Kept,
     },
+    file_name,
     plan::Plan,
-    test_name,
 };
 
 /// A failure that a [`Check`](super::Check) has found.
@@ -124,8 +124,7 @@ impl Found {
     }
 
     fn write(&self, kept: Kept) -> io::Result<Files> {
-        let name = test_name().unwrap_or_else(|| "main".to_string());
-        let name = name.replace(|c: char| !c.is_ascii_alphanumeric() && c != '_', "-");
+        let name = file_name();
         // The process is named too, because two checkouts may run the same test at once.
         let (seed, process) = (self.plan.seed(), std::process::id());
         let folder = folder();

@@ -34,8 +34,13 @@ pub(super) struct Plan {
 enum How {
     Random,
     RoundRobin,
-    Pct { depth: u32, expected: u64 },
+    Pct {
+        depth: u32,
+        expected: u64,
+    },
     List(Vec<Decision>),
+    /// After these decisions, those of another seed.
+    Branch(Vec<Decision>, u64),
 }
 
 impl Plan {
@@ -56,6 +61,33 @@ impl Plan {
         Self { seed, how }
     }
 
+    /// Returns the plan of a run that is as this one, which has made these decisions, up to some
+    /// point, or but for one decision.
+    pub(super) fn mutant(&self, decisions: &[Decision], mut draw: impl FnMut() -> u32) -> Self {
+        let at = draw() as usize % decisions.len().max(1);
+        let mut decisions = decisions.to_vec();
+        let how = match draw() % 2 {
+            0 => {
+                decisions.truncate(at);
+                How::Branch(decisions, draw().into())
+            }
+            _ => {
+                // All orders of magnitude are as likely.
+                let made = draw() >> (draw() % u32::BITS);
+                decisions
+                    .iter_mut()
+                    .skip(at)
+                    .take(1)
+                    .for_each(|one| one.made = made);
+                How::List(decisions)
+            }
+        };
+        Self {
+            how,
+            ..self.clone()
+        }
+    }
+
     pub(super) fn seed(&self) -> u64 {
         self.seed
     }
@@ -63,7 +95,9 @@ impl Plan {
     /// Returns the settings of the run.
     pub(super) fn of(&self, settings: &Builder) -> Builder {
         let (scheduler, expected) = match self.how {
-            How::Random | How::List(_) => (Scheduler::Random, settings.expected_steps),
+            How::Random | How::List(_) | How::Branch(..) => {
+                (Scheduler::Random, settings.expected_steps)
+            }
             How::RoundRobin => (Scheduler::RoundRobin, settings.expected_steps),
             How::Pct { depth, expected } => (Scheduler::Pct { depth }, expected),
         };
@@ -94,8 +128,11 @@ impl Plan {
 
     pub(super) fn chance(&self) -> Chance {
         let mut chance = Chance::new(self.seed);
-        if let How::List(decisions) = &self.how {
+        if let How::List(decisions) | How::Branch(decisions, _) = &self.how {
             chance.replay(decisions);
+        }
+        if let How::Branch(_, seed) = self.how {
+            chance.draw_after(seed);
         }
         chance
     }
@@ -108,8 +145,11 @@ impl fmt::Display for Plan {
             How::Random => write!(f, "random:{seed}"),
             How::RoundRobin => write!(f, "round-robin:{seed}"),
             How::Pct { depth, expected } => write!(f, "pct:{depth}:{expected}:{seed}"),
-            How::List(decisions) => {
-                write!(f, "list:{seed}:")?;
+            How::List(decisions) | How::Branch(decisions, _) => {
+                match self.how {
+                    How::Branch(_, after) => write!(f, "branch:{seed}:{after}:")?,
+                    _ => write!(f, "list:{seed}:")?,
+                }
                 let mut comma = "";
                 for (about, letter) in LETTERS {
                     let own = decisions.iter().filter(|one| one.about == about);
@@ -124,15 +164,42 @@ impl fmt::Display for Plan {
     }
 }
 
+fn number(text: &str) -> Result<u64, String> {
+    let wrong = |error: ParseIntError| format!("\"{text}\": {error}");
+    text.parse().map_err(wrong)
+}
+
+fn small(text: &str) -> Result<u32, String> {
+    u32::try_from(number(text)?).map_err(|error| format!("{error}"))
+}
+
+fn decisions(list: &str) -> Result<Vec<Decision>, String> {
+    let mut decisions = Vec::new();
+    for one in list.split(',').filter(|one| !one.is_empty()) {
+        let (place, made) = one.split_once('=').ok_or("a decision without `=`")?;
+        let known = LETTERS
+            .iter()
+            .find(|(_, letter)| place.starts_with(*letter));
+        let (about, _) = *known.ok_or("a place without its letter")?;
+        let (at, made) = (small(&place[1..])?, small(made)?);
+        if at >= MOST_PLACES {
+            return Err(format!("there is no place {at}"));
+        }
+        let own = decisions
+            .iter()
+            .filter(|one: &&Decision| one.about == about);
+        let missing = (at as usize).checked_sub(own.count());
+        let missing = missing.ok_or("places that do not ascend")?;
+        decisions.extend(iter::repeat_n(Decision { about, made: 0 }, missing));
+        decisions.push(Decision { about, made });
+    }
+    Ok(decisions)
+}
+
 impl FromStr for Plan {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let number = |text: &str| {
-            let wrong = |error: ParseIntError| format!("\"{text}\": {error}");
-            text.parse::<u64>().map_err(wrong)
-        };
-        let small = |text| u32::try_from(number(text)?).map_err(|error| format!("{error}"));
         let parts: Vec<_> = text.split(':').collect();
         let (seed, how) = match parts[..] {
             ["random", seed] => (seed, How::Random),
@@ -141,32 +208,12 @@ impl FromStr for Plan {
                 let (depth, expected) = (small(depth)?, number(expected)?);
                 (seed, How::Pct { depth, expected })
             }
-            ["list", seed, list] => {
-                let mut decisions = Vec::new();
-                for one in list.split(',').filter(|one| !one.is_empty()) {
-                    let (place, made) = one.split_once('=').ok_or("a decision without `=`")?;
-                    let known = LETTERS
-                        .iter()
-                        .find(|(_, letter)| place.starts_with(*letter));
-                    let (about, _) = *known.ok_or("a place without its letter")?;
-                    let (at, made) = (small(&place[1..])?, small(made)?);
-                    if at >= MOST_PLACES {
-                        return Err(format!("there is no place {at}"));
-                    }
-                    let own = decisions
-                        .iter()
-                        .filter(|one: &&Decision| one.about == about);
-                    let missing = (at as usize).checked_sub(own.count());
-                    let missing = missing.ok_or("places that do not ascend")?;
-                    decisions.extend(iter::repeat_n(Decision { about, made: 0 }, missing));
-                    decisions.push(Decision { about, made });
-                }
-                (seed, How::List(decisions))
-            }
+            ["list", seed, list] => (seed, How::List(decisions(list)?)),
+            ["branch", seed, after, list] => (seed, How::Branch(decisions(list)?, number(after)?)),
             _ => {
                 return Err(
-                    "it is none of random:SEED, round-robin:SEED, pct:DEPTH:STEPS:SEED and \
-                    list:SEED:PLACE=DECISION,..."
+                    "it is none of random:SEED, round-robin:SEED, pct:DEPTH:STEPS:SEED, \
+                    list:SEED:PLACE=DECISION,... and branch:SEED:SEED:PLACE=DECISION,..."
                         .into(),
                 );
             }
@@ -189,6 +236,7 @@ mod tests {
             "list:4:",
             "list:4:o0=1,o17=300",
             "list:4:o2=1,d0=7,p9=1,s1=1,n3=12",
+            "branch:4:18:o2=1,d0=7",
         ] {
             assert_eq!(text.parse::<Plan>().unwrap().to_string(), text);
         }

@@ -2,7 +2,7 @@
 //!
 //! A plan may depend on the runs before it, because the scheduler must know how long they are. So
 //! that all runs of a round can be made at once, and in any order, it depends on earlier rounds
-//! only. Each round is as long as all before it.
+//! only. Each round is as long as all before it, up to a limit.
 
 use alloc::{boxed::Box, collections::BTreeSet, string::String, vec::Vec};
 use core::ops::Range;
@@ -19,6 +19,7 @@ use super::{
         world::{Kept, quiet},
     },
     Check, Checked, Found, Run, canary,
+    night::Night,
     plan::Plan,
     test_name,
 };
@@ -35,6 +36,9 @@ pub(super) struct Bad {
 /// The steps of the longest of some runs, or the first that is to be reported.
 pub(super) type Made = Result<u64, Box<Bad>>;
 
+/// The largest number of runs in a round.
+const LONGEST_ROUND: u64 = 1 << 10;
+
 /// Makes the runs with these numbers, which are expected to take this many steps.
 pub(super) type Round<'a> = &'a dyn Fn(Range<u64>, u64) -> Made;
 
@@ -42,8 +46,11 @@ impl Check {
     /// Makes all runs.
     pub(super) fn search(&self, run: Run<'_>, round: Round<'_>) -> Result<Checked, Box<Found>> {
         let (mut next, mut longest) = (0, 0);
-        while next < self.seeds {
-            let end = self.seeds.min((2 * next).max(1));
+        let night = self.night.as_deref();
+        let is_over = || night.is_some_and(Night::is_over);
+        while next < self.seeds && !is_over() {
+            let most = next.clamp(1, LONGEST_ROUND);
+            let end = self.seeds.min(next + most);
             let expected = match longest {
                 0 => self.settings.expected_steps,
                 steps => steps,
@@ -54,13 +61,20 @@ impl Check {
             }
             next = end;
         }
-        Ok(Checked { runs: self.seeds })
+        let runs = night.map_or(self.seeds, Night::runs);
+        Ok(Checked { runs })
     }
 
     /// Makes one run, or two that must not differ. Returns the number of its steps.
     pub(super) fn make(&self, number: u64, expected: u64, run: Run<'_>) -> Made {
-        let plan = Plan::nth(number, self.first.wrapping_add(number), expected);
+        let mut plan = Plan::nth(number, self.first.wrapping_add(number), expected);
         let is_canary = self.canary != 0 && number % self.canary == 0;
+        if let Some(night) = &self.night {
+            match night.plan(plan) {
+                Some(own) => plan = own,
+                None => return Ok(0),
+            }
+        }
         let bad = |plan, failure, kept| {
             Err(Box::new(Bad {
                 number,
@@ -69,7 +83,7 @@ impl Check {
                 kept,
             }))
         };
-        if !is_canary {
+        if !is_canary && self.night.is_none() {
             let attempt = run(&plan, &self.settings);
             return match attempt.ended {
                 Ok(()) => Ok(passed(attempt.panics, attempt.steps)),
@@ -78,9 +92,12 @@ impl Check {
         }
         let keeping = self.keeping();
         let one = run(&plan, &keeping);
+        if let Some(night) = &self.night {
+            night.learn(&plan, &one.kept);
+        }
         let is_stuck = one.ended.as_ref().is_err_and(Failure::is_stuck);
         // A run that is stuck takes long, and leaks.
-        let other = (!is_stuck).then(|| run(&plan, &keeping));
+        let other = (is_canary && !is_stuck).then(|| run(&plan, &keeping));
         let difference = other.and_then(|other| canary::difference(&one.kept, &other.kept));
         match (difference, one.ended) {
             (Some(difference), _) => {

@@ -14,6 +14,7 @@ use super::{
         tasks::{Due, Key},
     },
     World,
+    kept::Site,
     later::Act,
 };
 use joint_executor::hosted::ReadyTask;
@@ -26,8 +27,8 @@ const SMALL_BUDGET: usize = 8;
 /// The faults of a run, if there are any.
 pub(super) struct Injected {
     faults: Faults,
-    /// The fault sites of the program, and whether each is active.
-    sites: RefCell<BTreeMap<String, bool>>,
+    /// The fault sites of the program.
+    pub(super) sites: RefCell<BTreeMap<String, Site>>,
     /// Whether a spurious poll of the main future has been arranged.
     main_is_arranged: Cell<bool>,
 }
@@ -232,15 +233,18 @@ impl World {
         };
         let mut chance = self.chance();
         let probability = injected.faults.sites;
-        let known = injected.sites.borrow().get(name).copied();
-        let is_active = known.unwrap_or_else(|| {
+        let mut sites = injected.sites.borrow_mut();
+        if !sites.contains_key(name) {
             let is_active = chance.happens(About::Site, probability);
-            let mut sites = injected.sites.borrow_mut();
-            sites.insert(name.to_owned(), is_active);
-            is_active
-        });
-        let fires = is_active && chance.happens(About::Site, probability);
-        drop(chance);
+            sites.insert(name.to_owned(), Site::new(is_active));
+        }
+        let mut fires = false;
+        if let Some(site) = sites.get_mut(name) {
+            fires = site.is_active && chance.happens(About::Site, probability);
+            site.reached += 1;
+            site.fired += u64::from(fires);
+        }
+        drop((chance, sites));
         if fires {
             self.note_fault(self.acting(), Fault::Site);
         }

@@ -2,6 +2,7 @@
 
 use alloc::{
     boxed::Box,
+    collections::BTreeMap,
     format,
     string::{String, ToString},
     vec::Vec,
@@ -26,6 +27,26 @@ pub(crate) struct Kept {
     pub(crate) tasks: Vec<Option<Named>>,
     /// The number of events up to the failure, if the run has failed.
     until: usize,
+    /// The fault sites of the program. They are kept in any case.
+    pub(crate) sites: BTreeMap<String, Site>,
+}
+
+/// A fault site of the program, in one run or in several.
+#[derive(Debug, Default)]
+pub(crate) struct Site {
+    /// Whether it may fire in this run.
+    pub(super) is_active: bool,
+    pub(crate) reached: u64,
+    pub(crate) fired: u64,
+}
+
+impl Site {
+    pub(super) fn new(is_active: bool) -> Self {
+        Self {
+            is_active,
+            ..Self::default()
+        }
+    }
 }
 
 impl Kept {
@@ -75,6 +96,11 @@ impl World {
             events,
             tasks,
             until: self.ending.failed_after.get(),
+            sites: self
+                .injected
+                .as_ref()
+                .map(|one| one.sites.take())
+                .unwrap_or_default(),
         }
     }
 }

@@ -10,6 +10,7 @@ mod faults;
 mod found;
 mod hosts;
 mod net;
+mod night;
 mod own;
 mod panics;
 mod parallel;

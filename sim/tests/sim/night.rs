@@ -1,0 +1,103 @@
+//! Checks that go on for a time, and vary the runs that did something new.
+
+use std::{
+    env, fs,
+    panic::{AssertUnwindSafe, catch_unwind},
+    path::PathBuf,
+    time::Duration,
+};
+
+use joint_executor::yield_now;
+use joint_sim::{Check, Found, fault};
+
+/// Longer than any of these checks takes, unless it finds nothing.
+const NIGHT: Duration = Duration::from_secs(300);
+
+/// Fails if each of these faults happens, which can only happen after the one before.
+async fn faults_in_a_row(names: &[&str]) {
+    for name in names {
+        for _ in 0..3 {
+            yield_now().await;
+        }
+        if !fault(name) {
+            return;
+        }
+    }
+    panic!("everything went wrong");
+}
+
+const SIX: [&str; 6] = ["write", "repair", "restore", "reset", "restart", "page"];
+
+fn find(check: &Check, names: &'static [&str]) -> Box<Found> {
+    let found = check.find(|| faults_in_a_row(names)).unwrap_err();
+    for file in [found.lanes_file(), found.perfetto_file()] {
+        fs::remove_file(file.unwrap()).unwrap();
+    }
+    found
+}
+
+#[test]
+fn a_fault_in_the_handler_of_a_fault_is_found_in_fewer_runs_than_by_seeds() {
+    let check = Check::new().shrink_runs(20);
+    let found = find(&check.clone().real_time(NIGHT), &SIX);
+    // One of 16^6 seeds is expected to find it.
+    let seeds = check.seeds(found.runs());
+    seeds.run(|| faults_in_a_row(&SIX));
+    // The run can be repeated, although it varies another one.
+    let replay = found.replay();
+    assert!(
+        replay.starts_with("branch:") || replay.starts_with("list:"),
+        "{replay}"
+    );
+    let again = find(&Check::new().replay(&replay), &SIX);
+    assert!(again.to_string().contains("everything went wrong"));
+}
+
+#[test]
+fn a_night_on_several_threads_finds_it_too() {
+    let check = Check::new().real_time(NIGHT).jobs(2);
+    let found = check.find(|| faults_in_a_row(&SIX[..3])).unwrap_err();
+    assert!(found.to_string().contains("everything went wrong"));
+    for file in [found.lanes_file(), found.perfetto_file()] {
+        fs::remove_file(file.unwrap()).unwrap();
+    }
+}
+
+fn folder(name: &str) -> PathBuf {
+    let own = format!("joint-sim-{name}-{}", std::process::id());
+    env::temp_dir().join(own)
+}
+
+#[test]
+fn a_corpus_leads_the_next_night_to_where_the_last_one_ended() {
+    let folder = folder("corpus");
+    let check = Check::new().real_time(NIGHT).corpus(&folder);
+    let first = find(&check, &SIX[..3]);
+    let file = folder.join("night--a_corpus_leads_the_next_night_to_where_the_last_one_ended.txt");
+    let text = fs::read_to_string(&file).unwrap();
+    let plans = text.lines().count() as u64;
+    assert!(text.contains(&first.replay()), "{text}");
+    assert!(plans < first.runs(), "{text}");
+    // Another seed, so only the corpus leads there. It grows by what is new.
+    let second = find(&check.clone().first_seed(1_000_000), &SIX[..3]);
+    assert!(second.runs() <= plans, "{} {plans}", second.runs());
+    assert_eq!(fs::read_to_string(&file).unwrap(), text);
+    // A file that is none of its own.
+    fs::write(&file, "random:7\nhello\n").unwrap();
+    let panic = catch_unwind(AssertUnwindSafe(|| check.run(|| async {}))).unwrap_err();
+    let message = panic.downcast_ref::<String>().unwrap();
+    assert!(
+        message.contains(file.to_str().unwrap()) && message.contains("hello"),
+        "{message}"
+    );
+    fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn a_program_without_a_failure_is_run_until_the_time_is_over() {
+    let check = Check::new().real_time(Duration::from_millis(20));
+    let checked = check.find(|| async { yield_now().await });
+    assert!(checked.unwrap().runs > 0);
+    let none = Check::new().real_time(Duration::ZERO).find(|| async {});
+    assert_eq!(none.unwrap().runs, 0);
+}
