@@ -176,13 +176,13 @@ impl Word {
             return Poll::Pending;
         }
         // SAFETY: passed on from the caller.
-        unsafe { Self::register(this, seen, waker.clone(), type_name::<R>, last) }
+        unsafe { Self::wait(this, seen, waker.clone(), type_name::<R>, last) }
     }
 
     /// # Safety
     /// As for `poll`. The receiver, which has that name, saw `seen` in the word, which was no end.
     #[inline(never)]
-    unsafe fn register(
+    unsafe fn wait(
         this: *const Self,
         seen: *mut (),
         waker: Waker,
@@ -191,19 +191,19 @@ impl Word {
     ) -> Poll<Ended> {
         if seen != PENDING || noted::is_on() {
             // SAFETY: passed on from the caller.
-            return unsafe { Self::register_slow(this, seen, waker, name, last) };
+            return unsafe { Self::wait_slow(this, seen, waker, name, last) };
         }
         // SAFETY: as above.
-        unsafe { Self::put_in(this, seen, waker, last) }
+        unsafe { Self::register(this, seen, waker, last) }
     }
 
     /// Registers a waker that is not the first, or that is noted, apart from the usual path, which
     /// therefore saves no registers.
     ///
     /// # Safety
-    /// As for `register`.
+    /// As for `wait`.
     #[cold]
-    unsafe fn register_slow(
+    unsafe fn wait_slow(
         this: *const Self,
         seen: *mut (),
         waker: Waker,
@@ -211,13 +211,13 @@ impl Word {
         last: &mut WakerId,
     ) -> Poll<Ended> {
         // SAFETY: passed on from the caller.
-        unsafe { Self::put_in(this, seen, noted::noted(waker, name), last) }
+        unsafe { Self::register(this, seen, noted::noted(waker, name), last) }
     }
 
     /// # Safety
-    /// As for `register`.
+    /// As for `wait`.
     #[inline(always)]
-    unsafe fn put_in(
+    unsafe fn register(
         this: *const Self,
         seen: *mut (),
         waker: Waker,

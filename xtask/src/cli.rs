@@ -67,7 +67,8 @@ Usage: cargo xtask <command>
                          small machine; runs an example for a microcontroller in QEMU, if that is installed;
                          --run runs the tests for other processors and systems, in QEMU, in Wine or here, or
                          those of a package, for targets whose names contain TARGET, and says what is missing;
-                         --smoke runs joint's unit tests for the first of these targets that is installed
+                         --smoke runs joint's unit tests for the first of these targets that is installed,
+                         and the example for a microcontroller
   miri                   the tests under Miri; skipped unless nightly has miri and rust-src
   asan                   the tests under AddressSanitizer; skipped unless the compiler in use, or nightly, has
                          its runtime

@@ -74,7 +74,7 @@ fn run(command: Command) -> i32 {
         Command::Semver => features::semver(),
         Command::Size => size::run(),
         Command::Portable(Portable::Check) => portable::run(),
-        Command::Portable(Portable::Smoke) => foreign::smoke(),
+        Command::Portable(Portable::Smoke) => foreign::smoke().max(small::smoke()),
         Command::Portable(Portable::Run { filter, package }) => {
             foreign::run(&filter, package.as_deref())
         }

@@ -71,6 +71,18 @@ pub(crate) fn rows() -> Vec<(&'static str, &'static str, Outcome)> {
     rows
 }
 
+/// Builds and runs the example, if what it needs is installed.
+pub(crate) fn smoke() -> i32 {
+    match example() {
+        Outcome::Failed { status } => status,
+        Outcome::Skipped { why } | Outcome::NotRun { why } => {
+            say(&format!("skipped: {TARGET}: {why}"));
+            0
+        }
+        Outcome::Checked { .. } | Outcome::Ran { .. } => 0,
+    }
+}
+
 impl Checked {
     fn outcome(&self) -> Outcome {
         let builds = match builds_library(self.target, self.library) {

@@ -9,9 +9,10 @@
 //!
 //! A timer belongs to the executor whose worker polls it first. If a thread that is no worker polls
 //! it first, it belongs to the executor whose [`block_on`](crate::Executor::block_on) that thread
-//! is in, or else to the [global](crate::Executor::global) executor. After that it can be moved to
-//! any thread and polled with any waker. If its executor is dropped, the timer moves to the
-//! executor that it is polled on next.
+//! is in, or else to the [global](crate::Executor::global) executor. So in a task of another
+//! crate's executor, the first timer starts the global executor and its threads. After that it can
+//! be moved to any thread and polled with any waker. If its executor is dropped, the timer moves to
+//! the executor that it is polled on next.
 //!
 //! # Time
 //! Timers use the clock of [`Instant`], which never goes back, and which [`now`] reads. A timer is
