@@ -108,6 +108,7 @@ impl Direction {
     /// Tries until the operation is done, or until it would block and no event has arrived since
     /// the look at the word. `fell_short` returns whether a result shows that there is no more at
     /// the moment.
+    #[inline]
     fn run<R>(
         &self,
         attempt: &mut impl FnMut() -> io::Result<R>,
@@ -138,6 +139,7 @@ impl Direction {
     /// Like [`run`](Direction::run), if the task's budget allows it. If the operation would block,
     /// `register` puts the task's waker among the waiters and returns the waker that it replaces,
     /// and the operation is tried again at the next event.
+    #[inline]
     fn poll_by<R>(
         &self,
         cx: &mut Context<'_>,

@@ -15,6 +15,7 @@ use crate::hosted::{self, StreamOptions};
 macro_rules! both {
     ($inner:ty; $($name:ident($($argument:ident: $type:ty),*) -> $result:ty;)*) => {
         impl Inner<'_, $inner> {$(
+            #[inline]
             pub(super) fn $name(self, $($argument: $type),*) -> io::Result<$result> {
                 match self {
                     Self::System(socket) => socket.$name($($argument),*),
@@ -45,12 +46,15 @@ both! {
 }
 
 impl Read for Inner<'_, net::TcpStream> {
+    #[inline]
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         match self {
             Self::System(stream) => stream.read(buffer),
             Self::Hosted(stream) => Ok(stream.receive(buffer, false)?.0),
         }
     }
+
+    #[inline]
 
     fn read_vectored(&mut self, buffers: &mut [IoSliceMut<'_>]) -> io::Result<usize> {
         if let Self::System(stream) = self {
@@ -62,12 +66,15 @@ impl Read for Inner<'_, net::TcpStream> {
 }
 
 impl Write for Inner<'_, net::TcpStream> {
+    #[inline]
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self {
             Self::System(stream) => stream.write(bytes),
             Self::Hosted(stream) => stream.send(bytes, None),
         }
     }
+
+    #[inline]
 
     fn write_vectored(&mut self, slices: &[IoSlice<'_>]) -> io::Result<usize> {
         if let Self::System(stream) = self {
@@ -77,6 +84,8 @@ impl Write for Inner<'_, net::TcpStream> {
         self.write(first.map_or(&[], |slice| &**slice))
     }
 
+    #[inline]
+
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
@@ -84,12 +93,15 @@ impl Write for Inner<'_, net::TcpStream> {
 
 impl Inner<'_, net::TcpStream> {
     /// Returns how an attempt to connect has ended that a hosted stream has begun.
+    #[inline]
     pub(super) fn connect(self, address: SocketAddr) -> io::Result<()> {
         match self {
             Self::System(_) => Ok(()),
             Self::Hosted(stream) => stream.connect(address),
         }
     }
+
+    #[inline]
 
     pub(super) fn peek(self, buffer: &mut [u8]) -> io::Result<usize> {
         match self {
@@ -98,12 +110,16 @@ impl Inner<'_, net::TcpStream> {
         }
     }
 
+    #[inline]
+
     pub(super) fn nodelay(self) -> io::Result<bool> {
         match self {
             Self::System(stream) => stream.nodelay(),
             Self::Hosted(stream) => Ok(options(stream, |_| ())?.nodelay),
         }
     }
+
+    #[inline]
 
     pub(super) fn set_nodelay(self, nodelay: bool) -> io::Result<()> {
         match self {
@@ -112,12 +128,16 @@ impl Inner<'_, net::TcpStream> {
         }
     }
 
+    #[inline]
+
     pub(super) fn linger(self) -> io::Result<Option<Duration>> {
         match self {
             Self::System(stream) => SockRef::from(stream).linger(),
             Self::Hosted(stream) => Ok(options(stream, |_| ())?.linger),
         }
     }
+
+    #[inline]
 
     pub(super) fn set_linger(self, linger: Option<Duration>) -> io::Result<()> {
         match self {
@@ -126,12 +146,16 @@ impl Inner<'_, net::TcpStream> {
         }
     }
 
+    #[inline]
+
     pub(super) fn ttl(self) -> io::Result<u32> {
         match self {
             Self::System(stream) => stream.ttl(),
             Self::Hosted(stream) => Ok(options(stream, |_| ())?.ttl),
         }
     }
+
+    #[inline]
 
     pub(super) fn set_ttl(self, ttl: u32) -> io::Result<()> {
         match self {
@@ -155,12 +179,15 @@ fn options(
 }
 
 impl Inner<'_, net::UdpSocket> {
+    #[inline]
     pub(super) fn send(self, message: &[u8]) -> io::Result<usize> {
         match self {
             Self::System(socket) => socket.send(message),
             Self::Hosted(socket) => socket.send(message, None),
         }
     }
+
+    #[inline]
 
     pub(super) fn send_to(self, message: &[u8], to: SocketAddr) -> io::Result<usize> {
         match self {
@@ -169,12 +196,16 @@ impl Inner<'_, net::UdpSocket> {
         }
     }
 
+    #[inline]
+
     pub(super) fn recv(self, buffer: &mut [u8]) -> io::Result<usize> {
         match self {
             Self::System(socket) => socket.recv(buffer),
             Self::Hosted(socket) => Ok(socket.receive(buffer, false)?.0),
         }
     }
+
+    #[inline]
 
     pub(super) fn recv_from(self, buffer: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
         match self {
@@ -183,6 +214,8 @@ impl Inner<'_, net::UdpSocket> {
         }
     }
 
+    #[inline]
+
     pub(super) fn peek(self, buffer: &mut [u8]) -> io::Result<usize> {
         Ok(match self {
             Self::System(socket) => socket.peek(buffer)?,
@@ -190,12 +223,16 @@ impl Inner<'_, net::UdpSocket> {
         })
     }
 
+    #[inline]
+
     pub(super) fn peek_from(self, buffer: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
         match self {
             Self::System(socket) => socket.peek_from(buffer),
             Self::Hosted(socket) => socket.receive(buffer, true),
         }
     }
+
+    #[inline]
 
     pub(super) fn peek_sender(self) -> io::Result<SocketAddr> {
         match self {

@@ -169,6 +169,7 @@ impl<T: Open> Socket<T> {
 }
 
 /// Does an operation within the budget, as [`Registration::poll`] does.
+#[cold]
 fn poll_hosted<R>(
     socket: &dyn hosted::Socket,
     way: Way,
