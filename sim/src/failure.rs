@@ -146,6 +146,8 @@ pub(super) enum Kind {
     Differs(String),
     /// The main future ended well, but a future snoozed.
     Snoozing,
+    /// This worker of an executor outside has woken a task.
+    WokenOutside(String),
 }
 
 /// The error of a run: what went wrong, and where.
@@ -394,6 +396,12 @@ impl fmt::Display for Failure {
             Kind::Differs(text) => f.write_str(text)?,
             Kind::Diverged => f.write_str(DIVERGED)?,
             Kind::Snoozing => f.write_str("the main future ended, and futures snoozed\n")?,
+            Kind::WokenOutside(waker) => writeln!(
+                f,
+                "a task of the simulation was woken from outside, by {waker}, so the run is not \
+                 repeatable: on a thread of `std`, `spawn` uses the global executor, which is real; \
+                 use `spawn_blocking` instead of `std::thread::spawn`"
+            )?,
         }
         if let Some(left) = &self.left {
             left.show(f, self.is_deadlock())?;

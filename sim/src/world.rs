@@ -213,6 +213,7 @@ impl World {
             *entered = None;
         }
         let dropped = catch_unwind(AssertUnwindSafe(|| future.set(None)));
+        self.check_wakers();
         // The last poll may have run other tasks inside itself, which have failed.
         if step != Step::Ran || self.ending.has_failed() {
             return Err(());

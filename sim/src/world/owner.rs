@@ -1,14 +1,18 @@
 //! [`Owner`]: what the executors of a world know of it. They find the world by the thread that they
 //! are on.
 
-use alloc::{boxed::Box, sync::Arc, vec::Vec};
+use alloc::{boxed::Box, format, string::String, sync::Arc, vec::Vec};
 use core::net::SocketAddr;
-use std::io;
+use std::{
+    io,
+    sync::{Mutex, PoisonError},
+    thread,
+};
 
 use super::{World, entered::with};
 use joint::task::{Id, Runnable, TaskEnd};
 use joint_executor::{
-    Builder, Executor,
+    Builder, Executor, TaskInfo, current_worker,
     hosted::{ExecutorId, Host, NamedWait, Shutdown, Socket, SocketKind, WaitChange},
 };
 use joint_switch::{AtomicU64, AtomicUsize, order};
@@ -21,6 +25,8 @@ pub(super) struct Owner {
     has_pushed: AtomicUsize,
     /// Whether such a thread has closed one of its executors: 0 or 1.
     has_closed: AtomicUsize,
+    /// The first worker of an executor outside that has woken something of the world.
+    waker: Mutex<Option<String>>,
 }
 
 /// The number of the next world.
@@ -34,6 +40,7 @@ impl Owner {
             number: NEXT.fetch_add(1, order!(new_number: Relaxed)),
             has_pushed: AtomicUsize::new(0),
             has_closed: AtomicUsize::new(0),
+            waker: Mutex::default(),
         })
     }
 
@@ -46,11 +53,39 @@ impl Owner {
         with(
             |world| match (world.filter(|world| self.is_of(world)), pool) {
                 (Some(world), Some(pool)) => world.pools.pushed(pool),
-                // ORDERING: pushed. Relaxed: a push may be missed, and is then found when nothing
-                // is ready.
-                _ => self.has_pushed.store(1, order!(pushed: Relaxed)),
+                _ => {
+                    self.woken();
+                    // ORDERING: pushed. Relaxed: a push may be missed, and is then found when
+                    // nothing is ready.
+                    self.has_pushed.store(1, order!(pushed: Relaxed));
+                }
             },
         );
+    }
+
+    /// Something has been woken. If a worker of an executor outside has done it, the run is not
+    /// repeatable, and that worker is kept for the report. Other threads may: a poll can wait for
+    /// them.
+    pub(super) fn woken(&self) {
+        if with(|world| world.is_some()) || current_worker().is_none() {
+            return;
+        }
+        let describe = |task: &TaskInfo<'_>| match task.name() {
+            Some(name) => format!("the task \"{name}\", spawned at {},", task.spawned()),
+            None => format!("the task that was spawned at {}", task.spawned()),
+        };
+        let task = TaskInfo::with_current(describe);
+        let task = task.unwrap_or_else(|| "a timer, a descriptor or the end of a task".into());
+        let thread = thread::current();
+        let thread = thread.name().unwrap_or("without a name");
+        let mut waker = self.waker.lock().unwrap_or_else(PoisonError::into_inner);
+        waker.get_or_insert_with(|| format!("{task} on the thread {thread}"));
+    }
+
+    /// Returns which worker of an executor outside has woken something of the world first.
+    pub(super) fn take_waker(&self) -> Option<String> {
+        let mut waker = self.waker.lock().unwrap_or_else(PoisonError::into_inner);
+        waker.take()
     }
 
     fn is_of(&self, world: &World) -> bool {

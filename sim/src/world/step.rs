@@ -342,6 +342,14 @@ impl World {
     pub(super) fn collect_foreign(&self) {
         if self.owner.take_pushed() {
             self.collect_injected();
+            self.check_wakers();
+        }
+    }
+
+    /// Fails the run if an executor outside has woken something of it.
+    pub(super) fn check_wakers(&self) {
+        if let Some(waker) = self.owner.take_waker() {
+            self.fail(Kind::WokenOutside(waker));
         }
     }
 

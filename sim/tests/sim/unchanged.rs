@@ -1,6 +1,25 @@
 //! Programs that name nothing of the simulation run in one as they are.
 
-use joint_executor::chance::{fault, random};
+use std::{
+    future::{Future, poll_fn},
+    pin::Pin,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering::Relaxed},
+        mpsc,
+    },
+    thread,
+    time::Duration,
+};
+
+use joint::oneshot;
+use joint_executor::{
+    TaskBuilder,
+    chance::{fault, random},
+    spawn,
+    time::sleep,
+    yield_now,
+};
 use joint_sim::{self as sim, Builder, Faults};
 
 /// Writes a text, to a disk that may be full.
@@ -24,4 +43,78 @@ fn a_program_draws_and_fails_as_the_seed_says_and_never_fails_outside() {
     );
     assert!((0..1000).all(|_| write("abc") == Ok(3)));
     assert_ne!(random(), random());
+}
+
+type Waited = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+/// Runs a task that awaits what is made on a thread of `std`, where the global executor is the real
+/// one. What is made waits for a message, which is sent once the task waits.
+fn report_of(astray: fn(mpsc::Receiver<()>) -> Waited) -> String {
+    let failure = Builder::new(1).run(async {
+        let (go, gone) = mpsc::channel();
+        let mut waited = thread::spawn(move || astray(gone)).join().unwrap();
+        let polls = Arc::new(AtomicUsize::new(0));
+        let own = polls.clone();
+        let waits = spawn(poll_fn(move |cx| {
+            own.fetch_add(1, Relaxed);
+            waited.as_mut().poll(cx)
+        }));
+        while polls.load(Relaxed) == 0 {
+            sleep(Duration::from_millis(1)).await;
+        }
+        go.send(()).unwrap();
+        while !waits.is_finished() {
+            sleep(Duration::from_millis(1)).await;
+        }
+    });
+    failure.unwrap_err().to_string()
+}
+
+#[test]
+fn a_task_that_waits_for_a_real_task_of_a_std_thread_fails_the_run() {
+    let report = report_of(|gone| {
+        let task = spawn(async move { gone.recv().unwrap() });
+        Box::pin(task)
+    });
+    assert!(report.contains("was woken from outside"), "{report}");
+    assert!(
+        report.contains("instead of `std::thread::spawn`"),
+        "{report}"
+    );
+}
+
+#[test]
+fn a_real_task_of_a_std_thread_that_wakes_a_task_is_named() {
+    let report = report_of(|gone| {
+        let (sender, receiver) = oneshot::channel();
+        let astray = TaskBuilder::new().name("astray");
+        astray.spawn_detached(async move {
+            gone.recv().unwrap();
+            sender.send(()).unwrap();
+        });
+        Box::pin(async { receiver.await.unwrap() })
+    });
+    assert!(
+        report.contains("by the task \"astray\", spawned at "),
+        "{report}"
+    );
+    assert!(report.contains("unchanged.rs"), "{report}");
+}
+
+#[test]
+fn real_executors_of_other_tests_are_no_failure() {
+    let real = joint_executor::Executor::builder()
+        .workers(1)
+        .build()
+        .unwrap();
+    let busy = real.spawn(async {
+        for _ in 0..10_000 {
+            yield_now().await;
+        }
+    });
+    for seed in 0..20 {
+        let waits = sim::run(seed, async { spawn(async { 7 }).await });
+        assert_eq!(waits, 7);
+    }
+    joint::block_on(busy);
 }
