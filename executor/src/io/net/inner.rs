@@ -55,7 +55,6 @@ impl Read for Inner<'_, net::TcpStream> {
     }
 
     #[inline]
-
     fn read_vectored(&mut self, buffers: &mut [IoSliceMut<'_>]) -> io::Result<usize> {
         if let Self::System(stream) = self {
             return stream.read_vectored(buffers);
@@ -75,7 +74,6 @@ impl Write for Inner<'_, net::TcpStream> {
     }
 
     #[inline]
-
     fn write_vectored(&mut self, slices: &[IoSlice<'_>]) -> io::Result<usize> {
         if let Self::System(stream) = self {
             return stream.write_vectored(slices);
@@ -85,7 +83,6 @@ impl Write for Inner<'_, net::TcpStream> {
     }
 
     #[inline]
-
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
@@ -102,7 +99,6 @@ impl Inner<'_, net::TcpStream> {
     }
 
     #[inline]
-
     pub(super) fn peek(self, buffer: &mut [u8]) -> io::Result<usize> {
         match self {
             Self::System(stream) => stream.peek(buffer),
@@ -111,7 +107,6 @@ impl Inner<'_, net::TcpStream> {
     }
 
     #[inline]
-
     pub(super) fn nodelay(self) -> io::Result<bool> {
         match self {
             Self::System(stream) => stream.nodelay(),
@@ -120,7 +115,6 @@ impl Inner<'_, net::TcpStream> {
     }
 
     #[inline]
-
     pub(super) fn set_nodelay(self, nodelay: bool) -> io::Result<()> {
         match self {
             Self::System(stream) => stream.set_nodelay(nodelay),
@@ -129,7 +123,6 @@ impl Inner<'_, net::TcpStream> {
     }
 
     #[inline]
-
     pub(super) fn linger(self) -> io::Result<Option<Duration>> {
         match self {
             Self::System(stream) => SockRef::from(stream).linger(),
@@ -138,7 +131,6 @@ impl Inner<'_, net::TcpStream> {
     }
 
     #[inline]
-
     pub(super) fn set_linger(self, linger: Option<Duration>) -> io::Result<()> {
         match self {
             Self::System(stream) => SockRef::from(stream).set_linger(linger),
@@ -147,7 +139,6 @@ impl Inner<'_, net::TcpStream> {
     }
 
     #[inline]
-
     pub(super) fn ttl(self) -> io::Result<u32> {
         match self {
             Self::System(stream) => stream.ttl(),
@@ -156,7 +147,6 @@ impl Inner<'_, net::TcpStream> {
     }
 
     #[inline]
-
     pub(super) fn set_ttl(self, ttl: u32) -> io::Result<()> {
         match self {
             Self::System(stream) => stream.set_ttl(ttl),
@@ -188,7 +178,6 @@ impl Inner<'_, net::UdpSocket> {
     }
 
     #[inline]
-
     pub(super) fn send_to(self, message: &[u8], to: SocketAddr) -> io::Result<usize> {
         match self {
             Self::System(socket) => socket.send_to(message, to),
@@ -197,7 +186,6 @@ impl Inner<'_, net::UdpSocket> {
     }
 
     #[inline]
-
     pub(super) fn recv(self, buffer: &mut [u8]) -> io::Result<usize> {
         match self {
             Self::System(socket) => socket.recv(buffer),
@@ -206,7 +194,6 @@ impl Inner<'_, net::UdpSocket> {
     }
 
     #[inline]
-
     pub(super) fn recv_from(self, buffer: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
         match self {
             Self::System(socket) => socket.recv_from(buffer),
@@ -215,7 +202,6 @@ impl Inner<'_, net::UdpSocket> {
     }
 
     #[inline]
-
     pub(super) fn peek(self, buffer: &mut [u8]) -> io::Result<usize> {
         Ok(match self {
             Self::System(socket) => socket.peek(buffer)?,
@@ -224,7 +210,6 @@ impl Inner<'_, net::UdpSocket> {
     }
 
     #[inline]
-
     pub(super) fn peek_from(self, buffer: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
         match self {
             Self::System(socket) => socket.peek_from(buffer),
@@ -233,7 +218,6 @@ impl Inner<'_, net::UdpSocket> {
     }
 
     #[inline]
-
     pub(super) fn peek_sender(self) -> io::Result<SocketAddr> {
         match self {
             Self::System(socket) => {
