@@ -29,15 +29,18 @@ pub(super) enum About {
     Site,
     /// The fate of a message in the network.
     Network,
+    /// What becomes of a write to a disk.
+    Disk,
 }
 
 impl About {
-    pub(super) const ALL: [Self; 5] = [
+    pub(super) const ALL: [Self; 6] = [
         Self::Order,
         Self::Delay,
         Self::Poll,
         Self::Site,
         Self::Network,
+        Self::Disk,
     ];
 }
 

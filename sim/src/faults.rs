@@ -39,6 +39,8 @@ pub struct Faults {
     pub(super) cancellations: f64,
     pub(super) panics: f64,
     pub(super) sites: f64,
+    pub(super) disk_errors: f64,
+    pub(super) full_disks: f64,
     pub(super) cancels: Option<fn(&str) -> bool>,
 }
 
@@ -60,6 +62,8 @@ impl Faults {
             cancellations: 0.0,
             panics: 0.0,
             sites: 0.0,
+            disk_errors: 0.0,
+            full_disks: 0.0,
             cancels: None,
         }
     }
@@ -68,7 +72,7 @@ impl Faults {
     ///
     /// A correct program stays correct under all of them: see each of the methods. Timers are late
     /// with a probability of 25%, and [`fault`] sites are active and fire with 25% each. The other
-    /// faults have 10%, and panics 2%.
+    /// faults have 10%, panics 2%, and those of disks 1%.
     ///
     /// [`fault`]: super::fault
     ///
@@ -95,6 +99,8 @@ impl Faults {
             cancellations: 0.1,
             panics: 0.02,
             sites: 0.25,
+            disk_errors: 0.01,
+            full_disks: 0.01,
             cancels: None,
         }
     }
@@ -283,6 +289,41 @@ impl Faults {
         self
     }
 
+    /// An operation of a file ([`fs`](super::fs)) fails. If it is a sync, a part of what it was to
+    /// write is not on the disk, and the next sync does not write that either.
+    ///
+    /// # Example
+    /// ```
+    /// use joint_sim::{Builder, Faults, fs::File};
+    ///
+    /// let faults = Faults::none().disk_errors(1.0);
+    /// let opened = Builder::new(1).faults(faults).run(async { File::create("log").await });
+    /// assert!(opened.unwrap().output.is_err());
+    /// ```
+    pub const fn disk_errors(mut self, probability: f64) -> Self {
+        self.disk_errors = probability;
+        self
+    }
+
+    /// A write that makes a file longer finds its disk full, which stays so for up to a second of
+    /// virtual time.
+    ///
+    /// # Example
+    /// ```
+    /// use joint_sim::{Builder, Faults, fs::File};
+    /// use std::io::ErrorKind;
+    ///
+    /// let faults = Faults::none().full_disks(1.0);
+    /// let written = Builder::new(1).faults(faults).run(async {
+    ///     File::create("log").await?.write_all_at(b"hello", 0).await
+    /// });
+    /// assert_eq!(written.unwrap().output.unwrap_err().kind(), ErrorKind::StorageFull);
+    /// ```
+    pub const fn full_disks(mut self, probability: f64) -> Self {
+        self.full_disks = probability;
+        self
+    }
+
     /// Returns whether anything can go wrong.
     pub(super) fn is_none(&self) -> bool {
         let all = [
@@ -293,6 +334,8 @@ impl Faults {
             self.cancellations,
             self.panics,
             self.sites,
+            self.disk_errors,
+            self.full_disks,
         ];
         all.iter().all(|&probability| probability <= 0.0)
     }

@@ -26,8 +26,8 @@ use super::{
 /// A host runs a main future, which [`run`](Self::run) makes by a closure. When it ends, the host's
 /// program has ended, like a process: the host's other tasks are dropped and its sockets are
 /// closed. [`restart`](Self::restart) calls the closure again. A host's memory is what its futures
-/// own. Whatever is to survive a crash, as a disk does, belongs to the closure, for example as an
-/// `Rc` that it clones into each future.
+/// own. Its files survive a crash ([`fs`](super::fs)). Anything else that is to survive belongs to
+/// the closure, for example as an `Rc` that it clones into each future.
 ///
 /// A `Host` is a handle. Clones stand for the same host, and dropping one has no effect. It also
 /// stands for its name, as an argument of functions such as
@@ -258,7 +258,7 @@ impl Host {
     }
 
     /// Kills the host's program. Its tasks are dropped where they stand, and its sockets are
-    /// closed.
+    /// closed. Nothing is lost that was written to a file.
     ///
     /// The machine keeps answering: it closes the program's connections, and refuses further ones.
     /// If a task of the host itself calls this, or a poll on the host is blocked, that poll ends
@@ -293,7 +293,8 @@ impl Host {
     }
 
     /// Kills the host's program as [`kill_program`](Self::kill_program) does, but the machine does
-    /// not answer until the host is started again.
+    /// not answer until the host is started again. Of what was written to its [files](super::fs)
+    /// and not synced, the seed decides what is lost.
     ///
     /// Nobody is told about its connections, which are half open from now on. A peer that only
     /// reads never notices. A peer that writes gets

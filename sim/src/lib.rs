@@ -332,8 +332,9 @@
 //! | a simulated executor on a thread of `std`, or in another simulation | panic | `spawn_blocking` |
 //! | `AsyncFd`, a Unix socket, a pipe, or a socket of the standard library | error of kind `Unsupported` | the TCP and UDP sockets of [`io`](joint_executor::io) |
 //! | a simulation | panic | a thread of its own |
-//! | a wait for a task or a thread outside | deadlock, unless it is over already | a task inside |
-//! | a timer made before the run | its end depends on the real time | `async { sleep(second).await }` |
+//! | a wait for a task of an executor outside, such as one that a thread of `std` spawns | failure once it wakes a task, deadlock if there is nothing else to run; none if it is over already | a task inside |
+//! | a wait for a thread outside | deadlock, unless it is over already | `spawn_blocking` |
+//! | a timer made before the run | failure once it wakes a task | `async { sleep(second).await }` |
 //! | `std::time` | real time | [`time::now`](joint_executor::time::now) |
 //! | a channel or lock of `std` that blocks | the process is aborted | [`oneshot`](joint::oneshot) |
 //!
@@ -363,10 +364,12 @@ mod attempt;
 mod chance;
 mod check;
 mod clock;
+mod disk;
 mod each_run;
 mod explore;
 mod failure;
 mod faults;
+pub mod fs;
 mod host;
 mod inside;
 mod machine;

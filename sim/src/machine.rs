@@ -11,6 +11,7 @@ use core::{
     task::{Context, Poll, Waker},
 };
 
+use super::disk::Disk;
 use joint::task::JoinHandle;
 use joint_executor::Executor;
 
@@ -61,6 +62,7 @@ pub(super) struct Machine {
     waiting: Vec<Waker>,
     /// The next port to assign.
     pub(super) next_port: u16,
+    pub(super) disk: Disk,
 }
 
 impl Machine {
@@ -77,6 +79,7 @@ impl Machine {
             watchers: 0,
             waiting: Vec::new(),
             next_port: FIRST_PORT,
+            disk: Disk::default(),
         }
     }
 

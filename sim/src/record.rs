@@ -50,6 +50,9 @@ pub(super) enum Fault {
     Cancelled,
     Panicked,
     Site,
+    DiskError,
+    FullDisk,
+    LostWrites,
 }
 
 /// Shows the name and the place of the spawn, to follow the number.
@@ -291,6 +294,11 @@ impl fmt::Display for Event {
             What::Fault(Fault::Cancelled) => write!(f, "fault: a future of {actor} is dropped"),
             What::Fault(Fault::Panicked) => write!(f, "fault: {actor} panics"),
             What::Fault(Fault::Site) => write!(f, "fault: a site of {actor} fires"),
+            What::Fault(Fault::DiskError) => write!(f, "fault: the disk of {actor} fails"),
+            What::Fault(Fault::FullDisk) => write!(f, "fault: the disk of {actor} is full"),
+            What::Fault(Fault::LostWrites) => {
+                write!(f, "{actor} cuts the power, and writes are lost")
+            }
             What::TimePassed => f.write_str("time passed"),
             What::Armed { until } => write!(f, "{actor} armed a timer for {}", At(*until)),
             What::WaitWoken { by, place } => {

@@ -52,7 +52,9 @@ const BUILDINGS: [Building; 3] = [
     Building {
         package: "sim",
         below: &[
-            &["chance", "clock", "faults", "machine", "verdict"],
+            &["chance", "clock", "faults", "verdict"],
+            &["disk"],
+            &["machine"],
             &["traffic"],
             &["record"],
             &["snoozing", "tasks", "trace", "unfinished"],
@@ -60,7 +62,7 @@ const BUILDINGS: [Building; 3] = [
             &["failure", "scheduler"],
             &["settings"],
             &["world"],
-            &["host", "inside", "net"],
+            &["fs", "host", "inside", "net"],
             &["attempt"],
             &["check", "explore"],
             &["each_run"],

@@ -19,6 +19,7 @@ const LETTERS: [(About, char); About::ALL.len()] = [
     (About::Poll, 'p'),
     (About::Site, 's'),
     (About::Network, 'n'),
+    (About::Disk, 'f'),
 ];
 
 /// An upper bound of the number of decisions of one kind in a run.

@@ -18,7 +18,7 @@ use super::{
 };
 use crate::{
     machine::{FIRST_PORT, HostEnd, Machine, Machines, Main, Place, Power, Program, host, ip},
-    record::What,
+    record::{Fault, What},
     traffic::{Event, Traffic},
     world::{self, Wires, World},
 };
@@ -227,6 +227,9 @@ impl Wires for Network {
         let (host, start) = (number, machine.start);
         let wakers = machine.end(power, end);
         let program = machine.program.take();
+        if power == Power::Off && machine.disk.lose(&mut world.chance()) {
+            world.note(world.acting(), What::Fault(Fault::LostWrites));
+        }
         self.machines.wakers.extend(wakers);
         self.note(world, Event::Stopped, (number, number), 0);
         self.close_all(world, number, power);

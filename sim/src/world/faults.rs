@@ -9,6 +9,7 @@ use core::{
 use super::{
     super::{
         chance::{About, Chance},
+        disk::Disk,
         faults::{Fate, Faults},
         record::{Actor, Fault, What},
         tasks::{Due, Key},
@@ -21,6 +22,8 @@ use joint_executor::hosted::ReadyTask;
 
 /// Delays are below 2 to this power, in nanoseconds: 134 ms.
 const LONGEST: u32 = 27;
+/// For how long a disk is full at most, in nanoseconds.
+const FULL_FOR: usize = 1_000_000_000;
 /// A small budget is smaller than this.
 const SMALL_BUDGET: usize = 8;
 
@@ -249,6 +252,38 @@ impl World {
             self.note_fault(self.acting(), Fault::Site);
         }
         fires
+    }
+
+    /// Returns whether an operation of a disk fails.
+    pub(crate) fn disk_fails(&self) -> bool {
+        let rate = |injected: &Injected| injected.faults.disk_errors;
+        self.disk_fault(rate, Fault::DiskError)
+    }
+
+    /// Returns for how many of these bytes a disk has room.
+    pub(crate) fn room(&self, disk: &mut Disk, bytes: usize) -> usize {
+        let now = self.now();
+        if disk.full_until > now {
+            return 0;
+        }
+        let rate = |injected: &Injected| injected.faults.full_disks;
+        if !self.disk_fault(rate, Fault::FullDisk) {
+            return bytes;
+        }
+        let time = self.chance().below(About::Disk, FULL_FOR);
+        disk.full_until = now.saturating_add(1 + time as u64);
+        // Nothing, or any part.
+        let part = self.chance().below(About::Disk, 2 * bytes.max(1));
+        part.saturating_sub(bytes)
+    }
+
+    fn disk_fault(&self, rate: impl FnOnce(&Injected) -> f64, fault: Fault) -> bool {
+        let rate = self.injected.as_ref().map_or(0.0, rate);
+        let happens = self.chance().happens(About::Disk, rate);
+        if happens {
+            self.note_fault(self.acting(), fault);
+        }
+        happens
     }
 
     /// When a future of `may_cancel` is to be dropped that is pending now.

@@ -6,6 +6,7 @@ mod bugs;
 mod check;
 #[path = "../../../tests/common/mod.rs"]
 mod common;
+mod disk;
 mod faults;
 mod found;
 mod hosts;

@@ -1,0 +1,383 @@
+//! The disks of simulated hosts.
+//!
+//! Each [`Host`](super::Host) has a disk, which survives when the host is killed. Its functions are
+//! named as those of the standard library. They are asynchronous, as those of `joint-ring`:
+//! `joint-executor` has no files, so a program that runs on both takes its files from a module of
+//! its own.
+//!
+//! ```
+//! use joint_sim::{self as sim, Host, fs::{self, File}};
+//!
+//! /// Replaces a file: after a power cut there is the old text or the new one.
+//! async fn save(text: &str) -> std::io::Result<()> {
+//!     let file = File::create("state.new").await?;
+//!     file.write_all_at(text.as_bytes(), 0).await?;
+//!     file.sync_all().await?;
+//!     fs::rename("state.new", "state").await?;
+//!     fs::sync_dir("").await
+//! }
+//!
+//! for seed in 0..20 {
+//!     sim::run(seed, async {
+//!         let host = Host::new("a");
+//!         host.run(|| async { save("hello").await.unwrap() });
+//!         let _end = host.ended().await;
+//!         host.cut_power();
+//!         host.run(|| async { assert_eq!(fs::read("state").await.unwrap(), b"hello") });
+//!         let _end = host.ended().await;
+//!     });
+//! }
+//! ```
+//!
+//! # What is promised
+//! It is what Linux file systems promise, and no more:
+//!
+//! * What is written can be read at once, and survives the end of the program
+//!   ([`Host::kill_program`](super::Host::kill_program)).
+//! * What was written before [`File::sync_all`] returned survives a power cut
+//!   ([`Host::cut_power`](super::Host::cut_power)). Of what was written after that, any part may
+//!   survive: nothing, some of the writes, some sectors of 512 bytes of a write, a length without
+//!   the bytes, which then are 0.
+//! * That a file exists, was renamed or was removed survives once its folder was
+//!   [synced](sync_dir), whether the file was or not. Before that, the first few of these changes
+//!   survive, in the order in which they were made. A rename happens as a whole or not at all.
+//! * If a sync fails, some of what it should have written is on the disk and some is not. The next
+//!   sync does not write it again, as on Linux.
+//!
+//! Operations take a virtual time. One that is dropped before it is ready has happened or not.
+//! [`Faults::disk_errors`](super::Faults::disk_errors) and
+//! [`Faults::full_disks`](super::Faults::full_disks) make them fail.
+//!
+//! # What is not
+//! Folders exist without being created, links and permissions do not exist, and paths are compared
+//! as they are written. Bytes do not rot on the disk.
+
+use alloc::{sync::Arc, vec, vec::Vec};
+use core::{fmt, time::Duration};
+use std::{
+    io::{self, ErrorKind},
+    path::{Path, PathBuf},
+};
+
+use super::{
+    chance::About,
+    disk::{Disk, Inode},
+    machine::Place,
+    world::{self, World},
+};
+use joint_executor::time::sleep;
+
+/// The longest times of operations, in nanoseconds.
+const SHORT: usize = 100_000;
+const LONG: usize = 10_000_000;
+
+/// A file of the current host, open for reading and writing.
+///
+/// Dropping it syncs nothing. It is used on its host alone, and until that is killed.
+///
+/// # Example
+/// ```
+/// use joint_sim::{self as sim, fs::File};
+///
+/// sim::run(1, async {
+///     let file = File::create("log").await?;
+///     file.write_all_at(b"hello", 0).await?;
+///     file.sync_all().await?;
+///     let mut buffer = [0; 8];
+///     assert_eq!(File::open("log").await?.read_at(&mut buffer, 1).await?, 4);
+///     assert_eq!(&buffer[..4], b"ello");
+///     Ok::<(), std::io::Error>(())
+/// }).unwrap();
+/// ```
+pub struct File {
+    inode: Arc<Inode>,
+    access: Access,
+}
+
+/// The host whose disk is used, and its start and run.
+struct Access {
+    place: Place,
+    run: Arc<()>,
+}
+
+impl File {
+    /// Creates a file, or empties the one that has this name.
+    ///
+    /// # Errors
+    /// A fault of the disk, or [`Unsupported`](ErrorKind::Unsupported) outside of a simulation.
+    pub async fn create(path: impl AsRef<Path>) -> io::Result<Self> {
+        let path = path.as_ref().to_path_buf();
+        Self::find(move |disk| match disk.find(&path) {
+            Some(inode) => {
+                inode.content().set_len(0);
+                Ok(inode)
+            }
+            None => Ok(disk.create(path)),
+        })
+        .await
+    }
+
+    /// Opens a file, for reading and writing.
+    ///
+    /// # Errors
+    /// [`NotFound`](ErrorKind::NotFound) if there is none, and as for [`create`](Self::create).
+    pub async fn open(path: impl AsRef<Path>) -> io::Result<Self> {
+        let path = path.as_ref().to_path_buf();
+        Self::find(move |disk| found(disk, &path)).await
+    }
+
+    async fn find(f: impl FnOnce(&mut Disk) -> io::Result<Arc<Inode>>) -> io::Result<Self> {
+        let access = Access::here()?;
+        let inode = access.attempt(SHORT, |_, disk| f(disk)).await?;
+        Ok(Self { inode, access })
+    }
+
+    /// Reads bytes from an offset on. Returns how many there were, 0 at the end.
+    ///
+    /// # Errors
+    /// A fault of the disk, or [`NotConnected`](ErrorKind::NotConnected) if the host was killed.
+    pub async fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+        let read = |_: &World, _: &mut Disk| {
+            let content = self.inode.content();
+            let from = content.bytes.len().min(offset as usize);
+            let count = buffer.len().min(content.bytes.len() - from);
+            buffer[..count].copy_from_slice(&content.bytes[from..from + count]);
+            Ok(count)
+        };
+        self.access.attempt(SHORT, read).await
+    }
+
+    /// Writes bytes at an offset. Returns how many were written, which may be fewer.
+    ///
+    /// # Errors
+    /// [`StorageFull`](ErrorKind::StorageFull) if the file would become longer and the disk is
+    /// full, and as for [`read_at`](Self::read_at).
+    pub async fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<usize> {
+        let write = |world: &World, disk: &mut Disk| {
+            let mut content = self.inode.content();
+            let end = offset + bytes.len() as u64;
+            let room = match end > content.bytes.len() as u64 {
+                true => world.room(disk, bytes.len()),
+                false => bytes.len(),
+            };
+            if room == 0 && !bytes.is_empty() {
+                return Err(ErrorKind::StorageFull.into());
+            }
+            content.write(offset, &bytes[..room]);
+            Ok(room)
+        };
+        self.access.attempt(SHORT, write).await
+    }
+
+    /// Writes all bytes at an offset. If it fails, some of them may have been written.
+    ///
+    /// # Errors
+    /// As for [`write_at`](Self::write_at).
+    pub async fn write_all_at(&self, mut bytes: &[u8], mut offset: u64) -> io::Result<()> {
+        while !bytes.is_empty() {
+            let count = self.write_at(bytes, offset).await?;
+            bytes = &bytes[count..];
+            offset += count as u64;
+        }
+        Ok(())
+    }
+
+    /// Returns the length in bytes.
+    ///
+    /// # Errors
+    /// As for [`read_at`](Self::read_at).
+    pub async fn len(&self) -> io::Result<u64> {
+        let length = |_: &World, _: &mut Disk| Ok(self.inode.content().bytes.len() as u64);
+        self.access.attempt(SHORT, length).await
+    }
+
+    /// Returns whether it has no bytes.
+    ///
+    /// # Errors
+    /// As for [`read_at`](Self::read_at).
+    pub async fn is_empty(&self) -> io::Result<bool> {
+        Ok(self.len().await? == 0)
+    }
+
+    /// Cuts the file off, or lengthens it by bytes that are 0.
+    ///
+    /// # Errors
+    /// As for [`read_at`](Self::read_at).
+    pub async fn set_len(&self, length: u64) -> io::Result<()> {
+        let set = |_: &World, _: &mut Disk| {
+            self.inode.content().set_len(length);
+            Ok(())
+        };
+        self.access.attempt(SHORT, set).await
+    }
+
+    /// Writes to the disk what the file has, so that it survives a power cut. Its name needs
+    /// [`sync_dir`].
+    ///
+    /// # Errors
+    /// As for [`read_at`](Self::read_at). After an error, what was written since the last sync may
+    /// be lost at a power cut, even if a later sync succeeds: write it again.
+    pub async fn sync_all(&self) -> io::Result<()> {
+        let sync = |world: &World, _: &mut Disk, fails| {
+            let mut content = self.inode.content();
+            match fails {
+                false => content.sync(),
+                true => content.fail_to_sync(&mut world.chance()),
+            }
+            if fails { Err(fault()) } else { Ok(()) }
+        };
+        self.access.operate(LONG, sync).await
+    }
+}
+
+impl fmt::Debug for File {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("File").finish_non_exhaustive()
+    }
+}
+
+/// Reads a whole file.
+///
+/// # Errors
+/// As for [`File::open`] and [`File::read_at`].
+pub async fn read(path: impl AsRef<Path>) -> io::Result<Vec<u8>> {
+    let file = File::open(path).await?;
+    let mut bytes = vec![0; file.len().await? as usize];
+    let count = file.read_at(&mut bytes, 0).await?;
+    bytes.truncate(count);
+    Ok(bytes)
+}
+
+/// Gives a file another name, in place of a file that has this name.
+///
+/// # Errors
+/// As for [`File::open`].
+pub async fn rename(from: impl AsRef<Path>, to: impl AsRef<Path>) -> io::Result<()> {
+    let (from, to) = (from.as_ref().to_path_buf(), to.as_ref().to_path_buf());
+    change(|disk| {
+        let inode = found(disk, &from)?;
+        if from != to {
+            disk.change(Vec::from([(from, None), (to, Some(inode))]));
+        }
+        Ok(())
+    })
+    .await
+}
+
+/// Removes a file. Whoever has it open keeps it.
+///
+/// # Errors
+/// As for [`File::open`].
+pub async fn remove_file(path: impl AsRef<Path>) -> io::Result<()> {
+    let path = path.as_ref().to_path_buf();
+    change(|disk| {
+        found(disk, &path)?;
+        disk.change(Vec::from([(path, None)]));
+        Ok(())
+    })
+    .await
+}
+
+/// Returns the paths of the files in a folder, in their order. The folder of a path of one part is
+/// the empty path.
+///
+/// # Errors
+/// As for [`File::create`].
+pub async fn read_dir(path: impl AsRef<Path>) -> io::Result<Vec<PathBuf>> {
+    change(|disk| Ok(disk.list(path.as_ref()))).await
+}
+
+/// Writes to the disk which files a folder has, as a sync of the opened folder does.
+///
+/// # Errors
+/// As for [`File::create`]. Nothing has been written then.
+pub async fn sync_dir(path: impl AsRef<Path>) -> io::Result<()> {
+    let sync = |_: &World, disk: &mut Disk| {
+        disk.sync(path.as_ref());
+        Ok(())
+    };
+    Access::here()?.attempt(LONG, sync).await
+}
+
+async fn change<R>(f: impl FnOnce(&mut Disk) -> io::Result<R>) -> io::Result<R> {
+    let access = Access::here()?;
+    access.attempt(SHORT, |_, disk| f(disk)).await
+}
+
+fn found(disk: &Disk, path: &Path) -> io::Result<Arc<Inode>> {
+    let none = || io::Error::new(ErrorKind::NotFound, "there is no file with this name");
+    disk.find(path).ok_or_else(none)
+}
+
+fn fault() -> io::Error {
+    io::Error::other("the disk has failed, as the simulation's faults have asked for")
+}
+
+impl Access {
+    /// Returns the host of the calling code.
+    fn here() -> io::Result<Self> {
+        world::with(|world| {
+            let world = world.ok_or_else(outside)?;
+            let place = world.place();
+            let run = world.machines(|machines| machines.run.clone());
+            Ok(Self { place, run })
+        })
+    }
+
+    fn with<R>(&self, f: impl FnOnce(&World, &mut Disk) -> io::Result<R>) -> io::Result<R> {
+        world::with(|world| {
+            let world = world.ok_or_else(outside)?;
+            world.machines(|machines| {
+                if !Arc::ptr_eq(&machines.run, &self.run) {
+                    return Err(outside());
+                }
+                let machine = &mut machines.all[self.place.host];
+                if machine.start != self.place.start {
+                    let message = "the host of this file was killed";
+                    return Err(io::Error::new(ErrorKind::NotConnected, message));
+                }
+                f(world, &mut machine.disk)
+            })
+        })
+    }
+
+    /// Does an operation, which learns whether it is to fail. It takes a time, and is done at the
+    /// beginning of it or at its end.
+    async fn operate<R>(
+        &self,
+        longest: usize,
+        f: impl FnOnce(&World, &mut Disk, bool) -> io::Result<R>,
+    ) -> io::Result<R> {
+        let f = |world: &World, disk: &mut Disk| f(world, disk, world.disk_fails());
+        let (nanos, is_early) = self.with(|world, _| {
+            let mut chance = world.chance();
+            let nanos = chance.below(About::Disk, longest + 1);
+            Ok((nanos as u64, chance.below(About::Disk, 2) == 1))
+        })?;
+        let passes = sleep(Duration::from_nanos(nanos));
+        if is_early {
+            let done = self.with(f);
+            passes.await;
+            return done;
+        }
+        passes.await;
+        self.with(f)
+    }
+
+    async fn attempt<R>(
+        &self,
+        longest: usize,
+        f: impl FnOnce(&World, &mut Disk) -> io::Result<R>,
+    ) -> io::Result<R> {
+        let attempt = |world: &World, disk: &mut Disk, fails| match fails {
+            false => f(world, disk),
+            true => Err(fault()),
+        };
+        self.operate(longest, attempt).await
+    }
+}
+
+fn outside() -> io::Error {
+    let message = "a file of `joint_sim::fs` can be used only inside its simulation";
+    io::Error::new(ErrorKind::Unsupported, message)
+}

@@ -1,0 +1,292 @@
+//! The files of hosts, and what survives a power cut.
+
+use std::{collections::BTreeSet, io::ErrorKind, time::Duration};
+
+use joint_executor::time::{now, sleep};
+use joint_sim::{
+    self as sim, Builder, Faults, Host, HostEnd,
+    fs::{self, File},
+};
+
+/// More than a sector.
+const LONG: usize = 2_000;
+
+/// Runs a program on a host, to its end.
+async fn run<M: Future<Output = ()> + 'static>(host: &Host, main: impl FnMut() -> M + 'static) {
+    host.run(main);
+    assert_eq!(host.ended().await, HostEnd::Returned);
+}
+
+/// What a second program reads on a host whose power was cut after the first one, for many seeds.
+/// What does not exist is `None`.
+fn after_a_cut<M: Future<Output = ()> + 'static>(
+    first: fn() -> M,
+    file: &'static str,
+) -> BTreeSet<Option<Vec<u8>>> {
+    let survives = |seed| {
+        sim::run(seed, async move {
+            let host = Host::new("a");
+            run(&host, first).await;
+            host.cut_power();
+            let (sender, receiver) = joint::oneshot::channel();
+            let mut sender = Some(sender);
+            host.run(move || {
+                let sender = sender.take().unwrap();
+                async move { sender.send(fs::read(file).await.ok()).unwrap() }
+            });
+            receiver.await.unwrap()
+        })
+    };
+    (0..200).map(survives).collect()
+}
+
+#[test]
+fn what_is_written_is_read_at_once_and_survives_the_program() {
+    for seed in 0..20 {
+        sim::run(seed, async {
+            let host = Host::new("a");
+            run(&host, || async {
+                let file = File::create("log").await.unwrap();
+                file.write_all_at(b"hello", 2).await.unwrap();
+                let mut buffer = [1; 8];
+                assert_eq!(file.read_at(&mut buffer, 0).await.unwrap(), 7);
+                assert_eq!(&buffer[..7], b"\0\0hello");
+                assert_eq!(file.read_at(&mut buffer, 9).await.unwrap(), 0);
+                file.set_len(4).await.unwrap();
+                assert_eq!(file.len().await.unwrap(), 4);
+            })
+            .await;
+        });
+    }
+}
+
+#[test]
+fn a_killed_program_loses_nothing() {
+    for seed in 0..50 {
+        sim::run(seed, async {
+            let host = Host::new("a");
+            host.run(|| async {
+                let file = File::create("log").await.unwrap();
+                file.write_all_at(b"hello", 0).await.unwrap();
+                sleep(Duration::MAX).await;
+            });
+            sleep(Duration::from_secs(1)).await;
+            host.kill_program();
+            run(&host, || async {
+                assert_eq!(fs::read("log").await.unwrap(), b"hello");
+            })
+            .await;
+        });
+    }
+}
+
+#[test]
+fn what_is_synced_survives_a_power_cut() {
+    let survived = after_a_cut(
+        || async {
+            let file = File::create("folder/log").await.unwrap();
+            file.write_all_at(&[1; LONG], 0).await.unwrap();
+            file.sync_all().await.unwrap();
+            fs::sync_dir("folder").await.unwrap();
+        },
+        "folder/log",
+    );
+    assert_eq!(survived, BTreeSet::from([Some(vec![1; LONG])]));
+}
+
+#[test]
+fn what_is_not_synced_is_kept_or_torn_or_lost_or_reordered() {
+    let survived = after_a_cut(
+        || async {
+            let file = File::create("log").await.unwrap();
+            fs::sync_dir("").await.unwrap();
+            file.write_all_at(&[1; 512], 0).await.unwrap();
+            file.write_all_at(&[2; 1024], 512).await.unwrap();
+        },
+        "log",
+    );
+    let parts = |parts: [u8; 3]| Some(parts.map(|part| [part; 512]).concat());
+    assert!(survived.contains(&parts([1, 2, 2])), "all is kept");
+    assert!(survived.contains(&Some(Vec::new())), "all is lost");
+    let torn = Some([[1; 512], [2; 512]].concat());
+    assert!(survived.contains(&torn), "the second write is torn");
+    assert!(survived.contains(&parts([0, 2, 2])), "the first is lost");
+    assert!(survived.contains(&parts([1, 0, 2])), "its end comes first");
+    // No sector is torn, and every file is there.
+    let whole = |survived: &Option<Vec<u8>>| survived.as_ref().unwrap().len() % 512 == 0;
+    assert!(survived.iter().all(whole));
+}
+
+#[test]
+fn a_name_is_lost_with_a_file_that_is_synced_alone() {
+    let survived = after_a_cut(
+        || async {
+            let file = File::create("log").await.unwrap();
+            file.write_all_at(b"hello", 0).await.unwrap();
+            file.sync_all().await.unwrap();
+        },
+        "log",
+    );
+    assert_eq!(survived, BTreeSet::from([None, Some(b"hello".to_vec())]));
+}
+
+/// Replaces `state`, whose old text is `old`.
+async fn replace(syncs: bool) {
+    for (name, text) in [("state", "old"), ("state.new", "new")] {
+        let file = File::create(name).await.unwrap();
+        file.write_all_at(text.as_bytes(), 0).await.unwrap();
+        if syncs || text == "old" {
+            file.sync_all().await.unwrap();
+            fs::sync_dir("").await.unwrap();
+        }
+    }
+    fs::rename("state.new", "state").await.unwrap();
+}
+
+#[test]
+fn a_rename_happens_as_a_whole_or_not_at_all() {
+    let survived = after_a_cut(|| replace(true), "state");
+    let [old, new] = ["old", "new"].map(|text| Some(text.as_bytes().to_vec()));
+    assert_eq!(survived, BTreeSet::from([old, new]));
+}
+
+#[test]
+fn a_file_that_was_renamed_without_a_sync_may_be_empty() {
+    let survived = after_a_cut(|| replace(false), "state");
+    assert!(survived.contains(&Some(Vec::new())), "{survived:?}");
+}
+
+#[test]
+fn a_removed_file_may_return_until_its_folder_is_synced() {
+    let survived = after_a_cut(
+        || async {
+            let file = File::create("log").await.unwrap();
+            fs::sync_dir("").await.unwrap();
+            fs::remove_file("log").await.unwrap();
+            let error = File::open("log").await.unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::NotFound);
+            // Whoever has it open keeps it.
+            file.write_all_at(b"x", 0).await.unwrap();
+            assert!(fs::read_dir("").await.unwrap().is_empty());
+        },
+        "log",
+    );
+    assert!(
+        survived.contains(&None) && survived.len() > 1,
+        "{survived:?}"
+    );
+}
+
+#[test]
+fn a_sync_after_one_that_has_failed_does_not_write_it_again() {
+    let mut lost = false;
+    for seed in 0..300 {
+        let faults = Faults::none().disk_errors(0.2);
+        let run = Builder::new(seed).faults(faults).run(async {
+            let host = Host::new("a");
+            let (sender, receiver) = joint::oneshot::channel();
+            let mut sender = Some(sender);
+            host.run(move || {
+                let sender = sender.take();
+                async move {
+                    let tried = async {
+                        let file = File::create("log").await?;
+                        fs::sync_dir("").await?;
+                        file.write_all_at(b"hello", 0).await?;
+                        let first = file.sync_all().await;
+                        file.sync_all().await?;
+                        Ok::<_, std::io::Error>(first.is_ok())
+                    };
+                    sender.unwrap().send(tried.await.ok()).unwrap();
+                }
+            });
+            let first = receiver.await.unwrap();
+            host.cut_power();
+            let (sender, receiver) = joint::oneshot::channel();
+            let mut sender = Some(sender);
+            host.run(move || {
+                let sender = sender.take().unwrap();
+                async move {
+                    let read = loop {
+                        match fs::read("log").await {
+                            Err(error) if error.kind() != ErrorKind::NotFound => {}
+                            read => break read.ok(),
+                        }
+                    };
+                    sender.send(read).unwrap();
+                }
+            });
+            (first, receiver.await.unwrap())
+        });
+        let (first, read) = run.unwrap().output;
+        match first {
+            Some(true) => assert_eq!(read, Some(b"hello".to_vec())),
+            Some(false) => lost |= read == Some(Vec::new()),
+            None => {}
+        }
+    }
+    assert!(lost);
+}
+
+#[test]
+fn a_full_disk_takes_a_part_and_has_room_again_later() {
+    let mut written = BTreeSet::new();
+    for seed in 0..100 {
+        let faults = Faults::none().full_disks(0.5);
+        let run = Builder::new(seed).faults(faults).run(async {
+            let file = File::create("log").await.unwrap();
+            let first = file.write_all_at(&[1; LONG], 0).await;
+            let length = file.len().await.unwrap();
+            if let Err(error) = &first {
+                assert_eq!(error.kind(), ErrorKind::StorageFull);
+            }
+            // What is there can be overwritten.
+            file.write_all_at(&vec![2; length as usize], 0)
+                .await
+                .unwrap();
+            while file.write_all_at(&[3; LONG], 0).await.is_err() {
+                sleep(Duration::from_secs(1)).await;
+            }
+            assert_eq!(file.len().await.unwrap(), LONG as u64);
+            length
+        });
+        written.insert(run.unwrap().output);
+    }
+    assert!(written.contains(&0) && written.contains(&(LONG as u64)));
+    assert!(written.len() > 2, "{written:?}");
+}
+
+#[test]
+fn an_operation_that_is_dropped_has_happened_or_not() {
+    let mut lengths = BTreeSet::new();
+    for seed in 0..50 {
+        let length = sim::run(seed, async {
+            let file = File::create("log").await.unwrap();
+            let write = file.write_all_at(b"hello", 0);
+            let polled = futures_lite::future::poll_once(write).await;
+            (file.len().await.unwrap(), polled.is_some())
+        });
+        lengths.insert(length);
+    }
+    assert!(lengths.contains(&(0, false)) && lengths.contains(&(5, false)));
+}
+
+#[test]
+fn hosts_have_disks_of_their_own_and_files_end_with_the_program() {
+    sim::run(1, async {
+        let file = File::create("log").await.unwrap();
+        file.write_all_at(b"main", 0).await.unwrap();
+        let host = Host::new("a");
+        run(&host, || async {
+            let error = File::open("log").await.unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::NotFound);
+        })
+        .await;
+        assert_eq!(fs::read("log").await.unwrap(), b"main");
+        let start = now();
+        file.sync_all().await.unwrap();
+        assert!(now() - start < Duration::from_millis(11));
+    });
+    let error = joint::block_on(File::create("log")).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Unsupported);
+}
