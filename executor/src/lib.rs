@@ -12,7 +12,7 @@
 //! | start tasks that borrow | [`scope()`], [`async_scope`] |
 //! | join many tasks in the order in which they end | [`JoinSet`] |
 //! | split work in two | [`join()`] for functions, [`join_async()`] for futures |
-//! | let other tasks run first | [`yield_now()`] |
+//! | let other tasks run first, always or every 128 operations | [`yield_now()`], [`point()`] |
 //! | wait for a time, or for a descriptor (feature `io`) | [`time`], [`io`] |
 //! | carry values along with a task | [`TaskLocal`] |
 //! | call a function that blocks | [`spawn_blocking`] |
@@ -263,7 +263,7 @@ pub use self::{
     task_info::TaskInfo,
     task_local::{TaskLocal, TaskLocalScope},
     times::TaskTimes,
-    yield_now::{YieldNow, yield_now},
+    yield_now::{Point, YieldNow, point, yield_now},
 };
 pub use joint::{JoinError, JoinHandle, block_on, oneshot, shared, task::TaskEnd};
 

@@ -77,6 +77,7 @@ use std::{
     task::{Context, Poll, ready},
 };
 
+use joint::waker::budget;
 use pin_project_lite::pin_project;
 
 use self::branch::{Branch, Branches, NoBranch};
@@ -164,6 +165,8 @@ impl<B: Branches<R>, R> Future for Choose<B, R> {
     type Output = R;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<R> {
+        // With a budget that is used up, the first branch that is ready would be refused.
+        ready!(budget::poll_proceed(cx));
         let mut branches = self.project().branches;
         ready!(branches.as_mut().poll(cx));
         branches.as_mut().drop_losers();

@@ -43,7 +43,10 @@ use std::{
     task::{Context, Poll, ready},
 };
 
-use joint::oneshot::{self, SendError};
+use joint::{
+    oneshot::{self, SendError},
+    waker::budget,
+};
 
 use self::admitting::Admitting;
 use crate::Closed;
@@ -450,9 +453,12 @@ impl Future for Take {
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = &mut *self;
         if let Stage::New = this.stage {
+            // A lock that is free would else never let another task run.
+            ready!(budget::poll_proceed(cx));
             match this.begin() {
                 Err(TryTakeError::Empty) => {}
                 ended => {
+                    budget::spend();
                     this.stage = Stage::Ended;
                     return Poll::Ready(ended.map_err(|_| Closed));
                 }

@@ -15,10 +15,13 @@ use std::{
     mem,
     pin::Pin,
     sync::TryLockError,
-    task::{Context, Poll},
+    task::{Context, Poll, ready},
 };
 
-use joint::shared::{self, Sender, Shared};
+use joint::{
+    shared::{self, Sender, Shared},
+    waker::budget,
+};
 
 use crate::Closed;
 use joint_switch::{Mutex, MutexGuard};
@@ -221,6 +224,8 @@ impl<T> AsyncVar<T> {
     where
         T: Clone,
     {
+        // A condition that always holds would else never let another task run.
+        joint_executor::point().await;
         loop {
             let changed = {
                 let mut inner = self.lock();
@@ -350,7 +355,10 @@ impl Future for Changed {
     type Output = Result<(), Closed>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        Pin::new(&mut self.0).poll(cx)
+        ready!(budget::poll_proceed(cx));
+        let changed = ready!(Pin::new(&mut self.0).poll(cx));
+        budget::spend();
+        Poll::Ready(changed)
     }
 }
 

@@ -15,7 +15,7 @@ use core::{
     mem,
     panic::AssertUnwindSafe,
     pin::Pin,
-    task::{Context, Poll},
+    task::{Context, Poll, ready},
 };
 use std::panic::{catch_unwind, resume_unwind};
 
@@ -25,7 +25,7 @@ use self::ready::Node;
 use super::Executor;
 use joint::{
     task::{Id, JoinError, JoinHandle, JoinResult},
-    waker::{ThinWaker, WakerId},
+    waker::{ThinWaker, WakerId, budget},
 };
 
 mod ready;
@@ -276,8 +276,10 @@ impl<T> JoinSet<T> {
         cx: &mut Context<'_>,
         with: impl Fn(&JoinHandle<T>) -> R,
     ) -> Poll<Option<(R, Result<T, JoinError>)>> {
+        ready!(budget::poll_proceed(cx));
         loop {
             if let Some(next) = self.try_next_with(&with) {
+                budget::spend();
                 return Poll::Ready(Some(next));
             }
             if self.is_empty() {

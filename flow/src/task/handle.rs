@@ -7,12 +7,13 @@ use std::{
     panic::{Location, RefUnwindSafe, UnwindSafe},
     pin::Pin,
     sync::Arc,
-    task::{Context, Poll},
+    task::{Context, Poll, ready},
 };
 
 use joint::{
     shared::{self, Closed, Sender, Shared},
     task::PanicPayload,
+    waker::budget,
 };
 
 use super::{Driver, Sink, TaskError, hold::Hold, output::Output};
@@ -317,8 +318,10 @@ impl<T: Clone> Future for Task<T> {
     type Output = Result<T, TaskError>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let answer = Pin::new(&mut self.shared).poll(cx);
-        answer.map(|answer| match answer {
+        ready!(budget::poll_proceed(cx));
+        let answer = ready!(Pin::new(&mut self.shared).poll(cx));
+        budget::spend();
+        Poll::Ready(match answer {
             Ok(outcome) => outcome.map(|output| output.get().clone()),
             Err(Closed) => Err(TaskError::Cancelled),
         })
@@ -343,7 +346,10 @@ impl<'a, T> Future for Wait<'a, T> {
     type Output = Result<&'a T, TaskError>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        Pin::new(&mut self.0).poll(cx).map(|answer| match answer {
+        ready!(budget::poll_proceed(cx));
+        let answer = ready!(Pin::new(&mut self.0).poll(cx));
+        budget::spend();
+        Poll::Ready(match answer {
             Ok(Ok(output)) => Ok(output.get()),
             Ok(Err(error)) => Err(error.clone()),
             Err(Closed) => Err(TaskError::Cancelled),

@@ -9,6 +9,7 @@ mod collection;
 mod common;
 mod generator;
 mod handles;
+mod interleaving;
 mod lock;
 mod promise;
 mod quorum;
