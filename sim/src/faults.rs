@@ -167,8 +167,8 @@ impl Faults {
     }
 
     /// A poll has a [budget](joint::waker::budget) of at most 7 operations, instead of 128. So
-    /// operations of [`io`](joint_executor::io) and [`time`](joint_executor::time) yield that
-    /// usually do not.
+    /// operations of [`io`](joint_executor::io) and [`time`](joint_executor::time), and each
+    /// [`point`](super::point), yield that usually do not.
     ///
     /// # Example
     /// ```

@@ -226,7 +226,7 @@
 //! | [`late_timers`](Faults::late_timers) | a timeout that fires beside a success; a lease that its owner takes for valid for too long |
 //! | [`late_wakeups`](Faults::late_wakeups) | trust in tasks running in the order in which they were woken |
 //! | [`spurious_polls`](Faults::spurious_polls) | a future that takes each poll for the event it waits for |
-//! | [`extra_yields`](Faults::extra_yields) | trust in operations that are usually ready at once |
+//! | [`extra_yields`](Faults::extra_yields) | trust in operations that are usually ready at once: put [`point`] beside those of other crates |
 //! | [`cancellations`](Faults::cancellations) | what is lost or kept if a future is dropped: put [`may_cancel`] around it |
 //! | [`panics`](Faults::panics) | a program that does not survive the panic of one task: put [`may_panic`] around it |
 //! | [`sites`](Faults::sites) | untested paths for errors: put [`fault`] where the error may come from |
@@ -350,8 +350,15 @@
 //! ```
 //!
 //! # Limits
-//! * Tasks are interleaved at their polls. Races between two instructions, and weak memory, are for
-//!   a model checker.
+//! * One task runs at a time, and tasks are interleaved at their polls. Races between two
+//!   instructions, and weak memory, are for a model checker. `docs/below-await.md` in the repository
+//!   shows how the same test runs on one.
+//! * An operation that is ready need not end a poll. Those that take from the
+//!   [budget](joint::waker::budget) do so where [extra yields](Faults::extra_yields) ask for it:
+//!   timers, sockets, [`JoinSet`](joint_executor::JoinSet), and the locks, variables, streams and
+//!   tasks of `joint-flow`. A [`oneshot`](joint::oneshot), a [`shared`](joint::shared) value or a
+//!   [`JoinHandle`](joint::JoinHandle) that has its answer already, and a free lock of another
+//!   crate, never do. Put [`point`] beside them.
 //! * A poll that blocks runs other tasks above itself on the stack. It cannot go on before the
 //!   polls above it, and the run fails with a report if it would have to.
 //! * If the program catches the panic by which a run that has failed ends its waits, and waits
@@ -408,7 +415,10 @@ pub use self::{
     verdict::Verdict,
 };
 #[doc(no_inline)]
-pub use joint_executor::chance::{fault, random};
+pub use joint_executor::{
+    chance::{fault, random},
+    point,
+};
 
 /// Runs a future to its end in a simulation with this seed.
 ///
@@ -537,3 +547,8 @@ impl<T: fmt::Debug> fmt::Debug for Outcome<T> {
             .finish()
     }
 }
+
+/// The page on model checkers, whose examples are documentation tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/below-await.md")]
+struct BelowAwait;

@@ -10,6 +10,7 @@ mod disk;
 mod faults;
 mod found;
 mod hosts;
+mod interleaving;
 mod net;
 mod night;
 mod own;
