@@ -441,12 +441,19 @@ impl Check {
                 return found;
             }
         }
-        let mut limited = self.keeping();
-        if !found.failure().is_of_steps() {
+        let mut limited = self.settings.clone();
+        let is_at_limit = found.failure().is_at_limit();
+        if !is_at_limit {
             limited.max_steps = limited.max_steps.min(2 * again.steps + 1_000);
         }
         let seed = found.plan().seed();
-        let mut steps = shrink::STEPS;
+        // A run that does not stop is long, and the list of its tasks says most.
+        let most = if is_at_limit {
+            3 * again.steps
+        } else {
+            u64::MAX
+        };
+        let mut steps = shrink::STEPS.min(most);
         let mut fails = |decisions: &[Decision]| {
             if steps == 0 {
                 return None;

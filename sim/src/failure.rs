@@ -10,7 +10,7 @@ use std::{
 
 use super::{
     panicked::{Panicked, Told, message},
-    record::{Actor, At, Event, Named, lines},
+    record::{Actor, At, Event, Named, fold, lines},
     snoozing::Snoozing,
     trace::Trace,
     unfinished::{Unfinished, listed},
@@ -266,9 +266,9 @@ impl Failure {
         }
     }
 
-    /// Returns whether the run came to its limit of steps.
-    pub(super) fn is_of_steps(&self) -> bool {
-        matches!(*self.kind, Kind::Steps { .. })
+    /// Returns whether the run came to its limit of steps or of time.
+    pub(super) fn is_at_limit(&self) -> bool {
+        matches!(*self.kind, Kind::Steps { .. } | Kind::Time(_))
     }
 
     /// Returns whether a call has kept the simulation for too long.
@@ -408,7 +408,10 @@ impl fmt::Display for Failure {
         }
         match &self.last[..] {
             [] => Ok(()),
-            last => write!(f, "the last steps:\n{}", lines(last)),
+            last => {
+                f.write_str("the last steps:\n")?;
+                fold(f, last, "  ")
+            }
         }
     }
 }

@@ -52,8 +52,8 @@
 //!
 //! ```text
 //! run 6 of the check failed
-//! to replay it:         JOINT_SIM_REPLAY=pct:2:7:5 cargo test both_are_counted -- --exact
-//! to replay it, shrunk: JOINT_SIM_REPLAY=list:5: cargo test both_are_counted -- --exact
+//! to replay it:         JOINT_SIM_REPLAY=pct:2:7:5 cargo test -p count both_are_counted -- --exact
+//! to replay it, shrunk: JOINT_SIM_REPLAY=list:5: cargo test -p count both_are_counted -- --exact
 //! of 1 decisions that are not the tamest, 0 are left after 1 runs
 //! all steps:            /tmp/joint-sim-both_are_counted-5-4637.txt
 //! the same in Perfetto: /tmp/joint-sim-both_are_counted-5-4637.json

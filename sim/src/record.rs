@@ -309,6 +309,53 @@ impl fmt::Display for Event {
     }
 }
 
+/// The longest sequence of events whose repetitions are folded.
+const LONGEST: usize = 16;
+
+/// Shows events, each in a line that begins so. A sequence that repeats itself is shown once.
+pub(super) fn fold(f: &mut fmt::Formatter<'_>, events: &[Event], indent: &str) -> fmt::Result {
+    let mut left = events;
+    while !left.is_empty() {
+        let (length, times) = repeated(left);
+        for event in &left[..length] {
+            writeln!(f, "{indent}{event}")?;
+        }
+        let last = left[length * times - 1];
+        if times > 1 {
+            let Event { step, at, .. } = last;
+            let (more, at) = (times - 1, At(at));
+            let lines = if length == 1 { "line" } else { "lines" };
+            writeln!(
+                f,
+                "{indent}... and the last {length} {lines} {more} more times, up to step {step}, {at}"
+            )?;
+        }
+        left = &left[length * times..];
+    }
+    Ok(())
+}
+
+/// Returns the length of the sequence with which events begin, and how often it repeats itself. It
+/// is a single event unless that makes the list shorter.
+fn repeated(events: &[Event]) -> (usize, usize) {
+    let is_like = |(one, other): (&Event, &Event)| {
+        let (one, other) = (
+            one.actor.eq(&other.actor).then_some(one.what),
+            Some(other.what),
+        );
+        let are_armed = |what| matches!(what, Some(What::Armed { .. }));
+        one == other || are_armed(one) && are_armed(other)
+    };
+    for length in 1..=LONGEST.min(events.len() / 3) {
+        let pairs = events.iter().zip(&events[length..]);
+        let times = 1 + pairs.take_while(|&pair| is_like(pair)).count() / length;
+        if length * (times - 1) > 2 {
+            return (length, times);
+        }
+    }
+    (1, 1)
+}
+
 /// Joins lines of text, each indented.
 pub(super) fn lines<T: fmt::Display>(all: impl IntoIterator<Item = T>) -> String {
     use core::fmt::Write;

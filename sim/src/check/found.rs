@@ -132,12 +132,12 @@ impl Found {
         let (lanes, perfetto) = (path("txt"), path("json"));
         fs::create_dir_all(&folder)?;
         let tasks = kept.all_tasks();
-        let trace = kept.into_trace();
+        let trace = kept.into_trace(MOST_EVENTS);
         let mut file = BufWriter::new(File::create(&lanes)?);
         let shown = trace.lanes().width(WIDTH);
         write!(file, "{self}\nthe tasks:\n{tasks}\nthe lanes:\n{shown}\n")?;
         // The lanes show neither faults nor what happens in the network.
-        write!(file, "all steps:\n{trace}")?;
+        write!(file, "all steps, at most the last 20,000 events:\n{trace}")?;
         file.flush()?;
         let mut file = BufWriter::new(File::create(&perfetto)?);
         trace.write_perfetto(&mut file)?;
@@ -217,6 +217,9 @@ impl Found {
         self.files.as_ref()?.as_ref().ok()
     }
 }
+
+/// The largest number of events in a file.
+const MOST_EVENTS: usize = 20_000;
 
 /// The largest number of characters in a line of lanes. Editors scroll where a terminal does not.
 const WIDTH: usize = 400;

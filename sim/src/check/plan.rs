@@ -2,6 +2,7 @@
 
 use alloc::{format, string::String, vec::Vec};
 use core::{fmt, iter, num::ParseIntError, str::FromStr};
+use std::{env, path::Path, sync::OnceLock};
 
 use super::{
     super::{
@@ -114,7 +115,10 @@ impl Plan {
     /// Returns the command that replays the run.
     pub(super) fn command(&self) -> String {
         match test_name() {
-            Some(test) => format!("JOINT_SIM_REPLAY={self} cargo test {test} -- --exact"),
+            Some(test) => format!(
+                "JOINT_SIM_REPLAY={self} cargo test{} {test} -- --exact",
+                target()
+            ),
             None => format!("JOINT_SIM_REPLAY={self}, in the environment of the same program"),
         }
     }
@@ -131,12 +135,39 @@ impl Plan {
         let mut chance = Chance::new(self.seed);
         if let How::List(decisions) | How::Branch(decisions, _) = &self.how {
             chance.replay(decisions);
+            // What a run of the shrinking has made counts.
+            chance.keep();
         }
         if let How::Branch(_, seed) = self.how {
             chance.draw_after(seed);
         }
         chance
     }
+}
+
+/// Returns the options of `cargo test` for the package and the target of this test, as far as they
+/// are known. Without the package, no test runs in a workspace whose root has another one.
+fn target() -> &'static str {
+    static TARGET: OnceLock<String> = OnceLock::new();
+    TARGET.get_or_init(|| {
+        let Ok(package) = env::var("CARGO_PKG_NAME") else {
+            return String::new();
+        };
+        match test_target() {
+            Some(target) => format!(" -p {package} --test {target}"),
+            None => format!(" -p {package}"),
+        }
+    })
+}
+
+/// Returns the name of this program if it is an integration test of its package.
+fn test_target() -> Option<String> {
+    let program = env::current_exe().ok()?;
+    let (name, _hash) = program.file_stem()?.to_str()?.rsplit_once('-')?;
+    let tests = Path::new(&env::var_os("CARGO_MANIFEST_DIR")?).join("tests");
+    let is_test = |path: &str| tests.join(path).exists();
+    let is_own = is_test(&format!("{name}.rs")) || is_test(&format!("{name}/main.rs"));
+    is_own.then(|| name.into())
 }
 
 impl fmt::Display for Plan {

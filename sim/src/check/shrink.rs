@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use super::super::chance::Decision;
 
 /// The largest number of steps of all runs by which a failure is shrunk.
-pub(super) const STEPS: u64 = 10_000_000;
+pub(super) const STEPS: u64 = 2_000_000;
 
 /// The result of shrinking.
 pub(super) struct Shrunk {

@@ -7,16 +7,17 @@ mod perfetto;
 use alloc::{format, string::String, vec::Vec};
 use core::fmt;
 
-use super::record::{Actor, Event, Named};
+use super::record::{Actor, Event, Named, fold};
 
 pub use self::{explain::Explanation, lanes::Lanes};
 
 /// Everything that has happened in a run, if [`Builder::trace`](super::Builder::trace) asked for
 /// it.
 ///
-/// `Display` shows it as a list, with one event in each line. [`lanes`](Trace::lanes) shows the
-/// tasks side by side, [`explain`](Trace::explain) says why a step happened, and
-/// [`write_perfetto`](Trace::write_perfetto) writes a file for <https://ui.perfetto.dev>.
+/// `Display` shows it as a list, with one event in each line, and repetitions folded.
+/// [`lanes`](Trace::lanes) shows the tasks side by side, [`explain`](Trace::explain) says why a
+/// step happened, and [`write_perfetto`](Trace::write_perfetto) writes a file for
+/// <https://ui.perfetto.dev>.
 ///
 /// # Example
 /// ```
@@ -81,8 +82,7 @@ impl fmt::Display for WithName<'_> {
 
 impl fmt::Display for Trace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut events = self.events.iter();
-        events.try_for_each(|event| writeln!(f, "{event}"))
+        fold(f, &self.events, "")
     }
 }
 

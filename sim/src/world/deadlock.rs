@@ -105,6 +105,7 @@ impl World {
                 let at = At(self.time.since_start(clock::nanos(at)));
                 Some(format!("a timer that is due at {at}"))
             }
+            WaitsFor::Oneshot(end) => Some(format!("a {end}")),
             WaitsFor::Told(what, place) => Some(format!("{what}, at {place}")),
             WaitsFor::Snoozing(what, place) => Some(format!("{what}, at {place}, which snoozes")),
             _ => None,

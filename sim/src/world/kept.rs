@@ -64,9 +64,12 @@ impl Kept {
         }
     }
 
-    /// Returns what has happened up to the failure.
-    pub(crate) fn into_trace(mut self) -> Trace {
+    /// Returns what has happened up to the failure, and only the last of that if it is more than
+    /// this many events.
+    pub(crate) fn into_trace(mut self, most: usize) -> Trace {
         self.events.truncate(self.until);
+        let first = self.events.len().saturating_sub(most);
+        self.events.drain(..first);
         Trace::new(self.events, self.tasks)
     }
 

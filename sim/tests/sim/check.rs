@@ -89,7 +89,8 @@ fn a_failure_is_found_shrunk_and_replayed() {
     let left = found.shrunk_decisions().unwrap();
     assert!(left <= 1, "{report}");
     // The report names this test, and the tasks with names and places.
-    let test = "cargo test check::a_failure_is_found_shrunk_and_replayed -- --exact";
+    let test = "cargo test -p joint-sim --test sim \
+        check::a_failure_is_found_shrunk_and_replayed -- --exact";
     assert!(report.contains(test), "{report}");
     assert!(
         report.contains("\"adds 1\", spawned at sim/tests/sim/check.rs:"),
@@ -114,7 +115,9 @@ fn all_steps_of_the_shrunk_run_are_written_as_lanes_and_for_perfetto() {
     let (found, text, json) = find(Check::new());
     let (head, steps) = text.split_once("\nthe lanes:\n").unwrap();
     assert!(head.contains("task 6 \"adds 1\", spawned at sim/tests/sim/check.rs:"));
-    let (lanes, list) = steps.split_once("\nall steps:\n").unwrap();
+    let (lanes, list) = steps
+        .split_once("\nall steps, at most the last 20,000 events:\n")
+        .unwrap();
     assert!(
         lanes.contains("adds 0          adds 1          adds 2"),
         "{lanes}"

@@ -21,4 +21,5 @@ mod snoozing;
 mod stuck;
 mod trace;
 mod unchanged;
+mod unfinished;
 mod world;

@@ -240,7 +240,9 @@ fn a_check_names_the_command() {
     };
     let (_, replay) = report.split_once("JOINT_SIM_REPLAY=").expect(&report);
     let (replay, rest) = replay.split_once(' ').expect(&report);
-    assert!(rest.starts_with("cargo test stuck::a_check_names_the_command -- --exact\n"));
+    let expected =
+        "cargo test -p joint-sim --test sim stuck::a_check_names_the_command -- --exact\n";
+    assert!(rest.starts_with(expected));
     let again = Check::new().replay(replay).find(|| async {
         assert!(sim::random() % 8 != 7, "again");
     });

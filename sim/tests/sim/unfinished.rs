@@ -1,0 +1,114 @@
+//! Programs that do not stop, and tasks that have not ended when the main future has.
+
+use std::{fs, future::poll_fn, task::Poll, time::Duration};
+
+use joint::oneshot;
+use joint_executor::{TaskBuilder, spawn_detached, time::sleep, waiting_for, yield_now};
+use joint_sim::{Builder, Check, Found, Host, Verdict};
+
+const SECOND: Duration = Duration::from_secs(1);
+
+/// Returns what the check finds, with its report and the size of its files.
+fn found<F: Future<Output: Verdict>>(check: Check, program: impl Fn() -> F) -> (Box<Found>, u64) {
+    let found = check
+        .find(program)
+        .expect_err("a program that does not stop");
+    let mut size = 0;
+    for file in [found.lanes_file(), found.perfetto_file()] {
+        let file = file.unwrap();
+        size += fs::metadata(file).unwrap().len();
+        fs::remove_file(file).unwrap();
+    }
+    (found, size)
+}
+
+#[test]
+fn a_lost_wake_up_beside_a_heartbeat_has_a_small_report_that_names_the_task() {
+    let program = || async {
+        let beats = async {
+            loop {
+                sleep(SECOND).await;
+            }
+        };
+        TaskBuilder::new().name("heartbeat").spawn(beats).detach();
+        let consumer = TaskBuilder::new().name("consumer").spawn(async {
+            sleep(SECOND).await;
+            let mut is_new = true;
+            // Its waker is dropped.
+            let wait = poll_fn(|_| match std::mem::take(&mut is_new) {
+                true => Poll::Pending,
+                false => Poll::Ready(()),
+            });
+            waiting_for("the queue", wait).await;
+        });
+        consumer.await;
+    };
+    let (found, size) = found(Check::new().faults(joint_sim::Faults::none()), program);
+    assert_eq!(found.runs(), 1);
+    let report = found.to_string();
+    assert!(
+        report.contains("\"consumer\", spawned at sim/tests/sim/unfinished.rs:"),
+        "{report}"
+    );
+    assert!(
+        report.contains(", waits since 1s for the queue, at sim/tests/sim/"),
+        "{report}"
+    );
+    assert!(report.lines().count() < 60, "{report}");
+    // Each of the last 20,000 events is in both files.
+    assert!(size < 10_000_000, "{size} bytes");
+}
+
+#[test]
+fn a_livelock_is_told_to_charge() {
+    let program = || async {
+        loop {
+            yield_now().await;
+        }
+    };
+    let (found, _) = found(Check::new(), program);
+    let report = found.to_string();
+    assert!(
+        report.contains("it took more than 100000 steps\nno time passes while"),
+        "{report}"
+    );
+    let (_, last) = report.split_once("the last steps:\n").expect(&report);
+    assert!(last.lines().count() < 20, "{report}");
+    let charged = Check::new().charge(Duration::from_millis(1)).seeds(2);
+    let (found, _) = self::found(charged, program);
+    assert!(!found.to_string().contains("no time passes"), "{found}");
+}
+
+#[test]
+fn a_deadlock_that_the_main_future_does_not_await_is_listed_and_can_be_denied() {
+    let program = || async {
+        let (one, first) = oneshot::channel::<()>();
+        let (other, second) = oneshot::channel::<()>();
+        spawn_detached(async move { first.await.map(|()| other.send(())) });
+        spawn_detached(async move { second.await.map(|()| one.send(())) });
+        sleep(SECOND).await;
+    };
+    let outcome = Builder::new(1).run(program()).unwrap();
+    let tasks: Vec<_> = outcome.unfinished.iter().map(|task| task.task()).collect();
+    assert_eq!(tasks, [1, 2]);
+    Check::new().seeds(20).run(program);
+    let (found, _) = found(Check::new().deny_unfinished(true), program);
+    assert_eq!(found.failure().unfinished().len(), 2, "{found}");
+    assert!(
+        Builder::new(1)
+            .deny_unfinished(true)
+            .run(program())
+            .is_err()
+    );
+}
+
+#[test]
+fn what_has_ended_is_not_unfinished() {
+    let check = Check::new().seeds(50).deny_unfinished(true);
+    check.run(|| async {
+        let host = Host::new("a");
+        host.run(|| sleep(SECOND));
+        let _ = host.ended().await;
+        joint_executor::spawn(yield_now()).await;
+    });
+}
