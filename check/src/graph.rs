@@ -6,8 +6,7 @@ use core::sync::atomic::Ordering;
 mod event;
 
 pub use event::MAX_THREADS;
-pub(crate) use event::{Clock, Event, Id, Kind, Op, join};
-use event::{acquires, releases};
+pub(crate) use event::{Clock, Event, Id, Kind, Op, acquires, join, releases};
 
 /// An execution graph, possibly of a part of an execution.
 #[derive(Clone, Debug, Default)]

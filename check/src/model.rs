@@ -41,6 +41,14 @@ pub fn last_count() -> Count {
 }
 
 /// How a model is checked.
+///
+/// # Example
+/// ```
+/// let mut builder = joint_check::model::Builder::new();
+/// builder.deviations = Some(2);
+/// builder.check(|| { /* the model */ });
+/// assert!(!joint_check::model::last_count().is_cut);
+/// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Builder {
@@ -170,8 +178,26 @@ impl Builder {
 
 /// Runs `f` in every execution.
 ///
+/// `f` has to do the same each time that it runs, as far as it does not depend on what the model's
+/// atomics and locks have returned.
+///
 /// # Panics
-/// If an execution fails.
+/// If an execution fails. The message says why, shows the steps, and has a line that repeats them.
+///
+/// # Example
+/// ```
+/// use joint_check::{model, sync::{Arc, atomic::{AtomicUsize, Ordering::Relaxed}}, thread};
+///
+/// model(|| {
+///     let count = Arc::new(AtomicUsize::new(0));
+///     let theirs = count.clone();
+///     let other = thread::spawn(move || theirs.fetch_add(1, Relaxed));
+///     count.fetch_add(1, Relaxed);
+///     other.join().unwrap();
+///     assert_eq!(count.load(Relaxed), 2);
+/// });
+/// assert_eq!(joint_check::model::last_count().complete, 2);
+/// ```
 pub fn model(f: impl Fn() + Send + Sync + 'static) {
     Builder::new().check(f);
 }

@@ -3,6 +3,7 @@
 
 mod drive;
 mod end;
+mod explain;
 mod replay;
 mod show;
 mod spin;

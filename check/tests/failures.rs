@@ -86,8 +86,49 @@ fn a_race_names_both_steps() {
             "AtomicUsize#2.store(Relaxed) 1",
             "AtomicUsize#2.load(Acquire): 1, from 5",
             "UnsafeCell#1.read",
+            "Step 5 (thread 1's store, Relaxed, check/tests/failures.rs:",
+            ") was read by step 6 (main's load, Acquire, check/tests/failures.rs:",
+            "). The release half of the first (Release instead of Relaxed) would order them.",
         ],
     );
+}
+
+#[test]
+fn a_race_names_the_half_that_is_missing_behind_an_exchange() {
+    let text = text_of(|| {
+        let shared = StdArc::new(Shared(UnsafeCell::new(0), AtomicUsize::new(0)));
+        let (theirs, others) = (shared.clone(), shared.clone());
+        let writer = thread::spawn(move || {
+            theirs.0.with_mut(|_| ());
+            theirs.1.store(1, Release);
+        });
+        let exchanger = thread::spawn(move || others.1.fetch_add(1, Relaxed));
+        if shared.1.load(Relaxed) == 2 {
+            shared.0.with(|_| ());
+        }
+        writer.join().unwrap();
+        exchanger.join().unwrap();
+    });
+    assert_says(
+        &text,
+        &[
+            "(thread 1's store, Release, ",
+            "(main's load, Relaxed, ",
+            "The acquire half of the second (Acquire instead of Relaxed) would order them.",
+        ],
+    );
+}
+
+#[test]
+fn a_race_without_a_read_between_says_so() {
+    let text = text_of(|| {
+        let shared = StdArc::new(Shared(UnsafeCell::new(0), AtomicUsize::new(0)));
+        let theirs = shared.clone();
+        let other = thread::spawn(move || theirs.0.with_mut(|_| ()));
+        shared.0.with(|_| ());
+        other.join().unwrap();
+    });
+    assert_says(&text, &["No read leads from the first to the second: "]);
 }
 
 #[test]
@@ -133,9 +174,9 @@ fn a_deadlock_says_who_waits_where_and_for_whom() {
         &text,
         &[
             "deadlock: main waits at check/tests/failures.rs:",
-            "in `lock` of Mutex#2, which thread 1 changed last",
+            "in `lock` of Mutex#2, which thread 1 holds since step ",
             "thread 1 waits at",
-            "in `lock` of Mutex#1, which main changed last",
+            "in `lock` of Mutex#1, which main holds since step ",
         ],
     );
 }
@@ -143,7 +184,9 @@ fn a_deadlock_says_who_waits_where_and_for_whom() {
 #[test]
 fn a_thread_that_nobody_unparks_or_notifies_is_named() {
     let text = text_of(|| {
-        let other = thread::spawn(thread::park);
+        let other = thread::spawn(|| {
+            thread::park();
+        });
         other.join().unwrap();
     });
     assert_says(
@@ -151,7 +194,8 @@ fn a_thread_that_nobody_unparks_or_notifies_is_named() {
         &[
             "main waits at",
             "for the end of thread 1",
-            "in `park` of token of thread 1, which nobody has changed",
+            "thread 1 parks at check/",
+            ", and nobody unparks it",
         ],
     );
     let text = text_of(|| {
@@ -160,7 +204,49 @@ fn a_thread_that_nobody_unparks_or_notifies_is_named() {
         let guard = shared.0.lock().unwrap();
         drop(shared.1.wait(guard).unwrap());
     });
-    assert_says(&text, &["in `wait for a notification`"]);
+    assert_says(
+        &text,
+        &[
+            "main waits at check/tests/failures.rs:",
+            "for Condvar#2 and is never notified: the last notification, at step 3 (",
+            "), came before it",
+        ],
+    );
+}
+
+#[test]
+fn a_park_whose_unpark_was_taken_before_says_by_whom() {
+    let text = text_of(|| {
+        let main = thread::current();
+        thread::spawn(move || main.unpark()).join().unwrap();
+        thread::park();
+        thread::park();
+    });
+    assert_says(
+        &text,
+        &[
+            "deadlock: main parks at check/tests/failures.rs:",
+            " and is never unparked: the last unpark came at step 2 (check/tests/failures.rs:",
+            "), and the park of step 5 (check/tests/failures.rs:",
+            ") took it\n",
+        ],
+    );
+}
+
+#[test]
+fn a_lock_that_is_taken_twice_is_named() {
+    let text = text_of(|| {
+        let lock = Mutex::new(());
+        let _held = lock.lock();
+        drop(lock.lock());
+    });
+    assert_says(
+        &text,
+        &[
+            "deadlock: main waits at check/tests/failures.rs:",
+            " in `lock` of Mutex#1, which it holds itself since step 2 (check/tests/failures.rs:",
+        ],
+    );
 }
 
 #[test]
@@ -170,7 +256,7 @@ fn a_leak_names_where_the_value_was_made() {
         &text,
         &[
             "leak: Track of step 1 (check/tests/failures.rs:",
-            "; Arc of step 2 (check/tests/failures.rs:",
+            ") is never dropped; Arc of step 2 (check/tests/failures.rs:",
         ],
     );
 }

@@ -41,6 +41,14 @@ impl Id {
         clock[usize::from(self.thread)] > self.index
     }
 
+    /// The event after it in its thread.
+    pub(crate) fn next(self) -> Self {
+        Self {
+            index: self.index + 1,
+            ..self
+        }
+    }
+
     /// The event before it in its thread.
     pub(crate) fn previous(self) -> Self {
         Self {

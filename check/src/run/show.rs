@@ -3,7 +3,7 @@
 use core::fmt::Write as _;
 use std::string::String;
 
-use super::{Run, Site, Status};
+use super::{Run, Site};
 use crate::graph::{Event, Graph, Id, Kind, MAX_THREADS};
 
 /// What is wrong with an execution.
@@ -51,13 +51,13 @@ impl Run {
     }
 }
 
-struct Show<'a> {
-    run: &'a Run,
-    order: &'a [Id],
+pub(super) struct Show<'a> {
+    pub(super) run: &'a Run,
+    pub(super) order: &'a [Id],
 }
 
 impl Show<'_> {
-    fn graph(&self) -> &Graph {
+    pub(super) fn graph(&self) -> &Graph {
         &self.run.graph
     }
 
@@ -73,7 +73,7 @@ impl Show<'_> {
         id != Id::ROOT && id != Id::STATICS && self.first_half(id) == id
     }
 
-    fn step(&self, id: Id) -> usize {
+    pub(super) fn step(&self, id: Id) -> usize {
         let shown = self.order.iter().filter(|&&id| self.is_shown(id));
         let step = shown
             .into_iter()
@@ -81,17 +81,17 @@ impl Show<'_> {
         step.map_or(0, |step| step + 1)
     }
 
-    fn site(&self, id: Id) -> Option<Site> {
+    pub(super) fn site(&self, id: Id) -> Option<Site> {
         let sites = &self.run.lanes[usize::from(id.thread)].sites;
         sites.get(usize::from(self.first_half(id).index)).copied()
     }
 
-    fn at(&self, id: Id) -> String {
+    pub(super) fn at(&self, id: Id) -> String {
         self.site(id)
             .map_or_else(String::new, |site| site.at.to_string())
     }
 
-    fn thread(&self, thread: u8) -> String {
+    pub(super) fn thread(&self, thread: u8) -> String {
         match &self.run.lanes[usize::from(thread)].name {
             Some(name) => name.to_string(),
             None if thread == 0 => "main".into(),
@@ -100,7 +100,7 @@ impl Show<'_> {
     }
 
     /// A location by its kind and the step that made it.
-    fn place(&self, place: Id) -> String {
+    pub(super) fn place(&self, place: Id) -> String {
         match self.graph().at(place).kind {
             Kind::Spawn(thread) => format!("token of {}", self.thread(thread)),
             _ if place == Id::STATICS => "the lazy statics".into(),
@@ -166,11 +166,12 @@ impl Show<'_> {
     fn sentence(&self, fault: &Fault) -> String {
         match fault {
             Fault::Race(one, other) => {
+                let why = self.missing_edges(*one, *other);
                 let [one, other] = [*one, *other].map(|id| {
                     let (thread, at) = (self.thread(id.thread), self.at(id));
                     format!("step {} ({thread}, {at})", self.step(id))
                 });
-                format!("data race: neither of {one} and {other} happens before the other")
+                format!("data race: neither of {one} and {other} happens before the other. {why}")
             }
             Fault::Deadlock => {
                 let left = self.run.unfinished().map(|(thread, _)| self.wait(thread));
@@ -180,7 +181,7 @@ impl Show<'_> {
                 let made = |&id: &Id| {
                     let name = self.site(id).map_or("a value", |site| site.name);
                     format!(
-                        "{name} of step {} ({}) is leaked",
+                        "{name} of step {} ({}) is never dropped",
                         self.step(id),
                         self.at(id)
                     )
@@ -193,42 +194,6 @@ impl Show<'_> {
                 format!("{thread} panicked: {message}")
             }
             Fault::Limit(message) => message.clone(),
-        }
-    }
-
-    /// What a thread waits for.
-    fn wait(&self, thread: u8) -> String {
-        let lane = &self.run.lanes[usize::from(thread)];
-        let name = self.thread(thread);
-        let index = lane.at.saturating_sub(1);
-        let last = Id { thread, index };
-        let at = lane
-            .sites
-            .last()
-            .map_or_else(String::new, |site| site.at.to_string());
-        match lane.status {
-            Status::Joining(child) => {
-                format!("{name} waits at {at} for the end of {}", self.thread(child))
-            }
-            Status::Waiting => {
-                let event = self.graph().at(last);
-                let what = self.site(last).map_or("?", |site| site.name);
-                let place = self.place(event.place);
-                let by = self
-                    .graph()
-                    .order(event.place)
-                    .next_back()
-                    .filter(|&id| id != event.place);
-                let by = by.map_or_else(
-                    || "which nobody has changed".into(),
-                    |write| {
-                        let (writer, step) = (self.thread(write.thread), self.step(write));
-                        format!("which {writer} changed last, at step {step}")
-                    },
-                );
-                format!("{name} waits at {at} in `{what}` of {place}, {by}")
-            }
-            _ => format!("{name} finds the same again and again at {at}"),
         }
     }
 }

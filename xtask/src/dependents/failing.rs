@@ -1,6 +1,6 @@
-//! Packages outside the workspace whose models fail, and what `joint-lab` says about them: the
-//! crate to copy of its README, and an executor that is written from the documentation of
-//! `joint::task`.
+//! Packages outside the workspace whose models fail, and what `joint-lab` and `joint-check` say
+//! about them: the crates to copy of their READMEs, and an executor that is written from the
+//! documentation of `joint::task`.
 
 use std::{fs, path::Path};
 
@@ -23,10 +23,17 @@ struct Failing {
     repair: (&'static str, &'static str),
 }
 
-/// Builds both, and compares what their models say before and after the repair.
+/// Builds them, and compares what their models say before and after the repair.
 pub(super) fn run() -> Result<(), String> {
-    let readme = read("lab/README.md")?;
-    copied(&readme)?.run()?;
+    let path = |package| format!("path = {:?}", root().join(package));
+    let lab = format!("joint-lab = {{ {} }}", path("lab"));
+    copied("gate", "lab", ("joint-lab = \"0.1\"", &lab))?.run()?;
+    copied(
+        "checked-gate",
+        "check",
+        ("version = \"0.1\"", &path("check")),
+    )?
+    .run()?;
     executor()?.run()
 }
 
@@ -34,13 +41,15 @@ fn read(path: &str) -> Result<String, String> {
     fs::read_to_string(root().join(path)).map_err(|error| format!("{path}: {error}"))
 }
 
-/// The crate that a reader of the README copies.
-fn copied(readme: &str) -> Result<Failing, String> {
+/// The crate that a reader of a package's README copies, with the path of the package instead of
+/// its version.
+fn copied(name: &'static str, package: &str, path: (&str, &str)) -> Result<Failing, String> {
+    let readme = read(&format!("{package}/README.md"))?;
     let section = readme
         .split("\n## ")
         .find(|section| section.starts_with("A crate to copy"));
     let fences = section
-        .ok_or("the README of the lab has no crate to copy")?
+        .ok_or(format!("the README of {package} has no crate to copy"))?
         .split("```");
     let blocks: Vec<_> = fences.skip(1).step_by(2).collect();
     let [manifest, lib, model, command, says] = blocks[..] else {
@@ -61,10 +70,9 @@ fn copied(readme: &str) -> Result<Failing, String> {
         .strip_prefix("RUSTFLAGS=\"")
         .and_then(|rest| rest.split_once("\" cargo "))
         .ok_or(format!("this is no command to copy: {command}"))?;
-    let lab = format!("joint-lab = {{ path = {:?} }}", root().join("lab"));
     Ok(Failing {
-        name: "gate",
-        manifest: content(manifest).replace("joint-lab = \"0.1\"", &lab),
+        name,
+        manifest: content(manifest).replace(path.0, path.1),
         files: vec![
             ("src/lib.rs", content(lib)),
             ("tests/model.rs", content(model)),

@@ -1,0 +1,253 @@
+//! What is missing in a failing execution: the edge that would order two accesses that race, and
+//! what would end a wait.
+
+use core::sync::atomic::Ordering;
+use std::collections::{BTreeMap, VecDeque};
+
+use super::{Status, show::Show};
+use crate::graph::{Event, Graph, Id, Kind, acquires, releases};
+
+/// A read that would have synchronized with a write.
+struct Missing {
+    write: Id,
+    read: Id,
+    release: bool,
+    acquire: bool,
+}
+
+impl Graph {
+    /// The steps right before a step, each with whether an edge to it is missing.
+    fn steps_before(&self, id: Id) -> Vec<(Id, bool)> {
+        let event = self.at(id);
+        let mut before = Vec::new();
+        match id.index {
+            0 => before.extend(self.spawned[usize::from(id.thread)].filter(|_| id != Id::ROOT)),
+            _ => before.push(id.previous()),
+        }
+        if let Kind::Join(child) = event.kind {
+            let end = self.threads[usize::from(child)].last();
+            before.extend(end.map(|end| end.id));
+        }
+        let mut before: Vec<_> = before.into_iter().map(|id| (id, false)).collect();
+        // A read also synchronizes with what the exchanges before its write have read.
+        let mut source = event.source.filter(|_| event.kind.is_read());
+        while let Some(write) = source {
+            before.push((write, !write.is_in(&event.hb)));
+            source = match self.at(write).kind {
+                Kind::Write { is_exchange: true } => self.at(write.previous()).source,
+                _ => None,
+            };
+        }
+        before
+    }
+
+    /// The fewest edges that would make one step happen before another. Returns nothing if no reads
+    /// lead from one to the other.
+    fn missing(&self, first: Id, second: Id) -> Option<Vec<Missing>> {
+        let mut cost = BTreeMap::from([(second, 0)]);
+        let mut next = BTreeMap::new();
+        let mut queue = VecDeque::from([second]);
+        while let Some(id) = queue.pop_front() {
+            for (before, is_missing) in self.steps_before(id) {
+                let new = cost[&id] + u32::from(is_missing);
+                if cost.get(&before).is_none_or(|&old| new < old) {
+                    cost.insert(before, new);
+                    next.insert(before, (id, is_missing));
+                    match is_missing {
+                        true => queue.push_back(before),
+                        false => queue.push_front(before),
+                    }
+                }
+            }
+        }
+        let (mut at, mut enters) = (first, first);
+        let mut found = Vec::new();
+        while at != second {
+            let &(id, is_missing) = next.get(&at)?;
+            if is_missing {
+                let acquire = !acquires(self.at(id).outcome().1);
+                let release = !enters.is_in(&self.at(at).released);
+                found.push(Missing {
+                    write: at,
+                    read: id,
+                    // If both are there, a fence is between that is none of them.
+                    release: release || !acquire,
+                    acquire,
+                });
+            }
+            if id.thread != at.thread {
+                enters = id;
+            }
+            at = id;
+        }
+        Some(found)
+    }
+}
+
+/// An ordering with one more half.
+fn with_half(event: &Event, release: bool) -> String {
+    let ordering = event.outcome().1;
+    let better = match (
+        releases(ordering) || release,
+        acquires(ordering) || !release,
+    ) {
+        (true, true) => Ordering::AcqRel,
+        (true, false) => Ordering::Release,
+        _ => Ordering::Acquire,
+    };
+    format!("{better:?} instead of {ordering:?}")
+}
+
+impl Show<'_> {
+    /// Why neither of two accesses happens before the other.
+    pub(super) fn missing_edges(&self, one: Id, other: Id) -> String {
+        let graph = self.graph();
+        let found = graph.missing(one, other);
+        let Some(found) = found.or_else(|| graph.missing(other, one)) else {
+            let thread = self.thread(other.thread);
+            return format!(
+                "No read leads from the first to the second: {thread} has read nothing that was written after the first."
+            );
+        };
+        let sentence = |edge: &Missing| {
+            let [write, read] = [edge.write, edge.read].map(|id| self.operation(id));
+            let first = with_half(graph.at(edge.write), true);
+            let second = with_half(graph.at(edge.read), false);
+            let lacking = match (edge.release, edge.acquire) {
+                (true, true) => format!(
+                    "The release half of the first ({first}) and the acquire half of the second ({second})"
+                ),
+                (true, false) => format!("The release half of the first ({first})"),
+                _ => format!("The acquire half of the second ({second})"),
+            };
+            format!("Step {write} was read by step {read}. {lacking} would order them.")
+        };
+        found.iter().map(sentence).collect::<Vec<_>>().join(" ")
+    }
+
+    fn operation(&self, id: Id) -> String {
+        let (thread, ordering) = (self.thread(id.thread), self.graph().at(id).outcome().1);
+        let name = self.name(id);
+        let (step, at) = (self.step(id), self.at(id));
+        format!("{step} ({thread}'s {name}, {ordering:?}, {at})")
+    }
+
+    fn name(&self, id: Id) -> &'static str {
+        self.site(id).map_or("?", |site| site.name)
+    }
+
+    /// A step with its place in the source.
+    fn step_at(&self, id: Id) -> String {
+        format!("step {} ({})", self.step(id), self.at(id))
+    }
+
+    /// The last step with one of these names at a location.
+    fn last(&self, place: Id, names: &[&str]) -> Option<Id> {
+        let is_one = |&&id: &&Id| {
+            let event = self.graph().at(id);
+            event.place == place && event.kind.is_read() && names.contains(&self.name(id))
+        };
+        self.order.iter().rev().find(is_one).copied()
+    }
+
+    /// What a thread waits for, and why it waits forever.
+    pub(super) fn wait(&self, thread: u8) -> String {
+        let lane = &self.run.lanes[usize::from(thread)];
+        let name = self.thread(thread);
+        let last = Id {
+            thread,
+            index: lane.at.saturating_sub(1),
+        };
+        let at = lane
+            .sites
+            .last()
+            .map_or_else(String::new, |site| site.at.to_string());
+        match lane.status {
+            Status::Joining(child) => {
+                format!("{name} waits at {at} for the end of {}", self.thread(child))
+            }
+            Status::Waiting => self.wait_for_a_write(last, &name, &at),
+            _ => format!("{name} finds the same again and again at {at}"),
+        }
+    }
+
+    fn wait_for_a_write(&self, id: Id, thread: &str, at: &str) -> String {
+        let word = self.graph().at(id).place;
+        let place = self.place(word);
+        let newest = self.graph().order(word).next_back();
+        let newest = newest.filter(|&write| write != word);
+        match (self.name(id), newest) {
+            ("park", _) => {
+                let Some(unpark) = self.last(word, &["unpark"]) else {
+                    return format!("{thread} parks at {at}, and nobody unparks it");
+                };
+                let taken = newest.map_or(String::new(), |taken| {
+                    format!(
+                        ", and the {} of {} took it",
+                        self.name(taken),
+                        self.step_at(taken)
+                    )
+                });
+                format!(
+                    "{thread} parks at {at} and is never unparked: the last unpark came at {}{taken}",
+                    self.step_at(unpark)
+                )
+            }
+            ("wait for a notification", _) => self.wait_for_a_notification(id, thread, at),
+            (what, Some(write)) if write.thread == id.thread && self.locks(write) => format!(
+                "{thread} waits at {at} in `{what}` of {place}, which it holds itself since {}",
+                self.step_at(write)
+            ),
+            (what, Some(write)) => {
+                let (writer, step) = (self.thread(write.thread), self.step_at(write));
+                let did = match self.locks(write) {
+                    true => "holds since",
+                    false => "changed last, at",
+                };
+                format!(
+                    "{thread} waits at {at} in `{what}` of {place}, which {writer} {did} {step}"
+                )
+            }
+            (what, None) => {
+                format!("{thread} waits at {at} in `{what}` of {place}, which nobody has changed")
+            }
+        }
+    }
+
+    fn locks(&self, write: Id) -> bool {
+        ["lock", "try_lock", "write", "try_write"].contains(&self.name(write))
+            && self.graph().at(write).place != write
+    }
+
+    /// A thread waits for a notification of the last condition variable that it has come to.
+    fn wait_for_a_notification(&self, id: Id, thread: &str, at: &str) -> String {
+        let own = self
+            .order
+            .iter()
+            .rev()
+            .filter(|step| step.thread == id.thread);
+        let wait = own.into_iter().find(|&&step| self.name(step) == "wait");
+        let Some(&wait) = wait else {
+            return format!("{thread} waits at {at} for a notification");
+        };
+        let condvar = self.graph().at(wait).place;
+        let place = self.place(condvar);
+        let Some(last) = self.last(condvar, &["notify_one", "notify_all"]) else {
+            return format!("{thread} waits at {at} for {place}, and nobody notifies it");
+        };
+        let mut later = self
+            .graph()
+            .order(condvar)
+            .skip_while(|&write| write != wait.next());
+        let is_later = later.any(|write| write.previous() == last);
+        let why = if is_later {
+            "woke another thread"
+        } else {
+            "came before it"
+        };
+        format!(
+            "{thread} waits at {at} for {place} and is never notified: the last notification, at {}, {why}",
+            self.step_at(last)
+        )
+    }
+}
