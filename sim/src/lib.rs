@@ -229,6 +229,7 @@
 //! | [`extra_yields`](Faults::extra_yields) | trust in operations that are usually ready at once: put [`point`] beside those of other crates |
 //! | [`cancellations`](Faults::cancellations) | what is lost or kept if a future is dropped: put [`may_cancel`] around it |
 //! | [`panics`](Faults::panics) | a program that does not survive the panic of one task: put [`may_panic`] around it |
+//! | [`disk_errors`](Faults::disk_errors), [`full_disks`](Faults::full_disks) | trust in files ([`fs`]), such as in a sync after one that has failed |
 //! | [`sites`](Faults::sites) | untested paths for errors: put [`fault`] where the error may come from |
 //!
 //! A test that asserts exact times needs late timers and late wake-ups off. The network has no
