@@ -65,16 +65,10 @@ fn wait_for_most_() {
         result
     }
     check(|| async {
-        let good = || {
-            vec![
-                after(1, Ok(())),
-                after(1000, Ok(())),
-                after(2_000_000, Ok(())),
-            ]
-        };
+        let good = || vec![after(1, Ok(())), after(1000, Ok(())), after(20_000, Ok(()))];
         assert_eq!(wait_for_most(good(), 1, Duration::ZERO).await, Ok(1));
         assert_eq!(wait_for_most(good(), 0, Duration::ZERO).await, Ok(0));
-        assert_eq!(wait_for_most(good(), 1, SECOND * 4_000_000).await, Ok(0));
+        assert_eq!(wait_for_most(good(), 1, SECOND * 40_000).await, Ok(0));
         let bad = || vec![after(1, Ok(())), after(2, Ok(())), after(1, Err(()))];
         assert_eq!(wait_for_most(bad(), 1, SECOND).await, Ok(0));
         assert_eq!(

@@ -1,0 +1,109 @@
+//! What was found, as programs of a few lines. Each one fails as long as the crate has the bug: see
+//! `docs/found.md`.
+
+use std::{pin::pin, sync::Arc, time::Duration};
+
+use futures::{StreamExt, poll, stream::FuturesUnordered};
+use futures_intrusive::sync::Semaphore;
+use joint_executor::{
+    spawn,
+    time::{sleep, timeout},
+};
+use joint_sim::Builder;
+
+const MS: Duration = Duration::from_millis(1);
+
+fn main() {
+    show(
+        "kanal 0.1.1: a send wakes its first waker only",
+        kanal_send(),
+    );
+    show(
+        "futures-intrusive 0.5.0: a cancelled head of the queue",
+        futures_intrusive_semaphore(),
+    );
+    show(
+        "thingbuf 0.1.6: a cancelled send that was notified",
+        thingbuf_send(),
+    );
+    show("flume 0.12.0: more than the bound", flume_bound());
+}
+
+fn show(name: &str, program: impl Future<Output = ()>) {
+    match Builder::new(0).run(program) {
+        Ok(_) => println!("{name}: not there any more"),
+        Err(failure) => {
+            let report = failure.to_string();
+            println!("{name}: {}", report.lines().next().unwrap_or_default());
+        }
+    }
+}
+
+/// A send is polled in a set of futures, and then awaited: with another waker.
+async fn kanal_send() {
+    let (sender, receiver) = kanal::bounded_async(0);
+    let sends = spawn(async move {
+        let mut send = pin!(sender.send("message"));
+        let mut set = FuturesUnordered::from_iter([send.as_mut()]);
+        assert!(poll!(set.next()).is_pending());
+        drop(set);
+        send.await.unwrap();
+    });
+    sleep(MS).await;
+    assert_eq!(receiver.recv().await, Ok("message"));
+    // The message is there, and the sender waits forever.
+    sends.await;
+}
+
+/// A request for more than there is waits at the head, and gives up.
+async fn futures_intrusive_semaphore() {
+    let semaphore = Arc::new(Semaphore::new(true, 1));
+    let large = spawn({
+        let semaphore = semaphore.clone();
+        async move { assert!(timeout(2 * MS, semaphore.acquire(2)).await.is_err()) }
+    });
+    sleep(MS).await;
+    let small = spawn({
+        let semaphore = semaphore.clone();
+        async move { drop(semaphore.acquire(1).await) }
+    });
+    large.await;
+    assert_eq!(semaphore.permits(), 1);
+    // A permit is free, nobody is before it, and it waits forever.
+    small.await;
+}
+
+/// Of two sends that wait for room, the first is cancelled after it was woken.
+async fn thingbuf_send() {
+    let (sender, receiver) = thingbuf::mpsc::channel(1);
+    sender.send(0).await.unwrap();
+    let send = async |message| {
+        let sender = sender.clone();
+        let sends = spawn(async move { sender.send(message).await.unwrap() });
+        // It waits before the next one does.
+        sleep(MS).await;
+        sends
+    };
+    let (first, second) = (send(1).await, send(2).await);
+    assert_eq!(receiver.recv().await, Some(0));
+    // That has woken the first, which is dropped before it runs.
+    drop(first);
+    sleep(MS).await;
+    assert!(receiver.is_empty(), "there is room");
+    // The second waits forever.
+    second.await;
+}
+
+/// A receive is woken, another takes its message, and it is polled again.
+async fn flume_bound() {
+    let (sender, receiver) = flume::bounded(1);
+    let mut waits = pin!(receiver.recv_async());
+    assert!(poll!(waits.as_mut()).is_pending());
+    sender.try_send(0).unwrap();
+    assert_eq!(receiver.try_recv(), Ok(0));
+    for _ in 0..10 {
+        assert!(poll!(waits.as_mut()).is_pending());
+    }
+    let sent = (0..100).take_while(|n| sender.try_send(*n).is_ok()).count();
+    assert_eq!(sent, 1, "the bound is 1");
+}

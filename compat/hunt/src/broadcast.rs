@@ -1,0 +1,101 @@
+//! Programs for channels in which all receivers get all messages.
+
+use crate::world::{List, below, join, maybe, rest, settle};
+use joint_executor::spawn;
+
+/// What a receiver gets.
+pub enum Got {
+    Message(u64),
+    /// So many messages were overwritten.
+    Missed(u64),
+    Closed,
+}
+
+/// An adapter.
+pub trait Broadcast: 'static {
+    type Sender: Clone + Send + 'static;
+    type Receiver: Send + 'static;
+
+    fn new(capacity: usize) -> (Self::Sender, Self::Receiver);
+    fn subscribe(sender: &Self::Sender, receiver: &Self::Receiver) -> Self::Receiver;
+    fn send(sender: &mut Self::Sender, message: u64) -> impl Future<Output = bool> + Send;
+    fn recv(receiver: &mut Self::Receiver) -> impl Future<Output = Got> + Send;
+}
+
+/// All get the same messages in the same order, and learn how many they have missed.
+pub async fn same_for_all<B: Broadcast>() {
+    // The power of two is for those that round up.
+    let (sender, first) = B::new(1 << below(3));
+    let mut receivers = Vec::new();
+    for _ in 0..1 + below(3) {
+        receivers.push(B::subscribe(&sender, &first));
+    }
+    receivers.push(first);
+
+    let stayed = List::new();
+    let mut takers = Vec::new();
+    for (place, mut receiver) in receivers.into_iter().enumerate() {
+        let stayed = stayed.clone();
+        let leaves = place == 0 && below(2) == 0;
+        takers.push(spawn(async move {
+            let (mut order, mut missed) = (Vec::new(), 0);
+            while !leaves || below(4) != 0 {
+                rest().await;
+                match maybe(B::recv(&mut receiver)).await {
+                    Some(Got::Message(message)) => {
+                        order.push((order.len() as u64 + missed, message))
+                    }
+                    Some(Got::Missed(count)) => missed += count,
+                    Some(Got::Closed) => return stayed.push((order, missed)),
+                    None => {}
+                }
+            }
+        }));
+    }
+
+    let sent = List::new();
+    let mut givers = Vec::new();
+    let cancels = below(2) == 0;
+    for giver in 0..1 + below(2) {
+        let (mut sender, sent) = (sender.clone(), sent.clone());
+        givers.push(spawn(async move {
+            for number in 0..1 + below(6) {
+                rest().await;
+                let message = giver * 100 + number;
+                let sends = B::send(&mut sender, message);
+                let done = match cancels {
+                    true => maybe(sends).await,
+                    false => Some(sends.await),
+                };
+                match done {
+                    Some(true) => sent.push(message),
+                    Some(false) => panic!("the channel is open, and {message} was refused"),
+                    None => {}
+                }
+            }
+        }));
+    }
+    join(givers).await;
+    settle().await;
+    drop(sender);
+    join(takers).await;
+
+    let (stayed, sent) = (stayed.get(), sent.get());
+    for (order, missed) in &stayed {
+        let all = order.len() as u64 + missed;
+        let count = sent.len() as u64;
+        let is_right = if cancels { all >= count } else { all == count };
+        assert!(
+            is_right,
+            "{count} are sent, and {all} are received or missed"
+        );
+        for (place, message) in order {
+            let mut others = stayed.iter().flat_map(|(order, _)| order);
+            let same = others.all(|(at, what)| (at == place) == (what == message));
+            assert!(
+                same,
+                "message {message} is not at place {place} for all: {stayed:?}"
+            );
+        }
+    }
+}

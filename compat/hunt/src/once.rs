@@ -1,0 +1,62 @@
+//! Programs for what is computed once for many: cells, caches, and groups of calls.
+
+use crate::world::{Room, below, join, maybe, rest, spawn_frail};
+use joint_executor::spawn;
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering::Relaxed},
+};
+
+/// An adapter.
+pub trait Once: Send + Sync + 'static {
+    /// Whether a value stays when it was computed.
+    const STAYS: bool = true;
+    /// The number of keys.
+    const KEYS: u64 = 2;
+
+    fn new() -> Self;
+
+    /// Returns the value of the key, or computes it. Waiters share one computation.
+    fn get<F: Future<Output = u64> + Send>(
+        &self,
+        key: u64,
+        compute: F,
+    ) -> impl Future<Output = u64> + Send;
+}
+
+/// Never two computations of a key at once, and a value for all who wait, although those who
+/// compute are cancelled or panic.
+pub async fn computed_once<O: Once>() {
+    let once = Arc::new(O::new());
+    let rooms = [Room::default(), Room::default()];
+    let computed = Arc::new([AtomicU64::new(0), AtomicU64::new(0)]);
+    let keys = 1 + below(O::KEYS);
+    let mut tasks = Vec::new();
+    for number in 0..2 + below(4) {
+        let key = below(keys);
+        let (once, room, computed) = (once.clone(), rooms[key as usize].clone(), computed.clone());
+        let calls = async move {
+            for _ in 0..1 + below(2) {
+                rest().await;
+                let (room, computed) = (room.clone(), computed.clone());
+                let get = once.get(key, async move {
+                    let inside = room.enter(1, 1);
+                    rest().await;
+                    rest().await;
+                    drop(inside);
+                    let before = computed[key as usize].fetch_add(1, Relaxed);
+                    assert!(!O::STAYS || before == 0, "computed again");
+                    key + 10
+                });
+                if let Some(value) = maybe(get).await {
+                    assert_eq!(value, key + 10);
+                }
+            }
+        };
+        tasks.push(match number {
+            0 => spawn(calls),
+            _ => spawn_frail(calls),
+        });
+    }
+    join(tasks).await;
+}
