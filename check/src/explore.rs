@@ -49,7 +49,8 @@ impl Steps {
     /// Checks a read that has its source, and adds the write of an exchange.
     fn after_read(&mut self, graph: Graph, id: Id, found: &mut Vec<Graph>) {
         let read = graph.at(id);
-        if self.races(&graph, read) || !may_read(&graph, read) || !sc::is_consistent(&graph) {
+        let source = read.source.expect("a read has a source");
+        if self.races(&graph, read) || !may_read(&graph, read) || !is_consistent(&graph, source) {
             return;
         }
         let (written, ordering) = read.outcome();
@@ -109,11 +110,19 @@ impl Steps {
         }
         for_each_copy(graph, &places, |mut next, before| {
             next.order_after(before, id);
-            if sc::is_consistent(&next) {
+            if is_consistent(&next, id) {
                 found.push(next);
             }
         });
     }
+}
+
+/// Whether a graph is consistent after a write was added, or a read of that write, at the end of a
+/// thread. If the write is the last of its location, nothing comes after the step in any relation,
+/// so it closes no cycle.
+fn is_consistent(graph: &Graph, write: Id) -> bool {
+    let last = graph.order(graph.at(write).place).next_back();
+    last == Some(write) || sc::is_consistent(graph)
 }
 
 /// Calls `f` with each name, and with a graph that is copied as rarely as possible.

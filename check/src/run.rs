@@ -119,6 +119,8 @@ struct Lane {
     /// How often it went on although all threads waited.
     retries: u8,
     goes_on: bool,
+    /// How often it has looked again without an operation.
+    idle: usize,
     /// Waits on the way out of a panic.
     panics: bool,
     locals: BTreeMap<usize, Box<dyn Any>>,
@@ -139,6 +141,7 @@ impl Default for Lane {
             round: 0,
             retries: 0,
             goes_on: false,
+            idle: 0,
             panics: false,
             locals: BTreeMap::new(),
             name: None,

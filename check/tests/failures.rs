@@ -208,7 +208,7 @@ fn a_thread_that_nobody_unparks_or_notifies_is_named() {
         &text,
         &[
             "main waits at check/tests/failures.rs:",
-            "for Condvar#2 and is never notified: the last notification, at step 3 (",
+            "for Condvar#2 and is never notified: the last notification, at step 4 (",
             "), came before it",
         ],
     );
@@ -318,6 +318,35 @@ fn an_atomic_that_this_execution_has_not_made_is_refused() {
     });
     let text = text_of(move || _ = kept.get().expect("it was kept")[8].load(Relaxed));
     assert_says(&text, &["that this execution has not made"]);
+}
+
+#[test]
+fn a_loop_that_waits_for_what_the_model_does_not_see_is_a_failure() {
+    let (text, _) = fails(None, || {
+        let flag = StdArc::new(std::sync::atomic::AtomicBool::new(false));
+        let theirs = flag.clone();
+        thread::spawn(move || theirs.store(true, Plainly));
+        while !flag.load(Plainly) {
+            thread::yield_now();
+        }
+    });
+    assert_says(&text, &["looks again and reads nothing"]);
+}
+
+#[test]
+fn a_model_that_changes_from_run_to_run_is_a_failure() {
+    let runs = Counter::new(0);
+    let (text, _) = fails(None, move || {
+        let word = StdArc::new(AtomicUsize::new(0));
+        let theirs = word.clone();
+        let other = thread::spawn(move || theirs.store(1, Relaxed));
+        match runs.fetch_add(1, Plainly) {
+            0 => _ = word.load(Relaxed),
+            _ => word.store(2, Relaxed),
+        }
+        other.join().unwrap();
+    });
+    assert_says(&text, &["does not do the same", "it now does `store`"]);
 }
 
 #[test]

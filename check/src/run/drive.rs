@@ -79,7 +79,7 @@ fn drive() -> Option<Panic> {
             |thread: usize| usize::from(run.lanes[thread].at) < run.graph.threads[thread].len();
         if (0..MAX_THREADS).any(behind) {
             let text = "the model does not do the same when it is run again";
-            run.fault = Some(Fault::Limit(text.into()));
+            run.fault.get_or_insert(Fault::Limit(text.into()));
         }
     });
     while let Some(next) = with(|run| run.next_ready().or_else(|| run.next_patient())) {
@@ -139,6 +139,9 @@ impl Run {
 
     /// A thread that can take one of the graph's steps.
     fn next_replayed(&mut self) -> Option<u8> {
+        if self.fault.is_some() {
+            return None;
+        }
         (0..MAX_THREADS).find_map(|thread| {
             let lane = &self.lanes[thread];
             let event = self.graph.threads[thread].get(usize::from(lane.at))?;
@@ -197,6 +200,7 @@ impl Run {
         }
         let lane = self.lane();
         let index = usize::from(lane.at);
+        lane.idle = 0;
         // An exchange is one operation and two events.
         let before = lane.sites.last().copied().unwrap_or(site);
         lane.sites.resize(index, before);

@@ -1,7 +1,7 @@
 //! Loops that wait: a thread that does in one round what it did before is blocked until another
 //! thread writes.
 
-use super::{Answer, Attempt, Run, Status};
+use super::{Answer, Attempt, Fault, Run, Status};
 use crate::graph::{Event, Id};
 
 /// After so many rounds without anything new, a loop is taken to be endless.
@@ -16,6 +16,13 @@ impl Run {
         let thread = self.current;
         let Self { graph, lanes, .. } = self;
         let lane = &mut lanes[usize::from(thread)];
+        lane.idle += 1;
+        if lane.idle > self.limits.events {
+            let text = "a loop looks again and reads nothing: it waits for something that the model \
+                        does not see";
+            self.fault = Some(Fault::Limit(text.into()));
+            return Attempt::Wait;
+        }
         let events = &graph.threads[usize::from(thread)];
         let (from, to) = (usize::from(lane.round), usize::from(lane.at));
         let (before, now) = (&events[..from], &events[from..to]);
