@@ -7,7 +7,7 @@ use core::{
     pin::Pin,
     task::{Context, Poll},
 };
-use std::{boxed::Box, panic::resume_unwind};
+use std::{boxed::Box, panic::resume_unwind, string::String};
 
 use super::{
     faults::{FAULT_PANIC, Fate},
@@ -25,6 +25,30 @@ use super::{
 /// ```
 pub fn is_simulated() -> bool {
     world::with(|world| world.is_some())
+}
+
+/// Writes a text into the report and the [trace](super::Trace) of a run, as an event of the task
+/// that runs. Outside of a simulation it does nothing.
+///
+/// It changes nothing in the run, nor its digest. Two runs that note different texts differ for the
+/// [canary](super::Check::canary).
+///
+/// # Example
+/// ```
+/// use joint_sim::{self as sim, Builder};
+///
+/// let failure = Builder::new(1).run(async {
+///     sim::note(format!("the term is {}", 7));
+///     std::future::pending::<()>().await
+/// });
+/// assert!(failure.unwrap_err().to_string().contains("step 1, 0ns: main noted: the term is 7"));
+/// ```
+pub fn note(text: impl Into<String>) {
+    world::with(|world| {
+        if let Some(world) = world {
+            world.note_text(text.into());
+        }
+    });
 }
 
 /// Lets a simulation drop a future at any of its suspension points, by [`Faults::cancellations`].

@@ -38,6 +38,8 @@ impl fmt::Display for Actor {
 pub(super) struct Named {
     pub(super) name: Option<Arc<str>>,
     pub(super) spawned: &'static Location<'static>,
+    /// The host that it belongs to, unless that is the main future's.
+    pub(super) host: Option<Arc<str>>,
 }
 
 /// A fault that has happened.
@@ -61,12 +63,15 @@ impl fmt::Display for Named {
         if let Some(name) = &self.name {
             write!(f, " \"{name}\"")?;
         }
+        if let Some(host) = &self.host {
+            write!(f, " of host `{host}`")?;
+        }
         write!(f, ", spawned at {}", self.spawned)
     }
 }
 
 /// One thing that has happened.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum What {
     /// It was spawned by `by`.
     Spawned {
@@ -97,6 +102,8 @@ pub(super) enum What {
         place: &'static Location<'static>,
     },
     Net(Traffic),
+    /// The program has noted this text. It is not part of the digest.
+    Note(Arc<String>),
 }
 
 /// One thing that has happened in a run: a task was spawned, was woken, ran, or ended, or the time
@@ -118,7 +125,7 @@ pub(super) enum What {
 /// assert_eq!((fired.step(), fired.task()), (1, None));
 /// # Ok::<(), joint_sim::Failure>(())
 /// ```
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Event {
     /// The time, in nanoseconds since the start.
     pub(super) at: u64,
@@ -199,16 +206,24 @@ impl Record {
             What::Ended(TaskEnd::Panicked) => 6,
             What::Ended(TaskEnd::Cancelled) => 7,
             What::Fault(fault) => 8 | (fault as u64) << 8,
-            What::Woken { .. } | What::Armed { .. } | What::WaitWoken { .. } => {
-                unreachable!("kept by `keep`")
+            What::Woken { .. } | What::Armed { .. } | What::WaitWoken { .. } | What::Note(_) => {
+                unreachable!("they are not part of the digest")
             }
             What::Net(traffic) => 9 | traffic.word() << 8,
         };
         self.mix(event.at ^ u64::from(event.actor.0) << 40);
         self.mix(what);
+        self.add_last(event);
+    }
+
+    /// Adds an event that is not part of the digest, but of every report.
+    #[inline(always)]
+    pub(super) fn add_last(&mut self, event: Event) {
+        if let Some(all) = &mut self.all {
+            all.push(event.clone());
+        }
         self.last[self.count % LAST] = event;
         self.count += 1;
-        self.keep(event);
     }
 
     /// Keeps an event that only explains others, if all are kept.
@@ -305,6 +320,7 @@ impl fmt::Display for Event {
                 write!(f, "the wait of {actor} at {place} was woken by {by}")
             }
             What::Net(traffic) => write!(f, "{traffic}"),
+            What::Note(text) => write!(f, "{actor} noted: {text}"),
         }
     }
 }
@@ -320,10 +336,10 @@ pub(super) fn fold(f: &mut fmt::Formatter<'_>, events: &[Event], indent: &str) -
         for event in &left[..length] {
             writeln!(f, "{indent}{event}")?;
         }
-        let last = left[length * times - 1];
+        let last = &left[length * times - 1];
         if times > 1 {
             let Event { step, at, .. } = last;
-            let (more, at) = (times - 1, At(at));
+            let (more, at) = (times - 1, At(*at));
             let lines = if length == 1 { "line" } else { "lines" };
             writeln!(
                 f,
@@ -339,12 +355,9 @@ pub(super) fn fold(f: &mut fmt::Formatter<'_>, events: &[Event], indent: &str) -
 /// is a single event unless that makes the list shorter.
 fn repeated(events: &[Event]) -> (usize, usize) {
     let is_like = |(one, other): (&Event, &Event)| {
-        let (one, other) = (
-            one.actor.eq(&other.actor).then_some(one.what),
-            Some(other.what),
-        );
-        let are_armed = |what| matches!(what, Some(What::Armed { .. }));
-        one == other || are_armed(one) && are_armed(other)
+        let is_armed = |event: &Event| matches!(event.what, What::Armed { .. });
+        let is_same = one.what == other.what || is_armed(one) && is_armed(other);
+        one.actor == other.actor && is_same
     };
     for length in 1..=LONGEST.min(events.len() / 3) {
         let pairs = events.iter().zip(&events[length..]);

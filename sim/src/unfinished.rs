@@ -75,7 +75,9 @@ impl fmt::Display for Unfinished {
         if let Some(name) = &self.named.name {
             write!(f, " \"{name}\"")?;
         }
-        if let Some(executor) = self.executor {
+        if let Some(host) = &self.named.host {
+            write!(f, " of host `{host}`")?;
+        } else if let Some(executor) = self.executor {
             write!(f, " of executor {executor}")?;
         }
         let readiness = match self.readiness {

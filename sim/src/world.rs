@@ -29,7 +29,12 @@ mod threads;
 mod waits;
 mod watchdog;
 
-use alloc::{boxed::Box, rc::Rc, string::ToString, sync::Arc};
+use alloc::{
+    boxed::Box,
+    rc::Rc,
+    string::{String, ToString},
+    sync::Arc,
+};
 use core::{
     cell::{OnceCell, RefCell, RefMut},
     future::Future,
@@ -256,6 +261,12 @@ impl World {
     fn note_here(&self, actor: Actor, what: What) {
         let event = self.event(actor, what);
         self.agenda.borrow_mut().record.add(event);
+    }
+
+    /// Notes a text of the program's own.
+    pub(super) fn note_text(&self, text: String) {
+        let event = self.event(self.acting(), What::Note(Arc::new(text)));
+        self.agenda.borrow_mut().record.add_last(event);
     }
 
     /// Notes that something is ready because of `by`, if all events are kept.

@@ -136,7 +136,7 @@ enum Mark {
 }
 
 impl Mark {
-    fn of(what: What) -> Option<Self> {
+    fn of(what: &What) -> Option<Self> {
         match what {
             What::Spawned { .. } => Some(Self::Spawned),
             What::Woken { .. } => Some(Self::Woken),
@@ -180,12 +180,12 @@ fn rows(events: &[Event]) -> Vec<Row> {
     let mut rows: Vec<Row> = Vec::new();
     for event in events {
         // Nothing has woken the main future at first.
-        let Some(mark) = Mark::of(event.what).filter(|_| event.step > 0) else {
+        let Some(mark) = Mark::of(&event.what).filter(|_| event.step > 0) else {
             continue;
         };
         let last = rows.last_mut();
-        let source = match (event.what, &last) {
-            (What::Spawned { by } | What::Woken { by }, _) => by,
+        let source = match (&event.what, &last) {
+            (What::Spawned { by } | What::Woken { by }, _) => *by,
             (What::Ended(TaskEnd::Cancelled), Some(row)) => row.source,
             _ => event.actor,
         };

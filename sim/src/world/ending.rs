@@ -71,7 +71,7 @@ impl World {
     pub(crate) fn fail(&self, kind: Kind) {
         if !self.ending.has_failed() {
             let agenda = self.agenda.borrow();
-            let last = agenda.record.last().copied().collect();
+            let last = agenda.record.last().cloned().collect();
             self.ending.failed_after.set(agenda.record.kept());
             drop(agenda);
             let failure = self.failure_with(kind, last);

@@ -227,6 +227,7 @@ impl World {
         let named = Named {
             name: task.name().map(Arc::from),
             spawned: task.spawned(),
+            host: self.name_of_host(),
         };
         self.introduce(task.id(), executor, named, is_expendable);
     }

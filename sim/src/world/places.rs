@@ -1,6 +1,6 @@
 //! How hosts start and stop.
 
-use alloc::{boxed::Box, rc::Rc, string::String, vec::Vec};
+use alloc::{boxed::Box, rc::Rc, string::String, sync::Arc, vec::Vec};
 use core::{
     cell::RefCell,
     future::{Future, poll_fn},
@@ -72,6 +72,18 @@ impl World {
         self.stage.place.get()
     }
 
+    /// Returns the name of the host that the running code belongs to, unless it is the main
+    /// future's.
+    pub(super) fn name_of_host(&self) -> Option<Arc<str>> {
+        let place = self.place();
+        if place.host == Place::MAIN.host {
+            return None;
+        }
+        let mut wires = self.wires.try_borrow_mut().ok()?;
+        let machine = wires.machines().all.get(place.host)?;
+        Some(machine.name.clone())
+    }
+
     /// Calls `f` with the network, and wakes the wakers that it leaves there.
     pub(crate) fn wires<R>(&self, f: impl FnOnce(&mut dyn Wires) -> R) -> R {
         let mut wires = self.wires.borrow_mut();
@@ -139,20 +151,22 @@ impl World {
     ) -> Option<JoinHandle<()>> {
         let (name, given) = self.machines(|machines| {
             let machine = &machines.all[place.host];
-            (String::from(&*machine.name), machine.given)
+            (machine.name.clone(), machine.given)
         });
+        let host = String::from(&*name);
         let pools = self.pools.borrow();
         let (executor, pool) = (0..).zip(&*pools).find(|(_, pool)| pool.place == place)?;
         let pool = pool.clone();
         drop(pools);
         let mut main = None;
-        let spawn = || main = Some(TaskBuilder::new().name(name).spawn_local(task));
+        let spawn = || main = Some(TaskBuilder::new().name(host).spawn_local(task));
         run_apart(|| pool.first().worker.enter(spawn));
         let mut agenda = self.agenda.borrow_mut();
         let Agenda { tasks, record, .. } = &mut *agenda;
         let number = tasks.newest();
         if let Some(live) = tasks.by_actor(number) {
             live.named.spawned = given;
+            live.named.host = Some(name);
             // Whoever cancels it kills the host.
             live.is_expendable = false;
             record.name(number, &live.named);

@@ -119,6 +119,7 @@ impl World {
         let named = Named {
             name: call.name().map(Arc::from),
             spawned: call.spawned(),
+            host: self.name_of_host(),
         };
         let actor = self.introduce(call.id(), None, named, false);
         self.enqueue(Due {
@@ -146,6 +147,7 @@ impl World {
         let named = Named {
             name: call.name().map(Arc::from),
             spawned: call.spawned(),
+            host: None,
         };
         let begun = Call {
             id: call.id(),
@@ -195,7 +197,7 @@ impl World {
             self.stage.place.set(call.place);
         }
         // Once the world is abandoned, it is too late to look for these.
-        let last: Vec<Event> = self.agenda.borrow().record.last().copied().collect();
+        let last: Vec<Event> = self.agenda.borrow().record.last().cloned().collect();
         let mut order = order;
         loop {
             thread.baton.order(order);

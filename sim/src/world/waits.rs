@@ -25,13 +25,14 @@ impl World {
             WaitChange::Woken => {
                 if let Some(&mut (actor, ref mut woken)) = waits.get_mut(&key) {
                     let event = self.event(actor, What::WaitWoken { by, place });
+                    let (woken_at, step) = (event.at(), event.step);
                     self.agenda.borrow_mut().record.keep(event);
                     let (polls, name) = self.polls(actor);
                     *woken = Some(Snoozing {
                         what,
                         place,
-                        woken: event.at(),
-                        step: event.step,
+                        woken: woken_at,
+                        step,
                         polls,
                         actor,
                         name,

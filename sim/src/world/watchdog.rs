@@ -354,6 +354,7 @@ mod tests {
         let named = |name: &str| Named {
             name: Some(Arc::from(name)),
             spawned,
+            host: None,
         };
         watched.introduce(Key::of(3), Actor(7), named("old"));
         watched.introduce(Key::of(3), Actor(8), named("new"));

@@ -1,8 +1,10 @@
 //! A simulation finds the planted bugs, and none in the repaired programs.
 
-use std::{cell::Cell, panic, sync::Once};
+use std::{cell::Cell, fs, future::pending, panic, sync::Once, time::Duration};
 
-use joint_sim::{Builder, Scheduler};
+use joint::oneshot;
+use joint_executor::{JoinSet, spawn, spawn_detached, time::sleep, yield_now};
+use joint_sim::{Builder, Check, Host, Scheduler};
 
 use crate::bugs::{Bug, Joint, Version, networked, timed, timeless};
 
@@ -62,5 +64,105 @@ fn the_repaired_programs_have_no_bug() {
             let failed = fails(&bug, Version::Repaired, seed, Scheduler::Random);
             assert!(!failed, "{}, seed {seed}", bug.name);
         }
+    }
+}
+
+async fn panics() {
+    panic!("of a handler");
+}
+
+async fn beats() {
+    loop {
+        sleep(Duration::from_secs(1)).await;
+    }
+}
+
+/// Programs with a bug that a run shows only to whoever judges it well.
+fn judged() -> [Bug; 6] {
+    [
+        Bug {
+            name: "unseen_handler",
+            what: "a handler in a set panics, and nobody looks",
+            program: |_| {
+                Box::pin(async {
+                    let mut set = JoinSet::new();
+                    set.spawn(panics());
+                    yield_now().await;
+                })
+            },
+        },
+        Bug {
+            name: "ignored_error",
+            what: "the error of a child is ignored",
+            program: |_| {
+                Box::pin(async {
+                    let mut set = JoinSet::new();
+                    set.spawn(panics());
+                    let _ = set.join_next().await;
+                })
+            },
+        },
+        Bug {
+            name: "ignored_end",
+            what: "a host panics, and its end is ignored",
+            program: |_| {
+                Box::pin(async {
+                    let host = Host::new("a");
+                    host.run(panics);
+                    let _ = host.ended().await;
+                })
+            },
+        },
+        Bug {
+            name: "lost_wakeup",
+            what: "a wake-up is lost beside a heartbeat",
+            program: |_| {
+                Box::pin(async {
+                    let _beats = spawn(beats());
+                    spawn(pending::<()>()).await;
+                })
+            },
+        },
+        Bug {
+            name: "livelock",
+            what: "a task yields until another one has done something, which it does not",
+            program: |_| {
+                Box::pin(async {
+                    loop {
+                        yield_now().await;
+                    }
+                })
+            },
+        },
+        Bug {
+            name: "unawaited_deadlock",
+            what: "two tasks wait for each other, and the main future for neither",
+            program: |_| {
+                Box::pin(async {
+                    let (one, first) = oneshot::channel::<()>();
+                    let (other, second) = oneshot::channel::<()>();
+                    spawn_detached(async move { first.await.map(|()| other.send(())) });
+                    spawn_detached(async move { second.await.map(|()| one.send(())) });
+                    sleep(Duration::from_secs(1)).await;
+                })
+            },
+        },
+    ]
+}
+
+/// `cargo test -p joint-sim --test sim found::a_check -- --nocapture` prints the table.
+#[test]
+fn a_check_finds_each_planted_bug() {
+    println!("| program | mistake | runs until found |\n|---|---|---|");
+    let all = all().map(|(bug, _)| bug).chain(judged());
+    for bug in all {
+        let check = Check::new().seeds(5_000).shrink_runs(0).canary(0);
+        let check = check.deny_unfinished(bug.name == "unawaited_deadlock");
+        let found = check.find(|| (bug.program)(Version::Planted));
+        let found = found.expect_err(bug.name);
+        for file in [found.lanes_file(), found.perfetto_file()] {
+            fs::remove_file(file.unwrap()).unwrap();
+        }
+        println!("| `{}` | {} | {} |", bug.name, bug.what, found.runs());
     }
 }

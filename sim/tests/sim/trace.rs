@@ -443,3 +443,53 @@ fn a_deadlock_names_executors_and_blocked_workers() {
     ];
     assert_eq!(report(&failure.unwrap_err()), expected);
 }
+
+#[test]
+fn a_note_is_in_the_report_and_the_trace_and_not_in_the_digest() {
+    let run = |is_noted: bool| {
+        Builder::new(1).trace(true).run(async move {
+            spawn(async move {
+                if is_noted {
+                    sim::note("elected");
+                }
+            })
+            .await;
+        })
+    };
+    let (noted, plain) = (run(true).unwrap(), run(false).unwrap());
+    assert_eq!(noted.digest, plain.digest);
+    let trace = noted.trace.unwrap().to_string();
+    assert!(
+        trace.contains("step 2, 0ns: task 1 noted: elected\n"),
+        "{trace}"
+    );
+    let failure = Builder::new(1).run(async {
+        sim::note(String::from("waits"));
+        pending::<()>().await;
+    });
+    let report = failure.unwrap_err().to_string();
+    assert!(report.contains("main noted: waits"), "{report}");
+}
+
+#[test]
+fn a_report_names_the_hosts_of_tasks() {
+    let failure = Builder::new(1).run(async {
+        let host = sim::Host::new("store");
+        host.run(|| async {
+            named("flush", pending::<()>()).detach();
+            let reads = spawn_blocking(|| block_on(pending::<()>()));
+            reads.await;
+        });
+        pending::<()>().await;
+    });
+    let report = failure.unwrap_err().to_string();
+    let (_, tasks) = report.split_once("; the tasks:\n").expect(&report);
+    assert!(
+        tasks.contains("task 1 \"store\" of host `store`, spawned at "),
+        "{report}"
+    );
+    assert!(
+        tasks.contains(" of host `store`, spawned at sim/tests/sim/trace.rs:"),
+        "{report}"
+    );
+}
