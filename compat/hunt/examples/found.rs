@@ -10,6 +10,7 @@ use joint_executor::{
     time::{sleep, timeout},
 };
 use joint_sim::Builder;
+use noraft::{Action, Node, NodeId};
 
 const MS: Duration = Duration::from_millis(1);
 
@@ -27,6 +28,10 @@ fn main() {
         thingbuf_send(),
     );
     show("flume 0.12.0: more than the bound", flume_bound());
+    show(
+        "noraft 0.7.1: no leader ever again",
+        noraft_removed_leader(),
+    );
 }
 
 fn show(name: &str, program: impl Future<Output = ()>) {
@@ -106,4 +111,55 @@ async fn flume_bound() {
     }
     let sent = (0..100).take_while(|n| sender.try_send(*n).is_ok()).count();
     assert_eq!(sent, 1, "the bound is 1");
+}
+
+/// A leader that removes itself crashes before the other has the new configuration.
+async fn noraft_removed_leader() {
+    let ids = [0, 1].map(NodeId::new);
+    let mut nodes = ids.map(Node::start);
+    nodes[0].create_cluster(&ids);
+    exchange(&mut nodes);
+    assert!(nodes[0].role().is_leader());
+
+    let config = nodes[0].config().to_joint_consensus(&[], &[ids[0]]);
+    let joint = nodes[0].propose_config(config);
+    // The new configuration is in the log of node 0 alone when it crashes.
+    while nodes[0].log().last_position() == joint {
+        step(&mut nodes, 0);
+        step(&mut nodes, 1);
+    }
+    let old = &nodes[0];
+    nodes[0] = Node::restart(
+        ids[0],
+        old.current_term(),
+        old.voted_for(),
+        old.log().clone(),
+    );
+
+    // The network is perfect from now on, and both have all the time that they want.
+    for round in 0..1000 {
+        nodes[round % 2].handle_election_timeout();
+        exchange(&mut nodes);
+    }
+    assert!(
+        nodes.iter().any(|node| node.role().is_leader()),
+        "1000 elections, and no leader"
+    );
+}
+
+/// Delivers the messages of one node. All that it saves is in its memory.
+fn step(nodes: &mut [Node; 2], from: usize) {
+    let actions: Vec<_> = nodes[from].actions_mut().collect();
+    for action in actions {
+        if let Action::BroadcastMessage(message) | Action::SendMessage(_, message) = action {
+            nodes[1 - from].handle_message(&message).unwrap();
+        }
+    }
+}
+
+fn exchange(nodes: &mut [Node; 2]) {
+    while nodes.iter().any(|node| !node.actions().is_empty()) {
+        step(nodes, 0);
+        step(nodes, 1);
+    }
 }
