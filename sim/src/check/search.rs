@@ -24,14 +24,8 @@ use super::{
     test_name,
 };
 
-/// A run that is to be reported.
-pub(super) struct Bad {
-    number: u64,
-    plan: Plan,
-    failure: Failure,
-    /// What was kept, if the failure is that two runs differ.
-    kept: Option<Kept>,
-}
+/// A run that is to be reported, and what was kept if it differs from another one.
+type Bad = (Found, Option<Kept>);
 
 /// The steps of the longest of some runs, or the first that is to be reported.
 pub(super) type Made = Result<u64, Box<Bad>>;
@@ -46,23 +40,27 @@ impl Check {
     /// Makes all runs.
     pub(super) fn search(&self, run: Run<'_>, round: Round<'_>) -> Result<Checked, Box<Found>> {
         let (mut next, mut longest) = (0, 0);
+        let usual = self.settings.expected_steps;
         let night = self.night.as_deref();
         let is_over = || night.is_some_and(Night::is_over);
         while next < self.seeds && !is_over() {
             let most = next.clamp(1, LONGEST_ROUND);
             let end = self.seeds.min(next + most);
-            let expected = match longest {
-                0 => self.settings.expected_steps,
-                steps => steps,
-            };
-            match round(next..end, expected) {
+            match round(next..end, if longest == 0 { usual } else { longest }) {
                 Ok(steps) => longest = longest.max(steps),
-                Err(bad) => return Err(Box::new(self.report(*bad, run))),
+                Err(bad) => {
+                    let (found, kept) = *bad;
+                    return Err(Box::new(match kept {
+                        Some(kept) => found.with_kept(kept),
+                        None => self.found(found, run),
+                    }));
+                }
             }
             next = end;
         }
-        let runs = night.map_or(self.seeds, Night::runs);
-        Ok(Checked { runs })
+        Ok(Checked {
+            runs: night.map_or(self.seeds, Night::runs),
+        })
     }
 
     /// Makes one run, or two that must not differ. Returns the number of its steps.
@@ -75,47 +73,26 @@ impl Check {
                 None => return Ok(0),
             }
         }
-        let bad = |plan, failure, kept| {
-            Err(Box::new(Bad {
-                number,
-                plan,
-                failure,
-                kept,
-            }))
-        };
-        if !is_canary && self.night.is_none() {
-            let attempt = run(&plan, &self.settings);
-            return match attempt.ended {
-                Ok(()) => Ok(passed(attempt.panics, attempt.steps)),
-                Err(failure) => bad(plan, failure, None),
-            };
-        }
-        let keeping = self.keeping();
-        let one = run(&plan, &keeping);
+        let keeps = is_canary || self.night.is_some();
+        let keeping = keeps.then(|| self.keeping());
+        let settings = keeping.as_ref().unwrap_or(&self.settings);
+        let one = run(&plan, settings);
         if let Some(night) = &self.night {
             night.learn(&plan, &one.kept);
         }
-        let is_stuck = one.ended.as_ref().is_err_and(Failure::is_stuck);
         // A run that is stuck takes long, and leaks.
-        let other = (is_canary && !is_stuck).then(|| run(&plan, &keeping));
-        let difference = other.and_then(|other| canary::difference(&one.kept, &other.kept));
-        match (difference, one.ended) {
-            (Some(difference), _) => {
-                let kind = Kind::Differs(difference);
+        let is_stuck = one.ended.as_ref().is_err_and(Failure::is_stuck);
+        let again = (is_canary && !is_stuck).then(|| run(&plan, settings));
+        let difference = again.and_then(|again| canary::difference(&one.kept, &again.kept));
+        let (failure, kept) = match (difference.map(Kind::Differs), one.ended) {
+            (None, Ok(())) => return Ok(passed(one.panics, one.steps)),
+            (None, Err(failure)) => (failure, None),
+            (Some(kind), _) => {
                 let failure = Failure::new(plan.seed(), kind, one.steps, 0, [].into());
-                bad(plan, failure, Some(one.kept))
+                (failure, Some(one.kept))
             }
-            (None, Err(failure)) => bad(plan, failure, None),
-            (None, Ok(())) => Ok(passed(one.panics, one.steps)),
-        }
-    }
-
-    fn report(&self, bad: Bad, run: Run<'_>) -> Found {
-        let found = Found::new(bad.plan, bad.number + 1, bad.failure);
-        match bad.kept {
-            Some(kept) => found.with_kept(kept),
-            None => self.found(found, run),
-        }
+        };
+        Err(Box::new((Found::new(plan, number + 1, failure), kept)))
     }
 }
 
@@ -182,14 +159,11 @@ pub(super) fn at_once(
         let own = work();
         let others = others.into_iter();
         let all = others.map(|other| other.join().unwrap_or_else(|panic| resume_unwind(panic)));
-        all.fold(own, |one, other| match (one, other) {
-            (Ok(one), Ok(other)) => Ok(one.max(other)),
-            (Ok(_), Err(bad)) | (Err(bad), Ok(_)) => Err(bad),
-            (Err(one), Err(other)) => Err(if one.number < other.number {
-                one
-            } else {
-                other
-            }),
-        })
+        // The first failure, or the most steps.
+        let rank = |made: &Made| match made {
+            Ok(steps) => (false, *steps),
+            Err(bad) => (true, u64::MAX - bad.0.runs()),
+        };
+        all.chain([own]).max_by_key(rank).unwrap_or(Ok(0))
     })
 }

@@ -239,7 +239,13 @@ impl World {
         let mut sites = injected.sites.borrow_mut();
         if !sites.contains_key(name) {
             let is_active = chance.happens(About::Site, probability);
-            sites.insert(name.to_owned(), Site::new(is_active));
+            let (reached, fired) = (0, 0);
+            let site = Site {
+                is_active,
+                reached,
+                fired,
+            };
+            sites.insert(name.to_owned(), site);
         }
         let mut fires = false;
         if let Some(site) = sites.get_mut(name) {

@@ -40,15 +40,6 @@ pub(crate) struct Site {
     pub(crate) fired: u64,
 }
 
-impl Site {
-    pub(super) fn new(is_active: bool) -> Self {
-        Self {
-            is_active,
-            ..Self::default()
-        }
-    }
-}
-
 impl Kept {
     /// Returns what is known about a task.
     pub(crate) fn task(&self, actor: Actor) -> Option<&Named> {

@@ -80,10 +80,10 @@ impl Pools {
             let number = timers.first_until(at).filter(|_| at != NEVER)?;
             // The one that it was armed for may have been given up.
             let next = self.all.borrow()[usize::from(number)].next_timer();
-            if next == Some(at) {
+            timers.set(number, next.unwrap_or(NEVER));
+            if next == Some(timers.earliest()) {
                 return next;
             }
-            timers.set(number, next.unwrap_or(NEVER));
         }
     }
 
@@ -94,7 +94,8 @@ impl Pools {
         while let Some(number) = timers.first_until(time) {
             let pool = &all[usize::from(number)];
             f(pool);
-            timers.set(number, pool.next_timer().unwrap_or(NEVER));
+            // None is left that is due, and the next one is looked up when it is needed.
+            timers.set(number, time.saturating_add(1));
         }
     }
 }
