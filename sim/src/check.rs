@@ -7,6 +7,7 @@ mod parallel;
 mod plan;
 mod search;
 mod shrink;
+mod swarm;
 
 use alloc::{borrow::ToOwned, boxed::Box, format, string::String, sync::Arc};
 use core::{fmt, future::Future, str::FromStr, time::Duration};
@@ -80,9 +81,10 @@ pub fn check<F: Future<Output: Verdict>>(program: impl Fn() -> F) {
 /// [denied](Check::deny_snoozing).
 ///
 /// # Faults
-/// All [faults](Faults::all) are on. A correct program is still correct with them:
-/// cancellations and panics happen only where the program says so, in
-/// [`may_cancel`](super::may_cancel) and [`may_panic`](super::may_panic).
+/// All [faults](Faults::all) are on, but each run has a [part of them](Check::swarm) only, and one in
+/// five has none. A correct program is still correct with them: cancellations and panics happen only
+/// where the program says so, in [`may_cancel`](super::may_cancel) and
+/// [`may_panic`](super::may_panic). The text that replays a run ends with what it has of the faults.
 ///
 /// # A failure
 /// The decisions of the run that failed are shrunk: as many as possible are replaced by the tamest
@@ -138,6 +140,7 @@ pub struct Check {
     replay: Option<String>,
     real_time: Option<Duration>,
     corpus: Option<PathBuf>,
+    swarm: bool,
     night: Option<Arc<Night>>,
 }
 
@@ -168,6 +171,7 @@ impl Check {
             replay: None,
             real_time: None,
             corpus: None,
+            swarm: true,
             night: None,
         }
     }
@@ -294,6 +298,28 @@ impl Check {
     /// ```
     pub fn corpus(mut self, folder: impl Into<PathBuf>) -> Self {
         self.corpus = Some(folder.into());
+        self
+    }
+
+    /// Sets whether each run has a part of the [faults](Faults) only. Otherwise it has.
+    ///
+    /// The seed decides which faults are on, how much rarer or, for what a program only has to bear,
+    /// more frequent each is than the faults of this check say, and the [longest
+    /// delay](Faults::longest_delay). One run in five has no faults. So the ordinary path of a long
+    /// program is run as well, and no fault hides what another would show. With `false`, every run
+    /// has all faults of this check, as often as they say.
+    ///
+    /// # Example
+    /// ```
+    /// use joint_sim::{Check, Faults, fault};
+    ///
+    /// let check = Check::new().faults(Faults::none().sites(1.0));
+    /// let program = || async { assert!(fault("disk"), "the disk works") };
+    /// assert!(check.clone().find(program).is_err());
+    /// check.swarm(false).run(program);
+    /// ```
+    pub fn swarm(mut self, swarm: bool) -> Self {
+        self.swarm = swarm;
         self
     }
 
@@ -446,7 +472,7 @@ impl Check {
         if !is_at_limit {
             limited.max_steps = limited.max_steps.min(2 * again.steps + 1_000);
         }
-        let seed = found.plan().seed();
+        let whole = found.plan().clone();
         // A run that does not stop is long, and the list of its tasks says most.
         let most = if is_at_limit {
             3 * again.steps
@@ -458,14 +484,14 @@ impl Check {
             if steps == 0 {
                 return None;
             }
-            let attempt = run(&Plan::list(seed, decisions), &limited);
+            let attempt = run(&whole.list(decisions), &limited);
             steps = steps.saturating_sub(attempt.steps);
             let failure = attempt.ended.err()?;
             let is_like = failure.is_like(found.failure());
             is_like.then_some(attempt.kept.decisions)
         };
         let shrunk = shrink::shrink(&again.kept.decisions, self.shrink_runs, &mut fails);
-        let plan = Plan::list(seed, &shrunk.decisions);
+        let plan = whole.list(&shrunk.decisions);
         let last = self.shown(&plan, run);
         match last.ended {
             Err(failure) => found.shrunk_to(plan, &again.kept.decisions, shrunk.runs, failure),

@@ -5,6 +5,8 @@
 //! these hit only what says that it may be hit: [`may_cancel`](super::may_cancel),
 //! [`may_panic`](super::may_panic), and tasks whose names are given to [`Faults::cancel_tasks`].
 
+use core::time::Duration;
+
 /// The faults of a simulation, each with the probability that it happens where it could.
 ///
 /// A probability of 0 switches a fault off, which costs a run nothing. All faults are decided by
@@ -41,6 +43,7 @@ pub struct Faults {
     pub(super) sites: f64,
     pub(super) disk_errors: f64,
     pub(super) full_disks: f64,
+    pub(super) longest_delay: Duration,
     pub(super) cancels: Option<fn(&str) -> bool>,
 }
 
@@ -64,6 +67,7 @@ impl Faults {
             sites: 0.0,
             disk_errors: 0.0,
             full_disks: 0.0,
+            longest_delay: Duration::from_nanos(1 << 27),
             cancels: None,
         }
     }
@@ -101,11 +105,12 @@ impl Faults {
             sites: 0.25,
             disk_errors: 0.01,
             full_disks: 0.01,
+            longest_delay: Duration::from_nanos(1 << 37),
             cancels: None,
         }
     }
 
-    /// A timer fires late, by up to 134 ms of virtual time, and so does the deadline of a wait that
+    /// A timer fires late, by up to the [longest delay](Faults::longest_delay), and so does the deadline of a wait that
     /// blocks. Small delays are as likely as large ones.
     ///
     /// # Example
@@ -125,7 +130,7 @@ impl Faults {
         self
     }
 
-    /// A wake-up, or the first poll of a task, is late by up to 134 ms of virtual time. Wake-ups
+    /// A wake-up, or the first poll of a task, is late by up to the [longest delay](Faults::longest_delay). Wake-ups
     /// that come after it therefore overtake it.
     ///
     /// # Example
@@ -144,7 +149,7 @@ impl Faults {
         self
     }
 
-    /// A task is polled once more, up to 134 ms of virtual time after a poll, although nothing has
+    /// A task is polled once more, up to the [longest delay](Faults::longest_delay) after a poll, although nothing has
     /// woken it.
     ///
     /// # Example
@@ -324,22 +329,56 @@ impl Faults {
         self
     }
 
-    /// Returns whether anything can go wrong.
+    /// Delays of timers, wake-ups, spurious polls and cancellations are shorter than this. All orders
+    /// of magnitude are as likely. Otherwise it is 134 ms, and 137 s in [`all`](Faults::all).
+    ///
+    /// Each run of a check has a longest delay of its own, between a millionth of this and this.
+    /// Lower it for a program that gives up after some seconds, and is right to.
+    ///
+    /// # Example
+    /// ```
+    /// use joint_sim::{Builder, Faults};
+    /// use joint_executor::time::sleep;
+    /// use std::time::Duration;
+    ///
+    /// let hour = Duration::from_secs(3600);
+    /// let faults = Faults::none().late_timers(1.0).longest_delay(hour);
+    /// let slept = |seed| Builder::new(seed).faults(faults.clone()).run(sleep(hour));
+    /// let late = (0..100).map(|seed| slept(seed).unwrap().elapsed - hour);
+    /// assert!(late.clone().all(|late| late < hour));
+    /// assert!(late.max().unwrap() > hour / 16);
+    /// ```
+    pub const fn longest_delay(mut self, delay: Duration) -> Self {
+        self.longest_delay = delay;
+        self
+    }
+
+    /// Returns the probabilities, in the order of the fields.
+    pub(super) fn rates_mut(&mut self) -> [&mut f64; KINDS] {
+        [
+            &mut self.late_timers,
+            &mut self.late_wakeups,
+            &mut self.spurious_polls,
+            &mut self.extra_yields,
+            &mut self.cancellations,
+            &mut self.panics,
+            &mut self.sites,
+            &mut self.disk_errors,
+            &mut self.full_disks,
+        ]
+    }
+
+    /// Returns whether nothing can go wrong.
     pub(super) fn is_none(&self) -> bool {
-        let all = [
-            self.late_timers,
-            self.late_wakeups,
-            self.spurious_polls,
-            self.extra_yields,
-            self.cancellations,
-            self.panics,
-            self.sites,
-            self.disk_errors,
-            self.full_disks,
-        ];
-        all.iter().all(|&probability| probability <= 0.0)
+        let mut all = self.clone();
+        all.rates_mut()
+            .iter()
+            .all(|probability| **probability <= 0.0)
     }
 }
+
+/// The number of faults.
+pub(super) const KINDS: usize = 9;
 
 /// The message of a panic that the faults have asked for.
 pub(super) const FAULT_PANIC: &str = "a panic that the simulation's faults have asked for";

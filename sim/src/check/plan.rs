@@ -10,6 +10,7 @@ use super::{
         scheduler::Scheduler,
         settings::Builder,
     },
+    swarm::Swarm,
     test_name,
 };
 
@@ -30,6 +31,8 @@ const MOST_PLACES: u32 = 1 << 24;
 pub(super) struct Plan {
     seed: u64,
     how: How,
+    /// What the run has of the faults of the check, if not all.
+    swarm: Option<Swarm>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,13 +57,24 @@ impl Plan {
             2 => How::Pct { depth: 3, expected },
             _ => How::RoundRobin,
         };
-        Self { seed, how }
+        let swarm = None;
+        Self { seed, how, swarm }
+    }
+
+    /// The plan of the same run, with a part of the faults only.
+    pub(super) fn swarming(self) -> Self {
+        Self {
+            swarm: Some(Swarm::draw(self.seed)),
+            ..self
+        }
     }
 
     /// The plan of a run with certain decisions. The seed decides the program's own random numbers.
-    pub(super) fn list(seed: u64, decisions: &[Decision]) -> Self {
-        let how = How::List(decisions.to_vec());
-        Self { seed, how }
+    pub(super) fn list(&self, decisions: &[Decision]) -> Self {
+        Self {
+            how: How::List(decisions.to_vec()),
+            ..self.clone()
+        }
     }
 
     /// Returns the plan of a run that is as this one, which has made these decisions, up to some
@@ -103,9 +117,12 @@ impl Plan {
             How::RoundRobin => (Scheduler::RoundRobin, settings.expected_steps),
             How::Pct { depth, expected } => (Scheduler::Pct { depth }, expected),
         };
+        let faults = &settings.faults;
+        let swarm = self.swarm.as_ref();
         Builder {
             seed: self.seed,
             replay: Some(self.command()),
+            faults: swarm.map_or_else(|| faults.clone(), |swarm| swarm.of(faults)),
             ..settings.clone()
         }
         .scheduler(scheduler)
@@ -174,9 +191,9 @@ impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let seed = self.seed;
         match &self.how {
-            How::Random => write!(f, "random:{seed}"),
-            How::RoundRobin => write!(f, "round-robin:{seed}"),
-            How::Pct { depth, expected } => write!(f, "pct:{depth}:{expected}:{seed}"),
+            How::Random => write!(f, "random:{seed}")?,
+            How::RoundRobin => write!(f, "round-robin:{seed}")?,
+            How::Pct { depth, expected } => write!(f, "pct:{depth}:{expected}:{seed}")?,
             How::List(decisions) | How::Branch(decisions, _) => {
                 match self.how {
                     How::Branch(_, after) => write!(f, "branch:{seed}:{after}:")?,
@@ -190,8 +207,11 @@ impl fmt::Display for Plan {
                         comma = ",";
                     }
                 }
-                Ok(())
             }
+        }
+        match &self.swarm {
+            Some(swarm) => write!(f, "/{swarm}"),
+            None => Ok(()),
         }
     }
 }
@@ -232,6 +252,10 @@ impl FromStr for Plan {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
+        let (text, swarm) = match text.split_once('/') {
+            Some((text, swarm)) => (text, Some(swarm.parse()?)),
+            None => (text, None),
+        };
         let parts: Vec<_> = text.split(':').collect();
         let (seed, how) = match parts[..] {
             ["random", seed] => (seed, How::Random),
@@ -251,7 +275,7 @@ impl FromStr for Plan {
             }
         };
         let seed = number(seed)?;
-        Ok(Self { seed, how })
+        Ok(Self { seed, how, swarm })
     }
 }
 
@@ -268,6 +292,8 @@ mod tests {
             "list:4:",
             "list:4:o0=1,o17=300",
             "list:4:o2=1,d0=7,p9=1,s1=1,n3=12",
+            "pct:3:240:17/d20t0y3f6",
+            "list:4:o0=1/d0",
             "branch:4:18:o2=1,d0=7",
         ] {
             assert_eq!(text.parse::<Plan>().unwrap().to_string(), text);
@@ -276,7 +302,7 @@ mod tests {
             about: About::Order,
             made,
         });
-        let zeros = Plan::list(1, &zeros);
+        let zeros = Plan::nth(0, 1, 9).list(&zeros);
         assert_eq!(zeros.to_string(), "list:1:o1=2,o4=1");
     }
 

@@ -66,6 +66,9 @@ impl Check {
     /// Makes one run, or two that must not differ. Returns the number of its steps.
     pub(super) fn make(&self, number: u64, expected: u64, run: Run<'_>) -> Made {
         let mut plan = Plan::nth(number, self.first.wrapping_add(number), expected);
+        if self.swarm {
+            plan = plan.swarming();
+        }
         let is_canary = self.canary != 0 && number % self.canary == 0;
         if let Some(night) = &self.night {
             match night.plan(plan) {

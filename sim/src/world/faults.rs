@@ -9,6 +9,7 @@ use core::{
 use super::{
     super::{
         chance::{About, Chance},
+        clock,
         disk::Disk,
         faults::{Fate, Faults},
         record::{Actor, Fault, What},
@@ -20,7 +21,7 @@ use super::{
 };
 use joint_executor::hosted::ReadyTask;
 
-/// Delays are below 2 to this power, in nanoseconds: 134 ms.
+/// A delay is a decision below 2 to this power, scaled to the longest delay.
 const LONGEST: u32 = 27;
 /// For how long a disk is full at most, in nanoseconds.
 const FULL_FOR: usize = 1_000_000_000;
@@ -34,6 +35,8 @@ pub(super) struct Injected {
     pub(super) sites: RefCell<BTreeMap<String, Site>>,
     /// Whether a spurious poll of the main future has been arranged.
     main_is_arranged: Cell<bool>,
+    /// The longest delay, in nanoseconds.
+    longest: u64,
 }
 
 impl Injected {
@@ -42,7 +45,30 @@ impl Injected {
             faults: faults.clone(),
             sites: RefCell::default(),
             main_is_arranged: Cell::new(false),
+            longest: clock::after(0, faults.longest_delay),
         })
+    }
+
+    /// Returns the delay, in nanoseconds, that a decision stands for.
+    fn scaled(&self, decision: usize) -> u64 {
+        let nanos = (decision as u128 * u128::from(self.longest)) >> LONGEST;
+        u64::try_from(nanos).unwrap_or(u64::MAX).max(1)
+    }
+
+    /// Decides for a delay in nanoseconds. It is 0 with the rest of the probability, and otherwise
+    /// all orders of magnitude are equally likely.
+    fn delay(&self, chance: &mut Chance, about: About, probability: f64) -> u64 {
+        if probability <= 0.0 {
+            return 0;
+        }
+        let decide = |draw: &mut dyn FnMut() -> u32| match hits(draw(), probability) {
+            false => 0,
+            true => some_delay(draw),
+        };
+        match chance.decide(about, 1 << LONGEST, decide) {
+            0 => 0,
+            some => self.scaled(some),
+        }
     }
 
     /// Returns whether a task with this name may be cancelled.
@@ -63,21 +89,6 @@ pub(super) enum Manner {
     Budget(u64),
     /// The task is dropped instead.
     Dropped,
-}
-
-/// Decides for a delay in nanoseconds. It is 0 with the rest of the probability, and otherwise all
-/// orders of magnitude are equally likely.
-fn delay(chance: &mut Chance, about: About, probability: f64) -> u64 {
-    if probability <= 0.0 {
-        return 0;
-    }
-    let nanos = chance.decide(about, 1 << LONGEST, |draw| {
-        match hits(draw(), probability) {
-            false => 0,
-            true => some_delay(draw),
-        }
-    });
-    nanos as u64
 }
 
 fn hits(random: u32, probability: f64) -> bool {
@@ -113,7 +124,7 @@ impl World {
     #[cold]
     fn enqueue_late(&self, injected: &Injected, due: Due) {
         let rate = injected.faults.late_wakeups;
-        let delay = delay(&mut self.chance(), About::Delay, rate);
+        let delay = injected.delay(&mut self.chance(), About::Delay, rate);
         match delay {
             0 => self.agenda.borrow_mut().due.push_back(due),
             delay => {
@@ -128,7 +139,7 @@ impl World {
     pub(super) fn wake_timer(&self, waker: Waker) {
         let injected = self.injected.as_ref();
         let delay = injected.map_or(0, |injected| {
-            delay(
+            injected.delay(
                 &mut self.chance(),
                 About::Delay,
                 injected.faults.late_timers,
@@ -148,7 +159,7 @@ impl World {
         let Some(injected) = &self.injected else {
             return deadline;
         };
-        let delay = delay(
+        let delay = injected.delay(
             &mut self.chance(),
             About::Delay,
             injected.faults.late_timers,
@@ -181,7 +192,7 @@ impl World {
         }
         // Each second poll arranges none. Otherwise spurious polls could go on for ever, and no
         // deadlock would be found.
-        let is_arranged = !was_arranged && self.arrange_poll(faults, actor, || task.waker());
+        let is_arranged = !was_arranged && self.arrange_poll(injected, actor, || task.waker());
         if let Some(live) = self.agenda.borrow_mut().tasks.by_key(key) {
             live.is_arranged = is_arranged;
         }
@@ -194,14 +205,20 @@ impl World {
             return Manner::Usual;
         };
         let waker = || self.main.waker().clone();
-        let arranges = !injected.main_is_arranged.get()
-            && self.arrange_poll(&injected.faults, Actor::MAIN, waker);
+        let arranges =
+            !injected.main_is_arranged.get() && self.arrange_poll(injected, Actor::MAIN, waker);
         injected.main_is_arranged.set(arranges);
         self.budget(&injected.faults, Actor::MAIN)
     }
 
-    fn arrange_poll(&self, faults: &Faults, actor: Actor, waker: impl FnOnce() -> Waker) -> bool {
-        let delay = delay(&mut self.chance(), About::Poll, faults.spurious_polls);
+    fn arrange_poll(
+        &self,
+        injected: &Injected,
+        actor: Actor,
+        waker: impl FnOnce() -> Waker,
+    ) -> bool {
+        let rate = injected.faults.spurious_polls;
+        let delay = injected.delay(&mut self.chance(), About::Poll, rate);
         if delay == 0 {
             return false;
         }
@@ -294,8 +311,10 @@ impl World {
 
     /// When a future of `may_cancel` is to be dropped that is pending now.
     pub(crate) fn fate(&self, cx: &Context<'_>) -> Fate {
-        let injected = self.injected.as_ref();
-        let probability = injected.map_or(0.0, |injected| injected.faults.cancellations);
+        let Some(injected) = &self.injected else {
+            return Fate::Open;
+        };
+        let probability = injected.faults.cancellations;
         if probability <= 0.0 {
             return Fate::Open;
         }
@@ -315,7 +334,7 @@ impl World {
             1 => Fate::Now,
             2 => Fate::AtNextPoll,
             more => {
-                let delay = more as u64 - 2;
+                let delay = injected.scaled(more - 2);
                 self.wake_in(delay, cx.waker().clone());
                 Fate::At(self.now().saturating_add(delay))
             }

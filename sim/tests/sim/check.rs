@@ -402,7 +402,8 @@ fn the_environment_replays_a_run() {
     assert!(!is_ok);
     let replay = report.split("JOINT_SIM_REPLAY=").nth(1).unwrap();
     let replay = replay.split_whitespace().next().unwrap();
-    let seed: u64 = replay.rsplit(':').next().unwrap().parse().unwrap();
+    let (plan, _faults) = replay.split_once('/').unwrap();
+    let seed: u64 = plan.rsplit(':').next().unwrap().parse().unwrap();
     assert!(seed >= 5_000, "{report}");
     let (is_ok, report) = output("JOINT_SIM_REPLAY", replay);
     assert!(

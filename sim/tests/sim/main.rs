@@ -19,6 +19,7 @@ mod parallel;
 mod schedulers;
 mod snoozing;
 mod stuck;
+mod swarm;
 mod trace;
 mod unchanged;
 mod unfinished;

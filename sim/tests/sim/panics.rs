@@ -217,7 +217,7 @@ fn a_function_that_a_host_takes_along_is_no_panic() {
     check(|| async {
         let host = Host::new("a");
         host.run(|| async {
-            spawn_blocking(|| joint::block_on(sleep(Duration::from_secs(60)))).await;
+            spawn_blocking(|| joint::block_on(sleep(Duration::from_secs(3600)))).await;
         });
         sleep(Duration::from_secs(1)).await;
         host.kill();
