@@ -25,7 +25,7 @@ fn counts(text: &str) -> BTreeMap<&str, Count> {
         };
         let words: Vec<_> = words.split(' ').collect();
         let (executions, seconds) = match words[..] {
-            ["RUNS", _, runs, seconds] => (runs.parse().ok(), seconds),
+            ["RUNS", _, runs, seconds, ..] => (runs.parse().ok(), seconds),
             ["COUNT", _, complete, blocked, _, _, _, seconds, ..] => {
                 let [complete, blocked] = [complete, blocked].map(|n| n.parse::<u64>().ok());
                 (complete.zip(blocked).map(|(a, b)| a + b), seconds)
@@ -47,7 +47,7 @@ fn table(loom: &BTreeMap<&str, Count>, check: &BTreeMap<&str, Count>) -> String 
     for (test, ours) in check {
         for name in [file(test), "**all**".to_owned()] {
             let [ended, cut] = tests.entry(name.clone()).or_default();
-            match (ours.is_cut, loom.get(test)) {
+            match (ours.is_cut, loom.get(test).filter(|theirs| !theirs.is_cut)) {
                 (false, Some(theirs)) => {
                     *ended += 1;
                     let row = rows.entry(name).or_default();
