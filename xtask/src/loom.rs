@@ -33,8 +33,9 @@ pub(crate) struct Wish {
 
 /// The variables that ask for counts, and how a line with counts begins.
 const COUNTS: [(&str, &str); 2] = [("JOINT_LOOM_RUNS", "RUNS "), ("JOINT_CHECK_LOG", "COUNT ")];
-/// How many seconds joint-check explores a model, unless the variable is set.
-const MOST: (&str, &str) = ("LOOM_MAX_DURATION", "10");
+/// How many seconds joint-check explores a model, and how many steps a thread may take, unless the
+/// variables are set.
+const MOST: [(&str, &str); 2] = [("LOOM_MAX_DURATION", "10"), ("LOOM_MAX_BRANCHES", "4000")];
 
 fn asks_for_counts() -> bool {
     COUNTS.iter().any(|(key, _)| env::var_os(key).is_some())
@@ -149,9 +150,8 @@ fn run_one(test: &Test<'_>, wish: Wish) -> Result<End, String> {
     let is_check = wish.engine == Engine::Check;
     if is_check {
         command.env("JOINT_CHECK_LOG", "1");
-        if env::var_os(MOST.0).is_none() {
-            command.env(MOST.0, MOST.1);
-        }
+        let unset = MOST.iter().filter(|(key, _)| env::var_os(key).is_none());
+        command.envs(unset.copied());
     }
     // A test that passes is silent otherwise.
     if is_check || asks_for_counts() {
