@@ -1,8 +1,8 @@
 //! A model checker for concurrent Rust, with the names of [loom](https://docs.rs/loom).
 //!
-//! [`model()`] runs a closure in every execution that the memory model RC11 allows, `SeqCst` accesses
-//! and fences included, and in each of them once. It finds panics, data races, deadlocks and leaks,
-//! and says why an execution fails. loom tries schedules instead, so it repeats executions, leaves
+//! [`model()`] runs a closure in every execution that the memory model RC11 allows, `SeqCst`
+//! accesses and fences included, and in each of them once. It finds panics, data races, deadlocks
+//! and leaks, and says why an execution fails. loom tries schedules instead, so it repeats executions, leaves
 //! some out, and takes `SeqCst` accesses for weaker ones.
 //!
 //! The types of this crate take the place of std's in the code under test, and have the same names:
@@ -45,8 +45,8 @@
 //!   `po ∪ rf`, which RC11 forbids as well.
 //! * A model has at most [`MAX_THREADS`] threads, and a thread at most 1,000 steps (see
 //!   [`model::Builder::max_branches`]). A loop that waits has to call
-//!   [`hint::spin_loop`] or [`thread::yield_now`], also if it only repeats an exchange that fails: the memory
-//!   model lets such an exchange read an old value as often as it likes.
+//!   [`hint::spin_loop`] or [`thread::yield_now`], also if it only repeats an exchange that fails:
+//!   the memory model lets such an exchange read an old value as often as it likes.
 //! * Time does not pass: a wait with a limit ends by itself at each point where it may.
 //! * A lock of std's may not be held over an operation of the model, because the checker may change
 //!   threads there.
