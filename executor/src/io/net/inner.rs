@@ -8,18 +8,19 @@ use std::{
 
 use socket2::SockRef;
 
-use super::socket::Inner;
-use crate::hosted::{self, StreamOptions};
+use super::socket::{Hosted, Inner};
+use crate::hosted::StreamOptions;
 
-/// Implements functions that both kinds of sockets have alike.
+/// Implements functions that the standard library has. The closure is what they do on a hosted
+/// socket.
 macro_rules! both {
-    ($inner:ty; $($name:ident($($argument:ident: $type:ty),*) -> $result:ty;)*) => {
+    ($inner:ty; $($name:ident($($argument:ident: $type:ty),*) -> $result:ty: $hosted:expr;)*) => {
         impl Inner<'_, $inner> {$(
             #[inline]
             pub(super) fn $name(self, $($argument: $type),*) -> io::Result<$result> {
                 match self {
                     Self::System(socket) => socket.$name($($argument),*),
-                    Self::Hosted(socket) => socket.$name($($argument),*),
+                    Self::Hosted(socket) => ($hosted)(socket),
                 }
             }
         )*}
@@ -28,21 +29,32 @@ macro_rules! both {
 
 both! {
     net::TcpListener;
-    local_addr() -> SocketAddr;
+    local_addr() -> SocketAddr: Hosted::local_addr;
 }
 
 both! {
     net::TcpStream;
-    local_addr() -> SocketAddr;
-    peer_addr() -> SocketAddr;
-    shutdown(how: Shutdown) -> ();
+    local_addr() -> SocketAddr: Hosted::local_addr;
+    peer_addr() -> SocketAddr: Hosted::peer_addr;
+    shutdown(how: Shutdown) -> (): |own: &Hosted| own.shutdown(how);
+    peek(buffer: &mut [u8]) -> usize: |own: &Hosted| Ok(own.receive(buffer, true)?.0);
+    nodelay() -> bool: |own| Ok(options(own, |_| ())?.nodelay);
+    set_nodelay(nodelay: bool) -> (): |own| options(own, |all| all.nodelay = nodelay).map(drop);
+    ttl() -> u32: |own| Ok(options(own, |_| ())?.ttl);
+    set_ttl(ttl: u32) -> (): |own| options(own, |all| all.ttl = ttl).map(drop);
 }
 
 both! {
     net::UdpSocket;
-    local_addr() -> SocketAddr;
-    peer_addr() -> SocketAddr;
-    connect(address: SocketAddr) -> ();
+    local_addr() -> SocketAddr: Hosted::local_addr;
+    peer_addr() -> SocketAddr: Hosted::peer_addr;
+    connect(to: SocketAddr) -> (): |own: &Hosted| own.connect(to);
+    send(message: &[u8]) -> usize: |own: &Hosted| own.send(message, None);
+    send_to(message: &[u8], to: SocketAddr) -> usize: |own: &Hosted| own.send(message, Some(to));
+    recv(buffer: &mut [u8]) -> usize: |own: &Hosted| Ok(own.receive(buffer, false)?.0);
+    recv_from(buffer: &mut [u8]) -> (usize, SocketAddr): |own: &Hosted| own.receive(buffer, false);
+    peek(buffer: &mut [u8]) -> usize: |own: &Hosted| Ok(own.receive(buffer, true)?.0);
+    peek_from(buffer: &mut [u8]) -> (usize, SocketAddr): |own: &Hosted| own.receive(buffer, true);
 }
 
 impl Read for Inner<'_, net::TcpStream> {
@@ -90,7 +102,6 @@ impl Write for Inner<'_, net::TcpStream> {
 
 impl Inner<'_, net::TcpStream> {
     /// Returns how an attempt to connect has ended that a hosted stream has begun.
-    #[inline]
     pub(super) fn connect(self, address: SocketAddr) -> io::Result<()> {
         match self {
             Self::System(_) => Ok(()),
@@ -98,31 +109,6 @@ impl Inner<'_, net::TcpStream> {
         }
     }
 
-    #[inline]
-    pub(super) fn peek(self, buffer: &mut [u8]) -> io::Result<usize> {
-        match self {
-            Self::System(stream) => stream.peek(buffer),
-            Self::Hosted(stream) => Ok(stream.receive(buffer, true)?.0),
-        }
-    }
-
-    #[inline]
-    pub(super) fn nodelay(self) -> io::Result<bool> {
-        match self {
-            Self::System(stream) => stream.nodelay(),
-            Self::Hosted(stream) => Ok(options(stream, |_| ())?.nodelay),
-        }
-    }
-
-    #[inline]
-    pub(super) fn set_nodelay(self, nodelay: bool) -> io::Result<()> {
-        match self {
-            Self::System(stream) => stream.set_nodelay(nodelay),
-            Self::Hosted(stream) => options(stream, |own| own.nodelay = nodelay).map(drop),
-        }
-    }
-
-    #[inline]
     pub(super) fn linger(self) -> io::Result<Option<Duration>> {
         match self {
             Self::System(stream) => SockRef::from(stream).linger(),
@@ -130,36 +116,16 @@ impl Inner<'_, net::TcpStream> {
         }
     }
 
-    #[inline]
     pub(super) fn set_linger(self, linger: Option<Duration>) -> io::Result<()> {
         match self {
             Self::System(stream) => SockRef::from(stream).set_linger(linger),
             Self::Hosted(stream) => options(stream, |own| own.linger = linger).map(drop),
         }
     }
-
-    #[inline]
-    pub(super) fn ttl(self) -> io::Result<u32> {
-        match self {
-            Self::System(stream) => stream.ttl(),
-            Self::Hosted(stream) => Ok(options(stream, |_| ())?.ttl),
-        }
-    }
-
-    #[inline]
-    pub(super) fn set_ttl(self, ttl: u32) -> io::Result<()> {
-        match self {
-            Self::System(stream) => stream.set_ttl(ttl),
-            Self::Hosted(stream) => options(stream, |own| own.ttl = ttl).map(drop),
-        }
-    }
 }
 
 /// Returns the options of a hosted stream, after `change`.
-fn options(
-    stream: &dyn hosted::Socket,
-    change: impl Fn(&mut StreamOptions),
-) -> io::Result<StreamOptions> {
+fn options(stream: &Hosted, change: impl Fn(&mut StreamOptions)) -> io::Result<StreamOptions> {
     let mut options = StreamOptions::default();
     stream.with_options(&mut |own| {
         change(own);
@@ -169,54 +135,6 @@ fn options(
 }
 
 impl Inner<'_, net::UdpSocket> {
-    #[inline]
-    pub(super) fn send(self, message: &[u8]) -> io::Result<usize> {
-        match self {
-            Self::System(socket) => socket.send(message),
-            Self::Hosted(socket) => socket.send(message, None),
-        }
-    }
-
-    #[inline]
-    pub(super) fn send_to(self, message: &[u8], to: SocketAddr) -> io::Result<usize> {
-        match self {
-            Self::System(socket) => socket.send_to(message, to),
-            Self::Hosted(socket) => socket.send(message, Some(to)),
-        }
-    }
-
-    #[inline]
-    pub(super) fn recv(self, buffer: &mut [u8]) -> io::Result<usize> {
-        match self {
-            Self::System(socket) => socket.recv(buffer),
-            Self::Hosted(socket) => Ok(socket.receive(buffer, false)?.0),
-        }
-    }
-
-    #[inline]
-    pub(super) fn recv_from(self, buffer: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
-        match self {
-            Self::System(socket) => socket.recv_from(buffer),
-            Self::Hosted(socket) => socket.receive(buffer, false),
-        }
-    }
-
-    #[inline]
-    pub(super) fn peek(self, buffer: &mut [u8]) -> io::Result<usize> {
-        Ok(match self {
-            Self::System(socket) => socket.peek(buffer)?,
-            Self::Hosted(socket) => socket.receive(buffer, true)?.0,
-        })
-    }
-
-    #[inline]
-    pub(super) fn peek_from(self, buffer: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
-        match self {
-            Self::System(socket) => socket.peek_from(buffer),
-            Self::Hosted(socket) => socket.receive(buffer, true),
-        }
-    }
-
     #[inline]
     pub(super) fn peek_sender(self) -> io::Result<SocketAddr> {
         match self {

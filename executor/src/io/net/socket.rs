@@ -24,21 +24,24 @@ use crate::{
 };
 use joint::waker::budget;
 
+/// A socket of a host.
+pub(super) type Hosted = dyn hosted::Socket;
+
 pub(super) enum Socket<T> {
     System(AsyncFd<T>),
-    Hosted(Box<dyn hosted::Socket>),
+    Hosted(Box<Hosted>),
 }
 
 /// What an operation is called on.
 pub(super) enum Inner<'a, T> {
     System(&'a T),
-    Hosted(&'a dyn hosted::Socket),
+    Hosted(&'a Hosted),
 }
 
 /// What tells that a socket is ready.
 pub(super) enum Readiness<'a> {
     System(&'a Registration),
-    Hosted(&'a dyn hosted::Socket),
+    Hosted(&'a Hosted),
 }
 
 impl<T> From<AsyncFd<T>> for Socket<T> {
@@ -171,7 +174,7 @@ impl<T: Open> Socket<T> {
 /// Does an operation within the budget, as [`Registration::poll`] does.
 #[cold]
 fn poll_hosted<R>(
-    socket: &dyn hosted::Socket,
+    socket: &Hosted,
     way: Way,
     cx: &mut Context<'_>,
     mut operation: impl FnMut() -> io::Result<R>,
@@ -232,7 +235,7 @@ impl Readiness<'_> {
 }
 
 fn poll_ready(
-    socket: &dyn hosted::Socket,
+    socket: &Hosted,
     interest: Interest,
     cx: &mut Context<'_>,
 ) -> Poll<io::Result<Ready>> {
