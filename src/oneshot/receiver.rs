@@ -36,7 +36,8 @@ use crate::{
 /// call returns [`RecvError`] at once, and neither panics nor hangs.
 ///
 /// If it is polled with several wakers in turn, only the last one is woken, and once. It can be
-/// awaited by `&mut receiver`, and used again if that future is dropped.
+/// awaited by `&mut receiver`, and used again if that future is dropped. No call takes the value
+/// through `&self`, because a receiver is `Sync`: two threads could take it at once.
 ///
 /// # Example
 /// ```
