@@ -61,6 +61,10 @@ impl Elsewhere {
 /// An executor whose workers are seen to go to rest, and to come back.
 struct Seen {
     executor: Executor,
+    #[cfg_attr(
+        not(target_os = "linux"),
+        expect(dead_code, reason = "the threads are looked for on Linux")
+    )]
     name: String,
     gone: Arc<AtomicU64>,
     back: Arc<AtomicU64>,
