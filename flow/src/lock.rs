@@ -267,10 +267,14 @@ impl Shared {
         if state.is_closed {
             return Err(TryTakeError::Closed);
         }
-        if !state.queue.is_empty() || !state.fits(amount, self.permits) {
+        if !self.is_free(state, amount) {
             return Err(TryTakeError::Empty);
         }
         Ok(self.count(state, amount))
+    }
+
+    fn is_free(&self, state: &State, amount: usize) -> bool {
+        state.queue.is_empty() && state.fits(amount, self.permits)
     }
 
     /// Makes a permit, which counts from now on.
@@ -428,9 +432,13 @@ enum Stage {
 }
 
 impl Take {
-    /// Takes the permits, or a place in the queue.
-    fn begin(&mut self) -> Result<Permit, TryTakeError> {
+    /// Takes the permits, or a place in the queue. Returns `None` if the permits are free and the
+    /// budget is used up.
+    fn begin(&mut self) -> Option<Result<Permit, TryTakeError>> {
         let mut state = self.shared.lock();
+        if self.shared.is_free(&state, self.amount) && !budget::has_left() {
+            return None;
+        }
         let taken = self.shared.try_take(&mut state, self.amount);
         if let Err(TryTakeError::Empty) = taken {
             let ticket = state.next_ticket;
@@ -443,7 +451,7 @@ impl Take {
             state.queue.insert(ticket, request);
             self.stage = Stage::Queued { ticket, grant };
         }
-        taken
+        Some(taken)
     }
 }
 
@@ -453,11 +461,14 @@ impl Future for Take {
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = &mut *self;
         if let Stage::New = this.stage {
-            // A lock that is free would else never let another task run.
-            ready!(budget::poll_proceed(cx));
             match this.begin() {
-                Err(TryTakeError::Empty) => {}
-                ended => {
+                // A lock that is free would otherwise never let another task run.
+                None => {
+                    let _refused = budget::poll_proceed(cx);
+                    return Poll::Pending;
+                }
+                Some(Err(TryTakeError::Empty)) => {}
+                Some(ended) => {
                     budget::spend();
                     this.stage = Stage::Ended;
                     return Poll::Ready(ended.map_err(|_| Closed));

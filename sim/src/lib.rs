@@ -352,8 +352,8 @@
 //!
 //! # Limits
 //! * One task runs at a time, and tasks are interleaved at their polls. Races between two
-//!   instructions, and weak memory, are for a model checker. `docs/below-await.md` in the repository
-//!   shows how the same test runs on one.
+//!   instructions, and weak memory, are for a model checker. `docs/below-await.md` in the
+//!   repository shows how the same test runs on one.
 //! * An operation that is ready need not end a poll. Those that take from the
 //!   [budget](joint::waker::budget) do so where [extra yields](Faults::extra_yields) ask for it:
 //!   timers, sockets, [`JoinSet`](joint_executor::JoinSet), and the locks, variables, streams and

@@ -58,8 +58,8 @@ impl Woken {
         children: usize,
         mut poll_child: impl FnMut(usize, &mut Context<'_>) -> Result<(), E>,
     ) -> Poll<E> {
-        // With a budget that is used up, the first child that is ready would be refused, and a later
-        // one might win.
+        // With a budget that is used up, the first child that is ready would be refused, and a
+        // later one might win.
         ready!(budget::poll_proceed(cx));
         if children <= FEW {
             return self.poll_few(|| (0..children).try_for_each(|child| poll_child(child, cx)));

@@ -397,7 +397,7 @@ fn the_end_of_an_executor_cancels_its_tasks() {
     });
 }
 
-/// Cell: panic: a task that panics fails a simulation, although nobody awaits it.
+/// Cell: cancellation: a panic of a task that nobody awaits fails a simulation.
 #[test]
 fn a_panic_of_a_task_that_nobody_awaits_is_found() {
     async fn panics() {

@@ -121,7 +121,8 @@ fn what_is_ready_is_refused_without_a_budget() {
     assert_eq!(is_refused_once(set.join_next()).unwrap().unwrap(), 5);
 }
 
-/// Cell: race, choice: of several that are ready, the first wins, whatever is left of the budget.
+/// Cell: race: of several that are ready, the first wins, whatever is left of the budget.
+/// Cell: choice: of several that are ready, the first wins, whatever is left of the budget.
 #[test]
 fn the_first_that_is_ready_wins_without_a_budget() {
     for left in 0..4 {
