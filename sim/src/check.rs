@@ -81,10 +81,11 @@ pub fn check<F: Future<Output: Verdict>>(program: impl Fn() -> F) {
 /// [denied](Check::deny_snoozing).
 ///
 /// # Faults
-/// All [faults](Faults::all) are on, but each run has a [part of them](Check::swarm) only, and one in
-/// five has none. A correct program is still correct with them: cancellations and panics happen only
-/// where the program says so, in [`may_cancel`](super::may_cancel) and
-/// [`may_panic`](super::may_panic). The text that replays a run ends with what it has of the faults.
+/// All [faults](Faults::all) are on, but each run has a [part of them](Check::swarm) only, and one
+/// in five has none. A correct program is still correct with them: cancellations and panics happen
+/// only where the program says so, in [`may_cancel`](super::may_cancel) and
+/// [`may_panic`](super::may_panic). The text that replays a run ends with what it has of the
+/// faults.
 ///
 /// # A failure
 /// The decisions of the run that failed are shrunk: as many as possible are replaced by the tamest
@@ -303,11 +304,11 @@ impl Check {
 
     /// Sets whether each run has a part of the [faults](Faults) only. Otherwise it has.
     ///
-    /// The seed decides which faults are on, how much rarer or, for what a program only has to bear,
-    /// more frequent each is than the faults of this check say, and the [longest
-    /// delay](Faults::longest_delay). One run in five has no faults. So the ordinary path of a long
-    /// program is run as well, and no fault hides what another would show. With `false`, every run
-    /// has all faults of this check, as often as they say.
+    /// The seed decides which faults are on, how much rarer or, for what a program only has to
+    /// bear, more frequent each is than the faults of this check say, and the
+    /// [longest delay](Faults::longest_delay). One run in five has no faults. So the ordinary path
+    /// of a long program is run as well, and no fault hides what another would show. With `false`,
+    /// every run has all faults of this check, as often as they say.
     ///
     /// # Example
     /// ```

@@ -110,8 +110,8 @@ impl Faults {
         }
     }
 
-    /// A timer fires late, by up to the [longest delay](Faults::longest_delay), and so does the deadline of a wait that
-    /// blocks. Small delays are as likely as large ones.
+    /// A timer fires late, by up to the [longest delay](Faults::longest_delay), and so does the
+    /// deadline of a wait that blocks. Small delays are as likely as large ones.
     ///
     /// # Example
     /// ```
@@ -130,8 +130,8 @@ impl Faults {
         self
     }
 
-    /// A wake-up, or the first poll of a task, is late by up to the [longest delay](Faults::longest_delay). Wake-ups
-    /// that come after it therefore overtake it.
+    /// A wake-up, or the first poll of a task, is late by up to the
+    /// [longest delay](Faults::longest_delay). Wake-ups that come after it therefore overtake it.
     ///
     /// # Example
     /// ```
@@ -149,8 +149,8 @@ impl Faults {
         self
     }
 
-    /// A task is polled once more, up to the [longest delay](Faults::longest_delay) after a poll, although nothing has
-    /// woken it.
+    /// A task is polled once more, up to the [longest delay](Faults::longest_delay) after a poll,
+    /// although nothing has woken it.
     ///
     /// # Example
     /// ```
@@ -329,8 +329,9 @@ impl Faults {
         self
     }
 
-    /// Delays of timers, wake-ups, spurious polls and cancellations are shorter than this. All orders
-    /// of magnitude are as likely. Otherwise it is 134 ms, and 137 s in [`all`](Faults::all).
+    /// Delays of timers, wake-ups, spurious polls and cancellations are shorter than this. All
+    /// orders of magnitude are equally likely. Otherwise it is 134 ms, and 137 s in
+    /// [`all`](Faults::all).
     ///
     /// Each run of a check has a longest delay of its own, between a millionth of this and this.
     /// Lower it for a program that gives up after some seconds, and is right to.

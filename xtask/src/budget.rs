@@ -31,9 +31,10 @@ const BUDGETS: [Budget; 9] = [
         folder: "src",
         without: &[],
         // Of these, 330 are names that users of tokio look for: ids, abort handles, closed senders;
-        // 270 are for machines without an allocator or without atomics of 64 bits; and 65 for
-        // values that only some tasks of an executor have.
-        lines: 5_130,
+        // 270 are for machines without an allocator or without atomics of 64 bits; 65 for values
+        // that only some tasks of an executor have; and 100 for reports: which panics were looked
+        // at, and which oneshot a task waits for.
+        lines: 5_260,
         crates: 2,
         features: &["std"],
     },
@@ -53,9 +54,9 @@ const BUDGETS: [Budget; 9] = [
         folder: "executor/src",
         without: &["model", "worker/harness.rs"],
         // Of these, 1,020 are names that users of tokio look for, most of them for sockets, 640 the
-        // dump and what runs on the current thread, 90 the data of tasks for hooks, and 45 the
-        // report that all workers are blocked.
-        lines: 11_670,
+        // dump and what runs on the current thread, 500 the sockets of a host's own network, 90 the
+        // data of tasks for hooks, and 45 the report that all workers are blocked.
+        lines: 12_240,
         crates: 12,
         features: &["io"],
     },
@@ -64,8 +65,10 @@ const BUDGETS: [Budget; 9] = [
         built_as: "joint-sim",
         folder: "sim/src",
         without: &[],
-        // Of these, 130 are the report of futures that snooze.
-        lines: 7_650,
+        // Of these, 380 are disks, 350 the search that goes on for a night, 300 the panics and the
+        // tasks that a report lists, 165 what finds the next of thousands of hosts, 150 several
+        // threads, and 130 the report of futures that snooze.
+        lines: 9_380,
         crates: 24,
         features: &[],
     },
@@ -74,8 +77,9 @@ const BUDGETS: [Budget; 9] = [
         built_as: "joint-flow",
         folder: "flow/src",
         without: &[],
-        // Of these, 90 cancel chains of tasks of any length on a bounded stack.
-        lines: 3_420,
+        // Of these, 90 cancel chains of tasks of any length on a bounded stack, and 80 are for
+        // outputs that are not `Clone` and futures that are not `Send`.
+        lines: 3_530,
         crates: 24,
         features: &[],
     },
@@ -114,7 +118,7 @@ const BUDGETS: [Budget; 9] = [
         folder: "check/src",
         without: &[],
         // Of these, 1,350 are loom's names, which a crate finds here when it changes the checker.
-        lines: 3_740,
+        lines: 4_070,
         crates: 6,
         features: &[],
     },
