@@ -19,7 +19,7 @@ pub(super) struct Swarm {
     delay: u32,
 }
 
-/// The letters of the faults, in the order of [`Faults::rates`].
+/// The letters of the faults, in the order of [`Faults::rates_mut`].
 const LETTERS: [char; KINDS] = ['t', 'w', 'p', 'y', 'c', 'x', 's', 'e', 'f'];
 /// The number of faults, the first ones, that a program only has to bear, so that they may happen
 /// more often than the settings say.
