@@ -98,8 +98,7 @@ pub fn channel<T>() -> (Sender<T>, Shared<T>) {
 ///
 /// It is the error of the waiters of a [`Shared`] whose sender was dropped without sending, and of
 /// everything in `joint-flow` that can be closed. [`RecvError`](crate::oneshot::RecvError) converts
-/// to it, and it converts to an [`io::Error`](std::io::Error) of the kind
-/// [`BrokenPipe`](std::io::ErrorKind::BrokenPipe).
+/// to it, and it converts to an `std::io::Error` of the kind `BrokenPipe`.
 ///
 /// # Example
 /// ```
