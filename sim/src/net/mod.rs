@@ -40,7 +40,8 @@
 //! until it arrives. If it has not arrived after 15 minutes, the connection fails with
 //! [`TimedOut`](std::io::ErrorKind::TimedOut). An attempt to connect fails in this way after 127
 //! seconds. One write may arrive as two parts. A writer waits while the reader has 64 KiB to read,
-//! or they are on their way.
+//! or they are on their way. After the reading direction has been shut down, what had arrived can
+//! still be read, and what arrives later is thrown away, where Linux would let it be read.
 //!
 //! A datagram arrives once, or twice, or never, and in any order. Up to 208 KiB wait for the
 //! receiver, and further datagrams are lost.
@@ -353,7 +354,7 @@ pub fn heal_all() {
 }
 
 /// Clogs the link between two hosts, in both directions. Nothing arrives for this time. All of it
-/// arrives after that.
+/// arrives after that. A link that is clogged already stays so until the later of the two ends.
 ///
 /// # Panics
 /// If there is no such host, or outside of a simulation.

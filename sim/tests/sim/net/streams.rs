@@ -381,6 +381,112 @@ fn a_clogged_link_delays_a_stream() {
 }
 
 #[test]
+fn a_shorter_clog_does_not_end_a_longer_one() {
+    for (first, second) in [(MINUTE, SECOND), (SECOND, MINUTE)] {
+        sim::run(1, async move {
+            let (_host, stream, slot) = pair("a").await;
+            let there = slot.borrow_mut().take().unwrap();
+            let start = now();
+            net::clog("a", "main", first);
+            (&stream).write_all(b"x").await.unwrap();
+            // This is held when the second clog begins, and what follows is not sent yet.
+            sleep(10 * MILLI).await;
+            net::clog("a", "main", second);
+            (&there).write_all(b"y").await.unwrap();
+            let arrives = async |mut at: &TcpStream| {
+                at.read_exact(&mut [0; 1]).await.unwrap();
+                now() - start
+            };
+            let (there_after, here_after) = zip(arrives(&there), arrives(&stream)).await;
+            for after in [there_after, here_after] {
+                assert!((MINUTE..MINUTE + SECOND).contains(&after), "{after:?}");
+            }
+        });
+    }
+}
+
+#[test]
+fn each_wait_before_a_part_is_sent_again_is_twice_the_one_before() {
+    sim::run(1, async {
+        let (_host, mut stream, slot) = pair("a").await;
+        let mut there = slot.borrow_mut().take().unwrap();
+        let link = Link::new().latency(Latency::Constant(MILLI)).loss(0.5);
+        net::set_link_one_way("main", "a", link);
+        let waits: Vec<_> = (0..12)
+            .map(|lost| 200 * MILLI * ((1 << lost) - 1))
+            .collect();
+        let mut seen = [0; 12];
+        for _ in 0..100 {
+            let start = now();
+            stream.write_all(b"x").await.unwrap();
+            there.read_exact(&mut [0; 1]).await.unwrap();
+            let waited = now() - start - MILLI;
+            let lost = waits.iter().position(|&wait| wait == waited);
+            seen[lost.unwrap_or_else(|| panic!("{waited:?}"))] += 1;
+        }
+        assert!(seen[..4].iter().all(|&count| count > 0), "{seen:?}");
+    });
+}
+
+#[test]
+fn what_is_sent_again_after_a_loss_or_a_cut_arrives_once_and_in_order() {
+    for seed in 0..20 {
+        for (loss, is_cut) in [(0.2, false), (0.0, true), (0.2, true)] {
+            sim::run(seed, async move {
+                let (_host, stream, slot) = pair("a").await;
+                let there = slot.borrow_mut().take().unwrap();
+                net::set_link("a", "main", Link::new().loss(loss));
+                let numbers = || 0..300u32;
+                let write = async {
+                    for number in numbers() {
+                        (&stream).write_all(&number.to_be_bytes()).await.unwrap();
+                        match number % 60 {
+                            20 if is_cut => net::partition("a", "main"),
+                            40 if is_cut => net::heal("a", "main"),
+                            _ => {}
+                        }
+                        sleep(MILLI / 4).await;
+                    }
+                    (&stream).close().await.unwrap();
+                };
+                let mut received = Vec::new();
+                let read = async { (&there).read_to_end(&mut received).await.unwrap() };
+                zip(write, read).await;
+                let sent: Vec<u8> = numbers().flat_map(u32::to_be_bytes).collect();
+                assert!(received == sent);
+            });
+        }
+    }
+}
+
+#[test]
+fn what_arrives_after_the_reading_direction_is_shut_down_is_thrown_away() {
+    sim::run(1, async {
+        let (_host, mut stream, slot) = pair("a").await;
+        let mut there = slot.borrow_mut().take().unwrap();
+        stream.write_all(b"early").await.unwrap();
+        sleep(SECOND).await;
+        there.shutdown(Shutdown::Read).unwrap();
+        stream.write_all(b"late").await.unwrap();
+        sleep(SECOND).await;
+        let mut received = Vec::new();
+        there.read_to_end(&mut received).await.unwrap();
+        assert_eq!(received, b"early");
+        // It takes no room either, so that the writer goes on.
+        let written = timeout(MINUTE, stream.write_all(&[7; 200_000])).await;
+        written.unwrap().unwrap();
+        sleep(SECOND).await;
+        assert_eq!(there.read(&mut [0; 1]).await.unwrap(), 0);
+        // The other direction works until the end.
+        there.write_all(b"answer").await.unwrap();
+        drop(there);
+        received.clear();
+        stream.read_to_end(&mut received).await.unwrap();
+        assert_eq!(received, b"answer");
+    });
+}
+
+#[test]
 fn a_killed_program_closes_its_connections() {
     for seed in 0..20 {
         sim::run(seed, async {
