@@ -34,6 +34,8 @@ const BETWEEN: Duration = Duration::from_millis(20);
 const LASTS: Duration = Duration::from_millis(300);
 /// How likely it is that an operation is cancelled where it waits.
 const CANCELLATIONS: f64 = 0.005;
+/// The longest delay of a timer or a wake-up. All clients have to be done within [`PATIENCE`].
+const LONGEST_DELAY: Duration = Duration::from_millis(134);
 /// More steps than any run takes that makes progress.
 const MOST_STEPS: u64 = 1_000_000;
 /// How long the clients may take once nothing goes wrong any more.
@@ -72,10 +74,14 @@ impl Search {
     /// Runs the program with the seeds from 1 on, until it fails. Returns the sums over all runs.
     pub(crate) fn run(self) -> (Totals, Option<Failed>) {
         let (totals, last) = (Cell::default(), RefCell::<Record>::default());
-        let faults = Faults::all().cancellations(CANCELLATIONS);
+        let faults = Faults::all()
+            .cancellations(CANCELLATIONS)
+            .longest_delay(LONGEST_DELAY);
         let check = Check::new()
             .max_steps(MOST_STEPS)
             .faults(faults)
+            // The planted bug needs several faults together, and a run without one is short.
+            .swarm(false)
             .first_seed(1)
             .seeds(self.seeds);
         let checked = check.find(|| {

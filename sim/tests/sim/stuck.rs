@@ -166,7 +166,7 @@ fn a_host_whose_program_never_yields() {
     };
     let name = "stuck::a_host_whose_program_never_yields";
     if let Some(report) = report_of(name, program) {
-        let expected = "a poll of task 1 \"busy\", spawned at ";
+        let expected = "a poll of task 1 \"busy\" of host `busy`, spawned at ";
         assert!(report.contains(expected), "{report}");
         assert!(report.contains("sim/tests/sim/stuck.rs:"), "{report}");
     }
