@@ -7,7 +7,7 @@ const BEGIN: &str = "<!-- models -->\n";
 const END: &str = "<!-- models end -->";
 const README: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/README.md");
 
-/// What the models of a test counted.
+/// The counts of the models of a test.
 #[derive(Clone, Copy, Default)]
 struct Count {
     executions: u64,

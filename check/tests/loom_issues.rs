@@ -232,7 +232,7 @@ fn a_weak_handle_is_upgraded_or_not() {
 struct Ranges(Vec<AtomicU64>);
 
 impl Ranges {
-    /// Divides the items among so many threads.
+    /// Divides the items among this many threads.
     fn new(items: u64, threads: u64) -> Self {
         let range = |n| AtomicU64::new(pack(n * items / threads, (n + 1) * items / threads));
         Self((0..threads).map(range).collect())

@@ -1,4 +1,4 @@
-//! What is missing in a failing execution: the edge that would order two accesses that race, and
+//! Finds what a failing execution lacks: the edge that would order two accesses that race, and
 //! what would end a wait.
 
 use core::sync::atomic::Ordering;
@@ -150,7 +150,7 @@ impl Show<'_> {
         self.order.iter().rev().find(is_one).copied()
     }
 
-    /// What a thread waits for, and why it waits forever.
+    /// Says what a thread waits for, and why it waits forever.
     pub(super) fn wait(&self, thread: u8) -> String {
         let lane = &self.run.lanes[usize::from(thread)];
         let name = self.thread(thread);

@@ -10,7 +10,7 @@ use std::{collections::BTreeMap, thread::panicking};
 use super::{Answer, Attempt, Panic, Request, Run, drive::resume, with};
 use crate::graph::Id;
 
-/// What happens after the run.
+/// The changes that operations make after the run.
 #[derive(Default)]
 pub(super) struct Aside {
     /// The values that differ from those of the graph.

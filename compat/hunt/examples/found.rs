@@ -1,4 +1,4 @@
-//! What was found, as programs of a few lines. Each one fails as long as the crate has the bug: see
+//! The bugs found, as programs of a few lines. Each one fails as long as the crate has it: see
 //! `docs/found.md`.
 
 use std::{pin::pin, sync::Arc, time::Duration};

@@ -3,7 +3,7 @@
 use crate::world::{List, below, join, maybe, rest, settle};
 use joint_executor::spawn;
 
-/// What a receiver gets.
+/// The result of a receive.
 pub enum Got {
     Message(u64),
     /// So many messages were overwritten.

@@ -78,7 +78,7 @@ impl Semaphore for managed::Pool<Maker> {
         unreachable!();
     }
 
-    /// What exists is here, and what does not exist can be made.
+    /// All objects that exist are in the pool, and the others can be made.
     fn available(&self) -> usize {
         let status = self.status();
         assert_eq!((status.available, status.waiting), (status.size, 0));

@@ -86,7 +86,7 @@ impl Night {
             known.file = Some(opened);
         }
         Self {
-            // A time that the clock cannot show is as long as for ever.
+            // A time that the clock cannot show is forever.
             end: Instant::now().checked_add(time),
             plain,
             known: Mutex::new(known),
