@@ -91,8 +91,8 @@ pub fn check<F: Future<Output: Verdict>>(program: impl Fn() -> F) {
 /// The decisions of the run that failed are shrunk: as many as possible are replaced by the tamest
 /// choice, as long as the failure remains the same. The report has the seed, the command that
 /// replays the run, another one that replays the shrunk run, and the last steps of that. All its
-/// steps are written to two files: one with the [lanes](super::Trace::lanes) and a list, and one
-/// for [Perfetto](super::Trace::write_perfetto). The messages of panics are hidden in all runs but
+/// steps are written to two files: one with a list, and one for
+/// [Perfetto](super::Trace::write_perfetto). The messages of panics are hidden in all runs but
 /// the shrunk one.
 ///
 /// # Canary

@@ -219,7 +219,7 @@ impl Failure {
     ///
     /// let waits = || std::future::pending::<()>();
     /// let failure = Builder::new(1).trace(true).run(waits()).unwrap_err();
-    /// assert_eq!(failure.trace().unwrap().explain_task(0).unwrap().steps().next(), Some(1));
+    /// assert_eq!(failure.trace().unwrap().events().last().unwrap().step(), 1);
     /// assert!(Builder::new(1).run(waits()).unwrap_err().trace().is_none());
     /// ```
     pub fn trace(&self) -> Option<&Trace> {

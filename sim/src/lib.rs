@@ -237,8 +237,8 @@
 //! cut links at random times.
 //!
 //! # Traces
-//! [`Builder::trace`] keeps everything that happens. A [`Trace`] is shown [as text](Trace::lanes)
-//! and in [Perfetto](Trace::write_perfetto), and [explains](Trace::explain) why a step took place.
+//! [`Builder::trace`] keeps everything that happens. A [`Trace`] is shown as text, and
+//! drawn by [Perfetto](Trace::write_perfetto).
 //!
 //! # Panics
 //! In a [`check()`], each panic fails the run that [`may_panic`] has not caused, also if the
@@ -411,7 +411,7 @@ pub use self::{
     scheduler::Scheduler,
     settings::{Builder, Panics},
     snoozing::Snoozing,
-    trace::{Explanation, Lanes, Trace},
+    trace::Trace,
     unfinished::Unfinished,
     verdict::Verdict,
 };

@@ -121,7 +121,7 @@ impl Builder {
     /// let outcome = joint_sim::Builder::new(1).trace(true).run(async {
     ///     joint_executor::spawn(async {}).await;
     /// })?;
-    /// println!("{}", outcome.trace.unwrap().lanes());
+    /// println!("{}", outcome.trace.unwrap());
     /// # Ok::<(), joint_sim::Failure>(())
     /// ```
     pub fn trace(mut self, trace: bool) -> Self {

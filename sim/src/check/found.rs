@@ -12,7 +12,7 @@ use std::{
     ffi::OsString,
     fs::{self, File},
     io::{self, BufWriter, Write},
-    path::{Path, PathBuf},
+    path::PathBuf,
 };
 
 use super::{
@@ -51,17 +51,12 @@ pub struct Found {
     /// The number of the run.
     run: u64,
     shrunk: Option<Shrunk>,
-    /// Why the failure is not shrunk, if it does not repeat.
+    /// Why the failure is not shrunk or has no files.
     note: String,
     /// The tasks that the last steps name.
     tasks: Vec<String>,
-    files: Option<Result<Files, String>>,
-}
-
-/// The files with all steps.
-struct Files {
-    lanes: PathBuf,
-    perfetto: PathBuf,
+    /// The files with all steps: the list, and the one for Perfetto.
+    files: Vec<PathBuf>,
 }
 
 struct Shrunk {
@@ -80,7 +75,7 @@ impl Found {
             shrunk: None,
             note: String::new(),
             tasks: Vec::new(),
-            files: None,
+            files: Vec::new(),
         }
     }
 
@@ -118,31 +113,31 @@ impl Found {
         let is_task = |actor: &Actor| kept.task(*actor).is_some();
         let tasks = actors.into_iter().filter(is_task);
         self.tasks = tasks.map(|actor| kept.named(actor)).collect();
-        let files = self.write(kept).map_err(|error| error.to_string());
-        self.files = Some(files);
+        match self.write(kept) {
+            Ok(files) => self.files = files.into(),
+            Err(error) => self.note += &format!("the steps could not be written: {error}\n"),
+        }
         self
     }
 
-    fn write(&self, kept: Kept) -> io::Result<Files> {
+    fn write(&self, kept: Kept) -> io::Result<[PathBuf; 2]> {
         let name = file_name();
         // The process is named too, because two checkouts may run the same test at once.
         let (seed, process) = (self.plan.seed(), std::process::id());
         let folder = folder();
         let path = |ending| folder.join(format!("joint-sim-{name}-{seed}-{process}.{ending}"));
-        let (lanes, perfetto) = (path("txt"), path("json"));
+        let files = ["txt", "json"].map(path);
         fs::create_dir_all(&folder)?;
         let tasks = kept.all_tasks();
         let trace = kept.into_trace(MOST_EVENTS);
-        let mut file = BufWriter::new(File::create(&lanes)?);
-        let shown = trace.lanes().width(WIDTH);
-        write!(file, "{self}\nthe tasks:\n{tasks}\nthe lanes:\n{shown}\n")?;
-        // The lanes show neither faults nor what happens in the network.
+        let mut file = BufWriter::new(File::create(&files[0])?);
+        write!(file, "{self}\nthe tasks:\n{tasks}\n")?;
         write!(file, "all steps, at most the last 20,000 events:\n{trace}")?;
         file.flush()?;
-        let mut file = BufWriter::new(File::create(&perfetto)?);
+        let mut file = BufWriter::new(File::create(&files[1])?);
         trace.write_perfetto(&mut file)?;
         file.flush()?;
-        Ok(Files { lanes, perfetto })
+        Ok(files)
     }
 
     /// Returns the failure, of the shrunk run if it could be shrunk.
@@ -187,42 +182,29 @@ impl Found {
         self.shrunk.as_ref().map(|shrunk| shrunk.after)
     }
 
-    /// Returns the file that shows all steps of the run as [lanes](super::super::Trace::lanes) and
-    /// as a list, if it could be written.
+    /// Returns the files that have all steps of the run, if they could be written: a list, and what
+    /// [Perfetto](super::super::Trace::write_perfetto) draws.
     ///
     /// # Example
     /// ```
     /// use joint_sim::Check;
     ///
     /// let found = Check::new().find(|| std::future::pending::<()>()).unwrap_err();
-    /// if let (Some(lanes), Some(perfetto)) = (found.lanes_file(), found.perfetto_file()) {
-    ///     assert!(std::fs::read_to_string(lanes)?.contains("deadlock"));
-    /// #     std::fs::remove_file(lanes)?;
+    /// if let [list, perfetto] = found.files() {
+    ///     assert!(std::fs::read_to_string(list)?.contains("deadlock"));
+    /// #     std::fs::remove_file(list)?;
     ///     println!("{} is for https://ui.perfetto.dev", perfetto.display());
     /// #     std::fs::remove_file(perfetto)?;
     /// }
     /// # Ok::<(), std::io::Error>(())
     /// ```
-    pub fn lanes_file(&self) -> Option<&Path> {
-        self.files().map(|files| &*files.lanes)
-    }
-
-    /// Returns the file that has all steps of the run for
-    /// [Perfetto](super::super::Trace::write_perfetto), if it could be written.
-    pub fn perfetto_file(&self) -> Option<&Path> {
-        self.files().map(|files| &*files.perfetto)
-    }
-
-    fn files(&self) -> Option<&Files> {
-        self.files.as_ref()?.as_ref().ok()
+    pub fn files(&self) -> &[PathBuf] {
+        &self.files
     }
 }
 
 /// The largest number of events in a file.
 const MOST_EVENTS: usize = 20_000;
-
-/// The largest number of characters in a line of lanes. Editors scroll where a terminal does not.
-const WIDTH: usize = 400;
 
 /// The folder of the files with all steps.
 fn folder() -> PathBuf {
@@ -248,13 +230,9 @@ impl fmt::Display for Found {
                 "of {before} decisions that are not the tamest, {after} are left after {runs} runs"
             )?;
         }
-        match &self.files {
-            Some(Ok(Files { lanes, perfetto })) => {
-                writeln!(f, "all steps:            {}", lanes.display())?;
-                writeln!(f, "the same in Perfetto: {}", perfetto.display())?;
-            }
-            Some(Err(error)) => writeln!(f, "the steps could not be written: {error}")?,
-            None => {}
+        let names = ["all steps:            ", "the same in Perfetto: "];
+        for (name, file) in names.iter().zip(&self.files) {
+            writeln!(f, "{name}{}", file.display())?;
         }
         write!(f, "{}{}", self.note, self.failure)?;
         if !self.tasks.is_empty() {

@@ -1,7 +1,5 @@
 //! [`Trace`]: everything that has happened in a run, for people to read.
 
-mod explain;
-mod lanes;
 mod perfetto;
 
 use alloc::{format, string::String, vec::Vec};
@@ -9,15 +7,12 @@ use core::fmt;
 
 use super::record::{Actor, Event, Named, fold};
 
-pub use self::{explain::Explanation, lanes::Lanes};
-
 /// Everything that has happened in a run, if [`Builder::trace`](super::Builder::trace) asked for
 /// it.
 ///
 /// `Display` shows it as a list, with one event in each line, and repetitions folded.
-/// [`lanes`](Trace::lanes) shows the tasks side by side, [`explain`](Trace::explain) says why a
-/// step happened, and [`write_perfetto`](Trace::write_perfetto) writes a file for
-/// <https://ui.perfetto.dev>.
+/// [`write_perfetto`](Trace::write_perfetto) writes a file for <https://ui.perfetto.dev>, which draws
+/// it.
 ///
 /// # Example
 /// ```

@@ -160,8 +160,8 @@ fn a_check_finds_each_planted_bug() {
         let check = check.deny_unfinished(bug.name == "unawaited_deadlock");
         let found = check.find(|| (bug.program)(Version::Planted));
         let found = found.expect_err(bug.name);
-        for file in [found.lanes_file(), found.perfetto_file()] {
-            fs::remove_file(file.unwrap()).unwrap();
+        for file in found.files() {
+            fs::remove_file(file).unwrap();
         }
         println!("| `{}` | {} | {} |", bug.name, bug.what, found.runs());
     }

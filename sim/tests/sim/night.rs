@@ -30,8 +30,8 @@ const SIX: [&str; 6] = ["write", "repair", "restore", "reset", "restart", "page"
 
 fn find(check: &Check, names: &'static [&str]) -> Box<Found> {
     let found = check.find(|| faults_in_a_row(names)).unwrap_err();
-    for file in [found.lanes_file(), found.perfetto_file()] {
-        fs::remove_file(file.unwrap()).unwrap();
+    for file in found.files() {
+        fs::remove_file(file).unwrap();
     }
     found
 }
@@ -58,8 +58,8 @@ fn a_night_on_several_threads_finds_it_too() {
     let check = Check::new().real_time(NIGHT).jobs(2);
     let found = check.find(|| faults_in_a_row(&SIX[..3])).unwrap_err();
     assert!(found.to_string().contains("everything went wrong"));
-    for file in [found.lanes_file(), found.perfetto_file()] {
-        fs::remove_file(file.unwrap()).unwrap();
+    for file in found.files() {
+        fs::remove_file(file).unwrap();
     }
 }
 

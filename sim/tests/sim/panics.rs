@@ -36,8 +36,8 @@ fn is_found_by<F: Future<Output: Verdict>>(panics: Panics, program: impl Fn() ->
     let place = "panicked at sim/tests/sim/panics.rs:";
     assert!(report.contains(place), "{report}");
     assert!(report.contains(": of a handler"), "{report}");
-    for file in [found.lanes_file(), found.perfetto_file()] {
-        fs::remove_file(file.unwrap()).unwrap();
+    for file in found.files() {
+        fs::remove_file(file).unwrap();
     }
 }
 

@@ -10,8 +10,8 @@ use joint_sim::{self as sim, Builder, Check, Found, random};
 
 /// The report without the names of its files.
 fn report(found: &Found) -> String {
-    for file in [found.lanes_file(), found.perfetto_file()] {
-        std::fs::remove_file(file.unwrap()).unwrap();
+    for file in found.files() {
+        std::fs::remove_file(file).unwrap();
     }
     let text = found.to_string();
     let lines = text.lines().filter(|line| !line.contains("joint-sim-"));

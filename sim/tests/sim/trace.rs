@@ -1,4 +1,4 @@
-//! The pictures of a run: lanes, causes, the file for Perfetto, and the digest.
+//! The trace of a run, its file for Perfetto, and the digest.
 
 use std::{collections::BTreeMap, env, future::pending, sync::Arc, time::Duration};
 
@@ -61,83 +61,6 @@ fn nothing_is_kept_unless_asked_for_and_the_digest_is_the_same() {
     assert!(without.trace.is_none());
     assert_eq!(without.digest, with.digest);
     assert!(with.trace.unwrap().events().len() > 10);
-}
-
-#[test]
-fn lanes_show_which_task_spawns_wakes_and_ends_which() {
-    let trace = trace_of(hands_over());
-    let expected = [
-        "              main            1               2               3",
-        "time # who                    reader          writer          never",
-        " 0ns 1 main   ●───────────────○───────────────○───────────────○",
-        " 0ns 2 task 1 │               ●               │               │",
-        " 0ns 3 task 2 │               │               ↻               │",
-        " 0ns 4 task 3 │               │               │               ●",
-        " 0ns 5 task 2 │               │               ●               │",
-        " 3ms 5 timer  ┼───────────────┼───────────────◇               │",
-        " 3ms 6 task 2 ◇───────────────◇───────────────✓               │",
-        " 3ms 7 task 1 │               ✓                               │",
-        " 3ms 8 main   ✓───────────────────────────────────────────────⊘",
-    ];
-    assert_eq!(lines(trace.lanes()), expected);
-}
-
-#[test]
-fn an_explanation_leads_back_to_the_beginning() {
-    let trace = trace_of(hands_over());
-    let expected = [
-        r#"task 1 "reader" ran in step 7, at 3ms, because task 2 "writer" woke it;"#,
-        r#"task 2 "writer" ran in step 6, at 3ms, because a timer of 3ms fired;"#,
-        r#"task 2 "writer" had armed it in step 5, at 0ns, because it woke itself;"#,
-        r#"task 2 "writer" ran in step 3, at 0ns, because main spawned it;"#,
-        r#"main ran in step 1, at 0ns, because the run began"#,
-    ];
-    assert_eq!(lines(trace.explain_task(1).unwrap()), expected);
-    assert!(trace.explain(0).is_none() && trace.explain(1000).is_none());
-}
-
-#[test]
-fn a_poll_that_blocks_is_drawn_around_the_others() {
-    let trace = trace_of(async {
-        let (sender, receiver) = oneshot::channel();
-        let blocks = named("blocks", async move { block_on(receiver).unwrap() });
-        named("sends", async move { sender.send(()).unwrap() }).await;
-        blocks.await;
-    });
-    let expected = [
-        "              main    1       2",
-        "time # who            blocks  sends",
-        " 0ns 1 main   ●───────○───────○",
-        " 0ns 2 task 1 │       ●       │",
-        " 0ns 3 task 2 ◇───────┼───────✓",
-        " 0ns 3 task 1 │       ✓",
-        " 0ns 4 main   ✓",
-    ];
-    assert_eq!(lines(trace.lanes().width(40)), expected);
-}
-
-#[test]
-fn lanes_show_the_tasks_that_ran_last_if_there_are_many() {
-    let trace = trace_of(async {
-        let tasks: Vec<_> = (0..40).map(|n| spawn(sleep(n * MILLISECOND))).collect();
-        for task in tasks {
-            task.await;
-        }
-    });
-    let shown = lines(trace.lanes());
-    assert!(shown.iter().all(|line| line.chars().count() <= 100));
-    let numbers: Vec<_> = shown[0].split_whitespace().collect();
-    assert_eq!((numbers[0], numbers.last()), ("main", Some(&"40")));
-    let left_out = 41 - numbers.len();
-    let last = format!("{left_out} more tasks are not shown");
-    assert_eq!(shown.last(), Some(&last));
-    let chosen = lines(trace.lanes().tasks([3, 5]).steps(..20));
-    assert_eq!(
-        chosen[0].split_whitespace().collect::<Vec<_>>(),
-        ["main", "3", "5"]
-    );
-    assert_eq!(chosen[1].matches("trace.rs:").count(), 2);
-    assert_eq!(chosen.last().unwrap(), "38 more tasks are not shown");
 }
 
 #[test]

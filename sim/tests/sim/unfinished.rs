@@ -14,8 +14,7 @@ fn found<F: Future<Output: Verdict>>(check: Check, program: impl Fn() -> F) -> (
         .find(program)
         .expect_err("a program that does not stop");
     let mut size = 0;
-    for file in [found.lanes_file(), found.perfetto_file()] {
-        let file = file.unwrap();
+    for file in found.files() {
         size += fs::metadata(file).unwrap().len();
         fs::remove_file(file).unwrap();
     }
