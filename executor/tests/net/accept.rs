@@ -5,7 +5,7 @@ use std::{io, pin::pin};
 use futures_lite::{future, stream};
 use joint_executor::io::{TcpListener, TcpStream};
 
-use super::support::{again, everywhere, waits};
+use super::support::{everywhere, waits};
 
 #[test]
 fn an_accept_that_is_dropped_takes_nothing() {
@@ -72,7 +72,7 @@ fn accept_fails_without_a_free_descriptor_and_works_again_later() {
     if std::env::var_os("JOINT_NET_FEW_DESCRIPTORS").is_some() {
         return everywhere(few_descriptors);
     }
-    let status = again()
+    let status = super::support::again()
         .args([NAME, "--exact"])
         .env("JOINT_NET_FEW_DESCRIPTORS", "1")
         .status();
