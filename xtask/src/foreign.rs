@@ -165,8 +165,9 @@ impl System {
         ];
         let mut all = vec![args[0], "--target", self.target];
         all.extend(["--target-dir", folder.to_str().unwrap_or("target/foreign")]);
-        // The lines would be the greater part of what is written.
-        all.extend(["--config", "profile.dev.debug=false", "--all-features"]);
+        // The lines would be the greater part of what is written, and an emulator has enough to do.
+        all.extend(["--config", "profile.dev.debug=false"]);
+        all.extend(["--config", "profile.dev.opt-level=1", "--all-features"]);
         let has_emulator = usize::from(!self.emulator.is_empty());
         for config in &config[..=has_emulator] {
             all.extend(["--config", config]);
