@@ -245,7 +245,8 @@ fn poll_ready(
     Poll::Ready(ready)
 }
 
-/// So that the macros in `wrap.rs` serve both kinds of sockets.
+/// So that the macros in `wrap.rs` serve the sockets of `unix`, too.
+#[cfg(unix)]
 impl<T> AsyncFd<T> {
     #[inline]
     pub(super) fn inner(&self) -> &T {
