@@ -2,8 +2,8 @@
 //!
 //! [`model()`] runs a closure in every execution that the memory model RC11 allows, `SeqCst`
 //! accesses and fences included, and in each of them once. It finds panics, data races, deadlocks
-//! and leaks, and says why an execution fails. loom tries schedules instead, so it repeats executions, leaves
-//! some out, and takes `SeqCst` accesses for weaker ones.
+//! and leaks, and says why an execution fails. loom tries schedules instead, so it repeats
+//! executions, leaves some out, and takes `SeqCst` accesses for weaker ones.
 //!
 //! The types of this crate take the place of std's in the code under test, and have the same names:
 //! [`sync`], [`thread`], [`cell`], [`hint`]. Only they may carry something from one thread to

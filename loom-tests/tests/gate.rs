@@ -12,7 +12,10 @@ use std::{
 
 use joint::task;
 use joint_executor::model::{Gate, Inbox, Sleep};
-use loom_tests::lab::{sync::atomic::AtomicUsize, thread};
+use loom_tests::lab::{
+    sync::atomic::{AtomicBool, AtomicUsize},
+    thread,
+};
 use loom_tests::{model, model_bounded};
 
 /// Where a task is pushed from, and so which fence the push has.
@@ -32,6 +35,8 @@ struct World {
     disposed: Counter,
     /// The mark of the last worker for pushes that are too late.
     left: AtomicUsize,
+    /// Whether the task was dropped that another one waits for.
+    told: AtomicBool,
 }
 
 impl World {
@@ -42,6 +47,7 @@ impl World {
             queue: ManuallyDrop::new(Inbox::new()),
             disposed: Counter::new(0),
             left: AtomicUsize::new(0),
+            told: AtomicBool::new(false),
         })
     }
 
@@ -88,13 +94,14 @@ impl World {
 }
 
 /// The effect of a task's drop.
-#[derive(Clone, Copy, PartialEq)]
+#[derive(Clone, Copy)]
 enum Then {
     Nothing,
     /// Pushes another task.
     Pushes,
-    /// Waits for the drop of another task.
+    /// Waits for the drop of the task that tells.
     Waits,
+    Tells,
 }
 
 struct Dropped(Arc<World>, Then);
@@ -102,12 +109,16 @@ struct Dropped(Arc<World>, Then);
 impl Drop for Dropped {
     fn drop(&mut self) {
         let Self(world, then) = self;
-        let before = world.disposed.fetch_add(1, Relaxed);
-        if *then == Then::Pushes {
-            world.inject(From::Outside, Then::Nothing);
-        }
-        while *then == Then::Waits && before == 0 && world.disposed.load(Relaxed) == 1 {
-            thread::yield_now();
+        world.disposed.fetch_add(1, Relaxed);
+        match *then {
+            Then::Nothing => {}
+            Then::Pushes => world.inject(From::Outside, Then::Nothing),
+            Then::Waits => {
+                while !world.told.load(Relaxed) {
+                    thread::yield_now();
+                }
+            }
+            Then::Tells => world.told.store(true, Relaxed),
         }
     }
 }
@@ -140,12 +151,12 @@ fn a_pinned_push_against_the_last_worker() {
 
 /// Two threads push at once when it is too late already: each disposes of its task, or the other
 /// one does. Preemption bound 3.
-fn two_late_pushes(then: Then) {
+fn two_late_pushes(then: Then, own: Then) {
     model_bounded(3, move || {
         let world = World::new();
         world.terminate();
         let other = start(&world, move |world| world.inject(From::Outside, then));
-        world.inject(From::Outside, Then::Nothing);
+        world.inject(From::Outside, own);
         other.join().unwrap();
         world.assert_over(2);
     });
@@ -154,13 +165,13 @@ fn two_late_pushes(then: Then) {
 /// Preemption bound 3.
 #[test]
 fn late_pushes_leave_nothing_to_each_other() {
-    two_late_pushes(Then::Nothing);
+    two_late_pushes(Then::Nothing, Then::Nothing);
 }
 
 /// Preemption bound 3.
 #[test]
 fn the_drop_of_a_late_task_may_wait_for_that_of_another() {
-    two_late_pushes(Then::Waits);
+    two_late_pushes(Then::Waits, Then::Tells);
 }
 
 /// Two threads push while the last worker leaves. Preemption bound 2.

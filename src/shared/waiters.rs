@@ -65,7 +65,7 @@ use crate::{
     completion::{Completed, Ended, Registration},
     waker::ThinWaker,
 };
-use joint_switch::{AtomicPtr, AtomicUsize, Retire, UnsafeCell, order};
+use joint_switch::{AtomicPtr, AtomicUsize, Retire, UnsafeCell, order, spin_loop};
 
 const OPEN: *mut Place = ptr::null_mut();
 const DONE: *mut Place = ptr::without_provenance_mut(1);
@@ -270,8 +270,14 @@ impl Waiters {
         // ORDERING: resume. Acquire, with the Release of `pass`: the place may be newer than the
         // list that the caller has seen.
         let mut at = self.resume.load(order!(resume: Acquire));
+        let mut is_in_a_round = false;
         loop {
             let Some(place) = Place::at(at) else {
+                if mem::replace(&mut is_in_a_round, true) {
+                    // The whole list was passed: another waiter has found a place, and what others
+                    // have vacated since may not be visible here yet.
+                    spin_loop();
+                }
                 at = self.look();
                 match ended(at) {
                     Some(ended) => return Err(ended),

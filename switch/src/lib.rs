@@ -88,11 +88,13 @@ pub type Word = u32;
 #[cfg(all(joint_loom, feature = "std"))]
 pub use self::model::{Mutex, MutexGuard, OnceLock, now, thread, thread_local, wait_until};
 #[cfg(joint_loom)]
-pub use self::model::{UnsafeCell, heap, ref_limit, wake_limit};
+pub use self::model::{UnsafeCell, heap, loom::hint::spin_loop, ref_limit, wake_limit};
 
 #[cfg(all(not(joint_loom), feature = "std"))]
 pub use self::wait::{now, wait_until};
 // The model never reorders accesses by itself.
+#[cfg(not(joint_loom))]
+pub use core::hint::spin_loop;
 #[cfg(feature = "std")]
 pub use core::sync::atomic::compiler_fence;
 #[cfg(not(joint_loom))]
