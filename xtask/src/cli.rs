@@ -37,10 +37,12 @@ Usage: cargo xtask <command>
   instructions [--no-lto]
                          how many instructions each path takes, with link-time optimization and without, or
                          only without; skipped unless there is valgrind
-  mutants [--smoke | FILTER]
+  mutants [--engine check] [--smoke | FILTER]
                          the models against each change of an ordering, an exchange or a second look, or of
                          those whose names contain FILTER, into docs/orderings.md; --smoke tries only what that
-                         says is found, with the tests that it names
+                         says is found, with the tests that it names; --engine check runs them on joint-check,
+                         each for 10 seconds unless LOOM_MAX_DURATION says otherwise, into
+                         target/check/orderings.md
   logic [FILTER]         the tests against each change of a condition, a result or a function's body, or of those
                          whose names, as cargo-mutants gives them, contain FILTER; what no test finds has to be
                          listed in tests/logic-survivors.txt; skipped unless cargo-mutants is installed
@@ -100,6 +102,7 @@ pub(crate) enum Command {
         only_without_lto: bool,
     },
     Mutants {
+        engine: Engine,
         smoke: bool,
         filter: Option<String>,
     },
@@ -229,16 +232,33 @@ fn is_help(word: &str) -> bool {
     word == "--help" || word == "-h"
 }
 
+/// Takes the engine out of the words.
+fn engine(command: &str, words: &[String]) -> Result<(Engine, Vec<String>), String> {
+    let mut words = words.to_vec();
+    let Some(at) = words.iter().position(|word| word == "--engine") else {
+        return Ok((Engine::Loom, words));
+    };
+    let named = words.drain(at..words.len().min(at + 2)).nth(1);
+    let named = named.and_then(|name| Engine::named(&name));
+    let engine = named.ok_or_else(|| format!("{command} --engine takes loom or check"))?;
+    Ok((engine, words))
+}
+
 fn mutants(words: &[String]) -> Result<Command, String> {
+    let (engine, words) = engine("mutants", words)?;
     let smoke = words.iter().any(|word| word == "--smoke");
     if smoke && words.len() > 1 {
         return Err("mutants takes --smoke or a filter, not both".to_owned());
     }
     let filter = match smoke {
         true => None,
-        false => at_most_one("mutants", words)?,
+        false => at_most_one("mutants", &words)?,
     };
-    Ok(Command::Mutants { smoke, filter })
+    Ok(Command::Mutants {
+        engine,
+        smoke,
+        filter,
+    })
 }
 
 fn bench(words: &[String]) -> Result<Command, String> {
@@ -263,18 +283,9 @@ fn bench(words: &[String]) -> Result<Command, String> {
 }
 
 fn loom(words: &[String]) -> Result<Command, String> {
-    let (mut engine, mut full, mut filters) = (Engine::Loom, false, Vec::new());
-    let mut words = words.iter();
-    while let Some(word) = words.next() {
-        match word.as_str() {
-            "--full" => full = true,
-            "--engine" => {
-                let named = words.next().and_then(|name| Engine::named(name));
-                engine = named.ok_or("loom --engine takes loom or check")?;
-            }
-            _ => filters.push(word.clone()),
-        }
-    }
+    let (engine, words) = engine("loom", words)?;
+    let (full, filters): (Vec<_>, Vec<_>) = words.into_iter().partition(|word| word == "--full");
+    let full = !full.is_empty();
     if full && engine == Engine::Check {
         return Err("joint-check has no bounds on preemptions that --full could take away".into());
     }
@@ -514,13 +525,23 @@ mod tests {
 
     #[test]
     fn mutants_takes_a_switch_or_a_filter() {
-        let mutants = |smoke, filter: Option<&str>| {
+        let mutants = |engine, smoke, filter: Option<&str>| {
             let filter = filter.map(str::to_owned);
-            Ok(Command::Mutants { smoke, filter })
+            Ok(Command::Mutants {
+                engine,
+                smoke,
+                filter,
+            })
         };
-        assert_eq!(parsed("mutants"), mutants(false, None));
-        assert_eq!(parsed("mutants --smoke"), mutants(true, None));
-        assert_eq!(parsed("mutants sleep"), mutants(false, Some("sleep")));
+        let (loom, check) = (Engine::Loom, Engine::Check);
+        assert_eq!(parsed("mutants"), mutants(loom, false, None));
+        assert_eq!(parsed("mutants --smoke"), mutants(loom, true, None));
+        assert_eq!(parsed("mutants sleep"), mutants(loom, false, Some("sleep")));
+        assert_eq!(
+            parsed("mutants --engine check sleep"),
+            mutants(check, false, Some("sleep"))
+        );
+        assert!(parsed("mutants --engine").is_err());
         assert_eq!(parsed("mutants sleep --help"), Ok(Command::Help));
     }
 

@@ -11,9 +11,15 @@ use std::{
 };
 
 use super::{
+    plans,
     programs::{self, BUILD},
     step::{Step, root},
 };
+
+/// How many seconds joint-check explores a model, and how many steps a thread may take, unless the
+/// variables are set.
+pub(crate) const MOST: [(&str, &str); 2] =
+    [("LOOM_MAX_DURATION", "10"), ("LOOM_MAX_BRANCHES", "4000")];
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Engine {
@@ -33,20 +39,55 @@ impl Engine {
 
     /// Returns the step that builds the models.
     pub(crate) fn build(self) -> Result<Step, String> {
-        let package = match self {
-            Self::Loom => return Ok(programs::build()),
-            Self::Check => package(&root()),
-        };
-        let manifest = package.map_err(|error| format!("the models' package: {error}"))?;
-        let target = manifest.with_file_name("target");
-        let [manifest, target] = [manifest, target].map(|path| path.to_string_lossy().into_owned());
-        let args = [
-            &BUILD[..],
-            &["--manifest-path", &manifest, "--target-dir", &target],
-        ];
-        let step = Step::cargo("models", &args.concat());
-        Ok(step.cfg("joint_loom").cfg("joint_check"))
+        if self == Self::Loom {
+            return Ok(programs::build());
+        }
+        let at = check()?;
+        let args: Vec<_> = BUILD
+            .into_iter()
+            .chain(at.iter().map(|arg| &**arg))
+            .collect();
+        Ok(for_check(Step::cargo("models", &args)).cfg("joint_check"))
     }
+
+    /// Returns the step that runs the models against each change, or each whose place's name
+    /// contains the filter. On joint-check the page is a copy in the target folder, so that the
+    /// tests that find a change on loom are tried first.
+    pub(crate) fn mutants(self, smoke: bool, filter: Option<&str>) -> Result<Step, String> {
+        if self == Self::Loom {
+            return Ok(plans::mutants(smoke, filter));
+        }
+        let at = check()?;
+        let page = Path::new(&at[1]).with_file_name("orderings.md");
+        let copied = fs::copy(root().join("docs/orderings.md"), &page);
+        copied.map_err(|error| format!("{}: {error}", page.display()))?;
+        let (at, page) = (at.each_ref().map(|arg| &**arg), page.to_string_lossy());
+        let step = plans::mutants_on(&at, "joint_check", &page, smoke, filter);
+        let unset = MOST.iter().filter(|(key, _)| env::var_os(key).is_none());
+        let step = unset.fold(step, |step, &(key, value)| step.env(key, value));
+        Ok(for_check(step))
+    }
+}
+
+/// Writes the package for joint-check. Returns the arguments with which cargo builds it.
+fn check() -> Result<[String; 4], String> {
+    let manifest = package(&root()).map_err(|error| format!("the models' package: {error}"))?;
+    let target = manifest.with_file_name("target");
+    let [manifest, target] = [manifest, target].map(|path| path.to_string_lossy().into_owned());
+    let [at, into] = ["--manifest-path", "--target-dir"].map(str::to_owned);
+    Ok([at, manifest, into, target])
+}
+
+/// Sets what all is compiled with for joint-check, apart from its own cfg. The profile is that of
+/// the models' folder. Paths in the programs begin at the root, as in the repository's own builds.
+fn for_check(step: Step) -> Step {
+    let root = root().join("").to_string_lossy().into_owned();
+    let remapped = format!("--remap-path-prefix={root}=");
+    let flags = ["--cfg", "joint_loom", &remapped];
+    // A flag has no spaces.
+    let has_spaces = root.contains(char::is_whitespace);
+    let flags = &flags[..if has_spaces { 2 } else { 3 }];
+    step.in_folder("loom-tests").rustc(flags)
 }
 
 /// Writes the package, and returns its manifest.
@@ -107,13 +148,9 @@ path = \"{root}/loom-tests/src/lib.rs\"
 [patch.crates-io]
 loom = {{ path = \"{root}/check/as-loom\" }}
 
-[profile.release]
-opt-level = 1
-
 [profile.release.package]
 corosensei = {{ opt-level = 3 }}
 joint-check = {{ opt-level = 3 }}
-loom-tests = {{ opt-level = 0 }}
 "
     );
     for (name, file) in tests {

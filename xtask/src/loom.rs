@@ -11,7 +11,7 @@ use std::{
 };
 
 use super::{
-    engine::Engine,
+    engine::{Engine, MOST},
     programs::{Program, one_test, programs_of},
     progress::Progress,
     step::{root, say},
@@ -33,9 +33,6 @@ pub(crate) struct Wish {
 
 /// The variables that ask for counts, and how a line with counts begins.
 const COUNTS: [(&str, &str); 2] = [("JOINT_LOOM_RUNS", "RUNS "), ("JOINT_CHECK_LOG", "COUNT ")];
-/// How many seconds joint-check explores a model, and how many steps a thread may take, unless the
-/// variables are set.
-const MOST: [(&str, &str); 2] = [("LOOM_MAX_DURATION", "10"), ("LOOM_MAX_BRANCHES", "4000")];
 
 fn asks_for_counts() -> bool {
     COUNTS.iter().any(|(key, _)| env::var_os(key).is_some())

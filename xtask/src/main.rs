@@ -86,9 +86,17 @@ fn run(command: Command) -> i32 {
         }
         Command::Instructions { only_without_lto } => instructions::run(only_without_lto),
         Command::BenchOnce => run_all("bench-once", &[plans::bench_once()]),
-        Command::Mutants { smoke, filter } => {
-            run_all("mutants", &[plans::mutants(smoke, filter.as_deref())])
-        }
+        Command::Mutants {
+            engine,
+            smoke,
+            filter,
+        } => match engine.mutants(smoke, filter.as_deref()) {
+            Ok(step) => run_all("mutants", &[step]),
+            Err(why) => {
+                say(&why);
+                1
+            }
+        },
         Command::Logic { filter } => logic::run(filter.as_deref()),
         Command::Help => {
             print!("{}", cli::USAGE);

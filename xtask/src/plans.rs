@@ -181,18 +181,28 @@ pub(crate) fn matrix(json: Option<&str>, html: Option<&str>) -> Step {
 
 /// The models against each change, or each whose place's name contains the filter.
 pub(crate) fn mutants(smoke: bool, filter: Option<&str>) -> Step {
+    mutants_on(&[], "joint_loom", "../docs/orderings.md", smoke, filter).in_models()
+}
+
+/// The models that are built with these arguments, against each change. Both builds have the same
+/// target folder.
+pub(crate) fn mutants_on(
+    build: &[&str],
+    cfg: &str,
+    page: &str,
+    smoke: bool,
+    filter: Option<&str>,
+) -> Step {
     let mut args: Vec<_> = ["run", "--quiet", "--release", "--package", "joint-mutants"].into();
-    args.extend(["--no-default-features", "--", "--cfg", "joint_loom"]);
-    args.extend([
-        "--page",
-        "../docs/orderings.md",
-        "--reasons",
-        "survivors.txt",
-    ]);
+    args.push("--no-default-features");
+    args.extend(build.iter().skip_while(|arg| **arg != "--target-dir"));
+    args.extend(["--", "--cfg", cfg, "--page", page]);
+    args.extend(["--reasons", "survivors.txt"]);
     args.extend(smoke.then_some("--smoke"));
     args.extend(filter.iter().flat_map(|&filter| ["--place", filter]));
     args.extend(["--", "--release"]);
-    Step::cargo("mutants", &args).in_models()
+    args.extend(build);
+    Step::cargo("mutants", &args)
 }
 
 /// Each row of each bench once, as a test.

@@ -101,13 +101,18 @@ impl Step {
 
     /// Sets a cfg for all that is compiled, beside the flags that are set.
     pub(crate) fn cfg(self, cfg: &str) -> Self {
+        self.rustc(&["--cfg", cfg])
+    }
+
+    /// Gives flags to the compiler, beside those that are set. They have no spaces.
+    pub(crate) fn rustc(self, flags: &[&str]) -> Self {
         match self.set("CARGO_ENCODED_RUSTFLAGS") {
             // It goes before the other.
             Some(set) => {
-                let flags = appended(Some(set), &format!("--cfg\u{1f}{cfg}"), '\u{1f}');
+                let flags = appended(Some(set), &flags.join("\u{1f}"), '\u{1f}');
                 self.env("CARGO_ENCODED_RUSTFLAGS", flags)
             }
-            None => self.flags("RUSTFLAGS", &format!("--cfg {cfg}")),
+            None => self.flags("RUSTFLAGS", &flags.join(" ")),
         }
     }
 
