@@ -5,7 +5,7 @@
 //! happens-before is closed under program order. So only the rows of `SeqCst` events are made, and
 //! each from ranges.
 
-use core::{iter, ops::Range};
+use core::ops::Range;
 
 use crate::graph::{Event, Graph, Id, Kind};
 
@@ -31,14 +31,6 @@ impl Set {
             *mine |= theirs;
         }
     }
-
-    fn iter(&self) -> impl Iterator<Item = usize> + '_ {
-        self.0.iter().enumerate().flat_map(|(n, &word)| {
-            let bits = iter::successors(Some(word), |word| Some(word & word.wrapping_sub(1)));
-            let bits = bits.take_while(|&word| word != 0);
-            bits.map(move |word| n * 64 + word.trailing_zeros() as usize)
-        })
-    }
 }
 
 struct Relations<'a> {
@@ -48,6 +40,9 @@ struct Relations<'a> {
     threads: Vec<Range<usize>>,
     /// The `SeqCst` events.
     sc: Vec<usize>,
+    /// Twice the place of each write in the graph's list, which has those of a location in their
+    /// order. A read has one more than the write that it reads from.
+    ranks: Vec<usize>,
 }
 
 /// Whether `psc` is acyclic.
@@ -64,12 +59,26 @@ pub(crate) fn is_consistent(graph: &Graph) -> bool {
     let threads = threads.collect();
     let events: Vec<_> = graph.events().collect();
     let sc = (0..events.len()).filter(|&n| events[n].is_sc()).collect();
-    let relations = Relations {
+    let ranks = vec![usize::MAX; events.len()];
+    let mut relations = Relations {
         graph,
         events,
         threads,
         sc,
+        ranks,
     };
+    for (place, &(_, write)) in graph.writes.iter().enumerate() {
+        let write = relations.number(write);
+        relations.ranks[write] = 2 * place;
+    }
+    for (n, event) in graph
+        .events()
+        .enumerate()
+        .filter(|(_, event)| event.kind.is_read())
+    {
+        let source = relations.number(event.source.expect("a read has a source"));
+        relations.ranks[n] = relations.ranks[source] + 1;
+    }
     relations.psc_is_acyclic()
 }
 
@@ -103,27 +112,6 @@ impl Relations<'_> {
         })
     }
 
-    /// The events that happen after an event, without itself.
-    fn hb(&self, n: usize) -> Set {
-        let mut set = Set::new(self.events.len());
-        self.after(n).flatten().for_each(|n| set.insert(n));
-        set
-    }
-
-    /// The writes that are ordered after a write, or after the one that a read reads from.
-    fn mo_fr(&self, n: usize) -> impl Iterator<Item = usize> + '_ {
-        let event = self.events[n];
-        let from = match event.source {
-            Some(source) if event.kind.is_read() => Some(source),
-            _ => event.kind.is_write().then_some(event.id),
-        };
-        let order = self.graph.order(event.place);
-        let later = order.skip_while(move |&write| Some(write) != from).skip(1);
-        later
-            .map(|write| self.number(write))
-            .filter(move |&m| m != n)
-    }
-
     /// `scb`: program order, happens-before at one location, or between other locations on both
     /// sides, modification order, and from reads to later writes.
     fn before(&self, n: usize) -> Set {
@@ -136,7 +124,9 @@ impl Relations<'_> {
                 set.insert(later);
             }
         }
-        self.mo_fr(n).for_each(|later| set.insert(later));
+        let later = self.graph.writes.iter().skip(self.ranks[n] / 2 + 1);
+        let later = later.filter(|(place, _)| *place == event.place);
+        later.for_each(|&(_, write)| set.insert(self.number(write)));
         let elsewhere = (n + 1..own.end).find(|&next| !is_same(event, self.events[next]));
         if let Some(first) = elsewhere {
             // What happens after the first such event includes what happens after the others.
@@ -154,21 +144,37 @@ impl Relations<'_> {
         set
     }
 
-    /// What is reached from a set by modification order, reads-from and from-reads.
-    fn eco(&self, from: &Set) -> Set {
-        let mut found = Set::new(self.events.len());
-        let mut next: Vec<_> = from.iter().collect();
-        while let Some(n) = next.pop() {
-            let id = self.events[n].id;
-            let readers = (0..self.events.len()).filter(|&m| self.events[m].source == Some(id));
-            for later in self.mo_fr(n).chain(readers) {
-                if !found.holds(later) {
-                    found.insert(later);
-                    next.push(later);
+    /// What is reached from a fence by happens-before and then `scb`. And what is reached by
+    /// happens-before and then `eco`: modification order, reads-from and from-reads.
+    fn beyond(&self, n: usize) -> [Set; 2] {
+        let size = self.events.len();
+        let (mut reached, mut between) = (Set::new(size), Set::new(size));
+        // The lowest rank of each location.
+        let mut lowest = vec![usize::MAX; size];
+        for range in self.after(n) {
+            for m in range.clone() {
+                let event = self.events[m];
+                let lowest = &mut lowest[self.number(event.place)];
+                *lowest = self.ranks[m].min(*lowest);
+                // The first event of a thread is reached only from one at the same location.
+                let reaches = |other: usize| {
+                    let other = self.events[other];
+                    other.id != event.id && is_same(other, event) && other.id.is_in(&event.hb)
+                };
+                if m > range.start || self.after(n).flatten().any(reaches) {
+                    reached.insert(m);
                 }
             }
         }
-        found
+        for (m, event) in self.events.iter().enumerate() {
+            if self.ranks[m] > lowest[self.number(event.place)] {
+                between.insert(m);
+                if event.kind.is_write() {
+                    reached.insert(m);
+                }
+            }
+        }
+        [reached, between]
     }
 
     /// The `SeqCst` events that come after one, by their places in the list.
@@ -176,24 +182,28 @@ impl Relations<'_> {
         let mut reached = self.before(n);
         let mut between = Set::new(self.events.len());
         if self.is_fence(n) {
-            let after = self.hb(n);
-            after
-                .iter()
-                .for_each(|later| reached.add(&self.before(later)));
-            between = self.eco(&after);
+            let [beyond, eco] = self.beyond(n);
+            reached.add(&beyond);
+            between = eco;
         }
-        let happens_before = |set: &Set, fence: usize| {
-            set.iter()
-                .any(|n| n != fence && self.events[n].id.is_in(&self.events[fence].hb))
+        // The first event of each thread in a set.
+        let firsts = |set: &Set| {
+            let first = |thread: &Range<usize>| thread.clone().find(|&n| set.holds(n));
+            self.threads.iter().map(first).collect::<Vec<_>>()
+        };
+        let [reached_first, between_first] = [firsts(&reached), firsts(&between)];
+        let happens_before = |firsts: &[Option<usize>], fence: usize| {
+            let mut firsts = firsts.iter().flatten();
+            firsts.any(|&n| n != fence && self.events[n].id.is_in(&self.events[fence].hb))
         };
         let mut found = Set::new(self.sc.len());
         for (place, &other) in self.sc.iter().enumerate() {
             let fences = || {
                 let id = self.events[n].id;
-                happens_before(&reached, other)
+                happens_before(&reached_first, other)
                     || self.is_fence(n)
                         && (n != other && id.is_in(&self.events[other].hb)
-                            || happens_before(&between, other))
+                            || happens_before(&between_first, other))
             };
             if reached.holds(other) || self.is_fence(other) && fences() {
                 found.insert(place);
