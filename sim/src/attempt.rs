@@ -91,7 +91,7 @@ mod tests {
                 let settings = settings.scheduler(Scheduler::Random);
                 let again = Attempt::run(&settings, chance, None, &program);
                 assert_eq!(again.digest, first.digest, "{scheduler:?} {seed}");
-                assert_eq!(again.kept.events, first.kept.events);
+                assert_eq!(again.kept.trace.events, first.kept.trace.events);
                 assert_eq!(again.kept.decisions, first.kept.decisions);
             }
         }

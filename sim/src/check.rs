@@ -433,7 +433,7 @@ impl Check {
             Ok(()) => Ok(Checked { runs: 1 }),
             Err(failure) => {
                 let found = Found::new(plan.clone(), 1, failure);
-                Err(Box::new(found.with_kept(attempt.kept)))
+                Err(Box::new(found.with_trace(attempt.kept.trace)))
             }
         }
     }
@@ -463,7 +463,7 @@ impl Check {
             Err(failure) if failure.is_like(found.failure()) => {}
             _ => {
                 let third = run(found.plan(), &self.keeping());
-                let difference = canary::difference(&again.kept, &third.kept);
+                let difference = canary::difference(&again.kept.trace, &third.kept.trace);
                 found.does_not_repeat(difference);
                 return found;
             }
@@ -500,7 +500,7 @@ impl Check {
             // alone.
             Ok(()) => found.does_not_repeat(None),
         }
-        found.with_kept(last.kept)
+        found.with_trace(last.kept.trace)
     }
 }
 

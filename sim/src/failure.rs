@@ -1,7 +1,7 @@
 //! Why a run has failed.
 
 use alloc::{boxed::Box, string::String, sync::Arc, vec::Vec};
-use core::{fmt, mem, time::Duration};
+use core::{fmt, mem, panic::Location, time::Duration};
 use std::{
     any::Any,
     panic::resume_unwind,
@@ -10,33 +10,11 @@ use std::{
 
 use super::{
     panicked::{Panicked, Told, message},
-    record::{Actor, At, Event, Named, fold, lines},
+    record::{Actor, At, Event, fold, lines},
     snoozing::Snoozing,
     trace::Trace,
     unfinished::{Unfinished, listed},
 };
-
-/// A worker that can run nothing, because it is in a poll that blocks.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Blocked {
-    pub(super) executor: usize,
-    pub(super) worker: usize,
-    pub(super) by: Actor,
-}
-
-impl fmt::Display for Blocked {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            executor,
-            worker,
-            by,
-        } = self;
-        write!(
-            f,
-            "worker {worker} of executor {executor} is blocked in a poll of {by}"
-        )
-    }
-}
 
 /// What was left of the program when a run failed.
 #[derive(Default)]
@@ -45,7 +23,8 @@ pub(super) struct Left {
     pub(super) main_joins: Option<Actor>,
     /// The tasks that had not ended, the one that was polled longest ago first.
     pub(super) unfinished: Vec<Unfinished>,
-    pub(super) blocked: Vec<Blocked>,
+    /// The workers that can run nothing, because they are in a poll that blocks.
+    pub(super) blocked: Vec<String>,
     pub(super) snoozing: Vec<Snoozing>,
     /// The panics of tasks that nobody had looked at.
     pub(super) unseen: Vec<Panicked>,
@@ -131,7 +110,7 @@ pub(super) enum Kind {
     /// A call has blocked the simulation for too long.
     Stuck {
         actor: Actor,
-        named: Named,
+        spawned: &'static Location<'static>,
         limit: Duration,
     },
     /// A blocked poll could continue, but lies beneath another blocked poll on the stack.
@@ -375,14 +354,13 @@ impl fmt::Display for Failure {
             )?,
             Kind::Stuck {
                 actor,
-                named,
+                spawned,
                 limit,
             } => writeln!(
                 f,
-                "the function of `spawn_blocking` at {} ({actor}) blocked outside of joint's waits \
-                 for {limit:?} of real time, or computed for as long; {ONLY_OWN_WAITS}, or raise \
-                 `Builder::max_call_time`",
-                named.spawned
+                "the function of `spawn_blocking` at {spawned} ({actor}) blocked outside of joint's \
+                 waits for {limit:?} of real time, or computed for as long; {ONLY_OWN_WAITS}, or \
+                 raise `Builder::max_call_time`"
             )?,
             Kind::Beneath { actor, above } => writeln!(
                 f,

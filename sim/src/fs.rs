@@ -99,7 +99,7 @@ pub struct File {
 /// The host whose disk is used, and its start and run.
 struct Access {
     place: Place,
-    run: Arc<()>,
+    run: u64,
 }
 
 impl File {
@@ -318,21 +318,17 @@ fn fault() -> io::Error {
 impl Access {
     /// Returns the host of the calling code.
     fn here() -> io::Result<Self> {
-        world::with(|world| {
-            let world = world.ok_or_else(outside)?;
-            let place = world.place();
-            let run = world.machines(|machines| machines.run.clone());
-            Ok(Self { place, run })
-        })
+        let here = |world: &World| Self {
+            place: world.place(),
+            run: world.number(),
+        };
+        world::with(|world| world.map(here).ok_or_else(outside))
     }
 
     fn with<R>(&self, f: impl FnOnce(&World, &mut Disk) -> io::Result<R>) -> io::Result<R> {
-        world::with(|world| {
+        world::with_own(self.run, |world| {
             let world = world.ok_or_else(outside)?;
             world.machines(|machines| {
-                if !Arc::ptr_eq(&machines.run, &self.run) {
-                    return Err(outside());
-                }
                 let machine = &mut machines.all[self.place.host];
                 if machine.start != self.place.start {
                     let message = "the host of this file was killed";

@@ -7,12 +7,11 @@ use core::{
     future::{Future, poll_fn},
     net::IpAddr,
     panic::Location,
-    task::{Context, Poll},
 };
 
 use super::{
     chance::About,
-    machine::{HostEnd, Machine, Machines, Main, Power, ip},
+    machine::{HostEnd, Machine, Main, Power, ip},
     world::{self, World},
 };
 
@@ -72,7 +71,7 @@ pub struct Host {
     number: usize,
     name: Arc<str>,
     /// The run that it belongs to.
-    run: Arc<()>,
+    run: u64,
 }
 
 impl Host {
@@ -98,12 +97,12 @@ impl Host {
     pub fn new(name: impl Into<String>) -> Self {
         let name = Arc::<str>::from(name.into());
         with_world(|world| {
-            world.machines(|machines| {
+            let number = world.machines(|machines| {
                 let is_taken = machines.find(&name).is_some();
                 assert!(!is_taken, "there is a host named `{name}` already");
-                let number = machines.add(Machine::new(name, Power::Idle));
-                Self::of(machines, number)
-            })
+                machines.add(Machine::new(name, Power::Idle))
+            });
+            Self::of(world, number)
         })
     }
 
@@ -124,15 +123,16 @@ impl Host {
     /// ```
     pub fn find(name: &str) -> Option<Self> {
         with_world(|world| {
-            world.machines(|machines| Some(Self::of(machines, machines.find(name)?)))
+            let number = world.machines(|machines| machines.find(name))?;
+            Some(Self::of(world, number))
         })
     }
 
-    fn of(machines: &Machines, number: usize) -> Self {
+    fn of(world: &World, number: usize) -> Self {
         Self {
             number,
-            name: machines.all[number].name.clone(),
-            run: machines.run.clone(),
+            name: world.machines(|machines| machines.all[number].name.clone()),
+            run: world.number(),
         }
     }
 
@@ -183,17 +183,14 @@ impl Host {
         let main: Main = Box::new(move || Box::pin(main()));
         let main = Rc::new(RefCell::new(main));
         let given = Location::caller();
-        self.with(|world| {
-            let before = world.machines(|machines| {
-                let machine = &mut machines.all[self.number];
-                let is_running = machine.power == Power::Running;
-                assert!(!is_running, "the host `{}` runs already", self.name);
-                machine.given = given;
-                machine.main.replace(main)
-            });
-            drop(before);
-            world.start(self.number);
+        let before = self.machine(|machine| {
+            let is_running = machine.power == Power::Running;
+            assert!(!is_running, "the host `{}` runs already", self.name);
+            machine.given = given;
+            machine.main.replace(main)
         });
+        drop(before);
+        self.with(|world| world.start(self.number));
     }
 
     /// Starts the host again, after killing it if it is running. Its main future is made anew by
@@ -325,13 +322,9 @@ impl Host {
     }
 
     fn stop(&self, power: Power) {
-        self.with(|world| {
-            let is_running =
-                world.machines(|machines| machines.all[self.number].power == Power::Running);
-            if is_running || power == Power::Off {
-                world.stop(self.number, power, HostEnd::Killed);
-            }
-        });
+        if self.is_running() || power == Power::Off {
+            self.with(|world| world.stop(self.number, power, HostEnd::Killed));
+        }
     }
 
     /// Returns whether the host's program is running.
@@ -339,10 +332,7 @@ impl Host {
     /// # Panics
     /// Outside of its simulation.
     pub fn is_running(&self) -> bool {
-        let is_running = |world: &World| {
-            world.machines(|machines| machines.all[self.number].power == Power::Running)
-        };
-        self.with(is_running)
+        self.machine(|machine| machine.power == Power::Running)
     }
 
     /// Waits for the next end of the host's program, or returns the last one if the host is not
@@ -365,16 +355,23 @@ impl Host {
     /// });
     /// ```
     pub fn ended(&self) -> impl Future<Output = HostEnd> + use<> {
-        let watch = Watch::new(self.clone());
-        poll_fn(move |cx| watch.poll(cx))
+        let host = self.clone();
+        let watched = self.machine(|machine| machine.watched.clone());
+        poll_fn(move |cx| {
+            let _watched = &watched;
+            host.machine(|machine| machine.poll_end(cx))
+        })
     }
 
     fn with<R>(&self, f: impl FnOnce(&World) -> R) -> R {
-        with_world(|world| {
-            let is_own = world.machines(|machines| Arc::ptr_eq(&machines.run, &self.run));
-            assert!(is_own, "the host `{}` is of another simulation", self.name);
-            f(world)
+        world::with_own(self.run, |world| match world {
+            Some(world) => f(world),
+            None => panic!("the host `{}` exists only inside its simulation", self.name),
         })
+    }
+
+    fn machine<R>(&self, f: impl FnOnce(&mut Machine) -> R) -> R {
+        self.with(|world| world.machines(|machines| f(&mut machines.all[self.number])))
     }
 }
 
@@ -390,36 +387,6 @@ impl fmt::Debug for Host {
             .field("name", &self.name)
             .field("ip", &self.ip())
             .finish()
-    }
-}
-
-/// A wait for the end of a host.
-struct Watch(Host);
-
-impl Watch {
-    fn new(host: Host) -> Self {
-        host.with(|world| world.machines(|machines| machines.all[host.number].watchers += 1));
-        Self(host)
-    }
-
-    fn poll(&self, cx: &mut Context<'_>) -> Poll<HostEnd> {
-        let Self(host) = self;
-        host.with(|world| world.machines(|machines| machines.all[host.number].poll_end(cx)))
-    }
-}
-
-impl Drop for Watch {
-    fn drop(&mut self) {
-        let Self(host) = self;
-        world::with(|world| {
-            let Some(world) = world else { return };
-            world.machines(|machines| {
-                let is_own = Arc::ptr_eq(&machines.run, &host.run);
-                if let Some(machine) = machines.all.get_mut(host.number).filter(|_| is_own) {
-                    machine.watchers -= 1;
-                }
-            });
-        });
     }
 }
 
@@ -444,8 +411,5 @@ fn with_world<R>(f: impl FnOnce(&World) -> R) -> R {
 /// });
 /// ```
 pub fn current_host() -> Host {
-    with_world(|world| {
-        let number = world.place().host;
-        world.machines(|machines| Host::of(machines, number))
-    })
+    with_world(|world| Host::of(world, world.place().host))
 }

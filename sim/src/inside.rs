@@ -2,16 +2,14 @@
 //! faults happen.
 
 use core::{
-    fmt,
-    future::{Future, IntoFuture},
-    pin::Pin,
-    task::{Context, Poll},
+    future::{Future, IntoFuture, poll_fn},
+    task::Poll,
 };
 use std::{boxed::Box, panic::resume_unwind, string::String};
 
 use super::{
     faults::{FAULT_PANIC, Fate},
-    world,
+    world::{self, World},
 };
 
 /// Returns whether the calling code runs in a simulation.
@@ -44,11 +42,7 @@ pub fn is_simulated() -> bool {
 /// assert!(failure.unwrap_err().to_string().contains("step 1, 0ns: main noted: the term is 7"));
 /// ```
 pub fn note(text: impl Into<String>) {
-    world::with(|world| {
-        if let Some(world) = world {
-            world.note_text(text.into());
-        }
-    });
+    world::if_inside(|world| world.note_text(text.into()));
 }
 
 /// Lets a simulation drop a future at any of its suspension points, by [`Faults::cancellations`].
@@ -77,63 +71,37 @@ pub fn note(text: impl Into<String>) {
 /// let outcome = Builder::new(1).faults(faults).run(waits);
 /// assert_eq!(outcome.unwrap().output, None);
 /// ```
-pub fn may_cancel<F: IntoFuture>(future: F) -> MayCancel<F::IntoFuture> {
-    MayCancel {
-        future: Some(Box::pin(future.into_future())),
-        fate: Fate::Open,
-    }
-}
-
-/// The future of [`may_cancel`].
-#[must_use = "futures do nothing unless awaited"]
-pub struct MayCancel<F> {
-    /// `None` after the end.
-    future: Option<Pin<Box<F>>>,
-    fate: Fate,
-}
-
-impl<F: Future> Future for MayCancel<F> {
-    type Output = Option<F::Output>;
-
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let this = &mut *self;
-        let Some(future) = &mut this.future else {
-            panic!("a `MayCancel` was polled again after it was ready; do not poll it after that");
+pub fn may_cancel<F: IntoFuture>(future: F) -> impl Future<Output = Option<F::Output>> {
+    let mut future = Some(Box::pin(future.into_future()));
+    let mut fate = Fate::Open;
+    poll_fn(move |cx| {
+        let Some(pending) = &mut future else {
+            panic!(
+                "the future of `may_cancel` was polled after it was ready; do not poll it again"
+            );
         };
-        let has_come = match this.fate {
+        let has_come = match fate {
             Fate::Open => false,
             Fate::Now | Fate::AtNextPoll => true,
             Fate::At(time) => world::with(|world| world.is_none_or(|world| world.now() >= time)),
         };
         if !has_come {
-            let polled = future.as_mut().poll(cx);
+            let polled = pending.as_mut().poll(cx);
             if let Poll::Ready(output) = polled {
-                this.future = None;
+                future = None;
                 return Poll::Ready(Some(output));
             }
-            if this.fate == Fate::Open {
-                this.fate = world::with(|world| world.map_or(Fate::Open, |world| world.fate(cx)));
+            if fate == Fate::Open {
+                fate = world::with(|world| world.map_or(Fate::Open, |world| world.fate(cx)));
             }
-            if this.fate != Fate::Now {
+            if fate != Fate::Now {
                 return Poll::Pending;
             }
         }
-        world::with(|world| {
-            if let Some(world) = world {
-                world.note_cancelled();
-            }
-        });
-        this.future = None;
+        world::if_inside(World::note_cancelled);
+        future = None;
         Poll::Ready(None)
-    }
-}
-
-impl<F> fmt::Debug for MayCancel<F> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("MayCancel")
-            .field("has_ended", &self.future.is_none())
-            .finish_non_exhaustive()
-    }
+    })
 }
 
 /// Lets a simulation panic in any poll of a future, by [`Faults::panics`]. Elsewhere it only awaits
@@ -159,28 +127,13 @@ impl<F> fmt::Debug for MayCancel<F> {
 /// });
 /// assert!(outcome.unwrap().output.unwrap_err().is_panic());
 /// ```
-pub fn may_panic<F: IntoFuture>(future: F) -> MayPanic<F::IntoFuture> {
-    MayPanic(Box::pin(future.into_future()))
-}
-
-/// The future of [`may_panic`].
-#[must_use = "futures do nothing unless awaited"]
-pub struct MayPanic<F>(Pin<Box<F>>);
-
-impl<F: Future> Future for MayPanic<F> {
-    type Output = F::Output;
-
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        if world::with(|world| world.is_some_and(|world| world.panics())) {
+pub fn may_panic<F: IntoFuture>(future: F) -> impl Future<Output = F::Output> {
+    let mut future = Box::pin(future.into_future());
+    poll_fn(move |cx| {
+        if world::with(|world| world.is_some_and(World::panics)) {
             // Without a message on the standard error: the simulation has asked for the panic.
             resume_unwind(Box::new(FAULT_PANIC));
         }
-        self.0.as_mut().poll(cx)
-    }
-}
-
-impl<F> fmt::Debug for MayPanic<F> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("MayPanic").finish_non_exhaustive()
-    }
+        future.as_mut().poll(cx)
+    })
 }

@@ -405,7 +405,7 @@ pub use self::{
     failure::Failure,
     faults::Faults,
     host::{Host, current_host},
-    inside::{MayCancel, MayPanic, is_simulated, may_cancel, may_panic, note},
+    inside::{is_simulated, may_cancel, may_panic, note},
     machine::HostEnd,
     record::Event,
     scheduler::Scheduler,

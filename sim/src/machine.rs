@@ -58,7 +58,7 @@ pub(super) struct Machine {
     pub(super) given: &'static Location<'static>,
     end: Option<HostEnd>,
     /// The number of futures that wait for the end.
-    pub(super) watchers: usize,
+    pub(super) watched: Arc<()>,
     waiting: Vec<Waker>,
     /// The next port to assign.
     pub(super) next_port: u16,
@@ -76,7 +76,7 @@ impl Machine {
             program: None,
             given: Location::caller(),
             end: None,
-            watchers: 0,
+            watched: Arc::default(),
             waiting: Vec::new(),
             next_port: FIRST_PORT,
             disk: Disk::default(),
@@ -111,8 +111,6 @@ impl Machine {
 
 /// The machines of a run.
 pub(super) struct Machines {
-    /// The identity of the run.
-    pub(super) run: Arc<()>,
     pub(super) all: Vec<Machine>,
     numbers: BTreeMap<Arc<str>, usize>,
     /// The wakers to wake now.
@@ -122,7 +120,6 @@ pub(super) struct Machines {
 impl Machines {
     pub(super) fn new() -> Self {
         let mut own = Self {
-            run: Arc::default(),
             all: Vec::new(),
             numbers: BTreeMap::new(),
             wakers: Vec::new(),

@@ -114,10 +114,6 @@ impl Tasks {
     /// Returns the number of a new task.
     pub(super) fn introduce(&mut self) -> Actor {
         self.spawned += 1;
-        self.newest()
-    }
-
-    pub(super) fn newest(&self) -> Actor {
         Actor(self.spawned)
     }
 

@@ -6,7 +6,7 @@ use core::{
     panic::Location,
 };
 
-use super::record::{Actor, At, Named};
+use super::record::{Actor, At, Named, lines};
 
 /// A task that has not ended, and what it waits for.
 ///
@@ -102,10 +102,7 @@ const MOST: usize = 32;
 
 /// Shows tasks, one a line, and only the number of the last ones if there are many.
 pub(super) fn listed(tasks: &[Unfinished]) -> String {
-    let mut text = String::new();
-    for task in tasks.iter().take(MOST) {
-        let _ = writeln!(text, "  {task}");
-    }
+    let mut text = lines(tasks.iter().take(MOST));
     if tasks.len() > MOST {
         let _ = writeln!(text, "  and {} more", tasks.len() - MOST);
     }

@@ -76,7 +76,7 @@ use joint::{task::TaskEnd, waker::budget};
 use joint_executor::{Executor, hosted};
 
 pub(super) use self::{
-    entered::with,
+    entered::{if_inside, with, with_own},
     kept::{Kept, Site},
     panics::quiet,
     places::Wires,
@@ -238,6 +238,11 @@ impl World {
         }
     }
 
+    /// Returns the number of this run, which no other of the process has.
+    pub(super) fn number(&self) -> u64 {
+        self.owner.number()
+    }
+
     /// Who acts now.
     pub(super) fn acting(&self) -> Actor {
         self.stage.actor.get()
@@ -300,7 +305,7 @@ impl World {
         }
         let (mut events, names) = self.agenda.borrow_mut().record.all()?;
         events.truncate(self.ending.failed_after.get());
-        Some(Trace::new(events, names))
+        Some(Trace { events, names })
     }
 
     pub(super) fn steps(&self) -> u64 {

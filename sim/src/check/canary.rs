@@ -8,19 +8,19 @@ use core::fmt::Write;
 
 use super::super::{
     record::{Event, What},
-    world::Kept,
+    trace::Trace,
 };
 
 /// Tells where two runs differ, if they do.
-pub(super) fn difference(one: &Kept, other: &Kept) -> Option<String> {
+pub(super) fn difference(one: &Trace, other: &Trace) -> Option<String> {
     let pairs = one.events.iter().zip(&other.events);
     let same = pairs.take_while(|(one, other)| one == other).count();
     let (first, second) = (one.events.get(same), other.events.get(same));
     if first.is_none() && second.is_none() {
         return None;
     }
-    let shown = |run: &Kept, event: Option<&Event>| match event {
-        Some(event) => format!("{event} ({})", run.named(event.actor)),
+    let shown = |run: &Trace, event: Option<&Event>| match event {
+        Some(event) => format!("{event} ({})", run.shown(event.actor)),
         None => "the end".to_string(),
     };
     let mut text = format!(
@@ -34,7 +34,7 @@ pub(super) fn difference(one: &Kept, other: &Kept) -> Option<String> {
         let _ = writeln!(
             text,
             "the last that ran before it: {}",
-            one.named(before.actor)
+            one.shown(before.actor)
         );
     }
     text += "the usual suspects are hash maps with random state, real time (std::time), threads, \

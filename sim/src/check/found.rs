@@ -20,7 +20,7 @@ use super::{
         chance::Decision,
         failure::Failure,
         record::{Actor, lines},
-        world::Kept,
+        trace::Trace,
     },
     file_name,
     plan::Plan,
@@ -107,20 +107,20 @@ impl Found {
     }
 
     /// Writes all steps of the run to files.
-    pub(super) fn with_kept(mut self, kept: Kept) -> Self {
+    pub(super) fn with_trace(mut self, trace: Trace) -> Self {
         let last = self.failure.last().iter();
         let actors: BTreeSet<_> = last.map(|event| event.actor).collect();
-        let is_task = |actor: &Actor| kept.task(*actor).is_some();
+        let is_task = |actor: &Actor| trace.named(*actor).is_some();
         let tasks = actors.into_iter().filter(is_task);
-        self.tasks = tasks.map(|actor| kept.named(actor)).collect();
-        match self.write(kept) {
+        self.tasks = tasks.map(|actor| trace.shown(actor)).collect();
+        match self.write(trace) {
             Ok(files) => self.files = files.into(),
             Err(error) => self.note += &format!("the steps could not be written: {error}\n"),
         }
         self
     }
 
-    fn write(&self, kept: Kept) -> io::Result<[PathBuf; 2]> {
+    fn write(&self, mut trace: Trace) -> io::Result<[PathBuf; 2]> {
         let name = file_name();
         // The process is named too, because two checkouts may run the same test at once.
         let (seed, process) = (self.plan.seed(), std::process::id());
@@ -128,8 +128,10 @@ impl Found {
         let path = |ending| folder.join(format!("joint-sim-{name}-{seed}-{process}.{ending}"));
         let files = ["txt", "json"].map(path);
         fs::create_dir_all(&folder)?;
-        let tasks = kept.all_tasks();
-        let trace = kept.into_trace(MOST_EVENTS);
+        let tasks = (1..).take(trace.names.len().saturating_sub(1));
+        let tasks = lines(tasks.map(|number| trace.shown(Actor(number))));
+        let first = trace.events.len().saturating_sub(MOST_EVENTS);
+        trace.events.drain(..first);
         let mut file = BufWriter::new(File::create(&files[0])?);
         write!(file, "{self}\nthe tasks:\n{tasks}\n")?;
         write!(file, "all steps, at most the last 20,000 events:\n{trace}")?;

@@ -176,14 +176,14 @@ fn hash(of: impl Hash) -> u64 {
 fn edges(run: &Kept) -> BTreeSet<u64> {
     let place = |actor: Actor| {
         (
-            run.task(actor).map(|named| named.spawned),
+            run.trace.named(actor).map(|named| named.spawned),
             actor.task().is_some(),
         )
     };
     let mut states = BTreeMap::new();
     let mut counts = BTreeMap::<u64, u32>::new();
     let mut traffic = 0;
-    for event in &run.events {
+    for event in &run.trace.events {
         let state = states.entry(event.actor).or_insert(0);
         let before = *state;
         let edge = match event.what {

@@ -16,7 +16,8 @@ use std::{
 use super::{
     super::{
         failure::{Failure, Kind},
-        world::{Kept, quiet},
+        trace::Trace,
+        world::quiet,
     },
     Check, Checked, Found, Run, canary,
     night::Night,
@@ -25,7 +26,7 @@ use super::{
 };
 
 /// A run that is to be reported, and what was kept if it differs from another one.
-type Bad = (Found, Option<Kept>);
+type Bad = (Found, Option<Trace>);
 
 /// The steps of the longest of some runs, or the first that is to be reported.
 pub(super) type Made = Result<u64, Box<Bad>>;
@@ -51,7 +52,7 @@ impl Check {
                 Err(bad) => {
                     let (found, kept) = *bad;
                     return Err(Box::new(match kept {
-                        Some(kept) => found.with_kept(kept),
+                        Some(kept) => found.with_trace(kept),
                         None => self.found(found, run),
                     }));
                 }
@@ -86,13 +87,14 @@ impl Check {
         // A run that is stuck takes long, and leaks.
         let is_stuck = one.ended.as_ref().is_err_and(Failure::is_stuck);
         let again = (is_canary && !is_stuck).then(|| run(&plan, settings));
-        let difference = again.and_then(|again| canary::difference(&one.kept, &again.kept));
+        let difference =
+            again.and_then(|again| canary::difference(&one.kept.trace, &again.kept.trace));
         let (failure, kept) = match (difference.map(Kind::Differs), one.ended) {
             (None, Ok(())) => return Ok(passed(one.panics, one.steps)),
             (None, Err(failure)) => (failure, None),
             (Some(kind), _) => {
                 let failure = Failure::new(plan.seed(), kind, one.steps, 0, [].into());
-                (failure, Some(one.kept))
+                (failure, Some(one.kept.trace))
             }
         };
         Err(Box::new((Found::new(plan, number + 1, failure), kept)))

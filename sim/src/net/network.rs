@@ -1,6 +1,6 @@
 //! [`Network`]: the hosts, links and sockets of a run.
 
-use alloc::{boxed::Box, collections::BTreeMap, format, rc::Rc, sync::Arc, vec::Vec};
+use alloc::{boxed::Box, collections::BTreeMap, format, rc::Rc, vec::Vec};
 use core::{
     any::Any,
     cell::RefCell,
@@ -276,19 +276,16 @@ pub(super) fn gone() -> io::Error {
 
 /// Calls `f` with the network of a run, if this thread is in it.
 pub(super) fn with_run<R>(
-    run: &Arc<()>,
+    run: u64,
     f: impl FnOnce(&World, &mut Network) -> io::Result<R>,
 ) -> io::Result<R> {
-    world::with(|world| {
+    world::with_own(run, |world| {
         let outside = || {
             let message = "a socket of a simulation works only inside its simulation";
             error(ErrorKind::Unsupported, message)
         };
         let world = world.ok_or_else(outside)?;
-        world.network(|network| match Arc::ptr_eq(run, &network.machines.run) {
-            true => f(world, network),
-            false => Err(outside()),
-        })
+        world.network(|network| f(world, network))
     })
 }
 

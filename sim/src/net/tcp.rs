@@ -1,6 +1,6 @@
 //! Listeners and streams, as [`io`](joint_executor::io) uses them.
 
-use alloc::{boxed::Box, collections::VecDeque, sync::Arc};
+use alloc::{boxed::Box, collections::VecDeque};
 use core::{
     mem,
     net::{IpAddr, Ipv4Addr, SocketAddr},
@@ -27,7 +27,7 @@ use joint_executor::{
 pub(super) struct TcpListener {
     id: u64,
     local: SocketAddr,
-    run: Arc<()>,
+    run: u64,
 }
 
 impl TcpListener {
@@ -45,15 +45,18 @@ impl TcpListener {
             acceptors: Waiting::default(),
         };
         network.listeners.insert(id, listener);
-        let run = network.machines.run.clone();
-        Ok(Self { id, local, run })
+        Ok(Self {
+            id,
+            local,
+            run: world.number(),
+        })
     }
 
     fn with<R>(
         &self,
         f: impl FnOnce(&mut Network, &mut Listener) -> io::Result<R>,
     ) -> io::Result<R> {
-        with_run(&self.run, |_, network| {
+        with_run(self.run, |_, network| {
             let mut listener = network.listeners.remove(&self.id).ok_or_else(gone)?;
             let result = f(network, &mut listener);
             network.listeners.insert(self.id, listener);
@@ -88,7 +91,7 @@ impl Socket for TcpListener {
                 side: 1,
                 local: own.address,
                 peer: peer.address,
-                run: self.run.clone(),
+                run: self.run,
             };
             let peer = stream.peer;
             Ok((Box::new(stream) as _, peer))
@@ -98,7 +101,7 @@ impl Socket for TcpListener {
 
 impl Drop for TcpListener {
     fn drop(&mut self) {
-        let _ = with_run(&self.run, |world, network| {
+        let _ = with_run(self.run, |world, network| {
             network.close_listener(world, self.id, Power::Running);
             Ok(())
         });
@@ -110,7 +113,7 @@ pub(super) struct TcpStream {
     side: usize,
     local: SocketAddr,
     peer: SocketAddr,
-    run: Arc<()>,
+    run: u64,
 }
 
 impl TcpStream {
@@ -138,7 +141,7 @@ impl TcpStream {
             side: 0,
             local: SocketAddr::new(own, port),
             peer: SocketAddr::new(peer, address.port()),
-            run: network.machines.run.clone(),
+            run: world.number(),
         };
         network.connect(world, id, (host, stream.local), (to, stream.peer));
         Ok(stream)
@@ -150,7 +153,7 @@ impl TcpStream {
     }
 
     fn with_end<R>(&self, f: impl FnOnce(&mut End) -> io::Result<R>) -> io::Result<R> {
-        with_run(&self.run, |_, network| f(self.end(network)?))
+        with_run(self.run, |_, network| f(self.end(network)?))
     }
 }
 
@@ -174,7 +177,7 @@ impl Socket for TcpStream {
     }
 
     fn poll_ready(&self, interest: Interest, cx: &mut Context<'_>) -> Poll<io::Result<Ready>> {
-        let ready = with_run(&self.run, |_, network| {
+        let ready = with_run(self.run, |_, network| {
             let connection = network.connection(self.id, self.side)?;
             let has_room = connection.room(self.side) > 0;
             let end = &mut connection.ends[self.side];
@@ -207,7 +210,7 @@ impl Socket for TcpStream {
     }
 
     fn receive(&self, buffer: &mut [u8], peeks: bool) -> io::Result<(usize, SocketAddr)> {
-        with_run(&self.run, |world, network| {
+        with_run(self.run, |world, network| {
             let end = self.end(network)?;
             if buffer.is_empty() {
                 return Ok((0, self.peer));
@@ -237,7 +240,7 @@ impl Socket for TcpStream {
     }
 
     fn send(&self, bytes: &[u8], _: Option<SocketAddr>) -> io::Result<usize> {
-        with_run(&self.run, |world, network| {
+        with_run(self.run, |world, network| {
             let connection = network.connection(self.id, self.side)?;
             let room = connection.room(self.side);
             let end = &mut connection.ends[self.side];
@@ -259,7 +262,7 @@ impl Socket for TcpStream {
     }
 
     fn shutdown(&self, how: Shutdown) -> io::Result<()> {
-        with_run(&self.run, |world, network| {
+        with_run(self.run, |world, network| {
             let end = self.end(network)?;
             if end.is_broken {
                 return Err(not_connected());
@@ -294,7 +297,7 @@ fn not_connected() -> io::Error {
 
 impl Drop for TcpStream {
     fn drop(&mut self) {
-        let _ = with_run(&self.run, |world, network| {
+        let _ = with_run(self.run, |world, network| {
             network.close(world, self.id, self.side);
             Ok(())
         });

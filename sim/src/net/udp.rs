@@ -1,6 +1,6 @@
 //! Sockets for datagrams, as [`io`](joint_executor::io) uses them.
 
-use alloc::{collections::VecDeque, rc::Rc, sync::Arc};
+use alloc::{collections::VecDeque, rc::Rc};
 use core::{
     net::SocketAddr,
     task::{Context, Poll},
@@ -37,7 +37,7 @@ pub(super) struct Datagrams {
 pub(super) struct UdpSocket {
     id: u64,
     local: SocketAddr,
-    run: Arc<()>,
+    run: u64,
 }
 
 impl UdpSocket {
@@ -58,15 +58,18 @@ impl UdpSocket {
             waiting: Waiting::default(),
         };
         network.datagrams.insert(id, socket);
-        let run = network.machines.run.clone();
-        Ok(Self { id, local, run })
+        Ok(Self {
+            id,
+            local,
+            run: world.number(),
+        })
     }
 
     fn with<R>(
         &self,
         f: impl FnOnce(&World, &mut Network, &mut Datagrams) -> io::Result<R>,
     ) -> io::Result<R> {
-        with_run(&self.run, |world, network| {
+        with_run(self.run, |world, network| {
             // It is taken out meanwhile, because it may send to itself.
             let mut socket = network.datagrams.remove(&self.id).ok_or_else(gone)?;
             let result = f(world, network, &mut socket);
@@ -149,7 +152,7 @@ fn ip_of(host: usize, local: SocketAddr) -> core::net::IpAddr {
 
 impl Drop for UdpSocket {
     fn drop(&mut self) {
-        let _ = with_run(&self.run, |_, network| {
+        let _ = with_run(self.run, |_, network| {
             if let Some(mut socket) = network.datagrams.remove(&self.id) {
                 let port = (socket.host, Protocol::Udp, self.local.port());
                 network.free_port(port, self.id);

@@ -2,7 +2,11 @@
 
 mod perfetto;
 
-use alloc::{format, string::String, vec::Vec};
+use alloc::{
+    format,
+    string::{String, ToString},
+    vec::Vec,
+};
 use core::fmt;
 
 use super::record::{Actor, Event, Named, fold};
@@ -25,25 +29,29 @@ use super::record::{Actor, Event, Named, fold};
 /// assert_eq!(last.to_string(), "step 3, 0ns: main finished");
 /// # Ok::<(), joint_sim::Failure>(())
 /// ```
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub struct Trace {
-    events: Vec<Event>,
+    pub(super) events: Vec<Event>,
     /// The tasks by their numbers. The main future has none.
-    names: Vec<Option<Named>>,
+    pub(super) names: Vec<Option<Named>>,
 }
 
 impl Trace {
-    pub(super) fn new(events: Vec<Event>, names: Vec<Option<Named>>) -> Self {
-        Self { events, names }
-    }
-
     /// Returns all events, in the order in which they happened.
     pub fn events(&self) -> &[Event] {
         &self.events
     }
 
-    fn named(&self, actor: Actor) -> Option<&Named> {
+    pub(super) fn named(&self, actor: Actor) -> Option<&Named> {
         self.names.get(actor.0 as usize)?.as_ref()
+    }
+
+    /// Shows an actor with what is known about it.
+    pub(super) fn shown(&self, actor: Actor) -> String {
+        match self.named(actor) {
+            Some(named) => format!("{actor}{named}"),
+            None => actor.to_string(),
+        }
     }
 
     /// Returns the task's own name, or else the file and the line of its spawn.

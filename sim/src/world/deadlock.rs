@@ -10,7 +10,7 @@ use alloc::{
 use super::{
     super::{
         clock,
-        failure::{Blocked, Left},
+        failure::Left,
         record::{Actor, At},
         tasks::Live,
         unfinished::{Readiness, Unfinished},
@@ -141,13 +141,11 @@ impl World {
     }
 
     /// Returns the workers that are in a poll, which is beneath this call on a stack.
-    fn blocked(&self) -> Vec<Blocked> {
+    fn blocked(&self) -> Vec<String> {
         let mut blocked = Vec::new();
         for (executor, pool) in self.pools.borrow().iter().enumerate() {
-            blocked.extend(pool.busy().map(|(worker, _, by)| Blocked {
-                executor,
-                worker,
-                by,
+            blocked.extend(pool.busy().map(|(worker, _, by)| {
+                format!("worker {worker} of executor {executor} is blocked in a poll of {by}")
             }));
         }
         blocked

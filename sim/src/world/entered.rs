@@ -34,6 +34,16 @@ pub(crate) fn with<R>(f: impl FnOnce(Option<&World>) -> R) -> R {
     f(world.map(|world| unsafe { &*world }))
 }
 
+/// Calls `f` with the world that this thread is in, if there is one.
+pub(crate) fn if_inside(f: impl FnOnce(&World)) {
+    with(|world| _ = world.map(f));
+}
+
+/// Calls `f` with the world of this run, if this thread is in it.
+pub(crate) fn with_own<R>(run: u64, f: impl FnOnce(Option<&World>) -> R) -> R {
+    with(|world| f(world.filter(|world| world.number() == run)))
+}
+
 /// Keeps a thread in a world.
 pub(super) struct Entered<'a> {
     _host: hosted::Entered,
@@ -82,11 +92,7 @@ pub(super) fn run_apart(f: impl FnOnce()) {
 
 /// Lets a call look again that waits on this thread.
 fn unparked(thread: &Thread) {
-    with(|world| {
-        if let Some(world) = world {
-            world.unparked(thread.id());
-        }
-    });
+    if_inside(|world| world.unparked(thread.id()));
 }
 
 /// A wait of a poll that blocks, which lies on the stack of the world's thread.

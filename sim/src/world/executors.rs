@@ -12,7 +12,7 @@ use super::{
     },
     World,
     baton::{Order, Report},
-    entered::{run_apart, with},
+    entered::{if_inside, run_apart},
     pool::Pool,
     threads::{Abandoned, hand_over, is_call_thread},
 };
@@ -149,18 +149,13 @@ impl World {
             .host(owner.clone())
             .on_push(move || owner.pushed(pushed.get().copied()))
             .on_timer(move |deadline| {
-                let own = |world: &Self| world.armed(armed.get().copied(), deadline);
-                with(|world| world.into_iter().for_each(own));
+                if_inside(|world| world.armed(armed.get().copied(), deadline));
             })
             .on_spawn(move |task| {
-                with(|world| {
-                    let spawned = |world: &Self| world.spawned(own_id.get().copied(), task);
-                    world.into_iter().for_each(spawned);
-                });
+                if_inside(|world| world.spawned(own_id.get().copied(), task));
             })
             .on_end(|task, how| {
-                with(|world| {
-                    let Some(world) = world else { return };
+                if_inside(|world| {
                     if how == TaskEnd::Panicked && task.is_detached() {
                         world.detached_panics(task.panic_message());
                     }
@@ -223,12 +218,11 @@ impl World {
 
     fn spawned(&self, executor: Option<ExecutorId>, task: &TaskInfo<'_>) {
         let injected = self.injected.as_ref();
-        let is_expendable = injected.is_some_and(|injected| injected.may_cancel(task.name()));
-        let named = Named {
-            name: task.name().map(Arc::from),
-            spawned: task.spawned(),
-            host: self.name_of_host(),
-        };
+        let given = self.starts();
+        let may_cancel = injected.is_some_and(|injected| injected.may_cancel(task.name()));
+        // Whoever cancels the main future of a host kills the host.
+        let is_expendable = may_cancel && given.is_none();
+        let named = self.named(task.name(), given.unwrap_or_else(|| task.spawned()));
         self.introduce(task.id(), executor, named, is_expendable);
     }
 

@@ -135,39 +135,30 @@ impl World {
         }
     }
 
+    /// Decides by how many nanoseconds a timer is late.
+    fn lateness(&self) -> u64 {
+        let Some(injected) = &self.injected else {
+            return 0;
+        };
+        let rate = injected.faults.late_timers;
+        let delay = injected.delay(&mut self.chance(), About::Delay, rate);
+        if delay > 0 {
+            self.note_fault(self.acting(), Fault::LateTimer);
+        }
+        delay
+    }
+
     /// Wakes the owner of a timer that is due, now or later.
     pub(super) fn wake_timer(&self, waker: Waker) {
-        let injected = self.injected.as_ref();
-        let delay = injected.map_or(0, |injected| {
-            injected.delay(
-                &mut self.chance(),
-                About::Delay,
-                injected.faults.late_timers,
-            )
-        });
-        match delay {
+        match self.lateness() {
             0 => waker.wake(),
-            delay => {
-                self.note_fault(self.acting(), Fault::LateTimer);
-                self.wake_in(delay, waker);
-            }
+            delay => self.wake_in(delay, waker),
         }
     }
 
     /// Returns the deadline of a wait that blocks, as it is kept.
     pub(super) fn late_deadline(&self, deadline: u64) -> u64 {
-        let Some(injected) = &self.injected else {
-            return deadline;
-        };
-        let delay = injected.delay(
-            &mut self.chance(),
-            About::Delay,
-            injected.faults.late_timers,
-        );
-        if delay > 0 {
-            self.note_fault(self.acting(), Fault::LateTimer);
-        }
-        deadline.saturating_add(delay)
+        deadline.saturating_add(self.lateness())
     }
 
     /// How a task is polled.
@@ -251,26 +242,20 @@ impl World {
         let Some(injected) = &self.injected else {
             return false;
         };
-        let mut chance = self.chance();
-        let probability = injected.faults.sites;
+        let happens = || self.chance().happens(About::Site, injected.faults.sites);
         let mut sites = injected.sites.borrow_mut();
-        if !sites.contains_key(name) {
-            let is_active = chance.happens(About::Site, probability);
-            let (reached, fired) = (0, 0);
-            let site = Site {
-                is_active,
-                reached,
-                fired,
-            };
-            sites.insert(name.to_owned(), site);
-        }
-        let mut fires = false;
-        if let Some(site) = sites.get_mut(name) {
-            fires = site.is_active && chance.happens(About::Site, probability);
-            site.reached += 1;
-            site.fired += u64::from(fires);
-        }
-        drop((chance, sites));
+        let site = match sites.get_mut(name) {
+            Some(known) => known,
+            None => {
+                let site = sites.entry(name.to_owned()).or_default();
+                site.is_active = happens();
+                site
+            }
+        };
+        let fires = site.is_active && happens();
+        site.reached += 1;
+        site.fired += u64::from(fires);
+        drop(sites);
         if fires {
             self.note_fault(self.acting(), Fault::Site);
         }

@@ -9,7 +9,10 @@ use std::{
     thread,
 };
 
-use super::{World, entered::with};
+use super::{
+    World,
+    entered::{with, with_own},
+};
 use joint::task::{Id, Runnable, TaskEnd};
 use joint_executor::{
     Builder, Executor, TaskInfo, current_worker,
@@ -50,17 +53,15 @@ impl Owner {
 
     /// Something has been pushed to the executor with this number.
     pub(super) fn pushed(&self, pool: Option<u16>) {
-        with(
-            |world| match (world.filter(|world| self.is_of(world)), pool) {
-                (Some(world), Some(pool)) => world.pools.pushed(pool),
-                _ => {
-                    self.woken();
-                    // ORDERING: pushed. Relaxed: a push may be missed, and is then found when
-                    // nothing is ready.
-                    self.has_pushed.store(1, order!(pushed: Relaxed));
-                }
-            },
-        );
+        with_own(self.number, |world| match (world, pool) {
+            (Some(world), Some(pool)) => world.pools.pushed(pool),
+            _ => {
+                self.woken();
+                // ORDERING: pushed. Relaxed: a push may be missed, and is then found when nothing
+                // is ready.
+                self.has_pushed.store(1, order!(pushed: Relaxed));
+            }
+        });
     }
 
     /// Something has been woken. If a worker of an executor outside has done it, the run is not
@@ -86,10 +87,6 @@ impl Owner {
     pub(super) fn take_waker(&self) -> Option<String> {
         let mut waker = self.waker.lock().unwrap_or_else(PoisonError::into_inner);
         waker.take()
-    }
-
-    fn is_of(&self, world: &World) -> bool {
-        world.owner.number == self.number
     }
 
     /// Returns whether a thread that is none of the world's has closed an executor.
@@ -145,7 +142,7 @@ impl Host for Owner {
     }
 
     fn shut_down(&self, executor: ExecutorId) -> Shutdown {
-        with(|world| match world.filter(|world| self.is_of(world)) {
+        with_own(self.number, |world| match world {
             Some(world) => world.shut_down(executor),
             // The world ends it when nothing is ready, or has ended it.
             None => {

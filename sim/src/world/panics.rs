@@ -25,7 +25,7 @@ use super::{
         settings,
     },
     World,
-    entered::with,
+    entered::{if_inside, with},
 };
 use joint::task::OnPanic;
 
@@ -43,13 +43,7 @@ pub(super) struct Panics {
 /// What a thread of a world does with the payloads of panics.
 pub(super) const ON_PANIC: OnPanic = OnPanic {
     caught: |message| with(|world| world.map_or(0, |world| world.caught(message))),
-    seen: |number| {
-        with(|world| {
-            if let Some(world) = world {
-                world.panics.unseen.borrow_mut().remove(&number);
-            }
-        });
-    },
+    seen: |number| if_inside(|world| _ = world.panics.unseen.borrow_mut().remove(&number)),
 };
 
 impl World {
@@ -160,11 +154,7 @@ pub(super) fn watch() {
     HOOK.call_once(|| {
         let before = take_hook();
         set_hook(Box::new(move |info| {
-            with(|world| {
-                if let Some(world) = world {
-                    world.panic_begins(info);
-                }
-            });
+            if_inside(|world| world.panic_begins(info));
             if !QUIET.try_with(Cell::get).unwrap_or(false) {
                 before(info);
             }

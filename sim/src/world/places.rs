@@ -1,11 +1,18 @@
 //! How hosts start and stop.
 
-use alloc::{boxed::Box, rc::Rc, string::String, sync::Arc, vec::Vec};
+use alloc::{
+    boxed::Box,
+    rc::Rc,
+    string::{String, ToString},
+    sync::Arc,
+    vec::Vec,
+};
 use core::{
     cell::RefCell,
-    future::{Future, poll_fn},
+    future::poll_fn,
     mem,
     net::{IpAddr, SocketAddr},
+    panic::Location,
     task::Poll,
 };
 use std::{
@@ -17,16 +24,16 @@ use std::{
 use super::{
     super::{
         failure::{Kind, Payload},
-        machine::{HostEnd, Machines, Main, Place, Power, Program},
+        machine::{HostEnd, Machine, Machines, Main, Place, Power, Program},
         panicked::message,
+        record::Named,
         tasks::{Due, Work},
     },
     World,
-    agenda::Agenda,
     entered::run_apart,
     threads::is_call_thread,
 };
-use joint::task::{JoinHandle, Runnable};
+use joint::task::Runnable;
 use joint_executor::{
     Executor, TaskBuilder,
     hosted::{Socket, SocketKind},
@@ -72,16 +79,29 @@ impl World {
         self.stage.place.get()
     }
 
-    /// Returns the name of the host that the running code belongs to, unless it is the main
-    /// future's.
-    pub(super) fn name_of_host(&self) -> Option<Arc<str>> {
+    /// Calls `f` with the host that the running code belongs to, unless it is the main future's.
+    fn with_host<R>(&self, f: impl FnOnce(&Machine, Place) -> Option<R>) -> Option<R> {
         let place = self.place();
-        if place.host == Place::MAIN.host {
-            return None;
-        }
         let mut wires = self.wires.try_borrow_mut().ok()?;
-        let machine = wires.machines().all.get(place.host)?;
-        Some(machine.name.clone())
+        let machine = wires.machines().all.get(place.host);
+        f(machine.filter(|_| place.host != Place::MAIN.host)?, place)
+    }
+
+    /// Returns what is known about a task or call that the running code starts.
+    pub(super) fn named(&self, name: Option<&str>, spawned: &'static Location<'static>) -> Named {
+        Named {
+            name: name.map(Arc::from),
+            spawned,
+            host: self.with_host(|machine, _| Some(machine.name.clone())),
+        }
+    }
+
+    /// Returns where the main future of a host was given that is being started here.
+    pub(super) fn starts(&self) -> Option<&'static Location<'static>> {
+        self.with_host(|machine, Place { start, .. }| {
+            let is_new = machine.program.is_none() && machine.start == start;
+            is_new.then_some(machine.given)
+        })
     }
 
     /// Calls `f` with the network, and wakes the wakers that it leaves there.
@@ -109,12 +129,17 @@ impl World {
         );
         let (place, main) = self.wires(|wires| wires.start(self, number));
         let before = self.stage.place.replace(place);
-        let executor = Executor::builder().workers(1).build();
+        let program = self.begin(place, main);
         self.stage.place.set(before);
-        let executor = match executor {
-            Ok(executor) => Rc::new(executor),
-            Err(error) => return self.fail(Kind::NoExecutor(alloc::format!("{error}"))),
-        };
+        match program {
+            Ok(program) => self.machines(|machines| machines.all[number].program = Some(program)),
+            Err(error) => self.fail(Kind::NoExecutor(error.to_string())),
+        }
+    }
+
+    /// Builds the executor of a host, and spawns its main future.
+    fn begin(&self, place: Place, main: Rc<RefCell<Main>>) -> io::Result<Program> {
+        let executor = Executor::builder().workers(1).build()?;
         let mut future = None;
         let poll_main = poll_fn(move |cx| {
             let mut poll = || {
@@ -133,61 +158,38 @@ impl World {
                 world.main_has_ended(place, ended);
             });
         };
-        let main = self.spawn_main(place, task);
-        self.machines(|machines| {
-            let program = Program {
-                executor,
-                _main: main,
-            };
-            machines.all[number].program = Some(program);
-        });
-    }
-
-    /// Spawns the main future of a host that has been started.
-    fn spawn_main(
-        &self,
-        place: Place,
-        task: impl Future<Output = ()> + 'static,
-    ) -> Option<JoinHandle<()>> {
-        let (name, given) = self.machines(|machines| {
-            let machine = &machines.all[place.host];
-            (machine.name.clone(), machine.given)
-        });
-        let host = String::from(&*name);
-        let pools = self.pools.borrow();
-        let (executor, pool) = (0..).zip(&*pools).find(|(_, pool)| pool.place == place)?;
-        let pool = pool.clone();
-        drop(pools);
+        let host = self.machines(|machines| machines.all[place.host].name.clone());
+        let number = self.pools.number_of(executor.id());
+        let pool = self.pools.borrow()[usize::from(number)].clone();
+        let worker = &pool.first().worker;
         let mut main = None;
-        let spawn = || main = Some(TaskBuilder::new().name(host).spawn_local(task));
-        run_apart(|| pool.first().worker.enter(spawn));
-        let mut agenda = self.agenda.borrow_mut();
-        let Agenda { tasks, record, .. } = &mut *agenda;
-        let number = tasks.newest();
-        if let Some(live) = tasks.by_actor(number) {
-            live.named.spawned = given;
-            live.named.host = Some(name);
-            // Whoever cancels it kills the host.
-            live.is_expendable = false;
-            record.name(number, &live.named);
-            self.watched.rename(number, &live.named);
-        }
-        drop(agenda);
-        self.collect(executor, &pool.first().worker);
-        main
+        let task = || {
+            main = Some(
+                TaskBuilder::new()
+                    .name(String::from(&*host))
+                    .spawn_local(task),
+            )
+        };
+        run_apart(|| worker.enter(task));
+        self.collect(number, worker);
+        Ok(Program {
+            executor: Rc::new(executor),
+            _main: main,
+        })
     }
 
     fn main_has_ended(&self, place: Place, ended: Result<(), Box<dyn Any + Send>>) {
         let is_current = |machines: &mut Machines| {
             let machine = &machines.all[place.host];
-            (machine.start == place.start).then(|| (machine.watchers, machine.name.clone()))
+            let is_watched = Arc::strong_count(&machine.watched) > 1;
+            (machine.start == place.start).then(|| (is_watched, machine.name.clone()))
         };
-        let Some((watchers, name)) = self.machines(is_current) else {
+        let Some((is_watched, name)) = self.machines(is_current) else {
             return;
         };
         let end = match ended {
             Ok(()) => HostEnd::Returned,
-            Err(payload) if watchers > 0 => HostEnd::Panicked(String::from(message(&*payload))),
+            Err(payload) if is_watched => HostEnd::Panicked(String::from(message(&*payload))),
             Err(payload) => {
                 let place = self.place_of_panic(message(&*payload));
                 return self.fail(Kind::HostPanic(name, Payload::new(payload, place)));

@@ -17,6 +17,7 @@ use alloc::{rc::Rc, sync::Arc, vec::Vec};
 use core::{
     cell::{Cell, RefCell},
     mem,
+    panic::Location,
 };
 use std::{
     boxed::Box,
@@ -32,12 +33,12 @@ use super::{
         clock,
         failure::Kind,
         machine::Place,
-        record::{Actor, Event, Named},
+        record::{Actor, Event},
         tasks::{Due, Work},
     },
     World,
     baton::{Baton, Order, Report},
-    entered::{Entered, with},
+    entered::{Entered, if_inside, with},
 };
 use joint::{
     task::{Id, Runnable},
@@ -65,7 +66,7 @@ struct Call {
     id: Id,
     actor: Actor,
     place: Place,
-    named: Named,
+    spawned: &'static Location<'static>,
 }
 
 /// All threads of a world's calls.
@@ -116,11 +117,7 @@ impl World {
             // The run or the host is over, which cancels the call.
             return drop(call);
         }
-        let named = Named {
-            name: call.name().map(Arc::from),
-            spawned: call.spawned(),
-            host: self.name_of_host(),
-        };
+        let named = self.named(call.name(), call.spawned());
         let actor = self.introduce(call.id(), None, named, false);
         self.enqueue(Due {
             actor,
@@ -144,16 +141,11 @@ impl World {
                 return Ok(());
             }
         };
-        let named = Named {
-            name: call.name().map(Arc::from),
-            spawned: call.spawned(),
-            host: None,
-        };
         let begun = Call {
             id: call.id(),
             actor,
             place,
-            named,
+            spawned: call.spawned(),
         };
         self.threads.get(number).call.replace(Some(begun));
         self.pass(number, Order::Run(call))
@@ -241,7 +233,7 @@ impl World {
         let call = thread.call.take().expect("the thread runs a call");
         let kind = Kind::Stuck {
             actor: call.actor,
-            named: call.named,
+            spawned: call.spawned,
             limit: self.settings.max_call_time,
         };
         let failure = self.failure_with(kind, last);
@@ -381,11 +373,7 @@ fn serve(baton: &Arc<Baton>, world: *const World) {
 
 /// Follows the time that has passed while others had the baton.
 fn keep_time() {
-    with(|world| {
-        if let Some(world) = world {
-            clock::set(world.now());
-        }
-    });
+    if_inside(|world| clock::set(world.now()));
 }
 
 /// Passes the baton of this thread back, and waits for it. Returns `None` on the world's thread.

@@ -97,14 +97,6 @@ impl Watched {
         tasks[key] = Some((actor, named));
     }
 
-    /// A task has another name.
-    pub(super) fn rename(&self, actor: Actor, named: &Named) {
-        let mut tasks = lock(&self.tasks);
-        if let Some((_, own)) = tasks.iter_mut().flatten().find(|(own, _)| *own == actor) {
-            own.clone_from(named);
-        }
-    }
-
     /// A poll begins.
     #[inline]
     pub(super) fn step(&self, number: u64, actor: Actor) {
