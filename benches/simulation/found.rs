@@ -1,6 +1,5 @@
 //! How many runs each checker needs until it finds a planted bug.
 
-use std::cell::Cell;
 #[cfg(unix)]
 use std::{fs::File, io};
 
@@ -9,7 +8,7 @@ use joint_benches::{
     report::{Measured, Report},
     table::median,
 };
-use joint_sim::{Builder, Explore, Failure, Scheduler};
+use joint_sim::{Builder, Failure, Scheduler};
 
 use super::bugs::{Bug, Joint, Version, networked, timed, timeless};
 
@@ -23,8 +22,6 @@ pub(crate) struct Limits {
     starts: u64,
     /// The runs of one start.
     pub(crate) runs: u64,
-    /// The runs of a search, which starts only once.
-    pub(crate) searched: u64,
 }
 
 /// A way to check programs.
@@ -38,7 +35,7 @@ pub(crate) struct Checker {
 /// chance. `None`: no run finds it.
 pub(crate) type Needed = fn(&Bug, Version, start: u64, Limits) -> Option<u64>;
 
-const OWN: [Checker; 4] = [
+const OWN: [Checker; 3] = [
     Checker {
         name: "joint random",
         needed: |bug, version, start, limits| {
@@ -57,14 +54,10 @@ const OWN: [Checker; 4] = [
             by_seeds(bug, version, &Scheduler::Pct { depth: 3 }, start, limits)
         },
     },
-    Checker {
-        name: "joint depth-first",
-        needed: |bug, version, _, limits| by_search(bug, version, limits),
-    },
 ];
 
 #[cfg(joint_peers)]
-const PEERS: [Checker; 4] = [
+const PEERS: [Checker; 3] = [
     Checker {
         name: "shuttle random",
         needed: super::shuttle::random,
@@ -76,10 +69,6 @@ const PEERS: [Checker; 4] = [
     Checker {
         name: "shuttle PCT 3",
         needed: super::shuttle::pct::<3>,
-    },
-    Checker {
-        name: "shuttle depth-first",
-        needed: super::shuttle::depth_first,
     },
 ];
 #[cfg(not(joint_peers))]
@@ -116,26 +105,6 @@ fn by_seeds(
     })
 }
 
-/// Searches the schedules with at most four preemptions. Each part of the search has a seed of its
-/// own for everything else that is left to chance.
-fn by_search(bug: &Bug, version: Version, limits: Limits) -> Option<u64> {
-    let runs = Cell::new(0);
-    let program = || {
-        runs.set(runs.get() + 1);
-        (bug.program)(version)
-    };
-    for seed in 0.. {
-        let left = limits.searched - runs.get();
-        let explore = Explore::new().preemptions(4).max_schedules(left.min(1_000));
-        match explore.seed(seed).max_steps(MOST_STEPS as u64).run(program) {
-            Err(failure) => return is_found(failure).then(|| runs.get()),
-            Ok(_) if runs.get() == limits.searched => break,
-            Ok(_) => {}
-        }
-    }
-    None
-}
-
 /// Calls `f` without the messages of the panics that it provokes.
 #[cfg(unix)]
 fn quietly<R>(f: impl FnOnce() -> R) -> R {
@@ -156,12 +125,7 @@ fn quietly<R>(f: impl FnOnce() -> R) -> R {
 /// The median over the starts, or `None` if most starts find nothing.
 fn typical(checker: &Checker, bug: &Bug, limits: Limits) -> Option<f64> {
     let needed = |start| (checker.needed)(bug, Version::Planted, start, limits);
-    // A search is the same each time.
-    let starts = match checker.name.ends_with("depth-first") {
-        true => 1,
-        false => limits.starts,
-    };
-    let all = (0..starts).map(needed);
+    let all = (0..limits.starts).map(needed);
     let typical = median(all.map(|runs| runs.map_or(f64::INFINITY, |runs| runs as f64)));
     typical.is_finite().then_some(typical)
 }
@@ -190,12 +154,10 @@ pub(crate) fn print(options: &Options, report: &mut Report) {
         Limits {
             starts: 100,
             runs: 2_000,
-            searched: 10_000,
         },
         Limits {
             starts: 1,
             runs: 20,
-            searched: 20,
         },
     );
     let checkers = checkers();
@@ -209,7 +171,6 @@ pub(crate) fn print(options: &Options, report: &mut Report) {
         }
         let few = Limits {
             runs: limits.runs / 20,
-            searched: limits.searched / 20,
             ..limits
         };
         let is_wrong = |checker: &&Checker| {

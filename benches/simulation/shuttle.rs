@@ -12,7 +12,7 @@ use std::{
 use shuttle::{
     Config, FailurePersistence, MaxSteps, Runner,
     future::{JoinHandle, block_on, spawn, yield_now},
-    scheduler::{DfsScheduler, PctScheduler, RandomScheduler, Scheduler},
+    scheduler::{PctScheduler, RandomScheduler, Scheduler},
 };
 
 use super::{
@@ -79,10 +79,5 @@ pub(crate) fn pct<const DEPTH: usize>(
     limits: Limits,
 ) -> Option<u64> {
     let scheduler = PctScheduler::new_from_seed(start, DEPTH, limits.runs as usize);
-    needed(bug, version, scheduler)
-}
-
-pub(crate) fn depth_first(bug: &Bug, version: Version, _: u64, limits: Limits) -> Option<u64> {
-    let scheduler = DfsScheduler::new(Some(limits.searched as usize), false);
     needed(bug, version, scheduler)
 }

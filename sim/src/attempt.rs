@@ -7,7 +7,6 @@ use super::{
     chance::Chance,
     failure::{Failure, Kind},
     net::Network,
-    scheduler::Strategy,
     settings::Builder,
     verdict::Verdict,
     world::{Kept, World},
@@ -27,18 +26,13 @@ pub(super) struct Attempt {
 }
 
 impl Attempt {
-    /// Runs a program once. The program is called inside the world. A strategy takes the place of
-    /// the one in the settings.
+    /// Runs a program once. The program is called inside the world.
     pub(super) fn run<F: Future<Output: Verdict>>(
         settings: &Builder,
         chance: Chance,
-        strategy: Option<Box<dyn Strategy>>,
         program: &impl Fn() -> F,
     ) -> Self {
         let world = World::new(settings, chance, Box::new(Network::new()));
-        if let Some(strategy) = strategy {
-            world.use_strategy(strategy);
-        }
         let ended = world.run(async {
             if let Some(error) = program().await.error() {
                 world.fail(Kind::Error(error));
@@ -84,12 +78,12 @@ mod tests {
                 let mut settings = Builder::new(seed).scheduler(scheduler.clone());
                 settings.keeps_trace = true;
                 let settings = settings.expected_steps(30);
-                let first = Attempt::run(&settings, Chance::new(seed), None, &program);
+                let first = Attempt::run(&settings, Chance::new(seed), &program);
                 first.ended.unwrap();
                 let mut chance = Chance::new(seed);
                 chance.replay(&first.kept.decisions);
                 let settings = settings.scheduler(Scheduler::Random);
-                let again = Attempt::run(&settings, chance, None, &program);
+                let again = Attempt::run(&settings, chance, &program);
                 assert_eq!(again.digest, first.digest, "{scheduler:?} {seed}");
                 assert_eq!(again.kept.trace.events, first.kept.trace.events);
                 assert_eq!(again.kept.decisions, first.kept.decisions);

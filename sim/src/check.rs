@@ -388,7 +388,7 @@ impl Check {
         program: impl Fn() -> F,
     ) -> Result<Checked, Box<Found>> {
         let run = |plan: &Plan, settings: &Builder| {
-            Attempt::run(&plan.of(settings), plan.chance(), None, &program)
+            Attempt::run(&plan.of(settings), plan.chance(), &program)
         };
         let check = self.prepared();
         check.start(&run, &|numbers, expected| {

@@ -4,49 +4,25 @@ use core::time::Duration;
 
 use super::{
     check::Check,
-    explore::Explore,
     faults::Faults,
     settings::{Builder, Panics},
 };
 
-/// What has settings of its runs.
-trait Runs {
-    fn settings(&mut self) -> &mut Builder;
-}
-
-impl Runs for Builder {
-    fn settings(&mut self) -> &mut Builder {
-        self
-    }
-}
-
-impl Runs for Check {
-    fn settings(&mut self) -> &mut Builder {
-        &mut self.settings
-    }
-}
-
-impl Runs for Explore {
-    fn settings(&mut self) -> &mut Builder {
-        &mut self.settings
-    }
-}
-
-/// Gives each type that has runs the same methods, one for each setting of a run.
+/// Makes each of these a method of [`Builder`] and of [`Check`].
 macro_rules! settings {
-    ($($own:tt)*) => {
-        settings_of! { Builder: $($own)* }
-        settings_of! { Check: $($own)* }
-        settings_of! { Explore: $($own)* }
-    };
-}
-
-macro_rules! settings_of {
-    ($type:ident: $($(#[$doc:meta])* $setting:ident: $of:ty,)*) => {
-        impl $type {$(
+    ($($(#[$doc:meta])* $setting:ident: $of:ty,)*) => {
+        impl Builder {$(
             $(#[$doc])*
             pub fn $setting(mut self, $setting: $of) -> Self {
-                self.settings().$setting = $setting;
+                self.$setting = $setting;
+                self
+            }
+        )*}
+
+        impl Check {$(
+            $(#[$doc])*
+            pub fn $setting(mut self, $setting: $of) -> Self {
+                self.settings.$setting = $setting;
                 self
             }
         )*}

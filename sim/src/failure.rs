@@ -104,8 +104,6 @@ pub(super) enum Kind {
     },
     Time(Duration),
     NoExecutor(String),
-    /// In a search, the same choices led to a different run.
-    Diverged,
     NoThread(String),
     /// A call has blocked the simulation for too long.
     Stuck {
@@ -160,8 +158,6 @@ pub struct Failure {
     /// The kind of failure. Boxed, because most results are not errors.
     kind: Box<Kind>,
     seed: u64,
-    /// The number of the schedule, if the run belongs to a search.
-    schedule: Option<u64>,
     steps: u64,
     at: u64,
     last: Vec<Event>,
@@ -175,7 +171,6 @@ impl Failure {
         Self {
             kind: Box::new(kind),
             seed,
-            schedule: None,
             steps,
             at,
             last,
@@ -223,10 +218,6 @@ impl Failure {
         if matches!(*self.kind, Kind::Panicked(_)) {
             left.unseen.clear();
         }
-    }
-
-    pub(super) fn set_schedule(&mut self, number: u64) {
-        self.schedule = Some(number);
     }
 
     /// Returns whether another run has failed in the same way.
@@ -313,19 +304,14 @@ pub(super) const ONLY_OWN_WAITS: &str = "a simulation sees only joint's waits: u
 const STILL: &str = "no time passes while tasks yield: `Builder::charge`, or `charge` of a check, makes \
     each poll take time\n";
 
-const DIVERGED: &str = "the program did something else than in the run before, although the same \
-    choices were made. The usual suspects are hash maps with random state, real time, threads, and \
-    state that is left from the run before\n";
-
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { seed, steps, .. } = self;
         let at = At(self.at);
-        match self.schedule {
-            None => write!(f, "the simulation with seed {seed}")?,
-            Some(number) => write!(f, "schedule {number} of the search")?,
-        }
-        write!(f, " failed in step {steps}, at {at}: ")?;
+        write!(
+            f,
+            "the simulation with seed {seed} failed in step {steps}, at {at}: "
+        )?;
         match &*self.kind {
             Kind::Panic(payload) => writeln!(f, "the main future panicked{}", payload.told())?,
             Kind::Error(error) => writeln!(f, "the main future returned an error: {error}")?,
@@ -372,7 +358,6 @@ impl fmt::Display for Failure {
             Kind::Panicked(panicked) => writeln!(f, "{panicked}")?,
             Kind::Unfinished => f.write_str("the main future ended before its tasks did\n")?,
             Kind::Differs(text) => f.write_str(text)?,
-            Kind::Diverged => f.write_str(DIVERGED)?,
             Kind::Snoozing => f.write_str("the main future ended, and futures snoozed\n")?,
             Kind::WokenOutside(waker) => writeln!(
                 f,

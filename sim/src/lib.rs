@@ -115,7 +115,7 @@
 //!
 //! # Schedulers
 //! The [`Scheduler`] chooses which of the tasks that are ready runs next. [`check()`] takes turns
-//! with all of them. [`explore()`] runs a small program once for each of its schedules.
+//! with all of them.
 //!
 //! # Faults
 //! [`Faults`] are late timers, late and spurious wake-ups, and extra yields, which may hit every
@@ -198,7 +198,6 @@
 //! | search for longer | [`check()`] with `JOINT_SIM_SEEDS=100000` in the environment |
 //! | search on all processors | [`Check::jobs`] |
 //! | search for a night, and go on where the last one ended | [`check()`] with `JOINT_SIM_TIME=8h` and `JOINT_SIM_CORPUS=folder`: see [`Check::real_time`] |
-//! | be sure about a few tasks of a few polls each | [`explore()`], with a bound on [preemptions](Explore::preemptions) if there are too many schedules |
 //! | have one run and its output, without faults | [`run`], or [`Builder`] for its settings, digest and trace |
 //!
 //! [`check()`] changes the scheduler by itself. For a single run:
@@ -374,7 +373,6 @@ mod check;
 mod clock;
 mod disk;
 mod each_run;
-mod explore;
 mod failure;
 mod faults;
 pub mod fs;
@@ -401,7 +399,6 @@ use self::{chance::Chance, net::Network, world::World};
 
 pub use self::{
     check::{Check, Checked, Found, ParallelCheck, check},
-    explore::{Explore, Explored, explore},
     failure::Failure,
     faults::Faults,
     host::{Host, current_host},

@@ -4,18 +4,15 @@
 //! ready. This holds for every scheduler, so the decisions of a run can be replayed without the
 //! scheduler that made them.
 
-mod depth_first;
 mod pct;
 
 use alloc::{boxed::Box, collections::VecDeque};
 
+use self::pct::Pct;
 use super::{
     chance::{About, Chance},
-    record::Actor,
     tasks::Due,
 };
-
-pub(super) use self::depth_first::{DepthFirst, Search};
 
 /// The way in which a simulation chooses the task that runs next.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -92,23 +89,10 @@ pub enum Scheduler {
 }
 
 /// A scheduler in a run.
-pub(super) trait Strategy {
-    /// Chooses one of the tasks that are ready, of which there is at least one, by its place. If
-    /// there are several, it makes one decision.
-    fn choose(&mut self, due: &VecDeque<Due>, chance: &mut Chance) -> usize;
-}
-
-/// Where a scheduler keeps what it knows about an actor. What acts outside of all tasks has a place
-/// too, because it can start a call that may block.
-fn place(actor: Actor) -> usize {
-    actor.0.wrapping_sub(Actor::OUTSIDE.0) as usize
-}
-
-/// Who chooses in a run. The two that do not look at the tasks are called without an indirection.
 pub(super) enum Chooser {
     Random,
     RoundRobin,
-    Other(Box<dyn Strategy>),
+    Pct(Box<Pct>),
 }
 
 impl Scheduler {
@@ -116,17 +100,18 @@ impl Scheduler {
         match *self {
             Self::Random => Chooser::Random,
             Self::RoundRobin => Chooser::RoundRobin,
-            Self::Pct { depth } => Chooser::Other(Box::new(pct::Pct::new(depth, expected_steps))),
+            Self::Pct { depth } => Chooser::Pct(Box::new(Pct::new(depth, expected_steps))),
         }
     }
 }
 
 impl Chooser {
-    /// Chooses as [`Strategy::choose`] does.
+    /// Chooses one of the tasks that are ready, of which there is at least one, by its place. If
+    /// there are several, it makes one decision.
     #[inline(always)]
     pub(super) fn choose(&mut self, due: &VecDeque<Due>, chance: &mut Chance) -> usize {
         match self {
-            Self::Other(strategy) => strategy.choose(due, chance),
+            Self::Pct(pct) => pct.choose(due, chance),
             _ if due.len() == 1 => 0,
             Self::Random => chance.below(About::Order, due.len()),
             Self::RoundRobin => chance.decide(About::Order, due.len(), |_| 0),

@@ -3,8 +3,8 @@
 use alloc::{format, string::String};
 use core::fmt::Debug;
 
-/// The output of a program that [`check()`](super::check()) or [`explore()`](super::explore())
-/// runs: nothing, or a [`Result`], whose error fails the run.
+/// The output of a program that [`check()`](super::check()) runs: nothing, or a [`Result`], whose
+/// error fails the run.
 ///
 /// It is to a simulation what [`Termination`](std::process::Termination) is to a test, so a program
 /// can use `?`. No other crate can implement it.

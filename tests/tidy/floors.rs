@@ -64,7 +64,7 @@ const BUILDINGS: [Building; 3] = [
             &["world"],
             &["fs", "host", "inside", "net"],
             &["attempt"],
-            &["check", "explore"],
+            &["check"],
             &["each_run"],
         ],
         above: &[],

@@ -48,37 +48,41 @@ fn an_operation_that_is_ready_at_the_deadline_wins() {
 /// Cell: time: `timeout`: a tie goes to the operation.
 #[test]
 fn an_operation_that_waits_for_the_deadline_itself_wins() {
-    joint_sim::explore(|| async {
-        let deadline = now() + MS;
-        let tasks = [0, 1].map(|n| {
-            spawn(async move {
-                let operation = async {
-                    joint_executor::time::sleep_until(deadline).await;
-                    n
-                };
-                assert_eq!(timeout_at(deadline, operation).await, Ok(n));
-            })
+    joint_sim::Check::new()
+        .faults(joint_sim::Faults::none())
+        .run(|| async {
+            let deadline = now() + MS;
+            let tasks = [0, 1].map(|n| {
+                spawn(async move {
+                    let operation = async {
+                        joint_executor::time::sleep_until(deadline).await;
+                        n
+                    };
+                    assert_eq!(timeout_at(deadline, operation).await, Ok(n));
+                })
+            });
+            for task in tasks {
+                task.await;
+            }
         });
-        for task in tasks {
-            task.await;
-        }
-    });
 }
 
 /// Cell: time: `timeout`: a tie goes to the operation.
 #[test]
 fn a_tie_with_another_task_is_won_by_either() {
     let (wins, losses) = (Cell::new(0), Cell::new(0));
-    joint_sim::explore(|| async {
-        let deadline = now() + MS;
-        let other = spawn(joint_executor::time::sleep_until(deadline));
-        yield_now().await;
-        let count = match timeout_at(deadline, other).await {
-            Ok(()) => &wins,
-            Err(_) => &losses,
-        };
-        count.set(count.get() + 1);
-    });
+    joint_sim::Check::new()
+        .faults(joint_sim::Faults::none())
+        .run(|| async {
+            let deadline = now() + MS;
+            let other = spawn(joint_executor::time::sleep_until(deadline));
+            yield_now().await;
+            let count = match timeout_at(deadline, other).await {
+                Ok(()) => &wins,
+                Err(_) => &losses,
+            };
+            count.set(count.get() + 1);
+        });
     assert!(wins.get() > 0 && losses.get() > 0, "{wins:?}, {losses:?}");
 }
 

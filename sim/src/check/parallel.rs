@@ -86,7 +86,7 @@ impl ParallelCheck {
         world::assert_outside();
         let check = self.check.prepared();
         let run = |plan: &Plan, settings: &Builder| {
-            Attempt::run(&plan.of(settings), plan.chance(), None, &program)
+            Attempt::run(&plan.of(settings), plan.chance(), &program)
         };
         check.start(&run, &|numbers, expected| {
             at_once(self.jobs, numbers, &|number| {

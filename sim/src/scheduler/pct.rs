@@ -4,13 +4,10 @@
 use alloc::{collections::VecDeque, vec::Vec};
 use core::cmp::Reverse;
 
-use super::{
-    super::{
-        chance::{About, Chance},
-        record::Actor,
-        tasks::Due,
-    },
-    Strategy, place,
+use super::super::{
+    chance::{About, Chance},
+    record::Actor,
+    tasks::Due,
 };
 
 /// Below this are the priorities of tasks that have fallen at a change point. Those that have given
@@ -20,7 +17,13 @@ const FIRST: i64 = 1 << 32;
 /// yield would only ever take turns, and the guarantee would be void for them.
 const PATIENCE: u32 = 64;
 
-pub(super) struct Pct {
+/// Where the priority of an actor is kept. What acts outside of all tasks has a place too, because
+/// it can start a call that may block.
+fn place(actor: Actor) -> usize {
+    actor.0.wrapping_sub(Actor::OUTSIDE.0) as usize
+}
+
+pub(crate) struct Pct {
     depth: u32,
     /// The expected number of steps. The change points are among them.
     expected: u64,
@@ -84,10 +87,9 @@ impl Pct {
         self.yields = (due.actor, in_a_row);
         in_a_row > PATIENCE
     }
-}
 
-impl Strategy for Pct {
-    fn choose(&mut self, due: &VecDeque<Due>, chance: &mut Chance) -> usize {
+    /// Chooses as [`Chooser::choose`](super::Chooser::choose) does.
+    pub(super) fn choose(&mut self, due: &VecDeque<Due>, chance: &mut Chance) -> usize {
         if self.step == 0 {
             self.draw_changes(chance);
         }

@@ -15,8 +15,8 @@ use super::record::{Actor, Event, Named, fold};
 /// it.
 ///
 /// `Display` shows it as a list, with one event in each line, and repetitions folded.
-/// [`write_perfetto`](Trace::write_perfetto) writes a file for <https://ui.perfetto.dev>, which draws
-/// it.
+/// [`write_perfetto`](Trace::write_perfetto) writes a file for <https://ui.perfetto.dev>, where it
+/// is drawn.
 ///
 /// # Example
 /// ```

@@ -1,13 +1,9 @@
-//! The results of a run once it is over, and how a run is told which choices to make.
+//! The results of a run once it is over.
 
-use alloc::{boxed::Box, collections::BTreeMap, string::String, vec::Vec};
+use alloc::{collections::BTreeMap, string::String, vec::Vec};
 
 use super::{
-    super::{
-        chance::Decision,
-        scheduler::{Chooser, Strategy},
-        trace::Trace,
-    },
+    super::{chance::Decision, trace::Trace},
     World,
 };
 
@@ -31,20 +27,16 @@ pub(crate) struct Site {
 }
 
 impl World {
-    /// Chooses in this way, instead of the one in the settings.
-    pub(crate) fn use_strategy(&self, strategy: Box<dyn Strategy>) {
-        self.agenda.borrow_mut().chooser = Chooser::Other(strategy);
-    }
-
     /// Takes what was kept.
     pub(crate) fn take_kept(&self) -> Kept {
         if self.ending.is_abandoned.get() {
             // A call may be adding to it (rule 2 of `threads`).
             return Kept::default();
         }
+        let decisions = self.chance().made();
         let sites = self.injected.as_ref().map(|one| one.sites.take());
         Kept {
-            decisions: self.chance().made(),
+            decisions,
             trace: self.trace().unwrap_or_default(),
             sites: sites.unwrap_or_default(),
         }

@@ -542,21 +542,6 @@ fn a_world_inside_a_world_is_refused() {
 }
 
 #[test]
-fn a_search_passes_panics_on() {
-    let ended = catch_unwind(|| {
-        sim::explore(|| async {
-            let task = spawn(async { panic!("of the task") });
-            task.await;
-        })
-    });
-    let payload = ended.unwrap_err();
-    assert_eq!(payload.downcast_ref::<&str>(), Some(&"of the task"));
-    let ended = catch_unwind(|| sim::explore(|| -> std::future::Ready<()> { panic!("early") }));
-    assert_eq!(ended.unwrap_err().downcast_ref::<&str>(), Some(&"early"));
-    assert!(!sim::is_simulated());
-}
-
-#[test]
 fn panics_of_hooks_and_destructors_stay_in_their_place() {
     let panics_at_its_end = async || {
         let _guard = OnDrop(|| panic!("dropped"));

@@ -19,7 +19,7 @@ use joint_executor::{
     time::{now, sleep},
     yield_now,
 };
-use joint_sim::{Check, Explore, Faults, Found, Verdict, check, explore, random};
+use joint_sim::{Check, Faults, Found, Verdict, check, random};
 
 use crate::common::again;
 
@@ -155,11 +155,6 @@ fn an_error_is_found_shrunk_and_replayed() {
     let again = again.find(|| program(3)).unwrap_err();
     assert!(again.to_string().contains("returned an error: Late"));
     remove_files(&again);
-
-    let explored = Explore::new().run(|| async { Err::<(), Late>(Late) });
-    let failure = explored.unwrap_err().to_string();
-    assert!(failure.contains("returned an error: Late"), "{failure}");
-    assert_eq!(explore(|| async { Ok::<(), Late>(()) }), 1);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! The guarantees of the schedulers, and the search through all schedules.
+//! The guarantees of the schedulers.
 
 use std::{
     future::Future,
@@ -10,48 +10,7 @@ use std::{
 
 use joint::oneshot;
 use joint_executor::{spawn, spawn_detached, yield_now};
-use joint_sim::{Builder, Explore, Scheduler, explore};
-
-/// Runs tasks that take this number of steps each, and wakes the main future after the last step.
-async fn tasks(steps: &[u32]) {
-    let (sender, ended) = oneshot::channel::<()>();
-    let sender = Arc::new(sender);
-    for &steps in steps {
-        let sender = sender.clone();
-        spawn_detached(async move {
-            for _ in 1..steps {
-                yield_now().await;
-            }
-            drop(sender);
-        });
-    }
-    drop(sender);
-    assert!(ended.await.is_err());
-}
-
-#[test]
-fn a_search_finds_each_interleaving_once() {
-    assert_eq!(explore(|| tasks(&[1])), 1);
-    assert_eq!(explore(|| tasks(&[2, 2])), 6);
-    assert_eq!(explore(|| tasks(&[1, 4])), 5);
-    assert_eq!(explore(|| tasks(&[2, 2, 2])), 90);
-    assert_eq!(explore(|| tasks(&[3, 3, 1])), 140);
-}
-
-#[test]
-fn a_search_counts_preemptions() {
-    // Without preemptions, each of the two tasks gives way to the other one. With one, each of the
-    // six interleavings is allowed: each task yields once, so at most one yield is not respected.
-    for (preemptions, schedules) in [(0, 2), (1, 6), (2, 6)] {
-        let search = Explore::new().preemptions(preemptions);
-        let explored = search.run(|| tasks(&[2, 2])).unwrap();
-        assert_eq!(explored.schedules, schedules, "{preemptions}");
-        assert!(explored.is_complete);
-    }
-    // Without preemptions, tasks that yield take turns, in each order of their first polls.
-    let none = Explore::new().preemptions(0);
-    assert_eq!(none.run(|| tasks(&[5, 5, 5, 5])).unwrap().schedules, 24);
-}
+use joint_sim::{Builder, Scheduler};
 
 /// Tasks that wait for another task by yielding. That one is polled once.
 async fn spinners(spinners: u32) {
@@ -72,96 +31,6 @@ async fn spinners(spinners: u32) {
         drop(sender);
     });
     assert!(ended.await.is_err());
-}
-
-#[test]
-fn a_search_of_a_program_that_waits_by_yielding_ends() {
-    let schedules = |preemptions, count| {
-        let search = Explore::new().max_steps(100);
-        let explored = search.preemptions(preemptions).run(|| spinners(count));
-        let explored = explored.unwrap();
-        assert!(explored.is_complete);
-        explored.schedules
-    };
-    // Before the flag is set, one spinner is polled not at all, or once and then once more for each
-    // preemption.
-    for preemptions in 0..10 {
-        assert_eq!(schedules(preemptions, 1), u64::from(preemptions) + 2);
-    }
-    // Without preemptions, the first polls of all tasks come first, in any order. Those that spin
-    // then take turns, of which each has one more poll.
-    assert_eq!([2, 3, 4].map(|count| schedules(0, count)), [6, 24, 120]);
-}
-
-#[test]
-fn a_search_finds_a_bug_after_a_wait_that_yields() {
-    const EMPTY: u32 = 0;
-    const FILLING: u32 = 1;
-    const FULL: u32 = 2;
-    /// Returns a value that the first caller makes. Others wait for it.
-    async fn get_or_make(state: Arc<AtomicU32>, value: Arc<AtomicU32>, is_planted: bool) -> u32 {
-        let first = state.compare_exchange(EMPTY, FILLING, Relaxed, Relaxed);
-        if first.is_ok() {
-            yield_now().await;
-            value.store(7, Relaxed);
-            state.store(FULL, Relaxed);
-        }
-        let too_early = value.load(Relaxed);
-        while state.load(Relaxed) != FULL {
-            yield_now().await;
-        }
-        match is_planted {
-            true => too_early,
-            false => value.load(Relaxed),
-        }
-    }
-    let search = |is_planted, preemptions| {
-        let search = Explore::new().max_steps(100).preemptions(preemptions);
-        search.run(move || async move {
-            let (state, value) = (Arc::default(), Arc::default());
-            let get = || get_or_make(Arc::clone(&state), Arc::clone(&value), is_planted);
-            for task in [spawn(get()), spawn(get())] {
-                assert_eq!(task.await, 7, "read too early");
-            }
-        })
-    };
-    for preemptions in [0, 2, u32::MAX] {
-        let failure = search(true, preemptions).unwrap_err().to_string();
-        assert!(failure.contains("read too early"), "{failure}");
-    }
-    assert!(search(false, 2).unwrap().is_complete);
-}
-
-#[test]
-fn a_search_ends_at_its_limit_of_schedules() {
-    let search = Explore::new().max_schedules(89);
-    let explored = search.run(|| tasks(&[2, 2, 2])).unwrap();
-    assert_eq!((explored.schedules, explored.is_complete), (89, false));
-}
-
-#[test]
-fn a_search_names_the_schedule_that_fails() {
-    let program = || async {
-        let first = Arc::new(AtomicBool::new(false));
-        let sets = first.clone();
-        spawn_detached(async move { sets.store(true, Relaxed) });
-        spawn(async move { assert!(first.load(Relaxed), "too early") }).await;
-    };
-    let failure = Explore::new().run(program).unwrap_err().to_string();
-    assert!(
-        failure.starts_with("schedule 2 of the search failed in step 4"),
-        "{failure}"
-    );
-    assert!(failure.contains("too early"), "{failure}");
-}
-
-#[test]
-fn a_search_notices_that_the_program_differs() {
-    let runs = AtomicU32::new(0);
-    let search =
-        Explore::new().run(|| tasks(&[[2, 2], [1, 1]][runs.fetch_add(1, Relaxed) as usize % 2]));
-    let failure = search.unwrap_err().to_string();
-    assert!(failure.contains("the same choices"), "{failure}");
 }
 
 /// The tasks, with the main future, and the polls of [`unlikely`].
