@@ -99,12 +99,6 @@ impl Direction {
         self.readiness.clear(seen);
     }
 
-    /// Forgets that the direction was ready. Only allowed if the system is asked for an event again
-    /// on behalf of each waiter.
-    pub(super) fn forget(&self) {
-        self.readiness.clear(self.readiness.look());
-    }
-
     /// Tries until the operation is done, or until it would block and no event has arrived since
     /// the look at the word. `fell_short` returns whether a result shows that there is no more at
     /// the moment.

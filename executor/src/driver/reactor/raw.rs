@@ -2,7 +2,6 @@
 
 use std::io;
 
-#[cfg(unix)]
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::ready::{Interest, Ready};
@@ -19,9 +18,6 @@ pub(super) unsafe fn borrow<'a>(raw: Raw) -> Borrowed<'a> {
     unsafe { Borrowed::borrow_raw(raw) }
 }
 
-/// Whether [`ask`] queries the system. If not, it always answers yes.
-pub(super) const CAN_ASK: bool = cfg!(unix);
-
 /// Asks the system what a descriptor is ready for now.
 ///
 /// # Errors
@@ -30,14 +26,18 @@ pub(super) const CAN_ASK: bool = cfg!(unix);
 ///
 /// # Safety
 /// The descriptor is open, or has been closed against its owner's promise.
-#[cfg(unix)]
 pub(super) unsafe fn ask(raw: Raw, interest: Interest) -> io::Result<Ready> {
     // SAFETY: the caller promises it.
     let fd = unsafe { borrow(raw) };
     let mut flags = PollFlags::empty();
-    flags.set(PollFlags::IN | READ_END, interest.is_readable());
+    flags.set(PollFlags::IN, interest.is_readable());
     flags.set(PollFlags::OUT, interest.is_writable());
-    flags.set(PollFlags::PRI, interest.is_priority());
+    // Other systems do not know these, or refuse them.
+    #[cfg(target_os = "linux")]
+    {
+        flags.set(PollFlags::RDHUP, interest.is_readable());
+        flags.set(PollFlags::PRI, interest.is_priority());
+    }
     let mut asked = [PollFd::from_borrowed_fd(fd, flags)];
     poll(&mut asked, Some(&Timespec::default()))?;
     let found = asked[0].revents();
@@ -51,25 +51,32 @@ pub(super) unsafe fn ask(raw: Raw, interest: Interest) -> io::Result<Ready> {
     }
 }
 
-#[cfg(target_os = "linux")]
-const READ_END: PollFlags = PollFlags::RDHUP;
-#[cfg(all(unix, not(target_os = "linux")))]
-const READ_END: PollFlags = PollFlags::empty();
+/// The peer has ended its direction.
+const READ_END: PollFlags = match () {
+    #[cfg(target_os = "linux")]
+    () => PollFlags::RDHUP,
+    #[cfg(windows)]
+    () => PollFlags::HUP,
+    #[cfg(not(any(target_os = "linux", windows)))]
+    () => PollFlags::empty(),
+};
+
+/// Both directions have ended.
+const BOTH_END: PollFlags = match cfg!(windows) {
+    true => PollFlags::empty(),
+    false => PollFlags::HUP,
+};
 
 /// A hang-up or an error is found by operations of both directions.
-#[cfg(unix)]
 fn ready(found: PollFlags) -> Ready {
-    let failed = PollFlags::HUP | PollFlags::ERR;
+    let failed = BOTH_END.union(PollFlags::ERR);
     let wrote_in_vain = found.contains(PollFlags::OUT | PollFlags::ERR);
     [
         (found.intersects(PollFlags::IN | failed), Ready::READABLE),
         (found.intersects(PollFlags::OUT | failed), Ready::WRITABLE),
+        (found.intersects(BOTH_END | READ_END), Ready::READ_CLOSED),
         (
-            found.intersects(PollFlags::HUP | READ_END),
-            Ready::READ_CLOSED,
-        ),
-        (
-            found.contains(PollFlags::HUP) || wrote_in_vain,
+            found.intersects(BOTH_END) || wrote_in_vain,
             Ready::WRITE_CLOSED,
         ),
         (found.contains(PollFlags::PRI), Ready::PRIORITY),
@@ -78,11 +85,4 @@ fn ready(found: PollFlags) -> Ready {
     .into_iter()
     .filter_map(|(is, ready)| is.then_some(ready))
     .fold(Ready::EMPTY, |all, ready| all | ready)
-}
-
-/// # Safety
-/// None. It has the signature of its namesake.
-#[cfg(not(unix))]
-pub(super) unsafe fn ask(_raw: Raw, interest: Interest) -> io::Result<Ready> {
-    Ok(interest.ready() & (Ready::READABLE | Ready::WRITABLE))
 }

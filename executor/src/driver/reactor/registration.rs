@@ -139,11 +139,6 @@ impl<S: Selector> Registration<S> {
         let seen = direction.look();
         // SAFETY: the descriptor is open, as the caller that registered it promised.
         let ready = unsafe { raw::ask(self.raw, interest) }?;
-        if !raw::CAN_ASK {
-            // The system sends an event each time that a waiter arms the descriptor, so this event
-            // is used up.
-            direction.forget();
-        }
         Ok((ready, seen))
     }
 
