@@ -458,7 +458,9 @@ fn leaving_against_going_to_sleep(looks: bool) {
         let mut other = None;
         driven.keep_and_leave(0, || {
             let driven = driven.clone();
-            other = Some(thread::spawn(move || driven.take_over(1, looks)));
+            other = Some(thread::spawn(move || {
+                driven.take_over(1, looks, false, false)
+            }));
         });
         other.expect("it was started").join().unwrap();
     });
@@ -473,4 +475,60 @@ fn a_keeper_that_leaves_leaves_somebody_behind() {
 #[should_panic(expected = "deadlock")]
 fn a_lookout_that_goes_to_sleep_must_look_at_the_driver() {
     leaving_against_going_to_sleep(false);
+}
+
+/// A worker that visits the driver says nothing when it goes, and may then be away for long.
+fn visit_against_going_to_sleep(watches: bool) {
+    model(move || {
+        let driven = Arc::new(Driven::new(2, true));
+        driven.make_reactor();
+        let mut other = None;
+        driven.visit(|| {
+            let driven = driven.clone();
+            other = Some(thread::spawn(move || {
+                driven.take_over(1, true, watches, watches)
+            }));
+        });
+        other.expect("it was started").join().unwrap();
+    });
+}
+
+#[test]
+fn a_worker_that_misses_a_visited_driver_takes_it_over() {
+    visit_against_going_to_sleep(true);
+}
+
+#[test]
+#[should_panic(expected = "deadlock")]
+fn a_worker_must_not_sleep_beside_a_visited_driver() {
+    visit_against_going_to_sleep(false);
+}
+
+/// A keeper that has left the driver visits it. At most two preemptions.
+fn leaving_and_a_visit_against_going_to_sleep(again: bool) {
+    model_bounded(2, move || {
+        let driven = Arc::new(Driven::new(2, true));
+        driven.make_reactor();
+        driven.arm_as(0, PAST, Wakes::new().waker());
+        let mut other = None;
+        driven.keep_and_leave(0, || {
+            let driven = driven.clone();
+            other = Some(thread::spawn(move || {
+                driven.take_over(1, true, true, again);
+            }));
+        });
+        driven.visit(|| ());
+        other.expect("it was started").join().unwrap();
+    });
+}
+
+#[test]
+fn a_keeper_that_leaves_and_visits_the_driver_leaves_somebody_behind() {
+    leaving_and_a_visit_against_going_to_sleep(true);
+}
+
+#[test]
+#[should_panic(expected = "deadlock")]
+fn a_worker_must_look_again_whether_the_driver_is_only_visited() {
+    leaving_and_a_visit_against_going_to_sleep(false);
 }

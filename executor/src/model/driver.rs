@@ -12,11 +12,12 @@ use super::wake_away;
 use crate::{
     driver::{
         clock,
-        keeper::{Driver, Obtained},
+        keeper::{Driver, Keeper, Obtained},
         reactor::EventSource,
         timers::{Earliest, Fired},
     },
     fences::Fences,
+    policy::LONGEST_WATCH,
     sleep::{Need, Parking, Sleep, park_thread},
 };
 use joint_switch::model::loom::{
@@ -238,19 +239,30 @@ impl Driven {
     }
 
     /// Acts as a worker that parks on its thread until no other keeps the driver. `looks` says
-    /// whether it looks at the driver once more when it parks.
-    pub fn take_over(&self, worker: usize, looks: bool) {
+    /// whether it looks at the driver once more when it parks, `watches` whether it parks with a
+    /// limit if nobody sleeps there, and `again` whether it looks at that once more, too.
+    pub fn take_over(&self, worker: usize, looks: bool, watches: bool, again: bool) {
         self.begin(worker);
         self.search();
         while self.driver.keep().is_none() {
-            let urgent = || looks && self.driver.is_vacant();
+            let is_visited = || watches && !self.driver.is_kept();
+            let limit = is_visited().then_some(LONGEST_WATCH);
+            let is_missed = || again && limit.is_none() && is_visited();
+            let urgent = || looks && self.driver.is_vacant() || is_missed();
             let parking = Parking {
                 in_driver: false,
                 park: &mut park_thread,
             };
-            let _parked = (self.sleep).park(worker, None, urgent, || false, parking);
+            let _parked = (self.sleep).park(worker, limit, urgent, || false, parking);
         }
         self.found(|| false);
+    }
+
+    /// Acts as a busy worker that visits the driver once, if no other keeps it.
+    pub fn visit(&self, beside: impl FnOnce()) {
+        let mut keeper = self.driver.keep();
+        beside();
+        keeper.iter_mut().for_each(Keeper::look);
     }
 
     /// Causes the reactor to report an event for `waker`.

@@ -7,7 +7,8 @@
 //!    *notifies* another worker (`sleep.rs`).
 //! 4. Otherwise it *parks*: in the driver, if no other worker is there, or else on its thread. One
 //!    worker *watches* the others while they make progress: it parks for [`LONGEST_WATCH`], or if
-//!    tasks are queued, first for [`FIRST_WATCH`], and then each time for twice that.
+//!    tasks are queued, first for [`FIRST_WATCH`], and then each time for twice that. A worker that
+//!    finds another on a visit to the driver, and none asleep there, watches too.
 //! 5. A push, a timer, a descriptor or the *shutdown* *unparks* it. It continues at 2. If something
 //!    is due in the driver in which it was parked, it runs, and wakes that.
 
@@ -109,8 +110,12 @@ impl<'w> Searching<'w> {
         // would have to be woken there (`attend.rs`).
         let keeps = !(watches && makes_progress && self.is_driver_visited());
         self.park(keeps, |worker, urgent, parking| {
-            let limit = watches.then_some(limit);
-            let urgent = || !is_vain && urgent();
+            // Who only visits the driver does not say when it goes, and may then be away for long.
+            let driver = &shared.driver;
+            let misses = keeps && !parking.in_driver && driver.is_used();
+            let is_visited = || misses && !driver.is_kept();
+            let limit = (watches || is_visited()).then_some(limit);
+            let urgent = || !is_vain && (urgent() || limit.is_none() && is_visited());
             let has_work = || shared.last_look(|all| all.has_work());
             let parked = (shared.sleep).park(worker.index(), limit, urgent, has_work, parking);
             if parked != Parked::NotAtAll {

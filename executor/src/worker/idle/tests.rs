@@ -80,6 +80,20 @@ fn a_worker_without_anything_to_do_or_to_watch_sleeps_until_it_is_woken() {
     assert!(parks_until_woken(&worker, true));
 }
 
+/// It is not told when the other has gone, and then a long poll may follow.
+#[cfg(feature = "io")]
+#[test]
+fn a_worker_sleeps_beside_a_driver_in_use_only_while_another_sleeps_in_it() {
+    let [worker, _other] = two_workers();
+    let (driver, sleep) = (&worker.shared().driver, &worker.shared().sleep);
+    assert!(parks_until_woken(&worker, false), "the driver is not used");
+    driver.hurry(crate::driver::clock::NEVER, sleep, || {});
+    let _visit = driver.keep();
+    assert!(!parks_until_woken(&worker, false), "the other only visits");
+    driver.set_kept(true);
+    assert!(parks_until_woken(&worker, false));
+}
+
 /// The thread that has the tasks may need this processor.
 #[test]
 fn a_worker_that_has_often_found_tasks_that_it_could_not_take_parks_in_spite_of_them() {
