@@ -181,7 +181,7 @@ impl System {
             let skipped = self.skips.iter().flat_map(|skip| skip.tests);
             all.extend(skipped.flat_map(|test| ["--skip", test]));
         }
-        let parts = builds_std.then_some("std,panic_unwind,proc_macro");
+        let parts = builds_std.then_some("std,panic_unwind,proc_macro,test");
         let mut step = step_with(parts, args[0], &all).env("TARGET_CC", self.compiler);
         if let (true, Some(shim)) = (builds_std, &self.shim) {
             step = step.flags("RUSTFLAGS", &self.flags.replace("SHIM", &shim.path()));
