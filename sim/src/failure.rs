@@ -25,6 +25,8 @@ pub(super) struct Left {
     pub(super) unfinished: Vec<Unfinished>,
     /// The workers that can run nothing, because they are in a poll that blocks.
     pub(super) blocked: Vec<String>,
+    /// The hosts that were paused.
+    pub(super) paused: Vec<Arc<str>>,
     pub(super) snoozing: Vec<Snoozing>,
     /// The panics of tasks that nobody had looked at.
     pub(super) unseen: Vec<Panicked>,
@@ -45,6 +47,9 @@ impl Left {
             (tasks, false) => write!(f, "the tasks that have not ended:\n{}", listed(tasks))?,
         }
         f.write_str(&lines(&self.blocked))?;
+        for host in &self.paused {
+            writeln!(f, "  the host `{host}` is paused")?;
+        }
         if is_deadlock {
             f.write_str(OUTSIDE)?;
         }

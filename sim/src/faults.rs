@@ -38,6 +38,7 @@ pub struct Faults {
     pub(super) late_wakeups: f64,
     pub(super) spurious_polls: f64,
     pub(super) extra_yields: f64,
+    pub(super) pauses: f64,
     pub(super) cancellations: f64,
     pub(super) panics: f64,
     pub(super) sites: f64,
@@ -62,6 +63,7 @@ impl Faults {
             late_wakeups: 0.0,
             spurious_polls: 0.0,
             extra_yields: 0.0,
+            pauses: 0.0,
             cancellations: 0.0,
             panics: 0.0,
             sites: 0.0,
@@ -76,7 +78,7 @@ impl Faults {
     ///
     /// A correct program stays correct under all of them: see each of the methods. Timers are late
     /// with a probability of 25%, and [`fault`] sites are active and fire with 25% each. The other
-    /// faults have 10%, panics 2%, and those of disks 1%.
+    /// faults have 10%, panics and pauses 2%, and those of disks 1%.
     ///
     /// [`fault`]: super::fault
     ///
@@ -100,6 +102,7 @@ impl Faults {
             late_wakeups: 0.1,
             spurious_polls: 0.1,
             extra_yields: 0.1,
+            pauses: 0.02,
             cancellations: 0.1,
             panics: 0.02,
             sites: 0.25,
@@ -329,9 +332,27 @@ impl Faults {
         self
     }
 
-    /// Delays of timers, wake-ups, spurious polls and cancellations are shorter than this. All
-    /// orders of magnitude are equally likely. Otherwise it is 134 ms, and 137 s in
-    /// [`all`](Faults::all).
+    /// After a poll of it, a host is paused, as by [`Host::pause`](super::Host::pause), for at least
+    /// a 256th of the [longest delay](Faults::longest_delay). The main future's host is one of them.
+    ///
+    /// # Example
+    /// ```
+    /// use joint_executor::{time::now, yield_now};
+    /// use joint_sim::{Builder, Faults};
+    /// use std::time::Duration;
+    ///
+    /// let took = |faults| Builder::new(1).faults(faults).run(yield_now()).unwrap().elapsed;
+    /// assert_eq!(took(Faults::none()), Duration::ZERO);
+    /// assert!(took(Faults::none().pauses(1.0)) > Duration::ZERO);
+    /// ```
+    pub const fn pauses(mut self, probability: f64) -> Self {
+        self.pauses = probability;
+        self
+    }
+
+    /// Delays of timers, wake-ups, spurious polls and cancellations are shorter than this, and so
+    /// are pauses. All orders of magnitude are equally likely, those of pauses from a 256th of this
+    /// on. Otherwise it is 134 ms, and 137 s in [`all`](Faults::all).
     ///
     /// Each run of a check has a longest delay of its own, between a millionth of this and this.
     /// Lower it for a program that gives up after some seconds, and is right to.
@@ -344,7 +365,8 @@ impl Faults {
     ///
     /// let hour = Duration::from_secs(3600);
     /// let faults = Faults::none().late_timers(1.0).longest_delay(hour);
-    /// let slept = |seed| Builder::new(seed).faults(faults.clone()).run(sleep(hour));
+    /// let run = |seed| Builder::new(seed).faults(faults.clone());
+    /// let slept = |seed| run(seed).run(async move { sleep(hour).await });
     /// let late = (0..100).map(|seed| slept(seed).unwrap().elapsed - hour);
     /// assert!(late.clone().all(|late| late < hour));
     /// assert!(late.max().unwrap() > hour / 16);
@@ -361,6 +383,7 @@ impl Faults {
             &mut self.late_wakeups,
             &mut self.spurious_polls,
             &mut self.extra_yields,
+            &mut self.pauses,
             &mut self.cancellations,
             &mut self.panics,
             &mut self.sites,
@@ -379,7 +402,7 @@ impl Faults {
 }
 
 /// The number of faults.
-pub(super) const KINDS: usize = 9;
+pub(super) const KINDS: usize = 10;
 
 /// The message of a panic that the faults have asked for.
 pub(super) const FAULT_PANIC: &str = "a panic that the simulation's faults have asked for";

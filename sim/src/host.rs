@@ -11,6 +11,7 @@ use core::{
 
 use super::{
     chance::About,
+    clock::NEVER,
     machine::{HostEnd, Machine, Main, Power, ip},
     world::{self, World},
 };
@@ -325,6 +326,118 @@ impl Host {
         if self.is_running() || power == Power::Off {
             self.with(|world| world.stop(self.number, power, HostEnd::Killed));
         }
+    }
+
+    /// Pauses the host's program: nothing of it runs until the host is [resumed](Self::resume). So
+    /// it is with a program that is stopped by `SIGSTOP`, collects garbage, or gets no processor.
+    ///
+    /// The host polls no task and begins no call. The time goes on, and that of other hosts. What
+    /// arrives meanwhile, such as data and the wake-ups of timers, is kept, in its order. The
+    /// machine keeps answering: connections stay open, and are accepted. A poll that is under way
+    /// ends first, and a call of `spawn_blocking` goes on until it waits, so a task may pause its
+    /// own host.
+    ///
+    /// Nothing happens if the host is not running or is paused already. If a
+    /// [fault](super::Faults::pauses) has paused it, it stays paused until it is resumed. Killing
+    /// it ends the pause.
+    ///
+    /// # Panics
+    /// Outside of its simulation.
+    ///
+    /// # Example
+    /// ```
+    /// use joint_executor::time::sleep;
+    /// use joint_sim::{self as sim, Host};
+    /// use std::{cell::Cell, rc::Rc, time::Duration};
+    ///
+    /// sim::run(1, async {
+    ///     let (second, done) = (Duration::from_secs(1), Rc::new(Cell::new(false)));
+    ///     let host = Host::new("a");
+    ///     host.run({
+    ///         let done = done.clone();
+    ///         move || {
+    ///             let done = done.clone();
+    ///             async move {
+    ///                 sleep(second).await;
+    ///                 done.set(true);
+    ///             }
+    ///         }
+    ///     });
+    ///     host.pause();
+    ///     sleep(60 * second).await;
+    ///     assert!(!done.get());
+    ///     host.resume();
+    ///     let _ = host.ended().await;
+    ///     assert!(done.get());
+    /// });
+    /// ```
+    pub fn pause(&self) {
+        if self.is_running() {
+            self.with(|world| world.pause(self.number, NEVER));
+        }
+    }
+
+    /// Ends the host's pause. What was kept for it is ready now, in the order in which it arrived.
+    ///
+    /// Nothing happens if it is not paused. A pause of a [fault](super::Faults::pauses) ends too.
+    ///
+    /// # Panics
+    /// Outside of its simulation.
+    ///
+    /// # Example
+    /// See [`pause`](Self::pause).
+    pub fn resume(&self) {
+        self.with(|world| world.resume(self.number, None));
+    }
+
+    /// Returns whether the host is paused.
+    ///
+    /// # Panics
+    /// Outside of its simulation.
+    pub fn is_paused(&self) -> bool {
+        self.with(|world| world.is_paused(self.number))
+    }
+
+    /// Sets the host's clocks. From now on, its [wall clock](joint_executor::time::wall) is ahead
+    /// of the true time by the offset, which is in milliseconds and may be negative. Both its wall
+    /// clock and the clock of its timers, [`now`](joint_executor::time::now), run faster than the
+    /// true time by the drift, which is in parts per million and may be negative, too.
+    ///
+    /// The true time is that of the run, and of hosts whose clocks were never set. Quartz drifts by
+    /// up to 100 parts per million. `clock(0, 0)` sets the clocks right, but for the time by which
+    /// the host's `now` differs from that of other hosts already.
+    ///
+    /// `now` never jumps, so timers that are armed fire when the host's clock shows their time.
+    /// Waits that block already, as those of `block_on`, keep the end that they had. As outside, an
+    /// `Instant` means something only to the host that has read it. The clocks stay as they are
+    /// if the host crashes. Latencies of the network, and all times of reports and traces, are true
+    /// times.
+    ///
+    /// # Panics
+    /// If the drift is -1,000,000 or less, if the wall clock would show a time before 1970 or after
+    /// 2554, or outside of its simulation. A run begins with the year 2000.
+    ///
+    /// # Example
+    /// ```
+    /// use joint_executor::time::{now, sleep, wall};
+    /// use joint_sim::{self as sim, Host};
+    /// use std::time::Duration;
+    ///
+    /// sim::run(1, async {
+    ///     let (start, began) = (now(), wall());
+    ///     let host = Host::new("a");
+    ///     host.clock(-3_000, 100);
+    ///     host.run(move || async move {
+    ///         assert_eq!(began.duration_since(wall()).unwrap(), Duration::from_secs(3));
+    ///         sleep(Duration::from_secs(10_001)).await;
+    ///     });
+    ///     let _ = host.ended().await;
+    ///     // The host's clocks gain a second in 10,000.
+    ///     assert_eq!((now() - start).as_secs(), 10_000);
+    /// });
+    /// ```
+    pub fn clock(&self, offset_ms: i64, drift_ppm: i32) {
+        self.with(|world| world.set_clock(self.number, offset_ms, drift_ppm));
     }
 
     /// Returns whether the host's program is running.

@@ -96,6 +96,9 @@
 //! test of a day takes no longer than what happens in that day. A loop that yields until some time
 //! has come needs a charge, because it would never end otherwise.
 //!
+//! [`time::wall`](joint_executor::time::wall) is the wall clock, which begins with the year 2000.
+//! The clocks of a host may differ from those of others: [`Host::clock`].
+//!
 //! ```
 //! use std::time::Duration;
 //!
@@ -118,12 +121,12 @@
 //! with all of them.
 //!
 //! # Faults
-//! [`Faults`] are late timers, late and spurious wake-ups, and extra yields, which may hit every
-//! task. Cancellations and panics hit only what says that they may: [`may_cancel`], [`may_panic`].
+//! [`Faults`] are late timers, late and spurious wake-ups, extra yields, and pauses of hosts, which
+//! may hit every task. Cancellations and panics hit only what says that they may: [`may_cancel`], [`may_panic`].
 //! [`fault`] is a site of the program's own. [`check()`] has all faults, and [`run`] none.
 //!
 //! # Hosts and a network
-//! A [`Host`] is a simulated machine, which can be killed and started again. Hosts talk through
+//! A [`Host`] is a simulated machine, which can be killed and started again, or paused. Hosts talk through
 //! [`net`], whose links delay, lose and reorder messages, and can be cut. Here a client asks a
 //! server that crashes in between:
 //!
@@ -226,6 +229,7 @@
 //! | [`late_wakeups`](Faults::late_wakeups) | trust in tasks running in the order in which they were woken |
 //! | [`spurious_polls`](Faults::spurious_polls) | a future that takes each poll for the event it waits for |
 //! | [`extra_yields`](Faults::extra_yields) | trust in operations that are usually ready at once: put [`point`] beside those of other crates |
+//! | [`pauses`](Faults::pauses) | trust in what was true before: a lease that is checked before the pause, and used after it |
 //! | [`cancellations`](Faults::cancellations) | what is lost or kept if a future is dropped: put [`may_cancel`] around it |
 //! | [`panics`](Faults::panics) | a program that does not survive the panic of one task: put [`may_panic`] around it |
 //! | [`disk_errors`](Faults::disk_errors), [`full_disks`](Faults::full_disks) | trust in files ([`fs`]), such as in a sync after one that has failed |

@@ -55,6 +55,7 @@ pub(super) enum Fault {
     DiskError,
     FullDisk,
     LostWrites,
+    Pause,
 }
 
 /// Shows the name and the place of the spawn, to follow the number.
@@ -314,6 +315,7 @@ impl fmt::Display for Event {
             What::Fault(Fault::LostWrites) => {
                 write!(f, "{actor} cuts the power, and writes are lost")
             }
+            What::Fault(Fault::Pause) => write!(f, "fault: the host of {actor} pauses"),
             What::TimePassed => f.write_str("time passed"),
             What::Armed { until } => write!(f, "{actor} armed a timer for {}", At(*until)),
             What::WaitWoken { by, place } => {

@@ -16,6 +16,8 @@ pub(super) enum Event {
     TimedOut,
     Started,
     Stopped,
+    Paused,
+    Resumed,
 }
 
 /// Something that has happened between two hosts, or to one.
@@ -62,6 +64,8 @@ impl fmt::Display for Traffic {
             Event::TimedOut => write!(f, "{from} gave up waiting for {to}"),
             Event::Started => write!(f, "{from} started"),
             Event::Stopped => write!(f, "{from} stopped"),
+            Event::Paused => write!(f, "{from} paused"),
+            Event::Resumed => write!(f, "{from} goes on after a pause"),
         }
     }
 }

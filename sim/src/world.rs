@@ -16,6 +16,7 @@ mod ending;
 mod entered;
 mod executors;
 mod faults;
+mod host_times;
 mod kept;
 mod later;
 mod main_future;
@@ -54,6 +55,7 @@ use self::{
     ending::Ending,
     entered::Entered,
     faults::Injected,
+    host_times::HostTimes,
     later::Timeline,
     main_future::MainFuture,
     owner::Owner,
@@ -91,6 +93,7 @@ pub(super) struct World {
     watched: Arc<Watched>,
     agenda: RefCell<Agenda>,
     time: Timeline,
+    host_times: HostTimes,
     injected: Option<Injected>,
     threads: Threads,
     wires: RefCell<Box<dyn Wires>>,
@@ -124,6 +127,7 @@ impl World {
             watched: Watched::new(settings),
             agenda: RefCell::new(Agenda::new(chooser, chance, record)),
             time: Timeline::new(settings),
+            host_times: RefCell::default(),
             injected: Injected::new(&settings.faults),
             threads: Threads::default(),
             wires: RefCell::new(wires),

@@ -6,7 +6,7 @@ use alloc::{boxed::Box, vec::Vec};
 #[cfg(feature = "io")]
 use core::net::SocketAddr;
 use core::{cell::RefCell, fmt, marker::PhantomData, panic::Location};
-use std::{io, thread, thread_local};
+use std::{io, thread, thread_local, time::SystemTime};
 
 use super::ExecutorId;
 #[cfg(feature = "io")]
@@ -112,6 +112,12 @@ pub trait Host: Send + Sync {
     /// Returns a number for [`chance::random`](crate::chance::random). By default there is none,
     /// and it is random.
     fn random(&self) -> Option<u64> {
+        None
+    }
+
+    /// Returns the time for [`time::wall`](crate::time::wall). By default there is none, and it is
+    /// the system's.
+    fn wall(&self) -> Option<SystemTime> {
         None
     }
 

@@ -47,8 +47,9 @@ mod sleep;
 mod timeout;
 mod timer;
 
-use std::time::Instant;
+use std::time::{Instant, SystemTime};
 
+use crate::hosted;
 use joint::waker::clock;
 
 pub use self::{
@@ -73,4 +74,27 @@ pub use self::{
 /// ```
 pub fn now() -> Instant {
     clock::now()
+}
+
+/// Returns the time of the wall clock, which may be wrong, and may be set forward or back.
+///
+/// That is [`SystemTime::now`], except in a simulation (`joint-sim`), where it is the clock of the
+/// simulated host. A program that reads the wall clock by this function can be simulated. Timers do
+/// not follow the wall clock.
+///
+/// # Cost
+/// Outside of a simulation, the load of a thread-local and a branch beside the call of the system.
+///
+/// # Example
+/// ```
+/// use std::time::SystemTime;
+///
+/// let before = SystemTime::now();
+/// let age = joint_executor::time::wall().duration_since(before);
+/// // Somebody may have set the clock back meanwhile.
+/// println!("{age:?}");
+/// ```
+pub fn wall() -> SystemTime {
+    let hosts = hosted::host().and_then(|host| host.wall());
+    hosts.unwrap_or_else(SystemTime::now)
 }

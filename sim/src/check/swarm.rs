@@ -20,10 +20,10 @@ pub(super) struct Swarm {
 }
 
 /// The letters of the faults, in the order of [`Faults::rates_mut`].
-const LETTERS: [char; KINDS] = ['t', 'w', 'p', 'y', 'c', 'x', 's', 'e', 'f'];
+const LETTERS: [char; KINDS] = ['t', 'w', 'p', 'y', 'h', 'c', 'x', 's', 'e', 'f'];
 /// The number of faults, the first ones, that a program only has to bear, so that they may happen
 /// more often than the settings say.
-const BORNE: usize = 4;
+const BORNE: usize = 5;
 /// A rate is halved less often than this, and the longest delay too.
 const MOST_HALVINGS: (u32, u32) = (6, 21);
 

@@ -69,7 +69,7 @@ impl<'a> Acting<'a> {
     /// Acts as before the steps.
     pub(super) fn leave(&self) {
         self.world.stage.actor.set(self.actor);
-        self.world.stage.place.set(self.place);
+        self.world.set_place(self.place);
     }
 }
 

@@ -26,6 +26,7 @@ impl World {
             main_joins: self.joins().get(&Actor::MAIN).map(|joined| joined[0]),
             unfinished: self.unfinished(),
             blocked: self.blocked(),
+            paused: self.paused(),
             snoozing: self.snoozing(),
             unseen: self.unseen_panics(),
         }
@@ -83,7 +84,7 @@ impl World {
                 let joined = joins.get(&actor).into_iter().flatten();
                 let mut shown: Vec<_> = joined.map(|joined| format!("{joined} to end")).collect();
                 let others = task.waits_for().iter();
-                shown.extend(others.filter_map(|what| self.shown(what)));
+                shown.extend(others.filter_map(|what| self.shown(what, pool.place.host)));
                 // They come in the order of their addresses.
                 shown.sort();
                 if shown.is_empty() && !task.is_runnable() {
@@ -99,10 +100,11 @@ impl World {
         all
     }
 
-    fn shown(&self, what: &WaitsFor) -> Option<String> {
+    fn shown(&self, what: &WaitsFor, host: usize) -> Option<String> {
         match *what {
             WaitsFor::Timer(at) => {
-                let at = At(self.time.since_start(clock::nanos(at)));
+                let at = self.world_time(host, clock::nanos(at));
+                let at = At(self.time.since_start(at));
                 Some(format!("a timer that is due at {at}"))
             }
             WaitsFor::Oneshot(end) => Some(format!("a {end}")),

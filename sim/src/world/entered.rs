@@ -58,7 +58,7 @@ impl<'a> Entered<'a> {
     /// it must be this one's turn whenever it does anything.
     pub(super) fn new(world: &'a World, wait: park::Wait) -> Self {
         WORLD.with(|cell| cell.set(Some(world)));
-        clock::set(world.now());
+        world.keep_time();
         park::set_on_unpark(Some(unparked));
         set_on_panic(Some(ON_PANIC));
         Self {
@@ -207,16 +207,19 @@ pub(super) fn wait(deadline: Option<Instant>, is_due: &mut dyn FnMut() -> bool) 
         let (mut slept, mut has_freed) = (false, false);
         world.collect_from_busy();
         loop {
+            // What is due while the host is paused has to wait.
+            let is_paused = world.is_paused(world.place().host);
             // SAFETY: it comes from a reference that is ours, and `held_up`, which is the other
             // user, runs on this thread and is not running now.
-            if unsafe { (*is_due)() } {
+            if !is_paused && unsafe { (*is_due)() } {
                 return Parked::Due { slept };
             }
-            if limit.is_some_and(|limit| limit <= world.now()) {
+            if !is_paused && limit.is_some_and(|limit| limit <= world.now()) {
                 return Parked::TimedOut;
             }
             slept = true;
             let mut step = Step::Failed;
+            let limit = limit.filter(|_| !is_paused);
             run_apart(|| step = world.step(limit));
             world.watched.wait_again(world.acting());
             if step == Step::Failed {

@@ -33,13 +33,14 @@ impl World {
             _ => false,
         };
         let own = self.agenda.borrow_mut().remove(is_own);
-        let held = self.time.take_held(is_own);
+        let held = self.time.take_held(0, is_own);
         drop(pools);
         let own = own.into_iter().chain(held);
         let own: Vec<_> = own.filter_map(Due::into_task).collect();
-        let place = self.stage.place.replace(pool.place);
+        let place = self.place();
+        self.set_place(pool.place);
         pool.end(own);
-        self.stage.place.set(place);
+        self.set_place(place);
     }
 
     /// Ends all executors, the last one first, and all calls.
@@ -227,7 +228,9 @@ impl World {
     }
 
     fn armed(&self, pool: Option<u16>, deadline: Instant) {
-        let deadline = clock::nanos(deadline);
+        let of = |pool| self.pools.borrow()[usize::from(pool)].place;
+        let host = pool.map_or(self.place(), of).host;
+        let deadline = self.world_time(host, clock::nanos(deadline));
         if let Some(pool) = pool {
             self.pools.armed(pool, deadline);
         }

@@ -9,7 +9,7 @@ use core::{
 use super::{
     super::{
         chance::{About, Chance},
-        clock,
+        clock::{self, NEVER},
         disk::Disk,
         faults::{Fate, Faults},
         record::{Actor, Fault, What},
@@ -23,6 +23,9 @@ use joint_executor::hosted::ReadyTask;
 
 /// A delay is a decision below 2 to this power, scaled to the longest delay.
 const LONGEST: u32 = 27;
+/// The number of orders of magnitude of pauses, which are the largest ones: a short pause differs
+/// little from late wake-ups.
+const PAUSES: u32 = 8;
 /// For how long a disk is full at most, in nanoseconds.
 const FULL_FOR: usize = 1_000_000_000;
 /// A small budget is smaller than this.
@@ -56,14 +59,14 @@ impl Injected {
     }
 
     /// Decides for a delay in nanoseconds. It is 0 with the rest of the probability, and otherwise
-    /// all orders of magnitude are equally likely.
-    fn delay(&self, chance: &mut Chance, about: About, probability: f64) -> u64 {
+    /// all orders of magnitude are equally likely: so many, the largest ones.
+    fn delay(&self, chance: &mut Chance, about: About, probability: f64, orders: u32) -> u64 {
         if probability <= 0.0 {
             return 0;
         }
         let decide = |draw: &mut dyn FnMut() -> u32| match hits(draw(), probability) {
             false => 0,
-            true => some_delay(draw),
+            true => some_delay(draw, orders),
         };
         match chance.decide(about, 1 << LONGEST, decide) {
             0 => 0,
@@ -95,9 +98,9 @@ fn hits(random: u32, probability: f64) -> bool {
     f64::from(random) < probability * 4_294_967_296.0
 }
 
-/// At least 1, and below 2 to the power of `LONGEST`.
-fn some_delay(draw: &mut dyn FnMut() -> u32) -> usize {
-    let magnitude = draw() % LONGEST;
+/// At least 1, and below 2 to the power of `LONGEST`, of the largest orders of magnitude: so many.
+fn some_delay(draw: &mut dyn FnMut() -> u32, orders: u32) -> usize {
+    let magnitude = LONGEST - orders + draw() % orders;
     let largest = 1 << magnitude;
     (largest | (draw() & (largest - 1))) as usize
 }
@@ -117,16 +120,16 @@ impl World {
     pub(super) fn enqueue(&self, due: Due) {
         match &self.injected {
             Some(injected) => self.enqueue_late(injected, due),
-            None => self.agenda.borrow_mut().due.push_back(due),
+            None => self.deliver(due),
         }
     }
 
     #[cold]
     fn enqueue_late(&self, injected: &Injected, due: Due) {
         let rate = injected.faults.late_wakeups;
-        let delay = injected.delay(&mut self.chance(), About::Delay, rate);
+        let delay = injected.delay(&mut self.chance(), About::Delay, rate, LONGEST);
         match delay {
-            0 => self.agenda.borrow_mut().due.push_back(due),
+            0 => self.deliver(due),
             delay => {
                 self.note_fault(due.actor, Fault::LateWakeup);
                 self.time
@@ -135,13 +138,13 @@ impl World {
         }
     }
 
-    /// Decides by how many nanoseconds a timer is late.
+    /// Decides by how many nanoseconds a timer is late, or the end of a wait that blocks.
     fn lateness(&self) -> u64 {
         let Some(injected) = &self.injected else {
             return 0;
         };
         let rate = injected.faults.late_timers;
-        let delay = injected.delay(&mut self.chance(), About::Delay, rate);
+        let delay = injected.delay(&mut self.chance(), About::Delay, rate, LONGEST);
         if delay > 0 {
             self.note_fault(self.acting(), Fault::LateTimer);
         }
@@ -156,8 +159,9 @@ impl World {
         }
     }
 
-    /// Returns the deadline of a wait that blocks, as it is kept.
+    /// Returns the deadline of a wait that blocks, as it is kept: in the time of the world.
     pub(super) fn late_deadline(&self, deadline: u64) -> u64 {
+        let deadline = self.world_time(self.place().host, deadline);
         deadline.saturating_add(self.lateness())
     }
 
@@ -187,7 +191,21 @@ impl World {
         if let Some(live) = self.agenda.borrow_mut().tasks.by_key(key) {
             live.is_arranged = is_arranged;
         }
+        self.may_pause(injected, actor);
         self.budget(faults, actor)
+    }
+
+    /// Pauses the host of the code that is about to run, after its poll.
+    fn may_pause(&self, injected: &Injected, actor: Actor) {
+        let rate = injected.faults.pauses;
+        let delay = injected.delay(&mut self.chance(), About::Delay, rate, PAUSES);
+        let host = self.place().host;
+        if delay > 0 && !self.is_paused(host) {
+            self.note_fault(actor, Fault::Pause);
+            let until = self.now().saturating_add(delay).min(NEVER - 1);
+            self.pause(host, until);
+            self.at(until, move |world| world.resume(host, Some(until)));
+        }
     }
 
     /// How the main future is polled.
@@ -199,6 +217,7 @@ impl World {
         let arranges =
             !injected.main_is_arranged.get() && self.arrange_poll(injected, Actor::MAIN, waker);
         injected.main_is_arranged.set(arranges);
+        self.may_pause(injected, Actor::MAIN);
         self.budget(&injected.faults, Actor::MAIN)
     }
 
@@ -209,7 +228,7 @@ impl World {
         waker: impl FnOnce() -> Waker,
     ) -> bool {
         let rate = injected.faults.spurious_polls;
-        let delay = injected.delay(&mut self.chance(), About::Poll, rate);
+        let delay = injected.delay(&mut self.chance(), About::Poll, rate, LONGEST);
         if delay == 0 {
             return false;
         }
@@ -308,7 +327,7 @@ impl World {
             true => match draw() % 3 {
                 0 => 1,
                 1 => 2,
-                _ => 2 + some_delay(draw),
+                _ => 2 + some_delay(draw, LONGEST),
             },
         };
         let decision = self

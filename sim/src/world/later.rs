@@ -3,7 +3,6 @@
 use alloc::{boxed::Box, collections::BTreeMap, vec::Vec};
 use core::{
     cell::{Cell, RefCell},
-    mem,
     task::Waker,
     time::Duration,
 };
@@ -25,6 +24,8 @@ pub(super) enum Act {
     Call(Box<dyn FnOnce(&World)>),
     /// A wake-up is delivered.
     Queue(Due),
+    /// A wake-up for a host that is paused.
+    Kept(Due),
 }
 
 /// The virtual time, and what happens later.
@@ -71,7 +72,8 @@ impl Timeline {
 
     fn next(&self) -> Option<u64> {
         let later = self.later.borrow();
-        later.keys().next().map(|&(at, _)| at)
+        let mut all = later.iter();
+        Some(all.find(|(_, act)| !matches!(act, Act::Kept(_)))?.0.0)
     }
 
     fn take(&self, time: u64) -> Option<Act> {
@@ -86,13 +88,14 @@ impl Timeline {
         self.later.borrow_mut().insert((at, number), act);
     }
 
-    /// Takes the wake-ups of this kind that have not been delivered yet, in their order.
-    pub(super) fn take_held(&self, is_one: impl Fn(&Due) -> bool) -> Vec<Due> {
+    /// Takes the wake-ups of this kind that are to be delivered from this time on, in their order.
+    /// Those that are kept for a paused host are at `NEVER`.
+    pub(super) fn take_held(&self, from: u64, is_one: impl Fn(&Due) -> bool) -> Vec<Due> {
         let mut later = self.later.borrow_mut();
         let mut held = Vec::new();
-        for (at, act) in mem::take(&mut *later) {
+        for (at, act) in later.split_off(&(from, 0)) {
             match act {
-                Act::Queue(due) if is_one(&due) => held.push(due),
+                Act::Queue(due) | Act::Kept(due) if is_one(&due) => held.push(due),
                 act => drop(later.insert(at, act)),
             }
         }
@@ -103,7 +106,11 @@ impl Timeline {
 impl World {
     /// Returns the time of the next timer or event.
     pub(super) fn next_event(&self) -> Option<u64> {
-        let timers = self.pools.next_timer().into_iter();
+        let timers = self.pools.next_timer(|pool| {
+            let own = pool.next_timer();
+            own.map(|own| self.world_time(pool.place.host, own))
+        });
+        let timers = timers.into_iter();
         timers
             .chain(self.time.next())
             .chain(self.threads.next_deadline())
@@ -128,7 +135,7 @@ impl World {
         while let Some(act) = self.time.take(time) {
             match act {
                 Act::Call(call) => call(self),
-                Act::Queue(due) => self.agenda.borrow_mut().due.push_back(due),
+                Act::Queue(due) | Act::Kept(due) => self.deliver(due),
             }
         }
         self.collect_pushed();
@@ -140,8 +147,8 @@ impl World {
     fn fire(&self, time: u64) {
         let mut wakers = self.time.fired.take();
         self.pools.each_due(time, |pool| {
-            let worker = &pool.first().worker;
-            worker.take_due(clock::instant(time), &mut wakers);
+            let now = clock::instant(self.own_time(pool.place.host, time));
+            pool.first().worker.take_due(now, &mut wakers);
         });
         for waker in wakers.drain(..) {
             let _ = catch_unwind(AssertUnwindSafe(|| self.wake_timer(waker)));

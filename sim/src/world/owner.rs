@@ -7,6 +7,7 @@ use std::{
     io,
     sync::{Mutex, PoisonError},
     thread,
+    time::SystemTime,
 };
 
 use super::{
@@ -183,6 +184,10 @@ impl Host for Owner {
 
     fn random(&self) -> Option<u64> {
         here(|world| Some(world.chance().random()))
+    }
+
+    fn wall(&self) -> Option<SystemTime> {
+        here(|world| Some(world.wall()))
     }
 
     fn fires(&self, site: &str) -> bool {

@@ -204,6 +204,8 @@ impl World {
             number != Place::MAIN.host,
             "the main future's host cannot be stopped"
         );
+        // What was kept for it ends with it.
+        self.resume(number, None);
         let (place, program) = self.wires(|wires| wires.stop(self, number, power, end));
         let pools = self.pools.borrow();
         let own = pools
@@ -213,7 +215,7 @@ impl World {
         drop(pools);
         let is_call = |due: &Due| matches!(&due.work, Work::Call(call) if call.0 == place);
         let calls = self.agenda.borrow_mut().remove(is_call);
-        let held = self.time.take_held(is_call);
+        let held = self.time.take_held(0, is_call);
         self.end_calls_of(place);
         run_apart(|| {
             for id in own {

@@ -72,14 +72,15 @@ impl Pools {
         }
     }
 
-    /// Returns the earliest deadline of a timer that has not been given up.
-    pub(super) fn next_timer(&self) -> Option<u64> {
+    /// Returns the earliest deadline of a timer that has not been given up. `of` tells it of one
+    /// executor.
+    pub(super) fn next_timer(&self, of: impl Fn(&Pool) -> Option<u64>) -> Option<u64> {
         let mut timers = self.timers.borrow_mut();
         loop {
             let at = timers.earliest();
             let number = timers.first_until(at).filter(|_| at != NEVER)?;
             // The one that it was armed for may have been given up.
-            let next = self.all.borrow()[usize::from(number)].next_timer();
+            let next = of(&self.all.borrow()[usize::from(number)]);
             timers.set(number, next.unwrap_or(NEVER));
             if next == Some(timers.earliest()) {
                 return next;

@@ -230,15 +230,15 @@ impl World {
         task: ReadyTask,
         acting: &mut Acting<'_>,
     ) {
+        acting.use_pool(number);
+        let Acting { pool, .. } = &*acting;
+        self.set_place(pool.place);
         let manner = match &self.injected {
             None => Manner::Usual,
             Some(injected) => self.manner(injected, actor, key, &task),
         };
-        acting.use_pool(number);
-        let Acting { pool, .. } = &*acting;
         let slot = pool.free_worker(&task);
         let slot = slot.expect("a worker that is free, or the task would not be chosen");
-        self.stage.place.set(pool.place);
         let worker = &slot.worker;
         slot.begin(actor);
         let woken = match manner {
@@ -272,7 +272,7 @@ impl World {
             return;
         };
         let pool = self.pools.borrow()[0].clone();
-        self.stage.place.set(Place::MAIN);
+        self.set_place(Place::MAIN);
         let slot = pool.first();
         slot.begin(Actor::MAIN);
         self.main.polls.set(self.main.polls.get() + 1);

@@ -88,6 +88,12 @@ impl Threads {
         self.all.borrow()[number].clone()
     }
 
+    /// Returns the place of the call that a thread runs.
+    pub(super) fn place(&self, number: usize) -> Place {
+        let call = self.get(number).call.borrow().clone();
+        call.expect("the thread runs a call").place
+    }
+
     /// When the next wait of a call ends in any case.
     #[inline]
     pub(super) fn next_deadline(&self) -> Option<u64> {
@@ -186,7 +192,7 @@ impl World {
         thread.is_blocked.set(false);
         thread.is_due.set(false);
         if let Some(call) = &*thread.call.borrow() {
-            self.stage.place.set(call.place);
+            self.set_place(call.place);
         }
         // Once the world is abandoned, it is too late to look for these.
         let last: Vec<Event> = self.agenda.borrow().record.last().cloned().collect();
@@ -292,7 +298,7 @@ impl World {
         let is_new = |due: &Due| matches!(due.work, Work::Call(..));
         let new = self.agenda.borrow_mut().remove(is_new);
         drop(new);
-        drop(self.time.take_held(is_new));
+        drop(self.time.take_held(0, is_new));
     }
 
     /// Ends all calls that have begun, and the threads.
@@ -373,7 +379,7 @@ fn serve(baton: &Arc<Baton>, world: *const World) {
 
 /// Follows the time that has passed while others had the baton.
 fn keep_time() {
-    if_inside(|world| clock::set(world.now()));
+    if_inside(World::keep_time);
 }
 
 /// Passes the baton of this thread back, and waits for it. Returns `None` on the world's thread.

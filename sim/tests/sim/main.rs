@@ -4,6 +4,7 @@ mod attack;
 mod blocking;
 mod bugs;
 mod check;
+mod clocks;
 #[path = "../../../tests/common/mod.rs"]
 mod common;
 mod disk;
@@ -16,6 +17,7 @@ mod night;
 mod own;
 mod panics;
 mod parallel;
+mod pauses;
 mod schedulers;
 mod snoozing;
 mod stuck;

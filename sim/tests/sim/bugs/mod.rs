@@ -9,6 +9,7 @@
 )]
 
 mod cancel;
+pub(crate) mod leases;
 mod order;
 mod partition;
 mod shared_state;
@@ -97,9 +98,10 @@ pub(crate) fn timed() -> [Bug; 5] {
 }
 
 /// The programs that need a network.
-pub(crate) fn networked() -> [Bug; 2] {
+pub(crate) fn networked() -> [Bug; 3] {
     bugs! { Joint:
         partition::deposed_leader: "what a leader has sent over a link that is cut arrives when there is another leader, and the store does not check whose it is",
         partition::overtaken_write: "the last datagram to arrive is taken as the newest",
+        leases::holders_clock: "a lease is taken for valid by its holder's wall clock, which may be behind by more than the margin",
     }
 }
