@@ -332,8 +332,9 @@ impl Faults {
         self
     }
 
-    /// After a poll of it, a host is paused, as by [`Host::pause`](super::Host::pause), for at least
-    /// a 256th of the [longest delay](Faults::longest_delay). The main future's host is one of them.
+    /// After a poll of it, a host is paused, as by [`Host::pause`](super::Host::pause), for between
+    /// a 256th of the [longest delay](Faults::longest_delay) and all of it. This includes the host
+    /// of the main future.
     ///
     /// # Example
     /// ```

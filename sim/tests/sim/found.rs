@@ -6,7 +6,11 @@ use joint::oneshot;
 use joint_executor::{JoinSet, spawn, spawn_detached, time::sleep, yield_now};
 use joint_sim::{Builder, Check, Host, Scheduler};
 
-use crate::bugs::{Bug, Joint, Version, networked, timed, timeless};
+use crate::{
+    bugs::{Bug, Joint, Version, leases::paused_holder, networked, timed, timeless},
+    interleaving::locks,
+    swarm::rounds,
+};
 
 thread_local! {
     static IS_QUIET: Cell<bool> = const { Cell::new(false) };
@@ -78,7 +82,7 @@ async fn beats() {
 }
 
 /// Programs with a bug that a run shows only to whoever judges it well.
-fn judged() -> [Bug; 6] {
+fn judged() -> [Bug; 9] {
     [
         Bug {
             name: "unseen_handler",
@@ -146,6 +150,21 @@ fn judged() -> [Bug; 6] {
                     sleep(Duration::from_secs(1)).await;
                 })
             },
+        },
+        Bug {
+            name: "free_locks",
+            what: "two locks of another crate, which are free, are taken in two orders",
+            program: |_| Box::pin(locks(true)),
+        },
+        Bug {
+            name: "long_session",
+            what: "a session breaks in its 800th round, if none times out",
+            program: |_| Box::pin(rounds()),
+        },
+        Bug {
+            name: "paused_holder",
+            what: "a lease is checked before a pause of its holder, and not where the write arrives",
+            program: |version| Box::pin(paused_holder::<Joint>(version)),
         },
     ]
 }

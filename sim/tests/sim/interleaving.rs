@@ -4,36 +4,35 @@ use std::sync::Arc;
 
 use async_lock::Mutex;
 use joint_executor::spawn;
-use joint_sim::{Check, Checked, Found, point};
+use joint_sim::{Check, point};
 
 /// Two tasks take two locks in opposite orders.
-fn locks(has_points: bool) -> Result<Checked, Box<Found>> {
-    Check::new().find(|| async move {
-        let locks = Arc::new([Mutex::new(()), Mutex::new(())]);
-        let both = |first: usize| {
-            let locks = locks.clone();
-            spawn(async move {
-                let _first = locks[first].lock().await;
-                if has_points {
-                    point().await;
-                }
-                let _second = locks[1 - first].lock().await;
-            })
-        };
-        for task in [both(0), both(1)] {
-            task.await;
-        }
-    })
+pub(crate) async fn locks(has_points: bool) {
+    let locks = Arc::new([Mutex::new(()), Mutex::new(())]);
+    let both = |first: usize| {
+        let locks = locks.clone();
+        spawn(async move {
+            let _first = locks[first].lock().await;
+            if has_points {
+                point().await;
+            }
+            let _second = locks[1 - first].lock().await;
+        })
+    };
+    for task in [both(0), both(1)] {
+        task.await;
+    }
 }
 
 #[test]
 fn free_locks_of_another_crate_are_interleaved_at_a_point() {
-    let found = locks(true).unwrap_err();
+    let found = Check::new().find(|| locks(true)).unwrap_err();
     assert!(found.failure().is_deadlock(), "{found}");
 }
 
 /// As *Limits* in the documentation says.
 #[test]
 fn free_locks_of_another_crate_are_not_interleaved_without_a_point() {
-    assert_eq!(locks(false).unwrap().runs, 256);
+    let checked = Check::new().find(|| locks(false));
+    assert_eq!(checked.unwrap().runs, 256);
 }

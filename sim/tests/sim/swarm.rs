@@ -16,7 +16,7 @@ use joint_sim::{Builder, Check, Faults};
 const SECOND: Duration = Duration::from_secs(1);
 
 /// Requests and answers. A session begins anew after a timeout, and breaks in its 800th round.
-async fn rounds() {
+pub(crate) async fn rounds() {
     let mut in_session = 0;
     for _ in 0..800 {
         let (sender, answer) = oneshot::channel();
