@@ -174,12 +174,8 @@ fn hash(of: impl Hash) -> u64 {
 
 /// Returns what a run has covered.
 fn edges(run: &Kept) -> BTreeSet<u64> {
-    let place = |actor: Actor| {
-        (
-            run.trace.named(actor).map(|named| named.spawned),
-            actor.task().is_some(),
-        )
-    };
+    let spawned = |actor| run.trace.named(actor).map(|named| named.spawned);
+    let place = |actor: Actor| (spawned(actor), actor.task().is_some());
     let mut states = BTreeMap::new();
     let mut counts = BTreeMap::<u64, u32>::new();
     let mut traffic = 0;

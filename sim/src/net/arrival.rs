@@ -4,7 +4,7 @@ use core::mem;
 use std::io::ErrorKind;
 
 use super::{
-    connection::{BACKLOG, Holder, SECOND, Segment, arrive_at},
+    connection::{BACKLOG, Holder, SECOND, Segment, arrive_at, known},
     link::{RESEND, Way},
     network::{Network, Protocol, accepts},
 };
@@ -43,9 +43,7 @@ impl Network {
     }
 
     fn deliver(&mut self, world: &World, id: u64, side: usize, segment: Segment) {
-        let Some(connection) = self.connections.get_mut(&id) else {
-            return;
-        };
+        let connection = known(&mut self.connections, id);
         let way = connection.way(side);
         let end = &mut connection.ends[1 - side];
         match segment {
@@ -95,9 +93,7 @@ impl Network {
 
     /// Lets a listener take a connection, or refuses it.
     fn listen(&mut self, world: &World, id: u64) {
-        let Some(connection) = self.connections.get_mut(&id) else {
-            return;
-        };
+        let connection = known(&mut self.connections, id);
         let [_, end] = &mut connection.ends;
         let port = (end.host, Protocol::Tcp, end.address.port());
         let listener = self.ports.get(&port);

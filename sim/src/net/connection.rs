@@ -7,8 +7,12 @@
 //! that has lost its power gives up at once. `arrival.rs` has what arriving segments do, and
 //! `ending.rs` how ends close, break and are lost.
 
-use alloc::{boxed::Box, collections::VecDeque};
-use core::{mem, net::SocketAddr};
+use alloc::{
+    boxed::Box,
+    collections::{BTreeMap, VecDeque},
+    vec::Vec,
+};
+use core::{mem, net::SocketAddr, task::Waker};
 use std::io::{self, ErrorKind};
 
 use super::{
@@ -94,6 +98,12 @@ impl End {
         }
     }
 
+    /// Wakes what waits for the end.
+    pub(super) fn wake(&mut self, wakers: &mut Vec<Waker>) {
+        self.readers.wake(wakers);
+        self.writers.wake(wakers);
+    }
+
     pub(super) fn lives(&self) -> bool {
         self.holder == Holder::Program && !self.is_broken
     }
@@ -136,6 +146,15 @@ impl Connection {
         (self.ends[side].host, self.ends[1 - side].host)
     }
 
+    /// Takes an end from its program. What waits for it wakes up.
+    pub(super) fn let_go(&mut self, side: usize, holder: Holder, wakers: &mut Vec<Waker>) {
+        let end = &mut self.ends[side];
+        end.holder = holder;
+        end.wake(wakers);
+        let unread = mem::take(&mut end.inbox).len();
+        self.free(side, unread);
+    }
+
     /// Frees room in the pipe to an end. Returns whether the sender waits for that.
     pub(super) fn free(&mut self, side: usize, bytes: usize) -> bool {
         self.pipes[1 - side].used -= bytes;
@@ -155,6 +174,11 @@ pub(super) struct Listener {
     /// The connections that wait to be accepted.
     pub(super) backlog: VecDeque<u64>,
     pub(super) acceptors: Waiting,
+}
+
+/// Returns a connection that has not been forgotten.
+pub(super) fn known(all: &mut BTreeMap<u64, Connection>, id: u64) -> &mut Connection {
+    all.get_mut(&id).expect("it is looked up before")
 }
 
 impl Network {
@@ -188,9 +212,7 @@ impl Network {
 
     /// Sends a segment from an end.
     pub(super) fn put(&mut self, world: &World, id: u64, side: usize, segment: Segment) {
-        let Some(connection) = self.connections.get_mut(&id) else {
-            return;
-        };
+        let connection = known(&mut self.connections, id);
         let delay = self.links.stream_delay(world, connection.way(side));
         let pipe = &mut connection.pipes[side];
         pipe.last = pipe.last.max(world.now().saturating_add(delay));
@@ -202,9 +224,7 @@ impl Network {
 
     /// Sends bytes from an end that has room for them.
     pub(super) fn put_data(&mut self, world: &World, id: u64, side: usize, bytes: &[u8]) {
-        let Some(connection) = self.connections.get_mut(&id) else {
-            return;
-        };
+        let connection = known(&mut self.connections, id);
         connection.pipes[side].used += bytes.len();
         let way = connection.way(side);
         self.note(world, Event::Sent, way, bytes.len());
@@ -222,9 +242,7 @@ impl Network {
 
     /// Ends the writing direction of an end.
     pub(super) fn end_writing(&mut self, world: &World, id: u64, side: usize) {
-        let Some(connection) = self.connections.get_mut(&id) else {
-            return;
-        };
+        let connection = known(&mut self.connections, id);
         let end = &mut connection.ends[side];
         if !mem::replace(&mut end.is_write_shut, true) {
             end.writers.wake(&mut self.machines.wakers);
@@ -234,10 +252,7 @@ impl Network {
 
     /// Tells the peer of an end that there is room again.
     pub(super) fn tell_room(&mut self, world: &World, id: u64, side: usize) {
-        let Some(connection) = self.connections.get(&id) else {
-            return;
-        };
-        let way = connection.way(side);
+        let way = known(&mut self.connections, id).way(side);
         let delay = self.links.stream_delay(world, way);
         world.at(world.now().saturating_add(delay), move |world| {
             world.network(|network| {

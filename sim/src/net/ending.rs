@@ -5,7 +5,7 @@ use core::{mem, time::Duration};
 use std::io::ErrorKind;
 
 use super::{
-    connection::{CONNECT_LIMIT, Connection, Holder, RESEND_LIMIT, Segment},
+    connection::{CONNECT_LIMIT, Connection, Holder, RESEND_LIMIT, Segment, known},
     network::{Network, Protocol},
 };
 use crate::{machine::Power, traffic::Event, world::World};
@@ -13,9 +13,7 @@ use crate::{machine::Power, traffic::Event, world::World};
 impl Network {
     /// Lets a pipe wait until its way is open.
     pub(super) fn stall(&mut self, world: &World, id: u64, side: usize) {
-        let Some(connection) = self.connections.get_mut(&id) else {
-            return;
-        };
+        let connection = known(&mut self.connections, id);
         let pipe = &mut connection.pipes[side];
         if connection.ends[side].holder == Holder::Lost {
             pipe.flying.clear();
@@ -27,9 +25,7 @@ impl Network {
 
     /// Sets when the sender gives up, and the end that connects.
     pub(super) fn limit(&mut self, world: &World, id: u64, side: usize) {
-        let Some(connection) = self.connections.get_mut(&id) else {
-            return;
-        };
+        let connection = known(&mut self.connections, id);
         if !connection.ends[0].is_established && !connection.is_limited {
             connection.is_limited = true;
             let at = connection.begun.saturating_add(CONNECT_LIMIT);
@@ -60,9 +56,7 @@ impl Network {
     }
 
     fn give_up(&mut self, world: &World, id: u64, side: usize) {
-        let Some(connection) = self.connections.get_mut(&id) else {
-            return;
-        };
+        let connection = known(&mut self.connections, id);
         let way = connection.way(side);
         connection.pipes[side].flying.clear();
         connection.pipes[side].is_stalled = false;
@@ -72,15 +66,12 @@ impl Network {
     }
 
     pub(super) fn break_end(&mut self, id: u64, side: usize, kind: ErrorKind) {
-        let Some(connection) = self.connections.get_mut(&id) else {
-            return;
-        };
+        let connection = known(&mut self.connections, id);
         let end = &mut connection.ends[side];
         if end.lives() {
             end.is_broken = true;
             end.error = Some(kind);
-            end.readers.wake(&mut self.machines.wakers);
-            end.writers.wake(&mut self.machines.wakers);
+            end.wake(&mut self.machines.wakers);
         }
         let own = &mut connection.pipes[side];
         own.flying.clear();
@@ -101,23 +92,14 @@ impl Network {
 
     /// Closes an end, with a reset or in order.
     pub(super) fn close_by(&mut self, world: &World, id: u64, side: usize, aborts: bool) {
-        let Ok(connection) = self.connection(id, side) else {
-            return;
-        };
-        let end = &mut connection.ends[side];
-        let (is_broken, host, port) = (end.is_broken, end.host, end.address.port());
-        end.holder = Holder::Nobody;
-        let unread = mem::take(&mut end.inbox).len();
-        let mut waiting = [mem::take(&mut end.readers), mem::take(&mut end.writers)];
-        let is_connecting = !end.is_established;
-        connection.free(side, unread);
+        let connection = known(&mut self.connections, id);
+        connection.let_go(side, Holder::Nobody, &mut self.machines.wakers);
+        let end = &connection.ends[side];
         let pipe = &mut connection.pipes[side];
-        if is_connecting && pipe.is_stalled {
+        if !end.is_established && pipe.is_stalled {
             pipe.flying.clear();
         }
-        for waiting in &mut waiting {
-            waiting.wake(&mut self.machines.wakers);
-        }
+        let (is_broken, host, port) = (end.is_broken, end.host, end.address.port());
         self.free_port((host, Protocol::Tcp, port), id);
         match is_broken {
             true => {}
@@ -165,21 +147,12 @@ impl Network {
 
     /// Forgets what an end knows, because its machine has lost its power.
     fn lose(&mut self, id: u64, side: usize) {
-        let Ok(connection) = self.connection(id, side) else {
-            return;
-        };
-        let end = &mut connection.ends[side];
-        end.holder = Holder::Lost;
-        let unread = mem::take(&mut end.inbox).len();
-        let mut waiting = [mem::take(&mut end.readers), mem::take(&mut end.writers)];
-        connection.free(side, unread);
+        let connection = known(&mut self.connections, id);
+        connection.let_go(side, Holder::Lost, &mut self.machines.wakers);
         let pipe = &mut connection.pipes[side];
         pipe.limit = None;
         if mem::take(&mut pipe.is_stalled) {
             pipe.flying.clear();
-        }
-        for waiting in &mut waiting {
-            waiting.wake(&mut self.machines.wakers);
         }
         self.forget_unused(id);
     }

@@ -77,7 +77,10 @@ mod udp;
 
 use core::{net::IpAddr, time::Duration};
 
-use crate::world::{self, World};
+use crate::{
+    clock::after,
+    world::{self, World},
+};
 
 pub use self::link::{Latency, Link};
 pub(super) use self::network::Network;
@@ -378,8 +381,7 @@ pub fn heal_all() {
 /// ```
 pub fn clog(a: impl AsRef<str>, b: impl AsRef<str>, time: Duration) {
     with_two(a.as_ref(), b.as_ref(), |world, network, a, b| {
-        let time = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
-        let until = world.now().saturating_add(time);
+        let until = after(world.now(), time);
         network.links.clog((a, b), until);
         network.links.clog((b, a), until);
     });

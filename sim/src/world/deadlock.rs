@@ -71,12 +71,8 @@ impl World {
     fn waits_for(&self) -> BTreeMap<Actor, Vec<String>> {
         let joins = self.joins();
         let mut all = BTreeMap::new();
-        for pool in self
-            .pools
-            .borrow()
-            .iter()
-            .filter(|pool| !pool.has_ended.get())
-        {
+        let pools = self.pools.borrow();
+        for pool in pools.iter().filter(|pool| !pool.has_ended.get()) {
             for task in pool.first().worker.dump().tasks() {
                 let Some(actor) = self.agenda.borrow().tasks.actor(task.id()) else {
                     continue;
@@ -119,12 +115,8 @@ impl World {
         let agenda = self.agenda.borrow();
         let mut by_address = BTreeMap::from([(self.main.address(), Actor::MAIN)]);
         let mut awaited = Vec::new();
-        for pool in self
-            .pools
-            .borrow()
-            .iter()
-            .filter(|pool| !pool.has_ended.get())
-        {
+        let pools = self.pools.borrow();
+        for pool in pools.iter().filter(|pool| !pool.has_ended.get()) {
             pool.first().worker.each_waiting(|task, address, waiter| {
                 if let Some(actor) = agenda.tasks.actor(task) {
                     by_address.insert(address.get(), actor);

@@ -82,9 +82,11 @@ impl World {
     /// Calls `f` with the host that the running code belongs to, unless it is the main future's.
     fn with_host<R>(&self, f: impl FnOnce(&Machine, Place) -> Option<R>) -> Option<R> {
         let place = self.place();
+        if place.host == Place::MAIN.host {
+            return None;
+        }
         let mut wires = self.wires.try_borrow_mut().ok()?;
-        let machine = wires.machines().all.get(place.host);
-        f(machine.filter(|_| place.host != Place::MAIN.host)?, place)
+        f(wires.machines().all.get(place.host)?, place)
     }
 
     /// Returns what is known about a task or call that the running code starts.
