@@ -122,13 +122,14 @@
 //!
 //! # Faults
 //! [`Faults`] are late timers, late and spurious wake-ups, extra yields, and pauses of hosts, which
-//! may hit every task. Cancellations and panics hit only what says that they may: [`may_cancel`], [`may_panic`].
-//! [`fault`] is a site of the program's own. [`check()`] has all faults, and [`run`] none.
+//! may hit every task. Cancellations and panics hit only what says that they may: [`may_cancel`],
+//! [`may_panic`]. [`fault`] is a site of the program's own. [`check()`] has all faults, and [`run`]
+//! none.
 //!
 //! # Hosts and a network
-//! A [`Host`] is a simulated machine, which can be killed and started again, or paused. Hosts talk through
-//! [`net`], whose links delay, lose and reorder messages, and can be cut. Here a client asks a
-//! server that crashes in between:
+//! A [`Host`] is a simulated machine, which can be killed and started again, or paused. Hosts talk
+//! through [`net`], whose links delay, lose and reorder messages, and can be cut. Here a client
+//! asks a server that crashes in between:
 //!
 //! ```
 //! use std::{io, time::Duration};
