@@ -1,11 +1,27 @@
-//! Writes the table of joint's models on loom and on joint-check into the README, from what
-//! `cargo xtask loom` has printed about each.
+//! Runs joint's models on loom and on joint-check, and writes the table of both into the README,
+//! and each test into `docs/check-models.md`:
+//!
+//! ```sh
+//! cargo run -p joint-check --example models [SECONDS]
+//! ```
+//!
+//! joint-check explores each test for so many seconds, 10 unless another number is given. With two
+//! files, it takes what `cargo xtask loom` has printed there, of loom and of joint-check.
 
-use std::{collections::BTreeMap, env, fmt::Write as _, fs, process::exit};
+use std::{
+    collections::BTreeMap,
+    env,
+    fmt::Write as _,
+    fs,
+    io::{BufRead, BufReader},
+    process::{Command, Stdio, exit},
+};
 
 const BEGIN: &str = "<!-- models -->\n";
 const END: &str = "<!-- models end -->";
 const README: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/README.md");
+const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/check-models.md");
+const ALL: &str = "**all**";
 
 /// The counts of the models of a test.
 #[derive(Clone, Copy, Default)]
@@ -13,9 +29,11 @@ struct Count {
     executions: u64,
     seconds: f64,
     is_cut: bool,
+    /// On loom: whether preemptions are bounded.
+    is_bounded: bool,
 }
 
-/// The counts of each test, from lines such as `file::test: RUNS model 12 0.1` of loom, and
+/// The counts of each test, from lines such as `file::test: RUNS model 12 0.1 bounded` of loom, and
 /// `file::test: COUNT model 12 1 0 0 80 0.1 cut` of joint-check.
 fn counts(text: &str) -> BTreeMap<&str, Count> {
     let mut all = BTreeMap::<_, Count>::new();
@@ -36,57 +54,165 @@ fn counts(text: &str) -> BTreeMap<&str, Count> {
         count.executions += executions.unwrap_or(0);
         count.seconds += seconds.parse().unwrap_or(0.0);
         count.is_cut |= line.ends_with(" cut");
+        count.is_bounded |= line.ends_with(" bounded");
     }
     all
 }
 
+/// A row of the table: a file, or all.
+#[derive(Default)]
+struct Row {
+    loom: Count,
+    check: Count,
+    ended: u32,
+    cut: u32,
+    bounded: u32,
+    /// The tests that loom bounds and that have ended here.
+    unbounded: u32,
+}
+
 fn table(loom: &BTreeMap<&str, Count>, check: &BTreeMap<&str, Count>) -> String {
-    let file = |test: &str| test.split("::").next().unwrap_or("").to_owned();
-    let mut rows = BTreeMap::<String, [Count; 2]>::new();
-    let mut tests = BTreeMap::<String, [u32; 2]>::new();
+    let mut rows = BTreeMap::<&str, Row>::new();
     for (test, ours) in check {
-        for name in [file(test), "**all**".to_owned()] {
-            let [ended, cut] = tests.entry(name.clone()).or_default();
-            match (ours.is_cut, loom.get(test).filter(|theirs| !theirs.is_cut)) {
-                (false, Some(theirs)) => {
-                    *ended += 1;
-                    let row = rows.entry(name).or_default();
-                    for (sum, one) in row.iter_mut().zip([theirs, ours]) {
-                        sum.executions += one.executions;
-                        sum.seconds += one.seconds;
-                    }
-                }
-                (true, _) => *cut += 1,
-                (false, None) => {}
+        let Some(theirs) = loom.get(test) else {
+            continue;
+        };
+        let file = test.split("::").next().unwrap_or_default();
+        for name in [file, ALL] {
+            let row = rows.entry(name).or_default();
+            row.bounded += u32::from(theirs.is_bounded);
+            if ours.is_cut {
+                row.cut += 1;
+                continue;
+            }
+            row.ended += 1;
+            row.unbounded += u32::from(theirs.is_bounded);
+            for (sum, one) in [(&mut row.loom, theirs), (&mut row.check, ours)] {
+                sum.executions += one.executions;
+                sum.seconds += one.seconds;
             }
         }
     }
-    let mut text = "| models | ended on both | loom: executions | seconds | joint-check: executions | seconds | fewer | without an end on joint-check |
-|---|---:|---:|---:|---:|---:|---:|---:|\n"
-        .to_owned();
-    for (name, [ended, cut]) in tests {
-        let [theirs, ours] = rows.remove(&name).unwrap_or_default();
+    let mut text = "\
+| models | ended | loom: executions | seconds | joint-check: executions | seconds | fewer | bounded on loom, ended here | not ended |
+|---|---:|---:|---:|---:|---:|---:|---:|---:|
+"
+    .to_owned();
+    for (name, row) in rows {
+        let [theirs, ours] = [row.loom, row.check];
         let fewer = theirs.executions as f64 / ours.executions.max(1) as f64;
         _ = writeln!(
             text,
-            "| {name} | {ended} | {} | {:.1} | {} | {:.1} | {fewer:.1} | {cut} |",
-            theirs.executions, theirs.seconds, ours.executions, ours.seconds
+            "| {name} | {} | {} | {:.1} | {} | {:.1} | {fewer:.1} | {} of {} | {} |",
+            row.ended,
+            theirs.executions,
+            theirs.seconds,
+            ours.executions,
+            ours.seconds,
+            row.unbounded,
+            row.bounded,
+            row.cut
         );
     }
     text
 }
 
-fn main() {
-    let files: Vec<_> = env::args().skip(1).collect();
-    let [loom, check] = &files[..] else {
-        eprintln!("give what `cargo xtask loom` has printed: of loom, then of joint-check");
-        exit(2);
+/// Each test, those first that loom runs with a bound and that have ended here without one.
+fn page(loom: &BTreeMap<&str, Count>, check: &BTreeMap<&str, Count>) -> String {
+    let mut text = "\
+# joint's models on loom and on joint-check
+
+Written by `cargo run -p joint-check --example models`. joint-check bounds nothing, and does not end where a plus sign
+follows its executions, which include blocked ones.
+"
+    .to_owned();
+    let both = || {
+        let both = check
+            .iter()
+            .map(|(test, ours)| (test, loom.get(test), ours));
+        both.filter_map(|(test, theirs, ours)| Some((test, theirs?, ours)))
     };
-    let read = |file: &str| fs::read_to_string(file).expect("the file can be read");
-    let (loom, check, readme) = (read(loom), read(check), read(README));
+    type Part<'a> = (&'a str, fn(&Count, &Count) -> bool);
+    let parts: [Part<'_>; 3] = [
+        (
+            "Preemptions are bounded on loom, and ended on joint-check without a bound",
+            |theirs, ours| theirs.is_bounded && !ours.is_cut,
+        ),
+        (
+            "Preemptions are bounded on loom, and not ended on joint-check",
+            |theirs, ours| theirs.is_bounded && ours.is_cut,
+        ),
+        ("Without a bound on both", |theirs, _| !theirs.is_bounded),
+    ];
+    for (title, is_here) in parts {
+        _ = writeln!(
+            text,
+            "\n## {title}\n\n| test | loom: executions | seconds | joint-check: executions | seconds |\n\
+             |---|---:|---:|---:|---:|"
+        );
+        for (test, theirs, ours) in both().filter(|(_, theirs, ours)| is_here(theirs, ours)) {
+            let more = if ours.is_cut { "+" } else { "" };
+            _ = writeln!(
+                text,
+                "| `{test}` | {} | {:.2} | {}{more} | {:.2} |",
+                theirs.executions, theirs.seconds, ours.executions, ours.seconds
+            );
+        }
+    }
+    text
+}
+
+/// Runs the models, shows what is printed, and returns it.
+fn run(engine: &str, seconds: Option<&str>) -> String {
+    let mut command = Command::new(env::var("CARGO").unwrap_or("cargo".into()));
+    command.args(["xtask", "loom", "--engine", engine]);
+    match seconds {
+        None => command.env("JOINT_LOOM_RUNS", "1"),
+        Some(seconds) => command
+            .env("JOINT_CHECK_LOG", "1")
+            .env("LOOM_MAX_DURATION", seconds),
+    };
+    let mut child = command.stderr(Stdio::piped()).spawn().expect("cargo runs");
+    let mut text = String::new();
+    for line in BufReader::new(child.stderr.take().expect("it is piped")).lines() {
+        let line = line.expect("cargo writes text");
+        let is_count = line.contains(": RUNS ") || line.contains(": COUNT ");
+        if !is_count {
+            eprintln!("{line}");
+        }
+        text += &line;
+        text.push('\n');
+    }
+    let status = child.wait().expect("cargo ends");
+    if !status.success() {
+        eprintln!("the models fail on {engine}: {status}");
+        exit(1);
+    }
+    text
+}
+
+fn main() {
+    let words: Vec<_> = env::args().skip(1).collect();
+    let words: Vec<_> = words.iter().map(|word| &**word).collect();
+    let read = |file| fs::read_to_string(file).expect("the file can be read");
+    let (loom, check) = match words[..] {
+        [] => (run("loom", None), run("check", Some("10"))),
+        [seconds] if seconds.parse::<u32>().is_ok() => {
+            (run("loom", None), run("check", Some(seconds)))
+        }
+        [loom, check] => (read(loom), read(check)),
+        _ => {
+            eprintln!(
+                "give a number of seconds, or what `cargo xtask loom` has printed of loom and of joint-check"
+            );
+            exit(2);
+        }
+    };
+    let (loom, check) = (counts(&loom), counts(&check));
+    let readme = read(README);
     let (before, rest) = readme.split_once(BEGIN).expect("the README has a place");
     let (_, after) = rest.split_once(END).expect("the place has an end");
-    let table = table(&counts(&loom), &counts(&check));
-    let text = format!("{before}{BEGIN}{table}{END}{after}");
+    let text = format!("{before}{BEGIN}{}{END}{after}", table(&loom, &check));
     fs::write(README, text).expect("the README can be written");
+    fs::write(PAGE, page(&loom, &check)).expect("the page can be written");
 }

@@ -18,10 +18,11 @@ use std::{
     panic::resume_unwind,
     path::Path,
     sync::{
-        Arc,
+        Arc, LazyLock,
         atomic::{AtomicUsize, Ordering},
     },
     task::{Wake, Waker},
+    time::{Duration, Instant},
 };
 
 use joint_switch::model::FencesTakeTurns;
@@ -41,7 +42,7 @@ pub use stopping::{Stop, each_step, stopping};
 /// If the environment variable `JOINT_LOOM_RUNS` is set, every model prints how often it ran, and
 /// for how many seconds.
 pub fn model(f: impl Fn() + Send + Sync + 'static) {
-    check(&loom::model::Builder::new(), f);
+    check(loom::model::Builder::new(), f);
 }
 
 /// Does the same as [`model`], but explores only orders with at most `preemptions` preemptions,
@@ -50,7 +51,7 @@ pub fn model_bounded(preemptions: usize, f: impl Fn() + Send + Sync + 'static) {
     let full = std::env::var_os("JOINT_LOOM_FULL").is_some_and(|full| full == "1");
     let mut builder = loom::model::Builder::new();
     builder.preemption_bound = (!full).then_some(preemptions);
-    check(&builder, f);
+    check(builder, f);
 }
 
 /// Does the same as [`model_bounded`] for runs of many operations, and also if the environment
@@ -60,15 +61,18 @@ pub fn model_window(preemptions: usize, f: impl Fn() + Send + Sync + 'static) {
     builder.preemption_bound = Some(preemptions);
     builder.max_branches = 10_000;
     builder.expect_explicit_explore = true;
-    check(&builder, f);
+    check(builder, f);
 }
 
-fn check(builder: &loom::model::Builder, f: impl Fn() + Send + Sync + 'static) {
+fn check(mut builder: loom::model::Builder, f: impl Fn() + Send + Sync + 'static) {
     let runs = Arc::new(AtomicUsize::new(0));
     let counted = runs.clone();
-    let started = std::time::Instant::now();
+    let started = Instant::now();
+    if cfg!(joint_check) {
+        builder.max_duration = builder.max_duration.map(left);
+    }
     explained(|| {
-        lab::check(builder, move || {
+        lab::check(&builder, move || {
             counted.fetch_add(1, Ordering::Relaxed);
             let _turns = FencesTakeTurns::new();
             f();
@@ -76,13 +80,22 @@ fn check(builder: &loom::model::Builder, f: impl Fn() + Send + Sync + 'static) {
     });
     if std::env::var_os("JOINT_LOOM_RUNS").is_some() {
         let thread = std::thread::current();
+        let is_bounded = builder.preemption_bound.is_some();
         eprintln!(
-            "RUNS {} {} {:.4}",
+            "RUNS {} {} {:.4}{}",
             thread.name().unwrap_or("model"),
             runs.load(Ordering::Relaxed),
-            started.elapsed().as_secs_f64()
+            started.elapsed().as_secs_f64(),
+            if is_bounded { " bounded" } else { "" }
         );
     }
+}
+
+/// The part of a limit that is left for the next model of a test, so that a test of many models
+/// ends as well. Each has a tenth of the limit at least.
+fn left(limit: Duration) -> Duration {
+    static STARTED: LazyLock<Instant> = LazyLock::new(Instant::now);
+    limit.saturating_sub(STARTED.elapsed()).max(limit / 10)
 }
 
 /// Runs models. If the environment variable `JOINT_LOOM_EXPLAIN` is 1, shows the execution in which
@@ -200,6 +213,39 @@ impl Wake for Wakes {
     fn wake_by_ref(self: &Arc<Self>) {
         self.made.with(|_| ());
         self.count.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+#[cfg(joint_check)]
+use loom::sync::atomic::AtomicBool;
+#[cfg(not(joint_check))]
+use std::sync::atomic::AtomicBool;
+
+/// A waker that other threads look at.
+///
+/// joint-check has to see the flag, which is an atomic of the model there. On loom it is none, and
+/// threads do not change at a look. If they did, loom would unpark a worker of the driver that is
+/// blocked in a lock, which it does not allow.
+#[derive(Debug)]
+pub struct Flag(AtomicBool);
+
+impl Flag {
+    /// Starts before the wake-up.
+    #[allow(clippy::new_without_default, reason = "as for `Wakes`")]
+    #[track_caller]
+    pub fn new() -> Arc<Self> {
+        Arc::new(Self(AtomicBool::new(false)))
+    }
+
+    /// Returns whether it was woken.
+    pub fn is_up(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+impl Wake for Flag {
+    fn wake(self: Arc<Self>) {
+        self.0.store(true, Ordering::Relaxed);
     }
 }
 
