@@ -436,13 +436,11 @@ struct Event {
 // SAFETY: the word orders the accesses to the result.
 unsafe impl Sync for Event {}
 
-#[cfg(not(joint_check))]
 loom::lazy_static! {
     static ref EVENT: Event = Event { word: Completion::new(), result: UnsafeCell::new(()) };
 }
 
 /// A `static`, in the way that the documentation says: each run has a new one.
-#[cfg(not(joint_check))]
 #[test]
 fn a_static_event_against_a_poll() {
     model(|| {

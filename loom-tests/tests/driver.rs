@@ -3,12 +3,9 @@
 //! model ends with a worker asleep, that is a deadlock, which loom reports.
 #![cfg(joint_loom)]
 
-use std::{
-    sync::{
-        Arc,
-        atomic::Ordering::{Acquire, Relaxed, Release},
-    },
-    task::Wake,
+use std::sync::{
+    Arc,
+    atomic::Ordering::{Acquire, Relaxed, Release},
 };
 
 use joint_executor::model::Driven;
@@ -16,7 +13,7 @@ use loom::{
     sync::atomic::{AtomicBool, AtomicUsize},
     thread,
 };
-use loom_tests::{Wakes, each_step, model, model_bounded};
+use loom_tests::{Flag, Wakes, each_step, model, model_bounded};
 
 /// A deadline that has passed by the time it is armed.
 const PAST: u64 = 0;
@@ -385,22 +382,6 @@ fn a_keeper_that_a_stopped_thread_has_claimed_is_rung_while_the_reactor_is_made(
     }
 }
 
-// joint-check has to know what two workers look at. loom must not change threads there, because it
-// would then unpark a worker that is blocked in the timers' lock, which loom does not allow.
-#[cfg(joint_check)]
-use AtomicBool as Seen;
-#[cfg(not(joint_check))]
-use std::sync::atomic::AtomicBool as Seen;
-
-/// A waker that two workers look at.
-struct Due(Seen);
-
-impl Wake for Due {
-    fn wake(self: Arc<Self>) {
-        self.0.store(true, Relaxed);
-    }
-}
-
 /// Of two workers, one rests in the driver and the other outside it. One event keeps each of them
 /// busy: a task from outside, or a deadline. The worker that rises first for the deadline has to
 /// leave the task to the other, or come back for it.
@@ -408,11 +389,11 @@ fn two_workers(before: fn(&Driven)) {
     model_bounded(2, move || {
         let world = World::new(2, Forget::Nothing);
         before(&world.driven);
-        let due = Arc::new(Due(Seen::new(false)));
+        let due = Flag::new();
         let workers = [0, 1].map(|i| {
             let due = due.clone();
             start(&world, move |world| {
-                let is_over = |world: &World| due.0.load(Relaxed) && !world.has_work();
+                let is_over = |world: &World| due.is_up() && !world.has_work();
                 world.search(i, |world| {
                     world.take();
                     is_over(world) || world.is_closed()

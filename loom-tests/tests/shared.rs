@@ -474,7 +474,7 @@ fn search_continues_in_newer_places() {
         come_and_go::<2>(&shared);
         let clone = shared.clone();
         let other = thread::spawn(move || {
-            come_and_go::<3>(&clone);
+            come_and_go::<2>(&clone);
             come_and_go::<1>(&clone);
         });
         drop(register(&shared));

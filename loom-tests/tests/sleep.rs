@@ -21,7 +21,7 @@ use loom_tests::lab::{
     sync::atomic::{AtomicBool, AtomicUsize},
     thread,
 };
-use loom_tests::{each_step, model, model_bounded};
+use loom_tests::{Wakes, each_step, model, model_bounded};
 
 /// The number of tasks that were pushed and not yet taken.
 struct Queue(AtomicUsize);
@@ -421,6 +421,23 @@ fn two_tasks_of_a_worker_reach_two_others() {
         for worker in workers {
             worker.join().unwrap();
         }
+    });
+}
+
+/// A worker pushes two tasks. The first blocks the second worker, which may have been woken for it,
+/// and the owner of the third one is told of the other. Preemption bound 3.
+#[test]
+fn the_second_of_two_tasks_of_a_worker_wakes_the_owner_of_one_that_is_away() {
+    model_bounded(3, || {
+        let world = World::new(3, 0, Forget::Nothing);
+        let wakes = Wakes::new();
+        world.sleep.search();
+        assert!((world.sleep).go_away(2, wakes.waker(), || false, || false));
+        let worker = start(&world, |world| assert!(world.search(1, 1)));
+        world.push(0);
+        world.push(0);
+        worker.join().unwrap();
+        assert_eq!(wakes.count(), 1);
     });
 }
 

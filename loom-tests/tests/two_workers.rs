@@ -26,7 +26,7 @@ use joint_executor::{
     time::{Sleep, sleep},
 };
 use loom::sync::Mutex;
-use loom_tests::{Drops, Wakes, event::Event, model_window};
+use loom_tests::{Drops, Flag, event::Event, model_window};
 
 const SOON: Duration = Duration::from_millis(1);
 
@@ -161,10 +161,10 @@ fn a_handle_is_detached_while_its_task_ends() {
 
 /// Blocks the worker until the task's timer is due, so the other worker has to keep the driver.
 fn wait_for_a_timer() {
-    let wakes = Wakes::new();
+    let due = Flag::new();
     let mut sleep = pin!(sleep(SOON));
-    begin(sleep.as_mut(), &wakes.waker());
-    while wakes.count() == 0 {
+    begin(sleep.as_mut(), &due.clone().into());
+    while !due.is_up() {
         loom::thread::yield_now();
     }
 }
