@@ -4,12 +4,13 @@
 //! repeatable, and a test can take the paths on which something fails. Elsewhere, the numbers are
 //! random and no fault happens.
 
-use core::hash::BuildHasher;
+use core::{hash::BuildHasher, panic::Location};
 use std::hash::RandomState;
 
 use crate::hosted;
 
-/// Returns a random number. In a simulation the seed decides it.
+/// Returns a random number. In a simulation the seed decides it, and a failure is shrunk to small
+/// numbers.
 ///
 /// Outside it comes from the keys of std's hash maps, which differ in each thread and each program.
 /// It is not fit for secrets.
@@ -27,8 +28,10 @@ use crate::hosted;
 ///
 /// assert!((10..20).contains(&pause().as_millis()));
 /// ```
+#[track_caller]
 pub fn random() -> u64 {
-    let hosts = hosted::host().and_then(|host| host.random());
+    let place = Location::caller();
+    let hosts = hosted::host().and_then(|host| host.random(place));
     hosts.unwrap_or_else(|| RandomState::new().hash_one(0_u64))
 }
 

@@ -3,6 +3,10 @@
 //! Each decision is a number below a bound. Zero is always the tamest choice, such as the task that
 //! has been ready for longest, or no fault. A run that is replayed from a list of decisions makes
 //! the tamest choices once the list has ended, so a list can be shortened.
+//!
+//! A number that the program draws is a decision too, but no number is tame for every program: a
+//! loop may draw until it likes what it gets. Such a loop ends in a replay too, because after the
+//! numbers of the list the program draws those of its seed.
 
 use alloc::{boxed::Box, vec::Vec};
 
@@ -31,16 +35,19 @@ pub(super) enum About {
     Network,
     /// What becomes of a write to a disk.
     Disk,
+    /// A number that the program draws.
+    Draw,
 }
 
 impl About {
-    pub(super) const ALL: [Self; 6] = [
+    pub(super) const ALL: [Self; 7] = [
         Self::Order,
         Self::Delay,
         Self::Poll,
         Self::Site,
         Self::Network,
         Self::Disk,
+        Self::Draw,
     ];
 }
 
@@ -48,11 +55,21 @@ impl About {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Decision {
     pub(super) about: About,
-    pub(super) made: u32,
+    pub(super) made: u64,
 }
 
+impl Decision {
+    /// Returns whether it is not the tamest. No draw is tame, and none counts.
+    pub(super) fn is_wild(&self) -> bool {
+        self.made != 0 && self.about != About::Draw
+    }
+}
+
+/// The number of draws of a program that are decisions. The others are always the seed's.
+const MOST_DRAWS: u64 = 1 << 12;
+
 /// The decisions of one kind to make, and how many of them were made.
-type Replayed = (Vec<u32>, usize);
+type Replayed = (Vec<u64>, usize);
 
 pub(super) struct Chance {
     decisions: ChaCha8Rng,
@@ -71,32 +88,30 @@ struct Script {
     draws_after: bool,
     /// The decisions that were made, if they are kept.
     made: Option<Vec<Decision>>,
+    /// How often the program has drawn, up to the limit.
+    draws: u64,
 }
 
 impl Script {
-    /// Decides as [`Chance::decide`] does.
-    fn decide(&mut self, about: About, bound: usize, draw: impl FnOnce() -> usize) -> usize {
-        let decision = match &mut self.replayed {
+    /// Decides for a number, the largest of which is `most`. `draw` chooses one.
+    fn decide(&mut self, about: About, most: u64, draw: impl FnOnce() -> u64) -> u64 {
+        let made = match &mut self.replayed {
             None => draw(),
             Some(replayed) => {
                 let (list, next) = &mut replayed[about as usize];
-                let replayed = list.get(*next).map(|&decision| decision as usize);
+                let replayed = list.get(*next).copied();
                 *next += 1;
                 match replayed {
-                    Some(decision) => decision.min(bound - 1),
-                    None if self.draws_after => draw(),
+                    Some(made) => made.min(most),
+                    None if self.draws_after || about == About::Draw => draw(),
                     None => 0,
                 }
             }
         };
-        if let Some(made) = &mut self.made {
-            let decision = decision as u32;
-            made.push(Decision {
-                about,
-                made: decision,
-            });
+        if let Some(all) = &mut self.made {
+            all.push(Decision { about, made });
         }
-        decision
+        made
     }
 }
 
@@ -158,7 +173,7 @@ impl Chance {
         let draw = || draw(&mut || self.decisions.next_u32());
         match &mut self.script {
             None => draw(),
-            Some(script) => script.decide(about, bound, draw),
+            Some(script) => script.decide(about, bound as u64 - 1, || draw() as u64) as usize,
         }
     }
 
@@ -185,9 +200,16 @@ impl Chance {
         self.decisions.next_u32()
     }
 
-    /// Returns the program's next random number.
-    pub(super) fn random(&mut self) -> u64 {
-        self.program.next_u64()
+    /// Returns the program's next random number, and whether it is a decision that may be kept.
+    pub(super) fn random(&mut self) -> (u64, bool) {
+        let seeds = self.program.next_u64();
+        match &mut self.script {
+            Some(script) if script.draws < MOST_DRAWS => {
+                script.draws += 1;
+                (script.decide(About::Draw, u64::MAX, || seeds), true)
+            }
+            _ => (seeds, false),
+        }
     }
 }
 
@@ -240,6 +262,21 @@ mod tests {
         one.below(Order, 100);
         assert_eq!(one.random(), other.random());
         assert_ne!(one.random(), one.random());
+    }
+
+    #[test]
+    fn what_is_drawn_after_the_numbers_of_a_list_is_the_seeds() {
+        let list = [7, u64::MAX].map(|made| Decision { about: Draw, made });
+        let (mut plain, mut chance) = (Chance::new(3), Chance::new(3));
+        chance.replay(&list);
+        chance.keep();
+        let drawn: Vec<_> = (0..=MOST_DRAWS).map(|_| chance.random()).collect();
+        assert_eq!(drawn[..2], [(7, true), (u64::MAX, true)]);
+        let seeds: Vec<_> = (0..=MOST_DRAWS).map(|_| plain.random().0).collect();
+        let same = drawn[2..].iter().map(|drawn| drawn.0);
+        assert!(same.eq(seeds[2..].iter().copied()));
+        assert!(drawn[4_095].1 && !drawn[4_096].1);
+        assert_eq!(chance.made().len(), 4_096);
     }
 
     #[test]

@@ -89,11 +89,12 @@ pub fn check<F: Future<Output: Verdict>>(program: impl Fn() -> F) {
 ///
 /// # A failure
 /// The decisions of the run that failed are shrunk: as many as possible are replaced by the tamest
-/// choice, as long as the failure remains the same. The report has the seed, the command that
-/// replays the run, another one that replays the shrunk run, and the last steps of that. All its
-/// steps are written to two files: one with a list, and one for
-/// [Perfetto](super::Trace::write_perfetto). The messages of panics are hidden in all runs but
-/// the shrunk one.
+/// choice, and what the program [draws](super::random) by smaller numbers, as long as the failure
+/// remains the same. Its message may have other numbers. The report has the seed, the command that
+/// replays the run, another one that replays the shrunk run, the last steps of that, and what it
+/// has drawn. All its steps are written to two files: one with a list, and one for
+/// [Perfetto](super::Trace::write_perfetto). The messages of panics are hidden in all runs but the
+/// shrunk one.
 ///
 /// # Canary
 /// Some runs are made twice. If the two differ, the program depends on something else than its

@@ -103,6 +103,8 @@ pub(super) enum What {
         place: &'static Location<'static>,
     },
     Net(Traffic),
+    /// It has drawn this number at this place. This is kept as `Armed` is.
+    Drew(Box<(u64, &'static Location<'static>)>),
     /// The program has noted this text. It is not part of the digest.
     Note(Arc<String>),
 }
@@ -207,9 +209,11 @@ impl Record {
             What::Ended(TaskEnd::Panicked) => 6,
             What::Ended(TaskEnd::Cancelled) => 7,
             What::Fault(fault) => 8 | (fault as u64) << 8,
-            What::Woken { .. } | What::Armed { .. } | What::WaitWoken { .. } | What::Note(_) => {
-                unreachable!("they are not part of the digest")
-            }
+            What::Woken { .. }
+            | What::Armed { .. }
+            | What::WaitWoken { .. }
+            | What::Drew(_)
+            | What::Note(_) => unreachable!("they are not part of the digest"),
             What::Net(traffic) => 9 | traffic.word() << 8,
         };
         self.mix(event.at ^ u64::from(event.actor.0) << 40);
@@ -322,6 +326,7 @@ impl fmt::Display for Event {
                 write!(f, "the wait of {actor} at {place} was woken by {by}")
             }
             What::Net(traffic) => write!(f, "{traffic}"),
+            What::Drew(drawn) => write!(f, "{actor} drew {} at {}", drawn.0, drawn.1),
             What::Note(text) => write!(f, "{actor} noted: {text}"),
         }
     }

@@ -40,6 +40,7 @@ use core::{
     cell::{OnceCell, RefCell, RefMut},
     future::Future,
     mem,
+    panic::Location,
     pin::pin,
     task::{Context, Poll},
     time::Duration,
@@ -270,6 +271,17 @@ impl World {
     fn note_here(&self, actor: Actor, what: What) {
         let event = self.event(actor, what);
         self.agenda.borrow_mut().record.add(event);
+    }
+
+    /// Returns a random number for the program, which draws it at this place.
+    pub(super) fn draw(&self, place: &'static Location<'static>) -> u64 {
+        let mut agenda = self.agenda.borrow_mut();
+        let (drawn, is_kept) = agenda.chance.random();
+        if is_kept {
+            let event = self.event(self.acting(), What::Drew(Box::new((drawn, place))));
+            agenda.record.keep(event);
+        }
+        drawn
     }
 
     /// Notes a text of the program's own.

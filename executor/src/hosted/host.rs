@@ -109,9 +109,10 @@ pub trait Host: Send + Sync {
         None
     }
 
-    /// Returns a number for [`chance::random`](crate::chance::random). By default there is none,
-    /// and it is random.
-    fn random(&self) -> Option<u64> {
+    /// Returns a number for [`chance::random`](crate::chance::random), which was called at this
+    /// place. By default there is none, and it is random.
+    fn random(&self, place: &'static Location<'static>) -> Option<u64> {
+        let _ = place;
         None
     }
 

@@ -19,7 +19,7 @@ use super::{
     super::{
         chance::Decision,
         failure::Failure,
-        record::{Actor, lines},
+        record::{Actor, Event, What, lines},
         trace::Trace,
     },
     file_name,
@@ -55,6 +55,8 @@ pub struct Found {
     note: String,
     /// The tasks that the last steps name.
     tasks: Vec<String>,
+    /// What the program has drawn.
+    drawn: String,
     /// The files with all steps: the list, and the one for Perfetto.
     files: Vec<PathBuf>,
 }
@@ -75,6 +77,7 @@ impl Found {
             shrunk: None,
             note: String::new(),
             tasks: Vec::new(),
+            drawn: String::new(),
             files: Vec::new(),
         }
     }
@@ -96,9 +99,8 @@ impl Found {
         runs: u32,
         failure: Failure,
     ) {
-        let wild = |decisions: &[Decision]| decisions.iter().filter(|one| one.made != 0).count();
         self.shrunk = Some(Shrunk {
-            before: wild(before),
+            before: before.iter().filter(|one| one.is_wild()).count(),
             after: plan.wild(),
             plan,
             runs,
@@ -113,6 +115,8 @@ impl Found {
         let is_task = |actor: &Actor| trace.named(*actor).is_some();
         let tasks = actors.into_iter().filter(is_task);
         self.tasks = tasks.map(|actor| trace.shown(actor)).collect();
+        let drew = |event: &&Event| matches!(&event.what, What::Drew(drawn) if drawn.0 != 0);
+        self.drawn = lines(trace.events.iter().filter(drew).take(MOST_DRAWN));
         match self.write(trace) {
             Ok(files) => self.files = files.into(),
             Err(error) => self.note += &format!("the steps could not be written: {error}\n"),
@@ -179,7 +183,8 @@ impl Found {
         self.shrunk.as_ref().map(|shrunk| shrunk.plan.to_string())
     }
 
-    /// Returns how many decisions of the shrunk run are not the tamest.
+    /// Returns how many decisions of the shrunk run are not the tamest. What the program
+    /// [draws](super::super::random) does not count.
     pub fn shrunk_decisions(&self) -> Option<usize> {
         self.shrunk.as_ref().map(|shrunk| shrunk.after)
     }
@@ -204,6 +209,9 @@ impl Found {
         &self.files
     }
 }
+
+/// The largest number of drawn numbers in a report.
+const MOST_DRAWN: usize = 20;
 
 /// The largest number of events in a file.
 const MOST_EVENTS: usize = 20_000;
@@ -237,6 +245,13 @@ impl fmt::Display for Found {
             writeln!(f, "{name}{}", file.display())?;
         }
         write!(f, "{}{}", self.note, self.failure)?;
+        if !self.drawn.is_empty() {
+            let Self { drawn, .. } = self;
+            write!(
+                f,
+                "drawn, and not 0 (at most the first {MOST_DRAWN}):\n{drawn}"
+            )?;
+        }
         if !self.tasks.is_empty() {
             write!(f, "the tasks of these steps:\n{}", lines(&self.tasks))?;
         }

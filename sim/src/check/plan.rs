@@ -22,6 +22,7 @@ const LETTERS: [(About, char); About::ALL.len()] = [
     (About::Site, 's'),
     (About::Network, 'n'),
     (About::Disk, 'f'),
+    (About::Draw, 'r'),
 ];
 
 /// An upper bound of the number of decisions of one kind in a run.
@@ -69,7 +70,7 @@ impl Plan {
         }
     }
 
-    /// The plan of a run with certain decisions. The seed decides the program's own random numbers.
+    /// The plan of a run with certain decisions. What it draws after them, the seed decides.
     pub(super) fn list(&self, decisions: &[Decision]) -> Self {
         Self {
             how: How::List(decisions.to_vec()),
@@ -94,7 +95,7 @@ impl Plan {
                     .iter_mut()
                     .skip(at)
                     .take(1)
-                    .for_each(|one| one.made = made);
+                    .for_each(|one| one.made = made.into());
                 How::List(decisions)
             }
         };
@@ -143,9 +144,17 @@ impl Plan {
     /// Returns the number of decisions that are not the tamest, if the plan has decisions.
     pub(super) fn wild(&self) -> usize {
         match &self.how {
-            How::List(decisions) => decisions.iter().filter(|one| one.made != 0).count(),
+            How::List(decisions) => decisions.iter().filter(|one| one.is_wild()).count(),
             _ => 0,
         }
+    }
+
+    /// Returns the last of these draws that is set, and not just the seed's.
+    fn last_set(&self, draws: &[u64]) -> Option<usize> {
+        let mut chance = Chance::new(self.seed);
+        let all = draws.iter().enumerate();
+        let set = all.filter(|(_, draw)| **draw != chance.random().0);
+        set.map(|(at, _)| at).last()
     }
 
     pub(super) fn chance(&self) -> Chance {
@@ -202,8 +211,16 @@ impl fmt::Display for Plan {
                 let mut comma = "";
                 for (about, letter) in LETTERS {
                     let own = decisions.iter().filter(|one| one.about == about);
-                    for (at, one) in own.enumerate().filter(|(_, one)| one.made != 0) {
-                        write!(f, "{comma}{letter}{at}={}", one.made)?;
+                    let mut own: Vec<_> = own.map(|one| one.made).collect();
+                    let mut last = None;
+                    if about == About::Draw {
+                        // It is told even if it is 0: the draws of the seed follow it.
+                        last = self.last_set(&own);
+                        own.truncate(last.map_or(0, |last| last + 1));
+                    }
+                    let own = own.iter().enumerate();
+                    for (at, made) in own.filter(|&(at, made)| *made != 0 || last == Some(at)) {
+                        write!(f, "{comma}{letter}{at}={made}")?;
                         comma = ",";
                     }
                 }
@@ -233,7 +250,7 @@ fn decisions(list: &str) -> Result<Vec<Decision>, String> {
             .iter()
             .find(|(_, letter)| place.starts_with(*letter));
         let (about, _) = *known.ok_or("a place without its letter")?;
-        let (at, made) = (small(&place[1..])?, small(made)?);
+        let (at, made) = (small(&place[1..])?, number(made)?);
         if at >= MOST_PLACES {
             return Err(format!("there is no place {at}"));
         }
@@ -295,6 +312,7 @@ mod tests {
             "pct:3:240:17/d20t0y3f6",
             "list:4:o0=1/d0",
             "branch:4:18:o2=1,d0=7",
+            "list:4:o2=1,r3=17,r4=18446744073709551615,r19=0/d0",
         ] {
             assert_eq!(text.parse::<Plan>().unwrap().to_string(), text);
         }
@@ -302,6 +320,12 @@ mod tests {
             about: About::Order,
             made,
         });
+        let mut chance = Chance::new(1);
+        chance.keep();
+        for _ in 0..9 {
+            chance.random();
+        }
+        let zeros = [&zeros[..], &chance.made()].concat();
         let zeros = Plan::nth(0, 1, 9).list(&zeros);
         assert_eq!(zeros.to_string(), "list:1:o1=2,o4=1");
     }

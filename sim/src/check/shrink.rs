@@ -1,8 +1,12 @@
 //! Makes the decisions of a failing run tame, as far as the failure remains.
+//!
+//! At first the program draws what its seed says. Once the other decisions are as tame as they can
+//! be, what it draws is made smaller, and set. Only what the last run has drawn is set, so a loop
+//! that draws until it likes a number goes on with those of the seed.
 
 use alloc::vec::Vec;
 
-use super::super::chance::Decision;
+use super::super::chance::{About, Decision};
 
 /// The largest number of steps of all runs by which a failure is shrunk.
 pub(super) const STEPS: u64 = 2_000_000;
@@ -21,19 +25,17 @@ type Fails<'a> = &'a mut dyn FnMut(&[Decision]) -> Option<Vec<Decision>>;
 /// Shrinks the decisions of a run that has failed, by at most this number of runs.
 pub(super) fn shrink(decisions: &[Decision], most_runs: u32, fails: Fails<'_>) -> Shrunk {
     let mut shrinking = Shrinking {
-        best: trimmed(decisions.to_vec()),
+        best: trimmed(decisions, false),
+        made: decisions.to_vec(),
+        sets_draws: false,
         runs: 0,
         most_runs,
         fails,
     };
-    let mut before = None;
-    while before != Some(shrinking.weight()) && shrinking.runs < most_runs {
-        before = Some(shrinking.weight());
-        shrinking.cut_tail();
-        shrinking.tame();
-        shrinking.remove();
-        shrinking.lower();
-    }
+    shrinking.rounds();
+    shrinking.sets_draws = true;
+    shrinking.best = trimmed(&shrinking.made, true);
+    shrinking.rounds();
     Shrunk {
         decisions: shrinking.best,
         runs: shrinking.runs,
@@ -42,28 +44,54 @@ pub(super) fn shrink(decisions: &[Decision], most_runs: u32, fails: Fails<'_>) -
 
 struct Shrinking<'a> {
     best: Vec<Decision>,
+    /// All decisions of the run that made the best ones.
+    made: Vec<Decision>,
+    /// Whether what the program draws is among the decisions.
+    sets_draws: bool,
     runs: u32,
     most_runs: u32,
     fails: Fails<'a>,
 }
 
 /// Drops the tamest decisions at the end, which are made anyway.
-fn trimmed(mut decisions: Vec<Decision>) -> Vec<Decision> {
-    let wild = decisions.iter().rposition(|one| one.made != 0);
+fn trimmed(decisions: &[Decision], with_draws: bool) -> Vec<Decision> {
+    let is_draw = |one: &Decision| one.about == About::Draw;
+    let mut decisions = decisions.to_vec();
+    decisions.retain(|one| with_draws || !is_draw(one));
+    let wild = decisions
+        .iter()
+        .rposition(|one| one.made != 0 || is_draw(one));
     decisions.truncate(wild.map_or(0, |last| last + 1));
     decisions
 }
 
 /// Returns a measure of how hard a run is to understand.
-fn weight(decisions: &[Decision]) -> (usize, usize, u64) {
+fn weight(decisions: &[Decision]) -> (usize, usize, u128) {
     let wild = decisions.iter().filter(|one| one.made != 0).count();
-    let sum = decisions.iter().map(|one| u64::from(one.made)).sum();
+    let sum = decisions.iter().map(|one| u128::from(one.made)).sum();
     (wild, decisions.len(), sum)
 }
 
+/// Programs use most of what they draw modulo a number, which one of these may be a multiple of.
+const MODULI: [u64; 8] = [10, 100, 256, 1_000, 5_040, 10_000, 1 << 16, 1_000_000];
+
 impl Shrinking<'_> {
-    fn weight(&self) -> (usize, usize, u64) {
+    fn weight(&self) -> (usize, usize, u128) {
         weight(&self.best)
+    }
+
+    /// Makes the run tamer until that is over.
+    fn rounds(&mut self) {
+        let mut before = None;
+        while before != Some(self.weight()) && self.runs < self.most_runs {
+            before = Some(self.weight());
+            self.cut_tail();
+            self.tame();
+            if !self.sets_draws {
+                self.remove();
+            }
+            self.lower();
+        }
     }
 
     /// Tries other decisions. Returns whether they are better.
@@ -73,11 +101,13 @@ impl Shrinking<'_> {
         }
         self.runs += 1;
         // What the run really made counts: a decision may be too large for its place.
-        let made = (self.fails)(decisions).map(trimmed);
-        let better = made.filter(|made| weight(made) < self.weight());
-        let is_better = better.is_some();
-        if let Some(better) = better {
-            self.best = better;
+        let Some(made) = (self.fails)(decisions) else {
+            return false;
+        };
+        let better = trimmed(&made, self.sets_draws);
+        let is_better = weight(&better) < self.weight();
+        if is_better {
+            (self.best, self.made) = (better, made);
         }
         is_better
     }
@@ -149,25 +179,41 @@ impl Shrinking<'_> {
     /// Makes decisions that are closer to the tamest.
     fn lower(&mut self) {
         let mut at = 0;
-        while at < self.best.len() {
-            let made = self.best[at].made;
-            for less in [1, made / 2, made.saturating_sub(1)] {
-                let mut lower = self.best.clone();
-                lower[at].made = less;
-                if 0 < less && less < made && self.attempt(&lower) {
-                    break;
-                }
-            }
+        while let Some(&Decision { about, made }) = self.best.get(at) {
+            let few = if about == About::Draw { 16 } else { 1 };
+            let rests = MODULI.iter().map(|modulus| made % modulus);
+            let mut less = (1..=few)
+                .chain(rests)
+                .filter(|&less| 0 < less && less < made);
+            less.any(|less| self.set(at, less));
+            self.bisect(at);
             at += 1;
+        }
+    }
+
+    fn set(&mut self, at: usize, made: u64) -> bool {
+        let mut lower = self.best.clone();
+        lower[at].made = made;
+        self.attempt(&lower)
+    }
+
+    /// Looks for the least decision with which the run fails, if it fails with all larger ones.
+    fn bisect(&mut self, at: usize) {
+        let mut passes = 0;
+        while let Some(fails) = self.best.get(at).filter(|one| passes + 1 < one.made) {
+            let middle = passes.midpoint(fails.made);
+            if !self.set(at, middle) {
+                passes = middle;
+            }
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{super::super::chance::About, *};
+    use super::*;
 
-    fn decisions(made: impl IntoIterator<Item = u32>) -> Vec<Decision> {
+    fn decisions(made: impl IntoIterator<Item = u64>) -> Vec<Decision> {
         let decision = |made| Decision {
             about: About::Order,
             made,
@@ -212,5 +258,40 @@ mod tests {
     fn the_number_of_runs_is_bounded() {
         let shrunk = shrink(&decisions([1; 100]), 7, &mut |_| None);
         assert_eq!((shrunk.decisions.len(), shrunk.runs), (100, 7));
+    }
+
+    /// Shrinks what a program draws that fails if this holds.
+    fn drawn(first: &[u64], fails: impl Fn(&[u64]) -> bool) -> Vec<u64> {
+        let draw = |&made| Decision {
+            about: About::Draw,
+            made,
+        };
+        let first: Vec<_> = first.iter().map(draw).collect();
+        let mut fails = |list: &[Decision]| {
+            let own = list.iter().filter(|one| one.about == About::Draw);
+            let mut drawn: Vec<_> = own.copied().collect();
+            drawn.extend(&first[drawn.len()..]);
+            let made: Vec<_> = drawn.iter().map(|one| one.made).collect();
+            fails(&made).then_some(drawn)
+        };
+        let shrunk = shrink(&first, 1_000, &mut fails).decisions;
+        shrunk.iter().map(|one| one.made).collect()
+    }
+
+    #[test]
+    fn what_is_drawn_becomes_as_small_as_the_failure_allows() {
+        let large = [0xdead_beef_cafe_f00d, 0x0123_4567_89ab_cdef, u64::MAX];
+        for modulus in [12, 100, 256, 10_000] {
+            let least = modulus / 4;
+            let shrunk = drawn(&large, |all| all[1] % modulus >= least);
+            assert_eq!(shrunk, [0, least, 0], "{modulus}");
+        }
+        let is_odd = |number: u64| number % 2 == 1;
+        assert_eq!(drawn(&large, |all| all[2] > 1 << 63), [0, 0, (1 << 63) + 1]);
+        assert_eq!(
+            drawn(&large, |all| all[0] % 8 == 5 && is_odd(all[1])),
+            [5, 1, 0]
+        );
+        assert_eq!(drawn(&[7; 1_000], |all| all[400] != 0)[399..402], [0, 1, 0]);
     }
 }

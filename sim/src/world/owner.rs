@@ -2,7 +2,7 @@
 //! are on.
 
 use alloc::{boxed::Box, format, string::String, sync::Arc, vec::Vec};
-use core::net::SocketAddr;
+use core::{net::SocketAddr, panic::Location};
 use std::{
     io,
     sync::{Mutex, PoisonError},
@@ -182,8 +182,8 @@ impl Host for Owner {
         Some(ip.map(|ip| Vec::from([SocketAddr::new(ip, port)])))
     }
 
-    fn random(&self) -> Option<u64> {
-        here(|world| Some(world.chance().random()))
+    fn random(&self, place: &'static Location<'static>) -> Option<u64> {
+        here(|world| Some(world.draw(place)))
     }
 
     fn wall(&self) -> Option<SystemTime> {

@@ -8,6 +8,7 @@ mod clocks;
 #[path = "../../../tests/common/mod.rs"]
 mod common;
 mod disk;
+mod drawn;
 mod faults;
 mod found;
 mod hosts;
