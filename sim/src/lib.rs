@@ -342,6 +342,7 @@
 //! | a simulated executor on a thread of `std`, or in another simulation | panic | `spawn_blocking` |
 //! | `AsyncFd`, a Unix socket, a pipe, or a socket of the standard library | error of kind `Unsupported` | the TCP and UDP sockets of [`io`](joint_executor::io) |
 //! | a simulation | panic | a thread of its own |
+//! | `spawn` on a thread of `std` | the task runs for real, on the [global](joint_executor::Executor::global) executor, and nothing says so | `spawn_blocking` for the thread |
 //! | a wait for a task of an executor outside, such as one that a thread of `std` spawns | failure once it wakes a task, deadlock if there is nothing else to run; none if it is over already | a task inside |
 //! | a wait for a thread outside | deadlock, unless it is over already | `spawn_blocking` |
 //! | a timer made before the run | failure once it wakes a task | `async { sleep(second).await }` |
@@ -369,6 +370,9 @@
 //!   tasks of `joint-flow`. A [`oneshot`](joint::oneshot), a [`shared`](joint::shared) value or a
 //!   [`JoinHandle`](joint::JoinHandle) that has its answer already, and a free lock of another
 //!   crate, never do. Put [`point`] beside them.
+//! * What a thread of `std` spawns is not caught unless it wakes a task of the simulation. Such a
+//!   thread cannot be told from those of other tests in the same process, which may use the global
+//!   executor.
 //! * A poll that blocks runs other tasks above itself on the stack. It cannot go on before the
 //!   polls above it, and the run fails with a report if it would have to.
 //! * If the program catches the panic by which a run that has failed ends its waits, and waits
