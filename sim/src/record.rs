@@ -214,7 +214,7 @@ impl Record {
             | What::WaitWoken { .. }
             | What::Drew(_)
             | What::Note(_) => unreachable!("they are not part of the digest"),
-            What::Net(traffic) => 9 | traffic.word() << 8,
+            What::Net(ref traffic) => 9 | traffic.word() << 8,
         };
         self.mix(event.at ^ u64::from(event.actor.0) << 40);
         self.mix(what);

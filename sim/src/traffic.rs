@@ -1,8 +1,7 @@
 //! The record of a run's network.
 
+use alloc::{format, sync::Arc};
 use core::fmt;
-
-use super::machine::ip;
 
 /// An event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,40 +19,56 @@ pub(super) enum Event {
     Resumed,
 }
 
+/// A host by its number, and a port there.
+pub(super) type End = (usize, u16);
+
 /// Something that has happened between two hosts, or to one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Traffic {
     event: Event,
-    from: u16,
-    to: u16,
+    hosts: [u16; 2],
+    ports: [u16; 2],
     bytes: u32,
+    names: Arc<[Arc<str>; 2]>,
 }
 
 impl Traffic {
-    pub(super) fn new(event: Event, (from, to): (usize, usize), bytes: usize) -> Self {
+    pub(super) fn new(
+        event: Event,
+        ends: [End; 2],
+        bytes: usize,
+        names: Arc<[Arc<str>; 2]>,
+    ) -> Self {
         Self {
             event,
-            from: from as u16,
-            to: to as u16,
+            hosts: ends.map(|(host, _)| host as u16),
+            ports: ends.map(|(_, port)| port),
             bytes: bytes as u32,
+            names,
         }
     }
 
-    /// All of it but the number of bytes.
-    pub(super) fn kind(self) -> u64 {
-        Self { bytes: 0, ..self }.word()
+    /// The event and the hosts.
+    pub(super) fn kind(&self) -> u64 {
+        let [from, to] = self.hosts.map(u64::from);
+        self.event as u64 | from << 4 | to << 20
     }
 
-    /// All of it in 56 bits.
-    pub(super) fn word(self) -> u64 {
-        let hosts = u64::from(self.from) << 4 | u64::from(self.to) << 20;
-        self.event as u64 | hosts | u64::from(self.bytes & 0xf_ffff) << 36
+    /// The same and the number of bytes, in 56 bits.
+    pub(super) fn word(&self) -> u64 {
+        self.kind() | u64::from(self.bytes & 0xf_ffff) << 36
     }
 }
 
 impl fmt::Display for Traffic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (from, to, bytes) = (ip(self.from.into()), ip(self.to.into()), self.bytes);
+        let Self {
+            names,
+            ports,
+            bytes,
+            ..
+        } = self;
+        let [from, to] = [0, 1].map(|end| format!("{}:{}", names[end], ports[end]));
         match self.event {
             Event::Sent => write!(f, "{from} sent {bytes} bytes to {to}"),
             Event::Delivered => write!(f, "{to} received {bytes} bytes from {from}"),
@@ -62,10 +77,10 @@ impl fmt::Display for Traffic {
             Event::Refused => write!(f, "{from} was refused a connection by {to}"),
             Event::Reset => write!(f, "{to} received a reset from {from}"),
             Event::TimedOut => write!(f, "{from} gave up waiting for {to}"),
-            Event::Started => write!(f, "{from} started"),
-            Event::Stopped => write!(f, "{from} stopped"),
-            Event::Paused => write!(f, "{from} paused"),
-            Event::Resumed => write!(f, "{from} goes on after a pause"),
+            Event::Started => write!(f, "host `{}` started", names[0]),
+            Event::Stopped => write!(f, "host `{}` stopped", names[0]),
+            Event::Paused => write!(f, "host `{}` paused", names[0]),
+            Event::Resumed => write!(f, "host `{}` goes on after a pause", names[0]),
         }
     }
 }

@@ -190,7 +190,7 @@ fn edges(run: &Kept) -> BTreeSet<u64> {
             What::WaitWoken { by, place: at } => hash((before, at, place(by))),
             What::Fault(fault) => hash((before, fault as u64)),
             What::Ended(how) => hash((before, mem::discriminant(&how))),
-            What::Net(event) => {
+            What::Net(ref event) => {
                 let before = mem::replace(&mut traffic, event.kind());
                 hash((before, traffic))
             }

@@ -44,19 +44,19 @@ impl Network {
 
     fn deliver(&mut self, world: &World, id: u64, side: usize, segment: Segment) {
         let connection = known(&mut self.connections, id);
-        let way = connection.way(side);
+        let [from, to] = connection.between(side);
         let end = &mut connection.ends[1 - side];
         match segment {
             Segment::Connect => self.listen(world, id),
             Segment::Accept => {
                 end.is_established = true;
                 end.writers.wake(&mut self.machines.wakers);
-                self.note(world, Event::Connected, (way.1, way.0), 0);
+                self.note(world, Event::Connected, [to, from], 0);
             }
             Segment::Data(bytes) if end.lives() && !end.is_read_shut => {
                 end.inbox.extend(&bytes);
                 end.readers.wake(&mut self.machines.wakers);
-                self.note(world, Event::Delivered, way, bytes.len());
+                self.note(world, Event::Delivered, [from, to], bytes.len());
             }
             Segment::Data(bytes) => {
                 let is_unknown = !end.lives();
@@ -80,10 +80,9 @@ impl Network {
                     true => (ErrorKind::ConnectionReset, Event::Reset),
                     false => (ErrorKind::ConnectionRefused, Event::Refused),
                 };
-                let between = if end.is_established {
-                    way
-                } else {
-                    (way.1, way.0)
+                let between = match end.is_established {
+                    true => [from, to],
+                    false => [to, from],
                 };
                 self.note(world, event, between, 0);
                 self.break_end(id, 1 - side, kind);

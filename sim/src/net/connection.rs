@@ -19,7 +19,11 @@ use super::{
     link::Way,
     network::{Network, Waiting, gone},
 };
-use crate::{chance::About, traffic::Event, world::World};
+use crate::{
+    chance::About,
+    traffic::{self, Event},
+    world::World,
+};
 use joint_executor::hosted::StreamOptions;
 
 /// The size of a receive buffer, in bytes.
@@ -146,6 +150,12 @@ impl Connection {
         (self.ends[side].host, self.ends[1 - side].host)
     }
 
+    /// Returns the end on a side, and the other one.
+    pub(super) fn between(&self, side: usize) -> [traffic::End; 2] {
+        let end = |side: usize| (self.ends[side].host, self.ends[side].address.port());
+        [end(side), end(1 - side)]
+    }
+
     /// Takes an end from its program. What waits for it wakes up.
     pub(super) fn let_go(&mut self, side: usize, holder: Holder, wakers: &mut Vec<Waker>) {
         let end = &mut self.ends[side];
@@ -226,8 +236,8 @@ impl Network {
     pub(super) fn put_data(&mut self, world: &World, id: u64, side: usize, bytes: &[u8]) {
         let connection = known(&mut self.connections, id);
         connection.pipes[side].used += bytes.len();
-        let way = connection.way(side);
-        self.note(world, Event::Sent, way, bytes.len());
+        let between = connection.between(side);
+        self.note(world, Event::Sent, between, bytes.len());
         // Readers must not rely on getting what was written as one piece.
         let is_split = bytes.len() > 1 && world.chance().happens(About::Network, SPLIT);
         let first = match is_split {

@@ -57,10 +57,10 @@ impl Network {
 
     fn give_up(&mut self, world: &World, id: u64, side: usize) {
         let connection = known(&mut self.connections, id);
-        let way = connection.way(side);
+        let between = connection.between(side);
         connection.pipes[side].flying.clear();
         connection.pipes[side].is_stalled = false;
-        self.note(world, Event::TimedOut, way, 0);
+        self.note(world, Event::TimedOut, between, 0);
         self.break_end(id, side, ErrorKind::TimedOut);
         self.forget_unused(id);
     }

@@ -1,6 +1,6 @@
 //! [`Network`]: the hosts, links and sockets of a run.
 
-use alloc::{boxed::Box, collections::BTreeMap, format, rc::Rc, vec::Vec};
+use alloc::{boxed::Box, collections::BTreeMap, format, rc::Rc, sync::Arc, vec::Vec};
 use core::{
     any::Any,
     cell::RefCell,
@@ -19,7 +19,7 @@ use super::{
 use crate::{
     machine::{FIRST_PORT, HostEnd, Machine, Machines, Main, Place, Power, Program, host, ip},
     record::{Fault, What},
-    traffic::{Event, Traffic},
+    traffic::{End, Event, Traffic},
     world::{self, Wires, World},
 };
 use joint_executor::{
@@ -44,6 +44,8 @@ pub(crate) struct Network {
     pub(super) listeners: BTreeMap<u64, Listener>,
     pub(super) connections: BTreeMap<u64, Connection>,
     sockets: u64,
+    /// The names of two hosts, as events have them.
+    names: BTreeMap<[usize; 2], Arc<[Arc<str>; 2]>>,
 }
 
 impl Network {
@@ -56,6 +58,7 @@ impl Network {
             listeners: BTreeMap::new(),
             connections: BTreeMap::new(),
             sockets: 0,
+            names: BTreeMap::new(),
         }
     }
 
@@ -167,8 +170,13 @@ impl Network {
         }
     }
 
-    pub(super) fn note(&self, world: &World, event: Event, way: Way, bytes: usize) {
-        world.note(world.acting(), What::Net(Traffic::new(event, way, bytes)));
+    pub(super) fn note(&mut self, world: &World, event: Event, ends: [End; 2], bytes: usize) {
+        let hosts = ends.map(|(host, _)| host);
+        let all = &self.machines.all;
+        let names = self.names.entry(hosts);
+        let names = names.or_insert_with(|| Arc::new(hosts.map(|host| all[host].name.clone())));
+        let traffic = Traffic::new(event, ends, bytes, names.clone());
+        world.note(world.acting(), What::Net(traffic));
     }
 }
 
@@ -208,7 +216,7 @@ impl Wires for Network {
         let main = main.expect("a host is started by `Host::run` the first time");
         let was_off = machine.power == Power::Off;
         let start = machine.begin();
-        self.note(world, Event::Started, (number, number), 0);
+        self.note(world, Event::Started, [(number, 0); 2], 0);
         if was_off {
             self.resume(world, |(_, to)| to == number);
         }
@@ -231,7 +239,7 @@ impl Wires for Network {
             world.note(world.acting(), What::Fault(Fault::LostWrites));
         }
         self.machines.wakers.extend(wakers);
-        self.note(world, Event::Stopped, (number, number), 0);
+        self.note(world, Event::Stopped, [(number, 0); 2], 0);
         self.close_all(world, number, power);
         (Place { host, start }, program)
     }

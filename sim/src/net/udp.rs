@@ -11,7 +11,11 @@ use super::{
     link::Way,
     network::{Network, Protocol, Waiting, accepts, error, gone, pending_if_none, with_run},
 };
-use crate::{machine::ip, traffic::Event, world::World};
+use crate::{
+    machine::ip,
+    traffic::{End, Event},
+    world::World,
+};
 use joint_executor::{
     hosted::Socket,
     io::{Interest, Ready},
@@ -214,10 +218,11 @@ impl Network {
             way,
             sender: socket.peer.map(|_| id),
         };
-        self.note(world, Event::Sent, way, message.len());
+        let between = flying.between();
+        self.note(world, Event::Sent, between, message.len());
         let [first, double] = self.links.datagram_delays(world, way);
         if first.is_none() || self.links.is_cut(way) {
-            self.note(world, Event::Lost, way, message.len());
+            self.note(world, Event::Lost, between, message.len());
         } else {
             for delay in first.into_iter().chain(double) {
                 flying.clone().arrive_after(world, delay);
@@ -231,6 +236,7 @@ impl Network {
             let delay = until - world.now() + self.links.latency(world, flying.way);
             return flying.arrive_after(world, delay);
         }
+        let between = flying.between();
         let Flying {
             message,
             from,
@@ -240,7 +246,7 @@ impl Network {
         } = flying;
         let length = message.len();
         if !self.is_open(way) {
-            return self.note(world, Event::Lost, way, length);
+            return self.note(world, Event::Lost, between, length);
         }
         let port = (way.1, Protocol::Udp, to.port());
         let receiver = self
@@ -252,11 +258,11 @@ impl Network {
                 receiver.queued += length;
                 receiver.queue.push_back((message, from));
                 receiver.waiting.wake(&mut self.machines.wakers);
-                self.note(world, Event::Delivered, way, length);
+                self.note(world, Event::Delivered, between, length);
             }
-            Some(_) => self.note(world, Event::Lost, way, length),
+            Some(_) => self.note(world, Event::Lost, between, length),
             None => {
-                self.note(world, Event::Lost, way, length);
+                self.note(world, Event::Lost, between, length);
                 if let Some(sender) = sender {
                     self.refuse(world, way, sender);
                 }
@@ -285,6 +291,10 @@ impl Network {
 }
 
 impl Flying {
+    fn between(&self) -> [End; 2] {
+        [(self.way.0, self.from.port()), (self.way.1, self.to.port())]
+    }
+
     fn arrive_after(self, world: &World, delay: u64) {
         let at = world.now().saturating_add(delay);
         world.at(at, |world| {

@@ -129,7 +129,8 @@ impl World {
     }
 
     fn note_host(&self, event: traffic::Event, host: usize) {
-        let traffic = Traffic::new(event, (host, host), 0);
+        let name = self.machines(|machines| machines.all[host].name.clone());
+        let traffic = Traffic::new(event, [(host, 0); 2], 0, Arc::new([name.clone(), name]));
         self.note(self.acting(), What::Net(traffic));
     }
 }

@@ -428,8 +428,8 @@ fn a_pause_of_a_fault_is_in_the_trace_and_in_the_plan() {
     let trace = run.run(yield_now()).unwrap().trace.unwrap().to_string();
     for line in [
         "step 1, 0ns: fault: the host of main pauses",
-        "step 1, 0ns: 10.0.0.1 paused",
-        ": 10.0.0.1 goes on after a pause",
+        "step 1, 0ns: host `main` paused",
+        ": host `main` goes on after a pause",
     ] {
         assert!(trace.contains(line), "{line}: {trace}");
     }

@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, env, future::pending, sync::Arc, time::Duration};
 
+use futures_lite::{AsyncReadExt, AsyncWriteExt};
 use joint::{block_on, oneshot, shared};
 use joint_executor::{
     Executor, JoinSet, Priority, TaskBuilder, async_scope, join_async, spawn, spawn_blocking,
@@ -9,7 +10,10 @@ use joint_executor::{
     time::{interval, sleep, timeout},
     yield_now,
 };
-use joint_sim::{self as sim, Builder, Scheduler, Trace};
+use joint_sim::{
+    self as sim, Builder, Host, Scheduler, Trace,
+    net::{TcpListener, TcpStream, UdpSocket},
+};
 
 use crate::common::again;
 
@@ -415,4 +419,37 @@ fn a_report_names_the_hosts_of_tasks() {
         tasks.contains(" of host `store`, spawned at sim/tests/sim/trace.rs:"),
         "{report}"
     );
+}
+
+#[test]
+fn events_of_the_network_name_hosts_and_ports() {
+    let trace = trace_of(async {
+        let listener = TcpListener::bind("0.0.0.0:80").await.unwrap();
+        let socket = UdpSocket::bind("0.0.0.0:53").await.unwrap();
+        Host::new("client").run(|| async {
+            let mut stream = TcpStream::connect("main:80").await.unwrap();
+            stream.write_all(b"hello").await.unwrap();
+            let socket = UdpSocket::bind("0.0.0.0:7").await.unwrap();
+            socket.send_to(b"hi", "main:53").await.unwrap();
+            sleep(HOUR).await;
+        });
+        let (mut stream, _) = listener.accept().await.unwrap();
+        let end = Host::find("client").unwrap();
+        stream.read_exact(&mut [0; 5]).await.unwrap();
+        socket.recv(&mut [0; 2]).await.unwrap();
+        end.kill_program();
+    });
+    let trace = trace.to_string();
+    for event in [
+        ": host `client` started\n",
+        ": client:49152 connected to main:80\n",
+        ": client:49152 sent 5 bytes to main:80\n",
+        " bytes from client:49152\n",
+        ": client:7 sent 2 bytes to main:53\n",
+        ": main:53 received 2 bytes from client:7\n",
+        ": host `client` stopped\n",
+    ] {
+        assert!(trace.contains(event), "{event}{trace}");
+    }
+    assert!(!trace.contains("10.0."), "{trace}");
 }
