@@ -114,6 +114,10 @@ fn table(loom: &BTreeMap<&str, Count>, check: &BTreeMap<&str, Count>) -> String 
             row.cut
         );
     }
+    text += "
+The sums are over the tests that have ended on joint-check within the limit of time. The last column
+but one counts those whose preemptions loom bounds.
+";
     text
 }
 

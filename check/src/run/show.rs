@@ -1,7 +1,7 @@
 //! A failing execution in words: what is wrong, its steps in order, and the line that repeats it.
 
 use core::fmt::Write as _;
-use std::string::String;
+use std::{collections::BTreeMap, string::String};
 
 use super::{Run, Site};
 use crate::graph::{Event, Graph, Id, Kind, MAX_THREADS};
@@ -27,13 +27,16 @@ impl Run {
     /// The failure in words.
     pub(super) fn report(&self, fault: &Fault) -> String {
         let order = self.graph.linear();
-        let show = Show {
+        let mut show = Show {
             run: self,
             order: &order,
+            steps: BTreeMap::new(),
         };
+        let steps = order.iter().copied().filter(|&id| show.is_shown(id));
+        show.steps = steps.zip(1..).collect();
         let mut text = show.sentence(fault);
-        let steps = order.iter().filter(|&&id| show.is_shown(id));
-        let rows: Vec<_> = steps.map(|&id| show.row(id)).collect();
+        let shown = order.iter().filter(|id| show.steps.contains_key(id));
+        let rows: Vec<_> = shown.map(|&id| show.row(id)).collect();
         let widest = |column: usize| rows.iter().map(|row| row[column].len()).max();
         let [thread, what] = [1, 2].map(|column| widest(column).unwrap_or(0).min(60));
         text += "\n\n";
@@ -54,6 +57,8 @@ impl Run {
 pub(super) struct Show<'a> {
     pub(super) run: &'a Run,
     pub(super) order: &'a [Id],
+    /// The numbers of the steps that are shown, from 1.
+    steps: BTreeMap<Id, usize>,
 }
 
 impl Show<'_> {
@@ -74,11 +79,8 @@ impl Show<'_> {
     }
 
     pub(super) fn step(&self, id: Id) -> usize {
-        let shown = self.order.iter().filter(|&&id| self.is_shown(id));
-        let step = shown
-            .into_iter()
-            .position(|&other| other == self.first_half(id));
-        step.map_or(0, |step| step + 1)
+        let step = self.steps.get(&self.first_half(id));
+        step.copied().unwrap_or(0)
     }
 
     pub(super) fn site(&self, id: Id) -> Option<Site> {
