@@ -59,9 +59,11 @@ impl Agenda {
             actor,
             what,
         });
-        if let Work::Task { key, .. } = due.work
-            && let Some(live) = self.tasks.by_key(key)
-        {
+        let task = match due.work {
+            Work::Task { key, .. } => self.tasks.by_key(key),
+            _ => None,
+        };
+        if let Some(live) = task {
             live.since = now;
             live.ran = step;
             live.polls += 1;
