@@ -1,5 +1,5 @@
-//! The abilities of the installed nightly. Nothing is ever installed: a missing component is named,
-//! and the check is skipped.
+//! The other toolchains that are installed, nightly above all. Nothing is ever installed: what is
+//! missing is named, and the check is skipped.
 
 use std::{path::Path, process::Command};
 
@@ -16,6 +16,16 @@ pub(crate) fn for_miri() -> Result<(), Missing> {
 /// Whether there is a nightly toolchain.
 pub(crate) fn is_installed() -> Result<(), Missing> {
     has_source().map(drop)
+}
+
+/// Whether there is a toolchain of this name.
+pub(crate) fn has_toolchain(name: &str) -> Result<(), Missing> {
+    match ask_of(name, &["rustc", "--version"]) {
+        Some(_) => Ok(()),
+        None => Err(format!(
+            "it is not installed; to get it: rustup toolchain install {name} --profile minimal"
+        )),
+    }
 }
 
 fn has_source() -> Result<bool, Missing> {
@@ -40,8 +50,12 @@ fn have(components: &[(&str, bool)]) -> Result<(), Missing> {
 
 /// Returns what a nightly tool prints, if it exists and succeeds.
 fn ask(tool: &[&str]) -> Option<String> {
+    ask_of("nightly", tool)
+}
+
+fn ask_of(toolchain: &str, tool: &[&str]) -> Option<String> {
     let mut command = Command::new("rustup");
-    command.args(["run", "nightly"]).args(tool);
+    command.args(["run", toolchain]).args(tool);
     command.env_remove("CARGO").env("RUSTUP_AUTO_INSTALL", "0");
     let output = command.output().ok()?;
     let printed = String::from_utf8(output.stdout).ok()?;

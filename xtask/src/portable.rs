@@ -1,5 +1,5 @@
-//! Type-checks the packages for the systems that it is written for: for each target whose standard
-//! library is installed here.
+//! Type-checks the packages for the systems that they are written for: for each target whose
+//! standard library is installed here. And with the oldest Rust that they promise.
 //!
 //! Nothing is ever installed. A missing target is named, with the command that installs it, and
 //! skipped.
@@ -13,6 +13,7 @@
 use std::{fmt::Write as _, fs, io, path::Path, process::Command, time::Instant};
 
 use super::{
+    nightly,
     plans::of_small_machines,
     size::target as target_folder,
     small,
@@ -28,6 +29,22 @@ const TARGETS: [(&str, &str); 7] = [
     ("x86_64-pc-windows-msvc", "Windows"),
     ("aarch64-apple-darwin", "macOS"),
     ("x86_64-unknown-freebsd", "FreeBSD"),
+];
+
+/// The oldest Rust that the packages promise.
+const OLDEST: &str = env!("CARGO_PKG_RUST_VERSION");
+
+/// What `cargo publish` would take, but for the tests and benches.
+const PACKAGES: [&str; 9] = [
+    "joint-switch",
+    "joint",
+    "joint-executor",
+    "joint-flow",
+    "joint-sim",
+    "joint-ring",
+    "joint-lab",
+    "joint-check",
+    "joint-mutants",
 ];
 
 /// The examples that need only `joint`, the executor and [`EXAMPLES_NEED`].
@@ -62,6 +79,11 @@ pub(crate) fn run() -> i32 {
         .map(|&(target, system)| (target, system, outcome(target)))
         .collect();
     rows.extend(small::rows());
+    rows.push((
+        "this machine",
+        concat!("Rust ", env!("CARGO_PKG_RUST_VERSION")),
+        oldest(),
+    ));
     print!("{}", table(&rows));
     let small = run_all("small machines", &of_small_machines());
     if small != 0 {
@@ -85,6 +107,30 @@ fn outcome(target: &str) -> Outcome {
         },
         status => Outcome::Failed { status },
     }
+}
+
+/// Checks the packages with the oldest Rust, in a folder of their own, whose builds would not serve
+/// another Rust.
+fn oldest() -> Outcome {
+    if let Err(why) = nightly::has_toolchain(OLDEST) {
+        return Outcome::Skipped { why };
+    }
+    let start = Instant::now();
+    match run_all("the oldest Rust", &[with_oldest()]) {
+        0 => Outcome::Checked {
+            seconds: start.elapsed().as_secs_f64(),
+        },
+        status => Outcome::Failed { status },
+    }
+}
+
+fn with_oldest() -> Step {
+    let folder = target_folder().join("oldest");
+    let folder = folder.to_string_lossy();
+    let mut args = vec!["check", "--locked", "--target-dir", &folder];
+    args.extend(["--all-features", "--lib", "--bins"]);
+    args.extend(PACKAGES.iter().flat_map(|name| ["--package", name]));
+    Step::cargo_of(OLDEST, "packages", &args)
 }
 
 /// Returns whether a compiler for the target finds this part of its standard library, or else what
@@ -214,6 +260,17 @@ mod tests {
             assert!(line.contains("-D warnings"), "{line}");
             assert!(line.contains("cargo check --target a-b-c "), "{line}");
         }
+    }
+
+    #[test]
+    fn the_oldest_rust_is_that_of_the_manifest() {
+        let manifest = fs::read_to_string(root().join("Cargo.toml")).expect("it is there");
+        assert!(manifest.contains(&format!("rust-version = {OLDEST:?}")));
+        let line = with_oldest().to_string();
+        assert!(
+            line.contains(&format!("rustup run {OLDEST} cargo check ")),
+            "{line}"
+        );
     }
 
     #[test]

@@ -47,9 +47,14 @@ impl Step {
         Self::new(name, "cargo xtask", program, args)
     }
 
-    /// A run of nightly's cargo, by way of rustup.
+    /// A run of nightly's cargo.
     pub(crate) fn nightly_cargo(name: &'static str, args: &[&str]) -> Self {
-        let args = [&["run", "nightly", "cargo"], args].concat();
+        Self::cargo_of("nightly", name, args)
+    }
+
+    /// A run of a toolchain's cargo, by way of rustup.
+    pub(crate) fn cargo_of(toolchain: &str, name: &'static str, args: &[&str]) -> Self {
+        let args = [&["run", toolchain, "cargo"], args].concat();
         let mut step = Self::new(name, "rustup", "rustup".to_owned(), &args);
         // A cargo that finds this set passes it on as its own path, and it is stable's.
         step.env.push(("CARGO", None));

@@ -17,12 +17,9 @@ use super::{Children, Group, TryChildren, TryGroup, sealed, stage::Stage};
 )]
 pub trait TryList:
     Group<
-    Children: Stages<
-        Future = Self::Future,
-        Of<Option<Self::Value>> = Self::Successes,
-        Of<Option<Self::Error>> = Self::Failures,
-        Of<Self::Error> = Self::Errors,
-    >,
+    Children: Stages<Future = Self::Future, Of<Option<Self::Value>> = Self::Successes>
+                  + Stages<Of<Option<Self::Error>> = Self::Failures>
+                  + Stages<Of<Self::Error> = Self::Errors>,
 >
 {
     /// The type of the futures.
