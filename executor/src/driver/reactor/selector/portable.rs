@@ -4,6 +4,7 @@ use core::{mem::ManuallyDrop, time::Duration};
 use std::{
     collections::HashMap,
     io,
+    panic::{RefUnwindSafe, UnwindSafe},
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
@@ -29,6 +30,10 @@ pub(crate) struct Portable {
     asked: Mutex<HashMap<Raw, polling::Event>>,
     process: Process,
 }
+
+/// As on Linux: a panic leaves nothing half done here, and the lock is taken in spite of one.
+impl UnwindSafe for Portable {}
+impl RefUnwindSafe for Portable {}
 
 #[derive(Default)]
 pub(crate) struct Events(Option<polling::Events>);
