@@ -207,7 +207,7 @@ mod tests {
     };
     use std::thread;
 
-    use super::{Deques, Fences, Ring, Rings, STACK, Stealer, Word};
+    use super::{Deques, Fences, Ring, STACK, Stealer, Word};
 
     const TASKS: usize = if cfg!(miri) { 200 } else { 100_000 };
 
@@ -392,7 +392,7 @@ mod tests {
     #[cfg(target_pointer_width = "64")]
     fn the_tasks_of_normal_priority_are_on_one_cache_line_and_the_others_on_the_next() {
         use core::mem::{offset_of, size_of};
-        type Queues = Rings<Box<usize>>;
+        type Queues = super::Rings<Box<usize>>;
         let places = [
             offset_of!(Queues, spawned),
             offset_of!(Queues, woken),
