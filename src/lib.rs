@@ -165,8 +165,8 @@
 //! A machine with atomics of 32 bits and none of 64 needs no feature. [`task`] has a lower [limit
 //! of wakers](task#limits) there.
 //!
-//! The tests have been run on Linux (x86_64 with glibc and with musl, i686, and aarch64 in QEMU)
-//! and on WASI in node. An example runs on a Cortex-M4 in QEMU.
+//! The tests have been run on Linux (x86_64 with glibc and with musl, i686, and in QEMU aarch64,
+//! armv7, riscv64 and s390x), in Wine, and on WASI in node. An example runs on a Cortex-M4 in QEMU.
 //!
 #![cfg_attr(feature = "std", doc = "[waits]: waker::park")]
 #![cfg_attr(not(feature = "std"), doc = "[waits]: #features")]

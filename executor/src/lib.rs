@@ -119,20 +119,20 @@
 //!
 //! | system | source of events | source of time | state |
 //! |---|---|---|---|
-//! | Linux | `epoll`, edge-triggered; an `eventfd` interrupts it | one `timerfd`, to the nanosecond | tested on x86_64 with glibc and with musl, and on i686 |
+//! | Linux | `epoll`, edge-triggered; an `eventfd` interrupts it | one `timerfd`, to the nanosecond | tested on x86_64 with glibc and with musl, on i686, and in QEMU on aarch64, armv7, riscv64 and s390x |
 //! | Android | `epoll`, by polling | one `timerfd`, to the nanosecond, by polling | type-checked, if its target is installed |
 //! | macOS | `kqueue`, by polling | the limit of `kevent`, to the nanosecond | type-checked |
 //! | FreeBSD | `kqueue`, by polling | the limit of `kevent`, to the nanosecond | type-checked |
-//! | Windows | I/O completion port, for sockets only, by polling | the limit of the wait, rounded up to the next millisecond | type-checked |
+//! | Windows | I/O completion port, for sockets only, by polling | the limit of the wait, rounded up to the next millisecond | tested in Wine |
 //!
 //! "Tested" means that the tests of this package, of `joint`, of `joint-flow` and of `joint-sim`
-//! have been run there. `cargo xtask portable --run` builds them for other processors and systems,
-//! runs them here or in an emulator, and says what it leaves out and why. On aarch64, in QEMU, the
-//! tests of `joint` and the unit tests of this package have been run. "Type-checked" means that
-//! `cargo xtask portable` type-checks the code for that system, but it has not been run there. "By
-//! polling" means through the crate [polling](https://docs.rs/polling), and that code is also
-//! tested on Linux. Packet pipes, and timers that are descriptors (the example `fizz_buzz`), exist
-//! only on Linux. The crate needs 64-bit atomics.
+//! have been run there, and have passed. `cargo xtask portable --run` builds them for other
+//! processors and systems, runs them here or in an emulator, and says what it leaves out and why.
+//! "Type-checked" means that `cargo xtask portable` type-checks the code for that system, but it
+//! has not been run there. "By polling" means through the crate
+//! [polling](https://docs.rs/polling), and that code is also tested on Linux. Packet pipes, and
+//! timers that are descriptors (the example `fizz_buzz`), exist only on Linux. The crate needs
+//! 64-bit atomics.
 //!
 //! On Windows no thread starts or ends while the destructor of a thread-local runs ([why]). A
 //! destructor of a thread-local hangs there if it drops an `Executor`, because that waits for the
