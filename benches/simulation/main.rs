@@ -6,6 +6,7 @@
 //! simulation`, which leaves out shuttle; with `-- FILTER` only the rows whose titles contain it;
 //! with `-- --test` each row runs once, with little work. `JOINT_CRITERION=1` adds criterion.
 
+#[allow(dead_code, reason = "the tests of joint-sim check more of them")]
 #[path = "../../sim/tests/sim/bugs/mod.rs"]
 mod bugs;
 mod found;

@@ -71,6 +71,7 @@ pub(super) const IN_QEMU: [Skip; 3] = [
         why: "QEMU takes no notice of a limit of the address space: a plain program in C too",
         tests: &[
             "a_name_that_no_thread_looks_up_is_an_error",
+            "the_threads_that_there_are_do_what_others_are_refused_for",
             "without_any_thread_each_call_says_so_and_later_ones_run",
         ],
     },
