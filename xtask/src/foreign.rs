@@ -16,6 +16,7 @@ use std::{
     time::Instant,
 };
 
+pub(crate) use self::systems::WITH_RING;
 use self::systems::{SYSTEMS, Shim, Skip, System, WINE};
 use super::{
     size::target as target_folder,

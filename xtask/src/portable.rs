@@ -13,6 +13,7 @@
 use std::{fmt::Write as _, fs, io, path::Path, process::Command, time::Instant};
 
 use super::{
+    foreign::WITH_RING,
     nightly,
     plans::of_small_machines,
     size::target as target_folder,
@@ -34,18 +35,8 @@ const TARGETS: [(&str, &str); 7] = [
 /// The oldest Rust that the packages promise.
 const OLDEST: &str = env!("CARGO_PKG_RUST_VERSION");
 
-/// What `cargo publish` would take, but for the tests and benches.
-const PACKAGES: [&str; 9] = [
-    "joint-switch",
-    "joint",
-    "joint-executor",
-    "joint-flow",
-    "joint-sim",
-    "joint-ring",
-    "joint-lab",
-    "joint-check",
-    "joint-mutants",
-];
+/// The packages that need nothing of `joint`.
+const TOOLS: [&str; 3] = ["joint-lab", "joint-check", "joint-mutants"];
 
 /// The examples that need only `joint`, the executor and [`EXAMPLES_NEED`].
 const EXAMPLES: [&str; 4] = ["echo", "fizz_buzz", "timers", "trace"];
@@ -129,7 +120,12 @@ fn with_oldest() -> Step {
     let folder = folder.to_string_lossy();
     let mut args = vec!["check", "--locked", "--target-dir", &folder];
     args.extend(["--all-features", "--lib", "--bins"]);
-    args.extend(PACKAGES.iter().flat_map(|name| ["--package", name]));
+    args.extend(
+        WITH_RING
+            .iter()
+            .chain(&TOOLS)
+            .flat_map(|name| ["--package", name]),
+    );
     Step::cargo_of(OLDEST, "packages", &args)
 }
 

@@ -5,7 +5,9 @@ mod common;
 
 use std::{future::Future, io, pin::pin};
 
-pub(crate) use common::{again, ends, executor};
+#[cfg(target_os = "linux")]
+pub(crate) use common::again;
+pub(crate) use common::{ends, executor};
 use futures_lite::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, future};
 use joint::block_on;
 use joint_executor::io::{TcpListener, TcpStream};

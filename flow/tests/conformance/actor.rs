@@ -145,6 +145,7 @@ fn actor_choose_when_sent_to() {
         let (double, double_sent) = oneshot::channel::<f64>();
         let (units, mut unit_stream) = stream::channel::<(), Closed>();
         let (ints, mut int_stream) = stream::channel::<i32, Closed>();
+        let (made, is_made) = oneshot::channel::<()>();
         let sends = spawn(async move {
             delay(SECOND / 10).await;
             let branch = random() % 5;
@@ -157,7 +158,7 @@ fn actor_choose_when_sent_to() {
                 _ => ints.send(13).unwrap(),
             }
             // Dropping the other promises breaks them, so they are kept until the choice is made.
-            delay(SECOND).await;
+            is_made.await.unwrap();
             branch
         });
         let chosen = joint_flow::choice::choose()
@@ -173,6 +174,7 @@ fn actor_choose_when_sent_to() {
                 |item| if item == Some(Ok(13)) { 4 } else { 9 },
             )
             .await;
+        made.send(()).unwrap();
         assert_eq!(chosen, sends.await.unwrap());
     });
 }
