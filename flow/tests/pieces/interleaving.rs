@@ -26,7 +26,7 @@ use crate::common::counting;
 /// Cell: lock: two locks in opposite orders.
 #[test]
 fn two_free_locks_in_opposite_orders_are_found() {
-    let found = Check::new().find(|| async {
+    let found = Check::new().seeds(2_000).find(|| async {
         let locks = [FlowLock::new(1), FlowLock::new(1)];
         let both = |first: usize| {
             let (first, second) = (locks[first].clone(), locks[1 - first].clone());
