@@ -254,9 +254,10 @@ settings! {
     ///         assert!(poll_once(first.as_mut()).await.is_none());
     ///         lock.lock().await;
     ///     });
-    ///     sleep(Duration::from_secs(1)).await;
+    ///     // No fault delays the request for so long.
+    ///     sleep(Duration::from_secs(3600)).await;
     ///     drop(held);
-    ///     sleep(Duration::from_secs(1)).await;
+    ///     sleep(Duration::from_secs(3600)).await;
     /// };
     /// Check::new().run(program);
     /// let found = Check::new().deny_snoozing(true).find(program).unwrap_err();

@@ -172,8 +172,8 @@ impl Found {
     /// let program = || async {
     ///     for _ in 0..10 {
     ///         yield_now().await;
+    ///         assert!(!sim::fault("disk"), "the disk is full");
     ///     }
-    ///     assert!(!sim::fault("disk"), "the disk is full");
     /// };
     /// let found = Check::new().find(program).unwrap_err();
     /// let again = Check::new().replay(found.shrunk_replay().unwrap()).find(program).unwrap_err();
