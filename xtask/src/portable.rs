@@ -91,8 +91,12 @@ fn outcome(target: &str) -> Outcome {
     if let Err(why) = library_of(target, "libstd-") {
         return Outcome::Skipped { why };
     }
+    checked(target, &steps(target))
+}
+
+fn checked(what: &str, steps: &[Step]) -> Outcome {
     let start = Instant::now();
-    match run_all(target, &steps(target)) {
+    match run_all(what, steps) {
         0 => Outcome::Checked {
             seconds: start.elapsed().as_secs_f64(),
         },
@@ -106,13 +110,7 @@ fn oldest() -> Outcome {
     if let Err(why) = nightly::has_toolchain(OLDEST) {
         return Outcome::Skipped { why };
     }
-    let start = Instant::now();
-    match run_all("the oldest Rust", &[with_oldest()]) {
-        0 => Outcome::Checked {
-            seconds: start.elapsed().as_secs_f64(),
-        },
-        status => Outcome::Failed { status },
-    }
+    checked("the oldest Rust", &[with_oldest()])
 }
 
 fn with_oldest() -> Step {
