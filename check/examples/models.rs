@@ -5,8 +5,9 @@
 //! cargo run -p joint-check --example models [SECONDS]
 //! ```
 //!
-//! joint-check explores each test for so many seconds, 10 unless another number is given. With two
-//! files, it takes what `cargo xtask loom` has printed there, of loom and of joint-check.
+//! It explores each test on joint-check for at most `SECONDS`, which is 10 by default. Given two
+//! files instead, it reads the output of `cargo xtask loom` from them: that of loom, and then that
+//! of joint-check.
 
 use std::{
     collections::BTreeMap,

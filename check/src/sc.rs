@@ -144,8 +144,8 @@ impl Relations<'_> {
         set
     }
 
-    /// What is reached from a fence by happens-before and then `scb`. And what is reached by
-    /// happens-before and then `eco`: modification order, reads-from and from-reads.
+    /// Returns the events that a fence reaches by happens-before and then `scb`, and those that it
+    /// reaches by happens-before and then `eco`: modification order, reads-from and from-reads.
     fn beyond(&self, n: usize) -> [Set; 2] {
         let size = self.events.len();
         let (mut reached, mut between) = (Set::new(size), Set::new(size));

@@ -4,9 +4,9 @@
 //! has been ready for longest, or no fault. A run that is replayed from a list of decisions makes
 //! the tamest choices once the list has ended, so a list can be shortened.
 //!
-//! A number that the program draws is a decision too, but no number is tame for every program: a
-//! loop may draw until it likes what it gets. Such a loop ends in a replay too, because after the
-//! numbers of the list the program draws those of its seed.
+//! A random number that the program draws is also a decision, but none is the tamest for every
+//! program: a loop may draw until it gets a number that it accepts. Such a loop ends in a replay,
+//! too, because the program draws from its seed once the list has ended.
 
 use alloc::{boxed::Box, vec::Vec};
 

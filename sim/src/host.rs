@@ -377,7 +377,8 @@ impl Host {
         }
     }
 
-    /// Ends the host's pause. What was kept for it is ready now, in the order in which it arrived.
+    /// Ends the host's pause. Everything that was kept for the host becomes ready, in the order in
+    /// which it arrived.
     ///
     /// Nothing happens if it is not paused. A pause of a [fault](super::Faults::pauses) ends too.
     ///

@@ -116,9 +116,10 @@
 //! is not repeatable. The usual suspects are hash maps with random state, `std::time`, threads, and
 //! addresses. [`check()`] makes some runs twice, and names the first event in which they differ.
 //!
-//! What the program draws is a decision too. When a check shrinks a failure, it replaces the
-//! numbers that the run has drawn, the first 4,096 at most, by smaller ones, and the report says
-//! what was drawn where. If a run draws more often than the one before, the seed decides the rest.
+//! Each random number that the program draws is a decision, too. When a check shrinks a failure, it
+//! replaces the numbers that the run has drawn, the first 4,096 at most, by smaller ones, and the
+//! report says what was drawn where. If a run draws more often than the one before, the seed
+//! decides the rest.
 //! So a loop that draws until it likes a number ends in these runs, too.
 //!
 //! # Schedulers

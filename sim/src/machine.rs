@@ -57,7 +57,7 @@ pub(super) struct Machine {
     /// The call that gave the host its main future.
     pub(super) given: &'static Location<'static>,
     end: Option<HostEnd>,
-    /// The number of futures that wait for the end.
+    /// Each future that waits for the end has a clone.
     pub(super) watched: Arc<()>,
     waiting: Vec<Waker>,
     /// The next port to assign.

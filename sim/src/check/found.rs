@@ -55,7 +55,7 @@ pub struct Found {
     note: String,
     /// The tasks that the last steps name.
     tasks: Vec<String>,
-    /// What the program has drawn.
+    /// The lines of the report about the numbers that the program has drawn.
     drawn: String,
     /// The files with all steps: the list, and the one for Perfetto.
     files: Vec<PathBuf>,
@@ -183,8 +183,8 @@ impl Found {
         self.shrunk.as_ref().map(|shrunk| shrunk.plan.to_string())
     }
 
-    /// Returns how many decisions of the shrunk run are not the tamest. What the program
-    /// [draws](super::super::random) does not count.
+    /// Returns how many decisions of the shrunk run are not the tamest. Numbers that the
+    /// program [draws](super::super::random) are not counted.
     pub fn shrunk_decisions(&self) -> Option<usize> {
         self.shrunk.as_ref().map(|shrunk| shrunk.after)
     }

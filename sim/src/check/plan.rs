@@ -70,7 +70,7 @@ impl Plan {
         }
     }
 
-    /// The plan of a run with certain decisions. What it draws after them, the seed decides.
+    /// Returns the plan of a run with these decisions. The seed decides what is drawn after them.
     pub(super) fn list(&self, decisions: &[Decision]) -> Self {
         Self {
             how: How::List(decisions.to_vec()),

@@ -156,7 +156,7 @@ impl Connection {
         [end(side), end(1 - side)]
     }
 
-    /// Takes an end from its program. What waits for it wakes up.
+    /// Takes an end away from its program, and wakes everything that waits for the end.
     pub(super) fn let_go(&mut self, side: usize, holder: Holder, wakers: &mut Vec<Waker>) {
         let end = &mut self.ends[side];
         end.holder = holder;

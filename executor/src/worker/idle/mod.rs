@@ -110,7 +110,8 @@ impl<'w> Searching<'w> {
         // would have to be woken there (`attend.rs`).
         let keeps = !(watches && makes_progress && self.is_driver_visited());
         self.park(keeps, |worker, urgent, parking| {
-            // Who only visits the driver does not say when it goes, and may then be away for long.
+            // A worker that only visits the driver wakes nobody when it leaves, and its next poll
+            // may be long.
             let driver = &shared.driver;
             let misses = keeps && !parking.in_driver && driver.is_used();
             let is_visited = || misses && !driver.is_kept();
