@@ -34,16 +34,8 @@ use core::time::Duration;
 #[derive(Clone, Debug)]
 #[must_use = "faults do nothing until they are given to a `Builder`"]
 pub struct Faults {
-    pub(super) late_timers: f64,
-    pub(super) late_wakeups: f64,
-    pub(super) spurious_polls: f64,
-    pub(super) extra_yields: f64,
-    pub(super) pauses: f64,
-    pub(super) cancellations: f64,
-    pub(super) panics: f64,
-    pub(super) sites: f64,
-    pub(super) disk_errors: f64,
-    pub(super) full_disks: f64,
+    /// The probabilities, in the order of [`KINDS`].
+    pub(super) rates: [f64; KINDS.len()],
     pub(super) longest_delay: Duration,
     pub(super) cancels: Option<fn(&str) -> bool>,
 }
@@ -59,16 +51,7 @@ impl Faults {
     /// No faults: every probability is 0.
     pub const fn none() -> Self {
         Self {
-            late_timers: 0.0,
-            late_wakeups: 0.0,
-            spurious_polls: 0.0,
-            extra_yields: 0.0,
-            pauses: 0.0,
-            cancellations: 0.0,
-            panics: 0.0,
-            sites: 0.0,
-            disk_errors: 0.0,
-            full_disks: 0.0,
+            rates: [0.0; KINDS.len()],
             longest_delay: Duration::from_nanos(1 << 27),
             cancels: None,
         }
@@ -97,20 +80,13 @@ impl Faults {
     /// });
     /// ```
     pub const fn all() -> Self {
-        Self {
-            late_timers: 0.25,
-            late_wakeups: 0.1,
-            spurious_polls: 0.1,
-            extra_yields: 0.1,
-            pauses: 0.02,
-            cancellations: 0.1,
-            panics: 0.02,
-            sites: 0.25,
-            disk_errors: 0.01,
-            full_disks: 0.01,
-            longest_delay: Duration::from_nanos(1 << 37),
-            cancels: None,
+        let mut all = Self::none().longest_delay(Duration::from_nanos(1 << 37));
+        let mut kind = 0;
+        while kind < KINDS.len() {
+            all.rates[kind] = KINDS[kind].1;
+            kind += 1;
         }
+        all
     }
 
     /// A timer fires late, by up to the [longest delay](Faults::longest_delay), and so does the
@@ -128,9 +104,8 @@ impl Faults {
     /// assert!(late.elapsed > second && late.elapsed < second + most);
     /// # Ok::<(), joint_sim::Failure>(())
     /// ```
-    pub const fn late_timers(mut self, probability: f64) -> Self {
-        self.late_timers = probability;
-        self
+    pub const fn late_timers(self, probability: f64) -> Self {
+        self.with(Fault::LateTimer, probability)
     }
 
     /// A wake-up, or the first poll of a task, is late by up to the
@@ -147,9 +122,8 @@ impl Faults {
     /// assert!(run(Faults::none().late_wakeups(1.0))?.elapsed > Duration::ZERO);
     /// # Ok::<(), joint_sim::Failure>(())
     /// ```
-    pub const fn late_wakeups(mut self, probability: f64) -> Self {
-        self.late_wakeups = probability;
-        self
+    pub const fn late_wakeups(self, probability: f64) -> Self {
+        self.with(Fault::LateWakeup, probability)
     }
 
     /// A task is polled once more, up to the [longest delay](Faults::longest_delay) after a poll,
@@ -169,9 +143,8 @@ impl Faults {
     /// };
     /// assert!(polls(Faults::none().spurious_polls(1.0)) > polls(Faults::none()));
     /// ```
-    pub const fn spurious_polls(mut self, probability: f64) -> Self {
-        self.spurious_polls = probability;
-        self
+    pub const fn spurious_polls(self, probability: f64) -> Self {
+        self.with(Fault::SpuriousPoll, probability)
     }
 
     /// A poll has a [budget](joint::waker::budget) of at most 7 operations, instead of 128. So
@@ -196,9 +169,8 @@ impl Faults {
     /// assert_eq!(polls(Faults::none()), 1);
     /// assert!(polls(Faults::none().extra_yields(1.0)) > 2);
     /// ```
-    pub const fn extra_yields(mut self, probability: f64) -> Self {
-        self.extra_yields = probability;
-        self
+    pub const fn extra_yields(self, probability: f64) -> Self {
+        self.with(Fault::SmallBudget, probability)
     }
 
     /// A future in [`may_cancel`](super::may_cancel) is dropped, or a task that
@@ -222,9 +194,8 @@ impl Faults {
     /// assert_eq!(run.unwrap().output, None);
     /// assert!(queue.lock().unwrap().is_empty(), "the job is lost");
     /// ```
-    pub const fn cancellations(mut self, probability: f64) -> Self {
-        self.cancellations = probability;
-        self
+    pub const fn cancellations(self, probability: f64) -> Self {
+        self.with(Fault::Cancelled, probability)
     }
 
     /// Names tasks that [`cancellations`](Faults::cancellations) may cancel: those with a name, for
@@ -270,9 +241,8 @@ impl Faults {
     /// });
     /// assert!((1..10).contains(&outcome.unwrap().output));
     /// ```
-    pub const fn panics(mut self, probability: f64) -> Self {
-        self.panics = probability;
-        self
+    pub const fn panics(self, probability: f64) -> Self {
+        self.with(Fault::Panicked, probability)
     }
 
     /// A [`fault`] site is active in this share of the runs. In a run in which it is active, it
@@ -292,9 +262,8 @@ impl Faults {
     /// assert!((0..10).any(|seed| fired(seed) == 0));
     /// assert!((0..10).any(|seed| (25..75).contains(&fired(seed))));
     /// ```
-    pub const fn sites(mut self, probability: f64) -> Self {
-        self.sites = probability;
-        self
+    pub const fn sites(self, probability: f64) -> Self {
+        self.with(Fault::Site, probability)
     }
 
     /// An operation of a file ([`fs`](super::fs)) fails. If it is a sync, a part of what it was to
@@ -308,9 +277,8 @@ impl Faults {
     /// let opened = Builder::new(1).faults(faults).run(async { File::create("log").await });
     /// assert!(opened.unwrap().output.is_err());
     /// ```
-    pub const fn disk_errors(mut self, probability: f64) -> Self {
-        self.disk_errors = probability;
-        self
+    pub const fn disk_errors(self, probability: f64) -> Self {
+        self.with(Fault::DiskError, probability)
     }
 
     /// A write that makes a file longer finds its disk full, which stays so for up to a second of
@@ -327,9 +295,8 @@ impl Faults {
     /// });
     /// assert_eq!(written.unwrap().output.unwrap_err().kind(), ErrorKind::StorageFull);
     /// ```
-    pub const fn full_disks(mut self, probability: f64) -> Self {
-        self.full_disks = probability;
-        self
+    pub const fn full_disks(self, probability: f64) -> Self {
+        self.with(Fault::FullDisk, probability)
     }
 
     /// After a poll of it, a host is paused, as by [`Host::pause`](super::Host::pause), for between
@@ -346,9 +313,8 @@ impl Faults {
     /// assert_eq!(took(Faults::none()), Duration::ZERO);
     /// assert!(took(Faults::none().pauses(1.0)) > Duration::ZERO);
     /// ```
-    pub const fn pauses(mut self, probability: f64) -> Self {
-        self.pauses = probability;
-        self
+    pub const fn pauses(self, probability: f64) -> Self {
+        self.with(Fault::Pause, probability)
     }
 
     /// Delays of timers, wake-ups, spurious polls and cancellations are shorter than this, and so
@@ -377,33 +343,53 @@ impl Faults {
         self
     }
 
-    /// Returns the probabilities, in the order of the fields.
-    pub(super) fn rates_mut(&mut self) -> [&mut f64; KINDS] {
-        [
-            &mut self.late_timers,
-            &mut self.late_wakeups,
-            &mut self.spurious_polls,
-            &mut self.extra_yields,
-            &mut self.pauses,
-            &mut self.cancellations,
-            &mut self.panics,
-            &mut self.sites,
-            &mut self.disk_errors,
-            &mut self.full_disks,
-        ]
+    const fn with(mut self, fault: Fault, probability: f64) -> Self {
+        self.rates[fault as usize] = probability;
+        self
+    }
+
+    /// Returns the probability of a fault.
+    pub(super) fn rate(&self, fault: Fault) -> f64 {
+        self.rates[fault as usize]
     }
 
     /// Returns whether nothing can go wrong.
     pub(super) fn is_none(&self) -> bool {
-        let mut all = self.clone();
-        all.rates_mut()
-            .iter()
-            .all(|probability| **probability <= 0.0)
+        self.rates.iter().all(|rate| *rate <= 0.0)
     }
 }
 
-/// The number of faults.
-pub(super) const KINDS: usize = 10;
+/// A fault that has happened. Those that have a probability come first, in the order of [`KINDS`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fault {
+    LateTimer,
+    LateWakeup,
+    SpuriousPoll,
+    SmallBudget,
+    Pause,
+    Cancelled,
+    Panicked,
+    Site,
+    DiskError,
+    FullDisk,
+    /// The power is cut, which the program has asked for.
+    LostWrites,
+}
+
+/// The faults that have a probability: the letter in the text of a plan, and the probability in
+/// [`Faults::all`].
+pub(super) const KINDS: [(char, f64); Fault::LostWrites as usize] = [
+    ('t', 0.25),
+    ('w', 0.1),
+    ('p', 0.1),
+    ('y', 0.1),
+    ('h', 0.02),
+    ('c', 0.1),
+    ('x', 0.02),
+    ('s', 0.25),
+    ('e', 0.01),
+    ('f', 0.01),
+];
 
 /// The message of a panic that the faults have asked for.
 pub(super) const FAULT_PANIC: &str = "a panic that the simulation's faults have asked for";

@@ -3,7 +3,7 @@
 use alloc::{boxed::Box, string::String, sync::Arc, vec::Vec};
 use core::{fmt, mem, panic::Location, time::Duration};
 
-use super::traffic::Traffic;
+use super::{faults::Fault, traffic::Traffic};
 use joint::task::TaskEnd;
 
 /// Who does something: the main future, a task by the order of spawning, a timer, or something
@@ -40,22 +40,6 @@ pub(super) struct Named {
     pub(super) spawned: &'static Location<'static>,
     /// The host that it belongs to, unless that is the main future's.
     pub(super) host: Option<Arc<str>>,
-}
-
-/// A fault that has happened.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Fault {
-    LateTimer,
-    LateWakeup,
-    SpuriousPoll,
-    SmallBudget,
-    Cancelled,
-    Panicked,
-    Site,
-    DiskError,
-    FullDisk,
-    LostWrites,
-    Pause,
 }
 
 /// Shows the name and the place of the spawn, to follow the number.

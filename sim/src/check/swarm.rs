@@ -7,23 +7,21 @@
 use alloc::string::String;
 use core::{fmt, str::FromStr};
 
-use super::super::faults::{Faults, KINDS};
+use super::super::faults::{Fault, Faults, KINDS};
 
 /// What one run has of the faults of a check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Swarm {
     /// How often the rate of a fault is halved, plus 1, so that it is doubled with 0. `None`: the
     /// fault does not happen.
-    rates: [Option<u32>; KINDS],
+    rates: [Option<u32>; KINDS.len()],
     /// How often the longest delay is halved.
     delay: u32,
 }
 
-/// The letters of the faults, in the order of [`Faults::rates_mut`].
-const LETTERS: [char; KINDS] = ['t', 'w', 'p', 'y', 'h', 'c', 'x', 's', 'e', 'f'];
-/// The number of faults, the first ones, that a program only has to bear, so that they may happen
-/// more often than the settings say.
-const BORNE: usize = 5;
+/// The faults before this one a program only has to bear, so that they may happen more often than
+/// the settings say.
+const BORNE: usize = Fault::Cancelled as usize;
 /// A rate is halved less often than this, and the longest delay too.
 const MOST_HALVINGS: (u32, u32) = (6, 21);
 
@@ -41,7 +39,7 @@ impl Swarm {
         };
         let has_any = below(5) > 0;
         let delay = below(MOST_HALVINGS.1);
-        let mut rates = [None; KINDS];
+        let mut rates = [None; KINDS.len()];
         for (kind, rate) in rates.iter_mut().enumerate() {
             let halved = below(MOST_HALVINGS.0) + u32::from(kind >= BORNE);
             *rate = (below(4) > 0 && has_any).then_some(halved);
@@ -53,7 +51,7 @@ impl Swarm {
     pub(super) fn of(&self, faults: &Faults) -> Faults {
         let mut faults = faults.clone();
         faults.longest_delay /= 1 << self.delay;
-        for (rate, halved) in faults.rates_mut().into_iter().zip(self.rates) {
+        for (rate, halved) in faults.rates.iter_mut().zip(self.rates) {
             *rate = halved.map_or(0.0, |halved| 2.0 * *rate / f64::from(1 << halved));
             *rate = rate.min(1.0);
         }
@@ -64,7 +62,7 @@ impl Swarm {
 impl fmt::Display for Swarm {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "d{}", self.delay)?;
-        for (letter, rate) in LETTERS.iter().zip(self.rates) {
+        for ((letter, _), rate) in KINDS.iter().zip(self.rates) {
             if let Some(halved) = rate {
                 write!(f, "{letter}{halved}")?;
             }
@@ -79,7 +77,7 @@ impl FromStr for Swarm {
     fn from_str(text: &str) -> Result<Self, String> {
         let wrong = || String::from("the faults are not a letter and a small number each");
         let mut swarm = Self {
-            rates: [None; KINDS],
+            rates: [None; KINDS.len()],
             delay: 0,
         };
         let mut rest = text;
@@ -89,7 +87,7 @@ impl FromStr for Swarm {
             let (halved, others) = rest.split_at(end.unwrap_or(rest.len()));
             let halved = halved.parse().ok().filter(|&halved| halved < u32::BITS - 1);
             let halved = halved.ok_or_else(wrong)?;
-            match LETTERS.iter().position(|own| *own == letter) {
+            match KINDS.iter().position(|(own, _)| *own == letter) {
                 Some(kind) => swarm.rates[kind] = Some(halved),
                 None if letter == 'd' => swarm.delay = halved,
                 None => return Err(wrong()),
@@ -109,7 +107,7 @@ mod tests {
         let all: Vec<_> = (0..10_000).map(Swarm::draw).collect();
         let none = all.iter().filter(|one| one.of(&Faults::all()).is_none());
         assert!((1_800..2_200).contains(&none.count()));
-        for kind in 0..KINDS {
+        for kind in 0..KINDS.len() {
             let mut halved: Vec<_> = all.iter().filter_map(|one| one.rates[kind]).collect();
             assert!((5_700..6_300).contains(&halved.len()));
             halved.sort_unstable();

@@ -17,8 +17,9 @@ use super::{
     udp::{Datagrams, UdpSocket},
 };
 use crate::{
+    faults::Fault,
     machine::{FIRST_PORT, HostEnd, Machine, Machines, Main, Place, Power, Program, host, ip},
-    record::{Fault, What},
+    record::What,
     traffic::{End, Event, Traffic},
     world::{self, Wires, World},
 };

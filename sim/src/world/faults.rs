@@ -11,8 +11,8 @@ use super::{
         chance::{About, Chance},
         clock::{self, NEVER},
         disk::Disk,
-        faults::{Fate, Faults},
-        record::{Actor, Fault, What},
+        faults::{Fate, Fault, Faults},
+        record::{Actor, What},
         tasks::{Due, Key},
     },
     World,
@@ -60,7 +60,8 @@ impl Injected {
 
     /// Decides for a delay in nanoseconds. It is 0 with the rest of the probability, and otherwise
     /// all orders of magnitude are equally likely: so many, the largest ones.
-    fn delay(&self, chance: &mut Chance, about: About, probability: f64, orders: u32) -> u64 {
+    fn delay(&self, chance: &mut Chance, about: About, fault: Fault, orders: u32) -> u64 {
+        let probability = self.faults.rate(fault);
         if probability <= 0.0 {
             return 0;
         }
@@ -76,10 +77,8 @@ impl Injected {
 
     /// Returns whether a task with this name may be cancelled.
     pub(super) fn may_cancel(&self, name: Option<&str>) -> bool {
-        let cancels = self
-            .faults
-            .cancels
-            .filter(|_| self.faults.cancellations > 0.0);
+        let happens = self.faults.rate(Fault::Cancelled) > 0.0;
+        let cancels = self.faults.cancels.filter(|_| happens);
         cancels.is_some_and(|cancels| name.is_some_and(cancels))
     }
 }
@@ -126,8 +125,7 @@ impl World {
 
     #[cold]
     fn enqueue_late(&self, injected: &Injected, due: Due) {
-        let rate = injected.faults.late_wakeups;
-        let delay = injected.delay(&mut self.chance(), About::Delay, rate, LONGEST);
+        let delay = injected.delay(&mut self.chance(), About::Delay, Fault::LateWakeup, LONGEST);
         match delay {
             0 => self.deliver(due),
             delay => {
@@ -143,8 +141,7 @@ impl World {
         let Some(injected) = &self.injected else {
             return 0;
         };
-        let rate = injected.faults.late_timers;
-        let delay = injected.delay(&mut self.chance(), About::Delay, rate, LONGEST);
+        let delay = injected.delay(&mut self.chance(), About::Delay, Fault::LateTimer, LONGEST);
         if delay > 0 {
             self.note_fault(self.acting(), Fault::LateTimer);
         }
@@ -174,15 +171,13 @@ impl World {
         key: Key,
         task: &ReadyTask,
     ) -> Manner {
-        let faults = &injected.faults;
         let mut agenda = self.agenda.borrow_mut();
         let Some(live) = agenda.tasks.by_key(key) else {
             return Manner::Usual;
         };
         let (is_expendable, was_arranged) = (live.is_expendable, live.is_arranged);
         drop(agenda);
-        if is_expendable && self.chance().happens(About::Poll, faults.cancellations) {
-            self.note_fault(actor, Fault::Cancelled);
+        if is_expendable && self.strikes(About::Poll, Fault::Cancelled, actor) {
             return Manner::Dropped;
         }
         // Each second poll arranges none. Otherwise spurious polls could go on for ever, and no
@@ -192,13 +187,12 @@ impl World {
             live.is_arranged = is_arranged;
         }
         self.may_pause(injected, actor);
-        self.budget(faults, actor)
+        self.budget(injected, actor)
     }
 
     /// Pauses the host of the code that is about to run, after its poll.
     fn may_pause(&self, injected: &Injected, actor: Actor) {
-        let rate = injected.faults.pauses;
-        let delay = injected.delay(&mut self.chance(), About::Delay, rate, PAUSES);
+        let delay = injected.delay(&mut self.chance(), About::Delay, Fault::Pause, PAUSES);
         let host = self.place().host;
         if delay > 0 && !self.is_paused(host) {
             self.note_fault(actor, Fault::Pause);
@@ -218,7 +212,7 @@ impl World {
             !injected.main_is_arranged.get() && self.arrange_poll(injected, Actor::MAIN, waker);
         injected.main_is_arranged.set(arranges);
         self.may_pause(injected, Actor::MAIN);
-        self.budget(&injected.faults, Actor::MAIN)
+        self.budget(injected, Actor::MAIN)
     }
 
     fn arrange_poll(
@@ -227,8 +221,12 @@ impl World {
         actor: Actor,
         waker: impl FnOnce() -> Waker,
     ) -> bool {
-        let rate = injected.faults.spurious_polls;
-        let delay = injected.delay(&mut self.chance(), About::Poll, rate, LONGEST);
+        let delay = injected.delay(
+            &mut self.chance(),
+            About::Poll,
+            Fault::SpuriousPoll,
+            LONGEST,
+        );
         if delay == 0 {
             return false;
         }
@@ -237,11 +235,12 @@ impl World {
         true
     }
 
-    fn budget(&self, faults: &Faults, actor: Actor) -> Manner {
-        if faults.extra_yields <= 0.0 {
+    fn budget(&self, injected: &Injected, actor: Actor) -> Manner {
+        let probability = injected.faults.rate(Fault::SmallBudget);
+        if probability <= 0.0 {
             return Manner::Usual;
         }
-        let decide = |draw: &mut dyn FnMut() -> u32| match hits(draw(), faults.extra_yields) {
+        let decide = |draw: &mut dyn FnMut() -> u32| match hits(draw(), probability) {
             false => 0,
             true => 1 + draw() as usize % SMALL_BUDGET,
         };
@@ -261,7 +260,8 @@ impl World {
         let Some(injected) = &self.injected else {
             return false;
         };
-        let happens = || self.chance().happens(About::Site, injected.faults.sites);
+        let rate = injected.faults.rate(Fault::Site);
+        let happens = || self.chance().happens(About::Site, rate);
         let mut sites = injected.sites.borrow_mut();
         let site = match sites.get_mut(name) {
             Some(known) => known,
@@ -283,8 +283,7 @@ impl World {
 
     /// Returns whether an operation of a disk fails.
     pub(crate) fn disk_fails(&self) -> bool {
-        let rate = |injected: &Injected| injected.faults.disk_errors;
-        self.disk_fault(rate, Fault::DiskError)
+        self.strikes(About::Disk, Fault::DiskError, self.acting())
     }
 
     /// Returns for how many of these bytes a disk has room.
@@ -293,8 +292,7 @@ impl World {
         if disk.full_until > now {
             return 0;
         }
-        let rate = |injected: &Injected| injected.faults.full_disks;
-        if !self.disk_fault(rate, Fault::FullDisk) {
+        if !self.strikes(About::Disk, Fault::FullDisk, self.acting()) {
             return bytes;
         }
         let time = self.chance().below(About::Disk, FULL_FOR);
@@ -304,21 +302,12 @@ impl World {
         part.saturating_sub(bytes)
     }
 
-    fn disk_fault(&self, rate: impl FnOnce(&Injected) -> f64, fault: Fault) -> bool {
-        let rate = self.injected.as_ref().map_or(0.0, rate);
-        let happens = self.chance().happens(About::Disk, rate);
-        if happens {
-            self.note_fault(self.acting(), fault);
-        }
-        happens
-    }
-
     /// When a future of `may_cancel` is to be dropped that is pending now.
     pub(crate) fn fate(&self, cx: &Context<'_>) -> Fate {
         let Some(injected) = &self.injected else {
             return Fate::Open;
         };
-        let probability = injected.faults.cancellations;
+        let probability = injected.faults.rate(Fault::Cancelled);
         if probability <= 0.0 {
             return Fate::Open;
         }
@@ -351,13 +340,17 @@ impl World {
 
     /// Returns whether a poll in `may_panic` panics.
     pub(crate) fn panics(&self) -> bool {
-        let Some(injected) = &self.injected else {
-            return false;
-        };
-        let panics = self.chance().happens(About::Poll, injected.faults.panics);
-        if panics {
-            self.note_fault(self.acting(), Fault::Panicked);
+        self.strikes(About::Poll, Fault::Panicked, self.acting())
+    }
+
+    /// Decides whether a fault that has no delay happens.
+    fn strikes(&self, about: About, fault: Fault, actor: Actor) -> bool {
+        let injected = self.injected.as_ref();
+        let rate = injected.map_or(0.0, |injected| injected.faults.rate(fault));
+        let happens = self.chance().happens(about, rate);
+        if happens {
+            self.note_fault(actor, fault);
         }
-        panics
+        happens
     }
 }
