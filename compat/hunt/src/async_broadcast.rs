@@ -1,42 +1,37 @@
-//! async-broadcast 0.7.2.
+//! async-broadcast 0.7.2, with overflow and without.
 
 use crate::{
-    broadcast::{Broadcast, Got, same_for_all},
-    world::{Program, program},
+    broadcast::{Got, broadcast as adapter, same_for_all},
+    world::programs,
 };
 use async_broadcast::{Receiver, RecvError, Sender, broadcast};
 
-pub const PROGRAMS: &[Program] = &[
-    program!(same_for_all::<Of<false>>),
-    program!(same_for_all::<Of<true>>),
-];
+programs![same_for_all::<Waits>, same_for_all::<Overflows>];
 
-/// With overflow or without.
-struct Of<const OVERFLOW: bool>;
+adapter! {
+    Waits(Sender<u64>, Receiver<u64>);
+    new(capacity) broadcast(capacity);
+    subscribe(sender) sender.new_receiver();
+    send(sender, message) sender.broadcast_direct(message).await.is_ok();
+    recv(receiver) got(receiver.recv_direct().await);
+}
 
-impl<const OVERFLOW: bool> Broadcast for Of<OVERFLOW> {
-    type Sender = Sender<u64>;
-    type Receiver = Receiver<u64>;
-
-    fn new(capacity: usize) -> (Self::Sender, Self::Receiver) {
+adapter! {
+    Overflows(Sender<u64>, Receiver<u64>);
+    new(capacity) {
         let (mut sender, receiver) = broadcast(capacity);
-        sender.set_overflow(OVERFLOW);
+        sender.set_overflow(true);
         (sender, receiver)
-    }
+    };
+    subscribe(sender) sender.new_receiver();
+    send(sender, message) sender.broadcast_direct(message).await.is_ok();
+    recv(receiver) got(receiver.recv_direct().await);
+}
 
-    fn subscribe(sender: &Self::Sender, _: &Self::Receiver) -> Self::Receiver {
-        sender.new_receiver()
-    }
-
-    async fn send(sender: &mut Self::Sender, message: u64) -> bool {
-        sender.broadcast_direct(message).await.is_ok()
-    }
-
-    async fn recv(receiver: &mut Self::Receiver) -> Got {
-        match receiver.recv_direct().await {
-            Ok(message) => Got::Message(message),
-            Err(RecvError::Overflowed(count)) => Got::Missed(count),
-            Err(RecvError::Closed) => Got::Closed,
-        }
+fn got(received: Result<u64, RecvError>) -> Got {
+    match received {
+        Ok(message) => Got::Message(message),
+        Err(RecvError::Overflowed(count)) => Got::Missed(count),
+        Err(RecvError::Closed) => Got::Closed,
     }
 }

@@ -1,118 +1,62 @@
 //! async-lock 3.5.0.
 
 use crate::{
-    lock::{Lock, exclusion},
-    once::{Once, computed_once},
-    semaphore::{Semaphore, conservation, released},
-    world::{Program, below, program},
+    lock::{exclusion, lock},
+    once::{computed_once, once},
+    semaphore::{conservation, released, semaphore},
+    world::{below, programs},
 };
-use async_lock::{OnceCell, RwLock, RwLockUpgradableReadGuard, RwLockWriteGuard};
+use async_lock::{Mutex, OnceCell, RwLock, RwLockUpgradableReadGuard, RwLockWriteGuard, Semaphore};
 
-pub const PROGRAMS: &[Program] = &[
-    program!(exclusion::<async_lock::Mutex<()>>),
-    program!(exclusion::<RwLock<()>>),
-    program!(exclusion::<Upgraded>),
-    program!(conservation::<async_lock::Semaphore>),
-    program!(released::<async_lock::Semaphore>),
-    program!(computed_once::<OnceCell<u64>>),
+programs![
+    exclusion::<Mutex<()>>,
+    exclusion::<RwLock<()>>,
+    exclusion::<Upgraded>,
+    conservation::<Semaphore>,
+    released::<Semaphore>,
+    computed_once::<OnceCell<u64>>,
 ];
-
-impl Lock for async_lock::Mutex<()> {
-    fn new() -> Self {
-        Self::new(())
-    }
-
-    async fn lock(&self) -> impl Send {
-        self.lock().await
-    }
-
-    fn is_free(&self) -> bool {
-        self.try_lock().is_some()
-    }
-}
-
-impl Lock for RwLock<()> {
-    fn new() -> Self {
-        Self::new(())
-    }
-
-    async fn lock(&self) -> impl Send {
-        self.write().await
-    }
-
-    async fn share(&self) -> impl Send {
-        let guard = match below(2) {
-            0 => self.read().await,
-            _ => RwLockUpgradableReadGuard::downgrade(self.upgradable_read().await),
-        };
-        guard
-    }
-
-    fn is_free(&self) -> bool {
-        self.try_write().is_some()
-    }
-}
 
 struct Upgraded(RwLock<()>);
 
-impl Lock for Upgraded {
-    fn new() -> Self {
-        Self(RwLock::new(()))
-    }
+lock! {
+    Mutex<()>:
+    new Mutex::new(());
+    lock(self) self.lock().await;
+    is_free(self) self.try_lock().is_some();
 
-    async fn lock(&self) -> impl Send {
-        match below(2) {
-            0 => self.0.write().await,
-            _ => RwLockUpgradableReadGuard::upgrade(self.0.upgradable_read().await).await,
-        }
-    }
+    RwLock<()>:
+    new RwLock::new(());
+    lock(self) self.write().await;
+    share(self) match below(2) {
+        0 => self.read().await,
+        _ => RwLockUpgradableReadGuard::downgrade(self.upgradable_read().await),
+    };
+    is_free(self) self.try_write().is_some();
 
-    async fn share(&self) -> impl Send {
-        match below(2) {
-            0 => self.0.read().await,
-            _ => RwLockWriteGuard::downgrade(self.lock_it().await),
-        }
-    }
-
-    fn is_free(&self) -> bool {
-        self.0.try_write().is_some()
-    }
+    Upgraded:
+    new Self(RwLock::new(()));
+    lock(self) match below(2) {
+        0 => self.0.write().await,
+        _ => RwLockUpgradableReadGuard::upgrade(self.0.upgradable_read().await).await,
+    };
+    share(self) match below(2) {
+        0 => self.0.read().await,
+        _ => RwLockWriteGuard::downgrade(self.0.write().await),
+    };
+    is_free(self) self.0.try_write().is_some();
 }
 
-impl Upgraded {
-    async fn lock_it(&self) -> RwLockWriteGuard<'_, ()> {
-        self.0.write().await
-    }
+semaphore! {
+    Semaphore, MOST = 1;
+    new(permits) Semaphore::new(permits);
+    acquire(self, _) self.acquire().await;
+    release(self, permits) self.add_permits(permits);
+    available(self) self.available_permits();
 }
 
-impl Semaphore for async_lock::Semaphore {
-    const MOST: usize = 1;
-
-    fn new(permits: usize) -> Self {
-        Self::new(permits)
-    }
-
-    async fn acquire(&self, _: usize) -> impl Send {
-        self.acquire().await
-    }
-
-    fn release(&self, permits: usize) {
-        self.add_permits(permits);
-    }
-
-    fn available(&self) -> usize {
-        self.available_permits()
-    }
-}
-
-impl Once for OnceCell<u64> {
-    const KEYS: u64 = 1;
-
-    fn new() -> Self {
-        Self::new()
-    }
-
-    async fn get<F: Future<Output = u64> + Send>(&self, _: u64, compute: F) -> u64 {
-        *self.get_or_init(|| compute).await
-    }
+once! {
+    OnceCell<u64>, KEYS: u64 = 1;
+    new OnceCell::new();
+    get(self, _, compute) *self.get_or_init(|| compute).await;
 }

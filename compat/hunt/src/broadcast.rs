@@ -11,16 +11,51 @@ pub enum Got {
     Closed,
 }
 
-/// An adapter.
+/// An adapter, which `broadcast!` makes.
 pub trait Broadcast: 'static {
     type Sender: Clone + Send + 'static;
     type Receiver: Send + 'static;
 
     fn new(capacity: usize) -> (Self::Sender, Self::Receiver);
-    fn subscribe(sender: &Self::Sender, receiver: &Self::Receiver) -> Self::Receiver;
+    fn subscribe(sender: &Self::Sender) -> Self::Receiver;
     fn send(sender: &mut Self::Sender, message: u64) -> impl Future<Output = bool> + Send;
     fn recv(receiver: &mut Self::Receiver) -> impl Future<Output = Got> + Send;
 }
+
+/// Makes a type that is a [`Broadcast`], of expressions for its functions.
+macro_rules! broadcast {
+    (
+        $name:ident($sender:ty, $receiver:ty);
+        new($capacity:ident) $new:expr;
+        subscribe($subscribed:ident) $subscribe:expr;
+        send($from:ident, $message:ident) $send:expr;
+        recv($to:ident) $recv:expr;
+    ) => {
+        struct $name;
+
+        impl $crate::broadcast::Broadcast for $name {
+            type Sender = $sender;
+            type Receiver = $receiver;
+
+            fn new($capacity: usize) -> (Self::Sender, Self::Receiver) {
+                $new
+            }
+
+            fn subscribe($subscribed: &Self::Sender) -> Self::Receiver {
+                $subscribe
+            }
+
+            async fn send($from: &mut Self::Sender, $message: u64) -> bool {
+                $send
+            }
+
+            async fn recv($to: &mut Self::Receiver) -> $crate::broadcast::Got {
+                $recv
+            }
+        }
+    };
+}
+pub(crate) use broadcast;
 
 /// All get the same messages in the same order, and learn how many they have missed.
 pub async fn same_for_all<B: Broadcast>() {
@@ -28,7 +63,7 @@ pub async fn same_for_all<B: Broadcast>() {
     let (sender, first) = B::new(1 << below(3));
     let mut receivers = Vec::new();
     for _ in 0..1 + below(3) {
-        receivers.push(B::subscribe(&sender, &first));
+        receivers.push(B::subscribe(&sender));
     }
     receivers.push(first);
 

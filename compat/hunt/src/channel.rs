@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, time::Duration};
 
 use crate::world::{Census, Item, List, below, join, maybe, rest, settle};
 
-/// An adapter.
+/// An adapter, which `channel!` makes.
 pub trait Channel: 'static {
     type Sender: Clone + Send + 'static;
     type Receiver: Send + 'static;
@@ -30,6 +30,44 @@ pub trait Channel: 'static {
     /// Returns `None` if the channel is closed.
     fn recv(receiver: &mut Self::Receiver) -> impl Future<Output = Option<Item>> + Send;
 }
+
+/// Makes a type that is a [`Channel`], of expressions for its functions. `share` is left out if
+/// there is one receiver only.
+macro_rules! channel {
+    (
+        $name:ident($sender:ty, $receiver:ty) $(, $constant:ident = $value:expr)*;
+        new($capacity:ident) $new:expr;
+        $(share($shared:ident) $share:expr;)?
+        send($from:ident, $item:ident) $send:expr;
+        recv($to:ident) $recv:expr;
+    ) => {
+        struct $name;
+
+        impl $crate::channel::Channel for $name {
+            type Sender = $sender;
+            type Receiver = $receiver;
+
+            $(const $constant: bool = $value;)*
+
+            fn new($capacity: usize) -> (Self::Sender, Self::Receiver) {
+                $new
+            }
+
+            $(fn share($shared: &Self::Receiver) -> Option<Self::Receiver> {
+                Some($share)
+            })?
+
+            async fn send($from: &mut Self::Sender, $item: $crate::world::Item) -> bool {
+                $send
+            }
+
+            async fn recv($to: &mut Self::Receiver) -> Option<$crate::world::Item> {
+                $recv
+            }
+        }
+    };
+}
+pub(crate) use channel;
 
 /// Cancelled sends and receives lose nothing, double nothing, and leave nobody waiting, although
 /// the channel is not closed.

@@ -1,35 +1,15 @@
 //! deadpool 0.13.1: both pools.
 
 use crate::{
-    semaphore::{Semaphore, conservation},
-    world::{Program, below, program, rest},
+    semaphore::{conservation, semaphore},
+    world::{below, programs, rest},
 };
 use deadpool::{managed, unmanaged};
 
-pub const PROGRAMS: &[Program] = &[
-    program!(conservation::<unmanaged::Pool<()>>),
-    program!(conservation::<managed::Pool<Maker>>),
+programs![
+    conservation::<unmanaged::Pool<()>>,
+    conservation::<managed::Pool<Maker>>,
 ];
-
-impl Semaphore for unmanaged::Pool<()> {
-    const MOST: usize = 1;
-
-    fn new(permits: usize) -> Self {
-        Self::from(vec![(); permits])
-    }
-
-    async fn acquire(&self, _: usize) -> impl Send {
-        self.get().await.unwrap()
-    }
-
-    fn release(&self, _: usize) {
-        unreachable!();
-    }
-
-    fn available(&self) -> usize {
-        self.status().available
-    }
-}
 
 /// Makes objects slowly, and fails sometimes.
 struct Maker;
@@ -59,30 +39,24 @@ impl managed::Manager for Maker {
     }
 }
 
-impl Semaphore for managed::Pool<Maker> {
-    const MOST: usize = 1;
+semaphore! {
+    unmanaged::Pool<()>, MOST = 1;
+    new(objects) Self::from(vec![(); objects]);
+    acquire(self, _) self.get().await.unwrap();
+    available(self) self.status().available;
 
-    fn new(permits: usize) -> Self {
-        Self::builder(Maker).max_size(permits).build().unwrap()
-    }
-
-    async fn acquire(&self, _: usize) -> impl Send {
-        loop {
-            if let Ok(object) = self.get().await {
-                return object;
-            }
+    managed::Pool<Maker>, MOST = 1;
+    new(objects) Self::builder(Maker).max_size(objects).build().unwrap();
+    acquire(self, _) loop {
+        if let Ok(object) = self.get().await {
+            break object;
         }
-    }
-
-    fn release(&self, _: usize) {
-        unreachable!();
-    }
-
-    /// All objects that exist are in the pool, and the others can be made.
-    fn available(&self) -> usize {
+    };
+    available(self) {
+        // All objects that exist are in the pool, and the others can be made.
         let status = self.status();
         assert_eq!((status.available, status.waiting), (status.size, 0));
         assert!(status.size <= status.max_size);
         status.max_size
-    }
+    };
 }

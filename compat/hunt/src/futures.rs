@@ -1,50 +1,29 @@
 //! futures 0.3.34: its lock and its channel.
 
 use crate::{
-    channel::{Channel, abandoned, delivery},
-    lock::{Lock, exclusion},
-    world::{Item, Program, program},
+    channel::{abandoned, channel, delivery},
+    lock::{exclusion, lock},
+    world::{Item, programs},
 };
 use futures::{SinkExt, StreamExt, channel::mpsc, lock::Mutex};
 
-pub const PROGRAMS: &[Program] = &[
-    program!(delivery::<Bounded>),
-    program!(abandoned::<Bounded>),
-    program!(exclusion::<Mutex<()>>),
+programs![
+    delivery::<Bounded>,
+    abandoned::<Bounded>,
+    exclusion::<Mutex<()>>
 ];
 
-struct Bounded;
-
-impl Channel for Bounded {
-    type Sender = mpsc::Sender<Item>;
-    type Receiver = mpsc::Receiver<Item>;
-
+channel! {
     // Each sender has a place of its own beside the capacity.
-    const IS_BOUNDED: bool = false;
-
-    fn new(capacity: usize) -> (Self::Sender, Self::Receiver) {
-        mpsc::channel(capacity - 1)
-    }
-
-    async fn send(sender: &mut Self::Sender, item: Item) -> bool {
-        sender.send(item).await.is_ok()
-    }
-
-    async fn recv(receiver: &mut Self::Receiver) -> Option<Item> {
-        receiver.next().await
-    }
+    Bounded(mpsc::Sender<Item>, mpsc::Receiver<Item>), IS_BOUNDED = false;
+    new(capacity) mpsc::channel(capacity - 1);
+    send(sender, item) sender.send(item).await.is_ok();
+    recv(receiver) receiver.next().await;
 }
 
-impl Lock for Mutex<()> {
-    fn new() -> Self {
-        Self::new(())
-    }
-
-    async fn lock(&self) -> impl Send {
-        self.lock().await
-    }
-
-    fn is_free(&self) -> bool {
-        self.try_lock().is_some()
-    }
+lock! {
+    Mutex<()>:
+    new Mutex::new(());
+    lock(self) self.lock().await;
+    is_free(self) self.try_lock().is_some();
 }

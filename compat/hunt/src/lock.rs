@@ -3,7 +3,7 @@
 use crate::world::{Room, below, join, maybe, rest, spawn_frail};
 use std::sync::Arc;
 
-/// An adapter. The lock protects nothing: the program looks at who is inside.
+/// An adapter, which `lock!` makes. The lock protects nothing: the program looks at who is inside.
 pub trait Lock: Send + Sync + 'static {
     fn new() -> Self;
 
@@ -18,6 +18,37 @@ pub trait Lock: Send + Sync + 'static {
     /// Whether it can be locked now.
     fn is_free(&self) -> bool;
 }
+
+/// Implements [`Lock`] by expressions for its functions. `share` is left out if the lock cannot be
+/// shared.
+macro_rules! lock {
+    (
+        $($lock:ty:
+        new $new:expr;
+        lock($alone:ident) $locked:expr;
+        $(share($shared:ident) $share:expr;)?
+        is_free($free:ident) $is_free:expr;)*
+    ) => {
+        $(impl $crate::lock::Lock for $lock {
+            fn new() -> Self {
+                $new
+            }
+
+            async fn lock(&$alone) -> impl Send {
+                $locked
+            }
+
+            $(async fn share(&$shared) -> impl Send {
+                $share
+            })?
+
+            fn is_free(&$free) -> bool {
+                $is_free
+            }
+        })*
+    };
+}
+pub(crate) use lock;
 
 /// Nobody is beside the one that is alone, and everybody gets in.
 pub async fn exclusion<L: Lock>() {

@@ -1,71 +1,42 @@
 //! maitake-sync 0.3.0.
 
 use crate::{
-    lock::{Lock, exclusion},
-    semaphore::{Semaphore, cancelled_head, conservation, released},
-    world::{Program, below, join, maybe, program, rest, settle},
+    lock::{exclusion, lock},
+    semaphore::{cancelled_head, conservation, released, semaphore},
+    world::{below, join, maybe, programs, rest, settle},
 };
 use joint_executor::spawn;
-use maitake_sync::{Mutex, RwLock, WaitQueue};
+use maitake_sync::{Mutex, RwLock, Semaphore, WaitQueue};
 use std::sync::Arc;
 
-pub const PROGRAMS: &[Program] = &[
-    program!(exclusion::<Mutex<()>>),
-    program!(exclusion::<RwLock<()>>),
-    program!(conservation::<maitake_sync::Semaphore>),
-    program!(released::<maitake_sync::Semaphore>),
-    program!(cancelled_head::<maitake_sync::Semaphore>),
-    program!(wait_queue),
+programs![
+    exclusion::<Mutex<()>>,
+    exclusion::<RwLock<()>>,
+    conservation::<Semaphore>,
+    released::<Semaphore>,
+    cancelled_head::<Semaphore>,
+    wait_queue,
 ];
 
-impl Lock for Mutex<()> {
-    fn new() -> Self {
-        Self::new(())
-    }
+lock! {
+    Mutex<()>:
+    new Mutex::new(());
+    lock(self) self.lock().await;
+    is_free(self) self.try_lock().is_some();
 
-    async fn lock(&self) -> impl Send {
-        self.lock().await
-    }
-
-    fn is_free(&self) -> bool {
-        self.try_lock().is_some()
-    }
+    RwLock<()>:
+    new RwLock::new(());
+    lock(self) self.write().await;
+    share(self) self.read().await;
+    is_free(self) self.try_write().is_some();
 }
 
-impl Lock for RwLock<()> {
-    fn new() -> Self {
-        Self::new(())
-    }
-
-    async fn lock(&self) -> impl Send {
-        self.write().await
-    }
-
-    async fn share(&self) -> impl Send {
-        self.read().await
-    }
-
-    fn is_free(&self) -> bool {
-        self.try_write().is_some()
-    }
-}
-
-impl Semaphore for maitake_sync::Semaphore {
-    fn new(permits: usize) -> Self {
-        Self::new(permits)
-    }
-
-    async fn acquire(&self, permits: usize) -> impl Send {
-        self.acquire(permits).await.expect("it is open")
-    }
-
-    fn release(&self, permits: usize) {
-        self.add_permits(permits);
-    }
-
-    fn available(&self) -> usize {
-        self.available_permits()
-    }
+semaphore! {
+    Semaphore;
+    new(permits) Semaphore::new(permits);
+    acquire(self, permits) self.acquire(permits).await.expect("it is open");
+    release(self, permits) self.add_permits(permits);
+    available(self) self.available_permits();
 }
 
 /// A wake-up for each that waits; a cancelled one passes its own on.

@@ -1,12 +1,12 @@
 //! mea 0.6.7.
 
 use crate::{
-    broadcast::{Broadcast, Got, same_for_all},
-    channel::{Channel, abandoned, delivery},
-    lock::{Lock, exclusion},
-    once::{Once, computed_once},
-    semaphore::{Semaphore, cancelled_head, conservation, released},
-    world::{Item, List, Program, Room, below, join, maybe, program, rest, settle, spawn_frail},
+    broadcast::{Got, broadcast, same_for_all},
+    channel::{abandoned, channel, delivery},
+    lock::{exclusion, lock},
+    once::{computed_once, once},
+    semaphore::{cancelled_head, conservation, released, semaphore},
+    world::{Item, List, Room, below, join, maybe, programs, rest, settle, spawn_frail},
 };
 use joint_executor::spawn;
 use mea::{
@@ -17,130 +17,85 @@ use mea::{
     mutex::Mutex,
     once::{OnceCell, OnceMap},
     rwlock::RwLock,
+    semaphore::Semaphore,
     singleflight::Group,
 };
 use std::sync::Arc;
 
-pub const PROGRAMS: &[Program] = &[
-    program!(delivery::<Bounded>),
-    program!(abandoned::<Bounded>),
-    program!(exclusion::<Mutex<()>>),
-    program!(exclusion::<RwLock<()>>),
-    program!(conservation::<mea::semaphore::Semaphore>),
-    program!(released::<mea::semaphore::Semaphore>),
-    program!(cancelled_head::<mea::semaphore::Semaphore>),
-    program!(computed_once::<OnceCell<u64>>),
-    program!(computed_once::<OnceMap<u64, u64>>),
-    program!(computed_once::<Group<u64, u64>>),
-    program!(condvar),
-    program!(fair_share),
-    program!(same_for_all::<Overflow>),
+programs![
+    delivery::<Bounded>,
+    abandoned::<Bounded>,
+    exclusion::<Mutex<()>>,
+    exclusion::<RwLock<()>>,
+    conservation::<Semaphore>,
+    released::<Semaphore>,
+    cancelled_head::<Semaphore>,
+    computed_once::<OnceCell<u64>>,
+    computed_once::<OnceMap<u64, u64>>,
+    computed_once::<Group<u64, u64>>,
+    condvar,
+    fair_share,
+    same_for_all::<Overflow>,
 ];
 
-struct Bounded;
-
-impl Channel for Bounded {
-    type Sender = mpsc::BoundedSender<Item>;
-    type Receiver = mpsc::BoundedReceiver<Item>;
-
-    fn new(capacity: usize) -> (Self::Sender, Self::Receiver) {
-        mpsc::bounded(capacity)
-    }
-
-    async fn send(sender: &mut Self::Sender, item: Item) -> bool {
-        sender.send(item).await.is_ok()
-    }
-
-    async fn recv(receiver: &mut Self::Receiver) -> Option<Item> {
-        receiver.recv().await.ok()
-    }
+channel! {
+    Bounded(mpsc::BoundedSender<Item>, mpsc::BoundedReceiver<Item>);
+    new(capacity) mpsc::bounded(capacity);
+    send(sender, item) sender.send(item).await.is_ok();
+    recv(receiver) receiver.recv().await.ok();
 }
 
-impl Lock for Mutex<()> {
-    fn new() -> Self {
-        Self::new(())
-    }
+lock! {
+    Mutex<()>:
+    new Mutex::new(());
+    lock(self) self.lock().await;
+    is_free(self) self.try_lock().is_some();
 
-    async fn lock(&self) -> impl Send {
-        self.lock().await
-    }
-
-    fn is_free(&self) -> bool {
-        self.try_lock().is_some()
-    }
+    RwLock<()>:
+    new RwLock::new(());
+    lock(self) self.write().await;
+    share(self) match below(3) {
+        0 => self.write().await.downgrade(),
+        _ => self.read().await,
+    };
+    is_free(self) self.try_write().is_some();
 }
 
-impl Lock for RwLock<()> {
-    fn new() -> Self {
-        Self::new(())
-    }
-
-    async fn lock(&self) -> impl Send {
-        self.write().await
-    }
-
-    async fn share(&self) -> impl Send {
-        match below(3) {
-            0 => self.write().await.downgrade(),
-            _ => self.read().await,
-        }
-    }
-
-    fn is_free(&self) -> bool {
-        self.try_write().is_some()
-    }
+semaphore! {
+    Semaphore;
+    new(permits) Semaphore::new(permits);
+    acquire(self, permits) self.acquire(permits).await;
+    release(self, permits) self.release(permits);
+    available(self) self.available_permits();
 }
 
-impl Semaphore for mea::semaphore::Semaphore {
-    fn new(permits: usize) -> Self {
-        Self::new(permits)
-    }
+once! {
+    OnceCell<u64>, KEYS: u64 = 1;
+    new OnceCell::new();
+    get(self, _, compute) *self.get_or_init(async || compute.await).await;
 
-    async fn acquire(&self, permits: usize) -> impl Send {
-        self.acquire(permits).await
-    }
+    OnceMap<u64, u64>;
+    new OnceMap::new();
+    get(self, key, compute) self.compute(key, async || compute.await).await;
 
-    fn release(&self, permits: usize) {
-        self.release(permits);
-    }
-
-    fn available(&self) -> usize {
-        self.available_permits()
-    }
+    Group<u64, u64>, STAYS: bool = false;
+    new Group::new();
+    get(self, key, compute) self.work(key, async || compute.await).await;
 }
 
-impl Once for OnceCell<u64> {
-    const KEYS: u64 = 1;
-
-    fn new() -> Self {
-        Self::new()
-    }
-
-    async fn get<F: Future<Output = u64> + Send>(&self, _: u64, compute: F) -> u64 {
-        *self.get_or_init(async || compute.await).await
-    }
-}
-
-impl Once for OnceMap<u64, u64> {
-    fn new() -> Self {
-        Self::new()
-    }
-
-    async fn get<F: Future<Output = u64> + Send>(&self, key: u64, compute: F) -> u64 {
-        self.compute(key, async || compute.await).await
-    }
-}
-
-impl Once for Group<u64, u64> {
-    const STAYS: bool = false;
-
-    fn new() -> Self {
-        Self::new()
-    }
-
-    async fn get<F: Future<Output = u64> + Send>(&self, key: u64, compute: F) -> u64 {
-        self.work(key, async || compute.await).await
-    }
+broadcast! {
+    Overflow(overflow::Sender<u64>, overflow::Receiver<u64>);
+    new(capacity) overflow::channel(capacity);
+    subscribe(sender) sender.subscribe();
+    send(sender, message) {
+        sender.send(message);
+        true
+    };
+    recv(receiver) match receiver.recv().await {
+        Ok(message) => Got::Message(message),
+        Err(overflow::RecvError::Lagged(count)) => Got::Missed(count),
+        Err(overflow::RecvError::Disconnected) => Got::Closed,
+    };
 }
 
 /// A queue on a condition variable: each notification reaches somebody who waits.
@@ -200,32 +155,4 @@ async fn fair_share() {
     join(tasks).await;
     assert_eq!(share.available_permits(), permits);
     assert_eq!(share.num_waiters(), 0);
-}
-
-struct Overflow;
-
-impl Broadcast for Overflow {
-    type Sender = overflow::Sender<u64>;
-    type Receiver = overflow::Receiver<u64>;
-
-    fn new(capacity: usize) -> (Self::Sender, Self::Receiver) {
-        overflow::channel(capacity)
-    }
-
-    fn subscribe(sender: &Self::Sender, _: &Self::Receiver) -> Self::Receiver {
-        sender.subscribe()
-    }
-
-    async fn send(sender: &mut Self::Sender, message: u64) -> bool {
-        sender.send(message);
-        true
-    }
-
-    async fn recv(receiver: &mut Self::Receiver) -> Got {
-        match receiver.recv().await {
-            Ok(message) => Got::Message(message),
-            Err(overflow::RecvError::Lagged(count)) => Got::Missed(count),
-            Err(overflow::RecvError::Disconnected) => Got::Closed,
-        }
-    }
 }

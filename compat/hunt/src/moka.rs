@@ -1,19 +1,15 @@
 //! moka 0.12.16, its asynchronous cache.
 
 use crate::{
-    once::{Once, computed_once},
-    world::{Program, program},
+    once::{computed_once, once},
+    world::programs,
 };
 use moka::future::Cache;
 
-pub const PROGRAMS: &[Program] = &[program!(computed_once::<Cache<u64, u64>>)];
+programs![computed_once::<Cache<u64, u64>>];
 
-impl Once for Cache<u64, u64> {
-    fn new() -> Self {
-        Self::new(100)
-    }
-
-    async fn get<F: Future<Output = u64> + Send>(&self, key: u64, compute: F) -> u64 {
-        self.get_with(key, compute).await
-    }
+once! {
+    Cache<u64, u64>;
+    new Cache::new(100);
+    get(self, key, compute) self.get_with(key, compute).await;
 }

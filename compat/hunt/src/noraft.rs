@@ -15,9 +15,9 @@ use noraft::{
     Action, ClusterConfig, LogEntry, LogIndex, LogPosition, Message, Node, NodeId, Role, Term,
 };
 
-use crate::world::{Program, below, program};
+use crate::world::{below, programs};
 
-pub const PROGRAMS: &[Program] = &[program!(cluster::<false>), program!(cluster::<true>)];
+programs![cluster::<false>, cluster::<true>];
 
 const MS: Duration = Duration::from_millis(1);
 const NODES: u64 = 4;

@@ -7,7 +7,7 @@ use std::sync::{
     atomic::{AtomicU64, Ordering::Relaxed},
 };
 
-/// An adapter.
+/// An adapter, which `once!` makes.
 pub trait Once: Send + Sync + 'static {
     /// Whether a value stays when it was computed.
     const STAYS: bool = true;
@@ -23,6 +23,31 @@ pub trait Once: Send + Sync + 'static {
         compute: F,
     ) -> impl Future<Output = u64> + Send;
 }
+
+/// Implements [`Once`] by expressions for its functions. `$compute` is a future.
+macro_rules! once {
+    (
+        $($once:ty $(, $constant:ident: $kind:ty = $value:expr)*;
+        new $new:expr;
+        get($got:ident, $key:pat, $compute:ident) $get:expr;)*
+    ) => {
+        $(impl $crate::once::Once for $once {
+            $(const $constant: $kind = $value;)*
+
+            fn new() -> Self {
+                $new
+            }
+
+            async fn get<F>(&$got, $key: u64, $compute: F) -> u64
+            where
+                F: Future<Output = u64> + Send,
+            {
+                $get
+            }
+        })*
+    };
+}
+pub(crate) use once;
 
 /// Never two computations of a key at once, and a value for all who wait, although those who
 /// compute are cancelled or panic.

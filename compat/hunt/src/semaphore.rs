@@ -4,16 +4,52 @@ use crate::world::{Room, below, join, maybe, rest, settle, spawn_frail};
 use joint_executor::{spawn, time::timeout};
 use std::{sync::Arc, time::Duration};
 
-/// An adapter.
+/// An adapter, which `semaphore!` makes.
 pub trait Semaphore: Send + Sync + 'static {
     /// The most permits that can be acquired at once.
     const MOST: usize = usize::MAX;
 
     fn new(permits: usize) -> Self;
     fn acquire(&self, permits: usize) -> impl Future<Output: Send> + Send;
-    fn release(&self, permits: usize);
+    /// Adds permits that nobody has acquired.
+    fn release(&self, _permits: usize) {
+        unreachable!("a pool has no more objects than it was made with");
+    }
+
     fn available(&self) -> usize;
 }
+
+/// Implements [`Semaphore`] by expressions for its functions. `release` is left out for pools.
+macro_rules! semaphore {
+    (
+        $($semaphore:ty $(, $constant:ident = $value:expr)*;
+        new($permits:ident) $new:expr;
+        acquire($acquired:ident, $count:pat) $acquire:expr;
+        $(release($released:ident, $more:ident) $release:expr;)?
+        available($left:ident) $available:expr;)*
+    ) => {
+        $(impl $crate::semaphore::Semaphore for $semaphore {
+            $(const $constant: usize = $value;)*
+
+            fn new($permits: usize) -> Self {
+                $new
+            }
+
+            async fn acquire(&$acquired, $count: usize) -> impl Send {
+                $acquire
+            }
+
+            $(fn release(&$released, $more: usize) {
+                $release;
+            })?
+
+            fn available(&$left) -> usize {
+                $available
+            }
+        })*
+    };
+}
+pub(crate) use semaphore;
 
 /// No more are inside than there are permits, and all permits come back.
 pub async fn conservation<S: Semaphore>() {

@@ -1,134 +1,72 @@
 //! tokio 1.54.1, its module `sync`, without its runtime.
 
 use crate::{
-    broadcast::{Broadcast, Got, same_for_all},
-    channel::{Channel, abandoned, delivery},
-    lock::{Lock, exclusion},
-    once::{Once, computed_once},
-    semaphore::{Semaphore, cancelled_head, conservation, released},
-    world::{Item, Program, below, program},
+    broadcast::{Got, broadcast as to_all, same_for_all},
+    channel::{abandoned, channel, delivery},
+    lock::{exclusion, lock},
+    once::{computed_once, once},
+    semaphore::{cancelled_head, conservation, released, semaphore},
+    world::{Item, below, programs},
 };
-use tokio::sync::{Mutex, OnceCell, RwLock, broadcast, mpsc};
+use tokio::sync::{Mutex, OnceCell, RwLock, Semaphore, broadcast, mpsc};
 
-pub const PROGRAMS: &[Program] = &[
-    program!(delivery::<Bounded>),
-    program!(abandoned::<Bounded>),
-    program!(exclusion::<Mutex<()>>),
-    program!(exclusion::<RwLock<()>>),
-    program!(conservation::<tokio::sync::Semaphore>),
-    program!(released::<tokio::sync::Semaphore>),
-    program!(cancelled_head::<tokio::sync::Semaphore>),
-    program!(computed_once::<OnceCell<u64>>),
-    program!(same_for_all::<Overflow>),
+programs![
+    delivery::<Bounded>,
+    abandoned::<Bounded>,
+    exclusion::<Mutex<()>>,
+    exclusion::<RwLock<()>>,
+    conservation::<Semaphore>,
+    released::<Semaphore>,
+    cancelled_head::<Semaphore>,
+    computed_once::<OnceCell<u64>>,
+    same_for_all::<Overflow>,
 ];
 
-struct Bounded;
-
-impl Channel for Bounded {
-    type Sender = mpsc::Sender<Item>;
-    type Receiver = mpsc::Receiver<Item>;
-
-    fn new(capacity: usize) -> (Self::Sender, Self::Receiver) {
-        mpsc::channel(capacity)
-    }
-
-    async fn send(sender: &mut Self::Sender, item: Item) -> bool {
-        sender.send(item).await.is_ok()
-    }
-
-    async fn recv(receiver: &mut Self::Receiver) -> Option<Item> {
-        receiver.recv().await
-    }
+channel! {
+    Bounded(mpsc::Sender<Item>, mpsc::Receiver<Item>);
+    new(capacity) mpsc::channel(capacity);
+    send(sender, item) sender.send(item).await.is_ok();
+    recv(receiver) receiver.recv().await;
 }
 
-impl Lock for Mutex<()> {
-    fn new() -> Self {
-        Self::new(())
-    }
+lock! {
+    Mutex<()>:
+    new Mutex::new(());
+    lock(self) self.lock().await;
+    is_free(self) self.try_lock().is_ok();
 
-    async fn lock(&self) -> impl Send {
-        self.lock().await
-    }
-
-    fn is_free(&self) -> bool {
-        self.try_lock().is_ok()
-    }
+    RwLock<()>:
+    new RwLock::new(());
+    lock(self) self.write().await;
+    share(self) match below(3) {
+        0 => self.write().await.downgrade(),
+        _ => self.read().await,
+    };
+    is_free(self) self.try_write().is_ok();
 }
 
-impl Lock for RwLock<()> {
-    fn new() -> Self {
-        Self::new(())
-    }
-
-    async fn lock(&self) -> impl Send {
-        self.write().await
-    }
-
-    async fn share(&self) -> impl Send {
-        match below(3) {
-            0 => self.write().await.downgrade(),
-            _ => self.read().await,
-        }
-    }
-
-    fn is_free(&self) -> bool {
-        self.try_write().is_ok()
-    }
+semaphore! {
+    Semaphore;
+    new(permits) Semaphore::new(permits);
+    acquire(self, permits) self.acquire_many(permits as u32).await.unwrap();
+    release(self, permits) self.add_permits(permits);
+    available(self) self.available_permits();
 }
 
-impl Semaphore for tokio::sync::Semaphore {
-    fn new(permits: usize) -> Self {
-        Self::new(permits)
-    }
-
-    async fn acquire(&self, permits: usize) -> impl Send {
-        self.acquire_many(permits as u32).await.unwrap()
-    }
-
-    fn release(&self, permits: usize) {
-        self.add_permits(permits);
-    }
-
-    fn available(&self) -> usize {
-        self.available_permits()
-    }
+once! {
+    OnceCell<u64>, KEYS: u64 = 1;
+    new OnceCell::new();
+    get(self, _, compute) *self.get_or_init(|| compute).await;
 }
 
-impl Once for OnceCell<u64> {
-    const KEYS: u64 = 1;
-
-    fn new() -> Self {
-        Self::new()
-    }
-
-    async fn get<F: Future<Output = u64> + Send>(&self, _: u64, compute: F) -> u64 {
-        *self.get_or_init(|| compute).await
-    }
-}
-
-struct Overflow;
-
-impl Broadcast for Overflow {
-    type Sender = broadcast::Sender<u64>;
-    type Receiver = broadcast::Receiver<u64>;
-
-    fn new(capacity: usize) -> (Self::Sender, Self::Receiver) {
-        broadcast::channel(capacity)
-    }
-
-    fn subscribe(sender: &Self::Sender, _: &Self::Receiver) -> Self::Receiver {
-        sender.subscribe()
-    }
-
-    async fn send(sender: &mut Self::Sender, message: u64) -> bool {
-        sender.send(message).is_ok()
-    }
-
-    async fn recv(receiver: &mut Self::Receiver) -> Got {
-        match receiver.recv().await {
-            Ok(message) => Got::Message(message),
-            Err(broadcast::error::RecvError::Lagged(count)) => Got::Missed(count),
-            Err(broadcast::error::RecvError::Closed) => Got::Closed,
-        }
-    }
+to_all! {
+    Overflow(broadcast::Sender<u64>, broadcast::Receiver<u64>);
+    new(capacity) broadcast::channel(capacity);
+    subscribe(sender) sender.subscribe();
+    send(sender, message) sender.send(message).is_ok();
+    recv(receiver) match receiver.recv().await {
+        Ok(message) => Got::Message(message),
+        Err(broadcast::error::RecvError::Lagged(count)) => Got::Missed(count),
+        Err(broadcast::error::RecvError::Closed) => Got::Closed,
+    };
 }

@@ -20,16 +20,16 @@ pub struct Program {
     pub find: fn(&Check) -> Result<Checked, Box<Found>>,
 }
 
-/// Makes a [`Program`] of a function without arguments that returns a future.
-macro_rules! program {
-    ($program:expr) => {
-        $crate::world::Program {
+/// Makes the list `PROGRAMS` of functions without arguments that return a future.
+macro_rules! programs {
+    ($($program:expr),* $(,)?) => {
+        pub const PROGRAMS: &[$crate::world::Program] = &[$($crate::world::Program {
             name: concat!(module_path!(), " ", stringify!($program)),
             find: |check| check.find($program),
-        }
+        }),*];
     };
 }
-pub(crate) use program;
+pub(crate) use programs;
 
 /// Returns a number below `limit`.
 pub fn below(limit: u64) -> u64 {
