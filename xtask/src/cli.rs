@@ -47,8 +47,8 @@ Usage: cargo xtask <command>
                          whose names, as cargo-mutants gives them, contain FILTER; what no test finds has to be
                          listed in tests/logic-survivors.txt; skipped unless cargo-mutants is installed
   soak [MINUTES]         everything at once for so long, 5 minutes unless said otherwise
-  compat                 async-task's, async-executor's and smol's suites on compat/async-task;
-                         fetched from the registry
+  compat                 async-task's, async-executor's and smol's suites on compat/async-task,
+                         and the crates of compat/hunt in the simulation; fetched from the registry
   budget                 the size of each package, its unsafe blocks and atomic sites, and the crates that a
                          dependent builds; fails if one is over its limit
   api [--check]          the public API of each published package, into api/; --check fails where that would change
