@@ -1,8 +1,5 @@
 //! One of many runs of the same program.
 
-use alloc::{boxed::Box, string::String, vec::Vec};
-use core::future::Future;
-
 use super::{
     chance::Chance,
     failure::{Failure, Kind},
@@ -53,7 +50,7 @@ impl Attempt {
 mod tests {
     use super::*;
     use crate::scheduler::Scheduler;
-    use core::time::Duration;
+    use std::time::Duration;
     use joint_executor::{JoinSet, chance::random, time::sleep, yield_now};
 
     async fn program() {

@@ -8,8 +8,6 @@
 //! program: a loop may draw until it gets a number that it accepts. Such a loop ends in a replay,
 //! too, because the program draws from its seed once the list has ended.
 
-use alloc::{boxed::Box, vec::Vec};
-
 use rand_chacha::{
     ChaCha8Rng,
     rand_core::{Rng, SeedableRng},

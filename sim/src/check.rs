@@ -9,9 +9,7 @@ mod search;
 mod shrink;
 mod swarm;
 
-use alloc::{borrow::ToOwned, boxed::Box, format, string::String, sync::Arc};
-use core::{fmt, future::Future, str::FromStr, time::Duration};
-use std::{env, path::PathBuf};
+use std::{env, fmt, path::PathBuf, str::FromStr, sync::Arc, time::Duration};
 
 use self::{
     night::{Night, Time},

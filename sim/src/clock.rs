@@ -1,7 +1,6 @@
 //! The virtual time, in nanoseconds since the [epoch] of the timers.
 
-use core::time::Duration;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use joint::waker::clock::{self, set_virtual};
 use joint_executor::hosted::epoch;

@@ -3,11 +3,11 @@
 //! A file has the bytes that programs read, and those that are on the disk. What lies between is a
 //! list of changes, in the order in which they were made. The names of files are kept likewise.
 
-use alloc::{collections::BTreeMap, sync::Arc, vec::Vec};
-use core::{iter, mem};
 use std::{
+    collections::BTreeMap,
+    iter, mem,
     path::{Path, PathBuf},
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use super::chance::{About, Chance};

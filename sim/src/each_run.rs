@@ -1,6 +1,6 @@
 //! The settings that one run has, and each run of many.
 
-use core::time::Duration;
+use std::time::Duration;
 
 use super::{
     check::Check,

@@ -1,11 +1,11 @@
 //! Why a run has failed.
 
-use alloc::{boxed::Box, string::String, sync::Arc, vec::Vec};
-use core::{fmt, mem, panic::Location, time::Duration};
 use std::{
     any::Any,
-    panic::resume_unwind,
-    sync::{Mutex, PoisonError},
+    fmt, mem,
+    panic::{Location, resume_unwind},
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
 };
 
 use super::{
@@ -397,4 +397,4 @@ impl fmt::Debug for Failure {
     }
 }
 
-impl core::error::Error for Failure {}
+impl std::error::Error for Failure {}

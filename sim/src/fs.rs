@@ -54,11 +54,12 @@
 //! Folders exist without being created, links and permissions do not exist, and paths are compared
 //! as they are written. Bytes do not rot on the disk.
 
-use alloc::{sync::Arc, vec, vec::Vec};
-use core::{fmt, time::Duration};
 use std::{
+    fmt,
     io::{self, ErrorKind},
     path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
 };
 
 use super::{

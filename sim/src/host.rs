@@ -1,13 +1,6 @@
 //! [`Host`]: a simulated machine, with its own executor, address and sockets.
 
-use alloc::{boxed::Box, rc::Rc, string::String, sync::Arc};
-use core::{
-    cell::RefCell,
-    fmt,
-    future::{Future, poll_fn},
-    net::IpAddr,
-    panic::Location,
-};
+use std::{cell::RefCell, fmt, future::poll_fn, net::IpAddr, panic::Location, rc::Rc, sync::Arc};
 
 use super::{
     chance::About,

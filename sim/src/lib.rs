@@ -407,8 +407,7 @@ mod unfinished;
 mod verdict;
 mod world;
 
-use alloc::vec::Vec;
-use core::{fmt, future::Future, time::Duration};
+use std::{fmt, time::Duration};
 
 use self::{chance::Chance, net::Network, world::World};
 

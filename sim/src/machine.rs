@@ -1,13 +1,14 @@
 //! [`Machine`]: what a run knows about a host.
 
-use alloc::{boxed::Box, collections::BTreeMap, rc::Rc, string::String, sync::Arc, vec::Vec};
-use core::{
+use std::{
     cell::RefCell,
-    future::Future,
+    collections::BTreeMap,
     mem,
     net::{IpAddr, Ipv4Addr},
     panic::Location,
     pin::Pin,
+    rc::Rc,
+    sync::Arc,
     task::{Context, Poll, Waker},
 };
 

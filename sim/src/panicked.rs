@@ -1,10 +1,6 @@
 //! [`Panicked`]: a panic in a run.
 
-use alloc::{
-    boxed::Box,
-    string::{String, ToString},
-};
-use core::{any::Any, fmt};
+use std::{any::Any, fmt};
 
 use super::record::{Actor, Named};
 

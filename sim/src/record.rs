@@ -1,7 +1,6 @@
 //! The record of a run: a digest of all of it, the last steps, and all steps if asked for.
 
-use alloc::{boxed::Box, string::String, sync::Arc, vec::Vec};
-use core::{fmt, mem, panic::Location, time::Duration};
+use std::{fmt, mem, panic::Location, sync::Arc, time::Duration};
 
 use super::{faults::Fault, traffic::Traffic};
 use joint::task::TaskEnd;
@@ -362,7 +361,7 @@ fn repeated(events: &[Event]) -> (usize, usize) {
 
 /// Joins lines of text, each indented.
 pub(super) fn lines<T: fmt::Display>(all: impl IntoIterator<Item = T>) -> String {
-    use core::fmt::Write;
+    use std::fmt::Write;
     let mut text = String::new();
     for line in all {
         let _ = writeln!(text, "  {line}");

@@ -6,7 +6,7 @@
 
 mod pct;
 
-use alloc::{boxed::Box, collections::VecDeque};
+use std::collections::VecDeque;
 
 use self::pct::Pct;
 use super::{

@@ -1,7 +1,6 @@
 //! [`Builder`]: the settings of a run.
 
-use alloc::string::String;
-use core::time::Duration;
+use std::time::Duration;
 
 use super::{faults::Faults, scheduler::Scheduler};
 

@@ -1,7 +1,6 @@
 //! [`Snoozing`]: a future that was woken and is not polled.
 
-use alloc::sync::Arc;
-use core::{fmt, panic::Location, time::Duration};
+use std::{fmt, panic::Location, sync::Arc, time::Duration};
 
 use super::record::Actor;
 

@@ -1,8 +1,9 @@
 //! A world's data on the tasks that have not ended, and those that are ready to run.
 
-use alloc::boxed::Box;
-use core::hash::{BuildHasherDefault, Hasher};
-use std::collections::HashMap;
+use std::{
+    collections::HashMap,
+    hash::{BuildHasherDefault, Hasher},
+};
 
 use slab::Slab;
 

@@ -1,7 +1,6 @@
 //! The record of a run's network.
 
-use alloc::{format, sync::Arc};
-use core::fmt;
+use std::{fmt, sync::Arc};
 
 /// An event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

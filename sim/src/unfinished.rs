@@ -1,7 +1,6 @@
 //! [`Unfinished`]: a task that has not ended.
 
-use alloc::{string::String, vec::Vec};
-use core::{
+use std::{
     fmt::{self, Write},
     panic::Location,
 };

@@ -1,7 +1,6 @@
 //! [`Verdict`]: what a program may return that is run many times.
 
-use alloc::{format, string::String};
-use core::fmt::Debug;
+use std::fmt::Debug;
 
 /// The output of a program that [`check()`](super::check()) runs: nothing, or a [`Result`], whose
 /// error fails the run.

@@ -30,24 +30,16 @@ mod threads;
 mod waits;
 mod watchdog;
 
-use alloc::{
-    boxed::Box,
-    rc::Rc,
-    string::{String, ToString},
-    sync::Arc,
-};
-use core::{
-    cell::{OnceCell, RefCell, RefMut},
-    future::Future,
-    mem,
-    panic::Location,
-    pin::pin,
-    task::{Context, Poll},
-    time::Duration,
-};
 use std::{
     any::Any,
-    panic::{AssertUnwindSafe, catch_unwind},
+    cell::{OnceCell, RefCell, RefMut},
+    mem,
+    panic::{AssertUnwindSafe, Location, catch_unwind},
+    pin::pin,
+    rc::Rc,
+    sync::Arc,
+    task::{Context, Poll},
+    time::Duration,
 };
 
 use self::{

@@ -1,10 +1,6 @@
 //! Finds where two runs differ that should be the same.
 
-use alloc::{
-    format,
-    string::{String, ToString},
-};
-use core::fmt::Write;
+use std::fmt::Write;
 
 use super::super::{
     record::{Event, What},

@@ -1,15 +1,10 @@
 //! [`Found`]: the report of a check that has found a failure.
 
-use alloc::{
-    collections::BTreeSet,
-    format,
-    string::{String, ToString},
-    vec::Vec,
-};
-use core::fmt;
 use std::{
+    collections::BTreeSet,
     env,
     ffi::OsString,
+    fmt,
     fs::{self, File},
     io::{self, BufWriter, Write},
     path::PathBuf,
@@ -265,4 +260,4 @@ impl fmt::Debug for Found {
     }
 }
 
-impl core::error::Error for Found {}
+impl std::error::Error for Found {}

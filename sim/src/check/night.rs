@@ -7,26 +7,17 @@
 //! by its order of magnitude, makes a different edge. A run with a new edge is kept. The first runs
 //! are those of any check. Half of the further ones vary one that is kept, and the others are new.
 
-use alloc::{
-    collections::{BTreeMap, BTreeSet, VecDeque},
-    format,
-    string::{String, ToString},
-    vec::Vec,
-};
-use core::{
-    fmt,
-    hash::{Hash, Hasher},
-    mem,
-    str::FromStr,
-    time::Duration,
-};
 use std::{
+    collections::{BTreeMap, BTreeSet, VecDeque},
+    fmt,
     fs::{self, File, OpenOptions},
-    hash::DefaultHasher,
+    hash::{DefaultHasher, Hash, Hasher},
     io::{self, ErrorKind, Write},
+    mem,
     path::{Path, PathBuf},
+    str::FromStr,
     sync::{Mutex, MutexGuard, PoisonError},
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 use super::{

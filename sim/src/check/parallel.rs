@@ -1,8 +1,6 @@
 //! [`ParallelCheck`]: a check on several threads.
 
-use alloc::boxed::Box;
-use core::{future::Future, num::NonZeroUsize};
-use std::thread::available_parallelism;
+use std::{num::NonZeroUsize, thread::available_parallelism};
 
 use super::{
     super::{attempt::Attempt, settings::Builder, verdict::Verdict, world},

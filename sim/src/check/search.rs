@@ -4,10 +4,10 @@
 //! that all runs of a round can be made at once, and in any order, it depends on earlier rounds
 //! only. Each round is as long as all before it, up to a limit.
 
-use alloc::{boxed::Box, collections::BTreeSet, string::String, vec::Vec};
-use core::ops::Range;
 use std::{
+    collections::BTreeSet,
     eprintln,
+    ops::Range,
     panic::resume_unwind,
     sync::{Mutex, PoisonError},
     thread,

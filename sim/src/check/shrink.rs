@@ -4,8 +4,6 @@
 //! be, what it draws is made smaller, and set. Only what the last run has drawn is set, so a loop
 //! that draws until it likes a number goes on with those of the seed.
 
-use alloc::vec::Vec;
-
 use super::super::chance::{About, Decision};
 
 /// The largest number of steps of all runs by which a failure is shrunk.

@@ -1,7 +1,6 @@
 //! The effects of arriving segments on a connection.
 
-use core::mem;
-use std::io::ErrorKind;
+use std::{io::ErrorKind, mem};
 
 use super::{
     connection::{BACKLOG, Holder, SECOND, Segment, arrive_at, known},

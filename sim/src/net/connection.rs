@@ -7,13 +7,13 @@
 //! that has lost its power gives up at once. `arrival.rs` has what arriving segments do, and
 //! `ending.rs` how ends close, break and are lost.
 
-use alloc::{
-    boxed::Box,
+use std::{
     collections::{BTreeMap, VecDeque},
-    vec::Vec,
+    io::{self, ErrorKind},
+    mem,
+    net::SocketAddr,
+    task::Waker,
 };
-use core::{mem, net::SocketAddr, task::Waker};
-use std::io::{self, ErrorKind};
 
 use super::{
     link::Way,

@@ -1,8 +1,6 @@
 //! How the ends of connections close, break and are lost.
 
-use alloc::{collections::BTreeMap, vec::Vec};
-use core::{mem, time::Duration};
-use std::io::ErrorKind;
+use std::{collections::BTreeMap, io::ErrorKind, mem, time::Duration};
 
 use super::{
     connection::{CONNECT_LIMIT, Connection, Holder, RESEND_LIMIT, Segment, known},

@@ -1,7 +1,10 @@
 //! [`Link`]: how messages travel between two hosts.
 
-use alloc::collections::{BTreeMap, BTreeSet};
-use core::time::Duration;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    mem,
+    time::Duration,
+};
 
 use crate::{
     chance::{About, Chance},
@@ -83,7 +86,7 @@ fn ln(mut x: f64) -> f64 {
         sum += power / f64::from(2 * odd + 1);
         power *= square;
     }
-    2.0 * sum - halvings * core::f64::consts::LN_2
+    2.0 * sum - halvings * std::f64::consts::LN_2
 }
 
 fn nanos(time: Duration) -> u64 {
@@ -319,7 +322,7 @@ impl Links {
 
     /// Returns all ways that were cut.
     pub(super) fn heal_all(&mut self) -> BTreeSet<Way> {
-        core::mem::take(&mut self.cut)
+        mem::take(&mut self.cut)
     }
 
     pub(super) fn is_cut(&self, way: Way) -> bool {
@@ -383,8 +386,6 @@ impl Links {
 
 #[cfg(test)]
 mod tests {
-    use alloc::vec::Vec;
-
     use super::*;
 
     #[test]

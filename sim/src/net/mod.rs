@@ -75,7 +75,7 @@ mod network;
 mod tcp;
 mod udp;
 
-use core::{net::IpAddr, time::Duration};
+use std::{net::IpAddr, time::Duration};
 
 use crate::{
     clock::after,

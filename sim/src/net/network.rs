@@ -1,14 +1,16 @@
 //! [`Network`]: the hosts, links and sockets of a run.
 
-use alloc::{boxed::Box, collections::BTreeMap, format, rc::Rc, sync::Arc, vec::Vec};
-use core::{
+use std::{
     any::Any,
     cell::RefCell,
+    collections::BTreeMap,
+    io::{self, ErrorKind},
     mem,
     net::{IpAddr, Ipv4Addr, SocketAddr},
+    rc::Rc,
+    sync::Arc,
     task::{Context, Poll, Waker},
 };
-use std::io::{self, ErrorKind};
 
 use super::{
     connection::{Connection, Listener},

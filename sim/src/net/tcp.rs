@@ -1,14 +1,11 @@
 //! Listeners and streams, as [`io`](joint_executor::io) uses them.
 
-use alloc::{boxed::Box, collections::VecDeque};
-use core::{
-    mem,
-    net::{IpAddr, Ipv4Addr, SocketAddr},
-    task::{Context, Poll},
-};
 use std::{
+    collections::VecDeque,
     io::{self, ErrorKind},
-    net::Shutdown,
+    mem,
+    net::{IpAddr, Ipv4Addr, Shutdown, SocketAddr},
+    task::{Context, Poll},
 };
 
 use super::{

@@ -1,11 +1,12 @@
 //! Sockets for datagrams, as [`io`](joint_executor::io) uses them.
 
-use alloc::{collections::VecDeque, rc::Rc};
-use core::{
-    net::SocketAddr,
+use std::{
+    collections::VecDeque,
+    io::{self, ErrorKind},
+    net::{IpAddr, SocketAddr},
+    rc::Rc,
     task::{Context, Poll},
 };
-use std::io::{self, ErrorKind};
 
 use super::{
     link::Way,
@@ -147,7 +148,7 @@ impl Socket for UdpSocket {
 }
 
 /// Returns the address of a host as its own sockets see it.
-fn ip_of(host: usize, local: SocketAddr) -> core::net::IpAddr {
+fn ip_of(host: usize, local: SocketAddr) -> IpAddr {
     match local.ip() {
         own if own.is_unspecified() => ip(host).into(),
         own => own,

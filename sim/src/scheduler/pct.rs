@@ -1,8 +1,7 @@
 //! Probabilistic concurrency testing. What it guarantees is stated at
 //! [`Scheduler::Pct`](super::Scheduler::Pct).
 
-use alloc::{collections::VecDeque, vec::Vec};
-use core::cmp::Reverse;
+use std::{cmp::Reverse, collections::VecDeque};
 
 use super::super::{
     chance::{About, Chance},

@@ -2,12 +2,7 @@
 
 mod perfetto;
 
-use alloc::{
-    format,
-    string::{String, ToString},
-    vec::Vec,
-};
-use core::fmt;
+use std::fmt;
 
 use super::record::{Actor, Event, Named, fold};
 

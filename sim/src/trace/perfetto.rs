@@ -1,7 +1,9 @@
 //! A trace for <https://ui.perfetto.dev>.
 
-use alloc::{collections::BTreeMap, string::ToString, vec::Vec};
-use std::io::{self, Write};
+use std::{
+    collections::BTreeMap,
+    io::{self, Write},
+};
 
 use serde_json::{Value, json};
 

@@ -1,7 +1,9 @@
 //! [`Stage`]: what is running, and [`Acting`]: whom a thread acts as while it runs steps.
 
-use alloc::{rc::Rc, vec::Vec};
-use core::cell::{Cell, RefCell};
+use std::{
+    cell::{Cell, RefCell},
+    rc::Rc,
+};
 
 use super::{
     super::{machine::Place, record::Actor},

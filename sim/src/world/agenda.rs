@@ -1,7 +1,6 @@
 //! [`Agenda`]: what a step needs of the world before it begins, and writes once it has ended.
 
-use alloc::collections::VecDeque;
-use core::mem;
+use std::{collections::VecDeque, mem};
 
 use super::super::{
     chance::Chance,

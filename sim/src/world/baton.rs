@@ -1,8 +1,9 @@
 //! [`Baton`]: how the world and the thread of a call take turns.
 
-use alloc::vec::Vec;
-use core::time::Duration;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::{
+    sync::{Condvar, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
 
 use joint::task::Runnable;
 use joint_executor::hosted::{ExecutorId, HostedWorker, Shutdown};

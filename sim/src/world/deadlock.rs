@@ -1,11 +1,6 @@
 //! What is left of the program: who waits, and for what.
 
-use alloc::{
-    collections::BTreeMap,
-    format,
-    string::{String, ToString},
-    vec::Vec,
-};
+use std::collections::BTreeMap;
 
 use super::{
     super::{

@@ -1,7 +1,6 @@
 //! [`Ending`]: how a run has failed.
 
-use alloc::vec::Vec;
-use core::cell::{Cell, RefCell};
+use std::cell::{Cell, RefCell};
 
 use super::{
     super::{

@@ -1,8 +1,9 @@
 //! How a thread is in a world: its clock, its waits, and where the executor finds the world.
 
-use alloc::{boxed::Box, string::ToString};
-use core::{cell::Cell, marker::PhantomData, mem};
 use std::{
+    cell::Cell,
+    marker::PhantomData,
+    mem,
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
     thread::{self, Thread},
     time::Instant,

@@ -1,8 +1,11 @@
 //! The executors of a world: how they are started and ended, and what they tell of their tasks.
 
-use alloc::{rc::Rc, sync::Arc, vec::Vec};
-use core::mem;
-use std::{io, sync::OnceLock, time::Instant};
+use std::{
+    io, mem,
+    rc::Rc,
+    sync::{Arc, OnceLock},
+    time::Instant,
+};
 
 use super::{
     super::{

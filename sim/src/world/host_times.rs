@@ -3,9 +3,12 @@
 //! The times of the world are true. A host's own time enters and leaves the world where the host
 //! reads a clock, arms a timer, or waits for a deadline, and is converted there.
 
-use alloc::{collections::BTreeMap, sync::Arc, vec::Vec};
-use core::{cell::RefCell, time::Duration};
-use std::time::SystemTime;
+use std::{
+    cell::RefCell,
+    collections::BTreeMap,
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
 
 use super::{
     super::{

@@ -1,6 +1,6 @@
 //! The results of a run once it is over.
 
-use alloc::{collections::BTreeMap, string::String, vec::Vec};
+use std::collections::BTreeMap;
 
 use super::{
     super::{chance::Decision, trace::Trace},

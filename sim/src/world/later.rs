@@ -1,12 +1,12 @@
 //! [`Timeline`]: the virtual time, and what happens at a time: timers, and the world's own events.
 
-use alloc::{boxed::Box, collections::BTreeMap, vec::Vec};
-use core::{
+use std::{
     cell::{Cell, RefCell},
+    collections::BTreeMap,
+    panic::{AssertUnwindSafe, catch_unwind},
     task::Waker,
     time::Duration,
 };
-use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::{
     super::{

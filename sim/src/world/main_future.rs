@@ -1,6 +1,6 @@
 //! [`MainFuture`]: the main future, which is no task.
 
-use core::{
+use std::{
     cell::Cell,
     task::{Poll, Waker},
 };

@@ -1,11 +1,11 @@
 //! [`Owner`]: what the executors of a world know of it. They find the world by the thread that they
 //! are on.
 
-use alloc::{boxed::Box, format, string::String, sync::Arc, vec::Vec};
-use core::{net::SocketAddr, panic::Location};
 use std::{
     io,
-    sync::{Mutex, PoisonError},
+    net::SocketAddr,
+    panic::Location,
+    sync::{Arc, Mutex, PoisonError},
     thread,
     time::SystemTime,
 };

@@ -4,13 +4,8 @@
 //! fails after the step in which one began. The executor reports payloads of tasks, and who looks
 //! at them. A payload that nobody has looked at fails the run at its end.
 
-use alloc::{
-    boxed::Box,
-    string::{String, ToString},
-    vec::Vec,
-};
-use core::cell::{Cell, RefCell};
 use std::{
+    cell::{Cell, RefCell},
     collections::BTreeMap,
     panic::{PanicHookInfo, set_hook, take_hook},
     sync::Once,

@@ -1,24 +1,15 @@
 //! How hosts start and stop.
 
-use alloc::{
-    boxed::Box,
-    rc::Rc,
-    string::{String, ToString},
-    sync::Arc,
-    vec::Vec,
-};
-use core::{
-    cell::RefCell,
-    future::poll_fn,
-    mem,
-    net::{IpAddr, SocketAddr},
-    panic::Location,
-    task::Poll,
-};
 use std::{
     any::Any,
-    io,
-    panic::{AssertUnwindSafe, catch_unwind},
+    cell::RefCell,
+    future::poll_fn,
+    io, mem,
+    net::{IpAddr, SocketAddr},
+    panic::{AssertUnwindSafe, Location, catch_unwind},
+    rc::Rc,
+    sync::Arc,
+    task::Poll,
 };
 
 use super::{

@@ -1,7 +1,6 @@
 //! [`Pool`]: an executor of a world, and which of its workers are in a poll.
 
-use alloc::vec::Vec;
-use core::cell::Cell;
+use std::cell::Cell;
 
 use super::super::{clock, machine::Place, record::Actor};
 use joint_executor::hosted::{BoundWorker, ExecutorId, HostedWorker, ReadyTask};

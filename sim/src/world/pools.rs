@@ -3,8 +3,10 @@
 //! A step must not look at all of them, because a world with a thousand hosts has a thousand. So
 //! the hooks of an executor mark it when a task is pushed to it, or a timer armed.
 
-use alloc::{rc::Rc, vec, vec::Vec};
-use core::cell::{Cell, Ref, RefCell, RefMut};
+use std::{
+    cell::{Cell, Ref, RefCell, RefMut},
+    rc::Rc,
+};
 
 use super::{super::clock::NEVER, pool::Pool};
 use joint_executor::hosted::ExecutorId;

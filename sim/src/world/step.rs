@@ -1,6 +1,6 @@
 //! The steps of a run.
 
-use core::task::Poll;
+use std::task::Poll;
 
 use super::{
     super::{

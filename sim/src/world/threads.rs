@@ -13,17 +13,12 @@
 //! and from then on reads only what calls never write, to report the failure (rule 2). So the
 //! thread that has the baton may still use the world.
 
-use alloc::{rc::Rc, sync::Arc, vec::Vec};
-use core::{
-    cell::{Cell, RefCell},
-    mem,
-    panic::Location,
-};
 use std::{
-    boxed::Box,
-    io,
-    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
-    string::ToString,
+    cell::{Cell, RefCell},
+    io, mem,
+    panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind},
+    rc::Rc,
+    sync::Arc,
     thread::{self, JoinHandle, ThreadId},
     time::Instant,
 };

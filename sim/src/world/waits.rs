@@ -1,6 +1,6 @@
 //! [`Waits`]: the futures of `waiting_for`, and which of them snooze.
 
-use alloc::{collections::BTreeMap, sync::Arc, vec::Vec};
+use std::{collections::BTreeMap, sync::Arc};
 
 use super::{
     super::{

@@ -12,13 +12,13 @@
 //! times. So the time in which a debugger or a suspended machine holds the whole process does not
 //! count.
 
-use alloc::{format, string::String, sync::Arc, vec::Vec};
-use core::{fmt, time::Duration};
 use std::{
+    fmt,
     io::{self, Write},
     process::abort,
-    sync::{Condvar, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
     thread::{self, Thread},
+    time::Duration,
 };
 
 use super::super::{
@@ -297,6 +297,8 @@ fn look_after() {
 
 #[cfg(test)]
 mod tests {
+    use std::panic::Location;
+
     use super::*;
 
     const SECOND: Duration = Duration::from_secs(1);
@@ -342,7 +344,7 @@ mod tests {
     #[test]
     fn a_task_is_named_until_its_key_is_used_again() {
         let (watched, mut run) = run(1);
-        let spawned = core::panic::Location::caller();
+        let spawned = Location::caller();
         let named = |name: &str| Named {
             name: Some(Arc::from(name)),
             spawned,
