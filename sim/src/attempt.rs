@@ -3,7 +3,6 @@
 use super::{
     chance::Chance,
     failure::{Failure, Kind},
-    net::Network,
     settings::Builder,
     verdict::Verdict,
     world::{Kept, World},
@@ -29,7 +28,7 @@ impl Attempt {
         chance: Chance,
         program: &impl Fn() -> F,
     ) -> Self {
-        let world = World::new(settings, chance, Box::new(Network::new()));
+        let world = World::new(settings, chance);
         let ended = world.run(async {
             if let Some(error) = program().await.error() {
                 world.fail(Kind::Error(error));
@@ -50,8 +49,8 @@ impl Attempt {
 mod tests {
     use super::*;
     use crate::scheduler::Scheduler;
-    use std::time::Duration;
     use joint_executor::{JoinSet, chance::random, time::sleep, yield_now};
+    use std::time::Duration;
 
     async fn program() {
         let mut set = JoinSet::new();

@@ -409,7 +409,7 @@ mod world;
 
 use std::{fmt, time::Duration};
 
-use self::{chance::Chance, net::Network, world::World};
+use self::{chance::Chance, world::World};
 
 pub use self::{
     check::{Check, Checked, Found, ParallelCheck, check},
@@ -488,7 +488,7 @@ impl Builder {
     /// # Ok::<(), joint_sim::Failure>(())
     /// ```
     pub fn run<F: Future>(&self, future: F) -> Result<Outcome<F::Output>, Failure> {
-        let world = World::new(self, Chance::new(self.seed), Box::new(Network::new()));
+        let world = World::new(self, Chance::new(self.seed));
         let ended = world.run(future);
         match ended {
             Ok(output) => Ok(Outcome {

@@ -20,6 +20,7 @@ mod host_times;
 mod kept;
 mod later;
 mod main_future;
+mod network;
 mod owner;
 mod panics;
 mod places;
@@ -48,7 +49,7 @@ use self::{
     ending::Ending,
     entered::Entered,
     faults::Injected,
-    host_times::HostTimes,
+    host_times::{HostTimes, Pauses},
     later::Timeline,
     main_future::MainFuture,
     owner::Owner,
@@ -70,11 +71,12 @@ use super::{
 use joint::{task::TaskEnd, waker::budget};
 use joint_executor::{Executor, hosted};
 
+pub use self::network::{Latency, Link};
 pub(super) use self::{
     entered::{if_inside, with, with_own},
     kept::{Kept, Site},
+    network::Network,
     panics::quiet,
-    places::Wires,
 };
 
 pub(super) struct World {
@@ -87,9 +89,10 @@ pub(super) struct World {
     agenda: RefCell<Agenda>,
     time: Timeline,
     host_times: HostTimes,
+    pauses: Pauses,
     injected: Option<Injected>,
     threads: Threads,
-    wires: RefCell<Box<dyn Wires>>,
+    network: RefCell<Network>,
     stage: Stage,
     main: MainFuture,
     waits: RefCell<Waits>,
@@ -106,7 +109,7 @@ pub(super) fn assert_outside() {
 }
 
 impl World {
-    pub(super) fn new(settings: &Builder, mut chance: Chance, wires: Box<dyn Wires>) -> Rc<Self> {
+    pub(super) fn new(settings: &Builder, mut chance: Chance) -> Rc<Self> {
         if settings.keeps_trace {
             chance.keep();
         }
@@ -121,9 +124,10 @@ impl World {
             agenda: RefCell::new(Agenda::new(chooser, chance, record)),
             time: Timeline::new(settings),
             host_times: RefCell::default(),
+            pauses: RefCell::default(),
             injected: Injected::new(&settings.faults),
             threads: Threads::default(),
-            wires: RefCell::new(wires),
+            network: RefCell::new(Network::new()),
             stage: Stage::default(),
             main: MainFuture::new(),
             waits: RefCell::default(),

@@ -72,14 +72,18 @@ impl Agenda {
 
     /// Takes out all of this kind, in their order.
     pub(super) fn remove(&mut self, is_one: impl FnMut(&Due) -> bool) -> VecDeque<Due> {
-        let all = mem::take(&mut self.due);
-        let (removed, others) = all.into_iter().partition(is_one);
-        self.due = others;
-        removed
+        remove(&mut self.due, is_one)
     }
 
     /// Returns whether something that this actor does is ready.
     pub(super) fn is_ready(&self, actor: Actor) -> bool {
         self.due.iter().any(|due| due.actor == actor)
     }
+}
+
+/// Takes all of this kind from a queue, in their order.
+pub(super) fn remove(queue: &mut VecDeque<Due>, is_one: impl FnMut(&Due) -> bool) -> VecDeque<Due> {
+    let (removed, others) = mem::take(queue).into_iter().partition(is_one);
+    *queue = others;
+    removed
 }

@@ -35,11 +35,9 @@ impl World {
             Work::Task { pool: number, .. } => pools[usize::from(number)].id == pool.id,
             _ => false,
         };
-        let own = self.agenda.borrow_mut().remove(is_own);
-        let held = self.time.take_held(0, is_own);
-        drop(pools);
-        let own = own.into_iter().chain(held);
+        let own = self.withdraw(is_own).into_iter();
         let own: Vec<_> = own.filter_map(Due::into_task).collect();
+        drop(pools);
         let place = self.place();
         self.set_place(pool.place);
         pool.end(own);

@@ -5,7 +5,7 @@
 
 use std::{
     cell::RefCell,
-    collections::BTreeMap,
+    collections::{BTreeMap, VecDeque},
     sync::Arc,
     time::{Duration, SystemTime},
 };
@@ -13,23 +13,29 @@ use std::{
 use super::{
     super::{
         clock::{self, NEVER},
-        machine::Place,
-        record::What,
+        machine::{Machines, Place},
         tasks::{Due, Work},
-        traffic::{self, Traffic},
+        traffic,
     },
     World,
-    later::Act,
 };
 
-/// The own times of the hosts that were paused, or whose clocks were set.
+/// The own times of the hosts whose clocks were set.
 pub(super) type HostTimes = RefCell<BTreeMap<usize, HostTime>>;
+
+/// The pauses of the hosts that are paused.
+pub(super) type Pauses = RefCell<BTreeMap<usize, Pause>>;
+
+pub(super) struct Pause {
+    /// The time at which it ends. `NEVER`: when the program says so.
+    until: u64,
+    /// What is ready meanwhile, in its order.
+    pub(super) kept: VecDeque<Due>,
+}
 
 /// A host's own time.
 #[derive(Clone, Copy)]
 pub(super) struct HostTime {
-    /// The time at which the pause ends, if the host is paused. `NEVER`: when the program says so.
-    paused_until: Option<u64>,
     /// When the clocks were set, and what they showed then: that of the timers, and the wall clock,
     /// in nanoseconds since 1970.
     set: u64,
@@ -65,18 +71,6 @@ fn scale(nanos: u64, by: u64, of: u64) -> u64 {
 }
 
 impl World {
-    fn host_time(&self, host: usize) -> HostTime {
-        let known = self.host_times.borrow().get(&host).copied();
-        let start = self.now() - self.time.passed();
-        known.unwrap_or(HostTime {
-            paused_until: None,
-            set: start,
-            shown: start,
-            wall: BEGIN,
-            rate: WHOLE,
-        })
-    }
-
     /// Returns the time on a host's clock.
     pub(super) fn own_time(&self, host: usize, world: u64) -> u64 {
         let known = self.host_times.borrow();
@@ -91,9 +85,11 @@ impl World {
 
     /// Returns the time of the wall clock of the running code's host.
     pub(super) fn wall(&self) -> SystemTime {
-        let time = self.host_time(self.place().host);
-        let passed = time.own(self.now()) - time.shown;
-        SystemTime::UNIX_EPOCH + Duration::from_nanos(time.wall.saturating_add(passed))
+        let nanos = match self.host_times.borrow().get(&self.place().host) {
+            Some(time) => time.wall.saturating_add(time.own(self.now()) - time.shown),
+            None => BEGIN + self.time.passed(),
+        };
+        SystemTime::UNIX_EPOCH + Duration::from_nanos(nanos)
     }
 
     /// Goes to the place of the code that runs next, and lets this thread have its clock.
@@ -115,13 +111,11 @@ impl World {
         assert!(rate > 0, "a clock goes on: its drift is above -1,000,000");
         let wall = BEGIN + self.time.passed();
         let wall = wall.checked_add_signed(offset_ms.saturating_mul(1_000_000));
-        let before = self.host_time(host);
         let time = HostTime {
             set: self.now(),
-            shown: before.own(self.now()),
+            shown: self.own_time(host, self.now()),
             wall: wall.expect("the wall clock shows a time after 1970"),
             rate,
-            ..before
         };
         self.host_times.borrow_mut().insert(host, time);
         for (number, _) in (0..).zip(&*self.pools.borrow()) {
@@ -130,62 +124,56 @@ impl World {
         }
         self.keep_time();
     }
-
-    fn note_host(&self, event: traffic::Event, host: usize) {
-        let name = self.machines(|machines| machines.all[host].name.clone());
-        let traffic = Traffic::new(event, [(host, 0); 2], 0, Arc::new([name.clone(), name]));
-        self.note(self.acting(), What::Net(traffic));
-    }
 }
 
 /// Pauses. The timers of a host that is paused fire, and what they wake is kept as all else is.
 impl World {
     pub(crate) fn is_paused(&self, host: usize) -> bool {
-        self.host_time(host).paused_until.is_some()
+        self.pauses.borrow().contains_key(&host)
     }
 
     /// Returns the names of the hosts that are paused.
     pub(super) fn paused(&self) -> Vec<Arc<str>> {
-        self.machines(|machines| {
-            let all = machines.all.iter().enumerate();
-            let paused = all.filter(|(host, _)| self.is_paused(*host));
-            paused.map(|(_, machine)| machine.name.clone()).collect()
-        })
+        let pauses = self.pauses.borrow();
+        let name = |machines: &mut Machines, host: usize| machines.all[host].name.clone();
+        self.machines(|machines| pauses.keys().map(|&host| name(machines, host)).collect())
     }
 
     /// Pauses a host until this time, or until `resume`. What it does now it ends.
     pub(crate) fn pause(&self, host: usize, until: u64) {
-        let mut time = self.host_time(host);
-        let before = time.paused_until.replace(until);
-        self.host_times.borrow_mut().insert(host, time);
-        if before.is_none() {
-            self.note_host(traffic::Event::Paused, host);
-            let is_own = |due: &Due| self.host_of(due) == host;
-            let own = self.agenda.borrow_mut().remove(is_own);
-            own.into_iter().for_each(|due| self.deliver(due));
+        if let Some(pause) = self.pauses.borrow_mut().get_mut(&host) {
+            pause.until = until;
+            return;
         }
+        let is_own = |due: &Due| self.host_of(due) == host;
+        let kept = self.agenda.borrow_mut().remove(is_own);
+        let pause = Pause { until, kept };
+        self.pauses.borrow_mut().insert(host, pause);
+        self.network(|network| network.note_host(self, traffic::Event::Paused, host));
     }
 
     /// Ends the pause of a host, if it is paused, and until this time if there is one.
     pub(crate) fn resume(&self, host: usize, until: Option<u64>) {
-        let mut time = self.host_time(host);
-        if time.paused_until.is_some() && until.is_none_or(|_| until == time.paused_until) {
-            time.paused_until = None;
-            self.host_times.borrow_mut().insert(host, time);
-            self.note_host(traffic::Event::Resumed, host);
-            let is_own = |due: &Due| self.host_of(due) == host;
-            let kept = self.time.take_held(NEVER, is_own);
-            self.agenda.borrow_mut().due.extend(kept);
+        let ends = |pause: &Pause| until.is_none_or(|until| until == pause.until);
+        let is_over = self.pauses.borrow().get(&host).is_some_and(ends);
+        let pause = is_over.then(|| self.pauses.borrow_mut().remove(&host));
+        if let Some(pause) = pause.flatten() {
+            self.network(|network| network.note_host(self, traffic::Event::Resumed, host));
+            self.agenda.borrow_mut().due.extend(pause.kept);
         }
     }
 
     /// Queues what is ready, or keeps it until its host goes on.
     #[inline(always)]
     pub(super) fn deliver(&self, due: Due) {
-        let may_wait = !self.host_times.borrow().is_empty();
-        match may_wait && self.is_paused(self.host_of(&due)) {
-            true => self.time.later(NEVER, Act::Kept(due)),
-            false => self.agenda.borrow_mut().due.push_back(due),
+        let mut pauses = self.pauses.borrow_mut();
+        let pause = match pauses.is_empty() {
+            true => None,
+            false => pauses.get_mut(&self.host_of(&due)),
+        };
+        match pause {
+            Some(pause) => pause.kept.push_back(due),
+            None => self.agenda.borrow_mut().due.push_back(due),
         }
     }
 

@@ -3,6 +3,7 @@
 use std::{
     cell::{Cell, RefCell},
     collections::BTreeMap,
+    mem,
     panic::{AssertUnwindSafe, catch_unwind},
     task::Waker,
     time::Duration,
@@ -17,6 +18,7 @@ use super::{
         tasks::Due,
     },
     World,
+    agenda::remove,
 };
 
 /// An event at a time.
@@ -24,8 +26,6 @@ pub(super) enum Act {
     Call(Box<dyn FnOnce(&World)>),
     /// A wake-up is delivered.
     Queue(Due),
-    /// A wake-up for a host that is paused.
-    Kept(Due),
 }
 
 /// The virtual time, and what happens later.
@@ -72,8 +72,7 @@ impl Timeline {
 
     fn next(&self) -> Option<u64> {
         let later = self.later.borrow();
-        let mut all = later.iter();
-        Some(all.find(|(_, act)| !matches!(act, Act::Kept(_)))?.0.0)
+        Some(later.first_key_value()?.0.0)
     }
 
     fn take(&self, time: u64) -> Option<Act> {
@@ -88,22 +87,32 @@ impl Timeline {
         self.later.borrow_mut().insert((at, number), act);
     }
 
-    /// Takes the wake-ups of this kind that are to be delivered from this time on, in their order.
-    /// Those that are kept for a paused host are at `NEVER`.
-    pub(super) fn take_held(&self, from: u64, is_one: impl Fn(&Due) -> bool) -> Vec<Due> {
+    /// Takes the wake-ups of this kind that are to be delivered, in their order.
+    fn remove(&self, is_one: impl Fn(&Due) -> bool) -> Vec<Due> {
         let mut later = self.later.borrow_mut();
-        let mut held = Vec::new();
-        for (at, act) in later.split_off(&(from, 0)) {
+        let mut removed = Vec::new();
+        for (at, act) in mem::take(&mut *later) {
             match act {
-                Act::Queue(due) | Act::Kept(due) if is_one(&due) => held.push(due),
+                Act::Queue(due) if is_one(&due) => removed.push(due),
                 act => drop(later.insert(at, act)),
             }
         }
-        held
+        removed
     }
 }
 
 impl World {
+    /// Takes the work of this kind: what is ready, what will be, and what is kept for hosts that
+    /// are paused.
+    pub(super) fn withdraw(&self, is_one: impl Fn(&Due) -> bool) -> Vec<Due> {
+        let mut all = Vec::from(self.agenda.borrow_mut().remove(&is_one));
+        all.extend(self.time.remove(&is_one));
+        for pause in self.pauses.borrow_mut().values_mut() {
+            all.extend(remove(&mut pause.kept, &is_one));
+        }
+        all
+    }
+
     /// Returns the time of the next timer or event.
     pub(super) fn next_event(&self) -> Option<u64> {
         let timers = self.pools.next_timer(|pool| {
@@ -135,7 +144,7 @@ impl World {
         while let Some(act) = self.time.take(time) {
             match act {
                 Act::Call(call) => call(self),
-                Act::Queue(due) | Act::Kept(due) => self.deliver(due),
+                Act::Queue(due) => self.deliver(due),
             }
         }
         self.collect_pushed();

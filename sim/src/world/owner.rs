@@ -174,12 +174,19 @@ impl Host for Owner {
     }
 
     fn open(&self, kind: SocketKind, address: SocketAddr) -> Option<io::Result<Box<dyn Socket>>> {
-        here(|world| Some(world.wires(|wires| wires.open(world, kind, address))))
+        here(|world| Some(world.network(|network| network.open(world, kind, address))))
     }
 
     fn look_up(&self, name: &str, port: u16) -> Option<io::Result<Vec<SocketAddr>>> {
-        let ip = here(|world| world.wires(|wires| wires.look_up(name)));
-        Some(ip.map(|ip| Vec::from([SocketAddr::new(ip, port)])))
+        let ip = here(|world| world.network(|network| network.host_ip(name)));
+        let none = || {
+            let message = format!("there is no host named `{name}`");
+            io::Error::new(io::ErrorKind::NotFound, message)
+        };
+        Some(
+            ip.ok_or_else(none)
+                .map(|ip| Vec::from([SocketAddr::new(ip, port)])),
+        )
     }
 
     fn random(&self, place: &'static Location<'static>) -> Option<u64> {

@@ -5,7 +5,6 @@ use std::{
     cell::RefCell,
     future::poll_fn,
     io, mem,
-    net::{IpAddr, SocketAddr},
     panic::{AssertUnwindSafe, Location, catch_unwind},
     rc::Rc,
     sync::Arc,
@@ -22,47 +21,11 @@ use super::{
     },
     World,
     entered::run_apart,
+    network::Network,
     threads::is_call_thread,
 };
 use joint::task::Runnable;
-use joint_executor::{
-    Executor, TaskBuilder,
-    hosted::{Socket, SocketKind},
-};
-
-/// The network between the machines of a run.
-pub(crate) trait Wires: Any {
-    fn machines(&mut self) -> &mut Machines;
-
-    /// Itself, for the code that knows its type.
-    fn as_any(&mut self) -> &mut dyn Any;
-
-    /// Opens a socket on the host of the running code.
-    fn open(
-        &mut self,
-        world: &World,
-        kind: SocketKind,
-        address: SocketAddr,
-    ) -> io::Result<Box<dyn Socket>>;
-
-    /// Returns the address of the host with this name.
-    fn look_up(&self, name: &str) -> io::Result<IpAddr>;
-
-    /// Starts a host. Returns its place and how its main future is made.
-    fn start(&mut self, world: &World, number: usize) -> (Place, Rc<RefCell<Main>>);
-
-    /// Ends what runs on a host. Returns its place and what runs there.
-    fn stop(
-        &mut self,
-        world: &World,
-        number: usize,
-        power: Power,
-        end: HostEnd,
-    ) -> (Place, Option<Program>);
-
-    /// Takes what hosts and sockets own of the program's.
-    fn end(&mut self) -> Box<dyn Any>;
-}
+use joint_executor::{Executor, TaskBuilder};
 
 impl World {
     /// Returns the place that the running code belongs to.
@@ -76,8 +39,8 @@ impl World {
         if place.host == Place::MAIN.host {
             return None;
         }
-        let mut wires = self.wires.try_borrow_mut().ok()?;
-        f(wires.machines().all.get(place.host)?, place)
+        let network = self.network.try_borrow().ok()?;
+        f(network.machines.all.get(place.host)?, place)
     }
 
     /// Returns what is known about a task or call that the running code starts.
@@ -98,11 +61,11 @@ impl World {
     }
 
     /// Calls `f` with the network, and wakes the wakers that it leaves there.
-    pub(crate) fn wires<R>(&self, f: impl FnOnce(&mut dyn Wires) -> R) -> R {
-        let mut wires = self.wires.borrow_mut();
-        let result = f(&mut **wires);
-        let wakers = mem::take(&mut wires.machines().wakers);
-        drop(wires);
+    pub(crate) fn network<R>(&self, f: impl FnOnce(&mut Network) -> R) -> R {
+        let mut network = self.network.borrow_mut();
+        let result = f(&mut network);
+        let wakers = mem::take(&mut network.machines.wakers);
+        drop(network);
         for waker in wakers {
             waker.wake();
         }
@@ -111,7 +74,7 @@ impl World {
 
     /// Calls `f` with the machines, and wakes the wakers that it leaves there.
     pub(crate) fn machines<R>(&self, f: impl FnOnce(&mut Machines) -> R) -> R {
-        self.wires(|wires| f(wires.machines()))
+        self.network(|network| f(&mut network.machines))
     }
 
     /// Starts a host, which is not running.
@@ -120,7 +83,7 @@ impl World {
             !is_call_thread(),
             "a host is started by a task, not by a function of spawn_blocking"
         );
-        let (place, main) = self.wires(|wires| wires.start(self, number));
+        let (place, main) = self.network(|network| network.start(self, number));
         let before = self.stage.place.replace(place);
         let program = self.begin(place, main);
         self.stage.place.set(before);
@@ -199,7 +162,7 @@ impl World {
         );
         // What was kept for it ends with it.
         self.resume(number, None);
-        let (place, program) = self.wires(|wires| wires.stop(self, number, power, end));
+        let (place, program) = self.network(|network| network.stop(self, number, power, end));
         let pools = self.pools.borrow();
         let own = pools
             .iter()
@@ -207,14 +170,13 @@ impl World {
         let own: Vec<_> = own.map(|pool| pool.id).collect();
         drop(pools);
         let is_call = |due: &Due| matches!(&due.work, Work::Call(call) if call.0 == place);
-        let calls = self.agenda.borrow_mut().remove(is_call);
-        let held = self.time.take_held(0, is_call);
+        let calls = self.withdraw(is_call);
         self.end_calls_of(place);
         run_apart(|| {
             for id in own {
                 self.shut_down(id);
             }
-            drop((calls, held));
+            drop(calls);
             drop(program);
         });
     }
@@ -241,7 +203,7 @@ impl World {
 
     /// Drops what the hosts and the sockets own.
     pub(super) fn end_places(&self) {
-        let rest = self.wires(|wires| wires.end());
+        let rest = self.network(Network::end);
         drop(rest);
     }
 }

@@ -290,10 +290,7 @@ impl World {
     /// Begins no more calls, and drops those that have not begun.
     pub(super) fn begin_no_call(&self) {
         self.threads.is_over.set(true);
-        let is_new = |due: &Due| matches!(due.work, Work::Call(..));
-        let new = self.agenda.borrow_mut().remove(is_new);
-        drop(new);
-        drop(self.time.take_held(0, is_new));
+        drop(self.withdraw(|due| matches!(due.work, Work::Call(..))));
     }
 
     /// Ends all calls that have begun, and the threads.

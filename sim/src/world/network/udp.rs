@@ -9,8 +9,7 @@ use std::{
 };
 
 use super::{
-    link::Way,
-    network::{Network, Protocol, Waiting, accepts, error, gone, pending_if_none, with_run},
+    Network, Protocol, Waiting, accepts, error, gone, link::Way, pending_if_none, with_run,
 };
 use crate::{
     machine::ip,

@@ -67,23 +67,14 @@
 //! sockets, Unix sockets and `AsyncFd` are errors of the kind
 //! [`Unsupported`](std::io::ErrorKind::Unsupported).
 
-mod arrival;
-mod connection;
-mod ending;
-mod link;
-mod network;
-mod tcp;
-mod udp;
-
 use std::{net::IpAddr, time::Duration};
 
 use crate::{
     clock::after,
-    world::{self, World},
+    world::{self, Network, World},
 };
 
-pub use self::link::{Latency, Link};
-pub(super) use self::network::Network;
+pub use crate::world::{Latency, Link};
 #[doc(no_inline)]
 pub use joint_executor::io::{TcpListener, TcpStream, UdpSocket};
 

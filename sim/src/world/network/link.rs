@@ -284,12 +284,12 @@ pub(super) const RESEND: u64 = 200_000_000;
 const MOST_SENDS: u32 = 10;
 
 /// A direction: from one host to another.
-pub(super) type Way = (usize, usize);
+pub(crate) type Way = (usize, usize);
 
 /// All links of a run.
-pub(super) struct Links {
-    pub(super) default: Link,
-    pub(super) own: BTreeMap<Way, Link>,
+pub(crate) struct Links {
+    pub(crate) default: Link,
+    pub(crate) own: BTreeMap<Way, Link>,
     cut: BTreeSet<Way>,
     /// The times until which nothing arrives, by direction.
     clogged: BTreeMap<Way, u64>,
@@ -309,19 +309,19 @@ impl Links {
         self.own.get(&way).unwrap_or(&self.default)
     }
 
-    pub(super) fn cut(&mut self, way: Way) {
+    pub(crate) fn cut(&mut self, way: Way) {
         if way.0 != way.1 {
             self.cut.insert(way);
         }
     }
 
     /// Returns whether it was cut.
-    pub(super) fn heal(&mut self, way: Way) -> bool {
+    pub(crate) fn heal(&mut self, way: Way) -> bool {
         self.cut.remove(&way)
     }
 
     /// Returns all ways that were cut.
-    pub(super) fn heal_all(&mut self) -> BTreeSet<Way> {
+    pub(crate) fn heal_all(&mut self) -> BTreeSet<Way> {
         mem::take(&mut self.cut)
     }
 
@@ -329,7 +329,7 @@ impl Links {
         self.cut.contains(&way)
     }
 
-    pub(super) fn clog(&mut self, way: Way, until: u64) {
+    pub(crate) fn clog(&mut self, way: Way, until: u64) {
         let clogged = self.clogged.entry(way).or_insert(until);
         *clogged = until.max(*clogged);
     }

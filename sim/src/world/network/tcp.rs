@@ -9,8 +9,9 @@ use std::{
 };
 
 use super::{
+    Network, Protocol, Waiting,
     connection::{End, Listener},
-    network::{Network, Protocol, Waiting, error, gone, pending_if_none, with_run},
+    error, gone, pending_if_none, with_run,
 };
 use crate::{
     machine::{Power, ip},

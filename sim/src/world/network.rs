@@ -1,7 +1,13 @@
 //! [`Network`]: the hosts, links and sockets of a run.
 
+mod arrival;
+mod connection;
+mod ending;
+mod link;
+mod tcp;
+mod udp;
+
 use std::{
-    any::Any,
     cell::RefCell,
     collections::BTreeMap,
     io::{self, ErrorKind},
@@ -12,18 +18,19 @@ use std::{
     task::{Context, Poll, Waker},
 };
 
-use super::{
+pub use self::link::{Latency, Link};
+use self::{
     connection::{Connection, Listener},
     link::{Links, Way},
     tcp::{TcpListener, TcpStream},
     udp::{Datagrams, UdpSocket},
 };
+use super::{World, with_own};
 use crate::{
     faults::Fault,
     machine::{FIRST_PORT, HostEnd, Machine, Machines, Main, Place, Power, Program, host, ip},
     record::What,
     traffic::{End, Event, Traffic},
-    world::{self, Wires, World},
 };
 use joint_executor::{
     hosted::{Socket, SocketKind},
@@ -40,19 +47,19 @@ pub(super) enum Protocol {
 pub(super) type Port = (usize, Protocol, u16);
 
 pub(crate) struct Network {
-    pub(super) machines: Machines,
-    pub(super) links: Links,
-    pub(super) ports: BTreeMap<Port, u64>,
-    pub(super) datagrams: BTreeMap<u64, Datagrams>,
-    pub(super) listeners: BTreeMap<u64, Listener>,
-    pub(super) connections: BTreeMap<u64, Connection>,
+    pub(crate) machines: Machines,
+    pub(crate) links: Links,
+    ports: BTreeMap<Port, u64>,
+    datagrams: BTreeMap<u64, Datagrams>,
+    listeners: BTreeMap<u64, Listener>,
+    connections: BTreeMap<u64, Connection>,
     sockets: u64,
     /// The names of two hosts, as events have them.
     names: BTreeMap<[usize; 2], Arc<[Arc<str>; 2]>>,
 }
 
 impl Network {
-    pub(crate) fn new() -> Self {
+    pub(super) fn new() -> Self {
         Self {
             machines: Machines::new(),
             links: Links::new(),
@@ -65,12 +72,12 @@ impl Network {
         }
     }
 
-    pub(super) fn number(&self, name: &str) -> usize {
+    pub(crate) fn number(&self, name: &str) -> usize {
         let number = self.machines.find(name);
         number.unwrap_or_else(|| panic!("there is no host named `{name}`"))
     }
 
-    pub(super) fn host_ip(&self, name: &str) -> Option<IpAddr> {
+    pub(crate) fn host_ip(&self, name: &str) -> Option<IpAddr> {
         match name {
             "localhost" => Some(Ipv4Addr::LOCALHOST.into()),
             name => self.machines.find(name).map(|number| ip(number).into()),
@@ -173,6 +180,11 @@ impl Network {
         }
     }
 
+    /// Notes an event of one host.
+    pub(super) fn note_host(&mut self, world: &World, event: Event, host: usize) {
+        self.note(world, event, [(host, 0); 2], 0);
+    }
+
     pub(super) fn note(&mut self, world: &World, event: Event, ends: [End; 2], bytes: usize) {
         let hosts = ends.map(|(host, _)| host);
         let all = &self.machines.all;
@@ -183,16 +195,9 @@ impl Network {
     }
 }
 
-impl Wires for Network {
-    fn machines(&mut self) -> &mut Machines {
-        &mut self.machines
-    }
-
-    fn as_any(&mut self) -> &mut dyn Any {
-        self
-    }
-
-    fn open(
+impl Network {
+    /// Opens a socket on the host of the running code.
+    pub(super) fn open(
         &mut self,
         world: &World,
         kind: SocketKind,
@@ -205,66 +210,50 @@ impl Wires for Network {
         })
     }
 
-    fn look_up(&self, name: &str) -> io::Result<IpAddr> {
-        let none = || {
-            let message = format!("there is no host named `{name}`");
-            io::Error::new(ErrorKind::NotFound, message)
-        };
-        self.host_ip(name).ok_or_else(none)
-    }
-
-    fn start(&mut self, world: &World, number: usize) -> (Place, Rc<RefCell<Main>>) {
-        let machine = &mut self.machines.all[number];
+    /// Starts a host. Returns its place and how its main future is made.
+    pub(super) fn start(&mut self, world: &World, host: usize) -> (Place, Rc<RefCell<Main>>) {
+        let machine = &mut self.machines.all[host];
         let main = machine.main.clone();
         let main = main.expect("a host is started by `Host::run` the first time");
         let was_off = machine.power == Power::Off;
         let start = machine.begin();
-        self.note(world, Event::Started, [(number, 0); 2], 0);
+        self.note_host(world, Event::Started, host);
         if was_off {
-            self.resume(world, |(_, to)| to == number);
+            self.resume(world, |(_, to)| to == host);
         }
-        let host = number;
         (Place { host, start }, main)
     }
 
-    fn stop(
+    /// Ends what runs on a host. Returns its place and what runs there.
+    pub(super) fn stop(
         &mut self,
         world: &World,
-        number: usize,
+        host: usize,
         power: Power,
         end: HostEnd,
     ) -> (Place, Option<Program>) {
-        let machine = &mut self.machines.all[number];
-        let (host, start) = (number, machine.start);
+        let machine = &mut self.machines.all[host];
+        let start = machine.start;
         let wakers = machine.end(power, end);
         let program = machine.program.take();
         if power == Power::Off && machine.disk.lose(&mut world.chance()) {
             world.note(world.acting(), What::Fault(Fault::LostWrites));
         }
         self.machines.wakers.extend(wakers);
-        self.note(world, Event::Stopped, [(number, 0); 2], 0);
-        self.close_all(world, number, power);
+        self.note_host(world, Event::Stopped, host);
+        self.close_all(world, host, power);
         (Place { host, start }, program)
     }
 
-    fn end(&mut self) -> Box<dyn Any> {
+    /// Takes what hosts and sockets own of the program's.
+    pub(super) fn end(&mut self) -> impl Sized + use<> {
         let take = |machine: &mut Machine| (machine.program.take(), machine.main.take());
         let programs: Vec<_> = self.machines.all.iter_mut().map(take).collect();
         let streams = (
             mem::take(&mut self.listeners),
             mem::take(&mut self.connections),
         );
-        Box::new((programs, streams, mem::take(&mut self.datagrams)))
-    }
-}
-
-impl World {
-    /// Calls `f` with the network, and wakes the wakers that it leaves there.
-    pub(super) fn network<R>(&self, f: impl FnOnce(&mut Network) -> R) -> R {
-        self.wires(|wires| {
-            let network = wires.as_any().downcast_mut();
-            f(network.expect("each run has a network of this type"))
-        })
+        (programs, streams, mem::take(&mut self.datagrams))
     }
 }
 
@@ -290,7 +279,7 @@ pub(super) fn with_run<R>(
     run: u64,
     f: impl FnOnce(&World, &mut Network) -> io::Result<R>,
 ) -> io::Result<R> {
-    world::with_own(run, |world| {
+    with_own(run, |world| {
         let outside = || {
             let message = "a socket of a simulation works only inside its simulation";
             error(ErrorKind::Unsupported, message)

@@ -15,10 +15,7 @@ use std::{
     task::Waker,
 };
 
-use super::{
-    link::Way,
-    network::{Network, Waiting, gone},
-};
+use super::{Network, Waiting, gone, link::Way};
 use crate::{
     chance::About,
     traffic::{self, Event},

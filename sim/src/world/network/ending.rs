@@ -3,8 +3,8 @@
 use std::{collections::BTreeMap, io::ErrorKind, mem, time::Duration};
 
 use super::{
+    Network, Protocol,
     connection::{CONNECT_LIMIT, Connection, Holder, RESEND_LIMIT, Segment, known},
-    network::{Network, Protocol},
 };
 use crate::{machine::Power, traffic::Event, world::World};
 

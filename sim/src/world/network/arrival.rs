@@ -3,9 +3,9 @@
 use std::{io::ErrorKind, mem};
 
 use super::{
+    Network, Protocol, accepts,
     connection::{BACKLOG, Holder, SECOND, Segment, arrive_at, known},
     link::{RESEND, Way},
-    network::{Network, Protocol, accepts},
 };
 use crate::{chance::About, machine::Power, traffic::Event, world::World};
 
@@ -117,7 +117,7 @@ impl Network {
     }
 
     /// Lets pipes go on whose way is open again.
-    pub(super) fn resume(&mut self, world: &World, is_open: impl Fn(Way) -> bool) {
+    pub(crate) fn resume(&mut self, world: &World, is_open: impl Fn(Way) -> bool) {
         for (&id, connection) in &mut self.connections {
             for side in [0, 1] {
                 let way = connection.way(side);
