@@ -1,22 +1,18 @@
 //! [`Baton`]: how the world and the thread of a call take turns.
 
 use std::{
-    sync::{Condvar, Mutex, MutexGuard, PoisonError},
+    sync::{Condvar, Mutex, PoisonError},
     time::Duration,
 };
 
+use super::World;
 use joint::task::Runnable;
-use joint_executor::hosted::{ExecutorId, HostedWorker, Shutdown};
 
 /// The world's order to a thread.
 pub(super) enum Order {
     Run(Runnable),
-    /// Look again whether what you wait for is due.
+    /// Go on. If you wait, look again whether what you wait for is due.
     Resume,
-    /// The result of the reported shutdown.
-    ShutDown(Shutdown),
-    /// The executor that was reported has been taken over.
-    Started,
     /// End your waits: the run is over.
     End,
     /// Exit: there is no call.
@@ -28,10 +24,8 @@ pub(super) enum Report {
     CallEnded,
     /// The call waits, at most until a time of the clock.
     Blocked(Option<u64>),
-    /// A new executor has these workers, which the world's thread drives.
-    Started(Vec<HostedWorker>),
-    /// An executor is to be shut down. Only the world's thread may drop what is pinned there.
-    ShutDown(ExecutorId),
+    /// The call asks the world's own thread to do this.
+    Asks(Box<dyn FnOnce(&World) + Send>),
     /// The thread never returns. It must not unwind, because it is unwinding already.
     Lost,
 }
@@ -39,47 +33,39 @@ pub(super) enum Report {
 /// The baton between the world and one thread.
 #[derive(Default)]
 pub(super) struct Baton {
-    passed: Mutex<Passed>,
-    changed: Condvar,
+    pub(super) orders: Mail<Order>,
+    pub(super) reports: Mail<Report>,
 }
 
-/// The message that one side has passed, and the other has not taken yet.
-#[derive(Default)]
-struct Passed {
-    order: Option<Order>,
-    report: Option<Report>,
+/// Room for one message. A channel of std spins before it waits, which costs more here.
+pub(super) struct Mail<T> {
+    message: Mutex<Option<T>>,
+    has_come: Condvar,
 }
 
-impl Baton {
-    fn lock(&self) -> MutexGuard<'_, Passed> {
-        self.passed.lock().unwrap_or_else(PoisonError::into_inner)
+impl<T> Mail<T> {
+    pub(super) fn put(&self, message: T) {
+        let mut room = self.message.lock().unwrap_or_else(PoisonError::into_inner);
+        *room = Some(message);
+        self.has_come.notify_one();
     }
 
-    pub(super) fn order(&self, order: Order) {
-        self.lock().order = Some(order);
-        self.changed.notify_one();
-    }
-
-    /// Waits until the thread reports, for so long at most.
-    pub(super) fn wait_for_report(&self, limit: Duration) -> Option<Report> {
-        let has_none = |passed: &mut Passed| passed.report.is_none();
+    /// Waits until there is a message, for so long at most.
+    pub(super) fn wait(&self, limit: Duration) -> Option<T> {
+        let room = self.message.lock().unwrap_or_else(PoisonError::into_inner);
         let waited = self
-            .changed
-            .wait_timeout_while(self.lock(), limit, has_none);
-        let (mut passed, _) = waited.unwrap_or_else(PoisonError::into_inner);
-        passed.report.take()
+            .has_come
+            .wait_timeout_while(room, limit, |room| room.is_none());
+        let (mut room, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        room.take()
     }
+}
 
-    pub(super) fn report(&self, report: Report) {
-        self.lock().report = Some(report);
-        self.changed.notify_one();
-    }
-
-    pub(super) fn wait_for_order(&self) -> Order {
-        let has_none = |passed: &mut Passed| passed.order.is_none();
-        let waited = self.changed.wait_while(self.lock(), has_none);
-        let mut passed = waited.unwrap_or_else(PoisonError::into_inner);
-        let order = passed.order.take();
-        order.expect("it was waited for")
+impl<T> Default for Mail<T> {
+    fn default() -> Self {
+        Self {
+            message: Mutex::new(None),
+            has_come: Condvar::new(),
+        }
     }
 }

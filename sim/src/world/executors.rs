@@ -14,10 +14,9 @@ use super::{
         tasks::{Due, Live, Work},
     },
     World,
-    baton::{Order, Report},
     entered::{if_inside, run_apart},
     pool::Pool,
-    threads::{Abandoned, hand_over, is_call_thread},
+    threads::Abandoned,
 };
 use joint::task::{Id, TaskEnd};
 use joint_executor::{
@@ -166,15 +165,13 @@ impl World {
             });
         let (executor, workers) = builder.build_scheduled()?;
         let _new = id.set(executor.id());
-        if let Some(workers) = start_elsewhere(workers) {
-            self.add(workers);
-        }
+        self.on_own_thread(move |world| world.add(workers));
         let _new = number.set(self.pools.number_of(executor.id()));
         Ok(executor)
     }
 
     /// Takes over the workers of a new executor.
-    pub(super) fn add(&self, workers: Vec<HostedWorker>) {
+    fn add(&self, workers: Vec<HostedWorker>) {
         let pool = Rc::new(Pool::new(workers, self.stage.place.get()));
         let mut pools = self.pools.borrow_mut();
         // One that has ended makes room. The first one is the main executor's place.
@@ -196,9 +193,10 @@ impl World {
 
     /// Ends an executor, or has it end once none of its workers is in a poll.
     pub(super) fn shut_down(&self, executor: ExecutorId) -> Shutdown {
-        if let Some(shutdown) = shut_down_elsewhere(executor) {
-            return shutdown;
-        }
+        self.on_own_thread(move |world| world.shut_down_here(executor))
+    }
+
+    fn shut_down_here(&self, executor: ExecutorId) -> Shutdown {
         let pools = self.pools.borrow();
         let pool = pools.iter().find(|pool| pool.id == executor).cloned();
         drop(pools);
@@ -239,26 +237,4 @@ impl World {
         let event = self.event(self.acting(), What::Armed { until });
         self.agenda.borrow_mut().record.keep(event);
     }
-}
-
-/// Has the world's thread shut an executor down. Returns `None` if this is that thread.
-fn shut_down_elsewhere(executor: ExecutorId) -> Option<Shutdown> {
-    match hand_over(Report::ShutDown(executor))? {
-        Order::ShutDown(ended) => Some(ended),
-        _ => unreachable!("the world answers what it was asked"),
-    }
-}
-
-/// Has the world's thread take over the workers of a new executor. Gives them back if this is that
-/// thread.
-fn start_elsewhere(workers: Vec<HostedWorker>) -> Option<Vec<HostedWorker>> {
-    if !is_call_thread() {
-        return Some(workers);
-    }
-    let order = hand_over(Report::Started(workers));
-    assert!(
-        matches!(order, Some(Order::Started)),
-        "the world answers what it was asked"
-    );
-    None
 }

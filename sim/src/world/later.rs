@@ -140,7 +140,7 @@ impl World {
         }
         let before = self.stage.actor.replace(Actor::TIMER);
         self.fire(time);
-        self.wake_calls(time);
+        self.wake_late_calls(time);
         while let Some(act) = self.time.take(time) {
             match act {
                 Act::Call(call) => call(self),

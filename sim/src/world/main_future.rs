@@ -21,12 +21,6 @@ pub(super) struct MainFuture {
     pub(super) polls: Cell<u64>,
 }
 
-/// Why the main future is ready.
-pub(super) enum MainIsReady {
-    New,
-    Woken,
-}
-
 impl MainFuture {
     pub(super) fn new() -> Self {
         let parker = Parker::new();
@@ -56,12 +50,10 @@ impl MainFuture {
         self.parker.is_woken()
     }
 
-    /// Takes note that the main future, which is ready, is going to be polled.
-    pub(super) fn take(&self) -> MainIsReady {
+    /// Takes note that the main future, which is ready, is going to be polled. Returns whether that
+    /// is for the first time.
+    pub(super) fn take(&self) -> bool {
         self.parker.take_wake();
-        match self.is_new.take() {
-            true => MainIsReady::New,
-            false => MainIsReady::Woken,
-        }
+        self.is_new.take()
     }
 }

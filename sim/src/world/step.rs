@@ -14,7 +14,6 @@ use super::{
     acting::Acting,
     agenda::Agenda,
     faults::Manner,
-    main_future::MainIsReady,
     pool::Pool,
     threads::Abandoned,
 };
@@ -135,12 +134,10 @@ impl World {
             return false;
         }
         let by = match self.main.take() {
-            MainIsReady::New => Actor::OUTSIDE,
-            MainIsReady::Woken => self.acting(),
+            true => Actor::OUTSIDE,
+            false => self.acting(),
         };
-        let (actor, work) = (Actor::MAIN, Work::Main);
-        self.note_woken(actor, by);
-        self.enqueue(Due { actor, by, work });
+        self.queue(Actor::MAIN, by, Work::Main);
         true
     }
 
@@ -360,7 +357,7 @@ impl World {
 
     /// Queues what `by` has made ready.
     #[inline(always)]
-    fn queue(&self, actor: Actor, by: Actor, work: Work) {
+    pub(super) fn queue(&self, actor: Actor, by: Actor, work: Work) {
         self.note_woken(actor, by);
         self.enqueue(Due { actor, by, work });
     }

@@ -15,12 +15,12 @@
 
 use std::{
     cell::{Cell, RefCell},
-    io, mem,
+    io,
     panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind},
     rc::Rc,
-    sync::Arc,
+    sync::{Arc, mpsc::sync_channel},
     thread::{self, JoinHandle, ThreadId},
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 use super::{
@@ -47,16 +47,22 @@ struct CallThread {
     id: ThreadId,
     handle: Cell<Option<JoinHandle<()>>>,
     /// The call that it runs.
-    call: RefCell<Option<Call>>,
-    /// Whether its call waits.
-    is_blocked: Cell<bool>,
-    /// Look again before parking.
-    is_due: Cell<bool>,
-    /// The deadline of its call's wait, if there is one.
-    until: Cell<Option<u64>>,
+    call: Cell<Option<Call>>,
+    state: Cell<State>,
 }
 
-#[derive(Clone)]
+/// What a thread does.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// It runs its call, or has none.
+    Runs,
+    /// Its call waits, at most until a time of the clock.
+    Waits(Option<u64>),
+    /// Its call waits, and will look again whether that is over.
+    IsDue,
+}
+
+#[derive(Clone, Copy)]
 struct Call {
     id: Id,
     actor: Actor,
@@ -85,29 +91,27 @@ impl Threads {
 
     /// Returns the place of the call that a thread runs.
     pub(super) fn place(&self, number: usize) -> Place {
-        let call = self.get(number).call.borrow().clone();
-        call.expect("the thread runs a call").place
+        self.get(number).call().place
     }
 
     /// When the next wait of a call ends in any case.
     #[inline]
     pub(super) fn next_deadline(&self) -> Option<u64> {
         let all = self.all.borrow();
-        let waiting = all.iter().filter(|thread| thread.waits());
-        waiting.filter_map(|thread| thread.until.get()).min()
-    }
-
-    /// Returns the first thread that waits and for which this is true.
-    fn find(&self, is_one: impl Fn(&CallThread) -> bool) -> Option<usize> {
-        let all = self.all.borrow();
-        all.iter()
-            .position(|thread| thread.waits() && is_one(thread))
+        all.iter().filter_map(|thread| thread.deadline()).min()
     }
 }
 
 impl CallThread {
-    fn waits(&self) -> bool {
-        self.is_blocked.get() && !self.is_due.get()
+    fn call(&self) -> Call {
+        self.call.get().expect("the thread runs a call")
+    }
+
+    fn deadline(&self) -> Option<u64> {
+        match self.state.get() {
+            State::Waits(until) => until,
+            State::Runs | State::IsDue => None,
+        }
     }
 }
 
@@ -148,14 +152,13 @@ impl World {
             place,
             spawned: call.spawned(),
         };
-        self.threads.get(number).call.replace(Some(begun));
+        self.threads.get(number).call.set(Some(begun));
         self.pass(number, Order::Run(call))
     }
 
     /// Lets a call look again whether what it waits for is due, or ends it with its host.
     pub(super) fn resume_call(&self, number: usize) -> Result<(), Abandoned> {
-        let call = self.threads.get(number).call.borrow().clone();
-        let is_gone = call.is_some_and(|call| self.is_gone(call.place));
+        let is_gone = self.is_gone(self.threads.place(number));
         self.pass(number, if is_gone { Order::End } else { Order::Resume })
     }
 
@@ -173,10 +176,8 @@ impl World {
             baton,
             id: handle.thread().id(),
             handle: Cell::new(Some(handle)),
-            call: RefCell::default(),
-            is_blocked: Cell::new(false),
-            is_due: Cell::new(false),
-            until: Cell::new(None),
+            call: Cell::new(None),
+            state: Cell::new(State::Runs),
         }));
         Ok(all.len() - 1)
     }
@@ -184,54 +185,53 @@ impl World {
     /// Passes the baton to a thread, and waits until it comes back.
     fn pass(&self, number: usize, order: Order) -> Result<(), Abandoned> {
         let thread = self.threads.get(number);
-        thread.is_blocked.set(false);
-        thread.is_due.set(false);
-        if let Some(call) = &*thread.call.borrow() {
-            self.set_place(call.place);
-        }
+        thread.state.set(State::Runs);
+        self.set_place(thread.call().place);
         // Once the world is abandoned, it is too late to look for these.
         let last: Vec<Event> = self.agenda.borrow().record.last().cloned().collect();
         let mut order = order;
         loop {
-            thread.baton.order(order);
-            let wait = || thread.baton.wait_for_report(self.settings.max_call_time);
+            thread.baton.orders.put(order);
+            let wait = || thread.baton.reports.wait(self.settings.max_call_time);
             let Some(report) = self.watched.during_call(wait) else {
                 return Err(self.abandon(&thread, last));
             };
             match report {
-                Report::CallEnded => {
-                    self.threads.free.borrow_mut().push(number);
-                    return Ok(());
-                }
+                Report::CallEnded => self.threads.free.borrow_mut().push(number),
                 Report::Blocked(until) => {
-                    self.has_blocked(&thread, until);
-                    return Ok(());
+                    thread.state.set(State::Waits(until));
+                    self.mark(thread.call().id);
                 }
-                Report::Started(workers) => {
-                    self.add(workers);
-                    order = Order::Started;
+                Report::Asks(asked) => {
+                    asked(self);
+                    order = Order::Resume;
+                    continue;
                 }
-                Report::ShutDown(executor) => order = Order::ShutDown(self.shut_down(executor)),
-                Report::Lost => {
-                    thread.handle.take();
-                    return Ok(());
-                }
+                Report::Lost => drop(thread.handle.take()),
             }
+            return Ok(());
         }
     }
 
-    fn has_blocked(&self, thread: &CallThread, until: Option<u64>) {
-        thread.is_blocked.set(true);
-        thread.until.set(until);
-        if let Some(call) = &*thread.call.borrow() {
-            self.mark(call.id);
+    /// Does something on the world's own thread. Only that one may drop what is pinned to a worker.
+    pub(super) fn on_own_thread<R: Send + 'static>(
+        &self,
+        f: impl FnOnce(&Self) -> R + Send + 'static,
+    ) -> R {
+        if !is_call_thread() {
+            return f(self);
         }
+        let (answer, answered) = sync_channel(1);
+        hand_over(Report::Asks(Box::new(move |world| {
+            let _ = answer.send(f(world));
+        })));
+        answered.recv().expect("the world does what it is asked")
     }
 
     /// Gives the world up to a call that has kept the baton for too long (rule 2).
     #[cold]
     fn abandon(&self, thread: &CallThread, last: Vec<Event>) -> Abandoned {
-        let call = thread.call.take().expect("the thread runs a call");
+        let call = thread.call();
         let kind = Kind::Stuck {
             actor: call.actor,
             spawned: call.spawned,
@@ -250,41 +250,31 @@ impl World {
 
     /// A wait of a thread has been unparked. If it is a call's, it is to look again.
     pub(super) fn unparked(&self, thread: ThreadId) {
-        if let Some(number) = self.threads.find(|one| one.id == thread) {
-            self.wake_call(number);
-        }
+        self.wake_calls(|one| one.id == thread);
     }
 
     /// Wakes the calls whose waits have ended by now.
-    pub(super) fn wake_calls(&self, now: u64) {
-        let has_ended = |one: &CallThread| one.until.get().is_some_and(|until| until <= now);
-        while let Some(number) = self.threads.find(has_ended) {
-            self.wake_call(number);
-        }
+    pub(super) fn wake_late_calls(&self, now: u64) {
+        self.wake_calls(|one| one.deadline().is_some_and(|until| until <= now));
     }
 
     /// Ends the waits of a place's calls.
     pub(super) fn end_calls_of(&self, place: Place) {
-        let is_one =
-            |one: &CallThread| matches!(&*one.call.borrow(), Some(own) if own.place == place);
-        while let Some(number) = self.threads.find(is_one) {
-            self.wake_call(number);
-        }
+        self.wake_calls(|one| one.call().place == place);
     }
 
-    fn wake_call(&self, number: usize) {
-        let thread = self.threads.get(number);
-        thread.is_due.set(true);
-        let call = thread.call.borrow().clone();
-        let Call { id, actor, .. } = call.expect("the thread runs a call");
-        self.mark(id);
-        let by = self.acting();
-        self.note_woken(actor, by);
-        self.enqueue(Due {
-            actor,
-            by,
-            work: Work::Resume(number),
-        });
+    /// Wakes the calls that wait and for which this is true.
+    fn wake_calls(&self, is_one: impl Fn(&CallThread) -> bool) {
+        for number in 0..self.threads.all.borrow().len() {
+            let thread = self.threads.get(number);
+            if !matches!(thread.state.get(), State::Waits(_)) || !is_one(&thread) {
+                continue;
+            }
+            thread.state.set(State::IsDue);
+            let Call { id, actor, .. } = thread.call();
+            self.mark(id);
+            self.queue(actor, self.acting(), Work::Resume(number));
+        }
     }
 
     /// Begins no more calls, and drops those that have not begun.
@@ -295,21 +285,16 @@ impl World {
 
     /// Ends all calls that have begun, and the threads.
     pub(super) fn end_calls(&self) -> Result<(), Abandoned> {
-        let mut number = 0;
-        loop {
-            let thread = self.threads.all.borrow().get(number).cloned();
-            let Some(thread) = thread else {
-                break;
-            };
+        let all = self.threads.all.borrow().clone();
+        for (number, thread) in all.into_iter().enumerate() {
             // A function may catch the panic of its wait, and wait again.
-            while thread.is_blocked.get() {
+            while thread.state.get() != State::Runs {
                 self.pass(number, Order::End)?;
             }
-            number += 1;
         }
         for thread in self.threads.all.take() {
             if let Some(handle) = thread.handle.take() {
-                thread.baton.order(Order::Exit);
+                thread.baton.orders.put(Order::Exit);
                 // It has caught all panics, except one of a thread-local's destructor.
                 let _ = handle.join();
             }
@@ -347,7 +332,7 @@ pub(super) fn is_call_thread() -> bool {
 /// The main function of a thread for calls.
 fn serve(baton: &Arc<Baton>, world: *const World) {
     BATON.set(Some(baton.clone()));
-    let Order::Run(mut call) = baton.wait_for_order() else {
+    let Some(Order::Run(mut call)) = baton.orders.wait(Duration::MAX) else {
         return;
     };
     // SAFETY: this thread has the baton, and uses the world only while it has it (rule 1). The
@@ -358,28 +343,24 @@ fn serve(baton: &Arc<Baton>, world: *const World) {
         let _ = catch_unwind(AssertUnwindSafe(|| {
             with(|own| own.map(|own| own.run_call(call)))
         }));
-        baton.report(Report::CallEnded);
-        match baton.wait_for_order() {
-            Order::Run(next) => call = next,
+        match hand_over(Report::CallEnded) {
+            Some(Order::Run(next)) => call = next,
             _ => return,
         }
         // The last call may have ended with its host.
         TURNS_LEFT.set(usize::MAX);
-        keep_time();
     }
 }
 
-/// Follows the time that has passed while others had the baton.
-fn keep_time() {
-    if_inside(World::keep_time);
-}
-
 /// Passes the baton of this thread back, and waits for it. Returns `None` on the world's thread.
-pub(super) fn hand_over(report: Report) -> Option<Order> {
+fn hand_over(report: Report) -> Option<Order> {
     let baton = BATON.with_borrow(Clone::clone)?;
-    baton.report(report);
-    let order = baton.wait_for_order();
-    keep_time();
+    baton.reports.put(report);
+    let order = baton.orders.wait(Duration::MAX)?;
+    if !matches!(order, Order::Exit) {
+        // The time may have passed while others had the baton.
+        if_inside(World::keep_time);
+    }
     Some(order)
 }
 
@@ -418,11 +399,7 @@ fn end() -> ! {
         // Without the message of a panic, because nothing has gone wrong here.
         resume_unwind(Box::new(Unwind));
     }
-    let baton = BATON.take();
-    if let Some(baton) = &baton {
-        baton.report(Report::Lost);
-    }
-    mem::forget(baton);
+    BATON.with_borrow(|baton| baton.as_ref().map(|baton| baton.reports.put(Report::Lost)));
     loop {
         thread::park();
     }
