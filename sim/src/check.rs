@@ -390,8 +390,11 @@ impl Check {
             Attempt::run(&plan.of(settings), plan.chance(), &program)
         };
         let check = self.prepared();
-        check.start(&run, &|numbers, expected| {
-            search::in_turn(numbers, |number| check.make(number, expected, &run))
+        check.start(&run, &|mut numbers, expected| {
+            search::in_turn(
+                || numbers.next(),
+                |number| check.make(number, expected, &run),
+            )
         })
     }
 

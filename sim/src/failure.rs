@@ -10,7 +10,7 @@ use std::{
 
 use super::{
     panicked::{Panicked, Told, message},
-    record::{Actor, At, Event, fold, lines},
+    record::{Actor, Event, fold, lines},
     snoozing::Snoozing,
     trace::Trace,
     unfinished::{Unfinished, listed},
@@ -319,10 +319,10 @@ const STILL: &str = "no time passes while tasks yield: `Builder::charge`, or `ch
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { seed, steps, .. } = self;
-        let at = At(self.at);
         write!(
             f,
-            "the simulation with seed {seed} failed in step {steps}, at {at}: "
+            "the simulation with seed {seed} failed in step {steps}, at {:?}: ",
+            self.elapsed()
         )?;
         match &*self.kind {
             Kind::Panic(payload) => writeln!(f, "the main future panicked{}", payload.told())?,

@@ -407,7 +407,7 @@ mod unfinished;
 mod verdict;
 mod world;
 
-use std::{fmt, time::Duration};
+use std::time::Duration;
 
 use self::{chance::Chance, world::World};
 
@@ -526,6 +526,7 @@ impl Builder {
 /// assert_eq!(outcome.digest, run()?.digest);
 /// # Ok::<(), joint_sim::Failure>(())
 /// ```
+#[derive(Debug)]
 pub struct Outcome<T> {
     /// The output of the future.
     pub output: T,
@@ -547,17 +548,6 @@ pub struct Outcome<T> {
     pub unfinished: Vec<Unfinished>,
     /// Everything that has happened, if [`Builder::trace`] asked for it.
     pub trace: Option<Trace>,
-}
-
-impl<T: fmt::Debug> fmt::Debug for Outcome<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Outcome")
-            .field("output", &self.output)
-            .field("digest", &format_args!("{:016x}", self.digest))
-            .field("steps", &self.steps)
-            .field("elapsed", &self.elapsed)
-            .finish()
-    }
 }
 
 /// The page on model checkers, whose examples are documentation tests.

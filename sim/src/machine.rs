@@ -3,7 +3,6 @@
 use std::{
     cell::RefCell,
     collections::BTreeMap,
-    mem,
     net::{IpAddr, Ipv4Addr},
     panic::Location,
     pin::Pin,
@@ -60,7 +59,7 @@ pub(super) struct Machine {
     end: Option<HostEnd>,
     /// Each future that waits for the end has a clone.
     pub(super) watched: Arc<()>,
-    waiting: Vec<Waker>,
+    waiting: Waiting,
     /// The next port to assign.
     pub(super) next_port: u16,
     pub(super) disk: Disk,
@@ -78,7 +77,7 @@ impl Machine {
             given: Location::caller(),
             end: None,
             watched: Arc::default(),
-            waiting: Vec::new(),
+            waiting: Waiting::default(),
             next_port: FIRST_PORT,
             disk: Disk::default(),
         }
@@ -91,22 +90,40 @@ impl Machine {
         self.start
     }
 
-    /// Returns the wakers of those who wait for the end.
-    pub(super) fn end(&mut self, power: Power, end: HostEnd) -> Vec<Waker> {
+    /// Ends, and wakes what waits for that.
+    pub(super) fn end(&mut self, power: Power, end: HostEnd, wakers: &mut Vec<Waker>) {
         self.start += 1;
         self.power = power;
         self.end = Some(end);
-        mem::take(&mut self.waiting)
+        self.waiting.wake(wakers);
     }
 
     pub(super) fn poll_end(&mut self, cx: &mut Context<'_>) -> Poll<HostEnd> {
         if let Some(end) = &self.end {
             return Poll::Ready(end.clone());
         }
-        if !self.waiting.iter().any(|own| own.will_wake(cx.waker())) {
-            self.waiting.push(cx.waker().clone());
-        }
+        self.waiting.add(cx);
         Poll::Pending
+    }
+}
+
+/// Tasks that wait for something on a machine.
+#[derive(Default)]
+pub(super) struct Waiting(Vec<Waker>);
+
+impl Waiting {
+    pub(super) fn add(&mut self, cx: &Context<'_>) {
+        if !self.0.iter().any(|own| own.will_wake(cx.waker())) {
+            self.0.push(cx.waker().clone());
+        }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub(super) fn wake(&mut self, wakers: &mut Vec<Waker>) {
+        wakers.append(&mut self.0);
     }
 }
 

@@ -67,7 +67,7 @@
 //! sockets, Unix sockets and `AsyncFd` are errors of the kind
 //! [`Unsupported`](std::io::ErrorKind::Unsupported).
 
-use std::{net::IpAddr, time::Duration};
+use std::{mem, net::IpAddr, time::Duration};
 
 use crate::{
     clock::after,
@@ -134,10 +134,8 @@ pub fn lookup(name: &str) -> Option<IpAddr> {
 /// });
 /// ```
 pub fn set_link(a: impl AsRef<str>, b: impl AsRef<str>, link: Link) {
-    with_two(a.as_ref(), b.as_ref(), |_, network, a, b| {
-        network.links.own.insert((a, b), link.clone());
-        network.links.own.insert((b, a), link);
-    });
+    set_link_one_way(&a, &b, link.clone());
+    set_link_one_way(b, a, link);
 }
 
 /// Sets how messages travel from one host to another. The other direction is unchanged.
@@ -224,10 +222,8 @@ pub fn set_default_link(link: Link) {
 /// });
 /// ```
 pub fn partition(a: impl AsRef<str>, b: impl AsRef<str>) {
-    with_two(a.as_ref(), b.as_ref(), |_, network, a, b| {
-        network.links.cut((a, b));
-        network.links.cut((b, a));
-    });
+    partition_one_way(&a, &b);
+    partition_one_way(b, a);
 }
 
 /// Cuts the link from one host to another. The other direction is unchanged.
@@ -311,7 +307,7 @@ pub fn isolate(host: impl AsRef<str>) {
 pub fn heal(a: impl AsRef<str>, b: impl AsRef<str>) {
     with_two(a.as_ref(), b.as_ref(), |world, network, a, b| {
         for way in [(a, b), (b, a)] {
-            if network.links.heal(way) {
+            if network.links.cut.remove(&way) {
                 network.resume(world, |of| of == way);
             }
         }
@@ -342,7 +338,7 @@ pub fn heal(a: impl AsRef<str>, b: impl AsRef<str>) {
 /// ```
 pub fn heal_all() {
     with_network(|world, network| {
-        let healed = network.links.heal_all();
+        let healed = mem::take(&mut network.links.cut);
         network.resume(world, |way| healed.contains(&way));
     });
 }

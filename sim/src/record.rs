@@ -259,15 +259,6 @@ impl Record {
     }
 }
 
-/// Shows a time since the start of a run.
-pub(super) struct At(pub(super) u64);
-
-impl fmt::Display for At {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?}", Duration::from_nanos(self.0))
-    }
-}
-
 impl fmt::Display for Event {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self {
@@ -276,15 +267,13 @@ impl fmt::Display for Event {
             actor,
             what,
         } = self;
-        let at = At(*at);
-        write!(f, "step {step}, {at}: ")?;
+        let at = Duration::from_nanos(*at);
+        write!(f, "step {step}, {at:?}: ")?;
         match what {
             What::Spawned { by } => write!(f, "{actor} was spawned by {by}"),
             What::Woken { by } => write!(f, "{actor} was woken by {by}"),
             What::Ran { by } => write!(f, "{actor} ran, woken by {by}"),
-            What::Ended(TaskEnd::Finished) => write!(f, "{actor} finished"),
-            What::Ended(TaskEnd::Panicked) => write!(f, "{actor} panicked"),
-            What::Ended(TaskEnd::Cancelled) => write!(f, "{actor} was cancelled"),
+            What::Ended(how) => write!(f, "{actor} {}", how_it_ended(*how)),
             What::Fault(Fault::LateTimer) if *actor == Actor::TIMER => {
                 f.write_str("fault: a timer is late")
             }
@@ -304,7 +293,10 @@ impl fmt::Display for Event {
             }
             What::Fault(Fault::Pause) => write!(f, "fault: the host of {actor} pauses"),
             What::TimePassed => f.write_str("time passed"),
-            What::Armed { until } => write!(f, "{actor} armed a timer for {}", At(*until)),
+            What::Armed { until } => {
+                let until = Duration::from_nanos(*until);
+                write!(f, "{actor} armed a timer for {until:?}")
+            }
             What::WaitWoken { by, place } => {
                 write!(f, "the wait of {actor} at {place} was woken by {by}")
             }
@@ -312,6 +304,15 @@ impl fmt::Display for Event {
             What::Drew(drawn) => write!(f, "{actor} drew {} at {}", drawn.0, drawn.1),
             What::Note(text) => write!(f, "{actor} noted: {text}"),
         }
+    }
+}
+
+/// Returns how a task has ended, as a verb.
+pub(super) fn how_it_ended(how: TaskEnd) -> &'static str {
+    match how {
+        TaskEnd::Finished => "finished",
+        TaskEnd::Panicked => "panicked",
+        TaskEnd::Cancelled => "was cancelled",
     }
 }
 
@@ -328,12 +329,11 @@ pub(super) fn fold(f: &mut fmt::Formatter<'_>, events: &[Event], indent: &str) -
         }
         let last = &left[length * times - 1];
         if times > 1 {
-            let Event { step, at, .. } = last;
-            let (more, at) = (times - 1, At(*at));
+            let (more, step, at) = (times - 1, last.step, last.at());
             let lines = if length == 1 { "line" } else { "lines" };
             writeln!(
                 f,
-                "{indent}... and the last {length} {lines} {more} more times, up to step {step}, {at}"
+                "{indent}... and the last {length} {lines} {more} more times, up to step {step}, {at:?}"
             )?;
         }
         left = &left[length * times..];

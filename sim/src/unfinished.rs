@@ -3,9 +3,10 @@
 use std::{
     fmt::{self, Write},
     panic::Location,
+    time::Duration,
 };
 
-use super::record::{Actor, At, Named, lines};
+use super::record::{Actor, Named, lines};
 
 /// A task that has not ended, and what it waits for.
 ///
@@ -33,22 +34,14 @@ pub struct Unfinished {
     pub(super) named: Named,
     /// The number of its executor, if there are several.
     pub(super) executor: Option<usize>,
-    pub(super) readiness: Readiness,
+    /// Whether it is ready to run, as a verb.
+    pub(super) readiness: &'static str,
     /// The time of its last poll, in nanoseconds since the start.
     pub(super) since: u64,
     /// The step of its last poll, and the actor that woke it. `None` if it has never run.
     pub(super) ran: Option<(u64, Actor)>,
     /// What it waits for.
     pub(super) waits_for: Vec<String>,
-}
-
-/// Whether a task is ready to run.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Readiness {
-    Waits,
-    Ready,
-    /// It is ready, but nobody may run it.
-    Blocked,
 }
 
 impl Unfinished {
@@ -79,13 +72,9 @@ impl fmt::Display for Unfinished {
         } else if let Some(executor) = self.executor {
             write!(f, " of executor {executor}")?;
         }
-        let readiness = match self.readiness {
-            Readiness::Waits => "waits",
-            Readiness::Ready => "is ready",
-            Readiness::Blocked => "is ready, but each worker that may run it is blocked,",
-        };
-        let (spawned, since) = (self.spawned(), At(self.since));
-        write!(f, ", spawned at {spawned}, {readiness} since {since}")?;
+        let (spawned, readiness) = (self.spawned(), self.readiness);
+        let since = Duration::from_nanos(self.since);
+        write!(f, ", spawned at {spawned}, {readiness} since {since:?}")?;
         if !self.waits_for.is_empty() {
             write!(f, " for {}", self.waits_for.join(" and "))?;
         }

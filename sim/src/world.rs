@@ -32,7 +32,6 @@ mod waits;
 mod watchdog;
 
 use std::{
-    any::Any,
     cell::{OnceCell, RefCell, RefMut},
     mem,
     panic::{AssertUnwindSafe, Location, catch_unwind},
@@ -47,7 +46,7 @@ use self::{
     acting::Stage,
     agenda::Agenda,
     ending::Ending,
-    entered::Entered,
+    entered::{Entered, erased},
     faults::Injected,
     host_times::{HostTimes, Pauses},
     later::Timeline,
@@ -190,27 +189,19 @@ impl World {
         entered: &mut Option<Entered<'_>>,
     ) -> Result<F::Output, ()> {
         let mut future = pin!(Some(future));
-        let mut output = None;
-        let mut panic: Option<Box<dyn Any + Send>> = None;
+        let mut ended = None;
         let mut poll = || {
             let mut cx = Context::from_waker(self.main.waker());
             let future = future.as_mut().as_pin_mut().expect("dropped below");
-            match catch_unwind(AssertUnwindSafe(|| future.poll(&mut cx))) {
-                Ok(Poll::Ready(value)) => output = Some(value),
+            ended = match catch_unwind(AssertUnwindSafe(|| future.poll(&mut cx))) {
+                Ok(Poll::Ready(output)) => Some(Ok(output)),
                 Ok(Poll::Pending) => return Poll::Pending,
-                Err(payload) => panic = Some(payload),
-            }
+                Err(payload) => Some(Err(payload)),
+            };
             Poll::Ready(())
         };
-        let erased: *mut (dyn FnMut() -> Poll<()> + '_) = &mut poll;
-        // SAFETY: only the lifetime changes. The pointer is taken out below, before `poll` goes.
-        let erased = unsafe {
-            mem::transmute::<
-                *mut (dyn FnMut() -> Poll<()> + '_),
-                *mut (dyn FnMut() -> Poll<()> + 'static),
-            >(erased)
-        };
-        self.main.poll.set(Some(erased));
+        // The pointer is taken out below, before `poll` goes.
+        self.main.poll.set(Some(erased(&mut poll)));
         let step = self.steps_until(None, || self.main.poll.get().is_none());
         self.main.poll.set(None);
         self.watched.begin(Phase::Ends);
@@ -224,18 +215,17 @@ impl World {
         if step != Step::Ran || self.ending.has_failed() {
             return Err(());
         }
-        let panic = panic.or(dropped.err());
-        let how = panic
-            .as_ref()
-            .map_or(TaskEnd::Finished, |_| TaskEnd::Panicked);
-        self.note(Actor::MAIN, What::Ended(how));
-        match panic {
-            Some(payload) => {
+        match ended.ok_or(())?.and_then(|output| dropped.map(|()| output)) {
+            Ok(output) => {
+                self.note(Actor::MAIN, What::Ended(TaskEnd::Finished));
+                Ok(output)
+            }
+            Err(payload) => {
+                self.note(Actor::MAIN, What::Ended(TaskEnd::Panicked));
                 let place = self.place_of_panic(message(&*payload));
                 self.fail(Kind::Panic(Payload::new(payload, place)));
                 Err(())
             }
-            None => output.ok_or(()),
         }
     }
 

@@ -58,8 +58,8 @@ pub struct Found {
 
 struct Shrunk {
     plan: Plan,
+    /// The number of decisions before that are not the tamest.
     before: usize,
-    after: usize,
     runs: u32,
 }
 
@@ -96,7 +96,6 @@ impl Found {
     ) {
         self.shrunk = Some(Shrunk {
             before: before.iter().filter(|one| one.is_wild()).count(),
-            after: plan.wild(),
             plan,
             runs,
         });
@@ -181,7 +180,7 @@ impl Found {
     /// Returns how many decisions of the shrunk run are not the tamest. Numbers that the
     /// program [draws](super::super::random) are not counted.
     pub fn shrunk_decisions(&self) -> Option<usize> {
-        self.shrunk.as_ref().map(|shrunk| shrunk.after)
+        self.shrunk.as_ref().map(|shrunk| shrunk.plan.wild())
     }
 
     /// Returns the files that have all steps of the run, if they could be written: a list, and what
@@ -223,12 +222,8 @@ impl fmt::Display for Found {
         writeln!(f, "run {} of the check failed", self.run)?;
         writeln!(f, "to replay it:         {}", self.plan.command())?;
         if let Some(shrunk) = &self.shrunk {
-            let Shrunk {
-                plan,
-                before,
-                after,
-                runs,
-            } = shrunk;
+            let Shrunk { plan, before, runs } = shrunk;
+            let after = plan.wild();
             writeln!(f, "to replay it, shrunk: {}", plan.command())?;
             writeln!(
                 f,

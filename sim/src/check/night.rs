@@ -200,21 +200,12 @@ fn edges(run: &Kept) -> BTreeSet<u64> {
 impl fmt::Display for Night {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let known = self.lock();
-        let Known {
-            runs,
-            edges,
-            kept,
-            sites,
-            ..
-        } = &*known;
+        let (runs, edges, kept) = (known.runs, known.edges.len(), known.kept.len());
         writeln!(
             f,
-            "{runs} runs covered {} edges; {} plans are kept",
-            edges.len(),
-            kept.len()
+            "{runs} runs covered {edges} edges; {kept} plans are kept"
         )?;
-        for (name, site) in sites {
-            let Site { reached, fired, .. } = site;
+        for (name, Site { reached, fired, .. }) in &known.sites {
             match fired {
                 0 => writeln!(
                     f,
@@ -234,15 +225,13 @@ impl FromStr for Time {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let wrong = || "a time is a number with h, m or s, such as 8h".to_string();
         let units = [('h', 3600), ('m', 60), ('s', 1)];
-        let unit = units.iter().find(|(letter, _)| text.ends_with(*letter));
-        let (letter, seconds) = unit.ok_or_else(wrong)?;
-        let number: u64 = text
-            .trim_end_matches(*letter)
-            .parse()
-            .map_err(|_| wrong())?;
-        Ok(Self(Duration::from_secs(number.saturating_mul(*seconds))))
+        let seconds = units.iter().find_map(|(unit, seconds)| {
+            let number: u64 = text.strip_suffix(*unit)?.parse().ok()?;
+            Some(number.saturating_mul(*seconds))
+        });
+        let seconds = seconds.ok_or("a time is a number with h, m or s, such as 8h")?;
+        Ok(Self(Duration::from_secs(seconds)))
     }
 }
 

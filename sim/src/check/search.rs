@@ -120,10 +120,10 @@ fn passed(panics: Vec<String>, steps: u64) -> u64 {
 /// The largest number of panics that are printed.
 const MOST_TOLD: usize = 100;
 
-/// Makes runs one after the other.
-pub(super) fn in_turn(numbers: Range<u64>, make: impl Fn(u64) -> Made) -> Made {
+/// Makes runs one after the other, up to the first that is to be reported.
+pub(super) fn in_turn(mut next: impl FnMut() -> Option<u64>, make: impl Fn(u64) -> Made) -> Made {
     let mut longest = 0;
-    for number in numbers {
+    while let Some(number) = next() {
         longest = longest.max(make(number)?);
     }
     Ok(longest)
@@ -139,18 +139,8 @@ pub(super) fn at_once(
     let lock = || left.lock().unwrap_or_else(PoisonError::into_inner);
     let work = || {
         let _quiet = quiet(true);
-        let mut longest = 0;
         // All smaller numbers are taken. So the first failure is found, whatever thread finds it.
-        while let Some(number) = { lock().next() } {
-            match make(number) {
-                Ok(steps) => longest = longest.max(steps),
-                Err(bad) => {
-                    lock().end = 0;
-                    return Err(bad);
-                }
-            }
-        }
-        Ok(longest)
+        in_turn(|| lock().next(), make).inspect_err(|_| lock().end = 0)
     };
     thread::scope(|scope| {
         // A name is that of the test, which a report tells.

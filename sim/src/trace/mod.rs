@@ -64,20 +64,6 @@ impl Trace {
     }
 }
 
-/// Shows a task with its name.
-struct WithName<'a>(&'a Trace, Actor);
-
-impl fmt::Display for WithName<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self(trace, actor) = self;
-        write!(f, "{actor}")?;
-        match trace.named(*actor).and_then(|named| named.name.as_deref()) {
-            Some(name) => write!(f, " \"{name}\""),
-            None => Ok(()),
-        }
-    }
-}
-
 impl fmt::Display for Trace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fold(f, &self.events, "")

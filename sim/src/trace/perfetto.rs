@@ -3,13 +3,14 @@
 use std::{
     collections::BTreeMap,
     io::{self, Write},
+    time::Duration,
 };
 
 use serde_json::{Value, json};
 
 use super::{
-    super::record::{Actor, At, Event, What},
-    Trace, WithName,
+    super::record::{Actor, Event, What, how_it_ended},
+    Trace,
 };
 
 /// The largest width with which a poll is drawn, in nanoseconds.
@@ -48,8 +49,9 @@ impl Trace {
         let name = metadata("process_name", 0, json!({"name": "simulation"}));
         let named = tracks.iter().flat_map(|(&actor, &track)| {
             let name = match actor {
+                Actor::MAIN => "main".to_string(),
                 Actor::TIMER => "timers".to_string(),
-                actor => WithName(self, actor).to_string(),
+                actor => format!("{actor} {}", self.short_name(actor)),
             };
             let index = json!({"sort_index": track});
             [
@@ -88,8 +90,9 @@ impl Trace {
             Actor::TIMER => "fire".into(),
             actor => self.short_name(actor),
         };
+        let time = Duration::from_nanos(slice.at);
         let mut args = json!({
-            "step": slice.step, "time": At(slice.at).to_string(), "then": slice.then,
+            "step": slice.step, "time": format!("{time:?}"), "then": slice.then,
         });
         if let Some(named) = self.named(slice.actor) {
             args["spawned"] = named.spawned.to_string().into();
@@ -179,15 +182,6 @@ fn slices(events: &[Event]) -> Vec<Slice> {
     }
     draw(&mut slices);
     slices
-}
-
-fn how_it_ended(how: joint::task::TaskEnd) -> &'static str {
-    use joint::task::TaskEnd;
-    match how {
-        TaskEnd::Finished => "finished",
-        TaskEnd::Panicked => "panicked",
-        TaskEnd::Cancelled => "cancelled",
-    }
 }
 
 /// Decides where the slices are drawn.

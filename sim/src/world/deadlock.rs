@@ -1,15 +1,9 @@
 //! What is left of the program: who waits, and for what.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, time::Duration};
 
 use super::{
-    super::{
-        clock,
-        failure::Left,
-        record::{Actor, At},
-        tasks::Live,
-        unfinished::{Readiness, Unfinished},
-    },
+    super::{clock, failure::Left, record::Actor, tasks::Live, unfinished::Unfinished},
     World,
 };
 use joint_executor::WaitsFor;
@@ -52,9 +46,11 @@ impl World {
             named: live.named.clone(),
             executor: executor.filter(|_| pools.len() > 1),
             readiness: match self.agenda.borrow().is_ready(live.actor) {
-                false => Readiness::Waits,
-                true if pools.iter().any(|pool| pool.is_busy()) => Readiness::Blocked,
-                true => Readiness::Ready,
+                false => "waits",
+                true if pools.iter().any(|pool| pool.is_busy()) => {
+                    "is ready, but each worker that may run it is blocked,"
+                }
+                true => "is ready",
             },
             since: self.time.since_start(live.since),
             ran: (live.ran > 0).then_some((live.ran, live.woken)),
@@ -95,8 +91,8 @@ impl World {
         match *what {
             WaitsFor::Timer(at) => {
                 let at = self.world_time(host, clock::nanos(at));
-                let at = At(self.time.since_start(at));
-                Some(format!("a timer that is due at {at}"))
+                let at = Duration::from_nanos(self.time.since_start(at));
+                Some(format!("a timer that is due at {at:?}"))
             }
             WaitsFor::Oneshot(end) => Some(format!("a {end}")),
             WaitsFor::Told(what, place) => Some(format!("{what}, at {place}")),

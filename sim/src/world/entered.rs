@@ -103,6 +103,12 @@ pub(super) struct Frame {
     limit: Option<u64>,
 }
 
+/// Returns a pointer without the lifetime of what it points to, which whoever uses it must know.
+pub(super) fn erased<R>(f: *mut (dyn FnMut() -> R + '_)) -> *mut (dyn FnMut() -> R + 'static) {
+    // SAFETY: only the lifetime changes.
+    unsafe { mem::transmute(f) }
+}
+
 /// Removes the last frame when it is dropped.
 struct OnStack<'a>(&'a World);
 
@@ -135,17 +141,10 @@ impl World {
         is_due: *mut (dyn FnMut() -> bool + '_),
         limit: Option<u64>,
     ) -> OnStack<'_> {
-        // SAFETY: only the lifetime changes. The pointer goes with what is returned, which the wait
-        // drops before its check.
-        let is_due = unsafe {
-            mem::transmute::<*mut (dyn FnMut() -> bool + '_), *mut (dyn FnMut() -> bool + 'static)>(
-                is_due,
-            )
-        };
-        let actor = self.acting();
         self.stage.frames.borrow_mut().push(Frame {
-            actor,
-            is_due,
+            actor: self.acting(),
+            // The pointer goes with what is returned, which the wait drops before its check.
+            is_due: erased(is_due),
             limit,
         });
         OnStack(self)

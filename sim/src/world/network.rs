@@ -15,7 +15,7 @@ use std::{
     net::{IpAddr, Ipv4Addr, SocketAddr},
     rc::Rc,
     sync::Arc,
-    task::{Context, Poll, Waker},
+    task::Poll,
 };
 
 pub use self::link::{Latency, Link};
@@ -62,7 +62,7 @@ impl Network {
     pub(super) fn new() -> Self {
         Self {
             machines: Machines::new(),
-            links: Links::new(),
+            links: Links::default(),
             ports: BTreeMap::new(),
             datagrams: BTreeMap::new(),
             listeners: BTreeMap::new(),
@@ -109,7 +109,7 @@ impl Network {
 
     /// Returns whether messages arrive at all now.
     pub(super) fn is_open(&self, way: Way) -> bool {
-        !self.links.is_cut(way) && self.machines.all[way.1].power != Power::Off
+        !self.links.cut.contains(&way) && self.machines.all[way.1].power != Power::Off
     }
 
     pub(super) fn new_id(&mut self) -> u64 {
@@ -234,12 +234,11 @@ impl Network {
     ) -> (Place, Option<Program>) {
         let machine = &mut self.machines.all[host];
         let start = machine.start;
-        let wakers = machine.end(power, end);
+        machine.end(power, end, &mut self.machines.wakers);
         let program = machine.program.take();
         if power == Power::Off && machine.disk.lose(&mut world.chance()) {
             world.note(world.acting(), What::Fault(Fault::LostWrites));
         }
-        self.machines.wakers.extend(wakers);
         self.note_host(world, Event::Stopped, host);
         self.close_all(world, host, power);
         (Place { host, start }, program)
@@ -293,25 +292,5 @@ pub(super) fn pending_if_none(ready: Ready) -> Poll<io::Result<Ready>> {
     match ready.is_empty() {
         true => Poll::Pending,
         false => Poll::Ready(Ok(ready)),
-    }
-}
-
-/// Tasks that wait for a socket.
-#[derive(Default)]
-pub(super) struct Waiting(Vec<Waker>);
-
-impl Waiting {
-    pub(super) fn add(&mut self, cx: &Context<'_>) {
-        if !self.0.iter().any(|own| own.will_wake(cx.waker())) {
-            self.0.push(cx.waker().clone());
-        }
-    }
-
-    pub(super) fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    pub(super) fn wake(&mut self, wakers: &mut Vec<Waker>) {
-        wakers.append(&mut self.0);
     }
 }

@@ -161,6 +161,26 @@ impl Watched {
         Some(Until(self.clone()))
     }
 
+    /// Reports a run that does not go on.
+    fn stuck(&self, actor: Actor, steps: u64, phase: Phase) -> String {
+        let what = match phase {
+            Phase::Ends => format!("after step {steps}: a destructor at the end of the run"),
+            Phase::Steps | Phase::Calls => {
+                let tasks = lock(&self.tasks);
+                let mut tasks = tasks.iter().flatten();
+                let named = tasks.find(|(own, _)| *own == actor);
+                let named = named.map_or(String::new(), |(_, named)| format!("{named},"));
+                format!("in step {steps}: a poll of {actor}{named}")
+            }
+        };
+        let Self { seed, limit, .. } = self;
+        format!(
+            "the simulation with seed {seed} is stuck {what} blocked outside of joint's waits for \
+             {limit:?} of real time, or computed for as long; {ONLY_OWN_WAITS}, or raise \
+             `Builder::max_poll_time`"
+        )
+    }
+
     /// Ends the process with a report, which says why.
     #[cold]
     pub(super) fn abort(&self, report: impl fmt::Display) -> ! {
@@ -196,8 +216,8 @@ impl Run {
         }
     }
 
-    /// Looks at the run after a time. Returns what it does if that takes too long.
-    fn look(&mut self, passed: Duration) -> Option<Stuck> {
+    /// Looks at the run after a time. Returns a report if what it does takes too long.
+    fn look(&mut self, passed: Duration) -> Option<String> {
         let Watched { steps, waits, .. } = &*self.watched;
         // ORDERING: step_seen, waits_seen, phase_seen, actor_seen. Relaxed: a number that is old
         // makes the run look still for one time more. After the first of many looks at a run that
@@ -213,44 +233,8 @@ impl Run {
             return None;
         }
         self.still += passed;
-        (self.still >= self.watched.limit).then(|| Stuck {
-            run: self.watched.clone(),
-            actor: Actor(acting as u32),
-            steps,
-            phase,
-        })
-    }
-}
-
-/// A run that does not go on.
-struct Stuck {
-    run: Arc<Watched>,
-    actor: Actor,
-    steps: u64,
-    phase: Phase,
-}
-
-impl fmt::Display for Stuck {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { actor, steps, .. } = self;
-        let Watched { seed, limit, .. } = &*self.run;
-        write!(f, "the simulation with seed {seed} is stuck ")?;
-        match self.phase {
-            Phase::Ends => write!(f, "after step {steps}: a destructor at the end of the run")?,
-            Phase::Steps | Phase::Calls => {
-                write!(f, "in step {steps}: a poll of {actor}")?;
-                let tasks = lock(&self.run.tasks);
-                let mut tasks = tasks.iter().flatten();
-                if let Some((_, named)) = tasks.find(|(own, _)| own == actor) {
-                    write!(f, "{named},")?;
-                }
-            }
-        }
-        write!(
-            f,
-            " blocked outside of joint's waits for {limit:?} of real time, or computed for as \
-             long; {ONLY_OWN_WAITS}, or raise `Builder::max_poll_time`"
-        )
+        let actor = Actor(acting as u32);
+        (self.still >= self.watched.limit).then(|| self.watched.stuck(actor, steps, phase))
     }
 }
 
@@ -288,9 +272,10 @@ fn look_after() {
         drop(watchdog);
         thread::sleep(until_next);
         watchdog = lock(&WATCHDOG);
-        let mut runs = watchdog.runs.iter_mut();
-        if let Some(stuck) = runs.find_map(|run| run.look(until_next)) {
-            stuck.run.abort(&stuck);
+        for run in &mut watchdog.runs {
+            if let Some(report) = run.look(until_next) {
+                run.watched.abort(report);
+            }
         }
     }
 }
@@ -354,10 +339,10 @@ mod tests {
         watched.introduce(Key::of(3), Actor(8), named("new"));
         watched.step(12, Actor(8));
         let mut report = || (0..3).find_map(|_| run.look(SECOND)).unwrap();
-        let text = format!("{}", report());
+        let text = report();
         assert!(text.contains("task 8 \"new\", spawned at "), "{text}");
         watched.step(13, Actor(7));
-        let text = format!("{}", report());
+        let text = report();
         assert!(
             text.contains("in step 13: a poll of task 7 blocked"),
             "{text}"

@@ -110,7 +110,7 @@ fn the_file_for_perfetto_is_json_and_its_arrows_are_paired() {
     }
     assert!(arrows.is_empty());
     let names: Vec<_> = of("M").map(|event| event["args"]["name"].clone()).collect();
-    assert!(names.contains(&"timers".into()) && names.contains(&"task 1 \"reader\"".into()));
+    assert!(names.contains(&"timers".into()) && names.contains(&"task 1 reader".into()));
 }
 
 /// Wakes and spawns when it is dropped, which during a shutdown is an order that shows.

@@ -7,7 +7,7 @@ use super::{
     connection::{BACKLOG, Holder, SECOND, Segment, arrive_at, known},
     link::{RESEND, Way},
 };
-use crate::{chance::About, machine::Power, traffic::Event, world::World};
+use crate::{chance::About, traffic::Event, world::World};
 
 impl Network {
     /// Takes what has arrived from an end.
@@ -19,8 +19,9 @@ impl Network {
     }
 
     fn take(&mut self, world: &World, id: u64, side: usize) -> Option<Segment> {
+        let way = self.connections.get(&id)?.way(side);
+        let is_open = self.is_open(way);
         let connection = self.connections.get_mut(&id)?;
-        let way = connection.way(side);
         let pipe = &mut connection.pipes[side];
         let (arrives, _) = pipe.flying.front()?;
         if pipe.is_stalled || *arrives > world.now() {
@@ -32,7 +33,7 @@ impl Network {
             arrive_at(world, at, id, side);
             return None;
         }
-        if self.links.is_cut(way) || self.machines.all[way.1].power == Power::Off {
+        if !is_open {
             self.stall(world, id, side);
             return None;
         }

@@ -15,9 +15,10 @@ use std::{
     task::Waker,
 };
 
-use super::{Network, Waiting, gone, link::Way};
+use super::{Network, gone, link::Way};
 use crate::{
     chance::About,
+    machine::Waiting,
     traffic::{self, Event},
     world::World,
 };

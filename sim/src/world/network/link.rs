@@ -2,7 +2,6 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    mem,
     time::Duration,
 };
 
@@ -287,24 +286,17 @@ const MOST_SENDS: u32 = 10;
 pub(crate) type Way = (usize, usize);
 
 /// All links of a run.
+#[derive(Default)]
 pub(crate) struct Links {
     pub(crate) default: Link,
     pub(crate) own: BTreeMap<Way, Link>,
-    cut: BTreeSet<Way>,
+    /// The ways on which nothing arrives until they are healed.
+    pub(crate) cut: BTreeSet<Way>,
     /// The times until which nothing arrives, by direction.
     clogged: BTreeMap<Way, u64>,
 }
 
 impl Links {
-    pub(super) fn new() -> Self {
-        Self {
-            default: Link::new(),
-            own: BTreeMap::new(),
-            cut: BTreeSet::new(),
-            clogged: BTreeMap::new(),
-        }
-    }
-
     fn link(&self, way: Way) -> &Link {
         self.own.get(&way).unwrap_or(&self.default)
     }
@@ -313,20 +305,6 @@ impl Links {
         if way.0 != way.1 {
             self.cut.insert(way);
         }
-    }
-
-    /// Returns whether it was cut.
-    pub(crate) fn heal(&mut self, way: Way) -> bool {
-        self.cut.remove(&way)
-    }
-
-    /// Returns all ways that were cut.
-    pub(crate) fn heal_all(&mut self) -> BTreeSet<Way> {
-        mem::take(&mut self.cut)
-    }
-
-    pub(super) fn is_cut(&self, way: Way) -> bool {
-        self.cut.contains(&way)
     }
 
     pub(crate) fn clog(&mut self, way: Way, until: u64) {

@@ -9,12 +9,12 @@ use std::{
 };
 
 use super::{
-    Network, Protocol, Waiting,
+    Network, Protocol,
     connection::{End, Listener},
     error, gone, pending_if_none, with_run,
 };
 use crate::{
-    machine::{Power, ip},
+    machine::{Power, Waiting, ip},
     world::World,
 };
 use joint_executor::{

@@ -8,11 +8,9 @@ use std::{
     task::{Context, Poll},
 };
 
-use super::{
-    Network, Protocol, Waiting, accepts, error, gone, link::Way, pending_if_none, with_run,
-};
+use super::{Network, Protocol, accepts, error, gone, link::Way, pending_if_none, with_run};
 use crate::{
-    machine::ip,
+    machine::{Waiting, ip},
     traffic::{End, Event},
     world::World,
 };
@@ -221,7 +219,7 @@ impl Network {
         let between = flying.between();
         self.note(world, Event::Sent, between, message.len());
         let [first, double] = self.links.datagram_delays(world, way);
-        if first.is_none() || self.links.is_cut(way) {
+        if first.is_none() || self.links.cut.contains(&way) {
             self.note(world, Event::Lost, between, message.len());
         } else {
             for delay in first.into_iter().chain(double) {
