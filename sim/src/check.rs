@@ -305,7 +305,8 @@ impl Check {
     ///
     /// The seed decides which faults are on, how much rarer or, for what a program only has to
     /// bear, more frequent each is than the faults of this check say, and the
-    /// [longest delay](Faults::longest_delay). One run in five has no faults. So the ordinary path
+    /// [longest delay](Faults::longest_delay). A [`fault`](super::fault) site is twice as frequent,
+    /// or eight times rarer. One run in five has no faults. So the ordinary path
     /// of a long program is run as well, and no fault hides what another would show. With `false`,
     /// every run has all faults of this check, as often as they say.
     ///

@@ -4,6 +4,8 @@
 //! program must bear them. No program bears that just any of its tasks is cancelled or panics, so
 //! these hit only what says that it may be hit: [`may_cancel`](super::may_cancel),
 //! [`may_panic`](super::may_panic), and tasks whose names are given to [`Faults::cancel_tasks`].
+//! These two also poll with another waker first. It would cost each poll of every executor a branch
+//! to do so for whole tasks, because a task makes its waker itself.
 
 use core::time::Duration;
 
@@ -59,9 +61,9 @@ impl Faults {
 
     /// All faults, each with a probability that finds mistakes and lets a program make progress.
     ///
-    /// A correct program stays correct under all of them: see each of the methods. Timers are late
-    /// with a probability of 25%, and [`fault`] sites are active and fire with 25% each. The other
-    /// faults have 10%, panics and pauses 2%, and those of disks 1%.
+    /// A correct program stays correct under all of them: see each of the methods. Late timers,
+    /// extra yields and [`fault`] sites have a probability of 25%. The other faults have 10%, panics
+    /// and pauses 2%, and those of disks 1%.
     ///
     /// [`fault`]: super::fault
     ///
@@ -147,8 +149,8 @@ impl Faults {
         self.with(Fault::SpuriousPoll, probability)
     }
 
-    /// A poll has a [budget](joint::waker::budget) of at most 7 operations, instead of 128. So
-    /// operations of [`io`](joint_executor::io) and [`time`](joint_executor::time), and each
+    /// A poll has a [budget](joint::waker::budget) of at most 7 operations, instead of 128, and most
+    /// often of none. So operations of [`io`](joint_executor::io) and [`time`](joint_executor::time), and each
     /// [`point`](super::point), yield that usually do not.
     ///
     /// # Example
@@ -171,6 +173,34 @@ impl Faults {
     /// ```
     pub const fn extra_yields(self, probability: f64) -> Self {
         self.with(Fault::SmallBudget, probability)
+    }
+
+    /// The main future, or a future in [`may_cancel`](super::may_cancel) or
+    /// [`may_panic`](super::may_panic), is polled with a waker that wakes nobody, and then at once
+    /// with its own. By the contract of [`Future::poll`], only the waker of the last poll has to be
+    /// woken. Both polls share one [budget](joint::waker::budget).
+    ///
+    /// # Example
+    /// ```
+    /// use joint_sim::{Builder, Faults};
+    /// use std::{cell::OnceCell, future::poll_fn, task::{Poll, Waker}};
+    ///
+    /// let run = |faults| Builder::new(1).faults(faults).run(async {
+    ///     let (first, mut polls) = (OnceCell::<Waker>::new(), 0);
+    ///     poll_fn(|cx| {
+    ///         polls += 1;
+    ///         // The mistake: the waker of a later poll is not kept.
+    ///         first.get_or_init(|| cx.waker().clone()).wake_by_ref();
+    ///         if polls > 2 { Poll::Ready(()) } else { Poll::Pending }
+    ///     }).await
+    /// });
+    /// assert!(run(Faults::none()).is_ok());
+    /// assert!(run(Faults::none().other_wakers(1.0)).unwrap_err().is_deadlock());
+    /// ```
+    ///
+    /// [`Future::poll`]: core::future::Future::poll
+    pub const fn other_wakers(self, probability: f64) -> Self {
+        self.with(Fault::AnotherWaker, probability)
     }
 
     /// A future in [`may_cancel`](super::may_cancel) is dropped, or a task that
@@ -245,8 +275,8 @@ impl Faults {
         self.with(Fault::Panicked, probability)
     }
 
-    /// A [`fault`] site is active in this share of the runs. In a run in which it is active, it
-    /// fires in this share of its calls.
+    /// A [`fault`] site is active in half of the runs, or in this share of them if that is more. In
+    /// a run in which it is active, it fires in this share of its calls.
     ///
     /// [`fault`]: super::fault
     ///
@@ -366,10 +396,11 @@ pub(super) enum Fault {
     LateWakeup,
     SpuriousPoll,
     SmallBudget,
+    AnotherWaker,
     Pause,
+    Site,
     Cancelled,
     Panicked,
-    Site,
     DiskError,
     FullDisk,
     /// The power is cut, which the program has asked for.
@@ -382,11 +413,12 @@ pub(super) const KINDS: [(char, f64); Fault::LostWrites as usize] = [
     ('t', 0.25),
     ('w', 0.1),
     ('p', 0.1),
-    ('y', 0.1),
+    ('y', 0.25),
+    ('a', 0.1),
     ('h', 0.02),
+    ('s', 0.25),
     ('c', 0.1),
     ('x', 0.02),
-    ('s', 0.25),
     ('e', 0.01),
     ('f', 0.01),
 ];

@@ -3,12 +3,14 @@
 
 use core::{
     future::{Future, IntoFuture, poll_fn},
-    task::Poll,
+    pin::Pin,
+    task::{Context, Poll, Waker},
 };
 use std::{boxed::Box, panic::resume_unwind, string::String};
 
 use super::{
-    faults::{FAULT_PANIC, Fate},
+    chance::About,
+    faults::{FAULT_PANIC, Fate, Fault},
     world::{self, World},
 };
 
@@ -46,9 +48,11 @@ pub fn note(text: impl Into<String>) {
 }
 
 /// Lets a simulation drop a future at any of its suspension points, by [`Faults::cancellations`].
-/// The output is `None` then. Elsewhere it only awaits the future.
+/// The output is `None` then. It may also poll the future with [another waker] first. Elsewhere it
+/// only awaits the future.
 ///
 /// [`Faults::cancellations`]: super::Faults::cancellations
+/// [another waker]: super::Faults::other_wakers
 ///
 /// This tests that a future is safe to cancel, as a [`timeout`](joint_executor::time::timeout) or a
 /// race cancels it: what it held is given back, and what it had received is not lost. The future is
@@ -86,7 +90,7 @@ pub fn may_cancel<F: IntoFuture>(future: F) -> impl Future<Output = Option<F::Ou
             Fate::At(time) => world::with(|world| world.is_none_or(|world| world.now() >= time)),
         };
         if !has_come {
-            let polled = pending.as_mut().poll(cx);
+            let polled = poll(pending.as_mut(), cx);
             if let Poll::Ready(output) = polled {
                 future = None;
                 return Poll::Ready(Some(output));
@@ -104,10 +108,11 @@ pub fn may_cancel<F: IntoFuture>(future: F) -> impl Future<Output = Option<F::Ou
     })
 }
 
-/// Lets a simulation panic in any poll of a future, by [`Faults::panics`]. Elsewhere it only awaits
-/// the future.
+/// Lets a simulation panic in any poll of a future, by [`Faults::panics`]. It may also poll the
+/// future with [another waker] first. Elsewhere it only awaits the future.
 ///
 /// [`Faults::panics`]: super::Faults::panics
+/// [another waker]: super::Faults::other_wakers
 ///
 /// The panic comes in place of the poll, so the future is dropped while the thread unwinds. A task
 /// that panics ends, and its waiter finds the panic: put this around what runs in a task whose
@@ -130,10 +135,28 @@ pub fn may_cancel<F: IntoFuture>(future: F) -> impl Future<Output = Option<F::Ou
 pub fn may_panic<F: IntoFuture>(future: F) -> impl Future<Output = F::Output> {
     let mut future = Box::pin(future.into_future());
     poll_fn(move |cx| {
-        if world::with(|world| world.is_some_and(World::panics)) {
+        if happens(Fault::Panicked) {
             // Without a message on the standard error: the simulation has asked for the panic.
             resume_unwind(Box::new(FAULT_PANIC));
         }
-        future.as_mut().poll(cx)
+        poll(future.as_mut(), cx)
     })
+}
+
+/// Polls a future, and before that, if the faults want it, with a waker that wakes nobody.
+pub(super) fn poll<F: Future>(mut future: Pin<&mut F>, cx: &mut Context<'_>) -> Poll<F::Output> {
+    if happens(Fault::AnotherWaker) {
+        let polled = future
+            .as_mut()
+            .poll(&mut Context::from_waker(Waker::noop()));
+        if polled.is_ready() {
+            return polled;
+        }
+    }
+    future.poll(cx)
+}
+
+/// Decides whether a fault of a poll happens.
+fn happens(fault: Fault) -> bool {
+    world::with(|world| world.is_some_and(|world| world.happens(About::Poll, fault)))
 }

@@ -128,8 +128,8 @@
 //!
 //! # Faults
 //! [`Faults`] are late timers, late and spurious wake-ups, extra yields, and pauses of hosts, which
-//! may hit every task. Cancellations and panics hit only what says that they may: [`may_cancel`],
-//! [`may_panic`]. [`fault`] is a site of the program's own. [`check()`] has all faults, and [`run`]
+//! may hit every task. Polls with another waker, cancellations and panics hit only what says that
+//! they may: [`may_cancel`], [`may_panic`]. [`fault`] is a site of the program's own. [`check()`] has all faults, and [`run`]
 //! none.
 //!
 //! # Hosts and a network
@@ -236,6 +236,7 @@
 //! | [`late_wakeups`](Faults::late_wakeups) | trust in tasks running in the order in which they were woken |
 //! | [`spurious_polls`](Faults::spurious_polls) | a future that takes each poll for the event it waits for |
 //! | [`extra_yields`](Faults::extra_yields) | trust in operations that are usually ready at once: put [`point`] beside those of other crates |
+//! | [`other_wakers`](Faults::other_wakers) | a future that wakes the waker of its first poll, and hangs when it has moved to another task: put [`may_cancel`] around it |
 //! | [`pauses`](Faults::pauses) | trust in what was true before: a lease that is checked before the pause, and used after it |
 //! | [`cancellations`](Faults::cancellations) | what is lost or kept if a future is dropped: put [`may_cancel`] around it |
 //! | [`panics`](Faults::panics) | a program that does not survive the panic of one task: put [`may_panic`] around it |

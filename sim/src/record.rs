@@ -283,6 +283,9 @@ impl fmt::Display for Event {
                 write!(f, "fault: {actor} will be polled without reason")
             }
             What::Fault(Fault::SmallBudget) => write!(f, "fault: {actor} yields early"),
+            What::Fault(Fault::AnotherWaker) => {
+                write!(f, "fault: {actor} polls first with another waker")
+            }
             What::Fault(Fault::Cancelled) => write!(f, "fault: a future of {actor} is dropped"),
             What::Fault(Fault::Panicked) => write!(f, "fault: {actor} panics"),
             What::Fault(Fault::Site) => write!(f, "fault: a site of {actor} fires"),

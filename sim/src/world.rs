@@ -62,6 +62,7 @@ use self::{
 use super::{
     chance::Chance,
     failure::{Failure, Kind, Payload},
+    inside,
     panicked::message,
     record::{Actor, Event, Record, What},
     settings::Builder,
@@ -193,7 +194,7 @@ impl World {
         let mut poll = || {
             let mut cx = Context::from_waker(self.main.waker());
             let future = future.as_mut().as_pin_mut().expect("dropped below");
-            ended = match catch_unwind(AssertUnwindSafe(|| future.poll(&mut cx))) {
+            ended = match catch_unwind(AssertUnwindSafe(|| inside::poll(future, &mut cx))) {
                 Ok(Poll::Ready(output)) => Some(Ok(output)),
                 Ok(Poll::Pending) => return Poll::Pending,
                 Err(payload) => Some(Err(payload)),

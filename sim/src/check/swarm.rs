@@ -41,7 +41,11 @@ impl Swarm {
         let delay = below(MOST_HALVINGS.1);
         let mut rates = [None; KINDS.len()];
         for (kind, rate) in rates.iter_mut().enumerate() {
-            let halved = below(MOST_HALVINGS.0) + u32::from(kind >= BORNE);
+            let halved = match kind == Fault::Site as usize {
+                // Rare or frequent: most programs reach a site only a few times.
+                true => 4 * below(2),
+                false => below(MOST_HALVINGS.0) + u32::from(kind >= BORNE),
+            };
             *rate = (below(4) > 0 && has_any).then_some(halved);
         }
         Self { rates, delay }
@@ -112,7 +116,8 @@ mod tests {
             assert!((5_700..6_300).contains(&halved.len()));
             halved.sort_unstable();
             halved.dedup();
-            assert_eq!(halved.len(), 6);
+            let rates = if kind == Fault::Site as usize { 2 } else { 6 };
+            assert_eq!(halved.len(), rates);
         }
     }
 

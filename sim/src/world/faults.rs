@@ -28,6 +28,8 @@ const LONGEST: u32 = 27;
 const PAUSES: u32 = 8;
 /// For how long a disk is full at most, in nanoseconds.
 const FULL_FOR: usize = 1_000_000_000;
+/// A site is active in this share of the runs at least.
+const SITES: f64 = 0.5;
 /// A small budget is smaller than this.
 const SMALL_BUDGET: usize = 8;
 
@@ -242,7 +244,7 @@ impl World {
         }
         let decide = |draw: &mut dyn FnMut() -> u32| match hits(draw(), probability) {
             false => 0,
-            true => 1 + draw() as usize % SMALL_BUDGET,
+            true => SMALL_BUDGET - draw().trailing_zeros() as usize % SMALL_BUDGET,
         };
         let decision = self.chance().decide(About::Poll, 1 + SMALL_BUDGET, decide);
         match decision {
@@ -261,17 +263,17 @@ impl World {
             return false;
         };
         let rate = injected.faults.rate(Fault::Site);
-        let happens = || self.chance().happens(About::Site, rate);
+        let happens = |rate| self.chance().happens(About::Site, rate);
         let mut sites = injected.sites.borrow_mut();
         let site = match sites.get_mut(name) {
             Some(known) => known,
             None => {
                 let site = sites.entry(name.to_owned()).or_default();
-                site.is_active = happens();
+                site.is_active = rate > 0.0 && happens(rate.max(SITES));
                 site
             }
         };
-        let fires = site.is_active && happens();
+        let fires = site.is_active && happens(rate);
         site.reached += 1;
         site.fired += u64::from(fires);
         drop(sites);
@@ -283,7 +285,7 @@ impl World {
 
     /// Returns whether an operation of a disk fails.
     pub(crate) fn disk_fails(&self) -> bool {
-        self.strikes(About::Disk, Fault::DiskError, self.acting())
+        self.happens(About::Disk, Fault::DiskError)
     }
 
     /// Returns for how many of these bytes a disk has room.
@@ -292,7 +294,7 @@ impl World {
         if disk.full_until > now {
             return 0;
         }
-        if !self.strikes(About::Disk, Fault::FullDisk, self.acting()) {
+        if !self.happens(About::Disk, Fault::FullDisk) {
             return bytes;
         }
         let time = self.chance().below(About::Disk, FULL_FOR);
@@ -338,12 +340,11 @@ impl World {
         self.note_fault(self.acting(), Fault::Cancelled);
     }
 
-    /// Returns whether a poll in `may_panic` panics.
-    pub(crate) fn panics(&self) -> bool {
-        self.strikes(About::Poll, Fault::Panicked, self.acting())
+    /// Decides whether a fault that has no delay happens to the code that runs.
+    pub(crate) fn happens(&self, about: About, fault: Fault) -> bool {
+        self.strikes(about, fault, self.acting())
     }
 
-    /// Decides whether a fault that has no delay happens.
     fn strikes(&self, about: About, fault: Fault, actor: Actor) -> bool {
         let injected = self.injected.as_ref();
         let rate = injected.map_or(0.0, |injected| injected.faults.rate(fault));

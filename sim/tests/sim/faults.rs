@@ -20,7 +20,13 @@ use joint_executor::{
     time::{now, sleep, timeout},
     yield_now,
 };
-use joint_sim::{self as sim, Builder, Faults, Scheduler};
+use joint_sim::{self as sim, Builder, Check, Faults, Scheduler};
+
+use crate::bugs::{
+    Joint,
+    Version::{self, Planted, Repaired},
+    wakeups::first_waker,
+};
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -247,6 +253,50 @@ fn a_poll_yields_early() {
     assert!(early.iter().all(|&count| count <= 8), "{early:?}");
 }
 
+/// Counts in each poll up to its budget, and ends in the poll with this number. Returns how much each
+/// poll has counted, and whether its waker wakes the task.
+fn counts(polls: usize) -> impl Future<Output = Vec<(u64, bool)>> {
+    let mut all = Vec::new();
+    poll_fn(move |cx| {
+        let mut count = 0;
+        while budget::poll_proceed(cx).is_ready() {
+            budget::spend();
+            count += 1;
+        }
+        all.push((count, !cx.waker().will_wake(Waker::noop())));
+        match all.len() == polls {
+            true => Poll::Ready(all.clone()),
+            false => Poll::Pending,
+        }
+    })
+}
+
+#[test]
+fn another_waker_comes_first_and_has_the_same_budget() {
+    let faults = Faults::none().other_wakers(1.0);
+    let in_main = outputs(faults.clone(), 1, || counts(3));
+    // One more operation is allowed after each that was refused.
+    assert_eq!(in_main, [[(128, false), (1, true), (128, false)]]);
+    let in_task = || async { spawn(sim::may_cancel(counts(3))).await.unwrap() };
+    assert_eq!(outputs(faults.clone(), 1, in_task), in_main);
+    let in_task = || async { spawn(sim::may_panic(counts(3))).await };
+    assert_eq!(outputs(faults, 1, in_task), in_main);
+    let usual = [[(128, true), (128, true), (128, true)]];
+    assert_eq!(outputs(Faults::none(), 1, || counts(3)), usual);
+    let simulated = |program: Version| move || first_waker::<Joint>(program);
+    let off = Check::new().faults(Faults::all().other_wakers(0.0));
+    off.seeds(2_000).find(simulated(Planted)).unwrap();
+    let check = Check::new();
+    let found = check.find(simulated(Planted)).unwrap_err();
+    let report = found.to_string();
+    assert!(
+        report.contains("fault: main polls first with another waker"),
+        "{report}"
+    );
+    assert_eq!(found.shrunk_decisions(), Some(1), "{report}");
+    check.seeds(2_000).find(simulated(Repaired)).unwrap();
+}
+
 #[test]
 fn a_run_leaves_the_budget_of_its_thread_alone() {
     sim::run(1, async { spawn(async {}).await });
@@ -416,7 +466,7 @@ fn a_site_is_active_in_some_runs_and_fires_in_some_calls() {
         (0..100).filter(|_| sim::fault("a site")).count()
     });
     let active: Vec<_> = fired.iter().filter(|&&fired| fired > 0).collect();
-    assert!((60..140).contains(&active.len()), "{}", active.len());
+    assert!((160..240).contains(&active.len()), "{}", active.len());
     assert!(active.iter().all(|&&fired| (5..50).contains(&fired)));
     let off = outputs(Faults::none(), 1, || async { sim::fault("a site") });
     assert_eq!(off, [false]);

@@ -7,7 +7,10 @@ use joint_executor::{JoinSet, spawn, spawn_detached, time::sleep, yield_now};
 use joint_sim::{Builder, Check, Host, Scheduler};
 
 use crate::{
-    bugs::{Bug, Joint, Version, leases::paused_holder, networked, timed, timeless},
+    bugs::{
+        Bug, Joint, Version, leases::paused_holder, networked, timed, timeless,
+        wakeups::first_waker,
+    },
     interleaving::locks,
     swarm::rounds,
 };
@@ -82,7 +85,7 @@ async fn beats() {
 }
 
 /// Programs with a bug that a run shows only to whoever judges it well.
-fn judged() -> [Bug; 9] {
+fn judged() -> [Bug; 10] {
     [
         Bug {
             name: "unseen_handler",
@@ -160,6 +163,11 @@ fn judged() -> [Bug; 9] {
             name: "long_session",
             what: "a session breaks in its 800th round, if none times out",
             program: |_| Box::pin(rounds()),
+        },
+        Bug {
+            name: "first_waker",
+            what: "a send keeps the waker of its first poll",
+            program: |version| Box::pin(first_waker::<Joint>(version)),
         },
         Bug {
             name: "paused_holder",

@@ -13,7 +13,7 @@ pub(crate) mod leases;
 mod order;
 mod partition;
 mod shared_state;
-mod wakeups;
+pub(crate) mod wakeups;
 
 use std::{future::Future, pin::Pin};
 

@@ -205,3 +205,29 @@ pub(crate) async fn barrier_used_again<R: Runtime>(version: Version) {
         side.await;
     }
 }
+
+/// A message that waits until it is taken, as in a channel without capacity.
+pub(crate) async fn first_waker<R: Runtime>(version: Version) {
+    let slot = Arc::new(Mutex::new((true, None::<Waker>)));
+    let receiver = R::spawn({
+        let slot = slot.clone();
+        async move {
+            R::yield_now().await;
+            let (_, sender) = mem::take(&mut *slot.lock().unwrap());
+            sender.into_iter().for_each(Waker::wake);
+        }
+    });
+    poll_fn(|cx| {
+        let (is_full, sender) = &mut *slot.lock().unwrap();
+        if !*is_full {
+            return Poll::Ready(());
+        }
+        // Planted: a later poll may have another waker.
+        if sender.is_none() || version == Repaired {
+            *sender = Some(cx.waker().clone());
+        }
+        Poll::Pending
+    })
+    .await;
+    receiver.await;
+}
