@@ -46,7 +46,9 @@
 //! * A model has at most [`MAX_THREADS`] threads, and a thread at most 1,000 steps (see
 //!   [`model::Builder::max_branches`]). A loop that waits has to call
 //!   [`hint::spin_loop`] or [`thread::yield_now`], also if it only repeats an exchange that fails:
-//!   the memory model lets such an exchange read an old value as often as it likes.
+//!   the memory model lets such an exchange read an old value as often as it likes. Where the rounds
+//!   of a loop differ only in what they write, as where each is counted, eight without news are
+//!   explored, and [`model::Count::is_cut`] says that more were left out.
 //! * Time does not pass: a wait with a limit ends by itself at each point where it may.
 //! * A lock of std's may not be held over an operation of the model, because the checker may change
 //!   threads there.

@@ -34,6 +34,8 @@ struct State {
     busy: usize,
     runs: usize,
     count: Count,
+    /// Whether executions are left that are not wanted.
+    is_limited: bool,
     seen: HashSet<Vec<u64>>,
     failure: Option<Failure>,
 }
@@ -100,6 +102,7 @@ impl Pool {
                 if is_late || self.bounds.runs.is_some_and(|most| state.runs >= most) {
                     state.pending.clear();
                     state.count.is_cut = true;
+                    state.is_limited = true;
                     return None;
                 }
                 state.runs += 1;
@@ -107,6 +110,17 @@ impl Pool {
                 return Some(graph);
             }
             if state.busy == 0 {
+                let Count {
+                    complete, blocked, ..
+                } = state.count;
+                if complete == 0 && blocked > 0 && !state.is_limited {
+                    let text = "no execution ends: a loop that counts its rounds waits for more of \
+                                them than are explored";
+                    state.failure = Some(Failure {
+                        text: text.into(),
+                        panic: None,
+                    });
+                }
                 return None;
             }
             state = self

@@ -119,6 +119,8 @@ struct Lane {
     /// How often it went on although all threads waited.
     retries: u8,
     goes_on: bool,
+    /// How many of the last rounds differed only in what it counts itself.
+    counted: usize,
     /// How often it has looked again without an operation.
     idle: usize,
     /// Waits on the way out of a panic.
@@ -141,6 +143,7 @@ impl Default for Lane {
             round: 0,
             retries: 0,
             goes_on: false,
+            counted: 0,
             idle: 0,
             panics: false,
             locals: BTreeMap::new(),

@@ -194,8 +194,61 @@ fn a_loop_that_looks_a_few_times_goes_on_where_nothing_comes() {
             hint::spin_loop();
         }
         flag.store(true, Relaxed);
+        let rounds = AtomicUsize::new(0);
+        while rounds.fetch_add(1, Relaxed) < 100 {
+            thread::yield_now();
+        }
     });
     assert_eq!(counted.complete, 1);
+    assert!(!counted.is_cut);
+}
+
+/// A loop that counts its rounds is endless as well, if it always reads the old value.
+#[test]
+fn a_loop_that_counts_its_rounds_waits_for_a_write() {
+    let counted = count(|| {
+        let flag = Arc::new(AtomicBool::new(false));
+        let setter = {
+            let flag = flag.clone();
+            thread::spawn(move || flag.store(true, Relaxed))
+        };
+        let rounds = AtomicUsize::new(0);
+        while !flag.load(Relaxed) {
+            rounds.fetch_add(1, Relaxed);
+            thread::yield_now();
+        }
+        setter.join().unwrap();
+    });
+    // It finds the flag at one of its looks. More of them are left out.
+    assert_eq!(counted.complete, 9);
+    assert!(counted.is_cut);
+}
+
+/// Another thread may wait for the count, but not for more rounds than are explored.
+#[test]
+fn a_thread_that_waits_for_the_count_of_a_loop_finds_its_first_values() {
+    let counts_to = |least: usize| {
+        move || {
+            let [rounds, stop] = [(); 2].map(|()| Arc::new(AtomicUsize::new(0)));
+            let waits = {
+                let (rounds, stop) = (rounds.clone(), stop.clone());
+                thread::spawn(move || {
+                    while rounds.load(Acquire) < least {
+                        hint::spin_loop();
+                    }
+                    stop.store(1, Release);
+                })
+            };
+            while stop.load(Acquire) == 0 {
+                rounds.store(rounds.load(Relaxed) + 1, Release);
+                hint::spin_loop();
+            }
+            waits.join().unwrap();
+        }
+    };
+    assert!(count(counts_to(4)).is_cut);
+    let text = failure(counts_to(14));
+    assert!(text.contains("no execution ends"), "{text}");
 }
 
 /// The same threads have the same names, whichever of their parents comes first.

@@ -200,7 +200,9 @@ impl Stranger {
 
     fn wait(&self) {
         let task = self.task.lock().unwrap().take();
-        block_on(task.expect("it waits once"));
+        // joint-check has no windows, so the timer may be due before there is a task.
+        assert!(cfg!(joint_check) || task.is_some(), "it waits once");
+        task.into_iter().for_each(block_on);
         loom::stop_exploring();
         drop(self.is_over.lock().unwrap().take());
     }

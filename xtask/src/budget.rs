@@ -118,7 +118,7 @@ const BUDGETS: [Budget; 9] = [
         folder: "check/src",
         without: &[],
         // Of these, 1,350 are loom's names, which a crate finds here when it changes the checker.
-        lines: 4_070,
+        lines: 4_100,
         crates: 6,
         features: &[],
     },

@@ -50,6 +50,7 @@ impl Run {
             return self.failed(&Fault::Deadlock);
         }
         if self.unfinished().next().is_some() {
+            self.graph.is_cut |= self.is_cut();
             return Ended::Blocked;
         }
         if !self.alive.is_empty() {

@@ -1,17 +1,22 @@
 //! Loops that wait: a thread that does in one round what it did before is blocked until another
 //! thread writes.
 
-use super::{Answer, Attempt, Fault, Run, Status};
+use super::{Answer, Attempt, Fault, Lane, Run, Status};
 use crate::graph::{Event, Id};
 
 /// After so many rounds without anything new, a loop is taken to be endless.
 const PATIENCE: u8 = 64;
+/// After so many rounds that differ only in what the thread itself counts, it waits. This is a
+/// bound: what it has counted could matter where a later round finds a write.
+const COUNTED: usize = 8;
 
 impl Run {
     /// Begins another round, unless the last two were the same.
     ///
     /// Two rounds are the same if they did the same, wrote the same, and read from the same writes
-    /// of other threads and the same writes of their own. A loop may therefore take locks.
+    /// of other threads and the same writes of their own. A loop may therefore take locks. After
+    /// a few rounds, those that wrote other values, as where each is counted, are taken to be the
+    /// same.
     pub(super) fn look_again(&mut self) -> Attempt {
         let thread = self.current;
         let Self { graph, lanes, .. } = self;
@@ -26,7 +31,12 @@ impl Run {
         let events = &graph.threads[usize::from(thread)];
         let (from, to) = (usize::from(lane.round), usize::from(lane.at));
         let (before, now) = (&events[..from], &events[from..to]);
-        let is_same = now.iter().any(|event| event.kind.is_read()) && repeats(before, now);
+        let reads = now.iter().any(|event| event.kind.is_read());
+        let is_alike = reads && is_alike(before, now);
+        let is_equal = is_alike && is_equal(before, now);
+        let counts = is_alike && !is_equal;
+        lane.counted = if counts { lane.counted + 1 } else { 0 };
+        let is_same = is_equal || lane.counted >= COUNTED;
         // A thread that has gone on does so again when the run is repeated.
         if is_same && !lane.goes_on && to == events.len() {
             lane.status = Status::Spinning;
@@ -40,7 +50,7 @@ impl Run {
             self.is_hopeless |= self.is_exploring && now.iter().any(is_late);
             return Attempt::Wait;
         }
-        if !is_same {
+        if !is_equal {
             lane.retries = 0;
         }
         lane.goes_on = false;
@@ -66,13 +76,20 @@ impl Run {
         lane.retries += 1;
         Some(thread)
     }
+
+    /// Whether a loop that counts its rounds is left where a further round might find a write.
+    pub(super) fn is_cut(&self) -> bool {
+        let is_cut = |lane: &Lane| lane.status == Status::Spinning && lane.counted >= COUNTED;
+        self.lanes.iter().any(is_cut)
+    }
 }
 
-fn repeats(before: &[Event], now: &[Event]) -> bool {
+/// Whether a round did the same as the end of what came before it.
+fn is_alike(before: &[Event], now: &[Event]) -> bool {
     let Some(start) = before.len().checked_sub(now.len()) else {
         return false;
     };
-    let (before, first) = (&before[start..], now[0].id);
+    let first = now[0].id;
     // The event that has the same part in the round before.
     let earlier = |id: Id| {
         let is_of_these = id.thread == first.thread && usize::from(id.index) >= start;
@@ -82,10 +99,16 @@ fn repeats(before: &[Event], now: &[Event]) -> bool {
             ..id
         }
     };
-    before.iter().zip(now).all(|(then, now)| {
+    before[start..].iter().zip(now).all(|(then, now)| {
         then.kind.number() == now.kind.number()
-            && (then.value, then.written) == (now.value, now.written)
             && then.place == earlier(now.place)
             && (then.source == now.source || then.source == now.source.map(earlier))
     })
+}
+
+/// Whether such a round also wrote the same.
+fn is_equal(before: &[Event], now: &[Event]) -> bool {
+    let values = |event: &Event| (event.value, event.written);
+    let mut both = before.iter().rev().zip(now.iter().rev());
+    both.all(|(then, now)| values(then) == values(now))
 }
