@@ -117,7 +117,8 @@ fn table(loom: &BTreeMap<&str, Count>, check: &BTreeMap<&str, Count>) -> String 
     }
     text += "
 The sums are over the tests that have ended on joint-check within the limit of time. The last column
-but one counts those whose preemptions loom bounds.
+but one counts those whose preemptions loom bounds: joint-check has explored all of their executions,
+loom those within the bound.
 ";
     text
 }
@@ -200,12 +201,12 @@ fn main() {
     let words: Vec<_> = env::args().skip(1).collect();
     let words: Vec<_> = words.iter().map(|word| &**word).collect();
     let read = |file| fs::read_to_string(file).expect("the file can be read");
+    let seconds = words.first().unwrap_or(&"10");
     let (loom, check) = match words[..] {
-        [] => (run("loom", None), run("check", Some("10"))),
-        [seconds] if seconds.parse::<u32>().is_ok() => {
+        [loom, check] => (read(loom), read(check)),
+        [] | [_] if seconds.parse::<u32>().is_ok() => {
             (run("loom", None), run("check", Some(seconds)))
         }
-        [loom, check] => (read(loom), read(check)),
         _ => {
             eprintln!(
                 "give a number of seconds, or what `cargo xtask loom` has printed of loom and of joint-check"

@@ -350,7 +350,7 @@ function linesOf(one, id, length) {
   const event = one.events[id];
   const value = event.read !== null && event.written !== null ? `${event.read} → ${event.written}` : event.read ?? event.written;
   const source = one.rf.find(([, to]) => to === id);
-  const from = source && (numberOf(one, source[0]) ? `← from ${numberOf(one, source[0])}` : "← first value");
+  const from = source && (numberOf(one, source[0]) ? `← from ${numberOf(one, source[0])}` : "← first");
   const needs = event.address !== null ? `address from ${numberOf(one, event.address)}` :
     event.control.length ? `branch on ${and(event.control.map((other) => numberOf(one, other)))}` : null;
   const given = (words) => words.filter((word) => word !== null && word !== undefined && word !== "");

@@ -47,6 +47,15 @@ impl Bell {
         self.turns.fetch_add(1, Ordering::AcqRel);
         self.rung.lock().unwrap()
     }
+
+    fn rouse(mut rung: MutexGuard<'_, Rung>) {
+        let waits = rung.waits.take();
+        // joint-check can change threads at an unpark.
+        drop(rung);
+        if let Some(thread) = waits {
+            thread.unpark();
+        }
+    }
 }
 
 impl EventSource for Bell {
@@ -83,12 +92,7 @@ impl EventSource for Bell {
     fn interrupt(&self) {
         let mut rung = self.lock();
         rung.is_rung = true;
-        let waits = rung.waits.take();
-        // joint-check can change threads at an unpark.
-        drop(rung);
-        if let Some(thread) = waits {
-            thread.unpark();
-        }
+        Self::rouse(rung);
     }
 
     fn close(&self) -> Vec<Waker> {
@@ -271,9 +275,7 @@ impl Driven {
         let mut rung = bell.lock();
         rung.woken.push(waker);
         rung.tells = true;
-        if let Some(thread) = rung.waits.take() {
-            thread.unpark();
-        }
+        Bell::rouse(rung);
     }
 
     /// Rests as `Searching::park` does: in the driver, if it is in use and no other worker
