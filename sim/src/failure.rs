@@ -9,7 +9,7 @@ use std::{
 };
 
 use super::{
-    panicked::{Panicked, Told, message},
+    panicked::{Panicked, Told, is_like},
     record::{Actor, Event, fold, lines},
     snoozing::Snoozing,
     trace::Trace,
@@ -68,32 +68,17 @@ impl Left {
 const OUTSIDE: &str = "the simulation does not wait for what is outside of it: threads of `std`, \
     executors that were made outside, and descriptors\n";
 
-/// Returns whether two messages differ in their numbers at most. A run with fewer decisions often
-/// has other ones.
-fn is_like(one: &str, other: &str) -> bool {
-    let [one, other] = [one, other].map(|text| text.chars().filter(|c| !c.is_ascii_digit()));
-    one.eq(other)
-}
-
 /// The payload of a panic.
 pub(super) struct Payload {
-    place: Option<Box<str>>,
-    message: Box<str>,
+    told: Told,
     /// The payload. Locked, because an error may be shared between threads and a payload may not.
     inner: Mutex<Box<dyn Any + Send>>,
 }
 
 impl Payload {
-    pub(super) fn new(payload: Box<dyn Any + Send>, place: Option<Box<str>>) -> Self {
-        Self {
-            place,
-            message: message(&*payload).into(),
-            inner: Mutex::new(payload),
-        }
-    }
-
-    fn told(&self) -> Told<'_> {
-        Told(self.place.as_deref(), &self.message)
+    pub(super) fn new(payload: Box<dyn Any + Send>, told: Told) -> Self {
+        let inner = Mutex::new(payload);
+        Self { told, inner }
     }
 
     fn into_inner(self) -> Box<dyn Any + Send> {
@@ -235,12 +220,12 @@ impl Failure {
     /// Returns whether another run has failed in the same way.
     pub(super) fn is_like(&self, other: &Self) -> bool {
         match (&*self.kind, &*other.kind) {
-            (Kind::Panic(one), Kind::Panic(other)) => is_like(&one.message, &other.message),
+            (Kind::Panic(one), Kind::Panic(other)) => one.told.is_like(&other.told),
             (Kind::Error(one), Kind::Error(other)) => is_like(one, other),
             (Kind::HostPanic(host, one), Kind::HostPanic(other_host, other)) => {
-                host == other_host && is_like(&one.message, &other.message)
+                host == other_host && one.told.is_like(&other.told)
             }
-            (Kind::Panicked(one), Kind::Panicked(other)) => is_like(&one.message, &other.message),
+            (Kind::Panicked(one), Kind::Panicked(other)) => one.told.is_like(&other.told),
             (Kind::Snoozing, Kind::Snoozing) => {
                 self.snoozing()[0].place == other.snoozing()[0].place
             }
@@ -325,13 +310,13 @@ impl fmt::Display for Failure {
             self.elapsed()
         )?;
         match &*self.kind {
-            Kind::Panic(payload) => writeln!(f, "the main future panicked{}", payload.told())?,
+            Kind::Panic(payload) => writeln!(f, "the main future panicked{}", payload.told)?,
             Kind::Error(error) => writeln!(f, "the main future returned an error: {error}")?,
             Kind::HostPanic(host, payload) => {
                 writeln!(
                     f,
                     "the main future of host `{host}` panicked{}",
-                    payload.told()
+                    payload.told
                 )?;
             }
             Kind::Deadlock => {

@@ -492,15 +492,18 @@ impl Builder {
         let world = World::new(self, Chance::new(self.seed));
         let ended = world.run(future);
         match ended {
-            Ok(output) => Ok(Outcome {
-                output,
-                digest: world.digest(),
-                steps: world.steps(),
-                elapsed: world.elapsed(),
-                snoozing: world.take_snoozing(),
-                unfinished: world.take_unfinished(),
-                trace: world.trace(),
-            }),
+            Ok(output) => {
+                let (snoozing, unfinished) = world.take_left();
+                Ok(Outcome {
+                    output,
+                    digest: world.digest(),
+                    steps: world.steps(),
+                    elapsed: world.elapsed(),
+                    snoozing,
+                    unfinished,
+                    trace: world.trace(),
+                })
+            }
             Err(mut failure) => {
                 failure.set_trace(world.trace());
                 Err(failure)

@@ -9,6 +9,12 @@ use super::record::{Actor, Named};
 pub(super) struct Panicked {
     pub(super) actor: Actor,
     pub(super) named: Option<Named>,
+    pub(super) told: Told,
+}
+
+/// Where a panic happened, and its message.
+#[derive(Clone)]
+pub(super) struct Told {
     /// `None` if it began outside of the run, or if the program has a panic hook of its own.
     pub(super) place: Option<Box<str>>,
     pub(super) message: Box<str>,
@@ -27,21 +33,32 @@ impl fmt::Display for Panicked {
         if let Some(named) = &self.named {
             write!(f, "{named},")?;
         }
-        write!(f, " panicked{}", Told(self.place.as_deref(), &self.message))
+        write!(f, " panicked{}", self.told)
     }
 }
 
-/// Shows where a panic happened, and its message.
-pub(super) struct Told<'a>(pub(super) Option<&'a str>, pub(super) &'a str);
-
-impl fmt::Display for Told<'_> {
+impl fmt::Display for Told {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self(place, message) = self;
+        let Self { place, message } = self;
         match place {
             Some(place) => write!(f, " at {place}: {message}"),
             None => write!(f, ": {message}"),
         }
     }
+}
+
+impl Told {
+    /// Returns whether two panics have the same message, but for numbers.
+    pub(super) fn is_like(&self, other: &Self) -> bool {
+        is_like(&self.message, &other.message)
+    }
+}
+
+/// Returns whether two messages differ in their numbers at most. A run with fewer decisions often
+/// has other ones.
+pub(super) fn is_like(one: &str, other: &str) -> bool {
+    let [one, other] = [one, other].map(|text| text.chars().filter(|c| !c.is_ascii_digit()));
+    one.eq(other)
 }
 
 /// Returns the message of a panic.

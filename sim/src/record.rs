@@ -261,20 +261,14 @@ impl Record {
 
 impl fmt::Display for Event {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            at,
-            step,
-            actor,
-            what,
-        } = self;
-        let at = Duration::from_nanos(*at);
+        let (step, at, actor) = (self.step, self.at(), self.actor);
         write!(f, "step {step}, {at:?}: ")?;
-        match what {
+        match &self.what {
             What::Spawned { by } => write!(f, "{actor} was spawned by {by}"),
             What::Woken { by } => write!(f, "{actor} was woken by {by}"),
             What::Ran { by } => write!(f, "{actor} ran, woken by {by}"),
             What::Ended(how) => write!(f, "{actor} {}", how_it_ended(*how)),
-            What::Fault(Fault::LateTimer) if *actor == Actor::TIMER => {
+            What::Fault(Fault::LateTimer) if actor == Actor::TIMER => {
                 f.write_str("fault: a timer is late")
             }
             What::Fault(Fault::LateTimer) => write!(f, "fault: a wait of {actor} ends late"),

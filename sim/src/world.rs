@@ -17,7 +17,6 @@ mod entered;
 mod executors;
 mod faults;
 mod host_times;
-mod kept;
 mod later;
 mod main_future;
 mod network;
@@ -61,9 +60,8 @@ use self::{
 };
 use super::{
     chance::Chance,
-    failure::{Failure, Kind, Payload},
+    failure::{Failure, Kind},
     inside,
-    panicked::message,
     record::{Actor, Event, Record, What},
     settings::Builder,
     trace::Trace,
@@ -73,8 +71,8 @@ use joint_executor::{Executor, hosted};
 
 pub use self::network::{Latency, Link};
 pub(super) use self::{
+    ending::{Kept, Site},
     entered::{if_inside, with, with_own},
-    kept::{Kept, Site},
     network::Network,
     panics::quiet,
 };
@@ -223,8 +221,7 @@ impl World {
             }
             Err(payload) => {
                 self.note(Actor::MAIN, What::Ended(TaskEnd::Panicked));
-                let place = self.place_of_panic(message(&*payload));
-                self.fail(Kind::Panic(Payload::new(payload, place)));
+                self.fail(Kind::Panic(self.payload(payload)));
                 Err(())
             }
         }
@@ -250,12 +247,6 @@ impl World {
     }
 
     pub(super) fn note(&self, actor: Actor, what: What) {
-        self.note_here(actor, what);
-    }
-
-    /// [`note`](Self::note) for the one event of each step.
-    #[inline(always)]
-    fn note_here(&self, actor: Actor, what: What) {
         let event = self.event(actor, what);
         self.agenda.borrow_mut().record.add(event);
     }

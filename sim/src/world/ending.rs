@@ -1,12 +1,17 @@
-//! [`Ending`]: how a run has failed.
+//! [`Ending`]: how a run has failed, and what is left of it once it is over.
 
-use std::cell::{Cell, RefCell};
+use std::{
+    cell::{Cell, RefCell},
+    collections::BTreeMap,
+};
 
 use super::{
     super::{
+        chance::Decision,
         failure::{Failure, Kind},
         record::Event,
         snoozing::Snoozing,
+        trace::Trace,
         unfinished::Unfinished,
     },
     World,
@@ -16,10 +21,8 @@ use super::{
 #[derive(Default)]
 pub(super) struct Ending {
     pub(super) failure: RefCell<Option<Failure>>,
-    /// What snoozed when the main future ended.
-    pub(super) snoozing: RefCell<Vec<Snoozing>>,
-    /// What had not ended then.
-    pub(super) unfinished: RefCell<Vec<Unfinished>>,
+    /// What snoozed when the main future ended, and what had not ended then.
+    pub(super) left: Cell<(Vec<Snoozing>, Vec<Unfinished>)>,
     /// The number of events that were kept when it failed.
     pub(super) failed_after: Cell<usize>,
     /// The number of the last step: the limit, or 0 once the run has failed.
@@ -29,6 +32,25 @@ pub(super) struct Ending {
     /// The reason why the world was abandoned, if it was.
     pub(super) stuck: Cell<Option<Failure>>,
     pub(super) is_abandoned: Cell<bool>,
+}
+
+/// The decisions and the events of a run whose settings say that they are kept.
+#[derive(Default)]
+pub(crate) struct Kept {
+    pub(crate) decisions: Vec<Decision>,
+    /// The events up to the failure, if the run has failed.
+    pub(crate) trace: Trace,
+    /// The fault sites of the program. They are kept in any case.
+    pub(crate) sites: BTreeMap<String, Site>,
+}
+
+/// A fault site of the program, in one run or in several.
+#[derive(Debug, Default)]
+pub(crate) struct Site {
+    /// Whether it may fire in this run.
+    pub(super) is_active: bool,
+    pub(crate) reached: u64,
+    pub(crate) fired: u64,
 }
 
 impl Ending {
@@ -51,14 +73,9 @@ impl Ending {
 }
 
 impl World {
-    /// Takes what snoozed when the main future ended.
-    pub(crate) fn take_snoozing(&self) -> Vec<Snoozing> {
-        self.ending.snoozing.take()
-    }
-
-    /// Takes what had not ended when the main future did.
-    pub(crate) fn take_unfinished(&self) -> Vec<Unfinished> {
-        self.ending.unfinished.take()
+    /// Takes what snoozed when the main future ended, and what had not ended then.
+    pub(crate) fn take_left(&self) -> (Vec<Snoozing>, Vec<Unfinished>) {
+        self.ending.left.take()
     }
 
     pub(super) fn failure_with(&self, kind: Kind, last: Vec<Event>) -> Failure {
@@ -102,8 +119,7 @@ impl World {
         if self.settings.deny_snoozing && !snoozing.is_empty() {
             self.fail_here(Kind::Snoozing);
         }
-        self.ending.snoozing.replace(snoozing);
-        self.ending.unfinished.replace(unfinished);
+        self.ending.left.set((snoozing, unfinished));
     }
 
     /// Sets how the run has failed, or that it has not. Returns what was set before.
@@ -111,5 +127,22 @@ impl World {
         let last_step = failure.as_ref().map_or(self.settings.max_steps, |_| 0);
         self.ending.last_step.set(last_step);
         self.ending.failure.replace(failure)
+    }
+}
+
+impl World {
+    /// Takes what was kept.
+    pub(crate) fn take_kept(&self) -> Kept {
+        if self.ending.is_abandoned.get() {
+            // A call may be adding to it (rule 2 of `threads`).
+            return Kept::default();
+        }
+        let decisions = self.chance().made();
+        let sites = self.injected.as_ref().map(|one| one.sites.take());
+        Kept {
+            decisions,
+            trace: self.trace().unwrap_or_default(),
+            sites: sites.unwrap_or_default(),
+        }
     }
 }

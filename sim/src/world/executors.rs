@@ -15,6 +15,7 @@ use super::{
     },
     World,
     entered::{if_inside, run_apart},
+    network::Network,
     pool::Pool,
     threads::Abandoned,
 };
@@ -83,7 +84,8 @@ impl World {
 
     fn end_executors(&self) {
         self.end_each(|_| true);
-        self.end_places();
+        // What the hosts and the sockets own.
+        drop(self.network(Network::end));
     }
 }
 
@@ -124,7 +126,8 @@ impl World {
         }
     }
 
-    fn has_ended(&self, id: Id, how: TaskEnd) {
+    /// Notes the end of a task or call.
+    pub(super) fn has_ended(&self, id: Id, how: TaskEnd) {
         let live = self.agenda.borrow_mut().tasks.remove(id);
         if let Some(live) = live {
             self.note(live.actor, What::Ended(how));
@@ -210,10 +213,6 @@ impl World {
         }
         self.end(&pool);
         Shutdown::Complete
-    }
-
-    pub(super) fn call_ended(&self, call: Id, how: TaskEnd) {
-        self.has_ended(call, how);
     }
 
     fn spawned(&self, executor: Option<ExecutorId>, task: &TaskInfo<'_>) {

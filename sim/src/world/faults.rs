@@ -16,7 +16,7 @@ use super::{
         tasks::{Due, Key},
     },
     World,
-    kept::Site,
+    ending::Site,
     later::Act,
 };
 use joint_executor::hosted::ReadyTask;

@@ -131,7 +131,7 @@ impl Host for Owner {
     }
 
     fn call_ended(&self, call: Id, how: TaskEnd) {
-        here(|world| world.call_ended(call, how));
+        here(|world| world.has_ended(call, how));
     }
 
     fn descriptor(&self) -> io::Result<()> {

@@ -5,6 +5,7 @@
 //! at them. A payload that nobody has looked at fails the run at its end.
 
 use std::{
+    any::Any,
     cell::{Cell, RefCell},
     collections::BTreeMap,
     panic::{PanicHookInfo, set_hook, take_hook},
@@ -14,9 +15,9 @@ use std::{
 
 use super::{
     super::{
-        failure::Kind,
+        failure::{Kind, Payload},
         faults::FAULT_PANIC,
-        panicked::{NO_MESSAGE, Panicked, message},
+        panicked::{NO_MESSAGE, Panicked, Told, message},
         settings,
     },
     World,
@@ -65,8 +66,10 @@ impl World {
         Panicked {
             actor,
             named,
-            place,
-            message: message.into(),
+            told: Told {
+                place,
+                message: message.into(),
+            },
         }
     }
 
@@ -74,26 +77,33 @@ impl World {
     fn begun(&self, message: &str) -> Option<Panicked> {
         let begun = self.panics.begun.borrow();
         let mut last = begun.iter().rev();
-        last.find(|one| &*one.message == message).cloned()
+        last.find(|one| &*one.told.message == message).cloned()
     }
 
-    /// Returns where the last panic with this message began.
-    pub(super) fn place_of_panic(&self, message: &str) -> Option<Box<str>> {
-        self.begun(message)?.place
+    /// Returns the last panic with this message, which may have begun outside of the run.
+    fn known(&self, message: &str) -> Panicked {
+        let begun = self.begun(message);
+        begun.unwrap_or_else(|| self.panicked(None, message))
+    }
+
+    /// Takes over the payload of a main future's panic.
+    pub(super) fn payload(&self, payload: Box<dyn Any + Send>) -> Payload {
+        let Panicked { told, .. } = self.known(message(&*payload));
+        Payload::new(payload, told)
     }
 
     /// A payload with this message was caught. Returns its number, or 0 if the faults have asked
     /// for the panic.
     fn caught(&self, message: Option<&str>) -> u64 {
         let message = message.unwrap_or(NO_MESSAGE);
-        let begun = self.begun(message);
         // Without a message and a beginning, it ends the waits of a call.
-        if message == FAULT_PANIC || message == NO_MESSAGE && begun.is_none() {
+        let ends_waits = message == NO_MESSAGE && self.begun(message).is_none();
+        if message == FAULT_PANIC || ends_waits {
             return 0;
         }
         self.panics.last.set(self.panics.last.get() + 1);
         let number = self.owner.number() << 32 | self.panics.last.get();
-        let panicked = begun.unwrap_or_else(|| self.panicked(None, message));
+        let panicked = self.known(message);
         self.panics.unseen.borrow_mut().insert(number, panicked);
         number
     }
@@ -102,9 +112,7 @@ impl World {
     pub(super) fn detached_panics(&self, message: Option<&str>) {
         let message = message.unwrap_or(NO_MESSAGE);
         if message != FAULT_PANIC {
-            let begun = self.begun(message);
-            let panicked = begun.unwrap_or_else(|| self.panicked(None, message));
-            self.fail(Kind::Panicked(panicked));
+            self.fail(Kind::Panicked(self.known(message)));
         }
     }
 

@@ -13,7 +13,7 @@ use std::{
 
 use super::{
     super::{
-        failure::{Kind, Payload},
+        failure::Kind,
         machine::{HostEnd, Machine, Machines, Main, Place, Power, Program},
         panicked::message,
         record::Named,
@@ -146,10 +146,7 @@ impl World {
         let end = match ended {
             Ok(()) => HostEnd::Returned,
             Err(payload) if is_watched => HostEnd::Panicked(String::from(message(&*payload))),
-            Err(payload) => {
-                let place = self.place_of_panic(message(&*payload));
-                return self.fail(Kind::HostPanic(name, Payload::new(payload, place)));
-            }
+            Err(payload) => return self.fail(Kind::HostPanic(name, self.payload(payload))),
         };
         self.stop(place.host, Power::Idle, end);
     }
@@ -199,11 +196,5 @@ impl World {
             Some(executor) => drop(executor.enter(|| call.run())),
             None => drop(call.run()),
         }
-    }
-
-    /// Drops what the hosts and the sockets own.
-    pub(super) fn end_places(&self) {
-        let rest = self.network(Network::end);
-        drop(rest);
     }
 }
