@@ -22,8 +22,7 @@ use crate::{
         timers::{Closed, Earliest, Key, Timers},
     },
 };
-use joint::waker::budget;
-use joint::waker::clock::now;
+use joint::waker::{budget, clock::now};
 
 /// The time to wait for.
 #[derive(Clone, Copy, Debug)]
@@ -70,7 +69,7 @@ impl When {
 pub(super) struct Alarm {
     /// A queue and a timer in it. The queue has the timer until it is removed, or is found to have
     /// fired.
-    armed: Option<(Arc<Timers>, Key)>,
+    pub(super) armed: Option<(Arc<Timers>, Key)>,
 }
 
 impl Alarm {

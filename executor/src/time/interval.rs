@@ -8,8 +8,7 @@ use core::{
 use std::time::Instant;
 
 use super::alarm::{Alarm, When};
-use joint::waker::budget;
-use joint::waker::clock;
+use joint::waker::{budget, clock};
 
 /// Ticks at once, and then once every period.
 ///
@@ -148,7 +147,12 @@ impl Interval {
         ready!(budget::poll_proceed(cx));
         ready!(self.alarm.poll(When::At(due), cx));
         budget::spend();
-        self.next = self.after(due);
+        // Catching up does not need the current time.
+        let now = match self.missed {
+            MissedTicks::Burst => due,
+            MissedTicks::Delay | MissedTicks::Skip => clock::now(),
+        };
+        self.next = self.missed.next(due, self.period, now);
         Poll::Ready(due)
     }
 
@@ -157,16 +161,6 @@ impl Interval {
     pub fn reset(&mut self) {
         self.next = clock::now().checked_add(self.period);
         self.alarm.move_to(When::far(self.next));
-    }
-
-    /// Returns when the tick is due that follows one that was due at `due` and is taken now.
-    fn after(&self, due: Instant) -> Option<Instant> {
-        // Catching up does not need the current time.
-        let now = match self.missed {
-            MissedTicks::Burst => due,
-            MissedTicks::Delay | MissedTicks::Skip => clock::now(),
-        };
-        self.missed.next(due, self.period, now)
     }
 }
 

@@ -21,8 +21,9 @@ use joint::waker::budget;
 ///
 /// A future that never has to wait, such as a loop over a descriptor that is always ready, uses up
 /// the [budget](super#fairness) of its task's poll after 128 operations. The deadline is then
-/// checked against the clock. A future that does not use `io` or `time` and never returns from its
-/// poll cannot be stopped.
+/// checked against the clock. If it has passed, the future is polled once more, because it may have
+/// been ready but for the budget. A future that does not use `io` or `time` and never returns from
+/// its poll cannot be stopped.
 ///
 /// # Example
 /// ```
@@ -117,8 +118,14 @@ impl<F: Future> Future for Timeout<F> {
                 if !had_left {
                     ready!(budget::poll_proceed(cx));
                 }
+                let was_armed = alarm.armed.is_some();
                 ready!(alarm.poll(when, cx));
                 budget::spend();
+                // The operation may be ready, and was only refused. So if the budget is used up, it
+                // is polled once more, which finds the alarm idle.
+                if was_armed {
+                    ready!(budget::poll_proceed(cx));
+                }
                 Err(Elapsed(()))
             }
         };

@@ -3,7 +3,7 @@
 use std::{
     error::Error as _,
     future::{Future, IntoFuture, pending, poll_fn, ready},
-    io,
+    io, mem,
     panic::{AssertUnwindSafe, catch_unwind},
     pin::{Pin, pin},
     sync::{
@@ -14,7 +14,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use joint::{block_on, oneshot};
+use joint::{block_on, oneshot, waker::budget};
 use joint_executor::{
     spawn,
     time::{sleep, timeout, timeout_at},
@@ -85,6 +85,39 @@ fn a_ready_operation_wins_over_an_expired_timeout() {
         drop(tie);
         assert_eq!(wakes.wakers(), 1);
     });
+}
+
+/// An operation whose poll is refused is polled once more, and only once.
+#[test]
+fn an_operation_that_is_refused_at_the_deadline_is_not_too_late() {
+    let _outer = budget::save();
+    for is_ready in [true, false] {
+        let (wakes, waker) = counting();
+        let mut is_first = true;
+        let operation = poll_fn(|cx| {
+            std::task::ready!(budget::poll_proceed(cx));
+            match mem::replace(&mut is_first, false) || !is_ready {
+                true => Poll::Pending,
+                false => Poll::Ready(7),
+            }
+        });
+        let deadline = Instant::now() + 20 * MILLI;
+        let mut tie = timeout_at(deadline, operation);
+        if poll_with(&mut tie, &waker).is_ready() {
+            // This thread did not get its turn in time.
+            continue;
+        }
+        while Instant::now() < deadline {}
+        budget::refill_to(0);
+        let before = wakes.count();
+        assert_eq!(poll_with(&mut tie, &waker), Poll::Pending);
+        assert!(wakes.count() > before);
+        budget::refill();
+        match poll_with(&mut tie, &waker) {
+            Poll::Ready(ended) => assert_eq!(ended.ok(), is_ready.then_some(7)),
+            Poll::Pending => panic!("it was polled more than once more"),
+        }
+    }
 }
 
 #[test]
