@@ -11,7 +11,7 @@ programs![same_for_all::<Waits>, same_for_all::<Overflows>];
 adapter! {
     Waits(Sender<u64>, Receiver<u64>);
     new(capacity) broadcast(capacity);
-    subscribe(sender) sender.new_receiver();
+    subscribe(sender, _) sender.new_receiver();
     send(sender, message) sender.broadcast_direct(message).await.is_ok();
     recv(receiver) got(receiver.recv_direct().await);
 }
@@ -23,7 +23,7 @@ adapter! {
         sender.set_overflow(true);
         (sender, receiver)
     };
-    subscribe(sender) sender.new_receiver();
+    subscribe(sender, _) sender.new_receiver();
     send(sender, message) sender.broadcast_direct(message).await.is_ok();
     recv(receiver) got(receiver.recv_direct().await);
 }

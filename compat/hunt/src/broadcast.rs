@@ -17,7 +17,7 @@ pub trait Broadcast: 'static {
     type Receiver: Send + 'static;
 
     fn new(capacity: usize) -> (Self::Sender, Self::Receiver);
-    fn subscribe(sender: &Self::Sender) -> Self::Receiver;
+    fn subscribe(sender: &Self::Sender, receiver: &Self::Receiver) -> Self::Receiver;
     fn send(sender: &mut Self::Sender, message: u64) -> impl Future<Output = bool> + Send;
     fn recv(receiver: &mut Self::Receiver) -> impl Future<Output = Got> + Send;
 }
@@ -27,7 +27,7 @@ macro_rules! broadcast {
     (
         $name:ident($sender:ty, $receiver:ty);
         new($capacity:ident) $new:expr;
-        subscribe($subscribed:ident) $subscribe:expr;
+        subscribe($subscribed:pat, $beside:pat) $subscribe:expr;
         send($from:ident, $message:ident) $send:expr;
         recv($to:ident) $recv:expr;
     ) => {
@@ -41,7 +41,7 @@ macro_rules! broadcast {
                 $new
             }
 
-            fn subscribe($subscribed: &Self::Sender) -> Self::Receiver {
+            fn subscribe($subscribed: &Self::Sender, $beside: &Self::Receiver) -> Self::Receiver {
                 $subscribe
             }
 
@@ -63,7 +63,7 @@ pub async fn same_for_all<B: Broadcast>() {
     let (sender, first) = B::new(1 << below(3));
     let mut receivers = Vec::new();
     for _ in 0..1 + below(3) {
-        receivers.push(B::subscribe(&sender));
+        receivers.push(B::subscribe(&sender, &first));
     }
     receivers.push(first);
 

@@ -86,7 +86,7 @@ once! {
 broadcast! {
     Overflow(overflow::Sender<u64>, overflow::Receiver<u64>);
     new(capacity) overflow::channel(capacity);
-    subscribe(sender) sender.subscribe();
+    subscribe(sender, _) sender.subscribe();
     send(sender, message) {
         sender.send(message);
         true

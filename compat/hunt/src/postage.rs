@@ -34,7 +34,7 @@ channel! {
 to_all! {
     All(broadcast::Sender<u64>, broadcast::Receiver<u64>);
     new(capacity) broadcast::channel(capacity);
-    subscribe(sender) sender.subscribe();
+    subscribe(sender, _) sender.subscribe();
     send(sender, message) sender.send(message).await.is_ok();
     recv(receiver) receiver.recv().await.map_or(Got::Closed, Got::Message);
 }

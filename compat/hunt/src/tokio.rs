@@ -62,7 +62,7 @@ once! {
 to_all! {
     Overflow(broadcast::Sender<u64>, broadcast::Receiver<u64>);
     new(capacity) broadcast::channel(capacity);
-    subscribe(sender) sender.subscribe();
+    subscribe(sender, _) sender.subscribe();
     send(sender, message) sender.send(message).is_ok();
     recv(receiver) match receiver.recv().await {
         Ok(message) => Got::Message(message),

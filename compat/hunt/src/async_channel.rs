@@ -1,0 +1,21 @@
+//! async-channel 2.5.0.
+
+use crate::{
+    channel::{abandoned, channel, delivery, one_each},
+    world::{Item, programs},
+};
+use async_channel::{Receiver, Sender, bounded};
+
+programs![
+    delivery::<Bounded>,
+    abandoned::<Bounded>,
+    one_each::<Bounded>
+];
+
+channel! {
+    Bounded(Sender<Item>, Receiver<Item>);
+    new(capacity) bounded(capacity);
+    share(receiver) receiver.clone();
+    send(sender, item) sender.send(item).await.is_ok();
+    recv(receiver) receiver.recv().await.ok();
+}
