@@ -1,16 +1,21 @@
 //! The bugs found, as programs of a few lines. Each one fails as long as the crate has it: see
 //! `docs/found.md`.
 
-use std::{pin::pin, process::ExitCode, sync::Arc, time::Duration};
+use std::{future::poll_fn, pin::pin, process::ExitCode, sync::Arc, time::Duration};
 
-use futures::{StreamExt, poll, stream::FuturesUnordered};
+use async_lock::RwLock;
+use futures::{AsyncWriteExt, StreamExt, poll, stream::FuturesUnordered};
 use futures_intrusive::sync::Semaphore;
+use http::{Request, Response};
 use joint_executor::{
+    io::{TcpListener, TcpStream},
     spawn,
     time::{sleep, timeout},
 };
 use joint_sim::Builder;
 use noraft::{Action, Node, NodeId};
+use tokio_util::compat::FuturesAsyncReadCompatExt;
+use yamux::{Config, Connection, Mode};
 
 const MS: Duration = Duration::from_millis(1);
 
@@ -42,13 +47,38 @@ fn main() -> ExitCode {
             "1000 elections, and no leader",
             noraft_removed_leader(),
         ),
+        show(
+            "async-lock 3.5.0: two readers wake each other without end",
+            "it took more than 10000 steps",
+            async_lock_readers(),
+        ),
+        show(
+            "barrage 0.2.3: a send wakes itself without end",
+            "it took more than 10000 steps",
+            barrage_spins(),
+        ),
+        show(
+            "barrage 0.2.3: a receiver takes its room with it",
+            "deadlock: nothing can run, no timer is armed, and the main future waits",
+            barrage_room(),
+        ),
+        show(
+            "yamux 0.14.1: a stream that is closed was never opened",
+            "deadlock: nothing can run, no timer is armed, and the main future waits",
+            yamux_close(),
+        ),
+        show(
+            "h2 0.4.20: cancelled requests use up the budget for small frames",
+            "ENHANCE_YOUR_CALM",
+            h2_budget(),
+        ),
     ];
     ExitCode::from(u8::from(all.contains(&false)))
 }
 
 /// Prints how the program fails, and returns whether it does by these words.
 fn show(name: &str, words: &str, program: impl Future<Output = ()>) -> bool {
-    let report = match Builder::new(0).run(program) {
+    let report = match Builder::new(0).max_steps(10_000).run(program) {
         Ok(_) => "not there any more".to_owned(),
         Err(failure) => failure.to_string(),
     };
@@ -176,4 +206,103 @@ fn exchange(nodes: &mut [Node; 2]) {
         step(nodes, 0);
         step(nodes, 1);
     }
+}
+
+/// Two readers are woken, and another writer comes first.
+async fn async_lock_readers() {
+    let lock = Arc::new(RwLock::new(()));
+    let writes = lock.try_write().unwrap();
+    let reads = [(); 2].map(|()| {
+        let lock = lock.clone();
+        spawn(async move { drop(lock.read().await) })
+    });
+    sleep(MS).await;
+    drop(writes);
+    let writes = lock.try_write().unwrap();
+    // From here on each reader wakes the other one, as long as the lock is held.
+    sleep(MS).await;
+    drop(writes);
+    for read in reads {
+        read.await;
+    }
+}
+
+/// A send that waits is woken, and the room that it was told of is taken meanwhile.
+async fn barrage_spins() {
+    let (sender, receiver) = barrage::bounded(1);
+    sender.try_send(0).unwrap();
+    let waits = spawn({
+        let sender = sender.clone();
+        async move { sender.send_async(1).await.unwrap() }
+    });
+    sleep(MS).await;
+    assert_eq!(receiver.try_recv(), Ok(Some(0)));
+    sender.try_send(2).unwrap();
+    // From here on the send is polled again and again.
+    sleep(MS).await;
+    assert_eq!(receiver.try_recv(), Ok(Some(2)));
+    waits.await;
+}
+
+/// A receiver is dropped that has not read its message.
+async fn barrage_room() {
+    let (sender, receiver) = barrage::bounded(1);
+    let leaves = receiver.clone();
+    sender.try_send(0).unwrap();
+    assert_eq!(receiver.try_recv(), Ok(Some(0)));
+    drop(leaves);
+    // Nobody has anything left to read, and this waits forever.
+    sender.send_async(1).await.unwrap();
+}
+
+/// A stream is opened, and closed with nothing written to it.
+async fn yamux_close() {
+    let (client, server) = sockets().await;
+    let mut client = Connection::new(client, Config::default(), Mode::Client);
+    let mut server = Connection::new(server, Config::default(), Mode::Server);
+
+    let opened = poll_fn(|context| client.poll_new_outbound(context)).await;
+    let _drives = spawn(async move {
+        poll_fn(|context| client.poll_next_inbound(context)).await;
+    });
+    opened.unwrap().close().await.unwrap();
+    // The server never learns of the stream.
+    let accepted = poll_fn(|context| server.poll_next_inbound(context)).await;
+    assert!(accepted.is_some_and(|stream| stream.is_ok()));
+}
+
+/// Requests are dropped while small frames of their responses are on their way.
+async fn h2_budget() {
+    let (client, server) = sockets().await;
+    let _server = spawn(async move {
+        let mut connection = h2::server::handshake(server.compat()).await.unwrap();
+        while let Some(Ok((_, mut respond))) = connection.accept().await {
+            let answer = async move {
+                let mut body = respond.send_response(Response::new(()), false).unwrap();
+                // The client has the response when this is over, and the server not its answer.
+                sleep(Duration::from_micros(5)).await;
+                for _ in 0..10 {
+                    body.send_data("x".into(), false).unwrap();
+                }
+                let _ = poll_fn(|context| body.poll_reset(context)).await;
+            };
+            spawn(answer).detach();
+        }
+    });
+    let (mut sender, connection) = h2::client::handshake(client.compat()).await.unwrap();
+    let _client = spawn(connection);
+    for _ in 0..50 {
+        let (response, _) = sender.send_request(Request::new(()), true).unwrap();
+        drop(response.await.unwrap());
+        sleep(MS).await;
+        // Nothing is under way, and nothing is in a buffer.
+        sender = sender.ready().await.unwrap();
+    }
+}
+
+async fn sockets() -> (TcpStream, TcpStream) {
+    let listener = TcpListener::bind("127.0.0.1:80").await.unwrap();
+    let client = spawn(TcpStream::connect("127.0.0.1:80"));
+    let (server, _) = listener.accept().await.unwrap();
+    (client.await.unwrap(), server)
 }
