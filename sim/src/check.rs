@@ -478,12 +478,10 @@ impl Check {
         }
         let whole = found.plan().clone();
         // A run that does not stop is long, and the list of its tasks says most.
-        let most = if is_at_limit {
-            3 * again.steps
-        } else {
-            u64::MAX
+        let mut steps = match is_at_limit {
+            true => shrink::STEPS.min(3 * again.steps),
+            false => shrink::STEPS,
         };
-        let mut steps = shrink::STEPS.min(most);
         let mut fails = |decisions: &[Decision]| {
             if steps == 0 {
                 return None;

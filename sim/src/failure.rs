@@ -160,7 +160,7 @@ pub struct Failure {
     last: Vec<Event>,
     /// What was left of the program. `None` until that is known.
     left: Option<Box<Left>>,
-    trace: Option<Box<Trace>>,
+    pub(super) trace: Option<Box<Trace>>,
 }
 
 impl Failure {
@@ -174,10 +174,6 @@ impl Failure {
             left: None,
             trace: None,
         }
-    }
-
-    pub(super) fn set_trace(&mut self, trace: Option<Trace>) {
-        self.trace = trace.map(Box::new);
     }
 
     /// Returns everything that happened up to the failure, if [`Builder::trace`] asked for it.

@@ -505,7 +505,7 @@ impl Builder {
                 })
             }
             Err(mut failure) => {
-                failure.set_trace(world.trace());
+                failure.trace = world.trace().map(Box::new);
                 Err(failure)
             }
         }

@@ -177,11 +177,6 @@ impl Record {
         }
     }
 
-    /// Returns whether all events are kept.
-    pub(super) fn keeps_all(&self) -> bool {
-        self.all.is_some()
-    }
-
     #[inline(always)]
     pub(super) fn add(&mut self, event: Event) {
         let what = match event.what {
@@ -224,7 +219,7 @@ impl Record {
 
     /// Keeps the name of a task, if all events are kept.
     pub(super) fn name(&mut self, task: Actor, named: &Named) {
-        if self.keeps_all() {
+        if self.all.is_some() {
             let number = task.0 as usize;
             self.names.resize(self.names.len().max(number + 1), None);
             self.names[number] = Some(named.clone());

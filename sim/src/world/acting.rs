@@ -45,7 +45,7 @@ impl<'a> Acting<'a> {
         world.stage.depth.set(world.stage.depth.get() + 1);
         Self {
             world,
-            pool: world.pools.borrow()[0].clone(),
+            pool: world.pools.all.borrow()[0].clone(),
             number: 0,
             actor: world.stage.actor.get(),
             place: world.stage.place.get(),
@@ -63,7 +63,7 @@ impl<'a> Acting<'a> {
 
     #[inline(never)]
     fn change_pool(&mut self, number: u16) {
-        let pool = self.world.pools.borrow()[usize::from(number)].clone();
+        let pool = self.world.pools.all.borrow()[usize::from(number)].clone();
         self.pool = pool;
         self.number = number;
     }

@@ -39,7 +39,7 @@ impl World {
     }
 
     fn one_unfinished(&self, live: &Live, waits_for: Vec<String>) -> Unfinished {
-        let pools = self.pools.borrow();
+        let pools = self.pools.all.borrow();
         let executor = pools.iter().position(|pool| Some(pool.id) == live.executor);
         Unfinished {
             actor: live.actor,
@@ -62,7 +62,7 @@ impl World {
     fn waits_for(&self) -> BTreeMap<Actor, Vec<String>> {
         let joins = self.joins();
         let mut all = BTreeMap::new();
-        let pools = self.pools.borrow();
+        let pools = self.pools.all.borrow();
         for pool in pools.iter().filter(|pool| !pool.has_ended.get()) {
             for task in pool.first().worker.dump().tasks() {
                 let Some(actor) = self.agenda.borrow().tasks.actor(task.id()) else {
@@ -106,7 +106,7 @@ impl World {
         let agenda = self.agenda.borrow();
         let mut by_address = BTreeMap::from([(self.main.address(), Actor::MAIN)]);
         let mut awaited = Vec::new();
-        let pools = self.pools.borrow();
+        let pools = self.pools.all.borrow();
         for pool in pools.iter().filter(|pool| !pool.has_ended.get()) {
             pool.first().worker.each_waiting(|task, address, waiter| {
                 if let Some(actor) = agenda.tasks.actor(task) {
@@ -128,7 +128,7 @@ impl World {
     /// Returns the workers that are in a poll, which is beneath this call on a stack.
     fn blocked(&self) -> Vec<String> {
         let mut blocked = Vec::new();
-        for (executor, pool) in self.pools.borrow().iter().enumerate() {
+        for (executor, pool) in self.pools.all.borrow().iter().enumerate() {
             blocked.extend(pool.busy().map(|(worker, _, by)| {
                 format!("worker {worker} of executor {executor} is blocked in a poll of {by}")
             }));

@@ -30,7 +30,7 @@ impl World {
     pub(super) fn end(&self, pool: &Pool) {
         pool.is_closing.set(false);
         pool.has_ended.set(true);
-        let pools = self.pools.borrow();
+        let pools = self.pools.all.borrow();
         let is_own = |due: &Due| match due.work {
             Work::Task { pool: number, .. } => pools[usize::from(number)].id == pool.id,
             _ => false,
@@ -70,7 +70,7 @@ impl World {
     fn end_each(&self, is_one: impl Fn(&Pool) -> bool) -> bool {
         let mut any = false;
         loop {
-            let pools = self.pools.borrow();
+            let pools = self.pools.all.borrow();
             let is_one = |pool: &Pool| !pool.has_ended.get() && is_one(pool);
             let one = pools.iter().rev().find(|pool| is_one(pool)).cloned();
             drop(pools);
@@ -176,7 +176,7 @@ impl World {
     /// Takes over the workers of a new executor.
     fn add(&self, workers: Vec<HostedWorker>) {
         let pool = Rc::new(Pool::new(workers, self.stage.place.get()));
-        let mut pools = self.pools.borrow_mut();
+        let mut pools = self.pools.all.borrow_mut();
         // One that has ended makes room. The first one is the main executor's place.
         let ended = pools.iter_mut().skip(1).find(|pool| pool.has_ended.get());
         let ended = match ended {
@@ -200,7 +200,7 @@ impl World {
     }
 
     fn shut_down_here(&self, executor: ExecutorId) -> Shutdown {
-        let pools = self.pools.borrow();
+        let pools = self.pools.all.borrow();
         let pool = pools.iter().find(|pool| pool.id == executor).cloned();
         drop(pools);
         let Some(pool) = pool.filter(|pool| !pool.has_ended.get()) else {
@@ -226,7 +226,7 @@ impl World {
     }
 
     fn armed(&self, pool: Option<u16>, deadline: Instant) {
-        let of = |pool| self.pools.borrow()[usize::from(pool)].place;
+        let of = |pool| self.pools.all.borrow()[usize::from(pool)].place;
         let host = pool.map_or(self.place(), of).host;
         let deadline = self.world_time(host, clock::nanos(deadline));
         if let Some(pool) = pool {

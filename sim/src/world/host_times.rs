@@ -118,7 +118,7 @@ impl World {
             rate,
         };
         self.host_times.borrow_mut().insert(host, time);
-        for (number, _) in (0..).zip(&*self.pools.borrow()) {
+        for (number, _) in (0..).zip(&*self.pools.all.borrow()) {
             // It looks up the next timer again.
             self.pools.armed(number, 0);
         }
@@ -180,7 +180,7 @@ impl World {
     fn host_of(&self, due: &Due) -> usize {
         match &due.work {
             Work::Main => Place::MAIN.host,
-            Work::Task { pool, .. } => self.pools.borrow()[usize::from(*pool)].place.host,
+            Work::Task { pool, .. } => self.pools.all.borrow()[usize::from(*pool)].place.host,
             Work::Call(call) => call.0.host,
             Work::Resume(number) => self.threads.place(*number).host,
         }

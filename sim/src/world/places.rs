@@ -116,7 +116,7 @@ impl World {
         };
         let host = self.machines(|machines| machines.all[place.host].name.clone());
         let number = self.pools.number_of(executor.id());
-        let pool = self.pools.borrow()[usize::from(number)].clone();
+        let pool = self.pools.all.borrow()[usize::from(number)].clone();
         let worker = &pool.first().worker;
         let mut main = None;
         let task = || {
@@ -160,7 +160,7 @@ impl World {
         // What was kept for it ends with it.
         self.resume(number, None);
         let (place, program) = self.network(|network| network.stop(self, number, power, end));
-        let pools = self.pools.borrow();
+        let pools = self.pools.all.borrow();
         let own = pools
             .iter()
             .filter(|pool| pool.place == place && !pool.has_ended.get());

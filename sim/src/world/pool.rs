@@ -41,7 +41,7 @@ impl Slot {
     }
 
     #[inline]
-    fn is_free(&self) -> bool {
+    pub(super) fn is_free(&self) -> bool {
         self.actor.get() == NOBODY
     }
 }
@@ -102,10 +102,6 @@ impl Pool {
     /// Returns the first worker, on which the main future runs.
     pub(super) fn first(&self) -> &Slot {
         &self.slots[0]
-    }
-
-    pub(super) fn is_first_busy(&self) -> bool {
-        !self.first().is_free()
     }
 
     pub(super) fn is_busy(&self) -> bool {

@@ -4,7 +4,7 @@
 //! the hooks of an executor mark it when a task is pushed to it, or a timer armed.
 
 use std::{
-    cell::{Cell, Ref, RefCell, RefMut},
+    cell::{Cell, RefCell},
     rc::Rc,
 };
 
@@ -14,21 +14,13 @@ use joint_executor::hosted::ExecutorId;
 /// The executors of a world by their numbers. The first one is that of the main future.
 #[derive(Default)]
 pub(super) struct Pools {
-    all: RefCell<Vec<Rc<Pool>>>,
+    pub(super) all: RefCell<Vec<Rc<Pool>>>,
     timers: RefCell<Earliest>,
     /// The numbers of those that something was pushed to.
     pushed: Cell<Vec<u16>>,
 }
 
 impl Pools {
-    pub(super) fn borrow(&self) -> Ref<'_, Vec<Rc<Pool>>> {
-        self.all.borrow()
-    }
-
-    pub(super) fn borrow_mut(&self) -> RefMut<'_, Vec<Rc<Pool>>> {
-        self.all.borrow_mut()
-    }
-
     /// Returns the number of an executor that has not ended.
     pub(super) fn number_of(&self, id: ExecutorId) -> u16 {
         let all = self.all.borrow();

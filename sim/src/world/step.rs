@@ -169,9 +169,9 @@ impl World {
     /// Chooses while polls are blocked on the stack. Their workers run nothing.
     #[cold]
     fn choose_inside(&self, agenda: &mut Agenda) -> Option<usize> {
-        let pools = self.pools.borrow();
+        let pools = self.pools.all.borrow();
         let can_run = |due: &Due| match &due.work {
-            Work::Main => self.main.poll.get().is_some() && !pools[0].is_first_busy(),
+            Work::Main => self.main.poll.get().is_some() && pools[0].first().is_free(),
             Work::Task { pool, task, .. } => pools[usize::from(*pool)].free_worker(task).is_some(),
             Work::Call(_) | Work::Resume(_) => true,
         };
@@ -268,7 +268,7 @@ impl World {
         let Some(poll) = self.main.poll.take() else {
             return;
         };
-        let pool = self.pools.borrow()[0].clone();
+        let pool = self.pools.all.borrow()[0].clone();
         self.set_place(Place::MAIN);
         let slot = pool.first();
         slot.begin(Actor::MAIN);
@@ -306,7 +306,7 @@ impl World {
     /// Takes over what the workers have queued whose polls are under way. They will run nothing
     /// while they are blocked.
     pub(super) fn collect_from_busy(&self) {
-        for (number, pool) in (0..).zip(&*self.pools.borrow()) {
+        for (number, pool) in (0..).zip(&*self.pools.all.borrow()) {
             for (_, worker, _) in pool.busy() {
                 self.collect(number, worker);
             }
@@ -325,7 +325,7 @@ impl World {
     /// was anything.
     fn collect_injected(&self) -> bool {
         let mut any = false;
-        for (number, pool) in (0..).zip(&*self.pools.borrow()) {
+        for (number, pool) in (0..).zip(&*self.pools.all.borrow()) {
             pool.take_injected(|task| {
                 any = true;
                 self.push(number, task);

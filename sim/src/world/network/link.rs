@@ -328,10 +328,9 @@ impl Links {
 
     /// Draws how long a part of a stream takes, with all the times that it is sent.
     pub(super) fn stream_delay(&self, world: &World, way: Way) -> u64 {
-        let loss = if way.0 == way.1 {
-            0.0
-        } else {
-            self.link(way).loss
+        let loss = match way.0 == way.1 {
+            true => 0.0,
+            false => self.link(way).loss,
         };
         let mut delay = 0;
         for resent in 0..MOST_SENDS {
