@@ -62,8 +62,8 @@ impl Faults {
     /// All faults, each with a probability that finds mistakes and lets a program make progress.
     ///
     /// A correct program stays correct under all of them: see each of the methods. Late timers,
-    /// extra yields and [`fault`] sites have a probability of 25%. The other faults have 10%, panics
-    /// and pauses 2%, and those of disks 1%.
+    /// extra yields and [`fault`] sites have a probability of 25%. The other faults have 10%,
+    /// panics and pauses 2%, and those of disks 1%.
     ///
     /// [`fault`]: super::fault
     ///
@@ -149,9 +149,9 @@ impl Faults {
         self.with(Fault::SpuriousPoll, probability)
     }
 
-    /// A poll has a [budget](joint::waker::budget) of at most 7 operations, instead of 128, and most
-    /// often of none. So operations of [`io`](joint_executor::io) and [`time`](joint_executor::time), and each
-    /// [`point`](super::point), yield that usually do not.
+    /// A poll has a [budget](joint::waker::budget) of at most 7 operations, instead of 128, and
+    /// often of none. So operations of [`io`](joint_executor::io) and
+    /// [`time`](joint_executor::time), and each [`point`](super::point), yield that usually do not.
     ///
     /// # Example
     /// ```

@@ -3,13 +3,11 @@
 
 use core::{
     future::{Future, IntoFuture, poll_fn},
-    pin::Pin,
-    task::{Context, Poll, Waker},
+    task::Poll,
 };
 use std::{boxed::Box, panic::resume_unwind, string::String};
 
 use super::{
-    chance::About,
     faults::{FAULT_PANIC, Fate, Fault},
     world::{self, World},
 };
@@ -90,7 +88,7 @@ pub fn may_cancel<F: IntoFuture>(future: F) -> impl Future<Output = Option<F::Ou
             Fate::At(time) => world::with(|world| world.is_none_or(|world| world.now() >= time)),
         };
         if !has_come {
-            let polled = poll(pending.as_mut(), cx);
+            let polled = world::poll(pending.as_mut(), cx);
             if let Poll::Ready(output) = polled {
                 future = None;
                 return Poll::Ready(Some(output));
@@ -135,28 +133,10 @@ pub fn may_cancel<F: IntoFuture>(future: F) -> impl Future<Output = Option<F::Ou
 pub fn may_panic<F: IntoFuture>(future: F) -> impl Future<Output = F::Output> {
     let mut future = Box::pin(future.into_future());
     poll_fn(move |cx| {
-        if happens(Fault::Panicked) {
+        if world::strikes(Fault::Panicked) {
             // Without a message on the standard error: the simulation has asked for the panic.
             resume_unwind(Box::new(FAULT_PANIC));
         }
-        poll(future.as_mut(), cx)
+        world::poll(future.as_mut(), cx)
     })
-}
-
-/// Polls a future, and before that, if the faults want it, with a waker that wakes nobody.
-pub(super) fn poll<F: Future>(mut future: Pin<&mut F>, cx: &mut Context<'_>) -> Poll<F::Output> {
-    if happens(Fault::AnotherWaker) {
-        let polled = future
-            .as_mut()
-            .poll(&mut Context::from_waker(Waker::noop()));
-        if polled.is_ready() {
-            return polled;
-        }
-    }
-    future.poll(cx)
-}
-
-/// Decides whether a fault of a poll happens.
-fn happens(fault: Fault) -> bool {
-    world::with(|world| world.is_some_and(|world| world.happens(About::Poll, fault)))
 }

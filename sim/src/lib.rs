@@ -129,8 +129,8 @@
 //! # Faults
 //! [`Faults`] are late timers, late and spurious wake-ups, extra yields, and pauses of hosts, which
 //! may hit every task. Polls with another waker, cancellations and panics hit only what says that
-//! they may: [`may_cancel`], [`may_panic`]. [`fault`] is a site of the program's own. [`check()`] has all faults, and [`run`]
-//! none.
+//! they may: [`may_cancel`], [`may_panic`]. [`fault`] is a site of the program's own. [`check()`]
+//! has all faults, and [`run`] none.
 //!
 //! # Hosts and a network
 //! A [`Host`] is a simulated machine, which can be killed and started again, or paused. Hosts talk

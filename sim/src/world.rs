@@ -61,7 +61,6 @@ use self::{
 use super::{
     chance::Chance,
     failure::{Failure, Kind},
-    inside,
     record::{Actor, Event, Record, What},
     settings::Builder,
     trace::Trace,
@@ -73,6 +72,7 @@ pub use self::network::{Latency, Link};
 pub(super) use self::{
     ending::{Kept, Site},
     entered::{if_inside, with, with_own},
+    faults::{poll, strikes},
     network::Network,
     panics::quiet,
 };
@@ -192,7 +192,7 @@ impl World {
         let mut poll = || {
             let mut cx = Context::from_waker(self.main.waker());
             let future = future.as_mut().as_pin_mut().expect("dropped below");
-            ended = match catch_unwind(AssertUnwindSafe(|| inside::poll(future, &mut cx))) {
+            ended = match catch_unwind(AssertUnwindSafe(|| poll(future, &mut cx))) {
                 Ok(Poll::Ready(output)) => Some(Ok(output)),
                 Ok(Poll::Pending) => return Poll::Pending,
                 Err(payload) => Some(Err(payload)),

@@ -3,7 +3,9 @@
 use alloc::{borrow::ToOwned, collections::BTreeMap, string::String};
 use core::{
     cell::{Cell, RefCell},
-    task::{Context, Waker},
+    future::Future,
+    pin::Pin,
+    task::{Context, Poll, Waker},
 };
 
 use super::{
@@ -17,6 +19,7 @@ use super::{
     },
     World,
     ending::Site,
+    entered::with,
     later::Act,
 };
 use joint_executor::hosted::ReadyTask;
@@ -354,4 +357,22 @@ impl World {
         }
         happens
     }
+}
+
+/// Polls a future, and before that, if the faults want it, with a waker that wakes nobody.
+pub(crate) fn poll<F: Future>(mut future: Pin<&mut F>, cx: &mut Context<'_>) -> Poll<F::Output> {
+    if strikes(Fault::AnotherWaker) {
+        let polled = future
+            .as_mut()
+            .poll(&mut Context::from_waker(Waker::noop()));
+        if polled.is_ready() {
+            return polled;
+        }
+    }
+    future.poll(cx)
+}
+
+/// Decides whether a fault of a poll happens to the code that runs.
+pub(crate) fn strikes(fault: Fault) -> bool {
+    with(|world| world.is_some_and(|world| world.happens(About::Poll, fault)))
 }

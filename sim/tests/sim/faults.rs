@@ -253,8 +253,8 @@ fn a_poll_yields_early() {
     assert!(early.iter().all(|&count| count <= 8), "{early:?}");
 }
 
-/// Counts in each poll up to its budget, and ends in the poll with this number. Returns how much each
-/// poll has counted, and whether its waker wakes the task.
+/// Counts in each poll up to its budget, and ends in the poll with this number. Returns how much
+/// each poll has counted, and whether its waker wakes the task.
 fn counts(polls: usize) -> impl Future<Output = Vec<(u64, bool)>> {
     let mut all = Vec::new();
     poll_fn(move |cx| {
