@@ -34,7 +34,7 @@ struct State {
     busy: usize,
     runs: usize,
     count: Count,
-    /// Whether executions are left that are not wanted.
+    /// Whether a bound leaves executions out.
     is_limited: bool,
     seen: HashSet<Vec<u64>>,
     failure: Option<Failure>,
@@ -52,6 +52,7 @@ pub(crate) fn explore(
 ) -> Result<Count, Failure> {
     let state = State {
         pending: vec![Graph::new()],
+        is_limited: limits.deviations.is_some(),
         ..State::default()
     };
     let pool = Pool {

@@ -161,7 +161,8 @@ impl Run {
         }
     }
 
-    /// The first thread that can go on. They are ordered by who spawned them, not by their numbers,
+    /// The first thread that can go on. Those that only count come last, so that what they wait for
+    /// comes before their next round. Others are ordered by who spawned them, not by their numbers,
     /// so that the choice depends on the graph alone, however it was reached.
     fn next_ready(&mut self) -> Option<u8> {
         if self.is_dead || self.is_hopeless || self.fault.is_some() {
@@ -183,7 +184,10 @@ impl Run {
             _ => false,
         };
         let threads = (0..MAX_THREADS as u8).filter(|&n| can_run(&self.lanes[usize::from(n)]));
-        threads.min_by_key(|&thread| self.graph.path(thread))
+        threads.min_by_key(|&thread| {
+            let lane = &self.lanes[usize::from(thread)];
+            (lane.counted, self.graph.path(thread))
+        })
     }
 
     pub(super) fn has_ended(&self, thread: u8) -> bool {
