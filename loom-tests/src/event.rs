@@ -1,12 +1,18 @@
 //! [`Event`]: what a task of a model waits for.
 
+#[cfg(not(joint_check))]
+use std::sync::Mutex;
 use std::{
     future::Future,
     mem,
     pin::Pin,
-    sync::{Arc, Mutex},
+    sync::Arc,
     task::{Context, Poll, Waker},
 };
+
+// joint-check has to see what one thread learns from another.
+#[cfg(joint_check)]
+use loom::sync::Mutex;
 
 /// Something that one task at a time waits for. It is no atomic of joint's, and so not counted.
 #[derive(Clone, Debug, Default)]

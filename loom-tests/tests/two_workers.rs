@@ -320,6 +320,7 @@ fn cancelled(executor: &Executor, stranger: &Arc<Stranger>, dropped: bool) -> Jo
         }
     }
     let own = stranger.clone();
+    let (begins, has_begun) = oneshot::channel();
     let task = executor.spawn(async move {
         let (_sender, receiver) = oneshot::channel::<()>();
         let mut receiver = pin!(receiver);
@@ -327,8 +328,10 @@ fn cancelled(executor: &Executor, stranger: &Arc<Stranger>, dropped: bool) -> Jo
         if dropped {
             begin(receiver.as_mut(), &Waker::from(Arc::new(Dropped(own))));
         }
+        begins.send(()).unwrap();
         pending().await
     });
+    block_on(has_begun).unwrap();
     let_run();
     task
 }
