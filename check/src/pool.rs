@@ -12,6 +12,9 @@ use crate::{
     run::{Ended, Failure, Limits, run},
 };
 
+const NONE_ENDS: &str = "no execution ends: a loop that counts its rounds waits for more of them \
+                         than are explored";
+
 /// How much is explored.
 pub(crate) struct Bounds {
     pub(crate) runs: Option<usize>,
@@ -72,7 +75,13 @@ pub(crate) fn explore(
     }
     let state = pool.state.into_inner();
     let state = state.unwrap_or_else(PoisonError::into_inner);
-    state.failure.map_or(Ok(state.count), Err)
+    let count = state.count;
+    let none_ends = count.complete == 0 && count.blocked > 0 && !state.is_limited;
+    let failure = state.failure.or(none_ends.then(|| Failure {
+        text: NONE_ENDS.into(),
+        panic: None,
+    }));
+    failure.map_or(Ok(count), Err)
 }
 
 impl Pool {
@@ -111,17 +120,6 @@ impl Pool {
                 return Some(graph);
             }
             if state.busy == 0 {
-                let Count {
-                    complete, blocked, ..
-                } = state.count;
-                if complete == 0 && blocked > 0 && !state.is_limited {
-                    let text = "no execution ends: a loop that counts its rounds waits for more of \
-                                them than are explored";
-                    state.failure = Some(Failure {
-                        text: text.into(),
-                        panic: None,
-                    });
-                }
                 return None;
             }
             state = self

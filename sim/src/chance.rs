@@ -4,8 +4,8 @@
 //! has been ready for longest, or no fault. A run that is replayed from a list of decisions makes
 //! the tamest choices once the list has ended, so a list can be shortened.
 //!
-//! A random number that the program draws is also a decision, but none is the tamest for every
-//! program: a loop may draw until it gets a number that it accepts. Such a loop ends in a replay,
+//! A random number that the program draws is also a decision, but no number is the tamest for
+//! every program: a loop may draw until it gets one that it accepts. Such a loop ends in a replay,
 //! too, because the program draws from its seed once the list has ended.
 
 use rand_chacha::{

@@ -78,7 +78,8 @@ fn fetch_and_test(folder: &Folder) -> Result<(), Failed> {
         "the only async-task is the {version} of compat/async-task"
     ));
     pass("compat", &folder.tests(), "a suite failed")?;
-    let moved = "compat/hunt does not build, a bug of docs/found.md is not found as it is written there, or a new one is found";
+    let moved = "compat/hunt does not build, a bug of docs/found.md is not found as it is written \
+                 there, or a new one is found";
     pass("compat hunt", &folder.hunt(), moved)
 }
 
@@ -162,7 +163,8 @@ impl Folder {
         ]
     }
 
-    /// What was found, and the first seeds of each program.
+    /// Returns the steps that lint the hunt, find its bugs again, and run the first seeds of each
+    /// program.
     fn hunt(&self) -> [Step; 3] {
         let lints = ["clippy", "--all-targets", "--", "-D", "warnings"];
         let seeds = ["run", "--bin", "hunt", "--", "--seconds", "0"];

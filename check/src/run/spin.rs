@@ -6,8 +6,8 @@ use crate::graph::{Event, Id};
 
 /// After so many rounds without anything new, a loop is taken to be endless.
 const PATIENCE: u8 = 64;
-/// After so many rounds that differ only in what the thread itself counts, it waits. This is a
-/// bound: what it has counted could matter where a later round finds a write.
+/// A thread waits after this many rounds that differ only in what it counts itself. This is a
+/// bound: the count could matter if a later round found a write.
 const COUNTED: usize = 8;
 
 impl Run {
@@ -32,9 +32,9 @@ impl Run {
         let (from, to) = (usize::from(lane.round), usize::from(lane.at));
         let (before, now) = (&events[..from], &events[from..to]);
         let reads = now.iter().any(|event| event.kind.is_read());
-        let is_alike = reads && is_alike(before, now);
-        let is_equal = is_alike && is_equal(before, now);
-        let counts = is_alike && !is_equal;
+        let did_the_same = reads && is_alike(before, now);
+        let is_equal = did_the_same && wrote_the_same(before, now);
+        let counts = did_the_same && !is_equal;
         lane.counted = if counts { lane.counted + 1 } else { 0 };
         let is_same = is_equal || lane.counted >= COUNTED;
         // A thread that has gone on does so again when the run is repeated.
@@ -107,7 +107,7 @@ fn is_alike(before: &[Event], now: &[Event]) -> bool {
 }
 
 /// Whether such a round also wrote the same.
-fn is_equal(before: &[Event], now: &[Event]) -> bool {
+fn wrote_the_same(before: &[Event], now: &[Event]) -> bool {
     let values = |event: &Event| (event.value, event.written);
     let mut both = before.iter().rev().zip(now.iter().rev());
     both.all(|(then, now)| values(then) == values(now))

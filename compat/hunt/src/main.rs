@@ -49,7 +49,7 @@ use std::{
 use joint_sim::{Check, Faults};
 use world::Program;
 
-/// What is late is late by up to 134 ms, so that `world::settle` outlasts it.
+/// Delays are at most 134 ms, so that `world::settle` outlasts them.
 const FAULTS: Faults = Faults::all().longest_delay(Duration::from_nanos(1 << 27));
 
 /// The seeds of one batch. The clock is looked at between two batches.
@@ -72,8 +72,8 @@ const KNOWN: [&str; 13] = [
     "hunt::yamux echo::<0>",
 ];
 
-/// What looks at the real time, so that no run can be repeated for certain: the locks of
-/// async-lock, which moka uses, and yamux, which measures the time of a round trip.
+/// Crates that read the real time, so their runs cannot be repeated for certain: the locks of
+/// async-lock, which moka uses, and yamux, which measures round trips.
 const REAL_TIME: [&str; 3] = ["async_lock", "moka", "yamux"];
 
 /// Fails if a program finds a bug that is not known.

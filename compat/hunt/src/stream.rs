@@ -1,4 +1,4 @@
-//! What the protocols over one connection share.
+//! Helpers for the protocols that run over one connection.
 
 use crate::world::below;
 use joint_executor::{

@@ -47,7 +47,7 @@ async fn echo<const LEAST: usize>() {
         }));
     }
     join(tasks).await;
-    // What was dropped has not taken the connection with it.
+    // The drops have not ended the connection.
     exchange(&ask, 9, 1000).await;
     drop(ask);
     client.await;
@@ -101,7 +101,7 @@ impl Driver {
         }
         while let Some(reply) = self.waiting.pop_front() {
             match self.connection.poll_new_outbound(context)? {
-                // Whoever asked may have left.
+                // The requester may be gone.
                 Poll::Ready(stream) => drop(reply.send(stream)),
                 Poll::Pending => {
                     self.waiting.push_front(reply);

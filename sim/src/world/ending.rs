@@ -21,7 +21,7 @@ use super::{
 #[derive(Default)]
 pub(super) struct Ending {
     pub(super) failure: RefCell<Option<Failure>>,
-    /// What snoozed when the main future ended, and what had not ended then.
+    /// The futures that snoozed and the tasks that had not ended, when the main future ended.
     pub(super) left: Cell<(Vec<Snoozing>, Vec<Unfinished>)>,
     /// The number of events that were kept when it failed.
     pub(super) failed_after: Cell<usize>,

@@ -84,7 +84,7 @@ impl World {
 
     fn end_executors(&self) {
         self.end_each(|_| true);
-        // What the hosts and the sockets own.
+        // Everything that the hosts and the sockets own.
         drop(self.network(Network::end));
     }
 }

@@ -29,7 +29,7 @@ pub(super) type Pauses = RefCell<BTreeMap<usize, Pause>>;
 pub(super) struct Pause {
     /// The time at which it ends. `NEVER`: when the program says so.
     until: u64,
-    /// What is ready meanwhile, in its order.
+    /// The work that became ready during the pause, in order.
     pub(super) kept: VecDeque<Due>,
 }
 

@@ -51,7 +51,7 @@ struct CallThread {
     state: Cell<State>,
 }
 
-/// What a thread does.
+/// The state of a thread.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
     /// It runs its call, or has none.
