@@ -19,7 +19,7 @@ use std::{
     time::Duration,
 };
 
-use joint::waker::clock;
+use joint::{block_on, oneshot, waker::clock};
 use joint_executor::{
     Executor,
     model::{outside, without_threads},
@@ -386,5 +386,32 @@ fn two_spawns_from_outside_are_both_counted() {
         let worker = all.pop().expect("one");
         worker.end().begin();
         worker.main();
+    });
+}
+
+/// Another thread wakes a task that waits, and has to find where the task belongs. The task's
+/// worker has written that before the task was idle. Preemption bound 2.
+#[test]
+fn a_thread_that_wakes_a_task_finds_where_it_belongs() {
+    model_window(2, || {
+        let (executor, workers) = Executor::builder().workers(1).build_hosted().unwrap();
+        let mut worker = workers.into_iter().next().expect("one").bind();
+        let (to_wake, waker) = oneshot::channel();
+        let mut to_wake = Some(to_wake);
+        let other = lab::thread::spawn(move || block_on(waker).map(Waker::wake));
+        let task = executor.spawn(poll_fn(move |cx| match to_wake.take() {
+            Some(to_wake) => to_wake
+                .send(cx.waker().clone())
+                .map_or(Poll::Ready(()), |()| Poll::Pending),
+            None => Poll::Ready(()),
+        }));
+        loom::explore();
+        _ = worker.step(1, Waker::noop());
+        assert!(other.join().unwrap().is_ok());
+        loom::stop_exploring();
+        _ = worker.step(1, Waker::noop());
+        assert!(task.is_finished());
+        drop(executor);
+        _ = worker.step(1, Waker::noop());
     });
 }
