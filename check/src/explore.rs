@@ -19,6 +19,8 @@ pub(crate) struct Steps {
     pub(crate) forward: Vec<Graph>,
     /// Those that begin with a changed past.
     pub(crate) revisits: Vec<Graph>,
+    /// The one of these in which a thread goes on that waits for this step.
+    pub(crate) released: Option<Graph>,
     /// A race, by the two events, and its graph.
     pub(crate) race: Option<(Id, Id, Graph)>,
     /// The one way to take a step that is repeated: how many newer writes it passes over.
@@ -40,34 +42,31 @@ impl Steps {
             read.source = Some(source);
             read.value = next.at(source).written;
             next.push(read);
-            let mut forward = Vec::new();
-            self.after_read(next, id, &mut forward);
-            self.forward.append(&mut forward);
+            let forward = self.after_read(next, id);
+            self.forward.extend(forward);
         });
     }
 
     /// Checks a read that has its source, and adds the write of an exchange.
-    fn after_read(&mut self, graph: Graph, id: Id, found: &mut Vec<Graph>) {
+    fn after_read(&mut self, graph: Graph, id: Id) -> Vec<Graph> {
         let read = graph.at(id);
         let source = read.source.expect("a read has a source");
         if self.races(&graph, read) || !may_read(&graph, read) || !is_consistent(&graph, source) {
-            return;
+            return Vec::new();
         }
         let (written, ordering) = read.outcome();
         let Some(written) = written else {
             // A thread that waits for another value waits for the last write. If it passed over
             // that one, nothing would change its read, and it would wait forever.
-            if read.kind.blocks(read.value) && graph.order(read.place).next_back() != read.source {
-                return;
-            }
-            found.push(graph);
-            return;
+            let is_last = graph.order(read.place).next_back() == read.source;
+            let may_stay = is_last || !read.kind.blocks(read.value);
+            return Vec::from_iter(may_stay.then_some(graph));
         };
         let id = graph.next(id.thread);
         let kind = Kind::Write { is_exchange: true };
         let mut write = Event::new(id, kind, read.place, ordering);
         write.written = written;
-        self.write(graph, write, found);
+        self.write(graph, write)
     }
 
     fn races(&mut self, graph: &Graph, event: &Event) -> bool {
@@ -79,11 +78,11 @@ impl Steps {
     }
 
     /// Adds a write: at each place in modification order, and with each read that it revisits.
-    pub(crate) fn write(&mut self, mut graph: Graph, write: Event, found: &mut Vec<Graph>) {
+    pub(crate) fn write(&mut self, mut graph: Graph, write: Event) -> Vec<Graph> {
         let id = write.id;
         graph.push(write);
         if self.races(&graph, graph.at(id)) {
-            return;
+            return Vec::new();
         }
         let revisited = match self.newer {
             Some(_) => Vec::new(),
@@ -97,8 +96,11 @@ impl Steps {
                 let mut next = changed.clone();
                 next.order_after(before, id);
                 next.set_source(read, id);
-                let mut found = Vec::new();
-                self.after_read(next, read, &mut found);
+                let mut found = self.after_read(next, read);
+                let waits = |graph: &Graph| graph.at(read).kind.blocks(graph.at(read).value);
+                if self.released.is_none() && waits(&graph) && !found.last().is_none_or(waits) {
+                    self.released = found.pop();
+                }
                 self.revisits.append(&mut found);
             }
         }
@@ -108,12 +110,14 @@ impl Steps {
             let before = graph.order(place).rev().nth(newer);
             places.retain(|&place| Some(place) == before);
         }
+        let mut found = Vec::new();
         for_each_copy(graph, &places, |mut next, before| {
             next.order_after(before, id);
             if is_consistent(&next, id) {
                 found.push(next);
             }
         });
+        found
     }
 }
 

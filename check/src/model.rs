@@ -62,8 +62,9 @@ pub struct Builder {
     /// Begins no execution after this time. `LOOM_MAX_DURATION` sets it, in seconds.
     pub max_duration: Option<Duration>,
     /// Explores only executions that the exploration reaches with at most so many deviations: a
-    /// read that passes over a newer write, a write that comes before another, or a read that is
-    /// changed later. `JOINT_CHECK_DEVIATIONS` sets it.
+    /// read that passes over a newer write, a write that comes before another, a read that is
+    /// changed later, or a thread that goes on waiting although it could continue.
+    /// `JOINT_CHECK_DEVIATIONS` sets it.
     ///
     /// It stands where loom bounds preemptions, which an execution graph does not have. Zero
     /// explores one execution, and each further one adds those that are one step away. What is left

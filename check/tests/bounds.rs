@@ -122,6 +122,14 @@ fn a_bound_on_deviations_leaves_out_less_and_less() {
     assert_eq!((complete[0], complete.last()), (1, Some(&90)));
 }
 
+/// A thread that waits continues as soon as it can, which is no deviation.
+#[test]
+fn executions_whose_waits_end_are_among_the_first() {
+    let found = |most| count(|builder| builder.deviations = most, handoff);
+    let complete = [0, 1, 2, 3].map(|most| found(Some(most)).complete);
+    assert_eq!((complete, found(None).complete), ([1, 6, 18, 35], 51));
+}
+
 /// The first failure that a bound lets through is found.
 #[test]
 fn a_lost_update_needs_one_deviation() {

@@ -50,9 +50,7 @@ impl Run {
                 let kind = Kind::Write { is_exchange: false };
                 let mut write = Event::new(id, kind, place, ordering);
                 write.written = value;
-                let mut found = Vec::new();
-                steps.write(core::mem::take(&mut self.graph), write, &mut found);
-                steps.forward = found;
+                steps.forward = steps.write(core::mem::take(&mut self.graph), write);
                 return self.take(steps, id, kept);
             }
             Request::Make { kind, value } => {
@@ -127,29 +125,31 @@ impl Run {
             self.raced(first, second);
             return Attempt::Wait;
         }
-        let mut forward = steps.forward.into_iter();
-        let first = forward.next();
-        let others = steps.revisits.into_iter().chain(forward);
         let mut left_out = false;
-        self.pending.extend(others.filter_map(|mut other| {
-            other.deviations += 1;
-            let is_wanted = self
-                .limits
-                .deviations
-                .is_none_or(|most| other.deviations <= most);
+        let mut deviates = |mut graph: Graph| {
+            graph.deviations += 1;
+            let most = self.limits.deviations;
+            let is_wanted = most.is_none_or(|most| graph.deviations <= most);
             left_out |= !is_wanted;
-            is_wanted.then_some(other)
-        }));
-        let Some(first) = first else {
+            is_wanted.then_some(graph)
+        };
+        let mut forward = steps.forward.into_iter();
+        let mut first = forward.next();
+        if steps.released.is_some() {
+            first = first.and_then(&mut deviates);
+        }
+        let others = steps.revisits.into_iter().chain(forward);
+        self.pending.extend(others.filter_map(deviates));
+        self.pending.extend(steps.released);
+        self.is_dead = first.is_none();
+        self.graph = first.unwrap_or_else(|| kept.unwrap_or_default());
+        self.graph.is_cut |= left_out;
+        if self.is_dead {
             if self.guide.is_some() {
                 self.fault = Some(lost("names a write that cannot be read or followed"));
             }
-            self.is_dead = true;
-            self.graph = kept.unwrap_or_default();
             return Attempt::Wait;
-        };
-        self.graph = first;
-        self.graph.is_cut |= left_out;
+        }
         self.pass(id)
     }
 }
