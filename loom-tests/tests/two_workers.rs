@@ -260,7 +260,9 @@ fn stranger(place: fn(&Executor, &Arc<Stranger>) -> Option<Awaited>) {
 fn a_stranger_at_the_end_of_a_task_waits_for_a_task() {
     stranger(|executor, stranger| {
         let own = stranger.clone();
+        let (polled, is_polled) = oneshot::channel();
         let mut task = Box::pin(executor.spawn(async move {
+            is_polled.await.unwrap();
             loom::explore();
             own.waits_for_child();
         }));
@@ -268,6 +270,7 @@ fn a_stranger_at_the_end_of_a_task_waits_for_a_task() {
             task.as_mut(),
             &Waker::from(Arc::new(Woken(stranger.clone()))),
         );
+        polled.send(()).unwrap();
         Some(task)
     });
 }
