@@ -479,13 +479,15 @@ impl Check {
         let whole = found.plan().clone();
         // A run that does not stop is long, and the list of its tasks says most.
         let mut steps = match is_at_limit {
-            true => shrink::STEPS.min(3 * again.steps),
+            true => shrink::STEPS.min(10 * again.steps),
             false => shrink::STEPS,
         };
+        let mut runs = 0;
         let mut fails = |decisions: &[Decision]| {
             if steps == 0 {
                 return None;
             }
+            runs += 1;
             let attempt = run(&whole.list(decisions), &limited);
             steps = steps.saturating_sub(attempt.steps);
             let failure = attempt.ended.err()?;
@@ -493,10 +495,10 @@ impl Check {
             is_like.then_some(attempt.kept.decisions)
         };
         let shrunk = shrink::shrink(&again.kept.decisions, self.shrink_runs, &mut fails);
-        let plan = whole.list(&shrunk.decisions);
+        let plan = whole.list(&shrunk);
         let last = self.shown(&plan, run);
         match last.ended {
-            Err(failure) => found.shrunk_to(plan, &again.kept.decisions, shrunk.runs, failure),
+            Err(failure) => found.shrunk_to(plan, &again.kept.decisions, runs, failure),
             // The last run of the shrinking failed, so the program does not depend on its seed
             // alone.
             Ok(()) => found.does_not_repeat(None),

@@ -19,8 +19,8 @@ use super::{
 /// What was left of the program when a run failed.
 #[derive(Default)]
 pub(super) struct Left {
-    /// The task that the main future is known to join, if any.
-    pub(super) main_joins: Option<Actor>,
+    /// What the main future waits for, and since when, as a verb. `None` once it is over.
+    pub(super) main: Option<String>,
     /// The tasks that had not ended, the one that was polled longest ago first.
     pub(super) unfinished: Vec<Unfinished>,
     /// The workers that can run nothing, because they are in a poll that blocks.
@@ -35,9 +35,9 @@ pub(super) struct Left {
 impl Left {
     /// Shows it. The line of a deadlock goes on with what the main future waits for.
     fn show(&self, f: &mut fmt::Formatter<'_>, is_deadlock: bool) -> fmt::Result {
-        match (self.main_joins, is_deadlock) {
-            (Some(joined), true) => write!(f, " for {joined} to end")?,
-            (Some(joined), false) => writeln!(f, "the main future waits for {joined} to end")?,
+        match (&self.main, is_deadlock) {
+            (Some(main), true) => write!(f, " {main}")?,
+            (Some(main), false) => writeln!(f, "the main future {main}")?,
             (None, _) => {}
         }
         match (&self.unfinished[..], is_deadlock) {
@@ -316,9 +316,7 @@ impl fmt::Display for Failure {
                 )?;
             }
             Kind::Deadlock => {
-                f.write_str(
-                    "deadlock: nothing can run, no timer is armed, and the main future waits",
-                )?;
+                f.write_str("deadlock: nothing can run, no timer is armed, and the main future")?;
             }
             Kind::Steps { limit, is_still } => {
                 writeln!(f, "it took more than {limit} steps")?;

@@ -283,7 +283,7 @@
 //!     server.await;
 //! });
 //! let report = failure.unwrap_err().to_string();
-//! assert!(report.contains("the main future waits for task 1 to end"));
+//! assert!(report.contains("the main future waits since 0ns for task 1 to end"));
 //! assert!(report.contains("task 2 \"server\", spawned at "));
 //! ```
 //!
@@ -291,7 +291,7 @@
 //!
 //! ```text
 //! the simulation with seed 1 failed in step 3, at 0ns: deadlock: nothing can run, no timer is
-//! armed, and the main future waits for task 1 to end; the tasks:
+//! armed, and the main future waits since 0ns for task 1 to end; the tasks:
 //!   task 1 "client", spawned at src/main.rs:6:51, waits since 0ns for something that has its
 //!     waker; it ran last in step 3, woken by main
 //!   task 2 "server", spawned at src/main.rs:10:51, waits since 0ns for something that has its

@@ -34,8 +34,8 @@ pub struct Unfinished {
     pub(super) named: Named,
     /// The number of its executor, if there are several.
     pub(super) executor: Option<usize>,
-    /// Whether it is ready to run, as a verb.
-    pub(super) readiness: &'static str,
+    /// Whether it is ready to run, and who woke it, as a verb.
+    pub(super) readiness: String,
     /// The time of its last poll, in nanoseconds since the start.
     pub(super) since: u64,
     /// The step of its last poll, and the actor that woke it. `None` if it has never run.
@@ -72,7 +72,7 @@ impl fmt::Display for Unfinished {
         } else if let Some(executor) = self.executor {
             write!(f, " of executor {executor}")?;
         }
-        let (spawned, readiness) = (self.spawned(), self.readiness);
+        let (spawned, readiness) = (self.spawned(), &self.readiness);
         let since = Duration::from_nanos(self.since);
         write!(f, ", spawned at {spawned}, {readiness} since {since:?}")?;
         if !self.waits_for.is_empty() {

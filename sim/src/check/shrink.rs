@@ -9,19 +9,12 @@ use super::super::chance::{About, Decision};
 /// The largest number of steps of all runs by which a failure is shrunk.
 pub(super) const STEPS: u64 = 2_000_000;
 
-/// The result of shrinking.
-pub(super) struct Shrunk {
-    /// The decisions, up to the last that is not the tamest.
-    pub(super) decisions: Vec<Decision>,
-    /// The number of runs that it took.
-    pub(super) runs: u32,
-}
-
 /// Returns the decisions that a run has made if it has failed in the same way.
 type Fails<'a> = &'a mut dyn FnMut(&[Decision]) -> Option<Vec<Decision>>;
 
-/// Shrinks the decisions of a run that has failed, by at most this number of runs.
-pub(super) fn shrink(decisions: &[Decision], most_runs: u32, fails: Fails<'_>) -> Shrunk {
+/// Shrinks the decisions of a run that has failed, by at most this number of runs. Returns them up
+/// to the last that is not the tamest.
+pub(super) fn shrink(decisions: &[Decision], most_runs: u32, fails: Fails<'_>) -> Vec<Decision> {
     let mut shrinking = Shrinking {
         best: trimmed(decisions, false),
         made: decisions.to_vec(),
@@ -34,10 +27,7 @@ pub(super) fn shrink(decisions: &[Decision], most_runs: u32, fails: Fails<'_>) -
     shrinking.sets_draws = true;
     shrinking.best = trimmed(&shrinking.made, true);
     shrinking.rounds();
-    Shrunk {
-        decisions: shrinking.best,
-        runs: shrinking.runs,
-    }
+    shrinking.best
 }
 
 struct Shrinking<'a> {
@@ -110,7 +100,9 @@ impl Shrinking<'_> {
         is_better
     }
 
-    /// Finds a short start of the run after which only the tamest decisions are made.
+    /// Finds a short start of the run after which only the tamest decisions are made. It begins
+    /// with the shortest ones, because those of a run that does not stop are followed by thousands
+    /// that do not matter.
     fn cut_tail(&mut self) {
         let (mut passes, mut fails) = (0, self.best.len());
         // With nothing left of the decisions, the program fails on its own.
@@ -118,7 +110,7 @@ impl Shrinking<'_> {
             return;
         }
         while passes + 1 < fails {
-            let middle = passes.midpoint(fails);
+            let middle = passes.midpoint(fails).min(8 * (passes + 1));
             let start = self.best[..middle.min(self.best.len())].to_vec();
             match self.attempt(&start) {
                 true => fails = middle.min(self.best.len()),
@@ -222,17 +214,14 @@ mod tests {
     #[test]
     fn only_the_decisions_that_matter_are_left() {
         let long = decisions((0..500).map(|n| n % 7));
-        let mut runs = 0;
         let mut fails = |made: &[Decision]| {
-            runs += 1;
             let at = |place: usize| made.get(place).map_or(0, |one| one.made);
             (at(100) >= 2 && at(101) != 0).then(|| made.to_vec())
         };
         let shrunk = shrink(&long, 2_000, &mut fails);
         let mut expected = vec![0; 102];
         (expected[100], expected[101]) = (2, 1);
-        assert_eq!(shrunk.decisions, decisions(expected));
-        assert_eq!(shrunk.runs, runs);
+        assert_eq!(shrunk, decisions(expected));
     }
 
     #[test]
@@ -243,19 +232,27 @@ mod tests {
         let shrunk = shrink(&decisions(late), 2_000, &mut |made| {
             made.iter().any(|one| one.made == 3).then(|| made.to_vec())
         });
-        assert_eq!(shrunk.decisions, decisions([3]));
+        assert_eq!(shrunk, decisions([3]));
     }
 
     #[test]
     fn a_failure_without_decisions_needs_none() {
-        let shrunk = shrink(&decisions([1, 2, 3]), 10, &mut |made| Some(made.to_vec()));
-        assert_eq!((shrunk.decisions, shrunk.runs), (Vec::new(), 1));
+        let mut runs = 0;
+        let shrunk = shrink(&decisions([1, 2, 3]), 10, &mut |made| {
+            runs += 1;
+            Some(made.to_vec())
+        });
+        assert_eq!((shrunk, runs), (Vec::new(), 1));
     }
 
     #[test]
     fn the_number_of_runs_is_bounded() {
-        let shrunk = shrink(&decisions([1; 100]), 7, &mut |_| None);
-        assert_eq!((shrunk.decisions.len(), shrunk.runs), (100, 7));
+        let mut runs = 0;
+        let shrunk = shrink(&decisions([1; 100]), 7, &mut |_| {
+            runs += 1;
+            None
+        });
+        assert_eq!((shrunk.len(), runs), (100, 7));
     }
 
     /// Shrinks what a program draws that fails if this holds.
@@ -272,7 +269,7 @@ mod tests {
             let made: Vec<_> = drawn.iter().map(|one| one.made).collect();
             fails(&made).then_some(drawn)
         };
-        let shrunk = shrink(&first, 1_000, &mut fails).decisions;
+        let shrunk = shrink(&first, 1_000, &mut fails);
         shrunk.iter().map(|one| one.made).collect()
     }
 

@@ -4,7 +4,7 @@ use std::{collections::VecDeque, mem};
 
 use super::super::{
     chance::Chance,
-    record::{Actor, Event, Record, What},
+    record::{Event, Record, What},
     scheduler::Chooser,
     tasks::{Due, Tasks, Work},
 };
@@ -73,11 +73,6 @@ impl Agenda {
     /// Takes out all of this kind, in their order.
     pub(super) fn remove(&mut self, is_one: impl FnMut(&Due) -> bool) -> VecDeque<Due> {
         remove(&mut self.due, is_one)
-    }
-
-    /// Returns whether something that this actor does is ready.
-    pub(super) fn is_ready(&self, actor: Actor) -> bool {
-        self.due.iter().any(|due| due.actor == actor)
     }
 }
 

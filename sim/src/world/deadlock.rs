@@ -12,12 +12,33 @@ impl World {
     /// Tells what is left. Must not be called by an executor, in the middle of its work.
     pub(super) fn left(&self) -> Left {
         Left {
-            main_joins: self.joins().get(&Actor::MAIN).map(|joined| joined[0]),
+            main: (!self.main.is_over.get()).then(|| self.main_waits()),
             unfinished: self.unfinished(),
             blocked: self.blocked(),
             paused: self.paused(),
             snoozing: self.snoozing(),
             unseen: self.unseen_panics(),
+        }
+    }
+
+    fn main_waits(&self) -> String {
+        let since = Duration::from_nanos(self.time.since_start(self.main.since.get()));
+        let mut text = format!("{} since {since:?}", self.readiness(Actor::MAIN));
+        if let Some(joined) = self.joins().get(&Actor::MAIN) {
+            text += &format!(" for {} to end", joined[0]);
+        }
+        text
+    }
+
+    /// Tells whether an actor is ready to run, and who woke it.
+    fn readiness(&self, actor: Actor) -> String {
+        let agenda = self.agenda.borrow();
+        match agenda.due.iter().find(|due| due.actor == actor) {
+            None => "waits".into(),
+            Some(_) if self.pools.all.borrow().iter().any(|pool| pool.is_busy()) => {
+                "is ready, but each worker that may run it is blocked,".into()
+            }
+            Some(due) => format!("was woken by {}, and not polled", due.by),
         }
     }
 
@@ -45,13 +66,7 @@ impl World {
             actor: live.actor,
             named: live.named.clone(),
             executor: executor.filter(|_| pools.len() > 1),
-            readiness: match self.agenda.borrow().is_ready(live.actor) {
-                false => "waits",
-                true if pools.iter().any(|pool| pool.is_busy()) => {
-                    "is ready, but each worker that may run it is blocked,"
-                }
-                true => "is ready",
-            },
+            readiness: self.readiness(live.actor),
             since: self.time.since_start(live.since),
             ran: (live.ran > 0).then_some((live.ran, live.woken)),
             waits_for,

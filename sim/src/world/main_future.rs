@@ -17,8 +17,9 @@ pub(super) struct MainFuture {
     /// Polls it. `None` while that is under way, and once it is over.
     pub(super) poll: Cell<Option<*mut (dyn FnMut() -> Poll<()> + 'static)>>,
     pub(super) is_over: Cell<bool>,
-    /// The number of its polls.
+    /// The number of its polls, and the time of the last one.
     pub(super) polls: Cell<u64>,
+    pub(super) since: Cell<u64>,
 }
 
 impl MainFuture {
@@ -32,6 +33,7 @@ impl MainFuture {
             poll: Cell::new(None),
             is_over: Cell::new(false),
             polls: Cell::new(0),
+            since: Cell::new(0),
         }
     }
 

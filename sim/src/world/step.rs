@@ -273,6 +273,7 @@ impl World {
         let slot = pool.first();
         slot.begin(Actor::MAIN);
         self.main.polls.set(self.main.polls.get() + 1);
+        self.main.since.set(self.now());
         match self.manner_of_main() {
             Manner::Budget(operations) => budget::refill_to(operations),
             Manner::Usual | Manner::Dropped => budget::refill(),

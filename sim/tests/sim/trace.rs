@@ -333,7 +333,7 @@ fn the_report_of_a_deadlock_is_the_one_in_the_docs() {
     });
     let expected = [
         "the simulation with seed 1 failed in step 3, at 0ns: deadlock: nothing can run, no timer \
-         is armed, and the main future waits for task 1 to end; the tasks:",
+         is armed, and the main future waits since 0ns for task 1 to end; the tasks:",
         "  task 1 \"client\", spawned at HERE, waits since 0ns for something \
          that has its waker; it ran last in step 3, woken by main",
         "  task 2 \"server\", spawned at HERE, waits since 0ns for something \
@@ -358,7 +358,7 @@ fn a_deadlock_names_executors_and_blocked_workers() {
     });
     let expected = [
         "the simulation with seed 1 failed in step 5, at 1ms: deadlock: nothing can run, no timer \
-         is armed, and the main future waits for task 2 to end; the tasks:",
+         is armed, and the main future waits since 0ns for task 2 to end; the tasks:",
         "  task 2 \"joins\" of executor 0, spawned at HERE, waits since 0ns for task 1 to end; \
          it ran last in step 2, woken by main",
         "  task 1 \"blocks\" of executor 1, spawned at HERE, waits since 1ms; \

@@ -1,9 +1,18 @@
 //! Programs that do not stop, and tasks that have not ended when the main future has.
 
-use std::{fs, future::poll_fn, task::Poll, time::Duration};
+use std::{
+    fs,
+    future::{pending, poll_fn},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
+    },
+    task::Poll,
+    time::Duration,
+};
 
 use joint::oneshot;
-use joint_executor::{TaskBuilder, spawn_detached, time::sleep, waiting_for, yield_now};
+use joint_executor::{TaskBuilder, spawn, spawn_detached, time::sleep, waiting_for, yield_now};
 use joint_sim::{Builder, Check, Found, Host, Verdict};
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -59,6 +68,42 @@ fn a_lost_wake_up_beside_a_heartbeat_has_a_small_report_that_names_the_task() {
 }
 
 #[test]
+fn a_run_that_does_not_stop_is_shrunk_to_what_led_to_it() {
+    let calls = AtomicU64::new(0);
+    let program = || {
+        calls.fetch_add(1, Relaxed);
+        async {
+            let beats = async {
+                loop {
+                    sleep(SECOND).await;
+                }
+            };
+            spawn_detached(beats);
+            let is_set = Arc::new(AtomicBool::new(false));
+            let sets = is_set.clone();
+            spawn_detached(async move {
+                sleep(SECOND).await;
+                sets.store(true, Relaxed);
+            });
+            // Long enough unless the other one is late.
+            sleep(2 * SECOND).await;
+            if !is_set.load(Relaxed) {
+                pending::<()>().await;
+            }
+        }
+    };
+    let (found, _) = found(Check::new().canary(0), program);
+    let report = found.to_string();
+    let stuck = "of virtual time\nthe main future waits since 2s\n";
+    assert!(report.contains(stuck), "{report}");
+    assert!(found.shrunk_decisions() <= Some(4), "{report}");
+    assert!(found.shrunk_replay().unwrap().len() < 120, "{report}");
+    let shrinking = calls.into_inner() - found.runs() - 2;
+    let told = format!("are left after {shrinking} runs\n");
+    assert!(report.contains(&told), "{told}{report}");
+}
+
+#[test]
 fn a_livelock_is_told_to_charge() {
     let program = || async {
         loop {
@@ -102,12 +147,24 @@ fn a_deadlock_that_the_main_future_does_not_await_is_listed_and_can_be_denied() 
 }
 
 #[test]
+fn a_task_that_is_ready_tells_who_woke_it_and_when_it_was_polled() {
+    let run = Builder::new(1).deny_unfinished(true).run(async {
+        let _stuck = spawn(pending::<()>());
+        sleep(SECOND).await;
+        // The handle is dropped, which cancels the task.
+    });
+    let report = run.unwrap_err().to_string();
+    let expected = ", was woken by main, and not polled since 0ns; it ran last in step 2,";
+    assert!(report.contains(expected), "{report}");
+}
+
+#[test]
 fn what_has_ended_is_not_unfinished() {
     let check = Check::new().seeds(50).deny_unfinished(true);
     check.run(|| async {
         let host = Host::new("a");
         host.run(|| sleep(SECOND));
         let _ = host.ended().await;
-        joint_executor::spawn(yield_now()).await;
+        spawn(yield_now()).await;
     });
 }
