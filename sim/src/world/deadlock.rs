@@ -23,9 +23,16 @@ impl World {
 
     fn main_waits(&self) -> String {
         let since = Duration::from_nanos(self.time.since_start(self.main.since.get()));
+        let joined = self.joins().remove(&Actor::MAIN).unwrap_or_default();
+        let mut shown: Vec<_> = joined.iter().map(|task| format!("{task} to end")).collect();
+        let waits = self.waits.borrow();
+        let named = waits.values().filter(|(_, by, _)| *by == Actor::MAIN);
+        shown.extend(named.map(|(wait, ..)| format!("{}, at {}", wait.what, wait.place)));
+        // They come in the order of their addresses.
+        shown.sort();
         let mut text = format!("{} since {since:?}", self.readiness(Actor::MAIN));
-        if let Some(joined) = self.joins().get(&Actor::MAIN) {
-            text += &format!(" for {} to end", joined[0]);
+        if !shown.is_empty() {
+            text += &format!(" for {}", shown.join(" and "));
         }
         text
     }

@@ -174,6 +174,11 @@ impl Drop for Before {
     }
 }
 
+/// Returns whether panics of this thread print nothing.
+pub(super) fn is_quiet() -> bool {
+    QUIET.with(Cell::get)
+}
+
 /// Sets whether panics of this thread print nothing.
 pub(crate) fn quiet(is_quiet: bool) -> Before {
     watch();

@@ -34,6 +34,7 @@ use super::{
     World,
     baton::{Baton, Order, Report},
     entered::{Entered, if_inside, with},
+    panics::{is_quiet, quiet},
 };
 use joint::{
     task::{Id, Runnable},
@@ -164,11 +165,12 @@ impl World {
 
     fn start_thread(&self) -> io::Result<usize> {
         let baton = Arc::new(Baton::default());
-        let (world, own) = (Shared(self), baton.clone());
+        let (world, own, is_quiet) = (Shared(self), baton.clone(), is_quiet());
         let builder = thread::Builder::new().name("joint-sim-call".into());
         let handle = builder.spawn(move || {
             // All of it, because a closure captures fields.
             let world = world;
+            let _quiet = quiet(is_quiet);
             serve(&own, world.0);
         })?;
         let mut all = self.threads.all.borrow_mut();

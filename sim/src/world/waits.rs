@@ -11,9 +11,9 @@ use super::{
 };
 use joint_executor::hosted::{NamedWait, WaitChange};
 
-/// The futures of `waiting_for` that are not over, by their keys: the actor that has polled each
-/// last, and the wake-up since then, with the number of polls of that actor before it.
-pub(super) type Waits = BTreeMap<usize, (Actor, Option<Snoozing>)>;
+/// The futures of `waiting_for` that are not over, by their keys: each with the actor that has
+/// polled it last, and the wake-up since then, with the number of polls of that actor before it.
+pub(super) type Waits = BTreeMap<usize, (NamedWait, Actor, Option<Snoozing>)>;
 
 impl World {
     /// Takes note of a poll, a wake-up, or the end of a wait.
@@ -21,9 +21,9 @@ impl World {
         let NamedWait { key, what, place } = wait;
         let (mut waits, by) = (self.waits.borrow_mut(), self.acting());
         match how {
-            WaitChange::Polled => _ = waits.insert(key, (by, None)),
+            WaitChange::Polled => _ = waits.insert(key, (wait, by, None)),
             WaitChange::Woken => {
-                if let Some(&mut (actor, ref mut woken)) = waits.get_mut(&key) {
+                if let Some(&mut (_, actor, ref mut woken)) = waits.get_mut(&key) {
                     let event = self.event(actor, What::WaitWoken { by, place });
                     let (woken_at, step) = (event.at(), event.step);
                     self.agenda.borrow_mut().record.keep(event);
@@ -57,7 +57,7 @@ impl World {
     /// Returns the waits that were woken, and whose actor was polled since without polling them.
     pub(super) fn snoozing(&self) -> Vec<Snoozing> {
         let waits = self.waits.borrow();
-        let woken = waits.values().filter_map(|(_, woken)| woken.clone());
+        let woken = waits.values().filter_map(|(_, _, woken)| woken.clone());
         let since = woken.map(|one| Snoozing {
             polls: self.polls(one.actor).0.saturating_sub(one.polls),
             ..one

@@ -15,7 +15,7 @@ use std::{
 
 use joint::oneshot;
 use joint_executor::{
-    TaskBuilder, spawn,
+    TaskBuilder, spawn, spawn_blocking,
     time::{now, sleep},
     yield_now,
 };
@@ -370,6 +370,23 @@ fn a_replay_that_cannot_be_read_is_refused() {
 #[ignore = "fails on purpose"]
 fn planted() {
     check(loses_an_update);
+}
+
+/// A program for the next test.
+#[test]
+#[ignore = "fails on purpose"]
+fn planted_call() {
+    check(|| spawn_blocking(|| assert!(random() % 8 != 0, "of a call")));
+}
+
+#[test]
+fn the_message_of_a_panic_is_hidden_in_all_runs_but_the_shrunk_one() {
+    let mut command = again();
+    command.args(["--exact", "check::planted_call", "--ignored"]);
+    command.env("JOINT_SIM_OUT", std::env::temp_dir());
+    let printed = String::from_utf8(command.output().unwrap().stdout).unwrap();
+    let messages = printed.matches("thread 'joint-sim-call'").count();
+    assert_eq!(messages, 1, "{printed}");
 }
 
 #[test]

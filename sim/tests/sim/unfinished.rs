@@ -88,13 +88,13 @@ fn a_run_that_does_not_stop_is_shrunk_to_what_led_to_it() {
             // Long enough unless the other one is late.
             sleep(2 * SECOND).await;
             if !is_set.load(Relaxed) {
-                pending::<()>().await;
+                waiting_for("the flag", pending::<()>()).await;
             }
         }
     };
     let (found, _) = found(Check::new().canary(0), program);
     let report = found.to_string();
-    let stuck = "of virtual time\nthe main future waits since 2s\n";
+    let stuck = "of virtual time\nthe main future waits since 2s for the flag, at sim/tests/";
     assert!(report.contains(stuck), "{report}");
     assert!(found.shrunk_decisions() <= Some(4), "{report}");
     assert!(found.shrunk_replay().unwrap().len() < 120, "{report}");
