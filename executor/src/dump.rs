@@ -126,7 +126,7 @@ impl Executor {
     /// # Ok::<(), std::io::Error>(())
     /// ```
     pub fn dump(&self) -> Dump {
-        Dump::of(&self.shared)
+        Dump::of(&self.shared, self.shared.hooks.times.is_some())
     }
 }
 
@@ -177,7 +177,8 @@ struct Found {
 }
 
 impl Dump {
-    pub(super) fn of(shared: &Shared) -> Self {
+    /// Takes a dump, with the recorded waits for oneshots or without them.
+    pub(super) fn of(shared: &Shared, with_notes: bool) -> Self {
         let mut found = Vec::new();
         shared.registry.each_task(|task| {
             // SAFETY: the registry keeps the task's memory during this call.
@@ -246,12 +247,13 @@ impl Dump {
             };
             found.add(what, waker == Some(found.address));
         });
-        if let Some(times) = &shared.hooks.times {
-            noted::each(|task, what, waker| {
-                let Some(&place) = ids.get(&task) else { return };
+        noted::each(|task, what, waker| {
+            if let (Some(&place), true) = (ids.get(&task), with_notes) {
                 let found = &mut found[place];
                 found.add(WaitsFor::Oneshot(what), waker == found.address);
-            });
+            }
+        });
+        if let Some(times) = &shared.hooks.times {
             times.with(|times| {
                 for found in &mut found {
                     found.task.times = times.get(&found.task.id).copied();

@@ -519,7 +519,8 @@ impl BoundWorker {
         }
     }
 
-    /// Returns the executor's tasks, and what each waits for, as [`Executor::dump`] does.
+    /// Returns the executor's tasks, and what each waits for, as [`Executor::dump`] does. Recorded waits
+    /// for oneshots are shown, whichever executor asked for the record.
     ///
     /// # Example
     /// ```
@@ -534,7 +535,7 @@ impl BoundWorker {
     /// # Ok::<(), std::io::Error>(())
     /// ```
     pub fn dump(&self) -> Dump {
-        Dump::of(self.shared())
+        Dump::of(self.shared(), true)
     }
 
     /// Calls `f` with each task of the executor that has waited: its id, its address, which is the

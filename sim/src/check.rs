@@ -25,6 +25,8 @@ use super::{
     world::quiet,
 };
 
+use joint_executor::Executor;
+
 pub use self::{found::Found, parallel::ParallelCheck};
 
 /// The default number of steps after which a run has failed.
@@ -449,8 +451,10 @@ impl Check {
         }
     }
 
-    /// Makes a run whose panics print their messages.
+    /// Makes a run whose panics print their messages, and whose report names oneshots and the
+    /// children of sets, which the process records from the first such run on.
     fn shown(&self, plan: &Plan, run: Run<'_>) -> Attempt {
+        drop(Executor::builder().record_times());
         let _shown = quiet(false);
         run(plan, &self.keeping())
     }

@@ -33,18 +33,13 @@ pub(super) struct Left {
 }
 
 impl Left {
-    /// Shows it. The line of a deadlock goes on with what the main future waits for.
     fn show(&self, f: &mut fmt::Formatter<'_>, is_deadlock: bool) -> fmt::Result {
-        match (&self.main, is_deadlock) {
-            (Some(main), true) => write!(f, " {main}")?,
-            (Some(main), false) => writeln!(f, "the main future {main}")?,
-            (None, _) => {}
+        if let Some(main) = &self.main {
+            writeln!(f, "the main future {main}")?;
         }
-        match (&self.unfinished[..], is_deadlock) {
-            ([], true) => f.write_str("; there is no task\n")?,
-            ([], false) => {}
-            (tasks, true) => write!(f, "; the tasks:\n{}", listed(tasks))?,
-            (tasks, false) => write!(f, "the tasks that have not ended:\n{}", listed(tasks))?,
+        if !self.unfinished.is_empty() {
+            let tasks = listed(&self.unfinished);
+            write!(f, "the tasks that have not ended:\n{tasks}")?;
         }
         f.write_str(&lines(&self.blocked))?;
         for host in &self.paused {
@@ -316,7 +311,7 @@ impl fmt::Display for Failure {
                 )?;
             }
             Kind::Deadlock => {
-                f.write_str("deadlock: nothing can run, no timer is armed, and the main future")?;
+                f.write_str("deadlock: nothing can run, and no timer is armed\n")?;
             }
             Kind::Steps { limit, is_still } => {
                 writeln!(f, "it took more than {limit} steps")?;

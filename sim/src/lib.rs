@@ -48,34 +48,34 @@
 //! ```
 //!
 //! A run ends when the main future does. Tasks that have not ended by then are dropped. The report
-//! of the test above, without some of the steps:
+//! of the test above:
 //!
 //! ```text
-//! run 6 of the check failed
-//! to replay it:         JOINT_SIM_REPLAY=pct:2:7:5 cargo test -p count both_are_counted -- --exact
-//! to replay it, shrunk: JOINT_SIM_REPLAY=list:5: cargo test -p count both_are_counted -- --exact
-//! of 1 decisions that are not the tamest, 0 are left after 1 runs
-//! all steps:            /tmp/joint-sim-both_are_counted-5-4637.txt
-//! the same in Perfetto: /tmp/joint-sim-both_are_counted-5-4637.json
-//! the simulation with seed 5 failed in step 6, at 0ns: the main future panicked at
+//! run 4 of the check failed
+//! to replay it:         JOINT_SIM_REPLAY=round-robin:3/d3t3w0p0y2a0h4s0c5x3e3f4 cargo test -p count both_are_counted -- --exact
+//! to replay it, shrunk: JOINT_SIM_REPLAY=list:3:/d3t3w0p0y2a0h4s0c5x3e3f4 cargo test -p count both_are_counted -- --exact
+//! of 3 decisions that are not the tamest, 0 are left after 1 runs
+//! all steps:            /tmp/joint-sim-both_are_counted-3-4637.txt
+//! the same in Perfetto: /tmp/joint-sim-both_are_counted-3-4637.json
+//! the simulation with seed 3 failed in step 6, at 0ns: the main future panicked at
 //!   src/lib.rs:23:9: assertion `left == right` failed
 //!   left: 1
 //!  right: 2
 //! the last steps:
-//!   step 1, 0ns: main ran
+//!   step 1, 0ns: main ran, woken by outside
 //!   step 1, 0ns: task 1 was spawned by main
 //!   step 1, 0ns: task 2 was spawned by main
-//!   ...
-//!   step 2, 0ns: task 1 ran
-//!   step 2, 0ns: task 1 was woken by task 1
-//!   step 3, 0ns: task 2 ran
-//!   step 3, 0ns: task 2 was woken by task 2
-//!   step 4, 0ns: task 1 ran
+//!   step 2, 0ns: task 1 ran, woken by main
+//!   step 3, 0ns: task 2 ran, woken by main
+//!   step 4, 0ns: task 1 ran, woken by task 1
 //!   step 4, 0ns: task 1 finished
-//!   step 5, 0ns: task 2 ran
+//!   step 5, 0ns: task 2 ran, woken by task 2
 //!   step 5, 0ns: task 2 finished
-//!   step 6, 0ns: main ran
+//!   step 6, 0ns: main ran, woken by task 1
 //!   step 6, 0ns: main panicked
+//! the tasks of these steps:
+//!   task 1, spawned at src/lib.rs:14:13
+//!   task 2, spawned at src/lib.rs:14:13
 //! ```
 //!
 //! A *step* is one poll. A *decision* is a choice that was left to chance, such as which of the
@@ -261,7 +261,9 @@
 //! If nothing is ready, no timer is armed and the main future waits, nobody can ever wake it. The
 //! run fails then, and the report shows each task: where it was spawned, since when it waits, who
 //! had woken it, and what it waits for, if that is known: the end of a task, a timer, or what
-//! [`waiting_for`](joint_executor::waiting_for) names. Every other report has this list as well.
+//! [`waiting_for`](joint_executor::waiting_for) names. That of a check also knows which tasks wait
+//! for a oneshot, or for the children of a [`JoinSet`](joint_executor::JoinSet). Of the main future
+//! it shows the task or the name that it waits for. Every other report has this list as well.
 //! Here a client and a server wait for each other's first message:
 //!
 //! ```
@@ -269,7 +271,7 @@
 //! use joint_sim as sim;
 //! use joint::oneshot;
 //!
-//! let failure = sim::Builder::new(1).run(async {
+//! let found = sim::Check::new().find(|| async {
 //!     let (ask, asked) = oneshot::channel();
 //!     let (answer, answered) = oneshot::channel();
 //!     let client = TaskBuilder::new().name("client").spawn(async move {
@@ -282,31 +284,30 @@
 //!     client.await;
 //!     server.await;
 //! });
-//! let report = failure.unwrap_err().to_string();
+//! let report = found.unwrap_err().failure().to_string();
 //! assert!(report.contains("the main future waits since 0ns for task 1 to end"));
 //! assert!(report.contains("task 2 \"server\", spawned at "));
 //! ```
 //!
-//! The report, with its long lines broken:
+//! The report of the failure, with its long lines broken:
 //!
 //! ```text
-//! the simulation with seed 1 failed in step 3, at 0ns: deadlock: nothing can run, no timer is
-//! armed, and the main future waits since 0ns for task 1 to end; the tasks:
-//!   task 1 "client", spawned at src/main.rs:6:51, waits since 0ns for something that has its
-//!     waker; it ran last in step 3, woken by main
-//!   task 2 "server", spawned at src/main.rs:10:51, waits since 0ns for something that has its
-//!     waker; it ran last in step 2, woken by main
+//! the simulation with seed 0 failed in step 3, at 0ns: deadlock: nothing can run, and no timer is
+//! armed
+//! the main future waits since 0ns for task 1 to end
+//! the tasks that have not ended:
+//!   task 1 "client", spawned at src/main.rs:8:51, waits since 0ns for a
+//!     joint::oneshot::receiver::Receiver<u32>; it ran last in step 2, woken by main
+//!   task 2 "server", spawned at src/main.rs:12:51, waits since 0ns for a
+//!     joint::oneshot::receiver::Receiver<u32>; it ran last in step 3, woken by main
 //! the simulation does not wait for what is outside of it: threads of `std`, executors that were
 //!   made outside, and descriptors
 //! the last steps:
-//!   step 0, 0ns: main was woken by outside
-//!   step 1, 0ns: main ran
+//!   step 1, 0ns: main ran, woken by outside
 //!   step 1, 0ns: task 1 was spawned by main
 //!   step 1, 0ns: task 2 was spawned by main
-//!   step 1, 0ns: task 1 was woken by main
-//!   step 1, 0ns: task 2 was woken by main
-//!   step 2, 0ns: task 2 ran
-//!   step 3, 0ns: task 1 ran
+//!   step 2, 0ns: task 1 ran, woken by main
+//!   step 3, 0ns: task 2 ran, woken by main
 //! ```
 //!
 //! # Futures that snooze

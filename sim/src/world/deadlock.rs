@@ -96,6 +96,7 @@ impl World {
                 shown.extend(others.filter_map(|what| self.shown(what, pool.place.host)));
                 // They come in the order of their addresses.
                 shown.sort();
+                shown.dedup();
                 if shown.is_empty() && !task.is_runnable() {
                     let unknown = match task.waits_for() {
                         [] => "ever: it has no waker",
@@ -111,6 +112,10 @@ impl World {
 
     fn shown(&self, what: &WaitsFor, host: usize) -> Option<String> {
         match *what {
+            WaitsFor::Task(id) => {
+                let actor = self.agenda.borrow().tasks.actor(id);
+                actor.map(|actor| format!("{actor} to end"))
+            }
             WaitsFor::Timer(at) => {
                 let at = self.world_time(host, clock::nanos(at));
                 let at = Duration::from_nanos(self.time.since_start(at));

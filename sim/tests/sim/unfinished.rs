@@ -12,7 +12,9 @@ use std::{
 };
 
 use joint::oneshot;
-use joint_executor::{TaskBuilder, spawn, spawn_detached, time::sleep, waiting_for, yield_now};
+use joint_executor::{
+    JoinSet, TaskBuilder, spawn, spawn_detached, time::sleep, waiting_for, yield_now,
+};
 use joint_sim::{Builder, Check, Found, Host, Verdict};
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -144,6 +146,25 @@ fn a_deadlock_that_the_main_future_does_not_await_is_listed_and_can_be_denied() 
             .run(program())
             .is_err()
     );
+}
+
+#[test]
+fn the_report_of_a_check_names_oneshots_and_the_children_of_sets() {
+    let program = || async {
+        let (_sender, receiver) = oneshot::channel::<u32>();
+        let mut set = JoinSet::new();
+        set.spawn(receiver);
+        spawn(async move { set.join_next().await }).await;
+    };
+    let report = found(Check::new(), program).0.to_string();
+    let named = [
+        "the main future waits since 0ns for task 2 to end\n",
+        "waits since 0ns for a joint::oneshot::receiver::Receiver<u32>;",
+        "waits since 0ns for task 1 to end;",
+    ];
+    for named in named {
+        assert!(report.contains(named), "{report}");
+    }
 }
 
 #[test]
