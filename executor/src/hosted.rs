@@ -519,8 +519,8 @@ impl BoundWorker {
         }
     }
 
-    /// Returns the executor's tasks, and what each waits for, as [`Executor::dump`] does. Recorded waits
-    /// for oneshots are shown, whichever executor asked for the record.
+    /// Returns the executor's tasks, and what each waits for, as [`Executor::dump`] does. It shows
+    /// recorded waits for oneshots, whichever executor asked for the record.
     ///
     /// # Example
     /// ```

@@ -48,12 +48,14 @@
 //! ```
 //!
 //! A run ends when the main future does. Tasks that have not ended by then are dropped. The report
-//! of the test above:
+//! of the test above, with its long lines broken:
 //!
 //! ```text
 //! run 4 of the check failed
-//! to replay it:         JOINT_SIM_REPLAY=round-robin:3/d3t3w0p0y2a0h4s0c5x3e3f4 cargo test -p count both_are_counted -- --exact
-//! to replay it, shrunk: JOINT_SIM_REPLAY=list:3:/d3t3w0p0y2a0h4s0c5x3e3f4 cargo test -p count both_are_counted -- --exact
+//! to replay it:         JOINT_SIM_REPLAY=round-robin:3/d3t3w0p0y2a0h4s0c5x3e3f4
+//!   cargo test -p count both_are_counted -- --exact
+//! to replay it, shrunk: JOINT_SIM_REPLAY=list:3:/d3t3w0p0y2a0h4s0c5x3e3f4
+//!   cargo test -p count both_are_counted -- --exact
 //! of 3 decisions that are not the tamest, 0 are left after 1 runs
 //! all steps:            /tmp/joint-sim-both_are_counted-3-4637.txt
 //! the same in Perfetto: /tmp/joint-sim-both_are_counted-3-4637.json
