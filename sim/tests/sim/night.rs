@@ -7,8 +7,10 @@ use std::{
     time::Duration,
 };
 
-use joint_executor::yield_now;
-use joint_sim::{Check, Found, fault};
+use joint_executor::{spawn, yield_now};
+use joint_sim::{Check, Found, Panics, fault};
+
+use crate::common::again;
 
 /// Longer than any of these checks takes, unless it finds nothing.
 const NIGHT: Duration = Duration::from_secs(300);
@@ -100,4 +102,40 @@ fn a_program_without_a_failure_is_run_until_the_time_is_over() {
     assert!(checked.unwrap().runs > 0);
     let none = Check::new().real_time(Duration::ZERO).find(|| async {});
     assert_eq!(none.unwrap().runs, 0);
+}
+
+/// A program for the next test, which passes.
+#[test]
+#[ignore = "prints what it covers"]
+fn planted_cover() {
+    Check::new().panics(Panics::Unseen).run(|| async {
+        let task = spawn(async {
+            assert!(!fault("disk"), "the disk is full");
+        });
+        let _ended = task.result().await.map_err(|error| error.into_panic());
+    });
+}
+
+#[test]
+fn a_check_that_passes_prints_the_panics_that_failed_no_run_and_what_it_has_covered() {
+    let mut command = again();
+    command.args([
+        "--exact",
+        "night::planted_cover",
+        "--ignored",
+        "--nocapture",
+    ]);
+    let output = command.env("JOINT_SIM_TIME", "1s").output().unwrap();
+    let printed = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success(), "{printed}");
+    let quiet = printed
+        .lines()
+        .filter(|line| line.contains("the disk is full"));
+    let quiet: Vec<_> = quiet.collect();
+    assert_eq!(quiet.len(), 1, "{printed}");
+    assert!(
+        quiet[0].starts_with("no failure of the check: "),
+        "{printed}"
+    );
+    assert!(printed.contains("the fault \"disk\" fired "), "{printed}");
 }
