@@ -96,20 +96,6 @@ impl<T: ?Sized> UnsafeCell<T> {
     }
 }
 
-impl<T: Default> Default for UnsafeCell<T> {
-    #[track_caller]
-    fn default() -> Self {
-        Self::new(T::default())
-    }
-}
-
-impl<T> From<T> for UnsafeCell<T> {
-    #[track_caller]
-    fn from(value: T) -> Self {
-        Self::new(value)
-    }
-}
-
 /// A pointer to the value of a cell that is being read.
 #[derive(Debug)]
 pub struct ConstPtr<T: ?Sized> {
@@ -217,16 +203,4 @@ impl<T> Cell<T> {
     }
 }
 
-impl<T: Default> Default for Cell<T> {
-    #[track_caller]
-    fn default() -> Self {
-        Self::new(T::default())
-    }
-}
-
-impl<T> From<T> for Cell<T> {
-    #[track_caller]
-    fn from(value: T) -> Self {
-        Self::new(value)
-    }
-}
+of_a_value! { UnsafeCell Cell }

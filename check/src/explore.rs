@@ -8,7 +8,7 @@
 //! last write of its time.
 
 use crate::{
-    graph::{Event, Graph, Id, Kind},
+    graph::{Clock, Event, Graph, Id, Kind},
     sc,
 };
 
@@ -25,6 +25,8 @@ pub(crate) struct Steps {
     pub(crate) race: Option<(Id, Id, Graph)>,
     /// The one way to take a step that is repeated: how many newer writes it passes over.
     pub(crate) newer: Option<usize>,
+    /// The write that a read tries first, before the newest.
+    pub(crate) first: Option<Id>,
 }
 
 impl Steps {
@@ -34,6 +36,7 @@ impl Steps {
         let order = graph.order(read.place);
         let mut sources: Vec<_> = order.skip_while(|&write| write != oldest).collect();
         sources.reverse();
+        sources.sort_by_key(|&source| Some(source) != self.first);
         if let Some(newer) = self.newer {
             sources = sources.get(newer).copied().into_iter().collect();
         }
@@ -172,23 +175,46 @@ fn readers_to_revisit(graph: &Graph, id: Id) -> Vec<Id> {
     let reads = graph
         .events()
         .filter(|read| read.kind.is_read() && read.place == write.place);
-    let reads = reads.filter(|read| !read.id.is_in(&write.porf));
-    let reads = reads.filter(|read| {
-        let removed = |event: &&Event| event.stamp >= read.stamp && !event.id.is_in(&write.porf);
-        graph
-            .events()
-            .filter(removed)
-            .all(|event| is_maximal(graph, event, write))
-    });
+    let reads = reads.filter(|read| read.stamp > graph.settled && !read.id.is_in(&write.porf));
+    let reads = reads.filter(|read| may_remove(graph, read.stamp, &write.porf, id));
     reads.map(|read| read.id).collect()
 }
 
-/// Whether an event that a revisit by `write` removes read from, or was, the last write when it was
-/// added.
-fn is_maximal(graph: &Graph, event: &Event, write: &Event) -> bool {
-    let was_there = |other: &Event| {
-        other.stamp <= event.stamp || other.id.is_in(&write.porf) && other.id != write.id
-    };
+/// Whether a revisit by `id` may remove what was added since then, except what is known. Of all
+/// graphs that would lead to the same graph, only one may.
+fn may_remove(graph: &Graph, since: u32, known: &Clock, id: Id) -> bool {
+    let removed = |event: &&Event| event.stamp >= since && !event.id.is_in(known);
+    let mut removed = graph.events().filter(removed);
+    removed.all(|event| is_maximal(graph, event, known, id))
+}
+
+/// The graph in which a thread goes on in a loop, although it finds the same again, before the
+/// others do anything that it does not know of. As a revisit, it removes what they have done, and
+/// only one graph leads to it. Threads that go on and know nothing of each other do so in their
+/// order.
+pub(crate) fn go_on(graph: &Graph, thread: u8) -> Option<Graph> {
+    let next = graph.next(thread);
+    let known = graph.at(next.previous()).porf;
+    let unknown = graph.leavers.iter().rev();
+    let mut unknown = unknown.take_while(|last| !last.is_in(&known));
+    if unknown.any(|last| graph.path(last.thread) > graph.path(thread))
+        || !may_remove(graph, graph.settled + 1, &known, next)
+    {
+        return None;
+    }
+    let mut graph = graph.clone();
+    graph.truncate(graph.settled, &known);
+    graph.leavers.push(next);
+    graph.went_on[usize::from(thread)] = next.index + 1;
+    graph.settled = graph.stamps;
+    Some(graph)
+}
+
+/// Whether an event that a revisit by `id` removes read from, or was, the last write when it was
+/// added. The revisit keeps what is `known`.
+fn is_maximal(graph: &Graph, event: &Event, known: &Clock, id: Id) -> bool {
+    let was_there =
+        |other: &Event| other.stamp <= event.stamp || other.id.is_in(known) && other.id != id;
     let is_own = event.kind.is_write();
     let last = match event.source {
         Some(source) if !is_own => source,

@@ -15,13 +15,21 @@ pub(crate) struct Graph {
     /// Locations with their writes. The writes of one location are in modification order.
     pub(crate) writes: Vec<(Id, Id)>,
     pub(crate) spawned: [Option<Id>; MAX_THREADS],
-    stamps: u32,
+    pub(crate) stamps: u32,
     /// How many events are `SeqCst` or fences of that ordering.
     pub(crate) sc: u32,
     /// How often the exploration chose another way than the first, to come here.
     pub(crate) deviations: usize,
     /// Whether graphs that follow from this one were left out.
     pub(crate) is_cut: bool,
+    /// When each thread was found to wait in a loop, or 0.
+    pub(crate) waits: [u32; MAX_THREADS],
+    /// One more than the number of steps after which each thread last went on in a loop.
+    pub(crate) went_on: [u16; MAX_THREADS],
+    /// The steps with which threads went on, in the order of the exploration.
+    pub(crate) leavers: Vec<Id>,
+    /// Reads up to this stamp keep their writes, because a loop has gone on after them.
+    pub(crate) settled: u32,
 }
 
 impl Graph {
@@ -212,7 +220,28 @@ impl Graph {
         for thread in 1..MAX_THREADS {
             self.spawned[thread] = self.spawned[thread].filter(|&spawn| self.holds(spawn));
         }
+        let waits = self.waits.iter_mut().filter(|waits| **waits > stamp);
+        waits.for_each(|waits| *waits = 0);
+        for (went_on, events) in self.went_on.iter_mut().zip(&self.threads) {
+            *went_on = (*went_on).min(events.len() as u16 + 1);
+        }
         self.sc = self.events().map(|event| u32::from(event.is_sc())).sum();
+    }
+
+    /// Notes that a thread waits in a loop.
+    pub(crate) fn wait(&mut self, thread: u8) {
+        self.stamps += 1;
+        self.waits[usize::from(thread)] = self.stamps;
+    }
+
+    /// The write that a read reads from, if it repeats what its thread did `period` steps before.
+    pub(crate) fn repeated(&self, id: Id, period: u16) -> Option<Id> {
+        let index = id.index.checked_sub(period)?;
+        let mut source = self.at(Id { index, ..id }).source?;
+        if source.thread == id.thread && source.index + period >= index {
+            source.index += period;
+        }
+        Some(source)
     }
 
     fn holds(&self, id: Id) -> bool {
@@ -222,16 +251,7 @@ impl Graph {
     /// An event that races with this one.
     pub(crate) fn race(&self, event: &Event) -> Option<&Event> {
         let kind = event.kind;
-        if matches!(
-            kind,
-            Kind::Spawn(_)
-                | Kind::Join(_)
-                | Kind::End
-                | Kind::Fence
-                | Kind::Atomic
-                | Kind::Word
-                | Kind::Cell
-        ) {
+        if !kind.is_access() {
             return None;
         }
         self.events().find(|other| {
@@ -280,12 +300,7 @@ impl Graph {
 }
 
 fn conflict(a: Kind, b: Kind) -> bool {
-    let both = |kind: Kind| matches!(kind, Kind::CellRead);
-    let alone = |kind: Kind| {
-        matches!(
-            kind,
-            Kind::Atomic | Kind::Exclusive | Kind::Cell | Kind::CellWrite
-        )
-    };
-    (alone(a) || alone(b)) && !(both(a) && both(b))
+    use Kind::{Atomic, Cell, CellWrite, Exclusive};
+    let alone = |kind: Kind| matches!(kind, Atomic | Exclusive | Cell | CellWrite);
+    alone(a) || alone(b)
 }

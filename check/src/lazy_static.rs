@@ -1,6 +1,6 @@
 //! Statics that are made at their first use, once in each execution.
 
-use core::{any::Any, fmt, marker::PhantomData, sync::atomic::Ordering};
+use core::{any::Any, marker::PhantomData, sync::atomic::Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use crate::run::{self, STATICS};
@@ -20,11 +20,7 @@ pub struct Lazy<T> {
     pub _p: PhantomData<fn(T)>,
 }
 
-impl<T> fmt::Debug for Lazy<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Lazy")
-    }
-}
+shows_its_name! { Lazy }
 
 fn state(word: u64, shift: u64) -> u64 {
     word >> shift & 3

@@ -48,11 +48,15 @@
 //!   [`hint::spin_loop`] or [`thread::yield_now`], also if it only repeats an exchange that fails:
 //!   the memory model lets such an exchange read an old value as often as it likes. Where the rounds
 //!   of a loop differ only in what they write, as where each is counted, eight without news are
-//!   explored, and [`model::Count::is_cut`] says that more were left out.
+//!   explored, and [`model::Count::is_cut`] says that more were left out. A loop that gives up is
+//!   explored in each of its rounds, up to 100, after which it is taken to be endless.
 //! * Time does not pass: a wait with a limit ends by itself at each point where it may.
 //! * A lock of std's may not be held over an operation of the model, because the checker may change
 //!   threads there.
-//! * No exchange fails spuriously.
+//! * No exchange fails spuriously, and no wait ends for no reason.
+
+#[macro_use]
+mod common;
 
 pub mod alloc;
 pub mod cell;

@@ -55,7 +55,7 @@ pub struct Builder {
     /// Has no effect: the most threads are always [`MAX_THREADS`].
     pub max_threads: usize,
     /// The largest number of steps of a thread in one execution. A model that has more fails.
-    /// `LOOM_MAX_BRANCHES` sets it, which is 1,000 otherwise.
+    /// `LOOM_MAX_BRANCHES` sets it, which is 1,000 otherwise. More than 65,000 has no effect.
     pub max_branches: usize,
     /// Explores at most so many executions. `LOOM_MAX_PERMUTATIONS` sets it.
     pub max_permutations: Option<usize>,
@@ -146,7 +146,8 @@ impl Builder {
         let started = Instant::now();
         let f = Arc::new(f);
         let limits = Limits {
-            events: self.max_branches,
+            // The steps of a thread have numbers of 16 bits.
+            events: self.max_branches.min(65_000),
             deviations: self.deviations,
         };
         if let Some(line) = &self.replay {

@@ -105,11 +105,9 @@ impl Pool {
                 return None;
             }
             if let Some(graph) = state.pending.pop() {
-                let is_late = self
-                    .bounds
-                    .duration
-                    .is_some_and(|most| self.started.elapsed() > most);
-                if is_late || self.bounds.runs.is_some_and(|most| state.runs >= most) {
+                let Bounds { runs, duration, .. } = self.bounds;
+                let is_late = duration.is_some_and(|most| self.started.elapsed() > most);
+                if is_late || runs.is_some_and(|most| state.runs >= most) {
                     state.pending.clear();
                     state.count.is_cut = true;
                     state.is_limited = true;
@@ -122,10 +120,8 @@ impl Pool {
             if state.busy == 0 {
                 return None;
             }
-            state = self
-                .changed
-                .wait(state)
-                .unwrap_or_else(PoisonError::into_inner);
+            let waited = self.changed.wait(state);
+            state = waited.unwrap_or_else(PoisonError::into_inner);
         }
     }
 

@@ -10,7 +10,7 @@ mod spin;
 mod step;
 mod unwind;
 
-use core::{any::Any, cell::RefCell, panic::Location, sync::atomic::Ordering};
+use core::{any::Any, cell::RefCell, panic::Location, ptr::NonNull, sync::atomic::Ordering};
 use std::{
     collections::{BTreeMap, VecDeque},
     sync::Arc,
@@ -19,7 +19,7 @@ use std::{
 use corosensei::{Coroutine, Yielder, stack::DefaultStack};
 
 use crate::{
-    graph::{Graph, Id, Kind, MAX_THREADS, Op},
+    graph::{Event, Graph, Id, Kind, MAX_THREADS, Op},
     sync::atomic::Word,
 };
 
@@ -73,6 +73,33 @@ impl Request {
             _ => None,
         }
     }
+
+    /// Its event, without what it reads.
+    fn event(self, id: Id) -> Event {
+        let none = Ordering::Relaxed;
+        let (kind, ordering) = match self {
+            Self::Make { kind, .. } => (kind, none),
+            Self::Access {
+                op,
+                ordering,
+                failure,
+                ..
+            } => (Kind::Read { op, failure }, ordering),
+            Self::Store { ordering, .. } => (Kind::Write { is_exchange: false }, ordering),
+            Self::Exclusive { .. } => (Kind::Exclusive, none),
+            Self::Cell { writes: true, .. } => (Kind::CellWrite, none),
+            Self::Cell { .. } => (Kind::CellRead, none),
+            Self::Fence(ordering) => (Kind::Fence, ordering),
+            Self::Spawn => (Kind::Spawn(0), none),
+            Self::Join(child) => (Kind::Join(child), none),
+            Self::End | Self::Again => (Kind::End, none),
+        };
+        let mut event = Event::new(id, kind, self.place().unwrap_or(id), ordering);
+        if let Self::Make { value, .. } | Self::Store { value, .. } = self {
+            event.written = value;
+        }
+        event
+    }
 }
 
 /// The answer to a request.
@@ -90,8 +117,9 @@ enum Attempt {
 type Main = Coroutine<(), (), Result<(), Panic>>;
 pub(crate) type Panic = Box<dyn Any + Send>;
 
-#[derive(Clone, Copy, Eq, PartialEq)]
+#[derive(Clone, Copy, Default, Eq, PartialEq)]
 enum Status {
+    #[default]
     Absent,
     Ready,
     Joining(u8),
@@ -109,16 +137,18 @@ pub(crate) struct Site {
     pub(crate) at: &'static Location<'static>,
 }
 
+#[derive(Default)]
 struct Lane {
     status: Status,
     coroutine: Option<Main>,
-    yielder: *const Yielder<(), ()>,
+    yielder: Option<NonNull<Yielder<(), ()>>>,
     at: u16,
-    /// Where this round of a loop that looks again begins.
-    round: u16,
-    /// How often it went on although all threads waited.
-    retries: u8,
-    goes_on: bool,
+    /// The steps at which it has looked again.
+    looks: Vec<u16>,
+    /// The steps of a round of the loop that it waits in.
+    period: u16,
+    /// Its loop has no end, if it finds the same in each round.
+    is_endless: bool,
     /// How many of the last rounds differed only in what it counts itself.
     counted: usize,
     /// How often it has looked again without an operation.
@@ -133,29 +163,8 @@ struct Lane {
     sites: Vec<Site>,
 }
 
-impl Default for Lane {
-    fn default() -> Self {
-        Self {
-            status: Status::Absent,
-            coroutine: None,
-            yielder: core::ptr::null(),
-            at: 0,
-            round: 0,
-            retries: 0,
-            goes_on: false,
-            counted: 0,
-            idle: 0,
-            panics: false,
-            locals: BTreeMap::new(),
-            name: None,
-            wake: None,
-            sites: Vec::new(),
-        }
-    }
-}
-
 /// What a run may have at most.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Limits {
     /// The steps of one thread.
     pub(crate) events: usize,
@@ -163,6 +172,15 @@ pub(crate) struct Limits {
     pub(crate) deviations: Option<usize>,
 }
 
+impl Limits {
+    /// Counts a deviation. Returns whether the graph is explored with it.
+    fn allow_deviation(self, graph: &mut Graph) -> bool {
+        graph.deviations += 1;
+        self.deviations.is_none_or(|most| graph.deviations <= most)
+    }
+}
+
+#[derive(Default)]
 struct Run {
     graph: Graph,
     limits: Limits,
@@ -173,6 +191,8 @@ struct Run {
     /// Nothing that follows can be complete.
     is_hopeless: bool,
     pending: Vec<Graph>,
+    /// The running thread, if it goes on in a loop although it finds the same.
+    patient: Option<spin::Patient>,
     fault: Option<Fault>,
     /// The steps that are left of a run that is repeated: the thread, and how many writes it passes
     /// over.
@@ -201,7 +221,7 @@ fn with<R>(f: impl FnOnce(&mut Run) -> R) -> R {
     RUN.with_borrow_mut(|run| {
         f(run
             .as_mut()
-            .expect("a model's primitives are used in a model"))
+            .expect("joint-check's atomics, locks and threads are used in a model"))
     })
 }
 
@@ -305,8 +325,9 @@ pub(crate) fn perform(name: &'static str, request: Request) -> Answer {
                     run.lane().panics = std::thread::panicking() && run.aside.is_none();
                     run.lane().yielder
                 });
+                let yielder = yielder.expect("a thread that runs has started");
                 // SAFETY: the yielder is on the stack of this coroutine, which is running.
-                unsafe { &*yielder }.suspend(());
+                unsafe { yielder.as_ref() }.suspend(());
             }
         }
     }

@@ -82,13 +82,9 @@ pub(crate) fn is_consistent(graph: &Graph) -> bool {
     relations.psc_is_acyclic()
 }
 
-/// Whether an event has a location that others can access.
-fn has_place(event: &Event) -> bool {
-    let kind = event.kind;
-    kind.is_read() || kind.is_write() || matches!(kind, Kind::CellRead | Kind::CellWrite)
-}
-
+/// Whether two events have one location, which others can access.
 fn is_same(a: &Event, b: &Event) -> bool {
+    let has_place = |event: &Event| event.kind.is_access() || event.kind.is_write();
     has_place(a) && has_place(b) && a.place == b.place
 }
 

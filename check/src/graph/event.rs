@@ -43,18 +43,16 @@ impl Id {
 
     /// The event after it in its thread.
     pub(crate) fn next(self) -> Self {
-        Self {
-            index: self.index + 1,
-            ..self
-        }
+        self.with_index(self.index + 1)
     }
 
     /// The event before it in its thread.
     pub(crate) fn previous(self) -> Self {
-        Self {
-            index: self.index - 1,
-            ..self
-        }
+        self.with_index(self.index - 1)
+    }
+
+    pub(crate) fn with_index(self, index: u16) -> Self {
+        Self { index, ..self }
     }
 }
 
@@ -140,6 +138,15 @@ impl Kind {
 
     pub(crate) fn is_read(self) -> bool {
         matches!(self, Self::Read { .. })
+    }
+
+    /// Whether it accesses a location that was made before.
+    pub(crate) fn is_access(self) -> bool {
+        use Kind::{CellRead, CellWrite, Exclusive, Read, Write};
+        matches!(
+            self,
+            Read { .. } | Write { .. } | Exclusive | CellRead | CellWrite
+        )
     }
 
     /// Whether it is a read that blocks its thread if it reads `value`.

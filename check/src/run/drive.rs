@@ -24,19 +24,9 @@ pub(crate) fn run(
     let mut run = Run {
         graph,
         limits,
-        lanes: Default::default(),
-        current: 0,
-        is_exploring: false,
-        is_dead: false,
-        is_hopeless: false,
-        pending: Vec::new(),
-        fault: None,
         guide,
-        alive: Vec::new(),
-        counts: Default::default(),
-        statics: Default::default(),
-        aside: None,
         stacks: STACKS.take(),
+        ..Run::default()
     };
     run.lanes[0].at = Id::STATICS.index + 1;
     run.start(0, main);
@@ -82,7 +72,11 @@ fn drive() -> Option<Panic> {
             run.fault.get_or_insert(Fault::Limit(text.into()));
         }
     });
-    while let Some(next) = with(|run| run.next_ready().or_else(|| run.next_patient())) {
+    let next = |run: &mut Run| {
+        run.leave();
+        run.next_ready().or_else(|| run.next_patient())
+    };
+    while let Some(next) = with(next) {
         if let Some(panic) = resume(next) {
             return Some(panic);
         }
@@ -124,7 +118,7 @@ impl Run {
         // If the thread never runs, what it owns is leaked, as for a thread that never ends.
         let body = ManuallyDrop::new(body);
         let coroutine = Coroutine::with_stack(stack, move |yielder: &Yielder<(), ()>, ()| {
-            with(|run| run.lanes[usize::from(thread)].yielder = yielder);
+            with(|run| run.lanes[usize::from(thread)].yielder = Some(yielder.into()));
             catch_unwind(AssertUnwindSafe(|| {
                 ManuallyDrop::into_inner(body)();
                 let locals = with(|run| core::mem::take(&mut run.lane().locals));
@@ -161,17 +155,16 @@ impl Run {
         }
     }
 
-    /// The first thread that can go on. Those that only count come last, so that what they wait for
-    /// comes before their next round. Others are ordered by who spawned them, not by their numbers,
+    /// The first thread that can run: the one that goes on in a loop, if this graph is of that.
+    /// Those that only count come last, so that what they wait for comes before their next round.
+    /// Others are ordered by who spawned them, not by their numbers,
     /// so that the choice depends on the graph alone, however it was reached.
     fn next_ready(&mut self) -> Option<u8> {
         if self.is_dead || self.is_hopeless || self.fault.is_some() {
             return None;
         }
         if let Some(&(thread, _)) = self.guide.as_ref().and_then(VecDeque::front) {
-            let lane = &mut self.lanes[usize::from(thread)];
-            // It went on although all threads waited.
-            lane.goes_on |= lane.status == Status::Spinning;
+            let lane = &self.lanes[usize::from(thread)];
             let can_run = lane.coroutine.is_some() && lane.status != Status::Waiting;
             if !can_run {
                 self.fault = Some(lost("names a thread that cannot go on"));
@@ -186,7 +179,12 @@ impl Run {
         let threads = (0..MAX_THREADS as u8).filter(|&n| can_run(&self.lanes[usize::from(n)]));
         threads.min_by_key(|&thread| {
             let lane = &self.lanes[usize::from(thread)];
-            (lane.counted, self.graph.path(thread))
+            let next = Id {
+                thread,
+                index: lane.at,
+            };
+            let goes_on = self.graph.leavers.last() == Some(&next);
+            (!goes_on, lane.counted, self.graph.path(thread))
         })
     }
 
@@ -216,6 +214,9 @@ impl Run {
             return Attempt::Wait;
         }
         if index >= self.limits.events {
+            if self.is_patient_still(index) {
+                return self.give_up();
+            }
             self.fault = Some(Fault::Limit(format!(
                 "a thread has more than {index} steps: a loop that waits should call `spin_loop` or \
                  `yield_now`, or the model needs a larger `max_branches`"

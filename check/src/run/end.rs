@@ -23,11 +23,9 @@ pub(crate) struct Failure {
 }
 
 impl Run {
-    fn failed(&self, fault: &Fault) -> Ended {
-        Ended::Failed(Failure {
-            text: self.report(fault),
-            panic: None,
-        })
+    fn failed(&self, fault: &Fault, panic: Option<Panic>) -> Ended {
+        let text = self.report(fault);
+        Ended::Failed(Failure { text, panic })
     }
 
     pub(super) fn ended(&mut self, panicked: Option<Panic>) -> Ended {
@@ -35,26 +33,22 @@ impl Run {
             let text = panic.downcast_ref::<String>().map(|text| &**text);
             let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
             let fault = Fault::Panic(text.unwrap_or("not with a text").to_owned());
-            return Ended::Failed(Failure {
-                text: self.report(&fault),
-                panic: Some(panic),
-            });
+            return self.failed(&fault, Some(panic));
         }
         if let Some(fault) = self.fault.take() {
-            return self.failed(&fault);
+            return self.failed(&fault, None);
         }
         if self.is_dead {
             return Ended::Dead;
         }
         if self.is_stuck() {
-            return self.failed(&Fault::Deadlock);
+            return self.failed(&Fault::Deadlock, None);
         }
-        if self.unfinished().next().is_some() {
-            self.graph.is_cut |= self.is_cut();
+        if self.is_hopeless || self.unfinished().next().is_some() {
             return Ended::Blocked;
         }
         if !self.alive.is_empty() {
-            return self.failed(&Fault::Leak);
+            return self.failed(&Fault::Leak, None);
         }
         Ended::Complete
     }
@@ -78,7 +72,7 @@ impl Run {
     fn waits_forever(&self, thread: u8, lane: &Lane) -> bool {
         let from = match lane.status {
             Status::Waiting => lane.at - 1,
-            Status::Spinning => lane.round,
+            Status::Spinning => lane.at - lane.period,
             _ => return true,
         };
         let events = &self.graph.threads[usize::from(thread)];

@@ -87,13 +87,11 @@ impl Graph {
 /// An ordering with one more half.
 fn with_half(event: &Event, release: bool) -> String {
     let ordering = event.outcome().1;
-    let better = match (
-        releases(ordering) || release,
-        acquires(ordering) || !release,
-    ) {
-        (true, true) => Ordering::AcqRel,
-        (true, false) => Ordering::Release,
-        _ => Ordering::Acquire,
+    let releases = releases(ordering) || release;
+    let better = match acquires(ordering) || !release {
+        true if releases => Ordering::AcqRel,
+        false => Ordering::Release,
+        true => Ordering::Acquire,
     };
     format!("{better:?} instead of {ordering:?}")
 }

@@ -1,7 +1,5 @@
 //! A step that the graph has: the thread takes it again, with the values of this run.
 
-use core::sync::atomic::Ordering;
-
 use super::{Answer, Attempt, Fault, Request, Run, Status};
 use crate::graph::{Id, Kind};
 
@@ -11,7 +9,7 @@ impl Run {
         let index = self.lanes[usize::from(thread)].at;
         let id = Id { thread, index };
         let event = self.graph.at(id);
-        let expected = kind_of(request);
+        let expected = request.event(id).kind.number();
         let is_elsewhere = request.place().is_some_and(|place| place != event.place);
         if event.kind.number() != expected || is_elsewhere {
             let sites = &self.lanes[usize::from(thread)].sites;
@@ -49,11 +47,7 @@ impl Run {
             Kind::Read { op, .. } => {
                 if let Some(written) = op.writes(value) {
                     lane.at += 1;
-                    let write = Id {
-                        index: id.index + 1,
-                        ..id
-                    };
-                    self.graph.at_mut(write).written = written;
+                    self.graph.at_mut(id.next()).written = written;
                 } else if op.blocks(value) {
                     lane.status = Status::Waiting;
                     return Attempt::Wait;
@@ -64,24 +58,4 @@ impl Run {
         lane.status = Status::Ready;
         Attempt::Done(Answer { id, value })
     }
-}
-
-fn kind_of(request: Request) -> u8 {
-    let relaxed = Ordering::Relaxed;
-    let kind = match request {
-        Request::Make { kind, .. } => kind,
-        Request::Access { op, .. } => Kind::Read {
-            op,
-            failure: relaxed,
-        },
-        Request::Store { .. } => Kind::Write { is_exchange: false },
-        Request::Exclusive { .. } => Kind::Exclusive,
-        Request::Cell { writes: true, .. } => Kind::CellWrite,
-        Request::Cell { .. } => Kind::CellRead,
-        Request::Fence(_) => Kind::Fence,
-        Request::Spawn => Kind::Spawn(0),
-        Request::Join(_) => Kind::Join(0),
-        Request::End | Request::Again => Kind::End,
-    };
-    kind.number()
 }

@@ -89,8 +89,10 @@ impl Show<'_> {
     }
 
     pub(super) fn at(&self, id: Id) -> String {
-        self.site(id)
-            .map_or_else(String::new, |site| site.at.to_string())
+        let site = self.site(id).map(|site| site.at);
+        // What is dropped has no place of its own.
+        let site = site.filter(|at| !at.file().ends_with("core/src/ptr/mod.rs"));
+        site.map_or_else(|| "in a drop".into(), ToString::to_string)
     }
 
     pub(super) fn thread(&self, thread: u8) -> String {

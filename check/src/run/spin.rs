@@ -1,14 +1,34 @@
 //! Loops that wait: a thread that does in one round what it did before is blocked until another
-//! thread writes.
+//! thread writes. In a graph of its own it goes on, because the loop may give up after some rounds.
 
-use super::{Answer, Attempt, Fault, Lane, Run, Status};
-use crate::graph::{Event, Id};
+use super::{Answer, Attempt, Fault, Run, Status};
+use crate::{
+    explore,
+    graph::{Event, Graph, Id},
+};
 
 /// After so many rounds without anything new, a loop is taken to be endless.
-const PATIENCE: u8 = 64;
+const PATIENCE: u8 = 100;
 /// A thread waits after this many rounds that differ only in what it counts itself. This is a
 /// bound: the count could matter if a later round found a write.
 const COUNTED: usize = 8;
+
+/// A thread that goes on in a loop.
+#[derive(Default)]
+pub(super) struct Patient {
+    /// The steps of a round.
+    pub(super) period: u16,
+    rounds: u8,
+    /// The graphs that are left to explore, if the loop has an end.
+    pub(super) held: Vec<Graph>,
+    /// The graph before, if this only finds out whether the loop has an end.
+    before: Option<Graph>,
+}
+
+const PASS: Attempt = Attempt::Done(Answer {
+    id: Id::ROOT,
+    value: 0,
+});
 
 impl Run {
     /// Begins another round, unless the last two were the same.
@@ -18,9 +38,7 @@ impl Run {
     /// a few rounds, those that wrote other values, as where each is counted, are taken to be the
     /// same.
     pub(super) fn look_again(&mut self) -> Attempt {
-        let thread = self.current;
-        let Self { graph, lanes, .. } = self;
-        let lane = &mut lanes[usize::from(thread)];
+        let lane = &mut self.lanes[usize::from(self.current)];
         lane.idle += 1;
         if lane.idle > self.limits.events {
             let text = "a loop looks again and reads nothing: it waits for something that the model \
@@ -28,87 +46,185 @@ impl Run {
             self.fault = Some(Fault::Limit(text.into()));
             return Attempt::Wait;
         }
-        let events = &graph.threads[usize::from(thread)];
-        let (from, to) = (usize::from(lane.round), usize::from(lane.at));
-        let (before, now) = (&events[..from], &events[from..to]);
-        let reads = now.iter().any(|event| event.kind.is_read());
-        let did_the_same = reads && is_alike(before, now);
-        let is_equal = did_the_same && wrote_the_same(before, now);
-        let counts = did_the_same && !is_equal;
+        if lane.looks.last() == Some(&lane.at) {
+            return PASS;
+        }
+        let events = &self.graph.threads[usize::from(self.current)];
+        let done = &events[..usize::from(lane.at)];
+        // A round may have looks in its middle, and loops.
+        let periods = lane.looks.iter().rev().map(|look| lane.at - look);
+        let patient = self.patient.iter().map(|patient| patient.period);
+        let mut periods = patient.chain(periods);
+        let alike = |period: u16| Some((period, wrote_the_same(done, period.into())?));
+        let found = periods.find_map(alike);
+        let counts = found.is_some_and(|(_, is_equal)| !is_equal);
         lane.counted = if counts { lane.counted + 1 } else { 0 };
-        let is_same = is_equal || lane.counted >= COUNTED;
-        // A thread that has gone on does so again when the run is repeated.
-        if is_same && !lane.goes_on && to == events.len() {
-            lane.status = Status::Spinning;
-            // A read that passed over a later write is never changed, so the thread never goes on.
-            let is_late = |read: &Event| {
-                let was_there = |&write: &Id| graph.at(write).stamp < read.stamp;
-                let mut newest = graph.order(read.place).rev();
-                let newest = newest.find(|write| Some(*write) == read.source || was_there(write));
-                read.kind.is_read() && newest != read.source
-            };
-            self.is_hopeless |= self.is_exploring && now.iter().any(is_late);
-            return Attempt::Wait;
+        let is_same = !counts || lane.counted >= COUNTED;
+        let is_new = done.len() == events.len();
+        let attempt = match found {
+            Some((period, _)) if is_same && is_new => self.find_the_same(period),
+            _ => {
+                self.leave();
+                if self.is_hopeless {
+                    Attempt::Wait
+                } else {
+                    PASS
+                }
+            }
+        };
+        if let Attempt::Done(_) = attempt {
+            let lane = self.lane();
+            lane.looks.push(lane.at);
         }
-        if !is_equal {
-            lane.retries = 0;
-        }
-        lane.goes_on = false;
-        lane.round = lane.at;
-        Attempt::Done(Answer {
-            id: Id::ROOT,
-            value: 0,
-        })
+        attempt
     }
 
-    /// Where all threads wait, lets one that spins go on, because its loop may have an end.
+    /// Waits, or goes on in a graph that is for that.
+    fn find_the_same(&mut self, period: u16) -> Attempt {
+        let thread = self.current;
+        let n = usize::from(thread);
+        let lane = &mut self.lanes[n];
+        let next = lane.at;
+        lane.period = period;
+        if let Some(guide) = &self.guide {
+            if guide.front().is_some_and(|&(first, _)| first == thread) {
+                return PASS;
+            }
+            lane.is_endless = true;
+            lane.status = Status::Spinning;
+            return Attempt::Wait;
+        }
+        let patient = self.patient.as_ref();
+        if patient.is_some_and(|patient| patient.period != period) {
+            self.leave();
+        }
+        if let Some(patient) = &mut self.patient {
+            patient.rounds += 1;
+            if patient.rounds > PATIENCE {
+                return self.give_up();
+            }
+            self.graph.went_on[n] = next + 1;
+            return PASS;
+        }
+        if self.graph.waits[n] == 0 {
+            if !self.is_exploring || self.is_hopeless {
+                return Attempt::Wait;
+            }
+            if self.graph.went_on[n] > next {
+                self.patient = Some(Patient {
+                    period,
+                    ..Patient::default()
+                });
+                return PASS;
+            }
+            if let Some(mut other) = explore::go_on(&self.graph, thread) {
+                if self.limits.allow_deviation(&mut other) {
+                    self.pending.push(other);
+                } else {
+                    self.graph.is_cut = true;
+                }
+            }
+            self.graph.wait(thread);
+            self.is_hopeless = self.is_late(thread, period);
+        }
+        self.lanes[n].status = Status::Spinning;
+        Attempt::Wait
+    }
+
+    /// Whether a thread has passed over a write in its last round. That read is never changed, so
+    /// the thread never stops to wait.
+    fn is_late(&self, thread: u8, period: u16) -> bool {
+        let graph = &self.graph;
+        let is_late = |read: &Event| {
+            let was_there = |&write: &Id| graph.at(write).stamp < read.stamp;
+            let mut newest = graph.order(read.place).rev();
+            let newest = newest.find(|write| Some(*write) == read.source || was_there(write));
+            read.kind.is_read() && newest != read.source
+        };
+        let events = graph.threads[usize::from(thread)].iter().rev();
+        events.take(period.into()).any(is_late)
+    }
+
+    /// Ends the rounds of a loop that has none that finds anything else.
+    pub(super) fn give_up(&mut self) -> Attempt {
+        let patient = self.patient.take().expect("a thread goes on");
+        let lane = &mut self.lanes[usize::from(self.current)];
+        let counts = lane.counted >= COUNTED;
+        let Some(before) = patient.before else {
+            self.graph.is_cut |= counts;
+            self.is_dead = true;
+            return Attempt::Wait;
+        };
+        lane.is_endless = true;
+        lane.status = Status::Spinning;
+        // Another thread may wait for the count.
+        self.is_hopeless |= counts && !self.is_stuck();
+        let at = before.next(self.current).index;
+        let lane = self.lane();
+        lane.at = at;
+        lane.sites.truncate(lane.at.into());
+        self.graph = before;
+        Attempt::Wait
+    }
+
+    /// Ends the rounds of a loop that was left.
+    pub(super) fn leave(&mut self) {
+        let Some(patient) = self.patient.take_if(|_| self.fault.is_none()) else {
+            return;
+        };
+        self.is_hopeless |= patient.before.is_some();
+        match patient.before {
+            Some(before) => self.graph = before,
+            None => self.pending.extend(patient.held),
+        }
+    }
+
+    /// Whether the running thread has not left the loop in which it goes on.
+    pub(super) fn is_patient_still(&self, at: usize) -> bool {
+        let lane = &self.lanes[usize::from(self.current)];
+        let looked = usize::from(lane.looks.last().copied().unwrap_or(0));
+        let patient = self.patient.as_ref();
+        patient.is_some_and(|patient| at - looked <= usize::from(patient.period))
+    }
+
+    /// Where all threads wait, lets one that spins go on, to find out whether its loop has an end.
     pub(super) fn next_patient(&mut self) -> Option<u8> {
         let spins = |thread: &u8| {
             let lane = &self.lanes[usize::from(*thread)];
-            lane.status == Status::Spinning && lane.retries < PATIENCE
+            lane.status == Status::Spinning && !lane.is_endless
         };
-        let threads = (0..self.lanes.len() as u8).filter(spins);
-        let thread = threads.min_by_key(|&thread| self.graph.path(thread));
+        let thread = (0..self.lanes.len() as u8).find(spins);
         let thread = thread.filter(|_| self.is_stuck())?;
         let lane = &mut self.lanes[usize::from(thread)];
         lane.status = Status::Ready;
-        lane.goes_on = true;
-        lane.retries += 1;
+        self.patient = Some(Patient {
+            period: lane.period,
+            before: Some(self.graph.clone()),
+            ..Patient::default()
+        });
         Some(thread)
-    }
-
-    /// Whether a loop that counts its rounds is left where a further round might find a write.
-    pub(super) fn is_cut(&self) -> bool {
-        let is_cut = |lane: &Lane| lane.status == Status::Spinning && lane.counted >= COUNTED;
-        self.lanes.iter().any(is_cut)
     }
 }
 
-/// Whether a round did the same as the end of what came before it.
-fn is_alike(before: &[Event], now: &[Event]) -> bool {
-    let Some(start) = before.len().checked_sub(now.len()) else {
-        return false;
-    };
-    let first = now[0].id;
+/// Whether the last round wrote the same as the one before it. Returns nothing if it did not do the
+/// same.
+fn wrote_the_same(done: &[Event], period: usize) -> Option<bool> {
+    let start = done.len().checked_sub(2 * period)?;
+    let (before, now) = done[start..].split_at(period);
+    let thread = now.first()?.id.thread;
     // The event that has the same part in the round before.
     let earlier = |id: Id| {
-        let is_of_these = id.thread == first.thread && usize::from(id.index) >= start;
-        let back = if is_of_these { now.len() as u16 } else { 0 };
-        Id {
-            index: id.index.saturating_sub(back),
-            ..id
-        }
+        let is_of_these = id.thread == thread && usize::from(id.index) >= start;
+        let back = if is_of_these { period as u16 } else { 0 };
+        id.with_index(id.index.saturating_sub(back))
     };
-    before[start..].iter().zip(now).all(|(then, now)| {
+    let both = || before.iter().zip(now);
+    let did_the_same = both().all(|(then, now)| {
         then.kind.number() == now.kind.number()
             && then.place == earlier(now.place)
             && (then.source == now.source || then.source == now.source.map(earlier))
-    })
-}
-
-/// Whether such a round also wrote the same.
-fn wrote_the_same(before: &[Event], now: &[Event]) -> bool {
+    });
+    let reads = now.iter().any(|event| event.kind.is_read());
     let values = |event: &Event| (event.value, event.written);
-    let mut both = before.iter().rev().zip(now.iter().rev());
-    both.all(|(then, now)| values(then) == values(now))
+    (reads && did_the_same).then(|| both().all(|(then, now)| values(then) == values(now)))
 }

@@ -1,11 +1,9 @@
 //! A new step: the graph grows, and other graphs are kept for later.
 
-use core::sync::atomic::Ordering;
-
-use super::{Attempt, Fault, Request, Run, Status, drive::lost};
+use super::{Attempt, Fault, Request, Run, Status, drive::lost, spin::Patient};
 use crate::{
     explore::Steps,
-    graph::{Event, Graph, Id, Kind, MAX_THREADS},
+    graph::{Graph, Id, Kind, MAX_THREADS},
 };
 
 impl Run {
@@ -14,11 +12,12 @@ impl Run {
         let id = self.graph.next(self.current);
         // For the report of the panic, if this step has no way to go on.
         let kept = std::thread::panicking().then(|| self.graph.clone());
+        let repeated = |patient: &Patient| self.graph.repeated(id, patient.period);
         let mut steps = Steps {
             newer,
+            first: self.patient.as_ref().and_then(repeated),
             ..Steps::default()
         };
-        let relaxed = Ordering::Relaxed;
         if request
             .place()
             .is_some_and(|place| !self.graph.has_made(place))
@@ -28,62 +27,22 @@ impl Run {
             self.fault = Some(Fault::Limit(text.into()));
             return Attempt::Wait;
         }
+        let mut event = request.event(id);
         match request {
-            Request::Access {
-                place,
-                op,
-                ordering,
-                failure,
-            } => {
-                let kind = Kind::Read { op, failure };
-                steps.read(
-                    core::mem::take(&mut self.graph),
-                    Event::new(id, kind, place, ordering),
-                );
+            Request::Access { .. } => {
+                steps.read(core::mem::take(&mut self.graph), event);
                 return self.take(steps, id, kept);
             }
-            Request::Store {
-                place,
-                value,
-                ordering,
-            } => {
-                let kind = Kind::Write { is_exchange: false };
-                let mut write = Event::new(id, kind, place, ordering);
-                write.written = value;
-                steps.forward = steps.write(core::mem::take(&mut self.graph), write);
+            Request::Store { .. } => {
+                steps.forward = steps.write(core::mem::take(&mut self.graph), event);
                 return self.take(steps, id, kept);
-            }
-            Request::Make { kind, value } => {
-                let mut event = Event::new(id, kind, id, relaxed);
-                event.written = value;
-                self.graph.push(event);
-                if kind.is_write() {
-                    self.graph.writes.push((id, id));
-                }
             }
             Request::Exclusive { place } => {
-                let last = self
-                    .graph
-                    .order(place)
-                    .next_back()
-                    .expect("a location has a write");
-                let mut event = Event::new(id, Kind::Exclusive, place, relaxed);
-                event.source = Some(last);
+                event.source = self.graph.order(place).next_back();
+                let last = event.source.expect("a location has a write");
                 event.value = self.graph.at(last).written;
                 event.written = event.value;
-                self.graph.push(event);
-                self.graph.order_after(last, id);
             }
-            Request::Cell { place, writes } => {
-                let kind = if writes {
-                    Kind::CellWrite
-                } else {
-                    Kind::CellRead
-                };
-                self.graph.push(Event::new(id, kind, place, relaxed));
-            }
-            // Nothing comes after it yet, so it closes no cycle of `psc`.
-            Request::Fence(ordering) => self.graph.push(Event::new(id, Kind::Fence, id, ordering)),
             Request::Spawn => {
                 let free = self.graph.spawned.iter().position(Option::is_none);
                 let Some(child) = free else {
@@ -92,20 +51,20 @@ impl Run {
                     return Attempt::Wait;
                 };
                 self.graph.spawned[child] = Some(id);
-                let kind = Kind::Spawn(child as u8);
-                self.graph.push(Event::new(id, kind, id, relaxed));
-                self.graph.writes.push((id, id));
+                event.kind = Kind::Spawn(child as u8);
             }
-            Request::Join(child) => {
-                if !self.has_ended(child) {
-                    self.lanes[usize::from(self.current)].status = Status::Joining(child);
-                    return Attempt::Wait;
-                }
-                self.graph
-                    .push(Event::new(id, Kind::Join(child), id, relaxed));
+            Request::Join(child) if !self.has_ended(child) => {
+                self.lane().status = Status::Joining(child);
+                return Attempt::Wait;
             }
-            Request::End => self.graph.push(Event::new(id, Kind::End, id, relaxed)),
-            Request::Again => unreachable!("it is no event"),
+            _ => {}
+        }
+        // Nothing comes after it yet, so a fence closes no cycle of `psc`.
+        self.graph.push(event);
+        if let Some(last) = event.source {
+            self.graph.order_after(last, id);
+        } else if event.kind.is_write() {
+            self.graph.writes.push((id, id));
         }
         if let Some(other) = self.graph.race(self.graph.at(id)) {
             self.raced(other.id, id);
@@ -126,10 +85,9 @@ impl Run {
             return Attempt::Wait;
         }
         let mut left_out = false;
+        let limits = self.limits;
         let mut deviates = |mut graph: Graph| {
-            graph.deviations += 1;
-            let most = self.limits.deviations;
-            let is_wanted = most.is_none_or(|most| graph.deviations <= most);
+            let is_wanted = limits.allow_deviation(&mut graph);
             left_out |= !is_wanted;
             is_wanted.then_some(graph)
         };
@@ -139,8 +97,9 @@ impl Run {
             first = first.and_then(&mut deviates);
         }
         let others = steps.revisits.into_iter().chain(forward);
-        self.pending.extend(others.filter_map(deviates));
-        self.pending.extend(steps.released);
+        let others = others.filter_map(deviates).chain(steps.released);
+        let held = self.patient.as_mut().map(|patient| &mut patient.held);
+        held.unwrap_or(&mut self.pending).extend(others);
         self.is_dead = first.is_none();
         self.graph = first.unwrap_or_else(|| kept.unwrap_or_default());
         self.graph.is_cut |= left_out;

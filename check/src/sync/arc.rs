@@ -182,11 +182,8 @@ impl<T: ?Sized> Arc<T> {
     #[track_caller]
     pub fn get_mut(this: &mut Self) -> Option<&mut T> {
         let is_only = this.count.load("get_mut", Acquire) == 1;
-        if is_only {
-            sync::Arc::get_mut(&mut this.value)
-        } else {
-            None
-        }
+        let value = &mut this.value;
+        is_only.then(|| sync::Arc::get_mut(value)).flatten()
     }
 
     /// Returns whether both are handles of one value.
@@ -253,19 +250,7 @@ impl<T: ?Sized> AsRef<T> for Arc<T> {
     }
 }
 
-impl<T: Default> Default for Arc<T> {
-    #[track_caller]
-    fn default() -> Self {
-        Self::new(T::default())
-    }
-}
-
-impl<T> From<T> for Arc<T> {
-    #[track_caller]
-    fn from(value: T) -> Self {
-        Self::new(value)
-    }
-}
+of_a_value! { Arc }
 
 impl<T: ?Sized + fmt::Debug> fmt::Debug for Arc<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -340,8 +325,4 @@ impl<T: ?Sized> Drop for Weak<T> {
     }
 }
 
-impl<T: ?Sized> fmt::Debug for Weak<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("(Weak)")
-    }
-}
+shows_its_name! { Weak : ?Sized }

@@ -202,12 +202,7 @@ macro_rules! atomic {
                 new: $value,
                 ordering: Ordering,
             ) -> $value {
-                let failure = match ordering {
-                    Ordering::AcqRel => Ordering::Acquire,
-                    Ordering::Release => Ordering::Relaxed,
-                    other => other,
-                };
-                self.compare_exchange(current, new, ordering, failure)
+                self.compare_exchange(current, new, ordering, ordering)
                     .unwrap_or_else(|before| before)
             }
 

@@ -40,11 +40,8 @@ impl Barrier {
     pub fn wait(&self) -> BarrierWaitResult {
         let come = |word: u64, [threads, _]: [u64; 2]| {
             let is_last = word % ROUND + 1 == threads;
-            Some(if is_last {
-                word + ROUND + 1 - threads
-            } else {
-                word + 1
-            })
+            let to_next = if is_last { ROUND - threads } else { 0 };
+            Some(word + 1 + to_next)
         };
         let before = self
             .word

@@ -158,9 +158,4 @@ fn notify(thread: u64) {
     }
 }
 
-impl Default for Condvar {
-    #[track_caller]
-    fn default() -> Self {
-        Self::new()
-    }
-}
+of_nothing! { Condvar }

@@ -27,11 +27,7 @@ struct Channel<T> {
     values: RefCell<VecDeque<T>>,
 }
 
-impl<T> core::fmt::Debug for Channel<T> {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.write_str("Channel")
-    }
-}
+shows_its_name! { Channel }
 
 /// Creates a channel.
 #[track_caller]

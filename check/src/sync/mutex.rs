@@ -23,24 +23,7 @@ unsafe impl<T: ?Sized + Send> Send for Mutex<T> {}
 // SAFETY: as for `Send`.
 unsafe impl<T: ?Sized + Send> Sync for Mutex<T> {}
 
-impl<T> Mutex<T> {
-    /// Creates a lock.
-    #[track_caller]
-    pub fn new(value: T) -> Self {
-        Self {
-            word: Word::new("Mutex", 0),
-            value: UnsafeCell::new(value),
-        }
-    }
-
-    /// Returns the value.
-    ///
-    /// # Errors
-    /// Never.
-    pub fn into_inner(self) -> LockResult<T> {
-        Ok(self.value.into_inner())
-    }
-}
+lock! { Mutex }
 
 impl<T: ?Sized> Mutex<T> {
     #[track_caller]
@@ -82,28 +65,6 @@ impl<T: ?Sized> Mutex<T> {
             _ => Err(TryLockError::WouldBlock),
         }
     }
-
-    /// Returns the value through an exclusive reference.
-    ///
-    /// # Errors
-    /// Never.
-    pub fn get_mut(&mut self) -> LockResult<&mut T> {
-        Ok(self.value.get_mut())
-    }
-}
-
-impl<T: Default> Default for Mutex<T> {
-    #[track_caller]
-    fn default() -> Self {
-        Self::new(T::default())
-    }
-}
-
-impl<T> From<T> for Mutex<T> {
-    #[track_caller]
-    fn from(value: T) -> Self {
-        Self::new(value)
-    }
 }
 
 /// The possession of a lock.
@@ -116,21 +77,7 @@ impl<'a, T: ?Sized> MutexGuard<'a, T> {
     }
 }
 
-impl<T: ?Sized> Deref for MutexGuard<'_, T> {
-    type Target = T;
-
-    fn deref(&self) -> &T {
-        // SAFETY: the lock is held.
-        unsafe { &*self.0.value.get() }
-    }
-}
-
-impl<T: ?Sized> DerefMut for MutexGuard<'_, T> {
-    fn deref_mut(&mut self) -> &mut T {
-        // SAFETY: the lock is held.
-        unsafe { &mut *self.0.value.get() }
-    }
-}
+only_guards! { MutexGuard }
 
 impl<T: ?Sized> Drop for MutexGuard<'_, T> {
     #[track_caller]

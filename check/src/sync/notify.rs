@@ -43,9 +43,4 @@ impl Notify {
     }
 }
 
-impl Default for Notify {
-    #[track_caller]
-    fn default() -> Self {
-        Self::new()
-    }
-}
+of_nothing! { Notify }

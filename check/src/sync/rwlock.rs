@@ -32,24 +32,7 @@ fn alone(value: u64, _: [u64; 2]) -> Option<u64> {
     (value == 0).then_some(WRITER)
 }
 
-impl<T> RwLock<T> {
-    /// Creates a lock.
-    #[track_caller]
-    pub fn new(value: T) -> Self {
-        Self {
-            word: Word::new("RwLock", 0),
-            value: UnsafeCell::new(value),
-        }
-    }
-
-    /// Returns the value.
-    ///
-    /// # Errors
-    /// Never.
-    pub fn into_inner(self) -> LockResult<T> {
-        Ok(self.value.into_inner())
-    }
-}
+lock! { RwLock }
 
 impl<T: ?Sized> RwLock<T> {
     /// Waits until no writer holds the lock.
@@ -96,28 +79,6 @@ impl<T: ?Sized> RwLock<T> {
             _ => Err(TryLockError::WouldBlock),
         }
     }
-
-    /// Returns the value through an exclusive reference.
-    ///
-    /// # Errors
-    /// Never.
-    pub fn get_mut(&mut self) -> LockResult<&mut T> {
-        Ok(self.value.get_mut())
-    }
-}
-
-impl<T: Default> Default for RwLock<T> {
-    #[track_caller]
-    fn default() -> Self {
-        Self::new(T::default())
-    }
-}
-
-impl<T> From<T> for RwLock<T> {
-    #[track_caller]
-    fn from(value: T) -> Self {
-        Self::new(value)
-    }
 }
 
 /// The possession of a lock for reading.
@@ -128,30 +89,8 @@ pub struct RwLockReadGuard<'a, T: ?Sized>(&'a RwLock<T>);
 #[derive(Debug)]
 pub struct RwLockWriteGuard<'a, T: ?Sized>(&'a RwLock<T>);
 
-impl<T: ?Sized> Deref for RwLockReadGuard<'_, T> {
-    type Target = T;
-
-    fn deref(&self) -> &T {
-        // SAFETY: the lock is held for reading.
-        unsafe { &*self.0.value.get() }
-    }
-}
-
-impl<T: ?Sized> Deref for RwLockWriteGuard<'_, T> {
-    type Target = T;
-
-    fn deref(&self) -> &T {
-        // SAFETY: the lock is held for writing.
-        unsafe { &*self.0.value.get() }
-    }
-}
-
-impl<T: ?Sized> DerefMut for RwLockWriteGuard<'_, T> {
-    fn deref_mut(&mut self) -> &mut T {
-        // SAFETY: the lock is held for writing.
-        unsafe { &mut *self.0.value.get() }
-    }
-}
+guards! { RwLockReadGuard }
+only_guards! { RwLockWriteGuard }
 
 impl<T: ?Sized> Drop for RwLockReadGuard<'_, T> {
     #[track_caller]

@@ -1,6 +1,6 @@
 //! Thread-locals.
 
-use core::{any::Any, fmt, marker::PhantomData};
+use core::{any::Any, marker::PhantomData};
 
 use crate::run;
 
@@ -16,11 +16,7 @@ pub struct LocalKey<T> {
     pub _p: PhantomData<fn(T)>,
 }
 
-impl<T> fmt::Debug for LocalKey<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("LocalKey")
-    }
-}
+shows_its_name! { LocalKey }
 
 impl<T: 'static> LocalKey<T> {
     /// Calls `f` with this thread's value.

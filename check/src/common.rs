@@ -1,0 +1,106 @@
+//! What several types have in common.
+
+/// What is made of a value.
+macro_rules! of_a_value {
+    ($($name:ident)+) => {$(
+        impl<T: Default> Default for $name<T> {
+            #[track_caller]
+            fn default() -> Self {
+                Self::new(T::default())
+            }
+        }
+
+        impl<T> From<T> for $name<T> {
+            #[track_caller]
+            fn from(value: T) -> Self {
+                Self::new(value)
+            }
+        }
+    )+};
+}
+
+/// What is made of nothing.
+macro_rules! of_nothing {
+    ($($name:ident)+) => {$(
+        impl Default for $name {
+            #[track_caller]
+            fn default() -> Self {
+                Self::new()
+            }
+        }
+    )+};
+}
+
+/// The beginning and the end of a lock.
+macro_rules! lock {
+    ($name:ident) => {
+        impl<T> $name<T> {
+            /// Creates a lock.
+            #[track_caller]
+            pub fn new(value: T) -> Self {
+                let word = Word::new(stringify!($name), 0);
+                let value = UnsafeCell::new(value);
+                Self { word, value }
+            }
+
+            /// Returns the value.
+            ///
+            /// # Errors
+            /// Never.
+            pub fn into_inner(self) -> LockResult<T> {
+                Ok(self.value.into_inner())
+            }
+        }
+
+        impl<T: ?Sized> $name<T> {
+            /// Returns the value through an exclusive reference.
+            ///
+            /// # Errors
+            /// Never.
+            pub fn get_mut(&mut self) -> LockResult<&mut T> {
+                Ok(self.value.get_mut())
+            }
+        }
+
+        of_a_value! { $name }
+    };
+}
+
+/// A guard, whose lock is held.
+macro_rules! guards {
+    ($($name:ident)+) => {$(
+        impl<T: ?Sized> Deref for $name<'_, T> {
+            type Target = T;
+
+            fn deref(&self) -> &T {
+                // SAFETY: the lock is held.
+                unsafe { &*self.0.value.get() }
+            }
+        }
+    )+};
+}
+
+/// A guard, whose lock nobody else holds.
+macro_rules! only_guards {
+    ($($name:ident)+) => {$(
+        guards! { $name }
+
+        impl<T: ?Sized> DerefMut for $name<'_, T> {
+            fn deref_mut(&mut self) -> &mut T {
+                // SAFETY: nobody else holds the lock.
+                unsafe { &mut *self.0.value.get() }
+            }
+        }
+    )+};
+}
+
+/// What shows no value, because it cannot be read without an operation of the model.
+macro_rules! shows_its_name {
+    ($name:ident $($bound:tt)*) => {
+        impl<T $($bound)*> core::fmt::Debug for $name<T> {
+            fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+                f.write_str(stringify!($name))
+            }
+        }
+    };
+}

@@ -1,0 +1,222 @@
+//! Loops that wait for a while and then do something else.
+
+use std::{
+    collections::BTreeSet,
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::{Arc, Mutex as StdMutex},
+    time::Duration,
+};
+
+use joint_check::{
+    hint,
+    model::{Builder, last_count, last_failure},
+    sync::{
+        Condvar, Mutex,
+        atomic::{AtomicBool, AtomicUsize, Ordering::*},
+    },
+    thread,
+};
+
+/// What a model returns in all of its executions.
+fn ends<T: Ord + Send + 'static>(f: impl Fn() -> T + Send + Sync + 'static) -> Vec<T> {
+    let ends = Arc::new(StdMutex::new(BTreeSet::new()));
+    let found = ends.clone();
+    Builder::new().check(move || {
+        let end = f();
+        found.lock().unwrap().insert(end);
+    });
+    let ends = std::mem::take(&mut *ends.lock().unwrap());
+    ends.into_iter().collect()
+}
+
+fn failure(f: impl Fn() + Send + Sync + 'static) -> String {
+    catch_unwind(AssertUnwindSafe(|| Builder::new().check(f))).expect_err("the model fails");
+    last_failure().expect("a failure has a text")
+}
+
+/// Looks for the flag a few times.
+fn is_raised(flag: &AtomicBool, looks: usize) -> bool {
+    (0..looks).any(|_| {
+        let is_raised = flag.load(Acquire);
+        hint::spin_loop();
+        is_raised
+    })
+}
+
+#[test]
+fn a_loop_gives_up_also_where_the_flag_is_raised_later() {
+    for looks in 1..6 {
+        let found = ends(move || {
+            let flag = Arc::new(AtomicBool::new(false));
+            let theirs = flag.clone();
+            let waits = thread::spawn(move || is_raised(&theirs, looks));
+            flag.store(true, Release);
+            waits.join().unwrap()
+        });
+        assert_eq!(found, [false, true], "{looks}");
+        // The flag is raised before one of the looks, or after the last.
+        assert_eq!(last_count().complete, looks as u64 + 1);
+    }
+}
+
+#[test]
+fn a_wake_up_that_is_lost_after_a_loop_that_gave_up_is_found() {
+    let run = |unparks: bool| {
+        move || {
+            let flag = Arc::new(AtomicBool::new(false));
+            let theirs = flag.clone();
+            let waits = thread::spawn(move || {
+                if !is_raised(&theirs, 3) {
+                    thread::park();
+                }
+            });
+            flag.store(true, Release);
+            if unparks {
+                waits.thread().unpark();
+            }
+            waits.join().unwrap();
+        }
+    };
+    ends(run(true));
+    let text = failure(run(false));
+    assert!(text.contains("nobody unparks it"), "{text}");
+}
+
+#[test]
+fn a_loop_of_locks_or_of_waits_with_a_limit_gives_up() {
+    let found = ends(|| {
+        let shared = Arc::new((Mutex::new(false), Condvar::new()));
+        let theirs = shared.clone();
+        let waits = thread::spawn(move || {
+            let (lock, changed) = &*theirs;
+            let mut is_set = lock.lock().unwrap();
+            for _ in 0..3 {
+                if *is_set {
+                    return true;
+                }
+                is_set = changed.wait_timeout(is_set, Duration::ZERO).unwrap().0;
+            }
+            false
+        });
+        *shared.0.lock().unwrap() = true;
+        shared.1.notify_one();
+        waits.join().unwrap()
+    });
+    assert_eq!(found, [false, true]);
+    let found = ends(|| {
+        let lock = Arc::new(Mutex::new(0));
+        let theirs = lock.clone();
+        let tries = thread::spawn(move || {
+            for _ in 0..3 {
+                if let Ok(mut value) = theirs.try_lock() {
+                    *value += 1;
+                    return true;
+                }
+                hint::spin_loop();
+            }
+            *theirs.lock().unwrap() += 1;
+            false
+        });
+        *lock.lock().unwrap() += 1;
+        let has_locked = tries.join().unwrap();
+        assert_eq!(*lock.lock().unwrap(), 2);
+        has_locked
+    });
+    assert_eq!(found, [false, true]);
+}
+
+/// A round may have looks in its middle: the outer loop is endless, the inner one gives up.
+#[test]
+fn a_loop_in_a_loop_that_waits_ends() {
+    let run = |raises: bool| {
+        move || {
+            let flag = Arc::new(AtomicBool::new(false));
+            let other = AtomicUsize::new(0);
+            let theirs = flag.clone();
+            let raiser = thread::spawn(move || theirs.store(raises, Release));
+            while !is_raised(&flag, 3) {
+                assert_eq!(other.load(Relaxed), 0);
+                thread::yield_now();
+            }
+            raiser.join().unwrap();
+        }
+    };
+    ends(run(true));
+    assert!(!last_count().is_cut);
+    let text = failure(run(false));
+    assert!(text.contains("finds the same again and again"), "{text}");
+}
+
+/// A thread that has left its loop has no more patience for others.
+#[test]
+fn a_loop_without_a_hint_after_one_that_gave_up_is_named() {
+    let text = failure(|| {
+        let flag = AtomicBool::new(false);
+        is_raised(&flag, 3);
+        while !flag.load(Relaxed) {}
+    });
+    assert!(text.contains("should call `spin_loop`"), "{text}");
+}
+
+struct Chance(u64);
+
+impl Chance {
+    fn below(&mut self, most: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 % most
+    }
+}
+
+/// Some operations made by chance. Two kinds wait for a value, and give up after three looks.
+fn by_chance(shared: &([AtomicUsize; 2], Mutex<usize>), seed: u64, hint: fn()) -> u64 {
+    let mut chance = Chance(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
+    let mut found = 0;
+    for _ in 0..=chance.below(3) {
+        let word = &shared.0[chance.below(2) as usize];
+        let value = 1 + chance.below(2) as usize;
+        let wait = |look: &dyn Fn() -> usize| {
+            let mut looks = 0..3;
+            looks.any(|_| look() == value || (hint(), false).1)
+        };
+        let read = match chance.below(5) {
+            0 => {
+                word.store(value, Relaxed);
+                0
+            }
+            1 => word.swap(value, AcqRel),
+            2 => word.load(Acquire),
+            3 => wait(&|| word.load(Acquire)).into(),
+            _ => {
+                let has_found = wait(&|| *shared.1.lock().unwrap());
+                *shared.1.lock().unwrap() = value;
+                has_found.into()
+            }
+        };
+        found = found * 3 + read as u64;
+    }
+    found
+}
+
+/// With the hint, a loop is blocked while it finds the same. Without it, each look is a step.
+#[test]
+fn programs_made_by_chance_end_with_the_hint_as_without_it() {
+    for (threads, seeds) in [(2_u64, 60_u64), (3, 8)] {
+        for seed in 0..seeds {
+            let run = |hint: fn()| {
+                ends(move || {
+                    let shared = Arc::new(([0; 2].map(AtomicUsize::new), Mutex::new(0)));
+                    let spawn = |n| {
+                        let shared = shared.clone();
+                        thread::spawn(move || by_chance(&shared, seed * 8 + n, hint))
+                    };
+                    let threads = Vec::from_iter((0..threads).map(spawn));
+                    let ends = threads.into_iter().map(|thread| thread.join().unwrap());
+                    ends.collect::<Vec<_>>()
+                })
+            };
+            assert_eq!(run(hint::spin_loop), run(|| ()), "{seed} {threads}");
+        }
+    }
+}
