@@ -153,14 +153,14 @@ impl Network {
         }
     }
 
-    /// Takes the address that a socket is bound to.
-    pub(super) fn bind(
+    /// Makes a socket that is bound to an address. Returns it after its host.
+    fn bind(
         &mut self,
         world: &World,
         protocol: Protocol,
         address: SocketAddr,
-        id: u64,
-    ) -> io::Result<(usize, SocketAddr)> {
+    ) -> io::Result<(usize, Bound)> {
+        let id = self.new_id();
         let host = self.running(world)?;
         let own = address.ip();
         if !(own.is_unspecified() || own.is_loopback() || own == ip(host)) {
@@ -168,7 +168,8 @@ impl Network {
             return Err(error(ErrorKind::AddrNotAvailable, message));
         }
         let port = self.take_port(host, protocol, address.port(), id)?;
-        Ok((host, SocketAddr::new(own, port)))
+        let (local, run) = (SocketAddr::new(own, port), world.number());
+        Ok((host, Bound { id, local, run }))
     }
 
     /// Returns the host of the running code, unless it has been killed.
@@ -286,6 +287,30 @@ pub(super) fn with_run<R>(
         let world = world.ok_or_else(outside)?;
         world.network(|network| f(world, network))
     })
+}
+
+/// A listener, or a socket for datagrams.
+struct Bound {
+    id: u64,
+    local: SocketAddr,
+    run: u64,
+}
+
+impl Bound {
+    /// Calls `f` with the state of the socket. It is taken out of the network meanwhile, because a
+    /// socket may send to itself.
+    fn with<T, R>(
+        &self,
+        all: fn(&mut Network) -> &mut BTreeMap<u64, T>,
+        f: impl FnOnce(&World, &mut Network, &mut T) -> io::Result<R>,
+    ) -> io::Result<R> {
+        with_run(self.run, |world, network| {
+            let mut own = all(network).remove(&self.id).ok_or_else(gone)?;
+            let result = f(world, network, &mut own);
+            all(network).insert(self.id, own);
+            result
+        })
+    }
 }
 
 pub(super) fn pending_if_none(ready: Ready) -> Poll<io::Result<Ready>> {

@@ -9,9 +9,9 @@ use std::{
 };
 
 use super::{
-    Network, Protocol,
+    Bound, Network, Protocol,
     connection::{End, Listener},
-    error, gone, pending_if_none, with_run,
+    error, pending_if_none, with_run,
 };
 use crate::{
     machine::{Power, Waiting, ip},
@@ -22,11 +22,7 @@ use joint_executor::{
     io::{Interest, Ready},
 };
 
-pub(super) struct TcpListener {
-    id: u64,
-    local: SocketAddr,
-    run: u64,
-}
+pub(super) struct TcpListener(Bound);
 
 impl TcpListener {
     pub(super) fn bind(
@@ -34,42 +30,32 @@ impl TcpListener {
         network: &mut Network,
         address: SocketAddr,
     ) -> io::Result<Self> {
-        let id = network.new_id();
-        let (host, local) = network.bind(world, Protocol::Tcp, address, id)?;
+        let (host, own) = network.bind(world, Protocol::Tcp, address)?;
         let listener = Listener {
             host,
-            local,
+            local: own.local,
             backlog: VecDeque::new(),
             acceptors: Waiting::default(),
         };
-        network.listeners.insert(id, listener);
-        Ok(Self {
-            id,
-            local,
-            run: world.number(),
-        })
+        network.listeners.insert(own.id, listener);
+        Ok(Self(own))
     }
 
     fn with<R>(
         &self,
-        f: impl FnOnce(&mut Network, &mut Listener) -> io::Result<R>,
+        f: impl FnOnce(&World, &mut Network, &mut Listener) -> io::Result<R>,
     ) -> io::Result<R> {
-        with_run(self.run, |_, network| {
-            let mut listener = network.listeners.remove(&self.id).ok_or_else(gone)?;
-            let result = f(network, &mut listener);
-            network.listeners.insert(self.id, listener);
-            result
-        })
+        self.0.with(|network| &mut network.listeners, f)
     }
 }
 
 impl Socket for TcpListener {
     fn local_addr(&self) -> io::Result<SocketAddr> {
-        Ok(self.local)
+        Ok(self.0.local)
     }
 
     fn poll_ready(&self, _: Interest, cx: &mut Context<'_>) -> Poll<io::Result<Ready>> {
-        let ready = self.with(|_, listener| match listener.backlog.is_empty() {
+        let ready = self.with(|_, _, listener| match listener.backlog.is_empty() {
             true => {
                 listener.acceptors.add(cx);
                 Ok(Ready::EMPTY)
@@ -80,7 +66,7 @@ impl Socket for TcpListener {
     }
 
     fn accept(&self) -> io::Result<(Box<dyn Socket>, SocketAddr)> {
-        self.with(|network, listener| {
+        self.with(|_, network, listener| {
             let id = listener.backlog.pop_front();
             let id = id.ok_or(ErrorKind::WouldBlock)?;
             let [peer, own] = &network.connection(id, 1)?.ends;
@@ -89,7 +75,7 @@ impl Socket for TcpListener {
                 side: 1,
                 local: own.address,
                 peer: peer.address,
-                run: self.run,
+                run: self.0.run,
             };
             let peer = stream.peer;
             Ok((Box::new(stream) as _, peer))
@@ -99,8 +85,8 @@ impl Socket for TcpListener {
 
 impl Drop for TcpListener {
     fn drop(&mut self) {
-        let _ = with_run(self.run, |world, network| {
-            network.close_listener(world, self.id, Power::Running);
+        let _ = with_run(self.0.run, |world, network| {
+            network.close_listener(world, self.0.id, Power::Running);
             Ok(())
         });
     }

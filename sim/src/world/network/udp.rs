@@ -8,7 +8,7 @@ use std::{
     task::{Context, Poll},
 };
 
-use super::{Network, Protocol, accepts, error, gone, link::Way, pending_if_none, with_run};
+use super::{Bound, Network, Protocol, accepts, error, link::Way, pending_if_none, with_run};
 use crate::{
     machine::{Waiting, ip},
     traffic::{End, Event},
@@ -36,11 +36,7 @@ pub(super) struct Datagrams {
     pub(super) waiting: Waiting,
 }
 
-pub(super) struct UdpSocket {
-    id: u64,
-    local: SocketAddr,
-    run: u64,
-}
+pub(super) struct UdpSocket(Bound);
 
 impl UdpSocket {
     pub(super) fn bind(
@@ -48,42 +44,31 @@ impl UdpSocket {
         network: &mut Network,
         address: SocketAddr,
     ) -> io::Result<Self> {
-        let id = network.new_id();
-        let (host, local) = network.bind(world, Protocol::Udp, address, id)?;
+        let (host, own) = network.bind(world, Protocol::Udp, address)?;
         let socket = Datagrams {
             host,
-            local,
+            local: own.local,
             peer: None,
             queue: VecDeque::new(),
             queued: 0,
             error: None,
             waiting: Waiting::default(),
         };
-        network.datagrams.insert(id, socket);
-        Ok(Self {
-            id,
-            local,
-            run: world.number(),
-        })
+        network.datagrams.insert(own.id, socket);
+        Ok(Self(own))
     }
 
     fn with<R>(
         &self,
         f: impl FnOnce(&World, &mut Network, &mut Datagrams) -> io::Result<R>,
     ) -> io::Result<R> {
-        with_run(self.run, |world, network| {
-            // It is taken out meanwhile, because it may send to itself.
-            let mut socket = network.datagrams.remove(&self.id).ok_or_else(gone)?;
-            let result = f(world, network, &mut socket);
-            network.datagrams.insert(self.id, socket);
-            result
-        })
+        self.0.with(|network| &mut network.datagrams, f)
     }
 }
 
 impl Socket for UdpSocket {
     fn local_addr(&self) -> io::Result<SocketAddr> {
-        Ok(self.local)
+        Ok(self.0.local)
     }
 
     fn peer_addr(&self) -> io::Result<SocketAddr> {
@@ -123,7 +108,7 @@ impl Socket for UdpSocket {
         self.with(|world, network, socket| {
             socket.take_error()?;
             let to = to.map_or_else(|| socket.peer(), Ok)?;
-            network.send(world, self.id, socket, message, to)
+            network.send(world, self.0.id, socket, message, to)
         })
     }
 
@@ -154,10 +139,10 @@ fn ip_of(host: usize, local: SocketAddr) -> IpAddr {
 
 impl Drop for UdpSocket {
     fn drop(&mut self) {
-        let _ = with_run(self.run, |_, network| {
-            if let Some(mut socket) = network.datagrams.remove(&self.id) {
-                let port = (socket.host, Protocol::Udp, self.local.port());
-                network.free_port(port, self.id);
+        let _ = with_run(self.0.run, |_, network| {
+            if let Some(mut socket) = network.datagrams.remove(&self.0.id) {
+                let port = (socket.host, Protocol::Udp, self.0.local.port());
+                network.free_port(port, self.0.id);
                 socket.waiting.wake(&mut network.machines.wakers);
             }
             Ok(())
