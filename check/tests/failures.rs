@@ -350,6 +350,16 @@ fn a_model_that_changes_from_run_to_run_is_a_failure() {
 }
 
 #[test]
+fn a_step_of_a_drop_says_so_instead_of_a_place_in_core() {
+    let text = text_of(|| {
+        drop(Mutex::new(0).lock().unwrap());
+        panic!("after the drop");
+    });
+    assert_says(&text, &["Mutex#1.unlock(Release) 0", "in a drop"]);
+    assert!(!text.contains("ptr/mod.rs"), "{text}");
+}
+
+#[test]
 fn a_loop_without_an_end_is_a_failure() {
     let (text, _) = fails(None, || {
         let flag = AtomicUsize::new(0);
