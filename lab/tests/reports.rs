@@ -320,6 +320,15 @@ fn the_failure_is_also_a_page_and_a_picture() {
 }
 
 #[test]
+fn a_failed_assertion_shows_both_values() {
+    let text = printed(|| {
+        let count = AtomicUsize::new(7);
+        assert_eq!(count.load(Relaxed), 5);
+    });
+    says(&text, &["  left: 7\n right: 5"]);
+}
+
+#[test]
 fn the_steps_of_a_library_are_one_row() {
     let text = printed(|| {
         let count = Arc::new(AtomicUsize::new(0).named("count"));
