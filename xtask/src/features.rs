@@ -99,7 +99,11 @@ fn minimal_steps() -> Result<Vec<Step>, String> {
     ];
     steps.push(Step::nightly_cargo(
         "oldest versions",
-        &[&args[..], &["-Zdirect-minimal-versions"]].concat(),
+        &[
+            &args[..],
+            &["-Zdirect-minimal-versions", "-Zavoid-dev-deps"],
+        ]
+        .concat(),
     ));
     Ok(steps)
 }
