@@ -107,11 +107,7 @@ impl Counterexample {
 
     /// The same without the sentence.
     pub(super) fn picture(&self) -> String {
-        format!(
-            "{}\nThe model: {}",
-            text::picture(self),
-            self.message.trim()
-        )
+        text::picture(self) + "\nThe model: " + self.message.trim()
     }
 
     /// Returns the execution as a picture, with its text alternative inside. Each picture of a page
