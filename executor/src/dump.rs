@@ -219,11 +219,8 @@ impl Dump {
         }
         for timers in shared.driver.all_timers() {
             timers.each(|deadline, waker| {
-                add(
-                    waker.data().addr(),
-                    WaitsFor::Timer(clock::instant(deadline)),
-                    true,
-                );
+                let timer = WaitsFor::Timer(clock::instant(deadline));
+                add(waker.data().addr(), timer, true);
             });
         }
         #[cfg(feature = "io")]
@@ -238,21 +235,22 @@ impl Dump {
                 add(waker.data().addr(), what, true);
             });
         }
+        let mut add_of = |task, what, waker| {
+            if let Some(&place) = ids.get(&task) {
+                let found: &mut Found = &mut found[place];
+                found.add(what, waker == Some(found.address));
+            }
+        };
         told::each(|told, task, waker| {
-            let Some(&place) = ids.get(&task) else { return };
-            let found = &mut found[place];
             let what = match waker {
                 Some(_) => WaitsFor::Told(told.what, told.place),
                 None => WaitsFor::Snoozing(told.what, told.place),
             };
-            found.add(what, waker == Some(found.address));
+            add_of(task, what, waker);
         });
-        noted::each(|task, what, waker| {
-            if let (Some(&place), true) = (ids.get(&task), with_notes) {
-                let found = &mut found[place];
-                found.add(WaitsFor::Oneshot(what), waker == found.address);
-            }
-        });
+        if with_notes {
+            noted::each(|task, what, waker| add_of(task, WaitsFor::Oneshot(what), Some(waker)));
+        }
         if let Some(times) = &shared.hooks.times {
             times.with(|times| {
                 for found in &mut found {
