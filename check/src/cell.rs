@@ -203,4 +203,5 @@ impl<T> Cell<T> {
     }
 }
 
-of_a_value! { UnsafeCell Cell }
+of_a_value! { UnsafeCell }
+of_a_value! { Cell }

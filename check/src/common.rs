@@ -1,8 +1,8 @@
-//! What several types have in common.
+//! Implementations that several types share.
 
-/// What is made of a value.
+/// `Default` and `From` for a type that is made of one value.
 macro_rules! of_a_value {
-    ($($name:ident)+) => {$(
+    ($name:ident) => {
         impl<T: Default> Default for $name<T> {
             #[track_caller]
             fn default() -> Self {
@@ -16,22 +16,22 @@ macro_rules! of_a_value {
                 Self::new(value)
             }
         }
-    )+};
+    };
 }
 
-/// What is made of nothing.
-macro_rules! of_nothing {
-    ($($name:ident)+) => {$(
+/// `Default` for a type, by `new` with these arguments.
+macro_rules! default {
+    ($name:ident $arguments:tt) => {
         impl Default for $name {
             #[track_caller]
             fn default() -> Self {
-                Self::new()
+                Self::new $arguments
             }
         }
-    )+};
+    };
 }
 
-/// The beginning and the end of a lock.
+/// The functions of a lock that need no operation of the model.
 macro_rules! lock {
     ($name:ident) => {
         impl<T> $name<T> {
@@ -66,9 +66,9 @@ macro_rules! lock {
     };
 }
 
-/// A guard, whose lock is held.
-macro_rules! guards {
-    ($($name:ident)+) => {$(
+/// `Deref` for a guard of a lock.
+macro_rules! guard {
+    ($name:ident) => {
         impl<T: ?Sized> Deref for $name<'_, T> {
             type Target = T;
 
@@ -77,13 +77,13 @@ macro_rules! guards {
                 unsafe { &*self.0.value.get() }
             }
         }
-    )+};
+    };
 }
 
-/// A guard, whose lock nobody else holds.
-macro_rules! only_guards {
-    ($($name:ident)+) => {$(
-        guards! { $name }
+/// `Deref` and `DerefMut` for a guard of a lock that nobody else holds.
+macro_rules! only_guard {
+    ($name:ident) => {
+        guard! { $name }
 
         impl<T: ?Sized> DerefMut for $name<'_, T> {
             fn deref_mut(&mut self) -> &mut T {
@@ -91,13 +91,13 @@ macro_rules! only_guards {
                 unsafe { &mut *self.0.value.get() }
             }
         }
-    )+};
+    };
 }
 
-/// What shows no value, because it cannot be read without an operation of the model.
+/// `Debug` for a type whose value cannot be read without an operation of the model: its name.
 macro_rules! shows_its_name {
-    ($name:ident $($bound:tt)*) => {
-        impl<T $($bound)*> core::fmt::Debug for $name<T> {
+    ($name:ident) => {
+        impl<T> core::fmt::Debug for $name<T> {
             fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
                 f.write_str(stringify!($name))
             }

@@ -17,7 +17,7 @@ use joint_check::{
     thread,
 };
 
-/// What a model returns in all of its executions.
+/// Returns the results of a model, over all of its executions.
 fn ends<T: Ord + Send + 'static>(f: impl Fn() -> T + Send + Sync + 'static) -> Vec<T> {
     let ends = Arc::new(StdMutex::new(BTreeSet::new()));
     let found = ends.clone();

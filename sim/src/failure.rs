@@ -19,7 +19,7 @@ use super::{
 /// What was left of the program when a run failed.
 #[derive(Default)]
 pub(super) struct Left {
-    /// What the main future waits for, and since when, as a verb. `None` once it is over.
+    /// The wait of the main future, as the rest of a sentence. `None` once it is over.
     pub(super) main: Option<String>,
     /// The tasks that had not ended, the one that was polled longest ago first.
     pub(super) unfinished: Vec<Unfinished>,

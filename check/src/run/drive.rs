@@ -157,8 +157,8 @@ impl Run {
 
     /// The first thread that can run: the one that goes on in a loop, if this graph is of that.
     /// Those that only count come last, so that what they wait for comes before their next round.
-    /// Others are ordered by who spawned them, not by their numbers,
-    /// so that the choice depends on the graph alone, however it was reached.
+    /// The others are ordered by who spawned them, not by their numbers, so that the choice depends
+    /// on the graph alone, however it was reached.
     fn next_ready(&mut self) -> Option<u8> {
         if self.is_dead || self.is_hopeless || self.fault.is_some() {
             return None;

@@ -88,10 +88,11 @@ impl Graph {
 fn with_half(event: &Event, release: bool) -> String {
     let ordering = event.outcome().1;
     let releases = releases(ordering) || release;
-    let better = match acquires(ordering) || !release {
-        true if releases => Ordering::AcqRel,
-        false => Ordering::Release,
-        true => Ordering::Acquire,
+    let acquires = acquires(ordering) || !release;
+    let better = match (releases, acquires) {
+        (true, true) => Ordering::AcqRel,
+        (true, false) => Ordering::Release,
+        _ => Ordering::Acquire,
     };
     format!("{better:?} instead of {ordering:?}")
 }

@@ -90,7 +90,7 @@ impl Show<'_> {
 
     pub(super) fn at(&self, id: Id) -> String {
         let site = self.site(id).map(|site| site.at);
-        // What is dropped has no place of its own.
+        // A drop has no place in the program.
         let site = site.filter(|at| !at.file().ends_with("core/src/ptr/mod.rs"));
         site.map_or_else(|| "in a drop".into(), ToString::to_string)
     }

@@ -202,7 +202,12 @@ macro_rules! atomic {
                 new: $value,
                 ordering: Ordering,
             ) -> $value {
-                self.compare_exchange(current, new, ordering, ordering)
+                let failure = match ordering {
+                    Ordering::AcqRel => Ordering::Acquire,
+                    Ordering::Release => Ordering::Relaxed,
+                    other => other,
+                };
+                self.compare_exchange(current, new, ordering, failure)
                     .unwrap_or_else(|before| before)
             }
 
@@ -281,17 +286,6 @@ macro_rules! fetch {
     )+};
 }
 
-macro_rules! default {
-    ($($name:ident)+) => {$(
-        impl Default for $name {
-            #[track_caller]
-            fn default() -> Self {
-                Self::new(Default::default())
-            }
-        }
-    )+};
-}
-
 macro_rules! integers {
     ($($name:ident $value:ident),+ $(,)?) => {$(
         atomic!($name, $value, |value: $value| value as u64, |value: u64| value as $value, {
@@ -307,7 +301,7 @@ macro_rules! integers {
                 fetch_min: |a, b| a.min(b),
             }
         });
-        default!($name);
+        default! { $name (Default::default()) }
     )+};
 }
 
@@ -324,7 +318,7 @@ atomic!(AtomicBool, bool, u64::from, |value| value != 0, {
         fetch_xor: |a, b| a ^ b,
     }
 });
-default!(AtomicBool);
+default! { AtomicBool (false) }
 atomic!(
     AtomicPtr<T>,
     *mut T,

@@ -158,4 +158,4 @@ fn notify(thread: u64) {
     }
 }
 
-of_nothing! { Condvar }
+default! { Condvar () }

@@ -77,7 +77,7 @@ impl<'a, T: ?Sized> MutexGuard<'a, T> {
     }
 }
 
-only_guards! { MutexGuard }
+only_guard! { MutexGuard }
 
 impl<T: ?Sized> Drop for MutexGuard<'_, T> {
     #[track_caller]

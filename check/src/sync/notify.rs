@@ -43,4 +43,4 @@ impl Notify {
     }
 }
 
-of_nothing! { Notify }
+default! { Notify () }

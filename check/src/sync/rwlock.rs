@@ -89,8 +89,8 @@ pub struct RwLockReadGuard<'a, T: ?Sized>(&'a RwLock<T>);
 #[derive(Debug)]
 pub struct RwLockWriteGuard<'a, T: ?Sized>(&'a RwLock<T>);
 
-guards! { RwLockReadGuard }
-only_guards! { RwLockWriteGuard }
+guard! { RwLockReadGuard }
+only_guard! { RwLockWriteGuard }
 
 impl<T: ?Sized> Drop for RwLockReadGuard<'_, T> {
     #[track_caller]
