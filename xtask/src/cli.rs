@@ -49,8 +49,6 @@ Usage: cargo xtask <command>
   soak [MINUTES]         everything at once for so long, 5 minutes unless said otherwise
   compat                 async-task's, async-executor's and smol's suites on compat/async-task,
                          and the crates of compat/hunt in the simulation; fetched from the registry
-  budget                 the size of each package, its unsafe blocks and atomic sites, and the crates that a
-                         dependent builds; fails if one is over its limit
   api [--check]          the public API of each published package, into api/; --check fails where that would change
   package [--list]       packs each published package, and builds it from its archive, without a network;
                          --list only checks which files go along
@@ -113,7 +111,6 @@ pub(crate) enum Command {
         minutes: f64,
     },
     Compat,
-    Budget,
     Api {
         check: bool,
     },
@@ -211,7 +208,6 @@ pub(crate) fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Command
         "check" => Command::Check,
         "test" => Command::Test,
         "compat" => Command::Compat,
-        "budget" => Command::Budget,
         "size" => Command::Size,
         "portable" => return portable(rest),
         "miri" => Command::Miri,
@@ -424,7 +420,7 @@ mod tests {
             .filter(|line| !line.starts_with(' '))
             .filter_map(|line| line.split_whitespace().next())
             .collect();
-        assert_eq!(names.len(), 28, "{names:?}");
+        assert_eq!(names.len(), 27, "{names:?}");
         for name in names {
             let line = match name {
                 "lab" => "lab page",

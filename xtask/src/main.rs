@@ -1,7 +1,6 @@
 //! Every habit of the project as one command: `cargo xtask help` lists them.
 
 mod api;
-mod budget;
 mod cli;
 mod compat;
 mod dependents;
@@ -65,7 +64,6 @@ fn run(command: Command) -> i32 {
         Command::Bench(wish) => bench(&wish),
         Command::Soak { minutes } => run_all("soak", &[plans::soak(minutes)]),
         Command::Compat => compat::run(),
-        Command::Budget => budget::run(),
         Command::Api { check } => api::run(check),
         Command::Package { list } => package::run(list),
         Command::Dependents => dependents::run(),

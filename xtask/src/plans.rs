@@ -36,7 +36,6 @@ pub(crate) fn check() -> Vec<Step> {
     };
     vec![
         Step::cargo("format", &["fmt", "--all", "--check"]),
-        Step::xtask("budget", &["budget"]),
         Step::xtask("public API", &["api", "--check"]),
         Step::xtask("lists of packages", &["package", "--list"]),
         clippy("lints", &["--workspace", "--all-targets", "--all-features"]),
