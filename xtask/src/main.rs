@@ -11,9 +11,6 @@ mod grade;
 mod instructions;
 mod lab;
 mod lesson;
-#[path = "../../tests/tidy/lex.rs"]
-#[allow(dead_code, reason = "shared with tests/tidy, which asks for more")]
-mod lex;
 mod logic;
 mod loom;
 mod nightly;
@@ -26,9 +23,6 @@ mod readme;
 mod sanitizers;
 mod size;
 mod small;
-#[path = "../../tests/tidy/source.rs"]
-#[allow(dead_code, reason = "shared with tests/tidy, which asks for more")]
-mod source;
 mod step;
 mod work;
 
