@@ -78,23 +78,6 @@ pub(crate) fn length(source: &Source) -> Vec<String> {
     vec![source.finding(1, what)]
 }
 
-pub(crate) fn leftovers(source: &Source) -> Vec<String> {
-    let notes = ["TODO", "FIXME"].into_iter().flat_map(|note| {
-        let lines = lines_with(source, note);
-        lines.map(move |line| (line, format!("a {note}; do it, or leave it out")))
-    });
-    let macros = (0..source.tokens.len()).filter_map(|at| {
-        let token = &source.tokens[at];
-        let left = ["todo", "unimplemented", "dbg"].contains(&token.text.as_str());
-        let what = format!("`{}!` is left over; finish it, or take it out", token.text);
-        (left && source.reads(at + 1, &["!"])).then_some((token.line, what))
-    });
-    let found = notes.chain(macros);
-    found
-        .map(|(line, what)| source.finding(line, what))
-        .collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -178,25 +161,5 @@ mod tests {
         ] {
             assert_eq!(wide_comments("src/a.rs", &good), [""; 0], "{good}");
         }
-    }
-
-    #[test]
-    fn leftovers_are_caught() {
-        let text =
-            "// TODO: x\nfn a() {\n todo!()\n}\n/* FIXME */\nfn b() { dbg!(1); unimplemented!() }";
-        let mut found = leftovers(&at("src/a.rs", text));
-        found.sort();
-        assert_eq!(
-            starts(&found),
-            [
-                "src/a.rs:1",
-                "src/a.rs:3",
-                "src/a.rs:5",
-                "src/a.rs:6",
-                "src/a.rs:6"
-            ]
-        );
-        let text = "fn todo() {} const TODOS: &str = \"dbg!\"; // a todo!, not to be done";
-        assert_eq!(leftovers(&at("src/a.rs", text)), [""; 0]);
     }
 }
