@@ -32,7 +32,7 @@ Usage: cargo xtask <command>
                          all benches, or one; --mimalloc gives all contestants mimalloc as their allocator;
                          --readme runs those that the README shows, quickly and some of them with mimalloc
                          too, or the one; --write runs none. Both write the figures of the last runs into
-                         README.md, docs/measured.md and docs/measured.svg
+                         README.md and docs/measured.md
   bench-once             each row of each bench once, without figures: does it run?
   instructions [--no-lto]
                          how many instructions each path takes, with link-time optimization and without, or

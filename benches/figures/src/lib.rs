@@ -1,7 +1,7 @@
-//! The figures of the benches: how they are kept, and the tables and the chart that show them.
+//! The figures of the benches: how they are kept, and the tables that show them.
 //!
 //! A bench keeps each figure as a [line](Figure::line) of JSON in the file `NAME.jsonl` of a
-//! folder. [`write()`] reads such files, and writes the tables and the chart.
+//! folder. [`write()`] reads such files, and writes the tables.
 //!
 //! This is a package apart from the benches because `cargo xtask` uses it too, and must not compile
 //! their peers.
@@ -9,7 +9,6 @@
 mod curves;
 mod figures;
 mod page;
-mod plot;
 mod readme;
 
 pub use curves::{Curve, Panel, curves};

@@ -1,4 +1,4 @@
-//! Writes what the benches measured: tables and a chart into `docs/measured.md`, and into the
+//! Writes what the benches measured: tables into `docs/measured.md`, and into the
 //! README eight rows and a sentence on where joint is behind.
 
 use std::{env, fs, path::Path, thread};
@@ -6,14 +6,12 @@ use std::{env, fs, path::Path, thread};
 use crate::{
     figures::{self, FigureRow, FigureTable, Figures},
     page::{self, ALLOCATORS, PAGE, Shown},
-    plot,
 };
 
 const BEGIN: &str = "<!-- measured: begin, written by `cargo xtask bench --readme` -->";
 const END: &str = "<!-- measured: end -->";
 const README: &str = "README.md";
 const TABLES: &str = "docs/measured.md";
-const PLOT: &str = "docs/measured.svg";
 
 /// The folder below that of the figures for those with mimalloc.
 pub const MIMALLOC: &str = "mimalloc";
@@ -22,7 +20,7 @@ pub const MIMALLOC: &str = "mimalloc";
 const MOST_LINES: usize = 250;
 
 /// Writes the figures that these benches left in a folder into the pages of the repository at
-/// `root`, between their marks, and draws the chart. The benches of `with_mimalloc` have left
+/// `root`, between their marks. The benches of `with_mimalloc` have left
 /// figures of the same names in the folder [`MIMALLOC`] below.
 ///
 /// Returns the names of the files, for a message.
@@ -50,13 +48,12 @@ pub fn write(
     let files = [
         (TABLES, tables),
         (README, rewritten(root, README, &short(&malloc)?)?),
-        (PLOT, plot::svg(&shown_tables(&malloc)?)),
     ];
     for (name, text) in files {
         fs::write(root.join(name), text)
             .map_err(|error| format!("cannot write {name}: {error}"))?;
     }
-    Ok(format!("{README}, {TABLES} and {PLOT}"))
+    Ok(format!("{README} and {TABLES}"))
 }
 
 fn rewritten(root: &Path, name: &str, section: &str) -> Result<String, String> {
@@ -205,9 +202,7 @@ fn section(malloc: &Figures, mimalloc: &Figures) -> Result<String, String> {
         false => "Several seconds for each row.",
     };
     let mut text = format!(
-        "\n![The best peer's time as a multiple of joint's, row by row]({})\n\n\
-         {rows} {} with {processors} processors, which were {} during the runs.\n",
-        PLOT.rsplit('/').next().expect("a file"),
+        "\n{rows} {} with {processors} processors, which were {} during the runs.\n",
         env::consts::ARCH,
         placements.join(" and "),
     );
@@ -518,13 +513,13 @@ mod tests {
         fs::write(file, lines(&complete(0))).expect("a file");
         let error = write().expect_err("no marks");
         assert!(error.contains(BEGIN), "{error}");
-        assert!(!folder.join(PLOT).exists());
         let page = format!("{BEGIN}\n{END}\n");
         for name in [TABLES, README] {
             fs::write(folder.join(name), &page).expect("a file");
         }
         write().expect("all is there");
-        assert!(folder.join(PLOT).exists());
+        let written = fs::read_to_string(folder.join(README)).expect("a file");
+        assert!(written.len() > page.len());
         let long = page + &"line\n".repeat(MOST_LINES);
         fs::write(folder.join(TABLES), long).expect("a file");
         let error = write().expect_err("a long page");
