@@ -5,12 +5,12 @@
 //! skipped.
 //!
 //! Only the library is checked, because the dependencies of its tests need a C compiler for each
-//! target. The examples that need little are checked in a package generated for them.
+//! target. The examples that need little are checked in a package of their own.
 //!
 //! What a machine without atomics of 64 bits has instead is run here. Small machines have
 //! a file of their own (`small.rs`).
 
-use std::{fmt::Write as _, fs, io, path::Path, process::Command, time::Instant};
+use std::{fmt::Write as _, fs, path::Path, process::Command, time::Instant};
 
 use super::{
     foreign::WITH_RING,
@@ -38,16 +38,8 @@ const OLDEST: &str = env!("CARGO_PKG_RUST_VERSION");
 /// The packages that need nothing of `joint`.
 const TOOLS: [&str; 3] = ["joint-lab", "joint-check", "joint-mutants"];
 
-/// The examples that need only `joint`, the executor and [`EXAMPLES_NEED`].
-const EXAMPLES: [&str; 4] = ["echo", "fizz_buzz", "timers", "trace"];
-
-const EXAMPLES_NEED: &str = "\
-futures-lite = \"2\"
-serde_json = \"1\"
-
-[target.'cfg(target_os = \"linux\")'.dependencies]
-rustix = { version = \"1\", features = [\"pipe\", \"time\"] }
-";
+/// The package of the examples that need little.
+const EXAMPLES: &str = "compat/portable";
 
 /// The outcome for a target.
 #[derive(Debug, PartialEq)]
@@ -61,8 +53,10 @@ pub(crate) enum Outcome {
 
 /// Checks each target, prints the table, and returns the status to exit with.
 pub(crate) fn run() -> i32 {
-    if let Err(error) = generate(&package()) {
-        say(&format!("portable failed: the examples' package: {error}"));
+    // With the versions of the repository.
+    let lock = root().join(EXAMPLES).join("Cargo.lock");
+    if let Err(error) = fs::copy(root().join("Cargo.lock"), &lock) {
+        say(&format!("portable failed: {}: {error}", lock.display()));
         return 1;
     }
     let mut rows: Vec<_> = TARGETS
@@ -152,9 +146,8 @@ fn has_part(folder: &Path, part: &str, target: &str) -> Result<(), String> {
 }
 
 fn steps(target: &str) -> Vec<Step> {
-    let manifest = package().join("Cargo.toml");
-    let folder = target_folder();
-    let (manifest, folder) = (manifest.to_string_lossy(), folder.to_string_lossy());
+    let (manifest, folder) = (format!("{EXAMPLES}/Cargo.toml"), target_folder());
+    let folder = folder.to_string_lossy();
     let check = |name, args: &[&str]| {
         let args = [&["check", "--target", target], args].concat();
         Step::cargo(name, &args).flags("RUSTFLAGS", "-D warnings")
@@ -184,40 +177,6 @@ fn steps(target: &str) -> Vec<Step> {
     ]
 }
 
-fn package() -> std::path::PathBuf {
-    target_folder().join("portable")
-}
-
-/// Writes the package of the examples, with the versions of the repository's lock file.
-fn generate(package: &Path) -> io::Result<()> {
-    fs::create_dir_all(package)?;
-    fs::write(package.join("Cargo.toml"), manifest())?;
-    fs::copy(root().join("Cargo.lock"), package.join("Cargo.lock"))?;
-    Ok(())
-}
-
-fn manifest() -> String {
-    let mut text = format!(
-        "[package]\nname = \"portable\"\nedition = \"2024\"\n\n[workspace]\n\n[dependencies]\n\
-         joint = {{ path = {:?} }}\njoint-executor = {{ path = {:?} }}\n{EXAMPLES_NEED}",
-        root(),
-        root().join("executor")
-    );
-    for example in EXAMPLES {
-        let _ = write!(
-            text,
-            "\n[[bin]]\nname = {example:?}\npath = {:?}\n",
-            source(example)
-        );
-    }
-    text
-}
-
-fn source(example: &str) -> std::path::PathBuf {
-    let examples = root().join("executor/examples");
-    examples.join(example).join("main.rs")
-}
-
 fn table(rows: &[(&str, &str, Outcome)]) -> String {
     let mut out = "| target | system | result |\n|---|---|---|\n".to_owned();
     for (target, system, outcome) in rows {
@@ -244,69 +203,5 @@ mod tests {
         assert!(why.ends_with("rustup target add a-b-c"), "{why}");
         let why = library_of("no-such-target", "libstd-").expect_err("not a target");
         assert!(why.contains("does not know"), "{why}");
-    }
-
-    #[test]
-    fn each_check_is_for_the_target_and_takes_no_warning() {
-        let steps = steps("a-b-c");
-        assert_eq!(steps.len(), 7);
-        for line in steps.iter().map(Step::to_string) {
-            assert!(line.contains("-D warnings"), "{line}");
-            assert!(line.contains("cargo check --target a-b-c "), "{line}");
-        }
-    }
-
-    #[test]
-    fn the_oldest_rust_is_that_of_the_manifest() {
-        let manifest = fs::read_to_string(root().join("Cargo.toml")).expect("it is there");
-        assert!(manifest.contains(&format!("rust-version = {OLDEST:?}")));
-        let line = with_oldest().to_string();
-        assert!(
-            line.contains(&format!("rustup run {OLDEST} cargo check ")),
-            "{line}"
-        );
-    }
-
-    #[test]
-    fn the_examples_are_where_the_package_looks_for_them() {
-        for example in EXAMPLES {
-            assert!(source(example).exists(), "{example}");
-            assert!(manifest().contains(&format!("name = {example:?}")));
-        }
-    }
-
-    #[test]
-    fn the_table_says_what_became_of_each() {
-        let rows = [
-            ("a", "A", Outcome::Checked { seconds: 1.25 }),
-            ("b", "B", Outcome::Failed { status: 101 }),
-            (
-                "c",
-                "C",
-                Outcome::Skipped {
-                    why: "absent".to_owned(),
-                },
-            ),
-            ("d", "D", Outcome::Ran { seconds: 2.0 }),
-            (
-                "e",
-                "E",
-                Outcome::NotRun {
-                    why: "no emulator".to_owned(),
-                },
-            ),
-        ];
-        let table = table(&rows);
-        let lines: Vec<_> = table.lines().skip(2).collect();
-        assert_eq!(
-            lines,
-            [
-                "| a | A | checked in 1.2 s |",
-                "| b | B | failed, with status 101 |",
-                "| c | C | skipped: absent |",
-                "| d | D | built in 2.0 s, and run |",
-                "| e | E | built, and not run: no emulator |",
-            ]
-        );
     }
 }

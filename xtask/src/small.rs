@@ -272,39 +272,4 @@ mod tests {
         assert_eq!(symbols(names), ["__rust_alloc", "4core3fmt"]);
         assert!(symbols(b"_RNvNtCs_5joint4task5spawn").is_empty());
     }
-
-    #[test]
-    fn core_is_built_where_only_its_source_is_installed() {
-        let line = |builds_core, linker| {
-            Tools {
-                builds_core,
-                linker,
-            }
-            .step("", "run")
-            .to_string()
-        };
-        let own = line(false, None);
-        assert!(
-            own.starts_with("cd compat/thumbv7em && cargo run --release"),
-            "{own}"
-        );
-        let built = line(true, Some("ld.lld"));
-        for set in ["RUSTC_BOOTSTRAP=1 ", "-Zbuild-std=core", "LINKER=ld.lld "] {
-            assert!(built.contains(set), "{built}");
-        }
-    }
-
-    #[test]
-    fn a_program_that_is_not_installed_is_missing() {
-        assert!(is_missing("no-such-program"));
-        assert!(!is_missing("cargo"));
-    }
-
-    #[test]
-    fn a_machine_without_a_compare_exchange_has_the_feature_for_it() {
-        let line = CHECKED[0].step(false).to_string();
-        assert!(line.contains("--target thumbv6m-none-eabi "), "{line}");
-        assert!(line.contains("portable-atomic") && line.contains("portable_atomic_unsafe"));
-        assert!(!line.contains("-Zbuild-std"), "{line}");
-    }
 }
