@@ -29,13 +29,19 @@ impl<T> Block<T> {
     #[inline]
     pub(super) fn allocate() -> NonNull<Self> {
         let this = heap::allocate::<Self>();
-        let value = Self {
-            word: Word::new(),
-            closed: Completion::new(),
-            value: UnsafeCell::new(MaybeUninit::uninit()),
-        };
-        // SAFETY: the block is fresh and ours.
-        unsafe { this.write(value) };
+        // Write each part directly to its place, because the stack may have no room for a value.
+        // SAFETY: the place is inside the fresh block.
+        let place = unsafe { &raw mut (*this.as_ptr()).word };
+        // SAFETY: fresh and ours.
+        unsafe { place.write(Word::new()) };
+        // SAFETY: as above.
+        let place = unsafe { &raw mut (*this.as_ptr()).closed };
+        // SAFETY: as above.
+        unsafe { place.write(Completion::new()) };
+        // SAFETY: as above.
+        let place = unsafe { &raw mut (*this.as_ptr()).value };
+        // SAFETY: as above.
+        unsafe { UnsafeCell::write_uninit(place) };
         this
     }
 
@@ -64,7 +70,7 @@ impl<T> Block<T> {
         let cell = unsafe { &(*this.as_ptr()).value };
         cell.with_mut(|place| {
             // SAFETY: by rule 2 no other thread touches the value.
-            unsafe { place.write(MaybeUninit::new(value)) }
+            unsafe { place.cast::<T>().write(value) }
         });
     }
 }

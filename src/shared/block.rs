@@ -44,13 +44,19 @@ impl<T> Handle<T> {
     /// waiter.
     pub(super) fn pair() -> (Self, Self) {
         let block = heap::allocate::<Block<T>>();
-        let value = Block {
-            waiters: Waiters::new(),
-            references: AtomicUsize::new(2),
-            value: UnsafeCell::new(MaybeUninit::uninit()),
-        };
-        // SAFETY: the block is fresh and ours.
-        unsafe { block.write(value) };
+        // Write each part directly to its place, because the stack may have no room for a value.
+        // SAFETY: the place is inside the fresh block.
+        let place = unsafe { &raw mut (*block.as_ptr()).waiters };
+        // SAFETY: fresh and ours.
+        unsafe { place.write(Waiters::new()) };
+        // SAFETY: as above.
+        let place = unsafe { &raw mut (*block.as_ptr()).references };
+        // SAFETY: as above.
+        unsafe { place.write(AtomicUsize::new(2)) };
+        // SAFETY: as above.
+        let place = unsafe { &raw mut (*block.as_ptr()).value };
+        // SAFETY: as above.
+        unsafe { UnsafeCell::write_uninit(place) };
         (Self::of(block), Self::of(block))
     }
 
@@ -94,7 +100,7 @@ impl<T> Handle<T> {
     pub(super) unsafe fn put(&self, value: T) {
         self.cell().with_mut(|place| {
             // SAFETY: by rule 2 no other thread touches the value.
-            unsafe { place.write(MaybeUninit::new(value)) }
+            unsafe { place.cast::<T>().write(value) }
         });
     }
 

@@ -235,6 +235,8 @@ pub trait Retire {
 
 #[cfg(not(joint_loom))]
 mod real {
+    use core::mem::MaybeUninit;
+
     use super::{AtomicPtr, Retire, Word};
 
     /// `core`'s cell with the access functions of loom's.
@@ -259,6 +261,15 @@ mod real {
         pub fn with_mut<R>(&self, f: impl FnOnce(*mut T) -> R) -> R {
             f(self.0.get())
         }
+    }
+
+    impl<T> UnsafeCell<MaybeUninit<T>> {
+        /// Makes a cell without a value in its place, and not on the stack first.
+        ///
+        /// # Safety
+        /// It may be written.
+        #[inline(always)]
+        pub const unsafe fn write_uninit(_: *mut Self) {}
     }
 
     impl<T> Retire for UnsafeCell<T> {}

@@ -11,6 +11,7 @@
 
 use core::{
     cell::{Cell, RefCell},
+    mem::MaybeUninit,
     ops::BitOr,
     sync::atomic::Ordering,
 };
@@ -350,6 +351,16 @@ impl<T> UnsafeCell<T> {
             ended(());
             f(value)
         })
+    }
+}
+
+impl<T> UnsafeCell<MaybeUninit<T>> {
+    /// # Safety
+    /// It may be written.
+    #[track_caller]
+    pub unsafe fn write_uninit(place: *mut Self) {
+        // SAFETY: passed on from the caller.
+        unsafe { place.write(Self::new(MaybeUninit::uninit())) };
     }
 }
 

@@ -110,6 +110,15 @@ fn a_small_channel_is_one_allocation() {
     assert_eq!(allocations(send), 1);
 }
 
+/// The stack of this thread has 2 MiB.
+#[test]
+fn a_channel_has_room_for_a_value_larger_than_the_stack() {
+    type Larger = [u8; 8 << 20];
+    assert_eq!(allocations(|| drop(channel::<Larger>())), 1);
+    let shared = || drop(joint::shared::channel::<Larger>());
+    assert_eq!(allocations(shared), 1);
+}
+
 /// Two wakers, each equal to its clones. Those that `Wake` makes need not be: their clones may have
 /// a table at another address, as they do in Miri.
 fn foreign() -> [Waker; 2] {
