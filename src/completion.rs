@@ -169,6 +169,7 @@ impl Completion {
     ///
     /// # Safety
     /// The word is alive.
+    #[inline]
     pub(crate) unsafe fn raw_registered(this: *const Self) -> Option<usize> {
         // SAFETY: alive by this function's contract.
         let word = unsafe { &(*this).word };
@@ -207,17 +208,6 @@ impl Completion {
         *self = Self::new();
         let completion: *const Self = self;
         (Completer::new(completion), Waiter::new(completion, slot))
-    }
-
-    /// Returns the registered waker, if there is one, once nobody else uses the word.
-    #[cfg(feature = "alloc")]
-    #[inline]
-    pub(crate) fn take_waker(&mut self) -> Option<ThinWaker> {
-        // ORDERING: take. Relaxed: the word is the caller's alone.
-        let word = self.word.load(order!(take: Relaxed));
-        // SAFETY: a value that is no sentinel is a waker, which the word owns. The caller is about
-        // to free the word.
-        is_waker(word).then(|| unsafe { thin_waker_of(word) })
     }
 
     /// Completes. This is the completer's last act, unless it returns [`Completed::Detached`].

@@ -8,12 +8,12 @@
 //! 3. `value` is initialised just before the sender completes, and stays so until it is taken or
 //!    dropped.
 //! 4. `closed` has the waker of a sender that waits until the receiver is gone. The receiver
-//!    completes it before it detaches. The end that frees the block drops a waker that is left.
+//!    completes it before it detaches. The sender takes the waker back before it finishes.
 
 use core::{mem::MaybeUninit, ptr::NonNull};
 
 use super::word::Word;
-use crate::{completion::Completion, waker::ThinWaker};
+use crate::completion::Completion;
 use joint_switch::{Retire, UnsafeCell, heap};
 
 /// The block of a channel. The word comes first, so that its address is that of the block.
@@ -126,22 +126,11 @@ impl<T> Drop for Owned<T> {
     fn drop(&mut self) {
         // SAFETY: the block is ours alone.
         let block = unsafe { self.0.as_mut() };
-        let waker = block.closed.take_waker();
         block.closed.retire();
         block.word.retire();
         block.value.retire();
         // SAFETY: the block came from `Block::allocate`, and no one uses it after this. No field
         // has a destructor to run.
         unsafe { heap::release(self.0) };
-        // User code, so it comes last.
-        if let Some(waker) = waker {
-            forget_sender(waker);
-        }
     }
-}
-
-/// Drops the waker of a sender that has waited.
-#[cold]
-fn forget_sender(waker: ThinWaker) {
-    drop(waker);
 }

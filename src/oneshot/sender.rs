@@ -92,15 +92,12 @@ impl<T> Sender<T> {
         let block = ManuallyDrop::new(self).block;
         // SAFETY: this is the sender, consumed here, before its exchange.
         unsafe { Block::put(block, value) };
-        // SAFETY: alive by this end up to the exchange, and a sender finishes once, because `self`
-        // is consumed and not dropped.
-        if !unsafe { Word::finish(Block::word(block), Ended::Done) } {
-            return Ok(());
+        // SAFETY: a sender finishes once, because `self` is consumed and not dropped.
+        match unsafe { finish(block, Ended::Done) } {
+            None => Ok(()),
+            // SAFETY: the value was put in above.
+            Some(owned) => Err(SendError(unsafe { owned.take() })),
         }
-        // SAFETY: the receiver never touches the block again.
-        let owned = unsafe { Owned::new(block) };
-        // SAFETY: the value was put in above.
-        Err(SendError(unsafe { owned.take() }))
     }
 
     /// Returns whether the receiver has been dropped or closed, so that [`send`](Sender::send)
@@ -134,7 +131,8 @@ impl<T> Sender<T> {
     /// before this returns.
     ///
     /// # Cancel safety
-    /// The future may be dropped at any time. The waker of its last poll stays registered.
+    /// The future may be dropped at any time. The waker of its last poll stays registered until the
+    /// sender sends, or is dropped.
     ///
     /// # Example
     /// ```
@@ -197,14 +195,52 @@ impl<T> Sender<T> {
     }
 }
 
+/// Ends the channel. Returns the block if the receiver has detached.
+///
+/// # Safety
+/// The caller is the sender, and gives up its end.
+#[inline]
+unsafe fn finish<T>(block: NonNull<Block<T>>, how: Ended) -> Option<Owned<T>> {
+    // SAFETY: alive by this end.
+    if unsafe { Completion::raw_registered(Block::closed(block)) }.is_some() {
+        // SAFETY: passed on from the caller.
+        return unsafe { take_back_and_finish(block, how) };
+    }
+    // SAFETY: passed on from the caller.
+    unsafe { finish_word(block, how) }
+}
+
+/// # Safety
+/// As for `finish`.
+#[inline(always)]
+unsafe fn finish_word<T>(block: NonNull<Block<T>>, how: Ended) -> Option<Owned<T>> {
+    // SAFETY: alive by this end up to the exchange, and this is the sender's one call.
+    let is_last = unsafe { Word::finish(Block::word(block), how) };
+    // SAFETY: the receiver never touches the block again.
+    is_last.then(|| unsafe { Owned::new(block) })
+}
+
+/// Takes back the waker that [`Sender::poll_closed`] has left, which would otherwise stay for as
+/// long as the receiver. It is user code, and dropped last.
+///
+/// # Safety
+/// As for `finish`.
+#[cold]
+#[inline(never)]
+unsafe fn take_back_and_finish<T>(block: NonNull<Block<T>>, how: Ended) -> Option<Owned<T>> {
+    // SAFETY: alive by this end, and the sender does not wait any more.
+    let waker = unsafe { Completion::raw_detach(Block::closed(block)) };
+    // SAFETY: passed on from the caller.
+    let owned = unsafe { finish_word(block, how) };
+    drop(waker);
+    owned
+}
+
 impl<T> Drop for Sender<T> {
     #[inline]
     fn drop(&mut self) {
-        // SAFETY: alive by this end up to the exchange, and `send` does not drop.
-        if unsafe { Word::finish(Block::word(self.block), Ended::Abandoned) } {
-            // SAFETY: the receiver never touches the block again. There is no value.
-            drop(unsafe { Owned::new(self.block) });
-        }
+        // SAFETY: `send` does not drop. There is no value.
+        drop(unsafe { finish(self.block, Ended::Abandoned) });
     }
 }
 
