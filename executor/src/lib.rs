@@ -155,6 +155,12 @@
 //! executor is dropped. Blocks of tasks are not kept: a program with many short tasks gains from a
 //! fast `#[global_allocator]`.
 //!
+//! A task that has ended keeps its allocation while its handle or a waker of it exists. What was
+//! polled last by that task (a socket, a timer, a set of tasks) keeps such a waker until it is
+//! polled by another task, wakes, or is dropped. A future, or an output, of more than 16 KiB is in
+//! an allocation [of its own](joint::task#memory), which is freed when the future has been dropped,
+//! or the output taken or dropped.
+//!
 //! # Models
 //! Built with `RUSTFLAGS="--cfg joint_loom"`, an executor runs on [loom](https://docs.rs/loom), so
 //! code that uses it can be model-checked. In a model, [`Builder::build`] starts the workers as

@@ -16,9 +16,9 @@ use crate::completion::Completion;
 
 /// Cancels a task from anywhere, without its [`JoinHandle`]. Made by [`JoinHandle::abort_handle`].
 ///
-/// Dropping it does nothing to the task. It keeps the task's memory, though not its future, until
-/// it is dropped. Like a waker, it also keeps a detached task from being dropped when nothing else
-/// could wake that task any more.
+/// Dropping it does nothing to the task. It keeps the task's [memory](super#memory), though not its
+/// future, until it is dropped. Like a waker, it also keeps a detached task from being dropped when
+/// nothing else could wake that task any more.
 ///
 /// # Cost
 /// One atomic read-modify-write each to make, clone and drop it.

@@ -6,6 +6,7 @@ use core::{fmt, future::Future, panic::Location};
 use super::local::Checked;
 use super::{
     JoinHandle, Runnable, Schedule,
+    apart::{Empty, OutputApart, is_large},
     cell::{self, Settings},
     header::Task,
     name::{Name, Named, Text, Unnamed},
@@ -261,6 +262,7 @@ impl<M, N: Name, P: Place> Builder<M, N, P> {
         unsafe { Runnable::from_task(task) }
     }
 
+    #[inline(always)]
     #[track_caller]
     fn allocate<'a, F, Fut, S>(self, has_handle: bool, future: F, schedule: S) -> Task
     where
@@ -274,14 +276,22 @@ impl<M, N: Name, P: Place> Builder<M, N, P> {
             has_handle,
             propagate_panic: self.propagate_panic,
         };
-        cell::allocate(
-            self.place,
-            settings,
-            self.metadata,
-            self.name,
-            future,
-            schedule,
-        )
+        let (place, data, name) = (self.place, self.metadata, self.name);
+        // Branches on constants, so that each type of a future gets one table and its functions.
+        if const { !P::HAS_HEAP || !is_large::<Fut>() && !is_large::<Fut::Output>() } {
+            let hold = |future| future;
+            cell::allocate(place, settings, data, name, future, hold, schedule)
+        } else if const { !is_large::<Fut::Output>() } {
+            let block = Empty::new();
+            let hold = move |future| block.fill(future);
+            cell::allocate(place, settings, data, name, future, hold, schedule)
+        } else if const { !is_large::<Fut>() } {
+            cell::allocate(place, settings, data, name, future, OutputApart, schedule)
+        } else {
+            let block = Empty::new();
+            let hold = move |future| block.fill(OutputApart(future));
+            cell::allocate(place, settings, data, name, future, hold, schedule)
+        }
     }
 }
 

@@ -72,30 +72,32 @@ pub(super) struct Settings {
 }
 
 /// Allocates a task. Its state word starts with one runnable, and with one handle if `settings` say
-/// so. The caller must make both.
+/// so. The caller must make both. `hold` turns the future into what the stage holds.
 #[inline]
-pub(super) fn allocate<'a, F, Fut, S, M, N, P>(
+pub(super) fn allocate<'a, F, Fut, H, Held, S, M, N, P>(
     place: P,
     settings: Settings,
     metadata: M,
     name: N,
     future: F,
+    hold: H,
     schedule: S,
 ) -> Task
 where
     F: FnOnce(&'a M) -> Fut,
-    Fut: Future + 'a,
+    H: FnOnce(Fut) -> Held,
+    Held: Future,
     S: Schedule<M>,
     M: 'a,
     N: Name,
     P: Place,
 {
     let vtable = match settings.propagate_panic {
-        true => Typed::<Fut, S, M, N, P>::PROPAGATING,
-        false => Typed::<Fut, S, M, N, P>::PASSING,
+        true => Typed::<Held, S, M, N, P>::PROPAGATING,
+        false => Typed::<Held, S, M, N, P>::PASSING,
     };
     let header = Header::new(vtable, settings.has_handle, settings.spawned);
-    let cell = place.allocate::<Cell<Fut, S, M, N>>();
+    let cell = place.allocate::<Cell<Held, S, M, N>>();
     let task = Task(cell.cast());
     // Write each part directly to its place, so that the task is not put together on the stack
     // first.
@@ -111,14 +113,14 @@ where
     let place = unsafe { &raw mut (*cell.as_ptr()).name };
     // SAFETY: as above.
     unsafe { place.write(name) };
-    let unmade = Unmade::<Fut, S, M, N, P>(cell, PhantomData);
+    let unmade = Unmade::<Held, S, M, N, P>(cell, PhantomData);
     // SAFETY: just written. The future may keep the reference, because it is dropped before the
     // metadata.
     let metadata = unsafe { task.metadata::<M>() };
     // SAFETY: as above.
     let place = unsafe { &raw mut (*cell.as_ptr()).stage };
     let stage = UnsafeCell::new(Stage {
-        future: ManuallyDrop::new(future(metadata)),
+        future: ManuallyDrop::new(hold(future(metadata))),
     });
     // SAFETY: as above.
     unsafe { place.write(stage) };
@@ -185,6 +187,7 @@ impl<F: Future, S: Schedule<M>, M, N: Name, P: Place> Typed<F, S, M, N, P> {
             free: Self::free,
             name: Self::name,
             schedule_is_stored: S::STORED.get(),
+            has_heap: P::HAS_HEAP,
             propagate_panic,
         }
     }

@@ -8,7 +8,9 @@ use super::id::Origin;
 #[cfg(not(feature = "alloc"))]
 use super::origin::Origin;
 use super::{
-    Link, PanicPayload, ScheduleInfo, polled,
+    Link, PanicPayload, ScheduleInfo,
+    apart::{Apart, is_large},
+    polled,
     state::{OnFinish, OnRelease, OnWake, State},
 };
 use crate::{
@@ -81,6 +83,8 @@ pub(super) struct VTable {
     pub(super) name: unsafe fn(Task) -> Option<NonNull<str>>,
     /// Whether a call of `schedule` needs a reference across it (rule 3).
     pub(super) schedule_is_stored: bool,
+    /// Whether an output that is [large](is_large) is an [`Apart`] in the stage.
+    pub(super) has_heap: bool,
     /// Whether a panic of the future becomes the task's result, or passes through the run.
     pub(super) propagate_panic: bool,
 }
@@ -304,6 +308,12 @@ impl Task {
         if unsafe { self.state() }.is_panicked() {
             // SAFETY: the stage holds the panic, which counts as moved out from here on.
             return Err(unsafe { stage.cast::<PanicPayload>().read() });
+        }
+        if is_large::<T>() && vtable.has_heap {
+            // SAFETY: the stage holds the output's block, which counts as moved out from here on.
+            let output = unsafe { stage.cast::<Apart<T>>().read() };
+            // SAFETY: an output is not pinned.
+            return Ok(unsafe { output.take() });
         }
         // SAFETY: the stage holds the output, which counts as moved out from here on.
         Ok(unsafe { stage.cast::<T>().read() })

@@ -7,7 +7,8 @@
 //! schedule function with its next runnable.
 //!
 //! # Promises
-//! * A task takes one allocation. A runnable is one word, a handle three.
+//! * A task takes one allocation (a large one [two or three](#memory)). A runnable is one word, a
+//!   handle three.
 //! * No operation waits for another thread. Each is a bounded number of atomic instructions,
 //!   apart from the allocator and the user code that it calls. There are four exceptions, which
 //!   are lock-free only: [`JoinHandle::abort`], [`Runnable::raw_abort`], dropping the
@@ -31,6 +32,13 @@
 //! run takes one. This needs the feature `std`, for a thread-local. Without it, and for a
 //! wake-up by another thread, or by code of a task that is polled inside of this poll, the wake-up
 //! takes one, and the end of the run another.
+//!
+//! # Memory
+//! A task's allocation is freed with the last of its handle, its runnable, its wakers and abort
+//! handles, which may be long after its end: whatever it has waited for may keep its waker. A
+//! future of more than 16 KiB therefore has an allocation of its own, which is freed as soon as the
+//! future has been dropped. So has an output of more than 16 KiB, which is freed when the output is
+//! taken or dropped. A task in a [`TaskPool`] keeps everything in its slot.
 //!
 //! # An executor in thirty lines
 //! It needs a queue, a loop that runs the queued tasks, and a way to sleep. A task knows only the
@@ -562,6 +570,7 @@
 #![cfg_attr(not(feature = "std"), doc = "[`spawn_local`]: crate#features")]
 
 mod abort;
+mod apart;
 mod builder;
 mod cell;
 #[cfg(feature = "std")]
@@ -620,9 +629,9 @@ pub use self::{
 /// run on without a handle.
 ///
 /// # Cost
-/// One allocation, and no atomic operation. A schedule function that is stored in the task could be
-/// freed while it runs, so each call takes up to two atomic read-modify-writes that keep it alive.
-/// A function, or a closure without captures, needs none.
+/// [One allocation](self#memory), and no atomic operation. A schedule function that is stored in
+/// the task could be freed while it runs, so each call takes up to two atomic read-modify-writes
+/// that keep it alive. A function, or a closure without captures, needs none.
 ///
 /// # Example
 /// ```

@@ -25,6 +25,10 @@ const TAKEN: usize = 1;
 /// # Safety
 /// It is for the types of this crate alone. What its functions must do is not public.
 pub unsafe trait Place {
+    /// Whether a large part may have a block of its own (`apart.rs`).
+    #[doc(hidden)]
+    const HAS_HEAP: bool;
+
     /// Returns memory for one `T`, which belongs to the caller.
     #[doc(hidden)]
     fn allocate<T>(self) -> NonNull<T>;
@@ -42,6 +46,8 @@ pub struct Heap;
 // SAFETY: the memory is a block for a `T`.
 #[cfg(feature = "alloc")]
 unsafe impl Place for Heap {
+    const HAS_HEAP: bool = true;
+
     #[inline(always)]
     fn allocate<T>(self) -> NonNull<T> {
         joint_switch::heap::allocate()
@@ -277,6 +283,8 @@ unsafe impl<const SIZE: usize> Sync for FreeSlot<SIZE> {}
 // SAFETY: a slot that is taken belongs to whoever took it, and `allocate` compiles only if a `T`
 // fits.
 unsafe impl<const SIZE: usize> Place for FreeSlot<SIZE> {
+    const HAS_HEAP: bool = false;
+
     #[inline]
     fn allocate<T>(self) -> NonNull<T> {
         const {

@@ -40,10 +40,11 @@ use joint::task::JoinHandle;
 /// waits, and none allocates except to grow the queue.
 ///
 /// # Memory
-/// A task takes 48 bytes and its future, or its output if that is larger, in one allocation. A task
-/// that has waited takes 8 bytes more until it ends: its entry in a list, by which the drop of the
-/// executor finds the tasks that wait. The list is allocated in pieces of 1,024 bytes, and the
-/// queue takes 8 bytes for each task that is due. Both keep their largest size.
+/// A task takes 48 bytes and its future, or its output if that is larger, in one allocation; more
+/// than 16 KiB are [apart](joint::task#memory). A task that has waited takes 8 bytes more until it
+/// ends: its entry in a list, by which the drop of the executor finds the tasks that wait. The list
+/// is allocated in pieces of 1,024 bytes, and the queue takes 8 bytes for each task that is due.
+/// Both keep their largest size.
 ///
 /// # Dropping
 /// Cancels every task that has not ended, and drops its future on this thread before the drop
@@ -120,7 +121,7 @@ impl LocalExecutor {
     /// by itself.
     ///
     /// # Cost
-    /// One allocation, and no atomic operation.
+    /// [One allocation](joint::task#memory), and no atomic operation.
     ///
     /// # Example
     /// ```
@@ -145,8 +146,8 @@ impl LocalExecutor {
     /// because there is no handle.
     ///
     /// # Cost
-    /// One allocation. If no waker of the task is left when it ends, there is no atomic operation
-    /// from its start to its end but two loads.
+    /// [One allocation](joint::task#memory). If no waker of the task is left when it ends, there is
+    /// no atomic operation from its start to its end but two loads.
     ///
     /// # Example
     /// ```

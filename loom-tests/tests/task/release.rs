@@ -118,6 +118,31 @@ pub(crate) fn detach_against_completion(how: Schedule) {
     });
 }
 
+/// As above, with a future and an output that are large, and have blocks of their own: the run
+/// frees the former, and whoever takes or drops the output the latter. A waker is left.
+pub(crate) fn handle_against_a_large_completion(how: Schedule) {
+    const LARGE: usize = 1_000;
+    for joins in [false, true] {
+        explore(move |world| {
+            let (value, large) = (world.value(), [7u8; LARGE]);
+            let future = async move { (value, std::hint::black_box(large)) };
+            let (runnable, mut handle) = world.spawn(how, future);
+            let waker = waker_of(&runnable);
+            let other = world.start(move || {
+                let polled = joins.then(|| poll_once(&mut *handle));
+                if let Some(Poll::Ready((value, large))) = polled {
+                    value.look();
+                    assert_eq!(large[LARGE - 1], 7);
+                }
+                handle.take().detach();
+            });
+            world.run_and_drain(runnable);
+            other.join().unwrap();
+            drop(waker);
+        });
+    }
+}
+
 /// A detached task completes while its last waker is dropped.
 pub(crate) fn last_waker_dropped_against_detached_completion(how: Schedule) {
     explore(move |world| {
@@ -262,6 +287,7 @@ tests! {
     detach_against_idle
     detach_against_last_waker_against_idle
     detach_against_completion
+    handle_against_a_large_completion
     last_waker_dropped_against_detached_completion
     last_waker_woken_by_value_against_detached_completion
     last_waker_woken_by_reference_against_detached_completion
