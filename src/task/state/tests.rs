@@ -260,7 +260,12 @@ impl World {
         }
         let polls = matches!(self.runner, Runner::Polls(..));
         let may_wake = Snapshot(self.word).wakes() <= MOST;
-        if (self.wakers > 0 || polls) && self.wakers < MOST {
+        // The runner has a waker for its poll, and makes one before it (`Runnable::waker`) and after
+        // it (`EndedTask::waker`). A handle makes one too: as an abort handle, or to keep a stored
+        // schedule function, also between the two words that it leaves.
+        let makes = matches!(self.runner, Runner::Queued | Runner::Ends(_));
+        let holds = self.handle != Handle::Gone;
+        if (self.wakers > 0 || polls || makes || holds) && self.wakers < MOST {
             step(&|w| {
                 w.make(State::add_waker);
                 w.wakers += 1;
@@ -331,7 +336,8 @@ impl World {
                         OnIdle::Cancel(seen) => w.runner = Runner::Ends(seen.0),
                         OnIdle::Orphan => {
                             assert!(!wakes_itself, "a lost wake-up: {w:?}");
-                            w.free();
+                            w.make(|state| state.revive_orphan(false));
+                            w.runner = Runner::Ends(w.word);
                         }
                     }
                 });
@@ -377,8 +383,8 @@ impl World {
     }
 }
 
-/// Every order of steps that a runner, a handle and two wakers can make: the states are those of
-/// the header's table, and a task is freed once, and always can be.
+/// Every order of steps that a runner, a handle and two wakers, whoever makes them, can take: the
+/// states are those of the header's table, and a task is freed once, and always can be.
 #[test]
 fn the_reachable_states_are_those_of_the_table_and_one_step_frees() {
     use alloc::collections::{BTreeMap, BTreeSet};
