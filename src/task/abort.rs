@@ -12,7 +12,6 @@ use super::{
     header::{Held, Task},
     state::OnWake,
 };
-use crate::completion::Completion;
 
 /// Cancels a task from anywhere, without its [`JoinHandle`]. Made by [`JoinHandle::abort_handle`].
 ///
@@ -59,13 +58,11 @@ impl AbortHandle {
         }
     }
 
-    /// Returns whether the task has ended. This orders nothing.
+    /// Returns whether the task has ended. Once an abort handle of the task has returned true, all
+    /// of them do. This orders nothing.
     pub fn is_finished(&self) -> bool {
         // SAFETY: the reference keeps the task alive.
-        let is_joined = unsafe { Completion::raw_ended(self.0.task().join()) }.is_some();
-        // The join word does not tell once the handle has detached.
-        // SAFETY: as above.
-        is_joined || unsafe { self.0.task().state() }.snapshot().is_finished()
+        unsafe { self.0.task().has_ended() }
     }
 
     /// Returns the identity of the task.

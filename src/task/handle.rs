@@ -329,8 +329,13 @@ unsafe fn give_up_unjoined(task: Task, how: OnDrop) {
     }
     // SAFETY: as above, and this is the handle's last act on the word.
     let _registered = match unsafe { Completion::raw_detach(task.join()) } {
-        // SAFETY: the join word has ended in this way, and the handle is given up.
-        Detached::Finished(ended) => return unsafe { dispose(task, ended) },
+        Detached::Finished(ended) => {
+            // The result's drop may look for the end, which the join word shows no more.
+            // SAFETY: the handle is still counted in the state word, and keeps the task alive.
+            unsafe { task.link() }.note_end();
+            // SAFETY: the join word has ended in this way, and the handle is given up.
+            return unsafe { dispose(task, ended) };
+        }
         // The registered waker is user code, so it is dropped last, and also if the schedule
         // function panics.
         Detached::Pending(registered) => registered,

@@ -49,9 +49,17 @@ impl Header {
 
     /// Tells the model that the memory is about to be freed.
     pub(super) fn retire(&mut self) {
-        self.state.retire();
-        self.join.retire();
-        self.origin.retire();
+        let Self {
+            waker: _, // Nobody writes it.
+            state,
+            join,
+            link,
+            origin,
+        } = self;
+        state.retire();
+        join.retire();
+        link.retire();
+        origin.retire();
     }
 }
 
@@ -240,6 +248,30 @@ impl Task {
     pub(super) unsafe fn link<'a>(self) -> &'a Link {
         // SAFETY: alive by this function's contract.
         unsafe { &(*self.0.as_ptr()).link }
+    }
+
+    /// Returns whether the task has ended. Once it has returned true, it always does, to every
+    /// thread that the answer happens before.
+    ///
+    /// The join word tells of the end only if the handle leaves it there. The handle's exchange
+    /// takes it out: for a moment if it registers, and for good if it detaches, which the state
+    /// word shows later. So a look that has found the end leaves a note of it.
+    ///
+    /// # Safety
+    /// The task is alive.
+    pub(super) unsafe fn has_ended(self) -> bool {
+        // SAFETY: alive by this function's contract.
+        let link = unsafe { self.link() };
+        // SAFETY: as above.
+        if link.has_noted_end() || unsafe { self.state() }.snapshot().is_finished() {
+            return true;
+        }
+        // SAFETY: as above.
+        let has_ended = unsafe { Completion::raw_ended(self.join()) }.is_some();
+        if has_ended {
+            link.note_end();
+        }
+        has_ended
     }
 
     /// # Safety

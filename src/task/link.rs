@@ -2,13 +2,13 @@
 
 use core::{fmt, sync::atomic::Ordering};
 
-use joint_switch::AtomicPtr;
+use joint_switch::{AtomicPtr, Retire, order};
 
 /// A word in each task that belongs to the owner of its [`Runnable`](super::Runnable), for the link
 /// of an intrusive queue.
 ///
-/// A queue that links tasks through this word needs no memory of its own. The task never reads the
-/// word, and does not order the accesses to it across a run. Get it by
+/// A queue that links tasks through this word needs no memory of its own. The task does not use the
+/// word before it has ended, and does not order the accesses to it across a run. Get it by
 /// [`Runnable::link`](super::Runnable::link), or by
 /// [`Runnable::raw_link`](super::Runnable::raw_link) if the queue keeps addresses.
 ///
@@ -38,6 +38,13 @@ use joint_switch::AtomicPtr;
 #[repr(transparent)]
 pub struct Link(AtomicPtr<()>);
 
+/// A link with its address belongs to a task that has ended.
+static ENDED: u8 = 0;
+
+fn ended() -> *mut () {
+    (&raw const ENDED).cast_mut().cast()
+}
+
 impl Link {
     pub(super) fn new() -> Self {
         Self(AtomicPtr::new(core::ptr::null_mut()))
@@ -65,6 +72,24 @@ impl Link {
     #[inline]
     pub fn swap(&self, to: *mut (), order: Ordering) -> *mut () {
         self.0.swap(to, order)
+    }
+
+    /// Takes note that the task has ended: nobody has its runnable any more, and so its link.
+    pub(super) fn note_end(&self) {
+        // ORDERING: note_end. Relaxed: it orders nothing. Nobody writes the word after this.
+        self.0.store(ended(), order!(note_end: Relaxed));
+    }
+
+    /// Returns whether somebody has taken note that the task has ended.
+    pub(super) fn has_noted_end(&self) -> bool {
+        // ORDERING: noted_end. Relaxed: as for `note_end`.
+        self.0.load(order!(noted_end: Relaxed)) == ended()
+    }
+}
+
+impl Retire for Link {
+    fn retire(&mut self) {
+        self.0.retire();
     }
 }
 

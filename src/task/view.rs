@@ -218,7 +218,8 @@ impl<'a> TaskView<'a> {
     /// For a task that awaits the handle, this is [its address](super::Runnable::as_ptr). For
     /// another object that starts with a [`Header`](crate::waker::Header), it is the address of
     /// that. For both, it is also the [data](Waker::data) of their wakers. For any other waker it
-    /// is odd, and says nothing.
+    /// is odd, and says nothing. A waiter that comes just as the task ends is shown until its poll
+    /// has found the end.
     ///
     /// # Cost
     /// One load.

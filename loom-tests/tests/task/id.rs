@@ -5,9 +5,13 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use loom_tests::Value;
+use joint::{JoinHandle, task::AbortHandle};
+use loom_tests::{
+    Value,
+    lab::thread::{self, ThreadId},
+};
 
-use crate::world::{Kept, Schedule, explore, explore_bounded, join_now};
+use crate::world::{Kept, Schedule, explore, explore_bounded, join_now, poll_once};
 
 tests! {
     two_ask_at_once
@@ -15,6 +19,8 @@ tests! {
     one_asks_against_the_end
     abort_against_the_drop_of_the_handle
     abort_against_the_end
+    the_end_stays_seen_when_the_handle_registers
+    the_end_stays_seen_when_the_handle_detaches
 }
 
 /// Both get the id of the one that was faster.
@@ -100,4 +106,46 @@ pub(crate) fn abort_against_the_end(how: Schedule) {
         world.run_and_drain(runnable);
         other.join().unwrap();
     });
+}
+
+/// An output that the main thread drops only after the end, and then asks.
+struct Asks(Value, Arc<Mutex<Option<AbortHandle>>>, ThreadId);
+
+impl Drop for Asks {
+    fn drop(&mut self) {
+        self.0.look();
+        let abort = self.1.lock().unwrap().take();
+        let has_ended = abort.is_none_or(|abort| abort.is_finished());
+        assert!(has_ended || thread::current().id() != self.2);
+    }
+}
+
+/// Each exchange that the handle makes takes the end out of the join word. At most three
+/// preemptions.
+fn the_end_stays_seen(how: Schedule, exchange: fn(&mut Option<Kept<JoinHandle<Asks>>>)) {
+    explore_bounded(3, move |world| {
+        let slot = Arc::new(Mutex::new(None));
+        let output = Asks(world.value(), slot.clone(), thread::current().id());
+        let (runnable, handle) = world.spawn(how, ready(output));
+        let abort = Kept::new(handle.abort_handle());
+        *slot.lock().unwrap() = Some(handle.abort_handle());
+        let other = world.start(move || {
+            runnable.take().run();
+            let abort = abort.take();
+            assert!(!abort.is_finished() || abort.is_finished());
+        });
+        let mut handle = Some(handle);
+        exchange(&mut handle);
+        world.drain();
+        other.join().unwrap();
+        drop(handle);
+    });
+}
+
+pub(crate) fn the_end_stays_seen_when_the_handle_registers(how: Schedule) {
+    the_end_stays_seen(how, |handle| drop(handle.as_deref_mut().map(poll_once)));
+}
+
+pub(crate) fn the_end_stays_seen_when_the_handle_detaches(how: Schedule) {
+    the_end_stays_seen(how, |handle| drop(handle.take()));
 }

@@ -6,13 +6,19 @@
 
 use std::{
     future::{Future, pending, ready},
+    sync::atomic::Ordering::Relaxed,
     task::{Poll, Waker},
 };
 
-use loom_tests::Value;
+use joint::task::{self, Runnable};
+use loom_tests::{
+    Value,
+    lab::{failure_of, thread},
+};
 
 use crate::world::{
-    By, Kept, Schedule, World, explore, explore_bounded, join_all, join_now, poll_once, waker_of,
+    By, Flag, Kept, Schedule, World, explore, explore_bounded, join_all, join_now, poll_once,
+    waker_of,
 };
 
 /// Pending forever.
@@ -277,6 +283,27 @@ pub(crate) fn last_waker_dropped_against_a_handle_kept_after_the_output(how: Sch
 
 pub(crate) fn last_waker_woken_against_a_handle_kept_after_the_output(how: Schedule) {
     handle_kept_after_the_output(how, |waker| waker.take().wake());
+}
+
+/// A queue that uses the link of a task whose runnable it has given away.
+#[test]
+fn a_look_at_a_link_races_with_the_free() {
+    joint_mutants::leave_out();
+    let failure = failure_of(None, || {
+        let runnable = Kept::new(task::spawn_detached(ready(()), |_| {}));
+        let (raw, has_looked) = (runnable.as_ptr(), Flag::new());
+        let looks = has_looked.clone();
+        let other = thread::spawn(move || {
+            // SAFETY: the task has not been freed: it runs after the look, or after this thread.
+            unsafe { Runnable::<()>::raw_link(raw) }.get(Relaxed);
+            looks.raise();
+        });
+        if !has_looked.is_up() {
+            other.join().unwrap();
+        }
+        runnable.take().run();
+    });
+    assert!(failure.is_some(), "nothing orders the look before the free");
 }
 
 tests! {

@@ -260,8 +260,8 @@ impl World {
         }
         let polls = matches!(self.runner, Runner::Polls(..));
         let may_wake = Snapshot(self.word).wakes() <= MOST;
-        // The runner has a waker for its poll, and makes one before it (`Runnable::waker`) and after
-        // it (`EndedTask::waker`). A handle makes one too: as an abort handle, or to keep a stored
+        // A runner has a waker in its poll, and makes one before (`Runnable::waker`) and after it
+        // (`EndedTask::waker`). A handle makes one too: as an abort handle, or to keep a stored
         // schedule function, also between the two words that it leaves.
         let makes = matches!(self.runner, Runner::Queued | Runner::Ends(_));
         let holds = self.handle != Handle::Gone;
