@@ -3,6 +3,8 @@
 #[cfg(feature = "alloc")]
 use alloc::{boxed::Box, string::String};
 use core::fmt;
+#[cfg(feature = "std")]
+use core::num::NonZero;
 #[cfg(feature = "alloc")]
 use core::{
     any::Any,
@@ -121,9 +123,9 @@ struct Panic {
     name: Option<String>,
     spawned: &'static Location<'static>,
     id: Option<Id>,
-    /// The number by which the thread that caught it knows it.
+    /// The number of the payload, if the thread that caught it has asked for it.
     #[cfg(feature = "std")]
-    number: u64,
+    number: Option<NonZero<u64>>,
 }
 
 // SAFETY: a shared reference reads only payloads that are `&str` or `String`, both of which are
@@ -191,7 +193,9 @@ impl PanicPayload {
     /// Takes note that somebody looks at it.
     fn note_seen(&self) {
         #[cfg(feature = "std")]
-        on_panic::seen(self.0.number);
+        if let Some(number) = self.0.number {
+            on_panic::seen(number);
+        }
     }
 
     /// Returns the panic's message if it has one, as a panic by `panic!` does.

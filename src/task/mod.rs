@@ -543,7 +543,7 @@
 //! | dropping the future | it becomes the result of the task, unless the poll has panicked before |
 //! | dropping the output | it is caught if the handle, or the run of a task without a handle, drops the output. Code that has awaited the output owns it, and its panic |
 //! | the schedule function | it passes through the wake-up, `schedule`, `run` or cancellation that called the function. The function's runnable is dropped, which cancels the task |
-//! | [`Schedule::pending`], [`Schedule::ended`] | it ends the program, because the task could be neither woken nor joined after it |
+//! | [`Schedule::pending`], [`Schedule::ended`], a function of `set_on_panic` | it ends the program, because the task could be neither woken nor joined after it |
 //! | cloning the waker of the waiter | it passes through the poll of the handle, and nothing has changed |
 //! | waking that waker | it passes through the run or the drop of the runnable. The task has ended |
 //! | dropping that waker | it passes through the poll that replaces the waker, or the drop of the handle. Everything else is done by then |

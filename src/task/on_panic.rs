@@ -1,18 +1,21 @@
 //! [`OnPanic`]: what a thread calls for the payloads of panics.
 
-use core::cell::Cell;
+use core::{cell::Cell, num::NonZero};
 
-use joint_switch::thread_local;
+use super::unwind;
+use joint_switch::{thread_local, unique};
 
 /// The functions that a thread calls for the payloads of panics: see [`set_on_panic`].
 #[derive(Clone, Copy, Debug)]
 pub struct OnPanic {
     /// A task has ended with a panic, or [`PanicPayload::new`](super::PanicPayload::new) was
-    /// called. It is given the message, if there is one, and returns a number for the payload.
-    pub caught: fn(Option<&str>) -> u64,
+    /// called. It is given a number, which no other payload of the process has, and the message, if
+    /// there is one.
+    pub caught: fn(NonZero<u64>, Option<&str>),
     /// The payload with this number was taken, or its message was read, perhaps not for the first
-    /// time.
-    pub seen: fn(u64),
+    /// time. Another thread, with other functions, may have caught it. A payload that was caught
+    /// while no functions were set has no number, and this is not called for it.
+    pub seen: fn(NonZero<u64>),
 }
 
 thread_local! {
@@ -23,46 +26,56 @@ thread_local! {
 /// `None` for nothing, which is the default. Returns what was set before.
 ///
 /// A simulator learns from them which panics nobody looks at. They are called in the middle of the
-/// end of a task, so they must not use the task, and must not panic.
+/// end of a task, so they must not use the task. A panic of theirs ends the program.
 ///
 /// # Example
 /// ```
 /// use joint::task::{self, OnPanic, set_on_panic};
-/// use std::cell::Cell;
+/// use std::{cell::RefCell, collections::BTreeMap, num::NonZero};
 ///
+/// type Unseen = BTreeMap<NonZero<u64>, String>;
 /// thread_local! {
-///     static UNSEEN: Cell<u32> = const { Cell::new(0) };
+///     static UNSEEN: RefCell<Unseen> = const { RefCell::new(Unseen::new()) };
 /// }
-/// fn caught(message: Option<&str>) -> u64 {
-///     assert_eq!(message, Some("no"));
-///     UNSEEN.set(UNSEEN.get() + 1);
-///     7
-/// }
-/// set_on_panic(Some(OnPanic { caught, seen: |_| UNSEEN.set(0) }));
+/// set_on_panic(Some(OnPanic {
+///     caught: |number, message| {
+///         let message = message.unwrap_or_default().into();
+///         UNSEEN.with_borrow_mut(|unseen| unseen.insert(number, message));
+///     },
+///     seen: |number| UNSEEN.with_borrow_mut(|unseen| _ = unseen.remove(&number)),
+/// }));
 /// let (runnable, handle) = task::spawn(async { panic!("no") }, |_| {});
 /// runnable.run();
-/// assert_eq!(UNSEEN.get(), 1);
 /// let error = joint::block_on(handle.result()).unwrap_err();
-/// assert!(error.is_panic() && UNSEEN.get() == 1);
+/// assert!(error.is_panic());
+/// assert!(UNSEEN.with_borrow(|unseen| unseen.values().eq(["no"])));
 /// assert!(error.to_string().ends_with("panicked: no"));
-/// assert_eq!(UNSEEN.get(), 0);
+/// assert!(UNSEEN.with_borrow(Unseen::is_empty));
 /// ```
 pub fn set_on_panic(on_panic: Option<OnPanic>) -> Option<OnPanic> {
     ON_PANIC.with(|cell| cell.replace(on_panic))
 }
 
-fn set() -> Option<OnPanic> {
-    ON_PANIC.try_with(Cell::get).ok().flatten()
+/// Calls one of the functions, if they are set. A task whose end a panic left half done would never
+/// end.
+fn call<R>(f: impl FnOnce(OnPanic) -> R) -> Option<R> {
+    let on = ON_PANIC.try_with(Cell::get).ok().flatten()?;
+    Some(unwind::or_abort(
+        || "a function of `task::set_on_panic` panicked",
+        || f(on),
+    ))
 }
 
-/// Returns the number of a payload that was caught.
-pub(super) fn caught(message: Option<&str>) -> u64 {
-    set().map_or(0, |on| (on.caught)(message))
+/// Returns the number of a payload that was caught, if anybody asks for it.
+pub(super) fn caught(message: Option<&str>) -> Option<NonZero<u64>> {
+    call(|on| {
+        let number = unique();
+        (on.caught)(number, message);
+        number
+    })
 }
 
 /// Takes note that somebody looks at a payload.
-pub(super) fn seen(number: u64) {
-    if let Some(on) = set() {
-        (on.seen)(number);
-    }
+pub(super) fn seen(number: NonZero<u64>) {
+    call(|on| (on.seen)(number));
 }

@@ -13,7 +13,8 @@ use std::{
 };
 
 use joint::task::{
-    self, Builder, EndedTask, PendingTask, Runnable, Schedule, ScheduleInfo, TaskEnd, TaskStorage,
+    self, Builder, EndedTask, OnPanic, PendingTask, Runnable, Schedule, ScheduleInfo, TaskEnd,
+    TaskStorage,
 };
 
 use crate::support::{OnDrop, Queue, again, poll_with, waker_that};
@@ -136,6 +137,16 @@ fn a_panic_of_a_schedule_functions_pending_aborts() {
 fn a_panic_of_a_schedule_functions_ended_aborts() {
     ends_the_program("a schedule function's `ended` panicked", || {
         let (runnable, _handle) = Builder::new().spawn(|()| async {}, Panics { at_end: true });
+        runnable.run();
+    });
+}
+
+#[test]
+fn a_panic_of_a_function_that_is_told_of_panics_aborts() {
+    ends_the_program("a function of `task::set_on_panic` panicked", || {
+        let (caught, seen) = (|_, _: Option<&str>| panic!("in the hook"), |_| ());
+        task::set_on_panic(Some(OnPanic { caught, seen }));
+        let (runnable, _handle) = task::spawn(async { panic!("in poll") }, |_| {});
         runnable.run();
     });
 }

@@ -1,13 +1,18 @@
 //! Panics while the future is polled.
 
 use std::{
+    cell::RefCell,
     future::poll_fn,
+    num::NonZero,
     panic::{catch_unwind, panic_any},
     sync::{Arc, Mutex},
     task::Poll,
 };
 
-use joint::{JoinError, JoinHandle};
+use joint::{
+    JoinError, JoinHandle,
+    task::{OnPanic, set_on_panic},
+};
 
 use crate::{
     is_panicked,
@@ -145,4 +150,38 @@ fn the_next_task_at_the_same_address_can_be_woken() {
         queue.run();
     }
     assert_eq!(queue.tasks(), 0);
+}
+
+/// Only while functions are set does a payload get a number, which no other one has.
+#[test]
+fn a_look_at_a_payload_is_reported_to_whoever_has_its_number() {
+    thread_local! {
+        static UNSEEN: RefCell<Vec<NonZero<u64>>> = const { RefCell::new(Vec::new()) };
+        static SEEN: RefCell<Vec<NonZero<u64>>> = const { RefCell::new(Vec::new()) };
+    }
+    let caught = || {
+        let queue = Queue::new();
+        let handle: JoinHandle<()> = queue.start(async { panic!("in poll") });
+        queue.run();
+        ready(handle.result()).unwrap_err()
+    };
+    let before = caught();
+    let on_panic = OnPanic {
+        caught: |number, _| UNSEEN.with_borrow_mut(|all| all.push(number)),
+        seen: |number| SEEN.with_borrow_mut(|all| all.push(number)),
+    };
+    assert!(set_on_panic(Some(on_panic)).is_none());
+    let (first, second) = (caught(), caught());
+    let elsewhere = std::thread::spawn(move || {
+        set_on_panic(Some(on_panic));
+        drop(caught());
+        UNSEEN.take()
+    });
+    for error in [before, second, first] {
+        assert!(error.to_string().ends_with("in poll"));
+    }
+    let (unseen, mut seen) = (UNSEEN.take(), SEEN.take());
+    seen.reverse();
+    assert_eq!(unseen, seen);
+    assert!(!unseen.contains(&elsewhere.join().unwrap()[0]) && unseen[0] != unseen[1]);
 }

@@ -16,7 +16,7 @@ use super::{
     step::Step,
 };
 use joint::{
-    task::set_on_panic,
+    task::{OnPanic, set_on_panic},
     waker::{
         budget,
         park::{self, Parked},
@@ -50,6 +50,7 @@ pub(super) struct Entered<'a> {
     _host: hosted::Entered,
     _world: PhantomData<&'a World>,
     wait: Option<park::Wait>,
+    on_panic: Option<OnPanic>,
     /// The thread's own budget, saved so that the run and the thread do not affect each other.
     _budget: budget::Saved,
 }
@@ -61,11 +62,11 @@ impl<'a> Entered<'a> {
         WORLD.with(|cell| cell.set(Some(world)));
         world.keep_time();
         park::set_on_unpark(Some(unparked));
-        set_on_panic(Some(ON_PANIC));
         Self {
             _host: hosted::enter(world.owner.clone()),
             _world: PhantomData,
             wait: park::set_wait(Some(wait)),
+            on_panic: set_on_panic(Some(ON_PANIC)),
             _budget: budget::save(),
         }
     }
@@ -75,7 +76,7 @@ impl Drop for Entered<'_> {
     fn drop(&mut self) {
         park::set_wait(self.wait);
         park::set_on_unpark(None);
-        set_on_panic(None);
+        set_on_panic(self.on_panic);
         clock::reset();
         WORLD.with(|cell| cell.set(None));
     }

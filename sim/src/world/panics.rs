@@ -7,7 +7,7 @@
 use std::{
     any::Any,
     cell::{Cell, RefCell},
-    collections::BTreeMap,
+    num::NonZero,
     panic::{PanicHookInfo, set_hook, take_hook},
     sync::Once,
     thread,
@@ -21,7 +21,7 @@ use super::{
         settings,
     },
     World,
-    entered::{if_inside, with},
+    entered::if_inside,
 };
 use joint::task::OnPanic;
 
@@ -30,16 +30,22 @@ use joint::task::OnPanic;
 pub(super) struct Panics {
     /// Those that began in the run.
     begun: RefCell<Vec<Panicked>>,
-    /// Those of tasks that nobody has looked at, by the numbers of their payloads.
-    unseen: RefCell<BTreeMap<u64, Panicked>>,
-    /// The number of the last payload.
-    last: Cell<u64>,
+    /// Those of tasks that nobody has looked at, with the numbers of their payloads.
+    unseen: RefCell<Vec<(NonZero<u64>, Panicked)>>,
 }
 
 /// What a thread of a world does with the payloads of panics.
 pub(super) const ON_PANIC: OnPanic = OnPanic {
-    caught: |message| with(|world| world.map_or(0, |world| world.caught(message))),
-    seen: |number| if_inside(|world| _ = world.panics.unseen.borrow_mut().remove(&number)),
+    caught: |number, message| if_inside(|world| world.caught(number, message)),
+    seen: |number| {
+        if_inside(|world| {
+            world
+                .panics
+                .unseen
+                .borrow_mut()
+                .retain(|one| one.0 != number)
+        });
+    },
 };
 
 impl World {
@@ -92,20 +98,16 @@ impl World {
         Payload::new(payload, told)
     }
 
-    /// A payload with this message was caught. Returns its number, or 0 if the faults have asked
-    /// for the panic.
-    fn caught(&self, message: Option<&str>) -> u64 {
+    /// A payload with this message was caught. Somebody has to look at it, unless the faults have
+    /// asked for the panic.
+    fn caught(&self, number: NonZero<u64>, message: Option<&str>) {
         let message = message.unwrap_or(NO_MESSAGE);
         // Without a message and a beginning, it ends the waits of a call.
         let ends_waits = message == NO_MESSAGE && self.begun(message).is_none();
-        if message == FAULT_PANIC || ends_waits {
-            return 0;
+        if message != FAULT_PANIC && !ends_waits {
+            let panicked = self.known(message);
+            self.panics.unseen.borrow_mut().push((number, panicked));
         }
-        self.panics.last.set(self.panics.last.get() + 1);
-        let number = self.owner.number() << 32 | self.panics.last.get();
-        let panicked = self.known(message);
-        self.panics.unseen.borrow_mut().insert(number, panicked);
-        number
     }
 
     /// A task without a handle has panicked.
@@ -118,7 +120,11 @@ impl World {
 
     /// Returns the panics of tasks that nobody has looked at.
     pub(super) fn unseen_panics(&self) -> Vec<Panicked> {
-        self.panics.unseen.borrow().values().cloned().collect()
+        let unseen = self.panics.unseen.borrow();
+        unseen
+            .iter()
+            .map(|(_, panicked)| panicked.clone())
+            .collect()
     }
 
     /// Fails the run because of a panic, if there is a reason. Called at its end, and after a step
@@ -129,7 +135,7 @@ impl World {
             settings::Panics::Unseen => None,
             settings::Panics::Detached => return,
         };
-        let unseen = || self.panics.unseen.borrow().values().next().cloned();
+        let unseen = || Some(self.panics.unseen.borrow().first()?.1.clone());
         if let Some(panicked) = first.or_else(unseen) {
             self.fail_here(Kind::Panicked(panicked));
         }

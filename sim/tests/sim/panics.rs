@@ -189,6 +189,17 @@ fn that_is_only_asked_for_is_not_looked_at() {
 }
 
 #[test]
+fn that_another_run_has_caught_is_not_of_this_run() {
+    let other = Builder::new(1).panics(Panics::Detached);
+    let caught = other.run(async { spawn(panics()).result().await });
+    let error = caught.unwrap().output.unwrap_err();
+    is_found_by(Panics::Unseen, || async {
+        let _unseen = spawn(panics()).result().await;
+        assert!(error.to_string().ends_with("of a handler"));
+    });
+}
+
+#[test]
 fn of_a_detached_task_fails_each_run() {
     for panics in [Panics::Any, Panics::Unseen, Panics::Detached] {
         let run = Builder::new(1).panics(panics).run(async {
