@@ -17,6 +17,7 @@
 use core::{
     fmt,
     mem::ManuallyDrop,
+    panic::Location,
     ptr::{self, NonNull},
     task::{RawWaker, RawWakerVTable, Waker},
 };
@@ -37,6 +38,7 @@ pub use noted::note_waits;
 
 /// The tag in the address of a boxed foreign waker.
 const FOREIGN: usize = 1;
+const _: () = assert!(align_of::<Header>() > FOREIGN && align_of::<Waker>() > FOREIGN);
 
 /// The functions of an object that starts with a [`Header`]. Each takes the header's address.
 ///
@@ -61,7 +63,11 @@ pub struct VTable {
 /// A waker may run any code for any length of time: the schedule function of another executor's
 /// task is a stranger's code, too. An executor that treats a waiter as a task of its own, for
 /// example to run it next, therefore asks first whether the waiter is [of its
-/// family](ThinWaker::is_of). A family is its address, so make it a `static`.
+/// family](ThinWaker::is_of).
+///
+/// A family is its address, so make it a `static`. A reference to a temporary, such as
+/// `&Family::new()` in a constant, may have several addresses, and wakers of one of them are
+/// strangers to the others. It is never another family.
 ///
 /// # Example
 /// ```
@@ -87,15 +93,27 @@ pub struct VTable {
 /// assert!(!waker::is_of(&strangers.waker(), &FAMILY));
 /// assert!(!waker::is_of(Waker::noop(), &FAMILY));
 /// ```
-// Not of size zero, so that no two of them have one address.
-#[derive(Debug, Default)]
-pub struct Family(#[allow(dead_code, reason = "only its address counts")] u8);
+#[derive(Debug)]
+pub struct Family {
+    /// Where it was made: constants with equal content may be merged into one address.
+    #[allow(dead_code, reason = "it tells two of them apart")]
+    made: &'static Location<'static>,
+}
 
 impl Family {
     /// Creates a family.
     #[must_use]
+    #[track_caller]
     pub const fn new() -> Self {
-        Self(0)
+        let made = Location::caller();
+        Self { made }
+    }
+}
+
+impl Default for Family {
+    #[track_caller]
+    fn default() -> Self {
+        Self::new()
     }
 }
 

@@ -53,7 +53,10 @@ use core::{
     ptr::{self, NonNull},
 };
 
-use joint::task::{Link, Runnable};
+use joint::{
+    task::{Link, Runnable},
+    waker::Header,
+};
 use joint_switch::{AtomicPtr, fence, order, recheck};
 
 /// A thread is taking from the queue. A task's header is aligned to 8 bytes, so the low bits are
@@ -61,6 +64,7 @@ use joint_switch::{AtomicPtr, fence, order, recheck};
 const TAKING: usize = 1;
 /// A push is under way right behind the first task.
 const GAP: usize = 2;
+const _: () = assert!(align_of::<Header>() > TAKING | GAP);
 
 pub(crate) struct Inbox<M> {
     /// The task that was pushed last, or null.

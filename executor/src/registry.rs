@@ -64,7 +64,7 @@ use super::{
 };
 use joint::{
     task::{self, EndedTask},
-    waker::ThinWaker,
+    waker::{Header, ThinWaker},
 };
 use joint_switch::{AtomicPtr, Mutex, fence, order};
 
@@ -238,6 +238,7 @@ const WALKED: usize = 2;
 const HELD: usize = 4;
 const STRUCK: usize = 3;
 const FLAGS: usize = 7;
+const _: () = assert!(align_of::<Header>() > FLAGS);
 
 fn with(task: NonNull<()>, flags: usize) -> *mut () {
     task.as_ptr().map_addr(|address| address | flags)

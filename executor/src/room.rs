@@ -45,6 +45,8 @@ pub(crate) fn head_of<H>(entry: *const Entry) -> *const H {
     entry.map_addr(|address| address & !(CHUNK - 1)).cast()
 }
 
+const _: () = assert!(align_of::<Entry>() > 1);
+
 /// A free entry that is followed by `next`.
 fn free(next: *mut Entry) -> *mut () {
     next.map_addr(|address| address | 1).cast()

@@ -32,10 +32,20 @@ use crate::{
 /// drop(sender);
 /// assert_eq!(receiver.blocking_recv(), Err(RecvError));
 /// ```
+///
+/// A sender is not turned into one of a shorter lifetime, which its receiver would not know of:
+/// ```compile_fail
+/// use joint::oneshot::Sender;
+///
+/// fn shorten<'a>(sender: Sender<&'static str>) -> Sender<&'a str> {
+///     sender
+/// }
+/// ```
 #[must_use = "dropping a sender without `send` tells the receiver that no value will come"]
 pub struct Sender<T> {
     block: NonNull<Block<T>>,
-    value: PhantomData<T>,
+    /// Invariant, because a sender takes values in, and its receiver gives them out.
+    value: PhantomData<fn(T) -> T>,
 }
 
 // SAFETY: the value moves to the receiver's thread, or back to this one. Besides the value, the

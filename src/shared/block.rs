@@ -30,7 +30,8 @@ const MAX_REFERENCES: usize = isize::MAX as usize;
 /// One reference to a block.
 pub(super) struct Handle<T> {
     block: NonNull<Block<T>>,
-    value: PhantomData<T>,
+    /// Invariant, because the sender takes a value in, and the others give it out.
+    value: PhantomData<fn(T) -> T>,
 }
 
 // SAFETY: every thread with a handle may read the value by reference, and the thread with the last

@@ -21,6 +21,15 @@ use crate::completion::Ended;
 /// drop(sender);
 /// assert_eq!(joint::block_on(shared), Err(Closed));
 /// ```
+///
+/// A sender is not turned into one of a shorter lifetime, which its waiters would not know of:
+/// ```compile_fail
+/// use joint::shared::Sender;
+///
+/// fn shorten<'a>(sender: Sender<&'static str>) -> Sender<&'a str> {
+///     sender
+/// }
+/// ```
 #[must_use = "dropping a sender without `send` tells the waiters that no value will come"]
 pub struct Sender<T> {
     handle: Handle<T>,

@@ -203,8 +203,8 @@ impl<M, N: Name, P: Place> Builder<M, N, P> {
     ///
     /// # Safety
     /// As for [`task::spawn_unchecked`](super::spawn_unchecked). In addition:
-    /// * If the metadata is not `Send` and `Sync`, runnables, wakers and the handle are used and
-    ///   dropped only on this thread.
+    /// * If the metadata borrows, or is not `Send` and `Sync`, what the contract demands for the
+    ///   schedule function holds for the metadata.
     /// * If the output borrows the metadata, the output is gone before the handle is.
     #[track_caller]
     pub unsafe fn spawn_unchecked<'a, F, Fut, S>(

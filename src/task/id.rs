@@ -1,7 +1,7 @@
 //! [`Id`]: the identity of a task; and [`Origin`], the word of a task that leads to it.
 
 use alloc::boxed::Box;
-use core::{any::Any, fmt, mem, num::NonZero, panic::Location, ptr::NonNull};
+use core::{any::Any, fmt, num::NonZero, panic::Location, ptr::NonNull};
 
 use super::header::Task;
 use joint_switch::{AtomicPtr, Retire, UnsafeCell, heap, order, unique};
@@ -16,6 +16,10 @@ use joint_switch::{AtomicPtr, Retire, UnsafeCell, heap, order, unique};
 /// A task whose id nobody asks for pays nothing. The first call for a task makes an allocation of
 /// two words, and one atomic read-modify-write on the task's own memory. Each further call is a
 /// load. With the feature `std`, threads take ids from a common counter 1,024 at a time.
+///
+/// # Panics
+/// Where the machine has no atomics of 64 bits, there are 2^31 ids, or with the feature `std` 2^41,
+/// less those that threads leave. Whoever asks for one more gets a panic.
 ///
 /// # Example
 /// ```
@@ -72,7 +76,7 @@ struct Known {
     value: UnsafeCell<(Id, Option<Data>)>,
 }
 
-const _: () = assert!(mem::align_of::<Known>() > KNOWN && mem::align_of::<Location<'_>>() > KNOWN);
+const _: () = assert!(align_of::<Known>() > KNOWN && align_of::<Location<'_>>() > KNOWN);
 
 impl Origin {
     #[inline]

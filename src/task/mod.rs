@@ -555,6 +555,19 @@
 //! use has called it. `pending` and `ended` may wake, abort and detach the task, drop its handle
 //! and its last waker, and run other tasks.
 //!
+//! # References to a task
+//! Each of these refers to a task, and can be the last that does. Its drop then drops the metadata,
+//! the schedule function and the name, on its own thread:
+//! * the [`Runnable`], also in a [`Polled`] or as an [address](Runnable::into_raw);
+//! * the [`JoinHandle`], also as a [`Cancel`], [`Fallible`] or [`JoinResult`];
+//! * each [`AbortHandle`], which calls the schedule function too;
+//! * each [`Waker`](core::task::Waker) of the task, which calls it too, and each
+//!   [`ThinWaker`](crate::waker::ThinWaker).
+//!
+//! Abort handles and wakers may be sent to any thread, and safe code makes them: an abort handle
+//! from the handle, wakers in each poll. A [`PendingTask`], [`EndedTask`] or [`TaskView`] borrows
+//! the task, and is no reference to it.
+//!
 //! # Limits
 //! A task has at most 2^27 wakers at a time (134,217,728), including clones, or 2^13 (8,192) where
 //! the machine has no atomics of 64 bits. One more ends the program with a message, because wakers
@@ -714,10 +727,10 @@ where
 /// # Safety
 /// * If the future or its output is not `Send`, the runnables are run and dropped only on this
 ///   thread, and so is the handle.
-/// * If the future or the schedule function borrows, the runnable, the handle and all wakers of
-///   the task are gone before the borrowed values are.
-/// * If the schedule function is not `Send` and `Sync`, runnables, wakers and the handle are used
-///   and dropped only on this thread.
+/// * If the future or the schedule function borrows, all [references to the
+///   task](self#references-to-a-task) are gone before the borrowed values are.
+/// * If the schedule function is not `Send` and `Sync`, all references to the task are used and
+///   dropped only on this thread.
 ///
 /// # Example
 /// ```

@@ -51,6 +51,8 @@ mod unique;
 #[cfg(all(not(joint_loom), feature = "std"))]
 mod wait;
 
+use core::mem::MaybeUninit;
+
 pub use self::unique::unique;
 #[cfg(feature = "std")]
 pub use self::{renewed::Renewed, this_thread::this_thread};
@@ -208,18 +210,20 @@ macro_rules! array_of {
     };
 }
 
-/// Memory of `SIZE` bytes, in which values of other types are kept. It has their address in models
-/// too, which therefore do not see it: an [`UnsafeCell`] beside it has to stand for it.
+/// Memory of `SIZE` bytes, in which values of other types are kept, with bytes of theirs that are
+/// not initialised. It has their address in models too, which therefore do not see it: an
+/// [`UnsafeCell`] beside it has to stand for it.
 #[derive(Debug)]
 #[cfg_attr(target_pointer_width = "64", repr(C, align(16)))]
 #[cfg_attr(not(target_pointer_width = "64"), repr(C, align(8)))]
-pub struct Room<const SIZE: usize>(core::cell::UnsafeCell<[u8; SIZE]>);
+pub struct Room<const SIZE: usize>(core::cell::UnsafeCell<MaybeUninit<[u8; SIZE]>>);
 
 impl<const SIZE: usize> Room<SIZE> {
     /// Creates the memory.
     #[allow(clippy::new_without_default, reason = "nobody needs it")]
     pub const fn new() -> Self {
-        Self(core::cell::UnsafeCell::new([0; SIZE]))
+        // Zeroes, because a static of other bytes may take room in the program's file.
+        Self(core::cell::UnsafeCell::new(MaybeUninit::zeroed()))
     }
 }
 

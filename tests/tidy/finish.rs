@@ -1,4 +1,4 @@
-//! Size and finish of the files, and where the model's cfg may be named.
+//! Size and finish of the files, where the model's cfg may be named, and what a file must prove.
 
 use std::collections::BTreeSet;
 
@@ -29,6 +29,40 @@ pub(crate) fn model_cfg(source: &Source) -> Vec<String> {
     let what = "names the model's cfg; put the difference behind a name in joint_switch";
     lines_with(source, "joint_loom")
         .map(|line| source.finding(line, what))
+        .collect()
+}
+
+/// Files that set a tag in an address, and do not say that the address has room for it.
+pub(crate) fn unproved_tags(source: &Source) -> Vec<String> {
+    let tag = ["map_addr", "(", "|", "address", "|", "address", "|"];
+    let is_proved = source.text.contains("const _: () = assert!(align_of::<");
+    let tags = source.shipped().filter(|&(at, _)| source.reads(at, &tag));
+    let found = tags.filter(|_| !is_proved).map(|(_, token)| {
+        let what = "tags an address; write `const _: () = assert!(align_of::<T>() > TAG)`";
+        source.finding(token.line, what)
+    });
+    found.collect()
+}
+
+/// Public types with a field for a task that the list of the references to one does not name, for
+/// which the callers of `spawn_unchecked` vouch.
+pub(crate) fn unlisted_references(source: &Source, list: &str) -> Vec<String> {
+    const FIELDS: [&str; 5] = ["Task", "Held", "Runnable", "JoinHandle", "AbortHandle"];
+    let tokens = &source.tokens;
+    let is_type = |at: &usize| {
+        let is_item = source.reads(*at, &["pub", "struct"]) || source.reads(*at, &["pub", "enum"]);
+        is_item && source.path.starts_with("src/task/") && !source.in_test[*at]
+    };
+    let is_unlisted = |at: &usize| {
+        let body = tokens[at + 3..].iter().map(|token| token.text.as_str());
+        let mut fields = body.take_while(|text| !["}", ";"].contains(text));
+        let name = format!("[`{}`]", tokens[at + 2].text);
+        fields.any(|text| FIELDS.contains(&text)) && !list.contains(&name)
+    };
+    let found = (0..tokens.len()).filter(is_type).filter(is_unlisted);
+    let what = "refers to a task; name it under \"References to a task\" in src/task/mod.rs";
+    found
+        .map(|at| source.finding(tokens[at].line, what))
         .collect()
 }
 
@@ -161,5 +195,25 @@ mod tests {
         ] {
             assert_eq!(wide_comments("src/a.rs", &good), [""; 0], "{good}");
         }
+    }
+
+    #[test]
+    fn tags_without_room_are_caught() {
+        let bad = "fn f() {\n a.map_addr(|address| address | TAG)\n}";
+        assert_eq!(starts(&unproved_tags(&at("src/a.rs", bad))), ["src/a.rs:2"]);
+        let good = format!("const _: () = assert!(align_of::<T>() > TAG);\n{bad}");
+        assert_eq!(unproved_tags(&at("src/a.rs", &good)), [""; 0]);
+    }
+
+    #[test]
+    fn references_to_a_task_that_nobody_vouches_for_are_caught() {
+        let text = "pub struct A(Held);\nstruct B(Task);\npub enum C<M> {\n D(Runnable<M>),\n}\n\
+            pub struct E(u8);\nimpl E { fn f(_: Task) {} }\npub struct F {\n task: Task,\n}";
+        let found = |list| unlisted_references(&at("src/task/a.rs", text), list);
+        assert_eq!(
+            starts(&found("[`C`]")),
+            ["src/task/a.rs:1", "src/task/a.rs:8"]
+        );
+        assert_eq!(found("[`A`], [`C`] and [`F`]"), [""; 0]);
     }
 }

@@ -201,6 +201,21 @@ fn only_the_ways_into_a_worker_make_it_a_running_one() {
     });
 }
 
+#[test]
+fn tags_in_addresses_have_room() {
+    hold(finish::unproved_tags);
+}
+
+#[test]
+fn the_unchecked_contract_names_every_reference_to_a_task() {
+    let text = &sources()["src/task/mod.rs"].text;
+    let (_, list) = text
+        .split_once("//! # References to a task")
+        .expect("it has the list");
+    let (list, _) = list.split_once("//! # ").expect("another heading follows");
+    hold(|source| finish::unlisted_references(source, list));
+}
+
 /// Whoever builds the tests of a package compiles none of the crates that only the benches compare
 /// it with.
 #[test]

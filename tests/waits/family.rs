@@ -99,3 +99,26 @@ fn a_waker_keeps_its_family_while_it_is_stored_and_after_its_task_has_ended() {
     drop((woken, handle));
     assert_eq!(families(&waker), [true, false]);
 }
+
+/// A scheduler whose family is a constant, which has no address of its own.
+#[derive(Clone, Copy)]
+struct InPlace<const N: u8>;
+
+impl Schedule for InPlace<0> {
+    const FAMILY: Option<&'static Family> = Some(&Family::new());
+
+    fn schedule(&self, _: Runnable, _: ScheduleInfo) {}
+}
+
+impl Schedule for InPlace<1> {
+    const FAMILY: Option<&'static Family> = Some(&Family::new());
+
+    fn schedule(&self, _: Runnable, _: ScheduleInfo) {}
+}
+
+#[test]
+fn families_that_are_no_statics_are_not_merged() {
+    let (task, _handle) = Builder::new().spawn(|()| async {}, InPlace::<0>);
+    let other = InPlace::<1>::FAMILY.unwrap();
+    assert!(!waker::is_of(&task.waker(), other));
+}

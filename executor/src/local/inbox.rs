@@ -24,14 +24,19 @@
 use core::{
     marker::PhantomData,
     ptr::{self, NonNull},
+    task::Waker,
 };
 
-use joint::{task::Runnable, waker::ThinWaker};
+use joint::{
+    task::Runnable,
+    waker::{Header, ThinWaker},
+};
 use joint_switch::{AtomicPtr, Retire, order};
 
 /// Marks the address of a waker. A task's header and a waker's header are aligned to 8 bytes, and a
 /// boxed waker to at least 4, and a `ThinWaker` uses only the lowest bit.
 const WAKER: usize = 2;
+const _: () = assert!(align_of::<Header>() > WAKER && align_of::<Waker>() > WAKER);
 
 /// Tasks with metadata `M`.
 pub(crate) struct Inbox<M>(AtomicPtr<()>, PhantomData<fn() -> M>);
