@@ -106,3 +106,122 @@ fn a_wake_up_in_a_signal_handler_of_the_waiting_thread_ends_the_wait() {
         }
     });
 }
+
+/// Wake-ups of a task in a handler that runs after each instruction at the end of its poll, or of a
+/// poll inside of that, in one run for each.
+#[cfg(target_arch = "x86_64")]
+mod stepped {
+    use std::{
+        arch::asm,
+        ffi::{c_int, c_void},
+        future::poll_fn,
+        mem,
+        ptr::{self, NonNull},
+        sync::atomic::{
+            AtomicBool, AtomicPtr, AtomicUsize,
+            Ordering::{Acquire, Relaxed, Release},
+        },
+        task::{Poll, Waker},
+    };
+
+    use joint::task::{self, Runnable};
+
+    static WAKER: AtomicPtr<Waker> = AtomicPtr::new(ptr::null_mut());
+    static WOKEN: AtomicBool = AtomicBool::new(false);
+    /// The number of instructions before the handler wakes.
+    static LEFT: AtomicUsize = AtomicUsize::new(0);
+    static QUEUED: AtomicPtr<()> = AtomicPtr::new(ptr::null_mut());
+
+    /// Has the processor trap after each instruction.
+    const TRAP: u64 = 0x100;
+
+    fn schedule(runnable: Runnable) {
+        let before = QUEUED.swap(runnable.into_raw().as_ptr(), Release);
+        assert!(before.is_null(), "two runnables");
+    }
+
+    extern "C" fn trapped(_: c_int, _: *mut libc::siginfo_t, context: *mut c_void) {
+        if LEFT.fetch_sub(1, Relaxed) != 1 {
+            return;
+        }
+        WOKEN.store(true, Relaxed);
+        // SAFETY: alive until the run is over.
+        unsafe { &*WAKER.load(Acquire) }.wake_by_ref();
+        // SAFETY: the kernel gives the handler its context.
+        let context = unsafe { &mut *context.cast::<libc::ucontext_t>() };
+        context.uc_mcontext.gregs[libc::REG_EFL as usize] &= !(TRAP as i64);
+    }
+
+    fn steps(on: bool) {
+        // SAFETY: the flag alone changes. There is a handler for the traps.
+        let set = || unsafe { asm!("pushfq", "or qword ptr [rsp], 0x100", "popfq") };
+        // SAFETY: as above.
+        let clear = || unsafe { asm!("pushfq", "and qword ptr [rsp], -0x101", "popfq") };
+        if on { set() } else { clear() }
+    }
+
+    fn pending() -> Poll<()> {
+        steps(true);
+        Poll::Pending
+    }
+
+    /// Runs a task that does `inside` in its poll, which starts the traps, and then looks for the
+    /// wake-up. Returns whether there were fewer instructions until they or the run end.
+    fn run(instructions: usize, inside: fn()) -> bool {
+        let mut has_seen = false;
+        let future = poll_fn(|_| {
+            inside();
+            has_seen = WOKEN.load(Relaxed);
+            Poll::<()>::Pending
+        });
+        // SAFETY: the task is run and dropped on this thread, before what it borrows.
+        let (runnable, handle) = unsafe { task::spawn_unchecked(future, schedule) };
+        let mut waker = runnable.waker();
+        WAKER.store(&raw mut waker, Release);
+        WOKEN.store(false, Relaxed);
+        LEFT.store(instructions, Relaxed);
+        runnable.run();
+        steps(false);
+        let queued = NonNull::new(QUEUED.swap(ptr::null_mut(), Acquire));
+        // SAFETY: `schedule` has put it there.
+        drop(queued.map(|raw| unsafe { Runnable::<()>::from_raw(raw) }));
+        drop((handle, waker));
+        // The handle has cancelled the task, if nobody else has.
+        let left = NonNull::new(QUEUED.swap(ptr::null_mut(), Acquire));
+        // SAFETY: as above.
+        drop(left.map(|raw| unsafe { Runnable::<()>::from_raw(raw) }));
+        let is_woken = WOKEN.load(Relaxed);
+        assert!(
+            !is_woken || has_seen || queued.is_some(),
+            "lost after {instructions} instructions"
+        );
+        !is_woken
+    }
+
+    #[test]
+    fn no_wake_up_of_the_polled_task_in_a_handler_is_lost() {
+        // SAFETY: the memory is valid with zeroes.
+        let mut action: libc::sigaction = unsafe { mem::zeroed() };
+        action.sa_sigaction = trapped as extern "C" fn(_, _, _) as libc::sighandler_t;
+        action.sa_flags = libc::SA_SIGINFO;
+        // SAFETY: the handler sets flags, and wakes a task whose schedule function does so too.
+        let set = unsafe { libc::sigaction(libc::SIGTRAP, &raw const action, ptr::null_mut()) };
+        assert_eq!(set, 0);
+        let at_the_end: [fn(); 3] = [
+            || _ = pending(),
+            || {
+                let (runnable, _handle) = task::spawn(poll_fn(|_| pending()), |_| ());
+                runnable.run();
+                steps(false);
+            },
+            || {
+                task::without_current(|| steps(true));
+                steps(false);
+            },
+        ];
+        for inside in at_the_end {
+            let ends = (1..100_000).find(|&instructions| run(instructions, inside));
+            assert!(ends.is_some_and(|instructions| instructions > 10));
+        }
+    }
+}
