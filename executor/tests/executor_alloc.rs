@@ -336,3 +336,33 @@ fn a_task_keeps_no_large_future_through_whichever_door_it_came() {
         block_on(task);
     });
 }
+
+/// As a signal handler may do it on any thread.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+#[test]
+fn a_wake_up_on_a_thread_that_std_has_not_made_allocates_nothing() {
+    use std::{ffi::c_void, ptr, task::Waker};
+
+    extern "C" fn wake(waker: *mut c_void) -> *mut c_void {
+        // std's own memory for a thread is not the global allocator's.
+        // SAFETY: it only reads counts.
+        let allocated = || unsafe { libc::mallinfo2() }.uordblks;
+        let before = allocated();
+        // SAFETY: alive until this thread is joined.
+        unsafe { &*waker.cast::<Waker>() }.wake_by_ref();
+        ptr::without_provenance_mut(allocated() - before)
+    }
+
+    let _alone = alone();
+    let parker = joint::waker::park::Parker::new();
+    let mut thread = 0;
+    let waker = ptr::from_ref(parker.waker()).cast_mut().cast();
+    // SAFETY: the function takes a waker.
+    let made = unsafe { libc::pthread_create(&raw mut thread, ptr::null(), wake, waker) };
+    assert_eq!(made, 0);
+    let mut allocated = ptr::null_mut();
+    // SAFETY: the thread was made just now.
+    let joined = unsafe { libc::pthread_join(thread, &raw mut allocated) };
+    assert_eq!((joined, allocated.addr()), (0, 0));
+    assert!(parker.take_wake());
+}

@@ -55,7 +55,10 @@ use core::mem::MaybeUninit;
 
 pub use self::unique::unique;
 #[cfg(feature = "std")]
-pub use self::{renewed::Renewed, this_thread::this_thread};
+pub use self::{
+    renewed::Renewed,
+    this_thread::{this_thread, thread_address},
+};
 
 #[cfg(not(any(target_has_atomic = "ptr", feature = "portable-atomic")))]
 compile_error!(

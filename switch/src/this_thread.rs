@@ -1,6 +1,7 @@
-//! [`this_thread`]: the id of the current thread, for one read of a thread-local.
+//! [`this_thread`]: the id of the current thread, for one read of a thread-local; and
+//! [`thread_address`], for none.
 
-use core::cell::Cell;
+use core::{cell::Cell, ptr};
 
 use super::{
     thread::{self, ThreadId},
@@ -10,6 +11,8 @@ use super::{
 thread_local! {
     /// The thread's id, cached because `thread::current` takes a reference to the thread's handle.
     static ID: Cell<Option<ThreadId>> = const { Cell::new(None) };
+    /// Its address is the thread's. It has no destructor, so it is there as long as the thread.
+    static HERE: Cell<u8> = const { Cell::new(0) };
 }
 
 /// Returns the id of the current thread. Ids are never reused, not even after a thread has ended.
@@ -22,4 +25,11 @@ pub fn this_thread() -> ThreadId {
     });
     // After the thread-locals are destroyed, the thread's handle still has the id.
     kept.unwrap_or_else(|_| thread::current().id())
+}
+
+/// Returns a number that no other living thread has. Unlike [`this_thread`], it allocates nothing
+/// on a thread that std has not made.
+#[inline]
+pub fn thread_address() -> usize {
+    HERE.with(|here| ptr::from_ref(here).addr())
 }

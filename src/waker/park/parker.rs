@@ -25,8 +25,9 @@ use super::{Parked, park_until, unpark};
 use crate::waker::clock;
 use crate::waker::{Header, ThinWaker, VTable};
 use joint_switch::{
-    AtomicUsize, Retire, compiler_fence, fence, heap, order, this_thread,
-    thread::{self, Thread, ThreadId},
+    AtomicUsize, Retire, compiler_fence, fence, heap, order,
+    thread::{self, Thread},
+    thread_address,
 };
 
 const IDLE: usize = 0;
@@ -45,8 +46,9 @@ struct Inner {
     state: AtomicUsize,
     /// `NOTIFIED` if the thread has woken itself, or else `IDLE`.
     own: AtomicUsize,
-    /// The id of `thread`.
-    home: ThreadId,
+    /// The address of `thread`. Another thread may have it once that has ended. The parker is gone
+    /// then, and a wake-up may be lost.
+    home: usize,
     thread: Thread,
 }
 
@@ -69,7 +71,7 @@ static TABLE: VTable = {
         // SAFETY: the block is alive, because the caller holds a reference.
         let inner = unsafe { header.cast::<Inner>().as_ref() };
         // ORDERING: own_asked, own. Relaxed: only this thread writes `ASKED` and `own`.
-        if inner.home == this_thread() && inner.state.load(order!(own_asked: Relaxed)) != ASKED {
+        if inner.home == thread_address() && inner.state.load(order!(own_asked: Relaxed)) != ASKED {
             return inner.own.store(NOTIFIED, order!(own: Relaxed));
         }
         // ORDERING: notify. Release, with the Acquire of `take`: what came before the wake-up is
@@ -130,8 +132,8 @@ static TABLE: VTable = {
 /// # Signal handlers
 /// [`Waker::wake_by_ref`] takes no lock and no memory beside what
 /// [`Thread::unpark`](std::thread::Thread::unpark) takes, and that takes none on Linux. There a
-/// signal handler may therefore call it, also on the parker's own thread. `wake` and `drop` may
-/// free memory, but not while the parker exists.
+/// signal handler may therefore call it, on the parker's own thread, and on one that std has not
+/// made. `wake` and `drop` may free memory, but not while the parker exists.
 ///
 /// # Example
 /// ```
@@ -172,7 +174,7 @@ impl Parker {
             references: AtomicUsize::new(1),
             state: AtomicUsize::new(IDLE),
             own: AtomicUsize::new(IDLE),
-            home: this_thread(),
+            home: thread_address(),
             thread: thread::current(),
         };
         // SAFETY: the block is fresh and ours.
