@@ -1,15 +1,16 @@
 //! [`Alarm`]: a timer in an executor's queue while it is armed. Every type of this module is built
 //! on it.
 //!
-//! | state | `armed` | a poll |
-//! |---|---|---|
-//! | idle | `None` | reads the clock: is ready, or arms it on the executor that the thread belongs to |
-//! | armed | a queue and the key of a timer in it | checks the timer: becomes idle and is ready, or registers its waker |
-//! | orphaned (armed, but its executor has shut down) | as when armed | as when idle |
+//! | state | a poll |
+//! |---|---|
+//! | [`Idle`](State::Idle) | reads the clock: is ready, or arms it on the executor that the thread belongs to |
+//! | [`Armed`](State::Armed) | checks the timer: becomes idle and is ready, or registers its waker |
+//! | orphaned (armed, but its executor has shut down) | as when idle |
+//! | [`Endless`](State::Endless) | as when idle |
 
 use alloc::sync::Arc;
 use core::{
-    fmt,
+    fmt, mem,
     task::{Context, Poll, Waker},
     time::Duration,
 };
@@ -22,7 +23,7 @@ use crate::{
         timers::{Closed, Earliest, Key, Timers},
     },
 };
-use joint::waker::{budget, clock::now};
+use joint::waker::{ThinWaker, budget, clock::now};
 
 /// The time to wait for.
 #[derive(Clone, Copy, Debug)]
@@ -66,21 +67,30 @@ impl When {
 }
 
 /// A timer that is disarmed when it is dropped.
-pub(super) struct Alarm {
+pub(super) struct Alarm(State);
+
+enum State {
+    Idle,
     /// A queue and a timer in it. The queue has the timer until it is removed, or is found to have
     /// fired.
-    pub(super) armed: Option<(Arc<Timers>, Key)>,
+    Armed(Arc<Timers>, Key),
+    /// Somebody waits for a time that never comes, until the alarm is moved.
+    Endless(ThinWaker),
 }
 
 impl Alarm {
     pub(super) const fn new() -> Self {
-        Self { armed: None }
+        Self(State::Idle)
+    }
+
+    pub(super) const fn is_armed(&self) -> bool {
+        matches!(self.0, State::Armed(..))
     }
 
     /// Returns `Ready` if the time has come, and otherwise registers the waker to be woken then.
     /// While it is armed, the time that it was armed for counts, and not `when`.
     pub(super) fn poll(&mut self, when: When, cx: &mut Context<'_>) -> Poll<()> {
-        if let Some((timers, key)) = &self.armed {
+        if let State::Armed(timers, key) = &self.0 {
             match timers.poll(key, cx.waker()) {
                 // The thread that would fire it may not do so before this task yields, or never if
                 // this is a blocking wait.
@@ -92,10 +102,10 @@ impl Alarm {
                     return Poll::Ready(());
                 }
                 Ok(Poll::Ready(())) => {
-                    self.armed = None;
+                    self.0 = State::Idle;
                     return Poll::Ready(());
                 }
-                Err(Closed) => self.armed = None,
+                Err(Closed) => self.0 = State::Idle,
             }
         }
         if when.has_come() {
@@ -107,8 +117,10 @@ impl Alarm {
     /// Polls as [`poll`](Alarm::poll) does when idle, for a time that was still ahead a moment ago,
     /// so that the clock is not read again. If it has passed meanwhile, the timer fires soon.
     pub(super) fn wait(&mut self, when: When, cx: &mut Context<'_>) -> Poll<()> {
-        if let Some(deadline) = deadline(when) {
-            self.arm(deadline, cx.waker().clone());
+        match (deadline(when), &self.0) {
+            (Some(deadline), _) => self.arm(deadline, cx.waker().clone()),
+            (None, State::Endless(waiter)) if waiter.will_wake(cx.waker()) => {}
+            (None, _) => self.0 = State::Endless(cx.waker().into()),
         }
         Poll::Pending
     }
@@ -118,22 +130,27 @@ impl Alarm {
     pub(super) fn move_to(&mut self, when: When) {
         let Some(waker) = self.disarm() else { return };
         if when.has_come() {
-            waker.wake();
-        } else if let Some(deadline) = deadline(when) {
-            self.arm(deadline, waker);
+            return waker.wake();
+        }
+        match deadline(when) {
+            Some(deadline) => self.arm(deadline, waker),
+            None => self.0 = State::Endless(waker.into()),
         }
     }
 
     /// Disarms the alarm, and returns the waker if it has not been woken yet.
     pub(super) fn disarm(&mut self) -> Option<Waker> {
-        let (timers, key) = self.armed.take()?;
-        timers.remove(&key)
+        match mem::replace(&mut self.0, State::Idle) {
+            State::Idle => None,
+            State::Armed(timers, key) => timers.remove(&key),
+            State::Endless(waiter) => Some(waiter.into()),
+        }
     }
 
     fn arm(&mut self, deadline: u64, waker: Waker) {
         let refused: Result<(), Waker> = DriverHandle::with(|handle, timers| {
             let (key, earliest) = timers.insert(deadline, waker)?;
-            self.armed = Some((timers.clone(), key));
+            self.0 = State::Armed(timers.clone(), key);
             if earliest == Earliest::Sooner {
                 handle.hurry(deadline);
             }
@@ -162,10 +179,10 @@ impl Drop for Alarm {
 
 impl fmt::Debug for Alarm {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(if self.armed.is_some() {
-            "Armed"
-        } else {
-            "Idle"
+        f.write_str(match self.0 {
+            State::Idle => "Idle",
+            State::Armed(..) => "Armed",
+            State::Endless(_) => "Endless",
         })
     }
 }

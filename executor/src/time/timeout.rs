@@ -118,7 +118,7 @@ impl<F: Future> Future for Timeout<F> {
                 if !had_left {
                     ready!(budget::poll_proceed(cx));
                 }
-                let was_armed = alarm.armed.is_some();
+                let was_armed = alarm.is_armed();
                 ready!(alarm.poll(when, cx));
                 budget::spend();
                 // The operation may be ready, and was only refused. So if the budget is used up, it
