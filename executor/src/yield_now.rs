@@ -7,7 +7,7 @@ use core::{
     task::{Context, Poll, ready},
 };
 
-use joint::waker::budget;
+use joint::waker::budget::{self, Turn};
 
 /// Lets the other tasks that are due on the same worker run first.
 ///
@@ -73,19 +73,19 @@ impl Future for YieldNow {
 /// ```
 #[doc(alias = "consume_budget")]
 pub fn point() -> Point {
-    Point(())
+    Point(Turn::new())
 }
 
 /// The future of [`point`].
 #[derive(Debug)]
 #[must_use = "futures do nothing unless awaited"]
-pub struct Point(());
+pub struct Point(Turn);
 
 impl Future for Point {
     type Output = ();
 
-    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
-        ready!(budget::poll_proceed(cx));
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        ready!(self.0.poll_proceed(cx));
         budget::spend();
         Poll::Ready(())
     }

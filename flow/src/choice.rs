@@ -77,7 +77,7 @@ use std::{
     task::{Context, Poll, ready},
 };
 
-use joint::waker::budget;
+use joint::waker::budget::Turn;
 use pin_project_lite::pin_project;
 
 use self::branch::{Branch, Branches, NoBranch};
@@ -102,6 +102,7 @@ mod branch;
 pub fn choose<R>() -> Choose<NoBranch, R> {
     Choose {
         branches: NoBranch,
+        turn: Turn::new(),
         output: PhantomData,
     }
 }
@@ -141,6 +142,7 @@ pin_project! {
     pub struct Choose<B, R> {
         #[pin]
         branches: B,
+        turn: Turn,
         output: PhantomData<fn() -> R>,
     }
 }
@@ -156,6 +158,7 @@ impl<B, R> Choose<B, R> {
     {
         Choose {
             branches: Branch::new(self.branches, make, handler),
+            turn: self.turn,
             output: PhantomData,
         }
     }
@@ -166,8 +169,9 @@ impl<B: Branches<R>, R> Future for Choose<B, R> {
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<R> {
         // With a budget that is used up, the first branch that is ready would be refused.
-        ready!(budget::poll_proceed(cx));
-        let mut branches = self.project().branches;
+        let this = self.project();
+        ready!(this.turn.poll_proceed(cx));
+        let mut branches = this.branches;
         ready!(branches.as_mut().poll(cx));
         branches.as_mut().drop_losers();
         match branches.finish() {

@@ -45,7 +45,7 @@ use std::{
 
 use joint::{
     oneshot::{self, SendError},
-    waker::budget,
+    waker::budget::{self, Turn},
 };
 
 use self::admitting::Admitting;
@@ -170,6 +170,7 @@ impl FlowLock {
             shared: self.shared.clone(),
             amount,
             stage: Stage::New,
+            turn: Turn::new(),
         }
     }
 
@@ -419,6 +420,7 @@ pub struct Take {
     shared: Arc<Shared>,
     amount: usize,
     stage: Stage,
+    turn: Turn,
 }
 
 enum Stage {
@@ -461,18 +463,17 @@ impl Future for Take {
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = &mut *self;
         if let Stage::New = this.stage {
-            match this.begin() {
-                // A lock that is free would otherwise never let another task run.
-                None => {
-                    let _refused = budget::poll_proceed(cx);
-                    return Poll::Pending;
+            let begun = loop {
+                match this.begin() {
+                    Some(begun) => break begun,
+                    // A lock that is free would otherwise never let another task run.
+                    None => ready!(this.turn.poll_proceed(cx)),
                 }
-                Some(Err(TryTakeError::Empty)) => {}
-                Some(ended) => {
-                    budget::spend();
-                    this.stage = Stage::Ended;
-                    return Poll::Ready(ended.map_err(|_| Closed));
-                }
+            };
+            if !matches!(begun, Err(TryTakeError::Empty)) {
+                budget::spend();
+                this.stage = Stage::Ended;
+                return Poll::Ready(begun.map_err(|_| Closed));
             }
         }
         let Stage::Queued { grant, .. } = &mut this.stage else {

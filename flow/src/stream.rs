@@ -90,6 +90,7 @@ pub fn channel<T, E: From<Closed>>() -> (Sender<T, E>, Receiver<T, E>) {
     let receiver = Receiver {
         shared: shared.clone(),
         has_ended: false,
+        turn: budget::Turn::new(),
     };
     (Sender { shared }, receiver)
 }
@@ -308,6 +309,7 @@ pub struct Receiver<T, E> {
     shared: Arc<Shared<T, E>>,
     /// Whether the error or the end was reported.
     has_ended: bool,
+    turn: budget::Turn,
 }
 
 impl<T, E> Receiver<T, E> {
@@ -329,14 +331,15 @@ impl<T, E: From<Closed>> Stream for Receiver<T, E> {
     type Item = Result<T, E>;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        if self.has_ended {
+        let this = &mut *self;
+        if this.has_ended {
             return Poll::Ready(None);
         }
         // A stream that is never empty would keep the thread from other tasks.
-        ready!(budget::poll_proceed(cx));
+        ready!(this.turn.poll_proceed(cx));
         let mut waker = None;
         loop {
-            let mut state = self.shared.lock();
+            let mut state = this.shared.lock();
             if waker.is_some() && state.is_ready() {
                 // Its drop may panic, so it comes before anything is taken.
                 drop(state);
@@ -344,13 +347,13 @@ impl<T, E: From<Closed>> Stream for Receiver<T, E> {
                 continue;
             }
             if let Some(item) = state.items.pop_front() {
-                budget::spend();
+                this.turn.spend();
                 return Poll::Ready(Some(Ok(item)));
             }
             if state.is_ready() {
                 let end = mem::replace(&mut state.end, End::Ended);
                 drop(state);
-                self.has_ended = true;
+                this.has_ended = true;
                 return Poll::Ready(match end {
                     End::Open => Some(Err(Closed.into())),
                     End::Ended => None,

@@ -20,7 +20,7 @@ use std::{
 
 use joint::{
     shared::{self, Sender, Shared},
-    waker::budget,
+    waker::budget::{self, Turn},
 };
 
 use crate::Closed;
@@ -58,7 +58,7 @@ struct Inner<T> {
 impl<T> Inner<T> {
     fn on_change(&mut self) -> Changed {
         let (_, next) = self.next.get_or_insert_with(shared::channel);
-        Changed(next.clone())
+        Changed(next.clone(), Turn::new())
     }
 }
 
@@ -342,7 +342,7 @@ impl Trigger {
 /// ready, it gives the same answer.
 #[derive(Clone)]
 #[must_use = "futures do nothing unless awaited"]
-pub struct Changed(Shared<()>);
+pub struct Changed(Shared<()>, Turn);
 
 impl Changed {
     /// Returns whether a wait would return at once.
@@ -355,7 +355,7 @@ impl Future for Changed {
     type Output = Result<(), Closed>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        ready!(budget::poll_proceed(cx));
+        ready!(self.1.poll_proceed(cx));
         let changed = ready!(Pin::new(&mut self.0).poll(cx));
         budget::spend();
         Poll::Ready(changed)

@@ -9,7 +9,7 @@ use core::{
 };
 use std::io;
 
-use joint::waker::budget;
+use joint::waker::budget::{self, Turn};
 
 use crate::block::{Data, Head, Waiting};
 
@@ -52,7 +52,7 @@ pub(crate) unsafe trait Kernel: Sized + Send {
 pub(crate) struct Operation<D: Data, K: Kernel>(State<D, K>);
 
 enum State<D, K> {
-    New(D),
+    New(D, Turn),
     /// With its turn, if the request is still to be submitted.
     Started(Waiting<D>, K, Option<usize>),
     Ended,
@@ -63,13 +63,13 @@ impl<D: Data, K: Kernel> Unpin for Operation<D, K> {}
 
 impl<D: Data, K: Kernel<Entry = D::Entry>> Operation<D, K> {
     pub(crate) fn new(data: D) -> Self {
-        Self(State::New(data))
+        Self(State::New(data, Turn::new()))
     }
 
-    fn start(&mut self, data: D, cx: &mut Context<'_>) -> Poll<D::Output> {
+    fn start(&mut self, data: D, mut turn: Turn, cx: &mut Context<'_>) -> Poll<D::Output> {
         // Many operations are ready at once, and other tasks must have their turn.
-        if budget::poll_proceed(cx).is_pending() {
-            self.0 = State::New(data);
+        if turn.poll_proceed(cx).is_pending() {
+            self.0 = State::New(data, turn);
             return Poll::Pending;
         }
         let own = match K::own() {
@@ -115,7 +115,7 @@ impl<D: Data, K: Kernel<Entry = D::Entry>> Future for Operation<D, K> {
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<D::Output> {
         let this = self.get_mut();
         match mem::replace(&mut this.0, State::Ended) {
-            State::New(data) => this.start(data, cx),
+            State::New(data, turn) => this.start(data, turn, cx),
             State::Started(waiting, ring, turn) => {
                 if let Some(turn) = turn {
                     ring.submit(turn);

@@ -7,10 +7,26 @@
 //! it wakes the task, and is pending without having done anything ([`poll_proceed`]). For a task of
 //! this crate, that takes no atomic read-modify-write.
 //!
-//! After each refused operation, one more is allowed. It is for a future that is polled in the same
-//! task after the one that has used up the budget, such as its sibling in a join, so that both make
-//! progress. It is also for an executor that runs inside a task and polls again at once, instead of
-//! returning to the outer one: it makes progress at every second try.
+//! # Fairness
+//! A future that is polled after the one that has used up the budget, such as its sibling in a
+//! join, must make progress too, and so must all other tasks. So whoever was refused goes first in
+//! the next poll, and every poll ends:
+//!
+//! | an operation | once the budget is used up, it is let through |
+//! |---|---|
+//! | with a [`Turn`] that outlasts the poll | in each poll, after one that has refused it |
+//! | without one | by chance: the n-th that a poll refuses in one of n + 2 polls, the first in one of 64 |
+//!
+//! * **Nobody is refused for ever.** A [`Turn`] remembers which poll has refused it, and no two in
+//!   a row do, whatever the others do. Each combinator around it that has a turn of its own, such
+//!   as a timeout, may take one more poll. Operations without a turn are chosen by chance because
+//!   any fixed order can fall into step with the program.
+//! * **A poll ends.** Besides its budget, it does at most one operation for each turn that an
+//!   earlier poll has refused. The chance of the others falls with each one that is refused.
+//! * **Who never returns makes progress.** If more than 64 operations in a row are refused, the
+//!   future is probably polled again and again by an executor of another crate inside the task. The
+//!   budget is refilled then. That takes one refusal more each time, so that a poll of very many
+//!   operations ends as well.
 //!
 //! Each thread has its own budget, which never runs out unless the thread's executor calls
 //! [`refill`]. A future that is polled by hand, or by an executor that knows nothing of budgets, is
@@ -19,8 +35,9 @@
 //! # Who calls what
 //! An executor calls [`refill`] before each poll. If it may itself be called inside a poll, as a
 //! `block_on` may, it [saves](save) the outer budget meanwhile. A future that does operations of
-//! its own, such as a channel, calls [`poll_proceed`] before an operation, and [`spend`] if the
-//! operation was ready.
+//! its own, such as a channel, keeps a [`Turn`]. It calls [`Turn::poll_proceed`] before an
+//! operation, and [`Turn::spend`] if that was ready. [`poll_proceed`] and [`spend`] are for those
+//! that have no place for a turn.
 //!
 //! # Example
 //! A future that counts, and is always ready to go on, lets other tasks run after every 128 steps.
@@ -69,14 +86,121 @@ use joint_switch::thread_local;
 
 /// The number of operations that one poll of a task may do.
 const OPERATIONS: u64 = 128;
+/// One operation in [`LEFT`].
+const ONE: u64 = 2;
+/// A bit of [`LEFT`]: this poll has refused an operation.
+const REFUSED: u64 = 1;
 /// A budget that no poll uses up.
-const UNLIMITED: u64 = u64::MAX;
+const UNLIMITED: u64 = u64::MAX - REFUSED;
+/// More refusals in a row than this refill the budget.
+const IN_A_ROW: u32 = 64;
+/// The chance of the first newcomer of a poll is one in so many.
+const FIRST_CHANCE: u32 = 64;
+/// Any number but 0, at which the generator would stay.
+const SEED: u32 = 0x9E37_79B9;
 
 thread_local! {
-    /// The number of operations that this poll may still do.
+    /// The number of operations that this poll may still do, and whether it has refused one.
     static LEFT: Cell<u64> = const { Cell::new(UNLIMITED) };
+    /// What this poll has refused, if the bit in `LEFT` is set.
+    static REFUSALS: Cell<Refusals> = const { Cell::new(Refusals::NONE) };
+    /// The latest ticket, or 0 if there was none. It never goes back.
+    static TICKET: Cell<u32> = const { Cell::new(0) };
+    /// The state of the random numbers.
+    static CHANCE: Cell<u32> = const { Cell::new(SEED) };
     /// The function that is called when an operation is refused.
     static ON_REFUSED: Cell<Option<fn()>> = const { Cell::new(None) };
+}
+
+/// What one poll has refused.
+#[derive(Clone, Copy, Debug)]
+struct Refusals {
+    /// The first ticket since the budget was refilled. Older ones are of an earlier poll.
+    first: u32,
+    newcomers: u32,
+    /// The number of refusals since an operation was let through, without those of operations that
+    /// have not been polled since.
+    in_a_row: u32,
+    /// How often the budget was refilled within the poll.
+    refills: u32,
+}
+
+/// What becomes of an operation for which no budget is left.
+enum Verdict {
+    Refused,
+    /// So many operations may be done.
+    LetThrough(u64),
+}
+
+impl Refusals {
+    const NONE: Self = Self {
+        first: 0,
+        newcomers: 0,
+        in_a_row: 0,
+        refills: 0,
+    };
+
+    fn judge(&mut self, ticket: u32, latest: u32) -> Verdict {
+        let is_new = ticket == 0;
+        let age = latest.wrapping_sub(ticket);
+        if !is_new && age > latest.wrapping_sub(self.first) {
+            self.in_a_row = 0;
+            return Verdict::LetThrough(1);
+        }
+        // An operation that was refused, and that is polled again although nothing was let through
+        // meanwhile, is polled by somebody who does not return to the executor.
+        if is_new || age == 0 {
+            self.in_a_row += 1;
+            // One more each time, so that also a poll with many newcomers ends.
+            if self.in_a_row > IN_A_ROW + self.refills {
+                *self = Self {
+                    refills: self.refills + 1,
+                    ..Self::NONE
+                };
+                return Verdict::LetThrough(OPERATIONS);
+            }
+        }
+        if is_new {
+            self.newcomers += 1;
+            // The first one usually is the one that has used up the budget.
+            let chance = match self.newcomers {
+                1 => FIRST_CHANCE,
+                others => others + 2,
+            };
+            if random() % chance == 0 {
+                self.in_a_row = 0;
+                return Verdict::LetThrough(1);
+            }
+        }
+        Verdict::Refused
+    }
+}
+
+/// Returns a random number, by Marsaglia's xorshift.
+fn random() -> u32 {
+    CHANCE.with(|chance| {
+        let mut x = chance.get();
+        x ^= x << 13;
+        x ^= x >> 17;
+        x ^= x << 5;
+        chance.set(x);
+        x
+    })
+}
+
+/// Returns a ticket that is the latest from now on. Each thread begins somewhere else, so that an
+/// operation that has come from another thread is seldom taken for one of this poll.
+fn next_ticket() -> u32 {
+    TICKET.with(|latest| {
+        let before = match latest.get() {
+            0 => (latest as *const Cell<u32>)
+                .addr()
+                .wrapping_mul(SEED as usize) as u32,
+            before => before,
+        };
+        latest.set(before.wrapping_add(1).max(1));
+        latest.get()
+    })
 }
 
 /// Refills the budget of this thread to 128 operations. Call it before each poll of a task.
@@ -85,7 +209,7 @@ thread_local! {
 /// tasks, or after a [`save`].
 #[inline]
 pub fn refill() {
-    LEFT.with(|left| left.set(OPERATIONS));
+    LEFT.with(|left| left.set(OPERATIONS * ONE));
 }
 
 /// Refills the budget of this thread as [`refill`] does, but to another number of operations.
@@ -104,7 +228,7 @@ pub fn refill() {
 /// ```
 #[inline]
 pub fn refill_to(operations: u64) {
-    LEFT.with(|left| left.set(operations));
+    LEFT.with(|left| left.set(operations.min(UNLIMITED / ONE) * ONE));
 }
 
 /// The budget of the current poll, kept while other futures are polled inside it. It is restored
@@ -113,6 +237,7 @@ pub fn refill_to(operations: u64) {
 #[must_use = "dropping it restores the budget"]
 pub struct Saved {
     left: u64,
+    refusals: Option<Refusals>,
     /// It stays on its thread.
     thread: PhantomData<*mut ()>,
 }
@@ -120,8 +245,10 @@ pub struct Saved {
 /// Keeps the budget of the current poll until the returned value is dropped.
 #[inline]
 pub fn save() -> Saved {
+    let left = LEFT.with(Cell::get);
     Saved {
-        left: LEFT.with(Cell::get),
+        left,
+        refusals: (left & REFUSED != 0).then(|| REFUSALS.with(Cell::get)),
         thread: PhantomData,
     }
 }
@@ -130,6 +257,9 @@ impl Drop for Saved {
     #[inline]
     fn drop(&mut self) {
         LEFT.with(|left| left.set(self.left));
+        if let Some(refusals) = self.refusals {
+            REFUSALS.with(|cell| cell.set(refusals));
+        }
     }
 }
 
@@ -143,43 +273,119 @@ pub fn set_on_refused(f: Option<fn()>) -> Option<fn()> {
     ON_REFUSED.with(|cell| cell.replace(f))
 }
 
+/// Sets the seed of the random numbers by which this thread lets operations without a [`Turn`]
+/// through, and returns the one to restore. With the same seed, the same are let through.
+pub fn set_seed(seed: u32) -> u32 {
+    CHANCE.with(|chance| chance.replace(seed.max(1)))
+}
+
+/// Returns how many operations may be done.
+#[inline]
+pub fn left() -> u64 {
+    LEFT.with(Cell::get) / ONE
+}
+
 /// Returns whether an operation may be done.
 #[inline]
 pub fn has_left() -> bool {
-    LEFT.with(Cell::get) > 0
+    LEFT.with(Cell::get) >= ONE
 }
 
-/// Returns whether at most one operation is left. That includes every poll in which an operation
-/// has been refused, because a refusal allows one more. For code that relies on other tasks running
-/// meanwhile.
+/// Returns whether at most one operation is left, or this poll has refused one. For code that
+/// relies on other tasks running meanwhile.
 #[inline]
 pub fn is_used_up() -> bool {
-    LEFT.with(Cell::get) <= 1
+    let left = LEFT.with(Cell::get);
+    left <= ONE || left & REFUSED != 0
 }
 
 /// Returns `Ready` if an operation may be tried, and [`spend`] must be called if that operation is
 /// ready. Returns `Pending` if the operation is refused, after waking the waker.
+///
+/// It does not know which operations were refused before. A [`Turn`] is [fairer](self#fairness).
 #[inline]
 pub fn poll_proceed(cx: &mut Context<'_>) -> Poll<()> {
-    if has_left() {
-        Poll::Ready(())
-    } else {
-        refuse(cx);
-        Poll::Pending
-    }
+    Turn::new().poll_proceed(cx)
 }
 
 /// Records that an operation was ready.
 #[inline]
 pub fn spend() {
-    LEFT.with(|left| left.set(left.get().saturating_sub(1)));
+    LEFT.with(|left| {
+        if left.get() >= ONE {
+            left.set(left.get() - ONE);
+        }
+    });
 }
 
-#[cold]
-fn refuse(cx: &mut Context<'_>) {
-    LEFT.with(|left| left.set(1));
-    if let Some(f) = ON_REFUSED.with(Cell::get) {
-        f();
+/// Remembers that an operation was refused, so that it is let through in the next poll, whatever is
+/// left of the budget then.
+///
+/// Keep it where it outlasts the poll: in a channel's receiver, or in the future of an operation.
+#[derive(Debug, Default)]
+pub struct Turn {
+    /// The ticket of the last refusal, or 0 if there was none.
+    ticket: u32,
+}
+
+/// A clone has not been refused yet.
+impl Clone for Turn {
+    fn clone(&self) -> Self {
+        Self::new()
     }
-    cx.waker().wake_by_ref();
+}
+
+impl Turn {
+    /// Returns the turn of an operation that has never been refused.
+    #[inline]
+    pub const fn new() -> Self {
+        Self { ticket: 0 }
+    }
+
+    /// Does what [`poll_proceed`] does, and is also `Ready` if the operation was refused in an
+    /// earlier poll and has not been let through in this one since the budget was used up.
+    #[inline]
+    pub fn poll_proceed(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        match has_left() {
+            true => Poll::Ready(()),
+            false => self.poll_refused(cx),
+        }
+    }
+
+    /// Records that the operation was ready, as [`spend`] does, and forgets that it was refused.
+    #[inline]
+    pub fn spend(&mut self) {
+        self.ticket = 0;
+        spend();
+    }
+
+    #[cold]
+    fn poll_refused(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        let mut refusals = match LEFT.with(|left| left.replace(REFUSED)) & REFUSED {
+            0 => Refusals {
+                first: next_ticket(),
+                ..Refusals::NONE
+            },
+            _ => REFUSALS.with(Cell::get),
+        };
+        let verdict = refusals.judge(self.ticket, TICKET.with(Cell::get));
+        if let Verdict::LetThrough(operations) = verdict {
+            // What is refused from now on can be told from what was refused before.
+            next_ticket();
+            LEFT.with(|left| left.set((operations * ONE) | REFUSED));
+        }
+        self.ticket = TICKET.with(Cell::get);
+        if refusals.first == 0 {
+            refusals.first = self.ticket;
+        }
+        REFUSALS.with(|cell| cell.set(refusals));
+        if let Verdict::LetThrough(_) = verdict {
+            return Poll::Ready(());
+        }
+        if let Some(f) = ON_REFUSED.with(Cell::get) {
+            f();
+        }
+        cx.waker().wake_by_ref();
+        Poll::Pending
+    }
 }

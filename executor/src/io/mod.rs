@@ -51,9 +51,10 @@
 //! does not mean that the operation would block. Nothing is lost if the operation is dropped then.
 //!
 //! An operation that has to wait takes nothing from the budget, and a
-//! [`timeout`](crate::time::timeout()) also ends an operation that has used up the budget. After
-//! each refused operation one more is allowed in the same poll. This way, neither the other side of
-//! a join nor another crate's executor inside the task is blocked.
+//! [`timeout`](crate::time::timeout()) also ends an operation that has used up the budget. An
+//! operation that was refused is let through in the task's next poll, whatever is left of the
+//! budget then. This way, neither the other side of a join nor another crate's executor inside the
+//! task is blocked. The [bounds](joint::waker::budget#fairness) are those of the budget.
 //!
 //! The budget applies to tasks of an [`Executor`](crate::Executor) and of a
 //! [`LocalExecutor`](crate::LocalExecutor), and to the futures that [`block_on`](joint::block_on)

@@ -91,6 +91,7 @@ pub struct JoinSet<T> {
     /// The keys that were taken from `ready`, the latest first.
     ended: Vec<usize>,
     waiter: WakerId,
+    turn: budget::Turn,
 }
 
 /// One child, and the node that wakes its set.
@@ -127,6 +128,7 @@ impl<T> JoinSet<T> {
             ready: Arc::new(Ready::new()),
             ended: Vec::new(),
             waiter: WakerId::NONE,
+            turn: budget::Turn::new(),
         }
     }
 
@@ -276,10 +278,10 @@ impl<T> JoinSet<T> {
         cx: &mut Context<'_>,
         with: impl Fn(&JoinHandle<T>) -> R,
     ) -> Poll<Option<(R, Result<T, JoinError>)>> {
-        ready!(budget::poll_proceed(cx));
+        ready!(self.turn.poll_proceed(cx));
         loop {
             if let Some(next) = self.try_next_with(&with) {
-                budget::spend();
+                self.turn.spend();
                 return Poll::Ready(Some(next));
             }
             if self.is_empty() {

@@ -8,7 +8,7 @@ use core::{
 use std::time::Instant;
 
 use super::alarm::{Alarm, When};
-use joint::waker::{budget, clock};
+use joint::waker::{budget::Turn, clock};
 
 /// Ticks at once, and then once every period.
 ///
@@ -56,6 +56,7 @@ pub fn interval_at(start: Instant, period: Duration) -> Interval {
         period,
         missed: MissedTicks::default(),
         alarm: Alarm::new(),
+        turn: Turn::new(),
     }
 }
 
@@ -103,6 +104,7 @@ pub struct Interval {
     period: Duration,
     missed: MissedTicks,
     alarm: Alarm,
+    turn: Turn,
 }
 
 impl Interval {
@@ -144,9 +146,9 @@ impl Interval {
         let Some(due) = self.next else {
             return Poll::Pending;
         };
-        ready!(budget::poll_proceed(cx));
+        ready!(self.turn.poll_proceed(cx));
         ready!(self.alarm.poll(When::At(due), cx));
-        budget::spend();
+        self.turn.spend();
         // Catching up does not need the current time.
         let now = match self.missed {
             MissedTicks::Burst => due,

@@ -9,7 +9,7 @@ use core::{
 use std::time::Instant;
 
 use super::alarm::{Alarm, When};
-use joint::waker::budget;
+use joint::waker::budget::Turn;
 
 /// Waits for a duration, which starts with this call.
 ///
@@ -86,6 +86,7 @@ pub struct Sleep {
     when: When,
     alarm: Alarm,
     stage: Stage,
+    turn: Turn,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,6 +105,7 @@ impl Sleep {
             when,
             alarm: Alarm::new(),
             stage: Stage::New,
+            turn: Turn::new(),
         }
     }
 
@@ -149,9 +151,9 @@ impl Future for Sleep {
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
         let this = &mut *self;
-        ready!(budget::poll_proceed(cx));
+        ready!(this.turn.poll_proceed(cx));
         if this.stage == Stage::Elapsed {
-            budget::spend();
+            this.turn.spend();
             return Poll::Ready(());
         }
         let is_new = this.stage == Stage::New;
@@ -166,7 +168,7 @@ impl Future for Sleep {
             return Poll::Pending;
         }
         this.stage = Stage::Elapsed;
-        budget::spend();
+        this.turn.spend();
         Poll::Ready(())
     }
 }

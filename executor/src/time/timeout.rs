@@ -11,7 +11,7 @@ use core::{
 use std::{io, time::Instant};
 
 use super::alarm::{Alarm, When};
-use joint::waker::budget;
+use joint::waker::budget::{self, Turn};
 
 /// Awaits `future` for at most `duration`, which starts with this call.
 ///
@@ -21,9 +21,9 @@ use joint::waker::budget;
 ///
 /// A future that never has to wait, such as a loop over a descriptor that is always ready, uses up
 /// the [budget](super#fairness) of its task's poll after 128 operations. The deadline is then
-/// checked against the clock. If it has passed, the future is polled once more, because it may have
-/// been ready but for the budget. A future that does not use `io` or `time` and never returns from
-/// its poll cannot be stopped.
+/// checked against the clock. If it has passed, the future may do up to 128 operations more,
+/// because it may have been ready but for the budget. A future that does not use `io` or `time` and
+/// never returns from its poll cannot be stopped.
 ///
 /// # Example
 /// ```
@@ -69,16 +69,30 @@ pub struct Timeout<F> {
     /// The inner future, which is pinned with the timeout, or `None` after the end. It comes first
     /// so that it is dropped before the alarm.
     future: Option<F>,
+    deadline: Deadline,
+}
+
+struct Deadline {
     when: When,
     alarm: Alarm,
+    turn: Turn,
+    /// How many operations the future may still do after the deadline.
+    grace: u8,
 }
+
+/// What `grace` begins with, which is the budget of a poll.
+const GRACE: u8 = 128;
 
 impl<F: Future> Timeout<F> {
     fn of(when: When, future: impl IntoFuture<IntoFuture = F>) -> Self {
         Self {
             future: Some(future.into_future()),
-            when,
-            alarm: Alarm::new(),
+            deadline: Deadline {
+                when,
+                alarm: Alarm::new(),
+                turn: Turn::new(),
+                grace: GRACE,
+            },
         }
     }
 }
@@ -87,17 +101,17 @@ impl<F> Timeout<F> {
     /// Returns the deadline, or `None` if it is too far away to be reached. For a [`timeout`] of
     /// zero it returns the time of this call.
     pub fn deadline(&self) -> Option<Instant> {
-        self.when.instant()
+        self.deadline.when.instant()
     }
 
     /// Returns the fields, of which only the future is pinned.
-    fn project(self: Pin<&mut Self>) -> (Pin<&mut Option<F>>, When, &mut Alarm) {
+    fn project(self: Pin<&mut Self>) -> (Pin<&mut Option<F>>, &mut Deadline) {
         // SAFETY: the future is not moved below, there is no `Drop` that could move it, and `Unpin`
         // requires that the future is `Unpin`.
         let this = unsafe { self.get_unchecked_mut() };
         // SAFETY: pinned with `self`, as above.
         let future = unsafe { Pin::new_unchecked(&mut this.future) };
-        (future, this.when, &mut this.alarm)
+        (future, &mut this.deadline)
     }
 }
 
@@ -105,43 +119,62 @@ impl<F: Future> Future for Timeout<F> {
     type Output = Result<F::Output, Elapsed>;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let (mut future, when, alarm) = self.project();
-        let Some(operation) = future.as_mut().as_pin_mut() else {
+        let (mut future, deadline) = self.project();
+        let Some(mut operation) = future.as_mut().as_pin_mut() else {
             panic!("a `Timeout` was polled again after it was ready; do not poll it after that");
         };
-        let had_left = budget::has_left();
-        let output = match operation.poll(cx) {
+        let before = budget::left();
+        let mut polled = operation.as_mut().poll(cx);
+        // Without a budget, a future that was refused could not be told from a late one.
+        if polled.is_pending() && before == 0 {
+            ready!(deadline.poll_turn(cx));
+            polled = operation.poll(cx);
+        }
+        let output = match polled {
             Poll::Ready(output) => Ok(output),
             Poll::Pending => {
-                // If the operation itself has used up the budget, that must not keep the deadline
-                // from ending it.
-                if !had_left {
-                    ready!(budget::poll_proceed(cx));
-                }
-                let was_armed = alarm.is_armed();
-                ready!(alarm.poll(when, cx));
+                ready!(deadline.poll(before, cx));
                 budget::spend();
-                // The operation may be ready, and was only refused. So if the budget is used up, it
-                // is polled once more, which finds the alarm idle.
-                if was_armed {
-                    ready!(budget::poll_proceed(cx));
-                }
                 Err(Elapsed(()))
             }
         };
         // Dropping the waker here, or the future below, may panic.
-        drop(alarm.disarm());
+        drop(deadline.alarm.disarm());
         future.set(None);
         Poll::Ready(output)
+    }
+}
+
+impl Deadline {
+    fn poll_turn(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        let turn = self.turn.poll_proceed(cx);
+        // The thread that would fire the alarm may not do so before the next poll.
+        if turn.is_pending() && self.alarm.is_armed() && self.when.has_come() {
+            drop(self.alarm.disarm());
+        }
+        turn
+    }
+
+    /// Polls for the end of a future that is pending after a poll with this budget.
+    fn poll(&mut self, before: u64, cx: &mut Context<'_>) -> Poll<()> {
+        ready!(self.alarm.poll(self.when, cx));
+        if budget::has_left() || self.grace == 0 {
+            return Poll::Ready(());
+        }
+        // The future has done all that it may, and its next operation may have been refused.
+        let done = u8::try_from(before).unwrap_or(GRACE);
+        self.grace = self.grace.saturating_sub(done.max(1));
+        cx.waker().wake_by_ref();
+        Poll::Pending
     }
 }
 
 impl<F> fmt::Debug for Timeout<F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Timeout")
-            .field("when", &self.when)
+            .field("when", &self.deadline.when)
             .field("has_ended", &self.future.is_none())
-            .field("alarm", &self.alarm)
+            .field("alarm", &self.deadline.alarm)
             .finish_non_exhaustive()
     }
 }

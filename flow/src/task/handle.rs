@@ -13,7 +13,7 @@ use std::{
 use joint::{
     shared::{self, Closed, Sender, Shared},
     task::PanicPayload,
-    waker::budget,
+    waker::budget::{self, Turn},
 };
 
 use super::{Driver, Sink, TaskError, hold::Hold, output::Output};
@@ -82,7 +82,7 @@ where
     let (answer, shared) = answer();
     joint_executor::spawn_detached(Driver::alone(future, answer));
     let hold = Hold::task(None);
-    Task { shared, hold }
+    Task::new(shared, hold)
 }
 
 /// Starts a task that need not be `Send`, where [`joint_executor::spawn_local`] does: on the worker
@@ -128,7 +128,7 @@ where
         }
     });
     let hold = Hold::task(Some(task));
-    Task { shared, hold }
+    Task::new(shared, hold)
 }
 
 /// Splits a future into a driver, to be spawned on any executor, and the first handle.
@@ -158,7 +158,7 @@ where
     let (answer, shared) = answer();
     let (driver, canceller) = Driver::pair(future, answer);
     let hold = Hold::Future(canceller);
-    (driver, Task { shared, hold })
+    (driver, Task::new(shared, hold))
 }
 
 #[track_caller]
@@ -218,6 +218,7 @@ pub struct Task<T> {
     /// The first field: it leaves before the future is dropped, which may panic.
     shared: Shared<Outcome<T>>,
     hold: Hold,
+    turn: Turn,
 }
 
 // A future that has panicked is dropped, and never seen again. By reference, the handles give only
@@ -226,6 +227,14 @@ impl<T: RefUnwindSafe> UnwindSafe for Task<T> {}
 impl<T: RefUnwindSafe> RefUnwindSafe for Task<T> {}
 
 impl<T> Task<T> {
+    fn new(shared: Shared<Outcome<T>>, hold: Hold) -> Self {
+        Self {
+            shared,
+            hold,
+            turn: Turn::new(),
+        }
+    }
+
     /// Cancels the task, although there may be other handles. See [the module](super#cancellation).
     /// Their waiters get [`TaskError::Cancelled`]. Does nothing if the task has ended, or if it is
     /// [`uncancellable`].
@@ -263,7 +272,7 @@ impl<T> Task<T> {
     /// assert_eq!(joint::block_on(async { task.wait().await.unwrap().0 }), 7);
     /// ```
     pub fn wait(&self) -> Wait<'_, T> {
-        Wait(self.shared.wait())
+        Wait(self.shared.wait(), Turn::new())
     }
 
     /// Waits for the output itself, which need not be `Clone`. This has to be the only handle.
@@ -307,10 +316,7 @@ impl<T> Task<T> {
 
 impl<T> Clone for Task<T> {
     fn clone(&self) -> Self {
-        Self {
-            shared: self.shared.clone(),
-            hold: self.hold.clone(),
-        }
+        Self::new(self.shared.clone(), self.hold.clone())
     }
 }
 
@@ -318,7 +324,7 @@ impl<T: Clone> Future for Task<T> {
     type Output = Result<T, TaskError>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        ready!(budget::poll_proceed(cx));
+        ready!(self.turn.poll_proceed(cx));
         let answer = ready!(Pin::new(&mut self.shared).poll(cx));
         budget::spend();
         Poll::Ready(match answer {
@@ -340,13 +346,13 @@ impl<T> fmt::Debug for Task<T> {
 /// time.
 #[derive(Debug)]
 #[must_use = "futures do nothing unless awaited"]
-pub struct Wait<'a, T>(shared::Wait<'a, Outcome<T>>);
+pub struct Wait<'a, T>(shared::Wait<'a, Outcome<T>>, Turn);
 
 impl<'a, T> Future for Wait<'a, T> {
     type Output = Result<&'a T, TaskError>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        ready!(budget::poll_proceed(cx));
+        ready!(self.1.poll_proceed(cx));
         let answer = ready!(Pin::new(&mut self.0).poll(cx));
         budget::spend();
         Poll::Ready(match answer {

@@ -12,7 +12,7 @@ use std::{
     task::{Context, Poll, ready},
 };
 
-use joint::waker::{WakerId, budget};
+use joint::waker::{WakerId, budget::Turn};
 
 use block::Block;
 use joint_switch::{MODELLED, recheck};
@@ -28,6 +28,7 @@ const FEW: usize = if MODELLED { 1 } else { 3 };
 #[derive(Debug, Default)]
 pub(crate) struct Woken {
     state: State,
+    turn: Turn,
 }
 
 #[derive(Debug, Default)]
@@ -60,7 +61,7 @@ impl Woken {
     ) -> Poll<E> {
         // With a budget that is used up, the first child that is ready would be refused, and a
         // later one might win.
-        ready!(budget::poll_proceed(cx));
+        ready!(self.turn.poll_proceed(cx));
         if children <= FEW {
             return self.poll_few(|| (0..children).try_for_each(|child| poll_child(child, cx)));
         }

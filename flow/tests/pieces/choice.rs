@@ -47,6 +47,8 @@ fn the_first_that_is_ready_wins() {
                 .when(|| receives_second, |_| 2)
         );
         let mut cx = Context::from_waker(Waker::noop());
+        // With a small budget, it would be refused.
+        budget::refill();
         assert!(choice.as_mut().poll(&mut cx).is_pending());
         second.send(()).unwrap();
         first.send(()).unwrap();

@@ -63,15 +63,15 @@ fn a_condition_that_holds_lets_another_task_write_first() {
     assert!(found.is_err());
 }
 
-/// Polls what is ready, with so much left of the budget, until it is. Returns the output and the
-/// number of wake-ups.
+/// Polls what is ready, with so much of a budget in each poll, until it is. Returns the output and
+/// the number of wake-ups.
 fn polled<F: Future>(left: u64, future: F) -> (F::Output, usize) {
     let mut future = pin!(future);
     let (wakes, waker) = counting();
     let mut cx = Context::from_waker(&waker);
     let _budget = budget::save();
-    budget::refill_to(left);
     loop {
+        budget::refill_to(left);
         let before = wakes.count();
         match future.as_mut().poll(&mut cx) {
             Poll::Ready(output) => return (output, wakes.count()),
@@ -80,6 +80,7 @@ fn polled<F: Future>(left: u64, future: F) -> (F::Output, usize) {
     }
 }
 
+/// There is no budget in the next poll either, but whoever was refused has its turn.
 fn is_refused_once<F: Future>(future: F) -> F::Output {
     let (output, refusals) = polled(0, future);
     assert_eq!(refusals, 1);

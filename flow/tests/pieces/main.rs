@@ -7,6 +7,7 @@ mod cancellation;
 mod choice;
 mod collection;
 mod common;
+mod fairness;
 mod generator;
 mod handles;
 mod interleaving;

@@ -53,6 +53,7 @@ pub(super) struct Entered<'a> {
     on_panic: Option<OnPanic>,
     /// The thread's own budget, saved so that the run and the thread do not affect each other.
     _budget: budget::Saved,
+    seed: u32,
 }
 
 impl<'a> Entered<'a> {
@@ -68,6 +69,8 @@ impl<'a> Entered<'a> {
             wait: park::set_wait(Some(wait)),
             on_panic: set_on_panic(Some(ON_PANIC)),
             _budget: budget::save(),
+            // A run does not depend on what the thread did before.
+            seed: budget::set_seed(1),
         }
     }
 }
@@ -77,6 +80,7 @@ impl Drop for Entered<'_> {
         park::set_wait(self.wait);
         park::set_on_unpark(None);
         set_on_panic(self.on_panic);
+        budget::set_seed(self.seed);
         clock::reset();
         WORLD.with(|cell| cell.set(None));
     }

@@ -10,14 +10,17 @@
 //! budget, the operation is refused before it has done anything.
 
 use alloc::vec::Vec;
-use core::task::{Context, Poll, Waker, ready};
+use core::{
+    mem,
+    task::{Context, Poll, Waker, ready},
+};
 use std::io;
 
 use slab::Slab;
 
 use super::readiness::{Readiness, Seen, ShortCount};
 use crate::guard::lock;
-use joint::waker::budget;
+use joint::waker::budget::{self, Turn};
 use joint_switch::Mutex;
 
 /// One direction of a source.
@@ -25,6 +28,30 @@ use joint_switch::Mutex;
 pub(crate) struct Direction {
     readiness: Readiness,
     waiters: Mutex<Waiters>,
+    turn: SharedTurn,
+}
+
+/// The [`Turn`] of all callers of `poll_…` functions.
+#[derive(Debug, Default)]
+pub(crate) struct SharedTurn(Mutex<Turn>);
+
+impl SharedTurn {
+    #[inline]
+    pub(crate) fn poll_proceed(&self, cx: &mut Context<'_>) -> Poll<()> {
+        match budget::has_left() {
+            true => Poll::Ready(()),
+            false => self.poll_late(cx),
+        }
+    }
+
+    #[cold]
+    fn poll_late(&self, cx: &mut Context<'_>) -> Poll<()> {
+        // Taken out, because a refusal wakes the task, which may run any code.
+        let mut turn = mem::take(&mut *lock(&self.0));
+        let polled = turn.poll_proceed(cx);
+        *lock(&self.0) = turn;
+        polled
+    }
 }
 
 /// The wakers that wait for the next event. Each is taken by the event.
@@ -40,6 +67,7 @@ struct Waiters {
 pub(crate) struct FdWaiter<'a> {
     direction: &'a Direction,
     key: Option<usize>,
+    turn: Turn,
 }
 
 impl Direction {
@@ -47,6 +75,7 @@ impl Direction {
         Self {
             readiness: Readiness::new(short),
             waiters: Mutex::default(),
+            turn: SharedTurn::default(),
         }
     }
 
@@ -130,7 +159,7 @@ impl Direction {
         }
     }
 
-    /// Like [`run`](Direction::run), if the task's budget allows it. If the operation would block,
+    /// Like [`run`](Direction::run), within the task's budget. If the operation would block,
     /// `register` puts the task's waker among the waiters and returns the waker that it replaces,
     /// and the operation is tried again at the next event.
     #[inline]
@@ -141,7 +170,6 @@ impl Direction {
         fell_short: &impl Fn(&R) -> bool,
         mut register: impl FnMut(&mut Waiters, Waker) -> Option<Waker>,
     ) -> Poll<io::Result<R>> {
-        ready!(budget::poll_proceed(cx));
         loop {
             if let Poll::Ready(result) = self.run(attempt, fell_short) {
                 budget::spend();
@@ -169,6 +197,7 @@ impl Direction {
         mut attempt: impl FnMut() -> io::Result<R>,
         fell_short: impl Fn(&R) -> bool,
     ) -> Poll<io::Result<R>> {
+        ready!(self.turn.poll_proceed(cx));
         self.poll_by(cx, &mut attempt, &fell_short, |waiters, waker| {
             waiters.caller.replace(waker)
         })
@@ -179,6 +208,7 @@ impl Direction {
         FdWaiter {
             direction: self,
             key: None,
+            turn: Turn::new(),
         }
     }
 }
@@ -190,6 +220,7 @@ impl FdWaiter<'_> {
         cx: &mut Context<'_>,
         attempt: &mut impl FnMut() -> io::Result<R>,
     ) -> Poll<io::Result<R>> {
+        ready!(self.turn.poll_proceed(cx));
         let key = &mut self.key;
         (self.direction).poll_by(cx, attempt, &|_| false, |waiters, waker| {
             let futures = &mut waiters.futures;

@@ -26,6 +26,7 @@ use crate::{guard::lock, process::Process};
 use joint_switch::{AtomicUsize, Mutex, order};
 
 pub(crate) use super::event_source::EventSource;
+pub(crate) use direction::SharedTurn;
 pub(crate) use raw::Raw;
 pub use ready::{Interest, Ready};
 pub(crate) use registration::{Found, Registration};

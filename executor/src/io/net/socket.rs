@@ -18,7 +18,7 @@ use std::{
 };
 
 use crate::{
-    driver::reactor::{Interest, Ready, Registration, Way},
+    driver::reactor::{Interest, Ready, Registration, SharedTurn, Way},
     hosted::{self, SocketKind},
     io::{AsyncFd, uninit::initialized},
 };
@@ -29,7 +29,7 @@ pub(super) type Hosted = dyn hosted::Socket;
 
 pub(super) enum Socket<T> {
     System(AsyncFd<T>),
-    Hosted(Box<Hosted>),
+    Hosted(Box<Hosted>, SharedTurn),
 }
 
 /// What an operation is called on.
@@ -41,7 +41,7 @@ pub(super) enum Inner<'a, T> {
 /// What tells that a socket is ready.
 pub(super) enum Readiness<'a> {
     System(&'a Registration),
-    Hosted(&'a Hosted),
+    Hosted(&'a Hosted, &'a SharedTurn),
 }
 
 impl<T> From<AsyncFd<T>> for Socket<T> {
@@ -50,11 +50,17 @@ impl<T> From<AsyncFd<T>> for Socket<T> {
     }
 }
 
+impl<T> From<Box<Hosted>> for Socket<T> {
+    fn from(socket: Box<Hosted>) -> Self {
+        Self::Hosted(socket, SharedTurn::default())
+    }
+}
+
 impl<T> Socket<T> {
     /// Opens a socket of this thread's host, if it has a network.
     pub(super) fn hosted(kind: SocketKind, address: SocketAddr) -> Option<io::Result<Self>> {
         let opened = hosted::host()?.open(kind, address)?;
-        Some(opened.map(Self::Hosted))
+        Some(opened.map(Self::from))
     }
 
     /// The standard library's socket.
@@ -64,7 +70,7 @@ impl<T> Socket<T> {
     pub(super) fn get_ref(&self) -> &T {
         match self {
             Self::System(fd) => fd.get_ref(),
-            Self::Hosted(_) => panic!(
+            Self::Hosted(..) => panic!(
                 "a socket of a simulation has no descriptor; use the methods of its type in \
                  `joint_executor::io` instead of `get_ref`, `as_fd` and the like"
             ),
@@ -74,7 +80,7 @@ impl<T> Socket<T> {
     pub(super) fn into_inner(self) -> io::Result<T> {
         match self {
             Self::System(fd) => fd.into_inner(),
-            Self::Hosted(_) => Err(io::Error::new(
+            Self::Hosted(..) => Err(io::Error::new(
                 ErrorKind::Unsupported,
                 "a socket of a simulation has no descriptor, so it stays one of \
                  `joint_executor::io`",
@@ -86,14 +92,14 @@ impl<T> Socket<T> {
     pub(super) fn inner(&self) -> Inner<'_, T> {
         match self {
             Self::System(fd) => Inner::System(fd.get_ref()),
-            Self::Hosted(socket) => Inner::Hosted(&**socket),
+            Self::Hosted(socket, _) => Inner::Hosted(&**socket),
         }
     }
 
     pub(super) fn readiness(&self) -> Readiness<'_> {
         match self {
             Self::System(fd) => Readiness::System(&fd.registration),
-            Self::Hosted(socket) => Readiness::Hosted(&**socket),
+            Self::Hosted(socket, turn) => Readiness::Hosted(&**socket, turn),
         }
     }
 
@@ -103,7 +109,7 @@ impl<T> Socket<T> {
     ) -> io::Result<R> {
         match self {
             Self::System(fd) => fd.read_with(|inner| read(Inner::System(inner))).await,
-            Self::Hosted(_) => {
+            Self::Hosted(..) => {
                 poll_fn(|cx| self.poll_with(Way::Read, cx, &mut read, |_| false)).await
             }
         }
@@ -115,7 +121,7 @@ impl<T> Socket<T> {
     ) -> io::Result<R> {
         match self {
             Self::System(fd) => fd.write_with(|inner| write(Inner::System(inner))).await,
-            Self::Hosted(_) => {
+            Self::Hosted(..) => {
                 poll_fn(|cx| self.poll_with(Way::Write, cx, &mut write, |_| false)).await
             }
         }
@@ -133,7 +139,8 @@ impl<T> Socket<T> {
             Self::System(fd) => {
                 fd.poll_with(way, cx, |inner| operation(Inner::System(inner)), fell_short)
             }
-            Self::Hosted(socket) => {
+            Self::Hosted(socket, turn) => {
+                ready!(turn.poll_proceed(cx));
                 poll_hosted(&**socket, way, cx, || operation(Inner::Hosted(&**socket)))
             }
         }
@@ -159,7 +166,8 @@ impl<T: Open> Socket<T> {
     ) -> Poll<io::Result<&'a mut [u8]>> {
         match self {
             Self::System(fd) => fd.poll_read_counted(cx, buffer, counted),
-            Self::Hosted(socket) => {
+            Self::Hosted(socket, turn) => {
+                ready!(turn.poll_proceed(cx));
                 buffer.fill(MaybeUninit::new(0));
                 // SAFETY: all of it is initialised now.
                 let buffer = unsafe { initialized(buffer) };
@@ -171,7 +179,7 @@ impl<T: Open> Socket<T> {
     }
 }
 
-/// Does an operation within the budget, as [`Registration::poll`] does.
+/// Does an operation that the budget allows, as [`Registration::poll`] does.
 #[cold]
 fn poll_hosted<R>(
     socket: &Hosted,
@@ -179,7 +187,6 @@ fn poll_hosted<R>(
     cx: &mut Context<'_>,
     mut operation: impl FnMut() -> io::Result<R>,
 ) -> Poll<io::Result<R>> {
-    ready!(budget::poll_proceed(cx));
     loop {
         match operation() {
             Err(error) if error.kind() == ErrorKind::WouldBlock => {
@@ -204,21 +211,23 @@ impl Readiness<'_> {
     pub(super) async fn ready(self, interest: Interest) -> io::Result<Ready> {
         match self {
             Self::System(registration) => Ok(registration.ready(interest).await?.ready),
-            Self::Hosted(socket) => poll_fn(|cx| poll_ready(socket, interest, cx)).await,
+            Self::Hosted(socket, turn) => {
+                poll_fn(|cx| poll_ready(socket, turn, interest, cx)).await
+            }
         }
     }
 
     pub(super) async fn known(self, way: Way) -> io::Result<()> {
         match self {
             Self::System(registration) => registration.known(way).await,
-            Self::Hosted(_) => poll_fn(|cx| self.poll_known(way, cx)).await,
+            Self::Hosted(..) => poll_fn(|cx| self.poll_known(way, cx)).await,
         }
     }
 
     pub(super) fn poll_known(&self, way: Way, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         match self {
             Self::System(registration) => registration.poll_known(way, cx),
-            Self::Hosted(socket) => poll_ready(*socket, interest(way), cx).map_ok(drop),
+            Self::Hosted(socket, turn) => poll_ready(*socket, turn, interest(way), cx).map_ok(drop),
         }
     }
 
@@ -229,17 +238,18 @@ impl Readiness<'_> {
     ) -> io::Result<R> {
         match self {
             Self::System(registration) => registration.attempt(interest, operation),
-            Self::Hosted(_) => operation(),
+            Self::Hosted(..) => operation(),
         }
     }
 }
 
 fn poll_ready(
     socket: &Hosted,
+    turn: &SharedTurn,
     interest: Interest,
     cx: &mut Context<'_>,
 ) -> Poll<io::Result<Ready>> {
-    ready!(budget::poll_proceed(cx));
+    ready!(turn.poll_proceed(cx));
     let ready = ready!(socket.poll_ready(interest, cx));
     budget::spend();
     Poll::Ready(ready)

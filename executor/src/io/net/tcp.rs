@@ -90,7 +90,7 @@ fn accept(
         }
         Inner::Hosted(listener) => {
             let (stream, peer) = listener.accept()?;
-            Ok((Either::Hosted(stream), peer))
+            Ok((stream.into(), peer))
         }
     }
 }
