@@ -13,10 +13,13 @@ use std::{
     task::{Context, Poll},
 };
 
-use joint_ring::model::{Operation, Request};
+use joint_ring::model::{Gate, Operation, Request};
 use loom_tests::{
     Drops, Value, Wakes,
-    lab::thread::{self, JoinHandle},
+    lab::{
+        cell::UnsafeCell,
+        thread::{self, JoinHandle},
+    },
     model_from_both_sides, others_first, rmws_of,
 };
 
@@ -257,5 +260,45 @@ fn an_answer_takes_one_read_modify_write() {
             1
         );
         drops.assert_all_of(3);
+    });
+}
+
+/// The queue of a ring, and what its server does if it is woken.
+#[derive(Clone)]
+struct Queue(Arc<(Gate, UnsafeCell<u32>)>);
+
+impl Queue {
+    /// A thread puts a request into the queue, unless the gate is shut.
+    fn push(&self) {
+        if let Ok(_inside) = self.0.0.enter() {
+            self.0.1.with_mut(|queue| unsafe { *queue += 1 });
+        }
+    }
+
+    /// Returns how many requests the server takes back, if it takes them back now.
+    fn wake(&self) -> Option<u32> {
+        let error = self.0.0.given_back()?;
+        assert_eq!(error, 1, "the first error stays");
+        Some(self.0.1.with(|queue| unsafe { *queue }))
+    }
+}
+
+/// The kernel refuses while the ring's own thread puts a request into the queue. The server reads
+/// the queue once that thread is outside, in one of the two wake-ups or in both.
+#[test]
+fn a_refused_queue_is_taken_back_when_nobody_is_inside() {
+    model_from_both_sides(|| {
+        let queue = Queue(Arc::new((Gate::new(), UnsafeCell::new(0))));
+        let others = queue.clone();
+        let refused = thread::spawn(move || {
+            others.0.0.shut(1);
+            others.0.0.shut(2);
+            others.wake()
+        });
+        others_first();
+        queue.push();
+        let woken = queue.wake();
+        let refused = refused.join().unwrap();
+        assert!(woken.or(refused).is_some(), "nobody takes it back");
     });
 }

@@ -55,12 +55,18 @@
 //! finds in the executor's reactor that there are answers. That is also a worker whose poll blocks.
 //!
 //! If a thread ends, the operations that it has started and that are not done fail with
-//! `ECANCELED`. So do those of a ring whose executor ends;
-//! the ring then turns to the executor that its thread is in at its next operation. The thread, or
-//! the executor, waits until the kernel has given back the memory, which can take as long as a disk
-//! does.
+//! `ECANCELED`. So do those of a ring whose executor ends. The thread, or the executor, waits until
+//! the kernel has given back the memory, which can take as long as a disk does.
 //!
-//! In the child of a `fork`, do not use a ring of the parent, which both would share.
+//! The kernel may also refuse a request to a ring that it has made, for example because a filter of
+//! system calls was installed later. Every operation that it has not begun then fails with its
+//! error, and returns the buffer. What it has begun goes on, also after the end of the thread or of
+//! the executor if the kernel refuses to cancel. Then nothing waits for it.
+//!
+//! In each of these cases the thread's next operation makes a new ring, if it can.
+//!
+//! In the child of a `fork`, do not use a ring of the parent, which both would share. A child that
+//! exits leaves the parent's operations alone.
 //!
 //! # Fairness
 //! An operation that is ready at its first poll takes one from the task's
@@ -70,9 +76,9 @@
 //! # Cost
 //! An operation takes one system call, or shares one with others. Dropping one that is under way
 //! takes another one. The kernel's answer takes one atomic read-modify-write of its block's word,
-//! and the waiter another one if it has to wait. Taking answers takes two more, for all of them
-//! together. An operation is one allocation. It also counts its descriptor, and its ring if it has
-//! to wait.
+//! and the waiter another one if it has to wait. Asking the kernel takes two more of a word of the
+//! ring, and taking answers two, for all of them together. An operation is one allocation. It also
+//! counts its descriptor, and its ring if it has to wait.
 //!
 //! # Safety of your buffers
 //! [`Buffer`] and [`BufferMut`] are unsafe to implement, because the kernel follows their pointers.
@@ -90,6 +96,9 @@ mod block;
 mod buffer;
 #[cfg(target_os = "linux")]
 mod file;
+#[cfg(target_os = "linux")]
+#[cfg_attr(not(joint_loom), allow(unreachable_pub, reason = "only models see it"))]
+mod gate;
 #[cfg(all(joint_loom, target_os = "linux"))]
 #[doc(hidden)]
 pub mod model;

@@ -16,6 +16,8 @@ use crate::{
     operation::{self, Kernel},
 };
 
+pub use crate::gate::Gate;
+
 /// What the kernel of a model has been asked.
 #[allow(missing_debug_implementations, reason = "only models use it")]
 pub struct Request {

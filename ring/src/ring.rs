@@ -8,6 +8,9 @@
 //! 3. Any thread may make the kernel take what is in the submission queue, or ask it to cancel a
 //!    request.
 //!
+//! The first and the third are done inside the queue's [gate](crate::gate), because requests that
+//! the kernel refuses are taken back by the server. The thread's next operation makes a new ring.
+//!
 //! # Several requests in one system call
 //! If few requests are under way, the thread enters the kernel at once. If many are, the request
 //! stays in the queue, and its operation wakes its own task. When it is polled again, the other
@@ -19,18 +22,19 @@
 //! does not need its ring: it waits for the word in its block.
 
 use core::{
-    cell::{Cell, OnceCell},
+    cell::{Cell, RefCell},
     fmt,
     marker::PhantomData,
     ptr::NonNull,
     task::Waker,
 };
-use std::{io, rc::Rc, sync::Arc, thread};
+use std::{io, mem, process, rc::Rc, sync::Arc, thread};
 
 use io_uring::{squeue::Entry, types::CancelBuilder};
 
 use crate::{
-    block::{Data, Head},
+    block::{self, Data, Head},
+    gate::Inside,
     operation::{Kernel, Operation},
     queues::{ANSWERS, Queues},
     server,
@@ -38,12 +42,15 @@ use crate::{
 
 /// The number of requests under way from which on a request waits for others to be submitted with.
 const MANY: usize = 8;
+/// How often a thread asks again where the kernel says that it cannot take requests now.
+const TRIES: usize = 1_000;
 
 /// The ring of a thread.
 ///
-/// Each thread that starts an operation gets a ring, which it keeps to its end. The ring is made by
-/// the first operation, or by [`Ring::new`]. Its answers are taken by the executor that the thread
-/// is in at that time, as for a [descriptor](joint_executor::io).
+/// Each thread that starts an operation gets a ring, which it keeps until the thread ends, that
+/// executor ends, or the kernel refuses a request. The ring is made by the first operation, or by
+/// [`Ring::new`]. Its answers are taken by the executor that the thread is in at that time, as for
+/// a [descriptor](joint_executor::io).
 ///
 /// # Example
 /// ```
@@ -61,7 +68,8 @@ pub struct Ring(Arc<Link>);
 impl Ring {
     /// Returns the ring of this thread, and makes it if there is none.
     ///
-    /// Call it where a program starts, to learn whether the system has io_uring.
+    /// Call it where a program starts, to learn whether the system has io_uring. A new ring is
+    /// tried with a request that does nothing.
     ///
     /// # Errors
     /// * [`Unsupported`](io::ErrorKind::Unsupported) if the kernel has no io_uring, or one older
@@ -99,25 +107,32 @@ pub(crate) struct Link {
 
 impl Link {
     /// Makes the kernel take the requests in the queue, and takes the answers that there are then.
-    /// Returns how many requests it has taken.
-    ///
-    /// # Panics
-    /// If the kernel refuses to enter the ring that it has made. The requests stay in the queue
-    /// then, and nothing of them is freed.
-    fn enter(&self) -> usize {
-        loop {
-            let taken = self.queues.submit();
-            self.server.wake_by_ref();
-            match taken {
-                Ok(taken) => return taken,
-                Err(error) => match error.raw_os_error() {
-                    Some(libc::EINTR) => {}
-                    // The kernel lacks memory, perhaps for answers that nobody had taken.
-                    Some(libc::EAGAIN | libc::EBUSY | libc::ENOMEM) => thread::yield_now(),
-                    _ => panic!("the kernel refuses requests to a ring that it has made: {error}"),
-                },
+    /// Returns how many requests it has taken. If it refuses, the gate is shut, and the server
+    /// answers the requests with the error.
+    fn enter<'a>(&'a self, mut inside: Result<Inside<'a>, i32>, is_own: bool) -> Option<usize> {
+        for tries_left in (0..TRIES).rev() {
+            let Ok(entered) = inside else {
+                break;
+            };
+            let taken = self.queues.submit(&entered, is_own);
+            if let Err(error) = &taken {
+                let error = error.raw_os_error().unwrap_or(libc::EIO);
+                // It was interrupted, or lacks memory, perhaps for answers that nobody had taken.
+                let for_now = [libc::EINTR, libc::EAGAIN, libc::EBUSY, libc::ENOMEM];
+                if tries_left == 0 || !for_now.contains(&error) {
+                    self.queues.gate.shut(error);
+                }
             }
+            drop(entered);
+            self.server.wake_by_ref();
+            if let Ok(taken) = taken {
+                return Some(taken);
+            }
+            thread::yield_now();
+            inside = self.queues.gate.enter();
         }
+        self.server.wake_by_ref();
+        None
     }
 }
 
@@ -126,23 +141,29 @@ pub(crate) struct Own {
     link: Arc<Link>,
     /// How many of the ring's requests the kernel is known to have taken.
     taken: Cell<usize>,
+    /// The child of a fork inherits the ring, which is still the parent's.
+    process: u32,
     /// It stays on its thread.
     thread: PhantomData<*mut ()>,
 }
 
 /// The thread's own ring. Its drop is the end of the thread.
-struct Place(OnceCell<Rc<Own>>);
+struct Place(RefCell<Option<Rc<Own>>>);
 
 thread_local! {
-    static PLACE: Place = const { Place(OnceCell::new()) };
+    static PLACE: Place = const { Place(RefCell::new(None)) };
 }
 
 fn own() -> io::Result<Rc<Own>> {
-    let place = PLACE.try_with(|Place(own)| match own.get() {
-        Some(own) => Ok(own.clone()),
-        None => {
-            let made = Rc::new(Own::new()?);
-            Ok(own.get_or_init(|| made).clone())
+    let place = PLACE.try_with(|Place(place)| {
+        let own = place.borrow().clone();
+        match own.filter(|own| !own.link.queues.gate.is_shut()) {
+            Some(own) => Ok(own),
+            None => {
+                let made = Rc::new(Own::new()?);
+                drop(place.replace(Some(made.clone())));
+                Ok(made)
+            }
         }
     });
     place.map_err(|_| io::Error::other("the thread is ending, and starts no operation any more"))?
@@ -150,10 +171,12 @@ fn own() -> io::Result<Rc<Own>> {
 
 impl Drop for Place {
     fn drop(&mut self) {
-        if let Some(own) = self.0.get() {
-            let Link { queues, server } = &*own.link;
-            queues.close();
-            server.wake_by_ref();
+        match self.0.take() {
+            Some(own) if own.process == process::id() => {
+                own.link.queues.gate.shut(libc::ECANCELED);
+                own.link.server.wake_by_ref();
+            }
+            inherited => mem::forget(inherited),
         }
     }
 }
@@ -165,6 +188,7 @@ impl Own {
         Ok(Self {
             link: Arc::new(Link { queues, server }),
             taken: Cell::new(0),
+            process: process::id(),
             thread: PhantomData,
         })
     }
@@ -172,12 +196,18 @@ impl Own {
     /// Makes the kernel take the first `turn` requests of this ring, and with them all others.
     fn submit_to(&self, turn: usize) {
         while is_before(self.taken.get(), turn) {
-            let started = self.link.queues.started();
-            let taken = self.taken.get().wrapping_add(self.link.enter());
-            // If it took nothing, another thread has made it take everything.
-            let has_rest = taken != self.taken.get() && is_before(taken, started);
-            self.taken.set(if has_rest { taken } else { started });
+            self.submit(self.link.queues.gate.enter());
         }
+    }
+
+    fn submit(&self, inside: Result<Inside<'_>, i32>) {
+        let (before, started) = (self.taken.get(), self.link.queues.started());
+        // What it has refused is nothing that it could still take.
+        let taken = self.link.enter(inside, true).unwrap_or(0);
+        let now = before.wrapping_add(taken);
+        // If it took nothing, another thread has made it take everything.
+        let has_rest = taken != 0 && is_before(now, started);
+        self.taken.set(if has_rest { now } else { started });
     }
 }
 
@@ -187,7 +217,8 @@ fn is_before(one: usize, other: usize) -> bool {
 }
 
 // SAFETY: the kernel answers each request once, because there is none with several answers. The
-// server takes each answer once, and ends only when all requests have been answered.
+// server takes each answer once, answers what the kernel has not taken and never will, and ends
+// only when all requests have been answered.
 unsafe impl Kernel for Arc<Link> {
     type Own = Rc<Own>;
     type Entry = Entry;
@@ -199,17 +230,29 @@ unsafe impl Kernel for Arc<Link> {
     unsafe fn start(own: &Rc<Own>, head: NonNull<Head>, entry: Entry) -> Option<usize> {
         let entry = entry.user_data(address(head));
         let queues = &own.link.queues;
-        // SAFETY: this is the ring's own thread, which `own` does not leave. The entry is that of
-        // the block, whose data stays in its place until the answer.
-        while !unsafe { queues.push(&entry) } {
-            own.submit_to(queues.started());
-        }
-        let turn = queues.started();
-        if queues.under_way() < MANY {
+        loop {
+            let inside = match queues.gate.enter() {
+                Ok(inside) => inside,
+                Err(error) => {
+                    own.link.server.wake_by_ref();
+                    // SAFETY: nobody else answers, because the kernel does not get this request.
+                    unsafe { block::answer(head, -error) };
+                    return None;
+                }
+            };
+            // SAFETY: this is the ring's own thread, which `own` does not leave. The entry is that
+            // of the block, whose data stays in its place until the answer.
+            let is_pushed = unsafe { queues.push(&inside, &entry) };
+            let turn = queues.started();
+            if is_pushed && queues.under_way() >= MANY {
+                return Some(turn);
+            }
+            own.submit(Ok(inside));
             own.submit_to(turn);
-            return None;
+            if is_pushed {
+                return None;
+            }
         }
-        Some(turn)
     }
 
     fn shared(own: Rc<Own>) -> Self {
@@ -217,11 +260,11 @@ unsafe impl Kernel for Arc<Link> {
     }
 
     fn submit(&self, turn: usize) {
-        let own = PLACE.try_with(|Place(own)| own.get().cloned());
+        let own = PLACE.try_with(|Place(own)| own.borrow().clone());
         match own.ok().flatten() {
             Some(own) if Arc::ptr_eq(&own.link, self) => own.submit_to(turn),
             // The task has moved.
-            _ => drop(self.enter()),
+            _ => _ = self.enter(self.queues.gate.enter(), false),
         }
     }
 

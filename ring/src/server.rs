@@ -6,8 +6,12 @@
 //! It waits for the ring's descriptor in the reactor of an executor. An answer that arrives later
 //! than the request is therefore taken by a worker that looks at the reactor, also by one whose
 //! poll blocks. If that executor ends, or the ring's own thread does, the server cancels what is
-//! under way and waits until the kernel has given back every block. So a ring that nobody watches
-//! has no request under way. The next request makes the server look for an executor again.
+//! under way, waits until the kernel has given back every block, and ends. If the kernel has
+//! refused requests, the server ends after the last answer. The thread's next operation makes a new
+//! ring.
+//!
+//! The end waits only for what the kernel has, and only if the kernel cancels it. Otherwise the
+//! requests stay under way, and the server goes on.
 
 use core::{
     convert::Infallible,
@@ -69,20 +73,17 @@ async fn serve(queues: Arc<Queues>, fd: AsyncFd<Arc<Queues>>) {
     let mut answers = unsafe { queues.answers() };
     let mut watched = Some(fd);
     loop {
-        if let Some(fd) = watched.take() {
-            watch(&queues, &mut answers, &fd).await;
+        match watched.take() {
+            Some(fd) => watch(&queues, &mut answers, &fd).await,
+            None => woken().await,
         }
-        answers.take_last(PAUSE, deliver);
-        if queues.is_closing() {
+        if answers.are_over() || answers.take_last(PAUSE, deliver) {
             return;
         }
-        woken().await;
-        if !queues.is_closing() {
-            // It panics if there is no executor. Then the request that has woken the server is
-            // cancelled.
-            let again = || AsyncFd::new_nonblocking(queues.clone()).ok();
-            watched = catch_unwind(AssertUnwindSafe(again)).unwrap_or_default();
-        }
+        // The executor has ended, and the kernel refuses to cancel. Another executor may watch;
+        // this panics if there is none.
+        let again = || AsyncFd::new_nonblocking(queues.clone()).ok();
+        watched = catch_unwind(AssertUnwindSafe(again)).unwrap_or_default();
     }
 }
 
@@ -96,7 +97,8 @@ async fn woken() {
     .await;
 }
 
-/// Takes answers until the ring's own thread ends, or until nobody watches the descriptor any more.
+/// Takes answers until the last one of a ring whose gate is shut, or until nobody watches the
+/// descriptor any more.
 async fn watch(queues: &Queues, answers: &mut Answers<'_>, fd: &AsyncFd<Arc<Queues>>) {
     // It reads nothing, and so waits for one event after the other.
     let would_block = |_: &_| Err::<Infallible, _>(io::ErrorKind::WouldBlock.into());
@@ -106,7 +108,8 @@ async fn watch(queues: &Queues, answers: &mut Answers<'_>, fd: &AsyncFd<Arc<Queu
         let event = event.get_or_insert_with(|| Arc::new(Event::new(cx.waker().clone())));
         loop {
             answers.take_all(deliver);
-            if queues.is_closing() {
+            let is_over = answers.are_over();
+            if is_over || queues.gate.is_closing() && answers.take_last(PAUSE, deliver) {
                 return Poll::Ready(());
             }
             if !event.take() {

@@ -45,7 +45,7 @@ fn the_example_reads_files() {
 fn the_example_falls_back_to_threads() {
     let (mut sums, expected) = sums();
     // SAFETY: the function makes two system calls, and allocates nothing.
-    unsafe { sums.pre_exec(|| refusal::refuse(libc::EPERM)) };
+    unsafe { sums.pre_exec(|| refusal::refuse(&refusal::CALLS, libc::EPERM)) };
     let output = sums.output().unwrap();
     let (sums, said) = text(&output);
     assert_eq!(sums, expected);

@@ -291,6 +291,33 @@ fn a_ring_outlives_the_executor_that_serves_it() {
     own_ring.join().unwrap();
 }
 
+/// The child of a fork inherits the ring, and ends the thread that has it.
+#[test]
+fn the_exit_of_a_forked_child_cancels_nothing() {
+    if !is_here() {
+        return;
+    }
+    block_on(async {
+        let (ours, mut peer) = connected().await;
+        let mut read = pin!(ours.read(vec![0; 8]));
+        assert!(poll_once(&mut read).await.is_none());
+        // SAFETY: the child does nothing but exit.
+        let child = unsafe { libc::fork() };
+        if child == 0 {
+            // SAFETY: the child ends, at the latest by the signal.
+            unsafe { libc::alarm(20) };
+            // SAFETY: as above.
+            unsafe { libc::exit(0) };
+        }
+        let mut status = -1;
+        // SAFETY: the status is written to a variable.
+        let waited = unsafe { libc::waitpid(child, &raw mut status, 0) };
+        assert_eq!((waited, status), (child, 0));
+        peer.write_all(b"ping").unwrap();
+        assert_eq!(read.await.0.unwrap(), 4);
+    });
+}
+
 /// What a dropped operation opens is closed: 40 times as many files are opened as may be open.
 #[test]
 fn a_dropped_open_closes_its_file() {
