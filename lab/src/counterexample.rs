@@ -49,7 +49,7 @@ impl Counterexample {
     /// without a name is given by its place in the source.
     pub fn missing(&self) -> Vec<(String, &'static str)> {
         match &self.verdict {
-            Verdict::Handshake(missed) => (missed.iter().filter(|missed| !missed.fenced))
+            Verdict::Handshake(missed) => (missed.iter().filter(|missed| !missed.ordered))
                 .map(|missed| (self.short_name(missed.read), "SeqCst fence"))
                 .collect(),
             other => {
@@ -217,7 +217,8 @@ fn judge(message: &str, trace: &mut Trace) -> (Analysis, Verdict) {
         return stuck(trace);
     }
     let known = analyse(&trace.events);
-    if let (true, Some(leak)) = (message.starts_with("Arc leaked"), verdict::leak(trace)) {
+    let says_leak = message.starts_with("Arc leaked") || message.starts_with("leak: Arc");
+    if let (true, Some(leak)) = (says_leak, verdict::leak(trace)) {
         return (known, leak);
     }
     let found = verdict::stale(&trace.events, &known, trace.events.len());
@@ -240,11 +241,12 @@ fn stuck(trace: &mut Trace) -> (Analysis, Verdict) {
     (known, Verdict::Stuck(steps))
 }
 
-/// Whether the model failed because of an unordered access, judged by the messages of loom and of
-/// joint's memory checks.
+/// Whether the model failed because of an unordered access, judged by the messages of loom, of
+/// joint-check and of joint's memory checks.
 fn says_race(message: &str) -> bool {
     [
         "Causality violation",
+        "data race: ",
         "use after free",
         "currently ",
         "is in `with_mut`",

@@ -36,6 +36,8 @@
 //! program order, spawn and join, locks, and the orderings of the atomics and fences as they are
 //! written. Only loom decides whether the model fails.
 //!
+//! Where joint-check stands in loom's place, the same is made of the execution that it reports.
+//!
 //! # What it does not see
 //! * Locations and threads of loom's own that did not come from this crate. A failure at such a
 //!   location has no picture of its race. A thread that was spawned elsewhere counts as spawned

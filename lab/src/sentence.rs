@@ -86,20 +86,21 @@ impl Counterexample {
 
     pub(super) fn handshake_sentence(&self, missed: &[Missed; 2]) -> String {
         let part = |one: &Missed| {
-            let fence = if one.fenced { "a fence" } else { "no fence" };
+            let fence = if one.ordered { "" } else { "then no fence, " };
             let (store, read) = (self.operation(one.store), self.operation(one.read));
-            format!("{store}, then {fence}, then {read}")
+            format!("{store}, {fence}then {read}")
         };
-        let bare = missed.iter().filter(|one| !one.fenced);
+        let bare = missed.iter().filter(|one| !one.ordered);
         let bare: Vec<_> = bare
             .map(|one| self.thread(self.trace.events[one.read].lane))
             .collect();
         let cure = if bare.is_empty() {
-            "Both have a SeqCst fence in between, so these reads are not what went wrong."
+            "In both, SeqCst orders the read after the store. Either these reads are not what went \
+             wrong, or the accesses are SeqCst themselves, which loom takes for weaker ones."
                 .to_owned()
         } else {
             format!(
-                "A SeqCst fence between the store and the read is missing in {}; acquire and release do not order a store before a later read of another place.",
+                "A SeqCst fence between the store and the read, or SeqCst for both of them, is missing in {}; acquire and release do not order a store before a later read of another place.",
                 bare.join(" and in ")
             )
         };

@@ -22,8 +22,8 @@ pub(super) struct Missing {
 pub(super) struct Missed {
     pub(super) store: usize,
     pub(super) read: usize,
-    /// Whether there is a sequentially consistent fence between them.
-    pub(super) fenced: bool,
+    /// Whether both are `SeqCst`, or there is such a fence between them.
+    pub(super) ordered: bool,
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -194,10 +194,12 @@ pub(super) fn handshake(events: &[Event], known: &Analysis) -> Option<Verdict> {
                     .rev()
                     .find(|&mine| mine < read && events[mine].lane == events[read].lane);
                 if let Some(mine) = mine {
+                    let is_seq_cst = |event: &Event| event.order == Ordering::SeqCst;
                     let missed = |store, read| Missed {
                         store,
                         read,
-                        fenced: fence(events, store, read, |e| e.order == Ordering::SeqCst),
+                        ordered: [store, read].iter().all(|&step| is_seq_cst(&events[step]))
+                            || fence(events, store, read, is_seq_cst),
                     };
                     return Some(Verdict::Handshake([
                         missed(mine, read),

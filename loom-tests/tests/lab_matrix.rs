@@ -2,6 +2,9 @@
 //! that every counterexample names exactly the halves that its cell lacks.
 #![cfg(joint_loom)]
 
+#[path = "lessons/compare.rs"]
+mod compare;
+
 use std::{
     collections::BTreeSet,
     process::{Command, Output},
@@ -254,4 +257,29 @@ fn the_axioms_agree_on_25_of_25() {
     let of_axioms: Vec<_> = of_axioms.collect();
     assert_eq!(of_axioms.len(), 25);
     assert_eq!(of_loom.collect::<Vec<_>>(), of_axioms);
+}
+
+/// The four halves: the picture, and the cell of the matrix that shows it.
+const HALVES: [(&str, [&str; 3]); 4] = [
+    ("completer-release", ["result", "acquire", "acq_rel"]),
+    ("waiter-acquire", ["result", "acq_rel", "release"]),
+    ("waiter-release", ["waker", "acq_rel", "acquire"]),
+    ("completer-acquire", ["waker", "release", "acq_rel"]),
+];
+
+#[test]
+fn pictures_of_the_halves() {
+    for (name, [published, completer, waiter]) in HALVES {
+        let told = said(&["cell", published, completer, waiter]);
+        let parts: Vec<_> = told.split('\u{1e}').collect();
+        compare::compare(&format!("{name}.txt"), parts[3]);
+        compare::compare(&format!("{name}.svg"), parts[4]);
+    }
+}
+
+#[test]
+fn pictures_of_the_matrix() {
+    let told = said(&["matrix"]);
+    let (matrix, _) = told.split_once("\n4 of 25 right").expect("four are right");
+    compare::compare("matrix.txt", matrix);
 }

@@ -39,15 +39,10 @@ impl Engine {
 
     /// Returns the step that builds the models.
     pub(crate) fn build(self) -> Result<Step, String> {
-        if self == Self::Loom {
-            return Ok(programs::build());
+        match self {
+            Self::Loom => Ok(programs::build()),
+            Self::Check => build_for_check("models", &[]),
         }
-        let at = check()?;
-        let args: Vec<_> = BUILD
-            .into_iter()
-            .chain(at.iter().map(|arg| &**arg))
-            .collect();
-        Ok(for_check(Step::cargo("models", &args)).cfg("joint_check"))
     }
 
     /// Returns the step that runs the models against each change, or each whose place's name
@@ -67,6 +62,21 @@ impl Engine {
         let step = unset.fold(step, |step, &(key, value)| step.env(key, value));
         Ok(for_check(step))
     }
+}
+
+/// The step that builds the lessons, which run on joint-check alone: loom takes `SeqCst` accesses
+/// for weaker ones, and would refuse a right repair.
+pub(crate) fn lessons() -> Result<Step, String> {
+    build_for_check("lessons", &["--test", LESSONS])
+}
+
+pub(crate) const LESSONS: &str = "lessons";
+
+fn build_for_check(name: &'static str, which: &[&str]) -> Result<Step, String> {
+    let at = check()?;
+    let at: Vec<_> = at.iter().map(|arg| &**arg).collect();
+    let args = [&BUILD[..], &at, which].concat();
+    Ok(for_check(Step::cargo(name, &args)).cfg("joint_check"))
 }
 
 /// Writes the package for joint-check. Returns the arguments with which cargo builds it.
@@ -113,7 +123,7 @@ fn package(root: &Path) -> io::Result<PathBuf> {
 }
 
 /// The programs that test what the lab says about loom's executions.
-const ABOUT_LOOM: [&str; 3] = ["lab_matrix", "lab_source", "lessons"];
+const ABOUT_LOOM: [&str; 2] = ["lab_matrix", "lab_source"];
 
 /// The name of a program of models, and its first file below the folder of tests.
 fn program(path: &Path) -> Option<(&str, String)> {
@@ -162,7 +172,7 @@ joint-check = {{ opt-level = 3 }}
 
 /// The repository's lock file without loom, so that cargo takes what stands in its place, and all
 /// others in the same versions.
-fn lock(text: &str) -> String {
+pub(crate) fn lock(text: &str) -> String {
     let is_loom = |package: &&str| package.contains("name = \"loom\"\nversion = \"0.7.");
     let kept: Vec<_> = (text.split("\n\n"))
         .filter(|package| !is_loom(package))
@@ -175,13 +185,23 @@ mod tests {
     use super::*;
 
     #[test]
+    fn only_the_lessons_are_built_and_for_joint_check() {
+        let build = lessons().expect("a step").to_string();
+        assert!(build.ends_with("--test lessons"), "{build}");
+        assert!(
+            build.contains("--release") && build.contains("--cfg joint_check"),
+            "{build}"
+        );
+    }
+
+    #[test]
     fn the_package_has_every_model_and_leaves_the_lock_file_as_it_is() {
         let lock = || fs::read(root().join("Cargo.lock")).expect("a lock file");
         let before = lock();
         let file = package(&root()).expect("it can be written");
         assert_eq!(lock(), before);
         let text = fs::read_to_string(&file).expect("it was written");
-        for name in ["completion.rs", "task/main.rs"] {
+        for name in ["completion.rs", "task/main.rs", "lessons/main.rs"] {
             let path = format!("loom-tests/tests/{name}\"");
             assert!(text.contains(&path), "{text}");
         }

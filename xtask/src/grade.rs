@@ -8,6 +8,7 @@ use std::{
 };
 
 use super::{
+    engine,
     programs::{one_test, programs_of},
     size::target,
     step::{Step, root, say},
@@ -18,7 +19,7 @@ use super::{
 pub(crate) enum Wish {
     /// The given file, or the files `solution.rs` and `models.rs` of a folder.
     Homework { name: String, path: PathBuf },
-    /// The files of each homework themselves, and its solution with `SeqCst` throughout.
+    /// The files of each homework themselves, and other solutions that are right.
     Check,
 }
 
@@ -82,7 +83,8 @@ fn grade(name: &str, path: &Path) -> Result<bool, String> {
 }
 
 /// Whether each homework's own files are right: what is given fails, and the solution passes, also
-/// with the strongest ordering everywhere, and leaves no change that its models do not find.
+/// with the strongest ordering everywhere or with another operation, and leaves no change that its
+/// models do not find.
 fn check() -> Result<bool, String> {
     for name in ["lock", "queue", "arc"] {
         let file = |file: &str| folder().join(name).join(file);
@@ -94,9 +96,17 @@ fn check() -> Result<bool, String> {
                 "the solution of {name}, or its models, are not good enough"
             ));
         }
-        let strongest = strongest(&read(&file("solution.rs"))?);
+        let solution = read(&file("solution.rs"))?;
+        let models = read(&file("models.rs"))?;
+        let swapped = solution.replace(EXCHANGE, "swap(true, Ordering::Acquire);\n        !taken");
+        if swapped != solution {
+            println!("\n{name} with swap");
+            if !Package::write(name, &swapped, &models)?.passes()? {
+                return Err(format!("the solution of {name} does not pass with swap"));
+            }
+        }
         println!("\n{name} with SeqCst");
-        let package = Package::write(name, &strongest, &read(&file("models.rs"))?)?;
+        let package = Package::write(name, &strongest(&solution), &models)?;
         if !package.passes()? {
             return Err(format!("the solution of {name} does not pass with SeqCst"));
         }
@@ -110,6 +120,10 @@ fn check() -> Result<bool, String> {
     }
     Ok(true)
 }
+
+/// How the lock is taken, for which a swap would do.
+const EXCHANGE: &str = "compare_exchange(false, true, Ordering::Acquire, Ordering::Relaxed);
+        taken.is_ok()";
 
 /// The same source with `SeqCst` in the place of each other ordering.
 fn strongest(source: &str) -> String {
@@ -125,12 +139,13 @@ struct Package(PathBuf);
 impl Package {
     fn write(name: &str, solution: &str, models: &str) -> Result<Self, String> {
         let folder = target().join("grade").join(name);
-        let loom = root().join("mutants");
+        let [mutants, check] = ["mutants", "check/as-loom"].map(|folder| root().join(folder));
         let manifest = format!(
             "[package]\nname = \"homework\"\nedition = \"2024\"\n\n[dependencies]\n\
-             loom = {{ package = \"joint-mutants\", path = {loom:?} }}\n\n[workspace]\n"
+             loom = {{ package = \"joint-mutants\", path = {mutants:?} }}\n\n[workspace]\n\n\
+             [patch.crates-io]\nloom = {{ path = {check:?} }}\n"
         );
-        let lock = read(&root().join("Cargo.lock"))?;
+        let lock = engine::lock(&read(&root().join("Cargo.lock"))?);
         for (path, content) in [
             ("Cargo.toml", manifest.as_str()),
             ("Cargo.lock", &lock),

@@ -8,8 +8,9 @@ use std::{
 };
 
 use super::{
+    engine,
     programs::{Program, one_test, programs_of},
-    step::{Step, root, say},
+    step::{root, say},
 };
 
 /// Where the reports and the pictures go.
@@ -33,7 +34,7 @@ fn judge(number: Option<u32>) -> Result<i32, String> {
         let last = known.len();
         return Err(format!("there is no lesson {number}; they are 1 to {last}"));
     }
-    let programs = programs_of(&build())?;
+    let programs = programs_of(&engine::lessons()?)?;
     let program = programs.first().ok_or("the lessons were not built")?;
     let tests = program.tests()?;
     let color = stdout().is_terminal() && env::var_os("NO_COLOR").is_none();
@@ -47,13 +48,6 @@ fn judge(number: Option<u32>) -> Result<i32, String> {
         println!("{number:>3}  {:<46}{}", title, report.state.said(color));
     }
     Ok(0)
-}
-
-/// The step that builds the lessons' program.
-pub(crate) fn build() -> Step {
-    let args = ["test", "--release", "--no-run", "--test", "lessons"];
-    let args = [&args[..], &["--message-format=json"]].concat();
-    Step::cargo("lessons", &args).in_models()
 }
 
 /// The number and the title of each lesson, in order.
@@ -199,16 +193,6 @@ mod tests {
         let report = Report::read("solved\n").expect("a report");
         assert_eq!(report.in_full(5, false), "solved");
         assert!(Report::read("").is_none());
-    }
-
-    #[test]
-    fn only_the_lessons_are_built() {
-        let build = build().to_string();
-        assert!(build.starts_with("cd loom-tests && "), "{build}");
-        assert!(
-            build.contains("--release") && build.contains("--test lessons"),
-            "{build}"
-        );
     }
 
     #[cfg(unix)]

@@ -11,7 +11,7 @@ use std::{
 };
 
 use super::{
-    engine::{Engine, MOST},
+    engine::{self, Engine, LESSONS, MOST},
     programs::{Program, one_test, programs_of},
     progress::Progress,
     step::{root, say},
@@ -55,7 +55,11 @@ fn models(wish: Wish, filter: Option<&str>) -> Result<(), String> {
     let start = Instant::now();
     let build = engine.build()?;
     say(&format!("building: {build}"));
-    let programs = programs_of(&build)?;
+    let mut programs = programs_of(&build)?;
+    if engine == Engine::Loom {
+        programs.retain(|program| program.name != LESSONS);
+        programs.extend(programs_of(&engine::lessons()?)?);
+    }
     say(&format!("built in {:.1} s", start.elapsed().as_secs_f64()));
 
     let list = fs::read_to_string(root().join(LONGEST));

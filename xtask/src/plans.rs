@@ -3,6 +3,7 @@
 use std::path::{Path, absolute};
 
 use super::{
+    engine::LESSONS,
     readme,
     sanitizers::{Compiler, Sanitizer},
     step::Step,
@@ -61,6 +62,9 @@ pub(crate) fn check() -> Vec<Step> {
         ),
         // It lints `joint` as well: the cfg is set for all that is compiled in that folder.
         clippy("lints of the models", &["--all-targets"]).in_models(),
+        clippy("lints of the lessons", &["--test", LESSONS])
+            .in_models()
+            .cfg("joint_check"),
         // With private items, so that links among them are followed; without, so that no public
         // page links to one.
         doc(
@@ -331,7 +335,7 @@ mod tests {
             let lines = steps.iter().map(Step::to_string);
             lines.filter(|line| line.starts_with(command)).count()
         };
-        assert_eq!(count(check(), "cd loom-tests"), 1);
+        assert_eq!(count(check(), "cd loom-tests"), 2);
         assert_eq!(count(test(), "cargo xtask loom"), 1);
         assert_eq!(count(all(), "cargo xtask loom"), 1);
     }

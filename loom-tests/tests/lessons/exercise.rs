@@ -103,6 +103,15 @@ pub(crate) fn operations(
     Ok(lane(&failure.text(), thread))
 }
 
+/// Does the same for a thread that waits forever, because nothing that it waits for comes.
+pub(crate) fn operations_in_vain(
+    thread: &str,
+    f: impl Fn() + Send + Sync + 'static,
+) -> Vec<String> {
+    let failure = failure_of(None, f).expect("it waits forever");
+    lane(&failure.text(), thread)
+}
+
 /// The atomic operations and fences in one lane of an execution.
 fn lane(text: &str, thread: &str) -> Vec<String> {
     let mut lines = text.lines();

@@ -134,8 +134,9 @@ fn check(answer: Answer, leave: Leave) -> usize {
     unsafe { &*operation }.frees.get()
 }
 
+/// With a driver that does not touch the operation, so that only the kernel is in the way.
 pub(crate) fn cancelled_and_freed() {
-    check(answer, leave);
+    check(|_| (), leave);
 }
 
 /// The kernel alone is right: whoever waits for its answer may use the buffer.
