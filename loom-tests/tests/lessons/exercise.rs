@@ -28,35 +28,20 @@ pub(crate) fn the_model(
     as_given: fn(&Counterexample) -> bool,
     model: impl Fn() + Send + Sync + 'static,
 ) -> Verdict {
-    judged(says, as_given, None, model)
+    judged(says, as_given, model)
 }
 
 /// A further demand: a model that a right repair passes.
 pub(crate) fn demand(says: &str, model: impl Fn() + Send + Sync + 'static) -> Verdict {
-    judged(says, |_| false, None, model)
-}
-
-/// Does the same as [`the_model`] in the orders with at most two preemptions.
-pub(crate) fn the_model_bounded(
-    says: &str,
-    as_given: fn(&Counterexample) -> bool,
-    model: impl Fn() + Send + Sync + 'static,
-) -> Verdict {
-    judged(says, as_given, Some(2), model)
-}
-
-/// Does the same as [`demand`] in the orders with at most two preemptions.
-pub(crate) fn demand_bounded(says: &str, model: impl Fn() + Send + Sync + 'static) -> Verdict {
-    judged(says, |_| false, Some(2), model)
+    judged(says, |_| false, model)
 }
 
 fn judged(
     says: &str,
     as_given: fn(&Counterexample) -> bool,
-    preemptions: Option<usize>,
     model: impl Fn() + Send + Sync + 'static,
 ) -> Verdict {
-    let Some(failure) = failure_of(preemptions, model) else {
+    let Some(failure) = failure_of(None, model) else {
         return Ok(());
     };
     let wrong = Wrong {

@@ -98,3 +98,4 @@ fn exercise_10() {
 
 #[path = "solutions/handshake.rs"]
 mod solution;
+pub(crate) use solution::both_miss;

@@ -1,9 +1,8 @@
 //! Lesson 6: what `SeqCst` would add, and to what.
 
 use axioms::{
-    Execution, Model, Ordering, Program,
+    Model, Ordering,
     completion::{Cell, judge},
-    explore,
 };
 use loom_tests::lab::{
     name_thread,
@@ -12,7 +11,10 @@ use loom_tests::lab::{
 };
 use std::sync::Arc;
 
-use crate::exercise::{Verdict, demand, exercise, none_is, operations, the_model};
+use crate::{
+    exercise::{Verdict, demand, exercise, none_is, operations, the_model},
+    handshake::both_miss,
+};
 
 #[test]
 fn the_completion_allows_the_same_executions() {
@@ -99,25 +101,11 @@ fn exercise_6() {
     exercise(6, judge_repair::<TwoFlags>);
 }
 
-/// Whether both can take the prize, according to the second checker.
-fn both_take_it(store: Ordering, load: Ordering) -> bool {
-    let mut program = Program::new("two flags");
-    let flags = [program.atomic("mine", 0), program.atomic("yours", 0)];
-    let seen = [0, 1].map(|me| {
-        program.thread(["I", "you"][me], |code| {
-            code.store(flags[me], 1, store);
-            code.load(flags[1 - me], load)
-        })
-    });
-    let executions = explore(&program, Model::Rc11);
-    let misses = |execution: &Execution| seen.iter().all(|&flag| execution.value(flag) == Some(0));
-    executions.iter().any(misses)
-}
-
 #[test]
 fn one_order_of_all_places_is_what_two_flags_need() {
-    assert!(both_take_it(Ordering::Release, Ordering::Acquire));
-    assert!(!both_take_it(Ordering::SeqCst, Ordering::SeqCst));
+    use atomic::Ordering::{Acquire, Release, SeqCst};
+    assert!(both_miss([(Release, None, Acquire); 2]));
+    assert!(!both_miss([(SeqCst, None, SeqCst); 2]));
 }
 
 #[path = "solutions/seq_cst.rs"]

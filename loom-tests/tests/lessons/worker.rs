@@ -19,7 +19,7 @@ use loom_tests::lab::{
     thread,
 };
 
-use crate::exercise::{Verdict, demand_bounded, exercise, require, the_model_bounded};
+use crate::exercise::{Verdict, demand, exercise, require, the_model};
 
 /// How often somebody has waited. The model does not see it.
 type Waits = sync::Arc<AtomicUsize>;
@@ -156,16 +156,16 @@ fn waits(work: Work) -> Verdict {
 
 fn judge(work: Work) -> Verdict {
     waits(work)?;
-    the_model_bounded(
+    the_model(
         "the worker sleeps forever: the push came after its look into the queue and before its wait",
         |failure| failure.message().contains("deadlock"),
         move || with_worker(work, one_task),
     )?;
-    demand_bounded(
+    demand(
         "a task that spawns another waits for the lock: the worker must not hold it while it runs one",
         move || with_worker(work, a_task_that_spawns),
     )?;
-    demand_bounded(
+    demand(
         "a worker that was woken must look again: another worker may have taken the runnable",
         move || with_worker(work, a_task_that_is_stolen),
     )

@@ -18,7 +18,7 @@ fn exercise_10_is_solved() {
 }
 
 /// A side by the orderings of its store, its fence and its load.
-type Side = (Ordering, Option<Ordering>, Ordering);
+pub(crate) type Side = (Ordering, Option<Ordering>, Ordering);
 
 fn side((store, fenced, load): Side) -> impl Meet {
     move |own: &AtomicBool, other: &AtomicBool| {
@@ -31,7 +31,7 @@ fn side((store, fenced, load): Side) -> impl Meet {
 }
 
 /// Whether both sides can miss each other, according to the axioms.
-fn both_miss(sides: [Side; 2]) -> bool {
+pub(crate) fn both_miss(sides: [Side; 2]) -> bool {
     let mut program = Program::new("handshake");
     let places = ["sleeping", "work"].map(|name| program.atomic(name, 0));
     let seen = [0, 1].map(|me| {
