@@ -336,7 +336,10 @@ mod tests {
     use core::sync::atomic::Ordering::Relaxed;
 
     use super::*;
-    use crate::fences::Fences;
+    use crate::{
+        fences::Fences,
+        sleep::{Parked, Parking},
+    };
 
     /// A driver in use.
     fn driver() -> Driver {
@@ -394,6 +397,30 @@ mod tests {
         };
         assert!(is_awake(AWAKE, 5));
         assert!(!is_awake(4, 5) && !is_awake(5, 5) && !is_awake(6, 5));
+    }
+
+    /// However little earlier it is.
+    #[test]
+    fn every_earlier_deadline_wakes_the_keeper() {
+        let driver = driver();
+        for (until, deadline, wakes) in [
+            (4, 5, false),
+            (5, 5, false),
+            (6, 5, true),
+            (NEVER, NEVER - 1, true),
+        ] {
+            let sleep = Sleep::new(1, Fences::among(1), || {});
+            driver.asleep_until.store(until, Relaxed);
+            let mut park = |_| {
+                driver.hurry(deadline, &sleep, || {});
+                true
+            };
+            let (in_driver, park) = (true, &mut park as &mut dyn FnMut(_) -> _);
+            sleep.search();
+            let parking = Parking { in_driver, park };
+            let parked = sleep.park(0, None, || false, || false, parking);
+            assert_eq!(parked == Parked::Woken, wakes, "{until} {deadline}");
+        }
     }
 
     #[test]

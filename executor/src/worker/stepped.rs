@@ -340,3 +340,6 @@ pub(crate) fn pinned_to(runnable: &Runnable) -> Option<usize> {
         Lane::Normal | Lane::High => None,
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,6 +1,6 @@
 //! How long a blocked worker may sleep, and whether its wait is a deadlock.
 
-use alloc::vec::Vec;
+use alloc::{sync::Arc, task::Wake, vec::Vec};
 use core::{
     future::{Future, pending},
     iter,
@@ -10,6 +10,7 @@ use core::{
 };
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
+    sync::mpsc,
     time::Instant,
 };
 
@@ -17,11 +18,13 @@ use joint::{JoinHandle, waker::park::Parker};
 
 use super::{BLOCKED_LOOK, DEADLOCK_LOOK};
 use crate::{
+    driver::clock::NEVER,
     fences::Fences,
     hooks::Hooks,
     registry::Lane,
     worker::{
         Worker,
+        current::with_thread_worker,
         harness::{task, two_workers},
         launch::new_task,
         shared::{Decides, Runnable, Shared},
@@ -38,6 +41,33 @@ fn a_blocked_worker_looks_again_only_where_nobody_gives_a_sign() {
     );
     worker.shared().close();
     assert_eq!(worker.running().attend_blocked(None), Some(BLOCKED_LOOK));
+}
+
+/// The end of a task that it wakes or drops is counted for this executor.
+#[test]
+fn what_a_blocked_worker_does_belongs_to_its_executor() {
+    struct Asks(mpsc::Sender<bool>);
+    impl Wake for Asks {
+        fn wake(self: Arc<Self>) {
+            with_thread_worker(|worker| {
+                let is_elsewhere = worker.expect("this thread is a worker").is_elsewhere.get();
+                self.0.send(is_elsewhere).expect("the test waits");
+            });
+        }
+    }
+    let (sender, asked) = mpsc::channel();
+    let [worker, _other] = two_workers();
+    let _this_thread = worker.become_this_thread();
+    let shared = worker.shared();
+    shared.driver.hurry(NEVER, &shared.sleep, || {});
+    for elsewhere in [true, false] {
+        let waker = Arc::new(Asks(sender.clone())).into();
+        shared.driver.due().push(waker);
+        worker.is_elsewhere.set(elsewhere);
+        worker.running().attend_blocked(None);
+        assert_eq!(asked.try_recv(), Ok(false));
+        assert_eq!(worker.is_elsewhere.get(), elsewhere);
+    }
 }
 
 /// The only worker of an executor. The test is its thread.
