@@ -1,0 +1,302 @@
+//! Doors that run no tasks of their own: threads, values, timers, ends, and what other places have
+//! left.
+
+use std::{
+    future::{pending, poll_fn},
+    panic::{AssertUnwindSafe, catch_unwind},
+    pin::Pin,
+    sync::{Arc, Mutex, mpsc},
+    thread as threads,
+    time::{Duration, Instant},
+};
+
+#[cfg(all(unix, feature = "io"))]
+use futures_lite::{AsyncReadExt, AsyncWriteExt};
+use joint::{block_on, oneshot};
+#[cfg(all(unix, feature = "io"))]
+use joint_executor::io;
+use joint_executor::{
+    self as executor, hosted,
+    time::{Sleep, Timer, sleep},
+};
+
+use crate::{
+    doors::{End, body, check_call, check_result, function, perform, settle},
+    owners::{end, fresh},
+    tree::Node,
+    world::{Here, Is, Left, VALUE, Who},
+};
+
+impl Here {
+    /// Leaves something to all places.
+    pub(crate) fn leave(&self, left: Left) {
+        self.world.left.lock().unwrap().push(left);
+    }
+}
+
+pub(crate) async fn spawn_blocking(node: &Node, here: &Here) {
+    // It belongs to the executor that has passed it there, but for what the docs leave open.
+    let inside = here.with(Who::ANYBODY);
+    let handle = executor::spawn_blocking(function(node, inside));
+    settle(handle, node, here).await;
+}
+
+/// Two threads that do the same at the same time.
+pub(crate) fn thread(node: &Node, here: &Here) {
+    let start = || threads::spawn(function(node, here.with(Who::NOBODY)));
+    for thread in [start(), start()] {
+        check_call(here, node, || match thread.join() {
+            Ok(output) => output,
+            Err(payload) => std::panic::resume_unwind(payload),
+        });
+    }
+}
+
+pub(crate) async fn value(node: &Node, here: &Here) {
+    let value = here.world.number();
+    let who = Who {
+        value: Is::This(value),
+        ..here.who
+    };
+    let inside = Here {
+        who,
+        ..here.clone()
+    };
+    match node.n % 2 {
+        0 => {
+            let call = function(node, inside);
+            check_call(here, node, || VALUE.sync_scope(value, call));
+        }
+        _ if node.end() == End::Panic => {}
+        _ => {
+            let future = body(node, inside);
+            let output = VALUE.scope(value, future).await;
+            check_result(here, node, Ok(output));
+        }
+    }
+}
+
+pub(crate) fn apart(node: &Node, here: &Here) {
+    let inside = function(node, here.with(Who::NOBODY));
+    check_call(here, node, || hosted::apart(inside));
+}
+
+/// A timer that is armed again, for a near time, while a task waits for it.
+pub(crate) async fn timer(node: &Node, here: &Here) {
+    let (executor, inside) = fresh(1, here);
+    let first = match node.n % 4 {
+        0 => Duration::ZERO,
+        1 => Duration::from_micros(100),
+        2 => Duration::from_secs(3600),
+        _ => Duration::MAX,
+    };
+    enum Armed {
+        Sleep(Sleep),
+        Timer(Timer),
+    }
+    let armed = match node.n / 4 % 2 {
+        0 => Armed::Sleep(sleep(first)),
+        _ => Armed::Timer(Timer::new(first)),
+    };
+    let armed = Arc::new(Mutex::new(armed));
+    let (polled, is_polled) = mpsc::channel();
+    let (waits, body) = (armed.clone(), body(node, inside));
+    let handle = executor.spawn(async move {
+        poll_fn(|cx| {
+            let mut armed = waits.lock().unwrap();
+            let outcome = match &mut *armed {
+                Armed::Sleep(sleep) => Pin::new(sleep).poll(cx),
+                Armed::Timer(timer) => Pin::new(timer).poll(cx),
+            };
+            let _ = polled.send(());
+            outcome
+        })
+        .await;
+        body.await
+    });
+    is_polled.recv().unwrap();
+    let near = Instant::now() + Duration::from_micros(100);
+    match &mut *armed.lock().unwrap() {
+        Armed::Sleep(sleep) => sleep.reset(near),
+        Armed::Timer(timer) => timer.arm_at(near),
+    }
+    check_result(here, node, handle.result().await);
+    end(executor, node.n, here);
+}
+
+/// Bytes from a task to another one.
+#[cfg(all(unix, feature = "io"))]
+pub(crate) async fn pipe(node: &Node, here: &Here) {
+    let (executor, inside) = fresh(2, here);
+    let (mut reader, mut writer) = executor.enter(io::pipe).unwrap();
+    let body = body(node, inside);
+    let writes = executor.spawn(async move { writer.write_all(&[7; 100_000]).await });
+    let reads = executor.spawn(async move {
+        let mut read = Vec::new();
+        (
+            reader.read_to_end(&mut read).await.is_ok() && read == [7; 100_000],
+            body.await,
+        )
+            .1
+    });
+    settle(reads, node, here).await;
+    drop(writes);
+    end(executor, node.n, here);
+}
+
+/// An executor ends while its workers are blocked, until what its other tasks hold is dropped.
+pub(crate) fn blocked(node: &Node, here: &Here) {
+    let (executor, inside) = fresh(2, here);
+    // One is left that can drop what the other waits for.
+    for is_std in [node.n % 2 == 0, false] {
+        let token = inside.token();
+        let (sender, receiver) = oneshot::channel::<()>();
+        let (std_sender, std_receiver) = mpsc::channel::<()>();
+        let (begin, begun) = mpsc::channel();
+        executor.spawn_detached(async move {
+            let held = executor::spawn(async move {
+                let _held = (sender, std_sender);
+                pending::<()>().await;
+            });
+            begin.send(()).unwrap();
+            match is_std {
+                true => _ = std_receiver.recv(),
+                false => _ = receiver.blocking_recv(),
+            }
+            drop((held, token));
+        });
+        begun.recv().unwrap();
+    }
+    perform(&node.inside, here);
+    // None is left that could run a task.
+    end(executor, node.n % 5, here);
+}
+
+/// An executor that has ended: its functions say so.
+pub(crate) fn ended(node: &Node, here: &Here) {
+    let (executor, inside) = fresh(1, here);
+    let handle = executor.handle();
+    end(executor, node.n, here);
+    // Its own task may not have ended it yet.
+    while block_on(handle.spawn(async {}).result()).is_ok() {
+        threads::yield_now();
+    }
+    match node.n % 3 {
+        0 => {
+            let result = block_on(handle.spawn(body(node, inside)).result());
+            here.demand(result.is_err(), "result: an ended executor has run a task");
+        }
+        1 => {
+            let call = AssertUnwindSafe(function(node, inside));
+            let outcome = catch_unwind(AssertUnwindSafe(|| handle.install(call.0)));
+            here.demand(
+                outcome.is_err(),
+                "result: an ended executor has run a function",
+            );
+        }
+        _ => {
+            let child = body(node, inside);
+            let run = || handle.scope(|scope| drop(scope.spawn(child)));
+            let outcome = catch_unwind(AssertUnwindSafe(run));
+            here.demand(
+                outcome.is_err(),
+                "result: a scope came back without its child",
+            );
+        }
+    }
+}
+
+/// Of two shutdowns at the same time, none says that all has ended while a function runs.
+pub(crate) fn two_ends(node: &Node, here: &Here) {
+    let (executor, inside) = fresh(1, here);
+    let executor = Arc::new(executor);
+    let (begin, begun) = mpsc::channel();
+    let (release, released) = mpsc::channel::<()>();
+    let inside = function(node, inside.with(Who::ANYBODY));
+    let starts = executor.spawn(async move {
+        let blocks = move || {
+            begin.send(()).unwrap();
+            let _ = released.recv();
+            inside()
+        };
+        executor::spawn_blocking(blocks).detach();
+    });
+    block_on(starts);
+    begun.recv().unwrap();
+    let first = executor.clone();
+    let first = threads::spawn(move || first.shutdown_timeout(Duration::from_secs(3600)));
+    while block_on(executor.spawn(async {}).result()).is_ok() {
+        threads::yield_now();
+    }
+    let second = executor.shutdown_timeout(Duration::from_micros(100));
+    here.demand(
+        second.is_err(),
+        "end: a shutdown says Ok while a function runs",
+    );
+    drop(release);
+    let first = first.join().unwrap();
+    here.demand(first.is_ok(), ("end", first));
+}
+
+/// A task of the shared executor that waits, and what wakes it, for other places to take.
+pub(crate) fn leave(node: &Node, here: &Here) {
+    let (shared, owner) = (&here.world.shared, here.world.shared_owner);
+    let inside = here.with(Who::task(shared.id(), owner));
+    let (sender, receiver) = oneshot::channel();
+    let body = body(node, inside);
+    let (wakers, waker) = mpsc::channel();
+    let handle = shared.spawn(async move {
+        let waker = poll_fn(|cx| std::task::Poll::Ready(cx.waker().clone())).await;
+        let _ = wakers.send(waker);
+        let _ = receiver.await;
+        body.await
+    });
+    here.leave(Left::Handle(handle));
+    here.leave(Left::Sender(sender));
+    if let Ok(waker) = waker.try_recv() {
+        here.leave(Left::Waker(waker));
+    }
+    let token = here.token();
+    here.leave(Left::Value {
+        _dropped: Box::new((token, waker)),
+    });
+}
+
+/// Does something with what another place has left.
+pub(crate) fn pick(node: &Node, here: &Here) {
+    let left = {
+        let mut all = here.world.left.lock().unwrap();
+        match all.len() {
+            0 => return,
+            most => all.swap_remove(node.n % most),
+        }
+    };
+    match (left, node.n % 4) {
+        (Left::Sender(sender), 0 | 1) => _ = sender.send(()),
+        (Left::Waker(waker), 0) => waker.wake(),
+        (Left::Waker(waker), 1) => waker.wake_by_ref(),
+        (Left::Handle(handle), 0) => handle.abort(),
+        (Left::Handle(handle), 1) => handle.detach(),
+        (left, 2) => here.leave(left),
+        (left, _) => drop(left),
+    }
+}
+
+/// Blocks this thread, whatever it is, until a task of the shared executor has answered. It has two
+/// workers, of which this blocks one at most.
+pub(crate) fn answer(_: &Node, here: &Here) {
+    let Ok(_waits) = here.world.waits.try_lock() else {
+        return;
+    };
+    let (sender, receiver) = oneshot::channel::<()>();
+    let (answer, answers) = mpsc::channel();
+    here.world.shared.spawn_detached(async move {
+        let _ = answer.send(());
+        let _ = receiver.await;
+        let _ = answer.send(());
+    });
+    // It waits by now, or is cancelled, if the shared executor has ended.
+    let _ = answers.recv();
+    let _ = sender.send(());
+    let _ = answers.recv();
+}
