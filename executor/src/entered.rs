@@ -5,14 +5,9 @@
 //! a worker meanwhile, except for what it does for its own executor while it is blocked.
 
 use alloc::sync::Arc;
-use core::{cell::Cell, future::Future, ops::Deref, ptr};
+use core::{future::Future, ops::Deref};
 
-use super::{Executor, guard::with_value, hosted, local, worker::current};
-use joint_switch::thread_local;
-
-thread_local! {
-    static ENTERED: Cell<*const Executor> = const { Cell::new(ptr::null()) };
-}
+use super::{Executor, hosted, who};
 
 /// The executor that a thread is in.
 pub(super) enum Ambient<'a> {
@@ -47,10 +42,9 @@ pub(super) fn ambient<'a>() -> Ambient<'a> {
 /// Returns the executor that this thread is in, or else that of its host. As for [`ambient`], the
 /// reference must not be kept.
 pub(super) fn entered<'a>() -> Option<Ambient<'a>> {
-    let entered = ENTERED.with(Cell::get);
     // SAFETY: `enter` set it from a reference that it borrows, and resets it before that borrow
     // ends.
-    match unsafe { entered.as_ref() } {
+    match unsafe { who::entered::<Executor>().as_ref() } {
         Some(entered) => Some(Ambient::Borrowed(entered)),
         None => hosted::host().map(|host| Ambient::Hosts(host.executor())),
     }
@@ -59,18 +53,7 @@ pub(super) fn entered<'a>() -> Option<Ambient<'a>> {
 /// Calls `f` while this thread is in an executor.
 pub(super) fn enter<R>(executor: &Executor, f: impl FnOnce() -> R) -> R {
     hosted::check_place(executor);
-    with_entered(executor, || {
-        current::without_current(|| local::without_current(f))
-    })
-}
-
-/// Calls `f` while this thread is in no executor.
-pub(super) fn without_entered<R>(f: impl FnOnce() -> R) -> R {
-    with_entered(ptr::null(), f)
-}
-
-fn with_entered<R>(executor: *const Executor, f: impl FnOnce() -> R) -> R {
-    ENTERED.with(|entered| with_value(entered, executor, f))
+    who::as_entered::<Executor, _>(executor, f)
 }
 
 impl Executor {

@@ -1,6 +1,6 @@
 //! Running user code that may panic, where a panic must not stop anything else.
 
-use core::{cell::Cell, mem, task::Waker};
+use core::{cell::Cell, mem};
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     sync::PoisonError,
@@ -18,13 +18,6 @@ pub(super) fn guarded(f: impl FnOnce()) {
         if let Err(again) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
             mem::forget(again);
         }
-    }
-}
-
-/// Wakes all wakers. A panic of one does not keep the others from being woken.
-pub(super) fn wake_all(wakers: impl IntoIterator<Item = Waker>) {
-    for waker in wakers {
-        guarded(|| waker.wake());
     }
 }
 

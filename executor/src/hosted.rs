@@ -118,6 +118,7 @@ use core::{
     fmt,
     future::{Future, poll_fn},
     marker::PhantomData,
+    mem::{self, ManuallyDrop},
     num::NonZeroUsize,
     ops::Deref,
     pin::pin,
@@ -132,14 +133,14 @@ use super::driver::{
     timers::Fired,
 };
 use super::{
-    Dump, Executor, entered,
+    Dump, Executor,
     guard::with_value,
-    local,
     policy::INJECTOR_INTERVAL,
-    spawn_local, task_local,
+    spawn_local,
     threads::Thread,
+    who,
     worker::{
-        Worker, current,
+        Worker, dispose,
         shared::{Runnable, Shared},
         stepped::pinned_to,
     },
@@ -165,7 +166,8 @@ pub use super::worker::stepped::Step;
 /// Dropping it [ends its executor](self#the-end).
 #[must_use = "its executor ends if it is dropped"]
 pub struct HostedWorker {
-    worker: Box<Worker>,
+    /// Dropped by the drop, unless a call of it is on the stack.
+    worker: ManuallyDrop<Box<Worker>>,
     /// The number of calls of this worker that are on the stack.
     depth: Cell<usize>,
     thread: Arc<OnceLock<thread::ThreadId>>,
@@ -189,7 +191,7 @@ impl HostedWorker {
     pub(super) fn new(worker: Worker) -> (Self, Thread) {
         let (sender, ended) = oneshot::channel();
         let own = Self {
-            worker: Box::new(worker),
+            worker: ManuallyDrop::new(Box::new(worker)),
             depth: Cell::new(0),
             thread: Arc::default(),
             ended: Cell::new(Some(sender)),
@@ -329,9 +331,9 @@ impl BoundWorker {
     /// is due, the thread waits for timers, descriptors and wake-ups.
     ///
     /// The future is not a task, and need be neither `Send` nor `'static`. Code of the future is
-    /// code of this worker: [`spawn_local`] works, and timers and descriptors
-    /// are served on this thread. It has its turn after at most 61 runs of tasks. The tasks that
-    /// are left when it ends run on in the next step or call.
+    /// code of this worker alone, as in [`enter`](Self::enter): [`spawn_local`] works, and timers
+    /// and descriptors are served on this thread. It has its turn after at most 61 runs of tasks.
+    /// The tasks that are left when it ends run on in the next step or call.
     ///
     /// # Panics
     /// If the future's poll panics. If the executor is shut down meanwhile.
@@ -388,28 +390,29 @@ impl BoundWorker {
         }
     }
 
-    /// Calls `f` as code of this worker: [`spawn`](crate::spawn) pushes to its queue,
-    /// [`spawn_local`] works, and timers and descriptors are those of its
-    /// executor. A panic of `f` passes through.
+    /// Calls `f` as code of this worker alone: [`spawn`](crate::spawn) pushes to its queue,
+    /// [`spawn_local`] works, and timers and descriptors are those of its executor. If this is
+    /// called inside a task, `f` sees neither that task, nor its [`TaskLocal`](crate::TaskLocal)
+    /// values, nor a [`LocalExecutor`](crate::LocalExecutor) that runs it. A panic of `f` passes
+    /// through.
     ///
     /// Step the worker afterwards, unless the last step has ended it. It then is as if it were in
     /// no executor.
     pub fn enter<R>(&self, f: impl FnOnce() -> R) -> R {
-        let own = &self.own;
-        if own.worker.stepping.has_ended.get() {
-            return f();
+        match self.own.has_ended() {
+            true => apart(f),
+            false => self.own.act(|_| f()),
         }
-        own.worker.be_active();
-        own.inside(|| own.worker.as_current(f))
     }
 
     /// Unbinds the worker from this thread.
     ///
     /// # Errors
     /// Returns the worker unchanged if it may have local tasks: if one was ever spawned on it, and
-    /// tasks that are pinned to it have not ended. Step it until they have.
+    /// tasks that are pinned to it have not ended. Step it until they have. Also if a [`ReadyTask`]
+    /// is left that is pinned to it.
     pub fn unbind(self) -> Result<HostedWorker, Self> {
-        match self.own.worker.may_have_local() {
+        match self.own.worker.may_have_local() || self.own.worker.has_lent() {
             false => Ok(self.own),
             true => Err(self),
         }
@@ -433,7 +436,7 @@ impl BoundWorker {
     /// are pinned to it last.
     #[inline]
     pub fn take_queued(&self, mut take: impl FnMut(ReadyTask)) {
-        let take = |runnable| take(ReadyTask::new(runnable, self.own.worker.shared()));
+        let take = |runnable| take(ReadyTask::new(runnable, &self.own.worker));
         self.own.worker.take_queued(take);
     }
 
@@ -444,17 +447,16 @@ impl BoundWorker {
     pub fn take_injected(&self, mut take: impl FnMut(ReadyTask)) {
         let shared = self.own.worker.shared();
         while let Some(runnable) = shared.next_injected_for(self.index()) {
-            take(ReadyTask::new(runnable, shared));
+            take(ReadyTask::new(runnable, &self.own.worker));
         }
     }
 
-    /// Queues a task again that was taken.
+    /// Queues a task again that was taken. If the worker has ended, the task is cancelled instead.
     ///
     /// # Panics
     /// If the task belongs to another executor, or is pinned to another worker.
     pub fn give_back(&self, task: ReadyTask) {
-        self.check(&task);
-        self.own.worker.give_back(task.runnable);
+        self.with_task(task, |worker, runnable| worker.give_back(runnable));
     }
 
     /// Runs a task once. Returns it if it was woken meanwhile: it is ready again, and not queued.
@@ -468,10 +470,8 @@ impl BoundWorker {
     /// never waited may run on any worker of any executor, and stays there.
     #[inline]
     pub fn run_task(&self, task: ReadyTask) -> Option<ReadyTask> {
-        self.check(&task);
-        let own = &self.own;
-        let woken = own.inside(|| own.worker.run_chosen(task.runnable));
-        woken.map(|runnable| ReadyTask::new(runnable, own.worker.shared()))
+        let woken = self.with_task(task, Worker::run_chosen).flatten();
+        woken.map(|runnable| ReadyTask::new(runnable, &self.own.worker))
     }
 
     /// Cancels a task, and drops its future.
@@ -479,20 +479,21 @@ impl BoundWorker {
     /// # Panics
     /// As [`run_task`](Self::run_task).
     pub fn discard(&self, task: ReadyTask) {
-        self.check(&task);
-        let own = &self.own;
-        own.inside(|| own.worker.discard_chosen(task.runnable));
+        self.with_task(task, Worker::discard_chosen);
     }
 
+    /// Calls `f` with a runnable, as code of this worker. If the worker has ended, cancels the task
+    /// instead.
     #[inline]
-    fn check(&self, task: &ReadyTask) {
-        let own = &self.own;
-        let may_run = own.worker.may_run(&task.runnable, &task.executor);
+    fn with_task<R>(&self, task: ReadyTask, f: impl FnOnce(&Worker, Runnable) -> R) -> Option<R> {
         assert!(
-            may_run,
+            self.own.worker.may_run(task.runnable(), &task.executor),
             "a task runs on a worker of its own executor, and a pinned task on its own"
         );
-        own.worker.be_active();
+        match self.own.has_ended() {
+            true => None,
+            false => Some(self.own.act(|worker| f(worker, task.take()))),
+        }
     }
 
     /// Closes the executor: no task begins another poll.
@@ -555,15 +556,31 @@ impl BoundWorker {
 }
 
 impl HostedWorker {
+    fn has_ended(&self) -> bool {
+        self.worker.stepping.has_ended.get()
+    }
+
     /// Calls `f`, while this worker cannot be ended.
     #[inline]
     fn inside<R>(&self, f: impl FnOnce() -> R) -> R {
         with_value(&self.depth, self.depth.get() + 1, f)
     }
 
+    /// Calls `f` as code of this worker, which has not ended.
+    #[inline]
+    fn act<R>(&self, f: impl FnOnce(&Worker) -> R) -> R {
+        let worker = &**self.worker;
+        self.inside(|| {
+            worker.as_current(|| {
+                worker.be_active();
+                f(worker)
+            })
+        })
+    }
+
     fn end_once(&self) {
-        if !self.worker.stepping.has_ended.get() {
-            apart(|| self.worker.end_here());
+        if !self.has_ended() {
+            self.inside(|| apart(|| self.worker.end_here()));
             self.ended.take();
         }
     }
@@ -571,7 +588,15 @@ impl HostedWorker {
 
 impl Drop for HostedWorker {
     fn drop(&mut self) {
+        if self.depth.get() > 0 {
+            // A poll below this frame has ended the process, which destroys the thread-local that
+            // holds the worker. That poll never ends, so the drop does not wait for it, and leaves
+            // the worker as it is to the end of the process.
+            return mem::forget(self.ended.take());
+        }
         self.end_once();
+        // SAFETY: the worker is not used after this.
+        unsafe { ManuallyDrop::drop(&mut self.worker) };
     }
 }
 
@@ -579,7 +604,7 @@ impl fmt::Debug for HostedWorker {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("HostedWorker")
             .field("index", &self.index())
-            .field("has_ended", &self.worker.stepping.has_ended.get())
+            .field("has_ended", &self.has_ended())
             .finish_non_exhaustive()
     }
 }
@@ -587,15 +612,18 @@ impl fmt::Debug for HostedWorker {
 /// A task that is ready to run, as [taken](BoundWorker::take_queued) from a worker. It keeps the
 /// memory of the worker's executor.
 ///
-/// It may be a local task, so it is neither `Send` nor `Sync`. Give all of them
-/// [back](BoundWorker::give_back), run or [discard](BoundWorker::discard) them before their worker
-/// ends, because a worker's end waits for the tasks that are pinned to it. The drop cancels the
-/// task without counting it as ended.
+/// It may be a local task, so it is neither `Send` nor `Sync`. Run it,
+/// [give](BoundWorker::give_back) it back, or [discard](BoundWorker::discard) it. The drop cancels
+/// the task, and may come after the end of the worker and of the executor. If it is forgotten, the
+/// task never ends.
 #[must_use = "dropping it cancels the task"]
 pub struct ReadyTask {
-    runnable: Runnable,
+    /// `None` only while the task is given up.
+    runnable: Option<Runnable>,
     /// Dropped after the runnable, whose drop may use the executor when the executor has ended.
     executor: Arc<Shared>,
+    /// Of a task that its worker's end would wait for otherwise.
+    _lent: Option<Arc<()>>,
     /// A local task stays on its thread.
     thread: PhantomData<*mut ()>,
 }
@@ -608,35 +636,55 @@ impl fmt::Debug for ReadyTask {
 
 impl ReadyTask {
     #[inline]
-    fn new(runnable: Runnable, executor: &Arc<Shared>) -> Self {
+    fn new(runnable: Runnable, worker: &Worker) -> Self {
         Self {
-            runnable,
-            executor: executor.clone(),
+            executor: worker.shared().clone(),
+            _lent: worker.lend(&runnable),
+            runnable: Some(runnable),
             thread: PhantomData,
         }
+    }
+
+    #[inline]
+    fn runnable(&self) -> &Runnable {
+        self.runnable.as_ref().expect("not given up")
+    }
+
+    #[inline]
+    fn take(mut self) -> Runnable {
+        self.runnable.take().expect("not given up")
     }
 
     /// Returns the task's id.
     #[inline]
     pub fn id(&self) -> Id {
-        self.runnable.id()
+        self.runnable().id()
     }
 
     /// Returns the task's name, if it was given one.
     pub fn name(&self) -> Option<&str> {
-        self.runnable.name()
+        self.runnable().name()
     }
 
     /// Returns a waker of the task.
     pub fn waker(&self) -> Waker {
-        self.runnable.waker()
+        self.runnable().waker()
     }
 
     /// Returns the index of the worker that alone may run the task. `None` means that any worker of
     /// the executor may.
     #[inline]
     pub fn pinned_to(&self) -> Option<usize> {
-        pinned_to(&self.runnable)
+        pinned_to(self.runnable())
+    }
+}
+
+impl Drop for ReadyTask {
+    #[inline]
+    fn drop(&mut self) {
+        if let Some(runnable) = self.runnable.take() {
+            dispose(&self.executor, runnable);
+        }
     }
 }
 
@@ -669,7 +717,5 @@ pub fn epoch() -> Instant {
 /// A worker that is stepped does that by itself. It is for owners that run code of other tasks
 /// inside a poll, such as one that waits there.
 pub fn apart<R>(f: impl FnOnce() -> R) -> R {
-    let f = || current::without_current(|| entered::without_entered(f));
-    let f = || joint::task::without_current(f);
-    local::without_current(|| task_local::without_values(f))
+    who::apart(f)
 }

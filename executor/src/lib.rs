@@ -211,7 +211,6 @@ use core::{
 };
 use std::sync::OnceLock;
 
-mod apart;
 mod blocking;
 mod builder;
 mod calls;
@@ -252,6 +251,7 @@ mod task_local;
 mod threads;
 pub mod time;
 mod times;
+mod who;
 pub(crate) mod worker;
 mod yield_now;
 

@@ -475,10 +475,10 @@ impl<K: RegistryOwner> Registry<K> {
         &self.shards[place.worker()][place.room()]
     }
 
-    /// Returns whether a worker has pinned tasks that have not ended, apart from those that another
+    /// Returns how many pinned tasks of a worker have not ended, apart from those that another
     /// thread has spawned, and that have not waited yet.
-    pub(crate) fn has_pinned(&self, worker: usize) -> bool {
-        self.counts(worker, Lane::Pinned(worker)).1 > 0
+    pub(crate) fn pinned(&self, worker: usize) -> usize {
+        self.counts(worker, Lane::Pinned(worker)).1
     }
 
     /// Returns how many chunks a worker has in a lane, and how many entries are in use there.

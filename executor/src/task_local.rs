@@ -17,8 +17,7 @@ use core::{
     task::{Context, Poll},
 };
 
-use super::guard::with_value;
-use joint_switch::thread_local;
+use super::who;
 
 /// A key for a value that tasks carry with them. The value is set around a future, and everything
 /// that runs inside that future can read it.
@@ -87,15 +86,6 @@ struct Frame {
     outer: *const Frame,
 }
 
-thread_local! {
-    static INNERMOST: Cell<*const Frame> = const { Cell::new(ptr::null()) };
-}
-
-/// Runs `f` with no value set.
-pub(super) fn without_values<R>(f: impl FnOnce() -> R) -> R {
-    INNERMOST.with(|innermost| with_value(innermost, ptr::null(), f))
-}
-
 impl<T> TaskLocal<T> {
     /// Creates a key, for a `static`.
     #[allow(clippy::new_without_default, reason = "useful only in a static")]
@@ -115,14 +105,12 @@ impl<T> TaskLocal<T> {
     /// Runs `f` with the value set.
     #[inline]
     fn enter<R>(&'static self, value: &T, f: impl FnOnce() -> R) -> R {
-        INNERMOST.with(|innermost| {
-            let frame = Frame {
-                key: self.key(),
-                value: ptr::from_ref(value).cast(),
-                outer: innermost.get(),
-            };
-            with_value(innermost, &raw const frame, f)
-        })
+        let frame = Frame {
+            key: self.key(),
+            value: ptr::from_ref(value).cast(),
+            outer: who::values(),
+        };
+        who::with_values(&raw const frame, f)
     }
 
     /// Sets the value for a future, while the future is polled and while it is dropped. An outer
@@ -186,7 +174,7 @@ impl<T> TaskLocal<T> {
     /// assert_eq!(DEPTH.try_with(|depth| depth + 1), None);
     /// ```
     pub fn try_with<R>(&'static self, f: impl FnOnce(&T) -> R) -> Option<R> {
-        let mut next = INNERMOST.with(Cell::get);
+        let mut next = who::values::<Frame>();
         // SAFETY: a frame lies further down this thread's stack while it is in the list.
         let mut frame = unsafe { next.as_ref() }?;
         while frame.key != self.key() {

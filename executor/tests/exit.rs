@@ -10,16 +10,21 @@ mod common;
 #[path = "common/child.rs"]
 mod child;
 
-use std::{future::pending, process::exit};
+use std::{cell::RefCell, future::pending, process::exit, task::Waker};
 
 use child::in_child;
 use common::executor;
 use joint::block_on;
-use joint_executor::{Executor, LocalExecutor, spawn, spawn_local, yield_now};
+use joint_executor::{Executor, LocalExecutor, hosted::BoundWorker, spawn, spawn_local, yield_now};
 
 thread_local! {
     static LOCAL: LocalExecutor = LocalExecutor::new();
     static EXECUTOR: Executor = executor(2);
+    static WORKER: RefCell<Option<(Executor, BoundWorker)>> = const { RefCell::new(None) };
+}
+
+fn current_thread() -> (Executor, BoundWorker) {
+    Executor::builder().build_current_thread().unwrap()
 }
 
 #[test]
@@ -84,6 +89,25 @@ fn a_task_can_end_the_program() {
         EXECUTOR
             .with(|executor| executor.install(|| joint_executor::join(|| exit(0), || exit(0)).0))
     });
+    // On a hosted worker in a thread-local.
+    let ways: [fn(&mut BoundWorker); 4] = [
+        |worker| _ = worker.step(10, Waker::noop()),
+        |worker| worker.take_queued(|_| exit(0)),
+        |worker| worker.block_on(async { spawn_local(async { exit(0) }).await }),
+        |worker| worker.enter(|| exit(0)),
+    ];
+    for way in ways {
+        in_child(|| {
+            WORKER.with_borrow_mut(|worker| {
+                let (_, worker) = worker.insert(current_thread());
+                worker.enter(|| {
+                    spawn_local(pending::<()>()).detach();
+                    spawn_local(async { exit(0) }).detach();
+                });
+                way(worker);
+            });
+        });
+    }
     // On its own executor in a worker's thread-local.
     in_child(|| {
         let executor = executor(1);

@@ -31,7 +31,8 @@ use joint::{
     },
 };
 use joint_executor::{
-    Builder, Executor, JoinHandle, LocalExecutor, Priority, TaskBuilder, TaskEnd, current_worker,
+    Builder, Executor, Handle, JoinHandle, LocalExecutor, Priority, TaskBuilder, TaskEnd,
+    TaskLocal, current_worker,
     hosted::{
         self, BoundWorker, ExecutorId, Host, HostedWorker, ReadyTask, Shutdown, Step, Unwind,
     },
@@ -447,28 +448,195 @@ fn a_task_of_the_only_worker_blocks_on_a_timer_and_on_another_thread() {
     other.join().unwrap();
 }
 
-#[test]
-fn a_step_inside_a_task_of_another_executor_is_apart_from_that_task() {
-    let outer = common::executor(1);
-    let seen = outer.spawn(async {
-        let step = || {
-            let (executor, mut worker) = bound();
-            let other = executor.spawn(async { (current_worker(), spawn(async {}).await) });
-            exhaust(&mut worker);
-            (block_on(other).0, executor.metrics().spawned)
-        };
-        let (inner, spawned) = step();
-        (inner, spawned, current_worker(), spawn(async {}).await)
-    });
-    assert_eq!(block_on(seen), (Some(0), 2, Some(0), ()));
-    assert_eq!(outer.metrics().spawned, 2);
+/// Who some code is, as far as it can tell.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Who {
+    worker: Option<usize>,
+    executor: Option<ExecutorId>,
+    task: Option<Id>,
+    value: Option<u32>,
+}
 
+static VALUE: TaskLocal<u32> = TaskLocal::new();
+
+const NOBODY: Who = Who {
+    worker: None,
+    executor: None,
+    task: None,
+    value: None,
+};
+
+impl Who {
+    /// Uses the budget as well.
+    fn am_i() -> Self {
+        budget::refill();
+        Self {
+            worker: current_worker(),
+            executor: Handle::try_current().map(|handle| handle.id()),
+            task: joint::task::try_id(),
+            value: VALUE.try_with(|value| *value),
+        }
+    }
+
+    fn worker_of(executor: &Executor) -> Self {
+        Self {
+            worker: Some(0),
+            executor: Some(executor.id()),
+            ..NOBODY
+        }
+    }
+}
+
+/// Ways into an executor. Each returns who its code is, and who that should be inside the code of
+/// `outer`.
+const WAYS: [(&str, fn(Who) -> [Who; 2]); 14] = [
+    ("enter", |_| {
+        let (executor, worker) = bound();
+        [worker.enter(Who::am_i), Who::worker_of(&executor)]
+    }),
+    ("spawn_local in enter", |_| {
+        let (executor, mut worker) = bound();
+        let task = worker.enter(|| spawn_local(async { Who::am_i() }));
+        let right = Who {
+            task: Some(task.id()),
+            ..Who::worker_of(&executor)
+        };
+        exhaust(&mut worker);
+        [block_on(task), right]
+    }),
+    ("block_on of a worker", |_| {
+        let (executor, mut worker) = bound();
+        let future = async { Who::am_i() };
+        [worker.block_on(future), Who::worker_of(&executor)]
+    }),
+    ("step", |_| {
+        let (executor, mut worker) = bound();
+        let task = executor.spawn(async { Who::am_i() });
+        let right = Who {
+            task: Some(task.id()),
+            ..Who::worker_of(&executor)
+        };
+        exhaust(&mut worker);
+        [block_on(task), right]
+    }),
+    ("run_task", |_| {
+        let (executor, worker) = chosen::scheduled_one();
+        let task = executor.spawn(async { Who::am_i() });
+        let right = Who {
+            task: Some(task.id()),
+            ..Who::worker_of(&executor)
+        };
+        assert!(worker.run_task(chosen::one(&worker)).is_none());
+        [block_on(task), right]
+    }),
+    ("discard", |_| {
+        let (executor, worker) = chosen::scheduled_one();
+        let seen = at_drop(&executor);
+        worker.discard(chosen::one(&worker));
+        [seen.recv().unwrap(), Who::worker_of(&executor)]
+    }),
+    ("the drop of a ready task", |outer| {
+        let (executor, worker) = chosen::scheduled_one();
+        let seen = at_drop(&executor);
+        drop(chosen::one(&worker));
+        assert_eq!(executor.metrics().cancelled, 1);
+        let (task, value) = (None, None);
+        [
+            seen.recv().unwrap(),
+            Who {
+                task,
+                value,
+                ..outer
+            },
+        ]
+    }),
+    ("the end of a worker", |_| {
+        let (executor, worker) = bound();
+        let seen = at_drop(&executor);
+        worker.end();
+        [seen.recv().unwrap(), Who::worker_of(&executor)]
+    }),
+    ("enter after the end", |_| {
+        let (_executor, worker) = bound();
+        worker.end();
+        [worker.enter(Who::am_i), NOBODY]
+    }),
+    ("a hook for the start and the end of a worker", |_| {
+        let (tell, seen) = mpsc::channel();
+        let hook = move |_| tell.send(Who::am_i()).unwrap();
+        let builder = Executor::builder().workers(1).on_thread_stop(hook);
+        drop(builder.build_hosted().unwrap().1.remove(0).bind());
+        [seen.recv().unwrap(), NOBODY]
+    }),
+    ("apart", |_| [hosted::apart(Who::am_i), NOBODY]),
+    ("spawn_blocking", |_| {
+        let call = spawn_blocking(Who::am_i);
+        let right = Who {
+            task: Some(call.id()),
+            ..NOBODY
+        };
+        [block_on(call), right]
+    }),
+    ("block_on of an executor", |outer| {
+        let executor = common::executor(1);
+        let right = Who {
+            worker: None,
+            executor: Some(executor.id()),
+            ..outer
+        };
+        [executor.block_on(async { Who::am_i() }), right]
+    }),
+    ("block_on of a local executor", |outer| {
+        [LocalExecutor::new().block_on(async { Who::am_i() }), outer]
+    }),
+];
+
+/// Spawns a task that tells who the code of its drop is.
+fn at_drop(executor: &Executor) -> mpsc::Receiver<Who> {
+    let (tell, seen) = mpsc::channel();
+    let held = OnDrop(move || tell.send(Who::am_i()).unwrap());
+    executor.spawn_detached(async move { drop(held) });
+    seen
+}
+
+/// Places to call them at.
+const PLACES: [fn(&mut (dyn FnMut() + Send)); 8] = [
+    |f| f(),
+    |f| VALUE.sync_scope(7, f),
+    |f| common::executor(1).scope(|scope| _ = scope.spawn(VALUE.scope(7, async { f() }))),
+    |f| LocalExecutor::new().block_on(VALUE.scope(7, async { f() })),
+    |f| {
+        let local = |f: &mut (dyn FnMut() + Send)| LocalExecutor::new().block_on(async { f() });
+        common::executor(1).scope(|scope| _ = scope.spawn(VALUE.scope(7, async { local(f) })));
+    },
+    |f| common::executor(1).block_on(VALUE.scope(7, async { f() })),
+    |f| current_thread().1.block_on(VALUE.scope(7, async { f() })),
+    |f| common::executor(2).install(|| _ = join(|| VALUE.sync_scope(7, f), || ())),
+];
+
+#[test]
+fn each_way_into_an_executor_says_who_its_code_is_at_each_place() {
+    for (place, call_at) in PLACES.into_iter().enumerate() {
+        call_at(&mut || {
+            for (way, call) in WAYS {
+                let outer = Who::am_i();
+                budget::refill_to(1);
+                let [seen, right] = call(outer);
+                assert_eq!(seen, right, "{way} at place {place}");
+                assert!(budget::is_used_up(), "{way} at place {place}: the budget");
+                assert_eq!(Who::am_i(), outer, "after {way} at place {place}");
+            }
+        });
+    }
+}
+
+#[test]
+fn a_local_task_spawned_as_a_worker_is_not_one_of_the_local_executor_around() {
     let local = LocalExecutor::new();
     local.block_on(async {
-        let (executor, mut worker) = bound();
-        let task = executor.spawn(async { spawn_local(async { current_worker() }).await });
-        exhaust(&mut worker);
-        assert_eq!(block_on(task), Some(0), "not a task of the local executor");
+        let (_executor, worker) = bound();
+        worker.enter(|| spawn_local(async {}).detach());
+        assert!(local.is_empty());
     });
 }
 
@@ -770,7 +938,12 @@ mod chosen {
         assert_eq!(*ran.lock().unwrap(), [0, 1, 2, 3, 4, 5]);
     }
 
-    fn one(worker: &BoundWorker) -> ReadyTask {
+    pub(crate) fn scheduled_one() -> (Executor, BoundWorker) {
+        let (executor, mut workers) = scheduled(1);
+        (executor, workers.remove(0))
+    }
+
+    pub(crate) fn one(worker: &BoundWorker) -> ReadyTask {
         let mut taken = Vec::new();
         worker.take_injected(|task| taken.push(task));
         worker.take_queued(|task| taken.push(task));
@@ -874,6 +1047,92 @@ mod chosen {
         drop(ready);
         assert_eq!(Arc::strong_count(&held), 1);
         assert!(block_on(task.result()).is_err());
+    }
+
+    /// An end that waited for the task would wait forever.
+    #[test]
+    fn a_worker_ends_while_its_owner_has_a_task_that_only_it_may_run() {
+        let ends_of: [fn(BoundWorker, ReadyTask); 4] = [
+            |worker, _task| worker.end(),
+            |worker, task| drop((worker, task)),
+            |worker, task| {
+                std::mem::forget(task);
+                drop(worker);
+            },
+            |worker, task| {
+                let unwinds = move || {
+                    let _owned = (worker, task);
+                    resume_unwind(Box::new(()));
+                };
+                assert!(catch_unwind(AssertUnwindSafe(unwinds)).is_err());
+            },
+        ];
+        for (way, end) in ends_of.into_iter().enumerate() {
+            for has_waited in [false, true] {
+                ends(move || {
+                    let (_executor, worker) = scheduled_one();
+                    let (wake, woken) = oneshot::channel::<()>();
+                    let task = worker.enter(|| spawn_local(async { _ = woken.await }));
+                    let mut ready = one(&worker);
+                    if has_waited {
+                        assert!(worker.run_task(ready).is_none());
+                        wake.send(()).unwrap();
+                        ready = one(&worker);
+                    }
+                    let worker = worker.unbind().expect_err("its task stays on this thread");
+                    end(worker, ready);
+                    assert_eq!(task.is_finished(), way != 2);
+                });
+            }
+        }
+    }
+
+    #[test]
+    fn a_worker_ends_inside_the_drop_of_a_task_that_its_owner_has_taken() {
+        ends(|| {
+            let (_executor, worker) = scheduled_one();
+            let worker = Rc::new(worker);
+            let held = OnDrop({
+                let worker = worker.clone();
+                move || worker.end()
+            });
+            let task = worker.enter(|| spawn_local(async move { drop(held) }));
+            drop(one(&worker));
+            assert!(task.is_finished());
+            assert!(worker.enter(current_worker).is_none(), "it has ended");
+        });
+    }
+
+    #[test]
+    fn a_task_for_a_worker_that_has_ended_is_cancelled_and_freed() {
+        let givers: [fn(&BoundWorker, ReadyTask); 4] = [
+            BoundWorker::give_back,
+            |worker, task| assert!(worker.run_task(task).is_none()),
+            BoundWorker::discard,
+            |_, task| drop(task),
+        ];
+        for give in givers {
+            for has_waited in [false, true] {
+                let (executor, worker) = scheduled_one();
+                let held = Arc::new(());
+                let (wake, woken) = oneshot::channel::<()>();
+                let task = executor.spawn({
+                    let held = held.clone();
+                    async move { _ = (woken.await, held) }
+                });
+                let mut ready = one(&worker);
+                if has_waited {
+                    assert!(worker.run_task(ready).is_none());
+                    wake.send(()).unwrap();
+                    ready = one(&worker);
+                }
+                worker.end();
+                give(&worker, ready);
+                assert!(task.is_finished());
+                assert_eq!(Arc::strong_count(&held), 1);
+                assert_eq!(executor.metrics().cancelled, 1);
+            }
+        }
     }
 
     #[test]

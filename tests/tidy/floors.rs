@@ -27,6 +27,7 @@ const BUILDINGS: [Building; 3] = [
         package: "executor",
         below: &[
             &["fences", "guard", "policy", "punctual", "ring"],
+            &["who"],
             &[
                 "deques",
                 "fork_join",
@@ -44,7 +45,7 @@ const BUILDINGS: [Building; 3] = [
                 "yield_now",
             ],
             &["calls", "driver", "local", "registry"],
-            &["apart", "hooks"],
+            &["hooks"],
             &["worker"],
         ],
         above: &[&["io", "time"]],

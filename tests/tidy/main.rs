@@ -187,17 +187,70 @@ fn files_are_short() {
     hold(finish::length);
 }
 
-/// Whoever has a `Running` may call the code of a stranger.
+/// What only some files of the executor may write, and what it does.
+const KEPT: [(&[&str], &[&str], &str); 5] = [
+    (
+        &["Running", "::", "of"],
+        &[
+            "worker/current.rs",
+            "worker/harness.rs",
+            "worker/stepped.rs",
+        ],
+        "makes a running worker, which may call the code of a stranger",
+    ),
+    (
+        &["guarded", "("],
+        &[
+            "src/guard.rs",
+            "src/hooks.rs",
+            "blocking/mod.rs",
+            "blocking/pool.rs",
+            "local/state.rs",
+            "scope/mod.rs",
+            "worker/current.rs",
+            "worker/state.rs",
+        ],
+        "calls the code of a stranger; a worker does so by `stranger`",
+    ),
+    (
+        &["thread_local", "!"],
+        &[
+            "src/who.rs",
+            "blocking/pool.rs",
+            "hosted/host.rs",
+            "model/blocked.rs",
+            "model/registry.rs",
+            "worker/mod.rs",
+        ],
+        "keeps something for a thread; `who.rs` has all that says who its code is",
+    ),
+    (
+        &["task", "::", "without_current"],
+        &["src/who.rs"],
+        "says who code is; `who.rs` says all of it at once",
+    ),
+    (
+        &["budget", "::", "save"],
+        &["src/who.rs"],
+        "says who code is; `who.rs` says all of it at once",
+    ),
+];
+
 #[test]
-fn only_the_ways_into_a_worker_make_it_a_running_one() {
-    const WAYS: [&str; 3] = ["current.rs", "harness.rs", "stepped.rs"];
+fn gates_and_identities_are_kept_in_their_files() {
     hold(|source| {
-        let is_way = WAYS.iter().any(|way| source.path.ends_with(way));
-        let makes = |at: &usize| source.reads(*at, &["Running", "::", "of"]);
-        let found = (0..source.tokens.len()).filter(|at| !is_way && makes(at));
-        found
-            .map(|at| source.finding(source.tokens[at].line, "makes a running worker"))
-            .collect()
+        let is_executor = source.path.starts_with("executor/src/");
+        let of = |&(written, files, what): &(&[&str], &[&str], _)| {
+            let is_kept = files.iter().any(|file| source.path.ends_with(file));
+            let found = source
+                .shipped()
+                .filter(|&(at, _)| source.reads(at, written));
+            let found = found.filter(|_| is_executor && !is_kept);
+            found
+                .map(|(_, token)| source.finding(token.line, what))
+                .collect::<Vec<_>>()
+        };
+        KEPT.iter().flat_map(of).collect()
     });
 }
 

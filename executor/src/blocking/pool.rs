@@ -17,7 +17,7 @@ use std::{
     thread,
 };
 
-use crate::{guard::guarded, process::Process};
+use crate::{guard::guarded, process::Process, who};
 use joint::task::Runnable;
 
 pub(super) struct Pool {
@@ -103,7 +103,8 @@ impl Pool {
         drop(state);
         for runnable in nobodys {
             REFUSED.set(Some(error.to_string()));
-            run(runnable);
+            // Not as code of whoever was refused.
+            who::apart(|| run(runnable));
             // A function that was cancelled before is dropped without a call of `check`.
             REFUSED.take();
         }

@@ -13,7 +13,7 @@ mod run;
 mod state;
 
 use self::run::Run;
-pub(super) use self::state::{with_current, without_current};
+pub(super) use self::state::with_current;
 use joint::task::JoinHandle;
 
 /// Runs tasks on the thread that created it. Their futures and outputs need not be `Send`.

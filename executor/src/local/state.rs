@@ -16,7 +16,7 @@ use core::{
     ops::Deref,
     panic::Location,
     pin::pin,
-    ptr::{self, NonNull},
+    ptr::NonNull,
     task::{Context, Poll},
 };
 
@@ -30,6 +30,7 @@ use super::{
 use crate::{
     guard::{guarded, with_value},
     policy::INJECTOR_INTERVAL,
+    who,
 };
 use joint::{
     task::{Builder, EndedTask, JoinHandle, PendingTask, Polled, Schedule, ScheduleInfo, TaskEnd},
@@ -38,7 +39,7 @@ use joint::{
         park::{Parked, Parker, Turns, park_until},
     },
 };
-use joint_switch::{Retire, fence, heap, order, this_thread, thread::ThreadId, thread_local};
+use joint_switch::{Retire, fence, heap, order, this_thread, thread::ThreadId};
 
 /// Everything that belongs to one local executor.
 pub(crate) struct LocalState {
@@ -61,22 +62,12 @@ pub(crate) struct LocalState {
     pub(super) inbox: CachePadded<Inbox<Entry>>,
 }
 
-thread_local! {
-    static CURRENT: Cell<*const LocalState> = const { Cell::new(ptr::null()) };
-}
-
 /// Calls `f` with the local executor that this thread is running.
 #[inline]
 pub(crate) fn with_current<R>(f: impl FnOnce(Option<&LocalState>) -> R) -> R {
-    let current = CURRENT.with(Cell::get);
     // SAFETY: set by `LocalState::enter` during a call on that value, and reset before the call
     // ends.
-    f(unsafe { current.as_ref() })
-}
-
-/// Runs `f` as if this thread were running no local executor.
-pub(crate) fn without_current<R>(f: impl FnOnce() -> R) -> R {
-    CURRENT.with(|current| with_value(current, ptr::null(), f))
+    f(unsafe { who::local::<LocalState>().as_ref() })
 }
 
 /// The tasks' schedule function. It finds the executor by the task's [`Entry`], and takes no
@@ -280,10 +271,7 @@ impl LocalState {
 
     /// Calls `f` with this as the current executor of its thread.
     fn enter<R>(&self, f: impl FnOnce() -> R) -> R {
-        CURRENT.with(|current| {
-            let _budget = budget::save();
-            with_value(current, &raw const *self, f)
-        })
+        who::as_local(&raw const *self, f)
     }
 
     /// Calls `f` with this as the current executor, and awake.

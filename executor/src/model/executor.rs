@@ -5,8 +5,9 @@ use alloc::{sync::Arc, vec::Vec};
 use crate::{
     Executor,
     fences::Fences,
+    who,
     worker::{
-        Worker, current,
+        Worker,
         shared::{Decides, Shared},
     },
 };
@@ -56,5 +57,5 @@ impl End {
 
 /// Calls `f` as a thread does that is not a worker.
 pub fn outside<R>(f: impl FnOnce() -> R) -> R {
-    current::without_current(f)
+    who::apart(f)
 }

@@ -32,7 +32,6 @@ use std::{
 
 use super::{Running, current, queues::After, shared::Runnable};
 use crate::{
-    apart::run_apart,
     metrics::Counters,
     policy::{BLOCKED_LOOK, DEADLOCK_LOOK},
 };
@@ -46,7 +45,7 @@ use joint::{
 pub(super) fn attend_while_blocked() -> Option<park::Attend> {
     park::set_attend(Some(|parker| {
         current::with_thread_worker(|worker| {
-            worker.and_then(|worker| worker.as_current(|| worker.attend_blocked(parker)))
+            worker.and_then(|worker| worker.attend_blocked(parker))
         })
     }))
 }
@@ -63,9 +62,7 @@ impl Running<'_> {
         let mut next = None;
         // Nothing that is set for the task below applies to the code that runs here. This code
         // belongs to this executor, whatever the task belongs to.
-        let outer = self.is_elsewhere.replace(false);
-        run_apart(|| next = self.attend_apart());
-        self.is_elsewhere.set(outer);
+        self.apart(|| next = self.attend_apart());
         let check = parker.map(|parker| self.check_blocked(parker, Instant::now()));
         next.into_iter().chain(check).min()
     }

@@ -24,11 +24,7 @@ use super::{
     Running, Worker, current, disposals, dispose,
     shared::{FAMILY, Runnable, Shared},
 };
-use crate::{
-    gate,
-    guard::{guarded, wake_all},
-    registry::Registry,
-};
+use crate::{gate, registry::Registry};
 use joint::waker;
 use joint_switch::{now, wait_until};
 
@@ -96,7 +92,7 @@ impl Running<'_> {
 
     /// Drops a runnable, in a closed executor.
     pub(crate) fn discard_inside(&self, runnable: Runnable) {
-        guarded(|| drop(runnable));
+        self.stranger(|| drop(runnable));
     }
 
     /// Drops what the poll, or the drop, that blocks this worker may be waiting for, in a closed
@@ -157,15 +153,15 @@ impl Running<'_> {
     }
 
     /// Drops what only this worker can drop: what is queued here, and every task that is pinned to
-    /// it.
+    /// it. Those that the worker's owner has taken are the owner's to drop.
     fn discard_own(&self) {
-        let registry = &self.shared().registry;
+        let (registry, index) = (&self.shared().registry, self.index());
         // A local future may be dropped on this thread only, so this waits for wake-ups of it that
         // are under way.
         wait_until(|| {
             self.cancel_pinned();
             self.discard_queued();
-            !registry.has_pinned(self.index())
+            registry.pinned(index) <= self.lent()
         });
     }
 }
@@ -249,7 +245,7 @@ impl Shared {
         // The executor's tasks first: a stranger's waker may wait for anything.
         let (own, strangers) = { self.driver.close().into_iter() }
             .partition::<Vec<_>, _>(|waker| waker::is_of(waker, &FAMILY));
-        wake_all(own.into_iter().chain(strangers));
+        worker.wake_strangers(own.into_iter().chain(strangers));
         worker.discard_queued();
     }
 

@@ -23,7 +23,6 @@ use std::time::Instant;
 
 use super::{Running, Worker};
 use crate::{
-    apart::run_apart,
     fork_join::job::{Taken, Wait},
     policy::{FIRST_WATCH, LONGEST_WATCH, LOOKS, ROOM_TO_HELP, WORTH_A_THEFT},
     sleep::{Need, Woke},
@@ -98,7 +97,7 @@ impl Running<'_> {
                     return ended;
                 }
                 if let Some(taken) = self.take_fork(now()) {
-                    run_apart(|| taken.run());
+                    self.apart(|| taken.run());
                     limit = FIRST_WATCH;
                 }
                 for _ in 0..(1 << look) * 8 {

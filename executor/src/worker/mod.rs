@@ -51,7 +51,7 @@ use self::{
     attend::Attendant,
     blocked::attend_while_blocked,
     closing::Closing,
-    current::{ThisThread, with_current},
+    current::{stranger, with_current, with_worker_of},
     help::Helper,
     idle::steal::Lookout,
     queues::{After, Queues},
@@ -60,12 +60,13 @@ use self::{
 };
 use super::{
     deques::Deques,
-    guard::guarded,
+    guard::with_value,
     hooks::Hooks,
     metrics::Counters,
     policy::MOST_QUEUED,
     registry::Lane,
     task_info::{DataSlot, TaskInfo},
+    who,
 };
 use joint::{
     task::{EndedTask, Polled, TaskEnd},
@@ -87,8 +88,6 @@ pub(crate) struct Worker {
     watches_wakes: bool,
     /// The name of the task that is running, which may be gone after its run.
     name: RefCell<String>,
-    /// Whether a task of another executor is being disposed of.
-    is_elsewhere: Cell<bool>,
     /// Whether a local task was ever spawned here.
     has_had_local: Cell<bool>,
     pub(super) stepping: Stepping,
@@ -113,18 +112,12 @@ thread_local! {
 
 /// Drops a runnable of `shared`, and with it the future, on whatever thread this is.
 pub(super) fn dispose(shared: &Shared, runnable: Runnable) {
-    with_current(|worker| {
-        let is_its_worker = worker.is_some_and(|worker| ptr::eq(&*worker.shared, shared));
-        let elsewhere = worker.map(|worker| (worker, worker.is_elsewhere.replace(!is_its_worker)));
-        let outer = DISPOSING.with(Cell::get);
-        let disposal = Disposal { shared, outer };
-        DISPOSING.with(|disposing| disposing.set(&raw const disposal));
-        guarded(|| drop(runnable));
-        DISPOSING.with(|disposing| disposing.set(outer));
-        if let Some((worker, before)) = elsewhere {
-            worker.is_elsewhere.set(before);
-        }
-    });
+    let is_own = with_worker_of(shared, |worker| worker.is_some());
+    let outer = DISPOSING.with(Cell::get);
+    let disposal = Disposal { shared, outer };
+    let f = || who::as_disposed(is_own, || drop(runnable));
+    // On a worker, it is in the middle of a wake-up.
+    stranger(|| DISPOSING.with(|disposing| with_value(disposing, &raw const disposal, f)));
 }
 
 /// The executors whose runnables this thread is disposing of, the innermost first. The references
@@ -145,7 +138,7 @@ pub(super) fn disposals<'a>() -> impl Iterator<Item = &'a Shared> {
 #[inline]
 pub(super) fn ended(task: &EndedTask<'_, EntryLink>, how: TaskEnd) {
     with_current(|worker| match worker {
-        Some(worker) if !worker.is_elsewhere.get() => {
+        Some(worker) if !who::is_disposed() => {
             worker.count_end(how);
             if worker.watches_tasks {
                 // SAFETY: the runner calls this.
@@ -179,7 +172,6 @@ impl Worker {
             queues: Queues::new(deques),
             runs: Cell::new(0),
             name: RefCell::default(),
-            is_elsewhere: Cell::new(false),
             has_had_local: Cell::new(false),
             stepping: Stepping::default(),
             closing: Closing::default(),
@@ -233,28 +225,27 @@ impl Worker {
         self.queues.pop().or_else(|| self.next_pinned())
     }
 
-    /// Makes this thread the worker, with all its duties, until what is returned is dropped.
-    fn take_thread(&self) -> impl Drop {
-        struct OnThread<'a> {
-            _this_thread: ThisThread<'a>,
+    /// Calls `f` while this thread is the worker, with all its duties.
+    fn on_thread<R>(&self, f: impl FnOnce() -> R) -> R {
+        struct OnThread {
             attend: Option<park::Attend>,
             on_refused: Option<fn()>,
         }
-        impl Drop for OnThread<'_> {
+        impl Drop for OnThread {
             fn drop(&mut self) {
                 budget::set_on_refused(self.on_refused);
                 park::set_attend(self.attend);
             }
         }
-        let on_thread = OnThread {
-            _this_thread: self.become_this_thread(),
+        let _this_thread = self.become_this_thread();
+        let _duties = OnThread {
             attend: attend_while_blocked(),
             on_refused: budget::set_on_refused(Some(|| {
                 with_current(|worker| worker.into_iter().for_each(|worker| worker.hurry_turn()));
             })),
         };
         self.helper.begin();
-        on_thread
+        self.as_current(f)
     }
 }
 
@@ -386,7 +377,6 @@ impl Running<'_> {
         let after = |running: &Self, kept: &str| {
             if hooks.after_poll.is_some() {
                 let name = has_name.then_some(kept);
-                running.show_slot();
                 running.stranger(|| {
                     let data = data;
                     let info = TaskInfo::new(id, name, spawned);
@@ -412,7 +402,6 @@ impl Running<'_> {
     /// Calls the hook for a task that this worker is about to queue because it was woken.
     #[cold]
     fn woken(&self, runnable: Runnable) -> Runnable {
-        self.show_slot();
         self.stranger(|| Hooks::task(&self.shared().hooks.on_wake, &runnable));
         runnable
     }

@@ -62,6 +62,7 @@ impl<'w> Running<'w> {
     /// Calls the code of a stranger, and catches its panic. What is due on this worker is announced
     /// before, and nothing that the code wakes goes to the LIFO slot.
     pub(super) fn stranger(&self, f: impl FnOnce()) {
+        self.show_slot();
         if self.queues.has_yielded.take() || self.has_one() {
             self.notify();
         }

@@ -33,6 +33,8 @@ pub(crate) struct Stepping {
     is_away: Cell<bool>,
     has_begun: Cell<bool>,
     pub(crate) has_ended: Cell<bool>,
+    /// Cloned for each [lent](Worker::lend) task, as long as the owner has it.
+    lent: Arc<()>,
 }
 
 /// The event that a worker waits for, after a [step](crate::hosted::BoundWorker::step).
@@ -72,10 +74,7 @@ impl Worker {
         if self.stepping.has_ended.get() {
             return Step::Ended;
         }
-        let step = {
-            let _on_thread = self.take_thread();
-            self.step_here(most.max(1), waker)
-        };
+        let step = self.on_thread(|| self.step_here(most.max(1), waker));
         if step == Step::Ended {
             self.note_end();
         }
@@ -201,10 +200,13 @@ impl Worker {
         if self.has_own() {
             return;
         }
-        let (shared, index) = (&**self.shared(), self.index());
         // It may have been driven by another thread before.
-        shared.sleep.begin(index);
-        let _on_thread = self.take_thread();
+        self.shared().sleep.begin(self.index());
+        self.on_thread(|| self.park_here(limit));
+    }
+
+    fn park_here(&self, limit: Option<Duration>) {
+        let (shared, index) = (&**self.shared(), self.index());
         let deadline = limit.and_then(|limit| clock::now().checked_add(limit));
         let left = || deadline.map(|deadline| deadline.saturating_duration_since(clock::now()));
         let searching = Running::of(self).search();
@@ -241,10 +243,7 @@ impl Worker {
             return;
         }
         self.be_active();
-        {
-            let _on_thread = self.take_thread();
-            end();
-        }
+        self.on_thread(end);
         self.note_end();
     }
 
@@ -265,38 +264,53 @@ impl Worker {
 
     /// Whether a local task may be alive, which stays on this thread.
     pub(crate) fn may_have_local(&self) -> bool {
-        let may_have = self.has_had_local.get() && self.shared().registry.has_pinned(self.index());
+        let may_have = self.has_had_local.get() && self.shared().registry.pinned(self.index()) > 0;
         self.has_had_local.set(may_have);
         may_have
+    }
+
+    /// Returns what the owner keeps together with a task that it takes, if the task is pinned and
+    /// in the registry, where the worker's end looks for it.
+    pub(crate) fn lend(&self, runnable: &Runnable) -> Option<Arc<()>> {
+        let is_pinned = runnable.metadata().is_entered() && pinned_to(runnable).is_some();
+        is_pinned.then(|| self.stepping.lent.clone())
+    }
+
+    /// The number of such tasks that the owner has. They stay on this worker's thread, and while
+    /// there is one, so does the worker.
+    pub(super) fn lent(&self) -> usize {
+        Arc::strong_count(&self.stepping.lent) - 1
+    }
+
+    pub(crate) fn has_lent(&self) -> bool {
+        self.lent() > 0
     }
 
     /// Runs a runnable once, as this worker. Returns it if it was woken meanwhile.
     #[inline(always)]
     pub(crate) fn run_chosen(&self, runnable: Runnable) -> Option<Runnable> {
         let running = Running::of(self);
-        self.as_current(|| {
-            if self.shared().is_closed() {
-                running.discard_inside(runnable);
-                return None;
+        if self.shared().is_closed() {
+            running.discard_inside(runnable);
+            return None;
+        }
+        let settle = |polled| match polled {
+            Polled::Woken(runnable) => Some(runnable),
+            Polled::Ended(Some(waiter)) => {
+                running.stranger(|| waiter.wake());
+                None
             }
-            let settle = |polled| match polled {
-                Polled::Woken(runnable) => Some(runnable),
-                Polled::Ended(Some(waiter)) => {
-                    running.stranger(|| waiter.wake());
-                    None
-                }
-                Polled::Pending | Polled::Ended(None) => None,
-            };
-            match self.watches_polls {
-                false => settle(running.poll(runnable)),
-                true => running.run_watched(runnable, settle),
-            }
-        })
+            Polled::Pending | Polled::Ended(None) => None,
+        };
+        match self.watches_polls {
+            false => settle(running.poll(runnable)),
+            true => running.run_watched(runnable, settle),
+        }
     }
 
     /// Drops a runnable, as this worker.
     pub(crate) fn discard_chosen(&self, runnable: Runnable) {
-        self.as_current(|| Running::of(self).discard_inside(runnable));
+        Running::of(self).discard_inside(runnable);
     }
 
     /// Takes all that this worker has queued.

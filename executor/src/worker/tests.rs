@@ -109,13 +109,11 @@ fn this_worker() -> Option<usize> {
 fn a_thread_that_was_a_worker_is_what_it_was_before() {
     let [worker, other] = two_workers();
     assert_eq!(this_worker(), None);
-    let outer = worker.take_thread();
-    assert_eq!(this_worker(), Some(0));
-    let inner = other.take_thread();
-    assert_eq!(this_worker(), Some(1));
-    drop(inner);
-    assert_eq!(this_worker(), Some(0));
-    drop(outer);
+    worker.on_thread(|| {
+        assert_eq!(this_worker(), Some(0));
+        other.on_thread(|| assert_eq!(this_worker(), Some(1)));
+        assert_eq!(this_worker(), Some(0));
+    });
     assert_eq!(this_worker(), None);
     assert!(park::set_attend(None).is_none() && budget::set_on_refused(None).is_none());
 }

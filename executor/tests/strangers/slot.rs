@@ -10,9 +10,12 @@ use std::{
 };
 
 use super::support::{Quiet, Stranger, Watched, quiet, stranger};
-use crate::common::{poll_with, wait_until};
+use crate::common::{OnDrop, poll_with, wait_until};
 use joint::{JoinHandle, oneshot, task};
-use joint_executor::{Executor, JoinSet, LocalExecutor, current_worker};
+use joint_executor::{
+    Executor, JoinSet, LocalExecutor, current_worker,
+    hosted::{HostedWorker, Step},
+};
 
 /// The stranger: it wakes a task that waits, and then waits for it.
 struct Wakes {
@@ -166,6 +169,30 @@ fn the_hook_of_another_executor_wakes_a_task() {
         let handle = other.executor.spawn(handle);
         other.settle_all();
         wait_until(|| !handle.is_finished());
+        scene.assert_the_woken_task_runs();
+    }
+}
+
+#[test]
+fn the_drop_of_a_task_of_an_ended_executor_wakes_a_task() {
+    for workers in [2, 4] {
+        let mut scene = Scene::new(workers);
+        let (handle, wakes) = (scene.ends(), scene.wakes.clone());
+        let worker: Arc<Mutex<Option<HostedWorker>>> = Arc::default();
+        // The executor ends before the task that is being woken is queued.
+        let ends = worker.clone();
+        let builder = Executor::builder().workers(1);
+        let builder = builder.on_wake(move |_| drop(ends.lock().unwrap().take()));
+        let (other, mut all) = builder.build_hosted().unwrap();
+        let held = OnDrop(move || wakes.call());
+        let waits = async move {
+            let _held = held;
+            handle.await;
+        };
+        other.spawn_detached(waits);
+        let mut bound = all.remove(0).bind();
+        while bound.step(8, Waker::noop()) == Step::Ready {}
+        *worker.lock().unwrap() = Some(bound.unbind().unwrap());
         scene.assert_the_woken_task_runs();
     }
 }

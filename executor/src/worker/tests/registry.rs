@@ -82,13 +82,13 @@ fn entries_that_others_have_struck_off_come_back_when_there_is_no_other() {
 #[test]
 fn a_worker_has_pinned_tasks_while_some_wait() {
     let [worker, _other] = two_workers();
-    let has_pinned = || [0, 1].map(|index| worker.shared().registry.has_pinned(index));
-    assert_eq!(has_pinned(), [false, false]);
+    let pinned = || [0, 1].map(|index| worker.shared().registry.pinned(index));
+    assert_eq!(pinned(), [0, 0]);
     let handles = waiting(&worker, Lane::Pinned(0), 2);
-    assert_eq!(has_pinned(), [true, false]);
+    assert_eq!(pinned(), [2, 0]);
     drop(handles);
     run(&worker);
-    assert_eq!(has_pinned(), [false, false]);
+    assert_eq!(pinned(), [0, 0]);
 }
 
 #[test]

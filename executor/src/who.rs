@@ -1,0 +1,190 @@
+//! Who the code of this thread is. Everything that says so lies here, and each way into an executor
+//! sets all of it at once, by one function, and sets it back.
+//!
+//! | the code of | worker | local executor | entered executor | task and its values |
+//! |---|---|---|---|---|
+//! | a worker: its thread, its hosted calls, what runs inside a blocked poll ([`as_worker`]) | it | none | none | none |
+//! | nobody ([`apart`]) | none | none | none | none |
+//! | a future of another executor that is disposed of ([`as_disposed`]) | stays | none | stays | none |
+//! | `Executor::enter` and `block_on` ([`as_entered`]) | none | none | it | stay |
+//! | a local executor ([`as_local`]) | stays | it | stays | stay |
+//!
+//! What stays belongs to the code as well: a function that is passed to `Executor::enter` inside a
+//! task is still code of that task, and sees its values. Where it does not stay, the code of others
+//! runs. In all cases but the fourth, the budget of the poll around it is restored afterwards.
+//!
+//! The types that the addresses lead to lie above this file, so the addresses have no type here.
+
+use core::{cell::Cell, ptr};
+
+use super::guard::with_value;
+use joint::{task, waker::budget};
+use joint_switch::thread_local;
+
+/// An address, or null.
+type Address = *const ();
+
+/// A worker, and its forks, which are all that a join needs.
+type Pair = (Address, Address);
+
+const NO_WORKER: Pair = (ptr::null(), ptr::null());
+
+struct Here {
+    worker: Cell<Pair>,
+    /// The worker that this thread is, even while the code that it runs belongs to another
+    /// executor.
+    thread: Cell<Address>,
+    local: Cell<Address>,
+    entered: Cell<Address>,
+    /// The innermost task-local value.
+    values: Cell<Address>,
+    /// Whether a future is disposed of that is not the worker's.
+    is_disposed: Cell<bool>,
+}
+
+thread_local! {
+    static HERE: Here = const {
+        Here {
+            worker: Cell::new(NO_WORKER),
+            thread: Cell::new(ptr::null()),
+            local: Cell::new(ptr::null()),
+            entered: Cell::new(ptr::null()),
+            values: Cell::new(ptr::null()),
+            is_disposed: Cell::new(false),
+        }
+    };
+}
+
+#[inline(always)]
+pub(super) fn worker<W>() -> *const W {
+    HERE.with(|here| here.worker.get().0).cast()
+}
+
+#[inline(always)]
+pub(super) fn forks<F>() -> *const F {
+    HERE.with(|here| here.worker.get().1).cast()
+}
+
+/// The worker that this thread is.
+pub(super) fn thread<W>() -> *const W {
+    // A thread whose thread-locals are gone is not a worker any more.
+    let thread = HERE.try_with(|here| here.thread.get());
+    thread.unwrap_or(ptr::null()).cast()
+}
+
+#[inline(always)]
+pub(super) fn local<L>() -> *const L {
+    HERE.with(|here| here.local.get()).cast()
+}
+
+pub(super) fn entered<E>() -> *const E {
+    HERE.with(|here| here.entered.get()).cast()
+}
+
+#[inline(always)]
+pub(super) fn values<V>() -> *const V {
+    HERE.with(|here| here.values.get()).cast()
+}
+
+#[inline(always)]
+pub(super) fn is_disposed() -> bool {
+    HERE.with(|here| here.is_disposed.get())
+}
+
+/// Calls `f` as code of a worker, which has these forks.
+pub(super) fn as_worker<W, F, R>(worker: *const W, forks: *const F, f: impl FnOnce() -> R) -> R {
+    HERE.with(|here| here.be((worker.cast(), forks.cast()), ptr::null(), false, f))
+}
+
+/// Calls `f` as code of nobody.
+pub(super) fn apart<R>(f: impl FnOnce() -> R) -> R {
+    HERE.with(|here| here.be(NO_WORKER, ptr::null(), false, f))
+}
+
+/// Calls `f`, which disposes of a future.
+pub(super) fn as_disposed<R>(is_own: bool, f: impl FnOnce() -> R) -> R {
+    HERE.with(|here| here.be(here.worker.get(), here.entered.get(), !is_own, f))
+}
+
+/// Calls `f` in an executor.
+pub(super) fn as_entered<E, R>(executor: *const E, f: impl FnOnce() -> R) -> R {
+    HERE.with(|here| here.stay(NO_WORKER, executor.cast(), false, f))
+}
+
+/// Calls `f` in a local executor.
+#[inline]
+pub(super) fn as_local<L, R>(local: *const L, f: impl FnOnce() -> R) -> R {
+    let _budget = budget::save();
+    HERE.with(|here| with_value(&here.local, local.cast(), f))
+}
+
+/// Calls `f` with these task-local values.
+#[inline]
+pub(super) fn with_values<V, R>(innermost: *const V, f: impl FnOnce() -> R) -> R {
+    HERE.with(|here| with_value(&here.values, innermost.cast(), f))
+}
+
+/// Keeps this thread a worker until this is dropped.
+pub(super) struct ThisThread {
+    /// What it was before.
+    thread: Address,
+    worker: Pair,
+}
+
+/// Makes this thread a worker, which has these forks.
+pub(super) fn become_thread<W, F>(worker: *const W, forks: *const F) -> ThisThread {
+    HERE.with(|here| ThisThread {
+        thread: here.thread.replace(worker.cast()),
+        worker: here.worker.replace((worker.cast(), forks.cast())),
+    })
+}
+
+impl Drop for ThisThread {
+    fn drop(&mut self) {
+        HERE.with(|here| {
+            here.thread.set(self.thread);
+            here.worker.set(self.worker);
+        });
+    }
+}
+
+impl Here {
+    fn be<R>(&self, worker: Pair, entered: Address, disposed: bool, f: impl FnOnce() -> R) -> R {
+        let _budget = budget::save();
+        let f = || task::without_current(f);
+        let f = || with_value(&self.values, ptr::null(), f);
+        self.stay(worker, entered, disposed, f)
+    }
+
+    fn stay<R>(&self, worker: Pair, entered: Address, disposed: bool, f: impl FnOnce() -> R) -> R {
+        let f = || with_value(&self.is_disposed, disposed, f);
+        let f = || with_value(&self.local, ptr::null(), f);
+        let f = || with_value(&self.entered, entered, f);
+        with_value(&self.worker, worker, f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use core::{future::poll_fn, mem, task::Poll};
+
+    use super::apart;
+    use joint::task;
+
+    #[test]
+    fn a_task_that_has_woken_itself_runs_again_although_other_code_ran_in_between() {
+        let mut again = true;
+        let inside = poll_fn(move |cx| {
+            cx.waker().wake_by_ref();
+            apart(|| cx.waker().wake_by_ref());
+            match mem::take(&mut again) {
+                true => Poll::Pending,
+                false => Poll::Ready(()),
+            }
+        });
+        let (runnable, _handle) = task::spawn(inside, |runnable: task::Runnable| {
+            runnable.run();
+        });
+        assert!(runnable.run());
+    }
+}
