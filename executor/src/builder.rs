@@ -224,7 +224,7 @@ impl Builder {
         let (fences, hooks) = (Fences::among(workers), mem::take(&mut self.hooks));
         let (shared, all) = Shared::with_workers(workers, fences, hooks, decides);
         let (all, threads) = all.into_iter().map(HostedWorker::new).unzip();
-        *shared.threads() = threads;
+        shared.threads().all = threads;
         let executor = Executor {
             shared,
             is_owner: true,
@@ -327,7 +327,7 @@ impl Builder {
                 thread = thread.stack_size(size);
             }
             let handle = thread.spawn(|| worker.run())?;
-            executor.shared.threads()[index].handle = Some(handle);
+            executor.shared.threads().all[index].handle = Some(handle);
         }
         Ok(executor)
     }

@@ -4,18 +4,25 @@ use alloc::{
     sync::{Arc, Weak},
     vec::Vec,
 };
-use core::{convert::Infallible, mem};
+use core::{cell::Cell, convert::Infallible, ptr};
 use std::{
     sync::{Mutex, PoisonError},
     time::Instant,
 };
 
-use crate::process::Process;
-use joint::{
-    block_on,
-    oneshot::{self, Receiver, RecvTimeoutError, Sender},
-};
-use joint_switch::Renewed;
+use crate::{guard::with_value, process::Process};
+use joint::shared::{self, Sender, Shared};
+use joint_switch::{Renewed, thread_local};
+
+thread_local! {
+    /// That of the function that this thread calls, or null.
+    static CALLED: Cell<*const Sender<Infallible>> = const { Cell::new(ptr::null()) };
+}
+
+/// Calls a function that was counted.
+pub(crate) fn call<R>(counted: &Call, f: impl FnOnce() -> R) -> R {
+    CALLED.with(|called| with_value(called, Arc::as_ptr(counted), f))
+}
 
 /// Belongs to a function until its end.
 pub(crate) type Call = Arc<Sender<Infallible>>;
@@ -27,15 +34,16 @@ pub(crate) struct Calls(Mutex<State>);
 struct State {
     /// Cloned for each new function.
     open: Option<Call>,
-    /// All that have not been waited for: those of `open`, and those that a shutdown has left.
+    /// All that may not have ended: those of `open`, and those for which calls wait or have waited.
     started: Vec<Started>,
 }
 
 /// Functions that are waited for together.
+#[derive(Clone)]
 struct Started {
     calls: Weak<Sender<Infallible>>,
     /// Closed once all of them have ended.
-    ended: Receiver<Infallible>,
+    ended: Shared<Infallible>,
 }
 
 impl Calls {
@@ -55,7 +63,7 @@ impl Calls {
         self.with(|state| {
             let started = &mut state.started;
             let open = state.open.get_or_insert_with(|| {
-                let (sender, ended) = oneshot::channel();
+                let (sender, ended) = shared::channel();
                 let open = Arc::new(sender);
                 let calls = Arc::downgrade(&open);
                 started.push(Started { calls, ended });
@@ -66,15 +74,18 @@ impl Calls {
     }
 
     /// Waits until all functions have ended that have begun. Returns how many have not ended by the
-    /// deadline.
+    /// deadline. If the caller is one of them, it waits for none.
     pub(crate) fn wait(&self, deadline: Option<Instant>) -> usize {
-        let State { open, mut started } = self.with(mem::take);
+        let begun = |state: &mut State| (state.open.take(), state.started.clone());
+        let (open, started) = self.with(begun);
         drop(open);
-        started.retain_mut(|started| started.wait(deadline) == Err(RecvTimeoutError::Timeout));
-        let left = |started: &Started| started.calls.strong_count();
-        let left = started.iter().map(left).sum();
-        self.with(|state| state.started.append(&mut started));
-        left
+        let called = CALLED.with(Cell::get);
+        if !(started.iter()).any(|started| ptr::eq(started.calls.as_ptr(), called)) {
+            started.iter().for_each(|started| started.wait(deadline));
+        }
+        self.with(|state| state.started.retain(|one| !one.ended.is_finished()));
+        let left = started.iter().filter(|one| !one.ended.is_finished());
+        left.map(|one| one.calls.strong_count()).sum()
     }
 
     fn with<R>(&self, f: impl FnOnce(&mut State) -> R) -> R {
@@ -83,10 +94,10 @@ impl Calls {
 }
 
 impl Started {
-    fn wait(&mut self, deadline: Option<Instant>) -> Result<Infallible, RecvTimeoutError> {
+    fn wait(&self, deadline: Option<Instant>) {
         match deadline {
-            Some(deadline) => self.ended.blocking_recv_deadline(deadline),
-            None => Ok(block_on(&mut self.ended)?),
+            Some(deadline) => _ = self.ended.blocking_wait_deadline(deadline),
+            None => _ = self.ended.blocking_wait(),
         }
     }
 }

@@ -125,7 +125,6 @@ use core::{
     task::{Context, Poll, Waker},
     time::Duration,
 };
-use std::sync::OnceLock;
 use std::time::Instant;
 
 use super::driver::{
@@ -137,7 +136,7 @@ use super::{
     guard::with_value,
     policy::INJECTOR_INTERVAL,
     spawn_local,
-    threads::Thread,
+    threads::{OnThread, Thread},
     who,
     worker::{
         Worker, dispose,
@@ -145,8 +144,7 @@ use super::{
         stepped::pinned_to,
     },
 };
-use joint::{oneshot, task::Id, waker::budget};
-use joint_switch::thread;
+use joint::{task::Id, waker::budget};
 
 mod host;
 #[cfg(feature = "io")]
@@ -170,9 +168,8 @@ pub struct HostedWorker {
     worker: ManuallyDrop<Box<Worker>>,
     /// The number of calls of this worker that are on the stack.
     depth: Cell<usize>,
-    thread: Arc<OnceLock<thread::ThreadId>>,
-    /// Closed once the worker has ended.
-    ended: Cell<Option<oneshot::Sender<()>>>,
+    /// Dropped once the worker has ended.
+    thread: Cell<Option<OnThread>>,
 }
 
 /// A [`HostedWorker`] that is bound to this thread. It is driven step by step, or runs the tasks
@@ -189,17 +186,11 @@ pub struct BoundWorker {
 
 impl HostedWorker {
     pub(super) fn new(worker: Worker) -> (Self, Thread) {
-        let (sender, ended) = oneshot::channel();
+        let (on_thread, thread) = Thread::new();
         let own = Self {
             worker: ManuallyDrop::new(Box::new(worker)),
             depth: Cell::new(0),
-            thread: Arc::default(),
-            ended: Cell::new(Some(sender)),
-        };
-        let thread = Thread {
-            handle: None,
-            id: own.thread.clone(),
-            ended,
+            thread: Cell::new(Some(on_thread)),
         };
         (own, thread)
     }
@@ -233,7 +224,7 @@ impl HostedWorker {
     /// # Ok::<(), std::io::Error>(())
     /// ```
     pub fn run(self) {
-        let _set = self.thread.set(thread::current().id());
+        self.is_here(true);
         apart(|| self.worker.run_to_end());
     }
 
@@ -242,6 +233,7 @@ impl HostedWorker {
     /// The first time this calls the hook
     /// [`on_thread_start`](super::Builder::on_thread_start).
     pub fn bind(self) -> BoundWorker {
+        self.is_here(true);
         apart(|| self.worker.begin_here());
         BoundWorker {
             own: self,
@@ -295,7 +287,7 @@ impl BoundWorker {
         let own = &self.own;
         let step = own.inside(|| apart(|| own.worker.step(most, waker)));
         if step == Step::Ended {
-            own.ended.take();
+            own.thread.take();
         }
         step
     }
@@ -413,7 +405,10 @@ impl BoundWorker {
     /// is left that is pinned to it.
     pub fn unbind(self) -> Result<HostedWorker, Self> {
         match self.own.worker.may_have_local() || self.own.worker.has_lent() {
-            false => Ok(self.own),
+            false => {
+                self.own.is_here(false);
+                Ok(self.own)
+            }
             true => Err(self),
         }
     }
@@ -556,6 +551,13 @@ impl BoundWorker {
 }
 
 impl HostedWorker {
+    /// Records whether the worker belongs to this thread.
+    fn is_here(&self, is_here: bool) {
+        let thread = self.thread.take();
+        thread.iter().for_each(|thread| thread.set(is_here));
+        self.thread.set(thread);
+    }
+
     fn has_ended(&self) -> bool {
         self.worker.stepping.has_ended.get()
     }
@@ -581,7 +583,7 @@ impl HostedWorker {
     fn end_once(&self) {
         if !self.has_ended() {
             self.inside(|| apart(|| self.worker.end_here()));
-            self.ended.take();
+            self.thread.take();
         }
     }
 }
@@ -592,7 +594,7 @@ impl Drop for HostedWorker {
             // A poll below this frame has ended the process, which destroys the thread-local that
             // holds the worker. That poll never ends, so the drop does not wait for it, and leaves
             // the worker as it is to the end of the process.
-            return mem::forget(self.ended.take());
+            return mem::forget(self.thread.take());
         }
         self.end_once();
         // SAFETY: the worker is not used after this.

@@ -4,9 +4,14 @@ use alloc::vec::Vec;
 use core::{fmt, mem, time::Duration};
 use std::{error::Error, time::Instant};
 
-use super::{Executor, calls::Calls, hosted::Shutdown, threads::Thread, worker::current};
+use super::{
+    Executor,
+    calls::Calls,
+    hosted::Shutdown,
+    threads::{End, Thread},
+};
 use joint::waker::clock;
-use joint_switch::thread;
+use joint_switch::thread::{self, JoinHandle};
 
 /// The error of [`Executor::shutdown_timeout`]: workers of the executor, or functions that block,
 /// had not ended in time.
@@ -68,16 +73,18 @@ impl Executor {
     /// [`spawn_blocking`](crate::spawn_blocking), and that have not been cancelled. It does not
     /// wait for the destructors of a worker's thread-locals.
     ///
-    /// It can be called through an `Arc` or a [`Handle`](crate::Handle). Of several calls, and the
-    /// drop, the first one shuts down, and the others do not wait for the workers. The
+    /// It can be called through an `Arc` or a [`Handle`](crate::Handle). Several calls may wait at
+    /// the same time, each to its own limit, and each returns `Ok` only once everything has ended.
+    /// Once a call has given up, the drop of the executor waits no more. The
     /// [global](Executor::global) executor can be shut down at the end of `main`: afterwards no
     /// task runs there, and no timer of a thread outside other executors comes due. It then
     /// includes the functions that were passed to `spawn_blocking` outside all executors.
     ///
     /// # Errors
     /// [`ShutdownTimeout`] if a worker or such a function had not ended in time. It is always
-    /// returned if one of the executor's own tasks or functions makes the call, because that one
-    /// cannot be waited for.
+    /// returned if one of the executor's own tasks or functions makes the call, or the thread of a
+    /// [hosted worker](crate::hosted), because that one cannot be waited for. A task's call waits
+    /// for no worker that waits in such a call itself, and a function's call for no function.
     ///
     /// # Example
     /// ```
@@ -108,6 +115,7 @@ impl Executor {
             .chain(outside)
             .map(|calls| calls.wait(deadline))
             .sum();
+        self.give_up();
         if workers.is_empty() && blocking == 0 {
             return Ok(());
         }
@@ -134,43 +142,79 @@ impl Executor {
     /// # Ok::<(), std::io::Error>(())
     /// ```
     pub fn shutdown_background(&self) {
+        self.begin_to_end();
+        self.give_up();
+    }
+
+    fn begin_to_end(&self) {
         if self.shut_down_by_host().is_none() {
             drop(self.close());
         }
     }
 
-    /// Closes the executor and returns its threads. Returns `None` if it was closed before, or if
-    /// this is the child of a fork.
-    fn close(&self) -> Option<Vec<Thread>> {
-        let threads = mem::take(&mut *self.shared.threads());
-        if threads.is_empty() {
-            return None;
+    /// Takes the threads to join, unless there is none to wait for: in the child of a fork, or
+    /// once a call has given up.
+    fn take_handles(&self) -> Option<Vec<Option<JoinHandle<()>>>> {
+        let threads = self
+            .shared
+            .process
+            .is_current()
+            .then(|| self.shared.threads());
+        let mut threads = threads.filter(|threads| !threads.is_given_up)?;
+        Some(
+            threads
+                .all
+                .iter_mut()
+                .map(|one| one.handle.take())
+                .collect(),
+        )
+    }
+
+    /// Lets nobody join the threads any more, nor the drop wait for them.
+    fn give_up(&self) {
+        if self.shared.process.is_current() {
+            let mut threads = self.shared.threads();
+            threads.is_given_up = true;
+            threads
+                .all
+                .iter_mut()
+                .for_each(|one| drop(one.handle.take()));
         }
+    }
+
+    /// Closes the executor, and returns the ends of its workers. Returns `None` in the child of a
+    /// fork.
+    fn close(&self) -> Option<Vec<End>> {
         if !self.shared.process.is_current() {
             // There are no threads here to join or to detach, and one of them may have held any
             // lock. By now a handle may even name a thread that this process has started.
-            mem::forget(threads);
             return None;
         }
         self.shared.close();
-        Some(threads)
+        Some(self.ends())
+    }
+
+    fn ends(&self) -> Vec<End> {
+        self.shared.threads().all.iter().map(Thread::end).collect()
     }
 
     /// Lets the host shut the executor down to which it belongs. Returns `None` if it belongs to
-    /// none, or has been shut down.
+    /// none.
     fn shut_down_by_host(&self) -> Option<Shutdown> {
         let host = self.host.as_ref()?;
-        if mem::take(&mut *self.shared.threads()).is_empty() {
-            return None;
-        }
-        let shutdown = host.shut_down(self.id());
+        let is_first = !mem::replace(&mut self.shared.threads().is_shut_down, true);
+        let shutdown = match is_first {
+            true => host.shut_down(self.id()),
+            false if self.ends().iter().all(End::has_come) => Shutdown::Complete,
+            false => Shutdown::Later,
+        };
         if let Shutdown::Later = shutdown {
             self.shared.close();
         }
         Some(shutdown)
     }
 
-    /// Closes the executor and waits for its threads. Fails if some have not ended by the deadline,
+    /// Closes the executor and waits for its workers. Fails if some have not ended by the deadline,
     /// or cannot be waited for. The error names the workers that keep the others from ending.
     fn shut_down(&self, deadline: Option<Instant>) -> Result<(), Vec<usize>> {
         match self.shut_down_by_host() {
@@ -178,38 +222,26 @@ impl Executor {
             Some(Shutdown::Later) => return Err((0..self.workers()).collect()),
             None => {}
         }
-        let Some(threads) = self.close() else {
+        let Some(ends) = self.close() else {
             return Ok(());
         };
-        if self.is_hosted && deadline.is_none() {
-            // The caller may be the one who drives the workers.
-            return Ok(());
-        }
         // By its thread, and not only by the current worker, because a hook or a destructor of the
-        // thread may run after the worker has ended. A worker that is stepped has no thread of its
-        // own.
-        let this_thread = thread::current().id();
-        let is_own =
-            |thread: &Thread| thread.id.get() == Some(&this_thread) && !thread.ended.is_finished();
-        let stepped =
-            || current::with_worker_of(&raw const *self.shared, |own| own.map(|own| own.index()));
-        let own = threads.iter().position(is_own).or_else(stepped);
-        if let Some(own) = own {
+        // thread may run after the worker has ended.
+        let own: Vec<_> = ends.iter().map(End::is_here).collect();
+        for (worker, _) in own.iter().enumerate().filter(|(_, own)| **own) {
             // The other workers do not wait for its poll either.
-            self.shared.arrive(own);
+            self.shared.arrive(worker);
+            let waits = self.shared.threads().all[worker].begin_to_wait();
+            drop(waits);
         }
-        let all = threads.into_iter().enumerate();
-        let late = all.filter_map(|(worker, thread)| {
-            let has_ended = own != Some(worker) && thread.wait(deadline);
-            (!has_ended).then_some(worker)
-        });
-        let late: Vec<_> = late.collect();
+        let is_worker = own.contains(&true);
+        let wait = |worker: &usize| own[*worker] || !ends[*worker].wait(deadline, is_worker);
+        let late: Vec<_> = (0..ends.len()).filter(wait).collect();
         if late.is_empty() {
             return Ok(());
         }
         // Workers that have arrived at the end are waiting for the others.
-        let is_busy =
-            |worker: &usize| own == Some(*worker) || !self.shared.gate.has_arrived(*worker);
+        let is_busy = |worker: &usize| own[*worker] || !self.shared.gate.has_arrived(*worker);
         let busy: Vec<_> = late.iter().copied().filter(is_busy).collect();
         // If no late worker is busy, all late workers are about to end.
         Err(if busy.is_empty() { late } else { busy })
@@ -218,9 +250,23 @@ impl Executor {
 
 impl Drop for Executor {
     fn drop(&mut self) {
-        if self.is_owner {
-            // The worker that cannot be waited for, because it is this thread, ends by itself.
-            let _ = self.shut_down(None);
+        if !self.is_owner {
+            return;
+        }
+        if self.is_hosted {
+            // The caller may be the one who drives the workers.
+            return self.begin_to_end();
+        }
+        let Some(handles) = self.take_handles() else {
+            return;
+        };
+        // The worker that cannot be waited for, because it is this thread, ends by itself.
+        let _late = self.shut_down(None);
+        let this_thread = thread::current().id();
+        for (handle, end) in handles.into_iter().zip(self.ends()) {
+            let handle = handle.filter(|one| end.has_come() && one.thread().id() != this_thread);
+            let joined = handle.map_or(Ok(()), JoinHandle::join);
+            debug_assert!(joined.is_ok(), "a worker panicked");
         }
     }
 }

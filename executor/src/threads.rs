@@ -1,35 +1,115 @@
 //! [`Thread`]: what a shutdown knows of a worker's thread.
 
-use alloc::sync::Arc;
-use std::{sync::OnceLock, time::Instant};
+use alloc::{sync::Arc, vec::Vec};
+use core::{convert::Infallible, future::Future, future::poll_fn, pin::pin, task::Poll};
+use std::time::Instant;
 
-use joint::oneshot::{Receiver, RecvTimeoutError};
-use joint_switch::thread::{JoinHandle, ThreadId};
+use super::guard::lock;
+use joint::{
+    block_on,
+    shared::{self, Sender, Shared},
+    waker::park::block_on_deadline,
+};
+use joint_switch::{
+    Mutex,
+    thread::{self, JoinHandle, ThreadId},
+};
+
+/// The threads of an executor, by its workers' indexes.
+#[derive(Default)]
+pub(crate) struct Threads {
+    pub(crate) all: Vec<Thread>,
+    /// Whether a shutdown has begun.
+    pub(crate) is_shut_down: bool,
+    /// Whether a call that has shut down has returned before the end. The drop of the executor
+    /// then does not wait either.
+    pub(crate) is_given_up: bool,
+}
 
 /// A worker's thread.
 pub(crate) struct Thread {
-    /// `None` if the executor has not started it.
+    /// `None` if the executor has not started it, or nobody will join it any more.
     pub(crate) handle: Option<JoinHandle<()>>,
-    /// Set by the worker when it begins to run to its end.
-    pub(crate) id: Arc<OnceLock<ThreadId>>,
+    /// Dropped when code of the worker begins to wait for the end.
+    waits: Option<Sender<Infallible>>,
+    end: End,
+}
+
+/// The end of a worker, for those who wait for it.
+#[derive(Clone)]
+pub(crate) struct End {
+    id: Arc<Mutex<Option<ThreadId>>>,
     /// Closed when the worker has ended.
-    pub(crate) ended: Receiver<()>,
+    ended: Shared<Infallible>,
+    /// Closed when code of the worker waits for the end.
+    waits: Shared<Infallible>,
+}
+
+/// A worker's side of its [`Thread`].
+pub(crate) struct OnThread {
+    id: Arc<Mutex<Option<ThreadId>>>,
+    _ended: Sender<Infallible>,
+}
+
+impl OnThread {
+    /// Records that the worker belongs to this thread from now on, or to none.
+    pub(crate) fn set(&self, is_here: bool) {
+        *lock(&self.id) = is_here.then(|| thread::current().id());
+    }
 }
 
 impl Thread {
-    /// Waits until the worker has ended. Returns false if it has not ended by the deadline.
-    pub(crate) fn wait(mut self, deadline: Option<Instant>) -> bool {
-        // The destructors of the worker's thread-locals may take any time, so a wait with a
-        // deadline does not include them.
-        if let Some(deadline) = deadline {
-            let ended = self.ended.blocking_recv_deadline(deadline);
-            return ended != Err(RecvTimeoutError::Timeout);
+    /// The drop of what is returned first tells that the worker has ended.
+    pub(crate) fn new() -> (OnThread, Self) {
+        let id = Arc::default();
+        let (_ended, ended) = shared::channel();
+        let (sender, waits) = shared::channel();
+        let on_thread = OnThread {
+            id: Arc::clone(&id),
+            _ended,
+        };
+        let thread = Self {
+            handle: None,
+            waits: Some(sender),
+            end: End { id, ended, waits },
+        };
+        (on_thread, thread)
+    }
+
+    pub(crate) fn end(&self) -> End {
+        self.end.clone()
+    }
+
+    /// Lets those go on that wait for the worker's end and are waited for by it, because code of
+    /// the worker begins to wait for theirs.
+    pub(crate) fn begin_to_wait(&mut self) -> Option<Sender<Infallible>> {
+        self.waits.take()
+    }
+}
+
+impl End {
+    /// Whether the worker belongs to the calling thread, which cannot wait for it.
+    pub(crate) fn is_here(&self) -> bool {
+        *lock(&self.id) == Some(thread::current().id()) && !self.has_come()
+    }
+
+    pub(crate) fn has_come(&self) -> bool {
+        self.ended.is_finished()
+    }
+
+    /// Waits until the worker has ended. Returns false if it has not ended by the deadline, or, to
+    /// code of another worker, if it waits for the end itself.
+    pub(crate) fn wait(&self, deadline: Option<Instant>, is_worker: bool) -> bool {
+        let (mut ended, mut waits) = (pin!(self.ended.wait()), pin!(self.waits.wait()));
+        let wait = poll_fn(|cx| match ended.as_mut().poll(cx).is_ready() {
+            false if is_worker => waits.as_mut().poll(cx).map(drop),
+            false => Poll::Pending,
+            true => Poll::Ready(()),
+        });
+        match deadline {
+            Some(deadline) => _ = block_on_deadline(wait, deadline),
+            None => block_on(wait),
         }
-        let _gone = self.ended.blocking_recv();
-        if let Some(handle) = self.handle {
-            let joined = handle.join();
-            debug_assert!(joined.is_ok(), "a worker panicked");
-        }
-        true
+        self.has_come()
     }
 }

@@ -215,6 +215,7 @@ const KEPT: [(&[&str], &[&str], &str); 5] = [
     (
         &["thread_local", "!"],
         &[
+            "src/calls.rs",
             "src/who.rs",
             "blocking/pool.rs",
             "hosted/host.rs",

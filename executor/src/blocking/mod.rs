@@ -7,7 +7,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use self::pool::Pool;
 use super::{
-    calls::{Call, Calls},
+    calls::{self, Call, Calls},
     entered,
     guard::guarded,
     hosted,
@@ -69,7 +69,7 @@ where
     let builder = Builder::new().spawned_at(Location::caller());
     let counted = count();
     let call = async move {
-        let _counted = counted;
+        let f = || calls::call(&counted, f);
         pool::check();
         match hosted::host() {
             Some(_) => call_for_host(f).await,

@@ -16,7 +16,7 @@
 
 use alloc::{sync::Arc, vec::Vec};
 use core::ptr::NonNull;
-use std::sync::{Once, PoisonError};
+use std::sync::Once;
 
 use crossbeam_utils::CachePadded;
 
@@ -28,6 +28,7 @@ use crate::{
     fences::Fences,
     fork_join::Forks,
     gate::Gate,
+    guard::lock,
     hooks::Hooks,
     inbox::Inbox,
     metrics::{Counters, Metrics, OutsideCounters},
@@ -35,7 +36,7 @@ use crate::{
     process::Process,
     registry::{self, Lane, Registry, RegistryOwner},
     sleep::{Need, Sleep, Woke},
-    threads::Thread,
+    threads::Threads,
 };
 use joint::{
     task::{EndedTask, PendingTask, Schedule, ScheduleInfo, TaskEnd},
@@ -84,8 +85,7 @@ pub(crate) struct Shared {
     /// The process that the workers are in, which is not the child of a fork.
     pub(crate) process: Process,
     pub(super) decides: Decides,
-    /// The threads, by the workers' indexes. Empty once the executor has been shut down.
-    threads: Mutex<Vec<Thread>>,
+    threads: Mutex<Threads>,
     /// The functions of `spawn_blocking` that the executor's code has started.
     pub(crate) calls: Calls,
     /// The report that every worker is blocked.
@@ -128,7 +128,7 @@ impl Shared {
             gate: Gate::new(workers),
             process: Process::current(),
             decides,
-            threads: Mutex::new(Vec::new()),
+            threads: Mutex::default(),
             calls: Calls::new(),
             starved: Once::new(),
         });
@@ -141,8 +141,8 @@ impl Shared {
         self.inboxes.len()
     }
 
-    pub(crate) fn threads(&self) -> MutexGuard<'_, Vec<Thread>> {
-        self.threads.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(crate) fn threads(&self) -> MutexGuard<'_, Threads> {
+        lock(&self.threads)
     }
 
     /// Returns whether there is something to run in any queue that all workers serve, or a side of

@@ -1,13 +1,18 @@
 //! Ways to shut down that do not wait for everything.
 
 use std::{
+    cell::Cell,
     future::pending,
-    sync::mpsc,
+    sync::{Arc, Barrier, mpsc},
+    thread,
     time::{Duration, Instant},
 };
 
-use joint::{JoinError, block_on};
-use joint_executor::spawn;
+use joint::{
+    JoinError, block_on,
+    waker::park::{self, Parked, park_until},
+};
+use joint_executor::{Executor, spawn, spawn_blocking};
 
 use super::{ends, executor};
 
@@ -156,5 +161,121 @@ fn shutdown_timeout_names_only_the_worker_that_blocks_the_others() {
             .unwrap_err();
         assert_eq!(error.workers(), [1]);
         drop(end);
+    });
+}
+
+thread_local! {
+    /// Told when a wait of this thread is about to park.
+    static PARKS: Cell<Option<mpsc::Sender<&'static str>>> = const { Cell::new(None) };
+}
+
+/// Waits as a thread does, and tells of it first.
+fn telling(deadline: Option<Instant>, is_due: &mut dyn FnMut() -> bool) -> Parked {
+    if let Some(parks) = PARKS.take() {
+        parks.send("waits").unwrap();
+    }
+    park::set_wait(None);
+    park_until(deadline, is_due)
+}
+
+/// A function that the executor's end waits for, as a task or as a call, until it is released.
+fn hold(executor: &Executor, is_call: bool) -> mpsc::Sender<()> {
+    let (begin, begun) = mpsc::channel();
+    let (release, released) = mpsc::channel::<()>();
+    let waits = move || {
+        begin.send(()).unwrap();
+        let _ = released.recv();
+    };
+    match is_call {
+        true => executor.enter(|| spawn_blocking(waits).detach()),
+        false => executor.spawn_detached(async move { waits() }),
+    }
+    begun.recv().unwrap();
+    release
+}
+
+#[test]
+fn each_of_several_callers_waits_until_everything_has_ended() {
+    let shut_down: fn(Executor) = |executor| assert_eq!(executor.shutdown_timeout(HOUR), Ok(()));
+    for is_call in [false, true] {
+        // The drop does not wait for calls.
+        let last = if is_call { shut_down } else { drop };
+        ends(move || {
+            let owner = executor(2);
+            let handles = [owner.handle(), owner.handle(), owner.handle()];
+            let release = hold(&owner, is_call);
+            let (tell, told) = mpsc::channel();
+            let mut callers = Vec::new();
+            let mut call = |f: Box<dyn FnOnce() + Send>| {
+                let tell = tell.clone();
+                callers.push(thread::spawn(move || {
+                    PARKS.set(Some(tell.clone()));
+                    park::set_wait(Some(telling));
+                    f();
+                    tell.send("has returned").unwrap();
+                }));
+                assert_eq!(told.recv().unwrap(), "waits");
+            };
+            let [first, second, third] = handles;
+            call(Box::new(move || {
+                assert_eq!(first.shutdown_timeout(HOUR), Ok(()))
+            }));
+            call(Box::new(move || {
+                assert_eq!(second.shutdown_timeout(Duration::MAX), Ok(()))
+            }));
+            call(Box::new(move || last(owner)));
+            let error = third.shutdown_timeout(MILLI).unwrap_err();
+            let late = (error.workers().len(), error.blocking());
+            assert_eq!(late, if is_call { (0, 1) } else { (1, 0) });
+            assert_eq!(third.shutdown_timeout(Duration::ZERO), Err(error));
+            drop(release);
+            callers
+                .into_iter()
+                .for_each(|caller| caller.join().unwrap());
+            assert_eq!(third.shutdown_timeout(Duration::ZERO), Ok(()));
+        });
+    }
+}
+
+/// Each waits for the other's worker, unless that is excepted.
+#[test]
+fn two_tasks_shut_down_their_own_executor_at_once() {
+    ends(|| {
+        let executor = executor(2);
+        let both = Arc::new(Barrier::new(2));
+        let tasks = [0, 1].map(|worker| {
+            let (both, handle) = (both.clone(), executor.handle());
+            executor.spawn_on(worker, async move {
+                both.wait();
+                handle.shutdown_timeout(Duration::MAX).is_err()
+            })
+        });
+        assert_eq!(tasks.map(block_on), [true, true]);
+    });
+}
+
+#[test]
+fn a_blocking_function_that_shuts_down_does_not_wait_for_itself() {
+    ends(|| {
+        let executor = executor(1);
+        let handle = executor.handle();
+        let call =
+            executor.enter(|| spawn_blocking(move || handle.shutdown_timeout(Duration::MAX)));
+        let error = block_on(call).unwrap_err();
+        assert_eq!((error.workers(), error.blocking()), (&[][..], 1));
+    });
+}
+
+#[test]
+fn the_thread_of_a_hosted_worker_does_not_wait_for_that() {
+    ends(|| {
+        let (executor, mut workers) = Executor::builder().workers(2).build_hosted().unwrap();
+        let (runs, own) = (workers.remove(0), workers.remove(0).bind());
+        let runs = thread::spawn(|| runs.run());
+        let error = executor.shutdown_timeout(Duration::MAX).unwrap_err();
+        assert_eq!(error.workers(), [1]);
+        drop(own);
+        runs.join().unwrap();
+        assert_eq!(executor.shutdown_timeout(Duration::MAX), Ok(()));
     });
 }
