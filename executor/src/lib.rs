@@ -340,9 +340,9 @@ use self::{
 /// drop blocks until all workers have finished, and joins their threads. Every remaining future is
 /// dropped on one of the workers, and the waiter of its task learns that the task was
 /// [cancelled](joint::JoinError::Cancelled). There is one exception: a task that another thread is
-/// waking at that moment may be dropped by that thread. If such a task is
-/// [pinned](Executor::spawn_on) to a worker, the worker instead waits for the wake-up, and drops
-/// the task itself.
+/// waking at that moment may be dropped by that thread, inside the wake-up, and so under any lock
+/// that the caller of `wake` holds. If such a task is [pinned](Executor::spawn_on) to a worker, the
+/// worker instead waits for the wake-up, and drops the task itself.
 ///
 /// To shut down an executor without blocking, or with a limit on how long the call blocks, use
 /// [`shutdown_background`](Executor::shutdown_background) or

@@ -487,9 +487,11 @@ impl Who {
     }
 }
 
+type Way = fn(Who) -> [Who; 2];
+
 /// Ways into an executor. Each returns who its code is, and who that should be inside the code of
 /// `outer`.
-const WAYS: [(&str, fn(Who) -> [Who; 2]); 14] = [
+const WAYS: [(&str, Way); 14] = [
     ("enter", |_| {
         let (executor, worker) = bound();
         [worker.enter(Who::am_i), Who::worker_of(&executor)]
