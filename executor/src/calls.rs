@@ -5,14 +5,14 @@ use alloc::{
     vec::Vec,
 };
 use core::{cell::Cell, convert::Infallible, ptr};
-use std::{
-    sync::{Mutex, PoisonError},
-    time::Instant,
-};
+use std::time::Instant;
 
-use crate::{guard::with_value, process::Process};
+use crate::{
+    guard::{lock, with_value},
+    process::Process,
+};
 use joint::shared::{self, Sender, Shared};
-use joint_switch::{Renewed, thread_local};
+use joint_switch::{Mutex, Renewed, thread_local};
 
 thread_local! {
     /// That of the function that this thread calls, or null.
@@ -48,7 +48,7 @@ struct Started {
 
 impl Calls {
     pub(crate) fn new() -> Self {
-        Self(Mutex::default())
+        Self(Mutex::new(State::default()))
     }
 
     /// Returns those of the functions that are started outside all executors.
@@ -89,7 +89,7 @@ impl Calls {
     }
 
     fn with<R>(&self, f: impl FnOnce(&mut State) -> R) -> R {
-        f(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+        f(&mut lock(&self.0))
     }
 }
 

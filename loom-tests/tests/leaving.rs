@@ -1,6 +1,6 @@
 //! Models of how the workers of a closed executor arrive and leave (`executor/src/gate.rs`). Each
 //! worker has a cell that the others read once they may, so the model reports a missing edge as a
-//! race.
+//! race. So has a function that the end waits for (`executor/src/calls.rs`).
 #![cfg(joint_loom)]
 
 use std::sync::{
@@ -8,7 +8,7 @@ use std::sync::{
     atomic::{AtomicUsize as Counter, Ordering::Relaxed},
 };
 
-use joint_executor::model::Gate;
+use joint_executor::model::{Calls, Gate};
 use loom_tests::lab::{cell::UnsafeCell, thread};
 use loom_tests::{model, model_bounded};
 
@@ -155,4 +155,26 @@ fn two_close_and_the_last_worker_arrives() {
 #[test]
 fn a_second_close_does_not_undo_the_end() {
     model(two_close_and_the_last_worker_arrives);
+}
+
+/// Whoever waits second does not come back before the end either. Preemption bound 2.
+#[test]
+fn two_that_wait_for_a_blocking_function_see_what_it_did() {
+    model_bounded(2, || {
+        let (calls, world) = (Arc::new(Calls::new()), World::new(1));
+        let counted = calls.begin();
+        let function = start(&world, move |world| {
+            write(&world.polls[0]);
+            drop(counted);
+        });
+        let wait = |world: &World, calls: &Calls| {
+            assert_eq!(calls.wait(), 0);
+            assert_eq!(read(&world.polls[0]), 1);
+        };
+        let others = calls.clone();
+        let other = start(&world, move |world| wait(world, &others));
+        wait(&world, &calls);
+        other.join().unwrap();
+        function.join().unwrap();
+    });
 }

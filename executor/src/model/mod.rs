@@ -123,6 +123,30 @@ impl Gate {
     }
 }
 
+/// The functions that the end of an executor waits for.
+#[allow(missing_debug_implementations, reason = "only models use it")]
+pub struct Calls(crate::calls::Calls);
+
+#[allow(missing_docs, reason = "only models use it")]
+#[allow(clippy::new_without_default, reason = "only models use it")]
+impl Calls {
+    pub fn new() -> Self {
+        Self(crate::calls::Calls::new())
+    }
+
+    /// Counts a function until what is returned is dropped, which a model has to see: it does not
+    /// see the count of an `Arc`. So a first caller has given up.
+    pub fn begin(&self) -> impl Drop + use<> {
+        let counted = self.0.begin();
+        assert_eq!(self.0.wait(Some(joint::waker::clock::now())), 1);
+        counted
+    }
+
+    pub fn wait(&self) -> usize {
+        self.0.wait(None)
+    }
+}
+
 mod deques;
 pub use deques::{Deques, Stealer};
 
