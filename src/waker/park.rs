@@ -42,7 +42,11 @@ thread_local! {
 ///
 /// It is given the deadline, and a check that is true once what the thread waits for is due. It
 /// must return [`Parked::Due`] after the check was true, and [`Parked::TimedOut`] after a last
-/// check if the deadline has passed.
+/// check if the deadline has passed. If it returns although nothing is due, or because of a
+/// deadline that there is not, it is called again.
+///
+/// If it panics, the panic passes through the wait. Where other threads use the stack of the thread
+/// that waits, as in the `install`, `join` and `scope` of `joint-executor`, it ends the program.
 pub type Wait = fn(Option<Instant>, &mut dyn FnMut() -> bool) -> Parked;
 
 /// Sets what this thread does instead of parking, in every wait of this crate. With `None`, the
@@ -150,7 +154,7 @@ pub type Attend = fn(Option<&Parker>) -> Option<Duration>;
 /// [`Turns`]). A wait may therefore wake up early, but its caller does not notice.
 ///
 /// The function is called inside the wait. If it blocks in another wait of this crate, that wait
-/// calls it again. If it panics, the panic passes through the wait.
+/// calls it again. If it panics, the panic passes through the wait, as a [`Wait`]'s does.
 ///
 /// # Example
 /// ```
@@ -295,7 +299,7 @@ fn park(
     mut is_due: impl FnMut() -> bool,
 ) -> Parked {
     if let Ok(Some(wait)) = WAIT.try_with(Cell::get) {
-        return wait(deadline, &mut is_due);
+        return wait_by(wait, deadline, is_due);
     }
     let mut slept = false;
     loop {
@@ -320,6 +324,24 @@ fn park(
         match next.into_iter().chain(left).min() {
             Some(limit) => thread::park_timeout(limit),
             None => thread::park(),
+        }
+    }
+}
+
+/// Waits by a function that the thread has set, and holds it to its contract.
+fn wait_by(wait: Wait, deadline: Option<Instant>, mut is_due: impl FnMut() -> bool) -> Parked {
+    let mut was_due = false;
+    loop {
+        // A check may have taken the wake-up, so it is true from then on.
+        let parked = wait(deadline, &mut || {
+            was_due = was_due || is_due();
+            was_due
+        });
+        match parked {
+            Parked::Due { .. } if was_due || is_due() => return parked,
+            Parked::TimedOut if was_due || is_due() => return Parked::Due { slept: true },
+            Parked::TimedOut if deadline.is_some() => return parked,
+            Parked::TimedOut | Parked::Due { .. } => {}
         }
     }
 }

@@ -22,7 +22,7 @@ use std::{
 
 pub(crate) use self::{
     again::{again, program},
-    ends::ends,
+    ends::{ends, ends_the_program},
     panicking::{Panicking, Unwound, panicking},
     wakes::{Wakes, counting, waker_that},
 };

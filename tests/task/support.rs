@@ -16,7 +16,7 @@ use std::{
 
 #[allow(unused_imports, reason = "each test program uses its part of it")]
 pub(crate) use common::{
-    OnDrop, Unwound, Wakes, again, panicking, panics, poll_with, waker_that, yield_now,
+    OnDrop, Unwound, Wakes, ends_the_program, panicking, panics, poll_with, waker_that, yield_now,
 };
 use joint::{
     JoinHandle,

@@ -1,13 +1,11 @@
-//! Cases that end the program: panics while panicking, where nobody is left to tell. Each test runs
-//! itself again in a process of its own.
+//! Cases that end the program: panics while panicking, where nobody is left to tell.
 #![cfg(not(miri))]
 
 use std::{
     future::{pending, poll_fn},
     mem::forget,
-    panic::{AssertUnwindSafe, catch_unwind, panic_any},
+    panic::panic_any,
     pin::pin,
-    process::Stdio,
     task::Poll,
     thread,
 };
@@ -17,31 +15,7 @@ use joint::task::{
     TaskStorage,
 };
 
-use crate::support::{OnDrop, Queue, again, poll_with, waker_that};
-
-/// Set in the process that is to end.
-const INNER: &str = "JOINT_ENDS";
-
-/// Demands that `f` ends the program, and says so.
-#[track_caller]
-fn ends_the_program(says: &str, f: impl FnOnce()) {
-    if std::env::var_os(INNER).is_some() {
-        // What can be caught does not end the program.
-        let _ = catch_unwind(AssertUnwindSafe(f));
-        std::process::exit(0);
-    }
-    let test = thread::current();
-    let test = test.name().expect("a test's thread has its name");
-    let output = again()
-        .args([test, "--exact", "--nocapture"])
-        .env(INNER, "1")
-        .stdin(Stdio::null())
-        .output()
-        .expect("a test can be run again");
-    let text = String::from_utf8_lossy(&output.stderr);
-    assert!(!output.status.success(), "it went on: {text}");
-    assert!(text.contains(says), "{text}");
-}
+use crate::support::{OnDrop, Queue, ends_the_program, poll_with, waker_that};
 
 fn panics_in_drop(text: &'static str) -> impl Send {
     OnDrop(move || panic!("{text}"))

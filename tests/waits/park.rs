@@ -21,8 +21,8 @@ use joint::{
     waker::{
         ThinWaker, budget,
         park::{
-            Parked, Parker, Turns, block_on, block_on_deadline, block_on_timeout, park_until,
-            set_attend,
+            Parked, Parker, Turns, Wait, block_on, block_on_deadline, block_on_timeout, park_until,
+            set_attend, set_wait,
         },
     },
 };
@@ -291,6 +291,52 @@ fn attend(_: Option<&Parker>) -> Option<Duration> {
         waiter.wake();
     }
     None
+}
+
+/// Nothing is due yet at the first call, and there is no deadline.
+#[test]
+fn a_wait_function_that_returns_too_early_is_called_again() {
+    thread_local! {
+        static CALLS: Cell<usize> = const { Cell::new(0) };
+        static WAKER: Cell<Option<Waker>> = const { Cell::new(None) };
+    }
+    fn wakes() {
+        if CALLS.replace(CALLS.get() + 1) == 2 {
+            WAKER.take().unwrap().wake();
+        }
+    }
+    let ways: [Wait; 4] = [
+        |_, _| (wakes(), Parked::TimedOut).1,
+        |_, is_due| (wakes(), is_due(), Parked::TimedOut).2,
+        |_, _| (wakes(), Parked::Due { slept: true }).1,
+        // It uses up the wake-up.
+        |_, is_due| (wakes(), is_due(), is_due(), Parked::Due { slept: true }).3,
+    ];
+    for wait in ways {
+        alone(move || {
+            let parker = Parker::new();
+            set_wait(Some(wait));
+            WAKER.set(Some(parker.waker().clone()));
+            parker.park();
+            assert_eq!(CALLS.take(), 3);
+            let after = Instant::now() + Duration::from_secs(3600);
+            let future = || {
+                let mut polls = 0;
+                poll_fn(move |cx| {
+                    WAKER.set(Some(cx.waker().clone()));
+                    polls += 1;
+                    match polls {
+                        1 => Poll::Pending,
+                        _ => Poll::Ready(polls),
+                    }
+                })
+            };
+            assert_eq!(block_on(future()), 2);
+            assert_eq!(CALLS.take(), 3);
+            CALLS.set(2);
+            assert_eq!(block_on_deadline(future(), after), Some(2));
+        });
+    }
 }
 
 #[test]
