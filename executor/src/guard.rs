@@ -21,6 +21,28 @@ pub(super) fn guarded(f: impl FnOnce()) {
     }
 }
 
+/// Drops a value that nobody takes. A panic of the drop goes no further, as for the output of a
+/// task whose handle is dropped: whether anybody took the value may be up to chance.
+#[inline]
+pub(super) fn drop_quietly<T>(left: T) {
+    guarded(|| drop(left));
+}
+
+/// A value that is [dropped quietly](drop_quietly) unless somebody takes it.
+pub(super) struct Quiet<T>(pub(super) Option<T>);
+
+impl<T> Default for Quiet<T> {
+    fn default() -> Self {
+        Self(None)
+    }
+}
+
+impl<T> Drop for Quiet<T> {
+    fn drop(&mut self) {
+        drop_quietly(self.0.take());
+    }
+}
+
 /// Calls `f` while a cell has this value. Then the cell has its earlier value again, also if `f`
 /// panics.
 #[inline(always)]

@@ -150,7 +150,7 @@ mod host;
 #[cfg(feature = "io")]
 mod socket;
 
-pub use self::host::{Entered, Host, NamedWait, Shutdown, Unwind, WaitChange, enter};
+pub use self::host::{Entered, Host, NamedWait, Shutdown, Unwind, WaitChange, enter, may_unwind};
 pub(super) use self::host::{check_place, host};
 #[cfg(feature = "io")]
 pub use self::socket::{Socket, SocketKind, StreamOptions};
@@ -488,6 +488,17 @@ impl BoundWorker {
         match self.own.has_ended() {
             true => None,
             false => Some(self.own.act(|worker| f(worker, task.take()))),
+        }
+    }
+
+    /// Closes the executor, and drops all its tasks that are queued or wait, except for those that
+    /// are pinned to another worker. Their handles report a cancellation. A poll that blocks may
+    /// call this, if what it waits for can only end so.
+    pub fn discard_all(&self) {
+        let own = &self.own;
+        if !own.worker.stepping.has_ended.get() {
+            own.worker.be_active();
+            own.inside(|| apart(|| own.worker.discard_all()));
         }
     }
 

@@ -1,11 +1,10 @@
 //! [`join`]: runs two closures, one of which another worker may take; and [`Executor::install`].
 
-use core::ptr::NonNull;
 use std::panic::resume_unwind;
 
 use super::{
     Executor, entered,
-    fork_join::job::{Job, Taken, Wait},
+    fork_join::job::{Job, Wait},
     worker::current,
 };
 use joint::completion::Ended;
@@ -86,6 +85,9 @@ use joint::completion::Ended;
 /// With the panic of `a`, or else with the panic of `b`. If `a` panics and no worker has taken `b`,
 /// `b` is dropped without being run. If a worker has taken `b`, the call waits for it and drops its
 /// result. Neither closure is therefore running when the panic continues, so both may borrow.
+///
+/// Where the call is moved to an executor or waits for `b`, it also panics, or ends the program, as
+/// [`Executor::install`] does.
 ///
 /// # Example
 /// ```
@@ -169,7 +171,11 @@ impl Executor {
     /// One task.
     ///
     /// # Panics
-    /// With the panic of the closure.
+    /// * With the panic of the closure.
+    /// * If the executor is shut down before it has begun the closure, which is dropped then.
+    /// * It ends the program if the wait panics, because a worker may be using this thread's stack.
+    ///   Only functions of [`set_wait`](joint::waker::park::set_wait) and
+    ///   [`set_attend`](joint::waker::park::set_attend) can do that.
     ///
     /// # Example
     /// ```
@@ -189,14 +195,10 @@ impl Executor {
             return f();
         }
         let mut job = Job::new(f);
-        // SAFETY: the address of a place is not null.
-        let header = unsafe { NonNull::new_unchecked(Job::as_ptr(&raw const job)) };
-        // SAFETY: this is the one taker. The frame stays until the taker has finished, because
-        // nothing below can panic before that. `F` and `R` are `Send`.
-        let taken = unsafe { Taken::new(header) };
+        // SAFETY: the job stays in this frame, and is back before it is used again below.
+        let (taken, lent) = unsafe { job.lend() };
         self.spawn(async move { taken.run() }).detach();
-        // SAFETY: this is the owner's one wait, in the owner's frame.
-        let ended = unsafe { Wait::new(header) }.block();
+        let ended = lent.block();
         let outcome = match ended {
             // SAFETY: the job has finished, and its result is taken once.
             Ended::Done => unsafe { job.take_result() },
@@ -204,7 +206,8 @@ impl Executor {
                 // SAFETY: the job came back unused.
                 drop(unsafe { job.take_work() });
                 panic!(
-                    "the executor was dropped before it had run the closure that was passed to `install`"
+                    "the executor was shut down before it had run the closure that was passed to \
+                     `install` or `join`; keep it running during the call"
                 );
             }
         };

@@ -40,6 +40,8 @@ struct Here {
     values: Cell<Address>,
     /// Whether a future is disposed of that is not the worker's.
     is_disposed: Cell<bool>,
+    /// Whether the code waits for another thread to give back what it has lent.
+    waits_for_lent: Cell<bool>,
 }
 
 thread_local! {
@@ -51,6 +53,7 @@ thread_local! {
             entered: Cell::new(ptr::null()),
             values: Cell::new(ptr::null()),
             is_disposed: Cell::new(false),
+            waits_for_lent: Cell::new(false),
         }
     };
 }
@@ -89,6 +92,15 @@ pub(super) fn values<V>() -> *const V {
 #[inline(always)]
 pub(super) fn is_disposed() -> bool {
     HERE.with(|here| here.is_disposed.get())
+}
+
+pub(super) fn waits_for_lent() -> bool {
+    HERE.with(|here| here.waits_for_lent.get())
+}
+
+/// Calls `f`, which waits for another thread to give back what this one has lent.
+pub(super) fn while_lent<R>(f: impl FnOnce() -> R) -> R {
+    HERE.with(|here| with_value(&here.waits_for_lent, true, f))
 }
 
 /// Calls `f` as code of a worker, which has these forks.
@@ -153,6 +165,7 @@ impl Here {
         let _budget = budget::save();
         let f = || task::without_current(f);
         let f = || with_value(&self.values, ptr::null(), f);
+        let f = || with_value(&self.waits_for_lent, false, f);
         self.stay(worker, entered, disposed, f)
     }
 

@@ -17,8 +17,8 @@ use std::{
     thread::{self, ThreadId},
 };
 
-use common::{executor, panic_text, wait_until};
-use joint::block_on;
+use common::{Panics, ends, ends_the_program, executor, panic_text, wait_until};
+use joint::{block_on, waker::park};
 use joint_executor::{Executor, join, join_async, yield_now};
 
 /// Each test of plain work runs with so many workers.
@@ -538,5 +538,117 @@ fn async_a_panic_of_either_side_reaches_the_caller() {
         let of_b =
             executor.spawn(async { join_async(pending::<()>(), async { panic_any("b") }).await });
         assert_eq!(panic_text(|| block_on(of_b)), "b");
+    }
+}
+
+/// Ways in which a wait panics.
+#[cfg(not(miri))]
+const PANICS: [fn(); 2] = [
+    || _ = park::set_wait(Some(|_, _| panic!("this thread must not wait"))),
+    || _ = park::set_attend(Some(|_| panic!("this thread serves nobody"))),
+];
+
+/// The one worker is in a poll that does not end.
+#[cfg(not(miri))]
+fn busy() -> Executor {
+    let (executor, (begins, begun)) = (executor(1), mpsc::channel());
+    executor.spawn_detached(async move {
+        begins.send(()).unwrap();
+        thread::park();
+    });
+    begun.recv().unwrap();
+    executor
+}
+
+#[cfg(not(miri))]
+#[test]
+fn a_panicking_wait_ends_the_program_if_the_stack_is_lent() {
+    let doors: [fn(Executor); 4] = [
+        |executor| executor.install(|| {}),
+        |executor| _ = executor.enter(|| join(|| {}, || {})),
+        |executor| _ = executor.scope(|s| drop(s.spawn(async {}))),
+        |executor| {
+            executor.scope::<_, ()>(|s| {
+                s.spawn(async {});
+                panic!("the scope's closure")
+            });
+        },
+    ];
+    for (door, panics) in doors
+        .iter()
+        .flat_map(|door| PANICS.map(|panics| (door, panics)))
+    {
+        ends_the_program("the program is aborted", || {
+            let executor = busy();
+            panics();
+            door(executor);
+        });
+    }
+    // The thief never ends.
+    for panics in PANICS {
+        ends_the_program("the program is aborted", || {
+            executor(2).install(|| {
+                let taken = AtomicBool::new(false);
+                let a = || {
+                    wait_until(|| taken.load(Relaxed));
+                    park::set_attend(None);
+                    panics();
+                };
+                let b = || {
+                    taken.store(true, Relaxed);
+                    thread::park();
+                };
+                join(a, b);
+            });
+        });
+    }
+}
+
+/// Says nothing else, if a wait returns too early.
+#[test]
+fn a_wait_that_returns_too_early_leaves_nothing_lent() {
+    let ways: [park::Wait; 3] = [
+        |_, is_due| (thread::yield_now(), is_due(), park::Parked::TimedOut).2,
+        |_, _| (thread::yield_now(), park::Parked::TimedOut).1,
+        |_, _| (thread::yield_now(), park::Parked::Due { slept: false }).1,
+    ];
+    for wait in ways {
+        let executor = executor(1);
+        ends(move || {
+            park::set_wait(Some(wait));
+            let text = String::from("borrowed");
+            assert_eq!(executor.install(|| text.len()), 8);
+            assert_eq!(
+                executor.scope(|s| block_on(s.spawn(async { text.len() }))),
+                8
+            );
+        });
+    }
+}
+
+/// Whether another worker takes `b` is up to chance.
+#[cfg(not(miri))]
+#[test]
+fn a_panic_in_the_drop_of_b_is_caught_if_a_panics() {
+    let (alone, pair) = (executor(1), executor(2));
+    for (is_taken, both) in [(false, false), (true, false), (true, true)] {
+        let text = panic_text(|| {
+            let b_runs = AtomicBool::new(false);
+            let unused = Panics;
+            let a = || -> () {
+                wait_until(|| !is_taken || b_runs.load(Relaxed));
+                panic!("a")
+            };
+            let b = || {
+                let unused = unused;
+                b_runs.store(true, Relaxed);
+                if both {
+                    panic_any(unused);
+                }
+                unused
+            };
+            [&alone, &pair][usize::from(is_taken)].install(|| join(a, b));
+        });
+        assert_eq!(text, "a");
     }
 }

@@ -40,6 +40,45 @@ impl Drop for Borrows<'_> {
     }
 }
 
+#[test]
+fn tasks_that_the_end_of_the_executor_cancels_are_reported() {
+    for (is_late, is_taken) in [(false, false), (false, true), (true, false), (true, true)] {
+        let executor = || {
+            let executor = executor(2);
+            if !is_late {
+                executor.shutdown_background();
+            }
+            executor
+        };
+        let blocking = || {
+            let executor = executor();
+            executor.scope(|s| {
+                let child = s.spawn(pending::<()>());
+                executor.shutdown_background();
+                if is_taken {
+                    assert!(block_on(child.result()).unwrap_err().is_cancelled());
+                }
+            });
+        };
+        let asynchronous = || {
+            let executor = executor();
+            executor.block_on(async_scope((), async |s| {
+                let child = s.spawn(pending::<()>());
+                executor.shutdown_background();
+                if is_taken {
+                    assert!(child.result().await.unwrap_err().is_cancelled());
+                }
+            }));
+        };
+        for door in [&blocking as &dyn Fn(), &asynchronous] {
+            match is_taken {
+                true => door(),
+                false => assert!(panic_text(door).contains("its executor was shut down")),
+            }
+        }
+    }
+}
+
 mod blocking {
     use super::*;
 
@@ -335,6 +374,24 @@ mod blocking {
             });
         });
         assert_eq!(text, "dropped");
+    }
+
+    /// The handle is dropped while another panic unwinds.
+    #[test]
+    fn a_panic_in_the_drop_of_an_output_meets_no_other_panic() {
+        let executor = executor(1);
+        let text = panic_text(|| {
+            executor.scope(|s| {
+                let handle = s.spawn(async { Panics });
+                let payloads = [(); 2].map(|()| s.spawn(async { panic_any(Panics) }));
+                wait_until(|| handle.is_finished());
+                payloads
+                    .into_iter()
+                    .for_each(|one| wait_until(|| one.is_finished()));
+                panic!("closure");
+            });
+        });
+        assert_eq!(text, "closure");
     }
 
     #[test]

@@ -255,6 +255,51 @@ fn gates_and_identities_are_kept_in_their_files() {
     });
 }
 
+/// Who hides a lifetime, or sends an address, can lend a frame that is left before it is back.
+fn unguarded_loans(source: &Source) -> Vec<String> {
+    /// What keeps the memory, in each file that may do so.
+    const KEEPERS: [(&str, &str); 6] = [
+        ("executor/src/fork_join/job.rs", "Lent"),
+        ("executor/src/scope/mod.rs", "Lent"),
+        // The memory is on the heap.
+        ("executor/src/driver/reactor/selector/epoll.rs", "Vec"),
+        ("executor/src/local/register.rs", "room"),
+        // A wait on the same thread, and a world that is leaked if a thread may still use it.
+        ("sim/src/world/entered.rs", "OnStack"),
+        ("sim/src/world/threads.rs", "Abandoned"),
+    ];
+    let has_frames = ["executor", "sim"].contains(&&*source.package());
+    let is_model = source.path.contains("/model/");
+    let is_kept = KEEPERS.iter().any(|(path, keeper)| {
+        source.path == *path && source.tokens.iter().any(|token| token.text == *keeper)
+    });
+    let lends = |at: usize| {
+        source.tokens[at].text == "transmute" || source.reads(at, &["unsafe", "impl", "Send"])
+    };
+    let shipped = source
+        .shipped()
+        .filter(|_| has_frames && !is_model && !is_kept);
+    let found = shipped.filter(|&(at, _)| lends(at));
+    let what = "may lend a frame to another thread: use `Job::lend`, or keep a `Lent`, which ends \
+                the program if a panic leaves the frame";
+    found
+        .map(|(_, token)| source.finding(token.line, what))
+        .collect()
+}
+
+#[test]
+fn a_frame_is_lent_only_beneath_its_guard() {
+    hold(unguarded_loans);
+    for bad in [
+        "unsafe impl Send for Frame {}",
+        "fn f() { mem::transmute(body) }",
+    ] {
+        for path in ["executor/src/join.rs", "executor/src/scope/mod.rs"] {
+            assert_eq!(unguarded_loans(&Source::new(path, bad)).len(), 1);
+        }
+    }
+}
+
 #[test]
 fn tags_in_addresses_have_room() {
     hold(finish::unproved_tags);

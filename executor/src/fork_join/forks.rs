@@ -13,12 +13,14 @@
 //! [asks](Forks::ask) for more jobs. After such a request, and after each theft, the owner pushes
 //! [`CREDIT`] jobs regardless of how many are open.
 
-use core::{mem, ptr::NonNull};
+use alloc::boxed::Box;
+use core::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
-use super::job::{Header, Job, Taken, Wait};
+use super::job::{Job, Taken, Wait};
 use crate::{
     fences::Fences,
+    guard::drop_quietly,
     policy::{CREDIT, KEPT_OPEN},
     ring::{End, Ring, STACK},
 };
@@ -92,11 +94,8 @@ impl Forks {
         RB: Send,
     {
         let mut job = Job::new(b);
-        // SAFETY: the address of a reference is not null.
-        let header = unsafe { NonNull::new_unchecked(Job::as_ptr(&raw const job)) };
-        // SAFETY: the thief that gets this is the one taker. The frame stays until the job is back.
-        // Work and result are `Send`.
-        let open = unsafe { Taken::new(header) };
+        // SAFETY: the job stays in this frame, and is back before it is used again below.
+        let (open, lent) = unsafe { job.lend() };
         // SAFETY: the caller is the owner.
         let pushed = unsafe { self.jobs.push(open, usize::MAX) };
         pushed.unwrap_or_else(|_| unreachable!("a ring has room for more jobs than the limit"));
@@ -105,20 +104,24 @@ impl Forks {
             open if open > KEPT_OPEN => self.use_credit(),
             _ => {}
         }
-        // Rule 3 of `job.rs`: nothing leaves this frame before the job is back.
         let of_a = catch_unwind(AssertUnwindSafe(a));
         // SAFETY: the caller is the owner.
         if let Some(open) = unsafe { self.jobs.pop(End::Newest, self.is_alone) } {
-            mem::forget(open);
+            lent.take_back(open);
             // SAFETY: the job was popped, so it was not taken and will not be.
             let b = unsafe { job.take_work() };
             job.retire();
-            let ra = of_a.unwrap_or_else(|payload| resume_unwind(payload));
-            return (ra, b());
+            return match of_a {
+                Ok(ra) => (ra, b()),
+                Err(payload) => panicked(payload, b),
+            };
         }
-        let of_b = Self::collect(&job, header, wait);
+        let of_b = Self::collect(&job, lent, wait);
         job.retire();
-        let ra = of_a.unwrap_or_else(|payload| resume_unwind(payload));
+        let ra = match of_a {
+            Ok(ra) => ra,
+            Err(payload) => panicked(payload, of_b),
+        };
         (ra, of_b.unwrap_or_else(|payload| resume_unwind(payload)))
     }
 
@@ -148,11 +151,10 @@ impl Forks {
     #[inline(never)]
     fn collect<F: FnOnce() -> R, R>(
         job: &Job<F, R>,
-        header: NonNull<Header>,
+        lent: Wait,
         wait: impl FnOnce(Wait) -> Ended,
     ) -> std::thread::Result<R> {
-        // SAFETY: `job` is borrowed from the owner's frame.
-        match wait(unsafe { Wait::new(header) }) {
+        match wait(lent) {
             // SAFETY: the taker has finished, and this is called once for each job.
             Ended::Done => unsafe { job.take_result() },
             Ended::Abandoned => {
@@ -176,6 +178,14 @@ impl Forks {
         self.ask();
         Some(taken)
     }
+}
+
+/// Continues the panic of `a`. What is left of `b` is dropped before, since a panic in that drop
+/// would end the program where a thief that took `b` catches it.
+#[cold]
+fn panicked<T>(payload: Box<dyn Any + Send>, left_of_b: T) -> ! {
+    drop_quietly(left_of_b);
+    resume_unwind(payload)
 }
 
 // Here and not in `tests`, so that Miri sees the races without an executor around them.

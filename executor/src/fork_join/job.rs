@@ -14,20 +14,24 @@
 //!    the frame may be gone.
 //! 5. `run` is written before any other thread can see the job, and never again.
 //!
-//! Rule 3 is the owner's to keep. Nothing else about a job is unsafe for its user.
+//! Rule 3 is held by types. [`Job::lend`] is the only way to hand out the address. It also returns
+//! the owner's [`Wait`], which ends the program if a panic drops it before the job is back. A wait
+//! that panics ends the program in any case ([`while_lent`]). The scopes, whose tasks borrow from
+//! frames, use the same guard, [`Lent`].
 
 use core::{
     future::poll_fn,
-    mem::{ManuallyDrop, MaybeUninit},
+    mem::{self, ManuallyDrop, MaybeUninit},
     ptr::NonNull,
     task::Poll,
 };
 use std::{
+    io::{Write, stderr},
     panic::{AssertUnwindSafe, catch_unwind},
-    thread,
+    process, thread,
 };
 
-use crate::ring::Word;
+use crate::{ring::Word, who};
 use joint::{
     completion::{Completed, Completion, Ended, Registration},
     waker::park::block_on,
@@ -61,10 +65,22 @@ impl<F: FnOnce() -> R, R> Job<F, R> {
         }
     }
 
-    /// Returns the address by which other threads know the job.
+    /// Lends the job to another thread, until the owner has it back.
+    ///
+    /// # Safety
+    /// The owner's half is not leaked, and the job stays where it is until then.
     #[inline]
-    pub(crate) fn as_ptr(this: *const Self) -> *mut Header {
-        this.cast_mut().cast()
+    pub(crate) unsafe fn lend(&self) -> (Taken, Wait)
+    where
+        F: Send,
+        R: Send,
+    {
+        let header = NonNull::from(self).cast::<Header>();
+        let wait = Wait {
+            completion: Header::completion(header),
+            registration: Registration::new(),
+        };
+        (Taken(header), wait)
     }
 
     /// # Safety
@@ -120,26 +136,60 @@ impl Header {
     }
 }
 
-/// The owner's means to wait for a taker.
+/// Returns whether a panic may end the wait that this thread is in.
+pub(crate) fn may_unwind() -> bool {
+    !who::waits_for_lent()
+}
+
+/// Waits in `f` for what this thread has lent. A panic of `f` ends the program.
+pub(crate) fn while_lent<R>(f: impl FnOnce() -> R) -> R {
+    let lent = Lent(|| false);
+    let result = who::while_lent(f);
+    lent.returned();
+    result
+}
+
+/// Ends the program if it is dropped, as a panic does, while another thread may use a frame that
+/// this one would leave: unless the function returns true.
+pub(crate) struct Lent<F: Fn() -> bool>(pub(crate) F);
+
+impl<F: Fn() -> bool> Lent<F> {
+    /// Nothing is lent any more.
+    #[inline]
+    pub(crate) fn returned(self) {
+        mem::forget(self);
+    }
+}
+
+impl<F: Fn() -> bool> Drop for Lent<F> {
+    #[cold]
+    fn drop(&mut self) {
+        if (self.0)() {
+            return;
+        }
+        // There is nowhere else to report to.
+        let _ = writeln!(
+            stderr(),
+            "joint: the program is aborted, because a panic was about to leave a function whose \
+             stack other threads use: a call of `install`, `join` or `scope` waits for them. If a \
+             function that was passed to `set_wait` or `set_attend` has panicked, let it wait \
+             instead"
+        );
+        process::abort();
+    }
+}
+
+/// The owner's half of a job: the means to wait for the taker, and the guard of the frame.
+#[must_use = "the program ends if it is dropped before the job is back"]
 pub(crate) struct Wait {
     completion: *const Completion,
     registration: Registration,
 }
 
 impl Wait {
-    /// # Safety
-    /// The caller is the owner, keeps the frame while this is used, and uses no other wait for the
-    /// job.
-    pub(crate) unsafe fn new(job: NonNull<Header>) -> Self {
-        Self {
-            completion: Header::completion(job),
-            registration: Registration::new(),
-        }
-    }
-
     /// Returns how the taker finished, if it has.
     pub(crate) fn ended(&self) -> Option<Ended> {
-        // SAFETY: the frame is kept.
+        // SAFETY: the frame is kept while this exists.
         unsafe { Completion::raw_ended(self.completion) }
     }
 
@@ -150,7 +200,25 @@ impl Wait {
 
     /// Blocks the thread until the taker has finished.
     pub(crate) fn block(mut self) -> Ended {
-        block_on(poll_fn(|cx| self.poll(cx)))
+        while_lent(|| block_on(poll_fn(|cx| self.poll(cx))))
+    }
+
+    /// Takes back a job that was not taken. Its work is the owner's again (rule 1).
+    #[inline]
+    pub(crate) fn take_back(self, taken: Taken) {
+        debug_assert!(Header::completion(taken.0) == self.completion);
+        mem::forget((self, taken));
+    }
+}
+
+impl Drop for Wait {
+    #[inline]
+    fn drop(&mut self) {
+        let completion = self.completion;
+        // SAFETY: the frame is kept while this exists.
+        drop(Lent(move || {
+            unsafe { Completion::raw_ended(completion) }.is_some()
+        }));
     }
 }
 
@@ -162,13 +230,6 @@ pub(crate) struct Taken(NonNull<Header>);
 unsafe impl Send for Taken {}
 
 impl Taken {
-    /// # Safety
-    /// `job` is alive and stays so by rule 3. Its work and its result may be sent to other threads.
-    /// This is its one taker.
-    pub(crate) unsafe fn new(job: NonNull<Header>) -> Self {
-        Self(job)
-    }
-
     pub(crate) fn run(self) {
         let this = ManuallyDrop::new(self);
         // SAFETY: the frame stays until the exchange (rule 3).

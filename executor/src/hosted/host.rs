@@ -11,7 +11,7 @@ use std::{io, thread, thread_local, time::SystemTime};
 use super::ExecutorId;
 #[cfg(feature = "io")]
 use super::socket::{Socket, SocketKind};
-use crate::{Builder, Executor};
+use crate::{Builder, Executor, fork_join::job};
 use joint::task::{Id, Runnable, TaskEnd};
 
 /// A replacement for the executors and threads of the process, on the threads that have
@@ -229,7 +229,17 @@ pub(crate) fn check_place(executor: &Executor) {
 /// `spawn_blocking`, in order to cancel it. Throw it by
 /// [`resume_unwind`](std::panic::resume_unwind), on a thread that has entered a host.
 ///
-/// If the function unwinds with it, its task does not panic. It is passed to
+/// Throw it only where [`may_unwind`] says so. If the function unwinds with it, its task does not
+/// panic. It is passed to
 /// [`Host::call_blocking`] once more, which drops it.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Unwind;
+
+/// Returns whether a panic may end the wait that this thread is in.
+///
+/// A wait of [`Executor::install`], [`join`](crate::join()) or [`scope`](crate::scope()) must go on
+/// until it is due, because other threads use the stack of this one. A panic would end the program.
+/// Code that runs inside the wait is asked by itself if it runs [apart](super::apart).
+pub fn may_unwind() -> bool {
+    job::may_unwind()
+}

@@ -1,11 +1,11 @@
 //! [`scope`]: a thread that lends its frames to tasks, and does not continue before they have
 //! ended.
 
-use core::{fmt, future::Future, marker::PhantomData, mem, panic::AssertUnwindSafe};
+use core::{fmt, future::Future, marker::PhantomData, panic::AssertUnwindSafe};
 use std::panic::{catch_unwind, resume_unwind};
 
-use super::{AbortOnUnwind, Inner, ScopedHandle};
-use crate::{Executor, entered, hosted};
+use super::{Inner, ScopedHandle};
+use crate::{Executor, entered, fork_join::job::while_lent, hosted};
 use joint::waker::park::block_on;
 
 /// Starts tasks that may borrow everything that outlives the call of [`scope`], and the scope
@@ -66,6 +66,10 @@ impl Executor {
     ///   first.
     /// * If `f` returns and a task has panicked, with the first such panic that no [`ScopedHandle`]
     ///   has returned. The other tasks are not cancelled.
+    /// * If `f` returns and a task has not run to its end, because the executor was shut down,
+    ///   unless its [`ScopedHandle`] has returned that. If the call returns, all other tasks have
+    ///   run.
+    /// * It ends the program if the wait panics, as [`install`](Executor::install) does.
     /// * If it is called on a worker of this executor. That worker would be blocked, and could not
     ///   run the tasks that it waits for.
     ///
@@ -97,12 +101,10 @@ impl Executor {
             lifetimes: PhantomData,
         };
         let outcome = catch_unwind(AssertUnwindSafe(|| f(&scope)));
-        let guard = AbortOnUnwind;
-        match &outcome {
+        while_lent(|| match &outcome {
             Ok(_) => block_on(scope.inner.join()),
             Err(_) => block_on(scope.inner.cancel()),
-        }
-        mem::forget(guard);
+        });
         match outcome {
             Ok(output) => {
                 scope.inner.resume();

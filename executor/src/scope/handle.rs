@@ -3,6 +3,7 @@
 use core::{
     fmt,
     future::{Future, poll_fn},
+    panic::Location,
     pin::Pin,
     task::{Context, Poll},
 };
@@ -17,8 +18,12 @@ use joint::{oneshot, task::JoinError};
 /// The handle is a future of the child's output. On a thread outside the executor,
 /// [`block_on`](joint::block_on) waits for it. If the child panicked, the panic continues in the
 /// awaiting task; if it was cancelled, awaiting it panics with a message that says so. Await
-/// [`result`](ScopedHandle::result) to get either case as a value. A panic that no handle has
-/// returned is raised by the scope.
+/// [`result`](ScopedHandle::result) to get either case as a value. Where no handle has returned a
+/// panic or a cancellation, the scope panics.
+///
+/// # Dropping
+/// The output of a child that has ended is dropped with the handle. If the child ends later, it
+/// drops the output itself. In both cases a panic of that drop is caught, and is the scope's.
 ///
 /// Everything that the child did happens before the awaiting task continues.
 ///
@@ -33,6 +38,7 @@ use joint::{oneshot, task::JoinError};
 pub struct ScopedHandle<'scope, T> {
     pub(super) receiver: oneshot::Receiver<Result<T, JoinError>>,
     pub(super) inner: &'scope Inner,
+    pub(super) spawned: &'static Location<'static>,
 }
 
 impl<T> ScopedHandle<'_, T> {
@@ -82,11 +88,11 @@ impl<T> Future for ScopedHandle<'_, T> {
 }
 
 impl<T> Drop for ScopedHandle<'_, T> {
-    /// Hands a panic that was not taken to the scope.
+    /// Hands a failure that was not taken to the scope.
     fn drop(&mut self) {
         self.receiver.close();
         if let Ok(result) = self.receiver.try_recv() {
-            self.inner.note(result.map(drop));
+            self.inner.drop_result(result, self.spawned);
         }
     }
 }

@@ -32,7 +32,7 @@
 //!    is left in a task that was joined.
 //! 4. *The blocking scope* returns after it has joined every child. All children are in the set,
 //!    whatever becomes of their handles, and a panic between a child's start and its join aborts
-//!    the program. `'scope` is a borrow of a variable of that very call.
+//!    the program ([`Lent`]). `'scope` is a borrow of a variable of that very call.
 //! 5. *The asynchronous scope* waits as well, but nothing relies on it. By fact 2, and because only
 //!    what is `'static` is known to outlive `'scope`, a borrow for `'scope` can only be a borrow of
 //!    the shared environment. Each child holds a share of it in `Kept`, which is dropped after the
@@ -61,7 +61,8 @@ use std::panic::catch_unwind;
 
 use super::{
     Executor,
-    guard::{guarded, lock},
+    fork_join::job::Lent,
+    guard::{Quiet, drop_quietly, guarded, lock},
     join_set::{JoinSet, Ready},
 };
 use joint::{
@@ -86,8 +87,16 @@ struct Inner {
     children: Mutex<Children>,
     /// The list of ended children, for waiting without the lock.
     ready: Arc<Ready>,
-    /// The first panic that no handle has taken.
-    panic: Mutex<Option<PanicPayload>>,
+    failed: Mutex<Failed>,
+}
+
+/// What became of children whose results no handle has taken.
+#[derive(Default)]
+struct Failed {
+    /// The first panic.
+    panic: Quiet<PanicPayload>,
+    /// Whether one was cancelled.
+    is_cancelled: bool,
 }
 
 struct Children {
@@ -107,7 +116,7 @@ impl Inner {
                 set: Some(set),
                 is_closed: false,
             }),
-            panic: Mutex::new(None),
+            failed: Mutex::new(Failed::default()),
         }
     }
 
@@ -132,6 +141,7 @@ impl Inner {
         let handle = ScopedHandle {
             receiver,
             inner: self,
+            spawned: Location::caller(),
         };
         let body = Box::pin(Body {
             future: Some(future),
@@ -154,13 +164,17 @@ impl Inner {
             drop(task);
             return handle;
         };
-        ended.into_iter().flatten().for_each(|end| self.note(end));
-        let guard = AbortUnlessGone(&handle.receiver);
+        ended
+            .into_iter()
+            .flatten()
+            .for_each(|end| self.note_task(end));
+        // Once the result is there, the child's future is gone.
+        let lent = Lent(|| handle.receiver.is_finished());
         self.insert(match on {
             Some(executor) => executor.spawn(task),
             None => super::spawn(task),
         });
-        mem::forget(guard);
+        lent.returned();
         handle
     }
 
@@ -195,7 +209,7 @@ impl Inner {
         while let Some(mut children) = self.close() {
             children.abort_all();
             while let Some(end) = children.join_next().await {
-                self.note(end);
+                self.note_task(end);
             }
         }
     }
@@ -216,7 +230,7 @@ impl Inner {
             let (end, is_empty) = (set.try_join_next(), set.is_empty());
             drop(children);
             match end {
-                Some(end) => self.note(end),
+                Some(end) => self.note_task(end),
                 // A child that could start another one would be in the set.
                 None if is_empty => return Poll::Ready(()),
                 None => ready!(self.ready.poll(cx.waker(), last)),
@@ -224,27 +238,54 @@ impl Inner {
         }
     }
 
-    /// Records an end that no handle has taken, and keeps the first panic. The end of a child's
-    /// task is a panic if the drop of its future panicked.
-    fn note(&self, end: Result<(), JoinError>) {
-        let Err(JoinError::Panicked(payload)) = end else {
-            return;
-        };
-        let mut first = lock(&self.panic);
-        let later = match &*first {
-            None => first.replace(payload),
-            Some(_) => Some(payload),
-        };
-        drop(first);
-        drop(later);
+    /// Records the end of a child's task, which is a panic if the drop of its future panicked. The
+    /// child itself tells of a cancellation.
+    fn note_task(&self, end: Result<(), JoinError>) {
+        if let Err(error @ JoinError::Panicked(_)) = end {
+            self.note(error);
+        }
     }
 
-    /// Resumes the first panic that no handle has taken.
+    /// Drops a result that no handle has taken. It is up to chance whether the handle or the child
+    /// does so, and either may be unwinding.
+    fn drop_result<T>(&self, result: Result<T, JoinError>, spawned: &'static Location<'static>) {
+        let dropped = result.map(|output| catch_unwind(AssertUnwindSafe(|| drop(output))));
+        match dropped {
+            Ok(Ok(())) => {}
+            Ok(Err(payload)) => {
+                self.note(JoinError::Panicked(PanicPayload::new(payload, spawned)));
+            }
+            Err(error) => self.note(error),
+        }
+    }
+
+    /// Records a failure that no handle has taken, and keeps the first panic.
+    fn note(&self, error: JoinError) {
+        let mut failed = lock(&self.failed);
+        let later = match error {
+            JoinError::Panicked(payload) if failed.panic.0.is_some() => Some(payload),
+            JoinError::Panicked(payload) => failed.panic.0.replace(payload),
+            JoinError::Cancelled => {
+                failed.is_cancelled = true;
+                None
+            }
+        };
+        drop(failed);
+        drop_quietly(later);
+    }
+
+    /// Resumes the first panic that no handle has taken. Panics if a child was cancelled.
     fn resume(&self) {
-        let first = lock(&self.panic).take();
-        if let Some(payload) = first {
+        let mut failed = mem::take(&mut *lock(&self.failed));
+        if let Some(payload) = failed.panic.0.take() {
             payload.resume();
         }
+        assert!(
+            !failed.is_cancelled,
+            "a task of the scope was cancelled, because its executor was shut down before the task \
+             had ended; keep the executor running until the scope has returned, or await \
+             `ScopedHandle::result` to get this as a value"
+        );
     }
 }
 
@@ -275,12 +316,28 @@ impl<F: Future> Future for Body<'_, F> {
         };
         // If this drop panics, the task has panicked, and the scope learns of it.
         future.set(None);
-        if let Some(sender) = this.sender.take() {
+        this.send(result);
+        Poll::Ready(())
+    }
+}
+
+impl<F: Future> Body<'_, F> {
+    /// Hands the result to the handle, or what is left of it to the scope.
+    fn send(&mut self, result: Result<F::Output, JoinError>) {
+        if let Some(sender) = self.sender.take() {
             if let Err(returned) = sender.send(result) {
-                this.inner.note(returned.into_inner().map(drop));
+                self.inner.drop_result(returned.into_inner(), self.spawned);
             }
         }
-        Poll::Ready(())
+    }
+}
+
+impl<F: Future> Drop for Body<'_, F> {
+    /// A child that is dropped before its end was cancelled.
+    fn drop(&mut self) {
+        // SAFETY: the future was pinned with `self`, and is not moved out.
+        unsafe { Pin::new_unchecked(&mut self.future) }.set(None);
+        self.send(Err(JoinError::Cancelled));
     }
 }
 
@@ -330,25 +387,4 @@ impl<K: Unpin> Future for Kept<K> {
 unsafe fn erase<'scope>(body: Pin<Box<dyn Future<Output = ()> + Send + 'scope>>) -> Erased {
     // SAFETY: the types differ in the lifetime alone, for which the caller answers.
     unsafe { mem::transmute(body) }
-}
-
-/// Aborts the program if a panic passes it while the child, which may borrow from a frame, may be
-/// running. Once the sender of its result is gone, its future is gone too.
-struct AbortUnlessGone<'a, T>(&'a oneshot::Receiver<T>);
-
-impl<T> Drop for AbortUnlessGone<'_, T> {
-    fn drop(&mut self) {
-        if !self.0.is_finished() {
-            drop(AbortOnUnwind);
-        }
-    }
-}
-
-/// Aborts the program if a panic passes it, because a panic while panicking is not caught.
-struct AbortOnUnwind;
-
-impl Drop for AbortOnUnwind {
-    fn drop(&mut self) {
-        panic!("a scope cannot return before its children have ended");
-    }
 }

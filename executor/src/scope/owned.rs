@@ -105,6 +105,8 @@ impl<E> fmt::Debug for AsyncScope<'_, E> {
 ///   task that panicked, the closure panics too.
 /// * If the closure returns and a task has panicked, with the first such panic that no
 ///   [`ScopedHandle`] has returned. The other tasks are not cancelled.
+/// * If the closure returns and a task has not run to its end, because its executor was shut down,
+///   unless its [`ScopedHandle`] has returned that.
 ///
 /// # Example
 /// ```

@@ -99,6 +99,11 @@ impl Running<'_> {
     /// executor.
     #[cold]
     pub(super) fn close_down_blocked(&self) {
+        self.discard_blocked(|| self.is_left_alone());
+    }
+
+    /// Drops what is queued or waits, or only what is pinned to this worker.
+    pub(super) fn discard_blocked(&self, is_left_alone: impl FnOnce() -> bool) {
         let depth = self.closing.inside.get();
         if depth == MOST_INSIDE {
             return;
@@ -106,7 +111,7 @@ impl Running<'_> {
         self.cancel_waiting();
         self.cancel_pinned();
         self.closing.inside.set(depth + 1);
-        let is_alone = self.is_left_alone();
+        let is_alone = is_left_alone();
         let next = || match is_alone {
             true => self.next_to_discard(),
             false => self.next_pinned(),

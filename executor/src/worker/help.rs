@@ -23,7 +23,7 @@ use std::time::Instant;
 
 use super::{Running, Worker};
 use crate::{
-    fork_join::job::{Taken, Wait},
+    fork_join::job::{Taken, Wait, while_lent},
     policy::{FIRST_WATCH, LONGEST_WATCH, LOOKS, ROOM_TO_HELP, WORTH_A_THEFT},
     sleep::{Need, Woke},
 };
@@ -104,7 +104,8 @@ impl Running<'_> {
                     hint::spin_loop();
                 }
             }
-            if let Some(ended) = block_on_timeout(poll_fn(|cx| wait.poll(cx)), limit) {
+            let ended = while_lent(|| block_on_timeout(poll_fn(|cx| wait.poll(cx)), limit));
+            if let Some(ended) = ended {
                 return ended;
             }
             limit = LONGEST_WATCH.min(2 * limit);

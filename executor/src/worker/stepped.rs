@@ -313,6 +313,12 @@ impl Worker {
         Running::of(self).discard_inside(runnable);
     }
 
+    /// Closes the executor, and drops its tasks that no worker runs, inside a poll of this worker.
+    pub(crate) fn discard_all(&self) {
+        self.shared().close();
+        self.as_current(|| Running::of(self).discard_blocked(|| true));
+    }
+
     /// Takes all that this worker has queued.
     #[inline(always)]
     pub(crate) fn take_queued(&self, mut take: impl FnMut(Runnable)) {
