@@ -158,8 +158,8 @@ impl World {
 
 impl World {
     /// Ends a wait in a run that has failed, or lets it look again. Some waits must not unwind:
-    /// those of scopes, whose tasks borrow, and those of destructors while their thread unwinds
-    /// already.
+    /// those for other code that uses this stack, and those of destructors while their thread
+    /// unwinds already. The former are due once their tasks are dropped, which do not run yet.
     #[cold]
     fn end_wait(&self, has_freed: &mut bool) {
         let ended = self.ending.ended_waits.get();
@@ -169,9 +169,13 @@ impl World {
         }
         if !mem::replace(has_freed, true) {
             // If it waits for tasks that can be dropped, it goes on.
-            return self.end_free();
+            self.end_free();
+            if !hosted::may_unwind() {
+                self.discard_busy();
+            }
+            return;
         }
-        if !thread::panicking() {
+        if !thread::panicking() && hosted::may_unwind() {
             // Without the message of a panic: the run reports its failure itself.
             resume_unwind(Box::new(Unwind));
         }
@@ -213,7 +217,7 @@ pub(super) fn wait(deadline: Option<Instant>, is_due: &mut dyn FnMut() -> bool) 
         world.collect_from_busy();
         loop {
             // What is due while the host is paused has to wait.
-            let is_paused = world.is_paused(world.place().host);
+            let is_paused = !world.ending.has_failed() && world.is_paused(world.place().host);
             // SAFETY: it comes from a reference that is ours, and `held_up`, which is the other
             // user, runs on this thread and is not running now.
             if !is_paused && unsafe { (*is_due)() } {

@@ -22,7 +22,7 @@ use super::{
 use joint::task::{Id, TaskEnd};
 use joint_executor::{
     Builder, Executor, TaskInfo,
-    hosted::{ExecutorId, HostedWorker, Shutdown},
+    hosted::{BoundWorker, ExecutorId, HostedWorker, Shutdown},
 };
 
 impl World {
@@ -30,6 +30,11 @@ impl World {
     pub(super) fn end(&self, pool: &Pool) {
         pool.is_closing.set(false);
         pool.has_ended.set(true);
+        self.discard(pool, BoundWorker::end);
+    }
+
+    /// Lets the workers of an executor drop its tasks.
+    fn discard(&self, pool: &Pool, discard: impl Fn(&BoundWorker)) {
         let pools = self.pools.all.borrow();
         let is_own = |due: &Due| match due.work {
             Work::Task { pool: number, .. } => pools[usize::from(number)].id == pool.id,
@@ -40,7 +45,7 @@ impl World {
         drop(pools);
         let place = self.place();
         self.set_place(pool.place);
-        pool.end(own);
+        pool.discard(own, discard);
         self.set_place(place);
     }
 
@@ -58,6 +63,14 @@ impl World {
     /// Ends the executors none of whose workers is in a poll.
     pub(super) fn end_free(&self) {
         self.end_each(|pool| !pool.is_busy());
+    }
+
+    /// Drops the tasks of the other executors, except for those whose polls are under way.
+    pub(super) fn discard_busy(&self) {
+        let busy: Vec<_> = self.pools.all.borrow().iter().cloned().collect();
+        for pool in busy.iter().filter(|pool| !pool.has_ended.get()) {
+            run_apart(|| self.discard(pool, BoundWorker::discard_all));
+        }
     }
 
     /// Ends the executors that were closed on a thread that is not the world's. Returns whether

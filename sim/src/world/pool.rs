@@ -115,14 +115,18 @@ impl Pool {
         busy.map(|(index, slot)| (index, &slot.worker, slot.actor.get()))
     }
 
-    /// Drops everything that is left, and what was taken from the queues before.
-    pub(super) fn end(&self, queued: impl IntoIterator<Item = ReadyTask>) {
+    /// Lets each worker drop what is left, with what was taken from the queues before.
+    pub(super) fn discard(
+        &self,
+        queued: impl IntoIterator<Item = ReadyTask>,
+        discard: impl Fn(&BoundWorker),
+    ) {
         for task in queued {
             let worker = task.pinned_to().unwrap_or(0);
             self.slots[worker].worker.give_back(task);
         }
         for slot in &self.slots {
-            slot.worker.end();
+            discard(&slot.worker);
         }
     }
 

@@ -40,7 +40,7 @@ use joint::{
     task::{Id, Runnable},
     waker::park::Parked,
 };
-use joint_executor::hosted::Unwind;
+use joint_executor::hosted::{Unwind, may_unwind};
 
 /// A thread for calls, as the world sees it.
 struct CallThread {
@@ -373,8 +373,7 @@ fn wait(deadline: Option<Instant>, is_due: &mut dyn FnMut() -> bool) -> Parked {
         deadline.map(|deadline| world(&|world| world.late_deadline(clock::nanos(deadline))));
     let mut slept = false;
     loop {
-        // Once the run is over, what waits for tasks is due, because they are gone. It goes on: a
-        // scope must not be unwound before its tasks have ended.
+        // Once the run is over, what waits for tasks is due, because they are gone.
         let left = TURNS_LEFT.get();
         if left > 0 && is_due() {
             TURNS_LEFT.set(left - usize::from(left <= LAST_TURNS));
@@ -383,7 +382,9 @@ fn wait(deadline: Option<Instant>, is_due: &mut dyn FnMut() -> bool) -> Parked {
         if left > LAST_TURNS && limit.is_some_and(|limit| limit <= world(&World::now)) {
             return Parked::TimedOut;
         }
-        if left <= LAST_TURNS {
+        // After its host is killed, code that uses this stack may still run elsewhere. The wait for
+        // it goes on until then.
+        if left <= LAST_TURNS && may_unwind() {
             end();
         }
         slept = true;

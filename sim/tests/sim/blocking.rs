@@ -14,11 +14,11 @@ use std::{
 
 use joint::{block_on, oneshot, waker::park::block_on_timeout};
 use joint_executor::{
-    Executor, spawn, spawn_blocking,
+    Executor, Handle, join, spawn, spawn_blocking,
     time::{now, sleep},
     yield_now,
 };
-use joint_sim::{self as sim, Builder, Faults};
+use joint_sim::{self as sim, Builder, Faults, Host};
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -285,6 +285,85 @@ fn a_scope_that_waits_at_the_end_gets_its_tasks_back() {
     let failure = failure.unwrap_err();
     assert!(failure.is_deadlock(), "{failure}");
     assert_eq!(dropped.load(Relaxed), 1);
+}
+
+/// Other code uses the stack of a call of `install`, `join` or `scope`. The innermost of three
+/// calls waits for a worker that the outermost one blocks. Each frame ends in order.
+#[test]
+fn calls_that_lend_their_stack_and_deadlock_end_with_the_run() {
+    type Call = fn(&Executor, &(dyn Fn() + Sync));
+    let calls: [Call; 4] = [
+        |executor, f| executor.install(f),
+        |executor, f| _ = executor.install(|| join(f, || {})),
+        |executor, f| _ = executor.scope(|s| drop(s.spawn(async { f() }))),
+        // The task waits by itself.
+        |executor, f| {
+            executor.scope(|s| {
+                let never = executor.spawn(pending::<()>());
+                drop(s.spawn(async { (never.await, f()).1 }));
+                let begins = executor.spawn(async {});
+                drop(s.spawn(async { (begins.await, f()).1 }));
+            });
+        },
+    ];
+    for call in calls {
+        for on_call_thread in [false, true] {
+            let dropped = Arc::new(AtomicUsize::new(0));
+            let counts = [(); 3].map(|()| Counts(dropped.clone()));
+            let failure = Builder::new(1).run(async move {
+                let [outer, inner] =
+                    [(); 2].map(|()| Executor::builder().workers(1).build().unwrap());
+                let calls = move || {
+                    let [one, two, three] = &counts;
+                    call(&outer, &|| {
+                        let _borrowed = one;
+                        call(&inner, &|| {
+                            let _borrowed = two;
+                            call(&outer, &|| panic!("{:p} runs", three));
+                        });
+                    });
+                };
+                match on_call_thread {
+                    true => spawn_blocking(calls).await,
+                    false => calls(),
+                }
+            });
+            let failure = failure.unwrap_err();
+            assert!(failure.is_deadlock(), "{failure}");
+            assert_eq!(dropped.load(Relaxed), 3);
+        }
+    }
+}
+
+/// The host's executor ends with it, and its functions end at their next waits.
+#[test]
+fn a_killed_function_waits_for_what_its_stack_is_lent_to() {
+    let calls: [fn(&Handle, &(dyn Fn() + Sync)); 2] = [
+        |main, f| main.install(f),
+        |main, f| _ = main.scope(|s| drop(s.spawn(async { f() }))),
+    ];
+    for call in calls {
+        let ended = Arc::new(AtomicUsize::new(0));
+        let own = ended.clone();
+        sim::run(1, async move {
+            let (main, host) = (Handle::current(), Host::new("host"));
+            host.run(move || {
+                let (main, own) = (main.clone(), own.clone());
+                spawn_blocking(move || {
+                    let borrowed = Counts(own.clone());
+                    call(&main, &|| {
+                        block_on(sleep(2 * SECOND));
+                        assert_eq!(borrowed.0.fetch_add(1, Relaxed), 0);
+                    });
+                    block_on(pending::<()>());
+                })
+            });
+            sleep(SECOND).await;
+            host.kill();
+            sleep(2 * SECOND).await;
+        });
+        assert_eq!(ended.load(Relaxed), 2);
+    }
 }
 
 #[test]
