@@ -16,7 +16,7 @@ use std::{
     thread,
 };
 
-use common::{Wakes, counting, executor, waker_that};
+use common::{OnDrop, Panics, Wakes, counting, executor, waker_that};
 use joint::{
     JoinError, JoinHandle, block_on, oneshot,
     task::{self, Runnable},
@@ -325,6 +325,41 @@ fn join_all_passes_a_panic_on_and_cancels_the_rest() {
     assert_eq!(payload.downcast_ref(), Some(&7));
     drop(executor);
     assert_eq!(Arc::strong_count(&token), 1);
+}
+
+/// Two panics at once would end the program.
+#[test]
+fn a_panic_in_the_drop_of_an_output_that_nobody_takes_is_caught() {
+    let set = || {
+        let mut set = JoinSet::new();
+        for _ in 0..2 {
+            let [early, late] = [(); 2].map(|()| ready(Panics));
+            early.0.run();
+            set.extend([early.1, late.1]);
+            late.0.run();
+        }
+        set
+    };
+    let ends: [fn(JoinSet<Panics>); 4] = [
+        drop,
+        |mut set| block_on(set.shutdown()),
+        |mut set| set.detach_all(),
+        |mut set| {
+            let (runnable, handle) = task::spawn(async { panic_any("child") }, |_| {});
+            set.insert(handle);
+            runnable.run();
+            let joined = catch_unwind(AssertUnwindSafe(|| drop(block_on(set.join_all()))));
+            assert_eq!(joined.unwrap_err().downcast_ref(), Some(&"child"));
+        },
+    ];
+    for end in ends {
+        end(set());
+        let both = catch_unwind(AssertUnwindSafe(|| {
+            let _unwinds = OnDrop(|| end(set()));
+            panic_any("outer");
+        }));
+        assert_eq!(both.unwrap_err().downcast_ref(), Some(&"outer"));
+    }
 }
 
 #[test]

@@ -22,7 +22,10 @@ use std::panic::{catch_unwind, resume_unwind};
 use slab::Slab;
 
 use self::ready::Node;
-use super::Executor;
+use super::{
+    Executor,
+    guard::{Quiet, drop_quietly},
+};
 use joint::{
     task::{Id, JoinError, JoinHandle, JoinResult},
     waker::{ThinWaker, WakerId, budget},
@@ -35,8 +38,8 @@ pub(super) use ready::{Ready, record, set_of};
 /// Tasks that are joined in the order in which they end.
 ///
 /// # Dropping
-/// Cancels all tasks, in no particular order, and waits for none of them: see
-/// [`JoinHandle`].
+/// Cancels all tasks, in no particular order, and waits for none of them: see [`JoinHandle`]. Of an
+/// output that nobody takes, a panic in the drop is caught, as there.
 ///
 /// # Happens-before
 /// Everything that a task did happens before its result is returned here.
@@ -99,13 +102,13 @@ struct Child<T> {
     node: Arc<Node>,
     task: JoinResult<T>,
     /// The result of a task that had ended when it was added.
-    result: Option<Result<T, JoinError>>,
+    result: Quiet<Result<T, JoinError>>,
 }
 
 impl<T> Child<T> {
     /// Polls for the result. The caller must remove the child once it is ready.
     fn poll(&mut self) -> Poll<Result<T, JoinError>> {
-        match self.result.take() {
+        match self.result.0.take() {
             Some(result) => Poll::Ready(result),
             None => poll(&mut self.task, &self.node),
         }
@@ -227,7 +230,7 @@ impl<T> JoinSet<T> {
         // If the result was taken before, this panics while nothing is registered and nothing is in
         // the set yet.
         let early = has_ended.then(|| poll(&mut task, &node));
-        let result = None;
+        let result = Quiet(None);
         let key = self.children.insert(Child { node, task, result });
         let child = &mut self.children[key];
         // This can panic in the drop of a waker that was registered before. The child is in the set
@@ -236,7 +239,7 @@ impl<T> JoinSet<T> {
             Poll::Pending => None,
             // The child has ended, and did not find the node.
             Poll::Ready(result) => {
-                child.result = Some(result);
+                child.result = Quiet(Some(result));
                 child.node.push()
             }
         }
@@ -344,16 +347,23 @@ impl<T> JoinSet<T> {
     pub async fn join_all(mut self) -> Vec<T> {
         let mut outputs = Vec::with_capacity(self.len());
         while let Some(result) = self.join_next().await {
-            outputs.push(match result {
-                Ok(output) => output,
-                Err(JoinError::Panicked(payload)) => payload.resume(),
-                Err(JoinError::Cancelled) => {
+            let error = match result {
+                Ok(output) => {
+                    outputs.push(output);
+                    continue;
+                }
+                Err(error) => error,
+            };
+            outputs.into_iter().for_each(drop_quietly);
+            match error {
+                JoinError::Panicked(payload) => payload.resume(),
+                JoinError::Cancelled => {
                     panic!(
                         "`join_all` found a task that was cancelled; use `join_next` to get the \
                          cancellation as a value"
                     )
                 }
-            });
+            }
         }
         outputs
     }
@@ -398,7 +408,7 @@ impl<T> JoinSet<T> {
     pub async fn shutdown(&mut self) {
         self.abort_all();
         while let Some(result) = self.join_next().await {
-            drop(result);
+            drop_quietly(result);
         }
     }
 
