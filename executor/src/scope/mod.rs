@@ -138,17 +138,18 @@ impl Inner {
         K: Send + Unpin + 'static,
     {
         let (sender, receiver) = oneshot::channel();
-        let handle = ScopedHandle {
-            receiver,
-            inner: self,
-            spawned: Location::caller(),
-        };
+        let spawned = Location::caller();
         let body = Box::pin(Body {
             future: Some(future),
             sender: Some(sender),
             inner: self,
-            spawned: Location::caller(),
+            spawned,
         });
+        let handle = |receiver| ScopedHandle {
+            receiver,
+            inner: self,
+            spawned,
+        };
         let task = Kept {
             // SAFETY: the caller promises it, and the body is dropped before `keep`.
             body: unsafe { erase(body) },
@@ -162,20 +163,21 @@ impl Inner {
         drop(children);
         let Some(ended) = ended else {
             drop(task);
-            return handle;
+            return handle(receiver);
         };
         ended
             .into_iter()
             .flatten()
             .for_each(|end| self.note_task(end));
-        // Once the result is there, the child's future is gone.
-        let lent = Lent(|| handle.receiver.is_finished());
+        // Once the result is there, the child's future is gone. If the spawn itself panics, it is
+        // dropped here, and is no cancellation that the scope reports.
+        let lent = Lent(|| receiver.is_finished());
         self.insert(match on {
             Some(executor) => executor.spawn(task),
             None => super::spawn(task),
         });
         lent.returned();
-        handle
+        handle(receiver)
     }
 
     /// Puts a child that has been started into the set. In a closed scope the child is cancelled.
