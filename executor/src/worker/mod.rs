@@ -320,13 +320,18 @@ impl Running<'_> {
 
     /// Runs tasks until the executor is closed, and then shuts down.
     fn work(mut self) {
-        while !self.shared().is_closed() {
-            match self.next() {
-                Some(runnable) => self.run(runnable),
-                None => self = self.look_out(),
+        loop {
+            let next = self.next();
+            // After the take, so that no task runs which was spawned after the executor was closed.
+            match (next, self.shared().is_closed()) {
+                (Some(runnable), false) => self.run(runnable),
+                (None, false) => self = self.look_out(),
+                (next, true) => {
+                    next.into_iter().for_each(|late| self.discard_inside(late));
+                    return self.close_down();
+                }
             }
         }
-        self.close_down();
     }
 
     // Always: see `next`.
