@@ -180,7 +180,8 @@ impl Builder {
 
     /// Makes an executor whose one worker is this thread, while it is in
     /// [`block_on`](hosted::BoundWorker::block_on). Tasks, timers and descriptors are served there
-    /// and nowhere else.
+    /// and nowhere else. While it is not, what other threads wait for on this executor does not
+    /// come, such as a timer in their [`Executor::block_on`], and the wait says nothing.
     ///
     /// # Errors
     /// As for [`build_hosted`](Builder::build_hosted).

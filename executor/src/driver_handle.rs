@@ -23,8 +23,8 @@ pub(crate) struct DriverHandle<'a> {
 impl DriverHandle<'_> {
     /// Calls `f` with a driver, and with the timers that this thread must use. The driver is that
     /// of the executor whose worker this thread is, or that the thread is in, or else the global
-    /// executor's. A worker whose executor has begun to shut down gets the global executor's
-    /// driver.
+    /// executor's. Code of an executor that has begun to shut down gets the driver of the global
+    /// one, or of the thread's host.
     ///
     /// # Panics
     /// If the global executor is needed and cannot be started.
@@ -36,7 +36,10 @@ impl DriverHandle<'_> {
                 let worker = Some(worker);
                 return f(&DriverHandle { shared, worker }, timers);
             }
-            Self::with_ambient(f)
+            match entered::entered().is_some_and(|own| own.shared.is_closed()) {
+                true => entered::without_entered(|| Self::with_ambient(f)),
+                false => Self::with_ambient(f),
+            }
         })
     }
 

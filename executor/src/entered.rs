@@ -93,6 +93,10 @@ impl Executor {
     /// this executor's own workers it is the same as [`block_on`](joint::block_on): that thread
     /// stays a worker.
     ///
+    /// This thread serves no timer and no descriptor. If the executor's workers are
+    /// [hosted](crate::hosted), their owner must drive one until the future has ended, or the call
+    /// may never return. Once the executor is shut down, the global one serves new timers.
+    ///
     /// # Panics
     /// If the future's `poll` panics.
     ///

@@ -27,7 +27,7 @@ pub(crate) struct Driver<R: EventSource = Reactor> {
     timers: Vec<Arc<Timers>>,
     reactor: OnceLock<Arc<R>>,
     /// Held by the thread that makes the reactor.
-    making: Mutex<()>,
+    making: Mutex<bool>,
     /// Not 0 once a timer or a descriptor has been added.
     used: AtomicUsize,
     asleep_until: AtomicU64,
@@ -47,7 +47,7 @@ impl<R: EventSource> Driver<R> {
         Self {
             timers: (0..=workers).map(|_| Arc::new(Timers::new())).collect(),
             reactor: OnceLock::new(),
-            making: Mutex::new(()),
+            making: Mutex::new(false),
             used: AtomicUsize::new(0),
             asleep_until: AtomicU64::new(AWAKE),
             due: Due::new(),
@@ -199,7 +199,7 @@ impl<R: EventSource> Driver<R> {
         if let Some(reactor) = self.reactor.get() {
             return Ok((reactor, Obtained::Found));
         }
-        let _making = self.making.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_closed = self.making.lock().unwrap_or_else(PoisonError::into_inner);
         let mut obtained = Obtained::Found;
         if self.reactor.get().is_none() {
             let reactor = R::new()?;
@@ -207,6 +207,10 @@ impl<R: EventSource> Driver<R> {
             // now. The first wait therefore returns at once, and the keeper checks its signal
             // again.
             reactor.interrupt();
+            if *is_closed {
+                // No worker will wait there.
+                drop(reactor.close());
+            }
             let _set = self.reactor.set(Arc::new(reactor));
             obtained = Obtained::Made;
         }
@@ -238,6 +242,7 @@ impl<R: EventSource> Driver<R> {
             .iter()
             .flat_map(|timers| timers.close())
             .collect();
+        *self.making.lock().unwrap_or_else(PoisonError::into_inner) = true;
         if let Some(reactor) = self.reactor.get() {
             woken.extend(reactor.close());
         }
@@ -483,6 +488,16 @@ mod tests {
         (0..2).for_each(|_| driver.due().push(waker()));
         assert_eq!(driver.close().len(), 3);
         assert!(!driver.has_due());
+    }
+
+    #[cfg(all(feature = "io", unix))]
+    #[test]
+    fn a_reactor_that_is_made_after_the_end_refuses_descriptors() {
+        let driver = driver();
+        drop(driver.close());
+        let (reactor, _) = driver.reactor().expect("the system provides a reactor");
+        // SAFETY: the standard input stays open.
+        assert!(unsafe { reactor.register(0) }.is_err());
     }
 
     #[test]

@@ -1,6 +1,8 @@
 //! Handles: who uses an executor without owning it, and who ends it.
 
 use std::{
+    future::{Future, poll_fn},
+    pin::pin,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering::Relaxed},
@@ -11,7 +13,7 @@ use std::{
 };
 
 use joint::block_on;
-use joint_executor::{Executor, Handle, JoinSet, TaskBuilder, spawn, spawn_blocking};
+use joint_executor::{Executor, Handle, JoinSet, TaskBuilder, spawn, spawn_blocking, time::sleep};
 
 use super::executor;
 
@@ -46,6 +48,13 @@ fn a_handle_does_not_keep_the_executor_running() {
     drop(first);
     let late = handle.spawn(async { 2 });
     assert!(block_on(late.result()).unwrap_err().is_cancelled());
+    // The global executor serves a timer, whose task is not woken again and again until then.
+    let (mut polls, mut sleep) = (0, pin!(sleep(Duration::from_millis(20))));
+    handle.block_on(poll_fn(|cx| {
+        polls += 1;
+        sleep.as_mut().poll(cx)
+    }));
+    assert_eq!(polls, 2);
 }
 
 #[test]
