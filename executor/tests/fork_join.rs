@@ -566,7 +566,7 @@ fn a_panicking_wait_ends_the_program_if_the_stack_is_lent() {
     let doors: [fn(Executor); 4] = [
         |executor| executor.install(|| {}),
         |executor| _ = executor.enter(|| join(|| {}, || {})),
-        |executor| _ = executor.scope(|s| drop(s.spawn(async {}))),
+        |executor| executor.scope(|s| drop(s.spawn(async {}))),
         |executor| {
             executor.scope::<_, ()>(|s| {
                 s.spawn(async {});

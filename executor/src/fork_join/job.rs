@@ -215,10 +215,11 @@ impl Drop for Wait {
     #[inline]
     fn drop(&mut self) {
         let completion = self.completion;
-        // SAFETY: the frame is kept while this exists.
-        drop(Lent(move || {
+        let lent = Lent(move || {
+            // SAFETY: the frame is kept while the wait exists.
             unsafe { Completion::raw_ended(completion) }.is_some()
-        }));
+        });
+        drop(lent);
     }
 }
 

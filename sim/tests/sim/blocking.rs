@@ -287,15 +287,17 @@ fn a_scope_that_waits_at_the_end_gets_its_tasks_back() {
     assert_eq!(dropped.load(Relaxed), 1);
 }
 
+/// Lends its stack to a function that the executor runs.
+type Call = fn(&Executor, &(dyn Fn() + Sync));
+
 /// Other code uses the stack of a call of `install`, `join` or `scope`. The innermost of three
 /// calls waits for a worker that the outermost one blocks. Each frame ends in order.
 #[test]
 fn calls_that_lend_their_stack_and_deadlock_end_with_the_run() {
-    type Call = fn(&Executor, &(dyn Fn() + Sync));
     let calls: [Call; 4] = [
         |executor, f| executor.install(f),
         |executor, f| _ = executor.install(|| join(f, || {})),
-        |executor, f| _ = executor.scope(|s| drop(s.spawn(async { f() }))),
+        |executor, f| executor.scope(|s| drop(s.spawn(async { f() }))),
         // The task waits by itself.
         |executor, f| {
             executor.scope(|s| {
@@ -338,9 +340,9 @@ fn calls_that_lend_their_stack_and_deadlock_end_with_the_run() {
 /// The host's executor ends with it, and its functions end at their next waits.
 #[test]
 fn a_killed_function_waits_for_what_its_stack_is_lent_to() {
-    let calls: [fn(&Handle, &(dyn Fn() + Sync)); 2] = [
+    let calls: [Call; 2] = [
         |main, f| main.install(f),
-        |main, f| _ = main.scope(|s| drop(s.spawn(async { f() }))),
+        |main, f| main.scope(|s| drop(s.spawn(async { f() }))),
     ];
     for call in calls {
         let ended = Arc::new(AtomicUsize::new(0));
