@@ -94,7 +94,7 @@ impl Executor {
     /// stays a worker.
     ///
     /// This thread serves no timer and no descriptor. If the executor's workers are
-    /// [hosted](crate::hosted), their owner must drive one until the future has ended, or the call
+    /// [hosted], their owner must drive one until the future has ended, or the call
     /// may never return. Once the executor is shut down, the global one serves new timers.
     ///
     /// # Panics
