@@ -2,10 +2,12 @@
 //! is in.
 
 use alloc::sync::Arc;
+use core::ptr;
 
 use super::{
+    Executor,
     driver::{clock, timers::Timers},
-    entered,
+    entered, who,
     worker::{Running, current, shared::Shared},
 };
 #[cfg(feature = "io")]
@@ -37,7 +39,7 @@ impl DriverHandle<'_> {
                 return f(&DriverHandle { shared, worker }, timers);
             }
             match entered::entered().is_some_and(|own| own.shared.is_closed()) {
-                true => entered::without_entered(|| Self::with_ambient(f)),
+                true => who::as_entered(ptr::null::<Executor>(), || Self::with_ambient(f)),
                 false => Self::with_ambient(f),
             }
         })

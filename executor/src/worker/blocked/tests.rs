@@ -22,9 +22,9 @@ use crate::{
     fences::Fences,
     hooks::Hooks,
     registry::Lane,
+    who,
     worker::{
         Worker,
-        current::with_thread_worker,
         harness::{task, two_workers},
         launch::new_task,
         shared::{Decides, Runnable, Shared},
@@ -49,10 +49,7 @@ fn what_a_blocked_worker_does_belongs_to_its_executor() {
     struct Asks(mpsc::Sender<bool>);
     impl Wake for Asks {
         fn wake(self: Arc<Self>) {
-            with_thread_worker(|worker| {
-                let is_elsewhere = worker.expect("this thread is a worker").is_elsewhere.get();
-                self.0.send(is_elsewhere).expect("the test waits");
-            });
+            self.0.send(who::is_disposed()).expect("the test waits");
         }
     }
     let (sender, asked) = mpsc::channel();
@@ -63,10 +60,11 @@ fn what_a_blocked_worker_does_belongs_to_its_executor() {
     for elsewhere in [true, false] {
         let waker = Arc::new(Asks(sender.clone())).into();
         shared.driver.due().push(waker);
-        worker.is_elsewhere.set(elsewhere);
-        worker.running().attend_blocked(None);
+        who::as_disposed(!elsewhere, || {
+            worker.running().attend_blocked(None);
+            assert_eq!(who::is_disposed(), elsewhere);
+        });
         assert_eq!(asked.try_recv(), Ok(false));
-        assert_eq!(worker.is_elsewhere.get(), elsewhere);
     }
 }
 
