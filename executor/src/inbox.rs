@@ -284,6 +284,8 @@ impl<M> Drop for Taking<'_, M> {
 
 #[cfg(test)]
 mod tests {
+    use core::sync::atomic::Ordering::{AcqRel, Relaxed, Release};
+
     use joint::task;
 
     use super::*;
@@ -299,6 +301,36 @@ mod tests {
                 [TAKING, GAP].map(|one| one == tag)
             );
         }
+    }
+
+    /// Otherwise each look of an idle worker would make a read-modify-write, or find a task that
+    /// cannot be taken.
+    #[test]
+    fn the_mark_of_a_gap_stays_until_a_look_after_the_push() {
+        let queue = Inbox::new();
+        let [first, second] = [(); 2].map(|()| task::spawn(async {}, drop).0);
+        queue.push(first);
+        // A push that is stopped between its two steps.
+        let second = second.into_raw();
+        // SAFETY: the address came from `into_raw`.
+        unsafe { Runnable::<()>::raw_link(second) }.set(ptr::null_mut(), Relaxed);
+        let before = queue.last.swap(second.as_ptr(), AcqRel);
+        let before = NonNull::new(before).expect("the first task");
+        let is_marked = || has(queue.first.load(Relaxed), GAP);
+        assert!(
+            !queue.is_empty() && !is_marked(),
+            "no taker has met the gap"
+        );
+        queue.take(1, |_| panic!("it cannot be taken"));
+        for _ in 0..2 {
+            assert!(is_marked() && queue.is_empty() && is_marked());
+        }
+        // SAFETY: as above, and the task is in the queue.
+        unsafe { Runnable::<()>::raw_link(before) }.set(second.as_ptr(), Release);
+        assert!(is_marked() && !queue.is_empty() && !is_marked());
+        let mut taken = 0;
+        queue.take(2, |_| taken += 1);
+        assert!(taken == 2 && queue.is_empty() && queue.is_drained());
     }
 
     #[test]
