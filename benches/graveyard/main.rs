@@ -27,13 +27,16 @@ use drivers::{Computing, LongPoll};
 use forks::{FlatScope, Halves, LockOverJoin, Waiting};
 use grave::Grave;
 use joint_benches::{allocator::Allocator, options::Options, report::Report};
-use tasks::{LifoSlot, PingPong, Spawners, Trickle, WakeAll, WakeAllInside};
+use tasks::{LifoSlot, PingPong, Shares, Spawners, Trickle, WakeAll, WakeAllInside};
 
 #[global_allocator]
 static ALLOCATOR: Allocator = Allocator;
 
 /// Enough that workers outnumber the processors of a small machine.
 const OVERSUBSCRIBED: usize = 4;
+
+/// For a row whose polls block.
+const MANY: usize = 8;
 
 /// One worker, two, half as many as processors, as many, and more if these are few.
 fn worker_counts(processors: usize) -> Vec<usize> {
@@ -73,6 +76,7 @@ fn graves(all: &'static Contestants) -> Vec<Grave> {
         graves.extend([
             all.tasks(WakeAllInside(workers)),
             all.tasks(LifoSlot),
+            all.tasks(Shares),
             all.drivers(LongPoll),
             all.drivers(Computing(
                 "a UDP echo, all workers but one compute (datafusion #13692)",
@@ -95,6 +99,9 @@ fn main() {
         .collect();
     let odd = Contestants::start(odd_count(processors), processors);
     rows.push(odd.forks(Halves));
+    if !worker_counts(processors).contains(&MANY) {
+        rows.push(Contestants::start(MANY, processors).tasks(Shares));
+    }
     let three = Contestants::start(LockOverJoin::THREADS, processors);
     rows.push(three.forks(LockOverJoin));
     rows.retain(|row| row.is_wanted(&options));

@@ -4,7 +4,7 @@ use std::{
     future::poll_fn,
     sync::{
         Arc, Barrier, Mutex,
-        atomic::{AtomicUsize, Ordering::AcqRel, Ordering::Acquire, Ordering::Release},
+        atomic::{AtomicBool, AtomicUsize, Ordering::AcqRel, Ordering::Acquire, Ordering::Release},
     },
     task::Poll,
     thread,
@@ -335,5 +335,62 @@ impl OfTasks for LifoSlot {
             busy_for(Self::POLL);
             [spawned, R::join(woken).await].map(nanoseconds).into()
         })
+    }
+}
+
+/// A worker that had taken many tasks kept them, and the tasks of the others had many times as many
+/// turns for good.
+///
+/// Tasks that are always due are spawned from outside. Their polls block, so that any number of
+/// workers make progress.
+#[derive(Clone, Copy)]
+pub(crate) struct Shares;
+
+impl Shares {
+    const TASKS: usize = 64;
+    const POLL: Duration = Duration::from_millis(2);
+    /// How many turns each task should have had before they are compared.
+    const TURNS: usize = 8;
+}
+
+impl OfTasks for Shares {
+    fn about(self) -> About {
+        About::times(
+            "turns of 64 tasks with polls of 2 ms",
+            &["the most by the least, at first", "the same, from then on"],
+            "run",
+            1,
+        )
+        .counted_in("times")
+    }
+
+    fn run<R: Runtime>(self, runtime: &'static R) -> Vec<f64> {
+        let all: Arc<[AtomicUsize]> = (0..Self::TASKS).map(|_| AtomicUsize::new(0)).collect();
+        let is_over = Arc::new(AtomicBool::new(false));
+        LEFT.start(Self::TASKS);
+        for i in 0..Self::TASKS {
+            let (all, is_over) = (all.clone(), is_over.clone());
+            runtime.spawn_outside_detached(async move {
+                while !is_over.load(Acquire) {
+                    all[i].fetch_add(1, AcqRel);
+                    thread::sleep(Self::POLL);
+                    R::yield_now().await;
+                }
+                LEFT.done();
+            });
+        }
+        let figures = [(); 2].map(|()| {
+            let turns = |turns: &AtomicUsize| turns.load(Acquire);
+            while all.iter().map(turns).sum::<usize>() < Self::TASKS * Self::TURNS {
+                thread::sleep(Self::POLL);
+            }
+            let turns: Vec<_> = all.iter().map(|turns| turns.swap(0, AcqRel)).collect();
+            let (most, least) = (turns.iter().max(), turns.iter().min());
+            let [most, least] = [most, least].map(|turns| turns.map_or(0, |&turns| turns.max(1)));
+            most as f64 / least as f64
+        });
+        is_over.store(true, Release);
+        all_ended();
+        figures.into()
     }
 }
