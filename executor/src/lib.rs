@@ -70,6 +70,10 @@
 //! | is pinned to the worker | 80 runs |
 //! | was spawned by a task on this worker | 512 runs |
 //!
+//! Tasks that are always due have their turns about equally often, on whichever worker they were
+//! queued: busy workers even out their queues once in a millisecond, or after each run if that
+//! takes longer.
+//!
 //! Not every run counts: `docs/executor.md` in the repository says which do. Tasks of
 //! [high priority](Priority::High) run first, but at most 32 in a row. A task whose descriptors and
 //! timers are always ready gives way after 128 operations, the [budget](joint::waker::budget) of

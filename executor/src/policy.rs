@@ -30,8 +30,6 @@ pub(crate) const INJECTOR_INTERVAL: u64 = 61;
 pub(crate) const ROUND_PAUSE: u64 = 8;
 /// The number of rounds after which the oldest spawned task runs instead of an injected one.
 pub(crate) const OLDEST_INTERVAL: u64 = 8;
-/// The number of rounds after which a worker steals from workers that are stuck in a poll.
-pub(crate) const RESCUE_INTERVAL: u64 = 16;
 /// The number of runs after which a pinned task runs before all others.
 pub(crate) const PINNED_INTERVAL: u64 = 4;
 /// The largest number of consecutive runs from the slot; of those from the high lane while there
@@ -65,6 +63,16 @@ pub(crate) const PATIENCE: Duration = Duration::from_micros(50);
 pub(crate) const STUCK: Duration = Duration::from_millis(1);
 /// The largest number of tasks that are stolen at once.
 pub(crate) const MOST_STOLEN: usize = 256;
+
+// When a busy worker looks at the others, which it does once in `LONGEST_WATCH` (`worker/idle`).
+
+/// The largest number of runs between two readings of the clock.
+pub(crate) const CLOCK_INTERVAL: u64 = 244;
+/// The same after a search.
+pub(crate) const FIRST_CLOCK: u64 = 16;
+/// The number of looks in a row, after which more is known than after one. Also the number of runs
+/// that a worker makes during a poll of another before it takes that one for stuck.
+pub(crate) const LOOKS_IN_A_ROW: u32 = 32;
 
 // Which forks are offered and taken (`fork_join/forks.rs`, `worker/help.rs`).
 

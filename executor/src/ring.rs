@@ -150,10 +150,18 @@ impl<T: Word, const BITS: u32> Ring<T, BITS> {
     /// Returns the number of tasks, as any thread sees it.
     #[inline(always)]
     pub(crate) fn len(&self) -> usize {
+        self.taken_and_len().1
+    }
+
+    /// Returns how many of the oldest tasks were taken so far, and the number of those that are
+    /// left, as any thread sees them. The first number wraps around with the index.
+    #[inline(always)]
+    pub(crate) fn taken_and_len(&self) -> (u64, usize) {
         // ORDERING: len_head, len_tail. Relaxed: a hint, or a look of the sleep protocol, which has
         // a fence before it.
         let head = self.head.load(order!(len_head: Relaxed));
-        Self::between(head, self.tail.load(order!(len_tail: Relaxed)))
+        let len = Self::between(head, self.tail.load(order!(len_tail: Relaxed)));
+        (head & ((1 << BITS) - 1), len)
     }
 
     /// Returns the number of tasks between two indices. It is 0 if the tail lies before the head,
@@ -422,6 +430,9 @@ impl<T: Word, const BITS: u32> Ring<T, BITS> {
     /// The caller is the owner of this ring.
     pub(crate) unsafe fn steal_from(&self, other: &Self, most: usize) -> usize {
         let most = most.min(other.len().div_ceil(2));
+        if most == 0 {
+            return 0;
+        }
         // ORDERING: thiefs_tail. Relaxed: only the owner writes it.
         let tail = self.tail.load(order!(thiefs_tail: Relaxed));
         // SAFETY: the caller is the owner.

@@ -56,6 +56,13 @@ impl<T: Word> Rings<T> {
         self.high.len() + self.woken.len() + self.spawned.len()
     }
 
+    /// Returns how many tasks of high priority were taken so far, and the numbers of those that are
+    /// left and of the others.
+    pub(crate) fn high_taken_and_len(&self) -> (u64, [usize; 2]) {
+        let (taken, high) = self.high.taken_and_len();
+        (taken, [high, self.woken.len() + self.spawned.len()])
+    }
+
     #[inline(always)]
     pub(crate) fn has_normal(&self) -> bool {
         self.spawned.len() > 0 || self.woken.len() > 0
@@ -171,12 +178,18 @@ impl<T: Word> Deques<T> {
     ///
     /// Moves fewer, or nothing, if other threads take tasks at the same time.
     pub(crate) fn steal_from(&self, from: &Stealer<T>, most: usize) -> usize {
+        let high = self.steal_each(from, [most, 0]);
+        high + self.steal_each(from, [0, most - high])
+    }
+
+    /// The same, with a limit of their own for the tasks of high priority, which comes first.
+    pub(crate) fn steal_each(&self, from: &Stealer<T>, [high, normal]: [usize; 2]) -> usize {
         let own = &self.rings;
         // SAFETY: this is the owner.
-        let high = unsafe { own.high.steal_from(&from.high, most) };
+        let high = unsafe { own.high.steal_from(&from.high, high) };
         // SAFETY: this is the owner.
-        let woken = unsafe { own.woken.steal_from(&from.woken, most - high) };
-        let left = most - high - woken;
+        let woken = unsafe { own.woken.steal_from(&from.woken, normal) };
+        let left = normal - woken;
         // SAFETY: this is the owner.
         high + woken + unsafe { own.spawned.steal_from(&from.spawned, left) }
     }

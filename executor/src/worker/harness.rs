@@ -1,8 +1,8 @@
 //! Helpers for the unit tests of the executor: workers without threads. A test calls what a worker
 //! would call, one step at a time, so it knows what each step found and whom it woke.
 
-use alloc::{sync::Arc, task::Wake};
-use core::{array, panic::Location, time::Duration};
+use alloc::{sync::Arc, task::Wake, vec::Vec};
+use core::{array, future::poll_fn, panic::Location, task::Poll, time::Duration};
 use std::sync::mpsc;
 
 use super::{
@@ -24,9 +24,14 @@ pub(super) fn two_workers() -> [Worker; 2] {
 
 /// The same, with hooks.
 pub(super) fn two_workers_with(hooks: Hooks) -> [Worker; 2] {
-    let (_, workers) = Shared::with_workers(2, Fences::among(2), hooks, Decides::Workers);
-    let mut workers = workers.into_iter();
+    let mut workers = workers_with(2, hooks).into_iter();
     array::from_fn(|_| workers.next().expect("two"))
+}
+
+/// The workers of one executor.
+pub(super) fn workers_with(workers: usize, hooks: Hooks) -> Vec<Worker> {
+    let fences = Fences::among(workers);
+    Shared::with_workers(workers, fences, hooks, Decides::Workers).1
 }
 
 impl Worker {
@@ -34,6 +39,15 @@ impl Worker {
     pub(crate) fn running(&self) -> Running<'_> {
         Running::of(self)
     }
+}
+
+/// A task that is always due.
+pub(super) fn busy() -> Runnable {
+    let forever = poll_fn(|cx| {
+        cx.waker().wake_by_ref();
+        Poll::<()>::Pending
+    });
+    new_detached(Location::caller(), forever)
 }
 
 /// A task that ends in its first run.

@@ -17,8 +17,7 @@
 use core::{ops::Deref, task::Waker};
 
 use super::{Worker, queues::After};
-use crate::{guard::guarded, sleep::Woke};
-use joint_switch::now;
+use crate::{guard::guarded, policy::FIRST_CLOCK, sleep::Woke};
 
 /// A worker that runs.
 pub(crate) struct Running<'w>(&'w Worker);
@@ -121,7 +120,8 @@ impl<'w> Searching<'w> {
         let (running, shared) = (Running(self.0), self.0.shared());
         let has_work = || shared.last_look(|all| all.has_work()) || self.leaves_driver();
         let woke = shared.sleep.found(shared.need(), has_work);
-        running.lookout.began.set((now(), running.runs()));
+        running.look_within(FIRST_CLOCK);
+        running.lookout.begin(running.runs());
         (running, woke.away())
     }
 

@@ -145,6 +145,7 @@ impl Worker {
     fn come_back(&self, find: impl FnOnce() -> Option<Found>) -> (Running<'_>, bool) {
         self.stepping.is_away.set(false);
         let waker = self.shared().sleep.come_back(self.index());
+        self.look_within(1);
         let searching = Searching::back(self);
         let (running, found) = match find() {
             Some(found) => (searching.take_up(found), true),

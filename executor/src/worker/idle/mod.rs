@@ -18,6 +18,7 @@ use core::{
     time::Duration,
 };
 
+mod share;
 pub(super) mod steal;
 
 use self::steal::Found;
@@ -163,6 +164,8 @@ impl<'w> Searching<'w> {
             park: &mut park_here,
         };
         park(&self, &urgent, parking);
+        // The others have queued tasks meanwhile, and may keep them.
+        self.look_within(1);
         let woken = has_found.then(|| self.take_ready(keeper));
         if woken.is_none() && shared.hooks.on_unpark.is_none() {
             return Continue(self);

@@ -13,16 +13,22 @@
 //! (`help.rs`). The injector is left to the running workers under the same conditions, if there are
 //! any.
 //!
-//! Running workers look for stuck workers, too, every 61 to 976 runs (`queues/turn.rs`).
+//! A worker that always has something to run never searches. Between two runs, it looks at the
+//! other workers about once in [`LONGEST_WATCH`]. It steals half of the queue of a worker that is
+//! stuck, or its share of a queue whose tasks wait longer than its own (`share.rs`).
 
 use alloc::vec::Vec;
 use core::{cell::Cell, hint, task::Waker, time::Duration};
 use std::time::Instant;
 
+use super::share::Row;
 use crate::{
     fork_join::job::Taken,
     hooks::StealInfo,
-    policy::{LOOKS, MOST_STOLEN, PATIENCE, STUCK, WORTH_A_STEAL},
+    policy::{
+        CLOCK_INTERVAL, LONGEST_WATCH, LOOKS, LOOKS_IN_A_ROW, MOST_STOLEN, PATIENCE, STUCK,
+        WORTH_A_STEAL,
+    },
     worker::{Running, Worker, shared::Runnable},
 };
 use joint_switch::now;
@@ -32,7 +38,11 @@ pub(in crate::worker) struct Lookout {
     seen: Vec<Cell<Seen>>,
     /// When this worker last became active or measured its polls, and its number of runs then.
     pub(in crate::worker) began: Cell<(Instant, u64)>,
+    /// When this worker last became active or looked at the others, and its number of runs then.
+    looked: Cell<(Instant, u64)>,
     random: Cell<u32>,
+    /// The number of looks in the current row, which a busy worker has made.
+    looks: Cell<u32>,
     /// How often in a row there was work that this worker could not take.
     pub(super) vain: Cell<u32>,
 }
@@ -43,12 +53,15 @@ struct Seen {
     polls: u64,
     /// The time at which its poll count last changed, as far as this worker has seen.
     since: Instant,
+    /// The number of runs of this worker at that time.
+    runs: u64,
     /// The length of that poll after which the next task is stolen from its queue.
     patience: Duration,
     /// Whether its queues were not empty.
     is_busy: bool,
     /// Whether a task waits there: not one that has yielded and is about to run on.
     waits: bool,
+    row: Row,
 }
 
 /// The result of a look.
@@ -69,22 +82,39 @@ struct View {
     all_stuck: bool,
 }
 
+/// Returns the mean length of polls, in nanoseconds.
+fn mean(time: Duration, polls: u64) -> usize {
+    usize::try_from(time.as_nanos() / u128::from(polls)).unwrap_or(usize::MAX)
+}
+
 impl Lookout {
     pub(in crate::worker) fn new(index: usize, workers: usize) -> Self {
         let now = now();
         let seen = Seen {
             polls: 0,
             since: now,
+            runs: 0,
             patience: PATIENCE,
             is_busy: false,
             waits: false,
+            row: Row::NEW,
         };
         Self {
             seen: (0..workers).map(|_| Cell::new(seen)).collect(),
             began: Cell::new((now, 0)),
+            looked: Cell::new((now, 0)),
             vain: Cell::new(0),
+            looks: Cell::new(0),
             random: Cell::new(0x9e37_79b9 ^ (index as u32 + 1).wrapping_mul(0x85eb_ca6b)),
         }
+    }
+
+    /// Records that the worker becomes active.
+    pub(in crate::worker) fn begin(&self, runs: u64) {
+        let began = (now(), runs);
+        self.began.set(began);
+        self.looked.set(began);
+        self.looks.set(0);
     }
 
     /// A step of Marsaglia's xorshift.
@@ -109,9 +139,7 @@ impl Worker {
     }
 
     fn judge(&self, time: Duration, polls: u64) {
-        let mean = time.as_nanos() / u128::from(polls);
-        self.shared()
-            .set_poll_time(usize::try_from(mean).unwrap_or(usize::MAX));
+        self.shared().set_poll_time(mean(time, polls));
     }
 
     /// Looks a few times for something to steal. If there is nothing, returns whether another
@@ -119,7 +147,7 @@ impl Worker {
     pub(super) fn look_round(&self) -> Result<Found, bool> {
         let mut makes_progress = false;
         for look in 0..LOOKS {
-            let view = self.view();
+            let view = self.view(now());
             makes_progress |= view.makes_progress;
             let found = self.look_for_task(&view);
             let fork = || self.take_fork(view.now).map(Found::Fork);
@@ -146,9 +174,9 @@ impl Worker {
     }
 
     /// Looks at the progress of all other workers.
-    fn view(&self) -> View {
+    fn view(&self, now: Instant) -> View {
         let mut view = View {
-            now: now(),
+            now,
             makes_progress: false,
             all_stuck: true,
         };
@@ -162,16 +190,18 @@ impl Worker {
             if !is_same && before.is_busy && tasks > 0 && time >= PATIENCE {
                 self.judge(time, polls - before.polls);
             }
-            let (since, patience) = match is_same {
-                true => (before.since, before.patience),
-                false => (view.now, PATIENCE),
+            let (since, runs, patience) = match is_same {
+                true => (before.since, before.runs, before.patience),
+                false => (view.now, self.runs(), PATIENCE),
             };
             self.lookout.seen[i].set(Seen {
                 polls,
                 since,
+                runs,
                 patience,
                 is_busy: tasks > 0,
                 waits: tasks > 1 || tasks > 0 && is_same && before.is_busy,
+                ..before
             });
             view.makes_progress |= !is_same;
             view.all_stuck &= is_same && time >= PATIENCE;
@@ -198,6 +228,8 @@ impl Worker {
             }
         });
         if let Some(Found::Task(_, Some(StealInfo { victim, .. }))) = stolen {
+            // One task may have been taken of many.
+            self.look_within(1);
             let before = seen(victim).get();
             let patience = 2 * (view.now - before.since);
             seen(victim).set(Seen { patience, ..before });
@@ -233,17 +265,53 @@ impl Worker {
 }
 
 impl Running<'_> {
-    /// Steals half of the queue of a worker that has been in one poll for [`STUCK`]. Active workers
-    /// do this because there may never be an idle one.
+    /// Looks at the other workers, if that is due. Returns the number of runs after which to look
+    /// at the clock again.
     #[cold]
-    pub(in crate::worker) fn rescue(&self) {
-        let view = self.view();
-        let is_stuck = |victim: usize| view.now - self.lookout.seen[victim].get().since >= STUCK;
+    pub(in crate::worker) fn look_around(&self) -> u64 {
+        if self.shared().workers() == 1 {
+            return u32::MAX.into();
+        }
+        let (looked, runs) = self.lookout.looked.get();
+        let (now, runs) = (now(), self.runs() - runs);
+        let time = now - looked;
+        if runs > 0 && time >= LONGEST_WATCH {
+            self.lookout.looked.set((now, self.runs()));
+            let is_long = mean(time, runs) >= WORTH_A_STEAL;
+            self.even_out(&self.view(now), is_long);
+        }
+        let due = LONGEST_WATCH.as_nanos() * u128::from(runs) / time.as_nanos().max(1);
+        due.clamp(1, CLOCK_INTERVAL.into()) as u64
+    }
+
+    /// Steals half of the queue of a worker that is stuck, or this worker's share of a queue.
+    /// `is_long` says whether its own polls are.
+    fn even_out(&self, view: &View, is_long: bool) {
+        let (shared, lookout, look) = (self.shared(), &self.lookout, self.lookout.looks.get());
+        let is_last = look + 1 == LOOKS_IN_A_ROW;
+        lookout.looks.set((look + 1) % LOOKS_IN_A_ROW);
+        let look_at = |worker: usize, own: Option<&Row>| {
+            let mut seen = lookout.seen[worker].get();
+            let (high, queued) = shared.stealers[worker].high_taken_and_len();
+            let turns = [shared.counters[worker].polls.get(), high];
+            seen.row.look(turns, queued, look, own);
+            lookout.seen[worker].set(seen);
+            seen.row
+        };
+        let own = look_at(self.index(), None);
+        self.others()
+            .for_each(|worker| _ = look_at(worker, Some(&own)));
         let stolen = self.steal_by(|victim| {
-            let stealer = &self.shared().stealers[victim];
-            let steal = || self.queues.deques.steal_from(stealer, MOST_STOLEN);
-            let tasks = is_stuck(victim).then(steal).filter(|&tasks| tasks > 0)?;
-            Some(((), tasks))
+            let seen = lookout.seen[victim].get();
+            let is_slow = self.runs() - seen.runs >= LOOKS_IN_A_ROW.into();
+            let most = match is_slow && view.now - seen.since >= STUCK {
+                true => [MOST_STOLEN; 2],
+                false if is_long || is_last => seen.row.shares(&own, is_long, is_last),
+                false => return None,
+            };
+            let stealer = &shared.stealers[victim];
+            let tasks = self.queues.deques.steal_each(stealer, most);
+            (tasks > 0).then_some(((), tasks))
         });
         if let Some(((), steal)) = stolen {
             self.notify();

@@ -22,10 +22,7 @@ use core::cell::Cell;
 
 use super::Queues;
 use crate::{
-    policy::{
-        BATCH, INJECTOR_INTERVAL, OLDEST_INTERVAL, PINNED_INTERVAL, RESCUE_INTERVAL, ROUND_PAUSE,
-        STREAK,
-    },
+    policy::{BATCH, INJECTOR_INTERVAL, OLDEST_INTERVAL, PINNED_INTERVAL, ROUND_PAUSE, STREAK},
     sleep::Woke,
     worker::{
         Running, Worker,
@@ -45,7 +42,7 @@ pub(super) struct Turns {
     high_streak: Cell<u32>,
     /// The number of spawned tasks that run before the queue has its turn.
     spawned_left: Cell<u32>,
-    /// The run at which the next round or pinned task is due.
+    /// The run at which the next round, pinned task or look is due.
     next: Cell<u64>,
     /// The run at which the next round is due.
     round: Cell<u64>,
@@ -55,6 +52,8 @@ pub(super) struct Turns {
     pause: Cell<u64>,
     /// The run at which a pinned task is due, or [`NEVER`].
     pinned: Cell<u64>,
+    /// The run at which a look at the other workers is due.
+    look: Cell<u64>,
 }
 
 impl Turns {
@@ -183,6 +182,13 @@ impl Worker {
         self.queues.turns.next.set(0);
     }
 
+    /// Makes a look at the other workers due after that many runs, if none is due earlier.
+    pub(in crate::worker) fn look_within(&self, runs: u64) {
+        let (turns, run) = (&self.queues.turns, self.runs() + runs);
+        turns.look.set(run.min(turns.look.get()));
+        turns.next.set(run.min(turns.next.get()));
+    }
+
     /// Moves a batch from the injector to this worker's own queues, and returns the first task.
     pub(in crate::worker) fn take_injected(&self) -> Option<Runnable> {
         let high = first_of_batch(&self.shared().high_injector, |runnable| {
@@ -252,6 +258,9 @@ impl Running<'_> {
         self.announce_yield();
         let turns = &self.queues.turns;
         let mut late = None;
+        if self.runs() >= turns.look.get() {
+            turns.look.set(self.runs() + self.look_around());
+        }
         if self.runs() >= turns.round.get() {
             late = self.make_round();
         }
@@ -263,7 +272,8 @@ impl Running<'_> {
             }
             late = self.next_pinned();
         }
-        turns.next.set(turns.round.get().min(turns.pinned.get()));
+        let next = turns.round.get().min(turns.pinned.get());
+        turns.next.set(next.min(turns.look.get()));
         late
     }
 
@@ -280,9 +290,6 @@ impl Running<'_> {
         let rounds = turns.rounds.get() + 1;
         turns.rounds.set(rounds);
         self.fetch_pinned();
-        if rounds % RESCUE_INTERVAL == 0 || self.shared().is_worth_a_wake() {
-            self.rescue();
-        }
         // At least one, however many there are already: new tasks of this worker must not keep the
         // injected ones out forever.
         let room = BATCH.saturating_sub(deques.high()).max(1);

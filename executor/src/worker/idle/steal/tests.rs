@@ -1,12 +1,14 @@
 //! The thefts of a searching worker, at times that the test sets.
 
 use alloc::boxed::Box;
+use core::array;
 use std::sync::mpsc;
 
 use super::*;
 use crate::{
     hooks::Hooks,
-    worker::harness::{task, two_workers, two_workers_with, wakes_of},
+    registry::Lane,
+    worker::harness::{busy, task, two_workers, two_workers_with, wakes_of, workers_with},
 };
 
 const LONG: Duration = Duration::from_secs(10);
@@ -16,15 +18,24 @@ fn set_seen(worker: &Worker, since: Instant, polls: u64, is_busy: bool) {
     worker.lookout.seen[1].set(Seen {
         polls,
         since,
-        patience: PATIENCE,
         is_busy,
-        waits: false,
+        ..worker.lookout.seen[1].get()
     });
 }
 
 impl Lookout {
+    /// Makes it seem that this worker has been active for that time, or will be if it is 0.
+    pub(in crate::worker) fn set_active(&self, time: Duration) {
+        let since = match time {
+            Duration::ZERO => Instant::now() + LONG,
+            _ => before(Instant::now(), time),
+        };
+        self.began.set((since, 0));
+        self.looked.set((since, 0));
+    }
+
     /// Makes it seem that a worker has been in one poll for [`STUCK`].
-    pub(in crate::worker) fn set_stuck(&self, worker: usize) {
+    fn set_stuck(&self, worker: usize) {
         let seen = &self.seen[worker];
         let since = before(Instant::now(), STUCK);
         seen.set(Seen {
@@ -51,7 +62,7 @@ fn the_numbers_are_those_of_marsaglia() {
 fn a_lookout_tells_progressing_neighbours_from_stuck_ones() {
     let [worker, other] = two_workers();
     let view = || {
-        let view = worker.view();
+        let view = worker.view(Instant::now());
         (view.makes_progress, view.all_stuck)
     };
     set_seen(&worker, before(Instant::now(), LONG), 0, false);
@@ -72,7 +83,7 @@ fn a_lookout_tells_progressing_neighbours_from_stuck_ones() {
 fn a_task_that_is_alone_waits_if_it_is_seen_in_two_looks_of_one_poll() {
     let [worker, other] = two_workers();
     let waits = || {
-        worker.view();
+        worker.view(Instant::now());
         worker.lookout.seen[1].get().waits
     };
     other.counters().polls.set(1);
@@ -96,11 +107,11 @@ fn a_task_that_is_alone_waits_if_it_is_seen_in_two_looks_of_one_poll() {
 fn time_seen(was_busy: bool, is_busy: bool, time: Duration) -> Duration {
     let [worker, other] = two_workers();
     if is_busy {
-        other.running().push(task(), crate::registry::Lane::Normal);
+        other.running().push(task(), Lane::Normal);
     }
     set_seen(&worker, before(Instant::now(), time), 5, was_busy);
     other.counters().polls.set(15);
-    assert!(worker.view().makes_progress);
+    assert!(worker.view(Instant::now()).makes_progress);
     let seen = worker.lookout.seen[1].get();
     assert_eq!((seen.polls, seen.is_busy), (15, is_busy));
     Duration::from_nanos(worker.shared().poll_time() as u64)
@@ -120,7 +131,7 @@ fn a_worker_measures_its_own_poll_time() {
     let time = || Duration::from_nanos(worker.shared().poll_time() as u64);
     worker.judge(LONG, 10);
     assert_eq!(time(), LONG / 10);
-    worker.lookout.began.set((before(Instant::now(), LONG), 0));
+    worker.lookout.set_active(LONG);
     worker.judge_own_polls();
     assert_eq!(time(), LONG / 10, "it has run no task");
     (0..5).for_each(|_| worker.running().run(task()));
@@ -183,16 +194,27 @@ fn a_stuck_worker_is_found_in_a_look_round() {
     assert!(matches!(worker.look_round(), Ok(Found::Task(_, Some(_)))));
 }
 
+/// Lets a worker look at the others, as one whose polls are long or not.
+fn look(worker: &Worker, is_long: bool) {
+    worker.running().even_out(&worker.view(now()), is_long);
+}
+
+/// Makes it seem that the first worker has made 32 runs in the last poll of the second one.
+fn set_stuck(worker: &Worker) {
+    worker.runs.set(worker.runs() + u64::from(LOOKS_IN_A_ROW));
+    worker.lookout.set_stuck(1);
+}
+
 #[test]
 fn on_steal_receives_the_tasks_that_a_busy_worker_has_stolen() {
     let (sender, steals) = mpsc::channel();
     let mut hooks = Hooks::default();
     hooks.on_steal = Some(Box::new(move |steal| sender.send(*steal).expect("kept")));
     let [worker, other] = two_workers_with(hooks);
-    worker.running().rescue();
+    look(&worker, false);
     (0..4).for_each(|_| other.queues.push_beyond(task()));
-    worker.lookout.set_stuck(1);
-    worker.running().rescue();
+    set_stuck(&worker);
+    look(&worker, false);
     let steal = StealInfo {
         thief: 0,
         victim: 1,
@@ -205,13 +227,180 @@ fn on_steal_receives_the_tasks_that_a_busy_worker_has_stolen() {
 fn a_worker_that_steals_from_a_stuck_one_wakes_another_worker() {
     let [worker, other] = two_workers();
     let wakes_and_steals = || {
-        worker.lookout.set_stuck(1);
-        let wakes = wakes_of(&worker, || worker.running().rescue());
+        set_stuck(&worker);
+        let wakes = wakes_of(&worker, || look(&worker, false));
         (wakes, worker.counters().steals.get())
     };
     assert_eq!(wakes_and_steals(), (0, 0), "its queue is empty");
     other.queues.push_beyond(task());
     assert_eq!(wakes_and_steals(), (1, 1));
+}
+
+/// All polls are long then, and that one is not longer.
+#[test]
+fn a_worker_that_has_made_few_runs_in_a_poll_of_another_does_not_take_it_for_stuck() {
+    let [worker, other] = two_workers();
+    (0..2).for_each(|_| worker.queues.push_beyond(task()));
+    other.queues.push_beyond(task());
+    worker.lookout.set_stuck(1);
+    look(&worker, true);
+    assert_eq!(worker.counters().steals.get(), 0);
+}
+
+#[test]
+fn a_busy_worker_looks_at_the_others_once_in_a_millisecond() {
+    // After how many runs it reads the clock next, and whether it looks now.
+    let looks = |time, runs| {
+        let [worker, other] = two_workers();
+        other.queues.push_beyond(task());
+        set_stuck(&worker);
+        worker.lookout.set_active(time);
+        worker.runs.set(runs);
+        let next = worker.running().look_around();
+        let has_looked = worker.counters().steals.get() == 1;
+        assert_eq!(
+            worker.lookout.looked.get().1,
+            if has_looked { runs } else { 0 }
+        );
+        (next, has_looked)
+    };
+    assert_eq!(looks(LONG, 0), (1, false), "nothing is measured yet");
+    assert_eq!(looks(LONG, 32), (1, true));
+    assert_eq!(looks(Duration::ZERO, 32), (CLOCK_INTERVAL, false));
+}
+
+/// Workers that are always in polls of the same length, except for the one that looks.
+struct Polls(Vec<(Worker, Cell<Option<Runnable>>)>);
+
+impl Polls {
+    fn new<const N: usize>(queued: [usize; N], lane: Lane) -> Self {
+        let workers = workers_with(N, Hooks::default()).into_iter();
+        let polls = Self(workers.map(|worker| (worker, Cell::default())).collect());
+        (0..N).for_each(|i| polls.push(i, queued[i], lane));
+        polls
+    }
+
+    fn push(&self, worker: usize, tasks: usize, lane: Lane) {
+        for task in (0..tasks).map(|_| busy()) {
+            task.metadata().set_lane(lane);
+            self.0[worker].0.running().push(task, lane);
+        }
+    }
+
+    /// Ends a poll of the worker, which then looks at the others, and begins the next one.
+    fn poll(&self, worker: usize, is_long: bool) {
+        let (worker, task) = &self.0[worker];
+        task.take()
+            .into_iter()
+            .for_each(|task| worker.running().run(task));
+        look(worker, is_long);
+        task.set(worker.next_pinned().or_else(|| worker.queues.pop()));
+    }
+
+    /// Ends that many polls of each worker. Returns the numbers of their tasks that are not pinned.
+    fn after<const N: usize>(&self, polls: usize, is_long: bool) -> [usize; N] {
+        (0..polls).for_each(|_| (0..N).for_each(|i| self.poll(i, is_long)));
+        array::from_fn(|i| {
+            let (worker, polled) = &self.0[i];
+            let task = polled.take();
+            let is_pinned = |task: &Runnable| matches!(task.metadata().lane(), Lane::Pinned(_));
+            let polls = task.as_ref().is_some_and(|task| !is_pinned(task));
+            polled.set(task);
+            worker.shared().stealers[i].len() + usize::from(polls)
+        })
+    }
+
+    fn steals(&self) -> u64 {
+        self.0
+            .iter()
+            .map(|(worker, _)| worker.counters().steals.get())
+            .sum()
+    }
+}
+
+#[test]
+fn each_worker_takes_its_share_of_tasks_with_long_polls() {
+    for lane in [Lane::Normal, Lane::High] {
+        let two = Polls::new([1, 63], lane);
+        assert_eq!((two.after(1, true), two.steals()), ([32, 32], 1));
+        assert_eq!((two.after(100, true), two.steals()), ([32, 32], 1));
+        for is_pinned in [false, true] {
+            let eight = match is_pinned {
+                false => Polls::new([1, 1, 57, 1, 1, 1, 1, 1], lane),
+                true => Polls::new([0, 0, 64, 0, 0, 0, 0, 0], lane),
+            };
+            // Each worker always has a pinned task.
+            (0..8).for_each(|i| eight.push(i, usize::from(is_pinned), Lane::Pinned(i)));
+            // After so many more polls, the fewest and the most tasks of a worker, and all thefts.
+            for (polls, [least, most], steals) in [
+                (1, [1, 32], 7),
+                (1, [2, 13], 14),
+                (2, [4, 11], 23),
+                (100, [6, 9], 30),
+                (1000, [6, 9], 30),
+            ] {
+                let (tasks, stolen) = (eight.after::<8>(polls, true), eight.steals());
+                let is_even = tasks.iter().all(|tasks| (least..=most).contains(tasks));
+                assert!(is_even && stolen <= steals, "{tasks:?}, {stolen}");
+            }
+        }
+    }
+}
+
+#[test]
+fn two_tasks_that_share_a_worker_are_not_always_the_same() {
+    let three = Polls::new([1, 1, 2], Lane::Normal);
+    let row = || three.after::<3>(LOOKS_IN_A_ROW as usize, true);
+    assert_eq!([(); 3].map(|()| row()), [[1, 2, 1], [2, 1, 1], [1, 2, 1]]);
+    assert_eq!(three.steals(), 4);
+}
+
+#[test]
+fn a_share_is_in_proportion_to_the_pace_of_polls() {
+    let polls = Polls::new([10, 10], Lane::Normal);
+    let steals = [(); 2].map(|()| {
+        for _ in 0..400 {
+            (0..4).for_each(|_| polls.poll(0, true));
+            polls.poll(1, true);
+        }
+        assert_eq!(polls.after(0, true), [16, 4]);
+        polls.steals()
+    });
+    assert_eq!(steals[0], steals[1], "{steals:?}");
+}
+
+#[test]
+fn a_worker_that_runs_tasks_of_high_priority_loses_the_others() {
+    let polls = Polls::new([10, 10], Lane::Normal);
+    polls.push(0, 1, Lane::High);
+    assert_eq!(polls.after(200, true), [1, 20], "that one and all others");
+}
+
+#[test]
+fn tasks_with_short_polls_are_moved_if_they_wait_for_a_whole_row_of_looks() {
+    let row = LOOKS_IN_A_ROW as usize;
+    let polls = Polls::new([1, 1, 2, 60], Lane::Normal);
+    let before = polls.after(row - 1, false);
+    assert_eq!((before, polls.steals()), ([1, 1, 2, 60], 0));
+    assert_eq!(
+        (polls.after(1, false), polls.steals()),
+        ([30, 15, 9, 10], 3)
+    );
+    let after = polls.after::<4>(100 * row, false);
+    assert!(
+        after.iter().all(|tasks| (14..=18).contains(tasks)),
+        "{after:?}"
+    );
+    // A queue that was short in any look of the row counts as short.
+    let [worker, other] = two_workers();
+    for look_at in 0..2 * LOOKS_IN_A_ROW {
+        while look_at % LOOKS_IN_A_ROW == 9 && other.queues.pop().is_some() {}
+        while look_at % LOOKS_IN_A_ROW != 9 && other.queues.lengths()[0] < 60 {
+            other.queues.push_beyond(busy());
+        }
+        look(&worker, false);
+    }
+    assert_eq!(worker.counters().steals.get(), 0);
 }
 
 #[test]
@@ -224,7 +413,7 @@ fn a_lookout_leaves_injected_tasks_to_active_workers_with_short_polls() {
         if is_quiet {
             (0..2).for_each(|_| shared.sleep.search());
         }
-        shared.inject(task(), crate::registry::Lane::Normal);
+        shared.inject(task(), Lane::Normal);
         let view = View {
             now: Instant::now(),
             makes_progress: false,

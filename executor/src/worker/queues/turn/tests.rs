@@ -2,15 +2,14 @@
 //! runs.
 
 use alloc::{string::String, vec::Vec};
-use core::{future::poll_fn, panic::Location, task::Poll};
+use core::time::Duration;
 
 use crate::{
-    policy::{BATCH, INJECTOR_INTERVAL, OLDEST_INTERVAL, RESCUE_INTERVAL, STREAK, WORTH_A_WAKE},
+    policy::{BATCH, INJECTOR_INTERVAL, OLDEST_INTERVAL, STREAK},
     registry::Lane,
     worker::{
         Worker,
-        harness::{task, two_workers, wakes_of},
-        launch::new_detached,
+        harness::{busy, task, two_workers, wakes_of},
         shared::Runnable,
         tests::wakes_after_yield,
     },
@@ -119,48 +118,22 @@ fn a_yield_is_announced_before_a_late_source_is_served() {
     assert_eq!(wakes_after_yield(|_| {}, next), 0, "it is alone");
 }
 
-/// In which of `runs` runs a busy worker takes a task that is stuck behind another worker's poll.
-fn rescues(runs: u64, poll_time: usize) -> Vec<u64> {
-    let [worker, other] = two_workers();
-    worker.shared().set_poll_time(poll_time);
-    worker.lookout.set_stuck(other.index());
+/// Its clock is read after one run, after which the length of its polls is known.
+#[test]
+fn a_busy_worker_with_short_polls_reads_the_clock_every_244_runs() {
+    let [worker, _other] = two_workers();
+    worker.lookout.set_active(Duration::ZERO);
     worker.running().push(busy(), NORMAL);
-    let takes_over = |_: &u64| {
-        if other.queues.deques.is_empty() {
-            other.running().push(task(), NORMAL);
-        }
-        let before = worker.counters().steals.get();
-        worker
-            .running()
-            .run(worker.running().next().expect("a busy worker has a task"));
-        worker.counters().steals.get() > before
+    let look = || worker.queues.turns.look.get();
+    let is_read = |_: &u64| {
+        let before = look();
+        let next = worker.running().next().expect("it is always due");
+        worker.running().run(next);
+        look() != before
     };
-    (0..runs).filter(takes_over).collect()
-}
-
-#[test]
-fn a_busy_worker_checks_for_stuck_workers_every_976_runs() {
-    let interval = INJECTOR_INTERVAL * RESCUE_INTERVAL;
-    assert_eq!(interval, 976, "docs/executor.md says 976");
-    let expected = [
-        interval - INJECTOR_INTERVAL,
-        2 * interval - INJECTOR_INTERVAL,
-    ];
-    assert_eq!(rescues(2_000, WORTH_A_WAKE - 1), expected);
-}
-
-#[test]
-fn a_busy_worker_with_long_polls_checks_for_stuck_workers_every_61_runs() {
-    assert_eq!(rescues(130, WORTH_A_WAKE), [0, 61, 122]);
-}
-
-/// A task that is always due.
-fn busy() -> Runnable {
-    let forever = poll_fn(|cx| {
-        cx.waker().wake_by_ref();
-        Poll::<()>::Pending
-    });
-    new_detached(Location::caller(), forever)
+    assert_eq!((0..400).filter(is_read).collect::<Vec<_>>(), [0, 1, 245]);
+    worker.look_within(1);
+    assert_eq!((0..300).filter(is_read).collect::<Vec<_>>(), [1, 245]);
 }
 
 /// Makes tasks, and gives each a letter by which it is recognised when it runs.
@@ -389,6 +362,18 @@ fn pinned_tasks_are_fetched_in_batches_and_counted() {
         assert_eq!(worker.counters().pinned.get(), left.min(BATCH as u64 - 1));
     }
     assert!(worker.next_pinned().is_none());
+}
+
+/// Tasks of its own that wake themselves must not keep them out.
+#[test]
+fn one_injected_task_of_each_kind_is_fetched_beside_any_number_of_own_ones() {
+    let [worker, _other] = two_workers();
+    for lane in [HIGH, PINNED] {
+        (0..BATCH + 1).for_each(|_| worker.running().push(task(), lane));
+        (0..2).for_each(|_| worker.shared().inject(task(), lane));
+    }
+    assert!(worker.running().make_round().is_none());
+    assert_eq!(worker.queues.lengths(), [0, BATCH + 2, BATCH + 2]);
 }
 
 #[test]
