@@ -53,18 +53,12 @@ const HANG: Duration = Duration::from_secs(20);
 /// How often a program runs to see whether it fails. Some fail by chance.
 const TRIES: usize = 3;
 
-/// What no program has: a door inside another, or inside any.
-const WITHOUT: &str = "bound_held two_ends ended scope set timer local/bound_block_on \
-                       local/bound_enter local/bound_step local/bound_chosen value/bound_chosen \
-                       drop/bound_chosen late/answer late/late";
-
 /// How many programs run in children of forks.
 #[cfg(target_os = "linux")]
 const FORKS: u64 = 4;
 
 const PROGRAM: &str = "JOINT_SOAK_PROGRAM";
 const FIRST_SEED: &str = "JOINT_SOAK_SEED";
-const LEAVE_OUT: &str = "JOINT_SOAK_WITHOUT";
 const MINUTES: &str = "JOINT_SOAK_MINUTES";
 
 /// How many programs this process has begun.
@@ -112,7 +106,7 @@ fn one_child() {
             println!("seed {seed}");
             let child = |seed| {
                 watch(HANG / 4);
-                run(&program(seed));
+                run(&tree::program(seed));
             };
             forks::fork(child, seed);
         }
@@ -127,7 +121,7 @@ fn one_child() {
             break;
         }
         println!("seed {seed}");
-        run(&program(seed));
+        run(&tree::program(seed));
     }
     // The system takes a joined thread off its list in its own time; and one that its own task has
     // left ends after it.
@@ -139,13 +133,6 @@ fn one_child() {
     {
         thread::yield_now();
     }
-}
-
-/// The program of a seed, without what is to be left out.
-fn program(seed: u64) -> Vec<tree::Node> {
-    let without = env::var(LEAVE_OUT).unwrap_or(WITHOUT.to_owned());
-    let without: Vec<_> = without.split_whitespace().collect();
-    tree::without(tree::program(seed), &without, &mut Vec::new())
 }
 
 fn number<T: std::str::FromStr>(variable: &str) -> Option<T> {
@@ -212,7 +199,7 @@ fn every_door_holds_beside_every_other() {
     let Some((how, seed)) = failure(FIRST_SEED, &first.to_string()) else {
         return;
     };
-    let nodes = program(seed);
+    let nodes = tree::program(seed);
     println!("seed {seed}: {how}\n{}", text(&nodes));
     let (program, how) = shrink(nodes, how);
     panic!(

@@ -63,30 +63,6 @@ pub(crate) fn program(seed: u64) -> Vec<Node> {
     nodes
 }
 
-/// Takes out the doors that are named in `doors`, by `OUTER/INNER` only inside that other one.
-pub(crate) fn without(
-    nodes: Vec<Node>,
-    doors: &[&str],
-    around: &mut Vec<&'static str>,
-) -> Vec<Node> {
-    let is_left_out = |around: &[&str], name| {
-        doors.iter().any(|door| match door.split_once('/') {
-            Some((outer, inner)) => inner == name && around.contains(&outer),
-            None => *door == name,
-        })
-    };
-    let mut left = Vec::new();
-    for mut node in nodes {
-        if !is_left_out(around, node.name()) {
-            around.push(node.name());
-            node.inside = without(node.inside, doors, around);
-            around.pop();
-            left.push(node);
-        }
-    }
-    left
-}
-
 impl fmt::Display for Node {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}", self.name(), self.n)?;
