@@ -386,14 +386,15 @@ impl BoundWorker {
     /// [`spawn_local`] works, and timers and descriptors are those of its executor. If this is
     /// called inside a task, `f` sees neither that task, nor its [`TaskLocal`](crate::TaskLocal)
     /// values, nor a [`LocalExecutor`](crate::LocalExecutor) that runs it. A panic of `f` passes
-    /// through.
+    /// through. If `f` blocks the thread in a wait of this crate, timers and descriptors are served
+    /// meanwhile, as in a task.
     ///
     /// Step the worker afterwards, unless the last step has ended it. It then is as if it were in
     /// no executor.
     pub fn enter<R>(&self, f: impl FnOnce() -> R) -> R {
         match self.own.has_ended() {
             true => apart(f),
-            false => self.own.act(|_| f()),
+            false => self.own.act(|worker| worker.on_thread(f)),
         }
     }
 
@@ -456,8 +457,9 @@ impl BoundWorker {
 
     /// Runs a task once. Returns it if it was woken meanwhile: it is ready again, and not queued.
     ///
-    /// The caller sets the poll's [budget] before. If the executor is closed,
-    /// the task is cancelled instead. This may be called inside a poll that waits, even inside one
+    /// The caller sets the poll's [budget] before. If the task may block its thread, call this inside
+    /// [`enter`](Self::enter), or no timer and no descriptor is served meanwhile. If the executor is
+    /// closed, the task is cancelled instead. This may be called inside a poll that waits, even inside one
     /// of the same worker.
     ///
     /// # Panics

@@ -44,6 +44,28 @@ struct Here {
     waits_for_lent: Cell<bool>,
 }
 
+/// What is set and set back together.
+#[derive(Clone, Copy)]
+struct Code {
+    worker: Pair,
+    local: Address,
+    entered: Address,
+    values: Address,
+    is_disposed: bool,
+    waits_for_lent: bool,
+}
+
+impl Code {
+    const NOBODY: Self = Self {
+        worker: NO_WORKER,
+        local: ptr::null(),
+        entered: ptr::null(),
+        values: ptr::null(),
+        is_disposed: false,
+        waits_for_lent: false,
+    };
+}
+
 thread_local! {
     static HERE: Here = const {
         Here {
@@ -163,17 +185,51 @@ impl Drop for ThisThread {
 impl Here {
     fn be<R>(&self, worker: Pair, entered: Address, disposed: bool, f: impl FnOnce() -> R) -> R {
         let _budget = budget::save();
-        let f = || task::without_current(f);
-        let f = || with_value(&self.values, ptr::null(), f);
-        let f = || with_value(&self.waits_for_lent, false, f);
-        self.stay(worker, entered, disposed, f)
+        let code = Code {
+            worker,
+            entered,
+            is_disposed: disposed,
+            ..Code::NOBODY
+        };
+        self.with(code, || task::without_current(f))
     }
 
     fn stay<R>(&self, worker: Pair, entered: Address, disposed: bool, f: impl FnOnce() -> R) -> R {
-        let f = || with_value(&self.is_disposed, disposed, f);
-        let f = || with_value(&self.local, ptr::null(), f);
-        let f = || with_value(&self.entered, entered, f);
-        with_value(&self.worker, worker, f)
+        let code = Code {
+            worker,
+            entered,
+            is_disposed: disposed,
+            values: self.values.get(),
+            waits_for_lent: self.waits_for_lent.get(),
+            ..Code::NOBODY
+        };
+        self.with(code, f)
+    }
+
+    /// Calls `f` with all of that set.
+    #[inline(always)]
+    fn with<R>(&self, code: Code, f: impl FnOnce() -> R) -> R {
+        struct Restore<'a>(&'a Here, Code);
+        impl Drop for Restore<'_> {
+            #[inline(always)]
+            fn drop(&mut self) {
+                self.0.replace(self.1);
+            }
+        }
+        let _restore = Restore(self, self.replace(code));
+        f()
+    }
+
+    #[inline(always)]
+    fn replace(&self, code: Code) -> Code {
+        Code {
+            worker: self.worker.replace(code.worker),
+            local: self.local.replace(code.local),
+            entered: self.entered.replace(code.entered),
+            values: self.values.replace(code.values),
+            is_disposed: self.is_disposed.replace(code.is_disposed),
+            waits_for_lent: self.waits_for_lent.replace(code.waits_for_lent),
+        }
     }
 }
 

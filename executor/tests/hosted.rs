@@ -448,6 +448,17 @@ fn a_task_of_the_only_worker_blocks_on_a_timer_and_on_another_thread() {
     other.join().unwrap();
 }
 
+/// Also of another executor: a timer that is reset belongs to whoever resets it.
+#[test]
+fn entered_code_blocks_on_a_timer_and_on_a_task_that_it_runs() {
+    let wait = || block_on(joint_executor::time::sleep(Duration::from_millis(1)));
+    let (executor, workers) = Executor::builder().workers(1).build_scheduled().unwrap();
+    let worker = workers.into_iter().next().unwrap().bind();
+    worker.enter(wait);
+    executor.spawn(async move { wait() }).detach();
+    worker.enter(|| worker.take_injected(|task| assert!(worker.run_task(task).is_none())));
+}
+
 /// Who some code is, as far as it can tell.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Who {

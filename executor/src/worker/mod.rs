@@ -226,7 +226,7 @@ impl Worker {
     }
 
     /// Calls `f` while this thread is the worker, with all its duties.
-    fn on_thread<R>(&self, f: impl FnOnce() -> R) -> R {
+    pub(crate) fn on_thread<R>(&self, f: impl FnOnce() -> R) -> R {
         struct OnThread {
             attend: Option<park::Attend>,
             on_refused: Option<fn()>,
