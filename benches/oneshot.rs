@@ -33,13 +33,7 @@ struct Contestant {
     paths: [Path; ROWS.len()],
 }
 
-const ROWS: [&str; 5] = [
-    "create, complete, drop",
-    "create, drop both",
-    "ready",
-    "wait, static waker",
-    "wait, Arc waker",
-];
+const ROWS: [&str; 3] = ["create, complete, drop", "ready", "wait, Arc waker"];
 
 /// Polls once, and returns whether the answer was there.
 fn poll<F: Future>(future: std::pin::Pin<&mut F>, waker: &Waker) -> bool {
@@ -77,14 +71,9 @@ macro_rules! contestant {
             let _ = black_box(tx.send(black_box(1u64)));
             drop(rx);
         }
-        fn abandon(_: &Waker) {
-            let (tx, rx) = channel::<u64>();
-            drop(tx);
-            drop(rx);
-        }
         Contestant {
             name: $name,
-            paths: [complete, abandon, ready, wait, wait],
+            paths: [complete, ready, wait],
         }
     }};
 }
@@ -107,15 +96,6 @@ impl Wake for Counted {
     fn wake(self: Arc<Self>) {}
 }
 
-/// The waker of a row.
-fn waker(row: usize) -> Waker {
-    if ROWS[row].ends_with("Arc waker") {
-        Waker::from(Arc::new(Counted))
-    } else {
-        Waker::noop().clone()
-    }
-}
-
 /// Nanoseconds for each of `times` runs.
 fn time(path: Path, waker: &Waker, times: u32) -> f64 {
     let start = Instant::now();
@@ -132,13 +112,13 @@ fn report(options: &Options) {
     let (rounds, times) = options.of((301, 5000), (1, 1));
     let contestants = contestants();
     let mut report = Report::start("oneshot", options);
+    let waker = Waker::from(Arc::new(Counted));
     let names = contestants.each_ref().map(|contestant| contestant.name);
     report.head(TITLE, names.into_iter());
     for (row, title) in ROWS.iter().enumerate() {
         if !options.wants(TITLE, title) {
             continue;
         }
-        let waker = waker(row);
         measure(&mut report, TITLE, title, &names, rounds, || {
             let paths = contestants.iter().map(|c| c.paths[row]);
             paths.map(|path| time(path, &waker, times)).collect()
@@ -158,8 +138,8 @@ fn main() {
         .warm_up_time(Duration::from_millis(300))
         .measurement_time(Duration::from_secs(1))
         .configure_from_args();
+    let waker = Waker::from(Arc::new(Counted));
     for (row, title) in ROWS.iter().enumerate() {
-        let waker = waker(row);
         let mut group = criterion.benchmark_group(format!("oneshot: {title}"));
         for contestant in contestants() {
             let path = contestant.paths[row];

@@ -21,24 +21,18 @@ const TIMES: usize = 1_000;
 
 /// A flag that one future waits for.
 #[derive(Default)]
-pub(crate) struct Signal {
+struct Signal {
     is_set: Cell<bool>,
     waiter: RefCell<Option<Waker>>,
-    polls: Cell<usize>,
 }
 
 impl Signal {
     /// Sets the flag, and wakes the future.
-    pub(crate) fn set(&self) {
+    fn set(&self) {
         self.is_set.set(true);
         if let Some(waiter) = self.waiter.take() {
             waiter.wake();
         }
-    }
-
-    /// How often its futures have been polled.
-    pub(crate) fn polls(&self) -> usize {
-        self.polls.get()
     }
 
     fn reset(&self) {
@@ -46,12 +40,12 @@ impl Signal {
         self.waiter.take();
     }
 
-    pub(crate) fn wait(&self) -> Wait<'_> {
+    fn wait(&self) -> Wait<'_> {
         Wait(self)
     }
 }
 
-pub(crate) struct Wait<'a>(&'a Signal);
+struct Wait<'a>(&'a Signal);
 
 impl Future for Wait<'_> {
     type Output = Result<(), ()>;
@@ -59,7 +53,6 @@ impl Future for Wait<'_> {
     /// Not inlined, as the futures of a real program are not.
     #[inline(never)]
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<(), ()>> {
-        self.0.polls.set(self.0.polls.get() + 1);
         if self.0.is_set.get() {
             return Poll::Ready(Ok(()));
         }
@@ -104,7 +97,7 @@ const TWO_AFTER: Order = Order {
     after: &[2, 0],
 };
 
-pub(crate) type Signals = &'static [Signal; 3];
+type Signals = &'static [Signal; 3];
 
 thread_local! {
     static SIGNALS: Signals = leak(Default::default());

@@ -1,4 +1,4 @@
-//! The rows of an event loop, on one thread and with two workers, and the benches of FoundationDB's
+//! The rows of an event loop with two workers, and the benches of FoundationDB's
 //! Flow in the vocabulary of `joint-flow`, beside the peers.
 //!
 //! `cargo xtask bench flow`, or `cargo bench -p joint-benches --bench flow`, which leaves out the
@@ -8,19 +8,13 @@
 use std::time::Duration;
 
 mod combinators;
-mod counts;
-mod heap;
 mod rows;
 mod tasks;
 mod vocabularies;
 
-use counts::Contestant;
 use joint_benches::{
-    bare::{Bare, BarePool},
-    locals::{
-        queue::{AsyncTaskQueue, JointQueue},
-        tokio::TokioLocal,
-    },
+    allocator::Allocator,
+    bare::BarePool,
     pools::{joint::Joint, nio::Nio, tokio::TokioPool},
     runtime::Pool,
     table::Table,
@@ -29,6 +23,9 @@ use tasks::NamedRun;
 use vocabularies::{
     ByHand, CurrentThread, FuturesConcurrency, JointFlow, OneWorker, Tokio, TokioRuntime,
 };
+
+#[global_allocator]
+static ALLOCATOR: Allocator = Allocator;
 
 const WORKERS: usize = 2;
 
@@ -47,19 +44,14 @@ fn two_workers() -> Table {
     table.with_floor(rows::all().into_iter().map(|row| row.of(pool)))
 }
 
-fn one_thread() -> Table {
-    Table::new("event loop, one thread", Duration::from_secs(1))
-        .with("joint queue", &JointQueue, rows::all())
-        .with("async-task queue", &AsyncTaskQueue, rows::all())
-        .with("tokio", &TokioLocal {}, rows::all())
-        .with_floor(rows::all().into_iter().map(|row| row.of(&Bare)))
-}
-
 /// The contestant that is written for the row: what the work itself costs.
 const BY_HAND: &str = "by hand";
 
 const TASKS: &str = "Flow: tasks, one worker";
 const COMBINATORS: &str = "Flow: one task";
+
+/// A contestant of a table, and its rows.
+type Contestant = (&'static str, fn() -> Vec<NamedRun>);
 
 const OF_TASKS: [Contestant; 5] = [
     ("joint-flow", || {
@@ -104,15 +96,8 @@ fn flow(title: &'static str, contestants: &[Contestant]) -> Table {
 fn main() {
     let tables = [
         two_workers(),
-        one_thread(),
         flow(TASKS, &OF_TASKS),
         flow(COMBINATORS, &OF_COMBINATORS),
     ];
-    joint_benches::table::main("flow", &tables, |options, report| {
-        let title = "Flow: allocations, tasks";
-        counts::print_allocations(title, &OF_TASKS, options, report);
-        let title = "Flow: allocations, one task";
-        counts::print_allocations(title, &OF_COMBINATORS, options, report);
-        counts::print_polls(options, report);
-    });
+    joint_benches::table::main("flow", &tables, |_, _| ());
 }

@@ -50,15 +50,8 @@ impl Memory {
     pub(crate) fn now() -> Self {
         Self {
             live: LIVE.load(Relaxed),
-            resident: status("VmRSS:"),
+            resident: resident(),
         }
-    }
-
-    /// The most that was resident at any time since `before`, in bytes and at least a page, where
-    /// that is known.
-    pub(crate) fn peak_since(before: Self) -> Option<f64> {
-        let (peak, before) = status("VmHWM:").zip(before.resident)?;
-        Some((peak as f64 - before as f64).max(4096.0))
     }
 
     /// The bytes since then, for each of `count`: live, and resident where that is known.
@@ -71,9 +64,11 @@ impl Memory {
 }
 
 /// Reads how much is resident. Only Linux reports it, in a file.
-fn status(field: &str) -> Option<usize> {
+fn resident() -> Option<usize> {
     let status = fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix(field))?;
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmRSS:"))?;
     let kilobytes: usize = line.trim().strip_suffix(" kB")?.parse().ok()?;
     Some(kilobytes * 1024)
 }

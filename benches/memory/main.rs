@@ -1,16 +1,10 @@
-//! How much memory a task takes, among a million tasks, and how much a recursion takes that spawns
-//! a task for each call, beside the peers. Each contestant is measured in a process of its own,
-//! with one worker.
+//! How much memory a task takes, among a million tasks, beside the peers. Each contestant is
+//! measured in a process of its own, with one worker.
 //!
 //! `cargo xtask bench memory`, or `cargo bench -p joint-benches --bench memory`, which leaves out
 //! the peer that needs a newer compiler; with `-- --test` a thousand tasks.
 
-use std::{
-    env,
-    future::{Future, pending},
-    pin::Pin,
-    process::Command,
-};
+use std::{env, future::pending, process::Command};
 
 mod heap;
 
@@ -34,12 +28,10 @@ use joint_benches::{
 };
 
 /// How the tasks are when the memory is read.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug)]
 enum State {
     Queued,
     Waiting,
-    /// The tasks are the calls of a recursion, and the peak of its memory is read.
-    Recursing,
 }
 
 /// A contestant's name, and what its process does with a state and a number of tasks.
@@ -94,9 +86,6 @@ fn measure<R: Runtime>(runtime: &'static R, state: State, count: usize) {
         {
             R::join(handle).await;
         }
-        if state == State::Recursing {
-            recurse(runtime, count).await;
-        }
         let mut handles = touched(count);
         let before = Memory::now();
         match state {
@@ -115,34 +104,11 @@ fn measure<R: Runtime>(runtime: &'static R, state: State, count: usize) {
                     POLLED.over().await;
                 }
             }
-            State::Recursing => unreachable!("it has ended the process"),
         }
         let (live, resident) = Memory::now().each_since(before, count);
         println!("{live} {}", resident.unwrap_or(f64::NAN));
         std::process::exit(0);
     })
-}
-
-/// Computes a Fibonacci number with a task for one of the two branches of each call, prints the
-/// peak of the memory in MiB, and ends the process.
-async fn recurse<R: Runtime>(runtime: &'static R, n: usize) {
-    type Boxed = Pin<Box<dyn Future<Output = u64> + Send>>;
-
-    fn fib<R: Runtime>(runtime: &'static R, n: usize) -> Boxed {
-        Box::pin(async move {
-            if n < 2 {
-                return n as u64;
-            }
-            let one = runtime.spawn(fib(runtime, n - 1));
-            let other = fib(runtime, n - 2).await;
-            R::join(one).await + other
-        })
-    }
-    let before = Memory::now();
-    fib(runtime, n).await;
-    let peak = Memory::peak_since(before).unwrap_or(f64::NAN);
-    println!("0 {}", peak / f64::from(1 << 20));
-    std::process::exit(0);
 }
 
 /// A vector whose memory the system has provided already.
@@ -183,9 +149,6 @@ fn ask(contestant: &str, state: State, count: usize) -> [f64; 2] {
     }
 }
 
-/// The argument of the recursion, which makes 514,228 tasks.
-const FIB: usize = 28;
-
 /// The figures of all contestants, of which joint is the first.
 fn measured(values: impl Iterator<Item = f64>) -> Vec<Measured> {
     let values: Vec<_> = values.collect();
@@ -197,26 +160,6 @@ fn measured(values: impl Iterator<Item = f64>) -> Vec<Measured> {
             is_peer: !name.starts_with("joint") && *name != FLOOR,
         })
         .collect()
-}
-
-fn print_recursion(options: &Options, report: &mut Report) {
-    let title = "memory of a recursion, one worker";
-    // The frames of a plain recursion take too little to be seen.
-    let names = || {
-        CONTESTANTS
-            .iter()
-            .map(|contestant| contestant.0)
-            .filter(|name| *name != FLOOR)
-    };
-    report.head(title, names());
-    let n = if options.once { 10 } else { FIB };
-    let figures = measured(names().map(|name| ask(name, State::Recursing, n)[1]));
-    if figures[0].value.is_some_and(f64::is_nan) {
-        println!("\nThe system does not report the resident memory.");
-        return;
-    }
-    let row = "fib(28), one branch spawned: peak of what is resident";
-    report.row(title, row, "MiB", &figures);
 }
 
 fn print(options: &Options, report: &mut Report) {
@@ -254,7 +197,6 @@ fn parent() {
     let options = Options::read();
     let mut report = Report::start("memory", &options);
     print(&options, &mut report);
-    print_recursion(&options, &mut report);
     report.end();
 }
 
@@ -265,7 +207,6 @@ fn child(contestant: &str, state: &str, count: &str) {
         .expect("a contestant's name");
     let state = match state {
         "Queued" => State::Queued,
-        "Recursing" => State::Recursing,
         _ => State::Waiting,
     };
     child(state, count.parse().expect("a number of tasks"));

@@ -9,7 +9,7 @@ macro_rules! peer {
                 collections::VecDeque,
                 future::{Future, pending, poll_fn},
                 hint::black_box,
-                pin::{Pin, pin},
+                pin::Pin,
                 ptr::NonNull,
                 task::{Context, Poll, Waker},
                 time::{Duration, Instant},
@@ -69,17 +69,6 @@ macro_rules! peer {
                 })
             }
 
-            pub(crate) fn waiter_first(times: u32) -> Duration {
-                timed(|| {
-                    for i in 0..times {
-                        let (runnable, mut handle) = spawn(async move { black_box(i) }, push);
-                        assert!(poll(&mut handle).is_pending());
-                        runnable.run();
-                        assert!(poll(&mut handle).is_ready());
-                    }
-                })
-            }
-
             /// The waiter is a task as well, and polls again and again.
             pub(crate) fn waiting_task_first(times: u32) -> Duration {
                 let parent = async move {
@@ -103,16 +92,6 @@ macro_rules! peer {
                             black_box(i);
                         };
                         let runnable: $runnable = $spawn_detached(future, push);
-                        runnable.run();
-                    }
-                })
-            }
-
-            pub(crate) fn detached(times: u32) -> Duration {
-                timed(|| {
-                    for i in 0..times {
-                        let (runnable, handle) = spawn(async move { black_box(i) }, push);
-                        handle.detach();
                         runnable.run();
                     }
                 })
@@ -193,25 +172,6 @@ macro_rules! peer {
                         })
                     })
                     .sum()
-            }
-
-            pub(crate) fn burst(times: u32) -> Duration {
-                let mut handles = Vec::with_capacity(super::super::BURST as usize);
-                let rounds = times.div_ceil(super::super::BURST);
-                timed(|| {
-                    for _ in 0..rounds {
-                        for i in 0..super::super::BURST {
-                            let (runnable, handle) = spawn(async move { black_box(i) }, push);
-                            push(runnable);
-                            handles.push(handle);
-                        }
-                        run_all();
-                        for handle in handles.drain(..) {
-                            let mut handle = pin!(handle);
-                            assert!(poll(&mut handle).is_ready());
-                        }
-                    }
-                })
             }
         }
     };

@@ -31,7 +31,6 @@ type Path = fn(u32) -> Duration;
 
 /// How many tasks exist at once in the rows that make many.
 const STORM: u32 = 1_000;
-const BURST: u32 = 10_000;
 
 struct Compared {
     title: &'static str,
@@ -66,15 +65,12 @@ fn direct() -> Comparison {
         contestants: &["joint", "async-task", FLOOR],
         rows: rows! {
             "spawn, run, join, drop": spawn_run_join * 5_000;
-            "the same, the waiter came first": waiter_first * 5_000;
             "the same, the waiter is a task": waiting_task_first * 5_000;
             "spawn detached, run": spawn_detached * 5_000;
-            "spawn, detach, run": detached * 5_000;
             "yield": yields * 10_000;
             "wake and run": wakes * 10_000;
             "join a task that has ended": join_ended * 5_000;
             "cancel 1,000 idle tasks": cancel_storm * STORM;
-            "spawn 10,000, run them, join them": burst * BURST;
         },
     }
 }
@@ -113,12 +109,8 @@ fn queued() -> Comparison {
         title: "tasks in a queue, one thread",
         contestants: &["joint", "async-task", "tokio", "monoio", FLOOR],
         rows: rows! {
-            "spawn and join, the waiter came first": rows::spawn_join * 2_000;
             "spawn 1,000, join them": rows::spawn_join_many * STORM;
-            "spawn 1,000 detached": rows::spawn_many_detached * STORM;
             "yield, 200 tasks in turn": rows::yields * 10_000;
-            "join a task that has ended": rows::join_ended * STORM;
-            "cancel 1,000 idle tasks": rows_of_cancel::cancel_many * STORM;
             "wake 1,000 from another thread": rows_of_threads::wake_from_elsewhere * (10 * STORM);
         },
     }

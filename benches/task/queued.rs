@@ -8,7 +8,7 @@
 ///
 /// * `block_on` runs a future as a task, and everything that it spawns, until nothing is left to
 ///   run;
-/// * `spawn`, `spawn_detached`, `join` and `cancel` are those of the runtime.
+/// * `spawn`, `join` and `cancel` are those of the runtime.
 macro_rules! queue {
     ($runnable:ty) => {
         use std::{
@@ -87,10 +87,6 @@ pub(crate) mod with_joint {
         handle
     }
 
-    pub(crate) fn spawn_detached(future: impl Future<Output = ()> + Send + 'static) {
-        push(joint::task::spawn_detached(future, push));
-    }
-
     pub(crate) async fn join<T>(handle: joint::JoinHandle<T>) -> T {
         handle.await
     }
@@ -100,7 +96,6 @@ pub(crate) mod with_joint {
     }
 
     rows!();
-    rows_of_cancel!();
     rows_of_threads!();
 }
 
@@ -115,10 +110,6 @@ pub(crate) mod with_async_task {
         task
     }
 
-    pub(crate) fn spawn_detached(future: impl Future<Output = ()> + Send + 'static) {
-        spawn(future).detach();
-    }
-
     pub(crate) async fn join<T>(task: async_task::Task<T>) -> T {
         task.await
     }
@@ -128,7 +119,6 @@ pub(crate) mod with_async_task {
     }
 
     rows!();
-    rows_of_cancel!();
     rows_of_threads!();
 }
 
@@ -152,10 +142,6 @@ pub(crate) mod with_tokio {
         RUNTIME.with(|runtime| runtime.block_on(async { join(spawn(future)).await }))
     }
 
-    pub(crate) fn spawn_detached(future: impl Future<Output = ()> + Send + 'static) {
-        drop(spawn(future));
-    }
-
     pub(crate) async fn join<T>(handle: JoinHandle<T>) -> T {
         handle.await.expect("no panics")
     }
@@ -165,7 +151,6 @@ pub(crate) mod with_tokio {
     }
 
     rows!();
-    rows_of_cancel!();
     rows_of_threads!();
 }
 
@@ -183,10 +168,6 @@ pub(crate) mod with_floor {
         handle
     }
 
-    pub(crate) fn spawn_detached(future: impl Future<Output = ()> + Send + 'static) {
-        push(bare::spawn_detached(future, push));
-    }
-
     pub(crate) async fn join<T>(handle: Handle<T>) -> T {
         handle.await
     }
@@ -196,7 +177,6 @@ pub(crate) mod with_floor {
     }
 
     rows!();
-    rows_of_cancel!();
     rows_of_threads!();
 }
 
@@ -219,10 +199,6 @@ pub(crate) mod with_monoio {
         future: impl Future<Output = T> + Send + 'static,
     ) -> T {
         RUNTIME.with_borrow_mut(|runtime| runtime.block_on(async { join(spawn(future)).await }))
-    }
-
-    pub(crate) fn spawn_detached(future: impl Future<Output = ()> + Send + 'static) {
-        drop(spawn(future));
     }
 
     pub(crate) async fn join<T>(handle: JoinHandle<T>) -> T {

@@ -39,15 +39,6 @@ pub(crate) async fn counted(wanted: u32) {
     .await;
 }
 
-/// Counts when it is dropped.
-pub(crate) struct CountsDrop;
-
-impl Drop for CountsDrop {
-    fn drop(&mut self) {
-        count();
-    }
-}
-
 macro_rules! rows {
     () => {
         pub(crate) mod rows {
@@ -56,24 +47,10 @@ macro_rules! rows {
                 time::{Duration, Instant},
             };
 
-            use super::{
-                super::super::rows::{count, counted, start_count},
-                block_on, join, spawn, spawn_detached,
-            };
+            use super::{block_on, join, spawn};
 
             /// How many tasks exist at once in most rows.
             const TASKS: u32 = super::super::super::STORM;
-
-            /// The task that joins is the first to run.
-            pub(crate) fn spawn_join(times: u32) -> Duration {
-                block_on(async move {
-                    let start = Instant::now();
-                    for i in 0..times {
-                        join(spawn(async move { black_box(i) })).await;
-                    }
-                    start.elapsed()
-                })
-            }
 
             pub(crate) fn spawn_join_many(times: u32) -> Duration {
                 block_on(async move {
@@ -84,23 +61,6 @@ macro_rules! rows {
                         for handle in handles.drain(..) {
                             join(handle).await;
                         }
-                    }
-                    start.elapsed()
-                })
-            }
-
-            pub(crate) fn spawn_many_detached(times: u32) -> Duration {
-                block_on(async move {
-                    let start = Instant::now();
-                    for _ in 0..times / TASKS {
-                        start_count();
-                        for i in 0..TASKS {
-                            spawn_detached(async move {
-                                black_box(i);
-                                count();
-                            });
-                        }
-                        counted(TASKS).await;
                     }
                     start.elapsed()
                 })
@@ -122,69 +82,6 @@ macro_rules! rows {
                         join(handle).await;
                     }
                     start.elapsed()
-                })
-            }
-
-            /// Only the joins are timed.
-            pub(crate) fn join_ended(times: u32) -> Duration {
-                block_on(async move {
-                    start_count();
-                    let spawn_one = |i| {
-                        spawn(async move {
-                            count();
-                            black_box(i)
-                        })
-                    };
-                    let handles: Vec<_> = (0..times).map(spawn_one).collect();
-                    counted(times).await;
-                    // The last task counts before it ends.
-                    joint_benches::runtime::Yield::default().await;
-                    let start = Instant::now();
-                    for handle in handles {
-                        join(handle).await;
-                    }
-                    start.elapsed()
-                })
-            }
-        }
-    };
-}
-
-macro_rules! rows_of_cancel {
-    () => {
-        pub(crate) mod rows_of_cancel {
-            use std::{
-                future::pending,
-                time::{Duration, Instant},
-            };
-
-            use super::{
-                super::super::rows::{CountsDrop, counted, start_count},
-                block_on, cancel, spawn,
-            };
-
-            const TASKS: u32 = super::super::super::STORM;
-
-            /// Tasks that have run and now wait are cancelled, and their futures dropped.
-            pub(crate) fn cancel_many(times: u32) -> Duration {
-                block_on(async move {
-                    let mut taken = Duration::ZERO;
-                    for _ in 0..times / TASKS {
-                        start_count();
-                        let spawn_one = |_| {
-                            spawn(async {
-                                let _counts = CountsDrop;
-                                pending::<()>().await;
-                            })
-                        };
-                        let handles: Vec<_> = (0..TASKS).map(spawn_one).collect();
-                        joint_benches::runtime::Yield::default().await;
-                        let start = Instant::now();
-                        handles.into_iter().for_each(cancel);
-                        counted(TASKS).await;
-                        taken += start.elapsed();
-                    }
-                    taken
                 })
             }
         }

@@ -27,8 +27,8 @@ pub struct Place<'a> {
     pub table: &'a str,
     /// The title of the row.
     pub row: &'a str,
-    /// `ns`, `ms`, `bytes` or `MiB`; or of counts, `allocations`, `polls`, `wake-ups` or `runs`. Of
-    /// runs, each peer's is compared with joint's contestant that works in the same way.
+    /// `ns`, `ms` or `bytes`; or of counts, `wake-ups` or `runs`. Of runs, each peer's is compared
+    /// with joint's contestant that works in the same way.
     pub unit: &'a str,
     /// `near`, `far`, `busy` or `alone`.
     pub placement: &'a str,
@@ -207,10 +207,7 @@ impl Figures {
                 .ok_or("\"is_peer\" is not a boolean")?,
         };
         let unit = word("unit")?;
-        if !matches!(
-            &*unit,
-            "bytes" | "MiB" | "runs" | "allocations" | "polls" | "wake-ups"
-        ) {
+        if !matches!(&*unit, "bytes" | "runs" | "wake-ups") {
             self.placements.insert(placement);
         }
         let rows = &mut self.table(word("table")?, unit).rows;
