@@ -9,15 +9,20 @@ use joint_flow::{
 use std::time::Duration;
 
 use crate::{
-    common::{Log, check, settled},
-    holding, suspended,
+    common::{Log, check, holding, settled},
+    suspended,
 };
 
 /// Flow: /flow/coro/cancel1.
 /// Flow: /flow/flow/cancel1.
+/// Flow: /flow/coro/actor.
+/// Flow: /flow/coro/AsyncResult/noThrowOnCancel.
+/// Flow: /fdbrpc/flow/wait_expression_after_cancel_coro.
+/// Flow: /fdbrpc/flow/wait_expression_after_cancel_flow.
+/// Cell: cancellation: destructors run.
 ///
 /// Differs: nothing is thrown into a cancelled future, so it has nothing to catch, and its second
-/// wait is not reached.
+/// wait is not reached, nor is the expression behind it evaluated.
 #[test]
 fn cancel1() {
     check(|| async {
@@ -43,6 +48,7 @@ fn cancel1() {
 
 /// Flow: /flow/coro/cancel2.
 /// Flow: /flow/flow/cancel2.
+/// Cell: cancellation: dropping a handle drops the future at once if it is idle.
 #[test]
 fn cancel2() {
     check(|| async {
@@ -58,31 +64,6 @@ fn cancel2() {
         assert_eq!(log.all(), ["alone"]);
         drop(both);
         assert_eq!(log.all(), ["alone", "first", "second"]);
-    });
-}
-
-/// Flow: /fdbrpc/flow/wait_expression_after_cancel_coro.
-/// Flow: /fdbrpc/flow/wait_expression_after_cancel_flow.
-///
-/// Differs: a cancelled future does not run again, so no expression behind the wait is evaluated.
-#[test]
-fn wait_expression_after_cancel() {
-    check(|| async {
-        let log = Log::new();
-        let inside = log.clone();
-        let task = spawn(async move {
-            inside.add("before");
-            never::<()>().await;
-            let expression = || {
-                inside.add("evaluated");
-                std::future::ready(())
-            };
-            expression().await;
-        });
-        settled().await;
-        task.cancel();
-        settled().await;
-        assert_eq!(log.all(), ["before"]);
     });
 }
 
@@ -169,6 +150,32 @@ fn notified_cancellation_at_the_end() {
             input.send(outcome).unwrap();
             canceller.await.unwrap();
             assert_eq!(forward.await.unwrap(), outcome);
+        }
+    });
+}
+
+fn never_handled<T, R>(_: T) -> R {
+    panic!("a choice that is cancelled runs no handler")
+}
+
+/// Flow: /flow/coro/chooseCancelWaiting.
+/// Flow: /flow/coro/chooseRepeatedCancel.
+#[test]
+fn choose_cancel_waiting_and_repeated() {
+    check(|| async {
+        for cancels in 1..=2 {
+            let (first, a) = oneshot::channel::<()>();
+            let (second, b) = oneshot::channel::<i32>();
+            let choice = choose::<()>()
+                .when(|| a, never_handled)
+                .when(|| b, never_handled);
+            let task = spawn(choice);
+            settled().await;
+            (0..cancels).for_each(|_| task.cancel());
+            assert!(first.send(()).is_err());
+            assert!(second.send(3).is_err());
+            settled().await;
+            assert!(task.await.unwrap_err().is_cancelled());
         }
     });
 }

@@ -1,17 +1,12 @@
 //! Cancellation destroys the future and throws nothing into it: Flow's `NoThrowOnCancel`.
 
-use std::sync::{Arc, Mutex};
-
 use joint::oneshot;
 use joint_flow::{
-    Closed, Task, spawn,
+    Closed, spawn,
     stream::{self, StreamExt},
 };
 
-use crate::{
-    common::{Log, OnDrop, check, settled},
-    suspended,
-};
+use crate::common::{Log, check, settled};
 
 type Signal = oneshot::Receiver<Result<(), &'static str>>;
 
@@ -31,77 +26,38 @@ async fn waits(log: Log, signals: Vec<Signal>) -> u32 {
 
 /// Flow: /flow/coro/noThrowOnCancel/normalCompletionVoid.
 /// Flow: /flow/coro/noThrowOnCancel/normalCompletionValue.
-#[test]
-fn normal_completion() {
-    check(|| async {
-        let log = Log::new();
-        let (sender, signal) = oneshot::channel();
-        let task = spawn(waits(log.clone(), vec![signal]));
-        settled().await;
-        sender.send(Ok(())).unwrap();
-        assert_eq!(task.await.unwrap(), 42);
-        assert_eq!(log.all(), ["start", "returned", "after", "destructor"]);
-    });
-}
-
 /// Flow: /flow/coro/noThrowOnCancel/awaitedFutureErrorRunsCatch.
-#[test]
-fn awaited_future_error_runs_catch() {
-    check(|| async {
-        let log = Log::new();
-        let (sender, signal) = oneshot::channel();
-        let task = spawn(waits(log.clone(), vec![signal]));
-        settled().await;
-        sender.send(Err("disk")).unwrap();
-        assert_eq!(task.await.unwrap(), 42);
-        assert_eq!(log.all(), ["start", "error", "after", "destructor"]);
-    });
-}
-
-/// Flow: /flow/coro/noThrowOnCancel/reentrantCancelDuringCleanup.
-#[test]
-fn reentrant_cancel_during_cleanup() {
-    struct CancelsAgain(Arc<Mutex<Option<Task<()>>>>, Option<OnDrop>);
-    impl Drop for CancelsAgain {
-        fn drop(&mut self) {
-            let task = self.0.lock().unwrap().clone().unwrap();
-            task.cancel();
-            drop(self.1.take());
-            task.cancel();
-        }
-    }
-    check(|| async {
-        let log = Log::new();
-        let own = Arc::new(Mutex::new(None));
-        let held = CancelsAgain(own.clone(), Some(log.on_drop("destructor")));
-        let task = suspended(held).await;
-        *own.lock().unwrap() = Some(task.clone());
-        task.cancel();
-        assert_eq!(log.all(), ["destructor"]);
-        assert!(task.await.unwrap_err().is_cancelled());
-        drop(own.lock().unwrap().take());
-        assert_eq!(log.all(), ["destructor"]);
-    });
-}
-
 /// Flow: /flow/coro/noThrowOnCancel/sequentialAwaitsCancelSecond.
 #[test]
-fn sequential_awaits_cancel_second() {
+fn a_task_is_sent_to_and_ends_or_is_cancelled() {
+    type Row = (usize, Result<(), &'static str>, &'static [&'static str]);
+    const ROWS: [Row; 3] = [
+        (1, Ok(()), &["start", "returned", "after", "destructor"]),
+        (1, Err("disk"), &["start", "error", "after", "destructor"]),
+        (2, Ok(()), &["start", "returned", "destructor"]),
+    ];
     check(|| async {
-        let log = Log::new();
-        let (first, first_signal) = oneshot::channel();
-        let (second, second_signal) = oneshot::channel();
-        let task = spawn(waits(log.clone(), vec![first_signal, second_signal]));
-        settled().await;
-        first.send(Ok(())).unwrap();
-        settled().await;
-        assert!(!task.is_finished());
-        assert!(!second.is_closed());
-        task.cancel();
-        assert!(task.is_finished());
-        assert!(second.is_closed());
-        assert_eq!(log.all(), ["start", "returned", "destructor"]);
-        assert!(task.await.unwrap_err().is_cancelled());
+        for (waits_for, sent, expected) in ROWS {
+            let log = Log::new();
+            let (senders, signals): (Vec<_>, _) =
+                (0..waits_for).map(|_| oneshot::channel()).unzip();
+            let task = spawn(waits(log.clone(), signals));
+            settled().await;
+            let mut senders = senders.into_iter();
+            senders.next().unwrap().send(sent).unwrap();
+            settled().await;
+            let second = senders.next();
+            let row = format!("{sent:?}, the first of {waits_for}");
+            assert_eq!(task.is_finished(), second.is_none(), "{row}");
+            assert!(
+                second.as_ref().is_none_or(|second| !second.is_closed()),
+                "{row}"
+            );
+            task.cancel();
+            assert!(second.is_none_or(|second| second.is_closed()), "{row}");
+            assert_eq!(log.all(), expected, "{row}");
+            assert_eq!(task.await.ok(), (waits_for == 1).then_some(42), "{row}");
+        }
     });
 }
 

@@ -6,10 +6,7 @@ use joint::oneshot;
 use joint_flow::{Collection, promise};
 use joint_sim::random;
 
-use crate::{
-    common::{Log, check, on_drop, settled},
-    holding,
-};
+use crate::common::{Log, check, holding, on_drop, settled};
 
 fn new_collection<E>(until_empty: bool) -> Collection<E> {
     match until_empty {
@@ -40,24 +37,8 @@ fn test_cancel() {
     });
 }
 
-/// Flow: /flow/actorCollection/testCancelOrder.
-#[test]
-fn test_cancel_order() {
-    check(|| async {
-        for until_empty in [false, true] {
-            let log = Log::new();
-            let collection = new_collection::<()>(until_empty);
-            for child in ["0", "1", "2", "3"] {
-                collection.add(holding(log.on_drop(child)));
-            }
-            settled().await;
-            drop(collection);
-            assert_eq!(log.all(), ["0", "1", "2", "3"]);
-        }
-    });
-}
-
 /// Flow: /flow/actorCollection/testCancelReentrantSiblingCompletion.
+/// Cell: collection: adds and completions from inside.
 ///
 /// The first child ends its sibling, with a value or with an error, while it is cancelled.
 #[test]
@@ -89,6 +70,7 @@ fn test_cancel_reentrant_sibling_completion() {
 ///
 /// Differs: a collection that is being dropped has one owner, so a child cannot drop it again. What
 /// it can do is to add to it: that child is dropped at once.
+/// Cell: collection: adds and completions from inside.
 #[test]
 fn test_cancel_reentrant_collection() {
     check(|| async {

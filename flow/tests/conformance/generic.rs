@@ -9,34 +9,12 @@ use std::{
     time::Duration,
 };
 
-use joint::oneshot;
 use joint_executor::time::timeout;
-use joint_flow::{OneOf2, all_ready, promise, promise::never, quorum, race, spawn, time::delay};
+use joint_flow::{promise, quorum, race, spawn, time::delay};
 
 use crate::common::{check, settled};
 
 const SECOND: Duration = Duration::from_secs(1);
-
-/// Flow: /flow/genericactors/Timeout.
-#[test]
-fn timeout_() {
-    check(|| async {
-        assert_eq!(timeout(Duration::ZERO, ready(7)).await.ok(), Some(7));
-        assert_eq!(timeout(Duration::ZERO, never::<u32>()).await.ok(), None);
-        assert_eq!(timeout(Duration::ZERO, never()).await.unwrap_or(-1), -1);
-        let expired = timeout(Duration::ZERO, never::<u32>()).await;
-        assert!(expired.is_err());
-    });
-}
-
-/// Flow: /flow/genericactors/WaitForAllReady.
-#[test]
-fn wait_for_all_ready() {
-    check(|| async {
-        let results = [ready(Ok(1)), ready(Err("failed")), ready(Ok(3))];
-        assert_eq!(all_ready(results).await, [Ok(1), Err("failed"), Ok(3)]);
-    });
-}
 
 /// Waits for all but so many futures, and then for the others, for as long again.
 async fn wait_for_most<F: Future<Output = Result<(), ()>>>(
@@ -139,19 +117,4 @@ fn buggified_delay() {
     });
     let both = seen.each_ref().map(|seen| seen.load(Relaxed));
     assert_eq!(both, [true; 2]);
-}
-
-/// Flow: /flow/genericactors/ReadyRaceReleasesCapturedState.
-///
-/// A wait that ends with an error elsewhere, as Flow's `waitOrError`: it is a race.
-#[test]
-fn wait_or_error() {
-    check(|| async {
-        let (_keep, pending) = oneshot::channel::<u32>();
-        let raced = race((pending, ready("failed"))).await;
-        assert_eq!(raced, OneOf2::B("failed"));
-        let (unused, signal) = oneshot::channel::<&str>();
-        assert_eq!(race((ready(10), signal)).await, OneOf2::A(10));
-        assert!(unused.is_closed());
-    });
 }

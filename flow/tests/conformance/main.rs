@@ -1,4 +1,5 @@
-//! FoundationDB's own unit tests of Flow, as tests of this package.
+//! FoundationDB's own unit tests of Flow, as tests of this package: those that demand more than the
+//! tests in `../pieces`, of which many are counterparts as well.
 //!
 //! Each test says by `Flow:` which test of FoundationDB it is the counterpart of, and by `Differs:`
 //! where it demands something else, and why. `tests/tables.rs` knows the names of all, and those
@@ -7,7 +8,6 @@
 
 mod actor;
 mod cancel;
-mod choose;
 mod cleanup;
 mod collection;
 mod collection_cancel;
@@ -16,27 +16,18 @@ mod common;
 mod errors;
 mod generator;
 mod generic;
-mod get_all;
 mod lock;
 mod promise;
-mod quorum;
 mod race;
 mod released;
 mod results;
-mod stream;
 mod threads;
 mod variable;
 mod yielded;
 
-use joint_flow::{Task, promise::never, spawn};
+use joint_flow::{Task, spawn};
 
-use crate::common::settled;
-
-/// Holds a value until it is dropped.
-async fn holding<T, U>(held: T) -> U {
-    let _held = held;
-    never().await
-}
+use crate::common::{holding, settled};
 
 /// Spawns a task that holds the value, and waits until it is suspended.
 async fn suspended<T: Send + 'static>(held: T) -> Task<()> {

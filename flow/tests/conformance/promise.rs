@@ -1,51 +1,18 @@
 //! Promises and futures, and callbacks on them.
 
-use std::sync::{Arc, Mutex};
-use std::{pin::Pin, task::Context};
-
-use joint_flow::{
-    promise::{self, Closed, never},
-    spawn,
+use std::{
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
 };
 
-use crate::common::{Wakes, check, settled};
+use joint_flow::{
+    promise::{self, Closed},
+    spawn,
+    stream::{self, Receiver, Stream},
+};
 
-/// Flow: /flow/flow/trivial futures.
-///
-/// Differs: there is no invalid future. An `Option` of one takes its place.
-#[test]
-fn trivial_futures() {
-    check(|| async {
-        let none = spawn(never::<u32>());
-        let one = spawn(async { 1 });
-        settled().await;
-        assert!(!none.is_finished());
-        assert!(one.is_finished());
-        assert_eq!(one.await.unwrap(), 1);
-    });
-}
-
-/// Flow: /flow/flow/trivial promises.
-#[test]
-fn trivial_promises() {
-    check(|| async {
-        let (sender, future) = promise::channel();
-        assert!(!future.is_finished());
-        sender.send(2);
-        assert!(future.is_finished());
-        assert_eq!(future.get(), Some(&2));
-        assert_eq!(future.await, Ok(2));
-
-        let (sender, future) = promise::channel::<Result<u32, _>>();
-        sender.send(Err("end"));
-        assert_eq!(future.await, Ok(Err("end")));
-
-        let (sender, future) = promise::channel::<u32>();
-        drop(sender);
-        assert!(future.is_finished());
-        assert_eq!(future.await, Err(Closed));
-    });
-}
+use crate::common::{Wakes, check};
 
 /// Flow: /flow/flow/nonserializable futures.
 ///
@@ -92,19 +59,31 @@ fn callbacks() {
     }
 }
 
-/// Flow: /flow/flow/callbacks.
+fn poll(
+    receiver: &mut Receiver<u32, Closed>,
+    callback: &Arc<Wakes>,
+) -> Poll<Option<Result<u32, Closed>>> {
+    let waker = callback.waker();
+    Pin::new(receiver).poll_next(&mut Context::from_waker(&waker))
+}
+
+/// Flow: /flow/flow/promisestream callbacks.
 ///
-/// A waiter that comes when the value is there does not wait.
+/// Differs: a callback is a waker, which is called on the sender's stack. The item is then taken by
+/// a poll.
 #[test]
-fn callbacks_on_a_value() {
-    check(|| async {
-        let (sender, future) = promise::channel();
-        sender.send(123);
-        let result = Arc::new(Mutex::new(0));
-        let (late, noted) = (future.clone(), result.clone());
-        spawn(async move { *noted.lock().unwrap() = late.await.unwrap() })
-            .await
-            .unwrap();
-        assert_eq!(*result.lock().unwrap(), 123);
-    });
+fn promisestream_callbacks() {
+    let (sender, mut receiver) = stream::channel();
+    let callback = Wakes::new();
+    assert!(poll(&mut receiver, &callback).is_pending());
+    sender.send(123).unwrap();
+    sender.send(456).unwrap();
+    assert_eq!(callback.count(), 1, "one item is enough for one waiter");
+    assert_eq!(poll(&mut receiver, &callback), Poll::Ready(Some(Ok(123))));
+    assert_eq!(poll(&mut receiver, &callback), Poll::Ready(Some(Ok(456))));
+    assert!(poll(&mut receiver, &callback).is_pending());
+    drop(sender);
+    assert_eq!(callback.count(), 2);
+    let broken = Poll::Ready(Some(Err(Closed)));
+    assert_eq!(poll(&mut receiver, &callback), broken);
 }

@@ -11,53 +11,6 @@ use joint_sim::{Check, Faults};
 
 use crate::common::{check, settled};
 
-/// Flow: /flow/coro/raceReady.
-///
-/// Differs: an error is an output like any other, in the variant of the future that failed.
-#[test]
-fn race_ready() {
-    check(|| async {
-        assert_eq!(race((ready(7), ready("later"))).await, OneOf2::A(7));
-        let error = ready(Err::<u32, _>("io"));
-        assert_eq!(race((error, ready("later"))).await, OneOf2::A(Err("io")));
-    });
-}
-
-/// Flow: /flow/coro/raceReadyFirstArgumentWinsTie.
-#[test]
-fn race_ready_first_argument_wins_tie() {
-    check(|| async {
-        assert_eq!(race((ready("winner"), ready(7))).await, OneOf2::A("winner"));
-        assert_eq!(race([ready(1), ready(2)]).await, (0, 1));
-    });
-}
-
-/// Flow: /flow/coro/raceSuccess.
-#[test]
-fn race_success() {
-    check(|| async {
-        let (_int, int_sent) = oneshot::channel::<u32>();
-        let (text, text_sent) = oneshot::channel();
-        let raced = spawn(race((int_sent, text_sent)));
-        settled().await;
-        text.send("winner").unwrap();
-        assert_eq!(raced.await.unwrap(), OneOf2::B(Ok("winner")));
-    });
-}
-
-/// Flow: /flow/coro/raceSuccessFirstArgument.
-#[test]
-fn race_success_first_argument() {
-    check(|| async {
-        let (int, int_sent) = oneshot::channel();
-        let (_text, text_sent) = oneshot::channel::<&str>();
-        let raced = spawn(race((int_sent, text_sent)));
-        settled().await;
-        int.send(42).unwrap();
-        assert_eq!(raced.await.unwrap(), OneOf2::A(Ok(42)));
-    });
-}
-
 /// Flow: /flow/coro/raceSuccess.
 ///
 /// A loser that has another owner is released, and not cancelled.
@@ -71,35 +24,6 @@ fn race_success_with_a_shared_loser() {
         settled().await;
         sender.send("late").unwrap();
         assert_eq!(loser.await.unwrap(), "late");
-    });
-}
-
-/// Flow: /flow/coro/raceError.
-#[test]
-fn race_error() {
-    check(|| async {
-        let (int, int_sent) = oneshot::channel();
-        let (_text, text_sent) = oneshot::channel::<&str>();
-        let raced = spawn(race((int_sent, text_sent)));
-        settled().await;
-        int.send(Err::<u32, _>("io")).unwrap();
-        assert_eq!(raced.await.unwrap(), OneOf2::A(Ok(Err("io"))));
-    });
-}
-
-/// Flow: /flow/coro/raceCancel.
-#[test]
-fn race_cancel() {
-    check(|| async {
-        let (int, int_sent) = oneshot::channel();
-        let (text, text_sent) = oneshot::channel();
-        let raced = spawn(race((int_sent, text_sent)));
-        settled().await;
-        raced.cancel();
-        assert!(raced.is_finished());
-        assert!(int.send(1).is_err());
-        assert!(text.send("late").is_err());
-        assert!(raced.await.unwrap_err().is_cancelled());
     });
 }
 
@@ -138,29 +62,5 @@ fn race_stream_success() {
         sender.send(13).unwrap();
         assert_eq!(raced.await.unwrap(), (OneOf2::A(Some(Ok(13))), 0));
         assert!(text.is_closed());
-    });
-}
-
-/// Flow: /flow/coro/raceAsyncResultReady.
-/// Flow: /flow/coro/raceAsyncResultSuccess.
-/// Flow: /flow/coro/raceAsyncResultError.
-///
-/// An `AsyncResult` is a future that has one owner: here each future is, unless it is shared.
-#[test]
-fn race_async_result() {
-    async fn after_signal<T>(signal: oneshot::Receiver<()>, outcome: T) -> T {
-        signal.await.unwrap();
-        outcome
-    }
-    check(|| async {
-        assert_eq!(race((async { 17 }, ready("later"))).await, OneOf2::A(17));
-        for outcome in [Ok(19), Err("io")] {
-            let (signal, signalled) = oneshot::channel();
-            let (_text, text_sent) = oneshot::channel::<&str>();
-            let raced = spawn(race((after_signal(signalled, outcome), text_sent)));
-            settled().await;
-            signal.send(()).unwrap();
-            assert_eq!(raced.await.unwrap(), OneOf2::A(outcome));
-        }
     });
 }

@@ -65,24 +65,6 @@ fn on_main_thread_fifo() {
     outside.join().unwrap();
 }
 
-/// Flow: /flow/thread/ThreadReturnPromiseStream_Simple.
-/// Flow: /flow/thread/ThreadReturnPromiseStream_Seq.
-#[test]
-fn thread_return_promise_stream() {
-    let (sender, mut receiver) = stream::channel::<_, Closed>();
-    let outside = thread::spawn(move || {
-        (0..10).for_each(|n| sender.send(n).unwrap());
-        sender.end();
-    });
-    block_on(async {
-        for n in 0..10 {
-            assert_eq!(receiver.next().await, Some(Ok(n)));
-        }
-        assert_eq!(receiver.next().await, None);
-    });
-    outside.join().unwrap();
-}
-
 #[derive(Debug, PartialEq)]
 enum Failure {
     TooOld,
@@ -121,6 +103,8 @@ fn thread_return_promise_stream_error() {
 }
 
 /// Flow: /flow/IThreadPool/ThreadReturnPromiseStream_DestroyPromise.
+/// Flow: /flow/thread/ThreadReturnPromiseStream_Simple.
+/// Flow: /flow/thread/ThreadReturnPromiseStream_Seq.
 ///
 /// A stream whose producer has gone gives its items, and then the end or a broken promise.
 #[test]

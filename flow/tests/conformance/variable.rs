@@ -8,20 +8,6 @@ use std::time::Duration;
 
 use crate::common::{check, settled};
 
-/// Flow: /flow/coro/AsyncVar/basic.
-/// Flow: /flow/flow/AsyncVar/basic.
-#[test]
-fn async_var_basic() {
-    let variable = AsyncVar::new(0);
-    for value in [5, 6] {
-        let changed = variable.on_change();
-        assert!(!changed.is_finished());
-        variable.set(value);
-        assert!(changed.is_finished());
-        assert_eq!(variable.get(), value);
-    }
-}
-
 /// Copies one part of a variable into another one for as long as the task is there: Flow's
 /// `IAsyncListener`.
 fn listen<T, U>(

@@ -1,7 +1,7 @@
 //! `all`, `try_all` and `all_ready`.
 
 use std::{
-    future::{pending, ready},
+    future::ready,
     panic::{AssertUnwindSafe, catch_unwind, panic_any},
     pin::{Pin, pin},
     task::{Context, Poll, Waker},
@@ -11,7 +11,7 @@ use joint::oneshot;
 use joint_executor::{spawn, yield_now};
 use joint_flow::{all, all_ready, try_all};
 
-use crate::common::{Log, after, check, panics_when_polled_twice};
+use crate::common::{Log, after, check, holding, panics_when_polled_twice};
 
 /// Cell: all: values in input order.
 #[test]
@@ -84,6 +84,11 @@ fn many_values_come_in_input_order() {
 }
 
 /// Cell: all: fail-fast with the first error in order of completion.
+/// Flow: /flow/coro/getAllAsyncResultReady.
+/// Flow: /flow/coro/getAllAsyncResultMoveReady.
+/// Flow: /flow/coro/getAllAsyncResultSuccess.
+/// Flow: /flow/coro/getAllAsyncResultMoveSuccess.
+/// Flow: /flow/coro/getAllFutureAsyncSuccess.
 #[test]
 fn try_all_fails_with_the_first_error_in_order_of_completion() {
     check(|| async {
@@ -112,6 +117,10 @@ fn try_all_fails_with_the_first_error_in_order_of_completion() {
 }
 
 /// Cell: all: fail-fast with the first error in order of completion.
+/// Flow: /flow/coro/getAllAsyncResultError.
+/// Flow: /flow/coro/getAllAsyncResultMoveError.
+/// Flow: /flow/coro/getAllAsyncResultErrorCancelsRemainingProducers.
+/// Flow: /flow/coro/getAllAsyncResultMoveErrorCancelsRemainingProducers.
 ///
 /// The others, ended or not, are dropped before it returns.
 #[test]
@@ -121,10 +130,7 @@ fn the_rest_is_dropped_before_the_error_is_returned() {
         let running = log.on_drop("running");
         let ended = log.on_drop("value");
         let mut all = pin!(try_all((
-            async move {
-                let _running = running;
-                pending::<Result<(), &str>>().await
-            },
+            holding::<_, Result<(), &str>>(running),
             async move { Ok(ended) },
             after(1, Err::<(), _>("error")),
         )));
@@ -136,6 +142,7 @@ fn the_rest_is_dropped_before_the_error_is_returned() {
 }
 
 /// Cell: all: the variant that waits for all whatever happens.
+/// Flow: /flow/genericactors/WaitForAllReady.
 #[test]
 fn all_ready_waits_for_all_whatever_happens() {
     check(|| async {
@@ -216,28 +223,6 @@ fn all_ready_waits_for_all_although_a_destructor_panics() {
     let panic = catch_unwind(AssertUnwindSafe(|| joint::block_on(all))).unwrap_err();
     assert_eq!(*panic.downcast::<&str>().unwrap(), "poll");
     assert_eq!(log.all(), ["the other has ended"]);
-}
-
-#[test]
-fn a_panic_ends_all_and_try_all() {
-    let log = Log::new();
-    let other = || {
-        let guard = log.on_drop("other");
-        async move {
-            let _guard = guard;
-            pending::<Result<(), ()>>().await
-        }
-    };
-    let panics = async || -> Result<(), ()> { panic!("child") };
-    let ended = catch_unwind(AssertUnwindSafe(|| {
-        joint::block_on(all((other(), panics())))
-    }));
-    assert!(ended.is_err());
-    let ended = catch_unwind(AssertUnwindSafe(|| {
-        joint::block_on(try_all((panics(), other())))
-    }));
-    assert!(ended.is_err());
-    assert_eq!(log.all(), ["other", "other"]);
 }
 
 /// A future is dropped as soon as it is ready, not when all are.

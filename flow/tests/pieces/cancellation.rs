@@ -14,7 +14,9 @@ use joint_flow::promise::never;
 use joint_flow::{Task, TaskError, spawn, uncancellable};
 use joint_sim::{Builder, Panics};
 
-use crate::common::{Log, OnDrop, PanicsInDrop, after, check, settled, waker_that};
+use crate::common::{
+    Log, OnDrop, PanicsInDrop, after, check, holding, one_worker, settled, waker_that,
+};
 
 /// Spawns a task that notes its beginning and holds `held` forever, and waits until it is
 /// suspended.
@@ -27,19 +29,6 @@ async fn suspended<T: Send + 'static>(held: T) -> Task<()> {
     });
     has_begun.await.unwrap();
     task
-}
-
-/// Cell: cancellation: dropping a handle drops the future at once if it is idle.
-#[test]
-fn an_idle_future_is_dropped_before_the_handles_drop_returns() {
-    check(|| async {
-        let log = Log::new();
-        let task = suspended(log.on_drop("future")).await;
-        log.add("before");
-        drop(task);
-        log.add("after");
-        assert_eq!(log.all(), ["before", "future", "after"]);
-    });
 }
 
 /// Cell: cancellation: dropping a handle drops the future at once if it is idle.
@@ -180,18 +169,8 @@ fn destructors_run_once_at_whatever_point_the_task_is_cancelled() {
     });
 }
 
-/// Cell: cancellation: destructors run.
-#[test]
-fn a_cancelled_task_drops_the_receiver_that_it_held() {
-    check(|| async {
-        let (sender, receiver) = oneshot::channel::<u32>();
-        let task = suspended(receiver).await;
-        drop(task);
-        assert!(sender.send(1).is_err());
-    });
-}
-
 /// Cell: cancellation: a destructor that cancels again destroys nothing twice.
+/// Flow: /flow/coro/noThrowOnCancel/reentrantCancelDuringCleanup.
 #[test]
 fn a_destructor_that_cancels_again_does_nothing() {
     struct CancelsAgain(
@@ -333,6 +312,7 @@ fn a_waker_that_panics_when_it_is_dropped_costs_no_waiter_its_answer() {
 
 /// Cell: cancellation: `uncancellable(fut)` runs to its end although every handle is gone, and is
 /// seen at the call site.
+/// Flow: /flow/coro/actor.
 #[test]
 fn an_uncancellable_task_runs_to_its_end() {
     check(|| async {
@@ -382,15 +362,8 @@ fn a_task_that_may_be_cancelled_anywhere_leaves_no_handle_behind() {
 fn the_end_of_an_executor_cancels_its_tasks() {
     check(|| async {
         let log = Log::new();
-        let executor = joint_executor::Executor::builder()
-            .workers(1)
-            .build()
-            .unwrap();
-        let future = log.on_drop("future");
-        let (driver, task) = joint_flow::task::from_future(async move {
-            let _future = future;
-            never::<()>().await;
-        });
+        let executor = one_worker();
+        let (driver, task) = joint_flow::task::from_future(holding::<_, ()>(log.on_drop("future")));
         executor.spawn_detached(driver);
         yield_now().await;
         drop(executor);

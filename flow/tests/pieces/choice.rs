@@ -7,7 +7,7 @@ use std::{
     task::{Context, Poll, Waker},
 };
 
-use joint::{oneshot, waker::budget};
+use joint::oneshot;
 use joint_executor::spawn;
 use joint_flow::{
     choice::{choose, try_choose},
@@ -15,9 +15,10 @@ use joint_flow::{
 };
 use joint_sim::may_cancel;
 
-use crate::common::{Log, after, check};
+use crate::common::{Log, after, check, holding, join};
 
 /// Cell: choice: a later branch's closure does not run if an earlier one is ready.
+/// Flow: /flow/coro/actor.
 #[test]
 fn later_branches_are_not_made() {
     check(|| async {
@@ -57,6 +58,8 @@ fn the_first_that_is_ready_wins() {
 }
 
 /// Cell: choice: each branch can win, in any order of completion.
+/// Flow: /flow/coro/chooseTwoActor.
+/// Flow: /flow/flow/chooseTwoActor.
 #[test]
 fn exactly_one_of_two_racing_branches_wins() {
     check(|| async {
@@ -80,13 +83,14 @@ fn exactly_one_of_two_racing_branches_wins() {
             .await;
         assert!(won == 1 || won == 2);
         assert_eq!(handled.get(), 1);
-        for sender in senders {
-            sender.await;
-        }
+        join(senders).await;
     });
 }
 
 /// Cell: choice: the others are dropped before the handler runs.
+/// Flow: /flow/actorCollection/chooseWhen.
+/// Differs: the other branches are dropped before the handler, so one that it makes ready does not
+/// run, and what it sends to that one is refused.
 #[test]
 fn everything_else_is_dropped_before_the_handler_runs() {
     check(|| async {
@@ -95,13 +99,7 @@ fn everything_else_is_dropped_before_the_handler_runs() {
         let (first, second, third) = (part("first"), part("second"), part("third"));
         let (first_handler, fourth) = (part("first's handler"), part("fourth's closure"));
         choose()
-            .when(
-                || async move {
-                    let _first = first;
-                    pending::<()>().await;
-                },
-                |()| drop(first_handler),
-            )
+            .when(|| holding::<_, ()>(first), |()| drop(first_handler))
             .when(
                 || async move {
                     let _second = second;
@@ -109,13 +107,7 @@ fn everything_else_is_dropped_before_the_handler_runs() {
                 },
                 |()| log.add("handled"),
             )
-            .when(
-                || async move {
-                    let _third = third;
-                    pending::<()>().await;
-                },
-                |()| (),
-            )
+            .when(|| holding::<_, ()>(third), |()| ())
             .await;
         let expected = ["second", "first", "first's handler", "third", "handled"];
         assert_eq!(log.all(), expected);
@@ -135,6 +127,8 @@ fn everything_else_is_dropped_before_the_handler_runs() {
 }
 
 /// Cell: choice: a ready error propagates, and no handler runs.
+/// Flow: /flow/coro/actor.
+/// Differs: a closure that makes a future does not throw. Its future fails instead.
 #[test]
 fn an_error_that_is_ready_fails_the_choice() {
     check(|| async {
@@ -182,13 +176,7 @@ fn a_panic_of_a_handler_passes_through() {
                     || after(1, ()),
                     |()| std::panic::resume_unwind(Box::new("handler")),
                 )
-                .when(
-                    || async move {
-                        let _part = part;
-                        pending().await
-                    },
-                    |()| (),
-                )
+                .when(|| holding(part), |()| ())
                 .await;
         });
         assert!(task.result().await.unwrap_err().is_panic());
@@ -196,35 +184,8 @@ fn a_panic_of_a_handler_passes_through() {
     });
 }
 
-/// Cell: choice: dropping it drops the branches, first to last.
-#[test]
-fn cancelling_a_choice_drops_its_branches_in_order() {
-    check(|| async {
-        let log = Log::new();
-        let branch = |name: &str| {
-            let part = log.on_drop(name);
-            async move {
-                let _part = part;
-                pending::<()>().await;
-            }
-        };
-        {
-            let mut choice = pin!(
-                choose()
-                    .when(|| branch("1"), |()| ())
-                    .when(|| branch("2"), |()| ())
-                    .when(|| branch("3"), |()| ())
-            );
-            let mut cx = Context::from_waker(Waker::noop());
-            // With a small budget, not all branches would begin.
-            budget::refill();
-            assert!(choice.as_mut().poll(&mut cx).is_pending());
-        }
-        assert_eq!(log.all(), ["1", "2", "3"]);
-    });
-}
-
 /// Cell: choice: in a loop over a stream and an event, nothing is lost by losing.
+/// Flow: /flow/coro/actor.
 #[test]
 fn a_choice_in_a_loop_loses_nothing() {
     #[derive(PartialEq)]
@@ -278,6 +239,7 @@ fn a_choice_in_a_loop_loses_nothing() {
 }
 
 /// Cell: choice: up to 8 branches and more, any of which can win.
+/// Flow: /flow/coro/actor.
 #[test]
 fn many_branches() {
     check(|| async {

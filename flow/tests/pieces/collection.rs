@@ -14,25 +14,20 @@ use joint_flow::collection::{Adder, Collection};
 use joint_flow::promise::{channel, never};
 use joint_flow::spawn;
 
-use crate::common::{Log, OnDrop, PanicsInDrop, after, check, settled};
-
-/// A child that holds a value forever.
-async fn holds<E>(held: impl Send) -> Result<(), E> {
-    let _held = held;
-    never().await
-}
+use crate::common::{Log, PanicsInDrop, after, check, holding, settled};
 
 async fn is_pending<E>(collection: &mut Collection<E>) -> bool {
     poll_fn(|cx| Poll::Ready(Pin::new(&mut *collection).poll(cx).is_pending())).await
 }
 
 /// Cell: collection: errors surface at once.
+/// Flow: /flow/actorCollection/testPendingErrorCancels.
 #[test]
 fn the_first_error_to_come_is_returned_while_the_siblings_live() {
     check(|| async {
         let log = Log::new();
         let mut collection = Collection::new();
-        collection.add(holds(log.on_drop("sibling")));
+        collection.add(holding(log.on_drop("sibling")));
         let (fail, failure) = oneshot::channel();
         let (first, is_first) = channel();
         collection.add(async move {
@@ -95,6 +90,7 @@ fn a_later_end_does_not_overwrite_the_first_that_decides() {
 }
 
 /// Cell: collection: errors surface at once.
+/// Flow: /flow/actorCollection/testReadyError.
 #[test]
 fn an_error_of_a_child_that_is_ready_at_once() {
     check(|| async {
@@ -121,40 +117,46 @@ fn a_panic_of_a_child_reaches_the_waiter() {
 }
 
 /// Cell: collection: children cancelled in order of insertion on drop.
+/// Flow: /flow/actorCollection/testCancelOrder.
 #[test]
 fn the_drop_cancels_in_the_order_of_insertion() {
     check(|| async {
-        let log = Log::new();
-        let collection = Collection::<()>::new();
-        let mut ends = Vec::new();
-        for n in 0..8 {
-            let held = log.on_drop(n.to_string());
-            if n % 3 == 1 {
-                // Its place may be used again.
-                let (end, ended) = oneshot::channel::<()>();
-                ends.push(end);
-                collection.add(async move {
-                    ended.await.unwrap();
-                    drop(held);
-                    Ok(())
-                });
-            } else {
-                collection.add(holds(held));
+        let modes = [
+            ("endless", Collection::<()>::new()),
+            ("until empty", Collection::until_empty()),
+        ];
+        for (mode, collection) in modes {
+            let log = Log::new();
+            let mut ends = Vec::new();
+            for n in 0..8 {
+                let held = log.on_drop(n.to_string());
+                if n % 3 == 1 {
+                    // Its place may be used again.
+                    let (end, ended) = oneshot::channel::<()>();
+                    ends.push(end);
+                    collection.add(async move {
+                        ended.await.unwrap();
+                        drop(held);
+                        Ok(())
+                    });
+                } else {
+                    collection.add(holding(held));
+                }
             }
+            for end in ends {
+                end.send(()).unwrap();
+            }
+            settled().await;
+            collection.add(holding(log.on_drop("8")));
+            collection.add(holding(log.on_drop("9")));
+            assert_eq!(collection.len(), 7);
+            log.add("drop");
+            drop(collection);
+            log.add("dropped");
+            let dropped = log.all().split_off(3);
+            let order = ["drop", "0", "2", "3", "5", "6", "8", "9", "dropped"];
+            assert_eq!(dropped, order, "{mode}");
         }
-        for end in ends {
-            end.send(()).unwrap();
-        }
-        settled().await;
-        collection.add(holds(log.on_drop("8")));
-        collection.add(holds(log.on_drop("9")));
-        assert_eq!(collection.len(), 7);
-        log.add("drop");
-        drop(collection);
-        log.add("dropped");
-        let dropped = log.all().split_off(3);
-        let order = ["drop", "0", "2", "3", "5", "6", "8", "9", "dropped"];
-        assert_eq!(dropped, order);
     });
 }
 
@@ -164,9 +166,9 @@ fn awaiting_by_value_cancels_the_other_children_before_it_returns() {
     check(|| async {
         let log = Log::new();
         let collection = Collection::new();
-        collection.add(holds(log.on_drop("first")));
+        collection.add(holding(log.on_drop("first")));
         collection.add(async { Err(()) });
-        collection.add(holds(log.on_drop("third")));
+        collection.add(holding(log.on_drop("third")));
         settled().await;
         assert_eq!(collection.await, Err(()));
         assert_eq!(log.all(), ["first", "third"]);
@@ -179,8 +181,8 @@ fn a_destructor_that_panics_keeps_no_sibling_alive() {
     check(|| async {
         let log = Log::new();
         let collection = Collection::<()>::new();
-        collection.add(holds(PanicsInDrop));
-        collection.add(holds(log.on_drop("second")));
+        collection.add(holding(PanicsInDrop));
+        collection.add(holding(log.on_drop("second")));
         settled().await;
         let drops = std::panic::AssertUnwindSafe(|| drop(collection));
         assert!(std::panic::catch_unwind(drops).is_err());
@@ -214,53 +216,13 @@ fn children_add_children() {
 
 /// Cell: collection: adds and completions from inside.
 #[test]
-fn a_destructor_ends_a_sibling_and_adds_a_child() {
-    struct Meddles(
-        Adder<()>,
-        Option<oneshot::Sender<()>>,
-        #[allow(dead_code, reason = "its drop is noted")] OnDrop,
-        Log,
-    );
-    impl Drop for Meddles {
-        fn drop(&mut self) {
-            self.1.take().unwrap().send(()).unwrap();
-            self.0.add(holds(self.3.on_drop("added")));
-            assert!(self.0.is_closed());
-        }
-    }
-    check(|| async {
-        let log = Log::new();
-        let collection = Collection::new();
-        let (end, ended) = oneshot::channel();
-        let first = log.on_drop("first");
-        collection.add(holds(Meddles(
-            collection.adder(),
-            Some(end),
-            first,
-            log.clone(),
-        )));
-        let second = log.on_drop("second");
-        collection.add(async move {
-            let _second = second;
-            ended.await.unwrap();
-            Ok(())
-        });
-        collection.add(holds(log.on_drop("third")));
-        settled().await;
-        drop(collection);
-        assert_eq!(log.all(), ["added", "first", "second", "third"]);
-    });
-}
-
-/// Cell: collection: adds and completions from inside.
-#[test]
 fn a_child_drops_its_collection() {
     check(|| async {
         let log = Log::new();
         let slot = Arc::new(Mutex::new(None));
         let collection = Collection::<()>::new();
         let (go, went) = oneshot::channel::<()>();
-        collection.add(holds(log.on_drop("first")));
+        collection.add(holding(log.on_drop("first")));
         let (own, inside, second) = (slot.clone(), log.clone(), log.on_drop("second"));
         collection.add(async move {
             let _second = second;
@@ -272,7 +234,7 @@ fn a_child_drops_its_collection() {
             inside.add("never");
             Ok(())
         });
-        collection.add(holds(log.on_drop("third")));
+        collection.add(holding(log.on_drop("third")));
         *slot.lock().unwrap() = Some(collection);
         settled().await;
         go.send(()).unwrap();
@@ -282,14 +244,21 @@ fn a_child_drops_its_collection() {
 }
 
 /// Cell: collection: a mode that returns when it has become empty.
+/// Flow: /flow/actorCollection/testReady.
+/// Flow: /flow/actorCollection/testReadyWhilePending.
+/// Flow: /flow/actorCollection/testQueuedReadyWhilePending.
+/// Differs: there is no queue of additions. An addition counts when it is made, so a child that is
+/// ready at once leaves no gap before one that was added behind it.
 #[test]
 fn until_empty_is_ready_when_the_last_child_has_ended_and_not_before_the_first() {
     check(|| async {
         let mut collection = Collection::<()>::until_empty();
         assert!(is_pending(&mut collection).await, "it had no child");
         let (end, ended) = oneshot::channel();
+        collection.add(async { Ok(()) });
         collection.add(async move { ended.await.map_err(|_| ()) });
         collection.add(after(1, Ok(())));
+        assert_eq!(collection.len(), 3);
         settled().await;
         assert!(is_pending(&mut collection).await);
         assert_eq!(collection.len(), 1);
@@ -354,10 +323,10 @@ fn a_task_that_was_added_is_cancelled_with_its_last_handle() {
     check(|| async {
         let log = Log::new();
         let collection = Collection::<()>::new();
-        let kept = spawn(holds(log.on_drop("kept")));
+        let kept = spawn(holding(log.on_drop("kept")));
         collection
             .adder()
-            .add_task(spawn(holds(log.on_drop("only here"))));
+            .add_task(spawn(holding(log.on_drop("only here"))));
         collection.adder().add_task(kept.clone());
         settled().await;
         drop(collection);

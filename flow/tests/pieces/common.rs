@@ -16,6 +16,9 @@ use std::{
     task::{Context, Poll, Waker},
 };
 
+use joint_executor::Executor;
+use joint_flow::promise::never;
+
 pub(crate) use base::{Wakes, counting, on_drop, waker_that};
 
 /// Runs a program under some hundred seeds and all faults.
@@ -76,6 +79,24 @@ pub(crate) async fn after<T>(polls: usize, value: T) -> T {
     })
     .await;
     value
+}
+
+/// Holds a value until it is dropped.
+pub(crate) async fn holding<T, U>(held: T) -> U {
+    let _held = held;
+    never().await
+}
+
+/// Waits for each task in turn.
+pub(crate) async fn join(tasks: impl IntoIterator<Item: Future>) {
+    for task in tasks {
+        task.await;
+    }
+}
+
+/// An executor with one worker.
+pub(crate) fn one_worker() -> Executor {
+    Executor::builder().workers(1).build().unwrap()
 }
 
 /// Waits until everything that can happen has happened: an hour of the simulation.

@@ -53,6 +53,7 @@ fn the_body_resumes_only_when_the_next_value_is_requested() {
 }
 
 /// Cell: generator: may await between yields.
+/// Flow: /flow/coro/generators.
 #[test]
 fn a_generator_awaits_between_its_values() {
     check(|| async {
@@ -113,6 +114,9 @@ fn a_stream_of_promises_is_a_generator() {
 }
 
 /// Cell: generator: ends cleanly.
+/// Flow: /flow/coro/generators.
+/// Differs: an empty generator ends with `None` at the first call. Flow's says that it has items,
+/// and then fails with `end_of_stream`.
 #[test]
 fn a_generator_ends_with_none() {
     check(|| async {
@@ -166,6 +170,7 @@ fn dropping_a_generator_cancels_it() {
 }
 
 /// Cell: generator: a synchronous one is an iterator, lazy and suspended in the same way.
+/// Flow: /flow/coro/generators.
 #[test]
 fn a_generator_without_await_is_an_iterator() {
     let made = &Cell::new(0);

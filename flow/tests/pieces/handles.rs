@@ -6,7 +6,7 @@ use joint_executor::{LocalExecutor, yield_now};
 use joint_flow::{Collection, promise::never, spawn, task::spawn_local, uncancellable};
 use joint_sim::{may_cancel, may_panic};
 
-use crate::common::{Log, after, check};
+use crate::common::{Log, after, check, one_worker};
 
 /// Not `Clone`.
 #[derive(Debug, PartialEq)]
@@ -78,10 +78,7 @@ fn the_only_handle_learns_of_a_panic_and_of_the_end_of_the_executor() {
         let ended: Result<(), _> = broken.into_output().await;
         assert!(ended.unwrap_err().to_string().contains("broken"));
 
-        let executor = joint_executor::Executor::builder()
-            .workers(1)
-            .build()
-            .unwrap();
+        let executor = one_worker();
         let (driver, task) = joint_flow::task::from_future(never::<Whole>());
         executor.spawn_detached(driver);
         let output = task.into_output();

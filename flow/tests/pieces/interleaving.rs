@@ -21,7 +21,7 @@ use joint_flow::{
 };
 use joint_sim::Check;
 
-use crate::common::counting;
+use crate::common::{counting, join};
 
 /// Cell: lock: two locks in opposite orders.
 #[test]
@@ -35,9 +35,7 @@ fn two_free_locks_in_opposite_orders_are_found() {
                 let _second = second.take(1).await.unwrap();
             })
         };
-        for task in [both(0), both(1)] {
-            task.await;
-        }
+        join([both(0), both(1)]).await;
     });
     assert!(found.unwrap_err().failure().is_deadlock());
 }
@@ -55,9 +53,7 @@ fn a_condition_that_holds_lets_another_task_write_first() {
                 count.set(seen + 1);
             })
         };
-        for task in [add(), add()] {
-            task.await;
-        }
+        join([add(), add()]).await;
         assert_eq!(count.get(), 2);
     });
     assert!(found.is_err());

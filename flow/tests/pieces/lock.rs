@@ -15,7 +15,7 @@ use joint_flow::Closed;
 use joint_flow::lock::{FlowLock, Permit, Take, TryTakeError};
 use joint_sim::may_cancel;
 
-use crate::common::{Log, check, counting, waker_that};
+use crate::common::{Log, check, counting, join, waker_that};
 
 fn poll_with(take: &mut Take, waker: &Waker) -> Poll<Result<Permit, Closed>> {
     Pin::new(take).poll(&mut Context::from_waker(waker))
@@ -59,9 +59,7 @@ fn requests_are_granted_in_order() {
             })
         });
         drop(first);
-        for taker in takers {
-            taker.await;
-        }
+        join(takers).await;
         assert_eq!(log.all(), ["1", "2", "3", "4", "5"]);
         assert_eq!((lock.taken(), lock.waiters()), (0, 0));
     });
@@ -100,9 +98,7 @@ fn a_lock_never_grants_more_permits_than_it_has() {
                 })
             })
             .collect();
-        for taker in takers {
-            taker.await;
-        }
+        join(takers).await;
         assert_eq!(lock.available(), 3);
     });
 }
@@ -139,9 +135,7 @@ fn a_cancelled_request_gives_everything_back() {
                 }))
             })
             .collect();
-        for taker in takers {
-            taker.await;
-        }
+        join(takers).await;
         assert_eq!((lock.taken(), lock.waiters()), (0, 0));
         drop(lock.take(2).await.unwrap());
     });
@@ -257,9 +251,7 @@ fn an_oversized_request_runs_alone() {
                 })
             })
             .collect();
-        for taker in takers {
-            taker.await;
-        }
+        join(takers).await;
         assert_eq!(log.all().len(), 5);
     });
 }

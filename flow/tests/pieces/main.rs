@@ -6,6 +6,7 @@ mod all;
 mod cancellation;
 mod choice;
 mod collection;
+mod combinators;
 mod common;
 mod fairness;
 mod generator;

@@ -9,13 +9,15 @@ use joint_executor::yield_now;
 use joint_flow::promise::{self, Closed, never};
 use joint_flow::spawn;
 
-use crate::common::{Log, after, check, settled};
+use crate::common::{Log, after, check, holding, settled};
 
 /// Cell: promise: one producer, many waiters.
+/// Flow: /flow/flow/trivial promises.
 #[test]
 fn every_waiter_gets_the_value() {
     check(|| async {
         let (sender, shared) = promise::channel();
+        assert!(!shared.is_finished());
         let waiters: Vec<_> = (0..4)
             .map(|n| {
                 let shared = shared.clone();
@@ -35,11 +37,13 @@ fn every_waiter_gets_the_value() {
         for waiter in waiters {
             assert_eq!(waiter.await, 14);
         }
+        assert!(shared.is_finished());
         assert_eq!(shared.get(), Some(&7));
     });
 }
 
 /// Cell: promise: set once.
+/// Flow: /flow/flow/callbacks.
 #[test]
 fn every_poll_sees_the_one_value() {
     check(|| async {
@@ -57,6 +61,7 @@ fn every_poll_sees_the_one_value() {
 }
 
 /// Cell: promise: a dropped producer gives broken promise.
+/// Flow: /flow/flow/trivial promises.
 #[test]
 fn dropping_the_producer_fails_every_waiter() {
     check(|| async {
@@ -70,6 +75,7 @@ fn dropping_the_producer_fails_every_waiter() {
             assert_eq!(waiter.await, Err(Closed));
         }
         producer.await;
+        assert!(shared.is_finished());
         assert_eq!(shared.await, Err(Closed), "and to who comes later");
     });
 }
@@ -95,11 +101,7 @@ fn cancelling_the_producer_fails_the_waiter() {
 fn the_last_handle_cancels_the_producer() {
     check(|| async {
         let log = Log::new();
-        let end = log.on_drop("cancelled");
-        let producer = spawn(async move {
-            let _end = end;
-            never::<u32>().await
-        });
+        let producer = spawn(holding::<_, u32>(log.on_drop("cancelled")));
         let handles = vec![producer.clone(), producer.clone(), producer];
         let waiters: Vec<_> = handles.into_iter().map(joint_executor::spawn).collect();
         yield_now().await;
@@ -135,6 +137,7 @@ fn from_future_runs_on() {
 }
 
 /// Cell: promise: already completed is a no-op.
+/// Flow: /flow/coro/chooseCancelReady.
 #[test]
 fn dropping_or_cancelling_after_the_end_does_nothing() {
     check(|| async {
@@ -155,6 +158,8 @@ fn dropping_or_cancelling_after_the_end_does_nothing() {
 }
 
 /// Cell: promise: `never()`.
+/// Flow: /flow/flow/trivial futures.
+/// Differs: there is no invalid future. An `Option` of one takes its place.
 #[test]
 fn never_is_not_ready() {
     check(|| async {
@@ -166,11 +171,7 @@ fn never_is_not_ready() {
         );
         // A task that waits for nothing is kept for as long as it has a handle.
         let log = Log::new();
-        let end = log.on_drop("cancelled");
-        let task = spawn(async move {
-            let _end = end;
-            never::<()>().await
-        });
+        let task = spawn(holding::<_, ()>(log.on_drop("cancelled")));
         assert!(
             joint_executor::time::timeout(hour, task.clone())
                 .await

@@ -2,20 +2,21 @@
 
 use std::{
     future::{Ready, pending, ready},
-    panic::{AssertUnwindSafe, catch_unwind},
     pin::{Pin, pin},
     task::{Context, Poll, Waker},
 };
 
 use joint::oneshot;
 use joint_executor::{spawn, yield_now};
-use joint_flow::{any, quorum};
+use joint_flow::{any, promise, quorum};
 
-use crate::common::{Log, after, check, panics_when_polled_twice};
+use crate::common::{Log, after, check, holding, panics_when_polled_twice, settled};
 
 type Never = std::future::Pending<Result<u8, &'static str>>;
 
 /// Cell: quorum: the n-th success.
+/// Flow: /flow/coro/quorumAsyncResultSuccess.
+/// Flow: /flow/coro/quorumAsyncResultVoid.
 #[test]
 fn the_nth_success_ends_it() {
     check(|| async {
@@ -32,6 +33,7 @@ fn the_nth_success_ends_it() {
 }
 
 /// Cell: quorum: the n-th success.
+/// Flow: /flow/coro/quorumAsyncResultReady.
 ///
 /// All have succeeded when they are polled: they count from left to right.
 #[test]
@@ -49,6 +51,7 @@ fn exactly_n_values_are_returned() {
 }
 
 /// Cell: quorum: failure as soon as n successes have become impossible.
+/// Flow: /flow/coro/quorumAsyncResultError.
 #[test]
 fn a_quorum_fails_as_soon_as_n_successes_have_become_impossible() {
     check(|| async {
@@ -102,6 +105,9 @@ fn every_outcome_of_five() {
 }
 
 /// Cell: quorum: a strict variant that fails on the first error.
+/// Flow: /flow/coro/quorumAsyncResultError.
+/// Differs: Flow fails with the first error even if the quorum can still be reached, and so does
+/// `strict`. Otherwise a quorum fails with all errors when it has become impossible.
 #[test]
 fn a_strict_quorum_fails_on_the_first_error() {
     check(|| async {
@@ -145,6 +151,9 @@ fn a_strict_quorum_of_too_many_panics() {
 }
 
 /// Cell: quorum: losers kept or dropped by choice.
+/// Flow: /flow/coro/quorumAsyncResultSuccess.
+/// Flow: /flow/coro/quorumAsyncResultCancelsRemainingProducers.
+/// Differs: the loser is gone when the quorum is reached. In Flow it can still be sent to.
 ///
 /// Dropped, also before the failure is returned, from the first to the last.
 #[test]
@@ -279,11 +288,7 @@ fn a_loser_that_was_woken_with_the_winner_is_polled() {
 fn any_returns_the_first_success() {
     check(|| async {
         let log = Log::new();
-        let guard = log.on_drop("loser");
-        let loser = async move {
-            let _guard = guard;
-            pending::<Result<char, &str>>().await
-        };
+        let loser = holding::<_, Result<char, &str>>(log.on_drop("loser"));
         let fails = async { after(1, Err("lost")).await };
         let wins = async { after(2, Ok('c')).await };
         type Boxed<'a> = Pin<Box<dyn Future<Output = Result<char, &'a str>> + 'a>>;
@@ -341,24 +346,6 @@ fn a_quorum_of_tasks() {
 }
 
 #[test]
-fn a_panic_of_one_future_is_resumed_and_the_others_are_dropped() {
-    let log = Log::new();
-    let future = |panics| {
-        let guard = log.on_drop("dropped");
-        async move {
-            let _guard = guard;
-            if panics {
-                panic!("child");
-            }
-            pending::<Result<(), ()>>().await
-        }
-    };
-    let quorum = quorum(1, [future(false), future(true), future(false)]);
-    assert!(catch_unwind(AssertUnwindSafe(|| joint::block_on(quorum))).is_err());
-    assert_eq!(log.all(), ["dropped"; 3]);
-}
-
-#[test]
 fn polling_after_the_end_panics() {
     let ok = || [ready(Ok::<_, ()>(1))];
     panics_when_polled_twice(quorum(1, ok()));
@@ -381,4 +368,26 @@ fn a_quorum_that_becomes_strict_after_a_failure() {
     assert!(Pin::new(&mut quorum).poll(&mut cx).is_pending());
     let strict = pin!(quorum.strict());
     assert!(matches!(strict.poll(&mut cx), Poll::Ready(Err(_))));
+}
+
+/// Cell: quorum: the n-th success.
+/// Flow: /flow/flow/quorum.
+///
+/// Quorums of 0 to 5 of the same 5 promises.
+#[test]
+fn quorum_of_each_size() {
+    check(|| async {
+        let (senders, futures): (Vec<_>, Vec<_>) = (0..5).map(|_| promise::channel()).unzip();
+        let quorums: Vec<_> = (0..=5).map(|n| spawn(quorum(n, futures.clone()))).collect();
+        for (sent, sender) in senders.into_iter().enumerate() {
+            settled().await;
+            assert!(quorums[sent].is_finished());
+            assert!(!quorums[sent + 1].is_finished());
+            sender.send(sent);
+        }
+        for (n, quorum) in quorums.into_iter().enumerate() {
+            let values = quorum.await.unwrap();
+            assert!(values.into_iter().flatten().eq(0..n));
+        }
+    });
 }

@@ -15,9 +15,12 @@ use joint_executor::{spawn, time, yield_now};
 use joint_flow::{OneOf2, OneOf3, OneOf4, OneOf5, OneOf6, OneOf7, OneOf8, all, race, try_all};
 use joint_sim as sim;
 
-use crate::common::{Log, after, check};
+use crate::common::{Log, after, check, holding};
 
 /// Cell: race: the leftmost ready one wins.
+/// Flow: /flow/coro/raceReady.
+/// Flow: /flow/coro/raceReadyFirstArgumentWinsTie.
+/// Flow: /flow/coro/raceAsyncResultReady.
 #[test]
 fn the_leftmost_ready_one_wins() {
     check(|| async {
@@ -73,6 +76,10 @@ fn the_leftmost_wins_among_those_woken_at_once() {
 }
 
 /// Cell: race: an error that is ready wins like a value.
+/// Flow: /flow/coro/raceReady.
+/// Flow: /flow/coro/raceError.
+/// Flow: /flow/coro/raceAsyncResultError.
+/// Differs: an error is an output like any other, in the variant of the future that failed.
 #[test]
 fn an_error_wins_like_a_value() {
     check(|| async {
@@ -86,17 +93,13 @@ fn an_error_wins_like_a_value() {
 }
 
 /// Cell: race: losers are dropped before the caller goes on.
+/// Flow: /flow/genericactors/WaitForFirstReleasesCapturedState.
+/// Flow: /flow/genericactors/ReadyRaceReleasesCapturedState.
 #[test]
 fn losers_are_dropped_before_the_race_returns() {
     check(|| async {
         let log = Log::new();
-        let loser = |name| {
-            let guard = log.on_drop(name);
-            async move {
-                let _guard = guard;
-                pending::<()>().await;
-            }
-        };
+        let loser = |name| holding::<_, ()>(log.on_drop(name));
         // The race itself is dropped after the caller has gone on.
         let mut race = pin!(race((loser("a"), loser("b"), after(1, ()), loser("c"))));
         assert!(matches!(race.as_mut().await, OneOf4::C(())));
@@ -125,17 +128,9 @@ fn the_loser_is_cancelled_when_the_winner_is_seen() {
 }
 
 /// Cell: race: 2 to 8, and a slice.
-#[test]
-fn a_slice_is_raced_by_reference_and_its_losers_live_on() {
-    check(|| async {
-        let mut slice = [Box::pin(after(3, 'a')), Box::pin(after(1, 'b'))];
-        let winner = race(slice.iter_mut().collect::<Vec<_>>()).await;
-        assert_eq!(winner, (1, 'b'));
-        assert_eq!(slice[0].as_mut().await, 'a');
-    });
-}
-
-/// Cell: race: 2 to 8, and a slice.
+/// Flow: /flow/coro/raceSuccess.
+/// Flow: /flow/coro/raceSuccessFirstArgument.
+/// Flow: /flow/coro/raceAsyncResultSuccess.
 #[test]
 fn each_place_of_each_tuple_wins() {
     macro_rules! each_wins {
@@ -229,38 +224,10 @@ fn timers_race_in_virtual_time() {
     });
 }
 
-/// Cell: race: losers are dropped before the caller goes on.
-///
-/// A race that is dropped drops its futures in order.
-#[test]
-fn a_race_that_is_dropped_drops_its_futures_in_order() {
-    check(|| async {
-        let log = Log::new();
-        let future = |name| {
-            let guard = log.on_drop(name);
-            async move {
-                let _guard = guard;
-                pending::<()>().await;
-            }
-        };
-        let outer = race((race((future("a"), future("b"))), after(2, ())));
-        assert!(matches!(outer.await, OneOf2::B(())));
-        let mut race = Box::pin(race([future("c"), future("d")]));
-        let polled = race.as_mut().poll(&mut Context::from_waker(Waker::noop()));
-        assert!(polled.is_pending());
-        drop(race);
-        assert_eq!(log.all(), ["a", "b", "c", "d"]);
-    });
-}
-
 #[test]
 fn a_panic_of_one_future_is_resumed_and_the_others_are_dropped() {
     let log = Log::new();
-    let guard = log.on_drop("other");
-    let other = async move {
-        let _guard = guard;
-        pending::<()>().await;
-    };
+    let other = holding::<_, ()>(log.on_drop("other"));
     let mut race = Box::pin(race((other, async { panic!("child") })));
     let mut poll = || {
         let mut cx = Context::from_waker(Waker::noop());
@@ -308,13 +275,7 @@ fn a_loser_that_panics_when_dropped_leaves_nothing_behind() {
         }
     }
     let drops = Rc::new(Cell::new(0));
-    let loser = || {
-        let panics = Panics(drops.clone());
-        async move {
-            let _panics = panics;
-            pending::<()>().await;
-        }
-    };
+    let loser = || holding::<_, ()>(Panics(drops.clone()));
     let mut race = Box::pin(race((loser(), loser(), after(0, Rc::clone(&drops)))));
     let polled = catch_unwind(AssertUnwindSafe(|| {
         race.as_mut()

@@ -17,7 +17,7 @@ use joint_flow::{
 };
 use joint_sim::may_cancel;
 
-use crate::common::{check, counting};
+use crate::common::{check, counting, join};
 
 #[derive(Debug, PartialEq, Eq)]
 enum Failure {
@@ -62,6 +62,8 @@ fn sending_never_waits() {
 }
 
 /// Cell: stream: items drain before the error.
+/// Flow: /flow/coro/actor.
+/// Flow: /flow/flow/trivial promisestreams.
 #[test]
 fn items_drain_before_the_error() {
     check(|| async {
@@ -104,9 +106,7 @@ fn a_stream_is_broken_when_the_last_producer_is_dropped() {
             })
         });
         drop(sender);
-        for producer in producers {
-            producer.await;
-        }
+        join(producers).await;
         let got = consumer.await;
         assert!(got[0].as_ref().unwrap().is_ok() && got[1].as_ref().unwrap().is_ok());
         assert_eq!(got[2..], [Some(Err(Failure::Broken)), None, None]);
@@ -114,6 +114,8 @@ fn a_stream_is_broken_when_the_last_producer_is_dropped() {
 }
 
 /// Cell: stream: the end distinct from an error.
+/// Flow: /flow/flow/trivial promisestreams.
+/// Differs: a stream ends with `None`, which is no error.
 #[test]
 fn the_end_is_no_error() {
     check(|| async {
@@ -178,6 +180,13 @@ fn a_receiver_is_not_clone() {
 }
 
 /// Cell: stream: items are moved, never copied.
+/// Flow: /flow/coro/PromiseStream/move.
+/// Flow: /flow/flow/PromiseStream/move.
+/// Flow: /flow/coro/PromiseStream/move2.
+/// Flow: /flow/flow/PromiseStream/move2.
+/// Differs: an item is always moved into the stream, and may be no copy of another: it has no
+/// `Clone`. A sender that keeps the value sends a clone, which is the one copy that Flow makes
+/// then.
 #[test]
 fn items_are_moved() {
     #[derive(Debug)]
@@ -220,6 +229,9 @@ fn dropping_the_receiver_drops_what_waits_for_an_answer() {
 }
 
 /// Cell: stream: a wait that is cancelled takes no item.
+/// Flow: /flow/flow/promisestream multiple wait error.
+/// Differs: a second waiter does not compile, because waiting borrows the receiver. A wait that was
+/// given up leaves the stream to the next one.
 #[test]
 fn a_cancelled_wait_loses_nothing() {
     check(|| async {

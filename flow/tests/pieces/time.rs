@@ -15,7 +15,7 @@ use std::{
 use joint_executor::spawn;
 use joint_flow::time::{Priority, TaskBuilder, delay, now, timeout, timeout_at, yield_now};
 
-use crate::common::{Log, after, check};
+use crate::common::{Log, after, check, holding, join, one_worker};
 
 const MS: Duration = Duration::from_millis(1);
 
@@ -61,9 +61,7 @@ fn an_operation_that_waits_for_the_deadline_itself_wins() {
                     assert_eq!(timeout_at(deadline, operation).await, Ok(n));
                 })
             });
-            for task in tasks {
-                task.await;
-            }
+            join(tasks).await;
         });
 }
 
@@ -87,6 +85,7 @@ fn a_tie_with_another_task_is_won_by_either() {
 }
 
 /// Cell: time: `timeout`: an expiry, and an inner error that propagates.
+/// Flow: /flow/genericactors/Timeout.
 #[test]
 fn a_timeout_expires_or_passes_the_output_on() {
     check(|| async {
@@ -104,11 +103,7 @@ fn a_timeout_expires_or_passes_the_output_on() {
 fn a_timeout_drops_the_late_operation_before_it_is_ready() {
     check(|| async {
         let log = Log::new();
-        let part = log.on_drop("operation dropped");
-        let operation = async move {
-            let _part = part;
-            pending::<()>().await;
-        };
+        let operation = holding::<_, ()>(log.on_drop("operation dropped"));
         let mut late = pin!(timeout(MS, operation));
         let result = poll_fn(|cx| {
             let polled = late.as_mut().poll(cx);
@@ -149,10 +144,7 @@ fn a_delay_takes_at_least_one_trip_through_the_queue() {
 #[test]
 fn others_run_during_a_delay_of_zero() {
     // One worker of an executor has the order. A simulation chooses any.
-    let executor = joint_executor::Executor::builder()
-        .workers(1)
-        .build()
-        .unwrap();
+    let executor = one_worker();
     let log = Log::new();
     let inner = log.clone();
     joint::block_on(executor.spawn(async move {
@@ -196,19 +188,14 @@ fn the_clock_reaches_each_delay() {
                 })
             })
             .into();
-        for task in tasks {
-            task.await;
-        }
+        join(tasks).await;
     });
 }
 
 /// Cell: time: priorities: the urgent task runs first, the oldest of them before the others.
 #[test]
 fn urgent_tasks_run_first_and_in_order() {
-    let executor = joint_executor::Executor::builder()
-        .workers(1)
-        .build()
-        .unwrap();
+    let executor = one_worker();
     let log = Log::new();
     let inner = log.clone();
     joint::block_on(executor.spawn(async move {
@@ -226,9 +213,7 @@ fn urgent_tasks_run_first_and_in_order() {
                 .spawn(async move { log.add(name) })
         })
         .collect();
-        for task in tasks {
-            task.await;
-        }
+        join(tasks).await;
     }));
     assert_eq!(log.all(), ["high 1", "high 2", "normal 2", "normal 1"]);
 }
@@ -236,10 +221,7 @@ fn urgent_tasks_run_first_and_in_order() {
 /// Cell: time: priorities: an urgent task that never waits starves nobody.
 #[test]
 fn urgent_tasks_do_not_starve_the_others() {
-    let executor = joint_executor::Executor::builder()
-        .workers(1)
-        .build()
-        .unwrap();
+    let executor = one_worker();
     joint::block_on(executor.spawn(async {
         let ran = Arc::new(AtomicBool::new(false));
         let urgent = TaskBuilder::new().priority(Priority::High).spawn({

@@ -24,6 +24,8 @@ fn poll(changed: &mut Changed) -> Poll<Result<(), Closed>> {
 }
 
 /// Cell: variable: wakes on change only.
+/// Flow: /flow/coro/AsyncVar/basic.
+/// Flow: /flow/flow/AsyncVar/basic.
 #[test]
 fn an_equal_value_wakes_nobody() {
     let variable = AsyncVar::new(1);
@@ -31,7 +33,9 @@ fn an_equal_value_wakes_nobody() {
     assert!(poll(&mut changed).is_pending());
     assert!(!variable.set(1));
     assert!(poll(&mut changed).is_pending());
+    assert!(!changed.is_finished());
     assert!(variable.set(2));
+    assert!(changed.is_finished());
     assert_eq!(poll(&mut changed), Poll::Ready(Ok(())));
     assert_eq!(variable.get(), 2);
 

@@ -284,7 +284,7 @@ impl Cells {
 
     pub(crate) fn tables(&self) -> String {
         let mut page = String::from(
-            "\n## The pieces\n\nTests are in `flow/tests/pieces`. They run under some hundred seeds with all faults, and those in `workers.rs` on\n\
+            "\n## The pieces\n\nTests are in `flow/tests`. They run under some hundred seeds with all faults, and those in `workers.rs` on\n\
              real workers. Models are in `loom-tests/tests`. They try the interleavings of what two or three threads do at\n\
              once, some of them with a bound on preemptions.\n",
         );

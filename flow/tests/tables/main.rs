@@ -24,6 +24,8 @@ const WRITE: &str = "JOINT_FLOW_TABLES";
 
 const PAGE: &str = "docs/flow.md";
 
+const CONFORMANCE: &str = "flow/tests/conformance";
+
 const HEAD: &str = "\
 # Flow's vocabulary: what is tested, and by what
 
@@ -39,22 +41,21 @@ fn is_packaged() -> bool {
     !root().join("loom-tests").exists()
 }
 
-fn pieces() -> Vec<notes::Noted> {
-    notes::read(&root(), "flow/tests/pieces", "")
+/// The tests. Where one of a piece is also the counterpart of one of Flow's, or the reverse, it
+/// notes both.
+fn tests() -> Vec<notes::Noted> {
+    let [pieces, more] = ["flow/tests/pieces", CONFORMANCE].map(|it| notes::read(&root(), it, ""));
+    pieces.into_iter().chain(more).collect()
 }
 
 fn models() -> Vec<notes::Noted> {
     notes::read(&root(), "loom-tests/tests", "flow_")
 }
 
-fn conformance() -> Vec<notes::Noted> {
-    notes::read(&root(), "flow/tests/conformance", "")
-}
-
 #[test]
 fn each_semantics_has_its_test_or_its_model() {
     if !is_packaged() {
-        let cells = cells::Cells::new(&pieces(), &models());
+        let cells = cells::Cells::new(&tests(), &models());
         assert_eq!(cells.faults(), Vec::<String>::new());
     }
 }
@@ -62,7 +63,7 @@ fn each_semantics_has_its_test_or_its_model() {
 #[test]
 fn each_of_flows_tests_has_a_counterpart_or_a_reason() {
     if !is_packaged() {
-        assert_eq!(flow::faults(&conformance()), Vec::<String>::new());
+        assert_eq!(flow::faults(&tests()), Vec::<String>::new());
     }
 }
 
@@ -71,12 +72,8 @@ fn the_page_is_what_the_tests_say() {
     if is_packaged() {
         return;
     }
-    let cells = cells::Cells::new(&pieces(), &models());
-    let page = format!(
-        "{HEAD}\n{}\n{}",
-        cells.tables(),
-        flow::tables(&conformance())
-    );
+    let cells = cells::Cells::new(&tests(), &models());
+    let page = format!("{HEAD}\n{}\n{}", cells.tables(), flow::tables(&tests()));
     let file = root().join(PAGE);
     if env::var_os(WRITE).is_some_and(|what| what == "write") {
         fs::write(file, page).expect("the page can be written");

@@ -14,13 +14,13 @@ use std::{
 
 use joint::{block_on, oneshot, waker::park::block_on_timeout};
 use joint_executor::{
-    Executor, Handle, join, spawn, spawn_blocking,
+    Executor, Handle, spawn, spawn_blocking,
     time::{now, sleep},
     yield_now,
 };
 use joint_sim::{self as sim, Builder, Faults, Host};
 
-const SECOND: Duration = Duration::from_secs(1);
+use crate::{Counts, SECOND, join, says};
 
 /// Two functions, each of which waits for the other one's answer before it sends its own.
 async fn ping_pong(rounds: usize) -> usize {
@@ -46,9 +46,7 @@ async fn ping_pong(rounds: usize) -> usize {
             pong.send(n + 1).unwrap();
         }
     }));
-    for partner in partners {
-        partner.await;
-    }
+    join(partners).await;
     players.pop().unwrap().await
 }
 
@@ -84,9 +82,7 @@ fn functions_begin_at_scheduled_points() {
             };
             let calls: Vec<_> = (0..10).map(push).collect();
             assert!(order.lock().unwrap().is_empty());
-            for call in calls {
-                call.await;
-            }
+            join(calls).await;
             order.lock().unwrap().clone()
         })
     };
@@ -226,19 +222,8 @@ fn a_function_that_nobody_can_wake_is_named() {
     let failure = failure.unwrap_err();
     assert!(failure.is_deadlock(), "{failure}");
     let report = failure.to_string();
-    assert!(
-        report.contains("spawned at sim/tests/sim/blocking.rs:"),
-        "{report}"
-    );
-    assert!(report.contains("waits since 1s"), "{report}");
-}
-
-struct Counts(Arc<AtomicUsize>);
-
-impl Drop for Counts {
-    fn drop(&mut self) {
-        self.0.fetch_add(1, Relaxed);
-    }
+    says(&report, "spawned at sim/tests/sim/blocking.rs:");
+    says(&report, "waits since 1s");
 }
 
 #[test]
@@ -296,7 +281,7 @@ type Call = fn(&Executor, &(dyn Fn() + Sync));
 fn calls_that_lend_their_stack_and_deadlock_end_with_the_run() {
     let calls: [Call; 4] = [
         |executor, f| executor.install(f),
-        |executor, f| _ = executor.install(|| join(f, || {})),
+        |executor, f| _ = executor.install(|| joint_executor::join(f, || {})),
         |executor, f| executor.scope(|s| drop(s.spawn(async { f() }))),
         // The task waits by itself.
         |executor, f| {
@@ -419,11 +404,8 @@ fn a_function_that_blocks_elsewhere_is_reported() {
     let failure = failure.unwrap_err();
     assert!(failure.trace().is_none());
     let report = failure.to_string();
-    assert!(
-        report.contains("blocked outside of joint's waits for 50ms"),
-        "{report}"
-    );
-    assert!(report.contains("sim/tests/sim/blocking.rs:"), "{report}");
+    says(&report, "blocked outside of joint's waits for 50ms");
+    says(&report, "sim/tests/sim/blocking.rs:");
     block_on(begun).unwrap();
     assert!(!sim::is_simulated());
     let (answer, answered) = oneshot::channel();
@@ -458,8 +440,8 @@ fn stacked_polls_that_wait_for_each_other_are_not_reported_as_a_deadlock() {
     for failure in reports {
         assert!(!failure.is_deadlock());
         let report = failure.to_string();
-        assert!(report.contains("lies beneath another one"), "{report}");
-        assert!(report.contains("use `spawn_blocking`"), "{report}");
+        says(&report, "lies beneath another one");
+        says(&report, "use `spawn_blocking`");
     }
     // A limit ends the wait beneath on a real thread, but not here.
     let failure = Builder::new(1).workers(4).run(async {
@@ -475,6 +457,5 @@ fn stacked_polls_that_wait_for_each_other_are_not_reported_as_a_deadlock() {
         let _ = right.await;
         left.await;
     });
-    let report = failure.unwrap_err().to_string();
-    assert!(report.contains("lies beneath another one"), "{report}");
+    says(failure.unwrap_err(), "lies beneath another one");
 }

@@ -1,11 +1,12 @@
 //! What a program draws at random is decided, shrunk and replayed as everything else is.
 
-use std::{env, fs};
+use std::env;
 
 use joint_executor::{spawn, yield_now};
 use joint_sim::{Check, Found, check, random};
 
 use crate::common::again;
+use crate::{found, says};
 
 /// A queue is good for fewer messages than this.
 const ROOM: u64 = 17;
@@ -28,14 +29,6 @@ async fn too_long_a_queue() {
     }
 }
 
-fn find<F: Future<Output = ()>>(check: &Check, program: impl Fn() -> F) -> Box<Found> {
-    let found = check.find(program).unwrap_err();
-    for file in found.files() {
-        fs::remove_file(file).unwrap();
-    }
-    found
-}
-
 /// Returns the lines of a report that say what was drawn.
 fn drawn(found: &Found) -> Vec<String> {
     let report = found.to_string();
@@ -46,9 +39,9 @@ fn drawn(found: &Found) -> Vec<String> {
 #[test]
 fn a_length_that_was_drawn_is_shrunk_to_the_least_that_fails() {
     for first in 0..20 {
-        let found = find(&Check::new().first_seed(first), too_long_a_queue);
+        let found = found(&Check::new().first_seed(first), too_long_a_queue);
         let report = found.to_string();
-        assert!(report.contains("a queue of 17 messages"), "{report}");
+        says(&report, "a queue of 17 messages");
         let drawn = drawn(&found);
         let place = " drew 17 at sim/tests/sim/drawn.rs:";
         assert!(drawn.iter().any(|line| line.contains(place)), "{report}");
@@ -56,7 +49,7 @@ fn a_length_that_was_drawn_is_shrunk_to_the_least_that_fails() {
         assert!(drawn.len() <= 3, "{report}");
         let replay = found.shrunk_replay().unwrap();
         assert!(replay.len() < 60, "{replay}");
-        let again = find(&Check::new().replay(replay), too_long_a_queue);
+        let again = crate::found(&Check::new().replay(replay), too_long_a_queue);
         assert_eq!(again.failure().to_string(), found.failure().to_string());
     }
 }
@@ -73,17 +66,17 @@ fn what_the_shrinker_sets_is_over_once_and_then_the_seed_decides() {
             assert!(draws <= most, "it took too many draws");
         }
     };
-    let found = find(&Check::new(), picky(5));
+    let found = found(&Check::new(), picky(5));
     assert!(found.shrunk_replay().is_some(), "{found}");
     let all_zero = Check::new().replay("list:3:r999=0");
-    let again = find(&all_zero, picky(999));
-    assert!(again.to_string().contains("too many draws"), "{again}");
+    let again = crate::found(&all_zero, picky(999));
+    says(&again, "too many draws");
     all_zero.run(picky(10_000));
 }
 
 #[test]
 fn draws_that_do_not_matter_are_0_up_to_a_number_of_them() {
-    let found = find(&Check::new(), || async {
+    let found = found(&Check::new(), || async {
         let all: Vec<_> = (0..40).map(|_| random()).collect();
         yield_now().await;
         for _ in 0..6_000 {
@@ -92,13 +85,13 @@ fn draws_that_do_not_matter_are_0_up_to_a_number_of_them() {
         assert!(all[30] % 100 < 40, "{} is too much", all[30]);
     });
     let replay = found.shrunk_replay().unwrap();
-    assert!(replay.contains(":r30=40,r4095=0/"), "{replay}");
+    says(&replay, ":r30=40,r4095=0/");
     assert_eq!(drawn(&found).len(), 1, "{found}");
 }
 
 #[test]
 fn a_threshold_that_no_remainder_meets_is_found_exactly() {
-    let found = find(&Check::new(), || async {
+    let found = found(&Check::new(), || async {
         let share = random() >> 32;
         assert!(share < 3_000_000_000, "more than 70 percent");
     });
@@ -118,7 +111,7 @@ fn planted_draw() {
 
 #[test]
 fn the_replay_line_makes_the_shrunk_run_in_another_process() {
-    let found = find(&Check::new(), too_long_a_queue);
+    let found = found(&Check::new(), too_long_a_queue);
     let mut command = again();
     command.args(["--exact", "drawn::planted_draw", "--ignored"]);
     command.env("JOINT_SIM_OUT", env::temp_dir());
@@ -126,7 +119,7 @@ fn the_replay_line_makes_the_shrunk_run_in_another_process() {
     let output = command.output().unwrap();
     let report = String::from_utf8(output.stdout).unwrap();
     assert!(!output.status.success(), "{report}");
-    assert!(report.contains("run 1 of the check failed"), "{report}");
-    assert!(report.contains("a queue of 17 messages"), "{report}");
+    says(&report, "run 1 of the check failed");
+    says(&report, "a queue of 17 messages");
     assert!(report.contains(&drawn(&found)[0]), "{report}");
 }

@@ -27,8 +27,7 @@ use crate::bugs::{
     Version::{self, Planted, Repaired},
     wakeups::first_waker,
 };
-
-const SECOND: Duration = Duration::from_secs(1);
+use crate::{Counts, SECOND, join, says};
 
 /// Runs with these faults and each of so many seeds. Returns the outputs.
 fn outputs<F: Future>(faults: Faults, seeds: u64, program: impl Fn() -> F) -> Vec<F::Output> {
@@ -174,9 +173,7 @@ fn wake_ups_overtake_one_another() {
             spawn(async move { order.lock().unwrap().push(n) })
         };
         let tasks: Vec<_> = (0..5).map(push).collect();
-        for task in tasks {
-            task.await;
-        }
+        join(tasks).await;
         order.lock().unwrap().clone()
     });
     // Without faults a round robin never changes the order.
@@ -202,12 +199,6 @@ fn wake_ups_overtake_one_another() {
 
 #[test]
 fn a_run_that_fails_drops_what_is_held_back() {
-    struct Counts(Arc<AtomicUsize>);
-    impl Drop for Counts {
-        fn drop(&mut self) {
-            self.0.fetch_add(1, Relaxed);
-        }
-    }
     let mut runs_that_began = 0;
     for seed in 0..100 {
         let dropped = Arc::new(AtomicUsize::new(0));
@@ -288,10 +279,7 @@ fn another_waker_comes_first_and_has_the_same_budget() {
     let check = Check::new();
     let found = check.find(simulated(Planted)).unwrap_err();
     let report = found.to_string();
-    assert!(
-        report.contains("fault: main polls first with another waker"),
-        "{report}"
-    );
+    says(&report, "fault: main polls first with another waker");
     assert_eq!(found.shrunk_decisions(), Some(1), "{report}");
     check.seeds(2_000).find(simulated(Repaired)).unwrap();
 }
@@ -479,12 +467,6 @@ fn a_failure_tells_of_the_last_faults() {
         pending::<()>().await;
     });
     let report = failure.unwrap_err().to_string();
-    assert!(
-        report.contains("fault: the wake-up of task 1 is late"),
-        "{report}"
-    );
-    assert!(
-        report.contains("fault: task 1 will be polled without reason"),
-        "{report}"
-    );
+    says(&report, "fault: the wake-up of task 1 is late");
+    says(&report, "fault: task 1 will be polled without reason");
 }

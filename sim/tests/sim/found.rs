@@ -1,16 +1,14 @@
 //! A simulation finds the planted bugs, and none in the repaired programs.
 
-use std::{cell::Cell, fs, future::pending, panic, sync::Once, time::Duration};
+use std::{cell::Cell, future::pending, panic, sync::Once, time::Duration};
 
 use joint::oneshot;
 use joint_executor::{JoinSet, spawn, spawn_detached, time::sleep, yield_now};
 use joint_sim::{Builder, Check, Host, Scheduler};
 
+use crate::remove_files;
 use crate::{
-    bugs::{
-        Bug, Joint, Version, leases::paused_holder, networked, timed, timeless,
-        wakeups::first_waker,
-    },
+    bugs::{Bug, Joint, Version, bugs, leases, networked, timed, timeless, wakeups},
     interleaving::locks,
     swarm::rounds,
 };
@@ -78,103 +76,77 @@ async fn panics() {
     panic!("of a handler");
 }
 
-async fn beats() {
-    loop {
+/// Programs with a bug that a run shows only to whoever judges it well.
+#[expect(
+    clippy::extra_unused_type_parameters,
+    reason = "the list of programs gives each one a runtime"
+)]
+mod judged {
+    use super::*;
+
+    pub(super) async fn unseen_handler<R>(_: Version) {
+        let mut set = JoinSet::new();
+        set.spawn(panics());
+        yield_now().await;
+    }
+
+    pub(super) async fn ignored_error<R>(_: Version) {
+        let mut set = JoinSet::new();
+        set.spawn(panics());
+        let _ = set.join_next().await;
+    }
+
+    pub(super) async fn ignored_end<R>(_: Version) {
+        let host = Host::new("a");
+        host.run(panics);
+        let _ = host.ended().await;
+    }
+
+    pub(super) async fn lost_wakeup<R>(_: Version) {
+        let _beats = spawn(async {
+            loop {
+                sleep(Duration::from_secs(1)).await;
+            }
+        });
+        spawn(pending::<()>()).await;
+    }
+
+    pub(super) async fn livelock<R>(_: Version) {
+        loop {
+            yield_now().await;
+        }
+    }
+
+    pub(super) async fn unawaited_deadlock<R>(_: Version) {
+        let (one, first) = oneshot::channel::<()>();
+        let (other, second) = oneshot::channel::<()>();
+        spawn_detached(async move { first.await.map(|()| other.send(())) });
+        spawn_detached(async move { second.await.map(|()| one.send(())) });
         sleep(Duration::from_secs(1)).await;
+    }
+
+    pub(super) async fn free_locks<R>(_: Version) {
+        locks(true).await;
+    }
+
+    pub(super) async fn long_session<R>(_: Version) {
+        rounds().await;
     }
 }
 
-/// Programs with a bug that a run shows only to whoever judges it well.
 fn judged() -> [Bug; 10] {
-    [
-        Bug {
-            name: "unseen_handler",
-            what: "a handler in a set panics, and nobody looks",
-            program: |_| {
-                Box::pin(async {
-                    let mut set = JoinSet::new();
-                    set.spawn(panics());
-                    yield_now().await;
-                })
-            },
-        },
-        Bug {
-            name: "ignored_error",
-            what: "the error of a child is ignored",
-            program: |_| {
-                Box::pin(async {
-                    let mut set = JoinSet::new();
-                    set.spawn(panics());
-                    let _ = set.join_next().await;
-                })
-            },
-        },
-        Bug {
-            name: "ignored_end",
-            what: "a host panics, and its end is ignored",
-            program: |_| {
-                Box::pin(async {
-                    let host = Host::new("a");
-                    host.run(panics);
-                    let _ = host.ended().await;
-                })
-            },
-        },
-        Bug {
-            name: "lost_wakeup",
-            what: "a wake-up is lost beside a heartbeat",
-            program: |_| {
-                Box::pin(async {
-                    let _beats = spawn(beats());
-                    spawn(pending::<()>()).await;
-                })
-            },
-        },
-        Bug {
-            name: "livelock",
-            what: "a task yields until another one has done something, which it does not",
-            program: |_| {
-                Box::pin(async {
-                    loop {
-                        yield_now().await;
-                    }
-                })
-            },
-        },
-        Bug {
-            name: "unawaited_deadlock",
-            what: "two tasks wait for each other, and the main future for neither",
-            program: |_| {
-                Box::pin(async {
-                    let (one, first) = oneshot::channel::<()>();
-                    let (other, second) = oneshot::channel::<()>();
-                    spawn_detached(async move { first.await.map(|()| other.send(())) });
-                    spawn_detached(async move { second.await.map(|()| one.send(())) });
-                    sleep(Duration::from_secs(1)).await;
-                })
-            },
-        },
-        Bug {
-            name: "free_locks",
-            what: "two locks of another crate, which are free, are taken in two orders",
-            program: |_| Box::pin(locks(true)),
-        },
-        Bug {
-            name: "long_session",
-            what: "a session breaks in its 800th round, if none times out",
-            program: |_| Box::pin(rounds()),
-        },
-        Bug {
-            name: "first_waker",
-            what: "a send keeps the waker of its first poll",
-            program: |version| Box::pin(first_waker::<Joint>(version)),
-        },
-        Bug {
-            name: "paused_holder",
-            what: "a lease is checked before a pause of its holder, and not where the write arrives",
-            program: |version| Box::pin(paused_holder::<Joint>(version)),
-        },
-    ]
+    bugs! { Joint:
+        judged::unseen_handler: "a handler in a set panics, and nobody looks",
+        judged::ignored_error: "the error of a child is ignored",
+        judged::ignored_end: "a host panics, and its end is ignored",
+        judged::lost_wakeup: "a wake-up is lost beside a heartbeat",
+        judged::livelock: "a task yields until another one has done something, which it does not",
+        judged::unawaited_deadlock: "two tasks wait for each other, and the main future for neither",
+        judged::free_locks: "two locks of another crate, which are free, are taken in two orders",
+        judged::long_session: "a session breaks in its 800th round, if none times out",
+        wakeups::first_waker: "a send keeps the waker of its first poll",
+        leases::paused_holder: "a lease is checked before a pause of its holder, and not where the write arrives",
+    }
 }
 
 /// `cargo test -p joint-sim --test sim found::a_check -- --nocapture` prints the table.
@@ -187,9 +159,7 @@ fn a_check_finds_each_planted_bug() {
         let check = check.deny_unfinished(bug.name == "unawaited_deadlock");
         let found = check.find(|| (bug.program)(Version::Planted));
         let found = found.expect_err(bug.name);
-        for file in found.files() {
-            fs::remove_file(file).unwrap();
-        }
+        remove_files(&found);
         println!("| `{}` | {} | {} |", bug.name, bug.what, found.runs());
     }
 }

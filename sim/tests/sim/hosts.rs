@@ -9,7 +9,6 @@ use std::{
         Arc,
         atomic::{AtomicUsize, Ordering::Relaxed},
     },
-    time::Duration,
 };
 
 use joint::block_on;
@@ -20,16 +19,7 @@ use joint_executor::{
 };
 use joint_sim::{self as sim, Builder, Host, HostEnd, current_host};
 
-const SECOND: Duration = Duration::from_secs(1);
-
-/// Counts drops.
-struct Dropped(Rc<Cell<usize>>);
-
-impl Drop for Dropped {
-    fn drop(&mut self) {
-        self.0.set(self.0.get() + 1);
-    }
-}
+use crate::{Dropped, SECOND, says};
 
 fn here() -> String {
     current_host().name().to_owned()
@@ -217,10 +207,9 @@ fn a_panic_of_a_hosts_main_future_fails_the_run() {
         sleep(SECOND).await;
     });
     let failure = failure.unwrap_err();
-    let report = failure.to_string();
-    assert!(
-        report.contains("the main future of host `a` panicked at sim/tests/sim/hosts.rs:"),
-        "{report}"
+    says(
+        &failure,
+        "the main future of host `a` panicked at sim/tests/sim/hosts.rs:",
     );
     let payload = failure.into_panic().unwrap();
     assert_eq!(*payload.downcast::<&str>().unwrap(), "of the host");
@@ -274,32 +263,15 @@ fn misuse_is_a_panic_that_says_so() {
     sim::run(1, async {
         let host = Host::new("a");
         let again = message(&|| drop(Host::new("a")));
-        assert!(
-            again.contains("there is a host named `a` already"),
-            "{again}"
-        );
+        says(&again, "there is a host named `a` already");
         let early = catch_unwind(AssertUnwindSafe(|| host.restart()));
         assert!(early.is_err());
         host.run(pending::<()>);
         let twice = message(&|| host.run(pending::<()>));
-        assert!(twice.contains("the host `a` runs already"), "{twice}");
+        says(&twice, "the host `a` runs already");
         assert!(catch_unwind(|| current_host().kill()).is_err());
     });
     assert!(catch_unwind(|| Host::new("a")).is_err());
-}
-
-#[test]
-fn a_deadlock_names_the_hosts_that_wait() {
-    let failure = Builder::new(1).run(async {
-        Host::new("waits").run(pending::<()>);
-        pending::<()>().await;
-    });
-    let failure = failure.unwrap_err();
-    assert!(failure.is_deadlock());
-    let report = failure.to_string();
-    for part in ["task 1 \"waits\"", "spawned at sim/tests/sim/hosts.rs:"] {
-        assert!(report.contains(part), "{report}");
-    }
 }
 
 #[test]

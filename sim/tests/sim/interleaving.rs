@@ -6,6 +6,8 @@ use async_lock::Mutex;
 use joint_executor::spawn;
 use joint_sim::{Check, point};
 
+use crate::join;
+
 /// Two tasks take two locks in opposite orders.
 pub(crate) async fn locks(has_points: bool) {
     let locks = Arc::new([Mutex::new(()), Mutex::new(())]);
@@ -19,9 +21,7 @@ pub(crate) async fn locks(has_points: bool) {
             let _second = locks[1 - first].lock().await;
         })
     };
-    for task in [both(0), both(1)] {
-        task.await;
-    }
+    join([both(0), both(1)]).await;
 }
 
 #[test]

@@ -22,6 +22,8 @@ use joint_executor::{
 };
 use joint_sim::{Check, Faults, Panics, random};
 
+use crate::{Counts, join};
+
 /// The promises below count polls and times, so there are no faults.
 fn check<F: Future<Output = ()>>(program: impl Fn() -> F) {
     let check = Check::new().panics(Panics::Detached).seeds(300);
@@ -47,15 +49,6 @@ async fn waits() {
             yield_now().await;
             yield_now().await;
         }
-    }
-}
-
-/// Counts what is dropped.
-struct Counts(Arc<AtomicUsize>);
-
-impl Drop for Counts {
-    fn drop(&mut self) {
-        self.0.fetch_add(1, Relaxed);
     }
 }
 
@@ -167,9 +160,7 @@ fn all_waiters_of_a_shared_value_get_it() {
         })
         .await;
         assert_eq!(value.get().copied(), is_sent.then_some(7));
-        for waiter in waiters {
-            waiter.await;
-        }
+        join(waiters).await;
         assert!(gets.load(Relaxed) <= 6);
     });
 }
@@ -313,9 +304,7 @@ fn a_timeout_ends_at_its_deadline_or_before() {
                 })
             })
             .collect();
-        for task in tasks {
-            task.await;
-        }
+        join(tasks).await;
     });
 }
 
@@ -356,9 +345,7 @@ fn late_ticks_follow_each_policy_for_missed_ticks() {
                 due
             })
         });
-        for task in tasks {
-            task.await;
-        }
+        join(tasks).await;
     });
 }
 
@@ -381,9 +368,7 @@ fn a_local_executor_runs_its_tasks_in_the_order_of_their_wake_ups() {
                 .collect();
             local
                 .run(async {
-                    for task in tasks {
-                        task.await;
-                    }
+                    join(tasks).await;
                 })
                 .await;
             let expected: Vec<_> = (0..3).flat_map(|_| 0..5).collect();
@@ -393,9 +378,7 @@ fn a_local_executor_runs_its_tasks_in_the_order_of_their_wake_ups() {
         // Whatever else runs meanwhile.
         let noise: Vec<_> = (0..3).map(|_| spawn(waits())).collect();
         runs.await;
-        for task in noise {
-            task.await;
-        }
+        join(noise).await;
     });
 }
 
@@ -426,18 +409,14 @@ fn a_local_executor_is_woken_by_tasks_elsewhere() {
             })
             .collect();
         let all = async {
-            for task in tasks {
-                task.await;
-            }
+            join(tasks).await;
         };
         match below(2) {
             0 => local.run(all).await,
             _ => local.block_on(all),
         }
         assert_eq!(sum.get(), 15);
-        for sender in senders {
-            sender.await;
-        }
+        join(senders).await;
     });
 }
 

@@ -1,12 +1,14 @@
 //! Which panics fail a run: each that nobody looks at, and in a check each that the faults have not
 //! asked for.
 
-use std::{fs, future::pending, panic::catch_unwind, time::Duration};
+use std::{future::pending, panic::catch_unwind, time::Duration};
 
 use joint_executor::{
     JoinSet, async_scope, spawn, spawn_blocking, spawn_detached, time::sleep, yield_now,
 };
 use joint_sim::{self as sim, Builder, Check, Faults, Host, HostEnd, Panics, Verdict, check};
+
+use crate::{found, says};
 
 async fn panics() {
     yield_now().await;
@@ -31,14 +33,10 @@ fn is_found<F: Future<Output: Verdict>>(program: impl Fn() -> F) {
 
 fn is_found_by<F: Future<Output: Verdict>>(panics: Panics, program: impl Fn() -> F) {
     let check = Check::new().panics(panics).faults(Faults::none());
-    let found = check.find(program).expect_err("a panic is a failure");
-    let report = found.to_string();
+    let report = found(&check, program).to_string();
     let place = "panicked at sim/tests/sim/panics.rs:";
-    assert!(report.contains(place), "{report}");
-    assert!(report.contains(": of a handler"), "{report}");
-    for file in found.files() {
-        fs::remove_file(file).unwrap();
-    }
+    says(&report, place);
+    says(&report, ": of a handler");
 }
 
 #[test]
@@ -168,7 +166,7 @@ fn that_somebody_looks_at_is_no_failure_unless_any_is() {
         let mut set = JoinSet::new();
         set.spawn(panics());
         let error = set.join_next().await.unwrap().unwrap_err();
-        assert!(error.to_string().contains("of a handler"));
+        says(&error, "of a handler");
         let call = spawn_blocking(|| panic!("of a handler"));
         assert!(format!("{:?}", call.result().await.err()).contains("of a handler"));
         let scope = spawn(async {
@@ -248,5 +246,5 @@ fn another_failure_names_the_panics_that_nobody_has_looked_at() {
     assert!(failure.is_deadlock());
     let report = failure.to_string();
     let unseen = "panics that nobody has looked at:\n  task 1, spawned at sim/tests/sim/panics.rs:";
-    assert!(report.contains(unseen), "{report}");
+    says(&report, unseen);
 }

@@ -8,11 +8,11 @@ use std::{
 use joint_executor::{JoinSet, spawn, yield_now};
 use joint_sim::{self as sim, Builder, Check, Found, random};
 
+use crate::remove_files;
+
 /// The report without the names of its files.
 fn report(found: &Found) -> String {
-    for file in found.files() {
-        std::fs::remove_file(file).unwrap();
-    }
+    remove_files(found);
     let text = found.to_string();
     let lines = text.lines().filter(|line| !line.contains("joint-sim-"));
     lines.collect::<Vec<_>>().join("\n")

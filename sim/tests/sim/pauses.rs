@@ -4,7 +4,7 @@ use std::{
     cell::{Cell, RefCell},
     future::{Future, pending},
     rc::Rc,
-    time::{Duration, Instant},
+    time::Instant,
 };
 
 use futures_lite::{AsyncReadExt, AsyncWriteExt};
@@ -20,8 +20,7 @@ use joint_sim::{
 };
 
 use crate::bugs::{Joint, Version, leases::paused_holder};
-
-const SECOND: Duration = Duration::from_secs(1);
+use crate::{Dropped, SECOND, says};
 
 /// What happened, and in which second.
 #[derive(Clone)]
@@ -207,15 +206,6 @@ fn pausing_and_resuming_twice_is_as_once() {
     });
 }
 
-/// Counts its drops.
-struct Dropped(Rc<Cell<usize>>);
-
-impl Drop for Dropped {
-    fn drop(&mut self) {
-        self.0.set(self.0.get() + 1);
-    }
-}
-
 /// Starts a host with a call that has not begun, a task that is ready, and one that waits.
 fn busy_host(drops: &Rc<Cell<usize>>) -> Host {
     let host = Host::new("a");
@@ -355,8 +345,8 @@ fn a_deadlock_names_the_hosts_that_are_paused() {
     let failure = failure.unwrap_err();
     assert!(failure.is_deadlock());
     let report = failure.to_string();
-    assert!(report.contains("\n  the host `a` is paused\n"), "{report}");
-    assert!(report.contains(": host `a` paused\n"), "{report}");
+    says(&report, "\n  the host `a` is paused\n");
+    says(&report, ": host `a` paused\n");
 }
 
 /// Two hosts that write down each second.
@@ -460,7 +450,7 @@ fn a_lease_that_is_checked_before_a_pause_is_found_and_a_token_repairs_it() {
     let found = long.faults(all).find(leases(Version::Planted));
     let found = found.unwrap_err();
     let report = found.to_string();
-    assert!(report.contains("after its successor"), "{report}");
+    says(&report, "after its successor");
     // The pauses, and what the order needs.
     let decisions = found.shrunk_decisions().unwrap();
     assert!(decisions <= 4, "{report}");

@@ -12,6 +12,8 @@ use joint::oneshot;
 use joint_executor::{spawn, spawn_detached, yield_now};
 use joint_sim::{Builder, Scheduler};
 
+use crate::join;
+
 /// Tasks that wait for another task by yielding. That one is polled once.
 async fn spinners(spinners: u32) {
     let (sender, ended) = oneshot::channel::<()>();
@@ -187,9 +189,7 @@ fn pct_runs_the_task_of_the_highest_priority_until_it_waits() {
                         })
                     })
                     .collect();
-                for task in tasks {
-                    task.await;
-                }
+                join(tasks).await;
                 receiver.try_iter().collect::<Vec<_>>()
             });
         let order = order.unwrap().output;

@@ -17,12 +17,12 @@ use futures_util::{
     stream::{self, FuturesUnordered},
 };
 use joint_executor::{JoinSet, TaskBuilder, oneshot, spawn, time::sleep, waiting_for};
-use joint_sim::{Builder, Check, Failure, Faults, Scheduler, check};
+use joint_sim::{Builder, Check, Faults, Scheduler, check};
 
+use crate::SECOND;
 use crate::bugs::Version;
 
 const MILLISECOND: Duration = Duration::from_millis(1);
-const SECOND: Duration = Duration::from_secs(1);
 
 /// A fair lock: a guard that is dropped is handed to the one that waits longest. So are those of
 /// tokio, which is the runtime of the RFD.
@@ -182,9 +182,9 @@ async fn send_that_is_kept(version: Version) {
     request.await;
 }
 
-/// Runs the planted program with many seeds, and returns one failure of it. Each run must fail, and
-/// one future must be named.
-fn planted<F: Future<Output = ()>>(program: impl Fn(Version) -> F, what: &str) -> Failure {
+/// Runs the planted program with many seeds. Each run must fail, and one future must be named, by
+/// what it waits for and when that came. The repaired program must pass.
+fn is_found<F: Future<Output = ()>>(program: fn(Version) -> F, what: &str, woken: Duration) {
     let schedulers = [
         Scheduler::Random,
         Scheduler::RoundRobin,
@@ -193,13 +193,13 @@ fn planted<F: Future<Output = ()>>(program: impl Fn(Version) -> F, what: &str) -
     let runs = schedulers.into_iter().flat_map(|scheduler| {
         (0..20).map(move |seed| Builder::new(seed).scheduler(scheduler.clone()))
     });
-    let failures = runs.map(|run| {
+    for run in runs {
         let failure = run.trace(true).run(program(Version::Planted)).unwrap_err();
         assert!(failure.is_deadlock(), "{failure}");
         let [snoozing] = failure.snoozing() else {
             panic!("one future snoozes: {failure}");
         };
-        assert_eq!(snoozing.what, what, "{failure}");
+        assert_eq!((snoozing.what, snoozing.woken), (what, woken), "{failure}");
         assert!(snoozing.polls > 0);
         assert!(snoozing.place.file().ends_with("snoozing.rs"));
         let line = format!("\n  {snoozing}\n");
@@ -211,37 +211,28 @@ fn planted<F: Future<Output = ()>>(program: impl Fn(Version) -> F, what: &str) -
         let last = events.find(|event| event.to_string().contains(&woken));
         let last = last.expect("the trace has the wake-up");
         assert_eq!((last.step(), last.at()), (snoozing.step, snoozing.woken));
-        failure
-    });
-    failures.last().unwrap()
+    }
+    check(|| program(Version::Repaired));
 }
 
 #[test]
 fn a_branch_that_a_select_by_reference_keeps_snoozes() {
-    let failure = planted(select_by_reference, "the lock");
-    assert_eq!(failure.snoozing()[0].woken, SECOND);
-    check(|| select_by_reference(Version::Repaired));
+    is_found(select_by_reference, "the lock", SECOND);
 }
 
 #[test]
 fn a_future_of_a_set_snoozes_while_the_loop_over_it_awaits_something_else() {
-    let failure = planted(futures_unordered, "the lock");
-    assert_eq!(failure.snoozing()[0].woken, MILLISECOND);
-    check(|| futures_unordered(Version::Repaired));
+    is_found(futures_unordered, "the lock", MILLISECOND);
 }
 
 #[test]
 fn a_future_of_a_buffered_stream_snoozes_while_the_loop_over_it_awaits_something_else() {
-    let failure = planted(buffered_stream, "the lock");
-    assert_eq!(failure.snoozing()[0].woken, MILLISECOND);
-    check(|| buffered_stream(Version::Repaired));
+    is_found(buffered_stream, "the lock", MILLISECOND);
 }
 
 #[test]
 fn a_send_that_is_kept_snoozes() {
-    let failure = planted(send_that_is_kept, "room in the channel");
-    assert_eq!(failure.snoozing()[0].woken, SECOND);
-    check(|| send_that_is_kept(Version::Repaired));
+    is_found(send_that_is_kept, "room in the channel", SECOND);
 }
 
 #[test]

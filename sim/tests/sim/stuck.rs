@@ -21,10 +21,12 @@ use joint_executor::{
 use joint_sim::{self as sim, Builder, Check, Host, Scheduler};
 
 use crate::common::again;
+use crate::says;
 
-/// Runs a program in a process of its own, and returns what that prints on its standard error
-/// before it is aborted. The harness captures the output of that process' tests, as usual.
-fn report_of(test: &str, program: impl FnOnce()) -> Option<String> {
+/// Runs the program of this test in a process of its own, and demands that this says all parts on
+/// its standard error, which is returned, before it is aborted. The harness captures the output of
+/// that process' tests, as usual.
+fn is_stuck(parts: &[&str], program: impl FnOnce()) -> Option<String> {
     const CHILD: &str = "JOINT_TEST_STUCK";
     if env::var_os(CHILD).is_some() {
         // What hangs after all must not hang for ever.
@@ -35,52 +37,50 @@ fn report_of(test: &str, program: impl FnOnce()) -> Option<String> {
         program();
         return None;
     }
-    let output = again()
-        .args(["--exact", test])
-        .env(CHILD, "1")
-        .output()
-        .unwrap();
-    let printed = String::from_utf8(output.stderr).unwrap();
+    let test = thread::current().name().map(str::to_owned);
+    let test = test.expect("the harness names its threads");
+    let child = again().args(["--exact", &test]).env(CHILD, "1").output();
+    let child = child.unwrap();
+    let printed = String::from_utf8(child.stderr).unwrap();
     // Tests that pass or fail, and one that hangs, exit with one of these.
-    let code = output.status.code();
+    let code = child.status.code();
     assert!(![Some(0), Some(1), Some(101)].contains(&code), "{printed}");
+    parts.iter().for_each(|part| says(&printed, part));
     Some(printed)
 }
 
 #[test]
 fn a_wait_that_catches_the_end_of_the_run() {
-    let program = || {
-        sim::run(1, async {
-            loop {
-                let _ = catch_unwind(|| block_on(pending::<()>()));
-            }
-        });
-    };
-    let name = "stuck::a_wait_that_catches_the_end_of_the_run";
-    if let Some(report) = report_of(name, program) {
-        assert!(report.contains("deadlock: nothing can run"), "{report}");
-        assert!(report.contains("the process is aborted"), "{report}");
-    }
+    is_stuck(
+        &["deadlock: nothing can run", "the process is aborted"],
+        || {
+            sim::run(1, async {
+                loop {
+                    let _ = catch_unwind(|| block_on(pending::<()>()));
+                }
+            });
+        },
+    );
 }
 
 #[test]
 fn a_function_that_blocks_elsewhere_above_a_poll_that_blocks() {
-    let program = || {
-        let settings = Builder::new(1).max_call_time(Duration::from_millis(50));
-        let _ = settings.run(async {
-            let call = || {
-                let (_sender, receiver) = mpsc::channel::<()>();
-                receiver.recv()
-            };
-            spawn(async move { block_on(spawn_blocking(call)) }).await
-        });
-    };
-    let name = "stuck::a_function_that_blocks_elsewhere_above_a_poll_that_blocks";
-    if let Some(report) = report_of(name, program) {
-        let expected = "blocked outside of joint's waits for 50ms";
-        assert!(report.contains(expected), "{report}");
-        assert!(report.contains("the process is aborted"), "{report}");
-    }
+    is_stuck(
+        &[
+            "blocked outside of joint's waits for 50ms",
+            "the process is aborted",
+        ],
+        || {
+            let settings = Builder::new(1).max_call_time(Duration::from_millis(50));
+            let _ = settings.run(async {
+                let call = || {
+                    let (_sender, receiver) = mpsc::channel::<()>();
+                    receiver.recv()
+                };
+                spawn(async move { block_on(spawn_blocking(call)) }).await
+            });
+        },
+    );
 }
 
 /// Settings under which a poll is soon found to be stuck.
@@ -92,46 +92,38 @@ fn hasty(seed: u64) -> Builder {
 
 #[test]
 fn a_poll_that_parks_its_thread() {
-    let program = || {
-        let _ = hasty(17).run(async {
-            let task = TaskBuilder::new().name("parks");
-            yield_now().await;
-            task.spawn(async { thread::park() }).await;
-        });
-    };
-    let name = "stuck::a_poll_that_parks_its_thread";
-    if let Some(report) = report_of(name, program) {
-        for expected in [
+    is_stuck(
+        &[
             "the simulation with seed 17 is stuck in step 3: a poll of task 1 \"parks\", spawned at ",
             "sim/tests/sim/stuck.rs:",
             "blocked outside of joint's waits for 100ms of real time",
             "`Builder::max_poll_time`",
             "the process is aborted, by thread `stuck::a_poll_that_parks_its_thread`",
-        ] {
-            assert!(report.contains(expected), "{report}");
-        }
-    }
+        ],
+        || {
+            let _ = hasty(17).run(async {
+                let task = TaskBuilder::new().name("parks");
+                yield_now().await;
+                task.spawn(async { thread::park() }).await;
+            });
+        },
+    );
 }
 
 #[test]
 fn a_main_future_that_waits_in_a_channel_of_std() {
-    let program = || {
+    is_stuck(&["in step 1: a poll of main blocked outside"], || {
         let _ = hasty(1).run(async {
             let (sender, receiver) = mpsc::channel();
             spawn_detached(async move { sender.send(1).unwrap() });
             receiver.recv().unwrap()
         });
-    };
-    let name = "stuck::a_main_future_that_waits_in_a_channel_of_std";
-    if let Some(report) = report_of(name, program) {
-        let expected = "in step 1: a poll of main blocked outside";
-        assert!(report.contains(expected), "{report}");
-    }
+    });
 }
 
 #[test]
 fn a_lock_that_a_suspended_task_holds() {
-    let program = || {
+    is_stuck(&["hold no lock of `std` across an `await`"], || {
         let settings = hasty(1).scheduler(Scheduler::RoundRobin);
         let _ = settings.run(async {
             static LOCK: Mutex<()> = Mutex::new(());
@@ -143,33 +135,28 @@ fn a_lock_that_a_suspended_task_holds() {
             yield_now().await;
             drop(LOCK.lock());
         });
-    };
-    let name = "stuck::a_lock_that_a_suspended_task_holds";
-    if let Some(report) = report_of(name, program) {
-        let expected = "hold no lock of `std` across an `await`";
-        assert!(report.contains(expected), "{report}");
-    }
+    });
 }
 
 #[test]
 fn a_host_whose_program_never_yields() {
-    let program = || {
-        let _ = hasty(1).run(async {
-            let host = Host::new("busy");
-            host.run(|| async {
-                loop {
-                    thread::park();
-                }
+    is_stuck(
+        &[
+            "a poll of task 1 \"busy\" of host `busy`, spawned at ",
+            "sim/tests/sim/stuck.rs:",
+        ],
+        || {
+            let _ = hasty(1).run(async {
+                let host = Host::new("busy");
+                host.run(|| async {
+                    loop {
+                        thread::park();
+                    }
+                });
+                let _ = host.ended().await;
             });
-            let _ = host.ended().await;
-        });
-    };
-    let name = "stuck::a_host_whose_program_never_yields";
-    if let Some(report) = report_of(name, program) {
-        let expected = "a poll of task 1 \"busy\" of host `busy`, spawned at ";
-        assert!(report.contains(expected), "{report}");
-        assert!(report.contains("sim/tests/sim/stuck.rs:"), "{report}");
-    }
+        },
+    );
 }
 
 /// Blocks, also if an earlier wake-up of this thread has left it a token.
@@ -181,7 +168,7 @@ fn park_forever() {
 
 #[test]
 fn a_poll_that_blocks_after_it_has_run_others() {
-    let program = || {
+    is_stuck(&["a poll of task 1 \"outer\""], || {
         let _ = hasty(1).run(async {
             let outer = TaskBuilder::new().name("outer").spawn(async {
                 block_on(async {
@@ -192,11 +179,7 @@ fn a_poll_that_blocks_after_it_has_run_others() {
             });
             outer.await;
         });
-    };
-    let name = "stuck::a_poll_that_blocks_after_it_has_run_others";
-    if let Some(report) = report_of(name, program) {
-        assert!(report.contains("a poll of task 1 \"outer\""), "{report}");
-    }
+    });
 }
 
 #[test]
@@ -207,7 +190,7 @@ fn a_destructor_that_blocks_at_the_end() {
             park_forever();
         }
     }
-    let program = || {
+    is_stuck(&["a destructor at the end of the run blocked"], || {
         let _ = hasty(1).run(async {
             spawn_detached(async {
                 let _parks = Parks;
@@ -217,12 +200,7 @@ fn a_destructor_that_blocks_at_the_end() {
             yield_now().await;
             time::sleep(Duration::from_secs(1)).await;
         });
-    };
-    let name = "stuck::a_destructor_that_blocks_at_the_end";
-    if let Some(report) = report_of(name, program) {
-        let expected = "a destructor at the end of the run blocked";
-        assert!(report.contains(expected), "{report}");
-    }
+    });
 }
 
 #[test]
@@ -234,8 +212,7 @@ fn a_check_names_the_command() {
             }
         });
     };
-    let name = "stuck::a_check_names_the_command";
-    let Some(report) = report_of(name, program) else {
+    let Some(report) = is_stuck(&[], program) else {
         return;
     };
     let (_, replay) = report.split_once("JOINT_SIM_REPLAY=").expect(&report);
@@ -263,10 +240,6 @@ fn a_function_that_blocks_elsewhere_is_not_called_again() {
         };
         spawn_blocking(call).await
     });
-    let report = found.unwrap_err().to_string();
-    assert!(
-        report.contains("blocked outside of joint's waits"),
-        "{report}"
-    );
+    says(found.unwrap_err(), "blocked outside of joint's waits");
     assert_eq!(calls.load(Relaxed), 1);
 }

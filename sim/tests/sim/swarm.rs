@@ -13,7 +13,7 @@ use joint_executor::{
 };
 use joint_sim::{Builder, Check, Faults};
 
-const SECOND: Duration = Duration::from_secs(1);
+use crate::{SECOND, join, says};
 
 /// Requests and answers. A session begins anew after a timeout, and breaks in its 800th round.
 pub(crate) async fn rounds() {
@@ -42,7 +42,7 @@ fn the_ordinary_path_of_a_long_program_is_run_too() {
     }
     assert!(Check::new().swarm(false).find(rounds).is_ok());
     let found = Check::new().find(rounds).unwrap_err();
-    assert!(found.to_string().contains("no more numbers"), "{found}");
+    says(&found, "no more numbers");
     let again = Check::new().replay(found.replay()).find(rounds);
     assert_eq!(again.unwrap_err().failure().seed(), found.failure().seed());
 }
@@ -72,9 +72,7 @@ async fn leases() {
             }
         })
     };
-    for client in [client(1), client(2)] {
-        client.await;
-    }
+    join([client(1), client(2)]).await;
 }
 
 #[test]
@@ -82,5 +80,5 @@ fn a_lease_that_is_checked_before_a_long_pause_is_found() {
     let short = Faults::all().longest_delay(Duration::from_millis(134));
     assert!(Check::new().faults(short).find(leases).is_ok());
     let found = Check::new().find(leases).unwrap_err();
-    assert!(found.to_string().contains("another owner"), "{found}");
+    says(&found, "another owner");
 }

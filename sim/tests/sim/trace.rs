@@ -1,6 +1,6 @@
 //! The trace of a run, its file for Perfetto, and the digest.
 
-use std::{collections::BTreeMap, env, fs, future::pending, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, env, future::pending, sync::Arc, time::Duration};
 
 use futures_lite::{AsyncReadExt, AsyncWriteExt};
 use joint::{block_on, oneshot, shared};
@@ -16,6 +16,7 @@ use joint_sim::{
 };
 
 use crate::common::again;
+use crate::{found, join, says};
 
 const MILLISECOND: Duration = Duration::from_millis(1);
 const HOUR: Duration = Duration::from_secs(3_600);
@@ -190,9 +191,7 @@ async fn everything() {
         let parts: Vec<_> = parts
             .map(|part| scope.spawn(async move { part.iter().sum::<u64>() }))
             .collect();
-        for part in parts {
-            part.await;
-        }
+        join(parts).await;
     });
     join_async(sums, sleep(MILLISECOND)).await;
     drop(other);
@@ -318,7 +317,7 @@ const OUTSIDE: &str = "the simulation does not wait for what is outside of it: t
 
 #[test]
 fn the_report_of_a_deadlock_is_the_one_in_the_docs() {
-    let found = Check::new().find(|| async {
+    let found = found(&Check::new(), || async {
         let (ask, asked) = oneshot::channel();
         let (answer, answered) = oneshot::channel();
         let client = named("client", async move {
@@ -331,10 +330,6 @@ fn the_report_of_a_deadlock_is_the_one_in_the_docs() {
         client.await;
         server.await;
     });
-    let found = found.unwrap_err();
-    for file in found.files() {
-        fs::remove_file(file).unwrap();
-    }
     let expected = [
         "the simulation with seed 0 failed in step 3, at 0ns: deadlock: nothing can run, and no \
          timer is armed",
@@ -393,17 +388,12 @@ fn a_note_is_in_the_report_and_the_trace_and_not_in_the_digest() {
     };
     let (noted, plain) = (run(true).unwrap(), run(false).unwrap());
     assert_eq!(noted.digest, plain.digest);
-    let trace = noted.trace.unwrap().to_string();
-    assert!(
-        trace.contains("step 2, 0ns: task 1 noted: elected\n"),
-        "{trace}"
-    );
+    says(noted.trace.unwrap(), "step 2, 0ns: task 1 noted: elected\n");
     let failure = Builder::new(1).run(async {
         sim::note(String::from("waits"));
         pending::<()>().await;
     });
-    let report = failure.unwrap_err().to_string();
-    assert!(report.contains("main noted: waits"), "{report}");
+    says(failure.unwrap_err(), "main noted: waits");
 }
 
 #[test]

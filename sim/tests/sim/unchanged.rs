@@ -22,6 +22,8 @@ use joint_executor::{
 };
 use joint_sim::{self as sim, Builder, Faults};
 
+use crate::says;
+
 /// Writes a text, to a disk that may be full.
 fn write(text: &str) -> Result<usize, &'static str> {
     match fault("the disk is full") {
@@ -76,11 +78,8 @@ fn a_task_that_waits_for_a_real_task_of_a_std_thread_fails_the_run() {
         let task = spawn(async move { gone.recv().unwrap() });
         Box::pin(task)
     });
-    assert!(report.contains("was woken from outside"), "{report}");
-    assert!(
-        report.contains("instead of `std::thread::spawn`"),
-        "{report}"
-    );
+    says(&report, "was woken from outside");
+    says(&report, "instead of `std::thread::spawn`");
 }
 
 #[test]
@@ -94,11 +93,8 @@ fn a_real_task_of_a_std_thread_that_wakes_a_task_is_named() {
         });
         Box::pin(async { receiver.await.unwrap() })
     });
-    assert!(
-        report.contains("by the task \"astray\", spawned at "),
-        "{report}"
-    );
-    assert!(report.contains("unchanged.rs"), "{report}");
+    says(&report, "by the task \"astray\", spawned at ");
+    says(&report, "unchanged.rs");
 }
 
 #[test]

@@ -8,8 +8,9 @@ use joint_sim::{
     net::{self, Latency, Link, UdpSocket},
 };
 
+use crate::SECOND;
+
 const MILLI: Duration = Duration::from_millis(1);
-const SECOND: Duration = Duration::from_secs(1);
 
 /// Sends numbered messages from a host to the main future's, and returns what has come within 10
 /// seconds: the numbers, and how long each has taken.

@@ -12,7 +12,7 @@ use joint_sim::{
     net::{self, Latency, Link, TcpListener, TcpStream, UdpSocket},
 };
 
-const SECOND: Duration = Duration::from_secs(1);
+use crate::SECOND;
 
 async fn sleep_up_to(millis: u64) {
     sleep(Duration::from_micros(sim::random() % (millis * 1000))).await;

@@ -23,8 +23,9 @@ use joint_sim::{
     net::{self, Latency, Link, TcpListener, TcpStream},
 };
 
+use crate::SECOND;
+
 const MILLI: Duration = Duration::from_millis(1);
-const SECOND: Duration = Duration::from_secs(1);
 const MINUTE: Duration = Duration::from_secs(60);
 
 fn kind<T>(result: io::Result<T>) -> ErrorKind {
@@ -62,22 +63,22 @@ async fn connect(name: &str) -> TcpStream {
     TcpStream::connect((name, 80)).await.unwrap()
 }
 
-/// A connection between the main future and a host, whose end is kept in a slot.
-async fn pair(name: &str) -> (Host, TcpStream, Rc<RefCell<Option<TcpStream>>>) {
+/// A connection between the main future and a host, with both ends.
+async fn pair(name: &str) -> (Host, TcpStream, TcpStream) {
     let slot = Rc::new(RefCell::new(None));
     let there = slot.clone();
     let host = server(name, move |stream| {
-        let there = there.clone();
-        async move {
-            *there.borrow_mut() = Some(stream);
-            pending::<()>().await;
-        }
+        *there.borrow_mut() = Some(stream);
+        pending()
     });
     let stream = connect(name).await;
-    while slot.borrow().is_none() {
+    let other = loop {
         sleep(MILLI).await;
-    }
-    (host, stream, slot)
+        if let Some(other) = slot.take() {
+            break other;
+        }
+    };
+    (host, stream, other)
 }
 
 #[test]
@@ -144,7 +145,7 @@ fn one_write_is_read_in_two_parts_for_some_seeds() {
 #[test]
 fn a_writer_waits_for_its_reader() {
     sim::run(1, async {
-        let (_host, mut stream, slot) = pair("a").await;
+        let (_host, mut stream, mut there) = pair("a").await;
         let mut written = 0;
         while let Some(wrote) = poll_once(stream.write(&[7; 10_000])).await {
             written += wrote.unwrap();
@@ -152,7 +153,6 @@ fn a_writer_waits_for_its_reader() {
         assert_eq!(written, 64 << 10);
         let stuck = timeout(MINUTE, stream.write(&[7])).await;
         assert!(stuck.is_err());
-        let mut there = slot.borrow_mut().take().unwrap();
         let writes = spawn(async move { stream.write_all(&[8; 100_000]).await.unwrap() });
         let mut received = vec![0; written + 100_000];
         there.read_exact(&mut received).await.unwrap();
@@ -237,8 +237,7 @@ fn an_attempt_that_is_given_up_leaves_nothing_behind() {
 #[test]
 fn the_end_of_a_stream_is_read_after_all_bytes() {
     sim::run(1, async {
-        let (_host, mut stream, slot) = pair("a").await;
-        let there = slot.borrow_mut().take().unwrap();
+        let (_host, mut stream, there) = pair("a").await;
         (&there).write_all(b"last").await.unwrap();
         drop(there);
         let mut text = String::new();
@@ -258,10 +257,10 @@ fn the_end_of_a_stream_is_read_after_all_bytes() {
 #[test]
 fn dropping_a_stream_with_unread_bytes_resets_the_connection() {
     sim::run(1, async {
-        let (_host, mut stream, slot) = pair("a").await;
+        let (_host, mut stream, there) = pair("a").await;
         stream.write_all(b"unread").await.unwrap();
         sleep(10 * MILLI).await;
-        drop(slot.borrow_mut().take());
+        drop(there);
         let read = stream.read(&mut [0; 1]).await;
         assert_eq!(kind(read), ErrorKind::ConnectionReset);
     });
@@ -270,8 +269,7 @@ fn dropping_a_stream_with_unread_bytes_resets_the_connection() {
 #[test]
 fn each_direction_is_shut_down_alone() {
     sim::run(1, async {
-        let (_host, mut stream, slot) = pair("a").await;
-        let mut there = slot.borrow_mut().take().unwrap();
+        let (_host, mut stream, mut there) = pair("a").await;
         stream.shutdown(Shutdown::Write).unwrap();
         assert_eq!(kind(stream.write(b"x").await), ErrorKind::BrokenPipe);
         assert_eq!(there.read(&mut [0; 1]).await.unwrap(), 0);
@@ -326,10 +324,9 @@ fn a_partition_delays_a_stream_and_then_ends_it() {
 fn a_pending_write_completes_once_the_link_is_healed() {
     for one_way in [false, true] {
         sim::run(1, async move {
-            let (_host, mut stream, slot) = pair("a").await;
+            let (_host, mut stream, mut there) = pair("a").await;
             stream.write_all(&[1; 64 << 10]).await.unwrap();
             sleep(SECOND).await;
-            let mut there = slot.borrow_mut().take().unwrap();
             net::partition_one_way("a", "main");
             if !one_way {
                 net::partition_one_way("main", "a");
@@ -350,8 +347,7 @@ fn a_pending_write_completes_once_the_link_is_healed() {
 #[test]
 fn bytes_written_to_a_slow_link_while_it_is_cut_arrive_in_order() {
     sim::run(1, async {
-        let (_host, mut stream, slot) = pair("a").await;
-        let mut there = slot.borrow_mut().take().unwrap();
+        let (_host, mut stream, mut there) = pair("a").await;
         let link = |latency| Link::new().latency(Latency::Constant(latency));
         net::set_link("a", "main", link(10 * SECOND));
         net::partition("a", "main");
@@ -384,8 +380,7 @@ fn a_clogged_link_delays_a_stream() {
 fn a_shorter_clog_does_not_end_a_longer_one() {
     for (first, second) in [(MINUTE, SECOND), (SECOND, MINUTE)] {
         sim::run(1, async move {
-            let (_host, stream, slot) = pair("a").await;
-            let there = slot.borrow_mut().take().unwrap();
+            let (_host, stream, there) = pair("a").await;
             let start = now();
             net::clog("a", "main", first);
             (&stream).write_all(b"x").await.unwrap();
@@ -408,8 +403,7 @@ fn a_shorter_clog_does_not_end_a_longer_one() {
 #[test]
 fn each_wait_before_a_part_is_sent_again_is_twice_the_one_before() {
     sim::run(1, async {
-        let (_host, mut stream, slot) = pair("a").await;
-        let mut there = slot.borrow_mut().take().unwrap();
+        let (_host, mut stream, mut there) = pair("a").await;
         let link = Link::new().latency(Latency::Constant(MILLI)).loss(0.5);
         net::set_link_one_way("main", "a", link);
         let waits: Vec<_> = (0..12)
@@ -433,8 +427,7 @@ fn what_is_sent_again_after_a_loss_or_a_cut_arrives_once_and_in_order() {
     for seed in 0..20 {
         for (loss, is_cut) in [(0.2, false), (0.0, true), (0.2, true)] {
             sim::run(seed, async move {
-                let (_host, stream, slot) = pair("a").await;
-                let there = slot.borrow_mut().take().unwrap();
+                let (_host, stream, there) = pair("a").await;
                 net::set_link("a", "main", Link::new().loss(loss));
                 let numbers = || 0..300u32;
                 let write = async {
@@ -462,8 +455,7 @@ fn what_is_sent_again_after_a_loss_or_a_cut_arrives_once_and_in_order() {
 #[test]
 fn what_arrives_after_the_reading_direction_is_shut_down_is_thrown_away() {
     sim::run(1, async {
-        let (_host, mut stream, slot) = pair("a").await;
-        let mut there = slot.borrow_mut().take().unwrap();
+        let (_host, mut stream, mut there) = pair("a").await;
         stream.write_all(b"early").await.unwrap();
         sleep(SECOND).await;
         there.shutdown(Shutdown::Read).unwrap();

@@ -9,7 +9,7 @@ use joint_executor::{
 };
 use joint_sim::{self as sim, Host};
 
-const SECOND: Duration = Duration::from_secs(1);
+use crate::{SECOND, says};
 
 /// Two ends of a connection on one host.
 async fn pair() -> (TcpStream, TcpStream) {
@@ -128,7 +128,7 @@ fn what_needs_a_descriptor_says_so() {
         let caught = std::panic::catch_unwind(|| drop(client.get_ref().take_error()));
         let message = caught.unwrap_err();
         let message = message.downcast_ref::<&str>().unwrap();
-        assert!(message.contains("has no descriptor"), "{message}");
+        says(message, "has no descriptor");
         assert_eq!(
             server.into_std().unwrap_err().kind(),
             ErrorKind::Unsupported
