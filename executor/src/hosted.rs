@@ -457,10 +457,10 @@ impl BoundWorker {
 
     /// Runs a task once. Returns it if it was woken meanwhile: it is ready again, and not queued.
     ///
-    /// The caller sets the poll's [budget] before. If the task may block its thread, call this inside
-    /// [`enter`](Self::enter), or no timer and no descriptor is served meanwhile. If the executor is
-    /// closed, the task is cancelled instead. This may be called inside a poll that waits, even inside one
-    /// of the same worker.
+    /// The caller sets the poll's [budget] before. If the task may block its thread, call this
+    /// inside [`enter`](Self::enter), or no timer and no descriptor is served meanwhile. If the
+    /// executor is closed, the task is cancelled instead. This may be called inside a poll that
+    /// waits, even inside one of the same worker.
     ///
     /// # Panics
     /// If the task belongs to another executor, or is pinned to another worker. A task that has
