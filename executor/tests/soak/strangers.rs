@@ -199,10 +199,12 @@ pub(crate) fn dropped(node: &Node, here: &Here) {
 pub(crate) fn late(node: &Node, here: &Here) {
     let value = Drops(Once::new(node, here));
     let (gone, is_gone) = mpsc::channel::<()>();
-    let is_gone = Mutex::new(Some(is_gone));
+    // Not there for a wake-up on the executor's own worker, if the shared executor has ended.
+    let waits_for = Arc::new(Mutex::new(None));
+    let hooks = waits_for.clone();
     let (wakes, is_woken) = mpsc::channel();
     let executor = Executor::builder().workers(1).on_wake(move |_| {
-        let first = is_gone.lock().unwrap().take();
+        let first: Option<mpsc::Receiver<()>> = hooks.lock().unwrap().take();
         if let Some(is_gone) = first {
             let _ = wakes.send(());
             let _ = is_gone.recv();
@@ -217,6 +219,7 @@ pub(crate) fn late(node: &Node, here: &Here) {
     });
     // Its only worker has polled that.
     block_on(executor.spawn(async {}));
+    *waits_for.lock().unwrap() = Some(is_gone);
     drop(sender);
     // Cancelled, if the shared executor has ended.
     let _ = is_woken.recv_timeout(Duration::from_secs(1));
