@@ -8,7 +8,9 @@
 #[path = "../../../tests/common/mod.rs"]
 mod base;
 
-use joint_executor::Executor;
+use std::future::pending;
+
+use joint_executor::{Builder, Executor, JoinHandle, block_on};
 
 pub(crate) use self::base::*;
 
@@ -18,4 +20,21 @@ pub(crate) fn executor(workers: usize) -> Executor {
     let workers = if cfg!(miri) { 1 } else { workers };
     let executor = Executor::builder().workers(workers).build();
     executor.expect("the threads can be started")
+}
+
+/// An executor with that many workers, and what else `set` asks for.
+pub(crate) fn built(workers: usize, set: impl FnOnce(Builder) -> Builder) -> Executor {
+    let executor = set(Executor::builder().workers(workers)).build();
+    executor.expect("the threads can be started")
+}
+
+/// Waits for ever, and holds something meanwhile.
+pub(crate) async fn hold<T>(_held: T) {
+    pending().await
+}
+
+#[track_caller]
+pub(crate) fn assert_cancelled<T>(task: JoinHandle<T>) {
+    let error = block_on(task.result()).err();
+    assert!(error.is_some_and(|error| error.is_cancelled()));
 }

@@ -15,10 +15,10 @@ use std::{
 
 use joint::{block_on, oneshot};
 use joint_executor::{
-    Builder, Executor, TaskBuilder, TaskEnd, TaskInfo, spawn, spawn_local, yield_now,
+    Builder, Executor, Priority, TaskBuilder, TaskEnd, TaskInfo, spawn, spawn_local, yield_now,
 };
 
-use super::{Panics, wait_until};
+use super::{OnDrop, Panics, built, hold, wait_until};
 
 /// The calls of hooks, in order: the hook, the task's name.
 #[derive(Clone, Default)]
@@ -48,12 +48,10 @@ impl Calls {
             .on_end(move |info, how| end.note(&format!("{how:?}"), info))
     }
 
-    /// The hooks that were called for the task of that name.
-    fn of(&self, name: &str) -> Vec<String> {
+    /// The hooks that were called for the task of that name, or for the one without.
+    fn of(&self, name: Option<&str>) -> Vec<String> {
         let calls = self.0.lock().unwrap();
-        let of_name = calls
-            .iter()
-            .filter(|(_, other)| other.as_deref() == Some(name));
+        let of_name = calls.iter().filter(|(_, other)| other.as_deref() == name);
         of_name.map(|(hook, _)| hook.clone()).collect()
     }
 }
@@ -61,24 +59,20 @@ impl Calls {
 /// An executor of one worker whose hooks are noted.
 fn noted() -> (Executor, Calls) {
     let calls = Calls::default();
-    let builder = calls.on(Executor::builder().workers(1));
-    (builder.build().unwrap(), calls)
-}
-
-/// Until the run before this has been told of to the end.
-fn settle(executor: &Executor) {
-    block_on(executor.spawn(async {}));
+    (built(1, |builder| calls.on(builder)), calls)
 }
 
 #[test]
 fn hooks_are_called_in_the_order_of_a_tasks_life() {
     let (executor, calls) = noted();
     block_on(executor.task().name("one").spawn(yield_now()));
-    settle(&executor);
+    block_on(executor.spawn(async {}));
+    drop(executor);
     let expected = [
         "spawn", "before", "after", "wake", "before", "Finished", "after",
     ];
-    assert_eq!(calls.of("one"), expected);
+    assert_eq!(calls.of(Some("one")), expected);
+    assert_eq!(calls.of(None), ["spawn", "before", "Finished", "after"]);
 }
 
 /// Counts the runs that are due by the hooks, for tasks of every lane, each woken in every way.
@@ -93,20 +87,19 @@ fn each_run_follows_one_spawn_or_one_wake_up() {
             assert_eq!(before, None, "{info:?}");
         }
     };
-    let executor = Executor::builder()
-        .workers(2)
-        .on_spawn(becomes_due())
-        .on_wake(becomes_due())
-        .before_poll({
-            let (due, runs) = (due.clone(), runs.clone());
-            move |info| {
-                let before = due.lock().unwrap().remove(&info.id());
-                assert_eq!(before, Some(()), "{info:?}");
-                runs.fetch_add(1, Relaxed);
-            }
-        })
-        .build()
-        .unwrap();
+    let executor = built(2, |builder| {
+        builder
+            .on_spawn(becomes_due())
+            .on_wake(becomes_due())
+            .before_poll({
+                let (due, runs) = (due.clone(), runs.clone());
+                move |info| {
+                    let before = due.lock().unwrap().remove(&info.id());
+                    assert_eq!(before, Some(()), "{info:?}");
+                    runs.fetch_add(1, Relaxed);
+                }
+            })
+    });
     let waits = |receiver: oneshot::Receiver<()>| async move {
         yield_now().await;
         receiver.await.unwrap();
@@ -120,15 +113,12 @@ fn each_run_follows_one_spawn_or_one_wake_up() {
         let mut tasks = vec![
             executor.spawn(next()),
             executor.task().on_worker(round % 2).spawn(next()),
-            executor
-                .task()
-                .priority(joint_executor::Priority::High)
-                .spawn(next()),
+            executor.task().priority(Priority::High).spawn(next()),
         ];
         let local = next();
         let inside = executor.spawn(async move { [spawn_local(local)] });
         tasks.extend(block_on(inside));
-        let wake = move || {
+        let wake = || {
             senders
                 .into_iter()
                 .for_each(|sender| sender.send(()).unwrap())
@@ -150,20 +140,18 @@ fn each_run_follows_one_spawn_or_one_wake_up() {
 fn on_wake_is_called_on_the_waking_thread_before_the_task_runs() {
     let (sender, receiver) = oneshot::channel::<()>();
     let woken = Arc::new(Mutex::new(None));
-    let executor = Executor::builder()
-        .workers(1)
-        .on_wake({
+    let executor = built(1, |builder| {
+        builder.on_wake({
             let woken = woken.clone();
             move |info| *woken.lock().unwrap() = Some((info.id(), thread::current().id()))
         })
-        .build()
-        .unwrap();
+    });
     let waits = executor.spawn(async move {
         receiver.await.unwrap();
         *woken.lock().unwrap()
     });
     let id = waits.id();
-    settle(&executor);
+    block_on(executor.spawn(async {}));
     sender.send(()).unwrap();
     assert_eq!(block_on(waits), Some((id, thread::current().id())));
 }
@@ -172,14 +160,12 @@ fn on_wake_is_called_on_the_waking_thread_before_the_task_runs() {
 #[test]
 fn on_steal_receives_both_workers_and_the_number_of_tasks() {
     let steals = Arc::new(Mutex::new(Vec::new()));
-    let executor = Executor::builder()
-        .workers(2)
-        .on_steal({
+    let executor = built(2, |builder| {
+        builder.on_steal({
             let steals = steals.clone();
             move |steal| steals.lock().unwrap().push(*steal)
         })
-        .build()
-        .unwrap();
+    });
     let ran = Arc::new(AtomicUsize::new(0));
     let stuck = executor.spawn_on(0, async move {
         for _ in 0..10 {
@@ -207,17 +193,15 @@ fn a_slow_hook_for_a_steal_does_not_delay_a_task_that_is_spawned_meanwhile() {
     let (begins, has_begun) = mpsc::channel();
     let (ends, may_end) = mpsc::channel::<()>();
     let may_end = Mutex::new(Some(may_end));
-    let executor = Executor::builder()
-        .workers(3)
-        .on_steal(move |_| {
+    let executor = built(3, |builder| {
+        builder.on_steal(move |_| {
             let first = may_end.lock().unwrap().take();
             if let Some(may_end) = first {
                 begins.send(()).unwrap();
                 let _ = may_end.recv();
             }
         })
-        .build()
-        .unwrap();
+    });
     let is_over = Arc::new(AtomicBool::new(false));
     let stuck = executor.spawn({
         let is_over = is_over.clone();
@@ -243,11 +227,11 @@ fn for_every_way_to_spawn() {
         spawn(async {}).await;
         spawn_local(async {}).await;
         TaskBuilder::new().on_worker(0).spawn(async {}).await;
-        let high = TaskBuilder::new().priority(joint_executor::Priority::High);
+        let high = TaskBuilder::new().priority(Priority::High);
         high.spawn(async {}).await;
     });
     block_on(inside);
-    settle(&executor);
+    block_on(executor.spawn(async {}));
     // After the last hook.
     drop(executor);
     let calls = calls.0.lock().unwrap();
@@ -264,34 +248,27 @@ fn the_end_of_each_kind() {
     assert!(block_on(panics.result()).is_err_and(|error| error.is_panic()));
     let cancelled = executor.task().name("cancelled").spawn(pending::<()>());
     assert_eq!(block_on(cancelled.cancel()), None);
-    let guard = Panics;
-    let dropped = executor.task().name("dropped").spawn(async move {
-        let _guard = guard;
-        pending::<()>().await;
-    });
-    settle(&executor);
+    let dropped = executor.task().name("dropped").spawn(hold(Panics));
+    block_on(executor.spawn(async {}));
     dropped.abort();
     assert!(block_on(dropped.result()).is_err_and(|error| error.is_panic()));
-    settle(&executor);
-    assert_eq!(calls.of("panics"), ["spawn", "before", "Panicked", "after"]);
-    assert_eq!(calls.of("cancelled")[..1], ["spawn"]);
-    assert!(calls.of("cancelled").contains(&"Cancelled".into()));
-    assert!(calls.of("dropped").contains(&"Panicked".into()));
+    block_on(executor.spawn(async {}));
+    let of = |name| calls.of(Some(name));
+    assert_eq!(of("panics"), ["spawn", "before", "Panicked", "after"]);
+    assert_eq!(of("cancelled")[..1], ["spawn"]);
+    assert!(of("cancelled").contains(&"Cancelled".into()));
+    assert!(of("dropped").contains(&"Panicked".into()));
 }
 
 #[test]
 fn on_end_is_called_before_the_waiters_are_woken() {
     let ends = Arc::new(AtomicUsize::new(0));
-    let executor = Executor::builder()
-        .workers(2)
-        .on_end({
+    let executor = built(2, |builder| {
+        builder.on_end({
             let ends = ends.clone();
-            move |_, _| {
-                ends.fetch_add(1, Relaxed);
-            }
+            move |_, _| _ = ends.fetch_add(1, Relaxed)
         })
-        .build()
-        .unwrap();
+    });
     for i in 1..1_000 {
         block_on(executor.spawn(async {}));
         assert_eq!(ends.load(Relaxed), i);
@@ -301,16 +278,14 @@ fn on_end_is_called_before_the_waiters_are_woken() {
 #[test]
 fn the_id_is_the_handle_s_and_the_place_is_the_caller_s() {
     let seen = Arc::new(Mutex::new(None));
-    let executor = Executor::builder()
-        .workers(1)
-        .on_spawn({
+    let executor = built(1, |builder| {
+        builder.on_spawn({
             let seen = seen.clone();
             move |info| {
                 *seen.lock().unwrap() = Some((info.id(), info.spawned(), format!("{info:?}")))
             }
         })
-        .build()
-        .unwrap();
+    });
     let (line, handle) = (line!(), executor.spawn(pending::<()>()));
     let (id, spawned, text) = seen.lock().unwrap().take().unwrap();
     assert_eq!(id, handle.id());
@@ -321,21 +296,20 @@ fn the_id_is_the_handle_s_and_the_place_is_the_caller_s() {
 #[test]
 fn ids_differ_while_tasks_live() {
     let live = Arc::new(Mutex::new(HashMap::new()));
-    let executor = Executor::builder()
-        .workers(2)
-        .on_spawn({
-            let live = live.clone();
-            move |info| {
-                let before = live.lock().unwrap().insert(info.id(), info.spawned());
-                assert_eq!(before, None);
-            }
-        })
-        .on_end({
-            let live = live.clone();
-            move |info, _| assert!(live.lock().unwrap().remove(&info.id()).is_some())
-        })
-        .build()
-        .unwrap();
+    let executor = built(2, |builder| {
+        builder
+            .on_spawn({
+                let live = live.clone();
+                move |info| {
+                    let before = live.lock().unwrap().insert(info.id(), info.spawned());
+                    assert_eq!(before, None);
+                }
+            })
+            .on_end({
+                let live = live.clone();
+                move |info, _| assert!(live.lock().unwrap().remove(&info.id()).is_some())
+            })
+    });
     let inside = executor.spawn(async {
         for _ in 0..100 {
             let handles: Vec<_> = (0..100).map(|_| spawn(yield_now())).collect();
@@ -351,37 +325,22 @@ fn ids_differ_while_tasks_live() {
 #[test]
 fn on_end_is_called_for_tasks_that_a_shutdown_cancels() {
     for _ in 0..50 {
-        let ends = Arc::new(Mutex::new(Vec::new()));
-        let executor = Executor::builder()
-            .workers(2)
-            .on_end({
-                let ends = ends.clone();
-                move |info, how| {
-                    ends.lock()
-                        .unwrap()
-                        .push((info.name().map(String::from), how))
-                }
-            })
-            .build()
-            .unwrap();
+        let (ends, ended) = mpsc::channel();
+        let executor = built(2, |builder| {
+            builder.on_end(move |info, how| ends.send((info.name().is_some(), how)).unwrap())
+        });
         for i in 0..100 {
             let task = executor.task().name(format!("{}", i % 2));
-            match i % 4 {
-                0 => task.on_worker(1).spawn(pending::<()>()).detach(),
-                1 => task
-                    .priority(joint_executor::Priority::High)
-                    .spawn(pending::<()>())
-                    .detach(),
-                _ => task.spawn(pending::<()>()).detach(),
-            }
+            let task = match i % 4 {
+                0 => task.on_worker(1),
+                1 => task.priority(Priority::High),
+                _ => task,
+            };
+            task.spawn_detached(pending::<()>());
         }
         drop(executor);
-        let ends = ends.lock().unwrap();
-        assert_eq!(ends.len(), 100);
-        assert!(
-            ends.iter()
-                .all(|(name, how)| name.is_some() && *how == TaskEnd::Cancelled)
-        );
+        let ended: Vec<_> = ended.try_iter().collect();
+        assert_eq!(ended, [(true, TaskEnd::Cancelled); 100]);
     }
 }
 
@@ -454,20 +413,19 @@ fn a_hook_that_panics_harms_neither_the_worker_nor_the_task() {
     };
     let [spawn_hook, wake, before, after, end] = [(); 5].map(|()| panics());
     let [start, stop, park, unpark, steal] = [(); 5].map(|()| panics());
-    let executor = Executor::builder()
-        .workers(1)
-        .on_spawn(move |_| spawn_hook())
-        .on_wake(move |_| wake())
-        .before_poll(move |_| before())
-        .after_poll(move |_| after())
-        .on_end(move |_, _| end())
-        .on_thread_start(move |_| start())
-        .on_thread_stop(move |_| stop())
-        .on_park(move |_| park())
-        .on_unpark(move |_| unpark())
-        .on_steal(move |_| steal())
-        .build()
-        .unwrap();
+    let executor = built(1, |builder| {
+        builder
+            .on_spawn(move |_| spawn_hook())
+            .on_wake(move |_| wake())
+            .before_poll(move |_| before())
+            .after_poll(move |_| after())
+            .on_end(move |_, _| end())
+            .on_thread_start(move |_| start())
+            .on_thread_stop(move |_| stop())
+            .on_park(move |_| park())
+            .on_unpark(move |_| unpark())
+            .on_steal(move |_| steal())
+    });
     for i in 0..3 {
         let task = async move {
             yield_now().await;
@@ -485,12 +443,11 @@ fn a_hook_that_panics_harms_neither_the_worker_nor_the_task() {
 #[test]
 fn a_hook_whose_drop_panics_is_harmless() {
     let (first, second) = (Panics, Panics);
-    let executor = Executor::builder()
-        .workers(2)
-        .on_wake(move |_| _ = &first)
-        .on_park(move |_| _ = &second)
-        .build()
-        .unwrap();
+    let executor = built(2, |builder| {
+        builder
+            .on_wake(move |_| _ = &first)
+            .on_park(move |_| _ = &second)
+    });
     block_on(executor.spawn(async {}));
     drop(executor);
 }
@@ -512,7 +469,7 @@ fn hooks_may_spawn_and_wake() {
                         ran.fetch_add(1, Relaxed);
                     }
                 };
-                let high = TaskBuilder::new().priority(joint_executor::Priority::High);
+                let high = TaskBuilder::new().priority(Priority::High);
                 match before % 3 {
                     0 => spawn(count()).detach(),
                     1 => spawn_local(count()).detach(),
@@ -561,7 +518,7 @@ fn a_task_spawned_in_on_park_is_run() {
                 if first.swap(false, Relaxed) {
                     let sender = sender.clone();
                     let task = async move { sender.send(kind).unwrap() };
-                    let high = TaskBuilder::new().priority(joint_executor::Priority::High);
+                    let high = TaskBuilder::new().priority(Priority::High);
                     match kind {
                         0 => spawn(task).detach(),
                         1 => spawn_local(task).detach(),
@@ -585,14 +542,13 @@ fn each_worker_starts_and_stops_once_and_parks_in_pairs() {
             counts[what][worker].fetch_add(1, Relaxed);
         }
     };
-    let executor = Executor::builder()
-        .workers(3)
-        .on_thread_start(count(0))
-        .on_thread_stop(count(1))
-        .on_park(count(2))
-        .on_unpark(count(3))
-        .build()
-        .unwrap();
+    let executor = built(3, |builder| {
+        builder
+            .on_thread_start(count(0))
+            .on_thread_stop(count(1))
+            .on_park(count(2))
+            .on_unpark(count(3))
+    });
     for _ in 0..100 {
         block_on(executor.spawn(async {}));
     }
@@ -608,40 +564,13 @@ fn each_worker_starts_and_stops_once_and_parks_in_pairs() {
 
 #[test]
 fn on_thread_stop_is_called_after_the_futures_are_dropped() {
-    struct Sets(Arc<AtomicBool>);
-    impl Drop for Sets {
-        fn drop(&mut self) {
-            self.0.store(true, Relaxed);
-        }
-    }
     let gone = Arc::new(AtomicBool::new(false));
     let (sender, receiver) = mpsc::channel();
-    let executor = Executor::builder()
-        .workers(1)
-        .on_thread_stop({
-            let gone = gone.clone();
-            move |_| sender.send(gone.load(Relaxed)).unwrap()
-        })
-        .build()
-        .unwrap();
-    let sets = Sets(gone);
-    executor
-        .spawn(async move {
-            let _sets = sets;
-            pending::<()>().await;
-        })
-        .detach();
+    let in_hook = gone.clone();
+    let executor = built(1, |builder| {
+        builder.on_thread_stop(move |_| sender.send(in_hook.load(Relaxed)).unwrap())
+    });
+    executor.spawn_detached(hold(OnDrop(move || gone.store(true, Relaxed))));
     drop(executor);
     assert_eq!(receiver.recv(), Ok(true));
-}
-
-#[test]
-fn a_task_without_a_name_has_none_in_any_hook() {
-    let (executor, calls) = noted();
-    block_on(executor.spawn(async {}));
-    drop(executor);
-    let calls = calls.0.lock().unwrap();
-    let hooks = ["spawn", "before", "Finished", "after"];
-    let expected = hooks.map(|hook| (hook.to_owned(), None));
-    assert_eq!(*calls, expected);
 }

@@ -19,4 +19,4 @@ mod task_data;
 mod task_options;
 mod unwinding;
 
-use common::{OnDrop, Panics, ends, executor, wait_until};
+use common::{OnDrop, Panics, built, ends, executor, hold, on_drop, wait_until};

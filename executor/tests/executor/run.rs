@@ -1,63 +1,23 @@
 //! The promises of an executor while it runs.
 
 use std::{
-    future::{Future, pending, poll_fn},
+    future::{pending, poll_fn},
     io,
     panic::panic_any,
-    pin::pin,
     sync::{
         Arc, Barrier, Mutex,
         atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed},
         mpsc,
     },
-    task::{Context, Poll, Waker},
+    task::{Poll, Waker},
     thread,
 };
 
 use joint::{JoinError, JoinHandle, block_on, oneshot, shared};
 use joint_executor::{Executor, spawn, yield_now};
 
-use super::{Panics, executor, wait_until};
-use crate::common::waker_that;
-
-#[test]
-fn spawn_from_outside() {
-    let executor = executor(2);
-    let handle = executor.spawn(async { 6 * 7 });
-    assert_eq!(block_on(handle), 42);
-}
-
-#[test]
-fn spawn_from_inside_stays_on_the_executor() {
-    let executor = Executor::builder()
-        .workers(2)
-        .thread_name(|_| "inside".into())
-        .build()
-        .unwrap();
-    let name = || thread::current().name().map(String::from);
-    let handle = executor.spawn(async move { spawn(async move { name() }).await });
-    assert_eq!(block_on(handle).as_deref(), Some("inside"));
-}
-
-#[test]
-fn spawn_from_the_task_of_another_executor() {
-    let named = |name: &'static str| {
-        let builder = Executor::builder().workers(1);
-        builder.thread_name(move |_| name.into()).build().unwrap()
-    };
-    let (here, there) = (named("here"), Arc::new(named("there")));
-    let name = || thread::current().name().map(String::from);
-    let names = here.spawn({
-        let there = there.clone();
-        async move {
-            let other = there.spawn(async move { name() }).await;
-            (name(), other)
-        }
-    });
-    let (mine, other) = block_on(names);
-    assert_eq!(mine.as_deref(), Some("here"));
-    assert_eq!(other.as_deref(), Some("there"));
-}
+use super::{Panics, built, executor, hold, on_drop, wait_until};
+use crate::common::{poll_with, waker_that};
 
 #[test]
 fn joined_in_any_order() {
@@ -140,30 +100,16 @@ fn many_threads_spawn_at_once() {
     assert_eq!(executor.metrics().spawned, threads as u64 * 2_000);
 }
 
-/// A chain of tasks, each of which awaits the one made before it. The last made is returned.
-fn chain(executor: &Executor, length: usize, first: JoinHandle<usize>) -> JoinHandle<usize> {
-    (0..length).fold(first, |before, _| {
-        executor.spawn(async move { before.await + 1 })
-    })
-}
-
 #[test]
 fn a_deep_chain_of_awaits_needs_no_stack() {
     let executor = executor(2);
     let (sender, receiver) = oneshot::channel();
     let first = executor.spawn(async { receiver.await.unwrap() });
-    let last = chain(&executor, 100_000, first);
+    let last = (0..100_000).fold(first, |before, _| {
+        executor.spawn(async move { before.await + 1 })
+    });
     sender.send(0).unwrap();
     assert_eq!(block_on(last), 100_000);
-}
-
-/// Says so when it is dropped.
-struct Tell(mpsc::Sender<()>);
-
-impl Drop for Tell {
-    fn drop(&mut self) {
-        let _ = self.0.send(());
-    }
 }
 
 #[test]
@@ -172,7 +118,8 @@ fn a_deep_chain_is_cancelled_by_its_last_handle_and_needs_no_stack() {
     let (gone, all_gone) = mpsc::channel();
     let first = executor.spawn(pending());
     let last = (0..100_000).fold(first, |before: JoinHandle<usize>, _| {
-        let tell = Tell(gone.clone());
+        let gone = gone.clone();
+        let tell = on_drop(move || gone.send(()).unwrap());
         executor.spawn(async move {
             let _tell = tell;
             before.await
@@ -184,42 +131,28 @@ fn a_deep_chain_is_cancelled_by_its_last_handle_and_needs_no_stack() {
     }
 }
 
+/// The first kind yields. The second ends, and hands over to those who wait, without a pause.
 #[test]
-fn tasks_that_yield_forever_do_not_starve_others() {
-    let executor = executor(1);
-    let over = Arc::new(AtomicBool::new(false));
-    let yields = || {
-        let over = over.clone();
-        async move {
-            while !over.load(Relaxed) {
-                yield_now().await;
-            }
-        }
-    };
-    let restless = [executor.spawn(yields()), executor.spawn(yields())];
-    let third = executor.spawn(async { spawn(async { 3 }).await });
-    assert_eq!(block_on(third), 3);
-    over.store(true, Relaxed);
-    restless.into_iter().for_each(block_on);
-}
-
-/// Tasks that end and hand over to those who wait for them, without a pause.
-#[test]
-fn tasks_that_spawn_and_await_forever_do_not_starve_others() {
-    let executor = executor(1);
-    let over = Arc::new(AtomicBool::new(false));
-    let restless = executor.spawn({
-        let over = over.clone();
-        async move {
-            while !over.load(Relaxed) {
-                spawn(async {}).await;
-            }
-        }
-    });
-    let third = executor.spawn(async { spawn(async { 3 }).await });
-    assert_eq!(block_on(third), 3);
-    over.store(true, Relaxed);
-    block_on(restless);
+fn tasks_that_are_always_due_do_not_starve_others() {
+    for yields in [true, false] {
+        let executor = executor(1);
+        let over = Arc::new(AtomicBool::new(false));
+        let restless = [(); 2].map(|()| {
+            let over = over.clone();
+            executor.spawn(async move {
+                while !over.load(Relaxed) {
+                    match yields {
+                        true => yield_now().await,
+                        false => spawn(async {}).await,
+                    }
+                }
+            })
+        });
+        let third = executor.spawn(async { spawn(async { 3 }).await });
+        assert_eq!(block_on(third), 3);
+        over.store(true, Relaxed);
+        restless.into_iter().for_each(block_on);
+    }
 }
 
 #[test]
@@ -274,108 +207,67 @@ fn a_task_that_blocks_its_worker_does_not_hold_up_those_queued_behind_it() {
 }
 
 #[test]
-fn a_panic_reaches_the_waiter_and_leaves_the_worker_alive() {
-    let executor = executor(1);
-    let id = || thread::current().id();
-    let before = block_on(executor.spawn(async move { id() }));
-    let error = block_on(executor.spawn(async { panic!("as it should") }).result()).unwrap_err();
-    assert!(
-        matches!(&error, JoinError::Panicked(payload) if payload.message() == Some("as it should"))
-    );
-    let after = block_on(executor.spawn(async move { id() }));
-    assert_eq!(before, after);
-}
-
-#[test]
-fn a_detached_panic_leaves_the_worker_alive() {
-    let executor = executor(1);
-    executor.spawn(async { panic!("as it should") }).detach();
-    assert_eq!(block_on(executor.spawn(async { 1 })), 1);
-}
-
-#[test]
-fn outputs_and_payloads_that_panic_when_dropped_leave_the_worker_alive() {
-    let executor = executor(1);
-    // From inside, so that they are detached before they run.
-    block_on(executor.spawn(async {
-        spawn(async { Panics }).detach();
-        spawn(async { panic_any(Panics) }).detach();
-    }));
-    let result = block_on(executor.spawn(async { drop(Panics) }).result());
-    assert!(matches!(result, Err(JoinError::Panicked(_))));
-    assert_eq!(block_on(executor.spawn(async { 1 })), 1);
-}
-
-#[test]
-fn a_waker_that_panics_leaves_the_worker_alive() {
-    let executor = executor(1);
-    let id = || thread::current().id();
-    let before = block_on(executor.spawn(async move { id() }));
-    let (sender, receiver) = oneshot::channel();
-    let mut handle = pin!(executor.spawn(async { receiver.await.unwrap() }));
-    let waker = waker_that(|| panic!("as it should"));
-    let poll = handle.as_mut().poll(&mut Context::from_waker(&waker));
-    assert!(poll.is_pending());
-    sender.send(7).unwrap();
-    assert_eq!(block_on(handle), 7);
-    let after = block_on(executor.spawn(async move { id() }));
-    assert_eq!(before, after);
+fn a_panic_anywhere_in_a_task_leaves_its_worker_alive() {
+    let ways: [(&str, fn(&Executor)); 5] = [
+        ("a task", |executor| {
+            let error = block_on(executor.spawn(async { panic!("meant") }).result()).unwrap_err();
+            let JoinError::Panicked(payload) = error else {
+                panic!("it did not panic")
+            };
+            assert_eq!(payload.message(), Some("meant"));
+        }),
+        ("a detached task", |executor| {
+            executor.spawn(async { panic!("meant") }).detach();
+        }),
+        // From inside, so that they are detached before they run.
+        ("outputs and payloads", |executor| {
+            block_on(executor.spawn(async {
+                spawn(async { Panics }).detach();
+                spawn(async { panic_any(Panics) }).detach();
+            }));
+        }),
+        ("a value of a task", |executor| {
+            let result = block_on(executor.spawn(async { drop(Panics) }).result());
+            assert!(matches!(result, Err(JoinError::Panicked(_))));
+        }),
+        ("a waker", |executor| {
+            let (sender, receiver) = oneshot::channel();
+            let mut handle = executor.spawn(async { receiver.await.unwrap() });
+            let waker = waker_that(|| panic!("meant"));
+            assert!(poll_with(&mut handle, &waker).is_pending());
+            sender.send(7).unwrap();
+            assert_eq!(block_on(handle), 7);
+        }),
+    ];
+    for (panics, way) in ways {
+        let executor = executor(1);
+        let thread = || block_on(executor.spawn(async { thread::current().id() }));
+        let before = thread();
+        way(&executor);
+        assert_eq!(before, thread(), "{panics} panics");
+    }
 }
 
 #[test]
 fn spawn_outside_of_any_executor_uses_the_global_one() {
-    let name = || thread::current().name().map(String::from);
-    let is_global =
-        |name: Option<String>| name.is_some_and(|name| name.starts_with("joint-global-"));
-    assert!(is_global(block_on(spawn(async move { name() }))));
-    assert!(is_global(block_on(async {
-        spawn(async move { name() }).await
-    })));
-    assert!(is_global(block_on(
-        Executor::global().spawn(async move { name() })
-    )));
+    let name = || async { thread::current().name().map(String::from) };
+    let names = [
+        block_on(spawn(name())),
+        block_on(async { spawn(name()).await }),
+        block_on(Executor::global().spawn(name())),
+    ];
+    for name in names {
+        assert!(name.is_some_and(|name| name.starts_with("joint-global-")));
+    }
     assert!(Executor::global().workers() > 0);
-}
-
-#[test]
-fn block_on_in_a_task_of_another_worker() {
-    let executor = executor(2);
-    let outer = executor.spawn(async {
-        let inner = spawn(async { spawn(async { 5 }).await });
-        block_on(inner)
-    });
-    assert_eq!(block_on(outer), 5);
-}
-
-#[test]
-fn a_dropped_handle_cancels() {
-    let executor = executor(1);
-    let (gone, is_gone) = mpsc::channel();
-    let tell = Tell(gone);
-    drop(executor.spawn(async move {
-        let _tell = tell;
-        pending::<()>().await;
-    }));
-    is_gone.recv().unwrap();
 }
 
 #[test]
 fn cancel_gives_nothing_once_the_future_is_gone() {
     let executor = executor(1);
-    let gone = Arc::new(AtomicBool::new(false));
-    struct Set(Arc<AtomicBool>);
-    impl Drop for Set {
-        fn drop(&mut self) {
-            self.0.store(true, Relaxed);
-        }
-    }
-    let set = Set(gone.clone());
-    let never = executor.spawn(async move {
-        let _set = set;
-        pending::<()>().await;
-    });
-    assert_eq!(block_on(never.cancel()), None);
-    assert!(gone.load(Relaxed));
+    let (held, gone) = mpsc::channel::<()>();
+    assert_eq!(block_on(executor.spawn(hold(held)).cancel()), None);
+    assert_eq!(gone.try_recv(), Err(mpsc::TryRecvError::Disconnected));
 }
 
 #[test]
@@ -420,31 +312,22 @@ fn a_detached_task_that_nobody_can_wake_ends() {
 #[test]
 fn metrics_count_spawns_and_polls() {
     let executor = executor(1);
-    let inside = executor.spawn(async {
-        for _ in 0..10 {
-            spawn(async {}).detach();
-        }
+    block_on(executor.spawn(async {
+        (0..10).for_each(|_| spawn(async {}).detach());
         yield_now().await;
-    });
-    block_on(inside);
-    for _ in 0..4 {
-        block_on(executor.spawn(async {}));
-    }
+    }));
+    (0..4).for_each(|_| block_on(executor.spawn(async {})));
     let metrics = executor.metrics();
-    assert_eq!(metrics.spawned, 15);
-    assert_eq!(metrics.workers.len(), 1);
-    assert_eq!(metrics.polls(), 16);
-    assert_eq!(metrics.steals(), 0);
+    assert_eq!((metrics.spawned, metrics.workers.len()), (15, 1));
+    assert_eq!((metrics.polls(), metrics.steals()), (16, 0));
 }
 
 #[test]
 fn threads_have_the_names_that_were_asked_for() {
-    let executor = Executor::builder()
-        .workers(3)
-        .thread_name(|i| format!("named-{i}"))
-        .stack_size(128 * 1024)
-        .build()
-        .unwrap();
+    let executor = built(3, |builder| {
+        let named = builder.thread_name(|i| format!("named-{i}"));
+        named.stack_size(128 * 1024)
+    });
     // One task for each worker, all at once.
     let barrier = Arc::new(Barrier::new(3));
     let names = [(); 3].map(|()| {
@@ -540,22 +423,17 @@ fn no_wake_up_from_foreign_threads_is_lost() {
     receivers.into_iter().for_each(block_on);
 }
 
-type Ball = oneshot::Sender<u32>;
-
-/// Sends a sender there and waits for the answer through it, so many times.
-async fn ping(court: mpsc::Sender<Ball>, rounds: u32) {
-    for i in 0..rounds {
-        let (sender, receiver) = oneshot::channel();
-        court.send(sender).unwrap();
-        assert_eq!(receiver.await, Ok(i));
-    }
-}
-
 #[test]
 fn ping_pong_between_a_task_and_a_thread() {
     let executor = executor(1);
-    let (court, balls) = mpsc::channel::<Ball>();
-    let player = executor.spawn(ping(court, 2_000));
+    let (court, balls) = mpsc::channel::<oneshot::Sender<u32>>();
+    let player = executor.spawn(async move {
+        for i in 0..2_000 {
+            let (sender, receiver) = oneshot::channel();
+            court.send(sender).unwrap();
+            assert_eq!(receiver.await, Ok(i));
+        }
+    });
     for (i, ball) in (0..).zip(balls) {
         ball.send(i).unwrap();
     }
@@ -582,30 +460,21 @@ fn ping_pong_between_two_tasks() {
 #[test]
 fn a_task_that_blocks_its_worker_does_not_hold_up_those_behind_it_while_all_others_are_busy() {
     let executor = executor(2);
-    let (sender, receiver) = std::sync::mpsc::channel();
-    let over = Arc::new(AtomicBool::new(false));
-    let busy = {
-        let over = over.clone();
-        move || {
-            let over = over.clone();
-            async move {
-                while !over.load(Relaxed) {
-                    yield_now().await;
-                }
-            }
-        }
-    };
     block_on(executor.spawn(async move {
         // One for each worker: that of the blocked one is taken over as well.
-        let both = [spawn(busy()), spawn(busy())];
+        let both = [(); 2].map(|()| {
+            spawn(async {
+                loop {
+                    yield_now().await;
+                }
+            })
+        });
+        let (sender, receiver) = mpsc::channel();
         let blocked = spawn(async move {
             spawn(async move { sender.send(()).unwrap() }).detach();
             receiver.recv().unwrap();
         });
         blocked.await;
-        over.store(true, Relaxed);
-        for one in both {
-            one.await;
-        }
+        drop::<[JoinHandle<()>; 2]>(both);
     }));
 }

@@ -10,6 +10,7 @@ use joint::{JoinHandle, block_on, oneshot};
 use joint_executor::{Executor, spawn, yield_now};
 
 use super::{ends, executor};
+use crate::common::hold;
 
 /// The workers take turns at being the one that blocks, and at being the one that knows the task.
 const ROUNDS: usize = 40;
@@ -49,60 +50,41 @@ async fn idle(holds: impl Send + 'static) -> JoinHandle<()> {
 }
 
 #[test]
-fn a_wait_of_this_crate_for_what_an_idle_task_holds() {
+fn a_wait_of_this_crate_for_what_another_task_holds() {
+    async fn wait(begin: mpsc::Sender<()>, receiver: oneshot::Receiver<()>) {
+        begin.send(()).unwrap();
+        assert!(receiver.blocking_recv().is_err());
+    }
     drop_while_blocked(&[1, 2, 4], |begin| async move {
         let (sender, receiver) = oneshot::channel::<()>();
-        let _task = idle(sender).await;
+        let _idle = idle(sender).await;
         begin.send(()).unwrap();
         assert!(block_on(receiver).is_err());
     });
-}
-
-#[test]
-fn a_wait_of_this_crate_for_what_a_queued_task_holds() {
     drop_while_blocked(&[1, 2, 4], |begin| async move {
         let (sender, receiver) = oneshot::channel::<()>();
-        let _task = spawn(async move {
-            let _sender = sender;
-            pending::<()>().await;
-        });
-        begin.send(()).unwrap();
-        assert!(receiver.blocking_recv().is_err());
+        let _queued = spawn(hold(sender));
+        wait(begin, receiver).await;
     });
-}
-
-#[test]
-fn a_wait_of_this_crate_for_what_a_pinned_task_holds() {
     drop_while_blocked(&[1, 2, 4], |begin| async move {
         let (sender, receiver) = oneshot::channel::<()>();
-        let _task = joint_executor::spawn_local(async move {
-            let _sender = sender;
-            pending::<()>().await;
-        });
+        let _pinned = joint_executor::spawn_local(hold(sender));
         yield_now().await;
-        begin.send(()).unwrap();
-        assert!(receiver.blocking_recv().is_err());
+        wait(begin, receiver).await;
     });
 }
 
 #[test]
-fn a_wait_of_std_for_what_an_idle_task_holds() {
+fn a_wait_of_std_for_what_another_task_holds() {
     drop_while_blocked(&[2, 4], |begin| async move {
         let (sender, receiver) = mpsc::channel::<()>();
-        let _task = idle(sender).await;
+        let _idle = idle(sender).await;
         begin.send(()).unwrap();
         assert!(receiver.recv().is_err());
     });
-}
-
-#[test]
-fn a_wait_of_std_for_what_a_queued_task_holds() {
     drop_while_blocked(&[2, 4], |begin| async move {
         let (sender, receiver) = mpsc::channel::<()>();
-        let _task = spawn(async move {
-            let _sender = sender;
-            pending::<()>().await;
-        });
+        let _queued = spawn(hold(sender));
         begin.send(()).unwrap();
         assert!(receiver.recv().is_err());
     });
@@ -120,10 +102,7 @@ fn a_wait_for_what_a_task_holds_that_is_spawned_after_the_close() {
         assert!(closed.recv().is_err());
         for _ in 0..3 {
             let (sender, receiver) = mpsc::channel::<()>();
-            let _task = spawn(async move {
-                let _sender = sender;
-                pending::<()>().await;
-            });
+            let _task = spawn(hold(sender));
             assert!(receiver.recv().is_err());
         }
     });

@@ -16,8 +16,8 @@ use std::{
 use joint::{JoinError, JoinHandle, block_on, oneshot};
 use joint_executor::{Executor, spawn, yield_now};
 
-use super::{OnDrop, executor};
-use crate::common::wait_until;
+use super::executor;
+use crate::common::{OnDrop, assert_cancelled, built, hold, wait_until};
 
 /// How many guards were made, and how many of them dropped.
 #[derive(Clone, Default)]
@@ -39,11 +39,7 @@ impl Guards {
 
     /// A task that never ends, with a guard in it.
     fn never(&self) -> impl Future<Output = ()> + Send + 'static {
-        let guard = self.guard();
-        async move {
-            let _guard = guard;
-            pending::<()>().await;
-        }
+        hold(self.guard())
     }
 
     #[track_caller]
@@ -61,19 +57,13 @@ impl Drop for Guard {
     }
 }
 
-fn assert_cancelled<T>(handle: JoinHandle<T>) {
-    assert!(handle.is_finished());
-    let result = block_on(handle.result());
-    assert!(matches!(result, Err(JoinError::Cancelled)));
-}
-
 /// Waits until the tasks of an executor have been polled so often.
 fn wait_for_polls(executor: &Executor, polls: u64) {
     wait_until(|| executor.metrics().polls() >= polls);
 }
 
 /// Makes wakers come out of a task, and then waits for ever.
-async fn hand_out(wakers: Arc<Mutex<Vec<Waker>>>) {
+async fn hand_out(wakers: Arc<Mutex<Vec<Waker>>>, _held: impl Send) {
     poll_fn(|cx| {
         wakers.lock().unwrap().push(cx.waker().clone());
         Poll::Pending
@@ -82,61 +72,51 @@ async fn hand_out(wakers: Arc<Mutex<Vec<Waker>>>) {
 }
 
 /// The one worker is busy until it drops the executor itself: so nothing behind it is ever run.
-fn drop_from_inside(executor: Executor, before: impl FnOnce(&Executor)) {
-    let (sender, receiver) = mpsc::channel::<Executor>();
-    let (done, is_done) = mpsc::channel();
-    executor
-        .spawn(async move {
-            drop(receiver.recv().unwrap());
-            done.send(()).unwrap();
-        })
-        .detach();
-    before(&executor);
-    sender.send(executor).unwrap();
-    is_done.recv().unwrap();
-}
-
 #[test]
 fn queued_tasks_are_dropped_without_being_run() {
     let guards = Guards::default();
     let ran = Arc::new(AtomicUsize::new(0));
-    let mut handles = Vec::new();
-    drop_from_inside(executor(1), |executor| {
-        for _ in 0..1_000 {
+    let executor = executor(1);
+    let (sender, receiver) = mpsc::channel::<Executor>();
+    let dropper = executor.spawn(async move { drop(receiver.recv().unwrap()) });
+    let handles: Vec<_> = (0..1_000)
+        .map(|_| {
             let (guard, ran) = (guards.guard(), ran.clone());
-            handles.push(executor.spawn(async move {
+            executor.spawn(async move {
                 ran.fetch_add(1, Relaxed);
                 drop(guard);
-            }));
-        }
-    });
-    for handle in handles {
-        let result = block_on(handle.result());
-        assert!(matches!(result, Err(JoinError::Cancelled)));
-    }
+            })
+        })
+        .collect();
+    sender.send(executor).unwrap();
+    block_on(dropper);
+    handles.into_iter().for_each(assert_cancelled);
     assert_eq!(ran.load(Relaxed), 0);
     guards.assert_all_dropped(1_000);
 }
 
+/// Also if a task of another executor ends theirs.
 #[test]
 fn tasks_that_wait_are_dropped() {
-    let guards = Guards::default();
-    let executor = executor(2);
-    let handles: Vec<_> = (0..1_000).map(|_| executor.spawn(guards.never())).collect();
-    wait_for_polls(&executor, 1_000);
-    drop(executor);
-    guards.assert_all_dropped(1_000);
-    handles.into_iter().for_each(assert_cancelled);
-}
-
-#[test]
-fn detached_tasks_that_wait_are_dropped() {
-    let guards = Guards::default();
-    let executor = executor(2);
-    (0..1_000).for_each(|_| executor.spawn(guards.never()).detach());
-    wait_for_polls(&executor, 1_000);
-    drop(executor);
-    guards.assert_all_dropped(1_000);
+    let other = executor(1);
+    let ends: [(&str, fn(Executor, &Executor)); 2] = [
+        ("this thread", |executor, _| drop(executor)),
+        ("another executor", |executor, other| {
+            block_on(other.spawn(async move { drop(executor) }));
+        }),
+    ];
+    for (who, end) in ends {
+        println!("{who} drops it");
+        let guards = Guards::default();
+        let executor = executor(2);
+        let handles: Vec<_> = (0..1_000).map(|_| executor.spawn(guards.never())).collect();
+        (0..1_000).for_each(|_| executor.spawn_detached(guards.never()));
+        wait_for_polls(&executor, 2_000);
+        end(executor, &other);
+        guards.assert_all_dropped(2_000);
+        assert!(handles.iter().all(JoinHandle::is_finished));
+        handles.into_iter().for_each(assert_cancelled);
+    }
 }
 
 #[test]
@@ -144,13 +124,7 @@ fn wakers_that_outlive_the_executor_are_harmless() {
     let guards = Guards::default();
     let wakers = Arc::<Mutex<Vec<Waker>>>::default();
     let executor = executor(2);
-    let handles = [(); 40].map(|()| {
-        let (guard, wakers) = (guards.guard(), wakers.clone());
-        executor.spawn(async move {
-            let _guard = guard;
-            hand_out(wakers).await;
-        })
-    });
+    let handles = [(); 40].map(|()| executor.spawn(hand_out(wakers.clone(), guards.guard())));
     wait_for_polls(&executor, 40);
     drop(executor);
     guards.assert_all_dropped(40);
@@ -224,87 +198,58 @@ fn a_task_that_is_being_polled_ends_its_poll() {
 
 #[test]
 fn a_task_whose_last_poll_makes_it_ready_is_ready() {
-    let mut waiting = None;
     let (go, gone) = mpsc::channel::<Executor>();
     let executor = executor(1);
-    waiting.replace(executor.spawn(async move {
+    let waiting = executor.spawn(async move {
         drop(gone.recv().unwrap());
         "ready"
-    }));
-    go.send(executor).unwrap();
-    assert_eq!(block_on(waiting.unwrap()), "ready");
-}
-
-#[test]
-fn futures_that_spawn_when_they_are_dropped() {
-    let guards = Guards::default();
-    let executor = executor(2);
-    for _ in 0..100 {
-        let guards = guards.clone();
-        let spawns = OnDrop(move || {
-            let again = guards.clone();
-            let guard = guards.guard();
-            let spawns = OnDrop(move || spawn(again.never()).detach());
-            spawn(async move {
-                let _guard = (guard, spawns);
-                pending::<()>().await;
-            })
-            .detach();
-        });
-        let task = async move {
-            let _spawns = spawns;
-            pending::<()>().await;
-        };
-        executor.spawn(task).detach();
-    }
-    wait_for_polls(&executor, 100);
-    drop(executor);
-    guards.assert_all_dropped(200);
-}
-
-#[test]
-fn futures_that_wake_each_other_when_they_are_dropped() {
-    let guards = Guards::default();
-    let wakers = Arc::<Mutex<Vec<Waker>>>::default();
-    let executor = executor(2);
-    for _ in 0..100 {
-        let (guard, wakers) = (guards.guard(), wakers.clone());
-        let wakes = OnDrop({
-            let wakers = wakers.clone();
-            move || {
-                let wakers = wakers.lock().unwrap().clone();
-                wakers.iter().for_each(Waker::wake_by_ref);
-            }
-        });
-        let task = async move {
-            let _guard = (guard, wakes);
-            hand_out(wakers).await;
-        };
-        executor.spawn(task).detach();
-    }
-    wait_for_polls(&executor, 100);
-    drop(executor);
-    guards.assert_all_dropped(100);
-}
-
-#[test]
-fn futures_that_panic_when_they_are_dropped() {
-    let guards = Guards::default();
-    let executor = executor(2);
-    let handles = [(); 20].map(|()| {
-        let guard = guards.guard();
-        let panics = OnDrop(|| panic!("as it should"));
-        executor.spawn(async move {
-            let _guard = (panics, guard);
-            pending::<()>().await;
-        })
     });
-    wait_for_polls(&executor, 20);
-    drop(executor);
-    guards.assert_all_dropped(20);
-    for handle in handles {
-        let result = block_on(handle.result());
-        assert!(matches!(result, Err(JoinError::Panicked(_))));
+    go.send(executor).unwrap();
+    assert_eq!(block_on(waiting), "ready");
+}
+
+#[test]
+fn futures_whose_drops_spawn_wake_each_other_or_panic() {
+    type OnEnd = Box<dyn FnMut() + Send>;
+    let wakers = Arc::<Mutex<Vec<Waker>>>::default();
+    let own = wakers.clone();
+    let spawns = |guards: Guards| -> OnEnd {
+        Box::new(move || {
+            let again = guards.clone();
+            let then = OnDrop(move || spawn(again.never()).detach());
+            spawn(hold((guards.guard(), then))).detach();
+        })
+    };
+    let wakes = move |_| -> OnEnd {
+        let wakers = own.clone();
+        Box::new(move || {
+            let wakers = wakers.lock().unwrap().clone();
+            wakers.iter().for_each(Waker::wake_by_ref);
+        })
+    };
+    let panics = |_| -> OnEnd { Box::new(|| panic!("as it should")) };
+    // How many guards there are for each task, and whether it ends by a panic.
+    type Kind<'a> = (&'static str, &'a dyn Fn(Guards) -> OnEnd, usize, bool);
+    let kinds: [Kind<'_>; 3] = [
+        ("spawns", &spawns, 3, false),
+        ("wakes", &wakes, 1, false),
+        ("panics", &panics, 1, true),
+    ];
+    for (name, kind, made, is_panic) in kinds {
+        println!("each {name}");
+        let guards = Guards::default();
+        let executor = executor(2);
+        let handles = [(); 100].map(|()| {
+            let held = (OnDrop(kind(guards.clone())), guards.guard());
+            executor.spawn(hand_out(wakers.clone(), held))
+        });
+        wait_for_polls(&executor, 100);
+        drop(executor);
+        guards.assert_all_dropped(100 * made);
+        wakers.lock().unwrap().clear();
+        for handle in handles {
+            assert_eq!(block_on(handle.result()).unwrap_err().is_panic(), is_panic);
+        }
     }
 }
 
@@ -329,10 +274,7 @@ fn dropped_by_its_own_task() {
         last.send(()).unwrap();
         drop(executor);
         assert_eq!(block_on(dropper), "dropped");
-        for handle in waiting {
-            let result = block_on(handle.result());
-            assert!(matches!(result, Err(JoinError::Cancelled)));
-        }
+        waiting.into_iter().for_each(assert_cancelled);
         guards.assert_all_dropped(51);
     }
 }
@@ -342,50 +284,24 @@ fn dropped_with_the_future_of_its_own_task() {
     let guards = Guards::default();
     let executor = Arc::new(executor(1));
     let waiting = executor.spawn(guards.never());
-    let held = executor.clone();
-    let holder = executor.spawn(async move {
-        let _held = held;
-        pending::<()>().await;
-    });
+    let holder = executor.spawn(hold(executor.clone()));
     wait_for_polls(&executor, 2);
     drop(executor);
     // The cycle of the executor and its task ends with the task.
     drop(holder);
-    let result = block_on(waiting.result());
-    assert!(matches!(result, Err(JoinError::Cancelled)));
-    guards.assert_all_dropped(1);
-}
-
-#[test]
-fn dropped_by_a_task_of_another_executor() {
-    let guards = Guards::default();
-    let inner = executor(2);
-    let waiting = inner.spawn(guards.never());
-    wait_for_polls(&inner, 1);
-    let outer = executor(1);
-    block_on(outer.spawn(async move { drop(inner) }));
-    guards.assert_all_dropped(1);
     assert_cancelled(waiting);
+    guards.assert_all_dropped(1);
 }
 
 #[test]
-fn a_handle_that_is_dropped_after_the_end() {
+fn handles_that_outlive_the_executor_give_an_output() {
     let executor = executor(1);
-    let ready = executor.spawn(async { Box::new(1) });
+    let [ready, dropped] = [(); 2].map(|()| executor.spawn(async { String::from("kept") }));
     let never = executor.spawn(pending::<Box<i32>>());
-    wait_for_polls(&executor, 2);
+    wait_for_polls(&executor, 3);
     drop(executor);
     assert!(ready.is_finished() && never.is_finished());
-    drop(ready);
-    drop(never);
-}
-
-#[test]
-fn an_output_outlives_the_executor() {
-    let executor = executor(1);
-    let ready = executor.spawn(async { String::from("kept") });
-    wait_for_polls(&executor, 1);
-    drop(executor);
+    drop((dropped, never));
     assert_eq!(block_on(ready), "kept");
 }
 
@@ -437,13 +353,7 @@ fn other_threads_wake_tasks_while_the_executor_is_dropped() {
         let guards = Guards::default();
         let wakers = Arc::<Mutex<Vec<Waker>>>::default();
         let executor = executor(2);
-        let handles = [(); 8].map(|()| {
-            let (guard, wakers) = (guards.guard(), wakers.clone());
-            executor.spawn(async move {
-                let _guard = guard;
-                hand_out(wakers).await;
-            })
-        });
+        let handles = [(); 8].map(|()| executor.spawn(hand_out(wakers.clone(), guards.guard())));
         wait_for_polls(&executor, 8);
         let over = AtomicBool::new(false);
         thread::scope(|scope| {
@@ -457,10 +367,7 @@ fn other_threads_wake_tasks_while_the_executor_is_dropped() {
                 });
             }
             drop(executor);
-            for handle in handles {
-                let result = block_on(handle.result());
-                assert!(matches!(result, Err(JoinError::Cancelled)));
-            }
+            handles.into_iter().for_each(assert_cancelled::<()>);
             over.store(true, Relaxed);
         });
         guards.assert_all_dropped(8);
@@ -526,11 +433,7 @@ fn tasks_that_await_each_other_are_dropped() {
 /// task.
 #[test]
 fn a_million_resumptions_need_no_stack() {
-    let executor = Executor::builder()
-        .workers(1)
-        .stack_size(128 * 1024)
-        .build()
-        .unwrap();
+    let executor = built(1, |builder| builder.stack_size(128 * 1024));
     let count = executor.spawn(async {
         let mut count = 0;
         for _ in 0..1_000_000 {
@@ -568,13 +471,7 @@ fn destructors_of_thread_locals_may_wake_and_spawn() {
         let guards = Guards::default();
         let other = executor(1);
         let wakers = Arc::<Mutex<Vec<Waker>>>::default();
-        let waiting = [(); 2].map(|()| {
-            let (guard, wakers) = (guards.guard(), wakers.clone());
-            other.spawn(async move {
-                let _guard = guard;
-                hand_out(wakers).await;
-            })
-        });
+        let waiting = [(); 2].map(|()| other.spawn(hand_out(wakers.clone(), guards.guard())));
         wait_for_polls(&other, 2);
         let [waiting, dropped] = waiting;
         let waker = wakers.lock().unwrap()[0].clone();
@@ -591,49 +488,5 @@ fn destructors_of_thread_locals_may_wake_and_spawn() {
         drop(other);
         assert_cancelled(waiting);
         guards.assert_all_dropped(3);
-    }
-}
-
-/// How many threads of this process bear a name.
-#[cfg(target_os = "linux")]
-fn threads_named(name: &str) -> usize {
-    let threads = std::fs::read_dir("/proc/self/task").unwrap().flatten();
-    let names = threads.map(|thread| std::fs::read_to_string(thread.path().join("comm")));
-    // A thread may be gone by the time that its name is read.
-    names
-        .flatten()
-        .filter(|other| other.trim_end() == name)
-        .count()
-}
-
-#[test]
-fn two_hundred_executors_leave_nothing_behind() {
-    for _ in 0..200 {
-        let guards = Guards::default();
-        let executor = Executor::builder()
-            .workers(2)
-            .thread_name(|_| "two-hundred".into())
-            .build()
-            .unwrap();
-        for _ in 0..10 {
-            executor.spawn(guards.never()).detach();
-            let guard = guards.guard();
-            let spawns = guards.clone();
-            executor
-                .spawn(async move {
-                    let _guard = guard;
-                    let _inner = [(); 3].map(|()| spawn(spawns.never()));
-                    yield_now().await;
-                })
-                .detach();
-        }
-        drop(executor);
-        let made = guards.0.0.load(Relaxed);
-        guards.assert_all_dropped(made);
-    }
-    #[cfg(target_os = "linux")]
-    while threads_named("two-hundred") > 0 {
-        // The system takes a joined thread off its list in its own time.
-        thread::yield_now();
     }
 }

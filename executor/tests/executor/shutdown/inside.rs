@@ -6,7 +6,7 @@ use std::{
 };
 
 use joint::{JoinHandle, block_on, oneshot};
-use joint_executor::{Executor, LocalExecutor, TaskLocal, yield_now};
+use joint_executor::{Executor, LocalExecutor, TaskBuilder, TaskLocal, yield_now};
 
 use super::{ends, executor};
 use crate::common::on_drop;
@@ -14,16 +14,20 @@ use crate::common::on_drop;
 /// Starts a task that holds something and waits forever, and comes back when its first poll is
 /// over.
 fn hold(executor: &Executor, holds: impl Send + 'static) -> JoinHandle<()> {
+    hold_by(|| executor.task(), holds)
+}
+
+fn hold_by<'a>(task: impl Fn() -> TaskBuilder<'a>, holds: impl Send + 'static) -> JoinHandle<()> {
     let (polled, was_polled) = mpsc::channel();
-    let task = executor.spawn(async move {
+    let holder = task().spawn(async move {
         let _holds = holds;
         // This is in the register before the next task has its turn.
         polled.send(()).unwrap();
         pending::<()>().await;
     });
     was_polled.recv().unwrap();
-    block_on(executor.spawn(yield_now()));
-    task
+    block_on(task().spawn(yield_now()));
+    holder
 }
 
 #[test]
@@ -116,44 +120,21 @@ fn drops_that_block_do_not_pile_up_on_the_stack() {
 /// holds.
 #[test]
 fn a_drop_that_waits_for_the_drop_of_another_task() {
-    for workers in [1, 2, 4] {
+    for (workers, pinned_to) in [(1, None), (2, None), (4, None), (2, Some(0))] {
         ends(move || {
             for _ in 0..20 {
                 let executor = executor(workers);
+                let task = || match pinned_to {
+                    Some(worker) => executor.task().on_worker(worker),
+                    None => executor.task(),
+                };
                 let (sender, receiver) = oneshot::channel::<()>();
                 let waits = on_drop(move || assert!(receiver.blocking_recv().is_err()));
-                let _held = [hold(&executor, waits), hold(&executor, sender)];
+                let _held = [hold_by(task, waits), hold_by(task, sender)];
                 drop(executor);
             }
         });
     }
-}
-
-/// The same with pinned ones.
-#[test]
-fn a_drop_that_waits_for_the_drop_of_another_pinned_task() {
-    ends(|| {
-        for _ in 0..20 {
-            let executor = executor(2);
-            let (sender, receiver) = oneshot::channel::<()>();
-            let waits = on_drop(move || assert!(receiver.blocking_recv().is_err()));
-            let (polled, was_polled) = mpsc::channel();
-            let holds = |held: Box<dyn Send>| {
-                let polled = polled.clone();
-                let task = async move {
-                    let _held = held;
-                    polled.send(()).unwrap();
-                    pending::<()>().await;
-                };
-                executor.task().on_worker(0).spawn(task)
-            };
-            let _held = [holds(Box::new(waits)), holds(Box::new(sender))];
-            was_polled.recv().unwrap();
-            was_polled.recv().unwrap();
-            block_on(executor.task().on_worker(0).spawn(yield_now()));
-            drop(executor);
-        }
-    });
 }
 
 /// Another worker is free: it is the one that drops what waits for the blocked poll.

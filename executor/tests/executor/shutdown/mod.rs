@@ -6,4 +6,4 @@ mod dropped;
 mod inside;
 mod limits;
 
-use super::{OnDrop, ends, executor};
+use super::{ends, executor};
