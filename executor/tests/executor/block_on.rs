@@ -13,7 +13,7 @@ use std::{
 use joint::block_on;
 use joint_executor::{Executor, JoinSet, LocalExecutor, TaskBuilder, spawn, spawn_detached};
 
-use super::{ends, executor};
+use super::{OnDrop, ends, executor};
 
 fn spawned(executor: &Executor) -> u64 {
     executor.metrics().spawned
@@ -165,18 +165,13 @@ fn a_worker_that_is_elsewhere_attends_to_its_own_timers() {
 
 #[test]
 fn shutting_down_a_set_drops_its_futures_and_empties_it() {
-    struct Guard(Arc<AtomicUsize>);
-    impl Drop for Guard {
-        fn drop(&mut self) {
-            self.0.fetch_add(1, Relaxed);
-        }
-    }
     let executor = executor(2);
     let dropped = Arc::new(AtomicUsize::new(0));
     executor.block_on(async {
         let mut set = JoinSet::new();
         for i in 0..50 {
-            let guard = Guard(dropped.clone());
+            let dropped = dropped.clone();
+            let guard = OnDrop(move || _ = dropped.fetch_add(1, Relaxed));
             set.spawn(async move {
                 let _guard = guard;
                 match i % 3 {

@@ -18,7 +18,7 @@ use joint_executor::{
     Executor, Metrics, Priority, TaskBuilder, TaskEnd, spawn, spawn_local, yield_now,
 };
 
-use super::{Panics, executor, wait_until};
+use super::{Panics, executor, hold, wait_until};
 
 #[track_caller]
 fn assert_counts(metrics: &Metrics, finished: u64, cancelled: u64, panicked: u64, live: u64) {
@@ -43,33 +43,18 @@ fn every_way_to_end() {
     executor.spawn(async { panic!("no") }).detach();
     // An output whose drop panics is an output.
     executor.spawn(async { Panics }).detach();
-    let guard = Panics;
-    let dropped = executor.spawn(async move {
-        let _guard = guard;
-        pending::<()>().await;
-    });
+    let dropped = executor.spawn(hold(Panics));
     let cancelled = executor.spawn(pending::<()>());
     let waiting = executor.spawn(pending::<()>());
     block_on(executor.spawn(async {}));
     assert_counts(&executor.metrics(), 3, 0, 1, 3);
-    assert!(block_on(dropped.result_of_abort()).is_err());
+    dropped.abort();
+    assert!(block_on(dropped.result()).is_err());
     assert_eq!(block_on(cancelled.cancel()), None);
     assert_counts(&executor.metrics(), 3, 1, 2, 1);
     drop(waiting);
     block_on(executor.spawn(async {}));
     assert_counts(&executor.metrics(), 4, 2, 2, 0);
-}
-
-/// To abort and await in one.
-trait Abort<T> {
-    fn result_of_abort(self) -> joint::task::JoinResult<T>;
-}
-
-impl<T> Abort<T> for joint::JoinHandle<T> {
-    fn result_of_abort(self) -> joint::task::JoinResult<T> {
-        self.abort();
-        self.result()
-    }
 }
 
 #[test]
@@ -130,26 +115,22 @@ fn metrics_count_queued_and_pinned_tasks() {
         is_counted.recv().unwrap();
     });
     receiver.recv().unwrap();
-    let metrics = executor.metrics();
-    assert_eq!(
-        (metrics.workers[0].queued, metrics.workers[0].pinned),
-        (4, 5)
-    );
-    assert_eq!(metrics.live(), 10);
+    let counts = || {
+        let metrics = executor.metrics();
+        let worker = &metrics.workers[0];
+        (worker.queued, worker.pinned, metrics.live())
+    };
+    assert_eq!(counts(), (4, 5, 10));
     counted.send(()).unwrap();
     block_on(busy);
     wait_until(|| executor.metrics().live() == 0);
-    let metrics = executor.metrics();
-    assert_eq!(
-        (metrics.workers[0].queued, metrics.workers[0].pinned),
-        (0, 0)
-    );
+    assert_eq!(counts(), (0, 0, 0));
 }
 
 /// The tasks of a burst are not all fetched before the first of them runs.
 #[test]
 fn a_burst_of_pinned_tasks_is_fetched_in_pieces() {
-    let executor = Executor::builder().workers(1).build().unwrap();
+    let executor = executor(1);
     let (begin, begins) = mpsc::channel();
     let (end, ends) = mpsc::channel::<()>();
     let busy = executor.spawn_on(0, async move {
@@ -196,14 +177,7 @@ fn tasks_cancelled_by_the_end_are_counted_once() {
             match i % 3 {
                 0 => executor.spawn(pending::<()>()).detach(),
                 1 => executor.spawn_on(i % 2, pending::<()>()).detach(),
-                _ => {
-                    let guard = Panics;
-                    let task = async move {
-                        let _guard = guard;
-                        pending::<()>().await;
-                    };
-                    executor.spawn(task).detach();
-                }
+                _ => executor.spawn(hold(Panics)).detach(),
             }
         }
         drop(executor);
@@ -271,12 +245,6 @@ fn steals_parks_and_wakes_are_those_of_the_workers() {
     let metrics = executor.metrics();
     assert!(metrics.steals() >= 200, "{metrics:?}");
     assert!(metrics.parks() > 0, "{metrics:?}");
-    assert_eq!(
-        metrics.wakes(),
-        metrics
-            .workers
-            .iter()
-            .map(|worker| worker.wakes)
-            .sum::<u64>()
-    );
+    let wakes = metrics.workers.iter().map(|worker| worker.wakes);
+    assert_eq!(metrics.wakes(), wakes.sum::<u64>());
 }

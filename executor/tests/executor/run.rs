@@ -14,7 +14,7 @@ use std::{
 };
 
 use joint::{JoinError, JoinHandle, block_on, oneshot, shared};
-use joint_executor::{Executor, spawn, yield_now};
+use joint_executor::{Executor, Priority, TaskBuilder, spawn, yield_now};
 
 use super::{Panics, built, executor, hold, on_drop, wait_until};
 use crate::common::{poll_with, waker_that};
@@ -158,13 +158,18 @@ fn tasks_that_are_always_due_do_not_starve_others() {
 #[test]
 fn a_task_that_blocks_its_worker_does_not_hold_up_what_it_spawned() {
     let executor = executor(2);
-    for _ in 0..200 {
-        let blocking = executor.spawn(async {
+    for priority in [Priority::Normal, Priority::High]
+        .into_iter()
+        .cycle()
+        .take(200)
+    {
+        let blocking = executor.spawn(async move {
             let (sender, receiver) = mpsc::channel();
-            spawn(async move { sender.send(()) }).detach();
+            let task = TaskBuilder::new().priority(priority);
+            task.spawn_detached(async move { sender.send(()).unwrap() });
             receiver.recv()
         });
-        assert_eq!(block_on(blocking), Ok(()));
+        assert_eq!(block_on(blocking), Ok(()), "{priority:?}");
     }
 }
 

@@ -105,7 +105,7 @@ fn only_the_hooks_of_a_spawn_know_the_parent() {
 /// Data that says where it came from, and tells when it is dropped.
 struct Trail {
     depth: usize,
-    seen: Arc<Mutex<Vec<(usize, &'static str)>>>,
+    seen: Seen,
 }
 
 impl Trail {
@@ -121,6 +121,11 @@ impl Drop for Trail {
 }
 
 type Seen = Arc<Mutex<Vec<(usize, &'static str)>>>;
+
+fn drops(seen: &Seen) -> usize {
+    let seen = seen.lock().unwrap();
+    seen.iter().filter(|(_, what)| *what == "drop").count()
+}
 
 /// A builder whose tasks are one deeper than their parents, with every hook for tasks.
 fn trailed() -> (Builder, Seen) {
@@ -201,13 +206,7 @@ fn data_is_dropped_at_the_end_although_a_waker_is_left() {
     block_on(executor.spawn(async {}));
     assert!(seen.lock().unwrap().contains(&(0, "drop")));
     drop((executor, waker));
-    let drops = seen
-        .lock()
-        .unwrap()
-        .iter()
-        .filter(|(_, what)| *what == "drop")
-        .count();
-    assert_eq!(drops, 2);
+    assert_eq!(drops(&seen), 2);
 }
 
 #[test]
@@ -218,23 +217,13 @@ fn data_of_tasks_that_a_shutdown_cancels_is_dropped_once() {
         let (sender, receiver) = oneshot::channel::<()>();
         executor.spawn(receiver).detach();
         for worker in 0..10 {
-            executor
-                .task()
-                .on_worker(worker % 2)
-                .spawn(pending::<()>())
-                .detach();
+            let task = executor.task().on_worker(worker % 2);
+            task.spawn_detached(pending::<()>());
         }
         let waking = std::thread::spawn(move || drop(sender));
         drop(executor);
         waking.join().unwrap();
-        let drops = || {
-            seen.lock()
-                .unwrap()
-                .iter()
-                .filter(|(_, what)| *what == "drop")
-                .count()
-        };
-        wait_until(|| drops() == 11);
+        wait_until(|| drops(&seen) == 11);
     }
 }
 

@@ -6,7 +6,7 @@ use std::{
     rc::Rc,
     sync::{
         Arc, Barrier, Mutex,
-        atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed},
+        atomic::{AtomicBool, Ordering::Relaxed},
         mpsc,
     },
     task::{Poll, Waker},
@@ -18,8 +18,8 @@ use joint_executor::{
     Executor, Priority, TaskBuilder, current_worker, spawn, spawn_local, yield_now,
 };
 
-use super::{executor, wait_until};
-use crate::common::{panic_text, panics};
+use super::{built, executor, hold, wait_until};
+use crate::common::{assert_cancelled, panic_text, panics};
 
 /// Keeps a worker in one poll until it is dropped.
 struct Busy(Option<mpsc::Sender<()>>, Option<JoinHandle<()>>);
@@ -69,6 +69,14 @@ impl Log {
         }
     }
 
+    fn spawn_both_kinds(&self) {
+        for _ in 0..20 {
+            spawn(self.task("normal")).detach();
+            let high = TaskBuilder::new().priority(Priority::High);
+            high.spawn(self.task("high")).detach();
+        }
+    }
+
     fn all(&self) -> Vec<&'static str> {
         self.0.lock().unwrap().clone()
     }
@@ -99,14 +107,18 @@ fn a_name_is_in_the_handle_and_in_the_panic() {
 #[test]
 fn a_builder_without_an_executor_takes_the_task_s_own() {
     let executor = executor(2);
-    let inside = executor.spawn(async {
-        let own = TaskBuilder::new().on_worker(1).name("own").spawn(async {
-            let name = thread::current().name().map(String::from);
-            (current_worker(), name)
-        });
-        own.await
+    let place = || (current_worker(), thread::current().name().map(String::from));
+    let inside = executor.spawn(async move {
+        let own = || TaskBuilder::new().on_worker(1).name("own");
+        let (sender, receiver) = oneshot::channel();
+        own().spawn_detached(async move { sender.send(place()).unwrap() });
+        [
+            own().spawn(async move { place() }).await,
+            receiver.await.unwrap(),
+        ]
     });
-    assert_eq!(block_on(inside), (Some(1), Some("joint-1".into())));
+    let there = || (Some(1), Some("joint-1".into()));
+    assert_eq!(block_on(inside), [there(), there()]);
 }
 
 #[test]
@@ -156,16 +168,15 @@ fn a_priority_together_with_a_worker_is_a_panic() {
 
 #[test]
 fn spawn_local_outside_of_a_worker_is_a_panic() {
-    let message = panic_text(|| spawn_local(async {}));
-    assert!(
-        message.contains("outside of the executor's workers"),
-        "{message}"
-    );
-    let message = panic_text(|| block_on(async { spawn_local(async {}).await }));
-    assert!(
-        message.contains("outside of the executor's workers"),
-        "{message}"
-    );
+    for message in [
+        panic_text(|| spawn_local(async {})),
+        panic_text(|| block_on(async { spawn_local(async {}).await })),
+    ] {
+        assert!(
+            message.contains("outside of the executor's workers"),
+            "{message}"
+        );
+    }
 }
 
 #[test]
@@ -184,44 +195,27 @@ fn spawn_local_for_another_worker_is_a_panic() {
     block_on(inside);
 }
 
+/// Spawned by a task, or by another thread. Then one of the others may have its turn before.
 #[test]
-fn high_tasks_run_before_normal_ones_when_spawned_by_a_task() {
-    let executor = executor(1);
-    let log = Log::default();
-    let inside = executor.spawn({
-        let log = log.clone();
-        async move {
-            for _ in 0..20 {
-                spawn(log.task("normal")).detach();
-                let high = TaskBuilder::new().priority(Priority::High);
-                high.spawn(log.task("high")).detach();
-            }
+fn high_tasks_run_before_normal_ones() {
+    for from_outside in [false, true] {
+        let executor = executor(1);
+        let log = Log::default();
+        if from_outside {
+            let busy = Busy::on(&executor, 0);
+            executor.enter(|| log.spawn_both_kinds());
+            drop(busy);
+        } else {
+            let log = log.clone();
+            block_on(executor.spawn(async move { log.spawn_both_kinds() }));
         }
-    });
-    block_on(inside);
-    block_on(executor.spawn(async {}));
-    let all = log.all();
-    assert_eq!(all.len(), 40);
-    assert!(all[..20].iter().all(|&name| name == "high"), "{all:?}");
-}
-
-#[test]
-fn high_tasks_run_before_normal_ones_when_spawned_by_another_thread() {
-    let executor = executor(1);
-    let log = Log::default();
-    let busy = Busy::on(&executor, 0);
-    for _ in 0..20 {
-        executor.spawn(log.task("normal")).detach();
-        let high = executor.task().priority(Priority::High);
-        high.spawn(log.task("high")).detach();
+        block_on(executor.spawn(async {}));
+        let all = log.all();
+        assert_eq!(all.len(), 40);
+        let first = &all[..20 + usize::from(from_outside)];
+        let high = first.iter().filter(|&&name| name == "high").count();
+        assert_eq!(high, 20, "from outside: {from_outside}, {all:?}");
     }
-    drop(busy);
-    block_on(executor.spawn(async {}));
-    let all = log.all();
-    assert_eq!(all.len(), 40);
-    // One of the others may have its turn.
-    let high = all[..21].iter().filter(|&&name| name == "high").count();
-    assert_eq!(high, 20, "{all:?}");
 }
 
 #[test]
@@ -252,18 +246,6 @@ fn high_is_kept_over_waits() {
     block_on(late);
     block_on(executor.spawn(async {}));
     assert_eq!(log.all()[0], "high");
-}
-
-#[test]
-fn high_is_stolen_from_a_worker_that_is_stuck() {
-    let executor = executor(2);
-    let (sender, receiver) = mpsc::channel::<()>();
-    let stuck = executor.spawn(async move {
-        let high = TaskBuilder::new().priority(Priority::High);
-        high.spawn(async move { sender.send(()).unwrap() }).detach();
-        receiver.recv().unwrap();
-    });
-    block_on(stuck);
 }
 
 /// Most often the other worker sleeps when the turn of the local task comes, before that of the one
@@ -301,12 +283,10 @@ fn longest_wait_of(kind: &'static str, others: &[&'static str]) -> usize {
         "pinned" => executor.task().on_worker(0),
         _ => executor.task(),
     };
-    let mut handles = Vec::new();
-    for &other in others {
-        for _ in 0..10 {
-            handles.push(task(other).spawn(log.for_ever(other, &stop)));
-        }
-    }
+    let others = others.iter().flat_map(|other| [*other; 10]);
+    let handles: Vec<_> = others
+        .map(|other| task(other).spawn(log.for_ever(other, &stop)))
+        .collect();
     let runs = {
         let log = log.clone();
         task(kind).spawn(async move {
@@ -324,21 +304,15 @@ fn longest_wait_of(kind: &'static str, others: &[&'static str]) -> usize {
 }
 
 #[test]
-fn normal_tasks_do_not_starve() {
-    let wait = longest_wait_of("normal", &["high", "pinned"]);
-    assert!(wait <= 64, "{wait}");
-}
-
-#[test]
-fn pinned_tasks_do_not_starve() {
-    let wait = longest_wait_of("pinned", &["high", "normal"]);
-    assert!(wait <= 80, "{wait}");
-}
-
-#[test]
-fn high_tasks_do_not_starve() {
-    let wait = longest_wait_of("high", &["normal", "pinned"]);
-    assert!(wait <= 64, "{wait}");
+fn tasks_of_no_kind_starve_beside_the_others() {
+    for (kind, others, most) in [
+        ("normal", ["high", "pinned"], 64),
+        ("pinned", ["high", "normal"], 80),
+        ("high", ["normal", "pinned"], 64),
+    ] {
+        let wait = longest_wait_of(kind, &others);
+        assert!(wait <= most, "{kind}: {wait}");
+    }
 }
 
 #[test]
@@ -362,36 +336,25 @@ fn pinned_tasks_have_a_share_of_one_in_eight() {
     assert!(share("high") >= 3 * all.len(), "of {}", all.len());
 }
 
-/// How many of `kind` are run before one normal task, when all come from outside.
-fn longest_wait_in_a_flood(kind: impl Fn(&Executor) -> TaskBuilder<'_>) -> usize {
-    let executor = executor(1);
-    let log = Log::default();
-    let busy = Busy::on(&executor, 0);
-    let (before, after) = (AtomicUsize::new(0), AtomicUsize::new(0));
-    for _ in 0..5_000 {
-        kind(&executor).spawn(log.task("flood")).detach();
-        before.fetch_add(1, Relaxed);
-    }
-    executor.spawn(log.task("one")).detach();
-    for _ in 0..5_000 {
-        kind(&executor).spawn(log.task("flood")).detach();
-        after.fetch_add(1, Relaxed);
-    }
-    drop(busy);
-    wait_until(|| executor.metrics().live() == 0);
-    log.longest_wait("one")
-}
-
 #[test]
-fn a_flood_of_high_tasks_from_outside_does_not_starve_a_normal_one() {
-    let wait = longest_wait_in_a_flood(|executor| executor.task().priority(Priority::High));
-    assert!(wait <= 61, "{wait}");
-}
-
-#[test]
-fn a_flood_of_pinned_tasks_from_outside_does_not_starve_a_normal_one() {
-    let wait = longest_wait_in_a_flood(|executor| executor.task().on_worker(0));
-    assert!(wait <= 61, "{wait}");
+fn a_flood_of_tasks_from_outside_does_not_starve_a_normal_one() {
+    for is_pinned in [false, true] {
+        let executor = executor(1);
+        let log = Log::default();
+        let busy = Busy::on(&executor, 0);
+        let task = || match is_pinned {
+            false => executor.task().priority(Priority::High),
+            true => executor.task().on_worker(0),
+        };
+        let flood = || (0..5_000).for_each(|_| task().spawn(log.task("flood")).detach());
+        flood();
+        executor.spawn(log.task("one")).detach();
+        flood();
+        drop(busy);
+        wait_until(|| executor.metrics().live() == 0);
+        let wait = log.longest_wait("one");
+        assert!(wait <= 61, "of pinned ones: {is_pinned}, {wait}");
+    }
 }
 
 #[test]
@@ -527,11 +490,7 @@ impl Threads {
     }
 
     fn never(&self) -> impl Future<Output = ()> + 'static {
-        let guard = self.guard();
-        async move {
-            let _guard = guard;
-            pending::<()>().await;
-        }
+        hold(self.guard())
     }
 
     #[track_caller]
@@ -561,19 +520,17 @@ fn a_local_task_need_not_be_send() {
     let inside = executor.spawn({
         let threads = threads.clone();
         async move {
-            let spawn_all = || {
-                (0..100).map(|i| {
-                    let guard = threads.guard();
-                    spawn_local(async move {
-                        for _ in 0..10 {
-                            yield_now().await;
-                            guard.2.set(guard.2.get() + 1);
-                        }
-                        guard.2.get() + i
-                    })
+            let count = |i| {
+                let guard = threads.guard();
+                spawn_local(async move {
+                    for _ in 0..10 {
+                        yield_now().await;
+                        guard.2.set(guard.2.get() + 1);
+                    }
+                    guard.2.get() + i
                 })
             };
-            let handles: Vec<_> = spawn_all().collect();
+            let handles: Vec<_> = (0..100).map(count).collect();
             let mut sum = 0;
             for handle in handles {
                 sum += handle.await;
@@ -588,20 +545,11 @@ fn a_local_task_need_not_be_send() {
 #[test]
 fn an_output_that_is_not_send_stays_with_local_tasks() {
     let executor = executor(2);
-    let inside = executor.spawn(async {
-        let outer = || {
-            spawn_local(async {
-                let inner = spawn_local(async { Rc::new(41) });
-                *inner.await + 1
-            })
-        };
-        outer().await
-    });
-    assert_eq!(block_on(inside), 42);
+    let outer = || spawn_local(async { *spawn_local(async { Rc::new(41) }).await + 1 });
+    assert_eq!(block_on(executor.spawn(async move { outer().await })), 42);
 }
 
-/// Local tasks that wait for ever, on some worker: their handles and, if they have been polled,
-/// their wakers.
+/// Local tasks that wait for ever, on some worker: their handles and their wakers.
 fn local_tasks(
     executor: &Executor,
     worker: usize,
@@ -609,32 +557,22 @@ fn local_tasks(
     threads: &Threads,
 ) -> (Vec<JoinHandle<()>>, Vec<Waker>) {
     let threads = threads.clone();
-    let wakers = Arc::<Mutex<Vec<Waker>>>::default();
-    let handles = executor.spawn_on(worker, {
-        let wakers = wakers.clone();
-        async move {
-            let spawn_all = || {
-                (0..count).map(|_| {
-                    let (guard, wakers) = (threads.guard(), wakers.clone());
-                    let mut polled = false;
-                    spawn_local(poll_fn(move |cx| {
-                        let _guard = &guard;
-                        if !polled {
-                            polled = true;
-                            wakers.lock().unwrap().push(cx.waker().clone());
-                        }
-                        Poll::Pending
-                    }))
-                })
-            };
-            let handles: Vec<_> = spawn_all().collect();
-            handles
-        }
+    let (sender, wakers) = mpsc::channel();
+    let handles = executor.spawn_on(worker, async move {
+        let spawn = |_| {
+            let guard = threads.guard();
+            let mut sender = Some(sender.clone());
+            spawn_local(poll_fn(move |cx| {
+                let _guard = &guard;
+                if let Some(sender) = sender.take() {
+                    sender.send(cx.waker().clone()).unwrap();
+                }
+                Poll::Pending
+            }))
+        };
+        (0..count).map(spawn).collect::<Vec<_>>()
     });
-    let handles = block_on(handles);
-    wait_until(|| wakers.lock().unwrap().len() >= count);
-    let wakers = std::mem::take(&mut *wakers.lock().unwrap());
-    (handles, wakers)
+    (block_on(handles), wakers.iter().take(count).collect())
 }
 
 #[test]
@@ -659,9 +597,7 @@ fn local_tasks_that_wait_are_dropped_at_home_by_the_end() {
     let (handles, wakers) = local_tasks(&executor, 2, 100, &threads);
     drop(executor);
     threads.assert_all_at_home(Some(100));
-    for handle in handles {
-        assert!(block_on(handle.result()).unwrap_err().is_cancelled());
-    }
+    handles.into_iter().for_each(assert_cancelled);
     wakers.into_iter().for_each(Waker::wake);
 }
 
@@ -696,12 +632,8 @@ fn a_local_future_may_spawn_local_ones_when_it_is_dropped() {
     impl Drop for Spawns {
         fn drop(&mut self) {
             if self.1 > 0 {
-                let (never, next) = (self.0.never(), Spawns(self.0.clone(), self.1 - 1));
-                spawn_local(async move {
-                    let _next = next;
-                    never.await;
-                })
-                .detach();
+                let next = Spawns(self.0.clone(), self.1 - 1);
+                spawn_local(hold((self.0.guard(), next))).detach();
                 // Also one that any worker may drop.
                 spawn(pending::<()>()).detach();
             }
@@ -712,16 +644,7 @@ fn a_local_future_may_spawn_local_ones_when_it_is_dropped() {
         let executor = executor(3);
         for worker in 0..3 {
             let spawns = Spawns(threads.clone(), 10);
-            let waits = executor.spawn_on(worker, async move {
-                let spawn_it = || {
-                    spawn_local(async move {
-                        let _spawns = spawns;
-                        pending::<()>().await;
-                    })
-                };
-                spawn_it().detach();
-            });
-            block_on(waits);
+            block_on(executor.spawn_on(worker, async move { spawn_local(hold(spawns)).detach() }));
         }
         drop(executor);
         threads.assert_all_at_home(Some(30));
@@ -760,10 +683,9 @@ fn local_tasks_are_dropped_at_home_while_foreign_threads_wake_them() {
                     start.wait();
                     // Cancels some, lets the others go.
                     for (i, handle) in handles.into_iter().enumerate() {
-                        if i % 2 == 0 {
-                            drop(handle)
-                        } else {
-                            handle.detach()
+                        match i % 2 {
+                            0 => drop(handle),
+                            _ => handle.detach(),
                         }
                     }
                 }
@@ -817,25 +739,18 @@ fn local_tasks_of_two_workers_that_wake_each_other_by_their_drops() {
 #[test]
 fn a_pinned_task_for_a_worker_that_has_left_is_dropped() {
     let (left, has_left) = mpsc::channel();
-    let executor = Executor::builder()
-        .workers(2)
-        .on_thread_stop(move |worker| left.send(worker).unwrap_or_default())
-        .build()
-        .unwrap();
+    let executor = built(2, |builder| {
+        builder.on_thread_stop(move |worker| left.send(worker).unwrap_or_default())
+    });
     let (give, given) = mpsc::channel::<Executor>();
-    let (sender, receiver) = mpsc::channel();
-    executor
-        .spawn_on(0, async move {
-            // The others leave without this worker, whose poll waits for them.
-            drop(given.recv().unwrap());
-            assert_eq!(has_left.recv(), Ok(1));
-            let late = TaskBuilder::new().on_worker(1).spawn(async {});
-            sender.send(late).unwrap();
-        })
-        .detach();
+    let spawns = executor.spawn_on(0, async move {
+        // The others leave without this worker, whose poll waits for them.
+        drop(given.recv().unwrap());
+        assert_eq!(has_left.recv(), Ok(1));
+        TaskBuilder::new().on_worker(1).spawn(async {})
+    });
     give.send(executor).unwrap();
-    let late = receiver.recv().unwrap();
-    assert!(block_on(late.result()).unwrap_err().is_cancelled());
+    assert_cancelled(block_on(spawns));
 }
 
 #[test]
@@ -899,23 +814,13 @@ fn pinned_tasks_are_spawned_and_woken_from_all_sides() {
 }
 
 #[test]
-fn a_detached_task_has_a_name_and_a_worker_too() {
-    let executor = Executor::builder().workers(2).build().unwrap();
-    let (sender, receiver) = joint::oneshot::channel();
-    let task = executor.task().name("alone").on_worker(1);
-    task.spawn_detached(async move { sender.send(joint_executor::current_worker()).unwrap() });
-    assert_eq!(joint::block_on(receiver), Ok(Some(1)));
-}
-
-#[test]
 #[cfg_attr(miri, ignore = "the queues of another crate make pointers of integers")]
 fn a_task_knows_the_line_of_its_caller() {
-    let executor = crate::executor(1);
-    let handle = executor.spawn(std::future::pending::<()>());
+    let executor = executor(1);
+    let handle = executor.spawn(pending::<()>());
     assert_eq!(handle.spawned().line(), line!() - 1);
-    let inside = executor.spawn(async {
-        let handle = joint_executor::spawn(std::future::pending::<()>());
+    block_on(executor.spawn(async {
+        let handle = spawn(pending::<()>());
         assert_eq!(handle.spawned().line(), line!() - 1);
-    });
-    joint::block_on(inside);
+    }));
 }
