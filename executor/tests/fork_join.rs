@@ -4,7 +4,6 @@
 mod common;
 
 use std::{
-    cell::Cell,
     future::{Future, pending, poll_fn},
     panic::panic_any,
     pin::pin,
@@ -17,7 +16,7 @@ use std::{
     thread::{self, ThreadId},
 };
 
-use common::{Panics, ends, ends_the_program, executor, panic_text, wait_until};
+use common::{Panics, ends, ends_the_program, executor, hold, panic_text, wait_until};
 use joint::{block_on, waker::park};
 use joint_executor::{Executor, join, join_async, yield_now};
 
@@ -61,22 +60,15 @@ fn shuffled(count: usize) -> Vec<u32> {
 }
 
 #[test]
-fn fib_on_any_number_of_workers() {
+fn recursive_joins_on_any_number_of_workers() {
+    let n = if cfg!(miri) { 8 } else { 24 };
     for workers in WORKERS {
-        let n = if cfg!(miri) { 8 } else { 24 };
-        assert_eq!(
-            executor(workers).install(|| fib(n)),
-            [21, 46_368][usize::from(n > 8)]
-        );
-    }
-}
-
-#[test]
-fn quicksort_on_any_number_of_workers() {
-    for workers in WORKERS {
+        let executor = executor(workers);
+        let fib = executor.install(|| fib(n));
+        assert_eq!(fib, [21, 46_368][usize::from(n > 8)], "{workers}");
         let mut numbers = shuffled(if cfg!(miri) { 50 } else { 200_000 });
-        executor(workers).install(|| quicksort(&mut numbers));
-        assert!(numbers.is_sorted());
+        executor.install(|| quicksort(&mut numbers));
+        assert!(numbers.is_sorted(), "{workers}");
     }
 }
 
@@ -132,37 +124,21 @@ fn install_from_a_worker_of_another_executor() {
     assert_eq!(inner.1, 5);
 }
 
-#[test]
-fn both_sides_borrow() {
-    let mut words = [String::from("a"), String::from("b")];
-    let [left, right] = &mut words;
-    executor(2).install(|| join(|| left.push('1'), || right.push('2')));
-    assert_eq!(words, ["a1", "b2"]);
-}
-
 /// The one promise that makes it parallel: another worker takes `b` while `a` runs, also when
-/// neither joins again.
+/// neither joins again. Four workers meet in the four leaves of a tree.
 #[test]
 fn an_idle_worker_takes_the_other_side() {
-    let executor = executor(2);
-    let meet = Barrier::new(2);
-    let here = || {
+    let executor = executor(4);
+    let here = |meet: &Barrier| {
         meet.wait();
         thread::current().id()
     };
-    let (a, b) = executor.install(|| join(here, here));
+    let two = Barrier::new(2);
+    let (a, b) = executor.install(|| join(|| here(&two), || here(&two)));
     assert_ne!(a, b);
     assert!(executor.metrics().steals() >= 1);
-}
-
-/// Four workers meet in the four leaves of a tree.
-#[test]
-fn a_stolen_side_is_split_and_stolen_again() {
-    let executor = executor(4);
-    let meet = Barrier::new(4);
-    let leaf = || {
-        meet.wait();
-    };
+    let four = Barrier::new(4);
+    let leaf = || here(&four);
     executor.install(|| join(|| join(leaf, leaf), || join(leaf, leaf)));
 }
 
@@ -287,17 +263,11 @@ fn a_panic_of_a_leaves_b_alone() {
     let ran = AtomicBool::new(false);
     let dropped = Arc::new(());
     let held = dropped.clone();
-    let payload = panic_text(|| {
-        executor.install(|| {
-            join(
-                || panic_any("a"),
-                || {
-                    let _held = held;
-                    ran.store(true, Relaxed);
-                },
-            )
-        });
-    });
+    let b = || {
+        let _held = held;
+        ran.store(true, Relaxed);
+    };
+    let payload = panic_text(|| executor.install(|| join(|| panic_any("a"), b)));
     assert_eq!(payload, "a");
     assert!(!ran.load(Relaxed));
     assert_eq!(Arc::strong_count(&dropped), 1);
@@ -305,12 +275,9 @@ fn a_panic_of_a_leaves_b_alone() {
 
 #[test]
 fn a_panic_of_b_drops_the_result_of_a() {
-    let executor = executor(1);
     let kept = Arc::new(());
-    let payload = panic_text(|| {
-        executor.install(|| join(|| kept.clone(), || panic_any("b")));
-    });
-    assert_eq!(payload, "b");
+    let panics = || executor(1).install(|| join(|| kept.clone(), || panic_any("b")));
+    assert_eq!(panic_text(panics), "b");
     assert_eq!(Arc::strong_count(&kept), 1);
 }
 
@@ -318,67 +285,34 @@ fn a_panic_of_b_drops_the_result_of_a() {
 /// when `b` has ended.
 #[test]
 fn a_panic_of_a_waits_for_a_b_that_was_taken() {
-    let executor = executor(2);
     let taken = AtomicBool::new(false);
-    let over = Cell::new(false);
-    struct Shared<'a>(&'a Cell<bool>);
-    // SAFETY: only one side uses it, and the other looks when that is over, which is what is being
-    // tested.
-    unsafe impl Send for Shared<'_> {}
-    let payload = panic_text(|| {
-        let over = Shared(&over);
-        executor.install(|| {
-            join(
-                || {
-                    wait_until(|| taken.load(Relaxed));
-                    panic_any("a")
-                },
-                || {
-                    let over = over;
-                    taken.store(true, Relaxed);
-                    for _ in 0..100 {
-                        thread::yield_now();
-                    }
-                    over.0.set(true);
-                },
-            )
-        });
-    });
-    assert_eq!(payload, "a");
-    assert!(over.get());
+    let mut over = false;
+    let a = || {
+        wait_until(|| taken.load(Relaxed));
+        panic_any("a")
+    };
+    let b = || {
+        taken.store(true, Relaxed);
+        (0..100).for_each(|_| thread::yield_now());
+        over = true;
+    };
+    assert_eq!(panic_text(|| executor(2).install(|| join(a, b))), "a");
+    assert!(over);
 }
 
 #[test]
-fn a_panic_of_a_b_that_was_taken() {
+fn a_panic_of_a_b_that_was_taken_is_resumed_unless_a_panics_too() {
     let executor = executor(2);
     let meet = Barrier::new(2);
-    let payload = panic_text(|| {
-        executor.install(|| {
-            join(
-                || meet.wait(),
-                || {
-                    meet.wait();
-                    panic_any("b")
-                },
-            )
-        });
-    });
-    assert_eq!(payload, "b");
-    assert_eq!(executor.install(|| fib(5)), 5);
-}
-
-#[test]
-fn if_both_sides_panic_the_panic_of_a_is_resumed() {
-    let executor = executor(2);
-    let meet = Barrier::new(2);
-    let both = |text: &'static str| {
+    let panics = |text: &'static str| {
         meet.wait();
         panic_any(text)
     };
-    let payload = panic_text(|| {
-        executor.install(|| join(|| both("a"), || both("b")));
-    });
-    assert_eq!(payload, "a");
+    let one = || executor.install(|| join(|| meet.wait(), || panics("b")));
+    assert_eq!(panic_text(one), "b");
+    assert_eq!(executor.install(|| fib(5)), 5);
+    let both = || executor.install(|| join(|| panics("a"), || panics("b")));
+    assert_eq!(panic_text(both), "a");
 }
 
 #[test]
@@ -401,31 +335,32 @@ fn a_panic_in_a_deeply_nested_join_reaches_the_caller() {
 fn the_executor_is_dropped_meanwhile() {
     let executor = executor(2);
     let (started, has_started) = mpsc::channel();
-    let (ended, has_ended) = mpsc::channel();
-    let closing = Arc::new(AtomicUsize::new(0));
-    let seen = closing.clone();
-    let task = executor.spawn(async move {
-        let meet = Barrier::new(2);
-        let side = || {
-            meet.wait();
-            started.send(()).unwrap();
-            wait_until(|| seen.load(Relaxed) == 1);
-            fib(if cfg!(miri) { 5 } else { 20 })
-        };
-        ended.send(join(side, side)).unwrap();
+    let closing = Arc::new(AtomicBool::new(false));
+    let n = if cfg!(miri) { 5 } else { 20 };
+    let task = executor.spawn({
+        let closing = closing.clone();
+        async move {
+            let meet = Barrier::new(2);
+            let side = || {
+                meet.wait();
+                started.send(()).unwrap();
+                wait_until(|| closing.load(Relaxed));
+                fib(n)
+            };
+            join(side, side)
+        }
     });
     has_started.recv().unwrap();
     let dropper = thread::spawn({
         let closing = closing.clone();
         move || {
-            closing.store(1, Relaxed);
+            closing.store(true, Relaxed);
             drop(executor);
         }
     });
     let fib = if cfg!(miri) { 5 } else { 6_765 };
-    assert_eq!(has_ended.recv().unwrap(), (fib, fib));
+    assert_eq!(block_on(task), (fib, fib));
     dropper.join().unwrap();
-    drop(task);
 }
 
 /// Its tasks are left to the other workers while one is in a join.
@@ -510,19 +445,17 @@ fn async_dropping_a_join_cancels_both_sides() {
     let executor = executor(2);
     let alive = Arc::new(());
     let (started, has_started) = mpsc::channel();
-    let task = executor.spawn({
-        let (a, b) = (alive.clone(), alive.clone());
+    let side = || {
+        let (held, started) = (alive.clone(), started.clone());
         async move {
-            let side = |held: Arc<()>, started: mpsc::Sender<()>| async move {
-                let _held = held;
-                started.send(()).unwrap();
-                pending::<()>().await;
-            };
-            join_async(side(a, started.clone()), side(b, started)).await
+            started.send(()).unwrap();
+            hold(held).await;
         }
-    });
-    has_started.recv().unwrap();
-    has_started.recv().unwrap();
+    };
+    let task = executor.spawn(join_async(side(), side()));
+    for _ in 0..2 {
+        has_started.recv().unwrap();
+    }
     block_on(task.cancel());
     drop(executor);
     assert_eq!(Arc::strong_count(&alive), 1);
@@ -532,11 +465,9 @@ fn async_dropping_a_join_cancels_both_sides() {
 fn async_a_panic_of_either_side_reaches_the_caller() {
     for workers in WORKERS {
         let executor = executor(workers);
-        let of_a =
-            executor.spawn(async { join_async(async { panic_any("a") }, pending::<()>()).await });
+        let of_a = executor.spawn(join_async(async { panic_any("a") }, pending::<()>()));
         assert_eq!(panic_text(|| block_on(of_a)), "a");
-        let of_b =
-            executor.spawn(async { join_async(pending::<()>(), async { panic_any("b") }).await });
+        let of_b = executor.spawn(join_async(pending::<()>(), async { panic_any("b") }));
         assert_eq!(panic_text(|| block_on(of_b)), "b");
     }
 }

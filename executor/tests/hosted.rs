@@ -5,7 +5,7 @@ mod common;
 
 use std::{
     cell::RefCell,
-    collections::{HashMap, VecDeque},
+    collections::HashMap,
     future::pending,
     io,
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
@@ -21,7 +21,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use common::{OnDrop, counting, ends, wait_until, waker_that};
+use common::{OnDrop, assert_cancelled, counting, ends, hold, wait_until, waker_that};
 use joint::{
     JoinError, block_on, oneshot,
     task::{Id, Runnable},
@@ -211,31 +211,22 @@ fn a_waker_whose_clone_panics_leaves_the_worker_asleep() {
 
 #[test]
 fn a_waker_may_spawn_on_the_same_executor() {
-    struct Spawns(Mutex<Option<Executor>>);
-    impl std::task::Wake for Spawns {
-        fn wake(self: Arc<Self>) {
-            let executor = self.0.lock().unwrap();
-            executor.as_ref().unwrap().spawn_detached(async {});
-        }
-    }
     let (executor, mut worker) = bound();
-    let spawns = Arc::new(Spawns(Mutex::new(None)));
-    worker.step(1, &spawns.clone().into());
-    *spawns.0.lock().unwrap() = Some(executor);
-    let with_executor = |f: &dyn Fn(&Executor)| f(spawns.0.lock().unwrap().as_ref().unwrap());
-    // Not under the lock.
+    let spawns = waker_that({
+        let handle = executor.handle();
+        move || handle.spawn_detached(async {})
+    });
+    worker.step(1, &spawns);
     let handle = worker.enter(|| spawn(async {}));
-    worker.step(9, &spawns.clone().into());
+    worker.step(9, &spawns);
     assert!(handle.is_finished());
     let (sender, receiver) = oneshot::channel::<()>();
     worker.enter(|| spawn_detached(async { _ = receiver.await }));
-    worker.step(9, &spawns.clone().into());
+    worker.step(9, &spawns);
     sender.send(()).unwrap();
     exhaust(&mut worker);
-    with_executor(&|executor| {
-        let metrics = executor.metrics();
-        assert_eq!((metrics.finished, metrics.live()), (3, 0));
-    });
+    let metrics = executor.metrics();
+    assert_eq!((metrics.finished, metrics.live()), (3, 0));
 }
 
 #[test]
@@ -244,52 +235,32 @@ fn a_dropped_worker_ends_its_executor_and_cancels_every_task() {
     let other = workers.pop().unwrap();
     let mut worker = workers.pop().unwrap().bind();
     let (_sender, receiver) = oneshot::channel::<()>();
-    let waiting = executor.spawn(receiver);
-    let pinned = executor.spawn_on(0, pending::<()>());
-    let others = executor.spawn_on(1, pending::<()>());
+    let waiting = executor.spawn(async { _ = receiver.await });
+    let pinned = [0, 1].map(|worker| executor.spawn_on(worker, pending::<()>()));
     exhaust(&mut worker);
     let queued = executor.spawn(async {});
     let thread = thread::spawn(|| other.run());
     drop(worker);
     thread.join().unwrap();
-    assert!(matches!(
-        block_on(waiting.result()),
-        Err(JoinError::Cancelled)
-    ));
-    assert!(matches!(
-        block_on(pinned.result()),
-        Err(JoinError::Cancelled)
-    ));
-    assert!(matches!(
-        block_on(others.result()),
-        Err(JoinError::Cancelled)
-    ));
+    let cancelled = pinned.into_iter().chain([waiting]);
+    cancelled.for_each(assert_cancelled);
     // The other worker may have run it.
     let _ended = block_on(queued.result());
     assert_eq!(executor.metrics().live(), 0);
-    let late = executor.spawn(async {});
-    assert!(matches!(block_on(late.result()), Err(JoinError::Cancelled)));
+    assert_cancelled(executor.spawn(async {}));
 }
 
 #[test]
 fn workers_that_are_dropped_unused_drop_the_tasks() {
     let (executor, workers) = hosted(3);
-    let dropped = Arc::new(AtomicUsize::new(0));
-    let count = || {
-        let dropped = dropped.clone();
-        OnDrop(move || _ = dropped.fetch_add(1, Relaxed))
-    };
+    let held = Arc::new(());
     for worker in 0..3 {
-        let held = [count(), count()];
-        let [one, other] = held.map(|held| async move {
-            let _held = held;
-            pending::<()>().await;
-        });
-        executor.spawn_detached(one);
-        executor.task().on_worker(worker).spawn_detached(other);
+        executor.spawn_detached(hold(held.clone()));
+        let pinned = executor.task().on_worker(worker);
+        pinned.spawn_detached(hold(held.clone()));
     }
     drop(workers);
-    assert_eq!(dropped.load(Relaxed), 6);
+    assert_eq!(Arc::strong_count(&held), 1);
     assert_eq!(executor.metrics().live(), 0);
 }
 
@@ -346,24 +317,15 @@ fn several_workers_of_one_thread_end_in_turn() {
     let pinned = [0, 1, 2].map(|worker| executor.spawn_on(worker, pending::<()>()));
     workers.iter_mut().for_each(|worker| _ = exhaust(worker));
     drop(executor);
-    let mut step_all = || {
-        let mut step = |worker: &mut BoundWorker| worker.step(1, Waker::noop()) == Step::Ended;
-        workers
+    let mut ended = || {
+        let steps = workers
             .iter_mut()
-            .map(&mut step)
-            .filter(|&ended| ended)
-            .count()
+            .map(|worker| worker.step(1, Waker::noop()));
+        steps.filter(|&step| step == Step::Ended).count()
     };
-    assert_eq!(
-        [step_all(), step_all()],
-        [1, 3],
-        "they wait until the last one has arrived"
-    );
-    assert!(
-        pinned
-            .into_iter()
-            .all(|task| block_on(task.result()).is_err())
-    );
+    let ended = [ended(), ended()];
+    assert_eq!(ended, [1, 3], "they wait until the last one has arrived");
+    pinned.into_iter().for_each(assert_cancelled);
 }
 
 #[test]
@@ -386,16 +348,14 @@ fn a_task_drops_its_own_executor() {
 #[test]
 fn a_shutdown_with_a_limit_waits_for_workers_on_other_threads() {
     let (executor, workers) = hosted(2);
-    let threads: Vec<_> = workers
-        .into_iter()
-        .map(|worker| thread::spawn(|| worker.run()))
-        .collect();
+    let run = |worker: HostedWorker| thread::spawn(|| worker.run());
+    let threads: Vec<_> = workers.into_iter().map(run).collect();
     let task = executor.spawn(pending::<()>());
     executor.shutdown_timeout(LONG).unwrap();
-    assert!(block_on(task.result()).is_err());
-    threads
-        .into_iter()
-        .for_each(|thread| thread.join().unwrap());
+    assert_cancelled(task);
+    for thread in threads {
+        thread.join().unwrap();
+    }
 
     // Nobody drives this one.
     let (executor, workers) = hosted(1);
@@ -496,6 +456,13 @@ impl Who {
             ..NOBODY
         }
     }
+
+    fn running(self, task: &JoinHandle<Self>) -> Self {
+        Self {
+            task: Some(task.id()),
+            ..self
+        }
+    }
 }
 
 type Way = fn(Who) -> [Who; 2];
@@ -510,10 +477,7 @@ const WAYS: [(&str, Way); 14] = [
     ("spawn_local in enter", |_| {
         let (executor, mut worker) = bound();
         let task = worker.enter(|| spawn_local(async { Who::am_i() }));
-        let right = Who {
-            task: Some(task.id()),
-            ..Who::worker_of(&executor)
-        };
+        let right = Who::worker_of(&executor).running(&task);
         exhaust(&mut worker);
         [block_on(task), right]
     }),
@@ -525,20 +489,14 @@ const WAYS: [(&str, Way); 14] = [
     ("step", |_| {
         let (executor, mut worker) = bound();
         let task = executor.spawn(async { Who::am_i() });
-        let right = Who {
-            task: Some(task.id()),
-            ..Who::worker_of(&executor)
-        };
+        let right = Who::worker_of(&executor).running(&task);
         exhaust(&mut worker);
         [block_on(task), right]
     }),
     ("run_task", |_| {
         let (executor, worker) = chosen::scheduled_one();
         let task = executor.spawn(async { Who::am_i() });
-        let right = Who {
-            task: Some(task.id()),
-            ..Who::worker_of(&executor)
-        };
+        let right = Who::worker_of(&executor).running(&task);
         assert!(worker.run_task(chosen::one(&worker)).is_none());
         [block_on(task), right]
     }),
@@ -553,15 +511,12 @@ const WAYS: [(&str, Way); 14] = [
         let seen = at_drop(&executor);
         drop(chosen::one(&worker));
         assert_eq!(executor.metrics().cancelled, 1);
-        let (task, value) = (None, None);
-        [
-            seen.recv().unwrap(),
-            Who {
-                task,
-                value,
-                ..outer
-            },
-        ]
+        let right = Who {
+            worker: outer.worker,
+            executor: outer.executor,
+            ..NOBODY
+        };
+        [seen.recv().unwrap(), right]
     }),
     ("the end of a worker", |_| {
         let (executor, worker) = bound();
@@ -584,10 +539,7 @@ const WAYS: [(&str, Way); 14] = [
     ("apart", |_| [hosted::apart(Who::am_i), NOBODY]),
     ("spawn_blocking", |_| {
         let call = spawn_blocking(Who::am_i);
-        let right = Who {
-            task: Some(call.id()),
-            ..NOBODY
-        };
+        let right = NOBODY.running(&call);
         [block_on(call), right]
     }),
     ("block_on of an executor", |outer| {
@@ -688,10 +640,10 @@ fn a_worker_that_was_stepped_can_run_to_the_end() {
 
 #[test]
 fn hooks_are_called_once_for_each_worker_and_the_last_one_set_first() {
-    let calls = Arc::new(Mutex::new(Vec::new()));
+    let (calls, called) = mpsc::channel();
     let note = |what: &'static str| {
         let calls = calls.clone();
-        move || calls.lock().unwrap().push(what)
+        move || calls.send(what).unwrap()
     };
     let (first, second) = (note("first"), note("second"));
     let (start, stop, push) = (note("start"), note("stop"), note("push"));
@@ -709,16 +661,32 @@ fn hooks_are_called_once_for_each_worker_and_the_last_one_set_first() {
     exhaust(&mut worker);
     drop((executor, worker));
     let expected = ["start", "second", "first", "push", "stop"];
-    assert_eq!(*calls.lock().unwrap(), expected);
+    assert_eq!(called.try_iter().collect::<Vec<_>>(), expected);
 }
 
 mod driver {
+    use std::net::SocketAddr;
+
     use joint_executor::{
         io::UdpSocket,
         time::{sleep, sleep_until},
     };
 
     use super::*;
+
+    /// Waits for a datagram, after it has told its address.
+    async fn receive(tell: oneshot::Sender<SocketAddr>) -> [u8; 1] {
+        let socket = UdpSocket::bind("127.0.0.1:0").await.unwrap();
+        tell.send(socket.local_addr().unwrap()).unwrap();
+        let mut byte = [0];
+        socket.recv_from(&mut byte).await.unwrap();
+        byte
+    }
+
+    fn send(to: oneshot::Receiver<SocketAddr>) {
+        let socket = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+        socket.send_to(&[9], block_on(to).unwrap()).unwrap();
+    }
 
     #[test]
     fn a_step_says_when_the_next_timer_is_due_and_fires_it() {
@@ -768,19 +736,9 @@ mod driver {
         };
         finish(executor.spawn(sleep(Duration::from_millis(1))));
 
-        let (sender, receiver) = mpsc::channel();
-        let task = executor.spawn(async move {
-            let socket = UdpSocket::bind("127.0.0.1:0").await.unwrap();
-            sender.send(socket.local_addr().unwrap()).unwrap();
-            let mut byte = [0];
-            socket.recv_from(&mut byte).await.unwrap();
-            assert_eq!(byte, [9]);
-        });
-        let other = thread::spawn(move || {
-            let socket = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
-            socket.send_to(&[9], receiver.recv().unwrap()).unwrap();
-        });
-        finish(task);
+        let (tell, address) = oneshot::channel();
+        let other = thread::spawn(|| send(address));
+        finish(executor.spawn(async { assert_eq!(receive(tell).await, [9]) }));
         other.join().unwrap();
 
         let (sender, receiver) = oneshot::channel::<()>();
@@ -798,17 +756,9 @@ mod driver {
         let (executor, mut workers) = hosted(1);
         let worker = workers.remove(0);
         let thread = thread::spawn(|| drive(worker));
-        let (sender, receiver) = oneshot::channel();
-        let task = executor.spawn(async {
-            let socket = UdpSocket::bind("127.0.0.1:0").await.unwrap();
-            sender.send(socket.local_addr().unwrap()).unwrap();
-            let mut byte = [0];
-            socket.recv_from(&mut byte).await.unwrap();
-            byte
-        });
-        let address = block_on(receiver).unwrap();
-        let socket = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
-        socket.send_to(&[9], address).unwrap();
+        let (tell, address) = oneshot::channel();
+        let task = executor.spawn(receive(tell));
+        send(address);
         assert_eq!(block_on(task), [9]);
         drop(executor);
         thread.join().unwrap();
@@ -841,10 +791,7 @@ mod driver {
         let deadline = Instant::now() + LONG;
         let task = executor.spawn(sleep_until(deadline));
         let run_all = || {
-            let mut queue = Vec::new();
-            worker.take_injected(|task| queue.push(task));
-            worker.take_queued(|task| queue.push(task));
-            for task in queue {
+            for task in chosen::all(&worker) {
                 assert!(worker.run_task(task).is_none());
             }
         };
@@ -881,11 +828,7 @@ mod threads {
         let name = executor.spawn_on(1, async { thread::current().name().map(String::from) });
         assert_eq!(block_on(name).as_deref(), Some("mine-1"));
         let dropped = Arc::new(());
-        let held = dropped.clone();
-        executor.spawn_detached(async move {
-            let _held = held;
-            pending::<()>().await;
-        });
+        executor.spawn_detached(hold(dropped.clone()));
         drop(executor);
         assert_eq!((started.load(Relaxed), Arc::strong_count(&dropped)), (2, 1));
     }
@@ -932,8 +875,8 @@ mod chosen {
 
     #[test]
     fn tasks_come_in_the_order_in_which_they_were_queued() {
-        let (executor, workers) = scheduled(1);
-        let worker = &workers[0];
+        let (executor, worker) = scheduled_one();
+        let worker = &worker;
         let ran = Arc::new(Mutex::new(Vec::new()));
         let task = |number| {
             let ran = ran.clone();
@@ -941,10 +884,7 @@ mod chosen {
         };
         (0..3).for_each(|number| executor.spawn_detached(task(number)));
         worker.enter(|| (3..6).for_each(|number| spawn_detached(task(number))));
-        let mut queue = VecDeque::new();
-        worker.take_injected(|task| queue.push_back(task));
-        worker.take_queued(|task| queue.push_back(task));
-        for task in queue {
+        for task in all(worker) {
             assert_eq!(task.pinned_to(), None);
             assert!(worker.run_task(task).is_none());
         }
@@ -956,18 +896,23 @@ mod chosen {
         (executor, workers.remove(0))
     }
 
-    pub(crate) fn one(worker: &BoundWorker) -> ReadyTask {
+    /// The tasks that are ready, in the order in which they were queued.
+    pub(crate) fn all(worker: &BoundWorker) -> Vec<ReadyTask> {
         let mut taken = Vec::new();
         worker.take_injected(|task| taken.push(task));
         worker.take_queued(|task| taken.push(task));
-        assert_eq!(taken.len(), 1);
-        taken.remove(0)
+        taken
+    }
+
+    pub(crate) fn one(worker: &BoundWorker) -> ReadyTask {
+        let [one] = <[_; 1]>::try_from(all(worker)).expect("one is ready");
+        one
     }
 
     #[test]
     fn a_task_that_yields_comes_back_and_one_that_is_discarded_is_counted() {
-        let (executor, workers) = scheduled(1);
-        let worker = &workers[0];
+        let (executor, worker) = scheduled_one();
+        let worker = &worker;
         let task = executor.spawn(async {
             yield_now().await;
             yield_now().await;
@@ -994,14 +939,12 @@ mod chosen {
 
     #[test]
     fn a_pinned_task_or_one_of_high_priority_runs_in_no_other_executor() {
-        let [(executor, workers), (_other, others)] = [scheduled(1), scheduled(1)];
-        for task in [
-            executor.task().on_worker(0),
-            executor.task().priority(Priority::High),
-        ] {
+        let [(executor, worker), (_other, other)] = [(); 2].map(|()| scheduled_one());
+        let pinned = executor.task().on_worker(0);
+        for task in [pinned, executor.task().priority(Priority::High)] {
             let task = task.spawn(async {});
-            let ready = one(&workers[0]);
-            let misplaced = catch_unwind(AssertUnwindSafe(|| others[0].run_task(ready)));
+            let ready = one(&worker);
+            let misplaced = catch_unwind(AssertUnwindSafe(|| other.run_task(ready)));
             assert!(misplaced.is_err());
             assert!(block_on(task.result()).is_err(), "its runnable was dropped");
         }
@@ -1009,8 +952,8 @@ mod chosen {
 
     #[test]
     fn it_is_told_who_waits_for_whom() {
-        let (executor, workers) = scheduled(1);
-        let worker = &workers[0];
+        let (executor, worker) = scheduled_one();
+        let worker = &worker;
         let inner = executor.spawn(pending::<()>());
         let inner_id = inner.id();
         assert!(worker.run_task(one(worker)).is_none());
@@ -1028,8 +971,8 @@ mod chosen {
 
     #[test]
     fn a_task_can_run_inside_a_poll_of_the_same_worker() {
-        let (executor, workers) = scheduled(1);
-        let worker = Rc::new(workers.into_iter().next().unwrap());
+        let (executor, worker) = scheduled_one();
+        let worker = Rc::new(worker);
         let inner = executor.spawn(async { 1 });
         let ready = RefCell::new(Some(one(&worker)));
         let own = worker.clone();
@@ -1062,6 +1005,21 @@ mod chosen {
         assert!(block_on(task.result()).is_err());
     }
 
+    /// Takes the task that is ready, when it has waited or before.
+    fn one_that(
+        has_waited: bool,
+        worker: &BoundWorker,
+        wake: oneshot::Sender<()>,
+    ) -> (ReadyTask, Option<oneshot::Sender<()>>) {
+        let ready = one(worker);
+        if !has_waited {
+            return (ready, Some(wake));
+        }
+        assert!(worker.run_task(ready).is_none());
+        wake.send(()).unwrap();
+        (one(worker), None)
+    }
+
     /// An end that waited for the task would wait forever.
     #[test]
     fn a_worker_ends_while_its_owner_has_a_task_that_only_it_may_run() {
@@ -1086,12 +1044,7 @@ mod chosen {
                     let (_executor, worker) = scheduled_one();
                     let (wake, woken) = oneshot::channel::<()>();
                     let task = worker.enter(|| spawn_local(async { _ = woken.await }));
-                    let mut ready = one(&worker);
-                    if has_waited {
-                        assert!(worker.run_task(ready).is_none());
-                        wake.send(()).unwrap();
-                        ready = one(&worker);
-                    }
+                    let (ready, _wake) = one_that(has_waited, &worker, wake);
                     let worker = worker.unbind().expect_err("its task stays on this thread");
                     end(worker, ready);
                     assert_eq!(task.is_finished(), way != 2);
@@ -1133,12 +1086,7 @@ mod chosen {
                     let held = held.clone();
                     async move { _ = (woken.await, held) }
                 });
-                let mut ready = one(&worker);
-                if has_waited {
-                    assert!(worker.run_task(ready).is_none());
-                    wake.send(()).unwrap();
-                    ready = one(&worker);
-                }
+                let (ready, _wake) = one_that(has_waited, &worker, wake);
                 worker.end();
                 give(&worker, ready);
                 assert!(task.is_finished());
@@ -1150,15 +1098,15 @@ mod chosen {
 
     #[test]
     fn a_closed_executor_runs_nothing() {
-        let (executor, workers) = scheduled(1);
+        let (executor, worker) = scheduled_one();
         let task = executor.spawn(async {});
-        let ready = one(&workers[0]);
-        workers[0].close();
-        assert!(workers[0].is_closed());
-        assert!(workers[0].run_task(ready).is_none());
-        assert!(block_on(task.result()).is_err());
-        workers[0].end();
-        assert!(workers[0].enter(current_worker).is_none());
+        let ready = one(&worker);
+        worker.close();
+        assert!(worker.is_closed());
+        assert!(worker.run_task(ready).is_none());
+        assert_cancelled(task);
+        worker.end();
+        assert!(worker.enter(current_worker).is_none());
     }
 }
 
@@ -1269,34 +1217,23 @@ mod hosts {
     fn it_runs_the_functions_that_block() {
         let (host, _worker) = Here::new();
         let entered = hosted::enter(host.clone());
-        let (called, panics) = (
-            spawn_blocking(|| 5),
-            spawn_blocking(|| -> u8 { resume_unwind(Box::new(1)) }),
-        );
+        let called = spawn_blocking(|| 5);
+        let panics = spawn_blocking(|| -> u8 { resume_unwind(Box::new(1)) });
         let cancelled = spawn_blocking(|| -> u8 { resume_unwind(Box::new(Unwind)) });
         let ids = [called.id(), panics.id(), cancelled.id()];
         assert!(!called.is_finished());
         host.run_calls();
         assert_eq!(block_on(called), 5);
-        assert!(matches!(
-            block_on(panics.result()),
-            Err(JoinError::Panicked(_))
-        ));
+        assert!(block_on(panics.result()).unwrap_err().is_panic());
         assert!(!cancelled.is_finished(), "it is back at the host");
         drop(host.calls.lock().unwrap().pop());
-        assert!(matches!(
-            block_on(cancelled.result()),
-            Err(JoinError::Cancelled)
-        ));
+        assert_cancelled(cancelled);
         let ends = [TaskEnd::Finished, TaskEnd::Panicked, TaskEnd::Cancelled];
         let expected: Vec<_> = ids.into_iter().zip(ends).collect();
         assert_eq!(*host.ended.lock().unwrap(), expected);
         drop(entered);
-        assert_eq!(
-            block_on(spawn_blocking(|| 6)),
-            6,
-            "on a thread of the process"
-        );
+        let on_a_thread = spawn_blocking(|| 6);
+        assert_eq!(block_on(on_a_thread), 6);
         drop(host.executor.lock().unwrap().take());
     }
 
@@ -1337,14 +1274,9 @@ mod hosts {
         let (host, mut worker) = Here::new();
         let executor = host.executor();
         let _entered = hosted::enter(host.clone());
-        let bind = || async {
-            joint_executor::io::UdpSocket::bind("127.0.0.1:0")
-                .await
-                .err()
-        };
-        let task = executor.spawn(bind());
+        let task = executor.spawn(joint_executor::io::UdpSocket::bind("127.0.0.1:0"));
         exhaust(&mut worker);
-        let error = block_on(task).expect("it is refused");
+        let error = block_on(task).expect_err("it is refused");
         assert_eq!(error.to_string(), "none here");
         drop(host.executor.lock().unwrap().take());
     }
@@ -1353,9 +1285,8 @@ mod hosts {
 #[test]
 fn a_step_leaves_no_task_where_a_wait_does_not_look() {
     ends(|| {
-        let (executor, workers) = Executor::builder().workers(1).build_hosted().unwrap();
-        let mut worker = workers.into_iter().next().unwrap().bind();
-        let parent = executor.spawn(async { joint_executor::spawn(async {}).await });
+        let (executor, mut worker) = bound();
+        let parent = executor.spawn(async { spawn(async {}).await });
         // The second run ends the child, whose parent runs next.
         assert_eq!(worker.step(2, Waker::noop()), Step::Ready);
         worker.wait(None);
@@ -1366,18 +1297,13 @@ fn a_step_leaves_no_task_where_a_wait_does_not_look() {
 
 #[test]
 fn the_waker_of_a_step_may_wake_another_worker_when_it_is_dropped() {
-    /// Cancels a task when the waker is dropped.
-    struct Holds(#[allow(dead_code, reason = "dropped")] Mutex<Option<JoinHandle<()>>>);
-    impl std::task::Wake for Holds {
-        fn wake(self: Arc<Self>) {}
-    }
     ends(|| {
-        let (executor, workers) = Executor::builder().workers(2).build_hosted().unwrap();
-        let mut workers = workers.into_iter().map(|worker| worker.bind());
+        let (executor, workers) = hosted(2);
+        let mut workers = workers.into_iter().map(HostedWorker::bind);
         let (mut first, mut second) = (workers.next().unwrap(), workers.next().unwrap());
-        let task = executor.spawn_on(1, std::future::pending());
+        let cancelled_by_its_drop = executor.spawn_on(1, pending::<()>());
         while second.step(10, Waker::noop()) != Step::Idle {}
-        let waker = Waker::from(Arc::new(Holds(Mutex::new(Some(task)))));
+        let waker = waker_that(move || _ = &cancelled_by_its_drop);
         while first.step(10, &waker) != Step::Idle {}
         drop(waker);
         first.step(10, Waker::noop());
@@ -1436,10 +1362,7 @@ fn tasks_run_on_in_the_next_call_on_the_current_thread() {
     });
     worker.block_on(async {});
     assert_eq!(worker.block_on(task), 7);
-    let panicked = catch_unwind(AssertUnwindSafe(|| {
-        worker.block_on(async { panic!("main") })
-    }));
-    assert!(panicked.is_err());
+    common::panics(|| worker.block_on(async { panic!("main") }));
     assert_eq!(worker.block_on(spawn_blocking(|| 8)), 8);
 }
 

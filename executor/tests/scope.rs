@@ -17,9 +17,9 @@ use std::{
     thread,
 };
 
-use common::{Panics, counting, executor, panic_text, wait_until};
+use common::{Panics, counting, executor, hold, panic_text, wait_until};
 use joint::{block_on, oneshot};
-use joint_executor::{async_scope, scope, spawn, yield_now};
+use joint_executor::{Scope, async_scope, scope, spawn, yield_now};
 
 /// As many as Miri runs in seconds.
 const SOME: usize = if cfg!(miri) { 5 } else { 100 };
@@ -92,15 +92,10 @@ mod blocking {
                 s.spawn(async move { *number = i * step });
             }
             let handle = s.spawn(async { step + 1 });
-            block_on(handle)
+            block_on(s.spawn(async { handle.await + 1 }))
         });
-        assert_eq!(sum, 4);
-        assert!(
-            numbers
-                .into_iter()
-                .enumerate()
-                .all(|(i, number)| number == i * 3)
-        );
+        assert_eq!(sum, 5);
+        assert!(numbers.into_iter().eq((0..SOME).map(|i| i * 3)));
     }
 
     #[test]
@@ -108,29 +103,6 @@ mod blocking {
     fn on_the_global_executor() {
         let text = String::from("text");
         assert_eq!(scope(|s| block_on(s.spawn(async { text.len() }))), 4);
-    }
-
-    #[test]
-    fn without_tasks() {
-        assert_eq!(executor(1).scope(|_| 1), 1);
-    }
-
-    #[test]
-    fn many_tasks() {
-        let executor = executor(2);
-        let sum = AtomicUsize::new(0);
-        executor.scope(|s| {
-            for i in 0..MANY {
-                let sum = &sum;
-                s.spawn(async move {
-                    if i % 5 == 0 {
-                        yield_now().await;
-                    }
-                    sum.fetch_add(i, Relaxed);
-                });
-            }
-        });
-        assert_eq!(sum.into_inner(), MANY * (MANY - 1) / 2);
     }
 
     #[test]
@@ -149,11 +121,7 @@ mod blocking {
     /// A tree: each task starts those below it, and the scope waits for all.
     #[test]
     fn tasks_start_tasks() {
-        fn grow<'scope>(
-            s: &'scope joint_executor::Scope<'scope, '_>,
-            count: &'scope AtomicUsize,
-            depth: usize,
-        ) {
+        fn grow<'scope>(s: &'scope Scope<'scope, '_>, count: &'scope AtomicUsize, depth: usize) {
             count.fetch_add(1, Relaxed);
             for _ in 0..if depth > 0 { 3 } else { 0 } {
                 s.spawn(async move { grow(s, count, depth - 1) });
@@ -170,11 +138,12 @@ mod blocking {
     #[test]
     fn a_task_starts_others_while_the_scope_waits() {
         let executor = executor(2);
-        for _ in 0..if cfg!(miri) { 1 } else { 50 } {
+        let rounds = if cfg!(miri) { 1 } else { 50 };
+        for tasks in [SOME].repeat(rounds).into_iter().chain([MANY]) {
             let count = AtomicUsize::new(0);
             executor.scope(|s| {
                 s.spawn(async {
-                    for i in 0..SOME {
+                    for i in 0..tasks {
                         s.spawn(async { count.fetch_add(1, Relaxed) });
                         if i % 3 == 0 {
                             yield_now().await;
@@ -182,34 +151,8 @@ mod blocking {
                     }
                 });
             });
-            assert_eq!(count.into_inner(), SOME);
+            assert_eq!(count.into_inner(), tasks);
         }
-    }
-
-    #[test]
-    fn scopes_in_scopes() {
-        let (outer, inner) = (executor(1), executor(1));
-        let mut numbers = [1, 2];
-        let [a, b] = &mut numbers;
-        outer.scope(|s| {
-            s.spawn(async { *a += 1 });
-            inner.scope(|s| {
-                s.spawn(async { *b += 1 });
-            });
-        });
-        assert_eq!(numbers, [2, 3]);
-    }
-
-    #[test]
-    fn a_handle_awaited_by_another_task() {
-        let executor = executor(2);
-        let text = String::from("text");
-        let length = executor.scope(|s| {
-            let slice = s.spawn(async { &text[1..] });
-            let length = s.spawn(async { slice.await.len() });
-            block_on(length)
-        });
-        assert_eq!(length, 3);
     }
 
     #[test]
@@ -263,30 +206,6 @@ mod blocking {
     }
 
     #[test]
-    fn a_handle_says_whether_the_child_has_ended() {
-        executor(1).scope(|s| {
-            let (sender, receiver) = oneshot::channel();
-            let handle = s.spawn(receiver);
-            assert!(!handle.is_finished());
-            sender.send(7).unwrap();
-            wait_until(|| handle.is_finished());
-            assert_eq!(block_on(handle), Ok(7));
-        });
-    }
-
-    #[test]
-    fn a_panic_in_a_handle_that_is_dropped_later_is_the_scopes() {
-        let executor = executor(1);
-        let text = panic_text(|| {
-            executor.scope(|s| {
-                let handle = s.spawn(async { panic!("child") });
-                wait_until(|| handle.is_finished());
-            });
-        });
-        assert_eq!(text, "child");
-    }
-
-    #[test]
     fn a_panic_that_a_handle_gives_out_is_not_the_scopes() {
         let executor = executor(1);
         let line = line!() + 2;
@@ -303,32 +222,23 @@ mod blocking {
 
     #[test]
     fn a_panic_of_the_closure_cancels_the_tasks_and_waits_for_them() {
-        let executor = executor(2);
-        let drops = AtomicUsize::new(0);
-        let (sender, receiver) = mpsc::channel();
+        let (executor, drops) = (executor(2), AtomicUsize::new(0));
         let text = panic_text(|| {
             executor.scope(|s| {
                 for _ in 0..10 {
-                    let sender = sender.clone();
-                    let borrows = Borrows(&drops);
-                    s.spawn(async move {
-                        let _borrows = borrows;
-                        sender.send(()).unwrap();
-                        pending::<()>().await;
-                    });
+                    s.spawn(hold(Borrows(&drops)));
                 }
-                receiver.recv().unwrap();
+                wait_until(|| executor.metrics().polls() >= 10);
                 panic!("closure");
             });
         });
-        assert_eq!(text, "closure");
-        assert_eq!(drops.into_inner(), 10);
+        assert_eq!((text.as_str(), drops.into_inner()), ("closure", 10));
     }
 
     /// A task that starts another for ever ends with the scope.
     #[test]
     fn nothing_is_started_after_a_panic_of_the_closure() {
-        fn next<'scope>(s: &'scope joint_executor::Scope<'scope, '_>, count: &'scope AtomicUsize) {
+        fn next<'scope>(s: &'scope Scope<'scope, '_>, count: &'scope AtomicUsize) {
             count.fetch_add(1, Relaxed);
             s.spawn(async move {
                 let _borrows = Borrows(count);
@@ -350,48 +260,59 @@ mod blocking {
         assert_eq!(count.into_inner(), at_the_end);
     }
 
+    /// Never two at once, which would end the program.
     #[test]
-    fn a_panic_of_a_future_or_an_output_that_is_dropped_is_the_scopes() {
+    fn a_panic_that_nobody_takes_is_the_scopes() {
+        type In<'a> = &'a dyn for<'s> Fn(&'s Scope<'s, '_>);
+        let panics: [(&str, In<'_>, &str); 4] = [
+            (
+                "a task whose handle is dropped later",
+                &|s| {
+                    let handle = s.spawn(async { panic!("child") });
+                    wait_until(|| handle.is_finished());
+                },
+                "child",
+            ),
+            (
+                "the drop of a future",
+                &|s| {
+                    let mut left = Some(Panics);
+                    s.spawn(poll_fn(move |_| {
+                        let _ = &mut left;
+                        Poll::Ready(())
+                    }));
+                },
+                "dropped",
+            ),
+            (
+                "the drop of an output",
+                &|s| {
+                    let (sender, receiver) = oneshot::channel::<()>();
+                    drop(s.spawn(async {
+                        let _ = receiver.await;
+                        Panics
+                    }));
+                    drop(sender);
+                },
+                "dropped",
+            ),
+            (
+                "drops of an output and of payloads while the closure's panic unwinds",
+                &|s| {
+                    let handle = s.spawn(async { Panics });
+                    let payloads = [(); 2].map(|()| s.spawn(async { panic_any(Panics) }));
+                    wait_until(|| handle.is_finished());
+                    wait_until(|| payloads.iter().all(|one| one.is_finished()));
+                    panic!("closure");
+                },
+                "closure",
+            ),
+        ];
         let executor = executor(1);
-        let text = panic_text(|| {
-            executor.scope(|s| {
-                let mut left = Some(Panics);
-                s.spawn(poll_fn(move |_| {
-                    let _ = &mut left;
-                    Poll::Ready(())
-                }));
-            });
-        });
-        assert_eq!(text, "dropped");
-        let text = panic_text(|| {
-            executor.scope(|s| {
-                let (sender, receiver) = oneshot::channel::<()>();
-                drop(s.spawn(async {
-                    let _ = receiver.await;
-                    Panics
-                }));
-                drop(sender);
-            });
-        });
-        assert_eq!(text, "dropped");
-    }
-
-    /// The handle is dropped while another panic unwinds.
-    #[test]
-    fn a_panic_in_the_drop_of_an_output_meets_no_other_panic() {
-        let executor = executor(1);
-        let text = panic_text(|| {
-            executor.scope(|s| {
-                let handle = s.spawn(async { Panics });
-                let payloads = [(); 2].map(|()| s.spawn(async { panic_any(Panics) }));
-                wait_until(|| handle.is_finished());
-                payloads
-                    .into_iter()
-                    .for_each(|one| wait_until(|| one.is_finished()));
-                panic!("closure");
-            });
-        });
-        assert_eq!(text, "closure");
+        for (name, panics, expected) in panics {
+            let text = panic_text(|| executor.scope(|s| panics(s)));
+            assert_eq!(text, expected, "{name}");
+        }
     }
 
     #[test]
@@ -400,11 +321,12 @@ mod blocking {
         let inside = executor.clone();
         let error = executor.spawn(async move { inside.scope(|_| ()) });
         let error = block_on(error.result()).unwrap_err().to_string();
-        assert!(error.contains("`scope` was called on a worker"), "{error}");
-        assert!(
-            error.contains("use `joint_executor::async_scope` inside a task"),
-            "{error}"
-        );
+        for part in [
+            "`scope` was called on a worker",
+            "use `joint_executor::async_scope` inside",
+        ] {
+            assert!(error.contains(part), "{error}");
+        }
         wait_until(|| Arc::strong_count(&executor) <= 1);
     }
 
@@ -450,6 +372,7 @@ mod asynchronous {
         assert_eq!(block_on(sum), SOME * (SOME - 1) / 2);
     }
 
+    /// Outside of a task, where the scope uses the global executor.
     #[test]
     #[cfg_attr(miri, ignore = "the threads of the global executor never end")]
     fn the_closure_borrows_the_frame() {
@@ -531,11 +454,7 @@ mod asynchronous {
         let env = Env(AtomicUsize::new(0), sender);
         let mut future = Box::pin(async_scope(env, async |s| {
             for _ in 0..10 {
-                let borrows = Borrows(&s.env().0);
-                s.spawn(async move {
-                    let _borrows = borrows;
-                    pending::<()>().await;
-                });
+                s.spawn(hold(Borrows(&s.env().0)));
             }
             pending::<()>().await;
         }));
@@ -586,11 +505,8 @@ mod asynchronous {
         assert!(block_on(ended).is_ok());
         assert_eq!(env.load(Relaxed), 1);
         drop(executor);
-        assert_eq!(
-            Arc::strong_count(&env),
-            2,
-            "the scope's share is leaked with it"
-        );
+        let shares = Arc::strong_count(&env);
+        assert_eq!(shares, 2, "the scope's is leaked with it");
     }
 
     #[test]
@@ -617,11 +533,7 @@ mod asynchronous {
         let env = Arc::new(AtomicUsize::new(0));
         let scope = executor.spawn(async_scope(env.clone(), async |s| {
             for _ in 0..10 {
-                let borrows = Borrows(s.env());
-                s.spawn(async {
-                    let _borrows = borrows;
-                    pending::<()>().await;
-                });
+                s.spawn(hold(Borrows(s.env())));
             }
             s.spawn(async { panic_any("child") }).await
         }));
@@ -708,13 +620,6 @@ mod asynchronous {
         drop(executor);
         assert!(block_on(scope.result()).unwrap_err().is_cancelled());
         assert_eq!(Arc::strong_count(&env), 1);
-    }
-
-    #[test]
-    #[cfg_attr(miri, ignore = "the threads of the global executor never end")]
-    fn async_scope_outside_of_a_task_uses_the_global_executor() {
-        let future = async_scope(1, async |s| s.spawn(async move { *s.env() }).await);
-        assert_eq!(block_on(future), 1);
     }
 
     #[test]
