@@ -4,7 +4,7 @@
 mod common;
 
 use std::{
-    future::{Future, pending, poll_fn},
+    future::{pending, poll_fn},
     panic::{AssertUnwindSafe, catch_unwind, panic_any},
     pin::pin,
     sync::{
@@ -16,12 +16,15 @@ use std::{
     thread,
 };
 
-use common::{OnDrop, Panics, Wakes, counting, executor, waker_that};
+use common::{
+    OnDrop, Panics, Wakes, built, counting, executor, hold, panic_text, panics, poll_with,
+    waker_that,
+};
 use joint::{
     JoinError, JoinHandle, block_on, oneshot,
     task::{self, Runnable},
 };
-use joint_executor::{Executor, JoinSet, yield_now};
+use joint_executor::{JoinSet, yield_now};
 
 /// As many as Miri runs in seconds.
 const SOME: usize = if cfg!(miri) { 5 } else { 100 };
@@ -66,8 +69,7 @@ fn results_come_in_the_order_in_which_the_tasks_end() {
 
 #[test]
 fn spawned_on_the_executor_of_the_task() {
-    let executor = Executor::builder().workers(1).thread_name(|_| "set".into());
-    let executor = executor.build().unwrap();
+    let executor = built(1, |builder| builder.thread_name(|_| "set".into()));
     let names = executor.spawn(async {
         let mut set = JoinSet::new();
         for _ in 0..10 {
@@ -78,22 +80,6 @@ fn spawned_on_the_executor_of_the_task() {
     let names = block_on(names);
     assert_eq!(names.len(), 10);
     assert!(names.iter().all(|name| name.as_deref() == Some("set")));
-}
-
-#[test]
-fn ten_thousand_tasks() {
-    let executor = executor(2);
-    let mut set = JoinSet::new();
-    for i in 0..MANY {
-        set.spawn_on(&executor, async move {
-            if i % 3 == 0 {
-                yield_now().await;
-            }
-            i
-        });
-    }
-    let sum: u64 = block_on(set.join_all()).into_iter().sum();
-    assert_eq!(sum, MANY * (MANY - 1) / 2);
 }
 
 /// Keys are used again while others wait.
@@ -164,11 +150,7 @@ fn a_wait_that_is_dropped_takes_nothing() {
     let (runnable, handle) = ready(1);
     let mut set = JoinSet::from_iter([handle]);
     let (wakes, waker) = counting();
-    assert!(
-        pin!(set.join_next())
-            .poll(&mut Context::from_waker(&waker))
-            .is_pending()
-    );
+    assert!(poll_with(&mut pin!(set.join_next()), &waker).is_pending());
     runnable.run();
     assert_eq!(wakes.count(), 1);
     assert_eq!(next(&mut set), 1);
@@ -232,11 +214,7 @@ fn a_task_that_ends_while_it_is_inserted() {
 fn a_handle_that_was_polled_before_is_inserted() {
     let (runnable, mut handle) = ready(1);
     let (before, waker) = counting();
-    assert!(
-        pin!(&mut handle)
-            .poll(&mut Context::from_waker(&waker))
-            .is_pending()
-    );
+    assert!(poll_with(&mut handle, &waker).is_pending());
     let mut set = JoinSet::from_iter([handle]);
     assert_eq!(before.wakers(), 1);
     runnable.run();
@@ -250,8 +228,7 @@ fn a_handle_that_has_given_its_result_is_refused() {
     runnable.run();
     assert_eq!(block_on(&mut handle), 1);
     let mut set = JoinSet::new();
-    let refused = catch_unwind(AssertUnwindSafe(|| set.insert(handle)));
-    assert!(refused.is_err());
+    panics(|| set.insert(handle));
     assert!(set.is_empty());
 }
 
@@ -274,14 +251,10 @@ impl Drop for PanicsOnDrop {
 fn an_older_waker_that_panics_when_it_is_dropped_leaves_the_task_in_the_set() {
     let (runnable, mut handle) = ready(1);
     let waker = Waker::from(Arc::new(PanicsOnDrop));
-    assert!(
-        pin!(&mut handle)
-            .poll(&mut Context::from_waker(&waker))
-            .is_pending()
-    );
+    assert!(poll_with(&mut handle, &waker).is_pending());
     std::mem::forget(catch_unwind(AssertUnwindSafe(|| drop(waker))));
     let mut set = JoinSet::new();
-    assert!(catch_unwind(AssertUnwindSafe(|| set.insert(handle))).is_err());
+    panics(|| set.insert(handle));
     assert_eq!(set.len(), 1);
     runnable.run();
     assert_eq!(next(&mut set), 1);
@@ -315,13 +288,9 @@ fn join_all_passes_a_panic_on_and_cancels_the_rest() {
     let executor = executor(1);
     let mut set = JoinSet::new();
     let token = Arc::new(());
-    let held = token.clone();
-    set.spawn_on(&executor, async move {
-        pending::<()>().await;
-        drop(held);
-    });
+    set.spawn_on(&executor, hold(token.clone()));
     set.spawn_on(&executor, async { panic_any(7) });
-    let payload = catch_unwind(AssertUnwindSafe(|| block_on(set.join_all()))).unwrap_err();
+    let payload = panics(|| block_on(set.join_all()));
     assert_eq!(payload.downcast_ref(), Some(&7));
     drop(executor);
     assert_eq!(Arc::strong_count(&token), 1);
@@ -348,17 +317,16 @@ fn a_panic_in_the_drop_of_an_output_that_nobody_takes_is_caught() {
             let (runnable, handle) = task::spawn(async { panic_any("child") }, |_| {});
             set.insert(handle);
             runnable.run();
-            let joined = catch_unwind(AssertUnwindSafe(|| drop(block_on(set.join_all()))));
-            assert_eq!(joined.unwrap_err().downcast_ref(), Some(&"child"));
+            assert_eq!(panic_text(|| drop(block_on(set.join_all()))), "child");
         },
     ];
     for end in ends {
         end(set());
-        let both = catch_unwind(AssertUnwindSafe(|| {
+        let text = panic_text(|| {
             let _unwinds = OnDrop(|| end(set()));
             panic_any("outer");
-        }));
-        assert_eq!(both.unwrap_err().downcast_ref(), Some(&"outer"));
+        });
+        assert_eq!(text, "outer");
     }
 }
 
@@ -370,103 +338,81 @@ fn join_all_panics_for_a_task_that_was_cancelled() {
     block_on(JoinSet::from_iter([handle]).join_all());
 }
 
+/// Also those that are cancelled by the end of the executor.
 #[test]
 fn abort_all_then_join_gives_a_result_for_each() {
-    let executor = executor(2);
-    let mut set = JoinSet::new();
-    set.spawn_on(&executor, async { 1 });
-    assert_eq!(next(&mut set), 1);
-    let (runnable, handle) = ready(2);
-    set.insert(handle);
-    for _ in 0..SOME {
-        set.spawn_on(&executor, pending());
-    }
-    runnable.run();
-    set.abort_all();
-    assert_eq!(set.len(), SOME + 1);
-    assert_eq!(next(&mut set), 2);
-    let mut cancelled = 0;
-    while let Some(result) = block_on(set.join_next()) {
-        assert!(result.unwrap_err().is_cancelled());
-        cancelled += 1;
-    }
-    assert_eq!(cancelled, SOME);
-}
-
-#[test]
-fn dropping_the_executor_ends_the_wait() {
-    let executor = executor(1);
-    let mut set = JoinSet::<()>::new();
-    set.spawn_on(&executor, pending());
-    drop(executor);
-    let result = block_on(set.join_next());
-    assert!(matches!(result, Some(Err(JoinError::Cancelled))));
-}
-
-/// Puts its number into a list when it is dropped.
-struct Logged(usize, Arc<Mutex<Vec<usize>>>);
-
-impl Drop for Logged {
-    fn drop(&mut self) {
-        self.1.lock().unwrap().push(self.0);
+    for is_aborted in [true, false] {
+        let executor = executor(2);
+        let mut set = JoinSet::new();
+        set.spawn_on(&executor, async { 1 });
+        assert_eq!(next(&mut set), 1);
+        let (runnable, handle) = ready(2);
+        set.insert(handle);
+        for _ in 0..SOME {
+            set.spawn_on(&executor, pending());
+        }
+        runnable.run();
+        match is_aborted {
+            true => set.abort_all(),
+            false => drop(executor),
+        }
+        assert_eq!(set.len(), SOME + 1);
+        assert_eq!(next(&mut set), 2);
+        for _ in 0..SOME {
+            let result = block_on(set.join_next()).unwrap();
+            assert!(result.unwrap_err().is_cancelled(), "{is_aborted}");
+        }
+        assert!(block_on(set.join_next()).is_none());
     }
 }
 
 /// A task that waits, and whose future is dropped on the spot when it is cancelled.
 fn waiting(i: usize, log: &Arc<Mutex<Vec<usize>>>) -> JoinHandle<()> {
-    let logged = Logged(i, log.clone());
-    let future = async move {
-        let _logged = logged;
-        pending::<()>().await;
-    };
-    let (runnable, handle) = task::spawn(future, drop);
+    let log = log.clone();
+    let logs = OnDrop(move || log.lock().unwrap().push(i));
+    let (runnable, handle) = task::spawn(hold(logs), drop);
     runnable.run();
     handle
 }
 
 #[test]
-fn dropping_the_set_cancels_all() {
-    let log = Arc::default();
-    let mut set: JoinSet<_> = (0..4).map(|i| waiting(i, &log)).collect();
-    // Its place is taken by the next that comes.
-    let (runnable, handle) = ready(());
-    set.insert(handle);
-    runnable.run();
-    next(&mut set);
-    set.extend((4..7).map(|i| waiting(i, &log)));
-    drop(set);
-    log.lock().unwrap().sort_unstable();
-    assert_eq!(*log.lock().unwrap(), [0, 1, 2, 3, 4, 5, 6]);
-}
-
-#[test]
-fn abort_all_cancels_all() {
-    let log = Arc::default();
-    let mut set: JoinSet<_> = (0..4).map(|i| waiting(i, &log)).collect();
-    set.abort_all();
-    log.lock().unwrap().sort_unstable();
-    assert_eq!(*log.lock().unwrap(), [0, 1, 2, 3]);
-    let mut cancelled = 0;
-    while let Some(Err(JoinError::Cancelled)) = set.try_join_next() {
-        cancelled += 1;
+fn dropping_the_set_or_abort_all_cancels_all() {
+    for is_dropped in [true, false] {
+        let log = Arc::default();
+        let mut set: JoinSet<_> = (0..4).map(|i| waiting(i, &log)).collect();
+        // Its place is taken by the next that comes.
+        let (runnable, handle) = ready(());
+        set.insert(handle);
+        runnable.run();
+        next(&mut set);
+        set.extend((4..7).map(|i| waiting(i, &log)));
+        if is_dropped {
+            drop(set);
+        } else {
+            set.abort_all();
+            let cancelled = || set.try_join_next().map(|result| result.unwrap_err());
+            let cancelled = std::iter::from_fn(cancelled).filter(JoinError::is_cancelled);
+            assert_eq!(cancelled.count(), 7);
+        }
+        log.lock().unwrap().sort_unstable();
+        assert_eq!(*log.lock().unwrap(), [0, 1, 2, 3, 4, 5, 6], "{is_dropped}");
     }
-    assert_eq!(cancelled, 4);
 }
 
 #[test]
 fn a_task_whose_drop_panics_does_not_keep_the_others_from_being_cancelled() {
     let log = Arc::default();
-    let panics = || {
+    let bomb = || {
         let (runnable, handle) = task::spawn(pending::<()>(), |_| panic_any("schedule"));
         runnable.run();
         handle
     };
-    let set = || JoinSet::from_iter([waiting(0, &log), panics(), waiting(1, &log)]);
+    let set = || JoinSet::from_iter([waiting(0, &log), bomb(), waiting(1, &log)]);
     let dropped = set();
-    assert!(catch_unwind(AssertUnwindSafe(|| drop(dropped))).is_err());
+    panics(|| drop(dropped));
     assert_eq!(*log.lock().unwrap(), [0, 1]);
     let aborted = set();
-    assert!(catch_unwind(AssertUnwindSafe(|| aborted.abort_all())).is_err());
+    panics(|| aborted.abort_all());
     assert_eq!(*log.lock().unwrap(), [0, 1, 0, 1]);
 }
 
@@ -548,7 +494,7 @@ fn a_waker_that_panics_leaves_the_result_in_the_set() {
         panic_any("wake");
     });
     assert!(poll(&mut set, &waker).is_pending());
-    assert!(catch_unwind(AssertUnwindSafe(|| runnable.run())).is_err());
+    panics(|| runnable.run());
     assert_eq!(wakes.count(), 1);
     drop(waker);
     assert_eq!(next(&mut set), 1);
@@ -557,21 +503,18 @@ fn a_waker_that_panics_leaves_the_result_in_the_set() {
 
 #[test]
 fn every_output_is_dropped_once() {
-    struct Counted(Arc<AtomicUsize>);
-    impl Drop for Counted {
-        fn drop(&mut self) {
-            self.0.fetch_add(1, Relaxed);
-        }
-    }
     let drops = Arc::new(AtomicUsize::new(0));
-    let new = || ready(Counted(drops.clone()));
+    let new = || {
+        let drops = drops.clone();
+        ready(OnDrop(move || _ = drops.fetch_add(1, Relaxed)))
+    };
     let (runnables, mut set): (Vec<_>, JoinSet<_>) = (0..6).map(|_| new()).unzip();
     let (early, ended) = new();
     early.run();
     set.insert(ended);
-    runnables.into_iter().for_each(|runnable| {
+    for runnable in runnables {
         runnable.run();
-    });
+    }
     drop(set.try_join_next());
     assert_eq!(drops.load(Relaxed), 1);
     drop(set);

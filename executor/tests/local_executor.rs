@@ -17,9 +17,9 @@ use std::{
     thread::{self, ThreadId},
 };
 
-use common::{Panics, counting, panic_text};
+use common::{OnDrop, Panics, assert_cancelled, counting, hold, on_drop, panic_text, poll_with};
 use joint::{JoinError, block_on, oneshot};
-use joint_executor::{Executor, LocalExecutor, spawn_local, yield_now};
+use joint_executor::{LocalExecutor, spawn_local, yield_now};
 
 /// The record of the tasks of a test.
 type Log<T> = Rc<RefCell<Vec<T>>>;
@@ -51,8 +51,8 @@ impl Drop for AtHome {
     }
 }
 
-/// Gives its waker away at the first poll, and is ready at the second.
-async fn give_waker(to: impl FnOnce(Waker)) {
+/// Gives its waker away at the first poll, and is ready at the second. Holds something meanwhile.
+async fn give_waker<T>(to: impl FnOnce(Waker), _held: T) {
     let mut to = Some(to);
     poll_fn(|cx| match to.take() {
         Some(to) => {
@@ -62,6 +62,14 @@ async fn give_waker(to: impl FnOnce(Waker)) {
         None => Poll::Ready(()),
     })
     .await;
+}
+
+/// A task that holds something, has been polled once, and waits; and its waker.
+fn waiting<T: 'static>(executor: &LocalExecutor, held: T) -> (joint::JoinHandle<()>, Waker) {
+    let (sender, receiver) = channel();
+    let task = executor.spawn(give_waker(move |waker| sender.send(waker).unwrap(), held));
+    assert!(executor.try_tick());
+    (task, receiver.recv().unwrap())
 }
 
 #[test]
@@ -82,36 +90,20 @@ fn local_tasks_may_use_and_return_values_that_are_not_send() {
 fn tasks_run_first_in_first_out_and_so_does_the_main_future() {
     let executor = LocalExecutor::new();
     let log = Log::default();
-    for i in 0..3 {
+    let logs = |name, rounds| {
         let log = log.clone();
-        let future = async move {
-            for round in 0..2 {
-                log.borrow_mut().push((i, round));
+        async move {
+            for _ in 0..rounds {
+                log.borrow_mut().push(name);
                 yield_now().await;
             }
-        };
-        executor.spawn(future).detach();
+        }
+    };
+    for name in ["a", "b", "c"] {
+        executor.spawn(logs(name, 2)).detach();
     }
-    let main = log.clone();
-    executor.block_on(async move {
-        main.borrow_mut().push((9, 0));
-        yield_now().await;
-        main.borrow_mut().push((9, 1));
-        yield_now().await;
-        main.borrow_mut().push((9, 2));
-    });
-    let expected = [
-        (9, 0),
-        (0, 0),
-        (1, 0),
-        (2, 0),
-        (9, 1),
-        (0, 1),
-        (1, 1),
-        (2, 1),
-        (9, 2),
-    ];
-    assert_eq!(*log.borrow(), expected);
+    executor.block_on(logs("main", 2));
+    assert_eq!(log.borrow().concat(), "mainabcmainabc");
 }
 
 #[test]
@@ -139,20 +131,16 @@ fn a_task_without_a_handle_ends_here() {
     assert!(executor.try_tick() && executor.try_tick());
     assert_eq!(drops.load(Relaxed), 1);
     assert!(executor.is_empty());
-    let wakers = Rc::new(RefCell::new(Vec::new()));
+    let (wakers, given) = channel();
     for _ in 0..2 {
         let (wakers, guard) = (wakers.clone(), AtHome::new(&drops));
-        executor.spawn_detached(poll_fn(move |cx| {
-            let _ = &guard;
-            wakers.borrow_mut().push(cx.waker().clone());
-            Poll::<()>::Pending
-        }));
+        executor.spawn_detached(give_waker(move |waker| wakers.send(waker).unwrap(), guard));
     }
     assert!(executor.try_tick(), "one waits, and the other one is due");
     assert!(!executor.is_empty());
     drop(executor);
     assert_eq!(drops.load(Relaxed), 3);
-    wakers.take().into_iter().for_each(Waker::wake);
+    given.try_iter().for_each(Waker::wake);
 }
 
 #[test]
@@ -229,27 +217,19 @@ fn a_task_in_its_first_poll_has_not_ended() {
 }
 
 #[test]
-fn another_thread_wakes_a_task_and_the_executor_that_sleeps() {
+fn another_thread_wakes_a_sleeping_executor_for_any_future() {
     let executor = LocalExecutor::new();
-    for _ in 0..200 {
-        let (sender, receiver) = oneshot::channel();
-        let task = executor.spawn(async move {
-            let _local = Rc::new(());
-            receiver.await.unwrap()
-        });
-        let sending = thread::spawn(move || sender.send(7).unwrap());
-        assert_eq!(executor.block_on(task), 7);
-        sending.join().unwrap();
-    }
-}
-
-#[test]
-fn another_thread_wakes_the_main_future() {
-    let executor = LocalExecutor::new();
-    for _ in 0..200 {
+    for is_main in [false, true].into_iter().cycle().take(400) {
         let (sender, receiver) = oneshot::channel();
         let sending = thread::spawn(move || sender.send(7).unwrap());
-        assert_eq!(executor.block_on(receiver), Ok(7));
+        let received = match is_main {
+            true => executor.block_on(receiver),
+            false => executor.block_on(executor.spawn(async move {
+                let _local = Rc::new(());
+                receiver.await
+            })),
+        };
+        assert_eq!(received, Ok(7));
         sending.join().unwrap();
     }
 }
@@ -321,20 +301,15 @@ fn a_local_task_that_wakes_itself_forever_starves_no_other() {
     let (sender, receiver) = oneshot::channel();
     let other = executor.spawn(async move { receiver.await.unwrap() });
     let sending = thread::spawn(move || sender.send(3).unwrap());
-    let main = async {
+    // A task that another thread has woken, and the main future.
+    let main = executor.block_on(async {
         yield_now().await;
         other.await
-    };
-    assert_eq!(
-        executor.block_on(main),
-        3,
-        "a task that another thread has woken, and the main future"
-    );
+    });
+    assert_eq!(main, 3);
     sending.join().unwrap();
-    assert_eq!(
-        block_on(executor.run(async { spawn_local(async { 4 }).await })),
-        4
-    );
+    let run = executor.run(async { spawn_local(async { 4 }).await });
+    assert_eq!(block_on(run), 4);
 }
 
 #[test]
@@ -474,7 +449,7 @@ fn a_pending_run_is_woken_by_a_spawn_and_by_a_wake_up_on_its_thread() {
 
     let kept = Rc::new(Cell::new(None));
     let keep = kept.clone();
-    let task = executor.spawn(give_waker(move |waker| keep.set(Some(waker))));
+    let task = executor.spawn(give_waker(move |waker| keep.set(Some(waker)), ()));
     assert_eq!(wakes.count(), 1);
     assert!(run.as_mut().poll(&mut cx).is_pending());
     kept.take().unwrap().wake();
@@ -491,14 +466,9 @@ fn a_run_that_is_dropped_leaves_no_waker_behind_and_another_may_begin() {
     let task = executor.spawn(pending::<()>());
     let (wakes, waker) = counting();
     let alive = wakes.wakers();
-    {
-        let mut run = Box::pin(executor.run(pending::<()>()));
-        assert!(
-            run.as_mut()
-                .poll(&mut Context::from_waker(&waker))
-                .is_pending()
-        );
-    }
+    let mut run = Box::pin(executor.run(pending::<()>()));
+    assert!(poll_with(&mut run, &waker).is_pending());
+    drop(run);
     assert_eq!(wakes.wakers(), alive);
     drop(task);
     executor.block_on(async {});
@@ -511,21 +481,16 @@ fn driving_a_local_executor_twice_at_once_panics() {
     let executor = LocalExecutor::new();
     let again = || executor.block_on(async {});
     let text = executor.block_on(async { panic_text(again) });
-    assert!(
-        text.contains("inside of it, spawn and await tasks instead"),
-        "{text}"
-    );
+    let advice = "inside of it, spawn and await tasks instead";
+    assert!(text.contains(advice), "{text}");
     executor.block_on(async {});
 
     let mut run = Box::pin(executor.run(pending::<()>()));
-    let mut cx = Context::from_waker(Waker::noop());
-    assert!(run.as_mut().poll(&mut cx).is_pending());
+    let mut goes_on = || poll_with(&mut run, Waker::noop()).is_pending();
+    assert!(goes_on());
     panic_text(again);
     panic_text(|| block_on(executor.run(async {})));
-    assert!(
-        run.as_mut().poll(&mut cx).is_pending(),
-        "the first one goes on"
-    );
+    assert!(goes_on());
     drop(run);
     again();
 }
@@ -534,14 +499,9 @@ fn driving_a_local_executor_twice_at_once_panics() {
 fn a_panic_of_the_main_future_passes_through_and_leaves_the_executor_whole() {
     let executor = LocalExecutor::new();
     let task = executor.spawn(async { 5 });
-    assert_eq!(
-        panic_text(|| executor.block_on(async { panic!("main") })),
-        "main"
-    );
-    assert_eq!(
-        panic_text(|| block_on(executor.run(async { panic!("main") }))),
-        "main"
-    );
+    let main = || async { panic!("main") };
+    assert_eq!(panic_text(|| executor.block_on(main())), "main");
+    assert_eq!(panic_text(|| block_on(executor.run(main()))), "main");
     panic_text(|| drop(spawn_local(async {})));
     assert_eq!(executor.block_on(task), 5);
 }
@@ -576,34 +536,19 @@ fn a_handle_awaits_on_another_thread() {
 }
 
 #[test]
-fn a_handle_dropped_on_another_thread_cancels_here() {
+fn a_task_cancelled_elsewhere_or_left_asleep_ends_here() {
     let executor = LocalExecutor::new();
     let drops = Arc::default();
-    let guard = AtHome::new(&drops);
-    let task = executor.spawn(async move {
-        let _guard = guard;
-        pending::<()>().await;
-    });
-    assert!(executor.try_tick());
-    thread::spawn(move || drop(task)).join().unwrap();
-    assert_eq!(drops.load(Relaxed), 0);
+    executor.spawn(hold(AtHome::new(&drops))).detach();
     assert!(executor.try_tick());
     assert_eq!(drops.load(Relaxed), 1);
     assert!(executor.is_empty());
-}
-
-#[test]
-fn a_detached_task_that_nobody_can_wake_ends() {
-    let executor = LocalExecutor::new();
-    let drops = Arc::default();
-    let guard = AtHome::new(&drops);
-    let future = async move {
-        let _guard = guard;
-        pending::<()>().await;
-    };
-    executor.spawn(future).detach();
+    let task = executor.spawn(hold(AtHome::new(&drops)));
     assert!(executor.try_tick());
+    thread::spawn(move || drop(task)).join().unwrap();
     assert_eq!(drops.load(Relaxed), 1);
+    assert!(executor.try_tick());
+    assert_eq!(drops.load(Relaxed), 2);
     assert!(executor.is_empty());
 }
 
@@ -611,17 +556,9 @@ fn a_detached_task_that_nobody_can_wake_ends() {
 fn the_last_waker_of_a_detached_task_dropped_on_another_thread_ends_it_here() {
     let executor = LocalExecutor::new();
     let drops = Arc::default();
-    let guard = AtHome::new(&drops);
-    let (sender, receiver) = channel();
-    let future = async move {
-        let _guard = guard;
-        give_waker(move |waker| sender.send(waker).unwrap()).await;
-    };
-    executor.spawn(future).detach();
-    assert!(executor.try_tick());
-    thread::spawn(move || drop(receiver.recv().unwrap()))
-        .join()
-        .unwrap();
+    let (task, waker) = waiting(&executor, AtHome::new(&drops));
+    task.detach();
+    thread::spawn(move || drop(waker)).join().unwrap();
     assert_eq!(drops.load(Relaxed), 0);
     assert!(executor.try_tick());
     assert_eq!(drops.load(Relaxed), 1);
@@ -630,119 +567,74 @@ fn the_last_waker_of_a_detached_task_dropped_on_another_thread_ends_it_here() {
 #[test]
 fn the_end_cancels_what_is_due_and_then_what_waits_and_last_what_was_woken_elsewhere() {
     let log: Log<&str> = Log::default();
-    struct Logs(Log<&'static str>, &'static str);
-    impl Drop for Logs {
-        fn drop(&mut self) {
-            self.0.borrow_mut().push(self.1);
-        }
-    }
+    let logs = |name| {
+        let log = log.clone();
+        OnDrop(move || log.borrow_mut().push(name))
+    };
     let executor = LocalExecutor::new();
-    let waits = Logs(log.clone(), "waits");
-    let waits = executor.spawn(async move {
-        let _waits = waits;
-        pending::<()>().await;
-    });
-    let (sender, receiver) = channel();
-    let woken = Logs(log.clone(), "woken elsewhere");
-    let woken = executor.spawn(async move {
-        let _woken = woken;
-        give_waker(move |waker| sender.send(waker).unwrap()).await;
-    });
+    let (woken, waker) = waiting(&executor, logs("woken elsewhere"));
+    let waits = executor.spawn(hold(logs("waits")));
     executor.block_on(yield_now());
-    let due = ["due first", "due second"].map(|name| {
-        let due = Logs(log.clone(), name);
-        executor.spawn(async move { drop(due) })
-    });
-    let wakes = move || receiver.recv().unwrap().wake();
-    thread::spawn(wakes).join().unwrap();
+    let due = ["due first", "due second"].map(|name| executor.spawn(hold(logs(name))));
+    thread::spawn(|| waker.wake()).join().unwrap();
     drop(executor);
     let expected = ["due first", "due second", "waits", "woken elsewhere"];
     assert_eq!(*log.borrow(), expected);
-    for task in due.into_iter().chain([waits, woken]) {
-        assert!(matches!(block_on(task.result()), Err(JoinError::Cancelled)));
-    }
+    due.into_iter()
+        .chain([waits, woken])
+        .for_each(assert_cancelled);
 }
 
 #[test]
 fn tasks_spawned_or_woken_by_a_drop_at_the_end_are_dropped_too() {
-    struct Spawns(Option<Waker>, Log<u32>);
-    impl Drop for Spawns {
-        fn drop(&mut self) {
-            let log = self.1.clone();
-            log.borrow_mut().push(1);
-            spawn_local(async move { log.borrow_mut().push(2) }).detach();
-            self.0.take().unwrap().wake();
-        }
-    }
     let executor = LocalExecutor::new();
     let log = Log::default();
-    let kept = Rc::new(Cell::new(None));
-    let keep = kept.clone();
-    let _other = executor.spawn(give_waker(move |waker| keep.set(Some(waker))));
-    assert!(executor.try_tick());
-    let spawns = Spawns(kept.take(), log.clone());
-    let _first = executor.spawn(async move {
-        let _spawns = spawns;
-        pending::<()>().await;
+    let (_other, waker) = waiting(&executor, ());
+    let spawns = on_drop({
+        let log = log.clone();
+        move || {
+            log.borrow_mut().push(1);
+            spawn_local(async move { log.borrow_mut().push(2) }).detach();
+            waker.wake();
+        }
     });
+    let _first = executor.spawn(hold(spawns));
     assert!(executor.try_tick());
     drop(executor);
-    assert_eq!((*log.borrow()).as_slice(), [1]);
+    assert_eq!(log.borrow().as_slice(), [1]);
     assert_eq!(Rc::strong_count(&log), 1, "what was spawned was dropped");
 }
 
 #[test]
 fn panics_of_what_the_end_drops_keep_nothing_from_ending() {
     let executor = LocalExecutor::new();
-    let panics = Panics;
-    let first = executor.spawn(async move { drop(panics) });
+    let first = executor.spawn(hold(Panics));
     let second = executor.spawn(pending::<()>());
     drop(executor);
-    assert!(matches!(
-        block_on(first.result()),
-        Err(JoinError::Panicked(_))
-    ));
-    assert!(matches!(
-        block_on(second.result()),
-        Err(JoinError::Cancelled)
-    ));
+    assert!(block_on(first.result()).unwrap_err().is_panic());
+    assert_cancelled(second);
 }
 
 #[test]
 fn wakers_and_handles_that_outlive_it_do_nothing() {
     let executor = LocalExecutor::new();
-    let (sender, receiver) = channel();
     let drops = Arc::default();
-    let guard = AtHome::new(&drops);
-    let task = executor.spawn(async move {
-        let _guard = guard;
-        give_waker(move |waker| sender.send(waker).unwrap()).await;
-    });
-    let kept = Rc::new(Cell::new(None));
-    let main = executor.block_on(async {
-        poll_fn(|cx| {
-            kept.set(Some(cx.waker().clone()));
-            Poll::Ready(cx.waker().clone())
-        })
-        .await
-    });
-    assert!(executor.try_tick());
+    let (task, waker) = waiting(&executor, AtHome::new(&drops));
+    let main = executor.block_on(poll_fn(|cx| Poll::Ready(cx.waker().clone())));
+    let kept = main.clone();
     drop(executor);
     assert_eq!(drops.load(Relaxed), 1);
-    let waker = receiver.recv().unwrap();
-    thread::spawn(move || {
-        waker.wake_by_ref();
-        drop(waker.clone());
-        waker.wake();
-        main.wake_by_ref();
-        drop(main.clone());
-        main.wake();
+    let elsewhere = thread::spawn(move || {
+        for waker in [waker, main] {
+            waker.wake_by_ref();
+            drop(waker.clone());
+            waker.wake();
+        }
         task.abort();
-        assert!(matches!(block_on(task.result()), Err(JoinError::Cancelled)));
-    })
-    .join()
-    .unwrap();
-    kept.take().unwrap().wake();
+        assert_cancelled(task);
+    });
+    elsewhere.join().unwrap();
+    kept.wake();
 }
 
 /// Another thread wakes tasks while the executor ends: each future is dropped here, once.
@@ -752,56 +644,22 @@ fn the_end_against_wake_ups_of_another_thread() {
     for _ in 0..300 {
         let drops = Arc::default();
         let executor = LocalExecutor::new();
-        let (sender, receiver) = channel();
         let start = Arc::new(Barrier::new(2));
-        let handles: Vec<_> = (0..TASKS)
-            .map(|_| {
-                let guard = AtHome::new(&drops);
-                let sender = sender.clone();
-                executor.spawn(async move {
-                    let _guard = guard;
-                    give_waker(move |waker| sender.send(waker).unwrap()).await;
-                    pending::<()>().await;
-                })
-            })
-            .collect();
-        drop(sender);
-        while executor.try_tick() {}
-        let wakers: Vec<Waker> = receiver.iter().collect();
-        let other = {
+        let tasks = (0..TASKS).map(|_| waiting(&executor, AtHome::new(&drops)));
+        let (handles, wakers): (Vec<_>, Vec<_>) = tasks.unzip();
+        let other = thread::spawn({
             let start = start.clone();
-            thread::spawn(move || {
+            move || {
                 start.wait();
                 wakers.into_iter().for_each(Waker::wake);
                 drop(handles);
-            })
-        };
+            }
+        });
         start.wait();
         drop(executor);
         assert_eq!(drops.load(Relaxed), TASKS);
         other.join().unwrap();
     }
-}
-
-#[test]
-fn one_in_each_worker_of_an_executor() {
-    let executor = Executor::builder().workers(2).build().unwrap();
-    let tasks: Vec<_> = (0..8)
-        .map(|i| {
-            executor.spawn(async move {
-                let local = LocalExecutor::new();
-                let (sender, receiver) = oneshot::channel();
-                thread::spawn(move || sender.send(i).unwrap());
-                let task = local.spawn(async move { Rc::new(receiver.await.unwrap()) });
-                *local.block_on(task)
-            })
-        })
-        .collect();
-    let mut sum = 0;
-    for task in tasks {
-        sum += block_on(task);
-    }
-    assert_eq!(sum, 28);
 }
 
 #[test]
@@ -821,17 +679,14 @@ fn one_inside_another_wakes_tasks_of_both() {
 
 #[test]
 fn wakers_of_a_leaked_local_executor_are_harmless() {
-    let (sender, receiver) = channel();
-    thread::spawn(move || {
+    let leaks = thread::spawn(|| {
         let executor = LocalExecutor::new();
-        let task = executor.spawn(give_waker(move |waker| sender.send(waker).unwrap()));
-        assert!(executor.try_tick());
+        let (task, waker) = waiting(&executor, ());
         task.detach();
         std::mem::forget(executor);
-    })
-    .join()
-    .unwrap();
-    let waker: Waker = receiver.recv().unwrap();
+        waker
+    });
+    let waker = leaks.join().unwrap();
     waker.wake_by_ref();
     waker.wake();
 }
