@@ -277,27 +277,6 @@ fn an_operation_refused_by_the_budget_has_no_effect() {
     assert_eq!((read, polls), (sent, 1_000_usize.div_ceil(BUDGET)));
 }
 
-/// Here the sibling is always polled when the other has used the budget up.
-#[test]
-fn a_sibling_makes_progress_beside_a_future_that_uses_up_the_budget() {
-    let (_far, near, sent) = arrived(100);
-    let read = block_on(executor(1).spawn(async {
-        let (ready, end) = (Ready::new(), AtomicBool::new(false));
-        let near = AsyncFd::new(near).unwrap();
-        let sibling = async {
-            let mut read = Vec::new();
-            while read.len() < 100 {
-                read.push(read_one(&near).await);
-            }
-            end.store(true, Relaxed);
-            read
-        };
-        let ((), read) = zip(ready.greedy(&end), sibling).await;
-        read
-    }));
-    assert_eq!(read, sent);
-}
-
 /// On the only worker, which alone can be told that the descriptor is ready.
 #[test]
 fn a_descriptor_gets_ready_beside_a_blocking_wait_that_never_sleeps() {

@@ -122,35 +122,36 @@ fn assert_fair(queue: impl Fn(&Executor, &Arc<Turns>)) {
     }
 }
 
+/// Tasks that are spawned from outside, by a task, with a high priority, after many short ones, and
+/// beside one of high priority.
 #[test]
-fn tasks_from_outside_have_equal_turns() {
-    assert_fair(|executor, turns| tasks(turns).for_each(|task| executor.spawn_detached(task)));
-}
-
-#[test]
-fn tasks_that_one_task_has_spawned_have_equal_turns() {
-    assert_fair(|executor, turns| {
-        let turns = turns.clone();
-        executor.spawn_detached(async move {
-            tasks(&turns).for_each(joint_executor::spawn_detached);
-        });
-    });
-}
-
-#[test]
-fn tasks_of_high_priority_have_equal_turns() {
-    assert_fair(|executor, turns| {
-        let high = || executor.task().priority(Priority::High);
-        tasks(turns).for_each(|task| high().spawn_detached(task));
-    });
-}
-
-#[test]
-fn tasks_after_many_short_ones_have_equal_turns() {
-    assert_fair(|executor, turns| {
-        (0..20_000).for_each(|_| executor.spawn_detached(async {}));
-        tasks(turns).for_each(|task| executor.spawn_detached(task));
-    });
+fn tasks_that_were_queued_in_any_way_have_equal_turns() {
+    let ways: [fn(&Executor, &Arc<Turns>); 5] = [
+        |executor, turns| tasks(turns).for_each(|task| executor.spawn_detached(task)),
+        |executor, turns| {
+            let turns = turns.clone();
+            executor.spawn_detached(async move {
+                tasks(&turns).for_each(joint_executor::spawn_detached);
+            });
+        },
+        |executor, turns| {
+            let high = || executor.task().priority(Priority::High);
+            tasks(turns).for_each(|task| high().spawn_detached(task));
+        },
+        |executor, turns| {
+            (0..20_000).for_each(|_| executor.spawn_detached(async {}));
+            tasks(turns).for_each(|task| executor.spawn_detached(task));
+        },
+        |executor, turns| {
+            let high = executor.task().priority(Priority::High);
+            high.spawn_detached(task(turns.clone(), None));
+            tasks(turns).for_each(|task| executor.spawn_detached(task));
+        },
+    ];
+    for (i, way) in ways.into_iter().enumerate() {
+        println!("way {i}");
+        assert_fair(way);
+    }
 }
 
 #[test]
@@ -181,15 +182,6 @@ fn tasks_beside_pinned_ones_have_equal_turns() {
         }
         // None of the workers sleeps.
         wait_until(|| turns.others.load(SeqCst) > 4 * executor.workers() as u64);
-        tasks(turns).for_each(|task| executor.spawn_detached(task));
-    });
-}
-
-#[test]
-fn tasks_beside_one_of_high_priority_have_equal_turns() {
-    assert_fair(|executor, turns| {
-        let high = executor.task().priority(Priority::High);
-        high.spawn_detached(task(turns.clone(), None));
         tasks(turns).for_each(|task| executor.spawn_detached(task));
     });
 }

@@ -22,12 +22,29 @@ use super::{executor, wait_until};
 
 /// Returns a dump in which so many tasks have waited, and none is queued or running.
 fn settled(executor: &Executor, tasks: usize) -> Dump {
-    let mut dump = executor.dump();
-    wait_until(|| {
-        dump = executor.dump();
-        dump.tasks().len() == tasks && !dump.tasks().iter().any(TaskDump::is_runnable)
-    });
-    dump
+    settled_when(executor, tasks, |_| true)
+}
+
+/// The same, in which something holds.
+fn settled_when(executor: &Executor, tasks: usize, holds: impl Fn(&Dump) -> bool) -> Dump {
+    loop {
+        let dump = executor.dump();
+        let is_settled = !dump.tasks().iter().any(TaskDump::is_runnable);
+        if is_settled && dump.tasks().len() == tasks && holds(&dump) {
+            return dump;
+        }
+        thread::yield_now();
+    }
+}
+
+fn has_cycle(dump: &Dump) -> bool {
+    !dump.cycles().is_empty()
+}
+
+/// Asserts what the only task waits for.
+#[track_caller]
+fn assert_waits(dump: &Dump, is_right: fn(&[WaitsFor]) -> bool) {
+    assert!(is_right(dump.tasks()[0].waits_for()), "{dump}");
 }
 
 /// Returns an executor that records times, and what its tasks wait for.
@@ -107,11 +124,7 @@ fn tasks_that_await_each_other_are_a_cycle() {
     to_first.send(second).unwrap();
     to_second.send(third).unwrap();
     to_third.send(first).unwrap();
-    let mut dump = executor.dump();
-    wait_until(|| {
-        dump = executor.dump();
-        !dump.cycles().is_empty()
-    });
+    let dump = settled_when(&executor, 4, has_cycle);
     let cycles = dump.cycles();
     assert_eq!(cycles.len(), 1);
     let names: Vec<_> = cycles[0].iter().map(|task| task.name().unwrap()).collect();
@@ -183,12 +196,15 @@ fn a_task_waits_for_its_descriptor_and_its_timeout() {
         drop(time::timeout(Duration::from_secs(3600), read).await);
     });
     let dump = settled(&executor, 1);
-    let waits_for = dump.tasks()[0].waits_for();
-    assert!(waits_for.contains(&WaitsFor::Readable(number)), "{dump}");
     assert!(
-        matches!(waits_for, [WaitsFor::Timer(_), WaitsFor::Readable(_)]),
+        dump.tasks()[0]
+            .waits_for()
+            .contains(&WaitsFor::Readable(number)),
         "{dump}"
     );
+    assert_waits(&dump, |waits| {
+        matches!(waits, [WaitsFor::Timer(_), WaitsFor::Readable(_)])
+    });
     drop(task);
 }
 
@@ -265,11 +281,8 @@ fn a_dump_shows_times_if_the_executor_records_them() {
     assert!(begin <= first.spawned && first.spawned <= first.polled.unwrap());
     assert_eq!(first.polls, 1);
     sender.send(()).unwrap();
-    let mut dump = executor.dump();
-    wait_until(|| {
-        dump = settled(&executor, 1);
-        dump.tasks()[0].times().unwrap().polls == 2
-    });
+    let polls = |dump: &Dump| dump.tasks()[0].times().unwrap().polls;
+    let dump = settled_when(&executor, 1, |dump| polls(dump) == 2);
     let second = dump.tasks()[0].times().unwrap();
     assert_eq!(second.spawned, first.spawned);
     assert!(second.polled >= first.polled);
@@ -307,25 +320,15 @@ fn a_future_that_was_woken_and_put_aside_snoozes() {
     let executor = executor(2);
     let (task, held) = waits_again(&executor, true);
     let dump = settled(&executor, 1);
-    let waits_for = dump.tasks()[0].waits_for();
-    assert!(
-        matches!(waits_for, [WaitsFor::Told("first", _), WaitsFor::Others(1)]),
-        "{dump}"
-    );
-    drop(held);
-    let mut dump = executor.dump();
-    wait_until(|| {
-        dump = settled(&executor, 1);
-        dump.to_string().contains("snoozes")
+    assert_waits(&dump, |waits| {
+        matches!(waits, [WaitsFor::Told("first", _), WaitsFor::Others(1)])
     });
-    let waits_for = dump.tasks()[0].waits_for();
-    assert!(
-        matches!(
-            waits_for,
-            [WaitsFor::Snoozing("first", _), WaitsFor::Others(1)]
-        ),
-        "{dump}"
-    );
+    drop(held);
+    let snoozes = |dump: &Dump| dump.to_string().contains("snoozes");
+    let dump = settled_when(&executor, 1, snoozes);
+    assert_waits(&dump, |waits| {
+        matches!(waits, [WaitsFor::Snoozing("first", _), WaitsFor::Others(1)])
+    });
     drop(task);
 }
 
@@ -384,13 +387,9 @@ fn a_wait_with_a_waker_of_a_combinator_is_shown_with_the_task_that_polls_it() {
         .await;
     });
     let dump = settled(&executor, 1);
-    assert!(
-        matches!(
-            dump.tasks()[0].waits_for(),
-            [WaitsFor::Told("a message", _), WaitsFor::Others(1)]
-        ),
-        "{dump}"
-    );
+    assert_waits(&dump, |waits| {
+        matches!(waits, [WaitsFor::Told("a message", _), WaitsFor::Others(1)])
+    });
     drop(task);
 }
 
@@ -403,11 +402,7 @@ fn a_cycle_is_not_said_to_last_if_a_task_of_it_waits_for_something_else_as_well(
         Box::pin(async { _ = time::timeout(Duration::from_secs(3600), first).await });
     let second = executor.task().name("second").spawn(second);
     to_first.send(second).unwrap();
-    let mut dump = executor.dump();
-    wait_until(|| {
-        dump = settled(&executor, 2);
-        !dump.cycles().is_empty()
-    });
+    let dump = settled_when(&executor, 2, has_cycle);
     let text = dump.to_string();
     assert!(
         text.contains("none will end unless one goes on by what else it waits for"),
@@ -465,11 +460,7 @@ fn a_cycle_across_a_join_set_is_marked() {
     });
     let server = executor.task().name("server").spawn(server);
     to_child.send(server).unwrap();
-    let mut dump = executor.dump();
-    wait_until(|| {
-        dump = settled(&executor, 2);
-        !dump.cycles().is_empty()
-    });
+    let dump = settled_when(&executor, 2, has_cycle);
     assert_eq!(dump.cycles()[0].len(), 2);
     let text = dump.to_string();
     assert!(text.contains("none will end\n"), "{text}");
@@ -486,12 +477,8 @@ fn a_task_that_waits_for_a_oneshot_names_it_until_it_waits_for_something_else() 
         pending::<()>().await;
     });
     let waits_at = |poll: u64| {
-        let mut dump = executor.dump();
-        wait_until(|| {
-            dump = settled(&executor, 1);
-            dump.tasks()[0].times().unwrap().polls == poll
-        });
-        dump
+        let polls = |dump: &Dump| dump.tasks()[0].times().unwrap().polls;
+        settled_when(&executor, 1, |dump| polls(dump) == poll)
     };
     let names = |poll: u64, end: &str| {
         let dump = waits_at(poll);
@@ -552,12 +539,8 @@ fn a_oneshot_with_a_waker_of_a_combinator_is_named_with_the_task_that_polls_it()
         .await
     });
     let dump = settled(&executor, 1);
-    assert!(
-        matches!(
-            dump.tasks()[0].waits_for(),
-            [WaitsFor::Oneshot(_), WaitsFor::Others(1)]
-        ),
-        "{dump}"
-    );
+    assert_waits(&dump, |waits| {
+        matches!(waits, [WaitsFor::Oneshot(_), WaitsFor::Others(1)])
+    });
     drop(task);
 }

@@ -15,67 +15,39 @@ fn report(arguments: &[&str]) -> HashMap<String, String> {
     pairs.collect()
 }
 
-fn assert_counts(report: &HashMap<String, String>, expected: [(&str, &str); 3]) {
-    for (key, value) in expected {
-        assert_eq!(report[key], value, "{key}");
+fn assert_counts(report: &HashMap<String, String>, connections: u64, messages: u64, bytes: u64) {
+    for (key, value) in [
+        ("connections", connections),
+        ("messages", messages),
+        ("bytes", bytes),
+    ] {
+        assert_eq!(report[key], value.to_string(), "{key}");
     }
     assert_eq!(report.len(), 6, "{report:?}");
     assert!(report["elapsed"].ends_with(" s"), "{report:?}");
     assert!(report["throughput"].ends_with(" messages/s"), "{report:?}");
 }
 
+/// Megabytes are more than the buffers of a connection hold: who sends has to read meanwhile.
 #[test]
 fn every_message_is_echoed_on_any_number_of_workers() {
-    for workers in WORKERS {
-        let load = ["--connections", "10", "--messages", "50", "--size", "33"];
-        let report = report(&[&load[..], &["--workers", workers]].concat());
-        assert_counts(
-            &report,
-            [
-                ("connections", "10"),
-                ("messages", "500"),
-                ("bytes", "16500"),
-            ],
-        );
-        assert_eq!(report["workers"], workers);
+    for (connections, messages, size) in [(10, 50, 33), (2, 2, 8_000_000), (1, 1, 1)] {
+        let load = [
+            format!("--connections={connections}"),
+            format!("--messages={messages}"),
+            format!("--size={size}"),
+        ];
+        for workers in WORKERS {
+            let load = load.each_ref().map(String::as_str);
+            let report = report(&[&load[..], &["--workers", workers]].concat());
+            let messages = connections * messages;
+            assert_counts(&report, connections, messages, messages * size);
+            assert_eq!(report["workers"], workers);
+        }
     }
 }
 
 #[test]
 fn a_hundred_connections_by_default() {
-    let report = report(&["--messages", "20"]);
-    assert_counts(
-        &report,
-        [
-            ("connections", "100"),
-            ("messages", "2000"),
-            ("bytes", "128000"),
-        ],
-    );
-}
-
-/// More than the buffers of a connection hold: who sends has to read meanwhile.
-#[test]
-fn messages_of_megabytes_come_back() {
-    for workers in WORKERS {
-        let load = ["--connections", "2", "--messages", "2", "--size", "8000000"];
-        let report = report(&[&load[..], &["--workers", workers]].concat());
-        assert_counts(
-            &report,
-            [
-                ("connections", "2"),
-                ("messages", "4"),
-                ("bytes", "32000000"),
-            ],
-        );
-    }
-}
-
-#[test]
-fn one_byte_is_echoed() {
-    let report = report(&["--connections=1", "--messages=1", "--size=1"]);
-    assert_counts(
-        &report,
-        [("connections", "1"), ("messages", "1"), ("bytes", "1")],
-    );
+    assert_counts(&report(&["--messages", "20"]), 100, 2_000, 128_000);
 }

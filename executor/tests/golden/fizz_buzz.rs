@@ -42,24 +42,13 @@ fn by_default_the_lines_are_printed_in_order() {
     assert_eq!(printed(&run("fizz_buzz", &[])), LINES);
 }
 
+/// A machine that is late by 100 ms in each of ten runs is none to run tests on.
 #[test]
 fn fizz_buzz_suspends_60_times_on_one_worker() {
-    suspensions(VARIANTS[0]);
-}
-
-#[test]
-fn fizz_buzz_suspends_60_times_with_an_interval() {
-    suspensions(VARIANTS[1]);
-}
-
-#[test]
-fn fizz_buzz_suspends_60_times_with_queues_in_memory() {
-    suspensions(VARIANTS[2]);
-}
-
-#[test]
-fn fizz_buzz_suspends_60_times_without_descriptors() {
-    suspensions(VARIANTS[3]);
+    for variant in VARIANTS {
+        let in_time = (0..10).any(|_| late_ticks("100", variant) == 0);
+        assert!(in_time, "in each of ten runs a tick was late, {variant:?}");
+    }
 }
 
 /// At a pace that no machine keeps for long. Without the interval on top of descriptors: there a
@@ -71,12 +60,6 @@ fn each_late_tick_saves_each_task_one_suspension() {
             late_ticks("1", variant);
         }
     }
-}
-
-/// A machine that is late by 100 ms in each of ten runs is none to run tests on.
-fn suspensions(variant: &[&str]) {
-    let in_time = (0..10).any(|_| late_ticks("100", variant) == 0);
-    assert!(in_time, "in each of ten runs a tick was late");
 }
 
 /// Each task is suspended before each line. A tick that is late, and so found without having been

@@ -59,20 +59,12 @@ fn on_rest(workers: usize, driver: Driver, set: impl FnOnce(Builder, Armed) -> B
 }
 
 #[test]
-fn while_on_park_runs_others_run() {
+fn while_on_park_or_on_unpark_runs_others_run() {
     for workers in [2, 4] {
         for driver in [Driver::Unused, Driver::Used] {
             on_rest(workers, driver, |builder, armed| {
                 builder.on_park(move |_| armed.call())
             });
-        }
-    }
-}
-
-#[test]
-fn while_on_unpark_runs_others_run() {
-    for workers in [2, 4] {
-        for driver in [Driver::Unused, Driver::Used] {
             on_rest(workers, driver, |builder, armed| {
                 builder.on_unpark(move |_| armed.call())
             });

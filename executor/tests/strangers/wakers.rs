@@ -42,30 +42,14 @@ fn descriptor(workers: usize, waker: impl FnOnce(Arc<Stranger>) -> Waker) {
     watched.assert_others_run(&quiet.executor);
 }
 
+/// Also while the task that it wakes is scheduled.
 #[test]
-fn while_the_waker_of_a_timer_runs_others_run() {
-    for workers in [2, 4] {
-        timer(workers, |stranger| stranger.waker());
-    }
-}
-
-#[test]
-fn while_the_task_that_a_timer_wakes_is_scheduled_others_run() {
-    for workers in [2, 4] {
-        timer(workers, waker_of_a_task);
-    }
-}
-
-#[test]
-fn while_the_waker_of_a_descriptor_runs_others_run() {
-    for workers in [2, 4] {
-        descriptor(workers, |stranger| stranger.waker());
-    }
-}
-
-#[test]
-fn while_the_task_that_a_descriptor_wakes_is_scheduled_others_run() {
-    for workers in [2, 4] {
-        descriptor(workers, waker_of_a_task);
+fn while_the_waker_of_a_timer_or_of_a_descriptor_runs_others_run() {
+    let wakers: [fn(Arc<Stranger>) -> Waker; 2] = [|stranger| stranger.waker(), waker_of_a_task];
+    for waker in wakers {
+        for workers in [2, 4] {
+            timer(workers, waker);
+            descriptor(workers, waker);
+        }
     }
 }

@@ -23,7 +23,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use common::{counting, ends, executor, panic_text, poll_with};
+use common::{counting, ends, executor, hold, panic_text, poll_with};
 use joint_executor::Executor;
 
 const MILLI: Duration = Duration::from_millis(1);

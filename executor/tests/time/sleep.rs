@@ -36,29 +36,17 @@ async fn wait_for_many_durations() {
 }
 
 #[test]
-fn nobody_is_woken_early_on_an_executor() {
+fn nobody_is_woken_early_on_an_executor_a_thread_or_a_local_executor() {
     ends(|| {
         for workers in [1, 2] {
             let executor = executor(workers);
-            let tasks: Vec<_> = (0..50)
-                .map(|_| executor.spawn(wait_for_many_durations()))
-                .collect();
+            let tasks = [(); 50].map(|()| executor.spawn(wait_for_many_durations()));
             tasks.into_iter().for_each(block_on);
         }
-    });
-}
-
-#[test]
-fn nobody_is_woken_early_on_a_thread_of_its_own() {
-    ends(|| block_on(wait_for_many_durations()));
-}
-
-#[test]
-fn nobody_is_woken_early_on_a_local_executor() {
-    ends(|| {
+        block_on(wait_for_many_durations());
         let local = LocalExecutor::new();
+        let tasks = [(); 20].map(|()| local.spawn(wait_for_many_durations()));
         block_on(local.run(async {
-            let tasks = [(); 20].map(|()| joint_executor::spawn_local(wait_for_many_durations()));
             for task in tasks {
                 task.await;
             }
@@ -233,11 +221,8 @@ fn a_reset_moves_the_wake_up_of_a_blocked_thread() {
             slept.reset(Instant::now() + 600 * 9000 * HOUR);
             slept.reset(Instant::now() + MILLI);
         };
-        wait_for_reset(
-            sleep_until(far),
-            |slept, cx| Pin::new(slept).poll(cx),
-            moved,
-        );
+        let poll = |slept: &mut Sleep, cx: &mut Context<'_>| Pin::new(slept).poll(cx);
+        wait_for_reset(sleep_until(far), poll, moved);
     }
 }
 

@@ -6,10 +6,7 @@ use std::{
     io, mem,
     panic::{AssertUnwindSafe, catch_unwind},
     pin::{Pin, pin},
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering::Relaxed},
-    },
+    sync::Arc,
     task::{Context, Poll},
     time::{Duration, Instant},
 };
@@ -20,7 +17,7 @@ use joint_executor::{
     time::{sleep, timeout, timeout_at},
 };
 
-use super::{HOUR, MILLI, counting, ends, executor, panic_text, past, poll_with};
+use super::{HOUR, MILLI, counting, ends, executor, hold, panic_text, past, poll_with};
 
 #[test]
 fn an_operation_that_is_ready_at_once_arms_no_timer() {
@@ -66,15 +63,10 @@ fn a_ready_operation_wins_over_an_expired_timeout() {
         assert_eq!(block_on(timeout_at(past(), ready(1))), Ok(1));
         // Both are over when it is polled again.
         let (wakes, waker) = counting();
-        let mut ready_later = false;
-        let operation = poll_fn(|_| {
-            let polled = if ready_later {
-                Poll::Ready(3)
-            } else {
-                Poll::Pending
-            };
-            ready_later = true;
-            polled
+        let mut is_ready = false;
+        let operation = poll_fn(|_| match mem::replace(&mut is_ready, true) {
+            true => Poll::Ready(3),
+            false => Poll::Pending,
         });
         let end = Instant::now() + MILLI;
         let mut tie = timeout_at(end, operation);
@@ -124,50 +116,35 @@ fn an_operation_that_is_refused_at_the_deadline_is_not_too_late() {
 fn zero_polls_once() {
     let (wakes, waker) = counting();
     let mut polls = 0;
-    let mut once = timeout(
-        Duration::ZERO,
-        poll_fn(|_| {
-            polls += 1;
-            Poll::<()>::Pending
-        }),
-    );
+    let operation = poll_fn(|_| {
+        polls += 1;
+        Poll::<()>::Pending
+    });
+    let mut once = timeout(Duration::ZERO, operation);
     assert!(matches!(poll_with(&mut once, &waker), Poll::Ready(Err(_))));
     drop(once);
     assert_eq!((polls, wakes.count(), wakes.wakers()), (1, 0, 1));
-}
-
-/// Counts down when it is dropped.
-struct Alive(Arc<AtomicUsize>);
-
-impl Drop for Alive {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Relaxed);
-    }
 }
 
 #[test]
 fn the_loser_is_dropped_before_the_caller_resumes() {
     ends(|| {
         block_on(executor(1).spawn(async {
-            let alive = Arc::new(AtomicUsize::new(2));
-            let (late, in_time) = (Alive(alive.clone()), Alive(alive.clone()));
-            let late = timeout(MILLI, async move {
-                pending::<()>().await;
-                drop(late);
-            });
+            let alive = Arc::new(());
             // Kept, so that its own drop does not come into it.
-            let mut late = pin!(late);
+            let mut late = pin!(timeout(MILLI, hold(alive.clone())));
             assert!(late.as_mut().await.is_err());
-            assert_eq!(alive.load(Relaxed), 1);
+            assert_eq!(Arc::strong_count(&alive), 1);
+            let held = alive.clone();
             let mut in_time = pin!(timeout(
                 HOUR,
                 poll_fn(move |_| {
-                    let _held = &in_time;
+                    let _held = &held;
                     Poll::Ready(())
                 })
             ));
             assert!(in_time.as_mut().await.is_ok());
-            assert_eq!(alive.load(Relaxed), 0);
+            assert_eq!(Arc::strong_count(&alive), 1);
         }));
     });
 }
