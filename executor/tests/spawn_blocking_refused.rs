@@ -27,7 +27,7 @@ const MIB: usize = 1 << 20;
 const STACK: usize = 64 * MIB;
 
 /// Runs a test's function in a process of its own, where it may limit the memory.
-fn in_process(test: &str, function: impl FnOnce()) {
+fn in_process(function: impl FnOnce()) {
     const INSIDE: &str = "JOINT_TEST_INSIDE";
     if env::var_os(INSIDE).is_some() {
         // What hangs is ended by a signal.
@@ -35,8 +35,9 @@ fn in_process(test: &str, function: impl FnOnce()) {
         unsafe { libc::alarm(60) };
         return function();
     }
+    let test = thread::current();
     let output = again::again()
-        .args([test, "--exact", "--test-threads=1"])
+        .args([test.name().unwrap(), "--exact", "--test-threads=1"])
         .env(INSIDE, "1")
         .env("RUST_MIN_STACK", STACK.to_string())
         .env("RUST_BACKTRACE", "0")
@@ -77,83 +78,72 @@ fn set_limit(soft: impl FnOnce(libc::rlim_t) -> libc::rlim_t) {
 
 #[test]
 fn the_threads_that_there_are_do_what_others_are_refused_for() {
-    in_process(
-        "the_threads_that_there_are_do_what_others_are_refused_for",
-        || {
-            leave((4 * STACK + STACK / 2) as libc::rlim_t);
-            let all_called = Arc::new(Mutex::new(()));
-            let calling = all_called.lock().unwrap();
-            let calls: Vec<_> = (0..CALLS)
-                .map(|_| {
-                    let all_called = all_called.clone();
-                    spawn_blocking(move || {
-                        drop(all_called.lock().unwrap());
-                        thread::current().id()
-                    })
+    in_process(|| {
+        leave((4 * STACK + STACK / 2) as libc::rlim_t);
+        let all_called = Arc::new(Mutex::new(()));
+        let calling = all_called.lock().unwrap();
+        let calls: Vec<_> = (0..CALLS)
+            .map(|_| {
+                let all_called = all_called.clone();
+                spawn_blocking(move || {
+                    drop(all_called.lock().unwrap());
+                    thread::current().id()
                 })
-                .collect();
-            drop(calling);
-            let threads: HashSet<ThreadId> = calls.into_iter().map(block_on).collect();
-            assert!((1..=4).contains(&threads.len()), "{}", threads.len());
-        },
-    );
+            })
+            .collect();
+        drop(calling);
+        let threads: HashSet<ThreadId> = calls.into_iter().map(block_on).collect();
+        assert!((1..=4).contains(&threads.len()), "{}", threads.len());
+    });
 }
 
 #[test]
 fn without_any_thread_each_call_says_so_and_later_ones_run() {
-    in_process(
-        "without_any_thread_each_call_says_so_and_later_ones_run",
-        || {
-            struct Counts(Arc<AtomicUsize>);
-            impl Drop for Counts {
-                fn drop(&mut self) {
-                    self.0.fetch_add(1, Relaxed);
-                }
-            }
-            let (dropped, ran) = (AtomicUsize::new(0).into(), AtomicUsize::new(0).into());
-            let call = |dropped: &Arc<_>, ran: &Arc<AtomicUsize>| {
-                let (counts, ran) = (Counts(Arc::clone(dropped)), ran.clone());
-                let refused = spawn_blocking(move || {
-                    let _counts = counts;
-                    ran.fetch_add(1, Relaxed);
-                });
-                let Err(JoinError::Panicked(panic)) = block_on(refused.result()) else {
-                    panic!("a call without a thread has ended otherwise");
-                };
-                let message = panic.message().unwrap();
-                assert!(message.contains("refuses to start"), "{message}");
-            };
-            // Those who call at once leave the start of a thread to one of them.
-            let together = Barrier::new(CALLERS + 1);
-            thread::scope(|scope| {
-                let called = || {
-                    // It has allocated, so that it has all that the C library reserves for a
-                    // thread.
-                    drop(Arc::new(String::from("not empty")));
-                    together.wait();
-                    together.wait();
-                    (0..CALLS / CALLERS).for_each(|_| call(&dropped, &ran));
-                    // The memory of a thread that ends would do for another.
-                    together.wait();
-                };
-                (0..CALLERS).for_each(|_| drop(scope.spawn(called)));
-                together.wait();
-                leave((STACK / 2) as libc::rlim_t);
-                together.wait();
-                together.wait();
+    in_process(|| {
+        let held = Arc::new(());
+        let ran = Arc::new(AtomicUsize::new(0));
+        let call = || {
+            let (held, ran) = (held.clone(), ran.clone());
+            let refused = spawn_blocking(move || {
+                let _held = held;
+                ran.fetch_add(1, Relaxed);
             });
-            assert_eq!(dropped.load(Relaxed), CALLS);
-            assert_eq!(ran.load(Relaxed), 0);
-            leave_all();
-            assert_eq!(block_on(spawn_blocking(|| 5)), 5);
-        },
-    );
+            let Err(JoinError::Panicked(panic)) = block_on(refused.result()) else {
+                panic!("a call without a thread has ended otherwise");
+            };
+            let message = panic.message().unwrap();
+            assert!(message.contains("refuses to start"), "{message}");
+        };
+        // Those who call at once leave the start of a thread to one of them.
+        let together = Barrier::new(CALLERS + 1);
+        thread::scope(|scope| {
+            let called = || {
+                // It has allocated, so that it has all that the C library reserves for a
+                // thread.
+                drop(Arc::new(String::from("not empty")));
+                together.wait();
+                together.wait();
+                (0..CALLS / CALLERS).for_each(|_| call());
+                // The memory of a thread that ends would do for another.
+                together.wait();
+            };
+            (0..CALLERS).for_each(|_| drop(scope.spawn(called)));
+            together.wait();
+            leave((STACK / 2) as libc::rlim_t);
+            together.wait();
+            together.wait();
+        });
+        assert_eq!(Arc::strong_count(&held), 1, "each is dropped");
+        assert_eq!(ran.load(Relaxed), 0);
+        leave_all();
+        assert_eq!(block_on(spawn_blocking(|| 5)), 5);
+    });
 }
 
 #[test]
 #[cfg(feature = "io")]
 fn a_name_that_no_thread_looks_up_is_an_error() {
-    in_process("a_name_that_no_thread_looks_up_is_an_error", || {
+    in_process(|| {
         leave((STACK / 2) as libc::rlim_t);
         let connected = block_on(joint_executor::io::TcpStream::connect("localhost:1"));
         let error = connected.unwrap_err().to_string();

@@ -48,3 +48,23 @@ pub(crate) fn assert_failed(output: &Output, name: &str, what: &str) {
         "{error:?} is not one line"
     );
 }
+
+/// A pipe whose reader has ended, as `head` does.
+#[cfg(unix)]
+#[allow(dead_code, reason = "some programs print nothing")]
+pub(crate) fn pipe_without_reader(name: &str) -> Stdio {
+    let mut reader = example(name);
+    let reader = reader.arg("--help").stdin(Stdio::piped());
+    let mut reader = reader.stdout(Stdio::null()).spawn().expect("starts");
+    let pipe = reader.stdin.take().expect("piped");
+    reader.wait().expect("ends");
+    pipe.into()
+}
+
+#[cfg(target_os = "linux")]
+#[allow(dead_code, reason = "some programs print nothing")]
+pub(crate) fn full_disk() -> Stdio {
+    let mut options = std::fs::File::options();
+    let full = options.write(true).open("/dev/full");
+    full.expect("a device of Linux").into()
+}

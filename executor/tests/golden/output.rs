@@ -3,6 +3,9 @@
 
 use std::process::{Command, Stdio};
 
+#[cfg(target_os = "linux")]
+use crate::example::full_disk;
+use crate::example::pipe_without_reader;
 use crate::program::{assert_failed, example, finish, text};
 
 /// Each with what makes it end soon.
@@ -12,19 +15,10 @@ const SHORT: [(&str, &[&str]); 3] = [
     ("echo", &["--connections", "2", "--messages", "2"]),
 ];
 
-/// The reader of a pipe that has ended, as `head` does.
 #[test]
 fn a_reader_that_has_gone_is_no_failure() {
     for (name, arguments) in SHORT {
-        let mut reader = example(name);
-        reader
-            .arg("--help")
-            .stdin(Stdio::piped())
-            .stdout(Stdio::null());
-        let mut reader = reader.spawn().expect("starts");
-        let pipe = reader.stdin.take().expect("piped");
-        reader.wait().expect("ends");
-
+        let pipe = pipe_without_reader(name);
         let output = finish(example(name).args(arguments).stdout(pipe));
         assert_eq!(text(&output.stderr), "");
         assert_eq!(output.status.code(), Some(0));
@@ -35,11 +29,7 @@ fn a_reader_that_has_gone_is_no_failure() {
 #[test]
 fn a_full_disk_is_one_line_and_status_2() {
     for (name, arguments) in SHORT {
-        let full = std::fs::File::options()
-            .write(true)
-            .open("/dev/full")
-            .expect("a device of Linux");
-        let output = finish(example(name).args(arguments).stdout(full));
+        let output = finish(example(name).args(arguments).stdout(full_disk()));
         assert_failed(&output, name, "standard output: ");
     }
 }

@@ -61,12 +61,8 @@ fn an_operation_that_would_block_clears_what_was_found() {
         let read = || one.try_io(Interest::READABLE, |mut stream| stream.read(&mut [0]));
         assert_eq!(read().unwrap_err().kind(), ErrorKind::WouldBlock);
         drop(other);
-        assert_eq!(
-            one.async_io(Interest::READABLE, |mut stream| stream.read(&mut [0]))
-                .await
-                .unwrap(),
-            0
-        );
+        let read_end = one.async_io(Interest::READABLE, |mut stream| stream.read(&mut [0]));
+        assert_eq!(read_end.await.unwrap(), 0);
         assert_eq!(read().unwrap(), 0);
     });
 }
@@ -102,10 +98,9 @@ fn a_wait_for_both_directions_ends_with_the_first_that_becomes_ready() {
         let (one, other) = UnixStream::pair().unwrap();
         let (one, other) = (AsyncFd::new(one).unwrap(), AsyncFd::new(other).unwrap());
         let block = [7; 4096];
-        while one
-            .try_io(Interest::WRITABLE, |mut stream| stream.write(&block))
-            .is_ok()
-        {}
+        let write = |mut stream: &UnixStream| stream.write(&block);
+        let fill = || while one.try_io(Interest::WRITABLE, write).is_ok() {};
+        fill();
         for byte in [false, true] {
             let wakes = Wakes::new();
             let mut wait = pin!(one.ready(Interest::READABLE | Interest::WRITABLE));
@@ -116,10 +111,7 @@ fn a_wait_for_both_directions_ends_with_the_first_that_becomes_ready() {
             }
             let found = wait.await.unwrap().ready();
             assert_eq!((found.is_readable(), found.is_writable()), (byte, !byte));
-            while one
-                .try_io(Interest::WRITABLE, |mut stream| stream.write(&block))
-                .is_ok()
-            {}
+            fill();
         }
     });
 }
@@ -137,17 +129,9 @@ mod exceptions {
     }
 
     fn send_urgent(stream: &net::TcpStream) {
-        let urgent = b"!";
+        let (fd, urgent) = (stream.as_raw_fd(), b"!".as_ptr().cast());
         // SAFETY: the descriptor is open, and the byte is there.
-        let sent = unsafe {
-            libc::send(
-                stream.as_raw_fd(),
-                urgent.as_ptr().cast(),
-                urgent.len(),
-                libc::MSG_OOB,
-            )
-        };
-        assert_eq!(sent, 1);
+        assert_eq!(unsafe { libc::send(fd, urgent, 1, libc::MSG_OOB) }, 1);
     }
 
     #[test]
@@ -162,12 +146,8 @@ mod exceptions {
             assert!(poll_once(wait.as_mut(), &wakes).is_pending());
             // The wait for urgent data has not used up the event of the plain data.
             let mut buffer = [0; 8];
-            assert_eq!(
-                one.read_with(|mut stream| stream.read(&mut buffer))
-                    .await
-                    .unwrap(),
-                5
-            );
+            let read = one.read_with(|mut stream| stream.read(&mut buffer));
+            assert_eq!(read.await.unwrap(), 5);
             send_urgent(&other);
             assert_eq!(wait.await.unwrap().ready(), Ready::PRIORITY);
         });
@@ -178,13 +158,8 @@ mod exceptions {
         on_workers(|| async {
             let (one, other) = connected().unwrap();
             send_urgent(&other);
-            assert!(
-                one.ready(Interest::PRIORITY)
-                    .await
-                    .unwrap()
-                    .ready()
-                    .is_priority()
-            );
+            let found = one.ready(Interest::PRIORITY).await.unwrap();
+            assert!(found.ready().is_priority());
         });
     }
 
@@ -221,16 +196,11 @@ mod exceptions {
             assert_eq!(block_on(wait).unwrap_err().kind(), ErrorKind::Other);
             // Nobody has waited for exceptions of this one before.
             let (two, _other) = {
-                let executor = joint_executor::Executor::builder()
-                    .workers(1)
-                    .build()
-                    .unwrap();
+                let executor = crate::support::executor(1);
                 block_on(executor.spawn(async { connected().unwrap() }))
             };
-            assert_eq!(
-                block_on(two.ready(Interest::ERROR)).unwrap_err().kind(),
-                ErrorKind::Other
-            );
+            let error = block_on(two.ready(Interest::ERROR)).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Other);
         });
     }
 }

@@ -309,10 +309,7 @@ fn a_timer_descriptor_is_awaited() {
 #[test]
 fn a_worker_that_blocks_on_a_descriptor_is_served() {
     ends(|| {
-        let executor = joint_executor::Executor::builder()
-            .workers(1)
-            .build()
-            .unwrap();
+        let executor = executor(1);
         let (reader, mut writer) = UnixStream::pair().unwrap();
         let (blocks, is_blocked) = std::sync::mpsc::channel();
         let read = executor.spawn(async move {

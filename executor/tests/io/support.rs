@@ -36,10 +36,6 @@ pub(crate) fn streams() -> (AsyncFd<UnixStream>, AsyncFd<UnixStream>) {
 
 /// The end to read, and the end to write.
 pub(crate) fn pipe() -> (OwnedFd, OwnedFd) {
-    rustix_pipe()
-}
-
-fn rustix_pipe() -> (OwnedFd, OwnedFd) {
     use std::os::fd::FromRawFd;
 
     let mut ends = [0; 2];

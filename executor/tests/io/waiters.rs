@@ -29,52 +29,42 @@ async fn receive(socket: &AsyncFd<UnixDatagram>) -> u8 {
 }
 
 #[test]
-fn many_readers_of_one_descriptor_are_all_served() {
+fn many_readers_and_writers_of_one_descriptor_are_all_served() {
+    async fn send(socket: Arc<AsyncFd<UnixDatagram>>, n: u8) {
+        let sent = socket.write_with(|socket| socket.send(&[n])).await;
+        assert_eq!(sent.unwrap(), 1);
+    }
     on_workers(|| async {
-        let (one, other) = datagrams();
-        let other = Arc::new(other);
-        let readers: Vec<_> = (0..WAITERS)
-            .map(|_| {
-                let other = other.clone();
-                spawn(async move { receive(&other).await })
-            })
-            .collect();
-        for n in 0..WAITERS {
-            let sent = one.write_with(|socket| socket.send(&[n])).await;
-            assert_eq!(sent.unwrap(), 1);
+        for many_read in [true, false] {
+            let (one, other) = datagrams();
+            let (one, other) = (Arc::new(one), Arc::new(other));
+            let mut received = Vec::new();
+            if many_read {
+                let readers = [(); WAITERS as usize].map(|()| {
+                    let other = other.clone();
+                    spawn(async move { receive(&other).await })
+                });
+                for n in 0..WAITERS {
+                    send(one.clone(), n).await;
+                }
+                for reader in readers {
+                    received.push(reader.await);
+                }
+            } else {
+                let writers: Vec<_> = (0..WAITERS).map(|n| spawn(send(one.clone(), n))).collect();
+                for _ in 0..WAITERS {
+                    received.push(receive(&other).await);
+                }
+                for writer in writers {
+                    writer.await;
+                }
+            }
+            received.sort_unstable();
+            assert!(
+                received.into_iter().eq(0..WAITERS),
+                "many read: {many_read}"
+            );
         }
-        let mut received = Vec::new();
-        for reader in readers {
-            received.push(reader.await);
-        }
-        received.sort_unstable();
-        assert!(received.into_iter().eq(0..WAITERS));
-    });
-}
-
-#[test]
-fn many_writers_of_one_descriptor_are_all_served() {
-    on_workers(|| async {
-        let (one, other) = datagrams();
-        let one = Arc::new(one);
-        let writers: Vec<_> = (0..WAITERS)
-            .map(|n| {
-                let one = one.clone();
-                spawn(async move {
-                    let sent = one.write_with(|socket| socket.send(&[n])).await;
-                    assert_eq!(sent.unwrap(), 1);
-                })
-            })
-            .collect();
-        let mut received = Vec::new();
-        for _ in 0..WAITERS {
-            received.push(receive(&other).await);
-        }
-        for writer in writers {
-            writer.await;
-        }
-        received.sort_unstable();
-        assert!(received.into_iter().eq(0..WAITERS));
     });
 }
 
@@ -83,12 +73,8 @@ fn dropped_waiters_leave_nothing_behind_and_the_remaining_ones_are_served() {
     ends(|| {
         let (one, other) = datagrams();
         let wait = || async { other.readable().await };
-        let mut stays: Vec<_> = (0..WAITERS)
-            .map(|_| (Box::pin(wait()), Wakes::new()))
-            .collect();
-        let mut goes: Vec<_> = (0..WAITERS)
-            .map(|_| (Box::pin(wait()), Wakes::new()))
-            .collect();
+        let waiters = || [(); WAITERS as usize].map(|()| (Box::pin(wait()), Wakes::new()));
+        let (mut stays, mut goes) = (waiters(), waiters());
         for ((one, wakes), (other, other_wakes)) in stays.iter_mut().zip(&mut goes) {
             assert!(poll_once(one.as_mut(), wakes).is_pending());
             assert!(poll_once(other.as_mut(), other_wakes).is_pending());

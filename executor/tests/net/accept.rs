@@ -68,12 +68,12 @@ fn connections_come_as_a_stream() {
 #[test]
 #[cfg(target_os = "linux")]
 fn accept_fails_without_a_free_descriptor_and_works_again_later() {
-    const NAME: &str = "accept::accept_fails_without_a_free_descriptor_and_works_again_later";
     if std::env::var_os("JOINT_NET_FEW_DESCRIPTORS").is_some() {
         return everywhere(few_descriptors);
     }
+    let name = std::thread::current();
     let status = super::support::again()
-        .args([NAME, "--exact"])
+        .args([name.name().unwrap(), "--exact"])
         .env("JOINT_NET_FEW_DESCRIPTORS", "1")
         .status();
     assert!(status.unwrap().success());

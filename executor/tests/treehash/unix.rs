@@ -7,10 +7,13 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::os::unix::net::UnixListener;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use crate::MIB;
 use crate::digest::assert_changes;
+#[cfg(target_os = "linux")]
+use crate::example::full_disk;
+use crate::example::pipe_without_reader;
 use crate::program::{assert_failed, digest, number, parse, report, run, text, treehash};
 use crate::reference::{ZEROS, hex, plain_digest, plain_directory};
 use crate::scratch::{Scratch, mkfifo};
@@ -171,24 +174,12 @@ fn many_large_files_need_few_descriptors() {
     assert_eq!(parse(&output)["digest"], plain_digest(&tree.0));
 }
 
-/// The reader of a pipe that has ended, as `head` does.
 #[test]
 fn a_reader_that_has_gone_is_no_failure() {
     let tree = Scratch::new();
-    let mut reader = treehash();
-    reader
-        .arg("--help")
-        .stdin(Stdio::piped())
-        .stdout(Stdio::null());
-    let mut reader = reader.spawn().expect("starts");
-    let pipe = reader.stdin.take().expect("piped");
-    reader.wait().expect("ends");
-
-    let output = treehash()
-        .arg(&tree.0)
-        .stdout(pipe)
-        .output()
-        .expect("starts");
+    let pipe = pipe_without_reader("treehash");
+    let output = treehash().arg(&tree.0).stdout(pipe).output();
+    let output = output.expect("starts");
     assert_eq!(text(&output.stderr), "");
     assert_eq!(output.status.code(), Some(0));
 }
@@ -197,16 +188,8 @@ fn a_reader_that_has_gone_is_no_failure() {
 #[test]
 fn a_full_disk_is_one_line_and_status_2() {
     let tree = Scratch::new();
-    let full = File::options()
-        .write(true)
-        .open("/dev/full")
-        .expect("a device of Linux");
-    let output = treehash()
-        .arg(&tree.0)
-        .stdout(full)
-        .output()
-        .expect("starts");
-    assert_failed(&output, "standard output: ");
+    let output = treehash().arg(&tree.0).stdout(full_disk()).output();
+    assert_failed(&output.expect("starts"), "standard output: ");
 }
 
 /// Files made up as they are read tell no size.
