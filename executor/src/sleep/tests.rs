@@ -123,11 +123,8 @@ fn a_push_from_outside_wakes_one_also_if_nobody_is_active() {
     let woken = |world, need| woken_by(world, |sleep| sleep.notify_from_outside(need));
     for (world, expected) in PUSHES {
         for (need, expected) in NEEDS.into_iter().zip(expected) {
-            assert_eq!(
-                woken(world, need),
-                Vec::from_iter(expected),
-                "{world:?}, {need:?}"
-            );
+            let woken = woken(world, need);
+            assert_eq!(woken, Vec::from_iter(expected), "{world:?}, {need:?}");
         }
     }
     for need in NEEDS {
@@ -191,11 +188,8 @@ fn a_worker_that_is_woken_stands_for_a_lookout_until_it_is_up() {
         assert_eq!((wakes(), rest_of(&sleep)), ([1, 0], vec![0]));
         assert_eq!(counts(&sleep), 2 * count + WAKING);
         assert!(sleep.rise(1, count, WAKING));
-        assert_eq!(
-            (counts(&sleep), wakes()),
-            (count + SEARCHING, [0, 0]),
-            "it searches"
-        );
+        assert_eq!(counts(&sleep), count + SEARCHING);
+        assert_eq!(wakes(), [0, 0], "it searches");
         let _nobody = sleep.found(Need::Lookout, || false);
         assert_eq!(wakes(), [1, 0]);
     }
@@ -296,14 +290,10 @@ fn a_worker_that_is_away_is_woken_once_and_comes_back_as_a_searcher() {
     let away = || Waker::from(owner.clone());
     let sleep = Sleep::new(2, Fences::among(2), || {});
     sleep.search();
-    assert!(matches!(
-        sleep.go_away(0, away(), || true, || false),
-        Err(Some(_))
-    ));
-    assert!(matches!(
-        sleep.go_away(0, away(), || false, || true),
-        Err(Some(_))
-    ));
+    for is_urgent in [true, false] {
+        let stays = sleep.go_away(0, away(), || is_urgent, || !is_urgent);
+        assert!(matches!(stays, Err(Some(_))));
+    }
     for pushes in [1, 2] {
         assert!(sleep.go_away(0, away(), || false, || false).is_ok());
         assert_eq!(rest_of(&sleep), [0]);
@@ -311,11 +301,8 @@ fn a_worker_that_is_away_is_woken_once_and_comes_back_as_a_searcher() {
             Woke::Away(waker) => waker.wake(),
             other => panic!("{other:?}"),
         }
-        assert_eq!(
-            (sleep.word(0), counts(&sleep)),
-            (CLAIMED, SLEEPING),
-            "not on its way up"
-        );
+        assert_eq!(sleep.word(0), CLAIMED);
+        assert_eq!(counts(&sleep), SLEEPING, "not on its way up");
         assert!(matches!(sleep.notify(Need::Lookout), Woke::Nobody));
         assert!(sleep.come_back(0).is_none(), "its waker is used up");
         assert_eq!((sleep.word(0), counts(&sleep)), (AWAKE, SEARCHING));
@@ -339,19 +326,14 @@ fn a_worker_that_is_away_is_woken_last_and_does_not_keep_others_from_being_woken
     let away = || Waker::noop().clone();
     assert!(sleep.go_away(3, away(), || false, || false).is_ok());
     park(&sleep, 1, SLEEPS);
-    assert_eq!(
-        (ones(sleep.notify(Need::Lookout)), rest_of(&sleep)),
-        (1, vec![3])
-    );
+    assert_eq!(ones(sleep.notify(Need::Lookout)), 1);
+    assert_eq!(rest_of(&sleep), [3]);
     let _woken = sleep.rise(1, SLEEPING, WAKING);
     let _nobody = sleep.found(Need::Lookout, || false);
     assert!(matches!(sleep.notify(Need::Lookout), Woke::Away(_)));
     park(&sleep, 1, WATCHES_IN_DRIVER);
-    assert_eq!(
-        ones(sleep.notify(Need::Hands)),
-        1,
-        "that one has not come yet"
-    );
+    // That one has not come yet.
+    assert_eq!(ones(sleep.notify(Need::Hands)), 1);
 }
 
 #[test]
@@ -384,11 +366,8 @@ fn all_are_woken_at_the_end() {
     let sleep = world([0, 1, 2, 2]);
     let away = Waker::noop().clone();
     assert!(sleep.go_away(4, away, || false, || false).is_ok());
-    assert_eq!(
-        sleep.wake_all().len(),
-        1,
-        "its owner is the caller's to wake"
-    );
+    // Its owner is the caller's to wake.
+    assert_eq!(sleep.wake_all().len(), 1);
     assert_eq!(rest_of(&sleep), [0; 0]);
     assert_eq!(counts(&sleep) / WAKING, 4);
 }

@@ -2,7 +2,13 @@
 //! would call, one step at a time, so it knows what each step found and whom it woke.
 
 use alloc::{sync::Arc, task::Wake, vec::Vec};
-use core::{array, future::poll_fn, panic::Location, task::Poll, time::Duration};
+use core::{
+    array,
+    future::poll_fn,
+    panic::Location,
+    task::{Poll, Waker},
+    time::Duration,
+};
 use std::sync::mpsc;
 
 use super::{
@@ -92,18 +98,25 @@ pub(super) fn while_another_parks<R>(
 /// Puts the second worker to sleep as one whose thread is away. When it is woken, `woken` gets the
 /// number of tasks that the worker of the thread has queued.
 pub(super) fn send_away(worker: &Worker, woken: mpsc::Sender<usize>) {
-    struct Reports(mpsc::Sender<usize>);
-    impl Wake for Reports {
-        fn wake(self: Arc<Self>) {
-            let queued = with_thread_worker(|worker| {
-                let worker = worker.expect("this thread is a worker");
-                worker.queues.lengths()[0]
-            });
-            self.0.send(queued).expect("the test waits");
-        }
-    }
+    let reports = waker_that(move || {
+        let queued = with_thread_worker(|worker| {
+            let worker = worker.expect("this thread is a worker");
+            worker.queues.lengths()[0]
+        });
+        woken.send(queued).expect("the test waits");
+    });
     let sleep = &worker.shared().sleep;
     sleep.search();
-    let away = sleep.go_away(1, Arc::new(Reports(woken)).into(), || false, || false);
-    assert!(away.is_ok());
+    assert!(sleep.go_away(1, reports, || false, || false).is_ok());
+}
+
+/// A foreign waker that calls `f` whenever it is woken.
+pub(super) fn waker_that(f: impl Fn() + Send + Sync + 'static) -> Waker {
+    struct Calls<F>(F);
+    impl<F: Fn() + Send + Sync + 'static> Wake for Calls<F> {
+        fn wake(self: Arc<Self>) {
+            (self.0)();
+        }
+    }
+    Arc::new(Calls(f)).into()
 }

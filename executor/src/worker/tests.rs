@@ -2,7 +2,7 @@
 
 mod registry;
 
-use alloc::{boxed::Box, task::Wake, vec::Vec};
+use alloc::{boxed::Box, vec::Vec};
 use core::{
     future::{Future, pending, poll_fn},
     panic::Location,
@@ -12,7 +12,7 @@ use core::{
 
 use super::*;
 use super::{
-    harness::{task, two_workers, two_workers_with, wakes_of, while_another_sleeps},
+    harness::{task, two_workers, two_workers_with, waker_that, wakes_of, while_another_sleeps},
     launch::{launch, new_detached, new_task},
 };
 use crate::{hooks::Hooks, policy::MOST_QUEUED, sleep::Woke, yield_now};
@@ -46,10 +46,7 @@ fn a_task_that_yields_with_no_other_queued_wakes_no_worker() {
         (Lane::Pinned(0), &[], [0, 0]),
     ] {
         let [worker, _other] = two_workers();
-        assert!(
-            worker.running().next().is_none(),
-            "no late source is due now"
-        );
+        assert!(worker.running().next().is_none(), "none is late now");
         let (runnable, _handle) = woken(&worker, lane);
         others
             .iter()
@@ -160,11 +157,8 @@ fn the_hook_for_a_wake_up_finds_the_slot_empty_and_closed() {
             assert_eq!(wakes, 1, "other workers may take what is displaced");
         });
     });
-    assert_eq!(
-        worker.queues.lengths(),
-        [2, 0, 0],
-        "the woken task is in the slot"
-    );
+    // The woken task is in the slot.
+    assert_eq!(worker.queues.lengths(), [2, 0, 0]);
     worker.running().discard_queued();
 }
 
@@ -218,20 +212,14 @@ fn only_the_wake_up_of_a_task_of_an_executor_of_this_crate_fills_the_slot() {
     let (task, _handle) = waiting(&worker);
     assert!(fills_slot(&worker, &task));
     // A stranger that wakes a task, by a waker of the standard library and by one of joint.
-    let (_, _handles): (Vec<_>, Vec<_>) = [wake_by_std, wake_by_joint]
-        .map(|stranger: fn(Waker) -> Waker| {
-            let (task, handle) = waiting(&worker);
-            assert!(!fills_slot(&worker, &stranger(task)));
-            assert_eq!(
-                worker.queues.lengths(),
-                [1, 0, 0],
-                "it lies where others find it"
-            );
-            worker.running().discard_queued();
-            ((), handle)
-        })
-        .into_iter()
-        .unzip();
+    let wake_by_std: fn(Waker) -> Waker = |task| waker_that(move || task.wake_by_ref());
+    let _handles = [wake_by_std, wake_by_joint].map(|stranger| {
+        let (task, handle) = waiting(&worker);
+        assert!(!fills_slot(&worker, &stranger(task)));
+        assert_eq!(worker.queues.lengths(), [1, 0, 0], "others find it there");
+        worker.running().discard_queued();
+        handle
+    });
 }
 
 #[test]
@@ -242,16 +230,6 @@ fn a_task_of_another_executor_does_not_fill_the_slot() {
     assert_eq!(worker.queues.lengths(), [0; 3]);
     assert!(elsewhere.shared().has_injected());
     assert!(elsewhere.running().next().is_some());
-}
-
-fn wake_by_std(task: Waker) -> Waker {
-    struct Wakes(Waker);
-    impl Wake for Wakes {
-        fn wake(self: Arc<Self>) {
-            self.0.wake_by_ref();
-        }
-    }
-    Arc::new(Wakes(task)).into()
 }
 
 fn wake_by_joint(task: Waker) -> Waker {
@@ -275,22 +253,16 @@ fn a_stranger_is_called_with_the_slot_closed_and_the_only_task_announced() {
                 assert_eq!(worker.queues.after(), After::Anything);
                 std::panic::resume_unwind(Box::new("on purpose"));
             });
-            assert_eq!(
-                worker.queues.after(),
-                After::Slot,
-                "as before, after a panic too"
-            );
+            // As before, after a panic too.
+            assert_eq!(worker.queues.after(), After::Slot);
         });
     };
     assert_eq!(wakes_of(&worker, call), 0, "there is no task");
     worker.queues.push_beyond(task());
     assert_eq!(wakes_of(&worker, call), 1);
     worker.queues.push_beyond(task());
-    assert_eq!(
-        wakes_of(&worker, call),
-        0,
-        "the push of the second one has announced both"
-    );
+    // The push of the second one has announced both.
+    assert_eq!(wakes_of(&worker, call), 0);
 }
 
 #[test]
@@ -317,15 +289,6 @@ fn tasks_beyond_the_queue_capacity_overflow_to_the_injector() {
     }
 }
 
-/// Panics when it is dropped.
-struct Panics;
-
-impl Drop for Panics {
-    fn drop(&mut self) {
-        std::panic::resume_unwind(Box::new("on purpose"));
-    }
-}
-
 /// How many tasks an executor counts as cancelled, and as panicked.
 fn ends(worker: &Worker) -> (u64, u64) {
     let metrics = worker.shared().metrics();
@@ -334,12 +297,15 @@ fn ends(worker: &Worker) -> (u64, u64) {
 
 #[test]
 fn a_task_that_is_disposed_of_is_counted_by_its_own_executor_on_any_thread() {
+    struct Panics;
+    impl Drop for Panics {
+        fn drop(&mut self) {
+            std::panic::resume_unwind(Box::new("on purpose"));
+        }
+    }
     let runnables = || {
         let panics = Panics;
-        let held = async move {
-            let _held = panics;
-            pending::<()>().await;
-        };
+        let held = async move { drop(panics) };
         [task(), new_detached(Location::caller(), held)]
     };
     let mut hooks = Hooks::default();
@@ -356,23 +322,15 @@ fn a_task_that_is_disposed_of_is_counted_by_its_own_executor_on_any_thread() {
         let hows: Vec<_> = ended.try_iter().collect();
         assert_eq!(hows, [TaskEnd::Cancelled, TaskEnd::Panicked]);
     };
+    // How many this worker has cancelled itself.
+    let own = || worker.counters().cancelled.get();
     dispose_of_both();
-    assert_eq!(ends(&worker), (1, 1));
-    assert_eq!(
-        worker.counters().cancelled.get(),
-        0,
-        "no worker has cancelled a task"
-    );
+    assert_eq!((ends(&worker), own()), ((1, 1), 0));
     elsewhere.as_current(dispose_of_both);
-    assert_eq!((ends(&worker), ends(&elsewhere)), ((2, 2), (0, 0)));
-    assert_eq!(
-        worker.counters().cancelled.get(),
-        0,
-        "the tasks' own worker has cancelled none"
-    );
+    assert_eq!((ends(&worker), own()), ((2, 2), 0));
+    assert_eq!(ends(&elsewhere), (0, 0));
     worker.as_current(dispose_of_both);
-    assert_eq!(ends(&worker), (3, 3));
-    assert_eq!(worker.counters().cancelled.get(), 1);
+    assert_eq!((ends(&worker), own()), ((3, 3), 1));
 
     // Everything after it is the worker's own again.
     elsewhere.as_current(|| {

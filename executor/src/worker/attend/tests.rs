@@ -50,23 +50,15 @@ fn arm(worker: &Worker, owner: usize, deadline: u64, wakes: &Arc<Wakes>) {
 fn an_idle_worker_fires_the_due_timers_of_every_owner_and_reports_it() {
     let [worker, _other] = two_workers();
     let wakes = Arc::new(Wakes::default());
-    assert!(
-        !worker.running().attend(After::Queue),
-        "the driver was never used"
-    );
+    let attend = || worker.running().attend(After::Queue);
+    assert!(!attend(), "the driver was never used");
     arm(&worker, 0, clock::NEVER - 1, &wakes);
-    assert!(
-        !worker.running().attend(After::Queue),
-        "the timer is not due"
-    );
+    assert!(!attend(), "the timer is not due");
     for owner in 0..3 {
         arm(&worker, owner, 0, &wakes);
-        assert!(worker.running().attend(After::Queue));
+        assert!(attend());
         assert_eq!(wakes.0.load(Relaxed), owner + 1);
-        assert!(
-            !worker.running().attend(After::Queue),
-            "the timer has fired"
-        );
+        assert!(!attend(), "the timer has fired");
     }
 }
 
@@ -91,13 +83,9 @@ fn a_busy_worker_fires_its_own_timers_each_turn_and_the_others_in_rotation() {
         arm(&worker, 2, 0, &others);
         let before = others.0.load(Relaxed);
         worker.running().attend_in_turn();
-        assert_eq!(
-            own.0.load(Relaxed),
-            turn + 1,
-            "its own timers are checked each time"
-        );
-        // The timers of each other owner are checked every three turns, and by then there are as
-        // many as turns.
+        // Its own timers are checked each time. The timers of each other owner are checked every
+        // three turns, and by then there are as many as turns.
+        assert_eq!(own.0.load(Relaxed), turn + 1);
         let fired = others.0.load(Relaxed) - before;
         assert_eq!(fired, [0, 2, 3, 0][turn], "turn {turn}");
     }
@@ -379,11 +367,8 @@ fn a_single_stranger_is_woken_at_once() {
     let shared = worker.shared().clone();
     let (stranger, has_due) = asks(move || shared.driver.has_due());
     attend_to(&worker, [stranger]);
-    assert_eq!(
-        has_due.try_recv(),
-        Ok(false),
-        "it was not among the due ones"
-    );
+    // It was not among the due ones.
+    assert_eq!(has_due.try_recv(), Ok(false));
 }
 
 #[test]
@@ -402,10 +387,8 @@ fn while_a_stranger_is_woken_another_worker_finds_the_others() {
     attend_to(&worker, [first].into_iter().chain(strangers));
     assert_eq!(woke_second.try_recv(), Ok(true));
     assert_eq!(wakes.0.load(Relaxed), 3);
-    assert!(
-        !worker.shared().has_work(),
-        "the worker itself has woken those that were left"
-    );
+    // The worker itself has woken those that were left.
+    assert!(!worker.shared().has_work());
     drop(other);
 }
 
@@ -425,10 +408,7 @@ fn a_worker_that_runs_or_is_blocked_wakes_a_stranger_that_another_has_left() {
         due.push(Waker::from(wakes.clone()));
         assert!(worker.shared().has_queued() && worker.shared().has_work());
         way(&other);
-        assert_eq!(
-            (wakes.0.load(Relaxed), worker.shared().has_work()),
-            (1, false)
-        );
+        assert!(wakes.0.load(Relaxed) == 1 && !worker.shared().has_work());
     }
 }
 

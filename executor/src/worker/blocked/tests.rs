@@ -1,6 +1,6 @@
 //! How long a blocked worker may sleep, and whether its wait is a deadlock.
 
-use alloc::{sync::Arc, task::Wake, vec::Vec};
+use alloc::vec::Vec;
 use core::{
     future::{Future, pending},
     iter,
@@ -25,7 +25,7 @@ use crate::{
     who,
     worker::{
         Worker,
-        harness::{task, two_workers},
+        harness::{task, two_workers, waker_that},
         launch::new_task,
         shared::{Decides, Runnable, Shared},
     },
@@ -34,11 +34,8 @@ use crate::{
 #[test]
 fn a_blocked_worker_looks_again_only_where_nobody_gives_a_sign() {
     let [worker, _other] = two_workers();
-    assert_eq!(
-        worker.running().attend_blocked(None),
-        None,
-        "the first use of the driver wakes it"
-    );
+    // The first use of the driver wakes it.
+    assert_eq!(worker.running().attend_blocked(None), None);
     worker.shared().close();
     assert_eq!(worker.running().attend_blocked(None), Some(BLOCKED_LOOK));
 }
@@ -46,20 +43,15 @@ fn a_blocked_worker_looks_again_only_where_nobody_gives_a_sign() {
 /// The end of a task that it wakes or drops is counted for this executor.
 #[test]
 fn what_a_blocked_worker_does_belongs_to_its_executor() {
-    struct Asks(mpsc::Sender<bool>);
-    impl Wake for Asks {
-        fn wake(self: Arc<Self>) {
-            self.0.send(who::is_disposed()).expect("the test waits");
-        }
-    }
     let (sender, asked) = mpsc::channel();
     let [worker, _other] = two_workers();
     let _this_thread = worker.become_this_thread();
     let shared = worker.shared();
     shared.driver.hurry(NEVER, &shared.sleep, || {});
     for elsewhere in [true, false] {
-        let waker = Arc::new(Asks(sender.clone())).into();
-        shared.driver.due().push(waker);
+        let sender = sender.clone();
+        let asks = move || sender.send(who::is_disposed()).expect("the test waits");
+        shared.driver.due().push(waker_that(asks));
         who::as_disposed(!elsewhere, || {
             worker.running().attend_blocked(None);
             assert_eq!(who::is_disposed(), elsewhere);
@@ -235,28 +227,21 @@ fn a_deadlock_panics_after_a_second_of_one_run_unless_the_executor_is_closed() {
     let running = worker.running();
     let (new, _handle) = awaited(&parker);
     running.launch(new);
-    let look = |at| catch_unwind(AssertUnwindSafe(|| running.check_blocked(&parker, at)));
     let start = Instant::now();
-    assert_eq!(look(start).expect("too early"), DEADLOCK_LOOK);
-    assert_eq!(
-        look(start + DEADLOCK_LOOK / 4).expect("too early"),
-        DEADLOCK_LOOK / 4 * 3
-    );
-    let late = start + DEADLOCK_LOOK;
-    let message = *look(late)
-        .expect_err("it is due")
-        .downcast::<&str>()
-        .unwrap();
+    let look = |quarters| {
+        let at = start + DEADLOCK_LOOK / 4 * quarters;
+        let look = catch_unwind(AssertUnwindSafe(|| running.check_blocked(&parker, at)));
+        look.map_err(|payload| *payload.downcast::<&str>().expect("a text"))
+    };
+    assert_eq!(look(0), Ok(DEADLOCK_LOOK));
+    assert_eq!(look(1), Ok(DEADLOCK_LOOK / 4 * 3));
+    let message = look(4).expect_err("it is due");
     assert!(message.starts_with("deadlock: "), "{message}");
     // Another run, which has just begun to wait.
     worker.runs.set(worker.runs() + 1);
-    assert_eq!(
-        look(start + 2 * DEADLOCK_LOOK).expect("too early"),
-        DEADLOCK_LOOK
-    );
+    assert_eq!(look(8), Ok(DEADLOCK_LOOK));
     worker.shared().close();
-    let closed = look(start + 3 * DEADLOCK_LOOK);
-    assert_eq!(closed.expect("its end will end the wait"), DEADLOCK_LOOK);
+    assert_eq!(look(12), Ok(DEADLOCK_LOOK), "its end will end the wait");
     running.discard_queued();
 }
 

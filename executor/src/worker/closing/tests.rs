@@ -1,12 +1,12 @@
 //! The shutdown of an executor, step by step, with both workers on one thread.
 
-use alloc::{boxed::Box, sync::Arc, task::Wake, vec::Vec};
+use alloc::{boxed::Box, sync::Arc, vec::Vec};
 use core::{
     future::{Future, pending},
     panic::Location,
     pin::Pin,
     sync::atomic::{AtomicUsize, Ordering::Relaxed},
-    task::{Context, Waker},
+    task::Context,
     time::Duration,
 };
 
@@ -18,7 +18,7 @@ use crate::{
     worker::{
         Running, Worker,
         current::with_current,
-        harness::{task, two_workers, wakes_of},
+        harness::{task, two_workers, waker_that, wakes_of},
         launch::{launch, new_detached, new_task},
         shared::{Runnable, Shared},
     },
@@ -78,10 +78,7 @@ fn the_gate_is_quiet_once_each_worker_has_arrived_or_failed_to_start() {
         shared.gate.is_quiet()
     };
     assert!(!is_quiet(&|| shared.arrive(0)));
-    assert!(
-        !is_quiet(&|| shared.arrive(0)),
-        "the same worker arrives twice"
-    );
+    assert!(!is_quiet(&|| shared.arrive(0)), "the same one");
     assert!(is_quiet(&|| shared.arrive(1)));
 }
 
@@ -115,11 +112,7 @@ fn a_blocked_worker_drops_what_is_its_own_and_if_left_alone_what_any_thread_can_
     assert_eq!(alive(&held), 7, "all but the tasks that are pinned to it");
     wait_for(&worker, PATIENCE);
     worker.running().close_down_blocked();
-    assert_eq!(
-        alive(&held),
-        1,
-        "the task that is pinned to the other worker"
-    );
+    assert_eq!(alive(&held), 1, "the one that is pinned elsewhere");
     other.running().close_down_blocked();
     assert_eq!(alive(&held), 0);
 }
@@ -158,11 +151,7 @@ fn the_last_worker_to_leave_drops_the_remaining_tasks() {
         shared.inject(counted(&held), lane);
     }
     worker.running().close_down();
-    assert_eq!(
-        alive(&held),
-        2,
-        "injected tasks are left to the last worker"
-    );
+    assert_eq!(alive(&held), 2, "the injected ones are left");
     other.running().push(counted(&held), Lane::Normal);
     shared.inject(counted(&held), Lane::Pinned(0));
     assert_eq!(alive(&held), 4);
@@ -280,14 +269,8 @@ fn a_worker_that_cancels_what_waits_wakes_another_to_drop_it() {
 
 #[test]
 fn a_waiter_that_panics_does_not_keep_a_worker_from_dropping_the_next_task() {
-    struct Panics;
-    impl Wake for Panics {
-        fn wake(self: Arc<Self>) {
-            std::panic::resume_unwind(Box::new("on purpose"));
-        }
-    }
     let [worker, _other] = two_workers();
-    let waker = Waker::from(Arc::new(Panics));
+    let waker = waker_that(|| std::panic::resume_unwind(Box::new("on purpose")));
     let running = worker.running();
     let ways = [Running::discard_queued, Running::close_down_blocked];
     worker.shared().close();

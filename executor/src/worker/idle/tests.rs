@@ -22,7 +22,7 @@ use crate::{
     worker::{
         current::with_thread_worker,
         harness::{
-            send_away, task, two_workers, two_workers_with, while_another_parks,
+            send_away, task, two_workers, two_workers_with, waker_that, while_another_parks,
             while_another_sleeps,
         },
     },
@@ -399,22 +399,15 @@ fn a_worker_that_wakes_one_task_after_it_was_parked_in_the_driver_wakes_no_other
 
 #[test]
 fn a_searching_worker_wakes_a_stranger_that_another_has_left_as_one_that_runs() {
-    use alloc::{sync::Arc, task::Wake};
-
-    struct Asks(mpsc::Sender<bool>);
-    impl Wake for Asks {
-        fn wake(self: Arc<Self>) {
-            let is_idle = with_thread_worker(|worker| {
-                let worker = worker.expect("this thread is the worker");
-                worker.is_anybody_idle()
-            });
-            self.0.send(is_idle).expect("the test waits");
-        }
-    }
     let (sender, is_idle) = mpsc::channel();
     let [worker, _other] = two_workers();
-    let stranger = Arc::new(Asks(sender)).into();
-    worker.shared().driver.due().push(stranger);
+    worker.shared().driver.due().push(waker_that(move || {
+        let is_idle = with_thread_worker(|worker| {
+            let worker = worker.expect("this thread is the worker");
+            worker.is_anybody_idle()
+        });
+        sender.send(is_idle).expect("the test waits");
+    }));
     let _this_thread = worker.become_this_thread();
     let searching = worker.running().search();
     let found = searching.look_round();

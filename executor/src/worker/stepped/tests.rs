@@ -1,6 +1,5 @@
 //! What a stepped worker leaves behind between two calls, by counts and states.
 
-use alloc::task::Wake;
 use core::{cell::Cell, time::Duration};
 use std::{sync::mpsc, thread, vec::Vec};
 
@@ -8,7 +7,7 @@ use super::*;
 use crate::{
     fences::Fences,
     sleep::Woke,
-    worker::harness::{task, two_workers, wakes_of},
+    worker::harness::{task, two_workers, waker_that, wakes_of},
 };
 
 const LONG: Duration = Duration::from_secs(60);
@@ -77,12 +76,6 @@ fn a_worker_is_away_from_a_step_that_finds_nothing_until_its_next_call() {
 /// Its owner may not call it again before something else happens.
 #[test]
 fn a_step_fires_the_timers_that_are_due() {
-    struct Fired(mpsc::Sender<()>);
-    impl Wake for Fired {
-        fn wake(self: Arc<Self>) {
-            self.0.send(()).expect("the test waits");
-        }
-    }
     for (before, queued) in [(0, 0), (0, 1), (1, 0)] {
         let [worker, other] = two_workers();
         (0..before).for_each(|_| other.queues.push_beyond(task()));
@@ -90,7 +83,7 @@ fn a_step_fires_the_timers_that_are_due() {
         assert_eq!(step, [Step::Idle, Step::Ready][before]);
         let (sender, fired) = mpsc::channel();
         let (driver, sleep) = (&worker.shared().driver, &worker.shared().sleep);
-        let waker = Arc::new(Fired(sender)).into();
+        let waker = waker_that(move || sender.send(()).expect("the test waits"));
         assert!(driver.timers(0).insert(0, waker).is_ok());
         driver.hurry(0, sleep, || {});
         (0..queued).for_each(|_| other.queues.push_beyond(task()));
@@ -101,31 +94,19 @@ fn a_step_fires_the_timers_that_are_due() {
 
 #[test]
 fn a_worker_does_not_rest_if_nobody_else_sees_what_is_there() {
-    type Case = (fn(&Worker), bool);
-    let cases: [Case; 6] = [
-        (|_| {}, false),
-        (
-            |worker| worker.shared().inject(task(), Lane::Pinned(0)),
-            true,
-        ),
-        (
-            |worker| worker.shared().inject(task(), Lane::Pinned(1)),
-            false,
-        ),
-        (|worker| worker.shared().close(), true),
-        // The other one runs.
-        (|worker| worker.shared().inject(task(), Lane::Normal), false),
-        (
-            |worker| {
-                worker.shared().inject(task(), Lane::Normal);
-                (0..2).for_each(|_| worker.shared().sleep.search());
-            },
-            true,
-        ),
-    ];
-    for (i, (prepare, expected)) in cases.into_iter().enumerate() {
+    let is_urgent = |prepare: fn(&Shared)| {
         let [worker, _other] = two_workers();
-        prepare(&worker);
-        assert_eq!(worker.is_urgent(), expected, "case {i}");
-    }
+        prepare(worker.shared());
+        worker.is_urgent()
+    };
+    assert!(!is_urgent(|_| {}));
+    assert!(is_urgent(|shared| shared.inject(task(), Lane::Pinned(0))));
+    assert!(!is_urgent(|shared| shared.inject(task(), Lane::Pinned(1))));
+    assert!(is_urgent(|shared| shared.close()));
+    // The other one runs.
+    assert!(!is_urgent(|shared| shared.inject(task(), Lane::Normal)));
+    assert!(is_urgent(|shared| {
+        shared.inject(task(), Lane::Normal);
+        (0..2).for_each(|_| shared.sleep.search());
+    }));
 }

@@ -32,11 +32,7 @@ fn one_task_in_any_queue_of_a_worker_is_its_own() {
     assert_eq!(queued(Lane::Normal), (true, false));
     assert_eq!(queued(Lane::High), (true, false));
     assert_eq!(queued(Lane::Pinned(0)), (true, true));
-    assert_eq!(
-        queued(Lane::Pinned(1)),
-        (false, false),
-        "pinned to another worker"
-    );
+    assert_eq!(queued(Lane::Pinned(1)), (false, false), "pinned elsewhere");
     let injected = |lane| has_alone(|worker| worker.shared().inject(task(), lane));
     assert_eq!(injected(Lane::Normal), (false, false));
     assert_eq!(injected(Lane::High), (false, false));
@@ -69,11 +65,8 @@ fn a_worker_that_takes_one_of_several_injected_tasks_wakes_another() {
         assert_eq!(wakes(&[NORMAL]), 0, "the only task is run at once");
         assert_eq!(wakes(&[NORMAL, NORMAL]), 1, "one is brought along");
         assert_eq!(wakes(&[HIGH, HIGH]), 1, "one is brought along");
-        assert_eq!(
-            wakes(&[HIGH, NORMAL]),
-            1,
-            "one is left in the injector, or both are brought along"
-        );
+        // One is left in the injector, or both are brought along.
+        assert_eq!(wakes(&[HIGH, NORMAL]), 1);
     }
 }
 

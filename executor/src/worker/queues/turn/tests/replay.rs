@@ -2,7 +2,7 @@
 //! thefts and refused budgets delays a task beyond the bounds in `docs/executor.md`.
 
 use alloc::collections::VecDeque;
-use core::{cell::Cell, future::poll_fn, panic::Location, task::Poll};
+use core::{cell::Cell, fmt::Debug, future::poll_fn, panic::Location, task::Poll};
 use std::thread_local;
 
 use super::{BATCH, HIGH, NORMAL, PINNED, STREAK};
@@ -234,10 +234,8 @@ impl Replay {
         if step.is_robbed && self.high.is_empty() && !self.woken.tasks.is_empty() {
             let stealers = &self.thief.shared().stealers;
             let stolen = self.thief.queues.deques.steal_and_pop(&stealers[0], 1);
-            assert_eq!(
-                stolen.map(|(task, _)| task.id()),
-                self.woken.tasks.front().copied()
-            );
+            let stolen = stolen.map(|(task, _)| task.id());
+            assert_eq!(stolen.as_ref(), self.woken.tasks.front());
             self.woken.pop_oldest();
         }
     }
@@ -268,16 +266,19 @@ impl Replay {
 }
 
 impl Longest {
-    /// Whether each wait is within the documentation's bound. The run that ends it is not counted.
-    fn is_fair(self, always: Always) -> bool {
+    /// Asserts that each wait is within the documentation's bound. The run that ends it is not
+    /// counted.
+    #[track_caller]
+    fn assert_fair(self, always: Always, schedule: impl Debug) {
         // Those that come from outside are found within 68 runs.
         let pinned = if always.is_pinned_outside { 80 } else { 8 };
-        self.spawned < 512
+        let is_fair = self.spawned < 512
             && self.woken < 34
             && self.in_a_row <= STREAK + 1
             && self.others < 64
             && self.pinned < pinned
-            && self.injected < 136
+            && self.injected < 136;
+        assert!(is_fair, "{always:?}, {schedule:?}: {self:?}");
     }
 }
 
@@ -306,10 +307,7 @@ fn a_yield_late_in_each_streak_does_not_keep_the_oldest_out() {
                         is_refused: false,
                     }
                 });
-                assert!(
-                    longest.is_fair(Always::default()),
-                    "{before}, {wakes}, {is_robbed}: {longest:?}"
-                );
+                longest.assert_fair(Always::default(), (before, wakes, is_robbed));
             }
         }
     }
@@ -346,10 +344,7 @@ fn no_kind_of_task_starves_another_when_each_run_uses_up_its_budget() {
                 is_refused,
                 ..Step::default()
             });
-            assert!(
-                longest.is_fair(always),
-                "{always:?}, {is_refused}: {longest:?}"
-            );
+            longest.assert_fair(always, is_refused);
         }
     }
 }
@@ -370,9 +365,6 @@ fn no_schedule_of_yields_wake_ups_thefts_and_refusals_breaks_a_bound() {
             is_robbed: chance.below(often[2]) == 0,
             is_refused: chance.below(often[3]) == 0,
         });
-        assert!(
-            longest.is_fair(always),
-            "{seed}: {always:?}, {often:?}, {most}: {longest:?}"
-        );
+        longest.assert_fair(always, (seed, often, most));
     }
 }
