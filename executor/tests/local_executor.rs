@@ -194,10 +194,7 @@ fn tick_by_tick() {
     let executor = LocalExecutor::new();
     assert!(!executor.try_tick());
     let task = executor.spawn(async {
-        assert!(
-            !LocalExecutor::new().try_tick(),
-            "another one is another one"
-        );
+        assert!(!LocalExecutor::new().try_tick(), "it is another one");
         yield_now().await;
     });
     assert!(!executor.is_empty());

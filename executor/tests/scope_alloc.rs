@@ -1,10 +1,12 @@
 //! The heap memory of a set and of a scope for each task.
 
+mod common;
 #[path = "../../tests/common/counting.rs"]
 mod counting;
 
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
+use common::executor;
 use counting::{BYTES, COUNT, alone};
 use joint::{JoinHandle, block_on, task};
 use joint_executor::JoinSet;
@@ -34,9 +36,9 @@ fn a_set_takes_one_block_for_each_task() {
         .unzip();
     let mut set = JoinSet::new();
     assert_for_each(1, || set.extend(handles));
-    runnables.into_iter().for_each(|runnable| {
+    for runnable in runnables {
         runnable.run();
-    });
+    }
     assert_for_each(0, || while set.try_join_next().is_some() {});
 }
 
@@ -44,10 +46,7 @@ fn a_set_takes_one_block_for_each_task() {
 #[test]
 fn a_scope_takes_four_blocks_for_each_task() {
     let _alone = alone();
-    let executor = joint_executor::Executor::builder()
-        .workers(1)
-        .build()
-        .unwrap();
+    let executor = executor(1);
     let sum = AtomicUsize::new(0);
     let add = |i| {
         let sum = &sum;
@@ -67,10 +66,7 @@ fn a_scope_takes_four_blocks_for_each_task() {
 #[test]
 fn a_scope_lets_go_of_what_has_ended() {
     let _alone = alone();
-    let executor = joint_executor::Executor::builder()
-        .workers(1)
-        .build()
-        .unwrap();
+    let executor = executor(1);
     let bytes = || BYTES.load(Relaxed);
     executor.scope(|s| {
         let before = bytes();

@@ -5,7 +5,6 @@ mod common;
 use std::{
     cell::{Cell, RefCell},
     future::{Future, poll_fn},
-    panic::{AssertUnwindSafe, catch_unwind},
     pin::{Pin, pin},
     rc::Rc,
     sync::{
@@ -17,7 +16,7 @@ use std::{
     thread,
 };
 
-use common::{Panics, wait_until};
+use common::{Panics, assert_contains, hold, panic_text, panics, wait_until};
 use joint::{block_on, task};
 use joint_executor::{Executor, LocalExecutor, TaskLocal, current_worker, join, yield_now};
 
@@ -48,20 +47,6 @@ fn a_value_is_there_in_each_poll_and_not_between() {
 }
 
 #[test]
-fn an_inner_value_hides_the_outer_one() {
-    let future = NUMBER.scope(1, async {
-        let inner = NUMBER.scope(2, async {
-            yield_now().await;
-            number()
-        });
-        assert_eq!(inner.await, Some(2));
-        assert_eq!(NUMBER.sync_scope(3, number), Some(3));
-        assert_eq!(number(), Some(1));
-    });
-    block_on(future);
-}
-
-#[test]
 fn keys_of_one_type_do_not_mix() {
     let future = NUMBER.scope(
         1,
@@ -74,31 +59,6 @@ fn keys_of_one_type_do_not_mix() {
         ),
     );
     assert_eq!(block_on(future), (1, 2, "three".into()));
-}
-
-#[test]
-fn tasks_that_take_turns_see_their_own() {
-    let executor = LocalExecutor::new();
-    let tasks = [10, 20, 30].map(|value| {
-        executor.spawn(NUMBER.scope(value, async move {
-            for _ in 0..5 {
-                assert_eq!(number(), Some(value));
-                yield_now().await;
-            }
-        }))
-    });
-    let bare = executor.spawn(async {
-        for _ in 0..5 {
-            assert_eq!(number(), None);
-            yield_now().await;
-        }
-    });
-    executor.block_on(async {
-        for task in tasks {
-            task.await;
-        }
-        bare.await;
-    });
 }
 
 #[test]
@@ -146,11 +106,8 @@ fn a_child_carries_a_copy_that_outlives_the_parent() {
 #[test]
 fn carry_without_a_value_carries_nothing() {
     let carried = NUMBER.carry(async { number() });
-    assert_eq!(
-        block_on(NUMBER.scope(4, carried)),
-        Some(4),
-        "what is set where it runs"
-    );
+    // What is set where it runs.
+    assert_eq!(block_on(NUMBER.scope(4, carried)), Some(4));
     assert_eq!(block_on(NUMBER.carry(async { number() })), None);
 }
 
@@ -182,25 +139,17 @@ fn the_future_is_dropped_under_its_value() {
 #[test]
 fn a_panic_takes_the_value_off_again() {
     let mut future = Box::pin(NUMBER.scope(7, async { panic!("a poll") }));
-    let caught = catch_unwind(AssertUnwindSafe(|| {
-        poll::<_>(future.as_mut()) == Poll::Ready(())
-    }));
-    assert!(caught.is_err());
+    panics(|| poll::<_>(future.as_mut()) == Poll::Ready(()));
     assert_eq!(number(), None);
 
     let value = Rc::new(());
     static HELD: TaskLocal<Rc<()>> = TaskLocal::new();
-    let panics = Panics;
-    let future = HELD.scope(value.clone(), NUMBER.scope(8, async move { drop(panics) }));
-    assert!(catch_unwind(AssertUnwindSafe(|| drop(future))).is_err());
+    let future = HELD.scope(value.clone(), NUMBER.scope(8, hold(Panics)));
+    panics(|| drop(future));
     assert_eq!(number(), None);
-    assert_eq!(
-        Rc::strong_count(&value),
-        1,
-        "the value is dropped all the same"
-    );
+    assert_eq!(Rc::strong_count(&value), 1, "it is dropped all the same");
 
-    assert!(catch_unwind(|| NUMBER.sync_scope(9, || panic!("a function"))).is_err());
+    panics(|| NUMBER.sync_scope(9, || panic!("a function")));
     assert_eq!(number(), None);
 }
 
@@ -215,17 +164,14 @@ fn a_value_may_be_set_while_one_is_read() {
 #[test]
 fn a_key_that_is_not_set_says_what_to_do() {
     assert_eq!(NUMBER.try_with(|_| ()), None);
-    let panic = catch_unwind(|| NUMBER.get()).unwrap_err();
-    let message = panic.downcast_ref::<String>().unwrap();
-    assert!(
-        message.starts_with("the task-local value of type `u32`, declared at "),
-        "{message}"
-    );
-    assert!(message.contains("task_local.rs:"), "{message}");
-    assert!(
-        message.ends_with("wrap the future in `scope`, or in `carry` where it is spawned"),
-        "{message}"
-    );
+    let message = panic_text(|| NUMBER.get());
+    for part in [
+        "the task-local value of type `u32`, declared at ",
+        "task_local.rs:",
+        "wrap the future in `scope`, or in `carry` where it is spawned",
+    ] {
+        assert_contains(&message, part);
+    }
 }
 
 #[test]
@@ -318,16 +264,9 @@ fn a_side_that_was_taken_spawns_on_no_local_executor_of_its_taker() {
         local.block_on(async { join() });
         assert!(local.is_empty());
     };
-    let spawned = in_a_side_of_bobs(&executor, alice, || {
-        let worker = current_worker();
-        (
-            worker,
-            joint_executor::spawn_local(async { current_worker() }),
-        )
+    let (worker, spawned) = in_a_side_of_bobs(&executor, alice, || {
+        let spawned = joint_executor::spawn_local(async { current_worker() });
+        (current_worker(), spawned)
     });
-    assert_eq!(
-        block_on(spawned.1),
-        spawned.0,
-        "it has stayed on its worker"
-    );
+    assert_eq!(block_on(spawned), worker, "it has stayed on its worker");
 }

@@ -40,10 +40,8 @@ static NEXT: AtomicU64 = AtomicU64::new(1);
 
 fn with_span<R>(id: &Id, f: impl FnOnce(&mut Seen) -> R) -> R {
     let mut spans = SPANS.lock().unwrap();
-    f(spans
-        .get_or_insert_default()
-        .entry(id.into_u64())
-        .or_default())
+    let spans = spans.get_or_insert_default();
+    f(spans.entry(id.into_u64()).or_default())
 }
 
 thread_local! {
@@ -51,7 +49,10 @@ thread_local! {
     static ENTERED: RefCell<Vec<(Id, &'static Metadata<'static>)>> = const { RefCell::new(Vec::new()) };
 }
 
-struct Notes;
+/// Panics when a span is made, or notes all spans.
+struct Notes {
+    panics: bool,
+}
 
 impl Subscriber for Notes {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
@@ -69,6 +70,7 @@ impl Subscriber for Notes {
                 self.0.insert(field.name(), value.into());
             }
         }
+        assert!(!self.panics, "a subscriber's own");
         let id = Id::from_u64(NEXT.fetch_add(1, Relaxed));
         with_span(&id, |seen| {
             span.record(&mut Fields(&mut seen.fields));
@@ -128,11 +130,7 @@ impl Subscriber for Notes {
 fn span(name: &str) -> Seen {
     // Whichever test comes first.
     let spans = SPANS.lock().unwrap();
-    let named = |seen: &&Seen| {
-        seen.fields
-            .get("task.name")
-            .is_some_and(|other| other == name)
-    };
+    let named = |seen: &&Seen| seen.fields.get("task.name").is_some_and(|it| it == name);
     let mut spans = spans.iter().flat_map(HashMap::values).filter(named);
     let span = spans.next().unwrap().clone();
     assert!(spans.next().is_none());
@@ -141,7 +139,7 @@ fn span(name: &str) -> Seen {
 
 fn executor() -> Executor {
     // Only the first time: the other tests have the same one.
-    let _ = tracing_core::dispatcher::set_global_default(Dispatch::new(Notes));
+    let _ = tracing_core::dispatcher::set_global_default(Dispatch::new(Notes { panics: false }));
     Executor::builder().workers(2).build().unwrap()
 }
 
@@ -175,11 +173,8 @@ fn a_span_is_closed_when_the_task_is_cancelled_or_panics() {
     let executor = executor();
     let waits = executor.task().name("cancelled").spawn(pending::<()>());
     assert_eq!(block_on(waits.cancel()), None);
-    let panics = executor
-        .task()
-        .name("panicked")
-        .spawn(async { panic!("no") });
-    assert!(block_on(panics.result()).is_err());
+    let panics = executor.task().name("panicked");
+    assert!(block_on(panics.spawn(async { panic!("no") }).result()).is_err());
     assert!(span("cancelled").closed);
     let seen = span("panicked");
     assert!(seen.closed);
@@ -191,46 +186,16 @@ fn a_span_says_what_kind_of_task_it_is() {
     let executor = executor();
     let high = executor.task().name("a high one").priority(Priority::High);
     block_on(high.spawn(async {}));
-    block_on(
-        executor
-            .task()
-            .name("a pinned one")
-            .on_worker(1)
-            .spawn(async {}),
-    );
+    let pinned = executor.task().name("a pinned one").on_worker(1);
+    block_on(pinned.spawn(async {}));
     block_on(executor.spawn(async {
         spawn_local(async {}).await;
-        TaskBuilder::new()
-            .name("a local one")
-            .spawn_local(async {})
-            .await;
+        let local = TaskBuilder::new().name("a local one");
+        local.spawn_local(async {}).await;
     }));
     for kind in ["high", "pinned", "local"] {
         assert_eq!(span(&format!("a {kind} one")).fields["kind"], kind);
     }
-}
-
-/// Panics when a span is made.
-struct Panics;
-
-impl Subscriber for Panics {
-    fn enabled(&self, _: &Metadata<'_>) -> bool {
-        true
-    }
-
-    fn new_span(&self, _: &Attributes<'_>) -> Id {
-        panic!("a subscriber's own")
-    }
-
-    fn record(&self, _: &Id, _: &Record<'_>) {}
-
-    fn record_follows_from(&self, _: &Id, _: &Id) {}
-
-    fn event(&self, _: &Event<'_>) {}
-
-    fn enter(&self, _: &Id) {}
-
-    fn exit(&self, _: &Id) {}
 }
 
 /// The child has not been started, so the scope has nothing to wait for.
@@ -238,7 +203,8 @@ impl Subscriber for Panics {
 fn a_panic_before_a_scope_has_started_a_child_passes_on() {
     let executor = executor();
     let spawn = || executor.scope(|s| drop(s.spawn(async {})));
-    let with_subscriber = || with_default(&Dispatch::new(Panics), spawn);
+    let panics = Dispatch::new(Notes { panics: true });
+    let with_subscriber = || with_default(&panics, spawn);
     let payload = catch_unwind(AssertUnwindSafe(with_subscriber)).unwrap_err();
     assert_eq!(payload.downcast_ref::<&str>(), Some(&"a subscriber's own"));
 }

@@ -38,3 +38,9 @@ pub(crate) fn assert_cancelled<T>(task: JoinHandle<T>) {
     let error = block_on(task.result()).err();
     assert!(error.is_some_and(|error| error.is_cancelled()));
 }
+
+#[track_caller]
+pub(crate) fn assert_contains(text: impl ToString, part: &str) {
+    let text = text.to_string();
+    assert!(text.contains(part), "{text:?} lacks {part:?}");
+}

@@ -2,7 +2,7 @@
 //! threads spawn and wake.
 
 use std::{
-    future::{pending, poll_fn},
+    future::poll_fn,
     sync::{
         Arc, Barrier, Mutex, Weak,
         atomic::{AtomicU64, Ordering::Relaxed},
@@ -13,6 +13,8 @@ use std::{
 };
 
 use joint_executor::{Executor, spawn_detached};
+
+use super::hold;
 
 const ROUNDS: usize = 100;
 const OUTSIDERS: usize = 2;
@@ -64,11 +66,7 @@ fn outsider(executor: &Weak<Executor>, guard: &Guard, wakers: &Mutex<Vec<Waker>>
     while let Some(executor) = executor.upgrade() {
         let own = guard.another();
         executor.spawn_detached(async move {
-            let child = own.another();
-            spawn_detached(async move {
-                let _child = child;
-                pending::<()>().await;
-            });
+            spawn_detached(hold(own.another()));
             drop(own);
         });
         spawned += 1;

@@ -97,11 +97,7 @@ fn an_executor_is_shut_down_through_an_arc_or_a_handle() {
         .unwrap()
         .unwrap();
     assert!(block_on(task.result()).unwrap_err().is_cancelled());
-    assert_eq!(
-        shared.shutdown_timeout(FOR_LONG),
-        Ok(()),
-        "it has ended before"
-    );
+    assert_eq!(shared.shutdown_timeout(FOR_LONG), Ok(()), "once more");
 
     let executor = executor(2);
     let handle = block_on(executor.spawn(async { Handle::current() }));
@@ -141,11 +137,8 @@ fn a_shutdown_waits_for_functions_that_block() {
         |executor| block_on(executor.spawn(async { Function::start() })),
     ];
     let functions = starts.map(|start| start(&first));
-    assert_eq!(
-        other.shutdown_timeout(FOR_LONG),
-        Ok(()),
-        "they are not its own"
-    );
+    // They are not its own.
+    assert_eq!(other.shutdown_timeout(FOR_LONG), Ok(()));
     let left = |executor: &Executor| {
         let late = executor.shutdown_timeout(Duration::ZERO).unwrap_err();
         let text = format!("{} functions of `spawn_blocking`", late.blocking());

@@ -2,7 +2,7 @@
 
 use std::{
     collections::HashMap,
-    future::{pending, poll_fn},
+    future::{Future, pending, poll_fn},
     sync::{
         Arc, Mutex,
         atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed},
@@ -15,7 +15,8 @@ use std::{
 
 use joint::{block_on, oneshot};
 use joint_executor::{
-    Builder, Executor, Priority, TaskBuilder, TaskEnd, TaskInfo, spawn, spawn_local, yield_now,
+    Builder, Executor, Priority, StealInfo, TaskBuilder, TaskEnd, TaskInfo, spawn, spawn_local,
+    yield_now,
 };
 
 use super::{OnDrop, Panics, built, hold, wait_until};
@@ -179,11 +180,8 @@ fn on_steal_receives_both_workers_and_the_number_of_tasks() {
     drop(executor);
     let steals = steals.lock().unwrap();
     assert!(metrics.steals() > 0 && steals.len() as u64 >= metrics.steals());
-    assert!(
-        steals
-            .iter()
-            .all(|steal| (steal.thief, steal.victim) == (1, 0))
-    );
+    let by = |steal: &StealInfo| (steal.thief, steal.victim);
+    assert!(steals.iter().all(|steal| by(steal) == (1, 0)));
     assert_eq!(steals.iter().map(|steal| steal.tasks).sum::<usize>(), 10);
 }
 
@@ -452,6 +450,16 @@ fn a_hook_whose_drop_panics_is_harmless() {
     drop(executor);
 }
 
+/// Spawns a task of one of three kinds.
+fn spawn_one(kind: usize, task: impl Future<Output = ()> + Send + 'static) {
+    let high = TaskBuilder::new().priority(Priority::High);
+    match kind {
+        0 => spawn(task).detach(),
+        1 => spawn_local(task).detach(),
+        _ => high.spawn(task).detach(),
+    }
+}
+
 #[test]
 fn hooks_may_spawn_and_wake() {
     let spawned = Arc::new(AtomicUsize::new(0));
@@ -469,12 +477,7 @@ fn hooks_may_spawn_and_wake() {
                         ran.fetch_add(1, Relaxed);
                     }
                 };
-                let high = TaskBuilder::new().priority(Priority::High);
-                match before % 3 {
-                    0 => spawn(count()).detach(),
-                    1 => spawn_local(count()).detach(),
-                    _ => high.spawn(count()).detach(),
-                }
+                spawn_one(before % 3, count());
             } else {
                 spawned.fetch_sub(1, Relaxed);
             }
@@ -517,13 +520,7 @@ fn a_task_spawned_in_on_park_is_run() {
             .on_park(move |_| {
                 if first.swap(false, Relaxed) {
                     let sender = sender.clone();
-                    let task = async move { sender.send(kind).unwrap() };
-                    let high = TaskBuilder::new().priority(Priority::High);
-                    match kind {
-                        0 => spawn(task).detach(),
-                        1 => spawn_local(task).detach(),
-                        _ => high.spawn(task).detach(),
-                    }
+                    spawn_one(kind, async move { sender.send(kind).unwrap() });
                 }
             })
             .build()

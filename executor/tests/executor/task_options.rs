@@ -19,7 +19,7 @@ use joint_executor::{
 };
 
 use super::{built, executor, hold, wait_until};
-use crate::common::{assert_cancelled, panic_text, panics};
+use crate::common::{assert_cancelled, assert_contains, panic_text, panics};
 
 /// Keeps a worker in one poll until it is dropped.
 struct Busy(Option<mpsc::Sender<()>>, Option<JoinHandle<()>>);
@@ -172,10 +172,7 @@ fn spawn_local_outside_of_a_worker_is_a_panic() {
         panic_text(|| spawn_local(async {})),
         panic_text(|| block_on(async { spawn_local(async {}).await })),
     ] {
-        assert!(
-            message.contains("outside of the executor's workers"),
-            "{message}"
-        );
+        assert_contains(message, "outside of the executor's workers");
     }
 }
 

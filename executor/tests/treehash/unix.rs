@@ -27,10 +27,8 @@ fn a_link_as_path_is_hashed_as_a_link() {
         symlink(target, &link).expect("link");
         let report = report(&link, 2);
         assert_eq!(report["digest"], plain_digest(&link));
-        assert_eq!(
-            (number(&report, "links"), number(&report, "directories")),
-            (1, 0)
-        );
+        let counts = ["links", "directories"].map(|key| number(&report, key));
+        assert_eq!(counts, [1, 0]);
     }
 }
 
@@ -101,10 +99,8 @@ fn an_unreadable_entry_is_reported_and_the_rest_is_hashed() {
     );
     assert_eq!(error.lines().count(), 1);
     let report = parse(&output);
-    assert_eq!(
-        (number(&report, "unreadable"), number(&report, "files")),
-        (1, 1)
-    );
+    let counts = ["unreadable", "files"].map(|key| number(&report, key));
+    assert_eq!(counts, [1, 1]);
     assert_ne!(report["digest"], hex(ZEROS));
 }
 
