@@ -213,7 +213,8 @@ fn a_task_that_blocks_its_worker_does_not_hold_up_those_queued_behind_it() {
 
 #[test]
 fn a_panic_anywhere_in_a_task_leaves_its_worker_alive() {
-    let ways: [(&str, fn(&Executor)); 5] = [
+    type Way = (&'static str, fn(&Executor));
+    let ways: [Way; 5] = [
         ("a task", |executor| {
             let error = block_on(executor.spawn(async { panic!("meant") }).result()).unwrap_err();
             let JoinError::Panicked(payload) = error else {

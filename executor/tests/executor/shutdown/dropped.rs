@@ -99,7 +99,8 @@ fn queued_tasks_are_dropped_without_being_run() {
 #[test]
 fn tasks_that_wait_are_dropped() {
     let other = executor(1);
-    let ends: [(&str, fn(Executor, &Executor)); 2] = [
+    type End = (&'static str, fn(Executor, &Executor));
+    let ends: [End; 2] = [
         ("this thread", |executor, _| drop(executor)),
         ("another executor", |executor, other| {
             block_on(other.spawn(async move { drop(executor) }));
