@@ -360,7 +360,7 @@ fn abort_all_then_join_gives_a_result_for_each() {
         assert_eq!(next(&mut set), 2);
         for _ in 0..SOME {
             let result = block_on(set.join_next()).unwrap();
-            assert!(result.unwrap_err().is_cancelled(), "{is_aborted}");
+            assert!(result.unwrap_err().is_cancelled(), "aborted: {is_aborted}");
         }
         assert!(block_on(set.join_next()).is_none());
     }
@@ -395,7 +395,11 @@ fn dropping_the_set_or_abort_all_cancels_all() {
             assert_eq!(cancelled.count(), 7);
         }
         log.lock().unwrap().sort_unstable();
-        assert_eq!(*log.lock().unwrap(), [0, 1, 2, 3, 4, 5, 6], "{is_dropped}");
+        assert_eq!(
+            *log.lock().unwrap(),
+            [0, 1, 2, 3, 4, 5, 6],
+            "dropped: {is_dropped}"
+        );
     }
 }
 

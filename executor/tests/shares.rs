@@ -122,34 +122,35 @@ fn assert_fair(queue: impl Fn(&Executor, &Arc<Turns>)) {
     }
 }
 
-/// Tasks that are spawned from outside, by a task, with a high priority, after many short ones, and
-/// beside one of high priority.
 #[test]
 fn tasks_that_were_queued_in_any_way_have_equal_turns() {
-    let ways: [fn(&Executor, &Arc<Turns>); 5] = [
-        |executor, turns| tasks(turns).for_each(|task| executor.spawn_detached(task)),
-        |executor, turns| {
+    type Way = (&'static str, fn(&Executor, &Arc<Turns>));
+    let ways: [Way; 5] = [
+        ("from outside", |executor, turns| {
+            tasks(turns).for_each(|task| executor.spawn_detached(task));
+        }),
+        ("by a task", |executor, turns| {
             let turns = turns.clone();
             executor.spawn_detached(async move {
                 tasks(&turns).for_each(joint_executor::spawn_detached);
             });
-        },
-        |executor, turns| {
+        }),
+        ("with a high priority", |executor, turns| {
             let high = || executor.task().priority(Priority::High);
             tasks(turns).for_each(|task| high().spawn_detached(task));
-        },
-        |executor, turns| {
+        }),
+        ("after many short ones", |executor, turns| {
             (0..20_000).for_each(|_| executor.spawn_detached(async {}));
             tasks(turns).for_each(|task| executor.spawn_detached(task));
-        },
-        |executor, turns| {
+        }),
+        ("beside one of high priority", |executor, turns| {
             let high = executor.task().priority(Priority::High);
             high.spawn_detached(task(turns.clone(), None));
             tasks(turns).for_each(|task| executor.spawn_detached(task));
-        },
+        }),
     ];
-    for (i, way) in ways.into_iter().enumerate() {
-        println!("way {i}");
+    for (name, way) in ways {
+        println!("{name}:");
         assert_fair(way);
     }
 }

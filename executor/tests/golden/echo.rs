@@ -38,6 +38,7 @@ fn every_message_is_echoed_on_any_number_of_workers() {
             format!("--size={size}"),
         ];
         for workers in WORKERS {
+            println!("{load:?}, {workers} workers");
             let load = load.each_ref().map(String::as_str);
             let report = report(&[&load[..], &["--workers", workers]].concat());
             let messages = connections * messages;

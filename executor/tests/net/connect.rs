@@ -53,7 +53,11 @@ fn connecting_to_several_dead_addresses_returns_the_last_error() {
         let broadcast = SocketAddr::from(([255, 255, 255, 255], 1));
         for (addresses, is_refused) in [([broadcast, nobody], true), ([nobody, broadcast], false)] {
             let error = TcpStream::connect(&addresses[..]).await.unwrap_err();
-            assert_eq!(error.kind() == ErrorKind::ConnectionRefused, is_refused);
+            assert_eq!(
+                error.kind() == ErrorKind::ConnectionRefused,
+                is_refused,
+                "{addresses:?}"
+            );
         }
         Ok(())
     });

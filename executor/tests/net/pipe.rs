@@ -28,7 +28,7 @@ fn a_megabyte_passes_through_a_pipe() {
 }
 
 #[test]
-fn a_full_pipe_suspends_the_writer_and_its_end_comes_after_the_data() {
+fn a_full_pipe_suspends_and_its_end_comes_last() {
     everywhere(async || {
         let (reader, writer) = pipe()?;
         full_suspends(reader, writer).await?;

@@ -72,7 +72,7 @@ fn one_task_reads_while_another_writes() {
 }
 
 #[test]
-fn a_full_connection_suspends_the_writer_and_its_end_comes_after_the_data() {
+fn a_full_connection_suspends_and_its_end_comes_last() {
     everywhere(async || {
         let (one, other) = connected().await?;
         full_suspends(one, other).await?;

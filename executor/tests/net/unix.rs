@@ -166,7 +166,7 @@ fn a_listener_without_room_says_so() {
 }
 
 #[test]
-fn a_full_stream_suspends_the_writer_and_its_end_comes_after_the_data() {
+fn a_full_stream_suspends_and_its_end_comes_last() {
     everywhere(async || {
         let (one, other) = UnixStream::pair()?;
         full_suspends(one, other).await?;

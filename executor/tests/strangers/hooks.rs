@@ -39,7 +39,7 @@ fn use_driver(executor: &Executor) {
     block_on(executor.spawn(sleep(MILLI)));
 }
 
-#[derive(Clone, Copy, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 enum Driver {
     Unused,
     Used,
@@ -62,12 +62,13 @@ fn on_rest(workers: usize, driver: Driver, set: impl FnOnce(Builder, Armed) -> B
 fn while_on_park_or_on_unpark_runs_others_run() {
     for workers in [2, 4] {
         for driver in [Driver::Unused, Driver::Used] {
-            on_rest(workers, driver, |builder, armed| {
-                builder.on_park(move |_| armed.call())
-            });
-            on_rest(workers, driver, |builder, armed| {
-                builder.on_unpark(move |_| armed.call())
-            });
+            for is_park in [true, false] {
+                println!("{workers} workers, {driver:?}, on_park: {is_park}");
+                on_rest(workers, driver, |builder, armed| match is_park {
+                    true => builder.on_park(move |_| armed.call()),
+                    false => builder.on_unpark(move |_| armed.call()),
+                });
+            }
         }
     }
 }

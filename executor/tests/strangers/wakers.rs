@@ -44,10 +44,11 @@ fn descriptor(workers: usize, waker: impl FnOnce(Arc<Stranger>) -> Waker) {
 
 /// Also while the task that it wakes is scheduled.
 #[test]
-fn while_the_waker_of_a_timer_or_of_a_descriptor_runs_others_run() {
+fn while_the_waker_of_a_timer_or_descriptor_runs_others_run() {
     let wakers: [fn(Arc<Stranger>) -> Waker; 2] = [|stranger| stranger.waker(), waker_of_a_task];
-    for waker in wakers {
+    for (waker, is_of_task) in wakers.into_iter().zip([false, true]) {
         for workers in [2, 4] {
+            println!("{workers} workers, of a task: {is_of_task}");
             timer(workers, waker);
             descriptor(workers, waker);
         }

@@ -36,7 +36,7 @@ async fn wait_for_many_durations() {
 }
 
 #[test]
-fn nobody_is_woken_early_on_an_executor_a_thread_or_a_local_executor() {
+fn nobody_is_woken_early_wherever_the_sleep_is_awaited() {
     ends(|| {
         for workers in [1, 2] {
             let executor = executor(workers);
