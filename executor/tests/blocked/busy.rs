@@ -13,7 +13,7 @@ use joint::block_on;
 use joint_executor::{LocalExecutor, time::sleep, yield_now};
 
 use super::{MILLI, ends, executor, read, socket};
-use crate::common::counting;
+use crate::common::{counting, hold};
 
 /// Waits, but is polled again at once each time.
 async fn busily(future: impl Future<Output = ()>) {
@@ -113,10 +113,7 @@ fn a_future_that_wakes_itself_waits_for_what_a_task_holds() {
             let (begin, begun) = std::sync::mpsc::channel();
             let task = executor.spawn(async move {
                 let (sender, mut receiver) = joint::oneshot::channel::<()>();
-                let _task = joint_executor::spawn(async move {
-                    let _sender = sender;
-                    std::future::pending::<()>().await;
-                });
+                let _task = joint_executor::spawn(hold(sender));
                 yield_now().await;
                 begin.send(()).unwrap();
                 block_on(poll_fn(|cx| {

@@ -4,9 +4,9 @@
 use std::thread;
 
 use joint::{JoinHandle, block_on};
-use joint_executor::{Executor, LocalExecutor, async_scope};
+use joint_executor::{LocalExecutor, async_scope};
 
-use crate::common::{OnDrop, Panicking, Unwound, panicking, panics};
+use crate::common::{OnDrop, Panicking, Unwound, built, executor, panicking, panics};
 
 /// Waits for a task that panics.
 fn panics_in_time(handle: JoinHandle<()>) -> bool {
@@ -17,11 +17,9 @@ fn panics_in_time(handle: JoinHandle<()>) -> bool {
 fn on_end_is_called_after_the_panic_of_a_task_has_unwound() {
     let (in_drop, in_hook) = (Unwound::default(), Unwound::default());
     let hook = in_hook.clone();
-    let executor = Executor::builder()
-        .workers(1)
-        .on_end(move |_, _| hook.lock().unwrap().push(thread::panicking()))
-        .build()
-        .unwrap();
+    let executor = built(1, |builder| {
+        builder.on_end(move |_, _| hook.lock().unwrap().push(thread::panicking()))
+    });
     assert!(panics_in_time(executor.spawn(panicking(&in_drop))));
     assert_eq!(*in_drop.lock().unwrap(), [true]);
     assert_eq!(*in_hook.lock().unwrap(), [false]);
@@ -32,11 +30,8 @@ fn a_local_executor_drops_its_panicking_futures_during_the_unwinding() {
     let seen = Unwound::default();
     let local = LocalExecutor::new();
     let task = local.spawn(panicking(&seen));
-    assert!(
-        local
-            .block_on(task.result())
-            .is_err_and(|error| error.is_panic())
-    );
+    let error = local.block_on(task.result()).unwrap_err();
+    assert!(error.is_panic());
     panics(|| local.block_on(panicking(&seen)));
     panics(|| block_on(local.run(panicking(&seen))));
     assert_eq!(*seen.lock().unwrap(), [true; 3]);
@@ -45,7 +40,7 @@ fn a_local_executor_drops_its_panicking_futures_during_the_unwinding() {
 #[test]
 fn a_scope_drops_its_panicking_tasks_and_body_during_the_unwinding() {
     let seen = Unwound::default();
-    let executor = Executor::builder().workers(1).build().unwrap();
+    let executor = executor(1);
     let payload = panics(|| {
         executor.scope(|s| {
             s.spawn(panicking(&seen));
@@ -66,7 +61,7 @@ fn a_scope_drops_its_panicking_tasks_and_body_during_the_unwinding() {
 
 #[test]
 fn the_first_panic_of_a_scoped_task_is_its_result_if_its_drop_panics_too() {
-    let executor = Executor::builder().workers(1).build().unwrap();
+    let executor = executor(1);
     executor.scope(|s| {
         let drops = OnDrop(|| panic!("in the future's drop"));
         let error = block_on(s.spawn(Panicking(drops)).result()).unwrap_err();
