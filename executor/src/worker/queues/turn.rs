@@ -235,11 +235,16 @@ impl Running<'_> {
                 return Some(late);
             }
         }
-        let next = (self.next_high())
-            .or_else(|| self.next_normal())
-            .or_else(|| self.next_pinned())
-            .or_else(|| self.next_injected())
-            .or_else(|| self.queues.deques.pop_high());
+        // Not a chain of closures, which the compiler does not always inline.
+        let mut next = self.next_high();
+        if next.is_none() {
+            next = self.next_normal();
+        }
+        if next.is_none() {
+            next = (self.next_pinned())
+                .or_else(|| self.next_injected())
+                .or_else(|| self.queues.deques.pop_high());
+        }
         if !self.queues.has_yielded.get() {
             return next;
         }
