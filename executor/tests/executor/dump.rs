@@ -400,9 +400,10 @@ fn a_task_that_waits_for_a_join_set_awaits_each_task_of_it() {
         let mut set = JoinSet::from_iter([second, third]);
         let next = async { _ = set.join_next().await };
         let end = async { _ = waiting_for("the end", may_detach).await };
-        let mut kept = None;
+        let mut kept = Vec::new();
         let other = poll_fn(move |cx| {
-            kept = Some(cx.waker().clone());
+            kept.clear();
+            kept.push(cx.waker().clone());
             Poll::Pending
         });
         futures_lite::future::or(other, futures_lite::future::or(next, end)).await;
