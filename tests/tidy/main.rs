@@ -326,13 +326,7 @@ fn only_the_benches_depend_on_peers() {
     assert!(peers.contains(&"tokio"), "{peers:?}");
 
     let mut tree = Command::new(env!("CARGO"));
-    tree.args([
-        "tree",
-        "--offline",
-        "--locked",
-        "--all-features",
-        "--prefix=none",
-    ]);
+    tree.args(["tree", "--locked", "--all-features", "--prefix=none"]);
     for package in [
         "joint",
         "joint-executor",
