@@ -32,9 +32,9 @@ const SANITIZED: [&str; 9] = [
 /// Finds a frame that was left while another thread used it.
 const LENT: &str = "detect_leaks=0:detect_stack_use_after_return=1";
 
-/// The tests that no sanitizer runs: one measures how much of the stack is in use, which needs local
-/// variables that are on the stack; and one exits in the child of a fork, in which all memory of the
-/// parent's other threads counts as leaked.
+/// The tests that no sanitizer runs. One measures how much of the stack is in use, which needs
+/// local variables that are on the stack. The other exits in the child of a fork, in which all
+/// memory of the parent's other threads counts as leaked.
 const NOT_SANITIZED: [&str; 2] = [
     "a_helper_has_room_while_little_of_the_stack_is_in_use",
     "the_exit_of_a_forked_child_cancels_nothing",
