@@ -497,10 +497,8 @@ impl BoundWorker {
     /// are pinned to another worker. Their handles report a cancellation. A poll that blocks may
     /// call this, if what it waits for can only end so.
     pub fn discard_all(&self) {
-        let own = &self.own;
-        if !own.worker.stepping.has_ended.get() {
-            own.worker.be_active();
-            own.inside(|| apart(|| own.worker.discard_all()));
+        if !self.own.has_ended() {
+            self.own.act(Worker::discard_all);
         }
     }
 

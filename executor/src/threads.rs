@@ -80,8 +80,8 @@ impl Thread {
         self.end.clone()
     }
 
-    /// Lets those go on that wait for the worker's end and are waited for by it, because code of
-    /// the worker begins to wait for theirs.
+    /// Returns a sender whose drop releases the calls that wait for this worker's end, because code
+    /// of this worker begins to wait for theirs. Drop it outside of the lock.
     pub(crate) fn begin_to_wait(&mut self) -> Option<Sender<Infallible>> {
         self.waits.take()
     }

@@ -1,5 +1,5 @@
-//! Who the code of this thread is. Everything that says so lies here, and each way into an executor
-//! sets all of it at once, by one function, and sets it back.
+//! The identity of the code that runs on this thread. All of it is kept here. Each way into an
+//! executor sets all of it at once, by one function, and restores it afterwards.
 //!
 //! | the code of | worker | local executor | entered executor | task and its values |
 //! |---|---|---|---|---|
@@ -44,7 +44,7 @@ struct Here {
     waits_for_lent: Cell<bool>,
 }
 
-/// What is set and set back together.
+/// The parts of an identity that are set and restored together.
 #[derive(Clone, Copy)]
 struct Code {
     worker: Pair,
@@ -160,7 +160,7 @@ pub(super) fn with_values<V, R>(innermost: *const V, f: impl FnOnce() -> R) -> R
 
 /// Keeps this thread a worker until this is dropped.
 pub(super) struct ThisThread {
-    /// What it was before.
+    /// The worker that the thread was before, if any.
     thread: Address,
     worker: Pair,
 }

@@ -26,7 +26,7 @@ pub(crate) struct Driver<R: EventSource = Reactor> {
     /// The timers of each worker, and last those of all other threads.
     timers: Vec<Arc<Timers>>,
     reactor: OnceLock<Arc<R>>,
-    /// Held by the thread that makes the reactor.
+    /// Held by the thread that makes the reactor. True once the driver is closed.
     making: Mutex<bool>,
     /// Not 0 once a timer or a descriptor has been added.
     used: AtomicUsize,

@@ -180,8 +180,8 @@ impl Forks {
     }
 }
 
-/// Continues the panic of `a`. What is left of `b` is dropped before, since a panic in that drop
-/// would end the program where a thief that took `b` catches it.
+/// Resumes the panic of `a`, after dropping the rest of `b`: its closure or its result. A panic in
+/// that drop is caught, as it is where a thief has taken `b`. During unwinding it would abort.
 #[cold]
 fn panicked<T>(payload: Box<dyn Any + Send>, left_of_b: T) -> ! {
     drop_quietly(left_of_b);

@@ -90,7 +90,7 @@ struct Inner {
     failed: Mutex<Failed>,
 }
 
-/// What became of children whose results no handle has taken.
+/// The failures of children whose results no handle has taken.
 #[derive(Default)]
 struct Failed {
     /// The first panic.
@@ -241,7 +241,7 @@ impl Inner {
     }
 
     /// Records the end of a child's task, which is a panic if the drop of its future panicked. The
-    /// child itself tells of a cancellation.
+    /// child itself reports a cancellation.
     fn note_task(&self, end: Result<(), JoinError>) {
         if let Err(error @ JoinError::Panicked(_)) = end {
             self.note(error);

@@ -314,10 +314,11 @@ impl Worker {
         Running::of(self).discard_inside(runnable);
     }
 
-    /// Closes the executor, and drops its tasks that no worker runs, inside a poll of this worker.
+    /// Closes the executor, and drops its tasks that no worker runs, as this worker. It may be in a
+    /// poll.
     pub(crate) fn discard_all(&self) {
         self.shared().close();
-        self.as_current(|| Running::of(self).discard_blocked(|| true));
+        Running::of(self).discard_blocked(|| true);
     }
 
     /// Takes all that this worker has queued.
