@@ -118,7 +118,7 @@ impl Alarm {
     /// so that the clock is not read again. If it has passed meanwhile, the timer fires soon.
     pub(super) fn wait(&mut self, when: When, cx: &mut Context<'_>) -> Poll<()> {
         match (deadline(when), &self.0) {
-            (Some(deadline), _) => self.arm(deadline, cx.waker().clone()),
+            (Some(deadline), _) => self.arm(deadline, cx.waker().clone(), None),
             (None, State::Endless(waiter)) if waiter.will_wake(cx.waker()) => {}
             (None, _) => self.0 = State::Endless(cx.waker().into()),
         }
@@ -126,15 +126,21 @@ impl Alarm {
     }
 
     /// Moves the alarm to another time, at which a registered waker is woken instead. If there is
-    /// none, it is idle.
+    /// none, it is idle. The waker is woken at once if this thread cannot know on which executor it
+    /// waits: the poll that follows arms the alarm there.
     pub(super) fn move_to(&mut self, when: When) {
-        let Some(waker) = self.disarm() else { return };
-        if when.has_come() {
-            return waker.wake();
-        }
-        match deadline(when) {
-            Some(deadline) => self.arm(deadline, waker),
-            None => self.0 = State::Endless(waker.into()),
+        let (waker, home) = match mem::replace(&mut self.0, State::Idle) {
+            State::Idle => return,
+            State::Armed(timers, key) => (timers.remove(&key), Some(timers)),
+            State::Endless(waiter) => (Some(waiter.into()), None),
+        };
+        let Some(waker) = waker else { return };
+        match (deadline(when), home) {
+            (None, _) => self.0 = State::Endless(waker.into()),
+            (Some(deadline), Some(home)) if !when.has_come() => {
+                self.arm(deadline, waker, Some(&home));
+            }
+            (Some(_), _) => waker.wake(),
         }
     }
 
@@ -147,8 +153,12 @@ impl Alarm {
         }
     }
 
-    fn arm(&mut self, deadline: u64, waker: Waker) {
+    /// Arms it on the executor that this thread belongs to, if these timers are of that one.
+    fn arm(&mut self, deadline: u64, waker: Waker, home: Option<&Arc<Timers>>) {
         let refused: Result<(), Waker> = DriverHandle::with(|handle, timers| {
+            if home.is_some_and(|home| !handle.has(home)) {
+                return Err(waker);
+            }
             let (key, earliest) = timers.insert(deadline, waker)?;
             self.0 = State::Armed(timers.clone(), key);
             if earliest == Earliest::Sooner {
@@ -159,7 +169,8 @@ impl Alarm {
             Ok(())
         });
         if let Err(waker) = refused {
-            // The executor shut down during this call. The next poll finds another.
+            // The executor shut down during this call, or is another one. The next poll finds its
+            // own.
             waker.wake();
         }
     }

@@ -136,7 +136,8 @@ impl Sleep {
     /// Sets another instant to wait for, even if the wait has ended.
     ///
     /// A task that is waiting is woken at the new time instead of the old one, or at once if the
-    /// new time has passed.
+    /// new time has passed. It is also woken at once, and waits on, if this is a thread of another
+    /// executor than the timer, or if the old time was never to be reached.
     pub fn reset(&mut self, deadline: Instant) {
         self.when = When::At(deadline);
         if self.stage != Stage::Waiting {

@@ -4,14 +4,17 @@ use std::{
     future::{pending, poll_fn},
     pin::Pin,
     sync::{Arc, Mutex, mpsc},
-    task::Poll,
+    task::{Context, Poll},
     thread,
     time::{Duration, Instant},
 };
 
 use futures_lite::future;
 use joint::block_on;
-use joint_executor::time::{Timer, interval_at, sleep, timeout};
+use joint_executor::{
+    Executor,
+    time::{Sleep, Timer, interval_at, sleep, timeout},
+};
 
 use super::{HOUR, MILLI, counting, ends, executor, poll_on, poll_with};
 
@@ -86,28 +89,54 @@ fn a_blocked_thread_is_woken_though_the_timers_executor_is_dropped() {
     });
 }
 
-#[test]
-fn a_reset_on_another_thread_wakes_the_waiting_task() {
-    ends(|| {
+/// A task waits for a timer that another thread moves, as code of nobody, or of a worker of another
+/// executor that serves no timers after that.
+fn wait_for_move<T: Send + 'static>(
+    timer: fn(Duration) -> T,
+    poll: fn(&mut T, &mut Context<'_>) -> Poll<()>,
+    move_to: fn(&mut T, Instant),
+) {
+    ends(move || {
         let executor = executor(1);
-        for _ in 0..20 {
-            let shared = Arc::new(Mutex::new(sleep(HOUR)));
+        let (_other, mut workers) = Executor::builder().workers(1).build_hosted().unwrap();
+        let other = workers.remove(0).bind();
+        for (round, wait) in (0..20).zip([HOUR, Duration::MAX].into_iter().cycle()) {
+            let shared = Arc::new(Mutex::new(timer(wait)));
             let (armed, is_armed) = mpsc::channel();
             let waiter = executor.spawn({
                 let shared = shared.clone();
                 poll_fn(move |cx| {
-                    let polled = Pin::new(&mut *shared.lock().unwrap()).poll(cx);
+                    let polled = poll(&mut shared.lock().unwrap(), cx);
                     armed.send(()).unwrap();
                     polled
                 })
             });
             is_armed.recv().unwrap();
             let due = Instant::now() + MILLI;
-            shared.lock().unwrap().reset(due);
-            block_on(waiter);
+            let moves = || move_to(&mut shared.lock().unwrap(), due);
+            match round / 2 % 2 {
+                0 => moves(),
+                _ => other.enter(moves),
+            }
+            futures_lite::future::block_on(waiter);
             assert!(Instant::now() >= due);
         }
     });
+}
+
+#[test]
+fn a_reset_on_another_thread_wakes_the_waiting_task() {
+    wait_for_move(sleep, |slept, cx| Pin::new(slept).poll(cx), Sleep::reset);
+    wait_for_move(
+        Timer::new,
+        |timer, cx| Pin::new(timer).poll(cx),
+        Timer::arm_at,
+    );
+    wait_for_move(
+        |wait| interval_at(Instant::now() + wait.min(600 * 9000 * HOUR), MILLI),
+        |ticks, cx| ticks.poll_tick(cx).map(drop),
+        |ticks, _| ticks.reset(),
+    );
 }
 
 /// Also those that were due when they were polled there.
