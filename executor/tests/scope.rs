@@ -264,13 +264,18 @@ mod blocking {
     #[test]
     fn a_panic_that_nobody_takes_is_the_scopes() {
         type In<'a> = &'a dyn for<'s> Fn(&'s Scope<'s, '_>);
-        let panics: [(&str, In<'_>, &str); 4] = [
+        let panics: [(&str, In<'_>, &str); 5] = [
             (
                 "a task whose handle is dropped later",
                 &|s| {
                     let handle = s.spawn(async { panic!("child") });
                     wait_until(|| handle.is_finished());
                 },
+                "child",
+            ),
+            (
+                "a task whose handle is leaked",
+                &|s| mem::forget(s.spawn(async { panic!("child") })),
                 "child",
             ),
             (

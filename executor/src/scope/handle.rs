@@ -8,7 +8,7 @@ use core::{
     task::{Context, Poll},
 };
 
-use super::Inner;
+use super::{Held, Inner};
 use joint::{oneshot, task::JoinError};
 
 /// Awaits a child of a scope. If the handle is dropped, the child runs on, and the scope waits for
@@ -36,7 +36,7 @@ use joint::{oneshot, task::JoinError};
 /// });
 /// ```
 pub struct ScopedHandle<'scope, T> {
-    pub(super) receiver: oneshot::Receiver<Result<T, JoinError>>,
+    pub(super) receiver: oneshot::Receiver<Result<T, Held>>,
     pub(super) inner: &'scope Inner,
     pub(super) spawned: &'static Location<'static>,
 }
@@ -64,7 +64,10 @@ impl<T> ScopedHandle<'_, T> {
 
     fn poll_result(&mut self, cx: &mut Context<'_>) -> Poll<Result<T, JoinError>> {
         let poll = Pin::new(&mut self.receiver).poll(cx);
-        poll.map(|received| received.unwrap_or(Err(JoinError::Cancelled)))
+        poll.map(|received| match received {
+            Ok(result) => result.map_err(|held| self.inner.take(held)),
+            Err(_) => Err(JoinError::Cancelled),
+        })
     }
 }
 

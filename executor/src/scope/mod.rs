@@ -49,7 +49,7 @@
 //! or in another child. Up that line, the first child that has not ended is in the set, or its own
 //! starter would not have ended. So once the set is seen empty, nobody starts a child.
 
-use alloc::{boxed::Box, sync::Arc};
+use alloc::{boxed::Box, collections::BTreeMap, sync::Arc};
 use core::{
     future::{Future, poll_fn},
     mem,
@@ -90,14 +90,21 @@ struct Inner {
     failed: Mutex<Failed>,
 }
 
-/// The failures of children whose results no handle has taken.
+/// The failures of children.
 #[derive(Default)]
 struct Failed {
-    /// The first panic.
+    /// Those that a handle may still take. Handles have the keys, so that a failure whose handle is
+    /// leaked is found at the end.
+    held: BTreeMap<u64, Quiet<JoinError>>,
+    last_key: u64,
+    /// The first panic that no handle has taken.
     panic: Quiet<PanicPayload>,
-    /// Whether one was cancelled.
+    /// Whether one was cancelled, and no handle has taken that.
     is_cancelled: bool,
 }
+
+/// The key of a failure that the scope holds.
+struct Held(u64);
 
 struct Children {
     /// `None` once it was taken. Then those that were being started meanwhile are put into a new
@@ -250,15 +257,30 @@ impl Inner {
 
     /// Drops a result that no handle has taken. It is up to chance whether the handle or the child
     /// does so, and either may be unwinding.
-    fn drop_result<T>(&self, result: Result<T, JoinError>, spawned: &'static Location<'static>) {
+    fn drop_result<T>(&self, result: Result<T, Held>, spawned: &'static Location<'static>) {
         let dropped = result.map(|output| catch_unwind(AssertUnwindSafe(|| drop(output))));
         match dropped {
             Ok(Ok(())) => {}
             Ok(Err(payload)) => {
                 self.note(JoinError::Panicked(PanicPayload::new(payload, spawned)));
             }
-            Err(error) => self.note(error),
+            Err(held) => self.note(self.take(held)),
         }
+    }
+
+    fn hold(&self, error: JoinError) -> Held {
+        let mut failed = lock(&self.failed);
+        failed.last_key += 1;
+        let key = failed.last_key;
+        failed.held.insert(key, Quiet(Some(error)));
+        Held(key)
+    }
+
+    fn take(&self, held: Held) -> JoinError {
+        let taken = lock(&self.failed).held.remove(&held.0);
+        taken
+            .and_then(|mut taken| taken.0.take())
+            .unwrap_or_else(|| unreachable!("a key is used once"))
     }
 
     /// Records a failure that no handle has taken, and keeps the first panic.
@@ -276,8 +298,14 @@ impl Inner {
         drop_quietly(later);
     }
 
-    /// Resumes the first panic that no handle has taken. Panics if a child was cancelled.
+    /// Resumes the first panic that no handle has taken. Panics if a child was cancelled. No handle
+    /// is left but those that were leaked.
     fn resume(&self) {
+        let leaked = mem::take(&mut lock(&self.failed).held);
+        leaked
+            .into_values()
+            .filter_map(|mut held| held.0.take())
+            .for_each(|error| self.note(error));
         let mut failed = mem::take(&mut *lock(&self.failed));
         if let Some(payload) = failed.panic.0.take() {
             payload.resume();
@@ -294,7 +322,7 @@ impl Inner {
 /// A child: its future, and the sender of its output.
 struct Body<'scope, F: Future> {
     future: Option<F>,
-    sender: Option<oneshot::Sender<Result<F::Output, JoinError>>>,
+    sender: Option<oneshot::Sender<Result<F::Output, Held>>>,
     inner: &'scope Inner,
     spawned: &'static Location<'static>,
 }
@@ -327,6 +355,7 @@ impl<F: Future> Body<'_, F> {
     /// Hands the result to the handle, or what is left of it to the scope.
     fn send(&mut self, result: Result<F::Output, JoinError>) {
         if let Some(sender) = self.sender.take() {
+            let result = result.map_err(|error| self.inner.hold(error));
             if let Err(returned) = sender.send(result) {
                 self.inner.drop_result(returned.into_inner(), self.spawned);
             }
