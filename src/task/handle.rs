@@ -268,7 +268,7 @@ impl<T, M> JoinHandle<T, M> {
         Poll::Ready(match ended {
             // SAFETY: the task has ended with an output or a panic in the stage, which now belongs
             // to the handle, and which the handle has not taken.
-            Ended::Done => unsafe { self.task.take_output::<T>() }.map_err(JoinError::Panicked),
+            Ended::Done => unsafe { self.task.take_output::<T>() },
             Ended::Abandoned => Err(JoinError::Cancelled),
         })
     }

@@ -8,7 +8,7 @@ use super::id::Origin;
 #[cfg(not(feature = "alloc"))]
 use super::origin::Origin;
 use super::{
-    Link, PanicPayload, ScheduleInfo,
+    JoinError, Link, PanicPayload, ScheduleInfo,
     apart::{Apart, is_large},
     polled,
     state::{OnFinish, OnRelease, OnWake, State},
@@ -96,10 +96,6 @@ pub(super) struct VTable {
     /// Whether a panic of the future becomes the task's result, or passes through the run.
     pub(super) propagate_panic: bool,
 }
-
-/// The result of a task that was not cancelled. Its stage holds the output or the panic, and the
-/// state word says which.
-pub(super) type Output<T> = Result<T, PanicPayload>;
 
 /// How a run ended.
 pub(super) enum Ran {
@@ -327,11 +323,14 @@ impl Task {
         out.field("state", &state.snapshot()).finish()
     }
 
+    /// Returns the output or the panic, whichever the stage holds: the state word says which. With
+    /// its final type, because a large output is copied for each change of that.
+    ///
     /// # Safety
     /// The task has completed without being cancelled, and its stage is the caller's (rule 1). The
     /// stage is empty after this.
     #[inline]
-    pub(super) unsafe fn take_output<T>(self) -> Output<T> {
+    pub(super) unsafe fn take_output<T>(self) -> Result<T, JoinError> {
         // SAFETY: the handle keeps the task alive.
         let vtable = unsafe { self.vtable() };
         // SAFETY: passed on from the caller.
@@ -339,7 +338,8 @@ impl Task {
         // SAFETY: the handle keeps the task alive.
         if unsafe { self.state() }.is_panicked() {
             // SAFETY: the stage holds the panic, which counts as moved out from here on.
-            return Err(unsafe { stage.cast::<PanicPayload>().read() });
+            let payload = unsafe { stage.cast::<PanicPayload>().read() };
+            return Err(JoinError::Panicked(payload));
         }
         if is_large::<T>() && vtable.has_heap {
             // SAFETY: the stage holds the output's block, which counts as moved out from here on.
