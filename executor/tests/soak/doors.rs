@@ -12,7 +12,7 @@ use joint::{JoinError, JoinHandle, block_on};
 use joint_executor::yield_now;
 
 use crate::{
-    hosted, others, owners, strangers,
+    hosted, others, owners, ready as polls, strangers,
     tree::Node,
     world::{Here, Left, Token},
 };
@@ -73,6 +73,11 @@ pub(crate) const DOORS: &[(&str, Door)] = &[
     blocking!("late", strangers::late),
     blocking!("hook", strangers::hook),
     blocking!("wait", strangers::wait),
+    awaited!("deadline", polls::deadline),
+    awaited!("busy", polls::busy),
+    awaited!("large", polls::large),
+    // The last, which no random program has.
+    blocking!("lent", strangers::lent),
 ];
 
 /// The payload of every panic that a program means.

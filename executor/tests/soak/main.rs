@@ -7,7 +7,7 @@
 //! | `tree.rs` | programs: random ones, as text, and smaller ones |
 //! | `world.rs` | the reference |
 //! | `doors.rs` | how code goes through doors |
-//! | `owners.rs`, `hosted.rs`, `others.rs`, `strangers.rs` | the doors |
+//! | `owners.rs`, `hosted.rs`, `others.rs`, `ready.rs`, `strangers.rs` | the doors |
 //! | `forks.rs` | the same in the children of forks |
 //!
 //! As a test it takes a fixed number of programs. `cargo xtask soak [MINUTES]` runs it for that
@@ -27,6 +27,7 @@ mod forks;
 mod hosted;
 mod others;
 mod owners;
+mod ready;
 mod strangers;
 mod tree;
 mod world;
@@ -52,6 +53,9 @@ const HANG: Duration = Duration::from_secs(20);
 
 /// How often a program runs to see whether it fails. Some fail by chance.
 const TRIES: usize = 3;
+
+/// How many programs lend a frame in a process of their own.
+const LENT: u64 = 20;
 
 /// How many programs run in children of forks.
 #[cfg(target_os = "linux")]
@@ -113,7 +117,13 @@ fn one_child() {
     }
     // It is never stopped, and is in use from here on.
     block_on(Executor::global().spawn(sleep(Duration::ZERO)));
-    let before = ["task", "fd"].map(count);
+    // Idle threads for functions that block end after ten seconds.
+    let kinds: &[&str] = if limit.is_some() {
+        &["task", "fd"]
+    } else {
+        &["fd"]
+    };
+    let before: Vec<_> = kinds.iter().map(|kind| count(kind)).collect();
     let start = Instant::now();
     for seed in first.. {
         if limit.map_or(seed - first == PROGRAMS, |limit| start.elapsed() >= limit) {
@@ -125,11 +135,10 @@ fn one_child() {
     }
     // The system takes a joined thread off its list in its own time; and one that its own task has
     // left ends after it.
-    while ["task", "fd"]
-        .map(count)
+    while kinds
         .iter()
-        .zip(before)
-        .any(|(now, before)| *now > before)
+        .zip(&before)
+        .any(|(kind, before)| count(kind) > *before)
     {
         thread::yield_now();
     }
@@ -186,16 +195,35 @@ fn shrink(mut nodes: Vec<tree::Node>, mut how: String) -> (String, String) {
     }
 }
 
+fn first_seed() -> u64 {
+    let now = || {
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+        now.unwrap().as_secs()
+    };
+    let first = env::var(MINUTES).map_or(0, |_| now());
+    number(FIRST_SEED).unwrap_or(first)
+}
+
+/// The process ends with the sentence that says why, wherever that is.
+#[test]
+fn a_wait_that_panics_ends_the_process_inside_every_door() {
+    let first = first_seed();
+    let programs = (first..first + LENT).map(|seed| text(&tree::with_last(seed)));
+    // Not all that is inside a door runs.
+    let ends = programs.filter(|program| {
+        let Some((how, _)) = failure(PROGRAM, program) else {
+            return false;
+        };
+        let is_right = how.contains("the program is aborted, because a panic");
+        assert!(is_right, "{program}: {how}");
+        true
+    });
+    assert!(ends.count() > 0);
+}
+
 #[test]
 fn every_door_holds_beside_every_other() {
-    let first = match env::var(MINUTES) {
-        Ok(_) => {
-            let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
-            now.unwrap().as_secs()
-        }
-        Err(_) => 0,
-    };
-    let first = number(FIRST_SEED).unwrap_or(first);
+    let first = first_seed();
     let Some((how, seed)) = failure(FIRST_SEED, &first.to_string()) else {
         return;
     };

@@ -17,12 +17,12 @@ use joint::{block_on, oneshot};
 use joint_executor::io;
 use joint_executor::{
     self as executor, hosted,
-    time::{Sleep, Timer, sleep},
+    time::{Interval, Sleep, Timer, interval_at, sleep},
 };
 
 use crate::{
     doors::{End, body, check_call, check_result, function, perform, settle},
-    owners::{end, fresh},
+    owners::{LONG, SHORT, end, fresh},
     tree::Node,
     world::{Here, Is, Left, VALUE, Who},
 };
@@ -86,17 +86,20 @@ pub(crate) async fn timer(node: &Node, here: &Here) {
     let (executor, inside) = fresh(1, here);
     let first = match node.n % 4 {
         0 => Duration::ZERO,
-        1 => Duration::from_micros(100),
-        2 => Duration::from_secs(3600),
+        1 => SHORT,
+        2 => LONG,
         _ => Duration::MAX,
     };
     enum Armed {
         Sleep(Sleep),
         Timer(Timer),
+        Ticks(Interval),
     }
-    let armed = match node.n / 4 % 2 {
+    let armed = match node.n / 4 % 3 {
         0 => Armed::Sleep(sleep(first)),
-        _ => Armed::Timer(Timer::new(first)),
+        1 => Armed::Timer(Timer::new(first)),
+        // Its period is from a reset to the next tick.
+        _ => Armed::Ticks(interval_at(Instant::now() + first.min(LONG), SHORT)),
     };
     let armed = Arc::new(Mutex::new(armed));
     let (polled, is_polled) = mpsc::channel();
@@ -107,6 +110,7 @@ pub(crate) async fn timer(node: &Node, here: &Here) {
             let outcome = match &mut *armed {
                 Armed::Sleep(sleep) => Pin::new(sleep).poll(cx),
                 Armed::Timer(timer) => Pin::new(timer).poll(cx),
+                Armed::Ticks(ticks) => ticks.poll_tick(cx).map(drop),
             };
             let _ = polled.send(());
             outcome
@@ -115,33 +119,54 @@ pub(crate) async fn timer(node: &Node, here: &Here) {
         body.await
     });
     is_polled.recv().unwrap();
-    let near = Instant::now() + Duration::from_micros(100);
+    let near = Instant::now() + SHORT;
     match &mut *armed.lock().unwrap() {
         Armed::Sleep(sleep) => sleep.reset(near),
         Armed::Timer(timer) => timer.arm_at(near),
+        Armed::Ticks(ticks) => ticks.reset(),
     }
     check_result(here, node, handle.result().await);
     end(executor, node.n, here);
 }
 
-/// Bytes from a task to another one.
+/// Bytes from a task to another one, and messages.
 #[cfg(all(unix, feature = "io"))]
 pub(crate) async fn pipe(node: &Node, here: &Here) {
     let (executor, inside) = fresh(2, here);
     let (mut reader, mut writer) = executor.enter(io::pipe).unwrap();
-    let body = body(node, inside);
-    let writes = executor.spawn(async move { writer.write_all(&[7; 100_000]).await });
+    let sockets = [(); 2].map(|()| executor.enter(socket));
+    let [near, far] = sockets;
+    let address = far.local_addr().unwrap();
+    let (place, body) = (here.clone(), body(node, inside));
+    let writes = executor.spawn(async move {
+        for i in 0..10 {
+            near.send_to(&[i], address).await?;
+        }
+        writer.write_all(&[7; 100_000]).await
+    });
     let reads = executor.spawn(async move {
-        let mut read = Vec::new();
-        (
-            reader.read_to_end(&mut read).await.is_ok() && read == [7; 100_000],
-            body.await,
-        )
-            .1
+        let (mut read, mut byte) = (Vec::new(), [0]);
+        for i in 0..10 {
+            let received = far.recv_from(&mut byte).await.map(|(length, _)| length);
+            place.demand(
+                received.is_ok_and(|length| length == 1) && byte == [i],
+                "io: a message",
+            );
+        }
+        let outcome = reader.read_to_end(&mut read).await;
+        place.demand(outcome.is_ok() && read == [7; 100_000], "io: bytes");
+        body.await
     });
     settle(reads, node, here).await;
     drop(writes);
     end(executor, node.n, here);
+}
+
+/// A socket of the executor that this code is in.
+#[cfg(all(unix, feature = "io"))]
+pub(crate) fn socket() -> io::UdpSocket {
+    let socket = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+    socket.try_into().unwrap()
 }
 
 /// An executor ends while its workers are blocked, until what its other tasks hold is dropped.
@@ -181,29 +206,19 @@ pub(crate) fn ended(node: &Node, here: &Here) {
     while block_on(handle.spawn(async {}).result()).is_ok() {
         threads::yield_now();
     }
-    match node.n % 3 {
-        0 => {
-            let result = block_on(handle.spawn(body(node, inside)).result());
-            here.demand(result.is_err(), "result: an ended executor has run a task");
-        }
+    let is_refused = match node.n % 3 {
+        0 => block_on(handle.spawn(body(node, inside)).result()).is_err(),
         1 => {
-            let call = AssertUnwindSafe(function(node, inside));
-            let outcome = catch_unwind(AssertUnwindSafe(|| handle.install(call.0)));
-            here.demand(
-                outcome.is_err(),
-                "result: an ended executor has run a function",
-            );
+            let call = function(node, inside);
+            catch_unwind(AssertUnwindSafe(|| handle.install(call))).is_err()
         }
         _ => {
             let child = body(node, inside);
             let run = || handle.scope(|scope| drop(scope.spawn(child)));
-            let outcome = catch_unwind(AssertUnwindSafe(run));
-            here.demand(
-                outcome.is_err(),
-                "result: a scope came back without its child",
-            );
+            catch_unwind(AssertUnwindSafe(run)).is_err()
         }
-    }
+    };
+    here.demand(is_refused, "result: an ended executor has run something");
 }
 
 /// Of two shutdowns at the same time, none says that all has ended while a function runs.
@@ -224,11 +239,11 @@ pub(crate) fn two_ends(node: &Node, here: &Here) {
     block_on(starts);
     begun.recv().unwrap();
     let first = executor.clone();
-    let first = threads::spawn(move || first.shutdown_timeout(Duration::from_secs(3600)));
+    let first = threads::spawn(move || first.shutdown_timeout(LONG));
     while block_on(executor.spawn(async {}).result()).is_ok() {
         threads::yield_now();
     }
-    let second = executor.shutdown_timeout(Duration::from_micros(100));
+    let second = executor.shutdown_timeout(SHORT);
     here.demand(
         second.is_err(),
         "end: a shutdown says Ok while a function runs",

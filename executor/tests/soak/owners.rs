@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use joint::block_on as wait_for;
+use joint::{JoinHandle, block_on as wait_for};
 use joint_executor::{self as executor, Executor, JoinSet, LocalExecutor, Priority};
 
 use crate::{
@@ -16,7 +16,8 @@ use crate::{
     world::{Here, Is, Left, Token, Who, drives, driving},
 };
 
-const LONG: Duration = Duration::from_secs(3600);
+pub(crate) const LONG: Duration = Duration::from_secs(3600);
+pub(crate) const SHORT: Duration = Duration::from_micros(100);
 
 /// An executor with threads, and the place of its tasks.
 pub(crate) fn fresh(workers: usize, here: &Here) -> (Executor, Here) {
@@ -28,6 +29,12 @@ pub(crate) fn fresh(workers: usize, here: &Here) -> (Executor, Here) {
         .unwrap();
     let inside = here.with(Who::task(executor.id(), owner));
     (executor, inside)
+}
+
+pub(crate) fn until_finished<T>(handle: &JoinHandle<T>) {
+    while !handle.is_finished() {
+        thread::yield_now();
+    }
 }
 
 /// Ends an executor in one of the ways.
@@ -66,7 +73,7 @@ pub(crate) async fn task(node: &Node, here: &Here) {
 }
 
 /// The place of what a local executor runs, which sees what is set around it, if anything is.
-fn in_local(here: &Here, owner: u64) -> Here {
+pub(crate) fn in_local(here: &Here, owner: u64) -> Here {
     let value = match here.who.value {
         Is::None => Is::None,
         Is::This(_) | Is::Any => Is::Any,
@@ -210,9 +217,7 @@ pub(crate) async fn set(node: &Node, here: &Here) {
             1 => _ = set.insert(executor.spawn(child)),
             _ => {
                 let handle = executor.spawn(child);
-                while !handle.is_finished() {
-                    thread::yield_now();
-                }
+                until_finished(&handle);
                 set.insert(handle);
             }
         }

@@ -3,6 +3,7 @@
 
 use std::{
     future::{Future, pending},
+    panic::{AssertUnwindSafe, catch_unwind},
     pin::pin,
     sync::{Arc, Mutex, mpsc},
     task::{Context, Poll, Wake, Waker},
@@ -18,9 +19,9 @@ use joint_executor::{Executor, JoinSet, hosted, spawn_blocking, time::sleep, yie
 
 use crate::{
     doors::perform,
-    owners::{end, fresh},
+    owners::{end, fresh, until_finished},
     tree::Node,
-    world::{Here, Token, VALUE, Who},
+    world::{Here, Token, VALUE, Who, fail},
 };
 
 /// Code that runs once, wherever somebody calls it.
@@ -98,11 +99,7 @@ pub(crate) fn waker(node: &Node, here: &Here) {
             let mut handle = executor.spawn(receiver);
             let _ = poll(&mut handle, &waker);
             drop(sender);
-            block_on(async {
-                while !handle.is_finished() {
-                    yield_now().await
-                }
-            });
+            until_finished(&handle);
         }
         4 => {
             let mut handle = executor.spawn(pending::<()>());
@@ -150,11 +147,7 @@ pub(crate) fn dropped(node: &Node, here: &Here) {
         0 => drop(executor.spawn(waits(value))),
         1 => {
             let handle = executor.spawn(async move { value });
-            block_on(async {
-                while !handle.is_finished() {
-                    yield_now().await
-                }
-            });
+            until_finished(&handle);
         }
         2 => executor
             .spawn(async move { std::panic::resume_unwind(Box::new(value)) })
@@ -275,4 +268,28 @@ pub(crate) fn wait(node: &Node, here: &Here) {
             hosted::apart(|| perform(&node.inside, &inside));
         });
     });
+}
+
+/// A frame is lent, and the wait for it panics, which ends the process.
+pub(crate) fn lent(node: &Node, here: &Here) {
+    let (executor, _) = fresh(1, here);
+    let (begin, begun) = mpsc::channel();
+    executor.spawn_detached(async move {
+        begin.send(()).unwrap();
+        loop {
+            thread::park();
+        }
+    });
+    begun.recv().unwrap();
+    park::set_wait(Some(|_, _| std::panic::resume_unwind(Box::new(()))));
+    park::set_attend(Some(|_| std::panic::resume_unwind(Box::new(()))));
+    let _outcome = catch_unwind(AssertUnwindSafe(|| match node.n % 3 {
+        0 => executor.install(|| {}),
+        1 => executor.scope(|scope| drop(scope.spawn(async {}))),
+        _ => executor.scope(|scope| {
+            scope.spawn(async {});
+            std::panic::resume_unwind(Box::new(()))
+        }),
+    }));
+    fail("lent: a frame was left");
 }

@@ -20,6 +20,8 @@ use std::{
 
 use joint_executor::{Executor, Handle, JoinHandle, TaskLocal, hosted::ExecutorId, oneshot};
 
+use crate::ready::has_large;
+
 pub(crate) static VALUE: TaskLocal<u64> = TaskLocal::new();
 
 thread_local! {
@@ -271,15 +273,20 @@ impl World {
             is_driven: false,
         };
         program(&here);
-        // Some wakers outlive the executor.
-        let take = || std::mem::take(&mut *world.left.lock().unwrap());
-        let (wakers, left): (Vec<_>, Vec<_>) = take()
-            .into_iter()
-            .partition(|left| matches!(left, Left::Waker(_)));
-        drop(left);
+        // A drop that blocks the executor's last worker would wait for a task that only that worker
+        // can drop.
+        let is_late = |thing: &Thing| thing.dropped == 0 && thing.path.ends_with("late");
+        while world.things.lock().unwrap().iter().any(is_late) {
+            thread::yield_now();
+        }
+        // Wakers and handles outlive the executor, and hold no large future.
+        let left = std::mem::take(&mut *world.left.lock().unwrap());
         drop(shared);
-        for waker in wakers {
-            if let Left::Waker(waker) = waker {
+        while has_large() {
+            thread::yield_now();
+        }
+        for left in left {
+            if let Left::Waker(waker) = left {
                 waker.wake();
             }
         }
@@ -312,8 +319,9 @@ pub(crate) fn hang() -> ! {
         let left = things.iter().filter(|thing| thing.dropped == 0);
         left.map(|thing| thing.path.clone()).collect::<Vec<_>>()
     });
+    let large = has_large();
     fail(&format!(
-        "hang: open are {open:?}, not dropped are {left:?}"
+        "hang: open are {open:?}, not dropped are {left:?}, large: {large}"
     ))
 }
 

@@ -1,0 +1,297 @@
+//! Doors into polls and what stays after them: deadlines, sources that are always ready, and large
+//! futures.
+
+use std::{
+    alloc::{GlobalAlloc, Layout, System},
+    future::{Future, pending, poll_fn},
+    pin::{Pin, pin},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicIsize, AtomicUsize, Ordering::Relaxed},
+    },
+    task::{Context, Poll},
+    time::{Duration, Instant},
+};
+
+use joint::oneshot;
+#[cfg(all(unix, feature = "io"))]
+use joint_executor::io;
+use joint_executor::{
+    JoinSet, LocalExecutor,
+    time::{Interval, Sleep, interval_at, sleep, timeout, timeout_at},
+    yield_now,
+};
+
+#[cfg(all(unix, feature = "io"))]
+use crate::others::socket;
+use crate::{
+    doors::{Boxed, body, check_result, settle},
+    owners::{LONG, SHORT, end, fresh, in_local},
+    tree::{Choice, Node},
+    world::{Here, Left, driving},
+};
+
+/// Ticks, and then a body that has time until a deadline.
+pub(crate) async fn deadline(node: &Node, here: &Here) {
+    let (executor, inside) = fresh(1, here);
+    let (place, body) = (here.clone(), body(node, inside));
+    let n = node.n % 4;
+    let handle = executor.spawn(async move {
+        let start = Instant::now();
+        let mut ticks = interval_at(start, SHORT);
+        for i in 0..3 {
+            let due = ticks.tick().await;
+            let is_right = due == start + i * SHORT && due <= Instant::now();
+            place.demand(is_right, "time: a tick");
+        }
+        let outcome = match n {
+            0 => timeout(Duration::ZERO, body).await,
+            1 => timeout_at(start, body).await,
+            2 => timeout(SHORT, body).await,
+            _ => timeout(Duration::MAX, body).await,
+        };
+        outcome.ok()
+    });
+    match handle.result().await.transpose() {
+        Some(result) => check_result(here, node, result),
+        None => here.demand(n < 3, "time: a timeout without an end"),
+    }
+    end(executor, node.n, here);
+}
+
+/// What is always ready, and takes from the budget.
+enum Source {
+    Ticks(Interval),
+    /// A timeout that is over, of what is never ready.
+    Late,
+    /// A timeout that is over, of another source.
+    Within(Box<Source>),
+    #[cfg(all(unix, feature = "io"))]
+    Socket(io::UdpSocket),
+}
+
+impl Source {
+    fn new(choice: &mut Choice) -> Self {
+        let now = Instant::now();
+        match choice.below(4) {
+            0 => Self::Ticks(interval_at(now, Duration::from_nanos(1))),
+            1 => Self::Late,
+            #[cfg(all(unix, feature = "io"))]
+            2 => Self::Socket(socket()),
+            _ => Self::Within(Box::new(Self::new(choice))),
+        }
+    }
+
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        match self {
+            Self::Ticks(ticks) => ticks.poll_tick(cx).map(drop),
+            Self::Late => over(|_| Poll::Pending, cx),
+            Self::Within(source) => over(|cx| source.poll(cx), cx),
+            #[cfg(all(unix, feature = "io"))]
+            Self::Socket(socket) => {
+                let own = socket.local_addr().unwrap();
+                socket.poll_send_to(cx, &[7], own).map(drop)
+            }
+        }
+    }
+}
+
+/// Polls within a timeout that is over.
+fn over(poll: impl FnMut(&mut Context<'_>) -> Poll<()>, cx: &mut Context<'_>) -> Poll<()> {
+    let over = pin!(timeout(Duration::ZERO, poll_fn(poll)));
+    over.poll(cx).map(drop)
+}
+
+/// More operations than a task or a signal may have to wait.
+const MOST: usize = 100_000;
+
+/// Loops over sources that are always ready, in one task: what each has done, and its signal to
+/// stop, for which an operation takes from the budget.
+struct Loops {
+    all: Vec<(AtomicUsize, Mutex<Sleep>)>,
+    /// The operations of all when somebody else began to wait.
+    waits_since: AtomicUsize,
+}
+
+impl Loops {
+    fn done(&self) -> usize {
+        self.all.iter().map(|(done, _)| done.load(Relaxed)).sum()
+    }
+
+    async fn run(self: Arc<Self>, i: usize, mut sources: Vec<Source>, before: usize, here: Here) {
+        let (own, stop) = &self.all[i];
+        // Looks as a biased select does. Returns whether it has stopped.
+        let mut look = |cx: &mut Context<'_>| {
+            for i in 0..=sources.len() {
+                if i == before && Pin::new(&mut *stop.lock().unwrap()).poll(cx).is_ready() {
+                    return Poll::Ready(true);
+                }
+                let source = sources.get_mut(i);
+                if source.is_some_and(|source| source.poll(cx).is_ready()) {
+                    return Poll::Ready(false);
+                }
+            }
+            Poll::Pending
+        };
+        while !poll_fn(&mut look).await {
+            let waited = self.done().saturating_sub(self.waits_since.load(Relaxed));
+            here.demand(waited < MOST, "budget: another task, or a signal, waits");
+            let is_only = self.all.iter().any(|(done, _)| done.load(Relaxed) == 0);
+            let is_fair = own.fetch_add(1, Relaxed) != MOST || !is_only;
+            here.demand(is_fair, "budget: another loop waits");
+        }
+    }
+}
+
+/// Stops the loops when it is dropped.
+struct Stops(Arc<Loops>);
+
+impl Drop for Stops {
+    fn drop(&mut self) {
+        self.0.waits_since.store(self.0.done(), Relaxed);
+        for (_, stop) in &self.0.all {
+            stop.lock().unwrap().reset(Instant::now());
+        }
+    }
+}
+
+/// Each poll of a task looks at sources that are always ready, and at signals. On the same thread
+/// is a sibling, which must have its turns, and which sends the signals.
+pub(crate) async fn busy(node: &Node, here: &Here) {
+    let mut choice = Choice::new((node.n + 32 * here.path.len()) as u64);
+    let one = |_| (AtomicUsize::new(0), Mutex::new(sleep(LONG)));
+    let loops = Arc::new(Loops {
+        all: (0..=choice.below(5)).map(one).collect(),
+        waits_since: AtomicUsize::new(0),
+    });
+    let (executor, mut inside) = fresh(1, here);
+    let mut running: Vec<Boxed<'_>> = Vec::new();
+    executor.enter(|| {
+        for i in 0..loops.all.len() {
+            let most = 1 + choice.below(4);
+            let sources = (0..most).map(|_| Source::new(&mut choice)).collect();
+            let before = choice.below(most + 1);
+            let run = loops.clone().run(i, sources, before, here.clone());
+            running.push(Box::pin(run));
+        }
+    });
+    let work = poll_fn(move |cx| {
+        running.retain_mut(|one| one.as_mut().poll(cx).is_pending());
+        match running.is_empty() {
+            true => Poll::Ready(()),
+            false => Poll::Pending,
+        }
+    });
+    let is_local = choice.below(3) == 0;
+    if is_local {
+        inside = in_local(here, here.world.number());
+    }
+    let (stops, body) = (Stops(loops), body(node, inside.clone()));
+    let sibling = async move {
+        // A turn after the loops have begun.
+        while stops.0.done() == 0 {
+            yield_now().await;
+        }
+        stops.0.waits_since.store(usize::MAX, Relaxed);
+        let output = body.await;
+        drop(stops);
+        output
+    };
+    if is_local {
+        let local = LocalExecutor::new();
+        driving(&inside, || {
+            let sibling = local.spawn(sibling);
+            local.block_on(work);
+            local.block_on(settle(sibling, node, &inside));
+            drop(local);
+        });
+    } else {
+        let (sibling, work) = (executor.spawn(sibling), executor.spawn(work));
+        settle(sibling, node, here).await;
+        work.await;
+    }
+    end(executor, node.n, here);
+}
+
+/// Its blocks are known by their alignment.
+#[repr(align(512))]
+struct Large {
+    _room: [u8; 20_000],
+}
+
+/// The number of blocks of large futures.
+static LARGE: AtomicIsize = AtomicIsize::new(0);
+
+fn count(layout: Layout, change: isize) {
+    if layout.align() == align_of::<Large>() {
+        LARGE.fetch_add(change, Relaxed);
+    }
+}
+
+struct Counts;
+
+// SAFETY: all is passed on to the system's allocator.
+unsafe impl GlobalAlloc for Counts {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        count(layout, 1);
+        // SAFETY: passed on from the caller.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
+        count(layout, -1);
+        // SAFETY: passed on from the caller.
+        unsafe { System.dealloc(block, layout) }
+    }
+}
+
+#[global_allocator]
+static COUNTS: Counts = Counts;
+
+/// Whether a large future has left its memory behind.
+pub(crate) fn has_large() -> bool {
+    LARGE.load(Relaxed) > 0
+}
+
+/// A large future, which may leave its handle, and leaves all that it has polled.
+pub(crate) async fn large(node: &Node, here: &Here) {
+    let (executor, inside) = fresh(1, here);
+    type Polled = Box<dyn FnMut(&mut Context<'_>) + Send>;
+    let (mut sender, mut receiver) = oneshot::channel::<()>();
+    let mut set = JoinSet::new();
+    set.spawn_on(&executor, pending::<()>());
+    let (mut slept, mut endless) = (sleep(LONG), sleep(Duration::MAX));
+    // Of an executor that may have ended.
+    let mut result = Box::pin(here.world.shared.spawn(pending::<()>()).result());
+    let polled: Vec<Polled> = vec![
+        Box::new(move |cx| _ = sender.poll_closed(cx)),
+        Box::new(move |cx| _ = Pin::new(&mut receiver).poll(cx)),
+        Box::new(move |cx| _ = set.poll_join_next(cx)),
+        Box::new(move |cx| _ = result.as_mut().poll(cx)),
+        Box::new(move |cx| _ = Pin::new(&mut slept).poll(cx)),
+        Box::new(move |cx| _ = Pin::new(&mut endless).poll(cx)),
+        #[cfg(all(unix, feature = "io"))]
+        Box::new({
+            let socket = executor.enter(socket);
+            move |cx| _ = socket.poll_recv_from(cx, &mut [0])
+        }),
+    ];
+    let polled = Arc::new(Mutex::new(polled));
+    let (polls, body) = (polled.clone(), body(node, inside));
+    let handle = executor.spawn(async move {
+        let large = Large { _room: [7; 20_000] };
+        poll_fn(|cx| {
+            polls.lock().unwrap().iter_mut().for_each(|poll| poll(cx));
+            Poll::Ready(())
+        })
+        .await;
+        let output = body.await;
+        std::hint::black_box(&large);
+        output
+    });
+    here.leave(Left::Value {
+        _dropped: Box::new((here.token(), polled)),
+    });
+    settle(handle, node, here).await;
+    end(executor, node.n, here);
+}
