@@ -13,8 +13,10 @@
 //! queue of a worker that is stuck. A worker that is blocked in a wait of this crate does the same
 //! inside that wait if no other worker has arrived for some time.
 //!
-//! One thing stays with a worker that is blocked elsewhere: the tasks that are pinned to it, which
-//! no other thread may drop.
+//! Two things stay with a worker that is blocked elsewhere: the tasks that are pinned to it, which
+//! no other thread may drop; and once the executor is quiet, what is in its own queue, because the
+//! other workers may have left. So a drop must not wait there, other than in a wait of this crate,
+//! for a task of this executor that it has spawned or woken.
 
 use alloc::vec::Vec;
 use core::{cell::Cell, ptr, time::Duration};
