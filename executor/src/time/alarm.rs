@@ -156,7 +156,8 @@ impl Alarm {
     /// Arms it on the executor that this thread belongs to, if these timers are of that one.
     fn arm(&mut self, deadline: u64, waker: Waker, home: Option<&Arc<Timers>>) {
         let refused: Result<(), Waker> = DriverHandle::with(|handle, timers| {
-            if home.is_some_and(|home| !handle.has(home)) {
+            let is_home = |home| Arc::ptr_eq(home, timers) || handle.has(home);
+            if !home.is_none_or(is_home) {
                 return Err(waker);
             }
             let (key, earliest) = timers.insert(deadline, waker)?;
