@@ -11,6 +11,7 @@ use super::{
     hosted::{self, BoundWorker, Host, HostedWorker},
     sleep::MOST_WORKERS,
     task_info::TaskInfo,
+    threads::Threads,
     times::Times,
     worker::shared::{Decides, Shared},
 };
@@ -225,7 +226,11 @@ impl Builder {
         let (fences, hooks) = (Fences::among(workers), mem::take(&mut self.hooks));
         let (shared, all) = Shared::with_workers(workers, fences, hooks, decides);
         let (all, threads) = all.into_iter().map(HostedWorker::new).unzip();
-        shared.threads().all = threads;
+        *shared.threads() = Threads {
+            all: threads,
+            has_host: self.host.is_some(),
+            ..Threads::default()
+        };
         let executor = Executor {
             shared,
             is_owner: true,

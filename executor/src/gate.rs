@@ -8,13 +8,21 @@
 //! After that no worker takes from the queues any more. A push from another thread races with the
 //! last worker, a store-load race as in `sleep.rs`: the pusher pushes, has a fence, and reads the
 //! phase; the last worker sets the phase, has a fence, and reads the queues. One of the two sees
-//! the other. A pusher that is too late disposes of what is queued: it takes one runnable after the
-//! other, and holds no other runnable and no lock while it drops one, because that drop may wait
-//! for any other task. Several threads may dispose at once. Each leaves when it has seen the
-//! queues without a runnable, also without one behind a gap (`inbox.rs`), and waits meanwhile for a
-//! thread that is between the steps of a push or of a take. If it left before the gap is closed,
-//! the thread that closes it would have both runnables, and the drop of the first may wait for that
-//! of the second.
+//! the other.
+//!
+//! A pusher that is too late drops nothing itself. It is in a wake-up, whose caller may hold any
+//! lock, and the drop of the future may take that lock. Unless somebody has taken the runnable
+//! already, the pusher starts a thread that disposes of what is queued, and does not wait for it.
+//! These threads are few: by then every task that waits has been cancelled, so each of them belongs
+//! to a wake-up that had begun before the end. Where no thread can be started, the pusher disposes
+//! itself. A spawn that comes after the end pushes nothing: the spawner drops its own future.
+//!
+//! A thread that disposes takes one runnable after the other, and holds no other runnable and no
+//! lock while it drops one, because that drop may wait for any other task. Several threads may
+//! dispose at once. Each leaves when it has seen the queues without a runnable, also without one
+//! behind a gap (`inbox.rs`), and waits meanwhile for a thread that is between the steps of a push
+//! or of a take. If it left before the gap is closed, the thread that closes it would have both
+//! runnables, and the drop of the first may wait for that of the second.
 
 use alloc::vec::Vec;
 
@@ -25,7 +33,7 @@ const OPEN: usize = 0;
 const CLOSED: usize = 1;
 /// No worker is in a poll, so all must leave.
 const QUIET: usize = 2;
-/// The last worker has left. A thread that pushes a runnable disposes of it.
+/// The last worker has left. A runnable that is pushed is disposed of by a thread for that.
 const TERMINATED: usize = 3;
 
 pub(crate) struct Gate {
@@ -116,8 +124,16 @@ impl Gate {
         self.present.fetch_sub(1, order!(leave: AcqRel)) == 1
     }
 
-    /// Returns whether the last worker has left, so that the caller must [`dispose`] of what is
-    /// queued. Called after a push and a `SeqCst` fence.
+    /// Returns whether the last worker has left, for a caller that has nothing queued yet.
+    #[inline]
+    pub(crate) fn is_over(&self) -> bool {
+        // ORDERING: over_look. Relaxed: a caller that sees it late queues something, and looks
+        // again.
+        self.phase.load(order!(over_look: Relaxed)) == TERMINATED
+    }
+
+    /// Returns whether the last worker has left, so that the caller must have what is queued
+    /// [disposed of](dispose_elsewhere). Called after a push and a `SeqCst` fence.
     #[must_use]
     pub(crate) fn is_too_late(&self) -> bool {
         // ORDERING: late_look. Acquire, with `terminate`: what the last worker did before is
@@ -137,6 +153,18 @@ impl Gate {
         // the fence: the phase. After it: the look into the queues. On the pusher's side, before
         // the fence: the push. After it: the look at the phase.
         fence(order!(terminate_fence: SeqCst));
+    }
+}
+
+/// Has what was pushed too late disposed of, unless somebody has taken it: by a thread that `start`
+/// starts, or `here` if it returns false.
+pub(crate) fn dispose_elsewhere(
+    is_empty: impl FnOnce() -> bool,
+    start: impl FnOnce() -> bool,
+    here: impl FnOnce(),
+) {
+    if !is_empty() && !start() {
+        here();
     }
 }
 

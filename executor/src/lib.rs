@@ -344,9 +344,14 @@ use self::{
 /// drop blocks until all workers have finished, and joins their threads. Every remaining future is
 /// dropped on one of the workers, and the waiter of its task learns that the task was
 /// [cancelled](joint::JoinError::Cancelled). There is one exception: a task that another thread is
-/// waking at that moment may be dropped by that thread, inside the wake-up, and so under any lock
-/// that the caller of `wake` holds. If such a task is [pinned](Executor::spawn_on) to a worker, the
-/// worker instead waits for the wake-up, and drops the task itself.
+/// waking at that moment. If it is [pinned](Executor::spawn_on) to a worker, the worker waits for
+/// the wake-up, and drops the task itself. Otherwise nobody waits. A thread that is started for it
+/// drops the future, soon after the wake-up, which may be after this drop has returned. The wake-up
+/// itself drops no future, because its caller may hold any lock. Only where no thread can be
+/// started it must: if the system refuses, on targets without threads, and in an executor that
+/// belongs to a [`Host`](hosted::Host), such as a simulation.
+///
+/// A future that is spawned on an executor that has ended is dropped by the thread that spawns it.
 ///
 /// To shut down an executor without blocking, or with a limit on how long the call blocks, use
 /// [`shutdown_background`](Executor::shutdown_background) or

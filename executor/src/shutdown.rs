@@ -71,7 +71,8 @@ impl Executor {
     ///
     /// Unlike the drop, this also waits for the functions that this executor's code has passed to
     /// [`spawn_blocking`](crate::spawn_blocking), and that have not been cancelled. It does not
-    /// wait for the destructors of a worker's thread-locals.
+    /// wait for the destructors of a worker's thread-locals, nor for the future of a task that
+    /// another thread is waking meanwhile ([more](Executor#dropping)).
     ///
     /// It can be called through an `Arc` or a [`Handle`](crate::Handle). Several calls may wait at
     /// the same time, each to its own limit, and each returns `Ok` only once everything has ended.

@@ -19,6 +19,8 @@ use joint_switch::{
 #[derive(Default)]
 pub(crate) struct Threads {
     pub(crate) all: Vec<Thread>,
+    /// Whether the executor belongs to a host, which stands in for all threads.
+    pub(crate) has_host: bool,
     /// Whether a shutdown has begun.
     pub(crate) is_shut_down: bool,
     /// Whether a call that has shut down has returned before the end. The drop of the executor

@@ -1,11 +1,12 @@
 //! Models of an executor's shutdown (`executor/src/gate.rs`). If a task is pushed while the last
-//! worker leaves, somebody disposes of it, however late it arrives, and holds nothing meanwhile.
+//! worker leaves, somebody disposes of it, however late it arrives, and holds nothing meanwhile,
+//! not even a lock of the thread that pushes.
 #![cfg(joint_loom)]
 
 use std::{
     mem::ManuallyDrop,
     sync::{
-        Arc,
+        Arc, Mutex as Plain,
         atomic::{AtomicUsize as Counter, Ordering::Relaxed},
     },
 };
@@ -13,7 +14,10 @@ use std::{
 use joint::task;
 use joint_executor::model::{Gate, Inbox, Sleep};
 use loom_tests::lab::{
-    sync::atomic::{AtomicBool, AtomicUsize},
+    sync::{
+        Mutex,
+        atomic::{AtomicBool, AtomicUsize},
+    },
     thread,
 };
 use loom_tests::{model, model_bounded};
@@ -37,6 +41,10 @@ struct World {
     left: AtomicUsize,
     /// Whether the task was dropped that another one waits for.
     told: AtomicBool,
+    /// A lock that is held around a wake-up, and that the drop of the future takes.
+    lock: Mutex<()>,
+    /// The threads for what was pushed too late.
+    late: Plain<Vec<thread::JoinHandle<()>>>,
 }
 
 impl World {
@@ -48,6 +56,8 @@ impl World {
             disposed: Counter::new(0),
             left: AtomicUsize::new(0),
             told: AtomicBool::new(false),
+            lock: Mutex::new(()),
+            late: Plain::default(),
         })
     }
 
@@ -67,7 +77,12 @@ impl World {
                 1,
                 "the push is too late, and did not see what the last worker left"
             );
-            self.dispose();
+            let start = || {
+                let late = start(self, |world| world.dispose());
+                self.late.lock().unwrap().push(late);
+                true
+            };
+            Gate::dispose_elsewhere(|| self.queue.is_drained(), start, || self.dispose());
         }
     }
 
@@ -88,6 +103,10 @@ impl World {
     }
 
     fn assert_over(&self, tasks: usize) {
+        let next = || self.late.lock().unwrap().pop();
+        while let Some(late) = next() {
+            late.join().unwrap();
+        }
         assert!(self.queue.is_empty(), "a task was left behind");
         assert_eq!(self.disposed.load(Relaxed), tasks);
     }
@@ -97,6 +116,8 @@ impl World {
 #[derive(Clone, Copy)]
 enum Then {
     Nothing,
+    /// Takes the lock.
+    Locks,
     /// Pushes another task.
     Pushes,
     /// Waits for the drop of the task that tells.
@@ -112,6 +133,7 @@ impl Drop for Dropped {
         world.disposed.fetch_add(1, Relaxed);
         match *then {
             Then::Nothing => {}
+            Then::Locks => drop(world.lock.lock().unwrap()),
             Then::Pushes => world.inject(From::Outside, Then::Nothing),
             Then::Waits => {
                 while !world.told.load(Relaxed) {
@@ -132,7 +154,10 @@ fn start(world: &Arc<World>, f: impl FnOnce(&Arc<World>) + 'static) -> thread::J
 fn push_against_terminate(from: From) {
     model(move || {
         let world = World::new();
-        let pusher = start(&world, move |world| world.inject(from, Then::Nothing));
+        let pusher = start(&world, move |world| {
+            let _locked = world.lock.lock().unwrap();
+            world.inject(from, Then::Locks);
+        });
         world.terminate();
         pusher.join().unwrap();
         world.assert_over(1);
@@ -149,8 +174,8 @@ fn a_pinned_push_against_the_last_worker() {
     push_against_terminate(From::Pinned);
 }
 
-/// Two threads push at once when it is too late already: each disposes of its task, or the other
-/// one does. Preemption bound 3.
+/// Two threads push at once when it is too late already: each has its task disposed of, or the
+/// other one has. Preemption bound 3.
 fn two_late_pushes(then: Then, own: Then) {
     model_bounded(3, move || {
         let world = World::new();
@@ -189,14 +214,13 @@ fn two_pushes_against_the_last_worker() {
     });
 }
 
-/// A task that is disposed of pushes another one. Preemption bound 3.
+/// A task that is disposed of pushes another one, after the end. Preemption bound 3.
 #[test]
 fn a_task_pushed_by_a_discarded_task_is_discarded_too() {
     model_bounded(3, || {
         let world = World::new();
-        let pusher = start(&world, |world| world.inject(From::Outside, Then::Pushes));
         world.terminate();
-        pusher.join().unwrap();
+        world.inject(From::Outside, Then::Pushes);
         world.assert_over(2);
     });
 }

@@ -118,6 +118,14 @@ impl Gate {
         self.0.terminate();
     }
 
+    pub fn dispose_elsewhere(
+        is_empty: impl FnOnce() -> bool,
+        start: impl FnOnce() -> bool,
+        here: impl FnOnce(),
+    ) {
+        crate::gate::dispose_elsewhere(is_empty, start, here);
+    }
+
     pub fn dispose(dispose_one: impl Fn() -> bool, is_empty: impl Fn() -> bool) {
         crate::gate::dispose(dispose_one, is_empty);
     }

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | closed | finishes its poll; **arrives**; then drops what it would have run before |
 //! | quiet, once all have arrived | drops what only it can drop, and leaves |
-//! | terminated, by the last to leave | is gone. A thread that pushes a runnable drops it (`gate.rs`) |
+//! | terminated, by the last to leave | is gone. What is pushed is dropped by a thread for that (`gate.rs`) |
 //!
 //! A worker cannot arrive while a poll blocks it, and what that poll waits for may be held by a
 //! task that no thread will ever wake or poll. Two things resolve that. The first worker that is
@@ -18,21 +18,21 @@
 //! other workers may have left. So a drop must not wait there, other than in a wait of this crate,
 //! for a task of this executor that it has spawned or woken.
 
-use alloc::vec::Vec;
-use core::{cell::Cell, ptr, time::Duration};
+use alloc::{borrow::ToOwned, vec::Vec};
+use core::{cell::Cell, time::Duration};
 use std::time::Instant;
 
 use super::{
-    Running, Worker, current, disposals, dispose,
+    Running, Worker, current, dispose,
     shared::{FAMILY, Runnable, Shared},
 };
 use crate::{gate, registry::Registry};
 use joint::waker;
-use joint_switch::{now, wait_until};
+use joint_switch::{now, thread, wait_until};
 
 /// The largest number of drops that may be nested on a thread's stack, in each executor: of those
-/// that block a worker, and of those of runnables that were pushed too late.
-const MOST_INSIDE: usize = 16;
+/// that block a worker, and of those of tasks that were spawned too late.
+pub(super) const MOST_INSIDE: usize = 16;
 /// How long a poll must have been blocked in a closed executor, with no other worker free, before
 /// its worker drops tasks that another worker could drop. Much longer than the system usually keeps
 /// a thread off its processor.
@@ -256,16 +256,21 @@ impl Shared {
         worker.discard_queued();
     }
 
-    /// Disposes of runnables that were pushed too late. Called after a push that was followed by a
-    /// fence.
-    pub(super) fn dispose_if_late(&self) {
-        // Deeper on this thread's stack, the work is left to the innermost of these disposals, so
-        // that a chain of tasks that push each other when they are dropped needs no stack.
-        if self.gate.is_too_late()
-            && disposals().filter(|one| ptr::eq(*one, self)).count() < MOST_INSIDE
-        {
-            self.dispose_injected();
-        }
+    /// Has a thread dispose of what was pushed too late, because the caller of a wake-up may hold
+    /// any lock. This one does it if there can be none: the system refuses it, or the executor's
+    /// host stands in for all threads.
+    #[cold]
+    pub(super) fn dispose_late(&self) {
+        let start = || {
+            let shared = self.this.upgrade().expect("the caller has a count");
+            let thread = thread::Builder::new().name("joint-late".to_owned());
+            !self.threads().has_host && thread.spawn(move || shared.dispose_injected()).is_ok()
+        };
+        gate::dispose_elsewhere(
+            || self.has_none_injected(),
+            start,
+            || self.dispose_injected(),
+        );
     }
 
     fn has_none_injected(&self) -> bool {

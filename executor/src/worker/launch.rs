@@ -4,7 +4,7 @@ use alloc::sync::Arc;
 use core::{future::Future, panic::Location};
 
 use super::{
-    Running,
+    Running, dispose_spawned,
     shared::{Decides, EntryLink, Runnable, Scheduler, Shared},
 };
 use crate::{registry::Lane, span::traced};
@@ -70,6 +70,8 @@ pub(crate) fn launch(
             worker.push_spawned(runnable);
         }
         Some(worker) => worker.push(runnable, lane),
+        // The future is the caller's own.
+        None if shared.gate.is_over() => dispose_spawned(shared, runnable),
         None => shared.inject(runnable, lane),
     }
 }

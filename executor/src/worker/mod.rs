@@ -25,7 +25,7 @@
 //! is open while one of this executor's tasks is being woken, which runs no other code, and closed
 //! while any stranger's code runs, because that may do anything and may take any time.
 
-use alloc::{string::String, sync::Arc};
+use alloc::{string::String, sync::Arc, vec::Vec};
 use core::{
     cell::{Cell, RefCell},
     iter, ptr,
@@ -50,7 +50,7 @@ pub(crate) use self::state::Running;
 use self::{
     attend::Attendant,
     blocked::attend_while_blocked,
-    closing::Closing,
+    closing::{Closing, MOST_INSIDE},
     current::{stranger, with_current, with_worker_of},
     help::Helper,
     idle::steal::Lookout,
@@ -103,6 +103,8 @@ pub(crate) struct Worker {
 struct Disposal {
     shared: *const Shared,
     outer: *const Disposal,
+    /// Those to dispose of next.
+    left: RefCell<Vec<Runnable>>,
 }
 
 thread_local! {
@@ -113,23 +115,42 @@ thread_local! {
 /// Drops a runnable of `shared`, and with it the future, on whatever thread this is.
 pub(super) fn dispose(shared: &Shared, runnable: Runnable) {
     let is_own = with_worker_of(shared, |worker| worker.is_some());
-    let outer = DISPOSING.with(Cell::get);
-    let disposal = Disposal { shared, outer };
-    let f = || who::as_disposed(is_own, || drop(runnable));
-    // On a worker, it is in the middle of a wake-up.
-    stranger(|| DISPOSING.with(|disposing| with_value(disposing, &raw const disposal, f)));
+    let disposal = Disposal {
+        shared,
+        outer: DISPOSING.with(Cell::get),
+        left: RefCell::default(),
+    };
+    let mut next = Some(runnable);
+    while let Some(one) = next {
+        let f = || who::as_disposed(is_own, || drop(one));
+        // A worker may be in the middle of a wake-up.
+        stranger(|| DISPOSING.with(|disposing| with_value(disposing, &raw const disposal, f)));
+        next = disposal.left.borrow_mut().pop();
+    }
 }
 
-/// The executors whose runnables this thread is disposing of, the innermost first. The references
-/// must not be kept.
-pub(super) fn disposals<'a>() -> impl Iterator<Item = &'a Shared> {
+/// Disposes of a runnable that was spawned too late. Deeper on this thread's stack, the work is
+/// left to the innermost disposal, so that a chain of tasks that spawn each other when they are
+/// dropped needs no stack.
+#[cold]
+pub(super) fn dispose_spawned(shared: &Shared, runnable: Runnable) {
+    let mut own = disposals().filter(|one| ptr::eq(one.shared, shared));
+    match own.next() {
+        Some(innermost) if own.count() + 1 >= MOST_INSIDE => {
+            innermost.left.borrow_mut().push(runnable);
+        }
+        _ => dispose(shared, runnable),
+    }
+}
+
+/// What this thread is disposing of, the innermost first. The references must not be kept.
+fn disposals<'a>() -> impl Iterator<Item = &'a Disposal> {
     let mut next = DISPOSING.with(Cell::get);
     iter::from_fn(move || {
         // SAFETY: set by `dispose`, whose call on this stack has not ended.
         let disposal = unsafe { next.as_ref() }?;
         next = disposal.outer;
-        // SAFETY: that call has been lent it.
-        unsafe { disposal.shared.as_ref() }
+        Some(disposal)
     })
 }
 
@@ -151,7 +172,9 @@ pub(super) fn ended(task: &EndedTask<'_, EntryLink>, how: TaskEnd) {
 
 #[cold]
 fn ended_elsewhere(task: &EndedTask<'_, EntryLink>, how: TaskEnd) {
-    if let Some(shared) = disposals().next() {
+    if let Some(disposal) = disposals().next() {
+        // SAFETY: the call of `dispose` on this stack has been lent it.
+        let shared = unsafe { &*disposal.shared };
         shared.outside.count_end(how);
         // SAFETY: the runner calls this.
         unsafe { shared.hooks.ended(task, how) };

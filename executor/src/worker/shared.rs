@@ -14,7 +14,10 @@
 //! A waking thread that is not a worker adds a count to the `Arc` before the push, and keeps it
 //! until it has woken a worker.
 
-use alloc::{sync::Arc, vec::Vec};
+use alloc::{
+    sync::{Arc, Weak},
+    vec::Vec,
+};
 use core::ptr::NonNull;
 use std::sync::Once;
 
@@ -62,6 +65,8 @@ pub(crate) enum Decides {
 pub(super) type Injector = CachePadded<Inbox<EntryLink>>;
 
 pub(crate) struct Shared {
+    /// For a thread that the executor starts at its end.
+    pub(super) this: Weak<Self>,
     pub(super) injector: Injector,
     /// The injector of the tasks of high priority.
     pub(super) high_injector: Injector,
@@ -103,7 +108,8 @@ impl Shared {
     ) -> (Arc<Self>, Vec<Worker>) {
         let deques: Vec<_> = (0..workers).map(|_| Deques::new(fences)).collect();
         let driver = Arc::new(Driver::new(workers));
-        let shared = Arc::new(Self {
+        let shared = Arc::new_cyclic(|this| Self {
+            this: this.clone(),
             injector: CachePadded::new(Inbox::new()),
             high_injector: CachePadded::new(Inbox::new()),
             stealers: deques.iter().map(Deques::stealer).collect(),
@@ -225,7 +231,9 @@ impl Shared {
             Lane::Pinned(worker) => self.sleep.wake_worker(worker),
         };
         // `notify_from_outside` and `wake_worker` have the fence.
-        self.dispose_if_late();
+        if self.gate.is_too_late() {
+            self.dispose_late();
+        }
         if !matches!(woke, Woke::Nobody) {
             reach(woke);
         }

@@ -19,7 +19,7 @@ use joint_executor::{
 
 /// Panics if its executor is used elsewhere more than once, and at the end of a blocking function.
 #[derive(Default)]
-struct Refuses {
+pub(crate) struct Refuses {
     executor: OnceLock<Arc<Executor>>,
     used: AtomicUsize,
 }

@@ -9,6 +9,7 @@ use std::{
     thread,
 };
 
+use super::host::Refuses;
 use super::support::{Quiet, Stranger, Watched, quiet, stranger};
 use crate::common::{OnDrop, poll_with, wait_until};
 use joint::{JoinHandle, oneshot, task};
@@ -179,9 +180,11 @@ fn the_drop_of_a_task_of_an_ended_executor_wakes_a_task() {
         let mut scene = Scene::new(workers);
         let (handle, wakes) = (scene.ends(), scene.wakes.clone());
         let worker: Arc<Mutex<Option<HostedWorker>>> = Arc::default();
-        // The executor ends before the task that is being woken is queued.
+        // The executor ends before the task that is being woken is queued. Its host allows no
+        // thread for the drop.
         let ends = worker.clone();
         let builder = Executor::builder().workers(1);
+        let builder = builder.host(Arc::<Refuses>::default());
         let builder = builder.on_wake(move |_| drop(ends.lock().unwrap().take()));
         let (other, mut all) = builder.build_hosted().unwrap();
         let held = OnDrop(move || wakes.call());

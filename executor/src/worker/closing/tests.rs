@@ -11,6 +11,7 @@ use core::{
 };
 
 use joint::JoinHandle;
+use joint_switch::wait_until;
 
 use super::{MOST_INSIDE, PATIENCE};
 use crate::{
@@ -20,7 +21,7 @@ use crate::{
         current::with_current,
         harness::{task, two_workers, waker_that, wakes_of},
         launch::{launch, new_detached, new_task},
-        shared::{Runnable, Shared},
+        shared::Runnable,
     },
 };
 
@@ -158,35 +159,15 @@ fn the_last_worker_to_leave_drops_the_remaining_tasks() {
     other.running().close_down();
     assert_eq!(alive(&held), 0);
     for lane in LANES {
+        launch(shared, None, counted(&held), lane);
+        assert_eq!(alive(&held), 0, "spawned too late");
         shared.inject(counted(&held), lane);
-        assert_eq!(alive(&held), 0, "terminated");
+        wait_until(|| alive(&held) == 0);
+        shared.threads().has_host = true;
+        shared.inject(counted(&held), lane);
+        assert_eq!(alive(&held), 0, "no thread may be started");
+        shared.threads().has_host = false;
     }
-}
-
-/// Pushes a task when it is dropped.
-struct Pushes(Arc<Shared>, Option<Runnable>);
-
-impl Drop for Pushes {
-    fn drop(&mut self) {
-        self.0.inject(self.1.take().expect("a task"), Lane::Normal);
-    }
-}
-
-#[test]
-fn the_drop_of_a_task_that_was_pushed_too_late_pushes_another() {
-    let ([worker, other], held) = (two_workers(), Arc::new(()));
-    let shared = worker.shared();
-    shared.close();
-    shared.arrive(1);
-    worker.running().close_down();
-    other.running().close_down();
-    let pushes = |next| {
-        let pushes = Pushes(shared.clone(), Some(next));
-        new_detached(Location::caller(), async move { drop(pushes) })
-    };
-    let first = (0..2 * MOST_INSIDE).fold(counted(&held), |next, _| pushes(next));
-    shared.inject(first, Lane::Normal);
-    assert_eq!(alive(&held), 0);
 }
 
 /// Records, when it is dropped, how deeply its worker's drops are nested.
