@@ -1069,6 +1069,27 @@ mod chosen {
         });
     }
 
+    /// An end that waited for the task in the hook's hands would wait forever.
+    #[test]
+    fn a_worker_ends_inside_the_hook_for_the_wake_up_of_its_task() {
+        thread_local!(static WORKER: RefCell<Option<BoundWorker>> = const { RefCell::new(None) });
+        let ends_of: [fn(BoundWorker); 2] = [|worker| worker.end(), drop];
+        for (end, workers) in ends_of.into_iter().flat_map(|end| [(end, 1), (end, 2)]) {
+            ends(move || {
+                let builder = Executor::builder().workers(workers);
+                let builder = builder.on_wake(move |_| WORKER.take().into_iter().for_each(end));
+                let (_executor, mut workers) = builder.build_hosted().unwrap();
+                let mut worker = workers.remove(0).bind();
+                let (wake, woken) = oneshot::channel::<()>();
+                let task = worker.enter(|| spawn_local(async { _ = woken.await }));
+                worker.step(8, Waker::noop());
+                WORKER.set(Some(worker));
+                wake.send(()).unwrap();
+                assert!(task.is_finished());
+            });
+        }
+    }
+
     #[test]
     fn a_task_for_a_worker_that_has_ended_is_cancelled_and_freed() {
         let givers: [fn(&BoundWorker, ReadyTask); 4] = [

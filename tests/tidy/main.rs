@@ -221,6 +221,7 @@ const KEPT: [(&[&str], &[&str], &str); 5] = [
             "hosted/host.rs",
             "model/blocked.rs",
             "model/registry.rs",
+            "worker/closing.rs",
             "worker/mod.rs",
         ],
         "keeps something for a thread; `who.rs` has all that says who its code is",

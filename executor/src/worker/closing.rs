@@ -19,16 +19,20 @@
 //! for a task of this executor that it has spawned or woken.
 
 use alloc::{borrow::ToOwned, vec::Vec};
-use core::{cell::Cell, time::Duration};
+use core::{cell::Cell, iter, ptr, time::Duration};
 use std::time::Instant;
 
 use super::{
     Running, Worker, current, dispose,
     shared::{FAMILY, Runnable, Shared},
 };
-use crate::{gate, registry::Registry};
+use crate::{
+    gate,
+    guard::with_value,
+    registry::{Lane, Registry},
+};
 use joint::waker;
-use joint_switch::{now, thread, wait_until};
+use joint_switch::{now, thread, thread_local, wait_until};
 
 /// The largest number of drops that may be nested on a thread's stack, in each executor: of those
 /// that block a worker, and of those of tasks that were spawned too late.
@@ -40,6 +44,33 @@ const PATIENCE: Duration = Duration::from_millis(100);
 /// The same, if the last poll of another worker is over. That worker has dropped everything by then
 /// that it can drop, unless it is blocked in a drop, or nobody drives it any more.
 const LONG_PATIENCE: Duration = Duration::from_secs(1);
+
+/// A task that this thread is about to queue, while a hook runs that may end the task's worker.
+struct InHand {
+    shared: *const Shared,
+    lane: Lane,
+    /// Whether the worker's end has passed it over.
+    is_left: Cell<bool>,
+    outer: *const InHand,
+}
+
+thread_local! {
+    /// The innermost one, or null.
+    static IN_HAND: Cell<*const InHand> = const { Cell::new(ptr::null()) };
+}
+
+/// Calls `f` while this thread has a task in hand. Returns true if that ends the worker to which
+/// the task is pinned, so that the caller must dispose of it on this thread.
+pub(super) fn in_hand(shared: &Shared, lane: Lane, f: impl FnOnce()) -> bool {
+    let task = InHand {
+        shared,
+        lane,
+        is_left: Cell::new(false),
+        outer: IN_HAND.with(Cell::get),
+    };
+    IN_HAND.with(|in_hand| with_value(in_hand, &raw const task, f));
+    task.is_left.get()
+}
 
 /// A worker's knowledge of the end, once its executor is closed.
 #[derive(Default)]
@@ -160,7 +191,8 @@ impl Running<'_> {
     }
 
     /// Drops what only this worker can drop: what is queued here, and every task that is pinned to
-    /// it. Those that the worker's owner has taken are the owner's to drop.
+    /// it. Those that the worker's owner has taken are the owner's to drop, and one that a caller
+    /// further down the stack has in hand is that one's.
     fn discard_own(&self) {
         let (registry, index) = (&self.shared().registry, self.index());
         // A local future may be dropped on this thread only, so this waits for wake-ups of it that
@@ -168,8 +200,27 @@ impl Running<'_> {
         wait_until(|| {
             self.cancel_pinned();
             self.discard_queued();
-            registry.pinned(index) <= self.lent()
+            registry.pinned(index) <= self.lent() + self.leave_in_hand()
         });
+    }
+
+    /// Leaves the tasks pinned to this worker that callers further down this stack have in hand to
+    /// them, and returns their number.
+    fn leave_in_hand(&self) -> usize {
+        let mut next = IN_HAND.with(Cell::get);
+        let all = iter::from_fn(|| {
+            // SAFETY: set by `in_hand`, whose call on this stack has not ended.
+            let task = unsafe { next.as_ref() }?;
+            next = task.outer;
+            Some(task)
+        });
+        let is_own = |task: &&InHand| {
+            ptr::eq(task.shared, &raw const **self.shared())
+                && task.lane == Lane::Pinned(self.index())
+        };
+        all.filter(is_own)
+            .map(|task| task.is_left.set(true))
+            .count()
     }
 }
 

@@ -23,7 +23,7 @@ use std::sync::Once;
 
 use crossbeam_utils::CachePadded;
 
-use super::{Running, Worker, current};
+use super::{Running, Worker, closing::in_hand, current, dispose};
 use crate::{
     calls::Calls,
     deques::{Deques, Stealer},
@@ -255,12 +255,14 @@ impl Shared {
         });
     }
 
-    /// Calls the hook for a task that is about to be queued because it was woken. Takes the
-    /// runnable by value, so that a caller without the hook keeps it in a register.
+    /// Queues a task that was woken, after the hook for that.
     #[cold]
-    fn woken(&self, runnable: Runnable) -> Runnable {
-        current::stranger(|| Hooks::task(&self.hooks.on_wake, &runnable));
-        runnable
+    fn inject_watched(&self, runnable: Runnable, lane: Lane) {
+        let hook = || current::stranger(|| Hooks::task(&self.hooks.on_wake, &runnable));
+        match in_hand(self, lane, hook) {
+            true => dispose(self, runnable),
+            false => self.inject(runnable, lane),
+        }
     }
 
     pub(crate) fn metrics(&self) -> Metrics {
@@ -316,11 +318,10 @@ impl Schedule<EntryLink> for Scheduler {
                 unsafe { Arc::increment_strong_count(owner) };
                 // SAFETY: the count is the one that was just added.
                 let shared = unsafe { Arc::from_raw(owner) };
-                let runnable = match shared.hooks.watch_wakes() {
-                    true => shared.woken(runnable),
-                    false => runnable,
-                };
-                shared.inject(runnable, place.lane());
+                match shared.hooks.watch_wakes() {
+                    true => shared.inject_watched(runnable, place.lane()),
+                    false => shared.inject(runnable, place.lane()),
+                }
             }
         });
     }
