@@ -59,10 +59,10 @@
 //! end drops what nobody owns. [`Executor::shutdown_timeout`] does wait, for workers that run on
 //! other threads.
 //!
-//! Dropping or [ending](BoundWorker::end) a worker early closes the executor, because otherwise
-//! the tasks pinned to that worker would wait forever. The worker drops its own tasks at once,
-//! and does not wait for the other workers. If the hook [`on_wake`](Builder::on_wake) does it for a
-//! task that is pinned to the worker, this task is dropped after the hook. A poll that is blocked on
+//! Dropping or [ending](BoundWorker::end) a worker early closes the executor, because otherwise the
+//! tasks pinned to that worker would wait forever. The worker drops its own tasks at once, and does
+//! not wait for the other workers. If the hook [`on_wake`](Builder::on_wake) does it for a task
+//! that is pinned to the worker, this task is dropped after the hook. A poll that is blocked on
 //! another worker is resolved as the [drop of an executor](Executor#dropping) says.
 //!
 //! In the child of a `fork`, leave the workers alone: [forget](core::mem::forget) them.
