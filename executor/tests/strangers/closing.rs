@@ -3,19 +3,24 @@
 use std::{
     future::poll_fn,
     pin::{Pin, pin},
-    sync::{Arc, Mutex, OnceLock, mpsc},
+    sync::{
+        Arc, Mutex, OnceLock,
+        atomic::{AtomicBool, Ordering::Relaxed},
+        mpsc,
+    },
     task::{Poll, Waker},
     thread::{self, ThreadId},
 };
 
 use super::support::{GUARD, MILLI, stranger};
-use crate::common::{OnDrop, ends, poll_with};
+use crate::common::{OnDrop, ends, poll_with, waker_that};
 use joint::{JoinError, JoinHandle, oneshot, waker::park::block_on_timeout};
 use joint_executor::{
-    Executor, block_on,
-    hosted::{BoundWorker, Step},
+    Executor, Priority, block_on,
+    hosted::{BoundWorker, HostedWorker, Step},
     spawn_local,
     time::sleep,
+    yield_now,
 };
 
 #[test]
@@ -245,5 +250,41 @@ fn a_wake_up_that_is_too_late_leaves_the_drop_to_others() {
             let is_inside = ends(move || is_dropped_by_who_wakes(of, way));
             assert!(!is_inside, "{of:?}, {how}: dropped inside the wake-up");
         }
+    }
+}
+
+/// A stranger shuts the executor down while its worker looks for the next task, and spawns one.
+#[test]
+fn a_task_spawned_by_who_has_shut_down_never_runs() {
+    let drives: [fn(HostedWorker); 2] = [HostedWorker::run, |worker| {
+        let mut worker = worker.bind();
+        while worker.step(64, Waker::noop()) != Step::Ended {}
+    }];
+    for drive in drives {
+        ends(move || {
+            let (executor, mut workers) = Executor::builder().workers(1).build_hosted().unwrap();
+            let (handle, ran) = (executor.handle(), Arc::new(AtomicBool::new(false)));
+            let runs = ran.clone();
+            let waker = waker_that(move || {
+                handle.shutdown_background();
+                let next = handle.task().priority(Priority::High);
+                next.spawn_detached(async move { runs.store(true, Relaxed) });
+            });
+            let mut timer = pin!(sleep(MILLI));
+            assert!(
+                executor
+                    .enter(|| poll_with(&mut timer, &waker))
+                    .is_pending()
+            );
+            // A worker that always has a task sees its timers between two runs.
+            executor.spawn_detached(async {
+                loop {
+                    yield_now().await;
+                }
+            });
+            drive(workers.remove(0));
+            assert!(!ran.load(Relaxed));
+            assert_eq!(Arc::strong_count(&ran), 1);
+        });
     }
 }
