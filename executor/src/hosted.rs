@@ -142,7 +142,7 @@ use super::{
     worker::{
         Worker, dispose,
         shared::{Runnable, Shared},
-        stepped::pinned_to,
+        stepped::{Kept, pinned_to},
     },
 };
 use joint::{task::Id, waker::budget};
@@ -395,7 +395,13 @@ impl BoundWorker {
     pub fn enter<R>(&self, f: impl FnOnce() -> R) -> R {
         match self.own.has_ended() {
             true => apart(f),
-            false => self.own.act(|worker| worker.on_thread(f)),
+            false => self.own.inside(|| {
+                let worker = &self.own.worker;
+                worker.on_thread(|| {
+                    worker.be_active();
+                    f()
+                })
+            }),
         }
     }
 
@@ -452,8 +458,8 @@ impl BoundWorker {
     ///
     /// # Panics
     /// If the task belongs to another executor, or is pinned to another worker.
-    pub fn give_back(&self, task: ReadyTask) {
-        self.with_task(task, |worker, runnable| worker.give_back(runnable));
+    pub fn give_back(&self, mut task: ReadyTask) {
+        self.with_task(&mut task, |worker, runnable| worker.give_back(runnable));
     }
 
     /// Runs a task once. Returns it if it was woken meanwhile: it is ready again, and not queued.
@@ -467,31 +473,40 @@ impl BoundWorker {
     /// If the task belongs to another executor, or is pinned to another worker. A task that has
     /// never waited may run on any worker of any executor, and stays there.
     #[inline]
-    pub fn run_task(&self, task: ReadyTask) -> Option<ReadyTask> {
-        let woken = self.with_task(task, Worker::run_chosen).flatten();
-        woken.map(|runnable| ReadyTask::new(runnable, &self.own.worker))
+    pub fn run_task(&self, mut task: ReadyTask) -> Option<ReadyTask> {
+        let woken = self.with_task(&mut task, Worker::run_chosen).flatten()?;
+        task.keep(self.own.worker.kept_with(&woken));
+        task.runnable = Some(woken);
+        Some(task)
     }
 
     /// Cancels a task, and drops its future.
     ///
     /// # Panics
     /// As [`run_task`](Self::run_task).
-    pub fn discard(&self, task: ReadyTask) {
-        self.with_task(task, Worker::discard_chosen);
+    pub fn discard(&self, mut task: ReadyTask) {
+        self.with_task(&mut task, Worker::discard_chosen);
     }
 
-    /// Calls `f` with a runnable, as code of this worker. If the worker has ended, cancels the task
-    /// instead.
+    /// Takes the runnable out, and calls `f` with it as code of this worker. If the worker has
+    /// ended, leaves it where its drop cancels the task.
     #[inline]
-    fn with_task<R>(&self, task: ReadyTask, f: impl FnOnce(&Worker, Runnable) -> R) -> Option<R> {
+    fn with_task<R>(
+        &self,
+        task: &mut ReadyTask,
+        f: impl FnOnce(&Worker, Runnable) -> R,
+    ) -> Option<R> {
+        let worker = &**self.own.worker;
         assert!(
-            self.own.worker.may_run(task.runnable(), &task.executor),
+            worker.may_run(task.runnable(), &task.kept),
             "a task runs on a worker of its own executor, and a pinned task on its own"
         );
-        match self.own.has_ended() {
-            true => None,
-            false => Some(self.own.act(|worker| f(worker, task.take()))),
+        if self.own.has_ended() {
+            return None;
         }
+        task.keep(worker.kept());
+        let runnable = task.runnable.take()?;
+        Some(self.own.act(|worker| f(worker, runnable)))
     }
 
     /// Closes the executor, and drops all its tasks that are queued or wait, except for those that
@@ -635,9 +650,7 @@ pub struct ReadyTask {
     /// `None` only while the task is given up.
     runnable: Option<Runnable>,
     /// Dropped after the runnable, whose drop may use the executor when the executor has ended.
-    executor: Arc<Shared>,
-    /// Of a task that its worker's end would wait for otherwise.
-    _lent: Option<Arc<()>>,
+    kept: Kept,
     /// A local task stays on its thread.
     thread: PhantomData<*mut ()>,
 }
@@ -652,21 +665,23 @@ impl ReadyTask {
     #[inline]
     fn new(runnable: Runnable, worker: &Worker) -> Self {
         Self {
-            executor: worker.shared().clone(),
-            _lent: worker.lend(&runnable),
+            kept: worker.kept_with(&runnable).clone(),
             runnable: Some(runnable),
             thread: PhantomData,
+        }
+    }
+
+    /// Keeps this from now on. It usually does already.
+    #[inline]
+    fn keep(&mut self, kept: &Kept) {
+        if !Arc::ptr_eq(&self.kept, kept) {
+            self.kept = kept.clone();
         }
     }
 
     #[inline]
     fn runnable(&self) -> &Runnable {
         self.runnable.as_ref().expect("not given up")
-    }
-
-    #[inline]
-    fn take(mut self) -> Runnable {
-        self.runnable.take().expect("not given up")
     }
 
     /// Returns the task's id.
@@ -697,7 +712,7 @@ impl Drop for ReadyTask {
     #[inline]
     fn drop(&mut self) {
         if let Some(runnable) = self.runnable.take() {
-            dispose(&self.executor, runnable);
+            dispose(&self.kept, runnable);
         }
     }
 }

@@ -15,49 +15,34 @@
 //!
 //! The types that the addresses lead to lie above this file, so the addresses have no type here.
 
-use core::{cell::Cell, ptr};
+use core::{cell::Cell, mem, ptr};
 
-use super::guard::with_value;
 use joint::{task, waker::budget};
 use joint_switch::thread_local;
 
 /// An address, or null.
 type Address = *const ();
 
-/// A worker, and its forks, which are all that a join needs.
-type Pair = (Address, Address);
-
-const NO_WORKER: Pair = (ptr::null(), ptr::null());
-
-struct Here {
-    worker: Cell<Pair>,
-    /// The worker that this thread is, even while the code that it runs belongs to another
-    /// executor.
-    thread: Cell<Address>,
-    local: Cell<Address>,
-    entered: Cell<Address>,
-    /// The innermost task-local value.
-    values: Cell<Address>,
-    /// Whether a future is disposed of that is not the worker's.
-    is_disposed: Cell<bool>,
-    /// Whether the code waits for another thread to give back what it has lent.
-    waits_for_lent: Cell<bool>,
-}
-
-/// The parts of an identity that are set and restored together.
+/// Who some code is.
 #[derive(Clone, Copy)]
 struct Code {
-    worker: Pair,
+    worker: Address,
+    /// The worker's forks, which are all that a join needs.
+    forks: Address,
     local: Address,
     entered: Address,
+    /// The innermost task-local value.
     values: Address,
+    /// Whether a future is disposed of that is not the worker's.
     is_disposed: bool,
+    /// Whether the code waits for another thread to give back what it has lent.
     waits_for_lent: bool,
 }
 
 impl Code {
     const NOBODY: Self = Self {
-        worker: NO_WORKER,
+        worker: ptr::null(),
+        forks: ptr::null(),
         local: ptr::null(),
         entered: ptr::null(),
         values: ptr::null(),
@@ -66,28 +51,30 @@ impl Code {
     };
 }
 
+struct Here {
+    code: Cell<Code>,
+    /// The worker that this thread is, even while the code that it runs belongs to another
+    /// executor.
+    thread: Cell<Address>,
+}
+
 thread_local! {
     static HERE: Here = const {
         Here {
-            worker: Cell::new(NO_WORKER),
+            code: Cell::new(Code::NOBODY),
             thread: Cell::new(ptr::null()),
-            local: Cell::new(ptr::null()),
-            entered: Cell::new(ptr::null()),
-            values: Cell::new(ptr::null()),
-            is_disposed: Cell::new(false),
-            waits_for_lent: Cell::new(false),
         }
     };
 }
 
 #[inline(always)]
 pub(super) fn worker<W>() -> *const W {
-    HERE.with(|here| here.worker.get().0).cast()
+    HERE.with(|here| here.code.get().worker).cast()
 }
 
 #[inline(always)]
 pub(super) fn forks<F>() -> *const F {
-    HERE.with(|here| here.worker.get().1).cast()
+    HERE.with(|here| here.code.get().forks).cast()
 }
 
 /// The worker that this thread is.
@@ -99,77 +86,106 @@ pub(super) fn thread<W>() -> *const W {
 
 #[inline(always)]
 pub(super) fn local<L>() -> *const L {
-    HERE.with(|here| here.local.get()).cast()
+    HERE.with(|here| here.code.get().local).cast()
 }
 
 pub(super) fn entered<E>() -> *const E {
-    HERE.with(|here| here.entered.get()).cast()
+    HERE.with(|here| here.code.get().entered).cast()
 }
 
 #[inline(always)]
 pub(super) fn values<V>() -> *const V {
-    HERE.with(|here| here.values.get()).cast()
+    HERE.with(|here| here.code.get().values).cast()
 }
 
 #[inline(always)]
 pub(super) fn is_disposed() -> bool {
-    HERE.with(|here| here.is_disposed.get())
+    HERE.with(|here| here.code.get().is_disposed)
 }
 
 pub(super) fn waits_for_lent() -> bool {
-    HERE.with(|here| here.waits_for_lent.get())
+    HERE.with(|here| here.code.get().waits_for_lent)
 }
 
 /// Calls `f`, which waits for another thread to give back what this one has lent.
 pub(super) fn while_lent<R>(f: impl FnOnce() -> R) -> R {
-    HERE.with(|here| with_value(&here.waits_for_lent, true, f))
+    HERE.with(|here| here.with(|code| &mut code.waits_for_lent, true, f))
 }
 
 /// Calls `f` as code of a worker, which has these forks.
+#[inline]
 pub(super) fn as_worker<W, F, R>(worker: *const W, forks: *const F, f: impl FnOnce() -> R) -> R {
-    HERE.with(|here| here.be((worker.cast(), forks.cast()), ptr::null(), false, f))
+    let code = Code {
+        worker: worker.cast(),
+        forks: forks.cast(),
+        ..Code::NOBODY
+    };
+    HERE.with(|here| here.be(code, f))
 }
 
 /// Calls `f` as code of nobody.
 pub(super) fn apart<R>(f: impl FnOnce() -> R) -> R {
-    HERE.with(|here| here.be(NO_WORKER, ptr::null(), false, f))
+    HERE.with(|here| here.be(Code::NOBODY, f))
 }
 
 /// Calls `f`, which disposes of a future.
 pub(super) fn as_disposed<R>(is_own: bool, f: impl FnOnce() -> R) -> R {
-    HERE.with(|here| here.be(here.worker.get(), here.entered.get(), !is_own, f))
+    HERE.with(|here| {
+        let code = Code {
+            local: ptr::null(),
+            values: ptr::null(),
+            is_disposed: !is_own,
+            waits_for_lent: false,
+            ..here.code.get()
+        };
+        here.be(code, f)
+    })
 }
 
 /// Calls `f` in an executor.
 pub(super) fn as_entered<E, R>(executor: *const E, f: impl FnOnce() -> R) -> R {
-    HERE.with(|here| here.stay(NO_WORKER, executor.cast(), false, f))
+    HERE.with(|here| {
+        let code = Code {
+            entered: executor.cast(),
+            values: here.code.get().values,
+            waits_for_lent: here.code.get().waits_for_lent,
+            ..Code::NOBODY
+        };
+        here.with(|code| code, code, f)
+    })
 }
 
 /// Calls `f` in a local executor.
 #[inline]
 pub(super) fn as_local<L, R>(local: *const L, f: impl FnOnce() -> R) -> R {
     let _budget = budget::save();
-    HERE.with(|here| with_value(&here.local, local.cast(), f))
+    HERE.with(|here| here.with(|code| &mut code.local, local.cast(), f))
 }
 
 /// Calls `f` with these task-local values.
 #[inline]
 pub(super) fn with_values<V, R>(innermost: *const V, f: impl FnOnce() -> R) -> R {
-    HERE.with(|here| with_value(&here.values, innermost.cast(), f))
+    HERE.with(|here| here.with(|code| &mut code.values, innermost.cast(), f))
 }
 
 /// Keeps this thread a worker until this is dropped.
 pub(super) struct ThisThread {
-    /// The worker that the thread was before, if any.
+    /// The worker that the thread was before, if any, and whose code it ran.
     thread: Address,
-    worker: Pair,
+    code: Code,
 }
 
 /// Makes this thread a worker, which has these forks.
 pub(super) fn become_thread<W, F>(worker: *const W, forks: *const F) -> ThisThread {
-    HERE.with(|here| ThisThread {
-        thread: here.thread.replace(worker.cast()),
-        worker: here.worker.replace((worker.cast(), forks.cast())),
+    HERE.with(|here| {
+        let code = here.code.get();
+        here.code.set(Code {
+            worker: worker.cast(),
+            forks: forks.cast(),
+            ..code
+        });
+        let thread = here.thread.replace(worker.cast());
+        ThisThread { thread, code }
     })
 }
 
@@ -177,59 +193,41 @@ impl Drop for ThisThread {
     fn drop(&mut self) {
         HERE.with(|here| {
             here.thread.set(self.thread);
-            here.worker.set(self.worker);
+            here.code.set(self.code);
         });
     }
 }
 
 impl Here {
-    fn be<R>(&self, worker: Pair, entered: Address, disposed: bool, f: impl FnOnce() -> R) -> R {
+    /// Calls `f` as such code, in no task and with a budget of its own.
+    #[inline]
+    fn be<R>(&self, code: Code, f: impl FnOnce() -> R) -> R {
         let _budget = budget::save();
-        let code = Code {
-            worker,
-            entered,
-            is_disposed: disposed,
-            ..Code::NOBODY
-        };
-        self.with(code, || task::without_current(f))
+        self.with(|all| all, code, || task::without_current(f))
     }
 
-    fn stay<R>(&self, worker: Pair, entered: Address, disposed: bool, f: impl FnOnce() -> R) -> R {
-        let code = Code {
-            worker,
-            entered,
-            is_disposed: disposed,
-            values: self.values.get(),
-            waits_for_lent: self.waits_for_lent.get(),
-            ..Code::NOBODY
-        };
-        self.with(code, f)
-    }
-
-    /// Calls `f` with all of that set.
+    /// Calls `f` with a part of the code set.
     #[inline(always)]
-    fn with<R>(&self, code: Code, f: impl FnOnce() -> R) -> R {
-        struct Restore<'a>(&'a Here, Code);
-        impl Drop for Restore<'_> {
+    fn with<T, R>(&self, part: impl Fn(&mut Code) -> &mut T, value: T, f: impl FnOnce() -> R) -> R
+    where
+        T: Copy,
+    {
+        struct Restore<F: Fn()>(F);
+        impl<F: Fn()> Drop for Restore<F> {
             #[inline(always)]
             fn drop(&mut self) {
-                self.0.replace(self.1);
+                (self.0)();
             }
         }
-        let _restore = Restore(self, self.replace(code));
+        let replace = |value| {
+            let mut code = self.code.get();
+            let before = mem::replace(part(&mut code), value);
+            self.code.set(code);
+            before
+        };
+        let before = replace(value);
+        let _restore = Restore(|| _ = replace(before));
         f()
-    }
-
-    #[inline(always)]
-    fn replace(&self, code: Code) -> Code {
-        Code {
-            worker: self.worker.replace(code.worker),
-            local: self.local.replace(code.local),
-            entered: self.entered.replace(code.entered),
-            values: self.values.replace(code.values),
-            is_disposed: self.is_disposed.replace(code.is_disposed),
-            waits_for_lent: self.waits_for_lent.replace(code.waits_for_lent),
-        }
     }
 }
 

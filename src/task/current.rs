@@ -69,6 +69,7 @@ pub fn with_current<R>(f: impl FnOnce(TaskView<'_>) -> R) -> Option<R> {
 /// runnable.run();
 /// assert_eq!(joint::block_on(handle), (true, None));
 /// ```
+#[inline]
 pub fn without_current<R>(f: impl FnOnce() -> R) -> R {
     polled::without_current(f)
 }

@@ -72,9 +72,11 @@ mod with_std {
     }
 
     /// Calls `f`, for which this thread polls no task. A mark that is there already stays.
+    #[inline]
     pub(in super::super) fn without_current<R>(f: impl FnOnce() -> R) -> R {
         struct Restore(*const Poll);
         impl Drop for Restore {
+            #[inline]
             fn drop(&mut self) {
                 POLLED.with(|polled| polled.set(self.0));
             }

@@ -27,14 +27,30 @@ use joint::task::Polled;
 use joint::waker::clock;
 use joint_switch::now;
 
+/// What is kept with each task that an owner has: the memory of the executor.
+pub(crate) type Kept = Arc<Arc<Shared>>;
+
 /// The state of a stepped worker between two calls.
-#[derive(Default)]
 pub(crate) struct Stepping {
     is_away: Cell<bool>,
     has_begun: Cell<bool>,
     pub(crate) has_ended: Cell<bool>,
-    /// Cloned for each [lent](Worker::lend) task, as long as the owner has it.
-    lent: Arc<()>,
+    /// Cloned for each task that the owner has.
+    kept: Kept,
+    /// Cloned instead for each [lent](Worker::lent) task.
+    lent: Kept,
+}
+
+impl Stepping {
+    pub(super) fn new(shared: &Arc<Shared>) -> Self {
+        Self {
+            is_away: Cell::new(false),
+            has_begun: Cell::new(false),
+            has_ended: Cell::new(false),
+            kept: Arc::new(shared.clone()),
+            lent: Arc::new(shared.clone()),
+        }
+    }
 }
 
 /// The event that a worker waits for, after a [step](crate::hosted::BoundWorker::step).
@@ -185,9 +201,14 @@ impl Worker {
     }
 
     /// Makes the worker active, if it is away. It may run and push tasks only then.
+    #[inline]
     pub(crate) fn be_active(&self) {
+        #[cold]
+        fn come_back(worker: &Worker) {
+            let _running = worker.come_back(|| None);
+        }
         if self.stepping.is_away.get() {
-            let _running = self.come_back(|| None);
+            come_back(self);
         }
     }
 
@@ -270,15 +291,24 @@ impl Worker {
         may_have
     }
 
-    /// Returns what the owner keeps together with a task that it takes, if the task is pinned and
-    /// in the registry, where the worker's end looks for it.
-    pub(crate) fn lend(&self, runnable: &Runnable) -> Option<Arc<()>> {
-        let is_pinned = runnable.metadata().is_entered() && pinned_to(runnable).is_some();
-        is_pinned.then(|| self.stepping.lent.clone())
+    /// Returns what is kept with a task that this worker runs.
+    #[inline]
+    pub(crate) fn kept(&self) -> &Kept {
+        &self.stepping.kept
     }
 
-    /// The number of such tasks that the owner has. They stay on this worker's thread, and while
-    /// there is one, so does the worker.
+    /// Returns what the owner keeps with a task that it takes.
+    #[inline]
+    pub(crate) fn kept_with(&self, runnable: &Runnable) -> &Kept {
+        match runnable.metadata().is_entered() && pinned_to(runnable).is_some() {
+            true => &self.stepping.lent,
+            false => &self.stepping.kept,
+        }
+    }
+
+    /// The number of tasks that the owner has, and that are pinned and in the registry, where the
+    /// worker's end looks for them. They stay on this worker's thread, and while there is one, so
+    /// does the worker.
     pub(super) fn lent(&self) -> usize {
         Arc::strong_count(&self.stepping.lent) - 1
     }
@@ -345,11 +375,9 @@ impl Worker {
     /// of the normal lane that has not waited yet may run on any worker of any executor.
     #[inline]
     pub(crate) fn may_run(&self, runnable: &Runnable, executor: &Arc<Shared>) -> bool {
-        let is_own = Arc::ptr_eq(executor, self.shared());
-        match runnable.metadata().lane() {
-            Lane::Normal => is_own || !runnable.metadata().is_entered(),
-            Lane::High => is_own,
-            Lane::Pinned(worker) => is_own && worker == self.index(),
+        match Arc::ptr_eq(executor, self.shared()) {
+            true => pinned_to(runnable).is_none_or(|worker| worker == self.index()),
+            false => runnable.metadata().is_normal() && !runnable.metadata().is_entered(),
         }
     }
 }
