@@ -10,7 +10,8 @@
 
 use alloc::sync::Arc;
 use core::{
-    fmt, mem,
+    fmt,
+    mem::{self, ManuallyDrop},
     task::{Context, Poll, Waker},
     time::Duration,
 };
@@ -67,7 +68,10 @@ impl When {
 }
 
 /// A timer that is disarmed when it is dropped.
-pub(super) struct Alarm(State);
+pub(super) struct Alarm(
+    /// Idle once the drop has disarmed it, so that nothing is left to drop.
+    ManuallyDrop<State>,
+);
 
 enum State {
     Idle,
@@ -80,17 +84,17 @@ enum State {
 
 impl Alarm {
     pub(super) const fn new() -> Self {
-        Self(State::Idle)
+        Self(ManuallyDrop::new(State::Idle))
     }
 
-    pub(super) const fn is_armed(&self) -> bool {
-        matches!(self.0, State::Armed(..))
+    pub(super) fn is_armed(&self) -> bool {
+        matches!(*self.0, State::Armed(..))
     }
 
     /// Returns `Ready` if the time has come, and otherwise registers the waker to be woken then.
     /// While it is armed, the time that it was armed for counts, and not `when`.
     pub(super) fn poll(&mut self, when: When, cx: &mut Context<'_>) -> Poll<()> {
-        if let State::Armed(timers, key) = &self.0 {
+        if let State::Armed(timers, key) = &*self.0 {
             match timers.poll(key, cx.waker()) {
                 // The thread that would fire it may not do so before this task yields, or never if
                 // this is a blocking wait.
@@ -102,10 +106,10 @@ impl Alarm {
                     return Poll::Ready(());
                 }
                 Ok(Poll::Ready(())) => {
-                    self.0 = State::Idle;
+                    *self.0 = State::Idle;
                     return Poll::Ready(());
                 }
-                Err(Closed) => self.0 = State::Idle,
+                Err(Closed) => *self.0 = State::Idle,
             }
         }
         if when.has_come() {
@@ -117,26 +121,33 @@ impl Alarm {
     /// Polls as [`poll`](Alarm::poll) does when idle, for a time that was still ahead a moment ago,
     /// so that the clock is not read again. If it has passed meanwhile, the timer fires soon.
     pub(super) fn wait(&mut self, when: When, cx: &mut Context<'_>) -> Poll<()> {
-        match (deadline(when), &self.0) {
-            (Some(deadline), _) => self.arm(deadline, cx.waker().clone(), None),
-            (None, State::Endless(waiter)) if waiter.will_wake(cx.waker()) => {}
-            (None, _) => self.0 = State::Endless(cx.waker().into()),
+        match deadline(when) {
+            Some(deadline) => self.arm(deadline, cx.waker().clone(), None),
+            None => self.wait_endlessly(cx.waker()),
         }
         Poll::Pending
+    }
+
+    #[cold]
+    fn wait_endlessly(&mut self, waker: &Waker) {
+        match &*self.0 {
+            State::Endless(waiter) if waiter.will_wake(waker) => {}
+            _ => *self.0 = State::Endless(waker.into()),
+        }
     }
 
     /// Moves the alarm to another time, at which a registered waker is woken instead. If there is
     /// none, it is idle. The waker is woken at once if this thread cannot know on which executor it
     /// waits: the poll that follows arms the alarm there.
     pub(super) fn move_to(&mut self, when: When) {
-        let (waker, home) = match mem::replace(&mut self.0, State::Idle) {
+        let (waker, home) = match mem::replace(&mut *self.0, State::Idle) {
             State::Idle => return,
             State::Armed(timers, key) => (timers.remove(&key), Some(timers)),
             State::Endless(waiter) => (Some(waiter.into()), None),
         };
         let Some(waker) = waker else { return };
         match (deadline(when), home) {
-            (None, _) => self.0 = State::Endless(waker.into()),
+            (None, _) => *self.0 = State::Endless(waker.into()),
             (Some(deadline), Some(home)) if !when.has_come() => {
                 self.arm(deadline, waker, Some(&home));
             }
@@ -146,7 +157,7 @@ impl Alarm {
 
     /// Disarms the alarm, and returns the waker if it has not been woken yet.
     pub(super) fn disarm(&mut self) -> Option<Waker> {
-        match mem::replace(&mut self.0, State::Idle) {
+        match mem::replace(&mut *self.0, State::Idle) {
             State::Idle => None,
             State::Armed(timers, key) => timers.remove(&key),
             State::Endless(waiter) => Some(waiter.into()),
@@ -161,7 +172,7 @@ impl Alarm {
                 return Err(waker);
             }
             let (key, earliest) = timers.insert(deadline, waker)?;
-            self.0 = State::Armed(timers.clone(), key);
+            *self.0 = State::Armed(timers.clone(), key);
             if earliest == Earliest::Sooner {
                 handle.hurry(deadline);
             }
@@ -184,6 +195,7 @@ fn deadline(when: When) -> Option<u64> {
 }
 
 impl Drop for Alarm {
+    #[inline]
     fn drop(&mut self) {
         drop(self.disarm());
     }
@@ -191,7 +203,7 @@ impl Drop for Alarm {
 
 impl fmt::Debug for Alarm {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self.0 {
+        f.write_str(match *self.0 {
             State::Idle => "Idle",
             State::Armed(..) => "Armed",
             State::Endless(_) => "Endless",
