@@ -19,11 +19,12 @@ use std::{
         mpsc,
     },
     task::Poll,
+    time::Duration,
 };
 
 use crossbeam_utils::CachePadded;
 use joint::{block_on, oneshot};
-use joint_executor::{Executor, join, spawn, spawn_detached, yield_now};
+use joint_executor::{Executor, join, spawn, spawn_detached, time::sleep, yield_now};
 
 /// The size of a cache line. The executor relies on `CachePadded`, which knows shorter ones.
 const LINE: usize = match align_of::<CachePadded<u8>>() {
@@ -162,18 +163,13 @@ async fn everything() {
         drop(cancelled);
         compare();
         join(compare, compare);
-        #[cfg(feature = "io")]
-        {
-            let mut sleep = pin!(joint_executor::time::sleep(std::time::Duration::from_secs(
-                3600
-            )));
-            poll_fn(|cx| {
-                assert!(sleep.as_mut().poll(cx).is_pending());
-                compare();
-                Poll::Ready(())
-            })
-            .await;
-        }
+        let mut sleep = pin!(sleep(Duration::from_secs(3600)));
+        poll_fn(|cx| {
+            assert!(sleep.as_mut().poll(cx).is_pending());
+            compare();
+            Poll::Ready(())
+        })
+        .await;
         compare();
     }
 }
