@@ -269,6 +269,7 @@ impl Drop for Saved {
 ///
 /// The function is called before the refused task is woken. If it panics, the panic passes through
 /// [`poll_proceed`], and the task is not woken.
+#[inline]
 pub fn set_on_refused(f: Option<fn()>) -> Option<fn()> {
     ON_REFUSED.with(|cell| cell.replace(f))
 }

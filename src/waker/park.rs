@@ -184,6 +184,7 @@ pub type Attend = fn(Option<&Parker>) -> Option<Duration>;
 /// block_on(timer);
 /// set_attend(None);
 /// ```
+#[inline]
 pub fn set_attend(attend: Option<Attend>) -> Option<Attend> {
     ATTEND.with(|cell| cell.replace(attend))
 }
