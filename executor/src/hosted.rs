@@ -395,13 +395,7 @@ impl BoundWorker {
     pub fn enter<R>(&self, f: impl FnOnce() -> R) -> R {
         match self.own.has_ended() {
             true => apart(f),
-            false => self.own.inside(|| {
-                let worker = &self.own.worker;
-                worker.on_thread(|| {
-                    worker.be_active();
-                    f()
-                })
-            }),
+            false => self.own.inside(|| self.own.worker.enter(f)),
         }
     }
 
@@ -598,13 +592,7 @@ impl HostedWorker {
     /// Calls `f` as code of this worker, which has not ended.
     #[inline]
     fn act<R>(&self, f: impl FnOnce(&Worker) -> R) -> R {
-        let worker = &**self.worker;
-        self.inside(|| {
-            worker.as_current(|| {
-                worker.be_active();
-                f(worker)
-            })
-        })
+        self.inside(|| self.worker.act(f))
     }
 
     fn end_once(&self) {

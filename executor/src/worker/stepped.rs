@@ -202,7 +202,7 @@ impl Worker {
 
     /// Makes the worker active, if it is away. It may run and push tasks only then.
     #[inline]
-    pub(crate) fn be_active(&self) {
+    fn be_active(&self) {
         #[cold]
         fn come_back(worker: &Worker) {
             let _running = worker.come_back(|| None);
@@ -210,6 +210,23 @@ impl Worker {
         if self.stepping.is_away.get() {
             come_back(self);
         }
+    }
+
+    /// Calls `f` as code of this worker, and with all its duties.
+    pub(crate) fn enter<R>(&self, f: impl FnOnce() -> R) -> R {
+        self.on_thread(|| {
+            self.be_active();
+            f()
+        })
+    }
+
+    /// Calls `f` as code of this worker.
+    #[inline]
+    pub(crate) fn act<R>(&self, f: impl FnOnce(&Self) -> R) -> R {
+        self.as_current(|| {
+            self.be_active();
+            f(self)
+        })
     }
 
     /// Blocks this thread until the worker has something to do, or for so long: in the driver, if
