@@ -351,7 +351,8 @@ use self::{
 /// started it must: if the system refuses, on targets without threads, and in an executor that
 /// belongs to a [`Host`](hosted::Host), such as a simulation.
 ///
-/// A future that is spawned on an executor that has ended is dropped by the thread that spawns it.
+/// A future that is spawned on an executor that has ended is dropped by the thread that spawns it,
+/// and so is one that the drop of another future spawns at the end.
 ///
 /// To shut down an executor without blocking, or with a limit on how long the call blocks, use
 /// [`shutdown_background`](Executor::shutdown_background) or
@@ -364,10 +365,8 @@ use self::{
 /// of a future that blocks. If a poll is blocked elsewhere, such as in a channel of `std`, and
 /// waits for something that only its own worker can drop, the drop of the executor never returns.
 /// That is so for a task that is pinned to that worker, and for any task if no other worker is
-/// free. Once no poll runs any more, the others may have exited, so that the drop of a future must
-/// not wait elsewhere for a task that it has spawned or woken. Nor does the drop of the executor
-/// return if the drop of a future waits for a poll that is blocked until the end, and no other
-/// worker is free: the future may be dropped inside that very wait.
+/// free. Nor does it return if the drop of a future waits for a poll that is blocked until the end,
+/// and no other worker is free: the future may be dropped inside that very wait.
 ///
 /// If one of its own tasks drops the executor, the drop cannot wait for that task's worker. It
 /// waits for everything else, and that worker exits when the task's poll ends. No poll may wait for

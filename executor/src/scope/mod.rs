@@ -57,7 +57,7 @@ use core::{
     pin::Pin,
     task::{Context, Poll, ready},
 };
-use std::panic::catch_unwind;
+use std::panic::{catch_unwind, resume_unwind};
 
 use super::{
     Executor,
@@ -144,7 +144,7 @@ impl Inner {
         F::Output: Send + 'scope,
         K: Send + Unpin + 'static,
     {
-        let (sender, receiver) = oneshot::channel();
+        let (sender, mut receiver) = oneshot::channel();
         let spawned = Location::caller();
         let body = Box::pin(Body {
             future: Some(future),
@@ -176,13 +176,22 @@ impl Inner {
             .into_iter()
             .flatten()
             .for_each(|end| self.note_task(end));
-        // Once the result is there, the child's future is gone. If the spawn itself panics, it is
-        // dropped here, and is no cancellation that the scope reports.
+        // Once the result is there, the child's future is gone.
         let lent = Lent(|| receiver.is_finished());
-        self.insert(match on {
-            Some(executor) => executor.spawn(task),
-            None => super::spawn(task),
-        });
+        let start = || {
+            self.insert(match on {
+                Some(executor) => executor.spawn(task),
+                None => super::spawn(task),
+            });
+        };
+        if let Err(payload) = catch_unwind(AssertUnwindSafe(start)) {
+            drop(lent);
+            // The spawn itself has panicked, so this is no cancellation that the scope reports.
+            if let Ok(Err(held)) = receiver.try_recv() {
+                drop_quietly(self.take(held));
+            }
+            resume_unwind(payload);
+        }
         lent.returned();
         handle(receiver)
     }

@@ -13,10 +13,9 @@
 //! queue of a worker that is stuck. A worker that is blocked in a wait of this crate does the same
 //! inside that wait if no other worker has arrived for some time.
 //!
-//! Two things stay with a worker that is blocked elsewhere: the tasks that are pinned to it, which
-//! no other thread may drop; and once the executor is quiet, what is in its own queue, because the
-//! other workers may have left. So a drop must not wait there, other than in a wait of this crate,
-//! for a task of this executor that it has spawned or woken.
+//! One thing stays with a worker that is blocked elsewhere: the tasks that are pinned to it, which
+//! no other thread may drop. A task that a drop spawns does not, because the other workers may have
+//! left: its future is dropped at once.
 
 use alloc::{borrow::ToOwned, vec::Vec};
 use core::{cell::Cell, iter, ptr, time::Duration};
@@ -75,7 +74,9 @@ pub(super) fn in_hand(shared: &Shared, lane: Lane, f: impl FnOnce()) -> bool {
 /// A worker's knowledge of the end, once its executor is closed.
 #[derive(Default)]
 pub(super) struct Closing {
-    /// Whether the last poll is over.
+    /// Whether it has dropped a future.
+    has_begun: Cell<bool>,
+    /// Whether the last poll is over for the other workers too.
     has_arrived: Cell<bool>,
     /// The number of nested waits that are dropping tasks.
     inside: Cell<usize>,
@@ -125,6 +126,8 @@ impl Running<'_> {
 
     /// Drops a runnable, in a closed executor.
     pub(crate) fn discard_inside(&self, runnable: Runnable) {
+        self.closing.has_begun.set(true);
+        self.watches_tasks.set(true);
         self.stranger(|| drop(runnable));
     }
 
@@ -225,6 +228,11 @@ impl Running<'_> {
 }
 
 impl Worker {
+    /// Whether it drops futures, and no new one will be polled.
+    pub(super) fn is_closing(&self) -> bool {
+        self.closing.has_begun.get()
+    }
+
     pub(super) fn has_arrived(&self) -> bool {
         self.closing.has_arrived.get()
     }

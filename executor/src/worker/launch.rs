@@ -66,6 +66,11 @@ pub(crate) fn launch(
         unsafe { worker.enter(runnable.as_ptr(), runnable.metadata()) };
     }
     match worker {
+        // The drop of a future has spawned it, and may wait for it, while nobody but this worker
+        // may be left. The future is the caller's own.
+        Some(worker) if worker.is_closing() && !matches!(lane, Lane::Pinned(_)) => {
+            dispose_spawned(shared, runnable);
+        }
         Some(worker) if lane == Lane::Normal && shared.decides == Decides::Workers => {
             worker.push_spawned(runnable);
         }
@@ -80,7 +85,7 @@ impl Running<'_> {
     /// Pushes a new task of the normal lane into this worker's queue.
     #[inline]
     pub(crate) fn launch(&self, runnable: Runnable) {
-        if self.watches_tasks {
+        if self.watches_tasks.get() {
             launch(self.shared(), Some(self), runnable, Lane::Normal);
         } else {
             self.counters().spawned.increment();

@@ -80,8 +80,9 @@ pub(crate) struct Worker {
     index: usize,
     queues: Queues,
     runs: Cell<u64>,
-    /// A copy of [`Shared::watches_tasks`], which is read for every spawn.
-    watches_tasks: bool,
+    /// A copy of [`Shared::watches_tasks`], which is read for every spawn; true at this worker's
+    /// end, when a spawn is different.
+    watches_tasks: Cell<bool>,
     /// Whether there is something to do for each poll, such as a hook.
     watches_polls: bool,
     /// The same for each wake-up.
@@ -161,7 +162,7 @@ pub(super) fn ended(task: &EndedTask<'_, EntryLink>, how: TaskEnd) {
     with_current(|worker| match worker {
         Some(worker) if !who::is_disposed() => {
             worker.count_end(how);
-            if worker.watches_tasks {
+            if worker.shared.watches_tasks {
                 // SAFETY: the runner calls this.
                 unsafe { worker.shared.hooks.ended(task, how) };
             }
@@ -187,7 +188,7 @@ impl Worker {
             lookout: Lookout::new(index, shared.workers()),
             helper: Helper::new(shared.workers()),
             attendant: Attendant::default(),
-            watches_tasks: shared.watches_tasks,
+            watches_tasks: Cell::new(shared.watches_tasks),
             watches_polls: shared.hooks.watch_polls(),
             watches_wakes: shared.hooks.watch_wakes(),
             stepping: Stepping::new(&shared),

@@ -130,7 +130,7 @@ fn a_spawned_task_goes_to_the_same_queue_with_a_hook() {
 #[test]
 fn without_a_hook_no_task_is_watched() {
     let [worker, _other] = two_workers();
-    assert!(!worker.watches_tasks && !worker.watches_polls && !worker.watches_wakes);
+    assert!(!worker.watches_tasks.get() && !worker.watches_polls && !worker.watches_wakes);
 }
 
 /// The hook could wait for what is in the slot, which no other worker can take.

@@ -1,7 +1,7 @@
 //! Futures whose drop waits, at the end of an executor.
 
 use std::{
-    future::poll_fn,
+    future::{pending, poll_fn},
     pin::{Pin, pin},
     sync::{
         Arc, Mutex, OnceLock,
@@ -13,12 +13,12 @@ use std::{
 };
 
 use super::support::{GUARD, MILLI, stranger};
-use crate::common::{OnDrop, ends, poll_with, waker_that};
+use crate::common::{OnDrop, ends, executor, poll_with, waker_that};
 use joint::{JoinError, JoinHandle, oneshot, waker::park::block_on_timeout};
 use joint_executor::{
-    Executor, Priority, block_on,
+    Executor, Handle, Priority, block_on,
     hosted::{BoundWorker, HostedWorker, Step},
-    spawn_local,
+    spawn_detached, spawn_local,
     time::sleep,
     yield_now,
 };
@@ -287,4 +287,46 @@ fn a_task_spawned_by_who_has_shut_down_never_runs() {
             assert_eq!(Arc::strong_count(&ran), 1);
         });
     }
+}
+
+#[test]
+fn a_drop_at_the_end_may_wait_for_a_task_that_it_spawns() {
+    for workers in [1, 2, 8] {
+        ends(move || {
+            let executor = executor(workers);
+            for depth in 0..20 {
+                let handle = executor.handle();
+                let waits = OnDrop(move || spawn_and_wait(&handle, depth % 3));
+                let hold = async move {
+                    let _waits = waits;
+                    pending::<()>().await
+                };
+                match depth % 2 {
+                    0 => executor.spawn_detached(hold),
+                    _ => executor.spawn_on(depth % workers, hold).detach(),
+                }
+            }
+        });
+    }
+}
+
+/// Waits by means of std for the drop of a task that it spawns, which does the same.
+fn spawn_and_wait(handle: &Handle, deeper: usize) {
+    let (tell, told) = mpsc::channel();
+    let next = handle.clone();
+    let held = OnDrop(move || {
+        if deeper > 0 {
+            spawn_and_wait(&next, deeper - 1);
+        }
+        tell.send(()).unwrap();
+    });
+    let task = async move {
+        let _held = held;
+        pending::<()>().await
+    };
+    match deeper % 2 {
+        0 => handle.spawn(task).detach(),
+        _ => spawn_detached(task),
+    }
+    told.recv().expect("the task is dropped");
 }
