@@ -7,7 +7,7 @@
 //! with `-- --test` each row runs once, with little work. `JOINT_CRITERION=1` adds criterion.
 
 #[allow(dead_code, reason = "the tests of joint-sim check more of them")]
-#[path = "../../sim/tests/sim/bugs/mod.rs"]
+#[path = "../../joint-sim/tests/sim/bugs/mod.rs"]
 mod bugs;
 mod found;
 mod runtimes;

@@ -1,4 +1,4 @@
-//! Models of a worker's queues (`executor/src/deques`), used by their owner and by one or two
+//! Models of a worker's queues (`joint-executor/src/deques`), used by their owner and by one or two
 //! thieves.
 //!
 //! The tasks are values that the model watches. A task that is taken before it has reached the

@@ -220,7 +220,7 @@ async fn measure(executor: &Executor, mut row: impl FnMut(&'static str, Cost)) {
         "wake a task from another thread, and run it until it waits again",
         cost_of!({
             outside(|| waker.wake_by_ref());
-            // (`executor/src/worker/shared.rs`)
+            // (`joint-executor/src/worker/shared.rs`)
             count_of_an_arc();
             event.clone().await;
         }) - waits,
@@ -269,7 +269,7 @@ async fn measure_timers(mut row: impl FnMut(&'static str, Cost)) {
     row(
         "arm a timer that becomes the earliest, and drop it",
         cost_of!({
-            // (`executor/src/time/alarm.rs`)
+            // (`joint-executor/src/time/alarm.rs`)
             count_of_an_arc();
             poll_once(sleep(FAR)).await;
         }),

@@ -1,5 +1,5 @@
-//! Models of fork-join (`executor/src/fork_join`): an owner joins while one or two thieves try
-//! to steal the jobs that it forks.
+//! Models of fork-join (`joint-executor/src/fork_join`): an owner joins while one or two thieves
+//! try to steal the jobs that it forks.
 //!
 //! Both closures look at values that the model watches. If a job is run before it has reached the
 //! thief, or twice, or if a result is read before it has reached the owner, that is a race or a

@@ -1,4 +1,4 @@
-//! Models of the queue for tasks that other threads push (`executor/src/inbox.rs`), whose
+//! Models of the queue for tasks that other threads push (`joint-executor/src/inbox.rs`), whose
 //! nodes are the tasks themselves. Every task is taken once, whole, and in the order in which its
 //! thread pushed it. A taker that meets a push in progress neither waits for it nor loses the tasks
 //! behind it.

@@ -269,7 +269,7 @@ fn a_search_moves_the_counts_and_the_next_push_moves_them_back() {
 
 /// The lines of a worker's queues: the rings of spawned tasks, of woken ones and of those of high
 /// priority, each with its head, its tail, the head that its owner has seen, and its slots. A unit
-/// test of `executor/src/deques` holds where each of them begins.
+/// test of `joint-executor/src/deques` holds where each of them begins.
 const QUEUES: [u64; 12] = [0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1];
 /// The number of slots on a line.
 const SLOTS: usize = 8;

@@ -1,6 +1,6 @@
 //! Models of the readiness of a descriptor, and of the tasks that wait for it
-//! (`executor/src/driver/reactor`). The model has descriptors of its own: a count of the bytes that
-//! have arrived, which plain loads look at, and a count of those that were read.
+//! (`joint-executor/src/driver/reactor`). The model has descriptors of its own: a count of the
+//! bytes that have arrived, which plain loads look at, and a count of those that were read.
 //!
 //! Waiters are polled by hand. Each is pending only if it will be woken, and each byte that arrived
 //! is read.

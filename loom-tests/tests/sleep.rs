@@ -1,4 +1,4 @@
-//! Models of the sleep protocol (`executor/src/sleep.rs`), with queues of their own: a queue
+//! Models of the sleep protocol (`joint-executor/src/sleep.rs`), with queues of their own: a queue
 //! is a count of tasks, which plain loads look at. `sleep_queues.rs` has models with the real
 //! queues of a worker.
 //!

@@ -1,6 +1,6 @@
-//! Models of the executor's sleep protocol (`executor/src/sleep.rs`) on the real queues of a worker
-//! (`executor/src/deques`): a worker looks into them and goes to sleep, while an owner pushes and
-//! pops.
+//! Models of the executor's sleep protocol (`joint-executor/src/sleep.rs`) on the real queues of a
+//! worker (`joint-executor/src/deques`): a worker looks into them and goes to sleep, while an owner
+//! pushes and pops.
 //!
 //! The owner does not run on after the last task that it has popped, as if its poll blocked it. If
 //! another task stays in its queues while the other workers sleep, that is therefore a deadlock,

@@ -1,5 +1,5 @@
-//! Models of a queue of deadlines (`executor/src/driver/timers.rs`): a task that waits for a timer
-//! races with the worker that fires it, with the shutdown, and with the drop of the timer. No
+//! Models of a queue of deadlines (`joint-executor/src/driver/timers.rs`): a task that waits for a
+//! timer races with the worker that fires it, with the shutdown, and with the drop of the timer. No
 //! wake-up is lost or repeated, and every waker is dropped.
 //!
 //! One lock guards the whole queue. The models therefore check what may happen between two times

@@ -526,7 +526,7 @@
 //! spawn(blink(5)).unwrap();
 //! while run() {} // then `wfi`, and again
 //! ```
-//! `compat/thumbv7em` in the repository has it with timers, for a Cortex-M4.
+//! `tools/compat/thumbv7em` in the repository has it with timers, for a Cortex-M4.
 //!
 //! # In models
 //! With loom's mutex and threads, these executors and their tasks can be model-checked

@@ -98,7 +98,7 @@ fn own_thread_locals(source: &Source, paths: &[Path]) -> Vec<String> {
 /// Orderings that are not written inside `order!`.
 pub(crate) fn raw_orderings(source: &Source) -> Vec<String> {
     // The latter takes the place of the system in models, and is not under test.
-    if is_switch(source) || source.path == "executor/src/model/driver.rs" {
+    if is_switch(source) || source.path == "joint-executor/src/model/driver.rs" {
         return Vec::new();
     }
     let text = |at: usize| {
@@ -266,11 +266,15 @@ mod tests {
     #[test]
     fn foreign_atomics_are_caught_everywhere_but_in_the_switch() {
         let bad = "use core::{\n fmt,\n sync::atomic::{AtomicBool,\n Ordering, fence}};\nuse std::sync::atomic;\nuse loom::x;";
-        for path in ["src/task/raw.rs", "executor/src/queue.rs", "src/lib.rs"] {
+        for path in [
+            "src/task/raw.rs",
+            "joint-executor/src/queue.rs",
+            "src/lib.rs",
+        ] {
             assert_eq!(lines(unmodelled, path, bad), [3, 4, 5, 6], "{path}");
         }
-        assert_eq!(lines(unmodelled, "switch/src/lib.rs", bad), NONE);
-        assert_eq!(lines(unmodelled, "switch/src/model.rs", bad), NONE);
+        assert_eq!(lines(unmodelled, "joint-switch/src/lib.rs", bad), NONE);
+        assert_eq!(lines(unmodelled, "joint-switch/src/model.rs", bad), NONE);
         let inline = "static A: core::sync::atomic::AtomicU8 = x;\nuse core::sync;\nfn f(a: sync::atomic::AtomicU8) {}";
         assert_eq!(lines(unmodelled, "src/task/raw.rs", inline), [1, 3]);
         let renamed = "use core::sync::atomic::Ordering as O;";
@@ -298,7 +302,7 @@ mod tests {
         let bad = "use std::{\nthread,\ncell::{Cell,\nUnsafeCell}, time::Duration};\nuse core::cell;\n\
             fn f() { cell::UnsafeCell::new(\nstd::thread::park()) }\nuse std::sync::{Arc,\nMutex};";
         assert_eq!(lines(unmodelled, "src/waker/park.rs", bad), [2, 4, 6, 7, 9]);
-        assert_eq!(lines(unmodelled, "executor/src/worker.rs", bad), NONE);
+        assert_eq!(lines(unmodelled, "joint-executor/src/worker.rs", bad), NONE);
     }
 
     #[test]
@@ -324,10 +328,10 @@ mod tests {
         let bad = "a.load(Ordering::Acquire);\nb.store(1, Relaxed);\nc.compare_exchange(1, 2, AcqRel,\nAcquire);\n\
             use core::sync::atomic::Ordering::{self};\nfence(SeqCst);\nuse core::sync::atomic::Ordering::*;";
         assert_eq!(
-            lines(raw_orderings, "executor/src/sleep.rs", bad),
+            lines(raw_orderings, "joint-executor/src/sleep.rs", bad),
             [1, 2, 3, 4, 5, 6, 7]
         );
-        assert_eq!(lines(raw_orderings, "switch/src/model.rs", bad), NONE);
+        assert_eq!(lines(raw_orderings, "joint-switch/src/model.rs", bad), NONE);
     }
 
     #[test]

@@ -135,10 +135,10 @@ mod tests {
             ["src/task/raw.rs:2"]
         );
         assert_eq!(
-            starts(&model_cfg(&at("flow/src/lock.rs", text))),
-            ["flow/src/lock.rs:2"]
+            starts(&model_cfg(&at("joint-flow/src/lock.rs", text))),
+            ["joint-flow/src/lock.rs:2"]
         );
-        assert_eq!(model_cfg(&at("switch/src/model.rs", text)), [""; 0]);
+        assert_eq!(model_cfg(&at("joint-switch/src/model.rs", text)), [""; 0]);
         assert_eq!(model_cfg(&at("src/lib.rs", text)), [""; 0]);
     }
 

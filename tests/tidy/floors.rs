@@ -159,7 +159,7 @@ mod tests {
             "pub use crate::completion::{Completion, Waiter as W};",
         );
         let executor = Source::new(
-            "executor/src/lib.rs",
+            "joint-executor/src/lib.rs",
             "pub use self::{builder::Builder, metrics::Metrics}; use worker::Local; pub struct Executor;",
         );
         check(&Source::new(path, text), &Exports::new([&lib, &executor]))
@@ -176,24 +176,30 @@ mod tests {
             ("src/oneshot.rs", "use crate::{Completion, W};"),
             ("src/lib.rs", "pub use crate::task::JoinHandle;"),
             (
-                "executor/src/worker/turn.rs",
+                "joint-executor/src/worker/turn.rs",
                 "use super::{Local, shared::Runnable}; use crate::sleep::Parking;",
             ),
             (
-                "executor/src/hooks.rs",
+                "joint-executor/src/hooks.rs",
                 "use super::{guard::guarded, task_info::TaskInfo};",
             ),
             (
-                "executor/src/scope/mod.rs",
+                "joint-executor/src/scope/mod.rs",
                 "use super::{Executor, Metrics, join_set::JoinSet}; use crate::worker::Local;",
             ),
             (
-                "executor/src/metrics.rs",
+                "joint-executor/src/metrics.rs",
                 "/// See [`m`](super::Executor::metrics).\nstruct A;",
             ),
-            ("executor/src/time/alarm.rs", "use crate::worker::Local;"),
-            ("executor/src/model/mod.rs", "use crate::worker::Local;"),
-            ("flow/src/a.rs", "use crate::anything;"),
+            (
+                "joint-executor/src/time/alarm.rs",
+                "use crate::worker::Local;",
+            ),
+            (
+                "joint-executor/src/model/mod.rs",
+                "use crate::worker::Local;",
+            ),
+            ("joint-flow/src/a.rs", "use crate::anything;"),
         ] {
             assert_eq!(findings(path, text), [""; 0], "{path}");
         }
@@ -208,16 +214,22 @@ mod tests {
                 "src/completion.rs",
                 "#[cfg(test)] mod tests { use crate::task; }",
             ),
-            ("executor/src/sleep.rs", "use super::worker::Local;"),
-            ("executor/src/driver/keeper.rs", "use crate::worker::Local;"),
+            ("joint-executor/src/sleep.rs", "use super::worker::Local;"),
             (
-                "executor/src/worker/turn.rs",
+                "joint-executor/src/driver/keeper.rs",
+                "use crate::worker::Local;",
+            ),
+            (
+                "joint-executor/src/worker/turn.rs",
                 "use super::super::join_set::JoinSet;",
             ),
-            ("executor/src/worker/mod.rs", "use crate::Executor;"),
-            ("executor/src/worker/mod.rs", "use super::Builder;"),
-            ("executor/src/registry.rs", "fn f() { crate::spawn() }"),
-            ("executor/src/builder.rs", "use super::time;"),
+            ("joint-executor/src/worker/mod.rs", "use crate::Executor;"),
+            ("joint-executor/src/worker/mod.rs", "use super::Builder;"),
+            (
+                "joint-executor/src/registry.rs",
+                "fn f() { crate::spawn() }",
+            ),
+            ("joint-executor/src/builder.rs", "use super::time;"),
         ] {
             let found = findings(path, text);
             assert_eq!(found.len(), 1, "{path} {text}: {found:?}");
@@ -229,10 +241,10 @@ mod tests {
     fn one_floor_names_nothing_of_itself() {
         for (path, text) in [
             ("src/oneshot/mod.rs", "use crate::task;"),
-            ("executor/src/gate.rs", "use super::sleep::Sleep;"),
+            ("joint-executor/src/gate.rs", "use super::sleep::Sleep;"),
             // By a re-export, too.
-            ("executor/src/sleep.rs", "use crate::Metrics;"),
-            ("executor/src/io.rs", "use crate::time::Timer;"),
+            ("joint-executor/src/sleep.rs", "use crate::Metrics;"),
+            ("joint-executor/src/io.rs", "use crate::time::Timer;"),
         ] {
             let found = findings(path, text);
             assert_eq!(found.len(), 1, "{path}: {found:?}");

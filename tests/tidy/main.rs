@@ -29,32 +29,29 @@ fn root() -> &'static Path {
 }
 
 /// The folders with Rust files.
-const FOLDERS: [&str; 15] = [
-    "axioms",
+const FOLDERS: [&str; 12] = [
     "benches",
-    "compat",
     "examples",
-    "executor",
-    "flow",
-    "lab",
+    "joint-executor",
+    "joint-flow",
+    "joint-ring",
+    "joint-sim",
+    "joint-switch",
     "loom-tests",
-    "mutants",
-    "ring",
-    "sim",
     "src",
-    "switch",
     "tests",
-    "xtask",
+    "tools",
+    "verify",
 ];
 
 /// The folders with the source of the published packages.
 const PACKAGES: [&str; 6] = [
     "src",
-    "executor/src",
-    "flow/src",
-    "ring/src",
-    "sim/src",
-    "switch/src",
+    "joint-executor/src",
+    "joint-flow/src",
+    "joint-ring/src",
+    "joint-sim/src",
+    "joint-switch/src",
 ];
 
 /// All of the packages' source, by path from the root.
@@ -241,7 +238,7 @@ const KEPT: [(&[&str], &[&str], &str); 5] = [
 #[test]
 fn gates_and_identities_are_kept_in_their_files() {
     hold(|source| {
-        let is_executor = source.path.starts_with("executor/src/");
+        let is_executor = source.path.starts_with("joint-executor/src/");
         let of = |&(written, files, what): &(&[&str], &[&str], _)| {
             let is_kept = files.iter().any(|file| source.path.ends_with(file));
             let found = source
@@ -260,14 +257,14 @@ fn gates_and_identities_are_kept_in_their_files() {
 fn unguarded_loans(source: &Source) -> Vec<String> {
     /// What keeps the memory, in each file that may do so.
     const KEEPERS: [(&str, &str); 6] = [
-        ("executor/src/fork_join/job.rs", "Lent"),
-        ("executor/src/scope/mod.rs", "Lent"),
+        ("joint-executor/src/fork_join/job.rs", "Lent"),
+        ("joint-executor/src/scope/mod.rs", "Lent"),
         // The memory is on the heap.
-        ("executor/src/driver/reactor/selector/epoll.rs", "Vec"),
-        ("executor/src/local/register.rs", "room"),
+        ("joint-executor/src/driver/reactor/selector/epoll.rs", "Vec"),
+        ("joint-executor/src/local/register.rs", "room"),
         // A wait on the same thread, and a world that is leaked if a thread may still use it.
-        ("sim/src/world/entered.rs", "OnStack"),
-        ("sim/src/world/threads.rs", "Abandoned"),
+        ("joint-sim/src/world/entered.rs", "OnStack"),
+        ("joint-sim/src/world/threads.rs", "Abandoned"),
     ];
     let has_frames = ["executor", "sim"].contains(&&*source.package());
     let is_model = source.path.contains("/model/");
@@ -295,7 +292,10 @@ fn a_frame_is_lent_only_beneath_its_guard() {
         "unsafe impl Send for Frame {}",
         "fn f() { mem::transmute(body) }",
     ] {
-        for path in ["executor/src/join.rs", "executor/src/scope/mod.rs"] {
+        for path in [
+            "joint-executor/src/join.rs",
+            "joint-executor/src/scope/mod.rs",
+        ] {
             assert_eq!(unguarded_loans(&Source::new(path, bad)).len(), 1);
         }
     }
@@ -332,8 +332,6 @@ fn only_the_benches_depend_on_peers() {
         "joint",
         "joint-executor",
         "joint-flow",
-        "joint-lab",
-        "joint-mutants",
         "joint-ring",
         "joint-sim",
     ] {

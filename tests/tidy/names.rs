@@ -141,11 +141,11 @@ mod tests {
 
     fn found(comment: &str) -> Vec<String> {
         let sleep = Source::new(
-            "executor/src/sleep.rs",
+            "joint-executor/src/sleep.rs",
             "fn found() { a.load(order!(found_look: Acquire)) }",
         );
         let citing = Source::new("src/task/a.rs", &format!("// {comment}\nx"));
-        let files = ["executor/src/sleep.rs", "loom-tests/tests/sleep.rs"].map(str::to_owned);
+        let files = ["joint-executor/src/sleep.rs", "loom-tests/tests/sleep.rs"].map(str::to_owned);
         let known = Known::new([&sleep].into_iter(), files.into_iter());
         check(&citing, &known)
     }
@@ -191,7 +191,7 @@ mod tests {
         for good in [
             "With `sleep::found_look` (Acquire), and `executor::sleep::found()`.",
             "`joint_executor::sleep::found`, `std::sync::mpsc`, `Known::new`, `found_look`.",
-            "`sleep.rs` and executor/src/sleep.rs. In loom-tests/tests/sleep.rs.",
+            "`sleep.rs` and joint-executor/src/sleep.rs. In loom-tests/tests/sleep.rs.",
             "task.name is a field, and .rs an ending.",
         ] {
             assert_eq!(found(good), [""; 0], "{good}");

@@ -62,15 +62,17 @@ impl Source {
     }
 }
 
-/// The folder in which a package's `src` lies.
+/// The folder in which a package's `src` lies, without `joint-`.
 fn package(path: &str) -> &str {
-    path.split_once("/src/").map_or("", |(package, _)| package)
+    let (package, _) = path.split_once("/src/").unwrap_or_default();
+    package.strip_prefix("joint-").unwrap_or(package)
 }
 
 fn file_module(path: &str) -> Vec<String> {
     // The modules of the package `joint-flow` stand in one that is called `flow`.
     let path = path.replacen("/src/", "/", 1);
     let path = path.strip_prefix("src/").unwrap_or(&path);
+    let path = path.strip_prefix("joint-").unwrap_or(path);
     let path = path.strip_suffix(".rs").unwrap_or(path);
     let parts = path.split('/').map(str::to_owned);
     parts
@@ -211,7 +213,7 @@ mod tests {
             [module("x"), module("y"), module("z"), module("w")],
             ["a::b", "a::b::c", "a::b::c", "a::b"]
         );
-        let of_flow = file_module("flow/src/a/mod.rs");
+        let of_flow = file_module("joint-flow/src/a/mod.rs");
         assert_eq!(of_flow, ["flow", "a"]);
         assert_eq!(Source::new("src/lib.rs", "").top(), None);
         assert_eq!(Source::new("src/a/mod.rs", "").top().as_deref(), Some("a"));

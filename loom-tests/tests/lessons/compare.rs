@@ -28,7 +28,7 @@ pub(crate) fn compare(file: &str, text: &str) {
         .lines()
         .map(|line| format!("{}\n", line.trim_end()))
         .collect();
-    let path = Path::new("../docs/lessons/pictures").join(file);
+    let path = Path::new("../verify/course/lessons/pictures").join(file);
     if std::env::var_os("JOINT_LESSONS_WRITE").is_some() {
         fs::write(&path, &text).expect("the pictures can be written");
     }

@@ -1,0 +1,461 @@
+//! Functions that block in a simulation: each has a thread of its own, and all take turns.
+
+use std::{
+    collections::BTreeSet,
+    future::pending,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering::Relaxed},
+        mpsc,
+    },
+    thread::{self, ThreadId},
+    time::Duration,
+};
+
+use joint::{block_on, oneshot, waker::park::block_on_timeout};
+use joint_executor::{
+    Executor, Handle, spawn, spawn_blocking,
+    time::{now, sleep},
+    yield_now,
+};
+use joint_sim::{self as sim, Builder, Faults, Host};
+
+use crate::{Counts, SECOND, join, says};
+
+/// Two functions, each of which waits for the other one's answer before it sends its own.
+async fn ping_pong(rounds: usize) -> usize {
+    let (mut pings, mut pongs) = (Vec::new(), Vec::new());
+    let (mut players, mut partners) = (Vec::new(), Vec::new());
+    for _ in 0..rounds {
+        let (ping, pinged) = oneshot::channel();
+        let (pong, ponged) = oneshot::channel();
+        pings.push((ping, ponged));
+        pongs.push((pinged, pong));
+    }
+    players.push(spawn_blocking(move || {
+        let mut sum = 0;
+        for (n, (ping, ponged)) in pings.into_iter().enumerate() {
+            ping.send(n).unwrap();
+            sum += block_on(ponged).unwrap();
+        }
+        sum
+    }));
+    partners.push(spawn_blocking(move || {
+        for (pinged, pong) in pongs {
+            let n: usize = block_on(pinged).unwrap();
+            pong.send(n + 1).unwrap();
+        }
+    }));
+    join(partners).await;
+    players.pop().unwrap().await
+}
+
+#[test]
+fn two_functions_wait_for_each_other_by_turns() {
+    for seed in 0..50 {
+        assert_eq!(sim::run(seed, ping_pong(10)), 55);
+    }
+    for seed in 0..50 {
+        let outcome = Builder::new(seed).faults(Faults::all()).run(ping_pong(10));
+        assert_eq!(outcome.unwrap().output, 55);
+    }
+}
+
+#[test]
+fn the_same_seed_gives_the_same_turns() {
+    let digest = |seed| Builder::new(seed).run(ping_pong(5)).unwrap().digest;
+    for seed in 0..20 {
+        assert_eq!(digest(seed), digest(seed));
+    }
+    let distinct: BTreeSet<_> = (0..20).map(digest).collect();
+    assert!(distinct.len() > 1);
+}
+
+#[test]
+fn functions_begin_at_scheduled_points() {
+    let order = |seed| {
+        sim::run(seed, async {
+            let order = Arc::new(Mutex::new(Vec::new()));
+            let push = |n| {
+                let order = order.clone();
+                spawn_blocking(move || order.lock().unwrap().push(n))
+            };
+            let calls: Vec<_> = (0..10).map(push).collect();
+            assert!(order.lock().unwrap().is_empty());
+            join(calls).await;
+            order.lock().unwrap().clone()
+        })
+    };
+    let orders: BTreeSet<_> = (0..10).map(order).collect();
+    assert_eq!(orders.len(), 10);
+    assert_eq!(order(3), order(3));
+}
+
+#[test]
+fn many_functions_wait_at_once_and_one_after_another_shares_a_thread() {
+    let ids = sim::run(1, async {
+        let (mut senders, mut calls) = (Vec::new(), Vec::new());
+        for _ in 0..50 {
+            let (sender, receiver) = oneshot::channel::<u32>();
+            senders.push(sender);
+            calls.push(spawn_blocking(|| block_on(receiver).unwrap()));
+        }
+        sleep(SECOND).await;
+        for (n, sender) in (0..).zip(senders) {
+            sender.send(n).unwrap();
+        }
+        for (n, call) in (0..).zip(calls) {
+            assert_eq!(call.await, n);
+        }
+        let mut ids = Vec::new();
+        for _ in 0..50 {
+            ids.push(spawn_blocking(|| thread::current().id()).await);
+        }
+        ids
+    });
+    let distinct: BTreeSet<_> = ids.iter().map(|id| format!("{id:?}")).collect();
+    assert_eq!(distinct.len(), 1);
+    assert!(!ids.contains(&thread::current().id()));
+}
+
+#[test]
+fn a_function_keeps_the_virtual_time() {
+    let times = sim::run(1, async {
+        let start = now();
+        let (sender, receiver) = oneshot::channel();
+        let times = spawn_blocking(move || {
+            block_on(sleep(SECOND));
+            let first = now() - start;
+            assert_eq!(block_on_timeout(pending::<()>(), SECOND), None);
+            let second = now() - start;
+            assert_eq!(block_on_timeout(receiver, 5 * SECOND), Some(Ok(3)));
+            (first, second, now() - start)
+        });
+        sleep(4 * SECOND).await;
+        sender.send(3).unwrap();
+        sleep(SECOND).await;
+        times.await
+    });
+    assert_eq!(times, (SECOND, 2 * SECOND, 4 * SECOND));
+}
+
+#[test]
+fn a_wait_that_is_over_leaves_no_deadline() {
+    let outcome = Builder::new(1).run(async {
+        let (sender, receiver) = oneshot::channel();
+        let call = spawn_blocking(move || block_on_timeout(receiver, 1000 * SECOND));
+        sleep(SECOND).await;
+        sender.send(()).unwrap();
+        assert_eq!(call.await, Some(Ok(())));
+        pending::<()>().await;
+    });
+    let failure = outcome.unwrap_err();
+    assert!(failure.is_deadlock());
+    assert_eq!(failure.elapsed(), SECOND);
+}
+
+#[test]
+fn executors_and_tasks_started_by_a_blocking_function_are_simulated() {
+    let sum = sim::run(3, async {
+        spawn_blocking(|| {
+            assert!(sim::is_simulated());
+            let inner = spawn_blocking(|| block_on(spawn(async { 1 })));
+            let executor = Executor::builder().workers(2).build().unwrap();
+            let task = executor.spawn(async { 2 });
+            let sum = block_on(inner) + block_on(task) + executor.block_on(async { 4 });
+            let draws = (sim::random(), sim::random());
+            assert_ne!(draws.0, draws.1);
+            sum
+        })
+        .await
+    });
+    assert_eq!(sum, 7);
+}
+
+#[test]
+fn a_local_future_is_dropped_on_the_thread_of_the_world() {
+    struct TellsWhere(Arc<Mutex<Option<ThreadId>>>);
+    impl Drop for TellsWhere {
+        fn drop(&mut self) {
+            *self.0.lock().unwrap() = Some(thread::current().id());
+        }
+    }
+    let place = Arc::new(Mutex::new(None));
+    let tells = TellsWhere(place.clone());
+    sim::run(1, async {
+        let executor = Executor::builder().workers(1).build().unwrap();
+        let starts = executor.spawn(async move {
+            joint_executor::spawn_local(async move {
+                let _tells = tells;
+                pending::<()>().await;
+            })
+            .detach();
+        });
+        starts.await;
+        spawn_blocking(move || drop(executor)).await;
+    });
+    assert_eq!(*place.lock().unwrap(), Some(thread::current().id()));
+}
+
+#[test]
+fn a_function_that_panics_is_a_task_that_panics() {
+    let error = sim::run(1, async {
+        let call = spawn_blocking(|| {
+            block_on(yield_now());
+            std::panic::resume_unwind(Box::new(7));
+        });
+        call.result().await.unwrap_err()
+    });
+    assert!(error.is_panic());
+}
+
+#[test]
+fn a_function_that_nobody_can_wake_is_named() {
+    let failure = Builder::new(1).run(async {
+        let (_sender, receiver) = oneshot::channel::<()>();
+        let waits = spawn_blocking(move || {
+            block_on(sleep(SECOND));
+            block_on(receiver)
+        });
+        let _ = waits.await;
+    });
+    let failure = failure.unwrap_err();
+    assert!(failure.is_deadlock(), "{failure}");
+    let report = failure.to_string();
+    says(&report, "spawned at joint-sim/tests/sim/blocking.rs:");
+    says(&report, "waits since 1s");
+}
+
+#[test]
+fn the_functions_of_a_run_that_is_over_end() {
+    let dropped = Arc::new(AtomicUsize::new(0));
+    let calls: Vec<_> = sim::run(1, async {
+        let call = |_| {
+            let counts = Counts(dropped.clone());
+            spawn_blocking(move || {
+                let _counts = counts;
+                block_on(pending::<()>());
+            })
+        };
+        let calls = (0..10).map(call).collect();
+        sleep(SECOND).await;
+        // This one has not begun when the run ends.
+        let counts = Counts(dropped.clone());
+        spawn_blocking(move || drop(counts)).detach();
+        calls
+    });
+    assert_eq!(dropped.load(Relaxed), 11);
+    for call in calls {
+        assert!(block_on(call.result()).unwrap_err().is_cancelled());
+    }
+}
+
+#[test]
+fn a_scope_that_waits_at_the_end_gets_its_tasks_back() {
+    let dropped = Arc::new(AtomicUsize::new(0));
+    let failure = Builder::new(1).run(async {
+        let counts = Counts(dropped.clone());
+        let scoped = spawn_blocking(move || {
+            let borrowed = counts;
+            joint_executor::scope(|scope| {
+                scope.spawn(async {
+                    let _borrowed = &borrowed;
+                    pending::<()>().await;
+                });
+            });
+            block_on(sleep(SECOND));
+        });
+        scoped.await;
+    });
+    let failure = failure.unwrap_err();
+    assert!(failure.is_deadlock(), "{failure}");
+    assert_eq!(dropped.load(Relaxed), 1);
+}
+
+/// Lends its stack to a function that the executor runs.
+type Call = fn(&Executor, &(dyn Fn() + Sync));
+
+/// Other code uses the stack of a call of `install`, `join` or `scope`. The innermost of three
+/// calls waits for a worker that the outermost one blocks. Each frame ends in order.
+#[test]
+fn calls_that_lend_their_stack_and_deadlock_end_with_the_run() {
+    let calls: [Call; 4] = [
+        |executor, f| executor.install(f),
+        |executor, f| _ = executor.install(|| joint_executor::join(f, || {})),
+        |executor, f| executor.scope(|s| drop(s.spawn(async { f() }))),
+        // The task waits by itself.
+        |executor, f| {
+            executor.scope(|s| {
+                let never = executor.spawn(pending::<()>());
+                drop(s.spawn(async { (never.await, f()).1 }));
+                let begins = executor.spawn(async {});
+                drop(s.spawn(async { (begins.await, f()).1 }));
+            });
+        },
+    ];
+    for call in calls {
+        for on_call_thread in [false, true] {
+            let dropped = Arc::new(AtomicUsize::new(0));
+            let counts = [(); 3].map(|()| Counts(dropped.clone()));
+            let failure = Builder::new(1).run(async move {
+                let [outer, inner] =
+                    [(); 2].map(|()| Executor::builder().workers(1).build().unwrap());
+                let calls = move || {
+                    let [one, two, three] = &counts;
+                    call(&outer, &|| {
+                        let _borrowed = one;
+                        call(&inner, &|| {
+                            let _borrowed = two;
+                            call(&outer, &|| panic!("{:p} runs", three));
+                        });
+                    });
+                };
+                match on_call_thread {
+                    true => spawn_blocking(calls).await,
+                    false => calls(),
+                }
+            });
+            let failure = failure.unwrap_err();
+            assert!(failure.is_deadlock(), "{failure}");
+            assert_eq!(dropped.load(Relaxed), 3);
+        }
+    }
+}
+
+/// The host's executor ends with it, and its functions end at their next waits.
+#[test]
+fn a_killed_function_waits_for_what_its_stack_is_lent_to() {
+    let calls: [Call; 2] = [
+        |main, f| main.install(f),
+        |main, f| main.scope(|s| drop(s.spawn(async { f() }))),
+    ];
+    for call in calls {
+        let ended = Arc::new(AtomicUsize::new(0));
+        let own = ended.clone();
+        sim::run(1, async move {
+            let (main, host) = (Handle::current(), Host::new("host"));
+            host.run(move || {
+                let (main, own) = (main.clone(), own.clone());
+                spawn_blocking(move || {
+                    let borrowed = Counts(own.clone());
+                    call(&main, &|| {
+                        block_on(sleep(2 * SECOND));
+                        assert_eq!(borrowed.0.fetch_add(1, Relaxed), 0);
+                    });
+                    block_on(pending::<()>());
+                })
+            });
+            sleep(SECOND).await;
+            host.kill();
+            sleep(2 * SECOND).await;
+        });
+        assert_eq!(ended.load(Relaxed), 2);
+    }
+}
+
+#[test]
+fn a_destructor_that_waits_after_the_end_loses_its_thread_only() {
+    struct Waits(#[expect(dead_code, reason = "kept")] Counts);
+    impl Drop for Waits {
+        fn drop(&mut self) {
+            block_on(pending::<()>());
+        }
+    }
+    let dropped = Arc::new(AtomicUsize::new(0));
+    sim::run(1, async {
+        let waits = Waits(Counts(dropped.clone()));
+        spawn_blocking(move || {
+            let _waits = waits;
+            block_on(pending::<()>());
+        })
+        .detach();
+        let counts = Counts(dropped.clone());
+        spawn_blocking(move || {
+            let _counts = counts;
+            block_on(pending::<()>());
+        })
+        .detach();
+        sleep(SECOND).await;
+    });
+    assert_eq!(dropped.load(Relaxed), 1);
+}
+
+#[test]
+fn a_function_that_blocks_elsewhere_is_reported() {
+    let (sender, receiver) = mpsc::channel::<oneshot::Sender<u32>>();
+    let (begin, begun) = oneshot::channel();
+    let failure = Builder::new(1)
+        .max_call_time(Duration::from_millis(50))
+        .trace(true)
+        .run(async move {
+            let kept = Executor::builder().workers(1).build().unwrap();
+            let waits = spawn_blocking(move || {
+                begin.send(()).unwrap();
+                let answer = receiver.recv().unwrap();
+                // The run is over, but its world is still there.
+                let task = spawn(async { 1 });
+                drop(task);
+                answer.send(sim::random() as u32).unwrap();
+                block_on(pending::<()>());
+            });
+            waits.await;
+            drop(kept);
+        });
+    let failure = failure.unwrap_err();
+    assert!(failure.trace().is_none());
+    let report = failure.to_string();
+    says(&report, "blocked outside of joint's waits for 50ms");
+    says(&report, "joint-sim/tests/sim/blocking.rs:");
+    block_on(begun).unwrap();
+    assert!(!sim::is_simulated());
+    let (answer, answered) = oneshot::channel();
+    sender.send(answer).unwrap();
+    assert!(block_on(answered).is_ok());
+}
+
+#[test]
+fn stacked_polls_that_wait_for_each_other_are_not_reported_as_a_deadlock() {
+    // One poll waits, and the other one above it on the stack waits for what the first one does
+    // next.
+    let program = || async {
+        let (first, one) = oneshot::channel();
+        let (second, two) = oneshot::channel();
+        let (third, three) = oneshot::channel();
+        let left = spawn(async move {
+            first.send(()).unwrap();
+            block_on(two).unwrap();
+            third.send(()).unwrap();
+        });
+        let right = spawn(async move {
+            block_on(one).unwrap();
+            second.send(()).unwrap();
+            block_on(three).unwrap();
+        });
+        left.await;
+        right.await;
+    };
+    let run = |seed| Builder::new(seed).workers(4).run(program());
+    let reports: Vec<_> = (0..50).filter_map(|seed| run(seed).err()).collect();
+    assert!(!reports.is_empty());
+    for failure in reports {
+        assert!(!failure.is_deadlock());
+        let report = failure.to_string();
+        says(&report, "lies beneath another one");
+        says(&report, "use `spawn_blocking`");
+    }
+    // A limit ends the wait beneath on a real thread, but not here.
+    let failure = Builder::new(1).workers(4).run(async {
+        let (sender, receiver) = oneshot::channel();
+        let left = spawn(async move {
+            let limited = block_on_timeout(pending::<()>(), SECOND);
+            sender.send(limited).unwrap();
+        });
+        let right = spawn(async move {
+            sleep(SECOND / 2).await;
+            block_on(receiver)
+        });
+        let _ = right.await;
+        left.await;
+    });
+    says(failure.unwrap_err(), "lies beneath another one");
+}

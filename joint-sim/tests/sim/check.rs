@@ -1,0 +1,367 @@
+//! `check` finds failures, shrinks them, and replays them; and notices a program that depends on
+//! something else than its seed.
+
+use std::{
+    collections::HashMap,
+    fs,
+    future::pending,
+    path::PathBuf,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed},
+    },
+    time::{Duration, Instant},
+};
+
+use joint::oneshot;
+use joint_executor::{
+    TaskBuilder, spawn, spawn_blocking,
+    time::{now, sleep},
+    yield_now,
+};
+use joint_sim::{Check, Faults, check, random};
+
+use crate::common::again;
+use crate::{found, join, remove_files, says};
+
+/// Loses an update if one of its tasks runs between the two halves of another one. It has tasks
+/// and yields that do not matter.
+async fn loses_an_update() {
+    let count = Arc::new(AtomicU32::new(0));
+    let noise: Vec<_> = (0..4)
+        .map(|n| {
+            spawn(async move {
+                for _ in 0..n {
+                    yield_now().await;
+                }
+            })
+        })
+        .collect();
+    let tasks: Vec<_> = (0..3)
+        .map(|n| {
+            let count = count.clone();
+            TaskBuilder::new()
+                .name(format!("adds {n}"))
+                .spawn(async move {
+                    yield_now().await;
+                    let seen = count.load(Relaxed);
+                    if random() % 2 == 0 {
+                        yield_now().await;
+                    }
+                    count.store(seen + 1, Relaxed);
+                })
+        })
+        .collect();
+    join(tasks).await;
+    join(noise).await;
+    assert!(count.load(Relaxed) == 3, "an update was lost");
+}
+
+#[test]
+fn a_failure_is_found_shrunk_and_replayed() {
+    let found = Check::new().find(loses_an_update).unwrap_err();
+    let report = found.to_string();
+    says(&report, "an update was lost");
+    says(&report, "the main future panicked");
+    // The replays of the report fail in the same way, and without shrinking.
+    for replay in [found.replay(), found.shrunk_replay().unwrap()] {
+        let again = Check::new().replay(replay.clone());
+        let again = again.find(loses_an_update).unwrap_err();
+        assert_eq!((again.runs(), again.replay()), (1, replay));
+        says(&again, "an update was lost");
+    }
+    let left = found.shrunk_decisions().unwrap();
+    assert!(left <= 1, "{report}");
+    // The report names this test, and the tasks with names and places.
+    let test = "cargo test -p joint-sim --test sim \
+        check::a_failure_is_found_shrunk_and_replayed -- --exact";
+    says(&report, test);
+    says(
+        &report,
+        "\"adds 1\", spawned at joint-sim/tests/sim/check.rs:",
+    );
+    remove_files(&found);
+}
+
+#[test]
+fn all_steps_of_the_shrunk_run_are_written_as_a_list_and_for_perfetto() {
+    let find = |check: Check| {
+        let found = check.find(loses_an_update).unwrap_err();
+        let report = found.to_string();
+        let read = |file: &PathBuf| {
+            assert!(report.contains(file.to_str().unwrap()), "{report}");
+            fs::read_to_string(file).unwrap()
+        };
+        let [text, json] = found.files() else {
+            panic!("{report}");
+        };
+        let (text, json) = (read(text), read(json));
+        remove_files(&found);
+        (found, text, json)
+    };
+    let (found, text, json) = find(Check::new());
+    let steps = "\nall steps, at most the last 20,000 events:\n";
+    let (head, list) = text.split_once(steps).unwrap();
+    assert!(head.contains("task 6 \"adds 1\", spawned at joint-sim/tests/sim/check.rs:"));
+    assert!(list.starts_with("step 0, 0ns: main was woken"), "{list}");
+    // The last step is that of the failure.
+    assert!(list.trim_end().ends_with("main panicked"), "{list}");
+    says(&json, "adds 1");
+    // They are those of the shrunk run.
+    let (_, again, json_again) = find(Check::new().replay(found.shrunk_replay().unwrap()));
+    assert_eq!(again.split_once(steps).unwrap().1, list);
+    assert_eq!(json_again, json);
+}
+
+#[test]
+fn an_error_is_found_shrunk_and_replayed() {
+    #[derive(Debug)]
+    struct Late;
+    let program = |length: u64| async move {
+        let task = spawn(async move {
+            for _ in 0..length {
+                yield_now().await;
+            }
+            if random() % 4 == 0 { Err(Late) } else { Ok(()) }
+        });
+        yield_now().await;
+        task.await?;
+        Ok::<(), Late>(())
+    };
+    let found = found(&Check::new(), || program(3));
+    let report = found.to_string();
+    says(
+        &report,
+        ": the main future returned an error: Late\nthe last steps:\n",
+    );
+    assert_eq!(found.shrunk_decisions(), Some(0), "{report}");
+    let again = Check::new().replay(found.replay());
+    let again = again.find(|| program(3)).unwrap_err();
+    says(&again, "returned an error: Late");
+    remove_files(&again);
+}
+
+#[test]
+fn a_setting_leaves_the_others_as_they_are() {
+    let program = || async {
+        let start = now();
+        sleep(Duration::from_millis(1)).await;
+        assert_eq!(now() - start, Duration::from_millis(1), "a timer was late");
+    };
+    let late = found(&Check::new().max_time(Duration::from_secs(60)), program);
+    says(&late, "a timer was late");
+    let endless = || async {
+        loop {
+            yield_now().await;
+        }
+    };
+    let endless = found(&Check::new().faults(Faults::none()).workers(1), endless);
+    says(&endless, "more than 100000 steps");
+    let waits = || async {
+        loop {
+            sleep(Duration::from_secs(600)).await;
+        }
+    };
+    let waits = found(&Check::new().faults(Faults::none()).workers(1), waits);
+    says(&waits, "more than 86400s of virtual time");
+}
+
+#[test]
+fn a_check_finds_the_same_each_time() {
+    let once = || found(&Check::new(), loses_an_update);
+    let (one, other) = (once(), once());
+    assert_eq!(one.replay(), other.replay());
+    assert_eq!(one.shrunk_replay(), other.shrunk_replay());
+    let later = found(&Check::new().first_seed(1_000), loses_an_update);
+    assert!(later.failure().seed() >= 1_000);
+}
+
+#[test]
+fn a_program_that_is_right_passes() {
+    let runs = AtomicU64::new(0);
+    let checked = Check::new().seeds(40).canary(0).find(|| async {
+        runs.fetch_add(1, Relaxed);
+        spawn(yield_now()).await;
+    });
+    assert_eq!(checked.unwrap().runs, runs.load(Relaxed));
+}
+
+#[test]
+fn a_deadlock_is_found_and_shrunk() {
+    let program = || async {
+        let (one, other) = (Arc::new(Mutex::new(None)), Arc::new(AtomicBool::new(false)));
+        let (sender, receiver) = oneshot::channel::<()>();
+        *one.lock().unwrap() = Some(sender);
+        // Whoever comes first decides whether the sender is ever used.
+        let (kept, first) = (one.clone(), other.clone());
+        let takes = spawn(async move {
+            yield_now().await;
+            if !first.swap(true, Relaxed) {
+                if let Some(sender) = kept.lock().unwrap().take() {
+                    let _ = sender.send(());
+                }
+            }
+        });
+        let skips = spawn(async move { other.store(true, Relaxed) });
+        skips.await;
+        takes.await;
+        let waits = TaskBuilder::new().name("waits").spawn(receiver);
+        let _: Result<(), _> = waits.await;
+    };
+    let found = found(&Check::new(), program);
+    assert!(found.failure().is_deadlock(), "{found}");
+    says(&found, "\"waits\", spawned at");
+    assert_eq!(found.shrunk_decisions(), Some(0), "{found}");
+}
+
+#[test]
+fn a_program_that_never_ends_is_found() {
+    let program = || async {
+        let is_set = Arc::new(AtomicBool::new(false));
+        let sets = is_set.clone();
+        let one = spawn(async move { sets.load(Relaxed) || sets.swap(true, Relaxed) });
+        let sets = is_set.clone();
+        let other = spawn(async move {
+            while sets.swap(true, Relaxed) {
+                yield_now().await;
+            }
+        });
+        one.await;
+        other.await;
+    };
+    let check = Check::new().max_steps(500);
+    let found = found(&check, program);
+    says(&found, "more than 500 steps");
+}
+
+#[test]
+fn a_panic_of_a_detached_task_is_found() {
+    let program = || async {
+        TaskBuilder::new()
+            .name("unseen")
+            .spawn(async {
+                yield_now().await;
+                if random() % 3 == 0 {
+                    panic!("nobody sees it");
+                }
+            })
+            .detach();
+        for _ in 0..10 {
+            yield_now().await;
+        }
+    };
+    let found = found(&Check::new(), program).to_string();
+    let expected = "task 1 \"unseen\", spawned at joint-sim/tests/sim/check.rs:";
+    says(&found, expected);
+    says(&found, ", panicked at joint-sim/tests/sim/check.rs:");
+}
+
+#[test]
+fn a_hash_map_with_random_state_is_noticed() {
+    let found = found(&Check::new(), || async {
+        let map: HashMap<u32, u32> = (0..64).map(|n| (n, n)).collect();
+        let worker = TaskBuilder::new().name("sleeps in the order of the map");
+        let sleeps = worker.spawn(async move {
+            for nanos in map.into_keys() {
+                sleep(Duration::from_micros(nanos.into())).await;
+            }
+        });
+        sleeps.await;
+    });
+    let report = found.to_string();
+    says(&report, "is the first that differs");
+    let culprit =
+        "the last that ran before it: task 1 \"sleeps in the order of the map\", spawned at";
+    says(&report, culprit);
+    says(&report, "hash maps with random state, real time");
+}
+
+#[test]
+fn real_time_is_noticed() {
+    let start = Instant::now();
+    let before = AtomicU64::new(0);
+    let found = found(&Check::new(), || async {
+        // The real clock goes on between two runs.
+        let real = loop {
+            let real = u64::try_from(start.elapsed().as_nanos()).unwrap();
+            if real > before.swap(real, Relaxed) {
+                break real;
+            }
+        };
+        spawn(sleep(Duration::from_nanos(real))).await;
+    });
+    let report = found.to_string();
+    says(&report, "is the first that differs");
+    says(&report, "the last that ran before it: ");
+}
+
+#[test]
+fn a_failure_that_does_not_repeat_is_reported_as_such() {
+    let runs = AtomicU32::new(0);
+    let found = found(&Check::new().canary(0), || async {
+        assert!(runs.fetch_add(1, Relaxed) != 6, "in the seventh run");
+    });
+    assert_eq!((found.runs(), found.shrunk_replay()), (7, None));
+    let report = found.to_string();
+    says(&report, "did not fail in the same way again");
+    says(&report, "in the seventh run");
+}
+
+#[test]
+#[should_panic(expected = "JOINT_SIM_REPLAY=pct:x cannot be read")]
+fn a_replay_that_cannot_be_read_is_refused() {
+    Check::new().replay("pct:x").run(pending::<()>);
+}
+
+/// A program for the next test, which runs this one in a process of its own.
+#[test]
+#[ignore = "fails on purpose"]
+fn planted() {
+    check(loses_an_update);
+}
+
+/// A program for the next test.
+#[test]
+#[ignore = "fails on purpose"]
+fn planted_call() {
+    check(|| spawn_blocking(|| assert!(random() % 8 != 0, "of a call")));
+}
+
+#[test]
+fn the_message_of_a_panic_is_hidden_in_all_runs_but_the_shrunk_one() {
+    let mut command = again();
+    command.args(["--exact", "check::planted_call", "--ignored"]);
+    command.env("JOINT_SIM_OUT", std::env::temp_dir());
+    let printed = String::from_utf8(command.output().unwrap().stdout).unwrap();
+    let messages = printed.matches("thread 'joint-sim-call'").count();
+    assert_eq!(messages, 1, "{printed}");
+}
+
+#[test]
+fn the_environment_replays_a_run() {
+    let output = |name: &str, value: &str| {
+        let mut command = again();
+        command.args(["--exact", "check::planted", "--ignored"]);
+        command.env("JOINT_SIM_OUT", std::env::temp_dir());
+        let output = command.env(name, value).output().unwrap();
+        (
+            output.status.success(),
+            String::from_utf8(output.stdout).unwrap(),
+        )
+    };
+    let (is_ok, report) = output("JOINT_SIM_SEED", "5000");
+    assert!(!is_ok);
+    let replay = report.split("JOINT_SIM_REPLAY=").nth(1).unwrap();
+    let replay = replay.split_whitespace().next().unwrap();
+    let (plan, _faults) = replay.split_once('/').unwrap();
+    let seed: u64 = plan.rsplit(':').next().unwrap().parse().unwrap();
+    assert!(seed >= 5_000, "{report}");
+    let (is_ok, report) = output("JOINT_SIM_REPLAY", replay);
+    assert!(
+        !is_ok && report.contains("run 1 of the check failed"),
+        "{report}"
+    );
+    // The panics of the other runs are hidden.
+    assert_eq!(report.matches("an update was lost").count(), 2, "{report}");
+    assert!(output("JOINT_SIM_SEEDS", "0").0);
+}

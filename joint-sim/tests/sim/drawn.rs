@@ -1,0 +1,125 @@
+//! What a program draws at random is decided, shrunk and replayed as everything else is.
+
+use std::env;
+
+use joint_executor::{spawn, yield_now};
+use joint_sim::{Check, Found, check, random};
+
+use crate::common::again;
+use crate::{found, says};
+
+/// A queue is good for fewer messages than this.
+const ROOM: u64 = 17;
+
+/// Fails if one of three queues is too long. The rest is noise.
+async fn too_long_a_queue() {
+    let queues: Vec<_> = (0..3)
+        .map(|_| {
+            spawn(async {
+                for _ in 0..random() % 4 {
+                    yield_now().await;
+                }
+                random() % 10_000
+            })
+        })
+        .collect();
+    for queue in queues {
+        let length = queue.await;
+        assert!(length < ROOM, "a queue of {length} messages");
+    }
+}
+
+/// Returns the lines of a report that say what was drawn.
+fn drawn(found: &Found) -> Vec<String> {
+    let report = found.to_string();
+    let drawn = report.lines().filter(|line| line.contains(" drew "));
+    drawn.map(|line| line.trim().to_owned()).collect()
+}
+
+#[test]
+fn a_length_that_was_drawn_is_shrunk_to_the_least_that_fails() {
+    for first in 0..20 {
+        let found = found(&Check::new().first_seed(first), too_long_a_queue);
+        let report = found.to_string();
+        says(&report, "a queue of 17 messages");
+        let drawn = drawn(&found);
+        let place = " drew 17 at joint-sim/tests/sim/drawn.rs:";
+        assert!(drawn.iter().any(|line| line.contains(place)), "{report}");
+        // Of the others, some are 1: with 0, a task that matters less would draw one more number.
+        assert!(drawn.len() <= 3, "{report}");
+        let replay = found.shrunk_replay().unwrap();
+        assert!(replay.len() < 60, "{replay}");
+        let again = crate::found(&Check::new().replay(replay), too_long_a_queue);
+        assert_eq!(again.failure().to_string(), found.failure().to_string());
+    }
+}
+
+#[test]
+fn what_the_shrinker_sets_is_over_once_and_then_the_seed_decides() {
+    // Ends only once it has drawn a number that it likes.
+    let picky = |most: u64| {
+        move || async move {
+            let mut draws = 1;
+            while random() % 16 != 9 {
+                draws += 1;
+            }
+            assert!(draws <= most, "it took too many draws");
+        }
+    };
+    let found = found(&Check::new(), picky(5));
+    assert!(found.shrunk_replay().is_some(), "{found}");
+    let all_zero = Check::new().replay("list:3:r999=0");
+    let again = crate::found(&all_zero, picky(999));
+    says(&again, "too many draws");
+    all_zero.run(picky(10_000));
+}
+
+#[test]
+fn draws_that_do_not_matter_are_0_up_to_a_number_of_them() {
+    let found = found(&Check::new(), || async {
+        let all: Vec<_> = (0..40).map(|_| random()).collect();
+        yield_now().await;
+        for _ in 0..6_000 {
+            random();
+        }
+        assert!(all[30] % 100 < 40, "{} is too much", all[30]);
+    });
+    let replay = found.shrunk_replay().unwrap();
+    says(&replay, ":r30=40,r4095=0/");
+    assert_eq!(drawn(&found).len(), 1, "{found}");
+}
+
+#[test]
+fn a_threshold_that_no_remainder_meets_is_found_exactly() {
+    let found = found(&Check::new(), || async {
+        let share = random() >> 32;
+        assert!(share < 3_000_000_000, "more than 70 percent");
+    });
+    let least = 3_000_000_000_u64 << 32;
+    assert!(
+        drawn(&found)[0].contains(&format!(" drew {least} at ")),
+        "{found}"
+    );
+}
+
+/// A program for the next test, which runs this one in a process of its own.
+#[test]
+#[ignore = "fails on purpose"]
+fn planted_draw() {
+    check(too_long_a_queue);
+}
+
+#[test]
+fn the_replay_line_makes_the_shrunk_run_in_another_process() {
+    let found = found(&Check::new(), too_long_a_queue);
+    let mut command = again();
+    command.args(["--exact", "drawn::planted_draw", "--ignored"]);
+    command.env("JOINT_SIM_OUT", env::temp_dir());
+    command.env("JOINT_SIM_REPLAY", found.shrunk_replay().unwrap());
+    let output = command.output().unwrap();
+    let report = String::from_utf8(output.stdout).unwrap();
+    assert!(!output.status.success(), "{report}");
+    says(&report, "run 1 of the check failed");
+    says(&report, "a queue of 17 messages");
+    assert!(report.contains(&drawn(&found)[0]), "{report}");
+}

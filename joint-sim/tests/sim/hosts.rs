@@ -1,0 +1,371 @@
+//! Hosts: where tasks run, and what starts, crashes and restarts leave behind.
+
+use std::{
+    cell::{Cell, RefCell},
+    future::pending,
+    panic::{AssertUnwindSafe, catch_unwind},
+    rc::Rc,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering::Relaxed},
+    },
+};
+
+use joint::block_on;
+use joint_executor::{
+    Executor, spawn, spawn_blocking, spawn_local,
+    time::{now, sleep},
+    yield_now,
+};
+use joint_sim::{self as sim, Builder, Host, HostEnd, current_host};
+
+use crate::{Dropped, SECOND, says};
+
+fn here() -> String {
+    current_host().name().to_owned()
+}
+
+#[test]
+fn whatever_a_host_spawns_stays_there() {
+    for seed in 0..20 {
+        sim::run(seed, async {
+            for name in ["a", "b"] {
+                Host::new(name).run(move || async move {
+                    assert_eq!(here(), name);
+                    spawn(async move {
+                        assert_eq!(spawn(async { here() }).await, name);
+                    })
+                    .await;
+                    assert_eq!(spawn_local(async { here() }).await, name);
+                    assert_eq!(spawn_blocking(here).await, name);
+                    let spawns = || block_on(spawn(async { here() }));
+                    assert_eq!(spawn_blocking(spawns).await, name);
+                    sleep(SECOND).await;
+                    let executor = Executor::builder().workers(2).build().unwrap();
+                    assert_eq!(executor.spawn(async { here() }).await, name);
+                    assert_eq!(here(), name);
+                });
+            }
+            assert_eq!(here(), "main");
+            let ends = ["a", "b"].map(|name| Host::find(name).unwrap().ended());
+            for end in ends {
+                assert_eq!(end.await, HostEnd::Returned);
+            }
+            assert_eq!(spawn(async { here() }).await, "main");
+        });
+    }
+}
+
+#[test]
+fn hosts_have_names_and_addresses() {
+    sim::run(1, async {
+        let (a, b) = (Host::new("a"), Host::new("b"));
+        assert_eq!(current_host().ip().to_string(), "10.0.0.1");
+        assert_eq!(a.ip().to_string(), "10.0.0.2");
+        assert_eq!(b.ip().to_string(), "10.0.0.3");
+        assert_eq!(Host::find("b").unwrap().ip(), b.ip());
+        assert!(Host::find("c").is_none());
+        assert!(!a.is_running());
+    });
+}
+
+#[test]
+fn a_killed_host_drops_its_tasks_where_they_stand() {
+    let dropped = Rc::new(Cell::new(0));
+    sim::run(1, async {
+        let host = Host::new("a");
+        let counts = dropped.clone();
+        host.run(move || {
+            let counts = counts.clone();
+            async move {
+                let [one, two] = [Dropped(counts.clone()), Dropped(counts)];
+                let _waits = spawn_local(async move {
+                    let _two = two;
+                    pending::<()>().await;
+                });
+                let _one = one;
+                pending::<()>().await;
+            }
+        });
+        for n in 1..=10 {
+            sleep(SECOND).await;
+            assert!(host.is_running());
+            assert_eq!(dropped.get(), 2 * (n - 1));
+            host.kill();
+            assert!(!host.is_running());
+            assert_eq!(dropped.get(), 2 * n);
+            assert_eq!(host.ended().await, HostEnd::Killed);
+            host.restart();
+        }
+    });
+    // The last start has made no future yet.
+    assert_eq!(dropped.get(), 20);
+}
+
+#[test]
+fn a_handle_of_a_killed_hosts_task_reports_it_as_cancelled() {
+    sim::run(1, async {
+        let host = Host::new("a");
+        let slot = Rc::new(RefCell::new(None));
+        let there = slot.clone();
+        host.run(move || {
+            let there = there.clone();
+            async move {
+                *there.borrow_mut() = Some(spawn(pending::<()>()));
+                pending::<()>().await;
+            }
+        });
+        sleep(SECOND).await;
+        host.kill();
+        let handle = slot.borrow_mut().take().unwrap();
+        assert!(handle.result().await.unwrap_err().is_cancelled());
+    });
+}
+
+#[test]
+fn captures_of_the_closure_survive_a_crash_and_state_of_the_future_does_not() {
+    sim::run(1, async {
+        let host = Host::new("a");
+        let (disk, memory) = (Rc::new(Cell::new(0)), Rc::new(Cell::new(0)));
+        let seen = memory.clone();
+        host.run(move || {
+            let (disk, seen) = (disk.clone(), seen.clone());
+            async move {
+                let mut steps = 0;
+                loop {
+                    sleep(SECOND).await;
+                    steps += 1;
+                    disk.set(disk.get() + 1);
+                    seen.set(disk.get() * 100 + steps);
+                }
+            }
+        });
+        sleep(3 * SECOND + SECOND / 2).await;
+        host.restart();
+        sleep(2 * SECOND + SECOND / 2).await;
+        assert_eq!(memory.get(), 502);
+    });
+}
+
+#[test]
+fn a_host_ends_with_its_main_future() {
+    sim::run(1, async {
+        let host = Host::new("a");
+        let left = Rc::new(Cell::new(0));
+        let counts = left.clone();
+        host.run(move || {
+            let left = Dropped(counts.clone());
+            async move {
+                spawn_local(async move {
+                    let _left = left;
+                    pending::<()>().await;
+                })
+                .detach();
+                sleep(SECOND).await;
+            }
+        });
+        let start = now();
+        assert_eq!(host.ended().await, HostEnd::Returned);
+        assert_eq!((now() - start, left.get()), (SECOND, 1));
+        assert!(!host.is_running());
+    });
+}
+
+#[test]
+fn a_host_may_kill_and_restart_itself() {
+    for seed in 0..20 {
+        let starts = sim::run(seed, async {
+            let host = Host::new("a");
+            let starts = Rc::new(Cell::new(0));
+            let counts = starts.clone();
+            host.run(move || {
+                let counts = counts.clone();
+                async move {
+                    counts.set(counts.get() + 1);
+                    match counts.get() {
+                        5 => current_host().kill(),
+                        _ => current_host().restart(),
+                    }
+                    pending::<()>().await;
+                }
+            });
+            sleep(SECOND).await;
+            assert_eq!(host.ended().await, HostEnd::Killed);
+            starts.get()
+        });
+        assert_eq!(starts, 5);
+    }
+}
+
+#[test]
+fn a_panic_of_a_hosts_main_future_fails_the_run() {
+    let failure = Builder::new(1).run(async {
+        Host::new("a").run(|| async {
+            yield_now().await;
+            panic!("of the host");
+        });
+        sleep(SECOND).await;
+    });
+    let failure = failure.unwrap_err();
+    says(
+        &failure,
+        "the main future of host `a` panicked at joint-sim/tests/sim/hosts.rs:",
+    );
+    let payload = failure.into_panic().unwrap();
+    assert_eq!(*payload.downcast::<&str>().unwrap(), "of the host");
+}
+
+#[test]
+fn a_panic_of_a_host_is_returned_by_ended() {
+    sim::run(1, async {
+        let host = Host::new("a");
+        host.run(|| async {
+            yield_now().await;
+            panic!("of the host");
+        });
+        let end = HostEnd::Panicked("of the host".to_owned());
+        assert_eq!(host.ended().await, end);
+        let (ended, again) = (host.ended(), host.ended());
+        host.restart();
+        drop(again);
+        assert_eq!(ended.await, end);
+    });
+}
+
+#[test]
+fn calls_that_may_block_end_with_their_host() {
+    let called = Rc::new(Cell::new(0));
+    for seed in 0..30 {
+        sim::run(seed, async {
+            let host = Host::new("a");
+            host.run(|| async {
+                let _call = spawn_blocking(|| assert!(current_host().is_running()));
+                pending::<()>().await;
+            });
+            while !host.is_running() {
+                yield_now().await;
+            }
+            yield_now().await;
+            host.kill();
+            called.set(called.get() + 1);
+            sleep(SECOND).await;
+        });
+    }
+    assert_eq!(called.get(), 30);
+}
+
+#[test]
+fn misuse_is_a_panic_that_says_so() {
+    let message = |f: &dyn Fn()| {
+        let payload = catch_unwind(AssertUnwindSafe(f)).unwrap_err();
+        payload.downcast_ref::<String>().unwrap().clone()
+    };
+    sim::run(1, async {
+        let host = Host::new("a");
+        let again = message(&|| drop(Host::new("a")));
+        says(&again, "there is a host named `a` already");
+        let early = catch_unwind(AssertUnwindSafe(|| host.restart()));
+        assert!(early.is_err());
+        host.run(pending::<()>);
+        let twice = message(&|| host.run(pending::<()>));
+        says(&twice, "the host `a` runs already");
+        assert!(catch_unwind(|| current_host().kill()).is_err());
+    });
+    assert!(catch_unwind(|| Host::new("a")).is_err());
+}
+
+#[test]
+fn captures_of_host_closures_are_dropped_inside_the_simulation() {
+    struct Looks(Rc<Cell<usize>>);
+    impl Drop for Looks {
+        fn drop(&mut self) {
+            assert!(sim::is_simulated());
+            assert_eq!(here(), "main");
+            assert!(Host::find("a").is_some());
+            self.0.set(self.0.get() + 1);
+        }
+    }
+    let dropped = Rc::new(Cell::new(0));
+    sim::run(1, async {
+        let looks = Looks(dropped.clone());
+        Host::new("a").run(move || {
+            let _ = &looks;
+            pending::<()>()
+        });
+        sleep(SECOND).await;
+    });
+    assert_eq!(dropped.get(), 1);
+}
+
+#[test]
+fn a_blocked_function_ends_with_its_host() {
+    for seed in 0..10 {
+        sim::run(seed, async {
+            let host = Host::new("a");
+            let counts = Arc::new([const { AtomicUsize::new(0) }; 2]);
+            let there = counts.clone();
+            host.run(move || {
+                let there = there.clone();
+                async move {
+                    let counts = move || {
+                        struct Leaves<'a>(&'a AtomicUsize);
+                        impl Drop for Leaves<'_> {
+                            fn drop(&mut self) {
+                                self.0.fetch_add(1, Relaxed);
+                            }
+                        }
+                        let _leaves = Leaves(&there[1]);
+                        loop {
+                            block_on(sleep(SECOND));
+                            there[0].fetch_add(1, Relaxed);
+                        }
+                    };
+                    spawn_blocking(counts).await
+                }
+            });
+            sleep(3 * SECOND + SECOND / 2).await;
+            host.kill();
+            sleep(10 * SECOND).await;
+            let [counted, left] = &*counts;
+            assert_eq!((counted.load(Relaxed), left.load(Relaxed)), (3, 1));
+            // Its thread may run another one now.
+            let start = now();
+            spawn_blocking(|| block_on(sleep(SECOND))).await;
+            assert_eq!(now() - start, SECOND);
+        });
+    }
+}
+
+#[test]
+fn a_host_is_killed_while_a_poll_of_it_is_blocked() {
+    let outcome = Builder::new(1).run(async {
+        let host = Host::new("a");
+        host.run(|| async {
+            block_on(sleep(10 * SECOND));
+            panic!("it was killed");
+        });
+        sleep(SECOND).await;
+        host.kill();
+        assert!(!host.is_running());
+        host.restart();
+        sleep(SECOND).await;
+        host.kill();
+        sleep(60 * SECOND).await;
+    });
+    outcome.unwrap();
+}
+
+#[test]
+fn a_poll_that_is_blocked_forever_does_not_outlive_the_run() {
+    let outcome = Builder::new(1).run(async {
+        let host = Host::new("a");
+        host.run(|| async {
+            block_on(pending::<()>());
+        });
+        sleep(SECOND).await;
+        host.kill();
+        sleep(SECOND).await;
+        3
+    });
+    assert_eq!(outcome.unwrap().output, 3);
+}

@@ -1,0 +1,453 @@
+//! The trace of a run, its file for Perfetto, and the digest.
+
+use std::{collections::BTreeMap, env, future::pending, sync::Arc, time::Duration};
+
+use futures_lite::{AsyncReadExt, AsyncWriteExt};
+use joint::{block_on, oneshot, shared};
+use joint_executor::{
+    Executor, JoinSet, Priority, TaskBuilder, async_scope, join_async, spawn, spawn_blocking,
+    spawn_detached, spawn_local,
+    time::{interval, sleep, timeout},
+    yield_now,
+};
+use joint_sim::{
+    self as sim, Builder, Check, Host, Scheduler, Trace,
+    net::{TcpListener, TcpStream, UdpSocket},
+};
+
+use crate::common::again;
+use crate::{found, join, says};
+
+const MILLISECOND: Duration = Duration::from_millis(1);
+const HOUR: Duration = Duration::from_secs(3_600);
+
+fn named<F>(name: &'static str, future: F) -> joint::JoinHandle<F::Output>
+where
+    F: Future<Output: Send> + Send + 'static,
+{
+    TaskBuilder::new().name(name).spawn(future)
+}
+
+/// A writer that sleeps and sends, and a reader that waits for it.
+async fn hands_over() {
+    let (sender, receiver) = oneshot::channel();
+    let reader = named("reader", async move { receiver.await.unwrap() });
+    let writer = named("writer", async move {
+        yield_now().await;
+        sleep(3 * MILLISECOND).await;
+        sender.send(7).unwrap();
+    });
+    let never = named("never", pending::<()>());
+    writer.await;
+    assert_eq!(reader.await, 7);
+    drop(never);
+}
+
+fn trace_of(future: impl Future<Output = ()>) -> Trace {
+    let outcome = Builder::new(1)
+        .scheduler(Scheduler::RoundRobin)
+        .trace(true)
+        .run(future);
+    outcome.unwrap().trace.unwrap()
+}
+
+/// The lines of a text, without the spaces at their ends.
+fn lines(text: impl ToString) -> Vec<String> {
+    let text = text.to_string();
+    text.lines()
+        .map(|line| line.trim_end().to_owned())
+        .collect()
+}
+
+#[test]
+fn nothing_is_kept_unless_asked_for_and_the_digest_is_the_same() {
+    let run = |trace| Builder::new(1).trace(trace).run(hands_over()).unwrap();
+    let (without, with) = (run(false), run(true));
+    assert!(without.trace.is_none());
+    assert_eq!(without.digest, with.digest);
+    assert!(with.trace.unwrap().events().len() > 10);
+}
+
+#[test]
+fn the_file_for_perfetto_is_json_and_its_arrows_are_paired() {
+    let trace = trace_of(async {
+        hands_over().await;
+        let mut set = JoinSet::new();
+        for n in 0..20 {
+            set.spawn(sleep(n % 3 * MILLISECOND));
+        }
+        while set.join_next().await.is_some() {}
+    });
+    let mut json = Vec::new();
+    trace.write_perfetto(&mut json).unwrap();
+    let json: serde_json::Value = serde_json::from_slice(&json).unwrap();
+    let events = json["traceEvents"].as_array().unwrap();
+    let of = |phase: &'static str| events.iter().filter(move |event| event["ph"] == phase);
+    // Microseconds with three decimals, as whole nanoseconds.
+    let nanos = |value: &serde_json::Value| (value.as_f64().unwrap() * 1e3).round() as u64;
+    let mut slices = BTreeMap::new();
+    for slice in of("X") {
+        let (begins, length) = (nanos(&slice["ts"]), nanos(&slice["dur"]));
+        assert!(length > 0);
+        let track = slice["tid"].as_u64().unwrap();
+        let before = slices.insert((track, begins), begins + length);
+        assert!(before.is_none(), "one slice at a time");
+    }
+    let begins_a_slice = |event: &serde_json::Value| {
+        let key = (event["tid"].as_u64().unwrap(), nanos(&event["ts"]));
+        slices.contains_key(&key)
+    };
+    let mut arrows = BTreeMap::new();
+    for start in of("s") {
+        assert!(begins_a_slice(start), "{start}");
+        let before = arrows.insert(start["id"].as_u64().unwrap(), nanos(&start["ts"]));
+        assert!(before.is_none());
+    }
+    assert!(arrows.len() > 40);
+    for end in of("f") {
+        assert!(begins_a_slice(end), "{end}");
+        let start = arrows.remove(&end["id"].as_u64().unwrap()).unwrap();
+        assert!(start < nanos(&end["ts"]));
+    }
+    assert!(arrows.is_empty());
+    let names: Vec<_> = of("M").map(|event| event["args"]["name"].clone()).collect();
+    assert!(names.contains(&"timers".into()) && names.contains(&"task 1 reader".into()));
+}
+
+/// Wakes and spawns when it is dropped, which during a shutdown is an order that shows.
+struct Last {
+    executor: Arc<Executor>,
+    depth: usize,
+    wakes: Option<shared::Sender<()>>,
+}
+
+impl Drop for Last {
+    fn drop(&mut self) {
+        if let Some(sender) = self.wakes.take() {
+            sender.send(());
+        }
+        if self.depth > 0 {
+            let next = Last {
+                executor: self.executor.clone(),
+                depth: self.depth - 1,
+                wakes: None,
+            };
+            let high = self.executor.task().priority(Priority::High);
+            high.spawn_detached(async move {
+                let _next = next;
+                sleep(HOUR).await;
+            });
+        }
+    }
+}
+
+/// Uses whatever could let an address, a real time or the past of the thread into a decision.
+async fn everything() {
+    let executor = Arc::new(Executor::builder().workers(3).build().unwrap());
+    let other = Executor::builder().workers(2).build().unwrap();
+    for n in 0..200_usize {
+        let (wakes, woken) = shared::channel();
+        let last = Last {
+            executor: executor.clone(),
+            depth: n % 5,
+            wakes: Some(wakes),
+        };
+        let waits = async move {
+            let _last = last;
+            if n % 4 == 0 {
+                sleep(Duration::from_millis(sim::random() % 8)).await;
+            }
+            sleep(HOUR).await;
+        };
+        let builder = match n % 3 {
+            0 => other.task(),
+            _ => TaskBuilder::new(),
+        };
+        let builder = match n % 4 {
+            0 => builder.priority(Priority::High),
+            1 => builder.on_worker(n % 2),
+            _ => builder,
+        };
+        builder.spawn_detached(waits);
+        spawn_detached(async move { _ = woken.await });
+    }
+    let mut set = JoinSet::new();
+    for n in 0..60_u64 {
+        set.spawn(async move {
+            yield_now().await;
+            sleep(Duration::from_millis(5 * (n % 3))).await;
+            let nested = spawn_blocking(move || block_on(async { spawn(async { 1 }).await }));
+            nested.await + spawn(async { spawn_local(async { 2 }).await }).await
+        });
+    }
+    let mut ticks = interval(MILLISECOND);
+    for _ in 0..20 {
+        ticks.tick().await;
+        let _late = timeout(MILLISECOND, pending::<()>()).await;
+    }
+    while set.join_next().await.is_some() {}
+    let sums = async_scope(vec![1; 64], async |scope| {
+        let parts = scope.env().chunks(4);
+        let parts: Vec<_> = parts
+            .map(|part| scope.spawn(async move { part.iter().sum::<u64>() }))
+            .collect();
+        join(parts).await;
+    });
+    join_async(sums, sleep(MILLISECOND)).await;
+    drop(other);
+    sleep(MILLISECOND).await;
+}
+
+/// Runs out of the budget of its first poll, if there is one.
+async fn many_at_once() {
+    let mut ticks = interval(MILLISECOND);
+    ticks.tick().await;
+    sleep(1000 * MILLISECOND).await;
+    for _ in 0..500 {
+        ticks.tick().await;
+    }
+    spawn(yield_now()).await;
+}
+
+#[test]
+fn a_run_does_not_depend_on_what_the_thread_did_before() {
+    let steps = || Builder::new(1).run(many_at_once()).unwrap().steps;
+    let first = std::thread::spawn(move || (steps(), steps()))
+        .join()
+        .unwrap();
+    assert_eq!(first.0, first.1);
+    // Another run leaves another rest of its last budget.
+    sim::run(1, async { spawn(async { sleep(MILLISECOND).await }).await });
+    assert_eq!(steps(), first.0);
+}
+
+/// A program whose digest is compared on every machine that runs these tests.
+async fn pinned() -> u64 {
+    let mut sum = 0;
+    let executor = Executor::builder().workers(3).build().unwrap();
+    let mut set = JoinSet::new();
+    for n in 0..30_u64 {
+        set.spawn(async move {
+            sleep(Duration::from_micros(sim::random() % 1_000)).await;
+            yield_now().await;
+            n
+        });
+        executor
+            .task()
+            .priority(Priority::High)
+            .spawn_detached(sleep(HOUR));
+    }
+    while let Some(n) = set.join_next().await {
+        sum += n.unwrap();
+    }
+    let mut ticks = interval(MILLISECOND);
+    for _ in 0..3 {
+        ticks.tick().await;
+        sum += u64::from(timeout(MILLISECOND, hands_over()).await.is_err());
+    }
+    drop(executor);
+    sum
+}
+
+#[test]
+fn digests_are_the_same_on_every_machine_and_in_every_build() {
+    // If a change of the crate moves these on purpose, put the new ones here.
+    let digest = |seed| Builder::new(seed).run(pinned()).unwrap().digest;
+    let digests: Vec<_> = (0..3)
+        .map(|seed| format!("{:016x}", digest(seed)))
+        .collect();
+    assert_eq!(
+        digests,
+        ["fe3023437ac7dd01", "6153a21a312653bc", "8c88f7c3fb0141b2"]
+    );
+}
+
+const PRINTS: &str = "JOINT_TEST_PRINTS_EVENTS";
+
+/// Prints the events of the stress program, if another test of this file asks for it.
+#[test]
+fn prints_its_events() {
+    if env::var_os(PRINTS).is_some() {
+        for seed in 0..4 {
+            let outcome = Builder::new(seed).trace(true).run(everything()).unwrap();
+            println!("{}{:016x}", outcome.trace.unwrap(), outcome.digest);
+        }
+    }
+}
+
+#[test]
+fn each_process_sees_the_same_events() {
+    // Each process has another layout of its memory, and other random state.
+    let events = |padding: usize| {
+        let output = again()
+            .args(["--exact", "trace::prints_its_events", "--nocapture"])
+            .env(PRINTS, "x".repeat(padding))
+            .output();
+        let text = String::from_utf8(output.unwrap().stdout).unwrap();
+        let events = text.lines().filter(|line| !line.starts_with("test result"));
+        events.map(str::to_owned).collect::<Vec<_>>()
+    };
+    let first = events(1);
+    assert!(first.len() > 4_000, "{}", first.len());
+    for padding in [100, 5_000, 20_000] {
+        let again = events(padding);
+        let differs = first.iter().zip(&again).find(|(one, other)| one != other);
+        assert_eq!(differs, None, "{padding}");
+        assert_eq!(first.len(), again.len());
+    }
+}
+
+/// The report of a failure without its last steps, and without the columns of places.
+fn report(failure: &sim::Failure) -> Vec<String> {
+    let report = lines(failure);
+    let told = report.iter().take_while(|line| *line != "the last steps:");
+    let place = |line: &String| match line.split_once(file!()) {
+        Some((before, after)) => {
+            let after = after.split_once(", ").map_or("", |(_, after)| after);
+            format!("{before}HERE, {after}")
+        }
+        None => line.clone(),
+    };
+    told.map(place).collect()
+}
+
+/// The last line of every such report.
+const OUTSIDE: &str = "the simulation does not wait for what is outside of it: threads of `std`, \
+    executors that were made outside, and descriptors";
+
+#[test]
+fn the_report_of_a_deadlock_is_the_one_in_the_docs() {
+    let found = found(&Check::new(), || async {
+        let (ask, asked) = oneshot::channel();
+        let (answer, answered) = oneshot::channel();
+        let client = named("client", async move {
+            let greeting: u32 = answered.await.unwrap();
+            ask.send(greeting).unwrap();
+        });
+        let server = named("server", async move {
+            answer.send(asked.await.unwrap() + 1).unwrap();
+        });
+        client.await;
+        server.await;
+    });
+    let expected = [
+        "the simulation with seed 0 failed in step 3, at 0ns: deadlock: nothing can run, and no \
+         timer is armed",
+        "the main future waits since 0ns for task 1 to end",
+        "the tasks that have not ended:",
+        "  task 1 \"client\", spawned at HERE, waits since 0ns for a \
+         joint::oneshot::receiver::Receiver<u32>; it ran last in step 2, woken by main",
+        "  task 2 \"server\", spawned at HERE, waits since 0ns for a \
+         joint::oneshot::receiver::Receiver<u32>; it ran last in step 3, woken by main",
+        OUTSIDE,
+    ];
+    assert_eq!(report(found.failure()), expected);
+}
+
+#[test]
+fn a_deadlock_names_executors_and_blocked_workers() {
+    let failure = Builder::new(1).scheduler(Scheduler::RoundRobin).run(async {
+        let executor = Executor::builder().workers(1).build().unwrap();
+        let blocks = async {
+            sleep(MILLISECOND).await;
+            block_on(spawn(async { 1 }))
+        };
+        let blocks = executor.task().name("blocks").spawn(blocks);
+        let joins = named("joins", blocks);
+        named("other", pending::<()>()).detach();
+        joins.await
+    });
+    let expected = [
+        "the simulation with seed 1 failed in step 5, at 1ms: deadlock: nothing can run, and no \
+         timer is armed",
+        "the main future waits since 0ns for task 2 to end",
+        "the tasks that have not ended:",
+        "  task 2 \"joins\" of executor 0, spawned at HERE, waits since 0ns for task 1 to end; \
+         it ran last in step 2, woken by main",
+        "  task 1 \"blocks\" of executor 1, spawned at HERE, waits since 1ms; \
+         it ran last in step 5, woken by a timer",
+        "  task 4 of executor 1, spawned at HERE, is ready, but each worker that may run it is \
+         blocked, since 1ms; it has never run",
+        "  worker 0 of executor 1 is blocked in a poll of task 1",
+        OUTSIDE,
+    ];
+    assert_eq!(report(&failure.unwrap_err()), expected);
+}
+
+#[test]
+fn a_note_is_in_the_report_and_the_trace_and_not_in_the_digest() {
+    let run = |is_noted: bool| {
+        Builder::new(1).trace(true).run(async move {
+            spawn(async move {
+                if is_noted {
+                    sim::note("elected");
+                }
+            })
+            .await;
+        })
+    };
+    let (noted, plain) = (run(true).unwrap(), run(false).unwrap());
+    assert_eq!(noted.digest, plain.digest);
+    says(noted.trace.unwrap(), "step 2, 0ns: task 1 noted: elected\n");
+    let failure = Builder::new(1).run(async {
+        sim::note(String::from("waits"));
+        pending::<()>().await;
+    });
+    says(failure.unwrap_err(), "main noted: waits");
+}
+
+#[test]
+fn a_report_names_the_hosts_of_tasks() {
+    let failure = Builder::new(1).run(async {
+        let host = sim::Host::new("store");
+        host.run(|| async {
+            named("flush", pending::<()>()).detach();
+            let reads = spawn_blocking(|| block_on(pending::<()>()));
+            reads.await;
+        });
+        pending::<()>().await;
+    });
+    let report = failure.unwrap_err().to_string();
+    let (_, tasks) = report.split_once("have not ended:\n").expect(&report);
+    assert!(
+        tasks.contains("task 1 \"store\" of host `store`, spawned at "),
+        "{report}"
+    );
+    assert!(
+        tasks.contains(" of host `store`, spawned at joint-sim/tests/sim/trace.rs:"),
+        "{report}"
+    );
+}
+
+#[test]
+fn events_of_the_network_name_hosts_and_ports() {
+    let trace = trace_of(async {
+        let listener = TcpListener::bind("0.0.0.0:80").await.unwrap();
+        let socket = UdpSocket::bind("0.0.0.0:53").await.unwrap();
+        Host::new("client").run(|| async {
+            let mut stream = TcpStream::connect("main:80").await.unwrap();
+            stream.write_all(b"hello").await.unwrap();
+            let socket = UdpSocket::bind("0.0.0.0:7").await.unwrap();
+            socket.send_to(b"hi", "main:53").await.unwrap();
+            sleep(HOUR).await;
+        });
+        let (mut stream, _) = listener.accept().await.unwrap();
+        let end = Host::find("client").unwrap();
+        stream.read_exact(&mut [0; 5]).await.unwrap();
+        socket.recv(&mut [0; 2]).await.unwrap();
+        end.kill_program();
+    });
+    let trace = trace.to_string();
+    for event in [
+        ": host `client` started\n",
+        ": client:49152 connected to main:80\n",
+        ": client:49152 sent 5 bytes to main:80\n",
+        " bytes from client:49152\n",
+        ": client:7 sent 2 bytes to main:53\n",
+        ": main:53 received 2 bytes from client:7\n",
+        ": host `client` stopped\n",
+    ] {
+        assert!(trace.contains(event), "{event}{trace}");
+    }
+    assert!(!trace.contains("10.0."), "{trace}");
+}

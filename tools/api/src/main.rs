@@ -1,0 +1,82 @@
+//! Writes the public API of crates, one item a line, from the JSON that rustdoc makes of them.
+//!
+//! `joint-api [--check] OUT.json...` writes `api/CRATE.txt` for each file, or compares it. The
+//! items are those that the compiler knows, so what macros make is among them, and so are the
+//! automatic traits. The statuses are 0, 1 if a text differs, and 2 if a file cannot be read.
+
+use std::{collections::BTreeSet, env, fs, path::Path, process::exit};
+
+/// The version of rustdoc's format that `public-api` reads: that of Rust 1.95. A compiler with
+/// another one cannot tell whether the API has changed, so nothing is compared then.
+const FORMAT: &str = "\"format_version\":57";
+
+/// Automatic traits that no stable program can name.
+const UNSTABLE: [&str; 3] = [
+    "impl core::marker::Freeze for ",
+    "impl core::marker::StructuralPartialEq for ",
+    "impl core::marker::UnsafeUnpin for ",
+];
+
+fn main() {
+    let mut files: Vec<_> = env::args().skip(1).collect();
+    let check = files.first().is_some_and(|word| word == "--check");
+    let mut status = 0;
+    for json in files.drain(usize::from(check)..) {
+        match snapshot(Path::new(&json), check) {
+            Ok(differing) => {
+                differing.iter().for_each(|line| println!("{line}"));
+                status = status.max(i32::from(!differing.is_empty()));
+            }
+            Err(why) => {
+                eprintln!("{json}: {why}");
+                status = 2;
+            }
+        }
+    }
+    exit(status);
+}
+
+/// Writes the text of a crate, or returns how it differs from the one that is there.
+fn snapshot(json: &Path, check: bool) -> Result<Vec<String>, String> {
+    let text = fs::read_to_string(json).map_err(|error| error.to_string())?;
+    if !text.contains(FORMAT) {
+        let file = json.display();
+        println!("{file}: skipped, because this compiler's rustdoc does not write {FORMAT}");
+        return Ok(Vec::new());
+    }
+    let api = public_api::Builder::from_rustdoc_json(json).omit_blanket_impls(true);
+    let api = api.build().map_err(|error| error.to_string())?;
+    let items = api.items().map(ToString::to_string);
+    let items = items.filter(|item| !UNSTABLE.iter().any(|one| item.starts_with(one)));
+    // In the order of rustdoc, which has an `impl` before its items.
+    let items: Vec<_> = items.collect();
+    let name = json.with_extension("txt");
+    let name = name.file_name().ok_or("the file has no name")?;
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(name);
+    if check {
+        let before = fs::read_to_string(&file).unwrap_or_default();
+        return Ok(differences(&before.lines().collect::<Vec<_>>(), &items));
+    }
+    let text: String = items.iter().map(|item| format!("{item}\n")).collect();
+    fs::write(&file, text).map_err(|error| format!("{}: {error}", file.display()))?;
+    println!("{}: {} items", file.display(), items.len());
+    Ok(Vec::new())
+}
+
+fn differences(before: &[&str], now: &[String]) -> Vec<String> {
+    let now: BTreeSet<_> = now.iter().map(String::as_str).collect();
+    let before = before.iter().copied().collect::<BTreeSet<_>>();
+    let gone = before.difference(&now).map(|item| format!("- {item}"));
+    let new = now.difference(&before).map(|item| format!("+ {item}"));
+    gone.chain(new).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn a_change_is_shown_on_both_sides() {
+        let now = ["a", "c"].map(str::to_owned);
+        assert_eq!(super::differences(&["a", "b"], &now), ["- b", "+ c"]);
+        assert!(super::differences(&["c", "a"], &now).is_empty());
+    }
+}

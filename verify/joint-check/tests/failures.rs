@@ -1,0 +1,390 @@
+//! What a failing model says, and that its line repeats the execution.
+
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::{
+        Arc as StdArc,
+        atomic::{AtomicUsize as Counter, Ordering::Relaxed as Plainly},
+    },
+};
+
+use joint_check::{
+    alloc::Track,
+    cell::UnsafeCell,
+    model::{Builder, last_failure},
+    sync::{
+        Arc, Condvar, Mutex,
+        atomic::{AtomicUsize, Ordering::*},
+    },
+    thread,
+};
+
+/// Runs a model that fails, all of it or one line, and returns its text and the number of runs.
+fn fails(line: Option<&str>, f: impl Fn() + Send + Sync + 'static) -> (String, usize) {
+    let runs = StdArc::new(Counter::new(0));
+    let counted = runs.clone();
+    let mut builder = Builder::new();
+    builder.replay = line.map(str::to_owned);
+    let check = || {
+        builder.check(move || {
+            counted.fetch_add(1, Plainly);
+            f();
+        });
+    };
+    catch_unwind(AssertUnwindSafe(check)).expect_err("the model fails");
+    let text = last_failure().expect("it has failed");
+    (text, runs.load(Plainly))
+}
+
+fn line(text: &str) -> &str {
+    let last = text.lines().last().expect("a text has lines");
+    last.split_once('=').expect("the last line repeats").1
+}
+
+/// Checks that the line of a failure repeats it in one run, word by word.
+#[track_caller]
+fn text_of(f: impl Fn() + Clone + Send + Sync + 'static) -> String {
+    let (text, _) = fails(None, f.clone());
+    let (again, runs) = fails(Some(line(&text)), f);
+    assert_eq!((&*again, runs), (&*text, 1));
+    text
+}
+
+#[track_caller]
+fn assert_says(text: &str, parts: &[&str]) {
+    for part in parts {
+        assert!(text.contains(part), "`{part}` is not in:\n{text}");
+    }
+}
+
+struct Shared(UnsafeCell<u32>, AtomicUsize);
+
+// SAFETY: the checker looks for races.
+unsafe impl Sync for Shared {}
+// SAFETY: as above.
+unsafe impl Send for Shared {}
+
+#[test]
+fn a_race_names_both_steps() {
+    let text = text_of(|| {
+        let shared = StdArc::new(Shared(UnsafeCell::new(0), AtomicUsize::new(0)));
+        let theirs = shared.clone();
+        let other = thread::spawn(move || {
+            theirs.0.with_mut(|_| ());
+            theirs.1.store(1, Relaxed);
+        });
+        if shared.1.load(Acquire) == 1 {
+            shared.0.with(|_| ());
+        }
+        other.join().unwrap();
+    });
+    assert_says(
+        &text,
+        &[
+            "data race: neither of step 4 (thread 1, verify/joint-check/tests/failures.rs:",
+            "and step 7 (main, verify/joint-check/tests/failures.rs:",
+            "AtomicUsize#2.store(Relaxed) 1",
+            "AtomicUsize#2.load(Acquire): 1, from 5",
+            "UnsafeCell#1.read",
+            "Step 5 (thread 1's store, Relaxed, verify/joint-check/tests/failures.rs:",
+            ") was read by step 6 (main's load, Acquire, verify/joint-check/tests/failures.rs:",
+            "). The release half of the first (Release instead of Relaxed) would order them.",
+        ],
+    );
+}
+
+#[test]
+fn a_race_names_the_half_that_is_missing_behind_an_exchange() {
+    let text = text_of(|| {
+        let shared = StdArc::new(Shared(UnsafeCell::new(0), AtomicUsize::new(0)));
+        let (theirs, others) = (shared.clone(), shared.clone());
+        let writer = thread::spawn(move || {
+            theirs.0.with_mut(|_| ());
+            theirs.1.store(1, Release);
+        });
+        let exchanger = thread::spawn(move || others.1.fetch_add(1, Relaxed));
+        if shared.1.load(Relaxed) == 2 {
+            shared.0.with(|_| ());
+        }
+        writer.join().unwrap();
+        exchanger.join().unwrap();
+    });
+    assert_says(
+        &text,
+        &[
+            "(thread 1's store, Release, ",
+            "(main's load, Relaxed, ",
+            "The acquire half of the second (Acquire instead of Relaxed) would order them.",
+        ],
+    );
+}
+
+#[test]
+fn a_race_without_a_read_between_says_so() {
+    let text = text_of(|| {
+        let shared = StdArc::new(Shared(UnsafeCell::new(0), AtomicUsize::new(0)));
+        let theirs = shared.clone();
+        let other = thread::spawn(move || theirs.0.with_mut(|_| ()));
+        shared.0.with(|_| ());
+        other.join().unwrap();
+    });
+    assert_says(&text, &["No read leads from the first to the second: "]);
+}
+
+#[test]
+fn a_read_that_passes_over_a_write_says_so() {
+    let text = text_of(|| {
+        let words = StdArc::new([0; 2].map(AtomicUsize::new));
+        let theirs = words.clone();
+        let other = thread::Builder::new().name("writer".into()).spawn(move || {
+            theirs[0].store(1, Relaxed);
+            theirs[1].store(1, Relaxed);
+        });
+        if words[1].load(Relaxed) == 1 {
+            assert_eq!(words[0].load(Relaxed), 1, "the data are there");
+        }
+        other.unwrap().join().unwrap();
+    });
+    assert_says(
+        &text,
+        &[
+            "main panicked: assertion `left == right` failed: the data are there",
+            "writer",
+            "AtomicUsize#2.load(Relaxed): 1, from 5",
+            "AtomicUsize#1.load(Relaxed): 0, from 1, though 4 is newer",
+        ],
+    );
+}
+
+#[test]
+fn a_deadlock_says_who_waits_where_and_for_whom() {
+    let text = text_of(|| {
+        let locks = StdArc::new((Mutex::new(()), Mutex::new(())));
+        let theirs = locks.clone();
+        let other = thread::spawn(move || {
+            let _first = theirs.1.lock();
+            let _second = theirs.0.lock();
+        });
+        let first = locks.0.lock();
+        let second = locks.1.lock();
+        drop((first, second));
+        other.join().unwrap();
+    });
+    assert_says(
+        &text,
+        &[
+            "deadlock: main waits at verify/joint-check/tests/failures.rs:",
+            "in `lock` of Mutex#2, which thread 1 holds since step ",
+            "thread 1 waits at",
+            "in `lock` of Mutex#1, which main holds since step ",
+        ],
+    );
+}
+
+#[test]
+fn a_thread_that_nobody_unparks_or_notifies_is_named() {
+    let text = text_of(|| {
+        let other = thread::spawn(|| {
+            thread::park();
+        });
+        other.join().unwrap();
+    });
+    assert_says(
+        &text,
+        &[
+            "main waits at",
+            "for the end of thread 1",
+            "thread 1 parks at check/",
+            ", and nobody unparks it",
+        ],
+    );
+    let text = text_of(|| {
+        let shared = Arc::new((Mutex::new(()), Condvar::new()));
+        shared.1.notify_one();
+        let guard = shared.0.lock().unwrap();
+        drop(shared.1.wait(guard).unwrap());
+    });
+    assert_says(
+        &text,
+        &[
+            "main waits at verify/joint-check/tests/failures.rs:",
+            "for Condvar#2 and is never notified: the last notification, at step 4 (",
+            "), came before it",
+        ],
+    );
+}
+
+#[test]
+fn a_park_whose_unpark_was_taken_before_says_by_whom() {
+    let text = text_of(|| {
+        let main = thread::current();
+        thread::spawn(move || main.unpark()).join().unwrap();
+        thread::park();
+        thread::park();
+    });
+    assert_says(
+        &text,
+        &[
+            "deadlock: main parks at verify/joint-check/tests/failures.rs:",
+            " and is never unparked: the last unpark came at step 2 (verify/joint-check/tests/failures.rs:",
+            "), and the park of step 5 (verify/joint-check/tests/failures.rs:",
+            ") took it\n",
+        ],
+    );
+}
+
+#[test]
+fn a_lock_that_is_taken_twice_is_named() {
+    let text = text_of(|| {
+        let lock = Mutex::new(());
+        let _held = lock.lock();
+        drop(lock.lock());
+    });
+    assert_says(
+        &text,
+        &[
+            "deadlock: main waits at verify/joint-check/tests/failures.rs:",
+            " in `lock` of Mutex#1, which it holds itself since step 2 (verify/joint-check/tests/failures.rs:",
+        ],
+    );
+}
+
+#[test]
+fn a_leak_names_where_the_value_was_made() {
+    let text = text_of(|| std::mem::forget((Track::new(()), Arc::new(1))));
+    assert_says(
+        &text,
+        &[
+            "leak: Track of step 1 (verify/joint-check/tests/failures.rs:",
+            ") is never dropped; Arc of step 2 (verify/joint-check/tests/failures.rs:",
+        ],
+    );
+}
+
+/// Takes a lock when it is dropped.
+struct Locks(StdArc<Mutex<()>>);
+
+impl Drop for Locks {
+    fn drop(&mut self) {
+        drop(self.0.lock());
+    }
+}
+
+#[test]
+fn a_panic_that_waits_on_its_way_out_is_the_failure() {
+    let text = text_of(|| {
+        let lock = StdArc::new(Mutex::new(()));
+        let locks = Locks(lock.clone());
+        let held = lock.lock();
+        let other = thread::spawn(move || {
+            let _locks = locks;
+            assert!(std::hint::black_box(false), "on the way out");
+        });
+        other.join().unwrap();
+        drop(held);
+    });
+    assert_says(&text, &["thread 1 panicked: on the way out"]);
+    assert!(!std::thread::panicking());
+}
+
+#[test]
+fn a_panic_that_is_caught_may_wait_on_its_way_out() {
+    joint_check::model(|| {
+        let lock = StdArc::new(Mutex::new(0));
+        let theirs = lock.clone();
+        let other = thread::spawn(move || {
+            let locks = StdArc::new(Mutex::new(()));
+            let caught = catch_unwind(AssertUnwindSafe(|| {
+                let _locks = Locks(locks);
+                *theirs.lock().unwrap() += 1;
+                std::panic::resume_unwind(Box::new(()));
+            }));
+            assert!(caught.is_err());
+            *theirs.lock().unwrap() += 1;
+        });
+        *lock.lock().unwrap() += 1;
+        other.join().unwrap();
+        assert_eq!(*lock.lock().unwrap(), 3);
+    });
+}
+
+#[test]
+fn an_atomic_that_this_execution_has_not_made_is_refused() {
+    let kept = StdArc::new(std::sync::OnceLock::new());
+    let keep = kept.clone();
+    joint_check::model(move || {
+        let atomics = [0; 9].map(AtomicUsize::new);
+        assert!(keep.set(atomics).is_ok());
+    });
+    let text = text_of(move || _ = kept.get().expect("it was kept")[8].load(Relaxed));
+    assert_says(&text, &["that this execution has not made"]);
+}
+
+#[test]
+fn a_loop_that_waits_for_what_the_model_does_not_see_is_a_failure() {
+    let (text, _) = fails(None, || {
+        let flag = StdArc::new(std::sync::atomic::AtomicBool::new(false));
+        let theirs = flag.clone();
+        thread::spawn(move || theirs.store(true, Plainly));
+        while !flag.load(Plainly) {
+            thread::yield_now();
+        }
+    });
+    assert_says(&text, &["looks again and reads nothing"]);
+}
+
+#[test]
+fn a_model_that_changes_from_run_to_run_is_a_failure() {
+    let runs = Counter::new(0);
+    let (text, _) = fails(None, move || {
+        let word = StdArc::new(AtomicUsize::new(0));
+        let theirs = word.clone();
+        let other = thread::spawn(move || theirs.store(1, Relaxed));
+        match runs.fetch_add(1, Plainly) {
+            0 => _ = word.load(Relaxed),
+            _ => word.store(2, Relaxed),
+        }
+        other.join().unwrap();
+    });
+    assert_says(&text, &["does not do the same", "it now does `store`"]);
+}
+
+#[test]
+fn a_step_of_a_drop_says_so_instead_of_a_place_in_core() {
+    let text = text_of(|| {
+        drop(Mutex::new(0).lock().unwrap());
+        panic!("after the drop");
+    });
+    assert_says(&text, &["Mutex#1.unlock(Release) 0", "in a drop"]);
+    assert!(!text.contains("ptr/mod.rs"), "{text}");
+}
+
+#[test]
+fn a_loop_without_an_end_is_a_failure() {
+    let (text, _) = fails(None, || {
+        let flag = AtomicUsize::new(0);
+        while flag.load(Relaxed) == 0 {}
+    });
+    assert_says(
+        &text,
+        &["more than 1000 steps", "`spin_loop` or `yield_now`"],
+    );
+    assert!(text.lines().count() < 250);
+}
+
+#[test]
+fn a_line_of_another_model_is_refused() {
+    let model = || thread::spawn(|| ()).join().unwrap();
+    for (line, part) in [
+        ("0000x", "is no line of a failure"),
+        ("0107", "cannot go on"),
+        ("0100", "does not fail"),
+    ] {
+        let mut builder = Builder::new();
+        builder.replay = Some(line.to_owned());
+        let failed = catch_unwind(AssertUnwindSafe(|| builder.check(model)));
+        let panic = failed.expect_err(line);
+        let text = panic.downcast_ref::<String>().expect("a text");
+        assert!(text.contains(part), "{line}: {text}");
+    }
+}

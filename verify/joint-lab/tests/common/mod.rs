@@ -1,0 +1,55 @@
+//! Runs a test again with a planted bug, and reads what the test harness says.
+#![allow(dead_code, reason = "each test program uses its part of it")]
+
+use std::panic::Location;
+
+#[path = "../../../../tests/common/again.rs"]
+mod again;
+
+/// Set in the process that runs the model.
+const INNER: &str = "JOINT_LAB_INNER";
+
+/// Runs the model in a process of its own, as `cargo test` does, and returns what the harness
+/// prints of the failed test.
+pub(crate) fn printed(planted: fn()) -> String {
+    let (status, text, errors) = run(planted);
+    assert_eq!(status, Some(101), "{text}\n{errors}");
+    text
+}
+
+/// Returns the exit status, which an aborted process does not have, the output and the errors.
+pub(crate) fn run(planted: fn()) -> (Option<i32>, String, String) {
+    if std::env::var_os(INNER).is_some() {
+        joint_lab::model(planted);
+        unreachable!("the planted bug is found");
+    }
+    let test = std::thread::current().name().map(str::to_owned);
+    let test = test.expect("the harness names its threads");
+    let mut again = again::again();
+    again.args([test.as_str(), "--exact"]).env(INNER, "1");
+    let output = again.output().expect("a test can be run again");
+    let text = |bytes| String::from_utf8_lossy(bytes).into_owned();
+    (
+        output.status.code(),
+        text(&output.stdout),
+        text(&output.stderr),
+    )
+}
+
+/// The place of the line of the caller's file that ends with this comment.
+#[track_caller]
+pub(crate) fn at(mark: &str) -> String {
+    let file = Location::caller().file();
+    let source = format!("{}/../{file}", env!("CARGO_MANIFEST_DIR"));
+    let source = std::fs::read_to_string(source).expect("the test's source");
+    let mark = format!("// {mark}");
+    let mut lines = source.lines().enumerate();
+    let found = lines.find(|(_, line)| line.ends_with(&mark));
+    format!("{file}:{}", found.expect("a mark").0 + 1)
+}
+
+pub(crate) fn says(text: &str, parts: &[&str]) {
+    for part in parts {
+        assert!(text.contains(part), "it does not say: {part}\n{text}");
+    }
+}

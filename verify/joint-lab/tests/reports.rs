@@ -1,0 +1,355 @@
+//! What a failing model prints when it is run as any test is: without `--nocapture` and without a
+//! variable. Each test starts itself again with a planted bug, and reads what the test harness
+//! says.
+
+mod common;
+
+use std::{collections::VecDeque, time::Duration};
+
+use common::{at, printed, run, says};
+use joint_lab::{
+    model,
+    sync::{
+        Arc, Condvar, Mutex,
+        atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed},
+    },
+    thread,
+};
+
+/// An executor with one worker. It runs the tasks of a queue, and parks while there is none.
+struct Executor {
+    queue: Mutex<VecDeque<fn()>>,
+    is_asleep: AtomicBool,
+    is_closed: AtomicBool,
+}
+
+impl Executor {
+    fn start() -> (Arc<Self>, thread::JoinHandle<()>) {
+        let executor = Arc::new(Self {
+            queue: Mutex::new(VecDeque::new()).named("queue"),
+            is_asleep: AtomicBool::new(false).named("is_asleep"),
+            is_closed: AtomicBool::new(false).named("is_closed"),
+        });
+        let workers = executor.clone();
+        let worker = thread::Builder::new().name("worker".to_owned());
+        let worker = worker.spawn(move || workers.work());
+        (executor, worker.expect("a thread"))
+    }
+
+    fn next(&self) -> Option<fn()> {
+        self.queue.lock().expect("nobody panics").pop_front() // lock
+    }
+
+    fn work(&self) {
+        loop {
+            while let Some(task) = self.next() {
+                task();
+            }
+            if self.is_closed.load(Relaxed) {
+                return;
+            }
+            // The bug: a task that is pushed here is not seen, and its spawner sees no sleeper.
+            self.is_asleep.store(true, Relaxed);
+            thread::park(); // park
+            self.is_asleep.store(false, Relaxed);
+        }
+    }
+
+    fn push(&self, worker: &thread::Thread, task: fn()) {
+        self.queue.lock().expect("nobody panics").push_back(task);
+        if self.is_asleep.load(Relaxed) {
+            worker.unpark(); // unpark
+        }
+    }
+}
+
+#[test]
+fn a_wake_up_that_no_thread_sends_is_the_park_that_never_returns() {
+    let text = printed(|| {
+        let (executor, worker) = Executor::start();
+        executor.is_closed.store(true, Relaxed);
+        executor.push(worker.thread(), || ());
+        worker.join().expect("no panic"); // join
+    });
+    says(
+        &text,
+        &[
+            &format!(
+                "worker parks at {} and is never unparked: no thread unparks it.",
+                at("park")
+            ),
+            &format!("main joins worker at {}, which never ends.", at("join")),
+            "✗ park(): never returns",
+            "is_asleep.store(true, Relaxed)",
+            "deadlock",
+        ],
+    );
+    let row = text.lines().find(|line| line.contains("✗ park()"));
+    assert!(row.is_some_and(|row| row.ends_with(&at("park"))), "{text}");
+}
+
+#[test]
+fn an_unpark_that_came_too_early_is_named() {
+    let text = printed(|| {
+        let ready = Arc::new(AtomicUsize::new(0).named("ready"));
+        let workers = ready.clone();
+        let worker = thread::Builder::new()
+            .name("worker".to_owned())
+            .spawn(move || {
+                thread::park(); // first park
+                if workers.load(Relaxed) < 2 {
+                    // The bug: both wake-ups may have come before the first park.
+                    thread::park(); // second park
+                }
+            });
+        let worker = worker.expect("a thread");
+        for _ in 0..2 {
+            worker.thread().unpark(); // early unpark
+            ready.fetch_add(1, Relaxed);
+        }
+        worker.join().expect("no panic");
+    });
+    let (park, first, unpark) = (at("second park"), at("first park"), at("early unpark"));
+    says(
+        &text,
+        &[
+            &format!("worker parks at {park} and is never unparked: the last unpark came at step "),
+            &format!("(main, {unpark}), before it, and woke its park at step "),
+            &format!("({first})"),
+        ],
+    );
+}
+
+#[test]
+fn a_notification_before_the_wait_is_named() {
+    let text = printed(|| {
+        let shared = Arc::new((Mutex::new(false), Condvar::new().named("changed")));
+        let others = shared.clone();
+        thread::spawn(move || {
+            *others.0.lock().expect("nobody panics") = true;
+            others.1.notify_one(); // notify
+        });
+        // The bug: it does not look at the value before it waits.
+        let value = shared.0.lock().expect("nobody panics");
+        let value = shared.1.wait(value).expect("nobody panics"); // wait
+        assert!(*value);
+    });
+    says(
+        &text,
+        &[
+            &format!(
+                "main waits for changed at {} and is never notified: the last notification came at step ",
+                at("wait")
+            ),
+            &format!("(thread 1, {}), before it.", at("notify")),
+            "✗ changed.wait(): never returns",
+        ],
+    );
+}
+
+#[test]
+fn a_wait_with_a_limit_needs_a_notification_too() {
+    let text = printed(|| {
+        let (value, changed) = (Mutex::new(()), Condvar::new().named("changed"));
+        let value = value.lock().expect("nobody panics");
+        let woken = changed.wait_timeout(value, Duration::ZERO); // limited wait
+        assert!(!woken.expect("nobody panics").1.timed_out());
+    });
+    let waits = format!("main waits for changed at {}", at("limited wait"));
+    says(
+        &text,
+        &[&waits, "is never notified: no thread notifies it."],
+    );
+}
+
+#[test]
+fn a_mutex_that_a_thread_locks_twice_is_named() {
+    let text = printed(|| {
+        let state = Mutex::new(0).named("state");
+        let _first = state.lock().expect("nobody panics"); // outer lock
+        let _second = state.lock().expect("nobody panics"); // inner lock
+    });
+    says(
+        &text,
+        &[
+            &format!(
+                "main locks state at {}, which it has held itself since step ",
+                at("inner lock")
+            ),
+            &format!("({}).", at("outer lock")),
+            "✗ state.lock(): never returns",
+        ],
+    );
+}
+
+#[test]
+fn two_threads_that_lock_in_opposite_orders_are_named() {
+    let text = printed(|| {
+        let locks = Arc::new((Mutex::new(()).named("a"), Mutex::new(()).named("b")));
+        let others = locks.clone();
+        let other = thread::spawn(move || {
+            let _b = others.1.lock().expect("nobody panics");
+            let _a = others.0.lock().expect("nobody panics"); // takes a
+        });
+        let a = locks.0.lock().expect("nobody panics");
+        let b = locks.1.lock().expect("nobody panics"); // takes b
+        drop((a, b));
+        other.join().expect("no panic");
+    });
+    says(
+        &text,
+        &[
+            &format!(
+                "main locks b at {}, which thread 1 has held since step ",
+                at("takes b")
+            ),
+            &format!(
+                "thread 1 locks a at {}, which main has held since step ",
+                at("takes a")
+            ),
+        ],
+    );
+}
+
+#[test]
+fn a_thread_that_blocks_where_nothing_is_recorded_is_counted() {
+    let text = printed(|| loom::sync::Notify::new().wait());
+    says(
+        &text,
+        &["Threads that never return from an operation that is not recorded: 1."],
+    );
+}
+
+#[test]
+fn the_handles_that_leak_are_named() {
+    let text = printed(|| {
+        let value = Arc::new(7).named("value");
+        let shared = value.clone(); // leaked clone
+        thread::spawn(move || std::mem::forget(shared));
+    });
+    says(
+        &text,
+        &[
+            &format!(
+                "value leaks: its handle that main cloned at {} (step ",
+                at("leaked clone")
+            ),
+            "is never dropped.",
+            "✗ value: clone",
+        ],
+    );
+    assert!(!text.contains("✗ value: made"), "{text}");
+}
+
+#[test]
+fn a_missing_edge_is_named() {
+    let text = printed(|| {
+        let shared = Arc::new((joint_lab::cell::UnsafeCell::new(0), AtomicBool::new(false)));
+        let senders = shared.clone();
+        thread::spawn(move || {
+            senders.0.with_mut(|_| ());
+            senders.1.store(true, Relaxed);
+        });
+        if shared.1.load(Relaxed) {
+            shared.0.with(|_| ());
+        }
+    });
+    says(
+        &text,
+        &[
+            "is not ordered before the read of UnsafeCell#1 by main",
+            "Release instead of Relaxed",
+        ],
+    );
+}
+
+#[test]
+fn a_panic_that_the_model_catches_is_no_failure() {
+    model(|| {
+        let caught = std::panic::catch_unwind(|| panic!("on purpose"));
+        assert!(caught.is_err());
+    });
+}
+
+#[test]
+fn a_panic_before_a_spawned_thread_starts_is_reported() {
+    let text = printed(|| {
+        let held = Arc::new(AtomicUsize::new(0).named("held"));
+        let others = held.clone();
+        // loom drops the closure after the model is over, and the handle with it.
+        thread::spawn(move || others.store(1, Relaxed));
+        panic!("on purpose");
+    });
+    says(&text, &["the model says: on purpose", "spawn a thread"]);
+}
+
+/// Its destructor uses the model, as a lock or a channel does.
+struct Busy(AtomicUsize);
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        self.0.fetch_add(1, Relaxed);
+        assert_eq!(self.0.load(Relaxed), 0, "a second panic");
+    }
+}
+
+#[test]
+fn a_second_panic_aborts_the_process_but_the_first_one_is_reported() {
+    let (status, _, errors) = run(|| {
+        let _busy = Busy(AtomicUsize::new(0));
+        panic!("the first panic");
+    });
+    assert_eq!(status, None, "{errors}");
+    says(&errors, &["the model says: the first panic"]);
+}
+
+#[test]
+fn the_failure_is_also_a_page_and_a_picture() {
+    let text = printed(|| panic!("on purpose"));
+    let named = text
+        .lines()
+        .find_map(|line| line.strip_prefix("As a page: "));
+    let page = named.expect("a page is named");
+    let html = std::fs::read_to_string(page).expect("the page is there");
+    assert!(
+        html.contains("<svg") && html.contains("on purpose"),
+        "{html}"
+    );
+    let svg = std::fs::read_to_string(page.replace(".html", ".svg"));
+    assert!(svg.expect("the picture is there").starts_with("<svg"));
+}
+
+#[test]
+fn a_failed_assertion_shows_both_values() {
+    let text = printed(|| {
+        let count = AtomicUsize::new(7);
+        assert_eq!(count.load(Relaxed), 5);
+    });
+    says(&text, &["  left: 7\n right: 5"]);
+}
+
+#[test]
+fn the_steps_of_a_library_are_one_row() {
+    let text = printed(|| {
+        let count = Arc::new(AtomicUsize::new(0).named("count"));
+        let counts = count.clone();
+        let other = thread::spawn(move || {
+            // A function pointer calls from the package that defines the function.
+            let store: fn(&AtomicUsize, usize, std::sync::atomic::Ordering) = AtomicUsize::store;
+            for value in 1..4 {
+                store(&counts, value, Relaxed);
+            }
+        });
+        other.join().expect("no panic");
+        assert_eq!(count.load(Relaxed), 0, "it is not zero");
+    });
+    says(
+        &text,
+        &[
+            "… 3 steps in verify/joint-lab/src",
+            "count.load(Relaxed) = 3",
+            "it is not zero",
+        ],
+    );
+    assert!(!text.contains("count.store(2, Relaxed)"), "{text}");
+}
