@@ -1,22 +1,56 @@
-//! The executor through its public interface: how it runs tasks, what it can be told about them,
-//! what it reports, and how it ends.
+//! The executor through its public interface.
 //!
-//! Tests that count what the process allocates, that fork, or that need a driver that nothing has
-//! used yet are programs of their own.
+//! One program, because each is linked anew. What counts the memory that the process allocates is
+//! in programs of its own. What needs a process of its own otherwise, such as one that forks, is
+//! run once more alone ([`common::in_process`]).
 
+#[cfg(unix)]
+#[path = "../common/child.rs"]
+mod child;
 #[path = "../common/mod.rs"]
 mod common;
+#[path = "../common/example.rs"]
+mod example;
 
 mod block_on;
+mod blocked;
+mod blocked_first_timer;
+mod budget;
+mod descriptors;
 mod dropped_inside;
 mod dump;
+mod exit;
+mod fork;
+mod fork_blocked;
+mod fork_inherited;
+mod fork_join;
+mod global_in_a_host;
+mod golden;
 mod handle;
 mod hooks;
+mod hosted;
+mod io;
+mod join_set;
+mod keeper;
+mod local_executor;
 mod metrics;
+mod net;
+mod program;
 mod run;
+mod scope;
+mod shares;
 mod shutdown;
+mod signal;
+mod spawn_blocking;
+mod spawn_blocking_refused;
+mod starved;
+mod strangers;
 mod task_data;
+mod task_local;
 mod task_options;
+mod time;
+mod tracing;
+mod treehash;
 mod unwinding;
 
 use common::{OnDrop, Panics, built, ends, executor, hold, on_drop, wait_until};

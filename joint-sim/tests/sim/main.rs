@@ -9,8 +9,11 @@ mod clocks;
 mod common;
 mod disk;
 mod drawn;
+#[path = "../../../joint-executor/tests/common/example.rs"]
+mod example;
 mod faults;
 mod found;
+mod golden;
 mod hosts;
 mod interleaving;
 mod net;
@@ -19,6 +22,8 @@ mod own;
 mod panics;
 mod parallel;
 mod pauses;
+#[path = "../../../joint-executor/tests/common/program.rs"]
+mod program;
 mod schedulers;
 mod snoozing;
 mod stuck;

@@ -147,7 +147,7 @@ pub(crate) fn test() -> Vec<Step> {
         ),
         test("tests", &["--lib", "--bins", "--tests", "--all-features"]),
         // Without what the other features put into each task.
-        test("memory of tasks", &["--test", "executor_alloc"]),
+        test("memory of tasks", &["--test", "allocations"]),
         test("doc tests", &["--doc", "--all-features"]),
         Step::cargo("tests of the checkers", &["test", "--all-features"]).in_folder("verify"),
         Step::cargo("no_std tests", &no_std),

@@ -1,0 +1,591 @@
+//! `join` and `join_async`: what runs, where panics go, and what is left behind, through the public
+//! API.
+
+use std::{
+    future::{Future, pending, poll_fn},
+    panic::panic_any,
+    pin::pin,
+    sync::{
+        Arc, Barrier, Mutex,
+        atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed},
+        mpsc,
+    },
+    task::{Context, Poll, Waker},
+    thread::{self, ThreadId},
+};
+
+use crate::common::{Panics, ends, ends_the_program, executor, hold, panic_text, wait_until};
+use joint::{block_on, waker::park};
+use joint_executor::{Executor, join, join_async, yield_now};
+
+/// Each test of plain work runs with so many workers.
+const WORKERS: [usize; 3] = [1, 2, 4];
+
+fn fib(n: u64) -> u64 {
+    if n < 2 {
+        return n;
+    }
+    let (a, b) = join(|| fib(n - 1), || fib(n - 2));
+    a + b
+}
+
+fn quicksort(numbers: &mut [u32]) {
+    if numbers.len() <= 1 {
+        return;
+    }
+    let last = numbers.len() - 1;
+    numbers.swap(last / 2, last);
+    let mut middle = 0;
+    for i in 0..last {
+        if numbers[i] <= numbers[last] {
+            numbers.swap(i, middle);
+            middle += 1;
+        }
+    }
+    numbers.swap(middle, last);
+    let (low, high) = numbers.split_at_mut(middle);
+    join(|| quicksort(low), || quicksort(&mut high[1..]));
+}
+
+/// Numbers in no order.
+fn shuffled(count: usize) -> Vec<u32> {
+    let mut state = 1u32;
+    let step = || {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        state >> 4
+    };
+    std::iter::repeat_with(step).take(count).collect()
+}
+
+#[test]
+fn recursive_joins_on_any_number_of_workers() {
+    let n = if cfg!(miri) { 8 } else { 24 };
+    for workers in WORKERS {
+        let executor = executor(workers);
+        let fib = executor.install(|| fib(n));
+        assert_eq!(fib, [21, 46_368][usize::from(n > 8)], "{workers}");
+        let mut numbers = shuffled(if cfg!(miri) { 50 } else { 200_000 });
+        executor.install(|| quicksort(&mut numbers));
+        assert!(numbers.is_sorted(), "{workers}");
+    }
+}
+
+#[test]
+fn many_calls_from_many_threads() {
+    let executor = executor(2);
+    thread::scope(|s| {
+        for _ in 0..4 {
+            s.spawn(|| {
+                for _ in 0..if cfg!(miri) { 2 } else { 200 } {
+                    assert_eq!(executor.install(|| fib(6)), 8);
+                }
+            });
+        }
+    });
+}
+
+#[test]
+fn join_outside_of_a_worker_runs_on_the_global_executor() {
+    let name = || thread::current().name().map(String::from).unwrap();
+    let (a, b) = join(name, name);
+    assert!(a.starts_with("joint-global-"), "{a}");
+    assert!(b.starts_with("joint-global-"), "{b}");
+}
+
+#[test]
+fn inside_a_task_it_runs_on_the_tasks_executor() {
+    let builder = Executor::builder().workers(2);
+    let executor = builder.thread_name(|_| "inside".into()).build().unwrap();
+    let name = || thread::current().name().map(String::from);
+    let names = block_on(executor.spawn(async move { join(name, name) }));
+    assert_eq!(names, (Some("inside".into()), Some("inside".into())));
+}
+
+#[test]
+fn install_inside_is_a_plain_call() {
+    let executor = executor(1);
+    let (outer, inner) = executor.install(|| {
+        let inner = executor.install(|| thread::current().id());
+        (thread::current().id(), inner)
+    });
+    assert_eq!(outer, inner);
+}
+
+#[test]
+fn install_from_a_worker_of_another_executor() {
+    let (here, there) = (executor(1), executor(1));
+    let (outer, inner) = here.install(|| {
+        let inner = there.install(|| (thread::current().id(), fib(5)));
+        (thread::current().id(), inner)
+    });
+    assert_ne!(outer, inner.0);
+    assert_eq!(inner.1, 5);
+}
+
+/// The one promise that makes it parallel: another worker takes `b` while `a` runs, also when
+/// neither joins again. Four workers meet in the four leaves of a tree.
+#[test]
+fn an_idle_worker_takes_the_other_side() {
+    let executor = executor(4);
+    let here = |meet: &Barrier| {
+        meet.wait();
+        thread::current().id()
+    };
+    let two = Barrier::new(2);
+    let (a, b) = executor.install(|| join(|| here(&two), || here(&two)));
+    assert_ne!(a, b);
+    assert!(executor.metrics().steals() >= 1);
+    let four = Barrier::new(4);
+    let leaf = || here(&four);
+    executor.install(|| join(|| join(leaf, leaf), || join(leaf, leaf)));
+}
+
+/// The owner of a taken side helps the taker: each of two workers meets the other twice.
+#[test]
+fn a_worker_that_waits_takes_part_of_what_it_waits_for() {
+    let executor = executor(2);
+    let (outer, inner) = (Barrier::new(2), Barrier::new(2));
+    executor.install(|| {
+        join(
+            || {
+                outer.wait();
+            },
+            || {
+                outer.wait();
+                join(|| inner.wait(), || inner.wait());
+            },
+        )
+    });
+}
+
+/// Calls `fork` under a lock, on one of three workers, with two closures of which the second ends
+/// when a fork of another call has begun. That fork is offered once the second worker is in
+/// the second closure and the third worker in the other call, so only the worker that waits for
+/// `fork` is left, unless `fork` runs elsewhere. Returns the threads of `fork` and of that other
+/// fork, which calls `with` with the lock.
+fn fork_under_a_lock(
+    fork: impl Fn(&(dyn Fn() + Sync), &(dyn Fn() + Sync)) + Sync,
+    with: impl Fn(&Mutex<()>) + Sync,
+) -> (ThreadId, ThreadId) {
+    let (part, other) = (AtomicBool::new(false), AtomicBool::new(false));
+    let lock = Mutex::new(());
+    executor(3).install(|| {
+        join(
+            || {
+                let held = lock.lock().unwrap();
+                fork(&|| wait_until(|| part.load(Relaxed)), &|| {
+                    part.store(true, Relaxed);
+                    wait_until(|| other.load(Relaxed));
+                });
+                drop(held);
+                thread::current().id()
+            },
+            || {
+                wait_until(|| part.load(Relaxed));
+                let other_fork = || {
+                    other.store(true, Relaxed);
+                    with(&lock);
+                    thread::current().id()
+                };
+                join(|| wait_until(|| other.load(Relaxed)), other_fork).1
+            },
+        )
+    })
+}
+
+/// As the documentation of `join` says. With `lock` in place of `try_lock`, the worker would wait
+/// for itself.
+#[test]
+fn a_worker_that_waits_takes_a_fork_of_a_stranger_under_its_own_lock() {
+    let fork = |a: &(dyn Fn() + Sync), b: &(dyn Fn() + Sync)| {
+        join(a, b);
+    };
+    let (waiter, other) = fork_under_a_lock(fork, |lock| assert!(lock.try_lock().is_err()));
+    assert_eq!(waiter, other);
+}
+
+/// The documentation of `join` recommends this: the wait for another executor takes nothing over.
+#[test]
+fn under_a_lock_a_join_on_another_executor_takes_no_fork_of_a_stranger() {
+    let parts = executor(2);
+    let fork = |a: &(dyn Fn() + Sync), b: &(dyn Fn() + Sync)| {
+        parts.install(|| join(a, b));
+    };
+    let (waiter, other) = fork_under_a_lock(fork, |lock| drop(lock.lock().unwrap()));
+    assert_ne!(waiter, other);
+}
+
+/// A chain goes down to its end first: what it left open on the way is there to be taken.
+#[test]
+fn a_chain_of_joins_is_shared_on_its_way_back() {
+    fn chain(depth: usize, leaf: &(dyn Fn(usize) + Sync)) {
+        if depth > 0 {
+            join(|| chain(depth - 1, leaf), || leaf(depth));
+        } else {
+            leaf(0);
+        }
+    }
+    let executor = executor(2);
+    let meet = Barrier::new(2);
+    // The first that the owner runs is the deepest; the first that is taken is that of the first
+    // join.
+    let leaf = |depth: usize| {
+        if depth == 0 || depth == 20 {
+            meet.wait();
+        }
+    };
+    executor.install(|| chain(20, &leaf));
+}
+
+#[test]
+fn deeper_than_what_is_kept_open() {
+    const STACK: usize = 16 << 20;
+
+    fn deep(depth: usize) -> usize {
+        if depth == 0 {
+            return 0;
+        }
+        let (a, b) = join(|| deep(depth - 1), || 1);
+        a + b
+    }
+    let depth = if cfg!(miri) { 50 } else { 3_000 };
+    // What the frames of a debug build take differs from processor to processor.
+    let executor = Executor::builder().workers(2).stack_size(STACK);
+    let executor = executor.build().unwrap();
+    assert_eq!(executor.install(|| deep(depth)), depth);
+}
+
+#[test]
+fn a_panic_of_a_leaves_b_alone() {
+    let executor = executor(1);
+    let ran = AtomicBool::new(false);
+    let dropped = Arc::new(());
+    let held = dropped.clone();
+    let b = || {
+        let _held = held;
+        ran.store(true, Relaxed);
+    };
+    let payload = panic_text(|| executor.install(|| join(|| panic_any("a"), b)));
+    assert_eq!(payload, "a");
+    assert!(!ran.load(Relaxed));
+    assert_eq!(Arc::strong_count(&dropped), 1);
+}
+
+#[test]
+fn a_panic_of_b_drops_the_result_of_a() {
+    let kept = Arc::new(());
+    let panics = || executor(1).install(|| join(|| kept.clone(), || panic_any("b")));
+    assert_eq!(panic_text(panics), "b");
+    assert_eq!(Arc::strong_count(&kept), 1);
+}
+
+/// `a` panics while another worker runs `b`, which borrows from the frame: the panic goes on only
+/// when `b` has ended.
+#[test]
+fn a_panic_of_a_waits_for_a_b_that_was_taken() {
+    let taken = AtomicBool::new(false);
+    let mut over = false;
+    let a = || {
+        wait_until(|| taken.load(Relaxed));
+        panic_any("a")
+    };
+    let b = || {
+        taken.store(true, Relaxed);
+        (0..100).for_each(|_| thread::yield_now());
+        over = true;
+    };
+    assert_eq!(panic_text(|| executor(2).install(|| join(a, b))), "a");
+    assert!(over);
+}
+
+#[test]
+fn a_panic_of_a_b_that_was_taken_is_resumed_unless_a_panics_too() {
+    let executor = executor(2);
+    let meet = Barrier::new(2);
+    let panics = |text: &'static str| {
+        meet.wait();
+        panic_any(text)
+    };
+    let one = || executor.install(|| join(|| meet.wait(), || panics("b")));
+    assert_eq!(panic_text(one), "b");
+    assert_eq!(executor.install(|| fib(5)), 5);
+    let both = || executor.install(|| join(|| panics("a"), || panics("b")));
+    assert_eq!(panic_text(both), "a");
+}
+
+#[test]
+fn a_panic_in_a_deeply_nested_join_reaches_the_caller() {
+    fn deep(depth: usize) {
+        if depth == 0 {
+            panic_any("leaf");
+        }
+        join(|| deep(depth - 1), || fib(4));
+    }
+    for workers in WORKERS {
+        let executor = executor(workers);
+        assert_eq!(panic_text(|| executor.install(|| deep(20))), "leaf");
+        assert_eq!(executor.install(|| fib(10)), 55);
+    }
+}
+
+/// The executor is dropped while a task is in a join, and another worker in its other side.
+#[test]
+fn the_executor_is_dropped_meanwhile() {
+    let executor = executor(2);
+    let (started, has_started) = mpsc::channel();
+    let closing = Arc::new(AtomicBool::new(false));
+    let n = if cfg!(miri) { 5 } else { 20 };
+    let task = executor.spawn({
+        let closing = closing.clone();
+        async move {
+            let meet = Barrier::new(2);
+            let side = || {
+                meet.wait();
+                started.send(()).unwrap();
+                wait_until(|| closing.load(Relaxed));
+                fib(n)
+            };
+            join(side, side)
+        }
+    });
+    has_started.recv().unwrap();
+    let dropper = thread::spawn({
+        let closing = closing.clone();
+        move || {
+            closing.store(true, Relaxed);
+            drop(executor);
+        }
+    });
+    let fib = if cfg!(miri) { 5 } else { 6_765 };
+    assert_eq!(block_on(task), (fib, fib));
+    dropper.join().unwrap();
+}
+
+/// Its tasks are left to the other workers while one is in a join.
+#[test]
+fn tasks_that_were_queued_before_are_run_by_others() {
+    let executor = executor(2);
+    let ran = Arc::new(AtomicBool::new(false));
+    let task = executor.spawn({
+        let ran = ran.clone();
+        async move {
+            let spawned = joint_executor::spawn({
+                let ran = ran.clone();
+                async move { ran.store(true, Relaxed) }
+            });
+            join(|| wait_until(|| ran.load(Relaxed)), || ());
+            spawned.await;
+        }
+    });
+    block_on(task);
+}
+
+#[test]
+fn async_both_outputs_come() {
+    assert_eq!(block_on(join_async(async { 1 }, async { 2 })), (1, 2));
+    for workers in WORKERS {
+        let both = async { join_async(async { 1 }, async { 2 }).await };
+        assert_eq!(block_on(executor(workers).spawn(both)), (1, 2));
+    }
+}
+
+/// With nobody idle nothing is spawned.
+#[test]
+fn async_join_on_a_lone_worker_forks_nothing() {
+    let executor = executor(1);
+    let both = executor.spawn(async {
+        let side = || async {
+            yield_now().await;
+            thread::current().id()
+        };
+        join_async(side(), side()).await
+    });
+    let (a, b) = block_on(both);
+    assert_eq!(a, b);
+    assert_eq!(executor.metrics().spawned, 1);
+}
+
+/// The other worker has nothing to run, and is idle as soon as it has found that out.
+#[test]
+fn async_join_forks_if_a_worker_is_idle() {
+    let executor = executor(2);
+    let mut tasks = 0;
+    wait_until(|| {
+        block_on(executor.spawn(join_async(async {}, async {})));
+        tasks += 1;
+        executor.metrics().spawned > tasks
+    });
+}
+
+#[test]
+fn async_sides_alternate_in_being_polled_first_until_they_are_ready() {
+    let log = Arc::new(Mutex::new(String::new()));
+    let side = |name: char, polls: usize| {
+        let (mut left, log) = (polls, log.clone());
+        poll_fn(move |_| {
+            log.lock().unwrap().push(name);
+            left -= 1;
+            if left == 0 {
+                Poll::Ready(())
+            } else {
+                Poll::Pending
+            }
+        })
+    };
+    let mut both = pin!(join_async(side('a', 2), side('b', 4)));
+    let mut cx = Context::from_waker(Waker::noop());
+    while both.as_mut().poll(&mut cx).is_pending() {}
+    assert_eq!(*log.lock().unwrap(), "abbabb");
+}
+
+#[test]
+fn async_dropping_a_join_cancels_both_sides() {
+    let executor = executor(2);
+    let alive = Arc::new(());
+    let (started, has_started) = mpsc::channel();
+    let side = || {
+        let (held, started) = (alive.clone(), started.clone());
+        async move {
+            started.send(()).unwrap();
+            hold(held).await;
+        }
+    };
+    let task = executor.spawn(join_async(side(), side()));
+    for _ in 0..2 {
+        has_started.recv().unwrap();
+    }
+    block_on(task.cancel());
+    drop(executor);
+    assert_eq!(Arc::strong_count(&alive), 1);
+}
+
+#[test]
+fn async_a_panic_of_either_side_reaches_the_caller() {
+    for workers in WORKERS {
+        let executor = executor(workers);
+        let of_a = executor.spawn(join_async(async { panic_any("a") }, pending::<()>()));
+        assert_eq!(panic_text(|| block_on(of_a)), "a");
+        let of_b = executor.spawn(join_async(pending::<()>(), async { panic_any("b") }));
+        assert_eq!(panic_text(|| block_on(of_b)), "b");
+    }
+}
+
+/// Ways in which a wait panics.
+#[cfg(not(miri))]
+const PANICS: [fn(); 2] = [
+    || _ = park::set_wait(Some(|_, _| panic!("this thread must not wait"))),
+    || _ = park::set_attend(Some(|_| panic!("this thread serves nobody"))),
+];
+
+/// The one worker is in a poll that does not end.
+#[cfg(not(miri))]
+fn busy() -> Executor {
+    let (executor, (begins, begun)) = (executor(1), mpsc::channel());
+    executor.spawn_detached(async move {
+        begins.send(()).unwrap();
+        thread::park();
+    });
+    begun.recv().unwrap();
+    executor
+}
+
+#[cfg(not(miri))]
+#[test]
+fn a_panicking_wait_ends_the_program_if_the_stack_is_lent() {
+    let doors: [fn(Executor); 4] = [
+        |executor| executor.install(|| {}),
+        |executor| _ = executor.enter(|| join(|| {}, || {})),
+        |executor| executor.scope(|s| drop(s.spawn(async {}))),
+        |executor| {
+            executor.scope::<_, ()>(|s| {
+                s.spawn(async {});
+                panic!("the scope's closure")
+            });
+        },
+    ];
+    for (door, panics) in doors
+        .iter()
+        .flat_map(|door| PANICS.map(|panics| (door, panics)))
+    {
+        ends_the_program("the program is aborted", || {
+            let executor = busy();
+            panics();
+            door(executor);
+        });
+    }
+    // The thief never ends.
+    for panics in PANICS {
+        ends_the_program("the program is aborted", || {
+            executor(2).install(|| {
+                let taken = AtomicBool::new(false);
+                let a = || {
+                    wait_until(|| taken.load(Relaxed));
+                    park::set_attend(None);
+                    panics();
+                };
+                let b = || {
+                    taken.store(true, Relaxed);
+                    thread::park();
+                };
+                join(a, b);
+            });
+        });
+    }
+}
+
+/// The worker is busy until the function has been called three times.
+#[test]
+fn a_wait_that_returns_too_early_leaves_nothing_lent() {
+    static CALLS: AtomicUsize = AtomicUsize::new(0);
+    fn called() {
+        CALLS.fetch_add(1, Relaxed);
+        thread::yield_now();
+    }
+    let ways: [park::Wait; 3] = [
+        |_, is_due| (called(), is_due(), park::Parked::TimedOut).2,
+        |_, _| (called(), park::Parked::TimedOut).1,
+        |_, _| (called(), park::Parked::Due { slept: false }).1,
+    ];
+    for wait in ways {
+        let executor = executor(1);
+        ends(move || {
+            park::set_wait(Some(wait));
+            let text = String::from("borrowed");
+            let busy = || {
+                CALLS.store(0, Relaxed);
+                executor.spawn_detached(async { wait_until(|| CALLS.load(Relaxed) >= 3) });
+            };
+            busy();
+            assert_eq!(executor.install(|| text.len()), 8);
+            busy();
+            executor.scope(|s| drop(s.spawn(async { assert_eq!(text.len(), 8) })));
+        });
+    }
+}
+
+/// Whether another worker takes `b` is up to chance.
+#[cfg(not(miri))]
+#[test]
+fn a_panic_in_the_drop_of_b_is_caught_if_a_panics() {
+    let (alone, pair) = (executor(1), executor(2));
+    for (is_taken, both) in [(false, false), (true, false), (true, true)] {
+        let text = panic_text(|| {
+            let b_runs = AtomicBool::new(false);
+            let unused = Panics;
+            let a = || -> () {
+                wait_until(|| !is_taken || b_runs.load(Relaxed));
+                panic!("a")
+            };
+            let b = || {
+                let unused = unused;
+                b_runs.store(true, Relaxed);
+                if both {
+                    panic_any(unused);
+                }
+                unused
+            };
+            [&alone, &pair][usize::from(is_taken)].install(|| join(a, b));
+        });
+        assert_eq!(text, "a");
+    }
+}

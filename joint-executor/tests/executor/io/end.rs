@@ -1,0 +1,121 @@
+//! The executor goes before what it serves.
+
+use std::{
+    future::poll_fn,
+    io,
+    os::unix::net::UnixStream,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering::Relaxed},
+    },
+    task::Poll,
+};
+
+use futures_lite::{AsyncReadExt, AsyncWriteExt};
+use joint::block_on;
+use joint_executor::{Executor, io::AsyncFd};
+
+use crate::io::support::{Wakes, ends, executor, poll_once};
+
+const WAITERS: usize = 100_000;
+const DESCRIPTORS: usize = 100;
+
+/// Pairs whose first end that executor serves.
+fn served_by(executor: &Executor, count: usize) -> Vec<(Arc<AsyncFd<UnixStream>>, UnixStream)> {
+    block_on(executor.spawn(async move {
+        let pairs = (0..count).map(|_| UnixStream::pair().unwrap());
+        pairs
+            .map(|(one, other)| (Arc::new(AsyncFd::new(one).unwrap()), other))
+            .collect()
+    }))
+}
+
+#[track_caller]
+fn assert_gone(error: &io::Error) {
+    assert!(error.to_string().contains("executor"), "{error}");
+    assert!(error.to_string().contains("gone"), "{error}");
+}
+
+#[test]
+fn dropping_an_executor_wakes_a_hundred_thousand_foreign_waiters() {
+    ends(|| {
+        let executor = executor(2);
+        let pairs = served_by(&executor, DESCRIPTORS);
+        let wakes = Wakes::new();
+        let mut waits: Vec<_> = (0..WAITERS)
+            .map(|n| Box::pin(pairs[n % DESCRIPTORS].0.readable()))
+            .collect();
+        for wait in &mut waits {
+            assert!(poll_once(wait.as_mut(), &wakes).is_pending());
+        }
+        assert_eq!(wakes.wakers(), WAITERS);
+        drop(executor);
+        assert_eq!((wakes.count(), wakes.wakers()), (WAITERS, 0));
+        for wait in &mut waits {
+            match poll_once(wait.as_mut(), &wakes) {
+                Poll::Ready(Err(error)) => assert_gone(&error),
+                other => panic!("{other:?}"),
+            }
+        }
+    });
+}
+
+#[test]
+fn a_hundred_thousand_waiting_tasks_are_dropped() {
+    ends(|| {
+        let executor = executor(2);
+        let pairs = served_by(&executor, DESCRIPTORS);
+        let begun = Arc::<AtomicUsize>::default();
+        for n in 0..WAITERS {
+            let (stream, begun) = (pairs[n % DESCRIPTORS].0.clone(), begun.clone());
+            executor.spawn_detached(async move {
+                begun.fetch_add(1, Relaxed);
+                let ended = stream.readable().await;
+                panic!("nothing is ever sent: {ended:?}");
+            });
+        }
+        crate::io::support::wait_until(|| begun.load(Relaxed) == WAITERS);
+        drop(executor);
+        assert_eq!(Arc::strong_count(&begun), 1);
+        for (stream, _) in pairs {
+            assert_eq!(Arc::strong_count(&stream), 1);
+        }
+    });
+}
+
+#[test]
+fn io_that_outlives_its_executor_fails_when_it_has_to_wait() {
+    ends(|| {
+        let executor = executor(1);
+        let (stream, mut far) = served_by(&executor, 1).pop().unwrap();
+        drop(executor);
+        let mut buffer = [0; 2];
+        assert_gone(&block_on((&*stream).read(&mut buffer)).unwrap_err());
+        for _ in 0..2 {
+            assert_gone(&block_on(stream.readable()).unwrap_err());
+            // It has room.
+            assert_gone(&block_on(stream.writable()).unwrap_err());
+            let polled = poll_fn(|cx| stream.poll_write_ready(cx));
+            assert_gone(&block_on(polled).unwrap_err());
+            // It has something to be read.
+            io::Write::write_all(&mut far, b"x").unwrap();
+            assert_gone(&block_on(stream.readable()).unwrap_err());
+            let polled = poll_fn(|cx| stream.poll_read_ready(cx));
+            assert_gone(&block_on(polled).unwrap_err());
+            block_on((&*stream).read_exact(&mut buffer[..1])).unwrap();
+        }
+        assert!(format!("{stream:?}").contains("is_gone: true"));
+        // What does not have to wait is done.
+        block_on((&*stream).write_all(b"ab")).unwrap();
+        io::Read::read_exact(&mut far, &mut buffer).unwrap();
+        io::Write::write_all(&mut far, &buffer).unwrap();
+        let read = stream.read_with(|mut stream| io::Read::read(&mut stream, &mut buffer));
+        assert_eq!(block_on(read).unwrap(), 2);
+        // Taken out, it can be served by another.
+        let stream = Arc::into_inner(stream).unwrap().into_inner().unwrap();
+        let mut stream = AsyncFd::new(stream).unwrap();
+        io::Write::write_all(&mut far, b"cd").unwrap();
+        block_on(stream.read_exact(&mut buffer)).unwrap();
+        assert_eq!(&buffer, b"cd");
+    });
+}

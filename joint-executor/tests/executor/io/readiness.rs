@@ -1,0 +1,324 @@
+//! The promises to one waiter: it is woken when there is something to do, and not when there is
+//! nothing.
+
+use std::{
+    future::{Future, poll_fn},
+    io::{self, IoSlice, IoSliceMut, Read, Write},
+    os::unix::net::{UnixDatagram, UnixStream},
+    pin::{Pin, pin},
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering::Relaxed},
+    },
+    task::{Context, Poll},
+};
+
+use futures_lite::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use joint::{block_on, oneshot};
+use joint_executor::{io::AsyncFd, spawn, yield_now};
+
+use crate::io::support::{Wakes, ends, executor, on_workers, poll_once, streams, wait_until};
+
+const CHUNKS: usize = 256;
+
+/// Something else each time.
+fn chunk(n: usize) -> Vec<u8> {
+    (0..4096).map(|at| (at * 7 + n * 13) as u8).collect()
+}
+
+async fn send_all(stream: &AsyncFd<UnixStream>) {
+    let mut stream = stream;
+    for n in 0..CHUNKS {
+        stream.write_all(&chunk(n)).await.unwrap();
+    }
+}
+
+async fn receive_all(stream: &AsyncFd<UnixStream>) {
+    let mut stream = stream;
+    let mut buffer = vec![0; 4096];
+    for n in 0..CHUNKS {
+        stream.read_exact(&mut buffer).await.unwrap();
+        assert!(buffer == chunk(n), "chunk {n}");
+    }
+}
+
+#[test]
+fn both_directions_are_awaited_at_once_by_different_tasks() {
+    on_workers(|| async {
+        let (one, other) = streams();
+        let (one, other) = (Arc::new(one), Arc::new(other));
+        let tasks = [&one, &other].map(|stream| {
+            let (sends, receives) = (stream.clone(), stream.clone());
+            let sender = spawn(async move { send_all(&sends).await });
+            let receiver = spawn(async move { receive_all(&receives).await });
+            (sender, receiver)
+        });
+        for (sender, receiver) in tasks {
+            sender.await;
+            receiver.await;
+        }
+    });
+}
+
+/// No worker ever waits in the driver.
+#[test]
+fn a_descriptor_is_served_while_every_worker_is_busy() {
+    ends(|| {
+        let executor = executor(1);
+        block_on(executor.spawn(async {
+            let (mut one, mut other) = streams();
+            let (sender, waits) = oneshot::channel();
+            let reader = spawn(async move {
+                let mut first = [0];
+                let mut read = pin!(one.read_exact(&mut first));
+                let mut sender = Some(sender);
+                poll_fn(|cx| {
+                    let read = read.as_mut().poll(cx);
+                    sender.take().map(|sender| sender.send(read.is_pending()));
+                    read
+                })
+                .await
+            });
+            assert_eq!(waits.await, Ok(true));
+            other.write_all(&[7]).await.unwrap();
+            while !reader.is_finished() {
+                yield_now().await;
+            }
+        }));
+    });
+}
+
+#[test]
+fn a_thread_that_is_no_worker_is_served_by_the_global_executor() {
+    ends(|| {
+        let (mut one, mut other) = streams();
+        let sender = spawn(async move { one.write_all(b"hello").await });
+        let mut buffer = [0; 5];
+        block_on(other.read_exact(&mut buffer)).unwrap();
+        assert_eq!(&buffer, b"hello");
+        block_on(sender).unwrap();
+    });
+}
+
+#[test]
+fn readiness_is_asked_anew_each_time() {
+    ends(|| {
+        let (one, other) = UnixDatagram::pair().unwrap();
+        let other = AsyncFd::new(other).unwrap();
+        for round in 1..=3 {
+            // Used up by somebody that the descriptor does not know of.
+            one.send(b"a").unwrap();
+            block_on(other.readable()).unwrap();
+            assert_eq!(other.get_ref().recv(&mut [0; 8]).unwrap(), 1);
+            let wakes = Wakes::new();
+            let mut wait = pin!(other.readable());
+            assert!(poll_once(wait.as_mut(), &wakes).is_pending(), "{round}");
+            one.send(b"b").unwrap();
+            block_on(wait).unwrap();
+            assert_eq!(other.get_ref().recv(&mut [0; 8]).unwrap(), 1);
+        }
+    });
+}
+
+#[test]
+fn a_poll_function_is_asked_anew_each_time() {
+    ends(|| {
+        let (one, other) = UnixDatagram::pair().unwrap();
+        let other = AsyncFd::new(other).unwrap();
+        let wakes = Wakes::new();
+        let waker = wakes.waker();
+        let mut cx = Context::from_waker(&waker);
+        assert!(other.poll_write_ready(&mut cx).is_ready());
+        for round in 1..=3 {
+            assert!(other.poll_read_ready(&mut cx).is_pending(), "{round}");
+            let before = wakes.count();
+            one.send(b"a").unwrap();
+            wait_until(|| wakes.count() > before);
+            assert!(matches!(other.poll_read_ready(&mut cx), Poll::Ready(Ok(_))));
+            other.get_ref().recv(&mut [0; 8]).unwrap();
+        }
+    });
+}
+
+/// One that reads by itself, after `readable`, is polled once for each datagram and once to begin
+/// with, not in a circle.
+#[test]
+fn a_task_that_reads_the_descriptor_itself_does_not_spin() {
+    on_workers(|| async {
+        let (one, other) = UnixDatagram::pair().unwrap();
+        let other = AsyncFd::new(other).unwrap();
+        let polls = Arc::<AtomicUsize>::default();
+        let counted = polls.clone();
+        let (senders, receivers): (Vec<_>, Vec<_>) = (0..20).map(|_| oneshot::channel()).unzip();
+        let task = spawn(async move {
+            let mut read = pin!(async {
+                for sender in senders {
+                    other.readable().await.unwrap();
+                    other.get_ref().recv(&mut [0; 8]).unwrap();
+                    sender.send(()).unwrap();
+                }
+            });
+            poll_fn(|cx| {
+                counted.fetch_add(1, Relaxed);
+                read.as_mut().poll(cx)
+            })
+            .await;
+        });
+        for receiver in receivers {
+            one.send(b"a").unwrap();
+            receiver.await.unwrap();
+        }
+        task.await;
+        // Each datagram is at most two events: it comes, and there is room again.
+        let polls = polls.load(Relaxed);
+        assert!(polls <= 20 * 3 + 1, "{polls} polls");
+    });
+}
+
+#[test]
+fn an_operation_that_was_interrupted_is_tried_again() {
+    ends(|| {
+        let (_one, other) = streams();
+        let mut tries = 0;
+        let result = block_on(other.read_with(|_| {
+            tries += 1;
+            match tries {
+                1..5 => Err(io::ErrorKind::Interrupted.into()),
+                _ => Ok(tries),
+            }
+        }));
+        assert_eq!(result.unwrap(), 5);
+    });
+}
+
+#[test]
+fn buffers_are_read_and_written_together() {
+    ends(|| {
+        let (mut one, mut other) = streams();
+        let parts = [IoSlice::new(b"abc"), IoSlice::new(b""), IoSlice::new(b"de")];
+        let written = poll_fn(|cx| Pin::new(&mut one).poll_write_vectored(cx, &parts));
+        assert_eq!(block_on(written).unwrap(), 5);
+        let (mut head, mut tail) = ([0; 2], [0; 8]);
+        let mut parts = [IoSliceMut::new(&mut head), IoSliceMut::new(&mut tail)];
+        let read = poll_fn(|cx| Pin::new(&mut other).poll_read_vectored(cx, &mut parts));
+        assert_eq!(block_on(read).unwrap(), 5);
+        assert_eq!((&head, &tail[..3]), (b"ab", &b"cde"[..]));
+    });
+}
+
+#[test]
+fn closing_leaves_the_descriptor_open() {
+    ends(|| {
+        let (mut one, mut other) = streams();
+        block_on(one.close()).unwrap();
+        block_on(one.write_all(b"still")).unwrap();
+        let mut buffer = [0; 5];
+        block_on(other.read_exact(&mut buffer)).unwrap();
+        assert_eq!(&buffer, b"still");
+    });
+}
+
+#[test]
+fn a_descriptor_can_be_taken_out_and_registered_again() {
+    ends(|| {
+        let (mut one, other) = UnixStream::pair().unwrap();
+        let mut other = other;
+        for _ in 0..3 {
+            let fd = AsyncFd::new(other).unwrap();
+            let mut buffer = [0; 3];
+            one.write_all(b"abc").unwrap();
+            block_on((&fd).read_exact(&mut buffer)).unwrap();
+            other = fd.into_inner().unwrap();
+        }
+        other.set_nonblocking(false).unwrap();
+        one.write_all(b"d").unwrap();
+        assert_eq!(other.read(&mut [0; 8]).unwrap(), 1);
+    });
+}
+
+#[test]
+fn a_descriptor_is_served_once() {
+    ends(|| {
+        let (one, _other) = UnixStream::pair().unwrap();
+        let first = AsyncFd::new(&one).unwrap();
+        let error = AsyncFd::new(&one).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::AlreadyExists);
+        assert!(error.to_string().contains("duplicate"), "{error}");
+        drop(first);
+        AsyncFd::new(&one).unwrap();
+    });
+}
+
+/// Many at a time, each of which waits.
+#[test]
+fn a_thousand_descriptors_wait_at_once() {
+    on_workers(|| async {
+        let (mut senders, mut receivers) = (Vec::new(), Vec::new());
+        for n in 0..1000u32 {
+            let (one, mut other) = streams();
+            senders.push(one);
+            receivers.push(spawn(async move {
+                let mut buffer = [0; 4];
+                other.read_exact(&mut buffer).await.unwrap();
+                assert_eq!(u32::from_le_bytes(buffer), n);
+            }));
+        }
+        for (n, one) in senders.iter_mut().enumerate().rev() {
+            one.write_all(&(n as u32).to_le_bytes()).await.unwrap();
+        }
+        for receiver in receivers {
+            receiver.await;
+        }
+    });
+}
+
+/// A descriptor of the system's own clock: of another kind than those with two ends.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_timer_descriptor_is_awaited() {
+    use std::os::fd::{FromRawFd, OwnedFd};
+
+    on_workers(|| async {
+        // SAFETY: it asks for nothing.
+        let fd = unsafe { libc::timerfd_create(libc::CLOCK_MONOTONIC, libc::TFD_CLOEXEC) };
+        assert!(fd >= 0);
+        // SAFETY: just made.
+        let timer = AsyncFd::new(std::fs::File::from(unsafe { OwnedFd::from_raw_fd(fd) })).unwrap();
+        let millisecond = libc::timespec {
+            tv_sec: 0,
+            tv_nsec: 1_000_000,
+        };
+        let times = libc::itimerspec {
+            it_interval: millisecond,
+            it_value: millisecond,
+        };
+        // SAFETY: the times are there, and the former ones are not asked for.
+        let set = unsafe { libc::timerfd_settime(fd, 0, &raw const times, std::ptr::null_mut()) };
+        assert_eq!(set, 0);
+        let mut expiries = 0;
+        while expiries < 10 {
+            let mut count = [0; 8];
+            (&timer).read_exact(&mut count).await.unwrap();
+            let count = u64::from_ne_bytes(count);
+            assert!(count > 0);
+            expiries += count;
+        }
+    });
+}
+
+#[test]
+fn a_worker_that_blocks_on_a_descriptor_is_served() {
+    ends(|| {
+        let executor = executor(1);
+        let (reader, mut writer) = UnixStream::pair().unwrap();
+        let (blocks, is_blocked) = std::sync::mpsc::channel();
+        let read = executor.spawn(async move {
+            let reader = AsyncFd::new(reader).unwrap();
+            blocks.send(()).unwrap();
+            block_on(reader.read_with(|mut stream| stream.read(&mut [0; 8]))).unwrap()
+        });
+        is_blocked.recv().unwrap();
+        writer.write_all(b"four").unwrap();
+        assert_eq!(block_on(read), 4);
+    });
+}

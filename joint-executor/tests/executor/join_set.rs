@@ -1,0 +1,575 @@
+//! The set's promises, through the public API. Its races have models,
+//! `loom-tests/tests/join_set.rs`.
+
+use std::{
+    future::{pending, poll_fn},
+    panic::{AssertUnwindSafe, catch_unwind, panic_any},
+    pin::pin,
+    sync::{
+        Arc, Barrier, Mutex,
+        atomic::{AtomicUsize, Ordering::Relaxed},
+        mpsc,
+    },
+    task::{Context, Poll, Wake, Waker},
+    thread,
+};
+
+use crate::common::{
+    OnDrop, Panics, Wakes, built, counting, executor, hold, panic_text, panics, poll_with,
+    waker_that,
+};
+use joint::{
+    JoinError, JoinHandle, block_on, oneshot,
+    task::{self, Runnable},
+};
+use joint_executor::{JoinSet, yield_now};
+
+/// As many as Miri runs in seconds.
+const SOME: usize = if cfg!(miri) { 5 } else { 100 };
+const MANY: u64 = if cfg!(miri) { 50 } else { 10_000 };
+
+/// A task that this test runs by hand.
+fn ready<T: Send + 'static>(output: T) -> (Runnable, JoinHandle<T>) {
+    task::spawn(async { output }, |_| {})
+}
+
+fn poll<T>(set: &mut JoinSet<T>, waker: &Waker) -> Poll<Option<Result<T, JoinError>>> {
+    set.poll_join_next(&mut Context::from_waker(waker))
+}
+
+fn next<T>(set: &mut JoinSet<T>) -> T {
+    block_on(set.join_next()).unwrap().unwrap()
+}
+
+#[test]
+fn an_empty_set_has_no_next() {
+    let mut set = JoinSet::<()>::new();
+    assert!(set.is_empty());
+    assert!(set.try_join_next().is_none());
+    assert!(block_on(set.join_next()).is_none());
+    assert_eq!(block_on(set.join_all()), []);
+}
+
+#[test]
+fn results_come_in_the_order_in_which_the_tasks_end() {
+    let (runnables, mut set): (Vec<_>, JoinSet<_>) = (0..5).map(ready).unzip();
+    let mut runnables: Vec<_> = runnables.into_iter().map(Some).collect();
+    for i in [3, 0, 4] {
+        runnables[i].take().unwrap().run();
+    }
+    assert_eq!([next(&mut set), next(&mut set)], [3, 0]);
+    for i in [2, 1] {
+        runnables[i].take().unwrap().run();
+    }
+    assert_eq!([next(&mut set), next(&mut set), next(&mut set)], [4, 2, 1]);
+    assert!(set.is_empty());
+}
+
+#[test]
+fn spawned_on_the_executor_of_the_task() {
+    let executor = built(1, |builder| builder.thread_name(|_| "set".into()));
+    let names = executor.spawn(async {
+        let mut set = JoinSet::new();
+        for _ in 0..10 {
+            set.spawn(async { thread::current().name().map(String::from) });
+        }
+        set.join_all().await
+    });
+    let names = block_on(names);
+    assert_eq!(names.len(), 10);
+    assert!(names.iter().all(|name| name.as_deref() == Some("set")));
+}
+
+/// Keys are used again while others wait.
+#[test]
+fn keys_are_reused_while_other_tasks_wait() {
+    let executor = executor(2);
+    let sum = executor.spawn(async {
+        let mut set = JoinSet::new();
+        let (senders, receivers): (Vec<_>, Vec<_>) = (0..10).map(|_| oneshot::channel()).unzip();
+        for receiver in receivers {
+            set.spawn(async { receiver.await.unwrap() });
+        }
+        let mut sum = 0;
+        for i in 0..MANY {
+            set.spawn(async move { i });
+            if i % 2 == 0 {
+                sum += set.join_next().await.unwrap().unwrap();
+            }
+        }
+        while set.len() > 10 {
+            sum += set.join_next().await.unwrap().unwrap();
+        }
+        for sender in senders {
+            sender.send(1_000_000u64).unwrap();
+        }
+        sum + set.join_all().await.into_iter().sum::<u64>()
+    });
+    assert_eq!(block_on(sum), MANY * (MANY - 1) / 2 + 10_000_000);
+}
+
+/// However many tasks there are, one that ends has its own handle polled and no other.
+#[test]
+fn the_waiter_is_woken_once_for_a_batch() {
+    let (runnables, mut set): (Vec<_>, JoinSet<_>) = (0..100).map(ready).unzip();
+    let (wakes, waker) = counting();
+    assert!(poll(&mut set, &waker).is_pending());
+    assert!(poll(&mut set, &waker).is_pending());
+    runnables.into_iter().for_each(|runnable| {
+        runnable.run();
+    });
+    assert_eq!(wakes.count(), 1);
+    for i in 0..100 {
+        assert!(matches!(poll(&mut set, &waker), Poll::Ready(Some(Ok(n))) if n == i));
+    }
+    assert!(matches!(poll(&mut set, &waker), Poll::Ready(None)));
+    assert_eq!(wakes.count(), 1);
+    assert_eq!(wakes.wakers(), 1);
+}
+
+#[test]
+fn the_last_waker_is_woken() {
+    let (runnable, handle) = ready(1);
+    let mut set = JoinSet::from_iter([handle]);
+    let ((first, first_waker), (last, last_waker)) = (counting(), counting());
+    assert!(poll(&mut set, &first_waker).is_pending());
+    assert!(poll(&mut set, &last_waker).is_pending());
+    assert_eq!(first.wakers(), 1);
+    runnable.run();
+    assert_eq!((first.count(), last.count()), (0, 1));
+    assert!(matches!(
+        poll(&mut set, &last_waker),
+        Poll::Ready(Some(Ok(1)))
+    ));
+}
+
+#[test]
+fn a_wait_that_is_dropped_takes_nothing() {
+    let (runnable, handle) = ready(1);
+    let mut set = JoinSet::from_iter([handle]);
+    let (wakes, waker) = counting();
+    assert!(poll_with(&mut pin!(set.join_next()), &waker).is_pending());
+    runnable.run();
+    assert_eq!(wakes.count(), 1);
+    assert_eq!(next(&mut set), 1);
+}
+
+#[test]
+fn moved_to_another_task_between_polls() {
+    let (first, second) = (executor(1), executor(1));
+    let (sender, receiver) = oneshot::channel();
+    let set = first.spawn(async {
+        let mut set = JoinSet::new();
+        set.spawn(async { receiver.await.unwrap() });
+        let is_pending = poll_fn(|cx| Poll::Ready(set.poll_join_next(cx).is_pending()));
+        assert!(is_pending.await);
+        set
+    });
+    let mut set = block_on(set);
+    let output = second.spawn(async move { set.join_next().await.unwrap() });
+    sender.send(7).unwrap();
+    assert!(matches!(block_on(output), Ok(7)));
+}
+
+#[test]
+fn a_task_that_has_ended_is_inserted() {
+    let (runnable, handle) = ready(1);
+    runnable.run();
+    let mut set = JoinSet::new();
+    let (wakes, waker) = counting();
+    let (_waits, other) = ready(2);
+    set.insert(other);
+    assert!(poll(&mut set, &waker).is_pending());
+    set.insert(handle);
+    assert_eq!(wakes.count(), 1);
+    assert!(matches!(set.try_join_next(), Some(Ok(1))));
+    assert!(set.try_join_next().is_none());
+    assert_eq!(set.len(), 1);
+}
+
+#[test]
+fn a_task_that_ends_while_it_is_inserted() {
+    for _ in 0..2_000 {
+        let (runnable, handle) = ready(1);
+        let barrier = Barrier::new(2);
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                barrier.wait();
+                runnable.run();
+            });
+            barrier.wait();
+            let mut set = JoinSet::from_iter([handle]);
+            assert_eq!(next(&mut set), 1);
+            assert!(set.is_empty());
+        });
+        if cfg!(miri) {
+            break;
+        }
+    }
+}
+
+#[test]
+fn a_handle_that_was_polled_before_is_inserted() {
+    let (runnable, mut handle) = ready(1);
+    let (before, waker) = counting();
+    assert!(poll_with(&mut handle, &waker).is_pending());
+    let mut set = JoinSet::from_iter([handle]);
+    assert_eq!(before.wakers(), 1);
+    runnable.run();
+    assert_eq!(before.count(), 0);
+    assert_eq!(next(&mut set), 1);
+}
+
+#[test]
+fn a_handle_that_has_given_its_result_is_refused() {
+    let (runnable, mut handle) = ready(1);
+    runnable.run();
+    assert_eq!(block_on(&mut handle), 1);
+    let mut set = JoinSet::new();
+    panics(|| set.insert(handle));
+    assert!(set.is_empty());
+}
+
+/// Wakes nobody, and panics when it is dropped for the last time.
+struct PanicsOnDrop;
+
+impl Wake for PanicsOnDrop {
+    fn wake(self: Arc<Self>) {
+        std::mem::forget(self);
+    }
+}
+
+impl Drop for PanicsOnDrop {
+    fn drop(&mut self) {
+        panic_any("dropped");
+    }
+}
+
+#[test]
+fn an_older_waker_that_panics_when_it_is_dropped_leaves_the_task_in_the_set() {
+    let (runnable, mut handle) = ready(1);
+    let waker = Waker::from(Arc::new(PanicsOnDrop));
+    assert!(poll_with(&mut handle, &waker).is_pending());
+    std::mem::forget(catch_unwind(AssertUnwindSafe(|| drop(waker))));
+    let mut set = JoinSet::new();
+    panics(|| set.insert(handle));
+    assert_eq!(set.len(), 1);
+    runnable.run();
+    assert_eq!(next(&mut set), 1);
+}
+
+#[test]
+fn a_panic_is_a_result_and_the_other_tasks_run_on() {
+    let executor = executor(2);
+    let mut set = JoinSet::new();
+    for i in 0..10 {
+        set.spawn_on(&executor, async move {
+            assert_ne!(i, 5, "five");
+            i
+        });
+    }
+    let (mut sum, mut panics) = (0, 0);
+    while let Some(result) = block_on(set.join_next()) {
+        match result {
+            Ok(i) => sum += i,
+            Err(error) => {
+                assert!(error.is_panic());
+                panics += 1;
+            }
+        }
+    }
+    assert_eq!((sum, panics), (40, 1));
+}
+
+#[test]
+fn join_all_passes_a_panic_on_and_cancels_the_rest() {
+    let executor = executor(1);
+    let mut set = JoinSet::new();
+    let token = Arc::new(());
+    set.spawn_on(&executor, hold(token.clone()));
+    set.spawn_on(&executor, async { panic_any(7) });
+    let payload = panics(|| block_on(set.join_all()));
+    assert_eq!(payload.downcast_ref(), Some(&7));
+    drop(executor);
+    assert_eq!(Arc::strong_count(&token), 1);
+}
+
+/// Two panics at once would end the program.
+#[test]
+fn a_panic_in_the_drop_of_an_output_that_nobody_takes_is_caught() {
+    let set = || {
+        let mut set = JoinSet::new();
+        for _ in 0..2 {
+            let [early, late] = [(); 2].map(|()| ready(Panics));
+            early.0.run();
+            set.extend([early.1, late.1]);
+            late.0.run();
+        }
+        set
+    };
+    let ends: [fn(JoinSet<Panics>); 4] = [
+        drop,
+        |mut set| block_on(set.shutdown()),
+        |mut set| set.detach_all(),
+        |mut set| {
+            let (runnable, handle) = task::spawn(async { panic_any("child") }, |_| {});
+            set.insert(handle);
+            runnable.run();
+            assert_eq!(panic_text(|| drop(block_on(set.join_all()))), "child");
+        },
+    ];
+    for end in ends {
+        end(set());
+        let text = panic_text(|| {
+            let _unwinds = OnDrop(|| end(set()));
+            panic_any("outer");
+        });
+        assert_eq!(text, "outer");
+    }
+}
+
+#[test]
+#[should_panic(expected = "a task that was cancelled")]
+fn join_all_panics_for_a_task_that_was_cancelled() {
+    let (runnable, handle) = ready(());
+    drop(runnable);
+    block_on(JoinSet::from_iter([handle]).join_all());
+}
+
+/// Also those that are cancelled by the end of the executor.
+#[test]
+fn abort_all_then_join_gives_a_result_for_each() {
+    for is_aborted in [true, false] {
+        let executor = executor(2);
+        let mut set = JoinSet::new();
+        set.spawn_on(&executor, async { 1 });
+        assert_eq!(next(&mut set), 1);
+        let (runnable, handle) = ready(2);
+        set.insert(handle);
+        for _ in 0..SOME {
+            set.spawn_on(&executor, pending());
+        }
+        runnable.run();
+        match is_aborted {
+            true => set.abort_all(),
+            false => drop(executor),
+        }
+        assert_eq!(set.len(), SOME + 1);
+        assert_eq!(next(&mut set), 2);
+        for _ in 0..SOME {
+            let result = block_on(set.join_next()).unwrap();
+            assert!(result.unwrap_err().is_cancelled(), "aborted: {is_aborted}");
+        }
+        assert!(block_on(set.join_next()).is_none());
+    }
+}
+
+/// A task that waits, and whose future is dropped on the spot when it is cancelled.
+fn waiting(i: usize, log: &Arc<Mutex<Vec<usize>>>) -> JoinHandle<()> {
+    let log = log.clone();
+    let logs = OnDrop(move || log.lock().unwrap().push(i));
+    let (runnable, handle) = task::spawn(hold(logs), drop);
+    runnable.run();
+    handle
+}
+
+#[test]
+fn dropping_the_set_or_abort_all_cancels_all() {
+    for is_dropped in [true, false] {
+        let log = Arc::default();
+        let mut set: JoinSet<_> = (0..4).map(|i| waiting(i, &log)).collect();
+        // Its place is taken by the next that comes.
+        let (runnable, handle) = ready(());
+        set.insert(handle);
+        runnable.run();
+        next(&mut set);
+        set.extend((4..7).map(|i| waiting(i, &log)));
+        if is_dropped {
+            drop(set);
+        } else {
+            set.abort_all();
+            let cancelled = || set.try_join_next().map(|result| result.unwrap_err());
+            let cancelled = std::iter::from_fn(cancelled).filter(JoinError::is_cancelled);
+            assert_eq!(cancelled.count(), 7);
+        }
+        log.lock().unwrap().sort_unstable();
+        assert_eq!(
+            *log.lock().unwrap(),
+            [0, 1, 2, 3, 4, 5, 6],
+            "dropped: {is_dropped}"
+        );
+    }
+}
+
+#[test]
+fn a_task_whose_drop_panics_does_not_keep_the_others_from_being_cancelled() {
+    let log = Arc::default();
+    let bomb = || {
+        let (runnable, handle) = task::spawn(pending::<()>(), |_| panic_any("schedule"));
+        runnable.run();
+        handle
+    };
+    let set = || JoinSet::from_iter([waiting(0, &log), bomb(), waiting(1, &log)]);
+    let dropped = set();
+    panics(|| drop(dropped));
+    assert_eq!(*log.lock().unwrap(), [0, 1]);
+    let aborted = set();
+    panics(|| aborted.abort_all());
+    assert_eq!(*log.lock().unwrap(), [0, 1, 0, 1]);
+}
+
+#[test]
+fn detached_tasks_run_on_and_the_set_can_be_used_again() {
+    let executor = executor(2);
+    let (sender, receiver) = mpsc::channel();
+    let mut set = JoinSet::new();
+    for i in 0..SOME {
+        let sender = sender.clone();
+        set.spawn_on(&executor, async move {
+            yield_now().await;
+            sender.send(i).unwrap();
+        });
+    }
+    drop(sender);
+    set.detach_all();
+    assert!(set.is_empty());
+    for _ in 0..10 {
+        set.spawn_on(&executor, async {});
+    }
+    assert_eq!(block_on(set.join_all()).len(), 10);
+    let mut numbers: Vec<_> = receiver.into_iter().collect();
+    numbers.sort_unstable();
+    assert!(numbers.into_iter().eq(0..SOME));
+}
+
+#[test]
+fn detach_all_wakes_the_waiter() {
+    let (runnable, handle) = ready(());
+    let mut set = JoinSet::from_iter([handle]);
+    let (wakes, waker) = counting();
+    assert!(poll(&mut set, &waker).is_pending());
+    set.detach_all();
+    assert_eq!((wakes.count(), wakes.wakers()), (1, 1));
+    assert!(matches!(poll(&mut set, &waker), Poll::Ready(None)));
+    runnable.run();
+    assert_eq!(wakes.count(), 1);
+}
+
+#[test]
+fn a_wake_up_on_the_way_while_the_set_is_dropped_or_detached() {
+    for round in 0..if cfg!(miri) { 4 } else { 2_000 } {
+        let (runnables, mut set): (Vec<_>, JoinSet<_>) = (0..4).map(ready).unzip();
+        let (wakes, waker) = counting();
+        assert!(poll(&mut set, &waker).is_pending());
+        let barrier = Barrier::new(2);
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                barrier.wait();
+                runnables.into_iter().for_each(|runnable| {
+                    runnable.run();
+                });
+            });
+            barrier.wait();
+            if round % 2 == 0 {
+                drop(set);
+            } else {
+                set.detach_all();
+                let (runnable, handle) = ready(9);
+                set.insert(handle);
+                runnable.run();
+                assert_eq!(next(&mut set), 9);
+            }
+        });
+        assert!(wakes.count() <= 1);
+        assert_eq!(wakes.wakers(), 1);
+    }
+}
+
+#[test]
+fn a_waker_that_panics_leaves_the_result_in_the_set() {
+    let (runnable, handle) = ready(1);
+    let mut set = JoinSet::from_iter([handle]);
+    let wakes = Wakes::new();
+    let own = wakes.clone();
+    let waker = waker_that(move || {
+        own.waker().wake();
+        panic_any("wake");
+    });
+    assert!(poll(&mut set, &waker).is_pending());
+    panics(|| runnable.run());
+    assert_eq!(wakes.count(), 1);
+    drop(waker);
+    assert_eq!(next(&mut set), 1);
+    assert_eq!(wakes.wakers(), 0);
+}
+
+#[test]
+fn every_output_is_dropped_once() {
+    let drops = Arc::new(AtomicUsize::new(0));
+    let new = || {
+        let drops = drops.clone();
+        ready(OnDrop(move || _ = drops.fetch_add(1, Relaxed)))
+    };
+    let (runnables, mut set): (Vec<_>, JoinSet<_>) = (0..6).map(|_| new()).unzip();
+    let (early, ended) = new();
+    early.run();
+    set.insert(ended);
+    for runnable in runnables {
+        runnable.run();
+    }
+    drop(set.try_join_next());
+    assert_eq!(drops.load(Relaxed), 1);
+    drop(set);
+    assert_eq!(drops.load(Relaxed), 7);
+}
+
+#[test]
+fn a_join_set_is_send_sync_and_unpin() {
+    fn check<T: Send + Sync + Unpin>() {}
+    check::<JoinSet<String>>();
+    fn unpin<T: Unpin>() {}
+    unpin::<JoinSet<std::marker::PhantomPinned>>();
+    assert_eq!(
+        format!("{:?}", JoinSet::<()>::new()),
+        "JoinSet { len: 0, .. }"
+    );
+}
+
+#[test]
+fn each_result_can_come_with_the_id_of_its_task() {
+    let mut set = JoinSet::new();
+    let ends = set.spawn(async { 1 }).id();
+    let never = set.spawn(pending()).abort_handle();
+    assert_ne!(ends, never.id());
+    let (id, result) = block_on(set.join_next_with_id()).unwrap();
+    assert_eq!((id, result.unwrap()), (ends, 1));
+    never.abort();
+    let (id, result) = block_on(set.join_next_with_id()).unwrap();
+    assert!(id == never.id() && result.unwrap_err().is_cancelled());
+    assert!(block_on(set.join_next_with_id()).is_none());
+}
+
+/// A handle that the set has at once given the result of is still that task's.
+#[test]
+fn the_handle_of_a_task_that_has_ended_before_it_is_added_is_returned() {
+    let (runnable, handle) = task::spawn(async { 3 }, |_| {});
+    let id = handle.id();
+    runnable.run();
+    let mut set = JoinSet::new();
+    assert_eq!(set.insert(handle).id(), id);
+    assert_eq!(set.try_join_next().unwrap().unwrap(), 3);
+}
+
+#[cfg(feature = "futures-core")]
+#[test]
+fn as_a_stream_a_set_gives_the_results_and_ends() {
+    use futures_lite::{Stream, StreamExt};
+
+    let set: JoinSet<_> = (0..3)
+        .map(|i| joint_executor::spawn(async move { i }))
+        .collect();
+    assert_eq!(set.size_hint(), (3, Some(3)));
+    let mut results = block_on(set.map(Result::unwrap).collect::<Vec<_>>());
+    results.sort_unstable();
+    assert_eq!(results, [0, 1, 2]);
+}

@@ -1,0 +1,689 @@
+//! Tasks that stay on one thread: how they run, who wakes them, and what becomes of them.
+
+use std::{
+    cell::{Cell, RefCell},
+    future::{Future, pending, poll_fn},
+    marker::PhantomData,
+    pin::pin,
+    rc::Rc,
+    sync::{
+        Arc, Barrier,
+        atomic::{AtomicUsize, Ordering::Relaxed},
+        mpsc::channel,
+    },
+    task::{Context, Poll, Waker},
+    thread::{self, ThreadId},
+};
+
+use crate::common::{
+    OnDrop, Panics, assert_cancelled, counting, hold, on_drop, panic_text, poll_with,
+};
+use joint::{JoinError, block_on, oneshot};
+use joint_executor::{LocalExecutor, spawn_local, yield_now};
+
+/// The record of the tasks of a test.
+type Log<T> = Rc<RefCell<Vec<T>>>;
+
+/// Demands, when it is dropped, to be on the thread that made it; and counts.
+struct AtHome {
+    home: ThreadId,
+    drops: Arc<AtomicUsize>,
+    local: PhantomData<Rc<()>>,
+}
+
+impl AtHome {
+    fn new(drops: &Arc<AtomicUsize>) -> Self {
+        Self {
+            home: thread::current().id(),
+            drops: drops.clone(),
+            local: PhantomData,
+        }
+    }
+}
+
+impl Drop for AtHome {
+    fn drop(&mut self) {
+        if self.home != thread::current().id() {
+            eprintln!("a local future was dropped by another thread");
+            std::process::abort();
+        }
+        self.drops.fetch_add(1, Relaxed);
+    }
+}
+
+/// Gives its waker away at the first poll, and is ready at the second. Holds something meanwhile.
+async fn give_waker<T>(to: impl FnOnce(Waker), _held: T) {
+    let mut to = Some(to);
+    poll_fn(|cx| match to.take() {
+        Some(to) => {
+            to(cx.waker().clone());
+            Poll::Pending
+        }
+        None => Poll::Ready(()),
+    })
+    .await;
+}
+
+/// A task that holds something, has been polled once, and waits; and its waker.
+fn waiting<T: 'static>(executor: &LocalExecutor, held: T) -> (joint::JoinHandle<()>, Waker) {
+    let (sender, receiver) = channel();
+    let task = executor.spawn(give_waker(move |waker| sender.send(waker).unwrap(), held));
+    assert!(executor.try_tick());
+    (task, receiver.recv().unwrap())
+}
+
+#[test]
+fn local_tasks_may_use_and_return_values_that_are_not_send() {
+    let executor = LocalExecutor::new();
+    let shared = Rc::new(Cell::new(1));
+    let own = shared.clone();
+    let task = executor.spawn(async move {
+        yield_now().await;
+        own.set(2);
+        own
+    });
+    assert!(Rc::ptr_eq(&executor.block_on(task), &shared));
+    assert_eq!(shared.get(), 2);
+}
+
+#[test]
+fn tasks_run_first_in_first_out_and_so_does_the_main_future() {
+    let executor = LocalExecutor::new();
+    let log = Log::default();
+    let logs = |name, rounds| {
+        let log = log.clone();
+        async move {
+            for _ in 0..rounds {
+                log.borrow_mut().push(name);
+                yield_now().await;
+            }
+        }
+    };
+    for name in ["a", "b", "c"] {
+        executor.spawn(logs(name, 2)).detach();
+    }
+    executor.block_on(logs("main", 2));
+    assert_eq!(log.borrow().concat(), "mainabcmainabc");
+}
+
+#[test]
+fn a_task_is_spawned_from_inside() {
+    let executor = LocalExecutor::new();
+    let sum = executor.block_on(async {
+        let task = spawn_local(async {
+            let child = spawn_local(async { Rc::new(20) });
+            *child.await + 1
+        });
+        2 * task.await
+    });
+    assert_eq!(sum, 42);
+}
+
+#[test]
+fn a_task_without_a_handle_ends_here() {
+    let drops = Arc::new(AtomicUsize::new(0));
+    let executor = LocalExecutor::new();
+    let output = AtHome::new(&drops);
+    executor.spawn_detached(async move {
+        yield_now().await;
+        output
+    });
+    assert!(executor.try_tick() && executor.try_tick());
+    assert_eq!(drops.load(Relaxed), 1);
+    assert!(executor.is_empty());
+    let (wakers, given) = channel();
+    for _ in 0..2 {
+        let (wakers, guard) = (wakers.clone(), AtHome::new(&drops));
+        executor.spawn_detached(give_waker(move |waker| wakers.send(waker).unwrap(), guard));
+    }
+    assert!(executor.try_tick(), "one waits, and the other one is due");
+    assert!(!executor.is_empty());
+    drop(executor);
+    assert_eq!(drops.load(Relaxed), 3);
+    given.try_iter().for_each(Waker::wake);
+}
+
+#[test]
+fn spawn_local_outside_of_a_local_executor_panics_with_advice() {
+    let text = panic_text(|| drop(spawn_local(async {})));
+    assert!(text.contains("use `LocalExecutor::spawn`"), "{text}");
+    LocalExecutor::new().block_on(async {});
+    panic_text(|| drop(spawn_local(async {})));
+}
+
+#[test]
+fn many_tasks_are_joined() {
+    let executor = LocalExecutor::new();
+    let sum: u64 = executor.block_on(async {
+        let tasks: Vec<_> = (0..10_000u64)
+            .map(|i| spawn_local(async move { i }))
+            .collect();
+        let mut sum = 0;
+        for task in tasks {
+            sum += task.await;
+        }
+        sum
+    });
+    assert_eq!(sum, 10_000 * 9_999 / 2);
+    assert!(executor.is_empty());
+}
+
+#[test]
+fn tasks_that_have_not_ended_wait_for_the_next_time() {
+    let executor = LocalExecutor::new();
+    let ran = Rc::new(Cell::new(0));
+    let counted = ran.clone();
+    let task = executor.spawn(async move {
+        loop {
+            counted.set(counted.get() + 1);
+            yield_now().await;
+        }
+    });
+    executor.block_on(yield_now());
+    let first = ran.get();
+    assert!(first > 0 && !executor.is_empty());
+    executor.block_on(yield_now());
+    assert!(ran.get() > first);
+    drop(task);
+    assert!(executor.try_tick());
+    assert!(executor.is_empty());
+}
+
+#[test]
+fn tick_by_tick() {
+    let executor = LocalExecutor::new();
+    assert!(!executor.try_tick());
+    let task = executor.spawn(async {
+        assert!(!LocalExecutor::new().try_tick(), "it is another one");
+        yield_now().await;
+    });
+    assert!(!executor.is_empty());
+    assert!(executor.try_tick());
+    assert!(!task.is_finished() && !executor.is_empty());
+    assert!(executor.try_tick());
+    assert!(task.is_finished() && executor.is_empty() && !executor.try_tick());
+}
+
+#[test]
+fn a_task_in_its_first_poll_has_not_ended() {
+    let executor = Rc::new(LocalExecutor::new());
+    let own = Rc::downgrade(&executor);
+    let task = executor.spawn(async move { own.upgrade().unwrap().is_empty() });
+    assert!(!executor.block_on(task));
+    assert!(executor.is_empty());
+}
+
+#[test]
+fn another_thread_wakes_a_sleeping_executor_for_any_future() {
+    let executor = LocalExecutor::new();
+    for is_main in [false, true].into_iter().cycle().take(400) {
+        let (sender, receiver) = oneshot::channel();
+        let sending = thread::spawn(move || sender.send(7).unwrap());
+        let received = match is_main {
+            true => executor.block_on(receiver),
+            false => executor.block_on(executor.spawn(async move {
+                let _local = Rc::new(());
+                receiver.await
+            })),
+        };
+        assert_eq!(received, Ok(7));
+        sending.join().unwrap();
+    }
+}
+
+/// Several threads wake all of many tasks, over and over, while they run.
+#[test]
+fn no_wake_up_of_many_threads_is_lost() {
+    const TASKS: usize = 50;
+    const THREADS: usize = 3;
+    const ROUNDS: usize = 40;
+    let executor = LocalExecutor::new();
+    let goals: Arc<Vec<AtomicUsize>> = Arc::new((0..TASKS).map(|_| AtomicUsize::new(0)).collect());
+    let (wakers, receivers): (Vec<_>, Vec<_>) =
+        (0..THREADS).map(|_| channel::<(usize, Waker)>()).unzip();
+    let threads: Vec<_> = receivers
+        .into_iter()
+        .map(|receiver| {
+            let goals = goals.clone();
+            thread::spawn(move || {
+                for (task, waker) in receiver {
+                    goals[task].fetch_add(1, Relaxed);
+                    waker.wake();
+                }
+            })
+        })
+        .collect();
+    let tasks: Vec<_> = (0..TASKS)
+        .map(|task| {
+            let (wakers, goals) = (wakers.clone(), goals.clone());
+            executor.spawn(async move {
+                for round in 1..=ROUNDS {
+                    let mut asked = false;
+                    poll_fn(|cx| {
+                        if !std::mem::replace(&mut asked, true) {
+                            for wakers in &wakers {
+                                wakers.send((task, cx.waker().clone())).unwrap();
+                            }
+                        }
+                        if goals[task].load(Relaxed) >= round * THREADS {
+                            return Poll::Ready(());
+                        }
+                        Poll::Pending
+                    })
+                    .await;
+                }
+            })
+        })
+        .collect();
+    drop(wakers);
+    executor.block_on(async {
+        for task in tasks {
+            task.await;
+        }
+    });
+    for thread in threads {
+        thread.join().unwrap();
+    }
+    assert!(executor.is_empty());
+}
+
+#[test]
+fn a_local_task_that_wakes_itself_forever_starves_no_other() {
+    let executor = LocalExecutor::new();
+    let _busy = executor.spawn(async {
+        loop {
+            yield_now().await;
+        }
+    });
+    let (sender, receiver) = oneshot::channel();
+    let other = executor.spawn(async move { receiver.await.unwrap() });
+    let sending = thread::spawn(move || sender.send(3).unwrap());
+    // A task that another thread has woken, and the main future.
+    let main = executor.block_on(async {
+        yield_now().await;
+        other.await
+    });
+    assert_eq!(main, 3);
+    sending.join().unwrap();
+    let run = executor.run(async { spawn_local(async { 4 }).await });
+    assert_eq!(block_on(run), 4);
+}
+
+#[test]
+fn a_main_future_that_wakes_itself_forever_starves_no_task() {
+    let executor = LocalExecutor::new();
+    let task = executor.spawn(async {
+        for _ in 0..200 {
+            yield_now().await;
+        }
+    });
+    let mut task = pin!(task);
+    let spin = poll_fn(|cx| {
+        cx.waker().wake_by_ref();
+        task.as_mut().poll(cx)
+    });
+    executor.block_on(spin);
+}
+
+#[test]
+fn a_run_is_driven_by_another_executor_and_lets_its_tasks_have_turns() {
+    let outer = LocalExecutor::new();
+    let turns = Rc::new(Cell::new(0));
+    let counted = turns.clone();
+    let _other = outer.spawn(async move {
+        loop {
+            counted.set(counted.get() + 1);
+            yield_now().await;
+        }
+    });
+    let inner = outer.spawn(async {
+        let inner = LocalExecutor::new();
+        let tasks: Vec<_> = (0..1_000).map(|i| inner.spawn(async move { i })).collect();
+        let sum = async {
+            let mut sum = 0;
+            for task in tasks {
+                sum += task.await;
+            }
+            sum
+        };
+        inner.run(sum).await
+    });
+    assert_eq!(outer.block_on(inner), 1_000 * 999 / 2);
+    assert!(turns.get() > 10, "{} turns", turns.get());
+}
+
+#[test]
+fn a_run_is_woken_by_its_tasks_from_inside_and_outside() {
+    for _ in 0..100 {
+        let executor = LocalExecutor::new();
+        let (sender, receiver) = oneshot::channel();
+        let (second, seconds) = oneshot::channel();
+        let waits = executor.spawn(async move { receiver.await.unwrap() });
+        executor
+            .spawn(async move {
+                second.send(1).unwrap();
+                pending::<()>().await;
+            })
+            .detach();
+        let sending = thread::spawn(move || sender.send(2).unwrap());
+        let sum = block_on(executor.run(async { seconds.await.unwrap() + waits.await }));
+        assert_eq!(sum, 3);
+        sending.join().unwrap();
+    }
+}
+
+/// Spawns tasks that are always due, and counts their runs.
+fn always_due(
+    executor: &LocalExecutor,
+    tasks: usize,
+) -> (Vec<joint::JoinHandle<()>>, Rc<Cell<usize>>) {
+    let runs = Rc::new(Cell::new(0));
+    let spawn = |_| {
+        let runs = runs.clone();
+        executor.spawn(async move {
+            loop {
+                runs.set(runs.get() + 1);
+                yield_now().await;
+            }
+        })
+    };
+    ((0..tasks).map(spawn).collect(), runs)
+}
+
+#[test]
+fn a_wake_up_from_elsewhere_is_noticed_though_there_is_always_something_due() {
+    let executor = LocalExecutor::new();
+    let (_tasks, runs) = always_due(&executor, 2);
+    for _ in 0..3 {
+        let (sender, receiver) = oneshot::channel();
+        let waits = executor.spawn(async move { receiver.await.unwrap() });
+        (0..200).for_each(|_| assert!(executor.try_tick()));
+        assert!(!waits.is_finished());
+        let elsewhere = thread::spawn(move || sender.send(()).unwrap());
+        elsewhere.join().unwrap();
+        // It looks each so many runs, and those that are due come first.
+        (0..200).for_each(|_| assert!(executor.try_tick()));
+        assert!(waits.is_finished());
+    }
+    assert!(runs.get() > 1_000);
+}
+
+#[test]
+fn the_main_future_has_its_turn_after_all_that_were_due() {
+    let executor = LocalExecutor::new();
+    const TASKS: usize = 1_000;
+    let (_tasks, runs) = always_due(&executor, TASKS);
+    let polls = Cell::new(0);
+    let main = poll_fn(|_| {
+        polls.set(polls.get() + 1);
+        Poll::<()>::Pending
+    });
+    let (wakes, waker) = counting();
+    let mut cx = Context::from_waker(&waker);
+    let mut run = pin!(executor.run(main));
+    let mut ran = 0;
+    for turn in 1..100 {
+        assert!(run.as_mut().poll(&mut cx).is_pending());
+        assert_eq!(wakes.count(), turn, "there is more");
+        // Each round begins with the main future.
+        assert_eq!(polls.get(), ran / TASKS + 1);
+        assert!(runs.get() > ran && runs.get() < ran + TASKS);
+        ran = runs.get();
+    }
+    assert!(polls.get() > 2);
+}
+
+/// The run is pending; what is then done to the executor from outside, on its thread, wakes whoever
+/// drives it.
+#[test]
+fn a_pending_run_is_woken_by_a_spawn_and_by_a_wake_up_on_its_thread() {
+    let executor = LocalExecutor::new();
+    let (wakes, waker) = counting();
+    let mut cx = Context::from_waker(&waker);
+    let mut run = pin!(executor.run(pending::<()>()));
+    assert!(run.as_mut().poll(&mut cx).is_pending());
+    assert_eq!(wakes.count(), 0);
+
+    let kept = Rc::new(Cell::new(None));
+    let keep = kept.clone();
+    let task = executor.spawn(give_waker(move |waker| keep.set(Some(waker)), ()));
+    assert_eq!(wakes.count(), 1);
+    assert!(run.as_mut().poll(&mut cx).is_pending());
+    kept.take().unwrap().wake();
+    assert_eq!(wakes.count(), 2);
+    assert!(!task.is_finished());
+    assert!(run.as_mut().poll(&mut cx).is_pending());
+    assert!(task.is_finished());
+    assert_eq!(wakes.count(), 2, "nothing is due, and nobody is woken");
+}
+
+#[test]
+fn a_run_that_is_dropped_leaves_no_waker_behind_and_another_may_begin() {
+    let executor = LocalExecutor::new();
+    let task = executor.spawn(pending::<()>());
+    let (wakes, waker) = counting();
+    let alive = wakes.wakers();
+    let mut run = Box::pin(executor.run(pending::<()>()));
+    assert!(poll_with(&mut run, &waker).is_pending());
+    drop(run);
+    assert_eq!(wakes.wakers(), alive);
+    drop(task);
+    executor.block_on(async {});
+    assert_eq!(wakes.count(), 0);
+    assert_eq!(block_on(executor.run(async { 1 })), 1);
+}
+
+#[test]
+fn driving_a_local_executor_twice_at_once_panics() {
+    let executor = LocalExecutor::new();
+    let again = || executor.block_on(async {});
+    let text = executor.block_on(async { panic_text(again) });
+    let advice = "inside of it, spawn and await tasks instead";
+    assert!(text.contains(advice), "{text}");
+    executor.block_on(async {});
+
+    let mut run = Box::pin(executor.run(pending::<()>()));
+    let mut goes_on = || poll_with(&mut run, Waker::noop()).is_pending();
+    assert!(goes_on());
+    panic_text(again);
+    panic_text(|| block_on(executor.run(async {})));
+    assert!(goes_on());
+    drop(run);
+    again();
+}
+
+#[test]
+fn a_panic_of_the_main_future_passes_through_and_leaves_the_executor_whole() {
+    let executor = LocalExecutor::new();
+    let task = executor.spawn(async { 5 });
+    let main = || async { panic!("main") };
+    assert_eq!(panic_text(|| executor.block_on(main())), "main");
+    assert_eq!(panic_text(|| block_on(executor.run(main()))), "main");
+    panic_text(|| drop(spawn_local(async {})));
+    assert_eq!(executor.block_on(task), 5);
+}
+
+#[test]
+fn a_panic_of_a_local_task_is_its_result() {
+    let executor = LocalExecutor::new();
+    let task = executor.spawn(async { panic!("task") });
+    let line = line!() - 1;
+    let Err(JoinError::Panicked(panic)) = executor.block_on(task.result()) else {
+        panic!("it did not panic")
+    };
+    assert_eq!(
+        (panic.message(), panic.spawned().line()),
+        (Some("task"), line)
+    );
+}
+
+#[test]
+fn a_handle_awaits_on_another_thread() {
+    let executor = LocalExecutor::new();
+    let task = executor.spawn(async {
+        let local = Rc::new(4);
+        yield_now().await;
+        *local
+    });
+    let other = thread::spawn(move || block_on(task));
+    while !executor.is_empty() {
+        executor.try_tick();
+    }
+    assert_eq!(other.join().unwrap(), 4);
+}
+
+#[test]
+fn a_task_cancelled_elsewhere_or_left_asleep_ends_here() {
+    let executor = LocalExecutor::new();
+    let drops = Arc::default();
+    executor.spawn(hold(AtHome::new(&drops))).detach();
+    assert!(executor.try_tick());
+    assert_eq!(drops.load(Relaxed), 1);
+    assert!(executor.is_empty());
+    let task = executor.spawn(hold(AtHome::new(&drops)));
+    assert!(executor.try_tick());
+    thread::spawn(move || drop(task)).join().unwrap();
+    assert_eq!(drops.load(Relaxed), 1);
+    assert!(executor.try_tick());
+    assert_eq!(drops.load(Relaxed), 2);
+    assert!(executor.is_empty());
+}
+
+#[test]
+fn the_last_waker_of_a_detached_task_dropped_on_another_thread_ends_it_here() {
+    let executor = LocalExecutor::new();
+    let drops = Arc::default();
+    let (task, waker) = waiting(&executor, AtHome::new(&drops));
+    task.detach();
+    thread::spawn(move || drop(waker)).join().unwrap();
+    assert_eq!(drops.load(Relaxed), 0);
+    assert!(executor.try_tick());
+    assert_eq!(drops.load(Relaxed), 1);
+}
+
+#[test]
+fn the_end_cancels_what_is_due_and_then_what_waits_and_last_what_was_woken_elsewhere() {
+    let log: Log<&str> = Log::default();
+    let logs = |name| {
+        let log = log.clone();
+        OnDrop(move || log.borrow_mut().push(name))
+    };
+    let executor = LocalExecutor::new();
+    let (woken, waker) = waiting(&executor, logs("woken elsewhere"));
+    let waits = executor.spawn(hold(logs("waits")));
+    executor.block_on(yield_now());
+    let due = ["due first", "due second"].map(|name| executor.spawn(hold(logs(name))));
+    thread::spawn(|| waker.wake()).join().unwrap();
+    drop(executor);
+    let expected = ["due first", "due second", "waits", "woken elsewhere"];
+    assert_eq!(*log.borrow(), expected);
+    due.into_iter()
+        .chain([waits, woken])
+        .for_each(assert_cancelled);
+}
+
+#[test]
+fn tasks_spawned_or_woken_by_a_drop_at_the_end_are_dropped_too() {
+    let executor = LocalExecutor::new();
+    let log = Log::default();
+    let (_other, waker) = waiting(&executor, ());
+    let spawns = on_drop({
+        let log = log.clone();
+        move || {
+            log.borrow_mut().push(1);
+            spawn_local(async move { log.borrow_mut().push(2) }).detach();
+            waker.wake();
+        }
+    });
+    let _first = executor.spawn(hold(spawns));
+    assert!(executor.try_tick());
+    drop(executor);
+    assert_eq!(log.borrow().as_slice(), [1]);
+    assert_eq!(Rc::strong_count(&log), 1, "what was spawned was dropped");
+}
+
+#[test]
+fn panics_of_what_the_end_drops_keep_nothing_from_ending() {
+    let executor = LocalExecutor::new();
+    let first = executor.spawn(hold(Panics));
+    let second = executor.spawn(pending::<()>());
+    drop(executor);
+    assert!(block_on(first.result()).unwrap_err().is_panic());
+    assert_cancelled(second);
+}
+
+#[test]
+fn wakers_and_handles_that_outlive_it_do_nothing() {
+    let executor = LocalExecutor::new();
+    let drops = Arc::default();
+    let (task, waker) = waiting(&executor, AtHome::new(&drops));
+    let main = executor.block_on(poll_fn(|cx| Poll::Ready(cx.waker().clone())));
+    let kept = main.clone();
+    drop(executor);
+    assert_eq!(drops.load(Relaxed), 1);
+    let elsewhere = thread::spawn(move || {
+        for waker in [waker, main] {
+            waker.wake_by_ref();
+            drop(waker.clone());
+            waker.wake();
+        }
+        task.abort();
+        assert_cancelled(task);
+    });
+    elsewhere.join().unwrap();
+    kept.wake();
+}
+
+/// Another thread wakes tasks while the executor ends: each future is dropped here, once.
+#[test]
+fn the_end_against_wake_ups_of_another_thread() {
+    const TASKS: usize = 8;
+    for _ in 0..300 {
+        let drops = Arc::default();
+        let executor = LocalExecutor::new();
+        let start = Arc::new(Barrier::new(2));
+        let tasks = (0..TASKS).map(|_| waiting(&executor, AtHome::new(&drops)));
+        let (handles, wakers): (Vec<_>, Vec<_>) = tasks.unzip();
+        let other = thread::spawn({
+            let start = start.clone();
+            move || {
+                start.wait();
+                wakers.into_iter().for_each(Waker::wake);
+                drop(handles);
+            }
+        });
+        start.wait();
+        drop(executor);
+        assert_eq!(drops.load(Relaxed), TASKS);
+        other.join().unwrap();
+    }
+}
+
+#[test]
+fn one_inside_another_wakes_tasks_of_both() {
+    let outer = LocalExecutor::new();
+    let (sender, receiver) = oneshot::channel();
+    let waits = outer.spawn(async move { receiver.await.unwrap() });
+    let task = outer.spawn(async move {
+        let inner = LocalExecutor::new();
+        inner.block_on(async move {
+            spawn_local(async move { sender.send(6).unwrap() }).await;
+        });
+        spawn_local(async { 7 }).await
+    });
+    assert_eq!(outer.block_on(async { waits.await * task.await }), 42);
+}
+
+#[test]
+fn wakers_of_a_leaked_local_executor_are_harmless() {
+    let leaks = thread::spawn(|| {
+        let executor = LocalExecutor::new();
+        let (task, waker) = waiting(&executor, ());
+        task.detach();
+        std::mem::forget(executor);
+        waker
+    });
+    let waker = leaks.join().unwrap();
+    waker.wake_by_ref();
+    waker.wake();
+}

@@ -1,0 +1,640 @@
+//! Scopes, through the public API: tasks that borrow, and what becomes of them when something goes
+//! wrong. What must not compile stands in the documentation of `scope` and `async_scope`.
+
+use std::{
+    future::{Future, pending, poll_fn},
+    mem,
+    panic::panic_any,
+    pin::Pin,
+    sync::{
+        Arc, Barrier, Mutex,
+        atomic::{AtomicUsize, Ordering::Relaxed},
+        mpsc,
+    },
+    task::{Context, Poll},
+    thread,
+};
+
+use crate::common::{Panics, counting, executor, hold, panic_text, wait_until};
+use joint::{block_on, oneshot};
+use joint_executor::{Scope, async_scope, scope, spawn, yield_now};
+
+/// As many as Miri runs in seconds.
+const SOME: usize = if cfg!(miri) { 5 } else { 100 };
+const MANY: usize = if cfg!(miri) { 10 } else { 10_000 };
+
+/// Polls a future once, on behalf of the task that calls.
+async fn poll_pending<F: Future>(mut future: Pin<&mut F>) {
+    let is_pending = poll_fn(|cx| Poll::Ready(future.as_mut().poll(cx).is_pending()));
+    assert!(is_pending.await);
+}
+
+/// Looks at what it borrows when it is dropped: a task that outlives it is a use after free.
+struct Borrows<'a>(&'a AtomicUsize);
+
+impl Drop for Borrows<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_add(1, Relaxed);
+    }
+}
+
+#[test]
+fn tasks_that_the_end_of_the_executor_cancels_are_reported() {
+    for (is_late, is_taken) in [(false, false), (false, true), (true, false), (true, true)] {
+        let executor = || {
+            let executor = executor(2);
+            if !is_late {
+                executor.shutdown_background();
+            }
+            executor
+        };
+        let blocking = || {
+            let executor = executor();
+            executor.scope(|s| {
+                let child = s.spawn(pending::<()>());
+                executor.shutdown_background();
+                if is_taken {
+                    assert!(block_on(child.result()).unwrap_err().is_cancelled());
+                }
+            });
+        };
+        let asynchronous = || {
+            let executor = executor();
+            executor.block_on(async_scope((), async |s| {
+                let child = s.spawn(pending::<()>());
+                executor.shutdown_background();
+                if is_taken {
+                    assert!(child.result().await.unwrap_err().is_cancelled());
+                }
+            }));
+        };
+        for door in [&blocking as &dyn Fn(), &asynchronous] {
+            match is_taken {
+                true => door(),
+                false => assert!(panic_text(door).contains("its executor was shut down")),
+            }
+        }
+    }
+}
+
+mod blocking {
+    use super::*;
+
+    #[test]
+    fn tasks_borrow_and_change_the_frame() {
+        let executor = executor(2);
+        let mut numbers = vec![0; SOME];
+        let step = 3;
+        let sum = executor.scope(|s| {
+            for (i, number) in numbers.iter_mut().enumerate() {
+                s.spawn(async move { *number = i * step });
+            }
+            let handle = s.spawn(async { step + 1 });
+            block_on(s.spawn(async { handle.await + 1 }))
+        });
+        assert_eq!(sum, 5);
+        assert!(numbers.into_iter().eq((0..SOME).map(|i| i * 3)));
+    }
+
+    #[test]
+    #[cfg_attr(miri, ignore = "the threads of the global executor never end")]
+    fn on_the_global_executor() {
+        let text = String::from("text");
+        assert_eq!(scope(|s| block_on(s.spawn(async { text.len() }))), 4);
+    }
+
+    #[test]
+    #[cfg_attr(miri, ignore = "it needs two workers")]
+    fn tasks_run_in_parallel() {
+        let executor = executor(2);
+        let barrier = Barrier::new(3);
+        executor.scope(|s| {
+            for _ in 0..2 {
+                s.spawn(async { barrier.wait().is_leader() });
+            }
+            barrier.wait();
+        });
+    }
+
+    /// A tree: each task starts those below it, and the scope waits for all.
+    #[test]
+    fn tasks_start_tasks() {
+        fn grow<'scope>(s: &'scope Scope<'scope, '_>, count: &'scope AtomicUsize, depth: usize) {
+            count.fetch_add(1, Relaxed);
+            for _ in 0..if depth > 0 { 3 } else { 0 } {
+                s.spawn(async move { grow(s, count, depth - 1) });
+            }
+        }
+        let (executor, count) = (executor(2), AtomicUsize::new(0));
+        let depth = if cfg!(miri) { 1 } else { 6 };
+        executor.scope(|s| grow(s, &count, depth));
+        assert_eq!(count.into_inner(), (3usize.pow(depth as u32 + 1) - 1) / 2);
+    }
+
+    /// The scope waits, and is woken by the ends of tasks that the one who starts them may have
+    /// noted before.
+    #[test]
+    fn a_task_starts_others_while_the_scope_waits() {
+        let executor = executor(2);
+        let rounds = if cfg!(miri) { 1 } else { 50 };
+        for tasks in [SOME].repeat(rounds).into_iter().chain([MANY]) {
+            let count = AtomicUsize::new(0);
+            executor.scope(|s| {
+                s.spawn(async {
+                    for i in 0..tasks {
+                        s.spawn(async { count.fetch_add(1, Relaxed) });
+                        if i % 3 == 0 {
+                            yield_now().await;
+                        }
+                    }
+                });
+            });
+            assert_eq!(count.into_inner(), tasks);
+        }
+    }
+
+    #[test]
+    fn an_output_that_borrows_is_gone_before_the_scope_ends() {
+        let executor = executor(2);
+        for _ in 0..if cfg!(miri) { 2 } else { 500 } {
+            let drops = AtomicUsize::new(0);
+            executor.scope(|s| {
+                s.spawn(async { Borrows(&drops) });
+                drop(s.spawn(async { Borrows(&drops) }));
+                let awaited = s.spawn(async { Borrows(&drops) });
+                let held = s.spawn(async { Borrows(&drops) });
+                s.spawn(async move {
+                    yield_now().await;
+                    drop(held);
+                });
+                drop(block_on(awaited));
+            });
+            assert_eq!(drops.into_inner(), 4);
+        }
+    }
+
+    #[test]
+    fn a_leaked_handle_is_waited_for() {
+        let (executor, ended) = (executor(1), AtomicUsize::new(0));
+        executor.scope(|s| {
+            mem::forget(s.spawn(async {
+                yield_now().await;
+                ended.fetch_add(1, Relaxed);
+            }));
+        });
+        assert_eq!(ended.into_inner(), 1);
+    }
+
+    #[test]
+    fn a_panic_of_a_task_is_the_scopes_once_all_have_ended() {
+        let (executor, ended) = (executor(2), AtomicUsize::new(0));
+        let text = panic_text(|| {
+            executor.scope(|s| {
+                s.spawn(async { panic!("child") });
+                for _ in 0..10 {
+                    s.spawn(async {
+                        yield_now().await;
+                        ended.fetch_add(1, Relaxed);
+                    });
+                }
+            });
+        });
+        assert_eq!(text, "child");
+        assert_eq!(ended.into_inner(), 10);
+    }
+
+    #[test]
+    fn a_panic_that_a_handle_gives_out_is_not_the_scopes() {
+        let executor = executor(1);
+        let line = line!() + 2;
+        let error = executor.scope(|s| {
+            let child = s.spawn(async { panic!("child") });
+            block_on(child.result()).unwrap_err()
+        });
+        assert!(error.is_panic());
+        assert_eq!(
+            error.to_string(),
+            format!("the task spawned at {}:{line}:27 panicked: child", file!())
+        );
+    }
+
+    #[test]
+    fn a_panic_of_the_closure_cancels_the_tasks_and_waits_for_them() {
+        let (executor, drops) = (executor(2), AtomicUsize::new(0));
+        let text = panic_text(|| {
+            executor.scope(|s| {
+                for _ in 0..10 {
+                    s.spawn(hold(Borrows(&drops)));
+                }
+                wait_until(|| executor.metrics().polls() >= 10);
+                panic!("closure");
+            });
+        });
+        assert_eq!((text.as_str(), drops.into_inner()), ("closure", 10));
+    }
+
+    /// A task that starts another for ever ends with the scope.
+    #[test]
+    fn nothing_is_started_after_a_panic_of_the_closure() {
+        fn next<'scope>(s: &'scope Scope<'scope, '_>, count: &'scope AtomicUsize) {
+            count.fetch_add(1, Relaxed);
+            s.spawn(async move {
+                let _borrows = Borrows(count);
+                yield_now().await;
+                next(s, count);
+            });
+        }
+        let (executor, count) = (executor(2), AtomicUsize::new(0));
+        let text = panic_text(|| {
+            executor.scope(|s| {
+                next(s, &count);
+                wait_until(|| count.load(Relaxed) >= SOME);
+                panic!("closure");
+            });
+        });
+        assert_eq!(text, "closure");
+        let at_the_end = count.load(Relaxed);
+        thread::yield_now();
+        assert_eq!(count.into_inner(), at_the_end);
+    }
+
+    /// Never two at once, which would end the program.
+    #[test]
+    fn a_panic_that_nobody_takes_is_the_scopes() {
+        type In<'a> = &'a dyn for<'s> Fn(&'s Scope<'s, '_>);
+        let panics: [(&str, In<'_>, &str); 5] = [
+            (
+                "a task whose handle is dropped later",
+                &|s| {
+                    let handle = s.spawn(async { panic!("child") });
+                    wait_until(|| handle.is_finished());
+                },
+                "child",
+            ),
+            (
+                "a task whose handle is leaked",
+                &|s| mem::forget(s.spawn(async { panic!("child") })),
+                "child",
+            ),
+            (
+                "the drop of a future",
+                &|s| {
+                    let mut left = Some(Panics);
+                    s.spawn(poll_fn(move |_| {
+                        let _ = &mut left;
+                        Poll::Ready(())
+                    }));
+                },
+                "dropped",
+            ),
+            (
+                "the drop of an output",
+                &|s| {
+                    let (sender, receiver) = oneshot::channel::<()>();
+                    drop(s.spawn(async {
+                        let _ = receiver.await;
+                        Panics
+                    }));
+                    drop(sender);
+                },
+                "dropped",
+            ),
+            (
+                "drops of an output and of payloads while the closure's panic unwinds",
+                &|s| {
+                    let handle = s.spawn(async { Panics });
+                    let payloads = [(); 2].map(|()| s.spawn(async { panic_any(Panics) }));
+                    wait_until(|| handle.is_finished());
+                    wait_until(|| payloads.iter().all(|one| one.is_finished()));
+                    panic!("closure");
+                },
+                "closure",
+            ),
+        ];
+        let executor = executor(1);
+        for (name, panics, expected) in panics {
+            let text = panic_text(|| executor.scope(|s| panics(s)));
+            assert_eq!(text, expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn scope_on_a_worker_of_its_executor_panics_with_advice() {
+        let executor = Arc::new(executor(1));
+        let inside = executor.clone();
+        let error = executor.spawn(async move { inside.scope(|_| ()) });
+        let error = block_on(error.result()).unwrap_err().to_string();
+        for part in [
+            "`scope` was called on a worker",
+            "use `joint_executor::async_scope` inside",
+        ] {
+            assert!(error.contains(part), "{error}");
+        }
+        wait_until(|| Arc::strong_count(&executor) <= 1);
+    }
+
+    #[test]
+    fn scope_on_a_worker_of_another_executor_blocks_that_worker() {
+        let (here, there) = (executor(1), executor(1));
+        let there = Arc::new(there);
+        let sum = here.spawn(async move {
+            let numbers = [1, 2, 3];
+            there.scope(|s| block_on(s.spawn(async { numbers.iter().sum::<i32>() })))
+        });
+        assert_eq!(block_on(sum), 6);
+    }
+}
+
+mod asynchronous {
+    use super::*;
+
+    /// Tells what its count was when it was dropped.
+    struct Env(AtomicUsize, mpsc::Sender<usize>);
+
+    impl Drop for Env {
+        fn drop(&mut self) {
+            self.1.send(*self.0.get_mut()).unwrap();
+        }
+    }
+
+    #[test]
+    fn tasks_borrow_the_environment() {
+        let executor = executor(2);
+        let sum = executor.spawn(async {
+            let numbers: Vec<usize> = (0..SOME).collect();
+            async_scope(numbers, async |s| {
+                let handles: Vec<_> = s.env().iter().map(|i| s.spawn(async move { *i })).collect();
+                let mut sum = 0;
+                for handle in handles {
+                    sum += handle.await;
+                }
+                sum
+            })
+            .await
+        });
+        assert_eq!(block_on(sum), SOME * (SOME - 1) / 2);
+    }
+
+    /// Outside of a task, where the scope uses the global executor.
+    #[test]
+    #[cfg_attr(miri, ignore = "the threads of the global executor never end")]
+    fn the_closure_borrows_the_frame() {
+        let mut log = Vec::new();
+        let text = String::from("text");
+        block_on(async_scope(7, async |s| {
+            log.push(text.len());
+            log.push(s.spawn(async move { *s.env() }).await);
+        }));
+        assert_eq!(log, [4, 7]);
+    }
+
+    #[test]
+    fn a_scope_waits_for_tasks_whose_handles_are_dropped_or_leaked() {
+        let executor = executor(2);
+        let count = Arc::new(AtomicUsize::new(0));
+        let waited = executor.spawn(async_scope(count.clone(), async |s| {
+            for i in 0..MANY {
+                let handle = s.spawn(async move {
+                    yield_now().await;
+                    s.env().fetch_add(1, Relaxed);
+                });
+                if i % 10 == 0 {
+                    mem::forget(handle);
+                }
+            }
+        }));
+        block_on(waited);
+        assert_eq!(count.load(Relaxed), MANY);
+    }
+
+    #[test]
+    fn tasks_start_tasks_and_scopes_are_nested() {
+        let executor = executor(2);
+        let sum = executor.spawn(async_scope(AtomicUsize::new(0), async |s| {
+            for _ in 0..10 {
+                s.spawn(async move {
+                    s.spawn(async move { s.env().fetch_add(1, Relaxed) });
+                    let inner = async_scope(5, async |inner| {
+                        inner.spawn(async move { *inner.env() }).await
+                    });
+                    s.env().fetch_add(inner.await, Relaxed);
+                });
+            }
+            s.spawn(async move {
+                while s.env().load(Relaxed) < 60 {
+                    yield_now().await;
+                }
+            })
+            .await;
+            s.env().load(Relaxed)
+        }));
+        assert_eq!(block_on(sum), 60);
+    }
+
+    #[test]
+    fn an_output_that_borrows_is_dropped_before_the_environment() {
+        let executor = executor(2);
+        let (sender, receiver) = mpsc::channel();
+        let env = Env(AtomicUsize::new(0), sender);
+        let waited = executor.spawn(async_scope(env, async |s| {
+            s.spawn(async move { Borrows(&s.env().0) });
+            let awaited = s.spawn(async move { Borrows(&s.env().0) });
+            let held = s.spawn(async move { Borrows(&s.env().0) });
+            s.spawn(async move {
+                yield_now().await;
+                drop(held);
+            });
+            drop(awaited.await);
+        }));
+        block_on(waited);
+        assert_eq!(receiver.recv(), Ok(3));
+    }
+
+    #[test]
+    fn dropping_a_scope_cancels_its_tasks_and_the_last_drops_the_environment() {
+        let executor = executor(2);
+        let (sender, receiver) = mpsc::channel();
+        let env = Env(AtomicUsize::new(0), sender);
+        let mut future = Box::pin(async_scope(env, async |s| {
+            for _ in 0..10 {
+                s.spawn(hold(Borrows(&s.env().0)));
+            }
+            pending::<()>().await;
+        }));
+        // Polled on a worker, so that the tasks are this executor's.
+        let polled = executor.spawn(async move {
+            poll_pending(future.as_mut()).await;
+            yield_now().await;
+            drop(future);
+        });
+        block_on(polled);
+        assert_eq!(receiver.recv(), Ok(10));
+    }
+
+    #[test]
+    fn dropped_before_its_first_poll() {
+        let env = Arc::new(());
+        drop(async_scope(env.clone(), async |_| ()));
+        assert_eq!(Arc::strong_count(&env), 1);
+    }
+
+    /// No scope that borrows from its frame could bear this: the tasks go on, and what they borrow
+    /// stays.
+    #[test]
+    fn a_leaked_async_scope_keeps_the_environment_for_its_tasks() {
+        let executor = executor(1);
+        let (sender, receiver) = oneshot::channel();
+        let (done, ended) = oneshot::channel();
+        let env = Arc::new(AtomicUsize::new(0));
+        let seen = env.clone();
+        let leaked = executor.spawn(async move {
+            let mut future = Box::pin(async_scope(seen, async |s| {
+                s.spawn(async move {
+                    let borrowed: &AtomicUsize = s.env();
+                    let _ = receiver.await;
+                    borrowed.fetch_add(1, Relaxed);
+                    done.send(()).unwrap();
+                })
+                .await;
+            }));
+            poll_pending(future.as_mut()).await;
+            // As good as forgotten, and no leak to those who look for leaks.
+            static FORGOTTEN: Mutex<Vec<Pin<Box<dyn Future<Output = ()> + Send>>>> =
+                Mutex::new(Vec::new());
+            FORGOTTEN.lock().unwrap().push(future);
+        });
+        block_on(leaked);
+        sender.send(()).unwrap();
+        assert!(block_on(ended).is_ok());
+        assert_eq!(env.load(Relaxed), 1);
+        drop(executor);
+        let shares = Arc::strong_count(&env);
+        assert_eq!(shares, 2, "the scope's is leaked with it");
+    }
+
+    #[test]
+    fn a_panic_of_a_task_is_the_scopes_once_all_have_ended() {
+        let executor = executor(2);
+        let env = Arc::new(AtomicUsize::new(0));
+        let scope = executor.spawn(async_scope(env.clone(), async |s| {
+            s.spawn(async { panic!("child") });
+            for _ in 0..10 {
+                s.spawn(async move {
+                    yield_now().await;
+                    s.env().fetch_add(1, Relaxed);
+                });
+            }
+        }));
+        let error = block_on(scope.result()).unwrap_err();
+        assert!(error.to_string().ends_with("panicked: child"), "{error}");
+        assert_eq!(env.load(Relaxed), 10);
+    }
+
+    #[test]
+    fn a_panic_that_unwinds_through_the_closure_cancels_the_other_tasks() {
+        let executor = executor(2);
+        let env = Arc::new(AtomicUsize::new(0));
+        let scope = executor.spawn(async_scope(env.clone(), async |s| {
+            for _ in 0..10 {
+                s.spawn(hold(Borrows(s.env())));
+            }
+            s.spawn(async { panic_any("child") }).await
+        }));
+        let error = block_on(scope.result()).unwrap_err();
+        assert!(error.to_string().ends_with("panicked: child"), "{error}");
+        assert_eq!(env.load(Relaxed), 10, "it went on before all had ended");
+    }
+
+    #[test]
+    #[cfg_attr(miri, ignore = "the threads of the global executor never end")]
+    fn a_panic_that_a_handle_gives_out_is_not_the_scopes() {
+        let error = block_on(async_scope((), async |s| {
+            s.spawn(async { panic_any("child") })
+                .result()
+                .await
+                .unwrap_err()
+        }));
+        assert!(error.is_panic());
+    }
+
+    #[test]
+    #[cfg_attr(miri, ignore = "it needs two workers")]
+    fn a_dropped_scope_starts_no_more_tasks() {
+        let executor = executor(2);
+        let (dropped, is_dropped) = oneshot::channel();
+        let (sender, receiver) = mpsc::channel();
+        let barrier = Arc::new(Barrier::new(2));
+        let at_barrier = barrier.clone();
+        let task = executor.spawn(async move {
+            let mut future = Box::pin(async_scope((), async move |s| {
+                s.spawn(async move {
+                    // It is being polled while the scope goes.
+                    at_barrier.wait();
+                    is_dropped.blocking_recv().unwrap();
+                    let late = s.spawn(async {});
+                    sender.send(late.result().await.is_err()).unwrap();
+                })
+                .await;
+            }));
+            poll_pending(future.as_mut()).await;
+            barrier.wait();
+            drop(future);
+            dropped.send(()).unwrap();
+        });
+        block_on(task);
+        assert_eq!(receiver.recv(), Ok(true));
+    }
+
+    #[test]
+    fn moved_to_another_task_while_it_waits() {
+        let (first, second) = (executor(1), executor(1));
+        let (sender, receiver) = oneshot::channel();
+        let mut future = Box::pin(async_scope((), async |s| {
+            s.spawn(async { receiver.await.unwrap() });
+            3
+        }));
+        let (wakes, waker) = counting();
+        let (there, moved) = mpsc::channel();
+        let polled = first.spawn(async move {
+            let poll = future.as_mut().poll(&mut Context::from_waker(&waker));
+            assert!(poll.is_pending());
+            there.send(future).unwrap();
+        });
+        block_on(polled);
+        let output = second.spawn(moved.recv().unwrap());
+        sender.send(()).unwrap();
+        assert_eq!(block_on(output), 3);
+        assert_eq!(wakes.wakers(), 0);
+    }
+
+    #[test]
+    fn dropping_the_executor_ends_the_scope() {
+        let executor = executor(1);
+        let (sender, receiver) = mpsc::channel();
+        let env = Arc::new(());
+        let scope = executor.spawn(async_scope(env.clone(), async move |s| {
+            s.spawn(async move {
+                let _env = s.env();
+                sender.send(()).unwrap();
+                pending::<()>().await;
+            });
+        }));
+        receiver.recv().unwrap();
+        drop(executor);
+        assert!(block_on(scope.result()).unwrap_err().is_cancelled());
+        assert_eq!(Arc::strong_count(&env), 1);
+    }
+
+    #[test]
+    #[cfg_attr(miri, ignore = "the threads of the global executor never end")]
+    fn its_future_may_be_sent() {
+        fn check<T: Send>(_: &T) {}
+        let future = async_scope(vec![1], async |s| {
+            let one = s.spawn(async move { s.env()[0] });
+            spawn(yield_now()).await;
+            one.await
+        });
+        check(&future);
+        assert_eq!(block_on(future), 1);
+    }
+}

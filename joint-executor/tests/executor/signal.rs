@@ -1,0 +1,225 @@
+//! Wakers in signal handlers that run on the thread that waits.
+#![cfg(all(target_os = "linux", not(miri)))]
+
+use std::{
+    fs,
+    future::poll_fn,
+    hint,
+    os::unix::thread::JoinHandleExt as _,
+    path::Path,
+    ptr,
+    sync::{
+        atomic::{
+            AtomicBool, AtomicPtr,
+            Ordering::{Acquire, Relaxed, Release},
+        },
+        mpsc,
+    },
+    task::{Poll, Waker},
+    thread,
+};
+
+use crate::common::ends;
+use joint::block_on;
+use joint_executor::LocalExecutor;
+
+/// The waker that the handler wakes.
+static WAKER: AtomicPtr<Waker> = AtomicPtr::new(ptr::null_mut());
+/// Set by the handler before it wakes.
+static ARRIVED: AtomicBool = AtomicBool::new(false);
+
+extern "C" fn wake(_signal: libc::c_int) {
+    ARRIVED.store(true, Relaxed);
+    // SAFETY: stored before the signal is sent, and alive until the wait ends, which takes this.
+    unsafe { &*WAKER.load(Acquire) }.wake_by_ref();
+}
+
+/// When the signal is sent.
+#[derive(Clone, Copy)]
+enum When {
+    /// So many turns of a spin loop after the future has given its waker away.
+    Spins(usize),
+    /// Once the thread sleeps.
+    Asleep,
+}
+
+/// A future's poll, with its waker.
+type Poller<'a> = &'a mut dyn FnMut(&Waker) -> Poll<()>;
+
+/// Whether the kernel has put a thread to sleep, which is given by its folder in `/proc`.
+fn sleeps(thread: &Path) -> bool {
+    let stat = fs::read_to_string(thread.join("stat")).unwrap();
+    let (_, after_name) = stat.rsplit_once(") ").unwrap();
+    after_name.starts_with('S')
+}
+
+/// Sends a signal to a thread that waits, whose handler wakes the future that it waits for.
+fn signal(when: When, wait: fn(Poller)) {
+    ARRIVED.store(false, Relaxed);
+    let (sender, threads) = mpsc::channel();
+    let waiter = thread::spawn(move || {
+        let mut kept = None;
+        wait(&mut |waker| {
+            if kept.is_none() {
+                WAKER.store(kept.insert(waker.clone()), Release);
+                let this = fs::read_link("/proc/thread-self").unwrap();
+                sender.send(Path::new("/proc").join(this)).unwrap();
+            }
+            match ARRIVED.load(Relaxed) {
+                true => Poll::Ready(()),
+                false => Poll::Pending,
+            }
+        });
+    });
+    let thread = threads.recv().unwrap();
+    match when {
+        When::Spins(spins) => (0..spins).for_each(|_| hint::spin_loop()),
+        When::Asleep => while !sleeps(&thread) {},
+    }
+    // SAFETY: the thread has not been joined.
+    let sent =
+        unsafe { libc::pthread_kill(waiter.as_pthread_t() as libc::pthread_t, libc::SIGUSR1) };
+    assert_eq!(sent, 0);
+    waiter.join().unwrap();
+}
+
+#[test]
+fn a_wake_up_in_a_signal_handler_of_the_waiting_thread_ends_the_wait() {
+    let handler: extern "C" fn(libc::c_int) = wake;
+    // SAFETY: the handler does only what a handler may: it sets a flag, and wakes a parker.
+    let before = unsafe { libc::signal(libc::SIGUSR1, handler as libc::sighandler_t) };
+    assert_ne!(before, libc::SIG_ERR);
+    let waits: [fn(Poller); 2] = [
+        |poll| block_on(poll_fn(|cx| poll(cx.waker()))),
+        |poll| LocalExecutor::new().block_on(poll_fn(|cx| poll(cx.waker()))),
+    ];
+    ends(move || {
+        for wait in waits {
+            for round in 0..200 {
+                signal(When::Spins(round * 50), wait);
+            }
+            for _ in 0..10 {
+                signal(When::Asleep, wait);
+            }
+        }
+    });
+}
+
+/// Wake-ups of a task in a handler that runs after each instruction at the end of its poll, or of a
+/// poll inside of that, in one run for each.
+#[cfg(target_arch = "x86_64")]
+mod stepped {
+    use std::{
+        arch::asm,
+        ffi::{c_int, c_void},
+        future::poll_fn,
+        mem,
+        ptr::{self, NonNull},
+        sync::atomic::{
+            AtomicBool, AtomicPtr, AtomicUsize,
+            Ordering::{Acquire, Relaxed, Release},
+        },
+        task::{Poll, Waker},
+    };
+
+    use joint::task::{self, Runnable};
+
+    static WAKER: AtomicPtr<Waker> = AtomicPtr::new(ptr::null_mut());
+    static WOKEN: AtomicBool = AtomicBool::new(false);
+    /// The number of instructions before the handler wakes.
+    static LEFT: AtomicUsize = AtomicUsize::new(0);
+    static QUEUED: AtomicPtr<()> = AtomicPtr::new(ptr::null_mut());
+
+    /// Has the processor trap after each instruction.
+    const TRAP: u64 = 0x100;
+
+    fn schedule(runnable: Runnable) {
+        let before = QUEUED.swap(runnable.into_raw().as_ptr(), Release);
+        assert!(before.is_null(), "two runnables");
+    }
+
+    extern "C" fn trapped(_: c_int, _: *mut libc::siginfo_t, context: *mut c_void) {
+        if LEFT.fetch_sub(1, Relaxed) != 1 {
+            return;
+        }
+        WOKEN.store(true, Relaxed);
+        // SAFETY: alive until the run is over.
+        unsafe { &*WAKER.load(Acquire) }.wake_by_ref();
+        // SAFETY: the kernel gives the handler its context.
+        let context = unsafe { &mut *context.cast::<libc::ucontext_t>() };
+        context.uc_mcontext.gregs[libc::REG_EFL as usize] &= !(TRAP as i64);
+    }
+
+    fn steps(on: bool) {
+        // SAFETY: the flag alone changes. There is a handler for the traps.
+        let set = || unsafe { asm!("pushfq", "or qword ptr [rsp], 0x100", "popfq") };
+        // SAFETY: as above.
+        let clear = || unsafe { asm!("pushfq", "and qword ptr [rsp], -0x101", "popfq") };
+        if on { set() } else { clear() }
+    }
+
+    fn pending() -> Poll<()> {
+        steps(true);
+        Poll::Pending
+    }
+
+    /// Runs a task that does `inside` in its poll, which starts the traps, and then looks for the
+    /// wake-up. Returns whether there were fewer instructions until they or the run end.
+    fn run(instructions: usize, inside: fn()) -> bool {
+        let mut has_seen = false;
+        let future = poll_fn(|_| {
+            inside();
+            has_seen = WOKEN.load(Relaxed);
+            Poll::<()>::Pending
+        });
+        // SAFETY: the task is run and dropped on this thread, before what it borrows.
+        let (runnable, handle) = unsafe { task::spawn_unchecked(future, schedule) };
+        let mut waker = runnable.waker();
+        WAKER.store(&raw mut waker, Release);
+        WOKEN.store(false, Relaxed);
+        LEFT.store(instructions, Relaxed);
+        runnable.run();
+        steps(false);
+        let queued = NonNull::new(QUEUED.swap(ptr::null_mut(), Acquire));
+        // SAFETY: `schedule` has put it there.
+        drop(queued.map(|raw| unsafe { Runnable::<()>::from_raw(raw) }));
+        drop((handle, waker));
+        // The handle has cancelled the task, if nobody else has.
+        let left = NonNull::new(QUEUED.swap(ptr::null_mut(), Acquire));
+        // SAFETY: as above.
+        drop(left.map(|raw| unsafe { Runnable::<()>::from_raw(raw) }));
+        let is_woken = WOKEN.load(Relaxed);
+        assert!(
+            !is_woken || has_seen || queued.is_some(),
+            "lost after {instructions} instructions"
+        );
+        !is_woken
+    }
+
+    #[test]
+    fn no_wake_up_of_the_polled_task_in_a_handler_is_lost() {
+        // SAFETY: the memory is valid with zeroes.
+        let mut action: libc::sigaction = unsafe { mem::zeroed() };
+        action.sa_sigaction = trapped as extern "C" fn(_, _, _) as libc::sighandler_t;
+        action.sa_flags = libc::SA_SIGINFO;
+        // SAFETY: the handler sets flags, and wakes a task whose schedule function does so too.
+        let set = unsafe { libc::sigaction(libc::SIGTRAP, &raw const action, ptr::null_mut()) };
+        assert_eq!(set, 0);
+        let at_the_end: [fn(); 3] = [
+            || _ = pending(),
+            || {
+                let (runnable, _handle) = task::spawn(poll_fn(|_| pending()), |_| ());
+                runnable.run();
+                steps(false);
+            },
+            || {
+                task::without_current(|| steps(true));
+                steps(false);
+            },
+        ];
+        for inside in at_the_end {
+            let ends = (1..100_000).find(|&instructions| run(instructions, inside));
+            assert!(ends.is_some_and(|instructions| instructions > 10));
+        }
+    }
+}

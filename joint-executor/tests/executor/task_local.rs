@@ -1,0 +1,270 @@
+//! Values that tasks carry with them: where they are seen, and where they are not.
+
+use std::{
+    cell::{Cell, RefCell},
+    future::{Future, poll_fn},
+    pin::{Pin, pin},
+    rc::Rc,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering::Relaxed},
+        mpsc::channel,
+    },
+    task::{Context, Poll, Waker},
+    thread,
+};
+
+use crate::common::{Panics, assert_contains, hold, panic_text, panics, wait_until};
+use joint::{block_on, task};
+use joint_executor::{Executor, LocalExecutor, TaskLocal, current_worker, join, yield_now};
+
+static NUMBER: TaskLocal<u32> = TaskLocal::new();
+static OTHER: TaskLocal<u32> = TaskLocal::new();
+static NAME: TaskLocal<String> = TaskLocal::new();
+
+fn number() -> Option<u32> {
+    NUMBER.try_with(|&number| number)
+}
+
+/// Polls once, with a waker that does nothing.
+fn poll<F: Future>(future: Pin<&mut F>) -> Poll<F::Output> {
+    future.poll(&mut Context::from_waker(Waker::noop()))
+}
+
+#[test]
+fn a_value_is_there_in_each_poll_and_not_between() {
+    let mut future = pin!(NUMBER.scope(7, async {
+        assert_eq!(number(), Some(7));
+        yield_now().await;
+        number()
+    }));
+    assert!(poll(future.as_mut()).is_pending());
+    assert_eq!(number(), None);
+    assert_eq!(poll(future), Poll::Ready(Some(7)));
+    assert_eq!(number(), None);
+}
+
+#[test]
+fn keys_of_one_type_do_not_mix() {
+    let future = NUMBER.scope(
+        1,
+        OTHER.scope(
+            2,
+            NAME.scope("three".into(), async {
+                yield_now().await;
+                (NUMBER.get(), OTHER.get(), NAME.with(String::clone))
+            }),
+        ),
+    );
+    assert_eq!(block_on(future), (1, 2, "three".into()));
+}
+
+#[test]
+fn a_value_moves_with_its_future_from_thread_to_thread() {
+    let (sender, receiver) = channel();
+    let (runnable, handle) = task::spawn(
+        NUMBER.scope(7, async {
+            assert_eq!(number(), Some(7));
+            yield_now().await;
+            number()
+        }),
+        move |runnable| sender.send(runnable).unwrap(),
+    );
+    runnable.run();
+    let runnable = receiver.recv().unwrap();
+    thread::spawn(move || runnable.run()).join().unwrap();
+    assert_eq!(block_on(handle), Some(7));
+}
+
+#[test]
+fn a_child_has_a_value_when_it_is_carried() {
+    let executor = LocalExecutor::new();
+    let task = executor.spawn(NAME.scope("parent".into(), async {
+        let spawn = |future| joint_executor::spawn_local(future);
+        let read = || async { NAME.try_with(String::clone) };
+        let carried: Pin<Box<dyn Future<Output = _>>> = Box::pin(NAME.carry(read()));
+        let bare: Pin<Box<dyn Future<Output = _>>> = Box::pin(read());
+        (spawn(carried).await, spawn(bare).await)
+    }));
+    assert_eq!(executor.block_on(task), (Some("parent".into()), None));
+}
+
+#[test]
+fn a_child_carries_a_copy_that_outlives_the_parent() {
+    static SHARED: TaskLocal<Rc<Cell<u32>>> = TaskLocal::new();
+    let shared = Rc::new(Cell::new(0));
+    let child = SHARED.sync_scope(shared.clone(), || {
+        SHARED.carry(async { SHARED.with(|shared| shared.set(5)) })
+    });
+    assert_eq!(Rc::strong_count(&shared), 2, "ours, and the child's");
+    block_on(child);
+    assert_eq!((shared.get(), Rc::strong_count(&shared)), (5, 1));
+}
+
+#[test]
+fn carry_without_a_value_carries_nothing() {
+    let carried = NUMBER.carry(async { number() });
+    // What is set where it runs.
+    assert_eq!(block_on(NUMBER.scope(4, carried)), Some(4));
+    assert_eq!(block_on(NUMBER.carry(async { number() })), None);
+}
+
+/// Writes down what it sees when it is dropped.
+struct Seen(Rc<RefCell<Vec<Option<u32>>>>);
+
+impl Drop for Seen {
+    fn drop(&mut self) {
+        self.0.borrow_mut().push(number());
+    }
+}
+
+#[test]
+fn the_future_is_dropped_under_its_value() {
+    let seen = Rc::new(RefCell::new(Vec::new()));
+    let guard = Seen(seen.clone());
+    drop(NUMBER.scope(6, async move { drop(guard) }));
+    let guard = Seen(seen.clone());
+    let mut polled = Box::pin(NUMBER.scope(7, async move {
+        let _guard = guard;
+        yield_now().await;
+    }));
+    assert!(poll(polled.as_mut()).is_pending());
+    drop(polled);
+    assert_eq!(*seen.borrow(), [Some(6), Some(7)]);
+    assert_eq!(number(), None);
+}
+
+#[test]
+fn a_panic_takes_the_value_off_again() {
+    let mut future = Box::pin(NUMBER.scope(7, async { panic!("a poll") }));
+    panics(|| poll::<_>(future.as_mut()) == Poll::Ready(()));
+    assert_eq!(number(), None);
+
+    let value = Rc::new(());
+    static HELD: TaskLocal<Rc<()>> = TaskLocal::new();
+    let future = HELD.scope(value.clone(), NUMBER.scope(8, hold(Panics)));
+    panics(|| drop(future));
+    assert_eq!(number(), None);
+    assert_eq!(Rc::strong_count(&value), 1, "it is dropped all the same");
+
+    panics(|| NUMBER.sync_scope(9, || panic!("a function")));
+    assert_eq!(number(), None);
+}
+
+#[test]
+fn a_value_may_be_set_while_one_is_read() {
+    let sum = NUMBER.sync_scope(1, || {
+        NUMBER.with(|outer| outer + NUMBER.sync_scope(2, || NUMBER.with(|inner| inner + outer)))
+    });
+    assert_eq!(sum, 4);
+}
+
+#[test]
+fn a_key_that_is_not_set_says_what_to_do() {
+    assert_eq!(NUMBER.try_with(|_| ()), None);
+    let message = panic_text(|| NUMBER.get());
+    for part in [
+        "the task-local value of type `u32`, declared at ",
+        "task_local.rs:",
+        "wrap the future in `scope`, or in `carry` where it is spawned",
+    ] {
+        assert_contains(&message, part);
+    }
+}
+
+#[test]
+fn a_scope_is_as_free_as_what_it_holds() {
+    fn is_send<T: Send + Sync>(_: &T) {}
+    fn is_unpin<T: Unpin>(_: &T) {}
+    let future = NUMBER.scope(1, poll_fn(|_| Poll::Ready(1)));
+    is_send(&future);
+    is_unpin(&future);
+    assert_eq!(block_on(future), 1);
+}
+
+/// The task-locals that a worker sees in the side of `bob`'s join that it takes while it waits for
+/// its own, in the task of `alice`.
+fn in_a_side_of_bobs<R: Send + 'static>(
+    executor: &Executor,
+    alice: impl FnOnce(&dyn Fn()) + Send + 'static,
+    look: impl FnOnce() -> R + Send + 'static,
+) -> R {
+    let [taken, looked] = [(); 2].map(|()| Arc::<AtomicBool>::default());
+    let waits = {
+        let (taken, looked) = (taken.clone(), looked.clone());
+        executor.spawn(async move {
+            // Whoever takes the side is busy until bob's has been taken: by the worker that waits
+            // here, as no other is idle.
+            alice(&|| {
+                join(
+                    || wait_until(|| taken.load(Relaxed)),
+                    || {
+                        taken.store(true, Relaxed);
+                        wait_until(|| looked.load(Relaxed));
+                    },
+                );
+            });
+        })
+    };
+    wait_until(|| taken.load(Relaxed));
+    let bob = executor.spawn(NAME.scope("bob".into(), async move {
+        let (by_a, (seen, by_b)) = join(
+            || {
+                wait_until(|| looked.load(Relaxed));
+                current_worker()
+            },
+            || {
+                let seen = look();
+                looked.store(true, Relaxed);
+                (seen, current_worker())
+            },
+        );
+        assert_ne!(by_a, by_b, "the side was taken");
+        seen
+    }));
+    let seen = block_on(bob);
+    block_on(waits);
+    seen
+}
+
+fn three_workers() -> Executor {
+    Executor::builder().workers(3).build().unwrap()
+}
+
+#[test]
+fn a_side_that_was_taken_does_not_see_the_value_of_its_taker() {
+    let seen = in_a_side_of_bobs(
+        &three_workers(),
+        |join| NAME.sync_scope("alice".into(), join),
+        || NAME.try_with(String::clone),
+    );
+    assert_eq!(seen, None);
+}
+
+#[test]
+fn the_taker_of_a_side_sees_its_own_value_again_afterwards() {
+    let alice = |join: &dyn Fn()| {
+        NUMBER.sync_scope(1, || {
+            join();
+            assert_eq!(number(), Some(1));
+        });
+    };
+    let look = || (NUMBER.sync_scope(2, number), number());
+    let seen = in_a_side_of_bobs(&three_workers(), alice, look);
+    assert_eq!(seen, (Some(2), None));
+}
+
+#[test]
+fn a_side_that_was_taken_spawns_on_no_local_executor_of_its_taker() {
+    let executor = three_workers();
+    let alice = |join: &dyn Fn()| {
+        let local = LocalExecutor::new();
+        local.block_on(async { join() });
+        assert!(local.is_empty());
+    };
+    let (worker, spawned) = in_a_side_of_bobs(&executor, alice, || {
+        let spawned = joint_executor::spawn_local(async { current_worker() });
+        (current_worker(), spawned)
+    });
+    assert_eq!(block_on(spawned), worker, "it has stayed on its worker");
+}

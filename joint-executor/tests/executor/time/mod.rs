@@ -1,0 +1,46 @@
+//! Timers through their public interface.
+//!
+//! No test asserts that something took no longer than a time: only that it was not early, or that
+//! it came at all.
+#![cfg(feature = "io")]
+
+mod blocked;
+mod faults;
+mod interval;
+mod moved;
+#[cfg(target_os = "linux")]
+mod slack;
+mod sleep;
+mod timeout;
+mod timer;
+
+use std::{
+    future::Future,
+    task::{Poll, Waker},
+    time::{Duration, Instant},
+};
+
+use crate::common::{counting, ends, executor, hold, panic_text, poll_with};
+use joint_executor::Executor;
+
+const MILLI: Duration = Duration::from_millis(1);
+const HOUR: Duration = Duration::from_secs(3600);
+
+/// Runs one poll of a future on a worker, so that what it arms belongs to that executor.
+fn poll_on<F>(executor: &Executor, future: F, waker: &Waker) -> (F, Poll<F::Output>)
+where
+    F: Future + Unpin + Send + 'static,
+    F::Output: Send + 'static,
+{
+    let (mut future, waker) = (future, waker.clone());
+    joint::block_on(executor.spawn(async move {
+        let polled = poll_with(&mut future, &waker);
+        (future, polled)
+    }))
+}
+
+/// A time that has passed.
+fn past() -> Instant {
+    let now = Instant::now();
+    now.checked_sub(MILLI).unwrap_or(now)
+}

@@ -1,0 +1,202 @@
+//! Long chains of tasks, each of which has the last handle of the next, are cancelled on a stack as
+//! small as a worker's. Each program is a process of its own, because an overflow ends it.
+#![cfg(not(miri))]
+
+use std::{
+    env,
+    future::{Future, pending},
+    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
+    pin::Pin,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering::Relaxed},
+    },
+    task::{Context, Waker},
+    thread,
+};
+
+use joint_flow::{Collection, Task, task::from_future};
+
+const LENGTH: usize = 100_000;
+
+type Driver = Pin<Box<dyn Future<Output = ()>>>;
+
+/// Counts the futures that have been dropped.
+struct Dropped(Arc<AtomicUsize>);
+
+impl Drop for Dropped {
+    fn drop(&mut self) {
+        self.0.fetch_add(1, Relaxed);
+    }
+}
+
+fn poll(driver: impl Future<Output = ()> + 'static) -> Driver {
+    let mut driver = Box::pin(driver);
+    let polled = driver
+        .as_mut()
+        .poll(&mut Context::from_waker(Waker::noop()));
+    assert!(polled.is_pending());
+    driver
+}
+
+/// Makes a chain of tasks that await each other, cancels it, and checks that it is gone.
+fn of_tasks(cancel: impl FnOnce(Task<()>, Vec<Driver>)) {
+    let dropped = Arc::<AtomicUsize>::default();
+    let (driver, mut task) = from_future(pending());
+    let mut drivers = vec![poll(driver)];
+    for _ in 0..LENGTH {
+        let held = Dropped(dropped.clone());
+        let (driver, next) = from_future(async move {
+            let _held = held;
+            _ = task.await;
+        });
+        drivers.push(poll(driver));
+        task = next;
+    }
+    cancel(task, drivers);
+    assert_eq!(dropped.load(Relaxed), LENGTH);
+}
+
+fn of_collections() {
+    let dropped = Arc::<AtomicUsize>::default();
+    let mut drivers = Vec::new();
+    let mut collection = Collection::<()>::new();
+    for _ in 0..LENGTH {
+        let (next, held) = (Collection::new(), Dropped(dropped.clone()));
+        let child = async move {
+            let _held = (held, collection);
+            pending().await
+        };
+        drivers.extend(next.adder().enter(child).map(poll));
+        collection = next;
+    }
+    drop(collection);
+    assert_eq!(dropped.load(Relaxed), LENGTH);
+}
+
+/// The programs, by name.
+const PROGRAMS: [(&str, fn()); 4] = [
+    ("the last handle", || of_tasks(|task, _| drop(task))),
+    ("cancel", || of_tasks(|task, _| task.cancel())),
+    ("the driver", || {
+        of_tasks(|_, drivers| drivers.into_iter().rev().for_each(drop));
+    }),
+    ("a collection", of_collections),
+];
+
+/// Cell: cancellation: its own awaits go first to last. Its length is bounded by no stack.
+#[test]
+fn a_chain_of_any_length_is_cancelled_on_a_workers_stack() {
+    const PROGRAM: &str = "JOINT_FLOW_CHAIN";
+    const TEST: &str = "chain::a_chain_of_any_length_is_cancelled_on_a_workers_stack";
+    if let Ok(name) = env::var(PROGRAM) {
+        let (_, program) = PROGRAMS.iter().find(|it| it.0 == name).expect("its name");
+        let worker = thread::Builder::new().stack_size(2 << 20).spawn(program);
+        return worker.unwrap().join().unwrap();
+    }
+    for (name, _) in PROGRAMS {
+        let mut program = crate::common::again();
+        let output = program.args(["--exact", TEST]).env(PROGRAM, name).output();
+        let output = output.unwrap();
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{name}: {errors}");
+        let said = String::from_utf8_lossy(&output.stdout);
+        assert!(said.contains("1 passed"), "{name}: {said}");
+    }
+}
+
+/// A destructor that does something.
+struct Does<F: FnMut()>(F);
+
+impl<F: FnMut()> Drop for Does<F> {
+    fn drop(&mut self) {
+        (self.0)();
+    }
+}
+
+/// Makes a chain of tasks, 1 to `length`. Each one drops, before the handle of the next one, what
+/// `before` returns for it, and what `after` returns after that.
+fn numbered<B: Send + 'static, A: Send + 'static>(
+    length: usize,
+    before: impl Fn(usize) -> B,
+    after: impl Fn(usize) -> A,
+) -> (Task<()>, Vec<Driver>) {
+    let mut drivers = Vec::new();
+    let mut below = None;
+    for number in (1..=length).rev() {
+        // Fields are dropped in this order.
+        let held = (before(number), below, after(number));
+        let (driver, task) = from_future(async move {
+            let _held = held;
+            pending().await
+        });
+        drivers.push(poll(driver));
+        below = Some(task);
+    }
+    (below.expect("a chain has a task"), drivers)
+}
+
+/// Cell: cancellation: its own awaits go first to last. Below 64 tasks, each one is dropped after
+/// the one that owned it.
+#[test]
+fn below_64_tasks_each_one_is_dropped_after_the_one_above() {
+    let log = Arc::new(Mutex::new(Vec::new()));
+    let note = |number| {
+        let log = log.clone();
+        Does(move || log.lock().unwrap().push(number))
+    };
+    let (task, _drivers) = numbered(70, |_| (), note);
+    drop(task);
+    let order: Vec<_> = (64..=70).chain((1..64).rev()).collect();
+    assert_eq!(*log.lock().unwrap(), order);
+}
+
+/// Cell: cancellation: destructors run. A panic below 64 tasks keeps none of the others alive.
+#[test]
+fn a_panic_below_64_tasks_keeps_no_task_alive() {
+    for panics in [1, 40, 65, 66, 70, 99] {
+        let dropped = Arc::<AtomicUsize>::default();
+        let (task, drivers) = numbered(
+            100,
+            |number| {
+                Does(move || {
+                    if number == panics {
+                        resume_unwind(Box::new("planned"));
+                    }
+                })
+            },
+            |_| Dropped(dropped.clone()),
+        );
+        let payload = catch_unwind(AssertUnwindSafe(|| drop(task))).unwrap_err();
+        assert_eq!(payload.downcast_ref(), Some(&"planned"));
+        assert_eq!(dropped.load(Relaxed), 100, "task {panics} panicked");
+        // What comes next is at the first level again.
+        let log = Arc::<AtomicUsize>::default();
+        drop(numbered(64, |_| (), |_| Dropped(log.clone())).0);
+        assert_eq!(log.load(Relaxed), 64);
+        drop(drivers);
+    }
+}
+
+/// Cell: cancellation: destructors run. What a destructor cancels by name is gone when that
+/// returns.
+#[test]
+fn a_destructor_below_64_tasks_finds_gone_what_it_has_cancelled() {
+    for number in [1, 64, 65, 66, 70] {
+        let gone = Arc::<AtomicUsize>::default();
+        let (other, _others) = numbered(10, |_| (), |_| Dropped(gone.clone()));
+        let mut other = Some(other);
+        let seen = Arc::<AtomicUsize>::default();
+        let slot = Mutex::new(Some({
+            let (gone, seen) = (gone.clone(), seen.clone());
+            Does(move || {
+                other.take().inspect(Task::cancel);
+                seen.store(gone.load(Relaxed), Relaxed);
+            })
+        }));
+        let before = |it| (it == number).then(|| slot.lock().unwrap().take());
+        let (task, _drivers) = numbered(70, before, |_| ());
+        drop(task);
+        assert_eq!(seen.load(Relaxed), 10, "task {number} cancels");
+    }
+}

@@ -1,0 +1,126 @@
+//! Helpers for the tests of several pieces.
+
+#![allow(
+    dead_code,
+    unused_imports,
+    reason = "the programs that share it do not use everything"
+)]
+
+#[path = "../../../tests/common/mod.rs"]
+mod base;
+
+use std::{
+    future::{Future, poll_fn},
+    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
+    sync::{Arc, Mutex},
+    task::{Context, Poll, Waker},
+};
+
+use joint_executor::Executor;
+use joint_flow::promise::never;
+
+pub(crate) use self::base::{Wakes, again, counting, on_drop, waker_that};
+
+/// Runs a program under some hundred seeds and all faults.
+pub(crate) fn check<F: Future<Output = ()> + 'static>(program: impl Fn() -> F) {
+    // Some tasks panic on purpose, and only asking for the error does not count as a look.
+    let check = joint_sim::Check::new().panics(joint_sim::Panics::Detached);
+    check.run(program);
+}
+
+/// The events of a test, in order.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Log(Arc<Mutex<Vec<String>>>);
+
+impl Log {
+    pub(crate) fn new() -> Self {
+        Self::default()
+    }
+
+    pub(crate) fn add(&self, what: impl Into<String>) {
+        self.0.lock().unwrap().push(what.into());
+    }
+
+    pub(crate) fn all(&self) -> Vec<String> {
+        self.0.lock().unwrap().clone()
+    }
+
+    /// Returns a value that adds a line when it is dropped.
+    pub(crate) fn on_drop(&self, what: impl Into<String>) -> OnDrop {
+        OnDrop {
+            log: self.clone(),
+            what: what.into(),
+        }
+    }
+}
+
+#[derive(Debug)]
+pub(crate) struct OnDrop {
+    log: Log,
+    what: String,
+}
+
+impl Drop for OnDrop {
+    fn drop(&mut self) {
+        self.log.add(&self.what);
+    }
+}
+
+/// Is pending so many polls, and then ready with the value. It wakes itself.
+pub(crate) async fn after<T>(polls: usize, value: T) -> T {
+    let mut left = polls;
+    poll_fn(|cx| {
+        if left == 0 {
+            return Poll::Ready(());
+        }
+        left -= 1;
+        cx.waker().wake_by_ref();
+        Poll::Pending
+    })
+    .await;
+    value
+}
+
+/// Holds a value until it is dropped.
+pub(crate) async fn holding<T, U>(held: T) -> U {
+    let _held = held;
+    never().await
+}
+
+/// Waits for each task in turn.
+pub(crate) async fn join(tasks: impl IntoIterator<Item: Future>) {
+    for task in tasks {
+        task.await;
+    }
+}
+
+/// An executor with one worker.
+pub(crate) fn one_worker() -> Executor {
+    Executor::builder().workers(1).build().unwrap()
+}
+
+/// Waits until everything that can happen has happened: an hour of the simulation.
+pub(crate) async fn settled() {
+    joint_executor::time::sleep(std::time::Duration::from_secs(3600)).await;
+}
+
+/// A ready future panics, and says why, if it is polled again.
+pub(crate) fn panics_when_polled_twice<F: Future>(future: F) {
+    let mut future = Box::pin(future);
+    let mut cx = Context::from_waker(Waker::noop());
+    assert!(future.as_mut().poll(&mut cx).is_ready());
+    let again = catch_unwind(AssertUnwindSafe(|| {
+        future.as_mut().poll(&mut cx).is_ready()
+    }));
+    let message = again.unwrap_err().downcast::<&str>().unwrap();
+    assert!(message.contains("polled again after it was ready"));
+}
+
+/// A value whose destructor panics, without a message on the standard error.
+pub(crate) struct PanicsInDrop;
+
+impl Drop for PanicsInDrop {
+    fn drop(&mut self) {
+        resume_unwind(Box::new("destructor"));
+    }
+}

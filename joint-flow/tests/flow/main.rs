@@ -1,0 +1,20 @@
+//! The vocabulary through its public interface. What counts the memory that the process allocates is
+//! a program of its own.
+#![allow(unreachable_pub, reason = "the modules are one program")]
+
+mod chain;
+mod common;
+mod conformance;
+#[path = "../../../joint-executor/tests/common/example.rs"]
+mod example;
+mod golden;
+mod panics;
+mod pieces;
+mod polls;
+#[path = "../../../joint-executor/tests/common/program.rs"]
+mod program;
+mod register;
+mod tables;
+mod threads;
+mod traits;
+mod trees;

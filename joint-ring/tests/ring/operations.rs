@@ -1,0 +1,530 @@
+//! Operations on a real ring: what they return, and what becomes of them when their future, their
+//! thread or their executor is gone. Where io_uring is refused, each test says so and passes.
+
+use std::{
+    fs, io,
+    io::{Read, Write},
+    net,
+    path::PathBuf,
+    pin::{Pin, pin},
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+        mpsc,
+    },
+    thread,
+};
+
+use futures_lite::future::{poll_once, yield_now};
+use joint_executor::{Executor, block_on};
+use joint_ring::{Buffer, BufferMut, File, Ring, TcpListener, TcpStream};
+
+/// Returns whether there is io_uring here.
+fn is_here() -> bool {
+    let ring = Ring::new();
+    if let Err(error) = &ring {
+        println!("skipped: {error}");
+    }
+    ring.is_ok()
+}
+
+/// A file with these contents, which is removed at the end.
+struct Temporary(PathBuf);
+
+impl Temporary {
+    fn new(contents: &[u8]) -> Self {
+        static NUMBER: AtomicUsize = AtomicUsize::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let name = format!("joint-ring-{}-{number}", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        fs::write(&path, contents).unwrap();
+        Self(path)
+    }
+}
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.0);
+    }
+}
+
+/// Two connected sockets, ours and one that blocks.
+async fn connected() -> (TcpStream, net::TcpStream) {
+    let listener = net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let ours = TcpStream::connect(listener.local_addr().unwrap())
+        .await
+        .unwrap();
+    (ours, listener.accept().unwrap().0)
+}
+
+#[test]
+fn a_file_is_read_and_written_at_offsets() {
+    if !is_here() {
+        return;
+    }
+    let file = Temporary::new(b"0123456789");
+    block_on(async {
+        let ours = fs::OpenOptions::new().read(true).write(true).open(&file.0);
+        let ours = File::from(ours.unwrap());
+        let (count, buffer) = ours.read_at(Vec::with_capacity(4), 3).await;
+        assert_eq!((count.unwrap(), &buffer[..]), (4, &b"3456"[..]));
+        let (count, _) = ours.write_at("ab", 8).await;
+        assert_eq!(count.unwrap(), 2);
+        ours.write_all_at(vec![b'x'; 100_000], 10).await.0.unwrap();
+        ours.sync_all().await.unwrap();
+        ours.sync_data().await.unwrap();
+        let (count, buffer) = ours.read_at(buffer, 100_010).await;
+        assert_eq!(
+            (count.unwrap(), buffer.len()),
+            (0, 0),
+            "the end of the file"
+        );
+        let (count, _) = ours.read_at(buffer, u64::MAX).await;
+        let error = count.unwrap_err();
+        assert_eq!(error.raw_os_error(), Some(libc::EINVAL), "no such offset");
+    });
+    let read = fs::read(&file.0).unwrap();
+    assert_eq!(&read[..12], b"01234567abxx");
+    assert_eq!(read.len(), 100_010);
+}
+
+#[test]
+fn an_error_of_the_kernel_is_returned_with_the_buffer() {
+    if !is_here() {
+        return;
+    }
+    let file = Temporary::new(b"");
+    block_on(async {
+        let error = File::open("/there/is/no/such/file").await.unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::NotFound);
+        let error = File::open("with\0zero").await.unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::InvalidInput);
+        let read_only = File::open(&file.0).await.unwrap();
+        let (result, buffer) = read_only.write_at(vec![7; 3], 0).await;
+        assert_eq!(result.unwrap_err().raw_os_error(), Some(9), "EBADF");
+        assert_eq!(buffer, [7; 3]);
+    });
+}
+
+#[test]
+fn a_task_waits_for_a_peer() {
+    if !is_here() {
+        return;
+    }
+    let executor = Executor::builder().workers(2).build().unwrap();
+    executor.block_on(async {
+        let (ours, mut peer) = connected().await;
+        let reader = joint_executor::spawn(async move {
+            let (count, buffer) = ours.read(vec![0; 16].into_boxed_slice()).await;
+            (count.unwrap(), buffer[..4].to_vec(), ours)
+        });
+        yield_now().await;
+        peer.write_all(b"ping").unwrap();
+        let (count, bytes, ours) = reader.await;
+        assert_eq!((count, &bytes[..]), (4, &b"ping"[..]));
+        ours.write_all("pong").await.0.unwrap();
+        let mut answer = [0; 4];
+        peer.read_exact(&mut answer).unwrap();
+        assert_eq!(&answer, b"pong");
+        drop(peer);
+        let (count, _) = ours.read(vec![0; 16]).await;
+        assert_eq!(count.unwrap(), 0);
+    });
+}
+
+#[test]
+fn a_listener_accepts() {
+    if !is_here() {
+        return;
+    }
+    block_on(async {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.get_ref().local_addr().unwrap();
+        let peer = thread::spawn(move || net::TcpStream::connect(address).unwrap());
+        let (ours, from) = listener.accept().await.unwrap();
+        let peer = peer.join().unwrap();
+        assert_eq!(from, peer.local_addr().unwrap());
+        assert_eq!(ours.get_ref().local_addr().unwrap(), address);
+    });
+}
+
+/// The worker's own poll blocks, and no other worker could run the task.
+#[test]
+fn a_blocking_wait_in_a_task_of_the_only_worker_ends() {
+    if !is_here() {
+        return;
+    }
+    let executor = Executor::builder().workers(1).build().unwrap();
+    let (sender, receiver) = mpsc::channel();
+    let task = executor.spawn(async move {
+        let (ours, mut peer) = connected().await;
+        block_on(async {
+            let mut read = pin!(ours.read(vec![0; 16]));
+            assert!(poll_once(&mut read).await.is_none());
+            sender.send(()).unwrap();
+            let peer = thread::spawn(move || peer.write_all(b"ping"));
+            assert_eq!(read.await.0.unwrap(), 4);
+            peer.join().unwrap().unwrap();
+        });
+    });
+    receiver.recv().unwrap();
+    block_on(task);
+}
+
+/// A buffer that counts how many of its kind there are.
+struct Counted(Vec<u8>, Arc<AtomicUsize>);
+
+impl Counted {
+    fn new(count: &Arc<AtomicUsize>) -> Self {
+        count.fetch_add(1, Ordering::Relaxed);
+        Self(vec![0; 64], count.clone())
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.1.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+// SAFETY: as for the vector inside.
+unsafe impl BufferMut for Counted {
+    fn room(&mut self) -> *mut [u8] {
+        self.0.room()
+    }
+
+    unsafe fn set_filled(&mut self, count: usize) {
+        // SAFETY: passed on from the caller.
+        unsafe { self.0.set_filled(count) }
+    }
+}
+
+// SAFETY: as for the vector inside.
+unsafe impl Buffer for Counted {
+    fn bytes(&self) -> &[u8] {
+        self.0.bytes()
+    }
+}
+
+/// How many operations the next test drops.
+fn drops() -> usize {
+    let drops = std::env::var("JOINT_RING_DROPS");
+    drops.map_or(10_000, |drops| drops.parse().expect("a number"))
+}
+
+/// Reads that wait, that are answered while they are dropped, and that nobody has polled.
+#[test]
+fn dropped_operations_return_their_buffers() {
+    if !is_here() {
+        return;
+    }
+    let executor = Executor::builder().workers(2).build().unwrap();
+    let buffers = Arc::new(AtomicUsize::new(0));
+    let file = Temporary::new(&[1; 4096]);
+    let all = drops() / 4;
+    executor.block_on(async {
+        let (ours, mut peer) = connected().await;
+        let ours = Arc::new(ours);
+        let file = File::open(&file.0).await.unwrap();
+        for round in 0..all {
+            // No operation is refused for lack of budget.
+            joint_executor::yield_now().await;
+            let mut waits = Box::pin(ours.read(Counted::new(&buffers)));
+            assert!(poll_once(&mut waits).await.is_none());
+            if round % 16 == 0 {
+                peer.write_all(b"x").unwrap();
+            }
+            drop(waits);
+            let elsewhere = ours.clone();
+            let buffer = Counted::new(&buffers);
+            let mut moved = Box::pin(async move { elsewhere.read(buffer).await.0 });
+            let _ = poll_once(&mut moved).await;
+            drop(joint_executor::spawn(moved));
+            drop(ours.read(Counted::new(&buffers)));
+            let _ = poll_once(file.read_at(Counted::new(&buffers), 0)).await;
+        }
+    });
+    drop(executor);
+    // The executor has waited for its workers, and those for the kernel. The last answers may still
+    // be on their way to this thread's ring, which another executor serves now.
+    while buffers.load(Ordering::Relaxed) > 0 {
+        thread::yield_now();
+    }
+}
+
+#[test]
+fn an_operation_fails_when_its_thread_ends() {
+    if !is_here() {
+        return;
+    }
+    block_on(async {
+        let (ours, _peer) = connected().await;
+        let mut read = Box::pin(async move { ours.read(vec![7; 8]).await });
+        let read = thread::spawn(move || {
+            assert!(block_on(poll_once(&mut read)).is_none());
+            read
+        });
+        let (result, buffer) = read.join().unwrap().await;
+        assert_eq!(result.unwrap_err().raw_os_error(), Some(libc::ECANCELED));
+        assert_eq!(buffer, [7; 8]);
+    });
+}
+
+#[test]
+fn a_ring_outlives_the_executor_that_serves_it() {
+    if !is_here() {
+        return;
+    }
+    let own_ring = thread::spawn(|| {
+        let executor = Executor::builder().workers(1).build().unwrap();
+        let (ours, mut peer) = executor.block_on(connected());
+        let mut read = Box::pin(ours.read(vec![7; 8]));
+        assert!(executor.block_on(poll_once(&mut read)).is_none());
+        drop(executor);
+        let (result, _) = block_on(read);
+        assert_eq!(result.unwrap_err().raw_os_error(), Some(libc::ECANCELED));
+
+        let mut again = Box::pin(ours.read(vec![7; 8]));
+        assert!(block_on(poll_once(&mut again)).is_none());
+        peer.write_all(b"ping").unwrap();
+        assert_eq!(block_on(again).0.unwrap(), 4);
+    });
+    own_ring.join().unwrap();
+}
+
+/// The child of a fork inherits the ring, and ends the thread that has it.
+#[test]
+fn the_exit_of_a_forked_child_cancels_nothing() {
+    if !is_here() {
+        return;
+    }
+    block_on(async {
+        let (ours, mut peer) = connected().await;
+        let mut read = pin!(ours.read(vec![0; 8]));
+        assert!(poll_once(&mut read).await.is_none());
+        // SAFETY: the child does nothing but exit.
+        let child = unsafe { libc::fork() };
+        if child == 0 {
+            // SAFETY: the child ends, at the latest by the signal.
+            unsafe { libc::alarm(20) };
+            // SAFETY: as above.
+            unsafe { libc::exit(0) };
+        }
+        let mut status = -1;
+        // SAFETY: the status is written to a variable.
+        let waited = unsafe { libc::waitpid(child, &raw mut status, 0) };
+        assert_eq!((waited, status), (child, 0));
+        peer.write_all(b"ping").unwrap();
+        assert_eq!(read.await.0.unwrap(), 4);
+    });
+}
+
+/// What a dropped operation opens is closed: 40 times as many files are opened as may be open.
+#[test]
+fn a_dropped_open_closes_its_file() {
+    if !is_here() {
+        return;
+    }
+    let file = Temporary::new(b"");
+    let open = || fs::read_dir("/proc/self/fd").unwrap().count();
+    block_on(async {
+        let before = open();
+        for _ in 0..1_000 {
+            drop(poll_once(File::open(&file.0)).await);
+        }
+        // Other tests open and close some meanwhile.
+        while open() > before + 100 {
+            yield_now().await;
+        }
+    });
+}
+
+/// A future that waits is polled on other threads, and its answer comes there.
+#[test]
+fn a_task_may_move_while_the_kernel_works() {
+    if !is_here() {
+        return;
+    }
+    let (ours, mut peer) = block_on(connected());
+    let mut read = Box::pin(async move { ours.read(vec![0; 8]).await.0 });
+    assert!(block_on(poll_once(&mut read)).is_none());
+    for _ in 0..3 {
+        let moved = thread::spawn(move || {
+            assert!(block_on(poll_once(&mut read)).is_none());
+            read
+        });
+        read = moved.join().unwrap();
+    }
+    let task = joint_executor::spawn(read);
+    peer.write_all(b"ping").unwrap();
+    assert_eq!(block_on(task).unwrap(), 4);
+}
+
+/// Reads that wait for a peer, so many that further requests of this thread are queued.
+struct Busy {
+    reads: Vec<Pin<Box<dyn Future<Output = io::Result<usize>> + Send>>>,
+    peer: net::TcpStream,
+}
+
+impl Busy {
+    async fn new() -> Self {
+        let (ours, peer) = connected().await;
+        let ours = Arc::new(ours);
+        let mut reads: Vec<Pin<Box<dyn Future<Output = _> + Send>>> = Vec::new();
+        for _ in 0..20 {
+            let ours = ours.clone();
+            reads.push(Box::pin(async move { ours.read(vec![0; 1]).await.0 }));
+        }
+        for read in &mut reads {
+            assert!(poll_once(read).await.is_none());
+        }
+        Self { reads, peer }
+    }
+
+    async fn end(mut self) {
+        self.peer.write_all(&[7; 20]).unwrap();
+        for read in self.reads {
+            assert_eq!(read.await.unwrap(), 1);
+        }
+    }
+}
+
+/// A queued operation that nobody polls again does not keep others from being submitted.
+#[test]
+fn a_queued_operation_depends_on_no_other_one() {
+    if !is_here() {
+        return;
+    }
+    let file = Temporary::new(b"0123456789");
+    block_on(async {
+        let file = File::from(fs::File::open(&file.0).unwrap());
+        let busy = Busy::new().await;
+        let mut forgotten = Box::pin(file.read_at(vec![0; 4], 0));
+        assert!(poll_once(&mut forgotten).await.is_none(), "it is queued");
+        assert_eq!(file.read_at(vec![0; 4], 4).await.1, b"4567");
+        busy.end().await;
+        assert_eq!(forgotten.await.1, b"0123");
+    });
+}
+
+#[test]
+fn a_queued_operation_may_move_or_be_dropped() {
+    if !is_here() {
+        return;
+    }
+    let file = Temporary::new(b"0123456789");
+    let buffers = Arc::new(AtomicUsize::new(0));
+    block_on(async {
+        let file = Arc::new(File::from(fs::File::open(&file.0).unwrap()));
+        let busy = Busy::new().await;
+        let mut dropped = Box::pin(file.read_at(Counted::new(&buffers), 0));
+        assert!(poll_once(&mut dropped).await.is_none());
+        let there = file.clone();
+        let mut moved = Box::pin(async move { there.read_at(vec![0; 4], 4).await.1 });
+        assert!(poll_once(&mut moved).await.is_none());
+        drop(dropped);
+        let moved = thread::spawn(move || block_on(moved));
+        assert_eq!(moved.join().unwrap(), b"4567");
+        busy.end().await;
+        while buffers.load(Ordering::Relaxed) > 0 {
+            yield_now().await;
+        }
+    });
+}
+
+#[test]
+fn a_queued_operation_ends_with_its_thread() {
+    if !is_here() {
+        return;
+    }
+    let file = Temporary::new(b"0123456789");
+    let file = File::from(fs::File::open(&file.0).unwrap());
+    let mut queued = Box::pin(async move { file.read_at(vec![0; 4], 4).await.0 });
+    let queued = thread::spawn(|| {
+        let busy = block_on(Busy::new());
+        assert!(block_on(poll_once(&mut queued)).is_none());
+        drop(busy.peer);
+        queued
+    });
+    let queued = queued.join().unwrap();
+    // The kernel may have read before it was asked to cancel.
+    match block_on(queued) {
+        Ok(count) => assert_eq!(count, 4),
+        Err(error) => assert_eq!(error.raw_os_error(), Some(libc::ECANCELED)),
+    }
+}
+
+/// More requests than the queue has room for.
+#[test]
+fn a_full_queue_is_submitted() {
+    if !is_here() {
+        return;
+    }
+    let file = Temporary::new(&[7; 4096]);
+    block_on(async {
+        let file = File::from(fs::File::open(&file.0).unwrap());
+        let busy = Busy::new().await;
+        let mut reads: Vec<_> = (0..1_000)
+            .map(|_| Box::pin(file.read_at(vec![0; 64], 64)))
+            .collect();
+        for read in &mut reads {
+            let _ = poll_once(read).await;
+        }
+        for read in reads {
+            assert_eq!(read.await.0.unwrap(), 64);
+        }
+        busy.end().await;
+    });
+}
+
+/// Connections whose tasks are taken over by one worker from the other, in the middle of an
+/// operation.
+#[test]
+fn two_workers_share_connections() {
+    if !is_here() {
+        return;
+    }
+    let executor = Executor::builder().workers(2).build().unwrap();
+    executor.block_on(async {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.get_ref().local_addr().unwrap();
+        let server = joint_executor::spawn(async move {
+            let mut tasks = Vec::new();
+            for _ in 0..40 {
+                let (stream, _) = listener.accept().await.unwrap();
+                tasks.push(joint_executor::spawn(async move {
+                    let mut buffer = Vec::with_capacity(64);
+                    loop {
+                        let (count, bytes) = stream.read(buffer).await;
+                        if count.unwrap() == 0 {
+                            break;
+                        }
+                        buffer = stream.write_all(bytes).await.1;
+                    }
+                }));
+            }
+            tasks
+        });
+        let clients: Vec<_> = (0..40_u8)
+            .map(|client| {
+                joint_executor::spawn(async move {
+                    let stream = TcpStream::connect(address).await.unwrap();
+                    for message in 0..50 {
+                        stream.write_all(vec![client, message]).await.0.unwrap();
+                        let mut missing = vec![client, message];
+                        while !missing.is_empty() {
+                            let (count, bytes) = stream.read(Vec::with_capacity(2)).await;
+                            assert_eq!(bytes, missing.drain(..count.unwrap()).as_slice());
+                        }
+                    }
+                })
+            })
+            .collect();
+        for client in clients {
+            client.await;
+        }
+        for task in server.await {
+            task.await;
+        }
+    });
+}
