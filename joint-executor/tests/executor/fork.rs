@@ -90,8 +90,8 @@ fn a_child_may_drop_what_it_inherits_and_start_its_own() {
         |_| {},
         || {
             begun(Executor::global());
-            // Of the threads for functions that block, one is busy and one waits for work at each of the
-            // forks.
+            // Of the threads for functions that block, one is busy and one waits for work at each
+            // of the forks.
             let (busy, end) = {
                 let (end, ends) = std::sync::mpsc::channel::<()>();
                 let (begin, begins) = std::sync::mpsc::channel();
@@ -111,8 +111,8 @@ fn a_child_may_drop_what_it_inherits_and_start_its_own() {
                 begun(executor);
                 let tasks = [(); WAKERS].map(|()| spawn_woken_until_over(executor, &over, &wakers));
                 wait_until(|| wakers.lock().unwrap().len() >= WAKERS);
-                // Workers that fall asleep and are woken all the time hold the locks of that now and then,
-                // and so at some of the forks.
+                // Workers that fall asleep and are woken all the time hold the locks of that now
+                // and then, and so at some of the forks.
                 let wakers = wakers.lock().unwrap().split_off(0);
                 let all_begun = Arc::new(Barrier::new(WAKERS + 1));
                 let threads = wakers.into_iter().map(|waker| {
@@ -130,7 +130,8 @@ fn a_child_may_drop_what_it_inherits_and_start_its_own() {
                 all_begun.wait();
 
                 in_child(|| {
-                    // The C library may give a new thread the place of one that was there at the fork.
+                    // The C library may give a new thread the place of one that was there at the
+                    // fork.
                     let threads = [(); 4].map(|()| thread::spawn(|| ()));
                     match fork % 3 {
                         0 => drop(inherited.take()),

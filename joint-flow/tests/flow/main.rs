@@ -1,5 +1,5 @@
-//! The vocabulary through its public interface. What counts the memory that the process allocates is
-//! a program of its own.
+//! The vocabulary through its public interface. What counts the memory that the process allocates
+//! is a program of its own.
 #![allow(unreachable_pub, reason = "the modules are one program")]
 
 mod chain;

@@ -2,7 +2,7 @@
 //! tests in `../pieces`, of which many are counterparts as well.
 //!
 //! Each test says by `Flow:` which test of FoundationDB it is the counterpart of, and by `Differs:`
-//! where it demands something else, and why. `tests/tables.rs` knows the names of all, and those
+//! where it demands something else, and why. `../tables` knows the names of all, and those
 //! that have no counterpart here. Tests on one thread run under `joint_sim::check`.
 #![allow(unreachable_pub, reason = "the modules are one program")]
 
