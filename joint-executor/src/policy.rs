@@ -1,4 +1,6 @@
-//! Every number by which the executor decides. The sizes of buffers and tables are beside these.
+//! The numbers by which workers decide what to run, when to search, steal, wake and park. What
+//! bounds one mechanism alone is beside it: the sizes of buffers, the threads for functions that
+//! block, and how long the end of an executor waits.
 //!
 //! The table has what changes if a number is half or twice as large, as a part of the time of the
 //! rows of the benches as they are (two workers on two processors, medians of alternating rounds,
@@ -95,8 +97,8 @@ pub(crate) const ROOM_TO_HELP: usize = 64 << 10;
 pub(crate) const NEAR_THE_DRIVER: u64 = 50_000;
 /// The shortest time between two checks of the descriptors by a busy worker, in nanoseconds.
 pub(crate) const LOOK_INTERVAL: u64 = 20_000;
-/// The time for which a busy worker stays away from the driver, in nanoseconds, if its polls go on
-/// to be as long as they were.
+/// How long a busy worker may stay away from the driver, in nanoseconds, judged by the length of
+/// its recent polls.
 pub(crate) const LONGEST_AWAY: u64 = 200_000;
 /// The interval at which a blocked worker checks the driver, and looks for tasks to drop once its
 /// executor is closed.

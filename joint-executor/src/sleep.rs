@@ -377,8 +377,8 @@ impl Sleep {
         lock(&self.reached[worker].away).take()
     }
 
-    /// Rouses the workers that are not parked, and wakes the others. Returns the wakers of those
-    /// whose threads are away.
+    /// Unparks every worker thread. Returns the wakers of the hosted workers whose threads are
+    /// away.
     #[must_use]
     pub(crate) fn wake_all(&self) -> Vec<Waker> {
         self.rouse();

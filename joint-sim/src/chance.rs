@@ -91,7 +91,7 @@ struct Script {
 }
 
 impl Script {
-    /// Decides for a number, the largest of which is `most`. `draw` chooses one.
+    /// Draws a decision in `0..=most` by `draw`, unless a replay supplies it.
     fn decide(&mut self, about: About, most: u64, draw: impl FnOnce() -> u64) -> u64 {
         let made = match &mut self.replayed {
             None => draw(),

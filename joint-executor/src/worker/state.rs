@@ -115,7 +115,7 @@ impl<'w> Searching<'w> {
     }
 
     /// Ends the search. Wakes another worker if this one was the last lookout and there is more to
-    /// do. Also returns the waker of a worker whose thread is away, if that is the one to wake.
+    /// do. Also returns the waker to call if the chosen worker is hosted and its thread is away.
     pub(super) fn stop_first(self) -> (Running<'w>, Option<Waker>) {
         let (running, shared) = (Running(self.0), self.0.shared());
         let has_work = || shared.last_look(|all| all.has_work()) || self.leaves_driver();

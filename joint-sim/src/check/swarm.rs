@@ -22,7 +22,7 @@ pub(super) struct Swarm {
 /// The faults before this one a program only has to bear, so that they may happen more often than
 /// the settings say.
 const BORNE: usize = Fault::Cancelled as usize;
-/// A rate is halved less often than this, and the longest delay too.
+/// Upper bounds on the halvings of a rate and of the longest delay.
 const MOST_HALVINGS: (u32, u32) = (6, 21);
 
 impl Swarm {

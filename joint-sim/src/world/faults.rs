@@ -63,8 +63,8 @@ impl Injected {
         u64::try_from(nanos).unwrap_or(u64::MAX).max(1)
     }
 
-    /// Decides for a delay in nanoseconds. It is 0 with the rest of the probability, and otherwise
-    /// all orders of magnitude are equally likely: so many, the largest ones.
+    /// Draws a delay in nanoseconds: 0 with the rest of the probability, and otherwise log-uniform
+    /// over the top `orders` powers of two.
     fn delay(&self, chance: &mut Chance, about: About, fault: Fault, orders: u32) -> u64 {
         let probability = self.faults.rate(fault);
         if probability <= 0.0 {

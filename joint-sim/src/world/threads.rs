@@ -341,7 +341,7 @@ fn serve(baton: &Arc<Baton>, world: *const World) {
     // world waits for this thread's exit before it goes away, or it never goes away (rule 2).
     let _entered = Entered::new(unsafe { &*world }, wait);
     loop {
-        // The task takes the function's panic. What else panics is nobody's.
+        // The task takes the function's panic. Any other panic is ignored.
         let _ = catch_unwind(AssertUnwindSafe(|| {
             with(|own| own.map(|own| own.run_call(call)))
         }));

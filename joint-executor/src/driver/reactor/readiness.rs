@@ -55,7 +55,7 @@ pub(crate) enum ShortCount {
 }
 
 impl Readiness {
-    /// Ready, as far as is known.
+    /// Assumes readiness until the first `WouldBlock`.
     pub(super) fn new(short: ShortCount) -> Self {
         Self(AtomicUsize::new(READY | short as usize))
     }

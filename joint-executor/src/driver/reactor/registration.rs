@@ -95,8 +95,8 @@ impl<S: Selector> Registration<S> {
         })
     }
 
-    /// Waits until the direction is ready, as far as is known. For operations whose results are
-    /// reported by [`attempt`](Registration::attempt).
+    /// Waits until the direction is assumed to be ready. For operations whose results are reported
+    /// by [`attempt`](Registration::attempt).
     pub(crate) fn poll_known(&self, way: Way, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let direction = self.direction(way);
         self.poll(way, cx, || direction.served(), |()| false)

@@ -48,7 +48,7 @@ impl Queues {
         }
     }
 
-    /// Calls `f`, after which this worker does that.
+    /// Calls `f`, having declared what this worker does next.
     #[inline]
     pub(super) fn before(&self, after: After, f: impl FnOnce()) {
         let outer = self.after.replace(after);
