@@ -532,7 +532,7 @@
 //! With loom's mutex and threads, these executors and their tasks can be model-checked
 //! ([how](crate#in-your-own-models)). The folder `loom-tests/tests/guide` in the repository
 //! contains the three for threads, their models, and mistakes that the models catch. Lesson 9 in
-//! `docs/lessons` shows how to read what loom reports about a lost wake-up.
+//! `verify/course/lessons` shows how to read what loom reports about a lost wake-up.
 //!
 //! # Panics and re-entrance
 //! All user code that a task calls may panic, and may use the task:

@@ -1,4 +1,4 @@
-//! The lessons of `docs/lessons`: the models that they show, their exercises, the code that they
+//! The lessons of `verify/course/lessons`: the models that they show, their exercises, the code that they
 //! quote, and their pictures.
 //!
 //! To work on an exercise, change its broken form here until `cargo xtask lesson N` says that it is

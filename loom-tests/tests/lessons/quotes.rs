@@ -60,7 +60,7 @@ fn check(name: &str, lesson: &str) -> usize {
 
 /// The lessons, by path.
 fn lessons() -> Vec<(PathBuf, String)> {
-    let folder = fs::read_dir(root().join("docs/lessons")).expect("the lessons are there");
+    let folder = fs::read_dir(root().join("verify/course/lessons")).expect("the lessons are there");
     let paths = folder.map(|entry| entry.expect("the lessons can be listed").path());
     let lessons = paths.filter(|path| path.extension().is_some_and(|extension| extension == "md"));
     let read = |path: PathBuf| {

@@ -22,12 +22,12 @@ Usage: cargo xtask <command>
                          if there is the target; --check only compares the file with what would be written;
                          --test uses it in Chromium, at six sizes, and is skipped without: its verdicts are
                          those of the explorer, and of the matrix in FILE
-  lesson [NUMBER]        whether an exercise of docs/lessons is solved; if not, the failing execution and what
+  lesson [NUMBER]        whether an exercise of verify/course/lessons is solved; if not, the failing execution and what
                          is wrong; without a number, all of them in a line each
   grade [--check | HOMEWORK PATH]
-                         a student's solution against the models in docs/homework, and whether it could be weaker;
+                         a student's solution against the models in verify/course/homework, and whether it could be weaker;
                          in a folder also the student's models.rs, against changes of the solution there;
-                         --check grades what lies in docs/homework itself
+                         --check grades what lies in verify/course/homework itself
   bench [--readme | --mimalloc | --write] [NAME]
                          all benches, or one; --mimalloc gives all contestants mimalloc as their allocator;
                          --readme runs those that the README shows, quickly and some of them with mimalloc

@@ -1,4 +1,4 @@
-//! `cargo xtask grade`: a student's homework against the models of `docs/homework`, and a student's
+//! `cargo xtask grade`: a student's homework against the models of `verify/course/homework`, and a student's
 //! models against changes of the solution there.
 
 use std::{
@@ -39,7 +39,7 @@ pub(crate) fn run(wish: &Wish) -> i32 {
 }
 
 fn folder() -> PathBuf {
-    root().join("docs/homework")
+    root().join("verify/course/homework")
 }
 
 fn read(path: &Path) -> Result<String, String> {
@@ -49,7 +49,9 @@ fn read(path: &Path) -> Result<String, String> {
 fn grade(name: &str, path: &Path) -> Result<bool, String> {
     let homework = folder().join(name);
     if !homework.is_dir() {
-        return Err(format!("there is no homework {name} in docs/homework"));
+        return Err(format!(
+            "there is no homework {name} in verify/course/homework"
+        ));
     }
     let (solution, models) = match path.is_dir() {
         true => (path.join("solution.rs"), path.join("models.rs")),

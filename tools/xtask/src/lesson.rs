@@ -52,7 +52,7 @@ fn judge(number: Option<u32>) -> Result<i32, String> {
 
 /// The number and the title of each lesson, in order.
 fn titles() -> Result<Vec<(u32, String)>, String> {
-    let folder = root().join("docs/lessons");
+    let folder = root().join("verify/course/lessons");
     let failed = |error| format!("{}: {error}", folder.display());
     let mut titles = Vec::new();
     for entry in fs::read_dir(&folder).map_err(failed)? {

@@ -16,7 +16,7 @@ use serde_json::Value;
 use super::step::{Step, root, say};
 
 /// A package for the registry.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Package {
     pub(crate) name: String,
     pub(crate) version: String,
@@ -27,8 +27,11 @@ pub(crate) struct Package {
     pub(crate) features: Vec<String>,
 }
 
-/// The packages of the workspace that can be published, by their names.
-pub(crate) fn published() -> Result<Vec<Package>, String> {
+/// The workspaces: the root's, and that of the checkers.
+pub(crate) const WORKSPACES: [&str; 2] = ["", "verify"];
+
+/// The packages of a workspace that can be published, by their names.
+pub(crate) fn published_of(workspace: &'static str) -> Result<Vec<Package>, String> {
     let args = [
         "metadata",
         "--offline",
@@ -37,7 +40,7 @@ pub(crate) fn published() -> Result<Vec<Package>, String> {
         "1",
     ];
     let metadata: Value =
-        serde_json::from_str(&output(&args)?).map_err(|error| error.to_string())?;
+        serde_json::from_str(&output(workspace, &args)?).map_err(|error| error.to_string())?;
     let packages = metadata["packages"].as_array().into_iter().flatten();
     let mut packages: Vec<_> = packages.filter_map(package).collect();
     packages.sort_by(|a, b| a.name.cmp(&b.name));
@@ -45,6 +48,12 @@ pub(crate) fn published() -> Result<Vec<Package>, String> {
         true => Err("the workspace has no package to publish".to_owned()),
         false => Ok(packages),
     }
+}
+
+/// The packages of all workspaces that can be published.
+pub(crate) fn published() -> Result<Vec<Package>, String> {
+    let all = WORKSPACES.map(published_of);
+    Ok(all.into_iter().collect::<Result<Vec<_>, _>>()?.concat())
 }
 
 /// One package of cargo's metadata, unless it has `publish = false`.
@@ -81,11 +90,24 @@ pub(crate) fn run(only_lists: bool) -> i32 {
 }
 
 fn checked(only_lists: bool) -> Result<Vec<String>, String> {
-    let packages = published()?;
+    let packages: Vec<_> = WORKSPACES
+        .iter()
+        .map(|&workspace| Ok((workspace, published_of(workspace)?)))
+        .collect::<Result<_, String>>()?;
+    let all = || {
+        let of_one = |(workspace, packages): &'_ (&'static str, Vec<Package>)| {
+            packages
+                .iter()
+                .map(|package| (*workspace, package.clone()))
+                .collect::<Vec<_>>()
+        };
+        packages.iter().flat_map(of_one)
+    };
     let mut wrong = Vec::new();
     let mut table = "| package | files | KB |\n|---|---|---|\n".to_owned();
-    for package in &packages {
-        let files = listed(&package.name)?;
+    for (workspace, package) in all() {
+        let package = &package;
+        let files = listed(workspace, &package.name)?;
         let size: u64 = files
             .iter()
             .map(|file| size(&package.folder.join(file)))
@@ -101,14 +123,16 @@ fn checked(only_lists: bool) -> Result<Vec<String>, String> {
     }
     print!("{table}");
     let is_empty = |package: &Package| package.repository.as_deref() == Some("");
-    if packages.iter().any(is_empty) {
+    if all().any(|(_, package)| is_empty(&package)) {
         say("the address of the repository is empty in Cargo.toml: the registry needs it");
     }
     if wrong.is_empty() && !only_lists {
-        if minor_version(&output(&["--version"])?) < Some(KNOWS_WORKSPACES) {
+        if minor_version(&output("", &["--version"])?) < Some(KNOWS_WORKSPACES) {
             say("build from the archives skipped: it needs cargo 1.90");
         } else {
-            verify(&packages)?;
+            for (workspace, packages) in &packages {
+                verify(workspace, packages)?;
+            }
             say("each package builds from its archive");
         }
     }
@@ -134,7 +158,7 @@ fn size(file: &Path) -> u64 {
 }
 
 /// The files of a package, as cargo would pack them.
-fn listed(name: &str) -> Result<Vec<String>, String> {
+fn listed(workspace: &'static str, name: &str) -> Result<Vec<String>, String> {
     let args = [
         "package",
         "--offline",
@@ -143,7 +167,7 @@ fn listed(name: &str) -> Result<Vec<String>, String> {
         "--package",
         name,
     ];
-    Ok(output(&args)?
+    Ok(output(workspace, &args)?
         .lines()
         .map(|line| line.replace('\\', "/"))
         .collect())
@@ -153,7 +177,7 @@ fn listed(name: &str) -> Result<Vec<String>, String> {
 ///
 /// cargo takes the archives for those of a registry, in which a version never changes: what it has
 /// unpacked or built of one would be used again. So neither is left from a run before this one.
-fn verify(packages: &[Package]) -> Result<(), String> {
+fn verify(workspace: &'static str, packages: &[Package]) -> Result<(), String> {
     let target = root().join("target/packages");
     removed(&target)?;
     for package in packages {
@@ -162,6 +186,8 @@ fn verify(packages: &[Package]) -> Result<(), String> {
             .try_for_each(|folder| removed(folder))?;
     }
     let target = target.to_string_lossy();
+    let mutants = root().join("verify/joint-mutants");
+    let patch = format!("patch.crates-io.joint-mutants.path={mutants:?}");
     let names = packages
         .iter()
         .flat_map(|package| ["--package", &package.name]);
@@ -173,8 +199,15 @@ fn verify(packages: &[Package]) -> Result<(), String> {
         "--no-metadata",
         "--target-dir",
         &target,
+        // It lies in the other workspace, and is not yet in the registry.
+        "--config",
+        &patch,
     ];
-    output(&args.into_iter().chain(names).collect::<Vec<_>>()).map(drop)
+    output(
+        workspace,
+        &args.into_iter().chain(names).collect::<Vec<_>>(),
+    )
+    .map(drop)
 }
 
 /// The folders into which cargo has unpacked this version of a package, each from a registry on
@@ -203,8 +236,9 @@ fn removed(folder: &Path) -> Result<(), String> {
 }
 
 /// Runs cargo, and returns what it prints, or its errors.
-fn output(args: &[&str]) -> Result<String, String> {
-    let output = Step::cargo("package", args).command().output();
+fn output(workspace: &'static str, args: &[&str]) -> Result<String, String> {
+    let step = Step::cargo("package", args).in_folder(workspace);
+    let output = step.command().output();
     let output = output.map_err(|error| format!("could not start cargo: {error}"))?;
     match output.status.success() {
         true => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),

@@ -88,15 +88,11 @@ fn the_lessons_link_to_the_examples_that_link_to_them() {
         let text = fs::read_to_string(here().join("../course/lessons").join(file));
         text.expect("the lesson is there")
     };
-    let link = "../../course/index.html#example=";
+    let link = "../index.html#example=";
     let mut linked = 0;
     for example in page::EXAMPLES {
         let lesson = read(example.lesson.0);
-        assert!(
-            lesson.contains("../../course/index.html#"),
-            "{}",
-            example.id
-        );
+        assert!(lesson.contains("../index.html#"), "{}", example.id);
         for id in lesson
             .split(link)
             .skip(1)

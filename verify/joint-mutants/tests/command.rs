@@ -22,7 +22,7 @@ static FIXTURE: LazyLock<PathBuf> = LazyLock::new(|| {
         fs::copy(from.join(file), to.join(file)).expect(file);
     }
     // The versions that this workspace uses, which are there without a network.
-    fs::copy(package.join("../../Cargo.lock"), to.join("Cargo.lock")).expect("the lock file");
+    fs::copy(package.join("../Cargo.lock"), to.join("Cargo.lock")).expect("the lock file");
     let manifest = fs::read_to_string(from.join("Cargo.toml")).expect("the manifest");
     let path = format!("path = '{}'", package.display());
     let manifest = manifest.replace("path = \"../..\"", &path);

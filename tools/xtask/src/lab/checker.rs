@@ -54,7 +54,9 @@ fn compile(builds: bool, folder: &str) -> Step {
         true => "-Zunstable-options -Cpanic=immediate-abort",
         false => "-Cpanic=abort",
     };
-    let step = step_with(builds.then_some("std"), "checker", &args).flags("RUSTFLAGS", flags);
+    let step = step_with(builds.then_some("std"), "checker", &args)
+        .flags("RUSTFLAGS", flags)
+        .in_folder("verify");
     let step = PROFILE
         .into_iter()
         .fold(step, |step, (key, value)| step.env(key, value));

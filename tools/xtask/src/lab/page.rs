@@ -117,7 +117,7 @@ fn explored() -> Result<String, String> {
     let output = Command::new(cargo)
         .args(AXIOMS)
         .args(["matrix", "--json"])
-        .current_dir(root())
+        .current_dir(root().join("verify"))
         .output()
         .map_err(|error| format!("could not start cargo: {error}"))?;
     if output.status.success() {
@@ -159,7 +159,7 @@ fn opened(browser: &Path) -> Result<Verdicts, String> {
 /// latter.
 fn frames(folder: &Path) -> io::Result<PathBuf> {
     fs::create_dir_all(folder)?;
-    let page = fs::read_to_string(root().join(FILE))?;
+    let page = fs::read_to_string(root().join("verify").join(FILE))?;
     let tests = TESTS.concat() + RUNS_THEM;
     let tested = page.replace("</body>", &format!("<script>{tests}</script></body>"));
     fs::write(folder.join("page.html"), tested)?;

@@ -66,7 +66,7 @@ function usePrograms(check) {
     open(`example=${id}`);
     check(byId("text").value === text && byId("completion-part").hidden && !byId("program-part").hidden, `${id}: the address opens the example`);
     check(/^[✓✗]/.test(textOf("verdict")) && textOf("mistake") === "", `${id}: it has a verdict`);
-    check(byId("lessons").querySelector("a").href.includes("/docs/lessons/"), `${id}: it has a link to its lesson`);
+    check(byId("lessons").querySelector("a").href.includes("/lessons/"), `${id}: it has a link to its lesson`);
     const rows = byId("executions").querySelectorAll("tbody tr").length;
     check(rows === shown.subject.outcomes.length && rows > 1, `${id}: its results are listed`);
     for (let row = 0; row < rows; row++) {

@@ -7,7 +7,7 @@ pub struct Example {
     pub id: &'static str,
     /// Its name in the list.
     pub title: &'static str,
-    /// The lesson that it belongs to: a file in `docs/lessons`, and the title.
+    /// The lesson that it belongs to: a file in `verify/course/lessons`, and the title.
     pub lesson: (&'static str, &'static str),
     /// The program.
     pub text: &'static str,

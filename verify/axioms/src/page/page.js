@@ -119,7 +119,7 @@ function drawVerdict() {
   if (subject.right && !isProgram()) items.push(element("li", {}, "The second swap acquires what the first has released, whichever side comes first."));
   if (subject.complete === false) items.push(element("li", {}, "Load buffering was left out: this program has too many graphs with it."));
   byId("sentences").replaceChildren(...items);
-  const links = lessons().map(({ file, lesson }) => element("a", { href: `../course/lessons/${file}` }, lesson));
+  const links = lessons().map(({ file, lesson }) => element("a", { href: `lessons/${file}` }, lesson));
   byId("lessons").replaceChildren(...links.flatMap((link) => [link, element("br")]));
 }
 

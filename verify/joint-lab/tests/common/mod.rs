@@ -1,10 +1,7 @@
 //! Runs a test again with a planted bug, and reads what the test harness says.
 #![allow(dead_code, reason = "each test program uses its part of it")]
 
-use std::panic::Location;
-
-#[path = "../../../../tests/common/again.rs"]
-mod again;
+use std::{panic::Location, process::Command};
 
 /// Set in the process that runs the model.
 const INNER: &str = "JOINT_LAB_INNER";
@@ -25,7 +22,8 @@ pub(crate) fn run(planted: fn()) -> (Option<i32>, String, String) {
     }
     let test = std::thread::current().name().map(str::to_owned);
     let test = test.expect("the harness names its threads");
-    let mut again = again::again();
+    let program = std::env::current_exe().expect("the path of this program");
+    let mut again = Command::new(program);
     again.args([test.as_str(), "--exact"]).env(INNER, "1");
     let output = again.output().expect("a test can be run again");
     let text = |bytes| String::from_utf8_lossy(bytes).into_owned();
