@@ -18,7 +18,7 @@ use std::{
     panic::resume_unwind,
     path::Path,
     sync::{
-        Arc, LazyLock,
+        Arc,
         atomic::{AtomicUsize, Ordering},
     },
     task::{Wake, Waker},
@@ -94,8 +94,10 @@ fn check(mut builder: loom::model::Builder, f: impl Fn() + Send + Sync + 'static
 /// The part of a limit that is left for the next model of a test, so that a test of many models
 /// ends as well. Each has a tenth of the limit at least.
 fn left(limit: Duration) -> Duration {
-    static STARTED: LazyLock<Instant> = LazyLock::new(Instant::now);
-    limit.saturating_sub(STARTED.elapsed()).max(limit / 10)
+    // Each test runs on a thread of its own.
+    std::thread_local!(static STARTED: Instant = Instant::now());
+    let elapsed = STARTED.with(Instant::elapsed);
+    limit.saturating_sub(elapsed).max(limit / 10)
 }
 
 /// Runs models. If the environment variable `JOINT_LOOM_EXPLAIN` is 1, shows the execution in which

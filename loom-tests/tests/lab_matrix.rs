@@ -1,9 +1,12 @@
 //! The matrix of the two exchanges of the completion: which cells are right, which are wrong, and
 //! that every counterexample names exactly the halves that its cell lacks.
-#![cfg(joint_loom)]
+#![cfg(all(joint_loom, not(joint_check)))]
 
-#[path = "lessons/compare.rs"]
+#[path = "../../verify/course/models/tests/lessons/compare.rs"]
 mod compare;
+
+/// From the folder in which cargo runs the tests.
+const PICTURES: &str = "../verify/course/lessons/pictures";
 
 use std::{
     collections::BTreeSet,

@@ -2,7 +2,7 @@
 //! was taken away.
 //!
 //! Each runs in a process of its own, because a failed model can abort the process later.
-#![cfg(joint_loom)]
+#![cfg(all(joint_loom, not(joint_check)))]
 
 use std::{
     future::{Future, ready},

@@ -38,18 +38,11 @@ fn main() {
 
 /// Writes the text of a crate, or returns how it differs from the one that is there.
 fn snapshot(json: &Path, check: bool) -> Result<Vec<String>, String> {
-    let text = fs::read_to_string(json).map_err(|error| error.to_string())?;
-    if !text.contains(FORMAT) {
+    let Some(items) = items(json)? else {
         let file = json.display();
         println!("{file}: skipped, because this compiler's rustdoc does not write {FORMAT}");
         return Ok(Vec::new());
-    }
-    let api = public_api::Builder::from_rustdoc_json(json).omit_blanket_impls(true);
-    let api = api.build().map_err(|error| error.to_string())?;
-    let items = api.items().map(ToString::to_string);
-    let items = items.filter(|item| !UNSTABLE.iter().any(|one| item.starts_with(one)));
-    // In the order of rustdoc, which has an `impl` before its items.
-    let items: Vec<_> = items.collect();
+    };
     let name = json.with_extension("txt");
     let name = name.file_name().ok_or("the file has no name")?;
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(name);
@@ -63,6 +56,20 @@ fn snapshot(json: &Path, check: bool) -> Result<Vec<String>, String> {
     Ok(Vec::new())
 }
 
+/// The items of a crate in the order of rustdoc, which has an `impl` before its items, unless its
+/// format is another one.
+fn items(json: &Path) -> Result<Option<Vec<String>>, String> {
+    let text = fs::read_to_string(json).map_err(|error| error.to_string())?;
+    if !text.contains(FORMAT) {
+        return Ok(None);
+    }
+    let api = public_api::Builder::from_rustdoc_json(json).omit_blanket_impls(true);
+    let api = api.build().map_err(|error| error.to_string())?;
+    let items = api.items().map(ToString::to_string);
+    let items = items.filter(|item| !UNSTABLE.iter().any(|one| item.starts_with(one)));
+    Ok(Some(items.collect()))
+}
+
 fn differences(before: &[&str], now: &[String]) -> Vec<String> {
     let now: BTreeSet<_> = now.iter().map(String::as_str).collect();
     let before = before.iter().copied().collect::<BTreeSet<_>>();
@@ -73,10 +80,66 @@ fn differences(before: &[&str], now: &[String]) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
+    use super::*;
+    use std::process::{Command, id};
+
+    /// A function that is made by a macro, and a type that is sent because of what it holds.
+    const CRATE: &str =
+        "macro_rules! new { ($($of:tt)*) => { pub $($of)* fn new() -> Self { Self(0) } } }
+        pub struct Completion(u8);
+        impl Completion { new!(const); }
+        pub struct Dump(Held);
+        struct Held(*const u8);
+        unsafe impl Send for Held {}";
+
+    /// The items of a crate with this source.
+    fn items_of(name: &str, source: &str) -> Option<Vec<String>> {
+        let folder = env::temp_dir().join(format!("joint-api-{}-{name}", id()));
+        fs::create_dir_all(&folder).expect("a folder");
+        fs::write(folder.join("tiny.rs"), source).expect("a file");
+        let rustdoc = Command::new("rustdoc")
+            .args(["tiny.rs", "--edition=2024", "-Zunstable-options"])
+            .args(["--output-format=json", "--out-dir=."])
+            .current_dir(&folder)
+            .env("RUSTC_BOOTSTRAP", "1")
+            .status();
+        assert!(rustdoc.is_ok_and(|status| status.success()));
+        let found = items(&folder.join("tiny.json")).expect("rustdoc's JSON");
+        fs::remove_dir_all(&folder).expect("it is ours");
+        found
+    }
+
+    #[test]
+    fn a_lost_const_of_a_macro_and_a_lost_send_are_seen() {
+        let Some(before) = items_of("before", CRATE) else {
+            eprintln!("skipped: this compiler's rustdoc does not write {FORMAT}");
+            return;
+        };
+        let before: Vec<_> = before.iter().map(String::as_str).collect();
+        for (name, from, to, seen) in [
+            (
+                "const",
+                "new!(const)",
+                "new!()",
+                "- pub const fn tiny::Completion::new() -> Self",
+            ),
+            (
+                "send",
+                "unsafe impl Send for Held {}",
+                "",
+                "- impl core::marker::Send for tiny::Dump",
+            ),
+        ] {
+            let now = items_of(name, &CRATE.replace(from, to)).expect("the same rustdoc");
+            let differing = differences(&before, &now);
+            assert!(differing.iter().any(|line| line == seen), "{differing:?}");
+        }
+    }
+
     #[test]
     fn a_change_is_shown_on_both_sides() {
         let now = ["a", "c"].map(str::to_owned);
-        assert_eq!(super::differences(&["a", "b"], &now), ["- b", "+ c"]);
-        assert!(super::differences(&["c", "a"], &now).is_empty());
+        assert_eq!(differences(&["a", "b"], &now), ["- b", "+ c"]);
+        assert!(differences(&["c", "a"], &now).is_empty());
     }
 }

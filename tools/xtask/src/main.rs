@@ -1,125 +1,226 @@
 //! Every habit of the project as one command: `cargo xtask help` lists them.
 
-mod api;
-mod cli;
 mod compat;
-mod dependents;
-mod engine;
-mod features;
-mod foreign;
-mod grade;
-mod instructions;
-mod lab;
-mod lesson;
-mod logic;
-mod loom;
-mod nightly;
+mod models;
 mod package;
 mod plans;
-mod portable;
-mod programs;
-mod progress;
 mod readme;
 mod sanitizers;
-mod size;
-mod small;
 mod step;
-mod work;
+mod words;
 
 use std::{env, process::exit};
 
-use cli::{Bench, Command, Lab, Portable};
-use step::{Step, run_all, say};
+use step::{Done, Step, Stop, run_all, say};
+use words::Words;
+
+struct Command {
+    /// What [`Words::read`] reads it by.
+    usage: &'static str,
+    about: &'static str,
+    run: fn(&Words) -> Done,
+}
+
+const fn command(usage: &'static str, about: &'static str, run: fn(&Words) -> Done) -> Command {
+    Command { usage, about, run }
+}
+
+const COMMANDS: [Command; 25] = [
+    command(
+        "check",
+        "Checks the format, lints in every configuration, and the documentation.",
+        |_| Ok(run_all("check", plans::check())),
+    ),
+    command(
+        "test",
+        "Runs the unit, integration and doc tests, the examples, the tests without std, those of\n\
+         `verify`, and the models, also against mutants.",
+        |_| Ok(run_all("test", plans::test())),
+    ),
+    command(
+        "loom [--full] [--engine check] [FILTER]",
+        "Runs the models, or those of one file or with FILTER in their names, by cargo-nextest if\n\
+         it is installed. --full explores every schedule, which can take hours. --engine check\n\
+         runs them on joint-check instead of loom, each for 10 seconds unless LOOM_MAX_DURATION\n\
+         says otherwise. JOINT_LOOM_RUNS=1 prints how often each ran.",
+        models::loom,
+    ),
+    command(
+        "lab matrix [--json FILE] [--html FILE]",
+        "Decides every pair of orderings for the completion's two exchanges, by the models. With\n\
+         --json also for programs, with --html as a page with a counterexample for each.",
+        models::matrix,
+    ),
+    command(
+        "mutants [--engine check] [--smoke] [FILTER]",
+        "Runs the models against each change of an ordering, an exchange or a second look, or of\n\
+         those whose names contain FILTER, and writes docs/orderings.md. --smoke tries only what\n\
+         that file says is found. --engine check runs them on joint-check, and writes\n\
+         target/check/orderings.md.",
+        models::mutants,
+    ),
+    command(
+        "logic [FILTER]",
+        "Runs the tests, then the models, against each change of a condition, a result or a\n\
+         function's body (cargo-mutants). .cargo/mutants.toml lists what nothing can find.",
+        models::logic,
+    ),
+    command(
+        "bench [--readme] [--mimalloc] [--write] [NAME]",
+        "Runs all benches, or one, beside their peers. --mimalloc gives all contestants that\n\
+         allocator. --readme runs quickly those that the README shows, and writes the README's\n\
+         figures and docs/measured.md. --write only writes the figures of the last runs.",
+        readme::bench,
+    ),
+    command(
+        "bench-once",
+        "Runs each row of each bench once, without figures.",
+        |_| Ok(run_all("bench-once", vec![readme::once()])),
+    ),
+    command(
+        "instructions [--no-lto]",
+        "Counts the instructions of each path with valgrind (tools/instructions).",
+        |words| {
+            let only = words.has("--no-lto").then_some("--no-lto");
+            let step = Step::program("instructions", "bash", "tools/instructions/count.sh");
+            Ok(run_all("instructions", vec![step.args(only)]))
+        },
+    ),
+    command(
+        "size",
+        "Compares the bytes of code of each task type with async-task's (tools/size).",
+        |_| Ok(run_all("size", vec![plans::tool("size")])),
+    ),
+    command(
+        "soak [MINUTES]",
+        "Runs the random programs of joint-executor/tests/soak for 5 minutes, or for as long as\n\
+         given, from JOINT_SOAK_SEED or from another seed each time.",
+        plans::soak,
+    ),
+    command(
+        "compat",
+        "Runs the suites of async-task and async-executor and a program on smol, fetched from the\n\
+         registry, on tools/compat/async-task; then the crates of tools/compat/hunt in the\n\
+         simulation.",
+        |_| compat::run(),
+    ),
+    command(
+        "api [--check]",
+        "Writes the public API of each published package, as rustdoc knows it, into tools/api.\n\
+         --check fails where it would change.",
+        package::api,
+    ),
+    command(
+        "package",
+        "Packs the published packages, and builds each from its archive, without a network.",
+        |_| package::run(),
+    ),
+    command(
+        "dependents",
+        "Builds and runs two packages outside the workspace, and models with planted bugs, which\n\
+         have to fail with the words that are written down (tools/dependents).",
+        |_| Ok(run_all("dependents", vec![plans::tool("dependents")])),
+    ),
+    command(
+        "powerset",
+        "Lints each published package with each set of its features (cargo-hack).",
+        |_| package::powerset(),
+    ),
+    command(
+        "minimal",
+        "Builds the published packages with the oldest allowed versions of what they depend on\n\
+         (cargo-minimal-versions).",
+        |_| package::minimal(),
+    ),
+    command(
+        "semver",
+        "Compares the public API with that of the last tag `v*` (cargo-semver-checks).",
+        |_| package::semver(),
+    ),
+    command(
+        "portable",
+        "Type-checks for each target that is installed, and with the oldest Rust; tests and models\n\
+         the task with the state word of a small machine; builds tools/compat/thumbv7em, and runs\n\
+         it in QEMU.",
+        |_| {
+            let step = Step::program("portable", "bash", "tools/compat/portable.sh");
+            Ok(run_all("portable", vec![step]))
+        },
+    ),
+    command(
+        "foreign [--smoke] [TARGET] [PACKAGE]",
+        "Runs the tests for other processors and systems, in QEMU, in Wine, in node or here, and\n\
+         says which tools are missing. --smoke runs the unit tests of joint for the first target\n\
+         that is installed.",
+        |words| {
+            let smoke = words.has("--smoke").then_some("--smoke");
+            let step = Step::program("foreign", "bash", "tools/compat/foreign.sh").args(smoke);
+            let given = [words.word(0), words.word(1)].into_iter().flatten();
+            Ok(run_all("foreign", vec![step.args(given)]))
+        },
+    ),
+    command("miri", "Runs what makes unsafe blocks under Miri.", |_| {
+        plans::miri()
+    }),
+    command(
+        "asan",
+        "Runs the tests under AddressSanitizer, and looks for frames that were left.",
+        |_| sanitizers::run("asan"),
+    ),
+    command(
+        "tsan",
+        "Runs the tests under ThreadSanitizer, with std built for it.",
+        |_| sanitizers::run("tsan"),
+    ),
+    command("all", "Runs check, then test.", |_| {
+        let steps = plans::check().into_iter().chain(plans::test());
+        Ok(run_all("all", steps.collect()))
+    }),
+    command("help", "Prints this text.", |_| {
+        print!("{}", help());
+        Ok(0)
+    }),
+];
+
+fn help() -> String {
+    let mut text = "Usage: cargo xtask <command>\n".to_owned();
+    for Command { usage, about, .. } in COMMANDS {
+        text += &format!("\n  {usage}\n      {}\n", about.replace('\n', "\n      "));
+    }
+    text + "\nEvery command passes on the status of the step that failed. What is not installed is\n\
+            named, with the command that installs it, and skipped.\n"
+}
 
 fn main() {
-    match cli::parse(env::args_os().skip(1)) {
-        Ok(command) => exit(run(command)),
-        Err(error) => {
-            eprintln!("error: {error} (see `cargo xtask help`)");
-            exit(2);
-        }
-    }
-}
-
-/// Runs a command, and gives the status to exit with.
-fn run(command: Command) -> i32 {
-    match command {
-        Command::Check => run_all("check", &plans::check()),
-        Command::Test => run_all("test", &plans::test()),
-        Command::All => run_all("all", &plans::all()),
-        Command::Loom { wish, filter } => loom::run(wish, filter.as_deref()),
-        Command::Lab(Lab::Page(page)) => lab::page::run(&page),
-        Command::Lab(Lab::Matrix { json, html }) => {
-            let step = plans::matrix(json.as_deref(), html.as_deref());
-            run_all("lab", &[step])
-        }
-        Command::Lesson { number } => lesson::run(number),
-        Command::Grade(wish) => grade::run(&wish),
-        Command::Bench(wish) => bench(&wish),
-        Command::Soak { minutes } => run_all("soak", &[plans::soak(minutes)]),
-        Command::Compat => compat::run(),
-        Command::Api { check } => api::run(check),
-        Command::Package { list } => package::run(list),
-        Command::Dependents => dependents::run(),
-        Command::Powerset => features::powerset(),
-        Command::Minimal => features::minimal(),
-        Command::Semver => features::semver(),
-        Command::Size => size::run(),
-        Command::Portable(Portable::Check) => portable::run(),
-        Command::Portable(Portable::Smoke) => foreign::smoke().max(small::smoke()),
-        Command::Portable(Portable::Run { filter, package }) => {
-            foreign::run(&filter, package.as_deref())
-        }
-        Command::Miri => run_if("miri", nightly::for_miri().map(|()| vec![plans::miri()])),
-        Command::Sanitizer(sanitizer) => {
-            let compiler = sanitizers::compiler(sanitizer);
-            let steps = compiler.map(|compiler| plans::sanitizer(sanitizer, &compiler));
-            run_if(sanitizer.command(), steps)
-        }
-        Command::Instructions { only_without_lto } => instructions::run(only_without_lto),
-        Command::BenchOnce => run_all("bench-once", &[plans::bench_once()]),
-        Command::Mutants {
-            engine,
-            smoke,
-            filter,
-        } => match engine.mutants(smoke, filter.as_deref()) {
-            Ok(step) => run_all("mutants", &[step]),
-            Err(why) => {
-                say(&why);
-                1
-            }
-        },
-        Command::Logic { filter } => logic::run(filter.as_deref()),
-        Command::Help => {
-            print!("{}", cli::USAGE);
-            0
-        }
-    }
-}
-
-/// Runs all benches or one; for the README those whose figures it shows.
-fn bench(wish: &Bench) -> i32 {
-    let step = |name| plans::bench(name, wish.mimalloc);
-    let steps: Vec<_> = match wish.name.as_deref() {
-        None if wish.readme => readme::steps(),
-        None if wish.write => Vec::new(),
-        None => vec![step(None), step(Some("simulation"))],
-        Some(name) if wish.readme => readme::of_one(name),
-        name => vec![step(name)],
+    let words: Vec<_> = env::args().skip(1).collect();
+    let name = words.first().map_or("help", String::as_str);
+    let wants_help = |word: &String| word == "--help" || word == "-h";
+    let words = match name == "help" || words.iter().any(wants_help) {
+        true => vec!["help".to_owned()],
+        false => words.clone(),
     };
-    match run_all("bench", &steps) {
-        0 if wish.readme || wish.write => readme::run(),
-        code => code,
-    }
-}
-
-/// Runs steps whose tools may be missing, which is no failure.
-fn run_if(command: &str, steps: Result<Vec<Step>, String>) -> i32 {
-    match steps {
-        Ok(steps) => run_all(command, &steps),
-        Err(why) => {
-            say(&format!("{command} skipped: {why}"));
+    exit(match run(&words) {
+        Ok(status) => status,
+        Err(Stop::Skipped(why)) => {
+            say(&format!("{name} skipped: {why}"));
             0
         }
+        Err(Stop::Failed(why)) => {
+            say(&format!("{name} failed: {why}"));
+            1
+        }
+        Err(Stop::Refused(why)) => {
+            eprintln!("error: {name}: {why} (see `cargo xtask help`)");
+            2
+        }
+    });
+}
+
+fn run(words: &[String]) -> Done {
+    for command in COMMANDS {
+        if let Some(read) = Words::read(command.usage, words) {
+            return (command.run)(&read.map_err(Stop::Refused)?);
+        }
     }
+    Err(Stop::Refused("there is no such command".to_owned()))
 }

@@ -1,11 +1,9 @@
-//! `cargo xtask bench --readme`: which benches it shows, and where their figures are.
-
-use std::path::PathBuf;
+//! `cargo xtask bench`: which benches run, which of them the README shows, and where their figures
+//! are.
 
 use super::{
-    plans,
-    size::target,
-    step::{Step, root, say},
+    step::{Done, Step, root, run_all, say, target},
+    words::Words,
 };
 
 /// The benches whose figures are shown, in the order of the tables.
@@ -28,44 +26,72 @@ const WITH_MIMALLOC: [(&str, &str); 4] = [
     ("driver", "a million timers"),
 ];
 
-/// Where the benches write their figures.
-pub(crate) fn folder() -> PathBuf {
-    target().join("bench")
-}
-
-/// Builds all at once, so that no processor is idle while one program is linked, and then runs one
-/// after the other.
-pub(crate) fn steps() -> Vec<Step> {
-    let mut steps = vec![
-        plans::bench_build(&BENCHES, false),
-        plans::bench_build(&WITH_MIMALLOC.map(|(bench, _)| bench), true),
-    ];
-    steps.extend(BENCHES.iter().flat_map(|bench| of_one(bench)));
-    steps
-}
-
-/// One bench, and the same with mimalloc if that is shown.
-pub(crate) fn of_one(name: &str) -> Vec<Step> {
-    let with_mimalloc = WITH_MIMALLOC.iter().filter(|(bench, _)| *bench == name);
-    let with_mimalloc =
-        with_mimalloc.map(|(bench, filter)| plans::quick_bench(bench, true, filter));
-    let step = plans::quick_bench(name, false, "");
-    [step].into_iter().chain(with_mimalloc).collect()
-}
-
-/// Writes the figures of the last runs, and returns the status to exit with.
-pub(crate) fn run() -> i32 {
-    let with_mimalloc = WITH_MIMALLOC.map(|(bench, _)| bench);
-    match joint_figures::write(&root(), &folder(), &BENCHES, &with_mimalloc) {
-        Ok(files) => {
-            say(&format!("{files} have the figures of the last runs"));
-            0
+pub(crate) fn bench(words: &Words) -> Done {
+    let (readme, write) = (words.has("--readme"), words.has("--write"));
+    let mimalloc = words.has("--mimalloc");
+    let steps = match words.word(0) {
+        _ if write => Vec::new(),
+        // All are built at once, so that no processor is idle while one program is linked.
+        None if readme => {
+            let built = |names: &[&str], mimalloc| benches(names, mimalloc).arg("--no-run");
+            let with_mimalloc = WITH_MIMALLOC.map(|(bench, _)| bench);
+            let built = [built(&BENCHES, false), built(&with_mimalloc, true)];
+            built
+                .into_iter()
+                .chain(BENCHES.into_iter().flat_map(shown))
+                .collect()
         }
-        Err(why) => {
-            say(&format!("bench --readme failed: {why}"));
-            1
-        }
+        // In all of them but the simulations', their feature would enable tokio's `test-util` in
+        // what is measured.
+        None => vec![
+            benches(&["*"], mimalloc),
+            benches(&["simulation"], mimalloc),
+        ],
+        Some(name) if readme => shown(name),
+        Some(name) => vec![benches(&[name], mimalloc)],
+    };
+    let status = run_all("bench", steps);
+    if status != 0 || !readme && !write {
+        return Ok(status);
     }
+    let with_mimalloc = WITH_MIMALLOC.map(|(bench, _)| bench);
+    let folder = target().join("bench");
+    let files = joint_figures::write(&root(), &folder, &BENCHES, &with_mimalloc)?;
+    say(&format!("{files} have the figures of the last runs"));
+    Ok(0)
+}
+
+/// One bench, quickly: about a second for each row. And the same with mimalloc if that is shown.
+fn shown(name: &str) -> Vec<Step> {
+    let quick = |mimalloc| benches(&[name], mimalloc).env("JOINT_BENCH_QUICK", "1");
+    let with_mimalloc = WITH_MIMALLOC.iter().filter(|(bench, _)| *bench == name);
+    let filtered = with_mimalloc.map(|&(_, filter)| match filter {
+        "" => quick(true),
+        filter => quick(true).args(["--", filter]),
+    });
+    [quick(false)].into_iter().chain(filtered).collect()
+}
+
+/// With the peers that plain `cargo bench` leaves out, one of which asks for a newer compiler than
+/// it needs.
+fn benches(names: &[&str], mimalloc: bool) -> Step {
+    let mut step = Step::cargo("bench", "bench -p joint-benches --ignore-rust-version");
+    let mut folder = target().join("bench");
+    if names.contains(&"simulation") {
+        step = step.args(["--features", "sim"]);
+    }
+    if mimalloc {
+        step = step.args(["--features", "mimalloc"]);
+        folder.push(joint_figures::MIMALLOC);
+    }
+    step.args(names.iter().flat_map(|&name| ["--bench", name]))
+        .rustc("--cfg joint_peers")
+        .env("JOINT_BENCH_OUT", folder.to_string_lossy())
+}
+
+/// Each row of each bench once, as a test.
+pub(crate) fn once() -> Step {
+    Step::cargo("benches", "test -p joint-benches --benches --features sim")
 }
 
 #[cfg(test)]
@@ -74,21 +100,14 @@ mod tests {
 
     #[test]
     fn each_bench_runs_once_and_some_with_mimalloc_too() {
-        let lines: Vec<_> = steps().iter().map(Step::to_string).collect();
+        let lines: Vec<_> = BENCHES.into_iter().flat_map(shown).collect();
+        let lines: Vec<_> = lines.iter().map(Step::to_string).collect();
         let count = |word: &str| lines.iter().filter(|line| line.contains(word)).count();
-        assert_eq!(lines.len(), 2 + BENCHES.len() + WITH_MIMALLOC.len());
-        assert_eq!(count(" --no-run"), 2);
+        assert_eq!(count("--bench "), BENCHES.len() + WITH_MIMALLOC.len());
+        assert_eq!(count("/bench/mimalloc "), WITH_MIMALLOC.len());
         assert_eq!(
-            count("JOINT_BENCH_QUICK=1 "),
-            BENCHES.len() + WITH_MIMALLOC.len()
+            (count(" sim "), count("--cfg joint_peers")),
+            (0, lines.len())
         );
-        assert_eq!(count(" --features mimalloc "), 1 + WITH_MIMALLOC.len());
-        assert!(
-            lines
-                .iter()
-                .any(|line| line.ends_with("--bench executor -- 'tasks, two workers'"))
-        );
-        assert_eq!(of_one("task").len(), 2);
-        assert_eq!(of_one("idle").len(), 1);
     }
 }

@@ -1,200 +1,108 @@
-//! `cargo xtask tsan` and `cargo xtask asan`: which of the installed compilers can build for a
-//! sanitizer. Nothing is ever installed: what is missing is named, and the check is skipped.
+//! `cargo xtask tsan` and `cargo xtask asan`. Nothing is ever installed: a compiler that lacks
+//! something is named with it, and the check is skipped. CONTRIBUTING.md says how to get it.
 
-use std::{
-    env,
-    path::Path,
-    process::{Command, Output},
-};
+use std::path::Path;
 
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Sanitizer {
-    Address,
-    Thread,
-}
+use super::step::{Done, Step, Stop, run_all};
 
-impl Sanitizer {
-    /// The command of this program.
-    pub(crate) fn command(self) -> &'static str {
-        match self {
-            Self::Address => "asan",
-            Self::Thread => "tsan",
-        }
-    }
+/// The executor's tests that run under the sanitizers: without those that fork, limit the memory of
+/// their process, run the examples, or count what is allocated.
+const SANITIZED: &str = "--test blocked --test executor --test fork_join --test io --test join_set \
+                         --test local_executor --test scope --test task_local --test time";
 
-    pub(crate) fn flags(self) -> &'static str {
-        match self {
-            Self::Address => "-Zsanitizer=address",
-            Self::Thread => "-Zsanitizer=thread --cfg joint_tsan",
-        }
-    }
+/// Finds a frame that was left while another thread used it. Some of these tests leak on purpose.
+const LENT: &str = "detect_leaks=0:detect_stack_use_after_return=1";
 
-    /// ThreadSanitizer would report races that are none, if std were not built for it as well.
-    pub(crate) fn builds_std(self) -> bool {
-        self == Self::Thread
-    }
-}
+/// The tests that no sanitizer runs. One measures how much of the stack is in use, which needs
+/// local variables that are on the stack. The other exits in the child of a fork, in which all
+/// memory of the parent's other threads counts as leaked.
+const NOT_SANITIZED: &str = "-- --skip a_helper_has_room_while_little_of_the_stack_is_in_use \
+                             --skip the_exit_of_a_forked_child_cancels_nothing";
 
-/// A compiler, and what the checks need to know about it.
-#[derive(Debug)]
-pub(crate) struct Compiler {
-    pub(crate) is_nightly: bool,
-    pub(crate) host: String,
-    sysroot: String,
-    /// The one that the name of the sanitizer's runtime contains.
-    channel: &'static str,
-    llvm: String,
-}
-
-impl Compiler {
-    /// The compiler that cargo uses here.
-    fn own() -> Option<Self> {
-        let rustc = env::var_os("RUSTC").unwrap_or("rustc".into());
-        Self::new(false, |args| Command::new(&rustc).args(args).output().ok())
-    }
-
-    /// The nightly toolchain.
-    fn nightly() -> Option<Self> {
-        Self::new(true, |args| {
-            let mut command = Command::new("rustup");
-            command.args(["run", "nightly", "rustc"]).args(args);
-            command.env("RUSTUP_AUTO_INSTALL", "0").output().ok()
-        })
-    }
-
-    fn new(is_nightly: bool, ask: impl Fn(&[&str]) -> Option<Output>) -> Option<Self> {
-        let ask = |args: &[&str]| {
-            let output = ask(args).filter(|output| output.status.success())?;
-            String::from_utf8(output.stdout).ok()
+pub(crate) fn run(sanitizer: &'static str) -> Done {
+    let (host, is_nightly) = compiler(sanitizer)?;
+    // ThreadSanitizer would report races that are none, if std were not built for it as well.
+    let (build, flags) = match sanitizer {
+        "tsan" => ("-Zbuild-std", "-Zsanitizer=thread --cfg joint_tsan"),
+        _ => ("", "-Zsanitizer=address"),
+    };
+    let step = |package, tests: &str| {
+        // The target is named, so that build scripts and macros are built without the sanitizer.
+        let line = format!(
+            "test --package {package} --no-fail-fast --lib {tests} --target {host} \
+             --target-dir target/{sanitizer} {build} {NOT_SANITIZED}"
+        );
+        let step = match is_nightly {
+            true => Step::cargo_of("nightly", package, &line),
+            // A stable compiler accepts the flags with this.
+            false => Step::cargo(package, &line).env("RUSTC_BOOTSTRAP", "1"),
         };
-        Self::read(is_nightly, &ask(&["-vV"])?, &ask(&["--print", "sysroot"])?)
+        step.flags("RUSTFLAGS", flags)
+    };
+    let mut steps = vec![
+        step("joint", "--test task --test task_panic --test waits"),
+        step("joint-executor", SANITIZED).env("ASAN_OPTIONS", LENT),
+    ];
+    // ThreadSanitizer does not see that the kernel orders a request before its answer.
+    if sanitizer == "asan" {
+        steps.push(step("joint-sim", "--test sim").env("ASAN_OPTIONS", LENT));
+        let ring = step("joint-ring", "--test ring").env("ASAN_OPTIONS", "detect_leaks=1");
+        steps.push(ring.env("JOINT_RING_DROPS", "1000000"));
     }
-
-    fn read(is_nightly: bool, version: &str, sysroot: &str) -> Option<Self> {
-        let line = |key| version.lines().find_map(|line| line.strip_prefix(key));
-        let release = line("release: ")?;
-        let channels = ["nightly", "beta", "dev"];
-        let channel = channels.into_iter().find(|name| release.contains(name));
-        let llvm = line("LLVM version: ")?.split('.').next()?;
-        Some(Self {
-            is_nightly,
-            host: line("host: ")?.to_owned(),
-            sysroot: sysroot.trim().to_owned(),
-            channel: channel.unwrap_or("stable"),
-            llvm: llvm.to_owned(),
-        })
-    }
-
-    /// The archive that the compiler links into each program.
-    fn runtime(&self, sanitizer: Sanitizer) -> String {
-        format!(
-            "{}/lib/rustlib/{}/lib/librustc-{}_rt.{}.a",
-            self.sysroot,
-            self.host,
-            self.channel,
-            sanitizer.command()
-        )
-    }
-
-    /// Returns the missing parts, each with the way to get it.
-    fn lacks(&self, sanitizer: Sanitizer, exists: impl Fn(&str) -> bool) -> Vec<String> {
-        let is_debian = self.sysroot.ends_with("/usr");
-        let mut lacks = Vec::new();
-        let source = format!("{}/lib/rustlib/src/rust/library", self.sysroot);
-        if sanitizer.builds_std() && !exists(&source) {
-            let get = match (is_debian, self.is_nightly) {
-                (true, _) => "apt-get install rust-src, or rust-web-src for rustc-web",
-                (false, true) => "rustup component add --toolchain nightly rust-src",
-                (false, false) => "rustup component add rust-src",
-            };
-            lacks.push(format!("the source of std, {source}; to get it: {get}"));
-        }
-        let runtime = self.runtime(sanitizer);
-        if !exists(&runtime) {
-            let get = if is_debian {
-                let (llvm, name) = (&self.llvm, sanitizer.command());
-                let arch = self.host.split('-').next().unwrap_or_default();
-                format!(
-                    "to get it: apt-get install libclang-rt-{llvm}-dev && ln -s \
-                     /usr/lib/llvm-{llvm}/lib/clang/{llvm}/lib/linux/libclang_rt.{name}-{arch}.a \
-                     {runtime}"
-                )
-            } else {
-                "rustup's toolchains for Linux have it".to_owned()
-            };
-            lacks.push(format!("the sanitizer's runtime, {runtime}; {get}"));
-        }
-        lacks
-    }
+    Ok(run_all(sanitizer, steps))
 }
 
-/// Returns a compiler that has everything: the one in use, or else nightly.
-pub(crate) fn compiler(sanitizer: Sanitizer) -> Result<Compiler, String> {
-    let mut why = Vec::new();
-    for (name, compiler) in [
-        ("the compiler in use", Compiler::own()),
-        ("nightly", Compiler::nightly()),
-    ] {
-        let Some(compiler) = compiler else {
-            why.push(format!("{name} is not there"));
+/// The host of a compiler that has everything, and whether it is nightly's, or else the one in use.
+fn compiler(sanitizer: &str) -> Result<(String, bool), Stop> {
+    let mut lacks = String::new();
+    for (program, before) in [("rustc", ""), ("rustup", "run nightly rustc")] {
+        let ask = |line: &str| {
+            Step::program("", program, before)
+                .args(line.split(' '))
+                .output()
+        };
+        let (Ok(version), Ok(sysroot)) = (ask("-vV"), ask("--print sysroot")) else {
+            lacks += &format!("\n  there is no {program} {before}");
             continue;
         };
-        let lacks = compiler.lacks(sanitizer, |path| Path::new(path).exists());
-        if lacks.is_empty() {
-            return Ok(compiler);
+        let (host, needed) = needed(sanitizer, &version, sysroot.trim());
+        match needed.iter().find(|path| !Path::new(path).exists()) {
+            None => return Ok((host, program == "rustup")),
+            Some(path) => lacks += &format!("\n  {program} {before} lacks {path}"),
         }
-        why.push(format!("{name} lacks {}", lacks.join("; and ")));
     }
-    Err(why.join("\n  "))
+    Err(Stop::Skipped(lacks))
 }
 
-#[cfg(test)]
-const VERSION: &str = "rustc 1.96.0 (ac68faa20 2026-05-25) (built from a source tarball)\n\
-    binary: rustc\nhost: x86_64-unknown-linux-gnu\nrelease: 1.96.0\nLLVM version: 22.1.8\n";
-
-#[cfg(test)]
-impl Compiler {
-    /// Debian's compiler.
-    pub(crate) fn debian() -> Self {
-        Self::read(false, VERSION, "/usr").expect("a version")
-    }
+/// The host, and the files that the compiler needs: the runtime, which is linked into each program,
+/// and the source of std.
+fn needed(sanitizer: &str, version: &str, sysroot: &str) -> (String, Vec<String>) {
+    let line = |key| version.lines().find_map(|line| line.strip_prefix(key));
+    let (host, release) = (line("host: "), line("release: "));
+    let (host, release) = (host.unwrap_or_default(), release.unwrap_or_default());
+    let mut channels = ["nightly", "beta", "dev"].into_iter();
+    let channel = channels
+        .find(|name| release.contains(name))
+        .unwrap_or("stable");
+    let library = format!("{sysroot}/lib/rustlib");
+    let runtime = format!("{library}/{host}/lib/librustc-{channel}_rt.{sanitizer}.a");
+    let source = (sanitizer == "tsan").then(|| format!("{library}/src/rust/library"));
+    (
+        host.to_owned(),
+        [runtime].into_iter().chain(source).collect(),
+    )
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-
-    const RUNTIME: &str = "/usr/lib/rustlib/x86_64-unknown-linux-gnu/lib/librustc-stable_rt.tsan.a";
-
     #[test]
     fn the_runtime_is_named_after_the_channel() {
-        let runtime = |version: &str| {
-            let compiler = Compiler::read(false, version, "/usr\n").expect("a version");
-            compiler.runtime(Sanitizer::Thread)
-        };
-        assert_eq!(runtime(VERSION), RUNTIME);
-        let nightly = VERSION.replace("1.96.0", "1.97.0-nightly");
-        assert!(runtime(&nightly).ends_with("/librustc-nightly_rt.tsan.a"));
-        assert!(Compiler::read(false, "rustc 1.0.0", "/usr").is_none());
-    }
-
-    #[test]
-    fn only_thread_sanitizer_needs_the_source_of_std() {
-        let compiler = Compiler::debian();
-        let has_runtime = |path: &str| path.contains("_rt.");
-        assert!(compiler.lacks(Sanitizer::Address, has_runtime).is_empty());
-        let lacks = compiler.lacks(Sanitizer::Thread, has_runtime);
-        assert_eq!(lacks.len(), 1, "{lacks:?}");
-        assert!(lacks[0].contains("/usr/lib/rustlib/src/rust/library"));
-        assert!(compiler.lacks(Sanitizer::Thread, |_| true).is_empty());
-    }
-
-    #[test]
-    fn a_missing_runtime_comes_with_the_way_to_get_it() {
-        let compiler = Compiler::debian();
-        let lacks = compiler.lacks(Sanitizer::Thread, |path| !path.contains("_rt."));
-        let link = "apt-get install libclang-rt-22-dev && ln -s \
-            /usr/lib/llvm-22/lib/clang/22/lib/linux/libclang_rt.tsan-x86_64.a ";
-        assert!(lacks[0].contains(&format!("{link}{RUNTIME}")), "{lacks:?}");
+        let version = "host: a-b\nrelease: 1.96.0\nLLVM version: 22.1.8\n";
+        let needed = super::needed("tsan", version, "/usr").1;
+        assert_eq!(
+            needed[0],
+            "/usr/lib/rustlib/a-b/lib/librustc-stable_rt.tsan.a"
+        );
+        assert_eq!(needed[1], "/usr/lib/rustlib/src/rust/library");
     }
 }

@@ -9,15 +9,36 @@ use std::{
     time::Instant,
 };
 
+/// Why a command has not ended with the status of a step.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Stop {
+    /// Something is not installed, which is no failure.
+    Skipped(String),
+    Failed(String),
+    /// The user asked for what does not exist.
+    Refused(String),
+}
+
+impl From<String> for Stop {
+    fn from(why: String) -> Self {
+        Self::Failed(why)
+    }
+}
+
+/// The status to exit with.
+pub(crate) type Done = Result<i32, Stop>;
+
 /// The repository's root, two folders above this package.
 pub(crate) fn root() -> PathBuf {
     let package = env::var_os("CARGO_MANIFEST_DIR").unwrap_or(env!("CARGO_MANIFEST_DIR").into());
     let package = PathBuf::from(package);
-    package
-        .ancestors()
-        .nth(2)
-        .map(Path::to_path_buf)
-        .unwrap_or(package)
+    let root = package.ancestors().nth(2).map(Path::to_path_buf);
+    root.unwrap_or(package)
+}
+
+/// The folder with all that is built.
+pub(crate) fn target() -> PathBuf {
+    root().join(env::var_os("CARGO_TARGET_DIR").unwrap_or("target".into()))
 }
 
 /// A program with its arguments, where it runs and what is changed in its environment.
@@ -26,65 +47,74 @@ pub(crate) struct Step {
     name: &'static str,
     /// The name in the command line: the program's own, without its folder.
     shown: &'static str,
-    program: String,
-    args: Vec<String>,
-    /// From the root; empty for the root itself.
+    command: Command,
+    /// From the root.
     folder: &'static str,
-    /// `None` takes the variable away.
-    env: Vec<(&'static str, Option<String>)>,
     /// Whether it runs beside the steps before it.
     beside: bool,
 }
 
 impl Step {
-    /// A run of the cargo that runs this program.
-    pub(crate) fn cargo(name: &'static str, args: &[&str]) -> Self {
+    /// A run of the cargo that runs this program, with the words of `line`.
+    pub(crate) fn cargo(name: &'static str, line: &str) -> Self {
         let program = env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
-        Self::new(name, "cargo", program, args)
+        Self::new(name, "cargo", &program, line)
     }
 
     /// Another command of this program. It is not run by way of cargo, which would wait for a build
     /// that is under way.
-    pub(crate) fn xtask(name: &'static str, args: &[&str]) -> Self {
-        let program = env::current_exe().map(|path| path.to_string_lossy().into_owned());
-        let program = program.unwrap_or_else(|_| "xtask".to_owned());
-        Self::new(name, "cargo xtask", program, args)
-    }
-
-    /// A run of nightly's cargo.
-    pub(crate) fn nightly_cargo(name: &'static str, args: &[&str]) -> Self {
-        Self::cargo_of("nightly", name, args)
+    pub(crate) fn xtask(name: &'static str, line: &str) -> Self {
+        let program = env::current_exe().unwrap_or("xtask".into());
+        Self::new(name, "cargo xtask", &program.to_string_lossy(), line)
     }
 
     /// A run of a toolchain's cargo, by way of rustup.
-    pub(crate) fn cargo_of(toolchain: &str, name: &'static str, args: &[&str]) -> Self {
-        let args = [&["run", toolchain, "cargo"], args].concat();
-        let mut step = Self::new(name, "rustup", "rustup".to_owned(), &args);
+    pub(crate) fn cargo_of(toolchain: &str, name: &'static str, line: &str) -> Self {
+        let line = format!("run {toolchain} cargo {line}");
+        let mut step = Self::new(name, "rustup", "rustup", &line);
         // A cargo that finds this set passes it on as its own path, and it is stable's.
-        step.env.push(("CARGO", None));
+        step.command.env_remove("CARGO");
+        step.command.env("RUSTUP_AUTO_INSTALL", "0");
         step
     }
 
     /// A run of another program.
-    pub(crate) fn program(name: &'static str, program: &'static str, args: &[&str]) -> Self {
-        Self::new(name, program, program.to_owned(), args)
+    pub(crate) fn program(name: &'static str, program: &'static str, line: &str) -> Self {
+        Self::new(name, program, program, line)
     }
 
-    fn new(name: &'static str, shown: &'static str, program: String, args: &[&str]) -> Self {
+    fn new(name: &'static str, shown: &'static str, program: &str, line: &str) -> Self {
+        let mut command = Command::new(program);
+        command.args(line.split_whitespace()).current_dir(root());
         Self {
             name,
             shown,
-            program,
-            args: args.iter().map(|&arg| arg.to_owned()).collect(),
+            command,
             folder: "",
-            env: Vec::new(),
             beside: false,
         }
     }
 
-    pub(crate) fn env(mut self, key: &'static str, value: impl Into<String>) -> Self {
-        self.env.retain(|(set, _)| *set != key);
-        self.env.push((key, Some(value.into())));
+    /// Adds words, which may contain spaces.
+    pub(crate) fn args<S: AsRef<str>>(mut self, args: impl IntoIterator<Item = S>) -> Self {
+        self.command
+            .args(args.into_iter().map(|arg| arg.as_ref().to_owned()));
+        self
+    }
+
+    pub(crate) fn arg(self, arg: impl AsRef<str>) -> Self {
+        self.args([arg])
+    }
+
+    pub(crate) fn env(mut self, key: &str, value: impl AsRef<str>) -> Self {
+        self.command.env(key, value.as_ref());
+        self
+    }
+
+    /// Runs in this folder, given from the root.
+    pub(crate) fn in_folder(mut self, folder: &'static str) -> Self {
+        self.command.current_dir(root().join(folder));
+        self.folder = folder;
         self
     }
 
@@ -96,39 +126,31 @@ impl Step {
         self
     }
 
-    /// Adds flags to a variable that holds some, separated by spaces.
-    pub(crate) fn flags(self, key: &'static str, flags: &str) -> Self {
+    /// Adds flags, separated by spaces, to those that a variable has.
+    pub(crate) fn flags(self, key: &str, flags: &str) -> Self {
         let flags = appended(self.set(key), flags, ' ');
         self.env(key, flags)
     }
 
     /// The value of a variable that the step has set, or that is set for this program.
     fn set(&self, key: &str) -> Option<String> {
-        let own = self.env.iter().find(|(own, _)| *own == key);
-        own.map_or_else(|| env::var(key).ok(), |(_, value)| value.clone())
+        let mut own = self.command.get_envs().filter(|(own, _)| *own == key);
+        let own = own
+            .next()
+            .and_then(|(_, value)| value?.to_str().map(str::to_owned));
+        own.or_else(|| env::var(key).ok())
     }
 
-    /// Sets a cfg for all that is compiled, beside the flags that are set.
-    pub(crate) fn cfg(self, cfg: &str) -> Self {
-        self.rustc(&["--cfg", cfg])
-    }
-
-    /// Gives flags to the compiler, beside those that are set. They have no spaces.
-    pub(crate) fn rustc(self, flags: &[&str]) -> Self {
+    /// Gives flags to the compiler, separated by spaces, beside those that are set.
+    pub(crate) fn rustc(self, flags: &str) -> Self {
+        // It goes before the other variable.
         match self.set("CARGO_ENCODED_RUSTFLAGS") {
-            // It goes before the other.
             Some(set) => {
-                let flags = appended(Some(set), &flags.join("\u{1f}"), '\u{1f}');
+                let flags = appended(Some(set), &flags.replace(' ', "\u{1f}"), '\u{1f}');
                 self.env("CARGO_ENCODED_RUSTFLAGS", flags)
             }
-            None => self.flags("RUSTFLAGS", &flags.join(" ")),
+            None => self.flags("RUSTFLAGS", flags),
         }
-    }
-
-    /// Runs in this folder, given from the root.
-    pub(crate) fn in_folder(mut self, folder: &'static str) -> Self {
-        self.folder = folder;
-        self
     }
 
     /// Runs in the models' package, whose own configuration sets the cfg and the target folder.
@@ -137,33 +159,33 @@ impl Step {
     /// contents.
     pub(crate) fn in_models(self) -> Self {
         let mut step = self.in_folder("loom-tests");
-        for (key, flags, separator) in [
-            ("RUSTFLAGS", "--cfg joint_loom", ' '),
-            ("CARGO_ENCODED_RUSTFLAGS", "--cfg\u{1f}joint_loom", '\u{1f}'),
-        ] {
-            if let Some(set) = step.set(key) {
-                step = step.env(key, appended(Some(set), flags, separator));
-            }
+        let flags = ["RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS"];
+        if flags.iter().any(|key| step.set(key).is_some()) {
+            step = step.rustc("--cfg joint_loom");
         }
-        if let Some(target) = env::var_os("CARGO_TARGET_DIR") {
-            let target = root().join(target).join("loom");
-            step = step.env("CARGO_TARGET_DIR", target.to_string_lossy());
+        match env::var_os("CARGO_TARGET_DIR") {
+            Some(_) => step.env("CARGO_TARGET_DIR", target().join("loom").to_string_lossy()),
+            None => step,
         }
-        step
     }
 
-    pub(crate) fn command(&self) -> Command {
-        let mut command = Command::new(&self.program);
-        command
-            .args(&self.args)
-            .current_dir(root().join(self.folder));
-        for (key, value) in &self.env {
-            match value {
-                Some(value) => command.env(key, value),
-                None => command.env_remove(key),
-            };
+    /// Runs it, and returns what it prints, or its errors.
+    pub(crate) fn output(mut self) -> Result<String, String> {
+        let output = self
+            .command
+            .output()
+            .map_err(|error| format!("{}: {error}", self.shown))?;
+        let printed = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+        match output.status.success() {
+            true => Ok(printed(output.stdout)),
+            false => Err(printed(output.stderr)),
         }
-        command
+    }
+
+    /// Skips a command, unless this step passes.
+    pub(crate) fn or_skip(self, why: &str) -> Result<(), Stop> {
+        let output = self.output();
+        output.map(drop).map_err(|_| Stop::Skipped(why.to_owned()))
     }
 }
 
@@ -174,30 +196,37 @@ fn appended(before: Option<String>, flags: &str, separator: char) -> String {
     }
 }
 
+/// Skips a command, unless this subcommand of cargo is installed.
+pub(crate) fn needs(subcommand: &str) -> Result<(), Stop> {
+    let step = Step::cargo("", &format!("{subcommand} --version"));
+    let name = format!("cargo-{subcommand}");
+    let get = format!("cargo install --locked {name}");
+    step.or_skip(&format!("{name} is not installed; to get it: {get}"))
+}
+
 impl fmt::Display for Step {
     /// The command line, as one would type it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if !self.folder.is_empty() {
             write!(f, "cd {} && ", self.folder)?;
         }
-        for (key, value) in &self.env {
+        for (key, value) in self.command.get_envs() {
             if let Some(value) = value {
-                write!(f, "{key}={} ", quoted(value))?;
+                let value = quoted(&value.to_string_lossy());
+                write!(f, "{}={value} ", key.to_string_lossy())?;
             }
         }
         write!(f, "{}", self.shown)?;
-        self.args
-            .iter()
-            .try_for_each(|arg| write!(f, " {}", quoted(arg)))
+        let mut args = self.command.get_args();
+        args.try_for_each(|arg| write!(f, " {}", quoted(&arg.to_string_lossy())))
     }
 }
 
 fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_alphanumeric() || "-_=+./:,".contains(c);
-    if !word.is_empty() && word.chars().all(plain) {
-        word.to_owned()
-    } else {
-        format!("'{word}'")
+    match !word.is_empty() && word.chars().all(plain) {
+        true => word.to_owned(),
+        false => format!("'{word}'"),
     }
 }
 
@@ -208,13 +237,12 @@ struct Beside {
 }
 
 impl Beside {
-    fn start(step: &Step) -> io::Result<Self> {
+    fn start(step: &mut Step) -> io::Result<Self> {
         let name = format!("joint-xtask-{}-{}", process::id(), step.name);
         let output = env::temp_dir().join(name);
         let file = File::create(&output)?;
-        let mut command = step.command();
-        command.stdout(file.try_clone()?).stderr(file);
-        let child = command.spawn()?;
+        step.command.stdout(file.try_clone()?).stderr(file);
+        let child = step.command.spawn()?;
         Ok(Self { child, output })
     }
 
@@ -236,47 +264,37 @@ impl Drop for Beside {
 }
 
 /// Runs the steps up to the first that fails, and gives the status to exit with.
-pub(crate) fn run_all(command: &str, steps: &[Step]) -> i32 {
+pub(crate) fn run_all(command: &str, mut steps: Vec<Step>) -> i32 {
     let start = Instant::now();
-    let mut beside: Vec<_> = (steps.iter())
-        .map(|step| step.beside.then(|| Beside::start(step)))
-        .collect();
-    for (n, step) in (1..).zip(steps) {
-        let note = if step.beside {
-            ", begun with the first"
-        } else {
-            ""
-        };
-        say(&format!(
-            "[{n}/{}] {}: {step}{note}",
-            steps.len(),
-            step.name
-        ));
+    let beside = steps
+        .iter_mut()
+        .map(|step| step.beside.then(|| Beside::start(step)));
+    let mut beside: Vec<_> = beside.collect();
+    let count = steps.len();
+    for (n, step) in steps.iter_mut().enumerate() {
+        say(&format!("[{}/{count}] {}: {step}", n + 1, step.name));
         let step_start = Instant::now();
-        let ended = match beside[n - 1].take() {
+        let ended = match beside[n].take() {
             Some(started) => started.and_then(Beside::finish),
-            None => step.command().status(),
-        };
-        let failed = match ended {
-            Ok(status) if status.success() => None,
-            Ok(status) => Some((status_code(status), status.to_string())),
-            Err(error) => Some((1, format!("could not start {}: {error}", step.shown))),
+            None => step.command.status(),
         };
         let took = step_start.elapsed().as_secs_f64();
-        if let Some((code, why)) = failed {
-            say(&format!(
-                "{command} failed after {took:.1} s in `{}`: {why}",
-                step.name
-            ));
-            return code;
-        }
-        say(&format!("{}: passed in {took:.1} s", step.name));
+        let (code, why) = match ended {
+            Ok(status) if status.success() => {
+                say(&format!("{}: passed in {took:.1} s", step.name));
+                continue;
+            }
+            Ok(status) => (status_code(status), status.to_string()),
+            Err(error) => (1, format!("could not start {}: {error}", step.shown)),
+        };
+        say(&format!(
+            "{command} failed after {took:.1} s in `{}`: {why}",
+            step.name
+        ));
+        return code;
     }
     let took = start.elapsed().as_secs_f64();
-    say(&format!(
-        "{command} passed in {took:.1} s (steps: {})",
-        steps.len()
-    ));
+    say(&format!("{command} passed in {took:.1} s (steps: {count})"));
     0
 }
 
@@ -291,14 +309,9 @@ fn status_code(status: ExitStatus) -> i32 {
 
 /// A line of this program's own, told apart from what the steps print.
 pub(crate) fn say(line: &str) {
-    let plain = !stderr().is_terminal()
-        || ["CI", "NO_COLOR"]
-            .iter()
-            .any(|key| env::var_os(key).is_some());
-    if plain {
-        eprintln!("xtask: {line}");
-    } else {
-        eprintln!("\x1b[1mxtask: {line}\x1b[0m");
+    match stderr().is_terminal() {
+        true => eprintln!("\x1b[1mxtask: {line}\x1b[0m"),
+        false => eprintln!("xtask: {line}"),
     }
 }
 
@@ -307,55 +320,26 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_command_line_can_be_typed() {
-        let step = Step::cargo("x", &["bench", "--bench", "*"]).env("A", "b c");
+    fn the_command_line_can_be_typed_and_flags_are_added_to_those_that_are_set() {
+        let step = Step::cargo("x", "bench --bench *").env("A", "b c");
         assert_eq!(step.to_string(), "A='b c' cargo bench --bench '*'");
-    }
-
-    #[test]
-    fn the_models_run_in_their_own_folder() {
-        let step = Step::cargo("x", &["test"]).in_models();
-        assert!(step.to_string().starts_with("cd loom-tests && "), "{step}");
-        assert!(root().join(step.folder).join(".cargo/config.toml").exists());
-    }
-
-    #[test]
-    fn flags_are_added_to_those_that_are_set() {
-        let set = Some("-C a".to_owned());
-        assert_eq!(appended(set, "--cfg b", ' '), "-C a --cfg b");
-        assert_eq!(appended(Some(String::new()), "--cfg b", ' '), "--cfg b");
-        assert_eq!(appended(None, "--cfg b", ' '), "--cfg b");
+        assert_eq!(step.flags("A", "d").set("A").as_deref(), Some("b c d"));
+        let step = Step::cargo("x", "test").env("CARGO_ENCODED_RUSTFLAGS", "a");
+        let set = step.in_models().set("CARGO_ENCODED_RUSTFLAGS");
+        assert_eq!(set.as_deref(), Some("a\u{1f}--cfg\u{1f}joint_loom"));
     }
 
     #[cfg(unix)]
     #[test]
     fn a_failing_step_stops_the_run_and_gives_its_status() {
-        let shell = |line| Step::new("x", "sh", "sh".to_owned(), &["-c", line]);
-        assert_eq!(run_all("x", &[shell("exit 0"), shell("exit 0")]), 0);
-        assert_eq!(
-            run_all("x", &[shell("exit 0"), shell("exit 7"), shell("exit 8")]),
-            7
-        );
-        assert_eq!(run_all("x", &[shell("kill -9 $$")]), 137);
-        let missing = || Step::new("x", "x", "no-such-program".to_owned(), &[]);
-        assert_eq!(run_all("x", &[missing()]), 1);
-        assert_eq!(run_all("x", &[missing().beside()]), 1);
-    }
-
-    #[cfg(unix)]
-    #[test]
-    fn a_step_beside_the_others_begins_with_the_first() {
-        let shell = |name, line: &str| Step::new(name, "sh", "sh".to_owned(), &["-c", line]);
-        let pipe = env::temp_dir().join(format!("joint-xtask-{}-pipe", process::id()));
-        let pipe = pipe.to_string_lossy();
-        let made = shell("make", &format!("mkfifo {pipe}"));
-        assert_eq!(run_all("x", &[made]), 0);
-        // Each end of a pipe waits for the other.
-        let reads = shell("reads", &format!("cat {pipe}; rm {pipe}"));
-        let writes = shell("writes", &format!("echo a > {pipe}; exit 7")).beside();
-        assert_eq!(run_all("x", &[reads, writes]), 7);
-        // It is ended with a step that fails.
-        let sleeps = shell("sleeps", "exec sleep 1000").beside();
-        assert_eq!(run_all("x", &[shell("x", "exit 8"), sleeps]), 8);
+        let shell = |line: &str| Step::program("x", "sh", "-c").arg(line);
+        let lines = ["exit 0", "exit 7", "exit 8"];
+        assert_eq!(run_all("x", lines.map(shell).into()), 7);
+        assert_eq!(run_all("x", vec![shell("kill -9 $$")]), 137);
+        let missing = || Step::program("x", "no-such-program", "");
+        assert_eq!(run_all("x", vec![missing().beside()]), 1);
+        // A step beside the others is ended with the one that fails.
+        let sleeps = shell("exec sleep 1000").beside();
+        assert_eq!(run_all("x", vec![shell("exit 8"), sleeps]), 8);
     }
 }

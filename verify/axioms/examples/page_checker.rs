@@ -1,5 +1,5 @@
 //! The checker in the page: `report` behind plain exports over linear memory, for
-//! wasm32-unknown-unknown. `cargo xtask lab page` builds it.
+//! wasm32-unknown-unknown. `cargo run -p course -- page` builds it.
 //!
 //! The page asks for room for its text with `input`, writes the text there, calls `explore`, and
 //! reads as many bytes as that returns from where `output` says.

@@ -79,7 +79,7 @@ fn html() -> Result<String, String> {
         return Ok(page::html(&checker));
     }
     Err(format!(
-        "the checker in the page is not compiled from these sources: {} changed since\nto compile it: rustup target add wasm32-unknown-unknown, and cargo xtask lab page",
+        "the checker in the page is not compiled from these sources: {} changed since\nto compile it: rustup target add wasm32-unknown-unknown, and cargo run -p course -- page",
         differing.join(", ")
     ))
 }

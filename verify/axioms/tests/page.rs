@@ -22,7 +22,7 @@ fn the_checker_is_compiled_from_these_sources() {
     let differing = page::differing(&kept, &now);
     assert!(
         differing.is_empty(),
-        "{differing:?} changed: `cargo xtask lab page` compiles the checker"
+        "{differing:?} changed: `cargo run -p course -- page` compiles the checker"
     );
 }
 
@@ -31,7 +31,7 @@ fn the_file_in_lab_is_what_would_be_written() {
     let found = fs::read_to_string(here().join("../course/index.html"));
     assert!(
         found.expect("verify/course/index.html is there") == html(),
-        "`cargo xtask lab page` regenerates it"
+        "`cargo run -p course -- page` regenerates it"
     );
 }
 

@@ -1,5 +1,5 @@
 //! Runs joint's models on loom and on joint-check, and writes the table of both into the README,
-//! and each test into `docs/check-models.md`:
+//! and each test into `check-models.md` of the target folder:
 //!
 //! ```sh
 //! cargo run -p joint-check --example models [SECONDS]
@@ -21,7 +21,8 @@ use std::{
 const BEGIN: &str = "<!-- models -->\n";
 const END: &str = "<!-- models end -->";
 const README: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/README.md");
-const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/check-models.md");
+const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../target/check-models.md");
+const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 const ALL: &str = "**all**";
 
 /// The counts of the models of a test.
@@ -34,24 +35,25 @@ struct Count {
     is_bounded: bool,
 }
 
-/// The counts of each test, from lines such as `file::test: RUNS model 12 0.1 bounded` of loom, and
-/// `file::test: COUNT model 12 1 0 0 80 0.1 cut` of joint-check.
-fn counts(text: &str) -> BTreeMap<&str, Count> {
+/// The counts of each test, from lines such as `RUNS test 12 0.1 bounded` of loom, and
+/// `COUNT test 12 1 0 0 80 0.1 cut` of joint-check. cargo writes before them which file runs.
+fn counts(text: &str) -> BTreeMap<String, Count> {
     let mut all = BTreeMap::<_, Count>::new();
+    let mut file = "";
     for line in text.lines() {
-        let Some((test, words)) = line.split_once(": ") else {
-            continue;
-        };
-        let words: Vec<_> = words.split(' ').collect();
-        let (executions, seconds) = match words[..] {
-            ["RUNS", _, runs, seconds, ..] => (runs.parse().ok(), seconds),
-            ["COUNT", _, complete, blocked, _, _, _, seconds, ..] => {
+        if let Some((_, rest)) = line.split_once("Running tests/") {
+            file = rest.split(['.', '/', ' ']).next().unwrap_or_default();
+        }
+        let words: Vec<_> = line.split(' ').collect();
+        let (test, executions, seconds) = match words[..] {
+            ["RUNS", test, runs, seconds, ..] => (test, runs.parse().ok(), seconds),
+            ["COUNT", test, complete, blocked, _, _, _, seconds, ..] => {
                 let [complete, blocked] = [complete, blocked].map(|n| n.parse::<u64>().ok());
-                (complete.zip(blocked).map(|(a, b)| a + b), seconds)
+                (test, complete.zip(blocked).map(|(a, b)| a + b), seconds)
             }
             _ => continue,
         };
-        let count = all.entry(test).or_default();
+        let count = all.entry(format!("{file}::{test}")).or_default();
         count.executions += executions.unwrap_or(0);
         count.seconds += seconds.parse().unwrap_or(0.0);
         count.is_cut |= line.ends_with(" cut");
@@ -72,7 +74,7 @@ struct Row {
     unbounded: u32,
 }
 
-fn table(loom: &BTreeMap<&str, Count>, check: &BTreeMap<&str, Count>) -> String {
+fn table(loom: &BTreeMap<String, Count>, check: &BTreeMap<String, Count>) -> String {
     let mut rows = BTreeMap::<&str, Row>::new();
     for (test, ours) in check {
         let Some(theirs) = loom.get(test) else {
@@ -124,7 +126,7 @@ loom those within the bound.
 }
 
 /// Each test, those first that loom runs with a bound and that have ended here without one.
-fn page(loom: &BTreeMap<&str, Count>, check: &BTreeMap<&str, Count>) -> String {
+fn page(loom: &BTreeMap<String, Count>, check: &BTreeMap<String, Count>) -> String {
     let mut text = "\
 # joint's models on loom and on joint-check
 
@@ -171,7 +173,9 @@ follows its executions, which include blocked ones.
 /// Runs the models, shows what is printed, and returns it.
 fn run(engine: &str, seconds: Option<&str>) -> String {
     let mut command = Command::new(env::var("CARGO").unwrap_or("cargo".into()));
-    command.args(["xtask", "loom", "--engine", engine]);
+    command
+        .args(["xtask", "loom", "--engine", engine])
+        .current_dir(ROOT);
     match seconds {
         None => command.env("JOINT_LOOM_RUNS", "1"),
         Some(seconds) => command
@@ -182,7 +186,7 @@ fn run(engine: &str, seconds: Option<&str>) -> String {
     let mut text = String::new();
     for line in BufReader::new(child.stderr.take().expect("it is piped")).lines() {
         let line = line.expect("cargo writes text");
-        let is_count = line.contains(": RUNS ") || line.contains(": COUNT ");
+        let is_count = line.starts_with("RUNS ") || line.starts_with("COUNT ");
         if !is_count {
             eprintln!("{line}");
         }

@@ -1,0 +1,1 @@
+//! Empty: `cargo vendor` reads the manifest.

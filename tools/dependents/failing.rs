@@ -1,0 +1,187 @@
+//! Packages outside the workspace whose models fail, and what `joint-lab` and `joint-check` say
+//! about them: the crates to copy of their READMEs, and an executor that is written from the
+//! documentation of `joint::task`.
+
+use std::fs;
+
+use super::{Outside, root, text};
+
+/// The flags, the arguments and the repair of a package.
+struct Failing {
+    name: &'static str,
+    manifest: String,
+    /// Paths and contents.
+    files: Vec<(&'static str, String)>,
+    flags: String,
+    args: Vec<String>,
+    /// What the failing test prints.
+    says: String,
+    /// What takes the place of what in `src/lib.rs`, so that the model passes.
+    repair: (&'static str, &'static str),
+}
+
+/// Builds them, and compares what their models say before and after the repair.
+pub(super) fn run() -> Result<(), String> {
+    let path = |package| format!("path = {:?}", root().join(package));
+    let lab = format!("joint-lab = {{ {} }}", path("verify/joint-lab"));
+    copied("gate", "verify/joint-lab", ("joint-lab = \"0.1\"", &lab))?.run()?;
+    copied(
+        "checked-gate",
+        "verify/joint-check",
+        ("version = \"0.1\"", &path("verify/joint-check")),
+    )?
+    .run()?;
+    executor()?.run()
+}
+
+fn read(path: &str) -> Result<String, String> {
+    fs::read_to_string(root().join(path)).map_err(|error| format!("{path}: {error}"))
+}
+
+/// The crate that a reader of a package's README copies, with the path of the package instead of
+/// its version.
+fn copied(name: &'static str, package: &str, path: (&str, &str)) -> Result<Failing, String> {
+    let readme = read(&format!("{package}/README.md"))?;
+    let section = readme
+        .split("\n## ")
+        .find(|section| section.starts_with("A crate to copy"));
+    let fences = section
+        .ok_or(format!("the README of {package} has no crate to copy"))?
+        .split("```");
+    let blocks: Vec<_> = fences.skip(1).step_by(2).collect();
+    let [manifest, lib, model, command, says] = blocks[..] else {
+        return Err(format!(
+            "the crate to copy has {} blocks, and not five",
+            blocks.len()
+        ));
+    };
+    let content = |block: &str| {
+        block
+            .split_once('\n')
+            .map_or("", |block| block.1)
+            .to_owned()
+    };
+    let command = content(command);
+    let (flags, args) = command
+        .trim()
+        .strip_prefix("RUSTFLAGS=\"")
+        .and_then(|rest| rest.split_once("\" cargo "))
+        .ok_or(format!("this is no command to copy: {command}"))?;
+    Ok(Failing {
+        name,
+        manifest: content(manifest).replace(path.0, path.1),
+        files: vec![
+            ("src/lib.rs", content(lib)),
+            ("tests/model.rs", content(model)),
+        ],
+        flags: flags.to_owned(),
+        args: args.split(' ').map(str::to_owned).collect(),
+        says: content(says),
+        repair: (
+            "        if self.0.load(Acquire) == OPEN {
+            return;
+        }
+        // The bug: the gate may be opened here, and is then shut again.
+        self.0.store(WAITED_FOR, Release);
+",
+            "        let shut = self.0.compare_exchange(SHUT, WAITED_FOR, AcqRel, Acquire);
+        if shut.is_err() {
+            return;
+        }
+",
+        ),
+    })
+}
+
+fn executor() -> Result<Failing, String> {
+    let folder = |name: &str| root().join(name);
+    Ok(Failing {
+        name: "executor",
+        manifest: format!(
+            "[package]\nname = \"executor\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n\
+             [dependencies]\njoint = {{ path = {:?} }}\n\n\
+             [target.'cfg(loom)'.dependencies]\njoint-lab = {{ path = {:?} }}\n\n\
+             [target.'cfg(loom)'.dev-dependencies]\njoint-switch = {{ path = {:?} }}\n\n\
+             [lints.rust]\n\
+             unexpected_cfgs = {{ level = \"warn\", check-cfg = [\"cfg(loom)\"] }}\n",
+            root(),
+            folder("verify/joint-lab"),
+            folder("joint-switch"),
+        ),
+        files: vec![
+            ("src/lib.rs", read("verify/joint-lab/tests/outside/lib.rs")?),
+            (
+                "tests/model.rs",
+                read("verify/joint-lab/tests/outside/model.rs")?,
+            ),
+            ("tests/hooks/mod.rs", read("loom-tests/src/lab/hooks.rs")?),
+        ],
+        flags: "--cfg loom --cfg joint_loom".to_owned(),
+        args: ["test", "--release", "--test", "model"]
+            .map(str::to_owned)
+            .into(),
+        says: read("verify/joint-lab/tests/outside/golden.txt")?,
+        repair: (
+            "        thread::park();\n",
+            "        let queue = self.queue.lock().expect(\"no panic under the lock\");
+        let is_due = !queue.runnables.is_empty() || queue.is_closed;
+        drop(queue);
+        if !is_due {
+            thread::park();
+        }
+",
+        ),
+    })
+}
+
+impl Failing {
+    fn run(&self) -> Result<(), String> {
+        let (bug, repair) = self.repair;
+        let (_, lib) = &self.files[0];
+        let repaired = lib.replacen(bug, repair, 1);
+        if repaired == *lib {
+            return Err(format!("{}: its bug was not found", self.name));
+        }
+        let (passed, printed) = self.test(lib)?;
+        let (printed, says) = (shown(&printed), shown(&self.says));
+        if passed || !printed.contains(&says) {
+            return Err(format!(
+                "the model of {} should fail and say\n{says}\nbut it said\n{printed}",
+                self.name
+            ));
+        }
+        match self.test(&repaired)? {
+            (true, _) => println!(
+                "{}: the model names the bug, and passes without it",
+                self.name
+            ),
+            (false, printed) => return Err(format!("{} is not repaired:\n{printed}", self.name)),
+        }
+        Ok(())
+    }
+
+    /// Returns whether the model passes, and what it prints.
+    fn test(&self, lib: &str) -> Result<(bool, String), String> {
+        let mut files: Vec<_> = self
+            .files
+            .iter()
+            .map(|(path, text)| (*path, &**text))
+            .collect();
+        files[0].1 = lib;
+        let outside = Outside::write(self.name, &self.manifest, &files)?;
+        let args: Vec<_> = self.args.iter().map(String::as_str).collect();
+        let output = outside.cargo_with("target-loom", &args, Some(&self.flags))?;
+        Ok((output.status.success(), text(&output)))
+    }
+}
+
+/// What a test has printed, without what changes with the source of joint and the folder's name:
+/// how many steps a row stands for, and the width of the columns.
+fn shown(printed: &str) -> String {
+    let words = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
+    let line = |line: &str| match line.split_once('…') {
+        Some((row, _)) => format!("{}… steps of joint\n", words(row) + " "),
+        None => words(line) + "\n",
+    };
+    printed.lines().map(line).collect()
+}

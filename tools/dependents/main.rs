@@ -1,0 +1,134 @@
+//! Packages outside of the workspaces, which run offline. Two depend on one package of joint alone,
+//! and may build so many crates and no more. Three have models that fail (`failing.rs`).
+
+mod failing;
+
+use std::{
+    collections::BTreeSet,
+    env, fs,
+    path::{Path, PathBuf},
+    process::{Command, Output, exit},
+};
+
+/// The package, its folder from the root, the crates that a dependent may build for it, itself
+/// included, and the program.
+const DEPENDENTS: [(&str, &str, usize, &str); 2] = [
+    ("joint", "", 2, include_str!("programs/executor.rs")),
+    (
+        "joint-executor",
+        "joint-executor",
+        12,
+        include_str!("programs/application.rs"),
+    ),
+];
+
+fn main() {
+    let of_one = |(package, folder, most, program)| dependent(package, folder, most, program).err();
+    let mut wrong: Vec<_> = DEPENDENTS.into_iter().filter_map(of_one).collect();
+    wrong.extend(failing::run().err());
+    wrong.iter().for_each(|why| eprintln!("{why}"));
+    exit(i32::from(!wrong.is_empty()));
+}
+
+/// Generates, builds and runs a package.
+fn dependent(package: &str, folder: &str, most: usize, program: &str) -> Result<(), String> {
+    let manifest = format!(
+        "[package]\nname = \"on-{package}\"\nedition = \"2024\"\n\n\
+         [dependencies]\n{package} = {{ path = {:?} }}\n",
+        root().join(folder)
+    );
+    let outside = Outside::write(package, &manifest, &[("src/main.rs", program)])?;
+    let run = outside.cargo("target", &["run", "--quiet"])?;
+    print!("{}", text(&run));
+    if !run.status.success() {
+        return Err(format!("the program on {package}: {}", run.status));
+    }
+    let tree = outside.cargo(
+        "target",
+        &["tree", "--prefix=none", "--edges", "normal,build"],
+    )?;
+    // Without the generated package itself.
+    let crates = count(&String::from_utf8_lossy(&tree.stdout)) - 1;
+    println!("{package}: {crates} crates");
+    match crates <= most {
+        true => Ok(()),
+        false => Err(format!(
+            "{package} brings {crates} crates, and {most} are the most"
+        )),
+    }
+}
+
+/// How many crates `cargo tree` names: each line begins with the name and the version of one.
+fn count(tree: &str) -> usize {
+    let names = tree.lines().filter(|line| !line.is_empty());
+    let names = names.map(|line| line.split(' ').take(2).collect::<Vec<_>>());
+    names.collect::<BTreeSet<_>>().len()
+}
+
+/// The repository's root, two folders above this package.
+fn root() -> &'static Path {
+    let package = Path::new(env!("CARGO_MANIFEST_DIR"));
+    package.ancestors().nth(2).unwrap_or(package)
+}
+
+/// All that a program printed.
+fn text(output: &Output) -> String {
+    let [out, error] = [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text));
+    format!("{out}{error}")
+}
+
+/// A package in the target folder.
+struct Outside(PathBuf);
+
+impl Outside {
+    /// Writes it, with the versions of the repository's lock file.
+    fn write(name: &str, manifest: &str, files: &[(&str, &str)]) -> Result<Self, String> {
+        let target = env::var_os("CARGO_TARGET_DIR").unwrap_or("target".into());
+        let folder = root().join(target).join("dependents").join(name);
+        let write = |path: &str, content: &str| {
+            let path = folder.join(path);
+            fs::create_dir_all(path.parent().unwrap_or(&folder))?;
+            fs::write(path, content)
+        };
+        let all = || {
+            write("Cargo.toml", &format!("{manifest}\n[workspace]\n"))?;
+            fs::copy(root().join("Cargo.lock"), folder.join("Cargo.lock"))?;
+            files
+                .iter()
+                .try_for_each(|(path, content)| write(path, content))
+        };
+        all().map_err(|error| format!("{}: {error}", folder.display()))?;
+        Ok(Self(folder))
+    }
+
+    /// Runs cargo in it, which builds in a folder of that name beside it.
+    fn cargo(&self, build: &str, args: &[&str]) -> Result<Output, String> {
+        self.cargo_with(build, args, None)
+    }
+
+    fn cargo_with(
+        &self,
+        build: &str,
+        args: &[&str],
+        flags: Option<&str>,
+    ) -> Result<Output, String> {
+        let mut cargo = Command::new(env::var_os("CARGO").unwrap_or("cargo".into()));
+        cargo
+            .args(args)
+            .arg("--offline")
+            .current_dir(&self.0)
+            .env("CARGO_TARGET_DIR", self.0.with_file_name(build))
+            .envs(flags.map(|flags| ("RUSTFLAGS", flags)));
+        let output = cargo.output();
+        output.map_err(|error| format!("could not start cargo: {error}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn a_crate_counts_once() {
+        let tree = "a v1.0.0 (/x)\nb v2.0.0\nb v2.0.0 (*)\n\n";
+        assert_eq!(super::count(tree), 2);
+    }
+}

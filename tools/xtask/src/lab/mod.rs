@@ -1,5 +1,0 @@
-//! The ordering lab.
-
-mod browser;
-mod checker;
-pub(crate) mod page;

@@ -1,0 +1,233 @@
+//! The models, on loom or on joint-check in its place, and what changes the source under them.
+//!
+//! For joint-check, cargo puts the package `as-loom` in loom's place, and reads a `Cargo.lock` of
+//! its own in the target folder. The repository's never changes, however the command ends.
+
+use std::{env, fs, path::absolute};
+
+use super::{
+    step::{Done, Step, Stop, needs, root, run_all, target},
+    words::Words,
+};
+
+/// How many seconds joint-check explores a model, and how many steps a thread may take, unless the
+/// variables are set.
+const MOST: [(&str, &str); 2] = [("LOOM_MAX_DURATION", "10"), ("LOOM_MAX_BRANCHES", "4000")];
+
+/// Whether joint-check runs the models.
+fn on_check(words: &Words) -> Result<bool, Stop> {
+    match words.option("--engine") {
+        None | Some("loom") => Ok(false),
+        Some("check") => Ok(true),
+        Some(_) => Err(Stop::Refused("--engine takes loom or check".to_owned())),
+    }
+}
+
+/// What cargo is told to put joint-check in loom's place, everywhere in the target folder `check`.
+fn check() -> Result<Vec<String>, String> {
+    let folder = target().join("check");
+    let lock = folder.join("Cargo.lock");
+    let written = fs::create_dir_all(&folder)
+        .and_then(|()| fs::read_to_string(root().join("Cargo.lock")))
+        .and_then(|text| fs::write(&lock, without_loom(&text)));
+    written.map_err(|error| format!("{}: {error}", lock.display()))?;
+    let loom = root().join("verify/joint-check/as-loom");
+    let config = [
+        format!("patch.crates-io.loom.path={loom:?}"),
+        "profile.release.package.corosensei.opt-level=3".to_owned(),
+        "profile.release.package.joint-check.opt-level=3".to_owned(),
+    ];
+    let [lock, folder] = [lock, folder.join("target")].map(|path| path.display().to_string());
+    let mut args = [
+        "-Zunstable-options",
+        "--lockfile-path",
+        &lock,
+        "--target-dir",
+        &folder,
+    ]
+    .map(str::to_owned)
+    .to_vec();
+    args.extend(
+        config
+            .into_iter()
+            .flat_map(|value| ["--config".to_owned(), value]),
+    );
+    Ok(args)
+}
+
+/// The repository's lock file without loom, so that cargo takes what stands in its place, and all
+/// others in the same versions.
+fn without_loom(lock: &str) -> String {
+    let is_loom = |package: &&str| package.contains("name = \"loom\"\nversion = \"0.7.");
+    let kept = lock.split("\n\n").filter(|package| !is_loom(package));
+    kept.collect::<Vec<_>>().join("\n\n")
+}
+
+/// Sets what all is compiled with for joint-check, and the limits. Paths in the programs begin at
+/// the root, as in the repository's own builds.
+fn for_check(step: Step) -> Step {
+    let root = root().join("").display().to_string();
+    let step = step.rustc("--cfg joint_loom --cfg joint_check");
+    let step = match root.contains(char::is_whitespace) {
+        true => step,
+        false => step.rustc(&format!("--remap-path-prefix={root}=")),
+    };
+    let unset = MOST.iter().filter(|(key, _)| env::var_os(key).is_none());
+    unset.fold(step.in_folder("loom-tests"), |step, (key, value)| step.env(key, value))
+        // For the option `--lockfile-path`.
+        .env("RUSTC_BOOTSTRAP", "1")
+}
+
+/// Runs the models in release, because a model runs its closure thousands of times.
+pub(crate) fn loom(words: &Words) -> Done {
+    let (check_args, full) = (
+        on_check(words)?.then(check).transpose()?,
+        words.has("--full"),
+    );
+    if full && check_args.is_some() {
+        let why = "joint-check has no bounds on preemptions that --full could take away";
+        return Err(Stop::Refused(why.to_owned()));
+    }
+    let is_set = |key: &&str| env::var_os(key).is_some();
+    let counts = ["JOINT_LOOM_RUNS", "JOINT_CHECK_LOG"].iter().any(is_set);
+    // Counts have to be told from one another, by the lines of plain cargo before them.
+    let has_nextest = !counts && check_args.is_none() && needs("nextest").is_ok();
+    let mut step = match has_nextest {
+        true => Step::cargo("models", "nextest run --cargo-profile release").args([
+            "--config-file",
+            &root()
+                .join("loom-tests/.config/nextest.toml")
+                .display()
+                .to_string(),
+        ]),
+        false => Step::cargo("models", "test --release --no-fail-fast"),
+    };
+    step = match &check_args {
+        // Says which models have not ended.
+        Some(args) if !counts => for_check(step.args(args)).env("JOINT_CHECK_LOG", "cut"),
+        Some(args) => for_check(step.args(args)),
+        None => step.in_models(),
+    };
+    if let Some(filter) = words.word(0) {
+        let folder = root().join("loom-tests/tests").join(filter);
+        let is_file = folder.is_dir() || folder.with_extension("rs").is_file();
+        step = step.args(is_file.then_some("--test")).arg(filter);
+    }
+    if full {
+        step = step.env("JOINT_LOOM_FULL", "1");
+    }
+    if counts || check_args.is_some() {
+        step = step.args(["--", "--nocapture"]);
+    }
+    Ok(run_all("loom", vec![step]))
+}
+
+/// The lab runs in the models' folder, so it is given the whole paths of the files.
+pub(crate) fn matrix(words: &Words) -> Done {
+    let mut step = Step::cargo("matrix", "run --release --bin lab -- matrix").in_models();
+    for option in ["--json", "--html"] {
+        if let Some(file) = words.option(option) {
+            let whole = absolute(file).map_err(|error| format!("{file}: {error}"))?;
+            step = step.args([option, &whole.to_string_lossy()]);
+        }
+    }
+    Ok(run_all("lab", vec![step]))
+}
+
+/// The models against each change, or each whose place's name contains the filter. Both builds have
+/// the same target folder. On joint-check the page is a copy in the target folder, so that the
+/// tests that find a change on loom are tried first.
+pub(crate) fn mutants(words: &Words) -> Done {
+    let line = "run --quiet --release -p joint-mutants --manifest-path ../verify/Cargo.toml \
+                --no-default-features";
+    let mut step = Step::cargo("mutants", line);
+    let (mut build, mut page, mut cfg) = (
+        Vec::new(),
+        "../../docs/orderings.md".to_owned(),
+        "joint_loom",
+    );
+    if on_check(words)? {
+        build = check()?;
+        let copy = target().join("check/orderings.md");
+        let copied = fs::copy(root().join("docs/orderings.md"), &copy);
+        copied.map_err(|error| format!("{}: {error}", copy.display()))?;
+        let folder = target().join("check/target").display().to_string();
+        step = for_check(step.args(["--target-dir", &folder]));
+        (page, cfg) = (copy.display().to_string(), "joint_check");
+    } else {
+        step = step.in_models();
+    }
+    step = step.args([
+        "--",
+        "--cfg",
+        cfg,
+        "--page",
+        &page,
+        "--reasons",
+        "survivors.txt",
+    ]);
+    step = step.args(words.has("--smoke").then_some("--smoke"));
+    step = step.args(words.word(0).iter().flat_map(|&filter| ["--place", filter]));
+    Ok(run_all(
+        "mutants",
+        vec![step.args(["--", "--release"]).args(build)],
+    ))
+}
+
+/// There are thousands of changes, and all tests take minutes. So the unit tests run first, then
+/// the integration tests, then the models. Each stage tries only what the one before has not found.
+pub(crate) fn logic(words: &Words) -> Done {
+    needs("mutants")?;
+    let folder = target().join("logic");
+    // The programs that some tests run are examples.
+    let tested = "--iterate --all-features \
+                  --test-package joint,joint-executor,joint-flow,joint-ring,joint-sim \
+                  --cargo-test-arg=--lib --cargo-test-arg=--tests --cargo-test-arg=--examples";
+    let mut missed = 0;
+    for (name, build, line) in [
+        (
+            "unit tests",
+            "build",
+            "--all-features --cargo-test-arg=--lib",
+        ),
+        ("integration tests", "build", tested),
+        (
+            "models",
+            "models",
+            "--iterate --profile release --test-package loom-tests",
+        ),
+    ] {
+        let step = Step::cargo(name, &format!("mutants --workspace {line}"))
+            .args(["--output", &folder.display().to_string()])
+            .args(words.word(0).iter().flat_map(|&filter| ["--re", filter]))
+            // Kept, so that a later run does not compile the dependencies of the tests.
+            .env("CARGO_TARGET_DIR", folder.join(build).display().to_string());
+        let step = if name == "models" {
+            step.rustc("--cfg joint_loom")
+        } else {
+            step
+        };
+        match run_all("logic", vec![step]) {
+            // 2: some were missed. 3: some tests did not end.
+            status @ (0 | 2 | 3) => missed = i32::from(status == 2),
+            status => return Ok(status),
+        }
+    }
+    Ok(missed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn joint_check_has_a_lock_file_of_its_own() {
+        let lock = || fs::read(root().join("Cargo.lock")).expect("a lock file");
+        let before = lock();
+        let args = check().expect("it can be written");
+        assert_eq!(lock(), before);
+        let text = fs::read_to_string(&args[2]).expect("it was written");
+        assert!(!text.contains("name = \"loom\"\nversion = \"0.7."));
+        assert!(text.contains("name = \"corosensei\""));
+    }
+}

@@ -1,0 +1,124 @@
+//! Lesson 2: the mutex version, and a wake-up under the lock.
+
+use std::{
+    sync::{Arc, PoisonError, Weak},
+    task::{Wake, Waker},
+};
+
+use lessons::{
+    name_thread,
+    sync::{Mutex, MutexGuard},
+    thread,
+};
+
+use crate::{
+    exercise::{Verdict, demand, exercise, the_model},
+    join::{Join, a_poll_returns, check, no_waker_leaks, passes},
+};
+
+enum State {
+    Pending(Option<Waker>),
+    Done(u32),
+}
+
+struct Locked(Mutex<State>);
+
+impl Locked {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Join for Locked {
+    fn new() -> Self {
+        Self(Mutex::new(State::Pending(None)).named("state"))
+    }
+
+    fn complete(&self, result: u32) {
+        let before = std::mem::replace(&mut *self.state(), State::Done(result));
+        if let State::Pending(Some(waker)) = before {
+            waker.wake();
+        }
+    }
+
+    fn poll(&self, waker: &Waker) -> Option<u32> {
+        match &mut *self.state() {
+            State::Done(result) => Some(*result),
+            State::Pending(registered) => {
+                *registered = Some(waker.clone());
+                None
+            }
+        }
+    }
+}
+
+/// A waker that does the waiter's work itself: it polls.
+struct Poller<J>(Weak<J>);
+
+impl<J: Join> Wake for Poller<J> {
+    fn wake(self: Arc<Self>) {
+        let join = self.0.upgrade().expect("the completer has it");
+        assert_eq!(join.poll(Waker::noop()), Some(7));
+    }
+}
+
+fn check_a_waker_that_polls<J: Join>() {
+    let join = Arc::new(J::new());
+    let completers = join.clone();
+    name_thread("waiter");
+    let completer = thread::spawn(move || {
+        name_thread("completer");
+        completers.complete(7);
+    });
+    join.poll(&Waker::from(Arc::new(Poller(Arc::downgrade(&join)))));
+    completer.join().unwrap();
+}
+
+#[test]
+fn the_mutex_is_enough() {
+    passes(check::<Locked>);
+}
+
+struct WakesUnderTheLock(Locked);
+
+impl Join for WakesUnderTheLock {
+    fn new() -> Self {
+        Self(Locked::new())
+    }
+
+    fn complete(&self, result: u32) {
+        let mut state = self.0.state();
+        let before = std::mem::replace(&mut *state, State::Done(result));
+        if let State::Pending(Some(waker)) = before {
+            waker.wake();
+        }
+    }
+
+    fn poll(&self, waker: &Waker) -> Option<u32> {
+        self.0.poll(waker)
+    }
+}
+
+fn judge<J: Join>() -> Verdict {
+    a_poll_returns::<J>()?;
+    the_model(
+        "the waker polls, and the poll does not find the result: it waits for a lock that its own \
+         thread holds, or comes before the result",
+        |failure| failure.message().contains("deadlock"),
+        check_a_waker_that_polls::<J>,
+    )?;
+    demand("a waiter that has left its waker is not woken", check::<J>)?;
+    no_waker_leaks::<J>()
+}
+
+pub(crate) fn under_the_lock() {
+    check_a_waker_that_polls::<WakesUnderTheLock>();
+}
+
+#[test]
+fn exercise_2() {
+    exercise(2, judge::<WakesUnderTheLock>);
+}
+
+#[path = "solutions/mutex.rs"]
+mod solution;

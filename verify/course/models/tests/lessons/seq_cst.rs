@@ -1,0 +1,112 @@
+//! Lesson 6: what `SeqCst` would add, and to what.
+
+use axioms::{
+    Model, Ordering,
+    completion::{Cell, judge},
+};
+use lessons::{
+    name_thread,
+    sync::atomic::{self, AtomicBool},
+    thread,
+};
+use std::sync::Arc;
+
+use crate::{
+    exercise::{Verdict, demand, exercise, none_is, operations, the_model},
+    handshake::both_miss,
+};
+
+#[test]
+fn the_completion_allows_the_same_executions() {
+    let executions = |ordering: Ordering| {
+        let cell = Cell {
+            completer: ordering,
+            waiter: ordering,
+        };
+        let verdict = judge(cell, Model::Rc11);
+        assert!(verdict.is_right());
+        verdict.executions.len()
+    };
+    assert_eq!(executions(Ordering::AcqRel), executions(Ordering::SeqCst));
+}
+
+// The exercise: who comes first takes the prize, and the other gets nothing.
+
+trait Prize: Send + Sync + 'static {
+    fn new() -> Self;
+
+    /// Returns whether this thread, number 0 or 1, has taken the prize.
+    fn take(&self, me: usize) -> bool;
+}
+
+struct TwoFlags([AtomicBool; 2]);
+
+impl Prize for TwoFlags {
+    fn new() -> Self {
+        Self(["flag 0", "flag 1"].map(|name| AtomicBool::new(false).named(name)))
+    }
+
+    fn take(&self, me: usize) -> bool {
+        self.0[me].store(true, atomic::Ordering::Release);
+        !self.0[1 - me].load(atomic::Ordering::Acquire)
+    }
+}
+
+fn check<P: Prize>() {
+    let prize = Arc::new(P::new());
+    let others = prize.clone();
+    name_thread("thread 0");
+    let other = thread::spawn(move || {
+        name_thread("thread 1");
+        others.take(1)
+    });
+    let mine = prize.take(0);
+    assert!(!(mine && other.join().unwrap()), "both have taken it");
+}
+
+fn judge_repair<P: Prize>() -> Verdict {
+    for me in [0, 1] {
+        demand("a thread that comes alone must get the prize", move || {
+            let prize = P::new();
+            assert!(prize.take(me));
+            assert!(!prize.take(1 - me), "both have taken it");
+        })?;
+    }
+    let operations = operations("takes", || {
+        let prize = Arc::new(P::new());
+        let takes = thread::spawn(move || {
+            name_thread("takes");
+            prize.take(1);
+        });
+        takes.join().unwrap();
+    })?;
+    none_is(
+        &["SeqCst"],
+        &operations,
+        "the exercise asks for a repair without SeqCst",
+    )?;
+    the_model(
+        "both threads take the prize",
+        |failure| failure.message().contains("both have taken it"),
+        check::<P>,
+    )
+}
+
+pub(crate) fn with_two_flags() {
+    check::<TwoFlags>();
+}
+
+#[test]
+fn exercise_6() {
+    exercise(6, judge_repair::<TwoFlags>);
+}
+
+#[test]
+fn one_order_of_all_places_is_what_two_flags_need() {
+    use atomic::Ordering::{Acquire, Release, SeqCst};
+    assert!(both_miss([(Release, None, Acquire); 2]));
+    assert!(!both_miss([(SeqCst, None, SeqCst); 2]));
+}
+
+#[path = "solutions/seq_cst.rs"]
+mod solution;

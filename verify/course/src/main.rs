@@ -1,0 +1,118 @@
+//! The commands of the course. In the folder `verify`:
+//!
+//! ```sh
+//! cargo run -p course -- lesson [NUMBER]
+//! cargo run -p course -- grade HOMEWORK PATH | --check
+//! cargo run -p course -- page [--check | --test [MATRIX]]
+//! ```
+
+mod browser;
+mod checker;
+mod grade;
+mod lesson;
+mod page;
+
+use std::{
+    env,
+    path::{Path, PathBuf},
+    process::{Command, exit},
+};
+
+const USAGE: &str = "\
+Usage: cargo run -p course -- <command>
+
+  lesson [NUMBER]        says whether an exercise of the lessons is solved; if not, shows the failing
+                         execution and what is wrong; without a number, all of them in a line each
+  grade HOMEWORK PATH    grades a solution of lock, queue or arc, and says whether it could be weaker;
+                         in a folder also models.rs, against changes of the solution in homework
+  grade --check          grades the files in homework themselves
+  page                   writes index.html, and compiles the checker in it if there is the target
+                         wasm32-unknown-unknown
+  page --check           compares the file with what would be written
+  page --test [MATRIX]   uses it in Chromium, at six sizes, and is skipped without; its verdicts are
+                         those of the explorer, and of the models in a file of `lab matrix --json`
+";
+
+fn main() {
+    let words: Vec<_> = env::args().skip(1).collect();
+    let words: Vec<_> = words.iter().map(String::as_str).collect();
+    let done = match words[..] {
+        ["lesson"] => lesson::run(None),
+        ["lesson", number] => lesson::run(Some(number)),
+        ["grade", "--check"] => grade::check(),
+        ["grade", name, path] => grade::grade(name, Path::new(path)),
+        ["page"] => page::write(),
+        ["page", "--check"] => page::check(),
+        ["page", "--test"] => page::test(None),
+        ["page", "--test", matrix] => page::test(Some(Path::new(matrix))),
+        _ => {
+            print!("{USAGE}");
+            exit(i32::from(!matches!(words[..], ["help" | "--help"])) * 2);
+        }
+    };
+    match done {
+        Ok(passes) => exit(i32::from(!passes)),
+        Err(why) => {
+            eprintln!("{why}");
+            exit(2);
+        }
+    }
+}
+
+/// The folder of the course.
+fn here() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// The folder of the checkers' workspace.
+fn workspace() -> &'static Path {
+    here().parent().unwrap_or(here())
+}
+
+/// The folder with all that is built.
+fn target() -> PathBuf {
+    workspace().join(env::var_os("CARGO_TARGET_DIR").unwrap_or("target".into()))
+}
+
+/// A run of cargo in a folder, with the words of a line.
+fn cargo(folder: &Path, line: &str) -> Command {
+    let mut cargo = Command::new(env::var_os("CARGO").unwrap_or("cargo".into()));
+    cargo.args(line.split(' ')).current_dir(folder);
+    cargo
+}
+
+/// The names of the tests that a run of `cargo test` finds.
+fn tests(mut cargo: Command) -> Result<Vec<String>, String> {
+    let output = cargo.args(["--", "--list"]).output();
+    let output = output.map_err(|error| format!("could not start cargo: {error}"))?;
+    if !output.status.success() {
+        return Err(String::from_utf8_lossy(&output.stderr).into_owned());
+    }
+    let printed = String::from_utf8_lossy(&output.stdout);
+    let names = printed
+        .lines()
+        .filter_map(|line| line.strip_suffix(": test"));
+    Ok(names.map(str::to_owned).collect())
+}
+
+#[cfg(test)]
+mod test {
+    use super::*;
+
+    #[test]
+    fn links_of_the_course_lead_to_files() {
+        for folder in ["lessons", "homework"] {
+            let files = std::fs::read_dir(here().join(folder)).expect("a folder of the course");
+            for file in files.map(|file| file.expect("a file").path()) {
+                let is_text = file.extension().is_some_and(|extension| extension == "md");
+                let text = is_text.then(|| std::fs::read_to_string(&file).expect("a text"));
+                for rest in text.unwrap_or_default().split("](").skip(1) {
+                    let link = rest.split([')', '#']).next().unwrap_or_default();
+                    let is_outside = link.is_empty() || link.starts_with("https://");
+                    let leads = file.with_file_name(link).exists();
+                    assert!(is_outside || leads, "{}: {link}", file.display());
+                }
+            }
+        }
+    }
+}
