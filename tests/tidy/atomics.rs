@@ -21,8 +21,9 @@ fn is_below_executor(source: &Source) -> bool {
     source.package().is_empty()
 }
 
+/// The switch takes them from `core` or from loom. The checkers are what a model runs on.
 fn is_switch(source: &Source) -> bool {
-    source.package() == "switch"
+    source.package() == "switch" || source.is_checker()
 }
 
 /// Finds data that two threads share and the model would not see.

@@ -1,8 +1,6 @@
 //! Rust's tokens and comments, by line: enough of a lexer that no rule is misled by a string, a
 //! comment or a lifetime.
 
-use std::ops::Range;
-
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Ident,
@@ -18,8 +16,6 @@ pub(crate) struct Token {
     pub(crate) text: String,
     pub(crate) line: usize,
     pub(crate) last_line: usize,
-    /// Where it is written, in chars of the text.
-    pub(crate) chars: Range<usize>,
 }
 
 /// One line of a comment, without its marker.
@@ -33,13 +29,11 @@ pub(crate) fn lex(text: &str) -> (Vec<Token>, Vec<Comment>) {
     let mut lexer = Lexer {
         chars: text.chars().collect(),
         at: 0,
-        first: 0,
         line: 1,
         tokens: Vec::new(),
         comments: Vec::new(),
     };
     while let Some(c) = lexer.peek(0) {
-        lexer.first = lexer.at;
         lexer.item(c);
     }
     (lexer.tokens, lexer.comments)
@@ -48,8 +42,6 @@ pub(crate) fn lex(text: &str) -> (Vec<Token>, Vec<Comment>) {
 struct Lexer {
     chars: Vec<char>,
     at: usize,
-    /// Where the token that is being read begins.
-    first: usize,
     line: usize,
     tokens: Vec<Token>,
     comments: Vec<Comment>,
@@ -81,7 +73,6 @@ impl Lexer {
             text: text.into(),
             line,
             last_line: self.line,
-            chars: self.first..self.at,
         });
     }
 

@@ -8,7 +8,6 @@
 mod atomics;
 mod finish;
 mod floors;
-#[allow(dead_code, reason = "shared with xtask, which asks for more")]
 mod lex;
 mod names;
 mod paths;
@@ -28,47 +27,54 @@ fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// The folders with Rust files.
-const FOLDERS: [&str; 12] = [
-    "benches",
-    "examples",
-    "joint-executor",
-    "joint-flow",
-    "joint-ring",
-    "joint-sim",
-    "joint-switch",
-    "loom-tests",
-    "src",
-    "tests",
-    "tools",
-    "verify",
-];
+/// The folders of the published packages, from the root: those without `publish = false` of both
+/// workspaces, as cargo knows them.
+fn packages() -> Vec<String> {
+    let of_one = |workspace: &str| {
+        let mut cargo = Command::new(env!("CARGO"));
+        cargo.args(["metadata", "--no-deps", "--format-version=1"]);
+        let output = cargo.current_dir(root().join(workspace)).output();
+        let output = output.expect("cargo runs");
+        assert!(output.status.success(), "{output:?}");
+        let printed = String::from_utf8_lossy(&output.stdout).replace("\\\\", "/");
+        let packages = printed.split("\"manifest_path\":\"").skip(1);
+        let published = packages.filter(|package| package.contains("\"publish\":null"));
+        let folder = |package: &str| {
+            let (manifest, _) = package.split_once("/Cargo.toml\"")?;
+            let root = root().to_string_lossy().replace('\\', "/");
+            Some(
+                manifest
+                    .strip_prefix(&root)?
+                    .trim_start_matches('/')
+                    .to_owned(),
+            )
+        };
+        published.filter_map(folder).collect::<Vec<_>>()
+    };
+    ["", "verify"]
+        .iter()
+        .flat_map(|workspace| of_one(workspace))
+        .collect()
+}
 
-/// The folders with the source of the published packages.
-const PACKAGES: [&str; 6] = [
-    "src",
-    "joint-executor/src",
-    "joint-flow/src",
-    "joint-ring/src",
-    "joint-sim/src",
-    "joint-switch/src",
-];
-
-/// All of the packages' source, by path from the root.
+/// All of the published packages' source, by path from the root.
 fn sources() -> &'static BTreeMap<String, Source> {
     /// Read once for all rules, because that takes longer than any of them.
     static SOURCES: LazyLock<BTreeMap<String, Source>> = LazyLock::new(read_sources);
-    for folder in PACKAGES {
-        let lib = format!("{folder}/lib.rs");
-        assert!(SOURCES.contains_key(&lib), "the walk found no {lib}");
-    }
     &SOURCES
 }
 
 fn read_sources() -> BTreeMap<String, Source> {
     let mut files = Vec::new();
-    for folder in PACKAGES {
-        collect(&root().join(folder), &mut files);
+    for package in packages() {
+        let folder = root().join(package).join("src");
+        let before = files.len();
+        collect(&folder, &mut files);
+        assert!(
+            files.len() > before,
+            "the walk found no {}",
+            folder.display()
+        );
     }
     let sources = files.iter().map(|file| {
         let (path, text) = read(file);
@@ -78,12 +84,16 @@ fn read_sources() -> BTreeMap<String, Source> {
     sources.collect()
 }
 
+/// The Rust files in a folder, without what is built or fetched there.
 fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).expect("src can be listed") {
         let path = entry.expect("src can be listed").path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
         if path.is_dir() {
-            collect(&path, files);
-        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            if !name.starts_with('.') && !["target", "vendor"].contains(&&*name) {
+                collect(&path, files);
+            }
+        } else if name.ends_with(".rs") {
             files.push(path);
         }
     }
@@ -145,9 +155,7 @@ fn sites_have_names_of_their_own() {
 fn sites_and_files_that_comments_cite_exist() {
     let sources = sources();
     let mut files = Vec::new();
-    for folder in FOLDERS {
-        collect(&root().join(folder), &mut files);
-    }
+    collect(root(), &mut files);
     let paths = files
         .iter()
         .filter_map(|file| file.strip_prefix(root()).ok());
@@ -166,9 +174,7 @@ fn the_index_of_handshakes_leads_somewhere() {
 #[test]
 fn comments_end_at_column_100() {
     let mut files = Vec::new();
-    for folder in FOLDERS {
-        collect(&root().join(folder), &mut files);
-    }
+    collect(root(), &mut files);
     let found = (files.iter().map(|file| read(file)))
         .flat_map(|(path, text)| finish::wide_comments(&path, &text));
     assert_eq!(found.collect::<Vec<_>>(), [""; 0]);
@@ -328,15 +334,7 @@ fn only_the_benches_depend_on_peers() {
 
     let mut tree = Command::new(env!("CARGO"));
     tree.args(["tree", "--locked", "--all-features", "--prefix=none"]);
-    for package in [
-        "joint",
-        "joint-executor",
-        "joint-flow",
-        "joint-ring",
-        "joint-sim",
-    ] {
-        tree.args(["--package", package]);
-    }
+    // Without names, it shows those of `default-members`.
     let tree = tree.current_dir(root()).output().expect("cargo runs");
     assert!(tree.status.success(), "{tree:?}");
     let tree = String::from_utf8_lossy(&tree.stdout);

@@ -38,6 +38,11 @@ impl Source {
         package(&self.path).to_owned()
     }
 
+    /// Whether it is of `verify`: the models run on it, and no model runs it.
+    pub(crate) fn is_checker(&self) -> bool {
+        self.path.starts_with("verify/")
+    }
+
     /// The file's module directly under the crate's root; none for `lib.rs`.
     pub(crate) fn top(&self) -> Option<String> {
         let mut modules = file_module(&self.path).into_iter();
@@ -64,20 +69,18 @@ impl Source {
 
 /// The folder in which a package's `src` lies, without `joint-`.
 fn package(path: &str) -> &str {
-    let (package, _) = path.split_once("/src/").unwrap_or_default();
+    let (folder, _) = path.rsplit_once("/src/").unwrap_or_default();
+    let (_, package) = folder.rsplit_once('/').unwrap_or(("", folder));
     package.strip_prefix("joint-").unwrap_or(package)
 }
 
+/// The modules of every package but `joint` stand in one with the package's short name.
 fn file_module(path: &str) -> Vec<String> {
-    // The modules of the package `joint-flow` stand in one that is called `flow`.
-    let path = path.replacen("/src/", "/", 1);
-    let path = path.strip_prefix("src/").unwrap_or(&path);
-    let path = path.strip_prefix("joint-").unwrap_or(path);
-    let path = path.strip_suffix(".rs").unwrap_or(path);
-    let parts = path.split('/').map(str::to_owned);
-    parts
-        .filter(|part| part != "lib" && part != "mod")
-        .collect()
+    let (_, file) = path.rsplit_once("src/").unwrap_or(("", path));
+    let file = file.strip_suffix(".rs").unwrap_or(file);
+    let parts = [package(path)].into_iter().chain(file.split('/'));
+    let is_module = |part: &&str| !part.is_empty() && *part != "lib" && *part != "mod";
+    parts.filter(is_module).map(str::to_owned).collect()
 }
 
 fn modules(path: &str, tokens: &[Token]) -> Vec<Arc<[String]>> {
@@ -215,6 +218,7 @@ mod tests {
         );
         let of_flow = file_module("joint-flow/src/a/mod.rs");
         assert_eq!(of_flow, ["flow", "a"]);
+        assert_eq!(file_module("verify/joint-lab/src/a.rs"), ["lab", "a"]);
         assert_eq!(Source::new("src/lib.rs", "").top(), None);
         assert_eq!(Source::new("src/a/mod.rs", "").top().as_deref(), Some("a"));
     }

@@ -1,9 +1,9 @@
 //! The models, on loom or on joint-check in its place, and what changes the source under them.
 //!
-//! For joint-check, cargo puts the package `as-loom` in loom's place, and reads a `Cargo.lock` of
-//! its own in the target folder. The repository's never changes, however the command ends.
+//! For joint-check, cargo builds a package in the target folder that has the models' sources and a
+//! `Cargo.lock` of its own. The repository's never changes, however the command ends.
 
-use std::{env, fs, path::absolute};
+use std::{env, fs, io, path::absolute};
 
 use super::{
     step::{Done, Step, Stop, needs, root, run_all, target},
@@ -23,36 +23,58 @@ fn on_check(words: &Words) -> Result<bool, Stop> {
     }
 }
 
-/// What cargo is told to put joint-check in loom's place, everywhere in the target folder `check`.
+/// Writes the package for joint-check, and returns the arguments with which cargo builds it.
 fn check() -> Result<Vec<String>, String> {
     let folder = target().join("check");
-    let lock = folder.join("Cargo.lock");
+    let write = |file: &str, text: String| fs::write(folder.join(file), text);
+    let read = |file| fs::read_to_string(root().join(file));
     let written = fs::create_dir_all(&folder)
-        .and_then(|()| fs::read_to_string(root().join("Cargo.lock")))
-        .and_then(|text| fs::write(&lock, without_loom(&text)));
-    written.map_err(|error| format!("{}: {error}", lock.display()))?;
-    let loom = root().join("verify/joint-check/as-loom");
-    let config = [
-        format!("patch.crates-io.loom.path={loom:?}"),
-        "profile.release.package.corosensei.opt-level=3".to_owned(),
-        "profile.release.package.joint-check.opt-level=3".to_owned(),
-    ];
-    let [lock, folder] = [lock, folder.join("target")].map(|path| path.display().to_string());
-    let mut args = [
-        "-Zunstable-options",
-        "--lockfile-path",
-        &lock,
-        "--target-dir",
-        &folder,
-    ]
-    .map(str::to_owned)
-    .to_vec();
-    args.extend(
-        config
-            .into_iter()
-            .flat_map(|value| ["--config".to_owned(), value]),
+        .and_then(|()| write("Cargo.lock", without_loom(&read("Cargo.lock")?)))
+        .and_then(|()| {
+            let (workspace, models) = (read("Cargo.toml")?, read("loom-tests/Cargo.toml")?);
+            write("Cargo.toml", manifest(&workspace, &models)?)
+        });
+    written.map_err(|error| format!("{}: {error}", folder.display()))?;
+    let [manifest, build] =
+        ["Cargo.toml", "target"].map(|name| folder.join(name).display().to_string());
+    Ok(["--manifest-path", &manifest, "--target-dir", &build]
+        .map(str::to_owned)
+        .into())
+}
+
+/// The models' manifest in a workspace of its own, with all paths from the root.
+fn manifest(workspace: &str, models: &str) -> io::Result<String> {
+    let root = root().display().to_string().replace('\\', "/");
+    let shared = workspace.split_once("[workspace.package]");
+    let shared = shared.and_then(|(_, rest)| rest.split_once("\n[package]"));
+    let (shared, _) = shared.unwrap_or_default();
+    let shared = shared.replace("path = \"", &format!("path = \"{root}/"));
+    let models = models.replace("path = \"", &format!("path = \"{root}/loom-tests/"));
+    let mut text = format!(
+        "[workspace]\n[workspace.package]{shared}\n{models}\n\
+         [lib]\npath = \"{root}/loom-tests/src/lib.rs\"\n\n\
+         [patch.crates-io]\nloom = {{ path = \"{root}/verify/joint-check/as-loom\" }}\n\n\
+         [profile.release.package]\ncorosensei = {{ opt-level = 3 }}\n\
+         joint-check = {{ opt-level = 3 }}\n"
     );
-    Ok(args)
+    for entry in fs::read_dir(format!("{root}/loom-tests/tests"))? {
+        let path = entry?.path();
+        let name = path
+            .file_stem()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
+        let file = if path.is_dir() {
+            path.join("main.rs")
+        } else {
+            path
+        };
+        // These test what the lab says about loom's executions.
+        if !name.starts_with("lab_") && file.is_file() {
+            text += &format!("\n[[test]]\nname = \"{name}\"\npath = {file:?}\n");
+        }
+    }
+    Ok(text)
 }
 
 /// The repository's lock file without loom, so that cargo takes what stands in its place, and all
@@ -73,9 +95,9 @@ fn for_check(step: Step) -> Step {
         false => step.rustc(&format!("--remap-path-prefix={root}=")),
     };
     let unset = MOST.iter().filter(|(key, _)| env::var_os(key).is_none());
-    unset.fold(step.in_folder("loom-tests"), |step, (key, value)| step.env(key, value))
-        // For the option `--lockfile-path`.
-        .env("RUSTC_BOOTSTRAP", "1")
+    unset.fold(step.in_folder("loom-tests"), |step, (key, value)| {
+        step.env(key, value)
+    })
 }
 
 /// Runs the models in release, because a model runs its closure thousands of times.
@@ -226,8 +248,9 @@ mod tests {
         let before = lock();
         let args = check().expect("it can be written");
         assert_eq!(lock(), before);
-        let text = fs::read_to_string(&args[2]).expect("it was written");
-        assert!(!text.contains("name = \"loom\"\nversion = \"0.7."));
-        assert!(text.contains("name = \"corosensei\""));
+        let text = fs::read_to_string(&args[1]).expect("it was written");
+        assert!(text.contains("tests/completion.rs") && text.contains("tests/task/main.rs"));
+        let lock = fs::read_to_string(args[1].replace(".toml", ".lock")).expect("it was written");
+        assert!(!lock.contains("name = \"loom\"\nversion = \"0.7."));
     }
 }

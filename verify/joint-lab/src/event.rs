@@ -191,3 +191,44 @@ pub(super) struct Trace {
     /// The names that the model gives to certain pointers.
     pub(super) values: Vec<(u64, String)>,
 }
+
+impl Event {
+    /// Takes in what the operation has read, and what it left if the recorder cannot know it.
+    pub(super) fn end(&mut self, value: u64, left: Option<u64>) {
+        match &mut self.step {
+            Step::Load => self.read = Some(value),
+            Step::Exclusive(left) => *left = value,
+            Step::Update {
+                name,
+                operand,
+                wrote,
+            } => {
+                self.read = Some(value);
+                *wrote = left.unwrap_or_else(|| updated(name, value, *operand));
+            }
+            Step::Exchange {
+                current,
+                failure,
+                done,
+                ..
+            } => {
+                self.read = Some(value);
+                *done = true;
+                if value != *current {
+                    self.order = *failure;
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// The value that a 64-bit exchange, addition, subtraction or union leaves.
+fn updated(name: &str, before: u64, operand: u64) -> u64 {
+    match name {
+        "fetch_add" => before.wrapping_add(operand),
+        "fetch_sub" => before.wrapping_sub(operand),
+        "fetch_or" => before | operand,
+        _ => operand,
+    }
+}

@@ -61,6 +61,7 @@
 //! [`failure_of`], or [`explain_with`], which reports it as soon as the model fails.
 
 mod analysis;
+mod arrows;
 pub mod cell;
 mod counterexample;
 mod ends;

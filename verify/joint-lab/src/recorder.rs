@@ -388,46 +388,6 @@ fn done(read: u64, left: Option<u64>) {
     });
 }
 
-impl Event {
-    fn end(&mut self, value: u64, left: Option<u64>) {
-        match &mut self.step {
-            Step::Load => self.read = Some(value),
-            Step::Exclusive(left) => *left = value,
-            Step::Update {
-                name,
-                operand,
-                wrote,
-            } => {
-                self.read = Some(value);
-                *wrote = left.unwrap_or_else(|| updated(name, value, *operand));
-            }
-            Step::Exchange {
-                current,
-                failure,
-                done,
-                ..
-            } => {
-                self.read = Some(value);
-                *done = true;
-                if value != *current {
-                    self.order = *failure;
-                }
-            }
-            _ => {}
-        }
-    }
-}
-
-/// The value that a 64-bit exchange, addition, subtraction or union leaves.
-fn updated(name: &str, before: u64, operand: u64) -> u64 {
-    match name {
-        "fetch_add" => before.wrapping_add(operand),
-        "fetch_sub" => before.wrapping_sub(operand),
-        "fetch_or" => before | operand,
-        _ => operand,
-    }
-}
-
 /// A number for a thread that is about to be spawned.
 pub(super) fn token() -> usize {
     with(|recorder| {

@@ -2,6 +2,7 @@
 //! left.
 
 use super::{
+    arrows::{Arrow, arrows, margin},
     counterexample::Counterexample,
     event::{Event, Source, Step, Trace},
     fold,
@@ -157,13 +158,6 @@ pub(super) fn lane_of(of: &Counterexample, token: usize) -> String {
     start.map_or("a thread".to_owned(), |event| of.thread(event.lane))
 }
 
-/// An arrow in the margin, from row to row.
-struct Arrow {
-    from: usize,
-    to: usize,
-    missing: bool,
-}
-
 pub(super) fn render(of: &Counterexample) -> String {
     format!(
         "{}\n{}\n\nThe model: {}\n",
@@ -262,100 +256,6 @@ pub(super) fn place_of(of: &Counterexample, row: usize, between: &str) -> String
         Some(site) => format!("{}{between}{site}", source(event.source)),
         None => source(event.source),
     }
-}
-
-fn arrows(of: &Counterexample, rows: &[usize]) -> Vec<Arrow> {
-    let missing: Vec<_> = of
-        .missing_edges()
-        .iter()
-        .map(|edge| (edge.writer, edge.reader))
-        .collect();
-    let reads = of.reads();
-    let reads = reads
-        .iter()
-        .map(|&(from, to, _)| (from, to))
-        .filter(|read| !missing.contains(read));
-    let all = reads
-        .map(|read| (read, false))
-        .chain(missing.iter().map(|&edge| (edge, true)));
-    let row = |step| rows.iter().position(|&row| row == step);
-    let mut arrows: Vec<_> = all
-        .filter_map(|((from, to), missing)| {
-            Some(Arrow {
-                from: row(from)?,
-                to: row(to)?,
-                missing,
-            })
-        })
-        .collect();
-    arrows.sort_by_key(|arrow| arrow.to - arrow.from);
-    arrows
-}
-
-/// The margin of each row. Every arrow has its own column; shorter arrows are closer to the lanes.
-fn margin(arrows: &[Arrow], rows: usize) -> Vec<String> {
-    let mut columns: Vec<Vec<&Arrow>> = Vec::new();
-    for arrow in arrows {
-        let apart = |other: &&Arrow| arrow.to < other.from || other.to < arrow.from;
-        match columns.iter_mut().find(|column| column.iter().all(apart)) {
-            Some(column) => column.push(arrow),
-            None => columns.push(vec![arrow]),
-        }
-    }
-    let shown = |row| {
-        let mut text = String::new();
-        let mut reaching = None;
-        for column in columns.iter().rev() {
-            let arrow = column
-                .iter()
-                .find(|arrow| (arrow.from..=arrow.to).contains(&row));
-            text.push_str(&stroke(arrow.copied(), row, &mut reaching));
-        }
-        let end = match reaching {
-            Some((true, missing)) => {
-                if missing {
-                    "✗"
-                } else {
-                    "►"
-                }
-            }
-            Some((false, missing)) => {
-                if missing {
-                    "╌"
-                } else {
-                    "─"
-                }
-            }
-            None => " ",
-        };
-        text + end
-    };
-    (0..rows).map(shown).collect()
-}
-
-/// Two letters of one arrow's column. `reaching` is set while an arrow's end runs inward.
-fn stroke(arrow: Option<&Arrow>, row: usize, reaching: &mut Option<(bool, bool)>) -> String {
-    let along = |reaching: &Option<(bool, bool)>| match reaching {
-        Some((_, true)) => "╌",
-        Some((_, false)) => "─",
-        None => " ",
-    };
-    let Some(arrow) = arrow else {
-        return along(reaching).repeat(2);
-    };
-    let letter = if row == arrow.from {
-        "┌"
-    } else if row == arrow.to {
-        "└"
-    } else if arrow.missing {
-        "╎"
-    } else {
-        "│"
-    };
-    if row == arrow.from || row == arrow.to {
-        *reaching = Some((row == arrow.to, arrow.missing));
-    }
-    format!("{letter}{}", along(reaching))
 }
 
 fn legend(text: &mut String, of: &Counterexample, rows: &[usize], arrows: &[Arrow]) {
