@@ -130,7 +130,7 @@
 //! | Windows | I/O completion port, for sockets only, by polling | the limit of the wait, rounded up to the next millisecond | tested in Wine |
 //!
 //! "Tested" means that the tests of this package, of `joint`, of `joint-flow` and of `joint-sim`
-//! have been run there, and have passed. `cargo xtask portable --run` builds them for other
+//! have been run there, and have passed. `cargo xtask foreign` builds them for other
 //! processors and systems, runs them here or in an emulator, and says what it leaves out and why.
 //! "Type-checked" means that `cargo xtask portable` type-checks the code for that system, but it
 //! has not been run there. "By polling" means through the crate

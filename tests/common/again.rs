@@ -4,7 +4,7 @@
 use std::{any::type_name, env, ffi::OsStr, process::Command};
 
 /// Returns a command for a program of the same target. If an emulator runs the tests, it has to run
-/// that program too. `cargo xtask portable --run` names it.
+/// that program too. `cargo xtask foreign` names it.
 pub(crate) fn program(path: impl AsRef<OsStr>) -> Command {
     let emulator = env::var("JOINT_EMULATOR").unwrap_or_default();
     let mut words = emulator.split_whitespace();

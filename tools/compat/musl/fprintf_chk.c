@@ -1,5 +1,5 @@
 // A function of glibc that Debian's `libunwind.a` calls, for programs with musl.
-// `cargo xtask portable --run` builds it if it builds std.
+// `cargo xtask foreign` builds it if it builds std.
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 # The tag of the exceptions by which Rust unwinds, which LLVM's libunwind has in other toolchains.
-# `cargo xtask portable --run` assembles it.
+# `cargo xtask foreign` assembles it.
 
 	.globl	__cpp_exception
 	.tagtype __cpp_exception i32

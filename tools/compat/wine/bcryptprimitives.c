@@ -1,5 +1,5 @@
 // `bcryptprimitives.dll` for Wine, version 8 of which has none: Rust's std takes its random
-// numbers from there. `cargo xtask portable --run` builds it.
+// numbers from there. `cargo xtask foreign` builds it.
 
 unsigned char __stdcall SystemFunction036(void *buffer, unsigned long length);
 
