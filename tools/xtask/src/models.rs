@@ -130,11 +130,11 @@ pub(crate) fn loom(words: &Words) -> Done {
         Some(args) => for_check(step.args(args)),
         None => step.in_models(),
     };
-    if let Some(filter) = words.word(0) {
-        let folder = root().join("loom-tests/tests").join(filter);
-        let is_file = folder.is_dir() || folder.with_extension("rs").is_file();
-        step = step.args(is_file.then_some("--test")).arg(filter);
-    }
+    let filter = words.word(0).unwrap_or_default();
+    let folder = root().join("loom-tests/tests").join(filter);
+    let is_file = !filter.is_empty() && (folder.is_dir() || folder.with_extension("rs").is_file());
+    step = step.arg(if is_file { "--test" } else { "--tests" });
+    step = step.args(words.word(0));
     if full {
         step = step.env("JOINT_LOOM_FULL", "1");
     }

@@ -41,8 +41,10 @@ fn counts(text: &str) -> BTreeMap<String, Count> {
     let mut all = BTreeMap::<_, Count>::new();
     let mut file = "";
     for line in text.lines() {
-        if let Some((_, rest)) = line.split_once("Running tests/") {
-            file = rest.split(['.', '/', ' ']).next().unwrap_or_default();
+        if let Some((_, rest)) = line.split_once(" Running ") {
+            let (path, _) = rest.split_once(' ').unwrap_or((rest, ""));
+            let (_, path) = path.rsplit_once("tests/").unwrap_or(("", path));
+            file = path.split(['.', '/']).next().unwrap_or_default();
         }
         let words: Vec<_> = line.split(' ').collect();
         let (test, executions, seconds) = match words[..] {
