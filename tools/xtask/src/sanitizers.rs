@@ -5,19 +5,18 @@ use std::path::Path;
 
 use super::step::{Done, Step, Stop, run_all};
 
-/// The executor's tests that run under the sanitizers: without those that fork, limit the memory of
-/// their process, run the examples, or count what is allocated.
-const SANITIZED: &str = "--test blocked --test executor --test fork_join --test io --test join_set \
-                         --test local_executor --test scope --test task_local --test time";
-
 /// Finds a frame that was left while another thread used it. Some of these tests leak on purpose.
 const LENT: &str = "detect_leaks=0:detect_stack_use_after_return=1";
 
 /// The tests that no sanitizer runs. One measures how much of the stack is in use, which needs
-/// local variables that are on the stack. The other exits in the child of a fork, in which all
-/// memory of the parent's other threads counts as leaked.
+/// local variables that are on the stack. Others exit in the child of a fork, in which all memory of
+/// the parent's other threads counts as leaked, limit the memory of their process, or run examples,
+/// which are not built for this.
 const NOT_SANITIZED: &str = "-- --skip a_helper_has_room_while_little_of_the_stack_is_in_use \
-                             --skip the_exit_of_a_forked_child_cancels_nothing";
+                             --skip the_exit_of_a_forked_child_cancels_nothing --skip exit:: \
+                             --skip fork:: --skip fork_blocked:: --skip fork_inherited:: \
+                             --skip golden:: --skip program:: --skip spawn_blocking_refused:: \
+                             --skip treehash::";
 
 pub(crate) fn run(sanitizer: &'static str) -> Done {
     let (host, is_nightly) = compiler(sanitizer)?;
@@ -41,7 +40,7 @@ pub(crate) fn run(sanitizer: &'static str) -> Done {
     };
     let mut steps = vec![
         step("joint", "--test task --test task_panic --test waits"),
-        step("joint-executor", SANITIZED).env("ASAN_OPTIONS", LENT),
+        step("joint-executor", "--test executor").env("ASAN_OPTIONS", LENT),
     ];
     // ThreadSanitizer does not see that the kernel orders a request before its answer.
     if sanitizer == "asan" {
