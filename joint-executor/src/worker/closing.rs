@@ -74,7 +74,7 @@ pub(super) fn in_hand(shared: &Shared, lane: Lane, f: impl FnOnce()) -> bool {
 /// A worker's knowledge of the end, once its executor is closed.
 #[derive(Default)]
 pub(super) struct Closing {
-    /// Whether it has dropped a future.
+    /// Whether it has dropped a future in the closed executor.
     has_begun: Cell<bool>,
     /// Whether the last poll is over for the other workers too.
     has_arrived: Cell<bool>,
@@ -124,10 +124,12 @@ impl Running<'_> {
         }
     }
 
-    /// Drops a runnable, in a closed executor.
+    /// Drops a runnable inside this worker's other work.
     pub(crate) fn discard_inside(&self, runnable: Runnable) {
-        self.closing.has_begun.set(true);
-        self.watches_tasks.set(true);
+        if self.shared().is_closed() {
+            self.closing.has_begun.set(true);
+            self.watches_tasks.set(true);
+        }
         self.stranger(|| drop(runnable));
     }
 
