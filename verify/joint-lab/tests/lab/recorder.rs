@@ -324,7 +324,7 @@ fn values_places_and_threads_are_shown() {
         "flag.fetch_add(2, Relaxed) = 5",
         "flag.compare_exchange(7, 8, AcqRel) = 7",
         "✗ UnsafeCell#1: read",
-        "tests/recorder.rs:",
+        "tests/lab/recorder.rs:",
     ] {
         assert!(text.contains(part), "{part}\n{text}");
     }

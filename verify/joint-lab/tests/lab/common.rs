@@ -1,5 +1,4 @@
 //! Runs a test again with a planted bug, and reads what the test harness says.
-#![allow(dead_code, reason = "each test program uses its part of it")]
 
 use std::{panic::Location, process::Command};
 

@@ -1,14 +1,13 @@
 //! What a model says that fails at a reader-writer lock, a channel or a `Notify`, and what these
 //! order.
 
-mod common;
-
-use common::{at, printed, says};
 use joint_lab::{
     explain, model,
     sync::{Arc, Notify, RwLock, mpsc},
     thread,
 };
+
+use crate::common::{at, printed, says};
 
 #[test]
 fn a_reader_that_would_also_write_is_named() {
@@ -76,7 +75,7 @@ fn a_receive_for_which_no_message_is_left_is_named() {
     says(
         &text,
         &[
-            "thread 1 receives from jobs at verify/joint-lab/tests/locks_and_channels.rs:",
+            "thread 1 receives from jobs at joint-lab/tests/lab/locks_and_channels.rs:",
             &format!(
                 "and never gets a message: the last one was sent at step 2 ({})",
                 at("sends")

@@ -2,11 +2,8 @@
 //! variable. Each test starts itself again with a planted bug, and reads what the test harness
 //! says.
 
-mod common;
-
 use std::{collections::VecDeque, time::Duration};
 
-use common::{at, printed, run, says};
 use joint_lab::{
     model,
     sync::{
@@ -15,6 +12,8 @@ use joint_lab::{
     },
     thread,
 };
+
+use crate::common::{at, printed, run, says};
 
 /// An executor with one worker. It runs the tasks of a queue, and parks while there is none.
 struct Executor {
@@ -346,7 +345,7 @@ fn the_steps_of_a_library_are_one_row() {
     says(
         &text,
         &[
-            "… 3 steps in verify/joint-lab/src",
+            "… 3 steps in joint-lab/src",
             "count.load(Relaxed) = 3",
             "it is not zero",
         ],
