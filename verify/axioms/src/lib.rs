@@ -14,7 +14,7 @@
 //! | [`machine`] | which executions happen on x86, Armv8, POWER and RISC-V |
 //! | [`execution`] | what happened: events, edges, final values, races, and an order to draw them in |
 //! | [`completion`] | the mutex-free completion with every pair of orderings: 25 verdicts and their witnesses |
-//! | [`text`], [`json`], [`herd`] | executions as text and as JSON, programs as litmus tests for herd7 |
+//! | [`text`], [`json`] | executions as text and as JSON |
 //! | [`language`], [`report`] | programs as text, and every execution of one as JSON |
 //! | [`page`] | the completion's cells and executions as one HTML page |
 //!
@@ -56,7 +56,6 @@ pub mod execution;
 mod explore;
 mod grow;
 mod guess;
-pub mod herd;
 pub mod json;
 pub mod language;
 pub mod machine;

@@ -1,12 +1,11 @@
-//! The explorer's commands: the matrix of the completion, one cell of it with its witness, litmus
-//! tests for herd7.
+//! The explorer's commands: the matrix of the completion, one cell of it with its witness, and the
+//! page.
 
 use std::{env, fs, io, path::Path, process::ExitCode};
 
 use axioms::{
     Model, Ordering,
-    completion::{Cell, Protocol, Verdict, judge},
-    herd,
+    completion::{Cell, Verdict, judge},
     json::{self, Json},
     page, text,
 };
@@ -15,7 +14,6 @@ const USAGE: &str = "\
 usage:
   axioms matrix [--json]                   all 25 pairs of orderings of the completion: right, or what breaks
   axioms cell COMPLETER WAITER [--json]    one of them, with an execution that shows what breaks, or with all as JSON
-  axioms herd DIR                          all 25 as litmus tests for herd7, a file each
   axioms page [--check] FILE               all 25 with their executions, as one HTML page; --check only compares the file with it
   axioms checker WASM                      keeps a checker for the page that has been compiled from the sources as they are now
 an ordering is relaxed, acquire, release, acq_rel or seq_cst
@@ -43,9 +41,6 @@ fn run(arguments: &[&str]) -> Result<String, String> {
         ["cell", completer, waiter] => Ok(show(&judged(completer, waiter)?)),
         ["cell", completer, waiter, "--json"] => {
             Ok(format!("{}\n", json::cell(&judged(completer, waiter)?)))
-        }
-        ["herd", folder] => {
-            herd_files(Path::new(folder)).map_err(|error| format!("{folder}: {error}"))
         }
         ["checker", built] => keep_checker(built).map_err(|error| format!("{built}: {error}")),
         ["page", file] => write_page(file),
@@ -161,18 +156,4 @@ fn show(verdict: &Verdict) -> String {
         text += &format!("\n{}\n\n{lanes}", verdict.sentence(finding));
     }
     text
-}
-
-fn herd_files(folder: &Path) -> io::Result<String> {
-    fs::create_dir_all(folder)?;
-    for cell in Cell::all() {
-        let protocol = Protocol::new(cell);
-        let file = folder.join(format!("{}.litmus", protocol.program.name()));
-        fs::write(file, herd::completion(&protocol))?;
-    }
-    Ok(format!(
-        "{} files in {}\n",
-        Cell::all().count(),
-        folder.display()
-    ))
 }

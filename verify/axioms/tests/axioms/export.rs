@@ -1,112 +1,12 @@
-//! The output of the crate as text: litmus tests for herd7, JSON, and what the commands print.
+//! The output of the crate as text: JSON, and what the commands print.
 
-use std::{
-    env, fs,
-    path::Path,
-    process::{Command, Output},
-};
+use std::process::{Command, Output};
 
 use axioms::{
     Location, Model,
-    Ordering::{Acquire, Relaxed, Release, SeqCst},
-    Program,
-    completion::{COMPLETER, Cell, DONE, EMPTY, Protocol, WAITER, WAITING, judge},
-    explore, herd, json,
+    Ordering::{Relaxed, Release},
+    Program, explore, json,
 };
-
-#[test]
-fn a_cell_is_a_litmus_test_of_herd7() {
-    let protocol = Protocol::new(Cell {
-        completer: Relaxed,
-        waiter: SeqCst,
-    });
-    let expected = "\
-C completion-relaxed-seq_cst
-
-{
-result = 0;
-waker = 0;
-word = 0;
-}
-
-P0 (int* result, int* waker, atomic_int* word) {
-  int r1 = 99;
-  *result = 1;
-  int r0 = atomic_exchange_explicit(word, 1, memory_order_relaxed);
-  if (r0 == 2) {
-    r1 = *waker;
-  }
-}
-
-P1 (int* result, int* waker, atomic_int* word) {
-  int r1 = 99;
-  *waker = 1;
-  int r0 = atomic_exchange_explicit(word, 2, memory_order_seq_cst);
-  if (r0 == 1) {
-    r1 = *result;
-  }
-}
-
-exists ((0:r0=2 /\\ 0:r1=0) \\/ (1:r0=1 /\\ 1:r1=0))
-";
-    assert_eq!(herd::completion(&protocol), expected);
-}
-
-/// The condition of the litmus test holds in some execution exactly where a cell is wrong, so
-/// herd7's verdict can be compared.
-#[test]
-fn the_condition_of_a_litmus_test_exists_exactly_where_the_cell_is_wrong() {
-    for cell in Cell::all() {
-        let verdict = judge(cell, Model::Rc11);
-        let (found, waker) = verdict.protocol.registers[COMPLETER];
-        let (seen, result) = verdict.protocol.registers[WAITER];
-        let exists = verdict.executions.iter().any(|end| {
-            let completer = (end.value(found), end.value(waker));
-            let waiter = (end.value(seen), end.value(result));
-            completer == (Some(WAITING), Some(EMPTY)) || waiter == (Some(DONE), Some(EMPTY))
-        });
-        assert_eq!(exists, !verdict.is_right(), "{cell}");
-    }
-}
-
-#[test]
-fn every_instruction_has_its_words_in_a_litmus_test() {
-    let mut program = Program::new("all");
-    let (x, a) = (program.atomic("x", 3), program.plain("a", 0));
-    let seen = program.thread("thread", |code| {
-        let seen = code.load(x, Acquire);
-        code.store(x, seen, Release);
-        code.fetch_add(x, 2, Relaxed);
-        code.fence(SeqCst);
-        code.branch(seen, 3, |code| code.write(a, 1), |code| code.read(a));
-        seen
-    });
-    let text = herd::litmus(&program, &[&[(seen, 3)]]);
-    let expected = "\
-C all
-
-{
-x = 3;
-a = 0;
-}
-
-P0 (atomic_int* x, int* a) {
-  int r2 = 100;
-  int r0 = atomic_load_explicit(x, memory_order_acquire);
-  atomic_store_explicit(x, r0, memory_order_release);
-  int r1 = atomic_fetch_add_explicit(x, 2, memory_order_relaxed);
-  atomic_thread_fence(memory_order_seq_cst);
-  if (r0 == 3) {
-    *a = 1;
-  } else {
-    r2 = *a;
-  }
-}
-
-exists ((0:r0=3))
-";
-    assert_eq!(text, expected);
-}
 
 #[test]
 fn an_execution_is_json_with_events_and_edges() {
@@ -193,21 +93,6 @@ fn a_cell_is_shown_with_its_witness_or_as_right() {
         "{json}"
     );
     assert_eq!(json.matches("\"timeline\"").count(), 3, "{json}");
-}
-
-#[test]
-fn all_cells_are_written_as_litmus_tests() {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("herd");
-    let _ = fs::remove_dir_all(&folder);
-    printed(&["herd", folder.to_str().expect("a path in this crate")]);
-    let files = fs::read_dir(&folder).expect("made by the command").count();
-    assert_eq!(files, 25);
-    for cell in Cell::all() {
-        let protocol = Protocol::new(cell);
-        let file = folder.join(format!("{}.litmus", protocol.program.name()));
-        let text = fs::read_to_string(file).expect("one for each cell");
-        assert_eq!(text, herd::completion(&protocol));
-    }
 }
 
 #[test]

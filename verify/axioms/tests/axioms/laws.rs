@@ -5,18 +5,18 @@
 //! memory that takes turns, which is what sequential consistency means. `joint-check` is the second
 //! one: its tests compare it with the axioms on programs made by the same generator.
 
-mod generate;
-mod turns;
-
 use std::collections::BTreeSet;
 
 use axioms::{Execution, Machine, Model, Ordering, Program, Value, explore, program::Kind};
 
-use generate::{Chance, Recipe};
+use crate::{
+    generate::{Chance, Recipe},
+    turns,
+};
 
 /// How a program can end: what the registers hold by thread and number, and what the locations
 /// hold.
-type End = (Vec<Vec<Option<Value>>>, Vec<Value>);
+pub(crate) type End = (Vec<Vec<Option<Value>>>, Vec<Value>);
 
 fn ends(program: &Program, model: Model) -> BTreeSet<End> {
     ends_of(program, &explore(program, model))

@@ -127,26 +127,6 @@ fn two_plain_writes_race_once() {
     }
 }
 
-/// Happens-before counts in both directions: here the read comes first.
-#[test]
-fn a_write_that_waits_for_the_read_does_not_race() {
-    let mut program = Program::new("read, then write");
-    let (a, x) = (program.plain("a", 0), program.atomic("x", 0));
-    program.thread("reader", |code| {
-        code.read(a);
-        code.store(x, 1, Release);
-    });
-    program.thread("writer", |code| {
-        let seen = code.load(x, Acquire);
-        code.when(seen, 1, |code| code.write(a, 1));
-    });
-    assert!(
-        explore(&program, Model::Rc11)
-            .iter()
-            .all(|end| end.races().is_empty())
-    );
-}
-
 /// Which halves of its edge message passing over relaxed accesses lacks, with these fences between
 /// the two accesses.
 fn lacks(released: Option<Ordering>, acquired: Option<Ordering>) -> Option<(bool, bool)> {

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use axioms::{Value, program::Kind};
 
 use crate::{
-    End,
     generate::{Move, PLACES, Progress, Recipe},
+    laws::End,
 };
 
 #[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]

@@ -10,12 +10,10 @@ use std::{
 
 use axioms::{Ordering, page::EXAMPLES, report::report};
 
-#[path = "laws/generate.rs"]
-#[allow(dead_code)] // the laws use all of it
-mod generate;
-mod typing;
-
-use generate::{Chance, Recipe};
+use crate::{
+    generate::{Chance, Recipe},
+    typing,
+};
 
 /// Reads programs, with a NUL after each, and writes a line with the report on each.
 const RUN: &str = "

@@ -52,7 +52,7 @@ fn handoff() {
     waiters.into_iter().for_each(|one| one.join().unwrap());
 }
 
-fn count(change: impl FnOnce(&mut Builder), f: impl Fn() + Send + Sync + 'static) -> Count {
+fn bounded(change: impl FnOnce(&mut Builder), f: impl Fn() + Send + Sync + 'static) -> Count {
     let mut builder = Builder::new();
     builder.finds_duplicates = true;
     change(&mut builder);
@@ -60,16 +60,17 @@ fn count(change: impl FnOnce(&mut Builder), f: impl Fn() + Send + Sync + 'static
     last_count()
 }
 
+/// loom has one worker (#359 of its issues).
 #[test]
 fn four_workers_count_what_one_counts() {
     for steps in [1, 2] {
-        let alone = count(|_| (), orders(steps));
-        let together = count(|builder| builder.workers = 4, orders(steps));
+        let alone = bounded(|_| (), orders(steps));
+        let together = bounded(|builder| builder.workers = 4, orders(steps));
         assert_eq!(alone, together);
         assert_eq!(alone.complete, [6, 90][steps - 1]);
     }
-    let alone = count(|_| (), handoff);
-    let together = count(|builder| builder.workers = 4, handoff);
+    let alone = bounded(|_| (), handoff);
+    let together = bounded(|builder| builder.workers = 4, handoff);
     assert_eq!(alone, together);
     assert!(alone.complete > 10 && alone.duplicates == 0, "{alone:?}");
 }
@@ -95,21 +96,21 @@ fn a_failure_of_one_worker_ends_all() {
 
 #[test]
 fn a_bound_on_executions_and_on_time_ends_without_a_failure_and_says_so() {
-    let bounded = count(|builder| builder.max_permutations = Some(7), orders(2));
-    assert_eq!((bounded.complete, bounded.is_cut), (7, true));
-    let bounded = count(
+    let found = bounded(|builder| builder.max_permutations = Some(7), orders(2));
+    assert_eq!((found.complete, found.is_cut), (7, true));
+    let found = bounded(
         |builder| builder.max_duration = Some(Duration::ZERO),
         orders(2),
     );
-    assert!(bounded.is_cut && bounded.complete < 2);
-    let all = count(|builder| builder.max_permutations = Some(90), orders(2));
+    assert!(found.is_cut && found.complete < 2);
+    let all = bounded(|builder| builder.max_permutations = Some(90), orders(2));
     assert_eq!((all.complete, all.is_cut), (90, false));
 }
 
 /// Each further deviation adds executions, until they are all.
 #[test]
 fn a_bound_on_deviations_leaves_out_less_and_less() {
-    let found = (0..).map(|most| count(|builder| builder.deviations = Some(most), orders(2)));
+    let found = (0..).map(|most| bounded(|builder| builder.deviations = Some(most), orders(2)));
     let mut complete = Vec::new();
     for bounded in found {
         assert_eq!(bounded.duplicates, 0);
@@ -125,7 +126,7 @@ fn a_bound_on_deviations_leaves_out_less_and_less() {
 /// A thread that waits continues as soon as it can, which is no deviation.
 #[test]
 fn executions_whose_waits_end_are_among_the_first() {
-    let found = |most| count(|builder| builder.deviations = most, handoff);
+    let found = |most| bounded(|builder| builder.deviations = most, handoff);
     let complete = [0, 1, 2, 3].map(|most| found(Some(most)).complete);
     assert_eq!((complete, found(None).complete), ([1, 6, 18, 35], 51));
 }

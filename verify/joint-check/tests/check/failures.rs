@@ -10,7 +10,6 @@ use std::{
 
 use joint_check::{
     alloc::Track,
-    cell::UnsafeCell,
     model::{Builder, last_failure},
     sync::{
         Arc, Condvar, Mutex,
@@ -18,6 +17,8 @@ use joint_check::{
     },
     thread,
 };
+
+use crate::Shared;
 
 /// Runs a model that fails, all of it or one line, and returns its text and the number of runs.
 fn fails(line: Option<&str>, f: impl Fn() + Send + Sync + 'static) -> (String, usize) {
@@ -57,37 +58,36 @@ fn assert_says(text: &str, parts: &[&str]) {
     }
 }
 
-struct Shared(UnsafeCell<u32>, AtomicUsize);
+type Message = (Shared, AtomicUsize);
 
-// SAFETY: the checker looks for races.
-unsafe impl Sync for Shared {}
-// SAFETY: as above.
-unsafe impl Send for Shared {}
+fn message() -> StdArc<Message> {
+    StdArc::new((Shared::new(), AtomicUsize::new(0)))
+}
 
 #[test]
 fn a_race_names_both_steps() {
     let text = text_of(|| {
-        let shared = StdArc::new(Shared(UnsafeCell::new(0), AtomicUsize::new(0)));
+        let shared = message();
         let theirs = shared.clone();
         let other = thread::spawn(move || {
-            theirs.0.with_mut(|_| ());
+            theirs.0.write(1);
             theirs.1.store(1, Relaxed);
         });
         if shared.1.load(Acquire) == 1 {
-            shared.0.with(|_| ());
+            _ = shared.0.read();
         }
         other.join().unwrap();
     });
     assert_says(
         &text,
         &[
-            "data race: neither of step 4 (thread 1, verify/joint-check/tests/failures.rs:",
-            "and step 7 (main, verify/joint-check/tests/failures.rs:",
+            "data race: neither of step 4 (thread 1, joint-check/tests/check/failures.rs:",
+            "and step 7 (main, joint-check/tests/check/failures.rs:",
             "AtomicUsize#2.store(Relaxed) 1",
             "AtomicUsize#2.load(Acquire): 1, from 5",
             "UnsafeCell#1.read",
-            "Step 5 (thread 1's store, Relaxed, verify/joint-check/tests/failures.rs:",
-            ") was read by step 6 (main's load, Acquire, verify/joint-check/tests/failures.rs:",
+            "Step 5 (thread 1's store, Relaxed, joint-check/tests/check/failures.rs:",
+            ") was read by step 6 (main's load, Acquire, joint-check/tests/check/failures.rs:",
             "). The release half of the first (Release instead of Relaxed) would order them.",
         ],
     );
@@ -96,15 +96,15 @@ fn a_race_names_both_steps() {
 #[test]
 fn a_race_names_the_half_that_is_missing_behind_an_exchange() {
     let text = text_of(|| {
-        let shared = StdArc::new(Shared(UnsafeCell::new(0), AtomicUsize::new(0)));
+        let shared = message();
         let (theirs, others) = (shared.clone(), shared.clone());
         let writer = thread::spawn(move || {
-            theirs.0.with_mut(|_| ());
+            theirs.0.write(1);
             theirs.1.store(1, Release);
         });
         let exchanger = thread::spawn(move || others.1.fetch_add(1, Relaxed));
         if shared.1.load(Relaxed) == 2 {
-            shared.0.with(|_| ());
+            _ = shared.0.read();
         }
         writer.join().unwrap();
         exchanger.join().unwrap();
@@ -122,10 +122,10 @@ fn a_race_names_the_half_that_is_missing_behind_an_exchange() {
 #[test]
 fn a_race_without_a_read_between_says_so() {
     let text = text_of(|| {
-        let shared = StdArc::new(Shared(UnsafeCell::new(0), AtomicUsize::new(0)));
+        let shared = message();
         let theirs = shared.clone();
-        let other = thread::spawn(move || theirs.0.with_mut(|_| ()));
-        shared.0.with(|_| ());
+        let other = thread::spawn(move || theirs.0.write(1));
+        _ = shared.0.read();
         other.join().unwrap();
     });
     assert_says(&text, &["No read leads from the first to the second: "]);
@@ -173,7 +173,7 @@ fn a_deadlock_says_who_waits_where_and_for_whom() {
     assert_says(
         &text,
         &[
-            "deadlock: main waits at verify/joint-check/tests/failures.rs:",
+            "deadlock: main waits at joint-check/tests/check/failures.rs:",
             "in `lock` of Mutex#2, which thread 1 holds since step ",
             "thread 1 waits at",
             "in `lock` of Mutex#1, which main holds since step ",
@@ -194,7 +194,7 @@ fn a_thread_that_nobody_unparks_or_notifies_is_named() {
         &[
             "main waits at",
             "for the end of thread 1",
-            "thread 1 parks at check/",
+            "thread 1 parks at joint-check/",
             ", and nobody unparks it",
         ],
     );
@@ -207,7 +207,7 @@ fn a_thread_that_nobody_unparks_or_notifies_is_named() {
     assert_says(
         &text,
         &[
-            "main waits at verify/joint-check/tests/failures.rs:",
+            "main waits at joint-check/tests/check/failures.rs:",
             "for Condvar#2 and is never notified: the last notification, at step 4 (",
             "), came before it",
         ],
@@ -225,9 +225,9 @@ fn a_park_whose_unpark_was_taken_before_says_by_whom() {
     assert_says(
         &text,
         &[
-            "deadlock: main parks at verify/joint-check/tests/failures.rs:",
-            " and is never unparked: the last unpark came at step 2 (verify/joint-check/tests/failures.rs:",
-            "), and the park of step 5 (verify/joint-check/tests/failures.rs:",
+            "deadlock: main parks at joint-check/tests/check/failures.rs:",
+            " and is never unparked: the last unpark came at step 2 (joint-check/tests/check/failures.rs:",
+            "), and the park of step 5 (joint-check/tests/check/failures.rs:",
             ") took it\n",
         ],
     );
@@ -243,8 +243,8 @@ fn a_lock_that_is_taken_twice_is_named() {
     assert_says(
         &text,
         &[
-            "deadlock: main waits at verify/joint-check/tests/failures.rs:",
-            " in `lock` of Mutex#1, which it holds itself since step 2 (verify/joint-check/tests/failures.rs:",
+            "deadlock: main waits at joint-check/tests/check/failures.rs:",
+            " in `lock` of Mutex#1, which it holds itself since step 2 (joint-check/tests/check/failures.rs:",
         ],
     );
 }
@@ -255,8 +255,8 @@ fn a_leak_names_where_the_value_was_made() {
     assert_says(
         &text,
         &[
-            "leak: Track of step 1 (verify/joint-check/tests/failures.rs:",
-            ") is never dropped; Arc of step 2 (verify/joint-check/tests/failures.rs:",
+            "leak: Track of step 1 (joint-check/tests/check/failures.rs:",
+            ") is never dropped; Arc of step 2 (joint-check/tests/check/failures.rs:",
         ],
     );
 }

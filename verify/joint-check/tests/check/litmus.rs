@@ -2,8 +2,11 @@
 //! and the same programs that race.
 
 #[allow(dead_code, reason = "the machines of the laws are not used here")]
-#[path = "../../axioms/tests/laws/generate.rs"]
+#[path = "../../../axioms/tests/axioms/generate.rs"]
 mod generate;
+#[allow(dead_code, reason = "the ends are not used here")]
+#[path = "../../../axioms/tests/axioms/notation.rs"]
+mod notation;
 
 use std::{
     collections::BTreeSet,
@@ -22,6 +25,7 @@ use joint_check::{
     sync::atomic::{AtomicU32, Ordering as Order, fence},
     thread,
 };
+use notation::Litmus;
 
 /// How a program can end: what the registers hold by thread and number, and what the atomic
 /// locations hold.
@@ -258,85 +262,34 @@ fn the_programs_that_race_are_those_of_the_axioms() {
     assert!((50..350).contains(&racy), "{racy} of 400 race");
 }
 
-/// A litmus test by its threads.
-fn litmus(name: &str, places: &[&str], threads: &[&[(Kind, usize, Value, Ordering)]]) -> Program {
-    let mut program = Program::new(name);
-    let places: Vec<_> = places.iter().map(|name| program.atomic(name, 0)).collect();
-    for thread in threads {
-        program.thread("thread", |code| {
-            for &(kind, place, value, ordering) in *thread {
-                match kind {
-                    Kind::Load => _ = code.load(places[place], ordering),
-                    Kind::Store => code.store(places[place], value, ordering),
-                    Kind::Swap => _ = code.swap(places[place], value, ordering),
-                    Kind::FetchAdd => _ = code.fetch_add(places[place], value, ordering),
-                    _ => code.fence(ordering),
-                }
-            }
-        });
-    }
-    program
-}
+/// The classic shapes, with an ordering for writes and one for reads.
+const SHAPES: [(&str, &str); 11] = [
+    ("SB", "x=1.$1; a=y.$2 | y=1.$1; b=x.$2"),
+    ("SB+fences", "x=1.$1; F.sc; a=y.$2 | y=1.$1; F.sc; b=x.$2"),
+    ("MP", "x=1.$1; y=1.$1 | a=y.$2; b=x.$2"),
+    ("LB", "a=x.$2; y=1.$1 | b=y.$2; x=1.$1"),
+    ("2+2W", "x=1.$1; y=2.$1 | y=1.$1; x=2.$1"),
+    ("IRIW", "x=1.$1 | y=1.$1 | a=x.$2; b=y.$2 | c=y.$2; d=x.$2"),
+    (
+        "IRIW+fences",
+        "x=1.$1 | y=1.$1 | a=x.$2; F.sc; b=y.$2 | c=y.$2; F.sc; d=x.$2",
+    ),
+    ("CoRR", "x=1.$1 | x=2.$1 | a=x.$2; b=x.$2 | c=x.$2; d=x.$2"),
+    (
+        "chain",
+        "y=1.$1; a=x+1.$1; b=y.$2 | c=x+1.$1; d=x+1.$1 | e=x+1.$1; y=2.$1",
+    ),
+    ("WRC", "x=1.$1 | a=x.$2; y=1.$1 | b=y.$2; c=x.$2"),
+    ("R", "x=1.$1; F.sc; y=1.$1 | y=2.$1; F.sc; a=x.$2"),
+];
 
 #[test]
 fn the_classic_shapes_have_the_executions_of_the_axioms_with_every_pair_of_orderings() {
-    use Kind::{Fence, FetchAdd, Load, Store};
-    let writes = [Ordering::Relaxed, Ordering::Release, Ordering::SeqCst];
-    let reads = [Ordering::Relaxed, Ordering::Acquire, Ordering::SeqCst];
-    for w in writes {
-        for r in reads {
-            let st = |place, value| (Store, place, value, w);
-            let ld = |place| (Load, place, 0, r);
-            let sc = (Fence, 0, 0, Ordering::SeqCst);
-            let add = (FetchAdd, 0, 1, w);
-            let xy = &["x", "y"];
-            let shapes = [
-                litmus("SB", xy, &[&[st(0, 1), ld(1)], &[st(1, 1), ld(0)]]),
-                litmus(
-                    "SB+fences",
-                    xy,
-                    &[&[st(0, 1), sc, ld(1)], &[st(1, 1), sc, ld(0)]],
-                ),
-                litmus("MP", xy, &[&[st(0, 1), st(1, 1)], &[ld(1), ld(0)]]),
-                litmus("LB", xy, &[&[ld(0), st(1, 1)], &[ld(1), st(0, 1)]]),
-                litmus("2+2W", xy, &[&[st(0, 1), st(1, 2)], &[st(1, 1), st(0, 2)]]),
-                litmus(
-                    "IRIW",
-                    xy,
-                    &[&[st(0, 1)], &[st(1, 1)], &[ld(0), ld(1)], &[ld(1), ld(0)]],
-                ),
-                litmus(
-                    "IRIW+fences",
-                    xy,
-                    &[
-                        &[st(0, 1)],
-                        &[st(1, 1)],
-                        &[ld(0), sc, ld(1)],
-                        &[ld(1), sc, ld(0)],
-                    ],
-                ),
-                litmus(
-                    "CoRR",
-                    &["x"],
-                    &[&[st(0, 1)], &[st(0, 2)], &[ld(0), ld(0)], &[ld(0), ld(0)]],
-                ),
-                litmus(
-                    "chain",
-                    xy,
-                    &[&[st(1, 1), add, ld(1)], &[add, add], &[add, st(1, 2)]],
-                ),
-                litmus(
-                    "WRC",
-                    xy,
-                    &[&[st(0, 1)], &[ld(0), st(1, 1)], &[ld(1), ld(0)]],
-                ),
-                litmus(
-                    "R",
-                    xy,
-                    &[&[st(0, 1), sc, st(1, 1)], &[st(1, 2), sc, ld(0)]],
-                ),
-            ];
-            shapes.iter().for_each(assert_same);
+    for (name, text) in SHAPES {
+        for write in ["rlx", "rel", "sc"] {
+            for read in ["rlx", "acq", "sc"] {
+                assert_same(&Litmus::new(name, text, &[write, read]).program);
+            }
         }
     }
 }

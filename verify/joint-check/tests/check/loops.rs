@@ -1,15 +1,10 @@
 //! Loops that wait for a while and then do something else.
 
-use std::{
-    collections::BTreeSet,
-    panic::{AssertUnwindSafe, catch_unwind},
-    sync::{Arc, Mutex as StdMutex},
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
 use joint_check::{
     hint,
-    model::{Builder, last_count, last_failure},
+    model::last_count,
     sync::{
         Condvar, Mutex,
         atomic::{AtomicBool, AtomicUsize, Ordering::*},
@@ -17,22 +12,7 @@ use joint_check::{
     thread,
 };
 
-/// Returns the results of a model, over all of its executions.
-fn ends<T: Ord + Send + 'static>(f: impl Fn() -> T + Send + Sync + 'static) -> Vec<T> {
-    let ends = Arc::new(StdMutex::new(BTreeSet::new()));
-    let found = ends.clone();
-    Builder::new().check(move || {
-        let end = f();
-        found.lock().unwrap().insert(end);
-    });
-    let ends = std::mem::take(&mut *ends.lock().unwrap());
-    ends.into_iter().collect()
-}
-
-fn failure(f: impl Fn() + Send + Sync + 'static) -> String {
-    catch_unwind(AssertUnwindSafe(|| Builder::new().check(f))).expect_err("the model fails");
-    last_failure().expect("a failure has a text")
-}
+use crate::{assert_fails, ends};
 
 /// Looks for the flag a few times.
 fn is_raised(flag: &AtomicBool, looks: usize) -> bool {
@@ -78,8 +58,7 @@ fn a_wake_up_that_is_lost_after_a_loop_that_gave_up_is_found() {
         }
     };
     ends(run(true));
-    let text = failure(run(false));
-    assert!(text.contains("nobody unparks it"), "{text}");
+    assert_fails("nobody unparks it", run(false));
 }
 
 #[test]
@@ -143,19 +122,17 @@ fn a_loop_in_a_loop_that_waits_ends() {
     };
     ends(run(true));
     assert!(!last_count().is_cut);
-    let text = failure(run(false));
-    assert!(text.contains("finds the same again and again"), "{text}");
+    assert_fails("finds the same again and again", run(false));
 }
 
 /// A thread that has left its loop has no more patience for others.
 #[test]
 fn a_loop_without_a_hint_after_one_that_gave_up_is_named() {
-    let text = failure(|| {
+    assert_fails("should call `spin_loop`", || {
         let flag = AtomicBool::new(false);
         is_raised(&flag, 3);
         while !flag.load(Relaxed) {}
     });
-    assert!(text.contains("should call `spin_loop`"), "{text}");
 }
 
 struct Chance(u64);

@@ -3,7 +3,6 @@
 
 use std::{
     future::poll_fn,
-    panic::{AssertUnwindSafe, catch_unwind},
     sync::mpsc::{RecvError, TryRecvError},
     task::Poll,
     time::Duration,
@@ -11,56 +10,16 @@ use std::{
 
 use joint_check::{
     alloc,
-    cell::{Cell, UnsafeCell},
     future::{AtomicWaker, block_on},
-    model::{Builder, Count, last_count},
     sync::{
-        Arc, Barrier, Condvar, Mutex, Notify, RwLock, Weak,
-        atomic::{AtomicBool, AtomicI8, AtomicU32, AtomicUsize, Ordering::*},
+        Arc, Barrier, Condvar, Mutex, Notify, RwLock,
+        atomic::{AtomicBool, AtomicI8, AtomicUsize, Ordering::*},
         mpsc,
     },
     thread,
 };
 
-fn count(f: impl Fn() + Send + Sync + 'static) -> Count {
-    let mut builder = Builder::new();
-    builder.finds_duplicates = true;
-    builder.check(f);
-    let count = last_count();
-    assert_eq!(count.duplicates, 0);
-    count
-}
-
-fn failure(f: impl Fn() + Send + Sync + 'static) -> String {
-    let failed = catch_unwind(AssertUnwindSafe(|| count(f))).expect_err("the model fails");
-    let text = failed.downcast_ref::<String>().cloned();
-    text.or_else(|| failed.downcast_ref::<&str>().map(|&text| text.to_owned()))
-        .expect("a panic has a text")
-}
-
-/// A cell that several threads use.
-struct Shared(UnsafeCell<u32>);
-
-// SAFETY: the checker looks for races.
-unsafe impl Sync for Shared {}
-// SAFETY: as above.
-unsafe impl Send for Shared {}
-
-impl Shared {
-    fn new() -> Self {
-        Self(UnsafeCell::new(0))
-    }
-
-    fn read(&self) -> u32 {
-        // SAFETY: the model ends before a race comes to this.
-        self.0.with(|value| unsafe { *value })
-    }
-
-    fn write(&self, new: u32) {
-        // SAFETY: as above.
-        self.0.with_mut(|value| unsafe { *value = new });
-    }
-}
+use crate::{Shared, assert_fails, count, ends};
 
 #[test]
 fn a_condition_variable_wakes_the_waiter_that_a_flag_is_for() {
@@ -82,13 +41,13 @@ fn a_condition_variable_wakes_the_waiter_that_a_flag_is_for() {
         }
     };
     assert!(count(run(true)).complete >= 2);
-    assert!(failure(run(false)).contains("deadlock"));
+    assert_fails("deadlock", run(false));
 }
 
 /// A notification does not stay, so one that comes before the wait is lost.
 #[test]
 fn a_notification_before_the_wait_is_lost() {
-    let text = failure(|| {
+    assert_fails("deadlock", || {
         let shared = Arc::new((Mutex::new(()), Condvar::new()));
         let theirs = shared.clone();
         let other = thread::spawn(move || theirs.1.notify_one());
@@ -96,7 +55,6 @@ fn a_notification_before_the_wait_is_lost() {
         drop(shared.1.wait(guard).unwrap());
         other.join().unwrap();
     });
-    assert!(text.contains("deadlock"), "{text}");
 }
 
 #[test]
@@ -124,14 +82,12 @@ fn one_notification_wakes_one_of_two_waiters_and_all_wakes_both() {
         }
     };
     assert!(count(run(true)).complete >= 6);
-    assert!(failure(run(false)).contains("deadlock"));
+    assert_fails("deadlock", run(false));
 }
 
 #[test]
 fn a_wait_with_a_limit_ends_by_the_notification_and_by_the_limit() {
-    let ends = std::sync::Arc::new(std::sync::Mutex::new(std::collections::BTreeSet::new()));
-    let found = ends.clone();
-    count(move || {
+    let ends = ends(|| {
         let shared = Arc::new((Mutex::new(false), Condvar::new()));
         let theirs = shared.clone();
         let other = thread::spawn(move || {
@@ -140,11 +96,11 @@ fn a_wait_with_a_limit_ends_by_the_notification_and_by_the_limit() {
         });
         let guard = shared.0.lock().unwrap();
         let (guard, result) = shared.1.wait_timeout(guard, Duration::ZERO).unwrap();
-        found.lock().unwrap().insert((*guard, result.timed_out()));
+        let end = (*guard, result.timed_out());
         drop(guard);
         other.join().unwrap();
+        end
     });
-    let ends: Vec<_> = ends.lock().unwrap().iter().copied().collect();
     assert_eq!(ends, [(false, true), (true, false), (true, true)]);
 }
 
@@ -164,7 +120,7 @@ fn a_loop_of_waits_with_a_limit_ends() {
         }
     };
     assert!(count(run(true)).complete >= 2);
-    assert!(failure(run(false)).contains("deadlock"));
+    assert_fails("deadlock", run(false));
 }
 
 #[test]
@@ -191,14 +147,12 @@ fn readers_share_a_lock_and_a_writer_does_not() {
     };
     // The writer is first, last, or in the middle, where the readers are not at the same time.
     assert!(count(run(true)).complete >= 4);
-    assert!(failure(run(false)).contains("data race"));
+    assert_fails("data race", run(false));
 }
 
 #[test]
 fn a_channel_keeps_the_order_of_each_sender_and_ends_with_the_last() {
-    let orders = std::sync::Arc::new(std::sync::Mutex::new(std::collections::BTreeSet::new()));
-    let found = orders.clone();
-    count(move || {
+    let orders = ends(|| {
         let (sender, receiver) = mpsc::channel();
         let send = |numbers: &'static [u32]| {
             let sender = sender.clone();
@@ -208,12 +162,11 @@ fn a_channel_keeps_the_order_of_each_sender_and_ends_with_the_last() {
         drop(sender);
         let got = [(); 3].map(|()| receiver.recv().unwrap());
         assert_eq!(receiver.recv(), Err(RecvError));
-        found.lock().unwrap().insert(got);
         for sender in senders {
             sender.join().unwrap();
         }
+        got
     });
-    let orders: Vec<_> = orders.lock().unwrap().iter().copied().collect();
     assert_eq!(orders, [[1, 2, 3], [1, 3, 2], [3, 1, 2]]);
 }
 
@@ -228,12 +181,11 @@ fn a_channel_without_a_sender_is_disconnected_and_without_a_receiver_refuses() {
         drop(receiver);
         assert_eq!(sender.send(1).unwrap_err().0, 1);
     });
-    let text = failure(|| {
+    assert_fails("deadlock", || {
         let (sender, receiver) = mpsc::channel::<u32>();
         _ = receiver.recv();
         drop(sender);
     });
-    assert!(text.contains("deadlock"), "{text}");
 }
 
 #[test]
@@ -249,7 +201,7 @@ fn a_notification_is_remembered_once() {
     };
     assert!(count(run(1)).complete == 1);
     assert!(count(run(2)).complete == 2);
-    assert!(failure(run(0)).contains("deadlock"));
+    assert_fails("deadlock", run(0));
 }
 
 /// The drop of the value comes after all that other handles did, without any other order.
@@ -272,26 +224,23 @@ fn the_last_handle_drops_the_value_after_all_others() {
         other.join().unwrap();
     });
     assert_eq!(counted.complete, 2);
-    let text = failure(|| {
+    assert_fails("data race", || {
         let owner = Arc::new(Owner(Shared::new()));
         let theirs = owner.clone();
         let other = thread::spawn(move || theirs.0.write(1));
         owner.0.write(3);
         other.join().unwrap();
     });
-    assert!(text.contains("data race"), "{text}");
 }
 
 #[test]
 fn a_handle_that_is_forgotten_is_a_leak() {
-    let text = failure(|| std::mem::forget(Arc::new(1)));
-    assert!(text.contains("is never dropped"), "{text}");
-    let text = failure(|| {
+    assert_fails("is never dropped", || std::mem::forget(Arc::new(1)));
+    assert_fails("is never dropped", || {
         let layout = alloc::Layout::new::<u64>();
         // SAFETY: the layout has a size.
         _ = unsafe { alloc::alloc(layout) };
     });
-    assert!(text.contains("is never dropped"), "{text}");
     count(|| {
         let layout = alloc::Layout::new::<u64>();
         // SAFETY: the layout has a size.
@@ -302,22 +251,6 @@ fn a_handle_that_is_forgotten_is_a_leak() {
         // SAFETY: the pointer is of this handle.
         assert_eq!(*unsafe { Arc::from_raw(raw) }, 1);
     });
-}
-
-#[test]
-fn a_weak_handle_finds_the_value_or_not() {
-    let found = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
-    let ends = found.clone();
-    count(move || {
-        let strong = Arc::new(Cell::new(1));
-        let weak = Arc::downgrade(&strong);
-        let other = thread::spawn(move || weak.upgrade().map(|value| value.get()));
-        drop(strong);
-        ends.lock().unwrap().push(other.join().unwrap());
-        assert!(Weak::<u32>::new().upgrade().is_none());
-    });
-    let found = found.lock().unwrap();
-    assert!(found.contains(&Some(1)) && found.contains(&None));
 }
 
 #[test]
@@ -370,22 +303,6 @@ fn a_thread_local_is_of_one_thread() {
 }
 
 #[test]
-fn threads_of_a_scope_borrow_and_end_before_it() {
-    let counted = count(|| {
-        let word = AtomicU32::new(0);
-        let mut total = 0;
-        thread::scope(|scope| {
-            let one = scope.spawn(|| word.fetch_add(1, Relaxed));
-            scope.spawn(|| word.fetch_add(2, Relaxed));
-            total += one.join().unwrap();
-        });
-        assert!(total == 0 || total == 2);
-        assert_eq!(word.load(Relaxed), 3);
-    });
-    assert_eq!(counted.complete, 2);
-}
-
-#[test]
 fn threads_have_the_names_of_their_builder() {
     count(|| {
         let named = thread::Builder::new().name("worker".to_owned());
@@ -399,9 +316,7 @@ fn threads_have_the_names_of_their_builder() {
 
 #[test]
 fn a_park_with_a_limit_ends_by_itself_and_takes_the_token() {
-    let found = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
-    let ends = found.clone();
-    count(move || {
+    let found = ends(|| {
         let flag = Arc::new(AtomicBool::new(false));
         let (theirs, main) = (flag.clone(), thread::current());
         let other = thread::spawn(move || {
@@ -409,11 +324,11 @@ fn a_park_with_a_limit_ends_by_itself_and_takes_the_token() {
             main.unpark();
         });
         thread::park_timeout(Duration::ZERO);
-        ends.lock().unwrap().push(flag.load(Relaxed));
+        let is_raised = flag.load(Relaxed);
         other.join().unwrap();
+        is_raised
     });
-    let found = found.lock().unwrap();
-    assert!(found.contains(&true) && found.contains(&false));
+    assert_eq!(found, [false, true]);
 }
 
 #[test]
@@ -440,7 +355,7 @@ fn a_future_is_polled_when_it_is_woken() {
         }
     };
     assert!(count(run(true)).complete >= 2);
-    assert!(failure(run(false)).contains("deadlock"));
+    assert_fails("deadlock", run(false));
 }
 
 /// An access to a cell lasts until its closure ends, or its pointer is dropped.
@@ -467,7 +382,7 @@ fn an_access_that_lasts_races_with_what_comes_meanwhile() {
         }
     };
     assert_eq!(count(run(true)).complete, 2);
-    assert!(failure(run(false)).contains("data race"));
+    assert_fails("data race", run(false));
 }
 
 #[test]
@@ -512,5 +427,5 @@ fn a_barrier_lets_all_go_when_the_last_has_come() {
         }
     };
     assert!(count(run(2)).complete >= 2);
-    assert!(failure(run(3)).contains("deadlock"));
+    assert_fails("deadlock", run(3));
 }

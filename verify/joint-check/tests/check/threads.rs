@@ -1,15 +1,9 @@
 //! What litmus programs do not have: locks, park, loops that wait, leaks and pointers.
 
-use std::{
-    panic::{AssertUnwindSafe, catch_unwind},
-    sync::Arc,
-};
+use std::sync::Arc;
 
 use joint_check::{
-    alloc::Track,
-    cell::UnsafeCell,
     hint,
-    model::{Builder, Count, last_count},
     sync::{
         Mutex,
         atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering::*},
@@ -17,21 +11,7 @@ use joint_check::{
     thread,
 };
 
-fn count(f: impl Fn() + Send + Sync + 'static) -> Count {
-    let mut builder = Builder::new();
-    builder.finds_duplicates = true;
-    builder.check(f);
-    let count = last_count();
-    assert_eq!(count.duplicates, 0);
-    count
-}
-
-fn failure(f: impl Fn() + Send + Sync + 'static) -> String {
-    let failed = catch_unwind(AssertUnwindSafe(|| count(f))).expect_err("the model fails");
-    let text = failed.downcast_ref::<String>().cloned();
-    text.or_else(|| failed.downcast_ref::<&str>().map(|&text| text.to_owned()))
-        .expect("a panic has a text")
-}
+use crate::{Shared, assert_fails, count};
 
 #[test]
 fn a_lock_is_taken_in_each_order() {
@@ -52,19 +32,13 @@ fn a_lock_is_taken_in_each_order() {
 
 #[test]
 fn a_value_outside_the_lock_races() {
-    struct Cell(UnsafeCell<u32>);
-    // SAFETY: the checker looks for races.
-    unsafe impl Sync for Cell {}
-    // SAFETY: as above.
-    unsafe impl Send for Cell {}
-
     let run = |is_locked: bool| {
         move || {
-            let shared = Arc::new((Mutex::new(()), Cell(UnsafeCell::new(0))));
+            let shared = Arc::new((Mutex::new(()), Shared::new()));
             let ours = shared.clone();
-            let touch = move |shared: &(Mutex<()>, Cell)| {
+            let touch = move |shared: &(Mutex<()>, Shared)| {
                 let _held = is_locked.then(|| shared.0.lock().unwrap());
-                shared.1.0.with_mut(|_| ());
+                shared.1.write(1);
             };
             let other = thread::spawn(move || touch(&ours));
             touch(&shared);
@@ -72,7 +46,7 @@ fn a_value_outside_the_lock_races() {
         }
     };
     assert_eq!(count(run(true)).complete, 2);
-    assert!(failure(run(false)).contains("data race"));
+    assert_fails("data race", run(false));
 }
 
 #[test]
@@ -90,24 +64,7 @@ fn an_unpark_before_the_park_counts_and_none_is_a_deadlock() {
         }
     };
     assert_eq!(count(run(true)).complete, 1);
-    assert!(failure(run(false)).contains("deadlock"));
-}
-
-#[test]
-fn two_locks_taken_in_opposite_orders_are_a_deadlock() {
-    let text = failure(|| {
-        let locks = Arc::new((Mutex::new(()), Mutex::new(())));
-        let theirs = locks.clone();
-        let other = thread::spawn(move || {
-            let _first = theirs.1.lock();
-            let _second = theirs.0.lock();
-        });
-        let first = locks.0.lock();
-        let second = locks.1.lock();
-        drop((first, second));
-        other.join().unwrap();
-    });
-    assert!(text.contains("deadlock"), "{text}");
+    assert_fails("deadlock", run(false));
 }
 
 #[test]
@@ -125,13 +82,7 @@ fn a_loop_that_waits_for_a_flag_ends() {
     };
     // It finds the flag at its first look, or at its second.
     assert_eq!(count(run(true)).complete, 2);
-    assert!(failure(run(false)).contains("deadlock"));
-}
-
-#[test]
-fn a_value_that_is_never_dropped_is_a_leak() {
-    let text = failure(|| std::mem::forget(Track::new(())));
-    assert!(text.contains("is never dropped"), "{text}");
+    assert_fails("deadlock", run(false));
 }
 
 #[test]
@@ -247,8 +198,7 @@ fn a_thread_that_waits_for_the_count_of_a_loop_finds_its_first_values() {
         }
     };
     assert!(count(counts_to(4)).is_cut);
-    let text = failure(counts_to(14));
-    assert!(text.contains("no execution ends"), "{text}");
+    assert_fails("no execution ends", counts_to(14));
 }
 
 /// The same threads have the same names, whichever of their parents comes first.
