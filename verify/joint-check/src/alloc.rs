@@ -1,4 +1,4 @@
-//! Values and memory that a model must give back.
+//! Values and memory that a model must drop and free.
 
 use crate::{
     graph::{Id, Kind},
@@ -48,7 +48,7 @@ pub unsafe fn dealloc(pointer: *mut u8, layout: Layout) {
     unsafe { std::alloc::dealloc(pointer, layout) };
 }
 
-/// A step that gives what is tracked its name and place.
+/// Records the creation of a tracked value, and returns its name.
 #[track_caller]
 fn made(name: &'static str) -> Id {
     let kind = Kind::Cell;

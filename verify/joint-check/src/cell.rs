@@ -12,7 +12,8 @@ pub struct UnsafeCell<T: ?Sized> {
     value: core::cell::UnsafeCell<T>,
 }
 
-/// An access that lasts. If the thread does anything else meanwhile, its end is a step as well.
+/// An access in progress. If the thread does anything else before it ends, its end is a step as
+/// well.
 #[derive(Debug)]
 struct Access {
     place: Id,

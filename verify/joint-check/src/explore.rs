@@ -12,18 +12,18 @@ use crate::{
     sc,
 };
 
-/// The graphs that follow from one step.
+/// The graphs to which one step leads.
 #[derive(Debug, Default)]
 pub(crate) struct Steps {
-    /// Those with which the running program may continue.
+    /// Graphs with which the running threads may continue.
     pub(crate) forward: Vec<Graph>,
-    /// Those that begin with a changed past.
+    /// Graphs in which an earlier read has changed.
     pub(crate) revisits: Vec<Graph>,
-    /// The one of these in which a thread goes on that waits for this step.
+    /// The first of these in which this step unblocks a thread.
     pub(crate) released: Option<Graph>,
     /// A race, by the two events, and its graph.
     pub(crate) race: Option<(Id, Id, Graph)>,
-    /// The one way to take a step that is repeated: how many newer writes it passes over.
+    /// The only choice for a step that is repeated: how many newer writes it skips.
     pub(crate) newer: Option<usize>,
     /// The write that a read tries first, before the newest.
     pub(crate) first: Option<Id>,
@@ -50,7 +50,7 @@ impl Steps {
         });
     }
 
-    /// Checks a read that has its source, and adds the write of an exchange.
+    /// Checks a read whose source is set, and adds the write of an exchange.
     fn after_read(&mut self, graph: Graph, id: Id) -> Vec<Graph> {
         let read = graph.at(id);
         let source = read.source.expect("a read has a source");
@@ -59,8 +59,8 @@ impl Steps {
         }
         let (written, ordering) = read.outcome();
         let Some(written) = written else {
-            // A thread that waits for another value waits for the last write. If it passed over
-            // that one, nothing would change its read, and it would wait forever.
+            // A thread that waits for another value waits for the last write. If it skipped that
+            // write, nothing would change its read, and it would wait forever.
             let is_last = graph.order(read.place).next_back() == read.source;
             let may_stay = is_last || !read.kind.blocks(read.value);
             return Vec::from_iter(may_stay.then_some(graph));
@@ -132,7 +132,7 @@ fn is_consistent(graph: &Graph, write: Id) -> bool {
     last == Some(write) || sc::is_consistent(graph)
 }
 
-/// Calls `f` with each name, and with a graph that is copied as rarely as possible.
+/// Calls `f` with each name and a copy of the graph. The last call gets the graph itself.
 fn for_each_copy(graph: Graph, ids: &[Id], mut f: impl FnMut(Graph, Id)) {
     if let Some((&last, others)) = ids.split_last() {
         others.iter().for_each(|&id| f(graph.clone(), id));
@@ -140,7 +140,7 @@ fn for_each_copy(graph: Graph, ids: &[Id], mut f: impl FnMut(Graph, Id)) {
     }
 }
 
-/// Whether a read sees nothing that is older than what it knows.
+/// Whether no write that the read knows of is newer than the one that it reads from.
 fn may_read(graph: &Graph, read: &Event) -> bool {
     let order: Vec<_> = graph.order(read.place).collect();
     let position = |id| order.iter().position(|&write| write == id);
@@ -151,7 +151,7 @@ fn may_read(graph: &Graph, read: &Event) -> bool {
         >= position(graph.oldest(read.place, &before))
 }
 
-/// The writes right after which a write may be, the last first.
+/// The writes that a write may directly follow, the newest first.
 fn places_for(graph: &Graph, id: Id) -> Vec<Id> {
     let write = graph.at(id);
     if let Kind::Write { is_exchange: true } = write.kind {
@@ -169,7 +169,7 @@ fn places_for(graph: &Graph, id: Id) -> Vec<Id> {
     places
 }
 
-/// The reads that a write revisits.
+/// The reads that a write revisits, so that they read from it instead.
 fn readers_to_revisit(graph: &Graph, id: Id) -> Vec<Id> {
     let write = graph.at(id);
     let reads = graph
@@ -188,10 +188,10 @@ fn may_remove(graph: &Graph, since: u32, known: &Clock, id: Id) -> bool {
     removed.all(|event| is_maximal(graph, event, known, id))
 }
 
-/// The graph in which a thread goes on in a loop, although it finds the same again, before the
-/// others do anything that it does not know of. As a revisit, it removes what they have done, and
-/// only one graph leads to it. Threads that go on and know nothing of each other do so in their
-/// order.
+/// The graph in which a thread keeps spinning, although its last iteration changed nothing. Like a
+/// revisit, it removes what the other threads have done that this one does not know of, and only
+/// one graph leads to it. Threads that resume spin loops independently do so in the order of their
+/// paths.
 pub(crate) fn go_on(graph: &Graph, thread: u8) -> Option<Graph> {
     let next = graph.next(thread);
     let known = graph.at(next.previous()).porf;

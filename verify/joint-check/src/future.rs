@@ -1,4 +1,4 @@
-//! What drives a future in a model.
+//! Polls a future in a model.
 
 use core::{
     future::Future,
@@ -38,18 +38,18 @@ pub fn block_on<F: Future>(future: F) -> F::Output {
     }
 }
 
-/// A place for the waker of one task, with a lock around it.
+/// Holds the waker of one task, behind a lock.
 #[derive(Debug, Default)]
 pub struct AtomicWaker(Mutex<Option<Waker>>);
 
 impl AtomicWaker {
-    /// Creates an empty place.
+    /// Creates one without a waker.
     #[track_caller]
     pub fn new() -> Self {
         Self(Mutex::new(None))
     }
 
-    /// Stores a waker. If another thread takes one out meanwhile, wakes it instead.
+    /// Stores a waker. If another thread is taking one out, wakes the new one instead.
     #[track_caller]
     pub fn register(&self, waker: Waker) {
         if let Ok(mut place) = self.0.try_lock() {

@@ -18,17 +18,17 @@ pub(crate) struct Graph {
     pub(crate) stamps: u32,
     /// How many events are `SeqCst` or fences of that ordering.
     pub(crate) sc: u32,
-    /// How often the exploration chose another way than the first, to come here.
+    /// How many choices other than the first led to this graph.
     pub(crate) deviations: usize,
-    /// Whether graphs that follow from this one were left out.
+    /// Whether a bound has left out graphs that follow from this one.
     pub(crate) is_cut: bool,
-    /// When each thread was found to wait in a loop, or 0.
+    /// The stamp at which each thread was blocked in a loop, or 0.
     pub(crate) waits: [u32; MAX_THREADS],
-    /// One more than the number of steps after which each thread last went on in a loop.
+    /// Step + 1 at which each thread last resumed a spin loop, or 0.
     pub(crate) went_on: [u16; MAX_THREADS],
-    /// The steps with which threads went on, in the order of the exploration.
+    /// The steps at which threads resumed spin loops, in the order of the exploration.
     pub(crate) leavers: Vec<Id>,
-    /// Reads up to this stamp keep their writes, because a loop has gone on after them.
+    /// Reads up to this stamp keep their writes, because a spin loop was resumed after them.
     pub(crate) settled: u32,
 }
 
@@ -60,7 +60,7 @@ impl Graph {
         &mut self.threads[usize::from(id.thread)][usize::from(id.index)]
     }
 
-    /// Whether this is the name of an event that made a location.
+    /// Whether an event of this name made a location.
     pub(crate) fn has_made(&self, place: Id) -> bool {
         let event = self.threads.get(usize::from(place.thread));
         let event = event.and_then(|thread| thread.get(usize::from(place.index)));
@@ -95,7 +95,7 @@ impl Graph {
         self.threads[usize::from(event.id.thread)].push(event);
     }
 
-    /// Lets a read that is the last of its thread read from another write.
+    /// Changes the write from which a read reads. The read is the last event of its thread.
     pub(crate) fn set_source(&mut self, read: Id, source: Id) {
         let mut event = self.threads[usize::from(read.thread)]
             .pop()
@@ -179,7 +179,7 @@ impl Graph {
         self.writes.insert(position + 1, (place, write));
     }
 
-    /// The first write that an access with this clock may read from, or be ordered after.
+    /// The oldest write that an access with this clock may read from, or be ordered after.
     pub(crate) fn oldest(&self, place: Id, hb: &Clock) -> Id {
         let is_known = |write: Id| {
             write.is_in(hb)
@@ -192,7 +192,7 @@ impl Graph {
         last_known.unwrap_or(place)
     }
 
-    /// Whether no exchange has to come right after this write.
+    /// Whether no exchange must directly follow this write in modification order.
     pub(crate) fn is_free(&self, write: Id) -> bool {
         let place = self.at(write).place;
         let mut order = self.order(place);
@@ -204,7 +204,7 @@ impl Graph {
         !(exchanges && self.at(next.id.previous()).source == Some(write))
     }
 
-    /// Removes all events that are younger than `stamp` and not in `prefix`.
+    /// Removes the events that were added after `stamp` and are not in `prefix`.
     pub(crate) fn truncate(&mut self, stamp: u32, prefix: &Clock) {
         for (thread, events) in self.threads.iter_mut().enumerate() {
             let kept = events
@@ -228,7 +228,7 @@ impl Graph {
         self.sc = self.events().map(|event| u32::from(event.is_sc())).sum();
     }
 
-    /// Notes that a thread waits in a loop.
+    /// Records that a thread is blocked in a loop.
     pub(crate) fn wait(&mut self, thread: u8) {
         self.stamps += 1;
         self.waits[usize::from(thread)] = self.stamps;
@@ -259,8 +259,8 @@ impl Graph {
         })
     }
 
-    /// Who spawned a thread: the numbers of the spawns that lead to it. It names the thread in all
-    /// graphs, whereas its own number depends on which threads were there before.
+    /// The steps of the spawns that lead to a thread. They name the thread in all graphs, whereas
+    /// its number depends on which threads existed before.
     pub(crate) fn path(&self, thread: u8) -> [u16; MAX_THREADS] {
         let parent = |&id: &Id| self.spawned[usize::from(id.thread)].filter(|_| id.thread != 0);
         let spawn = self.spawned[usize::from(thread)].filter(|_| thread != 0);

@@ -1,12 +1,12 @@
 //! Hints for loops that wait.
 
-/// Looks again, as [`yield_now`](crate::thread::yield_now) does.
+/// Marks an iteration of a loop that waits, as [`yield_now`](crate::thread::yield_now) does.
 #[track_caller]
 pub fn spin_loop() {
     crate::thread::yield_now();
 }
 
-/// Fails the model, which must not come here.
+/// Fails the model, which must not reach this.
 ///
 /// # Safety
 /// It is never called.

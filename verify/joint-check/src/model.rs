@@ -18,9 +18,9 @@ use crate::{
 pub struct Count {
     /// Executions in which every thread ended.
     pub complete: u64,
-    /// Executions in which a thread waits for a write that comes, and other executions have.
+    /// Executions in which a thread waits for a write that only other executions let it read.
     pub blocked: u64,
-    /// Runs that found no place for a write.
+    /// Runs in which a write had no place in modification order.
     pub dead: u64,
     /// Executions that were visited before. Counted only if [`Builder::finds_duplicates`].
     pub duplicates: u64,
@@ -57,13 +57,13 @@ pub struct Builder {
     /// The largest number of steps of a thread in one execution. A model that has more fails.
     /// `LOOM_MAX_BRANCHES` sets it, which is 1,000 otherwise. More than 65,000 has no effect.
     pub max_branches: usize,
-    /// Explores at most so many executions. `LOOM_MAX_PERMUTATIONS` sets it.
+    /// Explores at most this many executions. `LOOM_MAX_PERMUTATIONS` sets it.
     pub max_permutations: Option<usize>,
     /// Begins no execution after this time. `LOOM_MAX_DURATION` sets it, in seconds.
     pub max_duration: Option<Duration>,
-    /// Explores only executions that the exploration reaches with at most so many deviations: a
-    /// read that passes over a newer write, a write that comes before another, a read that is
-    /// changed later, or a thread that goes on waiting although it could continue.
+    /// Explores only executions that need at most this many deviations: a
+    /// read that skips a newer write, a write that is placed before another, a read that is changed
+    /// later, or a thread that keeps waiting although it could continue.
     /// `JOINT_CHECK_DEVIATIONS` sets it.
     ///
     /// It stands where loom bounds preemptions, which an execution graph does not have. Zero
@@ -82,13 +82,13 @@ pub struct Builder {
     /// thread that checks it, and does not see that thread's own thread-locals.
     /// `JOINT_CHECK_WORKERS` sets it, which is 1 otherwise.
     pub workers: usize,
-    /// The line of a failure, whose execution is run instead of all. `JOINT_CHECK_REPLAY` sets it.
+    /// The line of a failure, to run that execution alone. `JOINT_CHECK_REPLAY` sets it.
     pub replay: Option<String>,
     /// Keeps all graphs, to count those that are visited twice.
     pub finds_duplicates: bool,
 }
 
-/// A number that the environment gives.
+/// Returns the number in an environment variable.
 fn from_env(name: &str) -> Option<usize> {
     let value = std::env::var(name).ok()?;
     let number = value.parse();
@@ -121,7 +121,7 @@ pub fn last_failure() -> Option<String> {
     FAILURE.with_borrow(Clone::clone)
 }
 
-/// Ends the model with what failed.
+/// Panics with the failure.
 fn fail(failure: Failure) -> ! {
     FAILURE.set(Some(failure.text.clone()));
     let Some(panic) = failure.panic else {

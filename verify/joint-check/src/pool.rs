@@ -15,7 +15,7 @@ use crate::{
 const NONE_ENDS: &str = "no execution ends: a loop that counts its rounds waits for more of them \
                          than are explored";
 
-/// How much is explored.
+/// Upper bounds of an exploration.
 pub(crate) struct Bounds {
     pub(crate) runs: Option<usize>,
     pub(crate) duration: Option<Duration>,
@@ -37,7 +37,7 @@ struct State {
     busy: usize,
     runs: usize,
     count: Count,
-    /// Whether a bound leaves executions out.
+    /// Whether a bound has left out executions.
     is_limited: bool,
     seen: HashSet<Vec<u64>>,
     failure: Option<Failure>,
@@ -97,7 +97,7 @@ impl Pool {
         }
     }
 
-    /// Waits for a graph. Returns nothing if none is left, or no more are wanted.
+    /// Waits for a graph. Returns nothing if none is left, or the exploration is over.
     fn next(&self) -> Option<Graph> {
         let mut state = self.lock();
         loop {

@@ -1,9 +1,10 @@
-//! One run of a model: the threads as coroutines, which take the graph's steps again in the order
-//! `po ∪ rf`, with the values of this run, and then go on from there.
+//! One run of a model: the threads as coroutines, which replay the graph's steps in the order
+//! `po ∪ rf`, with the values of this run, and then extend the graph ([`Phase`]).
 
 mod drive;
 mod end;
 mod explain;
+mod phase;
 mod replay;
 mod show;
 mod spin;
@@ -11,12 +12,10 @@ mod step;
 mod unwind;
 
 use core::{any::Any, cell::RefCell, panic::Location, ptr::NonNull, sync::atomic::Ordering};
-use std::{
-    collections::{BTreeMap, VecDeque},
-    sync::Arc,
-};
+use std::{collections::BTreeMap, sync::Arc};
 
 use corosensei::{Coroutine, Yielder, stack::DefaultStack};
+use phase::Phase;
 
 use crate::{
     graph::{Event, Graph, Id, Kind, MAX_THREADS, Op},
@@ -58,7 +57,7 @@ pub(crate) enum Request {
     Spawn,
     Join(u8),
     End,
-    /// The thread has found nothing to do, and looks again.
+    /// The thread begins another iteration of a loop that waits.
     Again,
 }
 
@@ -123,14 +122,14 @@ enum Status {
     Absent,
     Ready,
     Joining(u8),
-    /// At a read that blocks it.
+    /// Blocked at a read.
     Waiting,
-    /// In a loop that finds the same again.
+    /// Blocked in a loop, two iterations of which were the same.
     Spinning,
     Finished,
 }
 
-/// What an operation is called, and its place in the source.
+/// The name of an operation, and its place in the source.
 #[derive(Clone, Copy)]
 pub(crate) struct Site {
     pub(crate) name: &'static str,
@@ -142,18 +141,19 @@ struct Lane {
     status: Status,
     coroutine: Option<Main>,
     yielder: Option<NonNull<Yielder<(), ()>>>,
+    /// The number of its next step.
     at: u16,
-    /// The steps at which it has looked again.
+    /// The steps at which iterations of loops that wait began.
     looks: Vec<u16>,
-    /// The steps of a round of the loop that it waits in.
+    /// Steps per iteration of the loop in which it is blocked.
     period: u16,
-    /// Its loop has no end, if it finds the same in each round.
+    /// Whether its loop never ends while nothing changes.
     is_endless: bool,
-    /// How many of the last rounds differed only in what it counts itself.
+    /// How many of the last iterations differed only in what the thread counts itself.
     counted: usize,
-    /// How often it has looked again without an operation.
+    /// How many iterations have begun since its last operation.
     idle: usize,
-    /// Waits on the way out of a panic.
+    /// Whether it waits while it unwinds a panic.
     panics: bool,
     locals: BTreeMap<usize, Box<dyn Any>>,
     name: Option<Arc<str>>,
@@ -163,12 +163,12 @@ struct Lane {
     sites: Vec<Site>,
 }
 
-/// What a run may have at most.
+/// Upper bounds of a run.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Limits {
-    /// The steps of one thread.
+    /// Steps of one thread.
     pub(crate) events: usize,
-    /// The deviations of a graph.
+    /// Deviations of a graph.
     pub(crate) deviations: Option<usize>,
 }
 
@@ -186,24 +186,14 @@ struct Run {
     limits: Limits,
     lanes: [Lane; MAX_THREADS],
     current: u8,
-    is_exploring: bool,
-    is_dead: bool,
-    /// Nothing that follows can be complete.
-    is_hopeless: bool,
+    phase: Phase,
+    /// The graphs that are left to explore.
     pending: Vec<Graph>,
-    /// The running thread, if it goes on in a loop although it finds the same.
-    patient: Option<spin::Patient>,
-    fault: Option<Fault>,
-    /// The steps that are left of a run that is repeated: the thread, and how many writes it passes
-    /// over.
-    guide: Option<VecDeque<(u8, usize)>>,
-    /// What has to be dropped, by the step that made it.
+    /// The steps that made what has to be dropped.
     alive: Vec<Id>,
     /// The counts of shared values, by their addresses.
     counts: BTreeMap<usize, Id>,
     statics: BTreeMap<usize, Box<dyn Any>>,
-    /// After the run, while panics end.
-    aside: Option<unwind::Aside>,
     stacks: Vec<DefaultStack>,
 }
 
@@ -287,13 +277,13 @@ pub(crate) fn set_static(key: usize, value: Box<dyn Any>) {
     with(|run| run.statics.insert(key, value));
 }
 
-/// Notes that what a step has made has to be dropped.
+/// Records that what a step has made has to be dropped.
 pub(crate) fn made_alive(made: Id) {
     with(|run| run.alive.push(made));
 }
 
-/// Notes that it was dropped. Also where no model runs, because values of a failed model may be
-/// dropped later.
+/// Records that it was dropped. Also allowed while no model runs, because values of a failed model
+/// may be dropped later.
 pub(crate) fn ended(made: Id) {
     RUN.with_borrow_mut(|run| {
         if let Some(run) = run {
@@ -302,18 +292,18 @@ pub(crate) fn ended(made: Id) {
     });
 }
 
-/// Notes the count of a shared value.
+/// Records the location of a shared value's count.
 pub(crate) fn count(address: usize, place: Id) {
     with(|run| run.counts.insert(address, place));
 }
 
-/// Returns the count of a shared value.
+/// Returns the location of a shared value's count.
 pub(crate) fn counted(address: usize) -> Id {
     let place = with(|run| run.counts.get(&address).copied());
     place.expect("the pointer is of this model")
 }
 
-/// Does an operation of the running thread, in its turn.
+/// Does an operation of the running thread, when it is its turn.
 #[track_caller]
 pub(crate) fn perform(name: &'static str, request: Request) -> Answer {
     let at = Location::caller();
@@ -322,7 +312,8 @@ pub(crate) fn perform(name: &'static str, request: Request) -> Answer {
             Attempt::Done(answer) => return answer,
             Attempt::Wait => {
                 let yielder = with(|run| {
-                    run.lane().panics = std::thread::panicking() && run.aside.is_none();
+                    let unwinds = matches!(run.phase, Phase::Unwinding(_));
+                    run.lane().panics = std::thread::panicking() && !unwinds;
                     run.lane().yielder
                 });
                 let yielder = yielder.expect("a thread that runs has started");
@@ -333,7 +324,7 @@ pub(crate) fn perform(name: &'static str, request: Request) -> Answer {
     }
 }
 
-/// Replaces the value that an exclusive access has left, right after it.
+/// Sets the value that an exclusive access has left, right after it.
 pub(crate) fn leave(id: Id, value: u64) {
     with(|run| {
         if !run.leave_aside(id, value) {

@@ -1,9 +1,21 @@
-//! The axiom of RC11 on `SeqCst`: `psc` is acyclic.
+//! The axiom of RC11 on `SeqCst` (Lahav, Vafeiadis, Kang, Hur, Dreyer: *Repairing Sequential
+//! Consistency in C/C++11*, PLDI 2017, section 4): `psc` is acyclic.
+//!
+//! ```text
+//! scb      =  sb ∪ sb≠loc; hb; sb≠loc ∪ hb=loc ∪ mo ∪ rb
+//! psc_base =  ([E sc] ∪ [F sc]; hb?); scb; ([E sc] ∪ hb?; [F sc])
+//! psc_F    =  [F sc]; (hb ∪ hb; eco; hb); [F sc]
+//! psc      =  psc_base ∪ psc_F
+//! ```
+//!
+//! Here `sb` is program order, `hb` happens-before, `mo` modification order, `rb` from reads to the
+//! writes after those that they read from, and `eco` is `(rf ∪ mo ∪ rb)⁺`. `E sc` are the `SeqCst`
+//! events, and `F sc` the fences among them.
 //!
 //! The events are numbered by thread and then in program order, and a set of events is a row of
-//! bits. What happens after an event is, in each thread, all from some event on, because
-//! happens-before is closed under program order. So only the rows of `SeqCst` events are made, and
-//! each from ranges.
+//! bits. The events of a thread that happen after an event are a suffix of that thread, because
+//! happens-before is closed under program order. Only the rows of `SeqCst` events are needed, and
+//! each is made of ranges.
 
 use core::ops::Range;
 
@@ -36,12 +48,12 @@ impl Set {
 struct Relations<'a> {
     graph: &'a Graph,
     events: Vec<&'a Event>,
-    /// The numbers of each thread.
+    /// The numbers of each thread's events.
     threads: Vec<Range<usize>>,
     /// The `SeqCst` events.
     sc: Vec<usize>,
-    /// Twice the place of each write in the graph's list, which has those of a location in their
-    /// order. A read has one more than the write that it reads from.
+    /// Twice the position of each write in the graph's list, in which the writes of a location are
+    /// in modification order. The rank of a read is one more than that of its write.
     ranks: Vec<usize>,
 }
 
@@ -82,7 +94,7 @@ pub(crate) fn is_consistent(graph: &Graph) -> bool {
     relations.psc_is_acyclic()
 }
 
-/// Whether two events have one location, which others can access.
+/// Whether two events are accesses or writes of the same location.
 fn is_same(a: &Event, b: &Event) -> bool {
     let has_place = |event: &Event| event.kind.is_access() || event.kind.is_write();
     has_place(a) && has_place(b) && a.place == b.place
@@ -97,7 +109,7 @@ impl Relations<'_> {
         matches!(self.events[n].kind, Kind::Fence)
     }
 
-    /// The first event of each thread that happens after an event, and those after it.
+    /// For each thread, the events that happen after an event.
     fn after(&self, n: usize) -> impl Iterator<Item = Range<usize>> + '_ {
         let id = self.events[n].id;
         self.threads.iter().map(move |thread| {
@@ -108,8 +120,7 @@ impl Relations<'_> {
         })
     }
 
-    /// `scb`: program order, happens-before at one location, or between other locations on both
-    /// sides, modification order, and from reads to later writes.
+    /// The events to which `scb` leads from an event.
     fn before(&self, n: usize) -> Set {
         let event = self.events[n];
         let own = &self.threads[usize::from(event.id.thread)];
@@ -130,7 +141,8 @@ impl Relations<'_> {
                 let Some(one) = range.clone().next() else {
                     continue;
                 };
-                // An event has one of another location before it, unless all have its own.
+                // Every event is preceded by one at another location, unless all are at the same
+                // one.
                 let one = self.events[one];
                 let mut others = range.clone().skip(1);
                 let change = others.find(|&n| !is_same(one, self.events[n]));
@@ -140,8 +152,7 @@ impl Relations<'_> {
         set
     }
 
-    /// Returns the events that a fence reaches by happens-before and then `scb`, and those that it
-    /// reaches by happens-before and then `eco`: modification order, reads-from and from-reads.
+    /// Returns the events to which `hb; scb` and `hb; eco` lead from a fence.
     fn beyond(&self, n: usize) -> [Set; 2] {
         let size = self.events.len();
         let (mut reached, mut between) = (Set::new(size), Set::new(size));
@@ -173,7 +184,7 @@ impl Relations<'_> {
         [reached, between]
     }
 
-    /// The `SeqCst` events that come after one, by their places in the list.
+    /// The `SeqCst` events to which `psc` leads from one, by their positions in `sc`.
     fn psc(&self, n: usize) -> Set {
         let mut reached = self.before(n);
         let mut between = Set::new(self.events.len());

@@ -41,7 +41,7 @@ impl Thread {
         self.name.as_deref()
     }
 
-    /// Lets the thread's next or current `park` return.
+    /// Makes the thread's current or next `park` return.
     #[track_caller]
     pub fn unpark(&self) {
         let token = run::token(self.id.0);
@@ -58,7 +58,7 @@ pub fn current() -> Thread {
     }
 }
 
-/// Waits for `unpark`, and returns for no other reason.
+/// Waits for `unpark`, without spurious returns.
 #[track_caller]
 pub fn park() {
     take_token("park", true);
@@ -78,7 +78,8 @@ pub fn park_timeout(_: Duration) {
     take_token("park_timeout", false);
 }
 
-/// Looks again. A thread that does the same as the last time and reads the same waits for a write.
+/// Marks an iteration of a loop that waits. A thread whose iteration changed nothing blocks until
+/// another thread writes.
 #[track_caller]
 pub fn yield_now() {
     perform("yield_now", Request::Again);

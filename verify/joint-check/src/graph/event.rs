@@ -8,7 +8,7 @@ pub const MAX_THREADS: usize = 8;
 /// How many events of each thread come before, or are, an event.
 pub(crate) type Clock = [u16; MAX_THREADS];
 
-/// Adds to `clock` what comes before `other`.
+/// Adds the events of `other` to `clock`.
 pub(crate) fn join(clock: &mut Clock, other: &Clock) {
     for (mine, &theirs) in clock.iter_mut().zip(other) {
         *mine = (*mine).max(theirs);
@@ -64,7 +64,7 @@ pub(crate) enum Op {
         /// The value to write, from the value that was read and the operands.
         with: fn(u64, [u64; 2]) -> Option<u64>,
         operands: [u64; 2],
-        /// Whether the thread is blocked where there is nothing to write.
+        /// Whether the thread is blocked if `with` returns nothing.
         awaits: bool,
     },
 }

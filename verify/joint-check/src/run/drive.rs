@@ -1,4 +1,4 @@
-//! Which thread runs next.
+//! Chooses which thread runs next, and runs it.
 
 use core::mem::ManuallyDrop;
 use std::{
@@ -9,22 +9,23 @@ use std::{
 use corosensei::{Coroutine, CoroutineResult, Yielder};
 
 use super::{
-    Attempt, Ended, Fault, Lane, Limits, Panic, REPLAY, RUN, Request, Run, STACKS, Site, Status,
-    perform, unwind::end_panics, with,
+    Attempt, Ended, Fault, Lane, Limits, Panic, Phase, REPLAY, RUN, Request, Run, STACKS, Site,
+    Status, perform, unwind::end_panics, with,
 };
 use crate::graph::{Event, Graph, Id, Kind, MAX_THREADS};
 
-/// Runs a model along a graph and on from there. Returns the graphs that are left to explore.
+/// Runs a model along a graph and on from there, or along the line of a failure. Returns the graphs
+/// that are left to explore.
 pub(crate) fn run(
     graph: Graph,
     limits: Limits,
-    guide: Option<VecDeque<(u8, usize)>>,
+    line: Option<VecDeque<(u8, usize)>>,
     main: impl FnOnce() + 'static,
 ) -> (Ended, Graph, Vec<Graph>) {
     let mut run = Run {
         graph,
         limits,
-        guide,
+        phase: line.map_or(Phase::Replaying, Phase::Following),
         stacks: STACKS.take(),
         ..Run::default()
     };
@@ -64,17 +65,19 @@ fn drive() -> Option<Panic> {
         }
     }
     with(|run| {
-        run.is_exploring = true;
         let behind =
             |thread: usize| usize::from(run.lanes[thread].at) < run.graph.threads[thread].len();
-        if (0..MAX_THREADS).any(behind) {
-            let text = "the model does not do the same when it is run again";
-            run.fault.get_or_insert(Fault::Limit(text.into()));
+        if let Phase::Replaying = run.phase {
+            run.phase = Phase::Exploring;
+            if (0..MAX_THREADS).any(behind) {
+                let text = "the model does not do the same when it is run again";
+                run.fail(Fault::Limit(text.into()));
+            }
         }
     });
     let next = |run: &mut Run| {
         run.leave();
-        run.next_ready().or_else(|| run.next_patient())
+        run.next_ready().or_else(|| run.next_on_trial())
     };
     while let Some(next) = with(next) {
         if let Some(panic) = resume(next) {
@@ -84,7 +87,7 @@ fn drive() -> Option<Panic> {
     None
 }
 
-/// The fault of a line that fits no execution of the model.
+/// The fault of a line that matches no execution of the model.
 pub(super) fn lost(why: &str) -> Fault {
     Fault::Limit(format!(
         "{REPLAY} is of another model or another build: it {why}"
@@ -131,9 +134,9 @@ impl Run {
         lane.status = Status::Ready;
     }
 
-    /// A thread that can take one of the graph's steps.
+    /// A thread that can replay its next step.
     fn next_replayed(&mut self) -> Option<u8> {
-        if self.fault.is_some() {
+        if self.phase.is_over() {
             return None;
         }
         (0..MAX_THREADS).find_map(|thread| {
@@ -155,21 +158,23 @@ impl Run {
         }
     }
 
-    /// The first thread that can run: the one that goes on in a loop, if this graph is of that.
-    /// Those that only count come last, so that what they wait for comes before their next round.
-    /// The others are ordered by who spawned them, not by their numbers, so that the choice depends
-    /// on the graph alone, however it was reached.
+    /// The first thread that can run: the one that keeps spinning, if this graph is for that.
+    /// Threads that only count are last, so that the write for which they wait comes before their
+    /// next iteration. The others are ordered by who spawned them, not by their numbers, so that
+    /// the choice depends on the graph alone, however it was reached.
     fn next_ready(&mut self) -> Option<u8> {
-        if self.is_dead || self.is_hopeless || self.fault.is_some() {
+        if self.phase.is_over() {
             return None;
         }
-        if let Some(&(thread, _)) = self.guide.as_ref().and_then(VecDeque::front) {
-            let lane = &self.lanes[usize::from(thread)];
-            let can_run = lane.coroutine.is_some() && lane.status != Status::Waiting;
-            if !can_run {
-                self.fault = Some(lost("names a thread that cannot go on"));
+        if let Phase::Following(line) = &self.phase {
+            if let Some(&(thread, _)) = line.front() {
+                let lane = &self.lanes[usize::from(thread)];
+                let can_run = lane.coroutine.is_some() && lane.status != Status::Waiting;
+                if !can_run {
+                    self.fail(lost("names a thread that cannot go on"));
+                }
+                return can_run.then_some(thread);
             }
-            return can_run.then_some(thread);
         }
         let can_run = |lane: &Lane| match lane.status {
             Status::Ready => true,
@@ -194,7 +199,7 @@ impl Run {
     }
 
     pub(super) fn attempt(&mut self, request: Request, site: Site) -> Attempt {
-        if let Some(answer) = self.answer_aside(request) {
+        if let Some(answer) = self.answer_unwinding(request) {
             return answer;
         }
         if let Request::Again = request {
@@ -210,24 +215,23 @@ impl Run {
         if index < self.graph.threads[usize::from(self.current)].len() {
             return self.replay(request);
         }
-        if !self.is_exploring || self.fault.is_some() || self.is_dead {
+        if !self.phase.extends() {
             return Attempt::Wait;
         }
         if index >= self.limits.events {
-            if self.is_patient_still(index) {
+            if self.is_still_spinning(index) {
                 return self.give_up();
             }
-            self.fault = Some(Fault::Limit(format!(
+            return self.fail(Fault::Limit(format!(
                 "a thread has more than {index} steps: a loop that waits should call `spin_loop` or \
                  `yield_now`, or the model needs a larger `max_branches`"
             )));
-            return Attempt::Wait;
         }
         let mut newer = None;
-        if let Some(guide) = &mut self.guide {
-            match guide.front() {
+        if let Phase::Following(line) = &mut self.phase {
+            match line.front() {
                 Some(&(thread, _)) if thread != self.current => return Attempt::Wait,
-                _ => newer = guide.pop_front().map(|(_, newer)| newer),
+                _ => newer = line.pop_front().map(|(_, newer)| newer),
             }
         }
         self.explore(request, newer)

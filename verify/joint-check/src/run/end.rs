@@ -2,14 +2,15 @@
 
 use std::string::String;
 
-use super::{Fault, Lane, Panic, Run, Status};
+use super::{Fault, Lane, Panic, Phase, Run, Status};
 use crate::graph::Id;
 
 /// How a run ended.
 pub(crate) enum Ended {
     Complete,
+    /// A thread waits for a write that other executions have.
     Blocked,
-    /// No write has a place.
+    /// A write had no place, so this was no execution.
     Dead,
     Failed(Failure),
 }
@@ -35,16 +36,16 @@ impl Run {
             let fault = Fault::Panic(text.unwrap_or("not with a text").to_owned());
             return self.failed(&fault, Some(panic));
         }
-        if let Some(fault) = self.fault.take() {
-            return self.failed(&fault, None);
-        }
-        if self.is_dead {
-            return Ended::Dead;
+        match core::mem::take(&mut self.phase) {
+            Phase::Failed(fault) => return self.failed(&fault, None),
+            Phase::Dead => return Ended::Dead,
+            Phase::Blocked => return Ended::Blocked,
+            _ => {}
         }
         if self.is_stuck() {
             return self.failed(&Fault::Deadlock, None);
         }
-        if self.is_hopeless || self.unfinished().next().is_some() {
+        if self.unfinished().next().is_some() {
             return Ended::Blocked;
         }
         if !self.alive.is_empty() {
@@ -61,14 +62,13 @@ impl Run {
 
     /// Whether threads are left, and all of them wait forever.
     pub(super) fn is_stuck(&self) -> bool {
-        let can_end = !self.is_hopeless && !self.is_dead && self.fault.is_none();
         let mut left = self.unfinished().peekable();
-        can_end
+        !self.phase.is_over()
             && left.peek().is_some()
             && left.all(|(thread, lane)| self.waits_forever(thread, lane))
     }
 
-    /// Whether a thread would find the same forever, because nobody has written anything else.
+    /// Whether a thread would read the same forever, because no other write is newer.
     fn waits_forever(&self, thread: u8, lane: &Lane) -> bool {
         let from = match lane.status {
             Status::Waiting => lane.at - 1,

@@ -1,5 +1,5 @@
-//! Finds what a failing execution lacks: the edge that would order two accesses that race, and
-//! what would end a wait.
+//! Finds what a failing execution lacks: the edge that would order two racing accesses, and the
+//! wake-up that would end a wait.
 
 use core::sync::atomic::Ordering;
 use std::collections::{BTreeMap, VecDeque};
@@ -70,7 +70,7 @@ impl Graph {
                 found.push(Missing {
                     write: at,
                     read: id,
-                    // If both are there, a fence is between that is none of them.
+                    // If neither half is missing, a fence is on the wrong side of the access.
                     release: release || !acquire,
                     acquire,
                 });
@@ -84,7 +84,7 @@ impl Graph {
     }
 }
 
-/// An ordering with one more half.
+/// The ordering of an event with one half added.
 fn with_half(event: &Event, release: bool) -> String {
     let ordering = event.outcome().1;
     let releases = releases(ordering) || release;

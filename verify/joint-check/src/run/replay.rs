@@ -1,4 +1,4 @@
-//! A step that the graph has: the thread takes it again, with the values of this run.
+//! A step that is in the graph: the thread does it again, with the values of this run.
 
 use super::{Answer, Attempt, Fault, Request, Run, Status};
 use crate::graph::{Id, Kind};
@@ -14,10 +14,9 @@ impl Run {
         if event.kind.number() != expected || is_elsewhere {
             let sites = &self.lanes[usize::from(thread)].sites;
             let name = sites.last().map_or("?", |site| site.name);
-            self.fault = Some(Fault::Limit(format!(
+            return self.fail(Fault::Limit(format!(
                 "the model does not do the same when it is run again: it now does `{name}`"
             )));
-            return Attempt::Wait;
         }
         if !self.can_replay(event) {
             return Attempt::Wait;
@@ -36,7 +35,7 @@ impl Run {
         self.pass(id)
     }
 
-    /// Goes on behind an event.
+    /// Moves the thread past an event.
     pub(super) fn pass(&mut self, id: Id) -> Attempt {
         let event = self.graph.at(id);
         let lane = &mut self.lanes[usize::from(id.thread)];

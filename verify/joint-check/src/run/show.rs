@@ -12,14 +12,14 @@ pub(crate) enum Fault {
     Deadlock,
     Leak,
     Panic(String),
-    /// A limit of the checker, or of the model's repetition.
+    /// The model exceeds a limit of the checker, or cannot be repeated.
     Limit(String),
 }
 
 /// The variable that holds the line of a run.
 pub(crate) const REPLAY: &str = "JOINT_CHECK_REPLAY";
 
-/// How many steps of a long execution are shown.
+/// How many steps of a long execution are shown: the first, and the last.
 const FIRST: usize = 40;
 const LAST: usize = 160;
 
@@ -212,8 +212,8 @@ fn value(value: u64) -> String {
 }
 
 impl Graph {
-    /// The events in an order in which each comes after those that it depends on. A thread goes on
-    /// as long as it can.
+    /// The events in an order in which each comes after those that it depends on. A thread
+    /// continues as long as it can.
     pub(crate) fn linear(&self) -> Vec<Id> {
         let mut at = [0; MAX_THREADS];
         let mut all = Vec::new();
@@ -251,8 +251,8 @@ impl Graph {
         }
     }
 
-    /// The steps of an execution in a line: the thread of each, and for an access, how many writes
-    /// that are there are newer than the one that it reads from, or comes after.
+    /// The steps of an execution in a line: the thread of each, and for an access, how many
+    /// existing writes are newer than the one that it reads from or directly follows.
     pub(crate) fn line(&self, order: &[Id]) -> String {
         let mut line = String::new();
         for (n, &id) in order.iter().enumerate() {
@@ -282,7 +282,7 @@ impl Graph {
     }
 }
 
-/// Reads a line. Returns nothing if it is none.
+/// Parses a line.
 pub(crate) fn parse(line: &str) -> Option<Vec<(u8, usize)>> {
     let mut steps = Vec::new();
     let mut rest = line;

@@ -1,27 +1,28 @@
-//! Loops that wait: a thread that does in one round what it did before is blocked until another
-//! thread writes. In a graph of its own it goes on, because the loop may give up after some rounds.
+//! Loops that wait: a thread whose iteration changed nothing is blocked until another thread
+//! writes. In a graph of its own it keeps spinning, because the loop may give up after some
+//! iterations.
 
-use super::{Answer, Attempt, Fault, Run, Status};
+use super::{Answer, Attempt, Fault, Phase, Run, Status};
 use crate::{
     explore,
     graph::{Event, Graph, Id},
 };
 
-/// After so many rounds without anything new, a loop is taken to be endless.
+/// A loop is taken to be endless after this many iterations that changed nothing.
 const PATIENCE: u8 = 100;
-/// A thread waits after this many rounds that differ only in what it counts itself. This is a
-/// bound: the count could matter if a later round found a write.
+/// A thread is blocked after this many iterations that differ only in what it counts itself. This
+/// is a bound: the count could matter if a later iteration found a write.
 const COUNTED: usize = 8;
 
-/// A thread that goes on in a loop.
+/// A thread that keeps spinning.
 #[derive(Default)]
-pub(super) struct Patient {
-    /// The steps of a round.
+pub(super) struct Spin {
+    /// Steps per iteration.
     pub(super) period: u16,
     rounds: u8,
-    /// The graphs that are left to explore, if the loop has an end.
+    /// The graphs that are left to explore if the loop ends.
     pub(super) held: Vec<Graph>,
-    /// The graph before, if this only finds out whether the loop has an end.
+    /// The graph to return to, if this is a trial that only finds out whether the loop ends.
     before: Option<Graph>,
 }
 
@@ -31,30 +32,29 @@ const PASS: Attempt = Attempt::Done(Answer {
 });
 
 impl Run {
-    /// Begins another round, unless the last two were the same.
+    /// Begins another iteration, unless the last two were the same.
     ///
-    /// Two rounds are the same if they did the same, wrote the same, and read from the same writes
-    /// of other threads and the same writes of their own. A loop may therefore take locks. After
-    /// a few rounds, those that wrote other values, as where each is counted, are taken to be the
-    /// same.
+    /// Two iterations are the same if they did the same operations, wrote the same values, and read
+    /// from the same writes of other threads and from corresponding writes of their own. A loop may
+    /// therefore take locks. After [`COUNTED`] iterations that wrote other values, for example a
+    /// count, these are taken to be the same.
     pub(super) fn look_again(&mut self) -> Attempt {
+        let spinning = self.phase.spin().map(|spin| spin.period);
         let lane = &mut self.lanes[usize::from(self.current)];
         lane.idle += 1;
         if lane.idle > self.limits.events {
             let text = "a loop looks again and reads nothing: it waits for something that the model \
                         does not see";
-            self.fault = Some(Fault::Limit(text.into()));
-            return Attempt::Wait;
+            return self.fail(Fault::Limit(text.into()));
         }
         if lane.looks.last() == Some(&lane.at) {
             return PASS;
         }
         let events = &self.graph.threads[usize::from(self.current)];
         let done = &events[..usize::from(lane.at)];
-        // A round may have looks in its middle, and loops.
+        // An iteration may contain other looks, and loops.
         let periods = lane.looks.iter().rev().map(|look| lane.at - look);
-        let patient = self.patient.iter().map(|patient| patient.period);
-        let mut periods = patient.chain(periods);
+        let mut periods = spinning.into_iter().chain(periods);
         let alike = |period: u16| Some((period, wrote_the_same(done, period.into())?));
         let found = periods.find_map(alike);
         let counts = found.is_some_and(|(_, is_equal)| !is_equal);
@@ -62,13 +62,12 @@ impl Run {
         let is_same = !counts || lane.counted >= COUNTED;
         let is_new = done.len() == events.len();
         let attempt = match found {
-            Some((period, _)) if is_same && is_new => self.find_the_same(period),
+            Some((period, _)) if is_same && is_new => self.block_or_spin(period),
             _ => {
                 self.leave();
-                if self.is_hopeless {
-                    Attempt::Wait
-                } else {
-                    PASS
+                match self.phase {
+                    Phase::Blocked => Attempt::Wait,
+                    _ => PASS,
                 }
             }
         };
@@ -79,41 +78,40 @@ impl Run {
         attempt
     }
 
-    /// Waits, or goes on in a graph that is for that.
-    fn find_the_same(&mut self, period: u16) -> Attempt {
+    /// Blocks the thread, unless this graph is the one in which it keeps spinning.
+    fn block_or_spin(&mut self, period: u16) -> Attempt {
         let thread = self.current;
         let n = usize::from(thread);
         let lane = &mut self.lanes[n];
         let next = lane.at;
         lane.period = period;
-        if let Some(guide) = &self.guide {
-            if guide.front().is_some_and(|&(first, _)| first == thread) {
+        if let Phase::Following(line) = &self.phase {
+            if line.front().is_some_and(|&(first, _)| first == thread) {
                 return PASS;
             }
             lane.is_endless = true;
             lane.status = Status::Spinning;
             return Attempt::Wait;
         }
-        let patient = self.patient.as_ref();
-        if patient.is_some_and(|patient| patient.period != period) {
+        if self.phase.spin().is_some_and(|spin| spin.period != period) {
             self.leave();
         }
-        if let Some(patient) = &mut self.patient {
-            patient.rounds += 1;
-            if patient.rounds > PATIENCE {
+        if let Phase::Spinning(spin) = &mut self.phase {
+            spin.rounds += 1;
+            if spin.rounds > PATIENCE {
                 return self.give_up();
             }
             self.graph.went_on[n] = next + 1;
             return PASS;
         }
         if self.graph.waits[n] == 0 {
-            if !self.is_exploring || self.is_hopeless {
+            if !self.phase.extends() {
                 return Attempt::Wait;
             }
             if self.graph.went_on[n] > next {
-                self.patient = Some(Patient {
+                self.phase = Phase::Spinning(Spin {
                     period,
-                    ..Patient::default()
+                    ..Spin::default()
                 });
                 return PASS;
             }
@@ -125,14 +123,16 @@ impl Run {
                 }
             }
             self.graph.wait(thread);
-            self.is_hopeless = self.is_late(thread, period);
+            if self.is_late(thread, period) {
+                self.phase = Phase::Blocked;
+            }
         }
         self.lanes[n].status = Status::Spinning;
         Attempt::Wait
     }
 
-    /// Whether a thread has passed over a write in its last round. That read is never changed, so
-    /// the thread never stops to wait.
+    /// Whether a thread has skipped a newer write in its last iteration. That read never changes,
+    /// so the thread waits forever.
     fn is_late(&self, thread: u8, period: u16) -> bool {
         let graph = &self.graph;
         let is_late = |read: &Event| {
@@ -145,20 +145,26 @@ impl Run {
         events.take(period.into()).any(is_late)
     }
 
-    /// Ends the rounds of a loop that has none that finds anything else.
+    /// Ends a loop whose iterations never change anything.
     pub(super) fn give_up(&mut self) -> Attempt {
-        let patient = self.patient.take().expect("a thread goes on");
+        let phase = core::mem::replace(&mut self.phase, Phase::Exploring);
         let lane = &mut self.lanes[usize::from(self.current)];
         let counts = lane.counted >= COUNTED;
-        let Some(before) = patient.before else {
+        let Phase::Spinning(Spin {
+            before: Some(before),
+            ..
+        }) = phase
+        else {
             self.graph.is_cut |= counts;
-            self.is_dead = true;
+            self.phase = Phase::Dead;
             return Attempt::Wait;
         };
         lane.is_endless = true;
         lane.status = Status::Spinning;
         // Another thread may wait for the count.
-        self.is_hopeless |= counts && !self.is_stuck();
+        if counts && !self.is_stuck() {
+            self.phase = Phase::Blocked;
+        }
         let at = before.next(self.current).index;
         let lane = self.lane();
         lane.at = at;
@@ -167,28 +173,35 @@ impl Run {
         Attempt::Wait
     }
 
-    /// Ends the rounds of a loop that was left.
+    /// Ends the spinning of a thread that has left its loop, or waits.
     pub(super) fn leave(&mut self) {
-        let Some(patient) = self.patient.take_if(|_| self.fault.is_none()) else {
+        let Some(Spin { held, before, .. }) = self.phase.spin() else {
             return;
         };
-        self.is_hopeless |= patient.before.is_some();
-        match patient.before {
-            Some(before) => self.graph = before,
-            None => self.pending.extend(patient.held),
-        }
+        let (held, before) = (core::mem::take(held), before.take());
+        self.phase = match before {
+            Some(before) => {
+                self.graph = before;
+                Phase::Blocked
+            }
+            None => {
+                self.pending.extend(held);
+                Phase::Exploring
+            }
+        };
     }
 
-    /// Whether the running thread has not left the loop in which it goes on.
-    pub(super) fn is_patient_still(&self, at: usize) -> bool {
+    /// Whether the running thread has not left the loop in which it keeps spinning.
+    pub(super) fn is_still_spinning(&mut self, at: usize) -> bool {
         let lane = &self.lanes[usize::from(self.current)];
         let looked = usize::from(lane.looks.last().copied().unwrap_or(0));
-        let patient = self.patient.as_ref();
-        patient.is_some_and(|patient| at - looked <= usize::from(patient.period))
+        let spin = self.phase.spin();
+        spin.is_some_and(|spin| at - looked <= usize::from(spin.period))
     }
 
-    /// Where all threads wait, lets one that spins go on, to find out whether its loop has an end.
-    pub(super) fn next_patient(&mut self) -> Option<u8> {
+    /// If all threads wait, returns one that is blocked in a loop, which spins on trial to find out
+    /// whether the loop ends.
+    pub(super) fn next_on_trial(&mut self) -> Option<u8> {
         let spins = |thread: &u8| {
             let lane = &self.lanes[usize::from(*thread)];
             lane.status == Status::Spinning && !lane.is_endless
@@ -197,22 +210,22 @@ impl Run {
         let thread = thread.filter(|_| self.is_stuck())?;
         let lane = &mut self.lanes[usize::from(thread)];
         lane.status = Status::Ready;
-        self.patient = Some(Patient {
+        self.phase = Phase::Spinning(Spin {
             period: lane.period,
             before: Some(self.graph.clone()),
-            ..Patient::default()
+            ..Spin::default()
         });
         Some(thread)
     }
 }
 
-/// Whether the last round wrote the same as the one before it. Returns nothing if it did not do the
-/// same.
+/// Whether the last iteration wrote the same values as the one before it. Returns nothing if it did
+/// not do the same operations.
 fn wrote_the_same(done: &[Event], period: usize) -> Option<bool> {
     let start = done.len().checked_sub(2 * period)?;
     let (before, now) = done[start..].split_at(period);
     let thread = now.first()?.id.thread;
-    // The event that has the same part in the round before.
+    // The corresponding event of the iteration before.
     let earlier = |id: Id| {
         let is_of_these = id.thread == thread && usize::from(id.index) >= start;
         let back = if is_of_these { period as u16 } else { 0 };

@@ -1,21 +1,24 @@
-//! A new step: the graph grows, and other graphs are kept for later.
+//! A new step: it extends the graph, and other graphs are kept for later.
 
-use super::{Attempt, Fault, Request, Run, Status, drive::lost, spin::Patient};
+use super::{Attempt, Fault, Phase, Request, Run, Status, drive::lost};
 use crate::{
     explore::Steps,
     graph::{Graph, Id, Kind, MAX_THREADS},
 };
 
 impl Run {
-    /// Takes a step in all ways, or in the one that passes over so many `newer` writes.
+    /// Explores every choice for this step, or only the one that skips `newer` writes.
     pub(super) fn explore(&mut self, request: Request, newer: Option<usize>) -> Attempt {
         let id = self.graph.next(self.current);
-        // For the report of the panic, if this step has no way to go on.
+        // For the report of the panic, if this step has no place.
         let kept = std::thread::panicking().then(|| self.graph.clone());
-        let repeated = |patient: &Patient| self.graph.repeated(id, patient.period);
+        let first = match &self.phase {
+            Phase::Spinning(spin) => self.graph.repeated(id, spin.period),
+            _ => None,
+        };
         let mut steps = Steps {
             newer,
-            first: self.patient.as_ref().and_then(repeated),
+            first,
             ..Steps::default()
         };
         if request
@@ -24,8 +27,7 @@ impl Run {
         {
             let text = "an atomic, a cell or a lock is used that this execution has not made: its memory \
                         was freed, or it is kept from one execution to the next";
-            self.fault = Some(Fault::Limit(text.into()));
-            return Attempt::Wait;
+            return self.fail(Fault::Limit(text.into()));
         }
         let mut event = request.event(id);
         match request {
@@ -47,8 +49,7 @@ impl Run {
                 let free = self.graph.spawned.iter().position(Option::is_none);
                 let Some(child) = free else {
                     let text = format!("a model has at most {MAX_THREADS} threads");
-                    self.fault = Some(Fault::Limit(text));
-                    return Attempt::Wait;
+                    return self.fail(Fault::Limit(text));
                 };
                 self.graph.spawned[child] = Some(id);
                 event.kind = Kind::Spawn(child as u8);
@@ -67,22 +68,17 @@ impl Run {
             self.graph.writes.push((id, id));
         }
         if let Some(other) = self.graph.race(self.graph.at(id)) {
-            self.raced(other.id, id);
-            return Attempt::Wait;
+            let first = other.id;
+            return self.fail(Fault::Race(first, id));
         }
         self.pass(id)
     }
 
-    fn raced(&mut self, first: Id, second: Id) {
-        self.fault = Some(Fault::Race(first, second));
-    }
-
-    /// Goes on with the first of the graphs, and keeps the others for later.
+    /// Continues with the first of the graphs, and keeps the others for later.
     fn take(&mut self, steps: Steps, id: Id, kept: Option<Graph>) -> Attempt {
         if let Some((first, second, graph)) = steps.race {
             self.graph = graph;
-            self.raced(first, second);
-            return Attempt::Wait;
+            return self.fail(Fault::Race(first, second));
         }
         let mut left_out = false;
         let limits = self.limits;
@@ -98,17 +94,19 @@ impl Run {
         }
         let others = steps.revisits.into_iter().chain(forward);
         let others = others.filter_map(deviates).chain(steps.released);
-        let held = self.patient.as_mut().map(|patient| &mut patient.held);
+        let held = self.phase.spin().map(|spin| &mut spin.held);
         held.unwrap_or(&mut self.pending).extend(others);
-        self.is_dead = first.is_none();
+        let is_dead = first.is_none();
         self.graph = first.unwrap_or_else(|| kept.unwrap_or_default());
         self.graph.is_cut |= left_out;
-        if self.is_dead {
-            if self.guide.is_some() {
-                self.fault = Some(lost("names a write that cannot be read or followed"));
-            }
-            return Attempt::Wait;
+        if !is_dead {
+            return self.pass(id);
         }
-        self.pass(id)
+        if let Phase::Following(_) = self.phase {
+            return self.fail(lost("names a write that cannot be read or followed"));
+        }
+        self.leave();
+        self.phase = Phase::Dead;
+        Attempt::Wait
     }
 }

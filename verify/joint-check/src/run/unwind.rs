@@ -1,13 +1,13 @@
-//! A panic on whose way out a run came to nothing.
+//! A panic during which a run ended.
 //!
-//! The destructors that a panic runs do operations as well. If one of them cannot be done, or
-//! waits, the run ends there, but the panic was real: unless a `catch_unwind` of the model's own
-//! stops it, the model fails. So such a thread goes on until its panic ends, and its operations are
-//! answered without the graph, as if nobody else would run again.
+//! The destructors that a panic runs do operations as well. If one of them has no place, or waits,
+//! the run ends there, but the panic was real: unless a `catch_unwind` of the model stops it, the
+//! model fails. Such a thread therefore continues until its panic ends, and its operations are
+//! answered without the graph, as if no other thread would run again.
 
 use std::{collections::BTreeMap, thread::panicking};
 
-use super::{Answer, Attempt, Panic, Request, Run, drive::resume, with};
+use super::{Answer, Attempt, Panic, Phase, Request, Run, drive::resume, with};
 use crate::graph::Id;
 
 /// The changes that operations make after the run.
@@ -20,27 +20,26 @@ pub(super) struct Aside {
 
 /// Ends the panics of all threads. Returns the first that nobody has caught.
 pub(super) fn end_panics() -> Option<Panic> {
-    while let Some(thread) = with(Run::next_panicking) {
-        if let Some(panic) = resume(thread) {
-            return Some(panic);
-        }
-    }
-    None
+    let unwinding = Phase::Unwinding(Aside::default());
+    let ended = with(|run| core::mem::replace(&mut run.phase, unwinding));
+    let next = || with(|run| run.lanes.iter().position(|lane| lane.panics));
+    let panicking = core::iter::from_fn(next);
+    let panicked = panicking
+        .into_iter()
+        .find_map(|thread| resume(thread as u8));
+    with(|run| run.phase = ended);
+    panicked
 }
 
 impl Run {
-    fn next_panicking(&mut self) -> Option<u8> {
-        let thread = self.lanes.iter().position(|lane| lane.panics)?;
-        self.aside.get_or_insert_default();
-        Some(thread as u8)
-    }
-
-    /// Answers a thread after the end of its run. Returns nothing while the run goes on.
-    pub(super) fn answer_aside(&mut self, request: Request) -> Option<Attempt> {
-        let aside = self.aside.as_mut()?;
+    /// Answers a thread after the end of its run. Returns nothing before.
+    pub(super) fn answer_unwinding(&mut self, request: Request) -> Option<Attempt> {
+        let Phase::Unwinding(aside) = &mut self.phase else {
+            return None;
+        };
         aside.steps += 1;
         if !panicking() || aside.steps > self.limits.events {
-            // The panic was caught, or a destructor waits, so this run has nothing more to tell.
+            // The panic was caught, or a destructor waits, so this run finds nothing more.
             return Some(Attempt::Wait);
         }
         let (graph, values) = (&self.graph, &mut aside.values);
@@ -75,9 +74,10 @@ impl Run {
 
     /// Sets a value that an exclusive access has left after the end of the run.
     pub(super) fn leave_aside(&mut self, place: Id, value: u64) -> bool {
-        let aside = self.aside.as_mut();
-        aside
-            .map(|aside| aside.values.insert(place, value))
-            .is_some()
+        let Phase::Unwinding(aside) = &mut self.phase else {
+            return false;
+        };
+        aside.values.insert(place, value);
+        true
     }
 }

@@ -152,14 +152,14 @@ impl<T: ?Sized> Arc<T> {
         }
     }
 
-    /// Gives the handle of std's without a change of the count.
+    /// Returns std's handle without changing the count.
     fn without_count(self) -> sync::Arc<T> {
         let mut this = ManuallyDrop::new(self);
         // SAFETY: this handle is not used again.
         unsafe { ManuallyDrop::take(&mut this.value) }
     }
 
-    /// The order before the value is dropped.
+    /// Orders all uses of the value before its drop.
     #[track_caller]
     fn ended(&self) {
         self.count.load("last handle", Acquire);

@@ -33,7 +33,7 @@ pub fn spin_loop_hint() {
 pub(crate) struct Word(Id);
 
 impl Word {
-    /// Makes a location. The name says what it is part of, such as `Mutex`.
+    /// Creates a location. `name` is that of the type to which it belongs, such as `Mutex`.
     #[track_caller]
     pub(crate) fn new(name: &'static str, value: u64) -> Self {
         let kind = Kind::Atomic;
@@ -117,7 +117,7 @@ impl Word {
     }
 }
 
-/// The ordering of a load that fails no exchange.
+/// The failure ordering of an operation that cannot fail.
 pub(crate) const NONE: Ordering = Ordering::Relaxed;
 
 macro_rules! atomic {
@@ -179,7 +179,7 @@ macro_rules! atomic {
                 if before == current { Ok($from(before)) } else { Err($from(before)) }
             }
 
-            /// Does the same: no exchange fails for no reason.
+            /// Does the same, because no exchange fails spuriously here.
             ///
             /// # Errors
             /// If the value is another one.

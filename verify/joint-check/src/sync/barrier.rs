@@ -4,7 +4,7 @@ use core::sync::atomic::Ordering;
 
 use super::atomic::Word;
 
-/// The word counts the threads that have come, and in its upper half the rounds.
+/// The word counts the threads that have arrived, and in its upper half the rounds.
 const ROUND: u64 = 1 << 32;
 
 /// A place where threads wait for each other.
@@ -14,19 +14,19 @@ pub struct Barrier {
     threads: u64,
 }
 
-/// Tells one of the threads of a round from the others.
+/// Says whether a thread is the leader of its round.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct BarrierWaitResult(bool);
 
 impl BarrierWaitResult {
-    /// Returns whether this is the thread that came last.
+    /// Returns whether this thread arrived last.
     pub fn is_leader(&self) -> bool {
         self.0
     }
 }
 
 impl Barrier {
-    /// Creates a barrier for so many threads.
+    /// Creates a barrier for this many threads.
     #[track_caller]
     pub fn new(threads: usize) -> Self {
         Self {
@@ -35,7 +35,7 @@ impl Barrier {
         }
     }
 
-    /// Waits until all threads have come.
+    /// Waits until all threads have arrived.
     #[track_caller]
     pub fn wait(&self) -> BarrierWaitResult {
         let come = |word: u64, [threads, _]: [u64; 2]| {

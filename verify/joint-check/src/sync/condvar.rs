@@ -9,11 +9,11 @@ use super::{
 };
 use crate::{graph::Op, run};
 
-/// A condition variable, whose waiters are woken in the order in which they came, and never for no
-/// reason.
+/// A condition variable without spurious wake-ups, whose waiters are woken in the order in which
+/// they began to wait.
 #[derive(Debug)]
 pub struct Condvar {
-    /// The waiting threads, a byte for each: its number and one. The first came first.
+    /// The waiting threads, a byte for each: its number + 1. The lowest byte has waited longest.
     queue: Word,
 }
 
@@ -97,7 +97,7 @@ impl Condvar {
     ) -> LockResult<(MutexGuard<'a, T>, WaitTimeoutResult)> {
         let token = self.enlist();
         guard.mutex().unlock();
-        // A loop of such waits looks again, while it does not hold the lock.
+        // A loop of such waits begins its next iteration here, where it does not hold the lock.
         crate::thread::yield_now();
         let me = u64::from(run::current()) + 1;
         let queue = self

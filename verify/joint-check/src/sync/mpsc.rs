@@ -1,4 +1,4 @@
-//! A channel without a limit, for many senders and one receiver.
+//! An unbounded channel for many senders and one receiver.
 
 use core::{cell::RefCell, sync::atomic::Ordering, time::Duration};
 use std::{
@@ -21,7 +21,7 @@ fn is_closed(word: u64) -> bool {
     (word & !RECEIVER) < ONE_SENDER
 }
 
-/// The values are in the order of the sends in the modification order of the word.
+/// The values are in the order in which the sends changed the word.
 struct Channel<T> {
     word: Word,
     values: RefCell<VecDeque<T>>,

@@ -67,7 +67,7 @@ impl<T: ?Sized> Mutex<T> {
     }
 }
 
-/// The possession of a lock.
+/// Holds a lock.
 #[derive(Debug)]
 pub struct MutexGuard<'a, T: ?Sized>(&'a Mutex<T>);
 

@@ -5,7 +5,7 @@ use core::sync::atomic::{AtomicBool, Ordering};
 use super::atomic::{NONE, Word};
 use crate::graph::Op;
 
-/// A notification for one waiter. It is remembered until it is waited for.
+/// A notification for one waiter, which is kept until somebody waits for it.
 #[derive(Debug)]
 pub struct Notify {
     word: Word,
@@ -22,7 +22,7 @@ impl Notify {
         }
     }
 
-    /// Lets the next or current `wait` return.
+    /// Makes the current or next `wait` return.
     #[track_caller]
     pub fn notify(&self) {
         self.word

@@ -81,11 +81,11 @@ impl<T: ?Sized> RwLock<T> {
     }
 }
 
-/// The possession of a lock for reading.
+/// Holds a lock for reading.
 #[derive(Debug)]
 pub struct RwLockReadGuard<'a, T: ?Sized>(&'a RwLock<T>);
 
-/// The possession of a lock for writing.
+/// Holds a lock for writing.
 #[derive(Debug)]
 pub struct RwLockWriteGuard<'a, T: ?Sized>(&'a RwLock<T>);
 

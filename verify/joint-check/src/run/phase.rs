@@ -1,0 +1,62 @@
+//! The phase of a run: which thread runs, and what a new step does.
+
+use std::collections::VecDeque;
+
+use super::{Attempt, Fault, Run, spin::Spin, unwind::Aside};
+
+/// What a run does now.
+///
+/// | phase | runs | a new step | entered | the execution |
+/// |---|---|---|---|---|
+/// | `Replaying` | any thread whose next step is in the graph | waits | at the start | |
+/// | `Exploring` | the first ready thread | extends the graph in every way | when no thread can replay, or a spin ends | complete, blocked, or a deadlock or leak |
+/// | `Following` | the thread that the line names | extends the graph in the way that the line names | at the start, if a failure is repeated | the same |
+/// | `Spinning` | the thread that spins | the same as `Exploring`, but the other graphs are held back | from `Exploring`, in a graph for a loop that may give up, or when all threads wait | |
+/// | `Blocked` | none | waits | a thread waits for a write that it has skipped, or has left a loop on trial | blocked: other graphs have its continuations |
+/// | `Dead` | none | waits | a step has no place, or a loop spins without end in a graph of its own | none |
+/// | `Failed` | none | waits | a fault is found | failed |
+/// | `Unwinding` | threads that panic | is answered without the graph | after any other | as that one ended |
+#[derive(Default)]
+pub(super) enum Phase {
+    #[default]
+    Replaying,
+    Exploring,
+    /// The steps that are left: the thread, and how many newer writes it skips.
+    Following(VecDeque<(u8, usize)>),
+    Spinning(Spin),
+    Blocked,
+    Dead,
+    Failed(Fault),
+    Unwinding(Aside),
+}
+
+impl Phase {
+    /// Whether new steps extend the graph.
+    pub(super) fn extends(&self) -> bool {
+        matches!(
+            self,
+            Self::Exploring | Self::Following(_) | Self::Spinning(_)
+        )
+    }
+
+    /// Whether no thread runs any more, except to unwind.
+    pub(super) fn is_over(&self) -> bool {
+        matches!(self, Self::Blocked | Self::Dead | Self::Failed(_))
+    }
+
+    /// The loop in which the running thread keeps spinning.
+    pub(super) fn spin(&mut self) -> Option<&mut Spin> {
+        match self {
+            Self::Spinning(spin) => Some(spin),
+            _ => None,
+        }
+    }
+}
+
+impl Run {
+    /// Ends the run with a fault.
+    pub(super) fn fail(&mut self, fault: Fault) -> Attempt {
+        self.phase = Phase::Failed(fault);
+        Attempt::Wait
+    }
+}
