@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn composition_follows_edges_of_the_first_and_then_of_the_second() {
+    fn composition_follows_an_edge_of_each_relation_in_turn() {
         let both = relation(&[(0, 1), (2, 1)]).then(&relation(&[(1, 3), (0, 2)]));
         assert_eq!(both.pairs().collect::<Vec<_>>(), [(0, 3), (2, 3)]);
         assert_eq!(both.or_same().pairs().count(), 6);

@@ -94,7 +94,7 @@ fn a_survivor_without_a_reason_and_a_stale_reason_are_errors() {
 }
 
 #[test]
-fn a_list_changes_nothing_and_a_sample_has_one_change_of_each_place() {
+fn a_list_changes_nothing_and_smoke_tries_one_change_a_place() {
     let (code, printed) = run(&["--list", "--place", "fill"]);
     let line = "src/lib.rs fill store (line 35, 1 tests): relaxed, deleted\n";
     assert!(code == Some(0) && printed.contains(line), "{printed}");

@@ -50,7 +50,7 @@ fn the_axiom_against_thin_air_changes_no_cell() {
 }
 
 #[test]
-fn exactly_the_second_of_two_exchanges_finds_what_the_first_wrote() {
+fn only_the_second_exchange_finds_what_the_first_wrote() {
     for verdict in verdicts(Model::Rc11) {
         let [(found, _), (seen, _)] = verdict.protocol.registers;
         let pairs = verdict
@@ -220,7 +220,7 @@ fn expected_on(machine: Machine, Cell { completer, waiter }: Cell) -> Vec<Broken
 }
 
 #[test]
-fn machines_hide_that_the_completer_does_not_acquire_and_x86_hides_all() {
+fn machines_hide_the_missing_acquire_and_x86_hides_all() {
     for cell in Cell::all() {
         let protocol = Protocol::new(cell);
         for machine in Machine::ALL {

@@ -82,169 +82,75 @@ fn a_thread_without_a_name_is_numbered() {
     assert_eq!(program.steps()[0].kind, Kind::Load);
 }
 
-/// The text of a thread after `atomic x, y` and `plain data` in line 1, and the mistake.
-const IN_A_THREAD: [(&str, usize, &str); 27] = [
-    ("x.store(1)", 2, "write `x.store(1, Release)`"),
-    ("x.store(Release)", 2, "nothing above is called Release"),
-    (
-        "x.store(1, Acquire)",
-        2,
-        "a store is Relaxed, Release or SeqCst, not Acquire: write `x.store(1, Release)`",
-    ),
-    (
-        "r = x.load(Release)",
-        2,
-        "a load is Relaxed, Acquire or SeqCst, not Release: write `x.load(Acquire)`",
-    ),
-    (
-        "r = x.load()",
-        2,
-        "an ordering is missing before `)`: write `x.load(Acquire)`",
-    ),
-    (
-        "r = x.load(Acqire)",
-        2,
-        "an ordering is missing before `Acqire`",
-    ),
-    ("r = x.store(1, Release)", 2, "a store reads nothing"),
-    (
-        "fence(Relaxed)",
-        2,
-        "a fence is Acquire, Release, AcqRel or SeqCst",
-    ),
-    ("r = x", 2, "x is atomic: write `r = x.load(Acquire)`"),
-    ("x = 1", 2, "x is atomic: write `x.store(1, Release)`"),
-    (
-        "data.store(1, Release)",
-        2,
-        "data is plain: write `data = 1` or `r = data`",
-    ),
-    (
-        "data = x",
-        2,
-        "x is a location: read it into a register first, as in `r = x.load(Acquire)`",
-    ),
-    (
-        "x.compare_exchange(0, 1)",
-        2,
-        "there is no compare_exchange: write `x.load(Acquire)`",
-    ),
-    (
-        "z.store(1, Release)",
-        2,
-        "z is not declared: write `atomic z` or `plain z` above the threads",
-    ),
-    (
-        "r = 1",
-        2,
-        "1 is no location: a register is filled by a read",
-    ),
-    ("r = data\nr = data", 3, "r is filled in line 2 already"),
-    ("x", 2, "what to do with x is missing"),
-    ("data", 2, "what to do with data is missing"),
-    ("if q == 1 { }", 2, "nothing above is called q"),
-    (
-        "r = data\nif r { }",
-        3,
-        "a comparison is missing: write for example `r == 1`",
-    ),
-    (
-        "r = data\nif r == 1 data = 1",
-        3,
-        "`{` is missing before `data`: write `if r == 1 {`",
-    ),
-    (
-        "r = data\nif r == 1 {\ns = data\n}\ndata = s",
-        6,
-        "s is filled only in the branch above",
-    ),
-    ("while 1 { }", 2, "there are no loops"),
-    ("data = -1", 2, "- has no meaning here"),
-    (
-        "data = 5000000000",
-        2,
-        "5000000000 is no number: write one from 0 to 4294967295",
-    ),
-    (
-        "thread b {",
-        2,
-        "thread cannot be inside of a block: write `}` before it",
-    ),
-    (
-        "data = 1\ndata = 1\ndata = 1\ndata = 1\ndata = 1\ndata = 1\ndata = 1\ndata = 1\ndata = 1",
-        10,
-        "one operation too many",
-    ),
-];
+/// Texts, each with the line and the words of the answer. `\n` begins a line.
+type Mistakes = &'static str;
 
-#[test]
-fn a_mistake_in_a_thread_is_answered_with_its_line_and_what_to_write() {
-    for (inside, line, message) in IN_A_THREAD {
-        let text = format!("atomic x, y plain data thread a {{\n{inside}\n}}\n");
-        let mistake = parse(&text).expect_err(inside);
-        assert!(mistake.message.contains(message), "{inside}: {mistake}");
-        assert_eq!(mistake.line, line, "{inside}: {mistake}");
+/// Checks that each text, with `around` in the place of `{}`, is answered so.
+fn assert_answered(mistakes: Mistakes, around: &str) {
+    for row in mistakes.lines().skip(1) {
+        let (text, answer) = row.split_once("=> ").expect("an answer");
+        let (line, message) = answer.split_once(": ").expect("a line and words");
+        let text = around.replace("{}", &text.trim().replace("\\n", "\n"));
+        let mistake = parse(&text).expect_err(row);
+        assert!(mistake.message.contains(message), "{row}: {mistake}");
+        assert_eq!(mistake.line.to_string(), line, "{row}: {mistake}");
     }
 }
 
-const AROUND: [(&str, usize, &str); 14] = [
-    ("", 1, "there is no thread yet: write `thread name {`"),
-    ("atomic x", 1, "there is no thread yet"),
-    (
-        "atomic x\nx.store(1, Release)",
-        2,
-        "x cannot be here: write `atomic x`",
-    ),
-    ("atomic x, x\n", 1, "x is declared already"),
-    ("atomic 1\n", 1, "1 cannot be the name of a location"),
-    ("atomic if\n", 1, "if cannot be the name of a location"),
-    (
-        "atomic a, b, c, d, e, f, g\n",
-        1,
-        "a program has at most 6 locations",
-    ),
-    (
-        "thread a { }\nthread a { }",
-        2,
-        "there is a thread a already",
-    ),
-    (
-        "thread { } thread { } thread { } thread { }\nthread { }",
-        2,
-        "at most 4 threads",
-    ),
-    (
-        "thread a {\n\n",
-        1,
-        "the text ends here, where `}` at the end of the block is missing",
-    ),
-    (
-        "atomic x\nnever r == 1\nthread a { r = x.load(Relaxed) }",
-        2,
-        "write `never` after the threads",
-    ),
-    (
-        "atomic x thread a { r = x.load(Relaxed) }\nnever r = 1",
-        2,
-        "a comparison is missing",
-    ),
-    (
-        "atomic x thread a { r = x.load(Relaxed) }\nnever r == x",
-        2,
-        "x is no number",
-    ),
-    (
-        "plain d thread a { r = d }\nthread b { d = r }",
-        2,
-        "r is a register of another thread",
-    ),
-];
+/// In a thread, after `atomic x, y` and `plain data` in line 1.
+const IN_A_THREAD: Mistakes = r"
+    x.store(1) => 2: write `x.store(1, Release)`
+    x.store(Release) => 2: nothing above is called Release
+    x.store(1, Acquire) => 2: a store is Relaxed, Release or SeqCst, not Acquire: write `x.store(1, Release)`
+    r = x.load(Release) => 2: a load is Relaxed, Acquire or SeqCst, not Release: write `x.load(Acquire)`
+    r = x.load() => 2: an ordering is missing before `)`: write `x.load(Acquire)`
+    r = x.load(Acqire) => 2: an ordering is missing before `Acqire`
+    r = x.store(1, Release) => 2: a store reads nothing
+    fence(Relaxed) => 2: a fence is Acquire, Release, AcqRel or SeqCst
+    r = x => 2: x is atomic: write `r = x.load(Acquire)`
+    x = 1 => 2: x is atomic: write `x.store(1, Release)`
+    data.store(1, Release) => 2: data is plain: write `data = 1` or `r = data`
+    data = x => 2: x is a location: read it into a register first, as in `r = x.load(Acquire)`
+    x.compare_exchange(0, 1) => 2: there is no compare_exchange: write `x.load(Acquire)`
+    z.store(1, Release) => 2: z is not declared: write `atomic z` or `plain z` above the threads
+    r = 1 => 2: 1 is no location: a register is filled by a read
+    r = data\nr = data => 3: r is filled in line 2 already
+    x => 2: what to do with x is missing
+    data => 2: what to do with data is missing
+    if q == 1 { } => 2: nothing above is called q
+    r = data\nif r { } => 3: a comparison is missing: write for example `r == 1`
+    r = data\nif r == 1 data = 1 => 3: `{` is missing before `data`: write `if r == 1 {`
+    r = data\nif r == 1 {\ns = data\n}\ndata = s => 6: s is filled only in the branch above
+    while 1 { } => 2: there are no loops
+    data = -1 => 2: - has no meaning here
+    data = 5000000000 => 2: 5000000000 is no number: write one from 0 to 4294967295
+    thread b { => 2: thread cannot be inside of a block: write `}` before it
+    data = 1\ndata = 1\ndata = 1\ndata = 1\ndata = 1\ndata = 1\ndata = 1\ndata = 1\ndata = 1 => 10: one operation too many
+";
 
 #[test]
-fn a_mistake_around_the_threads_is_answered_with_its_line_and_what_to_write() {
-    for (text, line, message) in AROUND {
-        let mistake = parse(text).expect_err(text);
-        assert!(mistake.message.contains(message), "{text}: {mistake}");
-        assert_eq!(mistake.line, line, "{text}: {mistake}");
-    }
+fn a_mistake_in_a_thread_is_answered_with_line_and_remedy() {
+    assert_answered(IN_A_THREAD, "atomic x, y plain data thread a {\n{}\n}\n");
+}
+
+const AROUND: Mistakes = r"
+     => 1: there is no thread yet: write `thread name {`
+    atomic x => 1: there is no thread yet
+    atomic x\nx.store(1, Release) => 2: x cannot be here: write `atomic x`
+    atomic x, x\n => 1: x is declared already
+    atomic 1\n => 1: 1 cannot be the name of a location
+    atomic if\n => 1: if cannot be the name of a location
+    atomic a, b, c, d, e, f, g\n => 1: a program has at most 6 locations
+    thread a { }\nthread a { } => 2: there is a thread a already
+    thread { } thread { } thread { } thread { }\nthread { } => 2: at most 4 threads
+    thread a {\n\n => 1: the text ends here, where `}` at the end of the block is missing
+    atomic x\nnever r == 1\nthread a { r = x.load(Relaxed) } => 2: write `never` after the threads
+    atomic x thread a { r = x.load(Relaxed) }\nnever r = 1 => 2: a comparison is missing
+    atomic x thread a { r = x.load(Relaxed) }\nnever r == x => 2: x is no number
+    plain d thread a { r = d }\nthread b { d = r } => 2: r is a register of another thread
+";
+
+#[test]
+fn a_mistake_around_threads_is_answered_with_line_and_remedy() {
+    assert_answered(AROUND, "{}");
 }

@@ -77,7 +77,7 @@ fn interleavings_are_what_a_memory_that_takes_turns_does() {
 }
 
 #[test]
-fn seq_cst_everywhere_leaves_interleavings_alone() {
+fn seq_cst_everywhere_leaves_only_interleavings() {
     for recipe in recipes(600, LARGE, &ALL, &[Ordering::SeqCst]) {
         assert_eq!(
             ends(&recipe.program(), Model::Rc11),
@@ -89,7 +89,7 @@ fn seq_cst_everywhere_leaves_interleavings_alone() {
 
 /// RC11's theorem about fences, which those of C11 did not fulfil.
 #[test]
-fn seq_cst_fences_between_relaxed_accesses_leave_interleavings_alone() {
+fn seq_cst_fences_everywhere_leave_only_interleavings() {
     for recipe in recipes(400, LARGE, &ACCESSES, &[Ordering::Relaxed]) {
         let fenced = recipe.with_fences_between();
         assert_eq!(
@@ -125,7 +125,7 @@ fn a_stronger_ordering_adds_nothing() {
 /// That the translation to each machine is right: the theorem of RC11's paper, here tried and not
 /// proven. And a machine is never stricter than a memory that takes turns.
 #[test]
-fn machines_do_what_the_language_allows_and_at_least_interleavings() {
+fn machines_lie_between_interleavings_and_the_language() {
     let simple = [Kind::Load, Kind::Store];
     let kinds = [&MOSTLY_SIMPLE[..], &[Kind::Read, Kind::Write]].concat();
     let small = recipes(150, SMALL, &kinds, &Ordering::ALL);
@@ -179,7 +179,7 @@ fn graphs_that_grow_are_the_guessed_ones_without_cycles() {
 /// The law that lets a programmer ignore memory models: if no interleaving has a race, every
 /// execution is an interleaving.
 #[test]
-fn programs_without_races_that_use_seq_cst_alone_have_interleavings_alone() {
+fn race_free_seq_cst_programs_have_only_interleavings() {
     let kinds = [Kind::Load, Kind::Store, Kind::Swap, Kind::Read, Kind::Write];
     let mut free = 0;
     for recipe in recipes(800, LARGE, &kinds, &[Ordering::SeqCst]) {
@@ -214,7 +214,7 @@ fn the_explorer_yields_each_execution_once_and_in_a_fixed_order() {
 }
 
 #[test]
-fn a_timeline_has_every_event_once_and_reads_after_what_they_read() {
+fn a_timeline_has_each_event_once_and_reads_after_writes() {
     for recipe in recipes(150, LARGE, &ALL, &Ordering::ALL) {
         for execution in explore(&recipe.program(), Model::Rc11) {
             let order = execution.timeline();

@@ -67,7 +67,7 @@ fn all_parts_are_in_their_places() {
 }
 
 #[test]
-fn every_example_is_a_program_with_a_lesson_and_the_expected_verdict() {
+fn every_example_has_a_lesson_and_the_expected_verdict() {
     let wrong = ["message", "branch", "SB", "LB", "IRIW", "2+2W"];
     for example in page::EXAMPLES {
         let (file, lesson) = example.lesson;

@@ -5,9 +5,11 @@ use std::panic;
 
 use axioms::{
     Code, Model,
-    Ordering::{self, Acquire, Relaxed, Release},
+    Ordering::{Acquire, Relaxed, Release},
     Program, explore,
 };
+
+use crate::notation::Litmus;
 
 /// Returns the panic message when a thread with an atomic and a plain location is written like this
 /// and explored.
@@ -127,62 +129,34 @@ fn two_plain_writes_race_once() {
     }
 }
 
-/// Which halves of its edge message passing over relaxed accesses lacks, with these fences between
-/// the two accesses.
-fn lacks(released: Option<Ordering>, acquired: Option<Ordering>) -> Option<(bool, bool)> {
-    let mut program = Program::new("fences");
-    let (a, x) = (program.plain("a", 0), program.atomic("x", 0));
-    program.thread("writer", |code| {
-        code.write(a, 1);
-        released
-            .into_iter()
-            .for_each(|ordering| code.fence(ordering));
-        code.store(x, 1, Relaxed);
-    });
-    program.thread("reader", |code| {
-        let seen = code.load(x, Relaxed);
-        acquired
-            .into_iter()
-            .for_each(|ordering| code.fence(ordering));
-        code.when(seen, 1, |code| code.read(a));
-    });
+/// Which halves of its edge a message over relaxed accesses lacks: release, acquire.
+fn lacks(text: &str) -> Option<[bool; 2]> {
+    let program = Litmus::new("halves", text, &[]).program;
     let all = explore(&program, Model::Rc11);
     let racy = all.iter().find(|end| !end.races().is_empty())?;
     let [missing] = racy.missing_edges(&racy.races()[0])[..] else {
         panic!("one edge")
     };
-    Some((missing.lacks_release, missing.lacks_acquire))
+    Some([missing.lacks_release, missing.lacks_acquire])
 }
 
 #[test]
-fn a_fence_between_the_two_accesses_is_a_half_of_the_edge() {
-    assert_eq!(lacks(None, None), Some((true, true)));
-    assert_eq!(lacks(Some(Release), None), Some((false, true)));
-    assert_eq!(lacks(None, Some(Acquire)), Some((true, false)));
-    assert_eq!(lacks(Some(Acquire), Some(Release)), Some((true, true)));
-    assert_eq!(lacks(Some(Release), Some(Acquire)), None);
-}
-
-/// A fence that releases before the write of the race orders what is before it, and not that write.
-#[test]
-fn a_fence_outside_of_the_two_accesses_does_not_count_as_a_half() {
-    let mut program = Program::new("early fence");
-    let (a, x) = (program.plain("a", 0), program.atomic("x", 0));
-    program.thread("writer", |code| {
-        code.fence(Release);
-        code.write(a, 1);
-        code.store(x, 1, Relaxed);
-    });
-    program.thread("reader", |code| {
-        let seen = code.load(x, Acquire);
-        code.when(seen, 1, |code| code.read(a));
-    });
-    let racy = explore(&program, Model::Rc11)
-        .into_iter()
-        .find(|end| !end.races().is_empty());
-    let racy = racy.expect("the fence comes too early");
-    let [missing] = racy.missing_edges(&racy.races()[0])[..] else {
-        panic!("one edge")
-    };
-    assert!(missing.lacks_release && !missing.lacks_acquire);
+fn a_fence_counts_as_a_half_between_the_two_accesses_only() {
+    for (text, halves) in [
+        ("D=1; x=1 | a=x; if a=1: b=D", Some([true, true])),
+        ("D=1; F.rel; x=1 | a=x; if a=1: b=D", Some([false, true])),
+        ("D=1; x=1 | a=x; F.acq; if a=1: b=D", Some([true, false])),
+        (
+            "D=1; F.acq; x=1 | a=x; F.rel; if a=1: b=D",
+            Some([true, true]),
+        ),
+        ("D=1; F.rel; x=1 | a=x; F.acq; if a=1: b=D", None),
+        // It orders what is before it, and not the write of the race.
+        (
+            "F.rel; D=1; x=1 | a=x.acq; if a=1: b=D",
+            Some([true, false]),
+        ),
+    ] {
+        assert_eq!(lacks(text), halves, "{text}");
+    }
 }

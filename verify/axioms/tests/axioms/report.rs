@@ -82,7 +82,7 @@ fn load_buffering_is_found_though_rc11_forbids_it() {
 }
 
 #[test]
-fn a_race_is_explained_by_the_lines_of_the_halves_that_are_missing() {
+fn a_race_names_the_lines_of_the_missing_halves() {
     let with = |store: &str, load: &str| {
         report(&format!(
             "plain data atomic flag\nthread a {{\ndata = 1\nflag.store(1, {store})\n}}\nthread b {{\nseen = flag.load({load})\nif seen == 1 {{\ngot = data\n}}\n}}"

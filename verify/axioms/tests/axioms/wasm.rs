@@ -54,7 +54,7 @@ fn reports(texts: &[String]) -> Option<Vec<String>> {
 }
 
 #[test]
-fn the_page_and_this_crate_say_the_same_about_litmus_tests_mistakes_and_random_programs() {
+fn the_page_and_this_crate_report_the_same() {
     let mut chance = Chance::new(33);
     let shapes = [(2, 4), (3, 2), (4, 2)];
     let random = |_| {

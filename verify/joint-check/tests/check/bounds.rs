@@ -95,7 +95,7 @@ fn a_failure_of_one_worker_ends_all() {
 }
 
 #[test]
-fn a_bound_on_executions_and_on_time_ends_without_a_failure_and_says_so() {
+fn a_bound_on_executions_or_time_ends_and_says_so() {
     let found = bounded(|builder| builder.max_permutations = Some(7), orders(2));
     assert_eq!((found.complete, found.is_cut), (7, true));
     let found = bounded(

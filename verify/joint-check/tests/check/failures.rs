@@ -321,7 +321,7 @@ fn an_atomic_that_this_execution_has_not_made_is_refused() {
 }
 
 #[test]
-fn a_loop_that_waits_for_what_the_model_does_not_see_is_a_failure() {
+fn a_loop_on_a_flag_outside_the_model_is_a_failure() {
     let (text, _) = fails(None, || {
         let flag = StdArc::new(std::sync::atomic::AtomicBool::new(false));
         let theirs = flag.clone();

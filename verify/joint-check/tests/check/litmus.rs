@@ -209,21 +209,21 @@ fn recipes(
 }
 
 #[test]
-fn programs_made_by_chance_have_the_executions_of_the_axioms_each_once() {
+fn random_programs_have_the_executions_of_the_axioms() {
     for recipe in recipes(500, [(2, 4), (3, 2)], &ATOMIC, &Ordering::ALL) {
         assert_same(&recipe.program());
     }
 }
 
 #[test]
-fn three_threads_of_three_steps_have_the_executions_of_the_axioms_each_once() {
+fn three_threads_have_the_executions_of_the_axioms() {
     for recipe in recipes(120, [(3, 3), (2, 5)], &ATOMIC, &Ordering::ALL) {
         assert_same(&recipe.program());
     }
 }
 
 #[test]
-fn seq_cst_accesses_have_the_executions_of_the_axioms_each_once() {
+fn seq_cst_programs_have_the_executions_of_the_axioms() {
     for recipe in recipes(
         300,
         [(2, 4), (3, 2)],
@@ -235,7 +235,7 @@ fn seq_cst_accesses_have_the_executions_of_the_axioms_each_once() {
 }
 
 #[test]
-fn exchanges_have_the_executions_of_the_axioms_each_once() {
+fn exchanges_have_the_executions_of_the_axioms() {
     for recipe in recipes(
         300,
         [(3, 3), (2, 4)],
@@ -284,7 +284,7 @@ const SHAPES: [(&str, &str); 11] = [
 ];
 
 #[test]
-fn the_classic_shapes_have_the_executions_of_the_axioms_with_every_pair_of_orderings() {
+fn classic_shapes_have_the_executions_of_the_axioms() {
     for (name, text) in SHAPES {
         for write in ["rlx", "rel", "sc"] {
             for read in ["rlx", "acq", "sc"] {

@@ -86,7 +86,7 @@ fn one_notification_wakes_one_of_two_waiters_and_all_wakes_both() {
 }
 
 #[test]
-fn a_wait_with_a_limit_ends_by_the_notification_and_by_the_limit() {
+fn a_limited_wait_ends_by_notification_and_by_its_limit() {
     let ends = ends(|| {
         let shared = Arc::new((Mutex::new(false), Condvar::new()));
         let theirs = shared.clone();
@@ -151,7 +151,7 @@ fn readers_share_a_lock_and_a_writer_does_not() {
 }
 
 #[test]
-fn a_channel_keeps_the_order_of_each_sender_and_ends_with_the_last() {
+fn a_channel_keeps_each_senders_order_and_then_ends() {
     let orders = ends(|| {
         let (sender, receiver) = mpsc::channel();
         let send = |numbers: &'static [u32]| {
@@ -171,7 +171,7 @@ fn a_channel_keeps_the_order_of_each_sender_and_ends_with_the_last() {
 }
 
 #[test]
-fn a_channel_without_a_sender_is_disconnected_and_without_a_receiver_refuses() {
+fn a_channel_without_one_side_is_an_error_for_the_other() {
     count(|| {
         let (sender, receiver) = mpsc::channel::<u32>();
         assert_eq!(receiver.try_recv(), Err(TryRecvError::Empty));
@@ -360,7 +360,7 @@ fn a_future_is_polled_when_it_is_woken() {
 
 /// An access to a cell lasts until its closure ends, or its pointer is dropped.
 #[test]
-fn an_access_that_lasts_races_with_what_comes_meanwhile() {
+fn a_long_access_races_with_concurrent_ones() {
     let run = |is_short: bool| {
         move || {
             let shared = Arc::new((Shared::new(), AtomicBool::new(false)));

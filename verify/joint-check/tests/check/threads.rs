@@ -177,7 +177,7 @@ fn a_loop_that_counts_its_rounds_waits_for_a_write() {
 
 /// Another thread may wait for the count, but not for more rounds than are explored.
 #[test]
-fn a_thread_that_waits_for_the_count_of_a_loop_finds_its_first_values() {
+fn a_wait_for_a_loops_count_finds_its_first_values() {
     let counts_to = |least: usize| {
         move || {
             let [rounds, stop] = [(); 2].map(|()| Arc::new(AtomicUsize::new(0)));
@@ -233,7 +233,7 @@ fn threads_that_several_threads_spawn_make_no_execution_twice() {
 
 /// Programs made by chance, whose threads spawn others where they read one thing and not another.
 #[test]
-fn threads_that_are_spawned_on_a_condition_make_no_execution_twice() {
+fn conditional_spawns_repeat_no_execution() {
     for seed in 0..200_u64 {
         count(move || {
             let words: Arc<[AtomicUsize; 2]> = Arc::new([0; 2].map(AtomicUsize::new));
