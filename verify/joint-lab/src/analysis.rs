@@ -25,7 +25,7 @@ pub(super) struct Edge {
     pub(super) why: Why,
 }
 
-/// The facts about each step.
+/// What follows from the recorded steps, for each of them.
 #[derive(Debug, Default)]
 pub(super) struct Analysis {
     pub(super) clocks: Vec<Clock>,
@@ -124,7 +124,7 @@ impl Pass<'_> {
             }
             Step::Receive => self.message(index),
             Step::Park => self.unparks[lane].take(),
-            // The spawn was not recorded.
+            // If the spawn was not recorded, it is taken to precede the first step.
             _ if !started && lane > 0 => last(&|e| e.lane == 0),
             _ => None,
         };
@@ -143,9 +143,9 @@ impl Pass<'_> {
         }
     }
 
-    /// The steps at the same place that came before this one because of what the place is: a lock
-    /// is taken after it was let go, and the last handle that is dropped sees all that the others
-    /// did.
+    /// The earlier steps at the same place that happen before this one by the rules of the type: a
+    /// lock is taken after it was let go, and the last handle that is dropped sees all that the
+    /// others did.
     fn let_in(&self, index: usize) -> Vec<usize> {
         use Step::{Await, Drop, Lock, ReadLock, ReadUnlock, Signal, Unlock};
         let event = &self.events[index];

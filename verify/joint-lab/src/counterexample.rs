@@ -105,7 +105,7 @@ impl Counterexample {
         text::render(self)
     }
 
-    /// The same without the sentence.
+    /// Returns [`text`](Self::text) without the sentence.
     pub(super) fn picture(&self) -> String {
         text::picture(self) + "\nThe model: " + self.message.trim()
     }
@@ -177,7 +177,7 @@ impl Counterexample {
         }
     }
 
-    /// Whether a thread never returns from there.
+    /// Whether a thread never returns from an operation on this place.
     fn blocks(&self, place: usize) -> bool {
         match &self.verdict {
             Verdict::Stuck(steps) => {

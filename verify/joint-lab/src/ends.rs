@@ -122,7 +122,7 @@ impl Counterexample {
         }
     }
 
-    /// What a lock is taken for, if it can be taken for either.
+    /// Says whether a lock is taken for reading or for writing, if it can be either.
     fn purpose(&self, lock: &Event) -> &'static str {
         match lock.step {
             Step::ReadLock => " for reading",
@@ -149,8 +149,8 @@ impl Counterexample {
         text::source(self.trace.events[step].source)
     }
 
-    /// The last step that could have woken a thread which never returns, or the lock that is in its
-    /// way.
+    /// The last step that could have woken a thread which never returns, or the lock that it waits
+    /// for.
     pub(super) fn cause(&self, stuck: usize) -> Option<usize> {
         let events = &self.trace.events;
         let event = &events[stuck];
@@ -205,7 +205,7 @@ impl Counterexample {
     }
 }
 
-/// The locks of a place that have not been let go.
+/// The locks of a place that have not been unlocked.
 fn held(events: &[Event], place: Option<usize>) -> Vec<usize> {
     let mut held: Vec<usize> = Vec::new();
     let here = events.iter().enumerate();

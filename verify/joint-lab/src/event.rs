@@ -47,7 +47,7 @@ pub enum Step {
     },
     /// Waits for a notification that is kept until somebody waits.
     Await,
-    /// Leaves such a notification.
+    /// Gives such a notification.
     Signal,
     Send,
     Receive,
@@ -182,7 +182,7 @@ pub(super) struct Shared {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Trace {
     pub(super) events: Vec<Event>,
-    /// The operations that each thread had begun and not ended, the last begun first. A failed
+    /// The operations that threads had begun and not ended, the latest first. A failed
     /// access is among these.
     pub(super) begun: Vec<Event>,
     pub(super) places: Vec<Shared>,

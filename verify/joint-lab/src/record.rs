@@ -1,4 +1,4 @@
-//! What a wrapper of other types calls to record their operations.
+//! The functions by which a wrapper of other types records their operations.
 //!
 //! The types of [`sync`](crate::sync), [`cell`](crate::cell) and [`thread`](crate::thread) record
 //! themselves. A crate that has its own wrappers around loom's types calls these functions right

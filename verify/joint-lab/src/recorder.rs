@@ -32,7 +32,7 @@ struct Recorder {
     begun: u64,
     spawned: usize,
     tell: Option<Tell>,
-    /// What was kept of each panic of this run.
+    /// A counterexample for each panic of this run.
     failures: Vec<Counterexample>,
     /// The steps that unpark a thread which has done nothing yet.
     early: Vec<(usize, ThreadId)>,
@@ -52,7 +52,7 @@ loom::thread_local! {
     static LANE: usize = new_lane();
 }
 
-/// While it exists, the models of this thread are recorded.
+/// The models of this thread are recorded while this exists.
 pub(super) struct Recording(());
 
 impl Recording {
@@ -100,7 +100,7 @@ fn install_hook() {
             } else if ARMED.get() {
                 let message = message_of(info.payload());
                 if ABORTS.iter().any(|words| message.starts_with(words)) {
-                    // What failed is the panic before this one.
+                    // The failure is the panic before this one.
                     return tell_of_abort();
                 }
                 DOOMED.set(DOOMED.get() || info.location().is_some_and(is_of_loom));
@@ -128,7 +128,8 @@ fn is_of_loom(location: &panic::Location<'_>) -> bool {
     })
 }
 
-/// Writes the first failure past the test harness, which keeps what is printed until the test ends.
+/// Writes the first failure to the standard error itself, because the test harness holds back what
+/// is printed until the test ends.
 fn tell_of_abort() {
     if RESCUE.with_borrow(Option::is_some) {
         let message = with(|recorder| recorder.failures.first().map(report::in_short)).flatten();
@@ -177,7 +178,7 @@ fn stop(message: Option<&str>) {
     }
 }
 
-/// The failure that was kept with this message.
+/// The saved failure with this message.
 fn failure_of(message: &str) -> Counterexample {
     let take = || {
         with(|recorder| {
@@ -193,7 +194,7 @@ fn failure_of(message: &str) -> Counterexample {
     })
 }
 
-/// Keeps the execution as it is now.
+/// Saves the execution as it is now.
 fn capture(message: String) {
     let Some(trace) = with(|recorder| recorder.snapshot()) else {
         return;
@@ -416,12 +417,12 @@ pub(super) fn unparks(id: ThreadId, source: Source) {
     now(0, Step::Unpark(lane), source);
 }
 
-/// Keeps which handle of an `Arc` a raw pointer stands for.
+/// Records which handle of an `Arc` became a raw pointer.
 pub(super) fn into_raw(address: usize, place: u64, handle: usize) {
     with(|recorder| recorder.raw.push((address, place, handle)));
 }
 
-/// The place and the handle for which a raw pointer stands.
+/// Returns the place and the handle that became a raw pointer.
 pub(super) fn from_raw(address: usize) -> (u64, usize) {
     let known = with(|recorder| {
         let at = recorder.raw.iter().rposition(|raw| raw.0 == address)?;

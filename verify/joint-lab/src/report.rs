@@ -38,7 +38,7 @@ pub fn failure_of(
     failed.recv().ok()
 }
 
-/// What a failing test prints: the sentence, the picture, and where the page is.
+/// The message of a failing test: the sentence, the picture, and the path of the page.
 pub(super) fn message(failure: &Counterexample) -> String {
     let page = written(failure).map_or_else(
         |error| format!("The page was not written: {error}"),
@@ -47,7 +47,7 @@ pub(super) fn message(failure: &Counterexample) -> String {
     format!("{}{page}\n", in_short(failure))
 }
 
-/// The same without a page.
+/// The message without the page.
 pub(super) fn in_short(failure: &Counterexample) -> String {
     format!("{}\n\n{}\n", failure.sentence(), failure.picture())
 }

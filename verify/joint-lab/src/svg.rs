@@ -256,8 +256,7 @@ fn wrapped(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
-/// Escapes text for XML, in content and in attributes.
-/// Escapes text for HTML and SVG.
+/// Escapes text for HTML and SVG, in content and in attributes.
 pub fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for letter in text.chars() {

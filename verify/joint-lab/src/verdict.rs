@@ -43,7 +43,7 @@ pub(super) enum Verdict {
     },
     /// Each of two threads stored, then read, and did not see the other's store.
     Handshake([Missed; 2]),
-    /// These steps never return. There is one for each thread that is left.
+    /// These steps never return, one for each thread that has not ended.
     Stuck(Vec<usize>),
     /// These steps made handles of an `Arc` that are never dropped.
     Leak(Vec<usize>),

@@ -49,7 +49,7 @@
 //! A crate that has wrappers of its own around a model checker's atomics, or gives its orderings
 //! names, calls [`named`] instead. That needs no loom: `default-features = false`.
 //!
-//! Cost without a request: one look at a static for each operation.
+//! Cost without a request: one load of a static for each operation.
 
 #[cfg(feature = "loom")]
 mod atomic;

@@ -44,9 +44,9 @@ pub fn sees(name: &'static str, look: impl FnOnce() -> bool) -> bool {
 /// The orderings of a read-modify-write that is a load and then a store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Halves {
-    /// That of the load.
+    /// The ordering of the load.
     pub load: Ordering,
-    /// That of the store. Nothing if the store is deleted.
+    /// The ordering of the store, or `None` if the store is deleted.
     pub store: Option<Ordering>,
 }
 

@@ -22,7 +22,7 @@ pub(crate) const LOOK: &str = "look:";
 /// An atomic operation in the source.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
-    /// With slashes, as the compiler was given it.
+    /// The path that the compiler was given, with slashes.
     pub file: String,
     pub line: u32,
     pub column: u32,
@@ -38,15 +38,15 @@ pub struct Place {
 /// What an operation does instead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// Has this ordering.
+    /// Uses this ordering.
     Order(Ordering),
-    /// Has this ordering if it fails.
+    /// Uses this ordering if it fails.
     Failure(Ordering),
     /// Loads, and then stores.
     Split,
     /// Stores nothing.
     Deleted,
-    /// Sees nothing: a load returns the initial value, an exchange fails.
+    /// Ignores what other threads wrote: a load returns the initial value, an exchange fails.
     Blind,
 }
 
@@ -196,7 +196,7 @@ fn weaker(order: Ordering, kind: Kind) -> Vec<Vec<Ordering>> {
         _ => &[&[SeqCst], &[AcqRel], &[Acquire, Release], &[Relaxed]],
     };
     let own = all.iter().position(|step| step.contains(&order));
-    // The ordering of another half, such as a load's that releases, which the operation refuses.
+    // None if the operation cannot have the ordering, such as a load that releases.
     let from = own.map_or(all.len(), |own| own + 1);
     all[from..].iter().map(|step| step.to_vec()).collect()
 }

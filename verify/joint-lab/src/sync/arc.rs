@@ -63,7 +63,7 @@ impl<T: ?Sized> Arc<T> {
         self
     }
 
-    /// Makes one of a handle of std's, as [`loom::sync::Arc::from_std`] does. This is the way to an
+    /// Makes an `Arc` from one of std's, as [`loom::sync::Arc::from_std`] does, for example an
     /// `Arc` of a trait object.
     #[track_caller]
     pub fn from_std(std: std::sync::Arc<T>) -> Self {
@@ -138,7 +138,7 @@ impl<T: ?Sized> Drop for Arc<T> {
     #[track_caller]
     fn drop(&mut self) {
         if self.inner.is_some() {
-            // Not after it, because the value's destructor has steps of its own.
+            // Recorded before the drop, because the value's destructor has steps of its own.
             recorder::now(self.place, Step::Drop(self.handle), Location::caller());
         }
     }

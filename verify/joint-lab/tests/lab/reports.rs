@@ -63,7 +63,7 @@ impl Executor {
 }
 
 #[test]
-fn a_wake_up_that_no_thread_sends_is_the_park_that_never_returns() {
+fn a_park_that_no_thread_unparks_is_named() {
     let text = printed(|| {
         let (executor, worker) = Executor::start();
         executor.is_closed.store(true, Relaxed);
@@ -293,7 +293,7 @@ impl Drop for Busy {
 }
 
 #[test]
-fn a_second_panic_aborts_the_process_but_the_first_one_is_reported() {
+fn a_second_panic_aborts_but_the_first_is_reported() {
     let (status, _, errors) = run(|| {
         let _busy = Busy(AtomicUsize::new(0));
         panic!("the first panic");

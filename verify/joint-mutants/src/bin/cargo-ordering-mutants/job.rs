@@ -19,10 +19,10 @@ use crate::{
 /// The result of a change.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Verdict {
-    /// By this test.
+    /// Found by this test.
     Found(String),
     Survived,
-    /// A test did not end in time, and none fails.
+    /// No test failed, and this one did not end in time.
     Endless(String),
 }
 

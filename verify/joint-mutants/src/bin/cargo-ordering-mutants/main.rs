@@ -29,7 +29,7 @@ use report::Report;
 
 fn main() -> ExitCode {
     let mut words: Vec<_> = std::env::args().skip(1).collect();
-    // As cargo calls it.
+    // cargo passes the name of the subcommand.
     if words.first().is_some_and(|word| word == "ordering-mutants") {
         words.remove(0);
     }
@@ -150,7 +150,7 @@ fn run(options: &Options) -> Result<bool, String> {
     Ok(report.is_clean(&options.reasons) && changed.is_empty())
 }
 
-/// The way from a file's folder up to the root.
+/// The relative path from a file's folder to the root.
 fn up(file: &Path, root: &Path) -> String {
     let folder = file.parent().filter(|folder| *folder != Path::new(""));
     let folder = fs::canonicalize(folder.unwrap_or(Path::new("."))).unwrap_or_default();
@@ -159,7 +159,7 @@ fn up(file: &Path, root: &Path) -> String {
     "../".repeat(depth.unwrap_or(0))
 }
 
-/// The folder that the compiler's paths start from.
+/// The folder to which the compiler's paths are relative.
 fn workspace() -> Result<PathBuf, String> {
     let output = Command::new(programs::cargo())
         .args(["locate-project", "--workspace", "--message-format", "plain"])
@@ -173,7 +173,7 @@ fn workspace() -> Result<PathBuf, String> {
         .ok_or_else(|| "there is no Cargo.toml here".to_owned())
 }
 
-/// Runs each test without a change, and notes what it reaches.
+/// Runs each test without a change, and records which places it reaches.
 fn as_they_are(tests: Vec<Test>, options: &Options) -> Result<Vec<Test>, String> {
     let looked = work(tests, options.jobs, |mut test| {
         let ended = test.look(options.timeout);
@@ -240,7 +240,7 @@ fn jobs<'a>(places: &'a [Named], options: &Options) -> Vec<Job<'a>> {
     let of = |(n, place): (usize, &'a Named)| {
         let mut rows = place.place.changes();
         if options.smoke && !rows.is_empty() {
-            // Another one at each place, so that a sample has changes of all kinds.
+            // A different one at each place, so that a sample has changes of all kinds.
             let mut steps = rows.swap_remove(n % rows.len());
             steps.truncate(1);
             steps[0].truncate(1);

@@ -21,7 +21,7 @@ pub(crate) fn named(places: Vec<Place>, root: &Path) -> Vec<Named> {
                 return name.to_owned();
             }
             let text = texts.entry(&place.file).or_insert_with(|| {
-                // Without the text the name has the line.
+                // If the file cannot be read, the name has the line.
                 fs::read_to_string(root.join(&place.file)).unwrap_or_default()
             });
             let function = function(text, place.line as usize);
@@ -92,7 +92,7 @@ mod tests {
 }";
 
     #[test]
-    fn a_place_is_named_by_its_function_and_numbered_if_there_are_several() {
+    fn a_place_is_named_by_its_function_and_numbered() {
         let folder = std::env::temp_dir();
         let file = format!("ordering-names-{}.rs", std::process::id());
         fs::write(folder.join(&file), TEXT).expect("it can be written");

@@ -37,9 +37,9 @@ const BREAK: &str = "<br>";
 /// The page of the last run.
 #[derive(Debug, Default)]
 pub(crate) struct Page {
-    /// By the place's name.
+    /// Keyed by the place's name.
     rows: BTreeMap<String, String>,
-    /// By the place's name and the change.
+    /// Keyed by the place's name and the change.
     found: BTreeMap<(String, String), String>,
 }
 
@@ -66,7 +66,7 @@ impl Page {
         page
     }
 
-    /// Whether it names the test.
+    /// Whether the page names the test.
     pub(crate) fn has(&self, test: &str) -> bool {
         self.found.values().any(|own| own == test)
     }
@@ -153,7 +153,7 @@ fn start(Named { place, name }: &Named, root: &Path) -> String {
     format!("| `{name}` | {asked} | {} | ", cell(&why))
 }
 
-/// Without what would end a cell or a line in it.
+/// Replaces what would end a cell of the table or its line.
 fn cell(text: &str) -> String {
     text.replace('|', "\\|").replace('<', "&lt;")
 }

@@ -31,7 +31,7 @@ pub(crate) struct Test {
     program: Program,
     pub(crate) took: Duration,
     pub(crate) reached: Vec<Place>,
-    /// It expects a panic or makes changes by itself, so its failures say nothing.
+    /// It expects a panic or changes operations itself, so a failure says nothing.
     pub(crate) is_left_out: bool,
 }
 
@@ -144,12 +144,12 @@ fn run_in(program: &Program) -> Command {
 }
 
 impl Test {
-    /// The name without the program's.
+    /// The test's name without that of the program.
     pub(crate) fn own_name(&self) -> &str {
         &self.name[self.program.name.len() + 2..]
     }
 
-    /// Runs it without a change, and notes what it reaches.
+    /// Runs it without a change, and records which places it reaches.
     pub(crate) fn look(&mut self, limit: Duration) -> Result<Ended, String> {
         static COUNT: AtomicUsize = AtomicUsize::new(0);
         let n = COUNT.fetch_add(1, Ordering::Relaxed);
@@ -169,7 +169,7 @@ impl Test {
 
     /// Runs it with one place changed.
     pub(crate) fn against(&self, mutant: &str, most: Duration) -> Result<Ended, String> {
-        // A change can make a model larger, but what takes so much longer is not worth its time.
+        // A change can make a model larger, but a model that takes this much longer is given up.
         let limit = most.min(Duration::from_secs(30) + 20 * self.took);
         let ran = self.run("ORDERING_MUTANT", mutant, limit);
         ran.map(|(ended, _)| ended)
@@ -219,7 +219,8 @@ fn line(stream: Option<impl Read + Send + 'static>, start: String) -> JoinHandle
     })
 }
 
-/// The status, whose code is missing if a signal ended the process. Nothing if it was ended here.
+/// The exit status, or `None` if the process was killed because it took too long. A status has no
+/// code if a signal ended the process.
 fn wait(child: &mut Child, limit: Duration) -> std::io::Result<Option<Option<i32>>> {
     let start = Instant::now();
     while start.elapsed() < limit {

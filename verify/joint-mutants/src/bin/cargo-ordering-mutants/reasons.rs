@@ -1,4 +1,4 @@
-//! The list of changes that no test finds, each with the reason why that is right.
+//! The list of changes that no test finds, each with the reason why none can.
 //!
 //! A line is `place change: reason`, with `*` for every change of the place. Lines that begin with
 //! `#` are comments.
@@ -39,7 +39,7 @@ impl Reasons {
         Some(&entry.reason)
     }
 
-    /// Entries that no survivor needs any more.
+    /// Entries that match no survivor.
     pub(crate) fn stale(&self, rows: &[Row]) -> Vec<String> {
         let needs = |entry: &Entry, row: &Row| {
             row.verdict.is_survivor() && entry.is_of(&row.place, row.change)

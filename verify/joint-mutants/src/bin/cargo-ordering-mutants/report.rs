@@ -1,4 +1,4 @@
-//! What is printed: the table in Markdown, and what is wrong.
+//! Prints the table in Markdown, and what is wrong.
 
 use std::fmt::Write as _;
 
