@@ -11,22 +11,20 @@ use joint_check::{
     thread,
 };
 
-use crate::{Shared, count, ends};
+use crate::{Shared, beside, count, ends};
 
 /// #180: store buffering with `SeqCst` accesses. loom fails: both loads read 0, because it takes a
 /// `SeqCst` access for an acquire or a release.
 #[test]
 fn seq_cst_accesses_have_one_order() {
     let ends = ends(|| {
-        let words = Arc::new([0; 2].map(AtomicUsize::new));
-        let other = words.clone();
-        let other = thread::spawn(move || {
-            other[0].store(1, SeqCst);
-            other[1].load(SeqCst)
-        });
-        words[1].store(1, SeqCst);
-        let mine = words[0].load(SeqCst);
-        (mine, other.join().unwrap())
+        let side = |own: usize| {
+            move |words: &[AtomicUsize; 2]| {
+                words[own].store(1, SeqCst);
+                words[1 - own].load(SeqCst)
+            }
+        };
+        beside([0; 2].map(AtomicUsize::new), side(0), side(1))
     });
     assert_eq!(ends, [(0, 1), (1, 0), (1, 1)]);
 }
@@ -66,10 +64,9 @@ fn two_readers_agree_on_the_order_of_two_writers() {
 fn nothing_comes_between_the_halves_of_an_exchange() {
     let ends = ends(|| {
         let flag = Arc::new(AtomicBool::new(false));
-        let theirs = flag.clone();
-        let other = thread::spawn(move || theirs.swap(false, Relaxed));
-        flag.store(true, Relaxed);
-        (other.join().unwrap(), flag.load(Relaxed))
+        let swaps = |flag: &Arc<AtomicBool>| flag.swap(false, Relaxed);
+        let (before, ()) = beside(flag.clone(), swaps, |flag| flag.store(true, Relaxed));
+        (before, flag.load(Relaxed))
     });
     assert_eq!(ends, [(false, true), (true, false)]);
     assert_eq!(last_count().complete, 2);
@@ -112,10 +109,8 @@ fn all_threads_agree_on_the_order_of_the_writes_to_a_location() {
 fn what_an_exchange_has_not_read_comes_after_it() {
     joint_check::model(|| {
         let flag = Arc::new(AtomicBool::new(false));
-        let theirs = flag.clone();
-        let other = thread::spawn(move || theirs.store(true, Relaxed));
-        let before = flag.swap(false, Relaxed);
-        other.join().unwrap();
+        let stores = |flag: &Arc<AtomicBool>| flag.store(true, Relaxed);
+        let ((), before) = beside(flag.clone(), stores, |flag| flag.swap(false, Relaxed));
         assert_ne!(flag.load(Relaxed), before);
     });
 }
@@ -125,15 +120,11 @@ fn what_an_exchange_has_not_read_comes_after_it() {
 #[test]
 fn a_load_before_a_store_hides_nothing() {
     let ends = ends(|| {
-        let flag = Arc::new(AtomicBool::new(false));
-        let theirs = flag.clone();
-        let other = thread::spawn(move || {
-            theirs.load(Relaxed);
-            theirs.store(true, Relaxed);
-        });
-        let seen = flag.load(Relaxed);
-        other.join().unwrap();
-        seen
+        let stores = |flag: &AtomicBool| {
+            flag.load(Relaxed);
+            flag.store(true, Relaxed);
+        };
+        beside(AtomicBool::new(false), stores, |flag| flag.load(Relaxed)).1
     });
     assert_eq!(ends, [false, true]);
 }
@@ -155,10 +146,7 @@ fn a_spin_lock_is_explored_to_its_end() {
             value.write(value.read() + 1);
             lock.store(false, Release);
         };
-        let theirs = shared.clone();
-        let other = thread::spawn(move || add(&theirs));
-        add(&shared);
-        other.join().unwrap();
+        beside(shared.clone(), move |it| add(it), |it| add(it));
         assert_eq!(shared.1.read(), 2);
     });
     // Each order of the two threads, and the second looks at the lock that is held or does not.

@@ -12,7 +12,7 @@ use joint_check::{
     thread,
 };
 
-use crate::{assert_fails, ends};
+use crate::{assert_fails, beside, ends};
 
 /// Looks for the flag a few times.
 fn is_raised(flag: &AtomicBool, looks: usize) -> bool {
@@ -27,11 +27,11 @@ fn is_raised(flag: &AtomicBool, looks: usize) -> bool {
 fn a_loop_gives_up_also_where_the_flag_is_raised_later() {
     for looks in 1..6 {
         let found = ends(move || {
-            let flag = Arc::new(AtomicBool::new(false));
-            let theirs = flag.clone();
-            let waits = thread::spawn(move || is_raised(&theirs, looks));
-            flag.store(true, Release);
-            waits.join().unwrap()
+            let waits = move |flag: &AtomicBool| is_raised(flag, looks);
+            beside(AtomicBool::new(false), waits, |flag| {
+                flag.store(true, Release)
+            })
+            .0
         });
         assert_eq!(found, [false, true], "{looks}");
         // The flag is raised before one of the looks, or after the last.
@@ -64,10 +64,7 @@ fn a_wake_up_that_is_lost_after_a_loop_that_gave_up_is_found() {
 #[test]
 fn a_loop_of_locks_or_of_waits_with_a_limit_gives_up() {
     let found = ends(|| {
-        let shared = Arc::new((Mutex::new(false), Condvar::new()));
-        let theirs = shared.clone();
-        let waits = thread::spawn(move || {
-            let (lock, changed) = &*theirs;
+        let waits = |(lock, changed): &(Mutex<bool>, Condvar)| {
             let mut is_set = lock.lock().unwrap();
             for _ in 0..3 {
                 if *is_set {
@@ -76,10 +73,12 @@ fn a_loop_of_locks_or_of_waits_with_a_limit_gives_up() {
                 is_set = changed.wait_timeout(is_set, Duration::ZERO).unwrap().0;
             }
             false
-        });
-        *shared.0.lock().unwrap() = true;
-        shared.1.notify_one();
-        waits.join().unwrap()
+        };
+        let sets = |(lock, changed): &(Mutex<bool>, Condvar)| {
+            *lock.lock().unwrap() = true;
+            changed.notify_one();
+        };
+        beside((Mutex::new(false), Condvar::new()), waits, sets).0
     });
     assert_eq!(found, [false, true]);
     let found = ends(|| {

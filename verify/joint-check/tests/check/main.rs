@@ -18,6 +18,7 @@ use std::{
 use joint_check::{
     cell::UnsafeCell,
     model::{Builder, Count, last_count, last_failure},
+    thread,
 };
 
 /// Checks a model, none of whose executions may be visited twice.
@@ -54,6 +55,20 @@ fn ends<T: Ord + Send + 'static>(f: impl Fn() -> T + Send + Sync + 'static) -> V
     });
     let ends = std::mem::take(&mut *ends.lock().unwrap());
     ends.into_iter().collect()
+}
+
+/// Does something in a thread and something else beside it, with a value that both use.
+#[track_caller]
+fn beside<S: 'static, A: 'static, B>(
+    shared: S,
+    theirs: impl FnOnce(&S) -> A + 'static,
+    ours: impl FnOnce(&S) -> B,
+) -> (A, B) {
+    let shared = Arc::new(shared);
+    let copy = shared.clone();
+    let other = thread::spawn(move || theirs(&copy));
+    let ours = ours(&shared);
+    (other.join().unwrap(), ours)
 }
 
 /// A cell that several threads use.

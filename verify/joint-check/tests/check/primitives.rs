@@ -19,25 +19,23 @@ use joint_check::{
     thread,
 };
 
-use crate::{Shared, assert_fails, count, ends};
+use crate::{Shared, assert_fails, beside, count, ends};
 
 #[test]
 fn a_condition_variable_wakes_the_waiter_that_a_flag_is_for() {
     let run = |notifies: bool| {
         move || {
-            let shared = Arc::new((Mutex::new(false), Condvar::new()));
-            let theirs = shared.clone();
-            let other = thread::spawn(move || {
-                *theirs.0.lock().unwrap() = true;
+            let sets = move |(flag, changed): &(Mutex<bool>, Condvar)| {
+                *flag.lock().unwrap() = true;
                 if notifies {
-                    theirs.1.notify_one();
+                    changed.notify_one();
                 }
+            };
+            beside((Mutex::new(false), Condvar::new()), sets, |shared| {
+                let guard = shared.0.lock().unwrap();
+                let guard = shared.1.wait_while(guard, |is_set| !*is_set).unwrap();
+                assert!(*guard);
             });
-            let guard = shared.0.lock().unwrap();
-            let guard = shared.1.wait_while(guard, |is_set| !*is_set).unwrap();
-            assert!(*guard);
-            drop(guard);
-            other.join().unwrap();
         }
     };
     assert!(count(run(true)).complete >= 2);
@@ -48,12 +46,12 @@ fn a_condition_variable_wakes_the_waiter_that_a_flag_is_for() {
 #[test]
 fn a_notification_before_the_wait_is_lost() {
     assert_fails("deadlock", || {
-        let shared = Arc::new((Mutex::new(()), Condvar::new()));
-        let theirs = shared.clone();
-        let other = thread::spawn(move || theirs.1.notify_one());
-        let guard = shared.0.lock().unwrap();
-        drop(shared.1.wait(guard).unwrap());
-        other.join().unwrap();
+        let shared = (Mutex::new(()), Condvar::new());
+        let notifies = |shared: &(_, Condvar)| shared.1.notify_one();
+        beside(shared, notifies, |shared| {
+            let guard = shared.0.lock().unwrap();
+            drop(shared.1.wait(guard).unwrap());
+        });
     });
 }
 
@@ -76,9 +74,7 @@ fn one_notification_wakes_one_of_two_waiters_and_all_wakes_both() {
             } else {
                 shared.1.notify_one();
             }
-            for waiter in waiters {
-                waiter.join().unwrap();
-            }
+            let _: [(); 2] = waiters.map(|waiter| waiter.join().unwrap());
         }
     };
     assert!(count(run(true)).complete >= 6);
@@ -88,18 +84,16 @@ fn one_notification_wakes_one_of_two_waiters_and_all_wakes_both() {
 #[test]
 fn a_limited_wait_ends_by_notification_and_by_its_limit() {
     let ends = ends(|| {
-        let shared = Arc::new((Mutex::new(false), Condvar::new()));
-        let theirs = shared.clone();
-        let other = thread::spawn(move || {
-            *theirs.0.lock().unwrap() = true;
-            theirs.1.notify_one();
-        });
-        let guard = shared.0.lock().unwrap();
-        let (guard, result) = shared.1.wait_timeout(guard, Duration::ZERO).unwrap();
-        let end = (*guard, result.timed_out());
-        drop(guard);
-        other.join().unwrap();
-        end
+        let sets = |shared: &(Mutex<bool>, Condvar)| {
+            *shared.0.lock().unwrap() = true;
+            shared.1.notify_one();
+        };
+        let waits = |shared: &(Mutex<bool>, Condvar)| {
+            let guard = shared.0.lock().unwrap();
+            let (guard, result) = shared.1.wait_timeout(guard, Duration::ZERO).unwrap();
+            (*guard, result.timed_out())
+        };
+        beside((Mutex::new(false), Condvar::new()), sets, waits).1
     });
     assert_eq!(ends, [(false, true), (true, false), (true, true)]);
 }
@@ -108,15 +102,13 @@ fn a_limited_wait_ends_by_notification_and_by_its_limit() {
 fn a_loop_of_waits_with_a_limit_ends() {
     let run = |is_set: bool| {
         move || {
-            let shared = Arc::new((Mutex::new(false), Condvar::new()));
-            let theirs = shared.clone();
-            let other = thread::spawn(move || *theirs.0.lock().unwrap() = is_set);
-            let mut guard = shared.0.lock().unwrap();
-            while !*guard {
-                guard = shared.1.wait_timeout(guard, Duration::ZERO).unwrap().0;
-            }
-            drop(guard);
-            other.join().unwrap();
+            let sets = move |shared: &(Mutex<bool>, _)| *shared.0.lock().unwrap() = is_set;
+            beside((Mutex::new(false), Condvar::new()), sets, |shared| {
+                let mut guard = shared.0.lock().unwrap();
+                while !*guard {
+                    guard = shared.1.wait_timeout(guard, Duration::ZERO).unwrap().0;
+                }
+            });
         }
     };
     assert!(count(run(true)).complete >= 2);
@@ -140,9 +132,8 @@ fn readers_share_a_lock_and_a_writer_does_not() {
                 let _guard = locks.then(|| shared.0.write().unwrap());
                 shared.1.write(1);
             }
-            for reader in readers {
-                assert!(reader.join().unwrap() < 2);
-            }
+            let seen = readers.map(|reader| reader.join().unwrap());
+            assert!(seen.into_iter().all(|seen| seen < 2));
         }
     };
     // The writer is first, last, or in the middle, where the readers are not at the same time.
@@ -162,9 +153,7 @@ fn a_channel_keeps_each_senders_order_and_then_ends() {
         drop(sender);
         let got = [(); 3].map(|()| receiver.recv().unwrap());
         assert_eq!(receiver.recv(), Err(RecvError));
-        for sender in senders {
-            sender.join().unwrap();
-        }
+        let _: [(); 2] = senders.map(|sender| sender.join().unwrap());
         got
     });
     assert_eq!(orders, [[1, 2, 3], [1, 3, 2], [3, 1, 2]]);
@@ -192,11 +181,8 @@ fn a_channel_without_one_side_is_an_error_for_the_other() {
 fn a_notification_is_remembered_once() {
     let run = |notifications: usize| {
         move || {
-            let notify = Arc::new(Notify::new());
-            let theirs = notify.clone();
-            let other = thread::spawn(move || (0..notifications).for_each(|_| theirs.notify()));
-            notify.wait();
-            other.join().unwrap();
+            let notifies = move |it: &Notify| (0..notifications).for_each(|_| it.notify());
+            beside(Notify::new(), notifies, Notify::wait);
         }
     };
     assert!(count(run(1)).complete == 1);
@@ -225,24 +211,20 @@ fn the_last_handle_drops_the_value_after_all_others() {
     });
     assert_eq!(counted.complete, 2);
     assert_fails("data race", || {
-        let owner = Arc::new(Owner(Shared::new()));
-        let theirs = owner.clone();
-        let other = thread::spawn(move || theirs.0.write(1));
-        owner.0.write(3);
-        other.join().unwrap();
+        let owner = Owner(Shared::new());
+        beside(owner, |it| it.0.write(1), |it| it.0.write(3));
     });
 }
 
 #[test]
 fn a_handle_that_is_forgotten_is_a_leak() {
     assert_fails("is never dropped", || std::mem::forget(Arc::new(1)));
-    assert_fails("is never dropped", || {
-        let layout = alloc::Layout::new::<u64>();
+    let layout = alloc::Layout::new::<u64>();
+    assert_fails("is never dropped", move || {
         // SAFETY: the layout has a size.
         _ = unsafe { alloc::alloc(layout) };
     });
-    count(|| {
-        let layout = alloc::Layout::new::<u64>();
+    count(move || {
         // SAFETY: the layout has a size.
         let memory = unsafe { alloc::alloc_zeroed(layout) };
         // SAFETY: the memory is freed once.
@@ -279,9 +261,8 @@ joint_check::lazy_static! {
 #[test]
 fn a_lazy_static_is_made_once_in_each_execution() {
     let counted = count(|| {
-        let other = thread::spawn(|| *MADE.lock().unwrap());
-        assert_eq!(*MADE.lock().unwrap(), 7);
-        assert_eq!(other.join().unwrap(), 7);
+        let look = |(): &()| *MADE.lock().unwrap();
+        assert_eq!(beside((), look, look), (7, 7));
         assert_eq!(TOTAL.load(Relaxed), 1);
     });
     assert!(counted.complete >= 2);
@@ -295,9 +276,8 @@ joint_check::thread_local! {
 fn a_thread_local_is_of_one_thread() {
     count(|| {
         MINE.with(|mine| mine.set(2));
-        thread::spawn(|| MINE.with(|mine| assert_eq!(mine.get(), 1)))
-            .join()
-            .unwrap();
+        let other = thread::spawn(|| MINE.with(|mine| assert_eq!(mine.get(), 1)));
+        other.join().unwrap();
         MINE.with(|mine| assert_eq!(mine.get(), 2));
     });
 }
@@ -317,16 +297,16 @@ fn threads_have_the_names_of_their_builder() {
 #[test]
 fn a_park_with_a_limit_ends_by_itself_and_takes_the_token() {
     let found = ends(|| {
-        let flag = Arc::new(AtomicBool::new(false));
-        let (theirs, main) = (flag.clone(), thread::current());
-        let other = thread::spawn(move || {
-            theirs.store(true, Relaxed);
+        let main = thread::current();
+        let unparks = move |flag: &AtomicBool| {
+            flag.store(true, Relaxed);
             main.unpark();
-        });
-        thread::park_timeout(Duration::ZERO);
-        let is_raised = flag.load(Relaxed);
-        other.join().unwrap();
-        is_raised
+        };
+        let parks = |flag: &AtomicBool| {
+            thread::park_timeout(Duration::ZERO);
+            flag.load(Relaxed)
+        };
+        beside(AtomicBool::new(false), unparks, parks).1
     });
     assert_eq!(found, [false, true]);
 }
@@ -335,23 +315,21 @@ fn a_park_with_a_limit_ends_by_itself_and_takes_the_token() {
 fn a_future_is_polled_when_it_is_woken() {
     let run = |wakes: bool| {
         move || {
-            let shared = Arc::new((AtomicBool::new(false), AtomicWaker::new()));
-            let theirs = shared.clone();
-            let other = thread::spawn(move || {
-                theirs.0.store(true, Release);
+            let sets = move |(flag, waker): &(AtomicBool, AtomicWaker)| {
+                flag.store(true, Release);
                 if wakes {
-                    theirs.1.wake();
+                    waker.wake();
                 }
+            };
+            beside((AtomicBool::new(false), AtomicWaker::new()), sets, |it| {
+                block_on(poll_fn(|context| {
+                    it.1.register_by_ref(context.waker());
+                    match it.0.load(Acquire) {
+                        true => Poll::Ready(()),
+                        false => Poll::Pending,
+                    }
+                }));
             });
-            block_on(poll_fn(|context| {
-                shared.1.register_by_ref(context.waker());
-                if shared.0.load(Acquire) {
-                    Poll::Ready(())
-                } else {
-                    Poll::Pending
-                }
-            }));
-            other.join().unwrap();
         }
     };
     assert!(count(run(true)).complete >= 2);
@@ -363,22 +341,19 @@ fn a_future_is_polled_when_it_is_woken() {
 fn a_long_access_races_with_concurrent_ones() {
     let run = |is_short: bool| {
         move || {
-            let shared = Arc::new((Shared::new(), AtomicBool::new(false)));
-            let theirs = shared.clone();
-            let other = thread::spawn(move || {
-                if theirs.1.load(Acquire) {
-                    theirs.0.write(1);
+            let writes = |(cell, flag): &(Shared, AtomicBool)| {
+                if flag.load(Acquire) {
+                    cell.write(1);
                 }
+            };
+            beside((Shared::new(), AtomicBool::new(false)), writes, |it| {
+                let mut pointer = Some(it.0.0.get_mut());
+                if is_short {
+                    pointer = None;
+                }
+                it.1.store(true, Release);
+                drop(pointer);
             });
-            let pointer = shared.0.0.get_mut();
-            if is_short {
-                drop(pointer);
-                shared.1.store(true, Release);
-            } else {
-                shared.1.store(true, Release);
-                drop(pointer);
-            }
-            other.join().unwrap();
         }
     };
     assert_eq!(count(run(true)).complete, 2);
@@ -415,15 +390,16 @@ fn every_update_of_an_atomic_does_what_std_says() {
 fn a_barrier_lets_all_go_when_the_last_has_come() {
     let run = |threads: usize| {
         move || {
-            let shared = Arc::new((Barrier::new(threads), Shared::new()));
-            let theirs = shared.clone();
-            let other = thread::spawn(move || {
-                theirs.1.write(1);
-                theirs.0.wait().is_leader()
+            let writes = |(barrier, cell): &(Barrier, Shared)| {
+                cell.write(1);
+                barrier.wait().is_leader()
+            };
+            let leaders = beside((Barrier::new(threads), Shared::new()), writes, |it| {
+                let is_leader = it.0.wait().is_leader();
+                assert_eq!(it.1.read(), 1);
+                is_leader
             });
-            let is_leader = shared.0.wait().is_leader();
-            assert_eq!(shared.1.read(), 1);
-            assert_ne!(other.join().unwrap(), is_leader);
+            assert_ne!(leaders.0, leaders.1);
         }
     };
     assert!(count(run(2)).complete >= 2);

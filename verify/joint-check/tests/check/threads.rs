@@ -11,7 +11,7 @@ use joint_check::{
     thread,
 };
 
-use crate::{Shared, assert_fails, count};
+use crate::{Shared, assert_fails, beside, count};
 
 #[test]
 fn a_lock_is_taken_in_each_order() {
@@ -34,15 +34,11 @@ fn a_lock_is_taken_in_each_order() {
 fn a_value_outside_the_lock_races() {
     let run = |is_locked: bool| {
         move || {
-            let shared = Arc::new((Mutex::new(()), Shared::new()));
-            let ours = shared.clone();
             let touch = move |shared: &(Mutex<()>, Shared)| {
                 let _held = is_locked.then(|| shared.0.lock().unwrap());
                 shared.1.write(1);
             };
-            let other = thread::spawn(move || touch(&ours));
-            touch(&shared);
-            other.join().unwrap();
+            beside((Mutex::new(()), Shared::new()), touch, touch);
         }
     };
     assert_eq!(count(run(true)).complete, 2);
@@ -71,13 +67,12 @@ fn an_unpark_before_the_park_counts_and_none_is_a_deadlock() {
 fn a_loop_that_waits_for_a_flag_ends() {
     let run = |is_raised: bool| {
         move || {
-            let flag = Arc::new(AtomicBool::new(false));
-            let theirs = flag.clone();
-            let other = thread::spawn(move || theirs.store(is_raised, Release));
-            while !flag.load(Acquire) {
-                hint::spin_loop();
-            }
-            other.join().unwrap();
+            let raises = move |flag: &AtomicBool| flag.store(is_raised, Release);
+            beside(AtomicBool::new(false), raises, |flag| {
+                while !flag.load(Acquire) {
+                    hint::spin_loop();
+                }
+            });
         }
     };
     // It finds the flag at its first look, or at its second.
@@ -158,17 +153,14 @@ fn a_loop_that_looks_a_few_times_goes_on_where_nothing_comes() {
 #[test]
 fn a_loop_that_counts_its_rounds_waits_for_a_write() {
     let counted = count(|| {
-        let flag = Arc::new(AtomicBool::new(false));
-        let setter = {
-            let flag = flag.clone();
-            thread::spawn(move || flag.store(true, Relaxed))
-        };
-        let rounds = AtomicUsize::new(0);
-        while !flag.load(Relaxed) {
-            rounds.fetch_add(1, Relaxed);
-            thread::yield_now();
-        }
-        setter.join().unwrap();
+        let sets = |flag: &AtomicBool| flag.store(true, Relaxed);
+        beside(AtomicBool::new(false), sets, |flag| {
+            let rounds = AtomicUsize::new(0);
+            while !flag.load(Relaxed) {
+                rounds.fetch_add(1, Relaxed);
+                thread::yield_now();
+            }
+        });
     });
     // It finds the flag at one of its looks. More of them are left out.
     assert_eq!(counted.complete, 9);
@@ -180,21 +172,18 @@ fn a_loop_that_counts_its_rounds_waits_for_a_write() {
 fn a_wait_for_a_loops_count_finds_its_first_values() {
     let counts_to = |least: usize| {
         move || {
-            let [rounds, stop] = [(); 2].map(|()| Arc::new(AtomicUsize::new(0)));
-            let waits = {
-                let (rounds, stop) = (rounds.clone(), stop.clone());
-                thread::spawn(move || {
-                    while rounds.load(Acquire) < least {
-                        hint::spin_loop();
-                    }
-                    stop.store(1, Release);
-                })
+            let waits = move |[rounds, stop]: &[AtomicUsize; 2]| {
+                while rounds.load(Acquire) < least {
+                    hint::spin_loop();
+                }
+                stop.store(1, Release);
             };
-            while stop.load(Acquire) == 0 {
-                rounds.store(rounds.load(Relaxed) + 1, Release);
-                hint::spin_loop();
-            }
-            waits.join().unwrap();
+            beside([0; 2].map(AtomicUsize::new), waits, |[rounds, stop]| {
+                while stop.load(Acquire) == 0 {
+                    rounds.store(rounds.load(Relaxed) + 1, Release);
+                    hint::spin_loop();
+                }
+            });
         }
     };
     assert!(count(counts_to(4)).is_cut);
