@@ -6,25 +6,12 @@ pub use loom::cell::{Cell, ConstPtr, MutPtr};
 
 use super::{event::Step, recorder};
 
-/// [`loom::cell::UnsafeCell`], which fails on a race.
-#[derive(Debug)]
-pub struct UnsafeCell<T>(loom::cell::UnsafeCell<T>, u64);
+wrapper! {
+    /// [`loom::cell::UnsafeCell`], which fails on a race. To make one counts as a write to it.
+    UnsafeCell<T> of loom::cell
+}
 
 impl<T> UnsafeCell<T> {
-    /// Makes a cell. This counts as a write to it.
-    #[track_caller]
-    pub fn new(value: T) -> Self {
-        let place = recorder::made("UnsafeCell", 0, Location::caller());
-        Self(loom::cell::UnsafeCell::new(value), place)
-    }
-
-    /// Names this cell in pictures.
-    #[must_use]
-    pub fn named(self, name: &str) -> Self {
-        recorder::name_place(self.1, name);
-        self
-    }
-
     /// Calls `f` with the pointer for reading.
     #[track_caller]
     pub fn with<R>(&self, f: impl FnOnce(*const T) -> R) -> R {
@@ -66,12 +53,5 @@ impl<T> UnsafeCell<T> {
     /// Returns the value.
     pub fn into_inner(self) -> T {
         self.0.into_inner()
-    }
-}
-
-impl<T: Default> Default for UnsafeCell<T> {
-    #[track_caller]
-    fn default() -> Self {
-        Self::new(T::default())
     }
 }

@@ -60,6 +60,9 @@
 //! [`explain`] does unwind, so its process may end. If the counterexample must not be lost, use
 //! [`failure_of`], or [`explain_with`], which reports it as soon as the model fails.
 
+#[macro_use]
+mod wrapper;
+
 mod analysis;
 mod arrows;
 pub mod cell;

@@ -22,14 +22,9 @@ pub fn channel<T>() -> (Sender<T>, Receiver<T>) {
 #[derive(Debug)]
 pub struct Sender<T>(loom::sync::mpsc::Sender<T>, u64);
 
-impl<T> Sender<T> {
-    /// Names this channel in pictures.
-    #[must_use]
-    pub fn named(self, name: &str) -> Self {
-        recorder::name_place(self.1, name);
-        self
-    }
+named! { Sender<T> }
 
+impl<T> Sender<T> {
     /// Works as [`std::sync::mpsc::Sender::send`].
     ///
     /// # Errors

@@ -12,75 +12,38 @@ use crate::{
     recorder,
 };
 
-/// [`loom::sync::Mutex`].
-#[derive(Debug)]
-pub struct Mutex<T>(loom::sync::Mutex<T>, u64);
+wrapper! {
+    /// [`loom::sync::Mutex`], which is never poisoned.
+    Mutex<T> of loom::sync
+}
+lock! { Mutex }
 
 impl<T> Mutex<T> {
-    /// Makes a mutex that is not locked.
-    #[track_caller]
-    pub fn new(value: T) -> Self {
-        let place = recorder::made("Mutex", 0, Location::caller());
-        Self(loom::sync::Mutex::new(value), place)
-    }
-
-    /// Names this mutex in pictures.
-    #[must_use]
-    pub fn named(self, name: &str) -> Self {
-        recorder::name_place(self.1, name);
-        self
-    }
-
     /// Works as [`std::sync::Mutex::lock`].
     ///
     /// # Errors
-    /// Returns an error if the mutex is poisoned.
+    /// Never.
     #[track_caller]
     pub fn lock(&self) -> LockResult<MutexGuard<'_, T>> {
         let source = Location::caller();
         recorder::begins_plain(self.1, Step::Lock, source);
-        let locked = self.0.lock();
+        let guard = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         recorder::ended(0);
-        match locked {
-            Ok(guard) => Ok(self.guard(guard, source)),
-            Err(poisoned) => Err(PoisonError::new(self.guard(poisoned.into_inner(), source))),
-        }
+        Ok(self.guard(guard, source))
     }
 
     /// Works as [`std::sync::Mutex::try_lock`].
     ///
     /// # Errors
-    /// Returns an error if the mutex is locked or poisoned.
+    /// Returns an error if the mutex is locked.
     #[track_caller]
     pub fn try_lock(&self) -> TryLockResult<MutexGuard<'_, T>> {
-        let source = Location::caller();
-        let locked = |guard| {
-            recorder::now(self.1, Step::Lock, source);
-            self.guard(guard, source)
+        let Ok(guard) = self.0.try_lock() else {
+            return Err(TryLockError::WouldBlock);
         };
-        match self.0.try_lock() {
-            Ok(guard) => Ok(locked(guard)),
-            Err(TryLockError::WouldBlock) => Err(TryLockError::WouldBlock),
-            Err(TryLockError::Poisoned(poisoned)) => {
-                Err(PoisonError::new(locked(poisoned.into_inner())).into())
-            }
-        }
-    }
-
-    /// Works as [`std::sync::Mutex::get_mut`].
-    ///
-    /// # Errors
-    /// Returns an error if the mutex is poisoned.
-    pub fn get_mut(&mut self) -> LockResult<&mut T> {
-        self.0.get_mut()
-    }
-
-    /// Works as [`std::sync::Mutex::into_inner`].
-    ///
-    /// # Errors
-    /// Returns an error if the mutex is poisoned.
-    pub fn into_inner(self) -> LockResult<T> {
-        self.0.into_inner()
+        let source = Location::caller();
+        recorder::now(self.1, Step::Lock, source);
+        Ok(self.guard(guard, source))
     }
 
     fn guard<'a>(&self, guard: loom::sync::MutexGuard<'a, T>, source: Source) -> MutexGuard<'a, T> {
@@ -89,13 +52,6 @@ impl<T> Mutex<T> {
             place: self.1,
             locked_at: source,
         }
-    }
-}
-
-impl<T: Default> Default for Mutex<T> {
-    #[track_caller]
-    fn default() -> Self {
-        Self::new(T::default())
     }
 }
 
@@ -142,53 +98,34 @@ impl WaitTimeoutResult {
     }
 }
 
-/// [`loom::sync::Condvar`].
-#[derive(Debug)]
-pub struct Condvar(loom::sync::Condvar, u64);
+wrapper! {
+    /// [`loom::sync::Condvar`].
+    Condvar of loom::sync
+}
 
 impl Condvar {
-    /// Makes a condition variable.
-    #[track_caller]
-    pub fn new() -> Self {
-        let place = recorder::made("Condvar", 0, Location::caller());
-        Self(loom::sync::Condvar::new(), place)
-    }
-
-    /// Names this condition variable in pictures.
-    #[must_use]
-    pub fn named(self, name: &str) -> Self {
-        recorder::name_place(self.1, name);
-        self
-    }
-
     /// Works as [`std::sync::Condvar::wait`].
     ///
     /// # Errors
-    /// Returns an error if the mutex is poisoned.
+    /// Never.
     #[track_caller]
     pub fn wait<'a, T>(&self, mut guard: MutexGuard<'a, T>) -> LockResult<MutexGuard<'a, T>> {
         let source = Location::caller();
         let inner = guard.guard.take().expect("the mutex is locked");
         recorder::now(guard.place, Step::Unlock, guard.locked_at);
         recorder::begins_plain(self.1, Step::Wait, source);
-        let woken = self.0.wait(inner);
+        let woken = self.0.wait(inner).unwrap_or_else(PoisonError::into_inner);
         recorder::ended(0);
         recorder::now(guard.place, Step::Lock, source);
-        let locked = |inner| MutexGuard {
-            guard: Some(inner),
-            place: guard.place,
-            locked_at: source,
-        };
-        match woken {
-            Ok(inner) => Ok(locked(inner)),
-            Err(poisoned) => Err(PoisonError::new(locked(poisoned.into_inner()))),
-        }
+        guard.guard = Some(woken);
+        guard.locked_at = source;
+        Ok(guard)
     }
 
     /// Works as [`std::sync::Condvar::wait_while`].
     ///
     /// # Errors
-    /// Returns an error if the mutex is poisoned.
+    /// Never.
     #[track_caller]
     pub fn wait_while<'a, T>(
         &self,
@@ -204,17 +141,15 @@ impl Condvar {
     /// Works as [`std::sync::Condvar::wait_timeout`], except that the time is never over.
     ///
     /// # Errors
-    /// Returns an error if the mutex is poisoned.
+    /// Never.
     #[track_caller]
     pub fn wait_timeout<'a, T>(
         &self,
         guard: MutexGuard<'a, T>,
         _limit: Duration,
     ) -> LockResult<(MutexGuard<'a, T>, WaitTimeoutResult)> {
-        let end = WaitTimeoutResult(());
-        self.wait(guard)
-            .map(|guard| (guard, end))
-            .map_err(|poisoned| PoisonError::new((poisoned.into_inner(), end)))
+        let guard = self.wait(guard).unwrap_or_else(PoisonError::into_inner);
+        Ok((guard, WaitTimeoutResult(())))
     }
 
     /// Works as [`std::sync::Condvar::notify_one`].
@@ -231,12 +166,5 @@ impl Condvar {
         recorder::begins_plain(self.1, Step::Notify { all: true }, Location::caller());
         self.0.notify_all();
         recorder::ended(0);
-    }
-}
-
-impl Default for Condvar {
-    #[track_caller]
-    fn default() -> Self {
-        Self::new()
     }
 }

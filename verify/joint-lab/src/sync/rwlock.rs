@@ -11,48 +11,11 @@ use crate::{
     recorder,
 };
 
-/// [`loom::sync::RwLock`], which is never poisoned.
-#[derive(Debug)]
-pub struct RwLock<T>(loom::sync::RwLock<T>, u64);
-
-impl<T> RwLock<T> {
-    /// Makes a lock that is not locked.
-    #[track_caller]
-    pub fn new(value: T) -> Self {
-        let place = recorder::made("RwLock", 0, Location::caller());
-        Self(loom::sync::RwLock::new(value), place)
-    }
-
-    /// Names this lock in pictures.
-    #[must_use]
-    pub fn named(self, name: &str) -> Self {
-        recorder::name_place(self.1, name);
-        self
-    }
-
-    /// Works as [`std::sync::RwLock::get_mut`].
-    ///
-    /// # Errors
-    /// Never.
-    pub fn get_mut(&mut self) -> LockResult<&mut T> {
-        self.0.get_mut()
-    }
-
-    /// Works as [`std::sync::RwLock::into_inner`].
-    ///
-    /// # Errors
-    /// Never.
-    pub fn into_inner(self) -> LockResult<T> {
-        self.0.into_inner()
-    }
+wrapper! {
+    /// [`loom::sync::RwLock`], which is never poisoned.
+    RwLock<T> of loom::sync
 }
-
-impl<T: Default> Default for RwLock<T> {
-    #[track_caller]
-    fn default() -> Self {
-        Self::new(T::default())
-    }
-}
+lock! { RwLock }
 
 impl<T> From<T> for RwLock<T> {
     #[track_caller]

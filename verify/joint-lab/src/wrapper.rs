@@ -1,0 +1,88 @@
+//! What the wrappers of loom's types share: a number in the record, and a name in pictures.
+
+/// Declares a wrapper of loom's type of the same name, which holds a value or nothing.
+macro_rules! wrapper {
+    ($(#[$attr:meta])* $name:ident<T> of $($path:ident)::+) => {
+        $(#[$attr])*
+        #[derive(Debug)]
+        pub struct $name<T>($($path)::+::$name<T>, u64);
+
+        impl<T> $name<T> {
+            /// Makes one with this value.
+            #[track_caller]
+            pub fn new(value: T) -> Self {
+                let place = recorder::made(stringify!($name), 0, Location::caller());
+                Self($($path)::+::$name::new(value), place)
+            }
+        }
+
+        impl<T: Default> Default for $name<T> {
+            #[track_caller]
+            fn default() -> Self {
+                Self::new(T::default())
+            }
+        }
+
+        named! { $name<T> }
+    };
+    ($(#[$attr:meta])* $name:ident of $($path:ident)::+) => {
+        $(#[$attr])*
+        #[derive(Debug)]
+        pub struct $name($($path)::+::$name, u64);
+
+        impl $name {
+            /// Makes one.
+            #[track_caller]
+            pub fn new() -> Self {
+                let place = recorder::made(stringify!($name), 0, Location::caller());
+                Self($($path)::+::$name::new(), place)
+            }
+        }
+
+        impl Default for $name {
+            #[track_caller]
+            fn default() -> Self {
+                Self::new()
+            }
+        }
+
+        named! { $name }
+    };
+}
+
+/// The function that names a wrapper.
+macro_rules! named {
+    ($name:ident $(<$t:ident>)?) => {
+        impl $(<$t>)? $name $(<$t>)? {
+            /// Gives it a name in pictures.
+            #[must_use]
+            pub fn named(self, name: &str) -> Self {
+                recorder::name_place(self.1, name);
+                self
+            }
+        }
+    };
+}
+
+/// The functions of a lock that record nothing.
+macro_rules! lock {
+    ($name:ident) => {
+        impl<T> $name<T> {
+            #[doc = concat!("Works as [`std::sync::", stringify!($name), "::get_mut`].")]
+            ///
+            /// # Errors
+            /// Never.
+            pub fn get_mut(&mut self) -> LockResult<&mut T> {
+                self.0.get_mut()
+            }
+
+            #[doc = concat!("Works as [`std::sync::", stringify!($name), "::into_inner`].")]
+            ///
+            /// # Errors
+            /// Never.
+            pub fn into_inner(self) -> LockResult<T> {
+                self.0.into_inner()
+            }
+        }
+    };
+}
