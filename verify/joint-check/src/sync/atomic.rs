@@ -3,6 +3,8 @@
 use core::marker::PhantomData;
 pub use core::sync::atomic::Ordering;
 
+use joint_facade::failure_of;
+
 use crate::{
     graph::{Id, Kind, Op},
     run::{Request, leave, perform},
@@ -120,8 +122,38 @@ impl Word {
 /// The failure ordering of an operation that cannot fail.
 pub(crate) const NONE: Ordering = Ordering::Relaxed;
 
-macro_rules! atomic {
-    ($name:ident $(<$t:ident>)?, $value:ty, $into:expr, $from:expr, { $($extra:tt)* }) => {
+/// A value that a word of the model holds.
+trait Value: Copy {
+    fn bits(self) -> u64;
+    fn of(bits: u64) -> Self;
+}
+
+macro_rules! value {
+    ($([$($t:ident)?] $value:ty, $bits:expr, $of:expr;)+) => {$(
+        impl $(<$t>)? Value for $value {
+            fn bits(self) -> u64 {
+                let bits: fn(Self) -> u64 = $bits;
+                bits(self)
+            }
+
+            fn of(bits: u64) -> Self {
+                let of: fn(u64) -> Self = $of;
+                of(bits)
+            }
+        }
+    )+};
+}
+
+macro_rules! integers {
+    ($($name:ident $value:ident),+ $(,)?) => {
+        value! { $([] $value, |value| value as u64, |bits| bits as Self;)+ }
+        joint_facade::atomics! { checked: $($name $value),+ }
+    };
+}
+
+/// The bodies of the atomics.
+macro_rules! checked {
+    (type $name:ident [$($t:ident)?] $value:ty) => {
         /// The atomic of that name.
         pub struct $name $(<$t>)? {
             word: Word,
@@ -136,64 +168,6 @@ macro_rules! atomic {
         }
 
         impl $(<$t>)? $name $(<$t>)? {
-            /// Creates an atomic.
-            #[track_caller]
-            pub fn new(value: $value) -> Self {
-                let word = Word::new(stringify!($name), $into(value));
-                Self { word, is: PhantomData }
-            }
-
-            /// Loads the value.
-            #[track_caller]
-            pub fn load(&self, ordering: Ordering) -> $value {
-                $from(self.word.load("load", ordering))
-            }
-
-            /// Stores a value.
-            #[track_caller]
-            pub fn store(&self, value: $value, ordering: Ordering) {
-                self.word.store("store", $into(value), ordering);
-            }
-
-            /// Stores a value, and returns the one before.
-            #[track_caller]
-            pub fn swap(&self, value: $value, ordering: Ordering) -> $value {
-                $from(self.word.access("swap", Op::swap($into(value)), ordering, NONE))
-            }
-
-            /// Stores a value if the current one is `current`. Returns the one before.
-            ///
-            /// # Errors
-            /// If it is another one.
-            #[track_caller]
-            pub fn compare_exchange(
-                &self,
-                current: $value,
-                new: $value,
-                success: Ordering,
-                failure: Ordering,
-            ) -> Result<$value, $value> {
-                let (current, new) = ($into(current), $into(new));
-                let op = Op::exchange(current, new, false);
-                let before = self.word.access("compare_exchange", op, success, failure);
-                if before == current { Ok($from(before)) } else { Err($from(before)) }
-            }
-
-            /// Does the same, because no exchange fails spuriously here.
-            ///
-            /// # Errors
-            /// If the value is another one.
-            #[track_caller]
-            pub fn compare_exchange_weak(
-                &self,
-                current: $value,
-                new: $value,
-                success: Ordering,
-                failure: Ordering,
-            ) -> Result<$value, $value> {
-                self.compare_exchange(current, new, success, failure)
-            }
-
             /// Stores `new` if the value is `current`. Returns the value before.
             #[track_caller]
             pub fn compare_and_swap(
@@ -202,34 +176,8 @@ macro_rules! atomic {
                 new: $value,
                 ordering: Ordering,
             ) -> $value {
-                let failure = match ordering {
-                    Ordering::AcqRel => Ordering::Acquire,
-                    Ordering::Release => Ordering::Relaxed,
-                    other => other,
-                };
-                self.compare_exchange(current, new, ordering, failure)
+                self.compare_exchange(current, new, ordering, failure_of(ordering))
                     .unwrap_or_else(|before| before)
-            }
-
-            /// Loads the value, and exchanges it for what `f` returns, until an exchange succeeds.
-            ///
-            /// # Errors
-            /// If `f` returns `None`.
-            #[track_caller]
-            pub fn fetch_update(
-                &self,
-                success: Ordering,
-                failure: Ordering,
-                mut f: impl FnMut($value) -> Option<$value>,
-            ) -> Result<$value, $value> {
-                let mut before = self.load(failure);
-                while let Some(new) = f(before) {
-                    match self.compare_exchange(before, new, success, failure) {
-                        Ok(before) => return Ok(before),
-                        Err(now) => before = now,
-                    }
-                }
-                Err(before)
             }
 
             /// Calls `f` with the value, through an exclusive reference.
@@ -237,9 +185,9 @@ macro_rules! atomic {
             pub fn with_mut<R>(&mut self, f: impl FnOnce(&mut $value) -> R) -> R {
                 let place = self.word.place();
                 let before = perform("with_mut", Request::Exclusive { place });
-                let mut value = $from(before.value);
+                let mut value = Value::of(before.value);
                 let result = f(&mut value);
-                leave(before.id, $into(value));
+                leave(before.id, value.bits());
                 result
             }
 
@@ -250,7 +198,7 @@ macro_rules! atomic {
             #[track_caller]
             pub unsafe fn unsync_load(&self) -> $value {
                 let place = self.word.place();
-                $from(perform("unsync_load", Request::Exclusive { place }).value)
+                Value::of(perform("unsync_load", Request::Exclusive { place }).value)
             }
 
             /// Returns the value.
@@ -258,8 +206,6 @@ macro_rules! atomic {
             pub fn into_inner(mut self) -> $value {
                 self.with_mut(|value| *value)
             }
-
-            $($extra)*
         }
 
         impl $(<$t>)? From<$value> for $name $(<$t>)? {
@@ -269,60 +215,45 @@ macro_rules! atomic {
             }
         }
     };
-}
-
-/// A read-modify-write by a function of two values.
-macro_rules! fetch {
-    ($value:ty, $into:expr, $from:expr, $($name:ident: $with:expr),+ $(,)?) => {$(
-        /// Changes the value, and returns the one before.
-        #[track_caller]
-        pub fn $name(&self, operand: $value, ordering: Ordering) -> $value {
-            let with = |before: u64, [operand, _]: [u64; 2]| {
-                let with: fn($value, $value) -> $value = $with;
-                Some($into(with($from(before), $from(operand))))
-            };
-            $from(self.word.update(stringify!($name), $into(operand), ordering, with))
+    (new $name:ident $value:ident) => {
+        Self {
+            word: Word::new(stringify!($name), $value.bits()),
+            is: PhantomData,
         }
-    )+};
-}
-
-macro_rules! integers {
-    ($($name:ident $value:ident),+ $(,)?) => {$(
-        atomic!($name, $value, |value: $value| value as u64, |value: u64| value as $value, {
-            fetch! {
-                $value, |value: $value| value as u64, |value: u64| value as $value,
-                fetch_add: |a, b| a.wrapping_add(b),
-                fetch_sub: |a, b| a.wrapping_sub(b),
-                fetch_and: |a, b| a & b,
-                fetch_nand: |a, b| !(a & b),
-                fetch_or: |a, b| a | b,
-                fetch_xor: |a, b| a ^ b,
-                fetch_max: |a, b| a.max(b),
-                fetch_min: |a, b| a.min(b),
-            }
-        });
-        default! { $name (Default::default()) }
-    )+};
+    };
+    (load $it:ident $order:ident) => {
+        Value::of($it.word.load("load", $order))
+    };
+    (store $it:ident $value:ident $order:ident) => {
+        $it.word.store("store", $value.bits(), $order)
+    };
+    (modify $it:ident $value:ty, $method:ident ($next:expr) $operand:ident $order:ident) => {{
+        let with = |before, [operand, _]: [u64; 2]| {
+            let next: fn($value, $value) -> $value = $next;
+            Some(next(Value::of(before), Value::of(operand)).bits())
+        };
+        Value::of($it.word.update(stringify!($method), $operand.bits(), $order, with))
+    }};
+    (exchange $it:ident $method:ident [$current:ident, $new:ident] $success:ident $failure:ident) => {{
+        let op = Op::exchange($current.bits(), $new.bits(), false);
+        let before = $it.word.access("compare_exchange", op, $success, $failure);
+        match before == $current.bits() {
+            true => Ok(Value::of(before)),
+            false => Err(Value::of(before)),
+        }
+    }};
+    (update $it:ident $f:ident $set:ident $fetch:ident) => {
+        joint_facade::update!($it, $f, $set, $fetch)
+    };
 }
 
 integers! {
     AtomicI8 i8, AtomicI16 i16, AtomicI32 i32, AtomicI64 i64, AtomicIsize isize,
     AtomicU8 u8, AtomicU16 u16, AtomicU32 u32, AtomicU64 u64, AtomicUsize usize,
 }
-atomic!(AtomicBool, bool, u64::from, |value| value != 0, {
-    fetch! {
-        bool, u64::from, |value| value != 0,
-        fetch_and: |a, b| a & b,
-        fetch_nand: |a, b| !(a & b),
-        fetch_or: |a, b| a | b,
-        fetch_xor: |a, b| a ^ b,
-    }
-});
-default! { AtomicBool (false) }
-atomic!(
-    AtomicPtr<T>,
-    *mut T,
-    |value: *mut T| value.expose_provenance() as u64,
-    |value: u64| core::ptr::with_exposed_provenance_mut::<T>(value as usize),
-    {}
-);
+value! {
+    [] bool, u64::from, |bits| bits != 0;
+    [T] *mut T, |value| value.expose_provenance() as u64,
+        |bits| core::ptr::with_exposed_provenance_mut(bits as usize);
+}
+joint_facade::atomics! { checked }

@@ -1,0 +1,158 @@
+//! The names of std's atomics: what joint-check, joint-lab and joint-mutants share.
+//!
+//! [`atomics!`] declares methods with the names and the docs of std's. What they do is said by a
+//! macro of the tool, here called `tool!`, which is called in the place of each body:
+//!
+//! | call | stands for |
+//! |---|---|
+//! | `tool! { type AtomicU8 [] u8 }` | the type, with what only this tool has; in brackets, the parameter of `AtomicPtr` |
+//! | `tool! { new AtomicU8 value }` | `Self` |
+//! | `tool! { load self order }` | the value |
+//! | `tool! { store self value order }` | |
+//! | `tool! { modify self u8 fetch_add (next) operand order }` | the value before; `next` is a function of it and of the operand |
+//! | `tool! { exchange self compare_exchange [current, new] success failure }` | what `compare_exchange` returns |
+//! | `tool! { update self f set fetch }` | what `fetch_update` returns, for example by [`update!`] |
+//!
+//! All methods pass on the place of their call.
+//!
+//! This package is for those three, which pin its exact version. It promises nothing to others.
+#![no_std]
+
+/// Declares `AtomicBool` and `AtomicPtr`, or the integers that are listed.
+#[macro_export]
+macro_rules! atomics {
+    ($tool:ident) => {
+        $crate::atomic! {
+            $tool AtomicBool [] bool,
+            fetch_and |a, b| a & b, fetch_nand |a, b| !(a & b), fetch_or |a, b| a | b,
+            fetch_xor |a, b| a ^ b
+        }
+        $crate::atomic! { $tool AtomicPtr [T] *mut T }
+
+        impl Default for AtomicBool {
+            #[track_caller]
+            fn default() -> Self {
+                Self::new(false)
+            }
+        }
+    };
+    ($tool:ident: $($name:ident $value:ident),+ $(,)?) => {$(
+        $crate::atomic! {
+            $tool $name [] $value,
+            fetch_add $value::wrapping_add, fetch_sub $value::wrapping_sub,
+            fetch_and |a, b| a & b, fetch_nand |a, b| !(a & b), fetch_or |a, b| a | b,
+            fetch_xor |a, b| a ^ b, fetch_max Ord::max, fetch_min Ord::min
+        }
+
+        impl Default for $name {
+            #[track_caller]
+            fn default() -> Self {
+                Self::new(0)
+            }
+        }
+    )+};
+}
+
+#[doc(hidden)]
+#[macro_export]
+macro_rules! atomic {
+    (
+        $tool:ident $name:ident [$($t:ident)?] $value:ty
+        $(, $fetch:ident $next:expr)*
+    ) => {
+        $tool! { type $name [$($t)?] $value }
+
+        impl $(<$t>)? $name $(<$t>)? {
+            /// Creates an atomic, in a model.
+            #[track_caller]
+            pub fn new(value: $value) -> Self {
+                $tool! { new $name value }
+            }
+
+            /// Works as in std.
+            #[track_caller]
+            pub fn load(&self, order: ::core::sync::atomic::Ordering) -> $value {
+                $tool! { load self order }
+            }
+
+            /// Works as in std.
+            #[track_caller]
+            pub fn store(&self, value: $value, order: ::core::sync::atomic::Ordering) {
+                $tool! { store self value order }
+            }
+
+            $crate::atomic! { @modify $tool $value, swap |_, value| value $(, $fetch $next)* }
+            $crate::atomic! { @exchange $tool $value, compare_exchange "Works as in std." }
+            $crate::atomic! {
+                @exchange $tool $value,
+                compare_exchange_weak "Works as in std, and never fails without a reason."
+            }
+
+            /// Works as in std.
+            ///
+            /// # Errors
+            /// If the function returns nothing. The error has the value that it was called with.
+            #[track_caller]
+            pub fn fetch_update<F>(
+                &self,
+                set: ::core::sync::atomic::Ordering,
+                fetch: ::core::sync::atomic::Ordering,
+                mut f: F,
+            ) -> Result<$value, $value>
+            where
+                F: FnMut($value) -> Option<$value>,
+            {
+                $tool! { update self f set fetch }
+            }
+        }
+    };
+    (@modify $tool:ident $value:ty $(, $method:ident $next:expr)+) => {$(
+        /// Works as in std.
+        #[track_caller]
+        pub fn $method(&self, value: $value, order: ::core::sync::atomic::Ordering) -> $value {
+            $tool! { modify self $value, $method ($next) value order }
+        }
+    )+};
+    (@exchange $tool:ident $value:ty, $method:ident $doc:literal) => {
+        #[doc = $doc]
+        ///
+        /// # Errors
+        /// If the value is another one, which the error has.
+        #[track_caller]
+        pub fn $method(
+            &self,
+            current: $value,
+            new: $value,
+            success: ::core::sync::atomic::Ordering,
+            failure: ::core::sync::atomic::Ordering,
+        ) -> Result<$value, $value> {
+            $tool! { exchange self $method [current, new] success failure }
+        }
+    };
+}
+
+/// Loads a value from an atomic, and exchanges it for what `f` returns, until an exchange succeeds:
+/// the body of `fetch_update`.
+#[macro_export]
+macro_rules! update {
+    ($it:expr, $f:ident, $set:expr, $fetch:expr) => {{
+        let mut before = $it.load($fetch);
+        while let Some(new) = $f(before) {
+            match $it.compare_exchange(before, new, $set, $fetch) {
+                Ok(before) => return Ok(before),
+                Err(other) => before = other,
+            }
+        }
+        Err(before)
+    }};
+}
+
+/// Returns the ordering of a `compare_and_swap` that fails.
+pub const fn failure_of(order: core::sync::atomic::Ordering) -> core::sync::atomic::Ordering {
+    use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+    match order {
+        AcqRel => Acquire,
+        Release => Relaxed,
+        other => other,
+    }
+}
