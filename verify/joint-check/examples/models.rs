@@ -1,8 +1,8 @@
-//! Runs joint's models on loom and on joint-check, and writes the table of both into the README,
-//! and each test into `check-models.md` of the target folder:
+//! Runs joint's models on loom and on joint-check, and writes the table of both into the README.
+//! From the root of the repository:
 //!
 //! ```sh
-//! cargo run -p joint-check --example models [SECONDS]
+//! cargo run --manifest-path verify/Cargo.toml -p joint-check --example models [SECONDS]
 //! ```
 //!
 //! It explores each test on joint-check for at most `SECONDS`, which is 10 by default. Given two
@@ -21,7 +21,6 @@ use std::{
 const BEGIN: &str = "<!-- models -->\n";
 const END: &str = "<!-- models end -->";
 const README: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/README.md");
-const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../target/check-models.md");
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 const ALL: &str = "**all**";
 
@@ -127,51 +126,6 @@ loom those within the bound.
     text
 }
 
-/// Each test, those first that loom runs with a bound and that have ended here without one.
-fn page(loom: &BTreeMap<String, Count>, check: &BTreeMap<String, Count>) -> String {
-    let mut text = "\
-# joint's models on loom and on joint-check
-
-Written by `cargo run -p joint-check --example models`. joint-check bounds nothing, and does not end where a plus sign
-follows its executions, which include blocked ones.
-"
-    .to_owned();
-    let both = || {
-        let both = check
-            .iter()
-            .map(|(test, ours)| (test, loom.get(test), ours));
-        both.filter_map(|(test, theirs, ours)| Some((test, theirs?, ours)))
-    };
-    type Part<'a> = (&'a str, fn(&Count, &Count) -> bool);
-    let parts: [Part<'_>; 3] = [
-        (
-            "Preemptions are bounded on loom, and ended on joint-check without a bound",
-            |theirs, ours| theirs.is_bounded && !ours.is_cut,
-        ),
-        (
-            "Preemptions are bounded on loom, and not ended on joint-check",
-            |theirs, ours| theirs.is_bounded && ours.is_cut,
-        ),
-        ("Without a bound on both", |theirs, _| !theirs.is_bounded),
-    ];
-    for (title, is_here) in parts {
-        _ = writeln!(
-            text,
-            "\n## {title}\n\n| test | loom: executions | seconds | joint-check: executions | seconds |\n\
-             |---|---:|---:|---:|---:|"
-        );
-        for (test, theirs, ours) in both().filter(|(_, theirs, ours)| is_here(theirs, ours)) {
-            let more = if ours.is_cut { "+" } else { "" };
-            _ = writeln!(
-                text,
-                "| `{test}` | {} | {:.2} | {}{more} | {:.2} |",
-                theirs.executions, theirs.seconds, ours.executions, ours.seconds
-            );
-        }
-    }
-    text
-}
-
 /// Runs the models, shows what is printed, and returns it.
 fn run(engine: &str, seconds: Option<&str>) -> String {
     let mut command = Command::new(env::var("CARGO").unwrap_or("cargo".into()));
@@ -226,5 +180,4 @@ fn main() {
     let (_, after) = rest.split_once(END).expect("the place has an end");
     let text = format!("{before}{BEGIN}{}{END}{after}", table(&loom, &check));
     fs::write(README, text).expect("the README can be written");
-    fs::write(PAGE, page(&loom, &check)).expect("the page can be written");
 }
