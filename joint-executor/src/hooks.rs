@@ -112,7 +112,7 @@ impl Hooks {
             hook(&task, how);
         });
         // SAFETY: by this function's contract.
-        guarded(|| drop(unsafe { DataSlot::take(task.view()) }));
+        guarded(|| drop(unsafe { DataSlot::take(**task) }));
     }
 
     pub(super) fn stole(&self, steal: &StealInfo) {

@@ -27,7 +27,7 @@ impl DataSlot {
     /// # Safety
     /// As long as the reference is used, the caller has the task's runnable or is its runner, and
     /// the data is not taken.
-    pub(super) unsafe fn get<'a>(task: TaskView<'a>) -> Option<&'a Data> {
+    pub(super) unsafe fn get<'a, M>(task: TaskView<'a, M>) -> Option<&'a Data> {
         let slot = task.data()?.downcast_ref::<Self>()?;
         // SAFETY: by this function's contract.
         slot.0.with(|data| unsafe { &*data }).as_ref()
@@ -37,7 +37,7 @@ impl DataSlot {
     ///
     /// # Safety
     /// The caller is the task's runner, and no reference to the data is used any more.
-    pub(super) unsafe fn take(task: TaskView<'_>) -> Option<Data> {
+    pub(super) unsafe fn take<M>(task: TaskView<'_, M>) -> Option<Data> {
         let slot = task.data()?.downcast_ref::<Self>()?;
         // SAFETY: by this function's contract.
         slot.0.with_mut(|data| unsafe { &mut *data }).take()
@@ -73,7 +73,7 @@ impl<'a> TaskInfo<'a> {
 
     /// # Safety
     /// As for [`DataSlot::get`].
-    unsafe fn view(task: TaskView<'a>) -> Self {
+    unsafe fn view<M>(task: TaskView<'a, M>) -> Self {
         // SAFETY: passed on from the caller.
         let data = unsafe { DataSlot::get(task) };
         Self::new(task.id(), task.name(), task.spawned()).with_data(data.map(|data| &**data))
@@ -96,7 +96,7 @@ impl<'a> TaskInfo<'a> {
             is_detached: !task.has_handle(),
             panic_message: task.panic_message(),
             // SAFETY: passed on from the caller.
-            ..unsafe { Self::view(task.view()) }
+            ..unsafe { Self::view(**task) }
         }
     }
 

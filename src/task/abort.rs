@@ -7,11 +7,7 @@ use core::{
 
 #[cfg(feature = "alloc")]
 use super::Id;
-use super::{
-    JoinHandle, ScheduleInfo,
-    header::{Held, Task},
-    state::OnWake,
-};
+use super::{JoinHandle, header::Held};
 
 /// Cancels a task from anywhere, without its [`JoinHandle`]. Made by [`JoinHandle::abort_handle`].
 ///
@@ -39,58 +35,41 @@ impl UnwindSafe for AbortHandle {}
 impl RefUnwindSafe for AbortHandle {}
 
 impl AbortHandle {
-    /// # Safety
-    /// The task is alive.
-    unsafe fn of(task: Task) -> Self {
-        // SAFETY: passed on from the caller.
-        Self(unsafe { task.reference() })
-    }
-
     /// Cancels the task without waiting for it, as [`JoinHandle::abort`] does.
     pub fn abort(&self) {
-        if self.is_finished() {
-            return;
-        }
-        // SAFETY: the reference keeps the task alive.
-        if let OnWake::Schedule = unsafe { self.0.task().state() }.abort() {
-            // SAFETY: the state word has said so, and the reference lives on across the call.
-            unsafe { self.0.task().schedule(ScheduleInfo::WOKEN) }
+        if !self.is_finished() {
+            self.0.view().abort();
         }
     }
 
     /// Returns whether the task has ended. Once an abort handle of the task has returned true, all
     /// of them do. This orders nothing.
     pub fn is_finished(&self) -> bool {
-        // SAFETY: the reference keeps the task alive.
-        unsafe { self.0.task().has_ended() }
+        self.0.view().has_ended()
     }
 
     /// Returns the identity of the task.
     #[cfg(feature = "alloc")]
     pub fn id(&self) -> Id {
-        // SAFETY: the reference keeps the task alive.
-        unsafe { Id::of(self.0.task()) }
+        self.0.view().id()
     }
 }
 
 impl Clone for AbortHandle {
     fn clone(&self) -> Self {
-        // SAFETY: the reference keeps the task alive.
-        unsafe { Self::of(self.0.task()) }
+        Self(self.0.view().reference())
     }
 }
 
 impl fmt::Debug for AbortHandle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // SAFETY: the reference keeps the task alive.
-        unsafe { self.0.task().fmt("AbortHandle", f) }
+        self.0.view().debug("AbortHandle", f)
     }
 }
 
 impl<T, M> JoinHandle<T, M> {
     /// Returns a handle that can cancel the task, and nothing else.
     pub fn abort_handle(&self) -> AbortHandle {
-        // SAFETY: the handle keeps the task alive.
-        unsafe { AbortHandle::of(self.as_task()) }
+        AbortHandle(self.view().reference())
     }
 }

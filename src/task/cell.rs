@@ -34,7 +34,7 @@ use core::{
 };
 
 use super::{
-    EndedTask, PanicPayload, PendingTask, Runnable, Schedule, ScheduleInfo, TaskEnd,
+    EndedTask, PanicPayload, PendingTask, Runnable, Schedule, ScheduleInfo, TaskEnd, TaskView,
     header::{Head, Header, OnAgain, Ran, Task, VTable, waker},
     name::Name,
     polled,
@@ -43,7 +43,7 @@ use super::{
     unwind,
 };
 use crate::{
-    completion::{Completed, Completion},
+    completion::{Completed, Completion, Ended},
     waker::ThinWaker,
 };
 use joint_switch::{Retire, UnsafeCell};
@@ -114,9 +114,9 @@ where
     // SAFETY: as above.
     unsafe { place.write(name) };
     let unmade = Unmade::<Held, S, M, N, P>(cell, PhantomData);
-    // SAFETY: just written. The future may keep the reference, because it is dropped before the
-    // metadata.
-    let metadata = unsafe { task.metadata::<M>() };
+    // SAFETY: the header and the metadata were just written. The future may keep the reference,
+    // because it is dropped before the metadata.
+    let metadata = unsafe { task.view() }.metadata();
     // SAFETY: as above.
     let place = unsafe { &raw mut (*cell.as_ptr()).stage };
     let stage = UnsafeCell::new(Stage {
@@ -168,11 +168,22 @@ unsafe fn drop_parts<P: Place, F: Future, S, M, N>(cell: NonNull<Cell<F, S, M, N
     let _metadata = Part(unsafe { &raw mut (*cell.as_ptr()).head.metadata });
 }
 
-/// The functions of a task with a future `F`, a schedule function `S`, metadata `M` and a name `N`,
+/// A task that is alive, with a future `F`, a schedule function `S`, metadata `M` and a name `N`,
 /// in a place `P`.
-struct Typed<F, S, M, N, P>(PhantomData<(F, S, M, N, P)>);
+struct Typed<'a, F, S, M, N, P> {
+    view: TaskView<'a, M>,
+    types: PhantomData<&'a (F, S, N, P)>,
+}
 
-impl<F: Future, S: Schedule<M>, M, N: Name, P: Place> Typed<F, S, M, N, P> {
+impl<F, S, M, N, P> Clone for Typed<'_, F, S, M, N, P> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<F, S, M, N, P> Copy for Typed<'_, F, S, M, N, P> {}
+
+impl<'a, F: Future, S: Schedule<M>, M, N: Name, P: Place> Typed<'a, F, S, M, N, P> {
     const PROPAGATING: &'static VTable = &Self::vtable(true);
     const PASSING: &'static VTable = &Self::vtable(false);
 
@@ -193,33 +204,56 @@ impl<F: Future, S: Schedule<M>, M, N: Name, P: Place> Typed<F, S, M, N, P> {
     }
 
     /// # Safety
-    /// The task is alive.
+    /// The task is alive as long as the value is used, and has these types.
+    #[inline(always)]
+    unsafe fn of(task: Task) -> Self {
+        // SAFETY: passed on from the caller.
+        let view = unsafe { task.view() };
+        Self {
+            view,
+            types: PhantomData,
+        }
+    }
+
+    #[inline(always)]
+    fn cell(self) -> *mut Cell<F, S, M, N> {
+        self.view.task.0.cast().as_ptr()
+    }
+
     #[inline]
-    unsafe fn stage<'a>(task: Task) -> &'a UnsafeCell<Stage<F>> {
-        let cell = task.0.cast::<Cell<F, S, M, N>>();
-        // SAFETY: alive by this function's contract.
-        unsafe { &(*cell.as_ptr()).stage }
+    fn stage(self) -> &'a UnsafeCell<Stage<F>> {
+        // SAFETY: the task is alive.
+        unsafe { &(*self.cell()).stage }
+    }
+
+    /// Returns the schedule function, for its hooks.
+    #[inline]
+    fn hooks(self) -> &'a S {
+        // SAFETY: the task is alive, and the field is never written.
+        unsafe { &(*self.cell()).schedule }
     }
 
     /// # Safety
     /// The caller has the runnable, and gives it up.
     unsafe fn run(task: Task, again: OnAgain) -> Ran {
         // SAFETY: the runnable keeps the task alive.
-        let seen = unsafe { task.state() }.run();
+        let this = unsafe { Self::of(task) };
+        let seen = this.view.state().run();
         if seen.is_cancelled() {
             // SAFETY: passed on from the caller.
-            return Ran::Ended(unsafe { Self::cancel_from(task, seen) });
+            return Ran::Ended(unsafe { this.cancel_from(seen) });
         }
         // SAFETY: passed on from the caller.
-        let poll = || unwind::catch(|| unsafe { Self::poll(task) });
+        let poll = || unwind::catch(|| unsafe { this.poll() });
         let (result, wakes_itself) = polled::watch(task, poll);
         match result {
-            // SAFETY: as above; the poll was pending.
-            Ok(Poll::Pending) => unsafe { Self::idle(task, seen.less(wakes_itself), again) },
-            // SAFETY: as above; the poll is over, and the output is not in the stage.
-            Ok(Poll::Ready(output)) => unsafe { Self::finish(task, seen, output) },
-            // SAFETY: as above; the panic has emptied the stage.
-            Err(payload) => unsafe { Self::finish_panicked(task, seen, payload) },
+            // SAFETY: passed on from the caller; the poll was pending.
+            Ok(Poll::Pending) => unsafe { this.idle(seen.less(wakes_itself), again) },
+            // SAFETY: passed on from the caller; the poll is over, and the output is not in the
+            // stage.
+            Ok(Poll::Ready(output)) => unsafe { this.finish(seen, output) },
+            // SAFETY: passed on from the caller; the panic has emptied the stage.
+            Err(payload) => unsafe { this.finish_panicked(seen, payload) },
         }
     }
 
@@ -230,13 +264,13 @@ impl<F: Future, S: Schedule<M>, M, N: Name, P: Place> Typed<F, S, M, N, P> {
     /// # Safety
     /// The caller has the runnable, and the stage holds the future.
     #[inline]
-    unsafe fn poll(task: Task) -> Poll<F::Output> {
+    unsafe fn poll(self) -> Poll<F::Output> {
         // SAFETY: a task's header, whose functions follow the contract. The waker is only borrowed:
         // it is not dropped, and the runnable keeps the task alive meanwhile.
-        let waker = ManuallyDrop::new(unsafe { ThinWaker::waker_from_header(task.0.cast()) });
+        let waker = unsafe { ThinWaker::waker_from_header(self.view.task.0.cast()) };
+        let waker = ManuallyDrop::new(waker);
         let mut cx = Context::from_waker(&waker);
-        // SAFETY: the runnable keeps the task alive.
-        unsafe { Self::stage(task) }.with_mut(|stage| {
+        self.stage().with_mut(|stage| {
             // SAFETY: the stage is the runner's (rule 1), and holds the future, which is not used
             // after its poll has panicked.
             let panics = unwind::OnUnwind(|| unsafe { stage.cast::<F>().drop_in_place() });
@@ -255,43 +289,37 @@ impl<F: Future, S: Schedule<M>, M, N: Name, P: Place> Typed<F, S, M, N, P> {
     /// The caller has the runnable, whose run was pending and consumes the wake-ups of `seen`, and
     /// gives it up.
     #[inline]
-    unsafe fn idle(task: Task, seen: Snapshot, again: OnAgain) -> Ran {
-        // SAFETY: the runnable keeps the task alive, and its metadata is an `M`.
-        let metadata = unsafe { task.metadata::<M>() };
-        // SAFETY: the runnable keeps the task alive.
-        let hooks = unsafe { Self::hooks(task) };
+    unsafe fn idle(self, seen: Snapshot, again: OnAgain) -> Ran {
         unwind::or_abort(
             || "a schedule function's `pending` panicked",
             || {
-                hooks.pending(&PendingTask {
-                    task,
+                self.hooks().pending(&PendingTask {
+                    view: self.view,
                     seen,
-                    metadata,
-                });
+                })
             },
         );
-        // SAFETY: the runnable keeps the task alive.
-        match unsafe { task.state() }.idle(seen) {
+        match self.view.state().idle(seen) {
             OnIdle::Leave => Ran::Idle,
             OnIdle::Reschedule => {
                 if let OnAgain::Schedule = again {
                     // SAFETY: the task was woken again, so there is a runnable, which no one else
                     // has.
-                    unsafe { Self::schedule_again(task) };
+                    unsafe { self.schedule_again() };
                 }
                 Ran::Again
             }
             // SAFETY: the caller still has the runnable, and the stage holds the future.
-            OnIdle::Cancel(seen) => Ran::Ended(unsafe { Self::cancel_from(task, seen) }),
+            OnIdle::Cancel(seen) => Ran::Ended(unsafe { self.cancel_from(seen) }),
             OnIdle::Orphan => {
-                // SAFETY: an orphan belongs to the caller alone. From here on it counts as running,
-                // because `ended` may make a waker of it.
-                unsafe { task.state() }.revive_orphan(false);
+                // An orphan belongs to the caller alone. From here on it counts as running, because
+                // `ended` may make a waker of it.
+                self.view.state().revive_orphan(false);
                 // SAFETY: an orphan's stage is the caller's, and holds the future.
-                let _ = unsafe { Self::drop_future(task, TaskEnd::Cancelled) }
-                    .map_err(unwind::drop_quietly);
+                let dropped = unsafe { self.drop_future(TaskEnd::Cancelled) };
+                let _ = dropped.map_err(unwind::drop_quietly);
                 // SAFETY: the word says that there is a runnable, and the stage is empty now.
-                unsafe { task.release_runner() };
+                unsafe { self.view.task.release_runner() };
                 Ran::Idle
             }
         }
@@ -303,17 +331,17 @@ impl<F: Future, S: Schedule<M>, M, N: Name, P: Place> Typed<F, S, M, N, P> {
     /// The caller has the runnable, whose run began with `seen`, and gives it up. The stage holds
     /// the future.
     #[inline(always)]
-    unsafe fn finish(task: Task, seen: Snapshot, output: F::Output) -> Ran {
+    unsafe fn finish(self, seen: Snapshot, output: F::Output) -> Ran {
         // SAFETY: the stage is the runner's (rule 1), and holds the future.
-        if let Err(payload) = unsafe { Self::drop_future(task, TaskEnd::Finished) } {
+        if let Err(payload) = unsafe { self.drop_future(TaskEnd::Finished) } {
             unwind::drop_quietly(output);
             // SAFETY: the stage is empty, and the rest is passed on from the caller.
-            return Ran::Ended(unsafe { Self::end_in_panic(task, seen, payload) });
+            return Ran::Ended(unsafe { self.end_in_panic(seen, payload) });
         }
         // SAFETY: the stage is the runner's (rule 1), and is empty.
-        unsafe { Self::fill(task, output) };
-        // SAFETY: the stage holds the output.
-        Ran::Ended(unsafe { Self::complete(task, seen) })
+        unsafe { self.fill(output) };
+        // SAFETY: the stage holds the output, and the rest is passed on from the caller.
+        Ran::Ended(unsafe { self.complete(seen, Ended::Done) })
     }
 
     /// Ends a run whose poll panicked.
@@ -322,16 +350,14 @@ impl<F: Future, S: Schedule<M>, M, N: Name, P: Place> Typed<F, S, M, N, P> {
     /// The caller has the runnable, whose run began with `seen`, and gives it up. The stage is
     /// empty.
     #[cold]
-    unsafe fn finish_panicked(task: Task, seen: Snapshot, payload: unwind::Payload) -> Ran {
-        // SAFETY: the runnable keeps the task alive.
-        unsafe { Self::ended(task, TaskEnd::Panicked, Some(&payload)) };
-        // SAFETY: as above.
-        if unsafe { task.propagates_panic() } {
+    unsafe fn finish_panicked(self, seen: Snapshot, payload: unwind::Payload) -> Ran {
+        self.tell_end(TaskEnd::Panicked, Some(&payload));
+        if self.view.vtable().propagate_panic {
             // SAFETY: passed on from the caller.
-            return Ran::Ended(unsafe { Self::end_in_panic(task, seen, payload) });
+            return Ran::Ended(unsafe { self.end_in_panic(seen, payload) });
         }
         // SAFETY: passed on from the caller.
-        let waiter = unsafe { Self::abandon(task, seen) };
+        let waiter = unsafe { self.complete(seen, Ended::Abandoned) };
         unwind::pass_on(payload, || {
             if let Some(waiter) = waiter {
                 waiter.wake();
@@ -345,27 +371,19 @@ impl<F: Future, S: Schedule<M>, M, N: Name, P: Place> Typed<F, S, M, N, P> {
     /// The caller has the runnable, whose run began with `seen`, and gives it up. The stage is
     /// empty.
     #[cold]
-    unsafe fn end_in_panic(
-        task: Task,
-        seen: Snapshot,
-        payload: unwind::Payload,
-    ) -> Option<ThinWaker> {
-        // SAFETY: the runnable keeps the task alive.
-        let panic = unsafe { PanicPayload::of(task, payload) };
+    unsafe fn end_in_panic(self, seen: Snapshot, payload: unwind::Payload) -> Option<ThinWaker> {
         // SAFETY: the stage is the runner's (rule 1), and is empty.
-        unsafe { Self::fill(task, panic) };
-        // SAFETY: the runnable keeps the task alive.
-        unsafe { task.state() }.set_panicked();
+        unsafe { self.fill(PanicPayload::of(self.view, payload)) };
+        self.view.state().set_panicked();
         // SAFETY: the stage holds the panic, and the state word says so.
-        unsafe { Self::complete(task, seen) }
+        unsafe { self.complete(seen, Ended::Done) }
     }
 
     /// # Safety
     /// The stage is the caller's (rule 1), and is empty. `T` is the output or `PanicPayload`.
     #[inline(always)]
-    unsafe fn fill<T>(task: Task, end: T) {
-        // SAFETY: a task whose stage the caller has is alive.
-        unsafe { Self::stage(task) }.with_mut(|stage| {
+    unsafe fn fill<T>(self, end: T) {
+        self.stage().with_mut(|stage| {
             // SAFETY: the stage is the caller's, is empty, and has room for `end`.
             unsafe { stage.cast::<T>().write(end) };
         });
@@ -375,66 +393,56 @@ impl<F: Future, S: Schedule<M>, M, N: Name, P: Place> Typed<F, S, M, N, P> {
     /// The caller has the runnable, and gives it up.
     unsafe fn cancel(task: Task) -> Option<ThinWaker> {
         // SAFETY: the runnable keeps the task alive.
-        let seen = unsafe { task.state() }.run();
+        let this = unsafe { Self::of(task) };
+        let seen = this.view.state().run();
         // SAFETY: passed on from the caller.
-        unsafe { Self::cancel_from(task, seen) }
+        unsafe { this.cancel_from(seen) }
     }
 
     /// Drops the future. The task ends without an output, or with the panic of that drop.
     ///
     /// # Safety
     /// The caller has the runnable, whose state was `seen`, and gives it up.
-    unsafe fn cancel_from(task: Task, seen: Snapshot) -> Option<ThinWaker> {
+    unsafe fn cancel_from(self, seen: Snapshot) -> Option<ThinWaker> {
         // SAFETY: the stage is the runner's (rule 1), and holds the future.
-        if let Err(payload) = unsafe { Self::drop_future(task, TaskEnd::Cancelled) } {
+        if let Err(payload) = unsafe { self.drop_future(TaskEnd::Cancelled) } {
             // SAFETY: the stage is empty, and the rest is passed on from the caller.
-            return unsafe { Self::end_in_panic(task, seen, payload) };
+            return unsafe { self.end_in_panic(seen, payload) };
         }
         // SAFETY: the stage is empty, and the rest is passed on from the caller.
-        unsafe { Self::abandon(task, seen) }
+        unsafe { self.complete(seen, Ended::Abandoned) }
     }
 
-    /// Ends the task without a result.
-    ///
-    /// # Safety
-    /// The caller has the runnable, whose run began with `seen`, and gives it up. The stage is
-    /// empty.
-    unsafe fn abandon(task: Task, seen: Snapshot) -> Option<ThinWaker> {
-        if seen.has_handle() {
-            // SAFETY: the runnable keeps the task alive, and the runner finishes the join word only
-            // once (rule 2).
-            match unsafe { Completion::raw_abandon(task.join()) } {
-                Completed::Unobserved => return None,
-                Completed::Wake(waiter) => return Some(waiter),
-                Completed::Detached => {}
-            }
-        }
-        // SAFETY: the handle does not take over the task, and the stage is empty.
-        unsafe { task.release_runner() };
-        None
-    }
-
-    /// Passes the full stage on to the handle, or drops its content if there is no handle.
+    /// Ends the task. If it has a result, this passes the full stage on to the handle, or drops its
+    /// content if there is no handle.
     ///
     /// # Safety
     /// The caller has the runnable, whose run began with `seen`, and gives it up. The stage holds
-    /// the output.
+    /// the result if `how` says that there is one, and is empty otherwise.
     #[inline]
-    unsafe fn complete(task: Task, seen: Snapshot) -> Option<ThinWaker> {
+    unsafe fn complete(self, seen: Snapshot, how: Ended) -> Option<ThinWaker> {
         if seen.has_handle() {
-            // SAFETY: the runnable keeps the task alive, and the runner finishes the join word only
-            // once (rule 2).
-            match unsafe { Completion::raw_complete(task.join()) } {
+            let join = self.view.join();
+            let completed = match how {
+                // SAFETY: the runnable keeps the task alive, and the runner finishes the join word
+                // only once (rule 2).
+                Ended::Done => unsafe { Completion::raw_complete(join) },
+                // SAFETY: as above.
+                Ended::Abandoned => unsafe { Completion::raw_abandon(join) },
+            };
+            match completed {
                 Completed::Unobserved => return None,
                 Completed::Wake(waiter) => return Some(waiter),
                 Completed::Detached => {}
             }
         }
-        // SAFETY: the handle has detached, so the stage is the runner's again (rule 1), and it
-        // holds the output.
-        unsafe { Self::drop_output(task) };
+        if how == Ended::Done {
+            // SAFETY: the handle has detached, so the stage is the runner's again (rule 1), and it
+            // holds the result.
+            unsafe { Self::drop_output(self.view.task) };
+        }
         // SAFETY: the handle does not take over the task, and the stage is empty.
-        unsafe { task.release_runner() };
+        unsafe { self.view.task.release_runner() };
         None
     }
 
@@ -444,51 +452,29 @@ impl<F: Future, S: Schedule<M>, M, N: Name, P: Place> Typed<F, S, M, N, P> {
     /// # Safety
     /// The stage is the caller's (rule 1), and holds the future.
     #[inline]
-    unsafe fn drop_future(task: Task, how: TaskEnd) -> Result<(), unwind::Payload> {
-        // SAFETY: a task whose stage the caller has is alive.
-        let dropped = unsafe { Self::stage(task) }.with_mut(|stage| {
+    unsafe fn drop_future(self, how: TaskEnd) -> Result<(), unwind::Payload> {
+        let dropped = self.stage().with_mut(|stage| {
             // SAFETY: it holds the future, and counts as empty from here on.
             unwind::catch(|| unsafe { stage.cast::<F>().drop_in_place() })
         });
         let panic = dropped.as_ref().err();
-        let how = panic.map_or(how, |_| TaskEnd::Panicked);
-        // SAFETY: a task whose stage the caller has is alive.
-        unsafe { Self::ended(task, how, panic) };
+        self.tell_end(panic.map_or(how, |_| TaskEnd::Panicked), panic);
         dropped
     }
 
     /// Tells the schedule function that the future has been dropped, and how the task ends.
-    ///
-    /// # Safety
-    /// The task is alive, and the caller has its stage.
     #[inline]
-    unsafe fn ended(task: Task, how: TaskEnd, panic: Option<&unwind::Payload>) {
-        // SAFETY: alive by this function's contract, and its metadata is an `M`.
-        let metadata = unsafe { task.metadata::<M>() };
-        // SAFETY: as above.
-        let hooks = unsafe { Self::hooks(task) };
+    fn tell_end(self, how: TaskEnd, panic: Option<&unwind::Payload>) {
         unwind::or_abort(
             || "a schedule function's `ended` panicked",
             || {
                 let ended = EndedTask {
-                    task,
-                    metadata,
+                    view: self.view,
                     panic_message: panic.and_then(unwind::message_of),
                 };
-                hooks.ended(&ended, how);
+                self.hooks().ended(&ended, how);
             },
         );
-    }
-
-    /// Returns the schedule function, for its hooks.
-    ///
-    /// # Safety
-    /// The task is alive for as long as the reference is used.
-    #[inline]
-    unsafe fn hooks<'a>(task: Task) -> &'a S {
-        let cell = task.0.cast::<Cell<F, S, M, N>>();
-        // SAFETY: alive by this function's contract; the field is never written.
-        unsafe { &(*cell.as_ptr()).schedule }
     }
 
     /// Schedules a task that was woken while it ran.
@@ -496,13 +482,17 @@ impl<F: Future, S: Schedule<M>, M, N: Name, P: Place> Typed<F, S, M, N, P> {
     /// # Safety
     /// The caller has the runnable, and gives it up.
     #[inline]
-    unsafe fn schedule_again(task: Task) {
+    unsafe fn schedule_again(self) {
         if S::STORED.get() {
             // SAFETY: passed on from the caller.
-            unsafe { task.schedule_held(ScheduleInfo::WOKEN_WHILE_RUNNING) };
+            unsafe {
+                self.view
+                    .task
+                    .schedule_held(ScheduleInfo::WOKEN_WHILE_RUNNING)
+            };
         } else {
             // SAFETY: the runnable is given up, and the schedule function is not stored (rule 3).
-            unsafe { Self::schedule(task, ScheduleInfo::WOKEN_WHILE_RUNNING) };
+            unsafe { Self::schedule(self.view.task, ScheduleInfo::WOKEN_WHILE_RUNNING) };
         }
     }
 
@@ -510,37 +500,36 @@ impl<F: Future, S: Schedule<M>, M, N: Name, P: Place> Typed<F, S, M, N, P> {
     /// The task must be scheduled, by this caller, and rule 3 is kept.
     #[inline]
     unsafe fn schedule(task: Task, info: ScheduleInfo) {
-        let cell = task.0.cast::<Cell<F, S, M, N>>();
-        // SAFETY: a task that must be scheduled is alive. Only the address is computed, and nothing
-        // is read.
-        let place = unsafe { &raw const (*cell.as_ptr()).schedule };
+        // SAFETY: a task that must be scheduled is alive.
+        let this = unsafe { Self::of(task) };
         // SAFETY: the caller has the runnable to give away.
         let runnable = unsafe { Runnable::from_task(task) };
         if S::STORED.get() {
-            // SAFETY: by rule 3 the task outlives the call, and the function in it too.
-            return unsafe { &*place }.schedule(runnable, info);
+            // By rule 3 the task outlives the call, and the function in it too.
+            return this.hooks().schedule(runnable, info);
         }
         // The task may be freed before the function returns, so call a copy of the function that is
         // outside the task.
-        // SAFETY: the task is still alive. The function may be copied, or it has neither a size nor
-        // a drop. The copy is not dropped.
-        let copy = ManuallyDrop::new(unsafe { place.read() });
+        // SAFETY: the function may be copied, or it has neither a size nor a drop. The copy is not
+        // dropped.
+        let copy = ManuallyDrop::new(unsafe { core::ptr::read(this.hooks()) });
         copy.schedule(runnable, info);
     }
 
     /// # Safety
     /// The task is alive.
     unsafe fn name(task: Task) -> Option<NonNull<str>> {
-        let cell = task.0.cast::<Cell<F, S, M, N>>();
-        // SAFETY: alive by this function's contract; the name is never written.
-        unsafe { &(*cell.as_ptr()).name }.get().map(NonNull::from)
+        // SAFETY: alive by this function's contract.
+        let cell = unsafe { Self::of(task) }.cell();
+        // SAFETY: as above; the name is never written.
+        unsafe { &(*cell).name }.get().map(NonNull::from)
     }
 
     /// # Safety
     /// The stage is the caller's (rule 1).
     unsafe fn output(task: Task) -> NonNull<()> {
         // SAFETY: a task whose stage the caller has is alive.
-        let stage = unsafe { Self::stage(task) }.with_mut(|stage| stage);
+        let stage = unsafe { Self::of(task) }.stage().with_mut(|stage| stage);
         // SAFETY: an address in the allocation is not null.
         unsafe { NonNull::new_unchecked(stage.cast()) }
     }
@@ -554,9 +543,9 @@ impl<F: Future, S: Schedule<M>, M, N: Name, P: Place> Typed<F, S, M, N, P> {
     /// says so.
     unsafe fn drop_output(task: Task) {
         // SAFETY: a task whose stage the caller has is alive.
-        let is_panicked = unsafe { task.state() }.is_panicked();
-        // SAFETY: as above.
-        let dropped = unsafe { Self::stage(task) }.with_mut(|stage| match is_panicked {
+        let this = unsafe { Self::of(task) };
+        let is_panicked = this.view.state().is_panicked();
+        let dropped = this.stage().with_mut(|stage| match is_panicked {
             // SAFETY: it holds the panic, and counts as empty from here on.
             true => unwind::catch(|| unsafe { stage.cast::<PanicPayload>().drop_in_place() }),
             // SAFETY: it holds the output, and counts as empty from here on.

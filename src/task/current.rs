@@ -1,7 +1,6 @@
 //! The task that this thread polls, for its own code and for panic hooks.
 
 use alloc::boxed::Box;
-use core::marker::PhantomData;
 use std::{
     io::{Write, stderr},
     panic,
@@ -52,9 +51,8 @@ pub fn try_id() -> Option<Id> {
 /// assert_eq!(joint::block_on(handle), Some(Some("flush".into())));
 /// ```
 pub fn with_current<R>(f: impl FnOnce(TaskView<'_>) -> R) -> Option<R> {
-    let lifetime = PhantomData;
-    // This thread polls the task, and so keeps it alive until `f` returns.
-    polled::current().map(|task| f(TaskView { task, lifetime }))
+    // SAFETY: this thread polls the task, and so keeps it alive until `f` returns.
+    polled::current().map(|task| f(unsafe { task.view() }))
 }
 
 /// Calls `f` as if outside a poll of a task. For executors that run code of other tasks inside a
@@ -98,12 +96,8 @@ pub fn without_current<R>(f: impl FnOnce() -> R) -> R {
 pub fn set_panic_hook() {
     let before = panic::take_hook();
     panic::set_hook(Box::new(move |info| {
-        if let Some(task) = polled::current() {
-            // SAFETY: as for `try_id`.
-            let named = unsafe { Named::of(task) };
-            // There is nowhere else to report to.
-            let _ = writeln!(stderr(), "The {named} panics:");
-        }
+        // There is nowhere else to report to.
+        let _ = with_current(|task| writeln!(stderr(), "The {} panics:", Named::of(task)));
         before(info);
     }));
 }

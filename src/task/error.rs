@@ -15,7 +15,7 @@ use core::{
 use super::Id;
 #[cfg(feature = "std")]
 use super::on_panic;
-use super::{header::Task, unwind};
+use super::{TaskView, unwind};
 
 /// The reason why a task has no output: it was cancelled, or it panicked.
 ///
@@ -142,16 +142,10 @@ impl RefUnwindSafe for PanicPayload {}
 
 #[cfg(feature = "alloc")]
 impl PanicPayload {
-    /// # Safety
-    /// The task is alive.
     #[cold]
-    pub(super) unsafe fn of(task: Task, payload: unwind::Payload) -> Self {
-        // SAFETY: alive by this function's contract.
-        let name = unsafe { task.name() }.map(String::from);
-        // SAFETY: as above.
-        let spawned = unsafe { task.spawned() };
-        // SAFETY: as above.
-        Self::made(payload, name, spawned, Some(unsafe { Id::of(task) }))
+    pub(super) fn of<M>(task: TaskView<'_, M>, payload: unwind::Payload) -> Self {
+        let name = task.name().map(String::from);
+        Self::made(payload, name, task.spawned(), Some(task.id()))
     }
 
     /// Wraps a payload that `catch_unwind` gave, as that of an unnamed task which was spawned at
@@ -243,14 +237,9 @@ impl fmt::Display for PanicPayload {
 pub(super) struct Named<'a>(Option<&'a str>, &'static Location<'static>);
 
 #[cfg(feature = "std")]
-impl Named<'_> {
-    /// # Safety
-    /// The task is alive for as long as the value is used.
-    pub(super) unsafe fn of(task: Task) -> Self {
-        // SAFETY: passed on from the caller.
-        let name = unsafe { task.name() };
-        // SAFETY: as above.
-        Self(name, unsafe { task.spawned() })
+impl<'a> Named<'a> {
+    pub(super) fn of(task: TaskView<'a>) -> Self {
+        Self(task.name(), task.spawned())
     }
 }
 
@@ -284,7 +273,7 @@ pub struct PanicPayload(unwind::Payload);
 
 #[cfg(not(feature = "alloc"))]
 impl PanicPayload {
-    pub(super) unsafe fn of(_: Task, payload: unwind::Payload) -> Self {
+    pub(super) fn of<M>(_: TaskView<'_, M>, payload: unwind::Payload) -> Self {
         Self(payload)
     }
 

@@ -12,11 +12,7 @@ use core::{
 
 #[cfg(feature = "alloc")]
 use super::Id;
-use super::{
-    Cancel, Fallible, JoinError, JoinResult, ScheduleInfo,
-    header::Task,
-    state::{OnFinish, OnWake},
-};
+use super::{Cancel, Fallible, JoinError, JoinResult, TaskView, header::Task, state::OnFinish};
 use crate::completion::{Completion, Detached, Ended, Registration};
 
 /// Owns a task, and awaits its output. Dropping the handle cancels the task.
@@ -97,8 +93,10 @@ impl<T, M> JoinHandle<T, M> {
         }
     }
 
-    pub(super) fn as_task(&self) -> Task {
-        self.task
+    #[inline]
+    pub(super) fn view(&self) -> TaskView<'_, M> {
+        // SAFETY: the handle keeps the task alive, and its metadata is an `M`.
+        unsafe { self.task.view() }
     }
 
     /// Gives up the handle without cancelling the task. The thread that ends the task drops its
@@ -122,13 +120,8 @@ impl<T, M> JoinHandle<T, M> {
     /// # Cost
     /// At most one atomic read-modify-write, unless another thread changes the task meanwhile.
     pub fn abort(&self) {
-        if self.is_finished() {
-            return;
-        }
-        // SAFETY: the handle keeps the task alive.
-        if let OnWake::Schedule = unsafe { self.task.state() }.abort() {
-            // SAFETY: the state word has said so, and the handle lives on across the call.
-            unsafe { self.task.schedule(ScheduleInfo::WOKEN) }
+        if !self.is_finished() {
+            self.view().abort();
         }
     }
 
@@ -166,14 +159,12 @@ impl<T, M> JoinHandle<T, M> {
     /// Returns whether the task has ended, with an output, a panic or its cancellation, so that
     /// awaiting it would not wait.
     pub fn is_finished(&self) -> bool {
-        // SAFETY: the handle keeps the task alive.
-        unsafe { Completion::raw_ended(self.task.join()) }.is_some()
+        self.view().ended().is_some()
     }
 
     /// Returns the metadata that the task was made with.
     pub fn metadata(&self) -> &M {
-        // SAFETY: the handle keeps the task alive, and its metadata is an `M`.
-        unsafe { self.task.metadata() }
+        self.view().metadata()
     }
 
     /// Converts the handle to one without the metadata in its type, for an executor whose metadata
@@ -224,20 +215,17 @@ impl<T, M> JoinHandle<T, M> {
     /// Returns the identity of the task.
     #[cfg(feature = "alloc")]
     pub fn id(&self) -> Id {
-        // SAFETY: the handle keeps the task alive.
-        unsafe { Id::of(self.task) }
+        self.view().id()
     }
 
     /// Returns the task's name, if it has one.
     pub fn name(&self) -> Option<&str> {
-        // SAFETY: the handle keeps the task alive.
-        unsafe { self.task.name() }
+        self.view().name()
     }
 
     /// Returns where the task was spawned.
     pub fn spawned(&self) -> &'static Location<'static> {
-        // SAFETY: the handle keeps the task alive.
-        unsafe { self.task.spawned() }
+        self.view().spawned()
     }
 
     /// Awaits the task as a `Result`: its output, or the reason why there is none.
@@ -258,9 +246,9 @@ impl<T, M> JoinHandle<T, M> {
         if self.registration.is_ended() {
             polled_again();
         }
-        let registration = &mut self.registration;
+        let join = self.view().join();
         // SAFETY: the handle keeps the task alive, and has not detached.
-        let poll = unsafe { Completion::raw_poll(self.task.join(), cx.waker(), registration) };
+        let poll = unsafe { Completion::raw_poll(join, cx.waker(), &mut self.registration) };
         let Poll::Ready(ended) = poll else {
             return Poll::Pending;
         };
@@ -323,16 +311,16 @@ unsafe fn give_up(task: Task, registration: Registration, how: OnDrop) {
 #[inline(never)]
 unsafe fn give_up_unjoined(task: Task, how: OnDrop) {
     // SAFETY: the handle keeps the task alive.
-    if let Some(ended) = unsafe { Completion::raw_ended(task.join()) } {
+    let view = unsafe { task.view::<()>() };
+    if let Some(ended) = view.ended() {
         // SAFETY: the join word has ended in this way, and the handle is given up.
         return unsafe { dispose(task, ended) };
     }
-    // SAFETY: as above, and this is the handle's last act on the word.
-    let _registered = match unsafe { Completion::raw_detach(task.join()) } {
+    // SAFETY: the handle keeps the task alive, and this is its last act on the word.
+    let _registered = match unsafe { Completion::raw_detach(view.join()) } {
         Detached::Finished(ended) => {
             // The result's drop may look for the end, which the join word shows no more.
-            // SAFETY: the handle is still counted in the state word, and keeps the task alive.
-            unsafe { task.link() }.note_end();
+            view.link().note_end();
             // SAFETY: the join word has ended in this way, and the handle is given up.
             return unsafe { dispose(task, ended) };
         }
@@ -340,13 +328,10 @@ unsafe fn give_up_unjoined(task: Task, how: OnDrop) {
         // function panics.
         Detached::Pending(registered) => registered,
     };
-    // SAFETY: the handle is still counted in the state word, and keeps the task alive.
-    let _held = unsafe { task.hold() };
-    // SAFETY: as above.
-    let state = unsafe { task.state() };
+    let _held = view.hold();
     let outcome = match how {
-        OnDrop::Detach => state.detach(),
-        OnDrop::Cancel => state.cancel(),
+        OnDrop::Detach => view.state().detach(),
+        OnDrop::Cancel => view.state().cancel(),
     };
     // SAFETY: this is the state word's answer, and `_held` keeps rule 3.
     unsafe { task.after_release(outcome) };
@@ -359,8 +344,10 @@ unsafe fn give_up_unjoined(task: Task, how: OnDrop) {
 /// the join word has ended as `ended` says.
 unsafe fn dispose(task: Task, ended: Ended) {
     if ended == Ended::Done {
+        // SAFETY: the handle keeps the task alive.
+        let drop_output = unsafe { task.view::<()>() }.vtable().drop_output;
         // SAFETY: ended with an output or a panic in the stage, which is the handle's now.
-        unsafe { task.drop_output() };
+        unsafe { drop_output(task) };
     }
     // SAFETY: passed on from the caller. The stage is empty: the result was dropped above, or there
     // was none.
@@ -373,7 +360,7 @@ unsafe fn dispose(task: Task, ended: Ended) {
 #[inline]
 unsafe fn give_up_ended(task: Task) {
     // SAFETY: the handle keeps the task alive.
-    if let OnFinish::Free = unsafe { task.state() }.release_joined() {
+    if let OnFinish::Free = unsafe { task.view::<()>() }.state().release_joined() {
         // SAFETY: the state word has said so, and the stage is empty.
         unsafe { task.free() }
     }
@@ -409,7 +396,6 @@ impl<T, M> Drop for JoinHandle<T, M> {
 
 impl<T, M> fmt::Debug for JoinHandle<T, M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // SAFETY: the handle keeps the task alive.
-        unsafe { self.task.fmt("JoinHandle", f) }
+        self.view().debug("JoinHandle", f)
     }
 }

@@ -1,20 +1,20 @@
 //! The part of a task that does not depend on its types, and the operations that need only this
 //! part. `cell.rs` has the rules.
 
-use core::{fmt, panic::Location, ptr::NonNull, task::Waker};
+use core::{fmt, marker::PhantomData, panic::Location, ptr::NonNull, task::Waker};
 
 #[cfg(feature = "alloc")]
 use super::id::Origin;
 #[cfg(not(feature = "alloc"))]
 use super::origin::Origin;
 use super::{
-    JoinError, Link, PanicPayload, ScheduleInfo,
+    JoinError, Link, PanicPayload, ScheduleInfo, TaskView,
     apart::{Apart, is_large},
     polled,
     state::{OnFinish, OnRelease, OnWake, State},
 };
 use crate::{
-    completion::Completion,
+    completion::{Completion, Ended},
     waker::{self, ThinWaker},
 };
 use joint_switch::Retire;
@@ -136,13 +136,17 @@ impl Task {
         Self(header.cast())
     }
 
+    /// Looks at the task. Everything that needs no more than its life is a function of the view.
+    ///
     /// # Safety
-    /// The task is alive. It may be freed while the reference is in use, which is used only for
-    /// atomic operations.
+    /// The task is alive as long as the view is used, and its metadata is an `M`. A `()` can be
+    /// read in the place of any metadata, because it has no size.
     #[inline]
-    pub(super) unsafe fn state<'a>(self) -> &'a State {
-        // SAFETY: alive by this function's contract.
-        unsafe { &(*self.0.as_ptr()).state }
+    pub(super) unsafe fn view<'a, M>(self) -> TaskView<'a, M> {
+        TaskView {
+            task: self,
+            alive: PhantomData,
+        }
     }
 
     /// # Safety
@@ -150,60 +154,10 @@ impl Task {
     /// take over the task.
     pub(super) unsafe fn release_runner(self) {
         // SAFETY: the runnable keeps the task alive.
-        if let OnFinish::Free = unsafe { self.state() }.release_runner() {
+        if let OnFinish::Free = unsafe { self.view::<()>() }.state().release_runner() {
             // SAFETY: the state word has said so.
             unsafe { self.free() }
         }
-    }
-
-    /// Makes a waker.
-    ///
-    /// # Safety
-    /// The task is alive.
-    pub(super) unsafe fn new_waker(self) -> Waker {
-        // SAFETY: alive by this function's contract.
-        unsafe { self.state() }.add_waker();
-        // SAFETY: this is a task's header, whose functions follow the contract, and the reference
-        // was just added.
-        unsafe { ThinWaker::waker_from_header(self.0.cast()) }
-    }
-
-    /// Returns the join word.
-    #[inline]
-    pub(super) fn join(self) -> *const Completion {
-        // SAFETY: the address is inside the allocation, and nothing is read.
-        unsafe { &raw const (*self.0.as_ptr()).join }
-    }
-
-    /// # Safety
-    /// The task is alive.
-    #[inline]
-    unsafe fn vtable(self) -> &'static VTable {
-        // SAFETY: alive by this function's contract.
-        let header = unsafe { &raw const (*self.0.as_ptr()).waker };
-        // SAFETY: as above; the field is never written.
-        let table = unsafe { &*header }.raw_table();
-        // SAFETY: `allocate` made the waker header from a `VTable` that lives forever.
-        unsafe { &*table.cast::<VTable>() }
-    }
-
-    /// # Safety
-    /// The caller has the runnable, and gives it up.
-    #[inline]
-    pub(super) unsafe fn run(self, again: OnAgain) -> Ran {
-        // SAFETY: the runnable keeps the task alive.
-        let vtable = unsafe { self.vtable() };
-        // SAFETY: passed on from the caller.
-        unsafe { (vtable.run)(self, again) }
-    }
-
-    /// # Safety
-    /// The caller has the runnable, and gives it up.
-    pub(super) unsafe fn cancel(self) -> Option<ThinWaker> {
-        // SAFETY: the runnable keeps the task alive.
-        let vtable = unsafe { self.vtable() };
-        // SAFETY: passed on from the caller.
-        unsafe { (vtable.cancel)(self) }
     }
 
     /// Hands a new runnable to the schedule function.
@@ -214,9 +168,9 @@ impl Task {
     #[inline]
     pub(super) unsafe fn schedule(self, info: ScheduleInfo) {
         // SAFETY: a task that must be scheduled is alive.
-        let vtable = unsafe { self.vtable() };
+        let schedule = unsafe { self.view::<()>() }.vtable().schedule;
         // SAFETY: passed on from the caller.
-        unsafe { (vtable.schedule)(self, info) }
+        unsafe { schedule(self, info) }
     }
 
     /// Schedules as [`schedule`](Task::schedule) does, and keeps rule 3 itself.
@@ -225,102 +179,9 @@ impl Task {
     /// The caller has the runnable, and gives it up.
     pub(super) unsafe fn schedule_held(self, info: ScheduleInfo) {
         // SAFETY: the runnable keeps the task alive up to the call.
-        let _held = unsafe { self.hold() };
+        let _held = unsafe { self.view::<()>() }.hold();
         // SAFETY: the runnable is given up, and rule 3 is kept by `_held`.
         unsafe { self.schedule(info) };
-    }
-
-    /// # Safety
-    /// The task is alive for as long as the reference is used, and its metadata is an `M`.
-    #[inline]
-    pub(super) unsafe fn metadata<'a, M>(self) -> &'a M {
-        // SAFETY: alive by this function's contract; the metadata follows the header.
-        unsafe { &(*self.0.cast::<Head<M>>().as_ptr()).metadata }
-    }
-
-    /// # Safety
-    /// The task is alive for as long as the reference is used.
-    #[inline]
-    pub(super) unsafe fn link<'a>(self) -> &'a Link {
-        // SAFETY: alive by this function's contract.
-        unsafe { &(*self.0.as_ptr()).link }
-    }
-
-    /// Returns whether the task has ended. Once it has returned true, it always does, to every
-    /// thread that the answer happens before.
-    ///
-    /// The join word tells of the end only if the handle leaves it there. The handle's exchange
-    /// takes it out: for a moment if it registers, and for good if it detaches, which the state
-    /// word shows later. So a look that has found the end leaves a note of it.
-    ///
-    /// # Safety
-    /// The task is alive.
-    pub(super) unsafe fn has_ended(self) -> bool {
-        // SAFETY: alive by this function's contract.
-        let link = unsafe { self.link() };
-        // SAFETY: as above.
-        if link.has_noted_end() || unsafe { self.state() }.snapshot().is_finished() {
-            return true;
-        }
-        // SAFETY: as above.
-        let has_ended = unsafe { Completion::raw_ended(self.join()) }.is_some();
-        if has_ended {
-            link.note_end();
-        }
-        has_ended
-    }
-
-    /// # Safety
-    /// The task is alive.
-    pub(super) unsafe fn spawned(self) -> &'static Location<'static> {
-        // SAFETY: passed on from the caller.
-        unsafe { self.origin() }.spawned()
-    }
-
-    /// # Safety
-    /// The task is alive for as long as the reference is used.
-    pub(super) unsafe fn origin<'a>(self) -> &'a Origin {
-        // SAFETY: alive by this function's contract.
-        unsafe { &(*self.0.as_ptr()).origin }
-    }
-
-    /// # Safety
-    /// The task is alive for as long as the reference is used.
-    pub(super) unsafe fn name<'a>(self) -> Option<&'a str> {
-        // SAFETY: alive by this function's contract.
-        let vtable = unsafe { self.vtable() };
-        // SAFETY: as above.
-        let name = unsafe { (vtable.name)(self) }?;
-        // SAFETY: the name lives as long as the task.
-        Some(unsafe { name.as_ref() })
-    }
-
-    /// # Safety
-    /// The task is alive.
-    pub(super) unsafe fn propagates_panic(self) -> bool {
-        // SAFETY: alive by this function's contract.
-        unsafe { self.vtable() }.propagate_panic
-    }
-
-    /// Writes the task's name, where it was spawned, its join word, which says whether it has
-    /// ended, and its state word.
-    ///
-    /// # Safety
-    /// The task is alive.
-    pub(super) unsafe fn fmt(self, kind: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut out = f.debug_struct(kind);
-        // SAFETY: alive by this function's contract.
-        if let Some(name) = unsafe { self.name() } {
-            out.field("name", &name);
-        }
-        // SAFETY: as above.
-        let spawned = unsafe { self.spawned() };
-        out.field("spawned", &format_args!("{spawned}"));
-        // SAFETY: as above.
-        out.field("join", unsafe { &*self.join() });
-        // SAFETY: as above.
-        let state = unsafe { self.state() };
-        out.field("state", &state.snapshot()).finish()
     }
 
     /// Returns the output or the panic, whichever the stage holds: the state word says which. With
@@ -332,16 +193,15 @@ impl Task {
     #[inline]
     pub(super) unsafe fn take_output<T>(self) -> Result<T, JoinError> {
         // SAFETY: the handle keeps the task alive.
-        let vtable = unsafe { self.vtable() };
+        let view = unsafe { self.view::<()>() };
         // SAFETY: passed on from the caller.
-        let stage = unsafe { (vtable.output)(self) };
-        // SAFETY: the handle keeps the task alive.
-        if unsafe { self.state() }.is_panicked() {
+        let stage = unsafe { (view.vtable().output)(self) };
+        if view.state().is_panicked() {
             // SAFETY: the stage holds the panic, which counts as moved out from here on.
             let payload = unsafe { stage.cast::<PanicPayload>().read() };
             return Err(JoinError::Panicked(payload));
         }
-        if is_large::<T>() && vtable.has_heap {
+        if is_large::<T>() && view.vtable().has_heap {
             // SAFETY: the stage holds the output's block, which counts as moved out from here on.
             let output = unsafe { stage.cast::<Apart<T>>().read() };
             // SAFETY: an output is not pinned.
@@ -352,22 +212,13 @@ impl Task {
     }
 
     /// # Safety
-    /// As for [`take_output`](Task::take_output).
-    pub(super) unsafe fn drop_output(self) {
-        // SAFETY: as for `take_output`.
-        let vtable = unsafe { self.vtable() };
-        // SAFETY: passed on from the caller.
-        unsafe { (vtable.drop_output)(self) }
-    }
-
-    /// # Safety
     /// The state word has told the caller to free (rule 4), and the stage is empty.
     #[inline]
     pub(super) unsafe fn free(self) {
         // SAFETY: alive until freed below.
-        let vtable = unsafe { self.vtable() };
+        let free = unsafe { self.view::<()>() }.vtable().free;
         // SAFETY: passed on from the caller.
-        unsafe { (vtable.free)(self) }
+        unsafe { free(self) }
     }
 
     /// Frees a task that has an id, before which the block of the id is freed.
@@ -381,28 +232,6 @@ impl Task {
         let _data = unsafe { self.0.as_mut() }.origin.forget();
         // SAFETY: passed on from the caller.
         unsafe { self.free() }
-    }
-
-    /// Takes a reference to hold across calls of the schedule function, if the function needs one
-    /// (rule 3).
-    ///
-    /// # Safety
-    /// The task is alive.
-    pub(super) unsafe fn hold(self) -> Option<Held> {
-        // SAFETY: passed on from the caller.
-        let stored = unsafe { self.vtable() }.schedule_is_stored;
-        // SAFETY: passed on from the caller.
-        stored.then(|| unsafe { self.reference() })
-    }
-
-    /// Takes a reference, as a waker has one.
-    ///
-    /// # Safety
-    /// The task is alive.
-    pub(super) unsafe fn reference(self) -> Held {
-        // SAFETY: passed on from the caller.
-        unsafe { self.state() }.add_waker();
-        Held(self)
     }
 
     /// Does what must follow after a waker or a handle was given up.
@@ -431,9 +260,9 @@ impl Task {
     #[cold]
     unsafe fn bury(self) {
         // SAFETY: an orphan belongs to the caller alone.
-        let stored = unsafe { self.vtable() }.schedule_is_stored;
-        // SAFETY: as above.
-        unsafe { self.state() }.revive_orphan(stored);
+        let view = unsafe { self.view::<()>() };
+        let stored = view.vtable().schedule_is_stored;
+        view.state().revive_orphan(stored);
         let _held = stored.then(|| Held(self));
         // SAFETY: an orphan has no runnable, and the word now says that there is one. `_held` keeps
         // rule 3.
@@ -446,19 +275,127 @@ unsafe impl Send for Task {}
 // SAFETY: as for `Send`.
 unsafe impl Sync for Task {}
 
+/// What the other files of the module know of a task that is alive. `view.rs` has what is public.
+impl<'a, M> TaskView<'a, M> {
+    #[inline]
+    fn header(self) -> *mut Header {
+        self.task.0.as_ptr()
+    }
+
+    /// Returns the state word. Its functions may give up what keeps the task alive, so that it is
+    /// freed while the reference is in use, which is used only for atomic operations.
+    #[inline]
+    pub(super) fn state(self) -> &'a State {
+        // SAFETY: the task is alive.
+        unsafe { &(*self.header()).state }
+    }
+
+    /// Returns the join word.
+    #[inline]
+    pub(super) fn join(self) -> *const Completion {
+        // SAFETY: the address is inside the allocation, and nothing is read.
+        unsafe { &raw const (*self.header()).join }
+    }
+
+    #[inline]
+    pub(super) fn vtable(self) -> &'static VTable {
+        // SAFETY: the task is alive, and the field is never written.
+        let header = unsafe { &(*self.header()).waker };
+        // SAFETY: `allocate` made the waker header from a `VTable` that lives forever.
+        unsafe { &*header.raw_table().cast::<VTable>() }
+    }
+
+    #[inline]
+    pub(super) fn link(self) -> &'a Link {
+        // SAFETY: the task is alive.
+        unsafe { &(*self.header()).link }
+    }
+
+    pub(super) fn origin(self) -> &'a Origin {
+        // SAFETY: the task is alive.
+        unsafe { &(*self.header()).origin }
+    }
+
+    /// Returns how the task has ended, as far as the join word shows it.
+    pub(super) fn ended(self) -> Option<Ended> {
+        // SAFETY: the task is alive, and the word with it.
+        unsafe { Completion::raw_ended(self.join()) }
+    }
+
+    /// Returns whether the task has ended. Once it has returned true, it always does, to every
+    /// thread that the answer happens before.
+    ///
+    /// The join word tells of the end only if the handle leaves it there. The handle's exchange
+    /// takes it out: for a moment if it registers, and for good if it detaches, which the state
+    /// word shows later. So a look that has found the end leaves a note of it.
+    pub(super) fn has_ended(self) -> bool {
+        if self.link().has_noted_end() || self.state().snapshot().is_finished() {
+            return true;
+        }
+        let has_ended = self.ended().is_some();
+        if has_ended {
+            self.link().note_end();
+        }
+        has_ended
+    }
+
+    /// Cancels the task, which its next run finds.
+    pub(super) fn abort(self) {
+        if let OnWake::Schedule = self.state().abort() {
+            // SAFETY: the state word has said so, and the task outlives the call.
+            unsafe { self.task.schedule(ScheduleInfo::WOKEN) }
+        }
+    }
+
+    /// Makes a waker.
+    pub(super) fn new_waker(self) -> Waker {
+        self.state().add_waker();
+        // SAFETY: this is a task's header, whose functions follow the contract, and the reference
+        // was just added.
+        unsafe { ThinWaker::waker_from_header(self.task.0.cast()) }
+    }
+
+    /// Takes a reference, as a waker has one.
+    pub(super) fn reference(self) -> Held {
+        self.state().add_waker();
+        Held(self.task)
+    }
+
+    /// Takes a reference to hold across calls of the schedule function, if the function needs one
+    /// (rule 3).
+    pub(super) fn hold(self) -> Option<Held> {
+        let stored = self.vtable().schedule_is_stored;
+        stored.then(|| self.reference())
+    }
+
+    /// Writes the task's name, where it was spawned, its join word, which says whether it has
+    /// ended, and its state word.
+    pub(super) fn debug(self, kind: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut out = f.debug_struct(kind);
+        if let Some(name) = self.name() {
+            out.field("name", &name);
+        }
+        let spawned = self.spawned();
+        out.field("spawned", &format_args!("{spawned}"));
+        // SAFETY: the task is alive, and the word with it.
+        out.field("join", unsafe { &*self.join() });
+        out.field("state", &self.state().snapshot()).finish()
+    }
+}
+
 /// A waker's reference, which keeps the task alive.
 pub(super) struct Held(Task);
 
 impl Held {
-    pub(super) fn task(&self) -> Task {
-        self.0
+    pub(super) fn view(&self) -> TaskView<'_> {
+        // SAFETY: the reference keeps the task alive.
+        unsafe { self.0.view() }
     }
 }
 
 impl Drop for Held {
     fn drop(&mut self) {
-        // SAFETY: the reference has kept the task alive.
-        let outcome = unsafe { self.0.state() }.drop_waker();
+        let outcome = self.view().state().drop_waker();
         // SAFETY: this is the state word's answer. Giving up a waker asks to schedule only an
         // orphan, and `bury` holds a reference of its own.
         unsafe { self.0.after_release(outcome) };
@@ -469,12 +406,13 @@ impl Drop for Held {
 pub(super) const fn waker(family: Option<&'static waker::Family>) -> waker::VTable {
     unsafe fn clone(header: NonNull<waker::Header>) {
         // SAFETY: the caller holds a waker, or runs the task.
-        unsafe { Task::of(header).state() }.add_waker();
+        unsafe { Task::of(header).view::<()>() }.state().add_waker();
     }
     unsafe fn wake(header: NonNull<waker::Header>) {
         let task = Task::of(header);
         // SAFETY: the caller holds a waker.
-        if unsafe { task.vtable() }.schedule_is_stored {
+        let view = unsafe { task.view::<()>() };
+        if view.vtable().schedule_is_stored {
             // Hold the given-up reference across the call.
             let _held = Held(task);
             // SAFETY: `_held` is that waker.
@@ -484,8 +422,7 @@ pub(super) const fn waker(family: Option<&'static waker::Family>) -> waker::VTab
             // SAFETY: the caller holds a waker, and gives it up.
             return unsafe { drop(header) };
         }
-        // SAFETY: as above.
-        let outcome = unsafe { task.state() }.wake_by_value();
+        let outcome = view.state().wake_by_value();
         // SAFETY: this is the state word's answer, and the schedule function is not stored.
         unsafe { task.after_release(outcome) }
     }
@@ -495,7 +432,7 @@ pub(super) const fn waker(family: Option<&'static waker::Family>) -> waker::VTab
             return;
         }
         // SAFETY: the caller holds a waker, or runs the task.
-        if let OnWake::Schedule = unsafe { task.state() }.wake() {
+        if let OnWake::Schedule = unsafe { task.view::<()>() }.state().wake() {
             // SAFETY: this is the state word's answer. A running task has unconsumed wake-ups, so
             // here the caller holds a waker, which outlives the call.
             unsafe { task.schedule(ScheduleInfo::WOKEN) }

@@ -3,7 +3,6 @@
 use alloc::boxed::Box;
 use core::{any::Any, fmt, num::NonZero, panic::Location, ptr::NonNull};
 
-use super::header::Task;
 use joint_switch::{AtomicPtr, Retire, UnsafeCell, heap, order, unique};
 
 /// The identity of a task. No two tasks of a process have the same id, not even one after the
@@ -37,13 +36,6 @@ use joint_switch::{AtomicPtr, Retire, UnsafeCell, heap, order, unique};
 pub struct Id(NonZero<u64>);
 
 impl Id {
-    /// # Safety
-    /// The task is alive.
-    pub(super) unsafe fn of(task: Task) -> Self {
-        // SAFETY: passed on from the caller.
-        unsafe { task.origin() }.id()
-    }
-
     /// Returns the id as a number, the same that `Display` shows.
     pub fn get(self) -> NonZero<u64> {
         self.0
@@ -95,7 +87,7 @@ impl Origin {
         self.look().unwrap_or_else(|known| known.spawned)
     }
 
-    fn id(&self) -> Id {
+    pub(super) fn id(&self) -> Id {
         match self.look() {
             Ok(spawned) => self.give(spawned),
             Err(known) => known.id(),

@@ -95,8 +95,9 @@ impl<M> Runnable<M> {
     /// function and of the waiter's waker pass through, and leave the task intact.
     #[inline]
     pub fn run(self) -> bool {
+        let this = ManuallyDrop::new(self);
         // SAFETY: the runnable is given up: it is not dropped.
-        match unsafe { ManuallyDrop::new(self).task.run(OnAgain::Schedule) } {
+        match unsafe { (this.view().vtable().run)(this.task, OnAgain::Schedule) } {
             Ran::Idle => false,
             Ran::Again => true,
             Ran::Ended(waiter) => {
@@ -153,12 +154,12 @@ impl<M> Runnable<M> {
     /// ```
     #[inline]
     pub fn poll(self) -> Polled<M> {
-        let task = ManuallyDrop::new(self).task;
+        let this = ManuallyDrop::new(self);
         // SAFETY: the runnable is given up: it is not dropped.
-        match unsafe { task.run(OnAgain::Leave) } {
+        match unsafe { (this.view().vtable().run)(this.task, OnAgain::Leave) } {
             Ran::Idle => Polled::Pending,
             // SAFETY: the task was woken again, so there is a runnable, which no one else has.
-            Ran::Again => Polled::Woken(unsafe { Self::from_task(task) }),
+            Ran::Again => Polled::Woken(unsafe { Self::from_task(this.task) }),
             Ran::Ended(waiter) => Polled::Ended(waiter),
         }
     }
@@ -190,7 +191,7 @@ impl<M> Runnable<M> {
     pub unsafe fn raw_abort(raw: NonNull<()>) -> Option<Self> {
         let task = Task::from_ptr(raw);
         // SAFETY: a task is alive while its call of `ended` has not returned, or it has a waker.
-        match unsafe { task.state() }.abort() {
+        match unsafe { task.view::<M>() }.state().abort() {
             // SAFETY: the state word has said that there is a runnable, which no one else has.
             OnWake::Schedule => Some(unsafe { Self::from_task(task) }),
             OnWake::Nothing => None,
@@ -200,12 +201,11 @@ impl<M> Runnable<M> {
     /// Looks at a task from outside, by its [address](Runnable::as_ptr).
     ///
     /// This is for tools that show what a program waits for, such as a simulator that reports a
-    /// deadlock, or a dump of an executor's tasks. What the view returns may be out of date as soon
-    /// as it is returned.
+    /// deadlock, or a dump of an executor's tasks.
     ///
     /// # Safety
-    /// `raw` is the address of a task that is alive as long as the view is used: there is a
-    /// runnable, a handle or a waker of it, or its call of
+    /// `raw` is the address of a task with metadata `M`, or `M` is `()`. The task is alive as long
+    /// as the view is used: there is a runnable, a handle or a waker of it, or its call of
     /// [`Schedule::ended`](super::Schedule::ended) has not returned.
     ///
     /// # Example
@@ -221,17 +221,17 @@ impl<M> Runnable<M> {
     /// outer.run();
     /// assert_eq!(view.waiter(), Some(address));
     /// ```
-    pub unsafe fn raw_view<'a>(raw: NonNull<()>) -> TaskView<'a> {
-        TaskView {
-            task: Task::from_ptr(raw),
-            lifetime: PhantomData,
-        }
+    #[inline]
+    pub unsafe fn raw_view<'a>(raw: NonNull<()>) -> TaskView<'a, M> {
+        // SAFETY: passed on from the caller.
+        unsafe { Task::from_ptr(raw).view() }
     }
 
     /// Looks at the task, which is alive while its runnable is borrowed.
-    pub fn view(&self) -> TaskView<'_> {
-        // SAFETY: the runnable keeps the task alive.
-        unsafe { Self::raw_view(self.as_ptr()) }
+    #[inline]
+    pub fn view(&self) -> TaskView<'_, M> {
+        // SAFETY: the runnable keeps the task alive, and its metadata is an `M`.
+        unsafe { self.task.view() }
     }
 
     /// Gives the task its [id](Runnable::id), and with it a value of any type, which a
@@ -257,8 +257,7 @@ impl<M> Runnable<M> {
     /// ```
     #[cfg(feature = "alloc")]
     pub fn attach(&self, make: impl FnOnce(Id) -> Box<dyn Any + Send + Sync>) -> bool {
-        // SAFETY: the runnable keeps the task alive.
-        unsafe { self.task.origin() }.attach(make)
+        self.view().origin().attach(make)
     }
 
     /// Passes the runnable to the schedule function.
@@ -275,15 +274,13 @@ impl<M> Runnable<M> {
     /// Returns the metadata that the task was made with.
     #[inline]
     pub fn metadata(&self) -> &M {
-        // SAFETY: the runnable keeps the task alive, and its metadata is an `M`.
-        unsafe { self.task.metadata() }
+        self.view().metadata()
     }
 
     /// Returns a word for the queue that this runnable is kept in.
     #[inline]
     pub fn link(&self) -> &Link {
-        // SAFETY: the runnable keeps the task alive.
-        unsafe { self.task.link() }
+        self.view().link()
     }
 
     /// Returns the word for the queue of a runnable that is kept as an address.
@@ -294,14 +291,13 @@ impl<M> Runnable<M> {
     #[inline]
     pub unsafe fn raw_link<'a>(raw: NonNull<()>) -> &'a Link {
         // SAFETY: the runnable that the address stands for keeps the task alive.
-        unsafe { Task::from_ptr(raw).link() }
+        unsafe { Task::from_ptr(raw).view::<()>() }.link()
     }
 
     /// Returns the identity of the task.
     #[cfg(feature = "alloc")]
     pub fn id(&self) -> Id {
-        // SAFETY: the runnable keeps the task alive.
-        unsafe { Id::of(self.task) }
+        self.view().id()
     }
 
     /// Returns the task's address, as [`into_raw`](Runnable::into_raw) does, and keeps the
@@ -313,21 +309,18 @@ impl<M> Runnable<M> {
 
     /// Returns the task's name, if it has one.
     pub fn name(&self) -> Option<&str> {
-        // SAFETY: the runnable keeps the task alive.
-        unsafe { self.task.name() }
+        self.view().name()
     }
 
     /// Returns where the task was spawned.
     pub fn spawned(&self) -> &'static Location<'static> {
-        // SAFETY: the runnable keeps the task alive.
-        unsafe { self.task.spawned() }
+        self.view().spawned()
     }
 
     /// Returns a new waker of the task. One waker too many, made here or by a clone, [ends the
     /// program](super#limits).
     pub fn waker(&self) -> Waker {
-        // SAFETY: the runnable keeps the task alive.
-        unsafe { self.task.new_waker() }
+        self.view().new_waker()
     }
 
     /// Turns the runnable into the task's address, for a queue that keeps words. Turn it back with
@@ -366,7 +359,7 @@ pub enum Polled<M = ()> {
 impl<M> Drop for Runnable<M> {
     fn drop(&mut self) {
         // SAFETY: the runnable is given up with `self`.
-        if let Some(waiter) = unsafe { self.task.cancel() } {
+        if let Some(waiter) = unsafe { (self.view().vtable().cancel)(self.task) } {
             waiter.wake();
         }
     }
@@ -374,7 +367,6 @@ impl<M> Drop for Runnable<M> {
 
 impl<M> fmt::Debug for Runnable<M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // SAFETY: the runnable keeps the task alive.
-        unsafe { self.task.fmt("Runnable", f) }
+        self.view().debug("Runnable", f)
     }
 }
