@@ -38,7 +38,7 @@ use super::{
     header::{Head, Header, OnAgain, Ran, Task, VTable, waker},
     name::Name,
     polled,
-    state::{OnIdle, Snapshot},
+    state::{Finisher, OnIdle, Snapshot},
     storage::Place,
     unwind,
 };
@@ -319,7 +319,7 @@ impl<'a, F: Future, S: Schedule<M>, M, N: Name, P: Place> Typed<'a, F, S, M, N, 
                 let dropped = unsafe { self.drop_future(TaskEnd::Cancelled) };
                 let _ = dropped.map_err(unwind::drop_quietly);
                 // SAFETY: the word says that there is a runnable, and the stage is empty now.
-                unsafe { self.view.task.release_runner() };
+                unsafe { self.view.task.finish(Finisher::Runner) };
                 Ran::Idle
             }
         }
@@ -442,7 +442,7 @@ impl<'a, F: Future, S: Schedule<M>, M, N: Name, P: Place> Typed<'a, F, S, M, N, 
             unsafe { Self::drop_output(self.view.task) };
         }
         // SAFETY: the handle does not take over the task, and the stage is empty.
-        unsafe { self.view.task.release_runner() };
+        unsafe { self.view.task.finish(Finisher::Runner) };
         None
     }
 

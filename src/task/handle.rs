@@ -12,7 +12,7 @@ use core::{
 
 #[cfg(feature = "alloc")]
 use super::Id;
-use super::{Cancel, Fallible, JoinError, JoinResult, TaskView, header::Task, state::OnFinish};
+use super::{Cancel, Fallible, JoinError, JoinResult, TaskView, header::Task, state::Finisher};
 use crate::completion::{Completion, Detached, Ended, Registration};
 
 /// Owns a task, and awaits its output. Dropping the handle cancels the task.
@@ -299,7 +299,7 @@ enum OnDrop {
 unsafe fn give_up(task: Task, registration: Registration, how: OnDrop) {
     if registration.is_ended() {
         // SAFETY: passed on from the caller, which has taken the result.
-        unsafe { give_up_ended(task) }
+        unsafe { task.finish(Finisher::Handle) }
     } else {
         // SAFETY: passed on from the caller.
         unsafe { give_up_unjoined(task, how) }
@@ -351,19 +351,7 @@ unsafe fn dispose(task: Task, ended: Ended) {
     }
     // SAFETY: passed on from the caller. The stage is empty: the result was dropped above, or there
     // was none.
-    unsafe { give_up_ended(task) };
-}
-
-/// # Safety
-/// The caller has the handle of the task, which has ended and whose stage is empty, and gives it
-/// up.
-#[inline]
-unsafe fn give_up_ended(task: Task) {
-    // SAFETY: the handle keeps the task alive.
-    if let OnFinish::Free = unsafe { task.view::<()>() }.state().release_joined() {
-        // SAFETY: the state word has said so, and the stage is empty.
-        unsafe { task.free() }
-    }
+    unsafe { task.finish(Finisher::Handle) };
 }
 
 impl<T, M> Future for JoinHandle<T, M> {

@@ -11,7 +11,7 @@ use super::{
     JoinError, Link, PanicPayload, ScheduleInfo, TaskView,
     apart::{Apart, is_large},
     polled,
-    state::{OnFinish, OnRelease, OnWake, State},
+    state::{Finisher, OnFinish, OnRelease, OnWake, State},
 };
 use crate::{
     completion::{Completion, Ended},
@@ -149,12 +149,15 @@ impl Task {
         }
     }
 
+    /// Gives up the finisher of the task, which has ended.
+    ///
     /// # Safety
-    /// The caller has the runnable, and gives it up. The stage is empty, and the handle does not
-    /// take over the task.
-    pub(super) unsafe fn release_runner(self) {
-        // SAFETY: the runnable keeps the task alive.
-        if let OnFinish::Free = unsafe { self.view::<()>() }.state().release_runner() {
+    /// The caller has the runnable, or has the handle, as `finisher` says, and gives it up. The
+    /// other of the two does not take over the task, whose stage is empty.
+    #[inline]
+    pub(super) unsafe fn finish(self, finisher: Finisher) {
+        // SAFETY: the runnable or the handle keeps the task alive.
+        if let OnFinish::Free = unsafe { self.view::<()>() }.state().finish(finisher) {
             // SAFETY: the state word has said so.
             unsafe { self.free() }
         }

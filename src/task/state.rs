@@ -118,6 +118,10 @@ impl Snapshot {
         self.0 & FINISHED != 0
     }
 
+    fn is_panicked(self) -> bool {
+        self.0 & PANICKED != 0
+    }
+
     pub(super) fn is_runnable(self) -> bool {
         self.wakes() > 0
     }
@@ -156,9 +160,10 @@ impl fmt::Debug for Snapshot {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("State")
             .field("handle", &self.has_handle())
-            .field("cancel_requested", &self.is_cancelled())
-            .field("released", &self.is_finished())
-            .field("wakers", &self.refs())
+            .field("cancelled", &self.is_cancelled())
+            .field("finished", &self.is_finished())
+            .field("panicked", &self.is_panicked())
+            .field("refs", &self.refs())
             .field("wakes", &self.wakes())
             .finish()
     }
@@ -183,6 +188,13 @@ pub(super) enum OnRelease {
     Schedule,
     Free,
     Nothing,
+}
+
+/// The finisher of a task (see the header).
+#[derive(Clone, Copy)]
+pub(super) enum Finisher {
+    Runner,
+    Handle,
 }
 
 /// The finisher's action after its last use of the task.
@@ -248,17 +260,15 @@ impl State {
     pub(super) fn wake_by_value(&self) -> OnRelease {
         // ORDERING: wake_by_value. Release, as for `wake`, and for rule 1.
         let before = Snapshot(self.0.fetch_add(WAKE - REF, order!(wake_by_value: Release)));
-        if before.wakes() == 0 {
-            return OnRelease::Schedule;
-        }
-        if before.is_last_waker() && before.is_finished() {
-            // ORDERING: wake_free. Acquire: rule 1.
-            fence(order!(wake_free: Acquire));
-            return OnRelease::Free;
-        }
         // A wake-up beyond the limit cannot be taken back here, because the task may be freed by
         // now. `add_waker` took one back for this waker.
-        OnRelease::Nothing
+        if before.wakes() == 0 {
+            OnRelease::Schedule
+        } else if before.is_last_waker() {
+            left_alone(before)
+        } else {
+            OnRelease::Nothing
+        }
     }
 
     /// Gives a waker up.
@@ -266,20 +276,11 @@ impl State {
     pub(super) fn drop_waker(&self) -> OnRelease {
         // ORDERING: drop. Release: rule 1.
         let before = Snapshot(self.0.fetch_sub(REF, order!(drop: Release)));
-        if !before.is_last_waker() {
-            return OnRelease::Nothing;
-        }
-        let outcome = if before.is_finished() {
-            OnRelease::Free
-        } else if before.wakes() == 0 {
-            OnRelease::Orphan
+        if before.is_last_waker() {
+            left_alone(before)
         } else {
-            return OnRelease::Nothing;
-        };
-        // ORDERING: drop_last. Acquire: rule 1, also for an orphan, because another thread's run
-        // was the last to touch its future.
-        fence(order!(drop_last: Acquire));
-        outcome
+            OnRelease::Nothing
+        }
     }
 
     /// Makes an orphan runnable for one last run, with one waker if `with_waker`. The caller must
@@ -378,19 +379,23 @@ impl State {
     #[inline]
     pub(super) fn is_panicked(&self) -> bool {
         // ORDERING: panicked_look. Relaxed: as for `panicked`.
-        self.0.load(order!(panicked_look: Relaxed)) & PANICKED != 0
+        Snapshot(self.0.load(order!(panicked_look: Relaxed))).is_panicked()
     }
 
-    /// Gives up the runner, which is the finisher (see the header).
+    /// Gives up the finisher.
     #[inline]
-    pub(super) fn release_runner(&self) -> OnFinish {
+    pub(super) fn finish(&self, finisher: Finisher) -> OnFinish {
+        let own = match finisher {
+            Finisher::Runner => 0,
+            Finisher::Handle => HANDLE,
+        };
+        let is_last = |word: Word| word & (HANDLE | REFS) == own;
         // ORDERING: finish_look. Acquire: rule 1.
-        if Snapshot(self.0.load(order!(finish_look: Acquire))).is_unreachable() {
+        if is_last(self.0.load(order!(finish_look: Acquire))) {
             return OnFinish::Free;
         }
         // ORDERING: finish. Release: rule 1.
-        let before = Snapshot(self.0.fetch_add(FINISHED, order!(finish: Release)));
-        if !before.is_unreachable() {
+        if !is_last(self.0.fetch_add(FINISHED - own, order!(finish: Release))) {
             return OnFinish::Leave;
         }
         // ORDERING: finish_free. Acquire: rule 1.
@@ -398,99 +403,61 @@ impl State {
         OnFinish::Free
     }
 
-    /// Gives up the handle, which is the finisher (see the header).
-    #[inline]
-    pub(super) fn release_joined(&self) -> OnFinish {
-        // ORDERING: joined_look. Acquire: rule 1.
-        if Snapshot(self.0.load(order!(joined_look: Acquire))).refs() == 0 {
-            return OnFinish::Free;
-        }
-        // ORDERING: joined. Release: rule 1.
-        let before = Snapshot(self.0.fetch_add(FINISHED - HANDLE, order!(joined: Release)));
-        if before.refs() != 0 {
-            return OnFinish::Leave;
-        }
-        // ORDERING: joined_free. Acquire: rule 1.
-        fence(order!(joined_free: Acquire));
-        OnFinish::Free
-    }
-
     /// Gives up the handle without cancelling the task.
     pub(super) fn detach(&self) -> OnRelease {
         // ORDERING: detach. Release: rule 1.
         let before = Snapshot(self.0.fetch_sub(HANDLE, order!(detach: Release)));
-        let outcome = match (before.refs(), before.is_finished(), before.wakes()) {
-            (0, true, _) => OnRelease::Free,
-            (0, false, 0) => OnRelease::Orphan,
-            _ => return OnRelease::Nothing,
-        };
-        // ORDERING: detach_last. Acquire: rule 1, also for an orphan.
-        fence(order!(detach_last: Acquire));
-        outcome
+        if before.refs() == 0 {
+            left_alone(before)
+        } else {
+            OnRelease::Nothing
+        }
     }
 
     /// Gives up the handle, and cancels the task.
     pub(super) fn cancel(&self) -> OnRelease {
+        match self.request_cancel(HANDLE) {
+            None => self.detach(),
+            Some(before) if before.wakes() == 0 => OnRelease::Schedule,
+            Some(before) if before.refs() == 0 => left_alone(before),
+            Some(_) => OnRelease::Nothing,
+        }
+    }
+
+    /// Cancels the task. The caller keeps what keeps the task alive, which is a handle, a waker, or
+    /// a future that has not been dropped. Any number of threads may call it at once.
+    ///
+    /// It leaves an orphan alone, because the thread that made it one is about to schedule it, by a
+    /// plain store.
+    pub(super) fn abort(&self) -> OnWake {
+        match self.request_cancel(0) {
+            Some(before) if before.wakes() == 0 => OnWake::Schedule,
+            _ => OnWake::Nothing,
+        }
+    }
+
+    /// Adds the cancellation and its wake-up, and takes `own` away. Returns the value before, or
+    /// `None`, and changes nothing, if the task is cancelled already or is an orphan.
+    fn request_cancel(&self, own: Word) -> Option<Snapshot> {
         // ORDERING: cancel_look. Relaxed: the exchange below decides.
-        let mut seen = self.0.load(order!(cancel_look: Relaxed));
-        let before = loop {
-            if Snapshot(seen).is_cancelled() {
-                return self.detach();
-            }
+        let mut seen = Snapshot(self.0.load(order!(cancel_look: Relaxed)));
+        while !(seen.is_cancelled() || seen.is_unreachable() && seen.wakes() == 0) {
             // This cannot be an addition, because another thread may cancel too, and adding the
             // flag twice would set a different flag.
             // ORDERING: cancel, cancel_again. Release: as for `wake`, and rule 1. On failure no
             // other memory is read because of the value.
             let exchange = self.0.compare_exchange(
-                seen,
-                seen + CANCELLED + WAKE - HANDLE,
+                seen.0,
+                seen.0 + CANCELLED + WAKE - own,
                 order!(cancel: Release),
                 order!(cancel_again: Relaxed),
             );
             match exchange {
-                Ok(before) => break Snapshot(before),
-                Err(now) => seen = now,
-            }
-        };
-        if before.wakes() == 0 {
-            return OnRelease::Schedule;
-        }
-        if before.refs() == 0 && before.is_finished() {
-            // ORDERING: cancel_free. Acquire: rule 1.
-            fence(order!(cancel_free: Acquire));
-            return OnRelease::Free;
-        }
-        OnRelease::Nothing
-    }
-
-    /// Cancels the task. The caller is a handle, which stays, or knows that the future still
-    /// exists. Any number of threads may call it at once.
-    ///
-    /// It leaves an orphan alone, because the thread that made it one is about to schedule it, by a
-    /// plain store.
-    pub(super) fn abort(&self) -> OnWake {
-        // ORDERING: abort_look. Relaxed: the exchange below decides.
-        let mut seen = self.0.load(order!(abort_look: Relaxed));
-        loop {
-            let snapshot = Snapshot(seen);
-            let is_orphan = snapshot.is_unreachable() && snapshot.wakes() == 0;
-            if snapshot.is_cancelled() || is_orphan {
-                return OnWake::Nothing;
-            }
-            // ORDERING: abort, abort_again. Release: as for `wake`. On failure no other memory is
-            // read because of the value.
-            let exchange = self.0.compare_exchange(
-                seen,
-                seen + CANCELLED + WAKE,
-                order!(abort: Release),
-                order!(abort_again: Relaxed),
-            );
-            match exchange {
-                Ok(before) if Snapshot(before).wakes() == 0 => return OnWake::Schedule,
-                Ok(_) => return OnWake::Nothing,
-                Err(now) => seen = now,
+                Ok(_) => return Some(seen),
+                Err(now) => seen = Snapshot(now),
             }
         }
+        None
     }
 
     /// Takes one wake-up back if the counter is at its limit. It is the one just added, or the one
@@ -533,6 +500,21 @@ impl State {
     pub(super) fn retire(&mut self) {
         self.0.retire();
     }
+}
+
+/// Returns what the thread has to do that has removed the last of the handle and the wakers.
+fn left_alone(before: Snapshot) -> OnRelease {
+    let outcome = if before.is_finished() {
+        OnRelease::Free
+    } else if before.wakes() == 0 {
+        OnRelease::Orphan
+    } else {
+        return OnRelease::Nothing;
+    };
+    // ORDERING: left_alone. Acquire: rule 1, also for an orphan, because another thread's run was
+    // the last to touch its future.
+    fence(order!(left_alone: Acquire));
+    outcome
 }
 
 #[cold]

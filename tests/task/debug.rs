@@ -52,24 +52,20 @@ fn a_runnable_and_a_handle_show_name_place_and_state() {
             "JoinHandle {",
             "name: \"seven\"",
             &here,
-            "cancel_requested: false",
-            "released: false",
-            "wakers: 0",
+            "cancelled: false",
+            "finished: false",
+            "refs: 0",
         ],
     );
     has(&handle, &["join: Completion(Pending)"]);
     let waker = runnable.waker();
-    has(&handle, &["wakers: 1"]);
+    has(&handle, &["refs: 1"]);
     handle.abort();
-    has(&handle, &["cancel_requested: true"]);
+    has(&handle, &["cancelled: true"]);
     drop(runnable);
     has(
         &handle,
-        &[
-            "join: Completion(Abandoned)",
-            "cancel_requested: true",
-            &here,
-        ],
+        &["join: Completion(Abandoned)", "cancelled: true", &here],
     );
     drop((waker, handle));
 }

@@ -291,7 +291,7 @@ impl World {
         match self.handle {
             Handle::Held if self.join == Join::Done => step(&|w| {
                 w.handle = Handle::Gone;
-                if w.make(State::release_joined) == OnFinish::Free {
+                if w.make(|state| state.finish(Finisher::Handle)) == OnFinish::Free {
                     w.free();
                 }
             }),
@@ -353,7 +353,7 @@ impl World {
             }),
             Runner::Finishes => step(&|w| {
                 w.runner = Runner::None;
-                if w.make(State::release_runner) == OnFinish::Free {
+                if w.make(|state| state.finish(Finisher::Runner)) == OnFinish::Free {
                     w.free();
                 }
             }),
