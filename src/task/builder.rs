@@ -7,7 +7,7 @@ use super::local::Checked;
 use super::{
     JoinHandle, Runnable, Schedule,
     apart::{Empty, OutputApart, is_large},
-    cell::{self, Settings},
+    cell,
     header::Task,
     name::{Name, Named, Text, Unnamed},
     storage::{FreeSlot, Heap, Place},
@@ -32,11 +32,18 @@ use super::{
 /// ```
 #[must_use = "a builder does nothing until `spawn` is called"]
 pub struct Builder<M = (), N = Unnamed, P = Heap> {
-    place: P,
-    metadata: M,
-    name: N,
-    propagate_panic: bool,
-    spawned: Option<&'static Location<'static>>,
+    pub(super) place: P,
+    pub(super) metadata: M,
+    pub(super) name: N,
+    pub(super) settings: Settings,
+}
+
+/// The settings of a new task, apart from its parts.
+#[derive(Clone, Copy)]
+pub(super) struct Settings {
+    /// Where the task says that it was spawned, or `None` for the caller of `spawn`.
+    pub(super) spawned: Option<&'static Location<'static>>,
+    pub(super) propagate_panic: bool,
 }
 
 impl Builder {
@@ -47,8 +54,10 @@ impl Builder {
             place: Heap,
             metadata: (),
             name: Unnamed,
-            propagate_panic: true,
-            spawned: None,
+            settings: Settings {
+                spawned: None,
+                propagate_panic: true,
+            },
         }
     }
 }
@@ -67,8 +76,7 @@ impl<M, N, P> Builder<M, N, P> {
             place: slot,
             metadata: self.metadata,
             name: self.name,
-            propagate_panic: self.propagate_panic,
-            spawned: self.spawned,
+            settings: self.settings,
         }
     }
 
@@ -80,8 +88,7 @@ impl<M, N, P> Builder<M, N, P> {
             place: self.place,
             metadata,
             name: self.name,
-            propagate_panic: self.propagate_panic,
-            spawned: self.spawned,
+            settings: self.settings,
         }
     }
 
@@ -91,8 +98,7 @@ impl<M, N, P> Builder<M, N, P> {
             place: self.place,
             metadata: self.metadata,
             name: Named(name.into()),
-            propagate_panic: self.propagate_panic,
-            spawned: self.spawned,
+            settings: self.settings,
         }
     }
 
@@ -103,7 +109,7 @@ impl<M, N, P> Builder<M, N, P> {
     ///
     /// Without the feature `std` a panic cannot be caught, and ends the program.
     pub fn propagate_panic(mut self, propagate_panic: bool) -> Self {
-        self.propagate_panic = propagate_panic;
+        self.settings.propagate_panic = propagate_panic;
         self
     }
 
@@ -125,7 +131,7 @@ impl<M, N, P> Builder<M, N, P> {
     /// ```
     #[inline]
     pub fn spawned_at(mut self, spawned: &'static Location<'static>) -> Self {
-        self.spawned = Some(spawned);
+        self.settings.spawned = Some(spawned);
         self
     }
 }
@@ -190,7 +196,7 @@ impl<M, N: Name, P: Place> Builder<M, N, P> {
         M: Send + Sync + 'static,
         N: 'static,
     {
-        let spawned = self.spawned.unwrap_or(Location::caller());
+        let spawned = self.settings.spawned.unwrap_or(Location::caller());
         let future = |metadata: &M| Checked::new(future(metadata), spawned);
         // SAFETY: the future checks its thread. By the bounds, everything else may be sent and
         // shared, and borrows nothing. An output that may not be sent is held only by the future's
@@ -271,26 +277,20 @@ impl<M, N: Name, P: Place> Builder<M, N, P> {
         S: Schedule<M>,
         M: 'a,
     {
-        let settings = Settings {
-            spawned: self.spawned.unwrap_or(Location::caller()),
-            has_handle,
-            propagate_panic: self.propagate_panic,
-        };
-        let (place, data, name) = (self.place, self.metadata, self.name);
         // Branches on constants, so that each type of a future gets one table and its functions.
         if const { !P::HAS_HEAP || !is_large::<Fut>() && !is_large::<Fut::Output>() } {
-            let hold = |future| future;
-            cell::allocate(place, settings, data, name, future, hold, schedule)
+            cell::allocate(self, has_handle, future, schedule)
         } else if const { !is_large::<Fut::Output>() } {
             let block = Empty::new();
-            let hold = move |future| block.fill(future);
-            cell::allocate(place, settings, data, name, future, hold, schedule)
+            let future = move |metadata| block.fill(future(metadata));
+            cell::allocate(self, has_handle, future, schedule)
         } else if const { !is_large::<Fut>() } {
-            cell::allocate(place, settings, data, name, future, OutputApart, schedule)
+            let future = |metadata| OutputApart(future(metadata));
+            cell::allocate(self, has_handle, future, schedule)
         } else {
             let block = Empty::new();
-            let hold = move |future| block.fill(OutputApart(future));
-            cell::allocate(place, settings, data, name, future, hold, schedule)
+            let future = move |metadata| block.fill(OutputApart(future(metadata)));
+            cell::allocate(self, has_handle, future, schedule)
         }
     }
 }
@@ -300,7 +300,7 @@ impl<M: fmt::Debug, N: Name, P> fmt::Debug for Builder<M, N, P> {
         f.debug_struct("Builder")
             .field("metadata", &self.metadata)
             .field("name", &self.name.get())
-            .field("propagate_panic", &self.propagate_panic)
+            .field("propagate_panic", &self.settings.propagate_panic)
             .finish()
     }
 }

@@ -34,7 +34,8 @@ use core::{
 };
 
 use super::{
-    EndedTask, PanicPayload, PendingTask, Runnable, Schedule, ScheduleInfo, TaskEnd, TaskView,
+    Builder, EndedTask, PanicPayload, PendingTask, Runnable, Schedule, ScheduleInfo, TaskEnd,
+    TaskView,
     header::{Head, Header, OnAgain, Ran, Task, VTable, waker},
     name::Name,
     polled,
@@ -64,40 +65,36 @@ struct Cell<F: Future, S, M, N> {
     stage: UnsafeCell<Stage<F>>,
 }
 
-/// The settings of a new task, apart from its parts.
-pub(super) struct Settings {
-    pub(super) spawned: &'static Location<'static>,
-    pub(super) has_handle: bool,
-    pub(super) propagate_panic: bool,
-}
-
-/// Allocates a task. Its state word starts with one runnable, and with one handle if `settings` say
-/// so. The caller must make both. `hold` turns the future into what the stage holds.
+/// Allocates a task. Its state word starts with one runnable, and with one handle if `has_handle`.
+/// The caller must make both.
 #[inline]
-pub(super) fn allocate<'a, F, Fut, H, Held, S, M, N, P>(
-    place: P,
-    settings: Settings,
-    metadata: M,
-    name: N,
-    future: F,
-    hold: H,
+#[track_caller]
+pub(super) fn allocate<'a, F, S, M, N, P>(
+    builder: Builder<M, N, P>,
+    has_handle: bool,
+    future: impl FnOnce(&'a M) -> F,
     schedule: S,
 ) -> Task
 where
-    F: FnOnce(&'a M) -> Fut,
-    H: FnOnce(Fut) -> Held,
-    Held: Future,
+    F: Future,
     S: Schedule<M>,
     M: 'a,
     N: Name,
     P: Place,
 {
+    let Builder {
+        place,
+        metadata,
+        name,
+        settings,
+    } = builder;
     let vtable = match settings.propagate_panic {
-        true => Typed::<Held, S, M, N, P>::PROPAGATING,
-        false => Typed::<Held, S, M, N, P>::PASSING,
+        true => Typed::<F, S, M, N, P>::PROPAGATING,
+        false => Typed::<F, S, M, N, P>::PASSING,
     };
-    let header = Header::new(vtable, settings.has_handle, settings.spawned);
-    let cell = place.allocate::<Cell<Held, S, M, N>>();
+    let spawned = settings.spawned.unwrap_or(Location::caller());
+    let header = Header::new(vtable, has_handle, spawned);
+    let cell = place.allocate::<Cell<F, S, M, N>>();
     let task = Task(cell.cast());
     // Write each part directly to its place, so that the task is not put together on the stack
     // first.
@@ -113,14 +110,14 @@ where
     let place = unsafe { &raw mut (*cell.as_ptr()).name };
     // SAFETY: as above.
     unsafe { place.write(name) };
-    let unmade = Unmade::<Held, S, M, N, P>(cell, PhantomData);
+    let unmade = Unmade::<F, S, M, N, P>(cell, PhantomData);
     // SAFETY: the header and the metadata were just written. The future may keep the reference,
     // because it is dropped before the metadata.
     let metadata = unsafe { task.view() }.metadata();
     // SAFETY: as above.
     let place = unsafe { &raw mut (*cell.as_ptr()).stage };
     let stage = UnsafeCell::new(Stage {
-        future: ManuallyDrop::new(hold(future(metadata))),
+        future: ManuallyDrop::new(future(metadata)),
     });
     // SAFETY: as above.
     unsafe { place.write(stage) };

@@ -69,7 +69,7 @@ impl<F> Drop for Checked<F> {
         if !self.is_at_home() {
             let _end = self.polled.then(|| {
                 AbortOnUnwind(
-                    "a local future that has been polled must be dropped by the thread that polled it",
+                    || "a local future that has been polled must be dropped by the thread that polled it",
                 )
             });
             wrong_thread("dropped", self.spawned);

@@ -623,10 +623,9 @@ pub use self::{
     handle::JoinHandle,
     join::{Cancel, Fallible, JoinResult},
     link::Link,
-    name::{Name, Named, Unnamed},
     runnable::{Polled, Runnable},
     schedule::{Copied, Schedule, ScheduleInfo, WithInfo},
-    storage::{FreeSlot, Full, Heap, Place, TaskPool, TaskStorage},
+    storage::{FreeSlot, Full, TaskPool, TaskStorage},
     view::{EndedTask, PendingTask, TaskEnd, TaskView},
 };
 

@@ -1,8 +1,8 @@
 //! The name of a task, which takes no memory if there is none.
 
-/// The type of a task's name.
+/// The type of a task's name. No other crate can name it, so it is implemented here alone.
 pub trait Name {
-    #[doc(hidden)]
+    /// Returns the name, if there is one.
     fn get(&self) -> Option<&str>;
 }
 

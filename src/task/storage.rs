@@ -20,22 +20,20 @@ use joint_switch::{AtomicUsize, Room, UnsafeCell, array_of, const_unless_modelle
 const FREE: usize = 0;
 const TAKEN: usize = 1;
 
-/// The kind of place that a [`Builder`] puts its tasks in: [`Heap`] or [`FreeSlot`].
+/// The kind of place that a [`Builder`] puts its tasks in: [`Heap`] or [`FreeSlot`]. No other crate
+/// can name it, so it is implemented here alone.
 ///
 /// # Safety
-/// It is for the types of this crate alone. What its functions must do is not public.
+/// `allocate` returns memory for one `T`, which belongs to the caller.
 pub unsafe trait Place {
     /// Whether a large part may have a block of its own (`apart.rs`).
-    #[doc(hidden)]
     const HAS_HEAP: bool;
 
-    /// Returns memory for one `T`, which belongs to the caller.
-    #[doc(hidden)]
+    /// Returns memory for one `T`.
     fn allocate<T>(self) -> NonNull<T>;
 
     /// # Safety
     /// `memory` came from `allocate` with the same `T`, and no one uses it after this.
-    #[doc(hidden)]
     unsafe fn release<T>(memory: NonNull<T>);
 }
 

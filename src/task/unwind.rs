@@ -24,16 +24,15 @@ mod with_std {
 
 #[cfg(not(feature = "std"))]
 mod without_std {
-    use super::{AbortOnUnwind, Payload};
+    use super::{Payload, or_abort};
 
     /// Runs `f`. If it panics, the program ends.
     #[inline]
     pub(in super::super) fn catch<R>(f: impl FnOnce() -> R) -> Result<R, Payload> {
-        let guard =
-            AbortOnUnwind("a task panicked, which `joint` cannot catch without its feature `std`");
-        let result = f();
-        core::mem::forget(guard);
-        Ok(result)
+        or_abort(
+            || "a task panicked, which `joint` cannot catch without its feature `std`",
+            || Ok(f()),
+        )
     }
 
     /// Never called, because no panic is caught.
@@ -78,15 +77,7 @@ pub(super) fn pass_on(payload: Payload, first: impl FnOnce()) -> ! {
 /// Runs `f`. If it panics, the program ends with the message that `why` returns.
 #[inline]
 pub(super) fn or_abort<R>(why: impl Fn() -> &'static str, f: impl FnOnce() -> R) -> R {
-    /// Without a size if `why` is: it is not stored before each call.
-    struct Guard<W: Fn() -> &'static str>(W);
-    impl<W: Fn() -> &'static str> Drop for Guard<W> {
-        #[cold]
-        fn drop(&mut self) {
-            drop(AbortOnUnwind((self.0)()));
-        }
-    }
-    let guard = Guard(why);
+    let guard = AbortOnUnwind(why);
     let result = f();
     core::mem::forget(guard);
     result
@@ -116,18 +107,20 @@ impl<F: FnMut()> Drop for OnUnwind<F> {
 macro_rules! abort {
     ($why:literal) => {{
         let _abort =
-            $crate::task::unwind::AbortOnUnwind("the panic before this one cannot be caught");
+            $crate::task::unwind::AbortOnUnwind(|| "the panic before this one cannot be caught");
         panic!($why)
     }};
 }
 pub(super) use abort;
 
-/// Ends the program if a panic unwinds past it, because its own panic during unwinding cannot be
-/// caught.
-pub(super) struct AbortOnUnwind(pub(super) &'static str);
+/// Ends the program with the message that its function returns if a panic unwinds past it, because
+/// its own panic during unwinding cannot be caught. It has no size if the function has none, so it
+/// is not stored before each call.
+pub(super) struct AbortOnUnwind<W: Fn() -> &'static str>(pub(super) W);
 
-impl Drop for AbortOnUnwind {
+impl<W: Fn() -> &'static str> Drop for AbortOnUnwind<W> {
+    #[cold]
     fn drop(&mut self) {
-        panic!("{}", self.0);
+        panic!("{}", (self.0)());
     }
 }
