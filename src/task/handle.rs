@@ -12,7 +12,7 @@ use core::{
 
 #[cfg(feature = "alloc")]
 use super::Id;
-use super::{Cancel, Fallible, JoinError, JoinResult, TaskView, header::Task, state::Finisher};
+use super::{Fallible, JoinError, JoinResult, TaskView, header::Task, state::Finisher};
 use crate::completion::{Completion, Detached, Ended, Registration};
 
 /// Owns a task, and awaits its output. Dropping the handle cancels the task.
@@ -138,9 +138,9 @@ impl<T, M> JoinHandle<T, M> {
     /// runnable.schedule();
     /// assert_eq!(joint::block_on(never.cancel()), None);
     /// ```
-    pub fn cancel(self) -> Cancel<T, M> {
+    pub fn cancel(self) -> Fallible<T, M> {
         self.abort();
-        Cancel::new(self)
+        self.fallible()
     }
 
     /// Awaits the task as an option, which is `None` if it was cancelled. If the task panicked,

@@ -26,9 +26,10 @@ impl<T, M> Future for JoinResult<T, M> {
     }
 }
 
-/// The future of [`JoinHandle::fallible`]: the output, or `None` if the task was cancelled.
-/// Dropping it cancels the task.
-#[must_use = "futures do nothing unless awaited; dropping this one cancels the task"]
+/// The future of [`JoinHandle::fallible`] and of [`JoinHandle::cancel`]: the output, or `None` if
+/// the task was cancelled. It is ready once the task's future has been dropped. Dropping it cancels
+/// the task.
+#[must_use = "await this to know how the task ends; dropping it cancels the task"]
 pub struct Fallible<T, M = ()> {
     handle: JoinHandle<T, M>,
 }
@@ -39,35 +40,10 @@ impl<T, M> Future for Fallible<T, M> {
     /// # Panics
     /// Resumes the panic of the task. Panics if it is polled again after it was ready.
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<T>> {
-        self.handle.poll_option(cx)
-    }
-}
-
-/// The future of [`JoinHandle::cancel`]: the output if the task ended with one nevertheless, or
-/// else `None`. It is ready once the task's future has been dropped.
-///
-/// If it is dropped, the cancelled task ends by itself.
-#[must_use = "the task is cancelled already; await this to know that it has ended, or drop it"]
-pub struct Cancel<T, M = ()> {
-    handle: JoinHandle<T, M>,
-}
-
-impl<T, M> Future for Cancel<T, M> {
-    type Output = Option<T>;
-
-    /// # Panics
-    /// Resumes the panic of the task. Panics if it is polled again after it was ready.
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<T>> {
-        self.handle.poll_option(cx)
-    }
-}
-
-impl<T, M> JoinHandle<T, M> {
-    fn poll_option(&mut self, cx: &mut Context<'_>) -> Poll<Option<T>> {
-        self.poll_result(cx).map(|result| match result {
+        self.handle.poll_result(cx).map(|result| match result {
             Ok(output) => Some(output),
             Err(JoinError::Cancelled) => None,
-            Err(panicked) => self.raise(panicked),
+            Err(panicked) => self.handle.raise(panicked),
         })
     }
 }
@@ -99,4 +75,4 @@ macro_rules! owns_handle {
     )*};
 }
 
-owns_handle!(JoinResult, Fallible, Cancel);
+owns_handle!(JoinResult, Fallible);

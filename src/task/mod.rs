@@ -559,7 +559,7 @@
 //! Each of these refers to a task, and can be the last that does. Its drop then drops the metadata,
 //! the schedule function and the name, on its own thread:
 //! * the [`Runnable`], also in a [`Polled`] or as an [address](Runnable::into_raw);
-//! * the [`JoinHandle`], also as a [`Cancel`], [`Fallible`] or [`JoinResult`];
+//! * the [`JoinHandle`], also as a [`Fallible`] or [`JoinResult`];
 //! * each [`AbortHandle`], which calls the schedule function too;
 //! * each [`Waker`](core::task::Waker) of the task, which calls it too, and each
 //!   [`ThinWaker`](crate::waker::ThinWaker).
@@ -621,7 +621,7 @@ pub use self::{
     builder::Builder,
     error::{JoinError, PanicPayload},
     handle::JoinHandle,
-    join::{Cancel, Fallible, JoinResult},
+    join::{Fallible, JoinResult},
     link::Link,
     runnable::{Polled, Runnable},
     schedule::{Copied, Schedule, ScheduleInfo, WithInfo},

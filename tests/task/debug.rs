@@ -109,7 +109,7 @@ fn converted_handles_show_the_handle_in_debug() {
     );
     has(
         three.cancel(),
-        &["Cancel(JoinHandle {", "spawned: ", "State {"],
+        &["Fallible(JoinHandle {", "spawned: ", "State {"],
     );
 }
 

@@ -8,7 +8,7 @@ use std::{
 
 use joint::{
     JoinError, JoinHandle,
-    task::{Builder, Cancel, Fallible, JoinResult, Runnable, TaskPool},
+    task::{Builder, Fallible, JoinResult, Runnable, TaskPool},
 };
 
 use crate::support::{Queue, ready};
@@ -22,7 +22,6 @@ fn a_runnable_is_one_word_and_a_handle_three() {
     assert_eq!(size_of::<JoinHandle<()>>(), 3 * WORD);
     assert_eq!(size_of::<JoinHandle<[u64; 64]>>(), 3 * WORD);
     assert_eq!(size_of::<JoinResult<u64>>(), 3 * WORD);
-    assert_eq!(size_of::<Cancel<u64>>(), 3 * WORD);
     assert_eq!(size_of::<Fallible<u64>>(), 3 * WORD);
     assert_eq!(size_of::<Runnable<[u64; 64]>>(), WORD);
     assert_eq!(size_of::<JoinHandle<u64, [u64; 64]>>(), 3 * WORD);
@@ -45,7 +44,6 @@ fn runnables_and_handles_are_send_and_sync() {
     sent_and_shared::<JoinHandle<Unshared, u32>>();
     sent_and_shared::<JoinResult<Unshared>>();
     sent_and_shared::<Fallible<Unshared>>();
-    sent_and_shared::<Cancel<Unshared>>();
     sent_and_shared::<JoinError>();
     sent_and_shared::<Builder<u32>>();
 }
@@ -68,8 +66,8 @@ fn runnables_and_handles_of_unsendable_parts_are_not_send_or_sync() {
     lacks!(Sync: Runnable<Unshared>, Runnable<Unsent>, Runnable<Local>);
     lacks!(Send: JoinHandle<(), Unshared>, JoinHandle<(), Unsent>, JoinHandle<Local>);
     lacks!(Sync: JoinHandle<(), Unshared>, JoinHandle<(), Unsent>, JoinHandle<Local>);
-    lacks!(Send: JoinResult<Local>, Fallible<Local>, Cancel<Local>);
-    lacks!(Sync: JoinResult<Local>, Fallible<Local>, Cancel<Local>);
+    lacks!(Send: JoinResult<Local>, Fallible<Local>);
+    lacks!(Sync: JoinResult<Local>, Fallible<Local>);
     lacks!(Unpin: TaskPool<64, 1>);
 }
 
