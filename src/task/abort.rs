@@ -5,9 +5,7 @@ use core::{
     panic::{RefUnwindSafe, UnwindSafe},
 };
 
-#[cfg(feature = "alloc")]
-use super::Id;
-use super::{JoinHandle, header::Held};
+use super::{JoinHandle, TaskView, header::Held};
 
 /// Cancels a task from anywhere, without its [`JoinHandle`]. Made by [`JoinHandle::abort_handle`].
 ///
@@ -35,35 +33,33 @@ impl UnwindSafe for AbortHandle {}
 impl RefUnwindSafe for AbortHandle {}
 
 impl AbortHandle {
+    pub(super) fn view(&self) -> TaskView<'_> {
+        self.0.view()
+    }
+
     /// Cancels the task without waiting for it, as [`JoinHandle::abort`] does.
     pub fn abort(&self) {
         if !self.is_finished() {
-            self.0.view().abort();
+            self.view().abort();
         }
     }
 
     /// Returns whether the task has ended. Once an abort handle of the task has returned true, all
     /// of them do. This orders nothing.
     pub fn is_finished(&self) -> bool {
-        self.0.view().has_ended()
-    }
-
-    /// Returns the identity of the task.
-    #[cfg(feature = "alloc")]
-    pub fn id(&self) -> Id {
-        self.0.view().id()
+        self.view().has_ended()
     }
 }
 
 impl Clone for AbortHandle {
     fn clone(&self) -> Self {
-        Self(self.0.view().reference())
+        Self(self.view().reference())
     }
 }
 
 impl fmt::Debug for AbortHandle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.view().debug("AbortHandle", f)
+        self.view().debug("AbortHandle", f)
     }
 }
 

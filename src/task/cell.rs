@@ -34,9 +34,10 @@ use core::{
 };
 
 use super::{
-    Builder, EndedTask, PanicPayload, PendingTask, Runnable, Schedule, ScheduleInfo, TaskEnd,
-    TaskView,
+    Builder, EndedTask, PanicPayload, Payload, PendingTask, Runnable, Schedule, ScheduleInfo,
+    TaskEnd, TaskView,
     header::{Head, Header, OnAgain, Ran, Task, VTable, waker},
+    message_of,
     name::Name,
     polled,
     state::{Finisher, OnIdle, Snapshot},
@@ -347,7 +348,7 @@ impl<'a, F: Future, S: Schedule<M>, M, N: Name, P: Place> Typed<'a, F, S, M, N, 
     /// The caller has the runnable, whose run began with `seen`, and gives it up. The stage is
     /// empty.
     #[cold]
-    unsafe fn finish_panicked(self, seen: Snapshot, payload: unwind::Payload) -> Ran {
+    unsafe fn finish_panicked(self, seen: Snapshot, payload: Payload) -> Ran {
         self.tell_end(TaskEnd::Panicked, Some(&payload));
         if self.view.vtable().propagate_panic {
             // SAFETY: passed on from the caller.
@@ -368,7 +369,7 @@ impl<'a, F: Future, S: Schedule<M>, M, N: Name, P: Place> Typed<'a, F, S, M, N, 
     /// The caller has the runnable, whose run began with `seen`, and gives it up. The stage is
     /// empty.
     #[cold]
-    unsafe fn end_in_panic(self, seen: Snapshot, payload: unwind::Payload) -> Option<ThinWaker> {
+    unsafe fn end_in_panic(self, seen: Snapshot, payload: Payload) -> Option<ThinWaker> {
         // SAFETY: the stage is the runner's (rule 1), and is empty.
         unsafe { self.fill(PanicPayload::of(self.view, payload)) };
         self.view.state().set_panicked();
@@ -400,6 +401,7 @@ impl<'a, F: Future, S: Schedule<M>, M, N: Name, P: Place> Typed<'a, F, S, M, N, 
     ///
     /// # Safety
     /// The caller has the runnable, whose state was `seen`, and gives it up.
+    #[cold]
     unsafe fn cancel_from(self, seen: Snapshot) -> Option<ThinWaker> {
         // SAFETY: the stage is the runner's (rule 1), and holds the future.
         if let Err(payload) = unsafe { self.drop_future(TaskEnd::Cancelled) } {
@@ -418,29 +420,29 @@ impl<'a, F: Future, S: Schedule<M>, M, N: Name, P: Place> Typed<'a, F, S, M, N, 
     /// the result if `how` says that there is one, and is empty otherwise.
     #[inline]
     unsafe fn complete(self, seen: Snapshot, how: Ended) -> Option<ThinWaker> {
-        if seen.has_handle() {
-            let join = self.view.join();
-            let completed = match how {
-                // SAFETY: the runnable keeps the task alive, and the runner finishes the join word
-                // only once (rule 2).
-                Ended::Done => unsafe { Completion::raw_complete(join) },
-                // SAFETY: as above.
-                Ended::Abandoned => unsafe { Completion::raw_abandon(join) },
-            };
-            match completed {
-                Completed::Unobserved => return None,
-                Completed::Wake(waiter) => return Some(waiter),
-                Completed::Detached => {}
+        let join = self.view.join();
+        let completed = match how {
+            _ if !seen.has_handle() => Completed::Detached,
+            // SAFETY: the runnable keeps the task alive, and the runner finishes the join word only
+            // once (rule 2).
+            Ended::Done => unsafe { Completion::raw_complete(join) },
+            // SAFETY: as above.
+            Ended::Abandoned => unsafe { Completion::raw_abandon(join) },
+        };
+        match completed {
+            Completed::Unobserved => None,
+            Completed::Wake(waiter) => Some(waiter),
+            Completed::Detached => {
+                if how == Ended::Done {
+                    // SAFETY: the handle has detached, so the stage is the runner's again (rule 1),
+                    // and it holds the result.
+                    unsafe { Self::drop_output(self.view.task) };
+                }
+                // SAFETY: the handle does not take over the task, and the stage is empty.
+                unsafe { self.view.task.finish(Finisher::Runner) };
+                None
             }
         }
-        if how == Ended::Done {
-            // SAFETY: the handle has detached, so the stage is the runner's again (rule 1), and it
-            // holds the result.
-            unsafe { Self::drop_output(self.view.task) };
-        }
-        // SAFETY: the handle does not take over the task, and the stage is empty.
-        unsafe { self.view.task.finish(Finisher::Runner) };
-        None
     }
 
     /// Drops the future in place, for a task that ends as `how` says. The stage is empty after
@@ -449,7 +451,7 @@ impl<'a, F: Future, S: Schedule<M>, M, N: Name, P: Place> Typed<'a, F, S, M, N, 
     /// # Safety
     /// The stage is the caller's (rule 1), and holds the future.
     #[inline]
-    unsafe fn drop_future(self, how: TaskEnd) -> Result<(), unwind::Payload> {
+    unsafe fn drop_future(self, how: TaskEnd) -> Result<(), Payload> {
         let dropped = self.stage().with_mut(|stage| {
             // SAFETY: it holds the future, and counts as empty from here on.
             unwind::catch(|| unsafe { stage.cast::<F>().drop_in_place() })
@@ -461,13 +463,13 @@ impl<'a, F: Future, S: Schedule<M>, M, N: Name, P: Place> Typed<'a, F, S, M, N, 
 
     /// Tells the schedule function that the future has been dropped, and how the task ends.
     #[inline]
-    fn tell_end(self, how: TaskEnd, panic: Option<&unwind::Payload>) {
+    fn tell_end(self, how: TaskEnd, panic: Option<&Payload>) {
         unwind::or_abort(
             || "a schedule function's `ended` panicked",
             || {
                 let ended = EndedTask {
                     view: self.view,
-                    panic_message: panic.and_then(unwind::message_of),
+                    panic_message: panic.and_then(message_of),
                 };
                 self.hooks().ended(&ended, how);
             },

@@ -6,7 +6,7 @@ use std::{
     panic,
 };
 
-use super::{Id, TaskView, error::Named, polled};
+use super::{Id, TaskView, payload::Named, polled};
 
 /// Returns the id of the current task: the one whose poll calls this, on any executor that is built
 /// on this crate.

@@ -10,8 +10,6 @@ use core::{
     task::{Context, Poll},
 };
 
-#[cfg(feature = "alloc")]
-use super::Id;
 use super::{Fallible, JoinError, JoinResult, TaskView, header::Task, state::Finisher};
 use crate::completion::{Completion, Detached, Ended, Registration};
 
@@ -210,12 +208,6 @@ impl<T, M> JoinHandle<T, M> {
             task: this.task,
             output: PhantomData,
         }
-    }
-
-    /// Returns the identity of the task.
-    #[cfg(feature = "alloc")]
-    pub fn id(&self) -> Id {
-        self.view().id()
     }
 
     /// Returns the task's name, if it has one.

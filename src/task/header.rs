@@ -3,12 +3,8 @@
 
 use core::{fmt, marker::PhantomData, panic::Location, ptr::NonNull, task::Waker};
 
-#[cfg(feature = "alloc")]
-use super::id::Origin;
-#[cfg(not(feature = "alloc"))]
-use super::origin::Origin;
 use super::{
-    JoinError, Link, PanicPayload, ScheduleInfo, TaskView,
+    JoinError, Link, Origin, PanicPayload, ScheduleInfo, TaskView,
     apart::{Apart, is_large},
     polled,
     state::{Finisher, OnFinish, OnRelease, OnWake, State},

@@ -1,8 +1,10 @@
-//! [`Id`]: the identity of a task; and [`Origin`], the word of a task that leads to it.
+//! [`Id`]: the identity of a task, and the functions that return it; and [`Origin`], the word of a
+//! task that leads to it.
 
 use alloc::boxed::Box;
 use core::{any::Any, fmt, num::NonZero, panic::Location, ptr::NonNull};
 
+use super::{AbortHandle, JoinHandle, Runnable, TaskView};
 use joint_switch::{AtomicPtr, Retire, UnsafeCell, heap, order, unique};
 
 /// The identity of a task. No two tasks of a process have the same id, not even one after the
@@ -12,8 +14,8 @@ use joint_switch::{AtomicPtr, Retire, UnsafeCell, heap, order, unique};
 /// made.
 ///
 /// # Cost
-/// A task whose id nobody asks for pays nothing. The first call for a task makes an allocation of
-/// two words, and one atomic read-modify-write on the task's own memory. Each further call is a
+/// A task whose id nobody asks for pays nothing. The first call for a task makes a small
+/// allocation, and one atomic read-modify-write on the task's own memory. Each further call is a
 /// load. With the feature `std`, threads take ids from a common counter 1,024 at a time.
 ///
 /// # Panics
@@ -54,6 +56,67 @@ impl fmt::Debug for Id {
     }
 }
 
+impl<M> Runnable<M> {
+    /// Returns the identity of the task.
+    pub fn id(&self) -> Id {
+        self.view().id()
+    }
+
+    /// Gives the task its [id](Runnable::id), and with it a value of any type, which a
+    /// [view](TaskView::data) of the task gives access to. Returns false, and attaches nothing, if
+    /// the task has an id already.
+    ///
+    /// For an executor some of whose tasks have a value. Every task of an executor has its
+    /// [metadata](super::Builder::metadata), and pays for it. The value is dropped after the task's
+    /// memory is freed, by the thread that frees it.
+    ///
+    /// # Cost
+    /// As for an id that is asked for. A task without a value pays nothing.
+    ///
+    /// # Example
+    /// ```
+    /// use joint::task;
+    ///
+    /// let (runnable, _handle) = task::spawn(async {}, |_| {});
+    /// assert!(runnable.attach(|id| Box::new(format!("request of task {id}"))));
+    /// let text = format!("request of task {}", runnable.id());
+    /// let data = runnable.view().data().unwrap();
+    /// assert_eq!(data.downcast_ref::<String>(), Some(&text));
+    /// ```
+    pub fn attach(&self, make: impl FnOnce(Id) -> Box<dyn Any + Send + Sync>) -> bool {
+        self.view().origin().attach(make)
+    }
+}
+
+impl<T, M> JoinHandle<T, M> {
+    /// Returns the identity of the task.
+    pub fn id(&self) -> Id {
+        self.view().id()
+    }
+}
+
+impl AbortHandle {
+    /// Returns the identity of the task.
+    pub fn id(&self) -> Id {
+        self.view().id()
+    }
+}
+
+impl<'a, M> TaskView<'a, M> {
+    /// Returns the identity of the task.
+    pub fn id(&self) -> Id {
+        self.origin().id()
+    }
+
+    /// Returns the value that was [attached](super::Runnable::attach) to the task.
+    ///
+    /// # Cost
+    /// Two loads.
+    pub fn data(&self) -> Option<&'a (dyn Any + Send + Sync)> {
+        self.origin().data()
+    }
+}
+
 /// Where a task was spawned, and its id if it has one: the address of a [`Location`], or, with the
 /// tag [`KNOWN`], of a [`Known`], which this word owns.
 pub(super) struct Origin(AtomicPtr<()>);
@@ -61,7 +124,7 @@ pub(super) struct Origin(AtomicPtr<()>);
 const KNOWN: usize = 1;
 
 /// A value that was [attached](super::Runnable::attach) to a task.
-pub(super) type Data = Box<dyn Any + Send + Sync>;
+type Data = Box<dyn Any + Send + Sync>;
 
 struct Known {
     spawned: &'static Location<'static>,
@@ -87,7 +150,7 @@ impl Origin {
         self.look().unwrap_or_else(|known| known.spawned)
     }
 
-    pub(super) fn id(&self) -> Id {
+    fn id(&self) -> Id {
         match self.look() {
             Ok(spawned) => self.give(spawned),
             Err(known) => known.id(),
@@ -103,7 +166,7 @@ impl Origin {
     }
 
     /// Gives the task an id and the value that `make` returns for it, unless it has an id already.
-    pub(super) fn attach(&self, make: impl FnOnce(Id) -> Data) -> bool {
+    fn attach(&self, make: impl FnOnce(Id) -> Data) -> bool {
         let Ok(spawned) = self.look() else {
             return false;
         };
@@ -111,7 +174,7 @@ impl Origin {
         self.publish(spawned, id, Some(make(id))).is_ok()
     }
 
-    pub(super) fn data(&self) -> Option<&(dyn Any + Send + Sync)> {
+    fn data(&self) -> Option<&(dyn Any + Send + Sync)> {
         // SAFETY: as in `Known::id`.
         self.look()
             .err()?

@@ -14,10 +14,11 @@ pub struct Unnamed;
 #[derive(Clone, Debug)]
 pub struct Named(pub(super) Text);
 
+/// The text of a name.
 #[cfg(feature = "alloc")]
 pub(super) type Text = alloc::borrow::Cow<'static, str>;
 #[cfg(not(feature = "alloc"))]
-pub(super) type Text = &'static str;
+pub(super) use super::no_alloc::Text;
 
 impl Name for Unnamed {
     fn get(&self) -> Option<&str> {

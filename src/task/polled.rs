@@ -10,105 +10,78 @@
 //!
 //! Without the feature `std` there are no thread-locals, and every wake-up takes the ordinary path.
 
+use core::{cell::Cell, ptr};
+
 use super::header::Task;
+use joint_switch::{compiler_fence, order, thread_local};
 
-#[cfg(feature = "std")]
-mod with_std {
-    use core::{cell::Cell, ptr};
+/// A poll that is under way, on the stack of its thread.
+struct Poll {
+    task: Task,
+    /// Whether the task has woken itself.
+    is_woken: Cell<bool>,
+}
 
-    use super::Task;
-    use joint_switch::{compiler_fence, order, thread_local};
+thread_local! {
+    /// The poll that this thread makes, or null. A signal handler sets that poll's mark, and
+    /// leaves this as it is, so it loses no mark at a moment when this is being replaced.
+    static POLLED: Cell<*const Poll> = const { Cell::new(ptr::null()) };
+}
 
-    /// A poll that is under way, on the stack of its thread.
-    struct Poll {
-        task: Task,
-        /// Whether the task has woken itself.
-        is_woken: Cell<bool>,
-    }
+/// Calls `poll`, which polls `task` and does not unwind. Also returns whether the task has
+/// woken itself meanwhile.
+#[inline(always)]
+pub(super) fn watch<R>(task: Task, poll: impl FnOnce() -> R) -> (R, bool) {
+    let this = Poll {
+        task,
+        is_woken: Cell::new(false),
+    };
+    let outer = POLLED.with(|polled| polled.replace(&raw const this));
+    let result = poll();
+    POLLED.with(|polled| polled.set(outer));
+    // ORDERING: handler_marked. SeqCst, for the compiler alone: a signal handler that runs from
+    // here on leaves no mark here.
+    compiler_fence(order!(handler_marked: SeqCst));
+    (result, this.is_woken.get())
+}
 
-    thread_local! {
-        /// The poll that this thread makes, or null. A signal handler sets that poll's mark, and
-        /// leaves this as it is, so it loses no mark at a moment when this is being replaced.
-        static POLLED: Cell<*const Poll> = const { Cell::new(ptr::null()) };
-    }
+/// Calls `f` with the poll that this thread makes.
+#[inline(always)]
+fn with_poll<R>(f: impl FnOnce(&Poll) -> R) -> Option<R> {
+    // A thread whose thread-locals are gone polls nothing.
+    let poll = POLLED.try_with(Cell::get).unwrap_or(ptr::null());
+    // SAFETY: the thread is inside of `watch`, whose frame has it. `f` does not leave that.
+    unsafe { poll.as_ref() }.map(f)
+}
 
-    /// Calls `poll`, which polls `task` and does not unwind. Also returns whether the task has
-    /// woken itself meanwhile.
-    #[inline(always)]
-    pub(in super::super) fn watch<R>(task: Task, poll: impl FnOnce() -> R) -> (R, bool) {
-        let this = Poll {
-            task,
-            is_woken: Cell::new(false),
-        };
-        let outer = POLLED.with(|polled| polled.replace(&raw const this));
-        let result = poll();
-        POLLED.with(|polled| polled.set(outer));
-        // ORDERING: handler_marked. SeqCst, for the compiler alone: a signal handler that runs from
-        // here on leaves no mark here.
-        compiler_fence(order!(handler_marked: SeqCst));
-        (result, this.is_woken.get())
-    }
-
-    /// Calls `f` with the poll that this thread makes.
-    #[inline(always)]
-    fn with_poll<R>(f: impl FnOnce(&Poll) -> R) -> Option<R> {
-        // A thread whose thread-locals are gone polls nothing.
-        let poll = POLLED.try_with(Cell::get).unwrap_or(ptr::null());
-        // SAFETY: the thread is inside of `watch`, whose frame has it. `f` does not leave that.
-        unsafe { poll.as_ref() }.map(f)
-    }
-
-    /// Marks `task` as woken if this is code of its own poll. Returns whether it is.
-    #[inline(always)]
-    pub(in super::super) fn wake(task: Task) -> bool {
-        let is_own = with_poll(|poll| {
-            let is_own = poll.task == task;
-            if is_own {
-                poll.is_woken.set(true);
-            }
-            is_own
-        });
-        is_own.unwrap_or(false)
-    }
-
-    /// Calls `f`, for which this thread polls no task. A mark that is there already stays.
-    #[inline]
-    pub(in super::super) fn without_current<R>(f: impl FnOnce() -> R) -> R {
-        struct Restore(*const Poll);
-        impl Drop for Restore {
-            #[inline]
-            fn drop(&mut self) {
-                POLLED.with(|polled| polled.set(self.0));
-            }
+/// Marks `task` as woken if this is code of its own poll. Returns whether it is.
+#[inline(always)]
+pub(super) fn wake(task: Task) -> bool {
+    let is_own = with_poll(|poll| {
+        let is_own = poll.task == task;
+        if is_own {
+            poll.is_woken.set(true);
         }
-        let _restore = Restore(POLLED.with(|polled| polled.replace(ptr::null())));
-        f()
-    }
-
-    /// Returns the task that this thread polls. It is alive until that poll is over.
-    pub(in super::super) fn current() -> Option<Task> {
-        with_poll(|poll| poll.task)
-    }
+        is_own
+    });
+    is_own.unwrap_or(false)
 }
 
-#[cfg(not(feature = "std"))]
-mod without_std {
-    use super::Task;
-
-    /// Calls `poll`.
-    #[inline(always)]
-    pub(in super::super) fn watch<R>(_: Task, poll: impl FnOnce() -> R) -> (R, bool) {
-        (poll(), false)
+/// Calls `f`, for which this thread polls no task. A mark that is there already stays.
+#[inline]
+pub(super) fn without_current<R>(f: impl FnOnce() -> R) -> R {
+    struct Restore(*const Poll);
+    impl Drop for Restore {
+        #[inline]
+        fn drop(&mut self) {
+            POLLED.with(|polled| polled.set(self.0));
+        }
     }
-
-    /// Returns false.
-    #[inline(always)]
-    pub(in super::super) fn wake(_: Task) -> bool {
-        false
-    }
+    let _restore = Restore(POLLED.with(|polled| polled.replace(ptr::null())));
+    f()
 }
 
-#[cfg(feature = "std")]
-pub(super) use with_std::{current, wake, watch, without_current};
-#[cfg(not(feature = "std"))]
-pub(super) use without_std::{wake, watch};
+/// Returns the task that this thread polls. It is alive until that poll is over.
+pub(super) fn current() -> Option<Task> {
+    with_poll(|poll| poll.task)
+}

@@ -1,9 +1,5 @@
 //! [`Runnable`]: the right and the duty to run a task once.
 
-#[cfg(feature = "alloc")]
-use alloc::boxed::Box;
-#[cfg(feature = "alloc")]
-use core::any::Any;
 use core::{
     fmt,
     marker::PhantomData,
@@ -13,8 +9,6 @@ use core::{
     task::Waker,
 };
 
-#[cfg(feature = "alloc")]
-use super::Id;
 use super::{
     Link, ScheduleInfo, TaskView,
     header::{OnAgain, Ran, Task},
@@ -234,32 +228,6 @@ impl<M> Runnable<M> {
         unsafe { self.task.view() }
     }
 
-    /// Gives the task its [id](Runnable::id), and with it a value of any type, which a
-    /// [view](TaskView::data) of the task gives access to. Returns false, and attaches nothing, if
-    /// the task has an id already.
-    ///
-    /// For an executor some of whose tasks have a value. Every task of an executor has its
-    /// [metadata](super::Builder::metadata), and pays for it. The value is dropped after the task's
-    /// memory is freed, by the thread that frees it.
-    ///
-    /// # Cost
-    /// As for an id that is asked for. A task without a value pays nothing.
-    ///
-    /// # Example
-    /// ```
-    /// use joint::task;
-    ///
-    /// let (runnable, _handle) = task::spawn(async {}, |_| {});
-    /// assert!(runnable.attach(|id| Box::new(format!("request of task {id}"))));
-    /// let text = format!("request of task {}", runnable.id());
-    /// let data = runnable.view().data().unwrap();
-    /// assert_eq!(data.downcast_ref::<String>(), Some(&text));
-    /// ```
-    #[cfg(feature = "alloc")]
-    pub fn attach(&self, make: impl FnOnce(Id) -> Box<dyn Any + Send + Sync>) -> bool {
-        self.view().origin().attach(make)
-    }
-
     /// Passes the runnable to the schedule function.
     #[inline]
     pub fn schedule(self) {
@@ -292,12 +260,6 @@ impl<M> Runnable<M> {
     pub unsafe fn raw_link<'a>(raw: NonNull<()>) -> &'a Link {
         // SAFETY: the runnable that the address stands for keeps the task alive.
         unsafe { Task::from_ptr(raw).view::<()>() }.link()
-    }
-
-    /// Returns the identity of the task.
-    #[cfg(feature = "alloc")]
-    pub fn id(&self) -> Id {
-        self.view().id()
     }
 
     /// Returns the task's address, as [`into_raw`](Runnable::into_raw) does, and keeps the

@@ -3,66 +3,23 @@
 //! With `std` a panic becomes the task's result. Without `std` it cannot be caught. Other threads
 //! may still use the task, which must not be left half done, so such a panic ends the program.
 
-#[cfg(feature = "std")]
-mod with_std {
-    use core::panic::AssertUnwindSafe;
-
-    use super::Payload;
-
-    /// Runs `f`, and catches its panic. The caller must not use state again that a panic may have
-    /// left broken.
-    #[inline]
-    pub(in super::super) fn catch<R>(f: impl FnOnce() -> R) -> Result<R, Payload> {
-        std::panic::catch_unwind(AssertUnwindSafe(f))
-    }
-
-    /// Resumes a caught panic. The panic hook does not run again.
-    pub(in super::super) fn resume(payload: Payload) -> ! {
-        std::panic::resume_unwind(payload)
-    }
-}
+use super::Payload;
 
 #[cfg(not(feature = "std"))]
-mod without_std {
-    use super::{Payload, or_abort};
+pub(super) use super::no_std::{catch, resume};
 
-    /// Runs `f`. If it panics, the program ends.
-    #[inline]
-    pub(in super::super) fn catch<R>(f: impl FnOnce() -> R) -> Result<R, Payload> {
-        or_abort(
-            || "a task panicked, which `joint` cannot catch without its feature `std`",
-            || Ok(f()),
-        )
-    }
-
-    /// Never called, because no panic is caught.
-    pub(in super::super) fn resume(_: Payload) -> ! {
-        panic!("a task panicked")
-    }
-}
-
+/// Runs `f`, and catches its panic. The caller must not use state again that a panic may have left
+/// broken.
 #[cfg(feature = "std")]
-pub(super) use with_std::{catch, resume};
-#[cfg(not(feature = "std"))]
-pub(super) use without_std::{catch, resume};
-
-/// The payload of a panic.
-#[cfg(feature = "alloc")]
-pub(super) type Payload = alloc::boxed::Box<dyn core::any::Any + Send>;
-/// No panic is caught.
-#[cfg(not(feature = "alloc"))]
-pub(super) type Payload = core::convert::Infallible;
-
-/// Returns the text of a payload that has one.
-#[cfg(feature = "alloc")]
-pub(super) fn message_of(payload: &Payload) -> Option<&str> {
-    let text = payload.downcast_ref::<&'static str>().copied();
-    text.or_else(|| (payload.downcast_ref::<alloc::string::String>()).map(|text| text.as_str()))
+#[inline]
+pub(super) fn catch<R>(f: impl FnOnce() -> R) -> Result<R, Payload> {
+    std::panic::catch_unwind(core::panic::AssertUnwindSafe(f))
 }
 
-#[cfg(not(feature = "alloc"))]
-pub(super) fn message_of(payload: &Payload) -> Option<&str> {
-    match *payload {}
+/// Resumes a caught panic. The panic hook does not run again.
+#[cfg(feature = "std")]
+pub(super) fn resume(payload: Payload) -> ! {
+    std::panic::resume_unwind(payload)
 }
 
 /// Runs `first`, and then resumes a caught panic. If `first` panics, the program ends.

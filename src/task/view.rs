@@ -1,12 +1,8 @@
 //! [`TaskView`]: a task that is alive; [`PendingTask`] and [`EndedTask`]: what its
 //! [`Schedule`](super::Schedule) sees of it at the end of a poll; and [`TaskEnd`].
 
-#[cfg(feature = "alloc")]
-use core::any::Any;
 use core::{fmt, marker::PhantomData, ops::Deref, panic::Location, ptr::NonNull, task::Waker};
 
-#[cfg(feature = "alloc")]
-use super::Id;
 use super::{
     header::{Head, Task},
     state::Snapshot,
@@ -44,21 +40,6 @@ impl<'a, M> TaskView<'a, M> {
     #[inline]
     pub fn as_ptr(&self) -> NonNull<()> {
         self.task.as_ptr()
-    }
-
-    /// Returns the identity of the task.
-    #[cfg(feature = "alloc")]
-    pub fn id(&self) -> Id {
-        self.origin().id()
-    }
-
-    /// Returns the value that was [attached](super::Runnable::attach) to the task.
-    ///
-    /// # Cost
-    /// Two loads.
-    #[cfg(feature = "alloc")]
-    pub fn data(&self) -> Option<&'a (dyn Any + Send + Sync)> {
-        self.origin().data()
     }
 
     /// Returns the task's name, if it has one.

@@ -1,0 +1,124 @@
+//! The functions that make a task without a [`Builder`].
+
+use super::{Builder, JoinHandle, Runnable};
+
+/// Makes a task of a future. Nothing runs yet, and the caller must run or schedule the returned
+/// runnable.
+///
+/// Each time that the task is woken while idle, the waking thread calls `schedule` with the
+/// runnable. If the task is woken while it runs, the run calls `schedule` at its end. `schedule`
+/// may run or drop the runnable at once. If it runs the runnable, it may be called again from
+/// within that run, and then recurses. [`Builder`] takes any [`Schedule`], metadata and a name.
+///
+/// Dropping the handle **cancels** the task. Call [`detach`](JoinHandle::detach) if the task should
+/// run on without a handle.
+///
+/// # Cost
+/// [One allocation](super#memory), and no atomic operation. A schedule function that is stored in
+/// the task could be freed while it runs, so each call takes up to two atomic read-modify-writes
+/// that keep it alive. A function, or a closure without captures, needs none.
+///
+/// # Example
+/// ```
+/// use joint::task;
+///
+/// let (runnable, handle) = task::spawn(async { "done" }, |_| unreachable!("never woken"));
+/// runnable.run();
+/// assert!(handle.is_finished());
+/// assert_eq!(joint::block_on(handle), "done");
+/// ```
+#[track_caller]
+pub fn spawn<F, S>(future: F, schedule: S) -> (Runnable, JoinHandle<F::Output>)
+where
+    F: Future + Send + 'static,
+    F::Output: Send + 'static,
+    S: Fn(Runnable) + Send + Sync + 'static,
+{
+    Builder::new().spawn(|()| future, schedule)
+}
+
+/// Makes a task without a handle. The thread that ends the task drops its output.
+///
+/// # Cost
+/// As for [`spawn`]. The run that ends the task takes no atomic read-modify-write if no waker is
+/// left.
+///
+/// # Example
+/// ```
+/// use joint::task;
+/// use std::sync::mpsc::channel;
+///
+/// let (sender, receiver) = channel();
+/// let runnable = task::spawn_detached(async move { sender.send(1).unwrap() }, |_| {});
+/// runnable.run();
+/// assert_eq!(receiver.recv(), Ok(1));
+/// ```
+#[track_caller]
+pub fn spawn_detached<F, S>(future: F, schedule: S) -> Runnable
+where
+    F: Future + Send + 'static,
+    S: Fn(Runnable) + Send + Sync + 'static,
+{
+    Builder::new().spawn_detached(|()| future, schedule)
+}
+
+/// Makes a task of a future that must stay on this thread. The runnable may be sent to other
+/// threads, but only this thread may run or drop it.
+///
+/// # Panics
+/// If another thread runs or drops the runnable, the task panics with a message that says where it
+/// was spawned. That thread must not touch the future, so a future that was never polled is leaked.
+/// A future that was polled is pinned and its memory may not be reused, so in this case the panic
+/// ends the program.
+///
+/// # Example
+/// ```
+/// use joint::task;
+/// use std::rc::Rc;
+///
+/// let shared = Rc::new(5);
+/// let (runnable, handle) = task::spawn_local(async move { *shared }, |_| {});
+/// runnable.run();
+/// assert_eq!(joint::block_on(handle), 5);
+/// ```
+#[cfg(feature = "std")]
+#[track_caller]
+pub fn spawn_local<F, S>(future: F, schedule: S) -> (Runnable, JoinHandle<F::Output>)
+where
+    F: Future + 'static,
+    F::Output: 'static,
+    S: Fn(Runnable) + Send + Sync + 'static,
+{
+    Builder::new().spawn_local(|()| future, schedule)
+}
+
+/// Makes a task of any future and any schedule function.
+///
+/// # Safety
+/// * If the future or its output is not `Send`, the runnables are run and dropped only on this
+///   thread, and so is the handle.
+/// * If the future or the schedule function borrows, all [references to the
+///   task](super#references-to-a-task) are gone before the borrowed values are.
+/// * If the schedule function is not `Send` and `Sync`, all references to the task are used and
+///   dropped only on this thread.
+///
+/// # Example
+/// ```
+/// use joint::task;
+///
+/// let text = String::from("borrowed");
+/// // SAFETY: the future may be sent. It borrows `text`, which outlives the runnable and the
+/// // handle.
+/// let (runnable, handle) = unsafe { task::spawn_unchecked(async { text.len() }, |_| {}) };
+/// runnable.run();
+/// assert_eq!(joint::block_on(handle), 8);
+/// ```
+#[track_caller]
+pub unsafe fn spawn_unchecked<F, S>(future: F, schedule: S) -> (Runnable, JoinHandle<F::Output>)
+where
+    F: Future,
+    S: Fn(Runnable),
+{
+    // SAFETY: passed on from the caller.
+    unsafe { Builder::new().spawn_unchecked(|()| future, schedule) }
+}
