@@ -108,7 +108,7 @@
 //! assert_eq!(joint::block_on(handle), 42);
 //! # }
 //! ```
-//! The documentation of [`task`] has an executor in thirty lines, and one that can be shut down.
+//! The documentation of [`task`] has an executor in ten lines, and names larger ones.
 //!
 //! # Waiting
 //! Three types can be waited on. A call that blocks the thread says so in its name, and needs the

@@ -165,7 +165,7 @@ impl<M> Runnable<M> {
     /// a lock.
     ///
     /// For an executor that keeps the addresses of its tasks, to cancel them when it shuts down.
-    /// The [guide](super#an-executor-that-can-be-shut-down) has such an executor.
+    /// The [guide](super#an-executor-that-can-be-shut-down) says how.
     ///
     /// # Safety
     /// * `raw` is the address of a task with metadata `M`, from [`as_ptr`](Runnable::as_ptr) of its

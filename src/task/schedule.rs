@@ -56,9 +56,9 @@ pub trait Schedule<M = ()>: Sized {
     /// before that, it becomes idle, and then only its wakers and its handle refer to it.
     ///
     /// An executor that has to find its waiting tasks later, for example to cancel them all, enters
-    /// the task in a list here. The [guide](super#an-executor-that-can-be-shut-down) does. A task
-    /// that waits several times calls this several times. The function may wake and abort the task,
-    /// and may drop its handle and its wakers. The default does nothing, and costs nothing.
+    /// the task in a list here, as the [guide](super#an-executor-that-can-be-shut-down) says. A
+    /// task that waits several times calls this several times. The function may wake and abort the
+    /// task, and may drop its handle and its wakers. The default does nothing, and costs nothing.
     ///
     /// # Panics
     /// It must not panic, because the task could then never be woken again. A panic ends the

@@ -9,6 +9,7 @@ mod cancel;
 mod debug;
 mod detached;
 mod executors;
+mod guide;
 mod join;
 mod layout;
 mod link;

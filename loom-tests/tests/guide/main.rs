@@ -1,81 +1,24 @@
-//! The three executors of the guide in `joint::task`, their models, and mistakes that the models
-//! catch: how to write an executor of your own, and how to know that it is right.
+//! Models of the executors in the folder `examples`, and mistakes that the models catch: how to
+//! write an executor of your own, and how to know that it is right.
 //!
-//! The executors are written as they would be for threads of the system, except that their mutexes,
-//! condition variables and threads are loom's. With `--cfg joint_loom` the atomics of the tasks are
-//! the model's too, so a model runs the executor and all of `joint` below it in every order.
+//! The executors are those of the examples, except that their mutexes, condition variables and
+//! threads are loom's. With `--cfg joint_loom` the atomics of the tasks are the model's too, so a
+//! model runs the executor and all of `joint` below it in every order.
 #![cfg(joint_loom)]
 
-use std::{collections::VecDeque, future::Future};
-
-use joint::{
-    JoinError, JoinHandle, block_on, oneshot,
-    task::{self, Runnable},
-};
+use joint::{JoinError, block_on, oneshot};
 use loom::{
     sync::{Arc, Condvar, Mutex},
     thread,
 };
 use loom_tests::{Drops, model, model_bounded};
 
+use queue::{Queue, spawn};
+
+#[path = "../../../examples/executor/queue.rs"]
+mod queue;
 mod shutdown;
 mod timers;
-
-// The executor.
-
-struct Queue {
-    /// `None` once the executor has gone: a runnable that is dropped cancels its task.
-    runnables: Mutex<Option<VecDeque<Runnable>>>,
-    pushed: Condvar,
-}
-
-impl Queue {
-    fn new() -> Arc<Self> {
-        Arc::new(Self {
-            runnables: Mutex::new(Some(VecDeque::new())),
-            pushed: Condvar::new(),
-        })
-    }
-
-    fn push(&self, runnable: Runnable) {
-        if let Some(queue) = &mut *self.runnables.lock().unwrap() {
-            queue.push_back(runnable);
-            self.pushed.notify_one();
-        }
-        // Otherwise it is dropped here, outside of the lock: a future's drop may wake another task.
-    }
-
-    fn work(&self) {
-        loop {
-            let mut runnables = self.runnables.lock().unwrap();
-            let runnable = loop {
-                let Some(queue) = &mut *runnables else { return };
-                match queue.pop_front() {
-                    Some(runnable) => break runnable,
-                    None => runnables = self.pushed.wait(runnables).unwrap(),
-                }
-            };
-            drop(runnables);
-            runnable.run();
-        }
-    }
-
-    fn shut_down(&self) {
-        let left = self.runnables.lock().unwrap().take();
-        self.pushed.notify_all();
-        drop(left);
-    }
-}
-
-fn spawn<T: Send + 'static>(
-    queue: &Arc<Queue>,
-    future: impl Future<Output = T> + Send + 'static,
-) -> JoinHandle<T> {
-    let own = queue.clone();
-    let (runnable, handle) = task::spawn(future, move |runnable| own.push(runnable));
-    runnable.schedule();
-    handle
-}
 
 // The models. Each is the smallest use of the executor in which something could go wrong. loom
 // fails a model in which a thread waits forever, and one in which a reference to the queue is left

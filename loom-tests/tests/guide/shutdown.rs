@@ -1,16 +1,9 @@
-//! The guide's second executor, which cancels the tasks that wait when it shuts down.
+//! The example `shutdown`, an executor that cancels the tasks that wait when it shuts down.
 
-use std::{
-    collections::{HashSet, VecDeque},
-    future::{Future, pending},
-    ptr::NonNull,
-};
+use std::future::pending;
 
-use joint::{
-    JoinError, JoinHandle, block_on, oneshot,
-    task::{Builder, EndedTask, PendingTask, Polled, Schedule, ScheduleInfo, TaskEnd},
-    waker::budget,
-};
+use executor::{Address, Executor, Runnable};
+use joint::{JoinError, JoinHandle, block_on, oneshot};
 use joint_executor::yield_now;
 use loom::{
     sync::{Arc, Condvar, Mutex},
@@ -20,142 +13,8 @@ use loom_tests::{Drops, model, model_bounded};
 
 use super::fails_with;
 
-// The executor.
-
-type Runnable = joint::task::Runnable<Owner>;
-
-/// The metadata of each task: the executor that it belongs to.
-struct Owner(Arc<Shared>);
-
-struct Shared {
-    /// `None` once the executor is closed.
-    queue: Mutex<Option<VecDeque<Runnable>>>,
-    pushed: Condvar,
-    waiting: Mutex<HashSet<Address>>,
-}
-
-/// The address of a task that has waited. It owns nothing.
-#[derive(PartialEq, Eq, Hash)]
-struct Address(NonNull<()>);
-
-// SAFETY: it is followed only under the lock that keeps its task alive.
-unsafe impl Send for Address {}
-
-#[derive(Clone, Copy)]
-struct Push;
-
-impl Schedule<Owner> for Push {
-    fn schedule(&self, runnable: Runnable, _: ScheduleInfo) {
-        let shared = runnable.metadata().0.clone();
-        shared.push(runnable);
-    }
-
-    fn pending(&self, task: &PendingTask<'_, Owner>) {
-        let waiting = &task.metadata().0.waiting;
-        waiting.lock().unwrap().insert(Address(task.as_ptr()));
-    }
-
-    fn ended(&self, task: &EndedTask<'_, Owner>, _: TaskEnd) {
-        let waiting = &task.metadata().0.waiting;
-        waiting.lock().unwrap().remove(&Address(task.as_ptr()));
-    }
-}
-
-impl Shared {
-    fn push(&self, runnable: Runnable) {
-        if let Some(queue) = &mut *self.queue.lock().unwrap() {
-            queue.push_back(runnable);
-            self.pushed.notify_one();
-        }
-        // If the executor is closed, the runnable is dropped here, which cancels the task.
-    }
-
-    fn next(&self) -> Option<Runnable> {
-        let mut queue = self.queue.lock().unwrap();
-        loop {
-            match queue.as_mut()?.pop_front() {
-                Some(runnable) => return Some(runnable),
-                None => queue = self.pushed.wait(queue).unwrap(),
-            }
-        }
-    }
-
-    fn work(&self) {
-        while let Some(runnable) = self.next() {
-            budget::refill();
-            match runnable.poll() {
-                Polled::Pending | Polled::Ended(None) => {}
-                Polled::Woken(runnable) => self.push(runnable),
-                Polled::Ended(Some(waiter)) => waiter.wake(),
-            }
-        }
-    }
-
-    fn close(&self) {
-        let queued = self.queue.lock().unwrap().take();
-        drop(queued);
-        self.pushed.notify_all();
-    }
-
-    fn cancel_waiting(&self) {
-        let waiting = self.waiting.lock().unwrap();
-        // SAFETY: the task has called `pending`, and cannot return from `ended` while the lock is
-        // held.
-        let abort = |task: &Address| unsafe { Runnable::raw_abort(task.0) };
-        let aborted: Vec<Runnable> = waiting.iter().filter_map(abort).collect();
-        // Dropped without the lock, which `ended` takes.
-        drop(waiting);
-        drop(aborted);
-    }
-}
-
-struct Executor {
-    shared: Arc<Shared>,
-    workers: Vec<thread::JoinHandle<()>>,
-}
-
-impl Executor {
-    fn new(workers: usize) -> Self {
-        let shared = Arc::new(Shared {
-            queue: Mutex::new(Some(VecDeque::new())),
-            pushed: Condvar::new(),
-            waiting: Mutex::new(HashSet::new()),
-        });
-        let start = |_| {
-            let shared = shared.clone();
-            thread::spawn(move || shared.work())
-        };
-        let workers = (0..workers).map(start).collect();
-        Self { shared, workers }
-    }
-
-    fn spawn<F>(&self, future: F) -> JoinHandle<F::Output>
-    where
-        F: Future + Send + 'static,
-        F::Output: Send + 'static,
-    {
-        let builder = Builder::new().metadata(Owner(self.shared.clone()));
-        let (runnable, handle) = builder.spawn(|_| future, Push);
-        self.shared.push(runnable);
-        handle.without_metadata()
-    }
-
-    fn join_workers(&mut self) {
-        self.workers
-            .drain(..)
-            .for_each(|worker| worker.join().unwrap());
-    }
-}
-
-impl Drop for Executor {
-    fn drop(&mut self) {
-        self.shared.close();
-        self.join_workers();
-        self.shared.cancel_waiting();
-    }
-}
-
-// The models.
+#[path = "../../../examples/shutdown/executor.rs"]
+mod executor;
 
 fn is_cancelled<T>(handle: JoinHandle<T>) -> bool {
     matches!(block_on(handle.result()), Err(JoinError::Cancelled))

@@ -1,4 +1,4 @@
-//! The guide's third executor: priorities, and timers that its workers serve.
+//! A copy of the example `priorities`: an executor with timers that its workers serve.
 //!
 //! loom has no time, and its condition variable never times out. So the model has a clock of its
 //! own, which a worker that waits for a timer sets forward. A wait with a deadline is then over at
