@@ -304,46 +304,35 @@ unsafe fn give_up(task: Task, registration: Registration, how: OnDrop) {
 unsafe fn give_up_unjoined(task: Task, how: OnDrop) {
     // SAFETY: the handle keeps the task alive.
     let view = unsafe { task.view::<()>() };
-    if let Some(ended) = view.ended() {
-        // SAFETY: the join word has ended in this way, and the handle is given up.
-        return unsafe { dispose(task, ended) };
-    }
-    // SAFETY: the handle keeps the task alive, and this is its last act on the word.
-    let _registered = match unsafe { Completion::raw_detach(view.join()) } {
+    let detached = match view.ended() {
+        Some(ended) => Detached::Finished(ended),
+        // SAFETY: the handle keeps the task alive, and this is its last act on the word.
+        None => unsafe { Completion::raw_detach(view.join()) },
+    };
+    match detached {
         Detached::Finished(ended) => {
-            // The result's drop may look for the end, which the join word shows no more.
+            // The result's drop may look for the end, which the join word may show no more.
             view.link().note_end();
-            // SAFETY: the join word has ended in this way, and the handle is given up.
-            return unsafe { dispose(task, ended) };
+            if ended == Ended::Done {
+                // SAFETY: ended with an output or a panic in the stage, which is the handle's now.
+                unsafe { (view.vtable().drop_output)(task) };
+            }
+            // SAFETY: the handle is given up. The stage is empty: the result was dropped above, or
+            // there was none.
+            unsafe { task.finish(Finisher::Handle) };
         }
         // The registered waker is user code, so it is dropped last, and also if the schedule
         // function panics.
-        Detached::Pending(registered) => registered,
-    };
-    let _held = view.hold();
-    let outcome = match how {
-        OnDrop::Detach => view.state().detach(),
-        OnDrop::Cancel => view.state().cancel(),
-    };
-    // SAFETY: this is the state word's answer, and `_held` keeps rule 3.
-    unsafe { task.after_release(outcome) };
-}
-
-/// Drops the result of an ended task, and gives up the handle.
-///
-/// # Safety
-/// The caller has the handle of the task, and gives it up. The handle has not taken the result, and
-/// the join word has ended as `ended` says.
-unsafe fn dispose(task: Task, ended: Ended) {
-    if ended == Ended::Done {
-        // SAFETY: the handle keeps the task alive.
-        let drop_output = unsafe { task.view::<()>() }.vtable().drop_output;
-        // SAFETY: ended with an output or a panic in the stage, which is the handle's now.
-        unsafe { drop_output(task) };
+        Detached::Pending(_registered) => {
+            let _held = view.hold();
+            let outcome = match how {
+                OnDrop::Detach => view.state().detach(),
+                OnDrop::Cancel => view.state().cancel(),
+            };
+            // SAFETY: this is the state word's answer, and `_held` keeps rule 3.
+            unsafe { task.after_release(outcome) };
+        }
     }
-    // SAFETY: passed on from the caller. The stage is empty: the result was dropped above, or there
-    // was none.
-    unsafe { task.finish(Finisher::Handle) };
 }
 
 impl<T, M> Future for JoinHandle<T, M> {
