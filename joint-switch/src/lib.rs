@@ -76,19 +76,7 @@ use portable_atomic as atomics;
 
 #[cfg(target_has_atomic = "64")]
 pub use atomics::AtomicU64;
-pub use atomics::{AtomicPtr, AtomicUsize, fence};
-
-#[cfg(all(target_has_atomic = "64", not(joint_narrow)))]
-pub use atomics::AtomicU64 as AtomicWord;
-/// The value of an [`AtomicWord`], the state word of a task. It has 64 bits, or 32 on a machine
-/// without atomics of 64 bits and in a build with `--cfg joint_narrow`.
-#[cfg(all(target_has_atomic = "64", not(joint_narrow)))]
-pub type Word = u64;
-#[cfg(not(all(target_has_atomic = "64", not(joint_narrow))))]
-pub use atomics::AtomicU32 as AtomicWord;
-/// The value of an [`AtomicWord`], the state word of a task. It has 32 bits.
-#[cfg(not(all(target_has_atomic = "64", not(joint_narrow))))]
-pub type Word = u32;
+pub use atomics::{AtomicPtr, AtomicU32, AtomicUsize, fence};
 
 #[cfg(all(joint_loom, feature = "std"))]
 pub use self::model::{Mutex, MutexGuard, OnceLock, now, thread, thread_local, wait_until};
@@ -112,15 +100,6 @@ pub use std::{
 
 /// Whether this build is for the model checker. Models shrink constants by it, never logic.
 pub const MODELLED: bool = cfg!(joint_loom);
-
-/// The number of wakers of a task from which on one more ends the program: half of the counter's
-/// range, which is 28 bits, or 14 in a narrow word.
-pub const REF_LIMIT: Word = 1 << if Word::BITS == 64 { 27 } else { 13 };
-
-/// The number of unconsumed wake-ups of a task from which on wakers take theirs back. The counter
-/// has 32 bits, or 14 in a narrow word. Above the limit there is room for one wake-up of each waker
-/// and of each thread.
-pub const WAKE_LIMIT: Word = 1 << if Word::BITS == 64 { 31 } else { 12 };
 
 /// Names an atomic site and the ordering that it needs: `order!(complete: AcqRel)`.
 ///
@@ -244,7 +223,7 @@ pub trait Retire {
 mod real {
     use core::mem::MaybeUninit;
 
-    use super::{AtomicPtr, Retire, Word};
+    use super::{AtomicPtr, Retire};
 
     /// `core`'s cell with the access functions of loom's.
     #[derive(Debug)]
@@ -283,20 +262,19 @@ mod real {
     impl<T> Retire for AtomicPtr<T> {}
     #[cfg(target_has_atomic = "64")]
     impl Retire for super::AtomicU64 {}
-    #[cfg(any(joint_narrow, not(target_has_atomic = "64")))]
-    impl Retire for super::AtomicWord {}
+    impl Retire for super::AtomicU32 {}
     impl Retire for super::AtomicUsize {}
 
-    /// Returns [`WAKE_LIMIT`](super::WAKE_LIMIT), which a model can lower.
+    /// Returns the limit of a task's unconsumed wake-ups, which a model can lower.
     #[inline(always)]
-    pub const fn wake_limit() -> Word {
-        super::WAKE_LIMIT
+    pub const fn wake_limit<T>(limit: T) -> T {
+        limit
     }
 
-    /// Returns [`REF_LIMIT`](super::REF_LIMIT), which a model can lower.
+    /// Returns the limit of a task's wakers, which a model can lower.
     #[inline(always)]
-    pub const fn ref_limit() -> Word {
-        super::REF_LIMIT
+    pub const fn ref_limit<T>(limit: T) -> T {
+        limit
     }
 }
 

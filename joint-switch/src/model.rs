@@ -31,12 +31,12 @@ use joint_mutants::named::{self, Halves};
 use observe::{Act, Bits, Made, Object, ended};
 
 use self::heap::assert_live;
-use super::{Retire, Word};
+use super::Retire;
 
 std::thread_local! {
     static RMWS: Cell<usize> = const { Cell::new(0) };
-    static WAKE_LIMIT: Cell<Word> = const { Cell::new(super::WAKE_LIMIT) };
-    static REF_LIMIT: Cell<Word> = const { Cell::new(super::REF_LIMIT) };
+    static WAKE_LIMIT: Cell<Option<u8>> = const { Cell::new(None) };
+    static REF_LIMIT: Cell<Option<u8>> = const { Cell::new(None) };
     /// Sites, what they ask for instead, and whether a run has reached them.
     static OVERRIDES: RefCell<Vec<(String, Ordering, bool)>> = const { RefCell::new(Vec::new()) };
     /// A counter that fences increment, which makes them take turns. Relaxed, so that it orders
@@ -114,27 +114,27 @@ pub fn wait_until(mut is_done: impl FnMut() -> bool) {
 }
 
 /// Returns the limit of a normal build, or the one that a run has set in order to reach it.
-pub fn wake_limit() -> Word {
-    WAKE_LIMIT.get()
+pub fn wake_limit<T: From<u8>>(limit: T) -> T {
+    WAKE_LIMIT.get().map_or(limit, T::from)
 }
 
-/// Lowers the limit of a task's unconsumed wake-ups, for the models of this thread. The limit must
-/// be at least 4.
-pub fn set_wake_limit(limit: Word) {
+/// Lowers the limit of a task's unconsumed wake-ups, for the models of this thread, or resets it.
+/// The limit must be at least 4.
+pub fn set_wake_limit(limit: Option<u8>) {
     assert!(
-        limit >= 4,
+        limit.is_none_or(|limit| limit >= 4),
         "the limit must be at least 4, because a run consumes a quarter of it"
     );
     WAKE_LIMIT.set(limit);
 }
 
 /// Returns the limit of a normal build, or the one that a run has set in order to reach it.
-pub fn ref_limit() -> Word {
-    REF_LIMIT.get()
+pub fn ref_limit<T: From<u8>>(limit: T) -> T {
+    REF_LIMIT.get().map_or(limit, T::from)
 }
 
-/// Lowers the limit of a task's wakers, for the models of this thread.
-pub fn set_ref_limit(limit: Word) {
+/// Lowers the limit of a task's wakers, for the models of this thread, or resets it.
+pub fn set_ref_limit(limit: Option<u8>) {
     REF_LIMIT.set(limit);
 }
 

@@ -88,14 +88,21 @@
 
 use core::fmt;
 
-use joint_switch::{AtomicWord, Retire, Word, fence, order, ref_limit, wake_limit};
+use self::word::{AtomicWord, REF_LIMIT, WAKE_LIMIT, WAKES_AT, Word};
+use joint_switch::{Retire, fence, order};
+
+#[cfg_attr(
+    any(joint_narrow, not(target_has_atomic = "64")),
+    path = "state/narrow.rs"
+)]
+mod word;
 
 const HANDLE: Word = 1;
 const CANCELLED: Word = 1 << 1;
 const FINISHED: Word = 1 << 2;
 const PANICKED: Word = 1 << 3;
 const REF: Word = 1 << 4;
-const WAKE: Word = 1 << if Word::BITS == 64 { 32 } else { 18 };
+const WAKE: Word = 1 << WAKES_AT;
 const REFS: Word = WAKE - REF;
 
 pub(super) struct State(AtomicWord);
@@ -233,8 +240,6 @@ impl State {
         // ORDERING: clone. Relaxed: the new waker reaches another thread by a happens-before edge
         // of its own, as with any counted pointer.
         let before = self.0.fetch_add(REF, order!(clone: Relaxed));
-        // The limit is half of the counter's range, so the counter cannot overflow before the
-        // program has ended.
         if before & REFS >= ref_limit() * REF {
             too_many_wakers();
         }
@@ -515,6 +520,16 @@ fn left_alone(before: Snapshot) -> OnRelease {
     // the last to touch its future.
     fence(order!(left_alone: Acquire));
     outcome
+}
+
+/// Returns the limit of wakers, which a model can lower.
+fn ref_limit() -> Word {
+    joint_switch::ref_limit(REF_LIMIT)
+}
+
+/// Returns the limit of wake-ups, which a model can lower.
+fn wake_limit() -> Word {
+    joint_switch::wake_limit(WAKE_LIMIT)
 }
 
 #[cold]

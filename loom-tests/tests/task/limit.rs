@@ -4,10 +4,7 @@
 use std::{future::poll_fn, task::Poll};
 
 use joint::{JoinError, JoinHandle};
-use joint_switch::{
-    WAKE_LIMIT,
-    model::{set_ref_limit, set_wake_limit},
-};
+use joint_switch::model::{set_ref_limit, set_wake_limit};
 
 use crate::world::{
     By, Flag, Kept, Schedule, World, explore, explore_bounded, join_all, join_now, poll_once,
@@ -19,14 +16,14 @@ struct Lowered(());
 
 impl Lowered {
     fn new() -> Self {
-        set_wake_limit(4);
+        set_wake_limit(Some(4));
         Self(())
     }
 }
 
 impl Drop for Lowered {
     fn drop(&mut self) {
-        set_wake_limit(WAKE_LIMIT);
+        set_wake_limit(None);
     }
 }
 
@@ -261,7 +258,7 @@ pub(crate) fn a_full_count_is_worked_off(how: Schedule) {
 fn too_many_wakers_end_the_program() {
     const INNER: &str = "JOINT_LOOM_TOO_MANY_WAKERS";
     if std::env::var_os(INNER).is_some() {
-        set_ref_limit(4);
+        set_ref_limit(Some(4));
         explore(|world| {
             let (runnable, handle) = world.spawn(Schedule::ZeroSized, std::future::pending::<()>());
             let mut wakers: Vec<_> = (0..4).map(|_| waker_of(&runnable)).collect();
