@@ -32,10 +32,12 @@ use crate::waker::{ThinWaker, WakerId};
 use joint_switch::{AtomicPtr, Retire, const_unless_modelled, order};
 
 mod sides;
-mod slot;
+mod slotted;
 
+#[doc(no_inline)]
+pub use crate::waker::WakerSlot;
 pub use sides::{Abandoned, Completer, Waiter};
-pub use slot::WakerSlot;
+pub use slotted::Slotted;
 
 pub(crate) const PENDING: *mut () = ptr::null_mut();
 pub(crate) const DONE: *mut () = ptr::without_provenance_mut(1);
@@ -268,11 +270,21 @@ impl Completion {
     /// `this` is alive.
     #[inline]
     pub unsafe fn raw_ended(this: *const Self) -> Option<Ended> {
+        // SAFETY: passed on from the caller.
+        how_ended(unsafe { Self::look(this) })
+    }
+
+    /// Looks at the word, for the waiter.
+    ///
+    /// # Safety
+    /// `this` is alive.
+    #[inline]
+    unsafe fn look(this: *const Self) -> *mut () {
         // SAFETY: alive by this function's contract.
         let word = unsafe { &(*this).word };
-        // ORDERING: poll. Acquire, with the Release of `complete` and `abandon`: what the completer
-        // wrote is visible.
-        how_ended(word.load(order!(poll: Acquire)))
+        // ORDERING: poll. Acquire, with the Release of `complete`, `abandon`, `unobserved` and
+        // `finish`: what the completer wrote is visible.
+        word.load(order!(poll: Acquire))
     }
 
     /// Returns whether the waiter has detached. For the completer.
@@ -309,7 +321,7 @@ impl Completion {
         registration: &mut Registration,
     ) -> Poll<Ended> {
         // SAFETY: passed on from the caller.
-        unsafe { Self::poll_as(this, waker, registration, ThinWaker::from) }
+        unsafe { Self::poll_as(this, waker, registration, Into::into) }
     }
 
     /// As `raw_poll`, with the function that turns the waker into one word.
@@ -344,36 +356,66 @@ impl Completion {
         registration: &mut Registration,
         thin: impl FnOnce(Waker) -> ThinWaker,
     ) -> Poll<Ended> {
+        let id = WakerId::of(&waker);
+        // SAFETY: passed on from the caller.
+        unsafe { Self::exchange(this, thin(waker), id, registration) }
+    }
+
+    /// Registers a waker, by which the task of the waker with this id is woken.
+    ///
+    /// # Safety
+    /// As for `poll_as`.
+    #[inline(always)]
+    unsafe fn exchange(
+        this: *const Self,
+        waker: ThinWaker,
+        id: WakerId,
+        registration: &mut Registration,
+    ) -> Poll<Ended> {
         // SAFETY: alive by this function's contract.
         let word = unsafe { &(*this).word };
-        let words = WakerId::of(&waker);
-        let raw = thin(waker).into_raw().as_ptr();
-        // ORDERING: register. Release: the completer that takes the waker sees all of it
-        // (`complete` and `abandon`, Acquire). Acquire: if the completer finished first, its result
-        // is visible (`complete` and `abandon`, Release).
+        let raw = waker.into_raw().as_ptr();
+        // ORDERING: register. Release: the completer that takes or copies the waker sees all of it
+        // (`complete`, `abandon`, `look`, `missed` and `finish`, Acquire). Acquire: if the completer
+        // finished first, its result is visible (`complete`, `abandon`, `unobserved` and `finish`,
+        // Release).
         let before = word.swap(raw, order!(register: AcqRel));
-        if let Some(ended) = how_ended(before) {
-            // ORDERING: restore. Release: what the completer wrote is passed on to a thread that
-            // learns of the end from this store. This waiter itself saw it through its exchange.
-            // The end is restored before the waker is dropped, because dropping the waker runs user
-            // code.
-            word.store(before, order!(restore: Release));
-            // SAFETY: this is the word that the exchange put in. The completer has finished without
-            // seeing it, and the store has overwritten it, so it is ours again.
-            drop(unsafe { thin_waker_of(raw) });
-            return Poll::Ready(ended);
-        }
+        let (old, poll) = match how_ended(before) {
+            Some(ended) => {
+                // The completer has finished without seeing the waker. The end is restored before
+                // that is dropped, because dropping it runs user code.
+                // SAFETY: passed on from the caller.
+                unsafe { Self::restore(this, before) };
+                (raw, Poll::Ready(ended))
+            }
+            None => {
+                registration.0 = id;
+                (before, Poll::Pending)
+            }
+        };
         debug_assert!(
             before != DETACHED,
             "the waiter has polled after it had detached"
         );
-        registration.0 = words;
-        if before != PENDING {
-            // SAFETY: a value that is neither an end nor a sentinel is an older waker, which the
-            // exchange hands back.
-            drop(unsafe { thin_waker_of(before) });
+        if old != PENDING {
+            // SAFETY: the older waker, which the exchange hands back, or the one that it put in and
+            // the store has overwritten.
+            drop(unsafe { thin_waker_of(old) });
         }
-        Poll::Pending
+        poll
+    }
+
+    /// Restores the end that the waiter's exchange has taken out.
+    ///
+    /// # Safety
+    /// `this` is alive, and the completer has finished.
+    #[inline]
+    unsafe fn restore(this: *const Self, end: *mut ()) {
+        // SAFETY: alive by this function's contract.
+        let word = unsafe { &(*this).word };
+        // ORDERING: restore. Release: what the completer wrote is passed on to a thread that learns
+        // of the end from this store. The waiter itself saw it through its exchange.
+        word.store(end, order!(restore: Release));
     }
 
     /// Detaches the waiter. This is the waiter's last act, unless it returns
@@ -383,21 +425,31 @@ impl Completion {
     /// `this` is alive up to the exchange, and this is the waiter's only call of `raw_detach`.
     #[inline]
     pub unsafe fn raw_detach(this: *const Self) -> Detached {
-        // SAFETY: alive up to the exchange. The reference is only to the atomic, which may be freed
-        // during the call.
-        let word = unsafe { &(*this).word };
-        // ORDERING: detach. Release: the waiter's accesses are over before a completer that reads
-        // DETACHED frees the shared state (`complete` and `abandon`, Acquire). Acquire: if the
-        // completer finished first, its result is visible (`complete` and `abandon`, Release).
-        let before = word.swap(DETACHED, order!(detach: AcqRel));
+        // SAFETY: passed on from the caller.
+        let before = unsafe { Self::detach(this) };
         if let Some(ended) = how_ended(before) {
             return Detached::Finished(ended);
         }
-        debug_assert!(before != DETACHED, "the waiter has detached twice");
         let registered = before != PENDING;
         // SAFETY: a value that is no sentinel is the waker that this waiter registered, which the
         // exchange hands back.
         Detached::Pending(registered.then(|| unsafe { thin_waker_of(before) }))
+    }
+
+    /// # Safety
+    /// As for `raw_detach`.
+    #[inline]
+    unsafe fn detach(this: *const Self) -> *mut () {
+        // SAFETY: alive up to the exchange. The reference is only to the atomic, which may be freed
+        // during the call.
+        let word = unsafe { &(*this).word };
+        // ORDERING: detach. Release: the waiter's accesses are over before a completer that reads
+        // DETACHED frees the shared state (`complete`, `abandon`, `look`, `missed` and `finish`,
+        // Acquire). Acquire: if the completer finished first, its result is visible (`complete`,
+        // `abandon`, `unobserved` and `finish`, Release).
+        let before = word.swap(DETACHED, order!(detach: AcqRel));
+        debug_assert!(before != DETACHED, "the waiter has detached twice");
+        before
     }
 }
 

@@ -2,8 +2,8 @@
 //!
 //! The word is the address of a [`Header`], which says how to wake the object that it belongs to. A
 //! task, a thread parker, or an executor's own object starts with such a header, so registering it
-//! costs one reference and no memory. A foreign [`core::task::Waker`] is boxed, and the address of
-//! the box is tagged in the lowest bit.
+//! costs one reference and no memory. A foreign [`core::task::Waker`] lies in a [`WakerSlot`], whose
+//! address is tagged: in a box, or in place, where somebody else owns the memory.
 //!
 //! Three modules here are for authors of executors too, and need the feature `std`. [`park`] blocks
 //! a thread until a waker is woken: `block_on`, the parker beneath it, and the rule by which a
@@ -16,29 +16,34 @@
 
 use core::{
     fmt,
-    mem::ManuallyDrop,
+    mem::{ManuallyDrop, MaybeUninit},
     panic::Location,
     ptr::{self, NonNull},
     task::{RawWaker, RawWakerVTable, Waker},
 };
 
-use joint_switch::heap;
+use joint_switch::{Retire, heap};
 
 #[cfg(feature = "std")]
 pub mod budget;
 #[cfg(feature = "std")]
 pub mod clock;
-#[cfg(feature = "alloc")]
 pub(crate) mod noted;
 #[cfg(feature = "std")]
 pub mod park;
+mod slot;
 
 #[cfg(feature = "std")]
 pub use noted::note_waits;
 
-/// The tag in the address of a boxed foreign waker.
-const FOREIGN: usize = 1;
-const _: () = assert!(align_of::<Header>() > FOREIGN && align_of::<Waker>() > FOREIGN);
+pub use slot::WakerSlot;
+
+/// The tag in the address of a foreign waker in a box. Whoever takes the waker out frees the box.
+const BOXED: usize = 1;
+/// The tag in the address of a foreign waker in place, in memory that somebody else owns.
+const IN_PLACE: usize = 2;
+const TAGS: usize = BOXED | IN_PLACE;
+const _: () = assert!(align_of::<Header>() > TAGS && align_of::<WakerSlot>() > TAGS);
 
 /// The functions of an object that starts with a [`Header`]. Each takes the header's address.
 ///
@@ -233,7 +238,8 @@ unsafe impl Sync for ThinWaker {}
 /// The target of a [`ThinWaker`]'s word.
 enum Kind {
     Own(NonNull<Header>),
-    Foreign(NonNull<Waker>),
+    /// The waker's place, which is full.
+    Foreign(NonNull<WakerSlot>),
 }
 
 impl ThinWaker {
@@ -293,11 +299,12 @@ impl ThinWaker {
     /// Wakes the task or thread, and gives the waker up.
     #[inline]
     pub fn wake(self) {
-        match ManuallyDrop::new(self).kind() {
+        let this = ManuallyDrop::new(self);
+        match this.kind() {
             // SAFETY: alive by the reference that `self` held, which is given up here.
             Kind::Own(header) => unsafe { own(header.as_ptr().cast(), |table| table.wake) },
-            // SAFETY: `self` owned the block and does not drop it.
-            Kind::Foreign(boxed) => unsafe { wake_foreign(boxed) },
+            // SAFETY: `self` owned the waker and does not drop it.
+            Kind::Foreign(_) => unsafe { wake_foreign(this.0) },
         }
     }
 
@@ -307,8 +314,8 @@ impl ThinWaker {
         match self.kind() {
             // SAFETY: alive by the reference that `self` holds.
             Kind::Own(header) => unsafe { own(header.as_ptr().cast(), |table| table.wake_by_ref) },
-            // SAFETY: the block is alive and initialised while `self` owns it.
-            Kind::Foreign(boxed) => unsafe { boxed.as_ref() }.wake_by_ref(),
+            // SAFETY: the waker is there while `self` owns it.
+            Kind::Foreign(slot) => unsafe { foreign(&slot) }.wake_by_ref(),
         }
     }
 
@@ -318,23 +325,70 @@ impl ThinWaker {
     pub fn will_wake(&self, waker: &Waker) -> bool {
         match self.kind() {
             Kind::Own(header) => is_own(waker) && waker.data() == header.as_ptr().cast(),
-            // SAFETY: the block is alive and initialised while `self` owns it.
-            Kind::Foreign(boxed) => unsafe { boxed.as_ref() }.will_wake(waker),
+            // SAFETY: as in `wake_by_ref`.
+            Kind::Foreign(slot) => unsafe { foreign(&slot) }.will_wake(waker),
         }
     }
 
     #[inline]
     fn kind(&self) -> Kind {
-        if self.0.as_ptr().addr() & FOREIGN == 0 {
-            return Kind::Own(self.0.cast());
+        match self.0.addr().get() & TAGS {
+            0 => Kind::Own(self.0.cast()),
+            _ => Kind::Foreign(slot_of(self.0)),
         }
-        let boxed = self
-            .0
-            .as_ptr()
-            .map_addr(|address| address & !FOREIGN)
-            .cast::<Waker>();
-        // SAFETY: the tag was set on the address of a block, which is not null.
-        Kind::Foreign(unsafe { NonNull::new_unchecked(boxed) })
+    }
+
+    /// Puts a waker into a slot.
+    ///
+    /// # Safety
+    /// `slot` is alive, and no one else accesses it. If it is full, its waker was taken out or is
+    /// leaked. It stays alive and in its place until the returned waker is gone.
+    #[inline]
+    pub(crate) unsafe fn placed(waker: Waker, slot: NonNull<WakerSlot>) -> Self {
+        // SAFETY: passed on from the caller.
+        let place = unsafe { slot.as_ref() };
+        // SAFETY: passed on from the caller.
+        unsafe { place.fill(waker) };
+        Self::tagged(slot, IN_PLACE)
+    }
+
+    fn tagged(slot: NonNull<WakerSlot>, tag: usize) -> Self {
+        Self(slot.cast::<()>().map_addr(|address| address | tag))
+    }
+
+    /// Copies the waker that a word stands for, if it lies in place.
+    ///
+    /// # Safety
+    /// `word` is null, or that of a waker that is alive.
+    #[inline]
+    pub(crate) unsafe fn copy_in_place(word: *mut ()) -> MaybeUninit<Waker> {
+        if word.addr() & IN_PLACE == 0 {
+            return MaybeUninit::uninit();
+        }
+        // SAFETY: the tagged address of a slot is not null.
+        let slot = slot_of(unsafe { NonNull::new_unchecked(word) });
+        // SAFETY: alive by this function's contract.
+        let slot = unsafe { slot.as_ref() };
+        // SAFETY: a full slot is not written.
+        unsafe { slot.copy() }
+    }
+
+    /// Returns the waker that a word stands for, or its copy if the memory may be gone, because the
+    /// waker lies in place.
+    ///
+    /// # Safety
+    /// `word` is that of a waker that the caller owns, and gives up. If the waker lies in place,
+    /// `copy` is its copy.
+    #[inline]
+    pub(crate) unsafe fn or_copy(word: *mut (), copy: MaybeUninit<Waker>) -> Result<Self, Waker> {
+        if word.addr() & IN_PLACE != 0 {
+            // SAFETY: passed on from the caller.
+            return Err(unsafe { copy.assume_init() });
+        }
+        // SAFETY: a waker's word is not null.
+        let word = unsafe { NonNull::new_unchecked(word) };
+        // SAFETY: passed on from the caller.
+        Ok(unsafe { Self::from_raw(word) })
     }
 }
 
@@ -346,15 +400,14 @@ impl From<Waker> for ThinWaker {
             // SAFETY: an own waker's data is a live header, and its reference is taken over.
             return Self(unsafe { NonNull::new_unchecked(header) });
         }
-        let boxed = heap::allocate::<Waker>();
+        let boxed = heap::allocate::<WakerSlot>();
         // SAFETY: the block is fresh and ours.
-        unsafe { boxed.write(waker) };
-        let tagged = boxed
-            .as_ptr()
-            .map_addr(|address| address | FOREIGN)
-            .cast::<()>();
-        // SAFETY: setting a bit does not make an address null.
-        Self(unsafe { NonNull::new_unchecked(tagged) })
+        unsafe { boxed.write(WakerSlot::new()) };
+        // SAFETY: as above.
+        let slot = unsafe { boxed.as_ref() };
+        // SAFETY: as above.
+        unsafe { slot.fill(waker) };
+        Self::tagged(boxed, BOXED)
     }
 }
 
@@ -372,8 +425,8 @@ impl From<ThinWaker> for Waker {
         match thin.kind() {
             // SAFETY: a live header, and the one reference that `thin` gives up.
             Kind::Own(header) => unsafe { ThinWaker::waker_from_header(header) },
-            // SAFETY: `thin` owned the block and does not drop it.
-            Kind::Foreign(boxed) => unsafe { unbox(boxed) },
+            // SAFETY: `thin` owned the waker and does not drop it.
+            Kind::Foreign(_) => unsafe { take_foreign(thin.0) },
         }
     }
 }
@@ -387,8 +440,8 @@ impl Clone for ThinWaker {
                 unsafe { own(header.as_ptr().cast(), |table| table.clone) };
                 Self(header.cast())
             }
-            // SAFETY: the block is alive and initialised while `self` owns it.
-            Kind::Foreign(boxed) => Self::from(unsafe { boxed.as_ref() }),
+            // SAFETY: the waker is there while `self` owns it.
+            Kind::Foreign(slot) => Self::from(unsafe { foreign(&slot) }),
         }
     }
 }
@@ -399,8 +452,8 @@ impl Drop for ThinWaker {
         match self.kind() {
             // SAFETY: alive by the reference that `self` held, which is given up here.
             Kind::Own(header) => unsafe { own(header.as_ptr().cast(), |table| table.drop) },
-            // SAFETY: `self` owned the block and is not used after this.
-            Kind::Foreign(boxed) => drop(unsafe { unbox(boxed) }),
+            // SAFETY: `self` owned the waker and is not used after this.
+            Kind::Foreign(_) => unsafe { drop_foreign(self.0) },
         }
     }
 }
@@ -409,36 +462,86 @@ impl fmt::Debug for ThinWaker {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.kind() {
             Kind::Own(header) => f.debug_tuple("ThinWaker::Own").field(&header).finish(),
-            // SAFETY: the block is alive and initialised while `self` owns it.
-            Kind::Foreign(boxed) => f
+            // SAFETY: the waker is there while `self` owns it.
+            Kind::Foreign(slot) => f
                 .debug_tuple("ThinWaker::Foreign")
-                .field(unsafe { boxed.as_ref() })
+                .field(unsafe { foreign(&slot) })
                 .finish(),
         }
     }
 }
 
-/// Moves a foreign waker out of its block.
+/// Returns the address of the slot that a foreign waker's word is tagged with.
+#[inline]
+fn slot_of(word: NonNull<()>) -> NonNull<WakerSlot> {
+    let slot = word.as_ptr().map_addr(|address| address & !TAGS);
+    // SAFETY: the tag was set on the address of a slot, which is not null.
+    unsafe { NonNull::new_unchecked(slot.cast()) }
+}
+
+/// # Safety
+/// The slot is full as long as the reference is used.
+#[inline]
+unsafe fn foreign(slot: &NonNull<WakerSlot>) -> &Waker {
+    // SAFETY: passed on from the caller.
+    let slot = unsafe { slot.as_ref() };
+    // SAFETY: as above.
+    unsafe { slot.waker() }
+}
+
+/// Takes a foreign waker out of its slot, and frees that if it is a box.
 ///
 /// # Safety
-/// The caller owns the block, and no one uses it after this.
+/// The caller owns the waker that has this word, and no one uses the word after this.
 #[inline]
-unsafe fn unbox(boxed: NonNull<Waker>) -> Waker {
-    // SAFETY: the block holds a waker from the moment its address is tagged.
-    let waker = unsafe { boxed.read() };
-    // SAFETY: the block came from `heap::allocate::<Waker>`, and its waker has been moved out.
-    unsafe { heap::release(boxed) };
-    waker
+unsafe fn take_foreign(word: NonNull<()>) -> Waker {
+    let mut slot = slot_of(word);
+    // SAFETY: alive by the waker in it.
+    let place = unsafe { slot.as_ref() };
+    // SAFETY: a full slot is not written.
+    let waker = unsafe { place.copy() };
+    if word.addr().get() & BOXED != 0 {
+        // SAFETY: the box is ours alone.
+        unsafe { slot.as_mut() }.retire();
+        // SAFETY: it came from `heap::allocate::<WakerSlot>`, and no one uses it after this.
+        unsafe { heap::release(slot) };
+    }
+    // SAFETY: it was full, and its waker is now this copy.
+    unsafe { waker.assume_init() }
+}
+
+/// Drops a foreign waker. This is a function of its own so that its callers stay small.
+///
+/// # Safety
+/// As for [`take_foreign`].
+#[inline(never)]
+unsafe fn drop_foreign(word: NonNull<()>) {
+    // SAFETY: passed on from the caller.
+    drop(unsafe { take_foreign(word) });
 }
 
 /// Wakes a foreign waker by value. This is a function of its own so that its callers stay small.
 ///
 /// # Safety
-/// As for [`unbox`].
+/// As for [`take_foreign`].
 #[inline(never)]
-unsafe fn wake_foreign(boxed: NonNull<Waker>) {
+unsafe fn wake_foreign(word: NonNull<()>) {
+    if word.addr().get() & BOXED != 0 {
+        // SAFETY: passed on from the caller.
+        return unsafe { wake_boxed(word) };
+    }
+    // SAFETY: as above.
+    unsafe { take_foreign(word) }.wake();
+}
+
+/// Wakes a waker in a box, apart from one in place, which therefore saves no registers.
+///
+/// # Safety
+/// As for [`take_foreign`].
+#[inline(never)]
+unsafe fn wake_boxed(word: NonNull<()>) {
     // SAFETY: passed on from the caller.
-    unsafe { unbox(boxed) }.wake();
+    unsafe { take_foreign(word) }.wake();
 }
 
 #[inline]

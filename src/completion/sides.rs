@@ -194,9 +194,9 @@ impl Future for Waiter<'_> {
         if this.ended.is_none() {
             let slot = &mut this.slot;
             let thin = |waker| match slot.take_if(|_| waker::is_foreign(&waker)) {
-                // SAFETY: the slot is empty because it is used once. It is borrowed as long as the
-                // word, and the side that the word gives the waker to wakes or drops it.
-                Some(slot) => unsafe { WakerSlot::put(slot, waker) },
+                // SAFETY: the slot is used once. It is borrowed as long as the word, so it outlives
+                // the side that the word gives the waker to.
+                Some(slot) => unsafe { ThinWaker::placed(waker, slot) },
                 None => ThinWaker::from(waker),
             };
             let registration = &mut this.registration;

@@ -12,14 +12,13 @@
 
 use core::{mem::MaybeUninit, ptr::NonNull};
 
-use super::word::Word;
-use crate::completion::Completion;
+use crate::completion::{Completion, Slotted};
 use joint_switch::{Retire, UnsafeCell, heap};
 
 /// The block of a channel. The word comes first, so that its address is that of the block.
 #[repr(C)]
 pub(super) struct Block<T> {
-    word: Word,
+    word: Slotted,
     closed: Completion,
     value: UnsafeCell<MaybeUninit<T>>,
 }
@@ -33,7 +32,7 @@ impl<T> Block<T> {
         // SAFETY: the place is inside the fresh block.
         let place = unsafe { &raw mut (*this.as_ptr()).word };
         // SAFETY: fresh and ours.
-        unsafe { place.write(Word::new()) };
+        unsafe { place.write(Slotted::new()) };
         // SAFETY: as above.
         let place = unsafe { &raw mut (*this.as_ptr()).closed };
         // SAFETY: as above.
@@ -48,7 +47,7 @@ impl<T> Block<T> {
     /// Returns the word as a raw pointer, because no reference may be held across an exchange:
     /// after it, the other end may free the block.
     #[inline]
-    pub(super) fn word(this: NonNull<Self>) -> *const Word {
+    pub(super) fn word(this: NonNull<Self>) -> *const Slotted {
         this.as_ptr().cast()
     }
 

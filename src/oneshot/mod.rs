@@ -1,11 +1,11 @@
 //! [`channel`]: a channel for one value, from one [`Sender`] to one [`Receiver`], which awaits it
 //! or blocks.
 //!
-//! The channel is one block of memory with one atomic word, room for the receiver's waker, and the
-//! value. The word works as that of a [`Completion`](crate::Completion), but does not box a waker
-//! of another crate. There is no reference count. Each end makes one exchange on the word, which
-//! tells it whether the other end has already finished. If so, this end is the last, and frees the
-//! block:
+//! The channel is one block of memory with a [`Completion`](crate::Completion) that has a [place for
+//! a waker of another crate](crate::completion::Slotted), and the value. The sender completes it,
+//! and the receiver waits for it. There is no reference count. Each end makes one exchange on the
+//! word, which tells it whether the other end has already finished. If so, this end is the last, and
+//! frees the block:
 //!
 //! | end | finds | action |
 //! |---|---|---|
@@ -18,9 +18,8 @@
 //! | receiver, dropped | the sender dropped | frees |
 //! | receiver, dropped | neither | touches nothing else; drops its waker if it has waited |
 //!
-//! A second word, a [`Completion`](crate::Completion), is for a sender that waits until the
-//! receiver is gone. A receiver that goes before the sender has finished completes it first, and
-//! wakes the sender last.
+//! A second completion is for a sender that waits until the receiver is gone. A receiver that goes
+//! before the sender has finished completes it first, and wakes the sender last.
 //!
 //! # Happens-before
 //! Everything that the sending thread did before [`Sender::send`], or before it dropped the sender,
@@ -61,7 +60,6 @@ mod block;
 mod error;
 mod receiver;
 mod sender;
-mod word;
 
 #[cfg(feature = "std")]
 pub use error::RecvTimeoutError;

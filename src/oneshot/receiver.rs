@@ -1,6 +1,7 @@
 //! The receiving end.
 
 use core::{
+    any::type_name,
     fmt,
     future::Future,
     marker::PhantomData,
@@ -18,15 +19,14 @@ use super::RecvTimeoutError;
 use super::{
     RecvError, TryRecvError,
     block::{Block, Owned},
-    word::Word,
 };
 #[cfg(feature = "std")]
 use crate::waker::clock;
 #[cfg(feature = "std")]
 use crate::waker::park;
 use crate::{
-    completion::{Completed, Completion, Ended},
-    waker::{ThinWaker, WakerId},
+    completion::{Completed, Completion, Ended, Registration, Slotted},
+    waker::ThinWaker,
 };
 
 /// The receiving end: a future, with blocking and non-blocking calls besides. Dropping it closes
@@ -54,8 +54,7 @@ use crate::{
 pub struct Receiver<T> {
     /// The shared block. `None` once this end has freed it or left it to the sender.
     block: Option<NonNull<Block<T>>>,
-    /// The last waker that was registered.
-    last: WakerId,
+    registration: Registration,
     value: PhantomData<T>,
 }
 
@@ -76,7 +75,7 @@ impl<T> Receiver<T> {
     pub(super) unsafe fn new(block: NonNull<Block<T>>) -> Self {
         Self {
             block: Some(block),
-            last: WakerId::NONE,
+            registration: Registration::new(),
             value: PhantomData,
         }
     }
@@ -232,7 +231,7 @@ impl<T> Receiver<T> {
     pub fn is_finished(&self) -> bool {
         self.block.is_none_or(|block| {
             // SAFETY: alive by this end.
-            unsafe { Word::ended(Block::word(block)) }.is_some()
+            unsafe { Slotted::raw_ended(Block::word(block)) }.is_some()
         })
     }
 
@@ -292,7 +291,7 @@ impl<T> Receiver<T> {
     pub unsafe fn from_raw(raw: *mut ()) -> Self {
         Self {
             block: NonNull::new(raw.cast()),
-            last: WakerId::NONE,
+            registration: Registration::new(),
             value: PhantomData,
         }
     }
@@ -304,7 +303,7 @@ impl<T> Receiver<T> {
             return Some(Err(RecvError));
         };
         // SAFETY: alive by this end.
-        let ended = unsafe { Word::ended(Block::word(block)) }?;
+        let ended = unsafe { Slotted::raw_ended(Block::word(block)) }?;
         // SAFETY: the word has just said so.
         Some(unsafe { self.finish(block, ended) })
     }
@@ -335,8 +334,9 @@ impl<T> Future for Receiver<T> {
             return Poll::Ready(Err(RecvError));
         };
         let word = Block::word(block);
+        let (registration, name) = (&mut self.registration, Some(type_name::<Self> as _));
         // SAFETY: alive by this end, which has no block after it has detached.
-        match unsafe { Word::poll::<Self>(word, cx.waker(), &mut self.last) } {
+        match unsafe { Slotted::poll_named(word, cx.waker(), registration, name) } {
             Poll::Pending => Poll::Pending,
             // SAFETY: the word has just said so.
             Poll::Ready(ended) => Poll::Ready(unsafe { self.finish(block, ended) }),
@@ -388,7 +388,7 @@ unsafe fn give_up<T>(block: NonNull<Block<T>>) {
 unsafe fn detach<T>(block: NonNull<Block<T>>) -> (Option<Ended>, Option<OnDrop>) {
     let word = Block::word(block);
     // SAFETY: alive by this end.
-    if let Some(ended) = unsafe { Word::ended(word) } {
+    if let Some(ended) = unsafe { Slotted::raw_ended(word) } {
         return (Some(ended), None);
     }
     // SAFETY: as above. The sender had not finished, so this end has not been here before.
@@ -398,7 +398,7 @@ unsafe fn detach<T>(block: NonNull<Block<T>>) -> (Option<Ended>, Option<OnDrop>)
         Completed::Unobserved | Completed::Detached => None,
     };
     // SAFETY: alive by this end up to the exchange, and the rest is passed on from the caller.
-    (unsafe { Word::detach(word) }, waiter)
+    (unsafe { Slotted::raw_detach(word) }, waiter)
 }
 
 /// Wakes the sender when the receiver has done all else.

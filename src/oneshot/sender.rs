@@ -14,10 +14,9 @@ use core::{
 use super::{
     SendError,
     block::{Block, Owned},
-    word::Word,
 };
 use crate::{
-    completion::{Completion, Ended, Registration},
+    completion::{Completion, Ended, Registration, Slotted},
     waker::{ThinWaker, noted},
 };
 
@@ -127,7 +126,7 @@ impl<T> Sender<T> {
     #[inline]
     pub fn is_closed(&self) -> bool {
         // SAFETY: alive by this end, and finishing consumes the sender.
-        unsafe { Word::is_detached(Block::word(self.block)) }
+        unsafe { Slotted::raw_is_detached(Block::word(self.block)) }
     }
 
     /// Waits until the receiver is dropped or closed, for a sender that can stop working out the
@@ -225,7 +224,7 @@ unsafe fn finish<T>(block: NonNull<Block<T>>, how: Ended) -> Option<Owned<T>> {
 #[inline(always)]
 unsafe fn finish_word<T>(block: NonNull<Block<T>>, how: Ended) -> Option<Owned<T>> {
     // SAFETY: alive by this end up to the exchange, and this is the sender's one call.
-    let is_last = unsafe { Word::finish(Block::word(block), how) };
+    let is_last = unsafe { Slotted::raw_finish(Block::word(block), how) };
     // SAFETY: the receiver never touches the block again.
     is_last.then(|| unsafe { Owned::new(block) })
 }

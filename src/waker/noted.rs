@@ -21,8 +21,7 @@ static NOTE: OnceLock<fn(Waker, &'static str) -> Waker> = OnceLock::new();
 /// Returns whether this `note` is the first. There is one for the whole process, and it stays.
 ///
 /// # Cost
-/// One load for each poll that registers a waker, whether this was called or not. After the call, a
-/// poll that finds no answer registers a waker each time, even if it has the same one.
+/// One load for each poll that registers a waker, whether this was called or not.
 ///
 /// # Example
 /// ```
