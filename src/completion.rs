@@ -33,16 +33,17 @@ use joint_switch::{AtomicPtr, Retire, const_unless_modelled, order};
 
 mod sides;
 mod slotted;
+mod succession;
 
 #[doc(no_inline)]
 pub use crate::waker::WakerSlot;
 pub use sides::{Abandoned, Completer, Waiter};
 pub use slotted::Slotted;
 
-pub(crate) const PENDING: *mut () = ptr::null_mut();
-pub(crate) const DONE: *mut () = ptr::without_provenance_mut(1);
-pub(crate) const DETACHED: *mut () = ptr::without_provenance_mut(2);
-pub(crate) const ABANDONED: *mut () = ptr::without_provenance_mut(3);
+const PENDING: *mut () = ptr::null_mut();
+const DONE: *mut () = ptr::without_provenance_mut(1);
+const DETACHED: *mut () = ptr::without_provenance_mut(2);
+const ABANDONED: *mut () = ptr::without_provenance_mut(3);
 
 /// An atomic word between one completer and one waiter. It is exactly one pointer in size.
 ///
@@ -124,9 +125,9 @@ impl Registration {
         Self(WakerId::NONE)
     }
 
-    /// Creates the memory of a waker that was registered by its word.
-    #[cfg(feature = "alloc")]
-    pub(crate) fn with_waker(waker: &Waker) -> Self {
+    /// Creates the memory of a waker that was registered [by its word](Completion::raw_succeed).
+    #[inline]
+    pub fn of(waker: &Waker) -> Self {
         Self(WakerId::of(waker))
     }
 
@@ -153,17 +154,6 @@ impl Completion {
         pub fn new() -> Self {
             Self { word: AtomicPtr::new(PENDING) }
         }
-    }
-
-    /// Returns the word itself, for a type with transitions of its own.
-    ///
-    /// # Safety
-    /// `this` is alive as long as the reference is used.
-    #[cfg(feature = "alloc")]
-    #[inline]
-    pub(crate) unsafe fn raw_word<'a>(this: *const Self) -> &'a AtomicPtr<()> {
-        // SAFETY: passed on from the caller.
-        unsafe { &(*this).word }
     }
 
     /// Returns the word of the waiter's waker, if one is registered. It is only to be compared: its
@@ -376,9 +366,9 @@ impl Completion {
         let word = unsafe { &(*this).word };
         let raw = waker.into_raw().as_ptr();
         // ORDERING: register. Release: the completer that takes or copies the waker sees all of it
-        // (`complete`, `abandon`, `look`, `missed` and `finish`, Acquire). Acquire: if the completer
-        // finished first, its result is visible (`complete`, `abandon`, `unobserved` and `finish`,
-        // Release).
+        // (`complete`, `abandon`, `look`, `missed` and `finish`, Acquire). Acquire: if the
+        // completer finished first, its result is visible (`complete`, `abandon`, `unobserved` and
+        // `finish`, Release).
         let before = word.swap(raw, order!(register: AcqRel));
         let (old, poll) = match how_ended(before) {
             Some(ended) => {
@@ -481,7 +471,7 @@ impl fmt::Debug for Completion {
 }
 
 #[inline]
-pub(crate) fn how_ended(word: *mut ()) -> Option<Ended> {
+fn how_ended(word: *mut ()) -> Option<Ended> {
     match word {
         DONE => Some(Ended::Done),
         ABANDONED => Some(Ended::Abandoned),
@@ -497,7 +487,7 @@ fn is_waker(word: *mut ()) -> bool {
 /// # Safety
 /// `word` is that of a waker, and the caller owns it.
 #[inline]
-pub(crate) unsafe fn thin_waker_of(word: *mut ()) -> ThinWaker {
+unsafe fn thin_waker_of(word: *mut ()) -> ThinWaker {
     // SAFETY: a waker's word is not null.
     let raw = unsafe { NonNull::new_unchecked(word) };
     // SAFETY: the word came from `into_raw`, and the caller owns it.

@@ -9,7 +9,6 @@
 //! | [`completion`] | the word itself: two sides that borrow it, or raw operations for types that embed it |
 //! | [`waker`] | [`ThinWaker`](waker::ThinWaker), a waker in one word; how a thread [waits] |
 //! | [`oneshot`] | one value from one thread to another; the receiver awaits it or blocks, with or without a deadline |
-//! | [`shared`] | one value for many waiters, which may start and stop waiting at any time |
 //! | [`task`] | [`Runnable`](task::Runnable) and [`JoinHandle`], for authors of executors |
 //!
 //! [`block_on`] lets a thread wait for any future (feature `std`).
@@ -111,16 +110,18 @@
 //! The documentation of [`task`] has an executor in ten lines, and names larger ones.
 //!
 //! # Waiting
-//! Three types can be waited on. A call that blocks the thread says so in its name, and needs the
+//! Two types can be waited on. A call that blocks the thread says so in its name, and needs the
 //! feature `std`. Every other call is either awaited or returns at once.
 //!
-//! | | [`Waiter`] | [`oneshot::Receiver`] | [`shared::Shared`] |
-//! |---|---|---|---|
-//! | await | `waiter.await` | `receiver.await` | `shared.await` gives a clone, `wait().await` a reference |
-//! | check | `is_finished` | `is_finished`, `try_recv` | `is_finished`, `get`, `try_get` |
-//! | block | `blocking_wait` | `blocking_recv` | `blocking_wait` |
-//! | block for a time | `blocking_wait_timeout` | `blocking_recv_timeout` | `blocking_wait_timeout` |
-//! | block until a time | `blocking_wait_deadline` | `blocking_recv_deadline` | `blocking_wait_deadline` |
+//! | | [`Waiter`] | [`oneshot::Receiver`] |
+//! |---|---|---|
+//! | await | `waiter.await` | `receiver.await` |
+//! | check | `is_finished` | `is_finished`, `try_recv` |
+//! | block | `blocking_wait` | `blocking_recv` |
+//! | block for a time | `blocking_wait_timeout` | `blocking_recv_timeout` |
+//! | block until a time | `blocking_wait_deadline` | `blocking_recv_deadline` |
+//!
+//! One value for many waiters is in the package `joint-flow`.
 //!
 //! A [`JoinHandle`] is awaited, or passed to [`block_on`]. Dropping it **cancels** its task, unlike
 //! in std and tokio: to let the task run on, [`detach`](JoinHandle::detach) it.
@@ -149,7 +150,7 @@
 //! `waker::budget` and `waker::clock`, tasks that stay on their thread, and panics of tasks as
 //! results. Without it a panic in a task ends the program. It enables `alloc`.
 //!
-//! `alloc`: [`oneshot`], [`shared`], tasks on the heap, and waiters with wakers of other crates.
+//! `alloc`: [`oneshot`], tasks on the heap, and waiters with wakers of other crates.
 //! Without it the crate needs no allocator. Tasks are then made in [memory of your
 //! own](task#without-an-allocator), and a task or a [`Waiter`] can be awaited only by tasks of this
 //! crate, because there is no memory for another waker but that of a
@@ -187,8 +188,6 @@ extern crate alloc;
 pub mod completion;
 #[cfg(feature = "alloc")]
 pub mod oneshot;
-#[cfg(feature = "alloc")]
-pub mod shared;
 pub mod task;
 pub mod waker;
 
@@ -199,14 +198,6 @@ pub use crate::task::{JoinError, JoinHandle};
 #[cfg(feature = "std")]
 #[doc(inline)]
 pub use crate::waker::park::block_on;
-
-// Here, because the two modules do not know each other.
-#[cfg(feature = "alloc")]
-impl From<oneshot::RecvError> for shared::Closed {
-    fn from(_: oneshot::RecvError) -> Self {
-        Self
-    }
-}
 
 /// The examples of the README and of the lessons.
 #[cfg(all(doctest, feature = "std"))]

@@ -2,8 +2,8 @@
 //!
 //! The word is the address of a [`Header`], which says how to wake the object that it belongs to. A
 //! task, a thread parker, or an executor's own object starts with such a header, so registering it
-//! costs one reference and no memory. A foreign [`core::task::Waker`] lies in a [`WakerSlot`], whose
-//! address is tagged: in a box, or in place, where somebody else owns the memory.
+//! costs one reference and no memory. A foreign [`core::task::Waker`] lies in a [`WakerSlot`],
+//! whose address is tagged: in a box, or in place, where somebody else owns the memory.
 //!
 //! Three modules here are for authors of executors too, and need the feature `std`. [`park`] blocks
 //! a thread until a waker is woken: `block_on`, the parker beneath it, and the rule by which a

@@ -2,7 +2,7 @@
 //! `unused_must_use` is expected here, and it is an error when it does not come.
 #![deny(unfulfilled_lint_expectations)]
 
-use joint::{Completion, completion, oneshot, shared, task};
+use joint::{Completion, completion, oneshot, task};
 
 /// Gives what it is given: its result is unused as that of any call.
 fn take<T>(value: T) -> T {
@@ -24,14 +24,6 @@ fn values_with_effects_on_drop_are_must_use() {
     take::<oneshot::Sender<()>>(sender);
     #[expect(unused_must_use, reason = "drops both ends")]
     oneshot::channel::<()>();
-
-    let (sender, receiver) = shared::channel();
-    #[expect(unused_must_use, reason = "does nothing")]
-    take::<shared::Shared<()>>(receiver);
-    #[expect(unused_must_use, reason = "tells the receivers")]
-    take::<shared::Sender<()>>(sender);
-    #[expect(unused_must_use, reason = "drops both ends")]
-    shared::channel::<()>();
 
     let mut word = Completion::new();
     let (completer, waiter) = word.split();

@@ -4,19 +4,19 @@ use alloc::{
     sync::{Arc, Weak},
     vec::Vec,
 };
-use core::{cell::Cell, convert::Infallible, ptr};
+use core::{cell::Cell, ptr};
 use std::time::Instant;
 
 use crate::{
     guard::{lock, with_value},
+    latch::{self, Latch, Setter},
     process::Process,
 };
-use joint::shared::{self, Sender, Shared};
 use joint_switch::{Mutex, Renewed, thread_local};
 
 thread_local! {
     /// That of the function that this thread calls, or null.
-    static CALLED: Cell<*const Sender<Infallible>> = const { Cell::new(ptr::null()) };
+    static CALLED: Cell<*const Setter> = const { Cell::new(ptr::null()) };
 }
 
 /// Calls a function that was counted.
@@ -25,7 +25,7 @@ pub(crate) fn call<R>(counted: &Call, f: impl FnOnce() -> R) -> R {
 }
 
 /// Belongs to a function until its end.
-pub(crate) type Call = Arc<Sender<Infallible>>;
+pub(crate) type Call = Arc<Setter>;
 
 /// The functions of `spawn_blocking` that code of one executor has started.
 pub(crate) struct Calls(Mutex<State>);
@@ -41,9 +41,9 @@ struct State {
 /// Functions that are waited for together.
 #[derive(Clone)]
 struct Started {
-    calls: Weak<Sender<Infallible>>,
-    /// Closed once all of them have ended.
-    ended: Shared<Infallible>,
+    calls: Weak<Setter>,
+    /// Set once all of them have ended.
+    ended: Latch,
 }
 
 impl Calls {
@@ -63,7 +63,7 @@ impl Calls {
         self.with(|state| {
             let started = &mut state.started;
             let open = state.open.get_or_insert_with(|| {
-                let (sender, ended) = shared::channel();
+                let (sender, ended) = latch::new();
                 let open = Arc::new(sender);
                 let calls = Arc::downgrade(&open);
                 started.push(Started { calls, ended });
@@ -83,8 +83,8 @@ impl Calls {
         if !(started.iter()).any(|started| ptr::eq(started.calls.as_ptr(), called)) {
             started.iter().for_each(|started| started.wait(deadline));
         }
-        self.with(|state| state.started.retain(|one| !one.ended.is_finished()));
-        let left = started.iter().filter(|one| !one.ended.is_finished());
+        self.with(|state| state.started.retain(|one| !one.ended.is_set()));
+        let left = started.iter().filter(|one| !one.ended.is_set());
         left.map(|one| one.calls.strong_count()).sum()
     }
 
@@ -96,8 +96,8 @@ impl Calls {
 impl Started {
     fn wait(&self, deadline: Option<Instant>) {
         match deadline {
-            Some(deadline) => _ = self.ended.blocking_wait_deadline(deadline),
-            None => _ = self.ended.blocking_wait(),
+            Some(deadline) => _ = self.ended.wait().blocking_recv_deadline(deadline),
+            None => _ = self.ended.wait().blocking_recv(),
         }
     }
 }

@@ -17,7 +17,7 @@
 //! | carry values along with a task | [`TaskLocal`] |
 //! | call a function that blocks | [`spawn_blocking`] |
 //! | wait on a thread that is not a worker | [`block_on`], [`Executor::block_on`] |
-//! | pass one value on; give one result to many waiters | [`oneshot`], [`shared`] |
+//! | pass one value on | [`oneshot`] |
 //! | use one executor from many places | [`Handle`] |
 //! | configure an executor, observe it, shut it down | [`Builder`], [`Executor::metrics`], [`Executor`] |
 //! | drive the workers yourself, on threads of your own | [`hosted`] |
@@ -237,6 +237,7 @@ pub mod io;
 mod join;
 mod join_async;
 mod join_set;
+mod latch;
 mod local;
 mod metrics;
 mod policy;
@@ -279,7 +280,7 @@ pub use self::{
     times::TaskTimes,
     yield_now::{Point, YieldNow, point, yield_now},
 };
-pub use joint::{JoinError, JoinHandle, block_on, oneshot, shared, task::TaskEnd};
+pub use joint::{JoinError, JoinHandle, block_on, oneshot, task::TaskEnd};
 
 /// What a program asks about its tasks. For authors of executors, [`joint::task`] has the rest.
 pub mod task {

@@ -1,15 +1,18 @@
 //! [`Thread`]: what a shutdown knows of a worker's thread.
 
 use alloc::{sync::Arc, vec::Vec};
-use core::{convert::Infallible, future::Future, future::poll_fn, pin::pin, task::Poll};
+use core::{
+    future::{Future, poll_fn},
+    pin::pin,
+    task::Poll,
+};
 use std::time::Instant;
 
-use super::guard::lock;
-use joint::{
-    block_on,
-    shared::{self, Sender, Shared},
-    waker::park::block_on_deadline,
+use super::{
+    guard::lock,
+    latch::{self, Latch, Setter},
 };
+use joint::{block_on, waker::park::block_on_deadline};
 use joint_switch::{
     Mutex,
     thread::{self, JoinHandle, ThreadId},
@@ -33,7 +36,7 @@ pub(crate) struct Thread {
     /// `None` if the executor has not started it, or nobody will join it any more.
     pub(crate) handle: Option<JoinHandle<()>>,
     /// Dropped when code of the worker begins to wait for the end.
-    waits: Option<Sender<Infallible>>,
+    waits: Option<Setter>,
     end: End,
 }
 
@@ -41,16 +44,16 @@ pub(crate) struct Thread {
 #[derive(Clone)]
 pub(crate) struct End {
     id: Arc<Mutex<Option<ThreadId>>>,
-    /// Closed when the worker has ended.
-    ended: Shared<Infallible>,
-    /// Closed when code of the worker waits for the end.
-    waits: Shared<Infallible>,
+    /// Set when the worker has ended.
+    ended: Latch,
+    /// Set when code of the worker waits for the end.
+    waits: Latch,
 }
 
 /// A worker's side of its [`Thread`].
 pub(crate) struct OnThread {
     id: Arc<Mutex<Option<ThreadId>>>,
-    _ended: Sender<Infallible>,
+    _ended: Setter,
 }
 
 impl OnThread {
@@ -64,15 +67,15 @@ impl Thread {
     /// The drop of what is returned first tells that the worker has ended.
     pub(crate) fn new() -> (OnThread, Self) {
         let id = Arc::default();
-        let (_ended, ended) = shared::channel();
-        let (sender, waits) = shared::channel();
+        let (_ended, ended) = latch::new();
+        let (setter, waits) = latch::new();
         let on_thread = OnThread {
             id: Arc::clone(&id),
             _ended,
         };
         let thread = Self {
             handle: None,
-            waits: Some(sender),
+            waits: Some(setter),
             end: End { id, ended, waits },
         };
         (on_thread, thread)
@@ -82,9 +85,9 @@ impl Thread {
         self.end.clone()
     }
 
-    /// Returns a sender whose drop releases the calls that wait for this worker's end, because code
+    /// Returns a setter whose drop releases the calls that wait for this worker's end, because code
     /// of this worker begins to wait for theirs. Drop it outside of the lock.
-    pub(crate) fn begin_to_wait(&mut self) -> Option<Sender<Infallible>> {
+    pub(crate) fn begin_to_wait(&mut self) -> Option<Setter> {
         self.waits.take()
     }
 }
@@ -96,7 +99,7 @@ impl End {
     }
 
     pub(crate) fn has_come(&self) -> bool {
-        self.ended.is_finished()
+        self.ended.is_set()
     }
 
     /// Waits until the worker has ended. Returns false if it has not ended by the deadline, or, to

@@ -87,6 +87,7 @@ pub mod promise;
 mod quorum;
 mod race;
 pub mod retry;
+pub mod shared;
 pub mod stream;
 pub mod task;
 pub mod time;
@@ -97,9 +98,9 @@ pub use all::{All, AllReady, TryAll, all, all_ready, try_all};
 #[doc(inline)]
 pub use collection::Collection;
 pub use group::{Group, OneOf2, OneOf3, OneOf4, OneOf5, OneOf6, OneOf7, OneOf8, TryGroup, TryList};
-pub use joint::shared::Closed;
 pub use quorum::{Any, KeepLosers, Losers, Quorum, Strict, any, quorum};
 pub use race::{Race, race};
+pub use shared::Closed;
 #[doc(inline)]
 pub use task::{Task, TaskError, spawn, uncancellable};
 

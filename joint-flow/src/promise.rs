@@ -1,7 +1,7 @@
-//! A value that is set once, for many waiters: [`joint::shared`], and [`never()`].
+//! A value that is set once, for many waiters: [`shared`](crate::shared), and [`never()`].
 //!
-//! Flow's promise and future need nothing that `joint` does not have, so this module has its types
-//! under its names:
+//! Flow's promise and future are a channel for one value, so this module has the types of
+//! [`shared`](crate::shared) under their names:
 //!
 //! | Flow | here |
 //! |---|---|
@@ -46,4 +46,4 @@
 
 pub use std::future::pending as never;
 
-pub use joint::shared::{Closed, Driver, Sender, Shared, Wait, channel, from_future};
+pub use crate::shared::{Closed, Driver, Sender, Shared, Wait, channel, from_future};

@@ -1,6 +1,6 @@
 //! A value whose changes can be awaited, [`AsyncVar`], and an event without a value, [`Trigger`].
 //!
-//! Both hold one promise for the next notification, a [`joint::shared::channel`]. It is made when
+//! Both hold one promise for the next notification, a [`shared::channel`]. It is made when
 //! somebody asks for it, so a change that nobody waits for costs a lock and no allocation. A
 //! notification takes the promise out before it keeps it. Whoever asks again when it is woken, or
 //! in its waker, gets the promise of the *next* change.
@@ -18,12 +18,9 @@ use std::{
     task::{Context, Poll, ready},
 };
 
-use joint::{
-    shared::{self, Sender, Shared},
-    waker::budget::{self, Turn},
-};
+use joint::waker::budget::{self, Turn};
 
-use crate::Closed;
+use crate::shared::{self, Closed, Sender, Shared};
 use joint_switch::{Mutex, MutexGuard};
 
 /// A value whose changes can be awaited.

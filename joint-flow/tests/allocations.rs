@@ -6,8 +6,9 @@ mod counting;
 use std::{future::ready, time::Duration};
 
 use counting::COUNT;
-use joint::{block_on, oneshot, shared};
+use joint::{block_on, oneshot};
 use joint_executor::{time, yield_now};
+use joint_flow::shared;
 use joint_flow::{OneOf3, all, any, quorum, race, try_all};
 
 const ROUNDS: usize = if cfg!(miri) { 20 } else { 10_000 };

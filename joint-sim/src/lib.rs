@@ -372,7 +372,7 @@
 //! * An operation that is ready need not end a poll. Those that take from the
 //!   [budget](joint::waker::budget) do so where [extra yields](Faults::extra_yields) ask for it:
 //!   timers, sockets, [`JoinSet`](joint_executor::JoinSet), and the locks, variables, streams and
-//!   tasks of `joint-flow`. A [`oneshot`](joint::oneshot), a [`shared`](joint::shared) value or a
+//!   tasks of `joint-flow`. A [`oneshot`](joint::oneshot), a `shared` value of `joint-flow` or a
 //!   [`JoinHandle`](joint::JoinHandle) that has its answer already, and a free lock of another
 //!   crate, never do. Put [`point`] beside them.
 //! * What a thread of `std` spawns is not caught unless it wakes a task of the simulation. Such a

@@ -13,7 +13,8 @@ use std::{
     task::{Context, Waker},
 };
 
-use joint::{oneshot, shared, task};
+use joint::{oneshot, task};
+use joint_flow::shared;
 use joint_switch::model::Weakened;
 use loom_tests::{
     Drops,
@@ -76,24 +77,24 @@ fn a_value() {
 fn a_look_that_does_not_acquire() {
     let said = explained(
         "a_look_that_does_not_acquire",
-        "oneshot::word::poll",
+        "completion::poll",
         Relaxed,
         a_value,
     );
-    assert_eq!(missing(&said), ["oneshot::word::poll acquire"], "{said}");
+    assert_eq!(missing(&said), ["completion::poll acquire"], "{said}");
 }
 
 #[test]
 fn a_send_that_does_not_release() {
     let said = explained(
         "a_send_that_does_not_release",
-        "oneshot::word::unobserved",
+        "completion::slotted::unobserved",
         Relaxed,
         a_value,
     );
     assert_eq!(
         missing(&said),
-        ["oneshot::word::unobserved release"],
+        ["completion::slotted::unobserved release"],
         "{said}"
     );
 }
@@ -148,20 +149,28 @@ fn a_shared_value() {
 fn a_result_for_all_that_is_not_released() {
     let said = explained(
         "a_result_for_all_that_is_not_released",
-        "shared::waiters::done",
+        "flow::shared::waiters::done",
         Acquire,
         a_shared_value,
     );
-    assert_eq!(missing(&said), ["shared::waiters::done release"], "{said}");
+    assert_eq!(
+        missing(&said),
+        ["flow::shared::waiters::done release"],
+        "{said}"
+    );
 }
 
 #[test]
 fn a_list_of_waiters_that_is_not_acquired() {
     let said = explained(
         "a_list_of_waiters_that_is_not_acquired",
-        "shared::waiters::done",
+        "flow::shared::waiters::done",
         Release,
         a_shared_value,
     );
-    assert_eq!(missing(&said), ["shared::waiters::done acquire"], "{said}");
+    assert_eq!(
+        missing(&said),
+        ["flow::shared::waiters::done acquire"],
+        "{said}"
+    );
 }

@@ -13,7 +13,7 @@ use std::{
     task::{Context, Poll, Waker},
 };
 
-use joint::shared::{self, Closed, Sender, Shared, Wait};
+use joint_flow::shared::{self, Closed, Sender, Shared, Wait};
 use loom_tests::lab::thread;
 use loom_tests::{Drops, Value, Wakes, model, model_bounded, rmws_of};
 

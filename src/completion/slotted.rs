@@ -17,8 +17,8 @@
 //!    publishes the waker. The word never returns to `PENDING`, so this happens once.
 //! 2. Each side copies it before the exchange after which the other side may free it. The completer
 //!    copies only after it has seen the waker there.
-//! 3. A copy is a waker only for the side whose exchange took the slot's address out of the word, or
-//!    that put it in and took it back. Every other copy is forgotten.
+//! 3. A copy is a waker only for the side whose exchange took the slot's address out of the word,
+//!    or that put it in and took it back. Every other copy is forgotten.
 //!
 //! The waiter moves in once and out once, so the completer makes at most one compare-exchange and
 //! one exchange. It makes one of the two if the waiter does nothing at that moment.
@@ -203,8 +203,8 @@ impl Slotted {
     /// waiter has detached, so that the state that both shared is the completer's alone.
     ///
     /// # Cost
-    /// One load and one atomic read-modify-write, or two if the waiter registers a waker or detaches
-    /// at that very moment. The first one is a compare-exchange.
+    /// One load and one atomic read-modify-write, or two if the waiter registers a waker or
+    /// detaches at that very moment. The first one is a compare-exchange.
     ///
     /// # Safety
     /// `this` is alive up to the exchange, and this is the completer's only call.
@@ -264,8 +264,8 @@ impl Slotted {
     /// One load, and one atomic read-modify-write unless the completer has finished.
     ///
     /// # Safety
-    /// `this` is alive up to the exchange, and the waiter has not detached. This is the waiter's last
-    /// call unless it returns an end.
+    /// `this` is alive up to the exchange, and the waiter has not detached. This is the waiter's
+    /// last call unless it returns an end.
     #[inline]
     pub unsafe fn raw_detach(this: *const Self) -> Option<Ended> {
         // SAFETY: passed on from the caller.

@@ -1,11 +1,11 @@
 //! [`channel`]: a channel for one value, from one [`Sender`] to one [`Receiver`], which awaits it
 //! or blocks.
 //!
-//! The channel is one block of memory with a [`Completion`](crate::Completion) that has a [place for
-//! a waker of another crate](crate::completion::Slotted), and the value. The sender completes it,
-//! and the receiver waits for it. There is no reference count. Each end makes one exchange on the
-//! word, which tells it whether the other end has already finished. If so, this end is the last, and
-//! frees the block:
+//! The channel is one block of memory with a [`Completion`](crate::Completion) that has a [place
+//! for a waker of another crate](crate::completion::Slotted), and the value. The sender completes
+//! it, and the receiver waits for it. There is no reference count. Each end makes one exchange on
+//! the word, which tells it whether the other end has already finished. If so, this end is the
+//! last, and frees the block:
 //!
 //! | end | finds | action |
 //! |---|---|---|

@@ -1,4 +1,5 @@
-//! [`WakerSlot`]: a place for one waker of another crate, to whose address a [`ThinWaker`] is tagged.
+//! [`WakerSlot`]: a place for one waker of another crate, to whose address a [`ThinWaker`] is
+//! tagged.
 //!
 //! It is either a box, which belongs to the thin waker, or lies in memory that somebody else owns:
 //!
@@ -6,8 +7,8 @@
 //!    in its place as long as there is the thin waker with its address.
 //! 2. The waker in it belongs to whoever owns that thin waker: the word, and then the side whose
 //!    exchange took it out.
-//! 3. A [copy](WakerSlot::copy) of the slot's bytes is a waker only in the hands of that side, which
-//!    then forgets the thin waker. Every other copy is forgotten.
+//! 3. A [copy](WakerSlot::copy) of the slot's bytes is a waker only in the hands of that side,
+//!    which then forgets the thin waker. Every other copy is forgotten.
 
 use core::{mem::MaybeUninit, panic::RefUnwindSafe, task::Waker};
 

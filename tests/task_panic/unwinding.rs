@@ -11,7 +11,7 @@ use std::{
 };
 
 use joint::{
-    JoinHandle, block_on, shared,
+    JoinHandle, block_on,
     task::{Builder, spawn_local},
 };
 
@@ -75,15 +75,4 @@ fn a_lock_in_it_is_poisoned() {
 /// Waits for a task that panics.
 fn panics_in_time(handle: JoinHandle<()>) -> bool {
     block_on(handle.result()).is_err_and(|error| error.is_panic())
-}
-
-#[test]
-fn a_shared_driver_drops_its_panicking_future_during_the_unwinding() {
-    let (queue, seen) = (Queue::new(), Unwound::default());
-    let (driver, output) = shared::from_future(panicking(&seen));
-    let handle = queue.start(driver);
-    queue.run();
-    assert!(is_panicked(handle));
-    assert!(block_on(output).is_err(), "it is closed");
-    assert_eq!(*seen.lock().unwrap(), [true]);
 }

@@ -20,14 +20,14 @@ struct Building {
 const BUILDINGS: [Building; 3] = [
     Building {
         package: "",
-        below: &[&["waker"], &["completion"], &["oneshot", "shared", "task"]],
+        below: &[&["waker"], &["completion"], &["oneshot", "task"]],
         above: &[],
     },
     Building {
         package: "executor",
         below: &[
             &["fences", "guard", "policy", "punctual", "ring"],
-            &["who"],
+            &["latch", "who"],
             &[
                 "deques",
                 "fork_join",

@@ -1,5 +1,5 @@
-//! The waits, through the public interface: the word and its two sides, the channel
-//! for one value, the value for many waiters, and how a thread waits.
+//! The waits, through the public interface: the word and its two sides, the channel for one value,
+//! and how a thread waits.
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -11,5 +11,3 @@ mod family;
 mod oneshot;
 mod oneshot_alloc;
 mod park;
-mod shared;
-mod shared_alloc;

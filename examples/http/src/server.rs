@@ -22,9 +22,9 @@ use hyper::{
 use joint_executor::{
     JoinSet,
     io::{TcpListener, TcpStream},
-    shared::{self, Shared},
     time::{sleep, timeout},
 };
+use joint_flow::shared::{self, Shared};
 
 use crate::glue::{JointIo, JointTimer};
 

@@ -12,7 +12,7 @@ use std::{
 };
 
 use crate::counting::{BYTES, COUNT, alone};
-use joint::{block_on, oneshot, shared};
+use joint::{block_on, oneshot};
 #[cfg(feature = "io")]
 use joint_executor::io;
 use joint_executor::{
@@ -224,14 +224,6 @@ fn what_an_ended_task_has_polled_keeps_no_large_future_of_it() {
             held(move |cx| {
                 let _open = &receiver;
                 sender.poll_closed(cx).is_pending()
-            })
-        }),
-        ("a shared result", || {
-            let (sender, shared) = shared::channel::<()>();
-            let mut wait = Box::pin(async move { shared.wait().await.is_ok() });
-            held(move |cx| {
-                let _open = &sender;
-                wait.as_mut().poll(cx).is_pending()
             })
         }),
         #[cfg(feature = "io")]

@@ -13,7 +13,7 @@ use std::{
     thread,
 };
 
-use joint::{JoinError, JoinHandle, block_on, oneshot, shared};
+use joint::{JoinError, JoinHandle, block_on, oneshot};
 use joint_executor::{Executor, Priority, TaskBuilder, spawn, yield_now};
 
 use super::{Panics, built, executor, hold, on_drop, wait_until};
@@ -362,14 +362,22 @@ fn no_workers_and_more_than_can_be_counted_are_an_error() {
 fn one_event_wakes_many_tasks_from_outside_and_from_inside() {
     let executor = executor(2);
     for inside in [false, true].into_iter().cycle().take(100) {
-        let (event, wait) = shared::channel();
         let polls = executor.metrics().polls();
-        let waiters = [(); 64].map(|()| executor.spawn(wait.clone()));
+        let waiters = [(); 64].map(|()| {
+            let (sender, receiver) = oneshot::channel();
+            (sender, executor.spawn(receiver))
+        });
+        let (senders, waiters): (Vec<_>, Vec<_>) = waiters.into_iter().unzip();
         wait_until(|| executor.metrics().polls() >= polls + 64);
+        let event = || {
+            senders
+                .into_iter()
+                .for_each(|sender| sender.send(()).unwrap())
+        };
         if inside {
-            block_on(executor.spawn(async move { event.send(()) }));
+            block_on(executor.spawn(async { event() }));
         } else {
-            event.send(());
+            event();
         }
         for waiter in waiters {
             assert_eq!(block_on(waiter), Ok(()));

@@ -11,12 +11,12 @@ use std::{
 };
 
 use joint::{
-    shared::{self, Closed, Sender, Shared},
     task::PanicPayload,
     waker::budget::{self, Turn},
 };
 
 use super::{Driver, Sink, TaskError, hold::Hold, output::Output};
+use crate::shared::{self, Closed, Sender, Shared};
 
 type Outcome<T> = Result<Output<T>, TaskError>;
 

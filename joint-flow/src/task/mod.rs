@@ -1,8 +1,8 @@
 //! [`spawn`]: a task with many handles, which is cancelled when the last one is dropped.
 //!
 //! This is Flow's `Future` of an actor. It differs from [`joint_executor::spawn`], whose one handle
-//! cannot be cloned, and from [`joint::shared::from_future`], whose future runs on although nobody
-//! waits.
+//! cannot be cloned, and from [`shared::from_future`](crate::shared::from_future), whose future
+//! runs on although nobody waits.
 //!
 //! | Flow | here |
 //! |---|---|

@@ -14,12 +14,13 @@ use std::{
     time::Duration,
 };
 
-use joint::{JoinError, oneshot, shared};
+use joint::{JoinError, oneshot};
 use joint_executor::{
     JoinSet, LocalExecutor, async_scope, spawn, spawn_local,
     time::{MissedTicks, interval, now, sleep, timeout},
     yield_now,
 };
+use joint_flow::shared;
 use joint_sim::{Check, Faults, Panics, random};
 
 use crate::{Counts, join};

@@ -3,13 +3,14 @@
 use std::{collections::BTreeMap, env, future::pending, sync::Arc, time::Duration};
 
 use futures_lite::{AsyncReadExt, AsyncWriteExt};
-use joint::{block_on, oneshot, shared};
+use joint::{block_on, oneshot};
 use joint_executor::{
     Executor, JoinSet, Priority, TaskBuilder, async_scope, join_async, spawn, spawn_blocking,
     spawn_detached, spawn_local,
     time::{interval, sleep, timeout},
     yield_now,
 };
+use joint_flow::shared;
 use joint_sim::{
     self as sim, Builder, Check, Host, Scheduler, Trace,
     net::{TcpListener, TcpStream, UdpSocket},

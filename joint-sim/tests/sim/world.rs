@@ -12,13 +12,14 @@ use std::{
     time::Duration,
 };
 
-use joint::{block_on, oneshot, shared};
+use joint::{block_on, oneshot};
 use joint_executor::{
     Executor, Handle, JoinSet, LocalExecutor, TaskBuilder, TaskLocal, async_scope, current_worker,
     join_async, spawn, spawn_blocking, spawn_detached, spawn_local,
     time::{interval, now, sleep, timeout},
     yield_now,
 };
+use joint_flow::shared;
 use joint_sim::{self as sim, Builder, Scheduler};
 
 use crate::{Counts, SECOND, join, says};

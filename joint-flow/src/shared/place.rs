@@ -8,10 +8,9 @@
 //! 3. A place is freed by its maker if it was never published, and otherwise together with the
 //!    whole list.
 
-use core::ptr::{self, NonNull};
+use std::ptr::{self, NonNull};
 
-use super::succession;
-use crate::Completion;
+use joint::Completion;
 use joint_switch::{Retire, UnsafeCell, heap};
 
 pub(super) struct Place {
@@ -54,7 +53,7 @@ impl Place {
         // SAFETY: the block is fresh and ours.
         unsafe { this.write(value) };
         // SAFETY: the word is new. The caller takes the waker back if the place is not published.
-        unsafe { succession::preset(Self::word(this), waker) };
+        unsafe { Completion::raw_preset(Self::word(this), waker) };
         this
     }
 

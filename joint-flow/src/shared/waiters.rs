@@ -49,20 +49,17 @@
 //! when a round starts at the front of the list are found in that round. They are at least half of
 //! the list, so a round passes at most two places for each place that it finds.
 
-use core::{
+use std::{
     mem,
+    panic::{AssertUnwindSafe, catch_unwind},
     ptr::{self, NonNull},
     sync::atomic::Ordering,
     task::Waker,
 };
 
-use super::{
-    place::{FIRST, Place},
-    succession,
-};
-use crate::{
-    Completion,
-    completion::{Completed, Ended, Registration},
+use super::place::{FIRST, Place};
+use joint::{
+    completion::{Completed, Completion, Ended, Registration},
     waker::ThinWaker,
 };
 use joint_switch::{AtomicPtr, AtomicUsize, Retire, UnsafeCell, order, spin_loop};
@@ -174,10 +171,10 @@ impl Waiters {
             return None;
         }
         let waker = waker.clone();
-        let registration = Registration::with_waker(&waker);
+        let registration = Registration::of(&waker);
         let waker = ThinWaker::from(waker).into_raw();
         // SAFETY: alive by the caller's handle. No other thread uses it before the push.
-        unsafe { succession::preset(self.first(), waker) };
+        unsafe { Completion::raw_preset(self.first(), waker) };
         match self.push(OPEN, FIRST) {
             Ok(()) => Some(registration),
             Err(_) => {
@@ -194,7 +191,7 @@ impl Waiters {
         // The clone is user code that may panic, so it comes first, when nothing could be left half
         // done.
         let waker = waker.clone();
-        let registration = Registration::with_waker(&waker);
+        let registration = Registration::of(&waker);
         let waker = ThinWaker::from(waker).into_raw();
         // ORDERING: enter. Acquire, with the Release of `go_out`: if the list may be freed, the
         // look below sees its end. The places that were vacated by waiters that are no longer
@@ -287,7 +284,7 @@ impl Waiters {
             // SAFETY: this is a place of the list, which the caller, which is inside, keeps alive.
             let next = unsafe { Place::next(place) };
             // SAFETY: alive as above, and for as long as the new waiter is inside.
-            match unsafe { succession::succeed(Place::word(place), waker) } {
+            match unsafe { Completion::raw_succeed(Place::word(place), waker) } {
                 Ok(()) => {
                     // ORDERING: pass. Release, with the Acquire of `resume`: the rest of the list
                     // is visible to the next search.
@@ -412,12 +409,7 @@ impl Drop for Rest<'_> {
         // Some are left only if a waker has panicked. That first panic passes through, so later
         // ones are caught.
         while !self.next.is_null() {
-            #[cfg(feature = "std")]
-            drop(std::panic::catch_unwind(core::panic::AssertUnwindSafe(
-                || self.wake(),
-            )));
-            #[cfg(not(feature = "std"))]
-            self.wake();
+            drop(catch_unwind(AssertUnwindSafe(|| self.wake())));
         }
         self.waiters.go_out();
     }

@@ -16,7 +16,7 @@ use crate::{
     common::waker_that,
     counting::{Bomb, COUNT},
 };
-use joint::shared::{Sender, Shared, Wait, channel};
+use joint_flow::shared::{Sender, Shared, Wait, channel};
 
 /// How many blocks `f` allocates on a thread that has waited for nothing yet. All of them, but for
 /// the parker that the thread keeps for its waits, must have been given back when it ends.
@@ -268,4 +268,11 @@ fn all_places_are_given_back_when_the_value_has_come_and_not_with_it() {
     let kept = COUNT.get().live - before;
     assert_eq!(kept, 1, "the vector");
     assert_eq!(shared.get(), Some(&1));
+}
+
+/// The stack of this thread has 2 MiB.
+#[test]
+fn a_channel_has_room_for_a_value_larger_than_the_stack() {
+    type Larger = [u8; 8 << 20];
+    assert_eq!(allocations(|| drop(channel::<Larger>())), 1);
 }

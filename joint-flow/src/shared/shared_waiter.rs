@@ -1,6 +1,6 @@
 //! [`SharedWaiter`]: a waiter, and its place in the list while it waits.
 
-use core::{
+use std::{
     mem,
     panic::{RefUnwindSafe, UnwindSafe},
     ptr,
@@ -9,13 +9,9 @@ use core::{
 
 use super::{
     place::{FIRST, Place},
-    succession,
     waiters::Waiters,
 };
-use crate::{
-    Completion,
-    completion::{Ended, Registration},
-};
+use joint::completion::{Completion, Ended, Registration};
 
 /// A waiter. It has a place, or the first word, from its first pending poll until it leaves.
 pub(super) struct SharedWaiter {
@@ -116,7 +112,7 @@ impl SharedWaiter {
         self.registration = Registration::new();
         // SAFETY: the word is alive as in `wait`. The waiter has registered in it, and has just
         // forgotten it.
-        let waker = unsafe { succession::vacate(Self::word(place, waiters)) };
+        let waker = unsafe { Completion::raw_vacate(Self::word(place, waiters)) };
         if place != FIRST {
             waiters.go_out();
         }

@@ -1,6 +1,6 @@
 //! [`from_future`]: makes a [`Shared`] of a future.
 
-use core::{
+use std::{
     fmt,
     future::Future,
     pin::Pin,
@@ -14,7 +14,7 @@ use super::{Sender, Shared, channel};
 ///
 /// # Example
 /// ```
-/// let (driver, shared) = joint::shared::from_future(async { 6 * 7 });
+/// let (driver, shared) = joint_flow::shared::from_future(async { 6 * 7 });
 /// std::thread::spawn(|| joint::block_on(driver));
 /// let other = shared.clone();
 /// assert_eq!(joint::block_on(shared), Ok(42));

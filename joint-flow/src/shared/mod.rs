@@ -2,7 +2,7 @@
 //! poll again and stop at any time.
 //!
 //! Clone the [`Shared`] for each waiter. Awaiting it gives a clone of the value. [`Shared::wait`]
-//! and the blocking waits (feature `std`) give a reference. [`from_future`] makes a `Shared` of any
+//! and the blocking waits give a reference. [`from_future`] makes a `Shared` of any
 //! future.
 //!
 //! # Happens-before
@@ -42,7 +42,7 @@
 //!
 //! # Example
 //! ```
-//! use joint::shared;
+//! use joint_flow::shared;
 //!
 //! let (sender, shared) = shared::channel();
 //! let waiters: Vec<_> = (0..3)
@@ -64,10 +64,11 @@ mod place;
 mod receiver;
 mod sender;
 mod shared_waiter;
-mod succession;
 mod waiters;
 
-use core::{error::Error, fmt};
+use std::{error::Error, fmt, io};
+
+use joint::oneshot::RecvError;
 
 pub use driver::{Driver, from_future};
 pub use receiver::{Shared, Wait};
@@ -81,7 +82,7 @@ pub use sender::Sender;
 ///
 /// # Example
 /// ```
-/// let (sender, shared) = joint::shared::channel();
+/// let (sender, shared) = joint_flow::shared::channel();
 /// sender.send("here");
 /// assert_eq!(joint::block_on(shared.clone()), Ok("here"));
 /// assert_eq!(joint::block_on(shared), Ok("here"));
@@ -97,13 +98,14 @@ pub fn channel<T>() -> (Sender<T>, Shared<T>) {
 /// value, no error and no end will come.
 ///
 /// It is the error of the waiters of a [`Shared`] whose sender was dropped without sending, and of
-/// everything in `joint-flow` that can be closed. [`RecvError`](crate::oneshot::RecvError) converts
-/// to it, and it converts to an `std::io::Error` of the kind `BrokenPipe`.
+/// everything in this package that can be closed. [`RecvError`] converts to it, and it converts to
+/// an [`io::Error`] of the kind `BrokenPipe`.
 ///
 /// # Example
 /// ```
 /// use std::io;
-/// use joint::{oneshot, shared::{self, Closed}};
+/// use joint::oneshot;
+/// use joint_flow::Closed;
 ///
 /// async fn wait(number: oneshot::Receiver<u32>) -> Result<u32, Closed> {
 ///     Ok(number.await?)
@@ -126,9 +128,14 @@ impl fmt::Display for Closed {
 
 impl Error for Closed {}
 
-#[cfg(feature = "std")]
-impl From<Closed> for std::io::Error {
+impl From<RecvError> for Closed {
+    fn from(_: RecvError) -> Self {
+        Self
+    }
+}
+
+impl From<Closed> for io::Error {
     fn from(closed: Closed) -> Self {
-        Self::new(std::io::ErrorKind::BrokenPipe, closed)
+        Self::new(io::ErrorKind::BrokenPipe, closed)
     }
 }

@@ -7,14 +7,14 @@
 //!    holder of a handle may read it, and the last one drops it.
 //! 3. `references` counts the handles. The thread that decrements it to zero frees the block.
 
-use core::{
+use std::{
     marker::PhantomData,
     mem::{ManuallyDrop, MaybeUninit},
     ptr::NonNull,
 };
 
 use super::{Closed, waiters::Waiters};
-use crate::completion::Ended;
+use joint::completion::Ended;
 use joint_switch::{AtomicUsize, Retire, UnsafeCell, fence, heap, order};
 
 struct Block<T> {
@@ -230,8 +230,6 @@ unsafe fn end<T, R>(block: NonNull<Block<T>>, with: impl FnOnce(*mut T) -> R) ->
 
 #[cfg(test)]
 mod tests {
-    extern crate std;
-
     use core::sync::atomic::Ordering::Relaxed;
 
     use super::*;

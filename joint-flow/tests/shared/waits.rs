@@ -4,7 +4,7 @@ use std::{
     cell::Cell,
     future::{Future, poll_fn},
     panic::{AssertUnwindSafe, RefUnwindSafe, UnwindSafe, catch_unwind},
-    pin::pin,
+    pin::{Pin, pin},
     sync::{
         Arc, Barrier, Mutex,
         atomic::{AtomicUsize, Ordering::Relaxed},
@@ -15,10 +15,8 @@ use std::{
 };
 
 use crate::common::{OnDrop, counting, poll_with, wait_until, waker_that};
-use joint::{
-    block_on,
-    shared::{Closed, Driver, Sender, Shared, Wait, channel, from_future},
-};
+use joint::{block_on, task};
+use joint_flow::shared::{Closed, Driver, Sender, Shared, Wait, channel, from_future};
 
 /// No test waits that long.
 const FOR_LONG: Duration = Duration::from_secs(3600);
@@ -612,4 +610,42 @@ fn a_shared_without_a_value_gives_nothing_away() {
     drop(tx);
     let shared = shared.try_unwrap().unwrap_err();
     assert_eq!(shared.try_get(), Err(Closed));
+}
+
+#[test]
+fn a_driver_drops_its_panicking_future_during_the_unwinding() {
+    struct Panics<'a>(&'a Cell<bool>);
+    impl Future for Panics<'_> {
+        type Output = ();
+
+        fn poll(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<()> {
+            quiet_panic("in the poll")
+        }
+    }
+    impl Drop for Panics<'_> {
+        fn drop(&mut self) {
+            self.0.set(thread::panicking());
+        }
+    }
+    let dropped_unwinding: &'static Cell<bool> = Box::leak(Box::default());
+    let (driver, output) = from_future(Panics(dropped_unwinding));
+    let (runnable, handle) = task::spawn_local(driver, |_| {});
+    runnable.run();
+    assert!(block_on(handle.result()).is_err_and(|error| error.is_panic()));
+    assert_eq!(block_on(output), Err(Closed));
+    assert!(dropped_unwinding.get());
+}
+
+#[test]
+fn its_values_are_must_use() {
+    fn take<T>(value: T) -> T {
+        value
+    }
+    let (sender, receiver) = channel();
+    #[expect(unused_must_use, reason = "does nothing")]
+    take::<Shared<()>>(receiver);
+    #[expect(unused_must_use, reason = "tells the receivers")]
+    take::<Sender<()>>(sender);
+    #[expect(unused_must_use, reason = "drops both ends")]
+    channel::<()>();
 }

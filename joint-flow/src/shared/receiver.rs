@@ -1,6 +1,7 @@
 //! [`Shared`] and [`Wait`]: the waiters.
 
-use core::{
+use std::time::{Duration, Instant};
+use std::{
     fmt,
     future::Future,
     mem::ManuallyDrop,
@@ -9,14 +10,9 @@ use core::{
     ptr,
     task::{Context, Poll},
 };
-#[cfg(feature = "std")]
-use std::time::{Duration, Instant};
 
 use super::{Closed, block::Handle, shared_waiter::SharedWaiter};
-#[cfg(feature = "std")]
-use crate::waker::clock;
-#[cfg(feature = "std")]
-use crate::waker::park;
+use joint::waker::{clock, park};
 
 /// A waiter for a value that is sent once. Clone it to get more waiters for the same value.
 ///
@@ -34,7 +30,7 @@ use crate::waker::park;
 ///
 /// # Example
 /// ```
-/// let (sender, shared) = joint::shared::channel();
+/// let (sender, shared) = joint_flow::shared::channel();
 /// let waiters: Vec<_> = (0..3)
 ///     .map(|n| {
 ///         let shared = shared.clone();
@@ -75,7 +71,7 @@ impl<T> Shared<T> {
     ///
     /// # Example
     /// ```
-    /// let (sender, shared) = joint::shared::channel();
+    /// let (sender, shared) = joint_flow::shared::channel();
     /// assert_eq!(shared.get(), None);
     /// sender.send("here");
     /// assert_eq!(shared.get(), Some(&"here"));
@@ -93,7 +89,7 @@ impl<T> Shared<T> {
     ///
     /// # Example
     /// ```
-    /// use joint::shared::{self, Closed};
+    /// use joint_flow::shared::{self, Closed};
     ///
     /// let (sender, shared) = shared::channel::<u32>();
     /// assert_eq!(shared.try_get(), Ok(None));
@@ -106,7 +102,7 @@ impl<T> Shared<T> {
     }
 
     /// Takes the value out of the last `Shared` of a channel, as
-    /// [`Arc::try_unwrap`](alloc::sync::Arc::try_unwrap) does.
+    /// [`Arc::try_unwrap`](std::sync::Arc::try_unwrap) does.
     ///
     /// # Errors
     /// Returns the `Shared` if there are others, or the sender, or if there is no value.
@@ -118,7 +114,7 @@ impl<T> Shared<T> {
     ///
     /// # Example
     /// ```
-    /// let (sender, shared) = joint::shared::channel();
+    /// let (sender, shared) = joint_flow::shared::channel();
     /// sender.send(String::from("here"));
     /// let other = shared.clone();
     /// let shared = shared.try_unwrap().unwrap_err();
@@ -153,7 +149,7 @@ impl<T> Shared<T> {
     /// ```
     /// struct NoClone(u32);
     ///
-    /// let (sender, shared) = joint::shared::channel();
+    /// let (sender, shared) = joint_flow::shared::channel();
     /// let worker = std::thread::spawn(move || sender.send(NoClone(7)));
     /// assert_eq!(joint::block_on(async { shared.wait().await.unwrap().0 }), 7);
     /// worker.join().unwrap();
@@ -177,12 +173,11 @@ impl<T> Shared<T> {
     ///
     /// # Example
     /// ```
-    /// let (sender, shared) = joint::shared::channel();
+    /// let (sender, shared) = joint_flow::shared::channel();
     /// let worker = std::thread::spawn(move || sender.send(3));
     /// assert_eq!(shared.blocking_wait(), Ok(&3));
     /// worker.join().unwrap();
     /// ```
-    #[cfg(feature = "std")]
     pub fn blocking_wait(&self) -> Result<&T, Closed> {
         match self.handle.answer() {
             Some(answer) => answer,
@@ -201,12 +196,11 @@ impl<T> Shared<T> {
     /// ```
     /// use std::time::Duration;
     ///
-    /// let (sender, shared) = joint::shared::channel();
+    /// let (sender, shared) = joint_flow::shared::channel();
     /// assert_eq!(shared.blocking_wait_timeout(Duration::from_millis(1)), Ok(None));
     /// sender.send(4);
     /// assert_eq!(shared.blocking_wait_timeout(Duration::from_millis(1)), Ok(Some(&4)));
     /// ```
-    #[cfg(feature = "std")]
     pub fn blocking_wait_timeout(&self, limit: Duration) -> Result<Option<&T>, Closed> {
         let answer = match self.handle.answer() {
             None if !limit.is_zero() => park::block_on_timeout(self.wait(), limit),
@@ -221,7 +215,6 @@ impl<T> Shared<T> {
     ///
     /// # Errors
     /// [`Closed`] if the sender was dropped without sending.
-    #[cfg(feature = "std")]
     pub fn blocking_wait_deadline(&self, deadline: Instant) -> Result<Option<&T>, Closed> {
         let answer = match self.handle.answer() {
             None if deadline > clock::now() => park::block_on_deadline(self.wait(), deadline),

@@ -1,6 +1,6 @@
 //! The sending end.
 
-use core::{
+use std::{
     fmt,
     mem::ManuallyDrop,
     panic::{RefUnwindSafe, UnwindSafe},
@@ -8,14 +8,14 @@ use core::{
 };
 
 use super::block::Handle;
-use crate::completion::Ended;
+use joint::completion::Ended;
 
 /// The sending end. If it is dropped without sending, every waiter ends with an error instead of
 /// hanging.
 ///
 /// # Example
 /// ```
-/// use joint::shared::{self, Closed};
+/// use joint_flow::shared::{self, Closed};
 ///
 /// let (sender, shared) = shared::channel::<u32>();
 /// drop(sender);
@@ -24,7 +24,7 @@ use crate::completion::Ended;
 ///
 /// A sender is not turned into one of a shorter lifetime, which its waiters would not know of:
 /// ```compile_fail
-/// use joint::shared::Sender;
+/// use joint_flow::shared::Sender;
 ///
 /// fn shorten<'a>(sender: Sender<&'static str>) -> Sender<&'a str> {
 ///     sender
@@ -62,13 +62,12 @@ impl<T> Sender<T> {
     ///
     /// # Panics
     /// If a waiter's waker panics, the first such panic passes through after the value has been
-    /// sent and all other waiters have been woken. (Without the feature `std`, a second such panic
-    /// ends the program.) If the value is dropped and its destructor panics, that panic passes
-    /// through.
+    /// sent and all other waiters have been woken. If the value is dropped and its destructor
+    /// panics, that panic passes through.
     ///
     /// # Example
     /// ```
-    /// let (sender, shared) = joint::shared::channel();
+    /// let (sender, shared) = joint_flow::shared::channel();
     /// sender.send(1);
     /// assert_eq!(shared.get(), Some(&1));
     /// ```
@@ -90,7 +89,7 @@ impl<T> Sender<T> {
     ///
     /// # Example
     /// ```
-    /// let (sender, shared) = joint::shared::channel::<u32>();
+    /// let (sender, shared) = joint_flow::shared::channel::<u32>();
     /// assert!(!sender.is_closed());
     /// drop(shared);
     /// assert!(sender.is_closed());
