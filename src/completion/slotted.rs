@@ -35,13 +35,12 @@ use joint_switch::{Retire, const_unless_modelled, order};
 /// A [`Completion`] with a place for a waker of another crate, which is then not boxed. For types
 /// that embed it in memory that either side may free. It is three pointers in size.
 ///
-/// The place is used if the first waker is of another crate. One that replaces it is boxed. All
-/// functions but [`raw_finish`](Slotted::raw_finish) and [`raw_detach`](Slotted::raw_detach) are
-/// those of a completion, and so is what they promise.
+/// The place is used if the first waker is of another crate. One that replaces it is boxed. What
+/// the functions promise is what those of a [`Completion`] do.
 ///
 /// # Example
 /// ```
-/// use joint::completion::{Ended, Registration, Slotted};
+/// use joint::completion::{Completion, Ended, Registration, Slotted};
 /// use std::task::{Poll, Waker};
 ///
 /// let word: *const Slotted = &Slotted::new();
@@ -52,9 +51,10 @@ use joint_switch::{Retire, const_unless_modelled, order};
 /// // SAFETY: the word is alive, and this is the completer's one call.
 /// assert!(!unsafe { Slotted::raw_finish(word, Ended::Done) });
 /// // SAFETY: as above.
-/// assert_eq!(unsafe { Slotted::raw_ended(word) }, Some(Ended::Done));
+/// let ended = unsafe { Completion::raw_ended(Slotted::word(word)) };
+/// assert_eq!(ended, Some(Ended::Done));
 /// ```
-#[derive(Debug)]
+#[derive(Debug, Default)]
 #[repr(C)]
 pub struct Slotted {
     word: Completion,
@@ -70,29 +70,11 @@ impl Slotted {
         }
     }
 
+    /// Returns the word, to [check](Completion::raw_ended) it. The functions that change it are those
+    /// of `Slotted`.
     #[inline]
-    fn word(this: *const Self) -> *const Completion {
+    pub fn word(this: *const Self) -> *const Completion {
         this.cast()
-    }
-
-    /// As [`Completion::raw_ended`].
-    ///
-    /// # Safety
-    /// As there.
-    #[inline]
-    pub unsafe fn raw_ended(this: *const Self) -> Option<Ended> {
-        // SAFETY: passed on from the caller.
-        unsafe { Completion::raw_ended(Self::word(this)) }
-    }
-
-    /// As [`Completion::raw_is_detached`].
-    ///
-    /// # Safety
-    /// As there.
-    #[inline]
-    pub unsafe fn raw_is_detached(this: *const Self) -> bool {
-        // SAFETY: passed on from the caller.
-        unsafe { Completion::raw_is_detached(Self::word(this)) }
     }
 
     /// As [`Completion::raw_poll`].
@@ -295,11 +277,5 @@ impl Retire for Slotted {
     fn retire(&mut self) {
         self.word.retire();
         self.slot.retire();
-    }
-}
-
-impl Default for Slotted {
-    fn default() -> Self {
-        Self::new()
     }
 }

@@ -231,7 +231,7 @@ impl<T> Receiver<T> {
     pub fn is_finished(&self) -> bool {
         self.block.is_none_or(|block| {
             // SAFETY: alive by this end.
-            unsafe { Slotted::raw_ended(Block::word(block)) }.is_some()
+            unsafe { Completion::raw_ended(Slotted::word(Block::word(block))) }.is_some()
         })
     }
 
@@ -303,7 +303,7 @@ impl<T> Receiver<T> {
             return Some(Err(RecvError));
         };
         // SAFETY: alive by this end.
-        let ended = unsafe { Slotted::raw_ended(Block::word(block)) }?;
+        let ended = unsafe { Completion::raw_ended(Slotted::word(Block::word(block))) }?;
         // SAFETY: the word has just said so.
         Some(unsafe { self.finish(block, ended) })
     }
@@ -388,7 +388,7 @@ unsafe fn give_up<T>(block: NonNull<Block<T>>) {
 unsafe fn detach<T>(block: NonNull<Block<T>>) -> (Option<Ended>, Option<OnDrop>) {
     let word = Block::word(block);
     // SAFETY: alive by this end.
-    if let Some(ended) = unsafe { Slotted::raw_ended(word) } {
+    if let Some(ended) = unsafe { Completion::raw_ended(Slotted::word(word)) } {
         return (Some(ended), None);
     }
     // SAFETY: as above. The sender had not finished, so this end has not been here before.

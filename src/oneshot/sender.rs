@@ -126,7 +126,7 @@ impl<T> Sender<T> {
     #[inline]
     pub fn is_closed(&self) -> bool {
         // SAFETY: alive by this end, and finishing consumes the sender.
-        unsafe { Slotted::raw_is_detached(Block::word(self.block)) }
+        unsafe { Completion::raw_is_detached(Slotted::word(Block::word(self.block))) }
     }
 
     /// Waits until the receiver is dropped or closed, for a sender that can stop working out the
