@@ -39,6 +39,8 @@ mod succession;
 pub use crate::waker::WakerSlot;
 pub use sides::{Abandoned, Completer, Waiter};
 pub use slotted::Slotted;
+#[cfg(feature = "alloc")]
+pub(crate) use slotted::noted;
 
 const PENDING: *mut () = ptr::null_mut();
 const DONE: *mut () = ptr::without_provenance_mut(1);

@@ -7,11 +7,14 @@
 //! | module | purpose |
 //! |---|---|
 //! | [`completion`] | the word itself: two sides that borrow it, or raw operations for types that embed it |
-//! | [`waker`] | [`ThinWaker`](waker::ThinWaker), a waker in one word; how a thread [waits] |
+//! | [`waker`] | [`ThinWaker`](waker::ThinWaker), a waker in one word |
 //! | [`oneshot`] | one value from one thread to another; the receiver awaits it or blocks, with or without a deadline |
 //! | [`task`] | [`Runnable`](task::Runnable) and [`JoinHandle`], for authors of executors |
+//! | [`park`] | [`block_on`], by which a thread waits for any future, and the rule by which it goes to sleep |
+//! | [`host`] | what the owner of a thread supplies: how it waits, what time it is, who hears of panics |
+//! | [`budget`] | how much one poll may do before it has to yield |
 //!
-//! [`block_on`] lets a thread wait for any future (feature `std`).
+//! The last three need the feature `std`.
 //!
 //! This package is for authors of executors and of synchronization. Applications use the package
 //! `joint-executor`, a work-stealing executor that is built on this one and re-exports what its
@@ -146,9 +149,9 @@
 //! ```
 //!
 //! # Features
-//! `std`, on by default: `block_on` and every blocking wait, the modules `waker::park`,
-//! `waker::budget` and `waker::clock`, tasks that stay on their thread, and panics of tasks as
-//! results. Without it a panic in a task ends the program. It enables `alloc`.
+//! `std`, on by default: `block_on` and every blocking wait, the modules `park`, `host` and
+//! `budget`, tasks that stay on their thread, and panics of tasks as results. Without it a panic in
+//! a task ends the program. It enables `alloc`.
 //!
 //! `alloc`: [`oneshot`], tasks on the heap, and waiters with wakers of other crates.
 //! Without it the crate needs no allocator. Tasks are then made in [memory of your
@@ -169,9 +172,10 @@
 //! The tests have been run on Linux (x86_64 with glibc and with musl, i686, and in QEMU aarch64,
 //! armv7, riscv64 and s390x), in Wine, and on WASI in node. An example runs on a Cortex-M4 in QEMU.
 //!
-#![cfg_attr(feature = "std", doc = "[waits]: waker::park")]
-#![cfg_attr(not(feature = "std"), doc = "[waits]: #features")]
 #![cfg_attr(not(feature = "std"), doc = "[`block_on`]: #features")]
+#![cfg_attr(not(feature = "std"), doc = "[`park`]: #features")]
+#![cfg_attr(not(feature = "std"), doc = "[`host`]: #features")]
+#![cfg_attr(not(feature = "std"), doc = "[`budget`]: #features")]
 #![cfg_attr(not(feature = "std"), no_std)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![cfg_attr(
@@ -185,19 +189,25 @@
 #[cfg(feature = "alloc")]
 extern crate alloc;
 
+#[cfg(feature = "std")]
+pub mod budget;
 pub mod completion;
+#[cfg(feature = "std")]
+pub mod host;
 #[cfg(feature = "alloc")]
 pub mod oneshot;
+#[cfg(feature = "std")]
+pub mod park;
 pub mod task;
 pub mod waker;
 
 #[doc(inline)]
 pub use crate::completion::{Abandoned, Completer, Completion, Waiter};
-#[doc(inline)]
-pub use crate::task::{JoinError, JoinHandle};
 #[cfg(feature = "std")]
 #[doc(inline)]
-pub use crate::waker::park::block_on;
+pub use crate::park::block_on;
+#[doc(inline)]
+pub use crate::task::{JoinError, JoinHandle};
 
 /// The examples of the README and of the lessons.
 #[cfg(all(doctest, feature = "std"))]

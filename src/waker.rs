@@ -4,15 +4,6 @@
 //! task, a thread parker, or an executor's own object starts with such a header, so registering it
 //! costs one reference and no memory. A foreign [`core::task::Waker`] lies in a [`WakerSlot`],
 //! whose address is tagged: in a box, or in place, where somebody else owns the memory.
-//!
-//! Three modules here are for authors of executors too, and need the feature `std`. [`park`] blocks
-//! a thread until a waker is woken: `block_on`, the parker beneath it, and the rule by which a
-//! thread goes to sleep. [`budget`] limits how much one poll may do before it has to yield.
-//! [`clock`] is the time of all deadlines, which the owner of a thread may set.
-//!
-#![cfg_attr(not(feature = "std"), doc = "[`park`]: crate#features")]
-#![cfg_attr(not(feature = "std"), doc = "[`budget`]: crate#features")]
-#![cfg_attr(not(feature = "std"), doc = "[`clock`]: crate#features")]
 
 use core::{
     fmt,
@@ -24,17 +15,7 @@ use core::{
 
 use joint_switch::{Retire, heap};
 
-#[cfg(feature = "std")]
-pub mod budget;
-#[cfg(feature = "std")]
-pub mod clock;
-pub(crate) mod noted;
-#[cfg(feature = "std")]
-pub mod park;
 mod slot;
-
-#[cfg(feature = "std")]
-pub use noted::note_waits;
 
 pub use slot::WakerSlot;
 
@@ -352,6 +333,7 @@ impl ThinWaker {
         Self::tagged(slot, IN_PLACE)
     }
 
+    #[inline]
     fn tagged(slot: NonNull<WakerSlot>, tag: usize) -> Self {
         Self(slot.cast::<()>().map_addr(|address| address | tag))
     }
@@ -495,18 +477,31 @@ unsafe fn foreign(slot: &NonNull<WakerSlot>) -> &Waker {
 /// The caller owns the waker that has this word, and no one uses the word after this.
 #[inline]
 unsafe fn take_foreign(word: NonNull<()>) -> Waker {
-    let mut slot = slot_of(word);
-    // SAFETY: alive by the waker in it.
-    let place = unsafe { slot.as_ref() };
-    // SAFETY: a full slot is not written.
-    let waker = unsafe { place.copy() };
+    let slot = slot_of(word);
     if word.addr().get() & BOXED != 0 {
-        // SAFETY: the box is ours alone.
-        unsafe { slot.as_mut() }.retire();
-        // SAFETY: it came from `heap::allocate::<WakerSlot>`, and no one uses it after this.
-        unsafe { heap::release(slot) };
+        // SAFETY: passed on from the caller.
+        return unsafe { unbox(slot) };
     }
+    // SAFETY: alive by the waker in it.
+    let slot = unsafe { slot.as_ref() };
+    // SAFETY: a full slot is not written.
+    let waker = unsafe { slot.copy() };
     // SAFETY: it was full, and its waker is now this copy.
+    unsafe { waker.assume_init() }
+}
+
+/// # Safety
+/// As for [`take_foreign`], with a slot that is a box.
+#[inline]
+unsafe fn unbox(mut boxed: NonNull<WakerSlot>) -> Waker {
+    // SAFETY: the box is ours alone.
+    let slot = unsafe { boxed.as_mut() };
+    // SAFETY: as above.
+    let waker = unsafe { slot.copy() };
+    slot.retire();
+    // SAFETY: it came from `heap::allocate::<WakerSlot>`, and no one uses it after this.
+    unsafe { heap::release(boxed) };
+    // SAFETY: as in `take_foreign`.
     unsafe { waker.assume_init() }
 }
 
@@ -541,7 +536,7 @@ unsafe fn wake_foreign(word: NonNull<()>) {
 #[inline(never)]
 unsafe fn wake_boxed(word: NonNull<()>) {
     // SAFETY: passed on from the caller.
-    unsafe { take_foreign(word) }.wake();
+    unsafe { unbox(slot_of(word)) }.wake();
 }
 
 #[inline]

@@ -13,9 +13,8 @@ use std::{
 };
 
 use joint::{
-    JoinHandle,
+    JoinHandle, budget,
     task::{Builder, EndedTask, PendingTask, Polled, Schedule, ScheduleInfo, TaskEnd},
-    waker::budget,
 };
 
 use super::{Arc, Condvar, Mutex, thread};

@@ -15,7 +15,7 @@ use super::{
     times::Times,
     worker::shared::{Decides, Shared},
 };
-use joint::task::TaskEnd;
+use joint::{host::OnWait, task::TaskEnd};
 use joint_switch::thread;
 
 /// The settings of a new [`Executor`].
@@ -312,8 +312,9 @@ impl Builder {
         self
     }
 
-    pub(super) fn with_times(mut self, times: Arc<Times>) -> Self {
+    pub(super) fn with_times(mut self, times: Arc<Times>, on_wait: OnWait) -> Self {
         self.hooks.times = Some(times);
+        self.hooks.on_wait = Some(on_wait);
         self
     }
 

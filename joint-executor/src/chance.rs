@@ -1,16 +1,16 @@
 //! Decisions that are left to chance: random numbers, and faults of the program's own.
 //!
-//! In a simulation (`joint-sim`) its seed makes them, so a program that draws its numbers here is
-//! repeatable, and a test can take the paths on which something fails. Elsewhere, the numbers are
-//! random and no fault happens.
+//! A thread's [`Host`](crate::hosted::Host) can make them, as that of `joint-sim` does by its seed.
+//! A program that draws its numbers here is then repeatable, and a test can take the paths on which
+//! something fails. Elsewhere, the numbers are random and no fault happens.
 
 use core::{hash::BuildHasher, panic::Location};
 use std::hash::RandomState;
 
 use crate::hosted;
 
-/// Returns a random number. In a simulation the seed decides it, and a failure is shrunk to small
-/// numbers.
+/// Returns a random number, or the one that the thread's [`Host`](crate::hosted::Host) decides for.
+/// `joint-sim` draws it from its seed, and shrinks a failure to small numbers.
 ///
 /// Outside it comes from the keys of std's hash maps, which differ in each thread and each program.
 /// It is not fit for secrets.
@@ -35,14 +35,14 @@ pub fn random() -> u64 {
     hosts.unwrap_or_else(|| RandomState::new().hash_one(0_u64))
 }
 
-/// Returns whether a fault of the program's own is to happen here. Outside of a simulation it
-/// returns false.
+/// Returns whether a fault of the program's own is to happen here. The thread's
+/// [`Host`](crate::hosted::Host) decides. Without one it returns false.
 ///
-/// A site, which is all calls with the same name, is active in some runs of a simulation only. So a
+/// In `joint-sim`, a site, which is all calls with the same name, is active in some runs only. So a
 /// rare fault does not always come together with all others.
 ///
 /// # Cost
-/// Outside of a simulation, the load of a thread-local and a branch.
+/// Without a host, the load of a thread-local and a branch.
 ///
 /// # Example
 /// ```

@@ -21,9 +21,9 @@ use alloc::{
 use core::{fmt, panic::Location, time::Duration};
 use std::time::Instant;
 
-use joint::{task::Id, waker::clock::now};
+use joint::{host::now, task::Id};
 
-pub use self::told::waiting_for;
+pub use self::{noted::note_wait, told::waiting_for};
 
 #[cfg(feature = "io")]
 use super::driver::reactor::Way;
@@ -134,8 +134,8 @@ impl Builder {
     /// Records when each task was spawned, and when and how often it was polled, for
     /// [`Executor::dump`]. From this call on, each [`JoinSet`](crate::JoinSet) of the process also
     /// records the tasks that are added to it, so that a dump shows for which ones a task waits.
-    /// Each wait of a task for a [oneshot](crate::oneshot) is recorded, too, from its poll until it
-    /// is woken or dropped.
+    /// Each wait of a task of this executor for a [oneshot](crate::oneshot) is recorded, too, from
+    /// its poll until it is woken or dropped.
     ///
     /// # Cost
     /// For each spawn, poll and end of a task, the clock is read, and a lock is taken that all
@@ -157,13 +157,12 @@ impl Builder {
     /// ```
     pub fn record_times(self) -> Self {
         join_set::record();
-        noted::record();
         let times = Arc::<Times>::default();
         let [spawned, polled, ended] = [(); 3].map(|()| times.clone());
         self.on_spawn(move |task| spawned.begin(task.id()))
             .before_poll(move |task| polled.poll(task.id()))
             .on_end(move |task, _| _ = ended.with(|all| all.remove(&task.id())))
-            .with_times(times)
+            .with_times(times, note_wait)
     }
 }
 

@@ -11,7 +11,10 @@ use super::{
     task_info::{Data, DataSlot, TaskInfo},
     times::Times,
 };
-use joint::task::{EndedTask, Runnable, TaskEnd};
+use joint::{
+    host::OnWait,
+    task::{EndedTask, Runnable, TaskEnd},
+};
 
 /// A steal, for [`Builder::on_steal`](super::Builder::on_steal).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,6 +53,8 @@ pub(crate) struct Hooks {
     pub(super) on_timer: Option<TimerHook>,
     /// What the hooks of [`record_times`](super::Builder::record_times) write.
     pub(super) times: Option<Arc<Times>>,
+    /// What [`record_times`](super::Builder::record_times) notes on the workers' threads.
+    pub(super) on_wait: Option<OnWait>,
 }
 
 impl Hooks {

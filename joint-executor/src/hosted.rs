@@ -15,8 +15,7 @@
 //! | move a worker to another thread between two steps | [`BoundWorker::unbind`] |
 //! | choose which task runs next, and as which worker | [choose the tasks](#choosing-the-tasks) |
 //! | stand in for the global executor, `spawn_blocking` and the network | [`Host`], [`enter`] |
-//! | set what time it is | [`clock::set_virtual`](joint::waker::clock::set_virtual) |
-//! | set how a thread waits | [`park::set_wait`](joint::waker::park::set_wait) |
+//! | set what time it is, and how a thread waits | the thread's [`joint::host`] |
 //! | set how long a turn is | [`budget::refill_to`] |
 //!
 //! # Steps
@@ -68,7 +67,7 @@
 //! In the child of a `fork`, leave the workers alone: [forget](core::mem::forget) them.
 //!
 //! # Choosing the tasks
-//! An owner that decides by itself what runs, such as a simulator or a replay, builds its executor
+//! An owner that decides by itself what runs, such as a replay or a test, builds its executor
 //! by [`Builder::build_scheduled`]. It then never steps a worker. Instead it takes all that is
 //! queued, by [`take_queued`](BoundWorker::take_queued) and
 //! [`take_injected`](BoundWorker::take_injected), in the order in which it was queued, and runs one
@@ -80,7 +79,7 @@
 //!
 //! ```
 //! use joint_executor::{Executor, hosted::ReadyTask};
-//! use joint::waker::budget;
+//! use joint::budget;
 //! use std::collections::VecDeque;
 //!
 //! let (executor, workers) = Executor::builder().workers(1).build_scheduled()?;
@@ -145,7 +144,7 @@ use super::{
         stepped::{Kept, pinned_to},
     },
 };
-use joint::{task::Id, waker::budget};
+use joint::{budget, task::Id};
 
 mod host;
 #[cfg(feature = "io")]
@@ -155,6 +154,7 @@ pub use self::host::{Entered, Host, NamedWait, Shutdown, Unwind, WaitChange, ent
 pub(super) use self::host::{check_place, host};
 #[cfg(feature = "io")]
 pub use self::socket::{Socket, SocketKind, StreamOptions};
+pub use super::dump::note_wait;
 pub use super::worker::stepped::Step;
 
 /// A worker of an executor whose owner drives it. See [hosted workers](self).
@@ -263,7 +263,7 @@ impl BoundWorker {
     /// A thread that sleeps while the worker does. The loop ends because the executor is dropped:
     /// ```
     /// use joint_executor::{Executor, hosted::Step};
-    /// use joint::waker::park::{Parker, park_until};
+    /// use joint::park::{park_until, Parker};
     /// use std::{thread, time::Duration};
     ///
     /// let (executor, workers) = Executor::builder().workers(1).build_hosted()?;
@@ -537,7 +537,7 @@ impl BoundWorker {
     }
 
     /// Returns the executor's tasks, and what each waits for, as [`Executor::dump`] does. It shows
-    /// recorded waits for oneshots, whichever executor asked for the record.
+    /// the waits for oneshots that were [noted](note_wait).
     ///
     /// # Example
     /// ```

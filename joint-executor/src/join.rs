@@ -174,8 +174,7 @@ impl Executor {
     /// * With the panic of the closure.
     /// * If the executor is shut down before it has begun the closure, which is dropped then.
     /// * It ends the program if the wait panics, because a worker may be using this thread's stack.
-    ///   Only functions of [`set_wait`](joint::waker::park::set_wait) and
-    ///   [`set_attend`](joint::waker::park::set_attend) can do that.
+    ///   Only the thread's [`Host`](joint::host::Host) can do that.
     ///
     /// # Example
     /// ```

@@ -76,7 +76,7 @@
 //!
 //! Not every run counts: `docs/executor.md` in the repository says which do. Tasks of
 //! [high priority](Priority::High) run first, but at most 32 in a row. A task whose descriptors and
-//! timers are always ready gives way after 128 operations, the [budget](joint::waker::budget) of
+//! timers are always ready gives way after 128 operations, the [budget](joint::budget) of
 //! each poll.
 //!
 //! # From the environment

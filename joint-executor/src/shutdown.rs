@@ -10,7 +10,7 @@ use super::{
     hosted::Shutdown,
     threads::{End, Thread},
 };
-use joint::waker::clock;
+use joint::host;
 use joint_switch::thread::{self, JoinHandle};
 
 /// The error of [`Executor::shutdown_timeout`]: workers of the executor, or functions that block,
@@ -105,7 +105,7 @@ impl Executor {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn shutdown_timeout(&self, limit: Duration) -> Result<(), ShutdownTimeout> {
-        let deadline = clock::now().checked_add(limit);
+        let deadline = host::now().checked_add(limit);
         let workers = self.shut_down(deadline).err().unwrap_or_default();
         // Those of a host are the host's, and those of a fork's parent have no threads here.
         let waits = self.host.is_none() && self.shared.process.is_current();

@@ -12,7 +12,7 @@ use super::{
     guard::lock,
     latch::{self, Latch, Setter},
 };
-use joint::{block_on, waker::park::block_on_deadline};
+use joint::{block_on, park::block_on_deadline};
 use joint_switch::{
     Mutex,
     thread::{self, JoinHandle, ThreadId},

@@ -6,7 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use joint::{task::Id, waker::clock::now};
+use joint::{host::now, task::Id};
 
 /// The times of all tasks that have not ended.
 #[derive(Default)]

@@ -17,7 +17,7 @@
 
 use core::{cell::Cell, mem, ptr};
 
-use joint::{task, waker::budget};
+use joint::{budget, task};
 use joint_switch::thread_local;
 
 /// An address, or null.

@@ -7,7 +7,7 @@ use core::{
     task::{Context, Poll, ready},
 };
 
-use joint::waker::budget::{self, Turn};
+use joint::budget::{self, Turn};
 
 /// Lets the other tasks that are due on the same worker run first.
 ///
@@ -53,8 +53,8 @@ impl Future for YieldNow {
 ///
 /// The futures of this crate do the same, so a task that only awaits what is ready lets others run
 /// after 128 operations. Put this beside an operation that does not, such as the lock of another
-/// crate, which is never pending while it is free. A simulation then finds what happens if another
-/// task runs at this place.
+/// crate, which is never pending while it is free. An owner that [chooses the
+/// tasks](crate::hosted#choosing-the-tasks) can then let another one run at this place.
 ///
 /// # Cost
 /// A read and a write of a thread-local.

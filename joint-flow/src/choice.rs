@@ -77,7 +77,7 @@ use std::{
     task::{Context, Poll, ready},
 };
 
-use joint::waker::budget::Turn;
+use joint::budget::Turn;
 use pin_project_lite::pin_project;
 
 use self::branch::{Branch, Branches, NoBranch};

@@ -44,8 +44,8 @@ use std::{
 };
 
 use joint::{
+    budget::{self, Turn},
     oneshot::{self, SendError},
-    waker::budget::{self, Turn},
 };
 
 use self::admitting::Admitting;

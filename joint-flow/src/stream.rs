@@ -49,7 +49,7 @@ use std::{
     task::{Context, Poll, Waker, ready},
 };
 
-use joint::waker::budget;
+use joint::budget;
 
 use crate::Closed;
 use joint_switch::{Mutex, MutexGuard};

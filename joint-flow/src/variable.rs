@@ -18,7 +18,7 @@ use std::{
     task::{Context, Poll, ready},
 };
 
-use joint::waker::budget::{self, Turn};
+use joint::budget::{self, Turn};
 
 use crate::shared::{self, Closed, Sender, Shared};
 use joint_switch::{Mutex, MutexGuard};

@@ -70,7 +70,7 @@
 //!
 //! # Fairness
 //! An operation that is ready at its first poll takes one from the task's
-//! [budget](joint::waker::budget), as an operation of a socket does. If nothing is left of it,
+//! [budget](joint::budget), as an operation of a socket does. If nothing is left of it,
 //! other tasks run first.
 //!
 //! # Cost

@@ -9,7 +9,7 @@ use core::{
 };
 use std::io;
 
-use joint::waker::budget::{self, Turn};
+use joint::budget::{self, Turn};
 
 use crate::block::{Data, Head, Waiting};
 

@@ -28,8 +28,8 @@ use std::{
 };
 
 use joint::{
+    budget,
     task::{self, Polled, Runnable},
-    waker::budget,
 };
 use joint_executor::io::AsyncFd;
 use joint_switch::{AtomicUsize, order};

@@ -451,7 +451,7 @@ impl Check {
         }
     }
 
-    /// Makes a run whose panics print their messages, and whose report names oneshots and the
+    /// Makes a run whose panics print their messages, and whose report names oneshots, and the
     /// children of sets, which the process records from the first such run on.
     fn shown(&self, plan: &Plan, run: Run<'_>) -> Attempt {
         drop(Executor::builder().record_times());

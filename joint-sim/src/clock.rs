@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use joint::waker::clock::{self, set_virtual};
+use joint::host;
 use joint_executor::hosted::epoch;
 
 /// Later than any time that a run reaches.
@@ -10,7 +10,7 @@ pub(super) const NEVER: u64 = u64::MAX;
 
 /// The time of the system, outside of a run.
 pub(super) fn now() -> u64 {
-    nanos(clock::now())
+    nanos(host::now())
 }
 
 pub(super) fn nanos(instant: Instant) -> u64 {
@@ -30,10 +30,5 @@ pub(super) fn after(now: u64, duration: Duration) -> u64 {
 
 /// Sets the time of this thread.
 pub(super) fn set(nanos: u64) {
-    set_virtual(Some(instant(nanos)));
-}
-
-/// Lets this thread follow the system's clock again.
-pub(super) fn reset() {
-    set_virtual(None);
+    host::update(|host| host.now = Some(instant(nanos)));
 }

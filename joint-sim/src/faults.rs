@@ -149,7 +149,7 @@ impl Faults {
         self.with(Fault::SpuriousPoll, probability)
     }
 
-    /// A poll has a [budget](joint::waker::budget) of at most 7 operations, instead of 128, and
+    /// A poll has a [budget](joint::budget) of at most 7 operations, instead of 128, and
     /// often of none. So operations of [`io`](joint_executor::io) and
     /// [`time`](joint_executor::time), and each [`point`](super::point), yield that usually do not.
     ///
@@ -178,7 +178,7 @@ impl Faults {
     /// The main future, or a future in [`may_cancel`](super::may_cancel) or
     /// [`may_panic`](super::may_panic), is polled with a waker that wakes nobody, and then at once
     /// with its own. By the contract of [`Future::poll`], only the waker of the last poll has to be
-    /// woken. Both polls share one [budget](joint::waker::budget).
+    /// woken. Both polls share one [budget](joint::budget).
     ///
     /// # Example
     /// ```

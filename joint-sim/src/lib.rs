@@ -370,7 +370,7 @@
 //!   instructions, and weak memory, are for a model checker. `docs/below-await.md` in the
 //!   repository shows how the same test runs on one.
 //! * An operation that is ready need not end a poll. Those that take from the
-//!   [budget](joint::waker::budget) do so where [extra yields](Faults::extra_yields) ask for it:
+//!   [budget](joint::budget) do so where [extra yields](Faults::extra_yields) ask for it:
 //!   timers, sockets, [`JoinSet`](joint_executor::JoinSet), and the locks, variables, streams and
 //!   tasks of `joint-flow`. A [`oneshot`](joint::oneshot), a `shared` value of `joint-flow` or a
 //!   [`JoinHandle`](joint::JoinHandle) that has its answer already, and a free lock of another

@@ -65,7 +65,7 @@ use super::{
     settings::Builder,
     trace::Trace,
 };
-use joint::{task::TaskEnd, waker::budget};
+use joint::{budget, task::TaskEnd};
 use joint_executor::{Executor, hosted};
 
 pub use self::network::{Latency, Link};

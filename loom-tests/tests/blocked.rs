@@ -1,4 +1,4 @@
-//! Models of a thread that does work for others while it is blocked (`src/waker/park.rs`,
+//! Models of a thread that does work for others while it is blocked (`src/park.rs`,
 //! `joint-executor/src/worker/blocked.rs`). If a wait misses its notification, loom reports a
 //! deadlock.
 #![cfg(joint_loom)]

@@ -19,7 +19,7 @@ use std::{
     time::Duration,
 };
 
-use joint::{block_on, oneshot, waker::clock};
+use joint::{block_on, host, oneshot};
 use joint_executor::{
     Executor,
     model::{outside, without_threads},
@@ -134,7 +134,7 @@ async fn waiting(event: &Event) -> (joint::JoinHandle<()>, Waker) {
 
 /// Lets time pass, which is what a timer waits for.
 fn let_pass(time: Duration) {
-    clock::set_virtual(Some(clock::now() + time));
+    host::update(|host| host.now = Some(host::now() + time));
 }
 
 /// Measures all rows of the table.

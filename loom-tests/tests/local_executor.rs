@@ -14,8 +14,9 @@ use std::{
 
 use joint::{
     block_on,
+    park::Parker,
     task::{self, Runnable},
-    waker::{ThinWaker, park::Parker},
+    waker::ThinWaker,
 };
 use joint_executor::{LocalExecutor, model::LocalInbox, yield_now};
 use loom_tests::lab::{cell::UnsafeCell, thread};

@@ -12,7 +12,7 @@ use std::{
     task::Waker,
 };
 
-use joint::waker::park::{Parker, park_until};
+use joint::park::{Parker, park_until};
 use joint_switch::model::observe::{Act, Observer, Operation, set_observer};
 use loom_tests::lab::{
     sync::{Mutex, atomic::AtomicUsize},

@@ -17,10 +17,7 @@ use std::{
     time::Duration,
 };
 
-use joint::{
-    JoinHandle, block_on, oneshot,
-    waker::{budget, clock},
-};
+use joint::{JoinHandle, block_on, budget, host, oneshot};
 use joint_executor::{
     Executor, spawn,
     time::{Sleep, sleep},
@@ -284,7 +281,7 @@ fn a_stranger_of_a_timer_waits_for_a_task() {
             let mut timer = Box::pin(sleep(SOON));
             begin(timer.as_mut(), &Waker::from(Arc::new(Woken(own.clone()))));
             *own.timer.lock().unwrap() = Some(timer);
-            clock::set_virtual(Some(clock::now() + SOON));
+            host::update(|host| host.now = Some(host::now() + SOON));
             // The driver is due after a task that has used up its budget.
             let mut noop = Context::from_waker(Waker::noop());
             while budget::poll_proceed(&mut noop).is_ready() {

@@ -13,9 +13,9 @@ use std::time::{Duration, Instant};
 
 use super::{Completed, Completion, Ended, Registration, WakerSlot};
 #[cfg(feature = "std")]
-use crate::waker::clock;
+use crate::host;
 #[cfg(feature = "std")]
-use crate::waker::park;
+use crate::park;
 use crate::waker::{self, ThinWaker};
 
 /// The side that completes. If it is dropped without completing, it abandons the word, and the
@@ -179,7 +179,7 @@ impl Waiter<'_> {
     /// completer has finished. If the deadline has passed, it only checks.
     #[cfg(feature = "std")]
     pub fn blocking_wait_deadline(&mut self, deadline: Instant) -> bool {
-        if deadline <= clock::now() {
+        if deadline <= host::now() {
             return self.is_finished();
         }
         park::block_on_deadline(Pin::new(self), deadline).is_some()

@@ -29,7 +29,7 @@ use core::{
 };
 
 use super::{ABANDONED, Completion, DETACHED, DONE, Ended, PENDING, Registration, how_ended};
-use crate::waker::{ThinWaker, WakerId, WakerSlot, is_foreign, noted};
+use crate::waker::{ThinWaker, WakerId, WakerSlot, is_foreign};
 use joint_switch::{Retire, const_unless_modelled, order};
 
 /// A [`Completion`] with a place for a waker of another crate, which is then not boxed. For types
@@ -70,8 +70,8 @@ impl Slotted {
         }
     }
 
-    /// Returns the word, to [check](Completion::raw_ended) it. The functions that change it are those
-    /// of `Slotted`.
+    /// Returns the word, to [check](Completion::raw_ended) it. The functions that change it are
+    /// those of `Slotted`.
     #[inline]
     pub fn word(this: *const Self) -> *const Completion {
         this.cast()
@@ -128,7 +128,7 @@ impl Slotted {
         name: Option<fn() -> &'static str>,
     ) -> Poll<Ended> {
         let is_first = seen == PENDING;
-        if !is_first || noted::is_on() {
+        if !is_first || has_notes() {
             // SAFETY: passed on from the caller.
             return unsafe { Self::register_slow(this, waker, registration, is_first, name) };
         }
@@ -151,7 +151,7 @@ impl Slotted {
     ) -> Poll<Ended> {
         let id = WakerId::of(&waker);
         let waker = match name {
-            Some(name) => noted::noted(waker, name),
+            Some(name) => noted(waker, name),
             None => waker,
         };
         let thin = match is_first {
@@ -278,4 +278,27 @@ impl Retire for Slotted {
         self.word.retire();
         self.slot.retire();
     }
+}
+
+/// Returns what is to be registered for `waker`, with which an object is polled whose type has that
+/// name.
+#[cfg_attr(
+    not(feature = "std"),
+    expect(unused_variables, reason = "nobody notes anything")
+)]
+pub(crate) fn noted(waker: Waker, name: fn() -> &'static str) -> Waker {
+    #[cfg(feature = "std")]
+    if let Some(on_wait) = crate::host::part(|host| host.on_wait) {
+        return on_wait(waker, name());
+    }
+    waker
+}
+
+/// Returns whether wakers may be noted.
+#[inline]
+fn has_notes() -> bool {
+    #[cfg(feature = "std")]
+    return crate::host::has_notes();
+    #[cfg(not(feature = "std"))]
+    false
 }

@@ -21,9 +21,9 @@ use super::{
     block::{Block, Owned},
 };
 #[cfg(feature = "std")]
-use crate::waker::clock;
+use crate::host;
 #[cfg(feature = "std")]
-use crate::waker::park;
+use crate::park;
 use crate::{
     completion::{Completed, Completion, Ended, Registration, Slotted},
     waker::ThinWaker,
@@ -152,7 +152,7 @@ impl<T> Receiver<T> {
     #[cfg(feature = "std")]
     pub fn blocking_recv_deadline(&mut self, deadline: Instant) -> Result<T, RecvTimeoutError> {
         let answer = match self.answer() {
-            None if deadline > clock::now() => park::block_on_deadline(Pin::new(self), deadline),
+            None if deadline > host::now() => park::block_on_deadline(Pin::new(self), deadline),
             answer => answer,
         };
         Ok(answer.ok_or(RecvTimeoutError::Timeout)??)

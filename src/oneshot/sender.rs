@@ -16,8 +16,8 @@ use super::{
     block::{Block, Owned},
 };
 use crate::{
-    completion::{Completion, Ended, Registration, Slotted},
-    waker::{ThinWaker, noted},
+    completion::{Completion, Ended, Registration, Slotted, noted},
+    waker::ThinWaker,
 };
 
 /// The sending end. If it is dropped without sending, the [`Receiver`](super::Receiver) ends with
@@ -163,7 +163,7 @@ impl<T> Sender<T> {
     #[doc(alias = "poll_canceled")]
     pub fn poll_closed(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let closed = Block::closed(self.block);
-        let thin = |waker| ThinWaker::from(noted::noted(waker, type_name::<Self>));
+        let thin = |waker| ThinWaker::from(noted(waker, type_name::<Self>));
         // SAFETY: alive by this end, which never detaches from this word.
         unsafe { Completion::poll_as(closed, cx.waker(), &mut Registration::new(), thin) }.map(drop)
     }

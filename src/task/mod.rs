@@ -102,7 +102,7 @@
 //! | dropping the future | it becomes the result of the task, unless the poll has panicked before |
 //! | dropping the output | it is caught if the handle, or the run of a task without a handle, drops the output. Code that has awaited the output owns it, and its panic |
 //! | the schedule function | it passes through the wake-up, `schedule`, `run` or cancellation that called the function. The function's runnable is dropped, which cancels the task |
-//! | [`Schedule::pending`], [`Schedule::ended`], a function of `set_on_panic` | it ends the program, because the task could be neither woken nor joined after it |
+//! | [`Schedule::pending`], [`Schedule::ended`], [`Host::on_panic`](crate::host::Host::on_panic) | it ends the program, because the task could be neither woken nor joined after it |
 //! | cloning the waker of the waiter | it passes through the poll of the handle, and nothing has changed |
 //! | waking that waker | it passes through the run or the drop of the runnable. The task has ended |
 //! | dropping that waker | it passes through the poll that replaces the waker, or the drop of the handle. Everything else is done by then |
@@ -137,7 +137,7 @@
 //! allocation and the rules of access in `cell.rs`, and the join word in
 //! [`completion`](crate::completion).
 //!
-#![cfg_attr(feature = "std", doc = "[budget]: crate::waker::budget")]
+#![cfg_attr(feature = "std", doc = "[budget]: crate::budget")]
 #![cfg_attr(not(feature = "std"), doc = "[budget]: crate#features")]
 #![cfg_attr(not(feature = "std"), doc = "[`spawn_local`]: crate#features")]
 
@@ -206,7 +206,6 @@ pub use self::{
 #[cfg(feature = "std")]
 pub use self::{
     current::{id, set_panic_hook, try_id, with_current, without_current},
-    on_panic::{OnPanic, set_on_panic},
     spawn::spawn_local,
 };
 #[cfg(feature = "alloc")]

@@ -590,7 +590,7 @@ mod reenters {
 mod traits {
     use std::{cell::Cell, marker::PhantomData, rc::Rc};
 
-    use joint::waker::{budget::Saved, park::Parker};
+    use joint::{budget::Saved, park::Parker};
 
     use super::*;
 

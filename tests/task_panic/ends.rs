@@ -10,9 +10,9 @@ use std::{
     thread,
 };
 
+use joint::host::{self, OnPanic};
 use joint::task::{
-    self, Builder, EndedTask, OnPanic, PendingTask, Runnable, Schedule, ScheduleInfo, TaskEnd,
-    TaskStorage,
+    self, Builder, EndedTask, PendingTask, Runnable, Schedule, ScheduleInfo, TaskEnd, TaskStorage,
 };
 
 use crate::support::{OnDrop, Queue, ends_the_program, poll_with, waker_that};
@@ -117,9 +117,9 @@ fn a_panic_of_a_schedule_functions_ended_aborts() {
 
 #[test]
 fn a_panic_of_a_function_that_is_told_of_panics_aborts() {
-    ends_the_program("a function of `task::set_on_panic` panicked", || {
+    ends_the_program("a function of `Host::on_panic` panicked", || {
         let (caught, seen) = (|_, _: Option<&str>| panic!("in the hook"), |_| ());
-        task::set_on_panic(Some(OnPanic { caught, seen }));
+        host::update(|host| host.on_panic = Some(OnPanic { caught, seen }));
         let (runnable, _handle) = task::spawn(async { panic!("in poll") }, |_| {});
         runnable.run();
     });

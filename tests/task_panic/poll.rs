@@ -11,7 +11,7 @@ use std::{
 
 use joint::{
     JoinError, JoinHandle,
-    task::{OnPanic, set_on_panic},
+    host::{self, OnPanic},
 };
 
 use crate::{
@@ -170,10 +170,11 @@ fn a_look_at_a_payload_is_reported_to_whoever_has_its_number() {
         caught: |number, _| UNSEEN.with_borrow_mut(|all| all.push(number)),
         seen: |number| SEEN.with_borrow_mut(|all| all.push(number)),
     };
-    assert!(set_on_panic(Some(on_panic)).is_none());
+    let unset = host::update(|host| host.on_panic = Some(on_panic));
+    assert!(unset.on_panic.is_none());
     let (first, second) = (caught(), caught());
     let elsewhere = std::thread::spawn(move || {
-        set_on_panic(Some(on_panic));
+        host::update(|host| host.on_panic = Some(on_panic));
         drop(caught());
         UNSEEN.take()
     });

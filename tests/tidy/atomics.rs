@@ -302,7 +302,7 @@ mod tests {
     fn threads_and_cells_are_caught_below_the_executor() {
         let bad = "use std::{\nthread,\ncell::{Cell,\nUnsafeCell}, time::Duration};\nuse core::cell;\n\
             fn f() { cell::UnsafeCell::new(\nstd::thread::park()) }\nuse std::sync::{Arc,\nMutex};";
-        assert_eq!(lines(unmodelled, "src/waker/park.rs", bad), [2, 4, 6, 7, 9]);
+        assert_eq!(lines(unmodelled, "src/park.rs", bad), [2, 4, 6, 7, 9]);
         assert_eq!(lines(unmodelled, "joint-executor/src/worker.rs", bad), NONE);
     }
 

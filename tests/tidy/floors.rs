@@ -20,7 +20,14 @@ struct Building {
 const BUILDINGS: [Building; 3] = [
     Building {
         package: "",
-        below: &[&["waker"], &["completion"], &["oneshot", "task"]],
+        below: &[
+            &["waker"],
+            &["host"],
+            &["budget"],
+            &["park"],
+            &["completion"],
+            &["oneshot", "task"],
+        ],
         above: &[],
     },
     Building {

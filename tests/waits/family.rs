@@ -10,8 +10,9 @@ use std::{
 use crate::common::Wakes;
 use joint::{
     oneshot,
+    park::Parker,
     task::{self, Builder, Copied, Runnable, Schedule, ScheduleInfo},
-    waker::{self, Family, ThinWaker, park::Parker},
+    waker::{self, Family, ThinWaker},
 };
 
 static FAMILY: Family = Family::new();

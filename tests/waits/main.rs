@@ -8,6 +8,7 @@ mod counting;
 
 mod completion;
 mod family;
+mod noted;
 mod oneshot;
 mod oneshot_alloc;
 mod park;

@@ -1,8 +1,9 @@
-//! How a thread waits: `waker::park` through its public interface.
+//! How a thread waits: `park` and `host` through their public interface.
 
 use std::{
     cell::{Cell, RefCell},
     future::{Future, pending, poll_fn},
+    panic::resume_unwind,
     pin::pin,
     ptr,
     sync::{
@@ -17,14 +18,9 @@ use std::{
 
 use crate::common::ends;
 use joint::{
-    oneshot,
-    waker::{
-        ThinWaker, budget,
-        park::{
-            Parked, Parker, Turns, Wait, block_on, block_on_deadline, block_on_timeout, park_until,
-            set_attend, set_wait,
-        },
-    },
+    budget, host, oneshot,
+    park::{Parked, Parker, Turns, block_on, block_on_deadline, block_on_timeout, park_until},
+    waker::ThinWaker,
 };
 
 /// Runs a test on a thread of its own, so that what it sets for its thread is gone afterwards.
@@ -260,10 +256,12 @@ fn a_waker_converts_without_a_box() {
 fn a_condition_met_by_the_threads_own_attend_ends_the_wait() {
     alone(|| {
         thread_local! { static DUE: Cell<bool> = const { Cell::new(false) } }
-        set_attend(Some(|_| {
-            DUE.set(true);
-            None
-        }));
+        host::update(|host| {
+            host.attend = Some(|_| {
+                DUE.set(true);
+                None
+            })
+        });
         let is_due = || DUE.get();
         assert_eq!(park_until(None, is_due), Parked::Due { slept: false });
     });
@@ -305,7 +303,7 @@ fn a_wait_function_that_returns_too_early_is_called_again() {
             WAKER.take().unwrap().wake();
         }
     }
-    let ways: [Wait; 4] = [
+    let ways: [host::Wait; 4] = [
         |_, _| (wakes(), Parked::TimedOut).1,
         |_, is_due| (wakes(), is_due(), Parked::TimedOut).2,
         |_, _| (wakes(), Parked::Due { slept: true }).1,
@@ -315,7 +313,7 @@ fn a_wait_function_that_returns_too_early_is_called_again() {
     for wait in ways {
         alone(move || {
             let parker = Parker::new();
-            set_wait(Some(wait));
+            host::update(|host| host.wait = Some(wait));
             WAKER.set(Some(parker.waker().clone()));
             parker.park();
             assert_eq!(CALLS.take(), 3);
@@ -342,7 +340,7 @@ fn a_wait_function_that_returns_too_early_is_called_again() {
 #[test]
 fn every_61_turns_a_busy_loop_attends() {
     alone(|| {
-        set_attend(Some(attend));
+        host::update(|host| host.attend = Some(attend));
         let mut turns = Turns::new();
         for attended in 0..3 {
             turns.count(60);
@@ -352,7 +350,7 @@ fn every_61_turns_a_busy_loop_attends() {
         }
         turns.count(1_000);
         assert_eq!(ATTENDED.get(), 4);
-        set_attend(None);
+        host::update(|host| host.attend = None);
         turns.count(1_000);
         assert_eq!(ATTENDED.get(), 4);
     });
@@ -361,7 +359,7 @@ fn every_61_turns_a_busy_loop_attends() {
 #[test]
 fn turns_are_counted_without_an_overflow() {
     alone(|| {
-        set_attend(Some(attend));
+        host::update(|host| host.attend = Some(attend));
         let mut turns = Turns::new();
         turns.count(1);
         turns.count(usize::MAX);
@@ -372,7 +370,7 @@ fn turns_are_counted_without_an_overflow() {
 #[test]
 fn a_wait_for_what_its_own_thread_does_ends() {
     alone(|| {
-        set_attend(Some(attend));
+        host::update(|host| host.attend = Some(attend));
         let mut is_second = false;
         block_on(poll_fn(|cx| {
             if std::mem::replace(&mut is_second, true) {
@@ -399,10 +397,12 @@ fn only_a_wait_for_a_future_without_a_limit_shows_its_parker() {
         })
     }
     alone(|| {
-        set_attend(Some(|parker| {
-            CLONES.with_borrow_mut(|clones| clones.push(parker.map(Parker::clones)));
-            attend(parker)
-        }));
+        host::update(|host| {
+            host.attend = Some(|parker| {
+                CLONES.with_borrow_mut(|clones| clones.push(parker.map(Parker::clones)));
+                attend(parker)
+            })
+        });
         block_on(once());
         block_on_timeout(once(), Duration::from_secs(3_600)).unwrap();
         let parker = Parker::new();
@@ -415,7 +415,7 @@ fn only_a_wait_for_a_future_without_a_limit_shows_its_parker() {
 #[test]
 fn a_wait_that_never_parks_attends() {
     alone(|| {
-        set_attend(Some(attend));
+        host::update(|host| host.attend = Some(attend));
         let mut polls = 0;
         block_on(poll_fn(|cx| {
             polls += 1;
@@ -528,11 +528,11 @@ fn a_refusal_is_announced_and_wakes() {
     thread_local! { static REFUSED: Cell<usize> = const { Cell::new(0) } }
     alone(|| {
         budget::refill();
-        budget::set_on_refused(Some(|| REFUSED.set(REFUSED.get() + 1)));
+        host::update(|host| host.on_refused = Some(|| REFUSED.set(REFUSED.get() + 1)));
         assert_eq!(operations(), 128);
         assert_eq!(REFUSED.get(), 1);
         assert!(budget::is_used_up());
-        budget::set_on_refused(None);
+        host::update(|host| host.on_refused = None);
         assert_eq!(operations(), 0);
         assert_eq!(REFUSED.get(), 1);
         let parker = Parker::new();
@@ -549,5 +549,21 @@ fn a_panic_of_the_future_passes_through_and_leaves_the_thread_whole() {
         std::panic::catch_unwind(wait).unwrap_err();
         assert_eq!(block_on(async { 5 }), 5);
         assert_eq!(operations(), 1_000, "the budget is that of before");
+    });
+}
+
+#[test]
+fn a_thread_is_unparked_although_the_waking_threads_host_panics() {
+    ends(|| {
+        let parker = Parker::new();
+        let waker = parker.waker().clone();
+        // From here on, this thread asks to be unparked.
+        assert!(!parker.take_wake());
+        let wakes = thread::spawn(move || {
+            host::update(|host| host.on_unpark = Some(|_| resume_unwind(Box::new("no"))));
+            waker.wake();
+        });
+        parker.park();
+        assert!(wakes.join().is_err());
     });
 }

@@ -179,8 +179,8 @@ mod tests {
 
     use super::Pool;
     use joint::{
+        park::block_on,
         task::{self, JoinHandle},
-        waker::park::block_on,
     };
 
     const FOR_LONG: Duration = Duration::from_secs(3600);

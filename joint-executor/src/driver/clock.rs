@@ -3,7 +3,7 @@
 use core::time::Duration;
 use std::{sync::OnceLock, time::Instant};
 
-use joint::waker::clock;
+use joint::host;
 
 /// A time that the clock does not reach within 584 years.
 pub(crate) const NEVER: u64 = u64::MAX;
@@ -15,7 +15,7 @@ pub(crate) fn base() -> Instant {
 }
 
 pub(crate) fn now() -> u64 {
-    nanos(clock::now())
+    nanos(host::now())
 }
 
 /// An instant before the first one counts as the first one, and an instant too far away counts as

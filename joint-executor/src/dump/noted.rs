@@ -1,13 +1,10 @@
-//! The waits of tasks for oneshots, since [`record`] was called.
+//! The waits of tasks for oneshots, since [`note_wait`] is part of a thread's host.
 
 use alloc::{collections::BTreeMap, sync::Arc, task::Wake};
 use core::task::Waker;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use joint::{
-    task::{Id, try_id},
-    waker::note_waits,
-};
+use joint::task::{Id, try_id};
 
 /// A wait for a oneshot, with the task that has polled it.
 struct Note {
@@ -27,12 +24,11 @@ fn notes() -> MutexGuard<'static, (u64, BTreeMap<u64, Note>)> {
     NOTES.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Notes from now on each wait of a task for a oneshot.
-pub(super) fn record() {
-    note_waits(note);
-}
-
-fn note(waker: Waker, what: &'static str) -> Waker {
+/// Notes the wait of a task for a oneshot, until it is woken or dropped, for the
+/// [dump](crate::hosted::BoundWorker::dump) of an owner who chooses the tasks. That owner makes it
+/// the [`on_wait`](joint::host::Host::on_wait) of its thread's host. A worker of an executor that
+/// [records](crate::Builder::record_times) does that itself.
+pub fn note_wait(waker: Waker, what: &'static str) -> Waker {
     let Some(task) = try_id() else { return waker };
     let (next, all) = &mut *notes();
     all.insert(*next, Note { task, what, waker });

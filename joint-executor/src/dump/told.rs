@@ -101,8 +101,8 @@ impl Wake for Told {
 /// nothing with it. That happens to a future that is kept while its task awaits something else, as
 /// after a `select!` of which another branch was first. If what the task awaits needs that lock,
 /// the program stands still. Drop the future, or await it in a task of its own: `docs/snoozing.md`
-/// in the repository shows both. In a simulation of `joint-sim`, the report of a run that fails
-/// names each such future, and a `Check` can be told to fail because of one.
+/// in the repository shows both. `joint-sim` names each such future in the report of a run that
+/// fails, and can fail because of one.
 ///
 /// # Cost
 /// An allocation, and that of the task's [`Id`]; a lock of its own for each poll and each wake-up;

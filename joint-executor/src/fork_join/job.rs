@@ -34,7 +34,7 @@ use std::{
 use crate::{ring::Word, who};
 use joint::{
     completion::{Completed, Completion, Ended, Registration},
-    waker::park::block_on,
+    park::block_on,
 };
 use joint_switch::{Retire, UnsafeCell};
 
@@ -171,8 +171,8 @@ impl<F: Fn() -> bool> Drop for Lent<F> {
         let _ = writeln!(
             stderr(),
             "joint: the program is aborted, because a panic was about to leave a function whose \
-             stack other threads use: a call of `install`, `join` or `scope` waits for them. If a \
-             function that was passed to `set_wait` or `set_attend` has panicked, let it wait \
+             stack other threads use: a call of `install`, `join` or `scope` waits for them. If \
+             `wait` or `attend` of the thread's `joint::host::Host` has panicked, let it wait \
              instead"
         );
         process::abort();

@@ -144,7 +144,7 @@ pub trait Socket: Send + Sync + UnwindSafe + RefUnwindSafe {
 }
 
 fn unsupported<R>() -> io::Result<R> {
-    let message = "this socket of a simulation cannot do this";
+    let message = "this socket of a host cannot do this";
     Err(io::Error::new(io::ErrorKind::Unsupported, message))
 }
 

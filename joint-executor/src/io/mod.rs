@@ -54,7 +54,7 @@
 //! [`timeout`](crate::time::timeout()) also ends an operation that has used up the budget. An
 //! operation that was refused is let through in the task's next poll, whatever is left of the
 //! budget then. This way, neither the other side of a join nor another crate's executor inside the
-//! task is blocked. The [bounds](joint::waker::budget#fairness) are those of the budget.
+//! task is blocked. The [bounds](joint::budget#fairness) are those of the budget.
 //!
 //! The budget applies to tasks of an [`Executor`](crate::Executor) and of a
 //! [`LocalExecutor`](crate::LocalExecutor), and to the futures that [`block_on`](joint::block_on)
@@ -62,11 +62,12 @@
 //! budget costs each operation a thread-local load, and a thread-local store if the operation is
 //! ready.
 //!
-//! # In a simulation
-//! In a simulation of `joint-sim`, [`TcpListener`], [`TcpStream`] and [`UdpSocket`] are sockets of
-//! its hosts, and names are those of its hosts. They behave as on a real network, but have no
-//! descriptor: `get_ref` and the traits for descriptors panic, `into_std` is an error, and so is
-//! every `AsyncFd`, Unix socket and pipe, and every conversion from the standard library's types.
+//! # The network of a host
+//! On a thread whose [`Host`](crate::hosted::Host) has a network of its own, as in `joint-sim`,
+//! [`TcpListener`], [`TcpStream`] and [`UdpSocket`] are sockets of that network, and names are
+//! those of its hosts. They behave as on a real network, but have no descriptor: `get_ref` and the
+//! traits for descriptors panic, `into_std` is an error, and so is every `AsyncFd`, Unix socket and
+//! pipe, and every conversion from the standard library's types.
 //!
 //! # Errors
 //! A hang-up or an error of the descriptor wakes the waiters of both directions, and their

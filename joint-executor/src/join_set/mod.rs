@@ -27,8 +27,9 @@ use super::{
     guard::{Quiet, drop_quietly},
 };
 use joint::{
+    budget,
     task::{Id, JoinError, JoinHandle, JoinResult},
-    waker::{ThinWaker, WakerId, budget},
+    waker::{ThinWaker, WakerId},
 };
 
 mod ready;

@@ -8,7 +8,7 @@ use core::{
 
 use super::state::{Claim, LocalState};
 use crate::policy::INJECTOR_INTERVAL;
-use joint::waker::{ThinWaker, budget};
+use joint::{budget, waker::ThinWaker};
 
 /// The future of [`LocalExecutor::run`](super::LocalExecutor::run). Not an async function, which
 /// would have room for the main future twice.

@@ -33,11 +33,10 @@ use crate::{
     who,
 };
 use joint::{
+    budget,
+    park::{Parked, Parker, Turns, park_until},
     task::{Builder, EndedTask, JoinHandle, PendingTask, Polled, Schedule, ScheduleInfo, TaskEnd},
-    waker::{
-        ThinWaker, budget,
-        park::{Parked, Parker, Turns, park_until},
-    },
+    waker::ThinWaker,
 };
 use joint_switch::{Retire, fence, heap, order, this_thread, thread::ThreadId};
 

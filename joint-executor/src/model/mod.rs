@@ -146,7 +146,7 @@ impl Calls {
     /// see the count of an `Arc`. So a first caller has given up.
     pub fn begin(&self) -> impl Drop + use<> {
         let counted = self.0.begin();
-        assert_eq!(self.0.wait(Some(joint::waker::clock::now())), 1);
+        assert_eq!(self.0.wait(Some(joint::host::now())), 1);
         counted
     }
 

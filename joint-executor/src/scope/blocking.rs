@@ -6,7 +6,7 @@ use std::panic::{catch_unwind, resume_unwind};
 
 use super::{Inner, ScopedHandle};
 use crate::{Executor, entered, fork_join::job::while_lent, hosted};
-use joint::waker::park::block_on;
+use joint::park::block_on;
 
 /// Starts tasks that may borrow everything that outlives the call of [`scope`], and the scope
 /// itself, so that they can start further tasks.

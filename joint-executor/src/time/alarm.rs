@@ -24,7 +24,7 @@ use crate::{
         timers::{Closed, Earliest, Key, Timers},
     },
 };
-use joint::waker::{ThinWaker, budget, clock::now};
+use joint::{budget, host::now, waker::ThinWaker};
 
 /// The time to wait for.
 #[derive(Clone, Copy, Debug)]

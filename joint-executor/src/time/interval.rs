@@ -8,7 +8,7 @@ use core::{
 use std::time::Instant;
 
 use super::alarm::{Alarm, When};
-use joint::waker::{budget::Turn, clock};
+use joint::{budget::Turn, host};
 
 /// Ticks at once, and then once every period.
 ///
@@ -29,7 +29,7 @@ use joint::waker::{budget::Turn, clock};
 /// ```
 #[track_caller]
 pub fn interval(period: Duration) -> Interval {
-    interval_at(clock::now(), period)
+    interval_at(host::now(), period)
 }
 
 /// Ticks at an instant, and then once every period.
@@ -152,7 +152,7 @@ impl Interval {
         // Catching up does not need the current time.
         let now = match self.missed {
             MissedTicks::Burst => due,
-            MissedTicks::Delay | MissedTicks::Skip => clock::now(),
+            MissedTicks::Delay | MissedTicks::Skip => host::now(),
         };
         self.next = self.missed.next(due, self.period, now);
         Poll::Ready(due)
@@ -161,7 +161,7 @@ impl Interval {
     /// Starts over. The next tick is due a period from now, and a task that is waiting is woken
     /// then.
     pub fn reset(&mut self) {
-        self.next = clock::now().checked_add(self.period);
+        self.next = host::now().checked_add(self.period);
         self.alarm.move_to(When::far(self.next));
     }
 }
@@ -209,7 +209,7 @@ mod tests {
 
     /// The ticks in the documentation of [`MissedTicks`], as pairs of when each is due and taken.
     fn ticks(missed: MissedTicks) -> Vec<(u64, u64)> {
-        let start = clock::now();
+        let start = host::now();
         let at = |units| start + Duration::from_secs(units);
         let (mut due, mut ticks) = (start, Vec::new());
         for stall in [0, 35, 0, 0, 0] {
@@ -237,7 +237,7 @@ mod tests {
     /// If a tick is late by exactly a period, the tick of that moment is missed too.
     #[test]
     fn a_tick_that_is_due_at_this_moment_is_missed() {
-        let (due, period) = (clock::now(), Duration::from_nanos(7));
+        let (due, period) = (host::now(), Duration::from_nanos(7));
         let next = |missed: MissedTicks, late| missed.next(due, period, due + late).unwrap() - due;
         for missed in [MissedTicks::Delay, MissedTicks::Skip] {
             assert_eq!(next(missed, Duration::from_nanos(6)), period);
@@ -253,7 +253,7 @@ mod tests {
     /// This holds for the smallest differences too, which systems round differently.
     #[test]
     fn a_tick_is_missed_if_and_only_if_it_is_not_after_this_moment() {
-        let (due, nano) = (clock::now(), Duration::from_nanos(1));
+        let (due, nano) = (host::now(), Duration::from_nanos(1));
         for period in [1, 2, 99, 100, 101, 1_000_000].map(|nanos| nanos * nano) {
             let first = due + period;
             for difference in 0..=200 {
@@ -273,7 +273,7 @@ mod tests {
 
     #[test]
     fn a_tick_beyond_the_clocks_range_never_comes_due() {
-        let now = clock::now();
+        let now = host::now();
         for missed in [MissedTicks::Burst, MissedTicks::Delay, MissedTicks::Skip] {
             assert_eq!(missed.next(now, Duration::MAX, now), None);
         }

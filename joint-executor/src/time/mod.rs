@@ -29,7 +29,7 @@
 //! A deadline beyond the range of `Instant`, or more than 584 years ahead, is never reached.
 //!
 //! # Fairness
-//! A wait that ends takes one from the [budget](joint::waker::budget) of its task's poll, as an
+//! A wait that ends takes one from the [budget](joint::budget) of its task's poll, as an
 //! operation on a ready descriptor does. A loop over ticks that are already due, or over timeouts
 //! of zero, therefore yields to other tasks after 128 of them.
 //!
@@ -50,7 +50,7 @@ mod timer;
 use std::time::{Instant, SystemTime};
 
 use crate::hosted;
-use joint::waker::clock;
+use joint::host;
 
 pub use self::{
     interval::{Interval, MissedTicks, interval, interval_at},
@@ -61,8 +61,8 @@ pub use self::{
 
 /// Returns the time on the clock of this module's timers.
 ///
-/// That is [`Instant::now`], except in a simulation (`joint-sim`), where it is the virtual time. A
-/// program that reads the time by this function can be simulated.
+/// That is [`Instant::now`], unless the thread's [`joint::host`] has a time of its own, as in
+/// `joint-sim`. A program that reads the time by this function can run there.
 ///
 /// # Example
 /// ```
@@ -73,17 +73,17 @@ pub use self::{
 /// assert!(joint_executor::time::now() - start >= Duration::from_millis(2));
 /// ```
 pub fn now() -> Instant {
-    clock::now()
+    host::now()
 }
 
 /// Returns the time of the wall clock, which may be wrong, and may be set forward or back.
 ///
-/// That is [`SystemTime::now`], except in a simulation (`joint-sim`), where it is the clock of the
-/// simulated host. A program that reads the wall clock by this function can be simulated. Timers do
-/// not follow the wall clock.
+/// That is [`SystemTime::now`], unless the thread's [`Host`](crate::hosted::Host) has a clock of
+/// its own, as in `joint-sim`. A program that reads the wall clock by this function can run there.
+/// Timers do not follow the wall clock.
 ///
 /// # Cost
-/// Outside of a simulation, the load of a thread-local and a branch beside the call of the system.
+/// Without a host, the load of a thread-local and a branch beside the call of the system.
 ///
 /// # Example
 /// ```

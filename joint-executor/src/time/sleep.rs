@@ -9,7 +9,7 @@ use core::{
 use std::time::Instant;
 
 use super::alarm::{Alarm, When};
-use joint::waker::budget::Turn;
+use joint::budget::Turn;
 
 /// Waits for a duration, which starts with this call.
 ///

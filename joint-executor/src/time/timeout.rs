@@ -11,7 +11,7 @@ use core::{
 use std::{io, time::Instant};
 
 use super::alarm::{Alarm, When};
-use joint::waker::budget::{self, Turn};
+use joint::budget::{self, Turn};
 
 /// Awaits `future` for at most `duration`, which starts with this call.
 ///

@@ -3,7 +3,7 @@
 //!
 //! It runs no task. It attends to the driver, so that timers fire and descriptors are watched even
 //! if every worker is blocked. Once the executor is closed, it also drops tasks, as the other
-//! workers do (`closing.rs`). [`park_until`](joint::waker::park::park_until) has the rule by which
+//! workers do (`closing.rs`). [`park_until`](joint::park::park_until) has the rule by which
 //! it goes to sleep in between.
 //!
 //! # Deadlocks
@@ -36,23 +36,18 @@ use crate::{
     policy::{BLOCKED_LOOK, DEADLOCK_LOOK},
 };
 use joint::{
+    park::Parker,
     task::{self, TaskView},
-    waker::park::{self, Parker},
 };
 
-/// From now on this thread attends to its worker's duties whenever it is blocked. Returns what it
-/// has done before.
-pub(super) fn attend_while_blocked() -> Option<park::Attend> {
-    park::set_attend(Some(|parker| {
-        current::with_thread_worker(|worker| {
-            worker.and_then(|worker| worker.attend_blocked(parker))
-        })
-    }))
+/// What this thread does whenever it is blocked: it attends to its worker's duties.
+pub(super) fn attend_while_blocked(parker: Option<&Parker>) -> Option<Duration> {
+    current::with_thread_worker(|worker| worker.and_then(|worker| worker.attend_blocked(parker)))
 }
 
 impl Running<'_> {
     /// Attends to the driver, and in a closed executor drops tasks. Returns how long the thread may
-    /// sleep before the next call, as [`Attend`](park::Attend) does.
+    /// sleep before the next call, as [`Attend`](joint::host::Attend) does.
     fn attend_blocked(&self, parker: Option<&Parker>) -> Option<Duration> {
         // The child of a fork has a copy of the timers and shares the reactor: both are its
         // parent's.

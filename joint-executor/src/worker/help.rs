@@ -27,7 +27,7 @@ use crate::{
     policy::{FIRST_WATCH, LONGEST_WATCH, LOOKS, ROOM_TO_HELP, WORTH_A_THEFT},
     sleep::{Need, Woke},
 };
-use joint::{completion::Ended, waker::park::block_on_timeout};
+use joint::{completion::Ended, park::block_on_timeout};
 use joint_switch::now;
 
 /// A worker's knowledge of the forks of the others.

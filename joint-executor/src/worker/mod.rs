@@ -69,8 +69,9 @@ use super::{
     who,
 };
 use joint::{
+    budget,
+    host::{self, Host},
     task::{EndedTask, Polled, TaskEnd},
-    waker::{budget, park},
 };
 use joint_switch::thread_local;
 
@@ -251,23 +252,25 @@ impl Worker {
 
     /// Calls `f` while this thread is the worker, with all its duties.
     pub(crate) fn on_thread<R>(&self, f: impl FnOnce() -> R) -> R {
-        struct OnThread {
-            attend: Option<park::Attend>,
-            on_refused: Option<fn()>,
-        }
+        struct OnThread(Host);
         impl Drop for OnThread {
             fn drop(&mut self) {
-                budget::set_on_refused(self.on_refused);
-                park::set_attend(self.attend);
+                let Self(before) = self;
+                host::update(|host| {
+                    host.attend = before.attend;
+                    host.on_refused = before.on_refused;
+                    host.on_wait = before.on_wait;
+                });
             }
         }
         let _this_thread = self.become_this_thread();
-        let _duties = OnThread {
-            attend: attend_while_blocked(),
-            on_refused: budget::set_on_refused(Some(|| {
+        let _duties = OnThread(host::update(|host| {
+            host.attend = Some(attend_while_blocked);
+            host.on_refused = Some(|| {
                 with_current(|worker| worker.into_iter().for_each(|worker| worker.hurry_turn()));
-            })),
-        };
+            });
+            host.on_wait = self.shared.hooks.on_wait;
+        }));
         self.helper.begin();
         self.as_current(f)
     }

@@ -23,8 +23,8 @@ use super::{
 use crate::{
     driver::clock::instant, hooks::Hooks, policy::MOST_STOLEN, registry::Lane, sleep::Parking,
 };
+use joint::host;
 use joint::task::Polled;
-use joint::waker::clock;
 use joint_switch::now;
 
 /// What is kept with each task that an owner has: the memory of the executor.
@@ -246,8 +246,8 @@ impl Worker {
 
     fn park_here(&self, limit: Option<Duration>) {
         let (shared, index) = (&**self.shared(), self.index());
-        let deadline = limit.and_then(|limit| clock::now().checked_add(limit));
-        let left = || deadline.map(|deadline| deadline.saturating_duration_since(clock::now()));
+        let deadline = limit.and_then(|limit| host::now().checked_add(limit));
+        let left = || deadline.map(|deadline| deadline.saturating_duration_since(host::now()));
         let searching = Running::of(self).search();
         let parked = searching.park(true, |_, urgent, Parking { in_driver, park }| {
             let mut park = |_| park(left()) || left() == Some(Duration::ZERO);

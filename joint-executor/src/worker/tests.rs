@@ -112,7 +112,8 @@ fn a_thread_that_was_a_worker_is_what_it_was_before() {
         assert_eq!(this_worker(), Some(0));
     });
     assert_eq!(this_worker(), None);
-    assert!(park::set_attend(None).is_none() && budget::set_on_refused(None).is_none());
+    let host = host::get();
+    assert!(host.attend.is_none() && host.on_refused.is_none());
 }
 
 #[test]

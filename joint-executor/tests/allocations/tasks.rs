@@ -343,7 +343,7 @@ fn a_wake_up_on_a_thread_that_std_has_not_made_allocates_nothing() {
     }
 
     let _alone = alone();
-    let parker = joint::waker::park::Parker::new();
+    let parker = joint::park::Parker::new();
     let mut thread = 0;
     let waker = ptr::from_ref(parker.waker()).cast_mut().cast();
     // SAFETY: the function takes a waker.

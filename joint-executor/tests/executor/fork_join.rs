@@ -15,7 +15,10 @@ use std::{
 };
 
 use crate::common::{Panics, ends, ends_the_program, executor, hold, panic_text, wait_until};
-use joint::{block_on, waker::park};
+use joint::{
+    block_on,
+    host::{self, Parked, Wait},
+};
 use joint_executor::{Executor, join, join_async, yield_now};
 
 /// Each test of plain work runs with so many workers.
@@ -473,8 +476,8 @@ fn async_a_panic_of_either_side_reaches_the_caller() {
 /// Ways in which a wait panics.
 #[cfg(not(miri))]
 const PANICS: [fn(); 2] = [
-    || _ = park::set_wait(Some(|_, _| panic!("this thread must not wait"))),
-    || _ = park::set_attend(Some(|_| panic!("this thread serves nobody"))),
+    || _ = host::update(|host| host.wait = Some(|_, _| panic!("this thread must not wait"))),
+    || _ = host::update(|host| host.attend = Some(|_| panic!("this thread serves nobody"))),
 ];
 
 /// The one worker is in a poll that does not end.
@@ -520,7 +523,7 @@ fn a_panicking_wait_ends_the_program_if_the_stack_is_lent() {
                 let taken = AtomicBool::new(false);
                 let a = || {
                     wait_until(|| taken.load(Relaxed));
-                    park::set_attend(None);
+                    host::update(|host| host.attend = None);
                     panics();
                 };
                 let b = || {
@@ -541,15 +544,15 @@ fn a_wait_that_returns_too_early_leaves_nothing_lent() {
         CALLS.fetch_add(1, Relaxed);
         thread::yield_now();
     }
-    let ways: [park::Wait; 3] = [
-        |_, is_due| (called(), is_due(), park::Parked::TimedOut).2,
-        |_, _| (called(), park::Parked::TimedOut).1,
-        |_, _| (called(), park::Parked::Due { slept: false }).1,
+    let ways: [Wait; 3] = [
+        |_, is_due| (called(), is_due(), Parked::TimedOut).2,
+        |_, _| (called(), Parked::TimedOut).1,
+        |_, _| (called(), Parked::Due { slept: false }).1,
     ];
     for wait in ways {
         let executor = executor(1);
         ends(move || {
-            park::set_wait(Some(wait));
+            host::update(|host| host.wait = Some(wait));
             let text = String::from("borrowed");
             let busy = || {
                 CALLS.store(0, Relaxed);

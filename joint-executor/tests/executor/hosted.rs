@@ -21,12 +21,9 @@ use std::{
 
 use crate::common::{OnDrop, assert_cancelled, counting, ends, hold, wait_until, waker_that};
 use joint::{
-    JoinError, block_on, oneshot,
+    JoinError, block_on, budget, host, oneshot,
+    park::{Parker, block_on_timeout, park_until},
     task::{Id, Runnable},
-    waker::{
-        budget,
-        park::{Parker, block_on_timeout, park_until},
-    },
 };
 use joint_executor::{
     Builder, Executor, Handle, JoinHandle, LocalExecutor, Priority, TaskBuilder, TaskEnd,
@@ -803,10 +800,10 @@ mod driver {
         assert!(wakers.is_empty());
         worker.take_due(deadline, &mut wakers);
         assert_eq!((wakers.len(), worker.next_deadline()), (1, None));
-        let clock = joint::waker::clock::set_virtual(Some(deadline));
+        let before = host::update(|host| host.now = Some(deadline));
         wakers.pop().unwrap().wake();
         run_all();
-        joint::waker::clock::set_virtual(clock);
+        host::set(before);
         assert!(task.is_finished());
     }
 }

@@ -10,7 +10,7 @@ use std::{
     time::Instant,
 };
 
-use joint::{JoinHandle, block_on as wait_for, oneshot, waker::budget};
+use joint::{JoinHandle, block_on as wait_for, budget, oneshot};
 use joint_executor::{
     Executor, current_worker,
     hosted::{BoundWorker, HostedWorker, ReadyTask, Step},

@@ -12,8 +12,9 @@ use std::{
 };
 
 use joint::{
-    block_on, oneshot,
-    waker::park::{self, Parked},
+    block_on,
+    host::{self, Parked},
+    oneshot,
 };
 use joint_executor::{Executor, JoinSet, hosted, spawn_blocking, time::sleep, yield_now};
 
@@ -261,8 +262,10 @@ pub(crate) fn wait(node: &Node, here: &Here) {
     thread::scope(|scope| {
         scope.spawn(|| {
             match is_wait {
-                true => _ = park::set_wait(Some(wait)),
-                false => _ = park::set_attend(Some(|_| Some(Duration::from_micros(50)))),
+                true => _ = host::update(|host| host.wait = Some(wait)),
+                false => {
+                    _ = host::update(|host| host.attend = Some(|_| Some(Duration::from_micros(50))))
+                }
             }
             let inside = here.with(Who::NOBODY);
             hosted::apart(|| perform(&node.inside, &inside));
@@ -281,8 +284,10 @@ pub(crate) fn lent(node: &Node, here: &Here) {
         }
     });
     begun.recv().unwrap();
-    park::set_wait(Some(|_, _| std::panic::resume_unwind(Box::new(()))));
-    park::set_attend(Some(|_| std::panic::resume_unwind(Box::new(()))));
+    host::update(|host| {
+        host.wait = Some(|_, _| std::panic::resume_unwind(Box::new(())));
+        host.attend = Some(|_| std::panic::resume_unwind(Box::new(())));
+    });
     let _outcome = catch_unwind(AssertUnwindSafe(|| match node.n % 3 {
         0 => executor.install(|| {}),
         1 => executor.scope(|scope| drop(scope.spawn(async {}))),

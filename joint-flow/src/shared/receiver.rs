@@ -12,7 +12,7 @@ use std::{
 };
 
 use super::{Closed, block::Handle, shared_waiter::SharedWaiter};
-use joint::waker::{clock, park};
+use joint::{host, park};
 
 /// A waiter for a value that is sent once. Clone it to get more waiters for the same value.
 ///
@@ -217,7 +217,7 @@ impl<T> Shared<T> {
     /// [`Closed`] if the sender was dropped without sending.
     pub fn blocking_wait_deadline(&self, deadline: Instant) -> Result<Option<&T>, Closed> {
         let answer = match self.handle.answer() {
-            None if deadline > clock::now() => park::block_on_deadline(self.wait(), deadline),
+            None if deadline > host::now() => park::block_on_deadline(self.wait(), deadline),
             answer => answer,
         };
         answer.transpose()

@@ -11,8 +11,8 @@ use std::{
 };
 
 use joint::{
+    budget::{self, Turn},
     task::PanicPayload,
-    waker::budget::{self, Turn},
 };
 
 use super::{Driver, Sink, TaskError, hold::Hold, output::Output};

@@ -12,7 +12,7 @@ use std::{
     task::{Context, Poll, ready},
 };
 
-use joint::waker::{WakerId, budget::Turn};
+use joint::{budget::Turn, waker::WakerId};
 
 use block::Block;
 use joint_switch::{MODELLED, recheck};

@@ -16,11 +16,8 @@ use super::{
     step::Step,
 };
 use joint::{
-    task::{OnPanic, set_on_panic},
-    waker::{
-        budget,
-        park::{self, Parked},
-    },
+    budget,
+    host::{self, Host, Parked, Wait},
 };
 use joint_executor::hosted::{self, Unwind};
 
@@ -49,8 +46,7 @@ pub(crate) fn with_own<R>(run: u64, f: impl FnOnce(Option<&World>) -> R) -> R {
 pub(super) struct Entered<'a> {
     _host: hosted::Entered,
     _world: PhantomData<&'a World>,
-    wait: Option<park::Wait>,
-    on_panic: Option<OnPanic>,
+    before: Host,
     /// The thread's own budget, saved so that the run and the thread do not affect each other.
     _budget: budget::Saved,
     seed: u32,
@@ -59,15 +55,19 @@ pub(super) struct Entered<'a> {
 impl<'a> Entered<'a> {
     /// Puts this thread into a world, where it waits in this way. If the world has other threads,
     /// it must be this one's turn whenever it does anything.
-    pub(super) fn new(world: &'a World, wait: park::Wait) -> Self {
+    pub(super) fn new(world: &'a World, wait: Wait) -> Self {
         WORLD.with(|cell| cell.set(Some(world)));
+        let before = host::update(|host| {
+            host.wait = Some(wait);
+            host.on_unpark = Some(unparked);
+            host.on_panic = Some(ON_PANIC);
+            host.on_wait = world.settings.keeps_trace.then_some(hosted::note_wait);
+        });
         world.keep_time();
-        park::set_on_unpark(Some(unparked));
         Self {
             _host: hosted::enter(world.owner.clone()),
             _world: PhantomData,
-            wait: park::set_wait(Some(wait)),
-            on_panic: set_on_panic(Some(ON_PANIC)),
+            before,
             _budget: budget::save(),
             // A run does not depend on what the thread did before.
             seed: budget::set_seed(1),
@@ -77,11 +77,8 @@ impl<'a> Entered<'a> {
 
 impl Drop for Entered<'_> {
     fn drop(&mut self) {
-        park::set_wait(self.wait);
-        park::set_on_unpark(None);
-        set_on_panic(self.on_panic);
+        host::set(self.before);
         budget::set_seed(self.seed);
-        clock::reset();
         WORLD.with(|cell| cell.set(None));
     }
 }

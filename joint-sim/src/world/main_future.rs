@@ -5,7 +5,7 @@ use std::{
     task::{Poll, Waker},
 };
 
-use joint::waker::park::Parker;
+use joint::park::Parker;
 
 /// The main future of a run.
 pub(super) struct MainFuture {

@@ -23,7 +23,7 @@ use super::{
     World,
     entered::if_inside,
 };
-use joint::task::OnPanic;
+use joint::host::OnPanic;
 
 /// The panics of a run.
 #[derive(Default)]

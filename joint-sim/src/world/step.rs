@@ -17,7 +17,7 @@ use super::{
     pool::Pool,
     threads::Abandoned,
 };
-use joint::waker::budget;
+use joint::budget;
 use joint_executor::hosted::{BoundWorker, ReadyTask};
 
 /// The result of a step.

@@ -37,8 +37,8 @@ use super::{
     panics::{is_quiet, quiet},
 };
 use joint::{
+    park::Parked,
     task::{Id, Runnable},
-    waker::park::Parked,
 };
 use joint_executor::hosted::{Unwind, may_unwind};
 

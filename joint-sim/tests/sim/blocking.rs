@@ -12,7 +12,7 @@ use std::{
     time::Duration,
 };
 
-use joint::{block_on, oneshot, waker::park::block_on_timeout};
+use joint::{block_on, oneshot, park::block_on_timeout};
 use joint_executor::{
     Executor, Handle, spawn, spawn_blocking,
     time::{now, sleep},

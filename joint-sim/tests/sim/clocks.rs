@@ -7,7 +7,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use joint::{block_on, waker::park};
+use joint::{block_on, park};
 use joint_executor::{
     Executor, spawn, spawn_blocking,
     time::{interval, now, sleep, wall},

@@ -14,7 +14,7 @@ use std::{
     time::Duration,
 };
 
-use joint::{block_on, oneshot, waker::budget};
+use joint::{block_on, budget, oneshot};
 use joint_executor::{
     JoinSet, TaskBuilder, spawn, spawn_blocking, spawn_detached,
     time::{now, sleep, timeout},
@@ -122,7 +122,7 @@ fn timers_are_late_and_never_early() {
 fn a_blocked_wait_is_late_too() {
     let late = outputs(Faults::none().late_timers(1.0), 1, || async {
         let start = now();
-        joint::waker::park::block_on_timeout(pending::<()>(), SECOND);
+        joint::park::block_on_timeout(pending::<()>(), SECOND);
         now() - start
     });
     assert!(late[0] > SECOND);

@@ -8,7 +8,7 @@ use std::{
 };
 
 use futures_lite::{AsyncReadExt, AsyncWriteExt};
-use joint::{block_on, oneshot, waker::park};
+use joint::{block_on, oneshot, park};
 use joint_executor::{
     Executor, spawn_blocking, spawn_local,
     time::{now, sleep, timeout},

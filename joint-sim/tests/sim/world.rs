@@ -155,7 +155,7 @@ fn timers_of_every_kind_keep_the_virtual_time() {
         assert!(timeout(SECOND, pending::<()>()).await.is_err());
         assert_eq!(now() - start, 5 * SECOND);
         assert_eq!(timeout(SECOND, async { 3 }).await, Ok(3));
-        let late = joint::waker::park::block_on_timeout(pending::<()>(), SECOND);
+        let late = joint::park::block_on_timeout(pending::<()>(), SECOND);
         assert_eq!((late, now() - start), (None, 6 * SECOND));
     });
 }

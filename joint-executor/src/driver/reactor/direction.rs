@@ -20,7 +20,7 @@ use slab::Slab;
 
 use super::readiness::{Readiness, Seen, ShortCount};
 use crate::guard::lock;
-use joint::waker::budget::{self, Turn};
+use joint::budget::{self, Turn};
 use joint_switch::Mutex;
 
 /// One direction of a source.

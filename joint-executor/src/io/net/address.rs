@@ -29,8 +29,8 @@ use crate::hosted;
 /// References to all of these are accepted too. The trait is sealed, so there are no other forms.
 ///
 /// Text that is an address is used as it is, without blocking. Any other text is a host name, which
-/// the system looks up on a thread of [`spawn_blocking`](crate::spawn_blocking). In a simulation it
-/// is the name of a simulated host.
+/// the system looks up on a thread of [`spawn_blocking`](crate::spawn_blocking), or the thread's
+/// [`Host`](crate::hosted::Host) in its own network.
 ///
 /// # Example
 /// ```

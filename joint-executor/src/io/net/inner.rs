@@ -153,7 +153,7 @@ impl<T: fmt::Debug> fmt::Debug for Inner<'_, T> {
         match self {
             Self::System(socket) => socket.fmt(f),
             Self::Hosted(socket) => {
-                let mut debug = f.debug_struct("Simulated");
+                let mut debug = f.debug_struct("Hosted");
                 debug.field("addr", &socket.local_addr().ok());
                 debug.field("peer", &socket.peer_addr().ok());
                 debug.finish()

@@ -1,5 +1,5 @@
 //! Sockets and pipes: thin types over an [`AsyncFd`](super::AsyncFd) of the standard library's
-//! types. Those of the network may be a simulation's instead (`socket.rs`).
+//! types. Those of the network may be a host's instead (`socket.rs`).
 //!
 //! `wrap.rs` has the code that the types share: conversions, a stream's reads and writes, a
 //! listener's `accept`, and a datagram socket's messages. The file of each type has only the code

@@ -22,7 +22,7 @@ use crate::{
     hosted::{self, SocketKind},
     io::{AsyncFd, uninit::initialized},
 };
-use joint::waker::budget;
+use joint::budget;
 
 /// A socket of a host.
 pub(super) type Hosted = dyn hosted::Socket;
@@ -71,7 +71,7 @@ impl<T> Socket<T> {
         match self {
             Self::System(fd) => fd.get_ref(),
             Self::Hosted(..) => panic!(
-                "a socket of a simulation has no descriptor; use the methods of its type in \
+                "a socket of a host has no descriptor; use the methods of its type in \
                  `joint_executor::io` instead of `get_ref`, `as_fd` and the like"
             ),
         }
@@ -82,7 +82,7 @@ impl<T> Socket<T> {
             Self::System(fd) => fd.into_inner(),
             Self::Hosted(..) => Err(io::Error::new(
                 ErrorKind::Unsupported,
-                "a socket of a simulation has no descriptor, so it stays one of \
+                "a socket of a host has no descriptor, so it stays one of \
                  `joint_executor::io`",
             )),
         }

@@ -45,8 +45,8 @@ pub struct TcpListener(Either<net::TcpListener>);
 
 wraps!(
     TcpListener of net::TcpListener, at SocketAddr,
-    in a simulation: "In a simulation, because there is no descriptor.",
-    "In a simulation it is of the kind [`Unsupported`](io::ErrorKind::Unsupported)."
+    of a host: "If it is a host's, because there is no descriptor.",
+    "If it is a host's, it is of the kind [`Unsupported`](io::ErrorKind::Unsupported)."
 );
 accepts!(TcpListener gives TcpStream by accept, from SocketAddr);
 
@@ -133,8 +133,8 @@ pub struct TcpStream(Either<net::TcpStream>);
 
 wraps!(
     TcpStream of net::TcpStream, at SocketAddr,
-    in a simulation: "In a simulation, because there is no descriptor.",
-    "In a simulation it is of the kind [`Unsupported`](io::ErrorKind::Unsupported)."
+    of a host: "If it is a host's, because there is no descriptor.",
+    "If it is a host's, it is of the kind [`Unsupported`](io::ErrorKind::Unsupported)."
 );
 connects!(TcpStream to SocketAddr, ends by Shutdown);
 readies!(TcpStream);

@@ -39,8 +39,8 @@ pub struct UdpSocket(Socket<net::UdpSocket>);
 
 wraps!(
     UdpSocket of net::UdpSocket, at SocketAddr,
-    in a simulation: "In a simulation, because there is no descriptor.",
-    "In a simulation it is of the kind [`Unsupported`](io::ErrorKind::Unsupported)."
+    of a host: "If it is a host's, because there is no descriptor.",
+    "If it is a host's, it is of the kind [`Unsupported`](io::ErrorKind::Unsupported)."
 );
 connects!(UdpSocket to SocketAddr);
 exchanges!(UdpSocket with SocketAddr);

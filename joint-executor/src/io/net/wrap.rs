@@ -4,7 +4,7 @@
 /// Implements what every socket has: access to the standard library's type, its address, `Debug`,
 /// and the descriptor.
 macro_rules! wraps {
-    ($name:ident of $inner:ty, at $address:ty $(, in a simulation: $panics:literal, $refuses:literal)?) => {
+    ($name:ident of $inner:ty, at $address:ty $(, of a host: $panics:literal, $refuses:literal)?) => {
         impl $name {
             /// Returns the address that the socket is bound to.
             ///

@@ -14,7 +14,7 @@ use std::{
     time::Instant,
 };
 
-use joint::{JoinHandle, waker::park::Parker};
+use joint::{JoinHandle, park::Parker};
 
 use super::{BLOCKED_LOOK, DEADLOCK_LOOK};
 use crate::{

@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-use joint::{block_on, oneshot, waker::park::block_on_timeout};
+use joint::{block_on, oneshot, park::block_on_timeout};
 use joint_executor::{
     Executor, JoinHandle, join_async, spawn, spawn_blocking, spawn_local, time::sleep, yield_now,
 };

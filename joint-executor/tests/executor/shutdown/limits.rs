@@ -9,8 +9,8 @@ use std::{
 };
 
 use joint::{
-    JoinError, block_on,
-    waker::park::{self, Parked, park_until},
+    JoinError, block_on, host,
+    park::{Parked, park_until},
 };
 use joint_executor::{Executor, spawn, spawn_blocking};
 
@@ -174,7 +174,7 @@ fn telling(deadline: Option<Instant>, is_due: &mut dyn FnMut() -> bool) -> Parke
     if let Some(parks) = PARKS.take() {
         parks.send("waits").unwrap();
     }
-    park::set_wait(None);
+    host::update(|host| host.wait = None);
     park_until(deadline, is_due)
 }
 
@@ -210,7 +210,7 @@ fn each_of_several_callers_waits_until_everything_has_ended() {
                 let tell = tell.clone();
                 callers.push(thread::spawn(move || {
                     PARKS.set(Some(tell.clone()));
-                    park::set_wait(Some(telling));
+                    host::update(|host| host.wait = Some(telling));
                     f();
                     tell.send("has returned").unwrap();
                 }));

@@ -4,7 +4,7 @@ use std::{future::poll_fn, pin::pin, sync::mpsc, task::Poll};
 
 use super::support::MILLI;
 use crate::common::poll_with;
-use joint::{oneshot, waker::park::block_on_timeout};
+use joint::{oneshot, park::block_on_timeout};
 use joint_executor::{Executor, block_on, spawn};
 
 fn one_worker() -> Executor {

@@ -14,7 +14,7 @@ use std::{
 
 use super::support::{GUARD, MILLI, stranger};
 use crate::common::{OnDrop, ends, executor, poll_with, waker_that};
-use joint::{JoinError, JoinHandle, oneshot, waker::park::block_on_timeout};
+use joint::{JoinError, JoinHandle, oneshot, park::block_on_timeout};
 use joint_executor::{
     Executor, Handle, Priority, block_on,
     hosted::{BoundWorker, HostedWorker, Step},

@@ -10,7 +10,7 @@ use std::{
 
 use super::support::{GUARD, MILLI, Quiet, Stranger, Watched, socket, stranger};
 use crate::common::{poll_with, waker_that};
-use joint::{oneshot, waker::park::block_on_timeout};
+use joint::{oneshot, park::block_on_timeout};
 use joint_executor::{Builder, Executor, block_on, io::AsyncFd, spawn, time::sleep};
 
 /// A stranger that is called only once it is armed.

@@ -14,7 +14,7 @@ use std::{
 
 use super::support::{GUARD, SETTLE, Stranger, Watched, stranger};
 use crate::common::{OnDrop, poll_with, wait_until, waker_that};
-use joint::waker::park::{Parker, park_until};
+use joint::park::{Parker, park_until};
 use joint_executor::{
     Executor,
     hosted::{BoundWorker, HostedWorker, Step},

@@ -11,7 +11,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use joint::{block_on, oneshot, waker::budget};
+use joint::{block_on, budget, oneshot};
 use joint_executor::{
     spawn,
     time::{sleep, timeout, timeout_at},

@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use joint::{oneshot, waker::budget};
+use joint::{budget, oneshot};
 use joint_executor::{time::sleep, yield_now};
 use joint_flow::promise::never;
 use joint_flow::{Task, TaskError, spawn, uncancellable};

@@ -49,7 +49,7 @@ fn the_first_that_is_ready_wins() {
         );
         let mut cx = Context::from_waker(Waker::noop());
         // With a small budget, it would be refused.
-        joint::waker::budget::refill();
+        joint::budget::refill();
         assert!(choice.as_mut().poll(&mut cx).is_pending());
         second.send(()).unwrap();
         first.send(()).unwrap();

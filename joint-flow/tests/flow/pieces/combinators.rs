@@ -8,7 +8,7 @@ use std::{
     task::{Context, Waker},
 };
 
-use joint::waker::budget;
+use joint::budget;
 use joint_flow::{all, any, choice::choose, quorum, race, try_all};
 
 use crate::common::{Log, check, holding};

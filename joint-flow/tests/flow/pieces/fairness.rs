@@ -12,7 +12,7 @@ use std::{
     time::Duration,
 };
 
-use joint::{block_on, waker::budget};
+use joint::{block_on, budget};
 use joint_executor::{
     Executor, LocalExecutor, point, spawn_detached,
     time::{Interval, interval_at, now, timeout, timeout_at},

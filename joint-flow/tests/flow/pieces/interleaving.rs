@@ -8,7 +8,7 @@ use std::{
     task::{Context, Poll},
 };
 
-use joint::waker::budget;
+use joint::budget;
 use joint_executor::{JoinSet, point, spawn};
 use joint_flow::{
     Closed,

@@ -19,10 +19,8 @@
 //! state is `ASKED`, when the thread may be about to park.
 
 use core::{fmt, marker::PhantomData, ptr::NonNull, task::Waker};
-use std::time::{Duration, Instant};
 
-use super::{Parked, park_until, unpark};
-use crate::waker::clock;
+use super::unpark;
 use crate::waker::{Header, ThinWaker, VTable};
 use joint_switch::{
     AtomicUsize, Retire, compiler_fence, fence, heap, order,
@@ -114,8 +112,7 @@ static TABLE: VTable = {
 ///
 /// It is [`std::thread::park`] for futures. A wake-up that comes before the thread parks is kept,
 /// and several of them count as one. The thread's own token is used to unpark it, but is not taken
-/// for a wake-up. While the thread is parked, it calls the function that was set by
-/// [`set_attend`](super::set_attend), if there is one.
+/// for a wake-up. While the thread is parked, it [attends](super::Host::attend) to others.
 ///
 /// A parker does not leave its thread. Its wakers may be used on any thread, and may outlive it.
 ///
@@ -137,7 +134,7 @@ static TABLE: VTable = {
 ///
 /// # Example
 /// ```
-/// use joint::waker::park::Parker;
+/// use joint::park::Parker;
 /// use std::pin::pin;
 /// use std::task::{Context, Poll};
 /// use std::thread;
@@ -251,27 +248,6 @@ impl Parker {
         compiler_fence(order!(handler_asked: SeqCst));
         // ORDERING: own_again. Relaxed: only this thread writes it.
         before == NOTIFIED || own.load(order!(own_again: Relaxed)) == NOTIFIED
-    }
-
-    /// Blocks the thread until there is a wake-up that no earlier call has taken, and takes it.
-    pub fn park(&self) {
-        self.park_until(None);
-    }
-
-    /// Parks as [`park`](Parker::park) does, for `limit` at most. Returns whether there was a
-    /// wake-up. A limit beyond the range of the clock is no limit.
-    pub fn park_timeout(&self, limit: Duration) -> bool {
-        self.park_until(clock::now().checked_add(limit)) != Parked::TimedOut
-    }
-
-    /// Parks as [`park`](Parker::park) does, until `deadline` at most. Returns whether there was a
-    /// wake-up.
-    pub fn park_deadline(&self, deadline: Instant) -> bool {
-        self.park_until(Some(deadline)) != Parked::TimedOut
-    }
-
-    fn park_until(&self, deadline: Option<Instant>) -> Parked {
-        park_until(deadline, || self.take_wake())
     }
 }
 

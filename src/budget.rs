@@ -42,7 +42,7 @@
 //! # Example
 //! A future that counts, and is always ready to go on, lets other tasks run after every 128 steps.
 //! ```
-//! use joint::{task, waker::budget};
+//! use joint::{budget, task};
 //! use std::cell::Cell;
 //! use std::future::poll_fn;
 //! use std::rc::Rc;
@@ -82,6 +82,7 @@ use core::{
     task::{Context, Poll},
 };
 
+use super::host;
 use joint_switch::thread_local;
 
 /// The number of operations that one poll of a task may do.
@@ -108,8 +109,6 @@ thread_local! {
     static TICKET: Cell<u32> = const { Cell::new(0) };
     /// The state of the random numbers.
     static CHANCE: Cell<u32> = const { Cell::new(SEED) };
-    /// The function that is called when an operation is refused.
-    static ON_REFUSED: Cell<Option<fn()>> = const { Cell::new(None) };
 }
 
 /// What one poll has refused.
@@ -219,7 +218,7 @@ pub fn refill() {
 ///
 /// # Example
 /// ```
-/// use joint::waker::budget;
+/// use joint::budget;
 ///
 /// budget::refill_to(1);
 /// assert!(budget::has_left());
@@ -261,17 +260,6 @@ impl Drop for Saved {
             REFUSALS.with(|cell| cell.set(refusals));
         }
     }
-}
-
-/// Sets the function that this thread calls when an operation is refused, or `None` for nothing,
-/// which is the default. A refusal means that another task should run next. Returns what was set
-/// before.
-///
-/// The function is called before the refused task is woken. If it panics, the panic passes through
-/// [`poll_proceed`], and the task is not woken.
-#[inline]
-pub fn set_on_refused(f: Option<fn()>) -> Option<fn()> {
-    ON_REFUSED.with(|cell| cell.replace(f))
 }
 
 /// Sets the seed of the random numbers by which this thread lets operations without a [`Turn`]
@@ -383,7 +371,7 @@ impl Turn {
         if let Verdict::LetThrough(_) = verdict {
             return Poll::Ready(());
         }
-        if let Some(f) = ON_REFUSED.with(Cell::get) {
+        if let Some(f) = host::part(|host| host.on_refused) {
             f();
         }
         cx.waker().wake_by_ref();

@@ -1,5 +1,4 @@
-//! `note_waits`: which waits are noted, and for how long. A program of its own, because a note
-//! belongs to the whole process.
+//! `Host::on_wait`: which waits are noted, and for how long.
 
 use std::{
     future::Future,
@@ -11,7 +10,7 @@ use std::{
     task::{Context, Poll, Wake, Waker},
 };
 
-use joint::{oneshot, waker::note_waits};
+use joint::{host, oneshot};
 
 static WAITS: AtomicUsize = AtomicUsize::new(0);
 
@@ -51,7 +50,7 @@ impl Wake for Count {
 /// Polls each future twice with a waker that counts. Returns the number of waits, and of wake-ups
 /// once `end` was called.
 fn waits<F: Future>(future: F, end: impl FnOnce(Pin<&mut F>)) -> (usize, usize) {
-    note_waits(note);
+    let before = host::update(|host| host.on_wait = Some(note));
     let count = Arc::<Count>::default();
     let waker = Waker::from(count.clone());
     let mut future = pin!(future);
@@ -62,10 +61,11 @@ fn waits<F: Future>(future: F, end: impl FnOnce(Pin<&mut F>)) -> (usize, usize) 
     let waits = WAITS.load(Relaxed);
     end(future);
     assert_eq!(WAITS.load(Relaxed), 0, "the wait is over");
+    host::set(before);
     (waits, count.0.load(Relaxed))
 }
 
-/// One test, because the waits are those of the whole process.
+/// The only test whose waits are noted.
 #[test]
 fn each_wait_for_a_oneshot_is_noted_until_it_is_woken_or_dropped() {
     let (sender, receiver) = oneshot::channel();
@@ -76,5 +76,4 @@ fn each_wait_for_a_oneshot_is_noted_until_it_is_woken_or_dropped() {
     assert_eq!(waits(receiver, |_| drop(sender)), (1, 1));
     let (mut sender, receiver) = oneshot::channel::<u32>();
     assert_eq!(waits(sender.closed(), |_| drop(receiver)), (1, 1));
-    assert!(!note_waits(note), "there is one for the whole process");
 }

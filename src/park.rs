@@ -4,8 +4,7 @@
 //! Most programs need only [`block_on`] and its variants with a limit. The rest is for authors of
 //! executors. A runtime whose main loop also runs tasks parks in a loop of its own, with a
 //! [`Parker`] and [`park_until`]. A runtime whose workers have duties even while a task blocks one
-//! of them tells the thread so with [`set_attend`]. A thread that must never park replaces its
-//! waits with [`set_wait`].
+//! of them, or a thread that must never park, says so by the thread's [`host`].
 
 // Each thread keeps one parker for its next wait. A `block_on` inside a `block_on` takes another,
 // because the inner one must not use up a wake-up that is meant for the outer future.
@@ -19,186 +18,25 @@ use core::{
 };
 use std::time::{Duration, Instant};
 
-use super::budget;
-use super::clock;
+use super::{
+    budget,
+    host::{self, Wait},
+};
 use joint_switch::{recheck, thread, thread_local};
 
-mod parker;
-
-pub use self::parker::Parker;
+#[doc(inline)]
+pub use super::host::{Parked, Parker};
 
 thread_local! {
     /// The parker that this thread's next wait will use.
     static SPARE: Cell<Option<Parker>> = const { Cell::new(None) };
-    /// The function that this thread calls for others while it is blocked, if any.
-    static ATTEND: Cell<Option<Attend>> = const { Cell::new(None) };
-    /// The function that this thread calls instead of parking, if any.
-    static WAIT: Cell<Option<Wait>> = const { Cell::new(None) };
-    /// The function that this thread calls before it unparks another one, if any.
-    static ON_UNPARK: Cell<Option<OnUnpark>> = const { Cell::new(None) };
-}
-
-/// How a thread waits instead of parking: see [`set_wait`].
-///
-/// It is given the deadline, and a check that is true once what the thread waits for is due. It
-/// must return [`Parked::Due`] after the check was true, and [`Parked::TimedOut`] after a last
-/// check if the deadline has passed. If it returns although nothing is due, or because of a
-/// deadline that there is not, it is called again.
-///
-/// If it panics, the panic passes through the wait. Where other threads use the stack of the thread
-/// that waits, as in the `install`, `join` and `scope` of `joint-executor`, it ends the program.
-pub type Wait = fn(Option<Instant>, &mut dyn FnMut() -> bool) -> Parked;
-
-/// Sets what this thread does instead of parking, in every wait of this crate. With `None`, the
-/// default, the thread parks. Returns what was set before.
-///
-/// This is for the owner of a thread that must not park, because what it waits for may be something
-/// that only this thread does. A simulator that runs a whole program on one thread runs the other
-/// parts of the program instead. A main loop with duties of its own, such as drawing, does those.
-/// A wait that calls the function does not [attend](set_attend) to others itself.
-///
-/// Only the waits of this thread change. Another thread ends such a wait by making the check true,
-/// and then unparks this thread as it would any other.
-///
-/// # Cost
-/// One read of a thread-local for each wait that is about to park.
-///
-/// # Example
-/// ```
-/// use joint::waker::park::{Parked, block_on, set_wait};
-/// use joint::oneshot::{self, Sender};
-/// use std::cell::Cell;
-///
-/// thread_local! {
-///     static SENDER: Cell<Option<Sender<u32>>> = const { Cell::new(None) };
-/// }
-/// let (sender, receiver) = oneshot::channel();
-/// SENDER.set(Some(sender));
-/// set_wait(Some(|_deadline, is_due| {
-///     // The only other part of this program.
-///     SENDER.take().map(|sender| sender.send(7));
-///     assert!(is_due(), "deadlock");
-///     Parked::Due { slept: false }
-/// }));
-/// assert_eq!(block_on(receiver), Ok(7));
-/// set_wait(None);
-/// ```
-pub fn set_wait(wait: Option<Wait>) -> Option<Wait> {
-    WAIT.with(|cell| cell.replace(wait))
-}
-
-/// A function that a thread calls when it unparks another: see [`set_on_unpark`].
-pub type OnUnpark = fn(&thread::Thread);
-
-/// Sets the function that this thread calls before it unparks a thread whose wait has become due,
-/// or `None` for nothing, which is the default. Returns what was set before.
-///
-/// This is the counterpart of [`set_wait`]. A simulator that runs several threads by turns learns
-/// from it whose turn may come next. The function is called inside wakers, so it must not block,
-/// and must not call code of a user.
-///
-/// # Cost
-/// One read of a thread-local for each unpark.
-///
-/// # Example
-/// ```
-/// use joint::waker::park::{Parker, set_on_unpark};
-/// use std::cell::Cell;
-/// use std::thread::{self, ThreadId};
-///
-/// thread_local! {
-///     static UNPARKED: Cell<Option<ThreadId>> = const { Cell::new(None) };
-/// }
-/// let parker = Parker::new();
-/// let waker = parker.waker().clone();
-/// // From here on, this thread asks to be unparked.
-/// assert!(!parker.take_wake());
-/// let other = thread::spawn(move || {
-///     set_on_unpark(Some(|thread| UNPARKED.set(Some(thread.id()))));
-///     waker.wake();
-///     UNPARKED.get()
-/// });
-/// assert_eq!(other.join().unwrap(), Some(thread::current().id()));
-/// ```
-pub fn set_on_unpark(f: Option<OnUnpark>) -> Option<OnUnpark> {
-    ON_UNPARK.with(|cell| cell.replace(f))
-}
-
-/// Unparks a thread whose wait has become due.
-#[inline]
-fn unpark(thread: &thread::Thread) {
-    if let Ok(Some(on_unpark)) = ON_UNPARK.try_with(Cell::get) {
-        on_unpark(thread);
-    }
-    thread.unpark();
-}
-
-/// A function that a blocked thread calls for others: see [`set_attend`].
-///
-/// It does what is due, and returns how long the next call may wait, or `None` if no further call
-/// is needed. It may run any code, such as wakers, and that code may itself block in a wait of this
-/// crate.
-///
-/// In a [`block_on`] without a limit, it is given the [`Parker`] by whose waker the future is
-/// polled. Only [clones](Parker::clones) of that waker can end the wait then. In every other wait
-/// it is given `None`.
-pub type Attend = fn(Option<&Parker>) -> Option<Duration>;
-
-/// Sets what this thread does for others whenever it is blocked in a wait of this crate, or `None`
-/// for nothing, which is the default. Returns what was set before.
-///
-/// A worker of an executor may be blocked by a task that it runs. If the worker is also the one
-/// that fires timers or watches descriptors, what the task waits for may never come. The worker
-/// sets a function that does these duties. It is called before the thread parks and again after the
-/// time that it has returned, and also by waits that never park, at least once every 61 turns (see
-/// [`Turns`]). A wait may therefore wake up early, but its caller does not notice.
-///
-/// The function is called inside the wait. If it blocks in another wait of this crate, that wait
-/// calls it again. If it panics, the panic passes through the wait, as a [`Wait`]'s does.
-///
-/// # Example
-/// ```
-/// use joint::waker::park::{block_on, set_attend};
-/// use std::cell::Cell;
-/// use std::task::{Poll, Waker};
-/// use std::time::Duration;
-///
-/// thread_local! {
-///     static TIMER: Cell<Option<Waker>> = const { Cell::new(None) };
-/// }
-///
-/// // This thread's duty is a timer that is always due.
-/// set_attend(Some(|_| {
-///     TIMER.take().map(Waker::wake);
-///     Some(Duration::from_millis(1))
-/// }));
-/// let mut polls = 0;
-/// let timer = std::future::poll_fn(|cx| {
-///     polls += 1;
-///     if polls == 2 {
-///         return Poll::Ready(());
-///     }
-///     TIMER.set(Some(cx.waker().clone()));
-///     Poll::Pending
-/// });
-/// block_on(timer);
-/// set_attend(None);
-/// ```
-#[inline]
-pub fn set_attend(attend: Option<Attend>) -> Option<Attend> {
-    ATTEND.with(|cell| cell.replace(attend))
-}
-
-fn attends() -> Option<Attend> {
-    // After its thread-locals are destroyed, a thread does nothing for others.
-    ATTEND.try_with(Cell::get).ok().flatten()
 }
 
 /// The number of turns after which a blocking wait that does not park attends nevertheless.
 const ATTEND_INTERVAL: usize = 61;
 
 /// Counts the turns of a blocking loop, which are polls of its future or runs of its tasks, and
-/// [attends](set_attend) to others every 61 turns.
+/// [attends](host::Host::attend) to others every 61 turns.
 ///
 /// Without this count, a loop that always has something to do would never attend to others, because
 /// it never reaches [`park_until`], which has an example.
@@ -224,29 +62,18 @@ impl Turns {
     #[cold]
     fn attend(&mut self) {
         self.0 = 0;
-        attends().map(|attend| attend(None));
+        host::part(|host| host.attend).map(|attend| attend(None));
     }
-}
-
-/// How a [`park_until`] ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Parked {
-    /// The condition that the thread waited for is met.
-    Due {
-        /// Whether the thread has parked at least once.
-        slept: bool,
-    },
-    /// The deadline has passed, and nothing was due.
-    TimedOut,
 }
 
 /// Parks this thread until `is_due` returns true, or until the deadline.
 ///
 /// All waits of the crate park their thread here, by one rule: **the last thing before the thread
-/// parks is a check of everything that could be due for it.** [Attending](set_attend) to others
-/// comes before that check, for two reasons. It may itself make something due for this thread
-/// without an unpark, such as a task that is pushed to a private queue. And a waker that parks on
-/// its own account consumes the thread's token, and with it an unpark that was meant for this wait.
+/// parks is a check of everything that could be due for it.** [Attending](host::Host::attend) to
+/// others comes before that check, for two reasons. It may itself make something due for this
+/// thread without an unpark, such as a task that is pushed to a private queue. And a waker that
+/// parks on its own account consumes the thread's token, and with it an unpark that was meant for
+/// this wait.
 ///
 /// Another thread that makes something due must unpark this thread afterwards. The waker of a
 /// [`Parker`] does. `is_due` is called at least once, also if the deadline has passed, and again
@@ -256,7 +83,7 @@ pub enum Parked {
 /// The main loop of an executor that runs a future and tasks on one thread:
 /// ```
 /// use joint::task::{self, Runnable};
-/// use joint::waker::park::{Parker, Turns, park_until};
+/// use joint::park::{park_until, Parker, Turns};
 /// use std::pin::pin;
 /// use std::sync::mpsc::{Receiver, channel};
 /// use std::task::{Context, Poll, Waker};
@@ -299,13 +126,13 @@ fn park(
     deadline: Option<Instant>,
     mut is_due: impl FnMut() -> bool,
 ) -> Parked {
-    if let Ok(Some(wait)) = WAIT.try_with(Cell::get) {
+    if let Some(wait) = host::part(|host| host.wait) {
         return wait_by(wait, deadline, is_due);
     }
     let mut slept = false;
     loop {
         let mut next = None;
-        if let Some(attend) = attends() {
+        if let Some(attend) = host::part(|host| host.attend) {
             // Check first, because that is cheaper than attending to others.
             if is_due() {
                 return Parked::Due { slept };
@@ -317,7 +144,7 @@ fn park(
         if recheck!(due_again: is_due()) {
             return Parked::Due { slept };
         }
-        let left = deadline.map(|deadline| deadline.saturating_duration_since(clock::now()));
+        let left = deadline.map(|deadline| deadline.saturating_duration_since(host::now()));
         if left.is_some_and(|left| left.is_zero()) {
             return Parked::TimedOut;
         }
@@ -344,6 +171,29 @@ fn wait_by(wait: Wait, deadline: Option<Instant>, mut is_due: impl FnMut() -> bo
             Parked::TimedOut if deadline.is_some() => return parked,
             Parked::TimedOut | Parked::Due { .. } => {}
         }
+    }
+}
+
+impl Parker {
+    /// Blocks the thread until there is a wake-up that no earlier call has taken, and takes it.
+    pub fn park(&self) {
+        self.park_until(None);
+    }
+
+    /// Parks as [`park`](Parker::park) does, for `limit` at most. Returns whether there was a
+    /// wake-up. A limit beyond the range of the clock is no limit.
+    pub fn park_timeout(&self, limit: Duration) -> bool {
+        self.park_until(host::now().checked_add(limit)) != Parked::TimedOut
+    }
+
+    /// Parks as [`park`](Parker::park) does, until `deadline` at most. Returns whether there was a
+    /// wake-up.
+    pub fn park_deadline(&self, deadline: Instant) -> bool {
+        self.park_until(Some(deadline)) != Parked::TimedOut
+    }
+
+    fn park_until(&self, deadline: Option<Instant>) -> Parked {
+        park_until(deadline, || self.take_wake())
     }
 }
 
@@ -424,7 +274,7 @@ pub fn block_on<F: Future>(future: F) -> F::Output {
 ///
 /// # Example
 /// ```
-/// use joint::waker::park::block_on_timeout;
+/// use joint::park::block_on_timeout;
 /// use std::{pin::pin, time::Duration};
 ///
 /// let (sender, receiver) = joint::oneshot::channel();
@@ -434,7 +284,7 @@ pub fn block_on<F: Future>(future: F) -> F::Output {
 /// assert_eq!(block_on_timeout(receiver, Duration::MAX), Some(Ok(5)));
 /// ```
 pub fn block_on_timeout<F: Future>(future: F, limit: Duration) -> Option<F::Output> {
-    block_on_until(future, clock::now().checked_add(limit))
+    block_on_until(future, host::now().checked_add(limit))
 }
 
 /// Blocks as [`block_on`] does, but returns `None` after the deadline and one last poll.
@@ -444,7 +294,7 @@ pub fn block_on_timeout<F: Future>(future: F, limit: Duration) -> Option<F::Outp
 ///
 /// # Example
 /// ```
-/// use joint::waker::park::block_on_deadline;
+/// use joint::park::block_on_deadline;
 /// use std::{future::pending, time::{Duration, Instant}};
 ///
 /// let deadline = Instant::now() + Duration::from_millis(1);
