@@ -2,7 +2,7 @@
 //!
 //! A task finishes on one thread while another thread starts to wait for it. [`Completion`] settles
 //! that race with one atomic word, which each side exchanges once. There is no lock, and no state
-//! in which one side waits for the other. Everything else builds on it:
+//! in which one side waits for the other. A channel and a task are built on that word:
 //!
 //! | module | purpose |
 //! |---|---|

@@ -17,6 +17,18 @@
 //! That takes no read-modify-write, because the thread keeps its own wake-up apart: only it uses
 //! `own`, and a signal handler that runs on it. A wake-up by that thread goes there unless the
 //! state is `ASKED`, when the thread may be about to park.
+//!
+//! What is here beside a counted block and that word, and the case that it holds:
+//!
+//! | part | without it | test |
+//! |---|---|---|
+//! | a count of its own, not that of an `Arc` | [`clones`](Parker::clones) would not see what was done with a clone that is gone | `writes_before_the_drop_of_a_clone_are_visible_to_a_count` |
+//! | `ASKED` beside `IDLE` | each wake-up would call the system, whether the thread sleeps or not | `a_wake_up_of_a_thread_that_has_not_looked_does_not_unpark_it` |
+//! | `own`, and the looks at it | a thread that wakes itself would exchange | `a_thread_that_wakes_itself_takes_no_read_modify_write` |
+//! | `own` is left alone if `ASKED` | a wake-up by a signal handler would be slept through | `a_wake_up_in_a_signal_handler_is_not_lost` |
+//! | `home` is an address, not an id | a wake-up on a thread that std has not made would allocate | `a_wake_up_on_a_thread_that_std_has_not_made_allocates_nothing` |
+//! | the two fences for the compiler | it could move what a signal handler has written past the look | none: it needs such a compiler |
+//! | a look before each exchange | a thread that has woken itself would exchange to take that | `a_thread_that_wakes_itself_takes_no_read_modify_write` |
 
 use core::{fmt, marker::PhantomData, ptr::NonNull, task::Waker};
 
