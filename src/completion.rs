@@ -28,15 +28,32 @@ use core::{
     task::{Poll, Waker},
 };
 
-use crate::waker::{ThinWaker, WakerId};
+use crate::waker::ThinWaker;
 use joint_switch::{AtomicPtr, Retire, const_unless_modelled, order};
+
+/// Makes a type an error that says one text for each of its cases.
+macro_rules! says {
+    ($error:ty: $($case:pat => $text:expr),+) => {
+        impl core::fmt::Display for $error {
+            fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+                f.write_str(match self {
+                    $($case => $text),+
+                })
+            }
+        }
+
+        impl core::error::Error for $error {}
+    };
+}
+#[cfg(feature = "alloc")]
+pub(crate) use says;
 
 mod sides;
 mod slotted;
 mod succession;
 
 #[doc(no_inline)]
-pub use crate::waker::WakerSlot;
+pub use crate::waker::{Registration, WakerSlot};
 pub use sides::{Abandoned, Completer, Waiter};
 pub use slotted::Slotted;
 #[cfg(feature = "alloc")]
@@ -112,40 +129,6 @@ pub enum Ended {
     Done,
     /// It finished without completing.
     Abandoned,
-}
-
-/// A waiter's memory of the waker that it last registered.
-///
-/// With it, polling again with the same waker takes no atomic read-modify-write, and the published
-/// pointer is never dereferenced.
-#[derive(Clone, Copy, Debug)]
-pub struct Registration(WakerId);
-
-impl Registration {
-    /// Creates a registration that remembers no waker.
-    pub const fn new() -> Self {
-        Self(WakerId::NONE)
-    }
-
-    /// Creates the memory of a waker that was registered [by its word](Completion::raw_succeed).
-    #[inline]
-    pub fn of(waker: &Waker) -> Self {
-        Self(WakerId::of(waker))
-    }
-
-    /// A marker by which the owner of an ended word may remember the end.
-    pub(crate) const ENDED: Self = Self(WakerId::NOBODY);
-
-    #[inline]
-    pub(crate) fn is_ended(&self) -> bool {
-        self.0.is_nobody()
-    }
-}
-
-impl Default for Registration {
-    fn default() -> Self {
-        Self::new()
-    }
 }
 
 impl Completion {
@@ -332,7 +315,7 @@ impl Completion {
         if let Some(ended) = unsafe { Self::raw_ended(this) } {
             return Poll::Ready(ended);
         }
-        if registration.0.is_of(waker) {
+        if registration.is_of(waker) {
             return Poll::Pending;
         }
         // SAFETY: passed on from the caller.
@@ -348,7 +331,7 @@ impl Completion {
         registration: &mut Registration,
         thin: impl FnOnce(Waker) -> ThinWaker,
     ) -> Poll<Ended> {
-        let id = WakerId::of(&waker);
+        let id = Registration::of(&waker);
         // SAFETY: passed on from the caller.
         unsafe { Self::exchange(this, thin(waker), id, registration) }
     }
@@ -361,7 +344,7 @@ impl Completion {
     unsafe fn exchange(
         this: *const Self,
         waker: ThinWaker,
-        id: WakerId,
+        id: Registration,
         registration: &mut Registration,
     ) -> Poll<Ended> {
         // SAFETY: alive by this function's contract.
@@ -381,7 +364,7 @@ impl Completion {
                 (raw, Poll::Ready(ended))
             }
             None => {
-                registration.0 = id;
+                *registration = id;
                 (before, Poll::Pending)
             }
         };

@@ -567,53 +567,51 @@ unsafe fn header_is_of(header: NonNull<Header>, family: &'static Family) -> bool
     own.is_some_and(|own| ptr::eq(own, family))
 }
 
-/// The identity of a [`Waker`], by which a future remembers the waker that it has registered,
-/// without holding it.
+/// A waiter's memory of the waker that it last registered, without holding it.
 ///
-/// While a waker with this id is alive, every waker with an equal id wakes the same task. As with
-/// [`Waker::will_wake`], two ids may differ although their wakers wake the same task.
+/// With it, polling again with the same waker takes no atomic read-modify-write, and the published
+/// pointer is never dereferenced. While the registered waker is alive, every waker with an equal
+/// memory wakes the same task. As with [`Waker::will_wake`], two may differ although their wakers
+/// wake the same task.
 ///
 /// # Example
 /// ```
-/// use joint::waker::WakerId;
+/// use joint::waker::Registration;
 /// use std::task::Waker;
 ///
-/// let mut registered = WakerId::NONE;
+/// let mut registered = Registration::new();
 /// assert!(!registered.is_of(Waker::noop()));
-/// registered = WakerId::of(Waker::noop());
+/// registered = Registration::of(Waker::noop());
 /// assert!(registered.is_of(Waker::noop()));
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct WakerId {
+pub struct Registration {
     data: *const (),
     vtable: *const RawWakerVTable,
 }
 
 // SAFETY: the addresses are compared, never followed.
-unsafe impl Send for WakerId {}
+unsafe impl Send for Registration {}
 // SAFETY: as for `Send`.
-unsafe impl Sync for WakerId {}
+unsafe impl Sync for Registration {}
 
-impl WakerId {
-    /// The id of no waker.
-    // A table is never null.
-    pub const NONE: Self = Self {
-        data: ptr::null(),
-        vtable: ptr::null(),
-    };
-
-    /// Also the id of no waker, but different from `NONE`.
-    pub(crate) const NOBODY: Self = Self {
+impl Registration {
+    /// A marker by which the owner of an ended word may remember the end. It is that of no waker,
+    /// because a table is never null.
+    pub(crate) const ENDED: Self = Self {
         data: ptr::without_provenance(1),
         vtable: ptr::null(),
     };
 
-    #[inline]
-    pub(crate) fn is_nobody(self) -> bool {
-        self.vtable.is_null() && !self.data.is_null()
+    /// Creates the memory of no waker.
+    pub const fn new() -> Self {
+        Self {
+            data: ptr::null(),
+            vtable: ptr::null(),
+        }
     }
 
-    /// Returns the id of a waker.
+    /// Creates the memory of a waker.
     #[inline]
     pub fn of(waker: &Waker) -> Self {
         Self {
@@ -622,10 +620,21 @@ impl WakerId {
         }
     }
 
-    /// Returns whether this is the id of `waker`.
+    /// Returns whether this is the memory of `waker`.
     #[inline]
-    pub fn is_of(self, waker: &Waker) -> bool {
+    pub fn is_of(&self, waker: &Waker) -> bool {
         self.data == waker.data() && ptr::eq(self.vtable, waker.vtable())
+    }
+
+    #[inline]
+    pub(crate) fn is_ended(&self) -> bool {
+        *self == Self::ENDED
+    }
+}
+
+impl Default for Registration {
+    fn default() -> Self {
+        Self::new()
     }
 }
 
@@ -654,8 +663,8 @@ mod tests {
         // no.
         assert!(cfg!(miri) || thin.will_wake(&waker));
         assert!(!thin.will_wake(Waker::noop()));
-        assert!(WakerId::of(&waker).is_of(&waker));
-        assert!(!WakerId::of(&waker).is_of(Waker::noop()));
+        assert!(Registration::of(&waker).is_of(&waker));
+        assert!(!Registration::of(&waker).is_of(Waker::noop()));
         thin.wake_by_ref();
         let clone = thin.clone();
         drop(thin);

@@ -92,13 +92,7 @@ fn wake(completed: Completed) {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Abandoned;
 
-impl fmt::Display for Abandoned {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the completer was dropped without completing")
-    }
-}
-
-impl core::error::Error for Abandoned {}
+says!(Abandoned: Self => "the completer was dropped without completing");
 
 /// The side that waits, as a future or by a blocking wait with or without a deadline. Dropping it
 /// detaches it.

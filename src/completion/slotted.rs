@@ -29,7 +29,7 @@ use core::{
 };
 
 use super::{ABANDONED, Completion, DETACHED, DONE, Ended, PENDING, Registration, how_ended};
-use crate::waker::{ThinWaker, WakerId, WakerSlot, is_foreign};
+use crate::waker::{ThinWaker, WakerSlot, is_foreign};
 use joint_switch::{Retire, const_unless_modelled, order};
 
 /// A [`Completion`] with a place for a waker of another crate, which is then not boxed. For types
@@ -107,7 +107,7 @@ impl Slotted {
         if let Some(ended) = how_ended(seen) {
             return Poll::Ready(ended);
         }
-        if registration.0.is_of(waker) {
+        if registration.is_of(waker) {
             return Poll::Pending;
         }
         // SAFETY: passed on from the caller.
@@ -132,7 +132,7 @@ impl Slotted {
             // SAFETY: passed on from the caller.
             return unsafe { Self::register_slow(this, waker, registration, is_first, name) };
         }
-        let id = WakerId::of(&waker);
+        let id = Registration::of(&waker);
         // SAFETY: passed on from the caller.
         let thin = unsafe { Self::place(this, waker) };
         // SAFETY: as above.
@@ -149,7 +149,7 @@ impl Slotted {
         is_first: bool,
         name: Option<fn() -> &'static str>,
     ) -> Poll<Ended> {
-        let id = WakerId::of(&waker);
+        let id = Registration::of(&waker);
         let waker = match name {
             Some(name) => noted(waker, name),
             None => waker,

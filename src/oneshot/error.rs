@@ -2,6 +2,10 @@
 
 use core::{error::Error, fmt};
 
+use crate::completion::says;
+
+const CLOSED: &str = "receiving on a closed channel";
+
 /// The error of [`Sender::send`](super::Sender::send): the receiver was dropped or closed before
 /// the value was sent. It contains the value.
 ///
@@ -42,13 +46,7 @@ impl<T> Error for SendError<T> {}
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct RecvError;
 
-impl fmt::Display for RecvError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("receiving on a closed channel")
-    }
-}
-
-impl Error for RecvError {}
+says!(RecvError: Self => CLOSED);
 
 /// Why [`Receiver::try_recv`](super::Receiver::try_recv) has no value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -59,16 +57,7 @@ pub enum TryRecvError {
     Closed,
 }
 
-impl fmt::Display for TryRecvError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Empty => f.write_str("receiving on an empty channel"),
-            Self::Closed => RecvError.fmt(f),
-        }
-    }
-}
-
-impl Error for TryRecvError {}
+says!(TryRecvError: Self::Empty => "receiving on an empty channel", Self::Closed => CLOSED);
 
 impl From<RecvError> for TryRecvError {
     fn from(RecvError: RecvError) -> Self {
@@ -88,17 +77,7 @@ pub enum RecvTimeoutError {
 }
 
 #[cfg(feature = "std")]
-impl fmt::Display for RecvTimeoutError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Timeout => f.write_str("timed out waiting on a channel"),
-            Self::Closed => RecvError.fmt(f),
-        }
-    }
-}
-
-#[cfg(feature = "std")]
-impl Error for RecvTimeoutError {}
+says!(RecvTimeoutError: Self::Timeout => "timed out waiting on a channel", Self::Closed => CLOSED);
 
 #[cfg(feature = "std")]
 impl From<RecvError> for RecvTimeoutError {

@@ -66,8 +66,8 @@ impl WakerSlot {
     /// The slot is full as long as the reference is used.
     #[inline]
     pub(super) unsafe fn waker(&self) -> &Waker {
-        // SAFETY: a full slot is not written.
-        self.0.with(|place| unsafe { (*place).assume_init_ref() })
+        // SAFETY: a full slot is not written, and holds a waker.
+        self.0.with(|place| unsafe { &*place.cast::<Waker>() })
     }
 }
 

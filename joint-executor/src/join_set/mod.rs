@@ -29,7 +29,7 @@ use super::{
 use joint::{
     budget,
     task::{Id, JoinError, JoinHandle, JoinResult},
-    waker::{ThinWaker, WakerId},
+    waker::{Registration, ThinWaker},
 };
 
 mod ready;
@@ -94,7 +94,7 @@ pub struct JoinSet<T> {
     ready: Arc<Ready>,
     /// The keys that were taken from `ready`, the latest first.
     ended: Vec<usize>,
-    waiter: WakerId,
+    waiter: Registration,
     turn: budget::Turn,
 }
 
@@ -131,7 +131,7 @@ impl<T> JoinSet<T> {
             children: Slab::new(),
             ready: Arc::new(Ready::new()),
             ended: Vec::new(),
-            waiter: WakerId::NONE,
+            waiter: Registration::new(),
             turn: budget::Turn::new(),
         }
     }

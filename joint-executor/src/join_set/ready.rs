@@ -28,7 +28,7 @@ use core::{
 };
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use joint::waker::{Header, ThinWaker, VTable, WakerId};
+use joint::waker::{Header, Registration, ThinWaker, VTable};
 use joint_switch::{AtomicPtr, order};
 
 const NOTHING: *mut () = ptr::null_mut();
@@ -79,7 +79,7 @@ impl Ready {
     ///
     /// `last` is the caller's memory of the waker that it registered. It must be the same place for
     /// every call, and `NONE` for the first.
-    pub(in super::super) fn poll(&self, waker: &Waker, last: &mut WakerId) -> Poll<()> {
+    pub(in super::super) fn poll(&self, waker: &Waker, last: &mut Registration) -> Poll<()> {
         // ORDERING: register_look. Relaxed: a key is left to `take`. A waker is the one that the
         // caller registered last. If a child is taking it at this moment, it is woken, and with it
         // the caller.
@@ -108,7 +108,7 @@ impl Ready {
             );
             match exchanged {
                 Ok(before) => {
-                    *last = WakerId::of(waker);
+                    *last = Registration::of(waker);
                     // SAFETY: the exchange hands over what was there.
                     drop(unsafe { waker_of(before) });
                     return Poll::Pending;
@@ -296,7 +296,7 @@ mod tests {
         let node = Node::new(0, ready.clone());
         let address = node.waker().data().addr();
         assert_eq!(set_of(address), None, "nobody waits for the set");
-        let mut last = WakerId::NONE;
+        let mut last = Registration::new();
         assert!(ready.poll(Waker::noop(), &mut last).is_pending());
         let (set, _) = set_of(address).expect("somebody waits");
         assert_eq!(set, Arc::as_ptr(&ready).addr());

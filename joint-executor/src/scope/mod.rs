@@ -68,7 +68,7 @@ use super::{
 use joint::{
     oneshot,
     task::{JoinError, JoinHandle, PanicPayload},
-    waker::WakerId,
+    waker::Registration,
 };
 use joint_switch::Mutex;
 
@@ -235,11 +235,11 @@ impl Inner {
     /// Waits for all children, which may start others meanwhile. Only one caller at a time may
     /// wait.
     async fn join(&self) {
-        let mut last = WakerId::NONE;
+        let mut last = Registration::new();
         poll_fn(|cx| self.poll_join(cx, &mut last)).await;
     }
 
-    fn poll_join(&self, cx: &mut Context<'_>, last: &mut WakerId) -> Poll<()> {
+    fn poll_join(&self, cx: &mut Context<'_>, last: &mut Registration) -> Poll<()> {
         loop {
             let mut children = lock(&self.children);
             let Some(set) = &mut children.set else {

@@ -12,7 +12,7 @@ use std::{
     task::{Context, Poll, ready},
 };
 
-use joint::{budget::Turn, waker::WakerId};
+use joint::{budget::Turn, waker::Registration};
 
 use block::Block;
 use joint_switch::{MODELLED, recheck};
@@ -126,7 +126,7 @@ pub(crate) fn polled_after_the_end() -> ! {
 #[derive(Debug)]
 struct Shared {
     block: NonNull<Block>,
-    registered: WakerId,
+    registered: Registration,
 }
 
 // SAFETY: what two threads can touch in a block is atomic. The functions that only the combinator
@@ -139,7 +139,7 @@ impl Shared {
     fn new(children: usize) -> Self {
         Self {
             block: Block::new(children),
-            registered: WakerId::NONE,
+            registered: Registration::new(),
         }
     }
 
@@ -152,7 +152,7 @@ impl Shared {
     fn wait(&mut self, cx: &mut Context<'_>) {
         if !(self.registered.is_of(cx.waker()) && self.block().has_parent()) {
             drop(self.block().register(cx.waker()));
-            self.registered = WakerId::of(cx.waker());
+            self.registered = Registration::of(cx.waker());
         }
         // RECHECK: wait_again. A child that was woken before the waker was there, perhaps by its
         // own poll, has woken nobody.
