@@ -87,9 +87,9 @@ use joint_switch::thread_local;
 
 /// The number of operations that one poll of a task may do.
 const OPERATIONS: u64 = 128;
-/// One operation in [`LEFT`].
+/// One operation in [`Budget::left`].
 const ONE: u64 = 2;
-/// A bit of [`LEFT`]: this poll has refused an operation.
+/// A bit of [`Budget::left`]: this poll has refused an operation.
 const REFUSED: u64 = 1;
 /// A budget that no poll uses up.
 const UNLIMITED: u64 = u64::MAX - REFUSED;
@@ -100,15 +100,27 @@ const FIRST_CHANCE: u32 = 64;
 /// Any number but 0, at which the generator would stay.
 const SEED: u32 = 0x9E37_79B9;
 
-thread_local! {
+/// The budget of a thread.
+struct Budget {
     /// The number of operations that this poll may still do, and whether it has refused one.
-    static LEFT: Cell<u64> = const { Cell::new(UNLIMITED) };
-    /// What this poll has refused, if the bit in `LEFT` is set.
-    static REFUSALS: Cell<Refusals> = const { Cell::new(Refusals::NONE) };
+    left: Cell<u64>,
+    /// What this poll has refused, if the bit in `left` is set.
+    refusals: Cell<Refusals>,
     /// The latest ticket, or 0 if there was none. It never goes back.
-    static TICKET: Cell<u32> = const { Cell::new(0) };
+    ticket: Cell<u32>,
     /// The state of the random numbers.
-    static CHANCE: Cell<u32> = const { Cell::new(SEED) };
+    chance: Cell<u32>,
+}
+
+thread_local! {
+    static BUDGET: Budget = const {
+        Budget {
+            left: Cell::new(UNLIMITED),
+            refusals: Cell::new(Refusals::NONE),
+            ticket: Cell::new(0),
+            chance: Cell::new(SEED),
+        }
+    };
 }
 
 /// What one poll has refused.
@@ -177,7 +189,7 @@ impl Refusals {
 
 /// Returns a random number, by Marsaglia's xorshift.
 fn random() -> u32 {
-    CHANCE.with(|chance| {
+    BUDGET.with(|Budget { chance, .. }| {
         let mut x = chance.get();
         x ^= x << 13;
         x ^= x >> 17;
@@ -190,7 +202,7 @@ fn random() -> u32 {
 /// Returns a ticket that is the latest from now on. Each thread begins somewhere else, so that an
 /// operation that has come from another thread is seldom taken for one of this poll.
 fn next_ticket() -> u32 {
-    TICKET.with(|latest| {
+    BUDGET.with(|Budget { ticket: latest, .. }| {
         let before = match latest.get() {
             0 => (latest as *const Cell<u32>)
                 .addr()
@@ -208,7 +220,7 @@ fn next_ticket() -> u32 {
 /// tasks, or after a [`save`].
 #[inline]
 pub fn refill() {
-    LEFT.with(|left| left.set(OPERATIONS * ONE));
+    BUDGET.with(|budget| budget.left.set(OPERATIONS * ONE));
 }
 
 /// Refills the budget of this thread as [`refill`] does, but to another number of operations.
@@ -227,7 +239,7 @@ pub fn refill() {
 /// ```
 #[inline]
 pub fn refill_to(operations: u64) {
-    LEFT.with(|left| left.set(operations.min(UNLIMITED / ONE) * ONE));
+    BUDGET.with(|budget| budget.left.set(operations.min(UNLIMITED / ONE) * ONE));
 }
 
 /// The budget of the current poll, kept while other futures are polled inside it. It is restored
@@ -244,10 +256,10 @@ pub struct Saved {
 /// Keeps the budget of the current poll until the returned value is dropped.
 #[inline]
 pub fn save() -> Saved {
-    let left = LEFT.with(Cell::get);
+    let left = BUDGET.with(|budget| budget.left.get());
     Saved {
         left,
-        refusals: (left & REFUSED != 0).then(|| REFUSALS.with(Cell::get)),
+        refusals: (left & REFUSED != 0).then(|| BUDGET.with(|budget| budget.refusals.get())),
         thread: PhantomData,
     }
 }
@@ -255,9 +267,9 @@ pub fn save() -> Saved {
 impl Drop for Saved {
     #[inline]
     fn drop(&mut self) {
-        LEFT.with(|left| left.set(self.left));
+        BUDGET.with(|budget| budget.left.set(self.left));
         if let Some(refusals) = self.refusals {
-            REFUSALS.with(|cell| cell.set(refusals));
+            BUDGET.with(|budget| budget.refusals.set(refusals));
         }
     }
 }
@@ -265,26 +277,26 @@ impl Drop for Saved {
 /// Sets the seed of the random numbers by which this thread lets operations without a [`Turn`]
 /// through, and returns the one to restore. With the same seed, the same are let through.
 pub fn set_seed(seed: u32) -> u32 {
-    CHANCE.with(|chance| chance.replace(seed.max(1)))
+    BUDGET.with(|budget| budget.chance.replace(seed.max(1)))
 }
 
 /// Returns how many operations may be done.
 #[inline]
 pub fn left() -> u64 {
-    LEFT.with(Cell::get) / ONE
+    BUDGET.with(|budget| budget.left.get()) / ONE
 }
 
 /// Returns whether an operation may be done.
 #[inline]
 pub fn has_left() -> bool {
-    LEFT.with(Cell::get) >= ONE
+    BUDGET.with(|budget| budget.left.get()) >= ONE
 }
 
 /// Returns whether at most one operation is left, or this poll has refused one. For code that
 /// relies on other tasks running meanwhile.
 #[inline]
 pub fn is_used_up() -> bool {
-    let left = LEFT.with(Cell::get);
+    let left = BUDGET.with(|budget| budget.left.get());
     left <= ONE || left & REFUSED != 0
 }
 
@@ -300,7 +312,7 @@ pub fn poll_proceed(cx: &mut Context<'_>) -> Poll<()> {
 /// Records that an operation was ready.
 #[inline]
 pub fn spend() {
-    LEFT.with(|left| {
+    BUDGET.with(|Budget { left, .. }| {
         if left.get() >= ONE {
             left.set(left.get() - ONE);
         }
@@ -350,24 +362,24 @@ impl Turn {
 
     #[cold]
     fn poll_refused(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        let mut refusals = match LEFT.with(|left| left.replace(REFUSED)) & REFUSED {
+        let mut refusals = match BUDGET.with(|budget| budget.left.replace(REFUSED)) & REFUSED {
             0 => Refusals {
                 first: next_ticket(),
                 ..Refusals::NONE
             },
-            _ => REFUSALS.with(Cell::get),
+            _ => BUDGET.with(|budget| budget.refusals.get()),
         };
-        let verdict = refusals.judge(self.ticket, TICKET.with(Cell::get));
+        let verdict = refusals.judge(self.ticket, BUDGET.with(|budget| budget.ticket.get()));
         if let Verdict::LetThrough(operations) = verdict {
             // What is refused from now on can be told from what was refused before.
             next_ticket();
-            LEFT.with(|left| left.set((operations * ONE) | REFUSED));
+            BUDGET.with(|budget| budget.left.set((operations * ONE) | REFUSED));
         }
-        self.ticket = TICKET.with(Cell::get);
+        self.ticket = BUDGET.with(|budget| budget.ticket.get());
         if refusals.first == 0 {
             refusals.first = self.ticket;
         }
-        REFUSALS.with(|cell| cell.set(refusals));
+        BUDGET.with(|budget| budget.refusals.set(refusals));
         if let Verdict::LetThrough(_) = verdict {
             return Poll::Ready(());
         }
