@@ -48,6 +48,8 @@ macro_rules! says {
 #[cfg(feature = "alloc")]
 pub(crate) use says;
 
+#[cfg(feature = "std")]
+mod blocking;
 mod sides;
 mod slotted;
 mod succession;

@@ -622,13 +622,13 @@ impl Registration {
 
     /// Returns whether this is the memory of `waker`.
     #[inline]
-    pub fn is_of(&self, waker: &Waker) -> bool {
+    pub fn is_of(self, waker: &Waker) -> bool {
         self.data == waker.data() && ptr::eq(self.vtable, waker.vtable())
     }
 
     #[inline]
-    pub(crate) fn is_ended(&self) -> bool {
-        *self == Self::ENDED
+    pub(crate) fn is_ended(self) -> bool {
+        self.vtable.is_null() && !self.data.is_null()
     }
 }
 

@@ -8,14 +8,8 @@ use core::{
     ptr::NonNull,
     task::{Context, Poll, ready},
 };
-#[cfg(feature = "std")]
-use std::time::{Duration, Instant};
 
 use super::{Completed, Completion, Ended, Registration, WakerSlot};
-#[cfg(feature = "std")]
-use crate::host;
-#[cfg(feature = "std")]
-use crate::park;
 use crate::waker::{self, ThinWaker};
 
 /// The side that completes. If it is dropped without completing, it abandons the word, and the
@@ -142,41 +136,6 @@ impl Waiter<'_> {
     pub fn is_finished(&self) -> bool {
         // SAFETY: the borrow keeps the word alive.
         self.ended.is_some() || unsafe { Completion::raw_ended(self.completion) }.is_some()
-    }
-
-    /// Blocks the thread until the completer has finished.
-    ///
-    /// # Errors
-    /// [`Abandoned`] if the completer was dropped without completing.
-    #[cfg(feature = "std")]
-    pub fn blocking_wait(self) -> Result<(), Abandoned> {
-        park::block_on(self)
-    }
-
-    /// Blocks the thread until the completer has finished, for `limit` at most. Returns whether the
-    /// completer has finished.
-    ///
-    /// A limit beyond the range of the clock is no limit. A limit of zero only checks, and
-    /// registers nothing.
-    ///
-    /// To learn how the completer finished, call [`blocking_wait`](Waiter::blocking_wait) or await
-    /// the waiter. Both return at once then.
-    #[cfg(feature = "std")]
-    pub fn blocking_wait_timeout(&mut self, limit: Duration) -> bool {
-        if limit.is_zero() {
-            return self.is_finished();
-        }
-        park::block_on_timeout(Pin::new(self), limit).is_some()
-    }
-
-    /// Blocks the thread until the completer has finished, or until `deadline`. Returns whether the
-    /// completer has finished. If the deadline has passed, it only checks.
-    #[cfg(feature = "std")]
-    pub fn blocking_wait_deadline(&mut self, deadline: Instant) -> bool {
-        if deadline <= host::now() {
-            return self.is_finished();
-        }
-        park::block_on_deadline(Pin::new(self), deadline).is_some()
     }
 }
 

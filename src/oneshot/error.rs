@@ -4,7 +4,7 @@ use core::{error::Error, fmt};
 
 use crate::completion::says;
 
-const CLOSED: &str = "receiving on a closed channel";
+pub(super) const CLOSED: &str = "receiving on a closed channel";
 
 /// The error of [`Sender::send`](super::Sender::send): the receiver was dropped or closed before
 /// the value was sent. It contains the value.
@@ -60,27 +60,6 @@ pub enum TryRecvError {
 says!(TryRecvError: Self::Empty => "receiving on an empty channel", Self::Closed => CLOSED);
 
 impl From<RecvError> for TryRecvError {
-    fn from(RecvError: RecvError) -> Self {
-        Self::Closed
-    }
-}
-
-/// Why [`Receiver::blocking_recv_timeout`](super::Receiver::blocking_recv_timeout) or
-/// [`Receiver::blocking_recv_deadline`](super::Receiver::blocking_recv_deadline) has no value.
-#[cfg(feature = "std")]
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum RecvTimeoutError {
-    /// The limit has passed. The sender may still send.
-    Timeout,
-    /// As for [`RecvError`].
-    Closed,
-}
-
-#[cfg(feature = "std")]
-says!(RecvTimeoutError: Self::Timeout => "timed out waiting on a channel", Self::Closed => CLOSED);
-
-#[cfg(feature = "std")]
-impl From<RecvError> for RecvTimeoutError {
     fn from(RecvError: RecvError) -> Self {
         Self::Closed
     }

@@ -57,12 +57,14 @@
 //! ```
 
 mod block;
+#[cfg(feature = "std")]
+mod blocking;
 mod error;
 mod receiver;
 mod sender;
 
 #[cfg(feature = "std")]
-pub use error::RecvTimeoutError;
+pub use blocking::RecvTimeoutError;
 pub use error::{RecvError, SendError, TryRecvError};
 pub use receiver::Receiver;
 pub use sender::Sender;

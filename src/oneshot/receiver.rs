@@ -11,19 +11,11 @@ use core::{
     ptr::{self, NonNull},
     task::{Context, Poll},
 };
-#[cfg(feature = "std")]
-use std::time::{Duration, Instant};
 
-#[cfg(feature = "std")]
-use super::RecvTimeoutError;
 use super::{
     RecvError, TryRecvError,
     block::{Block, Owned},
 };
-#[cfg(feature = "std")]
-use crate::host;
-#[cfg(feature = "std")]
-use crate::park;
 use crate::{
     completion::{Completed, Completion, Ended, Registration, Slotted},
     waker::ThinWaker,
@@ -78,84 +70,6 @@ impl<T> Receiver<T> {
             registration: Registration::new(),
             value: PhantomData,
         }
-    }
-
-    /// Blocks the thread until the value is sent or the sender is dropped.
-    ///
-    /// # Cost
-    /// One load if the answer is known already. A call on a worker of an executor blocks that
-    /// worker, so await there instead.
-    ///
-    /// # Errors
-    /// [`RecvError`] if there is no value and there will be none.
-    ///
-    /// # Example
-    /// ```
-    /// let (sender, receiver) = joint::oneshot::channel();
-    /// std::thread::spawn(move || sender.send(3));
-    /// assert_eq!(receiver.blocking_recv(), Ok(3));
-    /// ```
-    #[cfg(feature = "std")]
-    #[inline]
-    pub fn blocking_recv(mut self) -> Result<T, RecvError> {
-        match self.answer() {
-            Some(answer) => answer,
-            None => park::block_on(self),
-        }
-    }
-
-    /// Blocks as [`blocking_recv`](Receiver::blocking_recv) does, but for `limit` at most. A limit
-    /// beyond the range of the clock is no limit. A limit of zero only checks, and registers
-    /// nothing.
-    ///
-    /// # Errors
-    /// [`Timeout`](RecvTimeoutError::Timeout) if the limit has passed; the receiver may be used
-    /// again. [`Closed`](RecvTimeoutError::Closed) if there is no value and there will be none.
-    ///
-    /// # Example
-    /// ```
-    /// use joint::oneshot::{self, RecvTimeoutError};
-    /// use std::time::Duration;
-    ///
-    /// let (sender, mut receiver) = oneshot::channel::<u32>();
-    /// let limit = Duration::from_millis(1);
-    /// assert_eq!(receiver.blocking_recv_timeout(limit), Err(RecvTimeoutError::Timeout));
-    /// drop(sender);
-    /// assert_eq!(receiver.blocking_recv_timeout(limit), Err(RecvTimeoutError::Closed));
-    /// ```
-    #[cfg(feature = "std")]
-    pub fn blocking_recv_timeout(&mut self, limit: Duration) -> Result<T, RecvTimeoutError> {
-        let answer = match self.answer() {
-            None if !limit.is_zero() => park::block_on_timeout(Pin::new(self), limit),
-            answer => answer,
-        };
-        Ok(answer.ok_or(RecvTimeoutError::Timeout)??)
-    }
-
-    /// Blocks as [`blocking_recv`](Receiver::blocking_recv) does, but until `deadline` at most. If
-    /// the deadline has passed, it only checks.
-    ///
-    /// # Errors
-    /// As for [`blocking_recv_timeout`](Receiver::blocking_recv_timeout).
-    ///
-    /// # Example
-    /// ```
-    /// use joint::oneshot::{self, RecvTimeoutError};
-    /// use std::time::Instant;
-    ///
-    /// let (sender, mut receiver) = oneshot::channel();
-    /// let past = Instant::now();
-    /// assert_eq!(receiver.blocking_recv_deadline(past), Err(RecvTimeoutError::Timeout));
-    /// sender.send(4).unwrap();
-    /// assert_eq!(receiver.blocking_recv_deadline(past), Ok(4));
-    /// ```
-    #[cfg(feature = "std")]
-    pub fn blocking_recv_deadline(&mut self, deadline: Instant) -> Result<T, RecvTimeoutError> {
-        let answer = match self.answer() {
-            None if deadline > host::now() => park::block_on_deadline(Pin::new(self), deadline),
-            answer => answer,
-        };
-        Ok(answer.ok_or(RecvTimeoutError::Timeout)??)
     }
 
     /// Takes the value if it has been sent.
@@ -298,7 +212,7 @@ impl<T> Receiver<T> {
 
     /// Returns the answer if it is known.
     #[inline]
-    fn answer(&mut self) -> Option<Result<T, RecvError>> {
+    pub(super) fn answer(&mut self) -> Option<Result<T, RecvError>> {
         let Some(block) = self.block else {
             return Some(Err(RecvError));
         };
