@@ -138,6 +138,18 @@ impl Recipe {
     }
 }
 
+/// Random programs: always the same ones for the same number of them.
+pub(crate) fn recipes(
+    count: usize,
+    shapes: [(usize, usize); 2],
+    kinds: &[Kind],
+    orderings: &[Ordering],
+) -> Vec<Recipe> {
+    let mut chance = Chance::new(count as u64);
+    let recipe = |_| Recipe::by_chance(&mut chance, &shapes, kinds, orderings);
+    (0..count).map(recipe).collect()
+}
+
 impl Move {
     fn by_chance(chance: &mut Chance, kinds: &[Kind], orderings: &[Ordering]) -> Self {
         loop {

@@ -9,10 +9,7 @@ use std::collections::BTreeSet;
 
 use axioms::{Execution, Machine, Model, Ordering, Program, Value, explore, program::Kind};
 
-use crate::{
-    generate::{Chance, Recipe},
-    turns,
-};
+use crate::{generate::recipes, turns};
 
 /// How a program can end: what the registers hold by thread and number, and what the locations
 /// hold.
@@ -38,13 +35,6 @@ type Shapes = [(usize, usize); 2];
 
 const SMALL: Shapes = [(2, 2), (2, 3)];
 const LARGE: Shapes = [(2, 4), (3, 2)];
-
-fn recipes(count: usize, shapes: Shapes, kinds: &[Kind], orderings: &[Ordering]) -> Vec<Recipe> {
-    let mut chance = Chance::new(count as u64);
-    (0..count)
-        .map(|_| Recipe::by_chance(&mut chance, &shapes, kinds, orderings))
-        .collect()
-}
 
 const ACCESSES: [Kind; 4] = [Kind::Load, Kind::Store, Kind::Swap, Kind::FetchAdd];
 /// Loads and stores show what is weak, exchanges less so.

@@ -18,7 +18,7 @@ use axioms::{
     Model, Ordering, Program, Value, explore,
     program::{Instruction, Kind, Operand, Step},
 };
-use generate::{Chance, Recipe};
+use generate::recipes;
 use joint_check::{
     cell::UnsafeCell,
     model::{Builder, Count, last_count},
@@ -197,52 +197,23 @@ const ATOMIC: [Kind; 7] = [
     Kind::Fence,
 ];
 
-fn recipes(
-    count: usize,
-    shapes: [(usize, usize); 2],
-    kinds: &[Kind],
-    orderings: &[Ordering],
-) -> Vec<Recipe> {
-    let mut chance = Chance::new(count as u64);
-    let recipe = |_| Recipe::by_chance(&mut chance, &shapes, kinds, orderings);
-    (0..count).map(recipe).collect()
-}
+/// Random programs: how many, how many threads with how many steps, and of what.
+type Family<'f> = (usize, [(usize, usize); 2], &'f [Kind], &'f [Ordering]);
 
 #[test]
 fn random_programs_have_the_executions_of_the_axioms() {
-    for recipe in recipes(500, [(2, 4), (3, 2)], &ATOMIC, &Ordering::ALL) {
-        assert_same(&recipe.program());
-    }
-}
-
-#[test]
-fn three_threads_have_the_executions_of_the_axioms() {
-    for recipe in recipes(120, [(3, 3), (2, 5)], &ATOMIC, &Ordering::ALL) {
-        assert_same(&recipe.program());
-    }
-}
-
-#[test]
-fn seq_cst_programs_have_the_executions_of_the_axioms() {
-    for recipe in recipes(
-        300,
-        [(2, 4), (3, 2)],
-        &ATOMIC,
-        &[Ordering::SeqCst, Ordering::Relaxed],
-    ) {
-        assert_same(&recipe.program());
-    }
-}
-
-#[test]
-fn exchanges_have_the_executions_of_the_axioms() {
-    for recipe in recipes(
-        300,
-        [(3, 3), (2, 4)],
-        &[Kind::Swap, Kind::FetchAdd, Kind::Load],
-        &[Ordering::AcqRel],
-    ) {
-        assert_same(&recipe.program());
+    use Kind::{FetchAdd, Load, Swap};
+    use Ordering::{AcqRel, Relaxed, SeqCst};
+    let families: [Family<'_>; 4] = [
+        (500, [(2, 4), (3, 2)], &ATOMIC, &Ordering::ALL),
+        (120, [(3, 3), (2, 5)], &ATOMIC, &Ordering::ALL),
+        (300, [(2, 4), (3, 2)], &ATOMIC, &[SeqCst, Relaxed]),
+        (300, [(3, 3), (2, 4)], &[Swap, FetchAdd, Load], &[AcqRel]),
+    ];
+    for (count, shapes, kinds, orderings) in families {
+        for recipe in recipes(count, shapes, kinds, orderings) {
+            assert_same(&recipe.program());
+        }
     }
 }
 

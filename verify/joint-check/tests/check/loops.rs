@@ -12,7 +12,7 @@ use joint_check::{
     thread,
 };
 
-use crate::{assert_fails, beside, ends};
+use crate::{assert_fails, beside, chance, ends};
 
 /// Looks for the flag a few times.
 fn is_raised(flag: &AtomicBool, looks: usize) -> bool {
@@ -134,29 +134,18 @@ fn a_loop_without_a_hint_after_one_that_gave_up_is_named() {
     });
 }
 
-struct Chance(u64);
-
-impl Chance {
-    fn below(&mut self, most: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % most
-    }
-}
-
 /// Some operations made by chance. Two kinds wait for a value, and give up after three looks.
 fn by_chance(shared: &([AtomicUsize; 2], Mutex<usize>), seed: u64, hint: fn()) -> u64 {
-    let mut chance = Chance(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
+    let mut below = chance(seed);
     let mut found = 0;
-    for _ in 0..=chance.below(3) {
-        let word = &shared.0[chance.below(2) as usize];
-        let value = 1 + chance.below(2) as usize;
+    for _ in 0..=below(3) {
+        let word = &shared.0[below(2) as usize];
+        let value = 1 + below(2) as usize;
         let wait = |look: &dyn Fn() -> usize| {
             let mut looks = 0..3;
             looks.any(|_| look() == value || (hint(), false).1)
         };
-        let read = match chance.below(5) {
+        let read = match below(5) {
             0 => {
                 word.store(value, Relaxed);
                 0

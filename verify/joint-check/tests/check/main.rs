@@ -71,6 +71,17 @@ fn beside<S: 'static, A: 'static, B>(
     (other.join().unwrap(), ours)
 }
 
+/// Returns a source of numbers below a limit, which are always the same for a seed.
+fn chance(seed: u64) -> impl FnMut(u64) -> u64 {
+    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+    move |below| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state % below
+    }
+}
+
 /// A cell that several threads use.
 struct Shared(UnsafeCell<u32>);
 

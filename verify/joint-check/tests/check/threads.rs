@@ -11,7 +11,7 @@ use joint_check::{
     thread,
 };
 
-use crate::{Shared, assert_fails, beside, count};
+use crate::{Shared, assert_fails, beside, chance, count};
 
 #[test]
 fn a_lock_is_taken_in_each_order() {
@@ -237,13 +237,7 @@ fn conditional_spawns_repeat_no_execution() {
 
 /// Does some accesses, and spawns a thread after one of them.
 fn by_chance(words: &Arc<[AtomicUsize; 2]>, seed: u64, depth: u32) {
-    let mut chance = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
-    let mut next = move |below: u64| {
-        chance ^= chance << 13;
-        chance ^= chance >> 7;
-        chance ^= chance << 17;
-        chance % below
-    };
+    let mut next = chance(seed);
     let mut children = Vec::new();
     for step in 0..2 {
         let word = &words[next(2) as usize];

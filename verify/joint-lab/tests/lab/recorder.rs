@@ -45,6 +45,19 @@ impl Shared {
     }
 }
 
+/// A model in which two threads share a message and its flags.
+fn both(
+    theirs: impl Fn(&Shared) + Copy + Send + Sync + 'static,
+    ours: impl Fn(&Shared) + Send + Sync + 'static,
+) -> impl Fn() + Send + Sync + 'static {
+    move || {
+        let shared = Arc::new(Shared::default());
+        let others = shared.clone();
+        thread::spawn(move || theirs(&others));
+        ours(&shared);
+    }
+}
+
 /// The halves that are missing, in the order in which their operations would run.
 fn halves(failure: &Counterexample) -> Vec<&'static str> {
     failure
@@ -59,17 +72,15 @@ fn fails(f: impl Fn() + Send + Sync + 'static) -> Box<Counterexample> {
 }
 
 fn message_passing(store: Ordering, load: Ordering) -> impl Fn() + Send + Sync + 'static {
-    move || {
-        let shared = Arc::new(Shared::default());
-        let senders = shared.clone();
-        thread::spawn(move || {
-            senders.write();
-            senders.first.store(1, store);
-        });
+    let sends = move |shared: &Shared| {
+        shared.write();
+        shared.first.store(1, store);
+    };
+    both(sends, move |shared| {
         if shared.first.load(load) == 1 {
             shared.read();
         }
-    }
+    })
 }
 
 #[test]
@@ -89,23 +100,21 @@ fn each_half_of_message_passing_is_named() {
 
 /// Relaxed operations, with or without fences around them.
 fn fenced(release: bool, acquire: bool) -> impl Fn() + Send + Sync + 'static {
-    move || {
-        let shared = Arc::new(Shared::default());
-        let senders = shared.clone();
-        thread::spawn(move || {
-            senders.write();
-            if release {
-                fence(Release);
-            }
-            senders.first.store(1, Relaxed);
-        });
+    let sends = move |shared: &Shared| {
+        shared.write();
+        if release {
+            fence(Release);
+        }
+        shared.first.store(1, Relaxed);
+    };
+    both(sends, move |shared| {
         if shared.first.load(Relaxed) == 1 {
             if acquire {
                 fence(Acquire);
             }
             shared.read();
         }
-    }
+    })
 }
 
 #[test]
@@ -117,18 +126,16 @@ fn a_fence_is_as_good_as_a_half() {
 
 #[test]
 fn a_fence_before_the_write_publishes_nothing() {
-    let failure = fails(|| {
-        let shared = Arc::new(Shared::default());
-        let senders = shared.clone();
-        thread::spawn(move || {
-            fence(Release);
-            senders.write();
-            senders.first.store(1, Relaxed);
-        });
+    let sends = |shared: &Shared| {
+        fence(Release);
+        shared.write();
+        shared.first.store(1, Relaxed);
+    };
+    let failure = fails(both(sends, |shared| {
         if shared.first.load(Acquire) == 1 {
             shared.read();
         }
-    });
+    }));
     assert_eq!(halves(&failure), ["release"], "{}", failure.text());
 }
 
@@ -223,17 +230,15 @@ fn a_handshake_needs_a_fence_on_both_sides() {
 
 #[test]
 fn an_old_value_that_was_read_is_a_missing_edge_too() {
-    let failure = fails(|| {
-        let shared = Arc::new(Shared::default());
-        let others = shared.clone();
-        thread::spawn(move || {
-            others.first.store(7, Relaxed);
-            others.second.store(1, Relaxed);
-        });
+    let stores = |shared: &Shared| {
+        shared.first.store(7, Relaxed);
+        shared.second.store(1, Relaxed);
+    };
+    let failure = fails(both(stores, |shared| {
         if shared.second.load(Acquire) == 1 {
             assert_eq!(shared.first.load(Relaxed), 7, "an old value");
         }
-    });
+    }));
     assert!(!failure.is_race());
     assert_eq!(halves(&failure), ["release"], "{}", failure.text());
     assert!(failure.message().contains("an old value"));
@@ -267,12 +272,7 @@ fn locks_spawns_and_joins_order_what_they_order() {
 
 #[test]
 fn a_race_without_any_synchronization_is_reported_as_one() {
-    let failure = fails(|| {
-        let shared = Arc::new(Shared::default());
-        let others = shared.clone();
-        thread::spawn(move || others.write());
-        shared.write();
-    });
+    let failure = fails(both(Shared::write, Shared::write));
     assert!(failure.is_race() && failure.missing().is_empty());
     assert!(
         failure.sentence().contains("No read leads"),
@@ -283,18 +283,16 @@ fn a_race_without_any_synchronization_is_reported_as_one() {
 
 #[test]
 fn the_picture_warns_when_two_stores_match_the_value_read() {
-    let failure = fails(|| {
-        let shared = Arc::new(Shared::default());
-        let senders = shared.clone();
-        thread::spawn(move || {
-            senders.first.store(1, Relaxed);
-            senders.first.store(1, Relaxed);
-            senders.write();
-        });
+    let stores = |shared: &Shared| {
+        shared.first.store(1, Relaxed);
+        shared.first.store(1, Relaxed);
+        shared.write();
+    };
+    let failure = fails(both(stores, |shared| {
         if shared.first.load(Relaxed) == 1 {
             shared.write();
         }
-    });
+    }));
     assert!(
         failure.text().contains("more than once"),
         "{}",
