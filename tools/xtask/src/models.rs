@@ -163,11 +163,8 @@ pub(crate) fn mutants(words: &Words) -> Done {
     let line = "run --quiet --release -p joint-mutants --manifest-path ../verify/Cargo.toml \
                 --no-default-features";
     let mut step = Step::cargo("mutants", line);
-    let (mut build, mut page, mut cfg) = (
-        Vec::new(),
-        "../../docs/orderings.md".to_owned(),
-        "joint_loom",
-    );
+    let (mut build, mut page, mut cfg) =
+        (Vec::new(), "../docs/orderings.md".to_owned(), "joint_loom");
     if on_check(words)? {
         build = check()?;
         let copy = target().join("check/orderings.md");
