@@ -82,8 +82,7 @@ const COMMANDS: [Command; 25] = [
         "Counts the instructions of each path with valgrind (tools/instructions).",
         |words| {
             let only = words.has("--no-lto").then_some("--no-lto");
-            let step = Step::program("instructions", "bash", "tools/instructions/count.sh");
-            Ok(run_all("instructions", vec![step.args(only)]))
+            script("instructions", "tools/instructions/count.sh", only)
         },
     ),
     command(
@@ -129,7 +128,7 @@ const COMMANDS: [Command; 25] = [
     command(
         "minimal",
         "Builds the published packages with the oldest allowed versions of what they depend on\n\
-         (cargo-minimal-versions).",
+         (cargo-minimal-versions). It changes the manifests while it runs.",
         |_| package::minimal(),
     ),
     command(
@@ -142,10 +141,7 @@ const COMMANDS: [Command; 25] = [
         "Type-checks for each target that is installed, and with the oldest Rust; tests and models\n\
          the task with the state word of a small machine; builds tools/compat/thumbv7em, and runs\n\
          it in QEMU.",
-        |_| {
-            let step = Step::program("portable", "bash", "tools/compat/portable.sh");
-            Ok(run_all("portable", vec![step]))
-        },
+        |_| script("portable", "tools/compat/portable.sh", []),
     ),
     command(
         "foreign [--smoke] [TARGET] [PACKAGE]",
@@ -154,9 +150,12 @@ const COMMANDS: [Command; 25] = [
          that is installed.",
         |words| {
             let smoke = words.has("--smoke").then_some("--smoke");
-            let step = Step::program("foreign", "bash", "tools/compat/foreign.sh").args(smoke);
-            let given = [words.word(0), words.word(1)].into_iter().flatten();
-            Ok(run_all("foreign", vec![step.args(given)]))
+            let given = [smoke, words.word(0), words.word(1)];
+            script(
+                "foreign",
+                "tools/compat/foreign.sh",
+                given.into_iter().flatten(),
+            )
         },
     ),
     command("miri", "Runs what makes unsafe blocks under Miri.", |_| {
@@ -181,6 +180,13 @@ const COMMANDS: [Command; 25] = [
         Ok(0)
     }),
 ];
+
+/// Runs a script, where there is a shell for it.
+fn script<'a>(name: &'static str, path: &str, words: impl IntoIterator<Item = &'a str>) -> Done {
+    Step::program("", "bash", "--version").or_skip("there is no bash")?;
+    let step = Step::program(name, "bash", path).args(words);
+    Ok(run_all(name, vec![step]))
+}
 
 fn help() -> String {
     let mut text = "Usage: cargo xtask <command>\n".to_owned();
