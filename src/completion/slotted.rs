@@ -47,7 +47,8 @@ use joint_switch::{Retire, const_unless_modelled, order};
 /// let mut registration = Registration::new();
 /// let waker = Waker::noop();
 /// // SAFETY: the word is alive, and the waiter never detaches.
-/// assert_eq!(unsafe { Slotted::raw_poll(word, waker, &mut registration) }, Poll::Pending);
+/// let poll = unsafe { Slotted::raw_poll(word, waker, &mut registration, None) };
+/// assert_eq!(poll, Poll::Pending);
 /// // SAFETY: the word is alive, and this is the completer's one call.
 /// assert!(!unsafe { Slotted::raw_finish(word, Ended::Done) });
 /// // SAFETY: as above.
@@ -77,26 +78,13 @@ impl Slotted {
         this.cast()
     }
 
-    /// As [`Completion::raw_poll`].
+    /// As [`Completion::raw_poll`]. If the owner of the thread notes waits, it is told this
+    /// name of what is polled.
     ///
     /// # Safety
     /// As there.
     #[inline]
     pub unsafe fn raw_poll(
-        this: *const Self,
-        waker: &Waker,
-        registration: &mut Registration,
-    ) -> Poll<Ended> {
-        // SAFETY: passed on from the caller.
-        unsafe { Self::poll_named(this, waker, registration, None) }
-    }
-
-    /// Polls, and notes the wait of the type that has this name.
-    ///
-    /// # Safety
-    /// As for `raw_poll`.
-    #[inline]
-    pub(crate) unsafe fn poll_named(
         this: *const Self,
         waker: &Waker,
         registration: &mut Registration,

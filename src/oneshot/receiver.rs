@@ -250,7 +250,7 @@ impl<T> Future for Receiver<T> {
         let word = Block::word(block);
         let (registration, name) = (&mut self.registration, Some(type_name::<Self> as _));
         // SAFETY: alive by this end, which has no block after it has detached.
-        match unsafe { Slotted::poll_named(word, cx.waker(), registration, name) } {
+        match unsafe { Slotted::raw_poll(word, cx.waker(), registration, name) } {
             Poll::Pending => Poll::Pending,
             // SAFETY: the word has just said so.
             Poll::Ready(ended) => Poll::Ready(unsafe { self.finish(block, ended) }),
