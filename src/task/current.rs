@@ -6,7 +6,7 @@ use std::{
     panic,
 };
 
-use super::{Id, TaskView, payload::Named, polled};
+use super::{Id, TaskView, payload::Described, polled};
 
 /// Returns the id of the current task: the one whose poll calls this, on any executor that is built
 /// on this crate.
@@ -97,7 +97,7 @@ pub fn set_panic_hook() {
     let before = panic::take_hook();
     panic::set_hook(Box::new(move |info| {
         // There is nowhere else to report to.
-        let _ = with_current(|task| writeln!(stderr(), "The {} panics:", Named::of(task)));
+        let _ = with_current(|task| writeln!(stderr(), "The {} panics:", Described::of(task)));
         before(info);
     }));
 }

@@ -248,7 +248,7 @@ impl Task {
             // stage is empty.
             OnRelease::Free => unsafe { self.free() },
             // SAFETY: the state word has said so.
-            OnRelease::Orphan => unsafe { self.bury() },
+            OnRelease::Orphan => unsafe { self.schedule_orphan() },
         }
     }
 
@@ -257,7 +257,7 @@ impl Task {
     /// # Safety
     /// The task is an orphan.
     #[cold]
-    unsafe fn bury(self) {
+    unsafe fn schedule_orphan(self) {
         // SAFETY: an orphan belongs to the caller alone.
         let view = unsafe { self.view::<()>() };
         let stored = view.vtable().schedule_is_stored;
@@ -396,7 +396,7 @@ impl Drop for Held {
     fn drop(&mut self) {
         let outcome = self.view().state().drop_waker();
         // SAFETY: this is the state word's answer. Giving up a waker asks to schedule only an
-        // orphan, and `bury` holds a reference of its own.
+        // orphan, and `schedule_orphan` holds a reference of its own.
         unsafe { self.0.after_release(outcome) };
     }
 }

@@ -151,51 +151,37 @@ impl Origin {
     }
 
     fn id(&self) -> Id {
-        match self.look() {
-            Ok(spawned) => self.give(spawned),
-            Err(known) => known.id(),
-        }
-    }
-
-    /// Gives the task an id, unless another thread has been faster.
-    #[cold]
-    fn give(&self, spawned: &'static Location<'static>) -> Id {
-        let id = Id(unique());
-        self.publish(spawned, id, None)
-            .map_or_else(Known::id, |()| id)
+        let known = match self.look() {
+            Ok(spawned) => self.publish(spawned, |_| None).0,
+            Err(known) => known,
+        };
+        known.value().0
     }
 
     /// Gives the task an id and the value that `make` returns for it, unless it has an id already.
     fn attach(&self, make: impl FnOnce(Id) -> Data) -> bool {
-        let Ok(spawned) = self.look() else {
-            return false;
-        };
-        let id = Id(unique());
-        self.publish(spawned, id, Some(make(id))).is_ok()
+        let look = self.look();
+        look.is_ok_and(|spawned| self.publish(spawned, |id| Some(make(id))).1)
     }
 
     fn data(&self) -> Option<&(dyn Any + Send + Sync)> {
-        // SAFETY: as in `Known::id`.
-        self.look()
-            .err()?
-            .value
-            .with(|value| unsafe { &*value })
-            .1
-            .as_deref()
+        self.look().err()?.value().1.as_deref()
     }
 
-    /// Publishes the block of an id. Returns the block that is there already, if there is one.
+    /// Publishes the block of a new id, unless another thread has been faster. Returns the block
+    /// that is there now, and whether it is this one.
+    #[cold]
     fn publish(
         &self,
         spawned: &'static Location<'static>,
-        id: Id,
-        data: Option<Data>,
-    ) -> Result<(), &Known> {
-        let known = heap::allocate::<Known>();
+        make: impl FnOnce(Id) -> Option<Data>,
+    ) -> (&Known, bool) {
+        let id = Id(unique());
         let value = Known {
             spawned,
-            value: UnsafeCell::new((id, data)),
+            value: UnsafeCell::new((id, make(id))),
         };
+        let known = heap::allocate::<Known>();
         // SAFETY: the block is fresh and ours.
         unsafe { known.write(value) };
         let given = self.0.compare_exchange(
@@ -209,11 +195,17 @@ impl Origin {
             order!(give: Release),
             order!(given: Acquire),
         );
-        let Err(word) = given else { return Ok(()) };
+        let Err(word) = given else {
+            // SAFETY: it is written, and lives as long as `self`, which owns it now.
+            return (unsafe { known.as_ref() }, true);
+        };
         // SAFETY: the block is ours, because it has not been published.
         drop(unsafe { release(known) });
         // SAFETY: as in `look`.
-        unsafe { read(word) }.map(|_| unreachable!("an id is given once"))
+        let Err(known) = (unsafe { read(word) }) else {
+            unreachable!("an id is given once")
+        };
+        (known, false)
     }
 
     /// Returns whether there is an id to [forget](Origin::forget) before the task is freed.
@@ -240,9 +232,9 @@ impl Origin {
 }
 
 impl Known {
-    fn id(&self) -> Id {
+    fn value(&self) -> &(Id, Option<Data>) {
         // SAFETY: it is written before the block is published, and never after that.
-        self.value.with(|value| unsafe { &*value }).0
+        self.value.with(|value| unsafe { &*value })
     }
 }
 

@@ -10,10 +10,11 @@
 //! * A task takes one allocation (a large one [two or three](#memory)). A runnable is one word, a
 //!   handle three.
 //! * No operation waits for another thread. Each is a bounded number of atomic instructions,
-//!   apart from the allocator and the user code that it calls. There are four exceptions, which
-//!   are lock-free only: [`JoinHandle::abort`], [`Runnable::raw_abort`], dropping the
-//!   [`JoinHandle`] of a task that has not ended, and waking a task that has billions of
-//!   unconsumed wake-ups (thousands [where a task has fewer wakers](#limits)).
+//!   apart from the allocator and the user code that it calls. Two kinds of exceptions are
+//!   lock-free only: to cancel a task, by [`JoinHandle::abort`], [`AbortHandle::abort`],
+//!   [`Runnable::raw_abort`] or the drop of the [`JoinHandle`] of a task that has not ended; and
+//!   to wake a task that has billions of unconsumed wake-ups (thousands [where a task has fewer
+//!   wakers](#limits)).
 //! * Spawn, run, join and drop take one atomic read-modify-write in total, or four if another
 //!   task awaited the handle before the end.
 //! * The future and the output are each dropped exactly once (but see [`spawn_local`]). The

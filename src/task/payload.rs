@@ -161,7 +161,7 @@ impl PanicPayload {
 
 impl fmt::Display for PanicPayload {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let named = Named(self.task_name(), self.spawned());
+        let named = Described(self.task_name(), self.spawned());
         write!(f, "the {named} panicked")?;
         match self.message() {
             Some(message) => write!(f, ": {message}"),
@@ -171,16 +171,16 @@ impl fmt::Display for PanicPayload {
 }
 
 /// A task's name, if it has one, and where it was spawned.
-pub(super) struct Named<'a>(Option<&'a str>, &'static Location<'static>);
+pub(super) struct Described<'a>(Option<&'a str>, &'static Location<'static>);
 
 #[cfg(feature = "std")]
-impl<'a> Named<'a> {
+impl<'a> Described<'a> {
     pub(super) fn of(task: TaskView<'a>) -> Self {
         Self(task.name(), task.spawned())
     }
 }
 
-impl fmt::Display for Named<'_> {
+impl fmt::Display for Described<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self(name, spawned) = self;
         match name {

@@ -8,7 +8,8 @@ use super::{Builder, JoinHandle, Runnable};
 /// Each time that the task is woken while idle, the waking thread calls `schedule` with the
 /// runnable. If the task is woken while it runs, the run calls `schedule` at its end. `schedule`
 /// may run or drop the runnable at once. If it runs the runnable, it may be called again from
-/// within that run, and then recurses. [`Builder`] takes any [`Schedule`], metadata and a name.
+/// within that run, and then recurses. [`Builder`] takes any [`Schedule`](super::Schedule),
+/// metadata and a name.
 ///
 /// Dropping the handle **cancels** the task. Call [`detach`](JoinHandle::detach) if the task should
 /// run on without a handle.

@@ -38,7 +38,7 @@
 //! |---|---|---|
 //! | wake | `WAKES` 0 -> 1 | schedule |
 //! | wake by value, drop waker | last of `REFS`, `FINISHED`, no `HANDLE` | free |
-//! | drop waker | last of `REFS`, no `HANDLE`, not `FINISHED`, `WAKES` 0 | orphan: bury it |
+//! | drop waker | last of `REFS`, no `HANDLE`, not `FINISHED`, `WAKES` 0 | orphan: schedule it once more |
 //! | run ends pending | `WAKES` n -> 0 | leave; without `HANDLE` and `REFS`: orphan |
 //! | run ends pending | `WAKES` n + m -> m | reschedule; `CANCELLED`: drop the future, and end |
 //! | run that has woken its task ends pending | `WAKES` n + m -> m + 1 | as above. Without a write if n is 1 |
@@ -46,7 +46,7 @@
 //! | the handle finishes | no `REFS` | free; else `HANDLE` becomes `FINISHED` |
 //! | handle dropped | `FINISHED`, no `REFS` | free |
 //! | handle dropped, cancels | `WAKES` 0 -> 1 | schedule |
-//! | handle dropped, detaches | no `REFS`, not `FINISHED`, `WAKES` 0 | orphan: bury it |
+//! | handle dropped, detaches | no `REFS`, not `FINISHED`, `WAKES` 0 | orphan: schedule it once more |
 //!
 //! The word counts instead of toggling, because additions and subtractions are one instruction
 //! each, while a `fetch_or` whose result is used is a loop on some machines. Any number of wake-ups

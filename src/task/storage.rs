@@ -226,8 +226,10 @@ impl<const SIZE: usize, const N: usize> TaskPool<SIZE, N> {
     ///
     /// let slot = BLINK.reserve().expect("it runs already");
     /// let builder = Builder::new().slot(slot).metadata(13);
-    /// let runnable = builder.spawn_detached(|pin| { let pin = *pin; async move { pin + 1 } }, |_|
-    /// {}); assert_eq!(runnable.metadata(), &13); runnable.run();
+    /// let blink = |&pin: &i32| async move { pin + 1 };
+    /// let runnable = builder.spawn_detached(blink, |_| {});
+    /// assert_eq!(runnable.metadata(), &13);
+    /// runnable.run();
     /// ```
     pub fn reserve(&'static self) -> Option<FreeSlot<SIZE>> {
         Pin::static_ref(self).reserve_pinned()
