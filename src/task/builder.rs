@@ -2,8 +2,6 @@
 
 use core::{fmt, future::Future, panic::Location};
 
-#[cfg(feature = "std")]
-use super::local::Checked;
 use super::{
     JoinHandle, Runnable, Schedule,
     apart::{Empty, OutputApart, is_large},
@@ -177,31 +175,6 @@ impl<M, N: Name, P: Place> Builder<M, N, P> {
     {
         // SAFETY: by the bounds, everything may be sent and shared, and borrows nothing.
         unsafe { self.spawn_detached_unchecked(future, schedule) }
-    }
-
-    /// Makes a task of a future that must stay on this thread, as
-    /// [`task::spawn_local`](super::spawn_local) does.
-    #[cfg(feature = "std")]
-    #[track_caller]
-    pub fn spawn_local<F, Fut, S>(
-        self,
-        future: F,
-        schedule: S,
-    ) -> (Runnable<M>, JoinHandle<Fut::Output, M>)
-    where
-        F: FnOnce(&M) -> Fut,
-        Fut: Future + 'static,
-        Fut::Output: 'static,
-        S: Schedule<M> + Send + Sync + 'static,
-        M: Send + Sync + 'static,
-        N: 'static,
-    {
-        let spawned = self.settings.spawned.unwrap_or(Location::caller());
-        let future = |metadata: &M| Checked::new(future(metadata), spawned);
-        // SAFETY: the future checks its thread. By the bounds, everything else may be sent and
-        // shared, and borrows nothing. An output that may not be sent is held only by the future's
-        // thread, which drops it, and by a handle that is not `Send` then.
-        unsafe { self.spawn_unchecked(future, schedule) }
     }
 
     /// Makes a task of any future and any schedule function, as

@@ -97,7 +97,10 @@ pub fn set_panic_hook() {
     let before = panic::take_hook();
     panic::set_hook(Box::new(move |info| {
         // There is nowhere else to report to.
-        let _ = with_current(|task| writeln!(stderr(), "The {} panics:", Described::of(task)));
+        let _ = with_current(|task| {
+            let described = Described(task.name(), task.spawned());
+            writeln!(stderr(), "The {described} panics:")
+        });
         before(info);
     }));
 }

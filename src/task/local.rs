@@ -1,4 +1,5 @@
-//! [`Checked`]: a future that must stay on its thread, in a task that may be sent to other threads.
+//! Tasks that stay on their thread, although their runnables may be sent to others. Their future is
+//! [`Checked`].
 
 use core::{
     future::Future,
@@ -8,11 +9,68 @@ use core::{
     task::{Context, Poll},
 };
 
-use super::unwind::AbortOnUnwind;
+use super::{
+    Builder, JoinHandle, Runnable, Schedule, name::Name, storage::Place, unwind::AbortOnUnwind,
+};
 use joint_switch::{this_thread, thread::ThreadId};
 
+/// Makes a task of a future that must stay on this thread. The runnable may be sent to other
+/// threads, but only this thread may run or drop it.
+///
+/// # Panics
+/// If another thread runs or drops the runnable, the task panics with a message that says where it
+/// was spawned. That thread must not touch the future, so a future that was never polled is leaked.
+/// A future that was polled is pinned and its memory may not be reused, so in this case the panic
+/// ends the program.
+///
+/// # Example
+/// ```
+/// use joint::task;
+/// use std::rc::Rc;
+///
+/// let shared = Rc::new(5);
+/// let (runnable, handle) = task::spawn_local(async move { *shared }, |_| {});
+/// runnable.run();
+/// assert_eq!(joint::block_on(handle), 5);
+/// ```
+#[track_caller]
+pub fn spawn_local<F, S>(future: F, schedule: S) -> (Runnable, JoinHandle<F::Output>)
+where
+    F: Future + 'static,
+    F::Output: 'static,
+    S: Fn(Runnable) + Send + Sync + 'static,
+{
+    Builder::new().spawn_local(|()| future, schedule)
+}
+
+impl<M, N: Name, P: Place> Builder<M, N, P> {
+    /// Makes a task of a future that must stay on this thread, as
+    /// [`task::spawn_local`](super::spawn_local) does.
+    #[track_caller]
+    pub fn spawn_local<F, Fut, S>(
+        self,
+        future: F,
+        schedule: S,
+    ) -> (Runnable<M>, JoinHandle<Fut::Output, M>)
+    where
+        F: FnOnce(&M) -> Fut,
+        Fut: Future + 'static,
+        Fut::Output: 'static,
+        S: Schedule<M> + Send + Sync + 'static,
+        M: Send + Sync + 'static,
+        N: 'static,
+    {
+        let spawned = self.settings.spawned.unwrap_or(Location::caller());
+        let future = |metadata: &M| Checked::new(future(metadata), spawned);
+        // SAFETY: the future checks its thread. By the bounds, everything else may be sent and
+        // shared, and borrows nothing. An output that may not be sent is held only by the future's
+        // thread, which drops it, and by a handle that is not `Send` then.
+        unsafe { self.spawn_unchecked(future, schedule) }
+    }
+}
+
 /// A future that panics if it is polled or dropped on a thread other than the one that made it.
-pub(super) struct Checked<F> {
+struct Checked<F> {
     future: ManuallyDrop<F>,
     thread: ThreadId,
     spawned: &'static Location<'static>,
@@ -22,7 +80,7 @@ pub(super) struct Checked<F> {
 }
 
 impl<F> Checked<F> {
-    pub(super) fn new(future: F, spawned: &'static Location<'static>) -> Self {
+    fn new(future: F, spawned: &'static Location<'static>) -> Self {
         Self {
             future: ManuallyDrop::new(future),
             thread: this_thread(),

@@ -207,7 +207,7 @@ pub use self::{
 #[cfg(feature = "std")]
 pub use self::{
     current::{id, set_panic_hook, try_id, with_current, without_current},
-    spawn::spawn_local,
+    local::spawn_local,
 };
 #[cfg(feature = "alloc")]
 pub use self::{

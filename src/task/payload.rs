@@ -171,14 +171,10 @@ impl fmt::Display for PanicPayload {
 }
 
 /// A task's name, if it has one, and where it was spawned.
-pub(super) struct Described<'a>(Option<&'a str>, &'static Location<'static>);
-
-#[cfg(feature = "std")]
-impl<'a> Described<'a> {
-    pub(super) fn of(task: TaskView<'a>) -> Self {
-        Self(task.name(), task.spawned())
-    }
-}
+pub(super) struct Described<'a>(
+    pub(super) Option<&'a str>,
+    pub(super) &'static Location<'static>,
+);
 
 impl fmt::Display for Described<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -63,36 +63,6 @@ where
     Builder::new().spawn_detached(|()| future, schedule)
 }
 
-/// Makes a task of a future that must stay on this thread. The runnable may be sent to other
-/// threads, but only this thread may run or drop it.
-///
-/// # Panics
-/// If another thread runs or drops the runnable, the task panics with a message that says where it
-/// was spawned. That thread must not touch the future, so a future that was never polled is leaked.
-/// A future that was polled is pinned and its memory may not be reused, so in this case the panic
-/// ends the program.
-///
-/// # Example
-/// ```
-/// use joint::task;
-/// use std::rc::Rc;
-///
-/// let shared = Rc::new(5);
-/// let (runnable, handle) = task::spawn_local(async move { *shared }, |_| {});
-/// runnable.run();
-/// assert_eq!(joint::block_on(handle), 5);
-/// ```
-#[cfg(feature = "std")]
-#[track_caller]
-pub fn spawn_local<F, S>(future: F, schedule: S) -> (Runnable, JoinHandle<F::Output>)
-where
-    F: Future + 'static,
-    F::Output: 'static,
-    S: Fn(Runnable) + Send + Sync + 'static,
-{
-    Builder::new().spawn_local(|()| future, schedule)
-}
-
 /// Makes a task of any future and any schedule function.
 ///
 /// # Safety

@@ -108,8 +108,7 @@ const REFS: Word = WAKE - REF;
 pub(super) struct State(AtomicWord);
 
 /// One value of the word.
-#[derive(Clone, Copy)]
-#[cfg_attr(test, derive(PartialEq))]
+#[derive(Clone, Copy, PartialEq)]
 pub(super) struct Snapshot(Word);
 
 impl Snapshot {
@@ -178,7 +177,7 @@ impl fmt::Debug for Snapshot {
 
 /// The action after a wake-up.
 #[must_use]
-#[cfg_attr(test, derive(Debug, PartialEq))]
+#[derive(Debug, PartialEq)]
 pub(super) enum OnWake {
     Schedule,
     Nothing,
@@ -186,7 +185,7 @@ pub(super) enum OnWake {
 
 /// The action after a waker or a handle was given up.
 #[must_use]
-#[cfg_attr(test, derive(Debug, PartialEq))]
+#[derive(Debug, PartialEq)]
 pub(super) enum OnRelease {
     /// The task is idle, and has no waker and no handle. It belongs to the caller alone, and the
     /// future still exists.
@@ -206,7 +205,7 @@ pub(super) enum Finisher {
 
 /// The finisher's action after its last use of the task.
 #[must_use]
-#[cfg_attr(test, derive(Debug, PartialEq))]
+#[derive(Debug, PartialEq)]
 pub(super) enum OnFinish {
     Free,
     /// A waker is left, and the last one frees.
@@ -215,7 +214,7 @@ pub(super) enum OnFinish {
 
 /// The action after a pending run.
 #[must_use]
-#[cfg_attr(test, derive(Debug, PartialEq))]
+#[derive(Debug, PartialEq)]
 pub(super) enum OnIdle {
     Leave,
     Reschedule,
