@@ -104,6 +104,8 @@ const PANICKED: Word = 1 << 3;
 const REF: Word = 1 << 4;
 const WAKE: Word = 1 << WAKES_AT;
 const REFS: Word = WAKE - REF;
+/// The parties that hold a task besides its finisher.
+const PARTIES: Word = HANDLE + REFS;
 
 pub(super) struct State(AtomicWord);
 
@@ -153,12 +155,12 @@ impl Snapshot {
 
     /// Returns whether there is no handle and no waker, so that only a runner can reach the task.
     fn is_unreachable(self) -> bool {
-        self.0 & (HANDLE | REFS) == 0
+        self.0 & PARTIES == 0
     }
 
     /// Returns whether there is one waker, the one being given up, and no handle.
     fn is_last_waker(self) -> bool {
-        self.0 & (HANDLE | REFS) == REF
+        self.0 & PARTIES == REF
     }
 }
 
@@ -393,7 +395,7 @@ impl State {
             Finisher::Runner => 0,
             Finisher::Handle => HANDLE,
         };
-        let is_last = |word: Word| word & (HANDLE | REFS) == own;
+        let is_last = |word: Word| word & PARTIES == own;
         // ORDERING: finish_look. Acquire: rule 1.
         if is_last(self.0.load(order!(finish_look: Acquire))) {
             return OnFinish::Free;
