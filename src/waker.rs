@@ -217,10 +217,9 @@ unsafe impl Send for ThinWaker {}
 unsafe impl Sync for ThinWaker {}
 
 /// The target of a [`ThinWaker`]'s word.
-enum Kind {
+enum Kind<'a> {
     Own(NonNull<Header>),
-    /// The waker's place, which is full.
-    Foreign(NonNull<WakerSlot>),
+    Foreign(&'a Waker),
 }
 
 impl ThinWaker {
@@ -295,8 +294,7 @@ impl ThinWaker {
         match self.kind() {
             // SAFETY: alive by the reference that `self` holds.
             Kind::Own(header) => unsafe { own(header.as_ptr().cast(), |table| table.wake_by_ref) },
-            // SAFETY: the waker is there while `self` owns it.
-            Kind::Foreign(slot) => unsafe { foreign(&slot) }.wake_by_ref(),
+            Kind::Foreign(waker) => waker.wake_by_ref(),
         }
     }
 
@@ -306,17 +304,20 @@ impl ThinWaker {
     pub fn will_wake(&self, waker: &Waker) -> bool {
         match self.kind() {
             Kind::Own(header) => is_own(waker) && waker.data() == header.as_ptr().cast(),
-            // SAFETY: as in `wake_by_ref`.
-            Kind::Foreign(slot) => unsafe { foreign(&slot) }.will_wake(waker),
+            Kind::Foreign(own) => own.will_wake(waker),
         }
     }
 
     #[inline]
-    fn kind(&self) -> Kind {
-        match self.0.addr().get() & TAGS {
-            0 => Kind::Own(self.0.cast()),
-            _ => Kind::Foreign(slot_of(self.0)),
+    fn kind(&self) -> Kind<'_> {
+        if self.0.addr().get() & TAGS == 0 {
+            return Kind::Own(self.0.cast());
         }
+        let slot = slot_of(self.0);
+        // SAFETY: the waker is there while `self` owns it.
+        let slot = unsafe { slot.as_ref() };
+        // SAFETY: as above.
+        Kind::Foreign(unsafe { slot.waker() })
     }
 
     /// Puts a waker into a slot.
@@ -422,8 +423,7 @@ impl Clone for ThinWaker {
                 unsafe { own(header.as_ptr().cast(), |table| table.clone) };
                 Self(header.cast())
             }
-            // SAFETY: the waker is there while `self` owns it.
-            Kind::Foreign(slot) => Self::from(unsafe { foreign(&slot) }),
+            Kind::Foreign(waker) => Self::from(waker),
         }
     }
 }
@@ -444,11 +444,7 @@ impl fmt::Debug for ThinWaker {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.kind() {
             Kind::Own(header) => f.debug_tuple("ThinWaker::Own").field(&header).finish(),
-            // SAFETY: the waker is there while `self` owns it.
-            Kind::Foreign(slot) => f
-                .debug_tuple("ThinWaker::Foreign")
-                .field(unsafe { foreign(&slot) })
-                .finish(),
+            Kind::Foreign(waker) => f.debug_tuple("ThinWaker::Foreign").field(waker).finish(),
         }
     }
 }
@@ -459,16 +455,6 @@ fn slot_of(word: NonNull<()>) -> NonNull<WakerSlot> {
     let slot = word.as_ptr().map_addr(|address| address & !TAGS);
     // SAFETY: the tag was set on the address of a slot, which is not null.
     unsafe { NonNull::new_unchecked(slot.cast()) }
-}
-
-/// # Safety
-/// The slot is full as long as the reference is used.
-#[inline]
-unsafe fn foreign(slot: &NonNull<WakerSlot>) -> &Waker {
-    // SAFETY: passed on from the caller.
-    let slot = unsafe { slot.as_ref() };
-    // SAFETY: as above.
-    unsafe { slot.waker() }
 }
 
 /// Takes a foreign waker out of its slot, and frees that if it is a box.
