@@ -342,8 +342,8 @@ fn on_end_is_called_for_tasks_that_a_shutdown_cancels() {
     }
 }
 
-/// A task of an executor that has gone is dropped by whoever wakes it last: a thread, or a worker
-/// of another executor.
+/// A task that is woken while its executor ends is dropped by a worker, or by a thread that is
+/// started for it.
 #[test]
 fn a_foreign_thread_that_drops_a_future_tells_of_it() {
     for _ in 0..100 {
@@ -392,6 +392,7 @@ fn a_foreign_thread_that_drops_a_future_tells_of_it() {
             .into_iter()
             .for_each(|thread| thread.join().unwrap());
         wakers.lock().unwrap().clear();
+        wait_until(|| ends.load(Relaxed) >= 20);
         assert_eq!(ends.load(Relaxed), 20);
         assert_eq!(other.metrics().cancelled, 0);
         drop(other);
