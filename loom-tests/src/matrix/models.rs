@@ -8,6 +8,7 @@ use std::{
 use joint::{
     Completion,
     completion::{Completed, Registration},
+    waker::ThinWaker,
 };
 use joint_switch::model::Weakened;
 
@@ -66,10 +67,12 @@ fn share() -> Arc<Shared> {
     })
 }
 
-fn complete(shared: &Shared) {
+/// Returns the waker that the completer takes.
+fn complete(shared: &Shared) -> Option<ThinWaker> {
     // SAFETY: it is alive because it is borrowed, and the completer calls this once.
-    if let Completed::Wake(waker) = unsafe { Completion::raw_complete(&raw const shared.word) } {
-        waker.wake();
+    match unsafe { Completion::raw_complete(&raw const shared.word) } {
+        Completed::Wake(waker) => Some(waker),
+        _ => None,
     }
 }
 
@@ -80,19 +83,20 @@ fn poll(shared: &Shared, waker: &Waker) -> bool {
     matches!(poll, Poll::Ready(_))
 }
 
-/// The waiter that learns of the end looks at what the completer has written.
+/// The waiter that learns of the end looks at what the completer has written. The completer does
+/// not look into the waker that it takes, which the waiter drops in the end.
 fn result() {
     let shared = share();
     let completers = shared.clone();
     let completer = thread::spawn(move || {
         name_thread("completer");
         completers.result.with_mut(|_| ());
-        complete(&completers);
+        complete(&completers)
     });
     if poll(&shared, Waker::noop()) {
         shared.result.with(|_| ());
     }
-    completer.join().expect("a panic ends the model before");
+    drop(completer.join().expect("a panic ends the model before"));
 }
 
 /// The completer that takes the waker looks into it.
@@ -101,7 +105,7 @@ fn waker() {
     let completers = shared.clone();
     let completer = thread::spawn(move || {
         name_thread("completer");
-        complete(&completers);
+        complete(&completers).map(ThinWaker::wake);
     });
     let wakes = Wakes::new();
     poll(&shared, &wakes.waker());
