@@ -1,11 +1,10 @@
 //! The examples as programs, and how they end.
 
-#[path = "../../../tests/common/again.rs"]
-mod again;
-
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::{env, str};
+
+use crate::common;
 
 /// Cargo names no path for examples: the program lies next to the folder of the test programs.
 pub(crate) fn example(name: &str) -> Command {
@@ -24,7 +23,7 @@ pub(crate) fn example(name: &str) -> Command {
         program.display(),
         env!("CARGO_CRATE_NAME")
     );
-    let mut command = again::program(program);
+    let mut command = common::program(program);
     command.stdin(Stdio::null());
     command
 }

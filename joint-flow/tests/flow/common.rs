@@ -19,7 +19,7 @@ use std::{
 use joint_executor::Executor;
 use joint_flow::promise::never;
 
-pub(crate) use self::base::{Wakes, again, counting, on_drop, waker_that};
+pub(crate) use self::base::{Wakes, again, counting, on_drop, program, waker_that};
 
 /// Runs a program under some hundred seeds and all faults.
 pub(crate) fn check<F: Future<Output = ()> + 'static>(program: impl Fn() -> F) {
