@@ -60,7 +60,7 @@
 //!
 //! Dropping or [ending](BoundWorker::end) a worker early closes the executor, because otherwise the
 //! tasks pinned to that worker would wait forever. The worker drops its own tasks at once, and does
-//! not wait for the other workers. If the hook [`on_wake`](Builder::on_wake) does it for a task
+//! not wait for the other workers. If the hook [`on_wake`] does it for a task
 //! that is pinned to the worker, this task is dropped after the hook. A poll that is blocked on
 //! another worker is resolved as the [drop of an executor](Executor#dropping) says.
 //!
@@ -103,6 +103,7 @@
 //! [`Builder::build_current_thread`]: super::Builder::build_current_thread
 //! [`Builder::build_hosted`]: super::Builder::build_hosted
 //! [`Builder::build_scheduled`]: super::Builder::build_scheduled
+//! [`on_wake`]: super::Builder::on_wake
 //! [`Builder::spawn_thread`]: super::Builder::spawn_thread
 //!
 //! # Cost

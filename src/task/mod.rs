@@ -103,7 +103,7 @@
 //! | dropping the future | it becomes the result of the task, unless the poll has panicked before |
 //! | dropping the output | it is caught if the handle, or the run of a task without a handle, drops the output. Code that has awaited the output owns it, and its panic |
 //! | the schedule function | it passes through the wake-up, `schedule`, `run` or cancellation that called the function. The function's runnable is dropped, which cancels the task |
-//! | [`Schedule::pending`], [`Schedule::ended`], [`Host::on_panic`](crate::host::Host::on_panic) | it ends the program, because the task could be neither woken nor joined after it |
+//! | [`Schedule::pending`], [`Schedule::ended`], [`Host::on_panic`] | it ends the program, because the task could be neither woken nor joined after it |
 //! | cloning the waker of the waiter | it passes through the poll of the handle, and nothing has changed |
 //! | waking that waker | it passes through the run or the drop of the runnable. The task has ended |
 //! | dropping that waker | it passes through the poll that replaces the waker, or the drop of the handle. Everything else is done by then |
@@ -139,6 +139,11 @@
 //! [`completion`](crate::completion).
 //!
 #![cfg_attr(feature = "std", doc = "[budget]: crate::budget")]
+#![cfg_attr(
+    feature = "std",
+    doc = "[`Host::on_panic`]: crate::host::Host::on_panic"
+)]
+#![cfg_attr(not(feature = "std"), doc = "[`Host::on_panic`]: crate#features")]
 #![cfg_attr(not(feature = "std"), doc = "[budget]: crate#features")]
 #![cfg_attr(not(feature = "std"), doc = "[`spawn_local`]: crate#features")]
 
@@ -171,7 +176,7 @@ mod polled;
 mod runnable;
 mod schedule;
 #[cfg(feature = "alloc")]
-mod spawn;
+mod spawning;
 mod state;
 mod storage;
 mod unwind;
@@ -213,5 +218,5 @@ pub use self::{
 pub use self::{
     id::Id,
     payload::PanicPayload,
-    spawn::{spawn, spawn_detached, spawn_unchecked},
+    spawning::{spawn, spawn_detached, spawn_unchecked},
 };

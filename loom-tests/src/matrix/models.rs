@@ -105,7 +105,9 @@ fn waker() {
     let completers = shared.clone();
     let completer = thread::spawn(move || {
         name_thread("completer");
-        complete(&completers).map(ThinWaker::wake);
+        if let Some(waker) = complete(&completers) {
+            waker.wake();
+        }
     });
     let wakes = Wakes::new();
     poll(&shared, &wakes.waker());
