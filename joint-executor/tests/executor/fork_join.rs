@@ -114,17 +114,6 @@ fn install_inside_is_a_plain_call() {
     assert_eq!(outer, inner);
 }
 
-#[test]
-fn install_from_a_worker_of_another_executor() {
-    let (here, there) = (executor(1), executor(1));
-    let (outer, inner) = here.install(|| {
-        let inner = there.install(|| (thread::current().id(), fib(5)));
-        (thread::current().id(), inner)
-    });
-    assert_ne!(outer, inner.0);
-    assert_eq!(inner.1, 5);
-}
-
 /// The one promise that makes it parallel: another worker takes `b` while `a` runs, also when
 /// neither joins again. Four workers meet in the four leaves of a tree.
 #[test]
@@ -329,39 +318,6 @@ fn a_panic_in_a_deeply_nested_join_reaches_the_caller() {
         assert_eq!(panic_text(|| executor.install(|| deep(20))), "leaf");
         assert_eq!(executor.install(|| fib(10)), 55);
     }
-}
-
-/// The executor is dropped while a task is in a join, and another worker in its other side.
-#[test]
-fn the_executor_is_dropped_meanwhile() {
-    let executor = executor(2);
-    let (started, has_started) = mpsc::channel();
-    let closing = Arc::new(AtomicBool::new(false));
-    let n = if cfg!(miri) { 5 } else { 20 };
-    let task = executor.spawn({
-        let closing = closing.clone();
-        async move {
-            let meet = Barrier::new(2);
-            let side = || {
-                meet.wait();
-                started.send(()).unwrap();
-                wait_until(|| closing.load(Relaxed));
-                fib(n)
-            };
-            join(side, side)
-        }
-    });
-    has_started.recv().unwrap();
-    let dropper = thread::spawn({
-        let closing = closing.clone();
-        move || {
-            closing.store(true, Relaxed);
-            drop(executor);
-        }
-    });
-    let fib = if cfg!(miri) { 5 } else { 6_765 };
-    assert_eq!(block_on(task), (fib, fib));
-    dropper.join().unwrap();
 }
 
 /// Its tasks are left to the other workers while one is in a join.

@@ -13,7 +13,7 @@ use std::{
 };
 
 use joint::block_on;
-use joint_executor::{Executor, Handle, JoinSet, TaskBuilder, spawn, spawn_blocking, time::sleep};
+use joint_executor::{Executor, Handle, JoinSet, spawn, spawn_blocking, time::sleep};
 
 use super::executor;
 
@@ -167,12 +167,4 @@ fn a_function_that_is_cancelled_before_it_begins_is_not_waited_for() {
         }
     });
     assert_eq!(executor.shutdown_timeout(FOR_LONG), Ok(()));
-}
-
-#[test]
-fn a_task_builder_takes_a_handle() {
-    let executor = executor(1);
-    let handle = executor.handle();
-    let task: TaskBuilder<'_> = handle.task();
-    assert_eq!(block_on(task.name("a").spawn(async { 1 })), 1);
 }

@@ -219,27 +219,6 @@ fn a_slow_hook_for_a_steal_does_not_delay_a_task_that_is_spawned_meanwhile() {
 }
 
 #[test]
-fn for_every_way_to_spawn() {
-    let (executor, calls) = noted();
-    let inside = executor.spawn(async {
-        spawn(async {}).await;
-        spawn_local(async {}).await;
-        TaskBuilder::new().on_worker(0).spawn(async {}).await;
-        let high = TaskBuilder::new().priority(Priority::High);
-        high.spawn(async {}).await;
-    });
-    block_on(inside);
-    block_on(executor.spawn(async {}));
-    // After the last hook.
-    drop(executor);
-    let calls = calls.0.lock().unwrap();
-    let count = |what: &str| calls.iter().filter(|(hook, _)| hook == what).count();
-    assert_eq!(count("spawn"), 6);
-    assert_eq!(count("Finished"), 6);
-    assert_eq!(count("before"), count("after"));
-}
-
-#[test]
 fn the_end_of_each_kind() {
     let (executor, calls) = noted();
     let panics = executor.task().name("panics").spawn(async { panic!("no") });
@@ -289,35 +268,6 @@ fn the_id_is_the_handle_s_and_the_place_is_the_caller_s() {
     assert_eq!(id, handle.id());
     assert_eq!((spawned.file(), spawned.line()), (file!(), line));
     assert!(text.contains(file!()), "{text}");
-}
-
-#[test]
-fn ids_differ_while_tasks_live() {
-    let live = Arc::new(Mutex::new(HashMap::new()));
-    let executor = built(2, |builder| {
-        builder
-            .on_spawn({
-                let live = live.clone();
-                move |info| {
-                    let before = live.lock().unwrap().insert(info.id(), info.spawned());
-                    assert_eq!(before, None);
-                }
-            })
-            .on_end({
-                let live = live.clone();
-                move |info, _| assert!(live.lock().unwrap().remove(&info.id()).is_some())
-            })
-    });
-    let inside = executor.spawn(async {
-        for _ in 0..100 {
-            let handles: Vec<_> = (0..100).map(|_| spawn(yield_now())).collect();
-            for handle in handles {
-                handle.await;
-            }
-        }
-    });
-    block_on(inside);
-    assert!(live.lock().unwrap().is_empty());
 }
 
 #[test]

@@ -174,13 +174,14 @@ fn moved_to_another_task_between_polls() {
 #[test]
 fn a_task_that_has_ended_is_inserted() {
     let (runnable, handle) = ready(1);
+    let id = handle.id();
     runnable.run();
     let mut set = JoinSet::new();
     let (wakes, waker) = counting();
     let (_waits, other) = ready(2);
     set.insert(other);
     assert!(poll(&mut set, &waker).is_pending());
-    set.insert(handle);
+    assert_eq!(set.insert(handle).id(), id);
     assert_eq!(wakes.count(), 1);
     assert!(matches!(set.try_join_next(), Some(Ok(1))));
     assert!(set.try_join_next().is_none());
@@ -547,17 +548,6 @@ fn each_result_can_come_with_the_id_of_its_task() {
     let (id, result) = block_on(set.join_next_with_id()).unwrap();
     assert!(id == never.id() && result.unwrap_err().is_cancelled());
     assert!(block_on(set.join_next_with_id()).is_none());
-}
-
-/// A handle that the set has at once given the result of is still that task's.
-#[test]
-fn the_handle_of_a_task_that_has_ended_before_it_is_added_is_returned() {
-    let (runnable, handle) = task::spawn(async { 3 }, |_| {});
-    let id = handle.id();
-    runnable.run();
-    let mut set = JoinSet::new();
-    assert_eq!(set.insert(handle).id(), id);
-    assert_eq!(set.try_join_next().unwrap().unwrap(), 3);
 }
 
 #[cfg(feature = "futures-core")]

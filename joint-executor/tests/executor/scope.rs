@@ -17,7 +17,7 @@ use std::{
 
 use crate::common::{Panics, counting, executor, hold, panic_text, wait_until};
 use joint::{block_on, oneshot};
-use joint_executor::{Scope, async_scope, scope, spawn, yield_now};
+use joint_executor::{Scope, async_scope, scope, yield_now};
 
 /// As many as Miri runs in seconds.
 const SOME: usize = if cfg!(miri) { 5 } else { 100 };
@@ -103,34 +103,6 @@ mod blocking {
         assert_eq!(scope(|s| block_on(s.spawn(async { text.len() }))), 4);
     }
 
-    #[test]
-    #[cfg_attr(miri, ignore = "it needs two workers")]
-    fn tasks_run_in_parallel() {
-        let executor = executor(2);
-        let barrier = Barrier::new(3);
-        executor.scope(|s| {
-            for _ in 0..2 {
-                s.spawn(async { barrier.wait().is_leader() });
-            }
-            barrier.wait();
-        });
-    }
-
-    /// A tree: each task starts those below it, and the scope waits for all.
-    #[test]
-    fn tasks_start_tasks() {
-        fn grow<'scope>(s: &'scope Scope<'scope, '_>, count: &'scope AtomicUsize, depth: usize) {
-            count.fetch_add(1, Relaxed);
-            for _ in 0..if depth > 0 { 3 } else { 0 } {
-                s.spawn(async move { grow(s, count, depth - 1) });
-            }
-        }
-        let (executor, count) = (executor(2), AtomicUsize::new(0));
-        let depth = if cfg!(miri) { 1 } else { 6 };
-        executor.scope(|s| grow(s, &count, depth));
-        assert_eq!(count.into_inner(), (3usize.pow(depth as u32 + 1) - 1) / 2);
-    }
-
     /// The scope waits, and is woken by the ends of tasks that the one who starts them may have
     /// noted before.
     #[test]
@@ -171,18 +143,6 @@ mod blocking {
             });
             assert_eq!(drops.into_inner(), 4);
         }
-    }
-
-    #[test]
-    fn a_leaked_handle_is_waited_for() {
-        let (executor, ended) = (executor(1), AtomicUsize::new(0));
-        executor.scope(|s| {
-            mem::forget(s.spawn(async {
-                yield_now().await;
-                ended.fetch_add(1, Relaxed);
-            }));
-        });
-        assert_eq!(ended.into_inner(), 1);
     }
 
     #[test]
@@ -623,18 +583,5 @@ mod asynchronous {
         drop(executor);
         assert!(block_on(scope.result()).unwrap_err().is_cancelled());
         assert_eq!(Arc::strong_count(&env), 1);
-    }
-
-    #[test]
-    #[cfg_attr(miri, ignore = "the threads of the global executor never end")]
-    fn its_future_may_be_sent() {
-        fn check<T: Send>(_: &T) {}
-        let future = async_scope(vec![1], async |s| {
-            let one = s.spawn(async move { s.env()[0] });
-            spawn(yield_now()).await;
-            one.await
-        });
-        check(&future);
-        assert_eq!(block_on(future), 1);
     }
 }
