@@ -7,12 +7,16 @@
 
 #[path = "../../../tests/common/mod.rs"]
 mod base;
+mod guards;
 
 use std::future::pending;
 
 use joint_executor::{Builder, Executor, JoinHandle, block_on};
 
-pub(crate) use self::base::*;
+pub(crate) use self::{
+    base::*,
+    guards::{Guard, Guards},
+};
 
 /// An executor with that many workers. Under Miri it has one, because thieves use code of another
 /// crate that Miri refuses.

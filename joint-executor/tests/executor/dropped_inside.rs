@@ -3,11 +3,7 @@
 
 use std::{
     future::poll_fn,
-    sync::{
-        Arc, Barrier, Mutex, Weak,
-        atomic::{AtomicU64, Ordering::Relaxed},
-        mpsc,
-    },
+    sync::{Arc, Barrier, Mutex, Weak, mpsc},
     task::Waker,
     thread,
 };
@@ -15,40 +11,29 @@ use std::{
 use joint_executor::{Executor, spawn_detached};
 
 use super::hold;
+use crate::common::{Guard, Guards};
 
 const ROUNDS: usize = 100;
 const OUTSIDERS: usize = 2;
 
-/// Futures that were made, and those that were dropped.
-#[derive(Default)]
-struct Counts {
-    made: AtomicU64,
-    dropped: AtomicU64,
+/// A guard that keeps a channel open until the last of them has gone.
+struct Held {
+    guards: Guards,
+    _guard: Guard,
+    open: mpsc::Sender<()>,
 }
 
-struct Guard {
-    counts: Arc<Counts>,
-    /// Open until the last of them has gone.
-    _open: mpsc::Sender<()>,
-}
-
-impl Guard {
-    fn new(counts: &Arc<Counts>, open: &mpsc::Sender<()>) -> Self {
-        counts.made.fetch_add(1, Relaxed);
+impl Held {
+    fn new(guards: &Guards, open: &mpsc::Sender<()>) -> Self {
         Self {
-            counts: counts.clone(),
-            _open: open.clone(),
+            guards: guards.clone(),
+            _guard: guards.guard(),
+            open: open.clone(),
         }
     }
 
     fn another(&self) -> Self {
-        Self::new(&self.counts, &self._open)
-    }
-}
-
-impl Drop for Guard {
-    fn drop(&mut self) {
-        self.counts.dropped.fetch_add(1, Relaxed);
+        Self::new(&self.guards, &self.open)
     }
 }
 
@@ -61,7 +46,7 @@ fn leaves(depth: u32) -> u64 {
 }
 
 /// Spawns and wakes for as long as there is an executor. Comes back with the number of its tasks.
-fn outsider(executor: &Weak<Executor>, guard: &Guard, wakers: &Mutex<Vec<Waker>>) -> u64 {
+fn outsider(executor: &Weak<Executor>, guard: &Held, wakers: &Mutex<Vec<Waker>>) -> u64 {
     let mut spawned = 0;
     while let Some(executor) = executor.upgrade() {
         let own = guard.another();
@@ -80,9 +65,9 @@ fn outsider(executor: &Weak<Executor>, guard: &Guard, wakers: &Mutex<Vec<Waker>>
 }
 
 fn round(workers: usize) {
-    let counts = Arc::<Counts>::default();
+    let guards = Guards::default();
     let (open, all_gone) = mpsc::channel::<()>();
-    let guard = Guard::new(&counts, &open);
+    let guard = Held::new(&guards, &open);
     let executor = Arc::new(Executor::builder().workers(workers).build().unwrap());
     let wakers = Arc::<Mutex<Vec<Waker>>>::default();
     let begun = Arc::new(Barrier::new(workers + 1));
@@ -147,8 +132,8 @@ fn round(workers: usize) {
     drop(open);
     // The worker that dropped it drops what is left, in its own time.
     all_gone.recv().unwrap_err();
-    let (made, dropped) = (counts.made.load(Relaxed), counts.dropped.load(Relaxed));
-    assert_eq!(made, dropped);
+    let made = guards.made() as u64;
+    assert_eq!(made, guards.dropped() as u64);
     // This thread's, the dropper's, those in joins, those that are woken, and what the outsiders
     // have spawned, some with a child.
     let least = 1 + 1 + (workers as u64 - 1) + 4 + spawned;

@@ -3,7 +3,6 @@
 use std::{
     cell::{Cell, RefCell},
     future::{Future, pending, poll_fn},
-    marker::PhantomData,
     pin::pin,
     rc::Rc,
     sync::{
@@ -12,44 +11,17 @@ use std::{
         mpsc::channel,
     },
     task::{Context, Poll, Waker},
-    thread::{self, ThreadId},
+    thread,
 };
 
 use crate::common::{
-    OnDrop, Panics, assert_cancelled, counting, hold, on_drop, panic_text, poll_with,
+    Guards, OnDrop, Panics, assert_cancelled, counting, hold, on_drop, panic_text, poll_with,
 };
 use joint::{JoinError, block_on, oneshot};
 use joint_executor::{LocalExecutor, spawn_local, yield_now};
 
 /// The record of the tasks of a test.
 type Log<T> = Rc<RefCell<Vec<T>>>;
-
-/// Demands, when it is dropped, to be on the thread that made it; and counts.
-struct AtHome {
-    home: ThreadId,
-    drops: Arc<AtomicUsize>,
-    local: PhantomData<Rc<()>>,
-}
-
-impl AtHome {
-    fn new(drops: &Arc<AtomicUsize>) -> Self {
-        Self {
-            home: thread::current().id(),
-            drops: drops.clone(),
-            local: PhantomData,
-        }
-    }
-}
-
-impl Drop for AtHome {
-    fn drop(&mut self) {
-        if self.home != thread::current().id() {
-            eprintln!("a local future was dropped by another thread");
-            std::process::abort();
-        }
-        self.drops.fetch_add(1, Relaxed);
-    }
-}
 
 /// Gives its waker away at the first poll, and is ready at the second. Holds something meanwhile.
 async fn give_waker<T>(to: impl FnOnce(Waker), _held: T) {
@@ -70,6 +42,24 @@ fn waiting<T: 'static>(executor: &LocalExecutor, held: T) -> (joint::JoinHandle<
     let task = executor.spawn(give_waker(move |waker| sender.send(waker).unwrap(), held));
     assert!(executor.try_tick());
     (task, receiver.recv().unwrap())
+}
+
+/// Spawns tasks that are always due, and counts their runs.
+fn always_due(
+    executor: &LocalExecutor,
+    tasks: usize,
+) -> (Vec<joint::JoinHandle<()>>, Rc<Cell<usize>>) {
+    let runs = Rc::new(Cell::new(0));
+    let spawn = |_| {
+        let runs = runs.clone();
+        executor.spawn(async move {
+            loop {
+                runs.set(runs.get() + 1);
+                yield_now().await;
+            }
+        })
+    };
+    ((0..tasks).map(spawn).collect(), runs)
 }
 
 #[test]
@@ -107,39 +97,26 @@ fn tasks_run_first_in_first_out_and_so_does_the_main_future() {
 }
 
 #[test]
-fn a_task_is_spawned_from_inside() {
-    let executor = LocalExecutor::new();
-    let sum = executor.block_on(async {
-        let task = spawn_local(async {
-            let child = spawn_local(async { Rc::new(20) });
-            *child.await + 1
-        });
-        2 * task.await
-    });
-    assert_eq!(sum, 42);
-}
-
-#[test]
 fn a_task_without_a_handle_ends_here() {
-    let drops = Arc::new(AtomicUsize::new(0));
+    let drops = Guards::default();
     let executor = LocalExecutor::new();
-    let output = AtHome::new(&drops);
+    let output = drops.local();
     executor.spawn_detached(async move {
         yield_now().await;
         output
     });
     assert!(executor.try_tick() && executor.try_tick());
-    assert_eq!(drops.load(Relaxed), 1);
+    drops.assert_dropped_at_home(1);
     assert!(executor.is_empty());
     let (wakers, given) = channel();
     for _ in 0..2 {
-        let (wakers, guard) = (wakers.clone(), AtHome::new(&drops));
+        let (wakers, guard) = (wakers.clone(), drops.local());
         executor.spawn_detached(give_waker(move |waker| wakers.send(waker).unwrap(), guard));
     }
     assert!(executor.try_tick(), "one waits, and the other one is due");
     assert!(!executor.is_empty());
     drop(executor);
-    assert_eq!(drops.load(Relaxed), 3);
+    drops.assert_dropped_at_home(3);
     given.try_iter().for_each(Waker::wake);
 }
 
@@ -152,39 +129,15 @@ fn spawn_local_outside_of_a_local_executor_panics_with_advice() {
 }
 
 #[test]
-fn many_tasks_are_joined() {
-    let executor = LocalExecutor::new();
-    let sum: u64 = executor.block_on(async {
-        let tasks: Vec<_> = (0..10_000u64)
-            .map(|i| spawn_local(async move { i }))
-            .collect();
-        let mut sum = 0;
-        for task in tasks {
-            sum += task.await;
-        }
-        sum
-    });
-    assert_eq!(sum, 10_000 * 9_999 / 2);
-    assert!(executor.is_empty());
-}
-
-#[test]
 fn tasks_that_have_not_ended_wait_for_the_next_time() {
     let executor = LocalExecutor::new();
-    let ran = Rc::new(Cell::new(0));
-    let counted = ran.clone();
-    let task = executor.spawn(async move {
-        loop {
-            counted.set(counted.get() + 1);
-            yield_now().await;
-        }
-    });
+    let (tasks, runs) = always_due(&executor, 1);
     executor.block_on(yield_now());
-    let first = ran.get();
+    let first = runs.get();
     assert!(first > 0 && !executor.is_empty());
     executor.block_on(yield_now());
-    assert!(ran.get() > first);
-    drop(task);
+    assert!(runs.get() > first);
+    drop(tasks);
     assert!(executor.try_tick());
     assert!(executor.is_empty());
 }
@@ -290,11 +243,7 @@ fn no_wake_up_of_many_threads_is_lost() {
 #[test]
 fn a_local_task_that_wakes_itself_forever_starves_no_other() {
     let executor = LocalExecutor::new();
-    let _busy = executor.spawn(async {
-        loop {
-            yield_now().await;
-        }
-    });
+    let _busy = always_due(&executor, 1);
     let (sender, receiver) = oneshot::channel();
     let other = executor.spawn(async move { receiver.await.unwrap() });
     let sending = thread::spawn(move || sender.send(3).unwrap());
@@ -328,14 +277,7 @@ fn a_main_future_that_wakes_itself_forever_starves_no_task() {
 #[test]
 fn a_run_is_driven_by_another_executor_and_lets_its_tasks_have_turns() {
     let outer = LocalExecutor::new();
-    let turns = Rc::new(Cell::new(0));
-    let counted = turns.clone();
-    let _other = outer.spawn(async move {
-        loop {
-            counted.set(counted.get() + 1);
-            yield_now().await;
-        }
-    });
+    let (_other, turns) = always_due(&outer, 1);
     let inner = outer.spawn(async {
         let inner = LocalExecutor::new();
         let tasks: Vec<_> = (0..1_000).map(|i| inner.spawn(async move { i })).collect();
@@ -370,24 +312,6 @@ fn a_run_is_woken_by_its_tasks_from_inside_and_outside() {
         assert_eq!(sum, 3);
         sending.join().unwrap();
     }
-}
-
-/// Spawns tasks that are always due, and counts their runs.
-fn always_due(
-    executor: &LocalExecutor,
-    tasks: usize,
-) -> (Vec<joint::JoinHandle<()>>, Rc<Cell<usize>>) {
-    let runs = Rc::new(Cell::new(0));
-    let spawn = |_| {
-        let runs = runs.clone();
-        executor.spawn(async move {
-            loop {
-                runs.set(runs.get() + 1);
-                yield_now().await;
-            }
-        })
-    };
-    ((0..tasks).map(spawn).collect(), runs)
 }
 
 #[test]
@@ -535,30 +459,30 @@ fn a_handle_awaits_on_another_thread() {
 #[test]
 fn a_task_cancelled_elsewhere_or_left_asleep_ends_here() {
     let executor = LocalExecutor::new();
-    let drops = Arc::default();
-    executor.spawn(hold(AtHome::new(&drops))).detach();
+    let drops = Guards::default();
+    executor.spawn(hold(drops.local())).detach();
     assert!(executor.try_tick());
-    assert_eq!(drops.load(Relaxed), 1);
+    drops.assert_dropped_at_home(1);
     assert!(executor.is_empty());
-    let task = executor.spawn(hold(AtHome::new(&drops)));
+    let task = executor.spawn(hold(drops.local()));
     assert!(executor.try_tick());
     thread::spawn(move || drop(task)).join().unwrap();
-    assert_eq!(drops.load(Relaxed), 1);
+    drops.assert_dropped_at_home(1);
     assert!(executor.try_tick());
-    assert_eq!(drops.load(Relaxed), 2);
+    drops.assert_dropped_at_home(2);
     assert!(executor.is_empty());
 }
 
 #[test]
 fn the_last_waker_of_a_detached_task_dropped_on_another_thread_ends_it_here() {
     let executor = LocalExecutor::new();
-    let drops = Arc::default();
-    let (task, waker) = waiting(&executor, AtHome::new(&drops));
+    let drops = Guards::default();
+    let (task, waker) = waiting(&executor, drops.local());
     task.detach();
     thread::spawn(move || drop(waker)).join().unwrap();
-    assert_eq!(drops.load(Relaxed), 0);
+    drops.assert_dropped_at_home(0);
     assert!(executor.try_tick());
-    assert_eq!(drops.load(Relaxed), 1);
+    drops.assert_dropped_at_home(1);
 }
 
 #[test]
@@ -615,12 +539,12 @@ fn panics_of_what_the_end_drops_keep_nothing_from_ending() {
 #[test]
 fn wakers_and_handles_that_outlive_it_do_nothing() {
     let executor = LocalExecutor::new();
-    let drops = Arc::default();
-    let (task, waker) = waiting(&executor, AtHome::new(&drops));
+    let drops = Guards::default();
+    let (task, waker) = waiting(&executor, drops.local());
     let main = executor.block_on(poll_fn(|cx| Poll::Ready(cx.waker().clone())));
     let kept = main.clone();
     drop(executor);
-    assert_eq!(drops.load(Relaxed), 1);
+    drops.assert_dropped_at_home(1);
     let elsewhere = thread::spawn(move || {
         for waker in [waker, main] {
             waker.wake_by_ref();
@@ -639,10 +563,10 @@ fn wakers_and_handles_that_outlive_it_do_nothing() {
 fn the_end_against_wake_ups_of_another_thread() {
     const TASKS: usize = 8;
     for _ in 0..300 {
-        let drops = Arc::default();
+        let drops = Guards::default();
         let executor = LocalExecutor::new();
         let start = Arc::new(Barrier::new(2));
-        let tasks = (0..TASKS).map(|_| waiting(&executor, AtHome::new(&drops)));
+        let tasks = (0..TASKS).map(|_| waiting(&executor, drops.local()));
         let (handles, wakers): (Vec<_>, Vec<_>) = tasks.unzip();
         let other = thread::spawn({
             let start = start.clone();
@@ -654,7 +578,7 @@ fn the_end_against_wake_ups_of_another_thread() {
         });
         start.wait();
         drop(executor);
-        assert_eq!(drops.load(Relaxed), TASKS);
+        drops.assert_dropped_at_home(TASKS);
         other.join().unwrap();
     }
 }

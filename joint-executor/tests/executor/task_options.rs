@@ -10,7 +10,7 @@ use std::{
         mpsc,
     },
     task::{Poll, Waker},
-    thread::{self, ThreadId},
+    thread,
 };
 
 use joint::{JoinError, JoinHandle, block_on, oneshot};
@@ -19,7 +19,7 @@ use joint_executor::{
 };
 
 use super::{built, executor, hold, wait_until};
-use crate::common::{assert_cancelled, assert_contains, panic_text, panics};
+use crate::common::{Guards, assert_cancelled, panic_text, panics};
 
 /// Keeps a worker in one poll until it is dropped.
 struct Busy(Option<mpsc::Sender<()>>, Option<JoinHandle<()>>);
@@ -136,60 +136,70 @@ fn a_task_builder_of_another_executor_spawns_there() {
     assert_eq!(block_on(worker), Some(2));
 }
 
+/// By a thread, or by a task of worker 0 of the first executor. It is not counted.
 #[test]
-fn a_builder_outside_of_executors_takes_the_global_one() {
-    let name = TaskBuilder::new().name("x").spawn(async {
-        let name = thread::current().name().map(String::from);
-        name.unwrap()
-    });
-    assert!(block_on(name).starts_with("joint-global-"));
-}
-
-#[test]
-fn a_worker_that_is_not_there_is_a_panic() {
-    let executor = executor(2);
-    let message = panic_text(|| executor.spawn_on(2, async {}));
-    assert_eq!(
-        message,
-        "the executor has 2 workers, numbered from 0; there is no worker 2 to run the task"
-    );
-    let inside =
-        executor.spawn(async { panic_text(|| TaskBuilder::new().on_worker(7).spawn(async {})) });
-    assert!(block_on(inside).contains("no worker 7"));
-    assert_eq!(executor.metrics().spawned, 1);
-}
-
-#[test]
-fn a_priority_together_with_a_worker_is_a_panic() {
-    let executor = executor(1);
-    let both = executor.task().priority(Priority::High).on_worker(0);
-    assert!(panic_text(|| both.spawn(async {})).contains("leave out `priority` or `on_worker`"));
-}
-
-#[test]
-fn spawn_local_outside_of_a_worker_is_a_panic() {
-    for message in [
-        panic_text(|| spawn_local(async {})),
-        panic_text(|| block_on(async { spawn_local(async {}).await })),
-    ] {
-        assert_contains(message, "outside of the executor's workers");
-    }
-}
-
-#[test]
-fn spawn_local_for_another_worker_is_a_panic() {
+fn a_spawn_that_asks_for_what_cannot_be_is_a_panic() {
+    type Row = (&'static str, bool, fn(&[Executor; 2]), &'static str);
+    let rows: [Row; 7] = [
+        (
+            "on a worker that is not there",
+            false,
+            |[executor, _]| drop(executor.spawn_on(2, async {})),
+            "the executor has 2 workers, numbered from 0; there is no worker 2 to run the task",
+        ),
+        (
+            "on a worker that is not there, by a task",
+            true,
+            |_| drop(TaskBuilder::new().on_worker(7).spawn(async {})),
+            "no worker 7",
+        ),
+        (
+            "with a priority and a worker",
+            false,
+            |[executor, _]| {
+                let high = executor.task().priority(Priority::High);
+                drop(high.on_worker(0).spawn(async {}));
+            },
+            "leave out `priority` or `on_worker`",
+        ),
+        (
+            "local, on a thread",
+            false,
+            |_| drop(spawn_local(async {})),
+            "outside of the executor's workers",
+        ),
+        (
+            "local, in a `block_on`",
+            false,
+            |_| block_on(async { spawn_local(async {}).await }),
+            "outside of the executor's workers",
+        ),
+        (
+            "local, for another worker",
+            true,
+            |_| drop(TaskBuilder::new().on_worker(1).spawn_local(async {})),
+            "which is worker 0",
+        ),
+        (
+            "local, for another executor",
+            true,
+            |[_, other]| drop(other.task().spawn_local(async {})),
+            "outside of",
+        ),
+    ];
     let executors = Arc::new([executor(2), executor(1)]);
-    let inside = executors[0].spawn_on(0, {
-        let executors = executors.clone();
-        async move {
-            let other_worker = panic_text(|| TaskBuilder::new().on_worker(1).spawn_local(async {}));
-            assert!(other_worker.contains("which is worker 0"), "{other_worker}");
-            let other_executor = panic_text(|| executors[1].task().spawn_local(async {}));
-            assert!(other_executor.contains("outside of"), "{other_executor}");
-            TaskBuilder::new().on_worker(0).spawn_local(async {}).await;
-        }
-    });
-    block_on(inside);
+    for (name, by_task, spawn, expected) in rows {
+        let own = executors.clone();
+        let text = move || panic_text(|| spawn(&own));
+        let text = match by_task {
+            true => block_on(executors[0].spawn_on(0, async move { text() })),
+            false => text(),
+        };
+        assert!(text.contains(expected), "{name}: {text}");
+    }
+    assert_eq!(executors[0].metrics().spawned, 3);
+    let own = || TaskBuilder::new().on_worker(0).spawn_local(async {});
+    block_on(executors[0].spawn_on(0, async move { own().await }));
 }
 
 /// Spawned by a task, or by another thread. Then one of the others may have its turn before.
@@ -269,6 +279,35 @@ fn a_local_task_that_blocks_does_not_hold_up_the_task_that_it_overtook() {
     }
 }
 
+fn of_kind<'a>(executor: &'a Executor, kind: &str) -> TaskBuilder<'a> {
+    match kind {
+        "high" => executor.task().priority(Priority::High),
+        "pinned" => executor.task().on_worker(0),
+        _ => executor.task(),
+    }
+}
+
+/// Has tasks of these kinds run for ever on one worker, until there are so many runs and the
+/// function has returned. Returns the runs.
+fn contend(
+    kinds: impl IntoIterator<Item = &'static str>,
+    runs: usize,
+    meanwhile: impl FnOnce(&Executor),
+) -> Vec<&'static str> {
+    let executor = executor(1);
+    let (log, stop) = (Log::default(), Arc::new(AtomicBool::new(false)));
+    let busy = Busy::on(&executor, 0);
+    let spawn = |kind| of_kind(&executor, kind).spawn(log.for_ever(kind, &stop));
+    let handles: Vec<_> = kinds.into_iter().map(spawn).collect();
+    drop(busy);
+    // A pinned one has the worker for itself at first.
+    wait_until(|| log.0.lock().unwrap().len() >= runs);
+    meanwhile(&executor);
+    stop.store(true, Relaxed);
+    handles.into_iter().for_each(block_on);
+    log.all()
+}
+
 #[test]
 fn tasks_of_no_kind_starve_beside_the_others() {
     for (kind, others, most) in [
@@ -276,25 +315,8 @@ fn tasks_of_no_kind_starve_beside_the_others() {
         ("pinned", ["high", "normal"], 8),
         ("high", ["normal", "pinned"], 64),
     ] {
-        let executor = executor(1);
-        let (log, stop) = (Log::default(), Arc::new(AtomicBool::new(false)));
-        let busy = Busy::on(&executor, 0);
-        let spawn = |kind: &'static str| {
-            let task = match kind {
-                "high" => executor.task().priority(Priority::High),
-                "pinned" => executor.task().on_worker(0),
-                _ => executor.task(),
-            };
-            task.spawn(log.for_ever(kind, &stop))
-        };
-        let others = others.iter().flat_map(|other| [*other; 10]);
-        let handles: Vec<_> = others.chain([kind]).map(spawn).collect();
-        drop(busy);
-        // A pinned one has the worker for itself at first.
-        wait_until(|| log.0.lock().unwrap().len() >= 2_000);
-        stop.store(true, Relaxed);
-        handles.into_iter().for_each(block_on);
-        let all = log.all();
+        let others = others.into_iter().flat_map(|other| [other; 10]);
+        let all = contend(others.chain([kind]), 2_000, |_| {});
         let waits = all.split(|&other| other == kind).map(<[_]>::len);
         let longest = waits.max().unwrap();
         assert!(longest <= most, "{kind}: {longest}");
@@ -303,35 +325,29 @@ fn tasks_of_no_kind_starve_beside_the_others() {
 
 #[test]
 fn pinned_tasks_have_a_share_of_one_in_eight() {
-    let executor = executor(1);
-    let (log, stop) = (Log::default(), Arc::new(AtomicBool::new(false)));
-    let busy = Busy::on(&executor, 0);
-    let mut handles = vec![executor.spawn_on(0, log.for_ever("pinned", &stop))];
-    for _ in 0..3 {
-        let high = executor.task().priority(Priority::High);
-        handles.push(high.spawn(log.for_ever("high", &stop)));
-        handles.push(executor.spawn(log.for_ever("normal", &stop)));
-    }
-    drop(busy);
-    wait_until(|| log.0.lock().unwrap().len() >= 10_000);
-    stop.store(true, Relaxed);
-    handles.into_iter().for_each(block_on);
-    let all = log.all();
+    let others = [["high", "normal"]; 3].into_iter().flatten();
+    let all = contend(["pinned"].into_iter().chain(others), 10_000, |_| {});
     let share = |name| all.iter().filter(|&&other| other == name).count() * 8;
     assert!(share("pinned") >= all.len() - 1_000, "of {}", all.len());
     assert!(share("high") >= 3 * all.len(), "of {}", all.len());
 }
 
+/// Those inside are more than the worker takes at once.
+#[test]
+fn a_high_task_from_outside_runs_beside_many_high_ones() {
+    let inside = ["high"; 100].into_iter().chain(["normal"]);
+    contend(inside, 1_000, |executor| {
+        block_on(of_kind(executor, "high").spawn(async {}));
+    });
+}
+
 #[test]
 fn a_flood_of_tasks_from_outside_does_not_starve_a_normal_one() {
-    for is_pinned in [false, true] {
+    for kind in ["high", "pinned"] {
         let executor = executor(1);
         let log = Log::default();
         let busy = Busy::on(&executor, 0);
-        let task = || match is_pinned {
-            false => executor.task().priority(Priority::High),
-            true => executor.task().on_worker(0),
-        };
+        let task = || of_kind(&executor, kind);
         let flood = || (0..5_000).for_each(|_| task().spawn(log.task("flood")).detach());
         flood();
         executor.spawn(log.task("one")).detach();
@@ -339,28 +355,8 @@ fn a_flood_of_tasks_from_outside_does_not_starve_a_normal_one() {
         drop(busy);
         wait_until(|| executor.metrics().live() == 0);
         let wait = log.longest_wait("one");
-        assert!(wait <= 61, "of pinned ones: {is_pinned}, {wait}");
+        assert!(wait <= 61, "{kind}: {wait}");
     }
-}
-
-#[test]
-fn a_high_task_from_outside_does_not_starve_behind_many_high_ones() {
-    let executor = executor(1);
-    let stop = Arc::new(AtomicBool::new(false));
-    let busy = Busy::on(&executor, 0);
-    let log = Log::default();
-    let for_ever = |task: TaskBuilder<'_>| task.spawn(log.for_ever("inside", &stop));
-    // More of them than the worker takes at once.
-    let mut handles: Vec<_> = (0..100)
-        .map(|_| for_ever(executor.task().priority(Priority::High)))
-        .collect();
-    handles.push(for_ever(executor.task()));
-    drop(busy);
-    wait_until(|| log.all().len() >= 1_000);
-    let outside = executor.task().priority(Priority::High);
-    block_on(outside.spawn(async {}));
-    stop.store(true, Relaxed);
-    handles.into_iter().for_each(block_on);
 }
 
 #[test]
@@ -462,58 +458,22 @@ fn a_pinned_task_is_not_stolen_from_a_busy_worker() {
     }
 }
 
-/// Where guards were made and dropped.
-#[derive(Clone, Default)]
-struct Threads(Arc<Mutex<(usize, usize, usize)>>);
-
-/// Not to be sent.
-struct Guard(Threads, ThreadId, Rc<Cell<u32>>);
-
-impl Threads {
-    fn guard(&self) -> Guard {
-        self.0.lock().unwrap().0 += 1;
-        Guard(self.clone(), thread::current().id(), Rc::default())
-    }
-
-    fn never(&self) -> impl Future<Output = ()> + 'static {
-        hold(self.guard())
-    }
-
-    #[track_caller]
-    fn assert_all_at_home(&self, made: Option<usize>) {
-        let (all, home, elsewhere) = *self.0.lock().unwrap();
-        assert_eq!(elsewhere, 0, "guards dropped elsewhere");
-        assert_eq!(home, all, "guards dropped at home, of all");
-        assert_eq!(all, made.unwrap_or(all), "guards made");
-    }
-}
-
-impl Drop for Guard {
-    fn drop(&mut self) {
-        let mut counts = self.0.0.lock().unwrap();
-        if thread::current().id() == self.1 {
-            counts.1 += 1;
-        } else {
-            counts.2 += 1;
-        }
-    }
-}
-
 #[test]
 fn a_local_task_need_not_be_send() {
     let executor = executor(2);
-    let threads = Threads::default();
+    let guards = Guards::default();
     let inside = executor.spawn({
-        let threads = threads.clone();
+        let guards = guards.clone();
         async move {
             let count = |i| {
-                let guard = threads.guard();
+                let (guard, turns) = (guards.local(), Rc::new(Cell::new(0)));
                 spawn_local(async move {
+                    let _guard = guard;
                     for _ in 0..10 {
                         yield_now().await;
-                        guard.2.set(guard.2.get() + 1);
+                        turns.set(turns.get() + 1);
                     }
-                    guard.2.get() + i
+                    turns.get() + i
                 })
             };
             let handles: Vec<_> = (0..100).map(count).collect();
@@ -525,7 +485,7 @@ fn a_local_task_need_not_be_send() {
         }
     });
     assert_eq!(block_on(inside), 1_000 + 4_950);
-    threads.assert_all_at_home(Some(100));
+    guards.assert_all_at_home(100);
 }
 
 #[test]
@@ -540,13 +500,13 @@ fn local_tasks(
     executor: &Executor,
     worker: usize,
     count: usize,
-    threads: &Threads,
+    guards: &Guards,
 ) -> (Vec<JoinHandle<()>>, Vec<Waker>) {
-    let threads = threads.clone();
+    let guards = guards.clone();
     let (sender, wakers) = mpsc::channel();
     let handles = executor.spawn_on(worker, async move {
         let spawn = |_| {
-            let guard = threads.guard();
+            let guard = guards.local();
             let mut sender = Some(sender.clone());
             spawn_local(poll_fn(move |cx| {
                 let _guard = &guard;
@@ -564,8 +524,8 @@ fn local_tasks(
 #[test]
 fn a_local_task_that_is_cancelled_from_elsewhere_is_dropped_at_home() {
     let executor = executor(2);
-    let threads = Threads::default();
-    let (mut handles, _wakers) = local_tasks(&executor, 1, 30, &threads);
+    let guards = Guards::default();
+    let (mut handles, _wakers) = local_tasks(&executor, 1, 30, &guards);
     for handle in handles.drain(..10) {
         assert_eq!(block_on(handle.cancel()), None);
     }
@@ -573,32 +533,32 @@ fn a_local_task_that_is_cancelled_from_elsewhere_is_dropped_at_home() {
     let rest = executor.spawn_on(0, async move { drop(handles) });
     block_on(rest);
     wait_until(|| executor.metrics().live() == 0);
-    threads.assert_all_at_home(Some(30));
+    guards.assert_all_at_home(30);
 }
 
 #[test]
 fn local_tasks_that_wait_are_dropped_at_home_by_the_end() {
     let executor = executor(3);
-    let threads = Threads::default();
-    let (handles, wakers) = local_tasks(&executor, 2, 100, &threads);
+    let guards = Guards::default();
+    let (handles, wakers) = local_tasks(&executor, 2, 100, &guards);
     drop(executor);
-    threads.assert_all_at_home(Some(100));
+    guards.assert_all_at_home(100);
     handles.into_iter().for_each(assert_cancelled);
     wakers.into_iter().for_each(Waker::wake);
 }
 
 #[test]
 fn local_tasks_that_are_queued_are_dropped_at_home_by_the_end() {
-    let threads = Threads::default();
+    let guards = Guards::default();
     let executor = executor(2);
     let (sender, receiver) = mpsc::channel::<Executor>();
     let (done, is_done) = mpsc::channel();
     let inside = executor.spawn({
-        let threads = threads.clone();
+        let guards = guards.clone();
         async move {
             let executor = receiver.recv().unwrap();
             for _ in 0..100 {
-                spawn_local(threads.never()).detach();
+                spawn_local(hold(guards.local())).detach();
             }
             // By one of its own tasks: those of this worker are dropped after.
             drop(executor);
@@ -608,42 +568,42 @@ fn local_tasks_that_are_queued_are_dropped_at_home_by_the_end() {
     sender.send(executor).unwrap();
     is_done.recv().unwrap();
     let _ = block_on(inside.result());
-    wait_until(|| threads.0.lock().unwrap().1 >= 100);
-    threads.assert_all_at_home(Some(100));
+    wait_until(|| guards.dropped() >= 100);
+    guards.assert_all_at_home(100);
 }
 
 #[test]
 fn a_local_future_may_spawn_local_ones_when_it_is_dropped() {
-    struct Spawns(Threads, u32);
+    struct Spawns(Guards, u32);
     impl Drop for Spawns {
         fn drop(&mut self) {
             if self.1 > 0 {
                 let next = Spawns(self.0.clone(), self.1 - 1);
-                spawn_local(hold((self.0.guard(), next))).detach();
+                spawn_local(hold((self.0.local(), next))).detach();
                 // Also one that any worker may drop.
                 spawn(pending::<()>()).detach();
             }
         }
     }
     for _ in 0..50 {
-        let threads = Threads::default();
+        let guards = Guards::default();
         let executor = executor(3);
         for worker in 0..3 {
-            let spawns = Spawns(threads.clone(), 10);
+            let spawns = Spawns(guards.clone(), 10);
             block_on(executor.spawn_on(worker, async move { spawn_local(hold(spawns)).detach() }));
         }
         drop(executor);
-        threads.assert_all_at_home(Some(30));
+        guards.assert_all_at_home(30);
     }
 }
 
 #[test]
 fn local_tasks_are_dropped_at_home_while_foreign_threads_wake_them() {
     for round in 0..200 {
-        let threads = Threads::default();
+        let guards = Guards::default();
         let executor = executor(2);
-        let (mut handles, mut wakers) = local_tasks(&executor, 0, 20, &threads);
-        let (more_handles, more_wakers) = local_tasks(&executor, 1, 20, &threads);
+        let (mut handles, mut wakers) = local_tasks(&executor, 0, 20, &guards);
+        let (more_handles, more_wakers) = local_tasks(&executor, 1, 20, &guards);
         handles.extend(more_handles);
         wakers.extend(more_wakers);
         let other = self::executor(1);
@@ -678,7 +638,7 @@ fn local_tasks_are_dropped_at_home_while_foreign_threads_wake_them() {
             });
             start.wait();
             drop(executor);
-            threads.assert_all_at_home(Some(40));
+            guards.assert_all_at_home(40);
         });
         block_on(wakers_of_other);
     }
@@ -694,14 +654,14 @@ fn local_tasks_of_two_workers_that_wake_each_other_by_their_drops() {
         }
     }
     for _ in 0..100 {
-        let threads = Threads::default();
+        let guards = Guards::default();
         let executor = executor(2);
         let wakers = Arc::<Mutex<Vec<Waker>>>::default();
         for worker in [0, 1] {
-            let (threads, wakers) = (threads.clone(), wakers.clone());
+            let (guards, wakers) = (guards.clone(), wakers.clone());
             let spawned = executor.spawn_on(worker, async move {
                 for _ in 0..10 {
-                    let (guard, wakes) = (threads.guard(), Wakes(wakers.clone()));
+                    let (guard, wakes) = (guards.local(), Wakes(wakers.clone()));
                     let mut polled = false;
                     spawn_local(poll_fn(move |cx| {
                         let (_guard, wakes) = (&guard, &wakes);
@@ -717,7 +677,7 @@ fn local_tasks_of_two_workers_that_wake_each_other_by_their_drops() {
         }
         wait_until(|| wakers.lock().unwrap().len() >= 20);
         drop(executor);
-        threads.assert_all_at_home(Some(20));
+        guards.assert_all_at_home(20);
         wakers.lock().unwrap().clear();
     }
 }
@@ -741,7 +701,7 @@ fn a_pinned_task_for_a_worker_that_has_left_is_dropped() {
 
 #[test]
 fn an_executor_that_cannot_be_started_drops_what_its_first_workers_were_given() {
-    let threads = Threads::default();
+    let guards = Guards::default();
     let (given, is_given) = mpsc::channel();
     let is_given = Mutex::new(is_given);
     let builder = Executor::builder()
@@ -756,9 +716,9 @@ fn an_executor_that_cannot_be_started_drops_what_its_first_workers_were_given() 
             "a name".into()
         })
         .on_thread_start({
-            let threads = threads.clone();
+            let guards = guards.clone();
             move |_| {
-                spawn_local(threads.never()).detach();
+                spawn_local(hold(guards.local())).detach();
                 // For one that will never come.
                 TaskBuilder::new()
                     .on_worker(2)
@@ -770,33 +730,9 @@ fn an_executor_that_cannot_be_started_drops_what_its_first_workers_were_given() 
             }
         });
     panics(|| builder.build());
-    threads.assert_all_at_home(Some(2));
+    guards.assert_all_at_home(2);
     // Nothing is left that holds the hook.
-    assert_eq!(Arc::strong_count(&threads.0), 1);
-}
-
-#[test]
-fn pinned_tasks_are_spawned_and_woken_from_all_sides() {
-    let executor = executor(3);
-    thread::scope(|scope| {
-        for worker in 0..3 {
-            let executor = &executor;
-            scope.spawn(move || {
-                for i in 0..2_000 {
-                    let (sender, receiver) = oneshot::channel();
-                    let pinned = executor.spawn_on(worker, async move {
-                        let got: usize = receiver.await.unwrap();
-                        (got, current_worker().unwrap())
-                    });
-                    let sends =
-                        executor.spawn_on((worker + i) % 3, async move { sender.send(i).unwrap() });
-                    assert_eq!(block_on(pinned), (i, worker));
-                    block_on(sends);
-                }
-            });
-        }
-    });
-    assert_eq!(executor.metrics().finished, 12_000);
+    assert_eq!(guards.shares(), 1);
 }
 
 #[test]

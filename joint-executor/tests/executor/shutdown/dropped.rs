@@ -17,44 +17,11 @@ use joint::{JoinError, JoinHandle, block_on, oneshot};
 use joint_executor::{Executor, spawn, yield_now};
 
 use super::executor;
-use crate::common::{OnDrop, assert_cancelled, built, hold, wait_until};
+use crate::common::{Guard, Guards, OnDrop, assert_cancelled, built, hold, wait_until};
 
-/// How many guards were made, and how many of them dropped.
-#[derive(Clone, Default)]
-struct Guards(Arc<(AtomicUsize, AtomicUsize)>);
-
-struct Guard {
-    guards: Guards,
-    dropped: bool,
-}
-
-impl Guards {
-    fn guard(&self) -> Guard {
-        self.0.0.fetch_add(1, Relaxed);
-        Guard {
-            guards: self.clone(),
-            dropped: false,
-        }
-    }
-
-    /// A task that never ends, with a guard in it.
-    fn never(&self) -> impl Future<Output = ()> + Send + 'static {
-        hold(self.guard())
-    }
-
-    #[track_caller]
-    fn assert_all_dropped(&self, made: usize) {
-        assert_eq!(self.0.0.load(Relaxed), made, "guards made");
-        assert_eq!(self.0.1.load(Relaxed), made, "guards dropped");
-    }
-}
-
-impl Drop for Guard {
-    fn drop(&mut self) {
-        assert!(!self.dropped, "dropped twice");
-        self.dropped = true;
-        self.guards.0.1.fetch_add(1, Relaxed);
-    }
+/// A task that never ends, with a guard in it.
+fn never(guards: &Guards) -> impl Future<Output = ()> + Send + 'static {
+    hold(guards.guard())
 }
 
 /// Waits until the tasks of an executor have been polled so often.
@@ -110,8 +77,8 @@ fn tasks_that_wait_are_dropped() {
         println!("{who} drops it");
         let guards = Guards::default();
         let executor = executor(2);
-        let handles: Vec<_> = (0..1_000).map(|_| executor.spawn(guards.never())).collect();
-        (0..1_000).for_each(|_| executor.spawn_detached(guards.never()));
+        let handles: Vec<_> = (0..1_000).map(|_| executor.spawn(never(&guards))).collect();
+        (0..1_000).for_each(|_| executor.spawn_detached(never(&guards)));
         wait_for_polls(&executor, 2_000);
         end(executor, &other);
         guards.assert_all_dropped(2_000);
@@ -198,18 +165,6 @@ fn a_task_that_is_being_polled_ends_its_poll() {
 }
 
 #[test]
-fn a_task_whose_last_poll_makes_it_ready_is_ready() {
-    let (go, gone) = mpsc::channel::<Executor>();
-    let executor = executor(1);
-    let waiting = executor.spawn(async move {
-        drop(gone.recv().unwrap());
-        "ready"
-    });
-    go.send(executor).unwrap();
-    assert_eq!(block_on(waiting), "ready");
-}
-
-#[test]
 fn futures_whose_drops_spawn_wake_each_other_or_panic() {
     type OnEnd = Box<dyn FnMut() + Send>;
     let wakers = Arc::<Mutex<Vec<Waker>>>::default();
@@ -217,7 +172,7 @@ fn futures_whose_drops_spawn_wake_each_other_or_panic() {
     let spawns = |guards: Guards| -> OnEnd {
         Box::new(move || {
             let again = guards.clone();
-            let then = OnDrop(move || spawn(again.never()).detach());
+            let then = OnDrop(move || spawn(never(&again)).detach());
             spawn(hold((guards.guard(), then))).detach();
         })
     };
@@ -260,7 +215,7 @@ fn dropped_by_its_own_task() {
     for workers in [1, 2, 4] {
         let guards = Guards::default();
         let executor = Arc::new(executor(workers));
-        let waiting = [(); 50].map(|()| executor.spawn(guards.never()));
+        let waiting = [(); 50].map(|()| executor.spawn(never(&guards)));
         let (last, is_last) = oneshot::channel();
         let held = executor.clone();
         let guard = guards.guard();
@@ -284,7 +239,7 @@ fn dropped_by_its_own_task() {
 fn dropped_with_the_future_of_its_own_task() {
     let guards = Guards::default();
     let executor = Arc::new(executor(1));
-    let waiting = executor.spawn(guards.never());
+    let waiting = executor.spawn(never(&guards));
     let holder = executor.spawn(hold(executor.clone()));
     wait_for_polls(&executor, 2);
     drop(executor);
@@ -329,7 +284,7 @@ fn tasks_spawned_during_a_shutdown_are_dropped() {
             let guards = guards.clone();
             let spawns = async move {
                 loop {
-                    spawn(guards.never()).detach();
+                    spawn(never(&guards)).detach();
                     let guard = guards.guard();
                     spawn(async move { drop(guard) }).await;
                 }
@@ -338,7 +293,7 @@ fn tasks_spawned_during_a_shutdown_are_dropped() {
         }
         wait_for_polls(&executor, 500);
         drop(executor);
-        let made = guards.0.0.load(Relaxed);
+        let made = guards.made();
         guards.assert_all_dropped(made);
     }
 }
@@ -381,7 +336,7 @@ fn other_threads_cancel_tasks_while_the_executor_is_dropped() {
     for _ in 0..200 {
         let guards = Guards::default();
         let executor = executor(2);
-        let handles: Vec<_> = (0..100).map(|_| executor.spawn(guards.never())).collect();
+        let handles: Vec<_> = (0..100).map(|_| executor.spawn(never(&guards))).collect();
         thread::scope(|scope| {
             scope.spawn(|| drop(handles));
             drop(executor);
@@ -395,7 +350,7 @@ fn other_threads_cancel_tasks_while_the_executor_is_dropped() {
 fn a_deep_chain_of_waiting_tasks_needs_no_stack() {
     let guards = Guards::default();
     let executor = executor(2);
-    let first = executor.spawn(guards.never());
+    let first = executor.spawn(never(&guards));
     let last = (0..100_000).fold(first, |before, _| {
         let guard = guards.guard();
         executor.spawn(async move {
