@@ -43,8 +43,23 @@ fn hosted(workers: usize) -> (Executor, Vec<HostedWorker>) {
 
 /// An executor with one worker, which is bound to this thread.
 fn bound() -> (Executor, BoundWorker) {
-    let (executor, mut workers) = hosted(1);
+    bound_with(|builder| builder)
+}
+
+/// The same, with what else `set` asks for.
+fn bound_with(set: impl FnOnce(Builder) -> Builder) -> (Executor, BoundWorker) {
+    let executor = set(Executor::builder().workers(1)).build_hosted();
+    let (executor, mut workers) = executor.expect("no thread is started");
     (executor, workers.remove(0).bind())
+}
+
+/// An executor whose workers are all bound to this thread.
+fn all_bound(workers: usize) -> (Executor, Vec<BoundWorker>) {
+    let (executor, workers) = hosted(workers);
+    (
+        executor,
+        workers.into_iter().map(HostedWorker::bind).collect(),
+    )
 }
 
 /// Steps a worker until it has nothing to run.
@@ -190,8 +205,7 @@ fn a_waker_whose_clone_panics_leaves_the_worker_asleep() {
     );
     // SAFETY: the functions do not use the data.
     let panics = unsafe { Waker::new(ptr::null(), &TABLE) };
-    let (executor, workers) = hosted(2);
-    let mut workers: Vec<_> = workers.into_iter().map(HostedWorker::bind).collect();
+    let (executor, mut workers) = all_bound(2);
     let (wakes, waker) = counting();
     for worker in &mut workers {
         while worker.step(1, &waker) != Step::Idle {}
@@ -287,11 +301,8 @@ fn a_dropped_worker_does_not_keep_a_poll_blocked_on_another() {
 fn the_drop_of_the_executor_does_not_wait_and_the_next_step_ends() {
     let stopped = Arc::new(AtomicUsize::new(0));
     let on_stop = stopped.clone();
-    let builder = Executor::builder()
-        .workers(1)
-        .on_thread_stop(move |_| _ = on_stop.fetch_add(1, Relaxed));
-    let (executor, mut workers) = builder.build_hosted().unwrap();
-    let mut worker = workers.remove(0).bind();
+    let (executor, mut worker) =
+        bound_with(|builder| builder.on_thread_stop(move |_| _ = on_stop.fetch_add(1, Relaxed)));
     let waiting = executor.spawn(pending::<()>());
     exhaust(&mut worker);
     let queued = executor.spawn(async {});
@@ -307,8 +318,7 @@ fn the_drop_of_the_executor_does_not_wait_and_the_next_step_ends() {
 
 #[test]
 fn several_workers_of_one_thread_end_in_turn() {
-    let (executor, workers) = hosted(3);
-    let mut workers: Vec<_> = workers.into_iter().map(HostedWorker::bind).collect();
+    let (executor, mut workers) = all_bound(3);
     let pinned = [0, 1, 2].map(|worker| executor.spawn_on(worker, pending::<()>()));
     workers.iter_mut().for_each(|worker| _ = exhaust(worker));
     drop(executor);
@@ -341,31 +351,10 @@ fn a_task_drops_its_own_executor() {
 }
 
 #[test]
-fn a_shutdown_with_a_limit_waits_for_workers_on_other_threads() {
-    let (executor, workers) = hosted(2);
-    let run = |worker: HostedWorker| thread::spawn(|| worker.run());
-    let threads: Vec<_> = workers.into_iter().map(run).collect();
-    let task = executor.spawn(pending::<()>());
-    executor.shutdown_timeout(LONG).unwrap();
-    assert_cancelled(task);
-    for thread in threads {
-        thread.join().unwrap();
-    }
-
-    // Nobody drives this one.
-    let (executor, workers) = hosted(1);
+fn a_shutdown_names_a_worker_that_nobody_drives() {
+    let (executor, _workers) = hosted(1);
     let error = executor.shutdown_timeout(Duration::ZERO).unwrap_err();
     assert_eq!(error.workers(), [0]);
-    drop(workers);
-
-    // Its own task cannot wait for it, however long.
-    let (executor, mut worker) = bound();
-    let (sender, receiver) = oneshot::channel::<Executor>();
-    let task = executor.spawn(async { receiver.await.unwrap().shutdown_timeout(LONG).is_err() });
-    exhaust(&mut worker);
-    sender.send(executor).unwrap();
-    assert_eq!(exhaust(&mut worker), Step::Ended);
-    assert!(block_on(task));
 }
 
 #[test]
@@ -407,8 +396,7 @@ fn a_task_of_the_only_worker_blocks_on_a_timer_and_on_another_thread() {
 #[test]
 fn entered_code_blocks_on_a_timer_and_on_a_task_that_it_runs() {
     let wait = || block_on(joint_executor::time::sleep(Duration::from_millis(1)));
-    let (executor, workers) = Executor::builder().workers(1).build_scheduled().unwrap();
-    let worker = workers.into_iter().next().unwrap().bind();
+    let (executor, worker) = chosen::scheduled_one();
     worker.enter(wait);
     executor.spawn(async move { wait() }).detach();
     worker.enter(|| worker.take_injected(|task| assert!(worker.run_task(task).is_none())));
@@ -527,8 +515,7 @@ const WAYS: [(&str, Way); 14] = [
     ("a hook for the start and the end of a worker", |_| {
         let (tell, seen) = mpsc::channel();
         let hook = move |_| tell.send(Who::am_i()).unwrap();
-        let builder = Executor::builder().workers(1).on_thread_stop(hook);
-        drop(builder.build_hosted().unwrap().1.remove(0).bind());
+        drop(bound_with(|builder| builder.on_thread_stop(hook)).1);
         [seen.recv().unwrap(), NOBODY]
     }),
     ("apart", |_| [hosted::apart(Who::am_i), NOBODY]),
@@ -592,19 +579,8 @@ fn each_way_into_an_executor_says_who_its_code_is_at_each_place() {
 }
 
 #[test]
-fn a_local_task_spawned_as_a_worker_is_not_one_of_the_local_executor_around() {
-    let local = LocalExecutor::new();
-    local.block_on(async {
-        let (_executor, worker) = bound();
-        worker.enter(|| spawn_local(async {}).detach());
-        assert!(local.is_empty());
-    });
-}
-
-#[test]
 fn a_step_takes_over_the_tasks_of_a_worker_that_is_not_stepped() {
-    let (executor, workers) = hosted(2);
-    let mut workers: Vec<_> = workers.into_iter().map(HostedWorker::bind).collect();
+    let (executor, mut workers) = all_bound(2);
     let tasks = workers[0].enter(|| {
         let spawn = |_| spawn(async { current_worker() });
         (0..8).map(spawn).collect::<Vec<_>>()
@@ -624,17 +600,6 @@ fn both_sides_of_a_join_run_in_a_step() {
 }
 
 #[test]
-fn a_worker_that_was_stepped_can_run_to_the_end() {
-    let (executor, mut worker) = bound();
-    exhaust(&mut worker);
-    let worker = worker.unbind().unwrap();
-    let thread = thread::spawn(|| worker.run());
-    assert_eq!(block_on(executor.spawn(async { 3 })), 3);
-    drop(executor);
-    thread.join().unwrap();
-}
-
-#[test]
 fn hooks_are_called_once_for_each_worker_and_the_last_one_set_first() {
     let (calls, called) = mpsc::channel();
     let note = |what: &'static str| {
@@ -643,16 +608,15 @@ fn hooks_are_called_once_for_each_worker_and_the_last_one_set_first() {
     };
     let (first, second) = (note("first"), note("second"));
     let (start, stop, push) = (note("start"), note("stop"), note("push"));
-    let builder = Executor::builder()
-        .workers(1)
-        .on_spawn(move |_| first())
-        .on_spawn(move |_| second())
-        .on_thread_start(move |_| start())
-        .on_thread_stop(move |_| stop())
-        .on_push(push);
-    let (executor, mut workers) = builder.build_hosted().unwrap();
-    let worker = workers.remove(0).bind().unbind().unwrap();
-    let mut worker = worker.bind();
+    let (executor, worker) = bound_with(|builder| {
+        builder
+            .on_spawn(move |_| first())
+            .on_spawn(move |_| second())
+            .on_thread_start(move |_| start())
+            .on_thread_stop(move |_| stop())
+            .on_push(push)
+    });
+    let mut worker = worker.unbind().unwrap().bind();
     executor.spawn_detached(async {});
     exhaust(&mut worker);
     drop((executor, worker));
@@ -779,11 +743,9 @@ mod driver {
     fn an_owner_that_chooses_serves_the_timers() {
         let armed = Arc::new(Mutex::new(Vec::new()));
         let on_timer = armed.clone();
-        let builder = Executor::builder()
-            .workers(1)
-            .on_timer(move |deadline| on_timer.lock().unwrap().push(deadline));
-        let (executor, mut workers) = builder.build_scheduled().unwrap();
-        let worker = workers.remove(0).bind();
+        let (executor, worker) = chosen::scheduled_with(|builder| {
+            builder.on_timer(move |deadline| on_timer.lock().unwrap().push(deadline))
+        });
         let deadline = Instant::now() + LONG;
         let task = executor.spawn(sleep_until(deadline));
         let run_all = || {
@@ -847,27 +809,10 @@ mod threads {
         // The drop of the executor has waited for the two that were started.
         assert_eq!(ended.load(Relaxed), 2);
     }
-
-    #[test]
-    fn an_executor_whose_worker_is_not_run_is_closed() {
-        let executor = Executor::builder().workers(1).spawn_thread(|worker| {
-            drop(worker);
-            Ok(())
-        });
-        let executor = executor.build().unwrap();
-        assert!(block_on(executor.spawn(async {}).result()).is_err());
-    }
 }
 
 mod chosen {
     use super::*;
-
-    fn scheduled(workers: usize) -> (Executor, Vec<BoundWorker>) {
-        let executor = Executor::builder().workers(workers).build_scheduled();
-        let (executor, workers) = executor.unwrap();
-        let workers = workers.into_iter().map(HostedWorker::bind).collect();
-        (executor, workers)
-    }
 
     #[test]
     fn tasks_come_in_the_order_in_which_they_were_queued() {
@@ -888,8 +833,13 @@ mod chosen {
     }
 
     pub(crate) fn scheduled_one() -> (Executor, BoundWorker) {
-        let (executor, mut workers) = scheduled(1);
-        (executor, workers.remove(0))
+        scheduled_with(|builder| builder)
+    }
+
+    pub(crate) fn scheduled_with(set: impl FnOnce(Builder) -> Builder) -> (Executor, BoundWorker) {
+        let executor = set(Executor::builder().workers(1)).build_scheduled();
+        let (executor, mut workers) = executor.unwrap();
+        (executor, workers.remove(0).bind())
     }
 
     /// The tasks that are ready, in the order in which they were queued.
@@ -924,7 +874,8 @@ mod chosen {
 
     #[test]
     fn a_pinned_task_runs_on_no_other_worker() {
-        let (executor, workers) = scheduled(2);
+        let (executor, workers) = Executor::builder().workers(2).build_scheduled().unwrap();
+        let workers: Vec<_> = workers.into_iter().map(HostedWorker::bind).collect();
         let task = executor.task().name("own").on_worker(1).spawn(async {});
         let ready = one(&workers[1]);
         assert_eq!((ready.pinned_to(), ready.name()), (Some(1), Some("own")));
@@ -988,10 +939,8 @@ mod chosen {
     fn a_taken_task_keeps_the_memory_of_its_ended_executor() {
         let held = Arc::new(());
         let in_hook = held.clone();
-        let builder = Executor::builder().workers(1);
-        let builder = builder.on_thread_stop(move |_| _ = &in_hook);
-        let (executor, mut workers) = builder.build_scheduled().unwrap();
-        let worker = workers.remove(0).bind();
+        let (executor, worker) =
+            scheduled_with(|builder| builder.on_thread_stop(move |_| _ = &in_hook));
         let task = executor.spawn(async {});
         let ready = one(&worker);
         drop((executor, worker));
@@ -1145,10 +1094,9 @@ mod hosts {
     impl Here {
         fn new() -> (Arc<Self>, BoundWorker) {
             let this = Arc::new(Self::default());
-            let builder = Executor::builder().workers(1).host(this.clone());
-            let (executor, mut workers) = builder.build_hosted().unwrap();
+            let (executor, worker) = bound_with(|builder| builder.host(this.clone()));
             *this.executor.lock().unwrap() = Some(Arc::new(executor));
-            (this, workers.remove(0).bind())
+            (this, worker)
         }
 
         fn run_calls(&self) {
@@ -1315,9 +1263,8 @@ fn a_step_leaves_no_task_where_a_wait_does_not_look() {
 #[test]
 fn the_waker_of_a_step_may_wake_another_worker_when_it_is_dropped() {
     ends(|| {
-        let (executor, workers) = hosted(2);
-        let mut workers = workers.into_iter().map(HostedWorker::bind);
-        let (mut first, mut second) = (workers.next().unwrap(), workers.next().unwrap());
+        let (executor, mut workers) = all_bound(2);
+        let (mut second, mut first) = (workers.pop().unwrap(), workers.pop().unwrap());
         let cancelled_by_its_drop = executor.spawn_on(1, pending::<()>());
         while second.step(10, Waker::noop()) != Step::Idle {}
         let waker = waker_that(move || _ = &cancelled_by_its_drop);
