@@ -32,6 +32,11 @@ pub(crate) fn built(workers: usize, set: impl FnOnce(Builder) -> Builder) -> Exe
     executor.expect("the threads can be started")
 }
 
+/// Runs a test's function in a process of its own, which runs that test alone.
+pub(crate) fn alone<F: FnOnce()>(function: F) {
+    in_process(|_| {}, function);
+}
+
 /// Waits for ever, and holds something meanwhile.
 pub(crate) async fn hold<T>(_held: T) {
     pending().await

@@ -27,25 +27,22 @@ fn open() -> BTreeMap<String, usize> {
 /// One to wait, one to interrupt the wait, and one to end it at a deadline.
 #[test]
 fn an_executor_with_descriptors_holds_three_of_its_own() {
-    crate::common::in_process(
-        |_| {},
-        || {
-            let before = open();
-            let executor = Executor::builder().workers(2).build().unwrap();
-            block_on(executor.spawn(joint_executor::time::sleep(Duration::from_millis(1))));
-            assert_eq!(open(), before, "none for tasks and timers alone");
+    crate::common::alone(|| {
+        let before = open();
+        let executor = Executor::builder().workers(2).build().unwrap();
+        block_on(executor.spawn(joint_executor::time::sleep(Duration::from_millis(1))));
+        assert_eq!(open(), before, "none for tasks and timers alone");
 
-            let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
-            let mut expected = open();
-            let socket = block_on(executor.spawn(async { AsyncFd::new(socket) })).unwrap();
-            for kind in ["[eventpoll]", "[eventfd]", "[timerfd]"] {
-                *expected.entry(format!("anon_inode:{kind}")).or_default() += 1;
-            }
-            assert_eq!(open(), expected);
+        let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+        let mut expected = open();
+        let socket = block_on(executor.spawn(async { AsyncFd::new(socket) })).unwrap();
+        for kind in ["[eventpoll]", "[eventfd]", "[timerfd]"] {
+            *expected.entry(format!("anon_inode:{kind}")).or_default() += 1;
+        }
+        assert_eq!(open(), expected);
 
-            drop(socket);
-            drop(executor);
-            assert_eq!(open(), before, "the executor has closed its own");
-        },
-    );
+        drop(socket);
+        drop(executor);
+        assert_eq!(open(), before, "the executor has closed its own");
+    });
 }

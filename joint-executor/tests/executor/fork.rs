@@ -86,85 +86,82 @@ fn begun(executor: &Executor) {
 
 #[test]
 fn a_child_may_drop_what_it_inherits_and_start_its_own() {
-    crate::common::in_process(
-        |_| {},
-        || {
-            begun(Executor::global());
-            // Of the threads for functions that block, one is busy and one waits for work at each
-            // of the forks.
-            let (busy, end) = {
-                let (end, ends) = std::sync::mpsc::channel::<()>();
-                let (begin, begins) = std::sync::mpsc::channel();
-                let busy = joint_executor::spawn_blocking(move || {
-                    begin.send(()).unwrap();
-                    ends.recv().is_ok()
-                });
-                begins.recv().unwrap();
-                block_on(joint_executor::spawn_blocking(|| ()));
-                (busy, end)
-            };
-            for fork in 0..FORKS {
-                let mut inherited = Some(executor(2));
-                let over = Arc::<AtomicBool>::default();
-                let wakers = Arc::<Mutex<Vec<Waker>>>::default();
-                let executor = inherited.as_ref().unwrap();
-                begun(executor);
-                let tasks = [(); WAKERS].map(|()| spawn_woken_until_over(executor, &over, &wakers));
-                wait_until(|| wakers.lock().unwrap().len() >= WAKERS);
-                // Workers that fall asleep and are woken all the time hold the locks of that now
-                // and then, and so at some of the forks.
-                let wakers = wakers.lock().unwrap().split_off(0);
-                let all_begun = Arc::new(Barrier::new(WAKERS + 1));
-                let threads = wakers.into_iter().map(|waker| {
-                    let (over, all_begun) = (over.clone(), all_begun.clone());
-                    thread::spawn(move || {
-                        all_begun.wait();
-                        while !over.load(Relaxed) {
-                            waker.wake_by_ref();
-                            thread::yield_now();
-                        }
-                        waker.wake();
-                    })
-                });
-                let threads: Vec<_> = threads.collect();
-                all_begun.wait();
-
-                in_child(|| {
-                    // The C library may give a new thread the place of one that was there at the
-                    // fork.
-                    let threads = [(); 4].map(|()| thread::spawn(|| ()));
-                    match fork % 3 {
-                        0 => drop(inherited.take()),
-                        1 => inherited.take().unwrap().shutdown_background(),
-                        _ => {
-                            let ended = inherited.take().unwrap().shutdown_timeout(Duration::MAX);
-                            assert_eq!(ended, Ok(()));
-                        }
+    crate::common::alone(|| {
+        begun(Executor::global());
+        // Of the threads for functions that block, one is busy and one waits for work at each
+        // of the forks.
+        let (busy, end) = {
+            let (end, ends) = std::sync::mpsc::channel::<()>();
+            let (begin, begins) = std::sync::mpsc::channel();
+            let busy = joint_executor::spawn_blocking(move || {
+                begin.send(()).unwrap();
+                ends.recv().is_ok()
+            });
+            begins.recv().unwrap();
+            block_on(joint_executor::spawn_blocking(|| ()));
+            (busy, end)
+        };
+        for fork in 0..FORKS {
+            let mut inherited = Some(executor(2));
+            let over = Arc::<AtomicBool>::default();
+            let wakers = Arc::<Mutex<Vec<Waker>>>::default();
+            let executor = inherited.as_ref().unwrap();
+            begun(executor);
+            let tasks = [(); WAKERS].map(|()| spawn_woken_until_over(executor, &over, &wakers));
+            wait_until(|| wakers.lock().unwrap().len() >= WAKERS);
+            // Workers that fall asleep and are woken all the time hold the locks of that now
+            // and then, and so at some of the forks.
+            let wakers = wakers.lock().unwrap().split_off(0);
+            let all_begun = Arc::new(Barrier::new(WAKERS + 1));
+            let threads = wakers.into_iter().map(|waker| {
+                let (over, all_begun) = (over.clone(), all_begun.clone());
+                thread::spawn(move || {
+                    all_begun.wait();
+                    while !over.load(Relaxed) {
+                        waker.wake_by_ref();
+                        thread::yield_now();
                     }
-                    for thread in threads {
-                        thread.join().unwrap();
-                    }
-                    use_another();
-                });
-                // There the worker's own thread is the one that goes on.
-                let executor = inherited.as_ref().unwrap();
-                block_on(executor.spawn(async { in_child(use_another) }));
+                    waker.wake();
+                })
+            });
+            let threads: Vec<_> = threads.collect();
+            all_begun.wait();
 
-                over.store(true, Relaxed);
+            in_child(|| {
+                // The C library may give a new thread the place of one that was there at the
+                // fork.
+                let threads = [(); 4].map(|()| thread::spawn(|| ()));
+                match fork % 3 {
+                    0 => drop(inherited.take()),
+                    1 => inherited.take().unwrap().shutdown_background(),
+                    _ => {
+                        let ended = inherited.take().unwrap().shutdown_timeout(Duration::MAX);
+                        assert_eq!(ended, Ok(()));
+                    }
+                }
                 for thread in threads {
                     thread.join().unwrap();
                 }
-                for task in tasks {
-                    assert!(block_on(task) > 0);
-                }
-                assert_eq!(executor.metrics().live(), 0);
-                assert_eq!(executor.install(|| fibonacci(16)), 987);
-                drop(inherited);
+                use_another();
+            });
+            // There the worker's own thread is the one that goes on.
+            let executor = inherited.as_ref().unwrap();
+            block_on(executor.spawn(async { in_child(use_another) }));
+
+            over.store(true, Relaxed);
+            for thread in threads {
+                thread.join().unwrap();
             }
-            {
-                end.send(()).unwrap();
-                assert!(block_on(busy));
+            for task in tasks {
+                assert!(block_on(task) > 0);
             }
-        },
-    );
+            assert_eq!(executor.metrics().live(), 0);
+            assert_eq!(executor.install(|| fibonacci(16)), 987);
+            drop(inherited);
+        }
+        {
+            end.send(()).unwrap();
+            assert!(block_on(busy));
+        }
+    });
 }

@@ -36,15 +36,12 @@ impl Host for Counts {
 
 #[test]
 fn the_global_executor_is_not_built_by_a_host() {
-    crate::common::in_process(
-        |_| {},
-        || {
-            let host = Arc::new(Counts::default());
-            let entered = hosted::enter(host.clone());
-            let global = Executor::global();
-            drop(entered);
-            assert_eq!(block_on(global.spawn(async { 5 })), 5);
-            assert_eq!(host.0.load(Relaxed), 0);
-        },
-    );
+    crate::common::alone(|| {
+        let host = Arc::new(Counts::default());
+        let entered = hosted::enter(host.clone());
+        let global = Executor::global();
+        drop(entered);
+        assert_eq!(block_on(global.spawn(async { 5 })), 5);
+        assert_eq!(host.0.load(Relaxed), 0);
+    });
 }

@@ -1,42 +1,19 @@
 //! Tests that change the whole process: each runs the test program again, for itself alone.
 
 use std::{
-    env,
     io::{self, Write},
     os::unix::net::UnixStream,
-    panic::{AssertUnwindSafe, catch_unwind},
 };
 
 use futures_lite::AsyncReadExt;
 use joint::block_on;
 use joint_executor::io::AsyncFd;
 
-use crate::io::support::{again, ends, executor};
-
-/// Set in the process that is to run the test itself.
-const INNER: &str = "JOINT_TEST_IO_AGAIN";
-
-/// Runs the calling test in a process of its own.
-fn alone(test: impl FnOnce() + Send + 'static) {
-    if env::var_os(INNER).is_some() {
-        return ends(test);
-    }
-    let name = std::thread::current();
-    let output = again()
-        .args([
-            name.name().unwrap(),
-            "--exact",
-            "--nocapture",
-            "--test-threads=1",
-        ])
-        .env(INNER, "1")
-        .output()
-        .unwrap();
-    let out = String::from_utf8_lossy(&output.stdout);
-    let passed = output.status.success() && out.contains("1 passed");
-    let error = String::from_utf8_lossy(&output.stderr);
-    assert!(passed, "{out}\n{error}");
-}
+use crate::{
+    child::in_child,
+    common::alone,
+    io::support::{ends, executor},
+};
 
 fn set_descriptor_limit(limit: libc::rlim_t) {
     let limits = libc::rlimit {
@@ -51,40 +28,42 @@ fn set_descriptor_limit(limit: libc::rlim_t) {
 #[test]
 fn without_descriptors_left_nothing_is_made_but_an_error() {
     alone(|| {
-        let executor = executor(2);
-        let (mut far, near) = UnixStream::pair().unwrap();
-        let taken: Vec<_> = (0..20).map(|_| near.try_clone().unwrap()).collect();
-        // Fewer than what waits for descriptors takes, by one more each time.
-        let mut stream = Some(near.try_clone().unwrap());
-        let mut refusals = 0;
-        drop(taken);
-        for limit in 5.. {
-            set_descriptor_limit(limit);
-            let own = near.try_clone();
-            let Ok(own) = own else { continue };
-            let made = block_on(executor.spawn(async move { AsyncFd::new(own) }));
-            match made {
-                Ok(made) => {
-                    stream = Some(made.into_inner().unwrap());
-                    break;
-                }
-                Err(error) => {
-                    assert_eq!(error.raw_os_error(), Some(libc::EMFILE), "{error}");
-                    refusals += 1;
+        ends(|| {
+            let executor = executor(2);
+            let (mut far, near) = UnixStream::pair().unwrap();
+            let taken: Vec<_> = (0..20).map(|_| near.try_clone().unwrap()).collect();
+            // Fewer than what waits for descriptors takes, by one more each time.
+            let mut stream = Some(near.try_clone().unwrap());
+            let mut refusals = 0;
+            drop(taken);
+            for limit in 5.. {
+                set_descriptor_limit(limit);
+                let own = near.try_clone();
+                let Ok(own) = own else { continue };
+                let made = block_on(executor.spawn(async move { AsyncFd::new(own) }));
+                match made {
+                    Ok(made) => {
+                        stream = Some(made.into_inner().unwrap());
+                        break;
+                    }
+                    Err(error) => {
+                        assert_eq!(error.raw_os_error(), Some(libc::EMFILE), "{error}");
+                        refusals += 1;
+                    }
                 }
             }
-        }
-        assert!(refusals > 0, "the limit was never too low");
-        set_descriptor_limit(1024);
-        // Later on it works, and nothing is left over from before.
-        let stream = stream.unwrap();
-        let read = executor.spawn(async move {
-            let mut buffer = [0; 3];
-            AsyncFd::new(stream)?.read_exact(&mut buffer).await?;
-            io::Result::Ok(buffer)
+            assert!(refusals > 0, "the limit was never too low");
+            set_descriptor_limit(1024);
+            // Later on it works, and nothing is left over from before.
+            let stream = stream.unwrap();
+            let read = executor.spawn(async move {
+                let mut buffer = [0; 3];
+                AsyncFd::new(stream)?.read_exact(&mut buffer).await?;
+                io::Result::Ok(buffer)
+            });
+            far.write_all(b"abc").unwrap();
+            assert_eq!(block_on(read).unwrap(), *b"abc");
         });
-        far.write_all(b"abc").unwrap();
-        assert_eq!(block_on(read).unwrap(), *b"abc");
     });
 }
 
@@ -92,36 +71,24 @@ fn without_descriptors_left_nothing_is_made_but_an_error() {
 #[test]
 fn a_child_that_drops_what_it_inherits_takes_nothing_away() {
     alone(|| {
-        let executor = executor(2);
-        let (mut far, near) = UnixStream::pair().unwrap();
-        let stream = block_on(executor.spawn(async move { AsyncFd::new(near).unwrap() }));
-        let mut stream = Some(stream);
-        for _ in 0..10 {
-            // SAFETY: it asks for nothing by itself. The child frees memory, which the C
-            // library allows after a fork, and ends without running what the parent has
-            // registered for its exit.
-            let child = unsafe { libc::fork() };
-            if child == 0 {
-                // SAFETY: it asks for nothing. What hangs is ended by a signal.
-                unsafe { libc::alarm(30) };
-                let dropped = catch_unwind(AssertUnwindSafe(|| drop(stream.take())));
-                // SAFETY: it asks for nothing.
-                unsafe { libc::_exit(i32::from(dropped.is_err())) };
+        ends(|| {
+            let executor = executor(2);
+            let (mut far, near) = UnixStream::pair().unwrap();
+            let stream = block_on(executor.spawn(async move { AsyncFd::new(near).unwrap() }));
+            let mut stream = Some(stream);
+            for _ in 0..10 {
+                in_child(|| drop(stream.take()));
+                let mut parents = stream.take().unwrap();
+                let read = executor.spawn(async move {
+                    let mut buffer = [0; 3];
+                    parents.read_exact(&mut buffer).await.unwrap();
+                    (parents, buffer)
+                });
+                far.write_all(b"abc").unwrap();
+                let (parents, buffer) = block_on(read);
+                assert_eq!(&buffer, b"abc");
+                stream = Some(parents);
             }
-            let mut status = 0;
-            // SAFETY: the status is a place to write to.
-            assert_eq!(unsafe { libc::waitpid(child, &raw mut status, 0) }, child);
-            assert_eq!(status, 0);
-            let mut parents = stream.take().unwrap();
-            let read = executor.spawn(async move {
-                let mut buffer = [0; 3];
-                parents.read_exact(&mut buffer).await.unwrap();
-                (parents, buffer)
-            });
-            far.write_all(b"abc").unwrap();
-            let (parents, buffer) = block_on(read);
-            assert_eq!(&buffer, b"abc");
-            stream = Some(parents);
-        }
+        });
     });
 }

@@ -8,7 +8,7 @@ use std::{
     task::{Context, Poll},
 };
 
-pub(crate) use crate::common::{Wakes, again, counting, ends, executor, wait_until};
+pub(crate) use crate::common::{Wakes, counting, ends, executor, wait_until};
 use joint::block_on;
 use joint_executor::io::AsyncFd;
 

@@ -68,7 +68,7 @@ fn connections_come_as_a_stream() {
 #[test]
 #[cfg(target_os = "linux")]
 fn accept_fails_without_a_free_descriptor_and_works_again_later() {
-    crate::common::in_process(|_| {}, || everywhere(few_descriptors));
+    crate::common::alone(|| everywhere(few_descriptors));
 }
 
 #[cfg(target_os = "linux")]
