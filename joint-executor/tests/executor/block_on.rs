@@ -4,16 +4,14 @@ use std::{
     future::pending,
     panic::{AssertUnwindSafe, catch_unwind},
     rc::Rc,
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering::Relaxed},
-    },
+    sync::Arc,
 };
 
 use joint::block_on;
 use joint_executor::{Executor, JoinSet, LocalExecutor, TaskBuilder, spawn, spawn_detached};
 
-use super::{OnDrop, ends, executor};
+use super::{ends, executor};
+use crate::common::Guards;
 
 fn spawned(executor: &Executor) -> u64 {
     executor.metrics().spawned
@@ -54,19 +52,6 @@ fn the_future_need_be_neither_send_nor_static() {
         length
     });
     assert_eq!(length, 4);
-}
-
-#[test]
-fn nested_block_on_calls_restore_the_outer_executor() {
-    let (outer, inner) = (executor(1), executor(1));
-    outer.block_on(async {
-        spawn(async {}).await;
-        inner.block_on(async { spawn(async {}).await });
-        spawn(async {}).await;
-        // Of no executor: it takes the current one.
-        block_on(async { spawn(async {}).await });
-    });
-    assert_eq!((spawned(&outer), spawned(&inner)), (3, 1));
 }
 
 #[test]
@@ -166,12 +151,11 @@ fn a_worker_that_is_elsewhere_attends_to_its_own_timers() {
 #[test]
 fn shutting_down_a_set_drops_its_futures_and_empties_it() {
     let executor = executor(2);
-    let dropped = Arc::new(AtomicUsize::new(0));
+    let guards = Guards::default();
     executor.block_on(async {
         let mut set = JoinSet::new();
         for i in 0..50 {
-            let dropped = dropped.clone();
-            let guard = OnDrop(move || _ = dropped.fetch_add(1, Relaxed));
+            let guard = guards.guard();
             set.spawn(async move {
                 let _guard = guard;
                 match i % 3 {
@@ -183,7 +167,7 @@ fn shutting_down_a_set_drops_its_futures_and_empties_it() {
         }
         set.shutdown().await;
         assert!(set.is_empty());
-        assert_eq!(dropped.load(Relaxed), 50);
+        guards.assert_all_dropped(50);
         // It can be used again.
         set.spawn(async {});
         assert!(set.join_next().await.unwrap().is_ok());

@@ -2,13 +2,13 @@
 
 use std::{
     future::{Future, pending, poll_fn},
-    pin::Pin,
+    pin::{Pin, pin},
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
         mpsc,
     },
-    task::{Context, Poll, Wake, Waker},
+    task::{Context, Poll},
     thread,
     time::{Duration, Instant},
 };
@@ -19,7 +19,9 @@ use joint_executor::{
 };
 
 use super::{executor, wait_until};
-use crate::common::assert_contains;
+use crate::common::{assert_contains, waker_that};
+
+type Boxed = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// Returns a dump in which so many tasks have waited, and none is queued or running.
 fn settled(executor: &Executor, tasks: usize) -> Dump {
@@ -99,8 +101,7 @@ fn awaits_what_it_is_sent(
     name: &'static str,
 ) -> (JoinHandle<()>, oneshot::Sender<JoinHandle<()>>) {
     let (sender, receiver) = oneshot::channel();
-    let future: Pin<Box<dyn Future<Output = ()> + Send>> =
-        Box::pin(async { receiver.await.expect("a handle is sent").await });
+    let future: Boxed = Box::pin(async { receiver.await.expect("a handle is sent").await });
     (executor.task().name(name).spawn(future), sender)
 }
 
@@ -325,8 +326,7 @@ fn a_future_that_is_dropped_before_the_lock_is_taken_again_does_not_snooze() {
 /// task is likely to get.
 #[test]
 fn a_wait_that_outlives_its_task_is_not_shown_with_another_one() {
-    type Wait = Pin<Box<dyn Future<Output = ()> + Send>>;
-    async fn hand_out(wait: Option<Wait>) -> Wait {
+    async fn hand_out(wait: Option<Boxed>) -> Boxed {
         let Some(mut wait) = wait else {
             return pending().await;
         };
@@ -335,7 +335,7 @@ fn a_wait_that_outlives_its_task_is_not_shown_with_another_one() {
     }
     let executor = executor(1);
     let (sender, receiver) = oneshot::channel();
-    let wait: Wait = Box::pin(waiting_for("a message", async { receiver.await.unwrap() }));
+    let wait: Boxed = Box::pin(waiting_for("a message", async { receiver.await.unwrap() }));
     let wait = block_on(executor.spawn(hand_out(Some(wait))));
     sender.send(()).unwrap();
     let tasks: Vec<_> = (0..8).map(|_| executor.spawn(hand_out(None))).collect();
@@ -345,26 +345,21 @@ fn a_wait_that_outlives_its_task_is_not_shown_with_another_one() {
     block_on(wait);
 }
 
-/// A waker of a combinator, as `FuturesUnordered` has it.
-struct Child(Waker);
-
-impl Wake for Child {
-    fn wake(self: Arc<Self>) {
-        self.0.wake_by_ref();
-    }
+/// Polls a future with a waker of a combinator, as `FuturesUnordered` has it.
+async fn combined<F: Future>(future: F) -> F::Output {
+    let mut future = pin!(future);
+    poll_fn(|cx| {
+        let waker = cx.waker().clone();
+        let waker = waker_that(move || waker.wake());
+        future.as_mut().poll(&mut Context::from_waker(&waker))
+    })
+    .await
 }
 
 #[test]
 fn a_wait_with_a_waker_of_a_combinator_is_shown_with_the_task_that_polls_it() {
     let executor = executor(1);
-    let task = executor.spawn(async {
-        let mut wait = Box::pin(waiting_for("a message", pending::<()>()));
-        poll_fn(|cx| {
-            let waker = Waker::from(Arc::new(Child(cx.waker().clone())));
-            wait.as_mut().poll(&mut Context::from_waker(&waker))
-        })
-        .await;
-    });
+    let task = executor.spawn(combined(waiting_for("a message", pending::<()>())));
     let dump = settled(&executor, 1);
     assert_waits(&dump, |waits| {
         matches!(waits, [WaitsFor::Told("a message", _), WaitsFor::Others(1)])
@@ -377,7 +372,7 @@ fn a_wait_with_a_waker_of_a_combinator_is_shown_with_the_task_that_polls_it() {
 fn a_cycle_is_not_said_to_last_if_a_task_of_it_waits_for_something_else_as_well() {
     let executor = executor(1);
     let (first, to_first) = awaits_what_it_is_sent(&executor, "first");
-    let second: Pin<Box<dyn Future<Output = ()> + Send>> =
+    let second: Boxed =
         Box::pin(async { _ = time::timeout(Duration::from_secs(3600), first).await });
     let second = executor.task().name("second").spawn(second);
     to_first.send(second).unwrap();
@@ -441,7 +436,7 @@ fn a_task_that_waits_for_a_join_set_awaits_each_task_of_it() {
 fn a_cycle_across_a_join_set_is_marked() {
     let executor = recording();
     let (child, to_child) = awaits_what_it_is_sent(&executor, "child");
-    let server: Pin<Box<dyn Future<Output = ()> + Send>> = Box::pin(async {
+    let server: Boxed = Box::pin(async {
         drop(JoinSet::from_iter([child]).join_next().await);
     });
     let server = executor.task().name("server").spawn(server);
@@ -516,14 +511,7 @@ fn a_oneshot_that_was_polled_beside_something_else_is_named_until_it_is_dropped(
 fn a_oneshot_with_a_waker_of_a_combinator_is_named_with_the_task_that_polls_it() {
     let executor = recording();
     let (_sender, receiver) = oneshot::channel::<()>();
-    let task = executor.spawn(async {
-        let mut receiver = receiver;
-        poll_fn(|cx| {
-            let waker = Waker::from(Arc::new(Child(cx.waker().clone())));
-            Pin::new(&mut receiver).poll(&mut Context::from_waker(&waker))
-        })
-        .await
-    });
+    let task = executor.spawn(combined(receiver));
     let dump = settled(&executor, 1);
     assert_waits(&dump, |waits| {
         matches!(waits, [WaitsFor::Oneshot(_), WaitsFor::Others(1)])

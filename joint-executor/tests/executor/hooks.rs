@@ -15,8 +15,7 @@ use std::{
 
 use joint::{block_on, oneshot};
 use joint_executor::{
-    Builder, Executor, Priority, StealInfo, TaskBuilder, TaskEnd, TaskInfo, spawn, spawn_local,
-    yield_now,
+    Builder, Executor, Priority, StealInfo, TaskBuilder, TaskInfo, spawn, spawn_local, yield_now,
 };
 
 use super::{OnDrop, Panics, built, hold, wait_until};
@@ -268,28 +267,6 @@ fn the_id_is_the_handle_s_and_the_place_is_the_caller_s() {
     assert_eq!(id, handle.id());
     assert_eq!((spawned.file(), spawned.line()), (file!(), line));
     assert!(text.contains(file!()), "{text}");
-}
-
-#[test]
-fn on_end_is_called_for_tasks_that_a_shutdown_cancels() {
-    for _ in 0..50 {
-        let (ends, ended) = mpsc::channel();
-        let executor = built(2, |builder| {
-            builder.on_end(move |info, how| ends.send((info.name().is_some(), how)).unwrap())
-        });
-        for i in 0..100 {
-            let task = executor.task().name(format!("{}", i % 2));
-            let task = match i % 4 {
-                0 => task.on_worker(1),
-                1 => task.priority(Priority::High),
-                _ => task,
-            };
-            task.spawn_detached(pending::<()>());
-        }
-        drop(executor);
-        let ended: Vec<_> = ended.try_iter().collect();
-        assert_eq!(ended, [(true, TaskEnd::Cancelled); 100]);
-    }
 }
 
 /// A task that is woken while its executor ends is dropped by a worker, or by a thread that is

@@ -5,17 +5,13 @@ use std::{
     future::{pending, poll_fn},
     panic::{AssertUnwindSafe, catch_unwind, panic_any},
     pin::pin,
-    sync::{
-        Arc, Barrier, Mutex,
-        atomic::{AtomicUsize, Ordering::Relaxed},
-        mpsc,
-    },
+    sync::{Arc, Barrier, Mutex, mpsc},
     task::{Context, Poll, Wake, Waker},
     thread,
 };
 
 use crate::common::{
-    OnDrop, Panics, Wakes, built, counting, executor, hold, panic_text, panics, poll_with,
+    Guards, OnDrop, Panics, Wakes, built, counting, executor, hold, panic_text, panics, poll_with,
     waker_that,
 };
 use joint::{
@@ -506,11 +502,8 @@ fn a_waker_that_panics_leaves_the_result_in_the_set() {
 
 #[test]
 fn every_output_is_dropped_once() {
-    let drops = Arc::new(AtomicUsize::new(0));
-    let new = || {
-        let drops = drops.clone();
-        ready(OnDrop(move || _ = drops.fetch_add(1, Relaxed)))
-    };
+    let guards = Guards::default();
+    let new = || ready(guards.guard());
     let (runnables, mut set): (Vec<_>, JoinSet<_>) = (0..6).map(|_| new()).unzip();
     let (early, ended) = new();
     early.run();
@@ -519,9 +512,9 @@ fn every_output_is_dropped_once() {
         runnable.run();
     }
     drop(set.try_join_next());
-    assert_eq!(drops.load(Relaxed), 1);
+    assert_eq!(guards.dropped(), 1);
     drop(set);
-    assert_eq!(drops.load(Relaxed), 7);
+    guards.assert_all_dropped(7);
 }
 
 #[test]

@@ -142,6 +142,13 @@ fn a_task_that_blocks_its_worker_does_not_hold_up_what_it_spawned() {
         });
         assert_eq!(block_on(blocking), Ok(()), "{priority:?}");
     }
+    let metrics = executor.metrics();
+    assert!(
+        metrics.steals() >= 100 && metrics.parks() > 0,
+        "{metrics:?}"
+    );
+    let wakes = metrics.workers.iter().map(|worker| worker.wakes);
+    assert_eq!(metrics.wakes(), wakes.sum::<u64>());
 }
 
 #[test]

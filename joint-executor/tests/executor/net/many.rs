@@ -3,10 +3,9 @@
 use std::io;
 
 use futures_lite::{AsyncReadExt, AsyncWriteExt};
-use joint::block_on;
 use joint_executor::io::{TcpListener, TcpStream};
 
-use super::support::{echo, ends, executor};
+use super::support::{echo, everywhere};
 
 const MANY: usize = 200;
 const ROUNDS: usize = 20;
@@ -52,16 +51,6 @@ async fn all() -> io::Result<()> {
 }
 
 #[test]
-fn two_hundred_connections_on_one_worker() {
-    ends(|| block_on(executor(1).spawn(all())).unwrap());
-}
-
-#[test]
-fn two_hundred_connections_on_two_workers() {
-    ends(|| block_on(executor(2).spawn(all())).unwrap());
-}
-
-#[test]
-fn two_hundred_connections_from_outside() {
-    ends(|| block_on(all()).unwrap());
+fn two_hundred_connections_are_served() {
+    everywhere(all);
 }

@@ -28,18 +28,6 @@ fn a_megabyte_passes_through_a_pipe() {
 }
 
 #[test]
-fn a_full_pipe_suspends_and_its_end_comes_last() {
-    everywhere(async || {
-        let (reader, writer) = pipe()?;
-        full_suspends(reader, writer).await?;
-        let (reader, writer) = pipe()?;
-        end_while_waiting(reader, writer).await?;
-        let (reader, writer) = pipe()?;
-        data_then_end(reader, writer).await
-    });
-}
-
-#[test]
 fn a_reader_that_has_gone_is_an_error_and_no_signal() {
     everywhere(async || {
         let (reader, mut writer) = pipe()?;

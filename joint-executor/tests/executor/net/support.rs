@@ -126,3 +126,19 @@ pub(crate) async fn full_suspends(
     assert_eq!(read.len(), written + last);
     Ok(())
 }
+
+/// Both, and data before the end, with a new pair of ends each time.
+pub(crate) async fn suspends_and_ends<R, W>(
+    pair: impl AsyncFn() -> io::Result<(R, W)>,
+) -> io::Result<()>
+where
+    R: AsyncRead + Unpin,
+    W: AsyncWrite + Unpin,
+{
+    let (reader, writer) = pair().await?;
+    full_suspends(reader, writer).await?;
+    let (reader, writer) = pair().await?;
+    end_while_waiting(reader, writer).await?;
+    let (reader, writer) = pair().await?;
+    data_then_end(reader, writer).await
+}

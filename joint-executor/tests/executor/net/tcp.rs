@@ -4,7 +4,6 @@ use std::{
     io::{self, ErrorKind, IoSlice, IoSliceMut, Read, Write},
     net::Shutdown,
     pin::pin,
-    sync::Arc,
     time::Duration,
 };
 
@@ -13,8 +12,8 @@ use joint_executor::io::{TcpListener, TcpStream};
 use socket2::SockRef;
 
 use super::support::{
-    bytes, connected, data_then_end, echo, end_while_waiting, everywhere, full_suspends, read_all,
-    waits, write_and_close,
+    bytes, connected, echo, end_while_waiting, everywhere, read_all, suspends_and_ends, waits,
+    write_and_close,
 };
 
 #[test]
@@ -55,31 +54,12 @@ fn an_echo_in_pieces_of_many_sizes_arrives_intact() {
 }
 
 #[test]
-fn one_task_reads_while_another_writes() {
-    everywhere(async || {
-        let (client, server) = connected().await?;
-        let server = joint_executor::spawn(echo(server));
-        let client = Arc::new(client);
-        let writes = joint_executor::spawn({
-            let client = client.clone();
-            async move { write_and_close(&*client, &bytes(1 << 20)).await }
-        });
-        let reads = joint_executor::spawn(async move { read_all(&*client).await });
-        writes.await?;
-        assert!(reads.await? == bytes(1 << 20));
-        server.await
-    });
-}
-
-#[test]
 fn a_full_connection_suspends_and_its_end_comes_last() {
+    everywhere(async || suspends_and_ends(connected).await);
+    #[cfg(unix)]
     everywhere(async || {
-        let (one, other) = connected().await?;
-        full_suspends(one, other).await?;
-        let (one, other) = connected().await?;
-        end_while_waiting(one, other).await?;
-        let (one, other) = connected().await?;
-        data_then_end(one, other).await
+        suspends_and_ends(async || joint_executor::io::UnixStream::pair()).await?;
+        suspends_and_ends(async || joint_executor::io::pipe()).await
     });
 }
 

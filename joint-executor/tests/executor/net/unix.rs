@@ -17,8 +17,7 @@ use futures_lite::{AsyncReadExt, AsyncWriteExt, future};
 use joint_executor::io::{UnixDatagram, UnixListener, UnixStream};
 
 use super::support::{
-    bytes, data_then_end, echo, end_while_waiting, everywhere, full_suspends, read_all, waits,
-    write_and_close,
+    bytes, echo, end_while_waiting, everywhere, read_all, waits, write_and_close,
 };
 
 /// A path at which there is nothing, before and after.
@@ -162,18 +161,6 @@ fn a_listener_without_room_says_so() {
         listener.accept().await?;
         UnixStream::connect(&place).await?;
         Ok(())
-    });
-}
-
-#[test]
-fn a_full_stream_suspends_and_its_end_comes_last() {
-    everywhere(async || {
-        let (one, other) = UnixStream::pair()?;
-        full_suspends(one, other).await?;
-        let (one, other) = UnixStream::pair()?;
-        end_while_waiting(one, other).await?;
-        let (one, other) = UnixStream::pair()?;
-        data_then_end(one, other).await
     });
 }
 

@@ -9,7 +9,7 @@ use std::{
 };
 
 use joint::{
-    JoinError, block_on, host,
+    block_on, host,
     park::{Parked, park_until},
 };
 use joint_executor::{Executor, spawn, spawn_blocking};
@@ -19,18 +19,6 @@ use crate::common::wait_until;
 
 const MILLI: Duration = Duration::from_millis(1);
 const HOUR: Duration = Duration::from_secs(3600);
-
-#[test]
-fn in_time_everything_has_ended() {
-    ends(|| {
-        for workers in [1, 2, 4] {
-            let executor = executor(workers);
-            let idle = executor.spawn(pending::<()>());
-            assert_eq!(executor.shutdown_timeout(HOUR), Ok(()));
-            assert!(matches!(block_on(idle.result()), Err(JoinError::Cancelled)));
-        }
-    });
-}
 
 #[test]
 fn shutdown_timeout_reports_the_workers_that_are_late() {
@@ -59,14 +47,6 @@ fn shutdown_timeout_reports_the_workers_that_are_late() {
             end.send(()).unwrap();
             assert_eq!(block_on(blocks), 7);
         }
-    });
-}
-
-#[test]
-fn a_limit_that_no_clock_can_tell_is_none() {
-    ends(|| {
-        let executor = executor(2);
-        assert_eq!(executor.shutdown_timeout(Duration::MAX), Ok(()));
     });
 }
 

@@ -2,6 +2,7 @@
 
 use std::{
     future::pending,
+    panic::resume_unwind,
     sync::{
         Arc, Mutex,
         atomic::{AtomicUsize, Ordering::Relaxed},
@@ -16,6 +17,8 @@ use joint_executor::{
     spawn,
     time::{Sleep, sleep, sleep_until, timeout},
 };
+
+use crate::common::waker_that;
 
 use super::{HOUR, MILLI, counting, ends, executor, poll_on, poll_with};
 
@@ -86,36 +89,21 @@ fn thousands_are_given_up_at_once() {
     });
 }
 
-struct Panics;
-
-impl Wake for Panics {
-    fn wake(self: Arc<Self>) {
-        std::panic::resume_unwind(Box::new("a waker panics"));
-    }
-}
-
-/// Tells of its wake-ups.
-struct Tells(mpsc::Sender<()>);
-
-impl Wake for Tells {
-    fn wake(self: Arc<Self>) {
-        self.0.send(()).unwrap();
-    }
-}
-
 #[test]
 fn a_waker_that_panics_stops_no_other_timer() {
     ends(|| {
         let executor = executor(1);
-        let panics = Waker::from(Arc::new(Panics));
         let (sender, told) = mpsc::channel();
-        let tells = Waker::from(Arc::new(Tells(sender)));
         // Late enough that all are armed by then, on a busy machine too.
         let due = Instant::now() + 1_000 * MILLI;
         let armed: Vec<Sleep> = (0..100)
             .map(|n| {
-                let waker = if n % 2 == 0 { &panics } else { &tells };
-                poll_on(&executor, sleep_until(due + n * MILLI / 10), waker).0
+                let sender = sender.clone();
+                let waker = match n % 2 {
+                    0 => waker_that(|| resume_unwind(Box::new("a waker panics"))),
+                    _ => waker_that(move || sender.send(()).unwrap()),
+                };
+                poll_on(&executor, sleep_until(due + n * MILLI / 10), &waker).0
             })
             .collect();
         let own = executor.spawn(sleep_until(due + 20 * MILLI));
