@@ -6,14 +6,13 @@ use std::{
     future::{Future, poll_fn},
     pin::{Pin, pin},
     rc::Rc,
-    task::Context,
 };
 
 use joint::block_on;
 use joint_executor::{LocalExecutor, time::sleep, yield_now};
 
 use super::{MILLI, ends, executor, read, socket};
-use crate::common::{counting, hold};
+use crate::common::{counting, hold, poll_with};
 
 /// Waits, but is polled again at once each time.
 async fn busily(future: impl Future<Output = ()>) {
@@ -24,45 +23,6 @@ async fn busily(future: impl Future<Output = ()>) {
         polled
     })
     .await;
-}
-
-/// Runs it in a task, on the only worker.
-fn on_one_worker(test: fn()) {
-    ends(move || {
-        let executor = executor(1);
-        for _ in 0..10 {
-            block_on(executor.spawn(async move { test() }));
-        }
-    });
-}
-
-#[test]
-fn a_future_that_wakes_itself_waits_for_a_timer() {
-    on_one_worker(|| block_on(busily(sleep(MILLI))));
-}
-
-#[test]
-fn a_future_that_wakes_itself_waits_for_a_descriptor() {
-    on_one_worker(|| {
-        let (socket, sender) = socket();
-        block_on(busily(read(socket, sender)));
-    });
-}
-
-/// The future does not poll the timer that it waits for.
-#[test]
-fn a_future_that_wakes_itself_waits_for_a_flag() {
-    on_one_worker(|| {
-        let (wakes, waker) = counting();
-        let mut timer = pin!(sleep(MILLI));
-        let armed = timer.as_mut().poll(&mut Context::from_waker(&waker));
-        assert!(armed.is_pending());
-        block_on(async {
-            while wakes.count() == 0 {
-                yield_now().await;
-            }
-        });
-    });
 }
 
 /// Beside another local task that yields for as long as this one waits.
@@ -85,23 +45,46 @@ fn beside_one_that_yields(waits: impl Future<Output = ()> + 'static) {
     });
 }
 
-#[test]
-fn a_local_task_waits_for_a_timer_beside_one_that_yields() {
-    on_one_worker(|| beside_one_that_yields(sleep(MILLI)));
+async fn datagram() {
+    let (socket, sender) = socket();
+    read(socket, sender).await;
 }
 
+/// Each in a task, on the only worker.
 #[test]
-fn a_local_task_waits_for_a_descriptor_beside_one_that_yields() {
-    on_one_worker(|| {
-        let (socket, sender) = socket();
-        beside_one_that_yields(read(socket, sender));
-    });
-}
-
-/// The local executor has no task, and its main future never lets it sleep.
-#[test]
-fn a_main_future_that_wakes_itself_waits_for_a_timer() {
-    on_one_worker(|| LocalExecutor::new().block_on(busily(sleep(MILLI))));
+fn a_wait_that_never_sleeps_is_served() {
+    let waits: [(&str, fn()); 6] = [
+        ("a timer", || block_on(busily(sleep(MILLI)))),
+        ("a descriptor", || block_on(busily(datagram()))),
+        ("a flag, without a poll of the timer that sets it", || {
+            let (wakes, waker) = counting();
+            let mut timer = pin!(sleep(MILLI));
+            assert!(poll_with(&mut timer, &waker).is_pending());
+            block_on(async {
+                while wakes.count() == 0 {
+                    yield_now().await;
+                }
+            });
+        }),
+        ("a timer, in a local task", || {
+            beside_one_that_yields(sleep(MILLI))
+        }),
+        ("a descriptor, in a local task", || {
+            beside_one_that_yields(datagram())
+        }),
+        ("a timer, in a local executor that has no task", || {
+            LocalExecutor::new().block_on(busily(sleep(MILLI)));
+        }),
+    ];
+    for (name, wait) in waits {
+        println!("{name}");
+        ends(move || {
+            let executor = executor(1);
+            for _ in 0..10 {
+                block_on(executor.spawn(async move { wait() }));
+            }
+        });
+    }
 }
 
 /// The end of the executor reaches a wait that never sleeps.

@@ -93,109 +93,91 @@ impl Scene {
 }
 
 #[test]
-fn a_foreign_waker_wakes_a_task() {
-    for workers in [2, 4] {
-        let mut scene = Scene::new(workers);
-        let mut handle = scene.ends();
-        assert!(poll_with(&mut handle, &scene.waker()).is_pending());
-        scene.assert_the_woken_task_runs();
-    }
-}
-
-#[test]
-fn a_foreign_waker_of_a_join_set_wakes_a_task() {
-    for workers in [2, 4] {
-        let mut scene = Scene::new(workers);
-        let mut set = JoinSet::new();
-        set.insert(scene.ends());
-        let mut next = pin!(set.join_next());
-        assert!(poll_with(&mut next, &scene.waker()).is_pending());
-        scene.assert_the_woken_task_runs();
-    }
-}
-
-#[test]
-fn a_foreign_waker_of_a_local_executor_wakes_a_task() {
-    for workers in [2, 4] {
-        let mut scene = Scene::new(workers);
-        let local = LocalExecutor::new();
-        let handle = scene.ends();
-        local.spawn(handle).detach();
-        let mut run = pin!(local.run(pending::<()>()));
-        // Until nothing is due there, so that it leaves the waker.
-        for _ in 0..4 {
-            assert!(poll_with(&mut run, &scene.waker()).is_pending());
-        }
-        scene.assert_the_woken_task_runs();
-    }
-}
-
-#[test]
-fn the_schedule_function_of_another_runtime_wakes_a_task() {
-    for workers in [2, 4] {
-        let mut scene = Scene::new(workers);
-        let (handle, wakes) = (scene.ends(), scene.wakes.clone());
-        let schedule = move |runnable: task::Runnable| {
-            wakes.call();
-            runnable.run();
-        };
-        let (runnable, handle) = task::spawn(handle, schedule);
-        runnable.run();
-        assert!(!handle.is_finished());
-        scene.assert_the_woken_task_runs();
-    }
-}
-
-#[test]
-fn the_hook_of_another_executor_wakes_a_task() {
-    for workers in [2, 4] {
-        let mut scene = Scene::new(workers);
-        let (handle, wakes) = (scene.ends(), scene.wakes.clone());
-        let own = Arc::new(Mutex::new(None));
-        let other = Executor::builder().workers(1).on_wake({
-            let own = own.clone();
-            move |_| {
-                // On a worker of the first executor, and not on that of its own.
-                if current_worker().is_some()
-                    && *own.lock().unwrap() != Some(thread::current().id())
-                {
-                    wakes.call();
-                }
+fn a_task_that_a_strangers_code_wakes_and_waits_for_runs() {
+    let ways: [(&str, fn(Scene)); 6] = [
+        ("a foreign waker", |mut scene| {
+            let mut handle = scene.ends();
+            assert!(poll_with(&mut handle, &scene.waker()).is_pending());
+            scene.assert_the_woken_task_runs();
+        }),
+        ("a foreign waker of a join set", |mut scene| {
+            let mut set = JoinSet::new();
+            set.insert(scene.ends());
+            let mut next = pin!(set.join_next());
+            assert!(poll_with(&mut next, &scene.waker()).is_pending());
+            scene.assert_the_woken_task_runs();
+        }),
+        ("a foreign waker of a local executor", |mut scene| {
+            let local = LocalExecutor::new();
+            let handle = scene.ends();
+            local.spawn(handle).detach();
+            let mut run = pin!(local.run(pending::<()>()));
+            // Until nothing is due there, so that it leaves the waker.
+            for _ in 0..4 {
+                assert!(poll_with(&mut run, &scene.waker()).is_pending());
             }
-        });
-        let other = Quiet::new(other);
-        *own.lock().unwrap() = Some(joint_executor::block_on(
-            other.executor.spawn(async { thread::current().id() }),
-        ));
-        let handle = other.executor.spawn(handle);
-        other.settle_all();
-        wait_until(|| !handle.is_finished());
-        scene.assert_the_woken_task_runs();
-    }
-}
-
-#[test]
-fn the_drop_of_a_task_of_an_ended_executor_wakes_a_task() {
-    for workers in [2, 4] {
-        let mut scene = Scene::new(workers);
-        let (handle, wakes) = (scene.ends(), scene.wakes.clone());
-        let worker: Arc<Mutex<Option<HostedWorker>>> = Arc::default();
-        // The executor ends before the task that is being woken is queued. Its host allows no
-        // thread for the drop.
-        let ends = worker.clone();
-        let builder = Executor::builder().workers(1);
-        let builder = builder.host(Arc::<Refuses>::default());
-        let builder = builder.on_wake(move |_| drop(ends.lock().unwrap().take()));
-        let (other, mut all) = builder.build_hosted().unwrap();
-        let held = OnDrop(move || wakes.call());
-        let waits = async move {
-            let _held = held;
-            handle.await;
-        };
-        other.spawn_detached(waits);
-        let mut bound = all.remove(0).bind();
-        while bound.step(8, Waker::noop()) == Step::Ready {}
-        *worker.lock().unwrap() = Some(bound.unbind().unwrap());
-        scene.assert_the_woken_task_runs();
+            scene.assert_the_woken_task_runs();
+        }),
+        ("the schedule function of another runtime", |mut scene| {
+            let (handle, wakes) = (scene.ends(), scene.wakes.clone());
+            let schedule = move |runnable: task::Runnable| {
+                wakes.call();
+                runnable.run();
+            };
+            let (runnable, handle) = task::spawn(handle, schedule);
+            runnable.run();
+            assert!(!handle.is_finished());
+            scene.assert_the_woken_task_runs();
+        }),
+        ("the hook of another executor", |mut scene| {
+            let (handle, wakes) = (scene.ends(), scene.wakes.clone());
+            let own = Arc::new(Mutex::new(None));
+            let other = Executor::builder().workers(1).on_wake({
+                let own = own.clone();
+                move |_| {
+                    // On a worker of the first executor, and not on that of its own.
+                    if current_worker().is_some()
+                        && *own.lock().unwrap() != Some(thread::current().id())
+                    {
+                        wakes.call();
+                    }
+                }
+            });
+            let other = Quiet::new(other);
+            *own.lock().unwrap() = Some(joint_executor::block_on(
+                other.executor.spawn(async { thread::current().id() }),
+            ));
+            let handle = other.executor.spawn(handle);
+            other.settle_all();
+            wait_until(|| !handle.is_finished());
+            scene.assert_the_woken_task_runs();
+        }),
+        ("the drop of a task of an ended executor", |mut scene| {
+            let (handle, wakes) = (scene.ends(), scene.wakes.clone());
+            let worker: Arc<Mutex<Option<HostedWorker>>> = Arc::default();
+            // The executor ends before the task that is being woken is queued. Its host allows no
+            // thread for the drop.
+            let ends = worker.clone();
+            let builder = Executor::builder().workers(1);
+            let builder = builder.host(Arc::<Refuses>::default());
+            let builder = builder.on_wake(move |_| drop(ends.lock().unwrap().take()));
+            let (other, mut all) = builder.build_hosted().unwrap();
+            let held = OnDrop(move || wakes.call());
+            let waits = async move {
+                let _held = held;
+                handle.await;
+            };
+            other.spawn_detached(waits);
+            let mut bound = all.remove(0).bind();
+            while bound.step(8, Waker::noop()) == Step::Ready {}
+            *worker.lock().unwrap() = Some(bound.unbind().unwrap());
+            scene.assert_the_woken_task_runs();
+        }),
+    ];
+    for (name, way) in ways {
+        for workers in [2, 4] {
+            println!("{name}, {workers} workers");
+            way(Scene::new(workers));
+        }
     }
 }
