@@ -28,7 +28,7 @@ in_qemu=$(skip shutdown::dropped::a_million_resumptions_need_no_stack \
 # something to read, and the error of a datagram that nobody gets is lost: a plain program in C too.
 in_wine=$(skip tcp::a_peer_that_resets_is_an_error_of_the_read_that_waits \
     tcp::a_shutdown_from_elsewhere_ends_a_read_that_waits \
-    ready::a_stream_says_what_it_is_ready_for_and_when_the_peer_has_gone \
+    ready::a_stream_says_what_it_is_ready_for_and_if_its_peer_is_gone \
     net::both::one_program_runs_on_real_and_on_simulated_sockets)
 # What the refused thread should have run panics when it is dropped.
 in_wasi=$(skip parts::a_panic_in_the_drop_of_metadata_passes_through_the_last_waker)

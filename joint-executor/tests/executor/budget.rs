@@ -277,7 +277,7 @@ fn an_operation_refused_by_the_budget_has_no_effect() {
 
 /// On the only worker, which alone can be told that the descriptor is ready.
 #[test]
-fn a_descriptor_gets_ready_beside_a_blocking_wait_that_never_sleeps() {
+fn a_blocking_wait_that_never_sleeps_sees_a_descriptor() {
     let (mut far, near, _) = arrived(0);
     let read = block_on(executor(1).spawn(async move {
         block_on(async {

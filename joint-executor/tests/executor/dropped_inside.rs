@@ -144,7 +144,7 @@ fn round(workers: usize) {
 }
 
 #[test]
-fn a_worker_drops_its_executor_while_others_join_and_threads_spawn() {
+fn a_worker_drops_its_executor_while_others_join_and_spawn() {
     for n in 0..ROUNDS {
         round([1, 2, 4][n % 3]);
     }

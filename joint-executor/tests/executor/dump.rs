@@ -315,7 +315,7 @@ fn a_future_that_was_woken_and_put_aside_snoozes() {
 }
 
 #[test]
-fn a_future_that_is_dropped_before_the_lock_is_taken_again_does_not_snooze() {
+fn a_future_dropped_before_the_lock_is_free_does_not_snooze() {
     let executor = executor(2);
     let (task, held) = waits_again(&executor, false);
     drop(held);
@@ -357,7 +357,7 @@ async fn combined<F: Future>(future: F) -> F::Output {
 }
 
 #[test]
-fn a_wait_with_a_waker_of_a_combinator_is_shown_with_the_task_that_polls_it() {
+fn a_wait_through_a_combinators_waker_is_shown_with_its_task() {
     let executor = executor(1);
     let task = executor.spawn(combined(waiting_for("a message", pending::<()>())));
     let dump = settled(&executor, 1);
@@ -369,7 +369,7 @@ fn a_wait_with_a_waker_of_a_combinator_is_shown_with_the_task_that_polls_it() {
 
 /// A dump cannot tell a join from a select, whose task the timer may wake.
 #[test]
-fn a_cycle_is_not_said_to_last_if_a_task_of_it_waits_for_something_else_as_well() {
+fn a_cycle_whose_task_has_another_wait_is_not_said_to_last() {
     let executor = executor(1);
     let (first, to_first) = awaits_what_it_is_sent(&executor, "first");
     let second: Boxed =
@@ -448,7 +448,7 @@ fn a_cycle_across_a_join_set_is_marked() {
 }
 
 #[test]
-fn a_task_that_waits_for_a_oneshot_names_it_until_it_waits_for_something_else() {
+fn a_task_names_the_oneshot_that_it_waits_for_until_it_goes_on() {
     let executor = recording();
     let (sender, receiver) = oneshot::channel::<u32>();
     let (mut to_nobody, closes) = oneshot::channel::<u64>();
@@ -480,7 +480,7 @@ fn a_task_that_waits_for_a_oneshot_names_it_until_it_waits_for_something_else() 
 
 /// The second poll has the waker that is registered already, and the poll of the timer is newer.
 #[test]
-fn a_oneshot_that_was_polled_beside_something_else_is_named_until_it_is_dropped() {
+fn a_oneshot_polled_beside_others_is_named_until_it_is_dropped() {
     let executor = recording();
     let (_sender, receiver) = oneshot::channel::<()>();
     let (next, may_go_on) = oneshot::channel::<()>();
@@ -508,7 +508,7 @@ fn a_oneshot_that_was_polled_beside_something_else_is_named_until_it_is_dropped(
 
 /// A set of futures polls its futures with wakers of its own.
 #[test]
-fn a_oneshot_with_a_waker_of_a_combinator_is_named_with_the_task_that_polls_it() {
+fn a_oneshot_polled_by_a_combinator_is_named_with_its_task() {
     let executor = recording();
     let (_sender, receiver) = oneshot::channel::<()>();
     let task = executor.spawn(combined(receiver));

@@ -188,7 +188,7 @@ fn fork_under_a_lock(
 /// As the documentation of `join` says. With `lock` in place of `try_lock`, the worker would wait
 /// for itself.
 #[test]
-fn a_worker_that_waits_takes_a_fork_of_a_stranger_under_its_own_lock() {
+fn a_waiting_worker_takes_a_strangers_fork_under_its_lock() {
     let fork = |a: &(dyn Fn() + Sync), b: &(dyn Fn() + Sync)| {
         join(a, b);
     };
@@ -198,7 +198,7 @@ fn a_worker_that_waits_takes_a_fork_of_a_stranger_under_its_own_lock() {
 
 /// The documentation of `join` recommends this: the wait for another executor takes nothing over.
 #[test]
-fn under_a_lock_a_join_on_another_executor_takes_no_fork_of_a_stranger() {
+fn a_join_on_another_executor_takes_no_strangers_fork() {
     let parts = executor(2);
     let fork = |a: &(dyn Fn() + Sync), b: &(dyn Fn() + Sync)| {
         parts.install(|| join(a, b));
@@ -377,7 +377,7 @@ fn async_join_forks_if_a_worker_is_idle() {
 }
 
 #[test]
-fn async_sides_alternate_in_being_polled_first_until_they_are_ready() {
+fn async_sides_take_turns_to_be_polled_first_until_ready() {
     let log = Arc::new(Mutex::new(String::new()));
     let side = |name: char, polls: usize| {
         let (mut left, log) = (polls, log.clone());

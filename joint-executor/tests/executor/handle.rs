@@ -159,7 +159,7 @@ fn a_shutdown_waits_for_functions_that_block() {
 }
 
 #[test]
-fn a_function_that_is_cancelled_before_it_begins_is_not_waited_for() {
+fn a_function_cancelled_before_it_begins_is_not_waited_for() {
     let executor = executor(1);
     executor.enter(|| {
         for _ in 0..100 {

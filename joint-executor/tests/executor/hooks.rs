@@ -186,7 +186,7 @@ fn on_steal_receives_both_workers_and_the_number_of_tasks() {
 
 /// A push from another thread relies on a worker that searches. The thief must not count as one.
 #[test]
-fn a_slow_hook_for_a_steal_does_not_delay_a_task_that_is_spawned_meanwhile() {
+fn a_task_spawned_during_a_slow_steal_hook_is_not_delayed() {
     let (begins, has_begun) = mpsc::channel();
     let (ends, may_end) = mpsc::channel::<()>();
     let may_end = Mutex::new(Some(may_end));

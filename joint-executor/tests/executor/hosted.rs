@@ -110,7 +110,7 @@ fn nothing_runs_between_two_steps() {
 }
 
 #[test]
-fn a_worker_moves_between_threads_with_its_queued_and_waiting_tasks() {
+fn a_worker_moves_between_threads_with_its_tasks() {
     let (executor, mut workers) = hosted(1);
     let (sender, receiver) = oneshot::channel();
     let waiting = executor.spawn(async { (receiver.await, thread::current().id()) });
@@ -298,7 +298,7 @@ fn a_dropped_worker_does_not_keep_a_poll_blocked_on_another() {
 }
 
 #[test]
-fn the_drop_of_the_executor_does_not_wait_and_the_next_step_ends() {
+fn the_drop_does_not_wait_and_the_next_step_ends() {
     let stopped = Arc::new(AtomicUsize::new(0));
     let on_stop = stopped.clone();
     let (executor, mut worker) =
@@ -358,7 +358,7 @@ fn a_shutdown_names_a_worker_that_nobody_drives() {
 }
 
 #[test]
-fn panics_of_tasks_and_of_entered_code_leave_the_worker_as_it_was() {
+fn panics_of_tasks_and_entered_code_leave_the_worker_whole() {
     let (executor, mut worker) = bound();
     let task = executor.spawn(async { resume_unwind(Box::new("on purpose")) });
     exhaust(&mut worker);
@@ -376,7 +376,7 @@ fn panics_of_tasks_and_of_entered_code_leave_the_worker_as_it_was() {
 }
 
 #[test]
-fn a_task_of_the_only_worker_blocks_on_a_timer_and_on_another_thread() {
+fn the_only_worker_blocks_on_a_timer_and_on_another_thread() {
     let (executor, mut worker) = bound();
     let (sender, receiver) = oneshot::channel();
     let task = executor.spawn(async move {
@@ -600,7 +600,7 @@ fn both_sides_of_a_join_run_in_a_step() {
 }
 
 #[test]
-fn hooks_are_called_once_for_each_worker_and_the_last_one_set_first() {
+fn hooks_run_once_for_each_worker_and_the_last_set_first() {
     let (calls, called) = mpsc::channel();
     let note = |what: &'static str| {
         let calls = calls.clone();
@@ -792,7 +792,7 @@ mod threads {
     }
 
     #[test]
-    fn an_error_of_the_caller_is_that_of_the_build_and_leaves_no_worker_behind() {
+    fn an_error_of_the_caller_fails_the_build_and_ends_the_workers() {
         let ended = Arc::new(AtomicUsize::new(0));
         let on_stop = ended.clone();
         let builder = Executor::builder()
@@ -856,7 +856,7 @@ mod chosen {
     }
 
     #[test]
-    fn a_task_that_yields_comes_back_and_one_that_is_discarded_is_counted() {
+    fn a_task_that_yields_comes_back_and_a_discarded_one_counts() {
         let (executor, worker) = scheduled_one();
         let worker = &worker;
         let task = executor.spawn(async {
@@ -885,7 +885,7 @@ mod chosen {
     }
 
     #[test]
-    fn a_pinned_task_or_one_of_high_priority_runs_in_no_other_executor() {
+    fn a_pinned_or_high_task_runs_in_no_other_executor() {
         let [(executor, worker), (_other, other)] = [(); 2].map(|()| scheduled_one());
         let pinned = executor.task().on_worker(0);
         for task in [pinned, executor.task().priority(Priority::High)] {
@@ -967,7 +967,7 @@ mod chosen {
 
     /// An end that waited for the task would wait forever.
     #[test]
-    fn a_worker_ends_while_its_owner_has_a_task_that_only_it_may_run() {
+    fn a_worker_ends_while_its_owner_has_a_local_task_of_it() {
         let ends_of: [fn(BoundWorker, ReadyTask); 4] = [
             |worker, _task| worker.end(),
             |worker, task| drop((worker, task)),
@@ -999,7 +999,7 @@ mod chosen {
     }
 
     #[test]
-    fn a_worker_ends_inside_the_drop_of_a_task_that_its_owner_has_taken() {
+    fn a_worker_ends_inside_the_drop_of_a_task_it_gave_away() {
         ends(|| {
             let (_executor, worker) = scheduled_one();
             let worker = Rc::new(worker);
@@ -1203,7 +1203,7 @@ mod hosts {
     }
 
     #[test]
-    fn it_learns_of_executors_that_are_used_where_they_do_not_belong() {
+    fn it_learns_of_executors_used_where_they_do_not_belong() {
         let (host, worker) = Here::new();
         let own = host.executor();
         let foreign = crate::common::executor(1);
@@ -1261,7 +1261,7 @@ fn a_step_leaves_no_task_where_a_wait_does_not_look() {
 }
 
 #[test]
-fn the_waker_of_a_step_may_wake_another_worker_when_it_is_dropped() {
+fn the_drop_of_a_steps_waker_may_wake_another_worker() {
     ends(|| {
         let (executor, mut workers) = all_bound(2);
         let (mut second, mut first) = (workers.pop().unwrap(), workers.pop().unwrap());
@@ -1281,7 +1281,7 @@ fn current_thread() -> (Executor, BoundWorker) {
 
 #[cfg(unix)]
 #[test]
-fn a_future_on_the_current_thread_borrows_and_waits_for_local_tasks_timers_and_descriptors() {
+fn a_future_on_the_current_thread_borrows_and_waits() {
     use futures_lite::{AsyncReadExt, AsyncWriteExt};
     use joint_executor::{io::UnixStream, time};
 
@@ -1331,7 +1331,7 @@ fn tasks_run_on_in_the_next_call_on_the_current_thread() {
 }
 
 #[test]
-fn a_future_that_yields_and_tasks_that_yield_take_turns_on_the_current_thread() {
+fn a_future_and_tasks_take_turns_on_the_current_thread() {
     let (_executor, mut worker) = current_thread();
     let turns = Rc::new(AtomicUsize::new(0));
     worker.block_on(async {

@@ -243,7 +243,7 @@ impl Drop for PanicsOnDrop {
 }
 
 #[test]
-fn an_older_waker_that_panics_when_it_is_dropped_leaves_the_task_in_the_set() {
+fn a_waker_that_panics_when_replaced_leaves_the_task_in_the_set() {
     let (runnable, mut handle) = ready(1);
     let waker = Waker::from(Arc::new(PanicsOnDrop));
     assert!(poll_with(&mut handle, &waker).is_pending());
@@ -399,7 +399,7 @@ fn dropping_the_set_or_abort_all_cancels_all() {
 }
 
 #[test]
-fn a_task_whose_drop_panics_does_not_keep_the_others_from_being_cancelled() {
+fn a_task_whose_drop_panics_lets_the_others_be_cancelled() {
     let log = Arc::default();
     let bomb = || {
         let (runnable, handle) = task::spawn(pending::<()>(), |_| panic_any("schedule"));

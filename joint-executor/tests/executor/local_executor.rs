@@ -275,7 +275,7 @@ fn a_main_future_that_wakes_itself_forever_starves_no_task() {
 }
 
 #[test]
-fn a_run_is_driven_by_another_executor_and_lets_its_tasks_have_turns() {
+fn a_run_driven_by_another_executor_lets_its_tasks_have_turns() {
     let outer = LocalExecutor::new();
     let (_other, turns) = always_due(&outer, 1);
     let inner = outer.spawn(async {
@@ -315,7 +315,7 @@ fn a_run_is_woken_by_its_tasks_from_inside_and_outside() {
 }
 
 #[test]
-fn a_wake_up_from_elsewhere_is_noticed_though_there_is_always_something_due() {
+fn a_busy_local_executor_notices_wake_ups_from_elsewhere() {
     let executor = LocalExecutor::new();
     let (_tasks, runs) = always_due(&executor, 2);
     for _ in 0..3 {
@@ -360,7 +360,7 @@ fn the_main_future_has_its_turn_after_all_that_were_due() {
 /// The run is pending; what is then done to the executor from outside, on its thread, wakes whoever
 /// drives it.
 #[test]
-fn a_pending_run_is_woken_by_a_spawn_and_by_a_wake_up_on_its_thread() {
+fn a_spawn_and_a_wake_up_on_its_thread_wake_a_pending_run() {
     let executor = LocalExecutor::new();
     let (wakes, waker) = counting();
     let mut cx = Context::from_waker(&waker);
@@ -382,7 +382,7 @@ fn a_pending_run_is_woken_by_a_spawn_and_by_a_wake_up_on_its_thread() {
 }
 
 #[test]
-fn a_run_that_is_dropped_leaves_no_waker_behind_and_another_may_begin() {
+fn a_dropped_run_leaves_no_waker_and_another_may_begin() {
     let executor = LocalExecutor::new();
     let task = executor.spawn(pending::<()>());
     let (wakes, waker) = counting();
@@ -417,7 +417,7 @@ fn driving_a_local_executor_twice_at_once_panics() {
 }
 
 #[test]
-fn a_panic_of_the_main_future_passes_through_and_leaves_the_executor_whole() {
+fn a_panic_of_the_main_future_leaves_the_executor_whole() {
     let executor = LocalExecutor::new();
     let task = executor.spawn(async { 5 });
     let main = || async { panic!("main") };
@@ -474,7 +474,7 @@ fn a_task_cancelled_elsewhere_or_left_asleep_ends_here() {
 }
 
 #[test]
-fn the_last_waker_of_a_detached_task_dropped_on_another_thread_ends_it_here() {
+fn a_detached_task_whose_last_waker_goes_elsewhere_ends_here() {
     let executor = LocalExecutor::new();
     let drops = Guards::default();
     let (task, waker) = waiting(&executor, drops.local());
@@ -486,7 +486,7 @@ fn the_last_waker_of_a_detached_task_dropped_on_another_thread_ends_it_here() {
 }
 
 #[test]
-fn the_end_cancels_what_is_due_and_then_what_waits_and_last_what_was_woken_elsewhere() {
+fn the_end_cancels_due_then_waiting_then_woken_tasks() {
     let log: Log<&str> = Log::default();
     let logs = |name| {
         let log = log.clone();

@@ -20,7 +20,7 @@ use super::{Panics, built, executor, hold, on_drop, wait_until};
 use crate::common::{poll_with, waker_that};
 
 #[test]
-fn a_task_that_is_awaited_right_after_its_spawn_runs_next_and_then_the_one_that_awaits_it() {
+fn a_task_awaited_after_its_spawn_runs_next_then_its_waiter() {
     let log = Arc::new(Mutex::new(Vec::new()));
     let logs = {
         let log = log.clone();
@@ -84,7 +84,7 @@ fn a_deep_chain_of_awaits_needs_no_stack() {
 }
 
 #[test]
-fn a_deep_chain_is_cancelled_by_its_last_handle_and_needs_no_stack() {
+fn a_deep_chain_cancelled_by_its_last_handle_needs_no_stack() {
     let executor = executor(2);
     let (gone, all_gone) = mpsc::channel();
     let first = executor.spawn(pending());
@@ -127,7 +127,7 @@ fn tasks_that_are_always_due_do_not_starve_others() {
 }
 
 #[test]
-fn a_task_that_blocks_its_worker_does_not_hold_up_what_it_spawned() {
+fn a_task_that_blocks_does_not_hold_up_what_it_spawned() {
     let executor = executor(2);
     for priority in [Priority::Normal, Priority::High]
         .into_iter()
@@ -152,7 +152,7 @@ fn a_task_that_blocks_its_worker_does_not_hold_up_what_it_spawned() {
 }
 
 #[test]
-fn a_task_that_blocks_its_worker_does_not_hold_up_the_task_that_it_woke() {
+fn a_task_that_blocks_does_not_hold_up_the_task_it_woke() {
     let executor = executor(2);
     for _ in 0..200 {
         let (wake, woken) = oneshot::channel();
@@ -172,7 +172,7 @@ fn a_task_that_blocks_its_worker_does_not_hold_up_the_task_that_it_woke() {
 
 /// The ones behind may have come along in one batch with the one that blocks.
 #[test]
-fn a_task_that_blocks_its_worker_does_not_hold_up_those_queued_behind_it() {
+fn a_task_that_blocks_does_not_hold_up_those_queued_behind() {
     let executor = executor(2);
     for behind in (0..40).cycle().take(200) {
         let (sender, receiver) = mpsc::channel();
@@ -421,7 +421,7 @@ fn ping_pong_between_a_task_and_a_thread() {
 
 /// The other worker never has nothing to do.
 #[test]
-fn a_task_that_blocks_its_worker_does_not_hold_up_those_behind_it_while_all_others_are_busy() {
+fn a_task_that_blocks_beside_busy_workers_holds_nothing_up() {
     let executor = executor(2);
     block_on(executor.spawn(async move {
         // One for each worker: that of the blocked one is taken over as well.

@@ -411,7 +411,7 @@ mod asynchronous {
     }
 
     #[test]
-    fn dropping_a_scope_cancels_its_tasks_and_the_last_drops_the_environment() {
+    fn the_last_task_of_a_dropped_scope_drops_the_environment() {
         let executor = executor(2);
         let (sender, receiver) = mpsc::channel();
         let env = Env(AtomicUsize::new(0), sender);
@@ -491,7 +491,7 @@ mod asynchronous {
     }
 
     #[test]
-    fn a_panic_that_unwinds_through_the_closure_cancels_the_other_tasks() {
+    fn a_panic_through_the_closure_cancels_the_other_tasks() {
         let executor = executor(2);
         let env = Arc::new(AtomicUsize::new(0));
         let scope = executor.spawn(async_scope(env.clone(), async |s| {

@@ -84,7 +84,7 @@ fn signal(when: When, wait: fn(Poller)) {
 }
 
 #[test]
-fn a_wake_up_in_a_signal_handler_of_the_waiting_thread_ends_the_wait() {
+fn a_wake_up_in_a_signal_handler_ends_its_threads_wait() {
     let handler: extern "C" fn(libc::c_int) = wake;
     // SAFETY: the handler does only what a handler may: it sets a flag, and wakes a parker.
     let before = unsafe { libc::signal(libc::SIGUSR1, handler as libc::sighandler_t) };

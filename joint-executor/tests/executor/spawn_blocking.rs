@@ -46,7 +46,7 @@ fn many_that_wait_for_one_another_all_end() {
 }
 
 #[test]
-fn a_panic_of_a_blocking_function_is_its_result_and_names_the_call_site() {
+fn a_panic_of_a_blocking_function_names_the_call_site() {
     let line = line!() + 1;
     let task = spawn_blocking(|| -> () { panic!("no") });
     let Err(JoinError::Panicked(panic)) = block_on(task.result()) else {
@@ -73,7 +73,7 @@ fn begun() -> (joint::JoinHandle<u32>, mpsc::Sender<u32>) {
 }
 
 #[test]
-fn a_running_blocking_function_returns_its_value_in_spite_of_abort() {
+fn a_running_blocking_function_returns_in_spite_of_abort() {
     let (task, end) = begun();
     task.abort();
     end.send(3).unwrap();
@@ -112,7 +112,7 @@ fn a_detached_blocking_function_runs() {
 }
 
 #[test]
-fn dropped_handles_lose_no_function_that_has_begun_and_run_none_twice() {
+fn dropped_handles_lose_no_begun_function_and_run_none_twice() {
     static RAN: AtomicUsize = AtomicUsize::new(0);
     const MANY: usize = 200;
     let (sender, receiver) = channel();

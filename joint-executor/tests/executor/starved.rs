@@ -14,12 +14,12 @@ use joint_executor::{Executor, block_on};
 const CHILD: &str = "JOINT_TEST_STARVED";
 
 #[test]
-fn workers_that_are_all_blocked_while_tasks_are_queued_are_reported() {
+fn blocked_workers_are_reported_while_tasks_are_queued() {
     if env::var_os(CHILD).is_some() {
         return hang();
     }
     let mut program = crate::common::again();
-    let test = "starved::workers_that_are_all_blocked_while_tasks_are_queued_are_reported";
+    let test = "starved::blocked_workers_are_reported_while_tasks_are_queued";
     program
         .args(["--exact", "--nocapture", test])
         .env(CHILD, "1");

@@ -66,7 +66,7 @@ fn a_task_that_is_spawned_outside_a_poll_has_no_parent() {
 }
 
 #[test]
-fn the_parent_may_be_a_blocking_call_or_a_task_of_another_executor() {
+fn the_parent_may_be_a_blocking_call_or_of_another_executor() {
     let (executor, parents) = watched();
     let executor = Arc::new(executor);
     let inside = executor.clone();

@@ -255,7 +255,7 @@ fn the_taker_of_a_side_sees_its_own_value_again_afterwards() {
 }
 
 #[test]
-fn a_side_that_was_taken_spawns_on_no_local_executor_of_its_taker() {
+fn a_taken_side_spawns_on_no_local_executor_of_its_taker() {
     let executor = three_workers();
     let alice = |join: &dyn Fn()| {
         let local = LocalExecutor::new();

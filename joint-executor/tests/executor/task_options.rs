@@ -258,7 +258,7 @@ fn high_is_kept_over_waits() {
 /// Most often the other worker sleeps when the turn of the local task comes, before that of the one
 /// who yields.
 #[test]
-fn a_local_task_that_blocks_does_not_hold_up_the_task_that_it_overtook() {
+fn a_local_task_that_blocks_does_not_hold_up_one_it_overtook() {
     let executor = executor(2);
     for _ in 0..100 {
         let overtaken = executor.spawn(async {
@@ -360,7 +360,7 @@ fn a_flood_of_tasks_from_outside_does_not_starve_a_normal_one() {
 }
 
 #[test]
-fn a_flood_of_normal_tasks_from_outside_does_not_starve_a_pinned_one() {
+fn a_flood_from_outside_does_not_starve_a_pinned_task() {
     let executor = executor(1);
     let log = Log::default();
     let busy = Busy::on(&executor, 0);
@@ -522,7 +522,7 @@ fn local_tasks(
 }
 
 #[test]
-fn a_local_task_that_is_cancelled_from_elsewhere_is_dropped_at_home() {
+fn a_local_task_cancelled_from_elsewhere_is_dropped_at_home() {
     let executor = executor(2);
     let guards = Guards::default();
     let (mut handles, _wakers) = local_tasks(&executor, 1, 30, &guards);
@@ -598,7 +598,7 @@ fn a_local_future_may_spawn_local_ones_when_it_is_dropped() {
 }
 
 #[test]
-fn local_tasks_are_dropped_at_home_while_foreign_threads_wake_them() {
+fn local_tasks_are_dropped_at_home_while_others_wake_them() {
     for round in 0..200 {
         let guards = Guards::default();
         let executor = executor(2);
@@ -645,7 +645,7 @@ fn local_tasks_are_dropped_at_home_while_foreign_threads_wake_them() {
 }
 
 #[test]
-fn local_tasks_of_two_workers_that_wake_each_other_by_their_drops() {
+fn drops_of_local_tasks_of_two_workers_wake_each_other() {
     struct Wakes(Arc<Mutex<Vec<Waker>>>);
     impl Drop for Wakes {
         fn drop(&mut self) {
@@ -700,7 +700,7 @@ fn a_pinned_task_for_a_worker_that_has_left_is_dropped() {
 }
 
 #[test]
-fn an_executor_that_cannot_be_started_drops_what_its_first_workers_were_given() {
+fn a_failed_build_drops_what_its_first_workers_were_given() {
     let guards = Guards::default();
     let (given, is_given) = mpsc::channel();
     let is_given = Mutex::new(is_given);

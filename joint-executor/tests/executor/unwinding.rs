@@ -26,7 +26,7 @@ fn on_end_is_called_after_the_panic_of_a_task_has_unwound() {
 }
 
 #[test]
-fn a_local_executor_drops_its_panicking_futures_during_the_unwinding() {
+fn a_local_executor_drops_panicking_futures_while_unwinding() {
     let seen = Unwound::default();
     let local = LocalExecutor::new();
     let task = local.spawn(panicking(&seen));
@@ -38,7 +38,7 @@ fn a_local_executor_drops_its_panicking_futures_during_the_unwinding() {
 }
 
 #[test]
-fn a_scope_drops_its_panicking_tasks_and_body_during_the_unwinding() {
+fn a_scope_drops_panicking_tasks_and_its_body_while_unwinding() {
     let seen = Unwound::default();
     let executor = executor(1);
     let payload = panics(|| {
@@ -60,7 +60,7 @@ fn a_scope_drops_its_panicking_tasks_and_body_during_the_unwinding() {
 }
 
 #[test]
-fn the_first_panic_of_a_scoped_task_is_its_result_if_its_drop_panics_too() {
+fn the_first_panic_of_a_scoped_task_is_its_result() {
     let executor = executor(1);
     executor.scope(|s| {
         let drops = OnDrop(|| panic!("in the future's drop"));

@@ -4,7 +4,7 @@
 use crate::golden::program::{printed, run};
 
 #[test]
-fn all_textures_are_decoded_elsewhere_and_drawn_by_the_main_thread() {
+fn textures_decoded_elsewhere_are_drawn_by_the_main_thread() {
     assert_eq!(
         printed(&run("main_loop", &[])),
         include_str!("main_loop.txt")

@@ -37,7 +37,7 @@ fn assert_gone(error: &io::Error) {
 }
 
 #[test]
-fn dropping_an_executor_wakes_a_hundred_thousand_foreign_waiters() {
+fn the_drop_of_an_executor_wakes_100_000_foreign_waiters() {
     ends(|| {
         let executor = executor(2);
         let pairs = served_by(&executor, DESCRIPTORS);

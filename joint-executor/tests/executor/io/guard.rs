@@ -26,7 +26,7 @@ async fn woken() -> io::Result<(AsyncFd<UnixStream>, UnixStream)> {
 }
 
 #[test]
-fn a_cleared_descriptor_waits_for_the_next_event_although_it_is_ready() {
+fn a_cleared_descriptor_waits_for_the_next_event() {
     on_workers(|| async {
         let (one, mut other) = woken().await.unwrap();
         let mut guard = one.readable().await.unwrap();
@@ -93,7 +93,7 @@ fn a_wait_for_both_directions_names_those_that_are_ready() {
 }
 
 #[test]
-fn a_wait_for_both_directions_ends_with_the_first_that_becomes_ready() {
+fn a_wait_for_both_directions_ends_with_the_first_ready_one() {
     on_workers(|| async {
         let (one, other) = UnixStream::pair().unwrap();
         let (one, other) = (AsyncFd::new(one).unwrap(), AsyncFd::new(other).unwrap());

@@ -69,7 +69,7 @@ fn many_readers_and_writers_of_one_descriptor_are_all_served() {
 }
 
 #[test]
-fn dropped_waiters_leave_nothing_behind_and_the_remaining_ones_are_served() {
+fn dropped_waiters_leave_nothing_and_the_others_are_served() {
     ends(|| {
         let (one, other) = datagrams();
         let wait = || async { other.readable().await };

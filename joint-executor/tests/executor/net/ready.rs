@@ -72,7 +72,7 @@ fn a_stream_is_writable_until_a_write_finds_no_room() {
 }
 
 #[test]
-fn a_stream_says_what_it_is_ready_for_and_when_the_peer_has_gone() {
+fn a_stream_says_what_it_is_ready_for_and_if_its_peer_is_gone() {
     everywhere(async || {
         let (one, other) = connected().await?;
         would_block(one.try_read(&mut [0; 8]));
@@ -91,7 +91,7 @@ fn a_stream_says_what_it_is_ready_for_and_when_the_peer_has_gone() {
 }
 
 #[test]
-fn an_operation_of_the_callers_waits_by_the_readiness_of_the_stream() {
+fn an_operation_of_the_callers_waits_until_the_stream_is_ready() {
     everywhere(async || {
         let (one, other) = connected().await?;
         let tries = AtomicUsize::new(0);

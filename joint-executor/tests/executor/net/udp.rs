@@ -65,7 +65,7 @@ fn assert_did_not_fit(received: io::Result<usize>) {
 }
 
 #[test]
-fn the_part_of_a_message_beyond_the_buffer_is_lost_and_the_next_is_intact() {
+fn the_part_of_a_message_beyond_the_buffer_is_lost() {
     everywhere(async || {
         let (one, other) = two().await?;
         let to = other.local_addr()?;

@@ -31,7 +31,7 @@ fn hold_by<'a>(task: impl Fn() -> TaskBuilder<'a>, holds: impl Send + 'static) -
 }
 
 #[test]
-fn a_drop_sees_nothing_that_is_set_for_the_poll_that_it_is_inside_of() {
+fn a_drop_sees_no_task_local_of_the_poll_around_it() {
     static NAME: TaskLocal<&str> = TaskLocal::new();
     ends(|| {
         let executor = executor(1);
@@ -139,7 +139,7 @@ fn a_drop_that_waits_for_the_drop_of_another_task() {
 
 /// Another worker is free: it is the one that drops what waits for the blocked poll.
 #[test]
-fn a_drop_that_waits_for_a_blocked_poll_is_left_to_another_worker() {
+fn another_worker_does_the_drop_that_waits_for_a_blocked_poll() {
     ends(|| {
         for _ in 0..40 {
             let executor = executor(2);

@@ -52,7 +52,7 @@ fn shutdown_timeout_reports_the_workers_that_are_late() {
 
 /// A task that shuts its own executor down: its worker is late, and the others are not.
 #[test]
-fn a_task_shuts_down_its_own_executor_and_its_worker_is_reported() {
+fn a_task_that_shuts_its_executor_down_names_its_own_worker() {
     ends(|| {
         for workers in [1, 2, 4] {
             let executor = executor(workers);
@@ -120,7 +120,7 @@ fn a_late_worker_drops_what_is_left() {
 
 /// The workers that have arrived wait for one that has not, and are not blamed.
 #[test]
-fn shutdown_timeout_names_only_the_worker_that_blocks_the_others() {
+fn shutdown_timeout_names_only_the_worker_that_blocks_others() {
     ends(|| {
         let executor = executor(3);
         let (drop_me, dropped) = mpsc::channel::<()>();

@@ -11,7 +11,7 @@ use crate::common::{Panics, counting, wait_until, waker_that};
 use joint_executor::{io::AsyncFd, time::sleep};
 
 #[test]
-fn while_the_poll_of_a_task_whose_timer_was_due_runs_other_timers_fire() {
+fn other_timers_fire_while_a_task_whose_timer_was_due_runs() {
     let quiet = quiet(2);
     let (stranger, watched) = stranger();
     let release = watched.release();
@@ -30,7 +30,7 @@ fn while_the_poll_of_a_task_whose_timer_was_due_runs_other_timers_fire() {
 }
 
 #[test]
-fn a_descriptor_wakes_after_the_drop_of_an_earlier_waker_has_panicked() {
+fn a_descriptor_wakes_after_an_earlier_wakers_drop_panicked() {
     let quiet = quiet(1);
     quiet.executor.enter(|| {
         let (socket, send) = socket();

@@ -112,7 +112,7 @@ fn on_park_may_wait_for_a_descriptor() {
 }
 
 #[test]
-fn after_poll_may_wait_for_the_waiter_of_the_task_that_has_ended() {
+fn after_poll_may_wait_for_the_waiter_of_the_ended_task() {
     let (armed, watched) = Armed::new();
     let after_poll = {
         let armed = armed.clone();

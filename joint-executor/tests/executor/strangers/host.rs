@@ -63,7 +63,7 @@ fn a_scope_passes_on_that_its_host_refuses_a_child() {
 }
 
 #[test]
-fn a_panic_at_the_end_of_a_blocking_function_does_not_end_the_process() {
+fn a_panic_of_a_hosts_call_ended_does_not_end_the_process() {
     let host = Arc::new(Refuses::default());
     let (executor, _workers) = Executor::builder().workers(1).build_hosted().unwrap();
     assert!(host.executor.set(Arc::new(executor)).is_ok());

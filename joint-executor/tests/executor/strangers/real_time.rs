@@ -87,7 +87,7 @@ fn spawn_to_competing_workers([theirs, own]: [CpuSet; 2]) {
 }
 
 #[test]
-fn no_worker_waits_for_one_that_is_stopped_while_it_takes_from_the_injector() {
+fn no_worker_waits_for_one_stopped_while_it_takes_tasks() {
     let Some(processors) = processors() else {
         return println!("skipped: one processor");
     };

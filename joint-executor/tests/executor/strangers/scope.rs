@@ -46,7 +46,7 @@ fn stopped_in_a_spawn_after(flag: &'static AtomicBool) -> (Executor, Watched) {
 }
 
 #[test]
-fn a_child_that_is_being_started_while_its_scope_is_cancelled_is_waited_for() {
+fn a_child_started_while_its_scope_is_cancelled_is_waited_for() {
     static SECOND: AtomicBool = AtomicBool::new(false);
     let (executor, watched) = stopped_in_a_spawn_after(&SECOND);
     let ended = AtomicUsize::new(0);
@@ -78,7 +78,7 @@ fn a_child_that_is_being_started_while_its_scope_is_cancelled_is_waited_for() {
 }
 
 #[test]
-fn a_child_that_is_being_started_while_its_async_scope_is_dropped_is_cancelled() {
+fn a_child_started_while_its_async_scope_drops_is_cancelled() {
     static SECOND: AtomicBool = AtomicBool::new(false);
     let (executor, watched) = stopped_in_a_spawn_after(&SECOND);
     let held = Arc::new(());

@@ -71,7 +71,7 @@ fn a_timer_dropped_after_its_executor_is_harmless() {
 
 /// A thread waits on a timer of an executor that is dropped meanwhile.
 #[test]
-fn a_blocked_thread_is_woken_though_the_timers_executor_is_dropped() {
+fn a_blocked_thread_is_woken_though_its_timers_executor_goes() {
     ends(|| {
         for round in 0..20 {
             let (begin, wait) = (Instant::now(), 5 * MILLI);

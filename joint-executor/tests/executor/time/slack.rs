@@ -32,7 +32,7 @@ fn all() -> [i32; 3] {
 }
 
 #[test]
-fn threads_and_programs_started_by_a_task_have_the_slack_of_main() {
+fn threads_and_programs_of_a_task_have_the_slack_of_main() {
     ends(|| {
         if !fs::exists("/proc/self/timerslack_ns").unwrap() {
             return;
