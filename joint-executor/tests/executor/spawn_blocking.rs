@@ -105,13 +105,6 @@ fn the_output_of_one_whose_handle_was_dropped_is_dropped() {
 }
 
 #[test]
-fn a_detached_blocking_function_runs() {
-    let (sender, receiver) = channel();
-    spawn_blocking(move || sender.send(1).unwrap()).detach();
-    assert_eq!(receiver.recv(), Ok(1));
-}
-
-#[test]
 fn dropped_handles_lose_no_begun_function_and_run_none_twice() {
     static RAN: AtomicUsize = AtomicUsize::new(0);
     const MANY: usize = 200;

@@ -89,18 +89,6 @@ fn a_descriptor_is_served_while_every_worker_is_busy() {
 }
 
 #[test]
-fn a_thread_that_is_no_worker_is_served_by_the_global_executor() {
-    ends(|| {
-        let (mut one, mut other) = streams();
-        let sender = spawn(async move { one.write_all(b"hello").await });
-        let mut buffer = [0; 5];
-        block_on(other.read_exact(&mut buffer)).unwrap();
-        assert_eq!(&buffer, b"hello");
-        block_on(sender).unwrap();
-    });
-}
-
-#[test]
 fn readiness_is_asked_anew_each_time() {
     ends(|| {
         let (one, other) = UnixDatagram::pair().unwrap();

@@ -9,7 +9,7 @@ use std::{
 
 use joint::block_on;
 use joint_executor::{
-    LocalExecutor, spawn,
+    LocalExecutor,
     time::{Interval, Sleep, Timer, interval_at, sleep, sleep_until},
 };
 
@@ -102,33 +102,6 @@ fn zero_and_the_past_yield_once() {
     let mut slept = sleep(HOUR);
     slept.reset(past());
     assert_yields_once(slept);
-}
-
-#[test]
-fn a_sleep_of_zero_lets_other_tasks_run() {
-    ends(|| {
-        let executor = executor(1);
-        let turns = block_on(executor.spawn(async {
-            let (sender, receiver) = std::sync::mpsc::channel();
-            let other = spawn({
-                let sender = sender.clone();
-                async move {
-                    for _ in 0..3 {
-                        sender.send('b').unwrap();
-                        sleep(Duration::ZERO).await;
-                    }
-                }
-            });
-            for _ in 0..3 {
-                sender.send('a').unwrap();
-                sleep(Duration::ZERO).await;
-            }
-            other.await;
-            drop(sender);
-            receiver.into_iter().collect::<String>()
-        }));
-        assert_eq!(turns, "ababab");
-    });
 }
 
 #[test]

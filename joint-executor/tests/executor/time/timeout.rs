@@ -12,10 +12,7 @@ use std::{
 };
 
 use joint::{block_on, budget, oneshot};
-use joint_executor::{
-    spawn,
-    time::{sleep, timeout, timeout_at},
-};
+use joint_executor::time::{sleep, timeout, timeout_at};
 
 use super::{HOUR, MILLI, counting, ends, executor, hold, panic_text, past, poll_with};
 
@@ -145,20 +142,6 @@ fn the_loser_is_dropped_before_the_caller_resumes() {
             ));
             assert!(in_time.as_mut().await.is_ok());
             assert_eq!(Arc::strong_count(&alive), 1);
-        }));
-    });
-}
-
-#[test]
-fn they_nest() {
-    ends(|| {
-        block_on(executor(1).spawn(async {
-            let inner = timeout(MILLI, pending::<()>());
-            assert!(timeout(HOUR, inner).await.unwrap().is_err());
-            let inner = timeout(HOUR, pending::<()>());
-            assert!(timeout(MILLI, inner).await.is_err());
-            let spawned = spawn(timeout(MILLI, sleep(HOUR)));
-            assert!(timeout(HOUR, spawned).await.unwrap().is_err());
         }));
     });
 }
