@@ -94,7 +94,8 @@ impl Scene {
 
 #[test]
 fn a_task_that_a_strangers_code_wakes_and_waits_for_runs() {
-    let ways: [(&str, fn(Scene)); 6] = [
+    type Way = (&'static str, fn(Scene));
+    let ways: [Way; 6] = [
         ("a foreign waker", |mut scene| {
             let mut handle = scene.ends();
             assert!(poll_with(&mut handle, &scene.waker()).is_pending());
