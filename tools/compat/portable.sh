@@ -69,7 +69,7 @@ else
     echo "portable: Rust $oldest skipped: rustup toolchain install $oldest --profile minimal"
 fi
 
-RUSTFLAGS="$before --cfg joint_narrow" step "$cargo" test -p joint --test task
+RUSTFLAGS="$before --cfg joint_narrow" step "$cargo" test -p joint --test joint task::
 (cd loom-tests && CARGO_TARGET_DIR=$folder/loom \
     RUSTFLAGS="$before --cfg joint_loom --cfg joint_narrow" step "$cargo" test --release --test task)
 tools/compat/thumbv7em/run.sh

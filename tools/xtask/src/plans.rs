@@ -119,7 +119,7 @@ pub(crate) fn toolchain(name: &str, line: &str, install: &str) -> Result<(), Sto
 pub(crate) fn miri() -> Done {
     let install = "toolchain install nightly --component miri --component rust-src";
     toolchain("nightly", "miri --version", install)?;
-    let line = "miri test -p joint --lib --test task --test task_panic --test waits";
+    let line = "miri test -p joint --lib --test joint";
     let step = Step::cargo_of("nightly", "miri", line)
         .flags("MIRIFLAGS", "-Zmiri-strict-provenance")
         // A backtrace for each panic that a test expects takes longer than the tests.

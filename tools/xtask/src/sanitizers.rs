@@ -39,7 +39,7 @@ pub(crate) fn run(sanitizer: &'static str) -> Done {
         step.flags("RUSTFLAGS", flags)
     };
     let mut steps = vec![
-        step("joint", "--test task --test task_panic --test waits"),
+        step("joint", "--test joint"),
         step("joint-executor", "--test executor").env("ASAN_OPTIONS", LENT),
     ];
     // ThreadSanitizer does not see that the kernel orders a request before its answer.

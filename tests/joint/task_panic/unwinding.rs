@@ -16,8 +16,8 @@ use joint::{
 };
 
 use crate::{
-    is_panicked,
     support::{Queue, Unwound, panicking, panics},
+    task_panic::is_panicked,
 };
 
 #[test]

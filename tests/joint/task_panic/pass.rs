@@ -162,6 +162,6 @@ fn a_panic_that_is_propagated_by_choice_is_joined() {
     let builder = Builder::new().propagate_panic(false).propagate_panic(true);
     let (runnable, handle) = builder.spawn(|()| panicking(&Count::new()), queue.scheduler());
     assert!(!runnable.run());
-    assert!(crate::is_panicked(handle));
+    assert!(super::is_panicked(handle));
     assert_eq!(queue.tasks(), 0);
 }

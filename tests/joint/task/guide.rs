@@ -1,12 +1,12 @@
 //! The executors of the folder `examples`, run as tests.
 
-#[path = "../../examples/executor/main.rs"]
+#[path = "../../../examples/executor/main.rs"]
 mod executor;
-#[path = "../../examples/microcontroller/main.rs"]
+#[path = "../../../examples/microcontroller/main.rs"]
 mod microcontroller;
-#[path = "../../examples/priorities/main.rs"]
+#[path = "../../../examples/priorities/main.rs"]
 mod priorities;
-#[path = "../../examples/shutdown/main.rs"]
+#[path = "../../../examples/shutdown/main.rs"]
 mod shutdown;
 
 #[test]

@@ -1,8 +1,4 @@
 //! A queue to run tasks from, values that know whether they were dropped, and a waker that counts.
-#![allow(dead_code, reason = "each test program uses its part of it")]
-
-#[path = "../common/mod.rs"]
-mod common;
 
 use std::{
     collections::VecDeque,
@@ -14,8 +10,7 @@ use std::{
     task::{Poll, Waker},
 };
 
-#[allow(unused_imports, reason = "each test program uses its part of it")]
-pub(crate) use common::{
+pub(crate) use crate::common::{
     OnDrop, Unwound, Wakes, ends_the_program, panicking, panics, poll_with, waker_that, yield_now,
 };
 use joint::{

@@ -1,9 +1,6 @@
 //! The heap memory of a task: one small block, and one for a large future, or a large output, that
 //! is freed when the task ends.
 
-#[path = "common/counting.rs"]
-mod counting;
-
 use std::{
     any::Any,
     future::{pending, poll_fn},
@@ -13,11 +10,12 @@ use std::{
     task::{Context, Poll, Waker},
 };
 
-use counting::{Bomb, COUNT};
 use joint::{
     JoinHandle,
     task::{self, Builder, Runnable, TaskPool},
 };
+
+use crate::counting::{Bomb, COUNT};
 
 /// The blocks and bytes that a closure took.
 #[derive(Debug)]

@@ -10,8 +10,8 @@ use std::{
 use joint::JoinHandle;
 
 use crate::{
-    is_panicked,
     support::{Count, Dropped, OnDrop, Queue, panics, poll},
+    task_panic::is_panicked,
 };
 
 /// A future that never ends, counts its drop, and then panics.

@@ -1,9 +1,6 @@
 //! Panics of the user's code at every place where a task calls it, and re-entrance there: nothing
 //! leaks, nothing is dropped twice, and the task is left whole for the others who know it.
 
-#[path = "../task/support.rs"]
-mod support;
-
 mod dropped;
 mod ends;
 mod parts;
@@ -15,7 +12,8 @@ mod unwinding;
 mod waker;
 
 use joint::{JoinError, JoinHandle};
-use support::ready;
+
+use crate::support::ready;
 
 fn is_panicked<T: Send, M>(handle: JoinHandle<T, M>) -> bool {
     matches!(ready(handle.result()), Err(JoinError::Panicked(_)))

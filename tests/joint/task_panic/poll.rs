@@ -15,8 +15,8 @@ use joint::{
 };
 
 use crate::{
-    is_panicked,
     support::{Count, Dropped, Queue, Wakes, panics, poll, poll_with, ready},
+    task_panic::is_panicked,
 };
 
 #[test]
