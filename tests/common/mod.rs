@@ -14,7 +14,7 @@ mod wakes;
 use std::{
     any::Any,
     future::Future,
-    panic::{AssertUnwindSafe, catch_unwind},
+    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
     pin::Pin,
     task::{Context, Poll, Waker},
     thread,
@@ -56,6 +56,19 @@ pub(crate) fn on_drop(f: impl FnOnce()) -> OnDrop<impl FnMut()> {
             f();
         }
     })
+}
+
+/// Runs a test for each row of a table, and says which row it is that fails.
+pub(crate) fn each_row<T>(
+    rows: impl IntoIterator<Item = (&'static str, T)>,
+    mut test: impl FnMut(T),
+) {
+    for (name, row) in rows {
+        if let Err(payload) = catch_unwind(AssertUnwindSafe(|| test(row))) {
+            eprintln!("in the row: {name}");
+            resume_unwind(payload);
+        }
+    }
 }
 
 /// Demands that `f` panics.

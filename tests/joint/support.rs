@@ -2,7 +2,7 @@
 
 use std::{
     collections::VecDeque,
-    future::Future,
+    future::{Future, pending},
     sync::{
         Arc, Mutex,
         atomic::{AtomicUsize, Ordering::Relaxed},
@@ -11,10 +11,11 @@ use std::{
 };
 
 pub(crate) use crate::common::{
-    OnDrop, Unwound, Wakes, ends_the_program, panicking, panics, poll_with, waker_that, yield_now,
+    OnDrop, Unwound, Wakes, each_row, ends_the_program, panicking, panics, poll_with, waker_that,
+    yield_now,
 };
 use joint::{
-    JoinHandle,
+    JoinError, JoinHandle,
     task::{self, Runnable},
 };
 
@@ -119,6 +120,127 @@ impl Drop for Dropped {
         self.0.add();
     }
 }
+
+/// Counts its drop, and then panics with a text.
+#[derive(Debug)]
+pub(crate) struct PanicsInDrop(pub(crate) Count, pub(crate) &'static str);
+
+impl Drop for PanicsInDrop {
+    fn drop(&mut self) {
+        self.0.add();
+        std::panic::panic_any(self.1);
+    }
+}
+
+/// Never ends, and keeps a value until its future is dropped.
+pub(crate) async fn keeping<T>(value: T) {
+    let _value = value;
+    pending().await
+}
+
+/// A future that never ends, and counts its drop.
+pub(crate) fn guarded(dropped: &Count) -> impl Future<Output = ()> + Send + use<> {
+    keeping(Dropped(dropped.clone()))
+}
+
+pub(crate) fn is_cancelled<T: Send, M>(handle: JoinHandle<T, M>) -> bool {
+    matches!(ready(handle.result()), Err(JoinError::Cancelled))
+}
+
+pub(crate) fn is_panicked<T: Send, M>(handle: JoinHandle<T, M>) -> bool {
+    matches!(ready(handle.result()), Err(JoinError::Panicked(_)))
+}
+
+/// A place for a task's handle, which the task itself can reach.
+pub(crate) type Place<T = ()> = Arc<Mutex<Option<JoinHandle<T>>>>;
+
+/// Starts a task that finds its own handle in a place.
+pub(crate) fn with_its_handle<F>(
+    queue: &Queue,
+    future: impl FnOnce(Place<F::Output>) -> F,
+) -> Place<F::Output>
+where
+    F: Future<Output: Send> + Send + 'static,
+{
+    let place = Place::default();
+    let handle = queue.start(future(place.clone()));
+    *place.lock().unwrap() = Some(handle);
+    place
+}
+
+/// A use of a task's first runnable and of its handle, which leaves neither.
+type Uses<M> = fn(Runnable<M>, JoinHandle<(), M>);
+
+/// Whatever frees a task as the last one that refers to it.
+pub(crate) fn frees<M: Send + Sync>() -> [(&'static str, Uses<M>); 5] {
+    [
+        ("its handle", |runnable, handle| {
+            drop(runnable);
+            drop(handle);
+        }),
+        ("its run", |runnable, handle| {
+            handle.detach();
+            runnable.run();
+        }),
+        ("its runnable", |runnable, handle| {
+            drop(handle);
+            drop(runnable);
+        }),
+        ("its waker that is dropped", |runnable, handle| {
+            let waker = runnable.waker();
+            drop((runnable, handle));
+            drop(waker);
+        }),
+        ("its waker that wakes", |runnable, handle| {
+            let waker = runnable.waker();
+            drop((runnable, handle));
+            waker.wake();
+        }),
+    ]
+}
+
+/// Each way by which the schedule function of a task is called, whose future is pending at first.
+/// Nothing holds the task afterwards, but a runnable that the function has passed on.
+pub(crate) const CALLS: [(&str, Uses<()>); 8] = [
+    ("scheduled by hand", |runnable, handle| {
+        handle.detach();
+        runnable.schedule();
+    }),
+    ("scheduled by hand after its handle", |runnable, handle| {
+        drop(handle);
+        runnable.schedule();
+    }),
+    ("woken by value", |runnable, handle| {
+        let waker = runnable.waker();
+        runnable.run();
+        handle.detach();
+        waker.wake();
+    }),
+    ("woken by reference", |runnable, handle| {
+        let waker = runnable.waker();
+        runnable.run();
+        handle.detach();
+        waker.wake_by_ref();
+    }),
+    ("orphaned by its last waker", |runnable, handle| {
+        let waker = runnable.waker();
+        runnable.run();
+        handle.detach();
+        drop(waker);
+    }),
+    ("orphaned by its handle", |runnable, handle| {
+        runnable.run();
+        handle.detach();
+    }),
+    ("cancelled by its handle", |runnable, handle| {
+        runnable.run();
+        drop(handle);
+    }),
+    ("aborted", |runnable, handle| {
+        runnable.run();
+        handle.abort();
+    }),
+];
 
 /// Whether two references are to the same place.
 pub(crate) fn same<T>(one: &T, other: &T) -> bool {

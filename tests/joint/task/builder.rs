@@ -2,13 +2,13 @@
 //! metadata.
 
 use std::{
-    future::{Future, pending, poll_fn},
+    future::{Future, pending},
     pin::Pin,
     sync::{
         Arc, Mutex,
         atomic::{AtomicUsize, Ordering::Relaxed},
     },
-    task::{Context, Poll},
+    task::Poll,
     thread::{self, ThreadId},
 };
 
@@ -17,7 +17,9 @@ use joint::{
     task::{Builder, Runnable},
 };
 
-use crate::support::{Count, Dropped, Queue, panics, pending_once, poll, ready, same};
+use crate::support::{
+    Count, Dropped, Queue, each_row, frees, panics, pending_once, poll, ready, same, yield_now,
+};
 
 /// Metadata that tells on which thread it was dropped, each time that it is.
 struct Tag {
@@ -97,12 +99,9 @@ fn metadata_is_one_place_for_runnable_and_handle() {
     assert_eq!(task.drops().len(), 1);
 }
 
-/// A handle in a place that the task can reach.
-type Place<M> = Arc<Mutex<Option<JoinHandle<(), M>>>>;
-
 #[test]
 fn metadata_is_reached_through_the_handle_during_the_run() {
-    let place: Place<AtomicUsize> = Place::default();
+    let place = Arc::new(Mutex::new(None::<JoinHandle<(), AtomicUsize>>));
     let own = place.clone();
     let future = async move {
         let own = own.lock().unwrap();
@@ -117,45 +116,15 @@ fn metadata_is_reached_through_the_handle_during_the_run() {
 }
 
 #[test]
-fn metadata_is_dropped_by_the_handle_that_frees_last() {
-    let (task, runnable, handle) = Tagged::spawn(async {});
-    runnable.run();
-    assert!(task.drops().is_empty());
-    drop(handle);
-    assert_eq!(task.drops(), [thread::current().id()]);
-}
-
-#[test]
-fn metadata_is_dropped_by_the_run_that_frees_last() {
-    let (task, runnable, handle) = Tagged::spawn(async {});
-    handle.detach();
-    assert!(task.drops().is_empty());
-    runnable.run();
-    assert_eq!(task.drops(), [thread::current().id()]);
-}
-
-#[test]
-fn metadata_is_dropped_by_the_runnable_that_frees_last() {
-    let (task, runnable, handle) = Tagged::spawn(pending::<()>());
-    drop(handle);
-    assert!(task.drops().is_empty());
-    drop(runnable);
-    assert_eq!(task.drops(), [thread::current().id()]);
-}
-
-#[test]
-fn metadata_is_dropped_by_the_waker_that_frees_last_on_its_thread() {
-    for wakes in [false, true] {
-        let (task, runnable, handle) = Tagged::spawn(async {});
-        let waker = runnable.waker();
-        runnable.run();
-        drop(handle);
+fn metadata_is_dropped_by_who_frees_the_task_on_its_thread() {
+    each_row(frees(), |free| {
+        let (task, runnable, handle) = Tagged::spawn(pending());
         assert!(task.drops().is_empty());
-        let dropper = thread::spawn(move || if wakes { waker.wake() } else { drop(waker) });
+        let dropper = thread::spawn(move || free(runnable, handle));
         let id = dropper.thread().id();
         dropper.join().unwrap();
         assert_eq!(task.drops(), [id]);
-    }
+    });
 }
 
 #[test]
@@ -198,7 +167,7 @@ fn a_function_that_fails_to_make_the_future_leaks_nothing() {
     let builder = Builder::new()
         .metadata(Dropped(metadata.clone()))
         .name(String::from("never made"));
-    panics(|| {
+    let payload = panics(|| {
         builder.spawn(
             |_| -> std::future::Ready<()> { panic!("no future") },
             move |runnable| {
@@ -207,6 +176,7 @@ fn a_function_that_fails_to_make_the_future_leaks_nothing() {
             },
         )
     });
+    assert_eq!(payload.downcast_ref(), Some(&"no future"));
     assert_eq!((metadata.get(), function.get(), queue.tasks()), (1, 1, 0));
 }
 
@@ -296,19 +266,9 @@ fn a_handle_converts_between_its_ways_to_be_awaited() {
 fn a_detached_future_made_of_metadata_frees_it_when_it_ends() {
     let tag = Tag::new();
     let drops = tag.drops.clone();
-    let mut polls = 0;
-    let future = poll_fn(move |cx: &mut Context<'_>| {
-        polls += 1;
-        cx.waker().wake_by_ref();
-        if polls == 2 {
-            Poll::Ready(())
-        } else {
-            Poll::Pending
-        }
-    });
     let queue = Queue::new();
     let runnable = Builder::new().metadata(tag).spawn_detached(
-        |_| Box::pin(future) as Pin<Box<dyn Future<Output = ()> + Send>>,
+        |_| Box::pin(yield_now()) as Pin<Box<dyn Future<Output = ()> + Send>>,
         queue.scheduler(),
     );
     assert!(runnable.run());

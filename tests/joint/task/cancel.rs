@@ -7,64 +7,28 @@ use std::{
     task::{Poll, Waker},
 };
 
-use joint::{JoinError, JoinHandle};
+use joint::JoinHandle;
 
-use crate::support::{Count, Dropped, OnDrop, Queue, Wakes, pending_once, poll, poll_with, ready};
-
-/// A future that never ends, and counts its drop.
-fn guarded(dropped: &Count) -> impl Future<Output = ()> + Send + use<> {
-    let guard = Dropped(dropped.clone());
-    async move {
-        let _guard = guard;
-        pending().await
-    }
-}
-
-fn is_cancelled<T>(handle: JoinHandle<T>) -> bool {
-    matches!(ready(handle.result()), Err(JoinError::Cancelled))
-}
-
-#[test]
-fn an_idle_task_is_aborted_by_a_last_run() {
-    let queue = Queue::new();
-    let dropped = Count::new();
-    let handle = queue.start(guarded(&dropped));
-    queue.run();
-    handle.abort();
-    assert_eq!((queue.len(), dropped.get()), (1, 0));
-    assert!(!queue.pop().unwrap().run());
-    assert_eq!(dropped.get(), 1);
-    assert!(is_cancelled(handle));
-    assert_eq!(queue.tasks(), 0);
-}
-
-#[test]
-fn a_due_task_is_aborted_without_being_polled() {
-    let queue = Queue::new();
-    let polls = Count::new();
-    let count = polls.clone();
-    let handle = queue.start(async move { count.add() });
-    handle.abort();
-    assert_eq!(queue.run(), 1);
-    assert_eq!(polls.get(), 0);
-    assert!(is_cancelled(handle));
-}
+use crate::support::{
+    Count, Dropped, OnDrop, Place, Queue, Wakes, each_row, guarded, is_cancelled, keeping, poll,
+    poll_with, ready, with_its_handle,
+};
 
 /// A task that does something with its own handle while it is polled.
-fn with_its_handle<T: Send + 'static>(
+fn running<T: Send + 'static>(
     queue: &Queue,
     then: impl FnOnce(JoinHandle<T>) -> Option<JoinHandle<T>> + Send + 'static,
     rest: impl Future<Output = T> + Send + 'static,
-) -> Arc<Mutex<Option<JoinHandle<T>>>> {
-    let place = Arc::new(Mutex::new(None));
-    let own = place.clone();
-    let handle = queue.start(async move {
-        let handle = own.lock().unwrap().take().expect("put there below");
+) -> Place<T> {
+    with_its_handle(queue, |own| async move {
+        let handle = own
+            .lock()
+            .unwrap()
+            .take()
+            .expect("put there before it runs");
         *own.lock().unwrap() = then(handle);
         rest.await
-    });
-    *place.lock().unwrap() = Some(handle);
-    place
+    })
 }
 
 #[test]
@@ -75,7 +39,7 @@ fn a_running_task_that_is_pending_then_ends_in_that_very_run() {
         handle.abort();
         Some(handle)
     };
-    let place = with_its_handle(&queue, abort, guarded(&dropped));
+    let place = running(&queue, abort, guarded(&dropped));
     assert!(!queue.pop().unwrap().run(), "not scheduled again");
     assert_eq!((queue.len(), dropped.get()), (0, 1));
     assert!(is_cancelled(place.lock().unwrap().take().unwrap()));
@@ -89,21 +53,11 @@ fn a_running_task_that_is_ready_then_has_its_output() {
         handle.abort();
         Some(handle)
     };
-    let place = with_its_handle(&queue, abort, async { 7 });
+    let place = running(&queue, abort, async { 7 });
     assert!(!queue.pop().unwrap().run());
     assert_eq!(queue.len(), 0);
     assert_eq!(ready(place.lock().unwrap().take().unwrap()), 7);
     assert_eq!(queue.tasks(), 0);
-}
-
-#[test]
-fn an_ended_task_keeps_its_output() {
-    let queue = Queue::new();
-    let handle = queue.start(async { 7 });
-    queue.run();
-    handle.abort();
-    assert_eq!(queue.len(), 0);
-    assert_eq!(ready(handle), 7);
 }
 
 #[test]
@@ -122,21 +76,24 @@ fn aborting_again_changes_nothing() {
 }
 
 #[test]
-fn an_aborted_task_may_be_dropped_or_detached_before_its_last_run() {
-    let queue = Queue::new();
-    for detach in [false, true] {
-        let dropped = Count::new();
+fn an_aborted_task_ends_whatever_becomes_of_its_handle() {
+    type Way = fn(JoinHandle<()>);
+    let ways: [(&str, Way); 3] = [
+        ("aborted and dropped", |handle| handle.abort()),
+        ("aborted and detached", |handle| {
+            handle.abort();
+            handle.detach();
+        }),
+        ("its `cancel` is dropped", |handle| drop(handle.cancel())),
+    ];
+    each_row(ways, |way| {
+        let (queue, dropped) = (Queue::new(), Count::new());
         let handle = queue.start(guarded(&dropped));
         queue.run();
-        handle.abort();
-        if detach {
-            handle.detach();
-        } else {
-            drop(handle);
-        }
+        way(handle);
         assert_eq!(queue.run(), 1);
         assert_eq!((dropped.get(), queue.tasks()), (1, 0));
-    }
+    });
 }
 
 #[test]
@@ -157,15 +114,6 @@ fn cancel_waits_until_the_future_is_gone() {
 }
 
 #[test]
-fn cancel_returns_an_output_that_is_ready() {
-    let queue = Queue::new();
-    let handle = queue.start(async { 7 });
-    queue.run();
-    assert_eq!(ready(handle.cancel()), Some(7));
-    assert_eq!(queue.tasks(), 0);
-}
-
-#[test]
 fn cancel_takes_effect_before_it_is_awaited() {
     let queue = Queue::new();
     let dropped = Count::new();
@@ -178,31 +126,10 @@ fn cancel_takes_effect_before_it_is_awaited() {
 }
 
 #[test]
-fn a_dropped_cancel_lets_the_task_end_by_itself() {
-    let queue = Queue::new();
-    let dropped = Count::new();
-    let handle = queue.start(guarded(&dropped));
-    queue.run();
-    drop(handle.cancel());
-    assert_eq!(queue.run(), 1);
-    assert_eq!((dropped.get(), queue.tasks()), (1, 0));
-}
-
-#[test]
-fn a_handle_dropped_before_the_first_run_cancels() {
-    let queue = Queue::new();
-    let dropped = Count::new();
-    drop(queue.start(guarded(&dropped)));
-    assert_eq!(dropped.get(), 0);
-    assert_eq!(queue.run(), 1);
-    assert_eq!((dropped.get(), queue.tasks()), (1, 0));
-}
-
-#[test]
 fn a_handle_dropped_in_its_own_poll_cancels() {
     let queue = Queue::new();
     let dropped = Count::new();
-    let place = with_its_handle(&queue, |_handle: JoinHandle<()>| None, guarded(&dropped));
+    let place = running(&queue, |_handle: JoinHandle<()>| None, guarded(&dropped));
     assert!(!queue.pop().unwrap().run());
     assert_eq!((queue.len(), dropped.get()), (0, 1));
     drop(place);
@@ -215,7 +142,7 @@ fn a_handle_dropped_in_its_own_last_poll_drops_the_output() {
     let dropped = Count::new();
     let output = Dropped(dropped.clone());
     let drop_it = |_handle: JoinHandle<Dropped>| None;
-    with_its_handle(&queue, drop_it, async move { output });
+    running(&queue, drop_it, async move { output });
     assert_eq!(queue.run(), 1);
     assert_eq!((dropped.get(), queue.tasks()), (1, 0));
 }
@@ -243,7 +170,7 @@ fn a_handle_detached_in_its_own_poll_lets_the_task_run_on() {
         .await;
         output
     };
-    with_its_handle(&queue, detach, rest);
+    running(&queue, detach, rest);
     assert!(!queue.pop().unwrap().run());
     let woken = waker.lock().unwrap().take().unwrap();
     woken.wake();
@@ -288,10 +215,7 @@ fn a_cancelled_task_drops_what_it_holds_in_its_queue() {
     let outer = queue.clone();
     // The drop of the future uses the queue, as tasks that own tasks do.
     let guard = OnDrop(move || outer.start(async {}).detach());
-    let handle = queue.start(async move {
-        let _guard = guard;
-        pending_once().await;
-    });
+    let handle = queue.start(keeping(guard));
     queue.run();
     drop(handle);
     assert_eq!(queue.run(), 2);

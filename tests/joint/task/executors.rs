@@ -18,7 +18,8 @@ use joint::{
 };
 
 use crate::support::{
-    Count, Dropped, OnDrop, Queue, Wakes, panics, pending_once, poll, poll_with, ready, yield_now,
+    Count, Dropped, OnDrop, Queue, Wakes, each_row, guarded, is_cancelled, keeping, panics,
+    pending_once, poll, poll_with, ready, waker_that, yield_now,
 };
 
 /// A schedule function for tasks that must not be scheduled.
@@ -63,32 +64,29 @@ mod polls {
 
     #[test]
     fn the_waiter_of_a_task_that_ends_is_left_to_the_caller() {
-        let (runnable, mut handle) = task::spawn(async { 5 }, never);
-        let wakes = Wakes::new();
-        assert!(poll_with(&mut handle, &wakes.waker()).is_pending());
-        let Polled::Ended(Some(waiter)) = runnable.poll() else {
-            panic!("it has a waiter");
-        };
-        assert_eq!(wakes.count(), 0);
-        waiter.wake();
-        assert_eq!(wakes.count(), 1);
-        assert_eq!(ready(handle), 5);
-    }
-
-    #[test]
-    fn the_waiter_of_a_task_that_panics_or_was_aborted_is_left_to_the_caller() {
-        for abort in [false, true] {
-            let (runnable, mut handle) = task::spawn(async { panic!("in poll") }, never);
+        let rows = [
+            ("returned", (false, false)),
+            ("panicked", (true, false)),
+            ("aborted", (true, true)),
+        ];
+        each_row(rows, |(panics, abort)| {
+            let (runnable, mut handle) = task::spawn(async move { assert!(!panics) }, never);
             let wakes = Wakes::new();
-            assert!(poll_with::<JoinHandle<()>>(&mut handle, &wakes.waker()).is_pending());
+            assert!(poll_with(&mut handle, &wakes.waker()).is_pending());
             if abort {
                 handle.abort();
             }
-            assert!(matches!(runnable.poll(), Polled::Ended(Some(_))));
+            let Polled::Ended(Some(waiter)) = runnable.poll() else {
+                panic!("it has a waiter");
+            };
             assert_eq!(wakes.count(), 0);
-            let error = ready(handle.result()).unwrap_err();
-            assert_eq!(error.is_cancelled(), abort);
-        }
+            waiter.wake();
+            assert_eq!(wakes.count(), 1);
+            match ready(handle.result()) {
+                Ok(()) => assert!(!panics),
+                Err(error) => assert_eq!(error.is_cancelled(), abort),
+            }
+        });
     }
 
     #[test]
@@ -105,11 +103,7 @@ mod polls {
     fn a_task_that_nothing_can_wake_is_dropped() {
         let queue = Queue::new();
         let dropped = Count::new();
-        let guard = Dropped(dropped.clone());
-        let (runnable, handle) = queue.spawn(async move {
-            let _guard = guard;
-            pending::<()>().await;
-        });
+        let (runnable, handle) = queue.spawn(guarded(&dropped));
         handle.detach();
         assert!(matches!(runnable.poll(), Polled::Pending));
         assert_eq!((dropped.get(), queue.tasks()), (1, 0));
@@ -217,7 +211,7 @@ mod tells {
         });
         *future.lock().unwrap() = Some(says(&told, "dropped"));
         let waiter = told.clone();
-        let waker = waker_fn(move || waiter.say("woken"));
+        let waker = waker_that(move || waiter.say("woken"));
         assert!(poll_with(&mut handle, &waker).is_pending());
         runnable.run();
         assert_eq!(told.take(), ["dropped", "finished", "woken"]);
@@ -234,10 +228,7 @@ mod tells {
         assert_eq!(told.take(), ["cancelled"]);
 
         let bomb = OnDrop(|| panic!("in drop"));
-        let (told, _, runnable, _handle) = telling(async move {
-            let _bomb = &bomb;
-            pending::<()>().await;
-        });
+        let (told, _, runnable, _handle) = telling(keeping(bomb));
         drop(runnable);
         assert_eq!(told.take(), ["panicked"], "the drop of a cancelled future");
 
@@ -274,16 +265,6 @@ mod tells {
         runnable.run();
         assert_eq!(*TOLD.lock().unwrap(), ["pending", "ended"]);
     }
-
-    fn waker_fn(f: impl Fn() + Send + Sync + 'static) -> Waker {
-        struct Call<F>(F);
-        impl<F: Fn() + Send + Sync + 'static> std::task::Wake for Call<F> {
-            fn wake(self: Arc<Self>) {
-                (self.0)();
-            }
-        }
-        Waker::from(Arc::new(Call(f)))
-    }
 }
 
 mod aborts {
@@ -302,11 +283,7 @@ mod aborts {
     fn an_idle_task_once() {
         let queue = Queue::new();
         let dropped = Count::new();
-        let guard = Dropped(dropped.clone());
-        let (runnable, handle) = queue.spawn(async move {
-            let _guard = guard;
-            pending::<()>().await;
-        });
+        let (runnable, handle) = queue.spawn(guarded(&dropped));
         let task = runnable.as_ptr();
         runnable.run();
         // SAFETY: the task waits.
@@ -316,7 +293,7 @@ mod aborts {
         assert!(unsafe { abort(task) }.is_none(), "its runnable is here");
         drop(aborted);
         assert_eq!(dropped.get(), 1);
-        assert!(ready(handle.result()).unwrap_err().is_cancelled());
+        assert!(is_cancelled(handle));
         assert_eq!(queue.tasks(), 0);
     }
 
@@ -326,7 +303,7 @@ mod aborts {
         // SAFETY: the task has not run.
         assert!(unsafe { abort(runnable.as_ptr()) }.is_none());
         assert!(!runnable.run());
-        assert!(ready(handle.result()).unwrap_err().is_cancelled());
+        assert!(is_cancelled(handle));
     }
 
     #[test]
@@ -341,7 +318,7 @@ mod aborts {
         }));
         *own.lock().unwrap() = Some(Address(runnable.as_ptr()));
         runnable.run();
-        assert!(ready(handle.result()).unwrap_err().is_cancelled());
+        assert!(is_cancelled(handle));
     }
 
     struct Address(NonNull<()>);
@@ -354,33 +331,6 @@ mod aborts {
 mod reenters {
     use super::*;
 
-    type Act = Box<dyn FnMut(NonNull<()>) + Send>;
-
-    /// Does something at each pending poll, and something at the end.
-    #[derive(Default)]
-    struct Acts {
-        pending: Mutex<Option<Act>>,
-        ended: Mutex<Option<Act>>,
-    }
-
-    struct Acting(Arc<Acts>, Queue);
-
-    impl Schedule for Acting {
-        fn schedule(&self, runnable: Runnable, _: ScheduleInfo) {
-            self.1.push(runnable);
-        }
-
-        fn pending(&self, task: &PendingTask<'_, ()>) {
-            let act = self.0.pending.lock().unwrap().take();
-            act.into_iter().for_each(|mut act| act(task.as_ptr()));
-        }
-
-        fn ended(&self, task: &EndedTask<'_, ()>, _: TaskEnd) {
-            let act = self.0.ended.lock().unwrap().take();
-            act.into_iter().for_each(|mut act| act(task.as_ptr()));
-        }
-    }
-
     /// When the schedule function acts.
     #[derive(Clone, Copy, PartialEq)]
     enum At {
@@ -389,6 +339,61 @@ mod reenters {
     }
 
     const BOTH: [At; 2] = [At::Pending, At::Ended];
+
+    type Act = Box<dyn FnOnce(NonNull<()>) + Send>;
+
+    /// Acts once, inside the call that is asked for.
+    #[derive(Clone)]
+    struct Acting {
+        at: At,
+        act: Arc<Mutex<Option<Act>>>,
+        queue: Queue,
+    }
+
+    impl Acting {
+        /// Spawns a task for whose schedule function the test sets an act.
+        fn spawn<F>(at: At, future: F) -> (Self, Runnable, JoinHandle<F::Output>)
+        where
+            F: Future<Output: Send> + Send + 'static,
+        {
+            let (act, queue) = (Arc::default(), Queue::new());
+            let acting = Self { at, act, queue };
+            let (runnable, handle) = Builder::new().spawn(|()| future, acting.clone());
+            (acting, runnable, handle)
+        }
+
+        fn set(&self, act: impl FnOnce(NonNull<()>) + Send + 'static) {
+            *self.act.lock().unwrap() = Some(Box::new(act));
+        }
+
+        fn reached(&self, at: At, task: NonNull<()>) {
+            let act = (at == self.at).then(|| self.act.lock().unwrap().take());
+            act.flatten().into_iter().for_each(|act| act(task));
+        }
+
+        /// Demands that it has acted, and that the task is gone.
+        #[track_caller]
+        fn end(self, futures: &Count) {
+            assert!(self.act.lock().unwrap().is_none(), "it has not acted");
+            let queue = self.queue.clone();
+            drop(self);
+            assert_eq!((futures.get(), queue.run(), queue.tasks()), (1, 0, 0));
+        }
+    }
+
+    impl Schedule for Acting {
+        fn schedule(&self, runnable: Runnable, _: ScheduleInfo) {
+            self.queue.push(runnable);
+        }
+
+        fn pending(&self, task: &PendingTask<'_, ()>) {
+            self.reached(At::Pending, task.as_ptr());
+        }
+
+        fn ended(&self, task: &EndedTask<'_, ()>, _: TaskEnd) {
+            self.reached(At::Ended, task.as_ptr());
+        }
+    }
 
     /// How the task comes to its end, if the act changes nothing.
     #[derive(Clone, Copy, PartialEq)]
@@ -403,8 +408,7 @@ mod reenters {
     /// Runs a task whose schedule function does `act` to it at a time, given its handle and a
     /// waker. Demands that the future and the output are dropped once, and that the memory is
     /// freed.
-    fn run_with(at: At, ends: Ends, act: impl FnOnce(JoinHandle<Dropped>, Waker) + Send + 'static) {
-        let (acts, queue) = (Arc::new(Acts::default()), Queue::new());
+    fn run_with(at: At, ends: Ends, act: fn(JoinHandle<Dropped>, Waker)) {
         let (futures, outputs) = (Count::new(), Count::new());
         let (future, output) = (Dropped(futures.clone()), outputs.clone());
         let body = async move {
@@ -414,34 +418,21 @@ mod reenters {
             assert!(ends != Ends::Panics, "in poll");
             Dropped(output)
         };
-        let acting = Acting(acts.clone(), queue.clone());
-        let (runnable, handle) = Builder::new().spawn(|()| body, acting);
-        let waker = runnable.waker();
-        let mut act = Some(move || act(handle, waker));
-        let act: Act = Box::new(move |_| act.take().into_iter().for_each(|act| act()));
-        let place = match at {
-            At::Pending => &acts.pending,
-            At::Ended => &acts.ended,
-        };
-        let second = runnable.waker();
-        if ends == Ends::Cancelled {
-            *place.lock().unwrap() = Some(act);
-            runnable.run();
-            drop(queue.pop());
-            queue.run();
-        } else {
-            *place.lock().unwrap() = Some(act);
-            runnable.run();
-            queue.run();
-            second.wake_by_ref();
-            queue.run();
+        let (acting, runnable, handle) = Acting::spawn(at, body);
+        let (waker, second) = (runnable.waker(), runnable.waker());
+        acting.set(move |_| act(handle, waker));
+        runnable.run();
+        match ends {
+            Ends::Cancelled => drop(acting.queue.pop()),
+            Ends::Ready | Ends::Panics => {
+                acting.queue.run();
+                second.wake_by_ref();
+            }
         }
-        assert_eq!(futures.get(), 1);
-        assert!(place.lock().unwrap().is_none(), "it has acted");
-        assert!(outputs.get() <= 1);
+        acting.queue.run();
         drop(second);
-        assert_eq!(queue.run(), 0);
-        assert_eq!(queue.tasks(), 0);
+        assert!(outputs.get() <= 1);
+        acting.end(&futures);
     }
 
     /// Each act at each time, for each end.
@@ -518,30 +509,21 @@ mod reenters {
     #[test]
     fn the_handle_and_the_last_waker_may_go() {
         for at in BOTH {
-            let (acts, queue) = (Arc::new(Acts::default()), Queue::new());
             let dropped = Count::new();
             let future = Dropped(dropped.clone());
-            let body = async move {
+            let (acting, runnable, handle) = Acting::spawn(at, async move {
                 let _future = future;
                 if at == At::Pending {
                     pending::<()>().await;
                 }
-            };
-            let acting = Acting(acts.clone(), queue.clone());
-            let (runnable, handle) = Builder::new().spawn(|()| body, acting);
-            let mut last = Some((handle, runnable.waker()));
-            let act: Act = Box::new(move |_| {
-                let (handle, waker) = last.take().expect("called once");
+            });
+            let waker = runnable.waker();
+            acting.set(move |_| {
                 handle.detach();
                 drop(waker);
             });
-            let place = match at {
-                At::Pending => &acts.pending,
-                At::Ended => &acts.ended,
-            };
-            *place.lock().unwrap() = Some(act);
             runnable.run();
-            assert_eq!((dropped.get(), queue.run(), queue.tasks()), (1, 0, 0));
+            acting.end(&dropped);
         }
     }
 
@@ -550,24 +532,12 @@ mod reenters {
     fn the_task_may_be_aborted_by_its_address() {
         for at in BOTH {
             for is_detached in [false, true] {
-                let (acts, queue) = (Arc::new(Acts::default()), Queue::new());
                 let dropped = Count::new();
-                let future = Dropped(dropped.clone());
-                let body = async move {
-                    let _future = future;
-                    pending::<()>().await;
-                };
-                let acting = Acting(acts.clone(), queue.clone());
-                let (runnable, handle) = Builder::new().spawn(|()| body, acting);
-                let abort: Act = Box::new(|task| {
+                let (acting, runnable, handle) = Acting::spawn(at, guarded(&dropped));
+                acting.set(|task| {
                     // SAFETY: the call of `ended` has not returned.
                     assert!(unsafe { Runnable::<()>::raw_abort(task) }.is_none());
                 });
-                let place = match at {
-                    At::Pending => &acts.pending,
-                    At::Ended => &acts.ended,
-                };
-                *place.lock().unwrap() = Some(abort);
                 let handle = match is_detached {
                     // An orphan, at the end of its only run.
                     true => {
@@ -578,75 +548,10 @@ mod reenters {
                 };
                 runnable.run();
                 drop(handle);
-                queue.run();
-                assert_eq!((dropped.get(), queue.tasks()), (1, 0));
-                assert!(place.lock().unwrap().is_none(), "it has acted");
+                acting.queue.run();
+                acting.end(&dropped);
             }
         }
-    }
-}
-
-/// Which types may be sent and shared.
-mod traits {
-    use std::{cell::Cell, marker::PhantomData, rc::Rc};
-
-    use joint::{budget::Saved, park::Parker};
-
-    use super::*;
-
-    trait Not {
-        const IS: bool = false;
-    }
-    struct IsSend<T>(PhantomData<T>);
-    struct IsSync<T>(PhantomData<T>);
-    impl<T> Not for IsSend<T> {}
-    impl<T> Not for IsSync<T> {}
-    impl<T: Send> IsSend<T> {
-        const IS: bool = true;
-    }
-    impl<T: Sync> IsSync<T> {
-        const IS: bool = true;
-    }
-
-    macro_rules! of {
-        ($ty:ty) => {
-            (<IsSend<$ty>>::IS, <IsSync<$ty>>::IS)
-        };
-    }
-
-    const BOTH: (bool, bool) = (true, true);
-    const NEITHER: (bool, bool) = (false, false);
-
-    #[test]
-    fn types_that_share_the_metadata_are_send_only_if_it_is_send_and_sync() {
-        assert_eq!(of!(Runnable<u8>), BOTH);
-        assert_eq!(of!(Polled<u8>), BOTH);
-        assert_eq!(of!(JoinHandle<u8, u8>), BOTH);
-        // A `Cell` may be sent, but not shared.
-        assert_eq!(of!(Runnable<Cell<u8>>), NEITHER);
-        assert_eq!(of!(Polled<Cell<u8>>), NEITHER);
-        assert_eq!(of!(JoinHandle<u8, Cell<u8>>), NEITHER);
-        // A guard may be shared, but not sent.
-        type Guard = std::sync::MutexGuard<'static, u8>;
-        assert_eq!(of!(Runnable<Guard>), NEITHER);
-        assert_eq!(of!(Polled<Guard>), NEITHER);
-        assert_eq!(of!(JoinHandle<u8, Guard>), NEITHER);
-        assert_eq!(of!(JoinHandle<Rc<u8>>), NEITHER);
-    }
-
-    /// They lend the metadata.
-    #[test]
-    fn a_view_is_sent_only_if_the_metadata_may_be_shared() {
-        assert_eq!(of!(PendingTask<'static, u8>), BOTH);
-        assert_eq!(of!(EndedTask<'static, u8>), BOTH);
-        assert_eq!(of!(PendingTask<'static, Cell<u8>>), NEITHER);
-        assert_eq!(of!(EndedTask<'static, Cell<u8>>), NEITHER);
-    }
-
-    #[test]
-    fn types_that_belong_to_a_thread_are_neither_send_nor_sync() {
-        assert_eq!(of!(Parker), NEITHER);
-        assert_eq!(of!(Saved), NEITHER);
     }
 }
 
@@ -666,17 +571,6 @@ fn a_handle_without_metadata_is_the_same_handle() {
     let (runnable, handle) = Builder::new().metadata(1).spawn(|_| async {}, |_| {});
     drop(handle.without_metadata());
     assert!(!runnable.run(), "the drop of the handle has cancelled it");
-}
-
-#[test]
-fn spawned_at_sets_the_place_of_a_task() {
-    let here = Location::caller();
-    let (runnable, handle) = Builder::new()
-        .metadata(1)
-        .spawned_at(here)
-        .name("named")
-        .spawn(|_| async {}, |_| {});
-    assert_eq!((runnable.spawned(), handle.spawned()), (here, here));
 }
 
 #[test]

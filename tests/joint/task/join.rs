@@ -3,13 +3,14 @@
 use std::{
     future::{Future, pending, poll_fn},
     pin::Pin,
-    sync::{Arc, Mutex},
-    task::{Context, Poll},
+    task::Poll,
 };
 
-use joint::{JoinError, JoinHandle, block_on};
+use joint::block_on;
 
-use crate::support::{Count, Dropped, Queue, Wakes, poll, poll_with, ready};
+use crate::support::{
+    Count, Dropped, Place, Queue, Wakes, poll, poll_with, ready, waker_that, with_its_handle,
+};
 
 #[test]
 fn joined_after_the_end() {
@@ -19,19 +20,6 @@ fn joined_after_the_end() {
     assert_eq!(queue.run(), 1);
     assert!(handle.is_finished());
     assert_eq!(block_on(handle), 7);
-    assert_eq!(queue.tasks(), 0);
-}
-
-#[test]
-fn joined_before_the_end() {
-    let queue = Queue::new();
-    let wakes = Wakes::new();
-    let mut handle = queue.start(async { 7 });
-    assert!(poll_with(&mut handle, &wakes.waker()).is_pending());
-    assert_eq!(wakes.wakers(), 1);
-    queue.run();
-    assert_eq!((wakes.count(), wakes.wakers()), (1, 0));
-    assert_eq!(ready(handle), 7);
     assert_eq!(queue.tasks(), 0);
 }
 
@@ -77,40 +65,11 @@ fn a_handle_dropped_while_registered_drops_the_waker() {
 }
 
 #[test]
-fn a_panic_is_a_result() {
-    let queue = Queue::new();
-    let handle: JoinHandle<()> = queue.start(async { panic!("no") });
-    queue.run();
-    let error = ready(handle.result()).unwrap_err();
-    let JoinError::Panicked(payload) = error else {
-        panic!("not a panic")
-    };
-    assert_eq!(payload.into_inner().downcast_ref::<&str>(), Some(&"no"));
-}
-
-#[test]
-#[should_panic = "no"]
-fn awaiting_a_task_that_panicked_panics_with_its_payload() {
-    let queue = Queue::new();
-    let handle = queue.start(async { panic!("no") });
-    queue.run();
-    ready(handle)
-}
-
-#[test]
 #[should_panic = "awaited a task that was cancelled"]
 fn awaiting_a_cancelled_task_panics() {
     let (runnable, handle) = Queue::new().spawn(async {});
     drop(runnable);
     ready(handle)
-}
-
-#[test]
-fn cancellation_is_a_result() {
-    let (runnable, handle) = Queue::new().spawn(async {});
-    drop(runnable);
-    assert!(handle.is_finished());
-    assert!(matches!(ready(handle.result()), Err(JoinError::Cancelled)));
 }
 
 #[test]
@@ -150,30 +109,16 @@ fn the_future_is_gone_before_the_end_can_be_seen() {
     let mut handle = queue.start(async move {
         let _guard = guard;
     });
-    let seen = Arc::new(Mutex::new(None));
-    struct Look(Count, Arc<Mutex<Option<usize>>>);
-    impl std::task::Wake for Look {
-        fn wake(self: Arc<Self>) {
-            *self.1.lock().unwrap() = Some(self.0.get());
-        }
-    }
-    let look = Arc::new(Look(dropped.clone(), seen.clone()));
-    assert!(poll_with(&mut handle, &look.into()).is_pending());
+    let woken = Count::new();
+    let wakes = woken.clone();
+    let waker = waker_that(move || {
+        assert_eq!(dropped.get(), 1);
+        wakes.add();
+    });
+    assert!(poll_with(&mut handle, &waker).is_pending());
     queue.run();
-    assert_eq!(*seen.lock().unwrap(), Some(1));
+    assert_eq!(woken.get(), 1);
     ready(handle);
-}
-
-#[test]
-fn the_output_of_a_detached_task_is_dropped_where_it_ends() {
-    let queue = Queue::new();
-    let dropped = Count::new();
-    let output = Dropped(dropped.clone());
-    queue.start(async move { output }).detach();
-    assert_eq!(dropped.get(), 0);
-    queue.run();
-    assert_eq!(dropped.get(), 1);
-    assert_eq!(queue.tasks(), 0);
 }
 
 #[test]
@@ -214,19 +159,15 @@ fn a_task_awaits_a_task() {
     assert_eq!(queue.tasks(), 0);
 }
 
-/// One place for a handle that the task itself can reach.
-type Shared = Arc<Mutex<Option<JoinHandle<()>>>>;
-
 #[test]
 fn a_task_that_awaits_itself_is_pending_until_it_is_cancelled() {
     let queue = Queue::new();
-    let place = Shared::default();
-    let own = place.clone();
-    let handle = queue.start(poll_fn(move |cx: &mut Context<'_>| {
-        let mut own = own.lock().unwrap();
-        Pin::new(own.as_mut().expect("put there below")).poll(cx)
-    }));
-    *place.lock().unwrap() = Some(handle);
+    let place = with_its_handle(&queue, |own: Place| {
+        poll_fn(move |cx| {
+            let mut own = own.lock().unwrap();
+            Pin::new(own.as_mut().expect("put there below")).poll(cx)
+        })
+    });
     assert_eq!(queue.run(), 1);
     let mut cancel = place.lock().unwrap().take().unwrap().cancel();
     assert!(poll(&mut cancel).is_pending());
@@ -254,6 +195,7 @@ fn an_error_says_whether_the_task_was_cancelled_or_panicked() {
     let queue = Queue::new();
     let (runnable, handle) = queue.spawn(async {});
     drop(runnable);
+    assert!(handle.is_finished());
     let cancelled = ready(handle.result()).unwrap_err();
     assert_eq!(
         (cancelled.is_cancelled(), cancelled.is_panic()),
@@ -276,15 +218,4 @@ fn a_fallible_handle_is_pending_until_the_output_is_ready() {
     assert!(poll(&mut fallible).is_pending());
     queue.run();
     assert_eq!(poll(&mut fallible), Poll::Ready(Some(7)));
-}
-
-#[test]
-fn an_id_tells_tasks_apart_and_shows_as_its_number() {
-    let queue = Queue::new();
-    let [one, other] = [(); 2].map(|()| queue.start(async {}));
-    assert_ne!(one.id(), other.id());
-    assert_ne!(one.id().get(), other.id().get());
-    assert_eq!(one.id().to_string(), one.id().get().to_string());
-    // A runnable that stays in its own task's queue would keep both.
-    queue.run();
 }

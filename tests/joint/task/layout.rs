@@ -8,7 +8,9 @@ use std::{
 
 use joint::{
     JoinError, JoinHandle,
-    task::{Builder, Fallible, JoinResult, Runnable, TaskPool},
+    budget::Saved,
+    park::Parker,
+    task::{Builder, EndedTask, Fallible, JoinResult, PendingTask, Polled, Runnable, TaskPool},
 };
 
 use crate::support::{Queue, ready};
@@ -45,6 +47,9 @@ fn runnables_and_handles_are_send_and_sync() {
     sent_and_shared::<JoinResult<Unshared>>();
     sent_and_shared::<Fallible<Unshared>>();
     sent_and_shared::<JoinError>();
+    sent_and_shared::<Polled<u32>>();
+    sent_and_shared::<PendingTask<'_, u32>>();
+    sent_and_shared::<EndedTask<'_, u32>>();
     sent_and_shared::<Builder<u32>>();
 }
 
@@ -68,6 +73,11 @@ fn runnables_and_handles_of_unsendable_parts_are_not_send_or_sync() {
     lacks!(Sync: JoinHandle<(), Unshared>, JoinHandle<(), Unsent>, JoinHandle<Local>);
     lacks!(Send: JoinResult<Local>, Fallible<Local>);
     lacks!(Sync: JoinResult<Local>, Fallible<Local>);
+    lacks!(Send: Polled<Unshared>, Polled<Unsent>, Parker, Saved);
+    lacks!(Sync: Polled<Unshared>, Polled<Unsent>, Parker, Saved);
+    // They lend the metadata.
+    lacks!(Send: PendingTask<'_, Unshared>, EndedTask<'_, Unshared>);
+    lacks!(Sync: PendingTask<'_, Unshared>, EndedTask<'_, Unshared>);
     lacks!(Unpin: TaskPool<64, 1>);
 }
 

@@ -7,7 +7,9 @@ use joint::{
     task::{self, AbortHandle, Builder, PanicPayload, Runnable, TaskStorage},
 };
 
-use crate::support::{Count, Dropped, Queue, Wakes, poll_with, ready, yield_now};
+use crate::support::{
+    Count, Dropped, Queue, Wakes, guarded, is_cancelled, poll_with, ready, yield_now,
+};
 
 #[test]
 fn an_id_is_not_used_again_with_the_memory() {
@@ -77,11 +79,7 @@ fn a_task_that_has_woken_itself_is_still_the_current_one() {
 fn an_abort_handle_cancels_an_idle_task_once() {
     let queue = Queue::new();
     let dropped = Count::new();
-    let guard = Dropped(dropped.clone());
-    let handle = queue.start(async move {
-        let _guard = guard;
-        pending::<()>().await;
-    });
+    let handle = queue.start(guarded(&dropped));
     let abort = handle.abort_handle();
     queue.run();
     assert!(!abort.is_finished());
@@ -91,7 +89,7 @@ fn an_abort_handle_cancels_an_idle_task_once() {
     assert!(abort.is_finished());
     abort.abort();
     assert_eq!(queue.len(), 0);
-    assert!(ready(handle.result()).unwrap_err().is_cancelled());
+    assert!(is_cancelled(handle));
     assert_eq!(queue.tasks(), 1, "the abort handle keeps the memory");
     drop(abort);
     assert_eq!(queue.tasks(), 0);

@@ -11,13 +11,11 @@ use std::{
     thread,
 };
 
-use joint::{
-    JoinHandle,
-    task::{self, Runnable},
-};
+use joint::task;
 
 use crate::support::{
-    Count, Dropped, OnDrop, Queue, Wakes, pending_once, poll, poll_with, ready, waker_that,
+    CALLS, Count, Dropped, OnDrop, Place, Queue, Wakes, each_row, keeping, pending_once, poll,
+    poll_with, ready, waker_that, yield_now,
 };
 
 /// tokio #2087: the waker is replaced while the task ends.
@@ -62,8 +60,6 @@ fn tokio_4412_panic_in_the_drop_of_a_handle() {
     assert_eq!(queue.tasks(), 0);
 }
 
-type Place = Arc<Mutex<Option<JoinHandle<()>>>>;
-
 /// Awaits the task whose handle is in a place. That it was cancelled is as good as its end.
 fn awaiting(place: Place) -> impl Future<Output = ()> + Send {
     poll_fn(move |cx| {
@@ -75,15 +71,21 @@ fn awaiting(place: Place) -> impl Future<Output = ()> + Send {
     })
 }
 
-/// tokio #4724: two tasks that await each other keep each other alive through their wakers.
-#[test]
-fn tokio_4724_two_tasks_that_await_each_other() {
-    let queue = Queue::new();
+/// Two tasks that await each other, with the places of their handles.
+fn awaiting_each_other(queue: &Queue) -> [Place; 2] {
     let places = [Place::default(), Place::default()];
     let handles = [1, 0].map(|other: usize| queue.start(awaiting(places[other].clone())));
     for (place, handle) in places.iter().zip(handles) {
         *place.lock().unwrap() = Some(handle);
     }
+    places
+}
+
+/// tokio #4724: two tasks that await each other keep each other alive through their wakers.
+#[test]
+fn tokio_4724_two_tasks_that_await_each_other() {
+    let queue = Queue::new();
+    let places = awaiting_each_other(&queue);
     assert_eq!(queue.run(), 2);
     assert_eq!(queue.tasks(), 2);
     places[0].lock().unwrap().as_ref().unwrap().abort();
@@ -100,11 +102,7 @@ fn tokio_4724_two_tasks_that_await_each_other() {
 #[test]
 fn tokio_4724_the_executor_is_dropped_with_both_runnables() {
     let queue = Queue::new();
-    let places = [Place::default(), Place::default()];
-    let handles = [1, 0].map(|other: usize| queue.start(awaiting(places[other].clone())));
-    for (place, handle) in places.iter().zip(handles) {
-        *place.lock().unwrap() = Some(handle);
-    }
+    let places = awaiting_each_other(&queue);
     drop(places);
     while let Some(runnable) = queue.pop() {
         drop(runnable);
@@ -116,52 +114,17 @@ fn tokio_4724_the_executor_is_dropped_with_both_runnables() {
 /// freed.
 #[test]
 fn async_executor_163_the_schedule_function_outlives_the_task_that_it_is_stored_in() {
-    let dropped = Count::new();
-    let canary = Dropped(dropped.clone());
-    let (runnable, handle) = task::spawn(pending_once(), move |runnable| {
-        runnable.run();
-        assert_eq!(canary.0.get(), 0, "dropped while it was being called");
-    });
-    let waker = runnable.waker();
-    runnable.run();
-    handle.detach();
-    // Runs, ends and has nobody left, all inside the function.
-    waker.wake();
-    assert_eq!(dropped.get(), 1);
-
-    // The same by each of the other ways to the function.
-    let ways: [fn(Runnable, JoinHandle<()>); 4] = [
-        |runnable, handle| {
-            drop(handle);
-            runnable.schedule();
-        },
-        |runnable, handle| {
-            runnable.run();
-            drop(handle);
-        },
-        |runnable, handle| {
-            let waker = runnable.waker();
-            runnable.run();
-            handle.detach();
-            drop(waker);
-        },
-        |runnable, handle| {
-            let waker = runnable.waker();
-            runnable.run();
-            drop(waker);
-            handle.detach();
-        },
-    ];
-    for way in ways {
+    each_row(CALLS, |call| {
         let dropped = Count::new();
         let canary = Dropped(dropped.clone());
-        let (runnable, handle) = task::spawn(pending(), move |runnable| {
+        // It may run, end and have nobody left, all inside the function.
+        let (runnable, handle) = task::spawn(pending_once(), move |runnable| {
             runnable.run();
             assert_eq!(canary.0.get(), 0, "dropped while it was being called");
         });
-        way(runnable, handle);
+        call(runnable, handle);
         assert_eq!(dropped.get(), 1);
-    }
+    });
 }
 
 /// The same for a run that schedules again because it was woken.
@@ -169,16 +132,7 @@ fn async_executor_163_the_schedule_function_outlives_the_task_that_it_is_stored_
 fn async_executor_163_a_task_that_wakes_itself() {
     let dropped = Count::new();
     let canary = Dropped(dropped.clone());
-    let mut polls = 0;
-    let future = poll_fn(move |cx| {
-        polls += 1;
-        if polls == 2 {
-            return Poll::Ready(());
-        }
-        cx.waker().wake_by_ref();
-        Poll::Pending
-    });
-    let (runnable, handle) = task::spawn(future, move |runnable| {
+    let (runnable, handle) = task::spawn(yield_now(), move |runnable| {
         runnable.run();
         assert_eq!(canary.0.get(), 0, "dropped while it was being called");
     });
@@ -346,10 +300,7 @@ fn foundationdb_13885_cancelled_again_by_its_own_clean_up() {
             drop(handle);
         }
     });
-    let handle = queue.start(async move {
-        let _guard = guard;
-        pending::<()>().await;
-    });
+    let handle = queue.start(keeping(guard));
     queue.run();
     handle.abort();
     *place.lock().unwrap() = Some(handle);

@@ -1,12 +1,12 @@
 //! Schedule functions: what they are told, and how they are kept while they are called.
 
 use std::{
-    future::{Future, pending, poll_fn},
+    future::{Future, pending},
     sync::{
         Arc, Mutex,
         atomic::{AtomicUsize, Ordering::Relaxed},
     },
-    task::{Poll, Waker},
+    task::Waker,
 };
 
 use joint::{
@@ -14,7 +14,9 @@ use joint::{
     task::{self, Builder, Copied, Runnable, Schedule, ScheduleInfo, WithInfo},
 };
 
-use crate::support::{Count, Dropped, Queue, pending_once, ready, yield_now};
+use crate::support::{
+    CALLS, Count, Dropped, Queue, each_row, guarded, pending_once, ready, yield_now,
+};
 
 /// Runnables, each with whether the task was woken while it ran.
 #[derive(Clone, Default)]
@@ -156,68 +158,30 @@ fn run_inline(
     Builder::new().spawn(|()| future, schedule)
 }
 
-static CALLS: AtomicUsize = AtomicUsize::new(0);
-
 #[test]
 fn a_copied_function_may_run_its_task_to_the_end_and_free_it() {
-    let ways: [fn(Runnable, JoinHandle<()>); 6] = [
-        |runnable, handle| {
-            handle.detach();
-            runnable.schedule();
-        },
-        |runnable, handle| {
-            let waker = runnable.waker();
-            runnable.run();
-            handle.detach();
-            waker.wake();
-        },
-        |runnable, handle| {
-            let waker = runnable.waker();
-            runnable.run();
-            handle.detach();
-            // An orphan, which the function drops.
-            drop(waker);
-        },
-        |runnable, handle| {
-            runnable.run();
-            drop(handle);
-        },
-        |runnable, handle| {
-            runnable.run();
-            handle.detach();
-        },
-        |runnable, handle| {
-            runnable.run();
-            handle.abort();
-            assert!(handle.is_finished());
-        },
-    ];
-    for way in ways {
+    static COPIED: AtomicUsize = AtomicUsize::new(0);
+    each_row(CALLS, |call| {
         let dropped = Count::new();
         let guard = Dropped(dropped.clone());
         let future = async move {
             let _guard = guard;
             pending_once().await;
         };
-        let before = CALLS.load(Relaxed);
-        let (runnable, handle) = run_inline(future, &CALLS);
-        way(runnable, handle);
-        assert_eq!((dropped.get(), CALLS.load(Relaxed)), (1, before + 1));
-    }
+        let before = COPIED.load(Relaxed);
+        let (runnable, handle) = run_inline(future, &COPIED);
+        call(runnable, handle);
+        assert_eq!((dropped.get(), COPIED.load(Relaxed)), (1, before + 1));
+    });
 }
 
 #[test]
 fn a_copied_function_may_run_a_task_that_wakes_itself() {
     static CALLS: AtomicUsize = AtomicUsize::new(0);
-    let mut polls = 0;
-    let future = poll_fn(move |cx| {
-        polls += 1;
-        if polls == 3 {
-            return Poll::Ready(());
-        }
-        cx.waker().wake_by_ref();
-        Poll::Pending
-    });
+    let future = async {
+        yield_now().await;
+        yield_now().await;
+    };
     let (runnable, handle) = run_inline(future, &CALLS);
     handle.detach();
     runnable.run();
@@ -244,42 +208,16 @@ fn a_copied_function_may_take_schedule_info_and_metadata() {
 
 #[test]
 fn a_stored_function_may_drop_its_runnable() {
-    let ways: [fn(Runnable, JoinHandle<()>); 4] = [
-        |runnable, handle| {
-            runnable.schedule();
-            assert!(handle.is_finished());
-        },
-        |runnable, handle| {
-            let waker = runnable.waker();
-            runnable.run();
-            waker.wake();
-            assert!(handle.is_finished());
-        },
-        |runnable, handle| {
-            let waker = runnable.waker();
-            handle.detach();
-            runnable.run();
-            drop(waker);
-        },
-        |runnable, handle| {
-            runnable.run();
-            drop(handle);
-        },
-    ];
-    for way in ways {
+    each_row(CALLS, |call| {
         let (futures, functions) = (Count::new(), Count::new());
-        let (guard, captured) = (Dropped(futures.clone()), Dropped(functions.clone()));
-        let future = async move {
-            let _guard = guard;
-            pending().await
-        };
-        let (runnable, handle) = task::spawn(future, move |runnable| {
+        let captured = Dropped(functions.clone());
+        let (runnable, handle) = task::spawn(guarded(&futures), move |runnable| {
             drop(runnable);
             assert_eq!(captured.0.get(), 0, "dropped while it was being called");
         });
-        way(runnable, handle);
+        call(runnable, handle);
         assert_eq!((futures.get(), functions.get()), (1, 1));
-    }
+    });
 }
 
 #[test]

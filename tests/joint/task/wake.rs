@@ -12,7 +12,7 @@ use std::{
 
 use joint::task::{self, Runnable};
 
-use crate::support::{Count, Dropped, OnDrop, Queue, pending_once, ready};
+use crate::support::{Count, OnDrop, Queue, guarded, keeping, pending_once, ready, yield_now};
 
 #[test]
 fn many_wakes_make_one_run() {
@@ -72,68 +72,11 @@ fn an_ended_task_is_not_scheduled_by_its_wakers() {
 }
 
 #[test]
-fn a_waker_that_outlives_a_detached_task_frees_it() {
-    let queue = Queue::new();
-    let dropped = Count::new();
-    let output = Dropped(dropped.clone());
-    let (runnable, handle) = queue.spawn(async move { output });
-    let waker = runnable.waker();
-    handle.detach();
-    runnable.run();
-    assert_eq!((dropped.get(), queue.tasks()), (1, 1));
-    drop(waker);
-    assert_eq!(queue.tasks(), 0);
-}
-
-#[test]
-fn a_run_that_leaves_an_orphan_drops_it() {
-    let queue = Queue::new();
-    let dropped = Count::new();
-    let guard = Dropped(dropped.clone());
-    queue
-        .start(async move {
-            let _guard = guard;
-            pending::<()>().await;
-        })
-        .detach();
-    assert_eq!(queue.run(), 1);
-    assert_eq!((dropped.get(), queue.tasks()), (1, 0));
-}
-
-/// An idle task of one waker and one handle, with the count of its future's drop.
-fn idle(queue: &Queue) -> (Waker, joint::JoinHandle<()>, Count) {
-    let dropped = Count::new();
-    let guard = Dropped(dropped.clone());
-    let (runnable, handle) = queue.spawn(async move {
-        let _guard = guard;
-        pending().await
-    });
-    let waker = runnable.waker();
-    runnable.run();
-    (waker, handle, dropped)
-}
-
-#[test]
-fn the_last_waker_of_a_detached_task_schedules_the_orphan_once() {
-    let queue = Queue::new();
-    let (waker, handle, dropped) = idle(&queue);
-    handle.detach();
-    assert_eq!(queue.len(), 0);
-    drop(waker);
-    assert_eq!(
-        (queue.len(), dropped.get()),
-        (1, 0),
-        "its executor drops it"
-    );
-    assert_eq!(queue.run(), 1);
-    assert_eq!((dropped.get(), queue.tasks()), (1, 0));
-}
-
-#[test]
 fn a_handle_detached_after_the_last_waker_schedules_the_orphan_once() {
     let queue = Queue::new();
-    let (waker, handle, dropped) = idle(&queue);
-    drop(waker);
+    let dropped = Count::new();
+    let handle = queue.start(guarded(&dropped));
+    queue.run();
     assert_eq!(queue.len(), 0, "it can still be aborted");
     handle.detach();
     assert_eq!((queue.len(), dropped.get()), (1, 0));
@@ -146,13 +89,9 @@ fn an_orphan_of_a_schedule_function_without_captures_is_dropped() {
     static QUEUE: Mutex<Vec<Runnable>> = Mutex::new(Vec::new());
     for waker_last in [false, true] {
         let dropped = Count::new();
-        let guard = Dropped(dropped.clone());
-        let future = async move {
-            let _guard = guard;
-            pending::<()>().await;
-        };
-        let (runnable, handle) =
-            task::spawn(future, |runnable| QUEUE.lock().unwrap().push(runnable));
+        let (runnable, handle) = task::spawn(guarded(&dropped), |runnable| {
+            QUEUE.lock().unwrap().push(runnable)
+        });
         let waker = runnable.waker();
         runnable.run();
         if waker_last {
@@ -167,16 +106,6 @@ fn an_orphan_of_a_schedule_function_without_captures_is_dropped() {
         assert_eq!(dropped.get(), 1);
         assert!(QUEUE.lock().unwrap().is_empty());
     }
-}
-
-#[test]
-fn an_orphan_whose_runnable_is_dropped_is_dropped_with_it() {
-    let queue = Queue::new();
-    let (waker, handle, dropped) = idle(&queue);
-    handle.detach();
-    drop(waker);
-    drop(queue.pop());
-    assert_eq!((dropped.get(), queue.tasks()), (1, 0));
 }
 
 #[test]
@@ -211,10 +140,7 @@ fn a_waker_may_be_cloned_and_used_while_the_future_is_dropped() {
         keep.lock().unwrap().push(waker.clone());
         waker.wake();
     });
-    let (runnable, handle) = queue.spawn(async move {
-        let _guard = guard;
-        pending::<()>().await;
-    });
+    let (runnable, handle) = queue.spawn(keeping(guard));
     *place.lock().unwrap() = Some(runnable.waker());
     runnable.run();
     drop(handle);
@@ -247,15 +173,12 @@ fn a_schedule_function_may_run_the_task_on_the_spot() {
 
 #[test]
 fn a_task_that_yields_under_such_a_function_recurses() {
-    let mut polls = 0;
-    let future = poll_fn(move |cx| {
-        polls += 1;
-        if polls == 4 {
-            return Poll::Ready(polls);
+    let future = async {
+        for _ in 0..3 {
+            yield_now().await;
         }
-        cx.waker().wake_by_ref();
-        Poll::Pending
-    });
+        4
+    };
     let (runnable, handle) = task::spawn(future, |runnable| {
         runnable.run();
     });

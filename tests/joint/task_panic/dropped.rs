@@ -1,209 +1,132 @@
 //! Panics while the future or the output is dropped.
 
 use std::{
-    future::{Future, pending},
     panic::panic_any,
     pin::Pin,
     task::{Context, Poll},
 };
 
-use joint::JoinHandle;
+use joint::{JoinHandle, task::Runnable};
 
-use crate::{
-    support::{Count, Dropped, OnDrop, Queue, panics, poll},
-    task_panic::is_panicked,
+use crate::support::{
+    Count, Dropped, PanicsInDrop, Queue, each_row, is_panicked, keeping, panics, poll,
 };
 
-/// A future that never ends, counts its drop, and then panics.
-fn panicking_drop(dropped: &Count) -> impl Future<Output = ()> + Send + use<> {
-    let count = dropped.clone();
-    let guard = OnDrop(move || {
-        count.add();
-        panic!("in the future's drop")
-    });
-    async move {
-        let _guard = guard;
-        pending().await
+#[test]
+fn a_panic_in_the_drop_of_a_ready_future_drops_the_output() {
+    struct Ready(
+        #[expect(dead_code, reason = "it is dropped")] PanicsInDrop,
+        Option<Dropped>,
+    );
+    impl Future for Ready {
+        type Output = Dropped;
+        fn poll(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Dropped> {
+            Poll::Ready(self.1.take().unwrap())
+        }
     }
+    let queue = Queue::new();
+    let (futures, outputs) = (Count::new(), Count::new());
+    let bomb = PanicsInDrop(futures.clone(), "in the future's drop");
+    let handle = queue.start(Ready(bomb, Some(Dropped(outputs.clone()))));
+    queue.run();
+    assert_eq!((futures.get(), outputs.get()), (1, 1));
+    assert!(is_panicked(handle));
+    assert_eq!(queue.tasks(), 0);
 }
 
-mod of_the_future {
-    use super::*;
-
-    #[test]
-    fn a_panic_in_the_drop_of_a_ready_future_drops_the_output() {
-        let queue = Queue::new();
-        let (futures, outputs) = (Count::new(), Count::new());
-        struct Ready(Count, Option<Dropped>);
-        impl Future for Ready {
-            type Output = Dropped;
-            fn poll(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Dropped> {
-                Poll::Ready(self.1.take().unwrap())
-            }
-        }
-        impl Drop for Ready {
-            fn drop(&mut self) {
-                self.0.add();
-                panic!("in the future's drop");
-            }
-        }
-        let future = Ready(futures.clone(), Some(Dropped(outputs.clone())));
-        let handle = queue.start(future);
-        queue.run();
-        assert_eq!((futures.get(), outputs.get()), (1, 1));
-        assert!(is_panicked(handle));
-        assert_eq!(queue.tasks(), 0);
-    }
-
-    #[test]
-    fn a_panic_in_the_drop_of_a_cancelled_future_is_the_result() {
-        let queue = Queue::new();
-        let dropped = Count::new();
-        let handle = queue.start(panicking_drop(&dropped));
-        queue.run();
-        let mut cancel = handle.cancel();
-        queue.run();
-        assert_eq!(dropped.get(), 1);
-        panics(|| poll(&mut cancel));
-        drop(cancel);
-        assert_eq!(queue.tasks(), 0);
-    }
-
-    #[test]
-    fn a_panic_in_the_drop_of_a_runnables_future_does_not_reach_the_dropper() {
-        let queue = Queue::new();
-        let dropped = Count::new();
-        let (runnable, handle) = queue.spawn(panicking_drop(&dropped));
-        let waker = runnable.waker();
-        runnable.run();
-        waker.wake();
-        drop(queue.pop());
-        assert_eq!(dropped.get(), 1);
-        assert!(is_panicked(handle));
-        assert_eq!(queue.tasks(), 0);
-    }
-
-    #[test]
-    fn a_panic_in_the_drop_of_an_orphans_future_is_discarded() {
-        let queue = Queue::new();
-        for found_by_the_run in [false, true] {
-            let dropped = Count::new();
-            let (runnable, handle) = queue.spawn(panicking_drop(&dropped));
-            if found_by_the_run {
-                handle.detach();
-                runnable.run();
-            } else {
-                runnable.run();
-                handle.detach();
-                assert_eq!(queue.run(), 1);
-            }
-            assert_eq!((dropped.get(), queue.tasks()), (1, 0));
-        }
-    }
-
-    #[test]
-    fn a_panic_in_the_drop_of_a_future_without_a_handle_is_discarded() {
-        let queue = Queue::new();
-        let dropped = Count::new();
-        let handle = queue.start(panicking_drop(&dropped));
-        queue.run();
-        drop(handle);
-        assert_eq!(queue.run(), 1);
-        assert_eq!((dropped.get(), queue.tasks()), (1, 0));
-    }
-}
-
-mod of_the_output {
-    use super::*;
-
-    fn output(dropped: &Count) -> impl Send + Unpin + use<> {
-        let count = dropped.clone();
-        OnDrop(move || {
-            count.add();
-            panic!("in the output's drop")
-        })
-    }
-
-    /// As when the handle goes first, and the run drops the output: which of the two is up to
-    /// chance.
-    #[test]
-    fn a_panic_is_discarded_when_the_handle_drops_the_output() {
-        let queue = Queue::new();
-        let dropped = Count::new();
-        for detach in [false, true] {
-            let output = output(&dropped);
-            let handle = queue.start(async move { output });
+#[test]
+fn a_panicking_drop_of_a_future_reaches_its_handle_alone() {
+    type Way = fn(&Queue, Runnable, JoinHandle<()>);
+    let ways: [(&str, Way); 5] = [
+        ("it is cancelled", |queue, runnable, handle| {
+            runnable.run();
+            let mut cancel = handle.cancel();
             queue.run();
-            match detach {
-                true => handle.detach(),
-                false => drop(handle),
-            }
-            assert_eq!(queue.tasks(), 0);
-        }
-        assert_eq!(dropped.get(), 2);
-    }
-
-    #[test]
-    fn a_handle_that_drops_the_output_during_an_unwinding_does_not_abort() {
-        let queue = Queue::new();
-        let dropped = Count::new();
-        let output = output(&dropped);
-        let handle = queue.start(async move { output });
-        queue.run();
-        let payload = panics(|| {
-            let _handle = handle;
-            panic!("the first")
-        });
-        assert_eq!(payload.downcast_ref(), Some(&"the first"));
+            panics(|| poll(&mut cancel));
+        }),
+        ("its runnable is dropped", |queue, runnable, handle| {
+            let waker = runnable.waker();
+            runnable.run();
+            waker.wake();
+            drop(queue.pop());
+            assert!(is_panicked(handle));
+        }),
+        ("its run leaves an orphan", |_, runnable, handle| {
+            handle.detach();
+            runnable.run();
+        }),
+        ("it is an orphan's last run", |queue, runnable, handle| {
+            runnable.run();
+            handle.detach();
+            assert_eq!(queue.run(), 1);
+        }),
+        ("its handle is dropped", |queue, runnable, handle| {
+            runnable.run();
+            drop(handle);
+            assert_eq!(queue.run(), 1);
+        }),
+    ];
+    each_row(ways, |way| {
+        let (queue, dropped) = (Queue::new(), Count::new());
+        let future = keeping(PanicsInDrop(dropped.clone(), "in the future's drop"));
+        let (runnable, handle) = queue.spawn(future);
+        way(&queue, runnable, handle);
         assert_eq!((dropped.get(), queue.tasks()), (1, 0));
-    }
+    });
+}
 
-    /// The payload of a task's panic is an output like any other.
-    #[test]
-    fn a_panic_is_discarded_when_the_handle_drops_a_panic_payload() {
-        let queue = Queue::new();
-        let dropped = Count::new();
-        let payload = output(&dropped);
-        let handle = queue.start(async move { panic_any(payload) });
-        queue.run();
-        drop::<JoinHandle<()>>(handle);
-        assert_eq!((dropped.get(), queue.tasks()), (1, 0));
-    }
-
-    #[test]
-    fn a_panic_in_the_drop_of_an_output_that_was_taken_reaches_its_owner() {
-        let queue = Queue::new();
-        let dropped = Count::new();
-        let output = output(&dropped);
-        let mut handle = queue.start(async move { output });
-        queue.run();
-        let taken = poll(&mut handle);
-        drop(handle);
-        panics(|| drop(taken));
-        assert_eq!((dropped.get(), queue.tasks()), (1, 0));
-    }
-
-    #[test]
-    fn a_panic_is_discarded_when_the_run_of_a_detached_task_drops_the_output() {
-        let queue = Queue::new();
-        let dropped = Count::new();
-        let output = output(&dropped);
-        queue.start(async move { output }).detach();
-        queue.run();
-        assert_eq!((dropped.get(), queue.tasks()), (1, 0));
-    }
-
-    #[test]
-    fn a_panicking_output_leaves_the_memory_to_the_last_waker() {
-        let queue = Queue::new();
-        let dropped = Count::new();
-        let output = output(&dropped);
+/// It is discarded when the handle drops the output, as when the handle goes first, and the run
+/// drops it: which of the two is up to chance.
+#[test]
+fn a_panicking_drop_of_an_output_reaches_who_took_it_alone() {
+    type Way = fn(&Queue, Runnable, JoinHandle<PanicsInDrop>);
+    let ways: [(&str, Way); 5] = [
+        ("its handle is dropped", |_, runnable, handle| {
+            runnable.run();
+            drop(handle);
+        }),
+        ("its handle is detached", |_, runnable, handle| {
+            runnable.run();
+            handle.detach();
+        }),
+        ("its handle is dropped by a panic", |_, runnable, handle| {
+            runnable.run();
+            let payload = panics(|| {
+                let _handle = handle;
+                panic!("the first")
+            });
+            assert_eq!(payload.downcast_ref(), Some(&"the first"));
+        }),
+        ("it was taken", |_, runnable, mut handle| {
+            runnable.run();
+            let taken = poll(&mut handle);
+            drop(handle);
+            panics(|| drop(taken));
+        }),
+        ("a waker is left", |queue, runnable, handle| {
+            let waker = runnable.waker();
+            runnable.run();
+            drop(handle);
+            assert_eq!(queue.tasks(), 1);
+            waker.wake();
+        }),
+    ];
+    each_row(ways, |way| {
+        let (queue, dropped) = (Queue::new(), Count::new());
+        let output = PanicsInDrop(dropped.clone(), "in the output's drop");
         let (runnable, handle) = queue.spawn(async move { output });
-        let waker = runnable.waker();
-        runnable.run();
-        drop(handle);
-        assert_eq!((dropped.get(), queue.tasks()), (1, 1));
-        waker.wake();
+        way(&queue, runnable, handle);
         assert_eq!((dropped.get(), queue.tasks()), (1, 0));
-    }
+    });
+}
+
+/// The payload of a task's panic is an output like any other.
+#[test]
+fn a_panic_is_discarded_when_the_handle_drops_a_panic_payload() {
+    let (queue, dropped) = (Queue::new(), Count::new());
+    let payload = PanicsInDrop(dropped.clone(), "in the payload's drop");
+    let handle = queue.start(async move { panic_any(payload) });
+    queue.run();
+    drop::<JoinHandle<()>>(handle);
+    assert_eq!((dropped.get(), queue.tasks()), (1, 0));
 }

@@ -10,11 +10,3 @@ mod reenter;
 mod schedule;
 mod unwinding;
 mod waker;
-
-use joint::{JoinError, JoinHandle};
-
-use crate::support::ready;
-
-fn is_panicked<T: Send, M>(handle: JoinHandle<T, M>) -> bool {
-    matches!(ready(handle.result()), Err(JoinError::Panicked(_)))
-}

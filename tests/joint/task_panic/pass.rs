@@ -7,11 +7,13 @@ use std::{
 };
 
 use joint::{
-    JoinError, JoinHandle,
+    JoinHandle,
     task::{Builder, Runnable},
 };
 
-use crate::support::{Count, Dropped, OnDrop, Queue, Wakes, panics, poll_with, ready};
+use crate::support::{
+    Count, Dropped, OnDrop, Queue, Wakes, is_cancelled, is_panicked, panics, poll_with, ready,
+};
 
 fn spawn<F>(queue: &Queue, future: F) -> (Runnable, JoinHandle<F::Output>)
 where
@@ -28,10 +30,6 @@ fn panicking(dropped: &Count) -> impl Future<Output = ()> + Send + use<> {
         let _guard = guard;
         panic!("in poll")
     }
-}
-
-fn is_cancelled<T>(handle: JoinHandle<T>) -> bool {
-    matches!(ready(handle.result()), Err(JoinError::Cancelled))
 }
 
 #[test]
@@ -162,6 +160,6 @@ fn a_panic_that_is_propagated_by_choice_is_joined() {
     let builder = Builder::new().propagate_panic(false).propagate_panic(true);
     let (runnable, handle) = builder.spawn(|()| panicking(&Count::new()), queue.scheduler());
     assert!(!runnable.run());
-    assert!(super::is_panicked(handle));
+    assert!(is_panicked(handle));
     assert_eq!(queue.tasks(), 0);
 }

@@ -14,10 +14,7 @@ use joint::{
     host::{self, OnPanic},
 };
 
-use crate::{
-    support::{Count, Dropped, Queue, Wakes, panics, poll, poll_with, ready},
-    task_panic::is_panicked,
-};
+use crate::support::{Count, Dropped, Queue, Wakes, is_panicked, panics, poll, poll_with, ready};
 
 #[test]
 fn the_future_is_dropped_and_the_payload_arrives() {
@@ -50,18 +47,6 @@ fn a_panic_wakes_the_waiter() {
     assert_eq!(payload.downcast_ref(), Some(&"in poll"));
     drop(handle);
     assert_eq!(queue.tasks(), 0);
-}
-
-#[test]
-fn the_payload_of_a_detached_task_is_dropped() {
-    let queue = Queue::new();
-    let dropped = Count::new();
-    let payload = Dropped(dropped.clone());
-    let future = async move { panic_any(payload) };
-    let handle: JoinHandle<()> = queue.start(future);
-    handle.detach();
-    queue.run();
-    assert_eq!((dropped.get(), queue.tasks()), (1, 0));
 }
 
 #[test]

@@ -2,7 +2,7 @@
 //! and the waker of whoever waits for it.
 
 use std::{
-    future::{Future, pending, poll_fn},
+    future::{pending, poll_fn},
     pin::Pin,
     sync::{Arc, Mutex},
     task::{Context, Poll, Waker},
@@ -14,22 +14,9 @@ use joint::{
 };
 
 use crate::support::{
-    Count, Dropped, OnDrop, Queue, Wakes, panics, pending_once, poll, poll_with, ready, waker_that,
+    Count, Dropped, OnDrop, Place, Queue, Wakes, keeping, panics, pending_once, poll, poll_with,
+    ready, waker_that, with_its_handle,
 };
-
-/// A place for a task's handle, which the task itself can reach.
-type Place = Arc<Mutex<Option<JoinHandle<()>>>>;
-
-/// Starts a task that finds its own handle in a place.
-fn with_its_handle<F>(queue: &Queue, future: impl FnOnce(Place) -> F) -> Place
-where
-    F: Future<Output = ()> + Send + 'static,
-{
-    let place = Place::default();
-    let handle = queue.start(future(place.clone()));
-    *place.lock().unwrap() = Some(handle);
-    place
-}
 
 #[test]
 fn a_handle_polled_by_the_task_that_it_joins_is_dropped_with_it() {
@@ -38,7 +25,7 @@ fn a_handle_polled_by_the_task_that_it_joins_is_dropped_with_it() {
     let guard = Dropped(dropped.clone());
     // The registered waker is the task's own: the task would hold itself for ever, but for the
     // abort.
-    let place = with_its_handle(&queue, |own| {
+    let place = with_its_handle(&queue, |own: Place| {
         let mut guard = Some(guard);
         poll_fn(move |cx| {
             let mut handle = own.lock().unwrap().take().unwrap();
@@ -58,7 +45,7 @@ fn a_handle_polled_by_the_task_that_it_joins_is_dropped_with_it() {
 #[test]
 fn a_task_that_has_ended_by_itself_wakes_itself_in_vain() {
     let queue = Queue::new();
-    let place = with_its_handle(&queue, |own| {
+    let place = with_its_handle(&queue, |own: Place| {
         poll_fn(move |cx| {
             let mut own = own.lock().unwrap();
             assert!(Pin::new(own.as_mut().unwrap()).poll(cx).is_pending());
@@ -74,7 +61,7 @@ fn a_task_that_has_ended_by_itself_wakes_itself_in_vain() {
 #[test]
 fn a_handle_dropped_and_a_panic_in_the_same_poll() {
     let queue = Queue::new();
-    let place = with_its_handle(&queue, |own| async move {
+    let place = with_its_handle(&queue, |own: Place| async move {
         drop(own.lock().unwrap().take());
         panic!("in poll")
     });
@@ -86,12 +73,8 @@ fn a_handle_dropped_and_a_panic_in_the_same_poll() {
 #[test]
 fn a_handle_dropped_by_the_futures_drop() {
     let queue = Queue::new();
-    let place = with_its_handle(&queue, |own| {
-        let guard = OnDrop(move || drop(own.lock().unwrap().take()));
-        async move {
-            let _guard = guard;
-            pending().await
-        }
+    let place = with_its_handle(&queue, |own: Place| {
+        keeping(OnDrop(move || drop(own.lock().unwrap().take())))
     });
     queue.run();
     place.lock().unwrap().as_ref().unwrap().abort();
@@ -107,10 +90,7 @@ fn a_future_that_wakes_its_task_in_its_drop_is_not_run_again() {
     for by_handle in [false, true] {
         let own = place.clone();
         let guard = OnDrop(move || own.lock().unwrap().take().unwrap().wake());
-        let (runnable, handle) = queue.spawn(async move {
-            let _guard = guard;
-            pending::<()>().await;
-        });
+        let (runnable, handle) = queue.spawn(keeping(guard));
         *place.lock().unwrap() = Some(runnable.waker());
         if by_handle {
             runnable.run();

@@ -1,16 +1,15 @@
 //! Panics in the schedule function, before and after it has passed the runnable on.
 
-use std::{
-    future::poll_fn,
-    task::{Poll, Waker},
-};
+use std::{future::poll_fn, task::Poll};
 
 use joint::{
-    JoinError, JoinHandle,
+    JoinHandle,
     task::{self, Runnable},
 };
 
-use crate::support::{Count, Dropped, OnDrop, Queue, Wakes, panics, poll_with, ready};
+use crate::support::{
+    CALLS, Count, Dropped, Queue, Wakes, each_row, is_cancelled, panics, poll_with,
+};
 
 /// When the function panics: with the runnable still in hand, or once it is in the queue.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -72,24 +71,14 @@ fn each(wakes_itself: bool, f: impl Fn(Runnable, JoinHandle<()>)) {
     }
 }
 
-fn woken(wake: fn(Waker)) {
-    each(false, |runnable, handle| {
-        let waker = runnable.waker();
-        runnable.run();
-        panics(|| wake(waker));
-        // It is cancelled, or due. Neither schedules it.
-        drop(handle);
+#[test]
+fn called_in_each_way() {
+    each_row(CALLS, |call| {
+        // It is cancelled, or due. What is left of it does not schedule it in either case.
+        each(false, |runnable, handle| {
+            panics(|| call(runnable, handle));
+        });
     });
-}
-
-#[test]
-fn woken_by_reference() {
-    woken(|waker| waker.wake_by_ref());
-}
-
-#[test]
-fn woken_by_value() {
-    woken(Waker::wake);
 }
 
 #[test]
@@ -119,50 +108,7 @@ fn aborted() {
         panics(|| handle.abort());
         assert_eq!(handle.is_finished(), when == When::Before);
         drop(task.queue.pop());
-        assert!(matches!(ready(handle.result()), Err(JoinError::Cancelled)));
+        assert!(is_cancelled(handle));
         task.end(When::Before);
     }
-}
-
-#[test]
-fn orphaned_by_its_last_waker() {
-    each(false, |runnable, handle| {
-        let waker = runnable.waker();
-        runnable.run();
-        handle.detach();
-        panics(|| drop(waker));
-    });
-}
-
-#[test]
-fn orphaned_by_its_handle() {
-    each(false, |runnable, handle| {
-        runnable.run();
-        panics(|| handle.detach());
-    });
-}
-
-#[test]
-fn given_the_first_runnable() {
-    each(false, |runnable, handle| {
-        panics(|| runnable.schedule());
-        drop(handle);
-    });
-}
-
-#[test]
-fn dropped_with_a_panic() {
-    let (dropped, queue) = (Count::new(), Queue::<()>::new());
-    let count = dropped.clone();
-    let captured = OnDrop(move || {
-        count.add();
-        panic!("in the drop of the schedule function")
-    });
-    let counted = queue.clone();
-    let (runnable, handle) = task::spawn(async move { drop(counted) }, move |_| {
-        let _captured = &captured;
-    });
-    runnable.run();
-    panics(|| drop(handle));
-    assert_eq!((dropped.get(), queue.tasks()), (1, 0));
 }

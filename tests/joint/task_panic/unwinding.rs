@@ -15,10 +15,7 @@ use joint::{
     task::{Builder, spawn_local},
 };
 
-use crate::{
-    support::{Queue, Unwound, panicking, panics},
-    task_panic::is_panicked,
-};
+use crate::support::{Queue, Unwound, is_panicked, panicking, panics};
 
 #[test]
 fn a_panicking_task_drops_its_future_during_the_unwinding() {
