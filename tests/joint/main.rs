@@ -6,6 +6,7 @@ mod common;
 #[path = "../common/counting.rs"]
 mod counting;
 
+mod hooked;
 mod must_use;
 mod support;
 mod task;

@@ -3,19 +3,19 @@
 use std::{
     future::{Future, pending, poll_fn},
     pin::Pin,
-    sync::{
-        Arc, Barrier, Mutex,
-        atomic::{AtomicBool, Ordering::Relaxed},
-    },
-    task::{Context, Poll, RawWaker, RawWakerVTable, Waker},
+    sync::{Arc, Barrier, Mutex},
+    task::{Context, Poll},
     thread,
 };
 
 use joint::task;
 
-use crate::support::{
-    CALLS, Count, Dropped, OnDrop, Place, Queue, Wakes, each_row, keeping, pending_once, poll,
-    poll_with, ready, waker_that, yield_now,
+use crate::{
+    hooked::{At, hooked},
+    support::{
+        CALLS, Count, Dropped, OnDrop, Place, Queue, Wakes, each_row, keeping, panics,
+        pending_once, poll, poll_with, ready, waker_that, yield_now,
+    },
 };
 
 /// tokio #2087: the waker is replaced while the task ends.
@@ -227,35 +227,14 @@ fn folo_463_the_drop_of_the_registered_waker_drops_the_runnable() {
     }
 }
 
-/// A waker whose clone panics for as long as a flag is up.
-fn unclonable(flag: &'static AtomicBool) -> Waker {
-    static TABLE: RawWakerVTable = RawWakerVTable::new(
-        |data| {
-            // SAFETY: the data is the flag's address, which lives for ever.
-            let flag = unsafe { &*data.cast::<AtomicBool>() };
-            assert!(!flag.load(Relaxed), "in the waker's clone");
-            RawWaker::new(data, &TABLE)
-        },
-        |_| {},
-        |_| {},
-        |_| {},
-    );
-    // SAFETY: the functions own nothing, and may be called from any thread.
-    unsafe { Waker::from_raw(RawWaker::new((&raw const *flag).cast(), &TABLE)) }
-}
-
 /// futures #2211: the waker's clone panics, and leaves a lock behind.
 #[test]
 fn futures_2211_the_clone_of_the_waker_panics() {
-    static FLAG: AtomicBool = AtomicBool::new(true);
     let queue = Queue::new();
     let mut handle = queue.start(async { 7 });
-    let waker = unclonable(&FLAG);
-    let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-        poll_with(&mut handle, &waker)
-    }));
-    assert!(caught.is_err());
-    FLAG.store(false, Relaxed);
+    let (hooks, waker) = hooked();
+    hooks.panics_next(At::Clone);
+    panics(|| poll_with(&mut handle, &waker));
     assert!(poll_with(&mut handle, &waker).is_pending());
     queue.run();
     assert_eq!(ready(handle), 7);

@@ -9,7 +9,11 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::common::{counting, poll_with};
+use crate::{
+    common::{counting, panics, poll_with},
+    hooked::{At, hooked},
+    support::{Count, Dropped},
+};
 use joint::{
     block_on,
     oneshot::{
@@ -19,47 +23,6 @@ use joint::{
 
 /// No test waits that long.
 const FOR_LONG: Duration = Duration::from_secs(3600);
-
-/// Counts its drops.
-struct Counted<'a>(&'a Cell<usize>);
-
-impl Drop for Counted<'_> {
-    fn drop(&mut self) {
-        self.0.set(self.0.get() + 1);
-    }
-}
-
-#[test]
-fn a_value_sent_before_the_first_poll_is_there_at_once() {
-    let (tx, mut rx) = channel();
-    assert_eq!(tx.send(1), Ok(()));
-    let (wakes, waker) = counting();
-    assert_eq!(poll_with(&mut rx, &waker), Poll::Ready(Ok(1)));
-    assert_eq!(wakes.count(), 0);
-}
-
-#[test]
-fn a_value_sent_after_a_poll_wakes_once() {
-    let (tx, mut rx) = channel();
-    let (wakes, waker) = counting();
-    assert_eq!(poll_with(&mut rx, &waker), Poll::Pending);
-    assert_eq!(poll_with(&mut rx, &waker), Poll::Pending);
-    tx.send(1).unwrap();
-    assert_eq!(wakes.count(), 1);
-    assert_eq!(poll_with(&mut rx, &waker), Poll::Ready(Ok(1)));
-    drop((rx, waker));
-    assert_eq!((wakes.count(), Arc::strong_count(&wakes)), (1, 1));
-}
-
-#[test]
-fn a_dropped_sender_wakes_once_and_answers_an_error() {
-    let (tx, mut rx) = channel::<u8>();
-    let (wakes, waker) = counting();
-    assert_eq!(poll_with(&mut rx, &waker), Poll::Pending);
-    drop(tx);
-    assert_eq!(wakes.count(), 1);
-    assert_eq!(poll_with(&mut rx, &waker), Poll::Ready(Err(RecvError)));
-}
 
 #[test]
 fn oneshot_13_the_last_waker_is_woken_and_no_other() {
@@ -92,24 +55,6 @@ fn a_finished_receiver_neither_hangs_nor_panics() {
     assert_eq!(rx.blocking_recv_deadline(Instant::now()), closed);
     rx.close();
     assert_eq!(rx.blocking_recv(), Err(RecvError));
-}
-
-#[test]
-fn a_send_to_a_dropped_receiver_gives_the_value_back() {
-    let (tx, rx) = channel();
-    assert!(!tx.is_closed());
-    drop(rx);
-    assert!(tx.is_closed());
-    assert_eq!(tx.send("value").unwrap_err().into_inner(), "value");
-}
-
-#[test]
-fn a_send_after_close_gives_the_value_back() {
-    let (tx, mut rx) = channel();
-    rx.close();
-    assert!(tx.is_closed() && rx.is_finished());
-    assert_eq!(tx.send(1), Err(SendError(1)));
-    assert_eq!(rx.try_recv(), Err(TryRecvError::Closed));
 }
 
 #[test]
@@ -276,7 +221,9 @@ impl Before {
 
     fn with<T>(self, mut rx: Receiver<T>, wakers: &[Waker; 2]) -> Option<Receiver<T>> {
         if !matches!(self, Self::Nothing | Self::Close | Self::Drop) {
-            assert!(poll_with(&mut rx, &wakers[0]).is_pending());
+            for _ in 0..2 {
+                assert!(poll_with(&mut rx, &wakers[0]).is_pending());
+            }
         }
         match self {
             Self::Nothing | Self::Poll => {}
@@ -328,7 +275,7 @@ fn through_raw<T>(rx: Receiver<T>) -> Receiver<T> {
 
 /// One path through a channel, with all that it must and must not do.
 fn walk(before: Before, sends: bool, after: After) {
-    let drops = Cell::new(0);
+    let drops = Count::new();
     let pairs = [counting(), counting()];
     let wakers = pairs.each_ref().map(|(_, waker)| waker.clone());
     let (tx, rx) = channel();
@@ -336,7 +283,7 @@ fn walk(before: Before, sends: bool, after: After) {
     let rx = before.with(rx, &wakers);
     assert_eq!(tx.is_closed(), before.closes());
     if sends {
-        let came_back = tx.send(Counted(&drops)).is_err();
+        let came_back = tx.send(Dropped(drops.clone())).is_err();
         assert_eq!(came_back, before.closes());
     } else {
         drop(tx);
@@ -417,50 +364,18 @@ fn values_of_every_shape_arrive_in_place() {
     assert_eq!(rx.try_recv(), Ok(Aligned(7)));
 }
 
-/// Which of a waker's functions.
-#[derive(Clone, Copy, PartialEq)]
-enum On {
-    Clone,
-    Drop,
-}
-
-/// A waker whose one function does something unexpected.
-fn waker_that(on: On, act: impl FnMut() + Send + 'static) -> Waker {
-    use std::task::{RawWaker, RawWakerVTable};
-    struct Data(On, Mutex<Box<dyn FnMut() + Send>>);
-    static TABLE: RawWakerVTable = RawWakerVTable::new(
-        |data| {
-            // SAFETY: the data of this table's wakers comes from `Arc::into_raw`.
-            let data = std::mem::ManuallyDrop::new(unsafe { Arc::from_raw(data.cast::<Data>()) });
-            if data.0 == On::Clone {
-                (data.1.lock().unwrap_or_else(|e| e.into_inner()))();
-            }
-            RawWaker::new(Arc::into_raw(Arc::clone(&data)).cast(), &TABLE)
-        },
-        drop_data,
-        |_| {},
-        drop_data,
-    );
-    fn drop_data(data: *const ()) {
-        // SAFETY: as above, and this reference is given up.
-        let data = unsafe { Arc::from_raw(data.cast::<Data>()) };
-        if data.0 == On::Drop {
-            (data.1.lock().unwrap_or_else(|e| e.into_inner()))();
-        }
-    }
-    let data = Arc::new(Data(on, Mutex::new(Box::new(act))));
-    // SAFETY: the table counts references and may be used from any thread.
-    unsafe { Waker::new(Arc::into_raw(data).cast(), &TABLE) }
-}
-
 #[test]
 fn futures_2211_a_waker_whose_clone_panics_leaves_the_receiver_as_it_was() {
     let (tx, mut rx) = channel();
-    let bad = waker_that(On::Clone, || panic!("clone"));
-    assert!(catch_unwind(AssertUnwindSafe(|| poll_with(&mut rx, &bad))).is_err());
+    let (hooks, bad) = hooked();
+    hooks.panics_next(At::Clone);
+    panics(|| poll_with(&mut rx, &bad));
     let (wakes, waker) = counting();
     assert_eq!(poll_with(&mut rx, &waker), Poll::Pending);
-    assert!(catch_unwind(AssertUnwindSafe(|| poll_with(&mut rx, &bad))).is_err());
+    hooks.panics_next(At::Clone);
+    panics(|| poll_with(&mut rx, &bad));
+    // A poll that is ready does not clone it.
+    hooks.panics_next(At::Clone);
     tx.send(1).unwrap();
     assert_eq!(wakes.count(), 1);
     assert_eq!(poll_with(&mut rx, &bad), Poll::Ready(Ok(1)));
@@ -468,60 +383,53 @@ fn futures_2211_a_waker_whose_clone_panics_leaves_the_receiver_as_it_was() {
 
 #[test]
 fn a_waker_whose_drop_panics_leaves_all_sound() {
-    fn polled() -> (Sender<u8>, Receiver<u8>) {
+    fn polled(panics_at: At) -> (Sender<u8>, Receiver<u8>) {
         let (tx, mut rx) = channel();
-        let mut drops = 0;
-        // The first drop is that of the test's own reference.
-        let bad = waker_that(On::Drop, move || {
-            drops += 1;
-            assert!(drops != 2, "drop");
-        });
+        let (hooks, bad) = hooked();
         assert_eq!(poll_with(&mut rx, &bad), Poll::Pending);
+        drop(bad);
+        hooks.panics_next(panics_at);
         (tx, rx)
     }
-    let (tx, mut rx) = polled();
+    let (tx, mut rx) = polled(At::Drop);
     let (wakes, waker) = counting();
-    assert!(catch_unwind(AssertUnwindSafe(|| poll_with(&mut rx, &waker))).is_err());
+    panics(|| poll_with(&mut rx, &waker));
     tx.send(1).unwrap();
     assert_eq!((wakes.count(), rx.try_recv()), (1, Ok(1)));
 
-    let (tx, rx) = polled();
-    assert!(catch_unwind(move || drop(rx)).is_err());
+    let (tx, rx) = polled(At::Drop);
+    panics(|| drop(rx));
     assert_eq!(tx.send(1), Err(SendError(1)));
 
-    let (tx, mut rx) = polled();
-    assert!(catch_unwind(AssertUnwindSafe(|| rx.close())).is_err());
+    let (tx, mut rx) = polled(At::Drop);
+    panics(|| rx.close());
     assert_eq!(tx.send(1), Err(SendError(1)));
     assert_eq!(rx.blocking_recv(), Err(RecvError));
 
-    let (tx, rx) = polled();
-    assert!(catch_unwind(move || tx.send(1)).is_err());
+    let (tx, rx) = polled(At::Wake);
+    panics(|| tx.send(1));
     assert_eq!(rx.blocking_recv(), Ok(1));
 }
 
-/// A waker that owns the sender of the receiver that is polled with it, and drops it when it is
-/// first cloned or dropped.
-fn waker_with_sender(on: On, tx: Sender<u8>) -> Waker {
-    let mut tx = Some(tx);
-    waker_that(on, move || drop(tx.take()))
+/// A channel of whose receiver a waker is registered that drops the sender when it is dropped.
+fn whose_waker_drops_the_sender() -> Receiver<u8> {
+    let (tx, mut rx) = channel();
+    let (hooks, waker) = hooked();
+    assert_eq!(poll_with(&mut rx, &waker), Poll::Pending);
+    drop(waker);
+    hooks.next(At::Drop, move || drop(tx));
+    rx
 }
 
 #[test]
 fn folo_463_a_waker_whose_drop_drops_the_sender() {
-    let (tx, mut rx) = channel();
-    let waker = waker_with_sender(On::Drop, tx);
-    assert_eq!(poll_with(&mut rx, &waker), Poll::Pending);
-    drop(rx);
+    drop(whose_waker_drops_the_sender());
 
-    let (tx, mut rx) = channel();
-    let waker = waker_with_sender(On::Drop, tx);
-    assert_eq!(poll_with(&mut rx, &waker), Poll::Pending);
+    let mut rx = whose_waker_drops_the_sender();
     rx.close();
     assert_eq!(rx.blocking_recv(), Err(RecvError));
 
-    let (tx, mut rx) = channel();
-    let waker = waker_with_sender(On::Drop, tx);
-    assert_eq!(poll_with(&mut rx, &waker), Poll::Pending);
+    let mut rx = whose_waker_drops_the_sender();
     let (wakes, other) = counting();
     assert_eq!(poll_with(&mut rx, &other), Poll::Pending);
     assert_eq!(wakes.count(), 1);
@@ -530,8 +438,9 @@ fn folo_463_a_waker_whose_drop_drops_the_sender() {
 
 #[test]
 fn a_waker_whose_clone_drops_the_sender() {
-    let (tx, mut rx) = channel();
-    let waker = waker_with_sender(On::Clone, tx);
+    let (tx, mut rx) = channel::<u8>();
+    let (hooks, waker) = hooked();
+    hooks.next(At::Clone, move || drop(tx));
     assert_eq!(poll_with(&mut rx, &waker), Poll::Ready(Err(RecvError)));
 }
 

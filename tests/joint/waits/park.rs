@@ -2,7 +2,7 @@
 
 use std::{
     cell::{Cell, RefCell},
-    future::{Future, pending, poll_fn},
+    future::{pending, poll_fn},
     panic::resume_unwind,
     pin::pin,
     ptr,
@@ -16,7 +16,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::common::ends;
+use crate::common::{ends, yield_now};
 use joint::{
     budget, host, oneshot,
     park::{Parked, Parker, Turns, block_on, block_on_deadline, block_on_timeout, park_until},
@@ -26,6 +26,19 @@ use joint::{
 /// Runs a test on a thread of its own, so that what it sets for its thread is gone afterwards.
 fn alone(test: impl FnOnce() + Send + 'static) {
     ends(test);
+}
+
+/// Pending once, when its waker is given to a function.
+async fn pending_once_with(give: impl Fn(Waker)) {
+    let mut is_second = false;
+    poll_fn(|cx| {
+        if std::mem::replace(&mut is_second, true) {
+            return Poll::Ready(());
+        }
+        give(cx.waker().clone());
+        Poll::Pending
+    })
+    .await;
 }
 
 #[test]
@@ -150,17 +163,7 @@ impl Drop for AtEnd {
             assert!(parker.take_wake());
         }
         self.0.wake_by_ref();
-        let mut polls = 0;
-        let waits = poll_fn(|cx| {
-            polls += 1;
-            let waker = cx.waker().clone();
-            waker.wake();
-            match polls {
-                2 => Poll::Ready(()),
-                _ => Poll::Pending,
-            }
-        });
-        block_on(waits);
+        block_on(pending_once_with(Waker::wake));
         self.2.send(()).unwrap();
     }
 }
@@ -318,21 +321,11 @@ fn a_wait_function_that_returns_too_early_is_called_again() {
             parker.park();
             assert_eq!(CALLS.take(), 3);
             let after = Instant::now() + Duration::from_secs(3600);
-            let future = || {
-                let mut polls = 0;
-                poll_fn(move |cx| {
-                    WAKER.set(Some(cx.waker().clone()));
-                    polls += 1;
-                    match polls {
-                        1 => Poll::Pending,
-                        _ => Poll::Ready(polls),
-                    }
-                })
-            };
-            assert_eq!(block_on(future()), 2);
+            let future = || pending_once_with(|waker| WAKER.set(Some(waker)));
+            block_on(future());
             assert_eq!(CALLS.take(), 3);
             CALLS.set(2);
-            assert_eq!(block_on_deadline(future(), after), Some(2));
+            assert_eq!(block_on_deadline(future(), after), Some(()));
         });
     }
 }
@@ -371,14 +364,7 @@ fn turns_are_counted_without_an_overflow() {
 fn a_wait_for_what_its_own_thread_does_ends() {
     alone(|| {
         host::update(|host| host.attend = Some(attend));
-        let mut is_second = false;
-        block_on(poll_fn(|cx| {
-            if std::mem::replace(&mut is_second, true) {
-                return Poll::Ready(());
-            }
-            WAITER.set(Some(cx.waker().clone()));
-            Poll::Pending
-        }));
+        block_on(pending_once_with(|waker| WAITER.set(Some(waker))));
         assert_eq!(ATTENDED.get(), 1);
     });
 }
@@ -386,17 +372,8 @@ fn a_wait_for_what_its_own_thread_does_ends() {
 #[test]
 fn only_a_wait_for_a_future_without_a_limit_shows_its_parker() {
     thread_local! { static CLONES: RefCell<Vec<Option<usize>>> = const { RefCell::new(Vec::new()) } }
-    fn once() -> impl Future<Output = ()> {
-        let mut is_second = false;
-        poll_fn(move |cx| {
-            if std::mem::replace(&mut is_second, true) {
-                return Poll::Ready(());
-            }
-            WAITER.set(Some(cx.waker().clone()));
-            Poll::Pending
-        })
-    }
-    alone(|| {
+    let once = || pending_once_with(|waker| WAITER.set(Some(waker)));
+    alone(move || {
         host::update(|host| {
             host.attend = Some(|parker| {
                 CLONES.with_borrow_mut(|clones| clones.push(parker.map(Parker::clones)));
@@ -416,15 +393,11 @@ fn only_a_wait_for_a_future_without_a_limit_shows_its_parker() {
 fn a_wait_that_never_parks_attends() {
     alone(|| {
         host::update(|host| host.attend = Some(attend));
-        let mut polls = 0;
-        block_on(poll_fn(|cx| {
-            polls += 1;
-            cx.waker().wake_by_ref();
-            match polls {
-                200 => Poll::Ready(()),
-                _ => Poll::Pending,
+        block_on(async {
+            for _ in 0..199 {
+                yield_now().await;
             }
-        }));
+        });
         assert_eq!(ATTENDED.get(), 199 / 61);
     });
 }
@@ -436,17 +409,7 @@ fn a_wait_inside_a_wait_leaves_the_outer_wake_up_alone() {
         block_on(poll_fn(|cx| {
             polls += 1;
             cx.waker().wake_by_ref();
-            block_on(async {
-                let mut is_second = false;
-                poll_fn(|cx| {
-                    cx.waker().wake_by_ref();
-                    match std::mem::replace(&mut is_second, true) {
-                        true => Poll::Ready(()),
-                        false => Poll::Pending,
-                    }
-                })
-                .await;
-            });
+            block_on(yield_now());
             match polls {
                 3 => Poll::Ready(()),
                 _ => Poll::Pending,
@@ -465,15 +428,7 @@ fn a_limit_ends_the_wait_and_a_last_poll_may_still_find_the_end() {
     let now = Instant::now();
     assert_eq!(block_on_deadline(pending::<()>(), now), None);
     assert_eq!(block_on_deadline(async { 5 }, now), Some(5));
-    let mut polls = 0;
-    let second = poll_fn(|_| {
-        polls += 1;
-        match polls {
-            2 => Poll::Ready(()),
-            _ => Poll::Pending,
-        }
-    });
-    assert_eq!(block_on_deadline(second, now), Some(()));
+    assert_eq!(block_on_deadline(pending_once_with(drop), now), Some(()));
 }
 
 #[test]
