@@ -72,7 +72,7 @@ fn metadata_and_a_name_take_their_own_room_in_the_same_block() {
 }
 
 #[test]
-fn a_copied_schedule_function_takes_its_own_room_in_the_same_block() {
+fn a_copied_schedule_function_lies_in_the_same_block() {
     let plain = taken(small).1;
     let word = 7usize;
     let schedule = task::Copied(move |runnable: Runnable| {

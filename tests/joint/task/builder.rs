@@ -150,7 +150,7 @@ fn a_future_may_borrow_the_metadata() {
 }
 
 #[test]
-fn an_output_may_borrow_the_metadata_for_as_long_as_the_handle_lives() {
+fn an_output_may_borrow_the_metadata_while_the_handle_lives() {
     let builder = Builder::new().metadata(String::from("seven"));
     // SAFETY: as above; the output is not used after the handle.
     let (runnable, mut handle) =
@@ -227,7 +227,7 @@ fn over_aligned_metadata_is_aligned() {
 }
 
 #[test]
-fn a_runnable_with_metadata_makes_the_round_trip_through_its_address() {
+fn a_runnable_with_metadata_makes_the_trip_through_its_address() {
     let (task, runnable, handle) = Tagged::spawn(async {});
     let raw = runnable.into_raw();
     // SAFETY: the address was just taken from a runnable of such metadata, and is given back once.

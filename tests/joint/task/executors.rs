@@ -54,7 +54,7 @@ mod polls {
     }
 
     #[test]
-    fn a_runnable_that_was_given_back_cancels_its_task_when_it_is_dropped() {
+    fn dropping_a_runnable_that_was_given_back_cancels_its_task() {
         let (runnable, handle) = task::spawn(yield_now(), never);
         let polled = runnable.poll();
         assert!(matches!(&polled, Polled::Woken(_)));
@@ -90,7 +90,7 @@ mod polls {
     }
 
     #[test]
-    fn a_panic_that_is_not_kept_passes_through_after_the_waiter_was_woken() {
+    fn a_panic_passes_through_after_the_waiter_was_woken() {
         let builder = Builder::new().propagate_panic(false);
         let (runnable, mut handle) = builder.spawn(|()| async { panic!("in poll") }, never);
         let wakes = Wakes::new();
@@ -586,7 +586,7 @@ fn a_payload_can_be_wrapped_as_the_panic_of_a_task() {
 
 /// A task that nobody can wake ends in the run that leaves it so.
 #[test]
-fn a_waker_that_is_made_at_the_end_keeps_the_memory_of_a_task_that_nobody_can_wake() {
+fn a_waker_that_is_made_at_the_end_keeps_the_memory() {
     struct Keeps(Arc<Mutex<Option<Waker>>>);
 
     impl Schedule<Arc<()>> for Keeps {

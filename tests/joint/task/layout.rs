@@ -38,7 +38,7 @@ type Local = std::rc::Rc<u32>;
 
 /// It compiles.
 #[test]
-fn runnables_and_handles_are_send_and_sync() {
+fn runnables_handles_and_views_are_send_and_sync() {
     fn sent_and_shared<T: Send + Sync + Unpin>() {}
     sent_and_shared::<Runnable>();
     sent_and_shared::<Runnable<u32>>();
@@ -66,7 +66,7 @@ macro_rules! lacks {
 }
 
 #[test]
-fn runnables_and_handles_of_unsendable_parts_are_not_send_or_sync() {
+fn types_with_unsendable_parts_are_neither_send_nor_sync() {
     lacks!(Send: Runnable<Unshared>, Runnable<Unsent>, Runnable<Local>);
     lacks!(Sync: Runnable<Unshared>, Runnable<Unsent>, Runnable<Local>);
     lacks!(Send: JoinHandle<(), Unshared>, JoinHandle<(), Unsent>, JoinHandle<Local>);

@@ -98,14 +98,14 @@ fn panics_elsewhere(what: &str, f: fn(task::Runnable)) {
 }
 
 #[test]
-fn polling_on_another_thread_panics_without_touching_the_future() {
+fn polling_on_another_thread_panics_and_leaks_the_future() {
     panics_elsewhere("polled by another thread", |runnable| {
         runnable.run();
     });
 }
 
 #[test]
-fn dropping_on_another_thread_panics_without_touching_the_future() {
+fn dropping_on_another_thread_panics_and_leaks_the_future() {
     panics_elsewhere("dropped by another thread", drop);
 }
 

@@ -113,7 +113,7 @@ fn tokio_4724_the_executor_is_dropped_with_both_runnables() {
 /// async-executor #163: the schedule function goes on after the task has run elsewhere, and been
 /// freed.
 #[test]
-fn async_executor_163_the_schedule_function_outlives_the_task_that_it_is_stored_in() {
+fn async_executor_163_the_schedule_function_outlives_its_task() {
     each_row(CALLS, |call| {
         let dropped = Count::new();
         let canary = Dropped(dropped.clone());

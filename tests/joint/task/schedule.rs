@@ -50,7 +50,7 @@ impl Inbox {
 }
 
 #[test]
-fn a_task_woken_while_running_reports_it_to_its_schedule_function() {
+fn a_schedule_function_is_told_of_a_wake_up_during_the_run() {
     let inbox = Inbox::default();
     let (runnable, handle) = inbox.spawn(yield_now());
     assert!(runnable.run());

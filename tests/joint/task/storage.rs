@@ -42,7 +42,7 @@ fn a_full_pool_gives_the_future_back() {
 }
 
 #[test]
-fn a_slot_is_free_once_the_runnable_the_handle_and_all_wakers_are_gone() {
+fn a_slot_is_free_once_all_that_refer_to_its_task_are_gone() {
     static STORAGE: TaskStorage<256> = TaskStorage::new();
     let is_free = || STORAGE.reserve().is_some();
     let (runnable, handle) = STORAGE.spawn(is_ready(1), drop).unwrap();

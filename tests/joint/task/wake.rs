@@ -72,7 +72,7 @@ fn an_ended_task_is_not_scheduled_by_its_wakers() {
 }
 
 #[test]
-fn a_handle_detached_after_the_last_waker_schedules_the_orphan_once() {
+fn detaching_after_the_last_waker_schedules_the_orphan_once() {
     let queue = Queue::new();
     let dropped = Count::new();
     let handle = queue.start(guarded(&dropped));

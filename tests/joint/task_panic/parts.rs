@@ -31,7 +31,7 @@ fn a_panicking_drop_of_metadata_passes_through_who_frees_it() {
 }
 
 #[test]
-fn metadata_is_dropped_although_the_drop_of_the_schedule_function_panics() {
+fn metadata_is_dropped_although_the_functions_drop_panics() {
     let counts = [Count::new(), Count::new()];
     let captured = PanicsInDrop(counts[0].clone(), "function");
     let builder = Builder::new().metadata(Dropped(counts[1].clone()));

@@ -33,7 +33,7 @@ fn panicking(dropped: &Count) -> impl Future<Output = ()> + Send + use<> {
 }
 
 #[test]
-fn a_propagated_panic_unwinds_through_run_and_the_joiner_sees_a_cancellation() {
+fn a_panic_that_unwinds_through_run_is_joined_as_cancelled() {
     let queue = Queue::new();
     let (dropped, wakes) = (Count::new(), Wakes::new());
     let (runnable, mut handle) = spawn(&queue, panicking(&dropped));
@@ -78,7 +78,7 @@ fn a_task_that_wakes_itself_and_panics_is_not_run_again() {
 }
 
 #[test]
-fn a_propagated_panic_after_the_handle_was_dropped_reaches_only_run() {
+fn a_panic_of_a_task_without_a_handle_reaches_only_run() {
     let queue = Queue::new();
     let place = std::sync::Arc::new(std::sync::Mutex::new(None::<JoinHandle<()>>));
     let own = place.clone();

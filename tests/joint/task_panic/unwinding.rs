@@ -35,7 +35,7 @@ fn a_panicking_task_drops_its_future_during_the_unwinding() {
 }
 
 #[test]
-fn a_task_with_a_propagated_panic_drops_its_future_during_the_unwinding() {
+fn a_panic_through_run_drops_the_future_while_it_unwinds() {
     let (queue, seen) = (Queue::new(), Unwound::default());
     let builder = Builder::new().propagate_panic(false);
     let runnable = builder.spawn_detached(|()| panicking(&seen), queue.scheduler());

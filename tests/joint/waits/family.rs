@@ -80,7 +80,7 @@ fn strangers_threads_and_tasks_of_functions_have_no_family() {
 
 /// The waiter that a task hands back at its end is the one to ask.
 #[test]
-fn a_waker_keeps_its_family_while_it_is_stored_and_after_its_task_has_ended() {
+fn a_waker_keeps_its_family_after_its_task_has_ended() {
     let (sender, runnables) = mpsc::channel();
     let schedule = Sends(sender);
     let (runnable, handle) = Builder::new().spawn(|()| pending::<()>(), schedule.clone());

@@ -67,7 +67,7 @@ fn waits<F: Future>(future: F, end: impl FnOnce(Pin<&mut F>)) -> (usize, usize) 
 
 /// The only test whose waits are noted.
 #[test]
-fn each_wait_for_a_oneshot_is_noted_until_it_is_woken_or_dropped() {
+fn each_wait_for_a_oneshot_is_noted_until_it_ends() {
     let (sender, receiver) = oneshot::channel();
     assert_eq!(waits(receiver, |_| sender.send(1).unwrap()), (1, 1));
     let (_sender, receiver) = oneshot::channel::<u32>();

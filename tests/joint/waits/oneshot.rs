@@ -125,7 +125,7 @@ fn a_blocked_receiver_gets_the_value_of_another_thread() {
 }
 
 #[test]
-fn a_receiver_that_blocks_up_to_a_limit_gets_the_value_of_another_thread() {
+fn a_receiver_that_blocks_up_to_a_limit_gets_the_value() {
     // Where the value comes before the call, the call does not wait: so many times.
     for i in 0..100 {
         let (tx, mut rx) = channel();
@@ -153,7 +153,7 @@ fn oneshot_87_a_receiver_dropped_against_a_send_loses_no_value() {
 }
 
 #[test]
-fn a_blocked_receiver_learns_that_the_sender_of_another_thread_is_gone() {
+fn a_blocked_receiver_learns_that_its_sender_is_gone() {
     let (tx, rx) = channel::<u8>();
     let sender = thread::spawn(move || drop(tx));
     assert_eq!(rx.blocking_recv(), Err(RecvError));
@@ -365,7 +365,7 @@ fn values_of_every_shape_arrive_in_place() {
 }
 
 #[test]
-fn futures_2211_a_waker_whose_clone_panics_leaves_the_receiver_as_it_was() {
+fn futures_2211_a_panicking_clone_leaves_the_receiver_as_it_was() {
     let (tx, mut rx) = channel();
     let (hooks, bad) = hooked();
     hooks.panics_next(At::Clone);
@@ -445,7 +445,7 @@ fn a_waker_whose_clone_drops_the_sender() {
 }
 
 #[test]
-fn tokio_5162_a_channel_works_in_the_destructor_of_a_thread_local() {
+fn tokio_5162_a_channel_works_while_a_thread_local_is_destroyed() {
     struct AtExit(Mutex<Option<(Sender<u8>, Receiver<u8>)>>);
     impl Drop for AtExit {
         fn drop(&mut self) {

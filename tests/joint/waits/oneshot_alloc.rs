@@ -148,7 +148,7 @@ fn a_foreign_waker_takes_no_memory_and_a_second_one_a_box() {
 }
 
 #[test]
-fn a_foreign_waker_in_a_slot_takes_no_memory_and_a_second_one_a_box() {
+fn a_first_foreign_waker_in_a_slot_takes_no_memory() {
     let [waker, other] = foreign();
     let wait = |first: &Waker, last: &Waker| {
         let (mut completion, mut slot) = (Completion::new(), WakerSlot::new());
@@ -185,7 +185,7 @@ fn a_waker_whose_clone_panics_is_not_registered() {
 }
 
 #[test]
-fn a_blocking_wait_allocates_nothing_once_the_thread_has_waited_before() {
+fn a_second_blocking_wait_of_a_thread_allocates_nothing() {
     let wait = || {
         let (tx, mut rx) = channel();
         assert!(rx.blocking_recv_timeout(Duration::from_nanos(1)).is_err());

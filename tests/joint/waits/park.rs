@@ -171,7 +171,7 @@ impl Drop for AtEnd {
 /// The values of a thread are destroyed in the order in which they were first used, or in the other
 /// one. The parker that the thread keeps for its next wait is among them.
 #[test]
-fn a_waker_may_be_used_and_a_thread_may_block_while_the_thread_ends() {
+fn a_thread_may_block_and_use_a_waker_while_it_ends() {
     thread_local! { static AT_END: RefCell<Option<AtEnd>> = const { RefCell::new(None) } }
     let elsewhere = Parker::new();
     let (sender, at_end) = mpsc::channel();
@@ -460,7 +460,7 @@ fn operations() -> usize {
 }
 
 #[test]
-fn a_wait_has_a_budget_for_each_poll_and_restores_the_one_around_it() {
+fn a_wait_has_a_budget_for_each_poll_and_restores_the_outer_one() {
     alone(|| {
         assert_eq!(
             operations(),
@@ -498,7 +498,7 @@ fn a_refusal_is_announced_and_wakes() {
 }
 
 #[test]
-fn a_panic_of_the_future_passes_through_and_leaves_the_thread_whole() {
+fn a_panic_that_passes_through_leaves_the_thread_whole() {
     alone(|| {
         let wait = || block_on(async { panic!("in poll") });
         std::panic::catch_unwind(wait).unwrap_err();
