@@ -14,7 +14,7 @@ use joint::{
     task::{self, Runnable},
 };
 
-use crate::support::{Count, Dropped, Queue, Wakes, pending_once, poll_with};
+use crate::support::{Count, Dropped, Queue, Wakes, each_row, pending_once, poll_with};
 
 const ROUNDS: usize = if cfg!(miri) { 10 } else { 2_000 };
 
@@ -155,21 +155,12 @@ fn race(ends: Ends) {
 }
 
 #[test]
-fn joined_while_run_and_woken() {
-    race(Ends::Joins);
-}
-
-#[test]
-fn dropped_while_run_and_woken() {
-    race(Ends::Drops);
-}
-
-#[test]
-fn detached_while_run_and_woken() {
-    race(Ends::Detaches);
-}
-
-#[test]
-fn aborted_while_run_and_woken() {
-    race(Ends::Aborts);
+fn joined_dropped_detached_or_aborted_while_run_and_woken() {
+    let rows = [
+        ("joined", Ends::Joins),
+        ("dropped", Ends::Drops),
+        ("detached", Ends::Detaches),
+        ("aborted", Ends::Aborts),
+    ];
+    each_row(rows, race);
 }

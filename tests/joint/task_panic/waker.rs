@@ -6,7 +6,7 @@ use joint::{JoinHandle, task::Runnable};
 
 use crate::{
     hooked::{At, Hooks, hooked},
-    support::{Queue, Wakes, is_cancelled, panics, pending_once, poll_with, ready},
+    support::{Queue, Wakes, each_row, is_cancelled, panics, pending_once, poll_with, ready},
 };
 
 /// A task that the waiter waits for.
@@ -95,29 +95,26 @@ fn its_drop_when_another_is_registered() {
 }
 
 #[test]
-fn its_drop_when_the_handle_is_dropped_or_detached() {
-    for detach in [false, true] {
-        let queue = Queue::new();
-        let (waiter, runnable, handle) = awaited(&queue);
-        waiter.panics_next(At::Drop);
-        panics(|| match detach {
-            true => handle.detach(),
-            false => drop(handle),
-        });
-        assert_eq!(waiter.wakers(), 0);
-        runnable.run();
-        assert_eq!(queue.tasks(), 0, "the handle had let go before");
-    }
-}
-
-#[test]
-fn its_drop_when_the_handle_of_an_idle_task_is_dropped() {
-    let queue = Queue::new();
-    let (waiter, runnable, handle) = awaited(&queue);
-    runnable.run();
-    waiter.panics_next(At::Drop);
-    panics(|| drop(handle));
-    assert_eq!(waiter.wakers(), 0);
-    assert_eq!(queue.run(), 1, "cancelled all the same");
-    assert_eq!(queue.tasks(), 0);
+fn its_drop_when_the_handle_goes() {
+    type Way = fn(JoinHandle<u32>);
+    let ways: [(&str, Way); 2] = [
+        ("it is dropped", drop),
+        ("it is detached", |handle| handle.detach()),
+    ];
+    each_row(ways, |way| {
+        for is_idle in [false, true] {
+            let queue = Queue::new();
+            let (waiter, runnable, handle) = awaited(&queue);
+            if is_idle {
+                runnable.run();
+            } else {
+                queue.push(runnable);
+            }
+            waiter.panics_next(At::Drop);
+            panics(|| way(handle));
+            assert_eq!(waiter.wakers(), 0);
+            assert_eq!(queue.run(), 1, "the handle had let go before");
+            assert_eq!(queue.tasks(), 0);
+        }
+    });
 }

@@ -16,7 +16,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::common::{ends, yield_now};
+use crate::common::{each_row, ends, yield_now};
 use joint::{
     budget, host, oneshot,
     park::{Parked, Parker, Turns, block_on, block_on_deadline, block_on_timeout, park_until},
@@ -42,46 +42,40 @@ async fn pending_once_with(give: impl Fn(Waker)) {
 }
 
 #[test]
-fn a_wake_up_before_the_park_is_kept_and_counts_once() {
-    alone(|| {
-        let parker = Parker::new();
-        assert!(!parker.take_wake());
-        parker.waker().wake_by_ref();
+fn wake_ups_before_the_park_are_kept_and_count_once() {
+    fn elsewhere(parker: &Parker, wake: fn(Waker)) {
         let waker = parker.waker().clone();
-        waker.wake();
-        assert!(parker.is_woken() && parker.is_woken());
-        parker.park();
-        assert!(!parker.is_woken() && !parker.take_wake());
-    });
-}
-
-#[test]
-fn a_wake_up_of_another_thread_is_kept_too() {
-    alone(|| {
-        let parker = Parker::new();
-        for _ in 0..2 {
+        thread::spawn(move || wake(waker)).join().unwrap();
+    }
+    type Way = fn(&Parker);
+    let ways: [(&str, Way); 3] = [
+        ("of this thread", |parker| {
+            parker.waker().wake_by_ref();
             let waker = parker.waker().clone();
-            let other = thread::spawn(move || {
+            waker.wake();
+        }),
+        ("of another thread", |parker| {
+            elsewhere(parker, |waker| {
                 waker.wake_by_ref();
                 waker.wake();
             });
-            other.join().unwrap();
-            assert!(parker.is_woken() && parker.is_woken());
-            parker.park();
-            assert!(!parker.take_wake());
-        }
-    });
-}
-
-#[test]
-fn wake_ups_of_both_threads_count_once() {
-    alone(|| {
-        let parker = Parker::new();
-        let waker = parker.waker().clone();
-        thread::spawn(move || waker.wake()).join().unwrap();
-        parker.waker().wake_by_ref();
-        assert!(parker.take_wake());
-        assert!(!parker.take_wake());
+        }),
+        ("of both", |parker| {
+            elsewhere(parker, Waker::wake);
+            parker.waker().wake_by_ref();
+        }),
+    ];
+    each_row(ways, |wake| {
+        alone(move || {
+            let parker = Parker::new();
+            // The thread has not looked for a wake-up before the first one, and has before the next.
+            for _ in 0..2 {
+                wake(&parker);
+                assert!(parker.is_woken() && parker.is_woken());
+                parker.park();
+                assert!(!parker.is_woken() && !parker.take_wake());
+            }
+        });
     });
 }
 
