@@ -14,8 +14,8 @@ use joint::{
 };
 
 use crate::support::{
-    Count, Dropped, OnDrop, Place, Queue, Wakes, keeping, panics, pending_once, poll, poll_with,
-    ready, waker_that, with_its_handle,
+    Count, Dropped, OnDrop, Place, Queue, keeping, panics, poll, poll_with, ready, waker_that,
+    with_its_handle,
 };
 
 #[test]
@@ -217,32 +217,6 @@ fn a_waiter_that_polls_the_handle_when_it_is_woken() {
     drop(waker);
     queue.run();
     assert_eq!((joined.get(), queue.tasks()), (1, 0));
-}
-
-#[test]
-fn a_task_that_outlives_its_executor_ends_when_it_is_woken() {
-    let queue = Queue::new();
-    let weak = Arc::new(queue.clone());
-    let (dropped, wakes) = (Count::new(), Wakes::new());
-    let guard = Dropped(dropped.clone());
-    let reached = Arc::downgrade(&weak);
-    let future = async move {
-        let _guard = guard;
-        pending_once().await;
-    };
-    let (runnable, mut handle) = task::spawn(future, move |runnable| {
-        if let Some(queue) = reached.upgrade() {
-            queue.push(runnable);
-        }
-    });
-    let waker = runnable.waker();
-    runnable.run();
-    assert!(poll_with(&mut handle, &wakes.waker()).is_pending());
-    drop(weak);
-    assert_eq!((dropped.get(), wakes.count()), (0, 0));
-    waker.wake();
-    assert_eq!((dropped.get(), wakes.count(), wakes.wakers()), (1, 1, 0));
-    assert_eq!(poll(&mut handle.fallible()), Poll::Ready(None));
 }
 
 #[test]
