@@ -68,7 +68,7 @@ fn wake_ups_before_the_park_are_kept_and_count_once() {
     each_row(ways, |wake| {
         alone(move || {
             let parker = Parker::new();
-            // The thread has not looked for a wake-up before the first one, and has before the next.
+            // Before the first one the thread has not looked for any, and before the next it has.
             for _ in 0..2 {
                 wake(&parker);
                 assert!(parker.is_woken() && parker.is_woken());
