@@ -255,7 +255,7 @@ fn a_spawn_of_an_author_tells_the_line_of_its_own_caller() {
         fn named(&self, name: &'static str) -> JoinHandle<()> {
             let here = Location::caller();
             let inside = || {
-                let builder = Builder::new().name(name).spawned_at(here);
+                let builder = Builder::new().spawned_at(here).metadata(()).name(name);
                 builder.spawn(|()| async { panic!("no") }, self.0.scheduler())
             };
             let (runnable, handle) = inside();

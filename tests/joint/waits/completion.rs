@@ -128,6 +128,9 @@ fn the_last_waker_is_woken_once_and_the_others_are_dropped() {
                         assert_eq!(poll_with(&mut waiter, waker), Poll::Pending);
                         assert_eq!(poll_with(&mut waiter, waker), Poll::Pending);
                     }
+                    for (wakes, _) in &wakers[..polls - 1] {
+                        assert_eq!(wakes.wakers(), 1, "an older waker is kept");
+                    }
                     assert!(!completer.is_detached());
                     if leave {
                         drop(waiter);
