@@ -126,10 +126,10 @@ impl Gate {
 
     /// Returns whether the last worker has left, for a caller that has nothing queued yet.
     #[inline]
-    pub(crate) fn is_over(&self) -> bool {
-        // ORDERING: over_look. Relaxed: a caller that sees it late queues something, and looks
-        // again.
-        self.phase.load(order!(over_look: Relaxed)) == TERMINATED
+    pub(crate) fn is_terminated(&self) -> bool {
+        // ORDERING: terminated_look. Relaxed: a caller that sees it late queues something, and
+        // looks again.
+        self.phase.load(order!(terminated_look: Relaxed)) == TERMINATED
     }
 
     /// Returns whether the last worker has left, so that the caller must have what is queued

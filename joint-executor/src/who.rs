@@ -23,7 +23,7 @@ use joint_switch::thread_local;
 /// An address, or null.
 type Address = *const ();
 
-/// Who some code is.
+/// The identity of a piece of code.
 #[derive(Clone, Copy)]
 struct Code {
     worker: Address,

@@ -40,7 +40,7 @@ use joint::{
     task::{self, TaskView},
 };
 
-/// What this thread does whenever it is blocked: it attends to its worker's duties.
+/// Attends to the duties of this thread's worker. Called whenever the thread is blocked.
 pub(super) fn attend_while_blocked(parker: Option<&Parker>) -> Option<Duration> {
     current::with_thread_worker(|worker| worker.and_then(|worker| worker.attend_blocked(parker)))
 }

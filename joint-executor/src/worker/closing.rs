@@ -4,7 +4,7 @@
 //! |---|---|
 //! | closed | finishes its poll; **arrives**; then drops what it would have run before |
 //! | quiet, once all have arrived | drops what only it can drop, and leaves |
-//! | terminated, by the last to leave | is gone. What is pushed is dropped by a thread for that (`gate.rs`) |
+//! | terminated, by the last to leave | is gone. A thread is started to drop what is pushed (`gate.rs`) |
 //!
 //! A worker cannot arrive while a poll blocks it, and what that poll waits for may be held by a
 //! task that no thread will ever wake or poll. Two things resolve that. The first worker that is

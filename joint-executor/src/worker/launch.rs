@@ -76,7 +76,7 @@ pub(crate) fn launch(
         }
         Some(worker) => worker.push(runnable, lane),
         // The future is the caller's own.
-        None if shared.gate.is_over() => dispose_spawned(shared, runnable),
+        None if shared.gate.is_terminated() => dispose_spawned(shared, runnable),
         None => shared.inject(runnable, lane),
     }
 }

@@ -81,8 +81,8 @@ pub(crate) struct Worker {
     index: usize,
     queues: Queues,
     runs: Cell<u64>,
-    /// A copy of [`Shared::watches_tasks`], which is read for every spawn; true at this worker's
-    /// end, when a spawn is different.
+    /// A copy of [`Shared::watches_tasks`], read on every spawn. Also true once this worker drops
+    /// futures at the end, when a spawned one is dropped at once.
     watches_tasks: Cell<bool>,
     /// Whether there is something to do for each poll, such as a hook.
     watches_polls: bool,
@@ -145,7 +145,8 @@ pub(super) fn dispose_spawned(shared: &Shared, runnable: Runnable) {
     }
 }
 
-/// What this thread is disposing of, the innermost first. The references must not be kept.
+/// Returns the disposals under way on this thread, innermost first. The references must not be
+/// kept.
 fn disposals<'a>() -> impl Iterator<Item = &'a Disposal> {
     let mut next = DISPOSING.with(Cell::get);
     iter::from_fn(move || {

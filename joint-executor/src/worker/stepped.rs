@@ -27,7 +27,7 @@ use joint::host;
 use joint::task::Polled;
 use joint_switch::now;
 
-/// What is kept with each task that an owner has: the memory of the executor.
+/// Keeps the executor's memory alive for a task that an owner has taken.
 pub(crate) type Kept = Arc<Arc<Shared>>;
 
 /// The state of a stepped worker between two calls.

@@ -342,7 +342,7 @@ fn a_wake_up_on_a_thread_that_std_has_not_made_allocates_nothing() {
         ptr::without_provenance_mut(allocated() - before)
     }
 
-    // What else the process allocates is counted as well.
+    // `mallinfo2` counts the whole process.
     crate::common::alone(|| {
         let parker = joint::park::Parker::new();
         let mut thread = 0;

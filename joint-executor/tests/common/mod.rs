@@ -37,7 +37,7 @@ pub(crate) fn alone<F: FnOnce()>(function: F) {
     in_process(|_| {}, function);
 }
 
-/// Waits for ever, and holds something meanwhile.
+/// Holds a value forever.
 pub(crate) async fn hold<T>(_held: T) {
     pending().await
 }

@@ -47,7 +47,7 @@ fn a_descriptor_is_closed_under_its_waiter() {
 
 fn read_raw(number: i32) -> io::Result<usize> {
     let mut buffer = [0u8; 8];
-    // SAFETY: there is room for so many bytes.
+    // SAFETY: the pointer and the length are the buffer's.
     let count = unsafe { libc::read(number, buffer.as_mut_ptr().cast(), buffer.len()) };
     usize::try_from(count).map_err(|_| io::Error::last_os_error())
 }
