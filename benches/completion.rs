@@ -8,15 +8,12 @@
 //! `-- --test` each row runs once.
 
 use std::{
-    cell::UnsafeCell,
     future::{Future, IntoFuture},
     hint::black_box,
-    mem::MaybeUninit,
     pin::Pin,
-    ptr,
     sync::{
         Arc,
-        atomic::{AtomicBool, AtomicPtr, Ordering},
+        atomic::{AtomicBool, Ordering},
         mpsc,
     },
     task::{Context, Poll, Wake, Waker},
@@ -26,13 +23,7 @@ use std::{
 
 use atomic_waker::AtomicWaker;
 use joint::{Completion, completion::WakerSlot};
-use joint_benches::{
-    allocator::Allocator,
-    bare::{self, FLOOR},
-    options::Options,
-    report::Report,
-    table::measure,
-};
+use joint_benches::{allocator::Allocator, options::Options, report::Report, table::measure};
 
 #[global_allocator]
 static ALLOCATOR: Allocator = Allocator;
@@ -123,53 +114,6 @@ impl Pair for Flag {
     }
 }
 
-/// The floor: one exchange on each side. A waiter can register once, and cannot leave.
-struct Bare;
-
-struct BareWord {
-    word: AtomicPtr<()>,
-    waker: UnsafeCell<MaybeUninit<Waker>>,
-}
-
-// SAFETY: the waker is written before the exchange that shows it, and read after that.
-unsafe impl Sync for BareWord {}
-
-impl Pair for Bare {
-    type Place = BareWord;
-    type Completer<'a> = &'a BareWord;
-    type Waiter<'a> = &'a BareWord;
-
-    fn place() -> Self::Place {
-        BareWord {
-            word: AtomicPtr::new(ptr::null_mut()),
-            waker: UnsafeCell::new(MaybeUninit::uninit()),
-        }
-    }
-    fn split(place: &mut Self::Place) -> (Self::Completer<'_>, Self::Waiter<'_>) {
-        *place = Self::place();
-        (place, place)
-    }
-    fn complete(bare: Self::Completer<'_>) {
-        let done = ptr::without_provenance_mut(1);
-        if !bare.word.swap(done, Ordering::AcqRel).is_null() {
-            // SAFETY: the waiter has written it, and the exchange took it.
-            let waker = unsafe { bare.waker.get().read() };
-            // SAFETY: as above.
-            unsafe { waker.assume_init() }.wake();
-        }
-    }
-    fn poll(bare: &mut Self::Waiter<'_>, waker: &Waker) -> bool {
-        let done = ptr::without_provenance_mut(1);
-        if bare.word.load(Ordering::Acquire) == done {
-            return true;
-        }
-        // SAFETY: the completer reads it only after the exchange.
-        unsafe { bare.waker.get().write(MaybeUninit::new(waker.clone())) };
-        let waits = ptr::without_provenance_mut(2);
-        bare.word.swap(waits, Ordering::AcqRel) == done
-    }
-}
-
 macro_rules! channel {
     ($name:ident, $sender:ty, $receiver:ty, $($channel:tt)+) => {
         struct $name;
@@ -226,13 +170,6 @@ channel!(
     async_oneshot::Receiver<u64>,
     async_oneshot::oneshot
 );
-channel!(
-    Floor,
-    bare::channel::Sender<u64>,
-    bare::channel::Receiver<u64>,
-    bare::channel::channel
-);
-
 /// Nanoseconds for one wait on one thread: poll, complete, poll again.
 fn together<P: Pair>(waker: &Waker, times: u32) -> f64 {
     let start = Instant::now();
@@ -326,7 +263,6 @@ fn main() {
         contestant::<WithSlot>("joint, with a slot"),
         contestant::<OneWord>("joint, one word"),
         contestant::<Flag>("atomic-waker"),
-        contestant::<Bare>(FLOOR),
     ];
     table("wait in place", &in_place, &options, &mut report);
     let channels = [
@@ -335,7 +271,6 @@ fn main() {
         contestant::<Tokio>("tokio"),
         contestant::<Futures>("futures"),
         contestant::<AsyncOneshot>("async-oneshot"),
-        contestant::<Floor>(FLOOR),
     ];
     table("wait for a channel", &channels, &options, &mut report);
     report.end();

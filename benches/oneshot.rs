@@ -17,9 +17,7 @@ use std::{
 };
 
 use criterion::Criterion;
-use joint_benches::{
-    allocator::Allocator, bare::FLOOR, options::Options, report::Report, table::measure,
-};
+use joint_benches::{allocator::Allocator, options::Options, report::Report, table::measure};
 
 #[global_allocator]
 static ALLOCATOR: Allocator = Allocator;
@@ -78,15 +76,13 @@ macro_rules! contestant {
     }};
 }
 
-/// The last one is the floor: the least that such a channel takes.
-fn contestants() -> [Contestant; 6] {
+fn contestants() -> [Contestant; 5] {
     [
         contestant!("joint", joint::oneshot::channel),
         contestant!("oneshot", oneshot::channel),
         contestant!("tokio", tokio::sync::oneshot::channel),
         contestant!("futures", futures_channel::oneshot::channel),
         contestant!("async-oneshot", async_oneshot::oneshot),
-        contestant!(FLOOR, joint_benches::bare::channel::channel),
     ]
 }
 

@@ -2,21 +2,18 @@
 //! answer.
 
 use std::{
-    hint::spin_loop,
-    net::UdpSocket,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering::Relaxed},
     },
-    thread,
     time::Duration,
 };
 
 use joint_benches::{
     driven::Driven,
-    echo::{ask, ask_from_outside, server},
+    echo::{ask_from_outside, server},
     options::Options,
-    table::{Row, Run},
+    table::Row,
     work::keep_busy,
 };
 
@@ -61,43 +58,4 @@ fn wait<R: Driven, const HUNDREDTHS: usize>(runtime: &'static R) -> Duration {
 fn slowest_of<const HUNDREDTHS: usize>(mut times: Vec<Duration>) -> Duration {
     times.sort();
     times[times.len() * HUNDREDTHS / 100]
-}
-
-/// A server that blocks in the system call, on a thread of its own, beside a thread that never
-/// waits.
-pub(crate) fn floor() -> [(&'static str, u64, Run); 3] {
-    let row =
-        |title, run: fn() -> Duration| -> (&'static str, u64, Run) { (title, 1, Box::new(run)) };
-    [
-        row("UDP echo, the median", wait_for_thread::<50>),
-        row("UDP echo, 90 in 100", wait_for_thread::<90>),
-        row("UDP echo, 99 in 100", wait_for_thread::<99>),
-    ]
-}
-
-fn wait_for_thread<const HUNDREDTHS: usize>() -> Duration {
-    let is_over = AtomicBool::new(false);
-    let socket = UdpSocket::bind("127.0.0.1:0").expect("a port");
-    let address = socket.local_addr().expect("a port");
-    let times = thread::scope(|scope| {
-        scope.spawn(|| {
-            while !is_over.load(Relaxed) {
-                spin_loop();
-            }
-        });
-        scope.spawn(|| {
-            let mut room = [0; 64];
-            loop {
-                let (count, client) = socket.recv_from(&mut room).expect("a client");
-                let sent = socket.send_to(&room[..count], client);
-                if sent.expect("the client waits") == 0 {
-                    break;
-                }
-            }
-        });
-        let times = ask(address, messages(), PAUSE);
-        is_over.store(true, Relaxed);
-        times
-    });
-    slowest_of::<HUNDREDTHS>(times)
 }

@@ -16,7 +16,6 @@ use std::time::Duration;
 
 mod busy;
 mod descriptors;
-mod floor;
 mod million;
 mod timers;
 
@@ -33,9 +32,9 @@ use joint_benches::{
 #[global_allocator]
 static ALLOCATOR: Allocator = Allocator;
 
-/// A table in which all have the same rows, and some rows a floor.
+/// A table in which all have the same rows.
 macro_rules! table {
-    ($title:expr, $seconds:expr, $all:expr, $rows:expr, $floor:expr) => {
+    ($title:expr, $seconds:expr, $all:expr, $rows:expr) => {
         Table::new($title, Duration::from_secs($seconds))
             .with("joint", $all.0, $rows)
             .with(
@@ -44,7 +43,6 @@ macro_rules! table {
                 $rows.into_iter().filter(|row| !timers::is_delay(row)),
             )
             .with("smol", $all.2, $rows)
-            .with_floor($floor)
     };
 }
 
@@ -54,53 +52,21 @@ fn main() {
     let alone = processors.on_first(1, alone);
     let both = (Joint::start(2), DrivenTokioPool::start(2), Smol::start(2));
     let tables = [
-        table!(
-            "timers, one worker",
-            1,
-            alone,
-            timers::one_worker(),
-            floor::timers(false)
-        )
-        .on_first_of(processors.clone()),
-        table!(
-            "timers, two workers",
-            3,
-            both,
-            timers::two_workers(),
-            floor::timers(true)
-        ),
-        table!(
-            "a million timers, one worker",
-            5,
-            alone,
-            million::rows(),
-            floor::a_million()
-        )
-        .on_first_of(processors.clone())
-        .heavy(),
-        table!(
-            "descriptors, one worker",
-            5,
-            alone,
-            descriptors::rows(),
-            floor::descriptors(1)
-        )
-        .on_first_of(processors.clone())
-        .heavy(),
-        table!(
-            "descriptors, two workers",
-            10,
-            both,
-            descriptors::rows(),
-            floor::descriptors(2)
-        )
-        .heavy(),
+        table!("timers, one worker", 1, alone, timers::one_worker())
+            .on_first_of(processors.clone()),
+        table!("timers, two workers", 3, both, timers::two_workers()),
+        table!("a million timers, one worker", 5, alone, million::rows())
+            .on_first_of(processors.clone())
+            .heavy(),
+        table!("descriptors, one worker", 5, alone, descriptors::rows())
+            .on_first_of(processors.clone())
+            .heavy(),
+        table!("descriptors, two workers", 10, both, descriptors::rows()).heavy(),
         table!(
             "beside a task that yields every 45 us, two workers",
             10,
             both,
-            busy::rows(),
-            busy::floor()
+            busy::rows()
         )
         .heavy(),
     ];

@@ -18,7 +18,6 @@ mod rows;
 
 use joint_benches::{
     allocator::Allocator,
-    bare::{Bare, BarePool, InPlace},
     locals::{
         async_executor::AsyncExecutorLocal,
         joint::JointLocal,
@@ -32,23 +31,13 @@ use joint_benches::{
         tokio::TokioPool,
     },
     runtime::{Pool, Runtime},
-    table::{Row, Run, Table},
+    table::{Row, Table},
 };
 
 #[global_allocator]
 static ALLOCATOR: Allocator = Allocator;
 
 const WORKERS: usize = 2;
-
-/// The floor of each row: a bare ring, and for a recursion none.
-fn floor<R: Runtime>(runtime: &'static R, rows: Vec<Row<R>>) -> Vec<(&'static str, u64, Run)> {
-    let is_recursion = |title: &str| title.starts_with("fib");
-    let of_ring = rows.into_iter().filter(|row| !is_recursion(row.title));
-    let in_place = rows::inside().into_iter();
-    let in_place = in_place.filter(|row| is_recursion(row.title));
-    let in_place = in_place.map(|row| row.of(&InPlace));
-    of_ring.map(|row| row.of(runtime)).chain(in_place).collect()
-}
 
 fn two_workers() -> Table {
     fn rows<R: Runtime>() -> Vec<Row<R>> {
@@ -74,7 +63,7 @@ fn two_workers() -> Table {
             rows(),
         )
         .with_runs("nexosim", nexosim::rows(WORKERS));
-    table.with_floor(floor(BarePool::start(WORKERS), rows()))
+    table
 }
 
 fn one_thread() -> Table {
@@ -90,18 +79,15 @@ fn one_thread() -> Table {
         rows.retain(|row| row.title != rows::ABORT);
         table.with("monoio", &joint_benches::locals::monoio::MonoioLocal, rows)
     };
-    table.with_floor(floor(&Bare, rows::inside()))
+    table
 }
 
 fn bursts() -> Table {
-    let pool = BarePool::start(1);
-    let floor = burst::rows().into_iter().map(|row| row.of(pool));
     Table::new("a burst from outside, one worker", Duration::from_secs(10))
         .with("joint", Joint::start(1), burst::rows())
         .with("tokio", TokioPool::start(1), burst::rows())
         .with("async-executor", AsyncExecutor::start(1), burst::rows())
         .with("nio", Nio::start(1), burst::rows())
-        .with_floor(floor)
         .heavy()
 }
 

@@ -14,7 +14,6 @@ mod vocabularies;
 
 use joint_benches::{
     allocator::Allocator,
-    bare::BarePool,
     pools::{joint::Joint, nio::Nio, tokio::TokioPool},
     runtime::Pool,
     table::Table,
@@ -40,8 +39,7 @@ fn two_workers() -> Table {
         joint_benches::pools::forte::Forte::start(WORKERS),
         rows::all(),
     );
-    let pool = BarePool::start(WORKERS);
-    table.with_floor(rows::all().into_iter().map(|row| row.of(pool)))
+    table
 }
 
 /// The contestant that is written for the row: what the work itself costs.

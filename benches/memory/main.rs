@@ -10,7 +10,6 @@ mod heap;
 
 use heap::Memory;
 use joint_benches::{
-    bare::{Bare, FLOOR},
     locals::{
         joint::JointLocal,
         queue::{AsyncTaskQueue, JointQueue},
@@ -68,7 +67,6 @@ const CONTESTANTS: &[(&str, Child)] = &[
     ("forte", |state, count| {
         measure(joint_benches::pools::forte::Forte::start(1), state, count)
     }),
-    (FLOOR, |state, count| measure(&Bare, state, count)),
 ];
 
 /// Tasks that are polled before the next ones are spawned, so that no queue grows.
@@ -157,7 +155,7 @@ fn measured(values: impl Iterator<Item = f64>) -> Vec<Measured> {
             contestant: (*name).to_owned(),
             value: Some(value),
             ratio: value / values[0],
-            is_peer: !name.starts_with("joint") && *name != FLOOR,
+            is_peer: !name.starts_with("joint"),
         })
         .collect()
 }

@@ -25,7 +25,6 @@ mod work;
 
 use joint_benches::{
     allocator::{Allocator, titled},
-    bare::FLOOR,
     driven::{Driven, smol::Smol},
     options::Options,
     pools::{
@@ -60,9 +59,6 @@ const OF_TASKS: &[Contestant] = &[
             ..=30 => tasks::<joint_benches::pools::forte::Forte>(workers),
             _ => Vec::new(),
         }
-    }),
-    (FLOOR, |workers| {
-        work::shares(workers).chain(work::rings(workers)).collect()
     }),
 ];
 

@@ -10,7 +10,6 @@ use std::{
 };
 
 use joint_benches::{
-    bare::{Bare, on_threads},
     driven::Driven,
     options::Options,
     runtime::Runtime,
@@ -49,21 +48,6 @@ fn work<R: Runtime, const TASKS: usize, const MICROSECONDS: usize>(
         })
         .await;
         start.elapsed()
-    })
-}
-
-/// The floor of divided work: a thread for each worker, with an equal share from the start.
-pub(crate) fn shares(workers: usize) -> impl Iterator<Item = NamedRun> {
-    divided::<Bare>().into_iter().map(move |row| {
-        let microseconds = if row.operations == 200 { 20 } else { 1 };
-        let all = row.operations as usize * microseconds;
-        let run: Run = Box::new(move || {
-            on_threads(workers, |i| {
-                let share = all * (i + 1) / workers - all * i / workers;
-                (0..share).for_each(|_| microsecond());
-            })
-        });
-        (row.title, row.operations, run)
     })
 }
 
@@ -140,23 +124,6 @@ pub(crate) fn timers_on_each<R: Driven>(runtime: &'static R, workers: usize) -> 
         BATCH * turns(),
         arm_and_drop::<R>,
     )]
-}
-
-/// The floor: a bare ring on each of that many threads.
-pub(crate) fn rings(workers: usize) -> [NamedRun; 4] {
-    fn ring<F>(work: impl Fn(&'static Bare) -> F + Sync, workers: usize) -> Duration
-    where
-        F: Future<Output = ()> + Send + 'static,
-    {
-        on_threads(workers, |_| Bare.run(work(&Bare))) / workers as u32
-    }
-    let [a, b, c, d] = on_each(&Bare, workers).map(|(title, operations, _)| (title, operations));
-    [
-        (a.0, a.1, Box::new(move || ring(spawn_join, workers))),
-        (b.0, b.1, Box::new(move || ring(fan, workers))),
-        (c.0, c.1, Box::new(move || ring(yields, workers))),
-        (d.0, d.1, Box::new(move || ring(ping_pong, workers))),
-    ]
 }
 
 /// A runtime with that many workers, each of which is to do the same.

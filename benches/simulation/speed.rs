@@ -1,19 +1,13 @@
 //! How fast simulations run.
 
 use std::{
-    cell::RefCell,
-    cmp::Reverse,
-    collections::{BinaryHeap, binary_heap::PeekMut},
     future::Future,
-    hint::black_box,
     time::{Duration, Instant},
 };
 
 use joint_benches::{
-    bare,
     options::Options,
     report::Report,
-    runtime::Yield,
     table::{Run, Table},
 };
 use joint_executor::LocalExecutor;
@@ -95,7 +89,7 @@ pub(crate) fn switches(options: &Options) -> Table {
         };
         table.with_runs("shuttle random", row(Box::new(shuttle)))
     };
-    table.with_floor(row(Box::new(move || at_random(TASKS, times))))
+    table
 }
 
 /// Returns the next of a sequence of numbers (xorshift64).
@@ -104,37 +98,6 @@ fn next(state: &mut u64) -> u64 {
     *state ^= *state >> 7;
     *state ^= *state << 17;
     *state
-}
-
-/// Tasks that yield, in an order that a number for each step chooses and a digest tells apart.
-fn at_random(tasks: u64, times: u64) -> Duration {
-    thread_local! {
-        static READY: RefCell<Vec<bare::Runnable>> = const { RefCell::new(Vec::new()) };
-    }
-    let push = |runnable| READY.with_borrow_mut(|ready| ready.push(runnable));
-    timed(|| {
-        for _ in 0..tasks {
-            let task = async move {
-                for _ in 0..times {
-                    Yield::default().await;
-                }
-            };
-            push(bare::spawn_detached(task, push));
-        }
-        let (mut state, mut digest) = (1, 0u64);
-        loop {
-            let count = READY.with_borrow(Vec::len) as u64;
-            if count == 0 {
-                break;
-            }
-            let chosen = next(&mut state) % count;
-            digest = (digest ^ chosen).wrapping_mul(0x0000_0100_0000_01b3);
-            READY
-                .with_borrow_mut(|ready| ready.swap_remove(chosen as usize))
-                .run();
-        }
-        black_box(digest);
-    })
 }
 
 /// The times for which one task sleeps, in whole milliseconds below a minute.
@@ -168,23 +131,6 @@ where
     }
 }
 
-/// The same sleeps without tasks: the earliest ends, and the next one of its row begins.
-fn naps_in_order(tasks: u64, total: Duration) -> Duration {
-    timed(|| {
-        let mut left: Vec<_> = (0..tasks).map(|task| naps(task, total)).collect();
-        let first = left.iter_mut().enumerate();
-        let first = first.filter_map(|(task, naps)| Some(Reverse((naps.next()?, task))));
-        let mut ends: BinaryHeap<_> = first.collect();
-        while let Some(mut earliest) = ends.peek_mut() {
-            let Reverse((now, task)) = *earliest;
-            match left[task].next() {
-                Some(nap) => *earliest = Reverse((now + nap, task)),
-                None => drop(PeekMut::pop(earliest)),
-            }
-        }
-    })
-}
-
 /// A virtual day, in milliseconds of real time.
 pub(crate) fn print_day(options: &Options, report: &mut Report) {
     const NANOS_IN_MILLI: u64 = 1_000_000;
@@ -201,7 +147,6 @@ pub(crate) fn print_day(options: &Options, report: &mut Report) {
     let table = Table::new(title, Duration::from_secs(10))
         .with_runs("joint random", row(Box::new(simulated)))
         .with_runs("tokio paused", row(Box::new(tokio)))
-        .with_floor(row(Box::new(move || naps_in_order(tasks, total))))
         .heavy();
     let mut has_head = false;
     table.each_row(options, report, |row, figures, report| {

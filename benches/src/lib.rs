@@ -81,7 +81,6 @@ macro_rules! detached_by_drop {
 }
 
 pub mod allocator;
-pub mod bare;
 pub mod driven;
 pub mod echo;
 pub mod forks;

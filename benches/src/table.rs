@@ -9,7 +9,6 @@ use std::{
 use criterion::{Criterion, Throughput};
 
 use super::{
-    bare::FLOOR,
     options::Options,
     processors::Processors,
     report::{Measured, Report},
@@ -154,15 +153,6 @@ impl Table {
         self
     }
 
-    /// Adds the [floor](crate::bare) of each row that has one.
-    ///
-    /// # Panics
-    ///
-    /// As [`with_runs`](Self::with_runs).
-    pub fn with_floor(self, rows: impl IntoIterator<Item = (&'static str, u64, Run)>) -> Self {
-        self.with_runs(FLOOR, rows).floor()
-    }
-
     /// Marks the last contestant as a floor: the work of a row with little machinery. A floor is
     /// not a peer.
     ///
@@ -283,7 +273,7 @@ pub fn measure(
     turn();
     let rounds: Vec<_> = (0..rounds).map(|_| turn()).collect();
     let figure = |(i, contestant): (usize, &&str)| {
-        let is_peer = !contestant.starts_with("joint") && *contestant != FLOOR;
+        let is_peer = !contestant.starts_with("joint");
         figure(contestant, is_peer, i, &rounds, 1)
     };
     let figures: Vec<_> = contestants.iter().enumerate().map(figure).collect();

@@ -1,4 +1,4 @@
-//! The two task crates, and the floor, without an executor: each row drives its tasks by hand.
+//! The two task crates without an executor: each row drives its tasks by hand.
 
 /// Both crates offer the interface that the rows need, so the rows are written once.
 macro_rules! peer {
@@ -183,4 +183,3 @@ peer!(async_task_task: async_task::spawn, async_task::Runnable, |future, schedul
     task.detach();
     runnable
 });
-peer!(floor: joint_benches::bare::spawn, joint_benches::bare::Runnable, joint_benches::bare::spawn_detached);

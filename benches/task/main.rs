@@ -12,16 +12,14 @@
 use std::time::Duration;
 
 use criterion::Criterion;
-use joint_benches::{
-    allocator::Allocator, bare::FLOOR, options::Options, report::Report, table::measure,
-};
+use joint_benches::{allocator::Allocator, options::Options, report::Report, table::measure};
 
 #[macro_use]
 mod rows;
 mod direct;
 mod queued;
 
-use direct::{async_task_task, floor, joint_task};
+use direct::{async_task_task, joint_task};
 
 #[global_allocator]
 static ALLOCATOR: Allocator = Allocator;
@@ -55,14 +53,13 @@ fn direct() -> Comparison {
                 paths: vec![
                     Some(joint_task::$path),
                     Some(async_task_task::$path),
-                    Some(floor::$path),
                 ],
             }),*]
         };
     }
     Comparison {
         title: "a task by hand, one thread",
-        contestants: &["joint", "async-task", FLOOR],
+        contestants: &["joint", "async-task"],
         rows: rows! {
             "spawn, run, join, drop": spawn_run_join * 5_000;
             "the same, the waiter is a task": waiting_task_first * 5_000;
@@ -76,7 +73,7 @@ fn direct() -> Comparison {
 }
 
 fn queued() -> Comparison {
-    use queued::{with_async_task, with_floor, with_joint, with_tokio};
+    use queued::{with_async_task, with_joint, with_tokio};
 
     macro_rules! monoio {
         (rows::$path:ident) => {{
@@ -100,14 +97,13 @@ fn queued() -> Comparison {
                     Some(with_async_task::$rows::$path),
                     Some(with_tokio::$rows::$path),
                     monoio!($rows::$path),
-                    Some(with_floor::$rows::$path),
                 ],
             }),*]
         };
     }
     Comparison {
         title: "tasks in a queue, one thread",
-        contestants: &["joint", "async-task", "tokio", "monoio", FLOOR],
+        contestants: &["joint", "async-task", "tokio", "monoio"],
         rows: rows! {
             "spawn 1,000, join them": rows::spawn_join_many * STORM;
             "yield, 200 tasks in turn": rows::yields * 10_000;

@@ -154,32 +154,6 @@ pub(crate) mod with_tokio {
     rows_of_threads!();
 }
 
-/// The least that a task takes, in the same queue.
-pub(crate) mod with_floor {
-    use joint_benches::bare::{self, Handle, Runnable};
-
-    queue!(Runnable);
-
-    pub(crate) fn spawn<T: Send + 'static>(
-        future: impl Future<Output = T> + Send + 'static,
-    ) -> Handle<T> {
-        let (runnable, handle) = bare::spawn(future, push);
-        push(runnable);
-        handle
-    }
-
-    pub(crate) async fn join<T>(handle: Handle<T>) -> T {
-        handle.await
-    }
-
-    pub(crate) fn cancel<T>(handle: Handle<T>) {
-        drop(handle);
-    }
-
-    rows!();
-    rows_of_threads!();
-}
-
 /// On its driver without `io_uring`. It cannot cancel a task. Its feature `sync`, which would let
 /// another thread wake its tasks, makes every wake-up more expensive, and is off.
 #[cfg(unix)]

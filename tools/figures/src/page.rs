@@ -255,8 +255,7 @@ pub(crate) const PAGE: [Shown; 20] = [
     },
     Shown {
         title: "descriptors, one worker",
-        note: "Client and server are tasks of one executor. The kernel takes most of the time. Floor: \
-               blocking calls.",
+        note: "Client and server are tasks of one executor. The kernel takes most of the time.",
         rows: &[
             (
                 "TCP echo, 100 x 1,000 messages of 64 bytes",
