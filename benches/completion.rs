@@ -23,7 +23,11 @@ use std::{
 
 use atomic_waker::AtomicWaker;
 use joint::{Completion, completion::WakerSlot};
-use joint_benches::{allocator::Allocator, options::Options, report::Report, table::measure};
+use joint_benches::{
+    allocator::Allocator,
+    options::Options,
+    table::{Run, Table},
+};
 
 #[global_allocator]
 static ALLOCATOR: Allocator = Allocator;
@@ -170,8 +174,8 @@ channel!(
     async_oneshot::Receiver<u64>,
     async_oneshot::oneshot
 );
-/// Nanoseconds for one wait on one thread: poll, complete, poll again.
-fn together<P: Pair>(waker: &Waker, times: u32) -> f64 {
+/// Waits on one thread: poll, complete, poll again.
+fn together<P: Pair>(waker: &Waker, times: u64) -> Duration {
     let start = Instant::now();
     for _ in 0..times {
         let mut place = P::place();
@@ -180,12 +184,12 @@ fn together<P: Pair>(waker: &Waker, times: u32) -> f64 {
         P::complete(completer);
         assert!(P::poll(&mut waiter, waker));
     }
-    nanos(start.elapsed(), times)
+    start.elapsed()
 }
 
 /// The same, with all completed by another thread after all have been polled. Counts what both
 /// threads do, without their waits for each other.
-fn apart<P: Pair>(waker: &Waker, times: u32) -> f64 {
+fn apart<P: Pair>(waker: &Waker, times: u64) -> Duration {
     let mut places: Vec<_> = (0..times).map(|_| P::place()).collect();
     let (to_other, polled) = mpsc::sync_channel(1);
     let (to_here, completed) = mpsc::sync_channel(1);
@@ -205,28 +209,8 @@ fn apart<P: Pair>(waker: &Waker, times: u32) -> f64 {
         let start = Instant::now();
         assert!(waiters.iter_mut().all(|waiter| P::poll(waiter, waker)));
         drop(waiters);
-        nanos(time + start.elapsed(), times)
+        time + start.elapsed()
     })
-}
-
-fn nanos(time: Duration, times: u32) -> f64 {
-    time.as_secs_f64() * 1e9 / f64::from(times)
-}
-
-/// One way to wait, some times: nanoseconds for each.
-type Way = fn(&Waker, u32) -> f64;
-
-/// A contestant, and how it waits on one thread and across two.
-struct Contestant {
-    name: &'static str,
-    ways: [Way; 2],
-}
-
-fn contestant<P: Pair>(name: &'static str) -> Contestant {
-    Contestant {
-        name,
-        ways: [together::<P>, apart::<P>],
-    }
 }
 
 struct Counted;
@@ -235,43 +219,32 @@ impl Wake for Counted {
     fn wake(self: Arc<Self>) {}
 }
 
-/// Reports medians over the rounds: of the times, and of each round's ratio to the first
-/// contestant.
-fn table(title: &str, contestants: &[Contestant], options: &Options, report: &mut Report) {
-    let (rounds, times) = options.of((201, 1000), (1, 1));
-    let waker = Waker::from(Arc::new(Counted));
-    let names: Vec<_> = contestants
-        .iter()
-        .map(|contestant| contestant.name)
-        .collect();
-    report.head(title, names.iter().copied());
-    for (way, row) in ["on one thread", "across two threads"].iter().enumerate() {
-        if !options.wants(title, row) {
-            continue;
-        }
-        measure(report, title, row, &names, rounds, || {
-            let turns = contestants.iter().map(|c| c.ways[way](&waker, times));
-            turns.collect()
-        });
-    }
+/// Both ways to wait of one contestant.
+fn rows<P: Pair>() -> [(&'static str, u64, Run); 2] {
+    let times = Options::read().of(1_000, 1);
+    let row = |title, way: fn(&Waker, u64) -> Duration| -> (&'static str, u64, Run) {
+        let run = move || way(&Waker::from(Arc::new(Counted)), times);
+        (title, times, Box::new(run))
+    };
+    [
+        row("on one thread", together::<P>),
+        row("across two threads", apart::<P>),
+    ]
 }
 
 fn main() {
-    let options = Options::read();
-    let mut report = Report::start("completion", &options);
-    let in_place = [
-        contestant::<WithSlot>("joint, with a slot"),
-        contestant::<OneWord>("joint, one word"),
-        contestant::<Flag>("atomic-waker"),
+    let table = |title| Table::new(title, Duration::from_secs(1)).without_threads();
+    let tables = [
+        table("wait in place")
+            .with_runs("joint, with a slot", rows::<WithSlot>())
+            .with_runs("joint, one word", rows::<OneWord>())
+            .with_runs("atomic-waker", rows::<Flag>()),
+        table("wait for a channel")
+            .with_runs("joint", rows::<Joint>())
+            .with_runs("oneshot", rows::<Oneshot>())
+            .with_runs("tokio", rows::<Tokio>())
+            .with_runs("futures", rows::<Futures>())
+            .with_runs("async-oneshot", rows::<AsyncOneshot>()),
     ];
-    table("wait in place", &in_place, &options, &mut report);
-    let channels = [
-        contestant::<Joint>("joint"),
-        contestant::<Oneshot>("oneshot"),
-        contestant::<Tokio>("tokio"),
-        contestant::<Futures>("futures"),
-        contestant::<AsyncOneshot>("async-oneshot"),
-    ];
-    table("wait for a channel", &channels, &options, &mut report);
-    report.end();
+    joint_benches::table::main("completion", &tables, |_, _| ());
 }

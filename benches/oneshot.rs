@@ -16,8 +16,11 @@ use std::{
     time::{Duration, Instant},
 };
 
-use criterion::Criterion;
-use joint_benches::{allocator::Allocator, options::Options, report::Report, table::measure};
+use joint_benches::{
+    allocator::Allocator,
+    options::Options,
+    table::{Run, Table},
+};
 
 #[global_allocator]
 static ALLOCATOR: Allocator = Allocator;
@@ -92,56 +95,28 @@ impl Wake for Counted {
     fn wake(self: Arc<Self>) {}
 }
 
-/// Nanoseconds for each of `times` runs.
-fn time(path: Path, waker: &Waker, times: u32) -> f64 {
-    let start = Instant::now();
-    for _ in 0..times {
-        path(waker);
-    }
-    start.elapsed().as_secs_f64() * 1e9 / f64::from(times)
-}
-
-/// Reports medians over the rounds: of the times, and of each round's ratio to the first
-/// contestant.
-fn report(options: &Options) {
-    const TITLE: &str = "oneshot, one thread";
-    let (rounds, times) = options.of((301, 5000), (1, 1));
-    let contestants = contestants();
-    let mut report = Report::start("oneshot", options);
-    let waker = Waker::from(Arc::new(Counted));
-    let names = contestants.each_ref().map(|contestant| contestant.name);
-    report.head(TITLE, names.into_iter());
-    for (row, title) in ROWS.iter().enumerate() {
-        if !options.wants(TITLE, title) {
-            continue;
-        }
-        measure(&mut report, TITLE, title, &names, rounds, || {
-            let paths = contestants.iter().map(|c| c.paths[row]);
-            paths.map(|path| time(path, &waker, times)).collect()
-        });
-    }
-    report.end();
+fn table() -> Table {
+    let times = Options::read().of(5_000, 1);
+    let contestants = contestants().into_iter();
+    contestants.fold(
+        Table::new("oneshot, one thread", Duration::from_secs(1)).without_threads(),
+        |table, contestant| {
+            let rows = ROWS.iter().zip(contestant.paths).map(|(title, path)| {
+                let run: Run = Box::new(move || {
+                    let waker = Waker::from(Arc::new(Counted));
+                    let start = Instant::now();
+                    for _ in 0..times {
+                        path(&waker);
+                    }
+                    start.elapsed()
+                });
+                (*title, times, run)
+            });
+            table.with_runs(contestant.name, rows)
+        },
+    )
 }
 
 fn main() {
-    let options = Options::read();
-    report(&options);
-    if !options.wants_criterion() {
-        return;
-    }
-
-    let mut criterion = Criterion::default()
-        .warm_up_time(Duration::from_millis(300))
-        .measurement_time(Duration::from_secs(1))
-        .configure_from_args();
-    let waker = Waker::from(Arc::new(Counted));
-    for (row, title) in ROWS.iter().enumerate() {
-        let mut group = criterion.benchmark_group(format!("oneshot: {title}"));
-        for contestant in contestants() {
-            let path = contestant.paths[row];
-            group.bench_function(contestant.name, |b| b.iter(|| path(&waker)));
-        }
-        group.finish();
-    }
-    criterion.final_summary();
+    joint_benches::table::main("oneshot", &[table()], |_, _| ());
 }

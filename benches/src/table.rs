@@ -53,6 +53,8 @@ pub struct Table {
     rounds: &'static Rounds,
     /// Those of which the rows use the first alone, if they do not use all.
     one_of: Option<Processors>,
+    /// Whether each run starts when the threads of the one before it sleep.
+    settles: bool,
 }
 
 /// Fewer rounds give no median, and more give no better one.
@@ -84,6 +86,7 @@ impl Table {
             budget,
             rounds: &ROUNDS,
             one_of: None,
+            settles: true,
         }
     }
 
@@ -91,6 +94,12 @@ impl Table {
     /// them run on this thread, and the others should have been started on that processor.
     pub fn on_first_of(mut self, processors: Processors) -> Self {
         self.one_of = Some(processors);
+        self
+    }
+
+    /// Starts each run at once, for contestants without threads of their own.
+    pub fn without_threads(mut self) -> Self {
+        self.settles = false;
         self
     }
 
@@ -209,7 +218,9 @@ impl Table {
             for i in 0..times.len() {
                 let i = (first + i) % times.len();
                 if let Some(run) = &self.contestants[i].runs[row] {
-                    settle();
+                    if self.settles {
+                        settle();
+                    }
                     times[i] = run().as_secs_f64() * 1e9;
                 }
             }
@@ -257,27 +268,6 @@ impl Table {
 /// Waits until the workers of the last contestant, which search for a while, have gone to sleep.
 pub fn settle() {
     thread::sleep(Duration::from_micros(200));
-}
-
-/// Measures a row that belongs to no [`Table`], and reports it. A turn returns the time of each
-/// contestant in nanoseconds, or NaN for one that cannot do the row. The first turn is to warm up.
-pub fn measure(
-    report: &mut Report,
-    table: &str,
-    row: &str,
-    contestants: &[&str],
-    rounds: usize,
-    turn: impl Fn() -> Vec<f64>,
-) {
-    report.probe(table, row);
-    turn();
-    let rounds: Vec<_> = (0..rounds).map(|_| turn()).collect();
-    let figure = |(i, contestant): (usize, &&str)| {
-        let is_peer = !contestant.starts_with("joint");
-        figure(contestant, is_peer, i, &rounds, 1)
-    };
-    let figures: Vec<_> = contestants.iter().enumerate().map(figure).collect();
-    report.row(table, row, "ns", &figures);
 }
 
 /// One contestant's medians over the rounds.
