@@ -316,43 +316,6 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn saved_figures_survive_a_round_trip_with_special_characters() {
-        let figure = Figure {
-            contestant: "\u{301}joint\t\"0\"".to_owned(),
-            value: 1.0 / 3.0,
-            ratio: 1.0,
-            is_peer: false,
-        };
-        let place = Place {
-            bench: "b",
-            table: "a \\ table",
-            row: "one\nrow",
-            unit: "bytes",
-            placement: "alone",
-        };
-        let mut figures = Figures::default();
-        figures.add(&figure.line(&place)).expect("one line");
-        let table = FigureTable {
-            title: "a \\ table".to_owned(),
-            unit: "bytes".to_owned(),
-            rows: vec![FigureRow {
-                title: "one\nrow".to_owned(),
-                figures: vec![figure],
-            }],
-        };
-        assert_eq!(figures.tables, [table]);
-        let end = Moment {
-            bench: "b",
-            when: "end",
-            placement: "alone",
-            round_trip: None,
-            is_quick: false,
-        };
-        assert_eq!(figures.add(&end.line()), Ok(()));
-        assert!(!figures.is_quick);
-    }
-
-    #[test]
     fn bad_lines_are_named() {
         for (line, culprit) in [
             ("{", "EOF"),
@@ -373,12 +336,5 @@ pub(crate) mod tests {
                 "{error}"
             );
         }
-    }
-
-    #[test]
-    fn the_error_for_a_missing_file_names_the_command_that_writes_it() {
-        let error =
-            read(Path::new("no-such-folder"), "", &["flow"]).expect_err("there is no such folder");
-        assert!(error.contains("`cargo xtask bench flow`"), "{error}");
     }
 }

@@ -305,19 +305,6 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_mark_is_named() {
-        for (page, culprit) in [
-            ("".to_owned(), BEGIN),
-            (format!("{END}\n"), BEGIN),
-            (format!("{BEGIN}\n"), END),
-            (format!("{END}\n{BEGIN}\n"), END),
-        ] {
-            let error = replaced("a.md", &page, "new").expect_err(&page);
-            assert!(error.contains(culprit) && error.contains("a.md"), "{error}");
-        }
-    }
-
-    #[test]
     fn numbers_have_two_digits() {
         for (value, digits) in [
             (0.0, "0"),
@@ -410,14 +397,6 @@ mod tests {
         let (title, row) = (PAGE[0].title, PAGE[0].rows[0].0);
         let first = format!(": *{title}*: {row} (tokio 0.50) and 6 more; ");
         assert!(text.contains(&first), "{text}");
-    }
-
-    #[test]
-    fn a_row_that_is_missing_is_named() {
-        let error = short(&sample()).expect_err("it has none of the eight");
-        assert!(error.contains("`wait, Arc waker`"), "{error}");
-        let error = section(&complete(0), &sample()).expect_err("nothing with mimalloc");
-        assert!(error.contains("`spawn, run, join, drop`"), "{error}");
     }
 
     #[test]
