@@ -84,7 +84,6 @@ const PROGRAMS: [(&str, fn()); 4] = [
     ("a collection", of_collections),
 ];
 
-/// Cell: cancellation: its own awaits go first to last. Its length is bounded by no stack.
 #[test]
 fn a_chain_of_any_length_is_cancelled_on_a_workers_stack() {
     const PROGRAM: &str = "JOINT_FLOW_CHAIN";
@@ -136,8 +135,6 @@ fn numbered<B: Send + 'static, A: Send + 'static>(
     (below.expect("a chain has a task"), drivers)
 }
 
-/// Cell: cancellation: its own awaits go first to last. Below 64 tasks, each one is dropped after
-/// the one that owned it.
 #[test]
 fn below_64_tasks_each_one_is_dropped_after_the_one_above() {
     let log = Arc::new(Mutex::new(Vec::new()));
@@ -151,7 +148,6 @@ fn below_64_tasks_each_one_is_dropped_after_the_one_above() {
     assert_eq!(*log.lock().unwrap(), order);
 }
 
-/// Cell: cancellation: destructors run. A panic below 64 tasks keeps none of the others alive.
 #[test]
 fn a_panic_below_64_tasks_keeps_no_task_alive() {
     for panics in [1, 40, 65, 66, 70, 99] {
@@ -178,8 +174,6 @@ fn a_panic_below_64_tasks_keeps_no_task_alive() {
     }
 }
 
-/// Cell: cancellation: destructors run. What a destructor cancels by name is gone when that
-/// returns.
 #[test]
 fn a_destructor_below_64_tasks_finds_gone_what_it_has_cancelled() {
     for number in [1, 64, 65, 66, 70] {

@@ -8,13 +8,13 @@ mod conformance;
 #[path = "../../../joint-executor/tests/common/example.rs"]
 mod example;
 mod golden;
+mod page;
 mod panics;
 mod pieces;
 mod polls;
 #[path = "../../../joint-executor/tests/common/program.rs"]
 mod program;
 mod register;
-mod tables;
 mod threads;
 mod traits;
 mod trees;

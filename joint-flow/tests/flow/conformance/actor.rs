@@ -37,8 +37,6 @@ async fn waits<E>(log: Log, future: impl Future<Output = Result<(), E>>) -> Resu
     Ok(())
 }
 
-/// Flow: /flow/coro/actor.
-///
 /// The object that was constructed last is destroyed first, before the caller goes on.
 #[test]
 fn actor_constructs_and_destroys_in_order() {
@@ -57,8 +55,6 @@ fn actor_constructs_and_destroys_in_order() {
     });
 }
 
-/// Flow: /flow/coro/actor.
-///
 /// Whether an error is ready or comes later, the objects are destroyed before the caller sees it.
 #[test]
 fn actor_with_an_error() {
@@ -79,8 +75,6 @@ fn actor_with_an_error() {
     });
 }
 
-/// Flow: /flow/coro/actor.
-///
 /// A local variable does not move while its future is suspended.
 #[test]
 fn actor_keeps_its_locals_in_place() {
@@ -99,11 +93,6 @@ fn actor_keeps_its_locals_in_place() {
     });
 }
 
-/// Flow: /flow/coro/trivial_actors.
-/// Flow: /flow/flow/trivial actors.
-///
-/// Differs: an actor does not run on its caller's stack, so its effects are there when it has been
-/// awaited, and not when the call returns.
 #[test]
 fn trivial_actors() {
     check(|| async {
@@ -141,8 +130,6 @@ fn trivial_actors() {
     });
 }
 
-/// Flow: /flow/coro/detached/completion.
-/// Flow: /flow/coro/detached/multipleAwaits.
 #[test]
 fn detached() {
     check(|| async {
@@ -157,9 +144,6 @@ fn detached() {
     });
 }
 
-/// Flow: /flow/coro/detached/errors.
-///
-/// Differs: a detached future returns nothing, so an error has to be dropped where it is seen.
 #[test]
 fn detached_errors() {
     check(|| async {

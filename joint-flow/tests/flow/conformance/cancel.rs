@@ -13,16 +13,6 @@ use crate::{
     conformance::suspended,
 };
 
-/// Flow: /flow/coro/cancel1.
-/// Flow: /flow/flow/cancel1.
-/// Flow: /flow/coro/actor.
-/// Flow: /flow/coro/AsyncResult/noThrowOnCancel.
-/// Flow: /fdbrpc/flow/wait_expression_after_cancel_coro.
-/// Flow: /fdbrpc/flow/wait_expression_after_cancel_flow.
-/// Cell: cancellation: destructors run.
-///
-/// Differs: nothing is thrown into a cancelled future, so it has nothing to catch, and its second
-/// wait is not reached, nor is the expression behind it evaluated.
 #[test]
 fn cancel1() {
     check(|| async {
@@ -46,9 +36,6 @@ fn cancel1() {
     });
 }
 
-/// Flow: /flow/coro/cancel2.
-/// Flow: /flow/flow/cancel2.
-/// Cell: cancellation: dropping a handle drops the future at once if it is idle.
 #[test]
 fn cancel2() {
     check(|| async {
@@ -67,8 +54,6 @@ fn cancel2() {
     });
 }
 
-/// Flow: /flow/genericactors/NotifiedCancellation.
-///
 /// Each wrapper drops what it waits for when it is cancelled.
 #[test]
 fn notified_cancellation() {
@@ -122,8 +107,6 @@ fn wrap(future: impl Future<Output: Send> + Send + 'static) -> Task<()> {
     })
 }
 
-/// Flow: /flow/genericactors/NotifiedCancellation.
-///
 /// An expiry drops the operation too. A task that has replied, and is cancelled by the receiver of
 /// the reply, keeps its result.
 #[test]
@@ -158,8 +141,6 @@ fn never_handled<T, R>(_: T) -> R {
     panic!("a choice that is cancelled runs no handler")
 }
 
-/// Flow: /flow/coro/chooseCancelWaiting.
-/// Flow: /flow/coro/chooseRepeatedCancel.
 #[test]
 fn choose_cancel_waiting_and_repeated() {
     check(|| async {

@@ -24,10 +24,6 @@ async fn waits(log: Log, signals: Vec<Signal>) -> u32 {
     42
 }
 
-/// Flow: /flow/coro/noThrowOnCancel/normalCompletionVoid.
-/// Flow: /flow/coro/noThrowOnCancel/normalCompletionValue.
-/// Flow: /flow/coro/noThrowOnCancel/awaitedFutureErrorRunsCatch.
-/// Flow: /flow/coro/noThrowOnCancel/sequentialAwaitsCancelSecond.
 #[test]
 fn a_task_is_sent_to_and_ends_or_is_cancelled() {
     type Row = (usize, Result<(), &'static str>, &'static [&'static str]);
@@ -61,7 +57,6 @@ fn a_task_is_sent_to_and_ends_or_is_cancelled() {
     });
 }
 
-/// Flow: /flow/coro/noThrowOnCancel/futureStreamCancel.
 #[test]
 fn future_stream_cancel() {
     check(|| async {

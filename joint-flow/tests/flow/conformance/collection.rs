@@ -21,10 +21,6 @@ impl From<Closed> for Failure {
     }
 }
 
-/// Flow: /flow/actorCollection/testAddStreamError.
-///
-/// Differs: a collection has no stream of additions. A child can read one, and the error of that
-/// stream is then the error of this child.
 #[test]
 fn test_add_stream_error() {
     check(|| async {

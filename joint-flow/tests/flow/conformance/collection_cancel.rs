@@ -15,7 +15,6 @@ fn new_collection<E>(until_empty: bool) -> Collection<E> {
     }
 }
 
-/// Flow: /flow/actorCollection/testCancel.
 #[test]
 fn test_cancel() {
     check(|| async {
@@ -37,9 +36,6 @@ fn test_cancel() {
     });
 }
 
-/// Flow: /flow/actorCollection/testCancelReentrantSiblingCompletion.
-/// Cell: collection: adds and completions from inside.
-///
 /// The first child ends its sibling, with a value or with an error, while it is cancelled.
 #[test]
 fn test_cancel_reentrant_sibling_completion() {
@@ -66,11 +62,6 @@ fn test_cancel_reentrant_sibling_completion() {
     });
 }
 
-/// Flow: /flow/actorCollection/testCancelReentrantCollection.
-///
-/// Differs: a collection that is being dropped has one owner, so a child cannot drop it again. What
-/// it can do is to add to it: that child is dropped at once.
-/// Cell: collection: adds and completions from inside.
 #[test]
 fn test_cancel_reentrant_collection() {
     check(|| async {
@@ -92,12 +83,7 @@ fn test_cancel_reentrant_collection() {
     });
 }
 
-/// Flow: /flow/actorCollection/testCancelReentrantNoErrorsCollection.
-///
 /// A child drops its own collection, by a destructor that runs while it ends or is cancelled.
-///
-/// Differs: Flow has a class of its own for children that do not fail. Here they have an error that
-/// has no value.
 #[test]
 fn test_cancel_reentrant_no_errors_collection() {
     use std::convert::Infallible;
@@ -133,12 +119,7 @@ fn test_cancel_reentrant_no_errors_collection() {
     });
 }
 
-/// Flow: /flow/actorCollection/testCancelPromiseStream.
-///
 /// Children that are added after the collection has failed are cancelled with it.
-///
-/// Differs: they are started, because a collection that has failed still runs its children. Flow
-/// leaves them in the stream of additions.
 #[test]
 fn test_cancel_promise_stream() {
     check(|| async {

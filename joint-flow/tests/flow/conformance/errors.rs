@@ -12,20 +12,6 @@ async fn throws(answer: Task<Answer>) -> Answer {
     Ok(value)
 }
 
-/// Flow: /flow/coro/errorOr/ReadyValue.
-/// Flow: /flow/coro/errorOr/ReadyError.
-/// Flow: /flow/coro/errorOr/AsyncValue.
-/// Flow: /flow/coro/errorOr/AsyncError.
-/// Flow: /flow/coro/ignore/ReadyValue.
-/// Flow: /flow/coro/ignore/ReadyError.
-/// Flow: /flow/coro/errorOrIgnore/AsyncValue.
-/// Flow: /flow/coro/errorOrIgnore/AsyncError.
-/// Flow: /flow/genericactors/ThrowErrorOr.
-/// Flow: /flow/genericactors/TransformErrors.
-/// Flow: /flow/genericactors/TransformError.
-///
-/// Differs: awaiting does not throw, so each await is Flow's `errorOr`. `Result::ok` ignores an
-/// error, `?` throws it, and `map_err` replaces all errors, or some of them.
 #[test]
 fn errors_are_values() {
     /// The answer, what is left if its error is ignored, and if some errors are replaced.

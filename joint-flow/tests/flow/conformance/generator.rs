@@ -39,8 +39,6 @@ fn lines(blocks: impl Stream<Item = Vec<u8>>) -> impl Stream<Item = String> {
     }
 }
 
-/// Flow: /flow/coro/generators.
-///
 /// A generator that reads another one.
 #[test]
 fn generators_read_lines() {
@@ -57,7 +55,6 @@ fn generators_read_lines() {
     });
 }
 
-/// Flow: /flow/coro/long_loop.
 #[test]
 fn long_loop() {
     check(|| async {

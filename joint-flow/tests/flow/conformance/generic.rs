@@ -32,8 +32,6 @@ async fn wait_for_most<F: Future<Output = Result<(), ()>>>(
     }
 }
 
-/// Flow: /flow/genericactors/WaitForMost.
-///
 /// Returns how many are still running. There is no such function here: a quorum that keeps its
 /// losers and a timeout are one.
 #[test]
@@ -56,7 +54,6 @@ fn wait_for_most_() {
     });
 }
 
-/// Flow: /flow/genericactors/Delayed.
 #[test]
 fn delayed() {
     async fn delayed<T>(future: impl Future<Output = T>) -> T {
@@ -70,8 +67,6 @@ fn delayed() {
     });
 }
 
-/// Flow: /flow/genericactors/Trigger.
-///
 /// Calls a function when a signal comes, and not when it fails.
 #[test]
 fn trigger() {
@@ -100,9 +95,6 @@ fn trigger() {
     });
 }
 
-/// Flow: /flow/coro/buggifiedDelay.
-/// Flow: /flow/buggifiedDelay.
-///
 /// In a simulation, two equal delays end in either order.
 #[test]
 fn buggified_delay() {

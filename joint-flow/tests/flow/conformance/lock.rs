@@ -20,14 +20,7 @@ async fn short_delay() {
     delay(Duration::from_micros(random() % 10)).await;
 }
 
-/// Flow: /flow/coro/FlowMutex.
-/// Flow: /flow/flow/FlowMutex.
-///
 /// Ten tasks take turns, and one of them may fail.
-///
-/// Differs: a permit that is dropped is given back, also if its holder has failed or was cancelled.
-/// In Flow that breaks the mutex for all. Here only `close` does. Flow runs 100,000 rounds, and
-/// this test one for each seed.
 #[test]
 fn flow_mutex() {
     check(|| async {

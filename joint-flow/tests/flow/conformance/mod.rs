@@ -1,9 +1,7 @@
 //! FoundationDB's own unit tests of Flow, as tests of this package: those that demand more than the
 //! tests in `../pieces`, of which many are counterparts as well.
-//!
-//! Each test says by `Flow:` which test of FoundationDB it is the counterpart of, and by `Differs:`
-//! where it demands something else, and why. `../tables` knows the names of all, and those
-//! that have no counterpart here. Tests on one thread run under `joint_sim::check`.
+//! `docs/flow.md` says which of ours are the counterparts of each of theirs. Tests on one thread run
+//! under `joint_sim::check`.
 #![allow(unreachable_pub, reason = "the modules are one program")]
 
 mod actor;

@@ -14,8 +14,6 @@ use joint_flow::{
 
 use crate::common::{Wakes, check};
 
-/// Flow: /flow/flow/nonserializable futures.
-///
 /// A value needs no property to be promised. Whatever is not `Clone` is awaited by reference.
 #[test]
 fn nonserializable_futures() {
@@ -29,10 +27,6 @@ fn nonserializable_futures() {
     });
 }
 
-/// Flow: /flow/flow/callbacks.
-///
-/// Differs: a callback is a waker, which is called on the sender's stack as in Flow. The value is
-/// then taken by a poll. A future that is dropped takes its callback with it.
 #[test]
 fn callbacks() {
     for sends in [true, false] {
@@ -67,10 +61,6 @@ fn poll(
     Pin::new(receiver).poll_next(&mut Context::from_waker(&waker))
 }
 
-/// Flow: /flow/flow/promisestream callbacks.
-///
-/// Differs: a callback is a waker, which is called on the sender's stack. The item is then taken by
-/// a poll.
 #[test]
 fn promisestream_callbacks() {
     let (sender, mut receiver) = stream::channel();

@@ -11,8 +11,6 @@ use joint_sim::{Check, Faults};
 
 use crate::common::{check, settled};
 
-/// Flow: /flow/coro/raceSuccess.
-///
 /// A loser that has another owner is released, and not cancelled.
 #[test]
 fn race_success_with_a_shared_loser() {
@@ -27,10 +25,6 @@ fn race_success_with_a_shared_loser() {
     });
 }
 
-/// Flow: /flow/coro/raceStreamReady.
-///
-/// Differs: a receiver whose task has used up its budget is pending once, although it has an item,
-/// so that a stream that is never empty lets other tasks run. The faults here leave budgets alone.
 #[test]
 fn race_stream_ready() {
     let faults = Faults::all().extra_yields(0.0);
@@ -48,7 +42,6 @@ fn race_stream_ready() {
     });
 }
 
-/// Flow: /flow/coro/raceStreamSuccess.
 #[test]
 fn race_stream_success() {
     check(|| async {

@@ -4,8 +4,6 @@ use joint_flow::{lock::FlowLock, promise, spawn};
 
 use crate::common::{Log, check, settled};
 
-/// Flow: /flow/genericactors/HoldWhileReleasesCapturedState.
-///
 /// A permit that a task holds is given back when it ends, fails, or is cancelled, although there
 /// are still handles of the task.
 #[test]
@@ -34,8 +32,6 @@ fn hold_while_releases_captured_state() {
     });
 }
 
-/// Flow: /flow/coro/AsyncResult/releaseDestroysState.
-///
 /// The output of a task lives until its last handle is dropped, and no longer.
 #[test]
 fn release_destroys_state() {

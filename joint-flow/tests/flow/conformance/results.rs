@@ -8,12 +8,6 @@ use crate::common::{check, settled};
 #[derive(Debug, PartialEq)]
 struct Tracker(Box<u32>);
 
-/// Flow: /flow/coro/AsyncResult/move.
-/// Flow: /flow/coro/StrictFuture/move.
-///
-/// Differs: an output that is awaited by one is moved, without a type of its own for that: a future
-/// itself, or the handle of `joint_executor::spawn`. A `Task`, which can be awaited by many, lends
-/// or clones its output.
 #[test]
 fn output_is_moved() {
     check(|| async {

@@ -11,9 +11,6 @@ use joint_flow::{
 const THREADS: usize = 5;
 const ITEMS: usize = if cfg!(miri) { 20 } else { 20_000 };
 
-/// Flow: /flow/Net2/ThreadSafeQueue/Interface.
-/// Flow: /flow/Net2/ThreadSafeQueue/Threaded.
-///
 /// Each thread's items arrive in its order, and none is lost.
 #[test]
 fn thread_safe_queue() {
@@ -39,12 +36,7 @@ fn thread_safe_queue() {
         .for_each(|thread| thread.join().unwrap());
 }
 
-/// Flow: /flow/Net2/onMainThreadFIFO.
-///
 /// Closures that another thread sends run in order.
-///
-/// Differs: there is no main thread. A stream of closures, and a loop that runs them, take its
-/// place.
 #[test]
 fn on_main_thread_fifo() {
     let (sender, receiver) = stream::channel::<Box<dyn FnOnce(&mut Vec<usize>) + Send>, _>();
@@ -77,7 +69,6 @@ impl From<Closed> for Failure {
     }
 }
 
-/// Flow: /flow/thread/ThreadReturnPromiseStream_Error.
 #[test]
 fn thread_return_promise_stream_error() {
     for fails in [false, true] {
@@ -102,10 +93,6 @@ fn thread_return_promise_stream_error() {
     }
 }
 
-/// Flow: /flow/IThreadPool/ThreadReturnPromiseStream_DestroyPromise.
-/// Flow: /flow/thread/ThreadReturnPromiseStream_Simple.
-/// Flow: /flow/thread/ThreadReturnPromiseStream_Seq.
-///
 /// A stream whose producer has gone gives its items, and then the end or a broken promise.
 #[test]
 fn thread_return_promise_stream_destroy_promise() {
@@ -128,7 +115,6 @@ fn thread_return_promise_stream_destroy_promise() {
     }
 }
 
-/// Flow: /flow/safeThreadFutureToFuture/Send.
 #[test]
 fn safe_thread_future_to_future_send() {
     let (sender, future) = promise::channel();
@@ -137,10 +123,6 @@ fn safe_thread_future_to_future_send() {
     assert_eq!(block_on(waits).unwrap(), Ok("sent"));
 }
 
-/// Flow: /flow/safeThreadFutureToFuture/Cancel.
-///
-/// Differs: a producer on another thread is not stopped by a thread that cancels. It finds that
-/// nobody waits any more.
 #[test]
 fn safe_thread_future_to_future_cancel() {
     let (sender, future) = oneshot::channel::<u32>();

@@ -32,8 +32,6 @@ where
     (output, listener)
 }
 
-/// Flow: /flow/genericactors/AsyncListener.
-///
 /// A task that waits for one part of a variable is not woken by a change of the other one.
 #[test]
 fn async_listener() {
@@ -63,8 +61,6 @@ fn async_listener() {
     });
 }
 
-/// Flow: /flow/genericactors/DelayedAsyncVarPreservesReentrantInputChange.
-///
 /// A copy that is made with a delay does not lose a change of its input that the copy itself has
 /// caused.
 #[test]

@@ -26,14 +26,7 @@ fn ready(tasks: &[Task<()>]) -> usize {
     tasks.iter().filter(|task| task.is_finished()).count()
 }
 
-/// Flow: /flow/coro/yieldedFuture/random.
-/// Flow: /flow/flow/yieldedFuture/random.
-/// Flow: /flow/coro/yieldedFuture/progress.
-/// Flow: /flow/flow/yieldedFuture/progress.
-///
 /// Sending runs no waiter. Each gets a turn of its own, and ends one task.
-///
-/// Differs: every waiter is one like this, so there is no function that makes one.
 #[test]
 fn yielded_future_random() {
     joint_sim::check(|| async {

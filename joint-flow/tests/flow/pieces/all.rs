@@ -13,7 +13,6 @@ use joint_flow::{all, all_ready, try_all};
 
 use crate::common::{Log, after, check, holding, panics_when_polled_twice};
 
-/// Cell: all: values in input order.
 #[test]
 fn values_come_in_input_order() {
     check(|| async {
@@ -43,8 +42,6 @@ fn values_come_in_input_order() {
     });
 }
 
-/// Cell: all: values in input order.
-///
 /// More children than a word has bits.
 #[test]
 fn many_values_come_in_input_order() {
@@ -83,12 +80,6 @@ fn many_values_come_in_input_order() {
     });
 }
 
-/// Cell: all: fail-fast with the first error in order of completion.
-/// Flow: /flow/coro/getAllAsyncResultReady.
-/// Flow: /flow/coro/getAllAsyncResultMoveReady.
-/// Flow: /flow/coro/getAllAsyncResultSuccess.
-/// Flow: /flow/coro/getAllAsyncResultMoveSuccess.
-/// Flow: /flow/coro/getAllFutureAsyncSuccess.
 #[test]
 fn try_all_fails_with_the_first_error_in_order_of_completion() {
     check(|| async {
@@ -116,12 +107,6 @@ fn try_all_fails_with_the_first_error_in_order_of_completion() {
     });
 }
 
-/// Cell: all: fail-fast with the first error in order of completion.
-/// Flow: /flow/coro/getAllAsyncResultError.
-/// Flow: /flow/coro/getAllAsyncResultMoveError.
-/// Flow: /flow/coro/getAllAsyncResultErrorCancelsRemainingProducers.
-/// Flow: /flow/coro/getAllAsyncResultMoveErrorCancelsRemainingProducers.
-///
 /// The others, ended or not, are dropped before it returns.
 #[test]
 fn the_rest_is_dropped_before_the_error_is_returned() {
@@ -141,8 +126,6 @@ fn the_rest_is_dropped_before_the_error_is_returned() {
     });
 }
 
-/// Cell: all: the variant that waits for all whatever happens.
-/// Flow: /flow/genericactors/WaitForAllReady.
 #[test]
 fn all_ready_waits_for_all_whatever_happens() {
     check(|| async {
@@ -170,8 +153,6 @@ fn all_ready_waits_for_all_whatever_happens() {
     });
 }
 
-/// Cell: all: the variant that waits for all whatever happens.
-///
 /// A panic is resumed after the others have run to their end, and it is the first one.
 #[test]
 fn all_ready_resumes_the_first_panic_when_all_have_ended() {
@@ -197,8 +178,6 @@ fn all_ready_resumes_the_first_panic_when_all_have_ended() {
     assert_eq!(log.all(), ["a dropped", "b dropped", "c", "c dropped"]);
 }
 
-/// Cell: all: the variant that waits for all whatever happens.
-///
 /// Not even a future whose poll and whose destructor panic ends it.
 #[test]
 fn all_ready_waits_for_all_although_a_destructor_panics() {

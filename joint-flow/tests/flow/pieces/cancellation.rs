@@ -31,7 +31,6 @@ async fn suspended<T: Send + 'static>(held: T) -> Task<()> {
     task
 }
 
-/// Cell: cancellation: dropping a handle drops the future at once if it is idle.
 #[test]
 fn a_future_that_was_never_polled_is_dropped_at_once() {
     check(|| async {
@@ -46,8 +45,6 @@ fn a_future_that_was_never_polled_is_dropped_at_once() {
     });
 }
 
-/// Cell: cancellation: dropping a handle drops the future at once if it is idle, else at its next
-/// suspension.
 #[test]
 fn a_future_that_drops_its_own_last_handle_ends_at_its_next_suspension() {
     check(|| async {
@@ -70,8 +67,6 @@ fn a_future_that_drops_its_own_last_handle_ends_at_its_next_suspension() {
     });
 }
 
-/// Cell: cancellation: dropping a handle drops the future at once if it is idle, else at its next
-/// suspension.
 #[test]
 fn a_poll_that_is_ready_wins_against_a_cancellation_within_it() {
     check(|| async {
@@ -89,7 +84,6 @@ fn a_poll_that_is_ready_wins_against_a_cancellation_within_it() {
     });
 }
 
-/// Cell: cancellation: its own awaits go first to last.
 #[test]
 fn nested_tasks_are_cancelled_from_the_outside_in_and_siblings_in_order() {
     check(|| async {
@@ -127,7 +121,6 @@ fn nested_tasks_are_cancelled_from_the_outside_in_and_siblings_in_order() {
     });
 }
 
-/// Cell: cancellation: its own awaits go first to last.
 #[test]
 fn a_cancellation_reaches_each_task_before_the_tasks_that_it_awaits() {
     struct Asks(Log, Task<()>);
@@ -147,7 +140,6 @@ fn a_cancellation_reaches_each_task_before_the_tasks_that_it_awaits() {
     });
 }
 
-/// Cell: cancellation: destructors run.
 #[test]
 fn destructors_run_once_at_whatever_point_the_task_is_cancelled() {
     check(|| async {
@@ -169,8 +161,6 @@ fn destructors_run_once_at_whatever_point_the_task_is_cancelled() {
     });
 }
 
-/// Cell: cancellation: a destructor that cancels again destroys nothing twice.
-/// Flow: /flow/coro/noThrowOnCancel/reentrantCancelDuringCleanup.
 #[test]
 fn a_destructor_that_cancels_again_does_nothing() {
     struct CancelsAgain(
@@ -199,7 +189,6 @@ fn a_destructor_that_cancels_again_does_nothing() {
     });
 }
 
-/// Cell: cancellation: a destructor that cancels again destroys nothing twice.
 #[test]
 fn a_waiters_waker_that_cancels_does_nothing() {
     check(|| async {
@@ -225,7 +214,6 @@ fn a_waiters_waker_that_cancels_does_nothing() {
     });
 }
 
-/// Cell: cancellation: an explicit cancel is told to those who still wait.
 #[test]
 fn waiters_see_a_cancellation_after_the_destructors_have_run() {
     check(|| async {
@@ -245,7 +233,6 @@ fn waiters_see_a_cancellation_after_the_destructors_have_run() {
     });
 }
 
-/// Cell: cancellation: destructors run.
 #[test]
 fn a_destructor_that_panics_leaves_nothing_behind() {
     check(|| async {
@@ -259,7 +246,6 @@ fn a_destructor_that_panics_leaves_nothing_behind() {
     });
 }
 
-/// Cell: cancellation: a panic reaches the waiters.
 #[test]
 fn a_panic_reaches_every_waiter() {
     check(|| async {
@@ -282,7 +268,6 @@ fn a_panic_reaches_every_waiter() {
     });
 }
 
-/// Cell: cancellation: destructors run.
 #[test]
 fn a_waker_that_panics_when_it_is_dropped_costs_no_waiter_its_answer() {
     struct Panics;
@@ -310,9 +295,6 @@ fn a_waker_that_panics_when_it_is_dropped_costs_no_waiter_its_answer() {
     });
 }
 
-/// Cell: cancellation: `uncancellable(fut)` runs to its end although every handle is gone, and is
-/// seen at the call site.
-/// Flow: /flow/coro/actor.
 #[test]
 fn an_uncancellable_task_runs_to_its_end() {
     check(|| async {
@@ -329,8 +311,6 @@ fn an_uncancellable_task_runs_to_its_end() {
     });
 }
 
-/// Cell: cancellation: dropping a handle drops the future at once if it is idle, else at its next
-/// suspension.
 #[test]
 fn a_task_that_may_be_cancelled_anywhere_leaves_no_handle_behind() {
     check(|| async {
@@ -357,7 +337,6 @@ fn a_task_that_may_be_cancelled_anywhere_leaves_no_handle_behind() {
     });
 }
 
-/// Cell: cancellation: the end of the executor cancels, and is told.
 #[test]
 fn the_end_of_an_executor_cancels_its_tasks() {
     check(|| async {
@@ -372,7 +351,6 @@ fn the_end_of_an_executor_cancels_its_tasks() {
     });
 }
 
-/// Cell: cancellation: a panic of a task that nobody awaits fails a simulation.
 #[test]
 fn a_panic_of_a_task_that_nobody_awaits_is_found() {
     async fn panics() {

@@ -17,8 +17,6 @@ use joint_sim::may_cancel;
 
 use crate::common::{Log, after, check, holding, join};
 
-/// Cell: choice: a later branch's closure does not run if an earlier one is ready.
-/// Flow: /flow/coro/actor.
 #[test]
 fn later_branches_are_not_made() {
     check(|| async {
@@ -36,7 +34,6 @@ fn later_branches_are_not_made() {
     });
 }
 
-/// Cell: choice: ordered: the first of several that are ready wins.
 #[test]
 fn the_first_that_is_ready_wins() {
     check(|| async {
@@ -57,9 +54,6 @@ fn the_first_that_is_ready_wins() {
     });
 }
 
-/// Cell: choice: each branch can win, in any order of completion.
-/// Flow: /flow/coro/chooseTwoActor.
-/// Flow: /flow/flow/chooseTwoActor.
 #[test]
 fn exactly_one_of_two_racing_branches_wins() {
     check(|| async {
@@ -87,10 +81,6 @@ fn exactly_one_of_two_racing_branches_wins() {
     });
 }
 
-/// Cell: choice: the others are dropped before the handler runs.
-/// Flow: /flow/actorCollection/chooseWhen.
-/// Differs: the other branches are dropped before the handler, so one that it makes ready does not
-/// run, and what it sends to that one is refused.
 #[test]
 fn everything_else_is_dropped_before_the_handler_runs() {
     check(|| async {
@@ -126,9 +116,6 @@ fn everything_else_is_dropped_before_the_handler_runs() {
     });
 }
 
-/// Cell: choice: a ready error propagates, and no handler runs.
-/// Flow: /flow/coro/actor.
-/// Differs: a closure that makes a future does not throw. Its future fails instead.
 #[test]
 fn an_error_that_is_ready_fails_the_choice() {
     check(|| async {
@@ -150,7 +137,6 @@ fn an_error_that_is_ready_fails_the_choice() {
     });
 }
 
-/// Cell: choice: a handler that fails fails the choice.
 #[test]
 fn an_error_of_a_handler_fails_the_choice() {
     check(|| async {
@@ -164,7 +150,6 @@ fn an_error_of_a_handler_fails_the_choice() {
     });
 }
 
-/// Cell: choice: a handler that panics fails the choice, with everything dropped.
 #[test]
 fn a_panic_of_a_handler_passes_through() {
     check(|| async {
@@ -184,8 +169,6 @@ fn a_panic_of_a_handler_passes_through() {
     });
 }
 
-/// Cell: choice: in a loop over a stream and an event, nothing is lost by losing.
-/// Flow: /flow/coro/actor.
 #[test]
 fn a_choice_in_a_loop_loses_nothing() {
     #[derive(PartialEq)]
@@ -238,8 +221,6 @@ fn a_choice_in_a_loop_loses_nothing() {
     });
 }
 
-/// Cell: choice: up to 8 branches and more, any of which can win.
-/// Flow: /flow/coro/actor.
 #[test]
 fn many_branches() {
     check(|| async {
@@ -262,7 +243,6 @@ fn many_branches() {
     });
 }
 
-/// Cell: choice: without a branch it is never ready, and after its end it is not polled again.
 #[test]
 fn a_choice_without_branches_waits_forever() {
     let mut cx = Context::from_waker(Waker::noop());

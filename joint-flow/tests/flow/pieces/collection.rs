@@ -20,8 +20,6 @@ async fn is_pending<E>(collection: &mut Collection<E>) -> bool {
     poll_fn(|cx| Poll::Ready(Pin::new(&mut *collection).poll(cx).is_pending())).await
 }
 
-/// Cell: collection: errors surface at once.
-/// Flow: /flow/actorCollection/testPendingErrorCancels.
 #[test]
 fn the_first_error_to_come_is_returned_while_the_siblings_live() {
     check(|| async {
@@ -49,7 +47,6 @@ fn the_first_error_to_come_is_returned_while_the_siblings_live() {
     });
 }
 
-/// Cell: collection: decided once, in the order in which the children end.
 #[test]
 fn a_later_end_does_not_overwrite_the_first_that_decides() {
     #[derive(Clone, Copy, Debug, PartialEq)]
@@ -89,8 +86,6 @@ fn a_later_end_does_not_overwrite_the_first_that_decides() {
     }
 }
 
-/// Cell: collection: errors surface at once.
-/// Flow: /flow/actorCollection/testReadyError.
 #[test]
 fn an_error_of_a_child_that_is_ready_at_once() {
     check(|| async {
@@ -102,7 +97,6 @@ fn an_error_of_a_child_that_is_ready_at_once() {
     });
 }
 
-/// Cell: collection: errors surface at once.
 #[test]
 fn a_panic_of_a_child_reaches_the_waiter() {
     check(|| async {
@@ -116,8 +110,6 @@ fn a_panic_of_a_child_reaches_the_waiter() {
     });
 }
 
-/// Cell: collection: children cancelled in order of insertion on drop.
-/// Flow: /flow/actorCollection/testCancelOrder.
 #[test]
 fn the_drop_cancels_in_the_order_of_insertion() {
     check(|| async {
@@ -160,7 +152,6 @@ fn the_drop_cancels_in_the_order_of_insertion() {
     });
 }
 
-/// Cell: collection: children cancelled in order of insertion on drop.
 #[test]
 fn awaiting_by_value_cancels_the_other_children_before_it_returns() {
     check(|| async {
@@ -175,7 +166,6 @@ fn awaiting_by_value_cancels_the_other_children_before_it_returns() {
     });
 }
 
-/// Cell: collection: children cancelled in order of insertion on drop.
 #[test]
 fn a_destructor_that_panics_keeps_no_sibling_alive() {
     check(|| async {
@@ -190,7 +180,6 @@ fn a_destructor_that_panics_keeps_no_sibling_alive() {
     });
 }
 
-/// Cell: collection: adds and completions from inside.
 #[test]
 fn children_add_children() {
     check(|| async {
@@ -214,7 +203,6 @@ fn children_add_children() {
     });
 }
 
-/// Cell: collection: adds and completions from inside.
 #[test]
 fn a_child_drops_its_collection() {
     check(|| async {
@@ -243,12 +231,6 @@ fn a_child_drops_its_collection() {
     });
 }
 
-/// Cell: collection: a mode that returns when it has become empty.
-/// Flow: /flow/actorCollection/testReady.
-/// Flow: /flow/actorCollection/testReadyWhilePending.
-/// Flow: /flow/actorCollection/testQueuedReadyWhilePending.
-/// Differs: there is no queue of additions. An addition counts when it is made, so a child that is
-/// ready at once leaves no gap before one that was added behind it.
 #[test]
 fn until_empty_is_ready_when_the_last_child_has_ended_and_not_before_the_first() {
     check(|| async {
@@ -268,7 +250,6 @@ fn until_empty_is_ready_when_the_last_child_has_ended_and_not_before_the_first()
     });
 }
 
-/// Cell: collection: a mode that returns when it has become empty.
 #[test]
 fn the_other_mode_never_returns_ok() {
     check(|| async {
@@ -281,7 +262,6 @@ fn the_other_mode_never_returns_ok() {
     });
 }
 
-/// Cell: collection: a mode that returns when it has become empty.
 #[test]
 fn an_addition_before_the_last_end_precedes_it() {
     check(|| async {
@@ -302,7 +282,6 @@ fn an_addition_before_the_last_end_precedes_it() {
     });
 }
 
-/// Cell: collection: a mode that returns when it has become empty.
 #[test]
 fn a_cancelled_child_is_counted_on_and_says_nothing() {
     check(|| async {
@@ -317,7 +296,6 @@ fn a_cancelled_child_is_counted_on_and_says_nothing() {
     });
 }
 
-/// Cell: collection: children cancelled in order of insertion on drop.
 #[test]
 fn a_task_that_was_added_is_cancelled_with_its_last_handle() {
     check(|| async {
@@ -336,7 +314,6 @@ fn a_task_that_was_added_is_cancelled_with_its_last_handle() {
     });
 }
 
-/// Cell: collection: adding and ending is O(1), also with 100,000 children.
 #[test]
 fn many_children_end_in_any_order() {
     joint_sim::run(1, async {

@@ -44,12 +44,6 @@ where
     ]
 }
 
-/// Cell: race: losers are dropped before the caller goes on.
-/// Cell: choice: dropping it drops the branches, first to last.
-/// Flow: /flow/coro/raceCancel.
-/// Flow: /flow/coro/quorumAsyncResultDropCancelsProducers.
-/// Flow: /flow/coro/getAllAsyncResultDropCancelsProducers.
-/// Flow: /flow/coro/getAllAsyncResultMoveDropCancelsProducers.
 #[test]
 fn a_combinator_that_is_dropped_drops_its_futures_in_order() {
     check(|| async {

@@ -12,7 +12,6 @@ use joint_flow::{
 
 use crate::common::{Log, after, check};
 
-/// Cell: generator: lazy.
 #[test]
 fn nothing_runs_before_the_first_value_is_asked_for() {
     check(|| async {
@@ -28,7 +27,6 @@ fn nothing_runs_before_the_first_value_is_asked_for() {
     });
 }
 
-/// Cell: generator: suspended until the value is taken.
 #[test]
 fn the_body_resumes_only_when_the_next_value_is_requested() {
     check(|| async {
@@ -52,8 +50,6 @@ fn the_body_resumes_only_when_the_next_value_is_requested() {
     });
 }
 
-/// Cell: generator: may await between yields.
-/// Flow: /flow/coro/generators.
 #[test]
 fn a_generator_awaits_between_its_values() {
     check(|| async {
@@ -69,7 +65,6 @@ fn a_generator_awaits_between_its_values() {
     });
 }
 
-/// Cell: generator: `filter`, `take`.
 #[test]
 fn filters_and_takes_of_generators_are_lazy_too() {
     check(|| async {
@@ -87,7 +82,6 @@ fn filters_and_takes_of_generators_are_lazy_too() {
     });
 }
 
-/// Cell: generator: from a stream of promises.
 #[test]
 fn a_stream_of_promises_is_a_generator() {
     fn doubled<S, E>(numbers: S) -> impl Stream<Item = Result<u32, E>>
@@ -113,10 +107,6 @@ fn a_stream_of_promises_is_a_generator() {
     });
 }
 
-/// Cell: generator: ends cleanly.
-/// Flow: /flow/coro/generators.
-/// Differs: an empty generator ends with `None` at the first call. Flow's says that it has items,
-/// and then fails with `end_of_stream`.
 #[test]
 fn a_generator_ends_with_none() {
     check(|| async {
@@ -134,7 +124,6 @@ fn a_generator_ends_with_none() {
     });
 }
 
-/// Cell: generator: errors come through.
 #[test]
 fn an_error_is_the_last_item() {
     check(|| async {
@@ -151,7 +140,6 @@ fn an_error_is_the_last_item() {
     });
 }
 
-/// Cell: generator: one that is dropped while it is suspended runs its destructors.
 #[test]
 fn dropping_a_generator_cancels_it() {
     check(|| async {
@@ -169,8 +157,6 @@ fn dropping_a_generator_cancels_it() {
     });
 }
 
-/// Cell: generator: a synchronous one is an iterator, lazy and suspended in the same way.
-/// Flow: /flow/coro/generators.
 #[test]
 fn a_generator_without_await_is_an_iterator() {
     let made = &Cell::new(0);
@@ -187,7 +173,6 @@ fn a_generator_without_await_is_an_iterator() {
     assert_eq!((numbers.next(), numbers.next()), (None, None));
 }
 
-/// Cell: generator: an iterator waits for what the body awaits.
 #[test]
 fn a_generator_with_await_is_an_iterator_that_blocks() {
     check(|| async {

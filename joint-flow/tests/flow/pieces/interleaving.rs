@@ -23,7 +23,6 @@ use joint_sim::Check;
 
 use crate::common::{counting, join};
 
-/// Cell: lock: two locks in opposite orders.
 #[test]
 fn two_free_locks_in_opposite_orders_are_found() {
     let found = Check::new().seeds(2_000).find(|| async {
@@ -40,7 +39,6 @@ fn two_free_locks_in_opposite_orders_are_found() {
     assert!(found.unwrap_err().failure().is_deadlock());
 }
 
-/// Cell: variable: read and written in two steps, where the condition holds.
 #[test]
 fn a_condition_that_holds_lets_another_task_write_first() {
     let found = Check::new().find(|| async {
@@ -118,8 +116,6 @@ fn what_is_ready_is_refused_without_a_budget() {
     assert_eq!(is_refused_once(set.join_next()).unwrap().unwrap(), 5);
 }
 
-/// Cell: race: of several that are ready, the first wins, whatever is left of the budget.
-/// Cell: choice: of several that are ready, the first wins, whatever is left of the budget.
 #[test]
 fn the_first_that_is_ready_wins_without_a_budget() {
     for left in 0..4 {

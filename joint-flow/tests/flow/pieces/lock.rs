@@ -42,7 +42,6 @@ fn granted(take: &mut Take) -> Permit {
     }
 }
 
-/// Cell: lock: FIFO permits.
 #[test]
 fn requests_are_granted_in_order() {
     check(|| async {
@@ -65,7 +64,6 @@ fn requests_are_granted_in_order() {
     });
 }
 
-/// Cell: lock: FIFO permits: a small request does not overtake a large one.
 #[test]
 fn a_small_request_waits_behind_a_large_one() {
     let lock = FlowLock::new(3);
@@ -79,7 +77,6 @@ fn a_small_request_waits_behind_a_large_one() {
     assert_eq!(permits.map(|permit| permit.amount()), [2, 1]);
 }
 
-/// Cell: lock: several at once.
 #[test]
 fn a_lock_never_grants_more_permits_than_it_has() {
     check(|| async {
@@ -103,7 +100,6 @@ fn a_lock_never_grants_more_permits_than_it_has() {
     });
 }
 
-/// Cell: lock: given back on drop, a part of it too.
 #[test]
 fn a_part_of_a_permit_can_be_given_back() {
     let lock = FlowLock::new(4);
@@ -119,7 +115,6 @@ fn a_part_of_a_permit_can_be_given_back() {
     assert_eq!((lock.taken(), lock.waiters()), (0, 0));
 }
 
-/// Cell: lock: given back on drop, also when cancelled before or after the grant.
 #[test]
 fn a_cancelled_request_gives_everything_back() {
     check(|| async {
@@ -141,7 +136,6 @@ fn a_cancelled_request_gives_everything_back() {
     });
 }
 
-/// Cell: lock: given back on drop, also when cancelled before the grant.
 #[test]
 fn a_request_cancelled_before_its_grant_lets_the_next_one_in() {
     let lock = FlowLock::new(2);
@@ -153,7 +147,6 @@ fn a_request_cancelled_before_its_grant_lets_the_next_one_in() {
     assert_eq!((lock.taken(), lock.waiters()), (1, 0));
 }
 
-/// Cell: lock: given back on drop, also when cancelled after the grant.
 #[test]
 fn a_request_cancelled_after_its_grant_lets_the_next_one_in() {
     let lock = FlowLock::new(1);
@@ -171,7 +164,6 @@ fn a_request_cancelled_after_its_grant_lets_the_next_one_in() {
     assert_eq!(lock.taken(), 0);
 }
 
-/// Cell: lock: the releaser's stack never runs the taker.
 #[test]
 fn the_releaser_continues_before_the_taker_runs() {
     check(|| async {
@@ -194,7 +186,6 @@ fn the_releaser_continues_before_the_taker_runs() {
     });
 }
 
-/// Cell: lock: a waker that uses the lock does not find it locked.
 #[test]
 fn a_waker_may_use_the_lock() {
     let lock = FlowLock::new(1);
@@ -213,7 +204,6 @@ fn a_waker_may_use_the_lock() {
     drop(granted(&mut take));
 }
 
-/// Cell: lock: a waker that panics takes no permit with it, and leaves nobody behind.
 #[test]
 fn a_waker_that_panics_does_not_stop_the_queue() {
     let lock = FlowLock::new(2);
@@ -228,7 +218,6 @@ fn a_waker_that_panics_does_not_stop_the_queue() {
     assert_eq!(lock.taken(), 0);
 }
 
-/// Cell: lock: a request larger than the capacity is admitted when the lock is idle.
 #[test]
 fn an_oversized_request_runs_alone() {
     check(|| async {
@@ -256,7 +245,6 @@ fn an_oversized_request_runs_alone() {
     });
 }
 
-/// Cell: lock: closed with an error for all waiters.
 #[test]
 fn closing_a_lock_fails_all_waiters() {
     check(|| async {
@@ -280,7 +268,6 @@ fn closing_a_lock_fails_all_waiters() {
     });
 }
 
-/// Cell: lock: cancelled waiters leave the queue.
 #[test]
 fn a_cancelled_request_leaves_nothing_behind() {
     let lock = FlowLock::new(1);
@@ -294,7 +281,6 @@ fn a_cancelled_request_leaves_nothing_behind() {
     assert_eq!(lock.waiters(), 0);
 }
 
-/// Cell: lock: a cancelled request does not wake its own task.
 #[test]
 fn cancelling_wakes_nobody() {
     let lock = FlowLock::new(1);

@@ -11,8 +11,6 @@ use joint_flow::spawn;
 
 use crate::common::{Log, after, check, holding, settled};
 
-/// Cell: promise: one producer, many waiters.
-/// Flow: /flow/flow/trivial promises.
 #[test]
 fn every_waiter_gets_the_value() {
     check(|| async {
@@ -42,8 +40,6 @@ fn every_waiter_gets_the_value() {
     });
 }
 
-/// Cell: promise: set once.
-/// Flow: /flow/flow/callbacks.
 #[test]
 fn every_poll_sees_the_one_value() {
     check(|| async {
@@ -60,8 +56,6 @@ fn every_poll_sees_the_one_value() {
     });
 }
 
-/// Cell: promise: a dropped producer gives broken promise.
-/// Flow: /flow/flow/trivial promises.
 #[test]
 fn dropping_the_producer_fails_every_waiter() {
     check(|| async {
@@ -80,7 +74,6 @@ fn dropping_the_producer_fails_every_waiter() {
     });
 }
 
-/// Cell: promise: a dropped producer gives broken promise.
 #[test]
 fn cancelling_the_producer_fails_the_waiter() {
     check(|| async {
@@ -96,7 +89,6 @@ fn cancelling_the_producer_fails_the_waiter() {
     });
 }
 
-/// Cell: promise: the last future dropped cancels the producer.
 #[test]
 fn the_last_handle_cancels_the_producer() {
     check(|| async {
@@ -120,7 +112,6 @@ fn the_last_handle_cancels_the_producer() {
     });
 }
 
-/// Cell: promise: `shared::from_future` lets it run on.
 #[test]
 fn from_future_runs_on() {
     check(|| async {
@@ -136,8 +127,6 @@ fn from_future_runs_on() {
     });
 }
 
-/// Cell: promise: already completed is a no-op.
-/// Flow: /flow/coro/chooseCancelReady.
 #[test]
 fn dropping_or_cancelling_after_the_end_does_nothing() {
     check(|| async {
@@ -157,9 +146,6 @@ fn dropping_or_cancelling_after_the_end_does_nothing() {
     });
 }
 
-/// Cell: promise: `never()`.
-/// Flow: /flow/flow/trivial futures.
-/// Differs: there is no invalid future. An `Option` of one takes its place.
 #[test]
 fn never_is_not_ready() {
     check(|| async {

@@ -14,9 +14,6 @@ use crate::common::{Log, after, check, holding, panics_when_polled_twice, settle
 
 type Never = std::future::Pending<Result<u8, &'static str>>;
 
-/// Cell: quorum: the n-th success.
-/// Flow: /flow/coro/quorumAsyncResultSuccess.
-/// Flow: /flow/coro/quorumAsyncResultVoid.
 #[test]
 fn the_nth_success_ends_it() {
     check(|| async {
@@ -32,9 +29,6 @@ fn the_nth_success_ends_it() {
     });
 }
 
-/// Cell: quorum: the n-th success.
-/// Flow: /flow/coro/quorumAsyncResultReady.
-///
 /// All have succeeded when they are polled: they count from left to right.
 #[test]
 fn exactly_n_values_are_returned() {
@@ -50,8 +44,6 @@ fn exactly_n_values_are_returned() {
     });
 }
 
-/// Cell: quorum: failure as soon as n successes have become impossible.
-/// Flow: /flow/coro/quorumAsyncResultError.
 #[test]
 fn a_quorum_fails_as_soon_as_n_successes_have_become_impossible() {
     check(|| async {
@@ -76,8 +68,6 @@ fn a_quorum_fails_as_soon_as_n_successes_have_become_impossible() {
     });
 }
 
-/// Cell: quorum: failure as soon as n successes have become impossible.
-///
 /// With the number of failures that it tolerates, it succeeds.
 #[test]
 fn every_outcome_of_five() {
@@ -104,10 +94,6 @@ fn every_outcome_of_five() {
     });
 }
 
-/// Cell: quorum: a strict variant that fails on the first error.
-/// Flow: /flow/coro/quorumAsyncResultError.
-/// Differs: Flow fails with the first error even if the quorum can still be reached, and so does
-/// `strict`. Otherwise a quorum fails with all errors when it has become impossible.
 #[test]
 fn a_strict_quorum_fails_on_the_first_error() {
     check(|| async {
@@ -126,7 +112,6 @@ fn a_strict_quorum_fails_on_the_first_error() {
     });
 }
 
-/// Cell: quorum: n = 0 is ready.
 #[test]
 fn a_quorum_of_none_is_ready_and_one_of_too_many_fails() {
     check(|| async {
@@ -150,11 +135,6 @@ fn a_strict_quorum_of_too_many_panics() {
     drop(quorum(2, [ready(Ok::<u8, u8>(1))]).strict());
 }
 
-/// Cell: quorum: losers kept or dropped by choice.
-/// Flow: /flow/coro/quorumAsyncResultSuccess.
-/// Flow: /flow/coro/quorumAsyncResultCancelsRemainingProducers.
-/// Differs: the loser is gone when the quorum is reached. In Flow it can still be sent to.
-///
 /// Dropped, also before the failure is returned, from the first to the last.
 #[test]
 fn losers_are_dropped_before_it_returns() {
@@ -205,7 +185,6 @@ fn losers_are_dropped_before_it_returns() {
     });
 }
 
-/// Cell: quorum: losers kept or dropped by choice.
 #[test]
 fn losers_are_kept_and_awaited_or_dropped() {
     check(|| async {
@@ -252,8 +231,6 @@ fn losers_are_kept_and_awaited_or_dropped() {
     });
 }
 
-/// Cell: quorum: losers kept or dropped by choice.
-///
 /// A loser that was woken together with the winner, and was not polled, loses no wake-up.
 #[test]
 fn a_loser_that_was_woken_with_the_winner_is_polled() {
@@ -283,7 +260,6 @@ fn a_loser_that_was_woken_with_the_winner_is_polled() {
     }
 }
 
-/// Cell: any: first success.
 #[test]
 fn any_returns_the_first_success() {
     check(|| async {
@@ -302,7 +278,6 @@ fn any_returns_the_first_success() {
     });
 }
 
-/// Cell: any: all failed gives all errors.
 #[test]
 fn any_returns_all_errors_if_all_fail() {
     check(|| async {
@@ -317,8 +292,6 @@ fn any_returns_all_errors_if_all_fail() {
     });
 }
 
-/// Cell: quorum: the n-th success.
-///
 /// The futures are tasks, and run on the simulation's workers.
 #[test]
 fn a_quorum_of_tasks() {
@@ -370,9 +343,6 @@ fn a_quorum_that_becomes_strict_after_a_failure() {
     assert!(matches!(strict.poll(&mut cx), Poll::Ready(Err(_))));
 }
 
-/// Cell: quorum: the n-th success.
-/// Flow: /flow/flow/quorum.
-///
 /// Quorums of 0 to 5 of the same 5 promises.
 #[test]
 fn quorum_of_each_size() {

@@ -17,10 +17,6 @@ use joint_sim as sim;
 
 use crate::common::{Log, after, check, holding};
 
-/// Cell: race: the leftmost ready one wins.
-/// Flow: /flow/coro/raceReady.
-/// Flow: /flow/coro/raceReadyFirstArgumentWinsTie.
-/// Flow: /flow/coro/raceAsyncResultReady.
 #[test]
 fn the_leftmost_ready_one_wins() {
     check(|| async {
@@ -45,8 +41,6 @@ fn the_leftmost_ready_one_wins() {
     });
 }
 
-/// Cell: race: the leftmost ready one wins.
-///
 /// Both are woken before the race is polled again, the right one first.
 #[test]
 fn the_leftmost_wins_among_those_woken_at_once() {
@@ -75,11 +69,6 @@ fn the_leftmost_wins_among_those_woken_at_once() {
     assert_eq!(both.poll(&mut cx), Poll::Ready((0, Ok("left"))));
 }
 
-/// Cell: race: an error that is ready wins like a value.
-/// Flow: /flow/coro/raceReady.
-/// Flow: /flow/coro/raceError.
-/// Flow: /flow/coro/raceAsyncResultError.
-/// Differs: an error is an output like any other, in the variant of the future that failed.
 #[test]
 fn an_error_wins_like_a_value() {
     check(|| async {
@@ -92,9 +81,6 @@ fn an_error_wins_like_a_value() {
     });
 }
 
-/// Cell: race: losers are dropped before the caller goes on.
-/// Flow: /flow/genericactors/WaitForFirstReleasesCapturedState.
-/// Flow: /flow/genericactors/ReadyRaceReleasesCapturedState.
 #[test]
 fn losers_are_dropped_before_the_race_returns() {
     check(|| async {
@@ -112,8 +98,6 @@ fn losers_are_dropped_before_the_race_returns() {
     });
 }
 
-/// Cell: race: losers are dropped before the caller goes on.
-///
 /// The race's task is woken by the winner alone, and finds the sender of the loser closed.
 #[test]
 fn the_loser_is_cancelled_when_the_winner_is_seen() {
@@ -127,10 +111,6 @@ fn the_loser_is_cancelled_when_the_winner_is_seen() {
     });
 }
 
-/// Cell: race: 2 to 8, and a slice.
-/// Flow: /flow/coro/raceSuccess.
-/// Flow: /flow/coro/raceSuccessFirstArgument.
-/// Flow: /flow/coro/raceAsyncResultSuccess.
 #[test]
 fn each_place_of_each_tuple_wins() {
     macro_rules! each_wins {
@@ -163,8 +143,6 @@ fn each_place_of_each_tuple_wins() {
     });
 }
 
-/// Cell: race: 2 to 8, and a slice.
-///
 /// A race of references may be cancelled at any point: no output is lost, and no wake-up.
 #[test]
 fn a_cancelled_race_of_references_loses_nothing() {
@@ -193,8 +171,6 @@ fn a_cancelled_race_of_references_loses_nothing() {
     });
 }
 
-/// Cell: race: losers are dropped before the caller goes on.
-///
 /// Wherever a race is cancelled, each future is dropped once, and in order.
 #[test]
 fn a_race_that_is_cancelled_anywhere_drops_its_futures_in_order() {
@@ -215,7 +191,6 @@ fn a_race_that_is_cancelled_anywhere_drops_its_futures_in_order() {
     });
 }
 
-/// Cell: race: the leftmost ready one wins.
 #[test]
 fn timers_race_in_virtual_time() {
     check(|| async {

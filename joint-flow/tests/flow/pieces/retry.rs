@@ -21,7 +21,6 @@ use crate::common::{Log, after, check};
 
 const MS: Duration = Duration::from_millis(1);
 
-/// Cell: retry: run, on error ask the policy, run again.
 #[test]
 fn an_error_asks_the_policy_and_the_operation_runs_again() {
     check(|| async {
@@ -43,7 +42,6 @@ fn an_error_asks_the_policy_and_the_operation_runs_again() {
     });
 }
 
-/// Cell: retry: the policy may give up, with an error of its own.
 #[test]
 fn a_policy_that_gives_up_ends_the_loop() {
     check(|| async {
@@ -61,7 +59,6 @@ fn a_policy_that_gives_up_ends_the_loop() {
     });
 }
 
-/// Cell: retry: the policy may await.
 #[test]
 fn the_policy_may_await() {
     check(|| async {
@@ -84,7 +81,6 @@ fn the_policy_may_await() {
     });
 }
 
-/// Cell: retry: the future of a failed try is dropped before the policy is asked.
 #[test]
 fn a_failed_try_is_gone_before_the_policy_is_asked() {
     check(|| async {
@@ -109,7 +105,6 @@ fn a_failed_try_is_gone_before_the_policy_is_asked() {
     });
 }
 
-/// Cell: retry: dropping it drops the try or the wait that is going on.
 #[test]
 fn cancelling_a_retry_cancels_what_it_waits_for() {
     check(|| async {
@@ -161,7 +156,6 @@ async fn waits<E: Clone>(mut policy: impl Policy<E>, error: E) -> Vec<Duration> 
     all
 }
 
-/// Cell: retry: a backoff waits longer each time, has a longest wait, and gives up.
 #[test]
 fn a_backoff_grows_to_its_longest_delay_and_gives_up() {
     // Without faults, which make timers late.
@@ -179,7 +173,6 @@ fn a_backoff_grows_to_its_longest_delay_and_gives_up() {
     });
 }
 
-/// Cell: retry: a backoff's jitter is within half of the delay, and the same for the same seed.
 #[test]
 fn jitter_is_bounded_and_repeatable() {
     joint_sim::run(1, async {
@@ -196,7 +189,6 @@ fn jitter_is_bounded_and_repeatable() {
     });
 }
 
-/// Cell: retry: a predicate gives up at once on other errors.
 #[test]
 fn only_some_errors_are_tried_again() {
     check(|| async {
@@ -210,7 +202,6 @@ fn only_some_errors_are_tried_again() {
     });
 }
 
-/// Cell: retry: a policy may ask another one, and a retry may be a task of its own.
 #[test]
 fn policies_can_be_wrapped_and_spawned() {
     check(|| async {

@@ -43,7 +43,6 @@ async fn rest<T>(mut receiver: Receiver<T, Failure>) -> Vec<Option<Result<T, Fai
     }
 }
 
-/// Cell: stream: unbounded.
 #[test]
 fn sending_never_waits() {
     check(|| async {
@@ -61,9 +60,6 @@ fn sending_never_waits() {
     });
 }
 
-/// Cell: stream: items drain before the error.
-/// Flow: /flow/coro/actor.
-/// Flow: /flow/flow/trivial promisestreams.
 #[test]
 fn items_drain_before_the_error() {
     check(|| async {
@@ -92,7 +88,6 @@ fn items_drain_before_the_error() {
     });
 }
 
-/// Cell: stream: dropped producer = broken promise.
 #[test]
 fn a_stream_is_broken_when_the_last_producer_is_dropped() {
     check(|| async {
@@ -113,9 +108,6 @@ fn a_stream_is_broken_when_the_last_producer_is_dropped() {
     });
 }
 
-/// Cell: stream: the end distinct from an error.
-/// Flow: /flow/flow/trivial promisestreams.
-/// Differs: a stream ends with `None`, which is no error.
 #[test]
 fn the_end_is_no_error() {
     check(|| async {
@@ -133,7 +125,6 @@ fn the_end_is_no_error() {
     });
 }
 
-/// Cell: stream: the end, from one of several producers, loses no item whose send has succeeded.
 #[test]
 fn an_item_is_received_or_its_send_fails() {
     check(|| async {
@@ -161,8 +152,6 @@ fn an_item_is_received_or_its_send_fails() {
     });
 }
 
-/// Cell: stream: one consumer.
-///
 /// That is a property of the type: `next` borrows it mutably, and it is not `Clone`.
 #[test]
 fn a_receiver_is_not_clone() {
@@ -179,14 +168,6 @@ fn a_receiver_is_not_clone() {
     const { assert!(Is::<stream::Sender<u32, Failure>>::IS_CLONE) };
 }
 
-/// Cell: stream: items are moved, never copied.
-/// Flow: /flow/coro/PromiseStream/move.
-/// Flow: /flow/flow/PromiseStream/move.
-/// Flow: /flow/coro/PromiseStream/move2.
-/// Flow: /flow/flow/PromiseStream/move2.
-/// Differs: an item is always moved into the stream, and may be no copy of another: it has no
-/// `Clone`. A sender that keeps the value sends a clone, which is the one copy that Flow makes
-/// then.
 #[test]
 fn items_are_moved() {
     #[derive(Debug)]
@@ -214,7 +195,6 @@ fn items_are_moved() {
     });
 }
 
-/// Cell: stream: a dropped consumer breaks the promises that it has not received.
 #[test]
 fn dropping_the_receiver_drops_what_waits_for_an_answer() {
     check(|| async {
@@ -228,10 +208,6 @@ fn dropping_the_receiver_drops_what_waits_for_an_answer() {
     });
 }
 
-/// Cell: stream: a wait that is cancelled takes no item.
-/// Flow: /flow/flow/promisestream multiple wait error.
-/// Differs: a second waiter does not compile, because waiting borrows the receiver. A wait that was
-/// given up leaves the stream to the next one.
 #[test]
 fn a_cancelled_wait_loses_nothing() {
     check(|| async {
@@ -256,7 +232,6 @@ fn a_cancelled_wait_loses_nothing() {
     });
 }
 
-/// Cell: stream: the one waiter is woken for an item, an end, an error and a broken promise.
 #[test]
 fn the_last_waker_is_woken() {
     type Act = fn(stream::Sender<u32, Failure>) -> bool;
@@ -283,7 +258,6 @@ fn the_last_waker_is_woken() {
     }
 }
 
-/// Cell: stream: a waker that uses the stream finds no lock held, and the end with its reason.
 #[test]
 fn a_waker_may_use_the_stream() {
     type Items = stream::Receiver<u32, Failure>;

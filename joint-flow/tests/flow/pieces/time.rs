@@ -19,7 +19,6 @@ use crate::common::{Log, after, check, holding, join, one_worker};
 
 const MS: Duration = Duration::from_millis(1);
 
-/// Cell: time: `timeout`: a tie goes to the operation.
 #[test]
 fn an_operation_that_is_ready_at_the_deadline_wins() {
     check(|| async {
@@ -45,7 +44,6 @@ fn an_operation_that_is_ready_at_the_deadline_wins() {
     });
 }
 
-/// Cell: time: `timeout`: a tie goes to the operation.
 #[test]
 fn an_operation_that_waits_for_the_deadline_itself_wins() {
     joint_sim::Check::new()
@@ -65,7 +63,6 @@ fn an_operation_that_waits_for_the_deadline_itself_wins() {
         });
 }
 
-/// Cell: time: `timeout`: a tie goes to the operation.
 #[test]
 fn a_tie_with_another_task_is_won_by_either() {
     let (wins, losses) = (Cell::new(0), Cell::new(0));
@@ -84,8 +81,6 @@ fn a_tie_with_another_task_is_won_by_either() {
     assert!(wins.get() > 0 && losses.get() > 0, "{wins:?}, {losses:?}");
 }
 
-/// Cell: time: `timeout`: an expiry, and an inner error that propagates.
-/// Flow: /flow/genericactors/Timeout.
 #[test]
 fn a_timeout_expires_or_passes_the_output_on() {
     check(|| async {
@@ -98,7 +93,6 @@ fn a_timeout_expires_or_passes_the_output_on() {
     });
 }
 
-/// Cell: time: `timeout`: the loser is dropped before completion.
 #[test]
 fn a_timeout_drops_the_late_operation_before_it_is_ready() {
     check(|| async {
@@ -117,7 +111,6 @@ fn a_timeout_drops_the_late_operation_before_it_is_ready() {
     });
 }
 
-/// Cell: time: delay(0) never completes inline.
 #[test]
 fn a_delay_takes_at_least_one_trip_through_the_queue() {
     check(|| async {
@@ -140,7 +133,6 @@ fn a_delay_takes_at_least_one_trip_through_the_queue() {
     });
 }
 
-/// Cell: time: delay(0) lets a task run that is ready.
 #[test]
 fn others_run_during_a_delay_of_zero() {
     // One worker of an executor has the order. A simulation chooses any.
@@ -160,7 +152,6 @@ fn others_run_during_a_delay_of_zero() {
     assert_eq!(log.all(), ["before", "other", "after"]);
 }
 
-/// Cell: time: yield: is pending once, and then ready.
 #[test]
 fn a_yield_is_one_trip_through_the_queue() {
     check(|| async {
@@ -175,7 +166,6 @@ fn a_yield_is_one_trip_through_the_queue() {
     });
 }
 
-/// Cell: time: now: does not go back, and a delay is never early.
 #[test]
 fn the_clock_reaches_each_delay() {
     check(|| async {
@@ -192,7 +182,6 @@ fn the_clock_reaches_each_delay() {
     });
 }
 
-/// Cell: time: priorities: the urgent task runs first, the oldest of them before the others.
 #[test]
 fn urgent_tasks_run_first_and_in_order() {
     let executor = one_worker();
@@ -218,7 +207,6 @@ fn urgent_tasks_run_first_and_in_order() {
     assert_eq!(log.all(), ["high 1", "high 2", "normal 2", "normal 1"]);
 }
 
-/// Cell: time: priorities: an urgent task that never waits starves nobody.
 #[test]
 fn urgent_tasks_do_not_starve_the_others() {
     let executor = one_worker();

@@ -23,9 +23,6 @@ fn poll(changed: &mut Changed) -> Poll<Result<(), Closed>> {
     Pin::new(changed).poll(&mut Context::from_waker(Waker::noop()))
 }
 
-/// Cell: variable: wakes on change only.
-/// Flow: /flow/coro/AsyncVar/basic.
-/// Flow: /flow/flow/AsyncVar/basic.
 #[test]
 fn an_equal_value_wakes_nobody() {
     let variable = AsyncVar::new(1);
@@ -44,7 +41,6 @@ fn an_equal_value_wakes_nobody() {
     assert_eq!(poll(&mut changed), Poll::Ready(Ok(())));
 }
 
-/// Cell: variable: every change is seen by who asks before it looks.
 #[test]
 fn no_change_is_missed() {
     check(|| async {
@@ -71,7 +67,6 @@ fn no_change_is_missed() {
     });
 }
 
-/// Cell: variable: who waits again inside the notification gets the next change.
 #[test]
 fn a_waker_that_waits_again_gets_the_next_change() {
     struct Again {
@@ -114,7 +109,6 @@ fn a_waker_that_waits_again_gets_the_next_change() {
     again.next.lock().unwrap().take();
 }
 
-/// Cell: variable: who waits again when it has been woken gets the next change.
 #[test]
 fn a_task_that_waits_again_gets_the_next_change() {
     check(|| async {
@@ -145,7 +139,6 @@ fn a_task_that_waits_again_gets_the_next_change() {
     });
 }
 
-/// Cell: variable: a dropped variable breaks its promise.
 #[test]
 fn waiters_of_a_dropped_variable_get_an_error() {
     check(|| async {
@@ -162,7 +155,6 @@ fn waiters_of_a_dropped_variable_get_an_error() {
     });
 }
 
-/// Cell: variable: a trigger wakes all who wait, and stores nothing.
 #[test]
 fn a_trigger_wakes_every_waiter() {
     check(|| async {
@@ -180,7 +172,6 @@ fn a_trigger_wakes_every_waiter() {
     });
 }
 
-/// Cell: variable: the old value is dropped outside of the lock.
 #[test]
 fn the_old_value_may_use_the_variable_when_it_is_dropped() {
     struct Uses(Option<Arc<AsyncVar<Uses>>>);
@@ -213,7 +204,6 @@ fn a_variable_is_printed_under_its_own_lock() {
     assert!(format!("{variable:?}").contains("value: 3"));
 }
 
-/// Cell: variable: a change in place is one step.
 #[test]
 fn changes_in_place_from_two_threads_are_all_made() {
     const TIMES: usize = if cfg!(miri) { 100 } else { 100_000 };
@@ -226,7 +216,6 @@ fn changes_in_place_from_two_threads_are_all_made() {
     assert_eq!(variable.get(), 2 * TIMES);
 }
 
-/// Cell: variable: wakes on change only. A change in place says itself whether it is one.
 #[test]
 fn a_change_in_place_notifies_if_it_says_so() {
     let variable = AsyncVar::new(1);
@@ -247,7 +236,6 @@ fn a_change_in_place_notifies_if_it_says_so() {
     assert!(changed.is_finished());
 }
 
-/// Cell: variable: waits for a condition, and gives the value for which it holds.
 #[test]
 fn a_condition_is_asked_at_once_and_at_each_change() {
     check(|| async {

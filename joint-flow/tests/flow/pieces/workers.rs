@@ -23,7 +23,6 @@ fn on_workers<F: Future<Output = ()> + Send + 'static>(program: F) {
     joint::block_on(executor.spawn(program));
 }
 
-/// Cell: cancellation: destructors run.
 #[test]
 fn each_future_is_dropped_once() {
     const TASKS: usize = 4000;
@@ -71,7 +70,6 @@ fn each_future_is_dropped_once() {
     assert_eq!(dropped.load(Ordering::Relaxed), TASKS);
 }
 
-/// Cell: collection: adds and completions from inside.
 #[test]
 fn a_collection_that_grows_while_it_ends_or_is_dropped() {
     for stops in [false, true] {
