@@ -4,7 +4,6 @@
 
 mod chain;
 mod common;
-mod conformance;
 #[path = "../../../joint-executor/tests/common/example.rs"]
 mod example;
 mod golden;

@@ -1,10 +1,13 @@
-//! The combinators on threads of the system: children are woken from other threads while the
+//! Streams and combinators on threads of the system: children are woken from other threads while the
 //! combinator is polled, and wakers outlive their combinators.
 
 use std::{sync::mpsc, thread};
 
 use joint::{block_on, oneshot};
-use joint_flow::{all, any, quorum, race};
+use joint_flow::{
+    Closed, all, any, quorum, race,
+    stream::{self, StreamExt},
+};
 
 const ROUNDS: usize = if cfg!(miri) { 10 } else { 2_000 };
 
@@ -73,4 +76,27 @@ fn races_and_quorums_while_threads_send() {
             }
         });
     });
+}
+
+#[test]
+fn the_items_of_each_thread_arrive_in_its_order() {
+    const THREADS: usize = 5;
+    const ITEMS: usize = if cfg!(miri) { 20 } else { 20_000 };
+    let (sender, mut receiver) = stream::channel::<_, Closed>();
+    let threads = [0, 1, 2, 3, 4].map(|thread| {
+        let sender = sender.clone();
+        thread::spawn(move || (0..ITEMS).for_each(|n| sender.send((thread, n)).unwrap()))
+    });
+    let mut next = [0; THREADS];
+    block_on(async {
+        for _ in 0..THREADS * ITEMS {
+            let (thread, n) = receiver.next().await.unwrap().unwrap();
+            assert_eq!(n, next[thread]);
+            next[thread] += 1;
+        }
+    });
+    assert!(receiver.is_empty());
+    for thread in threads {
+        thread.join().unwrap();
+    }
 }

@@ -14,7 +14,7 @@ use joint_flow::collection::{Adder, Collection};
 use joint_flow::promise::{channel, never};
 use joint_flow::spawn;
 
-use crate::common::{Log, PanicsInDrop, after, check, holding, settled};
+use crate::common::{Log, PanicsInDrop, after, check, holding, on_drop, settled};
 
 async fn is_pending<E>(collection: &mut Collection<E>) -> bool {
     poll_fn(|cx| Poll::Ready(Pin::new(&mut *collection).poll(cx).is_pending())).await
@@ -330,5 +330,108 @@ fn many_children_end_in_any_order() {
             end.send(()).unwrap();
         }
         assert_eq!(collection.await, Ok(()));
+    });
+}
+
+fn of_mode<E>(until_empty: bool) -> Collection<E> {
+    match until_empty {
+        true => Collection::until_empty(),
+        false => Collection::new(),
+    }
+}
+
+/// The first child ends its sibling, with a value or with an error, while it is cancelled.
+#[test]
+fn a_child_that_ends_its_sibling_while_it_is_cancelled() {
+    check(|| async {
+        for until_empty in [false, true] {
+            for outcome in [Ok(()), Err("failed")] {
+                let log = Log::new();
+                let collection = of_mode(until_empty);
+                let (sender, sent) = channel();
+                collection.add(holding(on_drop(move || sender.send(outcome))));
+                let (shared, held) = (sent.clone(), log.on_drop("sibling"));
+                collection.add(async move {
+                    let _held = held;
+                    shared.await.unwrap()
+                });
+                settled().await;
+                drop(collection);
+                assert_eq!(sent.get(), Some(&outcome));
+                settled().await;
+                assert_eq!(log.all(), ["sibling"]);
+            }
+        }
+    });
+}
+
+#[test]
+fn a_child_that_adds_another_while_it_is_cancelled() {
+    check(|| async {
+        for until_empty in [false, true] {
+            let log = Log::new();
+            let collection = of_mode::<()>(until_empty);
+            let (adder, inside, second) = (collection.adder(), log.clone(), log.on_drop("second"));
+            collection.add(holding(on_drop(move || {
+                inside.add("first");
+                assert!(adder.is_closed());
+                adder.add(holding(second));
+                inside.add("added");
+            })));
+            settled().await;
+            drop(collection);
+            assert_eq!(log.all(), ["first", "second", "added"]);
+        }
+    });
+}
+
+/// A destructor of a child drops the child's own collection, while it ends or is cancelled.
+#[test]
+fn a_child_whose_destructor_drops_the_collection() {
+    check(|| async {
+        for ends in [true, false] {
+            let log = Log::new();
+            let owner = Arc::new(Mutex::new(None));
+            let collection = Collection::<()>::until_empty();
+            let (go, went) = oneshot::channel::<()>();
+            let (own, inside) = (owner.clone(), log.clone());
+            let drops_all = on_drop(move || {
+                let collection = own.lock().unwrap().take();
+                drop(collection);
+                inside.add("first");
+            });
+            let first = spawn(async move {
+                let _drops_all = drops_all;
+                went.await.unwrap();
+                Ok(())
+            });
+            collection.adder().add_task(first.clone());
+            collection.add(holding(log.on_drop("second")));
+            settled().await;
+            *owner.lock().unwrap() = Some(collection);
+            match ends {
+                true => go.send(()).unwrap(),
+                false => first.cancel(),
+            }
+            settled().await;
+            assert_eq!(log.all(), ["second", "first"]);
+            assert_eq!(first.await.is_ok(), ends);
+        }
+    });
+}
+
+#[test]
+fn children_added_after_the_failure_are_cancelled_behind_the_others() {
+    check(|| async {
+        let log = Log::new();
+        let mut collection = Collection::new();
+        collection.add(holding(log.on_drop("before")));
+        collection.add(async { Err("failed") });
+        assert_eq!((&mut collection).await, Err("failed"));
+        collection.add(holding(log.on_drop("after")));
+        settled().await;
+        assert!(log.all().is_empty());
+        drop(collection);
+        assert_eq!(log.all(), ["before", "after"]);
     });
 }
