@@ -11,15 +11,17 @@ mod base;
 
 use std::{
     future::{Future, poll_fn},
-    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
+    panic::resume_unwind,
     sync::{Arc, Mutex},
-    task::{Context, Poll, Waker},
+    task::Poll,
 };
 
 use joint_executor::Executor;
 use joint_flow::promise::never;
 
-pub(crate) use self::base::{Wakes, again, counting, on_drop, program, waker_that};
+pub(crate) use self::base::{
+    Wakes, again, counting, on_drop, panic_text, poll_with, program, waker_that,
+};
 
 /// Runs a program under some hundred seeds and all faults.
 pub(crate) fn check<F: Future<Output = ()> + 'static>(program: impl Fn() -> F) {
@@ -102,18 +104,6 @@ pub(crate) fn one_worker() -> Executor {
 /// Waits until everything that can happen has happened: an hour of the simulation.
 pub(crate) async fn settled() {
     joint_executor::time::sleep(std::time::Duration::from_secs(3600)).await;
-}
-
-/// A ready future panics, and says why, if it is polled again.
-pub(crate) fn panics_when_polled_twice<F: Future>(future: F) {
-    let mut future = Box::pin(future);
-    let mut cx = Context::from_waker(Waker::noop());
-    assert!(future.as_mut().poll(&mut cx).is_ready());
-    let again = catch_unwind(AssertUnwindSafe(|| {
-        future.as_mut().poll(&mut cx).is_ready()
-    }));
-    let message = again.unwrap_err().downcast::<&str>().unwrap();
-    assert!(message.contains("polled again after it was ready"));
 }
 
 /// A value whose destructor panics, without a message on the standard error.

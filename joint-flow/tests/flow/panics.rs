@@ -418,15 +418,20 @@ fn a_task_ends_though_the_payload_of_its_second_panic_cannot_be_dropped() {
 
 #[test]
 fn all_ready_resumes_the_first_panic_though_later_payloads_panic_on_drop() {
-    let run = catch_unwind(|| {
+    let has_ended = Cell::new(false);
+    let run = catch_unwind(AssertUnwindSafe(|| {
         joint::block_on(all_ready([
             Box::pin(Twice) as Pin<Box<dyn Future<Output = ()>>>,
             Box::pin(async { std::panic::panic_any(Payload) }),
-            Box::pin(async { joint_executor::yield_now().await }),
+            Box::pin(async {
+                joint_executor::yield_now().await;
+                has_ended.set(true);
+            }),
         ]))
-    });
+    }));
     let payload = run.unwrap_err();
     assert_eq!(payload.downcast_ref(), Some(&"planned: the poll"));
+    assert!(has_ended.get());
 }
 
 #[test]

@@ -518,6 +518,15 @@ fn a_future_is_shared_by_its_driver() {
 }
 
 #[test]
+fn a_driver_runs_on_when_nobody_waits() {
+    let (done, is_done) = channel();
+    let (driver, shared) = from_future(async move { done.send(1) });
+    drop(shared);
+    block_on(driver);
+    assert_eq!(is_done.try_get(), Ok(Some(&1)));
+}
+
+#[test]
 fn a_driver_that_is_dropped_or_panics_closes() {
     let (driver, shared) = from_future(std::future::pending::<u8>());
     drop(driver);

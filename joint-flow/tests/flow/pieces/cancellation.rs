@@ -2,9 +2,8 @@
 
 use std::{
     future::poll_fn,
-    panic::{AssertUnwindSafe, catch_unwind},
+    panic::catch_unwind,
     sync::{Arc, Mutex},
-    task::{Wake, Waker},
     time::Duration,
 };
 
@@ -265,33 +264,6 @@ fn a_panic_reaches_every_waiter() {
             assert!(payload.spawned().file().ends_with("cancellation.rs"));
         }
         assert_eq!(log.all(), ["future"]);
-    });
-}
-
-#[test]
-fn a_waker_that_panics_when_it_is_dropped_costs_no_waiter_its_answer() {
-    struct Panics;
-    impl Wake for Panics {
-        fn wake(self: Arc<Self>) {}
-    }
-    impl Drop for Panics {
-        fn drop(&mut self) {
-            std::panic::resume_unwind(Box::new("waker"));
-        }
-    }
-    check(|| async {
-        let (driver, task) = joint_flow::task::from_future(after(1, 4));
-        let mut driver = Box::pin(driver);
-        let waker = Waker::from(Arc::new(Panics));
-        let mut cx = std::task::Context::from_waker(&waker);
-        assert!(driver.as_mut().poll(&mut cx).is_pending());
-        // The task keeps the last one.
-        drop(waker);
-        let mut cx = std::task::Context::from_waker(Waker::noop());
-        let end = AssertUnwindSafe(|| driver.as_mut().poll(&mut cx));
-        assert!(catch_unwind(end).is_err());
-        assert!(task.is_finished());
-        assert_eq!(task.await.unwrap(), 4);
     });
 }
 

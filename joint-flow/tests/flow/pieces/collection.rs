@@ -87,30 +87,6 @@ fn a_later_end_does_not_overwrite_the_first_that_decides() {
 }
 
 #[test]
-fn an_error_of_a_child_that_is_ready_at_once() {
-    check(|| async {
-        let collection = Collection::new();
-        collection.add(async { Err(1) });
-        settled().await;
-        collection.add(async { Err(2) });
-        assert_eq!(collection.await, Err(1));
-    });
-}
-
-#[test]
-fn a_panic_of_a_child_reaches_the_waiter() {
-    check(|| async {
-        let collection = Collection::<()>::new();
-        collection.add(async { std::panic::resume_unwind(Box::new("child")) });
-        let waiter = joint_executor::spawn(collection).result().await;
-        let joint::JoinError::Panicked(payload) = waiter.unwrap_err() else {
-            panic!("not the panic");
-        };
-        assert_eq!(payload.message(), Some("child"));
-    });
-}
-
-#[test]
 fn the_drop_cancels_in_the_order_of_insertion() {
     check(|| async {
         let modes = [
@@ -259,26 +235,6 @@ fn the_other_mode_never_returns_ok() {
         }
         settled().await;
         assert!(collection.is_empty() && is_pending(&mut collection).await);
-    });
-}
-
-#[test]
-fn an_addition_before_the_last_end_precedes_it() {
-    check(|| async {
-        let mut collection = Collection::<()>::until_empty();
-        let adder = collection.adder();
-        let (end, ended) = oneshot::channel::<()>();
-        collection.add(async move {
-            adder.add(async move {
-                ended.await.unwrap();
-                Ok(())
-            });
-            Ok(())
-        });
-        settled().await;
-        assert!(is_pending(&mut collection).await);
-        end.send(()).unwrap();
-        assert_eq!(collection.await, Ok(()));
     });
 }
 

@@ -1,30 +1,37 @@
-//! What all combinators of futures have in common: how they end when they are dropped, and when one
-//! of their futures panics.
+//! What all combinators of futures have in common: how they end when they are dropped, when they
+//! are ready, when one of their futures panics, and when they are polled after that.
 
 use std::{
-    future::pending,
+    cell::Cell,
+    future::{Ready, pending, ready},
     panic::{AssertUnwindSafe, catch_unwind},
-    pin::Pin,
+    pin::{Pin, pin},
+    rc::Rc,
     task::{Context, Waker},
 };
 
 use joint::budget;
-use joint_flow::{all, any, choice::choose, quorum, race, try_all};
+use joint_flow::{all, all_ready, any, choice::choose, quorum, race, try_all};
 
-use crate::common::{Log, check, holding};
+use crate::common::{Log, after, check, holding, panic_text};
 
 type Boxed = Pin<Box<dyn Future<Output = ()>>>;
+type Try = Result<(), ()>;
 
-fn boxed(future: impl Future + 'static) -> Boxed {
-    Box::pin(async {
-        future.await;
+/// Adds a line when the future is ready, and drops the future after that.
+fn boxed<F: Future + 'static>(log: &Log, future: F) -> Boxed {
+    let log = log.clone();
+    Box::pin(async move {
+        let mut future = pin!(future);
+        future.as_mut().await;
+        log.add("the caller goes on");
     })
 }
 
-/// Combinators of three futures.
-fn combinators<F>(three: impl Fn() -> [F; 3]) -> [(&'static str, Boxed); 8]
+/// Combinators of three futures, of which one success is enough, or one failure, or neither.
+fn combinators<F>(log: &Log, three: impl Fn() -> [F; 3]) -> [(&'static str, Boxed); 10]
 where
-    F: Future<Output = Result<(), ()>> + 'static,
+    F: Future<Output = Try> + 'static,
 {
     let [a, b, c] = three();
     let choice = choose::<()>()
@@ -33,14 +40,16 @@ where
         .when(|| c, |_| ());
     let tuple = <(F, F, F)>::from(three());
     [
-        ("race", boxed(race(three()))),
-        ("race of a tuple", boxed(race(tuple))),
-        ("choose", boxed(choice)),
-        ("all", boxed(all(three()))),
-        ("try_all", boxed(try_all(Vec::from(three())))),
-        ("quorum", boxed(quorum(2, three()))),
-        ("strict", boxed(quorum(2, Vec::from(three())).strict())),
-        ("any", boxed(any(three()))),
+        ("race", boxed(log, race(three()))),
+        ("race of a tuple", boxed(log, race(tuple))),
+        ("choose", boxed(log, choice)),
+        ("quorum", boxed(log, quorum(1, three()))),
+        ("any", boxed(log, any(three()))),
+        ("try_all", boxed(log, try_all(Vec::from(three())))),
+        ("strict", boxed(log, quorum(1, Vec::from(three())).strict())),
+        ("missed quorum", boxed(log, quorum(3, three()))),
+        ("all", boxed(log, all(three()))),
+        ("quorum of all", boxed(log, quorum(3, Vec::from(three())))),
     ]
 }
 
@@ -49,7 +58,7 @@ fn a_combinator_that_is_dropped_drops_its_futures_in_order() {
     check(|| async {
         let log = Log::new();
         let three = || ["1", "2", "3"].map(|name| holding(log.on_drop(name)));
-        for (name, mut combinator) in combinators(three) {
+        for (name, mut combinator) in combinators(&log, three) {
             let before = log.all().len();
             // With a small budget, not all futures would begin.
             budget::refill();
@@ -59,6 +68,33 @@ fn a_combinator_that_is_dropped_drops_its_futures_in_order() {
             assert!(polled.is_pending(), "{name}");
             drop(combinator);
             assert_eq!(log.all()[before..], ["1", "2", "3"], "{name}");
+        }
+    });
+}
+
+#[test]
+fn losers_are_dropped_in_order_before_the_caller_goes_on() {
+    check(|| async {
+        for (ends, decided) in [(Ok(()), 0..5), (Err(()), 5..8)] {
+            let log = Log::new();
+            let three = || {
+                ["a", "ended", "b"].map(|name| {
+                    let held = log.on_drop(name);
+                    async move {
+                        let _held = held;
+                        match name {
+                            "ended" => after(1, ends).await,
+                            _ => pending().await,
+                        }
+                    }
+                })
+            };
+            for (name, combinator) in Vec::from(combinators(&log, three)).drain(decided) {
+                let before = log.all().len();
+                combinator.await;
+                let expected = ["ended", "a", "b", "the caller goes on"];
+                assert_eq!(log.all()[before..], expected, "{name}");
+            }
         }
     });
 }
@@ -76,11 +112,93 @@ fn a_panic_of_one_future_is_resumed_and_the_others_are_dropped() {
             pending().await
         }
     };
-    for (name, combinator) in combinators(|| [false, true, false].map(future)) {
+    for (name, combinator) in combinators(&log, || [false, true, false].map(future)) {
         let before = log.all().len();
         let ended = catch_unwind(AssertUnwindSafe(|| joint::block_on(combinator)));
         let payload = ended.expect_err(name);
         assert_eq!(payload.downcast_ref(), Some(&"child"), "{name}");
         assert_eq!(log.all()[before..], ["dropped"; 3], "{name}");
     }
+}
+
+/// Polls again after the end, which is a panic if `panics`, and returns the message of the next.
+fn polled_again<F: Future>(panics: bool, future: F) -> String {
+    let mut future = pin!(future);
+    let mut poll = || {
+        let mut cx = Context::from_waker(Waker::noop());
+        future.as_mut().poll(&mut cx).is_ready()
+    };
+    match panics {
+        true => assert_eq!(panic_text(&mut poll), "child"),
+        false => assert!(poll()),
+    }
+    panic_text(poll)
+}
+
+#[test]
+fn polling_after_the_end_panics() {
+    let ok = || [ready(Ok::<_, ()>(1))];
+    let none = Vec::<Ready<Result<u8, ()>>>::new;
+    for (name, message) in [
+        ("race", polled_again(false, race([ready(1)]))),
+        (
+            "race of a tuple",
+            polled_again(false, race((ready(1), ready(2)))),
+        ),
+        (
+            "choose",
+            polled_again(false, choose().when(|| ready(1), |n| n)),
+        ),
+        ("all", polled_again(false, all(ok()))),
+        (
+            "all of a tuple",
+            polled_again(false, all((ready(1), ready(2)))),
+        ),
+        ("all of none", polled_again(false, all(none()))),
+        ("try_all", polled_again(false, try_all(ok()))),
+        (
+            "failed",
+            polled_again(false, try_all([ready(Err::<(), _>(1))])),
+        ),
+        ("all_ready", polled_again(false, all_ready(ok()))),
+        ("quorum", polled_again(false, quorum(1, ok()))),
+        ("quorum of 0", polled_again(false, quorum(0, ok()))),
+        ("missed quorum", polled_again(false, quorum(2, ok()))),
+        ("strict", polled_again(false, quorum(1, ok()).strict())),
+        (
+            "keep_losers",
+            polled_again(false, quorum(1, ok()).keep_losers()),
+        ),
+        ("any", polled_again(false, any(ok()))),
+        ("any of none", polled_again(false, any(none()))),
+    ] {
+        let expected = "polled again after it was ready";
+        assert!(message.contains(expected), "{name}: {message}");
+    }
+    let panics = async { panic!("child") };
+    let message = polled_again(true, race((pending::<()>(), panics)));
+    assert!(message.contains("polled again after it was ready or had panicked"));
+}
+
+/// The destructor of a loser wakes another one, and panics: nothing is dropped twice.
+#[test]
+fn a_loser_that_panics_when_dropped_leaves_nothing_behind() {
+    struct Panics(Rc<Cell<u32>>);
+    impl Drop for Panics {
+        fn drop(&mut self) {
+            self.0.set(self.0.get() + 1);
+            if self.0.get() == 1 {
+                panic!("loser");
+            }
+        }
+    }
+    let drops = Rc::new(Cell::new(0));
+    let loser = || holding::<_, ()>(Panics(drops.clone()));
+    let mut race = Box::pin(race((loser(), loser(), after(0, Rc::clone(&drops)))));
+    let mut cx = Context::from_waker(Waker::noop());
+    let message = panic_text(|| race.as_mut().poll(&mut cx).is_ready());
+    assert_eq!(message, "loser");
+    drop(race);
+    assert_eq!(drops.get(), 2);
+    assert_eq!(Rc::strong_count(&drops), 1);
 }

@@ -1,7 +1,6 @@
 //! The lock with permits.
 
 use std::{
-    future::pending,
     pin::Pin,
     sync::{
         Arc, Mutex,
@@ -10,7 +9,7 @@ use std::{
     task::{Context, Poll, Wake, Waker},
 };
 
-use joint_executor::{LocalExecutor, spawn, yield_now};
+use joint_executor::{spawn, yield_now};
 use joint_flow::Closed;
 use joint_flow::lock::{FlowLock, Permit, Take, TryTakeError};
 use joint_sim::may_cancel;
@@ -77,24 +76,25 @@ fn a_small_request_waits_behind_a_large_one() {
     assert_eq!(permits.map(|permit| permit.amount()), [2, 1]);
 }
 
+/// A request for more permits than the lock has runs alone.
 #[test]
 fn a_lock_never_grants_more_permits_than_it_has() {
     check(|| async {
         let lock = FlowLock::new(3);
         let held = Arc::new(AtomicUsize::new(0));
-        let takers: Vec<_> = [1, 2, 3, 1, 2, 1]
-            .into_iter()
-            .map(|amount| {
-                let (lock, held) = (lock.clone(), held.clone());
-                spawn(async move {
-                    let permit = lock.take(amount).await.unwrap();
-                    let before = held.fetch_add(permit.amount(), Relaxed);
-                    assert!(before + amount <= 3);
-                    yield_now().await;
-                    held.fetch_sub(amount, Relaxed);
-                })
+        let takers = [1, 9, 2, 3, 1, 9, 2, 1].map(|amount| {
+            let (lock, held) = (lock.clone(), held.clone());
+            spawn(async move {
+                let permit = lock.take(amount).await.unwrap();
+                let before = held.fetch_add(permit.amount(), Relaxed);
+                assert!(before == 0 || before + amount <= 3);
+                yield_now().await;
+                if amount == 9 {
+                    assert_eq!((lock.taken(), lock.available()), (9, 0));
+                }
+                held.fetch_sub(amount, Relaxed);
             })
-            .collect();
+        });
         join(takers).await;
         assert_eq!(lock.available(), 3);
     });
@@ -165,28 +165,6 @@ fn a_request_cancelled_after_its_grant_lets_the_next_one_in() {
 }
 
 #[test]
-fn the_releaser_continues_before_the_taker_runs() {
-    check(|| async {
-        let (lock, log) = (FlowLock::new(1), Log::new());
-        let permit = lock.take(1).await.unwrap();
-        let taker = queued(&lock, [1]).map(|take| {
-            let log = log.clone();
-            spawn(async move {
-                let _permit = take.await.unwrap();
-                log.add("taken");
-            })
-        });
-        yield_now().await;
-        log.add("release");
-        drop(permit);
-        log.add("released");
-        let [taker] = taker;
-        taker.await;
-        assert_eq!(log.all(), ["release", "released", "taken"]);
-    });
-}
-
-#[test]
 fn a_waker_may_use_the_lock() {
     let lock = FlowLock::new(1);
     let held = lock.try_take(1).unwrap();
@@ -202,47 +180,6 @@ fn a_waker_may_use_the_lock() {
     assert_eq!(taken.load(Relaxed), 1, "woken with the permit counted");
     lock.close();
     drop(granted(&mut take));
-}
-
-#[test]
-fn a_waker_that_panics_does_not_stop_the_queue() {
-    let lock = FlowLock::new(2);
-    let held = lock.try_take(2).unwrap();
-    let mut first = lock.take(1);
-    let panics = waker_that(|| std::panic::resume_unwind(Box::new("a waker that panics")));
-    assert!(poll_with(&mut first, &panics).is_pending());
-    let [mut second] = queued(&lock, [1]);
-    let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| drop(held)));
-    assert!(outcome.is_err());
-    drop([granted(&mut first), granted(&mut second)]);
-    assert_eq!(lock.taken(), 0);
-}
-
-#[test]
-fn an_oversized_request_runs_alone() {
-    check(|| async {
-        let (lock, log) = (FlowLock::new(2), Log::new());
-        let takers: Vec<_> = [1, 9, 2, 9, 1]
-            .into_iter()
-            .map(|amount| {
-                let (lock, log) = (lock.clone(), log.clone());
-                spawn(async move {
-                    let permit = lock.take(amount).await.unwrap();
-                    if amount == 9 {
-                        assert_eq!(lock.taken(), 9);
-                    }
-                    yield_now().await;
-                    if amount == 9 {
-                        assert_eq!((lock.taken(), lock.available()), (9, 0));
-                    }
-                    log.add("ran");
-                    drop(permit);
-                })
-            })
-            .collect();
-        join(takers).await;
-        assert_eq!(log.all().len(), 5);
-    });
 }
 
 #[test]
@@ -318,11 +255,10 @@ impl Wake for DropsTake {
     }
 }
 
-const MANY: usize = if cfg!(miri) { 100 } else { 100_000 };
-
 /// A grant that is given back by the waker that it wakes is no recursion.
 #[test]
 fn a_long_chain_of_grants_that_are_given_back_at_once() {
+    const MANY: usize = if cfg!(miri) { 100 } else { 100_000 };
     let lock = FlowLock::new(1);
     let permit = lock.try_take(1).unwrap();
     let _wakers: Vec<_> = (0..MANY)
@@ -336,24 +272,5 @@ fn a_long_chain_of_grants_that_are_given_back_at_once() {
         })
         .collect();
     drop(permit);
-    assert_eq!((lock.taken(), lock.waiters()), (0, 0));
-}
-
-/// The same on an executor that ends while its tasks queue for a lock.
-#[test]
-fn an_executor_ends_while_many_tasks_queue_for_a_lock() {
-    let lock = FlowLock::new(1);
-    let executor = LocalExecutor::new();
-    let holds = |lock: FlowLock| async move {
-        let _permit = lock.take(1).await.unwrap();
-        pending::<()>().await;
-    };
-    let _tasks: Vec<_> = (0..MANY)
-        .map(|_| executor.spawn(holds(lock.clone())))
-        .collect();
-    while lock.waiters() + 1 < MANY {
-        executor.try_tick();
-    }
-    drop(executor);
     assert_eq!((lock.taken(), lock.waiters()), (0, 0));
 }

@@ -1,13 +1,11 @@
-//! Promise and future: one producer, many waiters.
+//! Promises and tasks with many waiters, in the simulation. What a shared result promises by itself
+//! is tested in `tests/shared`.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicUsize, Ordering},
-};
+use std::sync::Arc;
 
 use joint_executor::yield_now;
-use joint_flow::promise::{self, Closed, never};
-use joint_flow::spawn;
+use joint_flow::{promise, spawn};
+use joint_sim::may_cancel;
 
 use crate::common::{Log, after, check, holding, settled};
 
@@ -22,7 +20,7 @@ fn every_waiter_gets_the_value() {
                 joint_executor::spawn(async move {
                     after(n % 2, ()).await;
                     // Some waiters may leave and come back.
-                    let left = joint_sim::may_cancel(shared.clone()).await;
+                    let left = may_cancel(shared.clone()).await;
                     left.unwrap_or(Ok(7)).unwrap() + shared.await.unwrap()
                 })
             })
@@ -37,55 +35,6 @@ fn every_waiter_gets_the_value() {
         }
         assert!(shared.is_finished());
         assert_eq!(shared.get(), Some(&7));
-    });
-}
-
-#[test]
-fn every_poll_sees_the_one_value() {
-    check(|| async {
-        let made = Arc::new(AtomicUsize::new(0));
-        let (sender, shared) = promise::channel();
-        // `send` consumes the sender. That a second one does not compile is an example of the page.
-        let count = made.clone();
-        joint_executor::spawn(async move { sender.send(count.fetch_add(1, Ordering::Relaxed)) })
-            .await;
-        for _ in 0..3 {
-            assert_eq!(shared.clone().await, Ok(0));
-        }
-        assert_eq!(made.load(Ordering::Relaxed), 1);
-    });
-}
-
-#[test]
-fn dropping_the_producer_fails_every_waiter() {
-    check(|| async {
-        let (sender, shared) = promise::channel::<u32>();
-        let waiters = [(); 3].map(|()| joint_executor::spawn(shared.clone()));
-        let producer = joint_executor::spawn(async move {
-            yield_now().await;
-            drop(sender);
-        });
-        for waiter in waiters {
-            assert_eq!(waiter.await, Err(Closed));
-        }
-        producer.await;
-        assert!(shared.is_finished());
-        assert_eq!(shared.await, Err(Closed), "and to who comes later");
-    });
-}
-
-#[test]
-fn cancelling_the_producer_fails_the_waiter() {
-    check(|| async {
-        let (sender, shared) = promise::channel::<u32>();
-        let producer = spawn(async move {
-            never::<()>().await;
-            sender.send(1);
-        });
-        let waiter = joint_executor::spawn(shared);
-        yield_now().await;
-        drop(producer);
-        assert_eq!(waiter.await, Err(Closed));
     });
 }
 
@@ -113,21 +62,6 @@ fn the_last_handle_cancels_the_producer() {
 }
 
 #[test]
-fn from_future_runs_on() {
-    check(|| async {
-        let (done, is_done) = promise::channel();
-        let (driver, shared) = promise::from_future(async move {
-            after(2, ()).await;
-            done.send(());
-        });
-        joint_executor::spawn(driver).detach();
-        yield_now().await;
-        drop(shared);
-        assert_eq!(is_done.await, Ok(()));
-    });
-}
-
-#[test]
 fn dropping_or_cancelling_after_the_end_does_nothing() {
     check(|| async {
         let log = Log::new();
@@ -143,26 +77,5 @@ fn dropping_or_cancelling_after_the_end_does_nothing() {
         settled().await;
         drop(held);
         assert_eq!(log.all(), ["value"]);
-    });
-}
-
-#[test]
-fn never_is_not_ready() {
-    check(|| async {
-        let hour = std::time::Duration::from_secs(3600);
-        assert!(
-            joint_executor::time::timeout(hour, never::<()>())
-                .await
-                .is_err()
-        );
-        // A task that waits for nothing is kept for as long as it has a handle.
-        let log = Log::new();
-        let task = spawn(holding::<_, ()>(log.on_drop("cancelled")));
-        assert!(
-            joint_executor::time::timeout(hour, task.clone())
-                .await
-                .is_err()
-        );
-        assert!(log.all().is_empty() && !task.is_finished());
     });
 }
