@@ -9,9 +9,11 @@ use std::{
     task::{Context, Poll, ready},
 };
 
+use pin_project_lite::pin_project;
+
 use crate::{
     group::{Children, Group, TryChildren, TryGroup},
-    payload::discard,
+    payload::{discard, discard_panic},
     woken::Woken,
 };
 
@@ -45,7 +47,9 @@ use crate::{
 /// # });
 /// ```
 pub fn all<G: Group>(futures: G) -> All<G> {
-    All(Outputs::new(futures))
+    All {
+        all: Outputs::new(futures),
+    }
 }
 
 /// Waits for all futures, or for the first error.
@@ -79,7 +83,9 @@ pub fn all<G: Group>(futures: G) -> All<G> {
 /// # });
 /// ```
 pub fn try_all<G: TryGroup>(futures: G) -> TryAll<G> {
-    TryAll(Outputs::new(futures))
+    TryAll {
+        all: Outputs::new(futures),
+    }
 }
 
 /// Waits until all futures have ended, whatever happens, and returns their outputs in the order of
@@ -113,11 +119,14 @@ pub fn all_ready<G: Group>(futures: G) -> AllReady<G> {
     }
 }
 
-/// The children, and how many of them have not ended.
-pub(crate) struct Outputs<C> {
-    children: C,
-    left: usize,
-    woken: Woken,
+pin_project! {
+    /// The children, and how many of them have not ended.
+    pub(crate) struct Outputs<C> {
+        #[pin]
+        children: C,
+        left: usize,
+        woken: Woken,
+    }
 }
 
 impl<C: Children> Outputs<C> {
@@ -141,8 +150,7 @@ impl<C: Children> Outputs<C> {
     }
 
     pub(crate) fn children(self: Pin<&mut Self>) -> Pin<&mut C> {
-        // SAFETY: the children are pinned with this, and nothing is moved.
-        unsafe { self.map_unchecked_mut(|this| &mut this.children) }
+        self.project().children
     }
 
     /// Polls the children that were woken, until all have ended.
@@ -159,54 +167,59 @@ impl<C: Children> Outputs<C> {
         cx: &mut Context<'_>,
         mut poll_child: impl FnMut(Pin<&mut C>, usize, &mut Context<'_>) -> Poll<Result<(), E>>,
     ) -> Poll<Result<(), E>> {
-        // SAFETY: the children are not moved: they stay pinned below.
-        let this = unsafe { self.get_unchecked_mut() };
-        if this.left == 0 {
+        let mut this = self.project();
+        if *this.left == 0 {
             this.woken.end();
             return Poll::Ready(Ok(()));
         }
-        // SAFETY: this is pinned, and the children with it.
-        let mut children = unsafe { Pin::new_unchecked(&mut this.children) };
-        let (left, count) = (&mut this.left, children.len());
+        let count = this.children.len();
         this.woken.poll(cx, count, |child, cx| {
-            let Poll::Ready(ended) = poll_child(children.as_mut(), child, cx) else {
+            let Poll::Ready(ended) = poll_child(this.children.as_mut(), child, cx) else {
                 return Ok(());
             };
-            *left -= 1;
+            *this.left -= 1;
             match ended {
                 Err(error) => Err(Err(error)),
-                Ok(()) if *left == 0 => Err(Ok(())),
+                Ok(()) if *this.left == 0 => Err(Ok(())),
                 Ok(()) => Ok(()),
             }
         })
     }
 }
 
-/// The future of [`all`].
-#[must_use = "futures do nothing unless polled"]
-pub struct All<G: Group>(Outputs<G::Children>);
+pin_project! {
+    /// The future of [`all`].
+    #[must_use = "futures do nothing unless polled"]
+    pub struct All<G: Group> {
+        #[pin]
+        all: Outputs<G::Children>,
+    }
+}
 
 impl<G: Group> Future for All<G> {
     type Output = G::Outputs;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<G::Outputs> {
-        // SAFETY: the field is pinned with this, and nothing is moved.
-        let mut all = unsafe { self.map_unchecked_mut(|this| &mut this.0) };
+        let mut all = self.project().all;
         ready!(all.as_mut().poll_all(cx));
         Poll::Ready(all.children().outputs())
     }
 }
 
-/// The future of [`try_all`].
-#[must_use = "futures do nothing unless polled"]
-pub struct TryAll<G: TryGroup>(Outputs<G::Children>);
+pin_project! {
+    /// The future of [`try_all`].
+    #[must_use = "futures do nothing unless polled"]
+    pub struct TryAll<G: TryGroup> {
+        #[pin]
+        all: Outputs<G::Children>,
+    }
+}
 
 impl<G: TryGroup> Future for TryAll<G> {
     type Output = Result<G::Values, G::Error>;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        // SAFETY: the field is pinned with this, and nothing is moved.
-        let mut all = unsafe { self.map_unchecked_mut(|this| &mut this.0) };
+        let mut all = self.project().all;
         let ended = all.as_mut().poll(cx, |mut children, child, cx| {
             let ended = children.as_mut().poll(child, cx);
             ended.map(|()| children.error(child).map_or(Ok(()), Err))
@@ -223,11 +236,14 @@ impl<G: TryGroup> Future for TryAll<G> {
     }
 }
 
-/// The future of [`all_ready`].
-#[must_use = "futures do nothing unless polled"]
-pub struct AllReady<G: Group> {
-    all: Outputs<G::Children>,
-    panic: FirstPanic,
+pin_project! {
+    /// The future of [`all_ready`].
+    #[must_use = "futures do nothing unless polled"]
+    pub struct AllReady<G: Group> {
+        #[pin]
+        all: Outputs<G::Children>,
+        panic: FirstPanic,
+    }
 }
 
 /// The payload of the first panic of a child.
@@ -245,12 +261,9 @@ impl<G: Group> Future for AllReady<G> {
     type Output = G::Outputs;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<G::Outputs> {
-        // SAFETY: the children are not moved: they stay pinned below.
-        let this = unsafe { self.get_unchecked_mut() };
-        // SAFETY: this is pinned, and the field with it.
-        let mut all = unsafe { Pin::new_unchecked(&mut this.all) };
+        let mut this = self.project();
         let panic = &mut this.panic.0;
-        let ended = all.as_mut().poll(cx, |mut children, child, cx| {
+        let ended = this.all.as_mut().poll(cx, |mut children, child, cx| {
             // The child is not polled again after a panic, and nobody else sees it.
             let poll = AssertUnwindSafe(|| children.as_mut().poll(child, cx));
             let polled = catch_unwind(poll).unwrap_or_else(|payload| {
@@ -259,30 +272,24 @@ impl<G: Group> Future for AllReady<G> {
                     Some(_) => discard(payload),
                 }
                 // A second panic, from the destructor, must not end it either.
-                let drop_it = AssertUnwindSafe(|| children.drop_one(child));
-                if let Err(second) = catch_unwind(drop_it) {
-                    discard(second);
-                }
+                discard_panic(|| children.drop_one(child));
                 Poll::Ready(())
             });
             polled.map(Ok::<(), Infallible>)
         });
         let Ok(()) = ready!(ended);
         if let Some(payload) = this.panic.0.take() {
-            let drop_all = AssertUnwindSafe(|| all.children().drop_all());
-            if let Err(second) = catch_unwind(drop_all) {
-                discard(second);
-            }
+            discard_panic(|| this.all.children().drop_all());
             resume_unwind(payload);
         }
-        Poll::Ready(all.children().outputs())
+        Poll::Ready(this.all.children().outputs())
     }
 }
 
 impl<G: Group> fmt::Debug for All<G> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("All")
-            .field("left", &self.0.left)
+            .field("left", &self.all.left)
             .finish_non_exhaustive()
     }
 }
@@ -290,7 +297,7 @@ impl<G: Group> fmt::Debug for All<G> {
 impl<G: TryGroup> fmt::Debug for TryAll<G> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("TryAll")
-            .field("left", &self.0.left)
+            .field("left", &self.all.left)
             .finish_non_exhaustive()
     }
 }

@@ -53,21 +53,6 @@
 //! # Cost
 //! No allocation: the branches are fields of the future. Each poll polls all branches up to the
 //! first that is ready.
-//!
-//! # Example
-//! ```
-//! use std::time::Duration;
-//! use joint_flow::{choice::choose, time::delay};
-//!
-//! let (sender, receiver) = joint::oneshot::channel();
-//! sender.send(7).unwrap();
-//! let answer = joint::block_on(
-//!     choose()
-//!         .when(|| receiver, |received| received.ok())
-//!         .when(|| delay(Duration::from_secs(60)), |()| None),
-//! );
-//! assert_eq!(answer, Some(7));
-//! ```
 
 use std::{
     fmt,

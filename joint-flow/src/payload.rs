@@ -1,4 +1,4 @@
-//! [`discard`]: what becomes of the payload of a panic that nobody gets.
+//! [`discard`] and [`discard_panic`]: what becomes of a panic that nobody gets.
 
 use std::{
     any::Any,
@@ -12,5 +12,12 @@ use std::{
 pub(crate) fn discard(payload: Box<dyn Any + Send>) {
     if let Err(another) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
         mem::forget(another);
+    }
+}
+
+/// Calls `f` after a panic, and discards a second one.
+pub(crate) fn discard_panic(f: impl FnOnce()) {
+    if let Err(second) = catch_unwind(AssertUnwindSafe(f)) {
+        discard(second);
     }
 }

@@ -6,6 +6,8 @@ use std::{
     task::{Context, Poll, ready},
 };
 
+use pin_project_lite::pin_project;
+
 use crate::{
     group::{Children, Group},
     woken::Woken,
@@ -29,10 +31,7 @@ use crate::{
 /// If it is polled again after it was ready, or after a future panicked.
 ///
 /// # Cost
-/// Up to 3 futures get the waker of the task, and each poll polls all of them, up to the first that
-/// is ready. Of more futures, only those that were woken are polled. 4 to 8 futures in a tuple or
-/// an array allocate nothing, except for the first time on each thread. The waker of another
-/// crate's executor is then boxed each time that it is registered.
+/// As for [`all`](crate::all()). Each poll ends at the first future that is ready.
 ///
 /// # Example
 /// ```
@@ -55,29 +54,29 @@ pub fn race<G: Group>(futures: G) -> Race<G> {
     }
 }
 
-/// The future of [`race`].
-#[must_use = "futures do nothing unless polled"]
-pub struct Race<G: Group> {
-    children: G::Children,
-    woken: Woken,
+pin_project! {
+    /// The future of [`race`].
+    #[must_use = "futures do nothing unless polled"]
+    pub struct Race<G: Group> {
+        #[pin]
+        children: G::Children,
+        woken: Woken,
+    }
 }
 
 impl<G: Group> Future for Race<G> {
     type Output = G::First;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<G::First> {
-        // SAFETY: the children are not moved: they stay pinned below.
-        let this = unsafe { self.get_unchecked_mut() };
-        // SAFETY: the race is pinned, and the children with it.
-        let mut children = unsafe { Pin::new_unchecked(&mut this.children) };
-        let count = children.len();
+        let mut this = self.project();
+        let count = this.children.len();
         let first = ready!(this.woken.poll(cx, count, |child, cx| {
-            match children.as_mut().poll_first(child, cx) {
+            match this.children.as_mut().poll_first(child, cx) {
                 Poll::Ready(first) => Err(first),
                 Poll::Pending => Ok(()),
             }
         }));
-        children.drop_all();
+        this.children.drop_all();
         Poll::Ready(first)
     }
 }

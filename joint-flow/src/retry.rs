@@ -137,21 +137,8 @@ impl<Q: fmt::Debug, P> fmt::Debug for OnlyIf<Q, P> {
 /// gives up with the last error after a number of [`tries`](Backoff::tries). Without these settings
 /// it has no bounds. The waits are those of [`joint_executor::time::sleep`].
 ///
-/// A clone that was made before the first failure starts anew for another operation.
-///
-/// # Example
-/// ```
-/// use std::time::Duration;
-/// use joint_flow::retry::{Backoff, retry};
-///
-/// let backoff = Backoff::new(Duration::from_millis(1)).tries(3);
-/// let mut tries = 0;
-/// let failed = joint::block_on(retry(backoff, || {
-///     tries += 1;
-///     std::future::ready(Err::<(), _>(tries))
-/// }));
-/// assert_eq!(failed, Err(3));
-/// ```
+/// A clone that was made before the first failure starts anew for another operation. [The
+/// module](self) has an example.
 #[derive(Clone, Debug)]
 #[must_use = "a policy does nothing until `retry` is called"]
 pub struct Backoff {

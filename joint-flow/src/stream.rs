@@ -18,27 +18,6 @@
 //! * A second waiter cannot exist, because the [`Receiver`] is not `Clone` and waiting borrows it.
 //!   Flow has an assertion for that.
 //! * An item is moved in and moved out, and never cloned.
-//!
-//! # Example
-//! ```
-//! use joint_flow::{Closed, stream::{self, StreamExt}};
-//!
-//! let (sender, mut numbers) = stream::channel::<u32, Closed>();
-//! joint_executor::spawn_detached(async move {
-//!     for n in 1..=3 {
-//!         sender.send(n).unwrap();
-//!     }
-//!     sender.end();
-//! });
-//! let sum = joint::block_on(async {
-//!     let mut sum = 0;
-//!     while let Some(n) = numbers.try_next().await? {
-//!         sum += n;
-//!     }
-//!     Ok::<_, Closed>(sum)
-//! });
-//! assert_eq!(sum, Ok(6));
-//! ```
 
 use std::{
     collections::VecDeque,
@@ -242,15 +221,6 @@ impl<T, E> Sender<T, E> {
     }
 
     /// Returns how many items have been sent and not been received.
-    ///
-    /// # Example
-    /// ```
-    /// use joint_flow::{Closed, stream};
-    ///
-    /// let (sender, _receiver) = stream::channel::<u32, Closed>();
-    /// sender.send(1).unwrap();
-    /// assert_eq!(sender.len(), 1);
-    /// ```
     pub fn len(&self) -> usize {
         self.shared.lock().items.len()
     }

@@ -184,16 +184,6 @@ impl<E> fmt::Debug for Collection<E> {
 }
 
 /// Adds children to a [`Collection`], from anywhere, also from a child. It keeps no child running.
-///
-/// # Example
-/// ```
-/// use joint_flow::collection::Collection;
-///
-/// let collection = Collection::<u32>::new();
-/// let adder = collection.adder();
-/// std::thread::spawn(move || adder.add(async { Err(7) }));
-/// assert_eq!(joint::block_on(collection), Err(7));
-/// ```
 pub struct Adder<E> {
     members: Arc<Members<E>>,
 }

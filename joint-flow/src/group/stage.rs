@@ -1,41 +1,42 @@
 //! [`Stage`]: one child, pinned in place, and its output in the same place after that.
 
 use std::{
-    fmt, mem,
+    fmt,
     pin::Pin,
     task::{Context, Poll, ready},
 };
 
-pub enum Stage<F: Future> {
-    Running(F),
-    Done(F::Output),
-    Gone,
-}
+use pin_project_lite::pin_project;
 
-// Only the future is ever pinned.
-impl<F: Future + Unpin> Unpin for Stage<F> {}
+pin_project! {
+    #[project = StageProjected]
+    #[project_replace = StageTaken]
+    pub enum Stage<F: Future> {
+        Running { #[pin] future: F },
+        Done { output: F::Output },
+        Gone,
+    }
+}
 
 impl<F: Future> Stage<F> {
     pub(crate) fn new(future: impl IntoFuture<IntoFuture = F>) -> Self {
-        Self::Running(future.into_future())
+        Self::Running {
+            future: future.into_future(),
+        }
     }
 
     /// Polls the future, if it has not ended.
     fn poll_future(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
-        // SAFETY: nothing is moved out of the reference.
-        let this = unsafe { self.get_unchecked_mut() };
-        let Self::Running(future) = this else {
-            return Poll::Pending;
-        };
-        // SAFETY: the stage is pinned, and the future leaves it only by being dropped in place.
-        let future = unsafe { Pin::new_unchecked(future) };
-        future.poll(cx)
+        match self.project() {
+            StageProjected::Running { future } => future.poll(cx),
+            _ => Poll::Pending,
+        }
     }
 
     /// Polls the future, and keeps its output.
     pub(crate) fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
         let output = ready!(self.as_mut().poll_future(cx));
-        self.set(Self::Done(output));
+        self.set(Self::Done { output });
         Poll::Ready(())
     }
 
@@ -48,13 +49,11 @@ impl<F: Future> Stage<F> {
 
     /// Takes the output, if the child has ended.
     pub(crate) fn take(self: Pin<&mut Self>) -> Option<F::Output> {
-        if !matches!(*self, Self::Done(_)) {
+        if !matches!(*self, Self::Done { .. }) {
             return None;
         }
-        // SAFETY: an output is not pinned, and there is no future.
-        let this = unsafe { self.get_unchecked_mut() };
-        match mem::replace(this, Self::Gone) {
-            Self::Done(output) => Some(output),
+        match self.project_replace(Self::Gone) {
+            StageTaken::Done { output } => Some(output),
             _ => None,
         }
     }
@@ -66,13 +65,13 @@ impl<F: Future> Stage<F> {
 
     pub(crate) fn done(&self) -> Option<&F::Output> {
         match self {
-            Self::Done(output) => Some(output),
+            Self::Done { output } => Some(output),
             _ => None,
         }
     }
 
     pub(crate) fn is_running(&self) -> bool {
-        matches!(self, Self::Running(_))
+        matches!(self, Self::Running { .. })
     }
 }
 
@@ -97,8 +96,8 @@ impl<F: Future<Output = Result<T, E>>, T, E> Stage<F> {
 impl<F: Future> fmt::Debug for Stage<F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Running(_) => "Running",
-            Self::Done(_) => "Done",
+            Self::Running { .. } => "Running",
+            Self::Done { .. } => "Done",
             Self::Gone => "Gone",
         })
     }

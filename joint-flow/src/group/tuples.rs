@@ -5,6 +5,8 @@ use std::{
     task::{Context, Poll},
 };
 
+use pin_project_lite::pin_project;
+
 use super::{Children, Group, TryChildren, TryGroup, one_of::*, sealed, stage::Stage};
 
 macro_rules! tuples {
@@ -12,18 +14,11 @@ macro_rules! tuples {
         $Tuple:ident $OneOf:ident $count:literal:
         $($F:ident $V:ident $field:ident $index:literal),+;
     )+) => {$(
-        #[derive(Debug)]
-        pub struct $Tuple<$($F: Future),+> {
-            $($field: Stage<$F>,)+
-        }
-
-        impl<$($F: Future),+> $Tuple<$($F),+> {
-            $(
-                fn $field(self: Pin<&mut Self>) -> Pin<&mut Stage<$F>> {
-                    // SAFETY: the fields of a pinned tuple are pinned, and nothing is moved.
-                    unsafe { self.map_unchecked_mut(|this| &mut this.$field) }
-                }
-            )+
+        pin_project! {
+            #[derive(Debug)]
+            pub struct $Tuple<$($F: Future),+> {
+                $(#[pin] $field: Stage<$F>,)+
+            }
         }
 
         impl<$($F: Future),+> Children for $Tuple<$($F),+> {
@@ -36,7 +31,7 @@ macro_rules! tuples {
 
             fn poll(self: Pin<&mut Self>, child: usize, cx: &mut Context<'_>) -> Poll<()> {
                 match child {
-                    $($index => self.$field().poll(cx),)+
+                    $($index => self.project().$field.poll(cx),)+
                     _ => no_child(),
                 }
             }
@@ -47,18 +42,19 @@ macro_rules! tuples {
                 cx: &mut Context<'_>,
             ) -> Poll<Self::First> {
                 match child {
-                    $($index => self.$field().poll_output(cx).map($OneOf::$F),)+
+                    $($index => self.project().$field.poll_output(cx).map($OneOf::$F),)+
                     _ => no_child(),
                 }
             }
 
-            fn outputs(mut self: Pin<&mut Self>) -> Self::Outputs {
-                ($(self.as_mut().$field().output(),)+)
+            fn outputs(self: Pin<&mut Self>) -> Self::Outputs {
+                let this = self.project();
+                ($(this.$field.output(),)+)
             }
 
             fn drop_one(self: Pin<&mut Self>, child: usize) {
                 match child {
-                    $($index => self.$field().set(Stage::Gone),)+
+                    $($index => self.project().$field.set(Stage::Gone),)+
                     _ => no_child(),
                 }
             }
@@ -73,13 +69,14 @@ macro_rules! tuples {
 
             fn error(self: Pin<&mut Self>, child: usize) -> Option<Error> {
                 match child {
-                    $($index => self.$field().error(),)+
+                    $($index => self.project().$field.error(),)+
                     _ => no_child(),
                 }
             }
 
-            fn values(mut self: Pin<&mut Self>) -> Self::Values {
-                ($(self.as_mut().$field().value(),)+)
+            fn values(self: Pin<&mut Self>) -> Self::Values {
+                let this = self.project();
+                ($(this.$field.value(),)+)
             }
         }
 

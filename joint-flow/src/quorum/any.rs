@@ -6,6 +6,8 @@ use std::{
     task::{Context, Poll, ready},
 };
 
+use pin_project_lite::pin_project;
+
 use super::count::{Count, Decision};
 use crate::group::{Children, TryList, list::Stages, stage::Stage};
 
@@ -23,7 +25,7 @@ use crate::group::{Children, TryList, list::Stages, stage::Stage};
 /// If it is polled again after it was ready, or after a future panicked.
 ///
 /// # Cost
-/// As for [`quorum`](crate::quorum()).
+/// As for [`all`](crate::all()).
 ///
 /// # Example
 /// ```
@@ -39,19 +41,25 @@ use crate::group::{Children, TryList, list::Stages, stage::Stage};
 /// # });
 /// ```
 pub fn any<L: TryList>(futures: L) -> Any<L> {
-    Any(Count::new(1, futures.into_children()))
+    Any {
+        count: Count::new(1, futures.into_children()),
+    }
 }
 
-/// The future of [`any`].
-#[must_use = "futures do nothing unless polled"]
-pub struct Any<L: TryList>(Count<L::Children>);
+pin_project! {
+    /// The future of [`any`].
+    #[must_use = "futures do nothing unless polled"]
+    pub struct Any<L: TryList> {
+        #[pin]
+        count: Count<L::Children>,
+    }
+}
 
 impl<L: TryList> Future for Any<L> {
     type Output = Result<(usize, L::Value), L::Errors>;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        // SAFETY: the field is pinned with this, and nothing is moved.
-        let mut count = unsafe { self.map_unchecked_mut(|this| &mut this.0) };
+        let mut count = self.project().count;
         let decision = ready!(count.as_mut().poll(cx));
         let mut children = count.children();
         Poll::Ready(match decision {

@@ -5,6 +5,8 @@ use std::{
     task::{Context, Poll},
 };
 
+use pin_project_lite::pin_project;
+
 use crate::{
     group::{
         Children,
@@ -13,12 +15,15 @@ use crate::{
     woken::Woken,
 };
 
-/// A quorum of the children `S`.
-#[derive(Debug)]
-pub(crate) struct Count<S> {
-    children: S,
-    tally: Tally,
-    woken: Woken,
+pin_project! {
+    /// A quorum of the children `S`.
+    #[derive(Debug)]
+    pub(crate) struct Count<S> {
+        #[pin]
+        children: S,
+        tally: Tally,
+        woken: Woken,
+    }
 }
 
 /// The counts that are left until the quorum is decided.
@@ -111,26 +116,22 @@ where
     }
 
     pub(crate) fn children(self: Pin<&mut Self>) -> Pin<&mut S> {
-        // SAFETY: the children are pinned with this, and nothing is moved.
-        unsafe { self.map_unchecked_mut(|this| &mut this.children) }
+        self.project().children
     }
 
     /// Polls the children that were woken until the quorum is decided.
     pub(crate) fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Decision> {
-        // SAFETY: the children are not moved: they stay pinned below.
-        let this = unsafe { self.get_unchecked_mut() };
+        let mut this = self.project();
         if let Some(decision) = this.tally.decided() {
             this.woken.end();
             return Poll::Ready(decision);
         }
-        // SAFETY: this is pinned, and the children with it.
-        let mut children = unsafe { Pin::new_unchecked(&mut this.children) };
-        let count = children.len();
+        let count = this.children.len();
         this.woken.poll(cx, count, |child, cx| {
-            if children.as_mut().poll(child, cx).is_pending() {
+            if this.children.as_mut().poll(child, cx).is_pending() {
                 return Ok(());
             }
-            let stage = children.as_mut().stage(child);
+            let stage = this.children.as_mut().stage(child);
             let succeeded = matches!(stage.done(), Some(Ok(_)));
             this.tally.count(child, succeeded)
         })

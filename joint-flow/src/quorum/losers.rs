@@ -20,13 +20,7 @@ use crate::{
 #[must_use = "futures do nothing unless polled"]
 pub struct KeepLosers<L: TryList> {
     /// `None` after the end.
-    count: Option<Count<Boxed<L::Future>>>,
-}
-
-impl<L: TryList> KeepLosers<L> {
-    pub(super) fn new(count: Count<Boxed<L::Future>>) -> Self {
-        Self { count: Some(count) }
-    }
+    pub(super) count: Option<Count<Boxed<L::Future>>>,
 }
 
 // The futures are pinned in an allocation of their own.
@@ -48,7 +42,9 @@ impl<L: TryList> Future for KeepLosers<L> {
             Decision::Missed(_) => Err(count.failures()),
         };
         let count = self.count.take().expect("it was polled just now");
-        Poll::Ready((result, Losers::new(count.into_children())))
+        let children = count.into_children();
+        let running = children.running();
+        Poll::Ready((result, Losers(Outputs::of(children, running))))
     }
 }
 
@@ -62,11 +58,6 @@ impl<L: TryList> Future for KeepLosers<L> {
 pub struct Losers<L: TryList>(Outputs<Boxed<L::Future>>);
 
 impl<L: TryList> Losers<L> {
-    fn new(children: Boxed<L::Future>) -> Self {
-        let running = children.running();
-        Self(Outputs::of(children, running))
-    }
-
     /// Returns how many futures have not ended.
     pub fn len(&self) -> usize {
         self.0.left()

@@ -6,6 +6,8 @@ use std::{
     task::{Context, Poll, ready},
 };
 
+use pin_project_lite::pin_project;
+
 use crate::{
     group::{Children, TryList, list::Stages},
     quorum::count::{Count, Decision},
@@ -40,10 +42,7 @@ pub use losers::{KeepLosers, Losers};
 /// If it is polled again after it was ready, or after a future panicked.
 ///
 /// # Cost
-/// Up to 3 futures get the waker of the task, and each poll polls all of them that have not ended.
-/// Of more futures, only those that were woken are polled. An array of 4 to 8 futures allocates
-/// nothing, except for the first time on each thread. The waker of another crate's executor is then
-/// boxed each time that it is registered.
+/// As for [`all`](crate::all()).
 ///
 /// # Example
 /// ```
@@ -59,12 +58,19 @@ pub use losers::{KeepLosers, Losers};
 /// # });
 /// ```
 pub fn quorum<L: TryList>(n: usize, futures: L) -> Quorum<L> {
-    Quorum(Count::new(n, futures.into_children()))
+    Quorum {
+        count: Count::new(n, futures.into_children()),
+    }
 }
 
-/// The future of [`quorum`].
-#[must_use = "futures do nothing unless polled"]
-pub struct Quorum<L: TryList>(Count<L::Children>);
+pin_project! {
+    /// The future of [`quorum`].
+    #[must_use = "futures do nothing unless polled"]
+    pub struct Quorum<L: TryList> {
+        #[pin]
+        count: Count<L::Children>,
+    }
+}
 
 impl<L: TryList> Quorum<L> {
     /// Fails with the first error, even if `n` futures may still succeed. It is the leftmost error
@@ -84,8 +90,8 @@ impl<L: TryList> Quorum<L> {
     /// # });
     /// ```
     pub fn strict(mut self) -> Strict<L> {
-        self.0.tolerate_none();
-        Strict(self.0)
+        self.count.tolerate_none();
+        Strict { count: self.count }
     }
 
     /// Returns the futures that have not ended, together with the result.
@@ -110,7 +116,9 @@ impl<L: TryList> Quorum<L> {
     /// # });
     /// ```
     pub fn keep_losers(self) -> KeepLosers<L> {
-        KeepLosers::new(self.0.into_boxed())
+        KeepLosers {
+            count: Some(self.count.into_boxed()),
+        }
     }
 }
 
@@ -118,8 +126,7 @@ impl<L: TryList> Future for Quorum<L> {
     type Output = Result<L::Successes, L::Failures>;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        // SAFETY: the field is pinned with this, and nothing is moved.
-        let mut count = unsafe { self.map_unchecked_mut(|this| &mut this.0) };
+        let mut count = self.project().count;
         let result = match ready!(count.as_mut().poll(cx)) {
             Decision::Reached(_) => Ok(count.as_mut().successes()),
             Decision::Missed(_) => Err(count.as_mut().failures()),
@@ -129,16 +136,20 @@ impl<L: TryList> Future for Quorum<L> {
     }
 }
 
-/// The future of [`Quorum::strict`].
-#[must_use = "futures do nothing unless polled"]
-pub struct Strict<L: TryList>(Count<L::Children>);
+pin_project! {
+    /// The future of [`Quorum::strict`].
+    #[must_use = "futures do nothing unless polled"]
+    pub struct Strict<L: TryList> {
+        #[pin]
+        count: Count<L::Children>,
+    }
+}
 
 impl<L: TryList> Future for Strict<L> {
     type Output = Result<L::Successes, L::Error>;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        // SAFETY: the field is pinned with this, and nothing is moved.
-        let mut count = unsafe { self.map_unchecked_mut(|this| &mut this.0) };
+        let mut count = self.project().count;
         let result = match ready!(count.as_mut().poll(cx)) {
             Decision::Reached(_) => Ok(count.as_mut().successes()),
             Decision::Missed(child) => {

@@ -76,21 +76,17 @@ impl<T> Handle<T> {
 
     /// Returns whether this is the only reference, by a relaxed load that orders nothing.
     pub(super) fn is_last(&self) -> bool {
-        // SAFETY: alive by this reference.
-        let references = unsafe { &(*self.block.as_ptr()).references };
         // ORDERING: is_last. Relaxed: the answer is only a hint.
-        references.load(order!(is_last: Relaxed)) == 1
+        self.references().load(order!(is_last: Relaxed)) == 1
     }
 
     /// Returns whether this is the only reference. If it is, all that other threads did with the
     /// block happens before this returns, and nobody else can add a reference.
     #[inline]
     pub(super) fn is_alone(&self) -> bool {
-        // SAFETY: alive by this reference.
-        let references = unsafe { &(*self.block.as_ptr()).references };
         // ORDERING: alone. Acquire, with the Release of `release`: all uses of the block by other
         // threads come before it is freed.
-        references.load(order!(alone: Acquire)) == 1
+        self.references().load(order!(alone: Acquire)) == 1
     }
 
     /// Writes the value.
@@ -140,6 +136,13 @@ impl<T> Handle<T> {
     }
 
     #[inline]
+    fn references(&self) -> &AtomicUsize {
+        // SAFETY: alive by this reference. The reference is to the atomic alone, which another
+        // thread may free while this one gives up its own.
+        unsafe { &(*self.block.as_ptr()).references }
+    }
+
+    #[inline]
     fn cell(&self) -> &UnsafeCell<MaybeUninit<T>> {
         // SAFETY: alive by this reference. The reference is to the cell alone.
         unsafe { &(*self.block.as_ptr()).value }
@@ -149,8 +152,7 @@ impl<T> Handle<T> {
 impl<T> Clone for Handle<T> {
     #[inline]
     fn clone(&self) -> Self {
-        // SAFETY: alive by this reference.
-        let references = unsafe { &(*self.block.as_ptr()).references };
+        let references = self.references();
         // ORDERING: clone. Relaxed: the new reference reaches another thread by a happens-before
         // edge of its own.
         if references.fetch_add(1, order!(clone: Relaxed)) > MAX_REFERENCES {
@@ -169,9 +171,6 @@ impl<T> Clone for Handle<T> {
 impl<T> Drop for Handle<T> {
     #[inline]
     fn drop(&mut self) {
-        // SAFETY: alive up to the exchange. The reference is only to the atomic, which may be freed
-        // during the call.
-        let references = unsafe { &(*self.block.as_ptr()).references };
         if self.is_alone() {
             // SAFETY: this is the last reference.
             unsafe { free(self.block) };
@@ -179,7 +178,7 @@ impl<T> Drop for Handle<T> {
         }
         // ORDERING: release, free. Release, with the fence below: all uses of the block come before
         // it is freed.
-        if references.fetch_sub(1, order!(release: Release)) != 1 {
+        if self.references().fetch_sub(1, order!(release: Release)) != 1 {
             return;
         }
         fence(order!(free: Acquire));
@@ -237,8 +236,7 @@ mod tests {
     #[test]
     fn a_clone_too_many_panics_and_is_not_counted() {
         let (one, other) = Handle::<u8>::pair();
-        // SAFETY: the handles keep it alive.
-        let references = unsafe { &(*one.block.as_ptr()).references };
+        let references = one.references();
         let count = || references.load(Relaxed);
         references.store(MAX_REFERENCES, Relaxed);
         drop(one.clone());

@@ -7,6 +7,8 @@ use std::{
     task::{Context, Poll, ready},
 };
 
+use pin_project_lite::pin_project;
+
 use super::{Sender, Shared, channel};
 
 /// Splits a future into a [`Driver`] that runs it, to be spawned on any executor, and a [`Shared`]
@@ -30,19 +32,20 @@ pub fn from_future<F: Future>(future: F) -> (Driver<F>, Shared<F::Output>) {
     (driver, shared)
 }
 
-/// The part of [`from_future`] that runs the future, and sends its output.
-///
-/// It runs to its end even if every [`Shared`] was dropped. If it is dropped before the end, all
-/// waiters get [`Closed`](super::Closed). A panic of the future passes through and closes nothing
-/// by itself. Code that catches the panic has to drop the driver, as an executor does with a task
-/// that panics. If the driver is polled after its end, it is ready at once.
-#[must_use = "the future does not run unless this is spawned or awaited"]
-pub struct Driver<F: Future> {
-    /// The future, pinned with the driver. It is never moved, and this type implements neither
-    /// `Drop` nor `Unpin`.
-    future: F,
-    /// The sender, or `None` once the output was sent.
-    sender: Option<Sender<F::Output>>,
+pin_project! {
+    /// The part of [`from_future`] that runs the future, and sends its output.
+    ///
+    /// It runs to its end even if every [`Shared`] was dropped. If it is dropped before the end, all
+    /// waiters get [`Closed`](super::Closed). A panic of the future passes through and closes nothing
+    /// by itself. Code that catches the panic has to drop the driver, as an executor does with a task
+    /// that panics. If the driver is polled after its end, it is ready at once.
+    #[must_use = "the future does not run unless this is spawned or awaited"]
+    pub struct Driver<F: Future> {
+        #[pin]
+        future: F,
+        // `None` once the output was sent.
+        sender: Option<Sender<F::Output>>,
+    }
 }
 
 impl<F: Future> Future for Driver<F> {
@@ -52,14 +55,11 @@ impl<F: Future> Future for Driver<F> {
     /// Passes on a panic of the future's `poll`, of a waiter's waker, or of the output's
     /// destructor, if the output has to be dropped.
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
-        // SAFETY: nothing is moved out of it but the sender, which is not pinned.
-        let this = unsafe { self.get_unchecked_mut() };
+        let this = self.project();
         if this.sender.is_none() {
             return Poll::Ready(());
         }
-        // SAFETY: the field of a pinned value, which is treated as pinned everywhere.
-        let future = unsafe { Pin::new_unchecked(&mut this.future) };
-        let output = ready!(future.poll(cx));
+        let output = ready!(this.future.poll(cx));
         if let Some(sender) = this.sender.take() {
             sender.send(output);
         }

@@ -39,24 +39,6 @@
 //! takes two tries on average, and in the worst case as many tries as there are places. All places
 //! are freed once the value was sent and every waiter has been polled again or dropped. A waker of
 //! another crate is boxed while it is registered. The waker of a blocking call is not boxed.
-//!
-//! # Example
-//! ```
-//! use joint_flow::shared;
-//!
-//! let (sender, shared) = shared::channel();
-//! let waiters: Vec<_> = (0..3)
-//!     .map(|_| {
-//!         let shared = shared.clone();
-//!         std::thread::spawn(move || shared.blocking_wait().map(String::len))
-//!     })
-//!     .collect();
-//! sender.send(String::from("here"));
-//! for waiter in waiters {
-//!     assert_eq!(waiter.join().unwrap(), Ok(4));
-//! }
-//! assert_eq!(shared.get().map(String::as_str), Some("here"));
-//! ```
 
 mod block;
 mod driver;

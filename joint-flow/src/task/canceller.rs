@@ -76,9 +76,7 @@ impl Canceller {
     pub(super) unsafe fn first(cell: NonNull<dyn Cancel>) -> Self {
         Self { cell }
     }
-}
 
-impl Canceller {
     /// Returns whether there is no other handle.
     pub(super) fn is_last(&self) -> bool {
         self.handles().is_last()

@@ -25,7 +25,7 @@ use super::{
     nesting,
     state::{Begun, Cancelled, Left, Side, State, Suspended},
 };
-use crate::payload::discard;
+use crate::payload::discard_panic;
 use joint_switch::{Tracked, UnsafeCell};
 
 /// Where a future's result goes. If the future is cancelled, this is dropped instead.
@@ -156,10 +156,8 @@ impl<F: Future, S: Sink<F::Output>> Content<F, S> {
             Ok(Poll::Pending) => return Polled::Pending,
             Ok(Poll::Ready(output)) => Ok(output),
             Err(payload) => {
-                // A second panic, of a destructor, is dropped: the first one is the result.
-                if let Err(second) = catch_unwind(AssertUnwindSafe(|| self.future().set(None))) {
-                    discard(second);
-                }
+                // The panic of a destructor is dropped: the first one is the result.
+                discard_panic(|| self.future().set(None));
                 Err(payload)
             }
         };
