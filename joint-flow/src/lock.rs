@@ -320,8 +320,8 @@ impl Shared {
             mem::forget(rest);
             // The request was cancelled after it had left the queue. This loop goes on with what
             // its permit was; dropping that would call this function again, once for each.
-            if let Err(SendError(permit)) = refused {
-                permit.uncount();
+            if let Err(SendError(mut permit)) = refused {
+                permit.reduce(permit.amount);
             }
             next = self.next();
         }
@@ -384,14 +384,10 @@ impl Permit {
         self.shared.admit();
     }
 
+    /// Uncounts permits, and admits nobody: the caller does.
     fn reduce(&mut self, amount: usize) {
         self.amount -= amount;
         self.shared.lock().taken -= amount;
-    }
-
-    /// Uncounts the permits, and admits nobody: the caller does.
-    fn uncount(mut self) {
-        self.reduce(self.amount);
     }
 }
 

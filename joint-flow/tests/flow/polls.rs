@@ -108,56 +108,38 @@ fn only_children_that_were_woken_are_polled_and_from_left_to_right() {
 fn up_to_three_children_are_polled_each_time_with_the_tasks_waker() {
     let (wakes, waker) = counting();
     let mut cx = Context::from_waker(&waker);
-    for count in 1..=3 {
-        let (futures, of_all) = children(count);
-        let mut all = Box::pin(all(futures));
-        let (futures, of_race) = children(count);
-        let mut race = Box::pin(race(futures));
-        let (futures, of_quorum) = children(count);
+    for (count, kind) in (1..=3).flat_map(|count| ["all", "race", "quorum"].map(|it| (count, it))) {
+        let (futures, seen) = children(count);
         let succeed = |child: Child| async { Ok::<_, ()>(child.await) };
-        let mut quorum = Box::pin(quorum(
-            count,
-            futures.into_iter().map(succeed).collect::<Vec<_>>(),
-        ));
-        let seen = [of_all, of_race, of_quorum];
-        let last = count - 1;
+        let mut combinator: Pin<Box<dyn Future<Output = usize>>> = match kind {
+            "all" => Box::pin(async { all(futures).await.len() }),
+            "race" => Box::pin(async { race(futures).await.1 }),
+            _ => Box::pin(async move {
+                let futures = futures.into_iter().map(succeed).collect::<Vec<_>>();
+                quorum(count, futures).await.unwrap().len()
+            }),
+        };
         for _ in 0..3 {
-            assert!(all.as_mut().poll(&mut cx).is_pending());
-            assert!(race.as_mut().poll(&mut cx).is_pending());
-            assert!(quorum.as_mut().poll(&mut cx).is_pending());
-            for seen in &seen {
+            assert!(combinator.as_mut().poll(&mut cx).is_pending());
+            let mut seen = seen.borrow_mut();
+            assert!(seen.polls.drain(..).eq(0..count), "{kind} of {count}");
+            let mut wakers = seen.wakers.iter().flatten();
+            assert!(wakers.all(|child| child.will_wake(&waker)));
+        }
+        // The first ones end, and are polled no more. A race ends with the first.
+        let last = count - 1;
+        seen.borrow_mut().ended[..last].fill(true);
+        if kind != "race" && last > 0 {
+            for polled in [0, last] {
+                assert!(combinator.as_mut().poll(&mut cx).is_pending());
                 let mut seen = seen.borrow_mut();
-                assert!(seen.polls.drain(..).eq(0..count));
-                for child in &seen.wakers {
-                    assert!(child.as_ref().is_some_and(|child| child.will_wake(&waker)));
-                }
+                assert!(seen.polls.drain(..).eq(polled..count), "{kind}");
             }
         }
-        // The first ones end, and are polled no more.
-        for seen in &seen {
-            seen.borrow_mut().ended[..last].fill(true);
-        }
-        for polled in [0, last] {
-            if last > 0 {
-                assert!(all.as_mut().poll(&mut cx).is_pending());
-                assert!(quorum.as_mut().poll(&mut cx).is_pending());
-                for seen in [&seen[0], &seen[2]] {
-                    assert!(seen.borrow_mut().polls.drain(..).eq(polled..count));
-                }
-            }
-        }
-        for seen in &seen {
-            seen.borrow_mut().ended[last] = true;
-        }
-        assert!(all.as_mut().poll(&mut cx).is_ready());
-        assert_eq!(race.as_mut().poll(&mut cx), Poll::Ready((0, 0)));
-        assert!(quorum.as_mut().poll(&mut cx).is_ready());
-        let polls = seen.map(|seen| seen.take().polls);
-        assert_eq!(
-            polls,
-            [[last], [0], [last]],
-            "a race ends with the first that is ready"
-        );
+        seen.borrow_mut().ended[last] = true;
+        assert!(combinator.as_mut().poll(&mut cx).is_ready());
+        let polled = if kind == "race" { 0 } else { last };
+        assert_eq!(seen.take().polls, [polled], "{kind} of {count}");
     }
     drop(waker);
     let kept = (wakes.wakers(), wakes.count());

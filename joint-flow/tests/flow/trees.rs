@@ -214,15 +214,14 @@ impl Wake for Flag {
     }
 }
 
-/// Polls once with a waker of its own, and returns whether it was woken.
-fn poll(tree: &mut Tree, last: &mut Arc<Flag>) -> Poll<Outcome> {
-    *last = Arc::new(Flag(AtomicBool::new(false), thread::current()));
-    let waker = Waker::from(last.clone());
-    tree.as_mut().poll(&mut Context::from_waker(&waker))
+fn flag(is_woken: bool) -> Arc<Flag> {
+    Arc::new(Flag(AtomicBool::new(is_woken), thread::current()))
 }
 
-fn flag() -> Arc<Flag> {
-    Arc::new(Flag(AtomicBool::new(true), thread::current()))
+/// Polls once with a waker of its own, which wakes this thread.
+fn poll(tree: &mut Tree, waker: &Arc<Flag>) -> Poll<Outcome> {
+    let waker = Waker::from(waker.clone());
+    tree.as_mut().poll(&mut Context::from_waker(&waker))
 }
 
 #[test]
@@ -232,12 +231,13 @@ fn one_thread() {
         let world = Arc::new(World::default());
         let mut tree = tree(&mut random, &world, 3);
         let mut events = world.leaves.lock().unwrap().clone();
-        let (mut last, mut polls) = (flag(), 0);
+        let (mut last, mut polls) = (flag(true), 0);
         loop {
             if last.0.load(SeqCst) || random.below(10) == 0 {
                 polls += 1;
                 assert!(polls < 10_000, "{seed}: it is woken without end");
-                if poll(&mut tree, &mut last).is_ready() {
+                last = flag(false);
+                if poll(&mut tree, &last).is_ready() {
                     break;
                 }
             } else if random.below(400) == 0 {
@@ -273,17 +273,13 @@ fn several_threads() {
             for part in [&events[..half], &events[half..]] {
                 scope.spawn(move || part.iter().for_each(|event| event.fire()));
             }
-            let mut last = flag();
+            let mut last = flag(true);
             loop {
                 while !last.0.load(SeqCst) {
                     thread::park();
                 }
-                let here = thread::current();
-                let mut poll_it = || {
-                    last = Arc::new(Flag(AtomicBool::new(false), here.clone()));
-                    let waker = Waker::from(last.clone());
-                    tree.as_mut().poll(&mut Context::from_waker(&waker))
-                };
+                last = flag(false);
+                let mut poll_it = || poll(&mut tree, &last);
                 let polled = if moves {
                     thread::scope(|scope| scope.spawn(poll_it).join().unwrap())
                 } else {

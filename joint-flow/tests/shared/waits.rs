@@ -14,7 +14,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::common::{OnDrop, counting, poll_with, wait_until, waker_that};
+use crate::{
+    allocations::waker_whose_clone_sends,
+    common::{OnDrop, counting, poll_with, wait_until, waker_that},
+};
 use joint::{block_on, task};
 use joint_flow::shared::{Closed, Driver, Sender, Shared, Wait, channel, from_future};
 
@@ -56,35 +59,35 @@ fn a_value_sent_before_the_first_poll_is_there_at_once() {
 }
 
 #[test]
-fn a_value_wakes_each_waiter_once() {
-    let (tx, shared) = channel();
-    let waiters = [(); 5].map(|()| (shared.clone(), counting()));
-    let waiters = waiters.map(|(mut shared, (wakes, waker))| {
-        assert!(poll_with(&mut shared, &waker).is_pending());
-        assert!(poll_with(&mut shared, &waker).is_pending());
-        (shared, wakes, waker)
-    });
-    tx.send("value");
-    for (mut shared, wakes, waker) in waiters {
-        assert_eq!((wakes.count(), wakes.wakers()), (1, 1));
-        assert_eq!(poll_with(&mut shared, &waker), Poll::Ready(Ok("value")));
+fn the_end_wakes_each_waiter_once() {
+    for answer in [Ok("value"), Err(Closed)] {
+        let (tx, shared) = channel();
+        let waiters = [(); 5].map(|()| (shared.clone(), counting()));
+        let waiters = waiters.map(|(mut shared, (wakes, waker))| {
+            assert!(poll_with(&mut shared, &waker).is_pending());
+            assert!(poll_with(&mut shared, &waker).is_pending());
+            (shared, wakes, waker)
+        });
+        match answer {
+            Ok(value) => tx.send(value),
+            Err(Closed) => drop(tx),
+        }
+        for (mut shared, wakes, waker) in waiters {
+            assert_eq!((wakes.count(), wakes.wakers()), (1, 1));
+            assert_eq!(poll_with(&mut shared, &waker), Poll::Ready(answer));
+        }
+        assert_eq!(shared.try_get().map(Option::unwrap).copied(), answer);
+        assert_eq!(shared.get().copied(), answer.ok());
+        assert_eq!(shared.blocking_wait().copied(), answer);
     }
 }
 
 #[test]
-fn a_dropped_sender_wakes_each_waiter_once_and_answers_closed() {
-    let (tx, mut shared) = channel::<u8>();
-    let (wakes, waker) = counting();
-    let other = shared.clone();
-    let mut wait = other.wait();
-    assert!(poll_with(&mut shared, &waker).is_pending());
-    assert!(poll_with(&mut wait, &waker).is_pending());
-    drop(tx);
-    assert_eq!(wakes.count(), 2);
-    assert_eq!(poll_with(&mut shared, &waker), Poll::Ready(Err(Closed)));
-    assert_eq!(poll_with(&mut wait, &waker), Poll::Ready(Err(Closed)));
-    assert_eq!(other.try_get(), Err(Closed));
-    assert_eq!((other.get(), other.blocking_wait()), (None, Err(Closed)));
+fn a_waker_whose_clone_ends_the_first_wait() {
+    let (tx, mut shared) = channel();
+    let slot = Cell::new(Some(tx));
+    let waker = waker_whose_clone_sends(&slot);
+    assert_eq!(poll_with(&mut shared, &waker), Poll::Ready(Ok(1)));
 }
 
 #[test]
@@ -375,30 +378,6 @@ fn a_waker_that_polls_the_others_while_it_is_woken_finds_the_value() {
 }
 
 #[test]
-fn a_waker_whose_clone_ends_the_wait() {
-    use std::task::{RawWaker, RawWakerVTable};
-    type Slot = Mutex<Option<Sender<u8>>>;
-    static TABLE: RawWakerVTable = RawWakerVTable::new(
-        |data| {
-            // SAFETY: the data is the slot of the test, which outlives the wakers.
-            let tx = unsafe { &*data.cast::<Slot>() }.lock().unwrap().take();
-            if let Some(tx) = tx {
-                tx.send(3);
-            }
-            RawWaker::new(data, &TABLE)
-        },
-        |_| {},
-        |_| {},
-        |_| {},
-    );
-    let (tx, mut shared) = channel();
-    let slot: Slot = Mutex::new(Some(tx));
-    // SAFETY: the table keeps nothing alive, and the slot outlives the waker.
-    let waker = unsafe { Waker::new((&raw const slot).cast(), &TABLE) };
-    assert_eq!(poll_with(&mut shared, &waker), Poll::Ready(Ok(3)));
-}
-
-#[test]
 fn a_waker_whose_drop_panics_leaves_all_sound() {
     fn armed(shared: &mut Shared<u8>) {
         let panics = OnDrop(|| quiet_panic("drop"));
@@ -486,20 +465,6 @@ fn every_order_of_drops_drops_the_value_and_the_wakers_once() {
 }
 
 #[test]
-fn a_wait_that_is_forgotten_takes_nothing_with_it() {
-    let value = Arc::new(());
-    let (tx, shared) = channel();
-    let (wakes, waker) = counting();
-    let mut wait = shared.wait();
-    assert!(poll_with(&mut wait, &waker).is_pending());
-    std::mem::forget(wait);
-    tx.send(value.clone());
-    assert_eq!((wakes.count(), wakes.wakers()), (1, 1));
-    drop(shared);
-    assert_eq!(Arc::strong_count(&value), 1);
-}
-
-#[test]
 fn a_future_is_shared_by_its_driver() {
     let (input, output) = channel();
     let (driver, shared) = from_future(async move { output.await.map(|n: u32| 2 * n) });
@@ -547,15 +512,6 @@ fn a_driver_whose_panic_is_caught_closes_when_it_is_dropped() {
     assert_eq!(shared.try_get(), Ok(None));
     drop(driver);
     assert_eq!(shared.try_get(), Err(Closed));
-}
-
-#[test]
-fn a_panicking_task_closes_what_it_drives() {
-    let (driver, shared) = from_future(poll_fn(|_| -> Poll<u8> { quiet_panic("poll") }));
-    let (runnable, task) = joint::task::spawn(driver, |_| {});
-    runnable.run();
-    assert_eq!(shared.blocking_wait(), Err(Closed));
-    assert!(block_on(task.result()).is_err());
 }
 
 #[test]

@@ -89,42 +89,37 @@ fn a_later_end_does_not_overwrite_the_first_that_decides() {
 #[test]
 fn the_drop_cancels_in_the_order_of_insertion() {
     check(|| async {
-        let modes = [
-            ("endless", Collection::<()>::new()),
-            ("until empty", Collection::until_empty()),
-        ];
-        for (mode, collection) in modes {
-            let log = Log::new();
-            let mut ends = Vec::new();
-            for n in 0..8 {
-                let held = log.on_drop(n.to_string());
-                if n % 3 == 1 {
-                    // Its place may be used again.
-                    let (end, ended) = oneshot::channel::<()>();
-                    ends.push(end);
-                    collection.add(async move {
-                        ended.await.unwrap();
-                        drop(held);
-                        Ok(())
-                    });
-                } else {
-                    collection.add(holding(held));
-                }
+        let collection = Collection::<()>::new();
+        let log = Log::new();
+        let mut ends = Vec::new();
+        for n in 0..8 {
+            let held = log.on_drop(n.to_string());
+            if n % 3 == 1 {
+                // Its place may be used again.
+                let (end, ended) = oneshot::channel::<()>();
+                ends.push(end);
+                collection.add(async move {
+                    ended.await.unwrap();
+                    drop(held);
+                    Ok(())
+                });
+            } else {
+                collection.add(holding(held));
             }
-            for end in ends {
-                end.send(()).unwrap();
-            }
-            settled().await;
-            collection.add(holding(log.on_drop("8")));
-            collection.add(holding(log.on_drop("9")));
-            assert_eq!(collection.len(), 7);
-            log.add("drop");
-            drop(collection);
-            log.add("dropped");
-            let dropped = log.all().split_off(3);
-            let order = ["drop", "0", "2", "3", "5", "6", "8", "9", "dropped"];
-            assert_eq!(dropped, order, "{mode}");
         }
+        for end in ends {
+            end.send(()).unwrap();
+        }
+        settled().await;
+        collection.add(holding(log.on_drop("8")));
+        collection.add(holding(log.on_drop("9")));
+        assert_eq!(collection.len(), 7);
+        log.add("drop");
+        drop(collection);
+        log.add("dropped");
+        let dropped = log.all().split_off(3);
+        let order = ["drop", "0", "2", "3", "5", "6", "8", "9", "dropped"];
+        assert_eq!(dropped, order);
     });
 }
 
