@@ -4,7 +4,6 @@
 //! ```text
 //! cargo run --release -p joint-flow --example register
 //! cargo run --release -p joint-flow --example register -- --seeds 2000
-//! cargo run --release -p joint-flow --example register -- --bug no-write-back
 //! ```
 //!
 //! `program` is the register: its `replica`s, its `client`s, and a `workload`. A phase of an
@@ -18,16 +17,12 @@
 //! are stopped and started again. `simulated` runs it in a simulation, with a host for each replica
 //! and client. Hosts crash, and replicas start again with what is on their disks. Links are cut and
 //! clogged, timers are late, and operations are cancelled. Both check that the history of the
-//! operations is linearizable.
-//!
-//! With `--bug`, a mistake is planted. The simulation looks for a seed that shows it, first with
-//! one operation of each client, then with two, and so on. It makes the run that it finds as small
-//! as it can, and draws its history.
+//! operations is linearizable. The simulation makes a run that fails as small as it can.
 //!
 //! | exit status | means |
 //! |---|---|
-//! | 0 | all histories are linearizable, or the planted bug was found |
-//! | 2 | bad usage, a run failed without a bug, or the bug was not found |
+//! | 0 | all histories are linearizable |
+//! | 2 | bad usage, or a run failed |
 //!
 //! [`quorum`]: joint_flow::quorum
 //! [`race`]: joint_flow::race()
@@ -36,7 +31,6 @@
 //! [`Collection`]: joint_flow::Collection
 //! [`FlowLock`]: joint_flow::lock::FlowLock
 
-mod bug;
 mod disk;
 mod message;
 mod program;
@@ -44,6 +38,7 @@ mod real;
 mod record;
 mod simulated;
 
+#[allow(dead_code, reason = "another example draws its histories")]
 #[path = "../../../joint-sim/examples/history/mod.rs"]
 mod history;
 #[path = "../../../joint-executor/examples/options/mod.rs"]
@@ -51,34 +46,26 @@ mod options;
 
 use std::{fmt::Display, process::ExitCode, time::Instant};
 
-use crate::{
-    bug::Bug,
-    options::Options,
-    real::Load,
-    simulated::{Failed, Search},
-};
+use crate::{options::Options, real::Load, simulated::Search};
 
 const HELP: &str = "\
 Reads and writes a register on several replicas, on real sockets or in a simulation.
 
 Usage: register [--operations N] [--replicas N] [--clients N] [--workers N]
-       register --seeds N [--operations N] [--bug NAME] [--time]
+       register --seeds N [--operations N] [--time]
 
   --operations N  of each client, 1 to 15 (default: 10)
   --replicas N    on real sockets, 1 to 9 (default: 3)
   --clients N     on real sockets, 1 to 8 (default: 4)
   --workers N     run on N threads, 1 to 1024 (default: one per processor)
-  --seeds N       simulate, with the seeds 1 to N, up to 1000000 (default with --bug: 2000)
-  --bug NAME      plant a bug, and find it in the simulation:
-                    no-write-back  a read returns what may be on a minority only
+  --seeds N       simulate, with the seeds 1 to N, up to 1000000
   --time          say on standard error how long the simulation took
   -h, --help      print this
 
-Exit status: 0 all histories are linearizable or the bug was found, 2 failed.
+Exit status: 0 all histories are linearizable, 2 failed.
 ";
 
 const MOST_SEEDS: u64 = 1_000_000;
-const SEEDS_FOR_A_BUG: u64 = 2000;
 const OPERATIONS: u64 = 10;
 
 fn main() -> ExitCode {
@@ -91,14 +78,12 @@ fn main() -> ExitCode {
         };
         let workers = options.number("--workers", options::WORKERS)?;
         let seeds = options.number("--seeds", 1..=MOST_SEEDS)?;
-        let bug = options.one_of("--bug", &Bug::ALL)?;
         let time = options.switch("--time");
         options.end()?;
         let start = Instant::now();
-        let report = match (seeds, bug) {
-            (None, None) => run(load, workers)?,
-            (Some(seeds), None) => simulate(seeds, load.operations)?,
-            (_, Some(bug)) => find(bug, seeds.unwrap_or(SEEDS_FOR_A_BUG), operations)?,
+        let report = match seeds {
+            None => run(load, workers)?,
+            Some(seeds) => simulate(seeds, load.operations)?,
         };
         if time {
             options::complain(format_args!("{:.1} s", start.elapsed().as_secs_f64()));
@@ -126,16 +111,7 @@ fn run(load: Load, workers: Option<u64>) -> Result<String, String> {
 
 /// Runs the program in the simulation, where it must not fail.
 fn simulate(seeds: u64, operations: u64) -> Result<String, String> {
-    let search = Search {
-        seeds,
-        operations,
-        bug: None,
-    };
-    let (totals, failed) = search.run();
-    if let Some(failed) = failed {
-        options::complain(report(&failed));
-        return Err("a run has failed".to_owned());
-    }
+    let totals = Search { seeds, operations }.run()?;
     Ok(lines(&[
         ("seeds", &seeds),
         ("faults", &totals.faults),
@@ -143,42 +119,6 @@ fn simulate(seeds: u64, operations: u64) -> Result<String, String> {
         ("unknown", &totals.unknown),
         ("violations", &0),
     ]))
-}
-
-/// Finds a bug in the simulation, with as few operations as possible if their number is not given.
-fn find(bug: Bug, seeds: u64, operations: Option<u64>) -> Result<String, String> {
-    let mut sizes = operations.map_or(1..=OPERATIONS, |operations| operations..=operations);
-    let failed = sizes.find_map(|operations| {
-        let search = Search {
-            seeds,
-            operations,
-            bug: Some(bug),
-        };
-        Some((operations, search.run().1?))
-    });
-    let Some((operations, failed)) = failed else {
-        return Err(format!("no seed up to {seeds} shows the bug"));
-    };
-    let name = Bug::ALL.iter().find(|(_, known)| *known == bug);
-    let name = name.map_or("", |(name, _)| name);
-    Ok(format!(
-        "{}{}",
-        lines(&[(
-            "program",
-            &format_args!("register --bug {name} --operations {operations}"),
-        )]),
-        report(&failed)
-    ))
-}
-
-/// The failure, the history of the shrunk run, and how to replay it.
-fn report(Failed { found, record }: &Failed) -> String {
-    let history = record.check().err().map(|(violation, picture)| {
-        let violation = lines(&[("violation", &violation)]);
-        format!("{violation}\n{picture}\n")
-    });
-    let seed = lines(&[("seed", &found.failure().seed())]);
-    format!("{seed}{}{found}", history.unwrap_or_default())
 }
 
 /// One `key value` line each, the values aligned.

@@ -37,7 +37,7 @@ pub(crate) async fn run(load: Load) -> io::Result<(Record, u64)> {
     }
     let record = Record::default();
     let clients = (1..=load.clients).map(|name| {
-        let client = Client::new(name, &addresses, None);
+        let client = Client::new(name, &addresses);
         spawn(workload::run(client, name, load.operations, record.clone()))
     });
     let clients = all(clients.collect::<Vec<_>>());

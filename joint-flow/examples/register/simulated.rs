@@ -1,23 +1,16 @@
 //! The program on simulated hosts: replicas and clients crash, links are cut and clogged, and what
 //! the clients have found is checked.
 
-use std::{
-    cell::{Cell, RefCell},
-    convert::Infallible,
-    io,
-    net::SocketAddr,
-    time::Duration,
-};
+use std::{cell::Cell, convert::Infallible, io, net::SocketAddr, time::Duration};
 
 use joint_executor::{io::TcpListener, spawn_local};
 use joint_flow::{
     retry::{Backoff, retry},
     time::{delay, timeout},
 };
-use joint_sim::{Check, Faults, Found, Host, HostEnd, fault, net, random};
+use joint_sim::{Check, Faults, Host, HostEnd, fault, net, random};
 
 use crate::{
-    bug::Bug,
     disk::Disk,
     history::Operation,
     program::{client::Client, replica::serve, workload},
@@ -58,45 +51,33 @@ pub(crate) struct Search {
     pub(crate) seeds: u64,
     /// The number of operations of each client.
     pub(crate) operations: u64,
-    pub(crate) bug: Option<Bug>,
-}
-
-/// A run that has failed.
-#[derive(Debug)]
-pub(crate) struct Failed {
-    /// The report of `Check`.
-    pub(crate) found: Box<Found>,
-    /// The record of the run to which it was shrunk.
-    pub(crate) record: Record,
 }
 
 impl Search {
-    /// Runs the program with the seeds from 1 on, until it fails. Returns the sums over all runs.
-    pub(crate) fn run(self) -> (Totals, Option<Failed>) {
-        let (totals, last) = (Cell::default(), RefCell::<Record>::default());
+    /// Runs the program with the seeds from 1 on, and returns the sums over all runs.
+    ///
+    /// # Errors
+    /// If a run fails: how, and how to replay it.
+    pub(crate) fn run(self) -> Result<Totals, String> {
+        let totals = Cell::default();
         let faults = Faults::all()
             .cancellations(CANCELLATIONS)
             .longest_delay(LONGEST_DELAY);
         let check = Check::new()
             .max_steps(MOST_STEPS)
             .faults(faults)
-            // The planted bug needs several faults together, and a run without one is short.
+            // A run without a fault is short.
             .swarm(false)
             .first_seed(1)
             .seeds(self.seeds);
-        let checked = check.find(|| {
-            let record = Record::default();
-            last.replace(record.clone());
-            self.run_once(&totals, record)
-        });
-        let failed = checked.err().map(|found| Failed {
-            found,
-            record: last.take(),
-        });
-        (totals.get(), failed)
+        match check.find(|| self.run_once(&totals)) {
+            Ok(_) => Ok(totals.get()),
+            Err(found) => Err(found.to_string()),
+        }
     }
 
-    async fn run_once(self, totals: &Cell<Totals>, record: Record) {
+    async fn run_once(self, totals: &Cell<Totals>) {
+        let record = Record::default();
         let cluster = Cluster::start(self, &record);
         let faults = cluster.hurt().await;
         cluster.recover().await;
@@ -137,7 +118,7 @@ impl Cluster {
         for (client, name) in clients.iter().zip(1..) {
             let (addresses, record) = (addresses.clone(), record.clone());
             client.run(move || {
-                let client = Client::new(name, &addresses, search.bug);
+                let client = Client::new(name, &addresses);
                 workload::run(client, name, search.operations, record.clone())
             });
         }
@@ -194,7 +175,7 @@ impl Cluster {
     async fn read(&self, record: &Record) {
         let reader = CLIENTS + 1;
         let call = record.called(reader, Operation::Read);
-        let client = Client::new(reader, &self.addresses, None);
+        let client = Client::new(reader, &self.addresses);
         let read = retry(Backoff::new(BETWEEN), || client.read());
         let read = timeout(PATIENCE, read).await;
         let found = read.expect("a majority answers without faults");

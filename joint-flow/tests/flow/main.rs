@@ -6,7 +6,6 @@ mod chain;
 mod common;
 #[path = "../../../joint-executor/tests/common/example.rs"]
 mod example;
-mod golden;
 mod page;
 mod panics;
 mod pieces;

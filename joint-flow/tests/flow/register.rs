@@ -1,8 +1,7 @@
-//! The example `register`, run as its user runs it: on real sockets, in the simulation, and with
-//! its planted bug.
+//! The example `register`, run as its user runs it: on real sockets, and in the simulation.
 #![cfg(not(miri))]
 
-use crate::program::{assert_failed, printed, run, text};
+use crate::program::{assert_failed, printed, run};
 
 /// The value of a line `key value`.
 fn value<'a>(text: &'a str, key: &str) -> &'a str {
@@ -36,37 +35,9 @@ fn the_register_is_linearizable_in_the_simulation_and_every_run_is_the_same() {
     assert_eq!(printed(&run("register", &["--seeds", "40"])), text);
 }
 
-/// A write and two reads suffice. The second read finds the old value.
-#[test]
-fn a_read_without_write_back_is_found_and_made_small() {
-    let output = run("register", &["--bug", "no-write-back"]);
-    let text = text(&output.stdout);
-    assert_eq!(output.status.code(), Some(0), "{text}");
-    assert!(value(text, "program").starts_with("register --bug no-write-back --operations "));
-    assert!(value(text, "violation").starts_with("linearizability: "));
-    let drawn = text.lines().filter(|line| line.contains("|-")).count();
-    assert!((3..=9).contains(&drawn), "{text}");
-    assert!(text.contains("JOINT_SIM_REPLAY=list:"));
-}
-
-#[test]
-fn a_bug_that_no_seed_shows_is_a_failure() {
-    let arguments = [
-        "--bug",
-        "no-write-back",
-        "--operations",
-        "1",
-        "--seeds",
-        "9",
-    ];
-    let output = run("register", &arguments);
-    assert_failed(&output, "register", "no seed up to 9 shows the bug");
-}
-
 #[test]
 fn bad_usage_is_one_line_and_status_2() {
-    let cases: [(&[&str], &str); 3] = [
-        (&["--bug", "none"], "--bug does not take none"),
+    let cases: [(&[&str], &str); 2] = [
         (&["--operations", "16"], "takes 1 to 15, not 16"),
         (&["--replicas", "0"], "takes 1 to 9, not 0"),
     ];

@@ -17,10 +17,7 @@ use joint_flow::{
 use joint_sim::random;
 
 use super::TcpStream;
-use crate::{
-    bug::Bug,
-    message::{Request, Tag, Version},
-};
+use crate::message::{Request, Tag, Version};
 
 /// How long a query waits for the replicas that it asks first, before it asks the others too.
 const HEDGE: Duration = Duration::from_millis(5);
@@ -36,17 +33,15 @@ pub(crate) struct Client {
     /// The last tag that it has used. An attempt that has failed may have stored it somewhere, so
     /// it is never used for another value.
     last: Tag,
-    bug: Option<Bug>,
 }
 
 impl Client {
     /// The number of a writer must never have been used before, not even by a client that has
     /// crashed.
-    pub(crate) fn new(writer: u64, replicas: &[SocketAddr], bug: Option<Bug>) -> Self {
+    pub(crate) fn new(writer: u64, replicas: &[SocketAddr]) -> Self {
         Self {
             replicas: replicas.to_vec(),
             last: Tag { count: 0, writer },
-            bug,
         }
     }
 
@@ -57,8 +52,7 @@ impl Client {
         let newest = newest(&found);
         // The write of this version may not have reached a majority yet, and may never do. A later
         // read must not find an older one. If the majority agrees, it has reached one.
-        let is_stored = found.iter().all(|version| *version == newest);
-        if !is_stored && self.bug != Some(Bug::NoWriteBack) {
+        if found.iter().any(|version| *version != newest) {
             self.ask_a_majority(Request::Store(newest)).await?;
         }
         Ok(newest.value)
