@@ -35,10 +35,10 @@ pub fn from_future<F: Future>(future: F) -> (Driver<F>, Shared<F::Output>) {
 pin_project! {
     /// The part of [`from_future`] that runs the future, and sends its output.
     ///
-    /// It runs to its end even if every [`Shared`] was dropped. If it is dropped before the end, all
-    /// waiters get [`Closed`](super::Closed). A panic of the future passes through and closes nothing
-    /// by itself. Code that catches the panic has to drop the driver, as an executor does with a task
-    /// that panics. If the driver is polled after its end, it is ready at once.
+    /// It runs to its end even if every [`Shared`] was dropped. If it is dropped before the end,
+    /// all waiters get [`Closed`](super::Closed). A panic of the future passes through and closes
+    /// nothing by itself. Code that catches the panic has to drop the driver, as an executor does
+    /// with a task that panics. If the driver is polled after its end, it is ready at once.
     #[must_use = "the future does not run unless this is spawned or awaited"]
     pub struct Driver<F: Future> {
         #[pin]

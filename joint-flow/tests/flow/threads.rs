@@ -1,5 +1,5 @@
-//! Streams and combinators on threads of the system: children are woken from other threads while the
-//! combinator is polled, and wakers outlive their combinators.
+//! Streams and combinators on threads of the system: children are woken from other threads while
+//! the combinator is polled, and wakers outlive their combinators.
 
 use std::{sync::mpsc, thread};
 
