@@ -15,20 +15,12 @@ use std::{
     thread,
 };
 
+use crate::common::{counted, on_drop};
 use joint_flow::{Collection, Task, task::from_future};
 
 const LENGTH: usize = 100_000;
 
 type Driver = Pin<Box<dyn Future<Output = ()>>>;
-
-/// Counts the futures that have been dropped.
-struct Dropped(Arc<AtomicUsize>);
-
-impl Drop for Dropped {
-    fn drop(&mut self) {
-        self.0.fetch_add(1, Relaxed);
-    }
-}
 
 fn poll(driver: impl Future<Output = ()> + 'static) -> Driver {
     let mut driver = Box::pin(driver);
@@ -45,7 +37,7 @@ fn of_tasks(cancel: impl FnOnce(Task<()>, Vec<Driver>)) {
     let (driver, mut task) = from_future(pending());
     let mut drivers = vec![poll(driver)];
     for _ in 0..LENGTH {
-        let held = Dropped(dropped.clone());
+        let held = counted(&dropped);
         let (driver, next) = from_future(async move {
             let _held = held;
             _ = task.await;
@@ -62,7 +54,7 @@ fn of_collections() {
     let mut drivers = Vec::new();
     let mut collection = Collection::<()>::new();
     for _ in 0..LENGTH {
-        let (next, held) = (Collection::new(), Dropped(dropped.clone()));
+        let (next, held) = (Collection::new(), counted(&dropped));
         let child = async move {
             let _held = (held, collection);
             pending().await
@@ -104,15 +96,6 @@ fn a_chain_of_any_length_is_cancelled_on_a_workers_stack() {
     }
 }
 
-/// A destructor that does something.
-struct Does<F: FnMut()>(F);
-
-impl<F: FnMut()> Drop for Does<F> {
-    fn drop(&mut self) {
-        (self.0)();
-    }
-}
-
 /// Makes a chain of tasks, 1 to `length`. Each one drops, before the handle of the next one, what
 /// `before` returns for it, and what `after` returns after that.
 fn numbered<B: Send + 'static, A: Send + 'static>(
@@ -140,7 +123,7 @@ fn below_64_tasks_each_one_is_dropped_after_the_one_above() {
     let log = Arc::new(Mutex::new(Vec::new()));
     let note = |number| {
         let log = log.clone();
-        Does(move || log.lock().unwrap().push(number))
+        on_drop(move || log.lock().unwrap().push(number))
     };
     let (task, _drivers) = numbered(70, |_| (), note);
     drop(task);
@@ -155,20 +138,20 @@ fn a_panic_below_64_tasks_keeps_no_task_alive() {
         let (task, drivers) = numbered(
             100,
             |number| {
-                Does(move || {
+                on_drop(move || {
                     if number == panics {
                         resume_unwind(Box::new("planned"));
                     }
                 })
             },
-            |_| Dropped(dropped.clone()),
+            |_| counted(&dropped),
         );
         let payload = catch_unwind(AssertUnwindSafe(|| drop(task))).unwrap_err();
         assert_eq!(payload.downcast_ref(), Some(&"planned"));
         assert_eq!(dropped.load(Relaxed), 100, "task {panics} panicked");
         // What comes next is at the first level again.
         let log = Arc::<AtomicUsize>::default();
-        drop(numbered(64, |_| (), |_| Dropped(log.clone())).0);
+        drop(numbered(64, |_| (), |_| counted(&log)).0);
         assert_eq!(log.load(Relaxed), 64);
         drop(drivers);
     }
@@ -178,12 +161,12 @@ fn a_panic_below_64_tasks_keeps_no_task_alive() {
 fn a_destructor_below_64_tasks_finds_gone_what_it_has_cancelled() {
     for number in [1, 64, 65, 66, 70] {
         let gone = Arc::<AtomicUsize>::default();
-        let (other, _others) = numbered(10, |_| (), |_| Dropped(gone.clone()));
+        let (other, _others) = numbered(10, |_| (), |_| counted(&gone));
         let mut other = Some(other);
         let seen = Arc::<AtomicUsize>::default();
         let slot = Mutex::new(Some({
             let (gone, seen) = (gone.clone(), seen.clone());
-            Does(move || {
+            on_drop(move || {
                 other.take().inspect(Task::cancel);
                 seen.store(gone.load(Relaxed), Relaxed);
             })

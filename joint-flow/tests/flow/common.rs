@@ -12,7 +12,10 @@ mod base;
 use std::{
     future::{Future, poll_fn},
     panic::resume_unwind,
-    sync::{Arc, Mutex},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering::Relaxed},
+    },
     task::Poll,
 };
 
@@ -66,6 +69,12 @@ impl Drop for OnDrop {
     fn drop(&mut self) {
         self.log.add(&self.what);
     }
+}
+
+/// Returns a value that counts its drop.
+pub(crate) fn counted(count: &Arc<AtomicUsize>) -> impl Send + use<> {
+    let count = count.clone();
+    on_drop(move || _ = count.fetch_add(1, Relaxed))
 }
 
 /// Is pending so many polls, and then ready with the value. It wakes itself.

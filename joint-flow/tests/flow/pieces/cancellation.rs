@@ -14,7 +14,7 @@ use joint_flow::{Task, TaskError, spawn, uncancellable};
 use joint_sim::{Builder, Panics};
 
 use crate::common::{
-    Log, OnDrop, PanicsInDrop, after, check, holding, one_worker, settled, waker_that,
+    Log, PanicsInDrop, after, check, holding, on_drop, one_worker, settled, waker_that,
 };
 
 /// Spawns a task that notes its beginning and holds `held` forever, and waits until it is
@@ -122,18 +122,12 @@ fn nested_tasks_are_cancelled_from_the_outside_in_and_siblings_in_order() {
 
 #[test]
 fn a_cancellation_reaches_each_task_before_the_tasks_that_it_awaits() {
-    struct Asks(Log, Task<()>);
-    impl Drop for Asks {
-        fn drop(&mut self) {
-            self.0
-                .add(format!("inner finished: {}", self.1.is_finished()));
-        }
-    }
     check(|| async {
         let log = Log::new();
         let inner = suspended(log.on_drop("inner")).await;
-        // Declared after the inner task, so dropped before it.
-        let outer = suspended((Asks(log.clone(), inner.clone()), inner)).await;
+        let (asked, told) = (inner.clone(), log.clone());
+        let asks = on_drop(move || told.add(format!("inner finished: {}", asked.is_finished())));
+        let outer = suspended((asks, inner)).await;
         drop(outer);
         assert_eq!(log.all(), ["inner finished: false", "inner"]);
     });
@@ -162,22 +156,17 @@ fn destructors_run_once_at_whatever_point_the_task_is_cancelled() {
 
 #[test]
 fn a_destructor_that_cancels_again_does_nothing() {
-    struct CancelsAgain(
-        #[allow(dead_code, reason = "its drop is noted")] OnDrop,
-        Arc<Mutex<Option<Task<()>>>>,
-    );
-    impl Drop for CancelsAgain {
-        fn drop(&mut self) {
-            let task = self.1.lock().unwrap().take().unwrap();
+    check(|| async {
+        let log = Log::new();
+        let slot = Arc::new(Mutex::new(None::<Task<()>>));
+        let own = slot.clone();
+        let cancels_again = on_drop(move || {
+            let task = own.lock().unwrap().take().unwrap();
             task.cancel();
             // Its last handle.
             drop(task);
-        }
-    }
-    check(|| async {
-        let log = Log::new();
-        let slot = Arc::new(Mutex::new(None));
-        let task = suspended(CancelsAgain(log.on_drop("future"), slot.clone())).await;
+        });
+        let task = suspended((cancels_again, log.on_drop("future"))).await;
         *slot.lock().unwrap() = Some(task.clone());
         let waiter = joint_executor::spawn(task.clone());
         yield_now().await;

@@ -1,12 +1,11 @@
 //! The lock with permits.
 
 use std::{
-    pin::Pin,
     sync::{
         Arc, Mutex,
         atomic::{AtomicUsize, Ordering::Relaxed},
     },
-    task::{Context, Poll, Wake, Waker},
+    task::{Poll, Waker},
 };
 
 use joint_executor::{spawn, yield_now};
@@ -14,11 +13,7 @@ use joint_flow::Closed;
 use joint_flow::lock::{FlowLock, Permit, Take, TryTakeError};
 use joint_sim::may_cancel;
 
-use crate::common::{Log, check, counting, join, waker_that};
-
-fn poll_with(take: &mut Take, waker: &Waker) -> Poll<Result<Permit, Closed>> {
-    Pin::new(take).poll(&mut Context::from_waker(waker))
-}
+use crate::common::{Log, check, counting, join, poll_with, waker_that};
 
 fn poll(take: &mut Take) -> Poll<Result<Permit, Closed>> {
     poll_with(take, Waker::noop())
@@ -245,32 +240,21 @@ fn all_permits_of_a_lock_without_a_limit() {
     assert_eq!(lock.taken(), 0);
 }
 
-/// Drops what it holds when it is woken, as an executor does that has been shut down.
-struct DropsTake(Mutex<Option<Take>>);
-
-impl Wake for DropsTake {
-    fn wake(self: Arc<Self>) {
-        let take = self.0.lock().unwrap().take();
-        drop(take);
-    }
-}
-
 /// A grant that is given back by the waker that it wakes is no recursion.
 #[test]
 fn a_long_chain_of_grants_that_are_given_back_at_once() {
     const MANY: usize = if cfg!(miri) { 100 } else { 100_000 };
     let lock = FlowLock::new(1);
     let permit = lock.try_take(1).unwrap();
-    let _wakers: Vec<_> = (0..MANY)
-        .map(|_| {
-            let holder = Arc::new(DropsTake(Mutex::new(None)));
-            let waker = Waker::from(holder.clone());
-            let mut take = lock.take(1);
-            assert!(poll_with(&mut take, &waker).is_pending());
-            *holder.0.lock().unwrap() = Some(take);
-            waker
-        })
-        .collect();
+    for _ in 0..MANY {
+        let slot = Arc::new(Mutex::new(None));
+        let own = slot.clone();
+        // As the waker of a task does whose executor has been shut down.
+        let waker = waker_that(move || drop(own.lock().unwrap().take()));
+        let mut take = lock.take(1);
+        assert!(poll_with(&mut take, &waker).is_pending());
+        *slot.lock().unwrap() = Some(take);
+    }
     drop(permit);
     assert_eq!((lock.taken(), lock.waiters()), (0, 0));
 }

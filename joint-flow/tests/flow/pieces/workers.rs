@@ -9,14 +9,7 @@ use std::sync::{
 use joint_executor::{Executor, yield_now};
 use joint_flow::{Collection, promise::never, spawn};
 
-/// Counts its drops.
-struct Counted(Arc<AtomicUsize>);
-
-impl Drop for Counted {
-    fn drop(&mut self) {
-        self.0.fetch_add(1, Ordering::Relaxed);
-    }
-}
+use crate::common::counted;
 
 fn on_workers<F: Future<Output = ()> + Send + 'static>(program: F) {
     let executor = Executor::builder().workers(4).build().unwrap();
@@ -27,11 +20,11 @@ fn on_workers<F: Future<Output = ()> + Send + 'static>(program: F) {
 fn each_future_is_dropped_once() {
     const TASKS: usize = 4000;
     let dropped = Arc::new(AtomicUsize::new(0));
-    let counted = dropped.clone();
+    let count = dropped.clone();
     on_workers(async move {
         let waiters: Vec<_> = (0..TASKS)
             .map(|n| {
-                let held = Counted(counted.clone());
+                let held = counted(&count);
                 let task = spawn(async move {
                     let _held = held;
                     for _ in 0..n % 5 {
@@ -74,7 +67,7 @@ fn each_future_is_dropped_once() {
 fn a_collection_that_grows_while_it_ends_or_is_dropped() {
     for stops in [false, true] {
         let dropped = Arc::new(AtomicUsize::new(0));
-        let counted = dropped.clone();
+        let count = dropped.clone();
         on_workers(async move {
             for round in 0..50 {
                 let mut collection = Collection::until_empty();
@@ -83,7 +76,7 @@ fn a_collection_that_grows_while_it_ends_or_is_dropped() {
                 collection.add(async move { are_added.await.map_err(|_| usize::MAX) });
                 for n in 0..40 {
                     let adder = collection.adder();
-                    let (held, inner) = (Counted(counted.clone()), Counted(counted.clone()));
+                    let (held, inner) = (counted(&count), counted(&count));
                     collection.add(async move {
                         let _held = held;
                         yield_now().await;
