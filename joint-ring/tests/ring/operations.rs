@@ -28,6 +28,13 @@ fn is_here() -> bool {
     ring.is_ok()
 }
 
+/// Runs a test where there is io_uring.
+fn on_a_ring(test: impl Future<Output = ()>) {
+    if is_here() {
+        block_on(test);
+    }
+}
+
 /// A file with these contents, which is removed at the end.
 struct Temporary(PathBuf);
 
@@ -90,11 +97,8 @@ fn a_file_is_read_and_written_at_offsets() {
 
 #[test]
 fn an_error_of_the_kernel_is_returned_with_the_buffer() {
-    if !is_here() {
-        return;
-    }
-    let file = Temporary::new(b"");
-    block_on(async {
+    on_a_ring(async {
+        let file = Temporary::new(b"");
         let error = File::open("/there/is/no/such/file").await.unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::NotFound);
         let error = File::open("with\0zero").await.unwrap_err();
@@ -134,10 +138,7 @@ fn a_task_waits_for_a_peer() {
 
 #[test]
 fn a_listener_accepts() {
-    if !is_here() {
-        return;
-    }
-    block_on(async {
+    on_a_ring(async {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.get_ref().local_addr().unwrap();
         let peer = thread::spawn(move || net::TcpStream::connect(address).unwrap());
@@ -254,10 +255,7 @@ fn dropped_operations_return_their_buffers() {
 
 #[test]
 fn an_operation_fails_when_its_thread_ends() {
-    if !is_here() {
-        return;
-    }
-    block_on(async {
+    on_a_ring(async {
         let (ours, _peer) = connected().await;
         let mut read = Box::pin(async move { ours.read(vec![7; 8]).await });
         let read = thread::spawn(move || {
@@ -295,10 +293,7 @@ fn a_ring_outlives_the_executor_that_serves_it() {
 /// The child of a fork inherits the ring, and ends the thread that has it.
 #[test]
 fn the_exit_of_a_forked_child_cancels_nothing() {
-    if !is_here() {
-        return;
-    }
-    block_on(async {
+    on_a_ring(async {
         let (ours, mut peer) = connected().await;
         let mut read = pin!(ours.read(vec![0; 8]));
         assert!(poll_once(&mut read).await.is_none());
@@ -322,12 +317,9 @@ fn the_exit_of_a_forked_child_cancels_nothing() {
 /// What a dropped operation opens is closed: 40 times as many files are opened as may be open.
 #[test]
 fn a_dropped_open_closes_its_file() {
-    if !is_here() {
-        return;
-    }
-    let file = Temporary::new(b"");
-    let open = || fs::read_dir("/proc/self/fd").unwrap().count();
-    block_on(async {
+    on_a_ring(async {
+        let file = Temporary::new(b"");
+        let open = || fs::read_dir("/proc/self/fd").unwrap().count();
         let before = open();
         for _ in 0..1_000 {
             drop(poll_once(File::open(&file.0)).await);
@@ -392,11 +384,8 @@ impl Busy {
 /// A queued operation that nobody polls again does not keep others from being submitted.
 #[test]
 fn a_queued_operation_depends_on_no_other_one() {
-    if !is_here() {
-        return;
-    }
-    let file = Temporary::new(b"0123456789");
-    block_on(async {
+    on_a_ring(async {
+        let file = Temporary::new(b"0123456789");
         let file = File::from(fs::File::open(&file.0).unwrap());
         let busy = Busy::new().await;
         let mut forgotten = Box::pin(file.read_at(vec![0; 4], 0));
@@ -409,12 +398,9 @@ fn a_queued_operation_depends_on_no_other_one() {
 
 #[test]
 fn a_queued_operation_may_move_or_be_dropped() {
-    if !is_here() {
-        return;
-    }
-    let file = Temporary::new(b"0123456789");
-    let buffers = Arc::new(AtomicUsize::new(0));
-    block_on(async {
+    on_a_ring(async {
+        let file = Temporary::new(b"0123456789");
+        let buffers = Arc::new(AtomicUsize::new(0));
         let file = Arc::new(File::from(fs::File::open(&file.0).unwrap()));
         let busy = Busy::new().await;
         let mut dropped = Box::pin(file.read_at(Counted::new(&buffers), 0));
@@ -457,11 +443,8 @@ fn a_queued_operation_ends_with_its_thread() {
 /// More requests than the queue has room for.
 #[test]
 fn a_full_queue_is_submitted() {
-    if !is_here() {
-        return;
-    }
-    let file = Temporary::new(&[7; 4096]);
-    block_on(async {
+    on_a_ring(async {
+        let file = Temporary::new(&[7; 4096]);
         let file = File::from(fs::File::open(&file.0).unwrap());
         let busy = Busy::new().await;
         let mut reads: Vec<_> = (0..1_000)
