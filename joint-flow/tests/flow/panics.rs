@@ -178,50 +178,37 @@ fn a_panicking_waker_of_a_choice_leaks_nothing() {
 
 #[test]
 fn a_panicking_waker_of_a_lock_does_not_stop_its_queue() {
-    at_every_place(|alive| {
-        let lock = FlowLock::new(1);
-        let mut permit = Some(lock.try_take(1).unwrap());
-        let mut takes: Vec<_> = (0..4).map(|_| Box::pin(lock.take(1))).collect();
-        for take in &mut takes {
-            part(|| drop(poll(alive, take.as_mut())));
-        }
-        part(|| drop(takes.remove(1)));
-        part(|| drop(permit.take()));
-        for mut take in takes {
-            // Each one is granted: no panic stops the queue.
-            let granted = loop {
-                let polled = catch_unwind(AssertUnwindSafe(|| poll(alive, take.as_mut())));
-                match polled {
-                    Ok(Poll::Ready(granted)) => break granted,
-                    Ok(Poll::Pending) => panic!("{lock:?}: the queue is stuck"),
-                    // The waker was not cloned, or the one before it not dropped.
-                    Err(_) => {}
-                }
-            };
-            part(|| drop(granted));
-        }
-        assert_eq!((lock.taken(), lock.waiters()), (0, 0));
-    });
-}
-
-#[test]
-fn a_panicking_waker_of_a_closed_lock_leaks_nothing() {
-    at_every_place(|alive| {
-        let lock = FlowLock::new(1);
-        let _permit = lock.try_take(1).unwrap();
-        let mut takes: Vec<_> = (0..3).map(|_| Box::pin(lock.take(1))).collect();
-        for take in &mut takes {
-            part(|| drop(poll(alive, take.as_mut())));
-        }
-        part(|| lock.close());
-        for mut take in takes {
-            part(|| {
-                let Poll::Ready(Err(_)) = poll(alive, take.as_mut()) else {
-                    panic!("the lock is closed");
+    for closes in [false, true] {
+        at_every_place(|alive| {
+            let lock = FlowLock::new(1);
+            let mut permit = Some(lock.try_take(1).unwrap());
+            let mut takes: Vec<_> = (0..4).map(|_| Box::pin(lock.take(1))).collect();
+            for take in &mut takes {
+                part(|| drop(poll(alive, take.as_mut())));
+            }
+            part(|| drop(takes.remove(1)));
+            match closes {
+                false => part(|| drop(permit.take())),
+                true => part(|| lock.close()),
+            }
+            for mut take in takes {
+                // Each one gets its answer: no panic stops the queue.
+                let granted = loop {
+                    let polled = catch_unwind(AssertUnwindSafe(|| poll(alive, take.as_mut())));
+                    match polled {
+                        Ok(Poll::Ready(granted)) => break granted,
+                        Ok(Poll::Pending) => panic!("{lock:?}: the queue is stuck"),
+                        // The waker was not cloned, or the one before it not dropped.
+                        Err(_) => {}
+                    }
                 };
-            });
-        }
-    });
+                assert_eq!(granted.is_err(), closes);
+                part(|| drop(granted));
+            }
+            drop(permit);
+            assert_eq!((lock.taken(), lock.waiters()), (0, 0));
+        });
+    }
 }
 
 #[test]
