@@ -9,7 +9,6 @@ use std::{
 };
 
 use joint::oneshot;
-use joint_executor::yield_now;
 use joint_flow::collection::{Adder, Collection};
 use joint_flow::promise::{channel, never};
 use joint_flow::spawn;
@@ -171,34 +170,6 @@ fn children_add_children() {
         tree(collection.adder(), log.clone(), 3);
         assert_eq!(collection.await, Ok(()));
         assert_eq!(log.all().len(), 15);
-    });
-}
-
-#[test]
-fn a_child_drops_its_collection() {
-    check(|| async {
-        let log = Log::new();
-        let slot = Arc::new(Mutex::new(None));
-        let collection = Collection::<()>::new();
-        let (go, went) = oneshot::channel::<()>();
-        collection.add(holding(log.on_drop("first")));
-        let (own, inside, second) = (slot.clone(), log.clone(), log.on_drop("second"));
-        collection.add(async move {
-            let _second = second;
-            went.await.unwrap();
-            let collection = own.lock().unwrap().take();
-            drop(collection);
-            inside.add("runs on");
-            yield_now().await;
-            inside.add("never");
-            Ok(())
-        });
-        collection.add(holding(log.on_drop("third")));
-        *slot.lock().unwrap() = Some(collection);
-        settled().await;
-        go.send(()).unwrap();
-        settled().await;
-        assert_eq!(log.all(), ["first", "third", "runs on", "second"]);
     });
 }
 

@@ -37,23 +37,6 @@ fn the_body_runs_only_while_a_value_is_asked_for() {
     });
 }
 
-#[test]
-fn filters_and_takes_of_generators_are_lazy_too() {
-    check(|| async {
-        let made = &Cell::new(0);
-        let numbers = stream! {
-            for n in 0.. {
-                made.set(made.get() + 1);
-                yield after(1, n).await;
-            }
-        };
-        let even = pin!(numbers.filter(|n| n % 2 == 0));
-        let squares: Vec<_> = even.take(3).map(|n| n * n).collect().await;
-        assert_eq!(squares, [0, 4, 16]);
-        assert_eq!(made.get(), 5);
-    });
-}
-
 /// An error of a stream of promises comes through, as the last item.
 #[test]
 fn a_stream_of_promises_is_a_generator() {

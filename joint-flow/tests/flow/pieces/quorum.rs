@@ -43,30 +43,6 @@ fn exactly_n_values_are_returned() {
     });
 }
 
-#[test]
-fn a_quorum_fails_as_soon_as_n_successes_have_become_impossible() {
-    check(|| async {
-        let log = Log::new();
-        let replica = |polls, result: Result<u8, &'static str>, name: &'static str| {
-            let log = log.clone();
-            async move {
-                after(polls, ()).await;
-                log.add(name);
-                result
-            }
-        };
-        let replicas = [
-            replica(2, Err("second"), "b"),
-            replica(4, Ok(4), "d"),
-            replica(1, Err("first"), "a"),
-            replica(3, Ok(3), "c"),
-        ];
-        let errors = quorum(3, replicas).await;
-        assert_eq!(errors, Err([Some("second"), None, Some("first"), None]));
-        assert_eq!(log.all(), ["a", "b"], "it does not wait for the others");
-    });
-}
-
 /// With the number of failures that it tolerates, it succeeds.
 #[test]
 fn every_outcome_of_five() {
