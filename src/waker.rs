@@ -463,31 +463,18 @@ fn slot_of(word: NonNull<()>) -> NonNull<WakerSlot> {
 /// The caller owns the waker that has this word, and no one uses the word after this.
 #[inline]
 unsafe fn take_foreign(word: NonNull<()>) -> Waker {
-    let slot = slot_of(word);
-    if word.addr().get() & BOXED != 0 {
-        // SAFETY: passed on from the caller.
-        return unsafe { unbox(slot) };
-    }
+    let mut slot = slot_of(word);
     // SAFETY: alive by the waker in it.
-    let slot = unsafe { slot.as_ref() };
+    let full = unsafe { slot.as_ref() };
     // SAFETY: a full slot is not written.
-    let waker = unsafe { slot.copy() };
+    let waker = unsafe { full.copy() };
+    if word.addr().get() & BOXED != 0 {
+        // SAFETY: the box is ours alone.
+        unsafe { slot.as_mut() }.retire();
+        // SAFETY: it came from `heap::allocate::<WakerSlot>`, and no one uses it after this.
+        unsafe { heap::release(slot) };
+    }
     // SAFETY: it was full, and its waker is now this copy.
-    unsafe { waker.assume_init() }
-}
-
-/// # Safety
-/// As for [`take_foreign`], with a slot that is a box.
-#[inline]
-unsafe fn unbox(mut boxed: NonNull<WakerSlot>) -> Waker {
-    // SAFETY: the box is ours alone.
-    let slot = unsafe { boxed.as_mut() };
-    // SAFETY: as above.
-    let waker = unsafe { slot.copy() };
-    slot.retire();
-    // SAFETY: it came from `heap::allocate::<WakerSlot>`, and no one uses it after this.
-    unsafe { heap::release(boxed) };
-    // SAFETY: as in `take_foreign`.
     unsafe { waker.assume_init() }
 }
 
@@ -522,7 +509,7 @@ unsafe fn wake_foreign(word: NonNull<()>) {
 #[inline(never)]
 unsafe fn wake_boxed(word: NonNull<()>) {
     // SAFETY: passed on from the caller.
-    unsafe { unbox(slot_of(word)) }.wake();
+    unsafe { take_foreign(word) }.wake();
 }
 
 #[inline]
@@ -621,93 +608,5 @@ impl Registration {
 impl Default for Registration {
     fn default() -> Self {
         Self::new()
-    }
-}
-
-#[cfg(all(test, feature = "alloc"))]
-mod tests {
-    use alloc::{sync::Arc, task::Wake};
-    use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-
-    use super::*;
-
-    #[derive(Default)]
-    struct Wakes(AtomicUsize);
-
-    impl Wake for Wakes {
-        fn wake(self: Arc<Self>) {
-            self.0.fetch_add(1, Relaxed);
-        }
-    }
-
-    #[test]
-    fn a_foreign_waker_makes_the_round_trip() {
-        let wakes = Arc::new(Wakes::default());
-        let waker = Waker::from(wakes.clone());
-        let thin = ThinWaker::from(&waker);
-        // Under Miri the table of an `Arc`'s waker has more than one address, so the answer may be
-        // no.
-        assert!(cfg!(miri) || thin.will_wake(&waker));
-        assert!(!thin.will_wake(Waker::noop()));
-        assert!(Registration::of(&waker).is_of(&waker));
-        assert!(!Registration::of(&waker).is_of(Waker::noop()));
-        thin.wake_by_ref();
-        let clone = thin.clone();
-        drop(thin);
-        ThinWaker::from(Waker::from(clone)).wake();
-        assert_eq!(wakes.0.load(Relaxed), 2);
-        drop(waker);
-        assert_eq!(Arc::strong_count(&wakes), 1);
-    }
-
-    /// A header of a user's own, counting references and wakes.
-    #[repr(C)]
-    struct Own {
-        header: Header,
-        references: AtomicUsize,
-        wakes: AtomicUsize,
-    }
-
-    static OWN_TABLE: VTable = VTable {
-        clone: |header| object(header).references.fetch_add(1, Relaxed).discard(),
-        wake: |header| {
-            object(header).wakes.fetch_add(1, Relaxed);
-            object(header).references.fetch_sub(1, Relaxed);
-        },
-        wake_by_ref: |header| object(header).wakes.fetch_add(1, Relaxed).discard(),
-        drop: |header| object(header).references.fetch_sub(1, Relaxed).discard(),
-        family: None,
-    };
-
-    trait Discard: Sized {
-        fn discard(self) {}
-    }
-    impl Discard for usize {}
-
-    fn object(header: NonNull<Header>) -> &'static Own {
-        // SAFETY: the test's one header is the first field of a static object.
-        unsafe { header.cast::<Own>().as_ref() }
-    }
-
-    #[test]
-    fn an_own_header_is_recognised_and_never_boxed() {
-        static OBJECT: Own = Own {
-            header: Header::new(&OWN_TABLE),
-            references: AtomicUsize::new(1),
-            wakes: AtomicUsize::new(0),
-        };
-        let own = &OBJECT;
-        // SAFETY: the object lives forever, and the one reference is given away.
-        let thin = unsafe { ThinWaker::from_header(NonNull::from(own).cast()) };
-        let waker = Waker::from(thin);
-        let again = ThinWaker::from(&waker);
-        assert!(core::ptr::eq(again.0.as_ptr().cast(), own));
-        assert!(again.will_wake(&waker));
-        assert_eq!(own.references.load(Relaxed), 2);
-        again.wake();
-        waker.wake_by_ref();
-        drop(waker);
-        assert_eq!(own.wakes.load(Relaxed), 2);
-        assert_eq!(own.references.load(Relaxed), 0);
     }
 }
