@@ -150,20 +150,10 @@ unsafe fn drop_parts<P: Place, F: Future, S, M, N>(cell: NonNull<Cell<F, S, M, N
             unsafe { P::release(self.0) };
         }
     }
-    struct Part<T>(*mut T);
-    impl<T> Drop for Part<T> {
-        fn drop(&mut self) {
-            // SAFETY: initialised, and not used after this.
-            unsafe { self.0.drop_in_place() };
-        }
-    }
     let _memory = Memory::<P, _>(cell, PhantomData);
-    // SAFETY: the place is inside the block.
-    let _schedule = Part(unsafe { &raw mut (*cell.as_ptr()).schedule });
-    // SAFETY: as above.
-    let _name = Part(unsafe { &raw mut (*cell.as_ptr()).name });
-    // SAFETY: as above.
-    let _metadata = Part(unsafe { &raw mut (*cell.as_ptr()).head.metadata });
+    // SAFETY: everything but the stage is initialised, and not used after this. The stage is a
+    // union, of which nothing is dropped.
+    unsafe { cell.drop_in_place() };
 }
 
 /// A task that is alive, with a future `F`, a schedule function `S`, metadata `M` and a name `N`,
