@@ -136,13 +136,6 @@ struct Refusals {
     refills: u32,
 }
 
-/// What becomes of an operation for which no budget is left.
-enum Verdict {
-    Refused,
-    /// So many operations may be done.
-    LetThrough(u64),
-}
-
 impl Refusals {
     const NONE: Self = Self {
         first: 0,
@@ -150,68 +143,90 @@ impl Refusals {
         in_a_row: 0,
         refills: 0,
     };
+}
 
-    fn judge(&mut self, ticket: u32, latest: u32) -> Verdict {
+impl Budget {
+    /// Judges an operation for which no budget is left. Returns whether it is let through.
+    fn judge(&self, ticket: &mut u32) -> bool {
+        let mut refusals = match self.left.replace(REFUSED) & REFUSED {
+            0 => Refusals {
+                first: self.next_ticket(),
+                ..Refusals::NONE
+            },
+            _ => self.refusals.get(),
+        };
+        let let_through = self.let_through(&mut refusals, *ticket);
+        if let Some(operations) = let_through {
+            // What is refused from now on can be told from what was refused before.
+            self.next_ticket();
+            self.left.set((operations * ONE) | REFUSED);
+        }
+        *ticket = self.ticket.get();
+        if refusals.first == 0 {
+            refusals.first = *ticket;
+        }
+        self.refusals.set(refusals);
+        let_through.is_some()
+    }
+
+    /// Returns how many operations may be done, beginning with this one, or `None` if it is
+    /// refused.
+    fn let_through(&self, refusals: &mut Refusals, ticket: u32) -> Option<u64> {
         let is_new = ticket == 0;
+        let latest = self.ticket.get();
         let age = latest.wrapping_sub(ticket);
-        if !is_new && age > latest.wrapping_sub(self.first) {
-            self.in_a_row = 0;
-            return Verdict::LetThrough(1);
+        if !is_new && age > latest.wrapping_sub(refusals.first) {
+            refusals.in_a_row = 0;
+            return Some(1);
         }
         // An operation that was refused, and that is polled again although nothing was let through
         // meanwhile, is polled by somebody who does not return to the executor.
         if is_new || age == 0 {
-            self.in_a_row += 1;
+            refusals.in_a_row += 1;
             // One more each time, so that also a poll with many newcomers ends.
-            if self.in_a_row > IN_A_ROW + self.refills {
-                *self = Self {
-                    refills: self.refills + 1,
-                    ..Self::NONE
+            if refusals.in_a_row > IN_A_ROW + refusals.refills {
+                *refusals = Refusals {
+                    refills: refusals.refills + 1,
+                    ..Refusals::NONE
                 };
-                return Verdict::LetThrough(OPERATIONS);
+                return Some(OPERATIONS);
             }
         }
         if is_new {
-            self.newcomers += 1;
+            refusals.newcomers += 1;
             // The first one usually is the one that has used up the budget.
-            let chance = match self.newcomers {
+            let chance = match refusals.newcomers {
                 1 => FIRST_CHANCE,
                 others => others + 2,
             };
-            if random() % chance == 0 {
-                self.in_a_row = 0;
-                return Verdict::LetThrough(1);
+            if self.random() % chance == 0 {
+                refusals.in_a_row = 0;
+                return Some(1);
             }
         }
-        Verdict::Refused
+        None
     }
-}
 
-/// Returns a random number, by Marsaglia's xorshift.
-fn random() -> u32 {
-    BUDGET.with(|Budget { chance, .. }| {
-        let mut x = chance.get();
+    /// Returns a random number, by Marsaglia's xorshift.
+    fn random(&self) -> u32 {
+        let mut x = self.chance.get();
         x ^= x << 13;
         x ^= x >> 17;
         x ^= x << 5;
-        chance.set(x);
+        self.chance.set(x);
         x
-    })
-}
+    }
 
-/// Returns a ticket that is the latest from now on. Each thread begins somewhere else, so that an
-/// operation that has come from another thread is seldom taken for one of this poll.
-fn next_ticket() -> u32 {
-    BUDGET.with(|Budget { ticket: latest, .. }| {
-        let before = match latest.get() {
-            0 => (latest as *const Cell<u32>)
-                .addr()
-                .wrapping_mul(SEED as usize) as u32,
+    /// Returns a ticket that is the latest from now on. Each thread begins somewhere else, so that
+    /// an operation that has come from another thread is seldom taken for one of this poll.
+    fn next_ticket(&self) -> u32 {
+        let before = match self.ticket.get() {
+            0 => (&raw const self.ticket).addr().wrapping_mul(SEED as usize) as u32,
             before => before,
         };
-        latest.set(before.wrapping_add(1).max(1));
-        latest.get()
-    })
+        self.ticket.set(before.wrapping_add(1).max(1));
+        self.ticket.get()
+    }
 }
 
 /// Refills the budget of this thread to 128 operations. Call it before each poll of a task.
@@ -362,25 +377,7 @@ impl Turn {
 
     #[cold]
     fn poll_refused(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        let mut refusals = match BUDGET.with(|budget| budget.left.replace(REFUSED)) & REFUSED {
-            0 => Refusals {
-                first: next_ticket(),
-                ..Refusals::NONE
-            },
-            _ => BUDGET.with(|budget| budget.refusals.get()),
-        };
-        let verdict = refusals.judge(self.ticket, BUDGET.with(|budget| budget.ticket.get()));
-        if let Verdict::LetThrough(operations) = verdict {
-            // What is refused from now on can be told from what was refused before.
-            next_ticket();
-            BUDGET.with(|budget| budget.left.set((operations * ONE) | REFUSED));
-        }
-        self.ticket = BUDGET.with(|budget| budget.ticket.get());
-        if refusals.first == 0 {
-            refusals.first = self.ticket;
-        }
-        BUDGET.with(|budget| budget.refusals.set(refusals));
-        if let Verdict::LetThrough(_) = verdict {
+        if BUDGET.with(|budget| budget.judge(&mut self.ticket)) {
             return Poll::Ready(());
         }
         if let Some(f) = host::part(|host| host.on_refused) {
