@@ -84,10 +84,10 @@ pub use sender::Sender;
 #[inline]
 #[must_use = "dropping either end closes the channel"]
 pub fn channel<T>() -> (Sender<T>, Receiver<T>) {
-    let block = block::Block::allocate();
-    // SAFETY: the block is fresh, and this is its one sender.
-    let sender = unsafe { Sender::new(block) };
-    // SAFETY: the block is fresh, and this is its one receiver.
-    let receiver = unsafe { Receiver::new(block) };
+    let block = block::Block::<T>::allocate().as_ptr().cast();
+    // SAFETY: a fresh block, of which this is the one sender, as if from its `into_raw`.
+    let sender = unsafe { Sender::from_raw(block) };
+    // SAFETY: as above, of which this is the one receiver.
+    let receiver = unsafe { Receiver::from_raw(block) };
     (sender, receiver)
 }

@@ -61,17 +61,6 @@ impl<T> UnwindSafe for Receiver<T> {}
 impl<T> RefUnwindSafe for Receiver<T> {}
 
 impl<T> Receiver<T> {
-    /// # Safety
-    /// The caller gives away the receiving end of `block`.
-    #[inline]
-    pub(super) unsafe fn new(block: NonNull<Block<T>>) -> Self {
-        Self {
-            block: Some(block),
-            registration: Registration::new(),
-            value: PhantomData,
-        }
-    }
-
     /// Takes the value if it has been sent.
     ///
     /// # Cost

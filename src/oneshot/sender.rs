@@ -58,16 +58,6 @@ impl<T> UnwindSafe for Sender<T> {}
 impl<T> RefUnwindSafe for Sender<T> {}
 
 impl<T> Sender<T> {
-    /// # Safety
-    /// The caller gives away the sending end of `block`.
-    #[inline]
-    pub(super) unsafe fn new(block: NonNull<Block<T>>) -> Self {
-        Self {
-            block,
-            value: PhantomData,
-        }
-    }
-
     /// Sends the value, and wakes the receiver if it waits.
     ///
     /// `Ok` does not mean that the value was received. The receiver may still be dropped, and the
@@ -197,10 +187,11 @@ impl<T> Sender<T> {
     /// for each call of this function. If `T` is not [`Send`], it was called on the same thread.
     #[inline]
     pub unsafe fn from_raw(raw: *mut ()) -> Self {
-        // SAFETY: `into_raw` gave the address of a block, which is not null.
-        let block = unsafe { NonNull::new_unchecked(raw.cast()) };
-        // SAFETY: `into_raw` took the sending end away.
-        unsafe { Self::new(block) }
+        Self {
+            // SAFETY: `into_raw` gave the address of a block, which is not null.
+            block: unsafe { NonNull::new_unchecked(raw.cast()) },
+            value: PhantomData,
+        }
     }
 }
 
