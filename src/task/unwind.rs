@@ -16,11 +16,8 @@ pub(super) fn catch<R>(f: impl FnOnce() -> R) -> Result<R, Payload> {
     std::panic::catch_unwind(core::panic::AssertUnwindSafe(f))
 }
 
-/// Resumes a caught panic. The panic hook does not run again.
 #[cfg(feature = "std")]
-pub(super) fn resume(payload: Payload) -> ! {
-    std::panic::resume_unwind(payload)
-}
+pub(super) use std::panic::resume_unwind as resume;
 
 /// Runs `first`, and then resumes a caught panic. If `first` panics, the program ends.
 pub(super) fn pass_on(payload: Payload, first: impl FnOnce()) -> ! {
