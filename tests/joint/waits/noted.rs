@@ -10,6 +10,7 @@ use std::{
     task::{Context, Poll, Wake, Waker},
 };
 
+use crate::common::counting;
 use joint::{host, oneshot};
 
 static WAITS: AtomicUsize = AtomicUsize::new(0);
@@ -38,21 +39,11 @@ fn note(waker: Waker, of: &'static str) -> Waker {
     Arc::new(Wait { of, waker }).into()
 }
 
-#[derive(Default)]
-struct Count(AtomicUsize);
-
-impl Wake for Count {
-    fn wake(self: Arc<Self>) {
-        self.0.fetch_add(1, Relaxed);
-    }
-}
-
 /// Polls each future twice with a waker that counts. Returns the number of waits, and of wake-ups
 /// once `end` was called.
 fn waits<F: Future>(future: F, end: impl FnOnce(Pin<&mut F>)) -> (usize, usize) {
     let before = host::update(|host| host.on_wait = Some(note));
-    let count = Arc::<Count>::default();
-    let waker = Waker::from(count.clone());
+    let (wakes, waker) = counting();
     let mut future = pin!(future);
     for _ in 0..2 {
         let poll = future.as_mut().poll(&mut Context::from_waker(&waker));
@@ -62,7 +53,7 @@ fn waits<F: Future>(future: F, end: impl FnOnce(Pin<&mut F>)) -> (usize, usize) 
     end(future);
     assert_eq!(WAITS.load(Relaxed), 0, "the wait is over");
     host::set(before);
-    (waits, count.0.load(Relaxed))
+    (waits, wakes.count())
 }
 
 /// The only test whose waits are noted.

@@ -8,7 +8,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::counting::{Bomb, COUNT};
+use crate::{
+    common::each_row,
+    counting::{Bomb, COUNT},
+};
 use joint::{
     Completion,
     completion::WakerSlot,
@@ -68,46 +71,39 @@ const LARGE: Large = [7; 1024];
 
 #[test]
 fn a_channel_is_one_allocation_whichever_side_is_dropped_last() {
-    let received = || {
-        let (tx, mut rx) = channel();
-        tx.send(LARGE).unwrap();
-        assert_eq!(rx.try_recv(), Ok(LARGE));
-    };
-    assert_eq!(allocations(received), 1);
-    let not_received = || {
-        let (tx, rx) = channel();
-        tx.send(LARGE).unwrap();
-        drop(rx);
-    };
-    assert_eq!(allocations(not_received), 1);
-    let not_sent = || {
-        let (tx, rx) = channel::<Large>();
-        drop(tx);
-        drop(rx);
-    };
-    assert_eq!(allocations(not_sent), 1);
-    let given_back = || {
-        let (tx, rx) = channel();
-        drop(rx);
-        assert!(tx.send(LARGE).is_err());
-    };
-    assert_eq!(allocations(given_back), 1);
-    let closed = || {
-        let (tx, mut rx) = channel::<Large>();
-        rx.close();
-        drop(tx);
-    };
-    assert_eq!(allocations(closed), 1);
-}
-
-#[test]
-fn a_small_channel_is_one_allocation() {
-    let send = || {
-        let (tx, mut rx) = channel();
-        tx.send(()).unwrap();
-        assert_eq!(rx.try_recv(), Ok(()));
-    };
-    assert_eq!(allocations(send), 1);
+    let paths: [(&str, fn()); 6] = [
+        ("received", || {
+            let (tx, mut rx) = channel();
+            tx.send(LARGE).unwrap();
+            assert_eq!(rx.try_recv(), Ok(LARGE));
+        }),
+        ("of nothing", || {
+            let (tx, mut rx) = channel();
+            tx.send(()).unwrap();
+            assert_eq!(rx.try_recv(), Ok(()));
+        }),
+        ("not received", || {
+            let (tx, rx) = channel();
+            tx.send(LARGE).unwrap();
+            drop(rx);
+        }),
+        ("not sent", || {
+            let (tx, rx) = channel::<Large>();
+            drop(tx);
+            drop(rx);
+        }),
+        ("given back", || {
+            let (tx, rx) = channel();
+            drop(rx);
+            assert!(tx.send(LARGE).is_err());
+        }),
+        ("closed", || {
+            let (tx, mut rx) = channel::<Large>();
+            rx.close();
+            drop(tx);
+        }),
+    ];
+    each_row(paths, |path| assert_eq!(allocations(path), 1));
 }
 
 /// The stack of this thread has 2 MiB.
