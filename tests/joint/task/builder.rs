@@ -100,22 +100,6 @@ fn metadata_is_one_place_for_runnable_and_handle() {
 }
 
 #[test]
-fn metadata_is_reached_through_the_handle_during_the_run() {
-    let place = Arc::new(Mutex::new(None::<JoinHandle<(), AtomicUsize>>));
-    let own = place.clone();
-    let future = async move {
-        let own = own.lock().unwrap();
-        own.as_ref().unwrap().metadata().fetch_add(1, Relaxed);
-    };
-    let builder = Builder::new().metadata(AtomicUsize::new(6));
-    let (runnable, handle) = builder.spawn(|_| future, |_| {});
-    *place.lock().unwrap() = Some(handle);
-    runnable.run();
-    let handle = place.lock().unwrap().take().unwrap();
-    assert_eq!(handle.metadata().load(Relaxed), 7);
-}
-
-#[test]
 fn metadata_is_dropped_by_who_frees_the_task_on_its_thread() {
     each_row(frees(), |free| {
         let (task, runnable, handle) = Tagged::spawn(pending());
@@ -195,12 +179,6 @@ fn a_name_is_there_for_runnable_and_handle() {
         assert!(poll(&mut result).is_ready());
         assert_eq!(result.handle().name(), Some(name), "taken, and kept");
     }
-}
-
-#[test]
-fn a_task_has_no_name_but_what_it_was_given() {
-    let (runnable, handle) = Queue::new().spawn(async {});
-    assert_eq!((runnable.name(), handle.name()), (None, None));
 }
 
 #[test]

@@ -2,7 +2,6 @@
 //! end of its queue.
 
 use std::{
-    future::pending,
     sync::{Arc, Mutex},
     task::{Poll, Waker},
 };
@@ -10,7 +9,7 @@ use std::{
 use joint::JoinHandle;
 
 use crate::support::{
-    Count, Dropped, OnDrop, Place, Queue, Wakes, each_row, guarded, is_cancelled, keeping, poll,
+    Count, Dropped, OnDrop, Place, Queue, Wakes, each_row, guarded, is_cancelled, keeping,
     poll_with, ready, with_its_handle,
 };
 
@@ -61,21 +60,6 @@ fn a_running_task_that_is_ready_then_has_its_output() {
 }
 
 #[test]
-fn aborting_again_changes_nothing() {
-    let queue = Queue::new();
-    let handle = queue.start(pending::<()>());
-    queue.run();
-    handle.abort();
-    handle.abort();
-    assert_eq!(queue.len(), 1);
-    queue.run();
-    handle.abort();
-    assert_eq!(queue.len(), 0);
-    drop(handle);
-    assert_eq!(queue.tasks(), 0);
-}
-
-#[test]
 fn an_aborted_task_ends_whatever_becomes_of_its_handle() {
     type Way = fn(JoinHandle<()>);
     let ways: [(&str, Way); 3] = [
@@ -94,35 +78,6 @@ fn an_aborted_task_ends_whatever_becomes_of_its_handle() {
         assert_eq!(queue.run(), 1);
         assert_eq!((dropped.get(), queue.tasks()), (1, 0));
     });
-}
-
-#[test]
-fn cancel_waits_until_the_future_is_gone() {
-    let queue = Queue::new();
-    let dropped = Count::new();
-    let wakes = Wakes::new();
-    let handle = queue.start(guarded(&dropped));
-    queue.run();
-    let mut cancel = handle.cancel();
-    assert!(poll_with(&mut cancel, &wakes.waker()).is_pending());
-    assert_eq!(dropped.get(), 0);
-    queue.run();
-    assert_eq!((dropped.get(), wakes.count(), wakes.wakers()), (1, 1, 0));
-    assert_eq!(poll(&mut cancel), Poll::Ready(None));
-    drop(cancel);
-    assert_eq!(queue.tasks(), 0);
-}
-
-#[test]
-fn cancel_takes_effect_before_it_is_awaited() {
-    let queue = Queue::new();
-    let dropped = Count::new();
-    let handle = queue.start(guarded(&dropped));
-    queue.run();
-    let cancel = handle.cancel();
-    queue.run();
-    assert_eq!(dropped.get(), 1);
-    assert_eq!(ready(cancel), None);
 }
 
 #[test]

@@ -6,22 +6,9 @@ use std::{
     task::Poll,
 };
 
-use joint::block_on;
-
 use crate::support::{
     Count, Dropped, Place, Queue, Wakes, poll, poll_with, ready, waker_that, with_its_handle,
 };
-
-#[test]
-fn joined_after_the_end() {
-    let queue = Queue::new();
-    let handle = queue.start(async { 7 });
-    assert!(!handle.is_finished());
-    assert_eq!(queue.run(), 1);
-    assert!(handle.is_finished());
-    assert_eq!(block_on(handle), 7);
-    assert_eq!(queue.tasks(), 0);
-}
 
 #[test]
 fn the_last_waker_that_polled_is_woken() {
@@ -62,14 +49,6 @@ fn a_handle_dropped_while_registered_drops_the_waker() {
     assert_eq!((wakes.count(), wakes.wakers()), (0, 0));
     queue.run();
     assert_eq!(queue.tasks(), 0);
-}
-
-#[test]
-#[should_panic = "awaited a task that was cancelled"]
-fn awaiting_a_cancelled_task_panics() {
-    let (runnable, handle) = Queue::new().spawn(async {});
-    drop(runnable);
-    ready(handle)
 }
 
 #[test]
@@ -175,47 +154,4 @@ fn a_task_that_awaits_itself_is_pending_until_it_is_cancelled() {
     assert_eq!(poll(&mut cancel), Poll::Ready(None));
     drop(cancel);
     assert_eq!(queue.tasks(), 0);
-}
-
-#[test]
-fn the_handle_may_move_between_polls() {
-    let queue = Queue::new();
-    let wakes = Wakes::new();
-    let mut handle = Box::new(queue.start(async { 7 }));
-    assert!(poll_with(&mut *handle, &wakes.waker()).is_pending());
-    let mut moved = *handle;
-    assert!(poll_with(&mut moved, &wakes.waker()).is_pending());
-    queue.run();
-    assert_eq!(wakes.count(), 1);
-    assert_eq!(ready(moved), 7);
-}
-
-#[test]
-fn an_error_says_whether_the_task_was_cancelled_or_panicked() {
-    let queue = Queue::new();
-    let (runnable, handle) = queue.spawn(async {});
-    drop(runnable);
-    assert!(handle.is_finished());
-    let cancelled = ready(handle.result()).unwrap_err();
-    assert_eq!(
-        (cancelled.is_cancelled(), cancelled.is_panic()),
-        (true, false)
-    );
-
-    let handle = queue.start(async { panic!("in poll") });
-    queue.run();
-    let panicked = ready(handle.result()).unwrap_err();
-    assert_eq!(
-        (panicked.is_cancelled(), panicked.is_panic()),
-        (false, true)
-    );
-}
-
-#[test]
-fn a_fallible_handle_is_pending_until_the_output_is_ready() {
-    let queue = Queue::new();
-    let mut fallible = queue.start(async { 7 }).fallible();
-    assert!(poll(&mut fallible).is_pending());
-    queue.run();
-    assert_eq!(poll(&mut fallible), Poll::Ready(Some(7)));
 }

@@ -4,7 +4,7 @@ use std::{collections::HashSet, future::pending, io, panic::Location, task::Poll
 
 use joint::{
     JoinError,
-    task::{self, AbortHandle, Builder, PanicPayload, Runnable, TaskStorage},
+    task::{self, AbortHandle, PanicPayload, TaskStorage},
 };
 
 use crate::support::{
@@ -33,6 +33,8 @@ fn all_that_belong_to_a_task_know_its_id() {
     });
     let (id, abort) = (handle.id(), handle.abort_handle());
     assert_eq!((runnable.id(), abort.id()), (id, id));
+    assert!(!runnable.attach(|_| unreachable!("it has an id")));
+    assert!(runnable.view().data().is_none());
     assert_eq!(
         handle.spawned(),
         runnable.spawned(),
@@ -71,7 +73,7 @@ fn a_task_that_has_woken_itself_is_still_the_current_one() {
         Poll::Ready(task::id())
     }));
     let id = handle.id();
-    queue.run();
+    assert_eq!(queue.run(), 1, "it is ready, and so it is not run again");
     assert_eq!(ready(handle), id);
 }
 
@@ -166,7 +168,7 @@ fn an_error_knows_the_task_that_panicked_and_gives_its_payload() {
     queue.run();
     let error = ready(handle.result()).map(|(): ()| ()).unwrap_err();
     assert_eq!(error.id(), Some(id));
-    assert!(error.is_panic());
+    assert!(error.is_panic() && !error.is_cancelled());
     assert_eq!(error.into_panic().downcast_ref(), Some(&4));
 
     let payload = PanicPayload::new(Box::new(5), Location::caller());
@@ -174,7 +176,9 @@ fn an_error_knows_the_task_that_panicked_and_gives_its_payload() {
     assert_eq!(error.id(), None);
     assert_eq!(error.try_into_panic().unwrap().downcast_ref(), Some(&5));
 
-    assert_eq!(JoinError::Cancelled.id(), None);
+    let cancelled = JoinError::Cancelled;
+    assert!(cancelled.is_cancelled() && !cancelled.is_panic());
+    assert_eq!(cancelled.id(), None);
     assert!(JoinError::Cancelled.try_into_panic().is_err());
     let wrong = std::panic::catch_unwind(|| JoinError::Cancelled.into_panic()).unwrap_err();
     let text = wrong.downcast_ref::<String>().unwrap();
@@ -190,15 +194,6 @@ fn an_error_becomes_an_io_error_that_contains_it() {
 }
 
 #[test]
-fn a_named_task_keeps_its_name_beside_its_id() {
-    let (runnable, handle) = Builder::new()
-        .name("one")
-        .spawn(|()| async {}, |_: Runnable| {});
-    let _id = handle.id();
-    assert_eq!((handle.name(), runnable.name()), (Some("one"), Some("one")));
-}
-
-#[test]
 fn a_value_is_attached_once_and_is_dropped_with_the_task() {
     let dropped = Count::new();
     let (runnable, handle) = task::spawn(async {}, |_| {});
@@ -210,20 +205,11 @@ fn a_value_is_attached_once_and_is_dropped_with_the_task() {
         value()
     }));
     assert_eq!(made_for, Some(handle.id()));
-    assert!(!runnable.attach(|_| unreachable!("it has an id")));
+    assert!(!runnable.attach(|_| unreachable!("it has a value")));
     let data = runnable.view().data();
     assert!(data.is_some_and(|data| data.is::<Dropped>()));
     runnable.run();
     assert_eq!(dropped.get(), 0, "the handle keeps the task");
     drop(handle);
     assert_eq!(dropped.get(), 1);
-}
-
-#[test]
-fn nothing_is_attached_to_a_task_that_has_an_id() {
-    let (runnable, handle) = task::spawn(async {}, |_| {});
-    let id = handle.id();
-    assert!(!runnable.attach(|_| unreachable!("it has an id")));
-    assert!(runnable.view().data().is_none());
-    assert_eq!(runnable.id(), id);
 }

@@ -4,18 +4,15 @@ use std::{
     future::{Future, pending, poll_fn},
     pin::Pin,
     sync::{Arc, Barrier, Mutex},
-    task::{Context, Poll},
+    task::Poll,
     thread,
 };
 
 use joint::task;
 
-use crate::{
-    hooked::{At, hooked},
-    support::{
-        CALLS, Count, Dropped, OnDrop, Place, Queue, Wakes, each_row, keeping, panics,
-        pending_once, poll, poll_with, ready, waker_that, yield_now,
-    },
+use crate::support::{
+    CALLS, Count, Dropped, OnDrop, Place, Queue, Wakes, each_row, keeping, pending_once, poll,
+    poll_with, ready, waker_that, yield_now,
 };
 
 /// tokio #2087: the waker is replaced while the task ends.
@@ -46,17 +43,6 @@ fn tokio_2087_join_waker_replaced_while_the_task_ends() {
         });
         assert_eq!((first.wakers(), second.wakers()), (0, 0));
     }
-    assert_eq!(queue.tasks(), 0);
-}
-
-/// tokio #4412: the output panics while the handle drops it.
-#[test]
-fn tokio_4412_panic_in_the_drop_of_a_handle() {
-    let queue = Queue::new();
-    let output = OnDrop(|| panic!("in the output's drop"));
-    let handle = queue.start(async move { output });
-    queue.run();
-    drop(handle);
     assert_eq!(queue.tasks(), 0);
 }
 
@@ -141,21 +127,6 @@ fn async_executor_163_a_task_that_wakes_itself() {
     assert_eq!(dropped.get(), 1);
 }
 
-/// compio #850: the task is polled to its end on one thread while it is awaited on another.
-#[test]
-fn compio_850_awaited_on_another_thread_while_it_ends() {
-    let rounds = if cfg!(miri) { 10 } else { 2_000 };
-    let queue = Queue::new();
-    for _ in 0..rounds {
-        let (runnable, handle) = queue.spawn(async { String::from("whole") });
-        thread::scope(|s| {
-            s.spawn(move || runnable.run());
-            assert_eq!(joint::block_on(handle), "whole");
-        });
-    }
-    assert_eq!(queue.tasks(), 0);
-}
-
 /// compio #948: a mark that the task is scheduled stays behind, and later wake-ups are lost.
 #[test]
 fn compio_948_no_stale_mark_of_being_scheduled() {
@@ -180,20 +151,6 @@ fn compio_948_no_stale_mark_of_being_scheduled() {
     }
     drop(handle);
     queue.run();
-}
-
-/// maitake: cancelling an idle task never wakes the one who waits for it.
-#[test]
-fn maitake_cancelling_an_idle_task_wakes_its_waiter() {
-    let queue = Queue::new();
-    let wakes = Wakes::new();
-    let mut handle = queue.start(pending::<()>());
-    queue.run();
-    assert!(poll_with(&mut handle, &wakes.waker()).is_pending());
-    handle.abort();
-    queue.run();
-    assert_eq!((wakes.count(), wakes.wakers()), (1, 0));
-    assert!(handle.is_finished());
 }
 
 /// folo #463: the drop of a waker re-enters, and drops the other side.
@@ -225,20 +182,6 @@ fn folo_463_the_drop_of_the_registered_waker_drops_the_runnable() {
         assert!(place.lock().unwrap().is_none());
         assert_eq!((dropped.get(), queue.tasks()), (1, 0));
     }
-}
-
-/// futures #2211: the waker's clone panics, and leaves a lock behind.
-#[test]
-fn futures_2211_the_clone_of_the_waker_panics() {
-    let queue = Queue::new();
-    let mut handle = queue.start(async { 7 });
-    let (hooks, waker) = hooked();
-    hooks.panics_next(At::Clone);
-    panics(|| poll_with(&mut handle, &waker));
-    assert!(poll_with(&mut handle, &waker).is_pending());
-    queue.run();
-    assert_eq!(ready(handle), 7);
-    assert_eq!(queue.tasks(), 0);
 }
 
 /// cppcoro #114: what is left over from an earlier wait is counted in a later one.
@@ -305,21 +248,4 @@ fn a_task_that_owns_its_own_queue_ends_with_it() {
     drop(handle);
     queue.run();
     assert_eq!((count.get(), inner.tasks(), queue.tasks()), (3, 0, 0));
-}
-
-#[test]
-fn polling_context_is_the_tasks_own_waker() {
-    let queue = Queue::new();
-    let (runnable, handle) = queue.spawn(poll_fn(|cx: &mut Context<'_>| {
-        cx.waker().clone().wake();
-        Poll::Ready(())
-    }));
-    let waker = runnable.waker();
-    assert!(
-        !runnable.run(),
-        "a task that is ready is not scheduled again"
-    );
-    drop(waker);
-    ready(handle);
-    assert_eq!((queue.len(), queue.tasks()), (0, 0));
 }

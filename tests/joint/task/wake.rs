@@ -2,17 +2,14 @@
 //! more.
 
 use std::{
-    future::{pending, poll_fn},
-    sync::{
-        Arc, Mutex,
-        atomic::{AtomicUsize, Ordering::Relaxed},
-    },
+    future::poll_fn,
+    sync::{Arc, Mutex},
     task::{Poll, Waker},
 };
 
 use joint::task::{self, Runnable};
 
-use crate::support::{Count, OnDrop, Queue, guarded, keeping, pending_once, ready, yield_now};
+use crate::support::{Count, OnDrop, Queue, guarded, keeping, pending_once, ready};
 
 #[test]
 fn many_wakes_make_one_run() {
@@ -55,36 +52,6 @@ fn a_task_woken_while_it_runs_is_scheduled_once_more() {
 }
 
 #[test]
-fn an_ended_task_is_not_scheduled_by_its_wakers() {
-    let queue = Queue::new();
-    let (runnable, handle) = queue.spawn(async { 7 });
-    let waker = runnable.waker();
-    runnable.run();
-    waker.wake_by_ref();
-    assert_eq!(ready(handle), 7);
-    for _ in 0..3 {
-        waker.wake_by_ref();
-        waker.clone().wake();
-    }
-    assert_eq!((queue.len(), queue.tasks()), (0, 1));
-    waker.wake();
-    assert_eq!((queue.len(), queue.tasks()), (0, 0));
-}
-
-#[test]
-fn detaching_after_the_last_waker_schedules_the_orphan_once() {
-    let queue = Queue::new();
-    let dropped = Count::new();
-    let handle = queue.start(guarded(&dropped));
-    queue.run();
-    assert_eq!(queue.len(), 0, "it can still be aborted");
-    handle.detach();
-    assert_eq!((queue.len(), dropped.get()), (1, 0));
-    assert_eq!(queue.run(), 1);
-    assert_eq!((dropped.get(), queue.tasks()), (1, 0));
-}
-
-#[test]
 fn an_orphan_of_a_schedule_function_without_captures_is_dropped() {
     static QUEUE: Mutex<Vec<Runnable>> = Mutex::new(Vec::new());
     for waker_last in [false, true] {
@@ -106,26 +73,6 @@ fn an_orphan_of_a_schedule_function_without_captures_is_dropped() {
         assert_eq!(dropped.get(), 1);
         assert!(QUEUE.lock().unwrap().is_empty());
     }
-}
-
-#[test]
-fn a_waker_may_be_dropped_inside_the_schedule_function() {
-    let wakers = Arc::new(Mutex::new(Vec::<Waker>::new()));
-    let queue = Queue::new();
-    let (inner, place) = (queue.clone(), wakers.clone());
-    let (runnable, handle) = task::spawn(pending::<()>(), move |runnable| {
-        inner.push(runnable);
-        drop(std::mem::take(&mut *place.lock().unwrap()));
-    });
-    let waker = runnable.waker();
-    wakers.lock().unwrap().push(waker.clone());
-    runnable.run();
-    handle.detach();
-    // The queue's push comes first, so that the clone which the function drops is not the last.
-    waker.wake();
-    assert_eq!(queue.run(), 1);
-    drop(wakers);
-    assert_eq!(queue.tasks(), 0);
 }
 
 #[test]
@@ -152,49 +99,6 @@ fn a_waker_may_be_cloned_and_used_while_the_future_is_dropped() {
     assert_eq!(queue.tasks(), 1);
     kept.lock().unwrap().clear();
     assert_eq!(queue.tasks(), 0);
-}
-
-#[test]
-fn a_schedule_function_may_run_the_task_on_the_spot() {
-    let depth = Arc::new(AtomicUsize::new(0));
-    let deepest = Arc::new(AtomicUsize::new(0));
-    let (inner, max) = (depth.clone(), deepest.clone());
-    let (runnable, handle) = task::spawn(pending_once(), move |runnable| {
-        max.fetch_max(inner.fetch_add(1, Relaxed) + 1, Relaxed);
-        runnable.run();
-        inner.fetch_sub(1, Relaxed);
-    });
-    let waker = runnable.waker();
-    runnable.schedule();
-    waker.wake();
-    assert_eq!((depth.load(Relaxed), deepest.load(Relaxed)), (0, 1));
-    ready(handle);
-}
-
-#[test]
-fn a_task_that_yields_under_such_a_function_recurses() {
-    let future = async {
-        for _ in 0..3 {
-            yield_now().await;
-        }
-        4
-    };
-    let (runnable, handle) = task::spawn(future, |runnable| {
-        runnable.run();
-    });
-    assert!(runnable.run());
-    assert_eq!(ready(handle), 4);
-}
-
-#[test]
-fn a_runnable_makes_the_round_trip_through_its_address() {
-    let queue = Queue::new();
-    let (runnable, handle) = queue.spawn(async { 7 });
-    let raw = runnable.into_raw();
-    // SAFETY: the address was just taken from the runnable, and is given back once.
-    let runnable: Runnable = unsafe { Runnable::from_raw(raw) };
-    runnable.run();
-    assert_eq!(ready(handle), 7);
 }
 
 #[test]
