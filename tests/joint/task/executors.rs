@@ -3,23 +3,22 @@
 
 use std::{
     future::{pending, poll_fn},
-    panic::{Location, catch_unwind},
     ptr::NonNull,
     sync::{Arc, Mutex},
     task::{Poll, Waker},
 };
 
 use joint::{
-    JoinError, JoinHandle,
+    JoinHandle,
     task::{
-        self, Builder, Copied, EndedTask, PanicPayload, PendingTask, Polled, Runnable, Schedule,
-        ScheduleInfo, TaskEnd,
+        self, Builder, Copied, EndedTask, PendingTask, Polled, Runnable, Schedule, ScheduleInfo,
+        TaskEnd,
     },
 };
 
 use crate::support::{
-    Count, Dropped, OnDrop, Queue, Wakes, each_row, guarded, is_cancelled, keeping, panics,
-    pending_once, poll, poll_with, ready, waker_that, yield_now,
+    Count, Dropped, OnDrop, Queue, Wakes, each_row, guarded, is_cancelled, keeping, pending_once,
+    poll, poll_with, ready, waker_that, yield_now,
 };
 
 /// A schedule function for tasks that must not be scheduled.
@@ -54,15 +53,6 @@ mod polls {
     }
 
     #[test]
-    fn dropping_a_runnable_that_was_given_back_cancels_its_task() {
-        let (runnable, handle) = task::spawn(yield_now(), never);
-        let polled = runnable.poll();
-        assert!(matches!(&polled, Polled::Woken(_)));
-        drop(polled);
-        assert!(handle.is_finished());
-    }
-
-    #[test]
     fn the_waiter_of_a_task_that_ends_is_left_to_the_caller() {
         let rows = [
             ("returned", (false, false)),
@@ -87,26 +77,6 @@ mod polls {
                 Err(error) => assert_eq!(error.is_cancelled(), abort),
             }
         });
-    }
-
-    #[test]
-    fn a_panic_passes_through_after_the_waiter_was_woken() {
-        let builder = Builder::new().propagate_panic(false);
-        let (runnable, mut handle) = builder.spawn(|()| async { panic!("in poll") }, never);
-        let wakes = Wakes::new();
-        assert!(poll_with::<JoinHandle<()>>(&mut handle, &wakes.waker()).is_pending());
-        panics(|| runnable.poll());
-        assert_eq!(wakes.count(), 1);
-    }
-
-    #[test]
-    fn a_task_that_nothing_can_wake_is_dropped() {
-        let queue = Queue::new();
-        let dropped = Count::new();
-        let (runnable, handle) = queue.spawn(guarded(&dropped));
-        handle.detach();
-        assert!(matches!(runnable.poll(), Polled::Pending));
-        assert_eq!((dropped.get(), queue.tasks()), (1, 0));
     }
 }
 
@@ -403,8 +373,6 @@ mod reenters {
         Cancelled,
     }
 
-    const ALL: [Ends; 3] = [Ends::Ready, Ends::Panics, Ends::Cancelled];
-
     /// Runs a task whose schedule function does `act` to it at a time, given its handle and a
     /// waker. Demands that the future and the output are dropped once, and that the memory is
     /// freed.
@@ -435,74 +403,61 @@ mod reenters {
         acting.end(&futures);
     }
 
-    /// Each act at each time, for each end.
-    fn at_each(act: fn(JoinHandle<Dropped>, Waker)) {
-        for at in BOTH {
-            for ends in ALL {
-                run_with(at, ends, act);
-            }
-        }
-    }
-
     #[test]
-    fn the_handle_may_be_dropped() {
-        at_each(|handle, waker| {
-            drop(handle);
-            drop(waker);
-        });
-        at_each(|handle, waker| {
-            drop(waker);
-            drop(handle);
-        });
-    }
-
-    #[test]
-    fn the_task_may_be_detached_aborted_and_woken() {
-        at_each(|handle, waker| {
-            handle.detach();
-            waker.wake();
-        });
-        at_each(|handle, waker| {
-            waker.wake_by_ref();
-            handle.abort();
-            handle.abort();
-            drop(waker);
-            handle.detach();
-        });
-        at_each(|handle, waker| drop((handle.cancel(), waker)));
-    }
-
-    #[test]
-    fn the_handle_may_be_polled() {
-        at_each(|mut handle, waker| {
-            assert!(!handle.is_finished());
-            assert!(poll_with(&mut handle, &waker).is_pending());
-            handle.detach();
-        });
-    }
-
-    #[test]
-    fn other_tasks_may_be_spawned_run_and_dropped() {
-        at_each(|handle, waker| {
-            let queue = Queue::new();
-            let inner = queue.start(async move {
-                yield_now().await;
+    fn all_may_be_done_to_the_task_and_its_thread() {
+        type Act = fn(JoinHandle<Dropped>, Waker);
+        let acts: [(&str, Act); 8] = [
+            ("its handle is dropped first", |handle, waker| {
+                drop(handle);
+                drop(waker);
+            }),
+            ("its waker is dropped first", |handle, waker| {
+                drop(waker);
+                drop(handle);
+            }),
+            ("it is detached, and woken by value", |handle, waker| {
+                handle.detach();
                 waker.wake();
-                7
-            });
-            queue.run();
-            assert_eq!(ready(inner), 7);
-            handle.detach();
-            drop(queue.start(pending::<()>()));
-            queue.run();
-        });
-    }
-
-    #[test]
-    fn the_thread_may_block() {
-        at_each(|handle, waker| {
-            joint::block_on(yield_now());
-            drop((handle, waker));
+            }),
+            ("it is woken, and aborted twice", |handle, waker| {
+                waker.wake_by_ref();
+                handle.abort();
+                handle.abort();
+                drop(waker);
+                handle.detach();
+            }),
+            ("it is cancelled", |handle, waker| {
+                drop((handle.cancel(), waker));
+            }),
+            ("its handle is polled", |mut handle, waker| {
+                assert!(!handle.is_finished());
+                assert!(poll_with(&mut handle, &waker).is_pending());
+                handle.detach();
+            }),
+            ("other tasks are run and dropped", |handle, waker| {
+                let queue = Queue::new();
+                let inner = queue.start(async move {
+                    yield_now().await;
+                    waker.wake();
+                    7
+                });
+                queue.run();
+                assert_eq!(ready(inner), 7);
+                handle.detach();
+                drop(queue.start(pending::<()>()));
+                queue.run();
+            }),
+            ("the thread blocks", |handle, waker| {
+                joint::block_on(yield_now());
+                drop((handle, waker));
+            }),
+        ];
+        each_row(acts, |act| {
+            for at in BOTH {
+                for ends in [Ends::Ready, Ends::Panics, Ends::Cancelled] {
+                    run_with(at, ends, act);
+                }
+            }
         });
     }
 
@@ -571,17 +526,6 @@ fn a_handle_without_metadata_is_the_same_handle() {
     let (runnable, handle) = Builder::new().metadata(1).spawn(|_| async {}, |_| {});
     drop(handle.without_metadata());
     assert!(!runnable.run(), "the drop of the handle has cancelled it");
-}
-
-#[test]
-fn a_payload_can_be_wrapped_as_the_panic_of_a_task() {
-    let here = Location::caller();
-    let payload = catch_unwind(|| panic!("caught")).unwrap_err();
-    let payload = PanicPayload::new(payload, here);
-    assert_eq!(payload.message(), Some("caught"));
-    assert_eq!((payload.task_name(), payload.spawned()), (None, here));
-    let error = JoinError::Panicked(payload);
-    assert!(error.is_panic() && error.to_string().contains("caught"));
 }
 
 /// A task that nobody can wake ends in the run that leaves it so.

@@ -6,17 +6,14 @@ use std::{
         Arc, Mutex,
         atomic::{AtomicUsize, Ordering::Relaxed},
     },
-    task::Waker,
 };
 
 use joint::{
     JoinHandle,
-    task::{self, Builder, Copied, Runnable, Schedule, ScheduleInfo, WithInfo},
+    task::{self, Builder, Copied, Runnable, ScheduleInfo, WithInfo},
 };
 
-use crate::support::{
-    CALLS, Count, Dropped, Queue, each_row, guarded, pending_once, ready, yield_now,
-};
+use crate::support::{CALLS, Count, Dropped, each_row, guarded, pending_once, ready, yield_now};
 
 /// Runnables, each with whether the task was woken while it ran.
 #[derive(Clone, Default)]
@@ -59,39 +56,13 @@ fn a_schedule_function_is_told_of_a_wake_up_during_the_run() {
 }
 
 #[test]
-fn a_task_woken_while_idle_is_not_reported_as_running() {
-    let inbox = Inbox::default();
-    let (runnable, handle) = inbox.spawn(pending::<()>());
-    runnable.schedule();
-    let runnable = inbox.take(false);
-    let waker = runnable.waker();
-    assert!(!runnable.run());
-    for wake in [
-        |waker: Waker| waker.wake(),
-        |waker: Waker| waker.wake_by_ref(),
-    ] {
-        wake(waker.clone());
-        assert!(!inbox.take(false).run());
-    }
-    drop(handle);
-    inbox.take(false).run();
-}
-
-#[test]
-fn cancelled_while_idle_is_not_woken_while_running() {
-    let inbox = Inbox::default();
-    let ways: [fn(JoinHandle<()>); 4] = [
-        |handle| handle.abort(),
-        |handle| drop(handle.cancel()),
-        JoinHandle::detach,
-        drop,
-    ];
-    for way in ways {
+fn a_call_from_outside_of_a_run_is_not_reported_as_one_during_it() {
+    each_row(CALLS, |call| {
+        let inbox = Inbox::default();
         let (runnable, handle) = inbox.spawn(pending());
-        assert!(!runnable.run());
-        way(handle);
+        call(runnable, handle);
         assert!(!inbox.take(false).run());
-    }
+    });
 }
 
 #[test]
@@ -104,42 +75,6 @@ fn a_wake_up_before_the_first_run_schedules_nothing() {
     waker.wake();
     inbox.take(false).run();
     ready(handle);
-}
-
-#[test]
-fn a_runnable_scheduled_by_hand_counts_as_woken_while_idle() {
-    let inbox = Inbox::default();
-    let (runnable, handle) = inbox.spawn(yield_now());
-    runnable.run();
-    inbox.take(true).schedule();
-    inbox.take(false).run();
-    ready(handle);
-}
-
-/// A schedule function with a name, for tasks with metadata: into the queue that the metadata says.
-struct ByPriority([Queue<usize>; 2]);
-
-impl Schedule<usize> for ByPriority {
-    fn schedule(&self, runnable: Runnable<usize>, _: ScheduleInfo) {
-        let queue = &self.0[*runnable.metadata()];
-        queue.push(runnable);
-    }
-}
-
-#[test]
-fn a_custom_schedule_type_can_use_the_metadata() {
-    let queues = [Queue::new(), Queue::new()];
-    let handles = [0, 1, 1].map(|priority| {
-        let builder = Builder::new().metadata(priority);
-        let schedule = ByPriority(queues.clone());
-        let (runnable, handle) = builder.spawn(|&priority| async move { priority }, schedule);
-        runnable.schedule();
-        handle
-    });
-    assert_eq!((queues[0].len(), queues[1].len()), (1, 2));
-    assert_eq!((queues[1].run(), queues[0].run()), (2, 1));
-    assert_eq!(handles.map(ready), [0, 1, 1]);
-    assert_eq!((queues[0].tasks(), queues[1].tasks()), (0, 0));
 }
 
 /// A task that its schedule function runs, with a word that it has captured and looks at before and
@@ -218,26 +153,6 @@ fn a_stored_function_may_drop_its_runnable() {
         call(runnable, handle);
         assert_eq!((futures.get(), functions.get()), (1, 1));
     });
-}
-
-#[test]
-fn a_function_pointer_is_a_schedule_function() {
-    static QUEUE: Mutex<Vec<Runnable>> = Mutex::new(Vec::new());
-    fn push(runnable: Runnable) {
-        QUEUE.lock().unwrap().push(runnable);
-    }
-    let pointer: fn(Runnable) = push;
-    for copied in [false, true] {
-        let builder = Builder::new();
-        let (runnable, handle) = match copied {
-            false => builder.spawn(|()| async { 7 }, pointer),
-            true => builder.spawn(|()| async { 7 }, Copied(pointer)),
-        };
-        runnable.schedule();
-        let runnable = QUEUE.lock().unwrap().pop().unwrap();
-        runnable.run();
-        assert_eq!(ready(handle), 7);
-    }
 }
 
 /// A function with no destructor may still have a state of its own, which a copy would lose.

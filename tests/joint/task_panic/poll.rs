@@ -14,40 +14,7 @@ use joint::{
     host::{self, OnPanic},
 };
 
-use crate::support::{Count, Dropped, Queue, Wakes, panics, poll, poll_with, ready};
-
-#[test]
-fn the_future_is_dropped_and_the_payload_arrives() {
-    let queue = Queue::new();
-    let dropped = Count::new();
-    let guard = Dropped(dropped.clone());
-    let handle: JoinHandle<()> = queue.start(async move {
-        let _guard = guard;
-        panic_any(7u32)
-    });
-    assert!(!queue.pop().unwrap().run());
-    assert_eq!(dropped.get(), 1);
-    let Err(JoinError::Panicked(payload)) = ready(handle.result()) else {
-        panic!("not a panic")
-    };
-    assert_eq!(payload.message(), None);
-    assert_eq!(payload.into_inner().downcast_ref(), Some(&7u32));
-    assert_eq!(queue.tasks(), 0);
-}
-
-#[test]
-fn a_panic_wakes_the_waiter() {
-    let queue = Queue::new();
-    let wakes = Wakes::new();
-    let mut handle: JoinHandle<()> = queue.start(async { panic!("in poll") });
-    assert!(poll_with(&mut handle, &wakes.waker()).is_pending());
-    queue.run();
-    assert_eq!((wakes.count(), wakes.wakers()), (1, 0));
-    let payload = panics(|| poll(&mut handle));
-    assert_eq!(payload.downcast_ref(), Some(&"in poll"));
-    drop(handle);
-    assert_eq!(queue.tasks(), 0);
-}
+use crate::support::{Count, Dropped, Queue, panics, poll, ready};
 
 /// Panics in two places one after the other, each caught: the second finds the task whole.
 #[test]
