@@ -171,15 +171,11 @@
 //!
 //! The tests have been run on Linux (x86_64 with glibc and with musl, i686, and in QEMU aarch64,
 //! armv7, riscv64 and s390x), in Wine, and on WASI in node. An example runs on a Cortex-M4 in QEMU.
-//!
-#![cfg_attr(not(feature = "std"), doc = "[`block_on`]: #features")]
-#![cfg_attr(not(feature = "std"), doc = "[`park`]: #features")]
-#![cfg_attr(not(feature = "std"), doc = "[`host`]: #features")]
-#![cfg_attr(not(feature = "std"), doc = "[`budget`]: #features")]
+
 #![cfg_attr(not(feature = "std"), no_std)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![cfg_attr(
-    not(feature = "alloc"),
+    not(feature = "std"),
     allow(
         rustdoc::broken_intra_doc_links,
         reason = "half of the items are missing"
@@ -208,7 +204,3 @@ pub use crate::completion::{Abandoned, Completer, Completion, Waiter};
 pub use crate::park::block_on;
 #[doc(inline)]
 pub use crate::task::{JoinError, JoinHandle};
-
-/// The examples of the README and of the lessons.
-#[cfg(all(doctest, feature = "std"))]
-mod pages;

@@ -138,14 +138,8 @@
 //! allocation and the rules of access in `cell.rs`, and the join word in
 //! [`completion`](crate::completion).
 //!
-#![cfg_attr(feature = "std", doc = "[budget]: crate::budget")]
-#![cfg_attr(
-    feature = "std",
-    doc = "[`Host::on_panic`]: crate::host::Host::on_panic"
-)]
-#![cfg_attr(not(feature = "std"), doc = "[`Host::on_panic`]: crate#features")]
-#![cfg_attr(not(feature = "std"), doc = "[budget]: crate#features")]
-#![cfg_attr(not(feature = "std"), doc = "[`spawn_local`]: crate#features")]
+//! [budget]: crate::budget
+//! [`Host::on_panic`]: crate::host::Host::on_panic
 
 mod abort;
 mod apart;

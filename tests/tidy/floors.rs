@@ -79,9 +79,8 @@ const BUILDINGS: [Building; 3] = [
     },
 ];
 
-/// The modules for models, and the examples of a package's pages. They lie above all, and nothing
-/// names them.
-const APART: [&str; 2] = ["model", "pages"];
+/// The modules for models. They lie above all, and nothing names them.
+const APART: [&str; 1] = ["model"];
 
 impl Building {
     fn api(&self) -> usize {

@@ -1,14 +1,32 @@
-//! The programs of `docs/ecosystem.md` and of the pages for users of other executors, run by
-//! `cargo test --doc -p ecosystem`.
+//! The programs of the pages, run by `cargo test --doc -p ecosystem`: those of the README, of the
+//! lessons, of `docs/ecosystem.md`, and of the pages for users of other executors.
 
 #[cfg(doctest)]
 mod pages {
-    #[doc = include_str!("../../../../docs/ecosystem.md")]
-    pub struct Ecosystem;
+    macro_rules! pages {
+        ($($name:ident: $file:literal),* $(,)?) => {
+            $(
+                #[doc = include_str!(concat!("../../../../", $file))]
+                struct $name;
+            )*
+        };
+    }
 
-    #[doc = include_str!("../../../../docs/coming-from-tokio.md")]
-    pub struct Tokio;
-
-    #[doc = include_str!("../../../../docs/coming-from-smol.md")]
-    pub struct Smol;
+    pages! {
+        Readme: "README.md",
+        Race: "verify/course/lessons/01-the-race.md",
+        Mutex: "verify/course/lessons/02-the-mutex.md",
+        Sentinels: "verify/course/lessons/03-two-sentinels.md",
+        Exchange: "verify/course/lessons/04-the-exchange.md",
+        Halves: "verify/course/lessons/05-the-halves.md",
+        SeqCst: "verify/course/lessons/06-why-not-seq-cst.md",
+        Branch: "verify/course/lessons/07-the-branch.md",
+        Rust: "verify/course/lessons/08-what-rust-adds.md",
+        Executor: "verify/course/lessons/09-your-own-executor.md",
+        Handshake: "verify/course/lessons/10-store-load.md",
+        Kernel: "verify/course/lessons/11-the-kernel.md",
+        Ecosystem: "docs/ecosystem.md",
+        Tokio: "docs/coming-from-tokio.md",
+        Smol: "docs/coming-from-smol.md",
+    }
 }
