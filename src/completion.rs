@@ -154,39 +154,7 @@ impl Completion {
         let word = unsafe { &(*this).word };
         // ORDERING: registered. Relaxed: nothing behind the word is read.
         let word = word.load(order!(registered: Relaxed));
-        is_waker(word).then(|| word.addr())
-    }
-
-    /// Resets the word and splits it into its two sides.
-    ///
-    /// If a [`Waiter`] of an earlier split was leaked while it was registered, its waker is leaked
-    /// with it.
-    #[must_use = "dropping both sides abandons and detaches the word"]
-    pub fn split(&mut self) -> (Completer<'_>, Waiter<'_>) {
-        self.sides(None)
-    }
-
-    /// As [`split`](Completion::split), with a place for a waker of another crate, which is then
-    /// not boxed.
-    ///
-    /// # Example
-    /// ```
-    /// use joint::{Completion, completion::WakerSlot};
-    ///
-    /// let (mut completion, mut slot) = (Completion::new(), WakerSlot::new());
-    /// let (completer, waiter) = completion.split_with(&mut slot);
-    /// completer.complete();
-    /// assert_eq!(joint::block_on(waiter), Ok(()));
-    /// ```
-    #[must_use = "dropping both sides abandons and detaches the word"]
-    pub fn split_with<'a>(&'a mut self, slot: &'a mut WakerSlot) -> (Completer<'a>, Waiter<'a>) {
-        self.sides(Some(slot.into()))
-    }
-
-    fn sides(&mut self, slot: Option<NonNull<WakerSlot>>) -> (Completer<'_>, Waiter<'_>) {
-        *self = Self::new();
-        let completion: *const Self = self;
-        (Completer::new(completion), Waiter::new(completion, slot))
+        (word.addr() > ABANDONED.addr()).then(|| word.addr())
     }
 
     /// Completes. This is the completer's last act, unless it returns [`Completed::Detached`].
@@ -464,11 +432,6 @@ fn how_ended(word: *mut ()) -> Option<Ended> {
         ABANDONED => Some(Ended::Abandoned),
         _ => None,
     }
-}
-
-#[inline]
-fn is_waker(word: *mut ()) -> bool {
-    word.addr() > ABANDONED.addr()
 }
 
 /// # Safety

@@ -12,6 +12,50 @@ use core::{
 use super::{Completed, Completion, Ended, Registration, WakerSlot};
 use crate::waker::{self, ThinWaker};
 
+impl Completion {
+    /// Resets the word and splits it into its two sides.
+    ///
+    /// If a [`Waiter`] of an earlier split was leaked while it was registered, its waker is leaked
+    /// with it.
+    #[must_use = "dropping both sides abandons and detaches the word"]
+    pub fn split(&mut self) -> (Completer<'_>, Waiter<'_>) {
+        self.sides(None)
+    }
+
+    /// As [`split`](Completion::split), with a place for a waker of another crate, which is then
+    /// not boxed.
+    ///
+    /// # Example
+    /// ```
+    /// use joint::{Completion, completion::WakerSlot};
+    ///
+    /// let (mut completion, mut slot) = (Completion::new(), WakerSlot::new());
+    /// let (completer, waiter) = completion.split_with(&mut slot);
+    /// completer.complete();
+    /// assert_eq!(joint::block_on(waiter), Ok(()));
+    /// ```
+    #[must_use = "dropping both sides abandons and detaches the word"]
+    pub fn split_with<'a>(&'a mut self, slot: &'a mut WakerSlot) -> (Completer<'a>, Waiter<'a>) {
+        self.sides(Some(slot.into()))
+    }
+
+    fn sides(&mut self, slot: Option<NonNull<WakerSlot>>) -> (Completer<'_>, Waiter<'_>) {
+        *self = Self::new();
+        let completer = Completer {
+            completion: self,
+            lifetime: PhantomData,
+        };
+        let waiter = Waiter {
+            completion: self,
+            registration: Registration::new(),
+            slot,
+            ended: None,
+            lifetime: PhantomData,
+        };
+        (completer, waiter)
+    }
+}
+
 /// The side that completes. If it is dropped without completing, it abandons the word, and the
 /// [`Waiter`] ends with an error instead of hanging.
 ///
@@ -36,13 +80,6 @@ unsafe impl Send for Completer<'_> {}
 unsafe impl Sync for Completer<'_> {}
 
 impl Completer<'_> {
-    pub(super) fn new(completion: *const Completion) -> Self {
-        Self {
-            completion,
-            lifetime: PhantomData,
-        }
-    }
-
     /// Completes, and wakes the waiter if it is waiting.
     ///
     /// # Cost
@@ -122,16 +159,6 @@ unsafe impl Send for Waiter<'_> {}
 unsafe impl Sync for Waiter<'_> {}
 
 impl Waiter<'_> {
-    pub(super) fn new(completion: *const Completion, slot: Option<NonNull<WakerSlot>>) -> Self {
-        Self {
-            completion,
-            registration: Registration::new(),
-            slot,
-            ended: None,
-            lifetime: PhantomData,
-        }
-    }
-
     /// Returns whether the completer has finished, so that a wait would return at once.
     pub fn is_finished(&self) -> bool {
         // SAFETY: the borrow keeps the word alive.
