@@ -61,7 +61,12 @@ impl<M, N: Name, P: Place> Builder<M, N, P> {
         N: 'static,
     {
         let spawned = self.settings.spawned.unwrap_or(Location::caller());
-        let future = |metadata: &M| Checked::new(future(metadata), spawned);
+        let future = |metadata: &M| Checked {
+            future: ManuallyDrop::new(future(metadata)),
+            thread: this_thread(),
+            spawned,
+            polled: false,
+        };
         // SAFETY: the future checks its thread. By the bounds, everything else may be sent and
         // shared, and borrows nothing. An output that may not be sent is held only by the future's
         // thread, which drops it, and by a handle that is not `Send` then.
@@ -80,15 +85,6 @@ struct Checked<F> {
 }
 
 impl<F> Checked<F> {
-    fn new(future: F, spawned: &'static Location<'static>) -> Self {
-        Self {
-            future: ManuallyDrop::new(future),
-            thread: this_thread(),
-            spawned,
-            polled: false,
-        }
-    }
-
     fn is_at_home(&self) -> bool {
         self.thread == this_thread()
     }

@@ -86,8 +86,10 @@ impl RefUnwindSafe for PanicPayload {}
 impl PanicPayload {
     #[cold]
     pub(super) fn of<M>(task: TaskView<'_, M>, payload: Payload) -> Self {
-        let name = task.name().map(String::from);
-        Self::made(payload, name, task.spawned(), Some(task.id()))
+        let mut this = Self::new(payload, task.spawned());
+        this.0.name = task.name().map(String::from);
+        this.0.id = Some(task.id());
+        this
     }
 
     /// Wraps a payload that `catch_unwind` gave, as that of an unnamed task which was spawned at
@@ -105,21 +107,12 @@ impl PanicPayload {
     /// ```
     #[cold]
     pub fn new(payload: Payload, spawned: &'static Location<'static>) -> Self {
-        Self::made(payload, None, spawned, None)
-    }
-
-    fn made(
-        payload: Payload,
-        name: Option<String>,
-        spawned: &'static Location<'static>,
-        id: Option<Id>,
-    ) -> Self {
         let number = on_panic::caught(message_of(&payload));
         Self(Box::new(Panic {
             payload,
-            name,
+            name: None,
             spawned,
-            id,
+            id: None,
             number,
         }))
     }
