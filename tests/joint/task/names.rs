@@ -4,7 +4,7 @@ use std::{collections::HashSet, future::pending, io, panic::Location, task::Poll
 
 use joint::{
     JoinError,
-    task::{self, AbortHandle, PanicPayload, TaskStorage},
+    task::{self, AbortHandle, PanicPayload, Runnable, TaskStorage},
 };
 
 use crate::support::{
@@ -75,6 +75,23 @@ fn a_task_that_has_woken_itself_is_still_the_current_one() {
     let id = handle.id();
     assert_eq!(queue.run(), 1, "it is ready, and so it is not run again");
     assert_eq!(ready(handle), id);
+}
+
+#[test]
+fn a_view_shows_no_waiter_of_a_task_that_has_ended() {
+    for is_cancelled in [false, true] {
+        let (runnable, mut handle) = task::spawn(async {}, |_| {});
+        // SAFETY: the handle keeps the task alive.
+        let view = unsafe { Runnable::<()>::raw_view(runnable.as_ptr()) };
+        assert_eq!(view.waiter(), None);
+        assert!(poll_with(&mut handle, &Wakes::new().waker()).is_pending());
+        assert!(view.waiter().is_some());
+        match is_cancelled {
+            true => drop(runnable),
+            false => _ = runnable.run(),
+        }
+        assert_eq!(view.waiter(), None);
+    }
 }
 
 #[test]
