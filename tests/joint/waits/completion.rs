@@ -2,16 +2,14 @@
 //! API.
 
 use std::{
-    future::poll_fn,
     sync::Arc,
     task::{Poll, Waker},
-    thread,
     time::{Duration, Instant},
 };
 
 use crate::common::{counting, each_row, poll_with};
 use joint::{
-    Abandoned, Completion, block_on,
+    Abandoned, Completion,
     completion::{Completed, Detached, Ended, Registration, Slotted, WakerSlot},
     waker::ThinWaker,
 };
@@ -64,18 +62,6 @@ fn a_wait_in_vain_leaves_the_waiter_as_it_was() {
     completer.complete();
     assert!(waiter.blocking_wait_deadline(Instant::now()));
     assert_eq!(waiter.blocking_wait(), Ok(()));
-}
-
-#[test]
-fn a_blocked_thread_is_woken_from_another() {
-    for _ in 0..100 {
-        let mut completion = Completion::new();
-        let (completer, waiter) = completion.split();
-        thread::scope(|s| {
-            s.spawn(|| completer.complete());
-            assert_eq!(waiter.blocking_wait(), Ok(()));
-        });
-    }
 }
 
 #[test]
@@ -182,12 +168,4 @@ fn a_thin_waker_wakes_what_it_was_made_of() {
     assert_eq!(wakes.count(), 3);
     drop(waker);
     assert_eq!(Arc::strong_count(&wakes), 1);
-}
-
-#[test]
-fn a_waker_of_block_on_outlives_its_wait_and_its_thread() {
-    let waker = thread::spawn(|| block_on(poll_fn(|cx| Poll::Ready(cx.waker().clone()))));
-    let waker = waker.join().unwrap();
-    assert!(waker.will_wake(&waker.clone()));
-    waker.wake();
 }

@@ -95,22 +95,6 @@ fn oneshot_87_a_receiver_dropped_against_a_send_loses_no_value() {
     }
 }
 
-#[test]
-fn a_receiver_can_be_awaited_in_a_wait_inside_a_wait() {
-    let (outer_tx, outer_rx) = channel();
-    let (inner_tx, inner_rx) = channel();
-    let sum = block_on(async {
-        let inner = thread::spawn(move || inner_tx.send(1));
-        let first = block_on(inner_rx).unwrap();
-        inner.join().unwrap().unwrap();
-        let outer = thread::spawn(move || outer_tx.send(2));
-        let second = outer_rx.await.unwrap();
-        outer.join().unwrap().unwrap();
-        first + second
-    });
-    assert_eq!(sum, 3);
-}
-
 /// The receiver's act before the sender's.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Before {
