@@ -1,10 +1,10 @@
 //! Tasks without a handle: spawned so, or detached.
 
-use std::{panic::panic_any, task::Waker};
+use std::panic::panic_any;
 
 use joint::task::{self, Runnable};
 
-use crate::support::{Count, Dropped, PanicsInDrop, Queue, each_row, guarded, pending_once};
+use crate::support::{Count, Dropped, PanicsInDrop, Queue, each_row, guarded};
 
 /// Whether the task is spawned without a handle, or loses it before its first run.
 const WAYS: [(&str, bool); 2] = [("spawned so", true), ("detached", false)];
@@ -19,54 +19,6 @@ where
     let (runnable, handle) = queue.spawn(future);
     handle.detach();
     runnable
-}
-
-#[test]
-fn the_output_is_dropped_where_the_task_ends() {
-    each_row(WAYS, |way| {
-        let (queue, dropped) = (Queue::new(), Count::new());
-        let output = Dropped(dropped.clone());
-        let runnable = spawn(way, async move { output }, &queue);
-        assert_eq!(dropped.get(), 0);
-        assert!(!runnable.run());
-        assert_eq!((dropped.get(), queue.tasks()), (1, 0));
-    });
-}
-
-#[test]
-fn a_detached_task_is_woken_and_ends_later() {
-    let wakes: [fn(Waker); 2] = [Waker::wake, |waker| waker.wake_by_ref()];
-    each_row(WAYS, |way| {
-        for wake in wakes {
-            let (queue, dropped) = (Queue::new(), Count::new());
-            let output = Dropped(dropped.clone());
-            let future = async move {
-                pending_once().await;
-                output
-            };
-            let runnable = spawn(way, future, &queue);
-            let waker = runnable.waker();
-            assert!(!runnable.run());
-            wake(waker);
-            assert_eq!(queue.run(), 1);
-            assert_eq!((dropped.get(), queue.tasks()), (1, 0));
-        }
-    });
-}
-
-#[test]
-fn a_waker_that_outlives_it_frees_it() {
-    each_row(WAYS, |way| {
-        let queue = Queue::new();
-        let runnable = spawn(way, async {}, &queue);
-        let waker = runnable.waker();
-        runnable.run();
-        assert_eq!(queue.tasks(), 1);
-        waker.wake_by_ref();
-        assert_eq!(queue.len(), 0);
-        drop(waker);
-        assert_eq!(queue.tasks(), 0);
-    });
 }
 
 #[test]
@@ -98,15 +50,6 @@ fn its_last_waker_schedules_the_orphan_once() {
             }
             assert_eq!((queue.len(), dropped.get(), queue.tasks()), (0, 1, 0));
         }
-    });
-}
-
-#[test]
-fn a_runnable_that_is_dropped_drops_it() {
-    each_row(WAYS, |way| {
-        let (queue, dropped) = (Queue::new(), Count::new());
-        drop(spawn(way, guarded(&dropped), &queue));
-        assert_eq!((dropped.get(), queue.tasks()), (1, 0));
     });
 }
 

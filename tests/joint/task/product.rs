@@ -8,7 +8,10 @@ use std::{
     task::{Context, Poll},
 };
 
-use joint::{JoinError, JoinHandle, task::JoinResult};
+use joint::{
+    JoinError, JoinHandle,
+    task::{self, JoinResult},
+};
 
 use crate::support::{Count, Queue, Wakes, poll_with};
 
@@ -18,6 +21,7 @@ enum Handle {
     Joined,
     Dropped,
     Detached,
+    NeverMade,
     AbortedAndJoined,
     Cancelled,
 }
@@ -126,7 +130,14 @@ impl Case {
         use Handle::*;
         use When::*;
         let mut cases = Vec::new();
-        for handle in [Joined, Dropped, Detached, AbortedAndJoined, Cancelled] {
+        for handle in [
+            Joined,
+            Dropped,
+            Detached,
+            NeverMade,
+            AbortedAndJoined,
+            Cancelled,
+        ] {
             for when in [BeforeTheRun, AfterAPendingRun, AfterTheEnd] {
                 for does in [ReadyAtOnce, PendingOnce, PanicsInPoll, PanicsInDrop] {
                     for output in [Output::Fine, Output::Panics] {
@@ -154,7 +165,10 @@ impl Case {
     }
 
     fn is_cancelled(self) -> bool {
-        let keeps = matches!(self.handle, Handle::Joined | Handle::Detached);
+        let keeps = matches!(
+            self.handle,
+            Handle::Joined | Handle::Detached | Handle::NeverMade
+        );
         !keeps && self.when != When::AfterTheEnd
     }
 
@@ -177,11 +191,18 @@ impl Case {
 
     fn check(self) {
         let (queue, counts) = (Queue::new(), Counts::default());
-        let (runnable, handle) = queue.spawn(Task {
+        let future = Task {
             case: self,
             pending: self.pending_polls(),
             counts: counts.clone(),
-        });
+        };
+        let (runnable, handle) = match self.handle {
+            Handle::NeverMade => (task::spawn_detached(future, queue.scheduler()), None),
+            _ => {
+                let (runnable, handle) = queue.spawn(future);
+                (runnable, Some(handle))
+            }
+        };
         let waker = runnable.waker();
         queue.push(runnable);
         let run = |times| {
@@ -198,7 +219,13 @@ impl Case {
             }
             When::AfterTheEnd => run(3),
         }
-        let end = quietly(|| self.part_with(handle, || run(3)));
+        let end = match handle {
+            Some(handle) => quietly(|| self.part_with(handle, || run(3))),
+            None => {
+                run(3);
+                None
+            }
+        };
         drop(waker);
         assert_eq!(counts.polls.get(), self.polls(), "polls");
         assert_eq!(counts.futures.get(), 1, "futures dropped");
@@ -229,6 +256,7 @@ impl Case {
                 assert!(dropped.is_some() || self.output == Output::Panics);
                 None
             }
+            Handle::NeverMade => unreachable!("it has a handle"),
             Handle::Detached => {
                 let detached = quietly(|| handle.detach());
                 run();
