@@ -3,7 +3,6 @@
 
 use std::{
     future::{Future, pending},
-    pin::Pin,
     sync::{
         Arc, Mutex,
         atomic::{AtomicUsize, Ordering::Relaxed},
@@ -18,7 +17,7 @@ use joint::{
 };
 
 use crate::support::{
-    Count, Dropped, Queue, each_row, frees, panics, pending_once, poll, ready, same, yield_now,
+    Count, Dropped, Queue, each_row, frees, panics, pending_once, poll, ready, same,
 };
 
 /// Metadata that tells on which thread it was dropped, each time that it is.
@@ -63,20 +62,6 @@ impl Tagged {
     fn drops(&self) -> Vec<ThreadId> {
         self.drops.lock().unwrap().clone()
     }
-}
-
-#[test]
-fn the_future_is_made_of_the_metadata() {
-    let builder = Builder::new().metadata(String::from("seven"));
-    let (runnable, handle) = builder.spawn(
-        |text| {
-            let letters = text.len();
-            async move { letters }
-        },
-        |_| {},
-    );
-    runnable.run();
-    assert_eq!(ready(handle), 5);
 }
 
 #[test]
@@ -238,23 +223,4 @@ fn a_handle_converts_between_its_ways_to_be_awaited() {
         "there before it was cancelled"
     );
     assert_eq!(task.drops().len(), 1);
-}
-
-#[test]
-fn a_detached_future_made_of_metadata_frees_it_when_it_ends() {
-    let tag = Tag::new();
-    let drops = tag.drops.clone();
-    let queue = Queue::new();
-    let runnable = Builder::new().metadata(tag).spawn_detached(
-        |_| Box::pin(yield_now()) as Pin<Box<dyn Future<Output = ()> + Send>>,
-        queue.scheduler(),
-    );
-    assert!(runnable.run());
-    assert!(drops.lock().unwrap().is_empty());
-    assert_eq!(
-        queue.pop().unwrap().metadata().number,
-        7,
-        "and dropped with that"
-    );
-    assert_eq!(drops.lock().unwrap().len(), 1);
 }

@@ -1,7 +1,7 @@
 //! Joining: before the end, after it, through another waker, as a value.
 
 use std::{
-    future::{Future, pending, poll_fn},
+    future::{Future, poll_fn},
     pin::Pin,
     task::Poll,
 };
@@ -36,19 +36,6 @@ fn the_same_waker_is_registered_once() {
     queue.run();
     assert_eq!((wakes.count(), wakes.wakers()), (1, 1));
     assert_eq!(ready(handle), 7);
-}
-
-#[test]
-fn a_handle_dropped_while_registered_drops_the_waker() {
-    let queue = Queue::new();
-    let wakes = Wakes::new();
-    let mut handle = queue.start(pending::<()>());
-    queue.run();
-    assert!(poll_with(&mut handle, &wakes.waker()).is_pending());
-    drop(handle);
-    assert_eq!((wakes.count(), wakes.wakers()), (0, 0));
-    queue.run();
-    assert_eq!(queue.tasks(), 0);
 }
 
 #[test]

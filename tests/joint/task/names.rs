@@ -128,31 +128,24 @@ fn an_abort_handle_outlives_the_output() {
 }
 
 #[test]
-fn an_abort_handle_cancels_a_detached_task() {
-    let queue = Queue::new();
-    let handle = queue.start(pending::<()>());
-    let abort = handle.abort_handle();
-    queue.run();
-    handle.detach();
-    assert!(!abort.is_finished());
-    assert_eq!(queue.len(), 0, "the abort handle could still end it");
-    abort.abort();
-    assert_eq!(queue.run(), 1);
-    assert!(abort.is_finished());
-    drop(abort);
-    assert_eq!(queue.tasks(), 0);
-}
-
-#[test]
-fn the_last_abort_handle_of_a_detached_task_drops_it() {
-    let queue = Queue::new();
-    let handle = queue.start(pending::<()>());
-    let abort = handle.abort_handle();
-    queue.run();
-    handle.detach();
-    drop(abort);
-    assert_eq!(queue.run(), 1);
-    assert_eq!(queue.tasks(), 0);
+fn the_last_abort_handle_of_a_detached_task_can_end_it() {
+    for aborts in [false, true] {
+        let queue = Queue::new();
+        let handle = queue.start(pending::<()>());
+        let abort = handle.abort_handle();
+        queue.run();
+        handle.detach();
+        assert!(!abort.is_finished());
+        assert_eq!(queue.len(), 0, "the abort handle could still end it");
+        if aborts {
+            abort.abort();
+            assert_eq!(queue.run(), 1);
+            assert!(abort.is_finished());
+        }
+        drop(abort);
+        assert_eq!(queue.run(), usize::from(!aborts));
+        assert_eq!(queue.tasks(), 0);
+    }
 }
 
 /// Between the end and the drop of the handle, the join word alone knows of the end.

@@ -1,7 +1,7 @@
 //! Bugs that others had, each by the name under which they are known.
 
 use std::{
-    future::{Future, pending, poll_fn},
+    future::{Future, poll_fn},
     pin::Pin,
     sync::{Arc, Barrier, Mutex},
     task::Poll,
@@ -127,32 +127,6 @@ fn async_executor_163_a_task_that_wakes_itself() {
     assert_eq!(dropped.get(), 1);
 }
 
-/// compio #948: a mark that the task is scheduled stays behind, and later wake-ups are lost.
-#[test]
-fn compio_948_no_stale_mark_of_being_scheduled() {
-    let queue = Queue::new();
-    let mut polls = 0;
-    let (runnable, handle) = queue.spawn(poll_fn(move |cx| {
-        polls += 1;
-        // Woken during every other poll: scheduled again by the run, and not by the waker.
-        if polls % 2 == 0 {
-            cx.waker().wake_by_ref();
-        }
-        Poll::<()>::Pending
-    }));
-    let waker = runnable.waker();
-    queue.push(runnable);
-    assert_eq!(queue.run(), 1);
-    for _ in 0..10 {
-        waker.wake_by_ref();
-        waker.wake_by_ref();
-        assert_eq!(queue.len(), 1);
-        assert_eq!(queue.run(), 2);
-    }
-    drop(handle);
-    queue.run();
-}
-
 /// folo #463: the drop of a waker re-enters, and drops the other side.
 #[test]
 fn folo_463_the_drop_of_the_registered_waker_drops_the_runnable() {
@@ -228,24 +202,4 @@ fn foundationdb_13885_cancelled_again_by_its_own_clean_up() {
     *place.lock().unwrap() = Some(handle);
     assert_eq!(queue.run(), 1);
     assert_eq!((dropped.get(), queue.tasks()), (1, 0));
-}
-
-/// A runnable whose task's handle is awaited by the one who drops it.
-#[test]
-fn a_task_that_owns_its_own_queue_ends_with_it() {
-    let queue = Queue::new();
-    let (inner, count) = (Queue::new(), Count::new());
-    for _ in 0..3 {
-        let guard = Dropped(count.clone());
-        inner.start(async move { drop(guard) }).detach();
-    }
-    let owned = inner.clone();
-    let handle = queue.start(async move {
-        let _owned = OnDrop(move || while owned.pop().is_some() {});
-        pending::<()>().await;
-    });
-    queue.run();
-    drop(handle);
-    queue.run();
-    assert_eq!((count.get(), inner.tasks(), queue.tasks()), (3, 0, 0));
 }

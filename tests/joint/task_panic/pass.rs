@@ -47,21 +47,6 @@ fn a_panic_that_unwinds_through_run_is_joined_as_cancelled() {
 }
 
 #[test]
-fn a_propagated_panic_of_a_detached_task_unwinds_through_run() {
-    let queue = Queue::new();
-    let dropped = Count::new();
-    let (runnable, handle) = spawn(&queue, panicking(&dropped));
-    handle.detach();
-    panics(|| runnable.run());
-    assert_eq!((dropped.get(), queue.tasks()), (1, 0));
-
-    let builder = Builder::new().propagate_panic(false);
-    let runnable = builder.spawn_detached(|()| panicking(&dropped), queue.scheduler());
-    panics(|| runnable.run());
-    assert_eq!((dropped.get(), queue.tasks()), (2, 0));
-}
-
-#[test]
 fn a_task_that_wakes_itself_and_panics_is_not_run_again() {
     let queue = Queue::new();
     let future = poll_fn(|cx: &mut Context<'_>| -> Poll<()> {

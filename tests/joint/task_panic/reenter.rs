@@ -84,27 +84,6 @@ fn a_handle_dropped_by_the_futures_drop() {
 }
 
 #[test]
-fn a_future_that_wakes_its_task_in_its_drop_is_not_run_again() {
-    let queue = Queue::new();
-    let place = Arc::new(Mutex::new(None::<Waker>));
-    for by_handle in [false, true] {
-        let own = place.clone();
-        let guard = OnDrop(move || own.lock().unwrap().take().unwrap().wake());
-        let (runnable, handle) = queue.spawn(keeping(guard));
-        *place.lock().unwrap() = Some(runnable.waker());
-        if by_handle {
-            runnable.run();
-            drop(handle);
-            assert_eq!(queue.run(), 1);
-        } else {
-            drop(runnable);
-            drop(handle);
-        }
-        assert_eq!((queue.len(), queue.tasks()), (0, 0));
-    }
-}
-
-#[test]
 fn an_output_that_wakes_its_task_in_its_drop_schedules_nothing() {
     let queue = Queue::new();
     for detach in [false, true] {
@@ -146,7 +125,7 @@ fn dropping<T: Send + 'static>(queue: &Queue, before: bool) -> (Runnable, JoinHa
 }
 
 #[test]
-fn the_last_other_waker_dropped_in_the_schedule_function() {
+fn the_last_other_holder_dropped_in_the_schedule_function() {
     for before in [false, true] {
         let queue = Queue::new();
         let (runnable, handle, kept) = dropping(&queue, before);
@@ -158,13 +137,7 @@ fn the_last_other_waker_dropped_in_the_schedule_function() {
         assert_eq!(queue.run(), 1, "pending again, and nobody is left");
         drop(kept);
         assert_eq!((queue.len(), queue.tasks()), (0, 0));
-    }
-}
 
-#[test]
-fn the_handle_dropped_in_the_schedule_function() {
-    for before in [false, true] {
-        let queue = Queue::new();
         let (runnable, handle, kept) = dropping(&queue, before);
         let waker = runnable.waker();
         runnable.run();
