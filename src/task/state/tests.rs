@@ -20,58 +20,6 @@ fn after<R>(before: Word, transition: impl FnOnce(&State) -> R) -> (R, Word) {
 }
 
 #[test]
-fn detach_frees_an_ended_task_and_orphans_one_that_nothing_can_wake() {
-    use OnRelease::{Free, Nothing, Orphan};
-    let ended = FINISHED + WAKE;
-    for (rest, outcome) in [
-        (ended, Free),
-        (ended + REF, Nothing),
-        (0, Orphan),
-        (REF, Nothing),
-        (WAKE, Nothing),
-        (WAKE + REF, Nothing),
-    ] {
-        assert_eq!(after(HANDLE + rest, State::detach), (outcome, rest));
-    }
-}
-
-#[test]
-fn a_handle_cancels_a_task_that_has_ended_meanwhile() {
-    use OnRelease::{Free, Nothing, Orphan, Schedule};
-    let ended = FINISHED + WAKE;
-    for (rest, outcome) in [
-        (ended, Free),
-        (ended + REF, Nothing),
-        (0, Schedule),
-        (REF, Schedule),
-        (WAKE, Nothing),
-        (WAKE + REF, Nothing),
-    ] {
-        let cancelled = rest + CANCELLED + WAKE;
-        assert_eq!(after(HANDLE + rest, State::cancel), (outcome, cancelled));
-    }
-    for (rest, outcome) in [(CANCELLED + ended, Free), (CANCELLED, Orphan)] {
-        assert_eq!(after(HANDLE + rest, State::cancel), (outcome, rest));
-    }
-}
-
-#[test]
-fn an_orphan_is_not_aborted_and_all_others_are() {
-    use OnWake::{Nothing, Schedule};
-    assert_eq!(after(0, State::abort), (Nothing, 0));
-    for (before, outcome) in [
-        (HANDLE, Schedule),
-        (REF, Schedule),
-        (WAKE, Nothing),
-        (HANDLE + WAKE, Nothing),
-    ] {
-        let cancelled = before + CANCELLED + WAKE;
-        assert_eq!(after(before, State::abort), (outcome, cancelled));
-        assert_eq!(after(cancelled, State::abort), (Nothing, cancelled));
-    }
-}
-
-#[test]
 fn a_wake_up_too_many_is_taken_back() {
     let most = wake_limit() * WAKE;
     for (wakes, left) in [
