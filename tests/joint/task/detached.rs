@@ -1,10 +1,8 @@
 //! Tasks without a handle: spawned so, or detached.
 
-use std::panic::panic_any;
-
 use joint::task::{self, Runnable};
 
-use crate::support::{Count, Dropped, PanicsInDrop, Queue, each_row, guarded};
+use crate::support::{Count, Queue, each_row, guarded};
 
 /// Whether the task is spawned without a handle, or loses it before its first run.
 const WAYS: [(&str, bool); 2] = [("spawned so", true), ("detached", false)];
@@ -50,19 +48,6 @@ fn its_last_waker_schedules_the_orphan_once() {
             }
             assert_eq!((queue.len(), dropped.get(), queue.tasks()), (0, 1, 0));
         }
-    });
-}
-
-#[test]
-fn panics_of_a_detached_task_are_discarded() {
-    each_row(WAYS, |way| {
-        let (queue, dropped) = (Queue::new(), Count::new());
-        let payload = Dropped(dropped.clone());
-        let future = async move { panic_any(payload) };
-        assert!(!spawn::<_>(way, future, &queue).run());
-        let output = PanicsInDrop(dropped.clone(), "in the output's drop");
-        spawn(way, async move { output }, &queue).run();
-        assert_eq!((dropped.get(), queue.tasks()), (2, 0));
     });
 }
 

@@ -7,36 +7,8 @@ use std::{
 };
 
 use crate::support::{
-    Count, Dropped, Place, Queue, Wakes, poll, poll_with, ready, waker_that, with_its_handle,
+    Count, Dropped, Place, Queue, poll, poll_with, ready, waker_that, with_its_handle,
 };
-
-#[test]
-fn the_last_waker_that_polled_is_woken() {
-    let queue = Queue::new();
-    let (first, second) = (Wakes::new(), Wakes::new());
-    let mut handle = queue.start(async { 7 });
-    assert!(poll_with(&mut handle, &first.waker()).is_pending());
-    assert!(poll_with(&mut handle, &second.waker()).is_pending());
-    assert_eq!((first.wakers(), second.wakers()), (0, 1));
-    queue.run();
-    assert_eq!((first.count(), second.count()), (0, 1));
-    assert_eq!(ready(handle), 7);
-}
-
-#[test]
-fn the_same_waker_is_registered_once() {
-    let queue = Queue::new();
-    let wakes = Wakes::new();
-    let waker = wakes.waker();
-    let mut handle = queue.start(async { 7 });
-    for _ in 0..3 {
-        assert!(poll_with(&mut handle, &waker).is_pending());
-    }
-    assert_eq!(wakes.wakers(), 2);
-    queue.run();
-    assert_eq!((wakes.count(), wakes.wakers()), (1, 1));
-    assert_eq!(ready(handle), 7);
-}
 
 #[test]
 #[should_panic = "polled again after it had returned the result"]
@@ -85,25 +57,6 @@ fn the_future_is_gone_before_the_end_can_be_seen() {
     queue.run();
     assert_eq!(woken.get(), 1);
     ready(handle);
-}
-
-#[test]
-fn the_output_of_an_ended_task_is_dropped_with_its_handle() {
-    let queue = Queue::new();
-    let dropped = Count::new();
-    for detach in [false, true] {
-        let output = Dropped(dropped.clone());
-        let handle = queue.start(async move { output });
-        queue.run();
-        let before = dropped.get();
-        if detach {
-            handle.detach();
-        } else {
-            drop(handle);
-        }
-        assert_eq!(dropped.get(), before + 1);
-        assert_eq!(queue.tasks(), 0);
-    }
 }
 
 #[test]

@@ -115,19 +115,6 @@ fn an_abort_handle_cancels_an_idle_task_once() {
 }
 
 #[test]
-fn an_abort_handle_outlives_the_output() {
-    let queue = Queue::new();
-    let handle = queue.start(async { 7 });
-    let abort = handle.abort_handle();
-    queue.run();
-    abort.abort();
-    assert_eq!(ready(handle), 7);
-    assert!(abort.is_finished());
-    drop(abort);
-    assert_eq!(queue.tasks(), 0);
-}
-
-#[test]
 fn the_last_abort_handle_of_a_detached_task_can_end_it() {
     for aborts in [false, true] {
         let queue = Queue::new();

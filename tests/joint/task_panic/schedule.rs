@@ -7,9 +7,7 @@ use joint::{
     task::{self, Runnable},
 };
 
-use crate::support::{
-    CALLS, Count, Dropped, Queue, Wakes, each_row, is_cancelled, panics, poll_with,
-};
+use crate::support::{CALLS, Count, Dropped, Queue, Wakes, each_row, panics, poll_with};
 
 /// When the function panics: with the runnable still in hand, or once it is in the queue.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -98,17 +96,4 @@ fn cancelled_by_its_handle() {
         panics(|| drop(handle));
         assert_eq!(wakes.wakers(), 0, "dropped also on unwinding");
     });
-}
-
-#[test]
-fn aborted() {
-    for when in [When::Before, When::After] {
-        let (task, runnable, handle) = Scheduled::new(when, false);
-        runnable.run();
-        panics(|| handle.abort());
-        assert_eq!(handle.is_finished(), when == When::Before);
-        drop(task.queue.pop());
-        assert!(is_cancelled(handle));
-        task.end(When::Before);
-    }
 }

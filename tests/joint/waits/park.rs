@@ -4,10 +4,9 @@ use std::{
     cell::{Cell, RefCell},
     future::{pending, poll_fn},
     panic::resume_unwind,
-    ptr,
     sync::{
         Arc,
-        atomic::{AtomicBool, AtomicPtr, Ordering::Relaxed},
+        atomic::{AtomicBool, Ordering::Relaxed},
         mpsc,
     },
     task::{Poll, Waker},
@@ -196,28 +195,6 @@ fn a_thread_may_block_and_use_a_waker_while_it_ends() {
         }
     }
     assert!(elsewhere.take_wake());
-}
-
-/// The parker is leaked. Its wakers work as before, there and elsewhere.
-#[test]
-fn a_parker_may_be_leaked() {
-    // Still reachable, so that a leak checker has nothing to report.
-    static LEAKED: AtomicPtr<Parker> = AtomicPtr::new(ptr::null_mut());
-    let home = thread::spawn(|| {
-        let parker = Box::leak(Box::new(Parker::new()));
-        LEAKED.store(parker, Relaxed);
-        let waker = parker.waker().clone();
-        let clone = waker.clone();
-        thread::spawn(move || clone.clone().wake_by_ref())
-            .join()
-            .unwrap();
-        drop(waker.clone());
-        assert!(parker.take_wake());
-        waker
-    });
-    let waker = home.join().unwrap();
-    waker.wake_by_ref();
-    drop(waker);
 }
 
 #[test]
