@@ -186,18 +186,6 @@ mod tests {
     }
 
     #[test]
-    fn tables_addresses_and_code_may_be_wide() {
-        let wide = "x".repeat(100);
-        for good in [
-            format!("//! | {wide} |"),
-            format!("/// [a]: https://{wide}"),
-            format!("let a = \"{wide}\";"),
-        ] {
-            assert_eq!(wide_comments("src/a.rs", &good), [""; 0], "{good}");
-        }
-    }
-
-    #[test]
     fn tags_without_room_are_caught() {
         let bad = "fn f() {\n a.map_addr(|address| address | TAG)\n}";
         assert_eq!(starts(&unproved_tags(&at("src/a.rs", bad))), ["src/a.rs:2"]);

@@ -2,7 +2,7 @@
 //! which, that every atomic names its site and argues its ordering, that the model sees everything
 //! two threads share, the size and finish of the files, and that the tests compile no competitor.
 //! Each rule is a function over one file's tokens, shown to fail on a bad snippet next to where it
-//! is written.
+//! is written. That it takes nothing else for bad is shown by the source itself.
 #![cfg(not(miri))] // it reads the file system, and runs no code of the crate
 
 mod atomics;
