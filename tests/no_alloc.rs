@@ -1,17 +1,14 @@
 //! Without the feature `alloc`: everything is in memory of the user's own.
 #![cfg(not(feature = "alloc"))]
 
+mod common;
+
 use std::{
-    future::Future,
-    panic::{AssertUnwindSafe, catch_unwind},
-    pin::pin,
-    sync::{
-        Arc, Mutex,
-        atomic::{AtomicUsize, Ordering::Relaxed},
-    },
-    task::{Context, Poll, Wake, Waker},
+    sync::Mutex,
+    task::{Poll, Waker},
 };
 
+use common::{counting, panic_text, poll_with as poll};
 use joint::{
     Completion, JoinError,
     completion::WakerSlot,
@@ -29,20 +26,6 @@ fn run() {
     while let Some(runnable) = { QUEUE.lock().unwrap().pop() } {
         runnable.run();
     }
-}
-
-/// A waker of another crate.
-#[derive(Default)]
-struct Wakes(AtomicUsize);
-
-impl Wake for Wakes {
-    fn wake(self: Arc<Self>) {
-        self.0.fetch_add(1, Relaxed);
-    }
-}
-
-fn poll<F: Future + Unpin>(future: &mut F, waker: &Waker) -> Poll<F::Output> {
-    pin!(future).poll(&mut Context::from_waker(waker))
 }
 
 #[test]
@@ -64,13 +47,9 @@ fn tasks_await_tasks() {
 
 #[test]
 fn a_waker_of_another_crate_needs_a_slot() {
-    let wakes = Arc::new(Wakes::default());
-    let waker = Waker::from(wakes.clone());
-
+    let (wakes, waker) = counting();
     let (runnable, mut handle) = POOL.spawn(async { 5 }, schedule).unwrap();
-    let refused = catch_unwind(AssertUnwindSafe(|| poll(&mut handle, &waker)));
-    let refused = refused.unwrap_err();
-    let text = refused.downcast_ref::<&str>().copied().unwrap_or_default();
+    let text = panic_text(|| poll(&mut handle, &waker));
     assert!(text.contains("feature `alloc`"), "{text}");
     runnable.run();
     assert_eq!(poll(&mut handle, &waker), Poll::Ready(5));
@@ -79,6 +58,6 @@ fn a_waker_of_another_crate_needs_a_slot() {
     let (completer, mut waiter) = completion.split_with(&mut slot);
     assert!(poll(&mut waiter, &waker).is_pending());
     completer.complete();
-    assert_eq!(wakes.0.load(Relaxed), 1);
+    assert_eq!(wakes.count(), 1);
     assert_eq!(poll(&mut waiter, &waker), Poll::Ready(Ok(())));
 }
