@@ -97,20 +97,8 @@
 //! # }
 //! ```
 //!
-//! A task finishes on one thread while another waits for it. The schedule function decides where
-//! the task runs: here, on a new thread.
-//! ```
-//! # #[cfg(feature = "std")] {
-//! use joint::task::{self, Runnable};
-//! use std::thread;
-//!
-//! let schedule = |runnable: Runnable| drop(thread::spawn(move || runnable.run()));
-//! let (runnable, handle) = task::spawn(async { 6 * 7 }, schedule);
-//! runnable.schedule();
-//! assert_eq!(joint::block_on(handle), 42);
-//! # }
-//! ```
-//! The documentation of [`task`] has an executor in ten lines, and names larger ones.
+//! [`JoinHandle`] has a task that finishes on one thread while another waits for it. The
+//! documentation of [`task`] has an executor in ten lines, and names larger ones.
 //!
 //! # Waiting
 //! Two types can be waited on. A call that blocks the thread says so in its name, and needs the
