@@ -16,24 +16,3 @@ pub(crate) fn choices(sizes: Vec<usize>) -> impl Iterator<Item = Vec<usize>> {
         Some(next)
     })
 }
-
-#[cfg(test)]
-mod tests {
-    use super::choices;
-
-    #[test]
-    fn every_choice_is_yielded_once_and_in_order() {
-        let all: Vec<_> = choices(vec![2, 3]).collect();
-        assert_eq!(all, [[0, 0], [0, 1], [0, 2], [1, 0], [1, 1], [1, 2]]);
-        assert_eq!(
-            choices(vec![]).count(),
-            1,
-            "nothing to choose is one choice"
-        );
-        assert_eq!(
-            choices(vec![2, 0]).count(),
-            0,
-            "and nothing to choose from is none"
-        );
-    }
-}

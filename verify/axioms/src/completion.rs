@@ -20,8 +20,8 @@
 use core::fmt;
 
 use crate::{
-    Code, EventId, Execution, Location, Machine, MissingEdge, Model, Ordering, Program, Race,
-    Register, Value, explore,
+    EventId, Execution, Location, Machine, MissingEdge, Model, Ordering, Program, Race, Register,
+    Value, explore, language::parse,
 };
 
 /// The word at first.
@@ -106,11 +106,30 @@ pub struct Protocol {
 impl Protocol {
     /// The program with the orderings of `cell`.
     pub fn new(cell: Cell) -> Self {
-        let name = format!("completion-{}-{}", cell.completer, cell.waiter);
-        let mut program = Program::new(name);
-        let result = program.plain("result", EMPTY);
-        let waker = program.plain("waker", EMPTY);
-        let word = program.atomic("word", PENDING);
+        let Cell { completer, waiter } = cell;
+        let text = format!(
+            "plain result, waker
+            atomic word
+            thread completer {{
+                result = {WRITTEN}
+                found = word.swap({DONE}, {completer})
+                if found == {WAITING} {{ wake = waker }}
+            }}
+            thread waiter {{
+                waker = {WRITTEN}
+                state = word.swap({WAITING}, {waiter})
+                if state == {DONE} {{ got = result }}
+            }}"
+        );
+        let typed = parse(&text).expect("it is a program");
+        let location = |name| typed.program.location(name).expect("it is declared");
+        let register = |name| typed.register(name).expect("it is filled");
+        let [result, waker, word] = ["result", "waker", "word"].map(location);
+        let registers = [["found", "wake"], ["state", "got"]];
+        let registers = registers.map(|[found, read]| (register(found), register(read)));
+        let mut program = typed.program;
+        // `W` is the address of the waker. `DONE` is none: the result lies beside the word.
+        program.take_address(COMPLETER, 2, registers[COMPLETER].0);
         for published in [result, waker] {
             program.name_value(published, EMPTY, "empty");
             program.name_value(published, WRITTEN, "written");
@@ -118,20 +137,6 @@ impl Protocol {
         for (value, name) in [(PENDING, "PENDING"), (DONE, "DONE"), (WAITING, "W")] {
             program.name_value(word, value, name);
         }
-        let completer = program.thread("completer", |code| {
-            code.write(result, WRITTEN);
-            let found = code.swap(word, DONE, cell.completer);
-            // `W` is the address of the waker.
-            let read = |code: &mut Code<'_>| code.through(found).read(waker);
-            (found, code.when(found, WAITING, read))
-        });
-        let waiter = program.thread("waiter", |code| {
-            code.write(waker, WRITTEN);
-            let found = code.swap(word, WAITING, cell.waiter);
-            // `DONE` is not an address: the result lies beside the word.
-            (found, code.when(found, DONE, |code| code.read(result)))
-        });
-        let registers = [completer, waiter];
         Self {
             program,
             result,
@@ -176,18 +181,12 @@ impl Verdict {
     }
 
     /// Returns the execution that shows a finding.
-    ///
-    /// # Panics
-    /// If the finding is another verdict's.
     pub fn witness(&self, finding: &Finding) -> &Execution {
         &self.executions[finding.witness]
     }
 
     /// Returns one sentence about a finding: which half of which exchange would have made the
     /// missing edge.
-    ///
-    /// # Panics
-    /// If the finding is another verdict's.
     pub fn sentence(&self, finding: &Finding) -> String {
         let exchange = |id: EventId| {
             let thread = self.witness(finding).events()[id].thread;

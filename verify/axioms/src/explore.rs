@@ -19,25 +19,21 @@ pub const MOST_EVENTS: usize = 64;
 /// milliseconds.
 ///
 /// # Panics
-/// If an execution has more than [`MOST_EVENTS`] events, or if a register is used that no
-/// instruction has filled.
+/// If an execution has more than [`MOST_EVENTS`] events.
 ///
 /// ```
-/// use axioms::{Model, Ordering::Relaxed, Program, explore};
+/// use axioms::{Model, explore, language::parse};
 ///
-/// let mut program = Program::new("LB");
-/// let (x, y) = (program.atomic("x", 0), program.atomic("y", 0));
-/// let mut side = |from, to| {
-///     program.thread("side", |code| {
-///         let seen = code.load(from, Relaxed);
-///         code.store(to, 1, Relaxed);
-///         seen
-///     })
-/// };
-/// let (r1, r2) = (side(x, y), side(y, x));
+/// let buffering = parse(
+///     "atomic x, y
+///     thread { a = x.load(Relaxed); y.store(1, Relaxed) }
+///     thread { b = y.load(Relaxed); x.store(1, Relaxed) }
+///     never a == 1 && b == 1",
+/// )
+/// .unwrap();
 /// let both = |model| {
-///     let all = explore(&program, model);
-///     all.iter().any(|end| end.value(r1) == Some(1) && end.value(r2) == Some(1))
+///     let all = explore(&buffering.program, model);
+///     all.iter().any(|end| buffering.never[0].is_broken_by(end))
 /// };
 /// assert!(!both(Model::Rc11));
 /// assert!(both(Model::Buffering));

@@ -99,9 +99,6 @@ fn maybe<T>(value: Option<T>, json: impl FnOnce(T) -> Json) -> Json {
 /// events in the order to draw them in; the edges `po`, `rf`, `mo`, `fr`, `sw`, `hb` as pairs of
 /// numbers, `po` and `mo` between neighbours only, the others all; the `registers` and `memory` in
 /// the end; `races`, each with its `missing` edges; and whether it is an `interleaving`.
-///
-/// # Panics
-/// If the execution is another program's.
 pub fn execution(program: &Program, execution: &Execution) -> Json {
     let edges = execution.edges();
     let races = execution
@@ -280,23 +277,4 @@ fn finding(verdict: &Verdict, finding: &Finding) -> Json {
         ("missing", missing_edge(&finding.missing)),
         ("sentence", Json::Text(verdict.sentence(finding))),
     ])
-}
-
-#[cfg(test)]
-mod tests {
-    use super::Json;
-
-    #[test]
-    fn every_shape_is_written_as_json_wants_it() {
-        let value = Json::Object(vec![
-            (
-                "list",
-                Json::List(vec![Json::Null, Json::Bool(true), Json::Number(7)]),
-            ),
-            ("text", Json::from("a \"b\" \\ \n")),
-            ("none", Json::List(vec![])),
-        ]);
-        let text = r#"{"list":[null,true,7],"text":"a \"b\" \\ \u000a","none":[]}"#;
-        assert_eq!(value.to_string(), text);
-    }
 }

@@ -22,35 +22,32 @@
 //! threads, so it runs wherever Rust does.
 //!
 //! ```
-//! use axioms::{Model, Ordering, Program, explore};
+//! use axioms::{Model, Program, explore, language::parse};
 //!
 //! // Message passing: if the reader sees the flag, does it see the data?
 //! let message = |publish, observe| {
-//!     let mut program = Program::new("MP");
-//!     let data = program.plain("data", 0);
-//!     let flag = program.atomic("flag", 0);
-//!     program.thread("writer", |code| {
-//!         code.write(data, 42);
-//!         code.store(flag, 1, publish);
-//!     });
-//!     program.thread("reader", |code| {
-//!         let seen = code.load(flag, observe);
-//!         code.when(seen, 1, |code| code.read(data))
-//!     });
-//!     program
+//!     let text = format!(
+//!         "plain data
+//!         atomic flag
+//!         thread writer {{ data = 42; flag.store(1, {publish}) }}
+//!         thread reader {{
+//!             seen = flag.load({observe})
+//!             if seen == 1 {{ got = data }}
+//!         }}"
+//!     );
+//!     parse(&text).unwrap().program
 //! };
 //! let racy = |program: &Program| {
 //!     let all = explore(program, Model::Rc11);
 //!     all.iter().any(|execution| !execution.races().is_empty())
 //! };
-//! assert!(!racy(&message(Ordering::Release, Ordering::Acquire)));
-//! assert!(racy(&message(Ordering::Relaxed, Ordering::Acquire)));
+//! assert!(!racy(&message("Release", "Acquire")));
+//! assert!(racy(&message("Relaxed", "Acquire")));
 //! ```
 #![forbid(unsafe_code)]
 
 mod candidate;
 mod choices;
-mod code;
 pub mod completion;
 pub mod execution;
 mod explore;
@@ -71,7 +68,6 @@ pub mod text;
 mod timeline;
 mod trace;
 
-pub use code::Code;
 pub use execution::{Event, EventId, Execution};
 pub use explore::{MOST_EVENTS, explore};
 pub use machine::Machine;

@@ -47,14 +47,6 @@ impl Ordering {
         !matches!(self, Self::Acquire | Self::AcqRel)
     }
 
-    /// Whether this ordering promises everything that `other` does.
-    pub fn includes(self, other: Self) -> bool {
-        self == Self::SeqCst
-            || other != Self::SeqCst
-                && (self.acquires() || !other.acquires())
-                && (self.releases() || !other.releases())
-    }
-
     /// The name in lower case: `acq_rel`. With `memory_order_` before it, C's.
     pub fn name(self) -> &'static str {
         match self {
@@ -140,16 +132,5 @@ mod tests {
             error.to_string(),
             "\"consume\" is no ordering: take one of relaxed acquire release acq_rel seq_cst"
         );
-    }
-
-    #[test]
-    fn an_ordering_includes_what_its_halves_do() {
-        for a in Ordering::ALL {
-            assert!(a.includes(a) && Ordering::SeqCst.includes(a) && a.includes(Ordering::Relaxed));
-        }
-        assert!(!Ordering::Acquire.includes(Ordering::Release));
-        assert!(!Ordering::Release.includes(Ordering::Acquire));
-        assert!(!Ordering::AcqRel.includes(Ordering::SeqCst));
-        assert!(Ordering::AcqRel.includes(Ordering::Acquire));
     }
 }

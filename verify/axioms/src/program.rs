@@ -1,7 +1,7 @@
 //! A program as it is written: locations, threads, instructions, and branches on the content of a
 //! register. There are no loops.
 
-use crate::{Code, Ordering};
+use crate::Ordering;
 
 /// The value of a location or of a register.
 pub type Value = u32;
@@ -36,18 +36,6 @@ pub enum Operand {
     Constant(Value),
     /// The value of a register of the same thread.
     Register(Register),
-}
-
-impl From<Value> for Operand {
-    fn from(value: Value) -> Self {
-        Self::Constant(value)
-    }
-}
-
-impl From<Register> for Operand {
-    fn from(register: Register) -> Self {
-        Self::Register(register)
-    }
 }
 
 /// The effect of an instruction, or of the event it becomes, on memory.
@@ -163,35 +151,16 @@ pub struct Variable {
     names: Vec<(Value, String)>,
 }
 
-/// A program of a few threads. Build it, then [`explore`](crate::explore()) it.
-#[derive(Clone, Debug, Eq, PartialEq)]
+/// A program of a few threads. [`parse`](crate::language::parse) it, then
+/// [`explore`](crate::explore()) it.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Program {
-    name: String,
     variables: Vec<Variable>,
     threads: Vec<Thread>,
 }
 
 impl Program {
-    /// A program without threads and locations.
-    pub fn new(name: impl Into<String>) -> Self {
-        Self {
-            name: name.into(),
-            variables: Vec::new(),
-            threads: Vec::new(),
-        }
-    }
-
-    /// Declares a location for atomic accesses.
-    pub fn atomic(&mut self, name: &str, initial: Value) -> Location {
-        self.declare(name, initial, true)
-    }
-
-    /// Declares a location for accesses that are not atomic, where two can race.
-    pub fn plain(&mut self, name: &str, initial: Value) -> Location {
-        self.declare(name, initial, false)
-    }
-
-    fn declare(&mut self, name: &str, initial: Value, is_atomic: bool) -> Location {
+    pub(crate) fn declare(&mut self, name: &str, initial: Value, is_atomic: bool) {
         let name = name.to_owned();
         self.variables.push(Variable {
             name,
@@ -199,36 +168,27 @@ impl Program {
             initial,
             names: Vec::new(),
         });
-        Location(self.variables.len() - 1)
     }
 
     /// Gives `value` a name where it is read from or written to `location`.
-    ///
-    /// # Panics
-    /// If `location` is another program's.
     pub fn name_value(&mut self, location: Location, value: Value, name: &str) {
         self.variables[location.0]
             .names
             .push((value, name.to_owned()));
     }
 
-    /// Adds a thread, whose instructions `write` gives one after the other. Returns the result of
-    /// `write`, for example registers to ask an [`Execution`](crate::Execution) for.
-    pub fn thread<R>(&mut self, name: &str, write: impl FnOnce(&mut Code<'_>) -> R) -> R {
-        let mut code = Code::new(&self.variables, self.threads.len());
-        let answer = write(&mut code);
-        let thread = code.finish(name);
-        self.add(thread);
-        answer
-    }
-
     pub(crate) fn add(&mut self, thread: Thread) {
         self.threads.push(thread);
     }
 
-    /// Its name.
-    pub fn name(&self) -> &str {
-        &self.name
+    /// Says that a step of a thread gets its address from a register of it. The language ignores
+    /// where an address comes from, but [machines](crate::Machine) do not.
+    ///
+    /// # Panics
+    /// If there is no such step.
+    pub fn take_address(&mut self, thread: usize, step: usize, from: Register) {
+        let step = step_of(&mut self.threads[thread].code, step);
+        step.expect("the thread has the step").address = Some(from);
     }
 
     /// Its threads, by number.
@@ -241,18 +201,17 @@ impl Program {
         (0..self.variables.len()).map(Location)
     }
 
+    /// Returns the location of this name.
+    pub fn location(&self, name: &str) -> Option<Location> {
+        self.locations().find(|&at| self.variable(at).name == name)
+    }
+
     /// Returns the declaration of `location`.
-    ///
-    /// # Panics
-    /// If `location` is another program's.
     pub fn variable(&self, location: Location) -> &Variable {
         &self.variables[location.0]
     }
 
     /// The name of `value` at `location`, or its digits.
-    ///
-    /// # Panics
-    /// If `location` is another program's.
     pub fn show(&self, location: Location, value: Value) -> String {
         let named = self
             .variable(location)
@@ -280,4 +239,13 @@ fn steps_of<'p>(code: &'p [Instruction], steps: &mut Vec<&'p Step>) {
             }
         }
     }
+}
+
+fn step_of(code: &mut [Instruction], number: usize) -> Option<&mut Step> {
+    code.iter_mut().find_map(|instruction| match instruction {
+        Instruction::Step(step) => (step.number == number).then_some(step),
+        Instruction::Branch {
+            then, otherwise, ..
+        } => step_of(then, number).or_else(|| step_of(otherwise, number)),
+    })
 }

@@ -6,9 +6,6 @@ use core::fmt::Write as _;
 use crate::{Event, EventId, Execution, MissingEdge, Program, program::Kind};
 
 /// Returns an event as text, without its thread: `swap word: PENDING -> DONE, acq_rel`.
-///
-/// # Panics
-/// If the event is another program's.
 pub fn label(program: &Program, event: &Event) -> String {
     let place = event
         .location
@@ -40,9 +37,6 @@ pub fn label(program: &Program, event: &Event) -> String {
 
 /// The execution in lanes, with a number for each event, and then the data races and the edges that
 /// each lacks.
-///
-/// # Panics
-/// If the execution is another program's.
 pub fn lanes(program: &Program, execution: &Execution) -> String {
     let drawing = Drawing::new(program, execution);
     let mut text = drawing.heads();

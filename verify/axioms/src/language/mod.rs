@@ -78,12 +78,17 @@ enum What {
     Location(Location),
 }
 
+impl Typed {
+    /// Returns the register of this name.
+    pub fn register(&self, name: &str) -> Option<Register> {
+        let mut all = self.registers.iter();
+        Some(all.find(|(own, _)| own == name)?.1)
+    }
+}
+
 impl Never {
     /// Returns whether an execution ends with these values. A register whose branch was not taken
     /// has no value.
-    ///
-    /// # Panics
-    /// If the execution is another program's.
     pub fn is_broken_by(&self, execution: &Execution) -> bool {
         self.terms.iter().all(|term| {
             let found = match term.what {
@@ -127,5 +132,13 @@ impl core::error::Error for Mistake {}
 /// # Ok::<(), axioms::language::Mistake>(())
 /// ```
 pub fn parse(text: &str) -> Result<Typed, Mistake> {
-    parse::Parser::new(text)?.program()
+    parse::Parser::new(text, true)?.program()
+}
+
+/// Reads a program of any size. It may take long to explore.
+///
+/// # Errors
+/// The first mistake in the text.
+pub fn parse_large(text: &str) -> Result<Typed, Mistake> {
+    parse::Parser::new(text, false)?.program()
 }

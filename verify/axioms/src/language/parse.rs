@@ -20,6 +20,8 @@ const TOP: &str = "write `atomic x`, `plain data`, `thread name {` or `never r =
 pub(super) struct Parser<'t> {
     tokens: Vec<Token<'t>>,
     at: usize,
+    /// Whether the program has the size that the page explores.
+    is_limited: bool,
     program: Program,
     /// Every register so far, and the line where it is filled.
     registers: Vec<(&'t str, Register, usize)>,
@@ -30,11 +32,12 @@ pub(super) struct Parser<'t> {
 }
 
 impl<'t> Parser<'t> {
-    pub(super) fn new(text: &'t str) -> Result<Self, Mistake> {
+    pub(super) fn new(text: &'t str, is_limited: bool) -> Result<Self, Mistake> {
         Ok(Self {
             tokens: tokens(text)?,
             at: 0,
-            program: Program::new("typed"),
+            is_limited,
+            program: Program::default(),
             registers: Vec::new(),
             usable: Vec::new(),
             lines: Vec::new(),
@@ -73,13 +76,10 @@ impl<'t> Parser<'t> {
             let name = self.name("a location")?;
             self.assert_new(name)?;
             let initial = if self.takes("=") { self.number()? } else { 0 };
-            if self.program.locations().count() == MOST_LOCATIONS {
+            if self.is_limited && self.program.locations().count() == MOST_LOCATIONS {
                 return self.wrong(format!("a program has at most {MOST_LOCATIONS} locations"));
             }
-            match is_atomic {
-                true => self.program.atomic(name, initial),
-                false => self.program.plain(name, initial),
-            };
+            self.program.declare(name, initial, is_atomic);
             if !self.takes(",") {
                 return Ok(());
             }
@@ -88,7 +88,7 @@ impl<'t> Parser<'t> {
 
     fn thread(&mut self) -> Result<(), Mistake> {
         let number = self.lines.len();
-        if number == MOST_THREADS {
+        if self.is_limited && number == MOST_THREADS {
             return self.wrong(format!("a program has at most {MOST_THREADS} threads"));
         }
         let name = match self.peek() {
@@ -215,7 +215,8 @@ impl<'t> Parser<'t> {
 
     /// Counts an operation of this thread, which stands in `line`.
     pub(super) fn step(&mut self, line: usize, kind: Kind) -> Result<Step, Mistake> {
-        if self.lines.iter().map(Vec::len).sum::<usize>() == MOST_OPERATIONS {
+        let steps: usize = self.lines.iter().map(Vec::len).sum();
+        if self.is_limited && steps == MOST_OPERATIONS {
             return self.wrong(format!(
                 "this is one operation too many: all threads together have at most {MOST_OPERATIONS}"
             ));
@@ -253,9 +254,7 @@ impl<'t> Parser<'t> {
     }
 
     pub(super) fn location_of(&self, name: &str) -> Option<Location> {
-        self.program
-            .locations()
-            .find(|&at| self.program.variable(at).name == name)
+        self.program.location(name)
     }
 
     pub(super) fn is_atomic(&self, location: Location) -> bool {

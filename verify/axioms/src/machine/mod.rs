@@ -69,25 +69,23 @@ impl Machine {
     ///
     /// # Panics
     /// If an execution has more than [`MOST_EVENTS`](crate::MOST_EVENTS) events, or the machine
-    /// makes more than 64 accesses of them, or if a register is used that no instruction has
-    /// filled.
+    /// makes more than 64 accesses of them.
     ///
     /// ```
-    /// use axioms::{Machine, Ordering::Relaxed, Program};
+    /// use axioms::{Machine, language::parse};
     ///
-    /// let mut program = Program::new("MP with an address");
-    /// let (data, pointer) = (program.atomic("data", 0), program.atomic("pointer", 0));
-    /// program.thread("writer", |code| {
-    ///     code.store(data, 1, Relaxed);
-    ///     code.store(pointer, 1, Relaxed);
-    /// });
-    /// let (found, read) = program.thread("reader", |code| {
-    ///     let found = code.load(pointer, Relaxed);
-    ///     (found, code.through(found).load(data, Relaxed))
-    /// });
+    /// let mut message = parse(
+    ///     "atomic data, pointer
+    ///     thread writer { data.store(1, Relaxed); pointer.store(1, Relaxed) }
+    ///     thread reader { found = pointer.load(Relaxed); got = data.load(Relaxed) }
+    ///     never found == 1 && got == 0",
+    /// )
+    /// .unwrap();
+    /// // The reader's second load gets its address from the first.
+    /// message.program.take_address(1, 1, message.register("found").unwrap());
     /// let stale = |machine: Machine| {
-    ///     let ends = machine.explore(&program);
-    ///     ends.iter().any(|end| end.value(found) == Some(1) && end.value(read) == Some(0))
+    ///     let ends = machine.explore(&message.program);
+    ///     ends.iter().any(|end| message.never[0].is_broken_by(end))
     /// };
     /// assert!(!stale(Machine::X86), "stores stay in order");
     /// assert!(stale(Machine::Armv8), "the writer's stores do not");

@@ -2,22 +2,16 @@
 
 use std::process::{Command, Output};
 
-use axioms::{
-    Location, Model,
-    Ordering::{Relaxed, Release},
-    Program, explore, json,
-};
+use axioms::{Model, explore, json, language::parse};
 
 #[test]
 fn an_execution_is_json_with_events_and_edges() {
-    let mut program = Program::new("MP");
-    let (a, x) = (program.plain("a", 0), program.atomic("x", 0));
-    program.name_value(x, 1, "\"set\"");
-    program.thread("writer", |code| write_both(code, a, x));
-    program.thread("reader", |code| {
-        let seen = code.load(x, Relaxed);
-        code.when(seen, 1, |code| code.read(a));
-    });
+    let text = "plain a
+        atomic x
+        thread writer { a = 1; x.store(1, Release) }
+        thread reader { seen = x.load(Relaxed); if seen == 1 { got = a } }";
+    let mut program = parse(text).expect("it is a program").program;
+    program.name_value(program.location("x").expect("declared"), 1, "\"set\"");
     let racy = explore(&program, Model::Rc11)
         .into_iter()
         .find(|end| !end.races().is_empty());
@@ -33,11 +27,6 @@ fn an_execution_is_json_with_events_and_edges() {
     ] {
         assert!(text.contains(part), "{part}\n{text}");
     }
-}
-
-fn write_both(code: &mut axioms::Code<'_>, a: Location, x: Location) {
-    code.write(a, 1);
-    code.store(x, 1, Release);
 }
 
 fn axioms(arguments: &[&str]) -> Output {

@@ -1,6 +1,6 @@
 //! Small programs made by chance, and the same with other orderings.
 
-use axioms::{Code, Location, Ordering, Program, Register, Value, program::Kind};
+use axioms::{Ordering, Program, Value, language::parse_large, program::Kind};
 
 /// Numbers that look like chance and are the same in each run.
 pub(crate) struct Chance(u64);
@@ -37,14 +37,22 @@ pub(crate) struct Move {
     pub(crate) guarded: bool,
 }
 
-/// A program, simple enough for other machines than the explorer to run.
+/// A program, and what varies it.
 #[derive(Clone, Debug)]
 pub(crate) struct Recipe {
     pub(crate) threads: Vec<Vec<Move>>,
 }
 
-/// How many locations a recipe has: two atomic ones and two plain ones.
-pub(crate) const PLACES: usize = 4;
+/// The operations that can be typed.
+pub(crate) const KINDS: [Kind; 7] = [
+    Kind::Read,
+    Kind::Write,
+    Kind::Load,
+    Kind::Store,
+    Kind::Swap,
+    Kind::FetchAdd,
+    Kind::Fence,
+];
 
 impl Recipe {
     /// As many threads as `shapes` say, with as many steps or one less.
@@ -75,26 +83,32 @@ impl Recipe {
     }
 
     pub(crate) fn program(&self) -> Program {
-        let mut program = Program::new("by chance");
-        let places: [Location; PLACES] = [
-            program.atomic("x", 0),
-            program.atomic("y", 0),
-            program.plain("a", 0),
-            program.plain("b", 0),
-        ];
-        for thread in &self.threads {
-            program.thread("thread", |code| {
-                let mut last = None;
-                for step in thread {
-                    let place = places[step.place];
-                    match last.filter(|_| step.guarded) {
-                        Some(found) => code.when(found, 1, |code| step.write(code, place)),
-                        None => step.write(code, place).inspect(|&found| last = Some(found)),
-                    };
+        let text = self.text();
+        let typed = parse_large(&text);
+        let typed = typed.unwrap_or_else(|mistake| panic!("{mistake} in\n{text}"));
+        typed.program
+    }
+
+    /// The program as somebody would type it, with a name for each register.
+    pub(crate) fn text(&self) -> String {
+        let mut text = "atomic x, y\nplain a, b\n".to_owned();
+        for (thread, moves) in self.threads.iter().enumerate() {
+            text += "thread {\n";
+            let mut last = None;
+            for (place, step) in moves.iter().enumerate() {
+                let register = format!("r{thread}{place}");
+                let line = step.line(&register);
+                match last.as_ref().filter(|_| step.guarded) {
+                    Some(last) => text += &format!("  if {last} == 1 {{ {line} }}\n"),
+                    None => text += &format!("  {line}\n"),
                 }
-            });
+                if step.kind.reads() && (!step.guarded || last.is_none()) {
+                    last = Some(register);
+                }
+            }
+            text += "}\n";
         }
-        program
+        text
     }
 
     /// The same with a `SeqCst` fence between every two steps of a thread.
@@ -124,7 +138,7 @@ impl Recipe {
             for (place, step) in thread.iter().enumerate() {
                 let stronger = Ordering::ALL.into_iter().filter(|&ordering| {
                     ordering != step.ordering
-                        && ordering.includes(step.ordering)
+                        && includes(ordering, step.ordering)
                         && step.can_be(ordering)
                 });
                 all.extend(stronger.map(|ordering| {
@@ -136,6 +150,14 @@ impl Recipe {
         }
         all
     }
+}
+
+/// Whether one ordering promises everything that the other does.
+fn includes(one: Ordering, other: Ordering) -> bool {
+    one == Ordering::SeqCst
+        || other != Ordering::SeqCst
+            && (one.acquires() || !other.acquires())
+            && (one.releases() || !other.releases())
 }
 
 /// Random programs: always the same ones for the same number of them.
@@ -172,58 +194,26 @@ impl Move {
 
     fn can_be(&self, ordering: Ordering) -> bool {
         match self.kind {
-            Kind::Load => !ordering.releases() || ordering == Ordering::SeqCst,
-            Kind::Store => !ordering.acquires() || ordering == Ordering::SeqCst,
+            Kind::Load => ordering.fits_load(),
+            Kind::Store => ordering.fits_store(),
             Kind::Fence => ordering != Ordering::Relaxed,
             _ => true,
         }
     }
 
-    fn write(&self, code: &mut Code<'_>, place: Location) -> Option<Register> {
+    fn line(&self, register: &str) -> String {
         let Self {
             value, ordering, ..
         } = *self;
+        let place = ["x", "y", "a", "b"][self.place];
         match self.kind {
-            Kind::Load => return Some(code.load(place, ordering)),
-            Kind::Swap => return Some(code.swap(place, value, ordering)),
-            Kind::FetchAdd => return Some(code.fetch_add(place, value, ordering)),
-            Kind::Read => return Some(code.read(place)),
-            Kind::Store => code.store(place, value, ordering),
-            Kind::Write => code.write(place, value),
-            Kind::Fence | Kind::Initial => code.fence(ordering),
-        }
-        None
-    }
-}
-
-/// Where a machine is in one thread, and what its registers hold.
-#[derive(Clone, Debug, Default, Eq, Ord, PartialEq, PartialOrd)]
-pub(crate) struct Progress {
-    pub(crate) next: usize,
-    pub(crate) registers: Vec<Option<Value>>,
-    last: Option<Value>,
-}
-
-impl Progress {
-    /// The next step of `thread` to run, past those whose guard holds them back.
-    pub(crate) fn step<'t>(&mut self, thread: &'t [Move]) -> Option<&'t Move> {
-        loop {
-            let step = thread.get(self.next)?;
-            self.next += 1;
-            if !step.guarded || self.last == Some(1) {
-                return Some(step);
-            }
-            if step.kind.reads() {
-                self.registers.push(None);
-            }
-        }
-    }
-
-    /// Keeps what a step has read.
-    pub(crate) fn found(&mut self, step: &Move, value: Value) {
-        self.registers.push(Some(value));
-        if !step.guarded {
-            self.last = Some(value);
+            Kind::Read => format!("{register} = {place}"),
+            Kind::Write => format!("{place} = {value}"),
+            Kind::Load => format!("{register} = {place}.load({ordering:?})"),
+            Kind::Store => format!("{place}.store({value}, {ordering:?})"),
+            Kind::Swap => format!("{register} = {place}.swap({value}, {ordering:?})"),
+            Kind::FetchAdd => format!("{register} = {place}.fetch_add({value}, {ordering:?})"),
+            Kind::Fence | Kind::Initial => format!("fence({ordering:?})"),
         }
     }
 }

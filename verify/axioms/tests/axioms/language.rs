@@ -2,22 +2,13 @@
 //! answered with its line and with what to write.
 
 use axioms::{
-    Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst},
-    Program,
+    Location,
     language::parse,
-    program::{Instruction, Kind},
+    program::{Instruction, Kind, Operand, Step},
 };
 
-/// The code of the threads, by the same names.
-fn code(program: &Program) -> Vec<(String, Vec<Instruction>, usize)> {
-    let threads = program.threads().iter();
-    threads
-        .map(|thread| (thread.name.clone(), thread.code.clone(), thread.registers))
-        .collect()
-}
-
 #[test]
-fn a_typed_program_is_the_same_as_one_that_is_built() {
+fn a_typed_program_has_the_steps_that_it_says() {
     let text = "
         plain data = 3, other   // two locations
         atomic flag; atomic x
@@ -34,28 +25,59 @@ fn a_typed_program_is_the_same_as_one_that_is_built() {
         never seen == 1 && got != 42";
     let typed = parse(text).expect("it is a program");
 
-    let mut built = Program::new("typed");
-    let data = built.plain("data", 3);
-    built.plain("other", 0);
-    let (flag, x) = (built.atomic("flag", 0), built.atomic("x", 0));
-    built.thread("one", |code| {
-        code.write(data, 42);
-        code.store(flag, 1, Release);
-        code.fence(SeqCst);
-        code.swap(x, 2, AcqRel);
-    });
-    built.thread("two", |code| {
-        let seen = code.load(flag, Acquire);
-        let first = |code: &mut axioms::Code<'_>| code.read(data);
-        code.branch(seen, 1, first, |code| code.fetch_add(x, 5, Relaxed));
-        code.branch(seen, 1, |_| (), |code| code.store(x, seen, SeqCst));
-    });
-    assert_eq!(code(&typed.program), code(&built));
-    let locations = |program: &Program| -> Vec<_> {
-        let all = program.locations();
-        all.map(|at| program.variable(at).clone()).collect()
+    let program = &typed.program;
+    let declared = program.locations().map(|at| program.variable(at));
+    let declared: Vec<_> = declared
+        .map(|it| (&*it.name, it.is_atomic, it.initial))
+        .collect();
+    let locations = [
+        ("data", false, 3),
+        ("other", false, 0),
+        ("flag", true, 0),
+        ("x", true, 0),
+    ];
+    assert_eq!(declared, locations);
+    let words = |step: &&Step| {
+        let name = |at: Location| program.variable(at).name.clone();
+        let operand = match step.operand {
+            Some(Operand::Constant(value)) => value.to_string(),
+            Some(Operand::Register(from)) => format!("r{}", from.index()),
+            None => "-".to_owned(),
+        };
+        let place = step.location.map_or_else(String::new, name);
+        let into = step
+            .into
+            .map_or_else(String::new, |into| format!("r{} = ", into.index()));
+        format!(
+            "{into}{:?} {place} {operand} {:?}",
+            step.kind, step.ordering
+        )
     };
-    assert_eq!(locations(&typed.program), locations(&built));
+    assert_eq!(
+        program.steps().iter().map(words).collect::<Vec<_>>(),
+        [
+            "Write data 42 None",
+            "Store flag 1 Some(Release)",
+            "Fence  - Some(SeqCst)",
+            "r0 = Swap x 2 Some(AcqRel)",
+            "r0 = Load flag - Some(Acquire)",
+            "r1 = Read data - None",
+            "r2 = FetchAdd x 5 Some(Relaxed)",
+            "Store x r0 Some(SeqCst)",
+        ]
+    );
+    let branches = program.threads()[1].code[1..]
+        .iter()
+        .map(|branch| match branch {
+            Instruction::Branch {
+                equals,
+                then,
+                otherwise,
+                ..
+            } => (*equals, then.len(), otherwise.len()),
+            Instruction::Step(step) => panic!("{step:?}"),
+        });
+    assert_eq!(branches.collect::<Vec<_>>(), [(1, 1, 1), (1, 0, 1)]);
     let names: Vec<_> = typed
         .registers
         .iter()

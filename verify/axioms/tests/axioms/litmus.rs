@@ -34,14 +34,14 @@ fn check(table: &str, judges: &Judges<'_>, short: &[(&str, &[&str])]) {
             let words: Vec<&str> = case.split_whitespace().collect();
             let (orderings, verdict): (Vec<&str>, Vec<&str>) =
                 words.iter().partition(|word| is_ordering(word));
-            let litmus = Litmus::new(test.0, test.1, &orderings);
+            let litmus = Litmus::new(test.1, &orderings);
             let allows = |executions: Vec<Execution>| {
                 let mut all = executions.iter();
                 all.any(|execution| litmus.ends(execution, end))
             };
             let found = judges
                 .iter()
-                .filter(|(_, all)| allows(all(&litmus.program)));
+                .filter(|(_, all)| allows(all(litmus.program())));
             let found: Vec<&str> = found.map(|(name, _)| *name).collect();
             let expected = match verdict[..] {
                 ["no"] => &[][..],

@@ -11,6 +11,4 @@ mod notation;
 mod page;
 mod programs;
 mod report;
-mod turns;
-mod typing;
 mod wasm;

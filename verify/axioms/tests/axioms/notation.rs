@@ -14,77 +14,70 @@
 //!
 //! An operation without an ordering is relaxed. `$1` stands for the first ordering of a case.
 
-use std::collections::BTreeMap;
-
 use axioms::{
-    Code, Execution, Location,
-    Ordering::{self, AcqRel, Acquire, Relaxed, Release, SeqCst},
-    Program, Register, Value,
-    program::Operand,
+    Execution, Program, Value,
+    language::{Typed, parse_large},
 };
 
 /// A program with the names of its parts.
 #[derive(Debug)]
-pub(crate) struct Litmus {
-    pub(crate) program: Program,
-    locations: BTreeMap<String, Location>,
-    registers: BTreeMap<String, Register>,
-}
+pub(crate) struct Litmus(Typed);
 
-/// Returns the ordering of a name, or `None` where there is no fence.
-fn ordering(name: &str) -> Option<Ordering> {
-    match name {
-        "none" => None,
-        "rlx" => Some(Relaxed),
-        "acq" => Some(Acquire),
-        "rel" => Some(Release),
-        "acqrel" => Some(AcqRel),
-        "sc" => Some(SeqCst),
-        _ => panic!("{name} is no ordering"),
-    }
-}
+/// The names of the orderings, and what the language calls them. `none` makes no fence.
+const ORDERINGS: [[&str; 2]; 6] = [
+    ["none", ""],
+    ["rlx", "Relaxed"],
+    ["acq", "Acquire"],
+    ["rel", "Release"],
+    ["acqrel", "AcqRel"],
+    ["sc", "SeqCst"],
+];
 
 pub(crate) fn is_ordering(name: &str) -> bool {
-    ["none", "rlx", "acq", "rel", "acqrel", "sc"].contains(&name)
+    ORDERINGS.iter().any(|[own, _]| *own == name)
 }
 
 impl Litmus {
     /// Reads a program, with these orderings for its `$1`, `$2` and so on.
-    pub(crate) fn new(name: &str, text: &str, orderings: &[&str]) -> Self {
+    pub(crate) fn new(text: &str, orderings: &[&str]) -> Self {
         let fill = |text: String, (place, ordering): (usize, &&str)| {
             text.replace(&format!("${}", place + 1), ordering)
         };
         let text = orderings.iter().enumerate().fold(text.to_owned(), fill);
-        let mut program = Program::new(name);
-        let mut locations = BTreeMap::from([("D".to_owned(), program.plain("D", 0))]);
-        for name in ["x", "y", "z"] {
-            locations.insert(name.to_owned(), program.atomic(name, 0));
+        let mut typed = "plain D\natomic x, y, z\n".to_owned();
+        let mut addresses = Vec::new();
+        for (thread, steps) in text.split('|').enumerate() {
+            typed += "thread {\n";
+            let mut number = 0;
+            for step in steps.split(';').map(str::trim) {
+                let (line, address) = line(step);
+                addresses.extend(address.map(|register| (thread, number, register)));
+                // Only what `F.none` stands for has no call and no assignment.
+                number += usize::from(line.contains('(') || line.contains(" = "));
+                typed += &format!("{line}\n");
+            }
+            typed += "}\n";
         }
-        let mut litmus = Self {
-            program,
-            locations,
-            registers: BTreeMap::new(),
-        };
-        for thread in text.split('|') {
-            let Self {
-                program,
-                locations,
-                registers,
-            } = &mut litmus;
-            program.thread("thread", |code| {
-                let steps = thread.split(';').map(str::trim);
-                steps.for_each(|one| step(one, code, locations, registers));
-            });
+        let read = parse_large(&typed);
+        let mut litmus = Self(read.unwrap_or_else(|mistake| panic!("{mistake} in\n{typed}")));
+        for (thread, step, register) in addresses {
+            let register = litmus.0.register(register).expect("it is filled");
+            litmus.0.program.take_address(thread, step, register);
         }
         litmus
     }
 
+    pub(crate) fn program(&self) -> &Program {
+        &self.0.program
+    }
+
     /// Whether an execution ends as `end` says: `race`, or values of registers and locations.
     pub(crate) fn ends(&self, execution: &Execution, end: &str) -> bool {
-        let found = |name: &str| match self.locations.get(name) {
-            Some(&location) => Some(execution.last(location)),
-            None => execution.value(self.registers[name]),
+        let found = |name: &str| match self.program().location(name) {
+            Some(location) => Some(execution.last(location)),
+            None => execution.value(self.0.register(name).expect("it is filled")),
         };
+        let number = |text: &str| text.parse::<Value>().expect(text);
         let holds = |part: &str| match (part.split_once("!="), part.split_once('=')) {
             (Some((name, value)), _) => found(name) != Some(number(value)),
             (None, Some((name, value))) => found(name) == Some(number(value)),
@@ -94,48 +87,30 @@ impl Litmus {
     }
 }
 
-fn number(text: &str) -> Value {
-    text.parse()
-        .unwrap_or_else(|_| panic!("{text} is no number"))
-}
-
-fn step(
-    text: &str,
-    code: &mut Code<'_>,
-    locations: &BTreeMap<String, Location>,
-    registers: &mut BTreeMap<String, Register>,
-) {
-    if let Some((condition, then)) = text.strip_prefix("if ").and_then(|t| t.split_once(": ")) {
-        let (register, value) = condition.split_once('=').expect("a value is compared with");
-        let (register, value) = (registers[register], number(value));
-        return code.when(register, value, |code| {
-            step(then, code, locations, registers);
-        });
+/// A step as the language has it, and the register that its address comes from.
+fn line(step: &str) -> (String, Option<&str>) {
+    if let Some((condition, then)) = step.strip_prefix("if ").and_then(|t| t.split_once(": ")) {
+        let (line, address) = line(then);
+        let condition = condition.replace('=', " == ");
+        return (format!("if {condition} {{ {line} }}"), address);
     }
-    if let Some((pointer, then)) = text.strip_prefix('@').and_then(|t| t.split_once(':')) {
-        return step(then, code.through(registers[pointer]), locations, registers);
+    if let Some((pointer, then)) = step.strip_prefix('@').and_then(|t| t.split_once(':')) {
+        return (line(then).0, Some(pointer));
     }
-    let (text, order) = text.split_once('.').unwrap_or((text, "rlx"));
-    let order = ordering(order);
-    let Some((left, right)) = text.split_once('=') else {
-        return order.into_iter().for_each(|order| code.fence(order));
+    let (access, name) = step.split_once('.').unwrap_or((step, "rlx"));
+    let ordering = ORDERINGS.iter().find(|[own, _]| *own == name);
+    let [_, ordering] = ordering.unwrap_or_else(|| panic!("{name} is no ordering"));
+    let line = match access.split_once('=') {
+        None if ordering.is_empty() => String::new(),
+        None => format!("fence({ordering})"),
+        Some((left, right)) => match (left, right.split_once("<-"), right.split_once('+')) {
+            ("D", ..) => format!("D = {right}"),
+            ("x" | "y" | "z", ..) => format!("{left}.store({right}, {ordering})"),
+            (_, Some((at, value)), _) => format!("{left} = {at}.swap({value}, {ordering})"),
+            (_, _, Some((at, value))) => format!("{left} = {at}.fetch_add({value}, {ordering})"),
+            _ if right == "D" => format!("{left} = D"),
+            _ => format!("{left} = {right}.load({ordering})"),
+        },
     };
-    let order = order.expect("an access has an ordering");
-    if let Some(&to) = locations.get(left) {
-        let value = match registers.get(right) {
-            Some(&register) => Operand::from(register),
-            None => Operand::from(number(right)),
-        };
-        return match left {
-            "D" => code.write(to, value),
-            _ => code.store(to, value, order),
-        };
-    }
-    let read = match (right.split_once("<-"), right.split_once('+')) {
-        (Some((at, value)), _) => code.swap(locations[at], number(value), order),
-        (_, Some((at, value))) => code.fetch_add(locations[at], number(value), order),
-        _ if right == "D" => code.read(locations[right]),
-        _ => code.load(locations[right], order),
-    };
-    registers.insert(left.to_owned(), read);
+    (line, None)
 }

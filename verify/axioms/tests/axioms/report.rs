@@ -7,10 +7,7 @@ use axioms::{
     report::report,
 };
 
-use crate::{
-    generate::{Chance, Recipe},
-    typing,
-};
+use crate::generate::{Chance, KINDS, Recipe};
 
 fn field<'j>(json: &'j Json, name: &str) -> &'j Json {
     let Json::Object(fields) = json else {
@@ -185,15 +182,10 @@ fn reports_on_random_programs_have_the_outcomes_of_the_explorer() {
     let mut chance = Chance::new(26);
     let mut racy = 0;
     for _ in 0..100 {
-        let recipe = Recipe::by_chance(
-            &mut chance,
-            &[(2, 4), (3, 2), (4, 2)],
-            &typing::KINDS,
-            &Ordering::ALL,
-        );
-        let text = typing::text(&recipe);
+        let shapes = [(2, 4), (3, 2), (4, 2)];
+        let text = Recipe::by_chance(&mut chance, &shapes, &KINDS, &Ordering::ALL).text();
         let typed = parse(&text).unwrap_or_else(|mistake| panic!("{mistake} in\n{text}"));
-        let built = recipe.program();
+        let built = &typed.program;
         let report = report(&text);
         let columns = list(field(&report, "columns"));
         let names = typed
@@ -222,9 +214,9 @@ fn reports_on_random_programs_have_the_outcomes_of_the_explorer() {
             })
             .collect();
         assert_eq!(field(&report, "more"), &Json::Number(0), "{text}");
-        assert_eq!(found, ends(&built), "{text}");
+        assert_eq!(found, ends(built), "{text}");
         let races = |model| {
-            explore(&built, model)
+            explore(built, model)
                 .iter()
                 .any(|one| !one.races().is_empty())
         };

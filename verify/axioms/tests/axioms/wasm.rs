@@ -10,10 +10,7 @@ use std::{
 
 use axioms::{Ordering, page::EXAMPLES, report::report};
 
-use crate::{
-    generate::{Chance, Recipe},
-    typing,
-};
+use crate::generate::{Chance, KINDS, Recipe};
 
 /// Reads programs, with a NUL after each, and writes a line with the report on each.
 const RUN: &str = "
@@ -57,14 +54,7 @@ fn reports(texts: &[String]) -> Option<Vec<String>> {
 fn the_page_and_this_crate_report_the_same() {
     let mut chance = Chance::new(33);
     let shapes = [(2, 4), (3, 2), (4, 2)];
-    let random = |_| {
-        typing::text(&Recipe::by_chance(
-            &mut chance,
-            &shapes,
-            &typing::KINDS,
-            &Ordering::ALL,
-        ))
-    };
+    let random = |_| Recipe::by_chance(&mut chance, &shapes, &KINDS, &Ordering::ALL).text();
     let mut texts: Vec<String> = (0..200).map(random).collect();
     for example in EXAMPLES {
         texts.push(example.text.to_owned());

@@ -1,6 +1,6 @@
 //! The solution of exercise 10, and repairs that are wrong.
 
-use axioms::{Execution, Model, Program, explore};
+use axioms::{Model, explore, language::parse};
 use lessons::sync::atomic::fence;
 
 use super::*;
@@ -32,31 +32,20 @@ fn side((store, fenced, load): Side) -> impl Meet {
 
 /// Whether both sides can miss each other, according to the axioms.
 pub(crate) fn both_miss(sides: [Side; 2]) -> bool {
-    let mut program = Program::new("handshake");
-    let places = ["sleeping", "work"].map(|name| program.atomic(name, 0));
-    let seen = [0, 1].map(|me| {
-        let (store, fenced, load) = sides[me];
-        program.thread(["sleeper", "waker"][me], |code| {
-            code.store(places[me], 1, axiom(store));
-            if let Some(fenced) = fenced {
-                code.fence(axiom(fenced));
-            }
-            code.load(places[1 - me], axiom(load))
-        })
+    let [sleeper, waker] = sides.map(|(store, fenced, load)| {
+        let fenced = fenced.map_or_else(String::new, |fenced| format!("fence({fenced:?})"));
+        (format!("store(1, {store:?}) {fenced}"), format!("load({load:?})"))
     });
-    let executions = explore(&program, Model::Rc11);
-    let misses = |execution: &Execution| seen.iter().all(|&read| execution.value(read) == Some(0));
-    executions.iter().any(misses)
-}
-
-fn axiom(ordering: Ordering) -> axioms::Ordering {
-    match ordering {
-        Ordering::Acquire => axioms::Ordering::Acquire,
-        Ordering::Release => axioms::Ordering::Release,
-        Ordering::AcqRel => axioms::Ordering::AcqRel,
-        Ordering::SeqCst => axioms::Ordering::SeqCst,
-        _ => axioms::Ordering::Relaxed,
-    }
+    let text = format!(
+        "atomic sleeping, work
+        thread sleeper {{ sleeping.{} found = work.{} }}
+        thread waker {{ work.{} seen = sleeping.{} }}
+        never found == 0 && seen == 0",
+        sleeper.0, sleeper.1, waker.0, waker.1
+    );
+    let handshake = parse(&text).unwrap();
+    let executions = explore(&handshake.program, Model::Rc11);
+    executions.iter().any(|end| handshake.never[0].is_broken_by(end))
 }
 
 /// Each pair of forms is solved exactly if the axioms forbid that both sides miss each other: with
