@@ -44,9 +44,6 @@ macro_rules! lock {
             }
 
             /// Returns the value.
-            ///
-            /// # Errors
-            /// Never.
             pub fn into_inner(self) -> LockResult<T> {
                 Ok(self.value.into_inner())
             }
@@ -54,9 +51,6 @@ macro_rules! lock {
 
         impl<T: ?Sized> $name<T> {
             /// Returns the value through an exclusive reference.
-            ///
-            /// # Errors
-            /// Never.
             pub fn get_mut(&mut self) -> LockResult<&mut T> {
                 Ok(self.value.get_mut())
             }

@@ -75,9 +75,6 @@ impl AtomicWaker {
     }
 
     /// Takes the waker out.
-    ///
-    /// # Panics
-    /// Never.
     #[track_caller]
     pub fn take_waker(&self) -> Option<Waker> {
         self.0.lock().expect("it is never poisoned").take()

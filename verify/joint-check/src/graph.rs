@@ -3,10 +3,12 @@
 
 use core::sync::atomic::Ordering;
 
+use joint_facade::{acquires, releases};
+
 mod event;
 
 pub use event::MAX_THREADS;
-pub(crate) use event::{Clock, Event, Id, Kind, Op, acquires, join, releases};
+pub(crate) use event::{Clock, Event, Id, Kind, Op, join};
 
 /// An execution graph, possibly of a part of an execution.
 #[derive(Clone, Debug, Default)]

@@ -107,9 +107,6 @@ impl<T> JoinHandle<T> {
     ///
     /// # Errors
     /// Never: a model fails where a thread panics.
-    ///
-    /// # Panics
-    /// Never.
     #[track_caller]
     pub fn join(self) -> std::thread::Result<T> {
         perform("join", Request::Join(self.thread.id.0));
@@ -175,9 +172,6 @@ impl Builder {
     }
 
     /// Starts the thread.
-    ///
-    /// # Errors
-    /// Never.
     #[track_caller]
     pub fn spawn<T: 'static>(self, f: impl FnOnce() -> T + 'static) -> io::Result<JoinHandle<T>> {
         // SAFETY: the closure and its result live forever.

@@ -15,8 +15,15 @@
 //!
 //! All methods pass on the place of their call.
 //!
+//! The functions say what orderings have, and which half of one is missing.
+//!
 //! This package is for those three, which pin its exact version. It promises nothing to others.
 #![no_std]
+
+extern crate alloc;
+
+use alloc::{format, string::String};
+use core::sync::atomic::Ordering::{self, AcqRel, Acquire, Relaxed, Release, SeqCst};
 
 /// Declares `AtomicBool` and `AtomicPtr`, or the integers that are listed.
 #[macro_export]
@@ -148,11 +155,44 @@ macro_rules! update {
 }
 
 /// Returns the ordering of a `compare_and_swap` that fails.
-pub const fn failure_of(order: core::sync::atomic::Ordering) -> core::sync::atomic::Ordering {
-    use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+pub const fn failure_of(order: Ordering) -> Ordering {
     match order {
         AcqRel => Acquire,
         Release => Relaxed,
         other => other,
     }
+}
+
+/// Returns whether an operation with this ordering acquires.
+pub const fn acquires(order: Ordering) -> bool {
+    matches!(order, Acquire | AcqRel | SeqCst)
+}
+
+/// Returns whether an operation with this ordering releases.
+pub const fn releases(order: Ordering) -> bool {
+    matches!(order, Release | AcqRel | SeqCst)
+}
+
+/// Says which half of a write, of the read that has read from it, or of both would order what is
+/// before the write and after the read.
+pub fn lacking(write: Ordering, read: Ordering, release: bool, acquire: bool) -> String {
+    let first = with_half(write, true);
+    let second = with_half(read, false);
+    let lacking = match (release, acquire) {
+        (true, true) => format!(
+            "The release half of the first ({first}) and the acquire half of the second ({second})"
+        ),
+        (true, false) => format!("The release half of the first ({first})"),
+        _ => format!("The acquire half of the second ({second})"),
+    };
+    format!("{lacking} would order them.")
+}
+
+fn with_half(order: Ordering, release: bool) -> String {
+    let better = match (releases(order) || release, acquires(order) || !release) {
+        (true, true) => AcqRel,
+        (true, false) => Release,
+        _ => Acquire,
+    };
+    format!("{better:?} instead of {order:?}")
 }

@@ -145,11 +145,22 @@ impl Counterexample {
     fn all_shown(&self) -> Vec<usize> {
         let shared = self.shared_places();
         let events = self.trace.events.iter().enumerate();
+        let (mut races, mut leaks, mut blocks) = (&[][..], &[][..], &[][..]);
+        match &self.verdict {
+            Verdict::Race { first, .. } => races = std::slice::from_ref(first),
+            Verdict::Leak(steps) => leaks = steps,
+            Verdict::Stuck(steps) => blocks = steps,
+            _ => {}
+        }
         let shown = events.filter(|(_, event)| match (event.place, event.step) {
-            (Some(place), _) if self.trace.places[place].kind == "Arc" => self.leaks(place),
-            (Some(place), _) if self.blocks(place) => !matches!(event.step, Step::Made(_)),
+            (Some(place), _) if self.trace.places[place].kind == "Arc" => {
+                self.is_place_of(leaks, place)
+            }
+            (Some(place), step) if self.is_place_of(blocks, place) => {
+                !matches!(step, Step::Made(_))
+            }
             (Some(place), Step::Made(_)) => {
-                shared.contains(&place) && self.is_atomic(place) || self.races_on(place)
+                shared.contains(&place) && self.is_atomic(place) || self.is_place_of(races, place)
             }
             (Some(place), _) => shared.contains(&place),
             (None, _) => true,
@@ -161,41 +172,20 @@ impl Counterexample {
         self.trace.places[place].kind.starts_with("Atomic")
     }
 
-    fn races_on(&self, place: usize) -> bool {
-        match self.verdict {
-            Verdict::Race { first, .. } => self.trace.events[first].place == Some(place),
-            _ => false,
-        }
-    }
-
-    fn leaks(&self, place: usize) -> bool {
-        match &self.verdict {
-            Verdict::Leak(made) => made
-                .iter()
-                .any(|&i| self.trace.events[i].place == Some(place)),
-            _ => false,
-        }
-    }
-
-    /// Whether a thread never returns from an operation on this place.
-    fn blocks(&self, place: usize) -> bool {
-        match &self.verdict {
-            Verdict::Stuck(steps) => {
-                (steps.iter()).any(|&i| self.trace.events[i].place == Some(place))
-            }
-            _ => false,
-        }
+    /// Whether one of these steps is at this place.
+    fn is_place_of(&self, steps: &[usize], place: usize) -> bool {
+        let mut steps = steps.iter().map(|&step| &self.trace.events[step]);
+        steps.any(|event| event.place == Some(place))
     }
 
     fn shared_places(&self) -> BTreeSet<usize> {
         let events = &self.trace.events;
-        let used_by = |place: usize| -> BTreeSet<usize> {
-            let uses = events.iter().filter(|event| event.place == Some(place));
-            uses.map(|event| event.lane).collect()
+        let is_shared = |place: &usize| {
+            let mut lanes = events.iter().filter(|event| event.place == Some(*place));
+            let first = lanes.next().map(|event| event.lane);
+            lanes.any(|event| Some(event.lane) != first)
         };
-        (0..self.trace.places.len())
-            .filter(|&place| used_by(place).len() > 1)
-            .collect()
+        (0..self.trace.places.len()).filter(is_shared).collect()
     }
 }
 

@@ -146,26 +146,12 @@ impl Event {
     }
 
     pub(super) fn acquires(&self) -> bool {
-        acquires(self.order)
+        joint_facade::acquires(self.order)
     }
 
     pub(super) fn releases(&self) -> bool {
-        releases(self.order)
+        joint_facade::releases(self.order)
     }
-}
-
-pub(super) fn acquires(order: Ordering) -> bool {
-    matches!(
-        order,
-        Ordering::Acquire | Ordering::AcqRel | Ordering::SeqCst
-    )
-}
-
-pub(super) fn releases(order: Ordering) -> bool {
-    matches!(
-        order,
-        Ordering::Release | Ordering::AcqRel | Ordering::SeqCst
-    )
 }
 
 /// A location that threads share.

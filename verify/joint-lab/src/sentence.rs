@@ -1,7 +1,7 @@
 //! The sentences about a counterexample: why it failed, and which half of which operation would
 //! have prevented it.
 
-use std::sync::atomic::Ordering;
+use joint_facade::lacking;
 
 use super::{
     counterexample::Counterexample,
@@ -62,25 +62,11 @@ impl Counterexample {
         } else {
             ""
         };
-        let lacking = match (edge.release, edge.acquire) {
-            (true, true) => format!(
-                "the release half of the first ({}) and the acquire half of the second ({})",
-                self.step_up(edge.writer, true),
-                self.step_up(edge.reader, false)
-            ),
-            (true, false) => format!(
-                "the release half of the first ({})",
-                self.step_up(edge.writer, true)
-            ),
-            _ => format!(
-                "the acquire half of the second ({})",
-                self.step_up(edge.reader, false)
-            ),
-        };
+        let [first, second] = [edge.writer, edge.reader].map(|step| self.trace.events[step].order);
+        let lacking = lacking(first, second, edge.release, edge.acquire);
         format!(
-            "{} was read by {reader}{unsure}. {} would order them.",
-            capital(&writer),
-            capital(&lacking)
+            "{} was read by {reader}{unsure}. {lacking}",
+            capital(&writer)
         )
     }
 
@@ -150,19 +136,6 @@ impl Counterexample {
             event.order,
             text::source(event.source)
         )
-    }
-
-    /// The ordering of an operation with one more half.
-    fn step_up(&self, step: usize, release: bool) -> String {
-        let event = &self.trace.events[step];
-        let (has_release, has_acquire) =
-            (event.releases() || release, event.acquires() || !release);
-        let better = match (has_release, has_acquire) {
-            (true, true) => Ordering::AcqRel,
-            (true, false) => Ordering::Release,
-            _ => Ordering::Acquire,
-        };
-        format!("{:?} instead of {:?}", better, event.order)
     }
 }
 

@@ -164,17 +164,10 @@ fn edges(of: &Counterexample) -> Vec<(usize, usize, &'static str)> {
 impl Layout {
     fn of(of: &Counterexample) -> Self {
         let rows = of.shown();
-        let events = &of.trace.events;
-        let count = 1 + rows.iter().map(|&row| events[row].lane).max().unwrap_or(0);
         let mut lanes = Vec::new();
         let mut left = LEFT;
-        for lane in 0..count {
-            let here = rows.iter().filter(|&&row| events[row].lane == lane);
-            let letters = here
-                .map(|&row| text::cell(of, row).chars().count())
-                .max()
-                .unwrap_or(0);
-            let width = pixels(letters.max(12)) + 16;
+        for lane in 0..text::lanes(of, &rows) {
+            let width = pixels(text::width(of, &rows, lane).max(12)) + 16;
             lanes.push((left, width));
             left += width + GAP;
         }

@@ -3,14 +3,14 @@
 
 mod arc;
 pub mod atomic;
+mod condvar;
+mod lock;
 pub mod mpsc;
-mod mutex;
 mod notify;
-mod rwlock;
 
 pub use arc::Arc;
+pub use condvar::{Condvar, WaitTimeoutResult};
+pub use lock::{Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard};
 pub use loom::sync::Barrier;
-pub use mutex::{Condvar, Mutex, MutexGuard, WaitTimeoutResult};
 pub use notify::Notify;
-pub use rwlock::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 pub use std::sync::{LockResult, PoisonError, TryLockError, TryLockResult};

@@ -172,44 +172,28 @@ pub(super) fn picture(of: &Counterexample) -> String {
     let rows = of.shown();
     let arrows = arrows(of, &rows);
     let margin = margin(&arrows, rows.len());
-    let lanes = 1 + rows
-        .iter()
-        .map(|&row| of.trace.events[row].lane)
-        .max()
-        .unwrap_or(0);
-    let cells: Vec<String> = rows.iter().map(|&row| cell(of, row)).collect();
-    let widths: Vec<usize> = (0..lanes)
-        .map(|lane| width(of, &rows, &cells, lane))
-        .collect();
+    let threads: Vec<_> = (0..lanes(of, &rows)).map(|lane| of.thread(lane)).collect();
+    let width = |(lane, name): (usize, &String)| width(of, &rows, lane).max(name.chars().count());
+    let widths: Vec<_> = threads.iter().enumerate().map(width).collect();
+    let in_lanes = |cell: &dyn Fn(usize) -> String| {
+        let lanes = widths.iter().enumerate();
+        let lanes = lanes.map(|(lane, width)| format!("{:<width$}", cell(lane)));
+        lanes.collect::<Vec<_>>().join("  ")
+    };
     let mut text = String::new();
     let blank = " ".repeat(margin.first().map_or(0, |m| m.chars().count()));
-    let names: Vec<_> = (0..lanes)
-        .map(|lane| padded(&of.thread(lane), widths[lane]))
-        .collect();
-    line(
-        &mut text,
-        &format!("{blank}  #  {}  where", names.join("  ")),
-    );
+    let names = in_lanes(&|lane| threads[lane].clone());
+    line(&mut text, &format!("{blank}  #  {names}  where"));
     for (n, &row) in rows.iter().enumerate() {
-        let event = &of.trace.events[row];
-        let lanes = (0..lanes).map(|lane| {
-            let here = if lane == event.lane {
-                cells[n].as_str()
-            } else {
-                ""
-            };
-            padded(here, widths[lane])
+        let own = of.trace.events[row].lane;
+        let lanes = in_lanes(&|lane| match lane == own {
+            true => cell(of, row),
+            false => String::new(),
         });
-        let lanes: Vec<_> = lanes.collect();
+        let at = place_of(of, row, "  ");
         line(
             &mut text,
-            &format!(
-                "{}{:>3}  {}  {}",
-                margin[n],
-                n + 1,
-                lanes.join("  "),
-                place_of(of, row, "  ")
-            ),
+            &format!("{}{:>3}  {lanes}  {at}", margin[n], n + 1),
         );
     }
     legend(&mut text, of, &rows, &arrows);
@@ -219,10 +203,6 @@ pub(super) fn picture(of: &Counterexample) -> String {
 fn line(text: &mut String, line: &str) {
     text.push_str(line.trim_end());
     text.push('\n');
-}
-
-fn padded(text: &str, width: usize) -> String {
-    format!("{text:<width$}")
 }
 
 /// A step in its lane, with whether it failed.
@@ -236,16 +216,19 @@ pub(super) fn cell(of: &Counterexample, row: usize) -> String {
     format!("{mark}{}{end}", step(of, row))
 }
 
-fn width(of: &Counterexample, rows: &[usize], cells: &[String], lane: usize) -> usize {
+/// The number of lanes of these rows.
+pub(super) fn lanes(of: &Counterexample, rows: &[usize]) -> usize {
+    let lanes = rows.iter().map(|&row| of.trace.events[row].lane);
+    1 + lanes.max().unwrap_or(0)
+}
+
+/// The letters of the longest step in a lane.
+pub(super) fn width(of: &Counterexample, rows: &[usize], lane: usize) -> usize {
     let here = rows
         .iter()
-        .zip(cells)
-        .filter(|&(&row, _)| of.trace.events[row].lane == lane);
-    let widest = here
-        .map(|(_, cell)| cell.chars().count())
-        .max()
-        .unwrap_or(0);
-    widest.max(of.thread(lane).chars().count())
+        .filter(|&&row| of.trace.events[row].lane == lane);
+    let letters = here.map(|&row| cell(of, row).chars().count());
+    letters.max().unwrap_or(0)
 }
 
 /// Where a step is, and its name, unless its row stands for several.
@@ -269,14 +252,13 @@ fn legend(text: &mut String, of: &Counterexample, rows: &[usize], arrows: &[Arro
             "┌╌ └╌✗  reads from, without synchronizing: the missing edge",
         );
     }
-    let unsure = of.reads().iter().any(|&(_, _, unsure)| unsure);
-    if unsure {
+    if of.reads().iter().any(|&(_, _, unsure)| unsure) {
         line(
             text,
             "A load's value was stored more than once: its arrow comes from the newest store that fits.",
         );
     }
-    if !of.trace.events.is_empty() && (0..of.trace.events.len()).any(|step| of.failed_at(step)) {
+    if (0..of.trace.events.len()).any(|step| of.failed_at(step)) {
         let what = match of.verdict {
             Verdict::Race { .. } => "the two accesses that race",
             Verdict::Stale { .. } => "the read, and the store that it did not see",

@@ -110,9 +110,6 @@ impl Builder {
     }
 
     /// Works as [`std::thread::Builder::spawn`].
-    ///
-    /// # Errors
-    /// Never.
     #[track_caller]
     pub fn spawn<F, T>(self, f: F) -> io::Result<JoinHandle<T>>
     where

@@ -63,26 +63,3 @@ macro_rules! named {
         }
     };
 }
-
-/// The functions of a lock that record nothing.
-macro_rules! lock {
-    ($name:ident) => {
-        impl<T> $name<T> {
-            #[doc = concat!("Works as [`std::sync::", stringify!($name), "::get_mut`].")]
-            ///
-            /// # Errors
-            /// Never.
-            pub fn get_mut(&mut self) -> LockResult<&mut T> {
-                self.0.get_mut()
-            }
-
-            #[doc = concat!("Works as [`std::sync::", stringify!($name), "::into_inner`].")]
-            ///
-            /// # Errors
-            /// Never.
-            pub fn into_inner(self) -> LockResult<T> {
-                self.0.into_inner()
-            }
-        }
-    };
-}

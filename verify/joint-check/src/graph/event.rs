@@ -238,13 +238,3 @@ impl Event {
         atomic && self.outcome().1 == Ordering::SeqCst
     }
 }
-
-pub(crate) fn acquires(ordering: Ordering) -> bool {
-    use Ordering::{AcqRel, Acquire, SeqCst};
-    matches!(ordering, Acquire | AcqRel | SeqCst)
-}
-
-pub(crate) fn releases(ordering: Ordering) -> bool {
-    use Ordering::{AcqRel, Release, SeqCst};
-    matches!(ordering, Release | AcqRel | SeqCst)
-}

@@ -1,11 +1,12 @@
 //! Finds what a failing execution lacks: the edge that would order two racing accesses, and the
 //! wake-up that would end a wait.
 
-use core::sync::atomic::Ordering;
 use std::collections::{BTreeMap, VecDeque};
 
+use joint_facade::{acquires, lacking};
+
 use super::{Status, show::Show};
-use crate::graph::{Event, Graph, Id, Kind, acquires, releases};
+use crate::graph::{Graph, Id, Kind};
 
 /// A read that would have synchronized with a write.
 struct Missing {
@@ -84,19 +85,6 @@ impl Graph {
     }
 }
 
-/// The ordering of an event with one half added.
-fn with_half(event: &Event, release: bool) -> String {
-    let ordering = event.outcome().1;
-    let releases = releases(ordering) || release;
-    let acquires = acquires(ordering) || !release;
-    let better = match (releases, acquires) {
-        (true, true) => Ordering::AcqRel,
-        (true, false) => Ordering::Release,
-        _ => Ordering::Acquire,
-    };
-    format!("{better:?} instead of {ordering:?}")
-}
-
 impl Show<'_> {
     /// Why neither of two accesses happens before the other.
     pub(super) fn missing_edges(&self, one: Id, other: Id) -> String {
@@ -110,16 +98,9 @@ impl Show<'_> {
         };
         let sentence = |edge: &Missing| {
             let [write, read] = [edge.write, edge.read].map(|id| self.operation(id));
-            let first = with_half(graph.at(edge.write), true);
-            let second = with_half(graph.at(edge.read), false);
-            let lacking = match (edge.release, edge.acquire) {
-                (true, true) => format!(
-                    "The release half of the first ({first}) and the acquire half of the second ({second})"
-                ),
-                (true, false) => format!("The release half of the first ({first})"),
-                _ => format!("The acquire half of the second ({second})"),
-            };
-            format!("Step {write} was read by step {read}. {lacking} would order them.")
+            let [first, second] = [edge.write, edge.read].map(|id| graph.at(id).outcome().1);
+            let lacking = lacking(first, second, edge.release, edge.acquire);
+            format!("Step {write} was read by step {read}. {lacking}")
         };
         found.iter().map(sentence).collect::<Vec<_>>().join(" ")
     }

@@ -15,17 +15,10 @@ use crate::run;
 
 /// The word counts the strong handles, and the weak ones in its upper half.
 const WEAK: u64 = 1 << 32;
+const LESS: u64 = u64::MAX;
 
 fn strong(word: u64) -> u64 {
     word % WEAK
-}
-
-fn one_less(word: u64, _: [u64; 2]) -> Option<u64> {
-    Some(word - 1)
-}
-
-fn one_more(word: u64, _: [u64; 2]) -> Option<u64> {
-    Some(word + 1)
 }
 
 /// A handle of a shared value. A model fails if it leaks one.
@@ -62,9 +55,6 @@ impl<T> Arc<T> {
     ///
     /// # Errors
     /// If it is not.
-    ///
-    /// # Panics
-    /// Never.
     #[track_caller]
     pub fn try_unwrap(this: Self) -> Result<T, Self> {
         let take_last = |word: u64, _: [u64; 2]| (strong(word) == 1).then(|| word - 1);
@@ -79,7 +69,7 @@ impl<T> Arc<T> {
     /// Drops the handle, and returns the value if it was the last.
     #[track_caller]
     pub fn into_inner(this: Self) -> Option<T> {
-        let before = this.count.update("into_inner", 0, Release, one_less);
+        let before = this.count.add("into_inner", LESS, Release);
         if strong(before) == 1 {
             return Some(this.last());
         }
@@ -204,8 +194,7 @@ impl<T: ?Sized> Arc<T> {
     /// Makes a weak handle.
     #[track_caller]
     pub fn downgrade(this: &Self) -> Weak<T> {
-        let more = |word, _| Some(word + WEAK);
-        this.count.update("downgrade", 0, Relaxed, more);
+        this.count.add("downgrade", WEAK, Relaxed);
         Weak {
             value: sync::Arc::downgrade(&this.value),
             count: Some(this.count),
@@ -216,7 +205,7 @@ impl<T: ?Sized> Arc<T> {
 impl<T: ?Sized> Clone for Arc<T> {
     #[track_caller]
     fn clone(&self) -> Self {
-        self.count.update("clone Arc", 0, Relaxed, one_more);
+        self.count.add("clone Arc", 1, Relaxed);
         Self {
             value: self.value.clone(),
             count: self.count,
@@ -227,7 +216,7 @@ impl<T: ?Sized> Clone for Arc<T> {
 impl<T: ?Sized> Drop for Arc<T> {
     #[track_caller]
     fn drop(&mut self) {
-        let before = self.count.update("drop Arc", 0, Release, one_less);
+        let before = self.count.add("drop Arc", LESS, Release);
         if strong(before) == 1 {
             self.ended();
         }
@@ -305,8 +294,7 @@ impl<T: ?Sized> Clone for Weak<T> {
     #[track_caller]
     fn clone(&self) -> Self {
         if let Some(count) = self.count {
-            let more = |word, _| Some(word + WEAK);
-            count.update("clone Weak", 0, Relaxed, more);
+            count.add("clone Weak", WEAK, Relaxed);
         }
         Self {
             value: self.value.clone(),
@@ -319,8 +307,7 @@ impl<T: ?Sized> Drop for Weak<T> {
     #[track_caller]
     fn drop(&mut self) {
         if let Some(count) = self.count {
-            let less = |word, _| Some(word - WEAK);
-            count.update("drop Weak", 0, Release, less);
+            count.add("drop Weak", WEAK.wrapping_neg(), Release);
         }
     }
 }

@@ -107,6 +107,13 @@ impl Word {
         self.access(name, op, ordering, NONE)
     }
 
+    /// Adds to the value, or subtracts, as addition wraps.
+    #[track_caller]
+    pub(crate) fn add(self, name: &'static str, operand: u64, ordering: Ordering) -> u64 {
+        let sum = |word: u64, [operand, _]: [u64; 2]| Some(word.wrapping_add(operand));
+        self.update(name, operand, ordering, sum)
+    }
+
     #[track_caller]
     pub(crate) fn store(self, name: &'static str, value: u64, ordering: Ordering) {
         let place = self.0;

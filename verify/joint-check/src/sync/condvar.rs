@@ -56,9 +56,6 @@ impl Condvar {
     }
 
     /// Gives the lock up, waits for a notification, and takes the lock again.
-    ///
-    /// # Errors
-    /// Never.
     #[track_caller]
     pub fn wait<'a, T: ?Sized>(&self, guard: MutexGuard<'a, T>) -> LockResult<MutexGuard<'a, T>> {
         let token = self.enlist();
@@ -69,9 +66,6 @@ impl Condvar {
     }
 
     /// Waits while the condition holds.
-    ///
-    /// # Errors
-    /// Never.
     #[track_caller]
     pub fn wait_while<'a, T: ?Sized>(
         &self,
@@ -86,9 +80,6 @@ impl Condvar {
 
     /// Does the same as [`wait`](Self::wait), or gives up. Both are tried at each point, so the
     /// duration has no effect.
-    ///
-    /// # Errors
-    /// Never.
     #[track_caller]
     pub fn wait_timeout<'a, T: ?Sized>(
         &self,

@@ -74,8 +74,7 @@ impl<T> Sender<T> {
 impl<T> Clone for Sender<T> {
     #[track_caller]
     fn clone(&self) -> Self {
-        let more = |word, _| Some(word + ONE_SENDER);
-        self.0.word.update("clone", 0, Ordering::Relaxed, more);
+        self.0.word.add("clone", ONE_SENDER, Ordering::Relaxed);
         Self(self.0.clone())
     }
 }
@@ -83,8 +82,8 @@ impl<T> Clone for Sender<T> {
 impl<T> Drop for Sender<T> {
     #[track_caller]
     fn drop(&mut self) {
-        let less = |word, _| Some(word - ONE_SENDER);
-        self.0.word.update("drop", 0, Ordering::Release, less);
+        let less = ONE_SENDER.wrapping_neg();
+        self.0.word.add("drop", less, Ordering::Release);
     }
 }
 

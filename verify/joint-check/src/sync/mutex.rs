@@ -34,9 +34,6 @@ impl<T: ?Sized> Mutex<T> {
     }
 
     /// Waits for the lock.
-    ///
-    /// # Errors
-    /// Never.
     #[track_caller]
     pub fn lock(&self) -> LockResult<MutexGuard<'_, T>> {
         self.relock();

@@ -36,9 +36,6 @@ lock! { RwLock }
 
 impl<T: ?Sized> RwLock<T> {
     /// Waits until no writer holds the lock.
-    ///
-    /// # Errors
-    /// Never.
     #[track_caller]
     pub fn read(&self) -> LockResult<RwLockReadGuard<'_, T>> {
         self.word.wait("read", 0, one_more);
@@ -59,9 +56,6 @@ impl<T: ?Sized> RwLock<T> {
     }
 
     /// Waits until nobody holds the lock.
-    ///
-    /// # Errors
-    /// Never.
     #[track_caller]
     pub fn write(&self) -> LockResult<RwLockWriteGuard<'_, T>> {
         self.word.wait("write", 0, alone);
@@ -95,10 +89,9 @@ only_guard! { RwLockWriteGuard }
 impl<T: ?Sized> Drop for RwLockReadGuard<'_, T> {
     #[track_caller]
     fn drop(&mut self) {
-        let less = |value: u64, _| Some(value - 1);
         self.0
             .word
-            .update("unlock (read)", 0, Ordering::Release, less);
+            .add("unlock (read)", u64::MAX, Ordering::Release);
     }
 }
 

@@ -50,9 +50,6 @@ pub struct Receiver<T>(loom::sync::mpsc::Receiver<T>, u64);
 
 impl<T> Receiver<T> {
     /// Works as [`std::sync::mpsc::Receiver::recv`], while a sender is left.
-    ///
-    /// # Errors
-    /// Never.
     #[track_caller]
     pub fn recv(&self) -> Result<T, RecvError> {
         recorder::begins_plain(self.1, Step::Receive, Location::caller());

@@ -33,20 +33,20 @@ pub(crate) fn run(planted: fn()) -> (Option<i32>, String, String) {
     )
 }
 
-/// The place of the line of the caller's file that ends with this comment.
+/// Demands that a report has each of these lines. `{mark}` stands for the place of the line of the
+/// caller's file that ends with the comment `// mark`.
 #[track_caller]
-pub(crate) fn at(mark: &str) -> String {
+pub(crate) fn says(text: &str, lines: &str) {
     let file = Location::caller().file();
     let source = format!("{}/../{file}", env!("CARGO_MANIFEST_DIR"));
     let source = std::fs::read_to_string(source).expect("the test's source");
-    let mark = format!("// {mark}");
-    let mut lines = source.lines().enumerate();
-    let found = lines.find(|(_, line)| line.ends_with(&mark));
-    format!("{file}:{}", found.expect("a mark").0 + 1)
-}
-
-pub(crate) fn says(text: &str, parts: &[&str]) {
-    for part in parts {
-        assert!(text.contains(part), "it does not say: {part}\n{text}");
+    let mut lines = lines.to_owned();
+    for (number, line) in (1..).zip(source.lines()) {
+        if let Some((_, mark)) = line.split_once("; // ") {
+            lines = lines.replace(&format!("{{{mark}}}"), &format!("{file}:{number}"));
+        }
+    }
+    for line in lines.lines().map(str::trim) {
+        assert!(text.contains(line), "it does not say: {line}\n{text}");
     }
 }

@@ -7,7 +7,7 @@ use joint_lab::{
     thread,
 };
 
-use crate::common::{at, printed, says};
+use crate::common::{printed, says};
 
 #[test]
 fn a_reader_that_would_also_write_is_named() {
@@ -20,15 +20,10 @@ fn a_reader_that_would_also_write_is_named() {
     });
     says(
         &text,
-        &[
-            &format!(
-                "main locks state for writing at {}, which it has held itself for reading since step ",
-                at("upgrades")
-            ),
-            &format!("({}).", at("reads")),
-            "state.read()",
-            "✗ state.write(): never returns",
-        ],
+        "main locks state for writing at {upgrades}, which it has held itself for reading since step
+        ({reads}).
+        state.read()
+        ✗ state.write(): never returns",
     );
 }
 
@@ -46,14 +41,11 @@ fn two_threads_that_would_both_write_after_reading_are_named() {
         drop(a);
         other.join().expect("no panic");
     });
-    let (reads, writes_a, writes_b) = (at("reads b"), at("writes a"), at("writes b"));
     says(
         &text,
-        &[
-            &format!("main locks b for writing at {writes_b}, which thread 1 has held for reading"),
-            &format!("({reads})."),
-            &format!("thread 1 locks a for writing at {writes_a}, which main has held for writing"),
-        ],
+        "main locks b for writing at {writes b}, which thread 1 has held for reading
+        ({reads b}).
+        thread 1 locks a for writing at {writes a}, which main has held for writing",
     );
 }
 
@@ -74,16 +66,11 @@ fn a_receive_for_which_no_message_is_left_is_named() {
     });
     says(
         &text,
-        &[
-            "thread 1 receives from jobs at joint-lab/tests/lab/locks_and_channels.rs:",
-            &format!(
-                "and never gets a message: the last one was sent at step 2 ({})",
-                at("sends")
-            ),
-            "and was received at step 4 (",
-            "loom's receiver also waits if all senders are dropped.",
-            "✗ jobs: receive: never returns",
-        ],
+        "thread 1 receives from jobs at joint-lab/tests/lab/locks_and_channels.rs:
+        and never gets a message: the last one was sent at step 2 ({sends})
+        and was received at step 4 (
+        loom's receiver also waits if all senders are dropped.
+        ✗ jobs: receive: never returns",
     );
 }
 
@@ -101,15 +88,10 @@ fn a_second_wait_for_one_notification_is_named() {
     });
     says(
         &text,
-        &[
-            &format!(
-                "main waits for ready at {} and is never notified: the last notification came at step ",
-                at("waits")
-            ),
-            &format!("(thread 1, {}), before it", at("notifies")),
-            "ready.notify()",
-            "✗ ready.wait(): never returns",
-        ],
+        "main waits for ready at {waits} and is never notified: the last notification came at step
+        (thread 1, {notifies}), before it
+        ready.notify()
+        ✗ ready.wait(): never returns",
     );
 }
 
