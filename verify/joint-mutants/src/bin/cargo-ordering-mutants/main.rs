@@ -105,14 +105,9 @@ fn run(options: &Options) -> Result<bool, String> {
     let rows = results.into_iter().collect::<Result<Vec<_>, String>>()?;
     let rows = rows.into_iter().flatten().collect::<Vec<_>>();
     let is_whole = options.place.is_none() && !options.smoke;
-    let stale = match is_whole {
-        true => reasons.stale(&rows),
-        false => Vec::new(),
-    };
-    let changed = match is_by_page {
-        true => page.stale(&places, &root),
-        false => Vec::new(),
-    };
+    let stale = is_whole.then(|| reasons.stale(&rows)).unwrap_or_default();
+    let changed = is_by_page.then(|| page.stale(&places, &root));
+    let changed = changed.unwrap_or_default();
     let report = Report {
         places: &wanted,
         rows: &rows,
@@ -122,14 +117,10 @@ fn run(options: &Options) -> Result<bool, String> {
         unreached: &unreached,
     };
     let table = report.table();
-    print!(
-        "{}",
-        if options.page.is_some() {
-            report.summary()
-        } else {
-            table.clone()
-        }
-    );
+    match options.page {
+        Some(_) => print!("{}", report.summary()),
+        None => print!("{table}"),
+    }
     let write =
         |file: &str, text| fs::write(file, text).map_err(|error| format!("{file}: {error}"));
     if let Some(file) = &options.table {

@@ -187,12 +187,9 @@ fn why(place: &Place, root: &Path) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use std::{env, process, time::Duration};
-
-    use joint_mutants::place::Change;
+    use std::{env, process};
 
     use super::*;
-    use crate::names::named;
 
     const TEXT: &str = "fn f() {
     // ORDERING: done, seen. AcqRel, with `look`|x.
@@ -203,65 +200,28 @@ mod tests {
     a.load(order!(look: Acquire));
 }";
 
-    fn places(file: &str, folder: &Path) -> Vec<Named> {
-        let places = [
-            ":5:7 swap()",
-            ":5:15 order:a::done(AcqRel)",
-            ":7:12 order:a::look(Acquire)",
-            ":7:12 order:a::calm(Relaxed)",
-        ];
-        let places = places.map(|place| Place::parse(&format!("{file}{place}")).expect(place));
-        named(places.to_vec(), folder)
-    }
-
-    fn row(place: &str, change: &str, verdict: Verdict) -> Row {
-        Row {
-            place: place.to_owned(),
-            change: Change::parse(change).expect(change),
-            verdict,
-            took: Duration::ZERO,
-        }
-    }
-
     #[test]
-    fn rows_are_written_and_read_and_stay_if_they_are_not_tried() {
+    fn a_row_begins_with_the_comment_of_its_place() {
         let folder = env::temp_dir();
         let file = format!("ordering-page-{}.rs", process::id());
         fs::write(folder.join(&file), TEXT).expect("it can be written");
-        let places = places(&file, &folder);
-        let found = |test: &str| Verdict::Found(test.to_owned());
-        let rows = [
-            row("a::done", "acquire", found("x::y")),
-            row("a::done", "release", Verdict::Survived),
-            row("a::look", "relaxed", found("x::z")),
-        ];
-        let reasons = Reasons::read("a::done release: It is not: so.").expect("a list");
-        let written =
-            |page: &Page, rows: &[Row]| page.after(&places, rows, &reasons, (&folder, "../"));
-        let text = written(&Page::default(), &rows);
-        let head = format!("\n## [`{file}`](../{file})\n");
-        for part in [
-            head.as_str(),
-            "| `a::done` | AcqRel | AcqRel, with `look`\\|x. It goes on. SAFETY: no. | acquire: `x::y`<br>\
-             release: **survives**: It is not: so. |\n",
-            "| `a::look` | Acquire | With `done`. | relaxed: `x::z` |\n",
-        ] {
-            assert!(text.contains(part), "{part}\n{text}");
-        }
-        assert!(!text.contains("calm"), "there is nothing to change");
-
-        let page = Page::read(&text);
-        assert_eq!(page.finder("a::done", "acquire"), Some("x::y"));
-        assert_eq!(page.finder("a::done", "release"), None);
-        assert!(page.has("x::z") && !page.has("x::w"));
-        let again = written(&page, &[row("a::look", "relaxed", found("x::w"))]);
-        assert_eq!(again, text.replace("x::z", "x::w"));
-
-        assert!(page.stale(&places, &folder).is_empty());
-        assert_eq!(page.stale(&places[1..], &folder), Vec::<String>::new());
-        assert_eq!(page.stale(&places[..2], &folder), ["a::look"]);
-        fs::write(folder.join(&file), TEXT.replace("With", "Without")).expect("it can be written");
-        assert_eq!(page.stale(&places, &folder), ["a::look"]);
+        let start = |at: &str, name: &str| {
+            let place = Place::parse(&format!("{file}:{at}")).expect("a place");
+            let name = name.to_owned();
+            start(&Named { place, name }, &folder)
+        };
+        assert_eq!(
+            start("5:15 order:a::done(AcqRel)", "a::done"),
+            "| `a::done` | AcqRel | AcqRel, with `look`\\|x. It goes on. SAFETY: no. | "
+        );
+        assert_eq!(
+            start("7:12 order:a::look(Acquire)", "a::look"),
+            "| `a::look` | Acquire | With `done`. | "
+        );
+        assert_eq!(
+            start("7:12 order:a::calm(Relaxed)", "a::calm"),
+            "| `a::calm` | Relaxed |  | "
+        );
         fs::remove_file(folder.join(&file)).expect("it is there");
     }
 }

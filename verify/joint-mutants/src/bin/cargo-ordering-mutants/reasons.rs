@@ -74,26 +74,17 @@ fn entry(line: &str) -> Option<Entry> {
 
 #[cfg(test)]
 mod tests {
-    use std::{sync::atomic::Ordering::Relaxed, time::Duration};
-
     use super::*;
-    use crate::job::Verdict;
-
-    const LIST: &str =
-        "# Why.\n\na.rs f swap 2 relaxed: Nobody reads it.\na.rs g load *: Unused.\n";
 
     #[test]
-    fn reasons_are_found_by_place_and_change() {
-        let list = Reasons::read(LIST).expect("a list");
-        let relaxed = Change::Order(Relaxed);
-        assert_eq!(list.of("a.rs f swap 2", relaxed), Some("Nobody reads it."));
-        assert_eq!(list.of("a.rs f swap 2", Change::Split), None);
-        assert_eq!(list.of("a.rs f swap", relaxed), None);
-        assert_eq!(list.of("a.rs g load", Change::Blind), Some("Unused."));
-    }
-
-    #[test]
-    fn a_line_without_a_reason_is_named() {
+    fn a_line_is_a_change_or_all_of_a_place_with_a_reason() {
+        let list = "# Why.\n\na.rs f swap 2 relaxed: Nobody reads it.\na.rs g load *: Unused.\n";
+        let list = Reasons::read(list).expect("a list");
+        let of = |place, change| list.of(place, Change::parse(change).expect(change));
+        assert_eq!(of("a.rs f swap 2", "relaxed"), Some("Nobody reads it."));
+        assert_eq!(of("a.rs f swap 2", "split"), None);
+        assert_eq!(of("a.rs f swap", "relaxed"), None);
+        assert_eq!(of("a.rs g load", "blind"), Some("Unused."));
         for bad in [
             "a f swap split",
             "a f swap split: ",
@@ -106,33 +97,5 @@ mod tests {
                 "{error}"
             );
         }
-    }
-
-    #[test]
-    fn a_reason_for_what_is_found_or_gone_is_stale() {
-        let list = Reasons::read(LIST).expect("a list");
-        let row = |place: &str, change, verdict| {
-            let (place, took) = (place.to_owned(), Duration::ZERO);
-            Row {
-                place,
-                change,
-                verdict,
-                took,
-            }
-        };
-        let relaxed = Change::Order(Relaxed);
-        let found = || Verdict::Found("x".to_owned());
-        let rows = [
-            row("a.rs f swap 2", relaxed, Verdict::Survived),
-            row("a.rs g load", relaxed, found()),
-            row("a.rs g load", Change::Blind, Verdict::Survived),
-        ];
-        assert!(list.stale(&rows).is_empty());
-        assert_eq!(list.stale(&rows[..2]), ["a.rs g load *"]);
-        let rows = [row("a.rs f swap 2", relaxed, found())];
-        assert_eq!(
-            list.stale(&rows),
-            ["a.rs f swap 2 relaxed", "a.rs g load *"]
-        );
     }
 }

@@ -117,21 +117,4 @@ mod tests {
         ];
         assert_eq!(calls(TEXT), found);
     }
-
-    #[test]
-    fn what_a_test_reaches_is_left_out() {
-        let root = std::env::temp_dir();
-        let file = format!("ordering-unreached-{}.rs", std::process::id());
-        fs::write(root.join(&file), TEXT).expect("it can be written");
-        let place = Place::parse(&format!("{file}:5:12 compare_exchange(AcqRel,Relaxed)"));
-        let is_reached = |file: &str, lines: RangeInclusive<usize>| {
-            *lines.start() == 2 || is_call(place.iter(), file, lines)
-        };
-        let found = unreached(BTreeSet::from([&*file]), &root, is_reached);
-        fs::remove_file(root.join(&file)).expect("it is there");
-        assert_eq!(
-            found,
-            [format!("{file}:11 fence"), format!("{file}:13 fetch_or")]
-        );
-    }
 }
