@@ -1,21 +1,18 @@
-//! The explorer's commands: the matrix of the completion, one cell of it with its witness, and the
-//! page.
+//! The explorer's commands: the matrix of the completion, and one cell of it with its witness.
 
-use std::{env, fs, io, path::Path, process::ExitCode};
+use std::{env, process::ExitCode};
 
 use axioms::{
     Model, Ordering,
     completion::{Cell, Verdict, judge},
     json::{self, Json},
-    page, text,
+    text,
 };
 
 const USAGE: &str = "\
 usage:
   axioms matrix [--json]                   all 25 pairs of orderings of the completion: right, or what breaks
   axioms cell COMPLETER WAITER [--json]    one of them, with an execution that shows what breaks, or with all as JSON
-  axioms page [--check] FILE               all 25 with their executions, as one HTML page; --check only compares the file with it
-  axioms checker WASM                      keeps a checker for the page that has been compiled from the sources as they are now
 an ordering is relaxed, acquire, release, acq_rel or seq_cst
 ";
 
@@ -42,57 +39,8 @@ fn run(arguments: &[&str]) -> Result<String, String> {
         ["cell", completer, waiter, "--json"] => {
             Ok(format!("{}\n", json::cell(&judged(completer, waiter)?)))
         }
-        ["checker", built] => keep_checker(built).map_err(|error| format!("{built}: {error}")),
-        ["page", file] => write_page(file),
-        ["page", "--check", file] => check_page(file),
         ["help" | "-h" | "--help"] => Ok(USAGE.to_owned()),
         _ => Err(format!("not a command\n{USAGE}")),
-    }
-}
-
-/// The checker in the page, and beside it the hashes of the sources that it was compiled from.
-const CHECKER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src/page/checker.wasm");
-const SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src/page/checker.sources");
-
-fn keep_checker(built: &str) -> io::Result<String> {
-    let checker = fs::read(built)?;
-    fs::write(CHECKER, &checker)?;
-    fs::write(SOURCES, sources()?)?;
-    Ok(format!("{CHECKER}: {} KiB\n", checker.len().div_ceil(1024)))
-}
-
-fn sources() -> io::Result<String> {
-    page::sources(Path::new(env!("CARGO_MANIFEST_DIR")))
-}
-
-/// The page, if its checker was compiled from the sources as they are now.
-fn html() -> Result<String, String> {
-    let read = || Ok((fs::read(CHECKER)?, fs::read_to_string(SOURCES)?, sources()?));
-    let (checker, kept, now) = read().map_err(|error: io::Error| error.to_string())?;
-    let differing = page::differing(&kept, &now);
-    if differing.is_empty() {
-        return Ok(page::html(&checker));
-    }
-    Err(format!(
-        "the checker in the page is not compiled from these sources: {} changed since\nto compile it: rustup target add wasm32-unknown-unknown, and cargo run -p course -- page",
-        differing.join(", ")
-    ))
-}
-
-fn write_page(file: &str) -> Result<String, String> {
-    let page = html()?;
-    let folder = Path::new(file).parent().map_or(Ok(()), fs::create_dir_all);
-    let written = folder.and_then(|()| fs::write(file, &page));
-    written.map_err(|error| format!("{file}: {error}"))?;
-    Ok(format!("{file}: {} KiB\n", page.len().div_ceil(1024)))
-}
-
-fn check_page(file: &str) -> Result<String, String> {
-    let found = fs::read_to_string(file).map_err(|error| format!("{file}: {error}"))?;
-    if found == html()? {
-        Ok(format!("{file} is what would be written\n"))
-    } else {
-        Err(format!("{file} is not what would be written now"))
     }
 }
 

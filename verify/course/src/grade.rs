@@ -277,15 +277,4 @@ mod tests {
         let expected = "  1 of 2 changes of the solution are found; not found:\n    ";
         assert_eq!(said, format!("{expected}{line}"));
     }
-
-    #[test]
-    fn each_ordering_becomes_the_strongest() {
-        let source = "a.load(Ordering::Acquire); fence(Ordering::AcqRel); Ordering::Relaxed";
-        let strongest = strongest(source);
-        assert_eq!(
-            strongest.matches("Ordering::SeqCst").count(),
-            3,
-            "{strongest}"
-        );
-    }
 }

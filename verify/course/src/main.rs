@@ -3,7 +3,7 @@
 //! ```sh
 //! cargo run -p course -- lesson [NUMBER]
 //! cargo run -p course -- grade HOMEWORK PATH | --check
-//! cargo run -p course -- page [--check | --test [MATRIX]]
+//! cargo run -p course -- page [--check | --test]
 //! ```
 
 mod browser;
@@ -29,8 +29,8 @@ Usage: cargo run -p course -- <command>
   page                   writes index.html, and compiles the checker in it if there is the target
                          wasm32-unknown-unknown
   page --check           compares the file with what would be written
-  page --test [MATRIX]   uses it in Chromium, at six sizes, and is skipped without; its verdicts are
-                         those of the explorer, and of the models in a file of `lab matrix --json`
+  page --test            uses it in Chromium, at six sizes, and is skipped without; its verdicts are
+                         those of the explorer, which loom-tests compares with those of the models
 ";
 
 fn main() {
@@ -43,8 +43,7 @@ fn main() {
         ["grade", name, path] => grade::grade(name, Path::new(path)),
         ["page"] => page::write(),
         ["page", "--check"] => page::check(),
-        ["page", "--test"] => page::test(None),
-        ["page", "--test", matrix] => page::test(Some(Path::new(matrix))),
+        ["page", "--test"] => page::test(),
         _ => {
             print!("{USAGE}");
             exit(i32::from(!matches!(words[..], ["help" | "--help"])) * 2);

@@ -6,9 +6,17 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use axioms::{
+    Model,
+    completion::{Cell, judge},
+};
 use serde_json::Value;
 
-use super::{browser, cargo, checker, here, workspace};
+use super::{
+    browser,
+    checker::{self, CHECKER, SOURCES, sources},
+    here,
+};
 
 const FILE: &str = "index.html";
 /// Windows of phones, a tablet, laptops and a desktop: width and height.
@@ -42,69 +50,67 @@ addEventListener("message", (event) => {
 
 /// Writes the page, with the checker in it.
 pub(crate) fn write() -> Result<bool, String> {
-    Ok(checker::build()? && axioms(&["page", "course/index.html"])?)
+    if !checker::build()? {
+        return Ok(false);
+    }
+    let (file, page) = (here().join(FILE), html()?);
+    fs::write(&file, &page).map_err(|error| format!("{}: {error}", file.display()))?;
+    println!("{}: {} KiB", file.display(), page.len().div_ceil(1024));
+    Ok(true)
 }
 
 /// Compares the file with what would be written.
 pub(crate) fn check() -> Result<bool, String> {
-    axioms(&["page", "--check", "course/index.html"])
+    let found = fs::read_to_string(here().join(FILE)).unwrap_or_default();
+    let is_same = found == html()?;
+    println!(
+        "{FILE} {} what would be written",
+        if is_same { "is" } else { "is not" }
+    );
+    Ok(is_same)
 }
 
-/// Runs the explorer, and returns whether it passes.
-pub(super) fn axioms(args: &[&str]) -> Result<bool, String> {
-    let status = cargo(workspace(), AXIOMS).args(args).status();
-    let status = status.map_err(|error| format!("could not start cargo: {error}"))?;
-    Ok(status.success())
+/// The page, if its checker was compiled from the sources as they are now.
+fn html() -> Result<String, String> {
+    let read = || Ok((fs::read(CHECKER)?, fs::read_to_string(SOURCES)?, sources()?));
+    let (checker, kept, now) = read().map_err(|error: io::Error| error.to_string())?;
+    match axioms::page::differing(&kept, &now)[..] {
+        [] => Ok(axioms::page::html(&checker)),
+        ref differing => Err(format!(
+            "the checker in the page is not compiled from these sources: {} changed since",
+            differing.join(", ")
+        )),
+    }
 }
 
-const AXIOMS: &str = "run --quiet --package axioms --";
-
-/// Uses the page in a browser, and compares its verdicts with the explorer's, and with those in a
-/// file of `lab matrix`.
-pub(crate) fn test(matrix: Option<&Path>) -> Result<bool, String> {
+/// Uses the page in a browser, and compares its verdicts with the explorer's.
+pub(crate) fn test() -> Result<bool, String> {
     let Some(browser) = browser::find() else {
         println!("page --test skipped: no Chromium in the path; CHROMIUM can name one");
         return Ok(true);
     };
-    println!("{}", compare(&browser, matrix)?);
+    let page = opened(&browser)?;
+    same(&page, &explored()).map_err(|why| format!("the page and the explorer differ: {why}"))?;
+    println!(
+        "page --test passed: used in {}, laid out at {} sizes, with the verdicts of the explorer",
+        browser.display(),
+        SIZES.len()
+    );
     Ok(true)
 }
 
 /// A cell's orderings, and what is not published in it.
 type Verdicts = BTreeMap<(String, String), Vec<String>>;
 
-fn compare(browser: &Path, matrix: Option<&Path>) -> Result<String, String> {
-    let mut others = vec![("axioms", verdicts(&explored()?)?)];
-    if let Some(file) = matrix {
-        let text = fs::read_to_string(file);
-        let text = text.map_err(|error| format!("cannot read {}: {error}", file.display()))?;
-        others.push(("the model checker", verdicts(&text)?));
-    }
-    let page = opened(browser)?;
-    for (name, other) in &others {
-        same(&page, other).map_err(|why| format!("the page and {name} differ: {why}"))?;
-    }
-    let names: Vec<_> = others.iter().map(|(name, _)| *name).collect();
-    Ok(format!(
-        "page --test passed: used in {}, laid out at {} sizes, with the verdicts of {}",
-        browser.display(),
-        SIZES.len(),
-        names.join(" and of ")
-    ))
-}
-
-/// The explorer's own matrix, as JSON.
-fn explored() -> Result<String, String> {
-    let output = cargo(workspace(), AXIOMS)
-        .args(["matrix", "--json"])
-        .output();
-    let output = output.map_err(|error| format!("could not start cargo: {error}"))?;
-    if output.status.success() {
-        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
-    } else {
-        let error = String::from_utf8_lossy(&output.stderr);
-        Err(format!("axioms matrix: {}: {error}", output.status))
-    }
+/// The explorer's own matrix.
+fn explored() -> Verdicts {
+    let verdict = |cell: Cell| {
+        let found = judge(cell, Model::Rc11).findings;
+        let broken = found.iter().map(|one| one.broken.name().to_owned());
+        let orderings = [cell.completer, cell.waiter].map(|it| it.name().to_owned());
+        (orderings.into(), broken.collect())
+    };
+    Cell::all().map(verdict).collect()
 }
 
 /// Returns what the page shows, if its tests found nothing wrong and the console is empty.
@@ -126,7 +132,7 @@ fn opened(browser: &Path) -> Result<Verdicts, String> {
         .as_array()
         .ok_or("the report has no errors")?;
     match errors.is_empty() {
-        true => verdicts(&report.to_string()),
+        true => verdicts(&report).ok_or_else(|| format!("no verdicts: {}", report["cells"])),
         false => {
             let lines: Vec<_> = errors.iter().map(Value::to_string).collect();
             Err(lines.join("\n"))
@@ -166,34 +172,17 @@ fn report(document: &str) -> Result<Value, String> {
         .map_err(|error| format!("what the page wrote is no JSON: {error}"))
 }
 
-/// Returns the cells of a matrix, with the names of the page, the explorer or the model checker.
-fn verdicts(text: &str) -> Result<Verdicts, String> {
-    let value: Value = serde_json::from_str(text).map_err(|error| error.to_string())?;
-    let cells = value["cells"].as_array().ok_or("a matrix has no cells")?;
+/// Returns the cells of a matrix, as the page writes it.
+fn verdicts(report: &Value) -> Option<Verdicts> {
     let cell = |cell: &Value| {
-        let text = |name| Some(cell[name].as_str()?.to_owned());
-        let broken = broken(cell)?;
-        let is_right = cell["right"].as_bool()?;
-        let orderings = (text("completer")?, text("waiter")?);
-        (is_right == broken.is_empty()).then_some((orderings, broken))
+        let text = |value: &Value| Some(value.as_str()?.to_owned());
+        let broken = cell["broken"].as_array()?.iter().map(text);
+        let mut broken = broken.collect::<Option<Vec<_>>>()?;
+        broken.sort();
+        let orderings = (text(&cell["completer"])?, text(&cell["waiter"])?);
+        (cell["right"].as_bool()? == broken.is_empty()).then_some((orderings, broken))
     };
-    let read = |one: &Value| cell(one).ok_or_else(|| format!("not a cell: {one}"));
-    cells.iter().map(read).collect()
-}
-
-fn broken(cell: &Value) -> Option<Vec<String>> {
-    let name = |one: &Value| {
-        let name = [one, &one["broken"], &one["not_published"]]
-            .into_iter()
-            .find_map(Value::as_str);
-        // The model checker writes the name with its article.
-        Some(name?.trim_start_matches("the ").to_owned())
-    };
-    let lists = ["broken", "findings", "failures"];
-    let list = lists.iter().find_map(|list| cell[list].as_array())?;
-    let mut names = list.iter().map(name).collect::<Option<Vec<_>>>()?;
-    names.sort();
-    Some(names)
+    report["cells"].as_array()?.iter().map(cell).collect()
 }
 
 fn same(page: &Verdicts, other: &Verdicts) -> Result<(), String> {
@@ -215,25 +204,18 @@ fn same(page: &Verdicts, other: &Verdicts) -> Result<(), String> {
 mod tests {
     use super::*;
 
-    fn matrix(list: &str) -> String {
-        format!(r#"{{"cells":[{{"completer":"a","waiter":"b","right":false,{list}}}]}}"#)
-    }
-
     #[test]
-    fn verdicts_are_read_by_the_names_of_each_checker() {
-        let page = verdicts(&matrix(r#""broken":["waker","result"]"#));
-        let explorer = matrix(r#""findings":[{"broken":"result"},{"broken":"waker"}]"#);
-        let models = matrix(r#""failures":[{"not_published":"result"},{"not_published":"waker"}]"#);
-        assert!(page.is_ok());
-        assert_eq!(verdicts(&explorer), page);
-        assert_eq!(verdicts(&models), page);
-    }
-
-    #[test]
-    fn a_verdict_that_contradicts_itself_is_none() {
-        assert!(verdicts(&matrix(r#""broken":[]"#)).is_err());
-        assert!(verdicts(&matrix(r#""broken":[1]"#)).is_err());
-        assert!(verdicts("{}").is_err());
+    fn verdicts_are_read_unless_they_contradict_themselves() {
+        let read = |broken: &str| {
+            let cell = r#"{"completer":"a","waiter":"b","right":false,"broken":"#;
+            let report = format!(r#"{{"cells":[{cell}{broken}}}]}}"#);
+            verdicts(&serde_json::from_str(&report).expect(&report))
+        };
+        let (completer, waiter) = ("a".to_owned(), "b".to_owned());
+        let broken = vec!["result".to_owned(), "waker".to_owned()];
+        let expected = Verdicts::from([((completer, waiter), broken)]);
+        assert_eq!(read(r#"["waker","result"]"#), Some(expected));
+        assert_eq!((read("[]"), read("[1]")), (None, None));
     }
 
     #[test]

@@ -186,18 +186,3 @@ fn report(wrong: &Wrong, failure: Option<&Counterexample>) {
     }
     fs::write(file, text).expect("the report can be written");
 }
-
-#[test]
-fn the_operations_of_a_lane_are_read_from_the_text() {
-    let text = "   #  maker                    reader                        where
-   1  word: made, 0                                          a.rs:1
-┌  2                           word.swap(1, AcqRel) = 0      a.rs:2
-└  3  word.load(Relaxed) = 1                                 a.rs:3
-   4                           ✗ word.load(Acquire) = 1      a.rs:4
-   5                           fence(Acquire)                a.rs:5
-   6                           ends                          a.rs:6
-";
-    let reads = ["swap(1, AcqRel)", "load(Acquire)", "fence(Acquire)"];
-    assert_eq!(lane(text, "reader"), reads);
-    assert_eq!(lane(text, "maker"), ["load(Relaxed)"]);
-}

@@ -78,22 +78,3 @@ fn every_quote_is_in_its_file() {
         assert!(check(&path.display().to_string(), &text) > 0);
     }
 }
-
-#[test]
-#[should_panic(expected = "nobody compiles this")]
-fn a_block_that_nobody_compiles_is_found() {
-    check("a lesson", "```rust,ignore\nfn main() {}\n```\n");
-}
-
-#[test]
-#[should_panic(expected = "not in verify")]
-fn a_quote_that_is_in_no_file_is_found() {
-    let file = "verify/course/models/tests/lessons/main.rs";
-    check(
-        "a lesson",
-        &format!(
-            "<!-- in {file} -->\n```rust,ignore\nfn {}() {{}}\n```\n",
-            "nothing"
-        ),
-    );
-}
