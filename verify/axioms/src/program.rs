@@ -10,7 +10,7 @@ pub type Value = u32;
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct Location(pub(crate) usize);
 
-/// A register of one thread, which the instruction that fills it answers.
+/// A register of one thread.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct Register {
     pub(crate) thread: usize,
@@ -38,10 +38,10 @@ pub enum Operand {
     Register(Register),
 }
 
-/// The effect of an instruction, or of the event it becomes, on memory.
+/// What an instruction, or its event, does to memory.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum Kind {
-    /// The value that a location has at first. Of events only.
+    /// The initial value of a location. Only events have this kind.
     Initial,
     /// A read that is not atomic.
     Read,
@@ -88,15 +88,15 @@ pub struct Step {
     pub number: usize,
     /// Its kind.
     pub kind: Kind,
-    /// Where: nowhere if it is a fence.
+    /// Its location, or `None` if it is a fence.
     pub location: Option<Location>,
-    /// Its ordering: none if it is not atomic.
+    /// Its ordering, or `None` if it is not atomic.
     pub ordering: Option<Ordering>,
-    /// Where its address comes from, if it is no constant of the text.
+    /// The register that gives its address, or `None` if the text gives it.
     pub address: Option<Register>,
     /// The value that it writes or adds.
     pub operand: Option<Operand>,
-    /// Where what it reads goes.
+    /// The register that receives the value that it reads.
     pub into: Option<Register>,
 }
 

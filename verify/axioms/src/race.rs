@@ -68,16 +68,16 @@ pub(crate) fn races(events: &[Event], hb: &Relation) -> Vec<Race> {
 }
 
 impl Execution {
-    /// The synchronizes-with edges that would each order the accesses of a race, where one thread
-    /// saw the other's write and only an ordering was too weak. None if neither thread saw anything
-    /// of the other, or only through a third.
+    /// The synchronizes-with edges that would each order the accesses of a race: one thread saw the
+    /// other's write, and an ordering was too weak. There are none if neither thread saw the other,
+    /// or saw it only through a third.
     pub fn missing_edges(&self, race: &Race) -> Vec<MissingEdge> {
         let there = self.missing_from(race.write, race.other);
         let back = self.missing_from(race.other, race.write);
         there.into_iter().chain(back).collect()
     }
 
-    /// Those that would make `a` happen before `b`.
+    /// The missing edges that would make `a` happen before `b`.
     fn missing_from(&self, a: EventId, b: EventId) -> Vec<MissingEdge> {
         let at_or_before = self.edges.po.or_same();
         let seen = self.seen_through_exchanges();

@@ -5,9 +5,7 @@
 //! cargo run --manifest-path verify/Cargo.toml -p joint-check --example models [SECONDS]
 //! ```
 //!
-//! It explores each test on joint-check for at most `SECONDS`, which is 10 by default. Given two
-//! files instead, it reads the output of `cargo xtask loom` from them: that of loom, and then that
-//! of joint-check.
+//! It explores each test on joint-check for at most `SECONDS`, which is 10 by default.
 
 use std::{
     collections::BTreeMap,
@@ -158,24 +156,10 @@ fn run(engine: &str, seconds: Option<&str>) -> String {
 }
 
 fn main() {
-    let words: Vec<_> = env::args().skip(1).collect();
-    let words: Vec<_> = words.iter().map(|word| &**word).collect();
-    let read = |file| fs::read_to_string(file).expect("the file can be read");
-    let seconds = words.first().unwrap_or(&"10");
-    let (loom, check) = match words[..] {
-        [loom, check] => (read(loom), read(check)),
-        [] | [_] if seconds.parse::<u32>().is_ok() => {
-            (run("loom", None), run("check", Some(seconds)))
-        }
-        _ => {
-            eprintln!(
-                "give a number of seconds, or what `cargo xtask loom` has printed of loom and of joint-check"
-            );
-            exit(2);
-        }
-    };
+    let seconds = env::args().nth(1).unwrap_or("10".to_owned());
+    let (loom, check) = (run("loom", None), run("check", Some(&seconds)));
     let (loom, check) = (counts(&loom), counts(&check));
-    let readme = read(README);
+    let readme = fs::read_to_string(README).expect("the README can be read");
     let (before, rest) = readme.split_once(BEGIN).expect("the README has a place");
     let (_, after) = rest.split_once(END).expect("the place has an end");
     let text = format!("{before}{BEGIN}{}{END}{after}", table(&loom, &check));

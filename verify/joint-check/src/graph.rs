@@ -275,7 +275,8 @@ impl Graph {
         path
     }
 
-    /// The graph without its values and stamps: the same for the same execution.
+    /// The graph without its values and stamps: the same for the same execution. What a thread does
+    /// follows from what it has read, so the kinds of the events are not needed.
     pub(crate) fn canonical(&self) -> Vec<u64> {
         let mut threads: Vec<_> = (0..MAX_THREADS as u8).collect();
         threads.retain(|&thread| self.spawned[usize::from(thread)].is_some());
@@ -290,8 +291,7 @@ impl Graph {
             all.extend(self.path(thread).map(u64::from));
             for event in &self.threads[usize::from(thread)] {
                 let source = event.source.map_or(u64::MAX, name);
-                let kind = event.kind.number().into();
-                all.extend([name(event.id), kind, name(event.place), source]);
+                all.extend([name(event.id), name(event.place), source]);
             }
         }
         let mut orders = self.writes.clone();

@@ -15,14 +15,19 @@
 //!
 //! All methods pass on the place of their call.
 //!
-//! The functions say what orderings have, and which half of one is missing.
+//! The functions say what orderings have, and find and say which half of one is missing.
 //!
 //! This package is for those three, which pin its exact version. It promises nothing to others.
 #![no_std]
 
 extern crate alloc;
 
-use alloc::{format, string::String};
+use alloc::{
+    collections::{BTreeMap, VecDeque},
+    format,
+    string::String,
+    vec::Vec,
+};
 use core::sync::atomic::Ordering::{self, AcqRel, Acquire, Relaxed, Release, SeqCst};
 
 /// Declares `AtomicBool` and `AtomicPtr`, or the integers that are listed.
@@ -40,6 +45,13 @@ macro_rules! atomics {
             #[track_caller]
             fn default() -> Self {
                 Self::new(false)
+            }
+        }
+
+        impl<T> Default for AtomicPtr<T> {
+            #[track_caller]
+            fn default() -> Self {
+                Self::new(::core::ptr::null_mut())
             }
         }
     };
@@ -95,6 +107,20 @@ macro_rules! atomic {
                 compare_exchange_weak "Works as in std, and never fails without a reason."
             }
 
+            /// The deprecated method of std's. Returns the value before.
+            #[track_caller]
+            pub fn compare_and_swap(
+                &self,
+                current: $value,
+                new: $value,
+                order: ::core::sync::atomic::Ordering,
+            ) -> $value {
+                let failure = $crate::failure_of(order);
+                let before: Result<_, _> =
+                    $tool! { exchange self compare_and_swap [current, new] order failure };
+                before.unwrap_or_else(|before| before)
+            }
+
             /// Works as in std.
             ///
             /// # Errors
@@ -110,6 +136,13 @@ macro_rules! atomic {
                 F: FnMut($value) -> Option<$value>,
             {
                 $tool! { update self f set fetch }
+            }
+        }
+
+        impl $(<$t>)? From<$value> for $name $(<$t>)? {
+            #[track_caller]
+            fn from(value: $value) -> Self {
+                Self::new(value)
             }
         }
     };
@@ -195,4 +228,37 @@ fn with_half(order: Ordering, release: bool) -> String {
         _ => Acquire,
     };
     format!("{better:?} instead of {order:?}")
+}
+
+/// Returns the path between two steps with the fewest missing edges: the steps after the first, each
+/// with whether the edge to it is missing. `before` has the steps right before a step.
+pub fn path<S: Copy + Ord>(
+    first: S,
+    last: S,
+    before: impl Fn(S) -> Vec<(S, bool)>,
+) -> Option<Vec<(S, bool)>> {
+    let mut cost = BTreeMap::from([(last, 0)]);
+    let mut next = BTreeMap::new();
+    let mut queue = VecDeque::from([last]);
+    while let Some(at) = queue.pop_front() {
+        for (step, is_missing) in before(at) {
+            let new = cost[&at] + u32::from(is_missing);
+            if cost.get(&step).is_none_or(|&old| new < old) {
+                cost.insert(step, new);
+                next.insert(step, (at, is_missing));
+                match is_missing {
+                    true => queue.push_back(step),
+                    false => queue.push_front(step),
+                }
+            }
+        }
+    }
+    let mut path = Vec::new();
+    let mut at = first;
+    while at != last {
+        let &(step, is_missing) = next.get(&at)?;
+        path.push((step, is_missing));
+        at = step;
+    }
+    Some(path)
 }

@@ -7,9 +7,6 @@ fn main() {
     let failure = joint_lab::explain(|| joint_lab::model(handshake::model))
         .expect_err("release and acquire do not make a handshake");
     print!("{}", failure.text());
-    if let Some(file) = std::env::args_os().nth(1) {
-        std::fs::write(file, failure.svg("store-load")).expect("the file can be written");
-    }
 }
 
 mod handshake {

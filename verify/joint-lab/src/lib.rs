@@ -80,6 +80,7 @@ pub mod sync;
 mod text;
 pub mod thread;
 mod verdict;
+mod wakes;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -91,6 +92,7 @@ pub use loom::{
 pub use recorder::{name_thread, name_value};
 pub use report::failure_of;
 pub use svg::escaped;
+pub use wakes::Wakes;
 
 /// Runs `f` in every order that loom explores, as `loom::model` does, and explains a failure.
 ///

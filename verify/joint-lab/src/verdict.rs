@@ -1,10 +1,12 @@
 //! Why an execution failed: the accesses that race, the reads that would have ordered them, and the
 //! halves that these reads lack.
 
-use std::{collections::VecDeque, sync::atomic::Ordering};
+use std::sync::atomic::Ordering;
+
+use joint_facade::path;
 
 use super::{
-    analysis::{Analysis, Edge, Why},
+    analysis::Analysis,
     event::{Event, Step, Trace},
 };
 
@@ -66,83 +68,33 @@ pub(super) fn race(events: &[Event], known: &Analysis, first: usize, second: usi
     }
 }
 
-/// A path along edges from step to step.
-struct Way {
-    cost: usize,
-    before: Option<(usize, bool)>,
-}
-
 /// The fewest reads that would make one step happen before the other.
 fn would_be_path(events: &[Event], known: &Analysis, first: usize, second: usize) -> Vec<Missing> {
-    let would_be = would_be_edges(events, known);
-    let mut ways: Vec<Option<Way>> = (0..events.len()).map(|_| None).collect();
-    ways[first] = Some(Way {
-        cost: 0,
-        before: None,
-    });
-    let mut queue = VecDeque::from([first]);
-    while let Some(at) = queue.pop_front() {
-        let cost = ways[at].as_ref().map_or(0, |way| way.cost);
-        let after = events[at + 1..]
-            .iter()
-            .position(|e| e.lane == events[at].lane);
-        let after = after.map(|offset| (at + 1 + offset, false));
-        let made = known.edges.iter().filter(|edge| edge.from == at);
-        let made = made.map(|edge| (edge.to, false));
-        let lacking = would_be.iter().filter(|edge| edge.from == at);
-        let lacking = lacking.map(|edge| (edge.to, true));
-        for (next, lacks) in after.into_iter().chain(made).chain(lacking) {
-            let cost = cost + usize::from(lacks);
-            if ways[next].as_ref().is_none_or(|way| cost < way.cost) {
-                ways[next] = Some(Way {
-                    cost,
-                    before: Some((at, lacks)),
-                });
-                if lacks {
-                    queue.push_back(next);
-                } else {
-                    queue.push_front(next);
-                }
-            }
-        }
-    }
-    let steps = trail(&ways, second);
-    missing_on(events, &steps)
+    let path = path(first, second, |step| steps_before(events, known, step));
+    let path = path.map(|path| [(first, false)].into_iter().chain(path).collect());
+    path.map_or(Vec::new(), |steps: Vec<_>| missing_on(events, &steps))
 }
 
-/// The steps of the path to `last`, each with whether the edge to it is missing.
-fn trail(ways: &[Option<Way>], last: usize) -> Vec<(usize, bool)> {
-    let mut steps = Vec::new();
-    let mut at = ways[last].as_ref().map(|way| (last, way));
-    while let Some((step, way)) = at {
-        let lacks = way.before.is_some_and(|(_, lacks)| lacks);
-        steps.push((step, lacks));
-        at = way
-            .before
-            .and_then(|(before, _)| Some((before, ways[before].as_ref()?)));
-    }
-    steps.reverse();
-    steps
-}
-
-/// From each store to each read of it in another thread, including reads of the read-modify-writes
-/// in between.
-fn would_be_edges(events: &[Event], known: &Analysis) -> Vec<Edge> {
-    let mut edges = Vec::new();
-    for reader in 0..events.len() {
-        let mut from = known.reads_from[reader];
-        while let Some(writer) = from {
-            if events[writer].lane != events[reader].lane && events[writer].is_atomic() {
-                edges.push(Edge {
-                    from: writer,
-                    to: reader,
-                    why: Why::Synchronizes,
-                });
-            }
-            from = known.reads_from[writer].filter(|_| events[writer].is_update());
+/// The steps right before a step, each with whether the edge to it is missing. A read may also
+/// synchronize with what the read-modify-writes before its store have read.
+fn steps_before(events: &[Event], known: &Analysis, step: usize) -> Vec<(usize, bool)> {
+    let lane = events[step].lane;
+    let own = events[..step].iter().rposition(|event| event.lane == lane);
+    let made = known.edges.iter().filter(|edge| edge.to == step);
+    let made = made.map(|edge| edge.from);
+    let mut before: Vec<_> = own
+        .into_iter()
+        .chain(made)
+        .map(|step| (step, false))
+        .collect();
+    let mut from = known.reads_from[step];
+    while let Some(writer) = from {
+        if events[writer].lane != lane && events[writer].is_atomic() {
+            before.push((writer, true));
         }
+        from = known.reads_from[writer].filter(|_| events[writer].is_update());
     }
-    edges
+    before
 }
 
 fn missing_on(events: &[Event], steps: &[(usize, bool)]) -> Vec<Missing> {

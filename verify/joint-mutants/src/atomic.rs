@@ -8,7 +8,6 @@ use core::{
     },
 };
 
-use joint_facade::failure_of;
 use loom::sync::atomic as model;
 
 use crate::{named::Halves, place::Change};
@@ -51,20 +50,6 @@ macro_rules! changed {
         }
 
         impl $(<$t>)? $name $(<$t>)? {
-            /// The deprecated `compare_and_swap` of std's atomics.
-            #[track_caller]
-            pub fn compare_and_swap(
-                &self,
-                current: $value,
-                new: $value,
-                order: Ordering,
-            ) -> $value {
-                let failure = failure_of(order);
-                let exchanged: Result<_, _> =
-                    changed! { exchange self compare_and_swap [current, new] order failure };
-                exchanged.unwrap_or_else(|before| before)
-            }
-
             /// The load of a read-modify-write, and the store unless it is deleted.
             #[track_caller]
             fn in_parts(
@@ -99,13 +84,6 @@ macro_rules! changed {
         impl $(<$t>)? fmt::Debug for $name $(<$t>)? {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 self.model.fmt(f)
-            }
-        }
-
-        impl $(<$t>)? From<$value> for $name $(<$t>)? {
-            #[track_caller]
-            fn from(value: $value) -> Self {
-                Self::new(value)
             }
         }
     };
@@ -194,10 +172,3 @@ integers! {
 integers! { AtomicU64 u64, AtomicI64 i64 }
 joint_facade::atomics! { changed }
 with_mut! { AtomicPtr [T] *mut T }
-
-impl<T> Default for AtomicPtr<T> {
-    #[track_caller]
-    fn default() -> Self {
-        Self::new(core::ptr::null_mut())
-    }
-}

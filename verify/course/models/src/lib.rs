@@ -1,15 +1,6 @@
-//! What the lessons use in loom's place: joint-lab's types, which explain a model that fails, and a
-//! waker that counts.
+//! What the lessons use in loom's place: joint-lab's types, which explain a model that fails.
 
-use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering},
-    },
-    task::{Wake, Waker},
-};
-
-pub use joint_lab::{Counterexample, cell, name_thread, name_value, sync, thread};
+pub use joint_lab::{Counterexample, Wakes, cell, name_thread, name_value, sync, thread};
 
 use loom::model::Builder;
 
@@ -30,61 +21,4 @@ pub fn failure_of(
     let mut builder = Builder::new();
     builder.preemption_bound = preemptions;
     joint_lab::failure_of(builder, f)
-}
-
-/// Makes wakers, and counts their wake-ups.
-///
-/// The counts are not atomics of the model, so they make no edges that could hide a missing one.
-/// `new` writes a cell, and each wake-up reads it. A wake-up that the call of `new` does not happen
-/// before is therefore a race, which the model reports. So call `new` on the thread that waits.
-#[derive(Debug)]
-pub struct Wakes {
-    count: AtomicUsize,
-    made: cell::UnsafeCell<()>,
-}
-
-// SAFETY: the cell holds nothing, and is only read.
-unsafe impl Send for Wakes {}
-// SAFETY: as for `Send`.
-unsafe impl Sync for Wakes {}
-
-impl Wakes {
-    /// Starts with no wake-ups.
-    #[allow(
-        clippy::new_without_default,
-        reason = "the thread that calls it matters"
-    )]
-    #[track_caller]
-    pub fn new() -> Arc<Self> {
-        Arc::new(Self {
-            count: AtomicUsize::new(0),
-            made: cell::UnsafeCell::new(()).named("waker"),
-        })
-    }
-
-    /// Returns a waker that counts here.
-    pub fn waker(self: &Arc<Self>) -> Waker {
-        Waker::from(self.clone())
-    }
-
-    /// Returns how many wake-ups there were.
-    pub fn count(&self) -> usize {
-        self.count.load(Ordering::Relaxed)
-    }
-
-    /// Returns how many of its wakers, clones included, are alive.
-    pub fn wakers(self: &Arc<Self>) -> usize {
-        Arc::strong_count(self) - 1
-    }
-}
-
-impl Wake for Wakes {
-    fn wake(self: Arc<Self>) {
-        self.wake_by_ref();
-    }
-
-    fn wake_by_ref(self: &Arc<Self>) {
-        self.made.with(|_| ());
-        self.count.fetch_add(1, Ordering::Relaxed);
-    }
 }

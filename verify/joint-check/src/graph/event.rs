@@ -1,6 +1,6 @@
 //! An event, and the clocks from which happens-before and `po ∪ rf` are read.
 
-use core::sync::atomic::Ordering;
+use core::{mem::discriminant, sync::atomic::Ordering};
 
 /// The largest number of threads of a model, the main thread included.
 pub const MAX_THREADS: usize = 8;
@@ -154,22 +154,9 @@ impl Kind {
         matches!(self, Self::Read { op, .. } if op.blocks(value))
     }
 
-    /// A number that is the same for the same kind, for comparisons.
-    pub(crate) fn number(self) -> u8 {
-        match self {
-            Self::Spawn(_) => 0,
-            Self::Join(_) => 1,
-            Self::End => 2,
-            Self::Atomic => 3,
-            Self::Cell => 4,
-            Self::Fence => 5,
-            Self::Read { .. } => 6,
-            Self::Write { .. } => 7,
-            Self::Exclusive => 8,
-            Self::CellRead => 9,
-            Self::CellWrite => 10,
-            Self::Word => 11,
-        }
+    /// Whether both are of one kind, whatever they do there.
+    pub(crate) fn is_like(self, other: Self) -> bool {
+        discriminant(&self) == discriminant(&other)
     }
 }
 

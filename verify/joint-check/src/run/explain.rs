@@ -1,9 +1,7 @@
 //! Finds what a failing execution lacks: the edge that would order two racing accesses, and the
 //! wake-up that would end a wait.
 
-use std::collections::{BTreeMap, VecDeque};
-
-use joint_facade::{acquires, lacking};
+use joint_facade::{acquires, lacking, path};
 
 use super::{Status, show::Show};
 use crate::graph::{Graph, Id, Kind};
@@ -45,26 +43,10 @@ impl Graph {
     /// The fewest edges that would make one step happen before another. Returns nothing if no reads
     /// lead from one to the other.
     fn missing(&self, first: Id, second: Id) -> Option<Vec<Missing>> {
-        let mut cost = BTreeMap::from([(second, 0)]);
-        let mut next = BTreeMap::new();
-        let mut queue = VecDeque::from([second]);
-        while let Some(id) = queue.pop_front() {
-            for (before, is_missing) in self.steps_before(id) {
-                let new = cost[&id] + u32::from(is_missing);
-                if cost.get(&before).is_none_or(|&old| new < old) {
-                    cost.insert(before, new);
-                    next.insert(before, (id, is_missing));
-                    match is_missing {
-                        true => queue.push_back(before),
-                        false => queue.push_front(before),
-                    }
-                }
-            }
-        }
+        let path = path(first, second, |id| self.steps_before(id))?;
         let (mut at, mut enters) = (first, first);
         let mut found = Vec::new();
-        while at != second {
-            let &(id, is_missing) = next.get(&at)?;
+        for (id, is_missing) in path {
             if is_missing {
                 let acquire = !acquires(self.at(id).outcome().1);
                 let release = !enters.is_in(&self.at(at).released);

@@ -9,9 +9,9 @@ impl Run {
         let index = self.lanes[usize::from(thread)].at;
         let id = Id { thread, index };
         let event = self.graph.at(id);
-        let expected = request.event(id).kind.number();
+        let expected = request.event(id).kind;
         let is_elsewhere = request.place().is_some_and(|place| place != event.place);
-        if event.kind.number() != expected || is_elsewhere {
+        if !event.kind.is_like(expected) || is_elsewhere {
             let sites = &self.lanes[usize::from(thread)].sites;
             let name = sites.last().map_or("?", |site| site.name);
             return self.fail(Fault::Limit(format!(

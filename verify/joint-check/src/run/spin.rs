@@ -233,7 +233,7 @@ fn wrote_the_same(done: &[Event], period: usize) -> Option<bool> {
     };
     let both = || before.iter().zip(now);
     let did_the_same = both().all(|(then, now)| {
-        then.kind.number() == now.kind.number()
+        then.kind.is_like(now.kind)
             && then.place == earlier(now.place)
             && (then.source == now.source || then.source == now.source.map(earlier))
     });

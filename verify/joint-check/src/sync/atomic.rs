@@ -3,8 +3,6 @@
 use core::marker::PhantomData;
 pub use core::sync::atomic::Ordering;
 
-use joint_facade::failure_of;
-
 use crate::{
     graph::{Id, Kind, Op},
     run::{Request, leave, perform},
@@ -175,18 +173,6 @@ macro_rules! checked {
         }
 
         impl $(<$t>)? $name $(<$t>)? {
-            /// Stores `new` if the value is `current`. Returns the value before.
-            #[track_caller]
-            pub fn compare_and_swap(
-                &self,
-                current: $value,
-                new: $value,
-                ordering: Ordering,
-            ) -> $value {
-                self.compare_exchange(current, new, ordering, failure_of(ordering))
-                    .unwrap_or_else(|before| before)
-            }
-
             /// Calls `f` with the value, through an exclusive reference.
             #[track_caller]
             pub fn with_mut<R>(&mut self, f: impl FnOnce(&mut $value) -> R) -> R {
@@ -212,13 +198,6 @@ macro_rules! checked {
             #[track_caller]
             pub fn into_inner(mut self) -> $value {
                 self.with_mut(|value| *value)
-            }
-        }
-
-        impl $(<$t>)? From<$value> for $name $(<$t>)? {
-            #[track_caller]
-            fn from(value: $value) -> Self {
-                Self::new(value)
             }
         }
     };

@@ -129,10 +129,3 @@ impl<T> Bits for *mut T {
         self.addr() as u64
     }
 }
-
-impl<T> Default for AtomicPtr<T> {
-    #[track_caller]
-    fn default() -> Self {
-        Self::new(std::ptr::null_mut())
-    }
-}

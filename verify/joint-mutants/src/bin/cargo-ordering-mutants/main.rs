@@ -194,8 +194,7 @@ fn as_they_are(tests: Vec<Test>, options: &Options) -> Result<Vec<Test>, String>
     Ok(tests)
 }
 
-/// The places that the tests reach, in the order of the source. Those in the tests themselves are
-/// not of interest.
+/// The places outside of tests that the tests reach, in the order of the source.
 fn places(tests: &[Test], root: &Path) -> Vec<Named> {
     let mut places: Vec<Place> = Vec::new();
     for place in tests.iter().flat_map(|test| &test.reached) {

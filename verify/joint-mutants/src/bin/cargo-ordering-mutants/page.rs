@@ -77,8 +77,7 @@ impl Page {
         self.found.get(&change).map(String::as_str)
     }
 
-    /// Places of the page that no test reaches any more, and others that have changed. The tests
-    /// are those that the page names.
+    /// Rows that are stale: unreached by the tests that the page names, or changed.
     pub(crate) fn stale(&self, places: &[Named], root: &Path) -> Vec<String> {
         let is_here = |place: &str| places.iter().any(|named| named.name == place);
         let gone = self.found.keys().map(|(place, _)| &**place);
@@ -94,8 +93,8 @@ impl Page {
         stale.into_iter().map(str::to_owned).collect()
     }
 
-    /// The page of this run, which has tried the changes of some places. Other rows stay as they
-    /// are. `up` is the way from the page's folder to the root.
+    /// The page after this run. Rows of places that were not tried stay as they are. `up` is the
+    /// relative path from the page's folder to the root.
     pub(crate) fn after(
         &self,
         places: &[Named],

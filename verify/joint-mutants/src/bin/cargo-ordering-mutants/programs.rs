@@ -31,7 +31,7 @@ pub(crate) struct Test {
     program: Program,
     pub(crate) took: Duration,
     pub(crate) reached: Vec<Place>,
-    /// It expects a panic or changes operations itself, so a failure says nothing.
+    /// Whether a failure says nothing: it expects a panic, or changes operations itself.
     pub(crate) is_left_out: bool,
 }
 

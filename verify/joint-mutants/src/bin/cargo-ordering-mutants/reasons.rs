@@ -13,7 +13,7 @@ pub(crate) struct Reasons(Vec<Entry>);
 #[derive(Debug)]
 struct Entry {
     place: String,
-    /// Nothing: every one.
+    /// `None`: every change of the place.
     change: Option<Change>,
     reason: String,
 }
@@ -39,7 +39,7 @@ impl Reasons {
         Some(&entry.reason)
     }
 
-    /// Entries that match no survivor.
+    /// The entries that match no survivor, in words.
     pub(crate) fn stale(&self, rows: &[Row]) -> Vec<String> {
         let needs = |entry: &Entry, row: &Row| {
             row.verdict.is_survivor() && entry.is_of(&row.place, row.change)
