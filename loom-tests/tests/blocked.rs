@@ -1,7 +1,6 @@
 //! Models of a thread that does work for others while it is blocked (`src/park.rs`,
 //! `joint-executor/src/worker/blocked.rs`). If a wait misses its notification, loom reports a
 //! deadlock.
-#![cfg(joint_loom)]
 
 use std::{
     cell::{Cell, RefCell},

@@ -7,7 +7,6 @@
 //!
 //! The last models are of the safe sides with a [`WakerSlot`], from which the completer moves the
 //! waker out after its exchange.
-#![cfg(joint_loom)]
 
 use std::{
     future::Future,

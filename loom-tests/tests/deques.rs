@@ -4,7 +4,6 @@
 //! The tasks are values that the model watches. A task that is taken before it has reached the
 //! thief is a race, and so is a slot that two threads use at once. A task that is lost or taken
 //! twice is a wrong count.
-#![cfg(joint_loom)]
 
 use std::iter;
 

@@ -1,7 +1,6 @@
 //! Models of a worker that parks in the driver (`joint-executor/src/driver/keeper.rs`, `sleep.rs`):
 //! what wakes it, and what it must not miss. A deadline has either passed or never passes. If a
 //! model ends with a worker asleep, that is a deadlock, which loom reports.
-#![cfg(joint_loom)]
 
 use std::sync::{
     Arc,

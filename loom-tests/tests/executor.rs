@@ -5,7 +5,6 @@
 //! task makes each path happen, and counts all operations of joint's own atomics and locks until it
 //! runs again. Each path is taken twice, and counted the second time: an executor that runs has
 //! room in its queues and its registry.
-#![cfg(joint_loom)]
 
 use std::{
     cell::{Cell, RefCell},

@@ -5,7 +5,6 @@
 //! the state names one side at a time, and unless the last poll happens before a destructor that
 //! runs on another thread. The canceller writes a cell before it cancels, which the destructor
 //! reads.
-#![cfg(joint_loom)]
 
 use std::{
     future::{Future, ready},

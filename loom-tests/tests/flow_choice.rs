@@ -1,5 +1,4 @@
 //! Models of the ordered choice: its branches complete in threads of their own.
-#![cfg(joint_loom)]
 
 use std::{
     future::Future,

@@ -1,6 +1,5 @@
 //! Models of the collection of running tasks on its real source: children end in threads of their
 //! own, against a collection that waits, gets another child, or is dropped.
-#![cfg(joint_loom)]
 
 use std::{
     future::{Future, poll_fn},

@@ -2,7 +2,6 @@
 //!
 //! Each model checks that no permit is lost or counted twice, that a request which can be granted
 //! is, that its task is woken once, and that what one holder did happens before the next one.
-#![cfg(joint_loom)]
 
 use std::{
     future::Future,

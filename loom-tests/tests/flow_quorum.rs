@@ -1,6 +1,5 @@
 //! Models of `quorum` on its real source: a success against a failure when either can decide, or
 //! when only one of them can.
-#![cfg(joint_loom)]
 
 use std::{
     future::Future,

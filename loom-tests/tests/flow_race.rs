@@ -1,6 +1,5 @@
 //! Models of `race` on its real source: two completions against a race, and a win against the drop
 //! of the race.
-#![cfg(joint_loom)]
 
 use std::{
     future::Future,

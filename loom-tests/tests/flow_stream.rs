@@ -1,5 +1,4 @@
 //! Models of streams of promises: a producer in a thread of its own against the receiver.
-#![cfg(joint_loom)]
 
 use std::{
     future::Future,

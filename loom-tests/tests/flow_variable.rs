@@ -1,5 +1,4 @@
 //! Models of variables: a change, or the end, in a thread of its own against a waiter.
-#![cfg(joint_loom)]
 
 use std::{
     future::Future,

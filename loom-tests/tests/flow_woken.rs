@@ -3,7 +3,6 @@
 //! and the drop of the combinator.
 //!
 //! Under the model a word has 2 bits, so 2 children have one word, and 3 have leaves.
-#![cfg(joint_loom)]
 
 use std::{
     cell::RefCell,

@@ -6,7 +6,6 @@
 //! wrong count. If the owner leaves a frame too early, that is a race with the owner's last access
 //! to it. rayon had to fix this last bug more than once (its issues 929, 934 and 1011): the thread
 //! that finished a job touched the latch again, in a frame that its owner had already left.
-#![cfg(joint_loom)]
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},

@@ -1,7 +1,6 @@
 //! Models of an executor's shutdown (`joint-executor/src/gate.rs`). If a task is pushed while the
 //! last worker leaves, somebody disposes of it, however late it arrives, and holds nothing
 //! meanwhile, not even a lock of the thread that pushes.
-#![cfg(joint_loom)]
 
 use std::{
     mem::ManuallyDrop,

@@ -2,7 +2,6 @@
 //! nodes are the tasks themselves. Every task is taken once, whole, and in the order in which its
 //! thread pushed it. A taker that meets a push in progress neither waits for it nor loses the tasks
 //! behind it.
-#![cfg(joint_loom)]
 
 use std::{
     cell::Cell,

@@ -4,7 +4,6 @@
 //! The side that gets the block accesses the buffer and the answer, and frees both. This fails
 //! unless everything that the other side did happens before it. A block that nobody frees, or that
 //! both free, fails the model too.
-#![cfg(all(joint_loom, target_os = "linux"))]
 
 use std::{
     future::Future,

@@ -1,6 +1,5 @@
 //! Models of the set of tasks on its real source: tasks end in threads of their own, against a set
 //! that waits for them, detaches them, or is dropped.
-#![cfg(joint_loom)]
 
 use std::{
     sync::Arc,

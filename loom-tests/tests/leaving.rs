@@ -1,7 +1,6 @@
 //! Models of how the workers of a closed executor arrive and leave (`joint-executor/src/gate.rs`).
 //! Each worker has a cell that the others read once they may, so the model reports a missing edge
 //! as a race. So has a function that the end waits for (`joint-executor/src/calls.rs`).
-#![cfg(joint_loom)]
 
 use std::sync::{
     Arc,

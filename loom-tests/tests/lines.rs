@@ -10,7 +10,6 @@
 //! The models here have one thread, which acts for one core after the other, so the count does not
 //! depend on a schedule. What one call makes is taken for one line: a task is 48 bytes and a
 //! future.
-#![cfg(joint_loom)]
 
 use std::{
     cell::RefCell,

@@ -1,6 +1,5 @@
 //! Models of the local executor: its inbox alone, with a counting waker for the owner that sleeps,
 //! and the whole executor, whose thread is one of the model's.
-#![cfg(joint_loom)]
 
 use std::{
     future::{Future, poll_fn},

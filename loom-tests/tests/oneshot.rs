@@ -4,7 +4,6 @@
 //! The model watches the channel's memory. It fails on a leak, on a double free, on a use after the
 //! free, and on a free that something the other end did does not happen before. It also fails if a
 //! value is not seen whole, or is not dropped exactly once.
-#![cfg(joint_loom)]
 
 use std::{
     future::{Future, poll_fn},

@@ -1,7 +1,6 @@
 //! Models of the parker alone: references that are cloned on one thread and dropped on the other,
 //! while the parker ends, and wake-ups of both against the looks and parks of the thread.
 //! `local_executor` and `oneshot` model what is built on it.
-#![cfg(joint_loom)]
 
 use std::{
     cell::{Cell, RefCell},

@@ -4,7 +4,6 @@
 //!
 //! Waiters are polled by hand. Each is pending only if it will be woken, and each byte that arrived
 //! is read.
-#![cfg(joint_loom)]
 
 use std::{
     cell::Cell,

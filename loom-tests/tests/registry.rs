@@ -1,7 +1,6 @@
 //! Models of the registry of tasks (`joint-executor/src/registry.rs`,
 //! `joint-executor/src/room.rs`): which thread removes a task, which one cancels it, and what keeps
 //! the registry's memory alive after the executor's shutdown. A chunk has room for two tasks.
-#![cfg(joint_loom)]
 
 use std::{future::pending, sync::Arc};
 

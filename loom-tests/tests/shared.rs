@@ -4,7 +4,6 @@
 //! The model watches the memory of the block and of every place. It fails on a leak, on a double
 //! free, on a use after the free, and on a free that something another thread did does not happen
 //! before. It also fails if the value is not seen whole, or is not dropped exactly once.
-#![cfg(joint_loom)]
 
 use std::{
     future::Future,

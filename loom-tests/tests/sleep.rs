@@ -4,7 +4,6 @@
 //!
 //! A worker takes one task and is then blocked by it forever. If a task stays in a queue while its
 //! worker sleeps, that is therefore a deadlock, which the model reports.
-#![cfg(joint_loom)]
 
 use std::{
     sync::{

@@ -5,7 +5,6 @@
 //! The owner does not run on after the last task that it has popped, as if its poll blocked it. If
 //! another task stays in its queues while the other workers sleep, that is therefore a deadlock,
 //! which the model reports.
-#![cfg(joint_loom)]
 
 use std::{sync::Arc, time::Duration};
 

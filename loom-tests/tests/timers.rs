@@ -4,7 +4,6 @@
 //!
 //! One lock guards the whole queue. The models therefore check what may happen between two times
 //! that a thread holds the lock: a poll with another waker takes it twice.
-#![cfg(joint_loom)]
 
 use std::{
     sync::{

@@ -7,7 +7,6 @@
 //!
 //! Time passes for a thread only while it is parked with a limit. If a worker is needed and nothing
 //! wakes it, that is a deadlock, which loom reports.
-#![cfg(joint_loom)]
 
 use std::{
     future::{Future, pending, poll_fn},

@@ -4,7 +4,6 @@
 //! The executors are those of the examples, except that their mutexes, condition variables and
 //! threads are loom's. With `--cfg joint_loom` the atomics of the tasks are the model's too, so a
 //! model runs the executor and all of `joint` below it in every order.
-#![cfg(joint_loom)]
 
 use joint::{JoinError, block_on, oneshot};
 use loom::{

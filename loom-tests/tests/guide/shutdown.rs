@@ -104,7 +104,7 @@ fn a_task_that_yields_ends_or_is_cancelled() {
 #[test]
 fn the_model_catches_a_task_that_is_left_behind() {
     fails_with(
-        "shutdown::the_model_catches_a_task_that_is_left_behind",
+        "guide::shutdown::the_model_catches_a_task_that_is_left_behind",
         "deadlock",
         || {
             model(|| {
@@ -122,7 +122,7 @@ fn the_model_catches_a_task_that_is_left_behind() {
 #[test]
 fn the_model_catches_a_lock_that_is_held_too_long() {
     fails_with(
-        "shutdown::the_model_catches_a_lock_that_is_held_too_long",
+        "guide::shutdown::the_model_catches_a_lock_that_is_held_too_long",
         "deadlock",
         || {
             model(|| {

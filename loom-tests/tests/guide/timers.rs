@@ -306,7 +306,7 @@ fn urgent_tasks_run_first_but_at_most_eight_in_a_row() {
 
 #[test]
 fn the_model_catches_a_timer_that_nobody_waits_for() {
-    let name = "timers::the_model_catches_a_timer_that_nobody_waits_for";
+    let name = "guide::timers::the_model_catches_a_timer_that_nobody_waits_for";
     fails_with(name, "deadlock", || {
         model(|| {
             with_workers(1, Mistake::Silent, |shared| block_on(Sleep::new(shared, 5)));
@@ -316,7 +316,7 @@ fn the_model_catches_a_timer_that_nobody_waits_for() {
 
 #[test]
 fn the_model_catches_a_timer_that_is_armed_too_late() {
-    let name = "timers::the_model_catches_a_timer_that_is_armed_too_late";
+    let name = "guide::timers::the_model_catches_a_timer_that_is_armed_too_late";
     fails_with(name, "deadlock", || {
         model(|| {
             let mut handle = None;

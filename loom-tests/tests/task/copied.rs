@@ -1,7 +1,7 @@
 //! Schedule functions that are copied out of the task before they are called: nothing keeps the
 //! task alive during the call, and another thread may run and free it before the call returns.
 
-use crate::{cancel, join, release, wake, world::Schedule::Copied};
+use super::{cancel, join, release, wake, world::Schedule::Copied};
 
 macro_rules! copied {
     ($($file:ident :: $model:ident)*) => {$(

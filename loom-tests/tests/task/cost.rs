@@ -12,7 +12,7 @@ use joint::{
 };
 use loom_tests::{Wakes, rmws_of};
 
-use crate::world::{
+use super::world::{
     Kept,
     Schedule::{Copied, ZeroSized},
     World, explore, poll_once, waker_of,

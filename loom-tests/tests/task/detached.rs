@@ -8,7 +8,7 @@ use std::{
 
 use loom_tests::Value;
 
-use crate::world::{By, Flag, Schedule, World, explore, explore_bounded, join_all, waker_of};
+use super::world::{By, Flag, Schedule, World, explore, explore_bounded, join_all, waker_of};
 
 /// Ready as soon as the flag is up.
 fn once_up(world: &World, flag: &Flag) -> impl Future<Output = Value> + use<> {

@@ -11,7 +11,7 @@ use loom_tests::{
     lab::thread::{self, ThreadId},
 };
 
-use crate::world::{Kept, Schedule, explore, explore_bounded, join_now, poll_once};
+use super::world::{Kept, Schedule, explore, explore_bounded, join_now, poll_once};
 
 tests! {
     two_ask_at_once

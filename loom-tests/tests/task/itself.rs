@@ -12,7 +12,7 @@ use std::{
 use joint::JoinHandle;
 use loom_tests::Value;
 
-use crate::{
+use super::{
     cancel::ended,
     world::{
         By, Flag, Kept, Schedule, World, explore, explore_bounded, join_all, join_now, waker_of,

@@ -11,7 +11,7 @@ use std::{
 use joint::{JoinError, JoinHandle, task::JoinResult};
 use loom_tests::{Value, Wakes};
 
-use crate::world::{
+use super::world::{
     Flag, Kept, Schedule, World, explore, explore_bounded, join_all, join_now, poll_once, waker_of,
 };
 

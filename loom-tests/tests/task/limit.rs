@@ -6,7 +6,7 @@ use std::{future::poll_fn, task::Poll};
 use joint::{JoinError, JoinHandle};
 use joint_switch::model::{set_ref_limit, set_wake_limit};
 
-use crate::world::{
+use super::world::{
     By, Flag, Kept, Schedule, World, explore, explore_bounded, join_all, join_now, poll_once,
     waker_of,
 };

@@ -12,7 +12,7 @@ use joint::{
 };
 use loom_tests::Value;
 
-use crate::world::{Kept, World, explore, explore_bounded, join_all, poll_once};
+use super::world::{Kept, World, explore, explore_bounded, join_all, poll_once};
 
 /// A value that several threads may look at, and that one of them drops. A drop that is too early
 /// is a race.

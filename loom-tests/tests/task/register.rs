@@ -18,7 +18,7 @@ use joint::{JoinHandle, task::Runnable};
 use loom_tests::Value;
 use loom_tests::lab::sync::Mutex;
 
-use crate::world::{
+use super::world::{
     By, Kept, Schedule, World, explore, explore_bounded, join_all, poll_once, waker_of,
 };
 

@@ -16,7 +16,7 @@ use loom_tests::{
     lab::{failure_of, thread},
 };
 
-use crate::world::{
+use super::world::{
     By, Flag, Kept, Schedule, World, explore, explore_bounded, join_all, join_now, poll_once,
     waker_of,
 };

@@ -6,7 +6,7 @@ use std::{future::ready, pin::Pin, sync::Arc};
 use joint::task::{Builder, FreeSlot, Runnable, TaskPool};
 use loom_tests::{Value, lab::thread};
 
-use crate::world::{Kept, World, explore, waker_of};
+use super::world::{Kept, World, explore, waker_of};
 
 /// The atomics of a model are larger than those of a program.
 const SIZE: usize = 256;
@@ -137,7 +137,7 @@ fn handle_dropped_against_the_end_against_a_spawn() {
         if let Some(slot) = reserve(&pool) {
             spawn(world, slot).take().run();
         }
-        crate::world::join_all(others);
+        super::world::join_all(others);
         assert!(reserve(&pool).is_some());
     });
 }

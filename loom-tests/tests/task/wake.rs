@@ -8,7 +8,7 @@ use std::{
 
 use loom_tests::Value;
 
-use crate::world::{
+use super::world::{
     By, Flag, Kept, Schedule, World, explore, explore_bounded, join_all, join_now, waker_of,
 };
 

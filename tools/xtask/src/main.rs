@@ -39,8 +39,8 @@ const COMMANDS: [Command; 25] = [
     ),
     command(
         "loom [--full] [--engine check] [FILTER]",
-        "Runs the models, or those of one file or with FILTER in their names, by cargo-nextest if\n\
-         it is installed. --full explores every schedule, which can take hours. --engine check\n\
+        "Runs the models, or those with FILTER in their names, such as `sleep::`, by cargo-nextest\n\
+         if it is installed. --full explores every schedule, which can take hours. --engine check\n\
          runs them on joint-check instead of loom, each for 10 seconds unless LOOM_MAX_DURATION\n\
          says otherwise. JOINT_LOOM_RUNS=1 prints how often each ran.",
         models::loom,

@@ -3,7 +3,7 @@
 //! For joint-check, cargo builds a package in the target folder that has the models' sources and a
 //! `Cargo.lock` of its own. The repository's never changes, however the command ends.
 
-use std::{env, fs, io, path::absolute};
+use std::{env, fs, path::absolute};
 
 use super::{
     step::{Done, Step, Stop, needs, root, run_all, target},
@@ -32,7 +32,7 @@ fn check() -> Result<Vec<String>, String> {
         .and_then(|()| write("Cargo.lock", without_loom(&read("Cargo.lock")?)))
         .and_then(|()| {
             let (workspace, models) = (read("Cargo.toml")?, read("loom-tests/Cargo.toml")?);
-            write("Cargo.toml", manifest(&workspace, &models)?)
+            write("Cargo.toml", manifest(&workspace, &models))
         });
     written.map_err(|error| format!("{}: {error}", folder.display()))?;
     let [manifest, build] =
@@ -43,38 +43,20 @@ fn check() -> Result<Vec<String>, String> {
 }
 
 /// The models' manifest in a workspace of its own, with all paths from the root.
-fn manifest(workspace: &str, models: &str) -> io::Result<String> {
+fn manifest(workspace: &str, models: &str) -> String {
     let root = root().display().to_string().replace('\\', "/");
     let shared = workspace.split_once("[workspace.package]");
     let shared = shared.and_then(|(_, rest)| rest.split_once("\n[package]"));
     let (shared, _) = shared.unwrap_or_default();
     let shared = shared.replace("path = \"", &format!("path = \"{root}/"));
     let models = models.replace("path = \"", &format!("path = \"{root}/loom-tests/"));
-    let mut text = format!(
+    format!(
         "[workspace]\n[workspace.package]{shared}\n{models}\n\
          [lib]\npath = \"{root}/loom-tests/src/lib.rs\"\n\n\
          [patch.crates-io]\nloom = {{ path = \"{root}/verify/joint-check/as-loom\" }}\n\n\
          [profile.release.package]\ncorosensei = {{ opt-level = 3 }}\n\
          joint-check = {{ opt-level = 3 }}\n"
-    );
-    for entry in fs::read_dir(format!("{root}/loom-tests/tests"))? {
-        let path = entry?.path();
-        let name = path
-            .file_stem()
-            .unwrap_or_default()
-            .to_string_lossy()
-            .into_owned();
-        let file = if path.is_dir() {
-            path.join("main.rs")
-        } else {
-            path
-        };
-        // These test what the lab says about loom's executions.
-        if !name.starts_with("lab_") && file.is_file() {
-            text += &format!("\n[[test]]\nname = \"{name}\"\npath = {file:?}\n");
-        }
-    }
-    Ok(text)
+    )
 }
 
 /// The repository's lock file without loom, so that cargo takes what stands in its place, and all
@@ -130,11 +112,7 @@ pub(crate) fn loom(words: &Words) -> Done {
         Some(args) => for_check(step.args(args)),
         None => step.in_models(),
     };
-    let filter = words.word(0).unwrap_or_default();
-    let folder = root().join("loom-tests/tests").join(filter);
-    let is_file = !filter.is_empty() && (folder.is_dir() || folder.with_extension("rs").is_file());
-    step = step.arg(if is_file { "--test" } else { "--tests" });
-    step = step.args(words.word(0));
+    step = step.arg("--tests").args(words.word(0));
     if full {
         step = step.env("JOINT_LOOM_FULL", "1");
     }
@@ -246,7 +224,7 @@ mod tests {
         let args = check().expect("it can be written");
         assert_eq!(lock(), before);
         let text = fs::read_to_string(&args[1]).expect("it was written");
-        assert!(text.contains("tests/completion.rs") && text.contains("tests/task/main.rs"));
+        assert!(text.contains("loom-tests/tests/models.rs"));
         let lock = fs::read_to_string(args[1].replace(".toml", ".lock")).expect("it was written");
         assert!(!lock.contains("name = \"loom\"\nversion = \"0.7."));
     }

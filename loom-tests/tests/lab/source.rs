@@ -2,7 +2,6 @@
 //! was taken away.
 //!
 //! Each runs in a process of its own, because a failed model can abort the process later.
-#![cfg(all(joint_loom, not(joint_check)))]
 
 use std::{
     future::{Future, ready},
@@ -76,7 +75,7 @@ fn a_value() {
 #[test]
 fn a_look_that_does_not_acquire() {
     let said = explained(
-        "a_look_that_does_not_acquire",
+        "source::a_look_that_does_not_acquire",
         "completion::poll",
         Relaxed,
         a_value,
@@ -87,7 +86,7 @@ fn a_look_that_does_not_acquire() {
 #[test]
 fn a_send_that_does_not_release() {
     let said = explained(
-        "a_send_that_does_not_release",
+        "source::a_send_that_does_not_release",
         "completion::slotted::unobserved",
         Relaxed,
         a_value,
@@ -114,7 +113,7 @@ fn a_task() {
 #[test]
 fn a_handle_that_takes_over_without_an_acquire() {
     let said = explained(
-        "a_handle_that_takes_over_without_an_acquire",
+        "source::a_handle_that_takes_over_without_an_acquire",
         "completion::detach",
         Release,
         a_task,
@@ -125,7 +124,7 @@ fn a_handle_that_takes_over_without_an_acquire() {
 #[test]
 fn a_cancel_that_does_not_release() {
     let said = explained(
-        "a_cancel_that_does_not_release",
+        "source::a_cancel_that_does_not_release",
         "task::state::cancel",
         Relaxed,
         a_task,
@@ -148,7 +147,7 @@ fn a_shared_value() {
 #[test]
 fn a_result_for_all_that_is_not_released() {
     let said = explained(
-        "a_result_for_all_that_is_not_released",
+        "source::a_result_for_all_that_is_not_released",
         "flow::shared::waiters::done",
         Acquire,
         a_shared_value,
@@ -163,7 +162,7 @@ fn a_result_for_all_that_is_not_released() {
 #[test]
 fn a_list_of_waiters_that_is_not_acquired() {
     let said = explained(
-        "a_list_of_waiters_that_is_not_acquired",
+        "source::a_list_of_waiters_that_is_not_acquired",
         "flow::shared::waiters::done",
         Release,
         a_shared_value,

@@ -1,12 +1,5 @@
 //! The matrix of the two exchanges of the completion: which cells are right, which are wrong, and
 //! that every counterexample names exactly the halves that its cell lacks.
-#![cfg(all(joint_loom, not(joint_check)))]
-
-#[path = "../../verify/course/models/tests/lessons/compare.rs"]
-mod compare;
-
-/// From the folder in which cargo runs the tests.
-const PICTURES: &str = "../verify/course/lessons/pictures";
 
 use std::{
     collections::BTreeSet,
@@ -15,6 +8,8 @@ use std::{
 };
 
 use loom_tests::matrix::{COMPLETER, ORDERINGS, Published, WAITER, name};
+
+use crate::compare;
 
 /// Runs the lab.
 fn lab(words: &[&str]) -> Output {

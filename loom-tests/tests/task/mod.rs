@@ -5,13 +5,12 @@
 //! The models of `copied` run with one that is copied out of the task. At the end of each run of a
 //! model, all futures and outputs have been dropped once, no runnable is left, and all memory has
 //! been given back once, which the model's heap checks.
-#![cfg(joint_loom)]
 
 /// Each model as two tests, one for each way to keep the schedule function.
 macro_rules! tests {
     ($($model:ident)*) => {$(
         mod $model {
-            use crate::world::Schedule;
+            use crate::task::world::Schedule;
 
             #[test]
             fn zero_sized() {
