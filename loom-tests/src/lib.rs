@@ -15,13 +15,15 @@ mod stacks;
 
 use std::{
     cell::Cell,
+    future::Future,
     panic::resume_unwind,
     path::Path,
+    pin::Pin,
     sync::{
         Arc,
         atomic::{AtomicUsize, Ordering},
     },
-    task::{Wake, Waker},
+    task::{Context, Poll, Wake, Waker},
     time::{Duration, Instant},
 };
 
@@ -159,6 +161,60 @@ pub fn rmws_of<R>(f: impl FnOnce() -> R) -> usize {
     let before = rmw_count();
     f();
     rmw_count() - before
+}
+
+/// Makes a test of each row of a table: its name, and the model that it runs.
+#[macro_export]
+macro_rules! models {
+    ($($(#[$attribute:meta])* $name:ident: $model:expr;)*) => {$(
+        $(#[$attribute])*
+        #[test]
+        fn $name() {
+            $model;
+        }
+    )*};
+}
+
+/// Makes two tests of each row of a table, with the one argument and with the other.
+#[macro_export]
+macro_rules! models_of {
+    ($one:expr, $other:expr; $($of_one:ident / $of_other:ident: $model:expr;)*) => {$(
+        #[test]
+        fn $of_one() {
+            $model($one);
+        }
+
+        #[test]
+        fn $of_other() {
+            $model($other);
+        }
+    )*};
+}
+
+/// Runs `f` on a thread of the model, with what the threads share.
+#[track_caller]
+pub fn start<T: 'static>(
+    shared: &Arc<T>,
+    f: impl FnOnce(&T) + 'static,
+) -> lab::thread::JoinHandle<()> {
+    let shared = shared.clone();
+    lab::thread::spawn(move || f(&shared))
+}
+
+/// Waits for the threads of a race.
+///
+/// # Panics
+/// If one of them has panicked.
+#[track_caller]
+pub fn join_all(threads: impl IntoIterator<Item = lab::thread::JoinHandle<()>>) {
+    for thread in threads {
+        thread.join().unwrap();
+    }
+}
+
+/// Polls with the waker of `wakes`.
+pub fn poll<F: Future + Unpin>(future: &mut F, wakes: &Arc<Wakes>) -> Poll<F::Output> {
+    Pin::new(future).poll(&mut Context::from_waker(&wakes.waker()))
 }
 
 /// Makes wakers, and counts their wake-ups.

@@ -268,81 +268,6 @@ fn registered_then_poll_with_another_waker(how: Ended) {
     registered_before(how, |waiter, wakes, how| waiter.poll(&wakes[1], how));
 }
 
-#[test]
-fn complete_against_poll() {
-    poll(Ended::Done);
-}
-
-#[test]
-fn complete_against_poll_again_with_the_same_waker() {
-    poll_again_with_the_same_waker(Ended::Done);
-}
-
-#[test]
-fn complete_against_poll_again_with_another_waker() {
-    poll_again_with_another_waker(Ended::Done);
-}
-
-#[test]
-fn complete_against_detach() {
-    detach(Ended::Done);
-}
-
-#[test]
-fn complete_against_poll_then_detach() {
-    poll_then_detach(Ended::Done);
-}
-
-#[test]
-fn complete_against_poll_with_two_wakers_then_detach() {
-    poll_with_two_wakers_then_detach(Ended::Done);
-}
-
-#[test]
-fn abandon_against_poll() {
-    poll(Ended::Abandoned);
-}
-
-#[test]
-fn abandon_against_poll_again_with_the_same_waker() {
-    poll_again_with_the_same_waker(Ended::Abandoned);
-}
-
-#[test]
-fn abandon_against_poll_again_with_another_waker() {
-    poll_again_with_another_waker(Ended::Abandoned);
-}
-
-#[test]
-fn abandon_against_detach() {
-    detach(Ended::Abandoned);
-}
-
-#[test]
-fn abandon_against_poll_then_detach() {
-    poll_then_detach(Ended::Abandoned);
-}
-
-#[test]
-fn complete_against_detach_of_a_registered_waiter() {
-    registered_then_detach(Ended::Done);
-}
-
-#[test]
-fn complete_against_poll_of_a_registered_waiter() {
-    registered_then_poll_again(Ended::Done);
-}
-
-#[test]
-fn complete_against_another_waker_of_a_registered_waiter() {
-    registered_then_poll_with_another_waker(Ended::Done);
-}
-
-#[test]
-fn abandon_against_poll_of_a_registered_waiter() {
-    registered_then_poll_again(Ended::Abandoned);
-}
-
 /// Runs the safe sides of a word with a slot. The waiter polls with the wakers of these numbers
 /// before the completer begins, then with the others beside it. It stays until the end, or leaves.
 fn with_slot(how: Ended, before: &'static [usize], beside: &'static [usize], stays: bool) {
@@ -405,21 +330,8 @@ fn slot_and_leave_of_a_registered_waiter(how: Ended) {
     with_slot(how, &[0], &[], false);
 }
 
-macro_rules! slots {
-    ($($complete:ident / $abandon:ident: $model:ident;)*) => {$(
-        #[test]
-        fn $complete() {
-            $model(Ended::Done);
-        }
-
-        #[test]
-        fn $abandon() {
-            $model(Ended::Abandoned);
-        }
-    )*};
-}
-
-slots! {
+models_of! {
+    Ended::Done, Ended::Abandoned;
     complete_against_slot / abandon_against_slot: slot_and_wake;
     complete_against_slot_and_another_waker / abandon_against_slot_and_another_waker: slot_and_another_waker;
     complete_against_another_waker_than_in_the_slot / abandon_against_another_waker_than_in_the_slot: slot_and_another_waker_of_a_registered_waiter;
@@ -493,4 +405,22 @@ fn each_operation_makes_one_exchange_at_most() {
         assert_eq!(rmws_of(|| waiter.detach(Ended::Done, false)), 1);
         assert_eq!(rmws_of(|| link.finish(Ended::Done)), 1);
     });
+}
+
+models! {
+    complete_against_poll: poll(Ended::Done);
+    complete_against_poll_again_with_the_same_waker: poll_again_with_the_same_waker(Ended::Done);
+    complete_against_poll_again_with_another_waker: poll_again_with_another_waker(Ended::Done);
+    complete_against_detach: detach(Ended::Done);
+    complete_against_poll_then_detach: poll_then_detach(Ended::Done);
+    complete_against_poll_with_two_wakers_then_detach: poll_with_two_wakers_then_detach(Ended::Done);
+    abandon_against_poll: poll(Ended::Abandoned);
+    abandon_against_poll_again_with_the_same_waker: poll_again_with_the_same_waker(Ended::Abandoned);
+    abandon_against_poll_again_with_another_waker: poll_again_with_another_waker(Ended::Abandoned);
+    abandon_against_detach: detach(Ended::Abandoned);
+    abandon_against_poll_then_detach: poll_then_detach(Ended::Abandoned);
+    complete_against_detach_of_a_registered_waiter: registered_then_detach(Ended::Done);
+    complete_against_poll_of_a_registered_waiter: registered_then_poll_again(Ended::Done);
+    complete_against_another_waker_of_a_registered_waiter: registered_then_poll_with_another_waker(Ended::Done);
+    abandon_against_poll_of_a_registered_waiter: registered_then_poll_again(Ended::Abandoned);
 }

@@ -9,7 +9,7 @@ use std::iter;
 
 use joint_executor::model::{Deques, Stealer};
 use loom_tests::lab::thread;
-use loom_tests::{Drops, Value, model, model_bounded, rmws_of, stopping};
+use loom_tests::{Drops, Value, join_all, model, model_bounded, rmws_of, stopping};
 
 /// A thread that steals half of each kind, once.
 fn start_thief(stealer: Stealer<Value>) -> thread::JoinHandle<()> {
@@ -58,9 +58,7 @@ fn owner_against(kind: Kind, thieves: usize, before: usize, after: usize) {
     while let Some(task) = (kind.pop)(&deques) {
         task.take();
     }
-    for thief in thieves {
-        thief.join().unwrap();
-    }
+    join_all(thieves);
     assert!(deques.stealer().is_empty());
     drops.assert_all_of(before + after);
 }
@@ -70,45 +68,11 @@ fn one_thief(kind: Kind, before: usize, after: usize) {
     model_bounded(3, move || owner_against(kind, 1, before, after));
 }
 
-#[test]
-fn each_spawned_task_is_taken_once() {
-    one_thief(SPAWNED, 2, 0);
-}
-
-#[test]
-fn each_spawned_task_is_taken_once_if_more_are_pushed() {
-    one_thief(SPAWNED, 1, 1);
-}
-
-#[test]
-fn each_spawned_task_is_taken_once_if_all_are_pushed_late() {
-    one_thief(SPAWNED, 0, 2);
-}
-
-#[test]
-fn each_woken_task_is_taken_once() {
-    one_thief(WOKEN, 2, 0);
-}
-
-#[test]
-fn each_woken_task_is_taken_once_if_more_are_pushed() {
-    one_thief(WOKEN, 1, 1);
-}
-
-#[test]
-fn the_oldest_spawned_task_is_taken_once() {
-    one_thief(OLDEST, 2, 0);
-}
-
-#[test]
-fn each_task_of_high_priority_is_taken_once() {
-    one_thief(HIGH, 1, 1);
-}
-
 /// There is room for two at first. The third task takes the slot of one that was stolen, or needs
 /// more slots. Either side begins, because the model remembers only the last access of each
 /// location. Preemption bound 3.
-fn growing() {
+#[test]
+fn a_slot_is_used_again_once_its_task_has_been_read_and_else_there_are_more() {
     for thief_begins in [true, false] {
         model_bounded(3, move || {
             let (deques, drops) = (Deques::new(), Drops::default());
@@ -134,31 +98,6 @@ fn growing() {
             drops.assert_all_of(3);
         });
     }
-}
-
-#[test]
-fn a_slot_is_used_again_once_its_task_has_been_read_and_else_there_are_more() {
-    growing();
-}
-
-/// Preemption bound 2.
-fn two_thieves() {
-    model_bounded(2, || owner_against(WOKEN, 2, 2, 0));
-}
-
-#[test]
-fn two_thieves_and_the_owner_take_each_task_once() {
-    two_thieves();
-}
-
-/// The first task makes the slots. Preemption bound 2.
-fn two_thieves_of_one_task() {
-    model_bounded(2, || owner_against(SPAWNED, 2, 0, 1));
-}
-
-#[test]
-fn two_thieves_look_only_at_slots_that_are_there() {
-    two_thieves_of_one_task();
 }
 
 /// Each of two workers steals from the other while it has tasks of its own. Neither waits for the
@@ -279,4 +218,17 @@ fn a_take_is_one_read_modify_write_and_a_push_none() {
             drops.assert_all_of(5);
         });
     }
+}
+
+models! {
+    each_spawned_task_is_taken_once: one_thief(SPAWNED, 2, 0);
+    each_spawned_task_is_taken_once_if_more_are_pushed: one_thief(SPAWNED, 1, 1);
+    each_spawned_task_is_taken_once_if_all_are_pushed_late: one_thief(SPAWNED, 0, 2);
+    each_woken_task_is_taken_once: one_thief(WOKEN, 2, 0);
+    each_woken_task_is_taken_once_if_more_are_pushed: one_thief(WOKEN, 1, 1);
+    the_oldest_spawned_task_is_taken_once: one_thief(OLDEST, 2, 0);
+    each_task_of_high_priority_is_taken_once: one_thief(HIGH, 1, 1);
+    two_thieves_and_the_owner_take_each_task_once: model_bounded(2, || owner_against(WOKEN, 2, 2, 0));
+    /// The first task makes the slots. Preemption bound 2.
+    two_thieves_look_only_at_slots_that_are_there: model_bounded(2, || owner_against(SPAWNED, 2, 0, 1));
 }

@@ -12,7 +12,7 @@ use loom::{
     sync::atomic::{AtomicBool, AtomicUsize},
     thread,
 };
-use loom_tests::{Flag, Wakes, each_step, model, model_bounded};
+use loom_tests::{Flag, Wakes, each_step, join_all, model, model_bounded, start};
 
 /// A deadline that has passed by the time it is armed.
 const PAST: u64 = 0;
@@ -91,11 +91,6 @@ impl World {
     }
 }
 
-fn start(world: &Arc<World>, f: impl FnOnce(&World) + 'static) -> thread::JoinHandle<()> {
-    let world = world.clone();
-    thread::spawn(move || f(&world))
-}
-
 /// A worker with nothing to do rests, in the driver or elsewhere, until its waker reports an event
 /// that another thread causes. `before` prepares the world.
 fn against_rest(forget: Forget, before: fn(&Driven), come: fn(&Driven, &Arc<Wakes>)) {
@@ -137,43 +132,6 @@ fn first_descriptor(driven: &Driven, wakes: &Arc<Wakes>) {
     driven.tell(wakes.waker());
 }
 
-/// Preemption bound 3.
-#[test]
-fn the_first_deadline_reaches_a_worker_that_is_about_to_park_outside_the_driver() {
-    against_rest(Forget::Nothing, unused, deadline);
-}
-
-/// Preemption bound 3.
-#[test]
-fn an_earlier_deadline_reaches_the_keeper() {
-    against_rest(Forget::Nothing, far_deadline, deadline);
-}
-
-/// Preemption bound 3.
-#[test]
-fn an_earlier_deadline_reaches_the_keeper_in_the_reactor() {
-    against_rest(Forget::Nothing, reactor, deadline);
-}
-
-/// No sooner than the earliest deadline, unless the keeper has removed that already. Preemption
-/// bound 3.
-#[test]
-fn a_deadline_after_one_that_was_given_up_reaches_the_keeper() {
-    against_rest(Forget::Nothing, given_up, deadline);
-}
-
-/// Preemption bound 3.
-#[test]
-fn the_first_descriptor_reaches_a_worker_about_to_park_outside_the_driver() {
-    against_rest(Forget::Nothing, unused, first_descriptor);
-}
-
-/// Preemption bound 3.
-#[test]
-fn the_first_descriptor_reaches_a_keeper_that_sleeps_until_a_deadline() {
-    against_rest(Forget::Nothing, far_deadline, first_descriptor);
-}
-
 /// Worker 0 has begun to sleep until a deadline. Worker 1 is active. It arms some earlier
 /// deadlines, and is then blocked in its poll.
 fn deadlines_of_a_worker(deadlines: usize) {
@@ -190,19 +148,6 @@ fn deadlines_of_a_worker(deadlines: usize) {
         }
         worker.join().unwrap();
     });
-}
-
-/// Preemption bound 3.
-#[test]
-fn an_earlier_deadline_of_a_busy_worker_reaches_the_keeper() {
-    deadlines_of_a_worker(1);
-}
-
-/// The second deadline is announced while the keeper may have risen for the first. Preemption bound
-/// 3.
-#[test]
-fn two_deadlines_of_a_busy_worker_reach_the_keeper() {
-    deadlines_of_a_worker(2);
 }
 
 /// The keeper rises for a deadline of one worker. Another worker's deadline need not wake it,
@@ -239,18 +184,6 @@ fn push_and_close(forget: Forget, before: fn(&Driven)) {
     });
 }
 
-/// Preemption bound 3.
-#[test]
-fn a_push_and_the_end_reach_the_keeper() {
-    push_and_close(Forget::Nothing, far_deadline);
-}
-
-/// Preemption bound 3.
-#[test]
-fn a_push_and_the_end_reach_the_keeper_in_the_reactor() {
-    push_and_close(Forget::Nothing, reactor);
-}
-
 /// A worker is woken by a bell that may not exist yet. Then the first descriptor creates the
 /// reactor, in which the worker may be about to park.
 fn wake_and_first_descriptor(wake: fn(&World), is_over: fn(&World) -> bool) {
@@ -264,24 +197,6 @@ fn wake_and_first_descriptor(wake: fn(&World), is_over: fn(&World) -> bool) {
     });
 }
 
-/// Preemption bound 3.
-#[test]
-fn a_push_before_the_first_descriptor_reaches_the_keeper() {
-    wake_and_first_descriptor(World::inject, World::take);
-}
-
-/// Preemption bound 3.
-#[test]
-fn a_pinned_push_before_the_first_descriptor_reaches_the_keeper() {
-    wake_and_first_descriptor(World::pin, World::take);
-}
-
-/// Preemption bound 3.
-#[test]
-fn the_end_before_the_first_descriptor_reaches_the_keeper() {
-    wake_and_first_descriptor(World::close, World::is_closed);
-}
-
 /// As above, with another thread that creates the reactor.
 fn wake_while_the_reactor_is_made(wake: fn(&World), is_over: fn(&World) -> bool) {
     model_bounded(3, move || {
@@ -293,18 +208,6 @@ fn wake_while_the_reactor_is_made(wake: fn(&World), is_over: fn(&World) -> bool)
         maker.join().unwrap();
         worker.join().unwrap();
     });
-}
-
-/// Preemption bound 3.
-#[test]
-fn a_pinned_push_while_the_reactor_is_made_reaches_the_keeper() {
-    pinned_push_while_the_reactor_is_made();
-}
-
-/// Preemption bound 3.
-#[test]
-fn the_end_while_the_reactor_is_made_reaches_the_keeper() {
-    wake_while_the_reactor_is_made(World::close, World::is_closed);
 }
 
 /// A thread that wakes the keeper is stopped before one of its operations. Another one that needs
@@ -402,32 +305,8 @@ fn two_workers(before: fn(&Driven)) {
         });
         world.inject();
         world.driven.arm(PAST, due.into());
-        for worker in workers {
-            worker.join().unwrap();
-        }
+        join_all(workers);
     });
-}
-
-/// Preemption bound 2.
-#[test]
-fn a_task_and_a_deadline_reach_two_workers() {
-    two_workers(far_deadline);
-}
-
-#[test]
-#[should_panic(expected = "deadlock")]
-fn a_worker_must_check_for_a_vacant_driver_before_it_parks_elsewhere() {
-    against_rest(Forget::Vacancy, unused, deadline);
-}
-
-#[test]
-#[should_panic(expected = "deadlock")]
-fn a_keeper_in_the_reactor_must_be_rung_for() {
-    push_and_close(Forget::Ring, reactor);
-}
-
-fn pinned_push_while_the_reactor_is_made() {
-    wake_while_the_reactor_is_made(World::pin, World::take);
 }
 
 /// A keeper that leaves relies on a lookout that is about to sleep, or wakes it.
@@ -446,17 +325,6 @@ fn leaving_against_going_to_sleep(looks: bool) {
     });
 }
 
-#[test]
-fn a_keeper_that_leaves_leaves_somebody_behind() {
-    leaving_against_going_to_sleep(true);
-}
-
-#[test]
-#[should_panic(expected = "deadlock")]
-fn a_lookout_that_goes_to_sleep_must_look_at_the_driver() {
-    leaving_against_going_to_sleep(false);
-}
-
 /// A worker that visits the driver says nothing when it goes, and may then be away for long.
 fn visit_against_going_to_sleep(watches: bool) {
     model(move || {
@@ -471,17 +339,6 @@ fn visit_against_going_to_sleep(watches: bool) {
         });
         other.expect("it was started").join().unwrap();
     });
-}
-
-#[test]
-fn a_worker_that_misses_a_visited_driver_takes_it_over() {
-    visit_against_going_to_sleep(true);
-}
-
-#[test]
-#[should_panic(expected = "deadlock")]
-fn a_worker_must_not_sleep_beside_a_visited_driver() {
-    visit_against_going_to_sleep(false);
 }
 
 /// A keeper that has left the driver visits it. At most two preemptions.
@@ -502,13 +359,37 @@ fn leaving_and_a_visit_against_going_to_sleep(again: bool) {
     });
 }
 
-#[test]
-fn a_keeper_that_leaves_and_visits_the_driver_leaves_somebody_behind() {
-    leaving_and_a_visit_against_going_to_sleep(true);
-}
-
-#[test]
-#[should_panic(expected = "deadlock")]
-fn a_worker_must_look_again_whether_the_driver_is_only_visited() {
-    leaving_and_a_visit_against_going_to_sleep(false);
+models! {
+    the_first_deadline_reaches_a_worker_that_is_about_to_park_outside_the_driver: against_rest(Forget::Nothing, unused, deadline);
+    an_earlier_deadline_reaches_the_keeper: against_rest(Forget::Nothing, far_deadline, deadline);
+    an_earlier_deadline_reaches_the_keeper_in_the_reactor: against_rest(Forget::Nothing, reactor, deadline);
+    /// No sooner than the earliest deadline, unless the keeper has removed that already. Preemption
+    /// bound 3.
+    a_deadline_after_one_that_was_given_up_reaches_the_keeper: against_rest(Forget::Nothing, given_up, deadline);
+    the_first_descriptor_reaches_a_worker_about_to_park_outside_the_driver: against_rest(Forget::Nothing, unused, first_descriptor);
+    the_first_descriptor_reaches_a_keeper_that_sleeps_until_a_deadline: against_rest(Forget::Nothing, far_deadline, first_descriptor);
+    an_earlier_deadline_of_a_busy_worker_reaches_the_keeper: deadlines_of_a_worker(1);
+    /// The second deadline is announced while the keeper may have risen for the first.
+    two_deadlines_of_a_busy_worker_reach_the_keeper: deadlines_of_a_worker(2);
+    a_push_and_the_end_reach_the_keeper: push_and_close(Forget::Nothing, far_deadline);
+    a_push_and_the_end_reach_the_keeper_in_the_reactor: push_and_close(Forget::Nothing, reactor);
+    a_push_before_the_first_descriptor_reaches_the_keeper: wake_and_first_descriptor(World::inject, World::take);
+    a_pinned_push_before_the_first_descriptor_reaches_the_keeper: wake_and_first_descriptor(World::pin, World::take);
+    the_end_before_the_first_descriptor_reaches_the_keeper: wake_and_first_descriptor(World::close, World::is_closed);
+    the_end_while_the_reactor_is_made_reaches_the_keeper: wake_while_the_reactor_is_made(World::close, World::is_closed);
+    a_task_and_a_deadline_reach_two_workers: two_workers(far_deadline);
+    #[should_panic(expected = "deadlock")]
+    a_worker_must_check_for_a_vacant_driver_before_it_parks_elsewhere: against_rest(Forget::Vacancy, unused, deadline);
+    #[should_panic(expected = "deadlock")]
+    a_keeper_in_the_reactor_must_be_rung_for: push_and_close(Forget::Ring, reactor);
+    a_pinned_push_while_the_reactor_is_made_reaches_the_keeper: wake_while_the_reactor_is_made(World::pin, World::take);
+    a_keeper_that_leaves_leaves_somebody_behind: leaving_against_going_to_sleep(true);
+    #[should_panic(expected = "deadlock")]
+    a_lookout_that_goes_to_sleep_must_look_at_the_driver: leaving_against_going_to_sleep(false);
+    a_worker_that_misses_a_visited_driver_takes_it_over: visit_against_going_to_sleep(true);
+    #[should_panic(expected = "deadlock")]
+    a_worker_must_not_sleep_beside_a_visited_driver: visit_against_going_to_sleep(false);
+    a_keeper_that_leaves_and_visits_the_driver_leaves_somebody_behind: leaving_and_a_visit_against_going_to_sleep(true);
+    #[should_panic(expected = "deadlock")]
+    a_worker_must_look_again_whether_the_driver_is_only_visited: leaving_and_a_visit_against_going_to_sleep(false);
 }

@@ -19,7 +19,7 @@ use std::{
 
 use joint_flow::{Task, TaskError, task::from_future};
 use loom_tests::lab::{cell::UnsafeCell, thread};
-use loom_tests::{Drops, Value, Wakes, model, model_bounded, rmws_of};
+use loom_tests::{Drops, Value, Wakes, join_all, model, model_bounded, rmws_of};
 
 /// A cell that the canceller writes and the destructor reads.
 struct Request(UnsafeCell<()>);
@@ -150,40 +150,11 @@ fn look(mut waiter: Task<Arc<Value>>, has_ended: bool) {
     }
 }
 
-/// Cell: cancellation: cancel against a poll that begins.
-#[test]
-fn a_cancel_against_the_first_poll() {
-    model(|| cancelled(NEVER, 1, How::Cancel));
-}
-
-fn two_polls() {
-    model(|| cancelled(NEVER, 2, How::Cancel));
-}
-
-/// Cell: cancellation: dropping a handle drops the future at once if it is idle, else at its next
-/// suspension.
-#[test]
-fn a_cancel_against_polls_that_suspend() {
-    two_polls();
-}
-
 /// Cell: cancellation: cancel against win.
 #[test]
 fn a_cancel_against_the_end() {
     model(|| cancelled(1, 1, How::Cancel));
     model(|| cancelled(2, 2, How::Cancel));
-}
-
-/// Cell: cancellation: a destructor that cancels again destroys nothing twice.
-#[test]
-fn two_cancels_against_polls() {
-    model(|| cancelled(NEVER, 2, How::CancelAndDrop));
-}
-
-/// Cell: promise: the last future dropped cancels the producer.
-#[test]
-fn the_last_handle_against_polls() {
-    model(|| cancelled(NEVER, 2, How::Drop));
 }
 
 /// Cell: promise: the last waiter's leaving against completion.
@@ -224,14 +195,15 @@ fn two_waiters_leave_against_the_end() {
                 .poll(&mut Context::from_waker(&waker))
                 .is_ready()
         );
-        for thread in threads {
-            thread.join().unwrap();
-        }
+        join_all(threads);
         drops.assert_all_of(2);
     });
 }
 
-fn two_handles_leave() {
+/// Cell: promise: the last future dropped cancels the producer. The destructors see what was done
+/// before another handle was dropped.
+#[test]
+fn two_handles_against_each_other() {
     model(|| {
         let drops = Drops::default();
         let request = Request::new();
@@ -247,13 +219,6 @@ fn two_handles_leave() {
         drops.assert_all_of(2);
         drop(driver);
     });
-}
-
-/// Cell: promise: the last future dropped cancels the producer. The destructors see what was done
-/// before another handle was dropped.
-#[test]
-fn two_handles_against_each_other() {
-    two_handles_leave();
 }
 
 /// Cell: promise: the last future dropped cancels the producer. Handles that are cloned at once
@@ -274,7 +239,10 @@ fn two_handles_are_cloned_at_once_within_3_preemptions() {
     });
 }
 
-fn both_sides_leave() {
+/// Cell: cancellation: a destructor that cancels again destroys nothing twice. The side that leaves
+/// last frees the memory.
+#[test]
+fn the_last_handle_against_the_drop_of_the_driver() {
     model(|| {
         let drops = Drops::default();
         let (driver, task) = from_future(Counts::forever(&drops, None));
@@ -283,13 +251,6 @@ fn both_sides_leave() {
         thread.join().unwrap();
         drops.assert_all_of(2);
     });
-}
-
-/// Cell: cancellation: a destructor that cancels again destroys nothing twice. The side that leaves
-/// last frees the memory.
-#[test]
-fn the_last_handle_against_the_drop_of_the_driver() {
-    both_sides_leave();
 }
 
 /// Panics when it is woken.
@@ -367,4 +328,16 @@ fn the_cost_in_read_modify_writes() {
         );
         drop(task);
     });
+}
+
+models! {
+    /// Cell: cancellation: cancel against a poll that begins.
+    a_cancel_against_the_first_poll: model(|| cancelled(NEVER, 1, How::Cancel));
+    /// Cell: cancellation: dropping a handle drops the future at once if it is idle, else at its
+    /// next suspension.
+    a_cancel_against_polls_that_suspend: model(|| cancelled(NEVER, 2, How::Cancel));
+    /// Cell: cancellation: a destructor that cancels again destroys nothing twice.
+    two_cancels_against_polls: model(|| cancelled(NEVER, 2, How::CancelAndDrop));
+    /// Cell: promise: the last future dropped cancels the producer.
+    the_last_handle_against_polls: model(|| cancelled(NEVER, 2, How::Drop));
 }

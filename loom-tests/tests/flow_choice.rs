@@ -8,7 +8,7 @@ use std::{
 use joint::oneshot::{self, Sender};
 use joint_flow::choice::choose;
 use loom_tests::lab::thread;
-use loom_tests::{Drops, Value, Wakes, model_bounded};
+use loom_tests::{Drops, Value, Wakes, join_all, model_bounded};
 
 /// Sends a value in a thread of its own. The receiver may have lost, and then it comes back.
 fn send(sender: Sender<Value>, drops: &Drops) -> thread::JoinHandle<()> {
@@ -38,9 +38,7 @@ fn two_completions(is_cancelled: bool) {
         let mut cx = Context::from_waker(&waker);
         let polled = choice.as_mut().poll(&mut cx);
         let mut choice = (!is_cancelled).then_some(choice);
-        for sender in senders {
-            sender.join().unwrap();
-        }
+        join_all(senders);
         if let (Some(choice), true) = (&mut choice, polled.is_pending()) {
             // A wake-up polls both branches, so the first one wins.
             assert_eq!(choice.as_mut().poll(&mut cx), Poll::Ready(1));

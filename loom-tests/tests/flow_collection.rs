@@ -3,14 +3,13 @@
 
 use std::{
     future::{Future, poll_fn},
-    pin::{Pin, pin},
-    sync::Arc,
+    pin::pin,
     task::{Context, Poll},
 };
 
 use joint_flow::collection::{Adder, Collection};
 use loom_tests::lab::thread::{self, JoinHandle};
-use loom_tests::{Drops, Value, Wakes, model, model_bounded};
+use loom_tests::{Drops, Value, Wakes, join_all, model, model_bounded, poll};
 
 /// A child that holds a value, is pending once if it `waits`, and then ends.
 async fn child(held: Value, waits: bool, result: Result<(), u32>) -> Result<(), u32> {
@@ -44,11 +43,6 @@ fn run(
             poll_once(driver);
         }
     })
-}
-
-fn poll(collection: &mut Collection<u32>, wakes: &Arc<Wakes>) -> Poll<Result<(), u32>> {
-    let waker = wakes.waker();
-    Pin::new(collection).poll(&mut Context::from_waker(&waker))
 }
 
 /// Cell: collection: errors surface at once.
@@ -85,9 +79,7 @@ fn the_last_two_ends_against_a_poll() {
         let threads = drivers.map(|driver| thread::spawn(move || poll_once(driver)));
         let wakes = Wakes::new();
         let polled = poll(&mut collection, &wakes);
-        for thread in threads {
-            thread.join().unwrap();
-        }
+        join_all(threads);
         if polled.is_pending() {
             assert_eq!(wakes.count(), 1, "woken once, by the last");
             assert_eq!(poll(&mut collection, &wakes), Poll::Ready(Ok(())));

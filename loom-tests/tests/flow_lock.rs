@@ -3,23 +3,14 @@
 //! Each model checks that no permit is lost or counted twice, that a request which can be granted
 //! is, that its task is woken once, and that what one holder did happens before the next one.
 
-use std::{
-    future::Future,
-    pin::Pin,
-    sync::Arc,
-    task::{Context, Poll},
-};
+use std::{sync::Arc, task::Poll};
 
 use joint_flow::{
     Closed,
-    lock::{FlowLock, Permit, Take},
+    lock::{FlowLock, Take},
 };
 use loom_tests::lab::thread;
-use loom_tests::{Drops, Wakes, model, model_bounded, model_from_both_sides, others_first};
-
-fn poll(take: &mut Take, wakes: &Arc<Wakes>) -> Poll<Result<Permit, Closed>> {
-    Pin::new(take).poll(&mut Context::from_waker(&wakes.waker()))
-}
+use loom_tests::{Drops, Wakes, model, model_bounded, model_from_both_sides, others_first, poll};
 
 /// A request that waits, under a lock that is held.
 fn queued(lock: &FlowLock, amount: usize, wakes: &Arc<Wakes>) -> Take {
@@ -201,29 +192,19 @@ fn take_against_close() {
     });
 }
 
-macro_rules! models {
-    ($($(#[$cell:meta])* $name:ident: $model:ident;)*) => {$(
-        $(#[$cell])*
-        #[test]
-        fn $name() {
-            $model();
-        }
-    )*};
-}
-
 models! {
     /// Cell: lock: given back on drop, against a request that begins.
-    a_release_reaches_a_request_that_begins: release_against_take;
+    a_release_reaches_a_request_that_begins: release_against_take();
     /// Cell: lock: given back on drop, against a request that is polled.
-    a_release_reaches_a_request_that_is_polled: release_against_poll;
+    a_release_reaches_a_request_that_is_polled: release_against_poll();
     /// Cell: lock: given back on drop, also when cancelled before or after the grant.
-    an_abandoned_grant_passes_to_the_next_request: grant_against_cancel;
+    an_abandoned_grant_passes_to_the_next_request: grant_against_cancel();
     /// Cell: lock: given back on drop, also when a larger request is cancelled.
-    a_release_and_a_cancel_let_the_next_one_in: release_against_a_cancel;
+    a_release_and_a_cancel_let_the_next_one_in: release_against_a_cancel();
     /// Cell: lock: several at once.
-    two_releases_grant_two_requests: two_releases;
+    two_releases_grant_two_requests: two_releases();
     /// Cell: lock: closed with an error for all waiters, against a grant.
-    a_request_is_granted_or_closed: release_against_close;
+    a_request_is_granted_or_closed: release_against_close();
     /// Cell: lock: closed with an error for all waiters, against a request that begins.
-    no_request_begins_under_a_closed_lock: take_against_close;
+    no_request_begins_under_a_closed_lock: take_against_close();
 }

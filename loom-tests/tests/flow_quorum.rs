@@ -1,23 +1,12 @@
 //! Models of `quorum` on its real source: a success against a failure when either can decide, or
 //! when only one of them can.
 
-use std::{
-    future::Future,
-    pin::Pin,
-    sync::Arc,
-    task::{Context, Poll},
-};
+use std::{future::Future, task::Poll};
 
 use joint::oneshot::{self, Receiver, Sender};
 use joint_flow::{any, quorum};
 use loom_tests::lab::thread::{self, JoinHandle as Thread};
-use loom_tests::{Drops, Value, Wakes, model_bounded};
-
-fn poll<F: Future>(future: &mut Pin<Box<F>>, wakes: &Arc<Wakes>) -> Poll<F::Output> {
-    future
-        .as_mut()
-        .poll(&mut Context::from_waker(&wakes.waker()))
-}
+use loom_tests::{Drops, Value, Wakes, join_all, model_bounded, poll};
 
 /// Sends a value, which is a success, or drops the sender, which is a failure.
 fn end(sender: Sender<Value>, succeeds: bool, drops: &Drops) -> Thread<()> {
@@ -38,9 +27,7 @@ fn drain<F: Future>(future: F, threads: Vec<Thread<()>>) -> F::Output {
     let mut future = Box::pin(future);
     let wakes = Wakes::new();
     let polled = poll(&mut future, &wakes);
-    threads
-        .into_iter()
-        .for_each(|thread| thread.join().unwrap());
+    join_all(threads);
     let output = match polled {
         Poll::Ready(output) => output,
         Poll::Pending => {

@@ -11,7 +11,7 @@ use std::{
 use joint::oneshot::{self, Receiver, Sender};
 use joint_flow::{OneOf2, Race, race};
 use loom_tests::lab::thread::{self, JoinHandle as Thread};
-use loom_tests::{Drops, Value, Wakes, model, model_bounded};
+use loom_tests::{Drops, Value, Wakes, join_all, model, model_bounded};
 
 type Two = Race<(Receiver<Value>, Receiver<Value>)>;
 
@@ -50,14 +50,10 @@ fn world() -> World {
 fn drain(mut race: Pin<Box<Two>>, threads: Vec<Thread<()>>) -> bool {
     let wakes = Wakes::new();
     if let Poll::Ready(is_left) = poll(&mut race, &wakes) {
-        threads
-            .into_iter()
-            .for_each(|thread| thread.join().unwrap());
+        join_all(threads);
         return is_left;
     }
-    threads
-        .into_iter()
-        .for_each(|thread| thread.join().unwrap());
+    join_all(threads);
     assert!(wakes.count() > 0, "a completion without a wake-up");
     let Poll::Ready(is_left) = poll(&mut race, &Wakes::new()) else {
         panic!("a completion was not seen");
@@ -102,9 +98,7 @@ fn the_left_one_wins_if_both_have_completed() {
             .into_iter()
             .map(|sender| send(sender, &drops))
             .collect();
-        threads
-            .into_iter()
-            .for_each(|thread| thread.join().unwrap());
+        join_all(threads);
         assert!(wakes.count() > 0);
         assert_eq!(poll(&mut race, &wakes), Poll::Ready(true));
         drops.assert_all_of(2);

@@ -2,21 +2,14 @@
 
 use std::{
     future::Future,
-    pin::{Pin, pin},
+    pin::pin,
     sync::Arc,
     task::{Context, Poll},
 };
 
-use joint_flow::{
-    Closed,
-    variable::{AsyncVar, Changed},
-};
+use joint_flow::{Closed, variable::AsyncVar};
 use loom_tests::lab::thread;
-use loom_tests::{Wakes, model, model_bounded};
-
-fn poll(changed: &mut Changed, wakes: &Arc<Wakes>) -> Poll<Result<(), Closed>> {
-    Pin::new(changed).poll(&mut Context::from_waker(&wakes.waker()))
-}
+use loom_tests::{Wakes, join_all, model, model_bounded, poll};
 
 /// Cell: variable: wakes on change only, but on each: a waiter that saw the old value is woken.
 #[test]
@@ -101,9 +94,7 @@ fn two_changes_in_place_against_a_waiter_for_both() {
         let mut cx = Context::from_waker(&waker);
         let mut both = pin!(variable.wait_for(|value| *value == 2));
         let polled = both.as_mut().poll(&mut cx);
-        for writer in writers {
-            writer.join().unwrap();
-        }
+        join_all(writers);
         if polled.is_pending() {
             assert_eq!(wakes.count(), 1, "a change is missed");
             assert_eq!(both.as_mut().poll(&mut cx), Poll::Ready(2));

@@ -18,7 +18,7 @@ use loom_tests::lab::{
     cell::UnsafeCell,
     thread::{self, JoinHandle as Thread},
 };
-use loom_tests::{Wakes, model, model_bounded};
+use loom_tests::{Wakes, join_all, model, model_bounded};
 
 /// A mark that a thread writes before it wakes the child. It is no atomic, so that only the wake-up
 /// can make it visible.
@@ -116,9 +116,7 @@ fn wakes_against_polls(children: usize) {
         wakes = Wakes::new();
         ready = poll(&mut all, &wakes);
     }
-    threads
-        .into_iter()
-        .for_each(|thread| thread.join().unwrap());
+    join_all(threads);
     if !ready {
         assert!(
             wakes.count() > 0,
@@ -131,18 +129,6 @@ fn wakes_against_polls(children: usize) {
     }
     drop(all);
     assert_eq!((first.wakers(), wakes.wakers()), (0, 0));
-}
-
-/// Cell: all: only children that were woken are polled, and no wake-up is lost.
-#[test]
-fn two_wake_ups_against_polls() {
-    model_bounded(4, || wakes_against_polls(2));
-}
-
-/// Cell: all: only children that were woken are polled, and no wake-up is lost.
-#[test]
-fn two_wake_ups_of_two_words_against_polls() {
-    model_bounded(3, || wakes_against_polls(3));
 }
 
 /// Polls until all are ready, so that no wake-up of the task and no join makes an edge.
@@ -162,23 +148,9 @@ fn looks(children: usize) {
             thread::yield_now();
         }
         drop(all);
-        threads
-            .into_iter()
-            .for_each(|thread| thread.join().unwrap());
+        join_all(threads);
         assert_eq!(wakes.wakers(), 0);
     });
-}
-
-/// Cell: all: a child's poll sees what happened before its wake-up.
-#[test]
-fn wake_ups_against_looks() {
-    looks(2);
-}
-
-/// Cell: all: a child's poll sees what happened before its wake-up.
-#[test]
-fn two_wake_ups_of_a_leaf_against_looks() {
-    looks(3);
 }
 
 /// The combinator is dropped against a wake-up. The last of the two frees the block.
@@ -195,21 +167,12 @@ fn gone(by_ref: bool) {
     });
 }
 
-/// Cell: all: a wake-up against the drop of the combinator.
-#[test]
-fn a_wake_up_against_the_drop() {
-    gone(false);
-}
-
-/// Cell: all: a wake-up against the drop of the combinator.
-#[test]
-fn a_wake_up_by_reference_against_the_drop() {
-    gone(true);
-}
-
+/// Cell: all: a waker's last reference against the drop of the combinator.
+///
 /// A child's wakers are cloned and dropped on other threads while the combinator is dropped. The
 /// last of them frees the block.
-fn clones() {
+#[test]
+fn the_last_reference_frees_the_block() {
     model_bounded(3, || {
         let wakes = Wakes::new();
         let Polled { all, wakers } = polled(2, &wakes);
@@ -218,15 +181,22 @@ fn clones() {
             .map(|(_, waker)| thread::spawn(move || drop(waker.clone())))
             .collect();
         drop(all);
-        threads
-            .into_iter()
-            .for_each(|thread| thread.join().unwrap());
+        join_all(threads);
         assert_eq!((wakes.count(), wakes.wakers()), (0, 0));
     });
 }
 
-/// Cell: all: a waker's last reference against the drop of the combinator.
-#[test]
-fn the_last_reference_frees_the_block() {
-    clones();
+models! {
+    /// Cell: all: only children that were woken are polled, and no wake-up is lost.
+    two_wake_ups_against_polls: model_bounded(4, || wakes_against_polls(2));
+    /// Cell: all: only children that were woken are polled, and no wake-up is lost.
+    two_wake_ups_of_two_words_against_polls: model_bounded(3, || wakes_against_polls(3));
+    /// Cell: all: a child's poll sees what happened before its wake-up.
+    wake_ups_against_looks: looks(2);
+    /// Cell: all: a child's poll sees what happened before its wake-up.
+    two_wake_ups_of_a_leaf_against_looks: looks(3);
+    /// Cell: all: a wake-up against the drop of the combinator.
+    a_wake_up_against_the_drop: gone(false);
+    /// Cell: all: a wake-up against the drop of the combinator.
+    a_wake_up_by_reference_against_the_drop: gone(true);
 }

@@ -17,7 +17,7 @@ use std::{
 
 use joint_executor::model::Forks;
 use loom_tests::lab::thread;
-use loom_tests::{Drops, Value, model, model_bounded, stopping};
+use loom_tests::{Drops, Value, join_all, model, model_bounded, stopping};
 
 /// Not an atomic of the model, so it makes no edges.
 #[derive(Default)]
@@ -66,7 +66,8 @@ fn join_two(forks: &Forks, drops: &Drops, runs: &Count) -> (Value, Value) {
 }
 
 /// One join against one thief that tries once.
-fn join_against_theft() {
+#[test]
+fn each_side_of_a_join_runs_once_on_either_thread() {
     model(|| {
         let (forks, drops) = (Arc::new(Forks::new(2)), Drops::default());
         let runs = Arc::new(Count::default());
@@ -79,13 +80,9 @@ fn join_against_theft() {
     });
 }
 
-#[test]
-fn each_side_of_a_join_runs_once_on_either_thread() {
-    join_against_theft();
-}
-
 /// Two joins in a row use the same place of the list. Preemption bound 3.
-fn joins_in_a_row() {
+#[test]
+fn a_late_thief_steals_the_next_job_in_the_slot_or_none() {
     model_bounded(3, || {
         let (forks, drops) = (Arc::new(Forks::new(1)), Drops::default());
         let runs = Arc::new(Count::default());
@@ -98,14 +95,10 @@ fn joins_in_a_row() {
     });
 }
 
-#[test]
-fn a_late_thief_steals_the_next_job_in_the_slot_or_none() {
-    joins_in_a_row();
-}
-
 /// A join inside `a`: the thief can take the outer job on the strength of what it reads of the
 /// inner job's push or pop. Preemption bound 3.
-fn nested() {
+#[test]
+fn the_oldest_job_is_stolen_intact_while_newer_ones_are_pushed_and_popped() {
     model_bounded(3, || {
         let (forks, drops) = (Arc::new(Forks::new(2)), Drops::default());
         let runs = Arc::new(Count::default());
@@ -132,11 +125,6 @@ fn nested() {
     });
 }
 
-#[test]
-fn the_oldest_job_is_stolen_intact_while_newer_ones_are_pushed_and_popped() {
-    nested();
-}
-
 /// Two thieves want the same job, or one job each. Preemption bound 2.
 #[test]
 fn two_thieves_never_take_the_same() {
@@ -152,9 +140,7 @@ fn two_thieves_never_take_the_same() {
         // SAFETY: only the owner calls this.
         let (a, ()) = unsafe { forks.join(|| join_two(&forks, &drops, &runs), || runs.bump()) };
         drop(a);
-        for thief in thieves {
-            thief.join().unwrap();
-        }
+        join_all(thieves);
         runs.assert(2);
         drops.assert_all_of(3);
         assert!(!forks.has_jobs());

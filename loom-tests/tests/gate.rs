@@ -19,7 +19,7 @@ use loom_tests::lab::{
     },
     thread,
 };
-use loom_tests::{model, model_bounded};
+use loom_tests::{join_all, model, model_bounded};
 
 /// Where a task is pushed from, and so which fence the push has.
 #[derive(Clone, Copy)]
@@ -172,16 +172,6 @@ fn push_against_terminate(from: From) {
     });
 }
 
-#[test]
-fn a_push_from_outside_against_the_last_worker() {
-    push_against_terminate(From::Outside);
-}
-
-#[test]
-fn a_pinned_push_against_the_last_worker() {
-    push_against_terminate(From::Pinned);
-}
-
 /// Two threads push at once when it is too late already: each has its task disposed of, or the
 /// other one has. Preemption bound 3.
 fn two_late_pushes(then: Then, own: Then) {
@@ -195,18 +185,6 @@ fn two_late_pushes(then: Then, own: Then) {
     });
 }
 
-/// Preemption bound 3.
-#[test]
-fn late_pushes_leave_nothing_to_each_other() {
-    two_late_pushes(Then::Nothing, Then::Nothing);
-}
-
-/// Preemption bound 3.
-#[test]
-fn the_drop_of_a_late_task_may_wait_for_that_of_another() {
-    two_late_pushes(Then::Waits, Then::Tells);
-}
-
 /// Two threads push while the last worker leaves, where no third can be started. Preemption bound
 /// 2.
 #[test]
@@ -216,9 +194,7 @@ fn two_pushes_against_the_last_worker() {
         let others = [From::Outside, From::Pinned]
             .map(|from| start(&world, move |world| world.inject(from, Then::Nothing)));
         world.terminate();
-        for other in others {
-            other.join().unwrap();
-        }
+        join_all(others);
         world.assert_over(2);
     });
 }
@@ -232,4 +208,11 @@ fn a_task_pushed_by_a_discarded_task_is_discarded_too() {
         world.inject(From::Outside, Then::Pushes);
         world.assert_over(2);
     });
+}
+
+models! {
+    a_push_from_outside_against_the_last_worker: push_against_terminate(From::Outside);
+    a_pinned_push_against_the_last_worker: push_against_terminate(From::Pinned);
+    late_pushes_leave_nothing_to_each_other: two_late_pushes(Then::Nothing, Then::Nothing);
+    the_drop_of_a_late_task_may_wait_for_that_of_another: two_late_pushes(Then::Waits, Then::Tells);
 }

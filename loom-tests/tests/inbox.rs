@@ -16,7 +16,7 @@ use joint::task::{self, Runnable};
 use joint_executor::model::{Inbox, Sleep};
 use joint_switch::model::observe::{Observer, set_observer};
 use loom_tests::lab::thread;
-use loom_tests::{Drops, model, model_bounded};
+use loom_tests::{Drops, join_all, model, model_bounded, start};
 
 /// The numbers of the tasks that ran, in order.
 type Ran = Arc<Mutex<Vec<usize>>>;
@@ -70,12 +70,6 @@ impl World {
     }
 }
 
-/// Runs `f` on a thread of the model.
-fn start(world: &Arc<World>, f: impl FnOnce(&World) + 'static) -> thread::JoinHandle<()> {
-    let world = world.clone();
-    thread::spawn(move || f(&world))
-}
-
 /// Demands that the tasks of each thread are in order: those below ten, and those from ten on.
 #[track_caller]
 fn assert_in_order(ran: &[usize]) {
@@ -84,7 +78,8 @@ fn assert_in_order(ran: &[usize]) {
 }
 
 /// Two tasks from one thread and one from another, while a third takes. Preemption bound 3.
-fn pushes_against_takes() {
+#[test]
+fn two_push_while_another_takes() {
     model_bounded(3, || {
         let world = World::new();
         let ran = Ran::default();
@@ -113,12 +108,6 @@ fn pushes_against_takes() {
         assert_in_order(&ran);
         world.assert_over(3);
     });
-}
-
-/// Preemption bound 3.
-#[test]
-fn two_push_while_another_takes() {
-    pushes_against_takes();
 }
 
 #[test]
@@ -198,7 +187,8 @@ fn tasks_that_a_taker_leaves_stay_in_front() {
 
 /// One thread pushes two tasks, another takes the first, and a third the second, which must be
 /// whole for the third thread too. Preemption bound 3.
-fn a_second_taker_takes_a_task_that_the_first_one_left() {
+#[test]
+fn two_takers_against_one_pusher() {
     model_bounded(3, || {
         let world = World::new();
         let ran = Ran::default();
@@ -221,12 +211,6 @@ fn a_second_taker_takes_a_task_that_the_first_one_left() {
         assert_eq!(*ran, [0, 1]);
         world.assert_over(2);
     });
-}
-
-/// Preemption bound 3.
-#[test]
-fn two_takers_against_one_pusher() {
-    a_second_taker_takes_a_task_that_the_first_one_left();
 }
 
 /// Tasks that are left in the queue are dropped with it, whichever part of it they are in.
@@ -282,9 +266,7 @@ fn two_tasks_from_outside_reach_two_workers() {
             world.push(number, &ran);
             sleep.notify_from_outside();
         }
-        for worker in workers {
-            worker.join().unwrap();
-        }
+        join_all(workers);
         assert_eq!(ran.lock().unwrap().len(), 2);
         world.assert_over(2);
     });
@@ -391,21 +373,10 @@ fn pushes_against_sleep(notify: fn(&Sleep)) {
     });
 }
 
-/// Preemption bound 2.
-#[test]
-fn no_worker_sleeps_while_a_task_lies_behind_a_gap() {
-    pushes_against_sleep(|sleep| sleep.notify_from_outside());
-}
-
-/// Preemption bound 2.
-#[test]
-fn the_pinned_worker_does_not_sleep_while_its_task_lies_behind_a_gap() {
-    pushes_against_sleep(|sleep| sleep.wake_worker(0));
-}
-
 /// A task is queued when a taker reaches the last one, while another is pushed. Either the taker
 /// takes the last task and the push starts over, or the push links its task behind it.
-fn push_behind_the_last() {
+#[test]
+fn a_push_behind_the_last_is_not_lost() {
     model(|| {
         let world = World::new();
         let ran = Ran::default();
@@ -424,15 +395,11 @@ fn push_behind_the_last() {
     });
 }
 
-#[test]
-fn a_push_behind_the_last_is_not_lost() {
-    push_behind_the_last();
-}
-
 /// An active worker reaches the last task, meets the push of another task behind it, and is blocked
 /// in a long poll with or without the task. The push relies on the other worker, which saw the
 /// queue as if it had been emptied, and which must not go to sleep. Preemption bound 2.
-fn gap_met_by_an_active_worker() {
+#[test]
+fn a_gap_that_an_active_worker_meets_hides_nothing() {
     model_bounded(2, || {
         let world = World::new();
         let ran = Ran::default();
@@ -459,12 +426,6 @@ fn gap_met_by_an_active_worker() {
         }
         world.assert_over(2);
     });
-}
-
-/// Preemption bound 3.
-#[test]
-fn a_gap_that_an_active_worker_meets_hides_nothing() {
-    gap_met_by_an_active_worker();
 }
 
 /// The number of operations on shared memory that it takes to take the first task, after so many
@@ -495,7 +456,8 @@ fn operations_after(burst: usize) -> usize {
     counted.load(Relaxed)
 }
 
-#[test]
-fn taking_the_first_task_costs_the_same_after_any_burst() {
-    assert_eq!(operations_after(3), operations_after(60));
+models! {
+    no_worker_sleeps_while_a_task_lies_behind_a_gap: pushes_against_sleep(|sleep| sleep.notify_from_outside());
+    the_pinned_worker_does_not_sleep_while_its_task_lies_behind_a_gap: pushes_against_sleep(|sleep| sleep.wake_worker(0));
+    taking_the_first_task_costs_the_same_after_any_burst: assert_eq!(operations_after(3), operations_after(60));
 }

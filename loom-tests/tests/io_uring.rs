@@ -6,10 +6,8 @@
 //! both free, fails the model too.
 
 use std::{
-    future::Future,
-    pin::Pin,
     sync::{Arc, Mutex},
-    task::{Context, Poll},
+    task::Poll,
 };
 
 use joint_ring::model::{Gate, Operation, Request};
@@ -19,14 +17,10 @@ use loom_tests::{
         cell::UnsafeCell,
         thread::{self, JoinHandle},
     },
-    model_from_both_sides, others_first, rmws_of,
+    model_from_both_sides, others_first, poll, rmws_of,
 };
 
 type Polled = Poll<(std::io::Result<u32>, Value)>;
-
-fn poll(operation: &mut Operation<Value>, wakes: &Arc<Wakes>) -> Polled {
-    Pin::new(operation).poll(&mut Context::from_waker(&wakes.waker()))
-}
 
 fn is_answered(polled: Polled) -> bool {
     match polled {
@@ -128,31 +122,6 @@ fn poll_with_another_waker(operation: &mut Operation<Value>, wakes: &[Arc<Wakes>
     is_answered(poll(operation, &wakes[1]))
 }
 
-#[test]
-fn an_answer_at_once_against_a_drop() {
-    at_once(leave);
-}
-
-#[test]
-fn an_answer_at_once_against_a_poll_again() {
-    at_once(poll_again);
-}
-
-#[test]
-fn an_answer_against_a_drop() {
-    later(leave);
-}
-
-#[test]
-fn an_answer_against_a_poll_again() {
-    later(poll_again);
-}
-
-#[test]
-fn an_answer_against_a_poll_with_another_waker() {
-    later(poll_with_another_waker);
-}
-
 /// A waiter that stays is woken, and has the answer then.
 #[test]
 fn a_waiter_is_woken_by_the_answer() {
@@ -175,16 +144,6 @@ fn moved(then: Then) {
     });
 }
 
-#[test]
-fn an_answer_against_a_drop_on_another_thread() {
-    moved(leave);
-}
-
-#[test]
-fn an_answer_against_a_poll_on_another_thread() {
-    moved(poll_with_another_waker);
-}
-
 /// The request is queued at the first poll, which wakes the task. What comes next submits it, and
 /// the kernel answers at once.
 fn queued(then: Then) {
@@ -204,16 +163,6 @@ fn queued(then: Then) {
         taken(&started).join().unwrap();
         check(&drops, &wakes);
     });
-}
-
-#[test]
-fn an_answer_to_a_queued_request_against_its_poll() {
-    queued(poll_again);
-}
-
-#[test]
-fn an_answer_to_a_queued_request_against_its_drop() {
-    queued(leave);
 }
 
 /// An operation that is never polled asks nothing.
@@ -308,4 +257,16 @@ fn a_refused_queue_is_taken_back_when_nobody_is_inside() {
         let is_taken_back = queue.wake();
         assert!(refused.join().unwrap() || is_taken_back);
     });
+}
+
+models! {
+    an_answer_at_once_against_a_drop: at_once(leave);
+    an_answer_at_once_against_a_poll_again: at_once(poll_again);
+    an_answer_against_a_drop: later(leave);
+    an_answer_against_a_poll_again: later(poll_again);
+    an_answer_against_a_poll_with_another_waker: later(poll_with_another_waker);
+    an_answer_against_a_drop_on_another_thread: moved(leave);
+    an_answer_against_a_poll_on_another_thread: moved(poll_with_another_waker);
+    an_answer_to_a_queued_request_against_its_poll: queued(poll_again);
+    an_answer_to_a_queued_request_against_its_drop: queued(leave);
 }

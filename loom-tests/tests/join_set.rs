@@ -12,7 +12,7 @@ use joint::{
 };
 use joint_executor::JoinSet;
 use loom_tests::lab::thread::{self, JoinHandle as Thread};
-use loom_tests::{Drops, Value, Wakes, model, model_bounded};
+use loom_tests::{Drops, Value, Wakes, join_all, model, model_bounded};
 
 /// A task that is ready at its first poll.
 fn value(drops: &Drops) -> (Runnable, JoinHandle<Value>) {
@@ -48,14 +48,14 @@ fn drain(mut set: JoinSet<Value>, mut threads: Vec<Thread<()>>, mut left: usize)
                     !threads.is_empty(),
                     "all have ended, and a result is missing"
                 );
-                threads.drain(..).for_each(|thread| thread.join().unwrap());
+                join_all(threads.drain(..));
                 assert_eq!(wakes.count(), 1, "a result without a wake-up");
             }
         }
         assert_eq!(wakes.wakers(), 0);
     }
     assert_eq!(left, 0);
-    threads.drain(..).for_each(|thread| thread.join().unwrap());
+    join_all(threads.drain(..));
 }
 
 fn ends_against_polls(tasks: usize) {
@@ -67,16 +67,7 @@ fn ends_against_polls(tasks: usize) {
 }
 
 #[test]
-fn an_end_against_polls() {
-    model(|| ends_against_polls(1));
-}
-
-#[test]
-fn two_ends_against_polls() {
-    model_bounded(3, || ends_against_polls(2));
-}
-
-fn another_waker() {
+fn an_end_against_another_waker() {
     model(|| {
         let drops = Drops::default();
         let (runnable, handle) = value(&drops);
@@ -96,11 +87,6 @@ fn another_waker() {
         drop(set);
         drops.assert_all_of(1);
     });
-}
-
-#[test]
-fn an_end_against_another_waker() {
-    another_waker();
 }
 
 #[test]
@@ -135,7 +121,8 @@ fn an_end_against_the_insertion_of_another() {
 
 /// Keeps looking for tasks that have ended until all are found, so that no wake-up and no join
 /// makes an edge.
-fn looks() {
+#[test]
+fn two_ends_against_looks() {
     model(|| {
         let drops = Drops::default();
         let (runnables, mut set): (Vec<_>, JoinSet<_>) = (0..2).map(|_| value(&drops)).unzip();
@@ -147,15 +134,8 @@ fn looks() {
             }
         }
         drops.assert_all_of(2);
-        threads
-            .into_iter()
-            .for_each(|thread| thread.join().unwrap());
+        join_all(threads);
     });
-}
-
-#[test]
-fn two_ends_against_looks() {
-    looks();
 }
 
 fn gone(detach: bool, polled: bool) {
@@ -188,17 +168,10 @@ fn gone(detach: bool, polled: bool) {
     });
 }
 
-#[test]
-fn an_end_against_the_drop_of_the_set() {
-    gone(false, false);
-}
-
-#[test]
-fn an_end_against_the_drop_of_a_set_that_was_waited_for() {
-    gone(false, true);
-}
-
-#[test]
-fn an_end_against_the_detaching_of_a_set_that_was_waited_for() {
-    gone(true, true);
+models! {
+    an_end_against_polls: model(|| ends_against_polls(1));
+    two_ends_against_polls: model_bounded(3, || ends_against_polls(2));
+    an_end_against_the_drop_of_the_set: gone(false, false);
+    an_end_against_the_drop_of_a_set_that_was_waited_for: gone(false, true);
+    an_end_against_the_detaching_of_a_set_that_was_waited_for: gone(true, true);
 }

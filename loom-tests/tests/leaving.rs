@@ -9,7 +9,7 @@ use std::sync::{
 
 use joint_executor::model::{Calls, Gate};
 use loom_tests::lab::{cell::UnsafeCell, thread};
-use loom_tests::{model, model_bounded};
+use loom_tests::{model, model_bounded, start};
 
 const WORKERS: usize = 2;
 
@@ -65,13 +65,9 @@ fn read(cell: &UnsafeCell<u32>) -> u32 {
     cell.with(|value| unsafe { *value })
 }
 
-fn start(world: &Arc<World>, f: impl FnOnce(&World) + 'static) -> thread::JoinHandle<()> {
-    let world = world.clone();
-    thread::spawn(move || f(&world))
-}
-
 /// Both workers end their polls and leave. Preemption bound 3.
-fn two_leave() {
+#[test]
+fn each_worker_sees_the_others_polls_and_the_last_all_that_they_did() {
     model_bounded(3, || {
         let world = World::new(WORKERS);
         world.gate.close();
@@ -82,14 +78,9 @@ fn two_leave() {
     });
 }
 
-/// Preemption bound 3.
-#[test]
-fn each_worker_sees_the_others_polls_and_the_last_all_that_they_did() {
-    two_leave();
-}
-
 /// A worker arrives by itself, while another worker, which waits for it, counts it as arrived.
-fn one_arrives_twice() {
+#[test]
+fn a_worker_counts_once_however_often_it_arrives() {
     model(|| {
         let world = World::new(WORKERS);
         let other = start(&world, |world| assert!(!world.gate.arrive(1)));
@@ -98,11 +89,6 @@ fn one_arrives_twice() {
         assert!(!is_last && !world.gate.is_quiet());
         assert!(world.gate.arrive(0) && world.gate.is_quiet());
     });
-}
-
-#[test]
-fn a_worker_counts_once_however_often_it_arrives() {
-    one_arrives_twice();
 }
 
 /// Neither worker waits until the executor is quiet. A lost count would keep it from ever becoming
@@ -139,21 +125,19 @@ fn one_of_two_begins_to_cancel() {
 }
 
 /// Two threads close: the drop of the executor, say, and that of a worker which its owner drives.
-fn two_close_and_the_last_worker_arrives() {
-    let world = World::new(1);
-    let other = {
-        let world = world.clone();
-        thread::spawn(move || world.gate.close())
-    };
-    world.gate.close();
-    assert!(world.gate.arrive(0));
-    other.join().unwrap();
-    assert!(world.gate.is_quiet());
-}
-
 #[test]
 fn a_second_close_does_not_undo_the_end() {
-    model(two_close_and_the_last_worker_arrives);
+    model(|| {
+        let world = World::new(1);
+        let other = {
+            let world = world.clone();
+            thread::spawn(move || world.gate.close())
+        };
+        world.gate.close();
+        assert!(world.gate.arrive(0));
+        other.join().unwrap();
+        assert!(world.gate.is_quiet());
+    });
 }
 
 /// Whoever waits second does not come back before the end either. Preemption bound 2.

@@ -19,7 +19,7 @@ use joint::{
 };
 use joint_executor::{LocalExecutor, model::LocalInbox, yield_now};
 use loom_tests::lab::{cell::UnsafeCell, thread};
-use loom_tests::{Wakes, model, model_bounded, rmws_of};
+use loom_tests::{Wakes, join_all, model, model_bounded, rmws_of};
 
 /// A value that another thread writes before it pushes or wakes.
 struct Cell(UnsafeCell<u32>);
@@ -70,8 +70,9 @@ fn run(runnable: Runnable) {
 
 /// Two threads push, and the owner takes until it has both tasks. The owner yields in between,
 /// because loom does not on its own try a push before the look of `take`: it compares an exchange
-/// only with the last access, which is the look of the push itself.
-fn pushes_against_take() {
+/// only with the last access, which is the look of the push itself. Preemption bound 3.
+#[test]
+fn each_push_is_taken_once_and_whole() {
     model_bounded(3, || {
         let inbox = Arc::new(LocalInbox::new());
         let ran = Arc::new(AtomicUsize::new(0));
@@ -88,12 +89,6 @@ fn pushes_against_take() {
         }
         assert_eq!(ran.load(Relaxed), 2);
     });
-}
-
-/// Preemption bound 3.
-#[test]
-fn each_push_is_taken_once_and_whole() {
-    pushes_against_take();
 }
 
 /// One thread pushes twice: the order is kept.
@@ -122,17 +117,16 @@ fn pushes_of_one_thread_are_taken_in_order() {
 }
 
 /// The owner goes to sleep while two threads push: either it finds one of the pushes, or one of
-/// them wakes it, once.
-fn pushes_against_sleep() {
+/// them wakes it, once. Preemption bound 3.
+#[test]
+fn a_push_wakes_the_owner_that_sleeps_once() {
     model_bounded(3, || {
         let inbox = Arc::new(LocalInbox::new());
         let ran = Arc::new(AtomicUsize::new(0));
         let pushers = [(); 2].map(|()| start_pusher(&inbox, &ran));
         let wakes = Wakes::new();
         let slept = inbox.sleep(ThinWaker::from(wakes.waker()));
-        for pusher in pushers {
-            pusher.join().unwrap();
-        }
+        join_all(pushers);
         assert_eq!(wakes.count(), usize::from(slept));
         assert_eq!(wakes.wakers(), 0);
         assert!(inbox.rise(run).is_none());
@@ -140,15 +134,10 @@ fn pushes_against_sleep() {
     });
 }
 
-/// Preemption bound 3.
-#[test]
-fn a_push_wakes_the_owner_that_sleeps_once() {
-    pushes_against_sleep();
-}
-
 /// The owner rises by itself while another thread pushes: either it still has the waker, or the
 /// push has woken it.
-fn push_against_rise() {
+#[test]
+fn an_owner_that_rises_has_its_waker_or_was_woken() {
     model(|| {
         let inbox = Arc::new(LocalInbox::new());
         let ran = Arc::new(AtomicUsize::new(0));
@@ -163,11 +152,6 @@ fn push_against_rise() {
         drop(own);
         assert_eq!(wakes.wakers(), 0);
     });
-}
-
-#[test]
-fn an_owner_that_rises_has_its_waker_or_was_woken() {
-    push_against_rise();
 }
 
 /// Is ready at its second poll. At the first it gives its waker to `to`.
@@ -185,7 +169,8 @@ fn second_poll(to: impl FnOnce(Waker)) -> impl Future<Output = ()> {
 /// A wake-up that is seen without a sleep. It is the second one, because the first one unparks,
 /// which would be an edge by itself. The thread is not joined, because loom mistakes a wake-up of a
 /// joining thread for the end of the thread that it joins.
-fn wake_against_look() {
+#[test]
+fn writes_before_a_wake_up_by_another_thread_are_visible_to_the_owner() {
     model(|| {
         let cell = Cell::new();
         let over = Arc::new(loom::sync::atomic::AtomicBool::new(false));
@@ -228,11 +213,6 @@ fn each_of_two_wake_ups_is_seen() {
 }
 
 #[test]
-fn writes_before_a_wake_up_by_another_thread_are_visible_to_the_owner() {
-    wake_against_look();
-}
-
-#[test]
 fn a_wake_up_from_elsewhere_ends_the_sleep_of_the_main_future() {
     model(|| {
         let executor = LocalExecutor::new();
@@ -243,7 +223,8 @@ fn a_wake_up_from_elsewhere_ends_the_sleep_of_the_main_future() {
 }
 
 /// Preemption bound 3.
-fn wake_of_a_task_from_elsewhere() {
+#[test]
+fn a_wake_up_from_elsewhere_runs_a_task_of_a_sleeping_executor() {
     model_bounded(3, || {
         let cell = Cell::new();
         let executor = LocalExecutor::new();
@@ -264,11 +245,6 @@ fn wake_of_a_task_from_elsewhere() {
     });
 }
 
-#[test]
-fn a_wake_up_from_elsewhere_runs_a_task_of_a_sleeping_executor() {
-    wake_of_a_task_from_elsewhere();
-}
-
 /// The same, driven by another waker.
 #[test]
 fn a_wake_up_by_another_thread_wakes_the_driver_of_a_run() {
@@ -284,7 +260,8 @@ fn a_wake_up_by_another_thread_wakes_the_driver_of_a_run() {
 /// A waker of the main future, cloned, used and dropped while the executor ends. Its thread is not
 /// joined, because loom mistakes a wake-up of a joining thread for the end of the thread that it
 /// joins.
-fn main_waker_against_end() {
+#[test]
+fn a_waker_of_the_main_future_may_outlive_the_executor() {
     model(|| {
         let executor = LocalExecutor::new();
         let waker = executor.block_on(poll_fn(|cx| Poll::Ready(cx.waker().clone())));
@@ -295,11 +272,6 @@ fn main_waker_against_end() {
         });
         drop(executor);
     });
-}
-
-#[test]
-fn a_waker_of_the_main_future_may_outlive_the_executor() {
-    main_waker_against_end();
 }
 
 /// The waker is cloned on one thread and dropped on the other, both ways.
@@ -344,7 +316,8 @@ impl Drop for AtHome {
 }
 
 /// Preemption bound 3.
-fn wake_against_end() {
+#[test]
+fn the_end_waits_for_a_task_that_is_being_woken_and_drops_it_at_home() {
     model_bounded(3, || {
         let drops = Arc::new(AtomicUsize::new(0));
         let executor = LocalExecutor::new();
@@ -364,11 +337,6 @@ fn wake_against_end() {
         assert_eq!(drops.load(Relaxed), 1);
         waking.join().unwrap();
     });
-}
-
-#[test]
-fn the_end_waits_for_a_task_that_is_being_woken_and_drops_it_at_home() {
-    wake_against_end();
 }
 
 /// Preemption bound 3.

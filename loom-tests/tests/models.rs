@@ -1,6 +1,9 @@
 //! All models, as one program. Each module has those of one piece.
 #![cfg(joint_loom)]
 
+#[macro_use(models, models_of)]
+extern crate loom_tests;
+
 mod blocked;
 mod completion;
 mod deques;

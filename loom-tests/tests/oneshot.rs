@@ -18,7 +18,7 @@ use joint::oneshot::{
 };
 use loom_tests::lab::{sync::atomic::AtomicUsize, thread};
 use loom_tests::{
-    Drops, Value, Wakes, model, model_bounded, model_from_both_sides, others_first, rmws_of,
+    Drops, Value, Wakes, model, model_bounded, model_from_both_sides, others_first, poll, rmws_of,
 };
 
 /// The act of the sender's thread.
@@ -57,10 +57,6 @@ impl Act {
             Err(RecvError) => assert!(self == Abandon),
         }
     }
-}
-
-fn poll(receiver: &mut Receiver<Value>, wakes: &Arc<Wakes>) -> Poll<Result<Value, RecvError>> {
-    Pin::new(receiver).poll(&mut Context::from_waker(&wakes.waker()))
 }
 
 /// The result of both threads: whether the value was handed back to the sender, and the count of
@@ -301,21 +297,8 @@ fn look_and_go(act: Act) {
     });
 }
 
-macro_rules! models {
-    ($($name:ident / $against_drop:ident: $model:ident;)*) => {$(
-        #[test]
-        fn $name() {
-            $model(Send);
-        }
-
-        #[test]
-        fn $against_drop() {
-            $model(Abandon);
-        }
-    )*};
-}
-
-models! {
+models_of! {
+    Send, Abandon;
     send_against_poll_and_receive / sender_drop_against_poll_and_receive: poll_and_receive;
     send_against_try_receive / sender_drop_against_try_receive: try_receive;
     send_against_receiver_drop / sender_drop_against_receiver_drop: receiver_drop;
@@ -334,7 +317,8 @@ models! {
 /// Waits for a thread that wakes twice, the second time after it has raised a flag. A wake-up that
 /// finds an earlier one not yet consumed does not unpark, so only the parker's own word makes the
 /// flag visible. The wait for the flag must end all the same.
-fn a_wake_up_that_finds_another() {
+#[test]
+fn wake_up_that_finds_another() {
     model_bounded(3, || {
         let mut flag = None::<Arc<AtomicUsize>>;
         joint::block_on(poll_fn(move |cx| {
@@ -357,7 +341,8 @@ fn a_wake_up_that_finds_another() {
 }
 
 /// The wait ends, and its thread drops its parker, while the other thread may still hold the waker.
-fn wake_while_the_parker_is_dropped() {
+#[test]
+fn the_parker_or_its_last_waker_frees_the_block() {
     model_bounded(3, || {
         let mut spawned = false;
         let wait = poll_fn(move |cx| {
@@ -371,11 +356,6 @@ fn wake_while_the_parker_is_dropped() {
         });
         thread::spawn(|| joint::block_on(wait));
     });
-}
-
-#[test]
-fn wake_up_that_finds_another() {
-    a_wake_up_that_finds_another();
 }
 
 fn poll_closed(sender: &mut Sender<Value>, wakes: &Arc<Wakes>) -> Poll<()> {
@@ -405,11 +385,6 @@ fn wait_for(go: fn(Receiver<Value>)) {
 }
 
 #[test]
-fn a_sender_waits_for_the_drop_of_the_receiver() {
-    wait_for(drop);
-}
-
-#[test]
 fn a_sender_waits_for_the_close_of_the_receiver() {
     wait_for(|mut rx| {
         rx.close();
@@ -430,21 +405,6 @@ fn wait_then(act: Act) {
         drops.assert_all_of(usize::from(act == Send));
         assert_eq!(wakes.wakers(), 0);
     });
-}
-
-#[test]
-fn a_sender_that_has_waited_sends_against_the_drop_of_the_receiver() {
-    wait_then(Send);
-}
-
-#[test]
-fn a_sender_that_has_waited_is_dropped_against_the_drop_of_the_receiver() {
-    wait_then(Abandon);
-}
-
-#[test]
-fn the_parker_or_its_last_waker_frees_the_block() {
-    wake_while_the_parker_is_dropped();
 }
 
 #[test]
@@ -506,4 +466,10 @@ fn close_makes_two_exchanges_and_none_after_the_sender_has_finished() {
         assert_eq!(rmws_of(|| rx.close()), 0, "the sender has finished");
         assert_eq!(rx.try_recv(), Err(TryRecvError::Closed));
     });
+}
+
+models! {
+    a_sender_waits_for_the_drop_of_the_receiver: wait_for(drop);
+    a_sender_that_has_waited_sends_against_the_drop_of_the_receiver: wait_then(Send);
+    a_sender_that_has_waited_is_dropped_against_the_drop_of_the_receiver: wait_then(Abandon);
 }

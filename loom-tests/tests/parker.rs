@@ -37,7 +37,8 @@ fn start_other(parker: &Parker) -> Slot {
 }
 
 /// The clone comes home before the parker's end.
-fn references_cross_before_the_end() {
+#[test]
+fn references_may_cross_before_the_end() {
     model(|| {
         let parker = Parker::new();
         let slot = start_other(&parker);
@@ -54,7 +55,8 @@ fn references_cross_before_the_end() {
 }
 
 /// The clone comes home after the parker's end, and is cloned and used there once more.
-fn references_cross_after_the_end() {
+#[test]
+fn references_may_cross_after_the_end() {
     model(|| {
         let parker = Parker::new();
         let slot = start_other(&parker);
@@ -67,16 +69,6 @@ fn references_cross_after_the_end() {
             again.wake();
         }
     });
-}
-
-#[test]
-fn references_may_cross_before_the_end() {
-    references_cross_before_the_end();
-}
-
-#[test]
-fn references_may_cross_after_the_end() {
-    references_cross_after_the_end();
 }
 
 /// A clone that is made at home after the parker's end counts for both threads.
@@ -93,7 +85,8 @@ fn a_waker_may_be_cloned_after_the_end() {
 }
 
 /// A wake-up of the home thread takes nothing from one that comes from elsewhere.
-fn each_side_wakes() {
+#[test]
+fn a_wake_up_of_each_side_is_seen() {
     model(|| {
         let parker = Parker::new();
         let done = Arc::new(AtomicUsize::new(0));
@@ -109,13 +102,9 @@ fn each_side_wakes() {
     });
 }
 
-#[test]
-fn a_wake_up_of_each_side_is_seen() {
-    each_side_wakes();
-}
-
 /// The thread is woken twice, the second time after a flag was raised. It looks once.
-fn two_wake_ups_against_a_look() {
+#[test]
+fn writes_before_a_merged_wake_up_are_visible_to_the_parker() {
     model(|| {
         let parker = Parker::new();
         let raised = Arc::new(AtomicUsize::new(0));
@@ -134,14 +123,10 @@ fn two_wake_ups_against_a_look() {
     });
 }
 
-#[test]
-fn writes_before_a_merged_wake_up_are_visible_to_the_parker() {
-    two_wake_ups_against_a_look();
-}
-
 /// What a thread did before it gave a clone up is visible once the clone is not counted any more.
 /// It does not wake, because loom's unpark would make that edge.
-fn a_drop_against_a_count() {
+#[test]
+fn writes_before_the_drop_of_a_clone_are_visible_to_a_count() {
     model(|| {
         let parker = Parker::new();
         let written = Arc::new(AtomicUsize::new(0));
@@ -156,14 +141,10 @@ fn a_drop_against_a_count() {
     });
 }
 
-#[test]
-fn writes_before_the_drop_of_a_clone_are_visible_to_a_count() {
-    a_drop_against_a_count();
-}
-
 /// A wake-up of the home thread between its look and its park, as a signal handler may make it,
 /// while another thread wakes too.
-fn a_wake_up_between_the_look_and_the_park() {
+#[test]
+fn a_wake_up_between_the_look_and_the_park_ends_the_park() {
     model(|| {
         let parker = Parker::new();
         let waker = parker.waker().clone();
@@ -176,11 +157,6 @@ fn a_wake_up_between_the_look_and_the_park() {
             });
         }
     });
-}
-
-#[test]
-fn a_wake_up_between_the_look_and_the_park_ends_the_park() {
-    a_wake_up_between_the_look_and_the_park();
 }
 
 thread_local! {

@@ -145,16 +145,6 @@ fn event_against_wait(by: By) {
     });
 }
 
-#[test]
-fn an_event_against_a_caller_that_waits() {
-    event_against_wait(By::Call);
-}
-
-#[test]
-fn an_event_against_a_future_that_waits() {
-    event_against_wait(By::Future);
-}
-
 /// Two events: the first may be used up by the time the second arrives. Preemption bound 3.
 fn two_events_against_two_reads(by: By) {
     model_bounded(3, move || {
@@ -191,16 +181,6 @@ fn two_events_against_two_reads(by: By) {
         }
         assert_eq!(read, 2);
     });
-}
-
-#[test]
-fn two_events_against_a_caller_that_reads_twice() {
-    two_events_against_two_reads(By::Call);
-}
-
-#[test]
-fn two_events_against_futures_that_read_twice() {
-    two_events_against_two_reads(By::Future);
 }
 
 /// One event is enough for two waiters: an attempt of one waiter does not hide the other's byte.
@@ -293,16 +273,6 @@ fn end_against_wait(by: By) {
     });
 }
 
-#[test]
-fn the_end_against_a_caller_that_waits() {
-    end_against_wait(By::Call);
-}
-
-#[test]
-fn the_end_against_a_future_that_waits() {
-    end_against_wait(By::Future);
-}
-
 /// The registration is dropped while a task waits by a call, and the system reports an event: the
 /// waker is dropped once.
 #[test]
@@ -363,4 +333,13 @@ fn a_short_read_after_a_hang_up_is_no_end() {
         let end = world.source.poll(false, &mut cx, 4, || Ok(0));
         assert!(matches!(end, Poll::Ready(Ok(0))));
     });
+}
+
+models! {
+    an_event_against_a_caller_that_waits: event_against_wait(By::Call);
+    an_event_against_a_future_that_waits: event_against_wait(By::Future);
+    two_events_against_a_caller_that_reads_twice: two_events_against_two_reads(By::Call);
+    two_events_against_futures_that_read_twice: two_events_against_two_reads(By::Future);
+    the_end_against_a_caller_that_waits: end_against_wait(By::Call);
+    the_end_against_a_future_that_waits: end_against_wait(By::Future);
 }

@@ -7,7 +7,7 @@ use std::{future::pending, sync::Arc};
 use joint::{JoinHandle, oneshot};
 use joint_executor::model::{Gate, Registry, Task};
 use loom_tests::lab::thread;
-use loom_tests::{model, model_bounded, rmws_of};
+use loom_tests::{join_all, model, model_bounded, rmws_of};
 
 /// A task that waits, entered by this worker.
 fn waiting(registry: &Registry, worker: usize) -> JoinHandle<()> {
@@ -30,48 +30,44 @@ fn spawn_late(registry: &Registry) {
 }
 
 /// Two threads each end a task that is left. The second one frees the registry.
-fn two_that_are_left() {
-    let registry = Registry::new(1);
-    let is_there = registry.watch();
-    let [one, other] = [(); 2].map(|()| taken(&registry));
-    registry.hold();
-    drop(registry);
-    let other = thread::spawn(move || drop(other));
-    drop(one);
-    other.join().unwrap();
-    assert!(!is_there());
-}
-
 #[test]
 fn the_last_task_that_is_left_takes_the_registry_along() {
-    model(two_that_are_left);
+    model(|| {
+        let registry = Registry::new(1);
+        let is_there = registry.watch();
+        let [one, other] = [(); 2].map(|()| taken(&registry));
+        registry.hold();
+        drop(registry);
+        let other = thread::spawn(move || drop(other));
+        drop(one);
+        other.join().unwrap();
+        assert!(!is_there());
+    });
 }
 
 /// A dump looks at tasks while another thread ends one of them. It finishes what that thread
 /// leaves.
-fn a_dump_meets_the_end_of_a_task() {
-    let registry = Registry::new(1);
-    let waiting = waiting(&registry, 0);
-    let ended = taken(&registry);
-    let other = thread::spawn({
-        let registry = registry.clone();
-        move || {
-            drop(ended);
-            drop(registry);
-        }
-    });
-    let seen = registry.view_all();
-    assert!((1..=2).contains(&seen));
-    other.join().unwrap();
-    assert_eq!(registry.view_all(), 1);
-    assert_eq!(registry.chunks(), 1);
-    drop(waiting);
-    drop(registry.woken());
-}
-
 #[test]
 fn a_dump_against_the_end_of_a_task() {
-    model(a_dump_meets_the_end_of_a_task);
+    model(|| {
+        let registry = Registry::new(1);
+        let waiting = waiting(&registry, 0);
+        let ended = taken(&registry);
+        let other = thread::spawn({
+            let registry = registry.clone();
+            move || {
+                drop(ended);
+                drop(registry);
+            }
+        });
+        let seen = registry.view_all();
+        assert!((1..=2).contains(&seen));
+        other.join().unwrap();
+        assert_eq!(registry.view_all(), 1);
+        assert_eq!(registry.chunks(), 1);
+        drop(waiting);
+        drop(registry.woken());
+    });
 }
 
 /// The last worker ends, while another thread ends a task, or spawns one that is too late.
@@ -96,16 +92,6 @@ fn the_last_worker_ends(late: bool) {
         !is_there(),
         "the registry is kept, although no task remains"
     );
-}
-
-#[test]
-fn the_last_worker_against_the_end_of_a_task() {
-    model(|| the_last_worker_ends(false));
-}
-
-#[test]
-fn the_last_worker_against_a_late_spawn() {
-    model(|| the_last_worker_ends(true));
 }
 
 /// One worker walks while the other one enters a task, into its first chunk or an older one. What
@@ -162,26 +148,6 @@ fn a_walk_against_the_end(worker: Option<usize>, cancelled: bool) {
     assert!(!is_there());
 }
 
-#[test]
-fn a_walk_against_a_worker_that_ends_a_task() {
-    model(|| a_walk_against_the_end(Some(0), false));
-}
-
-#[test]
-fn a_walk_against_a_worker_that_ends_a_cancelled_task() {
-    model(|| a_walk_against_the_end(Some(0), true));
-}
-
-#[test]
-fn a_walk_against_another_thread_that_ends_a_task() {
-    model(|| a_walk_against_the_end(None, false));
-}
-
-#[test]
-fn a_walk_against_another_thread_that_ends_a_cancelled_task() {
-    model(|| a_walk_against_the_end(None, true));
-}
-
 /// A worker wakes a task and runs it to its end, while another thread cancels all waiting tasks.
 /// Preemption bound 2.
 #[test]
@@ -207,15 +173,14 @@ fn a_waiting_task_is_ended_by_its_worker_or_by_a_walk() {
 }
 
 /// Two threads end tasks of a worker, which enters another one meanwhile. Preemption bound 3.
-fn entries_that_others_give_back() {
+#[test]
+fn entries_that_two_threads_give_back_are_used_again() {
     model_bounded(3, || {
         let registry = Registry::new(1);
         let others = [(); 2].map(|()| taken(&registry));
         let others = others.map(|task| thread::spawn(move || drop(task)));
         let mut handles = vec![waiting(&registry, 0)];
-        for other in others {
-            other.join().unwrap();
-        }
+        join_all(others);
         let chunks = registry.chunks();
         handles.extend((1..2 * chunks).map(|_| waiting(&registry, 0)));
         assert_eq!(registry.chunks(), chunks, "an entry is lost");
@@ -223,11 +188,6 @@ fn entries_that_others_give_back() {
         assert_eq!(registry.chunks(), chunks + 1, "an entry is used twice");
         assert_eq!(registry.cancel_all().len(), handles.len());
     });
-}
-
-#[test]
-fn entries_that_two_threads_give_back_are_used_again() {
-    entries_that_others_give_back();
 }
 
 /// An executor of two workers closes: one walks, while the other one enters a task, and then
@@ -347,4 +307,13 @@ fn a_task_is_entered_without_an_exchange_and_struck_off_by_one() {
         assert_eq!(rmws_of(|| task.run(Some(0))), 1, "the end of the run");
         assert_eq!(abort_and_run(handle, None), never_entered + 1);
     });
+}
+
+models! {
+    the_last_worker_against_the_end_of_a_task: model(|| the_last_worker_ends(false));
+    the_last_worker_against_a_late_spawn: model(|| the_last_worker_ends(true));
+    a_walk_against_a_worker_that_ends_a_task: model(|| a_walk_against_the_end(Some(0), false));
+    a_walk_against_a_worker_that_ends_a_cancelled_task: model(|| a_walk_against_the_end(Some(0), true));
+    a_walk_against_another_thread_that_ends_a_task: model(|| a_walk_against_the_end(None, false));
+    a_walk_against_another_thread_that_ends_a_cancelled_task: model(|| a_walk_against_the_end(None, true));
 }

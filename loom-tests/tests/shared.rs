@@ -14,7 +14,7 @@ use std::{
 
 use joint_flow::shared::{self, Closed, Sender, Shared, Wait};
 use loom_tests::lab::thread;
-use loom_tests::{Drops, Value, Wakes, model, model_bounded, rmws_of};
+use loom_tests::{Drops, Value, Wakes, model, model_bounded, poll, rmws_of};
 
 /// The act of the sender's thread.
 #[derive(Clone, Copy, PartialEq)]
@@ -42,10 +42,6 @@ impl Act {
             Err(Closed) => assert!(self == Close),
         }
     }
-}
-
-fn poll<'a>(wait: &mut Wait<'a, Value>, wakes: &Arc<Wakes>) -> Poll<Result<&'a Value, Closed>> {
-    Pin::new(wait).poll(&mut Context::from_waker(&wakes.waker()))
 }
 
 /// Registers a waiter whose wake-ups are not counted.
@@ -454,7 +450,8 @@ fn late_comer(act: Act) {
 }
 
 /// Up to three waiters exist at once, and each of them finds a place or makes one.
-fn three_come_at_once() {
+#[test]
+fn three_waiters_register_at_once() {
     model_bounded(2, || {
         let (tx, shared) = shared::channel();
         let clone = shared.clone();
@@ -467,7 +464,8 @@ fn three_come_at_once() {
 
 /// One waiter has counted two places, and then starts to search where another has stopped, at a
 /// place whose push it has not seen.
-fn search_continues_in_newer_places() {
+#[test]
+fn a_look_in_newer_places() {
     model_bounded(2, || {
         let (tx, shared) = shared::channel();
         come_and_go::<2>(&shared);
@@ -483,7 +481,8 @@ fn search_continues_in_newer_places() {
 }
 
 /// The sender's writes before it left are visible to any thread that learns of its end.
-fn close_publishes() {
+#[test]
+fn writes_before_a_close_are_visible_after_it() {
     model(|| {
         let (tx, shared) = shared::channel::<Value>();
         let drops = Drops::default();
@@ -500,21 +499,8 @@ fn close_publishes() {
     });
 }
 
-macro_rules! models {
-    ($($name:ident / $against_drop:ident: $model:ident;)*) => {$(
-        #[test]
-        fn $name() {
-            $model(Send);
-        }
-
-        #[test]
-        fn $against_drop() {
-            $model(Close);
-        }
-    )*};
-}
-
-models! {
+models_of! {
+    Send, Close;
     send_against_look / close_against_look: look;
     send_against_poll / close_against_poll: poll_and_wait;
     send_against_wake / close_against_wake: wake;
@@ -532,21 +518,6 @@ models! {
     send_against_the_first_and_second / close_against_the_first_and_second: first_and_second;
     send_against_the_first_before_others / close_against_the_first_before_others: first_before_others;
     send_against_a_late_comer / close_against_a_late_comer: late_comer;
-}
-
-#[test]
-fn three_waiters_register_at_once() {
-    three_come_at_once();
-}
-
-#[test]
-fn writes_before_a_close_are_visible_after_it() {
-    close_publishes();
-}
-
-#[test]
-fn a_look_in_newer_places() {
-    search_continues_in_newer_places();
 }
 
 #[test]

@@ -20,7 +20,7 @@ use loom_tests::lab::{
     sync::atomic::{AtomicBool, AtomicUsize},
     thread,
 };
-use loom_tests::{Wakes, each_step, model, model_bounded};
+use loom_tests::{Wakes, each_step, join_all, model, model_bounded, start};
 
 /// The number of tasks that were pushed and not yet taken.
 struct Queue(AtomicUsize);
@@ -254,12 +254,6 @@ impl World {
     }
 }
 
-/// Runs `f` on a thread of the model.
-fn start(world: &Arc<World>, f: impl FnOnce(&World) + 'static) -> thread::JoinHandle<()> {
-    let world = world.clone();
-    thread::spawn(move || f(&world))
-}
-
 fn outside_against_sleep(forget: Forget) {
     model(move || {
         let world = World::new(1, 0, forget);
@@ -267,11 +261,6 @@ fn outside_against_sleep(forget: Forget) {
         world.inject();
         worker.join().unwrap();
     });
-}
-
-#[test]
-fn a_push_from_another_thread_wakes_a_worker_about_to_sleep() {
-    outside_against_sleep(Forget::Nothing);
 }
 
 /// A push from outside is not left to a watcher while no worker is active.
@@ -282,11 +271,6 @@ fn outside_against_watch(forget: Forget) {
         world.inject();
         worker.join().unwrap();
     });
-}
-
-#[test]
-fn a_push_from_another_thread_wakes_a_worker_about_to_watch() {
-    outside_against_watch(Forget::Nothing);
 }
 
 /// Both workers are active. One starts to watch and the other goes to sleep, and the worker that
@@ -322,11 +306,6 @@ fn push_against_sleep(forget: Forget) {
     });
 }
 
-#[test]
-fn a_push_of_a_worker_wakes_another_about_to_sleep() {
-    push_against_sleep(Forget::Nothing);
-}
-
 /// One task is queued, and another is pushed from outside. Two workers, each blocked by the task
 /// that it takes, must run both.
 fn found_against_outside(forget: Forget) {
@@ -340,12 +319,6 @@ fn found_against_outside(forget: Forget) {
     });
 }
 
-/// Preemption bound 3.
-#[test]
-fn the_last_lookout_leaves_no_task_that_came_from_outside() {
-    found_against_outside(Forget::Nothing);
-}
-
 /// One task is queued, and worker 0, which is blocked by the task that it runs, pushes another. The
 /// two other workers must run both.
 fn found_against_push(forget: Forget) {
@@ -353,16 +326,8 @@ fn found_against_push(forget: Forget) {
         let world = World::new(3, 1, forget);
         let others = [1, 2].map(|i| start(&world, move |world| assert!(world.search(i, 1))));
         world.push(0);
-        for worker in others {
-            worker.join().unwrap();
-        }
+        join_all(others);
     });
-}
-
-/// Preemption bound 3.
-#[test]
-fn the_last_lookout_leaves_no_task_that_a_worker_left_to_it() {
-    found_against_push(Forget::Nothing);
 }
 
 /// Two workers, one task, and the worker that runs it closes the executor: each must end.
@@ -380,9 +345,7 @@ fn a_push_reaches_one_of_two_workers() {
         };
         let workers = [start(&world, work(0)), start(&world, work(1))];
         world.inject();
-        for worker in workers {
-            worker.join().unwrap();
-        }
+        join_all(workers);
         assert!(world.is_closed() && !world.has_work());
     });
 }
@@ -399,9 +362,7 @@ fn two_tasks_reach_two_workers() {
         ];
         world.inject();
         world.inject();
-        for worker in workers {
-            worker.join().unwrap();
-        }
+        join_all(workers);
     });
 }
 
@@ -417,9 +378,7 @@ fn two_tasks_of_a_worker_reach_two_others() {
         ];
         world.push(0);
         world.push(0);
-        for worker in workers {
-            worker.join().unwrap();
-        }
+        join_all(workers);
     });
 }
 
@@ -502,7 +461,8 @@ fn push_whose_worker_sleeps_afterwards(finds_other_work: bool) {
 }
 
 /// A worker begins, and blocks unless it sees what has changed.
-fn begin_against_rouse() {
+#[test]
+fn a_worker_that_begins_is_roused_or_sees_why() {
     model(|| {
         let world = World::new(1, 0, Forget::Nothing);
         let worker = start(&world, |world| {
@@ -515,11 +475,6 @@ fn begin_against_rouse() {
         world.sleep.rouse();
         worker.join().unwrap();
     });
-}
-
-#[test]
-fn a_worker_that_begins_is_roused_or_sees_why() {
-    begin_against_rouse();
 }
 
 /// How a worker parks.
@@ -665,18 +620,6 @@ fn a_push_wakes_the_owner_of_a_worker_that_goes_away() {
     }
 }
 
-#[test]
-#[should_panic(expected = "deadlock")]
-fn a_worker_that_goes_away_without_a_look_at_the_queues_misses_a_push() {
-    push_against_away(Owner::Parks, Forget::LookAsSleeper, |world| world.push(1));
-}
-
-#[test]
-#[should_panic(expected = "deadlock")]
-fn a_worker_that_goes_away_without_a_look_at_its_inbox_misses_a_push() {
-    push_against_away(Owner::Parks, Forget::Urgent, |world| world.inject_pinned(0));
-}
-
 /// A worker that is away is woken for the end. Preemption bound 3.
 #[test]
 fn the_end_wakes_the_owner_of_a_worker_that_goes_away() {
@@ -699,11 +642,6 @@ fn close_against_sleep(forget: Forget) {
     });
 }
 
-#[test]
-fn a_close_wakes_a_worker_about_to_sleep() {
-    close_against_sleep(Forget::Nothing);
-}
-
 fn close_against_watch(forget: Forget) {
     model(move || {
         let world = World::new(1, 0, forget);
@@ -711,11 +649,6 @@ fn close_against_watch(forget: Forget) {
         world.close();
         worker.join().unwrap();
     });
-}
-
-#[test]
-fn a_close_wakes_a_worker_about_to_watch() {
-    close_against_watch(Forget::Nothing);
 }
 
 /// A close and a push from outside at once: whether the worker runs the task or leaves, it ends.
@@ -733,8 +666,9 @@ fn a_close_against_a_push_and_a_worker_about_to_sleep() {
 }
 
 /// Two workers sleep until there is a close. A woken worker sees it at its first look, which is
-/// relaxed.
-fn close_wakes_all() {
+/// relaxed. Preemption bound 3.
+#[test]
+fn a_close_wakes_all_workers_and_they_see_it() {
     model_bounded(3, || {
         let world = World::new(2, 0, Forget::Nothing);
         let work = |worker| {
@@ -748,16 +682,8 @@ fn close_wakes_all() {
         };
         let workers = [start(&world, work(0)), start(&world, work(1))];
         world.close();
-        for worker in workers {
-            worker.join().unwrap();
-        }
+        join_all(workers);
     });
-}
-
-/// Preemption bound 3.
-#[test]
-fn a_close_wakes_all_workers_and_they_see_it() {
-    close_wakes_all();
 }
 
 /// A task that is pinned to a worker that goes to sleep, either the only worker or beside one that
@@ -771,16 +697,6 @@ fn pinned_against_sleep(workers: usize, forget: Forget) {
     });
 }
 
-#[test]
-fn a_pinned_task_wakes_its_worker_about_to_sleep() {
-    pinned_against_sleep(1, Forget::Nothing);
-}
-
-#[test]
-fn a_pinned_task_wakes_its_worker_about_to_sleep_as_the_last_lookout() {
-    pinned_against_sleep(2, Forget::Nothing);
-}
-
 fn pinned_against_watch(forget: Forget) {
     model(move || {
         let world = World::new(2, 0, forget);
@@ -788,11 +704,6 @@ fn pinned_against_watch(forget: Forget) {
         world.inject_pinned(0);
         worker.join().unwrap();
     });
-}
-
-#[test]
-fn a_pinned_task_wakes_its_worker_about_to_watch() {
-    pinned_against_watch(Forget::Nothing);
 }
 
 /// Another worker rests too, and is not woken until the first one closes the executor. Preemption
@@ -809,14 +720,13 @@ fn a_pinned_task_wakes_its_worker_and_not_another() {
             start(&world, |world| assert!(!world.search(1, 1))),
         ];
         world.inject_pinned(0);
-        for worker in workers {
-            worker.join().unwrap();
-        }
+        join_all(workers);
     });
 }
 
 /// A searcher moves a batch into its own queue, and is blocked by the batch's first task.
-fn batch_against_sleep() {
+#[test]
+fn the_rest_of_a_searchers_batch_is_found() {
     model(|| {
         let world = World::new(2, 2, Forget::Nothing);
         let other = start(&world, |world| assert!(world.search(1, 2)));
@@ -825,27 +735,16 @@ fn batch_against_sleep() {
     });
 }
 
-#[test]
-fn the_rest_of_a_searchers_batch_is_found() {
-    batch_against_sleep();
-}
-
 /// Three workers, three tasks: the first worker moves a batch of two, the second finds the third
 /// task, and is the last to search. Preemption bound 2.
-fn batch_against_found() {
+#[test]
+fn the_last_lookout_sees_the_rest_of_another_searchers_batch() {
     model_bounded(2, || {
         let world = World::new(3, 3, Forget::Nothing);
         let others = [1, 2].map(|i| start(&world, move |world| assert!(world.search(i, 1))));
         assert!(world.search(0, 2));
-        for worker in others {
-            worker.join().unwrap();
-        }
+        join_all(others);
     });
-}
-
-#[test]
-fn the_last_lookout_sees_the_rest_of_another_searchers_batch() {
-    batch_against_found();
 }
 
 /// A worker that does not search takes a batch from the injector, and is blocked by the batch's
@@ -863,11 +762,6 @@ fn batch_without_search(forget: Forget) {
         }
         other.join().unwrap();
     });
-}
-
-#[test]
-fn the_rest_of_a_batch_taken_without_a_search_is_found() {
-    batch_without_search(Forget::Nothing);
 }
 
 /// The queue that is stolen from is a count here. The executor's queues have models of their own
@@ -932,66 +826,40 @@ fn a_worker_is_woken_no_more_often_than_somebody_wakes() {
     });
 }
 
-#[test]
-fn the_next_worker_to_sleep_sees_a_push_of_a_sleeping_worker() {
-    push_whose_worker_sleeps_afterwards(false);
-}
-
-#[test]
-fn the_last_finder_sees_a_push_of_a_sleeping_worker() {
-    push_whose_worker_sleeps_afterwards(true);
-}
-
-#[test]
-#[should_panic(expected = "deadlock")]
-fn a_sleeper_must_look_again() {
-    push_against_sleep(Forget::LookAsSleeper);
-}
-
-#[test]
-#[should_panic(expected = "deadlock")]
-fn the_last_finder_must_recheck_for_injected_tasks() {
-    found_against_outside(Forget::LookAsFinder);
-}
-
-#[test]
-#[should_panic(expected = "deadlock")]
-fn the_last_finder_must_recheck_for_tasks_that_a_worker_pushes() {
-    found_against_push(Forget::LookAsFinder);
-}
-
-#[test]
-#[should_panic(expected = "deadlock")]
-fn a_close_needs_the_sleepers_look() {
-    close_against_sleep(Forget::Urgent);
-}
-
-#[test]
-#[should_panic(expected = "deadlock")]
-fn a_close_needs_the_watchers_look() {
-    close_against_watch(Forget::Urgent);
-}
-
-#[test]
-#[should_panic(expected = "deadlock")]
-fn a_push_from_outside_needs_the_watchers_look() {
-    outside_against_watch(Forget::Urgent);
-}
-
-#[test]
-#[should_panic(expected = "deadlock")]
-fn a_pinned_task_needs_the_sleepers_look() {
-    pinned_against_sleep(1, Forget::Urgent);
-}
-
-#[test]
-#[should_panic(expected = "deadlock")]
-fn a_pinned_task_needs_the_watchers_look() {
-    pinned_against_watch(Forget::Urgent);
-}
-
-#[test]
-#[should_panic(expected = "deadlock")]
-fn taking_a_batch_without_a_search_must_notify() {
-    batch_without_search(Forget::Rest);
+models! {
+    a_push_from_another_thread_wakes_a_worker_about_to_sleep: outside_against_sleep(Forget::Nothing);
+    a_push_from_another_thread_wakes_a_worker_about_to_watch: outside_against_watch(Forget::Nothing);
+    a_push_of_a_worker_wakes_another_about_to_sleep: push_against_sleep(Forget::Nothing);
+    the_last_lookout_leaves_no_task_that_came_from_outside: found_against_outside(Forget::Nothing);
+    the_last_lookout_leaves_no_task_that_a_worker_left_to_it: found_against_push(Forget::Nothing);
+    #[should_panic(expected = "deadlock")]
+    a_worker_that_goes_away_without_a_look_at_the_queues_misses_a_push: push_against_away(Owner::Parks, Forget::LookAsSleeper, |world| world.push(1));
+    #[should_panic(expected = "deadlock")]
+    a_worker_that_goes_away_without_a_look_at_its_inbox_misses_a_push: push_against_away(Owner::Parks, Forget::Urgent, |world| world.inject_pinned(0));
+    a_close_wakes_a_worker_about_to_sleep: close_against_sleep(Forget::Nothing);
+    a_close_wakes_a_worker_about_to_watch: close_against_watch(Forget::Nothing);
+    a_pinned_task_wakes_its_worker_about_to_sleep: pinned_against_sleep(1, Forget::Nothing);
+    a_pinned_task_wakes_its_worker_about_to_sleep_as_the_last_lookout: pinned_against_sleep(2, Forget::Nothing);
+    a_pinned_task_wakes_its_worker_about_to_watch: pinned_against_watch(Forget::Nothing);
+    the_rest_of_a_batch_taken_without_a_search_is_found: batch_without_search(Forget::Nothing);
+    the_next_worker_to_sleep_sees_a_push_of_a_sleeping_worker: push_whose_worker_sleeps_afterwards(false);
+    the_last_finder_sees_a_push_of_a_sleeping_worker: push_whose_worker_sleeps_afterwards(true);
+    #[should_panic(expected = "deadlock")]
+    a_sleeper_must_look_again: push_against_sleep(Forget::LookAsSleeper);
+    #[should_panic(expected = "deadlock")]
+    the_last_finder_must_recheck_for_injected_tasks: found_against_outside(Forget::LookAsFinder);
+    #[should_panic(expected = "deadlock")]
+    the_last_finder_must_recheck_for_tasks_that_a_worker_pushes: found_against_push(Forget::LookAsFinder);
+    #[should_panic(expected = "deadlock")]
+    a_close_needs_the_sleepers_look: close_against_sleep(Forget::Urgent);
+    #[should_panic(expected = "deadlock")]
+    a_close_needs_the_watchers_look: close_against_watch(Forget::Urgent);
+    #[should_panic(expected = "deadlock")]
+    a_push_from_outside_needs_the_watchers_look: outside_against_watch(Forget::Urgent);
+    #[should_panic(expected = "deadlock")]
+    a_pinned_task_needs_the_sleepers_look: pinned_against_sleep(1, Forget::Urgent);
+    #[should_panic(expected = "deadlock")]
+    a_pinned_task_needs_the_watchers_look: pinned_against_watch(Forget::Urgent);
+    #[should_panic(expected = "deadlock")]
+    taking_a_batch_without_a_search_must_notify: batch_without_search(Forget::Rest);
 }

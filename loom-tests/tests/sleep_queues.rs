@@ -160,48 +160,6 @@ fn against_sleep(owner: Owner) {
     });
 }
 
-/// Preemption bound 3.
-#[test]
-fn a_task_that_is_pushed_after_a_pop_keeps_the_last_lookout_awake() {
-    against_sleep(pop_and_push);
-}
-
-/// Preemption bound 3.
-#[test]
-fn a_task_below_one_that_is_popped_keeps_the_last_lookout_awake() {
-    against_sleep(push_and_pop_newest);
-}
-
-/// Preemption bound 3.
-#[test]
-fn a_task_behind_one_that_is_popped_keeps_the_last_lookout_awake() {
-    against_sleep(push_and_pop_oldest);
-}
-
-/// Preemption bound 3.
-#[test]
-fn a_yield_behind_a_woken_task_keeps_the_last_lookout_awake() {
-    against_sleep(yield_behind_a_woken_task);
-}
-
-/// Preemption bound 3.
-#[test]
-fn a_yield_behind_a_spawned_task_keeps_the_last_lookout_awake() {
-    against_sleep(yield_behind_a_spawned_task);
-}
-
-/// Preemption bound 3.
-#[test]
-fn a_yield_behind_a_high_task_keeps_the_last_lookout_awake() {
-    against_sleep(yield_behind_a_high_task);
-}
-
-/// Preemption bound 3.
-#[test]
-fn a_yield_of_a_worker_that_has_risen_keeps_the_last_lookout_awake() {
-    against_sleep(yield_after_a_watch);
-}
-
 /// The only lookout steals the task, or sleeps and is woken for it. Preemption bound 3.
 #[test]
 fn a_task_that_the_owner_leaves_is_stolen() {
@@ -256,14 +214,14 @@ fn against_found(owner: Owner) {
     });
 }
 
-/// Preemption bound 2.
-#[test]
-fn the_last_lookout_that_finds_something_sees_a_task_that_is_pushed_after_a_pop() {
-    against_found(pop_and_push);
-}
-
-/// Preemption bound 2.
-#[test]
-fn the_last_lookout_that_finds_something_sees_a_yield() {
-    against_found(yield_behind_a_woken_task);
+models! {
+    a_task_that_is_pushed_after_a_pop_keeps_the_last_lookout_awake: against_sleep(pop_and_push);
+    a_task_below_one_that_is_popped_keeps_the_last_lookout_awake: against_sleep(push_and_pop_newest);
+    a_task_behind_one_that_is_popped_keeps_the_last_lookout_awake: against_sleep(push_and_pop_oldest);
+    a_yield_behind_a_woken_task_keeps_the_last_lookout_awake: against_sleep(yield_behind_a_woken_task);
+    a_yield_behind_a_spawned_task_keeps_the_last_lookout_awake: against_sleep(yield_behind_a_spawned_task);
+    a_yield_behind_a_high_task_keeps_the_last_lookout_awake: against_sleep(yield_behind_a_high_task);
+    a_yield_of_a_worker_that_has_risen_keeps_the_last_lookout_awake: against_sleep(yield_after_a_watch);
+    the_last_lookout_that_finds_something_sees_a_task_that_is_pushed_after_a_pop: against_found(pop_and_push);
+    the_last_lookout_that_finds_something_sees_a_yield: against_found(yield_behind_a_woken_task);
 }

@@ -14,11 +14,8 @@ use std::{
 };
 
 use joint_executor::model::{TimerKey, Timers};
-use loom::{
-    sync::atomic::{AtomicUsize, Ordering::SeqCst, fence},
-    thread,
-};
-use loom_tests::{Wakes, model};
+use loom::sync::atomic::{AtomicUsize, Ordering::SeqCst, fence};
+use loom_tests::{Wakes, model, start};
 
 const NEVER: u64 = u64::MAX;
 const DUE: u64 = 5;
@@ -74,12 +71,6 @@ impl World {
             waker.wake();
         }
     }
-}
-
-/// Runs `f` on a thread of the model.
-fn start(world: &Arc<World>, f: impl FnOnce(&World) + 'static) -> thread::JoinHandle<()> {
-    let world = world.clone();
-    thread::spawn(move || f(&world))
 }
 
 /// How often each was woken. Checks that each of their wakers has been dropped.

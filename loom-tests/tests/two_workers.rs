@@ -82,18 +82,6 @@ fn join_a_child() {
     assert_eq!(block_on(spawn(async { 7 })), 7);
 }
 
-/// Preemption bound 2.
-#[test]
-fn a_task_that_blocks_its_worker_joins_a_child_that_a_parked_worker_runs() {
-    in_a_task(2, Other::IsParked, join_a_child);
-}
-
-/// Preemption bound 1.
-#[test]
-fn a_task_that_blocks_its_worker_joins_a_child_while_the_other_worker_parks() {
-    in_a_task(1, Other::Parks, join_a_child);
-}
-
 /// A task awaits two children. The window begins when the other worker is about to steal them.
 /// Preemption bound 1.
 #[test]
@@ -163,18 +151,6 @@ fn wait_for_a_timer() {
     while !due.is_up() {
         loom::thread::yield_now();
     }
-}
-
-/// Preemption bound 1.
-#[test]
-fn a_timer_of_a_blocked_worker_is_due_while_the_other_is_parked() {
-    in_a_task(1, Other::IsParked, wait_for_a_timer);
-}
-
-/// Preemption bound 1.
-#[test]
-fn a_timer_of_a_blocked_worker_is_due_while_the_other_parks() {
-    in_a_task(1, Other::Parks, wait_for_a_timer);
 }
 
 /// A stranger: a waker that waits for a task when it is woken, or when it is dropped.
@@ -377,4 +353,11 @@ fn the_executor_ends_while_a_task_runs() {
         assert!(block_on(task.result()).is_err());
         drops.assert_all_of(1);
     });
+}
+
+models! {
+    a_task_that_blocks_its_worker_joins_a_child_that_a_parked_worker_runs: in_a_task(2, Other::IsParked, join_a_child);
+    a_task_that_blocks_its_worker_joins_a_child_while_the_other_worker_parks: in_a_task(1, Other::Parks, join_a_child);
+    a_timer_of_a_blocked_worker_is_due_while_the_other_is_parked: in_a_task(1, Other::IsParked, wait_for_a_timer);
+    a_timer_of_a_blocked_worker_is_due_while_the_other_parks: in_a_task(1, Other::Parks, wait_for_a_timer);
 }

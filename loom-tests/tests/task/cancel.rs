@@ -11,22 +11,14 @@ use std::{
 use joint::{JoinError, JoinHandle, task::JoinResult};
 use loom_tests::{Value, Wakes};
 
-use super::world::{
-    By, Flag, Kept, Schedule, World, explore, explore_bounded, join_all, poll_once, waker_of,
+use super::{
+    race::{
+        Act::{DropHandle, DropWaker, Run, Wake},
+        Ends::{AtOnce, Later, Never},
+        race, second_time,
+    },
+    world::{By, Flag, Kept, Schedule, explore, explore_bounded, join_all, poll_once, waker_of},
 };
-
-/// Pending once, then ready.
-fn second_time(world: &World) -> impl Future<Output = Value> + use<> {
-    let mut value = Some(world.value());
-    let mut polled = false;
-    poll_fn(move |_| {
-        if polled {
-            return Poll::Ready(value.take().expect("polled after it was ready"));
-        }
-        polled = true;
-        Poll::Pending
-    })
-}
 
 /// Pending forever. Its drop must see what the flag's thread did before it cancelled.
 struct Watching {
@@ -64,91 +56,6 @@ pub(crate) fn ended(mut result: Kept<JoinResult<Value>>) -> bool {
     }
 }
 
-pub(crate) fn drop_of_the_handle_against_run(how: Schedule) {
-    explore(move |world| {
-        let (runnable, handle) = world.spawn(how, pending::<Value>());
-        let other = world.start(move || drop(handle));
-        world.run_and_drain(runnable);
-        other.join().unwrap();
-        assert!(world.runs() <= 1);
-    });
-}
-
-pub(crate) fn drop_of_the_handle_against_completion(how: Schedule) {
-    explore(move |world| {
-        let (runnable, handle) = world.spawn(how, ready(world.value()));
-        let other = world.start(move || drop(handle));
-        world.run_and_drain(runnable);
-        other.join().unwrap();
-        assert!(world.runs() <= 1);
-    });
-}
-
-/// The task is idle: the drop of its last waker and the drop of its handle agree on one last run.
-pub(crate) fn drop_of_the_handle_against_last_waker(how: Schedule) {
-    explore(move |world| {
-        let (runnable, handle) = world.spawn(how, pending::<Value>());
-        let waker = waker_of(&runnable);
-        runnable.take().run();
-        let other = world.start(move || drop(waker));
-        drop(handle);
-        world.drain();
-        other.join().unwrap();
-        assert_eq!(world.runs(), 1);
-    });
-}
-
-/// The task is idle, and is woken and cancelled at once.
-fn drop_against_wake(how: Schedule, by: By) {
-    explore(move |world| {
-        let (runnable, handle) = world.spawn(how, second_time(world));
-        let waker = waker_of(&runnable);
-        runnable.take().run();
-        let other = world.start(move || by.wake(waker));
-        drop(handle);
-        world.drain();
-        other.join().unwrap();
-        assert!((1..=2).contains(&world.runs()));
-    });
-}
-
-pub(crate) fn drop_of_the_handle_against_wake_by_reference(how: Schedule) {
-    drop_against_wake(how, By::Reference);
-}
-
-pub(crate) fn drop_of_the_handle_against_wake_by_value(how: Schedule) {
-    drop_against_wake(how, By::Value);
-}
-
-/// Three threads; at most three preemptions.
-pub(crate) fn drop_of_the_handle_against_wake_against_run(how: Schedule) {
-    explore_bounded(3, move |world| {
-        let (runnable, handle) = world.spawn(how, second_time(world));
-        let waker = waker_of(&runnable);
-        let others = [
-            world.start(move || waker.take().wake()),
-            world.start(move || drop(handle)),
-        ];
-        world.run_and_drain(runnable);
-        join_all(others);
-        assert!(world.runs() <= 2);
-    });
-}
-
-/// Three threads; at most three preemptions.
-pub(crate) fn drop_of_the_handle_against_last_waker_against_completion(how: Schedule) {
-    explore_bounded(3, move |world| {
-        let (runnable, handle) = world.spawn(how, ready(world.value()));
-        let waker = waker_of(&runnable);
-        let others = [
-            world.start(move || drop(waker)),
-            world.start(move || drop(handle)),
-        ];
-        world.run_and_drain(runnable);
-        join_all(others);
-    });
-}
-
 /// The drop of the future, which the abort causes, sees what happened before the abort.
 pub(crate) fn abort_against_run(how: Schedule) {
     explore(move |world| {
@@ -158,9 +65,7 @@ pub(crate) fn abort_against_run(how: Schedule) {
             seen: seen.clone(),
         };
         let (runnable, handle) = world.spawn(how, future);
-        let other = world.start(move || {
-            runnable.take().run();
-        });
+        let other = world.start_run(runnable);
         aborted.raise();
         handle.abort();
         world.drain();
@@ -174,9 +79,7 @@ pub(crate) fn abort_against_run(how: Schedule) {
 pub(crate) fn abort_against_completion(how: Schedule) {
     explore(move |world| {
         let (runnable, handle) = world.spawn(how, ready(world.value()));
-        let other = world.start(move || {
-            runnable.take().run();
-        });
+        let other = world.start_run(runnable);
         handle.abort();
         let mut result = Kept::new(handle.take().result());
         let poll = poll_once(&mut *result);
@@ -241,9 +144,7 @@ pub(crate) fn abort_and_drop_against_run(how: Schedule) {
 pub(crate) fn awaited_cancel_against_run(how: Schedule) {
     explore(move |world| {
         let (runnable, handle) = world.spawn(how, second_time(world));
-        let other = world.start(move || {
-            runnable.take().run();
-        });
+        let other = world.start_run(runnable);
         let wakes = Wakes::new();
         let mut cancel = Kept::new(handle.take().cancel());
         let poll = Pin::new(&mut *cancel).poll(&mut Context::from_waker(&wakes.waker()));
@@ -334,9 +235,7 @@ pub(crate) fn abort_against_wake_against_run(how: Schedule) {
         let waker = waker_of(&runnable);
         let others = [
             world.start(move || waker.take().wake()),
-            world.start(move || {
-                runnable.take().run();
-            }),
+            world.start_run(runnable),
         ];
         handle.abort();
         world.drain();
@@ -347,13 +246,6 @@ pub(crate) fn abort_against_wake_against_run(how: Schedule) {
 }
 
 tests! {
-    drop_of_the_handle_against_run
-    drop_of_the_handle_against_completion
-    drop_of_the_handle_against_last_waker
-    drop_of_the_handle_against_wake_by_reference
-    drop_of_the_handle_against_wake_by_value
-    drop_of_the_handle_against_wake_against_run
-    drop_of_the_handle_against_last_waker_against_completion
     abort_against_run
     abort_against_completion
     abort_against_abort
@@ -366,4 +258,21 @@ tests! {
     abort_in_its_own_poll_against_wake
     abort_in_its_own_poll_against_last_waker
     abort_against_wake_against_run
+}
+
+races! {
+    drop_of_the_handle_against_run: race(Never, &[DropHandle], Run).runs(0..=1);
+    drop_of_the_handle_against_completion: race(AtOnce, &[DropHandle], Run).runs(0..=1);
+    /// The two agree on one last run of the task, which is idle.
+    drop_of_the_handle_against_last_waker:
+        race(Never, &[DropWaker], DropHandle).after(&[Run]).runs(1..=1);
+    /// The task is idle, and is woken and cancelled at once.
+    drop_of_the_handle_against_wake_by_reference:
+        race(Later, &[Wake(By::Reference)], DropHandle).after(&[Run]).runs(1..=2);
+    drop_of_the_handle_against_wake_by_value:
+        race(Later, &[Wake(By::Value)], DropHandle).after(&[Run]).runs(1..=2);
+    drop_of_the_handle_against_wake_against_run:
+        race(Later, &[Wake(By::Value), DropHandle], Run).within(3).runs(0..=2);
+    drop_of_the_handle_against_last_waker_against_completion:
+        race(AtOnce, &[DropWaker, DropHandle], Run).within(3);
 }

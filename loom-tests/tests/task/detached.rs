@@ -2,13 +2,20 @@
 //! the orphan.
 
 use std::{
-    future::{Future, pending, poll_fn, ready},
+    future::{Future, poll_fn},
     task::Poll,
 };
 
 use loom_tests::Value;
 
-use super::world::{By, Flag, Schedule, World, explore, explore_bounded, join_all, waker_of};
+use super::{
+    race::{
+        Act::{DropRunnable, DropWaker, Run, Wake},
+        Ends::{AtOnce, Never},
+        race,
+    },
+    world::{By, Flag, Schedule, World, explore, explore_bounded, join_all, waker_of},
+};
 
 /// Ready as soon as the flag is up.
 fn once_up(world: &World, flag: &Flag) -> impl Future<Output = Value> + use<> {
@@ -18,44 +25,6 @@ fn once_up(world: &World, flag: &Flag) -> impl Future<Output = Value> + use<> {
         true => Poll::Ready(value.take().expect("polled after it was ready")),
         false => Poll::Pending,
     })
-}
-
-/// The task ends while its last waker is dropped.
-pub(crate) fn last_waker_dropped_against_the_end(how: Schedule) {
-    explore(move |world| {
-        let runnable = world.spawn_detached(how, ready(world.value()));
-        let waker = waker_of(&runnable);
-        let other = world.start(move || drop(waker));
-        world.run_and_drain(runnable);
-        other.join().unwrap();
-        assert_eq!(world.runs(), 1);
-    });
-}
-
-/// The task becomes idle while its last waker is dropped: one of the two finds the orphan.
-pub(crate) fn last_waker_dropped_against_an_idle_run(how: Schedule) {
-    explore(move |world| {
-        let runnable = world.spawn_detached(how, pending::<Value>());
-        let waker = waker_of(&runnable);
-        let other = world.start(move || drop(waker));
-        world.run_and_drain(runnable);
-        other.join().unwrap();
-        assert_eq!(world.runs(), 1);
-    });
-}
-
-/// Both wakers of an idle task are dropped at once.
-pub(crate) fn two_last_wakers_dropped_while_idle(how: Schedule) {
-    explore(move |world| {
-        let runnable = world.spawn_detached(how, pending::<Value>());
-        let (waker, clone) = (waker_of(&runnable), waker_of(&runnable));
-        runnable.take().run();
-        let other = world.start(move || drop(waker));
-        drop(clone);
-        world.drain();
-        other.join().unwrap();
-        assert_eq!(world.runs(), 1);
-    });
 }
 
 /// The run that the wake-up causes sees what happened before the wake-up, and so the task ends.
@@ -109,24 +78,20 @@ pub(crate) fn woken_against_last_waker_against_run(how: Schedule) {
     });
 }
 
-/// The runnable is dropped while the last waker wakes.
-pub(crate) fn drop_of_the_runnable_against_wake(how: Schedule) {
-    explore(move |world| {
-        let runnable = world.spawn_detached(how, ready(world.value()));
-        let waker = waker_of(&runnable);
-        let other = world.start(move || waker.take().wake());
-        drop(runnable);
-        other.join().unwrap();
-        assert_eq!(world.runs(), 0);
-    });
-}
-
 tests! {
-    last_waker_dropped_against_the_end
-    last_waker_dropped_against_an_idle_run
-    two_last_wakers_dropped_while_idle
     woken_by_reference_against_run
     woken_by_value_against_run
     woken_against_last_waker_against_run
-    drop_of_the_runnable_against_wake
+}
+
+races! {
+    last_waker_dropped_against_the_end:
+        race(AtOnce, &[DropWaker], Run).without_handle().runs(1..=1);
+    /// One of the two finds the orphan.
+    last_waker_dropped_against_an_idle_run:
+        race(Never, &[DropWaker], Run).without_handle().runs(1..=1);
+    two_last_wakers_dropped_while_idle:
+        race(Never, &[DropWaker], DropWaker).without_handle().after(&[Run]).runs(1..=1);
+    drop_of_the_runnable_against_wake:
+        race(AtOnce, &[Wake(By::Value)], DropRunnable).without_handle().runs(0..=0);
 }

@@ -14,6 +14,11 @@ use loom_tests::Value;
 
 use super::{
     cancel::ended,
+    race::{
+        Act::{Detach, DropHandle, DropWaker, Run, Wake},
+        Ends::NeverAfterAYield,
+        race,
+    },
     world::{
         By, Flag, Kept, Schedule, World, explore, explore_bounded, join_all, join_now, waker_of,
     },
@@ -118,9 +123,7 @@ pub(crate) fn a_run_elsewhere_after_a_yield(how: Schedule) {
         let arrived = Flag::new();
         let (runnable, handle) = world.spawn(how, Yields::new(world, 1, &arrived));
         let waker = waker_of(&runnable);
-        let first = world.start(move || {
-            runnable.take().run();
-        });
+        let first = world.start_run(runnable);
         world.drain();
         arrived.raise();
         waker.take().wake();
@@ -138,9 +141,7 @@ pub(crate) fn abort_against_a_yield(how: Schedule) {
         future.flag = aborted.clone();
         let seen = future.seen.clone();
         let (runnable, handle) = world.spawn(how, future);
-        let other = world.start(move || {
-            runnable.take().run();
-        });
+        let other = world.start_run(runnable);
         aborted.raise();
         handle.abort();
         world.drain();
@@ -172,45 +173,6 @@ pub(crate) fn abort_and_yield_in_one_poll_against_wake(how: Schedule) {
         let handle = place.lock().unwrap().take().expect("put there");
         assert!(!ended(Kept::new(handle.take().result())));
         assert_eq!(world.runs(), 1);
-    });
-}
-
-/// At most three preemptions.
-pub(crate) fn drop_of_the_handle_against_a_yield(how: Schedule) {
-    explore_bounded(3, move |world| {
-        let (runnable, handle) = world.spawn(how, Yields::new(world, 1, &Flag::new()));
-        let other = world.start(move || drop(handle));
-        world.run_and_drain(runnable);
-        other.join().unwrap();
-        assert!(world.runs() <= 2);
-    });
-}
-
-/// The handle detaches and the last waker is dropped. Nothing refers to the task any more, but it
-/// has its second run, because it has woken itself. At most two preemptions.
-pub(crate) fn detach_against_last_waker_against_a_yield(how: Schedule) {
-    explore_bounded(2, move |world| {
-        let (runnable, handle) = world.spawn(how, Yields::new(world, 1, &Flag::new()));
-        let waker = waker_of(&runnable);
-        let others = [
-            world.start(move || drop(waker)),
-            world.start(move || handle.take().detach()),
-        ];
-        world.run_and_drain(runnable);
-        join_all(others);
-        assert_eq!(world.runs(), 2);
-    });
-}
-
-/// The same without a handle, and the last waker wakes.
-pub(crate) fn last_waker_woken_against_a_detached_yield(how: Schedule) {
-    explore(move |world| {
-        let runnable = world.spawn_detached(how, Yields::new(world, 1, &Flag::new()));
-        let waker = waker_of(&runnable);
-        let other = world.start(move || waker.take().wake());
-        world.run_and_drain(runnable);
-        other.join().unwrap();
-        assert!((2..=3).contains(&world.runs()));
     });
 }
 
@@ -265,8 +227,15 @@ tests! {
     a_run_elsewhere_after_a_yield
     abort_against_a_yield
     abort_and_yield_in_one_poll_against_wake
-    drop_of_the_handle_against_a_yield
-    detach_against_last_waker_against_a_yield
-    last_waker_woken_against_a_detached_yield
     a_waker_for_another_thread_against_the_poll
+}
+
+races! {
+    drop_of_the_handle_against_a_yield:
+        race(NeverAfterAYield, &[DropHandle], Run).within(3).runs(0..=2);
+    /// Nothing refers to the task any more, but it has its second run.
+    detach_against_last_waker_against_a_yield:
+        race(NeverAfterAYield, &[DropWaker, Detach], Run).within(2).runs(2..=2);
+    last_waker_woken_against_a_detached_yield:
+        race(NeverAfterAYield, &[Wake(By::Value)], Run).without_handle().runs(2..=3);
 }

@@ -11,8 +11,16 @@ use std::{
 use joint::{JoinError, JoinHandle, task::JoinResult};
 use loom_tests::{Value, Wakes};
 
-use super::world::{
-    Flag, Kept, Schedule, World, explore, explore_bounded, join_all, join_now, poll_once, waker_of,
+use super::{
+    race::{
+        Act::{Detach, DropHandle, DropRunnable},
+        Ends::AtOnce,
+        race,
+    },
+    world::{
+        Flag, Kept, Schedule, World, explore, explore_bounded, join_all, join_now, poll_once,
+        waker_of,
+    },
 };
 
 /// Polls as a waiter with the waker of `wakes`, and looks at the output.
@@ -30,9 +38,7 @@ fn poll_with(handle: &mut Kept<JoinHandle<Value>>, wakes: &Arc<Wakes>) -> bool {
 pub(crate) fn poll_against_run(how: Schedule) {
     explore(move |world| {
         let (runnable, mut handle) = world.spawn(how, ready(world.value()));
-        let other = world.start(move || {
-            runnable.take().run();
-        });
+        let other = world.start_run(runnable);
         let wakes = Wakes::new();
         let ready = poll_with(&mut handle, &wakes);
         other.join().unwrap();
@@ -48,9 +54,7 @@ pub(crate) fn poll_against_run(how: Schedule) {
 pub(crate) fn poll_with_another_waker_against_run(how: Schedule) {
     explore(move |world| {
         let (runnable, mut handle) = world.spawn(how, ready(world.value()));
-        let other = world.start(move || {
-            runnable.take().run();
-        });
+        let other = world.start_run(runnable);
         let (first, second) = (Wakes::new(), Wakes::new());
         let ready = poll_with(&mut handle, &first) || poll_with(&mut handle, &second);
         other.join().unwrap();
@@ -70,9 +74,7 @@ pub(crate) fn poll_with_another_waker_against_run(how: Schedule) {
 pub(crate) fn poll_with_the_same_waker_against_run(how: Schedule) {
     explore(move |world| {
         let (runnable, mut handle) = world.spawn(how, ready(world.value()));
-        let other = world.start(move || {
-            runnable.take().run();
-        });
+        let other = world.start_run(runnable);
         let wakes = Wakes::new();
         let ready = poll_with(&mut handle, &wakes) || poll_with(&mut handle, &wakes);
         other.join().unwrap();
@@ -89,9 +91,7 @@ pub(crate) fn poll_with_the_same_waker_against_run(how: Schedule) {
 pub(crate) fn look_against_run(how: Schedule) {
     explore(move |world| {
         let (runnable, handle) = world.spawn(how, ready(world.value()));
-        let other = world.start(move || {
-            runnable.take().run();
-        });
+        let other = world.start_run(runnable);
         if handle.is_finished() {
             join_now(handle);
         } else {
@@ -109,9 +109,7 @@ pub(crate) fn drop_of_a_registered_handle_against_completion(how: Schedule) {
         let (runnable, mut handle) = world.spawn(how, ready(world.value()));
         let wakes = Wakes::new();
         assert!(!poll_with(&mut handle, &wakes));
-        let other = world.start(move || {
-            runnable.take().run();
-        });
+        let other = world.start_run(runnable);
         drop(handle);
         world.drain();
         other.join().unwrap();
@@ -126,9 +124,7 @@ pub(crate) fn detach_of_a_registered_handle_against_completion(how: Schedule) {
         let (runnable, mut handle) = world.spawn(how, ready(world.value()));
         let wakes = Wakes::new();
         assert!(!poll_with(&mut handle, &wakes));
-        let other = world.start(move || {
-            runnable.take().run();
-        });
+        let other = world.start_run(runnable);
         handle.take().detach();
         world.drain();
         other.join().unwrap();
@@ -153,9 +149,7 @@ pub(crate) fn a_task_awaits_a_task(how: Schedule) {
     explore(move |world| {
         let (child, handle) = world.spawn(how, ready(world.value()));
         let (parent, joined) = world.spawn_at::<1, _>(how, passing_on(handle.take()));
-        let other = world.start(move || {
-            child.take().run();
-        });
+        let other = world.start_run(child);
         world.run_and_drain(parent);
         other.join().unwrap();
         join_now(joined);
@@ -168,9 +162,7 @@ pub(crate) fn a_task_that_awaits_a_task_is_dropped(how: Schedule) {
     explore_bounded(2, move |world| {
         let (child, handle) = world.spawn(how, ready(world.value()));
         let (parent, joined) = world.spawn_at::<1, _>(how, passing_on(handle.take()));
-        let other = world.start(move || {
-            child.take().run();
-        });
+        let other = world.start_run(child);
         let third = world.start(move || drop(joined));
         world.run_and_drain(parent);
         other.join().unwrap();
@@ -206,28 +198,6 @@ fn demand_cancelled(mut result: Kept<JoinResult<Value>>) {
     assert_eq!(poll_once(&mut *result).map(is_cancelled), Poll::Ready(true));
 }
 
-pub(crate) fn drop_of_the_runnable_against_drop_of_the_handle(how: Schedule) {
-    explore(move |world| {
-        let (runnable, handle) = world.spawn(how, ready(world.value()));
-        let other = world.start(move || drop(runnable));
-        drop(handle);
-        world.drain();
-        other.join().unwrap();
-        assert_eq!(world.runs(), 0);
-    });
-}
-
-pub(crate) fn drop_of_the_runnable_against_detach(how: Schedule) {
-    explore(move |world| {
-        let (runnable, handle) = world.spawn(how, ready(world.value()));
-        let other = world.start(move || drop(runnable));
-        handle.take().detach();
-        world.drain();
-        other.join().unwrap();
-        assert_eq!(world.runs(), 0);
-    });
-}
-
 /// The runnable is dropped while the task is woken and its last waker is dropped.
 pub(crate) fn drop_of_the_runnable_against_wake(how: Schedule) {
     explore(move |world| {
@@ -258,9 +228,7 @@ pub(crate) fn poll_against_wake_against_run(how: Schedule) {
                 arrived.raise();
                 waker.take().wake();
             }),
-            world.start(move || {
-                runnable.take().run();
-            }),
+            world.start_run(runnable),
         ];
         let wakes = Wakes::new();
         let ready = poll_with(&mut handle, &wakes);
@@ -283,8 +251,12 @@ tests! {
     a_task_awaits_a_task
     a_task_that_awaits_a_task_is_dropped
     drop_of_the_runnable_against_poll
-    drop_of_the_runnable_against_drop_of_the_handle
-    drop_of_the_runnable_against_detach
     drop_of_the_runnable_against_wake
     poll_against_wake_against_run
+}
+
+races! {
+    drop_of_the_runnable_against_drop_of_the_handle:
+        race(AtOnce, &[DropRunnable], DropHandle).runs(0..=0);
+    drop_of_the_runnable_against_detach: race(AtOnce, &[DropRunnable], Detach).runs(0..=0);
 }

@@ -167,9 +167,7 @@ pub(crate) fn many_wakes_against_abort_against_run(how: Schedule) {
                 }
                 waker.take().wake();
             }),
-            world.start(move || {
-                runnable.take().run();
-            }),
+            world.start_run(runnable),
         ];
         handle.abort();
         world.drain();

@@ -25,6 +25,23 @@ macro_rules! tests {
     )*};
 }
 
+/// Each race as a model.
+macro_rules! races {
+    ($(#[$doc:meta])* $name:ident: $($rest:tt)*) => {
+        races! { tests; $(#[$doc])* $name: $($rest)* }
+    };
+    ($tests:ident; $($(#[$doc:meta])* $name:ident: $race:expr;)*) => {
+        $(
+            $(#[$doc])*
+            pub(crate) fn $name(how: crate::task::world::Schedule) {
+                $race.explore(how);
+            }
+        )*
+
+        $tests! { $($name)* }
+    };
+}
+
 mod cancel;
 mod copied;
 mod cost;
@@ -35,6 +52,7 @@ mod join;
 mod limit;
 mod metadata;
 mod panic;
+mod race;
 mod register;
 mod release;
 mod storage;

@@ -18,13 +18,18 @@ use joint::{JoinHandle, task::Runnable};
 use loom_tests::Value;
 use loom_tests::lab::sync::Mutex;
 
-use super::world::{
-    By, Kept, Schedule, World, explore, explore_bounded, join_all, poll_once, waker_of,
+use super::{
+    race::{
+        Act::{Cancel, Detach, DropHandle, DropWaker, Run, Wake},
+        Ends::Never,
+        race,
+    },
+    world::{By, Kept, Schedule, World, explore, poll_once},
 };
 
 /// The address of one task, for as long as its future exists.
 #[derive(Clone, Debug)]
-struct Register(Arc<Mutex<Option<Address>>>);
+pub(crate) struct Register(Arc<Mutex<Option<Address>>>);
 
 #[derive(Clone, Copy, Debug)]
 struct Address(NonNull<()>);
@@ -33,19 +38,19 @@ struct Address(NonNull<()>);
 unsafe impl Send for Address {}
 
 impl Register {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self(Arc::new(Mutex::new(None)))
     }
 
     /// A future whose drop removes the address.
-    fn watch<F>(&self, future: F) -> Entered<F> {
+    pub(crate) fn watch<F>(&self, future: F) -> Entered<F> {
         Entered {
             future,
             _entry: Entry(self.clone()),
         }
     }
 
-    fn enter(&self, runnable: Kept<Runnable>) -> Kept<Runnable> {
+    pub(crate) fn enter(&self, runnable: Kept<Runnable>) -> Kept<Runnable> {
         let raw = runnable.take().into_raw();
         *self.0.lock().unwrap() = Some(Address(raw));
         // SAFETY: from `into_raw` above, once.
@@ -54,7 +59,7 @@ impl Register {
 
     /// Cancels the task if it still exists. The schedule function takes the runnable, if there is
     /// one.
-    fn cancel(&self) {
+    pub(crate) fn cancel(&self) {
         let entry = self.0.lock().unwrap();
         // SAFETY: the address is removed under the lock, before the task ends.
         let runnable = entry.and_then(|task| unsafe { Runnable::<()>::raw_abort(task.0) });
@@ -65,7 +70,7 @@ impl Register {
     }
 }
 
-struct Entered<F> {
+pub(crate) struct Entered<F> {
     future: F,
     /// Dropped after the future.
     _entry: Entry,
@@ -100,59 +105,13 @@ fn idle(world: &World, how: Schedule) -> (Register, Kept<Runnable>, Kept<JoinHan
     (register, runnable, handle)
 }
 
-/// Detaches the handle.
-fn detach(handle: Kept<JoinHandle<Value>>) {
-    handle.take().detach();
-}
-
-/// Nobody joins, and the last waker is dropped: either that or the cancellation gives the task its
-/// last run.
-pub(crate) fn last_waker_dropped(how: Schedule) {
-    explore(move |world| {
-        let (register, runnable, handle) = idle(world, how);
-        let waker = waker_of(&runnable);
-        runnable.take().run();
-        detach(handle);
-        let other = world.start(move || drop(waker));
-        register.cancel();
-        world.drain();
-        other.join().unwrap();
-        assert_eq!(world.runs(), 1);
-    });
-}
-
-/// The task is woken, and cancelled by its address, and nobody joins.
-fn woken(how: Schedule, by: By) {
-    explore(move |world| {
-        let (register, runnable, handle) = idle(world, how);
-        let waker = waker_of(&runnable);
-        runnable.take().run();
-        detach(handle);
-        let other = world.start(move || by.wake(waker));
-        register.cancel();
-        world.drain();
-        other.join().unwrap();
-        assert!((1..=2).contains(&world.runs()));
-    });
-}
-
-pub(crate) fn woken_by_reference(how: Schedule) {
-    woken(how, By::Reference);
-}
-
-pub(crate) fn woken_by_value(how: Schedule) {
-    woken(how, By::Value);
-}
-
 /// The run ends with an output.
 pub(crate) fn completion(how: Schedule) {
     explore(move |world| {
         let register = Register::new();
         let (runnable, handle) = world.spawn(how, register.watch(ready(world.value())));
         let runnable = register.enter(runnable);
-        let other = world.start(move || {
-            runnable.take().run();
-        });
+        let other = world.start_run(runnable);
         register.cancel();
         world.drain();
         other.join().unwrap();
@@ -163,79 +122,6 @@ pub(crate) fn completion(how: Schedule) {
             Poll::Pending => panic!("the task has not ended"),
         }
         assert!(world.runs() <= 1);
-    });
-}
-
-/// The run ends pending, while there is no handle and no waker.
-pub(crate) fn run_of_a_detached_task(how: Schedule) {
-    explore(move |world| {
-        let (register, runnable, handle) = idle(world, how);
-        detach(handle);
-        let other = world.start(move || {
-            runnable.take().run();
-        });
-        register.cancel();
-        world.drain();
-        other.join().unwrap();
-        assert!(world.runs() <= 1);
-    });
-}
-
-/// The task is idle, and its handle is dropped, which also cancels.
-pub(crate) fn drop_of_the_handle(how: Schedule) {
-    explore(move |world| {
-        let (register, runnable, handle) = idle(world, how);
-        runnable.take().run();
-        let other = world.start(move || drop(handle));
-        register.cancel();
-        world.drain();
-        other.join().unwrap();
-        assert_eq!(world.runs(), 1);
-    });
-}
-
-/// As [`drop_of_the_handle`], tried in the other order first.
-pub(crate) fn drop_of_the_handle_first(how: Schedule) {
-    explore(move |world| {
-        let (register, runnable, handle) = idle(world, how);
-        runnable.take().run();
-        let other = world.start(move || register.cancel());
-        drop(handle);
-        world.drain();
-        other.join().unwrap();
-        assert_eq!(world.runs(), 1);
-    });
-}
-
-/// The handle is dropped and the task is cancelled by its address while it runs. At most three
-/// preemptions.
-pub(crate) fn drop_of_the_handle_against_run(how: Schedule) {
-    explore_bounded(3, move |world| {
-        let (register, runnable, handle) = idle(world, how);
-        let others = [
-            world.start(move || {
-                runnable.take().run();
-            }),
-            world.start(move || drop(handle)),
-        ];
-        register.cancel();
-        world.drain();
-        join_all(others);
-        assert!(world.runs() <= 1);
-    });
-}
-
-/// The task is idle without a waker, and its handle detaches: either that or the cancellation gives
-/// the task its last run.
-pub(crate) fn detach_of_the_handle(how: Schedule) {
-    explore(move |world| {
-        let (register, runnable, handle) = idle(world, how);
-        runnable.take().run();
-        let other = world.start(move || detach(handle));
-        register.cancel();
-        world.drain();
-        other.join().unwrap();
-        assert_eq!(world.runs(), 1);
     });
 }
 
@@ -257,24 +143,6 @@ pub(crate) fn a_second_abort(how: Schedule) {
     });
 }
 
-/// The handle is dropped, the task is woken for the last time, and is cancelled by its address. At
-/// most three preemptions.
-pub(crate) fn drop_of_the_handle_against_wake(how: Schedule) {
-    explore_bounded(3, move |world| {
-        let (register, runnable, handle) = idle(world, how);
-        let waker = waker_of(&runnable);
-        runnable.take().run();
-        let others = [
-            world.start(move || waker.take().wake()),
-            world.start(move || drop(handle)),
-        ];
-        register.cancel();
-        world.drain();
-        join_all(others);
-        assert!((1..=2).contains(&world.runs()));
-    });
-}
-
 /// The executor's schedule function has size zero.
 macro_rules! as_in_the_executor {
     ($($model:ident)*) => {$(
@@ -288,15 +156,33 @@ macro_rules! as_in_the_executor {
 }
 
 as_in_the_executor! {
-    last_waker_dropped
-    woken_by_reference
-    woken_by_value
     completion
-    run_of_a_detached_task
-    drop_of_the_handle
-    drop_of_the_handle_first
-    drop_of_the_handle_against_run
-    detach_of_the_handle
     a_second_abort
-    drop_of_the_handle_against_wake
+}
+
+races! {
+    as_in_the_executor;
+    /// Nobody joins: either side gives the idle task its last run.
+    last_waker_dropped:
+        race(Never, &[DropWaker], Cancel).registered().after(&[Run, Detach]).runs(1..=1);
+    woken_by_reference:
+        race(Never, &[Wake(By::Reference)], Cancel).registered().after(&[Run, Detach]).runs(1..=2);
+    woken_by_value:
+        race(Never, &[Wake(By::Value)], Cancel).registered().after(&[Run, Detach]).runs(1..=2);
+    /// The run ends pending, while there is no handle and no waker.
+    run_of_a_detached_task:
+        race(Never, &[Run], Cancel).registered().after(&[Detach]).runs(0..=1);
+    /// The task is idle, and the drop of its handle cancels as well.
+    drop_of_the_handle:
+        race(Never, &[DropHandle], Cancel).registered().after(&[Run]).runs(1..=1);
+    drop_of_the_handle_first:
+        race(Never, &[Cancel], DropHandle).registered().after(&[Run]).runs(1..=1);
+    drop_of_the_handle_against_run:
+        race(Never, &[Run, DropHandle], Cancel).registered().within(3).runs(0..=1);
+    /// Either side gives the idle task its last run.
+    detach_of_the_handle:
+        race(Never, &[Detach], Cancel).registered().after(&[Run]).runs(1..=1);
+    drop_of_the_handle_against_wake:
+        race(Never, &[Wake(By::Value), DropHandle], Cancel)
+            .registered().after(&[Run]).within(3).runs(1..=2);
 }

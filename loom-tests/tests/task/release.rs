@@ -5,7 +5,7 @@
 //! it finds that out.
 
 use std::{
-    future::{Future, pending, ready},
+    future::{Future, ready},
     sync::atomic::Ordering::Relaxed,
     task::{Poll, Waker},
 };
@@ -16,112 +16,20 @@ use loom_tests::{
     lab::{failure_of, thread},
 };
 
-use super::world::{
-    By, Flag, Kept, Schedule, World, explore, explore_bounded, join_all, join_now, poll_once,
-    waker_of,
+use super::{
+    race::{
+        Act::{Detach, DropWaker, Join, Run, Wake},
+        Ends::{AtOnce, Never},
+        race,
+    },
+    world::{
+        By, Flag, Kept, Schedule, World, explore, explore_bounded, join_all, poll_once, waker_of,
+    },
 };
-
-/// Pending forever.
-fn never() -> impl Future<Output = Value> {
-    pending()
-}
 
 /// Ready at once.
 fn at_once(world: &World) -> impl Future<Output = Value> + use<> {
     ready(world.value())
-}
-
-/// The task is idle, and its last waker and its handle are dropped at once.
-pub(crate) fn last_waker_dropped_against_detach(how: Schedule) {
-    explore(move |world| {
-        let (runnable, handle) = world.spawn(how, never());
-        let waker = waker_of(&runnable);
-        runnable.take().run();
-        let other = world.start(move || drop(waker));
-        handle.take().detach();
-        world.drain();
-        other.join().unwrap();
-        assert_eq!(world.runs(), 1);
-    });
-}
-
-/// Both wakers of an idle detached task are dropped at once.
-pub(crate) fn two_last_wakers_dropped(how: Schedule) {
-    explore(move |world| {
-        let (runnable, handle) = world.spawn(how, never());
-        let (waker, clone) = (waker_of(&runnable), waker_of(&runnable));
-        handle.take().detach();
-        runnable.take().run();
-        let other = world.start(move || drop(waker));
-        drop(clone);
-        world.drain();
-        other.join().unwrap();
-        assert_eq!(world.runs(), 1);
-    });
-}
-
-/// A detached task becomes idle while its last waker is dropped: one of the two finds the orphan.
-pub(crate) fn last_waker_dropped_against_idle(how: Schedule) {
-    explore(move |world| {
-        let (runnable, handle) = world.spawn(how, never());
-        let waker = waker_of(&runnable);
-        handle.take().detach();
-        let other = world.start(move || drop(waker));
-        world.run_and_drain(runnable);
-        other.join().unwrap();
-        assert_eq!(world.runs(), 1);
-    });
-}
-
-/// A detached task becomes idle while its last waker wakes it by value: it must run once more
-/// before it is an orphan.
-pub(crate) fn last_waker_woken_against_idle(how: Schedule) {
-    explore(move |world| {
-        let (runnable, handle) = world.spawn(how, never());
-        let waker = waker_of(&runnable);
-        handle.take().detach();
-        let other = world.start(move || waker.take().wake());
-        world.run_and_drain(runnable);
-        other.join().unwrap();
-        assert!((1..=2).contains(&world.runs()));
-    });
-}
-
-/// A task without wakers becomes idle while its handle detaches.
-pub(crate) fn detach_against_idle(how: Schedule) {
-    explore(move |world| {
-        let (runnable, handle) = world.spawn(how, never());
-        let other = world.start(move || handle.take().detach());
-        world.run_and_drain(runnable);
-        other.join().unwrap();
-        assert_eq!(world.runs(), 1);
-    });
-}
-
-/// The handle detaches, and the last waker is dropped, while the task becomes idle. At most two
-/// preemptions.
-pub(crate) fn detach_against_last_waker_against_idle(how: Schedule) {
-    explore_bounded(2, move |world| {
-        let (runnable, handle) = world.spawn(how, never());
-        let waker = waker_of(&runnable);
-        let others = [
-            world.start(move || drop(waker)),
-            world.start(move || handle.take().detach()),
-        ];
-        world.run_and_drain(runnable);
-        join_all(others);
-        assert_eq!(world.runs(), 1);
-    });
-}
-
-/// The runner or the handle drops the output, and the last of the two frees the memory.
-pub(crate) fn detach_against_completion(how: Schedule) {
-    explore(move |world| {
-        let (runnable, handle) = world.spawn(how, at_once(world));
-        let other = world.start(move || handle.take().detach());
-        world.run_and_drain(runnable);
-        other.join().unwrap();
-    });
 }
 
 /// As above, with a future and an output that are large, and have blocks of their own: the run
@@ -149,105 +57,13 @@ pub(crate) fn handle_against_a_large_completion(how: Schedule) {
     }
 }
 
-/// A detached task completes while its last waker is dropped.
-pub(crate) fn last_waker_dropped_against_detached_completion(how: Schedule) {
-    explore(move |world| {
-        let (runnable, handle) = world.spawn(how, at_once(world));
-        let waker = waker_of(&runnable);
-        handle.take().detach();
-        let other = world.start(move || drop(waker));
-        world.run_and_drain(runnable);
-        other.join().unwrap();
-    });
-}
-
-/// A detached task completes while its last waker wakes it.
-fn woken_against_detached_completion(how: Schedule, by: By) {
-    explore(move |world| {
-        let (runnable, handle) = world.spawn(how, at_once(world));
-        let waker = waker_of(&runnable);
-        handle.take().detach();
-        let other = world.start(move || by.wake(waker));
-        world.run_and_drain(runnable);
-        other.join().unwrap();
-        assert_eq!(world.runs(), 1);
-    });
-}
-
-pub(crate) fn last_waker_woken_by_value_against_detached_completion(how: Schedule) {
-    woken_against_detached_completion(how, By::Value);
-}
-
-pub(crate) fn last_waker_woken_by_reference_against_detached_completion(how: Schedule) {
-    woken_against_detached_completion(how, By::Reference);
-}
-
-/// The runner, the handle and the last waker all leave at once. At most three preemptions.
-pub(crate) fn detach_against_last_waker_against_completion(how: Schedule) {
-    explore_bounded(3, move |world| {
-        let (runnable, handle) = world.spawn(how, at_once(world));
-        let waker = waker_of(&runnable);
-        let others = [
-            world.start(move || drop(waker)),
-            world.start(move || handle.take().detach()),
-        ];
-        world.run_and_drain(runnable);
-        join_all(others);
-    });
-}
-
-/// The handle takes the output of a task that has ended while its last waker is dropped.
-pub(crate) fn last_waker_dropped_against_join(how: Schedule) {
-    explore(move |world| {
-        let (runnable, handle) = world.spawn(how, at_once(world));
-        let waker = waker_of(&runnable);
-        runnable.take().run();
-        let other = world.start(move || drop(waker));
-        join_now(handle);
-        other.join().unwrap();
-    });
-}
-
-/// As above, with a wake-up by value, which does not schedule a task that has ended.
-pub(crate) fn last_waker_woken_against_join(how: Schedule) {
-    explore(move |world| {
-        let (runnable, handle) = world.spawn(how, at_once(world));
-        let waker = waker_of(&runnable);
-        runnable.take().run();
-        let other = world.start(move || waker.take().wake());
-        join_now(handle);
-        other.join().unwrap();
-        world.drain();
-        assert_eq!(world.runs(), 1);
-    });
-}
-
-/// As above, by reference.
-pub(crate) fn wake_of_an_ended_task_against_join(how: Schedule) {
-    explore(move |world| {
-        let (runnable, handle) = world.spawn(how, at_once(world));
-        let waker = waker_of(&runnable);
-        runnable.take().run();
-        let other = world.start(move || By::Reference.wake(waker));
-        join_now(handle);
-        other.join().unwrap();
-        world.drain();
-        assert_eq!(world.runs(), 1);
-    });
-}
-
 /// The task ends in one thread, the handle looks for the output in another, and the last waker is
 /// dropped in a third. At most three preemptions.
 pub(crate) fn last_waker_dropped_against_join_against_completion(how: Schedule) {
     explore_bounded(3, move |world| {
         let (runnable, handle) = world.spawn(how, at_once(world));
         let waker = waker_of(&runnable);
-        let others = [
-            world.start(move || drop(waker)),
-            world.start(move || {
-                runnable.take().run();
-            }),
-        ];
+        let others = [world.start(move || drop(waker)), world.start_run(runnable)];
         let mut handle = Kept::new(handle.take().result());
         if let Poll::Ready(output) = poll_once(&mut *handle) {
             output.expect("neither cancelled nor panicked").look();
@@ -307,22 +123,42 @@ fn a_look_at_a_link_races_with_the_free() {
 }
 
 tests! {
-    last_waker_dropped_against_detach
-    two_last_wakers_dropped
-    last_waker_dropped_against_idle
-    last_waker_woken_against_idle
-    detach_against_idle
-    detach_against_last_waker_against_idle
-    detach_against_completion
     handle_against_a_large_completion
-    last_waker_dropped_against_detached_completion
-    last_waker_woken_by_value_against_detached_completion
-    last_waker_woken_by_reference_against_detached_completion
-    detach_against_last_waker_against_completion
-    last_waker_dropped_against_join
-    last_waker_woken_against_join
-    wake_of_an_ended_task_against_join
     last_waker_dropped_against_join_against_completion
     last_waker_dropped_against_a_handle_kept_after_the_output
     last_waker_woken_against_a_handle_kept_after_the_output
+}
+
+races! {
+    /// The task is idle.
+    last_waker_dropped_against_detach:
+        race(Never, &[DropWaker], Detach).after(&[Run]).runs(1..=1);
+    /// The task is idle and detached.
+    two_last_wakers_dropped:
+        race(Never, &[DropWaker], DropWaker).after(&[Detach, Run]).runs(1..=1);
+    /// A detached task becomes idle: one of the two finds the orphan.
+    last_waker_dropped_against_idle:
+        race(Never, &[DropWaker], Run).after(&[Detach]).runs(1..=1);
+    /// It must run once more before it is an orphan.
+    last_waker_woken_against_idle:
+        race(Never, &[Wake(By::Value)], Run).after(&[Detach]).runs(1..=2);
+    detach_against_idle: race(Never, &[Detach], Run).runs(1..=1);
+    detach_against_last_waker_against_idle:
+        race(Never, &[DropWaker, Detach], Run).within(2).runs(1..=1);
+    /// The runner or the handle drops the output, and the last of the two frees the memory.
+    detach_against_completion: race(AtOnce, &[Detach], Run);
+    last_waker_dropped_against_detached_completion:
+        race(AtOnce, &[DropWaker], Run).after(&[Detach]);
+    last_waker_woken_by_value_against_detached_completion:
+        race(AtOnce, &[Wake(By::Value)], Run).after(&[Detach]).runs(1..=1);
+    last_waker_woken_by_reference_against_detached_completion:
+        race(AtOnce, &[Wake(By::Reference)], Run).after(&[Detach]).runs(1..=1);
+    detach_against_last_waker_against_completion:
+        race(AtOnce, &[DropWaker, Detach], Run).within(3);
+    last_waker_dropped_against_join: race(AtOnce, &[DropWaker], Join).after(&[Run]);
+    /// A task that has ended is not scheduled.
+    last_waker_woken_against_join:
+        race(AtOnce, &[Wake(By::Value)], Join).after(&[Run]).runs(1..=1);
+    wake_of_an_ended_task_against_join:
+        race(AtOnce, &[Wake(By::Reference)], Join).after(&[Run]).runs(1..=1);
 }

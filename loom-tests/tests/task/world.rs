@@ -27,6 +27,7 @@ use joint::{
     JoinHandle,
     task::{self, Builder, Copied, Runnable},
 };
+pub(crate) use loom_tests::join_all;
 use loom_tests::lab::{
     cell::UnsafeCell,
     sync::atomic::{AtomicPtr, AtomicUsize},
@@ -265,6 +266,11 @@ impl World {
         })
     }
 
+    /// Runs a runnable in a thread of its own, and then the runnables in the slots.
+    pub(crate) fn start_run(&self, runnable: Kept<Runnable>) -> thread::JoinHandle<()> {
+        self.start(move || _ = runnable.take().run())
+    }
+
     /// Runs a runnable, and then the runnables in the slots.
     pub(crate) fn run_and_drain(&self, runnable: Kept<Runnable>) {
         runnable.take().run();
@@ -381,13 +387,6 @@ impl By {
             Self::Reference => waker.wake_by_ref(),
             Self::Value => waker.take().wake(),
         }
-    }
-}
-
-/// Waits for the threads of a race.
-pub(crate) fn join_all<const N: usize>(threads: [thread::JoinHandle<()>; N]) {
-    for thread in threads {
-        thread.join().unwrap();
     }
 }
 
