@@ -22,7 +22,7 @@ use joint_executor::{
     time::{Sleep, sleep},
 };
 use loom::sync::Mutex;
-use loom_tests::{Drops, Flag, event::Event, model_window};
+use loom_tests::{Drops, Flag, Value, event::Event, model_window};
 
 const SOON: Duration = Duration::from_millis(1);
 
@@ -335,21 +335,27 @@ fn a_strangers_drop_in_a_task_that_is_cancelled_from_outside_waits_for_a_task() 
     });
 }
 
-/// The executor is shut down while a worker runs a task, which begins to wait. Preemption bound 1.
+/// The executor is shut down while a worker runs a task, which begins to wait. The window ends when
+/// the task's future is dropped, before the workers leave. Preemption bound 1.
 #[test]
 fn the_executor_ends_while_a_task_runs() {
+    struct Ends(Value);
+    impl Drop for Ends {
+        fn drop(&mut self) {
+            loom::stop_exploring();
+        }
+    }
     with_parked(1, |executor| {
         let drops = Drops::default();
-        let value = drops.value();
+        let ends = Ends(drops.value());
         let task = executor.spawn(async move {
             loom::explore();
-            value.look();
+            ends.0.look();
             pending::<()>().await;
-            drop(value);
+            drop(ends);
         });
         loom::thread::yield_now();
         drop(executor);
-        loom::stop_exploring();
         assert!(block_on(task.result()).is_err());
         drops.assert_all_of(1);
     });
