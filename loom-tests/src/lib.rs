@@ -191,14 +191,14 @@ macro_rules! models_of {
     )*};
 }
 
-/// Runs `f` on a thread of the model, with what the threads share.
+/// Runs `f` on a thread of the model, with its own clone of what the threads share.
 #[track_caller]
-pub fn start<T: 'static>(
-    shared: &Arc<T>,
-    f: impl FnOnce(&T) + 'static,
-) -> lab::thread::JoinHandle<()> {
+pub fn start<T: Clone + 'static, R: 'static>(
+    shared: &T,
+    f: impl FnOnce(T) -> R + 'static,
+) -> lab::thread::JoinHandle<R> {
     let shared = shared.clone();
-    lab::thread::spawn(move || f(&shared))
+    lab::thread::spawn(move || f(shared))
 }
 
 /// Waits for the threads of a race.

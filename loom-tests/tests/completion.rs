@@ -256,18 +256,6 @@ fn registered_before(how: Ended, then: Then) {
     });
 }
 
-fn registered_then_detach(how: Ended) {
-    registered_before(how, |_, _, _| false);
-}
-
-fn registered_then_poll_again(how: Ended) {
-    registered_before(how, |waiter, wakes, how| waiter.poll(&wakes[0], how));
-}
-
-fn registered_then_poll_with_another_waker(how: Ended) {
-    registered_before(how, |waiter, wakes, how| waiter.poll(&wakes[1], how));
-}
-
 /// Runs the safe sides of a word with a slot. The waiter polls with the wakers of these numbers
 /// before the completer begins, then with the others beside it. It stays until the end, or leaves.
 fn with_slot(how: Ended, before: &'static [usize], beside: &'static [usize], stays: bool) {
@@ -310,33 +298,13 @@ fn finish(completer: Completer<'_>, how: Ended) {
     }
 }
 
-fn slot_and_wake(how: Ended) {
-    with_slot(how, &[], &[0], true);
-}
-
-fn slot_and_another_waker(how: Ended) {
-    with_slot(how, &[], &[0, 1], true);
-}
-
-fn slot_and_another_waker_of_a_registered_waiter(how: Ended) {
-    with_slot(how, &[0], &[1, 0], false);
-}
-
-fn slot_and_leave(how: Ended) {
-    with_slot(how, &[], &[0], false);
-}
-
-fn slot_and_leave_of_a_registered_waiter(how: Ended) {
-    with_slot(how, &[0], &[], false);
-}
-
 models_of! {
     Ended::Done, Ended::Abandoned;
-    complete_against_slot / abandon_against_slot: slot_and_wake;
-    complete_against_slot_and_another_waker / abandon_against_slot_and_another_waker: slot_and_another_waker;
-    complete_against_another_waker_than_in_the_slot / abandon_against_another_waker_than_in_the_slot: slot_and_another_waker_of_a_registered_waiter;
-    complete_against_slot_then_detach / abandon_against_slot_then_detach: slot_and_leave;
-    complete_against_detach_from_the_slot / abandon_against_detach_from_the_slot: slot_and_leave_of_a_registered_waiter;
+    complete_against_slot / abandon_against_slot: |how| with_slot(how, &[], &[0], true);
+    complete_against_slot_and_another_waker / abandon_against_slot_and_another_waker: |how| with_slot(how, &[], &[0, 1], true);
+    complete_against_another_waker_than_in_the_slot / abandon_against_another_waker_than_in_the_slot: |how| with_slot(how, &[0], &[1, 0], false);
+    complete_against_slot_then_detach / abandon_against_slot_then_detach: |how| with_slot(how, &[], &[0], false);
+    complete_against_detach_from_the_slot / abandon_against_detach_from_the_slot: |how| with_slot(how, &[0], &[], false);
 }
 
 struct Event {
@@ -419,8 +387,8 @@ models! {
     abandon_against_poll_again_with_another_waker: poll_again_with_another_waker(Ended::Abandoned);
     abandon_against_detach: detach(Ended::Abandoned);
     abandon_against_poll_then_detach: poll_then_detach(Ended::Abandoned);
-    complete_against_detach_of_a_registered_waiter: registered_then_detach(Ended::Done);
-    complete_against_poll_of_a_registered_waiter: registered_then_poll_again(Ended::Done);
-    complete_against_another_waker_of_a_registered_waiter: registered_then_poll_with_another_waker(Ended::Done);
-    abandon_against_poll_of_a_registered_waiter: registered_then_poll_again(Ended::Abandoned);
+    complete_against_detach_of_a_registered_waiter: registered_before(Ended::Done, |_, _, _| false);
+    complete_against_poll_of_a_registered_waiter: registered_before(Ended::Done, |waiter, wakes, how| waiter.poll(&wakes[0], how));
+    complete_against_another_waker_of_a_registered_waiter: registered_before(Ended::Done, |waiter, wakes, how| waiter.poll(&wakes[1], how));
+    abandon_against_poll_of_a_registered_waiter: registered_before(Ended::Abandoned, |waiter, wakes, how| waiter.poll(&wakes[0], how));
 }

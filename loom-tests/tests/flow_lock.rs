@@ -10,7 +10,9 @@ use joint_flow::{
     lock::{FlowLock, Take},
 };
 use loom_tests::lab::thread;
-use loom_tests::{Drops, Wakes, model, model_bounded, model_from_both_sides, others_first, poll};
+use loom_tests::{
+    Drops, Wakes, model, model_bounded, model_from_both_sides, others_first, poll, start,
+};
 
 /// A request that waits, under a lock that is held.
 fn queued(lock: &FlowLock, amount: usize, wakes: &Arc<Wakes>) -> Take {
@@ -37,12 +39,9 @@ fn release_against_take() {
         let (lock, drops) = (FlowLock::new(1), Drops::default());
         let value = Arc::new(drops.value());
         let held = lock.try_take(1).unwrap();
-        let holder = thread::spawn({
-            let value = value.clone();
-            move || {
-                value.take();
-                drop(held);
-            }
+        let holder = start(&value, move |value| {
+            value.take();
+            drop(held);
         });
         let wakes = Wakes::new();
         let mut take = lock.take(1);
@@ -72,12 +71,9 @@ fn release_against_poll() {
         let held = lock.try_take(1).unwrap();
         let wakes = Wakes::new();
         let mut take = queued(&lock, 1, &wakes);
-        let holder = thread::spawn({
-            let value = value.clone();
-            move || {
-                value.take();
-                drop(held);
-            }
+        let holder = start(&value, move |value| {
+            value.take();
+            drop(held);
         });
         others_first();
         if let Poll::Ready(permit) = poll(&mut take, &wakes) {
@@ -172,10 +168,7 @@ fn take_against_close() {
     model(|| {
         let lock = FlowLock::new(1);
         let held = lock.try_take(1).unwrap();
-        let closer = thread::spawn({
-            let lock = lock.clone();
-            move || lock.close()
-        });
+        let closer = start(&lock, move |lock| lock.close());
         let wakes = Wakes::new();
         let mut take = lock.take(1);
         let begun = poll(&mut take, &wakes).map_ok(drop);

@@ -12,7 +12,7 @@ use joint_flow::{
     stream::{self, Receiver, Sender, StreamExt},
 };
 use loom_tests::lab::thread;
-use loom_tests::{Drops, Value, Wakes, model, model_bounded};
+use loom_tests::{Drops, Value, Wakes, model, model_bounded, start};
 
 type Item = Option<Result<Value, Closed>>;
 
@@ -26,10 +26,7 @@ fn against_poll(act: fn(Sender<Value, Closed>, &Drops), answer: fn(Item) -> bool
     model(move || {
         let drops = Drops::default();
         let (sender, mut receiver) = stream::channel();
-        let producer = thread::spawn({
-            let drops = drops.clone();
-            move || act(sender, &drops)
-        });
+        let producer = start(&drops, move |drops| act(sender, &drops));
         let (first, last) = (Wakes::new(), Wakes::new());
         let mut item = poll(&mut receiver, &first);
         let mut pending = usize::from(item.is_pending());
@@ -131,12 +128,9 @@ fn an_item_against_the_end_of_the_receiver() {
         let (sender, mut receiver) = stream::channel();
         let wakes = Wakes::new();
         assert!(poll(&mut receiver, &wakes).is_pending());
-        let producer = thread::spawn({
-            let drops = drops.clone();
-            move || {
-                let _ = sender.send(drops.value());
-                sender
-            }
+        let producer = start(&drops, move |drops| {
+            let _ = sender.send(drops.value());
+            sender
         });
         drop(receiver);
         let sender = producer.join().unwrap();

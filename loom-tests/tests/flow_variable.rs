@@ -9,17 +9,14 @@ use std::{
 
 use joint_flow::{Closed, variable::AsyncVar};
 use loom_tests::lab::thread;
-use loom_tests::{Wakes, join_all, model, model_bounded, poll};
+use loom_tests::{Wakes, join_all, model, model_bounded, poll, start};
 
 /// Cell: variable: wakes on change only, but on each: a waiter that saw the old value is woken.
 #[test]
 fn a_change_is_seen_or_awaited() {
     model(|| {
         let variable = Arc::new(AsyncVar::new(0));
-        let writer = thread::spawn({
-            let variable = variable.clone();
-            move || assert!(variable.set(1))
-        });
+        let writer = start(&variable, move |variable| assert!(variable.set(1)));
         let wakes = Wakes::new();
         let mut changed = variable.on_change();
         if variable.get() == 0 {
@@ -39,12 +36,9 @@ fn a_change_is_seen_or_awaited() {
 fn the_last_change_is_not_missed() {
     model_bounded(3, || {
         let variable = Arc::new(AsyncVar::new(0));
-        let writer = thread::spawn({
-            let variable = variable.clone();
-            move || {
-                variable.set(1);
-                variable.set(2);
-            }
+        let writer = start(&variable, move |variable| {
+            variable.set(1);
+            variable.set(2);
         });
         let wakes = Wakes::new();
         let mut waits = Vec::new();

@@ -19,7 +19,7 @@ use loom_tests::lab::{
     },
     thread,
 };
-use loom_tests::{join_all, model, model_bounded};
+use loom_tests::{join_all, model, model_bounded, start};
 
 /// Where a task is pushed from, and so which fence the push has.
 #[derive(Clone, Copy)]
@@ -151,12 +151,6 @@ impl Drop for Dropped {
             Then::Tells => world.told.store(true, Relaxed),
         }
     }
-}
-
-/// Runs `f` on a thread of the model.
-fn start(world: &Arc<World>, f: impl FnOnce(&Arc<World>) + 'static) -> thread::JoinHandle<()> {
-    let world = world.clone();
-    thread::spawn(move || f(&world))
 }
 
 fn push_against_terminate(from: From) {

@@ -260,7 +260,7 @@ fn two_tasks_from_outside_reach_two_workers() {
         let sleep = Arc::new(Sleep::new(2));
         let workers = [0, 1].map(|worker| {
             let sleep = sleep.clone();
-            start(&world, move |world| search(world, &sleep, worker))
+            start(&world, move |world| search(&world, &sleep, worker))
         });
         for number in 0..2 {
             world.push(number, &ran);
@@ -284,7 +284,7 @@ fn a_task_that_an_active_worker_leaves_in_the_inbox_is_found() {
         let sleep = Arc::new(Sleep::new(2));
         let other = {
             let sleep = sleep.clone();
-            start(&world, move |world| search(world, &sleep, 1))
+            start(&world, move |world| search(&world, &sleep, 1))
         };
         let taken = world.take(1);
         if taken == 1 && !world.inbox.is_empty() {
@@ -323,7 +323,7 @@ fn a_gap_is_not_waited_for() {
             let ran = ran.clone();
             start(&world, move |world| world.push(10, &ran))
         };
-        let taker = start(&world, take_until_empty);
+        let taker = start(&world, |world| take_until_empty(&world));
         world.push(1, &ran);
         other.join().unwrap();
         taker.join().unwrap();
@@ -407,7 +407,7 @@ fn a_gap_that_an_active_worker_meets_hides_nothing() {
         world.push(0, &ran);
         let other = {
             let sleep = sleep.clone();
-            start(&world, move |world| search(world, &sleep, 1))
+            start(&world, move |world| search(&world, &sleep, 1))
         };
         let active = {
             let sleep = sleep.clone();

@@ -129,10 +129,7 @@ fn one_of_two_begins_to_cancel() {
 fn a_second_close_does_not_undo_the_end() {
     model(|| {
         let world = World::new(1);
-        let other = {
-            let world = world.clone();
-            thread::spawn(move || world.gate.close())
-        };
+        let other = start(&world, move |world| world.gate.close());
         world.gate.close();
         assert!(world.gate.arrive(0));
         other.join().unwrap();
@@ -155,7 +152,7 @@ fn two_that_wait_for_a_blocking_function_see_what_it_did() {
             assert_eq!(read(&world.polls[0]), 1);
         };
         let others = calls.clone();
-        let other = start(&world, move |world| wait(world, &others));
+        let other = start(&world, move |world| wait(&world, &others));
         wait(&world, &calls);
         other.join().unwrap();
         function.join().unwrap();

@@ -19,6 +19,7 @@ use joint::oneshot::{
 use loom_tests::lab::{sync::atomic::AtomicUsize, thread};
 use loom_tests::{
     Drops, Value, Wakes, model, model_bounded, model_from_both_sides, others_first, poll, rmws_of,
+    start,
 };
 
 /// The act of the sender's thread.
@@ -59,6 +60,15 @@ impl Act {
     }
 }
 
+/// Polls, and checks the answer, if there is one.
+fn is_ready(act: Act, receiver: &mut Receiver<Value>, wakes: &Arc<Wakes>) -> bool {
+    match poll(receiver, wakes) {
+        Poll::Ready(answer) => act.assert_answer(answer),
+        Poll::Pending => return false,
+    }
+    true
+}
+
 /// The result of both threads: whether the value was handed back to the sender, and the count of
 /// values.
 struct Outcome {
@@ -80,10 +90,7 @@ impl Outcome {
 fn against(act: Act) -> (Receiver<Value>, Outcome) {
     let drops = Drops::default();
     let (tx, rx) = oneshot::channel();
-    let sender = {
-        let drops = drops.clone();
-        thread::spawn(move || act.with(tx, &drops))
-    };
+    let sender = start(&drops, move |drops| act.with(tx, &drops));
     others_first();
     (rx, Outcome { act, sender, drops })
 }
@@ -92,22 +99,15 @@ fn poll_and_receive(act: Act) {
     model_from_both_sides(move || {
         let (mut rx, outcome) = against(act);
         let wakes = Wakes::new();
-        match poll(&mut rx, &wakes) {
-            Poll::Ready(answer) => {
-                act.assert_answer(answer);
-                assert!(!outcome.came_back());
-                assert_eq!(wakes.count(), 0, "it was never pending");
-            }
-            Poll::Pending => {
-                // The value is counted once it has been received.
-                outcome.sender.join().unwrap();
-                assert_eq!(wakes.count(), 1);
-                match poll(&mut rx, &wakes) {
-                    Poll::Ready(answer) => act.assert_answer(answer),
-                    Poll::Pending => panic!("a wake-up without an answer"),
-                }
-                outcome.drops.assert_all_of(usize::from(act == Send));
-            }
+        if is_ready(act, &mut rx, &wakes) {
+            assert!(!outcome.came_back());
+            assert_eq!(wakes.count(), 0, "it was never pending");
+        } else {
+            // The value is counted once it has been received.
+            outcome.sender.join().unwrap();
+            assert_eq!(wakes.count(), 1);
+            assert!(is_ready(act, &mut rx, &wakes));
+            outcome.drops.assert_all_of(usize::from(act == Send));
         }
         assert_eq!(wakes.wakers(), 0);
     });
@@ -139,13 +139,7 @@ fn poll_then_drop(act: Act) {
     model_from_both_sides(move || {
         let (mut rx, outcome) = against(act);
         let wakes = Wakes::new();
-        let pending = match poll(&mut rx, &wakes) {
-            Poll::Pending => true,
-            Poll::Ready(answer) => {
-                act.assert_answer(answer);
-                false
-            }
-        };
+        let pending = !is_ready(act, &mut rx, &wakes);
         drop(rx);
         let came_back = outcome.came_back();
         assert!(pending || !came_back);
@@ -162,8 +156,7 @@ fn poll_with_another_waker_then_drop(act: Act) {
         let (first, last) = (Wakes::new(), Wakes::new());
         let mut pending = 0;
         for wakes in [&first, &last] {
-            if let Poll::Ready(answer) = poll(&mut rx, wakes) {
-                act.assert_answer(answer);
+            if is_ready(act, &mut rx, wakes) {
                 break;
             }
             pending += 1;
@@ -190,35 +183,17 @@ fn registered_before(act: Act, others: &'static [usize]) {
         let wakes = [Wakes::new(), Wakes::new()];
         let (tx, mut rx) = oneshot::channel();
         assert!(poll(&mut rx, &wakes[0]).is_pending());
-        let sender = {
-            let drops = drops.clone();
-            thread::spawn(move || act.with(tx, &drops))
-        };
+        let sender = start(&drops, move |drops| act.with(tx, &drops));
         others_first();
-        for other in others {
-            if let Poll::Ready(answer) = poll(&mut rx, &wakes[*other]) {
-                act.assert_answer(answer);
-                break;
-            }
-        }
+        others
+            .iter()
+            .any(|&other| is_ready(act, &mut rx, &wakes[other]));
         drop(rx);
         sender.join().unwrap();
         drops.assert_all_of(usize::from(act == Send));
         assert!(wakes[0].count() + wakes[1].count() <= 1);
         assert_eq!((wakes[0].wakers(), wakes[1].wakers()), (0, 0));
     });
-}
-
-fn drop_of_a_registered_receiver(act: Act) {
-    registered_before(act, &[]);
-}
-
-fn poll_of_a_registered_receiver(act: Act) {
-    registered_before(act, &[0]);
-}
-
-fn other_wakers_of_a_registered_receiver(act: Act) {
-    registered_before(act, &[1, 0]);
 }
 
 fn close(act: Act) {
@@ -243,9 +218,9 @@ fn poll_then_close(act: Act) {
     model_from_both_sides(move || {
         let (mut rx, outcome) = against(act);
         let wakes = Wakes::new();
-        let polled = poll(&mut rx, &wakes).map(|answer| act.assert_answer(answer));
+        let is_polled = is_ready(act, &mut rx, &wakes);
         rx.close();
-        if polled.is_pending() && act == Send && rx.try_recv().is_err() {
+        if !is_polled && act == Send && rx.try_recv().is_err() {
             assert_eq!(wakes.wakers(), 0, "a closed channel keeps a waker");
         }
         drop(rx);
@@ -283,14 +258,11 @@ fn look_and_go(act: Act) {
     model(move || {
         let drops = Drops::default();
         let (tx, rx) = oneshot::channel();
-        let sender = {
-            let drops = drops.clone();
-            thread::spawn(move || {
-                let closed = tx.is_closed();
-                let came_back = act.with(tx, &drops);
-                assert!(came_back || !closed || act == Abandon);
-            })
-        };
+        let sender = start(&drops, move |drops| {
+            let closed = tx.is_closed();
+            let came_back = act.with(tx, &drops);
+            assert!(came_back || !closed || act == Abandon);
+        });
         drop(rx);
         sender.join().unwrap();
         drops.assert_all_of(usize::from(act == Send));
@@ -304,9 +276,9 @@ models_of! {
     send_against_receiver_drop / sender_drop_against_receiver_drop: receiver_drop;
     send_against_poll_then_drop / sender_drop_against_poll_then_drop: poll_then_drop;
     send_against_another_waker / sender_drop_against_another_waker: poll_with_another_waker_then_drop;
-    send_against_drop_of_a_registered_receiver / sender_drop_against_drop_of_a_registered_receiver: drop_of_a_registered_receiver;
-    send_against_poll_of_a_registered_receiver / sender_drop_against_poll_of_a_registered_receiver: poll_of_a_registered_receiver;
-    send_against_other_wakers_of_a_registered_receiver / sender_drop_against_other_wakers_of_a_registered_receiver: other_wakers_of_a_registered_receiver;
+    send_against_drop_of_a_registered_receiver / sender_drop_against_drop_of_a_registered_receiver: |act| registered_before(act, &[]);
+    send_against_poll_of_a_registered_receiver / sender_drop_against_poll_of_a_registered_receiver: |act| registered_before(act, &[0]);
+    send_against_other_wakers_of_a_registered_receiver / sender_drop_against_other_wakers_of_a_registered_receiver: |act| registered_before(act, &[1, 0]);
     send_against_close / sender_drop_against_close: close;
     send_against_poll_then_close / sender_drop_against_poll_then_close: poll_then_close;
     send_against_blocking / sender_drop_against_blocking: receive_blocking;

@@ -16,7 +16,7 @@ use std::{
 
 use joint_executor::model::Source;
 use loom::{sync::atomic::AtomicUsize, thread};
-use loom_tests::{Wakes, model, model_bounded};
+use loom_tests::{Wakes, model, model_bounded, start};
 
 struct World {
     source: Source,
@@ -86,7 +86,7 @@ impl Reader {
     fn new(world: &Arc<World>, by: By) -> Self {
         let world = world.clone();
         let own = world.clone();
-        let future = async move { own.source.done(false, || own.try_read(1)).await };
+        let future = async move { own.source.done(|| own.try_read(1)).await };
         Self {
             world,
             wakes: Wakes::new(),
@@ -104,7 +104,7 @@ impl Reader {
             Some(future) => future.as_mut().poll(&mut cx),
             None => {
                 let read = || self.world.try_read(1);
-                self.world.source.poll(false, &mut cx, 0, read)
+                self.world.source.poll(&mut cx, 0, read)
             }
         }
     }
@@ -135,10 +135,7 @@ impl Reader {
 fn event_against_wait(by: By) {
     model(move || {
         let world = World::new(0);
-        let system = thread::spawn({
-            let world = world.clone();
-            move || world.arrive(1)
-        });
+        let system = start(&world, move |world| world.arrive(1));
         let (reader, first) = Reader::new(&world, by).begin();
         system.join().unwrap();
         assert_eq!(reader.finish(first).unwrap(), 1);
@@ -149,12 +146,9 @@ fn event_against_wait(by: By) {
 fn two_events_against_two_reads(by: By) {
     model_bounded(3, move || {
         let world = World::new(0);
-        let system = thread::spawn({
-            let world = world.clone();
-            move || {
-                world.arrive(1);
-                world.arrive(1);
-            }
+        let system = start(&world, move |world| {
+            world.arrive(1);
+            world.arrive(1);
         });
         let mut read = 0;
         let mut pending = None;
@@ -193,10 +187,7 @@ fn two_waiters_and_one_event_for_both() {
             let reader_world = world.clone();
             move || Reader::new(&reader_world, By::Future).begin()
         });
-        let system = thread::spawn({
-            let world = world.clone();
-            move || world.arrive(2)
-        });
+        let system = start(&world, move |world| world.arrive(2));
         let (reader, first) = Reader::new(&world, By::Future).begin();
         let (other, others_first) = other.join().unwrap();
         system.join().unwrap();
@@ -247,10 +238,7 @@ fn a_dropped_waiter_against_an_event() {
         assert!(stays.poll().is_pending());
         let mut goes = Reader::new(&world, By::Future);
         assert!(goes.poll().is_pending());
-        let system = thread::spawn({
-            let world = world.clone();
-            move || world.arrive(1)
-        });
+        let system = start(&world, move |world| world.arrive(1));
         goes.future = None;
         system.join().unwrap();
         assert_eq!(goes.wakes.wakers(), 0);
@@ -262,10 +250,7 @@ fn a_dropped_waiter_against_an_event() {
 fn end_against_wait(by: By) {
     model(move || {
         let world = World::new(0);
-        let end = thread::spawn({
-            let world = world.clone();
-            move || wake(world.source.end())
-        });
+        let end = start(&world, move |world| wake(world.source.end()));
         let (reader, first) = Reader::new(&world, by).begin();
         end.join().unwrap();
         let error = reader.finish(first).unwrap_err();
@@ -294,16 +279,13 @@ fn a_source_dropped_against_an_event() {
 fn a_short_read_against_an_event() {
     model(|| {
         let world = World::new(1);
-        let system = thread::spawn({
-            let world = world.clone();
-            move || world.arrive(1)
-        });
+        let system = start(&world, move |world| world.arrive(1));
         let wakes = Wakes::new();
         let read = Cell::new(0);
         let poll = || {
             let waker = wakes.waker();
             let mut cx = Context::from_waker(&waker);
-            let poll = (world.source).poll(false, &mut cx, 4, || world.try_read(4));
+            let poll = (world.source).poll(&mut cx, 4, || world.try_read(4));
             poll.map(|count| read.set(read.get() + count.unwrap()))
         };
         assert!(poll().is_ready());
@@ -324,13 +306,13 @@ fn a_short_read_against_an_event() {
 fn a_short_read_after_a_hang_up_is_no_end() {
     model(|| {
         let world = World::new(1);
-        wake(world.source.event_unsure(false));
+        wake(world.source.event(true));
         let wakes = Wakes::new();
         let waker = wakes.waker();
         let mut cx = Context::from_waker(&waker);
-        let poll = (world.source).poll(false, &mut cx, 4, || world.try_read(4));
+        let poll = (world.source).poll(&mut cx, 4, || world.try_read(4));
         assert!(matches!(poll, Poll::Ready(Ok(1))));
-        let end = world.source.poll(false, &mut cx, 4, || Ok(0));
+        let end = world.source.poll(&mut cx, 4, || Ok(0));
         assert!(matches!(end, Poll::Ready(Ok(0))));
     });
 }

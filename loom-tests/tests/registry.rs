@@ -7,7 +7,7 @@ use std::{future::pending, sync::Arc};
 use joint::{JoinHandle, oneshot};
 use joint_executor::model::{Gate, Registry, Task};
 use loom_tests::lab::thread;
-use loom_tests::{join_all, model, model_bounded, rmws_of};
+use loom_tests::{join_all, model, model_bounded, rmws_of, start};
 
 /// A task that waits, entered by this worker.
 fn waiting(registry: &Registry, worker: usize) -> JoinHandle<()> {
@@ -53,12 +53,9 @@ fn a_dump_against_the_end_of_a_task() {
         let registry = Registry::new(1);
         let waiting = waiting(&registry, 0);
         let ended = taken(&registry);
-        let other = thread::spawn({
-            let registry = registry.clone();
-            move || {
-                drop(ended);
-                drop(registry);
-            }
+        let other = start(&registry, move |registry| {
+            drop(ended);
+            drop(registry);
         });
         let seen = registry.view_all();
         assert!((1..=2).contains(&seen));
@@ -76,12 +73,9 @@ fn the_last_worker_ends(late: bool) {
     let is_there = registry.watch();
     let kept = taken(&registry);
     let ended = (!late).then(|| taken(&registry));
-    let other = thread::spawn({
-        let registry = registry.clone();
-        move || match ended {
-            Some(ended) => drop(ended),
-            None => spawn_late(&registry),
-        }
+    let other = start(&registry, move |registry| match ended {
+        Some(ended) => drop(ended),
+        None => spawn_late(&registry),
     });
     registry.hold();
     drop(registry);
@@ -157,10 +151,7 @@ fn a_waiting_task_is_ended_by_its_worker_or_by_a_walk() {
         let (sender, receiver) = oneshot::channel();
         let (task, handle) = registry.spawn(false, async move { receiver.await.is_ok() });
         task.run(Some(0));
-        let canceller = thread::spawn({
-            let registry = registry.clone();
-            move || !registry.cancel_all().is_empty()
-        });
+        let canceller = start(&registry, move |registry| !registry.cancel_all().is_empty());
         let is_sent = sender.send(()).is_ok();
         while let Some(task) = registry.woken() {
             task.run(Some(0));
@@ -198,12 +189,9 @@ fn a_whole_end_loses_no_task_and_keeps_nothing() {
     model_bounded(2, || {
         let (registry, gate) = (Registry::new(2), Arc::new(Gate::new(2)));
         let (is_there, task) = (registry.watch(), taken(&registry));
-        let outside = thread::spawn({
-            let registry = registry.clone();
-            move || {
-                drop(task);
-                spawn_late(&registry);
-            }
+        let outside = start(&registry, move |registry| {
+            drop(task);
+            spawn_late(&registry);
         });
         let other = thread::spawn({
             let (registry, gate) = (registry.clone(), gate.clone());

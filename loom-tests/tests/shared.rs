@@ -14,7 +14,7 @@ use std::{
 
 use joint_flow::shared::{self, Closed, Sender, Shared, Wait};
 use loom_tests::lab::thread;
-use loom_tests::{Drops, Value, Wakes, model, model_bounded, poll, rmws_of};
+use loom_tests::{Drops, Value, Wakes, model, model_bounded, poll, rmws_of, start};
 
 /// The act of the sender's thread.
 #[derive(Clone, Copy, PartialEq)]
@@ -44,6 +44,15 @@ impl Act {
     }
 }
 
+/// Polls, and checks the answer, if there is one.
+fn is_ready(act: Act, wait: &mut Wait<'_, Value>, wakes: &Arc<Wakes>) -> bool {
+    match poll(wait, wakes) {
+        Poll::Ready(answer) => act.assert_answer(answer),
+        Poll::Pending => return false,
+    }
+    true
+}
+
 /// Registers a waiter whose wake-ups are not counted.
 fn register(shared: &Shared<Value>) -> Wait<'_, Value> {
     let mut wait = shared.wait();
@@ -69,10 +78,7 @@ impl Against {
         let drops = Drops::default();
         let (tx, shared) = shared::channel();
         before(&shared);
-        let sender = {
-            let drops = drops.clone();
-            thread::spawn(move || act.with(tx, &drops))
-        };
+        let sender = start(&drops, move |drops| act.with(tx, &drops));
         (shared, Self { act, drops, sender })
     }
 
@@ -102,13 +108,7 @@ impl Ended {
 fn poll_and_go(act: Act, shared: &Shared<Value>) {
     let wakes = Wakes::new();
     let mut wait = shared.wait();
-    let ready = match poll(&mut wait, &wakes) {
-        Poll::Ready(answer) => {
-            act.assert_answer(answer);
-            true
-        }
-        Poll::Pending => false,
-    };
+    let ready = is_ready(act, &mut wait, &wakes);
     drop(wait);
     assert!(wakes.count() <= usize::from(!ready));
 }
@@ -130,16 +130,10 @@ fn poll_and_wait(act: Act) {
         let (shared, against) = Against::new(act);
         let wakes = Wakes::new();
         let mut wait = shared.wait();
-        match poll(&mut wait, &wakes) {
-            Poll::Ready(answer) => {
-                act.assert_answer(answer);
-                assert_eq!(wakes.count(), 0, "it was never pending");
-            }
-            Poll::Pending => {
-                if let Poll::Ready(answer) = poll(&mut wait, &wakes) {
-                    act.assert_answer(answer);
-                }
-            }
+        if is_ready(act, &mut wait, &wakes) {
+            assert_eq!(wakes.count(), 0, "it was never pending");
+        } else {
+            is_ready(act, &mut wait, &wakes);
         }
         drop(wait);
         against.join().with(shared);
@@ -152,13 +146,10 @@ fn wake(act: Act) {
         let (shared, against) = Against::new(act);
         let wakes = Wakes::new();
         let mut wait = shared.wait();
-        let pending = poll(&mut wait, &wakes).is_pending();
+        let pending = !is_ready(act, &mut wait, &wakes);
         let ended = against.join();
         assert_eq!(wakes.count(), usize::from(pending));
-        match poll(&mut wait, &wakes) {
-            Poll::Ready(answer) => act.assert_answer(answer),
-            Poll::Pending => panic!("a wake-up without an answer"),
-        }
+        assert!(is_ready(act, &mut wait, &wakes));
         drop(wait);
         ended.with(shared);
         assert_eq!(wakes.wakers(), 0);
@@ -170,16 +161,13 @@ fn another_waker(act: Act) {
         let (shared, against) = Against::new(act);
         let (first, last) = (Wakes::new(), Wakes::new());
         let mut wait = shared.wait();
-        let polled = poll(&mut wait, &first).is_ready();
-        let polled_again = polled || poll(&mut wait, &last).is_ready();
+        let polled = is_ready(act, &mut wait, &first);
+        let polled_again = polled || is_ready(act, &mut wait, &last);
         let ended = against.join();
         // The sender may act between the poll and the wake-up, which then finds no waiter.
         assert!(first.count() <= usize::from(!polled && polled_again));
         assert_eq!(last.count(), usize::from(!polled_again));
-        match poll(&mut wait, &last) {
-            Poll::Ready(answer) => act.assert_answer(answer),
-            Poll::Pending => panic!("a wake-up without an answer"),
-        }
+        assert!(is_ready(act, &mut wait, &last));
         drop(wait);
         ended.with(shared);
         assert_eq!((first.wakers(), last.wakers()), (0, 0));
@@ -228,11 +216,11 @@ fn two_waiters(act: Act) {
         let other = thread::spawn(move || poll_and_go(act, &clone));
         let wakes = Wakes::new();
         let mut wait = shared.wait();
-        let pending = poll(&mut wait, &wakes).is_pending();
+        let pending = !is_ready(act, &mut wait, &wakes);
         other.join().unwrap();
         let ended = against.join();
         assert_eq!(wakes.count(), usize::from(pending));
-        assert!(poll(&mut wait, &wakes).is_ready());
+        assert!(is_ready(act, &mut wait, &wakes));
         drop(wait);
         ended.with(shared);
     });
@@ -244,13 +232,7 @@ fn succession(act: Act) {
         let (shared, against) = Against::after(act, come_and_go::<2>);
         let wakes = Wakes::new();
         let mut wait = shared.wait();
-        let pending = match poll(&mut wait, &wakes) {
-            Poll::Ready(answer) => {
-                act.assert_answer(answer);
-                false
-            }
-            Poll::Pending => true,
-        };
+        let pending = !is_ready(act, &mut wait, &wakes);
         let ended = against.join();
         assert_eq!(wakes.count(), usize::from(pending));
         assert!(poll(&mut wait, &wakes).is_ready());
@@ -264,13 +246,10 @@ fn succession(act: Act) {
 fn first_waiter(act: Act, does: impl FnOnce(Shared<Arc<Value>>, &dyn Fn() -> bool)) {
     let drops = Drops::default();
     let (tx, shared) = shared::channel();
-    let sender = {
-        let drops = drops.clone();
-        thread::spawn(move || match act {
-            Send => tx.send(Arc::new(drops.value())),
-            Close => drop(tx),
-        })
-    };
+    let sender = start(&drops, move |drops| match act {
+        Send => tx.send(Arc::new(drops.value())),
+        Close => drop(tx),
+    });
     let sender = std::cell::Cell::new(Some(sender));
     let join = || {
         let sender = sender.take();
@@ -281,22 +260,21 @@ fn first_waiter(act: Act, does: impl FnOnce(Shared<Arc<Value>>, &dyn Fn() -> boo
     drops.assert_all_of(usize::from(act == Send));
 }
 
-fn poll_first(shared: &mut Shared<Arc<Value>>, wakes: &Arc<Wakes>, act: Act) -> Poll<()> {
-    let answer = Pin::new(shared).poll(&mut Context::from_waker(&wakes.waker()));
-    answer.map(|answer| match answer {
-        Ok(value) => act.assert_answer(Ok(&value)),
-        Err(closed) => act.assert_answer(Err(closed)),
-    })
+fn is_first_ready(shared: &mut Shared<Arc<Value>>, wakes: &Arc<Wakes>, act: Act) -> bool {
+    let answer = poll(shared, wakes);
+    let checked =
+        answer.map(|answer| act.assert_answer(answer.as_deref().map_err(|&closed| closed)));
+    checked.is_ready()
 }
 
 fn first_wake(act: Act) {
     model(move || {
         first_waiter(act, |mut shared, join| {
             let wakes = Wakes::new();
-            let pending = poll_first(&mut shared, &wakes, act).is_pending();
+            let pending = !is_first_ready(&mut shared, &wakes, act);
             join();
             assert_eq!(wakes.count(), usize::from(pending));
-            assert!(poll_first(&mut shared, &wakes, act).is_ready());
+            assert!(is_first_ready(&mut shared, &wakes, act));
             assert_eq!(wakes.wakers(), 0);
         });
     });
@@ -306,12 +284,12 @@ fn first_with_another_waker(act: Act) {
     model(move || {
         first_waiter(act, |mut shared, join| {
             let (first, last) = (Wakes::new(), Wakes::new());
-            let polled = poll_first(&mut shared, &first, act).is_ready();
-            let polled_again = polled || poll_first(&mut shared, &last, act).is_ready();
+            let polled = is_first_ready(&mut shared, &first, act);
+            let polled_again = polled || is_first_ready(&mut shared, &last, act);
             join();
             assert!(first.count() <= usize::from(!polled && polled_again));
             assert_eq!(last.count(), usize::from(!polled_again));
-            assert!(poll_first(&mut shared, &last, act).is_ready());
+            assert!(is_first_ready(&mut shared, &last, act));
             drop(shared);
             assert_eq!((first.wakers(), last.wakers()), (0, 0));
         });
@@ -323,7 +301,7 @@ fn first_poll_then_drop(act: Act) {
     model(move || {
         first_waiter(act, |mut shared, join| {
             let wakes = Wakes::new();
-            let ready = poll_first(&mut shared, &wakes, act).is_ready();
+            let ready = is_first_ready(&mut shared, &wakes, act);
             drop(shared);
             join();
             assert!(wakes.count() <= usize::from(!ready));
@@ -339,16 +317,16 @@ fn first_and_second(act: Act) {
             let mut clone = shared.clone();
             let other = thread::spawn(move || {
                 let wakes = Wakes::new();
-                let ready = poll_first(&mut clone, &wakes, act).is_ready();
+                let ready = is_first_ready(&mut clone, &wakes, act);
                 drop(clone);
                 assert!(wakes.count() <= usize::from(!ready));
             });
             let wakes = Wakes::new();
-            let pending = poll_first(&mut shared, &wakes, act).is_pending();
+            let pending = !is_first_ready(&mut shared, &wakes, act);
             other.join().unwrap();
             join();
             assert_eq!(wakes.count(), usize::from(pending));
-            assert!(poll_first(&mut shared, &wakes, act).is_ready());
+            assert!(is_first_ready(&mut shared, &wakes, act));
             assert_eq!(wakes.wakers(), 0);
         });
     });
@@ -359,11 +337,11 @@ fn first_before_others(act: Act) {
     model_bounded(3, move || {
         first_waiter(act, |mut shared, join| {
             let wakes = Wakes::new();
-            let pending = poll_first(&mut shared, &wakes, act).is_pending();
+            let pending = !is_first_ready(&mut shared, &wakes, act);
             let later = Wakes::new();
             let waits: [_; 3] = std::array::from_fn(|_| {
                 let mut wait = shared.clone();
-                let pending = poll_first(&mut wait, &later, act).is_pending();
+                let pending = !is_first_ready(&mut wait, &later, act);
                 (wait, usize::from(pending))
             });
             join();
@@ -372,7 +350,7 @@ fn first_before_others(act: Act) {
                 later.count(),
                 waits.iter().map(|(_, pending)| pending).sum()
             );
-            assert!(poll_first(&mut shared, &wakes, act).is_ready());
+            assert!(is_first_ready(&mut shared, &wakes, act));
             drop(waits);
             assert_eq!((wakes.wakers(), later.wakers()), (0, 0));
         });
@@ -404,13 +382,7 @@ fn succession_against(act: Act, does: impl Fn(First) + Copy + std::marker::Send 
         let first = thread::spawn(move || first.into_iter().for_each(does));
         let wakes = Wakes::new();
         let mut wait = shared.wait();
-        let pending = match poll(&mut wait, &wakes) {
-            Poll::Ready(answer) => {
-                act.assert_answer(answer);
-                false
-            }
-            Poll::Pending => true,
-        };
+        let pending = !is_ready(act, &mut wait, &wakes);
         first.join().unwrap();
         let ended = against.join();
         assert_eq!(wakes.count(), usize::from(pending), "a waiter was lost");
@@ -550,7 +522,7 @@ fn each_path_takes_the_read_modify_writes_that_are_promised() {
 
         let (tx, mut shared) = shared::channel();
         let poll_it = |shared: &mut Shared<Arc<Value>>, wakes: &Arc<Wakes>| {
-            rmws_of(|| poll_first(shared, wakes, Send).is_ready())
+            rmws_of(|| is_first_ready(shared, wakes, Send))
         };
         assert_eq!(poll_it(&mut shared, &wakes), 1);
         assert_eq!(poll_it(&mut shared, &wakes), 0);

@@ -254,21 +254,49 @@ impl World {
     }
 }
 
-fn outside_against_sleep(forget: Forget) {
-    model(move || {
-        let world = World::new(1, 0, forget);
-        let worker = start(&world, |world| assert!(world.search(0, 1)));
-        world.inject();
-        worker.join().unwrap();
-    });
+/// Whoever wakes: another thread, worker 1 or the end.
+type Waking = fn(&World);
+
+/// How worker 0 parks when it finds nothing. Returns whether it has found a task, or else the end.
+type Parks = fn(&World) -> bool;
+
+fn sleeps(world: &World) -> bool {
+    world.search(0, 1)
 }
 
-/// A push from outside is not left to a watcher while no worker is active.
-fn outside_against_watch(forget: Forget) {
+fn watches(world: &World) -> bool {
+    world.search_and_watch_forever(0)
+}
+
+fn injects(world: &World) {
+    world.inject();
+}
+
+fn injects_pinned(world: &World) {
+    world.inject_pinned(0);
+}
+
+fn pushes(world: &World) {
+    world.push(1);
+}
+
+fn watches_before_it_sleeps(world: &World) -> bool {
+    world.search_and_watch(0, 1)
+}
+
+fn asks_for_help(world: &World) {
+    world.queues[1].push();
+    world.sleep.notify_for_hands();
+}
+
+/// Worker 0 is about to park. A second worker is blocked by the task that it runs.
+fn woken(workers: usize, parks: Parks, wakes: Waking, forget: Forget) {
     model(move || {
-        let world = World::new(1, 0, forget);
-        let worker = start(&world, |world| assert!(world.search_and_watch_forever(0)));
-        world.inject();
+        let world = World::new(workers, 0, forget);
+        let worker = start(&world, move |world| {
+            assert_eq!(parks(&world), !world.is_closed())
+        });
+        wakes(&world);
         worker.join().unwrap();
     });
 }
@@ -293,16 +321,6 @@ fn a_push_from_outside_against_the_last_that_is_active() {
         world.inject();
         watcher.join().unwrap();
         sleeper.join().unwrap();
-    });
-}
-
-/// Worker 0 pushes, and is blocked by the task that it runs.
-fn push_against_sleep(forget: Forget) {
-    model(move || {
-        let world = World::new(2, 0, forget);
-        let worker = start(&world, |world| assert!(world.search(1, 1)));
-        world.push(0);
-        worker.join().unwrap();
     });
 }
 
@@ -337,7 +355,7 @@ fn a_push_reaches_one_of_two_workers() {
     model_bounded(2, || {
         let world = World::new(2, 0, Forget::Nothing);
         let work = |worker| {
-            move |world: &World| {
+            move |world: Arc<World>| {
                 if world.search(worker, 1) {
                     world.close();
                 }
@@ -396,30 +414,6 @@ fn the_second_of_two_tasks_of_a_worker_wakes_the_owner_of_one_that_is_away() {
         world.push(0);
         worker.join().unwrap();
         assert_eq!(wakes.count(), 1);
-    });
-}
-
-/// A worker pushes, and may rely on a watcher, which either looks again and finds the task, or
-/// sleeps as the last lookout. Worker 0 is blocked by the task that it runs.
-#[test]
-fn a_push_of_a_worker_is_found_by_a_watcher() {
-    model(|| {
-        let world = World::new(2, 0, Forget::Nothing);
-        let worker = start(&world, |world| assert!(world.search_and_watch(1, 1)));
-        world.push(0);
-        worker.join().unwrap();
-    });
-}
-
-/// A worker that asks for help when it pushes gets it, although another worker watches.
-#[test]
-fn a_push_that_asks_for_help_gets_it_from_a_watcher_or_a_searcher() {
-    model(|| {
-        let world = World::new(2, 0, Forget::Nothing);
-        let worker = start(&world, |world| assert!(world.search_and_watch(1, 1)));
-        world.queues[0].push();
-        world.sleep.notify_for_hands();
-        worker.join().unwrap();
     });
 }
 
@@ -522,41 +516,18 @@ fn a_worker_sees_what_it_was_woken_for() {
     }
 }
 
-/// Whoever wakes: another thread, worker 1 or the end.
-type Waking = fn(&World);
-
 /// A thread that wakes worker 0 is stopped before one of its operations. Another one that wakes it
 /// does not wait for it: worker 0 rises.
-fn beside_a_stopped_waker(workers: usize, stops: Waking, wakes: Waking, park: fn(&World) -> bool) {
+fn beside_a_stopped_waker(workers: usize, stops: Waking, wakes: Waking, park: Parks) {
     each_step(2, move |stopped| {
         let world = World::new(workers, 0, Forget::Nothing);
-        let worker = start(&world, move |world| _ = park(world));
+        let worker = start(&world, move |world| _ = park(&world));
         let own = world.clone();
         let stopped = stopped.start(move || stops(&own));
         wakes(&world);
         worker.join().unwrap();
         stopped.join();
     });
-}
-
-fn sleeps(world: &World) -> bool {
-    world.search(0, 1)
-}
-
-fn watches(world: &World) -> bool {
-    world.search_and_watch_forever(0)
-}
-
-fn injects(world: &World) {
-    world.inject();
-}
-
-fn injects_pinned(world: &World) {
-    world.inject_pinned(0);
-}
-
-fn pushes(world: &World) {
-    world.push(1);
 }
 
 /// Preemption bound 2, besides the stop.
@@ -633,24 +604,6 @@ fn the_end_wakes_the_owner_of_a_worker_that_goes_away() {
     }
 }
 
-fn close_against_sleep(forget: Forget) {
-    model(move || {
-        let world = World::new(1, 0, forget);
-        let worker = start(&world, |world| assert!(!world.search(0, 1)));
-        world.close();
-        worker.join().unwrap();
-    });
-}
-
-fn close_against_watch(forget: Forget) {
-    model(move || {
-        let world = World::new(1, 0, forget);
-        let worker = start(&world, |world| assert!(!world.search_and_watch_forever(0)));
-        world.close();
-        worker.join().unwrap();
-    });
-}
-
 /// A close and a push from outside at once: whether the worker runs the task or leaves, it ends.
 /// Preemption bound 3.
 #[test]
@@ -672,7 +625,7 @@ fn a_close_wakes_all_workers_and_they_see_it() {
     model_bounded(3, || {
         let world = World::new(2, 0, Forget::Nothing);
         let work = |worker| {
-            move |world: &World| {
+            move |world: Arc<World>| {
                 world.sleep.begin(worker);
                 world.sleep.search();
                 world.sleep.sleep(worker, || world.is_closed(), || false);
@@ -683,26 +636,6 @@ fn a_close_wakes_all_workers_and_they_see_it() {
         let workers = [start(&world, work(0)), start(&world, work(1))];
         world.close();
         join_all(workers);
-    });
-}
-
-/// A task that is pinned to a worker that goes to sleep, either the only worker or beside one that
-/// runs a task forever.
-fn pinned_against_sleep(workers: usize, forget: Forget) {
-    model(move || {
-        let world = World::new(workers, 0, forget);
-        let worker = start(&world, |world| assert!(world.search(0, 1)));
-        world.inject_pinned(0);
-        worker.join().unwrap();
-    });
-}
-
-fn pinned_against_watch(forget: Forget) {
-    model(move || {
-        let world = World::new(2, 0, forget);
-        let worker = start(&world, |world| assert!(world.search_and_watch_forever(0)));
-        world.inject_pinned(0);
-        worker.join().unwrap();
     });
 }
 
@@ -827,39 +760,44 @@ fn a_worker_is_woken_no_more_often_than_somebody_wakes() {
 }
 
 models! {
-    a_push_from_another_thread_wakes_a_worker_about_to_sleep: outside_against_sleep(Forget::Nothing);
-    a_push_from_another_thread_wakes_a_worker_about_to_watch: outside_against_watch(Forget::Nothing);
-    a_push_of_a_worker_wakes_another_about_to_sleep: push_against_sleep(Forget::Nothing);
+    /// The other worker either looks again and finds the task, or sleeps as the last lookout.
+    a_push_of_a_worker_is_found_by_a_watcher:
+        woken(2, watches_before_it_sleeps, pushes, Forget::Nothing);
+    a_push_that_asks_for_help_gets_it_from_a_watcher_or_a_searcher:
+        woken(2, watches_before_it_sleeps, asks_for_help, Forget::Nothing);
+    a_push_from_another_thread_wakes_a_worker_about_to_sleep: woken(1, sleeps, injects, Forget::Nothing);
+    a_push_from_another_thread_wakes_a_worker_about_to_watch: woken(1, watches, injects, Forget::Nothing);
+    a_push_of_a_worker_wakes_another_about_to_sleep: woken(2, sleeps, pushes, Forget::Nothing);
     the_last_lookout_leaves_no_task_that_came_from_outside: found_against_outside(Forget::Nothing);
     the_last_lookout_leaves_no_task_that_a_worker_left_to_it: found_against_push(Forget::Nothing);
     #[should_panic(expected = "deadlock")]
     a_worker_that_goes_away_without_a_look_at_the_queues_misses_a_push: push_against_away(Owner::Parks, Forget::LookAsSleeper, |world| world.push(1));
     #[should_panic(expected = "deadlock")]
     a_worker_that_goes_away_without_a_look_at_its_inbox_misses_a_push: push_against_away(Owner::Parks, Forget::Urgent, |world| world.inject_pinned(0));
-    a_close_wakes_a_worker_about_to_sleep: close_against_sleep(Forget::Nothing);
-    a_close_wakes_a_worker_about_to_watch: close_against_watch(Forget::Nothing);
-    a_pinned_task_wakes_its_worker_about_to_sleep: pinned_against_sleep(1, Forget::Nothing);
-    a_pinned_task_wakes_its_worker_about_to_sleep_as_the_last_lookout: pinned_against_sleep(2, Forget::Nothing);
-    a_pinned_task_wakes_its_worker_about_to_watch: pinned_against_watch(Forget::Nothing);
+    a_close_wakes_a_worker_about_to_sleep: woken(1, sleeps, World::close, Forget::Nothing);
+    a_close_wakes_a_worker_about_to_watch: woken(1, watches, World::close, Forget::Nothing);
+    a_pinned_task_wakes_its_worker_about_to_sleep: woken(1, sleeps, injects_pinned, Forget::Nothing);
+    a_pinned_task_wakes_its_worker_about_to_sleep_as_the_last_lookout: woken(2, sleeps, injects_pinned, Forget::Nothing);
+    a_pinned_task_wakes_its_worker_about_to_watch: woken(2, watches, injects_pinned, Forget::Nothing);
     the_rest_of_a_batch_taken_without_a_search_is_found: batch_without_search(Forget::Nothing);
     the_next_worker_to_sleep_sees_a_push_of_a_sleeping_worker: push_whose_worker_sleeps_afterwards(false);
     the_last_finder_sees_a_push_of_a_sleeping_worker: push_whose_worker_sleeps_afterwards(true);
     #[should_panic(expected = "deadlock")]
-    a_sleeper_must_look_again: push_against_sleep(Forget::LookAsSleeper);
+    a_sleeper_must_look_again: woken(2, sleeps, pushes, Forget::LookAsSleeper);
     #[should_panic(expected = "deadlock")]
     the_last_finder_must_recheck_for_injected_tasks: found_against_outside(Forget::LookAsFinder);
     #[should_panic(expected = "deadlock")]
     the_last_finder_must_recheck_for_tasks_that_a_worker_pushes: found_against_push(Forget::LookAsFinder);
     #[should_panic(expected = "deadlock")]
-    a_close_needs_the_sleepers_look: close_against_sleep(Forget::Urgent);
+    a_close_needs_the_sleepers_look: woken(1, sleeps, World::close, Forget::Urgent);
     #[should_panic(expected = "deadlock")]
-    a_close_needs_the_watchers_look: close_against_watch(Forget::Urgent);
+    a_close_needs_the_watchers_look: woken(1, watches, World::close, Forget::Urgent);
     #[should_panic(expected = "deadlock")]
-    a_push_from_outside_needs_the_watchers_look: outside_against_watch(Forget::Urgent);
+    a_push_from_outside_needs_the_watchers_look: woken(1, watches, injects, Forget::Urgent);
     #[should_panic(expected = "deadlock")]
-    a_pinned_task_needs_the_sleepers_look: pinned_against_sleep(1, Forget::Urgent);
+    a_pinned_task_needs_the_sleepers_look: woken(1, sleeps, injects_pinned, Forget::Urgent);
     #[should_panic(expected = "deadlock")]
-    a_pinned_task_needs_the_watchers_look: pinned_against_watch(Forget::Urgent);
+    a_pinned_task_needs_the_watchers_look: woken(2, watches, injects_pinned, Forget::Urgent);
     #[should_panic(expected = "deadlock")]
     taking_a_batch_without_a_search_must_notify: batch_without_search(Forget::Rest);
 }

@@ -10,7 +10,7 @@ use std::{sync::Arc, time::Duration};
 
 use joint_executor::model::{Deques, Sleep, Stealer};
 use loom_tests::lab::thread;
-use loom_tests::{Drops, Value, model_bounded};
+use loom_tests::{Drops, Value, model_bounded, start};
 
 /// The owner's part.
 type Owner = fn(&World, &Deques<Value>, &Drops);
@@ -150,10 +150,7 @@ fn yield_after_a_watch(world: &World, deques: &Deques<Value>, drops: &Drops) {
 fn against_sleep(owner: Owner) {
     model_bounded(3, move || {
         let ((world, deques), drops) = (world(2), Drops::default());
-        let lookout = {
-            let world = world.clone();
-            thread::spawn(move || world.look_out(1))
-        };
+        let lookout = start(&world, move |world| world.look_out(1));
         owner(&world, &deques, &drops);
         lookout.join().unwrap();
         assert!(world.has_work());
@@ -165,10 +162,7 @@ fn against_sleep(owner: Owner) {
 fn a_task_that_the_owner_leaves_is_stolen() {
     model_bounded(3, || {
         let ((world, deques), drops) = (world(2), Drops::default());
-        let lookout = {
-            let world = world.clone();
-            thread::spawn(move || world.look_out_and_steal(1).take())
-        };
+        let lookout = start(&world, move |world| world.look_out_and_steal(1).take());
         world.push_spawned(&deques, drops.value());
         world.push_spawned(&deques, drops.value());
         if let Some(task) = deques.pop_newest_spawned() {
@@ -183,10 +177,7 @@ fn a_task_that_the_owner_leaves_is_stolen() {
 fn a_task_that_is_left_after_a_yield_is_stolen() {
     model_bounded(3, || {
         let ((world, deques), drops) = (world(2), Drops::default());
-        let lookout = {
-            let world = world.clone();
-            thread::spawn(move || world.look_out_and_steal(1).take())
-        };
+        let lookout = start(&world, move |world| world.look_out_and_steal(1).take());
         yield_behind_a_woken_task(&world, &deques, &drops);
         lookout.join().unwrap();
     });
@@ -197,17 +188,11 @@ fn a_task_that_is_left_after_a_yield_is_stolen() {
 fn against_found(owner: Owner) {
     model_bounded(2, move || {
         let ((world, deques), drops) = (world(3), Drops::default());
-        let finder = {
-            let world = world.clone();
-            thread::spawn(move || {
-                world.sleep.search();
-                world.sleep.found(|| world.last_look());
-            })
-        };
-        let lookout = {
-            let world = world.clone();
-            thread::spawn(move || world.look_out(2))
-        };
+        let finder = start(&world, move |world| {
+            world.sleep.search();
+            world.sleep.found(|| world.last_look());
+        });
+        let lookout = start(&world, move |world| world.look_out(2));
         owner(&world, &deques, &drops);
         finder.join().unwrap();
         lookout.join().unwrap();

@@ -43,7 +43,7 @@ impl World {
 
     fn insert(&self, deadline: u64, wakes: &Arc<Wakes>) -> TimerKey {
         let inserted = self.timers.insert(deadline, wakes.waker());
-        inserted.expect("the queue is not closed").key
+        inserted.expect("the queue is not closed").0
     }
 
     fn gap(&self) {
@@ -88,7 +88,7 @@ fn fire_against_cancel() {
     model(|| {
         let (world, wakes) = (World::new(), Wakes::new());
         let key = world.insert(DUE, &wakes);
-        let firer = start(&world, World::fire);
+        let firer = start(&world, |world| world.fire());
         world.gap();
         let given_back = world.timers.remove(&key).map(drop);
         firer.join().unwrap();
@@ -104,7 +104,7 @@ fn fire_against_cancel_and_a_new_timer() {
     model(|| {
         let (world, first, second) = (World::new(), Wakes::new(), Wakes::new());
         let key = world.insert(DUE, &first);
-        let firer = start(&world, World::fire);
+        let firer = start(&world, |world| world.fire());
         world.gap();
         let given_back = world.timers.remove(&key).map(drop);
         let key = world.insert(DUE + 1, &second);
@@ -127,7 +127,7 @@ fn fire_against_a_poll_with_another_waker() {
     model(|| {
         let (world, first, second) = (World::new(), Wakes::new(), Wakes::new());
         let key = world.insert(DUE, &first);
-        let firer = start(&world, World::fire);
+        let firer = start(&world, |world| world.fire());
         world.gap();
         let poll = world.timers.poll(&key, &second.waker());
         let poll = poll.expect("the queue is not closed");
@@ -148,7 +148,7 @@ fn fire_against_an_insertion() {
     model(|| {
         let (world, first, second) = (World::new(), Wakes::new(), Wakes::new());
         world.insert(DUE, &first);
-        let firer = start(&world, World::fire);
+        let firer = start(&world, |world| world.fire());
         world.gap();
         world.insert(DUE - 1, &second);
         firer.join().unwrap();
@@ -165,7 +165,7 @@ fn fire_against_the_end() {
     model(|| {
         let (world, wakes) = (World::new(), Wakes::new());
         let key = world.insert(DUE, &wakes);
-        let firer = start(&world, World::fire);
+        let firer = start(&world, |world| world.fire());
         world.close();
         firer.join().unwrap();
         assert_eq!(world.timers.poll(&key, &wakes.waker()), None);
@@ -182,7 +182,7 @@ fn the_end_against_a_poll_with_another_waker() {
     model(|| {
         let (world, first, second) = (World::new(), Wakes::new(), Wakes::new());
         let key = world.insert(DUE, &first);
-        let closer = start(&world, World::close);
+        let closer = start(&world, |world| world.close());
         world.gap();
         let polled = world.timers.poll(&key, &second.waker());
         closer.join().unwrap();
@@ -202,7 +202,7 @@ fn the_end_against_an_insertion_and_a_cancel() {
     model(|| {
         let (world, first, second) = (World::new(), Wakes::new(), Wakes::new());
         let key = world.insert(DUE, &first);
-        let closer = start(&world, World::close);
+        let closer = start(&world, |world| world.close());
         world.gap();
         let is_taken = world.timers.insert(DUE, second.waker()).is_some();
         world.gap();
@@ -221,7 +221,7 @@ fn two_firers_at_once() {
         let (world, first, second) = (World::new(), Wakes::new(), Wakes::new());
         world.insert(DUE, &first);
         world.insert(DUE - 1, &second);
-        let other = start(&world, World::fire);
+        let other = start(&world, |world| world.fire());
         world.fire();
         other.join().unwrap();
         assert_eq!(world.woken.load(Relaxed), 2);
@@ -239,8 +239,8 @@ fn a_thread_ordered_after_an_insertion_sees_its_deadline() {
         let inserter = {
             let (told, waker) = (told.clone(), wakes.waker());
             start(&world, move |world| {
-                let inserted = world.timers.insert(DUE, waker).unwrap();
-                assert!(inserted.is_sooner);
+                let (_, is_sooner) = world.timers.insert(DUE, waker).unwrap();
+                assert!(is_sooner);
                 told.store(1, std::sync::atomic::Ordering::Release);
             })
         };
@@ -271,7 +271,7 @@ fn insertion_against_a_sleeper(fences: bool) {
             let (sleeps, waker) = (sleeps.clone(), wakes.waker());
             start(&world, move |world| {
                 world.timers.insert(DUE, waker).unwrap();
-                fence(world);
+                fence(&world);
                 world.is_closed.store(sleeps.load(Relaxed) == 1, Relaxed);
             })
         };

@@ -17,15 +17,11 @@ impl<T> Word for Box<T> {
 }
 
 /// The owner's side.
-#[allow(missing_debug_implementations, reason = "only models use it")]
 pub struct Deques<T>(deques::Deques<Box<T>>);
 
 /// A thief's side.
-#[allow(missing_debug_implementations, reason = "only models use it")]
 pub struct Stealer<T>(deques::Stealer<Box<T>>);
 
-#[allow(missing_docs, reason = "only models use it")]
-#[allow(clippy::new_without_default, reason = "only models use it")]
 impl<T> Deques<T> {
     /// There is room for two of each kind at first.
     pub fn new() -> Self {
@@ -72,7 +68,6 @@ impl<T> Deques<T> {
     }
 }
 
-#[allow(missing_docs, reason = "only models use it")]
 impl<T> Stealer<T> {
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()

@@ -102,14 +102,12 @@ impl EventSource for Bell {
 
 /// The executor's sleep protocol with a driver, for models with queues of their own. A deadline has
 /// either passed, such as 0, or never passes.
-#[allow(missing_debug_implementations, reason = "only models use it")]
 pub struct Driven {
     sleep: Sleep,
     driver: Arc<Driver<Bell>>,
     workers: usize,
 }
 
-#[allow(missing_docs, reason = "only models use it")]
 impl Driven {
     /// With `rings` false the driver does not ring, which shows that it must.
     pub fn new(workers: usize, rings: bool) -> Self {

@@ -13,12 +13,10 @@ use crate::{
 };
 
 /// A worker that has no thread.
-#[allow(missing_debug_implementations, reason = "only models use it")]
 pub struct OwnWorker(Worker);
 
 /// Ends an executor that [`without_threads`] has made.
 #[derive(Clone)]
-#[allow(missing_debug_implementations, reason = "only models use it")]
 pub struct End(Arc<Shared>);
 
 /// Makes an executor, and its workers. The drop of the executor does not end it. It has the fences
@@ -36,7 +34,6 @@ pub fn without_threads(workers: usize, fenced: usize) -> (Executor, Vec<OwnWorke
     (executor, workers.into_iter().map(OwnWorker).collect())
 }
 
-#[allow(missing_docs, reason = "only models use it")]
 impl OwnWorker {
     pub fn end(&self) -> End {
         End(self.0.shared().clone())

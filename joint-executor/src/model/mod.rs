@@ -1,22 +1,35 @@
 //! The parts of the crate, for models with worlds of their own. This exists under the
 //! model-checking cfg alone, and promises nothing.
+#![allow(
+    clippy::new_without_default,
+    missing_debug_implementations,
+    missing_docs,
+    reason = "only models use it"
+)]
 
 #[cfg(feature = "io")]
 use crate::driver::reactor::readiness::ShortCount;
-use crate::fences::Fences;
+use crate::{
+    driver::timers::{Earliest, Fired},
+    fences::Fences,
+    sleep::{Need, Parked, Parking, Woke, park_thread},
+};
+use alloc::vec::Vec;
+use core::{
+    task::{Context, Poll, Waker},
+    time::Duration,
+};
+use joint::{task::Runnable, waker::ThinWaker};
 
 /// The executor's queue for tasks from other threads.
-#[allow(missing_debug_implementations, reason = "only models use it")]
 pub struct Inbox(crate::inbox::Inbox<()>);
 
-#[allow(missing_docs, reason = "only models use it")]
-#[allow(clippy::new_without_default, reason = "only models use it")]
 impl Inbox {
     pub fn new() -> Self {
         Self(crate::inbox::Inbox::new())
     }
 
-    pub fn push(&self, runnable: joint::task::Runnable) {
+    pub fn push(&self, runnable: Runnable) {
         self.0.push(runnable);
     }
 
@@ -28,17 +41,15 @@ impl Inbox {
         self.0.is_drained()
     }
 
-    pub fn take(&self, most: usize, take: impl FnMut(joint::task::Runnable)) {
+    pub fn take(&self, most: usize, take: impl FnMut(Runnable)) {
         self.0.take(most, take);
     }
 }
 
 /// One worker's forks, for models with workers of their own. A join waits for a thief without
 /// helping.
-#[allow(missing_debug_implementations, reason = "only models use it")]
 pub struct Forks(crate::fork_join::forks::Forks);
 
-#[allow(missing_docs, reason = "only models use it")]
 impl Forks {
     pub fn new(capacity: usize) -> Self {
         let fences = Fences::among(2);
@@ -73,11 +84,8 @@ impl Forks {
 }
 
 /// The executor's end, for models with queues of their own.
-#[allow(missing_debug_implementations, reason = "only models use it")]
 pub struct Gate(crate::gate::Gate);
 
-#[allow(missing_docs, reason = "only models use it")]
-#[allow(clippy::new_without_default, reason = "only models use it")]
 impl Gate {
     pub fn new(workers: usize) -> Self {
         Self(crate::gate::Gate::new(workers))
@@ -132,11 +140,8 @@ impl Gate {
 }
 
 /// The functions that the end of an executor waits for.
-#[allow(missing_debug_implementations, reason = "only models use it")]
 pub struct Calls(crate::calls::Calls);
 
-#[allow(missing_docs, reason = "only models use it")]
-#[allow(clippy::new_without_default, reason = "only models use it")]
 impl Calls {
     pub fn new() -> Self {
         Self(crate::calls::Calls::new())
@@ -171,10 +176,8 @@ mod driver;
 pub use driver::Driven;
 
 /// The executor's sleep protocol, for models with queues of their own.
-#[allow(missing_debug_implementations, reason = "only models use it")]
 pub struct Sleep(crate::sleep::Sleep);
 
-#[allow(missing_docs, reason = "only models use it")]
 impl Sleep {
     pub fn new(workers: usize) -> Self {
         let fences = Fences::among(workers);
@@ -191,17 +194,16 @@ impl Sleep {
     }
 
     pub fn notify(&self) {
-        wake_away(self.0.notify(crate::sleep::Need::Lookout));
+        wake_away(self.0.notify(Need::Lookout));
     }
 
     pub fn notify_for_hands(&self) {
-        wake_away(self.0.notify(crate::sleep::Need::Hands));
+        wake_away(self.0.notify(Need::Hands));
     }
 
     /// Unless `is_empty` returns true. Called after a take that followed the push.
     pub fn notify_after_take(&self, is_empty: impl FnOnce() -> bool) {
-        let need = crate::sleep::Need::Lookout;
-        wake_away(self.0.notify_after_take(need, is_empty));
+        wake_away(self.0.notify_after_take(Need::Lookout, is_empty));
     }
 
     pub fn awake(&self) -> impl Iterator<Item = usize> {
@@ -209,7 +211,7 @@ impl Sleep {
     }
 
     pub fn notify_from_outside(&self) {
-        wake_away(self.0.notify_from_outside(crate::sleep::Need::Lookout));
+        wake_away(self.0.notify_from_outside(Need::Lookout));
     }
 
     pub fn is_quiet(&self) -> bool {
@@ -221,19 +223,14 @@ impl Sleep {
     }
 
     pub fn found(&self, has_work: impl Fn() -> bool) {
-        wake_away(self.0.found(crate::sleep::Need::Lookout, has_work));
+        wake_away(self.0.found(Need::Lookout, has_work));
     }
 
     /// The time is over at once or, with the longest limit, never. Returns whether the worker was
     /// woken.
-    pub fn watch(
-        &self,
-        worker: usize,
-        limit: core::time::Duration,
-        urgent: impl Fn() -> bool,
-    ) -> bool {
+    pub fn watch(&self, worker: usize, limit: Duration, urgent: impl Fn() -> bool) -> bool {
         let parked = self.park(worker, Some(limit), urgent, || false);
-        parked == crate::sleep::Parked::Woken
+        parked == Parked::Woken
     }
 
     /// Returns whether it has slept.
@@ -244,19 +241,19 @@ impl Sleep {
         has_work: impl Fn() -> bool,
     ) -> bool {
         let parked = self.park(worker, None, urgent, has_work);
-        parked != crate::sleep::Parked::NotAtAll
+        parked != Parked::NotAtAll
     }
 
     fn park(
         &self,
         worker: usize,
-        limit: Option<core::time::Duration>,
+        limit: Option<Duration>,
         urgent: impl Fn() -> bool,
         has_work: impl Fn() -> bool,
-    ) -> crate::sleep::Parked {
-        let parking = crate::sleep::Parking {
+    ) -> Parked {
+        let parking = Parking {
             in_driver: false,
-            park: &mut crate::sleep::park_thread,
+            park: &mut park_thread,
         };
         self.0.park(worker, limit, urgent, has_work, parking)
     }
@@ -265,7 +262,7 @@ impl Sleep {
     pub fn go_away(
         &self,
         worker: usize,
-        waker: core::task::Waker,
+        waker: Waker,
         urgent: impl Fn() -> bool,
         has_work: impl Fn() -> bool,
     ) -> bool {
@@ -285,34 +282,20 @@ impl Sleep {
     /// that does not park as well.
     pub fn wake_all(&self) {
         let away = self.0.wake_parked().into_iter();
-        away.for_each(core::task::Waker::wake);
+        away.for_each(Waker::wake);
     }
 }
 
 /// Wakes a worker that is away, as every caller must.
-fn wake_away(woke: crate::sleep::Woke) {
-    woke.away().into_iter().for_each(core::task::Waker::wake);
+fn wake_away(woke: Woke) {
+    woke.away().into_iter().for_each(Waker::wake);
 }
 
 /// One worker's queue of deadlines.
-#[allow(missing_debug_implementations, reason = "only models use it")]
 pub struct Timers(crate::driver::timers::Timers);
 
-/// A timer that has been armed.
-#[derive(Debug)]
-pub struct Inserted {
-    /// Its key.
-    pub key: TimerKey,
-    /// Whether the earliest deadline is sooner now.
-    pub is_sooner: bool,
-}
-
-/// The key of one timer.
-#[derive(Debug)]
 pub struct TimerKey(crate::driver::timers::Key);
 
-#[allow(missing_docs, reason = "only models use it")]
-#[allow(clippy::new_without_default, reason = "only models use it")]
 impl Timers {
     pub fn new() -> Self {
         Self(crate::driver::timers::Timers::new())
@@ -322,74 +305,59 @@ impl Timers {
         self.0.earliest()
     }
 
-    /// Returns `None` if closed.
-    pub fn insert(&self, deadline: u64, waker: core::task::Waker) -> Option<Inserted> {
+    /// Returns the key, and whether the earliest deadline is sooner now; `None` if closed.
+    pub fn insert(&self, deadline: u64, waker: Waker) -> Option<(TimerKey, bool)> {
         let (key, earliest) = self.0.insert(deadline, waker).ok()?;
-        Some(Inserted {
-            key: TimerKey(key),
-            is_sooner: earliest == crate::driver::timers::Earliest::Sooner,
-        })
+        Some((TimerKey(key), earliest == Earliest::Sooner))
     }
 
     /// Returns `None` if closed.
-    pub fn poll(&self, key: &TimerKey, waker: &core::task::Waker) -> Option<core::task::Poll<()>> {
+    pub fn poll(&self, key: &TimerKey, waker: &Waker) -> Option<Poll<()>> {
         self.0.poll(&key.0, waker).ok()
     }
 
-    pub fn remove(&self, key: &TimerKey) -> Option<core::task::Waker> {
+    pub fn remove(&self, key: &TimerKey) -> Option<Waker> {
         self.0.remove(&key.0)
     }
 
     /// Fires all that are due.
-    pub fn fire(&self, now: u64, woken: &mut alloc::vec::Vec<core::task::Waker>) {
-        use crate::driver::timers::Fired;
+    pub fn fire(&self, now: u64, woken: &mut Vec<Waker>) {
         while self.0.fire(now, woken) == Fired::OneBatch {}
     }
 
-    pub fn close(&self) -> alloc::vec::Vec<core::task::Waker> {
+    pub fn close(&self) -> Vec<Waker> {
         self.0.close()
     }
 }
 
-/// Both directions of a descriptor, for models with events and descriptors of their own.
+/// The direction of a descriptor that is read, for models with events and descriptors of their own.
 #[cfg(feature = "io")]
-#[allow(missing_debug_implementations, reason = "only models use it")]
 pub struct Source(crate::driver::reactor::Source);
 
 #[cfg(feature = "io")]
-#[allow(missing_docs, reason = "only models use it")]
-#[allow(clippy::new_without_default, reason = "only models use it")]
 impl Source {
     pub fn new() -> Self {
         Self(crate::driver::reactor::Source::new(ShortCount::Exhausted))
     }
 
-    fn direction(&self, write: bool) -> &crate::driver::reactor::direction::Direction {
-        use crate::driver::reactor::Way;
-        let way = if write { Way::Write } else { Way::Read };
-        match self.0.direction(way) {
-            Some(direction) => direction,
-            None => unreachable!("both directions are always there"),
-        }
+    fn reads(&self) -> &crate::driver::reactor::direction::Direction {
+        let direction = self.0.direction(crate::driver::reactor::Way::Read);
+        direction.expect("it is always there")
     }
 
-    pub fn event(&self, write: bool) -> alloc::vec::Vec<core::task::Waker> {
-        self.event_of(write, ShortCount::Exhausted)
-    }
-
-    /// Raises an event from which on a short count shows nothing.
-    pub fn event_unsure(&self, write: bool) -> alloc::vec::Vec<core::task::Waker> {
-        self.event_of(write, ShortCount::Unsure)
-    }
-
-    fn event_of(&self, write: bool, short: ShortCount) -> alloc::vec::Vec<core::task::Waker> {
-        let mut woken = alloc::vec::Vec::new();
-        self.direction(write).event(short, &mut woken);
+    /// If `unsure`, a short count shows nothing from then on.
+    pub fn event(&self, unsure: bool) -> Vec<Waker> {
+        let short = match unsure {
+            true => ShortCount::Unsure,
+            false => ShortCount::Exhausted,
+        };
+        let mut woken = Vec::new();
+        self.reads().event(short, &mut woken);
         woken
     }
 
-    pub fn end(&self) -> alloc::vec::Vec<core::task::Waker> {
-        let mut woken = alloc::vec::Vec::new();
+    pub fn end(&self) -> Vec<Waker> {
+        let mut woken = Vec::new();
         self.0.end(&mut woken);
         woken
     }
@@ -397,50 +365,44 @@ impl Source {
     /// A result of fewer bytes than `asked` is a short count.
     pub fn poll(
         &self,
-        write: bool,
-        cx: &mut core::task::Context<'_>,
+        cx: &mut Context<'_>,
         asked: usize,
         operation: impl FnMut() -> std::io::Result<usize>,
-    ) -> core::task::Poll<std::io::Result<usize>> {
-        self.direction(write)
-            .poll(cx, operation, |&count| count < asked)
+    ) -> Poll<std::io::Result<usize>> {
+        self.reads().poll(cx, operation, |&count| count < asked)
     }
 
     pub async fn done(
         &self,
-        write: bool,
         mut operation: impl FnMut() -> std::io::Result<usize>,
     ) -> std::io::Result<usize> {
-        let mut waiter = self.direction(write).waiter();
+        let mut waiter = self.reads().waiter();
         core::future::poll_fn(|cx| waiter.poll(cx, &mut operation)).await
     }
 }
 
 /// A local executor's inbox, for models that play the owner themselves.
-#[allow(missing_debug_implementations, reason = "only models use it")]
 pub struct LocalInbox(crate::local::inbox::Inbox<()>);
 
-#[allow(missing_docs, reason = "only models use it")]
-#[allow(clippy::new_without_default, reason = "only models use it")]
 impl LocalInbox {
     pub fn new() -> Self {
         Self(crate::local::inbox::Inbox::new())
     }
 
-    pub fn push(&self, runnable: joint::task::Runnable) {
+    pub fn push(&self, runnable: Runnable) {
         // SAFETY: the caller has a reference, and models run runnables on any thread.
         unsafe { crate::local::inbox::Inbox::push(&raw const self.0, runnable) };
     }
 
-    pub fn take(&self, each: impl FnMut(joint::task::Runnable)) {
+    pub fn take(&self, each: impl FnMut(Runnable)) {
         self.0.take(each);
     }
 
-    pub fn rise(&self, each: impl FnMut(joint::task::Runnable)) -> Option<joint::waker::ThinWaker> {
+    pub fn rise(&self, each: impl FnMut(Runnable)) -> Option<ThinWaker> {
         self.0.rise(each)
     }
 
-    pub fn sleep(&self, waker: joint::waker::ThinWaker) -> bool {
+    pub fn sleep(&self, waker: ThinWaker) -> bool {
         self.0.sleep(waker).is_ok()
     }
 }

@@ -92,7 +92,6 @@ impl Schedule<EntryLink<Owner>> for Entered {
 
 /// A handle of the executor's registry of waiting tasks. Its tasks do not own it: a caller that
 /// lets a task outlive all handles must call `hold` first.
-#[allow(missing_debug_implementations, reason = "only models use it")]
 pub struct Registry(Arc<Owner>);
 
 impl Clone for Registry {
@@ -108,10 +107,8 @@ impl Drop for Registry {
 }
 
 /// A task of a registry, to be run.
-#[allow(missing_debug_implementations, reason = "only models use it")]
 pub struct Task(Runnable);
 
-#[allow(missing_docs, reason = "only models use it")]
 impl Registry {
     pub fn new(workers: usize) -> Self {
         Self(Arc::new(Owner {
