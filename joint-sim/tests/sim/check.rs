@@ -7,13 +7,12 @@ use std::{
     future::pending,
     path::PathBuf,
     sync::{
-        Arc, Mutex,
-        atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed},
+        Arc,
+        atomic::{AtomicU32, Ordering::Relaxed},
     },
-    time::{Duration, Instant},
+    time::Duration,
 };
 
-use joint::oneshot;
 use joint_executor::{
     TaskBuilder, spawn, spawn_blocking,
     time::{now, sleep},
@@ -167,96 +166,6 @@ fn a_setting_leaves_the_others_as_they_are() {
 }
 
 #[test]
-fn a_check_finds_the_same_each_time() {
-    let once = || found(&Check::new(), loses_an_update);
-    let (one, other) = (once(), once());
-    assert_eq!(one.replay(), other.replay());
-    assert_eq!(one.shrunk_replay(), other.shrunk_replay());
-    let later = found(&Check::new().first_seed(1_000), loses_an_update);
-    assert!(later.failure().seed() >= 1_000);
-}
-
-#[test]
-fn a_program_that_is_right_passes() {
-    let runs = AtomicU64::new(0);
-    let checked = Check::new().seeds(40).canary(0).find(|| async {
-        runs.fetch_add(1, Relaxed);
-        spawn(yield_now()).await;
-    });
-    assert_eq!(checked.unwrap().runs, runs.load(Relaxed));
-}
-
-#[test]
-fn a_deadlock_is_found_and_shrunk() {
-    let program = || async {
-        let (one, other) = (Arc::new(Mutex::new(None)), Arc::new(AtomicBool::new(false)));
-        let (sender, receiver) = oneshot::channel::<()>();
-        *one.lock().unwrap() = Some(sender);
-        // Whoever comes first decides whether the sender is ever used.
-        let (kept, first) = (one.clone(), other.clone());
-        let takes = spawn(async move {
-            yield_now().await;
-            if !first.swap(true, Relaxed) {
-                if let Some(sender) = kept.lock().unwrap().take() {
-                    let _ = sender.send(());
-                }
-            }
-        });
-        let skips = spawn(async move { other.store(true, Relaxed) });
-        skips.await;
-        takes.await;
-        let waits = TaskBuilder::new().name("waits").spawn(receiver);
-        let _: Result<(), _> = waits.await;
-    };
-    let found = found(&Check::new(), program);
-    assert!(found.failure().is_deadlock(), "{found}");
-    says(&found, "\"waits\", spawned at");
-    assert_eq!(found.shrunk_decisions(), Some(0), "{found}");
-}
-
-#[test]
-fn a_program_that_never_ends_is_found() {
-    let program = || async {
-        let is_set = Arc::new(AtomicBool::new(false));
-        let sets = is_set.clone();
-        let one = spawn(async move { sets.load(Relaxed) || sets.swap(true, Relaxed) });
-        let sets = is_set.clone();
-        let other = spawn(async move {
-            while sets.swap(true, Relaxed) {
-                yield_now().await;
-            }
-        });
-        one.await;
-        other.await;
-    };
-    let check = Check::new().max_steps(500);
-    let found = found(&check, program);
-    says(&found, "more than 500 steps");
-}
-
-#[test]
-fn a_panic_of_a_detached_task_is_found() {
-    let program = || async {
-        TaskBuilder::new()
-            .name("unseen")
-            .spawn(async {
-                yield_now().await;
-                if random() % 3 == 0 {
-                    panic!("nobody sees it");
-                }
-            })
-            .detach();
-        for _ in 0..10 {
-            yield_now().await;
-        }
-    };
-    let found = found(&Check::new(), program).to_string();
-    let expected = "task 1 \"unseen\", spawned at joint-sim/tests/sim/check.rs:";
-    says(&found, expected);
-    says(&found, ", panicked at joint-sim/tests/sim/check.rs:");
-}
-
-#[test]
 fn a_hash_map_with_random_state_is_noticed() {
     let found = found(&Check::new(), || async {
         let map: HashMap<u32, u32> = (0..64).map(|n| (n, n)).collect();
@@ -274,25 +183,6 @@ fn a_hash_map_with_random_state_is_noticed() {
         "the last that ran before it: task 1 \"sleeps in the order of the map\", spawned at";
     says(&report, culprit);
     says(&report, "hash maps with random state, real time");
-}
-
-#[test]
-fn real_time_is_noticed() {
-    let start = Instant::now();
-    let before = AtomicU64::new(0);
-    let found = found(&Check::new(), || async {
-        // The real clock goes on between two runs.
-        let real = loop {
-            let real = u64::try_from(start.elapsed().as_nanos()).unwrap();
-            if real > before.swap(real, Relaxed) {
-                break real;
-            }
-        };
-        spawn(sleep(Duration::from_nanos(real))).await;
-    });
-    let report = found.to_string();
-    says(&report, "is the first that differs");
-    says(&report, "the last that ran before it: ");
 }
 
 #[test]

@@ -1,41 +1,29 @@
 //! The clocks of hosts: offsets, drifts, and the wall clock.
 
 use std::{
-    cell::RefCell,
     future::{Future, pending},
-    rc::Rc,
     time::{Duration, SystemTime},
 };
 
 use joint::{block_on, park};
 use joint_executor::{
-    Executor, spawn, spawn_blocking,
+    spawn, spawn_blocking,
     time::{interval, now, sleep, wall},
 };
-use joint_sim::{self as sim, Builder, Host, HostEnd, current_host};
+use joint_sim::{self as sim, Builder, Host, current_host};
 
-use crate::{SECOND, says};
+use crate::{SECOND, executor, on_host, says};
 
 const MILLION: i32 = 1_000_000;
 
-/// Waits for the end of a host that runs this once with these clocks.
-async fn on_host<F: Future + 'static>(
+/// Runs this on a host with these clocks.
+async fn with_clock<F: Future + 'static>(
     (offset_ms, drift_ppm): (i64, i32),
     program: fn() -> F,
 ) -> F::Output {
     let host = Host::new("a");
-    let output = Rc::new(RefCell::new(None));
     host.clock(offset_ms, drift_ppm);
-    host.run({
-        let output = output.clone();
-        move || {
-            let output = output.clone();
-            async move { *output.borrow_mut() = Some(program().await) }
-        }
-    });
-    assert_eq!(host.ended().await, HostEnd::Returned);
-    let output = output.borrow_mut().take();
-    output.unwrap()
+    on_host(&host, program).await
 }
 
 /// The time since the start of the run by the wall clock.
@@ -61,7 +49,7 @@ fn an_offset_is_that_of_the_wall_clock_of_one_host_alone() {
     sim::run(1, async {
         sleep(60 * SECOND).await;
         let start = now();
-        let (there, then) = on_host((-20_500, 0), || async { (wall_passed(), now()) }).await;
+        let (there, then) = with_clock((-20_500, 0), || async { (wall_passed(), now()) }).await;
         assert_eq!(there, 39 * SECOND + SECOND / 2);
         assert_eq!(then, start);
         assert_eq!(wall_passed(), 60 * SECOND);
@@ -77,7 +65,7 @@ fn the_timers_of_a_host_follow_its_clock() {
     for (drift_ppm, passes) in [(MILLION / 10, 10), (0, 11), (-MILLION / 2, 22)] {
         sim::run(1, async move {
             let start = now();
-            let (slept, wall) = on_host((0, drift_ppm), || async {
+            let (slept, wall) = with_clock((0, drift_ppm), || async {
                 let (start, wall) = (now(), wall_passed());
                 sleep(11 * SECOND).await;
                 (now() - start, wall_passed() - wall)
@@ -93,7 +81,7 @@ fn the_timers_of_a_host_follow_its_clock() {
 fn a_timer_is_never_early_and_late_by_less_than_the_clock_shows() {
     for drift_ppm in [-MILLION + 1, -999_983, -100, -1, 1, 100, 123_457, i32::MAX] {
         sim::run(1, async move {
-            let late = on_host((0, drift_ppm), || async {
+            let late = with_clock((0, drift_ppm), || async {
                 let mut late = Vec::new();
                 for nanos in [1, 2, 3, 999, 1_000_007, 3_600_000_000_011] {
                     let (start, time) = (now(), Duration::from_nanos(nanos));
@@ -139,8 +127,7 @@ fn a_clock_survives_a_crash_and_is_at_the_timers_of_all_executors_of_the_host() 
         let host = Host::new("a");
         host.clock(0, MILLION);
         host.run(|| async {
-            let executor = Executor::builder().workers(1).build().unwrap();
-            executor.spawn(sleep(20 * SECOND)).await;
+            executor(1).spawn(sleep(20 * SECOND)).await;
         });
         sleep(SECOND).await;
         host.kill();
@@ -164,13 +151,12 @@ fn waits_that_block_and_calls_have_the_clock_of_their_host() {
                     assert_eq!(now() - start, (second - 1) * SECOND);
                 }
             });
-            on_host((0, MILLION), || async {
+            with_clock((0, MILLION), || async {
                 let start = now();
                 let passed = move || now() - start;
                 park::block_on_timeout(pending::<()>(), 10 * SECOND);
                 assert_eq!(passed(), 10 * SECOND);
-                let executor = Executor::builder().workers(1).build().unwrap();
-                block_on(executor.spawn(sleep(10 * SECOND)));
+                block_on(executor(1).spawn(sleep(10 * SECOND)));
                 assert_eq!(passed(), 20 * SECOND);
                 let call = spawn_blocking(move || {
                     park::block_on_timeout(pending::<()>(), 10 * SECOND);

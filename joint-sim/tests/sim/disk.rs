@@ -4,18 +4,14 @@ use std::{collections::BTreeSet, io::ErrorKind, time::Duration};
 
 use joint_executor::time::{now, sleep};
 use joint_sim::{
-    self as sim, Builder, Faults, Host, HostEnd,
+    self as sim, Builder, Faults, Host,
     fs::{self, File},
 };
 
+use crate::on_host;
+
 /// More than a sector.
 const LONG: usize = 2_000;
-
-/// Runs a program on a host, to its end.
-async fn run<M: Future<Output = ()> + 'static>(host: &Host, main: impl FnMut() -> M + 'static) {
-    host.run(main);
-    assert_eq!(host.ended().await, HostEnd::Returned);
-}
 
 /// What a second program reads on a host whose power was cut after the first one, for many seeds.
 /// What does not exist is `None`.
@@ -26,36 +22,26 @@ fn after_a_cut<M: Future<Output = ()> + 'static>(
     let survives = |seed| {
         sim::run(seed, async move {
             let host = Host::new("a");
-            run(&host, first).await;
+            on_host(&host, first).await;
             host.cut_power();
-            let (sender, receiver) = joint::oneshot::channel();
-            let mut sender = Some(sender);
-            host.run(move || {
-                let sender = sender.take().unwrap();
-                async move { sender.send(fs::read(file).await.ok()).unwrap() }
-            });
-            receiver.await.unwrap()
+            on_host(&host, move || async move { fs::read(file).await.ok() }).await
         })
     };
     (0..200).map(survives).collect()
 }
 
 #[test]
-fn what_is_written_is_read_at_once_and_survives_the_program() {
+fn what_is_written_is_read_at_once() {
     for seed in 0..20 {
         sim::run(seed, async {
-            let host = Host::new("a");
-            run(&host, || async {
-                let file = File::create("log").await.unwrap();
-                file.write_all_at(b"hello", 2).await.unwrap();
-                let mut buffer = [1; 8];
-                assert_eq!(file.read_at(&mut buffer, 0).await.unwrap(), 7);
-                assert_eq!(&buffer[..7], b"\0\0hello");
-                assert_eq!(file.read_at(&mut buffer, 9).await.unwrap(), 0);
-                file.set_len(4).await.unwrap();
-                assert_eq!(file.len().await.unwrap(), 4);
-            })
-            .await;
+            let file = File::create("log").await.unwrap();
+            file.write_all_at(b"hello", 2).await.unwrap();
+            let mut buffer = [1; 8];
+            assert_eq!(file.read_at(&mut buffer, 0).await.unwrap(), 7);
+            assert_eq!(&buffer[..7], b"\0\0hello");
+            assert_eq!(file.read_at(&mut buffer, 9).await.unwrap(), 0);
+            file.set_len(4).await.unwrap();
+            assert_eq!(file.len().await.unwrap(), 4);
         });
     }
 }
@@ -72,10 +58,8 @@ fn a_killed_program_loses_nothing() {
             });
             sleep(Duration::from_secs(1)).await;
             host.kill_program();
-            run(&host, || async {
-                assert_eq!(fs::read("log").await.unwrap(), b"hello");
-            })
-            .await;
+            let read = on_host(&host, || fs::read("log")).await;
+            assert_eq!(read.unwrap(), b"hello");
         });
     }
 }
@@ -184,39 +168,25 @@ fn a_sync_after_one_that_has_failed_does_not_write_it_again() {
         let faults = Faults::none().disk_errors(0.2);
         let run = Builder::new(seed).faults(faults).run(async {
             let host = Host::new("a");
-            let (sender, receiver) = joint::oneshot::channel();
-            let mut sender = Some(sender);
-            host.run(move || {
-                let sender = sender.take();
-                async move {
-                    let tried = async {
-                        let file = File::create("log").await?;
-                        fs::sync_dir("").await?;
-                        file.write_all_at(b"hello", 0).await?;
-                        let first = file.sync_all().await;
-                        file.sync_all().await?;
-                        Ok::<_, std::io::Error>(first.is_ok())
-                    };
-                    sender.unwrap().send(tried.await.ok()).unwrap();
-                }
-            });
-            let first = receiver.await.unwrap();
+            let tries = || async {
+                let file = File::create("log").await?;
+                fs::sync_dir("").await?;
+                file.write_all_at(b"hello", 0).await?;
+                let first = file.sync_all().await;
+                file.sync_all().await?;
+                Ok::<_, std::io::Error>(first.is_ok())
+            };
+            let first = on_host(&host, tries).await.ok();
             host.cut_power();
-            let (sender, receiver) = joint::oneshot::channel();
-            let mut sender = Some(sender);
-            host.run(move || {
-                let sender = sender.take().unwrap();
-                async move {
-                    let read = loop {
-                        match fs::read("log").await {
-                            Err(error) if error.kind() != ErrorKind::NotFound => {}
-                            read => break read.ok(),
-                        }
-                    };
-                    sender.send(read).unwrap();
+            let reads = || async {
+                loop {
+                    match fs::read("log").await {
+                        Err(error) if error.kind() != ErrorKind::NotFound => {}
+                        read => break read.ok(),
+                    }
                 }
-            });
-            (first, receiver.await.unwrap())
+            };
+            (first, on_host(&host, reads).await)
         });
         let (first, read) = run.unwrap().output;
         match first {
@@ -277,11 +247,8 @@ fn hosts_have_disks_of_their_own_and_files_end_with_the_program() {
         let file = File::create("log").await.unwrap();
         file.write_all_at(b"main", 0).await.unwrap();
         let host = Host::new("a");
-        run(&host, || async {
-            let error = File::open("log").await.unwrap_err();
-            assert_eq!(error.kind(), ErrorKind::NotFound);
-        })
-        .await;
+        let error = on_host(&host, || File::open("log")).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::NotFound);
         assert_eq!(fs::read("log").await.unwrap(), b"main");
         let start = now();
         file.sync_all().await.unwrap();

@@ -2,7 +2,6 @@
 
 use std::{
     cell::{Cell, RefCell},
-    collections::VecDeque,
     future::{Future, pending, poll_fn},
     pin::pin,
     rc::Rc,
@@ -16,7 +15,7 @@ use std::{
 
 use joint::{block_on, budget, oneshot};
 use joint_executor::{
-    JoinSet, TaskBuilder, spawn, spawn_blocking, spawn_detached,
+    JoinSet, spawn, spawn_blocking, spawn_detached,
     time::{now, sleep, timeout},
     yield_now,
 };
@@ -294,63 +293,6 @@ fn a_run_leaves_the_budget_of_its_thread_alone() {
     }
 }
 
-/// A queue with a mistake: a waiter that is cancelled after it was chosen keeps the wake-up.
-#[derive(Default)]
-struct Queue {
-    items: RefCell<VecDeque<u32>>,
-    waiters: RefCell<VecDeque<Waker>>,
-}
-
-impl Queue {
-    fn push(&self, item: u32) {
-        self.items.borrow_mut().push_back(item);
-        let waiter = self.waiters.borrow_mut().pop_front();
-        if let Some(waiter) = waiter {
-            waiter.wake();
-        }
-    }
-
-    async fn pop(&self) -> u32 {
-        poll_fn(|cx| match self.items.borrow_mut().pop_front() {
-            Some(item) => Poll::Ready(item),
-            None => {
-                self.waiters.borrow_mut().push_back(cx.waker().clone());
-                Poll::Pending
-            }
-        })
-        .await
-    }
-}
-
-#[test]
-fn a_wake_up_that_a_cancelled_waiter_takes_is_found() {
-    let program = || async {
-        let queue = Rc::new(Queue::default());
-        let (one, other) = (queue.clone(), queue.clone());
-        let one = joint_executor::spawn_local(async move { sim::may_cancel(one.pop()).await });
-        sleep(SECOND).await;
-        let other = joint_executor::spawn_local(async move { other.pop().await });
-        sleep(SECOND).await;
-        queue.push(1);
-        let popped = one.await;
-        if popped.is_some() {
-            queue.push(2);
-        }
-        other.await
-    };
-    let deadlocks = |faults: Faults| {
-        let run = |seed| Builder::new(seed).faults(faults.clone()).run(program());
-        (0..100)
-            .filter_map(|seed| run(seed).err())
-            .inspect(|failure| {
-                assert!(failure.is_deadlock(), "{failure}");
-            })
-            .count()
-    };
-    assert_eq!(deadlocks(Faults::none()), 0);
-    assert!(deadlocks(Faults::none().cancellations(0.5)) > 0);
-}
-
 #[test]
 fn a_future_is_dropped_at_each_of_its_suspension_points() {
     let reached = outputs(Faults::none().cancellations(0.1), 500, || async {
@@ -391,72 +333,6 @@ fn a_future_is_dropped_at_each_of_its_suspension_points() {
     for place in 0..=5 {
         assert!(places(place) > 0, "{place}");
     }
-}
-
-#[test]
-fn a_named_task_is_cancelled() {
-    let counts = outputs(
-        Faults::all()
-            .cancellations(0.3)
-            .cancel_tasks(|name| name.starts_with("probe")),
-        100,
-        || async {
-            let task = |name: &'static str| {
-                TaskBuilder::new().name(name).spawn(async {
-                    for _ in 0..3 {
-                        sleep(SECOND).await;
-                    }
-                })
-            };
-            let probes = [task("probe 1"), task("probe 2")];
-            task("server").await;
-            spawn(yield_now()).await;
-            let mut cancelled = 0;
-            for probe in probes {
-                match probe.result().await {
-                    Ok(()) => {}
-                    Err(error) if error.is_cancelled() => cancelled += 1,
-                    Err(error) => panic!("{error}"),
-                }
-            }
-            cancelled
-        },
-    );
-    for count in 0..=2 {
-        assert!(counts.contains(&count), "{counts:?}");
-    }
-}
-
-#[test]
-fn a_poll_panics_where_it_may() {
-    let panicked = outputs(Faults::all().panics(0.3), 50, || async {
-        let risky = spawn(sim::may_panic(async {
-            yield_now().await;
-            7
-        }));
-        let safe = spawn(yield_now());
-        let how = match risky.result().await {
-            Ok(7) => false,
-            Ok(_) => unreachable!(),
-            Err(error) => error.is_panic(),
-        };
-        safe.await;
-        how
-    });
-    assert!(panicked.contains(&true) && panicked.contains(&false));
-}
-
-#[test]
-fn a_site_is_active_in_some_runs_and_fires_in_some_calls() {
-    assert!(!sim::fault("outside"));
-    let fired = outputs(Faults::all(), 400, || async {
-        (0..100).filter(|_| sim::fault("a site")).count()
-    });
-    let active: Vec<_> = fired.iter().filter(|&&fired| fired > 0).collect();
-    assert!((160..240).contains(&active.len()), "{}", active.len());
-    assert!(active.iter().all(|&&fired| (5..50).contains(&fired)));
-    let off = outputs(Faults::none(), 1, || async { sim::fault("a site") });
-    assert_eq!(off, [false]);
 }
 
 #[test]

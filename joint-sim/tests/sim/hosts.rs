@@ -57,19 +57,6 @@ fn whatever_a_host_spawns_stays_there() {
 }
 
 #[test]
-fn hosts_have_names_and_addresses() {
-    sim::run(1, async {
-        let (a, b) = (Host::new("a"), Host::new("b"));
-        assert_eq!(current_host().ip().to_string(), "10.0.0.1");
-        assert_eq!(a.ip().to_string(), "10.0.0.2");
-        assert_eq!(b.ip().to_string(), "10.0.0.3");
-        assert_eq!(Host::find("b").unwrap().ip(), b.ip());
-        assert!(Host::find("c").is_none());
-        assert!(!a.is_running());
-    });
-}
-
-#[test]
 fn a_killed_host_drops_its_tasks_where_they_stand() {
     let dropped = Rc::new(Cell::new(0));
     sim::run(1, async {
@@ -119,31 +106,6 @@ fn a_handle_of_a_killed_hosts_task_reports_it_as_cancelled() {
         host.kill();
         let handle = slot.borrow_mut().take().unwrap();
         assert!(handle.result().await.unwrap_err().is_cancelled());
-    });
-}
-
-#[test]
-fn captures_of_the_closure_survive_a_crash_and_state_of_the_future_does_not() {
-    sim::run(1, async {
-        let host = Host::new("a");
-        let (disk, memory) = (Rc::new(Cell::new(0)), Rc::new(Cell::new(0)));
-        let seen = memory.clone();
-        host.run(move || {
-            let (disk, seen) = (disk.clone(), seen.clone());
-            async move {
-                let mut steps = 0;
-                loop {
-                    sleep(SECOND).await;
-                    steps += 1;
-                    disk.set(disk.get() + 1);
-                    seen.set(disk.get() * 100 + steps);
-                }
-            }
-        });
-        sleep(3 * SECOND + SECOND / 2).await;
-        host.restart();
-        sleep(2 * SECOND + SECOND / 2).await;
-        assert_eq!(memory.get(), 502);
     });
 }
 
@@ -230,28 +192,6 @@ fn a_panic_of_a_host_is_returned_by_ended() {
         drop(again);
         assert_eq!(ended.await, end);
     });
-}
-
-#[test]
-fn calls_that_may_block_end_with_their_host() {
-    let called = Rc::new(Cell::new(0));
-    for seed in 0..30 {
-        sim::run(seed, async {
-            let host = Host::new("a");
-            host.run(|| async {
-                let _call = spawn_blocking(|| assert!(current_host().is_running()));
-                pending::<()>().await;
-            });
-            while !host.is_running() {
-                yield_now().await;
-            }
-            yield_now().await;
-            host.kill();
-            called.set(called.get() + 1);
-            sleep(SECOND).await;
-        });
-    }
-    assert_eq!(called.get(), 30);
 }
 
 #[test]

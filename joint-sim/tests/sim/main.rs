@@ -18,7 +18,6 @@ mod hosts;
 mod interleaving;
 mod net;
 mod night;
-mod own;
 mod panics;
 mod parallel;
 mod pauses;
@@ -44,7 +43,9 @@ use std::{
     time::Duration,
 };
 
-use joint_sim::{Check, Found, Verdict};
+use joint::oneshot;
+use joint_executor::Executor;
+use joint_sim::{Check, Found, Host, HostEnd, Verdict};
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -84,6 +85,35 @@ impl Drop for Dropped {
     fn drop(&mut self) {
         self.0.set(self.0.get() + 1);
     }
+}
+
+/// An executor of this thread's world, or a real one.
+fn executor(workers: usize) -> Executor {
+    Executor::builder().workers(workers).build().unwrap()
+}
+
+/// Runs this once as the program of a host.
+fn run_once<F: Future<Output = ()> + 'static>(host: &Host, program: impl FnOnce() -> F + 'static) {
+    let mut program = Some(program);
+    host.run(move || program.take().expect("it is not started again")());
+}
+
+/// Runs this once as the program of a host, and returns its output.
+async fn on_host<F: Future + 'static>(
+    host: &Host,
+    program: impl FnOnce() -> F + 'static,
+) -> F::Output {
+    let output = Rc::new(Cell::new(None));
+    let own = output.clone();
+    run_once(host, || async move { own.set(Some(program().await)) });
+    assert_eq!(host.ended().await, HostEnd::Returned);
+    output.take().expect("it has returned")
+}
+
+/// Waits for ever. A waker of the task exists meanwhile, or the task would end.
+async fn forever() {
+    let (_sender, receiver) = oneshot::channel::<()>();
+    let _ = receiver.await;
 }
 
 /// Waits for each task in turn.

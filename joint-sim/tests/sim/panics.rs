@@ -1,108 +1,122 @@
 //! Which panics fail a run: each that nobody looks at, and in a check each that the faults have not
 //! asked for.
 
-use std::{future::pending, panic::catch_unwind, time::Duration};
+use std::{future::pending, panic::catch_unwind, pin::Pin};
 
 use joint_executor::{
     JoinSet, async_scope, spawn, spawn_blocking, spawn_detached, time::sleep, yield_now,
 };
 use joint_sim::{self as sim, Builder, Check, Faults, Host, HostEnd, Panics, Verdict, check};
 
-use crate::{found, says};
+use crate::{
+    SECOND,
+    common::{OnDrop, each_row},
+    found, says,
+};
 
 async fn panics() {
     yield_now().await;
     panic!("of a handler");
 }
 
-/// Panics when it is dropped.
-struct Bomb;
-
-impl Drop for Bomb {
-    fn drop(&mut self) {
-        panic!("of a handler");
-    }
+/// Waits for ever, and panics when it is dropped after that has begun.
+async fn waits_with_a_bomb() {
+    let _bomb = OnDrop(|| panic!("of a handler"));
+    pending().await
 }
 
 /// Asserts that a check finds the panic, and that its report has the place of the panic.
-fn is_found<F: Future<Output: Verdict>>(program: impl Fn() -> F) {
-    for panics in [Panics::Any, Panics::Unseen] {
-        is_found_by(panics, &program);
-    }
-}
-
 fn is_found_by<F: Future<Output: Verdict>>(panics: Panics, program: impl Fn() -> F) {
     let check = Check::new().panics(panics).faults(Faults::none());
     let report = found(&check, program).to_string();
-    let place = "panicked at joint-sim/tests/sim/panics.rs:";
-    says(&report, place);
+    says(&report, "panicked at joint-sim/tests/sim/panics.rs:");
     says(&report, ": of a handler");
 }
 
+type Program = fn() -> Pin<Box<dyn Future<Output = ()>>>;
+
+/// Programs that look at no panic.
+const UNSEEN: [(&str, Program); 9] = [
+    ("a child of a set", || {
+        Box::pin(async {
+            let mut set = JoinSet::new();
+            set.spawn(panics());
+            sleep(SECOND).await;
+        })
+    }),
+    ("a task whose handle is dropped", || {
+        Box::pin(async {
+            let task = spawn(panics());
+            sleep(SECOND).await;
+            drop(task);
+        })
+    }),
+    ("a call whose handle is dropped", || {
+        Box::pin(async {
+            let call = spawn_blocking(|| panic!("of a handler"));
+            sleep(SECOND).await;
+            drop(call);
+        })
+    }),
+    ("a destructor of a child of a set that is dropped", || {
+        Box::pin(async {
+            let mut set = JoinSet::new();
+            set.spawn(waits_with_a_bomb());
+            sleep(SECOND).await;
+            drop(set);
+            sleep(SECOND).await;
+        })
+    }),
+    ("a child whose error is ignored", || {
+        Box::pin(async {
+            let mut set = JoinSet::new();
+            set.spawn(panics());
+            while set.join_next().await.is_some() {}
+        })
+    }),
+    ("a child whose scope looks at no error", || {
+        Box::pin(async_scope((), async |scope| {
+            let (one, other) = (scope.spawn(panics()), scope.spawn(panics()));
+            let _ = (one.result().await, other.result().await);
+        }))
+    }),
+    ("a task of a host", || {
+        Box::pin(async {
+            let host = Host::new("a");
+            host.run(|| async {
+                let _task = spawn(panics());
+                sleep(SECOND).await;
+            });
+            sleep(10 * SECOND).await;
+        })
+    }),
+    ("a destructor of a host that is killed", || {
+        Box::pin(async {
+            let host = Host::new("a");
+            host.run(waits_with_a_bomb);
+            sleep(SECOND).await;
+            host.kill();
+        })
+    }),
+    ("a destructor at the end of the run", || {
+        Box::pin(async {
+            let _task = spawn(waits_with_a_bomb());
+            yield_now().await;
+        })
+    }),
+];
+
 #[test]
-fn of_a_handler_in_a_join_set() {
-    is_found(|| async {
-        let mut set = JoinSet::new();
-        set.spawn(panics());
-        sleep(Duration::from_secs(1)).await;
+fn a_panic_that_nobody_looks_at_is_found() {
+    each_row(UNSEEN, |program| {
+        for panics in [Panics::Any, Panics::Unseen] {
+            is_found_by(panics, program);
+        }
     });
 }
 
 #[test]
-fn of_a_task_whose_handle_is_kept_and_dropped() {
-    is_found(|| async {
-        let task = spawn(panics());
-        sleep(Duration::from_secs(1)).await;
-        drop(task);
-    });
-}
-
-#[test]
-fn of_a_call_whose_handle_is_kept_and_dropped() {
-    is_found(|| async {
-        let call = spawn_blocking(|| panic!("of a handler"));
-        sleep(Duration::from_secs(1)).await;
-        drop(call);
-    });
-}
-
-#[test]
-fn of_a_child_of_a_join_set_that_is_dropped() {
-    is_found(|| async {
-        let mut set = JoinSet::new();
-        set.spawn(async {
-            let _bomb = Bomb;
-            pending::<()>().await;
-        });
-        sleep(Duration::from_secs(1)).await;
-        drop(set);
-        sleep(Duration::from_secs(1)).await;
-    });
-}
-
-#[test]
-fn of_a_child_whose_error_is_ignored() {
-    is_found(|| async {
-        let mut set = JoinSet::new();
-        set.spawn(panics());
-        while set.join_next().await.is_some() {}
-    });
-}
-
-#[test]
-fn of_a_task_of_a_host() {
-    is_found(|| async {
-        let host = Host::new("a");
-        host.run(|| async {
-            let _task = spawn(panics());
-            sleep(Duration::from_secs(1)).await;
-        });
-        sleep(Duration::from_secs(10)).await;
-    });
-}
-
-#[test]
-fn of_a_host_whose_end_is_ignored() {
+fn the_panic_of_a_host_whose_end_is_ignored_is_found() {
     // `HostEnd` is `must_use`, and what the program does with it cannot be seen.
     is_found_by(Panics::Any, || async {
         let host = Host::new("a");
@@ -112,43 +126,7 @@ fn of_a_host_whose_end_is_ignored() {
 }
 
 #[test]
-fn of_a_destructor_when_a_host_is_killed() {
-    is_found(|| async {
-        let host = Host::new("a");
-        host.run(|| async {
-            let _bomb = Bomb;
-            pending().await
-        });
-        sleep(Duration::from_secs(1)).await;
-        host.kill();
-    });
-}
-
-#[test]
-fn of_a_destructor_at_the_end_of_the_run() {
-    is_found(|| async {
-        let bomb = Bomb;
-        let _task = spawn(async move {
-            let _bomb = bomb;
-            pending::<()>().await;
-        });
-        yield_now().await;
-    });
-}
-
-#[test]
-fn of_a_child_whose_scope_looks_at_no_error() {
-    is_found(|| async {
-        let scope = async_scope((), async |scope| {
-            let (one, other) = (scope.spawn(panics()), scope.spawn(panics()));
-            let _ = (one.result().await, other.result().await);
-        });
-        scope.await;
-    });
-}
-
-#[test]
-fn that_is_caught_in_a_poll_fails_only_a_run_with_any() {
+fn a_panic_caught_in_a_poll_fails_only_a_run_with_any() {
     let program = || async {
         let caught = catch_unwind(|| panic!("of a handler"));
         assert!(caught.is_err());
@@ -158,7 +136,7 @@ fn that_is_caught_in_a_poll_fails_only_a_run_with_any() {
 }
 
 #[test]
-fn that_somebody_looks_at_is_no_failure_unless_any_is() {
+fn a_panic_somebody_looks_at_is_no_failure_unless_any_is() {
     let program = || async {
         let task = spawn(panics());
         let payload = task.result().await.unwrap_err().into_panic();
@@ -179,7 +157,7 @@ fn that_somebody_looks_at_is_no_failure_unless_any_is() {
 }
 
 #[test]
-fn that_is_only_asked_for_is_not_looked_at() {
+fn asking_for_a_panic_is_not_looking_at_it() {
     is_found_by(Panics::Unseen, || async {
         let task = spawn(panics());
         assert!(task.result().await.unwrap_err().is_panic());
@@ -187,7 +165,7 @@ fn that_is_only_asked_for_is_not_looked_at() {
 }
 
 #[test]
-fn that_another_run_has_caught_is_not_of_this_run() {
+fn a_panic_another_run_caught_is_not_of_this_run() {
     let other = Builder::new(1).panics(Panics::Detached);
     let caught = other.run(async { spawn(panics()).result().await });
     let error = caught.unwrap().output.unwrap_err();
@@ -198,18 +176,18 @@ fn that_another_run_has_caught_is_not_of_this_run() {
 }
 
 #[test]
-fn of_a_detached_task_fails_each_run() {
+fn the_panic_of_a_detached_task_fails_each_run() {
     for panics in [Panics::Any, Panics::Unseen, Panics::Detached] {
         let run = Builder::new(1).panics(panics).run(async {
             spawn_detached(self::panics());
-            sleep(Duration::from_secs(1)).await;
+            sleep(SECOND).await;
         });
         assert!(run.is_err(), "{panics:?}");
     }
 }
 
 #[test]
-fn that_the_faults_have_asked_for_is_no_failure() {
+fn a_panic_the_faults_have_asked_for_is_no_failure() {
     check(|| async {
         spawn_detached(sim::may_panic(yield_now()));
         let _kept = spawn(sim::may_panic(yield_now()));
@@ -226,9 +204,9 @@ fn a_function_that_a_host_takes_along_is_no_panic() {
     check(|| async {
         let host = Host::new("a");
         host.run(|| async {
-            spawn_blocking(|| joint::block_on(sleep(Duration::from_secs(3600)))).await;
+            spawn_blocking(|| joint::block_on(sleep(3600 * SECOND))).await;
         });
-        sleep(Duration::from_secs(1)).await;
+        sleep(SECOND).await;
         host.kill();
         assert_eq!(host.ended().await, HostEnd::Killed);
         let _call = spawn_blocking(|| joint::block_on(pending::<()>()));

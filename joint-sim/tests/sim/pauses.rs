@@ -10,7 +10,7 @@ use std::{
 use futures_lite::{AsyncReadExt, AsyncWriteExt};
 use joint::{block_on, oneshot, park};
 use joint_executor::{
-    Executor, spawn_blocking, spawn_local,
+    spawn_blocking, spawn_local,
     time::{now, sleep, timeout},
     yield_now,
 };
@@ -20,7 +20,7 @@ use joint_sim::{
 };
 
 use crate::bugs::{Joint, Version, leases::paused_holder};
-use crate::{Dropped, SECOND, says};
+use crate::{Dropped, SECOND, executor, run_once, says};
 
 /// What happened, and in which second.
 #[derive(Clone)]
@@ -89,41 +89,27 @@ fn what_arrives_for_a_paused_host_is_kept_in_its_order() {
         let log = Log::new();
         let (first, one) = oneshot::channel();
         let (second, other) = oneshot::channel();
-        let waits = Rc::new(RefCell::new(vec![one, other]));
-        let a = Host::new("a");
-        a.run({
-            let log = log.clone();
-            move || {
-                let (log, waits) = (log.clone(), waits.clone());
-                async move {
-                    for wait in waits.take() {
-                        let log = log.clone();
-                        let task = spawn_local(async move { log.add(wait.await.unwrap()) });
-                        task.detach();
-                    }
-                    let socket = UdpSocket::bind("0.0.0.0:1").await.unwrap();
-                    loop {
-                        let mut number = [0];
-                        socket.recv(&mut number).await.unwrap();
-                        log.add(number[0].into());
-                    }
-                }
+        let (a, own) = (Host::new("a"), log.clone());
+        run_once(&a, || async move {
+            for wait in [one, other] {
+                let log = own.clone();
+                spawn_local(async move { log.add(wait.await.unwrap()) }).detach();
+            }
+            let socket = UdpSocket::bind("0.0.0.0:1").await.unwrap();
+            loop {
+                let mut number = [0];
+                socket.recv(&mut number).await.unwrap();
+                own.add(number[0].into());
             }
         });
         let listener = TcpListener::bind("0.0.0.0:2").await.unwrap();
-        let b = Host::new("b");
-        b.run({
-            let log = log.clone();
-            move || {
-                let log = log.clone();
-                async move {
-                    let mut stream = TcpStream::connect("main:2").await.unwrap();
-                    let mut byte = [0];
-                    stream.read_exact(&mut byte).await.unwrap();
-                    log.add(byte[0].into());
-                    pending::<()>().await;
-                }
-            }
+        let (b, own) = (Host::new("b"), log.clone());
+        run_once(&b, || async move {
+            let mut stream = TcpStream::connect("main:2").await.unwrap();
+            let mut byte = [0];
+            stream.read_exact(&mut byte).await.unwrap();
+            own.add(byte[0].into());
+            pending::<()>().await;
         });
         let (mut stream, _) = listener.accept().await.unwrap();
         sleep(SECOND).await;
@@ -183,15 +169,10 @@ fn pausing_and_resuming_twice_is_as_once() {
         a.pause();
         assert!(!a.is_paused());
         a.resume();
-        a.run({
-            let log = log.clone();
-            move || {
-                let log = log.clone();
-                async move {
-                    sleep(SECOND).await;
-                    log.add(1);
-                }
-            }
+        let own = log.clone();
+        run_once(&a, || async move {
+            sleep(SECOND).await;
+            own.add(1);
         });
         a.pause();
         a.pause();
@@ -296,8 +277,8 @@ fn waits_that_block_are_paused_too() {
                 log.add(2);
                 spawn_blocking(|| park::block_on_timeout(pending::<()>(), SECOND)).await;
                 log.add(3);
-                let executor = Executor::builder().workers(1).build().unwrap();
-                spawn_blocking(move || block_on(executor.spawn(sleep(SECOND)))).await;
+                let inner = executor(1);
+                spawn_blocking(move || block_on(inner.spawn(sleep(SECOND)))).await;
                 log.add(4);
             });
             for second in 1..=4 {
@@ -355,13 +336,10 @@ async fn ticks() -> [Vec<u64>; 2] {
     let logs = ["a", "b"].map(|name| {
         let log = Rc::new(RefCell::new(Vec::new()));
         let ticks = log.clone();
-        Host::new(name).run(move || {
-            let ticks = ticks.clone();
-            async move {
-                loop {
-                    ticks.borrow_mut().push((now() - start).as_secs());
-                    sleep(SECOND).await;
-                }
+        run_once(&Host::new(name), move || async move {
+            loop {
+                ticks.borrow_mut().push((now() - start).as_secs());
+                sleep(SECOND).await;
             }
         });
         log
@@ -441,8 +419,6 @@ fn a_pause_of_a_fault_is_in_the_trace_and_in_the_plan() {
 fn a_lease_that_is_checked_before_a_pause_is_found_and_a_token_repairs_it() {
     let leases = |version| move || paused_holder::<Joint>(version);
     let long = Check::new().seeds(5_000);
-    let default = long.clone().shrink_runs(0).find(leases(Version::Planted));
-    assert!(default.is_err());
     // Of these faults, only the pauses find it.
     let all = Faults::all().late_timers(0.0).late_wakeups(0.0);
     let others = Check::new().seeds(150).faults(all.clone().pauses(0.0));

@@ -126,29 +126,6 @@ fn a_livelock_is_told_to_charge() {
 }
 
 #[test]
-fn a_deadlock_that_the_main_future_does_not_await_is_listed_and_can_be_denied() {
-    let program = || async {
-        let (one, first) = oneshot::channel::<()>();
-        let (other, second) = oneshot::channel::<()>();
-        spawn_detached(async move { first.await.map(|()| other.send(())) });
-        spawn_detached(async move { second.await.map(|()| one.send(())) });
-        sleep(SECOND).await;
-    };
-    let outcome = Builder::new(1).run(program()).unwrap();
-    let tasks: Vec<_> = outcome.unfinished.iter().map(|task| task.task()).collect();
-    assert_eq!(tasks, [1, 2]);
-    Check::new().seeds(20).run(program);
-    let (found, _) = found(Check::new().deny_unfinished(true), program);
-    assert_eq!(found.failure().unfinished().len(), 2, "{found}");
-    assert!(
-        Builder::new(1)
-            .deny_unfinished(true)
-            .run(program())
-            .is_err()
-    );
-}
-
-#[test]
 fn the_report_of_a_check_names_oneshots_and_the_children_of_sets() {
     let program = || async {
         let (_sender, receiver) = oneshot::channel::<u32>();

@@ -142,10 +142,3 @@ fn what_needs_a_descriptor_says_so() {
         );
     });
 }
-
-#[test]
-fn a_socket_of_a_simulation_is_an_error_outside() {
-    let socket = sim::run(1, async { UdpSocket::bind("main:7").await.unwrap() });
-    let error = joint::block_on(socket.send_to(b"x", "10.0.0.1:7")).unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::Unsupported);
-}
