@@ -10,7 +10,6 @@ use super::{
 
 /// A run that is over.
 pub(super) struct Attempt {
-    /// The result of the run.
     pub(super) ended: Result<(), Failure>,
     #[cfg(test)]
     pub(super) digest: u64,

@@ -49,7 +49,6 @@ impl About {
     ];
 }
 
-/// A decision that was made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Decision {
     pub(super) about: About,
@@ -127,7 +126,6 @@ impl Chance {
         }
     }
 
-    /// Makes the decisions of an earlier run.
     pub(super) fn replay(&mut self, decisions: &[Decision]) {
         let of = |about| decisions.iter().filter(move |one| one.about == about);
         let made = About::ALL.map(|about| (of(about).map(|one| one.made).collect(), 0));
@@ -146,12 +144,10 @@ impl Chance {
         }
     }
 
-    /// Keeps the decisions, so that they can be replayed.
     pub(super) fn keep(&mut self) {
         self.script.get_or_insert_default().made = Some(Vec::new());
     }
 
-    /// Returns the decisions that were kept.
     pub(super) fn made(&mut self) -> Vec<Decision> {
         let script = self.script.as_mut();
         script
@@ -181,16 +177,12 @@ impl Chance {
         self.decide(about, bound, |draw| scaled(draw(), bound))
     }
 
-    /// Decides whether something that has this probability happens.
     pub(super) fn happens(&mut self, about: About, probability: f64) -> bool {
         // Nothing is drawn for what is switched off, so that it does not change the rest.
         if probability <= 0.0 {
             return false;
         }
-        let happens = |draw: &mut dyn FnMut() -> u32| {
-            usize::from(f64::from(draw()) < probability * 4_294_967_296.0)
-        };
-        self.decide(about, 2, happens) == 1
+        self.decide(about, 2, |draw| usize::from(hits(draw(), probability))) == 1
     }
 
     /// A random number that is no decision itself: what a scheduler plans with.
@@ -211,7 +203,11 @@ impl Chance {
     }
 }
 
-/// Scales a random number to one below `bound`.
+/// Returns whether a random number stands for something that has this probability.
+pub(super) fn hits(random: u32, probability: f64) -> bool {
+    f64::from(random) < probability * 4_294_967_296.0
+}
+
 #[inline]
 fn scaled(random: u32, bound: usize) -> usize {
     let bound = u64::try_from(bound).unwrap_or(u64::MAX);
@@ -260,29 +256,5 @@ mod tests {
         one.below(Order, 100);
         assert_eq!(one.random(), other.random());
         assert_ne!(one.random(), one.random());
-    }
-
-    #[test]
-    fn what_is_drawn_after_the_numbers_of_a_list_is_the_seeds() {
-        let list = [7, u64::MAX].map(|made| Decision { about: Draw, made });
-        let (mut plain, mut chance) = (Chance::new(3), Chance::new(3));
-        chance.replay(&list);
-        chance.keep();
-        let drawn: Vec<_> = (0..=MOST_DRAWS).map(|_| chance.random()).collect();
-        assert_eq!(drawn[..2], [(7, true), (u64::MAX, true)]);
-        let seeds: Vec<_> = (0..=MOST_DRAWS).map(|_| plain.random().0).collect();
-        let same = drawn[2..].iter().map(|drawn| drawn.0);
-        assert!(same.eq(seeds[2..].iter().copied()));
-        assert!(drawn[4_095].1 && !drawn[4_096].1);
-        assert_eq!(chance.made().len(), 4_096);
-    }
-
-    #[test]
-    fn an_event_happens_as_often_as_its_probability_says() {
-        let mut chance = Chance::new(1);
-        let often = (0..10_000).filter(|_| chance.happens(Site, 0.25)).count();
-        assert!((2_300..2_700).contains(&often), "{often}");
-        assert!((0..1_000).all(|_| !chance.happens(Site, 0.0)));
-        assert!((0..1_000).all(|_| chance.happens(Site, 1.0)));
     }
 }

@@ -29,10 +29,8 @@ use joint_executor::Executor;
 
 pub use self::{found::Found, parallel::ParallelCheck};
 
-/// The default number of steps after which a run has failed.
 const MOST_STEPS: u64 = 100_000;
 
-/// The default virtual time after which a run has failed.
 const MOST_TIME: Duration = Duration::from_secs(24 * 3600);
 
 /// Runs a program with some hundreds of seeds, and panics with a report if it fails in one of them.
@@ -191,15 +189,6 @@ impl Check {
     }
 
     /// Sets the first seed. Otherwise it is 0. `JOINT_SIM_SEED` goes before it.
-    ///
-    /// # Example
-    /// ```
-    /// use joint_sim::Check;
-    ///
-    /// let odd = || async { assert!(joint_sim::random() % 2 == 1) };
-    /// let found = Check::new().first_seed(1_000).find(odd).unwrap_err();
-    /// assert!(found.failure().seed() >= 1_000);
-    /// ```
     pub fn first_seed(mut self, seed: u64) -> Self {
         self.first = seed;
         self
@@ -230,15 +219,6 @@ impl Check {
     }
 
     /// Sets the largest number of runs by which a failure is shrunk. Otherwise it is 1,000.
-    ///
-    /// # Example
-    /// ```
-    /// use joint_sim::{self as sim, Check};
-    ///
-    /// let odd = || async { assert!(sim::random() % 2 == 1) };
-    /// let found = Check::new().shrink_runs(0).find(odd).unwrap_err();
-    /// assert!(found.failure().to_string().contains("sim::random() % 2 == 1"));
-    /// ```
     pub fn shrink_runs(mut self, runs: u32) -> Self {
         self.shrink_runs = runs;
         self
@@ -352,15 +332,7 @@ impl Check {
     /// an environment variable has a value that cannot be read.
     ///
     /// # Example
-    /// ```
-    /// use joint_sim::Check;
-    /// use joint_executor::time::sleep;
-    /// use std::time::Duration;
-    ///
-    /// Check::new().seeds(50).run(|| async {
-    ///     sleep(Duration::from_secs(1)).await;
-    /// });
-    /// ```
+    /// See [`check()`].
     #[track_caller]
     pub fn run<F: Future<Output: Verdict>>(&self, program: impl Fn() -> F) {
         if let Err(found) = self.find(program) {
@@ -431,7 +403,6 @@ impl Check {
         }
     }
 
-    /// Makes one run, as an earlier report says.
     fn repeat(&self, plan: &Plan, run: Run<'_>) -> Result<Checked, Box<Found>> {
         let attempt = self.shown(plan, run);
         match attempt.ended {
@@ -443,7 +414,6 @@ impl Check {
         }
     }
 
-    /// Returns the settings of a run of which all is kept.
     fn keeping(&self) -> Builder {
         Builder {
             keeps_trace: true,
@@ -459,7 +429,6 @@ impl Check {
         run(plan, &self.keeping())
     }
 
-    /// Shrinks a failure.
     fn found(&self, mut found: Found, run: Run<'_>) -> Found {
         if found.failure().is_stuck() {
             // Each further run would last as long, and leak as much.
@@ -511,7 +480,6 @@ impl Check {
     }
 }
 
-/// An environment variable that a check reads.
 fn variable<T: FromStr<Err: fmt::Display>>(name: &str) -> Option<T> {
     let value = env::var(name).ok().filter(|value| !value.is_empty())?;
     Some(parsed(name, &value))
@@ -522,14 +490,12 @@ fn parsed<T: FromStr<Err: fmt::Display>>(name: &str, value: &str) -> T {
     read.unwrap_or_else(|error| panic!("{name}={value} cannot be read: {error}"))
 }
 
-/// Returns the name of the test that runs, if there is one.
 fn test_name() -> Option<String> {
     let thread = std::thread::current();
     let name = thread.name().filter(|name| *name != "main");
     name.map(ToOwned::to_owned)
 }
 
-/// Returns the name of the test that runs, as a part of the name of a file.
 fn file_name() -> String {
     let name = test_name().unwrap_or_else(|| "main".to_owned());
     name.replace(|c: char| !c.is_ascii_alphanumeric() && c != '_', "-")

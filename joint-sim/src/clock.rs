@@ -22,13 +22,11 @@ pub(super) fn instant(nanos: u64) -> Instant {
     epoch() + Duration::from_nanos(nanos)
 }
 
-/// The time `duration` after `now`.
 pub(super) fn after(now: u64, duration: Duration) -> u64 {
     let nanos = u64::try_from(duration.as_nanos()).unwrap_or(NEVER);
     now.saturating_add(nanos)
 }
 
-/// Sets the time of this thread.
 pub(super) fn set(nanos: u64) {
     host::update(|host| host.now = Some(instant(nanos)));
 }

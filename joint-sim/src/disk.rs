@@ -15,10 +15,8 @@ use super::chance::{About, Chance};
 /// What a disk writes as a whole or not at all, in bytes.
 const SECTOR: u64 = 512;
 
-/// The names of a disk's files.
 type Names = BTreeMap<PathBuf, Arc<Inode>>;
 
-/// The files of a machine.
 #[derive(Default)]
 pub(super) struct Disk {
     names: Names,
@@ -54,7 +52,6 @@ impl Disk {
         self.names.get(name).cloned()
     }
 
-    /// Returns the names in a folder, in their order.
     pub(super) fn list(&self, folder: &Path) -> Vec<PathBuf> {
         let own = self.names.keys();
         own.filter(|name| name.parent() == Some(folder))
@@ -68,7 +65,6 @@ impl Disk {
         inode
     }
 
-    /// Changes names, all together.
     pub(super) fn change(&mut self, names: Vec<(PathBuf, Option<Arc<Inode>>)>) {
         Renaming(names.clone()).apply(&mut self.names);
         self.changes.push(Renaming(names));
@@ -174,7 +170,6 @@ impl Content {
         self.changes.push(change);
     }
 
-    /// Writes all to the disk.
     pub(super) fn sync(&mut self) {
         let changes = self.changes.drain(..);
         changes.for_each(|change| change.apply(&mut self.kept));

@@ -34,17 +34,7 @@ settings! {
     /// happen.
     ///
     /// # Example
-    /// ```
-    /// use joint_sim::{Builder, Faults};
-    /// use joint_executor::time::sleep;
-    /// use std::time::Duration;
-    ///
-    /// let second = Duration::from_secs(1);
-    /// let run = |faults| Builder::new(1).faults(faults).run(async move { sleep(second).await });
-    /// assert_eq!(run(Faults::none())?.elapsed, second);
-    /// assert!(run(Faults::none().late_timers(1.0))?.elapsed > second);
-    /// # Ok::<(), joint_sim::Failure>(())
-    /// ```
+    /// See [`Faults`].
     faults: Faults,
 
     /// Sets the number of workers of the main executor, and of each executor whose builder does not
@@ -88,21 +78,7 @@ settings! {
     /// [looks at](Panics::Unseen), and in a [`Check`] [all](Panics::Any).
     ///
     /// # Example
-    /// ```
-    /// use joint_executor::{JoinSet, yield_now};
-    /// use joint_sim::{Check, Panics};
-    ///
-    /// let program = || async {
-    ///     let mut set = JoinSet::new();
-    ///     set.spawn(async { panic!("of a request") });
-    ///     while let Some(Err(error)) = set.join_next().await {
-    ///         println!("{error}");
-    ///     }
-    /// };
-    /// Check::new().panics(Panics::Unseen).run(program);
-    /// let found = Check::new().find(program).unwrap_err();
-    /// assert!(found.to_string().contains(": of a request"));
-    /// ```
+    /// See [`Panics`].
     panics: Panics,
 
     /// Sets whether a run fails if a task has not ended when the main future does. Otherwise such a
@@ -172,21 +148,6 @@ settings! {
     /// `joint`. If it waits elsewhere, such as in a channel of `std`, for another part of the
     /// program, nothing can go on. The run then fails, and leaks all that is in it. The process is
     /// aborted with the same message if a poll is blocked in a wait meanwhile.
-    ///
-    /// # Example
-    /// ```
-    /// use joint_sim::Builder;
-    /// use joint_executor::spawn_blocking;
-    /// use std::{sync::mpsc, time::Duration};
-    ///
-    /// let failure = Builder::new(1).max_call_time(Duration::from_millis(100)).run(async {
-    ///     let (_sender, receiver) = mpsc::channel::<()>();
-    ///     // Nothing is ever sent.
-    ///     spawn_blocking(move || receiver.recv()).await
-    /// });
-    /// let report = failure.unwrap_err().to_string();
-    /// assert!(report.contains("use `joint::oneshot`"), "{report}");
-    /// ```
     max_call_time: Duration,
 
     /// Sets how long, in real time, a poll may go on without a wait of `joint`. After that the
@@ -209,21 +170,6 @@ settings! {
     /// # Cost
     /// One thread of the process looks at all runs once a second, or four times in the shortest of
     /// their limits. It sleeps when there is no run.
-    ///
-    /// # Example
-    /// ```
-    /// use std::{sync::mpsc, time::Duration};
-    ///
-    /// # if false {
-    /// joint_sim::Builder::new(1).max_poll_time(Duration::from_secs(5)).run(async {
-    ///     let (sender, receiver) = mpsc::channel();
-    ///     joint_executor::spawn_detached(async move { sender.send(1).unwrap() });
-    ///     // This aborts the process: the task cannot run. Use `joint::oneshot` instead.
-    ///     receiver.recv().unwrap()
-    /// })?;
-    /// # }
-    /// # Ok::<(), joint_sim::Failure>(())
-    /// ```
     max_poll_time: Duration,
 
     /// Sets whether a run fails if a future of [`waiting_for`](joint_executor::waiting_for)
@@ -237,31 +183,6 @@ settings! {
     /// if the main future ends then.
     ///
     /// # Example
-    /// ```
-    /// use std::{pin::pin, sync::Arc, time::Duration};
-    ///
-    /// use async_lock::Mutex;
-    /// use futures_lite::future::poll_once;
-    /// use joint_executor::{spawn_detached, time::sleep, waiting_for};
-    /// use joint_sim::Check;
-    ///
-    /// // The request keeps its first wait for the lock, and waits for the lock again.
-    /// let program = || async {
-    ///     let lock = Arc::new(Mutex::new(()));
-    ///     let held = lock.clone().lock_arc().await;
-    ///     spawn_detached(async move {
-    ///         let mut first = pin!(waiting_for("the lock", lock.lock()));
-    ///         assert!(poll_once(first.as_mut()).await.is_none());
-    ///         lock.lock().await;
-    ///     });
-    ///     // No fault delays the request for so long.
-    ///     sleep(Duration::from_secs(3600)).await;
-    ///     drop(held);
-    ///     sleep(Duration::from_secs(3600)).await;
-    /// };
-    /// Check::new().run(program);
-    /// let found = Check::new().deny_snoozing(true).find(program).unwrap_err();
-    /// assert_eq!(found.failure().snoozing()[0].what, "the lock");
-    /// ```
+    /// See [`Snoozing`](super::Snoozing).
     deny_snoozing: bool,
 }

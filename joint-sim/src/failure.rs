@@ -25,7 +25,6 @@ pub(super) struct Left {
     pub(super) unfinished: Vec<Unfinished>,
     /// The workers that can run nothing, because they are in a poll that blocks.
     pub(super) blocked: Vec<String>,
-    /// The hosts that were paused.
     pub(super) paused: Vec<Arc<str>>,
     pub(super) snoozing: Vec<Snoozing>,
     /// The panics of tasks that nobody had looked at.
@@ -63,7 +62,6 @@ impl Left {
 const OUTSIDE: &str = "the simulation does not wait for what is outside of it: threads of `std`, \
     executors that were made outside, and descriptors\n";
 
-/// The payload of a panic.
 pub(super) struct Payload {
     told: Told,
     /// The payload. Locked, because an error may be shared between threads and a payload may not.
@@ -176,14 +174,7 @@ impl Failure {
     /// [`Builder::trace`]: super::Builder::trace
     ///
     /// # Example
-    /// ```
-    /// use joint_sim::Builder;
-    ///
-    /// let waits = || std::future::pending::<()>();
-    /// let failure = Builder::new(1).trace(true).run(waits()).unwrap_err();
-    /// assert_eq!(failure.trace().unwrap().events().last().unwrap().step(), 1);
-    /// assert!(Builder::new(1).run(waits()).unwrap_err().trace().is_none());
-    /// ```
+    /// See [`Trace`].
     pub fn trace(&self) -> Option<&Trace> {
         self.trace.as_deref()
     }
@@ -208,7 +199,6 @@ impl Failure {
         }
     }
 
-    /// Returns whether another run has failed in the same way.
     pub(super) fn is_like(&self, other: &Self) -> bool {
         match (&*self.kind, &*other.kind) {
             (Kind::Panic(one), Kind::Panic(other)) => one.told.is_like(&other.told),
@@ -224,12 +214,10 @@ impl Failure {
         }
     }
 
-    /// Returns whether the run came to its limit of steps or of time.
     pub(super) fn is_at_limit(&self) -> bool {
         matches!(*self.kind, Kind::Steps { .. } | Kind::Time(_))
     }
 
-    /// Returns whether a call has kept the simulation for too long.
     pub(super) fn is_stuck(&self) -> bool {
         matches!(*self.kind, Kind::Stuck { .. })
     }
@@ -274,7 +262,6 @@ impl Failure {
         }
     }
 
-    /// Prints it, and panics with it.
     pub(super) fn pass_on(self) -> ! {
         std::eprintln!("{self}");
         match self.into_panic() {

@@ -95,17 +95,7 @@ impl Faults {
     /// deadline of a wait that blocks. Small delays are as likely as large ones.
     ///
     /// # Example
-    /// ```
-    /// use joint_sim::{Builder, Faults};
-    /// use joint_executor::time::sleep;
-    /// use std::time::Duration;
-    ///
-    /// let (second, most) = (Duration::from_secs(1), Duration::from_millis(135));
-    /// let settings = Builder::new(1).faults(Faults::none().late_timers(1.0));
-    /// let late = settings.run(async move { sleep(second).await })?;
-    /// assert!(late.elapsed > second && late.elapsed < second + most);
-    /// # Ok::<(), joint_sim::Failure>(())
-    /// ```
+    /// See [`Faults`].
     pub const fn late_timers(self, probability: f64) -> Self {
         self.with(Fault::LateTimer, probability)
     }
@@ -378,12 +368,10 @@ impl Faults {
         self
     }
 
-    /// Returns the probability of a fault.
     pub(super) fn rate(&self, fault: Fault) -> f64 {
         self.rates[fault as usize]
     }
 
-    /// Returns whether nothing can go wrong.
     pub(super) fn is_none(&self) -> bool {
         self.rates.iter().all(|rate| *rate <= 0.0)
     }
@@ -423,7 +411,6 @@ pub(super) const KINDS: [(char, f64); Fault::LostWrites as usize] = [
     ('f', 0.01),
 ];
 
-/// The message of a panic that the faults have asked for.
 pub(super) const FAULT_PANIC: &str = "a panic that the simulation's faults have asked for";
 
 /// The time at which a future is dropped.

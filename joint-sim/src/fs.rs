@@ -65,6 +65,7 @@ use std::{
 use super::{
     chance::About,
     disk::{Disk, Inode},
+    faults::Fault,
     machine::Place,
     world::{self, World},
 };
@@ -347,7 +348,10 @@ impl Access {
         longest: usize,
         f: impl FnOnce(&World, &mut Disk, bool) -> io::Result<R>,
     ) -> io::Result<R> {
-        let f = |world: &World, disk: &mut Disk| f(world, disk, world.disk_fails());
+        let f = |world: &World, disk: &mut Disk| {
+            let fails = world.strikes(About::Disk, Fault::DiskError, world.acting());
+            f(world, disk, fails)
+        };
         let (nanos, is_early) = self.with(|world, _| {
             let mut chance = world.chance();
             let nanos = chance.below(About::Disk, longest + 1);

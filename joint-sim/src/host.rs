@@ -64,7 +64,6 @@ use super::{
 pub struct Host {
     number: usize,
     name: Arc<str>,
-    /// The run that it belongs to.
     run: u64,
 }
 
@@ -86,6 +85,8 @@ impl Host {
     ///     assert_eq!(hosts[0].name(), "a");
     ///     assert_eq!(hosts[2].ip().to_string(), "10.0.0.4");
     ///     assert!(!hosts[0].is_running());
+    ///     assert_eq!(Host::find("b").unwrap().ip(), hosts[1].ip());
+    ///     assert!(Host::find("d").is_none());
     /// });
     /// ```
     pub fn new(name: impl Into<String>) -> Self {
@@ -106,15 +107,7 @@ impl Host {
     /// Outside of a simulation.
     ///
     /// # Example
-    /// ```
-    /// use joint_sim::{self as sim, Host};
-    ///
-    /// sim::run(1, async {
-    ///     let host = Host::new("a");
-    ///     assert_eq!(Host::find("a").unwrap().ip(), host.ip());
-    ///     assert!(Host::find("b").is_none());
-    /// });
-    /// ```
+    /// See [`new`](Self::new).
     pub fn find(name: &str) -> Option<Self> {
         with_world(|world| {
             let number = world.machines(|machines| machines.find(name))?;
@@ -148,26 +141,7 @@ impl Host {
     /// If the host is running already, if it is the main future's, or outside of its simulation.
     ///
     /// # Example
-    /// ```
-    /// use joint_sim::{self as sim, Host};
-    /// use std::{cell::Cell, rc::Rc};
-    ///
-    /// sim::run(1, async {
-    ///     let starts = Rc::new(Cell::new(0));
-    ///     let host = Host::new("a");
-    ///     host.run({
-    ///         let starts = starts.clone();
-    ///         move || {
-    ///             starts.set(starts.get() + 1);
-    ///             async {}
-    ///         }
-    ///     });
-    ///     let _ = host.ended().await;
-    ///     host.restart();
-    ///     let _ = host.ended().await;
-    ///     assert_eq!(starts.get(), 2);
-    /// });
-    /// ```
+    /// See [`Host`].
     #[track_caller]
     pub fn run<F, M>(&self, mut main: F)
     where
@@ -194,22 +168,7 @@ impl Host {
     /// If the host has never run, if it is the main future's, or outside of its simulation.
     ///
     /// # Example
-    /// ```
-    /// use joint_sim::{self as sim, Host};
-    /// use joint_executor::time::{sleep, timeout};
-    /// use std::time::Duration;
-    ///
-    /// sim::run(1, async {
-    ///     let (second, minute) = (Duration::from_secs(1), Duration::from_secs(60));
-    ///     let host = Host::new("a");
-    ///     host.run(move || sleep(minute));
-    ///     sleep(50 * second).await;
-    ///     host.restart();
-    ///     // The main future begins anew.
-    ///     assert!(timeout(50 * second, host.ended()).await.is_err());
-    ///     assert!(timeout(50 * second, host.ended()).await.is_ok());
-    /// });
-    /// ```
+    /// See [`Host`].
     pub fn restart(&self) {
         if self.is_running() {
             self.kill();
@@ -259,26 +218,7 @@ impl Host {
     /// If it is the main future's host, or outside of its simulation.
     ///
     /// # Example
-    /// ```
-    /// use futures_lite::AsyncReadExt;
-    /// use joint_sim::{self as sim, Host, net::{TcpListener, TcpStream}};
-    /// use joint_executor::time::sleep;
-    /// use std::time::Duration;
-    ///
-    /// sim::run(1, async {
-    ///     let listener = TcpListener::bind("0.0.0.0:80").await.unwrap();
-    ///     let host = Host::new("a");
-    ///     host.run(|| async {
-    ///         let _stream = TcpStream::connect("main:80").await.unwrap();
-    ///         sleep(Duration::MAX).await;
-    ///     });
-    ///     let (mut stream, _) = listener.accept().await.unwrap();
-    ///     sleep(Duration::from_secs(1)).await;
-    ///     host.kill_program();
-    ///     // The machine closes the connection.
-    ///     assert_eq!(stream.read(&mut [0; 8]).await.unwrap(), 0);
-    /// });
-    /// ```
+    /// See [`kill`](Self::kill).
     pub fn kill_program(&self) {
         self.stop(Power::Idle);
     }
@@ -296,21 +236,7 @@ impl Host {
     /// If it is the main future's host, or outside of its simulation.
     ///
     /// # Example
-    /// ```
-    /// use joint_sim::{self as sim, Host, HostEnd};
-    /// use joint_executor::time::sleep;
-    /// use std::time::Duration;
-    ///
-    /// sim::run(1, async {
-    ///     let host = Host::new("a");
-    ///     host.run(|| sleep(Duration::MAX));
-    ///     assert!(host.is_running());
-    ///     host.cut_power();
-    ///     assert_eq!(host.ended().await, HostEnd::Killed);
-    ///     host.restart();
-    ///     assert!(host.is_running());
-    /// });
-    /// ```
+    /// See [`fs`](super::fs).
     pub fn cut_power(&self) {
         self.stop(Power::Off);
     }

@@ -9,7 +9,7 @@ use std::{boxed::Box, panic::resume_unwind, string::String};
 
 use super::{
     faults::{FAULT_PANIC, Fate, Fault},
-    world::{self, World},
+    world,
 };
 
 /// Returns whether the calling code runs in a simulation.
@@ -100,7 +100,7 @@ pub fn may_cancel<F: IntoFuture>(future: F) -> impl Future<Output = Option<F::Ou
                 return Poll::Pending;
             }
         }
-        world::if_inside(World::note_cancelled);
+        world::if_inside(|world| world.note_fault(world.acting(), Fault::Cancelled));
         future = None;
         Poll::Ready(None)
     })

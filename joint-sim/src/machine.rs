@@ -23,7 +23,6 @@ pub(super) struct Place {
 }
 
 impl Place {
-    /// The place of the main future.
     pub(super) const MAIN: Self = Self { host: 0, start: 0 };
 }
 
@@ -39,7 +38,6 @@ pub(super) enum Power {
     Running,
 }
 
-/// The program of a host.
 pub(super) struct Program {
     pub(super) executor: Rc<Executor>,
     /// The main future. Without a handle it would be dropped if nobody could wake it.
@@ -60,7 +58,6 @@ pub(super) struct Machine {
     /// Each future that waits for the end has a clone.
     pub(super) watched: Arc<()>,
     waiting: Waiting,
-    /// The next port to assign.
     pub(super) next_port: u16,
     pub(super) disk: Disk,
 }
@@ -127,7 +124,6 @@ impl Waiting {
     }
 }
 
-/// The machines of a run.
 pub(super) struct Machines {
     pub(super) all: Vec<Machine>,
     numbers: BTreeMap<Arc<str>, usize>,
@@ -135,8 +131,9 @@ pub(super) struct Machines {
     pub(super) wakers: Vec<Waker>,
 }
 
-impl Machines {
-    pub(super) fn new() -> Self {
+/// The machine of the main future.
+impl Default for Machines {
+    fn default() -> Self {
         let mut own = Self {
             all: Vec::new(),
             numbers: BTreeMap::new(),
@@ -145,8 +142,9 @@ impl Machines {
         own.add(Machine::new(Arc::from("main"), Power::Running));
         own
     }
+}
 
-    /// Adds a machine with a new name. Returns its number.
+impl Machines {
     pub(super) fn add(&mut self, machine: Machine) -> usize {
         let number = self.all.len();
         self.numbers.insert(machine.name.clone(), number);
@@ -159,10 +157,8 @@ impl Machines {
     }
 }
 
-/// The first port that is assigned automatically.
 pub(super) const FIRST_PORT: u16 = 49_152;
 
-/// Returns the number of the host that has an address, if there is one.
 pub(super) fn host(ip: IpAddr) -> Option<usize> {
     match ip {
         IpAddr::V4(ip) => match ip.octets() {
@@ -173,7 +169,6 @@ pub(super) fn host(ip: IpAddr) -> Option<usize> {
     }
 }
 
-/// Returns the address of a host.
 pub(super) fn ip(host: usize) -> Ipv4Addr {
     let number = u16::try_from(host + 1).unwrap_or(u16::MAX);
     let [high, low] = number.to_be_bytes();
@@ -183,19 +178,7 @@ pub(super) fn ip(host: usize) -> Ipv4Addr {
 /// How a host's main future has ended.
 ///
 /// # Example
-/// ```
-/// use joint_sim::{self as sim, Host, HostEnd};
-///
-/// sim::run(1, async {
-///     let host = Host::new("a");
-///     host.run(|| async {});
-///     assert_eq!(host.ended().await, HostEnd::Returned);
-///     let end = host.ended();
-///     host.restart();
-///     host.kill();
-///     assert_eq!(end.await, HostEnd::Killed);
-/// });
-/// ```
+/// See [`Host::ended`](super::Host::ended).
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[must_use = "it may be a panic"]
 pub enum HostEnd {

@@ -78,7 +78,6 @@ pub use crate::world::{Latency, Link};
 #[doc(no_inline)]
 pub use joint_executor::io::{TcpListener, TcpStream, UdpSocket};
 
-/// Calls `f` with the numbers of two hosts.
 fn with_two<R>(a: &str, b: &str, f: impl FnOnce(&World, &mut Network, usize, usize) -> R) -> R {
     with_network(|world, network| {
         let [a, b] = [a, b].map(|name| network.number(name));
@@ -144,21 +143,7 @@ pub fn set_link(a: impl AsRef<str>, b: impl AsRef<str>, link: Link) {
 /// If there is no such host, or outside of a simulation.
 ///
 /// # Example
-/// ```
-/// use joint_sim::{self as sim, Host, net::{self, Latency, Link, TcpStream}};
-/// use joint_executor::time::now;
-/// use std::time::Duration;
-///
-/// sim::run(1, async {
-///     let second = Duration::from_secs(1);
-///     let host = Host::new("a");
-///     net::set_link_one_way("main", &host, Link::new().latency(Latency::Constant(second)));
-///     let start = now();
-///     // Nobody listens there. Only the request is slow, and not the refusal.
-///     TcpStream::connect("a:80").await.unwrap_err();
-///     assert!((second..2 * second).contains(&(now() - start)));
-/// });
-/// ```
+/// See [`set_link`].
 pub fn set_link_one_way(from: impl AsRef<str>, to: impl AsRef<str>, link: Link) {
     with_two(from.as_ref(), to.as_ref(), |_, network, from, to| {
         network.links.own.insert((from, to), link);
@@ -171,24 +156,7 @@ pub fn set_link_one_way(from: impl AsRef<str>, to: impl AsRef<str>, link: Link) 
 /// Outside of a simulation.
 ///
 /// # Example
-/// ```
-/// use joint_sim::{self as sim, Host, net::{self, Latency, Link, TcpStream}};
-/// use joint_executor::time::now;
-/// use std::time::Duration;
-///
-/// sim::run(1, async {
-///     let second = Duration::from_secs(1);
-///     net::set_default_link(Link::new().latency(Latency::Constant(second)));
-///     let near = Host::new("near");
-///     net::set_link(&near, "main", Link::new());
-///     Host::new("far");
-///     for (address, is_slow) in [("far:80", true), ("near:80", false)] {
-///         let start = now();
-///         TcpStream::connect(address).await.unwrap_err();
-///         assert_eq!(now() - start >= second, is_slow);
-///     }
-/// });
-/// ```
+/// See [`Latency`].
 pub fn set_default_link(link: Link) {
     with_network(|_, network| network.links.default = link);
 }
@@ -232,24 +200,7 @@ pub fn partition(a: impl AsRef<str>, b: impl AsRef<str>) {
 /// If there is no such host, or outside of a simulation.
 ///
 /// # Example
-/// ```
-/// use joint_sim::{self as sim, Host, net::{self, TcpStream, UdpSocket}};
-/// use std::io::ErrorKind;
-///
-/// sim::run(1, async {
-///     let host = Host::new("a");
-///     net::partition_one_way("main", &host);
-///     let socket = UdpSocket::bind("0.0.0.0:7").await.unwrap();
-///     host.run(|| async {
-///         let socket = UdpSocket::bind("0.0.0.0:7").await.unwrap();
-///         socket.send_to(b"hello", "main:7").await.unwrap();
-///     });
-///     // A message arrives from there, but a connection needs both directions.
-///     assert_eq!(socket.recv(&mut [0; 8]).await.unwrap(), 5);
-///     let error = TcpStream::connect("a:80").await.unwrap_err();
-///     assert_eq!(error.kind(), ErrorKind::TimedOut);
-/// });
-/// ```
+/// See [`partition`].
 pub fn partition_one_way(from: impl AsRef<str>, to: impl AsRef<str>) {
     with_two(from.as_ref(), to.as_ref(), |_, network, from, to| {
         network.links.cut((from, to));
@@ -262,17 +213,7 @@ pub fn partition_one_way(from: impl AsRef<str>, to: impl AsRef<str>) {
 /// If there is no such host, or outside of a simulation.
 ///
 /// # Example
-/// ```
-/// use joint_sim::{self as sim, Host, net::{self, TcpStream}};
-/// use std::io::ErrorKind;
-///
-/// sim::run(1, async {
-///     let host = Host::new("a");
-///     net::isolate(&host);
-///     let error = TcpStream::connect("a:80").await.unwrap_err();
-///     assert_eq!(error.kind(), ErrorKind::TimedOut);
-/// });
-/// ```
+/// See [`partition`].
 pub fn isolate(host: impl AsRef<str>) {
     with_network(|_, network| {
         let host = network.number(host.as_ref());
@@ -320,22 +261,7 @@ pub fn heal(a: impl AsRef<str>, b: impl AsRef<str>) {
 /// Outside of a simulation.
 ///
 /// # Example
-/// ```
-/// use joint_sim::{self as sim, Host, net::{self, TcpStream}};
-/// use std::io::ErrorKind;
-///
-/// sim::run(1, async {
-///     for host in [Host::new("a"), Host::new("b")] {
-///         net::isolate(host);
-///     }
-///     net::heal_all();
-///     for address in ["a:80", "b:80"] {
-///         // Nobody listens there, but the machine answers.
-///         let error = TcpStream::connect(address).await.unwrap_err();
-///         assert_eq!(error.kind(), ErrorKind::ConnectionRefused);
-///     }
-/// });
-/// ```
+/// See [`heal`].
 pub fn heal_all() {
     with_network(|world, network| {
         let healed = mem::take(&mut network.links.cut);

@@ -21,7 +21,6 @@ pub(super) struct Told {
 }
 
 impl Panicked {
-    /// Shows it in one line.
     pub(super) fn first_line(&self) -> String {
         self.to_string().lines().next().unwrap_or_default().into()
     }
@@ -61,7 +60,6 @@ pub(super) fn is_like(one: &str, other: &str) -> bool {
     one.eq(other)
 }
 
-/// Returns the message of a panic.
 pub(super) fn message(payload: &(dyn Any + Send)) -> &str {
     let text = payload.downcast_ref::<&str>().copied();
     let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));

@@ -54,7 +54,6 @@ impl fmt::Display for Named {
     }
 }
 
-/// One thing that has happened.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum What {
     /// It was spawned by `by`.
@@ -158,9 +157,7 @@ pub(super) struct Record {
     digest: u64,
     /// The latest events, as a ring. Unused places hold an arbitrary event.
     last: Box<[Event; LAST]>,
-    /// The number of events.
     count: usize,
-    /// All events, if they are kept.
     all: Option<Vec<Event>>,
     /// The tasks by their numbers, if all events are kept. The main future has none.
     names: Vec<Option<Named>>,
@@ -217,7 +214,6 @@ impl Record {
         }
     }
 
-    /// Keeps the name of a task, if all events are kept.
     pub(super) fn name(&mut self, task: Actor, named: &Named) {
         if self.all.is_some() {
             let number = task.0 as usize;
@@ -243,7 +239,6 @@ impl Record {
         (first..self.count).map(|place| &self.last[place % LAST])
     }
 
-    /// Returns the number of events that are kept.
     pub(super) fn kept(&self) -> usize {
         self.all.as_ref().map_or(0, Vec::len)
     }
@@ -266,24 +261,10 @@ impl fmt::Display for Event {
             What::Fault(Fault::LateTimer) if actor == Actor::TIMER => {
                 f.write_str("fault: a timer is late")
             }
-            What::Fault(Fault::LateTimer) => write!(f, "fault: a wait of {actor} ends late"),
-            What::Fault(Fault::LateWakeup) => write!(f, "fault: the wake-up of {actor} is late"),
-            What::Fault(Fault::SpuriousPoll) => {
-                write!(f, "fault: {actor} will be polled without reason")
+            What::Fault(fault) => {
+                let (before, after) = sentence(*fault);
+                write!(f, "{before}{actor}{after}")
             }
-            What::Fault(Fault::SmallBudget) => write!(f, "fault: {actor} yields early"),
-            What::Fault(Fault::AnotherWaker) => {
-                write!(f, "fault: {actor} polls first with another waker")
-            }
-            What::Fault(Fault::Cancelled) => write!(f, "fault: a future of {actor} is dropped"),
-            What::Fault(Fault::Panicked) => write!(f, "fault: {actor} panics"),
-            What::Fault(Fault::Site) => write!(f, "fault: a site of {actor} fires"),
-            What::Fault(Fault::DiskError) => write!(f, "fault: the disk of {actor} fails"),
-            What::Fault(Fault::FullDisk) => write!(f, "fault: the disk of {actor} is full"),
-            What::Fault(Fault::LostWrites) => {
-                write!(f, "{actor} cuts the power, and writes are lost")
-            }
-            What::Fault(Fault::Pause) => write!(f, "fault: the host of {actor} pauses"),
             What::TimePassed => f.write_str("time passed"),
             What::Armed { until } => {
                 let until = Duration::from_nanos(*until);
@@ -299,7 +280,24 @@ impl fmt::Display for Event {
     }
 }
 
-/// Returns how a task has ended, as a verb.
+/// Returns what is said of a fault, before and after whom it happens to.
+fn sentence(fault: Fault) -> (&'static str, &'static str) {
+    match fault {
+        Fault::LateTimer => ("fault: a wait of ", " ends late"),
+        Fault::LateWakeup => ("fault: the wake-up of ", " is late"),
+        Fault::SpuriousPoll => ("fault: ", " will be polled without reason"),
+        Fault::SmallBudget => ("fault: ", " yields early"),
+        Fault::AnotherWaker => ("fault: ", " polls first with another waker"),
+        Fault::Pause => ("fault: the host of ", " pauses"),
+        Fault::Site => ("fault: a site of ", " fires"),
+        Fault::Cancelled => ("fault: a future of ", " is dropped"),
+        Fault::Panicked => ("fault: ", " panics"),
+        Fault::DiskError => ("fault: the disk of ", " fails"),
+        Fault::FullDisk => ("fault: the disk of ", " is full"),
+        Fault::LostWrites => ("", " cuts the power, and writes are lost"),
+    }
+}
+
 pub(super) fn how_it_ended(how: TaskEnd) -> &'static str {
     match how {
         TaskEnd::Finished => "finished",
@@ -351,7 +349,6 @@ fn repeated(events: &[Event]) -> (usize, usize) {
     (1, 1)
 }
 
-/// Joins lines of text, each indented.
 pub(super) fn lines<T: fmt::Display>(all: impl IntoIterator<Item = T>) -> String {
     use std::fmt::Write;
     let mut text = String::new();

@@ -88,7 +88,6 @@ pub enum Scheduler {
     },
 }
 
-/// A scheduler in a run.
 pub(super) enum Chooser {
     Random,
     RoundRobin,

@@ -63,21 +63,7 @@ impl Builder {
     /// Sets how the task that runs next is chosen. Otherwise it is [`Scheduler::Random`].
     ///
     /// # Example
-    /// ```
-    /// use joint_sim::{Builder, Scheduler};
-    /// use joint_executor::{spawn_detached, yield_now};
-    /// use std::sync::Mutex;
-    ///
-    /// static ORDER: Mutex<Vec<u32>> = Mutex::new(Vec::new());
-    /// Builder::new(1).scheduler(Scheduler::RoundRobin).run(async {
-    ///     for n in 0..4 {
-    ///         spawn_detached(async move { ORDER.lock().unwrap().push(n) });
-    ///     }
-    ///     yield_now().await;
-    /// })?;
-    /// assert_eq!(*ORDER.lock().unwrap(), [0, 1, 2, 3]);
-    /// # Ok::<(), joint_sim::Failure>(())
-    /// ```
+    /// See [`Builder`].
     pub fn scheduler(mut self, scheduler: Scheduler) -> Self {
         self.scheduler = scheduler;
         self
@@ -91,19 +77,7 @@ impl Builder {
     /// [`Outcome::steps`]: super::Outcome::steps
     ///
     /// # Example
-    /// ```
-    /// use joint_sim::{Builder, Scheduler};
-    ///
-    /// let program = || async {
-    ///     for _ in 0..100 {
-    ///         joint_executor::yield_now().await;
-    ///     }
-    /// };
-    /// let steps = Builder::new(0).run(program())?.steps;
-    /// let settings = Builder::new(1).scheduler(Scheduler::Pct { depth: 3 }).expected_steps(steps);
-    /// assert_eq!(settings.run(program())?.steps, 101);
-    /// # Ok::<(), joint_sim::Failure>(())
-    /// ```
+    /// See [`Scheduler::Pct`].
     pub fn expected_steps(mut self, steps: u64) -> Self {
         self.expected_steps = steps;
         self
@@ -116,13 +90,7 @@ impl Builder {
     /// This takes memory for each spawn, wake-up and poll. It changes nothing in the run.
     ///
     /// # Example
-    /// ```
-    /// let outcome = joint_sim::Builder::new(1).trace(true).run(async {
-    ///     joint_executor::spawn(async {}).await;
-    /// })?;
-    /// println!("{}", outcome.trace.unwrap());
-    /// # Ok::<(), joint_sim::Failure>(())
-    /// ```
+    /// See [`Trace`].
     pub fn trace(mut self, trace: bool) -> Self {
         self.keeps_trace = trace;
         self

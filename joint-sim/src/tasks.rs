@@ -14,16 +14,13 @@ use super::{
 use joint::task::{Id, Runnable};
 use joint_executor::hosted::{ExecutorId, ReadyTask};
 
-/// Something that is ready to run.
 pub(super) struct Due {
     pub(super) actor: Actor,
-    /// The actor that made it ready.
     pub(super) by: Actor,
     pub(super) work: Work,
 }
 
 impl Due {
-    /// Returns whether it was woken in its own poll.
     pub(super) fn has_yielded(&self) -> bool {
         self.by == self.actor
     }
@@ -39,7 +36,6 @@ impl Due {
 pub(super) enum Work {
     Main,
     Task {
-        /// The number of its executor.
         pool: u16,
         key: Key,
         task: ReadyTask,
@@ -60,7 +56,6 @@ pub(super) struct Live {
     /// The time and the step of its last poll.
     pub(super) since: u64,
     pub(super) ran: u64,
-    /// The number of its polls.
     pub(super) polls: u64,
     /// The actor that woke it for that step.
     pub(super) woken: Actor,
@@ -112,13 +107,11 @@ pub(super) struct Tasks {
 }
 
 impl Tasks {
-    /// Returns the number of a new task.
     pub(super) fn introduce(&mut self) -> Actor {
         self.spawned += 1;
         Actor(self.spawned)
     }
 
-    /// Returns the task's key.
     pub(super) fn insert(&mut self, id: Id, live: Live) -> Key {
         let key = self.lives.insert(live);
         let key = Key::of(key);
@@ -131,7 +124,6 @@ impl Tasks {
         Some(self.lives.remove(key.index()))
     }
 
-    /// Returns the key of a task, and its number.
     #[inline]
     pub(super) fn known(&self, id: Id) -> (Key, Actor) {
         let known = self.keys.get(&id);

@@ -2,7 +2,6 @@
 
 use std::{fmt, sync::Arc};
 
-/// An event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Event {
     Sent,
@@ -47,7 +46,6 @@ impl Traffic {
         }
     }
 
-    /// The event and the hosts.
     pub(super) fn kind(&self) -> u64 {
         let [from, to] = self.hosts.map(u64::from);
         self.event as u64 | from << 4 | to << 20

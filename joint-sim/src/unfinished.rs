@@ -40,7 +40,6 @@ pub struct Unfinished {
     pub(super) since: u64,
     /// The step of its last poll, and the actor that woke it. `None` if it has never run.
     pub(super) ran: Option<(u64, Actor)>,
-    /// What it waits for.
     pub(super) waits_for: Vec<String>,
 }
 
@@ -85,7 +84,6 @@ impl fmt::Display for Unfinished {
     }
 }
 
-/// The largest number of tasks in a report.
 const MOST: usize = 32;
 
 /// Shows tasks, one a line, and only the number of the last ones if there are many.

@@ -98,7 +98,6 @@ pub(super) struct World {
     panics: Panics,
 }
 
-/// Panics if this thread is in a world.
 pub(super) fn assert_outside() {
     assert!(
         with(|world| world.is_none()),
@@ -125,7 +124,7 @@ impl World {
             pauses: RefCell::default(),
             injected: Injected::new(&settings.faults),
             threads: Threads::default(),
-            network: RefCell::new(Network::new()),
+            network: RefCell::default(),
             stage: Stage::default(),
             main: MainFuture::new(),
             waits: RefCell::default(),
@@ -232,7 +231,6 @@ impl World {
         self.owner.number()
     }
 
-    /// Who acts now.
     pub(super) fn acting(&self) -> Actor {
         self.stage.actor.get()
     }
@@ -262,7 +260,6 @@ impl World {
         drawn
     }
 
-    /// Notes a text of the program's own.
     pub(super) fn note_text(&self, text: String) {
         let event = self.event(self.acting(), What::Note(Arc::new(text)));
         self.agenda.borrow_mut().record.add_last(event);

@@ -7,7 +7,6 @@ use super::super::{
     trace::Trace,
 };
 
-/// Tells where two runs differ, if they do.
 pub(super) fn difference(one: &Trace, other: &Trace) -> Option<String> {
     let pairs = one.events.iter().zip(&other.events);
     let same = pairs.take_while(|(one, other)| one == other).count();

@@ -43,7 +43,6 @@ use super::{
 pub struct Found {
     failure: Failure,
     plan: Plan,
-    /// The number of the run.
     run: u64,
     shrunk: Option<Shrunk>,
     /// Why the failure is not shrunk or has no files.
@@ -86,7 +85,6 @@ impl Found {
         self.note += &difference.unwrap_or_default();
     }
 
-    /// Notes the shrunk run and its failure.
     pub(super) fn shrunk_to(
         &mut self,
         plan: Plan,
@@ -102,7 +100,6 @@ impl Found {
         self.failure = failure;
     }
 
-    /// Writes all steps of the run to files.
     pub(super) fn with_trace(mut self, trace: Trace) -> Self {
         let last = self.failure.last().iter();
         let actors: BTreeSet<_> = last.map(|event| event.actor).collect();
@@ -159,20 +156,7 @@ impl Found {
     /// Returns the value of `JOINT_SIM_REPLAY` that replays the shrunk run.
     ///
     /// # Example
-    /// ```
-    /// use joint_sim::{self as sim, Check};
-    /// use joint_executor::yield_now;
-    ///
-    /// let program = || async {
-    ///     for _ in 0..10 {
-    ///         yield_now().await;
-    ///         assert!(!sim::fault("disk"), "the disk is full");
-    ///     }
-    /// };
-    /// let found = Check::new().find(program).unwrap_err();
-    /// let again = Check::new().replay(found.shrunk_replay().unwrap()).find(program).unwrap_err();
-    /// assert!(again.failure().to_string().contains("the disk is full"));
-    /// ```
+    /// See [`Found`].
     pub fn shrunk_replay(&self) -> Option<String> {
         self.shrunk.as_ref().map(|shrunk| shrunk.plan.to_string())
     }
@@ -204,13 +188,10 @@ impl Found {
     }
 }
 
-/// The largest number of drawn numbers in a report.
 const MOST_DRAWN: usize = 20;
 
-/// The largest number of events in a file.
 const MOST_EVENTS: usize = 20_000;
 
-/// The folder of the files with all steps.
 fn folder() -> PathBuf {
     let set = |name| env::var_os(name).filter(|value: &OsString| !value.is_empty());
     let set = set("JOINT_SIM_OUT").or_else(|| set("CARGO_TARGET_TMPDIR"));

@@ -119,7 +119,6 @@ impl Night {
         Some(varied.unwrap_or(new))
     }
 
-    /// Keeps a plan whose run has covered something new.
     pub(super) fn learn(&self, plan: &Plan, run: &Kept) {
         let edges = edges(run);
         let mut known = self.lock();
@@ -141,7 +140,6 @@ impl Night {
     }
 }
 
-/// Opens the file of a corpus, and reads the plans in it.
 fn open(path: &Path, plans: &mut VecDeque<Plan>) -> io::Result<File> {
     fs::create_dir_all(path.parent().unwrap_or(path))?;
     let text = match fs::read_to_string(path) {
@@ -163,7 +161,6 @@ fn hash(of: impl Hash) -> u64 {
     hasher.finish()
 }
 
-/// Returns what a run has covered.
 fn edges(run: &Kept) -> BTreeSet<u64> {
     let spawned = |actor| run.trace.named(actor).map(|named| named.spawned);
     let place = |actor: Actor| (spawned(actor), actor.task().is_some());

@@ -41,13 +41,7 @@ impl Check {
     /// already, so this is for one long check.
     ///
     /// # Example
-    /// ```
-    /// use joint_sim::Check;
-    /// use joint_executor::time::sleep;
-    /// use std::time::Duration;
-    ///
-    /// Check::new().seeds(1_000).jobs(0).run(|| sleep(Duration::from_secs(1)));
-    /// ```
+    /// See [`ParallelCheck`].
     pub fn jobs(self, jobs: usize) -> ParallelCheck {
         let jobs = match jobs {
             0 => available_parallelism().map_or(1, NonZeroUsize::get),

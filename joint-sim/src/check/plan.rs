@@ -50,7 +50,6 @@ enum How {
 }
 
 impl Plan {
-    /// Returns the plan of the n-th run of a check.
     pub(super) fn nth(number: u64, seed: u64, expected: u64) -> Self {
         let how = match number % 4 {
             0 => How::Random,
@@ -109,7 +108,6 @@ impl Plan {
         self.seed
     }
 
-    /// Returns the settings of the run.
     pub(super) fn of(&self, settings: &Builder) -> Builder {
         let (scheduler, expected) = match self.how {
             How::Random | How::List(_) | How::Branch(..) => {
@@ -130,7 +128,6 @@ impl Plan {
         .expected_steps(expected)
     }
 
-    /// Returns the command that replays the run.
     pub(super) fn command(&self) -> String {
         match test_name() {
             Some(test) => format!(

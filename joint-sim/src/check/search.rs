@@ -31,14 +31,12 @@ type Bad = (Found, Option<Trace>);
 /// The steps of the longest of some runs, or the first that is to be reported.
 pub(super) type Made = Result<u64, Box<Bad>>;
 
-/// The largest number of runs in a round.
 const LONGEST_ROUND: u64 = 1 << 10;
 
 /// Makes the runs with these numbers, which are expected to take this many steps.
 pub(super) type Round<'a> = &'a dyn Fn(Range<u64>, u64) -> Made;
 
 impl Check {
-    /// Makes all runs.
     pub(super) fn search(&self, run: Run<'_>, round: Round<'_>) -> Result<Checked, Box<Found>> {
         let (mut next, mut longest) = (0, 0);
         let usual = self.settings.expected_steps;
@@ -117,7 +115,6 @@ fn passed(panics: Vec<String>, steps: u64) -> u64 {
     steps
 }
 
-/// The largest number of panics that are printed.
 const MOST_TOLD: usize = 100;
 
 /// Makes runs one after the other, up to the first that is to be reported.

@@ -236,16 +236,6 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_without_decisions_needs_none() {
-        let mut runs = 0;
-        let shrunk = shrink(&decisions([1, 2, 3]), 10, &mut |made| {
-            runs += 1;
-            Some(made.to_vec())
-        });
-        assert_eq!((shrunk, runs), (Vec::new(), 1));
-    }
-
-    #[test]
     fn the_number_of_runs_is_bounded() {
         let mut runs = 0;
         let shrunk = shrink(&decisions([1; 100]), 7, &mut |_| {

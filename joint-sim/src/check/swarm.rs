@@ -51,7 +51,6 @@ impl Swarm {
         Self { rates, delay }
     }
 
-    /// Returns the faults of the run.
     pub(super) fn of(&self, faults: &Faults) -> Faults {
         let mut faults = faults.clone();
         faults.longest_delay /= 1 << self.delay;

@@ -41,7 +41,6 @@ impl Trace {
         self.names.get(actor.0 as usize)?.as_ref()
     }
 
-    /// Shows an actor with what is known about it.
     pub(super) fn shown(&self, actor: Actor) -> String {
         match self.named(actor) {
             Some(named) => format!("{actor}{named}"),

@@ -83,7 +83,6 @@ impl Trace {
         writer.flush()
     }
 
-    /// Returns the slice as an event.
     fn drawn(&self, track: usize, slice: &Slice) -> Value {
         let name = match slice.actor {
             Actor::MAIN => "main".into(),
@@ -104,12 +103,10 @@ impl Trace {
     }
 }
 
-/// An event that names or orders a track.
 fn metadata(name: &str, track: usize, args: Value) -> Value {
     json!({"ph": "M", "pid": 1, "tid": track, "name": name, "args": args})
 }
 
-/// Nanoseconds as microseconds.
 fn micros(nanos: u64) -> f64 {
     nanos as f64 / 1e3
 }
@@ -184,7 +181,6 @@ fn slices(events: &[Event]) -> Vec<Slice> {
     slices
 }
 
-/// Decides where the slices are drawn.
 fn draw(slices: &mut [Slice]) {
     let mut first = 0;
     while first < slices.len() {

@@ -15,9 +15,7 @@ use super::{
 /// The part of the program that is running. It begins with the main future.
 #[derive(Default)]
 pub(super) struct Stage {
-    /// Who acts now.
     pub(super) actor: Cell<Actor>,
-    /// The place of the code that is running.
     pub(super) place: Cell<Place>,
     /// The number of polls and calls on the stack.
     pub(super) depth: Cell<usize>,
@@ -68,7 +66,6 @@ impl<'a> Acting<'a> {
         self.number = number;
     }
 
-    /// Acts as before the steps.
     pub(super) fn leave(&self) {
         self.world.stage.actor.set(self.actor);
         self.world.set_place(self.place);

@@ -30,7 +30,6 @@ pub(super) enum Report {
     Lost,
 }
 
-/// The baton between the world and one thread.
 #[derive(Default)]
 pub(super) struct Baton {
     pub(super) orders: Mail<Order>,

@@ -128,7 +128,6 @@ impl World {
         }
     }
 
-    /// Which tasks each one joins.
     fn joins(&self) -> BTreeMap<Actor, Vec<Actor>> {
         let agenda = self.agenda.borrow();
         let mut by_address = BTreeMap::from([(self.main.address(), Actor::MAIN)]);
@@ -152,7 +151,6 @@ impl World {
         joins
     }
 
-    /// Returns the workers that are in a poll, which is beneath this call on a stack.
     fn blocked(&self) -> Vec<String> {
         let mut blocked = Vec::new();
         for (executor, pool) in self.pools.all.borrow().iter().enumerate() {

@@ -131,7 +131,6 @@ impl World {
 }
 
 impl World {
-    /// Takes what was kept.
     pub(crate) fn take_kept(&self) -> Kept {
         if self.ending.is_abandoned.get() {
             // A call may be adding to it (rule 2 of `threads`).

@@ -25,19 +25,16 @@ std::thread_local! {
     static WORLD: Cell<Option<*const World>> = const { Cell::new(None) };
 }
 
-/// Calls `f` with the world that this thread is in.
 pub(crate) fn with<R>(f: impl FnOnce(Option<&World>) -> R) -> R {
     let world = WORLD.try_with(Cell::get).ok().flatten();
     // SAFETY: set by `Entered::new` to a world that outlives it, and reset by its drop.
     f(world.map(|world| unsafe { &*world }))
 }
 
-/// Calls `f` with the world that this thread is in, if there is one.
 pub(crate) fn if_inside(f: impl FnOnce(&World)) {
     with(|world| _ = world.map(f));
 }
 
-/// Calls `f` with the world of this run, if this thread is in it.
 pub(crate) fn with_own<R>(run: u64, f: impl FnOnce(Option<&World>) -> R) -> R {
     with(|world| f(world.filter(|world| world.number() == run)))
 }
@@ -111,7 +108,6 @@ pub(super) fn erased<R>(f: *mut (dyn FnMut() -> R + '_)) -> *mut (dyn FnMut() ->
     unsafe { mem::transmute(f) }
 }
 
-/// Removes the last frame when it is dropped.
 struct OnStack<'a>(&'a World);
 
 impl Drop for OnStack<'_> {
@@ -137,7 +133,6 @@ impl World {
         })
     }
 
-    /// Keeps a wait on the stack.
     fn push_frame(
         &self,
         is_due: *mut (dyn FnMut() -> bool + '_),

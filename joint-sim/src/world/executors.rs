@@ -103,7 +103,6 @@ impl World {
 }
 
 impl World {
-    /// Takes note of a new task or call.
     pub(super) fn introduce(
         &self,
         id: Id,
@@ -139,7 +138,6 @@ impl World {
         }
     }
 
-    /// Notes the end of a task or call.
     pub(super) fn has_ended(&self, id: Id, how: TaskEnd) {
         let live = self.agenda.borrow_mut().tasks.remove(id);
         if let Some(live) = live {
@@ -149,7 +147,6 @@ impl World {
 }
 
 impl World {
-    /// The executor of the main future.
     pub(super) fn ambient(&self) -> Arc<Executor> {
         let ambient = self.ambient.get().expect("set before anything runs");
         ambient.clone()
@@ -186,7 +183,6 @@ impl World {
         Ok(executor)
     }
 
-    /// Takes over the workers of a new executor.
     fn add(&self, workers: Vec<HostedWorker>) {
         let pool = Rc::new(Pool::new(workers, self.stage.place.get()));
         let mut pools = self.pools.all.borrow_mut();

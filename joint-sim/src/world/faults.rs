@@ -10,7 +10,7 @@ use core::{
 
 use super::{
     super::{
-        chance::{About, Chance},
+        chance::{About, Chance, hits},
         clock::{self, NEVER},
         disk::Disk,
         faults::{Fate, Fault, Faults},
@@ -39,11 +39,9 @@ const SMALL_BUDGET: usize = 8;
 /// The faults of a run, if there are any.
 pub(super) struct Injected {
     faults: Faults,
-    /// The fault sites of the program.
     pub(super) sites: RefCell<BTreeMap<String, Site>>,
     /// Whether a spurious poll of the main future has been arranged.
     main_is_arranged: Cell<bool>,
-    /// The longest delay, in nanoseconds.
     longest: u64,
 }
 
@@ -88,7 +86,6 @@ impl Injected {
     }
 }
 
-/// The manner of a poll.
 #[derive(Clone, Copy)]
 pub(super) enum Manner {
     Usual,
@@ -98,11 +95,7 @@ pub(super) enum Manner {
     Dropped,
 }
 
-fn hits(random: u32, probability: f64) -> bool {
-    f64::from(random) < probability * 4_294_967_296.0
-}
-
-/// At least 1, and below 2 to the power of `LONGEST`, of the largest orders of magnitude: so many.
+/// At least 1 and below 2 to the power of `LONGEST`, log-uniform over the top `orders` powers of two.
 fn some_delay(draw: &mut dyn FnMut() -> u32, orders: u32) -> usize {
     let magnitude = LONGEST - orders + draw() % orders;
     let largest = 1 << magnitude;
@@ -110,11 +103,10 @@ fn some_delay(draw: &mut dyn FnMut() -> u32, orders: u32) -> usize {
 }
 
 impl World {
-    fn note_fault(&self, actor: Actor, fault: Fault) {
+    pub(crate) fn note_fault(&self, actor: Actor, fault: Fault) {
         self.note(actor, What::Fault(fault));
     }
 
-    /// Wakes at a time that is `delay` from now.
     fn wake_in(&self, delay: u64, waker: Waker) {
         self.at(self.now().saturating_add(delay), move |_| waker.wake());
     }
@@ -167,7 +159,6 @@ impl World {
         deadline.saturating_add(self.lateness())
     }
 
-    /// How a task is polled.
     #[cold]
     pub(super) fn manner(
         &self,
@@ -207,7 +198,6 @@ impl World {
         }
     }
 
-    /// How the main future is polled.
     pub(super) fn manner_of_main(&self) -> Manner {
         let Some(injected) = &self.injected else {
             return Manner::Usual;
@@ -260,7 +250,6 @@ impl World {
         }
     }
 
-    /// Returns whether a site of the program's own fires.
     pub(crate) fn fires(&self, name: &str) -> bool {
         let Some(injected) = &self.injected else {
             return false;
@@ -286,18 +275,13 @@ impl World {
         fires
     }
 
-    /// Returns whether an operation of a disk fails.
-    pub(crate) fn disk_fails(&self) -> bool {
-        self.happens(About::Disk, Fault::DiskError)
-    }
-
     /// Returns for how many of these bytes a disk has room.
     pub(crate) fn room(&self, disk: &mut Disk, bytes: usize) -> usize {
         let now = self.now();
         if disk.full_until > now {
             return 0;
         }
-        if !self.happens(About::Disk, Fault::FullDisk) {
+        if !self.strikes(About::Disk, Fault::FullDisk, self.acting()) {
             return bytes;
         }
         let time = self.chance().below(About::Disk, FULL_FOR);
@@ -339,16 +323,8 @@ impl World {
         }
     }
 
-    pub(crate) fn note_cancelled(&self) {
-        self.note_fault(self.acting(), Fault::Cancelled);
-    }
-
-    /// Decides whether a fault that has no delay happens to the code that runs.
-    pub(crate) fn happens(&self, about: About, fault: Fault) -> bool {
-        self.strikes(about, fault, self.acting())
-    }
-
-    fn strikes(&self, about: About, fault: Fault, actor: Actor) -> bool {
+    /// Decides whether a fault that has no delay happens.
+    pub(crate) fn strikes(&self, about: About, fault: Fault, actor: Actor) -> bool {
         let injected = self.injected.as_ref();
         let rate = injected.map_or(0.0, |injected| injected.faults.rate(fault));
         let happens = self.chance().happens(about, rate);
@@ -374,5 +350,5 @@ pub(crate) fn poll<F: Future>(mut future: Pin<&mut F>, cx: &mut Context<'_>) -> 
 
 /// Decides whether a fault of a poll happens to the code that runs.
 pub(crate) fn strikes(fault: Fault) -> bool {
-    with(|world| world.is_some_and(|world| world.happens(About::Poll, fault)))
+    with(|world| world.is_some_and(|world| world.strikes(About::Poll, fault, world.acting())))
 }

@@ -33,7 +33,6 @@ pub(super) struct Pause {
     pub(super) kept: VecDeque<Due>,
 }
 
-/// A host's own time.
 #[derive(Clone, Copy)]
 pub(super) struct HostTime {
     /// When the clocks were set, and what they showed then: that of the timers, and the wall clock,
@@ -45,7 +44,6 @@ pub(super) struct HostTime {
     rate: u64,
 }
 
-/// One million parts.
 const WHOLE: u64 = 1_000_000;
 /// The wall clock at the start of a run: the first second of 2000.
 const BEGIN: u64 = 946_684_800_000_000_000;
@@ -71,13 +69,11 @@ fn scale(nanos: u64, by: u64, of: u64) -> u64 {
 }
 
 impl World {
-    /// Returns the time on a host's clock.
     pub(super) fn own_time(&self, host: usize, world: u64) -> u64 {
         let known = self.host_times.borrow();
         known.get(&host).map_or(world, |time| time.own(world))
     }
 
-    /// Returns when a host's clock shows a time.
     pub(super) fn world_time(&self, host: usize, own: u64) -> u64 {
         let known = self.host_times.borrow();
         known.get(&host).map_or(own, |time| time.world(own))
@@ -132,7 +128,6 @@ impl World {
         self.pauses.borrow().contains_key(&host)
     }
 
-    /// Returns the names of the hosts that are paused.
     pub(super) fn paused(&self) -> Vec<Arc<str>> {
         let pauses = self.pauses.borrow();
         let name = |machines: &mut Machines, host: usize| machines.all[host].name.clone();

@@ -21,7 +21,6 @@ use super::{
     agenda::remove,
 };
 
-/// An event at a time.
 pub(super) enum Act {
     Call(Box<dyn FnOnce(&World)>),
     /// A wake-up is delivered.
@@ -34,7 +33,6 @@ pub(super) struct Timeline {
     pub(super) now: Cell<u64>,
     /// The time after which the run has failed, in nanoseconds of the clock.
     end: u64,
-    /// How much time each poll takes.
     pub(super) charge: u64,
     /// By the time and a number, so that those of one time keep their order.
     later: RefCell<BTreeMap<(u64, u64), Act>>,
@@ -59,13 +57,11 @@ impl Timeline {
         }
     }
 
-    /// Returns the time since the start, in nanoseconds.
     #[inline]
     pub(super) fn passed(&self) -> u64 {
         self.now.get() - self.start
     }
 
-    /// Returns how long after the start a time is.
     pub(super) fn since_start(&self, time: u64) -> u64 {
         time.saturating_sub(self.start)
     }
@@ -113,7 +109,6 @@ impl World {
         all
     }
 
-    /// Returns the time of the next timer or event.
     pub(super) fn next_event(&self) -> Option<u64> {
         let timers = self.pools.next_timer(|pool| {
             let own = pool.next_timer();

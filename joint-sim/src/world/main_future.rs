@@ -7,12 +7,10 @@ use std::{
 
 use joint::park::Parker;
 
-/// The main future of a run.
 pub(super) struct MainFuture {
     /// Tells whether it is ready. It parks nobody: each of the world's steps looks whether it has
     /// been woken.
     parker: Parker,
-    /// Whether the main future has yet to be polled.
     is_new: Cell<bool>,
     /// Polls it. `None` while that is under way, and once it is over.
     pub(super) poll: Cell<Option<*mut (dyn FnMut() -> Poll<()> + 'static)>>,

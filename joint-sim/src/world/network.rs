@@ -46,6 +46,7 @@ pub(super) enum Protocol {
 /// The ports that are in use, and the socket of each.
 pub(super) type Port = (usize, Protocol, u16);
 
+#[derive(Default)]
 pub(crate) struct Network {
     pub(crate) machines: Machines,
     pub(crate) links: Links,
@@ -59,19 +60,6 @@ pub(crate) struct Network {
 }
 
 impl Network {
-    pub(super) fn new() -> Self {
-        Self {
-            machines: Machines::new(),
-            links: Links::default(),
-            ports: BTreeMap::new(),
-            datagrams: BTreeMap::new(),
-            listeners: BTreeMap::new(),
-            connections: BTreeMap::new(),
-            sockets: 0,
-            names: BTreeMap::new(),
-        }
-    }
-
     pub(crate) fn number(&self, name: &str) -> usize {
         let number = self.machines.find(name);
         number.unwrap_or_else(|| panic!("there is no host named `{name}`"))
@@ -93,7 +81,6 @@ impl Network {
         found.ok_or_else(|| error(ErrorKind::NetworkUnreachable, "no host has this address"))
     }
 
-    /// Closes all sockets of a host.
     fn close_all(&mut self, world: &World, number: usize, power: Power) {
         self.close_streams(world, number, power);
         self.ports.retain(|&(host, ..), _| host != number);
@@ -107,7 +94,6 @@ impl Network {
         }
     }
 
-    /// Returns whether messages arrive at all now.
     pub(super) fn is_open(&self, way: Way) -> bool {
         !self.links.cut.contains(&way) && self.machines.all[way.1].power != Power::Off
     }
@@ -146,7 +132,6 @@ impl Network {
         Ok(port)
     }
 
-    /// Gives back a port that a socket has.
     pub(super) fn free_port(&mut self, port: Port, id: u64) {
         if self.ports.get(&port) == Some(&id) {
             self.ports.remove(&port);
@@ -181,7 +166,6 @@ impl Network {
         }
     }
 
-    /// Notes an event of one host.
     pub(super) fn note_host(&mut self, world: &World, event: Event, host: usize) {
         self.note(world, event, [(host, 0); 2], 0);
     }
@@ -197,7 +181,6 @@ impl Network {
 }
 
 impl Network {
-    /// Opens a socket on the host of the running code.
     pub(super) fn open(
         &mut self,
         world: &World,
@@ -266,7 +249,6 @@ pub(super) fn error(kind: ErrorKind, message: &'static str) -> io::Error {
     io::Error::new(kind, message)
 }
 
-/// Returns the error of a socket whose host has been killed.
 pub(super) fn gone() -> io::Error {
     error(
         ErrorKind::NotConnected,

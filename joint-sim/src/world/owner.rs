@@ -33,7 +33,6 @@ pub(super) struct Owner {
     waker: Mutex<Option<String>>,
 }
 
-/// The number of the next world.
 static NEXT: AtomicU64 = AtomicU64::new(1);
 
 impl Owner {

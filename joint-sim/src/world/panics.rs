@@ -25,7 +25,6 @@ use super::{
 };
 use joint::host::OnPanic;
 
-/// The panics of a run.
 #[derive(Default)]
 pub(super) struct Panics {
     /// Those that began in the run.
@@ -49,7 +48,6 @@ pub(super) const ON_PANIC: OnPanic = OnPanic {
 };
 
 impl World {
-    /// A panic begins.
     fn panic_begins(&self, info: &PanicHookInfo<'_>) {
         let place = info.location().map(|place| place.to_string().into());
         let panicked = self.panicked(place, message(info.payload()));
@@ -110,7 +108,6 @@ impl World {
         }
     }
 
-    /// A task without a handle has panicked.
     pub(super) fn detached_panics(&self, message: Option<&str>) {
         let message = message.unwrap_or(NO_MESSAGE);
         if message != FAULT_PANIC {
@@ -118,7 +115,6 @@ impl World {
         }
     }
 
-    /// Returns the panics of tasks that nobody has looked at.
     pub(super) fn unseen_panics(&self) -> Vec<Panicked> {
         let unseen = self.panics.unseen.borrow();
         unseen
@@ -141,7 +137,6 @@ impl World {
         }
     }
 
-    /// Returns the first line of each panic that has begun.
     pub(crate) fn panics_begun(&self) -> Vec<String> {
         let begun = self.panics.begun.borrow();
         begun.iter().map(Panicked::first_line).collect()
@@ -171,7 +166,6 @@ pub(super) fn watch() {
     });
 }
 
-/// Sets back what was set before.
 pub(crate) struct Before(bool);
 
 impl Drop for Before {
@@ -180,12 +174,10 @@ impl Drop for Before {
     }
 }
 
-/// Returns whether panics of this thread print nothing.
 pub(super) fn is_quiet() -> bool {
     QUIET.with(Cell::get)
 }
 
-/// Sets whether panics of this thread print nothing.
 pub(crate) fn quiet(is_quiet: bool) -> Before {
     watch();
     Before(QUIET.with(|quiet| quiet.replace(is_quiet)))

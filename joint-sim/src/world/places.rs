@@ -28,7 +28,6 @@ use joint::task::Runnable;
 use joint_executor::{Executor, TaskBuilder};
 
 impl World {
-    /// Returns the place that the running code belongs to.
     pub(crate) fn place(&self) -> Place {
         self.stage.place.get()
     }
@@ -72,12 +71,10 @@ impl World {
         result
     }
 
-    /// Calls `f` with the machines, and wakes the wakers that it leaves there.
     pub(crate) fn machines<R>(&self, f: impl FnOnce(&mut Machines) -> R) -> R {
         self.network(|network| f(&mut network.machines))
     }
 
-    /// Starts a host, which is not running.
     pub(crate) fn start(&self, number: usize) {
         assert!(
             !is_call_thread(),
@@ -93,7 +90,6 @@ impl World {
         }
     }
 
-    /// Builds the executor of a host, and spawns its main future.
     fn begin(&self, place: Place, main: Rc<RefCell<Main>>) -> io::Result<Program> {
         let executor = Executor::builder().workers(1).build()?;
         let mut future = None;
@@ -151,7 +147,6 @@ impl World {
         self.stop(place.host, Power::Idle, end);
     }
 
-    /// Ends the program of a host.
     pub(crate) fn stop(&self, number: usize, power: Power, end: HostEnd) {
         assert!(
             number != Place::MAIN.host,

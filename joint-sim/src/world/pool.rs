@@ -5,7 +5,6 @@ use std::cell::Cell;
 use super::super::{clock, machine::Place, record::Actor};
 use joint_executor::hosted::{BoundWorker, ExecutorId, HostedWorker, ReadyTask};
 
-/// An executor of the world.
 pub(super) struct Pool {
     pub(super) id: ExecutorId,
     /// The simulated machine that it belongs to.
@@ -24,17 +23,14 @@ pub(super) struct Slot {
     actor: Cell<Actor>,
 }
 
-/// The actor of a worker that is in no poll.
 const NOBODY: Actor = Actor::TIMER;
 
 impl Slot {
-    /// A poll begins.
     #[inline]
     pub(super) fn begin(&self, actor: Actor) {
         self.actor.set(actor);
     }
 
-    /// A poll ends.
     #[inline]
     pub(super) fn end(&self) {
         self.actor.set(NOBODY);
@@ -91,7 +87,6 @@ impl Pool {
         Some(&self.slots[worker])
     }
 
-    /// Moves the turn to the next worker.
     #[inline(always)]
     fn has_run(&self, worker: usize) {
         let next = worker + 1;
@@ -99,7 +94,6 @@ impl Pool {
         self.next_worker.set(if is_last { 0 } else { next });
     }
 
-    /// Returns the first worker, on which the main future runs.
     pub(super) fn first(&self) -> &Slot {
         &self.slots[0]
     }

@@ -20,7 +20,6 @@ use super::{
 use joint::budget;
 use joint_executor::hosted::{BoundWorker, ReadyTask};
 
-/// The result of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Step {
     Ran,
@@ -290,7 +289,6 @@ impl World {
         self.end_closing(&pool);
     }
 
-    /// Takes over what a worker has queued.
     #[inline(always)]
     pub(super) fn collect(&self, number: u16, worker: &BoundWorker) {
         worker.take_queued(|task| self.push(number, task));

@@ -47,12 +47,10 @@ struct CallThread {
     baton: Arc<Baton>,
     id: ThreadId,
     handle: Cell<Option<JoinHandle<()>>>,
-    /// The call that it runs.
     call: Cell<Option<Call>>,
     state: Cell<State>,
 }
 
-/// The state of a thread.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
     /// It runs its call, or has none.
@@ -71,11 +69,9 @@ struct Call {
     spawned: &'static Location<'static>,
 }
 
-/// All threads of a world's calls.
 #[derive(Default)]
 pub(super) struct Threads {
     all: RefCell<Vec<Rc<CallThread>>>,
-    /// The indices of the idle threads.
     free: RefCell<Vec<usize>>,
     /// Whether no further call may begin.
     is_over: Cell<bool>,
@@ -90,7 +86,6 @@ impl Threads {
         self.all.borrow()[number].clone()
     }
 
-    /// Returns the place of the call that a thread runs.
     pub(super) fn place(&self, number: usize) -> Place {
         self.get(number).call().place
     }
@@ -132,7 +127,6 @@ impl World {
         });
     }
 
-    /// Begins a call on a thread of its own.
     pub(super) fn begin_call(
         &self,
         actor: Actor,
@@ -255,17 +249,14 @@ impl World {
         self.wake_calls(|one| one.id == thread);
     }
 
-    /// Wakes the calls whose waits have ended by now.
     pub(super) fn wake_late_calls(&self, now: u64) {
         self.wake_calls(|one| one.deadline().is_some_and(|until| until <= now));
     }
 
-    /// Ends the waits of a place's calls.
     pub(super) fn end_calls_of(&self, place: Place) {
         self.wake_calls(|one| one.call().place == place);
     }
 
-    /// Wakes the calls that wait and for which this is true.
     fn wake_calls(&self, is_one: impl Fn(&CallThread) -> bool) {
         for number in 0..self.threads.all.borrow().len() {
             let thread = self.threads.get(number);
@@ -285,7 +276,6 @@ impl World {
         drop(self.withdraw(|due| matches!(due.work, Work::Call(..))));
     }
 
-    /// Ends all calls that have begun, and the threads.
     pub(super) fn end_calls(&self) -> Result<(), Abandoned> {
         let all = self.threads.all.borrow().clone();
         for (number, thread) in all.into_iter().enumerate() {
@@ -305,7 +295,6 @@ impl World {
     }
 }
 
-/// A world, for the threads of its calls.
 struct Shared(*const World);
 
 // SAFETY: a thread uses the world only while it has the baton (rule 1).
@@ -326,12 +315,10 @@ std::thread_local! {
     static TURNS_LEFT: Cell<usize> = const { Cell::new(usize::MAX) };
 }
 
-/// Returns whether this is not the world's own thread.
 pub(super) fn is_call_thread() -> bool {
     BATON.with_borrow(Option::is_some)
 }
 
-/// The main function of a thread for calls.
 fn serve(baton: &Arc<Baton>, world: *const World) {
     BATON.set(Some(baton.clone()));
     let Some(Order::Run(mut call)) = baton.orders.wait(Duration::MAX) else {
@@ -366,7 +353,6 @@ fn hand_over(report: Report) -> Option<Order> {
     Some(order)
 }
 
-/// Waits in a call.
 fn wait(deadline: Option<Instant>, is_due: &mut dyn FnMut() -> bool) -> Parked {
     let world = |f: &dyn Fn(&World) -> u64| with(|world| f(world.expect("a call is in a world")));
     let limit =

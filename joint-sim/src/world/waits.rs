@@ -44,7 +44,6 @@ impl World {
         }
     }
 
-    /// Returns the number of polls of an actor, and its name.
     fn polls(&self, actor: Actor) -> (u64, Option<Arc<str>>) {
         match self.agenda.borrow_mut().tasks.by_actor(actor) {
             Some(live) => (live.polls, live.named.name.clone()),

@@ -36,7 +36,6 @@ pub(super) struct Watched {
     waits: AtomicU64,
     /// The number of the [`Actor`] whose poll is under way.
     acting: AtomicU64,
-    /// A [`Phase`].
     phase: AtomicUsize,
     /// The tasks by their keys. One that has ended stays until its key is used again.
     tasks: Mutex<Vec<Option<(Actor, Named)>>>,
@@ -48,7 +47,6 @@ pub(super) struct Watched {
     thread: Thread,
 }
 
-/// The state of the thread of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Phase {
     Steps,
@@ -87,7 +85,6 @@ impl Watched {
         })
     }
 
-    /// Notes a new task or call.
     pub(super) fn introduce(&self, key: Key, actor: Actor, named: Named) {
         let key = key.index();
         let mut tasks = lock(&self.tasks);
@@ -97,7 +94,6 @@ impl Watched {
         tasks[key] = Some((actor, named));
     }
 
-    /// A poll begins.
     #[inline]
     pub(super) fn step(&self, number: u64, actor: Actor) {
         // ORDERING: step, actor. Relaxed: the watchdog only compares the numbers with those that it
@@ -137,7 +133,6 @@ impl Watched {
     /// Lets the watchdog look after the run until what is returned is dropped, unless the run has
     /// no limit. If the watchdog's thread cannot be started, nobody looks after the run.
     pub(super) fn watch(self: &Arc<Self>) -> impl Sized + use<> {
-        /// Removes a run from those that are looked after.
         struct Until(Arc<Watched>);
         impl Drop for Until {
             fn drop(&mut self) {
@@ -181,7 +176,6 @@ impl Watched {
         )
     }
 
-    /// Ends the process with a report, which says why.
     #[cold]
     pub(super) fn abort(&self, report: impl fmt::Display) -> ! {
         let thread = self.thread.name().unwrap_or("(no name)");
@@ -198,7 +192,6 @@ impl Watched {
     }
 }
 
-/// A run that is looked after.
 struct Run {
     watched: Arc<Watched>,
     /// The numbers of steps and waits at the last look.
@@ -238,7 +231,6 @@ impl Run {
     }
 }
 
-/// The runs that are looked after.
 struct Watchdog {
     runs: Vec<Run>,
     has_thread: bool,
@@ -282,8 +274,6 @@ fn look_after() {
 
 #[cfg(test)]
 mod tests {
-    use std::panic::Location;
-
     use super::*;
 
     const SECOND: Duration = Duration::from_secs(1);
@@ -324,29 +314,6 @@ mod tests {
         let (watched, mut run) = run(3);
         watched.during_call(|| assert!((0..20).all(|_| run.look(SECOND).is_none())));
         assert_eq!(looks(&mut run), 3);
-    }
-
-    #[test]
-    fn a_task_is_named_until_its_key_is_used_again() {
-        let (watched, mut run) = run(1);
-        let spawned = Location::caller();
-        let named = |name: &str| Named {
-            name: Some(Arc::from(name)),
-            spawned,
-            host: None,
-        };
-        watched.introduce(Key::of(3), Actor(7), named("old"));
-        watched.introduce(Key::of(3), Actor(8), named("new"));
-        watched.step(12, Actor(8));
-        let mut report = || (0..3).find_map(|_| run.look(SECOND)).unwrap();
-        let text = report();
-        assert!(text.contains("task 8 \"new\", spawned at "), "{text}");
-        watched.step(13, Actor(7));
-        let text = report();
-        assert!(
-            text.contains("in step 13: a poll of task 7 blocked"),
-            "{text}"
-        );
     }
 
     #[test]

@@ -10,7 +10,6 @@ use super::{
 use crate::{chance::About, traffic::Event, world::World};
 
 impl Network {
-    /// Takes what has arrived from an end.
     pub(super) fn arrive(&mut self, world: &World, id: u64, side: usize) {
         while let Some(segment) = self.take(world, id, side) {
             self.deliver(world, id, side, segment);

@@ -61,7 +61,6 @@ pub(super) enum Segment {
     Reset,
 }
 
-/// One end of a connection.
 pub(super) struct End {
     pub(super) host: usize,
     pub(super) address: SocketAddr,
@@ -175,7 +174,6 @@ impl Connection {
     }
 }
 
-/// The state of a listener.
 pub(super) struct Listener {
     pub(super) host: usize,
     pub(super) local: SocketAddr,
@@ -190,7 +188,6 @@ pub(super) fn known(all: &mut BTreeMap<u64, Connection>, id: u64) -> &mut Connec
 }
 
 impl Network {
-    /// Begins to connect.
     pub(super) fn connect(
         &mut self,
         world: &World,
@@ -218,7 +215,6 @@ impl Network {
         own.ok_or_else(gone)
     }
 
-    /// Sends a segment from an end.
     pub(super) fn put(&mut self, world: &World, id: u64, side: usize, segment: Segment) {
         let connection = known(&mut self.connections, id);
         let delay = self.links.stream_delay(world, connection.way(side));

@@ -101,7 +101,6 @@ pub(super) struct TcpStream {
 }
 
 impl TcpStream {
-    /// Begins to connect.
     pub(super) fn begin(
         world: &World,
         network: &mut Network,

@@ -19,13 +19,11 @@ use joint_executor::{
     io::{Interest, Ready},
 };
 
-/// The longest message.
 const LONGEST: usize = 65_507;
 
 /// The size of a socket's receive buffer, in bytes.
 const ROOM: usize = 208 << 10;
 
-/// The state of a socket for datagrams.
 pub(super) struct Datagrams {
     pub(super) host: usize,
     local: SocketAddr,
@@ -165,7 +163,6 @@ impl Datagrams {
     }
 }
 
-/// A message on its way.
 #[derive(Clone)]
 struct Flying {
     message: Rc<[u8]>,
