@@ -6,7 +6,7 @@ use std::{
     pin::pin,
     rc::Rc,
     sync::{
-        Arc, Mutex,
+        Arc,
         atomic::{AtomicUsize, Ordering::Relaxed},
     },
     task::{Context, Poll, Waker},
@@ -26,7 +26,7 @@ use crate::bugs::{
     Version::{self, Planted, Repaired},
     wakeups::first_waker,
 };
-use crate::{Counts, SECOND, join, says};
+use crate::{Counts, SECOND, says};
 
 /// Runs with these faults and each of so many seeds. Returns the outputs.
 fn outputs<F: Future>(faults: Faults, seeds: u64, program: impl Fn() -> F) -> Vec<F::Output> {
@@ -165,16 +165,6 @@ fn spurious_polls_do_not_hide_a_deadlock() {
 
 #[test]
 fn wake_ups_overtake_one_another() {
-    let orders = outputs(Faults::none().late_wakeups(0.5), 20, || async {
-        let order = Arc::new(Mutex::new(Vec::new()));
-        let push = |n| {
-            let order = order.clone();
-            spawn(async move { order.lock().unwrap().push(n) })
-        };
-        let tasks: Vec<_> = (0..5).map(push).collect();
-        join(tasks).await;
-        order.lock().unwrap().clone()
-    });
     // Without faults a round robin never changes the order.
     let faults = Faults::none().late_wakeups(0.5);
     let outcome = Builder::new(1)
@@ -193,7 +183,6 @@ fn wake_ups_overtake_one_another() {
     let order = outcome.unwrap().output;
     assert_eq!(order.len(), 20);
     assert!(!order.is_sorted());
-    assert!(orders.iter().any(|order| !order.is_sorted()));
 }
 
 #[test]
@@ -314,24 +303,21 @@ fn a_future_is_dropped_at_each_of_its_suspension_points() {
         ended.is_some()
     });
     assert!(reached.contains(&true) && reached.contains(&false));
-    let places = |n: usize| {
-        let at = outputs(Faults::none().cancellations(0.2), 300, || async {
-            let reached = Rc::new(RefCell::new(0));
-            let counts = reached.clone();
-            let work = async move {
-                for n in 0..5 {
-                    *counts.borrow_mut() = n;
-                    yield_now().await;
-                }
-                *counts.borrow_mut() = 5;
-            };
-            let _ended = sim::may_cancel(work).await;
-            reached.take()
-        });
-        at.into_iter().filter(|&place| place == n).count()
-    };
+    let places = outputs(Faults::none().cancellations(0.2), 300, || async {
+        let reached = Rc::new(RefCell::new(0));
+        let counts = reached.clone();
+        let work = async move {
+            for n in 0..5 {
+                *counts.borrow_mut() = n;
+                yield_now().await;
+            }
+            *counts.borrow_mut() = 5;
+        };
+        let _ended = sim::may_cancel(work).await;
+        reached.take()
+    });
     for place in 0..=5 {
-        assert!(places(place) > 0, "{place}");
+        assert!(places.contains(&place), "{place}");
     }
 }
 

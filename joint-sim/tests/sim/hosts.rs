@@ -13,13 +13,13 @@ use std::{
 
 use joint::block_on;
 use joint_executor::{
-    Executor, spawn, spawn_blocking, spawn_local,
+    spawn, spawn_blocking, spawn_local,
     time::{now, sleep},
     yield_now,
 };
 use joint_sim::{self as sim, Builder, Host, HostEnd, current_host};
 
-use crate::{Dropped, SECOND, says};
+use crate::{Counts, Dropped, SECOND, executor, run_once, says};
 
 fn here() -> String {
     current_host().name().to_owned()
@@ -41,7 +41,7 @@ fn whatever_a_host_spawns_stays_there() {
                     let spawns = || block_on(spawn(async { here() }));
                     assert_eq!(spawn_blocking(spawns).await, name);
                     sleep(SECOND).await;
-                    let executor = Executor::builder().workers(2).build().unwrap();
+                    let executor = executor(2);
                     assert_eq!(executor.spawn(async { here() }).await, name);
                     assert_eq!(here(), name);
                 });
@@ -95,12 +95,9 @@ fn a_handle_of_a_killed_hosts_task_reports_it_as_cancelled() {
         let host = Host::new("a");
         let slot = Rc::new(RefCell::new(None));
         let there = slot.clone();
-        host.run(move || {
-            let there = there.clone();
-            async move {
-                *there.borrow_mut() = Some(spawn(pending::<()>()));
-                pending::<()>().await;
-            }
+        run_once(&host, || async move {
+            *there.borrow_mut() = Some(spawn(pending::<()>()));
+            pending().await
         });
         sleep(SECOND).await;
         host.kill();
@@ -242,31 +239,20 @@ fn a_blocked_function_ends_with_its_host() {
     for seed in 0..10 {
         sim::run(seed, async {
             let host = Host::new("a");
-            let counts = Arc::new([const { AtomicUsize::new(0) }; 2]);
-            let there = counts.clone();
-            host.run(move || {
-                let there = there.clone();
-                async move {
-                    let counts = move || {
-                        struct Leaves<'a>(&'a AtomicUsize);
-                        impl Drop for Leaves<'_> {
-                            fn drop(&mut self) {
-                                self.0.fetch_add(1, Relaxed);
-                            }
-                        }
-                        let _leaves = Leaves(&there[1]);
-                        loop {
-                            block_on(sleep(SECOND));
-                            there[0].fetch_add(1, Relaxed);
-                        }
-                    };
-                    spawn_blocking(counts).await
-                }
+            let (counted, left) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+            let (counts, leaves) = (counted.clone(), Counts(left.clone()));
+            run_once(&host, || {
+                spawn_blocking(move || {
+                    let _leaves = leaves;
+                    loop {
+                        block_on(sleep(SECOND));
+                        counts.fetch_add(1, Relaxed);
+                    }
+                })
             });
             sleep(3 * SECOND + SECOND / 2).await;
             host.kill();
             sleep(10 * SECOND).await;
-            let [counted, left] = &*counts;
             assert_eq!((counted.load(Relaxed), left.load(Relaxed)), (3, 1));
             // Its thread may run another one now.
             let start = now();

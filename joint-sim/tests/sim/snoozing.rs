@@ -1,14 +1,7 @@
 //! The programs of Oxide's RFD 609: a future is given what others wait for, and is not polled. The
 //! simulation names the future, and finds nothing in the cured program.
 
-use std::{
-    collections::VecDeque,
-    future::Future,
-    mem,
-    pin::pin,
-    sync::{Arc, Mutex},
-    time::Duration,
-};
+use std::{future::Future, pin::pin, time::Duration};
 
 use async_channel::Sender;
 use futures_util::{
@@ -20,50 +13,12 @@ use joint_executor::{JoinSet, TaskBuilder, oneshot, spawn, time::sleep, waiting_
 use joint_sim::{Builder, Check, Faults, Scheduler, check};
 
 use crate::SECOND;
-use crate::bugs::Version;
+use crate::bugs::{
+    Version,
+    lock::{Guard, Lock},
+};
 
 const MILLISECOND: Duration = Duration::from_millis(1);
-
-/// A fair lock: a guard that is dropped is handed to the one that waits longest. So are those of
-/// tokio, which is the runtime of the RFD.
-#[derive(Clone, Default)]
-struct Lock(Arc<Mutex<Queue>>);
-
-#[derive(Default)]
-struct Queue {
-    is_held: bool,
-    waiting: VecDeque<oneshot::Sender<Guard>>,
-}
-
-struct Guard(Lock);
-
-impl Lock {
-    async fn lock(&self) -> Guard {
-        let receiver = {
-            let mut queue = self.0.lock().unwrap();
-            if !mem::replace(&mut queue.is_held, true) {
-                return Guard(self.clone());
-            }
-            let (sender, receiver) = oneshot::channel();
-            queue.waiting.push_back(sender);
-            receiver
-        };
-        receiver.await.unwrap()
-    }
-}
-
-impl Drop for Guard {
-    fn drop(&mut self) {
-        let mut queue = self.0.0.lock().unwrap();
-        let next = queue.waiting.pop_front();
-        queue.is_held = next.is_some();
-        drop(queue);
-        if let Some(next) = next {
-            // If the future was dropped, the guard comes back, and its drop hands it on.
-            drop(next.send(Guard(self.0.clone())));
-        }
-    }
-}
 
 /// Takes the lock, and keeps it for a moment.
 async fn use_lock(lock: Lock) {
@@ -74,7 +29,7 @@ async fn use_lock(lock: Lock) {
 /// A select by reference keeps the branch that has lost, and the handler of the other one needs the
 /// same lock.
 async fn select_by_reference(version: Version) {
-    let lock = Lock::default();
+    let lock = Lock::new(Version::Repaired);
     let held = lock.lock().await;
     let request = TaskBuilder::new().name("request");
     let request = request.spawn(selecting_request(version, lock));
@@ -96,7 +51,7 @@ async fn selecting_request(version: Version, lock: Lock) {
 
 /// The same, but nobody waits for the request, so the run ends well although it stands still.
 async fn select_that_nobody_awaits(version: Version) {
-    let lock = Lock::default();
+    let lock = Lock::new(Version::Repaired);
     let held = lock.lock().await;
     let request = TaskBuilder::new().name("request");
     request.spawn(selecting_request(version, lock)).detach();
@@ -107,7 +62,7 @@ async fn select_that_nobody_awaits(version: Version) {
 
 /// The body of a loop over futures of one task needs the lock that one of them is waiting for.
 async fn futures_unordered(version: Version) {
-    let lock = Lock::default();
+    let lock = Lock::new(Version::Repaired);
     let request = TaskBuilder::new().name("request");
     let request = request.spawn(async move {
         match version {
@@ -140,7 +95,7 @@ async fn buffered_stream(version: Version) {
             use_lock(lock.clone()).await;
         }
     }
-    let lock = Lock::default();
+    let lock = Lock::new(Version::Repaired);
     let request = TaskBuilder::new().name("request").spawn(async move {
         let own = lock.clone();
         let futures = (0..2).map(|_| use_lock(lock.clone()));
@@ -161,7 +116,7 @@ async fn send(room: Lock, sender: Sender<Guard>) {
 /// A send into a full channel is kept, and the task sends again. The room that the receiver makes
 /// is that of the first send.
 async fn send_that_is_kept(version: Version) {
-    let room = Lock::default();
+    let room = Lock::new(Version::Repaired);
     let (sender, receiver) = async_channel::unbounded();
     let request = TaskBuilder::new().name("request").spawn(async move {
         send(room.clone(), sender.clone()).await;

@@ -6,7 +6,7 @@ use std::{
     panic::catch_unwind,
     process::exit,
     sync::{
-        Arc, Mutex,
+        Arc,
         atomic::{AtomicUsize, Ordering::Relaxed},
         mpsc,
     },
@@ -15,10 +15,8 @@ use std::{
 };
 
 use joint::{block_on, oneshot};
-use joint_executor::{
-    TaskBuilder, spawn, spawn_blocking, spawn_detached, spawn_local, time, yield_now,
-};
-use joint_sim::{self as sim, Builder, Check, Host, Scheduler};
+use joint_executor::{TaskBuilder, spawn, spawn_blocking, spawn_detached, time, yield_now};
+use joint_sim::{self as sim, Builder, Check};
 
 use crate::common::again;
 use crate::says;
@@ -119,44 +117,6 @@ fn a_main_future_that_waits_in_a_channel_of_std() {
             receiver.recv().unwrap()
         });
     });
-}
-
-#[test]
-fn a_lock_that_a_suspended_task_holds() {
-    is_stuck(&["hold no lock of `std` across an `await`"], || {
-        let settings = hasty(1).scheduler(Scheduler::RoundRobin);
-        let _ = settings.run(async {
-            static LOCK: Mutex<()> = Mutex::new(());
-            spawn_local(async {
-                let _locked = LOCK.lock();
-                yield_now().await;
-            })
-            .detach();
-            yield_now().await;
-            drop(LOCK.lock());
-        });
-    });
-}
-
-#[test]
-fn a_host_whose_program_never_yields() {
-    is_stuck(
-        &[
-            "a poll of task 1 \"busy\" of host `busy`, spawned at ",
-            "joint-sim/tests/sim/stuck.rs:",
-        ],
-        || {
-            let _ = hasty(1).run(async {
-                let host = Host::new("busy");
-                host.run(|| async {
-                    loop {
-                        thread::park();
-                    }
-                });
-                let _ = host.ended().await;
-            });
-        },
-    );
 }
 
 /// Blocks, also if an earlier wake-up of this thread has left it a token.

@@ -13,15 +13,13 @@ use std::{
 
 use joint::{block_on, oneshot};
 use joint_executor::{
-    Handle, JoinSet, LocalExecutor, TaskBuilder, TaskLocal, async_scope, current_worker,
-    join_async, spawn, spawn_blocking, spawn_detached, spawn_local,
+    Handle, LocalExecutor, current_worker, spawn, spawn_detached,
     time::{interval, now, sleep, timeout},
     yield_now,
 };
-use joint_flow::shared;
 use joint_sim::{self as sim, Builder, Scheduler};
 
-use crate::{Counts, SECOND, executor, join, says};
+use crate::{SECOND, executor, join, says};
 
 #[test]
 fn a_handle_leads_to_the_executor_of_the_simulation() {
@@ -60,59 +58,6 @@ fn round_robin_takes_turns() {
         .run(order());
     let expected: Vec<_> = (0..3).flat_map(|_| 0..10).collect();
     assert_eq!(outcome.unwrap().output, expected);
-}
-
-#[test]
-fn every_way_to_start_a_task_belongs_to_the_world() {
-    static NUMBER: TaskLocal<usize> = TaskLocal::new();
-    for seed in 0..50 {
-        let sum = sim::run(seed, async {
-            let mut sum = spawn(async { 1 }).await;
-            sum += spawn(async { spawn_local(async { 2 }).await }).await;
-            sum += TaskBuilder::new().name("four").spawn(async { 4 }).await;
-            let (sender, receiver) = oneshot::channel();
-            spawn_detached(async move { sender.send(8).unwrap() });
-            sum += receiver.await.unwrap();
-            let mut set = JoinSet::new();
-            for _ in 0..16 {
-                set.spawn(async {
-                    yield_now().await;
-                    1
-                });
-            }
-            while let Some(one) = set.join_next().await {
-                sum += one.unwrap();
-            }
-            let numbers = vec![1; 32];
-            sum += async_scope(numbers, async |scope| {
-                let parts: Vec<_> = scope
-                    .env()
-                    .chunks(8)
-                    .map(|part| scope.spawn(async move { part.iter().sum::<usize>() }))
-                    .collect();
-                let mut sum = 0;
-                for part in parts {
-                    sum += part.await;
-                }
-                sum
-            })
-            .await;
-            let (left, right) = join_async(async { 24 }, async { 40 }).await;
-            sum += left + right;
-            sum += NUMBER
-                .scope(128, async { NUMBER.with(|number| *number) })
-                .await;
-            let (sender, shared) = shared::channel();
-            let waiters: Vec<_> = (0..4).map(|_| spawn(shared.clone())).collect();
-            sender.send(64);
-            for waiter in waiters {
-                sum += waiter.await.unwrap();
-            }
-            sum += spawn_blocking(|| block_on(async { spawn(async { 512 }).await })).await;
-            sum
-        });
-        assert_eq!(sum, 1023);
-    }
 }
 
 #[test]
@@ -243,27 +188,6 @@ fn a_timer_fired_between_two_steps_wakes_outside_of_any_worker() {
     });
     charged.unwrap();
     assert_eq!(*woken.0.lock().unwrap(), [None, None]);
-}
-
-#[test]
-fn tasks_left_at_the_end_of_a_run_are_dropped() {
-    let dropped = Arc::new(AtomicUsize::new(0));
-    sim::run(2, async {
-        for n in 0..30 {
-            let counts = Counts(dropped.clone());
-            spawn_detached(async move {
-                let _counts = counts;
-                if n % 3 == 0 {
-                    sleep(SECOND).await;
-                }
-                pending::<()>().await;
-            });
-            if n % 5 == 0 {
-                yield_now().await;
-            }
-        }
-    });
-    assert_eq!(dropped.load(Relaxed), 30);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! A message as a datagram: a list of numbers, each of 8 bytes.
+//! A message as a datagram: a list of numbers, each of 8 bytes. The first one is the kind.
 
 use super::{
     log::{Command, Entry, Position},
@@ -7,8 +7,36 @@ use super::{
 
 /// Returns the datagram.
 pub(crate) fn encode(message: &Message) -> Vec<u8> {
-    let mut numbers = Vec::with_capacity(16);
-    message.put(&mut numbers);
+    let numbers = match message {
+        Message::RequestVote { term, last } => vec![0, *term, last.term, last.index],
+        Message::Vote { term, granted } => vec![1, *term, u64::from(*granted)],
+        Message::AppendEntries {
+            term,
+            previous,
+            entries,
+            leader_commit,
+            round,
+        } => {
+            let Position {
+                term: before,
+                index,
+            } = previous;
+            let mut numbers = vec![2, *term, *before, *index, *leader_commit, *round];
+            numbers.extend(entries.iter().flat_map(of_entry));
+            numbers
+        }
+        Message::Appended {
+            term,
+            matched,
+            round,
+        } => match matched {
+            Ok(index) => vec![3, *term, *round, *index],
+            Err(index) => vec![4, *term, *round, *index],
+        },
+        Message::Request(request) => [&[5][..], &of_request(request)].concat(),
+        Message::Done { serial, found } => vec![6, *serial, *found],
+        Message::Elsewhere { serial, leader } => vec![7, *serial, leader.map_or(0, |Id(id)| id)],
+    };
     numbers.iter().flat_map(|n| n.to_le_bytes()).collect()
 }
 
@@ -16,159 +44,88 @@ pub(crate) fn encode(message: &Message) -> Vec<u8> {
 pub(crate) fn decode(datagram: &[u8]) -> Option<Message> {
     let numbers = datagram.chunks(8).map(|bytes| bytes.try_into().ok());
     let numbers: Option<Vec<_>> = numbers.map(|n| n.map(u64::from_le_bytes)).collect();
-    let numbers = &mut numbers?.into_iter();
-    let message = Message::take(numbers)?;
-    numbers.next().is_none().then_some(message)
+    Some(match numbers?[..] {
+        [0, term, before, index] => Message::RequestVote {
+            term,
+            last: Position {
+                term: before,
+                index,
+            },
+        },
+        [1, term, granted] => Message::Vote {
+            term,
+            granted: granted == 1,
+        },
+        [2, term, before, index, leader_commit, round, ref rest @ ..] => Message::AppendEntries {
+            term,
+            previous: Position {
+                term: before,
+                index,
+            },
+            entries: rest.chunks(ENTRY).map(entry).collect::<Option<_>>()?,
+            leader_commit,
+            round,
+        },
+        [kind @ (3 | 4), term, round, index] => Message::Appended {
+            term,
+            matched: if kind == 3 { Ok(index) } else { Err(index) },
+            round,
+        },
+        [5, ref rest @ ..] => Message::Request(request(rest.try_into().ok()?)),
+        [6, serial, found] => Message::Done { serial, found },
+        [7, serial, leader] => Message::Elsewhere {
+            serial,
+            leader: (leader > 0).then_some(Id(leader)),
+        },
+        _ => return None,
+    })
 }
 
-trait Wire: Sized {
-    fn put(&self, to: &mut Vec<u64>);
-    fn take(from: &mut dyn Iterator<Item = u64>) -> Option<Self>;
+/// The length of an entry, and of a request.
+const ENTRY: usize = 1 + REQUEST;
+const REQUEST: usize = 6;
+
+fn of_entry(entry: &Entry) -> [u64; ENTRY] {
+    let [client, serial, key, kind, one, other] = match &entry.command {
+        Command::Nothing => [0; REQUEST],
+        Command::Request(request) => of_request(request),
+    };
+    [entry.term, client, serial, key, kind, one, other]
 }
 
-impl Wire for Message {
-    fn put(&self, to: &mut Vec<u64>) {
-        match self {
-            Self::RequestVote { term, last } => {
-                to.extend([0, *term]);
-                last.put(to);
-            }
-            Self::Vote { term, granted } => to.extend([1, *term, u64::from(*granted)]),
-            Self::AppendEntries {
-                term,
-                previous,
-                entries,
-                leader_commit,
-                round,
-            } => {
-                to.extend([2, *term]);
-                previous.put(to);
-                to.extend([*leader_commit, *round, entries.len() as u64]);
-                entries.iter().for_each(|entry| entry.put(to));
-            }
-            Self::Appended {
-                term,
-                matched,
-                round,
-            } => {
-                let (kind, index) = match *matched {
-                    Ok(index) => (0, index),
-                    Err(index) => (1, index),
-                };
-                to.extend([3, *term, kind, index, *round]);
-            }
-            Self::Request(request) => {
-                to.push(4);
-                request.put(to);
-            }
-            Self::Done { serial, found } => to.extend([5, *serial, *found]),
-            Self::Elsewhere { serial, leader } => {
-                to.extend([6, *serial]);
-                to.extend(leader.map(|Id(leader)| leader));
-            }
-        }
-    }
-
-    fn take(from: &mut dyn Iterator<Item = u64>) -> Option<Self> {
-        Some(match from.next()? {
-            0 => Self::RequestVote {
-                term: from.next()?,
-                last: Position::take(from)?,
-            },
-            1 => Self::Vote {
-                term: from.next()?,
-                granted: from.next()? == 1,
-            },
-            2 => {
-                let (term, previous) = (from.next()?, Position::take(from)?);
-                let (leader_commit, round, count) = (from.next()?, from.next()?, from.next()?);
-                let entries = (0..count).map(|_| Entry::take(from));
-                Self::AppendEntries {
-                    term,
-                    previous,
-                    entries: entries.collect::<Option<_>>()?,
-                    leader_commit,
-                    round,
-                }
-            }
-            3 => Self::Appended {
-                term: from.next()?,
-                matched: match (from.next()?, from.next()?) {
-                    (0, index) => Ok(index),
-                    (_, index) => Err(index),
-                },
-                round: from.next()?,
-            },
-            4 => Self::Request(Request::take(from)?),
-            5 => Self::Done {
-                serial: from.next()?,
-                found: from.next()?,
-            },
-            6 => Self::Elsewhere {
-                serial: from.next()?,
-                leader: from.next().map(Id),
-            },
-            _ => return None,
-        })
-    }
+fn entry(numbers: &[u64]) -> Option<Entry> {
+    let (&term, rest) = numbers.split_first()?;
+    let command = match <[u64; REQUEST]>::try_from(rest).ok()? {
+        [0, ..] => Command::Nothing,
+        numbers => Command::Request(request(numbers)),
+    };
+    Some(Entry { term, command })
 }
 
-impl Wire for Position {
-    fn put(&self, to: &mut Vec<u64>) {
-        to.extend([self.term, self.index]);
-    }
-
-    fn take(from: &mut dyn Iterator<Item = u64>) -> Option<Self> {
-        Some(Self {
-            term: from.next()?,
-            index: from.next()?,
-        })
-    }
+fn of_request(request: &Request) -> [u64; REQUEST] {
+    let Request {
+        client,
+        serial,
+        key,
+        operation,
+    } = *request;
+    let [kind, one, other] = match operation {
+        Operation::Read => [0, 0, 0],
+        Operation::Write(value) => [1, value, 0],
+        Operation::Swap(expected, value) => [2, expected, value],
+    };
+    [client.0, serial, key, kind, one, other]
 }
 
-impl Wire for Entry {
-    fn put(&self, to: &mut Vec<u64>) {
-        to.push(self.term);
-        match self.command {
-            Command::Nothing => to.push(0),
-            Command::Request(request) => {
-                to.push(1);
-                request.put(to);
-            }
-        }
-    }
-
-    fn take(from: &mut dyn Iterator<Item = u64>) -> Option<Self> {
-        Some(Self {
-            term: from.next()?,
-            command: match from.next()? {
-                0 => Command::Nothing,
-                _ => Command::Request(Request::take(from)?),
-            },
-        })
-    }
-}
-
-impl Wire for Request {
-    fn put(&self, to: &mut Vec<u64>) {
-        to.extend([self.client.0, self.serial, self.key]);
-        match self.operation {
-            Operation::Read => to.push(0),
-            Operation::Write(value) => to.extend([1, value]),
-            Operation::Swap(expected, value) => to.extend([2, expected, value]),
-        }
-    }
-
-    fn take(from: &mut dyn Iterator<Item = u64>) -> Option<Self> {
-        Some(Self {
-            client: Id(from.next()?),
-            serial: from.next()?,
-            key: from.next()?,
-            operation: match from.next()? {
-                0 => Operation::Read,
-                1 => Operation::Write(from.next()?),
-                _ => Operation::Swap(from.next()?, from.next()?),
-            },
-        })
+fn request([client, serial, key, kind, one, other]: [u64; REQUEST]) -> Request {
+    Request {
+        client: Id(client),
+        serial,
+        key,
+        operation: match kind {
+            0 => Operation::Read,
+            1 => Operation::Write(one),
+            _ => Operation::Swap(one, other),
+        },
     }
 }

@@ -2,12 +2,10 @@
 
 use std::{
     collections::VecDeque,
-    future::poll_fn,
     sync::{
         Arc, Mutex,
         atomic::{AtomicUsize, Ordering::SeqCst},
     },
-    task::{Poll, Waker},
     time::Duration,
 };
 
@@ -18,6 +16,7 @@ use joint_sim as sim;
 use super::{
     Runtime,
     Version::{self, Planted, Repaired},
+    lock::Lock,
 };
 
 /// Between one and four milliseconds, whatever the seed says.
@@ -27,109 +26,23 @@ async fn some_time() {
 
 const LIMIT: Duration = Duration::from_millis(3);
 
-/// One permit, and those that wait for it, in their order.
-#[derive(Default)]
-struct Permit(Mutex<State>);
-
-#[derive(Default)]
-struct State {
-    is_taken: bool,
-    waiting: VecDeque<(usize, Waker)>,
-    next: usize,
-    /// The waiter that has been handed the permit, and has not come for it yet.
-    handed_to: Option<usize>,
-}
-
-/// One wait for the permit.
-struct Acquire<'a> {
-    permit: &'a Permit,
-    version: Version,
-    number: Option<usize>,
-}
-
-impl Acquire<'_> {
-    async fn wait(mut self) {
-        poll_fn(|cx| {
-            let mut state = self.permit.0.lock().unwrap();
-            if self.number.is_some() && state.handed_to == self.number {
-                state.handed_to = None;
-                self.number = None;
-                return Poll::Ready(());
-            }
-            if self.number.is_none() && !state.is_taken {
-                state.is_taken = true;
-                return Poll::Ready(());
-            }
-            let number = *self.number.get_or_insert(state.next);
-            state.next = state.next.max(number + 1);
-            state.waiting.retain(|waiter| waiter.0 != number);
-            state.waiting.push_back((number, cx.waker().clone()));
-            Poll::Pending
-        })
-        .await;
-    }
-}
-
-impl Drop for Acquire<'_> {
-    fn drop(&mut self) {
-        let Some(number) = self.number else { return };
-        let mut state = self.permit.0.lock().unwrap();
-        state.waiting.retain(|waiter| waiter.0 != number);
-        if self.version == Repaired && state.handed_to == Some(number) {
-            drop(state);
-            self.permit.release();
-        }
-    }
-}
-
-impl Permit {
-    fn release(&self) {
-        let mut state = self.0.lock().unwrap();
-        match state.waiting.pop_front() {
-            Some((number, waker)) => {
-                state.handed_to = Some(number);
-                drop(state);
-                waker.wake();
-            }
-            None => {
-                state.handed_to = None;
-                state.is_taken = false;
-            }
-        }
-    }
-}
-
 pub(crate) async fn permit_of_a_cancelled_waiter<R: Runtime>(version: Version) {
-    let permit = Arc::new(Permit::default());
-    let acquire = move |permit: Arc<Permit>| async move {
-        let acquire = Acquire {
-            permit: &permit,
-            version,
-            number: None,
-        };
-        acquire.wait().await;
-    };
-    acquire(permit.clone()).await;
+    let permit = Lock::new(version);
+    let held = permit.lock().await;
     let waiter = R::spawn({
         let permit = permit.clone();
-        async move {
-            acquire(permit.clone()).await;
-            permit.release();
-        }
+        async move { drop(permit.lock().await) }
     });
-    let holder = R::spawn({
-        let permit = permit.clone();
-        async move {
-            R::yield_now().await;
-            permit.release();
-        }
+    let holder = R::spawn(async move {
+        R::yield_now().await;
+        drop(held);
     });
     R::yield_now().await;
     R::yield_now().await;
     // Cancelled, perhaps just when it has been handed the permit.
     drop(waiter);
     holder.await;
-    acquire(permit).await;
+    permit.lock().await;
 }
 
 /// Bytes that arrive one by one.

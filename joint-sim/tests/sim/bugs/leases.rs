@@ -14,8 +14,8 @@ use super::{Joint, Runtime, Version, Version::Planted};
 const SECOND: Duration = Duration::from_secs(1);
 
 /// How long a lease is valid. Its holder stops writing this much earlier.
-const LEASE: Duration = Duration::from_secs(10);
-const MARGIN: Duration = Duration::from_secs(5);
+pub(super) const LEASE: Duration = Duration::from_secs(10);
+pub(super) const MARGIN: Duration = Duration::from_secs(5);
 
 /// By which clock a holder knows that its lease is valid.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -25,13 +25,13 @@ enum Clock {
 }
 
 /// Below `most`, whatever the seed says.
-fn any(most: u64) -> u64 {
+pub(super) fn any(most: u64) -> u64 {
     sim::random() % most
 }
 
 /// Gives the lease to the client that asks if it is free, with a number that grows, and the wall
 /// clock's time at which it ends. Otherwise there is no answer.
-async fn lock() {
+pub(super) async fn lock() {
     let socket = UdpSocket::bind("0.0.0.0:1").await.unwrap();
     let (mut number, mut until) = (0_u64, now());
     loop {
@@ -48,18 +48,23 @@ async fn lock() {
 }
 
 /// The numbers of the leases under which has been written, in their order.
-type Log = Rc<RefCell<Vec<u64>>>;
+pub(super) type Log = Rc<RefCell<Vec<u64>>>;
+
+/// Writes under the lease with this number. Planted: whatever the newest one is.
+pub(super) fn write(log: &Log, number: [u8; 8], version: Version) {
+    let number = u64::from_le_bytes(number);
+    let mut log = log.borrow_mut();
+    if version == Planted || log.last().is_none_or(|&last| last <= number) {
+        log.push(number);
+    }
+}
 
 async fn store(log: Log, version: Version) {
     let socket = UdpSocket::bind("0.0.0.0:2").await.unwrap();
     loop {
         let mut number = [0; 8];
         socket.recv(&mut number).await.unwrap();
-        let number = u64::from_le_bytes(number);
-        let mut log = log.borrow_mut();
-        if version == Planted || log.last().is_none_or(|&last| last <= number) {
-            log.push(number);
-        }
+        write(&log, number, version);
     }
 }
 

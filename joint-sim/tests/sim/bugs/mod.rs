@@ -10,6 +10,7 @@
 
 mod cancel;
 pub(crate) mod leases;
+pub(crate) mod lock;
 mod order;
 mod partition;
 mod shared_state;
