@@ -12,7 +12,7 @@ use joint_executor::{
 };
 use joint_sim::{self as sim, Builder, Host, current_host};
 
-use crate::{SECOND, executor, on_host, says};
+use crate::{SECOND, each_seed, executor, on_host, says};
 
 const MILLION: i32 = 1_000_000;
 
@@ -140,36 +140,34 @@ fn a_clock_survives_a_crash_and_is_at_the_timers_of_all_executors_of_the_host() 
 
 #[test]
 fn waits_that_block_and_calls_have_the_clock_of_their_host() {
-    for seed in 0..20 {
-        sim::run(seed, async {
-            let start = now();
-            // It runs inside the polls of the host that block.
-            let ticks = spawn(async move {
-                let mut ticks = interval(SECOND);
-                for second in 1_u32.. {
-                    ticks.tick().await;
-                    assert_eq!(now() - start, (second - 1) * SECOND);
-                }
-            });
-            with_clock((0, MILLION), || async {
-                let start = now();
-                let passed = move || now() - start;
-                park::block_on_timeout(pending::<()>(), 10 * SECOND);
-                assert_eq!(passed(), 10 * SECOND);
-                block_on(executor(1).spawn(sleep(10 * SECOND)));
-                assert_eq!(passed(), 20 * SECOND);
-                let call = spawn_blocking(move || {
-                    park::block_on_timeout(pending::<()>(), 10 * SECOND);
-                    passed()
-                });
-                assert_eq!(call.await, 30 * SECOND);
-                assert_eq!(passed(), 30 * SECOND);
-            })
-            .await;
-            assert_eq!(now() - start, 15 * SECOND);
-            drop(ticks);
+    each_seed(20, || async {
+        let start = now();
+        // It runs inside the polls of the host that block.
+        let ticks = spawn(async move {
+            let mut ticks = interval(SECOND);
+            for second in 1_u32.. {
+                ticks.tick().await;
+                assert_eq!(now() - start, (second - 1) * SECOND);
+            }
         });
-    }
+        with_clock((0, MILLION), || async {
+            let start = now();
+            let passed = move || now() - start;
+            park::block_on_timeout(pending::<()>(), 10 * SECOND);
+            assert_eq!(passed(), 10 * SECOND);
+            block_on(executor(1).spawn(sleep(10 * SECOND)));
+            assert_eq!(passed(), 20 * SECOND);
+            let call = spawn_blocking(move || {
+                park::block_on_timeout(pending::<()>(), 10 * SECOND);
+                passed()
+            });
+            assert_eq!(call.await, 30 * SECOND);
+            assert_eq!(passed(), 30 * SECOND);
+        })
+        .await;
+        assert_eq!(now() - start, 15 * SECOND);
+        drop(ticks);
+    });
 }
 
 #[test]

@@ -8,7 +8,7 @@ use joint_sim::{
     fs::{self, File},
 };
 
-use crate::on_host;
+use crate::{each_seed, on_host};
 
 /// More than a sector.
 const LONG: usize = 2_000;
@@ -32,36 +32,32 @@ fn after_a_cut<M: Future<Output = ()> + 'static>(
 
 #[test]
 fn what_is_written_is_read_at_once() {
-    for seed in 0..20 {
-        sim::run(seed, async {
-            let file = File::create("log").await.unwrap();
-            file.write_all_at(b"hello", 2).await.unwrap();
-            let mut buffer = [1; 8];
-            assert_eq!(file.read_at(&mut buffer, 0).await.unwrap(), 7);
-            assert_eq!(&buffer[..7], b"\0\0hello");
-            assert_eq!(file.read_at(&mut buffer, 9).await.unwrap(), 0);
-            file.set_len(4).await.unwrap();
-            assert_eq!(file.len().await.unwrap(), 4);
-        });
-    }
+    each_seed(20, || async {
+        let file = File::create("log").await.unwrap();
+        file.write_all_at(b"hello", 2).await.unwrap();
+        let mut buffer = [1; 8];
+        assert_eq!(file.read_at(&mut buffer, 0).await.unwrap(), 7);
+        assert_eq!(&buffer[..7], b"\0\0hello");
+        assert_eq!(file.read_at(&mut buffer, 9).await.unwrap(), 0);
+        file.set_len(4).await.unwrap();
+        assert_eq!(file.len().await.unwrap(), 4);
+    });
 }
 
 #[test]
 fn a_killed_program_loses_nothing() {
-    for seed in 0..50 {
-        sim::run(seed, async {
-            let host = Host::new("a");
-            host.run(|| async {
-                let file = File::create("log").await.unwrap();
-                file.write_all_at(b"hello", 0).await.unwrap();
-                sleep(Duration::MAX).await;
-            });
-            sleep(Duration::from_secs(1)).await;
-            host.kill_program();
-            let read = on_host(&host, || fs::read("log")).await;
-            assert_eq!(read.unwrap(), b"hello");
+    each_seed(50, || async {
+        let host = Host::new("a");
+        host.run(|| async {
+            let file = File::create("log").await.unwrap();
+            file.write_all_at(b"hello", 0).await.unwrap();
+            sleep(Duration::MAX).await;
         });
-    }
+        sleep(Duration::from_secs(1)).await;
+        host.kill_program();
+        let read = on_host(&host, || fs::read("log")).await;
+        assert_eq!(read.unwrap(), b"hello");
+    });
 }
 
 #[test]

@@ -1,11 +1,9 @@
 //! What a program draws at random is decided, shrunk and replayed as everything else is.
 
-use std::env;
 
 use joint_executor::{spawn, yield_now};
-use joint_sim::{Check, Found, check, random};
+use joint_sim::{Check, Found, random};
 
-use crate::common::again;
 use crate::{found, says};
 
 /// A queue is good for fewer messages than this.
@@ -100,26 +98,4 @@ fn a_threshold_that_no_remainder_meets_is_found_exactly() {
         drawn(&found)[0].contains(&format!(" drew {least} at ")),
         "{found}"
     );
-}
-
-/// A program for the next test, which runs this one in a process of its own.
-#[test]
-#[ignore = "fails on purpose"]
-fn planted_draw() {
-    check(too_long_a_queue);
-}
-
-#[test]
-fn the_replay_line_makes_the_shrunk_run_in_another_process() {
-    let found = found(&Check::new(), too_long_a_queue);
-    let mut command = again();
-    command.args(["--exact", "drawn::planted_draw", "--ignored"]);
-    command.env("JOINT_SIM_OUT", env::temp_dir());
-    command.env("JOINT_SIM_REPLAY", found.shrunk_replay().unwrap());
-    let output = command.output().unwrap();
-    let report = String::from_utf8(output.stdout).unwrap();
-    assert!(!output.status.success(), "{report}");
-    says(&report, "run 1 of the check failed");
-    says(&report, "a queue of 17 messages");
-    assert!(report.contains(&drawn(&found)[0]), "{report}");
 }

@@ -19,7 +19,7 @@ use joint_executor::{
 };
 use joint_sim::{self as sim, Builder, Host, HostEnd, current_host};
 
-use crate::{Counts, Dropped, SECOND, executor, run_once, says};
+use crate::{Counts, Dropped, SECOND, each_seed, executor, run_once, says};
 
 fn here() -> String {
     current_host().name().to_owned()
@@ -27,33 +27,31 @@ fn here() -> String {
 
 #[test]
 fn whatever_a_host_spawns_stays_there() {
-    for seed in 0..20 {
-        sim::run(seed, async {
-            for name in ["a", "b"] {
-                Host::new(name).run(move || async move {
-                    assert_eq!(here(), name);
-                    spawn(async move {
-                        assert_eq!(spawn(async { here() }).await, name);
-                    })
-                    .await;
-                    assert_eq!(spawn_local(async { here() }).await, name);
-                    assert_eq!(spawn_blocking(here).await, name);
-                    let spawns = || block_on(spawn(async { here() }));
-                    assert_eq!(spawn_blocking(spawns).await, name);
-                    sleep(SECOND).await;
-                    let executor = executor(2);
-                    assert_eq!(executor.spawn(async { here() }).await, name);
-                    assert_eq!(here(), name);
-                });
-            }
-            assert_eq!(here(), "main");
-            let ends = ["a", "b"].map(|name| Host::find(name).unwrap().ended());
-            for end in ends {
-                assert_eq!(end.await, HostEnd::Returned);
-            }
-            assert_eq!(spawn(async { here() }).await, "main");
-        });
-    }
+    each_seed(20, || async {
+        for name in ["a", "b"] {
+            Host::new(name).run(move || async move {
+                assert_eq!(here(), name);
+                spawn(async move {
+                    assert_eq!(spawn(async { here() }).await, name);
+                })
+                .await;
+                assert_eq!(spawn_local(async { here() }).await, name);
+                assert_eq!(spawn_blocking(here).await, name);
+                let spawns = || block_on(spawn(async { here() }));
+                assert_eq!(spawn_blocking(spawns).await, name);
+                sleep(SECOND).await;
+                let executor = executor(2);
+                assert_eq!(executor.spawn(async { here() }).await, name);
+                assert_eq!(here(), name);
+            });
+        }
+        assert_eq!(here(), "main");
+        let ends = ["a", "b"].map(|name| Host::find(name).unwrap().ended());
+        for end in ends {
+            assert_eq!(end.await, HostEnd::Returned);
+        }
+        assert_eq!(spawn(async { here() }).await, "main");
+    });
 }
 
 #[test]
@@ -236,30 +234,28 @@ fn captures_of_host_closures_are_dropped_inside_the_simulation() {
 
 #[test]
 fn a_blocked_function_ends_with_its_host() {
-    for seed in 0..10 {
-        sim::run(seed, async {
-            let host = Host::new("a");
-            let (counted, left) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
-            let (counts, leaves) = (counted.clone(), Counts(left.clone()));
-            run_once(&host, || {
-                spawn_blocking(move || {
-                    let _leaves = leaves;
-                    loop {
-                        block_on(sleep(SECOND));
-                        counts.fetch_add(1, Relaxed);
-                    }
-                })
-            });
-            sleep(3 * SECOND + SECOND / 2).await;
-            host.kill();
-            sleep(10 * SECOND).await;
-            assert_eq!((counted.load(Relaxed), left.load(Relaxed)), (3, 1));
-            // Its thread may run another one now.
-            let start = now();
-            spawn_blocking(|| block_on(sleep(SECOND))).await;
-            assert_eq!(now() - start, SECOND);
+    each_seed(10, || async {
+        let host = Host::new("a");
+        let (counted, left) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+        let (counts, leaves) = (counted.clone(), Counts(left.clone()));
+        run_once(&host, || {
+            spawn_blocking(move || {
+                let _leaves = leaves;
+                loop {
+                    block_on(sleep(SECOND));
+                    counts.fetch_add(1, Relaxed);
+                }
+            })
         });
-    }
+        sleep(3 * SECOND + SECOND / 2).await;
+        host.kill();
+        sleep(10 * SECOND).await;
+        assert_eq!((counted.load(Relaxed), left.load(Relaxed)), (3, 1));
+        // Its thread may run another one now.
+        let start = now();
+        spawn_blocking(|| block_on(sleep(SECOND))).await;
+        assert_eq!(now() - start, SECOND);
+    });
 }
 
 #[test]

@@ -9,7 +9,7 @@ use joint_sim::{Check, point};
 use crate::join;
 
 /// Two tasks take two locks in opposite orders.
-pub(crate) async fn locks(has_points: bool) {
+async fn locks(has_points: bool) {
     let locks = Arc::new([Mutex::new(()), Mutex::new(())]);
     let both = |first: usize| {
         let locks = locks.clone();

@@ -45,7 +45,7 @@ use std::{
 
 use joint::oneshot;
 use joint_executor::Executor;
-use joint_sim::{Check, Found, Host, HostEnd, Verdict};
+use joint_sim::{self as sim, Check, Found, Host, HostEnd, Verdict};
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -114,6 +114,13 @@ async fn on_host<F: Future + 'static>(
 async fn forever() {
     let (_sender, receiver) = oneshot::channel::<()>();
     let _ = receiver.await;
+}
+
+/// Runs a program with this number of seeds.
+fn each_seed<F: Future>(seeds: u64, program: impl Fn() -> F) {
+    for seed in 0..seeds {
+        sim::run(seed, program());
+    }
 }
 
 /// Waits for each task in turn.

@@ -20,7 +20,7 @@ use joint_sim::{
 };
 
 use crate::bugs::{Joint, Version, leases::paused_holder};
-use crate::{Dropped, SECOND, executor, run_once, says};
+use crate::{Dropped, SECOND, each_seed, executor, run_once, says};
 
 /// What happened, and in which second.
 #[derive(Clone)]
@@ -57,29 +57,27 @@ fn host<F: Future<Output = ()> + 'static>(log: &Log, program: fn(Log) -> F) -> H
 
 #[test]
 fn a_paused_host_runs_nothing_and_the_time_of_others_goes_on() {
-    for seed in 0..50 {
-        sim::run(seed, async {
-            let log = Log::new();
-            let a = host(&log, |log| async move {
-                for round in 1.. {
-                    sleep(SECOND).await;
-                    log.add(round);
-                    yield_now().await;
-                }
-            });
-            sleep(2 * SECOND + SECOND / 2).await;
-            assert_eq!(log.take(), [(1, 1), (2, 2)]);
-            a.pause();
-            assert!(a.is_paused() && a.is_running());
-            sleep(10 * SECOND).await;
-            assert_eq!(log.take(), []);
-            a.resume();
-            assert!(!a.is_paused());
-            sleep(2 * SECOND + SECOND / 2).await;
-            // The timer of the third round was due in the pause.
-            assert_eq!(log.take(), [(3, 12), (4, 13), (5, 14)]);
+    each_seed(50, || async {
+        let log = Log::new();
+        let a = host(&log, |log| async move {
+            for round in 1.. {
+                sleep(SECOND).await;
+                log.add(round);
+                yield_now().await;
+            }
         });
-    }
+        sleep(2 * SECOND + SECOND / 2).await;
+        assert_eq!(log.take(), [(1, 1), (2, 2)]);
+        a.pause();
+        assert!(a.is_paused() && a.is_running());
+        sleep(10 * SECOND).await;
+        assert_eq!(log.take(), []);
+        a.resume();
+        assert!(!a.is_paused());
+        sleep(2 * SECOND + SECOND / 2).await;
+        // The timer of the third round was due in the pause.
+        assert_eq!(log.take(), [(3, 12), (4, 13), (5, 14)]);
+    });
 }
 
 #[test]
@@ -211,26 +209,24 @@ fn busy_host(drops: &Rc<Cell<usize>>) -> Host {
 #[test]
 fn a_paused_host_can_be_killed_and_is_not_paused_after_that() {
     for kill in [Host::kill, Host::kill_program, Host::cut_power] {
-        for seed in 0..20 {
-            sim::run(seed, async {
-                let drops = Rc::new(Cell::new(0));
-                let host = busy_host(&drops);
+        each_seed(20, || async {
+            let drops = Rc::new(Cell::new(0));
+            let host = busy_host(&drops);
+            sleep(2 * SECOND).await;
+            assert!(host.is_paused());
+            kill(&host);
+            assert_eq!(host.ended().await, HostEnd::Killed);
+            assert!(!host.is_paused());
+            assert_eq!(drops.get(), 2);
+            // The next start runs, and pauses itself again.
+            for starts in 2..5 {
+                host.restart();
+                assert!(!host.is_paused());
                 sleep(2 * SECOND).await;
                 assert!(host.is_paused());
-                kill(&host);
-                assert_eq!(host.ended().await, HostEnd::Killed);
-                assert!(!host.is_paused());
-                assert_eq!(drops.get(), 2);
-                // The next start runs, and pauses itself again.
-                for starts in 2..5 {
-                    host.restart();
-                    assert!(!host.is_paused());
-                    sleep(2 * SECOND).await;
-                    assert!(host.is_paused());
-                    assert_eq!(drops.get(), 2 * (starts - 1));
-                }
-            });
-        }
+                assert_eq!(drops.get(), 2 * (starts - 1));
+            }
+        });
     }
 }
 
@@ -248,49 +244,29 @@ fn a_run_ends_with_paused_hosts() {
 }
 
 #[test]
-fn a_task_that_pauses_its_host_ends_its_poll_first() {
-    sim::run(1, async {
+fn waits_that_block_are_paused_too() {
+    each_seed(20, || async {
         let log = Log::new();
         let a = host(&log, |log| async move {
-            current_host().pause();
+            block_on(sleep(SECOND));
             log.add(1);
-            yield_now().await;
+            park::block_on_timeout(pending::<()>(), SECOND);
             log.add(2);
+            spawn_blocking(|| park::block_on_timeout(pending::<()>(), SECOND)).await;
+            log.add(3);
+            let inner = executor(1);
+            spawn_blocking(move || block_on(inner.spawn(sleep(SECOND)))).await;
+            log.add(4);
         });
-        sleep(7 * SECOND).await;
-        assert_eq!(log.take(), [(1, 0)]);
-        a.resume();
-        let _ = a.ended().await;
-        assert_eq!(log.take(), [(2, 7)]);
+        for second in 1..=4 {
+            sleep(SECOND / 2).await;
+            a.pause();
+            sleep(9 * SECOND + SECOND / 2).await;
+            a.resume();
+            sleep(SECOND / 1000).await;
+            assert_eq!(log.all.borrow().len(), second);
+        }
     });
-}
-
-#[test]
-fn waits_that_block_are_paused_too() {
-    for seed in 0..20 {
-        sim::run(seed, async {
-            let log = Log::new();
-            let a = host(&log, |log| async move {
-                block_on(sleep(SECOND));
-                log.add(1);
-                park::block_on_timeout(pending::<()>(), SECOND);
-                log.add(2);
-                spawn_blocking(|| park::block_on_timeout(pending::<()>(), SECOND)).await;
-                log.add(3);
-                let inner = executor(1);
-                spawn_blocking(move || block_on(inner.spawn(sleep(SECOND)))).await;
-                log.add(4);
-            });
-            for second in 1..=4 {
-                sleep(SECOND / 2).await;
-                a.pause();
-                sleep(9 * SECOND + SECOND / 2).await;
-                a.resume();
-                sleep(SECOND / 1000).await;
-                assert_eq!(log.all.borrow().len(), second);
-            }
-        });
-    }
 }
 
 #[test]

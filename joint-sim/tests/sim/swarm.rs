@@ -7,7 +7,7 @@ use joint_sim::{Builder, Check};
 use crate::{SECOND, says};
 
 /// Requests and answers. A session begins anew after a timeout, and breaks in its 800th round.
-pub(crate) async fn rounds() {
+async fn rounds() {
     let mut in_session = 0;
     for _ in 0..800 {
         let (sender, answer) = oneshot::channel();

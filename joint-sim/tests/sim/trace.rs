@@ -12,12 +12,12 @@ use joint_executor::{
 };
 use joint_flow::shared;
 use joint_sim::{
-    self as sim, Builder, Check, Host, Scheduler, Trace,
+    self as sim, Builder, Host, Scheduler, Trace,
     net::{TcpListener, TcpStream, UdpSocket},
 };
 
 use crate::common::again;
-use crate::{found, join, says};
+use crate::{join, says};
 
 const MILLISECOND: Duration = Duration::from_millis(1);
 const HOUR: Duration = Duration::from_secs(3_600);
@@ -315,35 +315,6 @@ fn report(failure: &sim::Failure) -> Vec<String> {
 /// The last line of every such report.
 const OUTSIDE: &str = "the simulation does not wait for what is outside of it: threads of `std`, \
     executors that were made outside, and descriptors";
-
-#[test]
-fn the_report_of_a_deadlock_is_the_one_in_the_docs() {
-    let found = found(&Check::new(), || async {
-        let (ask, asked) = oneshot::channel();
-        let (answer, answered) = oneshot::channel();
-        let client = named("client", async move {
-            let greeting: u32 = answered.await.unwrap();
-            ask.send(greeting).unwrap();
-        });
-        let server = named("server", async move {
-            answer.send(asked.await.unwrap() + 1).unwrap();
-        });
-        client.await;
-        server.await;
-    });
-    let expected = [
-        "the simulation with seed 0 failed in step 3, at 0ns: deadlock: nothing can run, and no \
-         timer is armed",
-        "the main future waits since 0ns for task 1 to end",
-        "the tasks that have not ended:",
-        "  task 1 \"client\", spawned at HERE, waits since 0ns for a \
-         joint::oneshot::receiver::Receiver<u32>; it ran last in step 2, woken by main",
-        "  task 2 \"server\", spawned at HERE, waits since 0ns for a \
-         joint::oneshot::receiver::Receiver<u32>; it ran last in step 3, woken by main",
-        OUTSIDE,
-    ];
-    assert_eq!(report(found.failure()), expected);
-}
 
 #[test]
 fn a_deadlock_names_executors_and_blocked_workers() {

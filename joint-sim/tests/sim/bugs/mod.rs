@@ -71,9 +71,6 @@ macro_rules! bugs {
         }),*]
     };
 }
-#[allow(unused_imports, reason = "a bench has no list of its own")]
-pub(crate) use bugs;
-
 /// The programs that need neither time nor a network, for any runtime.
 pub(crate) fn timeless<R: Runtime>() -> [Bug; 9] {
     bugs! { R:

@@ -12,7 +12,7 @@ use joint_sim::{
     net::{self, Latency, Link, TcpListener, TcpStream, UdpSocket},
 };
 
-use crate::SECOND;
+use crate::{SECOND, each_seed};
 
 async fn sleep_up_to(millis: u64) {
     sleep(Duration::from_micros(sim::random() % (millis * 1000))).await;
@@ -35,44 +35,42 @@ async fn storm(a: &str, b: &str, strokes: u32) {
 
 #[test]
 fn a_stream_survives_a_storm_on_its_link() {
-    for seed in 0..25 {
-        sim::run(seed, async {
-            let latency = Latency::Exponential {
-                least: Duration::ZERO,
-                mean: Duration::from_millis(5),
-            };
-            net::set_default_link(Link::new().latency(latency).loss(0.1));
-            Host::new("a").run(|| async {
-                let listener = TcpListener::bind("a:80").await.unwrap();
-                let (stream, _) = listener.accept().await.unwrap();
-                futures_lite::io::copy(&stream, &mut &stream).await.unwrap();
-                (&stream).close().await.unwrap();
-                std::future::pending::<()>().await;
-            });
-            sleep(SECOND).await;
-            let storm = spawn_local(storm("main", "a", 100));
-            let stream = TcpStream::connect("a:80").await.unwrap();
-            let sent: Vec<u8> = (0..100_000u32).map(|n| (n % 251) as u8).collect();
-            let write = async {
-                let mut rest = &sent[..];
-                while !rest.is_empty() {
-                    let length = rest.len().min(1 + sim::random() as usize % 10_000);
-                    let (part, others) = rest.split_at(length);
-                    (&stream).write_all(part).await.unwrap();
-                    rest = others;
-                    if sim::random() % 4 == 0 {
-                        sleep_up_to(20).await;
-                    }
-                }
-                (&stream).close().await.unwrap();
-            };
-            let mut received = Vec::new();
-            let read = async { (&stream).read_to_end(&mut received).await.unwrap() };
-            zip(write, read).await;
-            assert!(received == sent);
-            storm.await;
+    each_seed(25, || async {
+        let latency = Latency::Exponential {
+            least: Duration::ZERO,
+            mean: Duration::from_millis(5),
+        };
+        net::set_default_link(Link::new().latency(latency).loss(0.1));
+        Host::new("a").run(|| async {
+            let listener = TcpListener::bind("a:80").await.unwrap();
+            let (stream, _) = listener.accept().await.unwrap();
+            futures_lite::io::copy(&stream, &mut &stream).await.unwrap();
+            (&stream).close().await.unwrap();
+            std::future::pending::<()>().await;
         });
-    }
+        sleep(SECOND).await;
+        let storm = spawn_local(storm("main", "a", 100));
+        let stream = TcpStream::connect("a:80").await.unwrap();
+        let sent: Vec<u8> = (0..100_000u32).map(|n| (n % 251) as u8).collect();
+        let write = async {
+            let mut rest = &sent[..];
+            while !rest.is_empty() {
+                let length = rest.len().min(1 + sim::random() as usize % 10_000);
+                let (part, others) = rest.split_at(length);
+                (&stream).write_all(part).await.unwrap();
+                rest = others;
+                if sim::random() % 4 == 0 {
+                    sleep_up_to(20).await;
+                }
+            }
+            (&stream).close().await.unwrap();
+        };
+        let mut received = Vec::new();
+        let read = async { (&stream).read_to_end(&mut received).await.unwrap() };
+        zip(write, read).await;
+        assert!(received == sent);
+        storm.await;
+    });
 }
 
 /// A client asks for numbers to be counted, again and again until there is an answer, while the

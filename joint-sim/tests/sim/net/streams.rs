@@ -23,7 +23,7 @@ use joint_sim::{
     net::{self, Latency, Link, TcpListener, TcpStream},
 };
 
-use crate::SECOND;
+use crate::{SECOND, each_seed};
 
 const MILLI: Duration = Duration::from_millis(1);
 const MINUTE: Duration = Duration::from_secs(60);
@@ -153,27 +153,25 @@ fn attempts_are_refused_or_time_out() {
 
 #[test]
 fn an_attempt_that_is_given_up_leaves_nothing_behind() {
-    for seed in 0..50 {
-        sim::run(seed, async {
-            let accepted = Rc::new(Cell::new(0));
-            let ended = Rc::new(Cell::new(0));
-            let counts = (accepted.clone(), ended.clone());
-            server("a", move |mut stream| {
-                let (accepted, ended) = counts.clone();
-                async move {
-                    accepted.set(accepted.get() + 1);
-                    let read = stream.read(&mut [0; 1]).await;
-                    assert!(matches!(read, Ok(0) | Err(_)), "{read:?}");
-                    ended.set(ended.get() + 1);
-                }
-            });
-            sleep(MILLI).await;
-            let limit = Duration::from_micros(sim::random() % 5000);
-            let _ = timeout(limit, TcpStream::connect("a:80")).await;
-            sleep(SECOND).await;
-            assert_eq!(accepted.get(), ended.get());
+    each_seed(50, || async {
+        let accepted = Rc::new(Cell::new(0));
+        let ended = Rc::new(Cell::new(0));
+        let counts = (accepted.clone(), ended.clone());
+        server("a", move |mut stream| {
+            let (accepted, ended) = counts.clone();
+            async move {
+                accepted.set(accepted.get() + 1);
+                let read = stream.read(&mut [0; 1]).await;
+                assert!(matches!(read, Ok(0) | Err(_)), "{read:?}");
+                ended.set(ended.get() + 1);
+            }
         });
-    }
+        sleep(MILLI).await;
+        let limit = Duration::from_micros(sim::random() % 5000);
+        let _ = timeout(limit, TcpStream::connect("a:80")).await;
+        sleep(SECOND).await;
+        assert_eq!(accepted.get(), ended.get());
+    });
 }
 
 #[test]
@@ -369,32 +367,30 @@ fn what_arrives_after_the_reading_direction_is_shut_down_is_thrown_away() {
 
 #[test]
 fn a_killed_program_closes_its_connections() {
-    for seed in 0..20 {
-        sim::run(seed, async {
-            let host = server("a", async |mut stream| {
-                stream.write_all(b"half of a").await.unwrap();
-                pending::<()>().await;
-            });
-            let mut stream = connect("a").await;
-            let (mut waiting, mut full) = (connect("a").await, connect("a").await);
-            stream.read_exact(&mut [0; 9]).await.unwrap();
-            // One has unread bytes there, and so is reset. The other one ends in order.
-            waiting.write_all(b"unread").await.unwrap();
-            let writes = spawn(async move { full.write_all(&[0; 200_000]).await });
-            sleep(10 * MILLI).await;
-            host.kill_program();
-            assert_eq!(kind(writes.await), ErrorKind::ConnectionReset);
-            assert_eq!(stream.read(&mut [0; 1]).await.unwrap(), 0);
-            let mut rest = Vec::new();
-            let read = waiting.read_to_end(&mut rest).await;
-            assert_eq!(kind(read), ErrorKind::ConnectionReset);
-            assert_eq!(rest, b"half of a");
-            let refused = TcpStream::connect("a:80").await;
-            assert_eq!(kind(refused), ErrorKind::ConnectionRefused);
-            host.restart();
-            connect("a").await;
+    each_seed(20, || async {
+        let host = server("a", async |mut stream| {
+            stream.write_all(b"half of a").await.unwrap();
+            pending::<()>().await;
         });
-    }
+        let mut stream = connect("a").await;
+        let (mut waiting, mut full) = (connect("a").await, connect("a").await);
+        stream.read_exact(&mut [0; 9]).await.unwrap();
+        // One has unread bytes there, and so is reset. The other one ends in order.
+        waiting.write_all(b"unread").await.unwrap();
+        let writes = spawn(async move { full.write_all(&[0; 200_000]).await });
+        sleep(10 * MILLI).await;
+        host.kill_program();
+        assert_eq!(kind(writes.await), ErrorKind::ConnectionReset);
+        assert_eq!(stream.read(&mut [0; 1]).await.unwrap(), 0);
+        let mut rest = Vec::new();
+        let read = waiting.read_to_end(&mut rest).await;
+        assert_eq!(kind(read), ErrorKind::ConnectionReset);
+        assert_eq!(rest, b"half of a");
+        let refused = TcpStream::connect("a:80").await;
+        assert_eq!(kind(refused), ErrorKind::ConnectionRefused);
+        host.restart();
+        connect("a").await;
+    });
 }
 
 #[test]

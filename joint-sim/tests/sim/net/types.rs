@@ -9,7 +9,7 @@ use joint_executor::{
 };
 use joint_sim::{self as sim, Host};
 
-use crate::{SECOND, says};
+use crate::{SECOND, each_seed, says};
 
 /// Two ends of a connection on one host.
 async fn pair() -> (TcpStream, TcpStream) {
@@ -22,29 +22,27 @@ async fn pair() -> (TcpStream, TcpStream) {
 
 #[test]
 fn a_stream_is_tried_and_waited_for_without_reading() {
-    for seed in 0..20 {
-        sim::run(seed, async {
-            let (mut client, server) = pair().await;
-            let mut buffer = [0; 8];
-            let error = server.try_read(&mut buffer).unwrap_err();
-            assert_eq!(error.kind(), ErrorKind::WouldBlock);
-            assert!(timeout(SECOND, server.readable()).await.is_err());
-            let write = joint_executor::spawn(async move {
-                sleep(SECOND).await;
-                client.write_all(b"x").await.unwrap();
-                client
-            });
-            let either = Interest::READABLE | Interest::WRITABLE;
-            let ready = server.ready(either).await.unwrap();
-            assert!(ready.is_writable() && !ready.is_readable());
-            server.readable().await.unwrap();
-            assert_eq!(server.try_read(&mut buffer).unwrap(), 1);
-            drop(write.await);
-            let ready = server.ready(Interest::READABLE).await.unwrap();
-            assert!(ready.is_read_closed());
-            assert_eq!(server.try_read(&mut buffer).unwrap(), 0);
+    each_seed(20, || async {
+        let (mut client, server) = pair().await;
+        let mut buffer = [0; 8];
+        let error = server.try_read(&mut buffer).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::WouldBlock);
+        assert!(timeout(SECOND, server.readable()).await.is_err());
+        let write = joint_executor::spawn(async move {
+            sleep(SECOND).await;
+            client.write_all(b"x").await.unwrap();
+            client
         });
-    }
+        let either = Interest::READABLE | Interest::WRITABLE;
+        let ready = server.ready(either).await.unwrap();
+        assert!(ready.is_writable() && !ready.is_readable());
+        server.readable().await.unwrap();
+        assert_eq!(server.try_read(&mut buffer).unwrap(), 1);
+        drop(write.await);
+        let ready = server.ready(Interest::READABLE).await.unwrap();
+        assert!(ready.is_read_closed());
+        assert_eq!(server.try_read(&mut buffer).unwrap(), 0);
+    });
 }
 
 #[test]
