@@ -7,9 +7,11 @@
 
 #![allow(dead_code, reason = "no example uses everything")]
 
+use std::ffi::{OsStr, OsString};
 use std::io::{self, Write};
 use std::ops::RangeInclusive;
-use std::process::ExitCode;
+use std::path::PathBuf;
+use std::process::{ExitCode, Termination};
 use std::{env, fmt};
 
 const FAILED: u8 = 2;
@@ -20,41 +22,38 @@ pub(crate) const WORKERS: RangeInclusive<u64> = 1..=1024;
 /// The words of the command line that have not been read yet.
 #[derive(Debug)]
 pub(crate) struct Options {
-    words: Vec<String>,
+    words: Vec<OsString>,
+    /// Those behind `--`, none of which is an option.
+    operands: Vec<OsString>,
 }
 
 /// Runs an example with the options that it was started with.
-pub(crate) fn run(
+pub(crate) fn run<T: Termination>(
     program: &str,
     help: &str,
-    main: impl FnOnce(Options) -> Result<(), String>,
+    main: impl FnOnce(Options) -> Result<T, String>,
 ) -> ExitCode {
-    let result = match Options::read() {
-        Ok(options) if options.ask_for_help() => match print(help) {
-            Ok(_) => Ok(()),
-            Err(error) => Err(error.to_string()),
-        },
-        Ok(options) => main(options),
-        Err(message) => Err(message),
+    let options = Options::read();
+    let result = match options.ask_for_help() {
+        true => print(help)
+            .map(|_| ExitCode::SUCCESS)
+            .map_err(|error| error.to_string()),
+        false => main(options).map(T::report),
     };
-    match result {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(message) => {
-            complain(format_args!("{program}: {message}"));
-            ExitCode::from(FAILED)
-        }
-    }
+    result.unwrap_or_else(|message| {
+        complain(format_args!("{program}: {message}"));
+        ExitCode::from(FAILED)
+    })
 }
 
 impl Options {
-    fn read() -> Result<Self, String> {
-        let words = env::args_os().skip(1).map(|word| {
-            let text = word.into_string();
-            text.map_err(|word| format!("{} is no text (see --help)", word.to_string_lossy()))
-        });
-        Ok(Self {
-            words: words.collect::<Result<_, _>>()?,
-        })
+    fn read() -> Self {
+        let mut words: Vec<_> = env::args_os().skip(1).collect();
+        let mut operands = Vec::new();
+        if let Some(at) = words.iter().position(|word| word == "--") {
+            operands = words.split_off(at).split_off(1);
+        }
+        Self { words, operands }
     }
 
     fn ask_for_help(&self) -> bool {
@@ -110,12 +109,12 @@ impl Options {
         let mut last = None;
         while let Some(at) = self.words.iter().position(|word| is_option(word, name)) {
             let word = self.words.remove(at);
-            let value = match word.split_once('=') {
-                Some((_, value)) => value.to_owned(),
+            let value = match word.to_string_lossy().split_once('=') {
+                Some((_, value)) => value.into(),
                 None if at < self.words.len() => self.words.remove(at),
                 None => return Err(format!("{name} needs {needed} (see --help)")),
             };
-            last = Some(parse(&value)?);
+            last = Some(parse(&value.to_string_lossy())?);
         }
         Ok(last)
     }
@@ -129,39 +128,73 @@ impl Options {
         name: &str,
         range: RangeInclusive<u64>,
     ) -> Result<Option<u64>, String> {
-        match self.words.iter().position(|word| !word.starts_with("--")) {
-            Some(at) => in_range(name, &self.words.remove(at), &range).map(Some),
-            None => Ok(None),
-        }
+        let at = self.words.iter().position(|word| !starts(word, "--"));
+        let word = at.map(|at| self.words.remove(at));
+        word.map(|word| in_range(name, &word.to_string_lossy(), &range))
+            .transpose()
     }
 
     /// Returns all words that are left. Call this after all options have been read.
     ///
     /// # Errors
-    /// If one of them looks like an option.
+    /// If one of them looks like an option, or is no text.
     pub(crate) fn rest(self) -> Result<Vec<String>, String> {
-        match self.words.iter().find(|word| word.starts_with("--")) {
-            Some(word) => Err(format!("unknown option {word} (see --help)")),
-            None => Ok(self.words),
+        self.check(|word| starts(word, "--"))?;
+        let words = self.words.into_iter().chain(self.operands);
+        let text = |word: OsString| {
+            word.into_string()
+                .map_err(|word| format!("{} is no text (see --help)", word.to_string_lossy()))
+        };
+        words.map(text).collect()
+    }
+
+    /// Returns the one path that is left. Behind `--` it may start with a dash, and a dash alone is
+    /// a name like any other. Call this after all options have been read.
+    ///
+    /// # Errors
+    /// If there is no path, or more than one.
+    pub(crate) fn path(self) -> Result<PathBuf, String> {
+        self.check(|word| starts(word, "-") && word != "-")?;
+        let mut paths = self.words.into_iter().chain(self.operands);
+        match (paths.next(), paths.next()) {
+            (Some(path), None) => Ok(path.into()),
+            (None, _) => Err("no PATH (see --help)".into()),
+            (Some(_), Some(_)) => Err("more than one PATH (see --help)".into()),
         }
     }
 
     /// # Errors
     /// If there are words that the example has not read.
     pub(crate) fn end(self) -> Result<(), String> {
-        match self.words.first() {
+        self.check(|word| starts(word, "-"))?;
+        match self.words.iter().chain(&self.operands).next() {
             None => Ok(()),
-            Some(word) if word.starts_with('-') => {
+            Some(word) => {
+                let word = word.to_string_lossy();
+                Err(format!("one word too many: {word} (see --help)"))
+            }
+        }
+    }
+
+    /// Refuses words that look like options.
+    fn check(&self, is_option: impl Fn(&OsStr) -> bool) -> Result<(), String> {
+        match self.words.iter().find(|word| is_option(word)) {
+            Some(word) => {
+                let word = word.to_string_lossy();
                 Err(format!("unknown option {word} (see --help)"))
             }
-            Some(word) => Err(format!("one word too many: {word} (see --help)")),
+            None => Ok(()),
         }
     }
 }
 
-fn is_option(word: &str, name: &str) -> bool {
-    let rest = word.strip_prefix(name);
-    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('='))
+fn starts(word: &OsStr, with: &str) -> bool {
+    word.as_encoded_bytes().starts_with(with.as_bytes())
+}
+
+fn is_option(word: &OsStr, name: &str) -> bool {
+    let rest = word.as_encoded_bytes().strip_prefix(name.as_bytes());
+    rest.is_some_and(|rest| matches!(rest, [] | [b'=', ..]))
 }
 
 fn in_range(name: &str, value: &str, range: &RangeInclusive<u64>) -> Result<u64, String> {

@@ -11,71 +11,63 @@
 //!
 //! An entry that cannot be read is named on standard error and enters its directory's digest as
 //! such; the rest is hashed all the same.
-//!
-//! | exit status | means |
-//! |---|---|
-//! | 0 | everything was hashed |
-//! | 1 | there were unreadable entries |
-//! | 2 | there is no digest: bad usage, no such PATH, no threads, no output |
 
-mod args;
 mod file;
+#[path = "../options/mod.rs"]
+mod options;
 mod run;
 mod tree;
 
 use std::fmt::Display;
-use std::io::{self, Write};
-use std::path::Path;
+use std::fs;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use std::{env, fs};
 
-use joint_executor::Executor;
 use joint_executor::Metrics;
 
-use crate::args::Args;
-use crate::run::{Run, Totals, complain};
+use crate::options::Options;
+use crate::run::{Run, Totals};
 use crate::tree::{Kind, Node};
 
+const HELP: &str = "\
+Hashes a directory tree into one BLAKE3 digest.
+
+Usage: treehash [--workers N] PATH
+
+  --workers N   hash on N threads, 1 to 1024 (default: one per processor)
+  -h, --help    print this
+  --            what follows is PATH, even if it starts with a dash
+
+Symbolic links are hashed as links, not followed.
+Exit status: 0 hashed, 1 some entries were unreadable, 2 failed.
+";
+
 const UNREADABLE: u8 = 1;
-const FAILED: u8 = 2;
 
 fn main() -> ExitCode {
-    match Args::parse(env::args_os().skip(1)) {
-        Ok(Args::Help) => print(args::HELP).unwrap_or_else(failed),
-        Ok(Args::Hash { workers, path }) => hash(workers, &path).unwrap_or_else(failed),
-        Err(message) => failed(message),
-    }
+    options::run("treehash", HELP, hash)
 }
 
-fn failed(message: String) -> ExitCode {
-    complain(message);
-    ExitCode::from(FAILED)
-}
-
-fn hash(workers: Option<usize>, path: &Path) -> Result<ExitCode, String> {
-    let kind = fs::symlink_metadata(path)
+fn hash(mut options: Options) -> Result<ExitCode, String> {
+    let workers = options.number("--workers", options::WORKERS)?;
+    let path = options.path()?;
+    let kind = fs::symlink_metadata(&path)
         .map(|metadata| Kind::of(metadata.file_type()))
         .map_err(|error| format!("{}: {error}", path.display()))?;
 
     let start = Instant::now();
-    let mut builder = Executor::builder().thread_name(|worker| format!("treehash-{worker}"));
-    if let Some(workers) = workers {
-        builder = builder.workers(workers);
-    }
-    let executor = builder
-        .build()
-        .map_err(|error| format!("cannot start the workers: {error}"))?;
+    let executor = options::executor(workers)?;
     let run = Arc::new(Run::new());
-    let root = executor.spawn(tree::node(run.clone(), path.to_owned(), Ok(kind)));
+    let root = executor.spawn(tree::node(run.clone(), path, Ok(kind)));
     let node = joint::block_on(root);
     let elapsed = start.elapsed();
 
     run.finish();
-    let status = print(&report(&node, &run.totals, &executor.metrics(), elapsed))?;
+    let report = report(&node, &run.totals, &executor.metrics(), elapsed);
+    options::print(&report).map_err(|error| error.to_string())?;
     Ok(match run.totals.unreadable.get() {
-        0 => status,
+        0 => ExitCode::SUCCESS,
         _ => ExitCode::from(UNREADABLE),
     })
 }
@@ -102,19 +94,4 @@ fn report(node: &Node, totals: &Totals, metrics: &Metrics, elapsed: Duration) ->
         .iter()
         .map(|(key, value)| format!("{key:<12}{value}\n"))
         .collect()
-}
-
-/// Writes to standard output. A reader that has gone (`treehash PATH | head -1`) has what it
-/// wanted and is no failure.
-fn print(text: &str) -> Result<ExitCode, String> {
-    let mut output = io::stdout().lock();
-    match output
-        .write_all(text.as_bytes())
-        .and_then(|()| output.flush())
-    {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            Err(format!("standard output: {error}"))
-        }
-        _ => Ok(ExitCode::SUCCESS),
-    }
 }

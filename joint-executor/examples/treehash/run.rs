@@ -1,13 +1,15 @@
 //! Data shared by all tasks of one run: the totals and the progress line drawn from them.
 
-use std::fmt::{self, Display};
-use std::io::{self, IsTerminal, Write};
+use std::fmt;
+use std::io::{self, IsTerminal};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressState, ProgressStyle};
+
+use crate::options;
 
 /// Counts what tasks add to it.
 #[derive(Debug, Default)]
@@ -53,8 +55,8 @@ impl Run {
     /// Counts and names an entry that could not be read.
     pub(crate) fn unreadable(&self, path: &Path, error: &io::Error) {
         self.totals.unreadable.add(1);
-        self.progress
-            .suspend(|| complain(format_args!("{}: {error}", path.display())));
+        let message = format!("treehash: {}: {error}", path.display());
+        self.progress.suspend(|| options::complain(message));
     }
 
     /// Takes the progress line off the terminal.
@@ -87,9 +89,4 @@ fn progress(totals: Arc<Totals>) -> ProgressBar {
 
 pub(crate) fn mebibytes(bytes: u64) -> f64 {
     bytes as f64 / f64::from(1 << 20)
-}
-
-/// Writes one line to standard error. An error there cannot be reported, and is ignored.
-pub(crate) fn complain(message: impl Display) {
-    let _ = writeln!(io::stderr(), "treehash: {message}");
 }
