@@ -8,9 +8,11 @@ use std::os::windows::io::{AsRawSocket, AsSocket, BorrowedSocket, RawSocket};
 use core::task::{Context, Poll};
 use std::io;
 
+use socket2::SockRef;
+
 use crate::{
     DriverHandle,
-    driver::reactor::{Raw, Registration, Way},
+    driver::reactor::{Open, Registration, Way, number},
 };
 
 /// A descriptor, or on Windows a socket, that tasks can wait for.
@@ -60,8 +62,7 @@ pub struct AsyncFd<T> {
 /// The value is never pinned.
 impl<T> Unpin for AsyncFd<T> {}
 
-#[cfg(unix)]
-impl<T: AsFd> AsyncFd<T> {
+impl<T: Open> AsyncFd<T> {
     /// Makes a descriptor awaitable, and sets it to non-blocking.
     ///
     /// The descriptor stays non-blocking after [`into_inner`](AsyncFd::into_inner). The mode is
@@ -95,12 +96,7 @@ impl<T: AsFd> AsyncFd<T> {
     /// # #[cfg(not(unix))] fn main() {}
     /// ```
     pub fn new(inner: T) -> io::Result<Self> {
-        use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
-
-        let flags = fcntl_getfl(&inner)?;
-        if !flags.contains(OFlags::NONBLOCK) {
-            fcntl_setfl(&inner, flags | OFlags::NONBLOCK)?;
-        }
+        SockRef::from(&inner).set_nonblocking(true)?;
         Self::new_nonblocking(inner)
     }
 
@@ -114,55 +110,19 @@ impl<T: AsFd> AsyncFd<T> {
     /// # Panics
     /// As for [`new`](AsyncFd::new).
     pub fn new_nonblocking(inner: T) -> io::Result<Self> {
-        let raw = inner.as_fd().as_raw_fd();
-        Self::register(inner, raw)
-    }
-}
-
-#[cfg(windows)]
-impl<T: AsSocket> AsyncFd<T> {
-    /// Makes a socket awaitable, and sets it to non-blocking. It stays non-blocking after
-    /// [`into_inner`](AsyncFd::into_inner).
-    ///
-    /// # Errors
-    /// Returns the system's error.
-    ///
-    /// # Panics
-    /// Panics if the global executor is needed and cannot be started.
-    pub fn new(inner: T) -> io::Result<Self> {
-        socket2::SockRef::from(&inner).set_nonblocking(true)?;
-        Self::new_nonblocking(inner)
-    }
-
-    /// Makes a socket awaitable that is non-blocking already.
-    ///
-    /// If it is in blocking mode, its operations block the worker.
-    ///
-    /// # Errors
-    /// As for [`new`](AsyncFd::new).
-    ///
-    /// # Panics
-    /// As for [`new`](AsyncFd::new).
-    pub fn new_nonblocking(inner: T) -> io::Result<Self> {
-        let raw = inner.as_socket().as_raw_socket();
-        Self::register(inner, raw)
-    }
-}
-
-impl<T> AsyncFd<T> {
-    /// Registers `raw`, the descriptor that `inner` owns or borrows.
-    fn register(inner: T, raw: Raw) -> io::Result<Self> {
         let reactor = DriverHandle::with(|handle, _| handle.reactor())?;
         // SAFETY: the descriptor of `inner` is open as long as `inner` is not dropped or changed,
         // and `inner` is given out only by shared reference until the registration has been
         // dropped.
-        let registration = unsafe { reactor.register(raw) }?;
+        let registration = unsafe { reactor.register(number(&inner)) }?;
         Ok(Self {
             registration,
             inner,
         })
     }
+}
 
+impl<T> AsyncFd<T> {
     /// Returns the value that the descriptor belongs to.
     ///
     /// There is no method for an exclusive reference, because with one the descriptor could be

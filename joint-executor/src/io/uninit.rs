@@ -1,10 +1,5 @@
 //! Reads into memory that need not be initialised.
 
-#[cfg(unix)]
-use std::os::fd::AsFd as Open;
-#[cfg(windows)]
-use std::os::windows::io::AsSocket as Open;
-
 use core::{
     mem::MaybeUninit,
     task::{Context, Poll, ready},
@@ -12,7 +7,7 @@ use core::{
 use std::io;
 
 use super::AsyncFd;
-use crate::driver::reactor::Way;
+use crate::driver::reactor::{Open, Way};
 
 impl<T: Open> AsyncFd<T> {
     /// Polls for bytes as `poll_read` of `AsyncRead` does, but into memory that need not be

@@ -27,7 +27,7 @@ use joint_switch::{AtomicUsize, Mutex, order};
 
 pub(crate) use super::event_source::EventSource;
 pub(crate) use direction::SharedTurn;
-pub(crate) use raw::Raw;
+pub(crate) use raw::{Open, Raw, number};
 pub use ready::{Interest, Ready};
 pub(crate) use registration::{Found, Registration};
 pub(crate) use source::{Source, Way};

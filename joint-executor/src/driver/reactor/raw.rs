@@ -7,9 +7,21 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use super::ready::{Interest, Ready};
 
 #[cfg(unix)]
-pub(crate) use std::os::fd::{BorrowedFd as Borrowed, RawFd as Raw};
+pub(crate) use std::os::fd::{AsFd as Open, BorrowedFd as Borrowed, RawFd as Raw};
 #[cfg(windows)]
-pub(crate) use std::os::windows::io::{BorrowedSocket as Borrowed, RawSocket as Raw};
+pub(crate) use std::os::windows::io::{
+    AsSocket as Open, BorrowedSocket as Borrowed, RawSocket as Raw,
+};
+
+#[cfg(unix)]
+pub(crate) fn number(open: &impl Open) -> Raw {
+    std::os::fd::AsRawFd::as_raw_fd(&open.as_fd())
+}
+
+#[cfg(windows)]
+pub(crate) fn number(open: &impl Open) -> Raw {
+    std::os::windows::io::AsRawSocket::as_raw_socket(&open.as_socket())
+}
 
 /// # Safety
 /// The descriptor is open for the whole lifetime.

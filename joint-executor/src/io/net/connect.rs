@@ -2,13 +2,13 @@
 
 use std::io;
 #[cfg(unix)]
-use std::os::fd::{AsFd as Open, OwnedFd as Owned};
+use std::os::fd::OwnedFd as Owned;
 #[cfg(windows)]
-use std::os::windows::io::{AsSocket as Open, OwnedSocket as Owned};
+use std::os::windows::io::OwnedSocket as Owned;
 
 use socket2::{Domain, SockAddr, SockRef, Socket, Type};
 
-use crate::io::AsyncFd;
+use crate::{driver::reactor::Open, io::AsyncFd};
 
 /// Creates a stream socket, connects it to the address, and converts it to `S`.
 pub(super) async fn connect<S>(address: &SockAddr) -> io::Result<AsyncFd<S>>

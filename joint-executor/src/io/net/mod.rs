@@ -5,9 +5,6 @@
 //! listener's `accept`, and a datagram socket's messages. The file of each type has only the code
 //! that is specific to it.
 
-#[macro_use]
-mod wrap;
-
 mod address;
 mod connect;
 mod halves;
@@ -19,6 +16,7 @@ mod tcp;
 mod udp;
 #[cfg(unix)]
 mod unix;
+mod wrap;
 
 pub use address::{ToSocketAddrs, lookup_host};
 pub use halves::{OwnedReadHalf, OwnedWriteHalf, ReuniteError};

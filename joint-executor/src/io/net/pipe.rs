@@ -88,7 +88,7 @@ fn descriptors() -> io::Result<(OwnedFd, OwnedFd)> {
 /// child.wait()?;
 /// # Ok::<(), std::io::Error>(())
 /// ```
-pub struct PipeReader(AsyncFd<File>);
+pub struct PipeReader(pub(super) AsyncFd<File>);
 
 /// The writing end of a pipe. It implements [`AsyncWrite`](futures_io::AsyncWrite), and so do
 /// references to it.
@@ -114,7 +114,7 @@ pub struct PipeReader(AsyncFd<File>);
 /// # })?;
 /// # Ok::<(), std::io::Error>(())
 /// ```
-pub struct PipeWriter(AsyncFd<File>);
+pub struct PipeWriter(pub(super) AsyncFd<File>);
 
 /// Implements the conversions of both ends from and to descriptors. A descriptor that is open only
 /// for the other direction is refused.
@@ -158,8 +158,6 @@ macro_rules! owns {
                 f.debug_tuple(stringify!($name)).field(self.0.get_ref()).finish()
             }
         }
-
-        holds!($name);
     )*};
 }
 
@@ -167,8 +165,3 @@ owns! {
     PipeReader, not WRONLY, which is for "PipeWriter";
     PipeWriter, not RDONLY, which is for "PipeReader";
 }
-// Not counted, because a read from a packet pipe may be short although there is more data.
-readies!(PipeReader);
-readies!(PipeWriter);
-reads!(PipeReader, counted: false);
-writes!(PipeWriter, counted: false, closed by |_| Ok(()));

@@ -8,17 +8,13 @@ use core::{
     mem::MaybeUninit,
     task::{Context, Poll, ready},
 };
-#[cfg(unix)]
-use std::os::fd::AsFd as Open;
-#[cfg(windows)]
-use std::os::windows::io::AsSocket as Open;
 use std::{
     io::{self, ErrorKind},
     net::SocketAddr,
 };
 
 use crate::{
-    driver::reactor::{Interest, Ready, Registration, SharedTurn, Way},
+    driver::reactor::{Interest, Open, Ready, Registration, SharedTurn, Way},
     hosted::{self, SocketKind},
     io::{AsyncFd, uninit::initialized},
 };

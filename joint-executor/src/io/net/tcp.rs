@@ -10,7 +10,7 @@ use socket2::{Domain, SockAddr, Socket};
 
 use super::{
     address::{ToSocketAddrs, first},
-    connect::{self, closed, connect, connect_by},
+    connect::{self, connect, connect_by},
     halves::{OwnedReadHalf, OwnedWriteHalf, split},
     socket::{Inner, Socket as Either},
 };
@@ -41,14 +41,7 @@ const BACKLOG: i32 = 1024;
 /// # })?;
 /// # Ok::<(), std::io::Error>(())
 /// ```
-pub struct TcpListener(Either<net::TcpListener>);
-
-wraps!(
-    TcpListener of net::TcpListener, at SocketAddr,
-    of a host: "If it is a host's, because there is no descriptor.",
-    "If it is a host's, it is of the kind [`Unsupported`](io::ErrorKind::Unsupported)."
-);
-accepts!(TcpListener gives TcpStream by accept, from SocketAddr);
+pub struct TcpListener(pub(super) Either<net::TcpListener>);
 
 impl TcpListener {
     /// Binds a listener to the first address for which that succeeds. For port 0 the system chooses
@@ -78,7 +71,7 @@ fn bind(address: SocketAddr) -> io::Result<TcpListener> {
     Ok(TcpListener(listener.into()))
 }
 
-fn accept(
+pub(super) fn accept(
     listener: Inner<'_, net::TcpListener>,
 ) -> io::Result<(Either<net::TcpStream>, SocketAddr)> {
     match listener {
@@ -129,17 +122,7 @@ fn accept(
 /// # })?;
 /// # Ok::<(), std::io::Error>(())
 /// ```
-pub struct TcpStream(Either<net::TcpStream>);
-
-wraps!(
-    TcpStream of net::TcpStream, at SocketAddr,
-    of a host: "If it is a host's, because there is no descriptor.",
-    "If it is a host's, it is of the kind [`Unsupported`](io::ErrorKind::Unsupported)."
-);
-connects!(TcpStream to SocketAddr, ends by Shutdown);
-readies!(TcpStream);
-reads!(TcpStream, counted: true);
-writes!(TcpStream, counted: true, closed by |inner: Inner<'_, net::TcpStream>| closed(inner.shutdown(Shutdown::Write)));
+pub struct TcpStream(pub(super) Either<net::TcpStream>);
 
 impl TcpStream {
     /// Connects to the first address for which that succeeds.
@@ -245,26 +228,17 @@ impl TcpStream {
     }
 
     /// Returns whether small writes are sent at once (`TCP_NODELAY`).
-    ///
-    /// # Errors
-    /// Returns the system's error.
     pub fn nodelay(&self) -> io::Result<bool> {
         self.0.inner().nodelay()
     }
 
     /// Sets whether small writes are sent at once, or collected for a while (`TCP_NODELAY`).
-    ///
-    /// # Errors
-    /// Returns the system's error.
     pub fn set_nodelay(&self, nodelay: bool) -> io::Result<()> {
         self.0.inner().set_nodelay(nodelay)
     }
 
     /// Returns how long the system tries to send the rest after the stream is dropped
     /// (`SO_LINGER`), or `None` if that is the system's choice.
-    ///
-    /// # Errors
-    /// Returns the system's error.
     pub fn linger(&self) -> io::Result<Option<Duration>> {
         self.0.inner().linger()
     }
@@ -272,25 +246,16 @@ impl TcpStream {
     /// Sets how long the system tries to send the rest after the stream is dropped (`SO_LINGER`).
     /// With zero, the drop discards the rest and resets the connection. With a longer time, some
     /// systems block the thread that drops the stream, for up to that time.
-    ///
-    /// # Errors
-    /// Returns the system's error.
     pub fn set_linger(&self, linger: Option<Duration>) -> io::Result<()> {
         self.0.inner().set_linger(linger)
     }
 
     /// Returns how many routers a packet may pass (`IP_TTL`).
-    ///
-    /// # Errors
-    /// Returns the system's error.
     pub fn ttl(&self) -> io::Result<u32> {
         self.0.inner().ttl()
     }
 
     /// Sets how many routers a packet may pass (`IP_TTL`).
-    ///
-    /// # Errors
-    /// Returns the system's error.
     pub fn set_ttl(&self, ttl: u32) -> io::Result<()> {
         self.0.inner().set_ttl(ttl)
     }

@@ -35,15 +35,7 @@ use crate::{driver::reactor::Way, hosted::SocketKind, io::Interest};
 /// # })?;
 /// # Ok::<(), std::io::Error>(())
 /// ```
-pub struct UdpSocket(Socket<net::UdpSocket>);
-
-wraps!(
-    UdpSocket of net::UdpSocket, at SocketAddr,
-    of a host: "If it is a host's, because there is no descriptor.",
-    "If it is a host's, it is of the kind [`Unsupported`](io::ErrorKind::Unsupported)."
-);
-connects!(UdpSocket to SocketAddr);
-exchanges!(UdpSocket with SocketAddr);
+pub struct UdpSocket(pub(super) Socket<net::UdpSocket>);
 
 impl UdpSocket {
     /// Binds a socket to the first address for which that succeeds. For port 0 the system chooses a

@@ -14,7 +14,7 @@ use std::{
 use socket2::SockAddr;
 
 use super::{
-    connect::{closed, connect},
+    connect::connect,
     halves::{OwnedReadHalf, OwnedWriteHalf, split},
 };
 use crate::io::AsyncFd;
@@ -51,10 +51,7 @@ use crate::io::AsyncFd;
 /// # received?;
 /// # Ok::<(), std::io::Error>(())
 /// ```
-pub struct UnixListener(AsyncFd<net::UnixListener>);
-
-wraps!(UnixListener of net::UnixListener, at SocketAddr);
-accepts!(UnixListener gives UnixStream by accept, from SocketAddr);
+pub struct UnixListener(pub(super) AsyncFd<net::UnixListener>);
 
 impl UnixListener {
     /// Binds a listener to a path that does not exist yet.
@@ -67,7 +64,9 @@ impl UnixListener {
     }
 }
 
-fn accept(listener: &net::UnixListener) -> io::Result<(AsyncFd<net::UnixStream>, SocketAddr)> {
+pub(super) fn accept(
+    listener: &net::UnixListener,
+) -> io::Result<(AsyncFd<net::UnixStream>, SocketAddr)> {
     let (stream, peer) = listener.accept()?;
     // This takes one system call, where `AsyncFd::new` would take two.
     stream.set_nonblocking(true)?;
@@ -93,15 +92,7 @@ fn accept(listener: &net::UnixListener) -> io::Result<(AsyncFd<net::UnixStream>,
 /// # })?;
 /// # Ok::<(), std::io::Error>(())
 /// ```
-pub struct UnixStream(AsyncFd<net::UnixStream>);
-
-wraps!(UnixStream of net::UnixStream, at SocketAddr);
-connects!(UnixStream to SocketAddr, ends by Shutdown);
-readies!(UnixStream);
-// Reads are not counted, because a read that ends behind a message with descriptors is short
-// although there is more data.
-reads!(UnixStream, counted: false);
-writes!(UnixStream, counted: true, closed by |inner: &net::UnixStream| closed(inner.shutdown(Shutdown::Write)));
+pub struct UnixStream(pub(super) AsyncFd<net::UnixStream>);
 
 impl UnixStream {
     /// Connects to a listener at a path.
@@ -118,26 +109,14 @@ impl UnixStream {
         connect(&SockAddr::unix(path)?).await.map(Self)
     }
 
-    /// Splits the stream into a half that reads and a half that writes, for two tasks. If one
-    /// function uses both directions, references to the stream do the same without an allocation.
-    ///
-    /// # Example
-    /// ```
-    /// use futures_lite::{AsyncReadExt, AsyncWriteExt};
-    /// use joint_executor::io::UnixStream;
-    ///
-    /// # joint_executor::block_on(async {
-    /// let (one, mut other) = UnixStream::pair()?;
-    /// let (mut reader, writer) = one.into_split();
-    /// // The end of the writing half is the end of what the peer reads.
-    /// drop(writer);
-    /// assert_eq!(other.read(&mut [0; 8]).await?, 0);
-    /// other.write_all(b"still").await?;
-    /// reader.read_exact(&mut [0; 5]).await?;
-    /// # Ok::<(), std::io::Error>(())
-    /// # })?;
-    /// # Ok::<(), std::io::Error>(())
-    /// ```
+    /// Creates two sockets that are connected to each other.
+    pub fn pair() -> io::Result<(Self, Self)> {
+        let (one, other) = net::UnixStream::pair()?;
+        Ok((one.try_into()?, other.try_into()?))
+    }
+
+    /// Splits the stream into a half that reads and a half that writes, for two tasks. See
+    /// [`TcpStream::into_split`](super::TcpStream::into_split).
     #[must_use]
     pub fn into_split(self) -> (OwnedReadHalf<Self>, OwnedWriteHalf<Self>) {
         // It can only fail if there is no peer any more.
@@ -165,11 +144,7 @@ impl UnixStream {
 /// # })?;
 /// # Ok::<(), std::io::Error>(())
 /// ```
-pub struct UnixDatagram(AsyncFd<net::UnixDatagram>);
-
-wraps!(UnixDatagram of net::UnixDatagram, at SocketAddr);
-connects!(UnixDatagram to SocketAddr, ends by Shutdown);
-exchanges!(UnixDatagram with SocketAddr);
+pub struct UnixDatagram(pub(super) AsyncFd<net::UnixDatagram>);
 
 impl UnixDatagram {
     /// Binds a socket to a path that does not exist yet, so that other sockets can send to it.
@@ -181,10 +156,13 @@ impl UnixDatagram {
         net::UnixDatagram::bind_addr(&address(path.as_ref())?)?.try_into()
     }
 
+    /// Creates two sockets that are connected to each other.
+    pub fn pair() -> io::Result<(Self, Self)> {
+        let (one, other) = net::UnixDatagram::pair()?;
+        Ok((one.try_into()?, other.try_into()?))
+    }
+
     /// Creates a socket without an address, which can send.
-    ///
-    /// # Errors
-    /// Returns the system's error.
     pub fn unbound() -> io::Result<Self> {
         net::UnixDatagram::unbound()?.try_into()
     }
@@ -256,25 +234,4 @@ fn address(path: &Path) -> io::Result<SocketAddr> {
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
 fn address(path: &Path) -> io::Result<SocketAddr> {
     SocketAddr::from_pathname(path)
-}
-
-/// Implements `pair`, two sockets that are connected from the start.
-macro_rules! pairs {
-    ($($name:ident of $inner:ty,)*) => {$(
-        impl $name {
-            /// Creates two sockets that are connected to each other.
-            ///
-            /// # Errors
-            /// Returns the system's error.
-            pub fn pair() -> io::Result<(Self, Self)> {
-                let (one, other) = <$inner>::pair()?;
-                Ok((one.try_into()?, other.try_into()?))
-            }
-        }
-    )*};
-}
-
-pairs! {
-    UnixStream of net::UnixStream,
-    UnixDatagram of net::UnixDatagram,
 }

@@ -1,16 +1,67 @@
-//! Macros for the code that the types share. With a trait instead, callers would have to import the
-//! trait.
+//! The code that the types share, written once and implemented for each. With a trait instead,
+//! callers would have to import the trait.
+
+use core::{
+    fmt,
+    mem::MaybeUninit,
+    pin::Pin,
+    task::{Context, Poll},
+};
+#[cfg(windows)]
+use std::os::windows::io::{AsRawSocket, AsSocket, BorrowedSocket, RawSocket};
+#[cfg(unix)]
+use std::os::{
+    fd::{AsFd, AsRawFd, BorrowedFd, RawFd},
+    unix::net as local,
+};
+use std::{
+    io::{self, IoSlice, IoSliceMut, Read, Write},
+    net::{self, Shutdown, SocketAddr},
+};
+
+use futures_io::{AsyncRead, AsyncWrite};
+
+use super::{
+    connect::closed,
+    socket::Inner,
+    tcp::{self, TcpListener, TcpStream},
+    udp::UdpSocket,
+};
+#[cfg(unix)]
+use super::{
+    pipe::{PipeReader, PipeWriter},
+    unix::{self, UnixDatagram, UnixListener, UnixStream},
+};
+use crate::{
+    driver::reactor::Way,
+    io::{AsyncFd, Interest, Ready},
+};
+
+/// Implements access to the descriptor.
+#[cfg(unix)]
+macro_rules! holds {
+    ($name:ident) => {
+        impl AsFd for $name {
+            fn as_fd(&self) -> BorrowedFd<'_> {
+                self.0.get_ref().as_fd()
+            }
+        }
+
+        impl AsRawFd for $name {
+            fn as_raw_fd(&self) -> RawFd {
+                self.0.get_ref().as_raw_fd()
+            }
+        }
+    };
+}
 
 /// Implements what every socket has: access to the standard library's type, its address, `Debug`,
 /// and the descriptor.
 macro_rules! wraps {
-    ($name:ident of $inner:ty, at $address:ty $(, of a host: $panics:literal, $refuses:literal)?) => {
+    ($name:ident of $inner:ty, at $address:ty $(, of a $host:literal)?) => {
         impl $name {
             /// Returns the address that the socket is bound to.
-            ///
-            /// # Errors
-            /// Returns the system's error.
-            pub fn local_addr(&self) -> std::io::Result<$address> {
+            pub fn local_addr(&self) -> io::Result<$address> {
                 self.0.inner().local_addr()
             }
 
@@ -19,7 +70,7 @@ macro_rules! wraps {
             $(
             ///
             /// # Panics
-            #[doc = $panics]
+            #[doc = concat!("If it is a ", $host, "'s, because there is no descriptor.")]
             )?
             pub fn get_ref(&self) -> &$inner {
                 self.0.get_ref()
@@ -29,59 +80,41 @@ macro_rules! wraps {
             ///
             /// # Errors
             /// Returns the system's error if the descriptor cannot be deregistered.
-            $(#[doc = $refuses])?
-            pub fn into_std(self) -> std::io::Result<$inner> {
+            $(#[doc = concat!("If it is a ", $host, "'s, it is of the kind [`Unsupported`](io::ErrorKind::Unsupported).")])?
+            pub fn into_std(self) -> io::Result<$inner> {
                 self.0.into_inner()
             }
         }
 
         /// Sets the socket to non-blocking.
         impl TryFrom<$inner> for $name {
-            type Error = std::io::Error;
+            type Error = io::Error;
 
-            fn try_from(inner: $inner) -> std::io::Result<Self> {
-                crate::io::AsyncFd::new(inner).map(|fd| Self(fd.into()))
+            fn try_from(inner: $inner) -> io::Result<Self> {
+                AsyncFd::new(inner).map(|fd| Self(fd.into()))
             }
         }
 
-        impl core::fmt::Debug for $name {
-            fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 self.0.inner().fmt(f)
             }
         }
 
+        #[cfg(unix)]
         holds!($name);
 
         #[cfg(windows)]
-        impl std::os::windows::io::AsSocket for $name {
-            fn as_socket(&self) -> std::os::windows::io::BorrowedSocket<'_> {
+        impl AsSocket for $name {
+            fn as_socket(&self) -> BorrowedSocket<'_> {
                 self.get_ref().as_socket()
             }
         }
 
         #[cfg(windows)]
-        impl std::os::windows::io::AsRawSocket for $name {
-            fn as_raw_socket(&self) -> std::os::windows::io::RawSocket {
+        impl AsRawSocket for $name {
+            fn as_raw_socket(&self) -> RawSocket {
                 self.get_ref().as_raw_socket()
-            }
-        }
-    };
-}
-
-/// Implements access to the descriptor on Unix.
-macro_rules! holds {
-    ($name:ident) => {
-        #[cfg(unix)]
-        impl std::os::fd::AsFd for $name {
-            fn as_fd(&self) -> std::os::fd::BorrowedFd<'_> {
-                self.0.get_ref().as_fd()
-            }
-        }
-
-        #[cfg(unix)]
-        impl std::os::fd::AsRawFd for $name {
-            fn as_raw_fd(&self) -> std::os::fd::RawFd {
-                self.0.get_ref().as_raw_fd()
             }
         }
     };
@@ -100,12 +133,12 @@ macro_rules! accepts {
             /// Returns the system's error. No error ends the listener, which can accept again after
             /// each. Two need care:
             ///
-            /// * [`ConnectionAborted`](std::io::ErrorKind::ConnectionAborted): the peer closed the
+            /// * [`ConnectionAborted`](io::ErrorKind::ConnectionAborted): the peer closed the
             ///   connection before it was accepted. Accept again.
             /// * No descriptor is free (`EMFILE`, `ENFILE`), or no memory: the connection stays in
             ///   the listener's queue, and another `accept` fails at once. Close a descriptor, or
             ///   sleep before the next try.
-            pub async fn accept(&self) -> std::io::Result<($stream, $address)> {
+            pub async fn accept(&self) -> io::Result<($stream, $address)> {
                 let (stream, peer) = self.0.read_with($accept).await?;
                 Ok(($stream(stream), peer))
             }
@@ -118,10 +151,9 @@ macro_rules! accepts {
             /// As for [`accept`](Self::accept).
             pub fn poll_accept(
                 &self,
-                cx: &mut core::task::Context<'_>,
-            ) -> core::task::Poll<std::io::Result<($stream, $address)>> {
-                let read = crate::driver::reactor::Way::Read;
-                let accepted = self.0.poll_with(read, cx, $accept, |_| false);
+                cx: &mut Context<'_>,
+            ) -> Poll<io::Result<($stream, $address)>> {
+                let accepted = self.0.poll_with(Way::Read, cx, $accept, |_| false);
                 accepted.map_ok(|(stream, peer)| ($stream(stream), peer))
             }
         }
@@ -129,12 +161,9 @@ macro_rules! accepts {
         /// The connections, with the addresses of the peers. It never ends.
         #[cfg(feature = "futures-core")]
         impl futures_core::Stream for $name {
-            type Item = std::io::Result<($stream, $address)>;
+            type Item = io::Result<($stream, $address)>;
 
-            fn poll_next(
-                self: core::pin::Pin<&mut Self>,
-                cx: &mut core::task::Context<'_>,
-            ) -> core::task::Poll<Option<Self::Item>> {
+            fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
                 self.poll_accept(cx).map(Some)
             }
         }
@@ -149,8 +178,8 @@ macro_rules! connects {
             ///
             /// # Errors
             /// Returns the system's error, which is
-            /// [`NotConnected`](std::io::ErrorKind::NotConnected) if the socket is not connected.
-            pub fn peer_addr(&self) -> std::io::Result<$address> {
+            /// [`NotConnected`](io::ErrorKind::NotConnected) if the socket is not connected.
+            pub fn peer_addr(&self) -> io::Result<$address> {
                 self.0.inner().peer_addr()
             }
 
@@ -160,9 +189,9 @@ macro_rules! connects {
             ///
             /// # Errors
             /// Returns the system's error, which is
-            /// [`NotConnected`](std::io::ErrorKind::NotConnected) if there is no peer, and on some
+            /// [`NotConnected`](io::ErrorKind::NotConnected) if there is no peer, and on some
             /// systems also if the peer has ended the connection.
-            pub fn shutdown(&self, how: $how) -> std::io::Result<()> {
+            pub fn shutdown(&self, how: $how) -> io::Result<()> {
                 self.0.inner().shutdown(how)
             }
             )?
@@ -180,10 +209,7 @@ macro_rules! readies {
             ///
             /// # Errors
             /// As for an operation that has to wait.
-            pub async fn ready(
-                &self,
-                interest: crate::io::Interest,
-            ) -> std::io::Result<crate::io::Ready> {
+            pub async fn ready(&self, interest: Interest) -> io::Result<Ready> {
                 self.0.readiness().ready(interest).await
             }
 
@@ -194,9 +220,9 @@ macro_rules! readies {
             /// Returns the operation's error.
             pub fn try_io<R>(
                 &self,
-                interest: crate::io::Interest,
-                operation: impl FnOnce() -> std::io::Result<R>,
-            ) -> std::io::Result<R> {
+                interest: Interest,
+                operation: impl FnOnce() -> io::Result<R>,
+            ) -> io::Result<R> {
                 self.0.readiness().attempt(interest, operation)
             }
 
@@ -207,13 +233,13 @@ macro_rules! readies {
             /// As for [`ready`](Self::ready), or any other error of the operation.
             pub async fn async_io<R>(
                 &self,
-                interest: crate::io::Interest,
-                mut operation: impl FnMut() -> std::io::Result<R>,
-            ) -> std::io::Result<R> {
+                interest: Interest,
+                mut operation: impl FnMut() -> io::Result<R>,
+            ) -> io::Result<R> {
                 loop {
                     self.ready(interest).await?;
                     match self.try_io(interest, &mut operation) {
-                        Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {}
+                        Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
                         result => return result,
                     }
                 }
@@ -230,40 +256,18 @@ macro_rules! readies {
             ///
             /// # Errors
             /// Returns an error if the executor that serves the descriptor is gone.
-            pub async fn $wait(&self) -> std::io::Result<()> {
-                let way = crate::driver::reactor::Way::$way;
-                self.0.readiness().known(way).await
+            pub async fn $wait(&self) -> io::Result<()> {
+                self.0.readiness().known(Way::$way).await
             }
 
             #[doc = concat!("Polls as [`", stringify!($wait), "`](Self::", stringify!($wait), ") does. Only the last task that polled for this direction is woken.")]
             ///
             /// # Errors
             #[doc = concat!("As for [`", stringify!($wait), "`](Self::", stringify!($wait), ").")]
-            pub fn $poll(
-                &self,
-                cx: &mut core::task::Context<'_>,
-            ) -> core::task::Poll<std::io::Result<()>> {
-                let way = crate::driver::reactor::Way::$way;
-                self.0.readiness().poll_known(way, cx)
+            pub fn $poll(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+                self.0.readiness().poll_known(Way::$way, cx)
             }
         }
-    };
-}
-
-/// Implements operations that are tried once, and do not wait.
-macro_rules! attempts {
-    ($name:ident for $interest:ident; $($method:ident by $call:path, $argument:ident: $type:ty, $does:literal;)*) => {
-        impl $name {$(
-            #[doc = concat!($does, " does, but does not wait.")]
-            ///
-            /// # Errors
-            /// Returns [`WouldBlock`](std::io::ErrorKind::WouldBlock) if it would have to wait, or
-            /// another error of the system.
-            pub fn $method(&self, $argument: $type) -> std::io::Result<usize> {
-                let interest = crate::io::Interest::$interest;
-                self.0.try_io(interest, |mut inner| $call(&mut inner, $argument))
-            }
-        )*}
     };
 }
 
@@ -278,43 +282,35 @@ macro_rules! exchanges {
             /// Sends as [`send`](Self::send) does, but does not wait.
             ///
             /// # Errors
-            /// As for [`send`](Self::send), or [`WouldBlock`](std::io::ErrorKind::WouldBlock) if
-            /// there is no room.
-            pub fn try_send(&self, message: &[u8]) -> std::io::Result<usize> {
-                let interest = crate::io::Interest::WRITABLE;
-                self.0.try_io(interest, |socket| socket.send(message))
+            /// As for [`send`](Self::send), or [`WouldBlock`](io::ErrorKind::WouldBlock) if there
+            /// is no room.
+            pub fn try_send(&self, message: &[u8]) -> io::Result<usize> {
+                self.0.try_io(Interest::WRITABLE, |socket| socket.send(message))
             }
 
             /// Receives as [`recv`](Self::recv) does, but does not wait.
             ///
             /// # Errors
-            /// As for [`recv`](Self::recv), or [`WouldBlock`](std::io::ErrorKind::WouldBlock) if
-            /// there is no message.
-            pub fn try_recv(&self, buffer: &mut [u8]) -> std::io::Result<usize> {
-                let interest = crate::io::Interest::READABLE;
-                self.0.try_io(interest, |socket| socket.recv(buffer))
+            /// As for [`recv`](Self::recv), or [`WouldBlock`](io::ErrorKind::WouldBlock) if there
+            /// is no message.
+            pub fn try_recv(&self, buffer: &mut [u8]) -> io::Result<usize> {
+                self.0.try_io(Interest::READABLE, |socket| socket.recv(buffer))
             }
 
             /// Receives as [`recv_from`](Self::recv_from) does, but does not wait.
             ///
             /// # Errors
             /// As for [`try_recv`](Self::try_recv).
-            pub fn try_recv_from(&self, buffer: &mut [u8]) -> std::io::Result<(usize, $address)> {
-                let interest = crate::io::Interest::READABLE;
-                self.0.try_io(interest, |socket| socket.recv_from(buffer))
+            pub fn try_recv_from(&self, buffer: &mut [u8]) -> io::Result<(usize, $address)> {
+                self.0.try_io(Interest::READABLE, |socket| socket.recv_from(buffer))
             }
 
             /// Polls as [`send`](Self::send) does. Only the last task that polled to send is woken.
             ///
             /// # Errors
             /// As for [`send`](Self::send).
-            pub fn poll_send(
-                &self,
-                cx: &mut core::task::Context<'_>,
-                message: &[u8],
-            ) -> core::task::Poll<std::io::Result<usize>> {
-                let way = crate::driver::reactor::Way::Write;
-                (self.0).poll_with(way, cx, |socket| socket.send(message), |_| false)
+            pub fn poll_send(&self, cx: &mut Context<'_>, message: &[u8]) -> Poll<io::Result<usize>> {
+                (self.0).poll_with(Way::Write, cx, |socket| socket.send(message), |_| false)
             }
 
             /// Polls as [`recv`](Self::recv) does. Only the last task that polled to receive is
@@ -324,11 +320,10 @@ macro_rules! exchanges {
             /// As for [`recv`](Self::recv).
             pub fn poll_recv(
                 &self,
-                cx: &mut core::task::Context<'_>,
+                cx: &mut Context<'_>,
                 buffer: &mut [u8],
-            ) -> core::task::Poll<std::io::Result<usize>> {
-                let way = crate::driver::reactor::Way::Read;
-                (self.0).poll_with(way, cx, |socket| socket.recv(buffer), |_| false)
+            ) -> Poll<io::Result<usize>> {
+                (self.0).poll_with(Way::Read, cx, |socket| socket.recv(buffer), |_| false)
             }
 
             /// Polls as [`recv_from`](Self::recv_from) does. Only the last task that polled to
@@ -338,11 +333,10 @@ macro_rules! exchanges {
             /// As for [`recv`](Self::recv).
             pub fn poll_recv_from(
                 &self,
-                cx: &mut core::task::Context<'_>,
+                cx: &mut Context<'_>,
                 buffer: &mut [u8],
-            ) -> core::task::Poll<std::io::Result<(usize, $address)>> {
-                let way = crate::driver::reactor::Way::Read;
-                (self.0).poll_with(way, cx, |socket| socket.recv_from(buffer), |_| false)
+            ) -> Poll<io::Result<(usize, $address)>> {
+                (self.0).poll_with(Way::Read, cx, |socket| socket.recv_from(buffer), |_| false)
             }
 
             /// Sends a message to the address that the socket is connected to. The message is sent
@@ -353,7 +347,7 @@ macro_rules! exchanges {
             /// # Errors
             /// Returns the system's error, for example if the message is too long, the socket is
             /// not connected, or the peer does not exist.
-            pub async fn send(&self, message: &[u8]) -> std::io::Result<usize> {
+            pub async fn send(&self, message: &[u8]) -> io::Result<usize> {
                 self.0.write_with(|socket| socket.send(message)).await
             }
 
@@ -364,13 +358,13 @@ macro_rules! exchanges {
             ///
             /// # Errors
             /// Returns the system's error, which may be about an earlier message:
-            /// [`ConnectionRefused`](std::io::ErrorKind::ConnectionRefused) if the connected peer
-            /// did not exist.
+            /// [`ConnectionRefused`](io::ErrorKind::ConnectionRefused) if the connected peer did
+            /// not exist.
             ///
             /// On Windows a message that does not fit is an error as well, `WSAEMSGSIZE` (10040).
             /// The buffer then has the beginning of the message, and the rest is lost as on other
             /// systems.
-            pub async fn recv(&self, buffer: &mut [u8]) -> std::io::Result<usize> {
+            pub async fn recv(&self, buffer: &mut [u8]) -> io::Result<usize> {
                 self.0.read_with(|socket| socket.recv(buffer)).await
             }
 
@@ -379,7 +373,7 @@ macro_rules! exchanges {
             ///
             /// # Errors
             /// As for [`recv`](Self::recv).
-            pub async fn recv_from(&self, buffer: &mut [u8]) -> std::io::Result<(usize, $address)> {
+            pub async fn recv_from(&self, buffer: &mut [u8]) -> io::Result<(usize, $address)> {
                 self.0.read_with(|socket| socket.recv_from(buffer)).await
             }
         }
@@ -395,13 +389,26 @@ macro_rules! reads {
         reads!(for &$name, $counted);
         reads!(for $name, $counted);
         readies!($name, readable and poll_read_ready for Read, before "try_read");
-        attempts! {
-            $name for READABLE;
-            try_read by std::io::Read::read, buffer: &mut [u8], "Does what [`poll_read`](futures_io::AsyncRead::poll_read)";
-            try_read_vectored by std::io::Read::read_vectored, buffers: &mut [std::io::IoSliceMut<'_>], "Does what [`poll_read_vectored`](futures_io::AsyncRead::poll_read_vectored)";
-        }
 
         impl $name {
+            /// Does what [`poll_read`](AsyncRead::poll_read) does, but does not wait.
+            ///
+            /// # Errors
+            /// Returns [`WouldBlock`](io::ErrorKind::WouldBlock) if it would have to wait, or
+            /// another error of the system.
+            pub fn try_read(&self, buffer: &mut [u8]) -> io::Result<usize> {
+                self.0.try_io(Interest::READABLE, |mut inner| inner.read(buffer))
+            }
+
+            /// Does what [`poll_read_vectored`](AsyncRead::poll_read_vectored) does, but does not
+            /// wait.
+            ///
+            /// # Errors
+            /// As for [`try_read`](Self::try_read).
+            pub fn try_read_vectored(&self, buffers: &mut [IoSliceMut<'_>]) -> io::Result<usize> {
+                self.0.try_io(Interest::READABLE, |mut inner| inner.read_vectored(buffers))
+            }
+
             /// Polls for bytes as `poll_read` does, but into memory that need not be initialised.
             /// Returns the bytes, which are the beginning of `buffer`; none at the end.
             ///
@@ -409,23 +416,23 @@ macro_rules! reads {
             /// Returns the system's error, as a read does.
             ///
             /// # Example
-            /// See [`AsyncFd::poll_read_uninit`](crate::io::AsyncFd::poll_read_uninit).
+            /// See [`AsyncFd::poll_read_uninit`].
             #[inline]
             pub fn poll_read_uninit<'a>(
                 &self,
-                cx: &mut core::task::Context<'_>,
-                buffer: &'a mut [core::mem::MaybeUninit<u8>],
-            ) -> core::task::Poll<std::io::Result<&'a mut [u8]>> {
+                cx: &mut Context<'_>,
+                buffer: &'a mut [MaybeUninit<u8>],
+            ) -> Poll<io::Result<&'a mut [u8]>> {
                 self.0.poll_read_counted(cx, buffer, $counted)
             }
         }
     };
     (for $name:ty, $counted:literal) => {
-        impl futures_io::AsyncRead for $name {
+        impl AsyncRead for $name {
             transfers! {
                 Read, $counted;
-                poll_read by std::io::Read::read, buffer: &mut [u8], asked buffer.len();
-                poll_read_vectored by std::io::Read::read_vectored, buffers: &mut [std::io::IoSliceMut<'_>],
+                poll_read by Read::read, buffer: &mut [u8], asked buffer.len();
+                poll_read_vectored by Read::read_vectored, buffers: &mut [IoSliceMut<'_>],
                     asked buffers.iter().map(|buffer| buffer.len()).sum();
             }
         }
@@ -438,34 +445,43 @@ macro_rules! writes {
         writes!(for &$name, $counted, $close);
         writes!(for $name, $counted, $close);
         readies!($name, writable and poll_write_ready for Write, before "try_write");
-        attempts! {
-            $name for WRITABLE;
-            try_write by std::io::Write::write, bytes: &[u8], "Does what [`poll_write`](futures_io::AsyncWrite::poll_write)";
-            try_write_vectored by std::io::Write::write_vectored, slices: &[std::io::IoSlice<'_>], "Does what [`poll_write_vectored`](futures_io::AsyncWrite::poll_write_vectored)";
+
+        impl $name {
+            /// Does what [`poll_write`](AsyncWrite::poll_write) does, but does not wait.
+            ///
+            /// # Errors
+            /// Returns [`WouldBlock`](io::ErrorKind::WouldBlock) if it would have to wait, or
+            /// another error of the system.
+            pub fn try_write(&self, bytes: &[u8]) -> io::Result<usize> {
+                self.0.try_io(Interest::WRITABLE, |mut inner| inner.write(bytes))
+            }
+
+            /// Does what [`poll_write_vectored`](AsyncWrite::poll_write_vectored) does, but does
+            /// not wait.
+            ///
+            /// # Errors
+            /// As for [`try_write`](Self::try_write).
+            pub fn try_write_vectored(&self, slices: &[IoSlice<'_>]) -> io::Result<usize> {
+                self.0.try_io(Interest::WRITABLE, |mut inner| inner.write_vectored(slices))
+            }
         }
     };
     (for $name:ty, $counted:literal, $close:expr) => {
-        impl futures_io::AsyncWrite for $name {
+        impl AsyncWrite for $name {
             transfers! {
                 Write, $counted;
-                poll_write by std::io::Write::write, bytes: &[u8], asked bytes.len();
-                poll_write_vectored by std::io::Write::write_vectored, slices: &[std::io::IoSlice<'_>],
+                poll_write by Write::write, bytes: &[u8], asked bytes.len();
+                poll_write_vectored by Write::write_vectored, slices: &[IoSlice<'_>],
                     asked slices.iter().map(|slice| slice.len()).sum();
             }
 
-            fn poll_flush(
-                self: core::pin::Pin<&mut Self>,
-                _: &mut core::task::Context<'_>,
-            ) -> core::task::Poll<std::io::Result<()>> {
+            fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
                 // The types of the standard library have no buffer either.
-                core::task::Poll::Ready(Ok(()))
+                Poll::Ready(Ok(()))
             }
 
-            fn poll_close(
-                self: core::pin::Pin<&mut Self>,
-                _: &mut core::task::Context<'_>,
-            ) -> core::task::Poll<std::io::Result<()>> {
-                core::task::Poll::Ready(($close)(self.0.inner()))
+            fn poll_close(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+                Poll::Ready(($close)(self.0.inner()))
             }
         }
     };
@@ -476,14 +492,52 @@ macro_rules! transfers {
     ($way:ident, $counted:literal; $($method:ident by $call:path, $argument:ident: $type:ty, asked $asked:expr;)*) => {$(
         #[inline]
         fn $method(
-            self: core::pin::Pin<&mut Self>,
-            cx: &mut core::task::Context<'_>,
+            self: Pin<&mut Self>,
+            cx: &mut Context<'_>,
             $argument: $type,
-        ) -> core::task::Poll<std::io::Result<usize>> {
+        ) -> Poll<io::Result<usize>> {
             let asked = if $counted { $asked } else { 0 };
-            let way = crate::driver::reactor::Way::$way;
             let fell_short = |count: &usize| (1..asked).contains(count);
-            self.0.poll_with(way, cx, |mut inner| $call(&mut inner, $argument), fell_short)
+            self.0.poll_with(Way::$way, cx, |mut inner| $call(&mut inner, $argument), fell_short)
         }
     )*};
 }
+
+wraps!(TcpListener of net::TcpListener, at SocketAddr, of a "host");
+accepts!(TcpListener gives TcpStream by tcp::accept, from SocketAddr);
+
+wraps!(TcpStream of net::TcpStream, at SocketAddr, of a "host");
+connects!(TcpStream to SocketAddr, ends by Shutdown);
+readies!(TcpStream);
+reads!(TcpStream, counted: true);
+writes!(TcpStream, counted: true, closed by |inner: Inner<'_, net::TcpStream>| closed(inner.shutdown(Shutdown::Write)));
+
+wraps!(UdpSocket of net::UdpSocket, at SocketAddr, of a "host");
+connects!(UdpSocket to SocketAddr);
+exchanges!(UdpSocket with SocketAddr);
+
+#[cfg(unix)]
+const _: () = {
+    wraps!(UnixListener of local::UnixListener, at local::SocketAddr);
+    accepts!(UnixListener gives UnixStream by unix::accept, from local::SocketAddr);
+
+    wraps!(UnixStream of local::UnixStream, at local::SocketAddr);
+    connects!(UnixStream to local::SocketAddr, ends by Shutdown);
+    readies!(UnixStream);
+    // Reads are not counted, because a read that ends behind a message with descriptors is short
+    // although there is more data.
+    reads!(UnixStream, counted: false);
+    writes!(UnixStream, counted: true, closed by |inner: &local::UnixStream| closed(inner.shutdown(Shutdown::Write)));
+
+    wraps!(UnixDatagram of local::UnixDatagram, at local::SocketAddr);
+    connects!(UnixDatagram to local::SocketAddr, ends by Shutdown);
+    exchanges!(UnixDatagram with local::SocketAddr);
+
+    // Not counted, because a read from a packet pipe may be short although there is more data.
+    holds!(PipeReader);
+    readies!(PipeReader);
+    reads!(PipeReader, counted: false);
+    holds!(PipeWriter);
+    readies!(PipeWriter);
+    writes!(PipeWriter, counted: false, closed by |_| Ok(()));
+};
