@@ -390,25 +390,12 @@ mod tests {
         assert!(driver.is_vacant());
     }
 
-    #[test]
-    fn a_new_deadline_calls_its_hook_only_if_the_keeper_is_awake() {
-        let (driver, sleep) = (driver(), Sleep::new(1, Fences::among(2), || {}));
-        let is_awake = |until, deadline| {
-            driver.asleep_until.store(until, Relaxed);
-            let mut is_awake = false;
-            driver.hurry(deadline, &sleep, || is_awake = true);
-            assert_eq!(driver.asleep_until.load(Relaxed), until);
-            is_awake
-        };
-        assert!(is_awake(AWAKE, 5));
-        assert!(!is_awake(4, 5) && !is_awake(5, 5) && !is_awake(6, 5));
-    }
-
-    /// However little earlier it is.
+    /// However little earlier it is. Its hook is called instead if no keeper sleeps.
     #[test]
     fn every_earlier_deadline_wakes_the_keeper() {
         let driver = driver();
         for (until, deadline, wakes) in [
+            (AWAKE, 5, false),
             (4, 5, false),
             (5, 5, false),
             (6, 5, true),
@@ -416,8 +403,9 @@ mod tests {
         ] {
             let sleep = Sleep::new(1, Fences::among(1), || {});
             driver.asleep_until.store(until, Relaxed);
+            let mut is_awake = false;
             let mut park = |_| {
-                driver.hurry(deadline, &sleep, || {});
+                driver.hurry(deadline, &sleep, || is_awake = true);
                 true
             };
             let (in_driver, park) = (true, &mut park as &mut dyn FnMut(_) -> _);
@@ -425,6 +413,8 @@ mod tests {
             let parking = Parking { in_driver, park };
             let parked = sleep.park(0, None, || false, || false, parking);
             assert_eq!(parked == Parked::Woken, wakes, "{until} {deadline}");
+            assert_eq!(is_awake, until == AWAKE, "{until} {deadline}");
+            assert_eq!(driver.asleep_until.load(Relaxed), until);
         }
     }
 

@@ -214,12 +214,11 @@ mod tests {
         a + &b
     }
 
-    #[test]
-    fn an_owner_against_thieves() {
-        let forks = Forks::new(8, Fences::among(2));
+    /// Calls `round` some times, with its number, while thieves take the jobs.
+    fn beside_thieves(forks: &Forks, thieves: usize, round: impl Fn(usize)) {
         let over = AtomicUsize::new(0);
         thread::scope(|s| {
-            for _ in 0..2 {
+            for _ in 0..thieves {
                 s.spawn(|| {
                     while over.load(Relaxed) == 0 {
                         if let Some(taken) = forks.steal() {
@@ -229,8 +228,8 @@ mod tests {
                     }
                 });
             }
-            for _ in 0..if cfg!(miri) { 10 } else { 1_000 } {
-                assert_eq!(words(&forks, 4, "ab"), "ab".repeat(5));
+            for number in 0..if cfg!(miri) { 10 } else { 1_000 } {
+                round(number);
                 thread::yield_now();
             }
             over.store(1, Relaxed);
@@ -239,36 +238,27 @@ mod tests {
     }
 
     #[test]
+    fn an_owner_against_thieves() {
+        let forks = Forks::new(8, Fences::among(2));
+        beside_thieves(&forks, 2, |_| {
+            assert_eq!(words(&forks, 4, "ab"), "ab".repeat(5));
+        });
+    }
+
+    #[test]
     fn panics_of_either_side_against_a_thief() {
         let forks = Forks::new(8, Fences::among(2));
-        let over = AtomicUsize::new(0);
         let quiet = || -> String { resume_unwind(Box::new("on purpose")) };
-        thread::scope(|s| {
-            s.spawn(|| {
-                while over.load(Relaxed) == 0 {
-                    if let Some(taken) = forks.steal() {
-                        taken.run();
-                    }
-                    thread::yield_now();
-                }
-            });
-            for round in 0..if cfg!(miri) { 10 } else { 1_000 } {
-                let word = String::from("ab");
-                let outcome = catch_unwind(AssertUnwindSafe(|| {
-                    if round % 2 == 0 {
-                        // SAFETY: only the owner calls this.
-                        unsafe { forks.join(|| {}, Wait::block, || word.clone(), quiet) }
-                    } else {
-                        // SAFETY: only the owner calls this.
-                        unsafe { forks.join(|| {}, Wait::block, quiet, || word.clone()) }
-                    }
-                }));
-                assert!(outcome.is_err());
-                thread::yield_now();
-            }
-            over.store(1, Relaxed);
+        beside_thieves(&forks, 1, |round| {
+            let word = String::from("ab");
+            let outcome = catch_unwind(AssertUnwindSafe(|| match round % 2 {
+                // SAFETY: only the owner calls this.
+                0 => unsafe { forks.join(|| {}, Wait::block, || word.clone(), quiet) },
+                // SAFETY: only the owner calls this.
+                _ => unsafe { forks.join(|| {}, Wait::block, quiet, || word.clone()) },
+            }));
+            assert!(outcome.is_err());
         });
-        assert_eq!(forks.oldest(), None);
     }
 
     #[test]

@@ -107,13 +107,15 @@ const PUSHES: [(World, [Option<usize>; 2]); 8] = [
 ];
 
 #[test]
-fn a_push_of_a_worker_wakes_another_if_it_lacks_a_lookout_or_asks_for_help() {
+fn a_push_wakes_another_worker_if_a_lookout_or_hands_are_lacking() {
     for (world, expected) in PUSHES {
         for (need, expected) in NEEDS.into_iter().zip(expected) {
             let woke = expected.iter().count();
-            let notify = |sleep: &Sleep| assert_eq!(ones(sleep.notify(need)), woke);
-            let woken = woken_by(world, notify);
-            assert_eq!(woken, Vec::from_iter(expected), "{world:?}, {need:?}");
+            for push in [Sleep::notify, Sleep::notify_from_outside] {
+                let notify = |sleep: &Sleep| assert_eq!(ones(push(sleep, need)), woke);
+                let woken = woken_by(world, notify);
+                assert_eq!(woken, Vec::from_iter(expected), "{world:?}, {need:?}");
+            }
         }
     }
 }
@@ -121,12 +123,6 @@ fn a_push_of_a_worker_wakes_another_if_it_lacks_a_lookout_or_asks_for_help() {
 #[test]
 fn a_push_from_outside_wakes_one_also_if_nobody_is_active() {
     let woken = |world, need| woken_by(world, |sleep| sleep.notify_from_outside(need));
-    for (world, expected) in PUSHES {
-        for (need, expected) in NEEDS.into_iter().zip(expected) {
-            let woken = woken(world, need);
-            assert_eq!(woken, Vec::from_iter(expected), "{world:?}, {need:?}");
-        }
-    }
     for need in NEEDS {
         assert_eq!(woken([0, 0, 1, 0], need), [0]);
         assert_eq!(woken([0, 0, 1, 1], need), [1]);
@@ -351,10 +347,9 @@ fn a_worker_that_is_not_parked_is_not_woken() {
 fn the_keeper_alone_is_woken_for_the_driver() {
     let sleep = world([1, 0, 1, 1]);
     park(&sleep, 2, SLEEPS_IN_DRIVER);
-    {
+    for _ in 0..2 {
         sleep.wake_keeper();
         assert_eq!(rest_of(&sleep), [0, 1]);
-        sleep.wake_keeper();
     }
     let _woke = sleep.wake_worker(1);
     let _woke = sleep.wake_worker(2);
