@@ -215,6 +215,7 @@ use core::{
 };
 use std::sync::OnceLock;
 
+mod arrivals;
 mod blocking;
 mod builder;
 mod calls;
@@ -316,21 +317,7 @@ use self::{
 /// | use it from many places | [`handle`](Executor::handle), or an `Arc` of it |
 /// | shut it down | the drop, [`shutdown_timeout`](Executor::shutdown_timeout), [`shutdown_background`](Executor::shutdown_background) |
 ///
-/// # Example
-/// ```
-/// let executor = joint_executor::Executor::builder().workers(2).build()?;
-/// let sum = executor.spawn(async {
-///     let part = |i| joint_executor::spawn(async move { i * i });
-///     let parts: Vec<_> = (0..10u64).map(part).collect();
-///     let mut sum = 0;
-///     for part in parts {
-///         sum += part.await;
-///     }
-///     sum
-/// });
-/// assert_eq!(joint_executor::block_on(sum), 285);
-/// # Ok::<(), std::io::Error>(())
-/// ```
+/// The [crate](crate#example) has an example.
 ///
 /// # Detached tasks
 /// A task that was detached, or spawned by [`spawn_detached`](Executor::spawn_detached), lives
@@ -438,14 +425,6 @@ impl Executor {
     ///
     /// If it is called on one of the executor's own workers, the task goes to that worker, as with
     /// [`spawn`], and runs there before those that were spawned earlier.
-    ///
-    /// # Example
-    /// ```
-    /// let executor = joint_executor::Executor::builder().build()?;
-    /// let handle = executor.spawn(async { 1 + 1 });
-    /// assert_eq!(joint_executor::block_on(handle), 2);
-    /// # Ok::<(), std::io::Error>(())
-    /// ```
     #[track_caller]
     pub fn spawn<F>(&self, future: F) -> JoinHandle<F::Output>
     where
@@ -461,15 +440,6 @@ impl Executor {
     ///
     /// It costs less than [`spawn`](Executor::spawn) and [`detach`](JoinHandle::detach), because
     /// there is no handle.
-    ///
-    /// # Example
-    /// ```
-    /// let executor = joint_executor::Executor::builder().build()?;
-    /// let (sender, receiver) = joint_executor::oneshot::channel();
-    /// executor.spawn_detached(async move { sender.send(5).unwrap() });
-    /// assert_eq!(joint_executor::block_on(receiver), Ok(5));
-    /// # Ok::<(), std::io::Error>(())
-    /// ```
     #[track_caller]
     pub fn spawn_detached<F>(&self, future: F)
     where
@@ -548,12 +518,6 @@ impl fmt::Debug for Executor {
 ///
 /// # Panics
 /// If the global executor is needed and cannot be started.
-///
-/// # Example
-/// ```
-/// let handle = joint_executor::spawn(async { "hello" });
-/// assert_eq!(joint_executor::block_on(handle), "hello");
-/// ```
 #[track_caller]
 pub fn spawn<F>(future: F) -> JoinHandle<F::Output>
 where

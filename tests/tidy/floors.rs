@@ -33,7 +33,7 @@ const BUILDINGS: [Building; 3] = [
     Building {
         package: "executor",
         below: &[
-            &["fences", "guard", "policy", "punctual", "ring"],
+            &["arrivals", "fences", "guard", "policy", "punctual", "ring"],
             &["latch", "who"],
             &[
                 "deques",

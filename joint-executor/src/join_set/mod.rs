@@ -1,7 +1,7 @@
 //! [`JoinSet`]: many tasks, joined in the order in which they end.
 //!
 //! When a child is added, its handle is polled once, with a waker of the child's own. That waker
-//! pushes the child's key onto the list of ended children (`ready.rs`) and wakes the task that
+//! pushes the child's key onto the list of ended children (`ready.rs`), and wakes the task that
 //! waits for the set. The set reads that list, and polls a child only if the list names it. However
 //! many children there are, no handle is polled in vain.
 //!
@@ -24,6 +24,7 @@ use slab::Slab;
 use self::ready::Node;
 use super::{
     Executor,
+    arrivals::Arrivals,
     guard::{Quiet, drop_quietly},
 };
 use joint::{
@@ -34,7 +35,7 @@ use joint::{
 
 mod ready;
 
-pub(super) use ready::{Ready, record, set_of};
+pub(super) use ready::{record, set_of};
 
 /// Tasks that are joined in the order in which they end.
 ///
@@ -91,7 +92,7 @@ pub(super) use ready::{Ready, record, set_of};
 #[must_use = "dropping a set cancels its tasks"]
 pub struct JoinSet<T> {
     children: Slab<Child<T>>,
-    ready: Arc<Ready>,
+    ready: Arc<Arrivals>,
     /// The keys that were taken from `ready`, the latest first.
     ended: Vec<usize>,
     waiter: Registration,
@@ -129,7 +130,7 @@ impl<T> JoinSet<T> {
     pub fn new() -> Self {
         Self {
             children: Slab::new(),
-            ready: Arc::new(Ready::new()),
+            ready: Arc::new(Arrivals::new()),
             ended: Vec::new(),
             waiter: Registration::new(),
             turn: budget::Turn::new(),
@@ -173,15 +174,6 @@ impl<T> JoinSet<T> {
 
     /// Starts a task on an executor, and adds it to the set. Returns what
     /// [`spawn`](JoinSet::spawn) returns.
-    ///
-    /// # Example
-    /// ```
-    /// let executor = joint_executor::Executor::builder().workers(1).build()?;
-    /// let mut set = joint_executor::JoinSet::new();
-    /// set.spawn_on(&executor, async { 1 });
-    /// assert_eq!(joint_executor::block_on(set.join_all()), [1]);
-    /// # Ok::<(), std::io::Error>(())
-    /// ```
     #[track_caller]
     pub fn spawn_on<F>(&mut self, executor: &Executor, future: F) -> &JoinHandle<T>
     where
@@ -217,7 +209,7 @@ impl<T> JoinSet<T> {
     }
 
     /// Returns the list of ended children, for waiters that do not use the set's own functions.
-    pub(super) fn ready(&self) -> &Arc<Ready> {
+    pub(super) fn ready(&self) -> &Arc<Arrivals> {
         &self.ready
     }
 
@@ -320,7 +312,7 @@ impl<T> JoinSet<T> {
     /// Takes the key of the next child that has ended.
     fn next_ended(&mut self) -> Option<usize> {
         if self.ended.is_empty() {
-            let mut next = self.ready.take();
+            let mut next = ready::take(&self.ready);
             while let Some(key) = next {
                 self.ended.push(key);
                 next = self.children[key].node.next();
@@ -372,15 +364,6 @@ impl<T> JoinSet<T> {
     /// Cancels all tasks without waiting, and keeps them in the set. The result of each task says
     /// that it was cancelled, or is what the task ended with if it was faster. See
     /// [`JoinHandle::abort`].
-    ///
-    /// # Example
-    /// ```
-    /// let mut set = joint_executor::JoinSet::<()>::new();
-    /// set.spawn(std::future::pending());
-    /// set.abort_all();
-    /// let result = joint_executor::block_on(set.join_next());
-    /// assert!(matches!(result, Some(Err(joint_executor::JoinError::Cancelled))));
-    /// ```
     pub fn abort_all(&self) {
         for_each(self.children.iter(), |(_, child)| {
             child.task.handle().abort();
@@ -398,14 +381,6 @@ impl<T> JoinSet<T> {
     /// # Cancel safety
     /// The first poll cancels the tasks. If the future is dropped after that, the set still
     /// contains the tasks whose end the future has not seen.
-    ///
-    /// # Example
-    /// ```
-    /// let mut set = joint_executor::JoinSet::<()>::new();
-    /// set.spawn(std::future::pending());
-    /// joint_executor::block_on(set.shutdown());
-    /// assert!(set.is_empty());
-    /// ```
     pub async fn shutdown(&mut self) {
         self.abort_all();
         while let Some(result) = self.join_next().await {
@@ -418,8 +393,8 @@ impl<T> JoinSet<T> {
     pub fn detach_all(&mut self) {
         // Tasks that are ending at this moment may still push their keys onto the list, so it is
         // not used again.
-        let before = mem::replace(&mut self.ready, Arc::new(Ready::new()));
-        let waiter = before.close();
+        let before = mem::replace(&mut self.ready, Arc::new(Arrivals::new()));
+        let waiter = ready::close(&before);
         self.ended.clear();
         for_each(self.children.drain(), |child| {
             child.task.into_handle().detach();
@@ -457,7 +432,7 @@ impl<T> Drop for JoinSet<T> {
     fn drop(&mut self) {
         // The registered waker is the user's code, so it is dropped last, and also if a task's drop
         // panics.
-        let _waiter = self.ready.close();
+        let _waiter = ready::close(&self.ready);
         self.children.clear();
     }
 }

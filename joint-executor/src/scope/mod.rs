@@ -3,15 +3,11 @@
 //! owns.
 //!
 //! # Why there are two
-//! A child runs on another thread while its parent does something else. What the child borrows must
-//! stay until the child's future is gone. A thread can promise that by not returning from a call:
-//! that is [`scope`] (`blocking.rs`). A future cannot. Its owner may leak it half way, and then the
-//! frame that awaited it goes on, or is dropped, while the children run. Nor does it help to wait
-//! in the future's drop: the drop may not block until the children have ended, and nothing obliges
-//! the owner to drop the future at all. An asynchronous scope therefore cannot lend the enclosing
-//! frame to tasks that run in parallel. It can lend what it holds in shared ownership.
-//! [`async_scope`] (`owned.rs`) takes the environment by value, and each child holds a share of it.
-//! If the scope is leaked, its share is leaked too, and the environment stays.
+//! What a child borrows must stay until the child's future is gone. A thread can promise that by
+//! not returning from a call: that is [`scope`] (`blocking.rs`). A future cannot, because its owner
+//! may leak it half way, and then the frame that awaited it goes on while the children run. It can
+//! only lend what it holds in shared ownership: [`async_scope`] (`owned.rs`) takes the environment
+//! by value, and each child holds a share of it, which is leaked with the scope.
 //!
 //! # Why it is sound
 //! A child's future and its output have any lifetime `'scope`, but
@@ -61,9 +57,10 @@ use std::panic::{catch_unwind, resume_unwind};
 
 use super::{
     Executor,
+    arrivals::Arrivals,
     fork_join::job::Lent,
     guard::{Quiet, drop_quietly, guarded, lock},
-    join_set::{JoinSet, Ready},
+    join_set::JoinSet,
 };
 use joint::{
     oneshot,
@@ -86,7 +83,7 @@ pub use self::{
 struct Inner {
     children: Mutex<Children>,
     /// The list of ended children, for waiting without the lock.
-    ready: Arc<Ready>,
+    ready: Arc<Arrivals>,
     failed: Mutex<Failed>,
 }
 
@@ -172,10 +169,7 @@ impl Inner {
             drop(task);
             return handle(receiver);
         };
-        ended
-            .into_iter()
-            .flatten()
-            .for_each(|end| self.note_task(end));
+        (ended.into_iter().flatten()).for_each(|end| self.note_task(end));
         // Once the result is there, the child's future is gone.
         let lent = Lent(|| receiver.is_finished());
         let start = || {
@@ -204,10 +198,8 @@ impl Inner {
             child.abort();
             children = lock(&self.children);
         }
-        let waiter = children
-            .set
-            .get_or_insert_with(JoinSet::new)
-            .insert_quietly(child);
+        let set = children.set.get_or_insert_with(JoinSet::new);
+        let waiter = set.insert_quietly(child);
         drop(children);
         if let Some(waiter) = waiter {
             waiter.wake();
@@ -287,9 +279,8 @@ impl Inner {
 
     fn take(&self, held: Held) -> JoinError {
         let taken = lock(&self.failed).held.remove(&held.0);
-        taken
-            .and_then(|mut taken| taken.0.take())
-            .unwrap_or_else(|| unreachable!("a key is used once"))
+        let error = taken.and_then(|mut taken| taken.0.take());
+        error.unwrap_or_else(|| unreachable!("a key is used once"))
     }
 
     /// Records a failure that no handle has taken, and keeps the first panic.
@@ -310,11 +301,9 @@ impl Inner {
     /// Resumes the first panic that no handle has taken. Panics if a child was cancelled. No handle
     /// is left but those that were leaked.
     fn resume(&self) {
-        let leaked = mem::take(&mut lock(&self.failed).held);
-        leaked
-            .into_values()
-            .filter_map(|mut held| held.0.take())
-            .for_each(|error| self.note(error));
+        let leaked = mem::take(&mut lock(&self.failed).held).into_values();
+        let leaked = leaked.filter_map(|mut held| held.0.take());
+        leaked.for_each(|error| self.note(error));
         let mut failed = mem::take(&mut *lock(&self.failed));
         if let Some(payload) = failed.panic.0.take() {
             payload.resume();
@@ -396,9 +385,8 @@ fn poll_or_drop<F: Future>(
     }
     let mut panics = DropOnUnwind(future.as_mut());
     let running = panics.0.as_mut().as_pin_mut();
-    let poll = running
-        .expect("a task is not polled after its end")
-        .poll(cx);
+    let running = running.expect("a task is not polled after its end");
+    let poll = running.poll(cx);
     mem::forget(panics);
     poll
 }
