@@ -34,7 +34,7 @@ use yields_once::Yield;
 /// A function that repeats one operation the given number of times.
 type Row = fn(u32);
 
-const ROWS: [(&str, Row); 22] = [
+const ROWS: [(&str, Row); 25] = [
     ("completion: complete, poll", completed_first),
     ("completion: poll, complete, poll", polled_first),
     ("oneshot: send, receive", sent_first),
@@ -90,6 +90,15 @@ const ROWS: [(&str, Row); 22] = [
                 own.spawn(async move { black_box(i) }).await;
             }
         }));
+    }),
+    ("current thread: the main future awaits a task", |times| {
+        on_this_thread(all_awaited(times));
+    }),
+    ("current thread: the main future yields", |times| {
+        on_this_thread(all_yields(times));
+    }),
+    ("current thread: a task awaits a task", |times| {
+        on_this_thread(async move { spawn(all_awaited(times)).await });
     }),
 ];
 
@@ -247,6 +256,13 @@ fn inside<F: Future<Output: Send> + Send + 'static>(workers: usize, task: F) {
     let executor = Executor::builder().workers(workers).build();
     let executor = executor.expect("threads can be started");
     block_on(executor.spawn(task));
+}
+
+/// Runs a future on an executor of the current thread.
+fn on_this_thread(future: impl Future) {
+    let built = Executor::builder().build_current_thread();
+    let (_executor, mut worker) = built.expect("it starts no thread");
+    worker.block_on(future);
 }
 
 /// How many detached tasks have run.

@@ -21,10 +21,10 @@ use core::{
 };
 
 use crossbeam_utils::CachePadded;
+use std::collections::VecDeque;
 
 use super::{
     inbox::Inbox,
-    queue::Queue,
     register::{Entry, Register, Runnable},
 };
 use crate::{
@@ -38,9 +38,8 @@ use joint::{
     task::{Builder, EndedTask, JoinHandle, PendingTask, Polled, Schedule, ScheduleInfo, TaskEnd},
     waker::ThinWaker,
 };
-use joint_switch::{Retire, fence, heap, order, this_thread, thread::ThreadId};
+use joint_switch::{Retire, UnsafeCell, fence, heap, order, this_thread, thread::ThreadId};
 
-/// Everything that belongs to one local executor.
 pub(crate) struct LocalState {
     thread: ThreadId,
     queue: Queue,
@@ -59,6 +58,28 @@ pub(crate) struct LocalState {
     ticks: Cell<usize>,
     /// The tasks that other threads have pushed. Padded, because those threads write it.
     pub(super) inbox: CachePadded<Inbox<Entry>>,
+}
+
+/// The runnables that are due. It stays on its thread.
+struct Queue(UnsafeCell<VecDeque<Runnable>>);
+
+impl Queue {
+    /// `f` must not call anything that leads back here.
+    #[inline]
+    fn with<R>(&self, f: impl FnOnce(&mut VecDeque<Runnable>) -> R) -> R {
+        // SAFETY: the queue stays on its thread, and no two uses overlap.
+        self.0.with_mut(|queue| f(unsafe { &mut *queue }))
+    }
+
+    #[inline]
+    fn push(&self, runnable: Runnable) {
+        self.with(|queue| queue.push_back(runnable));
+    }
+
+    #[inline]
+    fn pop(&self) -> Option<Runnable> {
+        self.with(VecDeque::pop_front)
+    }
 }
 
 /// Calls `f` with the local executor that this thread is running.
@@ -190,7 +211,7 @@ impl LocalState {
     fn new() -> Self {
         Self {
             thread: this_thread(),
-            queue: Queue::new(),
+            queue: Queue(UnsafeCell::new(VecDeque::new())),
             register: Register::new(),
             parker: Parker::new(),
             is_driven: Cell::new(false),
@@ -202,7 +223,6 @@ impl LocalState {
         }
     }
 
-    /// Returns whether all tasks have ended.
     pub(super) fn is_empty(&self) -> bool {
         self.alive.get() == 0
     }
@@ -288,10 +308,9 @@ impl LocalState {
         Claim(self)
     }
 
-    /// Returns the number of tasks that are due.
     #[inline]
     pub(super) fn due(&self) -> usize {
-        self.queue.len()
+        self.queue.with(|queue| queue.len())
     }
 
     /// Runs the tasks that are due, up to `turns` and up to the next look at the inbox, and returns
