@@ -256,54 +256,6 @@ impl Builder {
     /// Three allocations for each task, one of which is that of its [id](TaskInfo::id). A hook
     /// takes no lock to get at the data, and no atomic read-modify-write, except for `after_poll`,
     /// which takes two.
-    ///
-    /// # Example
-    /// How long the polls for each request took, together with those of the tasks that it spawns:
-    /// ```
-    /// use joint_executor::{Executor, TaskLocal, spawn, yield_now};
-    /// use std::{collections::HashMap, sync::{Arc, Mutex}, time::{Duration, Instant}};
-    ///
-    /// struct Request {
-    ///     id: u64,
-    ///     polled: Mutex<Instant>,
-    /// }
-    ///
-    /// // Says at the spawn which request the task is for.
-    /// static REQUEST: TaskLocal<u64> = TaskLocal::new();
-    ///
-    /// let times = Arc::new(Mutex::new(HashMap::<u64, Duration>::new()));
-    /// let executor = Executor::builder()
-    ///     .task_data(|task| {
-    ///         let inherited = task.parent().and_then(|parent| Some(parent.data::<Request>()?.id));
-    ///         Request {
-    ///             id: inherited.or_else(|| REQUEST.try_with(|id| *id)).unwrap_or(0),
-    ///             polled: Mutex::new(Instant::now()),
-    ///         }
-    ///     })
-    ///     .before_poll(|task| {
-    ///         let request = task.data::<Request>().unwrap();
-    ///         *request.polled.lock().unwrap() = Instant::now();
-    ///     })
-    ///     .after_poll({
-    ///         let times = times.clone();
-    ///         move |task| {
-    ///             let request = task.data::<Request>().unwrap();
-    ///             let taken = request.polled.lock().unwrap().elapsed();
-    ///             *times.lock().unwrap().entry(request.id).or_default() += taken;
-    ///         }
-    ///     })
-    ///     .build()?;
-    /// let handle = REQUEST.sync_scope(7, || {
-    ///     executor.spawn(async {
-    ///         let child = spawn(async { spawn(yield_now()).await });
-    ///         child.await;
-    ///     })
-    /// });
-    /// executor.block_on(handle);
-    /// drop(executor);
-    /// assert!(times.lock().unwrap().keys().eq([&7]));
-    /// # Ok::<(), std::io::Error>(())
-    /// ```
     pub fn task_data<D: Send + Sync + 'static>(
         mut self,
         make: impl Fn(&TaskInfo<'_>) -> D + Send + Sync + 'static,
@@ -468,27 +420,6 @@ setters! {
     /// Called by a worker after it has taken tasks from the queues of another worker, before it
     /// runs any of them. Tasks that it takes from the executor's common queue are not stolen, and
     /// the side of a [`join`](crate::join()) is not a task.
-    ///
-    /// # Example
-    /// ```
-    /// use std::sync::{Arc, atomic::{AtomicUsize, Ordering}};
-    ///
-    /// let stolen = Arc::new(AtomicUsize::new(0));
-    /// let executor = joint_executor::Executor::builder()
-    ///     .workers(2)
-    ///     .on_steal({
-    ///         let stolen = stolen.clone();
-    ///         move |steal| {
-    ///             assert_ne!(steal.thief, steal.victim);
-    ///             stolen.fetch_add(steal.tasks, Ordering::Relaxed);
-    ///         }
-    ///     })
-    ///     .build()?;
-    /// executor.block_on(async {
-    ///     joint_executor::spawn(async {}).await;
-    /// });
-    /// # Ok::<(), std::io::Error>(())
-    /// ```
     on_steal(steal: &StealInfo);
 }
 

@@ -280,9 +280,12 @@ impl Dump {
     /// does, that may let it go on: a dump cannot tell a task that waits for both from one that
     /// waits for either.
     pub fn cycles(&self) -> Vec<Vec<&TaskDump>> {
-        let cycles = Graph::new(self).cycles().into_iter();
-        let tasks = |cycle: Vec<_>| cycle.into_iter().map(|place: usize| &self.tasks[place]);
-        cycles.map(|cycle| tasks(cycle).collect()).collect()
+        let task = |&place: &usize| &self.tasks[place];
+        let cycles = Graph::new(self).cycles();
+        cycles
+            .iter()
+            .map(|cycle| cycle.iter().map(task).collect())
+            .collect()
     }
 }
 
@@ -346,14 +349,10 @@ struct Graph {
 
 impl Graph {
     fn new(dump: &Dump) -> Self {
-        let tasks = dump.tasks.iter().enumerate();
-        let places: BTreeMap<_, _> = tasks
-            .clone()
-            .map(|(place, task)| (task.id, place))
-            .collect();
-        let mut waiters = Vec::new();
-        waiters.resize(dump.tasks.len(), None);
-        for (place, task) in tasks {
+        let tasks = || dump.tasks.iter().enumerate();
+        let places: BTreeMap<_, _> = tasks().map(|(place, task)| (task.id, place)).collect();
+        let mut waiters = alloc::vec![None; dump.tasks.len()];
+        for (place, task) in tasks() {
             for what in &task.waits_for {
                 if let WaitsFor::Task(id) = what {
                     waiters[places[id]] = Some(place);

@@ -39,11 +39,6 @@ impl Handle {
 
     /// Returns a handle as [`current`](Handle::current) does, but `None` where that would be the
     /// [global](Executor::global) executor, because the calling code is in no executor.
-    ///
-    /// # Example
-    /// ```
-    /// assert!(joint_executor::Handle::try_current().is_none());
-    /// ```
     pub fn try_current() -> Option<Self> {
         Self::of_worker().or_else(|| entered::entered().map(|executor| executor.handle()))
     }

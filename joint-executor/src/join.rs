@@ -54,19 +54,8 @@ use joint::completion::Ended;
 /// task that forked it, which may be in use by `a`, and not those of the task that its worker is
 /// in. It is in the spans of `tracing` of the latter. There [`spawn_local`](crate::spawn_local)
 /// starts a task of the worker that runs it. A side that runs in the caller's place sees what the
-/// caller sees, so whether `b` sees a value is up to chance. If a side needs one, pass it on:
-/// ```
-/// static REQUEST: joint_executor::TaskLocal<u64> = joint_executor::TaskLocal::new();
-///
-/// let task = REQUEST.scope(7, async {
-///     let id = REQUEST.get();
-///     joint_executor::join(
-///         || REQUEST.sync_scope(id, || REQUEST.get()),
-///         || REQUEST.sync_scope(id, || REQUEST.get()),
-///     )
-/// });
-/// assert_eq!(joint_executor::block_on(joint_executor::spawn(task)), (7, 7));
-/// ```
+/// caller sees, so whether `b` sees a value is up to chance. If a side needs one, pass it on by
+/// [`sync_scope`](crate::TaskLocal::sync_scope).
 ///
 /// # Cost
 /// No allocation, except on the first calls of a worker, which make room for the sides that it

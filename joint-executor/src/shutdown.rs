@@ -47,15 +47,11 @@ impl ShutdownTimeout {
 
 impl fmt::Display for ShutdownTimeout {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            workers,
-            tasks,
-            blocking,
-        } = self;
         write!(
             f,
-            "the executor did not shut down in time: it still waits for workers {workers:?}; {tasks} \
-             tasks and {blocking} functions of `spawn_blocking` have not ended"
+            "the executor did not shut down in time: it still waits for workers {:?}; {} tasks and {} \
+             functions of `spawn_blocking` have not ended",
+            self.workers, self.tasks, self.blocking
         )
     }
 }
@@ -109,13 +105,9 @@ impl Executor {
         let workers = self.shut_down(deadline).err().unwrap_or_default();
         // Those of a host are the host's, and those of a fork's parent have no threads here.
         let waits = self.host.is_none() && self.shared.process.is_current();
-        let own = waits.then_some(&self.shared.calls);
+        let own = waits.then_some(&self.shared.calls).into_iter();
         let outside = (waits && self.is_global()).then(Calls::outside);
-        let blocking = own
-            .into_iter()
-            .chain(outside)
-            .map(|calls| calls.wait(deadline))
-            .sum();
+        let blocking = own.chain(outside).map(|calls| calls.wait(deadline)).sum();
         self.give_up();
         if workers.is_empty() && blocking == 0 {
             return Ok(());
@@ -156,19 +148,11 @@ impl Executor {
     /// Takes the threads to join, unless there is none to wait for: in the child of a fork, or
     /// once a call has given up.
     fn take_handles(&self) -> Option<Vec<Option<JoinHandle<()>>>> {
-        let threads = self
-            .shared
-            .process
-            .is_current()
-            .then(|| self.shared.threads());
+        let is_here = self.shared.process.is_current();
+        let threads = is_here.then(|| self.shared.threads());
         let mut threads = threads.filter(|threads| !threads.is_given_up)?;
-        Some(
-            threads
-                .all
-                .iter_mut()
-                .map(|one| one.handle.take())
-                .collect(),
-        )
+        let handles = threads.all.iter_mut().map(|one| one.handle.take());
+        Some(handles.collect())
     }
 
     /// Lets nobody join the threads any more, nor the drop wait for them.
@@ -176,10 +160,7 @@ impl Executor {
         if self.shared.process.is_current() {
             let mut threads = self.shared.threads();
             threads.is_given_up = true;
-            threads
-                .all
-                .iter_mut()
-                .for_each(|one| drop(one.handle.take()));
+            (threads.all.iter_mut()).for_each(|one| one.handle = None);
         }
     }
 

@@ -253,14 +253,6 @@ impl Executor {
     /// # Panics
     /// If there is no worker of that index. The executor has [`workers`](Executor::workers) of
     /// them.
-    ///
-    /// # Example
-    /// ```
-    /// let executor = joint_executor::Executor::builder().workers(2).build()?;
-    /// let handle = executor.spawn_on(1, async { joint_executor::current_worker() });
-    /// assert_eq!(joint_executor::block_on(handle), Some(1));
-    /// # Ok::<(), std::io::Error>(())
-    /// ```
     #[track_caller]
     pub fn spawn_on<F>(&self, worker: usize, future: F) -> JoinHandle<F::Output>
     where

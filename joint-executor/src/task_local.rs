@@ -124,13 +124,6 @@ impl<T> TaskLocal<T> {
     }
 
     /// Sets the value while `f` runs. An outer value is hidden meanwhile.
-    ///
-    /// # Example
-    /// ```
-    /// static DEPTH: joint_executor::TaskLocal<u32> = joint_executor::TaskLocal::new();
-    ///
-    /// assert_eq!(DEPTH.sync_scope(1, || DEPTH.get()), 1);
-    /// ```
     pub fn sync_scope<R>(&'static self, value: T, f: impl FnOnce() -> R) -> R {
         self.enter(&value, f)
     }
@@ -166,13 +159,6 @@ impl<T> TaskLocal<T> {
     }
 
     /// Calls `f` with the value. Returns `None` if no value is set.
-    ///
-    /// # Example
-    /// ```
-    /// static DEPTH: joint_executor::TaskLocal<u32> = joint_executor::TaskLocal::new();
-    ///
-    /// assert_eq!(DEPTH.try_with(|depth| depth + 1), None);
-    /// ```
     pub fn try_with<R>(&'static self, f: impl FnOnce(&T) -> R) -> Option<R> {
         let mut next = who::values::<Frame>();
         // SAFETY: a frame lies further down this thread's stack while it is in the list.

@@ -92,14 +92,11 @@ fn count() -> Call {
 
 /// Calls a function that may block, on a thread that has entered a host.
 async fn call_for_host<T>(f: impl FnOnce() -> T) -> T {
-    let called = catch_unwind(AssertUnwindSafe(f));
-    let is_cancelled = called
-        .as_ref()
-        .is_err_and(|payload| payload.is::<hosted::Unwind>());
-    if !is_cancelled {
-        return called.unwrap_or_else(|payload| resume_unwind(payload));
+    match catch_unwind(AssertUnwindSafe(f)) {
+        Ok(output) => return output,
+        Err(payload) if payload.is::<hosted::Unwind>() => {}
+        Err(payload) => resume_unwind(payload),
     }
-    drop(called);
     poll_fn(|cx| {
         cx.waker().wake_by_ref();
         Poll::Pending

@@ -25,13 +25,11 @@ pub(crate) fn nanos(instant: Instant) -> u64 {
     u64::try_from(since.as_nanos()).unwrap_or(NEVER)
 }
 
-/// The instant that a time of this clock stands for.
 pub(crate) fn instant(nanos: u64) -> Instant {
     let since = Duration::from_nanos(nanos);
     base().checked_add(since).unwrap_or_else(base)
 }
 
-/// The time `duration` after `now`.
 pub(crate) fn after(now: u64, duration: Duration) -> u64 {
     let nanos = u64::try_from(duration.as_nanos()).unwrap_or(NEVER);
     now.saturating_add(nanos)

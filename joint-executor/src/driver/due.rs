@@ -22,7 +22,6 @@ impl Due {
         }
     }
 
-    /// Returns whether there is none.
     pub(crate) fn is_empty(&self) -> bool {
         // ORDERING: due_look. Relaxed: a hint, or a look of the sleep protocol, which has a fence
         // before it.
@@ -38,7 +37,6 @@ impl Due {
         self.len.store(wakers.len(), order!(due: Relaxed));
     }
 
-    /// Takes the first one.
     pub(crate) fn pop(&self) -> Option<Waker> {
         if self.is_empty() {
             return None;

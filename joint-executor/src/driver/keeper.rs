@@ -2,10 +2,7 @@
 
 use alloc::{sync::Arc, vec::Vec};
 use core::{iter, task::Waker, time::Duration};
-use std::{
-    io,
-    sync::{PoisonError, TryLockError},
-};
+use std::{io, sync::TryLockError};
 
 use super::{
     clock::{self, NEVER},
@@ -13,15 +10,12 @@ use super::{
     reactor::{EventSource, Reactor},
     timers::Timers,
 };
-use crate::policy::BLOCKED_LOOK;
-use crate::punctual::punctually;
-use crate::sleep::Sleep;
+use crate::{guard::lock, policy::BLOCKED_LOOK, punctual::punctually, sleep::Sleep};
 use joint_switch::{AtomicU64, AtomicUsize, Mutex, MutexGuard, OnceLock, order, recheck, thread};
 
 /// The value of `asleep_until` while no keeper sleeps.
 const AWAKE: u64 = 0;
 
-/// The driver of one executor.
 pub(crate) struct Driver<R: EventSource = Reactor> {
     /// The timers of each worker, and last those of all other threads.
     timers: Vec<Arc<Timers>>,
@@ -35,7 +29,6 @@ pub(crate) struct Driver<R: EventSource = Reactor> {
     buffers: Mutex<Buffers<R::Events>>,
 }
 
-/// The keeper's buffers.
 #[derive(Default)]
 struct Buffers<E> {
     events: E,
@@ -84,7 +77,6 @@ impl<R: EventSource> Driver<R> {
         })
     }
 
-    /// Returns whether a keeper sleeps here.
     pub(crate) fn is_kept(&self) -> bool {
         // ORDERING: kept_look. Relaxed: ordered by the fence of `found`, or else a hint.
         self.asleep_until.load(order!(kept_look: Relaxed)) != AWAKE
@@ -107,7 +99,6 @@ impl<R: EventSource> Driver<R> {
         !self.due.is_empty()
     }
 
-    /// Takes such a waker.
     pub(crate) fn next_due(&self) -> Option<Waker> {
         self.due.pop()
     }
@@ -167,9 +158,7 @@ impl<R: EventSource> Driver<R> {
     }
 
     pub(crate) fn has_sources(&self) -> bool {
-        self.reactor
-            .get()
-            .is_some_and(|reactor| reactor.has_sources())
+        (self.reactor.get()).is_some_and(|reactor| reactor.has_sources())
     }
 
     /// Call this after `deadline` becomes the earliest of some timers, or with 0 after the reactor
@@ -199,7 +188,7 @@ impl<R: EventSource> Driver<R> {
         if let Some(reactor) = self.reactor.get() {
             return Ok((reactor, Obtained::Found));
         }
-        let is_closed = self.making.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_closed = lock(&self.making);
         let mut obtained = Obtained::Found;
         if self.reactor.get().is_none() {
             let reactor = R::new()?;
@@ -218,7 +207,6 @@ impl<R: EventSource> Driver<R> {
         Ok((reactor, obtained))
     }
 
-    /// Returns the reactor, if there is one.
     #[cfg(feature = "io")]
     pub(crate) fn made_reactor(&self) -> Option<&R> {
         self.reactor.get().map(|reactor| &**reactor)
@@ -237,12 +225,9 @@ impl<R: EventSource> Driver<R> {
     /// wakers to wake. A task that waits on another executor for something that was served here
     /// must be woken, and then learns of the end.
     pub(crate) fn close(&self) -> Vec<Waker> {
-        let mut woken: Vec<_> = self
-            .timers
-            .iter()
-            .flat_map(|timers| timers.close())
-            .collect();
-        *self.making.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        let timers = self.timers.iter().flat_map(|timers| timers.close());
+        let mut woken: Vec<_> = timers.collect();
+        *lock(&self.making) = true;
         if let Some(reactor) = self.reactor.get() {
             woken.extend(reactor.close());
         }

@@ -136,11 +136,6 @@ impl Header {
     }
 }
 
-/// Returns whether a panic may end the wait that this thread is in.
-pub(crate) fn may_unwind() -> bool {
-    !who::waits_for_lent()
-}
-
 /// Waits in `f` for what this thread has lent. A panic of `f` ends the program.
 pub(crate) fn while_lent<R>(f: impl FnOnce() -> R) -> R {
     let lent = Lent(|| false);

@@ -11,7 +11,7 @@ use std::{io, thread, thread_local, time::SystemTime};
 use super::ExecutorId;
 #[cfg(feature = "io")]
 use super::socket::{Socket, SocketKind};
-use crate::{Builder, Executor, fork_join::job};
+use crate::{Builder, Executor, who};
 use joint::task::{Id, Runnable, TaskEnd};
 
 /// A replacement for the executors and threads of the process, on the threads that have
@@ -241,5 +241,5 @@ pub struct Unwind;
 /// until it is due, because other threads use the stack of this one. A panic would end the program.
 /// Code that runs inside the wait is asked by itself if it runs [apart](super::apart).
 pub fn may_unwind() -> bool {
-    job::may_unwind()
+    !who::waits_for_lent()
 }

@@ -80,21 +80,6 @@ impl<T: Open> AsyncFd<T> {
     ///
     /// # Panics
     /// Panics if the global executor is needed and cannot be started.
-    ///
-    /// # Example
-    /// ```
-    /// # #[cfg(unix)] fn main() -> std::io::Result<()> {
-    /// use joint_executor::io::AsyncFd;
-    ///
-    /// let file = std::fs::File::open("Cargo.toml")?;
-    /// # #[cfg(target_os = "linux")] {
-    /// let error = AsyncFd::new(file).unwrap_err();
-    /// assert_eq!(error.kind(), std::io::ErrorKind::Unsupported);
-    /// # }
-    /// # Ok(())
-    /// # }
-    /// # #[cfg(not(unix))] fn main() {}
-    /// ```
     pub fn new(inner: T) -> io::Result<Self> {
         SockRef::from(&inner).set_nonblocking(true)?;
         Self::new_nonblocking(inner)
@@ -135,18 +120,6 @@ impl<T> AsyncFd<T> {
     ///
     /// # Errors
     /// Currently none.
-    ///
-    /// # Example
-    /// ```
-    /// use joint_executor::io::AsyncFd;
-    ///
-    /// # fn main() -> std::io::Result<()> {
-    /// let socket = AsyncFd::new(std::net::UdpSocket::bind("127.0.0.1:0")?)?;
-    /// let socket = socket.into_inner()?;
-    /// socket.set_nonblocking(false)?;
-    /// # Ok(())
-    /// # }
-    /// ```
     pub fn into_inner(self) -> io::Result<T> {
         drop(self.registration);
         Ok(self.inner)

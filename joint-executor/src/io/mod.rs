@@ -8,15 +8,8 @@
 //! awaited anywhere, for example in [`block_on`](joint::block_on), as long as its executor lives.
 //!
 //! Sockets and pipes have types of their own, as in the standard library: [`TcpListener`],
-//! [`TcpStream`], [`UdpSocket`], and on Unix
-#![cfg_attr(
-    unix,
-    doc = "[`UnixListener`], [`UnixStream`], [`UnixDatagram`], [`pipe`]."
-)]
-#![cfg_attr(
-    not(unix),
-    doc = "`UnixListener`, `UnixStream`, `UnixDatagram`, `pipe`."
-)]
+//! [`TcpStream`], [`UdpSocket`], and on Unix `UnixListener`, `UnixStream`, `UnixDatagram` and
+//! `pipe`.
 //!
 //! # How it works
 //! An operation is tried at once, unless it is known that it would block. If it would block, its

@@ -72,17 +72,6 @@ impl<T> AsyncFd<T> {
     ///
     /// # Errors
     /// As for [`readable`](AsyncFd::readable).
-    ///
-    /// # Example
-    /// ```
-    /// use joint_executor::io::AsyncFd;
-    ///
-    /// # fn main() -> std::io::Result<()> {
-    /// let socket = AsyncFd::new(std::net::UdpSocket::bind("127.0.0.1:0")?)?;
-    /// joint_executor::block_on(socket.writable())?;
-    /// # Ok(())
-    /// # }
-    /// ```
     pub async fn writable(&self) -> io::Result<AsyncFdReadyGuard<'_, T>> {
         self.ready(Interest::WRITABLE).await
     }
@@ -93,19 +82,6 @@ impl<T> AsyncFd<T> {
     ///
     /// # Errors
     /// As for [`readable`](AsyncFd::readable).
-    ///
-    /// # Example
-    /// ```
-    /// use joint_executor::io::{AsyncFd, Interest};
-    ///
-    /// # fn main() -> std::io::Result<()> {
-    /// let socket = AsyncFd::new(std::net::UdpSocket::bind("127.0.0.1:0")?)?;
-    /// let either = Interest::READABLE | Interest::WRITABLE;
-    /// let guard = joint_executor::block_on(socket.ready(either))?;
-    /// assert!(guard.ready().is_writable());
-    /// # Ok(())
-    /// # }
-    /// ```
     pub async fn ready(&self, interest: Interest) -> io::Result<AsyncFdReadyGuard<'_, T>> {
         let found = self.registration.ready(interest).await?;
         Ok(AsyncFdReadyGuard { fd: self, found })

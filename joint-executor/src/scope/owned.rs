@@ -66,9 +66,11 @@ impl<'scope, E: Send + Sync + 'static> AsyncScope<'scope, E> {
         F: Future + Send + 'scope,
         F::Output: Send + 'scope,
     {
-        let keep = self.shared.this.upgrade();
-        let keep =
-            keep.unwrap_or_else(|| unreachable!("the caller's reference keeps the scope alive"));
+        let keep = self
+            .shared
+            .this
+            .upgrade()
+            .expect("the caller's reference keeps it alive");
         // SAFETY: everything that is borrowed for `'scope` is in the environment, of which `keep`
         // is a share: fact 5 of the header.
         unsafe { self.shared.inner.spawn(None, future, keep) }
@@ -170,14 +172,11 @@ where
             lifetime: PhantomData,
         };
         let mut running = pin!(async { body(scope).await });
-        let poll =
-            poll_fn(
-                |cx| match catch_unwind(AssertUnwindSafe(|| running.as_mut().poll(cx))) {
-                    Ok(poll) => poll.map(Ok),
-                    Err(payload) => Poll::Ready(Err(payload)),
-                },
-            );
-        poll.await
+        poll_fn(|cx| {
+            let polled = catch_unwind(AssertUnwindSafe(|| running.as_mut().poll(cx)));
+            polled.map_or_else(|payload| Poll::Ready(Err(payload)), |poll| poll.map(Ok))
+        })
+        .await
     };
     match outcome {
         Ok(output) => {

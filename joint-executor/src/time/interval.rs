@@ -36,15 +36,6 @@ pub fn interval(period: Duration) -> Interval {
 ///
 /// # Panics
 /// As for [`interval`].
-///
-/// # Example
-/// ```
-/// use std::time::{Duration, Instant};
-///
-/// let start = Instant::now() + Duration::from_millis(2);
-/// let mut interval = joint_executor::time::interval_at(start, Duration::from_millis(1));
-/// assert_eq!(joint_executor::block_on(interval.tick()), start);
-/// ```
 #[track_caller]
 pub fn interval_at(start: Instant, period: Duration) -> Interval {
     assert!(
@@ -109,17 +100,6 @@ pub struct Interval {
 
 impl Interval {
     /// Sets what the interval does when it is late. The default is [`MissedTicks::Burst`].
-    ///
-    /// # Example
-    /// ```
-    /// use std::time::{Duration, Instant};
-    /// use joint_executor::time::{MissedTicks, interval_at};
-    ///
-    /// let (now, period) = (Instant::now(), Duration::from_secs(1000));
-    /// let start = now.checked_sub(Duration::from_millis(1)).unwrap_or(now);
-    /// let mut interval = interval_at(start, period).missed_ticks(MissedTicks::Skip);
-    /// assert_eq!(joint_executor::block_on(interval.tick()), start);
-    /// ```
     #[doc(alias = "set_missed_tick_behavior")]
     pub fn missed_ticks(mut self, missed: MissedTicks) -> Self {
         self.missed = missed;

@@ -84,16 +84,6 @@ pub fn now() -> Instant {
 ///
 /// # Cost
 /// Without a host, the load of a thread-local and a branch beside the call of the system.
-///
-/// # Example
-/// ```
-/// use std::time::SystemTime;
-///
-/// let before = SystemTime::now();
-/// let age = joint_executor::time::wall().duration_since(before);
-/// // Somebody may have set the clock back meanwhile.
-/// println!("{age:?}");
-/// ```
 pub fn wall() -> SystemTime {
     let hosts = hosted::host().and_then(|host| host.wall());
     hosts.unwrap_or_else(SystemTime::now)

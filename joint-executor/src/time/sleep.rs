@@ -19,16 +19,6 @@ use joint::budget::Turn;
 /// # Panics
 /// Awaiting it panics if its first poll is on a thread that is no worker, and the
 /// [global](crate::Executor::global) executor is needed and cannot be started.
-///
-/// # Example
-/// ```
-/// use std::time::{Duration, Instant};
-/// use joint_executor::time::sleep;
-///
-/// let begin = Instant::now();
-/// joint_executor::block_on(sleep(Duration::from_millis(3)));
-/// assert!(begin.elapsed() >= Duration::from_millis(3));
-/// ```
 #[doc(alias = "Timer")]
 pub fn sleep(duration: Duration) -> Sleep {
     Sleep::after(duration)
@@ -39,16 +29,6 @@ pub fn sleep(duration: Duration) -> Sleep {
 ///
 /// # Panics
 /// As for [`sleep`].
-///
-/// # Example
-/// ```
-/// use std::time::{Duration, Instant};
-/// use joint_executor::time::sleep_until;
-///
-/// let due = Instant::now() + Duration::from_millis(3);
-/// joint_executor::block_on(sleep_until(due));
-/// assert!(Instant::now() >= due);
-/// ```
 pub fn sleep_until(deadline: Instant) -> Sleep {
     Sleep::of(When::At(deadline))
 }

@@ -41,15 +41,6 @@ pub fn timeout<F: IntoFuture>(duration: Duration, future: F) -> Timeout<F::IntoF
 }
 
 /// Awaits `future` until an instant at most, as [`timeout`] does for a duration.
-///
-/// # Example
-/// ```
-/// use std::{future::pending, time::{Duration, Instant}};
-///
-/// let end = Instant::now() + Duration::from_millis(1);
-/// let late = joint_executor::block_on(joint_executor::time::timeout_at(end, pending::<()>()));
-/// assert!(late.is_err() && Instant::now() >= end);
-/// ```
 pub fn timeout_at<F: IntoFuture>(deadline: Instant, future: F) -> Timeout<F::IntoFuture> {
     Timeout::of(When::At(deadline), future)
 }

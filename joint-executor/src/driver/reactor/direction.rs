@@ -23,7 +23,6 @@ use crate::guard::lock;
 use joint::budget::{self, Turn};
 use joint_switch::Mutex;
 
-/// One direction of a source.
 #[derive(Debug)]
 pub(crate) struct Direction {
     readiness: Readiness,
@@ -102,12 +101,9 @@ impl Direction {
 
     /// Calls `f` with the waker of each waiter, under the lock.
     pub(super) fn each_waker(&self, f: impl FnMut(&Waker)) {
-        let waiters = lock(&self.waiters);
-        let futures = waiters
-            .futures
-            .iter()
-            .filter_map(|(_, waker)| waker.as_ref());
-        waiters.caller.iter().chain(futures).for_each(f);
+        let Waiters { caller, futures } = &*lock(&self.waiters);
+        let futures = futures.iter().filter_map(|(_, waker)| waker.as_ref());
+        caller.iter().chain(futures).for_each(f);
     }
 
     /// Fails if no event will arrive any more.
@@ -203,7 +199,6 @@ impl Direction {
         })
     }
 
-    /// Returns a future's place among the waiters.
     pub(crate) fn waiter(&self) -> FdWaiter<'_> {
         FdWaiter {
             direction: self,

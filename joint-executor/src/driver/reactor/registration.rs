@@ -166,9 +166,9 @@ impl<S: Selector> Registration<S> {
     pub(crate) fn clear(&self, found: &mut Found, what: Ready) {
         found.ready = found.ready - what;
         for (way, seen) in Way::ALL.into_iter().zip(&mut found.seen) {
-            let seen = seen.take_if(|_| !(way.finds() & what).is_empty());
-            seen.into_iter()
-                .for_each(|seen| self.direction(way).clear(seen));
+            if let Some(seen) = seen.take_if(|_| !(way.finds() & what).is_empty()) {
+                self.direction(way).clear(seen);
+            }
         }
     }
 

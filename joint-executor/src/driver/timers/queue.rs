@@ -141,10 +141,11 @@ impl<W> Queue<W> {
     /// Calls `f` with the deadline and the value of each armed timer.
     pub(super) fn each(&self, mut f: impl FnMut(u64, &W)) {
         for Reverse(entry) in &self.heap {
-            if let Some(slot) = entry.slot(&self.slots) {
-                slot.value
-                    .iter()
-                    .for_each(|value| f(entry.deadline(), value));
+            if let Some(Slot {
+                value: Some(value), ..
+            }) = entry.slot(&self.slots)
+            {
+                f(entry.deadline(), value);
             }
         }
     }

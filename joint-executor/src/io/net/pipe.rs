@@ -100,20 +100,6 @@ pub struct PipeReader(pub(super) AsyncFd<File>);
 /// # Errors
 /// A write fails with [`BrokenPipe`](io::ErrorKind::BrokenPipe) if all readers are closed. The
 /// system also sends the signal `SIGPIPE`, which Rust programs ignore by default.
-///
-/// # Example
-/// ```
-/// use futures_lite::AsyncWriteExt;
-///
-/// # joint_executor::block_on(async {
-/// let (reader, mut writer) = joint_executor::io::pipe()?;
-/// drop(reader);
-/// let error = writer.write_all(b"hello").await.unwrap_err();
-/// assert_eq!(error.kind(), std::io::ErrorKind::BrokenPipe);
-/// # Ok::<(), std::io::Error>(())
-/// # })?;
-/// # Ok::<(), std::io::Error>(())
-/// ```
 pub struct PipeWriter(pub(super) AsyncFd<File>);
 
 /// Implements the conversions of both ends from and to descriptors. A descriptor that is open only

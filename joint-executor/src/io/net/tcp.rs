@@ -19,28 +19,7 @@ use crate::{hosted::SocketKind, io::AsyncFd};
 /// The maximum number of connections that wait to be accepted. The system may allow fewer.
 const BACKLOG: i32 = 1024;
 
-/// Listens for TCP connections.
-///
-/// # Example
-/// ```
-/// use futures_lite::{AsyncReadExt, AsyncWriteExt};
-/// use joint_executor::io::{TcpListener, TcpStream};
-///
-/// # joint_executor::block_on(async {
-/// let listener = TcpListener::bind("127.0.0.1:0").await?;
-/// let address = listener.local_addr()?;
-/// let server = joint_executor::spawn(async move {
-///     let (mut stream, _peer) = listener.accept().await?;
-///     stream.write_all(b"hello").await
-/// });
-/// let mut stream = TcpStream::connect(address).await?;
-/// let mut text = String::new();
-/// stream.read_to_string(&mut text).await?;
-/// assert_eq!(text, "hello");
-/// server.await
-/// # })?;
-/// # Ok::<(), std::io::Error>(())
-/// ```
+/// Listens for TCP connections. The [module](super) has an example.
 pub struct TcpListener(pub(super) Either<net::TcpListener>);
 
 impl TcpListener {
