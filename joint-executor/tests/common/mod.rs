@@ -9,7 +9,7 @@
 mod base;
 mod guards;
 
-use std::future::pending;
+use std::{future::pending, time::Duration};
 
 use joint_executor::{Builder, Executor, JoinHandle, block_on};
 
@@ -17,6 +17,9 @@ pub(crate) use self::{
     base::*,
     guards::{Guard, Guards},
 };
+
+pub(crate) const MILLI: Duration = Duration::from_millis(1);
+pub(crate) const HOUR: Duration = Duration::from_secs(3600);
 
 /// An executor with that many workers. Under Miri it has one, because thieves use code of another
 /// crate that Miri refuses.

@@ -1,17 +1,6 @@
 //! `Executor::block_on`: a thread that is in an executor while it drives a future of its own.
 
-use std::{
-    future::pending,
-    panic::{AssertUnwindSafe, catch_unwind},
-    rc::Rc,
-    sync::Arc,
-};
-
-use joint::block_on;
-use joint_executor::{Executor, JoinSet, LocalExecutor, TaskBuilder, spawn, spawn_detached};
-
-use super::{ends, executor};
-use crate::common::Guards;
+use crate::prelude::*;
 
 fn spawned(executor: &Executor) -> u64 {
     executor.metrics().spawned

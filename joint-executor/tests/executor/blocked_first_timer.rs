@@ -2,11 +2,7 @@
 //!
 //! A program of its own, because it takes the global executor, whose driver nothing has used yet.
 
-use std::{sync::mpsc, time::Duration};
-
-use crate::common::ends;
-use joint::{block_on, oneshot};
-use joint_executor::{Executor, spawn, time::sleep};
+use crate::prelude::*;
 
 #[test]
 fn the_driver_is_used_first_when_every_worker_is_blocked() {

@@ -5,32 +5,19 @@
 #![cfg(feature = "io")]
 
 use std::{
-    future::{Future, pending, poll_fn},
-    io::{Read, Write},
     net::{SocketAddr, TcpListener, TcpStream, UdpSocket},
-    pin::{Pin, pin},
-    sync::{
-        Arc, Mutex,
-        atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed},
-    },
-    task::{Context, Poll, ready},
-    time::{Duration, Instant},
+    task::ready,
 };
 
-use crate::common::{counting, executor};
 use futures_lite::future::{poll_once, zip};
-use joint::block_on;
-use joint_executor::{
-    LocalExecutor,
-    io::AsyncFd,
-    time::{Sleep, interval_at, sleep, sleep_until, timeout, timeout_at},
-};
+use joint_executor::time::{Sleep, interval_at, timeout_at};
+
+use crate::prelude::*;
 
 /// How many operations a poll does, as the documentation promises.
 const BUDGET: usize = 128;
 /// More than any task here does if it has to give way.
 const MANY: usize = 3_000_000;
-const MILLI: Duration = Duration::from_millis(1);
 
 /// A socket that is always ready to be written, and so never makes its task wait.
 struct Ready {

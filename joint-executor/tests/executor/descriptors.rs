@@ -3,10 +3,9 @@
 //! A program of its own with one test, so that nothing else opens or closes any.
 #![cfg(all(target_os = "linux", feature = "io"))]
 
-use std::{collections::BTreeMap, fs, net::UdpSocket, time::Duration};
+use std::{collections::BTreeMap, net::UdpSocket};
 
-use joint::block_on;
-use joint_executor::{Executor, io::AsyncFd};
+use crate::prelude::*;
 
 /// All that this process has open, without the directory that is being read for it: how many there
 /// are of each kind.

@@ -1,17 +1,9 @@
 //! An executor that one of its own workers drops, while the other workers are in joins, and other
 //! threads spawn and wake.
 
-use std::{
-    future::poll_fn,
-    sync::{Arc, Barrier, Mutex, Weak, mpsc},
-    task::Waker,
-    thread,
-};
+use std::sync::Weak;
 
-use joint_executor::{Executor, spawn_detached};
-
-use super::hold;
-use crate::common::{Guard, Guards};
+use crate::prelude::*;
 
 const ROUNDS: usize = 100;
 const OUTSIDERS: usize = 2;

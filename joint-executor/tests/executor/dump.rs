@@ -1,25 +1,11 @@
 //! `Executor::dump`: which tasks there are, and what each waits for.
 
-use std::{
-    future::{Future, pending, poll_fn},
-    pin::{Pin, pin},
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-        mpsc,
-    },
-    task::{Context, Poll},
-    thread,
-    time::{Duration, Instant},
-};
+use std::sync::atomic::Ordering;
 
 use futures_lite::future::poll_once;
-use joint_executor::{
-    Dump, Executor, JoinHandle, JoinSet, TaskDump, WaitsFor, block_on, oneshot, time, waiting_for,
-};
+use joint_executor::{Dump, TaskDump, WaitsFor, time, waiting_for};
 
-use super::{executor, wait_until};
-use crate::common::{assert_contains, waker_that};
+use crate::prelude::*;
 
 type Boxed = Pin<Box<dyn Future<Output = ()> + Send>>;
 

@@ -5,12 +5,10 @@
 //! at the fork.
 #![cfg(unix)]
 
-use std::{cell::RefCell, future::pending, process::exit, task::Waker};
+use std::process::exit;
 
 use crate::child::in_child;
-use crate::common::executor;
-use joint::block_on;
-use joint_executor::{Executor, LocalExecutor, hosted::BoundWorker, spawn, spawn_local, yield_now};
+use crate::prelude::*;
 
 thread_local! {
     static LOCAL: LocalExecutor = LocalExecutor::new();

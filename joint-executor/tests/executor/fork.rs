@@ -5,21 +5,8 @@
 //! at the fork.
 #![cfg(unix)]
 
-use std::{
-    future::poll_fn,
-    sync::{
-        Arc, Barrier, Mutex,
-        atomic::{AtomicBool, Ordering::Relaxed},
-    },
-    task::{Poll, Waker},
-    thread,
-    time::Duration,
-};
-
 use crate::child::in_child;
-use crate::common::{executor, wait_until};
-use joint::{JoinHandle, block_on};
-use joint_executor::{Executor, spawn};
+use crate::prelude::*;
 
 const FORKS: usize = 50;
 const WAKERS: usize = 2;

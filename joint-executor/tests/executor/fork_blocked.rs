@@ -4,14 +4,10 @@
 //! A program of its own with one test, so that no other test's thread holds a lock at the fork.
 #![cfg(all(unix, feature = "io"))]
 
-use std::{net::UdpSocket, pin::pin, sync::mpsc, thread, time::Duration};
+use std::net::UdpSocket;
 
 use crate::child::in_child;
-use crate::common::{counting, ends, poll_with};
-use joint::{block_on, oneshot};
-use joint_executor::{Executor, io::AsyncFd, time::sleep};
-
-const MILLI: Duration = Duration::from_millis(1);
+use crate::prelude::*;
 
 #[test]
 fn a_child_that_waits_takes_nothing_from_its_parent() {

@@ -5,16 +5,9 @@
 //! at the fork.
 #![cfg(unix)]
 
-use std::{
-    panic::{AssertUnwindSafe, catch_unwind},
-    time::Duration,
-};
-
 use crate::child::in_child;
-use crate::common::{executor, panic_text};
-use joint_executor::{Executor, LocalExecutor, block_on, spawn, time::sleep};
+use crate::prelude::*;
 
-const MILLI: Duration = Duration::from_millis(1);
 /// The number of seconds after which a child that hangs is ended.
 const LIMIT: u32 = 10;
 

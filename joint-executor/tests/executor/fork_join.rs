@@ -1,25 +1,11 @@
 //! `join` and `join_async`: what runs, where panics go, and what is left behind, through the public
 //! API.
 
-use std::{
-    future::{Future, pending, poll_fn},
-    panic::panic_any,
-    pin::pin,
-    sync::{
-        Arc, Barrier, Mutex,
-        atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed},
-        mpsc,
-    },
-    task::{Context, Poll, Waker},
-    thread::{self, ThreadId},
-};
+use std::thread::ThreadId;
 
-use crate::common::{Panics, ends, ends_the_program, executor, hold, panic_text, wait_until};
-use joint::{
-    block_on,
-    host::{self, Parked, Wait},
-};
-use joint_executor::{Executor, join, join_async, yield_now};
+use joint::host::{self, Parked, Wait};
+
+use crate::prelude::*;
 
 /// Each test of plain work runs with so many workers.
 const WORKERS: [usize; 3] = [1, 2, 4];

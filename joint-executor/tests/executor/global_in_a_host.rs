@@ -1,19 +1,10 @@
 //! The global executor of the process is not the one that a host builds. In a program of its own,
 //! because there is one global executor.
 
-use std::{
-    io,
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering::Relaxed},
-    },
-};
-
 use joint::task::Runnable;
-use joint_executor::{
-    Builder, Executor, block_on,
-    hosted::{self, Host},
-};
+use joint_executor::hosted::{self, Host};
+
+use crate::prelude::*;
 
 /// Counts what it builds.
 #[derive(Default)]

@@ -1,21 +1,6 @@
 //! Handles: who uses an executor without owning it, and who ends it.
 
-use std::{
-    future::{Future, poll_fn},
-    pin::pin,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering::Relaxed},
-        mpsc,
-    },
-    thread,
-    time::Duration,
-};
-
-use joint::block_on;
-use joint_executor::{Executor, Handle, JoinSet, spawn, spawn_blocking, time::sleep};
-
-use super::executor;
+use crate::prelude::*;
 
 /// No test waits that long.
 const FOR_LONG: Duration = Duration::from_secs(3600);

@@ -1,24 +1,10 @@
 //! The hooks of an executor: which is called, when, and what happens if one panics.
 
-use std::{
-    collections::HashMap,
-    future::{Future, pending, poll_fn},
-    sync::{
-        Arc, Mutex,
-        atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed},
-        mpsc,
-    },
-    task::{Poll, Waker},
-    thread,
-    time::Duration,
-};
+use std::collections::HashMap;
 
-use joint::{block_on, oneshot};
-use joint_executor::{
-    Builder, Executor, Priority, StealInfo, TaskBuilder, TaskInfo, spawn, spawn_local, yield_now,
-};
+use joint_executor::StealInfo;
 
-use super::{OnDrop, Panics, built, hold, wait_until};
+use crate::prelude::*;
 
 /// The calls of hooks, in order: the hook, the task's name.
 #[derive(Clone, Default)]

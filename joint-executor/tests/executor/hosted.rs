@@ -1,38 +1,19 @@
 //! Executors whose workers the tests drive: by steps, to the end, and task by task.
 #![cfg(feature = "io")]
 
-use std::{
-    cell::RefCell,
-    collections::HashMap,
-    future::pending,
-    io,
-    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
-    ptr,
-    rc::Rc,
-    sync::{
-        Arc, Mutex,
-        atomic::{AtomicUsize, Ordering::Relaxed},
-        mpsc,
-    },
-    task::{RawWakerVTable, Waker},
-    thread,
-    time::{Duration, Instant},
-};
+use std::{collections::HashMap, ptr, task::RawWakerVTable};
 
-use crate::common::{OnDrop, assert_cancelled, counting, ends, hold, wait_until, waker_that};
 use joint::{
-    JoinError, block_on, budget, host, oneshot,
+    budget, host,
     park::{Parker, block_on_timeout, park_until},
     task::{Id, Runnable},
 };
 use joint_executor::{
-    Builder, Executor, Handle, JoinHandle, LocalExecutor, Priority, TaskBuilder, TaskEnd,
-    TaskLocal, current_worker,
-    hosted::{
-        self, BoundWorker, ExecutorId, Host, HostedWorker, ReadyTask, Shutdown, Step, Unwind,
-    },
-    join, spawn, spawn_blocking, spawn_detached, spawn_local, yield_now,
+    TaskEnd, TaskLocal,
+    hosted::{self, ExecutorId, Host, ReadyTask, Shutdown, Unwind},
 };
+
+use crate::prelude::*;
 
 const LONG: Duration = Duration::from_secs(60);
 

@@ -1,24 +1,9 @@
 //! The set's promises, through the public API. Its races have models,
 //! `loom-tests/tests/join_set.rs`.
 
-use std::{
-    future::{pending, poll_fn},
-    panic::{AssertUnwindSafe, catch_unwind, panic_any},
-    pin::pin,
-    sync::{Arc, Barrier, Mutex, mpsc},
-    task::{Context, Poll, Wake, Waker},
-    thread,
-};
+use joint::task::{self, Runnable};
 
-use crate::common::{
-    Guards, OnDrop, Panics, Wakes, built, counting, executor, hold, panic_text, panics, poll_with,
-    waker_that,
-};
-use joint::{
-    JoinError, JoinHandle, block_on, oneshot,
-    task::{self, Runnable},
-};
-use joint_executor::{JoinSet, yield_now};
+use crate::prelude::*;
 
 /// As many as Miri runs in seconds.
 const SOME: usize = if cfg!(miri) { 5 } else { 100 };

@@ -5,22 +5,9 @@
 //! runs them does not tell: tasks are stolen.
 #![cfg(feature = "io")]
 
-use std::{
-    future::{Future, poll_fn},
-    net::UdpSocket,
-    pin::pin,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed},
-        mpsc,
-    },
-    task::{Context, Wake, Waker},
-    thread,
-    time::Duration,
-};
+use std::net::UdpSocket;
 
-use joint::block_on;
-use joint_executor::{Executor, current_worker, io::AsyncFd, time::sleep};
+use crate::prelude::*;
 
 /// How often each test waits.
 const ROUNDS: usize = 100;

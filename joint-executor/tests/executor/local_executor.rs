@@ -1,24 +1,8 @@
 //! Tasks that stay on one thread: how they run, who wakes them, and what becomes of them.
 
-use std::{
-    cell::{Cell, RefCell},
-    future::{Future, pending, poll_fn},
-    pin::pin,
-    rc::Rc,
-    sync::{
-        Arc, Barrier,
-        atomic::{AtomicUsize, Ordering::Relaxed},
-        mpsc::channel,
-    },
-    task::{Context, Poll, Waker},
-    thread,
-};
+use std::sync::mpsc::channel;
 
-use crate::common::{
-    Guards, OnDrop, Panics, assert_cancelled, counting, hold, on_drop, panic_text, poll_with,
-};
-use joint::{JoinError, block_on, oneshot};
-use joint_executor::{LocalExecutor, spawn_local, yield_now};
+use crate::prelude::*;
 
 /// The record of the tasks of a test.
 type Log<T> = Rc<RefCell<Vec<T>>>;

@@ -35,6 +35,7 @@ mod keeper;
 mod local_executor;
 mod metrics;
 mod net;
+mod prelude;
 mod program;
 mod run;
 mod scope;
@@ -52,5 +53,3 @@ mod time;
 mod tracing;
 mod treehash;
 mod unwinding;
-
-use common::{OnDrop, Panics, built, ends, executor, hold, on_drop, wait_until};

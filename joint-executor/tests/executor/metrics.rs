@@ -2,23 +2,9 @@
 //! `spawned == finished + cancelled + panicked + live`, no matter how its tasks ended and on which
 //! thread.
 
-use std::{
-    future::{pending, poll_fn},
-    sync::{
-        Arc, Mutex,
-        atomic::{AtomicUsize, Ordering::Relaxed},
-        mpsc,
-    },
-    task::{Poll, Waker},
-    thread,
-};
+use joint_executor::{Metrics, TaskEnd};
 
-use joint::block_on;
-use joint_executor::{
-    Executor, Metrics, Priority, TaskBuilder, TaskEnd, spawn, spawn_local, yield_now,
-};
-
-use super::{Panics, executor, hold, wait_until};
+use crate::prelude::*;
 
 #[track_caller]
 fn assert_counts(metrics: &Metrics, finished: u64, cancelled: u64, panicked: u64, live: u64) {

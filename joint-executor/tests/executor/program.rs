@@ -1,10 +1,9 @@
 //! What belongs to a whole process: its environment, and its panic hook. Each is tried in a process
 //! of its own.
 
-use std::env;
+use joint_executor::task;
 
-use crate::common::again;
-use joint_executor::{Executor, TaskBuilder, block_on, spawn, task};
+use crate::prelude::*;
 
 const INSIDE: &str = "JOINT_TEST_INSIDE";
 

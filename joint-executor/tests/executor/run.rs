@@ -1,23 +1,6 @@
 //! The promises of an executor while it runs.
 
-use std::{
-    future::{pending, poll_fn},
-    io,
-    panic::panic_any,
-    sync::{
-        Arc, Barrier, Mutex,
-        atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed},
-        mpsc,
-    },
-    task::{Poll, Waker},
-    thread,
-};
-
-use joint::{JoinError, JoinHandle, block_on, oneshot};
-use joint_executor::{Executor, Priority, TaskBuilder, spawn, yield_now};
-
-use super::{Panics, built, executor, hold, on_drop, wait_until};
-use crate::common::{poll_with, waker_that};
+use crate::prelude::*;
 
 #[test]
 fn a_task_awaited_after_its_spawn_runs_next_then_its_waiter() {

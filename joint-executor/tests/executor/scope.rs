@@ -1,23 +1,9 @@
 //! Scopes, through the public API: tasks that borrow, and what becomes of them when something goes
 //! wrong. What must not compile stands in the documentation of `scope` and `async_scope`.
 
-use std::{
-    future::{Future, pending, poll_fn},
-    mem,
-    panic::panic_any,
-    pin::Pin,
-    sync::{
-        Arc, Barrier, Mutex,
-        atomic::{AtomicUsize, Ordering::Relaxed},
-        mpsc,
-    },
-    task::{Context, Poll},
-    thread,
-};
+use joint_executor::{Scope, scope};
 
-use crate::common::{Panics, counting, executor, hold, panic_text, wait_until};
-use joint::{block_on, oneshot};
-use joint_executor::{Scope, async_scope, scope, yield_now};
+use crate::prelude::*;
 
 /// As many as Miri runs in seconds.
 const SOME: usize = if cfg!(miri) { 5 } else { 100 };

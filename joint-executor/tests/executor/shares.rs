@@ -2,20 +2,9 @@
 //! has its share of them. Miri has one worker.
 #![cfg(not(miri))]
 
-use std::{
-    future::Future,
-    sync::{
-        Arc, Barrier,
-        atomic::{AtomicBool, AtomicU64, Ordering::SeqCst},
-        mpsc,
-    },
-    task::Waker,
-    thread,
-    time::Duration,
-};
+use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 
-use crate::common::wait_until;
-use joint_executor::{Executor, Priority, hosted::Step, yield_now};
+use crate::prelude::*;
 
 /// How long a poll takes.
 const POLL: Duration = Duration::from_micros(500);

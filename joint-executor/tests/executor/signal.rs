@@ -2,26 +2,17 @@
 #![cfg(all(target_os = "linux", not(miri)))]
 
 use std::{
-    fs,
-    future::poll_fn,
     hint,
     os::unix::thread::JoinHandleExt as _,
     path::Path,
     ptr,
-    sync::{
-        atomic::{
-            AtomicBool, AtomicPtr,
-            Ordering::{Acquire, Relaxed, Release},
-        },
-        mpsc,
+    sync::atomic::{
+        AtomicPtr,
+        Ordering::{Acquire, Release},
     },
-    task::{Poll, Waker},
-    thread,
 };
 
-use crate::common::ends;
-use joint::block_on;
-use joint_executor::LocalExecutor;
+use crate::prelude::*;
 
 /// The waker that the handler wakes.
 static WAKER: AtomicPtr<Waker> = AtomicPtr::new(ptr::null_mut());

@@ -1,17 +1,8 @@
 //! Functions that block, on threads of their own.
 
-use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering::Relaxed},
-        mpsc::{self, channel},
-    },
-    thread,
-};
+use std::sync::mpsc::channel;
 
-use crate::common::OnDrop;
-use joint::{JoinError, block_on};
-use joint_executor::{LocalExecutor, spawn_blocking};
+use crate::prelude::*;
 
 #[test]
 fn the_output_is_awaited_and_the_thread_is_another() {

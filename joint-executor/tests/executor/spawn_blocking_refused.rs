@@ -5,19 +5,9 @@
 //! so large that the limit refuses threads, and nothing else.
 #![cfg(all(target_os = "linux", not(miri)))]
 
-use std::{
-    collections::HashSet,
-    fs,
-    process::Command,
-    sync::{
-        Arc, Barrier, Mutex,
-        atomic::{AtomicUsize, Ordering::Relaxed},
-    },
-    thread::{self, ThreadId},
-};
+use std::{collections::HashSet, process::Command, thread::ThreadId};
 
-use joint::{JoinError, block_on};
-use joint_executor::spawn_blocking;
+use crate::prelude::*;
 
 const CALLS: usize = 600;
 const CALLERS: usize = 3;

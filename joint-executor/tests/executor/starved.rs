@@ -2,13 +2,11 @@
 #![cfg(not(miri))]
 
 use std::{
-    env,
     io::{BufRead, BufReader},
     process::Stdio,
-    sync::{Arc, Barrier},
 };
 
-use joint_executor::{Executor, block_on};
+use crate::prelude::*;
 
 /// Names the child.
 const CHILD: &str = "JOINT_TEST_STARVED";

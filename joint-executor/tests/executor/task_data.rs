@@ -1,20 +1,9 @@
 //! The parent of a task, and the data that a task has for hooks.
 
-use std::{
-    future::pending,
-    sync::{
-        Arc, Mutex,
-        atomic::{AtomicUsize, Ordering::Relaxed},
-    },
-};
+use joint::task;
+use joint_executor::{hosted, task::Id};
 
-use joint::{block_on, oneshot, task};
-use joint_executor::{
-    Builder, Executor, JoinSet, LocalExecutor, TaskBuilder, TaskInfo, hosted, spawn,
-    spawn_blocking, spawn_detached, spawn_local, task::Id, yield_now,
-};
-
-use super::{Panics, wait_until};
+use crate::prelude::*;
 
 type Parents = Arc<Mutex<Vec<Option<Id>>>>;
 

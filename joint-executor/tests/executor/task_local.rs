@@ -1,22 +1,11 @@
 //! Values that tasks carry with them: where they are seen, and where they are not.
 
-use std::{
-    cell::{Cell, RefCell},
-    future::{Future, poll_fn},
-    pin::{Pin, pin},
-    rc::Rc,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering::Relaxed},
-        mpsc::channel,
-    },
-    task::{Context, Poll, Waker},
-    thread,
-};
+use std::sync::mpsc::channel;
 
-use crate::common::{Panics, assert_contains, hold, panic_text, panics, wait_until};
-use joint::{block_on, task};
-use joint_executor::{Executor, LocalExecutor, TaskLocal, current_worker, join, yield_now};
+use joint::task;
+use joint_executor::TaskLocal;
+
+use crate::prelude::*;
 
 static NUMBER: TaskLocal<u32> = TaskLocal::new();
 static OTHER: TaskLocal<u32> = TaskLocal::new();

@@ -1,25 +1,6 @@
 //! Tasks with a name, a priority, a worker of their own, or a future that stays on its thread.
 
-use std::{
-    cell::Cell,
-    future::{Future, pending, poll_fn},
-    rc::Rc,
-    sync::{
-        Arc, Barrier, Mutex,
-        atomic::{AtomicBool, Ordering::Relaxed},
-        mpsc,
-    },
-    task::{Poll, Waker},
-    thread,
-};
-
-use joint::{JoinError, JoinHandle, block_on, oneshot};
-use joint_executor::{
-    Executor, Priority, TaskBuilder, current_worker, spawn, spawn_local, yield_now,
-};
-
-use super::{built, executor, hold, wait_until};
-use crate::common::{Guards, assert_cancelled, panic_text, panics};
+use crate::prelude::*;
 
 /// Keeps a worker in one poll until it is dropped.
 struct Busy(Option<mpsc::Sender<()>>, Option<JoinHandle<()>>);

@@ -3,25 +3,19 @@
 #![cfg(feature = "tracing")]
 
 use std::{
-    cell::RefCell,
     collections::{BTreeMap, HashMap},
     fmt::Debug,
-    future::pending,
-    panic::{AssertUnwindSafe, catch_unwind},
-    sync::{
-        Mutex,
-        atomic::{AtomicU64, Ordering::Relaxed},
-    },
+    sync::atomic::AtomicU64,
 };
 
-use joint::block_on;
-use joint_executor::{Executor, Priority, TaskBuilder, spawn_local, yield_now};
 use tracing_core::{
     Dispatch, Event, Field, Metadata, Subscriber,
     dispatcher::with_default,
     field::Visit,
     span::{Attributes, Current, Id, Record},
 };
+
+use crate::prelude::*;
 
 /// A span as the subscriber has seen it.
 #[derive(Clone, Debug, Default)]

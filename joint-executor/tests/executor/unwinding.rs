@@ -1,12 +1,7 @@
 //! A future whose poll panics is dropped while that panic unwinds, whatever polls it: a task, a
 //! scope, or a local executor.
 
-use std::thread;
-
-use joint::{JoinHandle, block_on};
-use joint_executor::{LocalExecutor, async_scope};
-
-use crate::common::{OnDrop, Panicking, Unwound, built, executor, panicking, panics};
+use crate::prelude::*;
 
 /// Waits for a task that panics.
 fn panics_in_time(handle: JoinHandle<()>) -> bool {

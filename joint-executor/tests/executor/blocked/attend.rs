@@ -1,12 +1,8 @@
 //! An event reaches a blocked worker also when the worker that kept the driver turns to
 //! something else, and does not come back.
 
-use std::{sync::mpsc, thread};
-
-use joint::block_on;
-use joint_executor::time::sleep;
-
-use super::{MILLI, Sender, ends, executor, read, socket};
+use super::{Sender, read, socket};
+use crate::prelude::*;
 
 /// Reads a datagram in a blocking wait on one worker of two, and tells when it is about to.
 fn blocked_read(

@@ -1,18 +1,8 @@
 //! Blocking waits whose future, or local tasks, always have something to do, so that the thread
 //! never sleeps. Timers and descriptors are served all the same.
 
-use std::{
-    cell::Cell,
-    future::{Future, poll_fn},
-    pin::{Pin, pin},
-    rc::Rc,
-};
-
-use joint::block_on;
-use joint_executor::{LocalExecutor, time::sleep, yield_now};
-
-use super::{MILLI, ends, executor, read, socket};
-use crate::common::{counting, hold, poll_with};
+use super::{read, socket};
+use crate::prelude::*;
 
 /// Waits, but is polled again at once each time.
 async fn busily(future: impl Future<Output = ()>) {

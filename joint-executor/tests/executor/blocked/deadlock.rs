@@ -1,23 +1,10 @@
 //! A worker that blocks itself until a task has ended which only it could run: a deadlock, which a
 //! panic ends. A wait that something else ends goes on, however long that takes.
 
-use std::{
-    future::poll_fn,
-    pin::{Pin, pin},
-    sync::{Arc, mpsc},
-    task::{Poll, Waker},
-    thread,
-    time::Duration,
-};
+use joint::park::block_on_timeout;
 
-use joint::{block_on, oneshot, park::block_on_timeout};
-use joint_executor::{
-    Executor, JoinHandle, join_async, spawn, spawn_blocking, spawn_local, time::sleep, yield_now,
-};
-
-use crate::common::assert_contains;
-
-use super::{Sender, ends, executor, read, socket};
+use super::{Sender, read, socket};
+use crate::prelude::*;
 
 /// A time after which a deadlock would have been found.
 const LONG: Duration = Duration::from_millis(1_500);

@@ -1,13 +1,8 @@
 //! A `LocalExecutor` that is driven by `block_on` inside a poll of a worker. What its tasks wait
 //! for is served by that worker's executor, and may be fired on the very thread that waits.
 
-use std::rc::Rc;
-
-use joint::block_on;
-use joint_executor::{LocalExecutor, time::sleep};
-
-use super::{HOUR, MILLI, ends, executor, read, socket};
-use crate::common::hold;
+use super::{read, socket};
+use crate::prelude::*;
 
 /// Often enough for each of the workers to be the one that fires.
 const TIMES: usize = 40;

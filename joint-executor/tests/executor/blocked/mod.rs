@@ -8,13 +8,9 @@ mod deadlock;
 mod local;
 mod token;
 
-use std::{net::UdpSocket, sync::mpsc, thread, time::Duration};
+use std::net::UdpSocket;
 
-use crate::common::{ends, executor};
-use joint_executor::io::AsyncFd;
-
-const MILLI: Duration = Duration::from_millis(1);
-const HOUR: Duration = Duration::from_secs(3600);
+use crate::prelude::*;
 
 /// A socket that gets one datagram, sent by another thread once [`Sender::send`] is called.
 fn socket() -> (UdpSocket, Sender) {

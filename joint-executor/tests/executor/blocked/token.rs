@@ -1,21 +1,8 @@
 //! Wakers that run on a blocked worker's thread and use up its token.
 
-use std::{
-    future::Future,
-    pin::pin,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering::SeqCst},
-        mpsc,
-    },
-    task::{Context, Wake, Waker},
-    thread::{self, ThreadId},
-};
+use std::{sync::atomic::Ordering::SeqCst, thread::ThreadId};
 
-use joint::{block_on, oneshot};
-use joint_executor::time::sleep;
-
-use super::{MILLI, ends, executor};
+use crate::prelude::*;
 
 /// Asks another thread to send the value that the worker waits for; and once that is done, takes
 /// the token that the send has given to the thread, as any code that parks may do.

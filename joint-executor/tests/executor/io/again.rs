@@ -1,19 +1,11 @@
 //! Tests that change the whole process: each runs the test program again, for itself alone.
 
-use std::{
-    io::{self, Write},
-    os::unix::net::UnixStream,
-};
+use std::os::unix::net::UnixStream;
 
 use futures_lite::AsyncReadExt;
-use joint::block_on;
-use joint_executor::io::AsyncFd;
 
-use crate::{
-    child::in_child,
-    common::alone,
-    io::support::{ends, executor},
-};
+use crate::child::in_child;
+use crate::prelude::*;
 
 fn set_descriptor_limit(limit: libc::rlim_t) {
     let limits = libc::rlimit {

@@ -1,21 +1,11 @@
 //! The executor goes before what it serves.
 
-use std::{
-    future::poll_fn,
-    io,
-    os::unix::net::UnixStream,
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering::Relaxed},
-    },
-    task::Poll,
-};
+use std::os::unix::net::UnixStream;
 
 use futures_lite::{AsyncReadExt, AsyncWriteExt};
-use joint::block_on;
-use joint_executor::{Executor, io::AsyncFd};
 
-use crate::io::support::{Wakes, ends, executor, poll_once};
+use crate::io::support::poll_once;
+use crate::prelude::*;
 
 const WAITERS: usize = 100_000;
 const DESCRIPTORS: usize = 100;
@@ -74,7 +64,7 @@ fn a_hundred_thousand_waiting_tasks_are_dropped() {
                 panic!("nothing is ever sent: {ended:?}");
             });
         }
-        crate::io::support::wait_until(|| begun.load(Relaxed) == WAITERS);
+        wait_until(|| begun.load(Relaxed) == WAITERS);
         drop(executor);
         assert_eq!(Arc::strong_count(&begun), 1);
         for (stream, _) in pairs {

@@ -2,17 +2,14 @@
 
 use std::{
     fs::File,
-    io::{self, Write},
     os::{
         fd::{AsRawFd, IntoRawFd},
         unix::net::UnixStream,
     },
 };
 
-use joint::block_on;
-use joint_executor::io::AsyncFd;
-
-use crate::io::support::{Lent, Wakes, ends, poll_once};
+use crate::io::support::{Lent, poll_once};
+use crate::prelude::*;
 
 /// The waiter is left alone, and can go; its number belongs to who gets it next.
 #[test]

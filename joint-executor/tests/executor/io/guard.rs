@@ -1,15 +1,11 @@
 //! Guards: what a wait has found, and what its user has found instead.
 
-use std::{
-    io::{self, ErrorKind, Read, Write},
-    os::unix::net::UnixStream,
-    pin::pin,
-};
+use std::os::unix::net::UnixStream;
 
-use joint::block_on;
-use joint_executor::io::{AsyncFd, Interest, Ready};
+use joint_executor::io::{Interest, Ready};
 
-use crate::io::support::{Wakes, ends, executor, on_workers, poll_once};
+use crate::io::support::{on_workers, poll_once};
+use crate::prelude::*;
 
 /// A descriptor that has waited for the first byte of the other end.
 async fn woken() -> io::Result<(AsyncFd<UnixStream>, UnixStream)> {
@@ -196,7 +192,7 @@ mod exceptions {
             assert_eq!(block_on(wait).unwrap_err().kind(), ErrorKind::Other);
             // Nobody has waited for exceptions of this one before.
             let (two, _other) = {
-                let executor = crate::io::support::executor(1);
+                let executor = self::executor(1);
                 block_on(executor.spawn(async { connected().unwrap() }))
             };
             let error = block_on(two.ready(Interest::ERROR)).unwrap_err();

@@ -2,22 +2,14 @@
 //! nothing.
 
 use std::{
-    future::{Future, poll_fn},
-    io::{self, IoSlice, IoSliceMut, Read, Write},
+    io::{IoSlice, IoSliceMut},
     os::unix::net::{UnixDatagram, UnixStream},
-    pin::{Pin, pin},
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering::Relaxed},
-    },
-    task::{Context, Poll},
 };
 
 use futures_lite::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
-use joint::{block_on, oneshot};
-use joint_executor::{io::AsyncFd, spawn, yield_now};
 
-use crate::io::support::{Wakes, ends, executor, on_workers, poll_once, streams, wait_until};
+use crate::io::support::{on_workers, poll_once, streams};
+use crate::prelude::*;
 
 const CHUNKS: usize = 256;
 

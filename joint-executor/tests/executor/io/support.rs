@@ -1,16 +1,8 @@
 //! Helpers for the tests.
 
-use std::{
-    future::Future,
-    os::{fd::OwnedFd, unix::net::UnixStream},
-    pin::Pin,
-    sync::Arc,
-    task::{Context, Poll},
-};
+use std::os::{fd::OwnedFd, unix::net::UnixStream};
 
-pub(crate) use crate::common::{Wakes, counting, ends, executor, wait_until};
-use joint::block_on;
-use joint_executor::io::AsyncFd;
+use crate::prelude::*;
 
 /// Runs a test as a task of an executor with one worker, and of one with several.
 pub(crate) fn on_workers<F>(test: impl Fn() -> F + Send + 'static)

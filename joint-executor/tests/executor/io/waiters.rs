@@ -1,18 +1,11 @@
 //! Several who wait for one direction, and those that go.
 
-use std::{
-    io,
-    os::unix::net::UnixDatagram,
-    pin::{Pin, pin},
-    sync::Arc,
-    task::{Context, Poll},
-};
+use std::os::unix::net::UnixDatagram;
 
 use futures_lite::AsyncRead;
-use joint::block_on;
-use joint_executor::{io::AsyncFd, spawn};
 
-use crate::io::support::{Wakes, counting, ends, on_workers, poll_once, streams, wait_until};
+use crate::io::support::{on_workers, poll_once, streams};
+use crate::prelude::*;
 
 const WAITERS: u8 = 100;
 

@@ -1,11 +1,10 @@
 //! Listeners: who accepts, and what happens when none can.
 
-use std::{io, pin::pin};
-
 use futures_lite::{future, stream};
 use joint_executor::io::{TcpListener, TcpStream};
 
 use super::support::{everywhere, waits};
+use crate::prelude::*;
 
 #[test]
 fn an_accept_that_is_dropped_takes_nothing() {

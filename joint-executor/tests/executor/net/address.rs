@@ -1,16 +1,12 @@
 //! The types and texts that are taken for an address.
 
-use std::{
-    io::{self, ErrorKind},
-    net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6},
-    pin::pin,
-};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6};
 
 use futures_lite::future;
-use joint::block_on;
 use joint_executor::io::{TcpListener, TcpStream, ToSocketAddrs, UdpSocket};
 
 use super::support::everywhere;
+use crate::prelude::*;
 
 #[test]
 fn all_forms_mean_the_same() {

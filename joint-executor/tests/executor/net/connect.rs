@@ -1,15 +1,12 @@
 //! Attempts to connect, and how they end.
 
-use std::{
-    io::{self, ErrorKind},
-    net::SocketAddr,
-    pin::pin,
-};
+use std::net::SocketAddr;
 
 use futures_lite::future;
 use joint_executor::io::{TcpListener, TcpStream};
 
 use super::support::everywhere;
+use crate::prelude::*;
 #[cfg(target_os = "linux")]
 use {
     super::support::{ends, executor, waits},

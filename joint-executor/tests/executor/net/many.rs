@@ -1,11 +1,10 @@
 //! Many connections at once.
 
-use std::io;
-
 use futures_lite::{AsyncReadExt, AsyncWriteExt};
 use joint_executor::io::{TcpListener, TcpStream};
 
 use super::support::{echo, everywhere};
+use crate::prelude::*;
 
 const MANY: usize = 200;
 const ROUNDS: usize = 20;

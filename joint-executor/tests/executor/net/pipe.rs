@@ -1,11 +1,6 @@
 //! Pipes, and how they end.
 
-use std::{
-    fs,
-    io::{ErrorKind, Read, Write},
-    os::fd::OwnedFd,
-    pin::pin,
-};
+use std::os::fd::OwnedFd;
 
 use futures_lite::{AsyncReadExt, AsyncWriteExt, future};
 use joint_executor::io::{PipeReader, PipeWriter, pipe};
@@ -14,6 +9,7 @@ use super::support::{
     bytes, data_then_end, end_while_waiting, everywhere, full_suspends, read_all, waits,
     write_and_close,
 };
+use crate::prelude::*;
 
 #[test]
 fn a_megabyte_passes_through_a_pipe() {

@@ -1,16 +1,12 @@
 //! Readiness, and operations that do not wait.
 
-use std::{
-    future::poll_fn,
-    io::{self, ErrorKind, IoSlice, IoSliceMut},
-    pin::pin,
-    sync::atomic::{AtomicUsize, Ordering::Relaxed},
-};
+use std::io::{IoSlice, IoSliceMut};
 
 use futures_lite::{AsyncRead, AsyncReadExt, AsyncWriteExt, future};
 use joint_executor::io::{Interest, Ready, TcpListener, TcpStream, UdpSocket};
 
 use super::support::{bytes, connected, everywhere, waits, write_and_close};
+use crate::prelude::*;
 
 fn would_block<T: std::fmt::Debug>(result: io::Result<T>) {
     assert_eq!(result.unwrap_err().kind(), ErrorKind::WouldBlock);

@@ -1,11 +1,11 @@
 //! Where scenarios run, and what they are made of.
 
-use std::{future::Future, io, pin::pin};
+use futures_lite::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, future};
+use joint_executor::io::{TcpListener, TcpStream};
+
+use crate::prelude::*;
 
 pub(crate) use crate::common::{ends, executor};
-use futures_lite::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, future};
-use joint::block_on;
-use joint_executor::io::{TcpListener, TcpStream};
 
 /// Runs a scenario on a plain thread, on one worker and on two.
 pub(crate) fn everywhere<F>(scenario: impl Fn() -> F + Send + 'static)

@@ -1,10 +1,8 @@
 //! Bytes over TCP connections, and how these end.
 
 use std::{
-    io::{self, ErrorKind, IoSlice, IoSliceMut, Read, Write},
+    io::{IoSlice, IoSliceMut},
     net::Shutdown,
-    pin::pin,
-    time::Duration,
 };
 
 use futures_lite::{AsyncReadExt, AsyncWriteExt, future};
@@ -15,6 +13,7 @@ use super::support::{
     bytes, connected, echo, end_while_waiting, everywhere, read_all, suspends_and_ends, waits,
     write_and_close,
 };
+use crate::prelude::*;
 
 #[test]
 fn megabytes_go_both_ways_at_once() {

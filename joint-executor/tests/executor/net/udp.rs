@@ -1,13 +1,9 @@
 //! UDP messages.
 
-use std::{
-    io::{self, ErrorKind},
-    pin::pin,
-};
-
 use joint_executor::io::UdpSocket;
 
 use super::support::{everywhere, waits};
+use crate::prelude::*;
 
 async fn two() -> io::Result<(UdpSocket, UdpSocket)> {
     let one = UdpSocket::bind("127.0.0.1:0").await?;

@@ -1,17 +1,11 @@
 //! Reads into memory that is not initialised.
 
-use std::{
-    future::poll_fn,
-    io,
-    mem::MaybeUninit,
-    pin::pin,
-    task::{Context, Poll},
-};
+use std::mem::MaybeUninit;
 
 use futures_lite::{AsyncWrite, AsyncWriteExt};
-use joint_executor::io::AsyncFd;
 
 use super::support::{bytes, connected, everywhere, waits};
+use crate::prelude::*;
 
 /// What a type under test has.
 type Read<'a> = &'a (

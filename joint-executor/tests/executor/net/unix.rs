@@ -1,16 +1,8 @@
 //! Unix sockets, at paths that are removed.
 
 use std::{
-    env, fs,
-    future::{Future, poll_fn},
-    io::{self, ErrorKind},
     path::{Path, PathBuf},
-    pin::pin,
     process,
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering::Relaxed},
-    },
 };
 
 use futures_lite::{AsyncReadExt, AsyncWriteExt, future};
@@ -19,6 +11,7 @@ use joint_executor::io::{UnixDatagram, UnixListener, UnixStream};
 use super::support::{
     bytes, echo, end_while_waiting, everywhere, read_all, waits, write_and_close,
 };
+use crate::prelude::*;
 
 /// A path at which there is nothing, before and after.
 struct Place(PathBuf);

@@ -1,16 +1,6 @@
 //! A poll blocks its worker and waits for something that another task holds, which shutdown drops.
 
-use std::{
-    future::{Future, pending},
-    sync::mpsc,
-    thread,
-};
-
-use joint::{JoinHandle, block_on, oneshot};
-use joint_executor::{Executor, spawn, yield_now};
-
-use super::{ends, executor};
-use crate::common::hold;
+use crate::prelude::*;
 
 /// The workers take turns at being the one that blocks, and at being the one that knows the task.
 const ROUNDS: usize = 40;

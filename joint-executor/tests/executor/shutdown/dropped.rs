@@ -1,23 +1,7 @@
 //! The drops at the end of an executor: every future, once, before the drop of the executor
 //! returns. A task that waits for one of them is told.
 
-use std::{
-    cell::RefCell,
-    future::{Future, pending, poll_fn},
-    sync::{
-        Arc, Mutex,
-        atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed},
-        mpsc,
-    },
-    task::{Poll, Waker},
-    thread,
-};
-
-use joint::{JoinError, JoinHandle, block_on, oneshot};
-use joint_executor::{Executor, spawn, yield_now};
-
-use super::executor;
-use crate::common::{Guard, Guards, OnDrop, assert_cancelled, built, hold, wait_until};
+use crate::prelude::*;
 
 /// A task that never ends, with a guard in it.
 fn never(guards: &Guards) -> impl Future<Output = ()> + Send + 'static {

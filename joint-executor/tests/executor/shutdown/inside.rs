@@ -1,15 +1,8 @@
 //! Values that are dropped inside a blocked poll, or while another drop blocks.
 
-use std::{
-    future::pending,
-    sync::{Arc, Mutex, mpsc},
-};
+use joint_executor::TaskLocal;
 
-use joint::{JoinHandle, block_on, oneshot};
-use joint_executor::{Executor, LocalExecutor, TaskBuilder, TaskLocal, yield_now};
-
-use super::{ends, executor};
-use crate::common::on_drop;
+use crate::prelude::*;
 
 /// Starts a task that holds something and waits forever, and comes back when its first poll is
 /// over.

@@ -1,24 +1,11 @@
 //! Ways to shut down that do not wait for everything.
 
-use std::{
-    cell::Cell,
-    future::pending,
-    sync::{Arc, Barrier, mpsc},
-    thread,
-    time::{Duration, Instant},
-};
-
 use joint::{
-    block_on, host,
+    host,
     park::{Parked, park_until},
 };
-use joint_executor::{Executor, spawn, spawn_blocking};
 
-use super::{ends, executor};
-use crate::common::wait_until;
-
-const MILLI: Duration = Duration::from_millis(1);
-const HOUR: Duration = Duration::from_secs(3600);
+use crate::prelude::*;
 
 #[test]
 fn shutdown_timeout_reports_the_workers_that_are_late() {

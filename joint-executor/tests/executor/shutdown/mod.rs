@@ -5,5 +5,3 @@ mod blocked;
 mod dropped;
 mod inside;
 mod limits;
-
-use super::{ends, executor};

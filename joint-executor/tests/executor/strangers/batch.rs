@@ -1,16 +1,8 @@
 //! A task that is due together with a stranger's waker. The stranger comes first, and waits for the
 //! task.
 
-use std::{
-    future::{Future, poll_fn},
-    pin::Pin,
-    task::{Poll, Waker},
-    time::Instant,
-};
-
 use super::support::{SETTLE, quiet, socket, stranger};
-use crate::common::poll_with;
-use joint_executor::{io::AsyncFd, time::sleep_until};
+use crate::prelude::*;
 
 /// Polls a future once, for a stranger.
 async fn poll_for<F: Future>(mut future: Pin<&mut F>, waker: &Waker) {

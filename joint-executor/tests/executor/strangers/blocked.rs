@@ -1,11 +1,8 @@
 //! Blocking waits on the only worker, while tasks of its own are queued.
 
-use std::{future::poll_fn, pin::pin, sync::mpsc, task::Poll};
+use joint::park::block_on_timeout;
 
-use super::support::MILLI;
-use crate::common::poll_with;
-use joint::{oneshot, park::block_on_timeout};
-use joint_executor::{Executor, block_on, spawn};
+use crate::prelude::*;
 
 fn one_worker() -> Executor {
     Executor::builder().workers(1).build().unwrap()

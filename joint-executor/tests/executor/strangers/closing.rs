@@ -1,27 +1,11 @@
 //! Futures whose drop waits, at the end of an executor.
 
-use std::{
-    future::{pending, poll_fn},
-    pin::{Pin, pin},
-    sync::{
-        Arc, Mutex, OnceLock,
-        atomic::{AtomicBool, Ordering::Relaxed},
-        mpsc,
-    },
-    task::{Poll, Waker},
-    thread::{self, ThreadId},
-};
+use std::thread::ThreadId;
 
-use super::support::{GUARD, MILLI, stranger};
-use crate::common::{OnDrop, ends, executor, poll_with, waker_that};
-use joint::{JoinError, JoinHandle, oneshot, park::block_on_timeout};
-use joint_executor::{
-    Executor, Handle, Priority, block_on,
-    hosted::{BoundWorker, HostedWorker, Step},
-    spawn_detached, spawn_local,
-    time::sleep,
-    yield_now,
-};
+use joint::park::block_on_timeout;
+
+use super::support::{GUARD, stranger};
+use crate::prelude::*;
 
 #[test]
 fn a_drop_may_wait_for_a_task_that_was_spawned_after_its_own() {

@@ -1,14 +1,8 @@
 //! The worker that has waited in the driver turns to something long. Another worker takes its
 //! place.
 
-use std::{
-    panic::{AssertUnwindSafe, catch_unwind},
-    task::{Context, Waker},
-};
-
 use super::support::{SETTLE, quiet, socket, stranger};
-use crate::common::{Panics, counting, wait_until, waker_that};
-use joint_executor::{io::AsyncFd, time::sleep};
+use crate::prelude::*;
 
 #[test]
 fn other_timers_fire_while_a_task_whose_timer_was_due_runs() {

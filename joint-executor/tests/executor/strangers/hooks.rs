@@ -1,17 +1,9 @@
 //! Hooks that wait for what the executor does meanwhile.
 
-use std::{
-    pin::pin,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed},
-    },
-};
+use joint::park::block_on_timeout;
 
-use super::support::{GUARD, MILLI, Quiet, Stranger, Watched, socket, stranger};
-use crate::common::{poll_with, waker_that};
-use joint::{oneshot, park::block_on_timeout};
-use joint_executor::{Builder, Executor, block_on, io::AsyncFd, spawn, time::sleep};
+use super::support::{GUARD, Quiet, Stranger, Watched, socket, stranger};
+use crate::prelude::*;
 
 /// A stranger that is called only once it is armed.
 #[derive(Clone)]

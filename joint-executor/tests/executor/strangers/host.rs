@@ -1,21 +1,9 @@
 //! The functions of a host.
 
-use std::{
-    io,
-    panic::{AssertUnwindSafe, catch_unwind},
-    sync::{
-        Arc, OnceLock,
-        atomic::{AtomicUsize, Ordering::Relaxed},
-    },
-};
-
-use crate::common::OnDrop;
 use joint::task::{Id, Runnable, TaskEnd};
-use joint_executor::{
-    Builder, Executor, block_on,
-    hosted::{self, ExecutorId, Host},
-    spawn_blocking,
-};
+use joint_executor::hosted::{self, ExecutorId, Host};
+
+use crate::prelude::*;
 
 /// Panics if its executor is used elsewhere more than once, and at the end of a blocking function.
 #[derive(Default)]

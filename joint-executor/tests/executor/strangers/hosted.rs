@@ -1,25 +1,11 @@
 //! The parts that the owner of a hosted worker supplies: its wakers, its closures, and its time.
 
-use std::{
-    pin::pin,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering::Relaxed},
-        mpsc,
-    },
-    task::Waker,
-    thread::{self, JoinHandle},
-    time::Instant,
-};
+use std::thread::JoinHandle;
+
+use joint::park::{Parker, park_until};
 
 use super::support::{GUARD, SETTLE, Stranger, Watched, stranger};
-use crate::common::{OnDrop, poll_with, wait_until, waker_that};
-use joint::park::{Parker, park_until};
-use joint_executor::{
-    Executor,
-    hosted::{BoundWorker, HostedWorker, Step},
-    time::sleep_until,
-};
+use crate::prelude::*;
 
 /// Two workers. The second one is run by a thread, or by whoever takes it.
 fn two() -> (Executor, HostedWorker, HostedWorker) {

@@ -1,25 +1,12 @@
 //! A worker that wakes a task at the driver, and runs it next, need not announce it. It must
 //! announce another task that has got the memory of the first one.
 
-use std::{
-    future::poll_fn,
-    hint, mem,
-    sync::{
-        Arc, Mutex,
-        atomic::{AtomicUsize, Ordering::Relaxed},
-        mpsc,
-    },
-    task::{Poll, Waker},
-    time::{Duration, Instant},
-};
+use std::hint;
 
-use super::support::{MILLI, Quiet, Stranger, stranger};
-use crate::common::wait_until;
 use joint::task::{Builder, Id, Runnable};
-use joint_executor::{
-    Executor, block_on, current_worker, spawn,
-    time::{sleep, sleep_until},
-};
+
+use super::support::{Quiet, Stranger, stranger};
+use crate::prelude::*;
 
 /// The first task has this many sizes, one of which is that of the second.
 const SIZES: usize = 12;

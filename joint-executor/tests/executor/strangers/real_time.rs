@@ -2,21 +2,9 @@
 //! of something does not continue before those of higher priority rest. So none of them may wait
 //! for it.
 
-use std::{
-    env, io, mem,
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering::Relaxed},
-        mpsc,
-    },
-    thread,
-    time::Duration,
-};
-
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
-use crate::common::{again, wait_until};
-use joint_executor::{Executor, time::sleep};
+use crate::prelude::*;
 
 /// Set in the process that runs the workers.
 const INSIDE: &str = "JOINT_TEST_REAL_TIME";

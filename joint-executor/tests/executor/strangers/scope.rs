@@ -1,19 +1,7 @@
 //! Hooks inside the spawns of a scope.
 
-use std::{
-    future::pending,
-    panic::{AssertUnwindSafe, catch_unwind},
-    sync::{
-        Arc,
-        atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed},
-    },
-    task::Waker,
-    thread,
-};
-
 use super::support::{Watched, stranger};
-use crate::common::{OnDrop, poll_with, wait_until};
-use joint_executor::{Executor, async_scope};
+use crate::prelude::*;
 
 #[test]
 fn on_spawn_may_wait_for_another_spawn_of_the_same_scope() {

@@ -1,22 +1,13 @@
 //! The LIFO slot is not open to strangers. A task ends, its waiter's waker leads to a stranger's
 //! code, and that code wakes a task of the executor and waits for it.
 
-use std::{
-    future::pending,
-    pin::pin,
-    sync::{Arc, Mutex, mpsc},
-    task::{Wake, Waker},
-    thread,
-};
+use joint::task;
 
-use super::host::Refuses;
-use super::support::{Quiet, Stranger, Watched, quiet, stranger};
-use crate::common::{OnDrop, poll_with, wait_until};
-use joint::{JoinHandle, oneshot, task};
-use joint_executor::{
-    Executor, JoinSet, LocalExecutor, current_worker,
-    hosted::{HostedWorker, Step},
+use super::{
+    host::Refuses,
+    support::{Quiet, Stranger, Watched, quiet, stranger},
 };
+use crate::prelude::*;
 
 /// The stranger: it wakes a task that waits, and then waits for it.
 struct Wakes {

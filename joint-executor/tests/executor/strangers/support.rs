@@ -2,22 +2,13 @@
 
 use std::{
     net::UdpSocket,
-    sync::{
-        Arc, Mutex,
-        atomic::{AtomicUsize, Ordering::Relaxed},
-        mpsc::{self, Receiver, Sender},
-    },
-    task::{Wake, Waker},
-    thread,
-    time::Duration,
+    sync::mpsc::{Receiver, Sender},
 };
 
-use crate::common::wait_until;
-use joint_executor::{Builder, Executor, current_worker};
+use crate::prelude::*;
 
 /// How long a stranger's code waits for what should happen meanwhile.
 pub(crate) const GUARD: Duration = Duration::from_secs(10);
-pub(crate) const MILLI: Duration = Duration::from_millis(1);
 /// Long enough for the last watcher to go to sleep. A test that comes too early does not fail: it
 /// finds less.
 pub(crate) const SETTLE: Duration = Duration::from_millis(40);

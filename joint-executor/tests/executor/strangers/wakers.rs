@@ -1,11 +1,9 @@
 //! Wakers of timers and of descriptors. The worker that has waited in the driver calls them.
 
-use std::{future::pending, pin::pin, sync::Arc, task::Waker};
+use joint::task;
 
 use super::support::{SETTLE, Stranger, quiet, socket, stranger};
-use crate::common::poll_with;
-use joint::task;
-use joint_executor::{io::AsyncFd, time::sleep};
+use crate::prelude::*;
 
 /// The waker of a task that another runtime runs. It schedules the task by calling a stranger.
 fn waker_of_a_task(stranger: Arc<Stranger>) -> Waker {

@@ -1,11 +1,6 @@
 //! Polls that block their worker: others serve the timers meanwhile.
 
-use std::sync::mpsc;
-
-use joint::block_on;
-use joint_executor::{spawn, time::sleep};
-
-use crate::time::{MILLI, ends, executor};
+use crate::prelude::*;
 
 /// How often: each time, the one worker that is awake blocks, and what it waits for is served by
 /// one that slept.

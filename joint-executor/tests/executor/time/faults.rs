@@ -1,26 +1,9 @@
 //! Timers that are given up in great numbers, and wakers that panic or come back.
 
-use std::{
-    future::pending,
-    panic::resume_unwind,
-    sync::{
-        Arc, Mutex,
-        atomic::{AtomicUsize, Ordering::Relaxed},
-        mpsc,
-    },
-    task::{Poll, Wake, Waker},
-    time::Instant,
-};
+use joint_executor::time::Sleep;
 
-use joint::block_on;
-use joint_executor::{
-    spawn,
-    time::{Sleep, sleep, sleep_until, timeout},
-};
-
-use crate::common::waker_that;
-
-use super::{HOUR, MILLI, counting, ends, executor, poll_on, poll_with};
+use super::poll_on;
+use crate::prelude::*;
 
 const MANY: u32 = 100_000;
 

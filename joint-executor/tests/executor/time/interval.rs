@@ -1,15 +1,9 @@
 //! `interval` and `interval_at`. What each choice for missed ticks gives is tested beside it,
 //! without a clock.
 
-use std::{
-    task::{Context, Poll},
-    time::{Duration, Instant},
-};
+use joint_executor::time::{Interval, MissedTicks, interval, interval_at};
 
-use joint::block_on;
-use joint_executor::time::{Interval, MissedTicks, interval, interval_at, sleep, timeout};
-
-use super::{HOUR, MILLI, counting, ends, executor, panic_text};
+use crate::prelude::*;
 
 /// Each tick is due a period after the other, and never taken before.
 async fn ticks() {

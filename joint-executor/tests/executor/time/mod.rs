@@ -14,17 +14,7 @@ mod sleep;
 mod timeout;
 mod timer;
 
-use std::{
-    future::Future,
-    task::{Poll, Waker},
-    time::{Duration, Instant},
-};
-
-use crate::common::{counting, ends, executor, hold, panic_text, poll_with};
-use joint_executor::Executor;
-
-const MILLI: Duration = Duration::from_millis(1);
-const HOUR: Duration = Duration::from_secs(3600);
+use crate::prelude::*;
 
 /// Runs one poll of a future on a worker, so that what it arms belongs to that executor.
 fn poll_on<F>(executor: &Executor, future: F, waker: &Waker) -> (F, Poll<F::Output>)

@@ -1,22 +1,10 @@
 //! Timers that are moved: between threads, between executors, and away from one that has gone.
 
-use std::{
-    future::{pending, poll_fn},
-    pin::Pin,
-    sync::{Arc, Mutex, mpsc},
-    task::{Context, Poll},
-    thread,
-    time::{Duration, Instant},
-};
-
 use futures_lite::future;
-use joint::block_on;
-use joint_executor::{
-    Executor,
-    time::{Sleep, Timer, interval_at, sleep, timeout},
-};
+use joint_executor::time::{Sleep, Timer, interval_at};
 
-use super::{HOUR, MILLI, counting, ends, executor, poll_on, poll_with};
+use super::poll_on;
+use crate::prelude::*;
 
 #[test]
 fn a_timer_armed_on_one_executor_ends_on_another() {

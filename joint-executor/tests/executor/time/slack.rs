@@ -1,12 +1,9 @@
 //! Workers change their timer slack to be woken punctually. Tasks never see the changed slack, and
 //! nor do the threads and programs that they start.
 
-use std::{fs, net::UdpSocket, process::Command, thread};
+use std::{net::UdpSocket, process::Command};
 
-use joint::block_on;
-use joint_executor::{io::AsyncFd, time::sleep};
-
-use crate::time::{HOUR, MILLI, ends, executor};
+use crate::prelude::*;
 
 /// The timer slack of this thread, in nanoseconds.
 fn own() -> i32 {

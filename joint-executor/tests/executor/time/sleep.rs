@@ -1,19 +1,9 @@
 //! `sleep`, `sleep_until` and `Sleep`.
 
-use std::{
-    future::poll_fn,
-    pin::Pin,
-    task::{Context, Poll},
-    time::{Duration, Instant},
-};
+use joint_executor::time::{Interval, Sleep, Timer, interval_at};
 
-use joint::block_on;
-use joint_executor::{
-    LocalExecutor,
-    time::{Interval, Sleep, Timer, interval_at, sleep, sleep_until},
-};
-
-use super::{HOUR, MILLI, counting, ends, executor, past, poll_with};
+use super::past;
+use crate::prelude::*;
 
 /// Never early, and the same time for what counts from the call and what is told as an instant.
 async fn wait(nanos: u64) {

@@ -2,19 +2,14 @@
 
 use std::{
     error::Error as _,
-    future::{Future, IntoFuture, pending, poll_fn, ready},
-    io, mem,
-    panic::{AssertUnwindSafe, catch_unwind},
-    pin::{Pin, pin},
-    sync::Arc,
-    task::{Context, Poll},
-    time::{Duration, Instant},
+    future::{IntoFuture, ready},
 };
 
-use joint::{block_on, budget, oneshot};
-use joint_executor::time::{sleep, timeout, timeout_at};
+use joint::budget;
+use joint_executor::time::timeout_at;
 
-use super::{HOUR, MILLI, counting, ends, executor, hold, panic_text, past, poll_with};
+use super::past;
+use crate::prelude::*;
 
 #[test]
 fn an_operation_that_is_ready_at_once_arms_no_timer() {

@@ -1,14 +1,9 @@
 //! `Timer`.
 
-use std::{
-    task::Poll,
-    time::{Duration, Instant},
-};
+use joint_executor::time::Timer;
 
-use joint::block_on;
-use joint_executor::time::{Timer, timeout};
-
-use super::{HOUR, MILLI, counting, ends, executor, past, poll_with};
+use super::past;
+use crate::prelude::*;
 
 async fn five_expiries() {
     let begin = Instant::now();
