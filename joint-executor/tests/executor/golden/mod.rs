@@ -1,19 +1,242 @@
-//! The examples `fizz_buzz`, `timers`, `echo`, `main_loop` and `trace`, run as their user runs
-//! them. What they print is compared byte for byte, where it does not depend on the machine's
+//! The examples `child`, `echo`, `fizz_buzz`, `main_loop`, `timers` and `trace`, run as their user
+//! runs them. What they print is compared byte for byte, where it does not depend on the machine's
 //! speed.
 #![cfg(all(feature = "io", not(miri)))]
 
-#[cfg(unix)]
-mod child;
-mod command_line;
-mod echo;
-mod fizz_buzz;
-mod main_loop;
-mod output;
+use std::{collections::HashMap, process::Stdio};
+
+use crate::prelude::*;
+
 #[path = "../../common/program.rs"]
 mod program;
-mod timers;
 mod trace;
+
+use program::{assert_failed, example, finish, printed, run, text};
 
 /// How many workers the examples run on here: what is printed must not tell.
 const WORKERS: [&str; 3] = ["1", "2", "4"];
+const FIZZ_BUZZ: &str = include_str!("fizz_buzz.txt");
+/// Descriptors of the system, and what takes their places.
+const VARIANTS: [&[&str]; 4] = [
+    &[],
+    &["--interval"],
+    &["--memory"],
+    &["--interval", "--memory"],
+];
+
+#[track_caller]
+fn assert_prints(name: &str, arguments: &[&str], expected: &str) {
+    let output = run(name, arguments);
+    assert_eq!(printed(&output), expected, "{name} {arguments:?}");
+}
+
+#[test]
+fn the_lines_are_the_same_on_any_number_of_workers() {
+    let timers = include_str!("timers.txt");
+    assert_prints("main_loop", &[], include_str!("main_loop.txt"));
+    assert_prints("fizz_buzz", &[], FIZZ_BUZZ);
+    assert_prints("timers", &[], timers);
+    assert_prints("timers", &["0"], "");
+    let thousand = (1..=1000).map(|n| format!("timer expired {n} of 1000\n"));
+    assert_prints(
+        "timers",
+        &["--period=0", "1000"],
+        &thousand.collect::<String>(),
+    );
+    for workers in WORKERS {
+        assert_prints(
+            "timers",
+            &["--workers", workers, "--period", "10", "5"],
+            timers,
+        );
+        for variant in VARIANTS {
+            let arguments = [&["--period", "5", "--workers", workers], variant].concat();
+            assert_prints("fizz_buzz", &arguments, FIZZ_BUZZ);
+        }
+    }
+}
+
+/// Each await waits for the whole period.
+#[test]
+fn the_timer_never_expires_early() {
+    let start = Instant::now();
+    printed(&run("timers", &["--period", "20", "10"]));
+    assert!(start.elapsed() >= 200 * MILLI);
+}
+
+/// A machine that is late by 100 ms in each of ten runs is none to run tests on.
+#[test]
+fn fizz_buzz_suspends_60_times_on_one_worker() {
+    for variant in VARIANTS {
+        let in_time = (0..10).any(|_| late_ticks("100", variant) == 0);
+        assert!(in_time, "in each of ten runs a tick was late, {variant:?}");
+    }
+}
+
+/// At a pace that no machine keeps for long. Without the interval on top of descriptors: there a
+/// tick may be told of before the room in a pipe, when both come at once.
+#[test]
+fn each_late_tick_saves_each_task_one_suspension() {
+    for variant in [VARIANTS[0], VARIANTS[2], VARIANTS[3]] {
+        for _ in 0..10 {
+            late_ticks("1", variant);
+        }
+    }
+}
+
+/// Each task is suspended before each line. A tick that is found without having been waited for
+/// saves each of the three one suspension, on any machine.
+fn late_ticks(period: &str, variant: &[&str]) -> u64 {
+    let arguments = ["--workers", "1", "--period", period, "--count"];
+    let output = run("fizz_buzz", &[&arguments, variant].concat());
+    assert_eq!(text(&output.stdout), FIZZ_BUZZ);
+    let count = text(&output.stderr);
+    let late = count.trim_end().rsplit(' ').next();
+    let late: Option<u64> = late.and_then(|late| late.parse().ok());
+    let late = late.unwrap_or_else(|| panic!("no number at the end of {count:?}"));
+    assert!(late < 20, "not even the first line was waited for: {count}");
+    let (all, each) = (60 - 3 * late, 20 - late);
+    let expected =
+        format!("suspensions {all} (consumer {each}, fizz {each}, buzz {each}), late {late}\n");
+    assert_eq!(count, expected);
+    late
+}
+
+/// Megabytes are more than the buffers of a connection hold: who sends has to read meanwhile. The
+/// program compares each echo itself.
+#[test]
+fn every_message_is_echoed_on_any_number_of_workers() {
+    let loads = [
+        (
+            [10, 50, 33],
+            &["--connections=10", "--messages=50", "--size=33"][..],
+        ),
+        (
+            [2, 2, 8_000_000],
+            &["--connections=2", "--messages=2", "--size=8000000"],
+        ),
+        ([100, 20, 64], &["--messages=20"]),
+    ];
+    for ([connections, messages, size], load) in loads {
+        for workers in WORKERS {
+            let output = run("echo", &[load, &["--workers", workers]].concat());
+            let pairs = printed(&output).lines().map(|line| {
+                let (key, value) = line.split_once(' ').expect("a key, blanks, a value");
+                (key, value.trim_start())
+            });
+            let report: HashMap<_, _> = pairs.collect();
+            let messages = connections * messages;
+            let counts = [("connections", connections), ("messages", messages)];
+            for (key, value) in counts.into_iter().chain([("bytes", messages * size)]) {
+                assert_eq!(report[key], value.to_string(), "{load:?}: {key}");
+            }
+            assert_eq!((report["workers"], report.len()), (workers, 6));
+            assert!(report["elapsed"].ends_with(" s"), "{report:?}");
+            assert!(report["throughput"].ends_with(" messages/s"), "{report:?}");
+        }
+    }
+}
+
+#[test]
+fn bad_usage_is_one_line_and_status_2() {
+    let cases: [(&str, &[&str], &str); 11] = [
+        ("fizz_buzz", &["--workers"], "--workers needs a number"),
+        ("fizz_buzz", &["--workers", "0"], "takes 1 to 1024, not 0"),
+        ("fizz_buzz", &["--workers=1025"], "not 1025"),
+        ("fizz_buzz", &["--workers="], "--workers takes"),
+        ("fizz_buzz", &["--period", "soon"], "not soon"),
+        ("fizz_buzz", &["--fast"], "unknown option --fast"),
+        ("fizz_buzz", &["20"], "one word too many: 20"),
+        ("timers", &["-1"], "not -1"),
+        (
+            "timers",
+            &["1000001"],
+            "TIMES takes 0 to 1000000, not 1000001",
+        ),
+        ("timers", &["5", "6"], "one word too many: 6"),
+        ("echo", &["--connections", "0"], "takes 1 to 10000, not 0"),
+    ];
+    for (name, arguments, what) in cases {
+        assert_failed(&run(name, arguments), name, what);
+    }
+}
+
+#[test]
+fn help_is_printed_to_standard_output() {
+    for name in ["fizz_buzz", "timers", "echo"] {
+        let output = run(name, &["--workers", "2", "--help"]);
+        assert!(printed(&output).contains(&format!("Usage: {name} [--")));
+    }
+}
+
+/// Each with what makes it end soon.
+#[cfg(unix)]
+const SHORT: [(&str, &[&str]); 3] = [
+    ("fizz_buzz", &["--period", "5"]),
+    ("timers", &["--period", "1", "1000"]),
+    ("echo", &["--connections", "2", "--messages", "2"]),
+];
+
+#[cfg(unix)]
+#[test]
+fn a_reader_that_has_gone_is_no_failure() {
+    for (name, arguments) in SHORT {
+        let pipe = crate::example::pipe_without_reader(name);
+        printed(&finish(example(name).args(arguments).stdout(pipe)));
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_is_one_line_and_status_2() {
+    for (name, arguments) in SHORT {
+        let full = crate::example::full_disk();
+        let output = finish(example(name).args(arguments).stdout(full));
+        assert_failed(&output, name, "standard output: ");
+    }
+}
+
+/// The server and the clients run out of descriptors somewhere in between. Nobody hangs for that.
+#[cfg(unix)]
+#[test]
+fn too_few_descriptors_are_one_line_and_status_2() {
+    for most in ["16", "17", "32", "33"] {
+        let mut shell = std::process::Command::new("sh");
+        shell.args(["-c", "ulimit -n $0 && exec \"$@\"", most]);
+        let echo = example("echo");
+        shell.arg(echo.get_program()).args(echo.get_args());
+        shell.args(["--connections", "100"]).stdin(Stdio::null());
+        let output = finish(shell.stdout(Stdio::piped()));
+        assert_failed(&output, "echo", "os error 24");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn child_prints_the_numbered_lines_of_all_commands() {
+    let output = run(
+        "child",
+        &[
+            "echo a; echo b >&2",
+            "printf 'c\\nd'",
+            "seq 20000 | tail -n 1",
+        ],
+    );
+    // They are in no certain order.
+    let mut lines: Vec<_> = printed(&output).lines().collect();
+    lines.sort_unstable();
+    assert_eq!(lines, ["0  a", "0! b", "1  c", "1  d", "2  20000"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn child_names_a_command_that_fails_or_takes_too_long() {
+    assert_failed(
+        &run("child", &["exit 3"]),
+        "child",
+        "`exit 3`: exit status: 3",
+    );
+    // It would take longer than any test.
+    let output = run("child", &["--limit", "1", "exec sleep 3600"]);
+    assert_failed(&output, "child", "`exec sleep 3600`: ");
+}

@@ -1,10 +1,11 @@
 //! `trace`: its file is JSON that Perfetto can draw.
 
-use std::{collections::BTreeMap, fs, path::Path};
+use std::{collections::BTreeMap, path::Path};
 
 use serde_json::Value;
 
-use crate::golden::program::{printed, run};
+use super::program::{printed, run};
+use crate::prelude::*;
 
 #[test]
 fn the_file_has_a_slice_for_each_run_and_an_arrow_to_each() {
@@ -16,12 +17,10 @@ fn the_file_has_a_slice_for_each_run_and_an_arrow_to_each() {
     let events: Vec<Value> = serde_json::from_slice(&text).expect("JSON");
 
     let micros = |event: &Value| event["ts"].as_f64().expect("a time");
-    let of = |phase: &'static str| events.iter().filter(move |event| event["ph"] == phase);
     let mut open = BTreeMap::<_, Vec<&Value>>::new();
     let mut polls = 0;
     for event in &events {
-        let track = event["tid"].as_u64().expect("a track");
-        let slices = open.entry(track).or_default();
+        let slices = open.entry(event["tid"].as_u64()).or_default();
         match event["ph"].as_str() {
             Some("B") => {
                 assert!(slices.is_empty(), "a worker runs one task at a time");
@@ -37,16 +36,18 @@ fn the_file_has_a_slice_for_each_run_and_an_arrow_to_each() {
     }
     assert!(open.into_values().all(|slices| slices.is_empty()));
     assert_eq!(polls, runs);
-    let starts: BTreeMap<_, _> = of("s")
-        .map(|start| (start["id"].as_u64(), micros(start)))
-        .collect();
-    let ends: BTreeMap<_, _> = of("f")
-        .map(|end| (end["id"].as_u64(), micros(end)))
-        .collect();
+    let times = |phase: &str| -> BTreeMap<_, _> {
+        let of = events.iter().filter(|event| event["ph"] == phase);
+        of.map(|event| (event["id"].as_u64(), micros(event)))
+            .collect()
+    };
+    let (starts, ends) = (times("s"), times("f"));
     assert_eq!(ends.len(), runs);
     assert!(ends.iter().all(|(id, end)| starts[id] <= *end));
-    let names = [
+    for name in [
         "build", "file", "parse", "check", "compile", "link", "report",
-    ];
-    assert!(names.map(|name| of("B").any(|run| run["name"] == name)) == [true; 7]);
+    ] {
+        let is_begun = |event: &Value| event["ph"] == "B" && event["name"] == name;
+        assert!(events.iter().any(is_begun), "{name}");
+    }
 }

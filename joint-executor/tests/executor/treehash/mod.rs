@@ -1,13 +1,228 @@
 //! The example `treehash`, run as its user runs it, against a plain single-threaded reference.
 #![cfg(not(miri))]
 
-mod command_line;
-mod digest;
-mod program;
-mod reference;
 mod scratch;
-mod totals;
 #[cfg(unix)]
 mod unix;
 
+use std::{
+    collections::HashMap,
+    ffi::OsStr,
+    path::Path,
+    process::{Command, Output},
+};
+
+use self::scratch::{Scratch, assorted, content};
+use crate::{
+    example::{assert_failed, example, text},
+    prelude::*,
+};
+
 const MIB: usize = 1 << 20;
+const ZEROS: [u8; 32] = [0; 32];
+
+fn run(command: &mut Command) -> Output {
+    command.output().expect("it starts")
+}
+
+fn treehash(arguments: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Output {
+    run(example("treehash").args(arguments))
+}
+
+type Report = HashMap<String, String>;
+
+/// The lines of a report by their keys.
+fn parse(output: &Output) -> Report {
+    let pairs = text(&output.stdout).lines().map(|line| {
+        let (key, value) = line.split_once(' ').expect("a key, blanks, a value");
+        (key.to_owned(), value.trim_start().to_owned())
+    });
+    pairs.collect()
+}
+
+fn report(path: &Path, workers: usize) -> Report {
+    let workers = workers.to_string();
+    let output = treehash([OsStr::new("--workers"), workers.as_ref(), path.as_ref()]);
+    assert_eq!((text(&output.stderr), output.status.code()), ("", Some(0)));
+    parse(&output)
+}
+
+fn digest(path: &Path) -> String {
+    report(path, 2).remove("digest").expect("a line `digest`")
+}
+
+fn numbers<const N: usize>(report: &Report, keys: [&str; N]) -> [u64; N] {
+    keys.map(|key| report[key].parse().expect("a number"))
+}
+
+/// The code and the digest of what lies at `path`, written down a second time: one thread, whole
+/// files, no chunks.
+fn plain(path: &Path) -> (u8, [u8; 32]) {
+    let kind = fs::symlink_metadata(path).expect("metadata").file_type();
+    if kind.is_file() {
+        (b'f', blake3::hash(&fs::read(path).expect("content")).into())
+    } else if kind.is_dir() {
+        let records = fs::read_dir(path).expect("a list").map(|entry| {
+            let entry = entry.expect("an entry");
+            let (code, digest) = plain(&entry.path());
+            (entry.file_name().into_encoded_bytes(), code, digest)
+        });
+        (b'd', plain_directory(records.collect()))
+    } else if kind.is_symlink() {
+        let target = fs::read_link(path).expect("a target").into_os_string();
+        let target = target.into_encoded_bytes();
+        (b'l', blake3::derive_key("joint treehash v1 link", &target))
+    } else {
+        (special(kind), ZEROS)
+    }
+}
+
+#[cfg(unix)]
+fn special(kind: fs::FileType) -> u8 {
+    let is_fifo = std::os::unix::fs::FileTypeExt::is_fifo(&kind);
+    if is_fifo { b'p' } else { b's' }
+}
+
+#[cfg(not(unix))]
+fn special(_: fs::FileType) -> u8 {
+    unreachable!("the tests make no such kind here")
+}
+
+fn plain_directory(mut records: Vec<(Vec<u8>, u8, [u8; 32])>) -> [u8; 32] {
+    records.sort();
+    let mut bytes = Vec::new();
+    for (name, code, digest) in records {
+        bytes.push(code);
+        bytes.extend((name.len() as u64).to_le_bytes());
+        bytes.extend(name);
+        bytes.extend(digest);
+    }
+    blake3::derive_key("joint treehash v1 directory", &bytes)
+}
+
+fn plain_digest(path: &Path) -> String {
+    hex(plain(path).1)
+}
+
+fn hex(digest: [u8; 32]) -> String {
+    blake3::Hash::from_bytes(digest).to_string()
+}
+
+#[test]
+fn bad_usage_is_one_line_and_status_2() {
+    let tree = Scratch::new();
+    let missing = tree.path("missing").into_os_string().into_string().unwrap();
+    let cases: [(&[&str], &str); 10] = [
+        (&[], "no PATH"),
+        (&["--"], "no PATH"),
+        (&[".", "--workers"], "needs a number"),
+        (&["--workers", "0", "."], "not 0"),
+        (&["--workers=", "."], "--workers takes"),
+        (&["--workers", "-1", "."], "not -1"),
+        (&["--fast", "."], "unknown option --fast"),
+        (&[".", "."], "more than one PATH"),
+        (&[&missing], &missing),
+        (&[""], "treehash: "),
+    ];
+    for (arguments, what) in cases {
+        assert_failed(&treehash(arguments), "treehash", what);
+    }
+    let help = treehash(["--help"]);
+    assert!(text(&help.stdout).contains("Usage: treehash [--workers N] PATH"));
+    assert!(help.status.success() && help.stderr.is_empty());
+}
+
+#[test]
+fn a_path_that_starts_with_a_dash() {
+    let tree = Scratch::new();
+    let expected = plain_digest(&tree.file("-x", "dash"));
+    let output = run(example("treehash").current_dir(&tree.0).args(["--", "-x"]));
+    assert_eq!(parse(&output)["digest"], expected);
+}
+
+#[test]
+fn the_digest_equals_the_reference_for_any_number_of_workers() {
+    // Elsewhere no path may be longer than 1024 bytes.
+    let depth = if cfg!(target_os = "linux") { 600 } else { 400 };
+    let deep = Scratch::new();
+    let deepest = deep.directory("n/".repeat(depth));
+    fs::write(deepest.join("file"), "at the bottom").expect("file");
+    let wide = Scratch::new();
+    for number in 0..2_000 {
+        wide.file(number.to_string(), number.to_string());
+    }
+    for tree in [assorted(), deep, wide] {
+        let expected = plain_digest(&tree.0);
+        for workers in [1, 2, 7] {
+            let report = report(&tree.0, workers);
+            assert_eq!(report["digest"], expected, "{workers} workers");
+            assert_eq!(numbers(&report, ["workers"]), [workers as u64]);
+        }
+    }
+}
+
+#[test]
+fn a_files_digest_is_the_standard_one_around_every_boundary() {
+    let tree = Scratch::new();
+    let around = |boundary: usize| [boundary - 1, boundary, boundary + 1];
+    let sizes = [1, 1024, MIB, 2 * MIB, 3 * MIB].map(around);
+    for size in sizes.into_iter().flatten() {
+        let content = content(size);
+        let digest = digest(&tree.file("file", &content));
+        assert_eq!(digest, blake3::hash(&content).to_string(), "{size} bytes");
+    }
+}
+
+/// Each change gives the tree a digest that it did not have before.
+fn assert_changes(tree: &Scratch, changes: &[fn(&Scratch)]) {
+    let mut seen = vec![digest(&tree.0)];
+    for change in changes {
+        change(tree);
+        let digest = digest(&tree.0);
+        assert!(!seen.contains(&digest), "change {}", seen.len());
+        seen.push(digest);
+    }
+}
+
+#[test]
+fn a_new_content_name_or_place_changes_the_digest() {
+    let tree = Scratch::new();
+    tree.directory("a/b");
+    tree.file("a/x", "content");
+    let changes: [fn(&Scratch); 6] = [
+        |tree| _ = tree.file("a/x", "contend"),
+        |tree| tree.rename("a/x", "a/y"),
+        |tree| tree.rename("a/y", "a/b/y"),
+        |tree| tree.rename("a/b", "c"),
+        |tree| _ = tree.directory("empty"),
+        |tree| _ = tree.file("file", ""),
+    ];
+    assert_changes(&tree, &changes);
+}
+
+#[test]
+fn the_report_counts_every_entry_once() {
+    let tree = Scratch::new();
+    tree.directory("a/b");
+    tree.directory("c");
+    tree.file("a/one", "1");
+    tree.file("a/b/many", content(2 * MIB));
+    let report = report(&tree.0, 2);
+    let counts = [
+        "directories",
+        "files",
+        "links",
+        "other",
+        "unreadable",
+        "bytes",
+    ];
+    let expected = [4, 2, 0, 0, 0, 2 * MIB as u64 + 1];
+    assert_eq!(numbers(&report, counts), expected);
+    // One for each entry and for each half of the larger file.
+    assert_eq!(numbers(&report, ["tasks"]), [6 + 2]);
+    numbers(&report, ["steals"]);
+    for (key, unit) in [("elapsed", " s"), ("throughput", " MiB/s")] {
+        let value = report[key].strip_suffix(unit).expect("the unit");
+        assert!(value.parse::<f64>().expect("a number") >= 0.0);
+    }
+}

@@ -1,10 +1,12 @@
 //! Trees to hash.
 
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::{env, fs, process};
+use std::{
+    path::{Path, PathBuf},
+    process,
+};
 
-use crate::treehash::MIB;
+use super::MIB;
+use crate::prelude::*;
 
 /// A directory of the test's own, gone with it.
 pub(crate) struct Scratch(pub(crate) PathBuf);
@@ -12,8 +14,7 @@ pub(crate) struct Scratch(pub(crate) PathBuf);
 impl Scratch {
     pub(crate) fn new() -> Self {
         static NEXT: AtomicUsize = AtomicUsize::new(0);
-        // ORDERING: Relaxed. Only that no two tests get the same number matters.
-        let next = NEXT.fetch_add(1, Ordering::Relaxed);
+        let next = NEXT.fetch_add(1, Relaxed);
         let path = env::temp_dir().join(format!("joint-treehash-{}-{next}", process::id()));
         fs::create_dir(&path).expect("no other process has this name");
         Self(path)
@@ -33,10 +34,6 @@ impl Scratch {
         let path = self.path(name);
         fs::write(&path, content).expect("file");
         path
-    }
-
-    pub(crate) fn remove_file(&self, name: &str) {
-        fs::remove_file(self.path(name)).expect("removed");
     }
 
     pub(crate) fn rename(&self, from: &str, to: &str) {
@@ -67,10 +64,8 @@ pub(crate) fn assorted() -> Scratch {
     tree.file("nested/one", "1");
     tree.file("nested/deeper/two words", "2");
     tree.file("nested/deeper/still/five MiB", content(5 * MIB));
-    tree.file("a chunk", content(MIB));
     tree.file("a chunk and a byte", content(MIB + 1));
     tree.file("üñí©ødé", "names");
-    tree.file("-dash", "names");
     #[cfg(unix)]
     add_unix(&tree);
     tree
@@ -78,10 +73,10 @@ pub(crate) fn assorted() -> Scratch {
 
 #[cfg(unix)]
 fn add_unix(tree: &Scratch) {
-    use std::ffi::OsStr;
-    use std::os::unix::ffi::OsStrExt;
-    use std::os::unix::fs::symlink;
-    use std::os::unix::net::UnixListener;
+    use std::{
+        ffi::OsStr,
+        os::unix::{ffi::OsStrExt, fs::symlink, net::UnixListener},
+    };
 
     symlink("nested/one", tree.path("to a file")).expect("link");
     symlink("nested", tree.path("to a directory")).expect("link");
@@ -89,19 +84,17 @@ fn add_unix(tree: &Scratch) {
     symlink("nowhere", tree.path("dangling")).expect("link");
     symlink(OsStr::from_bytes(b"\xff"), tree.path("to no text")).expect("link");
     UnixListener::bind(tree.path("socket")).expect("socket");
-    if !mkfifo(&tree.path("fifo")) {
+    // Were it opened, that would wait for a writer.
+    let mut mkfifo = process::Command::new("mkfifo");
+    if !mkfifo
+        .arg(tree.path("fifo"))
+        .status()
+        .is_ok_and(|status| status.success())
+    {
         eprintln!("no fifo in the tree: there is no mkfifo");
     }
     // Some file systems take no such names.
     if fs::write(tree.path(OsStr::from_bytes(b"not \xff text")), "names").is_err() {
         eprintln!("no such name in the tree: the file system refuses it");
     }
-}
-
-#[cfg(unix)]
-pub(crate) fn mkfifo(path: &Path) -> bool {
-    process::Command::new("mkfifo")
-        .arg(path)
-        .status()
-        .is_ok_and(|status| status.success())
 }
