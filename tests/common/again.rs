@@ -21,22 +21,37 @@ pub(crate) fn again() -> Command {
     program(env::current_exe().expect("a test is a program"))
 }
 
-/// Runs a test's function in a process of its own, which runs that test alone. `set` may change how
-/// the process is started.
-pub(crate) fn in_process<F: FnOnce()>(set: impl FnOnce(&mut Command), function: F) {
+/// Returns a command that runs this test alone in a process of its own; `None` in that process. The
+/// test is known by a function or closure of it.
+pub(crate) fn own_process<F>(_: &F) -> Option<Command> {
     const INSIDE: &str = "JOINT_TEST_INSIDE";
     if env::var_os(INSIDE).is_some() {
-        return function();
+        return None;
     }
     // The program, the modules of the test, its name, and that of the closure.
     let name = type_name::<F>().trim_end_matches("::{{closure}}");
     let (_, test) = name.split_once("::").expect("a test is in a program");
     let mut command = again();
-    command.args([test, "--exact", "--test-threads=1"]);
+    command.args([test, "--exact", "--nocapture", "--test-threads=1"]);
     command.env(INSIDE, "1").env("RUST_BACKTRACE", "0");
+    Some(command)
+}
+
+/// Runs a test's function in a process of its own. `set` may change how the process is started.
+/// Returns what it has written; inside of it, nothing.
+pub(crate) fn in_process<F: FnOnce()>(
+    set: impl FnOnce(&mut Command),
+    function: F,
+) -> Option<String> {
+    let Some(mut command) = own_process(&function) else {
+        function();
+        return None;
+    };
     set(&mut command);
     let output = command.output().expect("a test can be started");
-    let said = String::from_utf8_lossy(&output.stdout);
-    assert!(output.status.success(), "{}: {said}", output.status);
-    assert!(said.contains("1 passed"), "{said}");
+    let said = [output.stdout, output.stderr].concat();
+    let said = String::from_utf8_lossy(&said).into_owned();
+    let has_passed = output.status.success() && said.contains("1 passed");
+    assert!(has_passed, "{}: {said}", output.status);
+    Some(said)
 }

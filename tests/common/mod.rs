@@ -21,7 +21,7 @@ use std::{
 };
 
 pub(crate) use self::{
-    again::{again, in_process, program},
+    again::{again, in_process, own_process, program},
     ends::{ends, ends_the_program},
     panicking::{Panicking, Unwound, panicking},
     wakes::{Wakes, counting, waker_that},

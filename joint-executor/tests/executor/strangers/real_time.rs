@@ -6,8 +6,6 @@ use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 use crate::prelude::*;
 
-/// Set in the process that runs the workers.
-const INSIDE: &str = "JOINT_TEST_REAL_TIME";
 /// The number of seconds after which the process is ended, if it hangs.
 const LIMIT: u32 = 120;
 const WORKERS: usize = 4;
@@ -79,17 +77,10 @@ fn no_worker_waits_for_one_stopped_while_it_takes_tasks() {
     let Some(processors) = processors() else {
         return println!("skipped: one processor");
     };
-    if env::var_os(INSIDE).is_some() {
+    // In another process, because workers that spin forever take a processor from other tests.
+    alone(|| {
         // SAFETY: it takes a number.
         unsafe { libc::alarm(LIMIT) };
-        return spawn_to_competing_workers(processors);
-    }
-    // In another process, because workers that spin forever take a processor from other tests.
-    let name = thread::current().name().unwrap().to_owned();
-    let status = again()
-        .args(["--exact", &name])
-        .env(INSIDE, "1")
-        .status()
-        .unwrap();
-    assert!(status.success(), "the workers hang, {status}");
+        spawn_to_competing_workers(processors);
+    });
 }
