@@ -9,7 +9,7 @@ use std::{
     task::ready,
 };
 
-use futures_lite::future::{poll_once, zip};
+use futures_lite::future::zip;
 use joint_executor::time::{Sleep, interval_at, timeout_at};
 
 use crate::prelude::*;
@@ -260,28 +260,6 @@ fn an_operation_refused_by_the_budget_has_no_effect() {
         (read, polls)
     }));
     assert_eq!((read, polls), (sent, 1_000_usize.div_ceil(BUDGET)));
-}
-
-/// On the only worker, which alone can be told that the descriptor is ready.
-#[test]
-fn a_blocking_wait_that_never_sleeps_sees_a_descriptor() {
-    let (mut far, near, _) = arrived(0);
-    let read = block_on(executor(1).spawn(async move {
-        block_on(async {
-            let (ready, end) = (Ready::new(), AtomicBool::new(false));
-            let near = AsyncFd::new(near).unwrap();
-            let sibling = async {
-                let mut read = pin!(read_one(&near));
-                assert_eq!(poll_once(read.as_mut()).await, None);
-                far.write_all(&[5]).unwrap();
-                let byte = read.await;
-                end.store(true, Relaxed);
-                byte
-            };
-            zip(ready.greedy(&end), sibling).await.1
-        })
-    }));
-    assert_eq!(read, 5);
 }
 
 #[test]

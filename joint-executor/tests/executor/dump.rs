@@ -419,21 +419,6 @@ fn a_task_that_waits_for_a_join_set_awaits_each_task_of_it() {
 }
 
 #[test]
-fn a_cycle_across_a_join_set_is_marked() {
-    let executor = recording();
-    let (child, to_child) = awaits_what_it_is_sent(&executor, "child");
-    let server: Boxed = Box::pin(async {
-        drop(JoinSet::from_iter([child]).join_next().await);
-    });
-    let server = executor.task().name("server").spawn(server);
-    to_child.send(server).unwrap();
-    let dump = settled_when(&executor, 2, has_cycle);
-    assert_eq!(dump.cycles()[0].len(), 2);
-    let text = dump.to_string();
-    assert_contains(&text, "none will end\n");
-}
-
-#[test]
 fn a_task_names_the_oneshot_that_it_waits_for_until_it_goes_on() {
     let executor = recording();
     let (sender, receiver) = oneshot::channel::<u32>();

@@ -60,20 +60,6 @@ fn recursive_joins_on_any_number_of_workers() {
 }
 
 #[test]
-fn many_calls_from_many_threads() {
-    let executor = executor(2);
-    thread::scope(|s| {
-        for _ in 0..4 {
-            s.spawn(|| {
-                for _ in 0..if cfg!(miri) { 2 } else { 200 } {
-                    assert_eq!(executor.install(|| fib(6)), 8);
-                }
-            });
-        }
-    });
-}
-
-#[test]
 fn join_outside_of_a_worker_runs_on_the_global_executor() {
     let name = || thread::current().name().map(String::from).unwrap();
     let (a, b) = join(name, name);
@@ -193,28 +179,6 @@ fn a_join_on_another_executor_takes_no_strangers_fork() {
     assert_ne!(waiter, other);
 }
 
-/// A chain goes down to its end first: what it left open on the way is there to be taken.
-#[test]
-fn a_chain_of_joins_is_shared_on_its_way_back() {
-    fn chain(depth: usize, leaf: &(dyn Fn(usize) + Sync)) {
-        if depth > 0 {
-            join(|| chain(depth - 1, leaf), || leaf(depth));
-        } else {
-            leaf(0);
-        }
-    }
-    let executor = executor(2);
-    let meet = Barrier::new(2);
-    // The first that the owner runs is the deepest; the first that is taken is that of the first
-    // join.
-    let leaf = |depth: usize| {
-        if depth == 0 || depth == 20 {
-            meet.wait();
-        }
-    };
-    executor.install(|| chain(20, &leaf));
-}
-
 #[test]
 fn deeper_than_what_is_kept_open() {
     const STACK: usize = 16 << 20;
@@ -289,21 +253,6 @@ fn a_panic_of_a_b_that_was_taken_is_resumed_unless_a_panics_too() {
     assert_eq!(executor.install(|| fib(5)), 5);
     let both = || executor.install(|| join(|| panics("a"), || panics("b")));
     assert_eq!(panic_text(both), "a");
-}
-
-#[test]
-fn a_panic_in_a_deeply_nested_join_reaches_the_caller() {
-    fn deep(depth: usize) {
-        if depth == 0 {
-            panic_any("leaf");
-        }
-        join(|| deep(depth - 1), || fib(4));
-    }
-    for workers in WORKERS {
-        let executor = executor(workers);
-        assert_eq!(panic_text(|| executor.install(|| deep(20))), "leaf");
-        assert_eq!(executor.install(|| fib(10)), 55);
-    }
 }
 
 /// Its tasks are left to the other workers while one is in a join.

@@ -255,64 +255,6 @@ fn the_id_is_the_handle_s_and_the_place_is_the_caller_s() {
     assert!(text.contains(file!()), "{text}");
 }
 
-/// A task that is woken while its executor ends is dropped by a worker, or by a thread that is
-/// started for it.
-#[test]
-fn a_foreign_thread_that_drops_a_future_tells_of_it() {
-    for _ in 0..100 {
-        let (ends, others) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
-        let counting = |ends: &Arc<AtomicUsize>| {
-            let ends = ends.clone();
-            let hook = move |_: &TaskInfo<'_>, _| {
-                ends.fetch_add(1, Relaxed);
-            };
-            Executor::builder().workers(1).on_end(hook).build().unwrap()
-        };
-        let (executor, other) = (counting(&ends), counting(&others));
-        let wakers = Arc::<Mutex<Vec<Waker>>>::default();
-        for _ in 0..20 {
-            let wakers = wakers.clone();
-            let mut polled = false;
-            executor
-                .spawn(poll_fn(move |cx| {
-                    if !std::mem::replace(&mut polled, true) {
-                        wakers.lock().unwrap().push(cx.waker().clone());
-                    }
-                    Poll::<()>::Pending
-                }))
-                .detach();
-        }
-        wait_until(|| wakers.lock().unwrap().len() >= 20);
-        // They are at it all the time while the executor goes.
-        let stop = Arc::new(AtomicBool::new(false));
-        let wake = || {
-            let (all, stop) = (wakers.lock().unwrap().clone(), stop.clone());
-            move || {
-                while !stop.load(Relaxed) {
-                    all.iter().for_each(Waker::wake_by_ref);
-                }
-            }
-        };
-        let on_worker = other.spawn({
-            let wake = wake();
-            async move { wake() }
-        });
-        let threads = [(); 3].map(|()| thread::spawn(wake()));
-        drop(executor);
-        stop.store(true, Relaxed);
-        block_on(on_worker);
-        threads
-            .into_iter()
-            .for_each(|thread| thread.join().unwrap());
-        wakers.lock().unwrap().clear();
-        wait_until(|| ends.load(Relaxed) >= 20);
-        assert_eq!(ends.load(Relaxed), 20);
-        assert_eq!(other.metrics().cancelled, 0);
-        drop(other);
-        assert_eq!(others.load(Relaxed), 1);
-    }
-}
-
 #[test]
 fn a_hook_that_panics_harms_neither_the_worker_nor_the_task() {
     let calls = Arc::new(AtomicUsize::new(0));

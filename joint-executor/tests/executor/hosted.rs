@@ -5,7 +5,7 @@ use std::{collections::HashMap, ptr, task::RawWakerVTable};
 
 use joint::{
     budget, host,
-    park::{Parker, block_on_timeout, park_until},
+    park::{Parker, park_until},
     task::{Id, Runnable},
 };
 use joint_executor::{
@@ -77,17 +77,6 @@ fn a_step_runs_no_more_tasks_than_it_is_told() {
     });
     assert_eq!(steps, [(Step::Ready, 2), (Step::Ready, 4), (Step::Idle, 5)]);
     assert!(tasks.iter().all(|task| task.is_finished()));
-}
-
-#[test]
-fn nothing_runs_between_two_steps() {
-    let (executor, mut worker) = bound();
-    assert_eq!(exhaust(&mut worker), Step::Idle);
-    let task = executor.spawn(async {});
-    assert_eq!(block_on_timeout(async {}, Duration::ZERO), Some(()));
-    assert!(!task.is_finished() && current_worker().is_none());
-    exhaust(&mut worker);
-    assert!(task.is_finished());
 }
 
 #[test]
@@ -315,23 +304,6 @@ fn several_workers_of_one_thread_end_in_turn() {
 }
 
 #[test]
-fn a_task_drops_its_own_executor() {
-    let (executor, mut worker) = bound();
-    let (sender, receiver) = oneshot::channel::<Executor>();
-    let task = executor.spawn(async move {
-        drop(receiver.await);
-        // The poll goes on.
-        6 * 7
-    });
-    let waiting = executor.spawn(pending::<()>());
-    exhaust(&mut worker);
-    sender.send(executor).unwrap();
-    assert_eq!(exhaust(&mut worker), Step::Ended);
-    assert_eq!(block_on(task), 42);
-    assert!(block_on(waiting.result()).is_err());
-}
-
-#[test]
 fn a_shutdown_names_a_worker_that_nobody_drives() {
     let (executor, _workers) = hosted(1);
     let error = executor.shutdown_timeout(Duration::ZERO).unwrap_err();
@@ -354,23 +326,6 @@ fn panics_of_tasks_and_entered_code_leave_the_worker_whole() {
     });
     exhaust(&mut worker);
     assert_eq!(block_on(task), 1);
-}
-
-#[test]
-fn the_only_worker_blocks_on_a_timer_and_on_another_thread() {
-    let (executor, mut worker) = bound();
-    let (sender, receiver) = oneshot::channel();
-    let task = executor.spawn(async move {
-        block_on(async {
-            yield_now().await;
-            joint_executor::time::sleep(Duration::from_millis(1)).await;
-            receiver.await
-        })
-    });
-    let other = thread::spawn(|| sender.send(5).unwrap());
-    exhaust(&mut worker);
-    assert_eq!(block_on(task), Ok(5));
-    other.join().unwrap();
 }
 
 /// Also of another executor: a timer that is reset belongs to whoever resets it.
@@ -570,14 +525,6 @@ fn a_step_takes_over_the_tasks_of_a_worker_that_is_not_stepped() {
     let ran_by: Vec<_> = tasks.into_iter().map(block_on).collect();
     assert_eq!(ran_by, [Some(1); 8]);
     assert!(executor.metrics().workers[1].steals > 0);
-}
-
-#[test]
-fn both_sides_of_a_join_run_in_a_step() {
-    let (executor, mut worker) = bound();
-    let task = executor.spawn(async { join(|| 1, || 2) });
-    exhaust(&mut worker);
-    assert_eq!(block_on(task), (1, 2));
 }
 
 #[test]

@@ -7,7 +7,6 @@ use crate::prelude::*;
 
 /// As many as Miri runs in seconds.
 const SOME: usize = if cfg!(miri) { 5 } else { 100 };
-const MANY: u64 = if cfg!(miri) { 50 } else { 10_000 };
 
 /// A task that this test runs by hand.
 fn ready<T: Send + 'static>(output: T) -> (Runnable, JoinHandle<T>) {
@@ -23,15 +22,6 @@ fn next<T>(set: &mut JoinSet<T>) -> T {
 }
 
 #[test]
-fn an_empty_set_has_no_next() {
-    let mut set = JoinSet::<()>::new();
-    assert!(set.is_empty());
-    assert!(set.try_join_next().is_none());
-    assert!(block_on(set.join_next()).is_none());
-    assert_eq!(block_on(set.join_all()), []);
-}
-
-#[test]
 fn results_come_in_the_order_in_which_the_tasks_end() {
     let (runnables, mut set): (Vec<_>, JoinSet<_>) = (0..5).map(ready).unzip();
     let mut runnables: Vec<_> = runnables.into_iter().map(Some).collect();
@@ -44,49 +34,6 @@ fn results_come_in_the_order_in_which_the_tasks_end() {
     }
     assert_eq!([next(&mut set), next(&mut set), next(&mut set)], [4, 2, 1]);
     assert!(set.is_empty());
-}
-
-#[test]
-fn spawned_on_the_executor_of_the_task() {
-    let executor = built(1, |builder| builder.thread_name(|_| "set".into()));
-    let names = executor.spawn(async {
-        let mut set = JoinSet::new();
-        for _ in 0..10 {
-            set.spawn(async { thread::current().name().map(String::from) });
-        }
-        set.join_all().await
-    });
-    let names = block_on(names);
-    assert_eq!(names.len(), 10);
-    assert!(names.iter().all(|name| name.as_deref() == Some("set")));
-}
-
-/// Keys are used again while others wait.
-#[test]
-fn keys_are_reused_while_other_tasks_wait() {
-    let executor = executor(2);
-    let sum = executor.spawn(async {
-        let mut set = JoinSet::new();
-        let (senders, receivers): (Vec<_>, Vec<_>) = (0..10).map(|_| oneshot::channel()).unzip();
-        for receiver in receivers {
-            set.spawn(async { receiver.await.unwrap() });
-        }
-        let mut sum = 0;
-        for i in 0..MANY {
-            set.spawn(async move { i });
-            if i % 2 == 0 {
-                sum += set.join_next().await.unwrap().unwrap();
-            }
-        }
-        while set.len() > 10 {
-            sum += set.join_next().await.unwrap().unwrap();
-        }
-        for sender in senders {
-            sender.send(1_000_000u64).unwrap();
-        }
-        sum + set.join_all().await.into_iter().sum::<u64>()
-    });
-    assert_eq!(block_on(sum), MANY * (MANY - 1) / 2 + 10_000_000);
 }
 
 /// However many tasks there are, one that ends has its own handle polled and no other.
@@ -136,23 +83,6 @@ fn a_wait_that_is_dropped_takes_nothing() {
 }
 
 #[test]
-fn moved_to_another_task_between_polls() {
-    let (first, second) = (executor(1), executor(1));
-    let (sender, receiver) = oneshot::channel();
-    let set = first.spawn(async {
-        let mut set = JoinSet::new();
-        set.spawn(async { receiver.await.unwrap() });
-        let is_pending = poll_fn(|cx| Poll::Ready(set.poll_join_next(cx).is_pending()));
-        assert!(is_pending.await);
-        set
-    });
-    let mut set = block_on(set);
-    let output = second.spawn(async move { set.join_next().await.unwrap() });
-    sender.send(7).unwrap();
-    assert!(matches!(block_on(output), Ok(7)));
-}
-
-#[test]
 fn a_task_that_has_ended_is_inserted() {
     let (runnable, handle) = ready(1);
     let id = handle.id();
@@ -167,27 +97,6 @@ fn a_task_that_has_ended_is_inserted() {
     assert!(matches!(set.try_join_next(), Some(Ok(1))));
     assert!(set.try_join_next().is_none());
     assert_eq!(set.len(), 1);
-}
-
-#[test]
-fn a_task_that_ends_while_it_is_inserted() {
-    for _ in 0..2_000 {
-        let (runnable, handle) = ready(1);
-        let barrier = Barrier::new(2);
-        thread::scope(|scope| {
-            scope.spawn(|| {
-                barrier.wait();
-                runnable.run();
-            });
-            barrier.wait();
-            let mut set = JoinSet::from_iter([handle]);
-            assert_eq!(next(&mut set), 1);
-            assert!(set.is_empty());
-        });
-        if cfg!(miri) {
-            break;
-        }
-    }
 }
 
 #[test]
@@ -238,29 +147,6 @@ fn a_waker_that_panics_when_replaced_leaves_the_task_in_the_set() {
     assert_eq!(set.len(), 1);
     runnable.run();
     assert_eq!(next(&mut set), 1);
-}
-
-#[test]
-fn a_panic_is_a_result_and_the_other_tasks_run_on() {
-    let executor = executor(2);
-    let mut set = JoinSet::new();
-    for i in 0..10 {
-        set.spawn_on(&executor, async move {
-            assert_ne!(i, 5, "five");
-            i
-        });
-    }
-    let (mut sum, mut panics) = (0, 0);
-    while let Some(result) = block_on(set.join_next()) {
-        match result {
-            Ok(i) => sum += i,
-            Err(error) => {
-                assert!(error.is_panic());
-                panics += 1;
-            }
-        }
-    }
-    assert_eq!((sum, panics), (40, 1));
 }
 
 #[test]
@@ -435,36 +321,6 @@ fn detach_all_wakes_the_waiter() {
     assert!(matches!(poll(&mut set, &waker), Poll::Ready(None)));
     runnable.run();
     assert_eq!(wakes.count(), 1);
-}
-
-#[test]
-fn a_wake_up_on_the_way_while_the_set_is_dropped_or_detached() {
-    for round in 0..if cfg!(miri) { 4 } else { 2_000 } {
-        let (runnables, mut set): (Vec<_>, JoinSet<_>) = (0..4).map(ready).unzip();
-        let (wakes, waker) = counting();
-        assert!(poll(&mut set, &waker).is_pending());
-        let barrier = Barrier::new(2);
-        thread::scope(|scope| {
-            scope.spawn(|| {
-                barrier.wait();
-                runnables.into_iter().for_each(|runnable| {
-                    runnable.run();
-                });
-            });
-            barrier.wait();
-            if round % 2 == 0 {
-                drop(set);
-            } else {
-                set.detach_all();
-                let (runnable, handle) = ready(9);
-                set.insert(handle);
-                runnable.run();
-                assert_eq!(next(&mut set), 9);
-            }
-        });
-        assert!(wakes.count() <= 1);
-        assert_eq!(wakes.wakers(), 1);
-    }
 }
 
 #[test]

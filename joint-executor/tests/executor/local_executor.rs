@@ -113,20 +113,6 @@ fn spawn_local_outside_of_a_local_executor_panics_with_advice() {
 }
 
 #[test]
-fn tasks_that_have_not_ended_wait_for_the_next_time() {
-    let executor = LocalExecutor::new();
-    let (tasks, runs) = always_due(&executor, 1);
-    executor.block_on(yield_now());
-    let first = runs.get();
-    assert!(first > 0 && !executor.is_empty());
-    executor.block_on(yield_now());
-    assert!(runs.get() > first);
-    drop(tasks);
-    assert!(executor.try_tick());
-    assert!(executor.is_empty());
-}
-
-#[test]
 fn tick_by_tick() {
     let executor = LocalExecutor::new();
     assert!(!executor.try_tick());
@@ -166,62 +152,6 @@ fn another_thread_wakes_a_sleeping_executor_for_any_future() {
         assert_eq!(received, Ok(7));
         sending.join().unwrap();
     }
-}
-
-/// Several threads wake all of many tasks, over and over, while they run.
-#[test]
-fn no_wake_up_of_many_threads_is_lost() {
-    const TASKS: usize = 50;
-    const THREADS: usize = 3;
-    const ROUNDS: usize = 40;
-    let executor = LocalExecutor::new();
-    let goals: Arc<Vec<AtomicUsize>> = Arc::new((0..TASKS).map(|_| AtomicUsize::new(0)).collect());
-    let (wakers, receivers): (Vec<_>, Vec<_>) =
-        (0..THREADS).map(|_| channel::<(usize, Waker)>()).unzip();
-    let threads: Vec<_> = receivers
-        .into_iter()
-        .map(|receiver| {
-            let goals = goals.clone();
-            thread::spawn(move || {
-                for (task, waker) in receiver {
-                    goals[task].fetch_add(1, Relaxed);
-                    waker.wake();
-                }
-            })
-        })
-        .collect();
-    let tasks: Vec<_> = (0..TASKS)
-        .map(|task| {
-            let (wakers, goals) = (wakers.clone(), goals.clone());
-            executor.spawn(async move {
-                for round in 1..=ROUNDS {
-                    let mut asked = false;
-                    poll_fn(|cx| {
-                        if !std::mem::replace(&mut asked, true) {
-                            for wakers in &wakers {
-                                wakers.send((task, cx.waker().clone())).unwrap();
-                            }
-                        }
-                        if goals[task].load(Relaxed) >= round * THREADS {
-                            return Poll::Ready(());
-                        }
-                        Poll::Pending
-                    })
-                    .await;
-                }
-            })
-        })
-        .collect();
-    drop(wakers);
-    executor.block_on(async {
-        for task in tasks {
-            task.await;
-        }
-    });
-    for thread in threads {
-        thread.join().unwrap();
-    }
-    assert!(executor.is_empty());
 }
 
 #[test]
@@ -276,26 +206,6 @@ fn a_run_driven_by_another_executor_lets_its_tasks_have_turns() {
     });
     assert_eq!(outer.block_on(inner), 1_000 * 999 / 2);
     assert!(turns.get() > 10, "{} turns", turns.get());
-}
-
-#[test]
-fn a_run_is_woken_by_its_tasks_from_inside_and_outside() {
-    for _ in 0..100 {
-        let executor = LocalExecutor::new();
-        let (sender, receiver) = oneshot::channel();
-        let (second, seconds) = oneshot::channel();
-        let waits = executor.spawn(async move { receiver.await.unwrap() });
-        executor
-            .spawn(async move {
-                second.send(1).unwrap();
-                pending::<()>().await;
-            })
-            .detach();
-        let sending = thread::spawn(move || sender.send(2).unwrap());
-        let sum = block_on(executor.run(async { seconds.await.unwrap() + waits.await }));
-        assert_eq!(sum, 3);
-        sending.join().unwrap();
-    }
 }
 
 #[test]
@@ -426,21 +336,6 @@ fn a_panic_of_a_local_task_is_its_result() {
 }
 
 #[test]
-fn a_handle_awaits_on_another_thread() {
-    let executor = LocalExecutor::new();
-    let task = executor.spawn(async {
-        let local = Rc::new(4);
-        yield_now().await;
-        *local
-    });
-    let other = thread::spawn(move || block_on(task));
-    while !executor.is_empty() {
-        executor.try_tick();
-    }
-    assert_eq!(other.join().unwrap(), 4);
-}
-
-#[test]
 fn a_task_cancelled_elsewhere_or_left_asleep_ends_here() {
     let executor = LocalExecutor::new();
     let drops = Guards::default();
@@ -540,46 +435,6 @@ fn wakers_and_handles_that_outlive_it_do_nothing() {
     });
     elsewhere.join().unwrap();
     kept.wake();
-}
-
-/// Another thread wakes tasks while the executor ends: each future is dropped here, once.
-#[test]
-fn the_end_against_wake_ups_of_another_thread() {
-    const TASKS: usize = 8;
-    for _ in 0..300 {
-        let drops = Guards::default();
-        let executor = LocalExecutor::new();
-        let start = Arc::new(Barrier::new(2));
-        let tasks = (0..TASKS).map(|_| waiting(&executor, drops.local()));
-        let (handles, wakers): (Vec<_>, Vec<_>) = tasks.unzip();
-        let other = thread::spawn({
-            let start = start.clone();
-            move || {
-                start.wait();
-                wakers.into_iter().for_each(Waker::wake);
-                drop(handles);
-            }
-        });
-        start.wait();
-        drop(executor);
-        drops.assert_dropped_at_home(TASKS);
-        other.join().unwrap();
-    }
-}
-
-#[test]
-fn one_inside_another_wakes_tasks_of_both() {
-    let outer = LocalExecutor::new();
-    let (sender, receiver) = oneshot::channel();
-    let waits = outer.spawn(async move { receiver.await.unwrap() });
-    let task = outer.spawn(async move {
-        let inner = LocalExecutor::new();
-        inner.block_on(async move {
-            spawn_local(async move { sender.send(6).unwrap() }).await;
-        });
-        spawn_local(async { 7 }).await
-    });
-    assert_eq!(outer.block_on(async { waits.await * task.await }), 42);
 }
 
 #[test]

@@ -90,33 +90,6 @@ fn metrics_count_queued_and_pinned_tasks() {
     assert_eq!(counts(), (0, 0, 0));
 }
 
-/// The tasks of a burst are not all fetched before the first of them runs.
-#[test]
-fn a_burst_of_pinned_tasks_is_fetched_in_pieces() {
-    let executor = executor(1);
-    let (begin, begins) = mpsc::channel();
-    let (end, ends) = mpsc::channel::<()>();
-    let busy = executor.spawn_on(0, async move {
-        begins.recv().unwrap();
-    });
-    let (first, is_first) = mpsc::channel();
-    let blocked = executor.spawn_on(0, async move {
-        first.send(()).unwrap();
-        ends.recv().unwrap();
-    });
-    for _ in 0..10_000 {
-        executor.spawn_on(0, async {}).detach();
-    }
-    begin.send(()).unwrap();
-    is_first.recv().unwrap();
-    let pinned = executor.metrics().workers[0].pinned;
-    assert!(pinned <= 64, "{pinned}");
-    end.send(()).unwrap();
-    block_on(busy);
-    block_on(blocked);
-    wait_until(|| executor.metrics().live() == 0);
-}
-
 /// An executor in whose threads the last counts can be looked at: its tasks' ends, by kind.
 fn counted() -> (Executor, Arc<[AtomicUsize; 3]>) {
     let ends = Arc::new([(); 3].map(|()| AtomicUsize::new(0)));

@@ -37,24 +37,6 @@ fn a_task_awaited_after_its_spawn_runs_next_then_its_waiter() {
 }
 
 #[test]
-fn many_threads_spawn_at_once() {
-    let threads = thread::available_parallelism().map_or(2, usize::from);
-    let executor = executor(2);
-    thread::scope(|scope| {
-        for _ in 0..threads {
-            scope.spawn(|| {
-                let handles: Vec<_> = (0..2_000)
-                    .map(|i| executor.spawn(async move { i }))
-                    .collect();
-                let sum: usize = handles.into_iter().map(block_on).sum();
-                assert_eq!(sum, 2_000 * 1_999 / 2);
-            });
-        }
-    });
-    assert_eq!(executor.metrics().spawned, threads as u64 * 2_000);
-}
-
-#[test]
 fn a_deep_chain_of_awaits_needs_no_stack() {
     let executor = executor(2);
     let (sender, receiver) = oneshot::channel();
@@ -306,33 +288,6 @@ fn no_workers_and_more_than_can_be_counted_are_an_error() {
     }
 }
 
-#[test]
-fn one_event_wakes_many_tasks_from_outside_and_from_inside() {
-    let executor = executor(2);
-    for inside in [false, true].into_iter().cycle().take(100) {
-        let polls = executor.metrics().polls();
-        let waiters = [(); 64].map(|()| {
-            let (sender, receiver) = oneshot::channel();
-            (sender, executor.spawn(receiver))
-        });
-        let (senders, waiters): (Vec<_>, Vec<_>) = waiters.into_iter().unzip();
-        wait_until(|| executor.metrics().polls() >= polls + 64);
-        let event = || {
-            senders
-                .into_iter()
-                .for_each(|sender| sender.send(()).unwrap())
-        };
-        if inside {
-            block_on(executor.spawn(async { event() }));
-        } else {
-            event();
-        }
-        for waiter in waiters {
-            assert_eq!(block_on(waiter), Ok(()));
-        }
-    }
-}
-
 /// Counts up by one at each wake-up that it is sent, until it has come to `goal`.
 #[derive(Default)]
 struct Mailbox {
@@ -383,23 +338,6 @@ fn no_wake_up_from_foreign_threads_is_lost() {
         }
     });
     receivers.into_iter().for_each(block_on);
-}
-
-#[test]
-fn ping_pong_between_a_task_and_a_thread() {
-    let executor = executor(1);
-    let (court, balls) = mpsc::channel::<oneshot::Sender<u32>>();
-    let player = executor.spawn(async move {
-        for i in 0..2_000 {
-            let (sender, receiver) = oneshot::channel();
-            court.send(sender).unwrap();
-            assert_eq!(receiver.await, Ok(i));
-        }
-    });
-    for (i, ball) in (0..).zip(balls) {
-        ball.send(i).unwrap();
-    }
-    block_on(player);
 }
 
 /// The other worker never has nothing to do.

@@ -1,7 +1,7 @@
 //! Scopes, through the public API: tasks that borrow, and what becomes of them when something goes
 //! wrong. What must not compile stands in the documentation of `scope` and `async_scope`.
 
-use joint_executor::{Scope, scope};
+use joint_executor::Scope;
 
 use crate::prelude::*;
 
@@ -80,13 +80,6 @@ mod blocking {
         });
         assert_eq!(sum, 5);
         assert!(numbers.into_iter().eq((0..SOME).map(|i| i * 3)));
-    }
-
-    #[test]
-    #[cfg_attr(miri, ignore = "the threads of the global executor never end")]
-    fn on_the_global_executor() {
-        let text = String::from("text");
-        assert_eq!(scope(|s| block_on(s.spawn(async { text.len() }))), 4);
     }
 
     /// The scope waits, and is woken by the ends of tasks that the one who starts them may have
@@ -278,17 +271,6 @@ mod blocking {
         }
         wait_until(|| Arc::strong_count(&executor) <= 1);
     }
-
-    #[test]
-    fn scope_on_a_worker_of_another_executor_blocks_that_worker() {
-        let (here, there) = (executor(1), executor(1));
-        let there = Arc::new(there);
-        let sum = here.spawn(async move {
-            let numbers = [1, 2, 3];
-            there.scope(|s| block_on(s.spawn(async { numbers.iter().sum::<i32>() })))
-        });
-        assert_eq!(block_on(sum), 6);
-    }
 }
 
 mod asynchronous {
@@ -301,24 +283,6 @@ mod asynchronous {
         fn drop(&mut self) {
             self.1.send(*self.0.get_mut()).unwrap();
         }
-    }
-
-    #[test]
-    fn tasks_borrow_the_environment() {
-        let executor = executor(2);
-        let sum = executor.spawn(async {
-            let numbers: Vec<usize> = (0..SOME).collect();
-            async_scope(numbers, async |s| {
-                let handles: Vec<_> = s.env().iter().map(|i| s.spawn(async move { *i })).collect();
-                let mut sum = 0;
-                for handle in handles {
-                    sum += handle.await;
-                }
-                sum
-            })
-            .await
-        });
-        assert_eq!(block_on(sum), SOME * (SOME - 1) / 2);
     }
 
     /// Outside of a task, where the scope uses the global executor.
@@ -492,18 +456,6 @@ mod asynchronous {
     }
 
     #[test]
-    #[cfg_attr(miri, ignore = "the threads of the global executor never end")]
-    fn a_panic_that_a_handle_gives_out_is_not_the_scopes() {
-        let error = block_on(async_scope((), async |s| {
-            s.spawn(async { panic_any("child") })
-                .result()
-                .await
-                .unwrap_err()
-        }));
-        assert!(error.is_panic());
-    }
-
-    #[test]
     #[cfg_attr(miri, ignore = "it needs two workers")]
     fn a_dropped_scope_starts_no_more_tasks() {
         let executor = executor(2);
@@ -551,23 +503,5 @@ mod asynchronous {
         sender.send(()).unwrap();
         assert_eq!(block_on(output), 3);
         assert_eq!(wakes.wakers(), 0);
-    }
-
-    #[test]
-    fn dropping_the_executor_ends_the_scope() {
-        let executor = executor(1);
-        let (sender, receiver) = mpsc::channel();
-        let env = Arc::new(());
-        let scope = executor.spawn(async_scope(env.clone(), async move |s| {
-            s.spawn(async move {
-                let _env = s.env();
-                sender.send(()).unwrap();
-                pending::<()>().await;
-            });
-        }));
-        receiver.recv().unwrap();
-        drop(executor);
-        assert!(block_on(scope.result()).unwrap_err().is_cancelled());
-        assert_eq!(Arc::strong_count(&env), 1);
     }
 }

@@ -1,6 +1,6 @@
 //! Listeners: who accepts, and what happens when none can.
 
-use futures_lite::{future, stream};
+use futures_lite::future;
 use joint_executor::io::{TcpListener, TcpStream};
 
 use super::support::{everywhere, waits};
@@ -40,25 +40,6 @@ fn several_tasks_accept_from_one_listener() {
             Ok(())
         };
         future::try_zip(future::try_zip(accept(), accept()), connect).await?;
-        Ok(())
-    });
-}
-
-#[test]
-fn connections_come_as_a_stream() {
-    use futures_lite::StreamExt;
-
-    everywhere(async || {
-        let listener = TcpListener::bind("127.0.0.1:0").await?;
-        let address = listener.local_addr()?;
-        let mut incoming = stream::poll_fn(|cx| listener.poll_accept(cx).map(Some));
-        for _ in 0..3 {
-            let mut next = incoming.next();
-            waits(&mut next).await;
-            let client = TcpStream::connect(address).await?;
-            let (_, peer) = next.await.unwrap()?;
-            assert_eq!(peer, client.local_addr()?);
-        }
         Ok(())
     });
 }

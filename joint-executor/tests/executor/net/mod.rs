@@ -5,7 +5,6 @@
 mod accept;
 mod address;
 mod connect;
-mod many;
 #[cfg(unix)]
 mod pipe;
 mod ready;

@@ -7,21 +7,8 @@ use joint_executor::io::{PipeReader, PipeWriter, pipe};
 
 use super::support::{
     bytes, data_then_end, end_while_waiting, everywhere, full_suspends, read_all, waits,
-    write_and_close,
 };
 use crate::prelude::*;
-
-#[test]
-fn a_megabyte_passes_through_a_pipe() {
-    everywhere(async || {
-        let (reader, writer) = pipe()?;
-        let sent = bytes(1 << 20);
-        let reads = joint_executor::spawn(read_all(reader));
-        write_and_close(writer, &sent).await?;
-        assert!(reads.await? == sent);
-        Ok(())
-    });
-}
 
 #[test]
 fn a_reader_that_has_gone_is_an_error_and_no_signal() {

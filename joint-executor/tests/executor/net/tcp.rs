@@ -10,7 +10,7 @@ use joint_executor::io::{TcpListener, TcpStream};
 use socket2::SockRef;
 
 use super::support::{
-    bytes, connected, echo, end_while_waiting, everywhere, read_all, suspends_and_ends, waits,
+    bytes, connected, end_while_waiting, everywhere, read_all, suspends_and_ends, waits,
     write_and_close,
 };
 use crate::prelude::*;
@@ -29,46 +29,12 @@ fn megabytes_go_both_ways_at_once() {
 }
 
 #[test]
-fn an_echo_in_pieces_of_many_sizes_arrives_intact() {
-    everywhere(async || {
-        let (client, server) = connected().await?;
-        let server = joint_executor::spawn(echo(server));
-        let sent = bytes(200_000);
-        let writes = async {
-            let mut rest = &sent[..];
-            for size in (1..).step_by(37) {
-                let (piece, behind) = rest.split_at(size.min(rest.len()));
-                (&client).write_all(piece).await?;
-                rest = behind;
-                if rest.is_empty() {
-                    break;
-                }
-            }
-            (&client).close().await
-        };
-        let (_, received) = future::try_zip(writes, read_all(&client)).await?;
-        assert!(received == sent);
-        server.await
-    });
-}
-
-#[test]
 fn a_full_connection_suspends_and_its_end_comes_last() {
     everywhere(async || suspends_and_ends(connected).await);
     #[cfg(unix)]
     everywhere(async || {
         suspends_and_ends(async || joint_executor::io::UnixStream::pair()).await?;
         suspends_and_ends(async || joint_executor::io::pipe()).await
-    });
-}
-
-#[test]
-fn the_end_that_was_there_before_the_first_read_is_seen() {
-    everywhere(async || {
-        let (one, other) = connected().await?;
-        write_and_close(other, b"early").await?;
-        assert_eq!(read_all(one).await?, b"early");
-        Ok(())
     });
 }
 

@@ -29,50 +29,6 @@ fn an_executor_that_is_dropped_drops_all_that_sleep() {
 }
 
 #[test]
-fn many_sleep_and_each_wakes_up() {
-    ends(|| {
-        let executor = executor(2);
-        let begin = Instant::now();
-        let tasks: Vec<_> = (0..20_000)
-            .map(|task| {
-                let due = begin + (task % 50) * MILLI;
-                executor.spawn(async move {
-                    sleep_until(due).await;
-                    assert!(Instant::now() >= due);
-                })
-            })
-            .collect();
-        tasks.into_iter().for_each(block_on);
-    });
-}
-
-/// As a `select` over thousands that goes on with the first.
-#[test]
-fn thousands_are_given_up_at_once() {
-    ends(|| {
-        let executor = executor(1);
-        let (wakes, waker) = counting();
-        let polled = waker.clone();
-        block_on(executor.spawn(async move {
-            for round in 0..4 {
-                let mut sleeps: Vec<_> = (0..5000)
-                    .map(|n| sleep(HOUR + ((n * 7919) % 5000) * MILLI))
-                    .collect();
-                for slept in &mut sleeps {
-                    assert_eq!(poll_with(slept, &polled), Poll::Pending);
-                }
-                if round % 2 == 0 {
-                    sleeps.reverse();
-                }
-                drop(sleeps);
-                sleep(MILLI).await;
-            }
-        }));
-        assert_eq!((wakes.count(), wakes.wakers()), (0, 1));
-    });
-}
-
-#[test]
 fn a_waker_that_panics_stops_no_other_timer() {
     ends(|| {
         let executor = executor(1);
@@ -148,43 +104,4 @@ fn a_waker_that_reenters_the_timers_finds_them_unlocked() {
             block_on(executor.spawn(async move { drop((first, second)) }));
         }
     });
-}
-
-/// Each of many tasks awaits one of two, and gives up the other.
-#[test]
-fn a_timer_against_a_task_that_gives_it_up() {
-    ends(|| {
-        let executor = executor(2);
-        let tasks: Vec<_> = (0..2000)
-            .map(|n| {
-                executor.spawn(async move {
-                    let race = sleep(MILLI + n % 7 * MILLI / 10);
-                    let slept = spawn(sleep(MILLI));
-                    let _ = joint_executor::time::timeout(MILLI, race).await;
-                    drop(slept);
-                })
-            })
-            .collect();
-        tasks.into_iter().for_each(block_on);
-    });
-}
-
-#[test]
-fn workers_that_block_on_timers_are_served() {
-    for workers in [1, 2] {
-        ends(move || {
-            let executor = executor(workers);
-            let tasks: Vec<_> = (0..workers)
-                .map(|worker| {
-                    executor.spawn_on(worker, async {
-                        block_on(async {
-                            sleep(MILLI).await;
-                            timeout(MILLI, pending::<()>()).await.unwrap_err();
-                        });
-                    })
-                })
-                .collect();
-            tasks.into_iter().for_each(block_on);
-        });
-    }
 }

@@ -4,7 +4,6 @@
 //! it came at all.
 #![cfg(feature = "io")]
 
-mod blocked;
 mod faults;
 mod interval;
 mod moved;

@@ -43,20 +43,6 @@ fn a_timer_moves_to_another_executor_when_its_own_is_dropped() {
     });
 }
 
-#[test]
-fn a_timer_dropped_after_its_executor_is_harmless() {
-    ends(|| {
-        let (_, waker) = counting();
-        let gone = executor(2);
-        let sleeps: Vec<_> = (0..10)
-            .map(|_| poll_on(&gone, sleep(HOUR), &waker).0)
-            .collect();
-        let fired = poll_on(&gone, sleep(MILLI), &waker).0;
-        drop(gone);
-        drop((sleeps, fired));
-    });
-}
-
 /// A thread waits on a timer of an executor that is dropped meanwhile.
 #[test]
 fn a_blocked_thread_is_woken_though_its_timers_executor_goes() {

@@ -44,35 +44,6 @@ fn nobody_is_woken_early_wherever_the_sleep_is_awaited() {
     });
 }
 
-#[test]
-fn nobody_is_woken_early_on_a_thread_that_a_worker_waits_for() {
-    ends(|| {
-        let executor = executor(1);
-        block_on(executor.spawn(async {
-            // No worker of this executor is free, and the thread has none of its own.
-            std::thread::spawn(|| block_on(wait(1_000_000)))
-                .join()
-                .unwrap();
-            wait(1_000_000).await;
-        }));
-    });
-}
-
-#[test]
-fn later_sleeps_do_not_hold_up_earlier_ones() {
-    ends(|| {
-        let executor = executor(2);
-        let long = executor.spawn(sleep(HOUR));
-        let middle: Vec<_> = (0..100).map(|_| executor.spawn(sleep(HOUR / 2))).collect();
-        block_on(executor.spawn(async {
-            for _ in 0..10 {
-                sleep(MILLI).await;
-            }
-        }));
-        assert!(!long.is_finished() && middle.iter().all(|task| !task.is_finished()));
-    });
-}
-
 fn assert_yields_once(mut sleep: Sleep) {
     let (wakes, waker) = counting();
     assert!(sleep.is_elapsed());
@@ -204,17 +175,6 @@ fn a_reset_to_a_later_time_is_not_woken_at_the_earlier() {
         drop(slept);
         assert_eq!(wakes.wakers(), 1);
     });
-}
-
-#[test]
-fn it_says_what_it_is() {
-    let mut slept = sleep(HOUR);
-    let text = format!("{slept:?}");
-    assert!(text.contains("New") && text.contains("Idle"), "{text}");
-    let (_, waker) = counting();
-    let _ = poll_with(&mut slept, &waker);
-    let text = format!("{slept:?}");
-    assert!(text.contains("Waiting") && text.contains("Armed"), "{text}");
 }
 
 #[test]
