@@ -226,7 +226,7 @@ impl<'a, F: Future, S: Schedule<M>, M, N: Name, P: Place> Typed<'a, F, S, M, N, 
     unsafe fn run(task: Task, again: OnAgain) -> Ran {
         // SAFETY: the runnable keeps the task alive.
         let this = unsafe { Self::of(task) };
-        let seen = this.view.state().run();
+        let seen = this.view.state().load();
         if seen.is_cancelled() {
             // SAFETY: passed on from the caller.
             return Ran::Ended(unsafe { this.cancel_from(seen) });
@@ -382,7 +382,7 @@ impl<'a, F: Future, S: Schedule<M>, M, N: Name, P: Place> Typed<'a, F, S, M, N, 
     unsafe fn cancel(task: Task) -> Option<ThinWaker> {
         // SAFETY: the runnable keeps the task alive.
         let this = unsafe { Self::of(task) };
-        let seen = this.view.state().run();
+        let seen = this.view.state().load();
         // SAFETY: passed on from the caller.
         unsafe { this.cancel_from(seen) }
     }

@@ -300,7 +300,7 @@ impl State {
 
     /// Returns the value that a run starts from.
     #[inline]
-    pub(super) fn run(&self) -> Snapshot {
+    pub(super) fn load(&self) -> Snapshot {
         // ORDERING: run. Acquire: the previous run's writes to the future are visible (`idle`,
         // Release, unless the queue makes that edge), and so is everything before the wake-ups that
         // this run consumes (`wake`, Release).

@@ -47,12 +47,12 @@ fn a_run_consumes_only_some_of_very_many_wake_ups() {
     let many = wake_limit() / 2;
     for wakes in [many, many + 1, wake_limit()] {
         let before = HANDLE + wakes * WAKE;
-        let (outcome, word) = after(before, |state| state.idle(state.run()));
+        let (outcome, word) = after(before, |state| state.idle(state.load()));
         let part = wake_limit() / 4 * WAKE;
         assert_eq!((outcome, word), (OnIdle::Reschedule, before - part));
     }
     let before = HANDLE + (many - 1) * WAKE;
-    let (outcome, word) = after(before, |state| state.idle(state.run()));
+    let (outcome, word) = after(before, |state| state.idle(state.load()));
     assert_eq!((outcome, word), (OnIdle::Leave, HANDLE));
 }
 
@@ -60,7 +60,7 @@ fn a_run_consumes_only_some_of_very_many_wake_ups() {
 #[test]
 fn a_run_of_a_task_that_wakes_itself_leaves_one_wake_up() {
     for wakes in [1, 2, 7] {
-        let end = |state: &State| state.idle(state.run().less(true));
+        let end = |state: &State| state.idle(state.load().less(true));
         let (outcome, word) = after(HANDLE + wakes * WAKE, end);
         assert_eq!((outcome, word), (OnIdle::Reschedule, HANDLE + WAKE));
         let cancelled = HANDLE + CANCELLED + wakes * WAKE;
@@ -264,7 +264,7 @@ impl World {
         match self.runner {
             Runner::None => {}
             Runner::Queued => step(&|w| {
-                let seen = w.make(State::run);
+                let seen = w.make(State::load);
                 w.runner = match seen.is_cancelled() {
                     true => Runner::Ends(seen.0),
                     false => Runner::Polls(seen.0, false),
