@@ -1,6 +1,6 @@
 //! Running user code that may panic, where a panic must not stop anything else.
 
-use core::{cell::Cell, mem};
+use core::{cell::Cell, iter, mem, ptr};
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     sync::PoisonError,
@@ -56,6 +56,42 @@ pub(super) fn with_value<T: Copy, R>(cell: &Cell<T>, value: T, f: impl FnOnce() 
     }
     let _restore = Restore(cell, cell.replace(value));
     f()
+}
+
+/// What calls on this thread's stack have lent, each for the time of another call.
+pub(super) struct Frames<T>(Cell<*const Frame<T>>);
+
+struct Frame<T> {
+    lent: *const T,
+    outer: *const Self,
+}
+
+impl<T> Frames<T> {
+    pub(super) const fn new() -> Self {
+        Self(Cell::new(ptr::null()))
+    }
+
+    /// Calls `f` while `lent` is the innermost one.
+    pub(super) fn during<R>(&self, lent: &T, f: impl FnOnce() -> R) -> R {
+        let frame = Frame {
+            lent,
+            outer: self.0.get(),
+        };
+        with_value(&self.0, &raw const frame, f)
+    }
+
+    /// Calls `f` with all that is lent, innermost first. `f` can keep no reference to it.
+    pub(super) fn walk<R>(&self, f: impl FnOnce(&mut dyn Iterator<Item = &T>) -> R) -> R {
+        let mut next = self.0.get();
+        let mut all = iter::from_fn(|| {
+            // SAFETY: a call of `during` further down this stack has it, and cannot end before `f`.
+            let frame = unsafe { next.as_ref() }?;
+            next = frame.outer;
+            // SAFETY: that call has borrowed it.
+            unsafe { frame.lent.as_ref() }
+        });
+        f(&mut all)
+    }
 }
 
 /// Locks a mutex whose data no panic leaves half-changed.

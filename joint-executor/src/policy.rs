@@ -1,6 +1,6 @@
-//! The numbers by which workers decide what to run, when to search, steal, wake and park. What
-//! bounds one mechanism alone is beside it: the sizes of buffers, the threads for functions that
-//! block, and how long the end of an executor waits.
+//! Every number by which the executor decides: what a worker runs, when it searches, steals, wakes
+//! and parks, how long the end waits, and how many threads block. The sizes of buffers are beside
+//! them.
 //!
 //! The table has what changes if a number is half or twice as large, as a part of the time of the
 //! rows of the benches as they are (two workers on two processors, medians of alternating rounds,
@@ -48,6 +48,8 @@ pub(crate) const MOST_QUEUED: usize = 1 << 14;
 
 /// The number of looks at the other workers before a worker parks, which costs more than a look.
 pub(crate) const LOOKS: u32 = if MODELLED { 1 } else { 4 };
+/// How often a worker spins after the first of these looks, and twice as often after each further.
+pub(crate) const SPINS: u32 = 8;
 /// How long a worker first watches queues that are not empty, and how long a worker blocks first
 /// that waits for a fork. Each further time is twice as long, up to [`LONGEST_WATCH`].
 pub(crate) const FIRST_WATCH: Duration = Duration::from_micros(50);
@@ -65,6 +67,8 @@ pub(crate) const PATIENCE: Duration = Duration::from_micros(50);
 pub(crate) const STUCK: Duration = Duration::from_millis(1);
 /// The largest number of tasks that are stolen at once.
 pub(crate) const MOST_STOLEN: usize = 256;
+/// How often a thief tries that others have forestalled.
+pub(crate) const MOST_THEFTS: usize = 8;
 
 // When a busy worker looks at the others, which it does once in `LONGEST_WATCH` (`worker/idle`).
 
@@ -105,3 +109,23 @@ pub(crate) const LONGEST_AWAY: u64 = 200_000;
 pub(crate) const BLOCKED_LOOK: Duration = Duration::from_millis(1);
 /// The interval at which a blocked worker looks whether its wait is a deadlock.
 pub(crate) const DEADLOCK_LOOK: Duration = Duration::from_secs(1);
+
+// What the end of an executor waits for (`worker/closing.rs`).
+
+/// The largest number of drops that may be nested on a thread's stack, in each executor: of those
+/// that block a worker, and of those of tasks that were spawned too late.
+pub(crate) const MOST_INSIDE: usize = 16;
+/// How long a poll must have been blocked in a closed executor, with no other worker free, before
+/// its worker drops tasks that another worker could drop. Much longer than the system usually keeps
+/// a thread off its processor.
+pub(crate) const ALONE: Duration = Duration::from_millis(100);
+/// The same, if the last poll of another worker is over. That worker has dropped everything by then
+/// that it can drop, unless it is blocked in a drop, or nobody drives it any more.
+pub(crate) const ALONE_BESIDE_ARRIVED: Duration = Duration::from_secs(1);
+
+// The threads for functions that block (`blocking`).
+
+/// The largest number of these threads.
+pub(crate) const MOST_BLOCKING: usize = 512;
+/// The time after which one that is idle exits.
+pub(crate) const BLOCKING_KEPT: Duration = Duration::from_secs(10);

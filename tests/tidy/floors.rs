@@ -33,7 +33,8 @@ const BUILDINGS: [Building; 3] = [
     Building {
         package: "executor",
         below: &[
-            &["arrivals", "fences", "guard", "policy", "punctual", "ring"],
+            &["policy"],
+            &["arrivals", "fences", "guard", "punctual", "ring"],
             &["latch", "who"],
             &[
                 "deques",

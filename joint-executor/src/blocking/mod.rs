@@ -2,7 +2,7 @@
 
 mod pool;
 
-use core::{future::poll_fn, panic::Location, task::Poll, time::Duration};
+use core::{future::poll_fn, panic::Location, task::Poll};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use self::pool::Pool;
@@ -11,15 +11,11 @@ use super::{
     entered,
     guard::guarded,
     hosted,
+    policy::{BLOCKING_KEPT, MOST_BLOCKING},
     worker::{current, shared::Shared},
 };
 use joint::task::{Builder, EndedTask, JoinHandle, Runnable, Schedule, ScheduleInfo, TaskEnd};
 use joint_switch::Renewed;
-
-/// The largest number of threads.
-const MOST: usize = 512;
-/// The time after which an idle thread exits.
-const KEEP: Duration = Duration::from_secs(10);
 
 /// Runs a function that blocks, as a task, on a thread that is kept for such functions.
 ///
@@ -126,6 +122,6 @@ fn run_on_pool(runnable: Runnable) {
         return host.call_blocking(runnable);
     }
     static POOL: Renewed<Pool> = Renewed::new();
-    let pool = POOL.get(Pool::is_here, || Pool::new(MOST, KEEP));
+    let pool = POOL.get(Pool::is_here, || Pool::new(MOST_BLOCKING, BLOCKING_KEPT));
     pool.push(runnable);
 }

@@ -18,7 +18,7 @@
 //! left: its future is dropped at once.
 
 use alloc::{borrow::ToOwned, vec::Vec};
-use core::{cell::Cell, iter, ptr, time::Duration};
+use core::{cell::Cell, ptr};
 use std::time::Instant;
 
 use super::{
@@ -27,22 +27,12 @@ use super::{
 };
 use crate::{
     gate,
-    guard::with_value,
+    guard::Frames,
+    policy::{ALONE, ALONE_BESIDE_ARRIVED, MOST_INSIDE},
     registry::{Lane, Registry},
 };
 use joint::waker;
 use joint_switch::{now, thread, thread_local, wait_until};
-
-/// The largest number of drops that may be nested on a thread's stack, in each executor: of those
-/// that block a worker, and of those of tasks that were spawned too late.
-pub(super) const MOST_INSIDE: usize = 16;
-/// How long a poll must have been blocked in a closed executor, with no other worker free, before
-/// its worker drops tasks that another worker could drop. Much longer than the system usually keeps
-/// a thread off its processor.
-const PATIENCE: Duration = Duration::from_millis(100);
-/// The same, if the last poll of another worker is over. That worker has dropped everything by then
-/// that it can drop, unless it is blocked in a drop, or nobody drives it any more.
-const LONG_PATIENCE: Duration = Duration::from_secs(1);
 
 /// A task that this thread is about to queue, while a hook runs that may end the task's worker.
 struct InHand {
@@ -50,24 +40,22 @@ struct InHand {
     lane: Lane,
     /// Whether the worker's end has passed it over.
     is_left: Cell<bool>,
-    outer: *const InHand,
 }
 
 thread_local! {
-    /// The innermost one, or null.
-    static IN_HAND: Cell<*const InHand> = const { Cell::new(ptr::null()) };
+    static IN_HAND: Frames<InHand> = const { Frames::new() };
 }
 
 /// Calls `f` while this thread has a task in hand. Returns true if that ends the worker to which
 /// the task is pinned, so that the caller must dispose of it on this thread.
 pub(super) fn in_hand(shared: &Shared, lane: Lane, f: impl FnOnce()) -> bool {
+    let is_left = Cell::new(false);
     let task = InHand {
         shared,
         lane,
-        is_left: Cell::new(false),
-        outer: IN_HAND.with(Cell::get),
+        is_left,
     };
-    IN_HAND.with(|in_hand| with_value(in_hand, &raw const task, f));
+    IN_HAND.with(|in_hand| in_hand.during(&task, f));
     task.is_left.get()
 }
 
@@ -90,7 +78,7 @@ impl Running<'_> {
         self.arrive();
         while !self.shared().gate.is_quiet() {
             match self.next() {
-                Some(runnable) => self.take_up(runnable),
+                Some(runnable) => self.run_or_discard(runnable),
                 None => self = self.look_out(),
             }
         }
@@ -117,7 +105,7 @@ impl Running<'_> {
     }
 
     /// Runs a runnable that was found elsewhere, or drops it if the executor is closed.
-    pub(super) fn take_up(&self, runnable: Runnable) {
+    pub(super) fn run_or_discard(&self, runnable: Runnable) {
         match self.shared().is_closed() {
             false => self.run(runnable),
             true => self.discard_inside(runnable),
@@ -212,20 +200,12 @@ impl Running<'_> {
     /// Leaves the tasks pinned to this worker that callers further down this stack have in hand to
     /// them, and returns their number.
     fn leave_in_hand(&self) -> usize {
-        let mut next = IN_HAND.with(Cell::get);
-        let all = iter::from_fn(|| {
-            // SAFETY: set by `in_hand`, whose call on this stack has not ended.
-            let task = unsafe { next.as_ref() }?;
-            next = task.outer;
-            Some(task)
-        });
         let is_own = |task: &&InHand| {
             ptr::eq(task.shared, &raw const **self.shared())
                 && task.lane == Lane::Pinned(self.index())
         };
-        all.filter(is_own)
-            .map(|task| task.is_left.set(true))
-            .count()
+        let leave = |task: &InHand| task.is_left.set(true);
+        IN_HAND.with(|all| all.walk(|all| all.filter(is_own).map(leave).count()))
     }
 }
 
@@ -261,14 +241,14 @@ impl Worker {
         }
         let now = now();
         let seen = self.closing.blocked.get();
-        let since = match seen.filter(|&(_, last)| now - last < PATIENCE) {
+        let since = match seen.filter(|&(_, last)| now - last < ALONE) {
             Some((since, _)) => since,
             None => now,
         };
         self.closing.blocked.set(Some((since, now)));
         let patience = match others.any(|other| shared.gate.has_arrived(other)) {
-            true => LONG_PATIENCE,
-            false => PATIENCE,
+            true => ALONE_BESIDE_ARRIVED,
+            false => ALONE,
         };
         now - since >= patience
     }

@@ -24,7 +24,7 @@ use std::time::Instant;
 use super::{Running, Worker};
 use crate::{
     fork_join::job::{Taken, Wait, while_lent},
-    policy::{FIRST_WATCH, LONGEST_WATCH, LOOKS, ROOM_TO_HELP, WORTH_A_THEFT},
+    policy::{FIRST_WATCH, LONGEST_WATCH, LOOKS, ROOM_TO_HELP, SPINS, WORTH_A_THEFT},
     sleep::{Need, Woke},
 };
 use joint::{completion::Ended, park::block_on_timeout};
@@ -74,6 +74,13 @@ fn stack_now() -> usize {
     (&raw const here).addr()
 }
 
+/// Spins after a look at the other workers.
+pub(super) fn spin_after(look: u32) {
+    for _ in 0..SPINS << look {
+        hint::spin_loop();
+    }
+}
+
 impl Running<'_> {
     /// Announces the first fork that other workers can take. Wakes a worker if all others sleep.
     #[inline]
@@ -100,9 +107,7 @@ impl Running<'_> {
                     self.apart(|| taken.run());
                     limit = FIRST_WATCH;
                 }
-                for _ in 0..(1 << look) * 8 {
-                    hint::spin_loop();
-                }
+                spin_after(look);
             }
             let ended = while_lent(|| block_on_timeout(poll_fn(|cx| wait.poll(cx)), limit));
             if let Some(ended) = ended {

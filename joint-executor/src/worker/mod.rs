@@ -28,7 +28,7 @@
 use alloc::{string::String, sync::Arc, vec::Vec};
 use core::{
     cell::{Cell, RefCell},
-    iter, ptr,
+    ptr,
 };
 use std::time::Instant;
 
@@ -50,7 +50,7 @@ pub(crate) use self::state::Running;
 use self::{
     attend::Attendant,
     blocked::attend_while_blocked,
-    closing::{Closing, MOST_INSIDE},
+    closing::Closing,
     current::{stranger, with_current, with_worker_of},
     help::Helper,
     idle::steal::Lookout,
@@ -60,10 +60,10 @@ use self::{
 };
 use super::{
     deques::Deques,
-    guard::with_value,
+    guard::Frames,
     hooks::Hooks,
     metrics::Counters,
-    policy::MOST_QUEUED,
+    policy::{MOST_INSIDE, MOST_QUEUED},
     registry::Lane,
     task_info::{DataSlot, TaskInfo},
     who,
@@ -101,32 +101,27 @@ pub(crate) struct Worker {
     attendant: Attendant,
 }
 
-/// A runnable of `shared` that this thread is disposing of, inside the disposal of another one.
+/// The disposal of a runnable of `shared` on this thread.
 struct Disposal {
     shared: *const Shared,
-    outer: *const Disposal,
     /// Those to dispose of next.
     left: RefCell<Vec<Runnable>>,
 }
 
 thread_local! {
-    /// The innermost one, or null.
-    static DISPOSING: Cell<*const Disposal> = const { Cell::new(ptr::null()) };
+    static DISPOSALS: Frames<Disposal> = const { Frames::new() };
 }
 
 /// Drops a runnable of `shared`, and with it the future, on whatever thread this is.
 pub(super) fn dispose(shared: &Shared, runnable: Runnable) {
     let is_own = with_worker_of(shared, |worker| worker.is_some());
-    let disposal = Disposal {
-        shared,
-        outer: DISPOSING.with(Cell::get),
-        left: RefCell::default(),
-    };
+    let left = RefCell::default();
+    let disposal = Disposal { shared, left };
     let mut next = Some(runnable);
     while let Some(one) = next {
         let f = || who::as_disposed(is_own, || drop(one));
         // A worker may be in the middle of a wake-up.
-        stranger(|| DISPOSING.with(|disposing| with_value(disposing, &raw const disposal, f)));
+        stranger(|| DISPOSALS.with(|all| all.during(&disposal, f)));
         next = disposal.left.borrow_mut().pop();
     }
 }
@@ -136,25 +131,19 @@ pub(super) fn dispose(shared: &Shared, runnable: Runnable) {
 /// dropped needs no stack.
 #[cold]
 pub(super) fn dispose_spawned(shared: &Shared, runnable: Runnable) {
-    let mut own = disposals().filter(|one| ptr::eq(one.shared, shared));
-    match own.next() {
-        Some(innermost) if own.count() + 1 >= MOST_INSIDE => {
-            innermost.left.borrow_mut().push(runnable);
-        }
-        _ => dispose(shared, runnable),
-    }
-}
-
-/// Returns the disposals under way on this thread, innermost first. The references must not be
-/// kept.
-fn disposals<'a>() -> impl Iterator<Item = &'a Disposal> {
-    let mut next = DISPOSING.with(Cell::get);
-    iter::from_fn(move || {
-        // SAFETY: set by `dispose`, whose call on this stack has not ended.
-        let disposal = unsafe { next.as_ref() }?;
-        next = disposal.outer;
-        Some(disposal)
-    })
+    let here = DISPOSALS.with(|all| {
+        all.walk(|all| {
+            let mut own = all.filter(|one| ptr::eq(one.shared, shared));
+            match own.next() {
+                Some(innermost) if own.count() + 1 >= MOST_INSIDE => {
+                    innermost.left.borrow_mut().push(runnable);
+                    None
+                }
+                _ => Some(runnable),
+            }
+        })
+    });
+    here.into_iter().for_each(|one| dispose(shared, one));
 }
 
 /// Counts a task whose future has just been dropped on this thread, by the executor's own worker or
@@ -175,9 +164,10 @@ pub(super) fn ended(task: &EndedTask<'_, EntryLink>, how: TaskEnd) {
 
 #[cold]
 fn ended_elsewhere(task: &EndedTask<'_, EntryLink>, how: TaskEnd) {
-    if let Some(disposal) = disposals().next() {
+    let innermost = DISPOSALS.with(|all| all.walk(|all| all.next().map(|one| one.shared)));
+    if let Some(shared) = innermost {
         // SAFETY: the call of `dispose` on this stack has been lent it.
-        let shared = unsafe { &*disposal.shared };
+        let shared = unsafe { &*shared };
         shared.outside.count_end(how);
         // SAFETY: the runner calls this.
         unsafe { shared.hooks.ended(task, how) };

@@ -75,7 +75,7 @@ impl Worker {
     /// Registers this thread as one that runs the worker. Called before the first step, and again
     /// when the worker has moved to another thread.
     pub(crate) fn begin_here(&self) {
-        // An owner who chooses the tasks also serves the driver, whose first use rouses the others.
+        // An owner who chooses the tasks also serves the driver, whose first use unparks the rest.
         if self.shared().decides == Decides::Workers {
             self.shared().sleep.begin(self.index());
         }
@@ -126,7 +126,7 @@ impl Worker {
                 return Step::Ready;
             }
             if let Some(runnable) = running.next() {
-                running.take_up(runnable);
+                running.run_or_discard(runnable);
                 left -= 1;
                 continue;
             }
@@ -193,7 +193,7 @@ impl Worker {
         )
     }
 
-    /// The last check before this worker rests. Active workers check the injector by themselves.
+    /// The last check before this worker parks. Active workers check the injector by themselves.
     pub(super) fn is_urgent(&self) -> bool {
         let shared = &**self.shared();
         let injected = || shared.has_injected() && shared.sleep.is_quiet();

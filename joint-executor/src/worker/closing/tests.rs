@@ -13,7 +13,7 @@ use core::{
 use joint::JoinHandle;
 use joint_switch::wait_until;
 
-use super::{MOST_INSIDE, PATIENCE};
+use crate::policy::{ALONE, MOST_INSIDE};
 use crate::{
     registry::Lane,
     worker::{
@@ -60,7 +60,7 @@ fn a_found_task_is_run_or_dropped_if_the_executor_is_closed() {
     let [worker, _other] = two_workers();
     let held = Arc::new(());
     let polls = || {
-        worker.running().take_up(counted(&held));
+        worker.running().run_or_discard(counted(&held));
         assert_eq!(alive(&held), 0);
         worker.counters().polls.get()
     };
@@ -111,7 +111,7 @@ fn a_blocked_worker_drops_what_is_its_own_and_if_left_alone_what_any_thread_can_
     shared.close();
     worker.running().close_down_blocked();
     assert_eq!(alive(&held), 7, "all but the tasks that are pinned to it");
-    wait_for(&worker, PATIENCE);
+    wait_for(&worker, ALONE);
     worker.running().close_down_blocked();
     assert_eq!(alive(&held), 1, "the one that is pinned elsewhere");
     other.running().close_down_blocked();
@@ -130,7 +130,7 @@ fn a_worker_is_left_alone_after_a_while_in_which_no_other_arrives() {
     let [worker, _other] = two_workers();
     worker.shared().close();
     assert!(!worker.is_left_alone());
-    wait_for(&worker, PATIENCE - Duration::from_millis(50));
+    wait_for(&worker, ALONE - Duration::from_millis(50));
     assert!(!worker.is_left_alone());
     wait_for(&worker, Duration::from_millis(50));
     assert!(worker.is_left_alone());

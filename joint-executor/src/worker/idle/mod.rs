@@ -75,7 +75,7 @@ impl<'w> Searching<'w> {
                 running.wake_strangers(away);
                 steal.iter().for_each(|steal| running.tell_of_theft(steal));
             }
-            Found::Task(runnable, _) => running.take_up(runnable),
+            Found::Task(runnable, _) => running.run_or_discard(runnable),
             Found::Fork(taken) if away.is_some() => {
                 // It goes back to its owner.
                 drop(taken);

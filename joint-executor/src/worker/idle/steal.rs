@@ -18,7 +18,7 @@
 //! stuck, or its share of a queue whose tasks wait longer than its own (`share.rs`).
 
 use alloc::vec::Vec;
-use core::{cell::Cell, hint, task::Waker, time::Duration};
+use core::{cell::Cell, task::Waker, time::Duration};
 use std::time::Instant;
 
 use super::share::Row;
@@ -29,7 +29,7 @@ use crate::{
         CLOCK_INTERVAL, LONGEST_WATCH, LOOKS, LOOKS_IN_A_ROW, MOST_STOLEN, PATIENCE, STUCK,
         WORTH_A_STEAL,
     },
-    worker::{Running, Worker, shared::Runnable},
+    worker::{Running, Worker, help::spin_after, shared::Runnable},
 };
 use joint_switch::now;
 
@@ -154,9 +154,7 @@ impl Worker {
             if let Some(found) = found.or_else(fork) {
                 return Ok(found);
             }
-            for _ in 0..(1 << look) * 8 {
-                hint::spin_loop();
-            }
+            spin_after(look);
         }
         Err(makes_progress)
     }
