@@ -39,7 +39,7 @@
 //! announced before that, with a fence.
 //!
 //! A worker that the lookout sees parked may be left out. If it runs after that, it has counted
-//! itself as risen after S1 or F1, so its P3 sees those. If it had been up before, the lookout
+//! itself as awake after S1 or F1, so its P3 sees those. If it had been up before, the lookout
 //! would see it awake, because it wrote that before it left the searchers, which is a release, and
 //! the lookout left later and acquires. If it has run and parks again, its queues are empty.
 //!
@@ -64,10 +64,10 @@
 //! left, and its fence passes their words on. (In the other order, a worker that is stopped between
 //! the two is counted and cannot be woken. If it was not the last lookout, it does not look
 //! either.) Whoever wants to wake it **claims** it, by an exchange of that word, unparks it, and
-//! counts it as on its way up, in this order. The worker rises by an exchange too, and then counts
-//! itself as a searcher. So one side alone learns that the worker was parked. A push that finds all
-//! words awake, though the counts show a sleeper, need not wake anybody: that sleeper has risen,
-//! and is about to count itself.
+//! counts it as on its way up, in this order. The worker wakes up by an exchange too, and then
+//! counts itself as a searcher. So one side alone learns that the worker was parked. A push that
+//! finds all words awake, though the counts show a sleeper, need not wake anybody: that sleeper has
+//! woken up, and is about to count itself.
 //!
 //! A thread that is stopped between its claim and the unpark hinders nobody: it has not counted the
 //! worker yet, so others still see that a lookout is needed, and wake another worker or unpark that
@@ -76,11 +76,11 @@
 //! It lies above the others, so nothing is borrowed from them, and it is read as 0.
 //!
 //! A worker parks on its own thread, or in the [driver](super::driver), which has room for one: the
-//! **keeper**. The keeper also rises by itself when there is something to do in the driver. The
+//! **keeper**. The keeper also wakes up by itself when there is something to do in the driver. The
 //! other workers are woken before it. A worker whose owner drives it ([`hosted`](super::hosted))
 //! may be *away*: it sleeps, and its thread does something else. It is woken after all others, by a
-//! function instead of an unpark, which only its claimer calls. It rises when it is driven again.
-//! As that may be never, it does not count as on its way up.
+//! function instead of an unpark, which only its claimer calls. It wakes up when it is driven
+//! again. As that may be never, it does not count as on its way up.
 
 use super::fences::Fences;
 use crate::guard::lock;
@@ -137,7 +137,7 @@ struct Reached {
 pub(crate) struct Parking<'a> {
     pub(crate) in_driver: bool,
     /// Parks once, for at most that time. It may return early for no reason. Returns whether the
-    /// worker rises by itself, because there is something to do in the driver.
+    /// worker wakes up by itself, because there is something to do in the driver.
     pub(crate) park: &'a mut dyn FnMut(Option<Duration>) -> bool,
 }
 
@@ -155,7 +155,7 @@ pub(crate) enum Parked {
     NotAtAll,
     /// Until another thread has claimed it.
     Woken,
-    /// Until it has risen by itself.
+    /// Until it has woken up by itself.
     AWhile,
 }
 
@@ -195,8 +195,9 @@ impl Sleep {
         }
     }
 
-    /// Registers the calling thread as that worker's. From here on [`rouse`](Sleep::rouse) reaches
-    /// it, and the worker sees everything that happened before an earlier `rouse`.
+    /// Registers the calling thread as that worker's. From here on
+    /// [`unpark_all`](Sleep::unpark_all) reaches it, and the worker sees everything that happened
+    /// before an earlier `unpark_all`.
     pub(crate) fn begin(&self, worker: usize) {
         self.reached[worker].begin();
         // ORDERING: begin_fence. SeqCst: with `rouse_fence`. Before the fences of whoever wakes
@@ -206,7 +207,7 @@ impl Sleep {
 
     /// Unparks the thread of every worker, including workers that are blocked in a poll, so that
     /// each looks again at what has changed.
-    pub(crate) fn rouse(&self) {
+    pub(crate) fn unpark_all(&self) {
         // ORDERING: rouse_fence. SeqCst: with `begin_fence`: this finds the thread, or the worker
         // sees what the caller has written.
         fence(order!(rouse_fence: SeqCst));
@@ -283,7 +284,7 @@ impl Sleep {
     /// Returns whether some worker has nothing to run: a hint for code that can split its work.
     #[inline]
     pub(crate) fn is_anybody_idle(&self) -> bool {
-        // A woken worker may have risen before its waker counts it as waking.
+        // A woken worker may have woken up before its waker counts it as waking.
         self.counts().0 % WAKING != 0
     }
 
@@ -334,17 +335,17 @@ impl Sleep {
             (Some(_), true) => (WATCHING, WATCHES_IN_DRIVER),
         };
         let has_work = || limit.is_none() && has_work();
-        let is_needed = self.rest(worker, word, count, urgent, has_work);
+        let is_needed = self.begin_park(worker, word, count, urgent, has_work);
         // An exchange that changes nothing, so that it has its place in the order of the claims.
         // ORDERING: slept. Release, with `claim`: a claim that comes after a look that found none
-        // sees the reactor in which this keeper rests. `risen` acquires.
+        // sees the reactor in which this keeper parks. `risen` acquires.
         let is_claimed = || is_claimed(self.words[worker].fetch_add(0, order!(slept: Release)));
         while !is_needed && !is_claimed() {
             if (parking.park)(limit) || limit.is_some() {
                 break;
             }
         }
-        match self.rise(worker, count, WAKING) {
+        match self.end_park(worker, count, WAKING) {
             true => Parked::Woken,
             false if is_needed => Parked::NotAtAll,
             false => Parked::AWhile,
@@ -364,7 +365,7 @@ impl Sleep {
         has_work: impl Fn() -> bool,
     ) -> Result<(), Option<Waker>> {
         *lock(&self.reached[worker].away) = Some(away);
-        match self.rest(worker, AWAY, SLEEPING, urgent, has_work) {
+        match self.begin_park(worker, AWAY, SLEEPING, urgent, has_work) {
             true => Err(self.come_back(worker)),
             false => Ok(()),
         }
@@ -373,7 +374,7 @@ impl Sleep {
     /// Makes a worker that was away a searcher. Returns its waker, if nobody has woken it, to be
     /// dropped by a running worker.
     pub(crate) fn come_back(&self, worker: usize) -> Option<Waker> {
-        self.rise(worker, SLEEPING, 0);
+        self.end_park(worker, SLEEPING, 0);
         lock(&self.reached[worker].away).take()
     }
 
@@ -381,7 +382,7 @@ impl Sleep {
     /// away.
     #[must_use]
     pub(crate) fn wake_all(&self) -> Vec<Waker> {
-        self.rouse();
+        self.unpark_all();
         self.wake_parked()
     }
 
@@ -446,8 +447,8 @@ impl Sleep {
                 _ => CLAIMED,
             };
             // ORDERING: claim. Release, with `risen`: what the caller has written is visible to the
-            // worker. Acquire, with an earlier `slept` of a keeper that rests again: the ring that
-            // follows sees the reactor in which it rests.
+            // worker. Acquire, with an earlier `slept` of a keeper that parks again: the ring that
+            // follows sees the reactor in which it parks.
             // ORDERING: claim_not. Relaxed: this looks again at the word that it has read.
             let (claim, not) = (order!(claim: AcqRel), order!(claim_not: Relaxed));
             match self.words[worker].compare_exchange(word, claimed, claim, not) {
@@ -480,8 +481,9 @@ impl Sleep {
         }
     }
 
-    /// S1 to S3: parks a searching worker, as far as others can see. Returns whether it must rise.
-    fn rest(
+    /// S1 to S3: parks a searching worker, as far as others can see. Returns whether it must wake
+    /// up again.
+    fn begin_park(
         &self,
         worker: usize,
         word: usize,
@@ -507,7 +509,7 @@ impl Sleep {
 
     /// Makes a parked worker a searcher. `waking` is what its waker has counted, or will. Returns
     /// whether another thread has claimed it.
-    fn rise(&self, worker: usize, count: u64, waking: u64) -> bool {
+    fn end_park(&self, worker: usize, count: u64, waking: u64) -> bool {
         // ORDERING: risen. Acquire, with `claim`: what came before the wake-up is visible.
         let is_woken = is_claimed(self.words[worker].swap(AWAKE, order!(risen: Acquire)));
         let change = count - SEARCHING + if is_woken { waking } else { 0 };

@@ -210,7 +210,7 @@ fn the_end_reaches_a_blocked_worker() {
             })
         };
         closed.store(true, Relaxed);
-        driven.rouse();
+        driven.unpark_all();
         worker.join().unwrap();
     });
 }

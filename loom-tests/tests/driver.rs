@@ -23,7 +23,7 @@ const FUTURE: u64 = 3_000_000_000_000_000_000;
 #[derive(Clone, Copy, PartialEq)]
 enum Forget {
     Nothing,
-    /// The check, by a worker that rests elsewhere, whether the driver has become useful.
+    /// The check, by a worker that parks elsewhere, whether the driver has become useful.
     Vacancy,
     /// The ring for a worker that parks in the driver.
     Ring,
@@ -85,13 +85,13 @@ impl World {
         while !is_over(self) {
             let looks = self.forget != Forget::Vacancy;
             let urgent = || self.is_closed() || self.has_work();
-            self.driven.rest(worker, looks, urgent, || self.has_work());
+            self.driven.park(worker, looks, urgent, || self.has_work());
         }
         self.driven.found(|| self.has_work());
     }
 }
 
-/// A worker with nothing to do rests, in the driver or elsewhere, until its waker reports an event
+/// A worker with nothing to do parks, in the driver or elsewhere, until its waker reports an event
 /// that another thread causes. `before` prepares the world.
 fn against_rest(forget: Forget, before: fn(&Driven), come: fn(&Driven, &Arc<Wakes>)) {
     model_bounded(3, move || {
@@ -150,10 +150,10 @@ fn deadlines_of_a_worker(deadlines: usize) {
     });
 }
 
-/// The keeper rises for a deadline of one worker. Another worker's deadline need not wake it,
+/// The keeper wakes up for a deadline of one worker. Another worker's deadline need not wake it,
 /// because it sees that deadline before it sleeps again. Preemption bound 3.
 #[test]
-fn a_deadline_reaches_a_keeper_that_rises_anyway() {
+fn a_deadline_reaches_a_keeper_that_wakes_up_anyway() {
     model_bounded(3, || {
         let world = World::new(3, Forget::Nothing);
         let wakes = Wakes::new();
@@ -169,7 +169,7 @@ fn a_deadline_reaches_a_keeper_that_rises_anyway() {
     });
 }
 
-/// A task from outside, and the shutdown, against a worker that rests in the driver.
+/// A task from outside, and the shutdown, against a worker that parks in the driver.
 fn push_and_close(forget: Forget, before: fn(&Driven)) {
     model_bounded(3, move || {
         let world = World::new(1, forget);
@@ -284,8 +284,8 @@ fn a_keeper_that_a_stopped_thread_has_claimed_is_rung_while_the_reactor_is_made(
     }
 }
 
-/// Of two workers, one rests in the driver and the other outside it. One event keeps each of them
-/// busy: a task from outside, or a deadline. The worker that rises first for the deadline has to
+/// Of two workers, one parks in the driver and the other outside it. One event keeps each of them
+/// busy: a task from outside, or a deadline. The worker that wakes up first for the deadline has to
 /// leave the task to the other, or come back for it.
 fn two_workers(before: fn(&Driven)) {
     model_bounded(2, move || {
@@ -369,7 +369,7 @@ models! {
     the_first_descriptor_reaches_a_worker_about_to_park_outside_the_driver: against_rest(Forget::Nothing, unused, first_descriptor);
     the_first_descriptor_reaches_a_keeper_that_sleeps_until_a_deadline: against_rest(Forget::Nothing, far_deadline, first_descriptor);
     an_earlier_deadline_of_a_busy_worker_reaches_the_keeper: deadlines_of_a_worker(1);
-    /// The second deadline is announced while the keeper may have risen for the first.
+    /// The second deadline is announced while the keeper may be awake for the first.
     two_deadlines_of_a_busy_worker_reach_the_keeper: deadlines_of_a_worker(2);
     a_push_and_the_end_reach_the_keeper: push_and_close(Forget::Nothing, far_deadline);
     a_push_and_the_end_reach_the_keeper_in_the_reactor: push_and_close(Forget::Nothing, reactor);

@@ -65,7 +65,7 @@ enum Forget {
     LookAsSleeper,
     /// F3, by the last lookout that finds something.
     LookAsFinder,
-    /// The look at pushes from outside, before it rests.
+    /// The look at pushes from outside, before it parks.
     Urgent,
     /// The announcement of the rest of a batch that it took without having searched.
     Rest,
@@ -122,7 +122,7 @@ impl World {
         self.closed.load(Relaxed)
     }
 
-    /// As `Shared::close`, but does not rouse the workers that are not parked.
+    /// As `Shared::close`, but does not unpark the workers that are not parked.
     fn close(&self) {
         self.closed.store(true, Relaxed);
         self.sleep.wake_all();
@@ -155,7 +155,7 @@ impl World {
     }
 
     /// Rests as a sleeper.
-    fn rest(&self, worker: usize) {
+    fn park(&self, worker: usize) {
         let looks = self.forget != Forget::LookAsSleeper;
         let has_work = || looks && self.has_work();
         self.sleep.sleep(worker, || self.urgent(worker), has_work);
@@ -169,15 +169,15 @@ impl World {
 
     /// As `Local::look_out`. Returns true if a task was found, and false if the executor is closed.
     fn search(&self, worker: usize, batch: usize) -> bool {
-        self.search_by(worker, batch, |_| self.rest(worker))
+        self.search_by(worker, batch, |_| self.park(worker))
     }
 
-    /// As [`search`](World::search), but `rest` decides how to rest. It is told how often this
+    /// As [`search`](World::search), but `park` decides how to park. It is told how often this
     /// worker has rested before.
-    fn search_by(&self, worker: usize, batch: usize, rest: impl Fn(usize)) -> bool {
+    fn search_by(&self, worker: usize, batch: usize, park: impl Fn(usize)) -> bool {
         self.sleep.begin(worker);
         self.sleep.search();
-        let mut rests = 0;
+        let mut parks = 0;
         let found = loop {
             if self.look_round(worker, batch) {
                 break true;
@@ -185,8 +185,8 @@ impl World {
             if self.is_closed() {
                 break false;
             }
-            rest(rests);
-            rests += 1;
+            park(parks);
+            parks += 1;
         };
         self.found();
         found
@@ -203,12 +203,12 @@ impl World {
 
     /// As [`search`](World::search), but watches before it sleeps.
     fn search_and_watch(&self, worker: usize, batch: usize) -> bool {
-        self.search_by(worker, batch, |rests| {
-            if rests == 0 {
+        self.search_by(worker, batch, |parks| {
+            if parks == 0 {
                 self.sleep
                     .watch(worker, Duration::ZERO, || self.urgent(worker));
             } else {
-                self.rest(worker);
+                self.park(worker);
             }
         })
     }
@@ -236,14 +236,14 @@ impl Wake for Woken {
 impl World {
     /// As [`search`](World::search), for a worker whose thread does something else meanwhile.
     fn search_away(&self, worker: usize, owner: Owner) -> bool {
-        self.search_by(worker, 1, |rests| {
+        self.search_by(worker, 1, |parks| {
             let looks = self.forget != Forget::LookAsSleeper;
             let has_work = || looks && self.has_work();
             let urgent = || self.urgent(worker);
             let woken = Arc::new(Woken(AtomicBool::new(false), thread::current()));
             let waker = Waker::from(woken.clone());
             if self.sleep.go_away(worker, waker, urgent, has_work) {
-                if owner == Owner::Parks || rests > 0 {
+                if owner == Owner::Parks || parks > 0 {
                     while !woken.0.load(Relaxed) {
                         thread::park();
                     }
@@ -444,7 +444,7 @@ fn push_whose_worker_sleeps_afterwards(finds_other_work: bool) {
                 assert_eq!(world.injector.take(1), 1);
                 world.found();
             } else {
-                world.rest(1);
+                world.park(1);
                 world.sleep.found(|| false);
                 world.close();
             }
@@ -456,7 +456,7 @@ fn push_whose_worker_sleeps_afterwards(finds_other_work: bool) {
 
 /// A worker begins, and blocks unless it sees what has changed.
 #[test]
-fn a_worker_that_begins_is_roused_or_sees_why() {
+fn a_worker_that_begins_is_unparked_or_sees_why() {
     model(|| {
         let world = World::new(1, 0, Forget::Nothing);
         let worker = start(&world, |world| {
@@ -466,7 +466,7 @@ fn a_worker_that_begins_is_roused_or_sees_why() {
             }
         });
         world.closed.store(true, Relaxed);
-        world.sleep.rouse();
+        world.sleep.unpark_all();
         worker.join().unwrap();
     });
 }
@@ -517,7 +517,7 @@ fn a_worker_sees_what_it_was_woken_for() {
 }
 
 /// A thread that wakes worker 0 is stopped before one of its operations. Another one that wakes it
-/// does not wait for it: worker 0 rises.
+/// does not wait for it: worker 0 wakes up.
 fn beside_a_stopped_waker(workers: usize, stops: Waking, wakes: Waking, park: Parks) {
     each_step(2, move |stopped| {
         let world = World::new(workers, 0, Forget::Nothing);
@@ -639,7 +639,7 @@ fn a_close_wakes_all_workers_and_they_see_it() {
     });
 }
 
-/// Another worker rests too, and is not woken until the first one closes the executor. Preemption
+/// Another worker parks too, and is not woken until the first one closes the executor. Preemption
 /// bound 3.
 #[test]
 fn a_pinned_task_wakes_its_worker_and_not_another() {

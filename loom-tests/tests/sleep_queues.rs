@@ -138,7 +138,7 @@ fn yield_behind_a_high_task(world: &World, deques: &Deques<Value>, drops: &Drops
     world.yield_and_take(deques, drops.value(), Deques::pop_high);
 }
 
-/// The same on a worker that has just risen.
+/// The same on a worker that has just woken up.
 fn yield_after_a_watch(world: &World, deques: &Deques<Value>, drops: &Drops) {
     world.sleep.search();
     world.sleep.watch(0, Duration::ZERO, || false);
@@ -206,7 +206,7 @@ models! {
     a_yield_behind_a_woken_task_keeps_the_last_lookout_awake: against_sleep(yield_behind_a_woken_task);
     a_yield_behind_a_spawned_task_keeps_the_last_lookout_awake: against_sleep(yield_behind_a_spawned_task);
     a_yield_behind_a_high_task_keeps_the_last_lookout_awake: against_sleep(yield_behind_a_high_task);
-    a_yield_of_a_worker_that_has_risen_keeps_the_last_lookout_awake: against_sleep(yield_after_a_watch);
+    a_yield_of_a_worker_just_woken_keeps_the_last_lookout_awake: against_sleep(yield_after_a_watch);
     the_last_lookout_that_finds_something_sees_a_task_that_is_pushed_after_a_pop: against_found(pop_and_push);
     the_last_lookout_that_finds_something_sees_a_yield: against_found(yield_behind_a_woken_task);
 }

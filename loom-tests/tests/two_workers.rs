@@ -51,7 +51,7 @@ fn begin<F: Future>(future: Pin<&mut F>, waker: &Waker) {
 #[derive(Clone, Copy, PartialEq)]
 enum Other {
     IsParked,
-    /// It rises, finds nothing, and parks again.
+    /// It wakes up, finds nothing, and parks again.
     Parks,
 }
 
@@ -269,7 +269,7 @@ fn a_stranger_of_a_timer_waits_for_a_task() {
     });
 }
 
-/// The worker that is parked in the driver rises for the timers of the stranger and of the task.
+/// The worker parked in the driver wakes up for the timers of the stranger and of the task.
 /// Preemption bound 1.
 #[test]
 fn a_stranger_in_the_driver_waits_for_a_task_that_is_due_as_well() {

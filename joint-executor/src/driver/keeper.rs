@@ -136,7 +136,7 @@ impl<R: EventSource> Driver<R> {
     }
 
     /// How long a blocked worker that has just checked the driver may sleep. `None` means without
-    /// limit, because the driver has never been used, and its first use rouses every worker.
+    /// limit, because the driver has never been used, and its first use unparks every worker.
     pub(crate) fn next_blocked_look(&self) -> Option<Duration> {
         if !self.is_used() {
             return None;
@@ -170,7 +170,7 @@ impl<R: EventSource> Driver<R> {
             // blocked worker by the unpark.
             self.used.store(1, order!(used: Relaxed));
             // A blocked worker that saw the driver unused sleeps without limit.
-            sleep.rouse();
+            sleep.unpark_all();
         }
         // This exchange changes nothing, but has its place in the order of the keeper's exchanges.
         // ORDERING: hurry. Release, with `asleep`: a keeper that goes to sleep after this sees the

@@ -4,8 +4,8 @@
 //! [reactor], which is made when the first descriptor needs it. Until the first timer or descriptor
 //! the driver takes no part in anything.
 //!
-//! One worker at a time is its [`Keeper`](keeper::Keeper). A worker that rests while no other keeps
-//! the driver rests in it, until the earliest deadline, until a descriptor is ready, or until the
+//! One worker at a time is its [`Keeper`](keeper::Keeper). A worker that parks while no other keeps
+//! the driver parks in it, until the earliest deadline, until a descriptor is ready, or until the
 //! driver is rung. A busy worker checks the driver after at most 61 runs (`worker/queues/turn.rs`),
 //! and is its keeper for that moment. The worker wakes the tasks whose timers or descriptors it
 //! finds ready, and they go to its own queue.
@@ -21,12 +21,12 @@
 //! | D2 read that time. If the keeper sleeps beyond the deadline, wake it | K2 look at the earliest deadline. If it is sooner, begin again |
 //!
 //! If D2 comes before K1 on that word, K1 reads from D2 or from an exchange that follows it, so K2
-//! sees D1. Otherwise D2 sees what K1 wrote, or sees that the keeper has risen since. The rise is
-//! an exchange too, so the next K1 still reads from D2 or from an exchange that follows it. The
+//! sees D1. Otherwise D2 sees what K1 wrote, or sees that the keeper has woken up since. That is an
+//! exchange too, so the next K1 still reads from D2 or from an exchange that follows it. The
 //! same two cases hold for a reactor that is made while the keeper sleeps on its thread's parker.
 //!
 //! # A keeper that leaves
-//! A keeper that rises and leaves to run a task abandons the driver, and that task may block.
+//! A keeper that wakes up and leaves to run a task abandons the driver, and that task may block.
 //! Waking another worker each time would cost more than most of the work that the wake-up is for.
 //! So a worker that leaves the driver wakes another one only if there is no lookout (`sleep.rs`),
 //! or if recent polls were long. A lookout that finds the driver vacant keeps it, and watches as

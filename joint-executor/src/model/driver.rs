@@ -146,11 +146,11 @@ impl Driven {
         wake_away(self.sleep.wake_worker(worker));
     }
 
-    pub fn rouse(&self) {
-        self.sleep.rouse();
+    pub fn unpark_all(&self) {
+        self.sleep.unpark_all();
     }
 
-    /// Does not rouse the others, because loom's unpark passes on what came before it to a thread
+    /// Does not unpark the others, because loom's unpark passes on what came before it to a thread
     /// that does not park as well.
     pub fn wake_all(&self) {
         self.sleep.wake_parked().into_iter().for_each(Waker::wake);
@@ -224,7 +224,7 @@ impl Driven {
         }
     }
 
-    /// Acts as a worker that rests in the driver once, while `beside` goes on, and leaves to run a
+    /// Acts as a worker that parks in the driver once, while `beside` goes on, and leaves to run a
     /// task.
     pub fn keep_and_leave(&self, worker: usize, beside: impl FnOnce()) {
         self.begin(worker);
@@ -276,9 +276,9 @@ impl Driven {
         Bell::rouse(rung);
     }
 
-    /// Rests as `Searching::park` does: in the driver, if it is in use and no other worker
+    /// Parks as `Searching::park` does: in the driver, if it is in use and no other worker
     /// keeps it. `looks` says whether the worker ensures that some worker keeps it.
-    pub fn rest(
+    pub fn park(
         &self,
         worker: usize,
         looks: bool,

@@ -189,8 +189,8 @@ impl Sleep {
         self.0.begin(worker);
     }
 
-    pub fn rouse(&self) {
-        self.0.rouse();
+    pub fn unpark_all(&self) {
+        self.0.unpark_all();
     }
 
     pub fn notify(&self) {
@@ -278,7 +278,7 @@ impl Sleep {
         wake_away(self.0.wake_worker(worker));
     }
 
-    /// Does not rouse the others, because loom's unpark passes on what came before it to a thread
+    /// Does not unpark the others, because loom's unpark passes on what came before it to a thread
     /// that does not park as well.
     pub fn wake_all(&self) {
         let away = self.0.wake_parked().into_iter();

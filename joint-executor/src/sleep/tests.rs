@@ -51,7 +51,7 @@ fn park(sleep: &Sleep, worker: usize, word: usize) {
         WATCHES | WATCHES_IN_DRIVER => WATCHING,
         _ => SLEEPING,
     };
-    assert!(!sleep.rest(worker, word, count, || false, || false));
+    assert!(!sleep.begin_park(worker, word, count, || false, || false));
 }
 
 /// The workers that are parked, and that nobody has claimed.
@@ -161,7 +161,7 @@ fn sleepers_are_woken_before_watchers_and_each_kinds_keeper_last() {
         } else {
             WATCHING
         };
-        let _woken = sleep.rise(woken, count, WAKING);
+        let _woken = sleep.end_park(woken, count, WAKING);
         let _nobody = sleep.found(Need::Lookout, || false);
         (woken, rings())
     };
@@ -183,7 +183,7 @@ fn a_worker_that_is_woken_stands_for_a_lookout_until_it_is_up() {
         };
         assert_eq!((wakes(), rest_of(&sleep)), ([1, 0], vec![0]));
         assert_eq!(counts(&sleep), 2 * count + WAKING);
-        assert!(sleep.rise(1, count, WAKING));
+        assert!(sleep.end_park(1, count, WAKING));
         assert_eq!(counts(&sleep), count + SEARCHING);
         assert_eq!(wakes(), [0, 0], "it searches");
         let _nobody = sleep.found(Need::Lookout, || false);
@@ -196,7 +196,7 @@ fn a_worker_that_is_woken_stands_for_a_lookout_until_it_is_up() {
 fn a_count_of_waking_workers_below_zero_is_read_as_none() {
     let sleep = world([1, 0, 0, 2]);
     sleep.words[0].store(CLAIMED, Relaxed);
-    assert!(sleep.rise(0, SLEEPING, WAKING));
+    assert!(sleep.end_park(0, SLEEPING, WAKING));
     let early = Counts(counts(&sleep));
     let read = [
         early.searching(),
@@ -324,7 +324,7 @@ fn a_worker_that_is_away_is_woken_last_and_does_not_keep_others_from_being_woken
     park(&sleep, 1, SLEEPS);
     assert_eq!(ones(sleep.notify(Need::Lookout)), 1);
     assert_eq!(rest_of(&sleep), [3]);
-    let _woken = sleep.rise(1, SLEEPING, WAKING);
+    let _woken = sleep.end_park(1, SLEEPING, WAKING);
     let _nobody = sleep.found(Need::Lookout, || false);
     assert!(matches!(sleep.notify(Need::Lookout), Woke::Away(_)));
     park(&sleep, 1, WATCHES_IN_DRIVER);
@@ -524,7 +524,7 @@ fn rouse_wakes_every_worker_that_has_begun() {
             .collect();
         parked.iter().for_each(|begun| begun.recv().unwrap());
         // Otherwise none of them ends.
-        sleep.rouse();
+        sleep.unpark_all();
     });
 }
 
@@ -538,7 +538,7 @@ fn a_worker_that_has_moved_is_unparked_on_its_new_thread() {
         // A token of this thread would keep it from waiting.
         std::thread::park_timeout(Duration::ZERO);
         sleep.begin(0);
-        sleep.rouse();
+        sleep.unpark_all();
         // Otherwise this does not end.
         std::thread::park();
     }

@@ -1,7 +1,7 @@
 //! How a worker attends to the driver: it fires the timers that are due, and wakes the tasks whose
 //! descriptors are ready.
 //!
-//! The driver's keeper does this when it rises. A worker with nothing to run checks the driver
+//! The driver's keeper does this when it wakes up. A worker with nothing to run checks the driver
 //! before it looks for work elsewhere. A busy worker checks it in its turn. Each time it checks its
 //! own deadlines and those of one other worker. It checks the descriptors, which takes a system
 //! call, only after [`LOOK_INTERVAL`] has passed since it last did. A worker whose poll blocks its

@@ -44,7 +44,7 @@ fn a_wait_registers_its_thread() {
             let (fences, hooks) = (Fences::among(1), Hooks::default());
             let (shared, workers) = Shared::with_workers(1, fences, hooks, decides);
             workers[0].wait_here(Some(Duration::ZERO));
-            shared.sleep.rouse();
+            shared.sleep.unpark_all();
             thread::park();
         }
         sender.send(()).expect("the test waits");
