@@ -140,9 +140,10 @@ use super::{
     threads::{OnThread, Thread},
     who,
     worker::{
-        Worker, dispose,
+        Worker,
+        dispose::dispose,
+        lent::{Kept, pinned_to},
         shared::{Runnable, Shared},
-        stepped::{Kept, pinned_to},
     },
 };
 use joint::{budget, task::Id};
@@ -383,7 +384,9 @@ impl BoundWorker {
     /// tasks that are pinned to it have not ended. Step it until they have. Also if a [`ReadyTask`]
     /// is left that is pinned to it.
     pub fn unbind(self) -> Result<HostedWorker, Self> {
-        match self.own.worker.may_have_local() || self.own.worker.has_lent() {
+        let worker = &self.own.worker;
+        let lent = &worker.lent;
+        match lent.may_have_local(worker.index()) || lent.count() > 0 {
             false => {
                 self.own.is_here(false);
                 Ok(self.own)
@@ -446,7 +449,7 @@ impl BoundWorker {
     #[inline]
     pub fn run_task(&self, mut task: ReadyTask) -> Option<ReadyTask> {
         let woken = self.with_task(&mut task, Worker::run_chosen).flatten()?;
-        task.keep(self.own.worker.kept_with(&woken));
+        task.keep(self.own.worker.lent.kept_with(&woken));
         task.runnable = Some(woken);
         Some(task)
     }
@@ -475,7 +478,7 @@ impl BoundWorker {
         if self.own.has_ended() {
             return None;
         }
-        task.keep(worker.kept());
+        task.keep(worker.lent.kept());
         let runnable = task.runnable.take()?;
         Some(self.own.act(|worker| f(worker, runnable)))
     }
@@ -617,7 +620,7 @@ impl ReadyTask {
     #[inline]
     fn new(runnable: Runnable, worker: &Worker) -> Self {
         Self {
-            kept: worker.kept_with(&runnable).clone(),
+            kept: worker.lent.kept_with(&runnable).clone(),
             runnable: Some(runnable),
             thread: PhantomData,
         }

@@ -144,7 +144,7 @@ fn offered() {
 /// Waits for a fork as the worker that runs on this thread.
 #[cold]
 fn wait(wait: Wait) -> Ended {
-    current::with_current(|worker| worker.expect("only workers have forks").wait_helping(wait))
+    current::wait_helping(wait)
 }
 
 impl Executor {

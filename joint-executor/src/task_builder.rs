@@ -10,7 +10,8 @@ use super::{
     worker::{
         Running, current,
         launch::{builder, launch},
-        shared::{Scheduler, Shared},
+        schedule::Scheduler,
+        shared::Shared,
     },
 };
 use joint::task::JoinHandle;
@@ -177,7 +178,7 @@ impl<'a> TaskBuilder<'a> {
                     worker.index()
                 );
             }
-            worker.note_local();
+            worker.lent.note_local();
             let future = traced(future, "local", name.as_deref(), spawned);
             let (runnable, handle) = start!(name, spawned, spawn_local(future));
             launch(shared, Some(worker), runnable, own);

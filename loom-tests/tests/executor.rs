@@ -219,7 +219,7 @@ async fn measure(executor: &Executor, mut row: impl FnMut(&'static str, Cost)) {
         "wake a task from another thread, and run it until it waits again",
         cost_of!({
             outside(|| waker.wake_by_ref());
-            // (`joint-executor/src/worker/shared.rs`)
+            // (`joint-executor/src/worker/schedule.rs`)
             count_of_an_arc();
             event.clone().await;
         }) - waits,

@@ -80,6 +80,26 @@ const BUILDINGS: [Building; 3] = [
     },
 ];
 
+/// The floors inside the executor's `worker`, as above. What is listed nowhere, and `mod.rs`, lies
+/// above all.
+const WORKER: &[&[&str]] = &[
+    &["shared"],
+    &["help", "lent", "queues"],
+    &["state"],
+    &["run"],
+    &["attend", "closing"],
+    &["idle"],
+    &["parts"],
+    &["current"],
+    &["dispose"],
+    &["end"],
+    &["schedule"],
+    &["launch"],
+    &["blocked"],
+    &["thread"],
+    &["stepped"],
+];
+
 /// The modules for models. They lie above all, and nothing names them.
 const APART: [&str; 1] = ["model"];
 
@@ -89,10 +109,13 @@ impl Building {
     }
 
     fn floor(&self, module: &str) -> usize {
-        let on = |floors: &[&[&str]]| floors.iter().position(|floor| floor.contains(&module));
-        let above = || on(self.above).map(|floor| self.api() + 1 + floor);
-        on(self.below).or_else(above).unwrap_or(self.api())
+        let above = || on(self.above, module).map(|floor| self.api() + 1 + floor);
+        on(self.below, module).or_else(above).unwrap_or(self.api())
     }
+}
+
+fn on(floors: &[&[&str]], module: &str) -> Option<usize> {
+    floors.iter().position(|floor| floor.contains(&module))
 }
 
 /// The modules that the re-exports of each package's `lib.rs` stand for.
@@ -143,17 +166,38 @@ pub(crate) fn check(source: &Source, exports: &Exports) -> Vec<String> {
         if from == to || its < own || (its == own && own == building.api()) {
             return None;
         }
-        let relation = match its == own {
-            true => "on the floor of",
-            false => "above",
-        };
-        let what = format!(
-            "`{}`: `{to}` lies {relation} `{from}`; move the shared part down or pass it in from above",
-            path.written()
-        );
-        Some(source.finding(path.line, what))
+        Some(finding(source, &path, &to, its == own, &from))
     };
     paths(source).into_iter().filter_map(judge).collect()
+}
+
+/// The same inside of `worker`, but for its unit tests, which use whole workers.
+pub(crate) fn check_worker(source: &Source) -> Vec<String> {
+    let inside = |path: &[String]| match path {
+        [top, inner, ..] if top == "worker" => Some(inner.clone()),
+        _ => None,
+    };
+    let judge = |path: Path| {
+        let (from, to) = (inside(&path.module)?, inside(&path.in_crate()?)?);
+        let (own, its) = (on(WORKER, &from)?, on(WORKER, &to));
+        let is_below = from == to || path.in_test || its.is_some_and(|its| its < own);
+        (!is_below).then(|| finding(source, &path, &to, its == Some(own), &from))
+    };
+    let is_executor = source.package() == "executor";
+    let all = is_executor.then(|| paths(source)).unwrap_or_default();
+    all.into_iter().filter_map(judge).collect()
+}
+
+fn finding(source: &Source, path: &Path, to: &str, is_beside: bool, from: &str) -> String {
+    let relation = match is_beside {
+        true => "on the floor of",
+        false => "above",
+    };
+    let what = format!(
+        "`{}`: `{to}` lies {relation} `{from}`; move the shared part down or pass it in from above",
+        path.written()
+    );
+    source.finding(path.line, what)
 }
 
 #[cfg(test)]
@@ -241,6 +285,38 @@ mod tests {
             let found = findings(path, text);
             assert_eq!(found.len(), 1, "{path} {text}: {found:?}");
             assert!(found[0].contains("above"), "{found:?}");
+        }
+    }
+
+    #[test]
+    fn the_floors_of_a_worker_hold_too() {
+        let found = |path: &str, text: &str| {
+            let path = format!("joint-executor/src/worker/{path}");
+            check_worker(&Source::new(&path, text))
+        };
+        for (path, text) in [
+            ("state.rs", "use super::{queues::Queues, shared};"),
+            (
+                "idle/steal.rs",
+                "use super::share::Row; use crate::worker::state::Core;",
+            ),
+            ("mod.rs", "use self::stepped::Step;"),
+            (
+                "help.rs",
+                "#[cfg(test)] mod tests { use crate::worker::Worker; }",
+            ),
+            ("idle/tests.rs", "use super::*; use crate::worker::Worker;"),
+            ("harness.rs", "use super::Worker;"),
+        ] {
+            assert_eq!(found(path, text), [""; 0], "{path}");
+        }
+        for (path, text) in [
+            ("state.rs", "use super::attend::Attendant;"),
+            ("state.rs", "use super::Worker;"),
+            ("queues/turn.rs", "use super::super::state::Running;"),
+            ("help.rs", "fn f() { crate::worker::queues::g() }"),
+        ] {
+            assert_eq!(found(path, text).len(), 1, "{path} {text}");
         }
     }
 

@@ -143,6 +143,7 @@ fn each_file_keeps_the_rules() {
 fn modules_point_downward() {
     let exports = floors::Exports::new(sources().values());
     hold(|source| floors::check(source, &exports));
+    hold(floors::check_worker);
 }
 
 #[test]
@@ -265,7 +266,7 @@ const KEPT: [(&[&str], &[&str], &str); 5] = [
             "model/blocked.rs",
             "model/registry.rs",
             "worker/closing.rs",
-            "worker/mod.rs",
+            "worker/dispose.rs",
         ],
         "keeps something for a thread; `who.rs` has all that says who its code is",
     ),

@@ -24,9 +24,13 @@
 use alloc::{sync::Arc, vec::Vec};
 use core::{cell::Cell, iter, task::Waker};
 
-use super::{Running, Worker, queues::After, shared::FAMILY};
+use super::{
+    queues::After,
+    shared::{FAMILY, Shared},
+    state::{Core, Running},
+};
 use crate::{
-    driver::{clock, keeper::Keeper, timers::Timers},
+    driver::{Driver, clock, keeper::Keeper, timers::Timers},
     policy::{LONGEST_AWAY, LOOK_INTERVAL, NEAR_THE_DRIVER},
 };
 use joint::waker;
@@ -47,108 +51,90 @@ pub(super) struct Attendant {
     woken: Cell<Vec<Waker>>,
 }
 
-impl Running<'_> {
+impl Attendant {
     /// Attends to the driver. `after` is what the worker does then. Returns whether it has woken
     /// tasks: they are in its own queues, unless another worker has taken them.
-    pub(super) fn attend(&self, after: After) -> bool {
-        let driver = &self.shared().driver;
+    pub(super) fn attend(&self, worker: &Running<'_>, after: After) -> bool {
+        let driver = &worker.shared().driver;
         if !driver.is_used() {
             return false;
         }
-        self.announce_yield();
-        let woken = self.look_at_sources();
+        worker.announce_yield();
+        let woken = self.look_at_sources(driver);
         let now = clock::now();
-        self.visit(now);
-        self.wake_ready(woken, driver.all_timers(), now, after)
+        self.visit(worker, now);
+        self.wake_ready(worker, woken, driver.all_timers(), now, after)
     }
 
     /// Attends to the driver in its turn. Returns the number of runs after which it is due again,
     /// if it is in use.
-    pub(super) fn attend_in_turn(&self) -> Option<u64> {
-        let is_used = self.shared().driver.is_used();
-        is_used.then(|| self.attend_used())
+    pub(super) fn attend_in_turn(&self, worker: &Running<'_>) -> Option<u64> {
+        let is_used = worker.shared().driver.is_used();
+        is_used.then(|| self.attend_used(worker))
     }
 
     #[cold]
-    fn attend_used(&self) -> u64 {
-        let driver = &self.shared().driver;
+    fn attend_used(&self, worker: &Running<'_>) -> u64 {
+        let (driver, all_runs) = (&worker.shared().driver, worker.queues.runs());
         let now = clock::now();
-        let runs = self.runs() - self.attendant.last_turn.replace(self.runs());
-        let away = self.visit(now);
-        let woken = if now >= self.attendant.next_look.get() {
-            self.attendant.next_look.set(now + LOOK_INTERVAL);
-            self.look_at_sources()
+        let runs = all_runs - self.last_turn.replace(all_runs);
+        let away = self.visit(worker, now);
+        let woken = if now >= self.next_look.get() {
+            self.next_look.set(now + LOOK_INTERVAL);
+            self.look_at_sources(driver)
         } else {
             self.take_ready(None)
         };
-        let other = self.attendant.next_timers.get();
+        let other = self.next_timers.get();
         let all = driver.all_timers();
-        self.attendant.next_timers.set((other + 1) % all.len());
-        let timers = [&all[self.index()], &all[other]];
-        self.wake_ready(woken, timers, now, After::Queue);
+        self.next_timers.set((other + 1) % all.len());
+        let timers = [&all[worker.index()], &all[other]];
+        self.wake_ready(worker, woken, timers, now, After::Queue);
         // A short run among long ones says little: what was measured before counts by half.
-        let pace = (away / runs.max(1)).max(self.attendant.pace.get() / 2);
-        self.attendant.pace.set(pace);
+        let pace = (away / runs.max(1)).max(self.pace.get() / 2);
+        self.pace.set(pace);
         LONGEST_AWAY / pace.max(1)
     }
 
     /// Attends to the driver after this worker was parked in it, and wakes what was found there.
-    pub(super) fn attend_as_keeper(&self, woken: Vec<Waker>) {
-        let driver = &self.shared().driver;
+    pub(super) fn attend_as_keeper(&self, worker: &Running<'_>, woken: Vec<Waker>) {
+        let driver = &worker.shared().driver;
         let now = clock::now();
-        let is_frequent = self.counters().visits_until.get() > 0;
-        self.leave_driver(now, is_frequent);
-        self.wake_ready(woken, driver.all_timers(), now, After::Queue);
+        let is_frequent = worker.counters().visits_until.get() > 0;
+        self.leave(worker, now, is_frequent);
+        self.wake_ready(worker, woken, driver.all_timers(), now, After::Queue);
     }
 
     /// Wakes these, and the tasks whose deadline is not after `now`. Returns whether there were
     /// any.
     fn wake_ready<'a>(
         &self,
+        worker: &Running<'_>,
         mut woken: Vec<Waker>,
         timers: impl IntoIterator<Item = &'a Arc<Timers>>,
         now: u64,
         after: After,
     ) -> bool {
-        let driver = &self.shared().driver;
+        let driver = &worker.shared().driver;
         let mut stranger = None;
-        let mut any = self.wake_own(&mut woken, &mut stranger, after);
+        let mut any = wake_own(worker, &mut woken, &mut stranger, after);
         for timers in timers {
             // If more are due, the next visit finds them.
             let _fired = timers.fire(now, &mut woken);
-            any |= self.wake_own(&mut woken, &mut stranger, after);
+            any |= wake_own(worker, &mut woken, &mut stranger, after);
         }
-        self.attendant.woken.set(woken);
+        self.woken.set(woken);
         if stranger.is_some() && driver.has_due() {
-            self.notify();
+            worker.notify();
         }
         let others = iter::from_fn(|| driver.next_due());
-        self.wake_strangers(stranger.into_iter().chain(others));
+        worker.wake_strangers(stranger.into_iter().chain(others));
         any
     }
 
-    /// Wakes this executor's tasks. Of the other wakers, the first one becomes `stranger`, and the
-    /// others are left where every worker finds them. Returns whether there was any waker.
-    fn wake_own(&self, woken: &mut Vec<Waker>, stranger: &mut Option<Waker>, after: After) -> bool {
-        let any = !woken.is_empty();
-        for waker in woken.drain(..) {
-            if waker::is_of(&waker, &FAMILY) {
-                self.queues.before(after, || waker.wake());
-            } else if stranger.is_none() {
-                *stranger = Some(waker);
-            } else {
-                self.shared().driver.due().push(waker);
-            }
-        }
-        any
-    }
-}
-
-impl Worker {
     /// Asks the system which descriptors are ready, if there are any and no other worker keeps the
     /// driver. Returns the wakers that wait for them.
-    fn look_at_sources(&self) -> Vec<Waker> {
-        let driver = &self.shared().driver;
+    fn look_at_sources(&self, driver: &Driver) -> Vec<Waker> {
         let mut keeper = driver.has_sources().then(|| driver.keep()).flatten();
         keeper.iter_mut().for_each(Keeper::look);
         self.take_ready(keeper)
@@ -157,7 +143,7 @@ impl Worker {
     /// Stops keeping the driver. Returns the wakers of what was found ready, in a vector that has
     /// memory.
     pub(super) fn take_ready(&self, keeper: Option<Keeper<'_>>) -> Vec<Waker> {
-        let mut woken = self.attendant.woken.take();
+        let mut woken = self.woken.take();
         keeper
             .into_iter()
             .for_each(|keeper| keeper.leave(&mut woken));
@@ -165,41 +151,55 @@ impl Worker {
     }
 
     /// Records that the worker is at the driver at the time `now`. Returns how long it was away.
-    pub(super) fn visit(&self, now: u64) -> u64 {
-        let away = now.saturating_sub(self.attendant.last_visit.get());
-        self.leave_driver(now, away <= NEAR_THE_DRIVER);
+    fn visit(&self, worker: &Core, now: u64) -> u64 {
+        let away = now.saturating_sub(self.last_visit.get());
+        self.leave(worker, now, away <= NEAR_THE_DRIVER);
         away
     }
 
     /// Records that the worker leaves the driver at the time `now`, after a visit. `is_frequent`
     /// says whether it had been away for at most [`NEAR_THE_DRIVER`] before.
-    fn leave_driver(&self, now: u64, is_frequent: bool) {
-        self.attendant.last_visit.set(now);
+    fn leave(&self, worker: &Core, now: u64, is_frequent: bool) {
+        self.last_visit.set(now);
         let until = if is_frequent {
             now + NEAR_THE_DRIVER
         } else {
             0
         };
-        self.counters().visits_until.set(until);
+        worker.counters().visits_until.set(until);
     }
+}
 
-    /// Returns whether the driver may be left to another worker, or is not used at all.
-    pub(super) fn is_driver_visited(&self) -> bool {
-        let shared = self.shared();
-        if !shared.driver.is_used() {
-            return true;
+/// Wakes this executor's tasks. Of the other wakers, the first one becomes `stranger`, and the
+/// others are left where every worker finds them. Returns whether there was any waker.
+fn wake_own(
+    worker: &Running<'_>,
+    woken: &mut Vec<Waker>,
+    stranger: &mut Option<Waker>,
+    after: After,
+) -> bool {
+    let any = !woken.is_empty();
+    for waker in woken.drain(..) {
+        if waker::is_of(&waker, &FAMILY) {
+            worker.queues.before(after, || waker.wake());
+        } else if stranger.is_none() {
+            *stranger = Some(waker);
+        } else {
+            worker.shared().driver.due().push(waker);
         }
-        let now = clock::now();
-        (self.others()).any(|i| shared.counters[i].visits_until.get() >= now)
     }
+    any
+}
 
-    /// Whether another worker should keep the driver instead of this one, which is active or
-    /// becomes so.
-    pub(super) fn leaves_driver(&self) -> bool {
-        let (shared, driver) = (self.shared(), &self.shared().driver);
-        let is_left = driver.is_used() && !driver.is_kept();
-        is_left && (shared.keeps_the_driver_waiting() || shared.sleep.lookouts() == 0)
+/// Returns whether a worker may leave the driver to another one that visits it frequently, or the
+/// driver is not used at all.
+pub(super) fn is_visited_beside(shared: &Shared, worker: usize) -> bool {
+    if !shared.driver.is_used() {
+        return true;
     }
+    let now = clock::now();
+    let mut others = (0..shared.workers()).filter(|&other| other != worker);
+    others.any(|other| shared.counters[other].visits_until.get() >= now)
 }
 
 #[cfg(test)]

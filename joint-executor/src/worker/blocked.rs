@@ -30,7 +30,13 @@ use std::{
     time::Instant,
 };
 
-use super::{Running, current, queues::After, shared::Runnable};
+use super::{
+    current,
+    parts::Worker,
+    queues::After,
+    shared::{Runnable, Shared},
+    state::{Core, Running},
+};
 use crate::{
     metrics::Counters,
     policy::{BLOCKED_LOOK, DEADLOCK_LOOK},
@@ -42,13 +48,15 @@ use joint::{
 
 /// Attends to the duties of this thread's worker. Called whenever the thread is blocked.
 pub(super) fn attend_while_blocked(parker: Option<&Parker>) -> Option<Duration> {
-    current::with_thread_worker(|worker| worker.and_then(|worker| worker.attend_blocked(parker)))
+    current::with_thread_worker(|worker| {
+        worker.and_then(|(worker, running)| worker.attend_blocked(running, parker))
+    })
 }
 
-impl Running<'_> {
+impl Worker {
     /// Attends to the driver, and in a closed executor drops tasks. Returns how long the thread may
     /// sleep before the next call, as [`Attend`](joint::host::Attend) does.
-    fn attend_blocked(&self, parker: Option<&Parker>) -> Option<Duration> {
+    fn attend_blocked(&self, running: &Running<'_>, parker: Option<&Parker>) -> Option<Duration> {
         // The child of a fork has a copy of the timers and shares the reactor: both are its
         // parent's.
         if !self.shared().process.is_current() {
@@ -57,95 +65,17 @@ impl Running<'_> {
         let mut next = None;
         // Nothing that is set for the task below applies to the code that runs here. This code
         // belongs to this executor, whatever the task belongs to.
-        self.apart(|| next = self.attend_apart());
+        self.apart(|| next = self.attend_apart(running));
         let check = parker.map(|parker| self.check_blocked(parker, Instant::now()));
         next.into_iter().chain(check).min()
     }
 
-    /// Panics if the wait of this parker is a deadlock, and reports if no worker is left to run
-    /// what is queued. Returns when to check again.
-    fn check_blocked(&self, parker: &Parker, now: Instant) -> Duration {
-        let check = (self.next_blocked_check.get()).filter(|&(runs, _)| runs == self.runs());
-        let mut next = check.map_or(now + DEADLOCK_LOOK, |(_, next)| next);
-        if next <= now {
-            let shared = self.shared();
-            assert!(
-                shared.is_closed() || !self.is_deadlock(parker),
-                "deadlock: this `block_on` waits for a task that only this worker can run; \
-                 `await` the task instead, or pass the code that blocks to `spawn_blocking`, \
-                 or build the executor with more workers"
-            );
-            if self.is_starved() {
-                shared.starved.call_once(|| self.report_starved());
-            }
-            next = now + DEADLOCK_LOOK;
-        }
-        self.next_blocked_check.set(Some((self.runs(), next)));
-        next - now
-    }
-
-    /// Whether tasks are queued, and each worker has found itself blocked since any of them began a
-    /// poll. One that goes on with its poll after its wait is not told apart.
-    fn is_starved(&self) -> bool {
-        let all = &self.shared().counters;
-        // One more, so that it is never that of a worker that has not been blocked.
-        let polls = 1 + all.iter().map(|worker| worker.polls.get()).sum::<u64>();
-        self.counters().blocked_at.set(polls);
-        let has_found = |worker: &Counters| worker.blocked_at.get() == polls;
-        all.iter().all(|worker| has_found(worker)) && self.shared().has_queued()
-    }
-
-    fn report_starved(&self) {
-        let workers = self.shared().workers();
-        let blocks = |task: TaskView<'_>| match task.name() {
-            Some(name) => format!("the task `{name}` spawned at {}", task.spawned()),
-            None => format!("the task spawned at {}", task.spawned()),
-        };
-        let blocker = task::with_current(blocks).unwrap_or_else(|| "a future".to_owned());
-        // There is nowhere else to report to.
-        let _ = writeln!(
-            stderr(),
-            "joint: tasks are queued, but all workers ({workers}) have been blocked for a second, \
-             one of them by {blocker}. If the waits are for such tasks, they never end: `await` \
-             them instead, or pass the code that blocks to `spawn_blocking`, or build the executor \
-             with more workers"
-        );
-    }
-
-    /// Whether every clone of the parker's waker is that of the waiter of a task that only this
-    /// worker can run.
-    fn is_deadlock(&self, parker: &Parker) -> bool {
-        let (shared, clones) = (&**self.shared(), parker.clones());
-        let is_awaited = |task: NonNull<()>| {
-            // SAFETY: the registry, or the task's runnable, keeps its memory during this call.
-            let waiter = unsafe { Runnable::raw_view(task) }.waiter();
-            waiter == Some(parker.waker().data().addr())
-        };
-        let mut found = 0;
-        (shared.registry).each_task_of(self.index(), |task| found += usize::from(is_awaited(task)));
-        // A task that has never waited is in a queue, and not in the registry.
-        let is_alone = shared.workers() == 1;
-        let next = || match is_alone {
-            true => self.next_queued(),
-            false => self.next_pinned(),
-        };
-        let mut queued: Vec<_> = iter::from_fn(next).collect();
-        queued.extend(is_alone.then(|| self.take_injected()).flatten());
-        queued.extend(iter::from_fn(next));
-        for runnable in queued {
-            let is_new = !runnable.metadata().is_entered();
-            found += usize::from(is_new && is_awaited(runnable.as_ptr()));
-            self.give_back(runnable);
-        }
-        found > 0 && [clones, parker.clones()] == [found; 2] && !parker.is_woken()
-    }
-
-    fn attend_apart(&self) -> Option<Duration> {
+    fn attend_apart(&self, running: &Running<'_>) -> Option<Duration> {
         let shared = &**self.shared();
         if shared.is_closed() {
-            self.close_down_blocked();
+            self.closing.discard_blocked(running);
         }
-        self.attend(After::Anything);
+        self.attendant.attend(running, After::Anything);
         let look = shared.driver.next_blocked_look();
         match shared.is_closed() {
             // A push to a closed executor does not unpark a blocked worker.
@@ -153,6 +83,89 @@ impl Running<'_> {
             false => look,
         }
     }
+
+    /// Panics if the wait of this parker is a deadlock, and reports if no worker is left to run
+    /// what is queued. Returns when to check again.
+    fn check_blocked(&self, parker: &Parker, now: Instant) -> Duration {
+        let runs = self.queues.runs();
+        let check = (self.next_blocked_check.get()).filter(|&(before, _)| before == runs);
+        let mut next = check.map_or(now + DEADLOCK_LOOK, |(_, next)| next);
+        if next <= now {
+            let shared = self.shared();
+            assert!(
+                shared.is_closed() || !is_deadlock(self, parker),
+                "deadlock: this `block_on` waits for a task that only this worker can run; \
+                 `await` the task instead, or pass the code that blocks to `spawn_blocking`, \
+                 or build the executor with more workers"
+            );
+            if is_starved(self) {
+                shared
+                    .starved
+                    .call_once(|| report_starved(shared.workers()));
+            }
+            next = now + DEADLOCK_LOOK;
+        }
+        self.next_blocked_check.set(Some((runs, next)));
+        next - now
+    }
+}
+
+/// Whether tasks are queued, and each worker has found itself blocked since any of them began a
+/// poll. One that goes on with its poll after its wait is not told apart.
+fn is_starved(worker: &Core) -> bool {
+    let all = &worker.shared().counters;
+    // One more, so that it is never that of a worker that has not been blocked.
+    let polls = 1 + all.iter().map(|worker| worker.polls.get()).sum::<u64>();
+    worker.counters().blocked_at.set(polls);
+    let has_found = |worker: &Counters| worker.blocked_at.get() == polls;
+    all.iter().all(|worker| has_found(worker)) && worker.shared().has_queued()
+}
+
+fn report_starved(workers: usize) {
+    let blocks = |task: TaskView<'_>| match task.name() {
+        Some(name) => format!("the task `{name}` spawned at {}", task.spawned()),
+        None => format!("the task spawned at {}", task.spawned()),
+    };
+    let blocker = task::with_current(blocks).unwrap_or_else(|| "a future".to_owned());
+    // There is nowhere else to report to.
+    let _ = writeln!(
+        stderr(),
+        "joint: tasks are queued, but all workers ({workers}) have been blocked for a second, \
+         one of them by {blocker}. If the waits are for such tasks, they never end: `await` \
+         them instead, or pass the code that blocks to `spawn_blocking`, or build the executor \
+         with more workers"
+    );
+}
+
+/// Whether every clone of the parker's waker is that of the waiter of a task that only this worker
+/// can run.
+fn is_deadlock(worker: &Core, parker: &Parker) -> bool {
+    let (shared, queues): (&Shared, _) = (worker.shared(), &worker.queues);
+    let clones = parker.clones();
+    let is_awaited = |task: NonNull<()>| {
+        // SAFETY: the registry, or the task's runnable, keeps its memory during this call.
+        let waiter = unsafe { Runnable::raw_view(task) }.waiter();
+        waiter == Some(parker.waker().data().addr())
+    };
+    let mut found = 0;
+    (shared.registry).each_task_of(worker.index(), |task| {
+        found += usize::from(is_awaited(task))
+    });
+    // A task that has never waited is in a queue, and not in the registry.
+    let is_alone = shared.workers() == 1;
+    let next = || match is_alone {
+        true => queues.next_queued(),
+        false => queues.next_pinned(),
+    };
+    let mut queued: Vec<_> = iter::from_fn(next).collect();
+    queued.extend(is_alone.then(|| queues.take_injected()).flatten());
+    queued.extend(iter::from_fn(next));
+    for runnable in queued {
+        let is_new = !runnable.metadata().is_entered();
+        found += usize::from(is_new && is_awaited(runnable.as_ptr()));
+        queues.give_back(runnable);
+    }
+    found > 0 && [clones, parker.clones()] == [found; 2] && !parker.is_woken()
 }
 
 #[cfg(test)]

@@ -3,8 +3,16 @@
 
 use core::{marker::PhantomData, ptr};
 
-use super::{Running, Worker, shared::Shared};
-use crate::{fork_join::Forks, guard::guarded, who};
+use super::{parts::Worker, shared::Shared, state::Running};
+use crate::{
+    fork_join::{
+        Forks,
+        job::{Taken, Wait},
+    },
+    guard::guarded,
+    who,
+};
+use joint::completion::Ended;
 
 /// Returns the forks of the worker that this thread is. The reference must not be kept.
 #[inline]
@@ -14,28 +22,40 @@ pub(crate) fn own_forks<'a>() -> Option<&'a Forks> {
     unsafe { who::forks::<Forks>().as_ref() }
 }
 
-/// Calls `f` with the worker that the current code belongs to.
+/// Calls `f` with the worker that the current code belongs to, as one that runs.
 #[inline]
 pub(crate) fn with_current<R>(f: impl FnOnce(Option<&Running<'_>>) -> R) -> R {
     // SAFETY: set by `Worker::become_this_thread` to a value on this thread's stack that outlives
     // the setting, and reset before that value goes away.
     let current = unsafe { who::worker::<Worker>().as_ref() };
-    f(current.map(Running::of).as_ref())
+    f(current.map(|worker| Running::of(&worker.core)).as_ref())
+}
+
+/// Waits for a fork of the worker that the current code belongs to, as that worker.
+///
+/// # Panics
+/// If it belongs to none.
+pub(crate) fn wait_helping(wait: Wait) -> Ended {
+    // SAFETY: as for `with_current`.
+    let current = unsafe { who::worker::<Worker>().as_ref() };
+    current.expect("only workers have forks").wait_helping(wait)
 }
 
 /// Calls the code of a stranger, wherever this is.
 pub(super) fn stranger(f: impl FnOnce()) {
     with_thread_worker(|worker| match worker {
-        Some(worker) => worker.stranger(f),
+        Some((_, worker)) => worker.stranger(f),
         None => guarded(f),
     });
 }
 
-/// Calls `f` with the worker that this thread is, whatever executor the current code belongs to.
-pub(crate) fn with_thread_worker<R>(f: impl FnOnce(Option<&Running<'_>>) -> R) -> R {
+/// Calls `f` with the worker that this thread is, whatever executor the current code belongs to,
+/// and with all its parts.
+pub(crate) fn with_thread_worker<R>(f: impl FnOnce(Option<(&Worker, &Running<'_>)>) -> R) -> R {
     // SAFETY: as for `with_current`.
     let worker = unsafe { who::thread::<Worker>().as_ref() };
-    f(worker.map(Running::of).as_ref())
+    let running = worker.map(|worker| Running::of(&worker.core));
+    f(worker.zip(running.as_ref()))
 }
 
 /// Calls `f` with the worker that the current code belongs to, if it is one of that executor. The
@@ -72,13 +92,17 @@ impl Worker {
     pub(crate) fn as_current<R>(&self, f: impl FnOnce() -> R) -> R {
         who::as_worker(self, self.forks(), f)
     }
-}
 
-impl Running<'_> {
     /// Runs code of other tasks inside a poll, as [`as_current`](Worker::as_current) does. Its
     /// panic goes no further: it must not pass a join that waits further down the stack, because
     /// the frame of that is in use.
     pub(super) fn apart(&self, f: impl FnOnce()) {
         guarded(|| self.as_current(f));
+    }
+
+    /// Waits for a fork that another worker has taken, and takes other forks meanwhile.
+    pub(super) fn wait_helping(&self, wait: Wait) -> Ended {
+        let run = |taken: Taken| self.apart(|| taken.run());
+        self.idle.wait_helping(self, wait, run)
     }
 }

@@ -5,6 +5,7 @@ use alloc::{sync::Arc, task::Wake, vec::Vec};
 use core::{
     array,
     future::poll_fn,
+    mem::replace,
     panic::Location,
     task::{Poll, Waker},
     time::Duration,
@@ -14,14 +15,19 @@ use std::sync::mpsc;
 use super::{
     Running, Worker,
     current::with_thread_worker,
-    launch::new_detached,
+    launch::{launch, new_detached, new_task},
+    queues::After,
+    schedule::queue,
     shared::{Decides, Runnable, Shared},
+    state::Searching,
 };
 use crate::{
     fences::Fences,
     hooks::Hooks,
+    registry::Lane,
     sleep::{Need, Parked, Parking},
 };
+use joint::task::JoinHandle;
 
 /// Two workers of one executor. The test is the thread of both.
 pub(super) fn two_workers() -> [Worker; 2] {
@@ -40,10 +46,44 @@ pub(super) fn workers_with(workers: usize, hooks: Hooks) -> Vec<Worker> {
     Shared::with_workers(workers, fences, hooks, Decides::Workers).1
 }
 
+/// What a worker's thread does, step by step.
 impl Worker {
     /// The worker, which runs whatever the test lets it do.
     pub(crate) fn running(&self) -> Running<'_> {
-        Running::of(self)
+        Running::of(&self.core)
+    }
+
+    pub(super) fn push(&self, runnable: Runnable, lane: Lane) {
+        queue(&self.running(), runnable, lane);
+    }
+
+    pub(super) fn take_next(&self) -> Option<Runnable> {
+        self.next(&self.running())
+    }
+
+    pub(super) fn search(&self) -> Searching<'_> {
+        self.idle.search(self.running())
+    }
+
+    pub(super) fn search_and_stop(&self) {
+        self.idle.stop(self.search());
+    }
+
+    pub(super) fn attend(&self, after: After) -> bool {
+        self.attendant.attend(&self.running(), after)
+    }
+
+    pub(super) fn attend_in_turn(&self) -> Option<u64> {
+        self.attendant.attend_in_turn(&self.running())
+    }
+
+    pub(super) fn discard_blocked(&self) {
+        self.closing.discard_blocked(&self.running());
+    }
+
+    /// Runs a task as code of this worker.
+    pub(super) fn run(&self, runnable: Runnable) {
+        self.as_current(|| self.running().run(runnable));
     }
 }
 
@@ -59,6 +99,24 @@ pub(super) fn busy() -> Runnable {
 /// A task that ends in its first run.
 pub(super) fn task() -> Runnable {
     new_detached(Location::caller(), async {})
+}
+
+/// Spawns a task that waits after its first run and ends in its second. Returns its handle and a
+/// waker for it.
+pub(super) fn waiting(worker: &Worker, lane: Lane) -> (JoinHandle<()>, Waker) {
+    let (sender, wakers) = mpsc::channel();
+    let mut has_run = false;
+    let future = poll_fn(move |cx| match replace(&mut has_run, true) {
+        true => Poll::Ready(()),
+        false => {
+            sender.send(cx.waker().clone()).expect("the test waits");
+            Poll::Pending
+        }
+    });
+    let (runnable, handle) = new_task(Location::caller(), future);
+    launch(worker.shared(), Some(&worker.running()), runnable, lane);
+    worker.run(worker.queues.next_queued().expect("it was launched"));
+    (handle, wakers.recv().expect("it has been polled"))
 }
 
 /// Returns how many workers the first worker wakes in `f`, while the second one sleeps.
@@ -100,7 +158,7 @@ pub(super) fn while_another_parks<R>(
 pub(super) fn send_away(worker: &Worker, woken: mpsc::Sender<usize>) {
     let reports = waker_that(move || {
         let queued = with_thread_worker(|worker| {
-            let worker = worker.expect("this thread is a worker");
+            let (worker, _) = worker.expect("this thread is a worker");
             worker.queues.lengths()[0]
         });
         woken.send(queued).expect("the test waits");

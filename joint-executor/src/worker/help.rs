@@ -21,11 +21,10 @@ use alloc::vec::Vec;
 use core::{cell::Cell, future::poll_fn, hint};
 use std::time::Instant;
 
-use super::{Running, Worker};
+use super::shared::Shared;
 use crate::{
     fork_join::job::{Taken, Wait, while_lent},
     policy::{FIRST_WATCH, LONGEST_WATCH, LOOKS, ROOM_TO_HELP, SPINS, WORTH_A_THEFT},
-    sleep::{Need, Woke},
 };
 use joint::{completion::Ended, park::block_on_timeout};
 use joint_switch::now;
@@ -65,36 +64,11 @@ impl Helper {
     fn has_room(&self) -> bool {
         self.stack.get().abs_diff(stack_now()) < ROOM_TO_HELP
     }
-}
 
-/// Returns the approximate address of the top of the stack.
-#[inline(never)]
-fn stack_now() -> usize {
-    let here = 0u8;
-    (&raw const here).addr()
-}
-
-/// Spins after a look at the other workers.
-pub(super) fn spin_after(look: u32) {
-    for _ in 0..SPINS << look {
-        hint::spin_loop();
-    }
-}
-
-impl Running<'_> {
-    /// Announces the first fork that other workers can take. Wakes a worker if all others sleep.
-    #[inline]
-    pub(crate) fn tell_of_fork(&self) {
-        let woke = self.shared().sleep.notify(Need::Lookout);
-        if !matches!(woke, Woke::Nobody) {
-            self.shared().forks[self.index()].ask();
-            self.woke(woke);
-        }
-    }
-
-    /// Waits for a fork that another worker has taken, and takes other forks meanwhile.
-    pub(crate) fn wait_helping(&self, mut wait: Wait) -> Ended {
-        if !self.helper.has_room() {
+    /// Waits for a fork that another worker has taken. Meanwhile passes to `help` the time of each
+    /// look, which runs another fork and says so, if there is one to take.
+    pub(super) fn wait(&self, mut wait: Wait, help: impl Fn(Instant) -> bool) -> Ended {
+        if !self.has_room() {
             return wait.block();
         }
         let mut limit = FIRST_WATCH;
@@ -103,8 +77,7 @@ impl Running<'_> {
                 if let Some(ended) = wait.ended() {
                     return ended;
                 }
-                if let Some(taken) = self.take_fork(now()) {
-                    self.apart(|| taken.run());
+                if help(now()) {
                     limit = FIRST_WATCH;
                 }
                 spin_after(look);
@@ -116,19 +89,11 @@ impl Running<'_> {
             limit = LONGEST_WATCH.min(2 * limit);
         }
     }
-}
 
-impl Worker {
-    /// Takes a fork of another worker, if there is one that is worth it.
-    pub(super) fn take_fork(&self, now: Instant) -> Option<Taken> {
-        let taken = self.others().find_map(|i| self.take_fork_of(i, now))?;
-        self.counters().steals.increment();
-        Some(taken)
-    }
-
-    fn take_fork_of(&self, worker: usize, now: Instant) -> Option<Taken> {
-        let forks = &self.shared().forks[worker];
-        let seen = &self.helper.seen[worker];
+    /// Takes a fork of that worker, if there is one that is worth it.
+    pub(super) fn take_fork(&self, shared: &Shared, worker: usize, now: Instant) -> Option<Taken> {
+        let forks = &shared.forks[worker];
+        let seen = &self.seen[worker];
         let Some(index) = forks.oldest() else {
             forks.ask();
             return None;
@@ -147,6 +112,20 @@ impl Worker {
             seen.set(Seen { index, since: now });
         }
         taken
+    }
+}
+
+/// Returns the approximate address of the top of the stack.
+#[inline(never)]
+fn stack_now() -> usize {
+    let here = 0u8;
+    (&raw const here).addr()
+}
+
+/// Spins after a look at the other workers.
+pub(super) fn spin_after(look: u32) {
+    for _ in 0..SPINS << look {
+        hint::spin_loop();
     }
 }
 
@@ -185,7 +164,7 @@ mod tests {
     fn a_fork_is_stolen_once_it_has_been_open_for_the_minimum_age() {
         let [worker, _other] = two_workers();
         let forks = &worker.shared().forks[1];
-        let take = |at| worker.take_fork(at).map(Taken::run).is_some();
+        let take = |at| worker.idle.take_fork(&worker, at).map(Taken::run).is_some();
         let start = Instant::now();
         assert!(!take(start), "there is no fork");
         let short = Duration::from_nanos(1);
@@ -245,7 +224,7 @@ mod tests {
     fn a_worker_that_finds_no_fork_asks_for_more() {
         let [worker, _other] = two_workers();
         let forks = &worker.shared().forks[1];
-        let look = || assert!(worker.take_fork(now()).is_none());
+        let look = || assert!(worker.idle.take_fork(&worker, now()).is_none());
         assert_eq!(kept_open(forks, || while_open(forks, look)), KEPT_OPEN);
         assert_eq!(kept_open(forks, look), 2 * KEPT_OPEN);
     }
@@ -264,8 +243,7 @@ mod tests {
     #[test]
     fn a_worker_that_waits_for_a_fork_runs_one_of_its_thief() {
         let [worker, _other] = two_workers();
-        let running = worker.running();
-        worker.helper.begin();
+        worker.idle.begin();
         let [own, thiefs] = [0, 1].map(|i| &*worker.shared().forks[i]);
         let steal = || loop {
             if let Some(taken) = own.steal() {
@@ -294,7 +272,7 @@ mod tests {
                 }
             };
             // SAFETY: this thread is the owner.
-            let ((), b) = unsafe { own.join(|| {}, |wait| running.wait_helping(wait), a, || 7) };
+            let ((), b) = unsafe { own.join(|| {}, |wait| worker.wait_helping(wait), a, || 7) };
             assert_eq!(b, 7);
         });
     }

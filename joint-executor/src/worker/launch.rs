@@ -4,8 +4,10 @@ use alloc::sync::Arc;
 use core::{future::Future, panic::Location};
 
 use super::{
-    Running, dispose_spawned,
-    shared::{Decides, EntryLink, Runnable, Scheduler, Shared},
+    dispose::dispose_spawned,
+    schedule::{Scheduler, queue},
+    shared::{Decides, EntryLink, Runnable, Shared},
+    state::{Running, Spawns},
 };
 use crate::{registry::Lane, span::traced};
 use joint::task::{Builder, JoinHandle};
@@ -68,13 +70,15 @@ pub(crate) fn launch(
     match worker {
         // The drop of a future has spawned it, and may wait for it, while nobody but this worker
         // may be left. The future is the caller's own.
-        Some(worker) if worker.is_closing() && !matches!(lane, Lane::Pinned(_)) => {
+        Some(worker)
+            if worker.spawns.get() == Spawns::Disposed && !matches!(lane, Lane::Pinned(_)) =>
+        {
             dispose_spawned(shared, runnable);
         }
         Some(worker) if lane == Lane::Normal && shared.decides == Decides::Workers => {
             worker.push_spawned(runnable);
         }
-        Some(worker) => worker.push(runnable, lane),
+        Some(worker) => queue(worker, runnable, lane),
         // The future is the caller's own.
         None if shared.gate.is_terminated() => dispose_spawned(shared, runnable),
         None => shared.inject(runnable, lane),
@@ -85,11 +89,14 @@ impl Running<'_> {
     /// Pushes a new task of the normal lane into this worker's queue.
     #[inline]
     pub(crate) fn launch(&self, runnable: Runnable) {
-        if self.watches_tasks.get() {
-            launch(self.shared(), Some(self), runnable, Lane::Normal);
-        } else {
-            self.counters().spawned.increment();
-            self.push_spawned(runnable);
+        match self.spawns.get() {
+            Spawns::Plain => {
+                self.counters().spawned.increment();
+                self.push_spawned(runnable);
+            }
+            Spawns::Watched | Spawns::Disposed => {
+                launch(self.shared(), Some(self), runnable, Lane::Normal);
+            }
         }
     }
 }

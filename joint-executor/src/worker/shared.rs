@@ -18,12 +18,10 @@ use alloc::{
     sync::{Arc, Weak},
     vec::Vec,
 };
-use core::ptr::NonNull;
 use std::sync::Once;
 
 use crossbeam_utils::CachePadded;
 
-use super::{Running, Worker, closing::in_hand, current, dispose};
 use crate::{
     calls::Calls,
     deques::{Deques, Stealer},
@@ -37,15 +35,12 @@ use crate::{
     metrics::{Counters, Metrics, OutsideCounters},
     policy::{MOST_FORKS, NEAR_THE_DRIVER, WORTH_A_WAKE},
     process::Process,
-    registry::{self, Lane, Registry, RegistryOwner},
-    sleep::{Need, Sleep, Woke},
+    registry::{self, Registry, RegistryOwner},
+    sleep::{Need, Sleep},
     threads::Threads,
 };
-use joint::{
-    task::{EndedTask, PendingTask, Schedule, ScheduleInfo, TaskEnd},
-    waker::Family,
-};
-use joint_switch::{AtomicUsize, Mutex, MutexGuard, fence, order};
+use joint::waker::Family;
+use joint_switch::{AtomicUsize, Mutex, MutexGuard, order};
 
 /// The metadata of each of the executor's tasks.
 pub(crate) type EntryLink = registry::EntryLink<Shared>;
@@ -98,17 +93,16 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    /// Makes what the workers of an executor share, and the workers. `fences` are those among the
-    /// workers.
-    pub(crate) fn with_workers(
-        workers: usize,
+    /// `fences` are those among the workers, and `deques` their queues.
+    pub(super) fn new(
+        deques: &[Deques<Runnable>],
         fences: Fences,
         hooks: Hooks,
         decides: Decides,
-    ) -> (Arc<Self>, Vec<Worker>) {
-        let deques: Vec<_> = (0..workers).map(|_| Deques::new(fences)).collect();
+    ) -> Arc<Self> {
+        let workers = deques.len();
         let driver = Arc::new(Driver::new(workers));
-        let shared = Arc::new_cyclic(|this| Self {
+        Arc::new_cyclic(|this| Self {
             this: this.clone(),
             injector: CachePadded::new(Inbox::new()),
             high_injector: CachePadded::new(Inbox::new()),
@@ -137,10 +131,7 @@ impl Shared {
             threads: Mutex::default(),
             calls: Calls::new(),
             starved: Once::new(),
-        });
-        let worker = |(index, deques)| Worker::new(shared.clone(), index, deques);
-        let all = deques.into_iter().enumerate().map(worker).collect();
-        (shared, all)
+        })
     }
 
     pub(crate) fn workers(&self) -> usize {
@@ -212,69 +203,40 @@ impl Shared {
         self.poll_time() as u64 >= NEAR_THE_DRIVER
     }
 
+    /// Whether a worker that is active or becomes so should leave the driver to another one, which
+    /// has to be woken for it.
+    pub(super) fn leaves_driver(&self) -> bool {
+        let is_left = self.driver.is_used() && !self.driver.is_kept();
+        is_left && (self.keeps_the_driver_waiting() || self.sleep.lookouts() == 0)
+    }
+
     /// Whether the workers must begin no more polls.
     #[inline]
     pub(crate) fn is_closed(&self) -> bool {
         self.gate.is_closed()
     }
 
-    /// Queues a runnable from a thread that is not a worker of this executor.
-    pub(crate) fn inject(&self, runnable: Runnable, lane: Lane) {
-        let inbox = match lane {
-            Lane::Normal => &self.injector,
-            Lane::High => &self.high_injector,
-            Lane::Pinned(worker) => &self.inboxes[worker],
-        };
-        inbox.push(runnable);
-        let woke = match lane {
-            Lane::Normal | Lane::High => self.sleep.notify_from_outside(self.need()),
-            Lane::Pinned(worker) => self.sleep.wake_worker(worker),
-        };
-        // `notify_from_outside` and `wake_worker` have the fence.
-        if self.gate.is_too_late() {
-            self.dispose_late();
-        }
-        if !matches!(woke, Woke::Nobody) {
-            reach(woke);
-        }
-        if self.hooks.on_push.is_some() {
-            current::stranger(|| self.hooks.pushed());
-        }
+    /// Whether nothing is left in the injectors and inboxes.
+    pub(super) fn has_none_injected(&self) -> bool {
+        let injectors = [&self.high_injector, &self.injector].into_iter();
+        injectors
+            .chain(&self.inboxes)
+            .all(|inbox| inbox.is_drained())
     }
 
-    /// Call this after `deadline` becomes the earliest of the timers that this thread uses. It
-    /// makes sure that some worker wakes up in time. `worker` is the worker that this thread is, if
-    /// any.
-    pub(crate) fn hurry_driver(&self, deadline: u64, worker: Option<&Running<'_>>) {
-        self.driver.hurry(deadline, &self.sleep, || match worker {
-            Some(worker) if worker.leaves_driver() => worker.notify(),
-            Some(_) => {}
-            None => {
-                reach(self.sleep.notify_from_outside(Need::Lookout));
+    /// Takes the oldest runnable from the injectors, or else from the inbox of a worker.
+    pub(crate) fn next_injected_for(&self, worker: usize) -> Option<Runnable> {
+        let mut next = None;
+        for queue in [&self.high_injector, &self.injector, &self.inboxes[worker]] {
+            if next.is_none() {
+                queue.take(1, |runnable| next = Some(runnable));
             }
-        });
-    }
-
-    /// Queues a task that was woken, after the hook for that.
-    #[cold]
-    fn inject_watched(&self, runnable: Runnable, lane: Lane) {
-        let hook = || current::stranger(|| Hooks::task(&self.hooks.on_wake, &runnable));
-        match in_hand(self, lane, hook) {
-            true => dispose(self, runnable),
-            false => self.inject(runnable, lane),
         }
+        next
     }
 
     pub(crate) fn metrics(&self) -> Metrics {
         Metrics::of(&self.counters, &self.outside, |i| self.stealers[i].len())
-    }
-}
-
-/// Wakes the worker that a thread outside has to wake, if its thread is away.
-#[cold]
-fn reach(woke: Woke) {
-    if let Some(waker) = woke.away() {
-        current::stranger(|| waker.wake());
     }
 }
 
@@ -284,83 +246,8 @@ impl RegistryOwner for Shared {
     }
 }
 
-/// The tasks' schedule functions. It finds the executor by the task's [`EntryLink`], and takes no
-/// memory.
-#[derive(Clone, Copy)]
-pub(crate) struct Scheduler;
-
 /// The family of the executor's tasks: to wake one of them runs no code of a stranger.
 pub(super) static FAMILY: Family = Family::new();
-
-impl Schedule<EntryLink> for Scheduler {
-    const FAMILY: Option<&'static Family> = Some(&FAMILY);
-
-    /// Queues a task that was idle and is therefore registered: on the worker that this thread is,
-    /// or else in a queue that other threads can push to.
-    #[inline]
-    fn schedule(&self, runnable: Runnable, _: ScheduleInfo) {
-        // ORDERING: woken. Acquire, with the state word's `idle` through the wake-up: the place is
-        // as the runner has set it.
-        fence(order!(woken: Acquire));
-        let home = runnable.metadata().home();
-        let (owner, place) = home.expect("a task that has been idle is registered");
-        current::with_worker_of(owner, |worker| match worker {
-            Some(worker) => {
-                let runnable = match worker.watches_wakes {
-                    true => worker.woken(runnable),
-                    false => runnable,
-                };
-                worker.push(runnable, place.lane());
-            }
-            None => {
-                // SAFETY: this is the address inside an `Arc`. There is a runnable, so the task is
-                // unfinished and registered, which keeps the executor alive until the push.
-                unsafe { Arc::increment_strong_count(owner) };
-                // SAFETY: the count is the one that was just added.
-                let shared = unsafe { Arc::from_raw(owner) };
-                match shared.hooks.watch_wakes() {
-                    true => shared.inject_watched(runnable, place.lane()),
-                    false => shared.inject(runnable, place.lane()),
-                }
-            }
-        });
-    }
-
-    #[inline]
-    fn pending(&self, task: &PendingTask<'_, EntryLink>) {
-        if !task.metadata().is_entered() && !task.is_woken() {
-            current::with_current(|worker| {
-                let worker = worker.expect("only workers run the executor's tasks");
-                // SAFETY: the runner has lent the task, which is not in any registry yet.
-                unsafe { worker.enter(task.as_ptr(), task.metadata()) };
-            });
-        }
-    }
-
-    #[inline]
-    fn ended(&self, task: &EndedTask<'_, EntryLink>, how: TaskEnd) {
-        super::ended(task, how);
-        let worker =
-            |shared| current::with_worker_of(shared, |worker| worker.map(|worker| worker.index()));
-        // Last, because this task may be what has kept the executor alive.
-        // SAFETY: the runner calls this, and the task's future is gone.
-        unsafe { Registry::strike_off(task, worker) };
-    }
-}
-
-impl Running<'_> {
-    /// Enters a task in the registry. Not inlined, because most runs end with a task that is
-    /// entered already, or that has been woken.
-    ///
-    /// # Safety
-    /// The caller is this worker, and the task's runner or its spawner. The task has this link, and
-    /// is not in any registry yet.
-    #[inline(never)]
-    pub(super) unsafe fn enter(&self, task: NonNull<()>, link: &EntryLink) {
-        // SAFETY: by this function's contract.
-        unsafe { Registry::enter(self.shared(), task, link, self.index()) };
-    }
-}
 
 #[cfg(test)]
 mod tests {
@@ -377,18 +264,18 @@ mod tests {
         let has_work = || (shared.has_work(), shared.has_injected());
         assert_eq!(has_work(), (false, false));
         for lane in [Lane::Normal, Lane::High] {
-            worker.running().push(task(), lane);
+            worker.push(task(), lane);
             assert_eq!(has_work(), (true, false));
             worker.running().discard_queued();
             shared.inject(task(), lane);
             assert_eq!(has_work(), (true, true));
-            assert!(worker.take_injected().is_some());
+            assert!(worker.queues.take_injected().is_some());
             assert_eq!(has_work(), (false, false));
         }
         worker.running().push_spawned(task());
         assert_eq!(has_work(), (true, false));
         worker.running().discard_queued();
-        worker.running().push(task(), Lane::Pinned(0));
+        worker.push(task(), Lane::Pinned(0));
         assert_eq!(has_work(), (false, false), "its own queue does not count");
     }
 

@@ -10,48 +10,20 @@
 //! Nor can it wait in the driver, so it says when the driver must be checked.
 
 use alloc::sync::Arc;
-use core::{cell::Cell, ops::ControlFlow, task::Waker, time::Duration};
+use core::{ops::ControlFlow, task::Waker, time::Duration};
 use std::time::Instant;
 
 use super::{
-    Running, Worker,
-    idle::steal::Found,
+    closing::arrive,
+    idle::Found,
+    lent::pinned_to,
+    parts::Worker,
     queues::After,
     shared::{Decides, Runnable, Shared},
-    state::Searching,
+    state::{Running, Searching},
 };
-use crate::{
-    driver::clock::instant, hooks::Hooks, policy::MOST_STOLEN, registry::Lane, sleep::Parking,
-};
-use joint::host;
-use joint::task::Polled;
-use joint_switch::now;
-
-/// Keeps the executor's memory alive for a task that an owner has taken.
-pub(crate) type Kept = Arc<Arc<Shared>>;
-
-/// The state of a stepped worker between two calls.
-pub(crate) struct Stepping {
-    is_away: Cell<bool>,
-    has_begun: Cell<bool>,
-    pub(crate) has_ended: Cell<bool>,
-    /// Cloned for each task that the owner has.
-    kept: Kept,
-    /// Cloned instead for each [lent](Worker::lent) task.
-    lent: Kept,
-}
-
-impl Stepping {
-    pub(super) fn new(shared: &Arc<Shared>) -> Self {
-        Self {
-            is_away: Cell::new(false),
-            has_begun: Cell::new(false),
-            has_ended: Cell::new(false),
-            kept: Arc::new(shared.clone()),
-            lent: Arc::new(shared.clone()),
-        }
-    }
-}
+use crate::{driver::clock::instant, hooks::Hooks, sleep::Parking};
+use joint::{host, task::Polled};
 
 /// The event that a worker waits for, after a [step](crate::hosted::BoundWorker::step).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -100,45 +72,45 @@ impl Worker {
     fn step_here(&self, most: usize, waker: &Waker) -> Step {
         let shared = &**self.shared();
         let mut left = most;
-        let mut running = Running::of(self);
+        let mut running = Running::of(&self.core);
         if self.stepping.is_away.get() {
             let found;
-            (running, found) = self.come_back(|| self.find_eagerly());
+            (running, found) = self.come_back(|| self.idle.find_eagerly(self));
             left -= usize::from(found);
             // It may have come back for a timer or a descriptor.
-            running.attend(After::Queue);
+            self.attendant.attend(&running, After::Queue);
         }
         loop {
             if self.is_over() {
-                if self.has_arrived() {
+                if self.has_arrived.get() {
                     shared.leave(&running);
                     return Step::Ended;
                 }
-                running.arrive();
+                arrive(&running);
                 continue;
             }
             if left == 0 {
                 // Its owner may not drive it for some time, so others must find what it has.
                 running.show_slot();
-                if self.has_own() {
+                if self.queues.has_own() {
                     running.notify();
                 }
                 return Step::Ready;
             }
-            if let Some(runnable) = running.next() {
+            if let Some(runnable) = self.next(&running) {
                 running.run_or_discard(runnable);
                 left -= 1;
                 continue;
             }
-            if running.attend(After::Queue) && self.has_own() {
+            if self.attendant.attend(&running, After::Queue) && self.queues.has_own() {
                 continue;
             }
             // Here and not below, because a stranger's clone may take any time, and may panic.
             let waker = waker.clone();
-            let searching = running.search();
-            running = match self.find_eagerly() {
-                Some(found) => searching.take_up(found),
-                None if self.is_over() => searching.stop(),
+            let searching = self.idle.search(running);
+            running = match self.idle.find_eagerly(self) {
+                Some(found) => self.idle.take_up(searching, found),
+                None if self.is_over() => self.idle.stop(searching),
                 None => match self.go_away(waker) {
                     Ok(()) => {
                         self.stepping.is_away.set(true);
@@ -146,7 +118,7 @@ impl Worker {
                         return look.map_or(Step::Idle, Step::Until);
                     }
                     Err(waker) => {
-                        let running = searching.stop();
+                        let running = self.idle.stop(searching);
                         running.stranger(|| drop(waker));
                         running
                     }
@@ -161,25 +133,16 @@ impl Worker {
     fn come_back(&self, find: impl FnOnce() -> Option<Found>) -> (Running<'_>, bool) {
         self.stepping.is_away.set(false);
         let waker = self.shared().sleep.come_back(self.index());
-        self.look_within(1);
-        let searching = Searching::back(self);
+        self.queues.look_within(1);
+        let searching = Searching::back(&self.core);
         let (running, found) = match find() {
-            Some(found) => (searching.take_up(found), true),
-            None => (searching.stop(), false),
+            Some(found) => (self.idle.take_up(searching, found), true),
+            None => (self.idle.stop(searching), false),
         };
         if let Some(waker) = waker {
             running.stranger(|| drop(waker));
         }
         (running, found)
-    }
-
-    /// Takes what there is to run, regardless of the other workers' progress. For a worker whose
-    /// thread goes away if it finds nothing, and then watches nobody.
-    fn find_eagerly(&self) -> Option<Found> {
-        let own = self.next_own().or_else(|| self.take_injected());
-        let task = own.map(|own| Found::Task(own, None));
-        let task = task.or_else(|| self.steal(|_| MOST_STOLEN));
-        task.or_else(|| self.take_fork(now()).map(Found::Fork))
     }
 
     /// Goes to sleep, unless there is something to do. The waker then comes back.
@@ -191,13 +154,6 @@ impl Worker {
             || self.is_urgent(),
             || shared.last_look(|all| all.has_queued()),
         )
-    }
-
-    /// The last check before this worker parks. Active workers check the injector by themselves.
-    pub(super) fn is_urgent(&self) -> bool {
-        let shared = &**self.shared();
-        let injected = || shared.has_injected() && shared.sleep.is_quiet();
-        self.has_pinned() || self.is_over() || injected()
     }
 
     /// Makes the worker active, if it is away. It may run and push tasks only then.
@@ -236,7 +192,7 @@ impl Worker {
             return;
         }
         self.be_active();
-        if self.has_own() {
+        if self.queues.has_own() {
             return;
         }
         // It may have been driven by another thread before.
@@ -248,8 +204,8 @@ impl Worker {
         let (shared, index) = (&**self.shared(), self.index());
         let deadline = limit.and_then(|limit| host::now().checked_add(limit));
         let left = || deadline.map(|deadline| deadline.saturating_duration_since(host::now()));
-        let searching = Running::of(self).search();
-        let parked = searching.park(true, |_, urgent, Parking { in_driver, park }| {
+        let searching = self.idle.search(Running::of(&self.core));
+        let park = |urgent: &dyn Fn() -> bool, Parking { in_driver, park }: Parking<'_>| {
             let mut park = |_| park(left()) || left() == Some(Duration::ZERO);
             let parking = Parking {
                 in_driver,
@@ -257,9 +213,10 @@ impl Worker {
             };
             let has_work = || shared.last_look(|all| all.has_queued());
             let _parked = (shared.sleep).park(index, None, urgent, has_work, parking);
-        });
+        };
+        let parked = self.idle.park(searching, &self.attendant, true, park);
         if let ControlFlow::Continue(searching) = parked {
-            searching.stop();
+            self.idle.stop(searching);
         }
     }
 
@@ -267,14 +224,19 @@ impl Worker {
     pub(crate) fn run_to_end(&self) {
         self.end_by(|| {
             self.begin_here();
-            Running::of(self).work();
+            self.work(Running::of(&self.core));
         });
     }
 
     /// Ends the executor for this worker, and does not wait for the others. Everything that only
     /// this worker may drop is dropped when this returns.
     pub(crate) fn end_here(&self) {
-        self.end_by(|| Running::of(self).leave_at_once());
+        self.end_by(|| {
+            let running = Running::of(&self.core);
+            self.shared().close();
+            arrive(&running);
+            self.shared().leave(&running);
+        });
     }
 
     fn end_by(&self, end: impl FnOnce()) {
@@ -296,50 +258,12 @@ impl Worker {
 
 /// For owners that choose the tasks themselves.
 impl Worker {
-    /// Records that a local task is spawned on this worker.
-    pub(crate) fn note_local(&self) {
-        self.has_had_local.set(true);
-    }
-
-    /// Whether a local task may be alive, which stays on this thread.
-    pub(crate) fn may_have_local(&self) -> bool {
-        let may_have = self.has_had_local.get() && self.shared().registry.pinned(self.index()) > 0;
-        self.has_had_local.set(may_have);
-        may_have
-    }
-
-    /// Returns what is kept with a task that this worker runs.
-    #[inline]
-    pub(crate) fn kept(&self) -> &Kept {
-        &self.stepping.kept
-    }
-
-    /// Returns what the owner keeps with a task that it takes.
-    #[inline]
-    pub(crate) fn kept_with(&self, runnable: &Runnable) -> &Kept {
-        match runnable.metadata().is_entered() && pinned_to(runnable).is_some() {
-            true => &self.stepping.lent,
-            false => &self.stepping.kept,
-        }
-    }
-
-    /// The number of tasks that the owner has, and that are pinned and in the registry, where the
-    /// worker's end looks for them. They stay on this worker's thread, and while there is one, so
-    /// does the worker.
-    pub(super) fn lent(&self) -> usize {
-        Arc::strong_count(&self.stepping.lent) - 1
-    }
-
-    pub(crate) fn has_lent(&self) -> bool {
-        self.lent() > 0
-    }
-
     /// Runs a runnable once, as this worker. Returns it if it was woken meanwhile.
     #[inline(always)]
     pub(crate) fn run_chosen(&self, runnable: Runnable) -> Option<Runnable> {
-        let running = Running::of(self);
+        let running = Running::of(&self.core);
         if self.shared().is_closed() {
-            running.discard_inside(runnable);
+            running.discard(runnable);
             return None;
         }
         let settle = |polled| match polled {
@@ -358,14 +282,15 @@ impl Worker {
 
     /// Drops a runnable, as this worker.
     pub(crate) fn discard_chosen(&self, runnable: Runnable) {
-        Running::of(self).discard_inside(runnable);
+        Running::of(&self.core).discard(runnable);
     }
 
     /// Closes the executor, and drops its tasks that no worker runs, as this worker. It may be in a
     /// poll.
     pub(crate) fn discard_all(&self) {
         self.shared().close();
-        Running::of(self).discard_blocked(|| true);
+        let running = Running::of(&self.core);
+        self.closing.discard_inside(&running, || true);
     }
 
     /// Takes all that this worker has queued.
@@ -373,7 +298,7 @@ impl Worker {
     pub(crate) fn take_queued(&self, mut take: impl FnMut(Runnable)) {
         // Most polls queue nothing. The slot is never open here.
         if !self.queues.is_empty() {
-            while let Some(runnable) = self.next_queued() {
+            while let Some(runnable) = self.queues.next_queued() {
                 take(runnable);
             }
         }
@@ -381,11 +306,7 @@ impl Worker {
 
     /// Queues a runnable again that was taken.
     pub(crate) fn give_back(&self, runnable: Runnable) {
-        match runnable.metadata().lane() {
-            Lane::Normal => self.queues.push_beyond(runnable),
-            Lane::High => self.queues.deques.push_high(runnable),
-            Lane::Pinned(_) => self.push_pinned(runnable),
-        }
+        self.queues.give_back(runnable);
     }
 
     /// Whether a runnable that a worker of `executor` had queued may be run by this worker. A task
@@ -396,15 +317,6 @@ impl Worker {
             true => pinned_to(runnable).is_none_or(|worker| worker == self.index()),
             false => runnable.metadata().is_normal() && !runnable.metadata().is_entered(),
         }
-    }
-}
-
-/// The worker that a runnable is pinned to.
-#[inline]
-pub(crate) fn pinned_to(runnable: &Runnable) -> Option<usize> {
-    match runnable.metadata().lane() {
-        Lane::Pinned(worker) => Some(worker),
-        Lane::Normal | Lane::High => None,
     }
 }
 

@@ -4,19 +4,30 @@ mod registry;
 
 use alloc::{boxed::Box, vec::Vec};
 use core::{
-    future::{Future, pending, poll_fn},
+    future::{Future, pending},
     panic::Location,
     pin::Pin,
-    task::{Context, Poll, Waker},
+    task::{Context, Waker},
 };
 
-use super::*;
 use super::{
-    harness::{task, two_workers, two_workers_with, waker_that, wakes_of, while_another_sleeps},
+    closing::arrive,
+    current::{with_current, with_thread_worker},
+    dispose::dispose,
+    harness::{
+        task, two_workers, two_workers_with, waiting, waker_that, wakes_of, while_another_sleeps,
+    },
     launch::{launch, new_detached, new_task},
+    queues::After,
+    shared::Runnable,
+    state::Spawns,
+    *,
 };
-use crate::{hooks::Hooks, policy::MOST_QUEUED, sleep::Woke, yield_now};
-use joint::{oneshot, task::JoinHandle};
+use crate::{hooks::Hooks, policy::MOST_QUEUED, registry::Lane, sleep::Woke, yield_now};
+use joint::{
+    host, oneshot,
+    task::{JoinHandle, TaskEnd},
+};
 
 /// A task of a lane that has waited, and is ready to be run. It wakes itself in that run.
 fn woken(worker: &Worker, lane: Lane) -> (Runnable, JoinHandle<()>) {
@@ -28,11 +39,14 @@ fn woken(worker: &Worker, lane: Lane) -> (Runnable, JoinHandle<()>) {
     let (runnable, handle) = new_task(Location::caller(), future);
     launch(worker.shared(), Some(&worker.running()), runnable, lane);
     worker.as_current(|| {
-        let runnable = worker.next_queued().expect("the task was launched");
+        let runnable = worker.queues.next_queued().expect("the task was launched");
         worker.running().run(runnable);
         sender.send(()).expect("the task waits");
     });
-    (worker.next_queued().expect("the task was woken"), handle)
+    (
+        worker.queues.next_queued().expect("the task was woken"),
+        handle,
+    )
 }
 
 #[test]
@@ -46,11 +60,9 @@ fn a_task_that_yields_with_no_other_queued_wakes_no_worker() {
         (Lane::Pinned(0), &[], [0, 0]),
     ] {
         let [worker, _other] = two_workers();
-        assert!(worker.running().next().is_none(), "none is late now");
+        assert!(worker.take_next().is_none(), "none is late now");
         let (runnable, _handle) = woken(&worker, lane);
-        others
-            .iter()
-            .for_each(|&lane| worker.running().push(task(), lane));
+        others.iter().for_each(|&lane| worker.push(task(), lane));
         let before = worker.queues.lengths();
         let run = || worker.as_current(|| worker.running().run(runnable));
         let in_run = wakes_of(&worker, run);
@@ -58,13 +70,11 @@ fn a_task_that_yields_with_no_other_queued_wakes_no_worker() {
         let own = [Lane::Normal, Lane::High, Lane::Pinned(0)].map(|one| one == lane);
         assert_eq!([0, 1, 2].map(|i| after[i] - before[i] == 1), own);
         let mut next = None;
-        let in_take = wakes_of(&worker, || next = worker.running().next());
+        let in_take = wakes_of(&worker, || next = worker.take_next());
         assert_eq!([in_run, in_take], wakes, "{lane:?} {others:?}");
-        assert!(!worker.queues.has_yielded.get());
+        assert!(!worker.queues.take_yield());
         // Registered tasks are dropped before the executor.
-        worker
-            .running()
-            .discard_inside(next.expect("it was queued"));
+        worker.running().discard(next.expect("it was queued"));
         worker.running().discard_queued();
     }
 }
@@ -87,7 +97,7 @@ fn a_yield_that_no_take_follows_at_once_is_announced_before() {
     let strangers = |worker: &Worker| worker.running().stranger(|| {});
     assert_eq!(wakes_after_yield(|_| {}, strangers), 1);
     assert_eq!(wakes_after_yield(another, strangers), 1);
-    let arrives = |worker: &Worker| worker.running().arrive();
+    let arrives = |worker: &Worker| arrive(&worker.running());
     assert_eq!(wakes_after_yield(|_| {}, arrives), 0, "it drops the task");
     assert_eq!(wakes_after_yield(another, arrives), 1);
 }
@@ -96,7 +106,7 @@ fn a_yield_that_no_take_follows_at_once_is_announced_before() {
 fn this_worker() -> Option<usize> {
     let indices = [
         with_current(|worker| worker.map(|worker| worker.index())),
-        current::with_thread_worker(|worker| worker.map(|worker| worker.index())),
+        with_thread_worker(|worker| worker.map(|(worker, _)| worker.index())),
     ];
     assert_eq!(indices[0], indices[1]);
     indices[0]
@@ -123,7 +133,7 @@ fn a_spawned_task_goes_to_the_same_queue_with_a_hook() {
     for hooks in [Hooks::default(), hooks] {
         let [worker, _other] = two_workers_with(hooks);
         worker.running().launch(task());
-        assert_eq!(worker.queues.deques.spawned(), 1);
+        assert_eq!(worker.queues.spawned(), 1);
         worker.running().discard_queued();
     }
 }
@@ -131,7 +141,7 @@ fn a_spawned_task_goes_to_the_same_queue_with_a_hook() {
 #[test]
 fn without_a_hook_no_task_is_watched() {
     let [worker, _other] = two_workers();
-    assert!(!worker.watches_tasks.get() && !worker.watches_polls && !worker.watches_wakes);
+    assert!(worker.spawns.get() == Spawns::Plain && !worker.watches_polls && !worker.watches_wakes);
 }
 
 /// The hook could wait for what is in the slot, which no other worker can take.
@@ -179,7 +189,7 @@ fn the_hook_for_a_push_is_called_after_another_worker_was_woken_for_it() {
     }));
     let [worker, _other] = two_workers_with(hooks);
     (0..MOST_QUEUED).for_each(|_| worker.queues.push_beyond(task()));
-    let push = || worker.as_current(|| worker.running().push(task(), Lane::Normal));
+    let push = || worker.as_current(|| worker.push(task(), Lane::Normal));
     while_another_sleeps(&worker, push);
     assert_eq!(is_asleep.try_recv(), Ok(false));
 }
@@ -193,29 +203,15 @@ fn fills_slot(worker: &Worker, waker: &Waker) -> bool {
     worker.queues.take_slot().is_some()
 }
 
-/// The waker of a task of the executor, which waits, and its handle.
-fn waiting(worker: &Worker) -> (Waker, JoinHandle<()>) {
-    let (sender, wakers) = std::sync::mpsc::channel();
-    let (runnable, handle) = new_task(
-        Location::caller(),
-        poll_fn(move |cx| {
-            sender.send(cx.waker().clone()).expect("the test waits");
-            Poll::Pending
-        }),
-    );
-    worker.as_current(|| worker.running().run(runnable));
-    (wakers.recv().expect("it has been polled"), handle)
-}
-
 #[test]
 fn only_the_wake_up_of_a_task_of_an_executor_of_this_crate_fills_the_slot() {
     let [worker, _other] = two_workers();
-    let (task, _handle) = waiting(&worker);
+    let (_handle, task) = waiting(&worker, Lane::Normal);
     assert!(fills_slot(&worker, &task));
     // A stranger that wakes a task, by a waker of the standard library and by one of joint.
     let wake_by_std: fn(Waker) -> Waker = |task| waker_that(move || task.wake_by_ref());
     let _handles = [wake_by_std, wake_by_joint].map(|stranger| {
-        let (task, handle) = waiting(&worker);
+        let (handle, task) = waiting(&worker, Lane::Normal);
         assert!(!fills_slot(&worker, &stranger(task)));
         assert_eq!(worker.queues.lengths(), [1, 0, 0], "others find it there");
         worker.running().discard_queued();
@@ -226,11 +222,11 @@ fn only_the_wake_up_of_a_task_of_an_executor_of_this_crate_fills_the_slot() {
 #[test]
 fn a_task_of_another_executor_does_not_fill_the_slot() {
     let ([worker, _other], [elsewhere, _another]) = (two_workers(), two_workers());
-    let (task, _handle) = waiting(&elsewhere);
+    let (_handle, task) = waiting(&elsewhere, Lane::Normal);
     assert!(!fills_slot(&worker, &task));
     assert_eq!(worker.queues.lengths(), [0; 3]);
     assert!(elsewhere.shared().has_injected());
-    assert!(elsewhere.running().next().is_some());
+    assert!(elsewhere.take_next().is_some());
 }
 
 fn wake_by_joint(task: Waker) -> Waker {
@@ -336,7 +332,7 @@ fn a_task_that_is_disposed_of_is_counted_by_its_own_executor_on_any_thread() {
     // Everything after it is the worker's own again.
     elsewhere.as_current(|| {
         dispose_of_both();
-        worker.running().discard_inside(task());
+        worker.running().discard(task());
     });
     assert_eq!((ends(&worker), ends(&elsewhere)), ((4, 4), (1, 0)));
     assert_eq!(elsewhere.counters().cancelled.get(), 1);
@@ -352,7 +348,7 @@ fn a_task_that_is_given_back_goes_to_the_queue_of_its_lane() {
     ] {
         let runnable = task();
         runnable.metadata().set_lane(lane);
-        worker.give_back(runnable);
+        worker.queues.give_back(runnable);
         assert_eq!(worker.queues.lengths(), lengths);
         assert_eq!(worker.counters().pinned.get(), lengths[2] as u64);
         worker.running().discard_queued();

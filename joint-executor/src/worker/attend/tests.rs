@@ -2,12 +2,10 @@
 
 use alloc::{sync::Arc, task::Wake, vec::Vec};
 use core::{
-    future::{pending, poll_fn},
+    future::pending,
     hint::spin_loop,
-    mem::replace,
-    panic::Location,
     sync::atomic::{AtomicUsize, Ordering::Relaxed},
-    task::{Poll, Waker},
+    task::Waker,
 };
 use std::sync::mpsc::{self, Receiver};
 
@@ -19,12 +17,11 @@ use crate::{
     sleep::{Parked, Parking, Woke},
     worker::{
         Worker,
-        harness::{task, two_workers, wakes_of, while_another_sleeps},
-        launch::{launch, new_task},
+        harness::{task, two_workers, waiting, wakes_of, while_another_sleeps},
         tests::wakes_after_yield,
     },
 };
-use joint::task::{JoinHandle, spawn};
+use joint::task::spawn;
 
 mod visits;
 
@@ -50,7 +47,7 @@ fn arm(worker: &Worker, owner: usize, deadline: u64, wakes: &Arc<Wakes>) {
 fn an_idle_worker_fires_the_due_timers_of_every_owner_and_reports_it() {
     let [worker, _other] = two_workers();
     let wakes = Arc::new(Wakes::default());
-    let attend = || worker.running().attend(After::Queue);
+    let attend = || worker.attend(After::Queue);
     assert!(!attend(), "the driver was never used");
     arm(&worker, 0, clock::NEVER - 1, &wakes);
     assert!(!attend(), "the timer is not due");
@@ -66,9 +63,9 @@ fn an_idle_worker_fires_the_due_timers_of_every_owner_and_reports_it() {
 fn a_worker_that_attends_to_the_driver_after_a_yield_announces_it_before() {
     let prepare = |worker: &Worker| {
         arm(worker, 0, clock::NEVER - 1, &Arc::default());
-        worker.running().push(task(), Lane::Normal);
+        worker.push(task(), Lane::Normal);
     };
-    let attend = |worker: &Worker| _ = worker.running().attend(After::Queue);
+    let attend = |worker: &Worker| _ = worker.attend(After::Queue);
     assert_eq!(wakes_after_yield(prepare, attend), 1);
 }
 
@@ -76,13 +73,13 @@ fn a_worker_that_attends_to_the_driver_after_a_yield_announces_it_before() {
 fn a_busy_worker_fires_its_own_timers_each_turn_and_the_others_in_rotation() {
     let [worker, _other] = two_workers();
     let (own, others) = (Arc::new(Wakes::default()), Arc::new(Wakes::default()));
-    worker.running().attend_in_turn();
+    worker.attend_in_turn();
     for turn in 0..4 {
         arm(&worker, 0, 0, &own);
         arm(&worker, 1, 0, &others);
         arm(&worker, 2, 0, &others);
         let before = others.0.load(Relaxed);
-        worker.running().attend_in_turn();
+        worker.attend_in_turn();
         // Its own timers are checked each time. The timers of each other owner are checked every
         // three turns, and by then there are as many as turns.
         assert_eq!(own.0.load(Relaxed), turn + 1);
@@ -98,9 +95,9 @@ fn one_call_fires_a_bounded_number_of_timers() {
     for _ in 0..2 * BATCH {
         arm(&worker, 1, 0, &wakes);
     }
-    assert!(worker.running().attend(After::Queue));
+    assert!(worker.attend(After::Queue));
     assert_eq!(wakes.0.load(Relaxed), BATCH);
-    assert!(worker.running().attend(After::Queue));
+    assert!(worker.attend(After::Queue));
     assert_eq!(wakes.0.load(Relaxed), 2 * BATCH);
 }
 
@@ -110,12 +107,12 @@ fn a_busy_worker_polls_the_system_at_most_once_per_interval() {
     arm(&worker, 0, clock::NEVER - 1, &Arc::default());
     let next_look = &worker.attendant.next_look;
     let before = clock::now();
-    worker.running().attend_in_turn();
+    worker.attend_in_turn();
     let after = clock::now();
     let next = next_look.get();
     assert!((before + LOOK_INTERVAL..=after + LOOK_INTERVAL).contains(&next));
     next_look.set(clock::NEVER);
-    worker.running().attend_in_turn();
+    worker.attend_in_turn();
     assert_eq!(next_look.get(), clock::NEVER, "it is too early for a look");
 }
 
@@ -123,16 +120,19 @@ fn a_busy_worker_polls_the_system_at_most_once_per_interval() {
 fn a_worker_leaves_a_driver_that_nobody_keeps_if_there_is_no_lookout_or_polls_are_long() {
     let [worker, _other] = two_workers();
     let shared = worker.shared();
-    assert!(!worker.leaves_driver(), "the driver was never used");
+    assert!(
+        !worker.shared().leaves_driver(),
+        "the driver was never used"
+    );
     arm(&worker, 0, clock::NEVER - 1, &Arc::default());
-    assert!(worker.leaves_driver());
+    assert!(worker.shared().leaves_driver());
     shared.driver.set_kept(true);
-    assert!(!worker.leaves_driver());
+    assert!(!worker.shared().leaves_driver());
     shared.driver.set_kept(false);
     shared.sleep.search();
-    assert!(!worker.leaves_driver(), "a lookout finds it");
+    assert!(!worker.shared().leaves_driver(), "a lookout finds it");
     shared.set_poll_time(usize::MAX);
-    assert!(worker.leaves_driver());
+    assert!(worker.shared().leaves_driver());
 }
 
 #[test]
@@ -177,7 +177,7 @@ fn a_busy_worker_wakes_in_its_turn_who_waits_for_a_descriptor() {
     // The first look at a new reactor returns at once.
     (0..2).for_each(|_| {
         worker.attendant.next_look.set(0);
-        worker.running().attend_in_turn();
+        worker.attend_in_turn();
     });
     assert_eq!(wakes.0.load(Relaxed), 1);
 }
@@ -185,8 +185,10 @@ fn a_busy_worker_wakes_in_its_turn_who_waits_for_a_descriptor() {
 #[test]
 fn the_buffer_for_what_a_keeper_finds_is_used_again() {
     let [worker, _other] = two_workers();
-    worker.running().attend_as_keeper(Vec::with_capacity(8));
-    assert!(worker.take_ready(None).capacity() >= 8);
+    worker
+        .attendant
+        .attend_as_keeper(&worker.running(), Vec::with_capacity(8));
+    assert!(worker.attendant.take_ready(None).capacity() >= 8);
 }
 
 /// The watcher looks at the driver by itself.
@@ -217,7 +219,7 @@ fn the_last_worker_to_search_wakes_another_where_it_leaves_the_driver() {
     let wakes_another = || {
         let mut is_woken = false;
         while_another_sleeps(&worker, || {
-            let _running = worker.running().search().stop();
+            worker.search_and_stop();
             is_woken = matches!(worker.shared().sleep.wake_worker(1), Woke::Nobody);
         });
         is_woken
@@ -227,26 +229,6 @@ fn the_last_worker_to_search_wakes_another_where_it_leaves_the_driver() {
     assert!(wakes_another());
     worker.shared().driver.set_kept(true);
     assert!(!wakes_another());
-}
-
-/// A task that waits, and a waker for it. The task ends in its next run.
-fn waiting(worker: &Worker, lane: Lane) -> (JoinHandle<()>, Waker) {
-    let (sender, wakers) = mpsc::channel();
-    let mut has_run = false;
-    let future = poll_fn(move |cx| match replace(&mut has_run, true) {
-        true => Poll::Ready(()),
-        false => {
-            sender.send(cx.waker().clone()).expect("the test waits");
-            Poll::Pending
-        }
-    });
-    let (runnable, handle) = new_task(Location::caller(), future);
-    launch(worker.shared(), Some(&worker.running()), runnable, lane);
-    worker.as_current(|| {
-        let runnable = worker.next_queued().expect("the task was launched");
-        worker.running().run(runnable);
-    });
-    (handle, wakers.recv().expect("the task has been polled"))
 }
 
 /// A waker that is due at the driver.
@@ -311,9 +293,9 @@ fn wakes_for(due: &[Due], attend: fn(&Worker)) -> u64 {
 fn a_worker_that_runs_its_only_woken_task_next_wakes_no_other_worker() {
     use Due::{Foreign, HighTask, Inline, InlineAndTask, PinnedTask, Task};
 
-    let runs = |worker: &Worker| assert!(worker.running().attend(After::Queue));
-    let is_blocked = |worker: &Worker| assert!(worker.running().attend(After::Anything));
-    let in_turn = |worker: &Worker| _ = worker.running().attend_in_turn();
+    let runs = |worker: &Worker| assert!(worker.attend(After::Queue));
+    let is_blocked = |worker: &Worker| assert!(worker.attend(After::Anything));
+    let in_turn = |worker: &Worker| _ = worker.attend_in_turn();
     for (due, wakes) in [
         (&[Task][..], 0),
         (&[Task, Task], 1),
@@ -358,7 +340,7 @@ fn attend_to(worker: &Worker, due: impl IntoIterator<Item = Waker>) {
         assert!(timers.insert(deadline, waker).is_ok());
     }
     arm(worker, 0, clock::NEVER - 1, &Arc::default());
-    worker.as_current(|| worker.running().attend(After::Queue));
+    worker.as_current(|| worker.attend(After::Queue));
 }
 
 #[test]
@@ -396,8 +378,8 @@ fn while_a_stranger_is_woken_another_worker_finds_the_others() {
 #[test]
 fn a_worker_that_runs_or_is_blocked_wakes_a_stranger_that_another_has_left() {
     let ways: [fn(&Worker); 3] = [
-        |is_busy| _ = is_busy.running().attend_in_turn(),
-        |is_blocked| _ = is_blocked.running().attend(After::Anything),
+        |is_busy| _ = is_busy.attend_in_turn(),
+        |is_blocked| _ = is_blocked.attend(After::Anything),
         |is_stepped| _ = is_stepped.step(8, Waker::noop()),
     ];
     for way in ways {
@@ -432,7 +414,7 @@ fn tasks_are_queued_before_a_stranger_is_woken() {
 fn a_worker_that_would_leave_the_driver_wakes_another_even_for_one_task() {
     let attend = |worker: &Worker| {
         worker.shared().driver.set_kept(false);
-        worker.running().attend(After::Queue);
+        worker.attend(After::Queue);
     };
     assert_eq!(wakes_for(&[Due::Task], attend), 1);
 }
@@ -441,7 +423,7 @@ fn a_worker_that_would_leave_the_driver_wakes_another_even_for_one_task() {
 fn a_woken_task_behind_others_wakes_another_worker() {
     let attend = |worker: &Worker| {
         worker.queues.push_beyond(task());
-        worker.running().attend(After::Queue);
+        worker.attend(After::Queue);
     };
     assert_eq!(wakes_for(&[Due::Task], attend), 1);
 }
@@ -452,9 +434,11 @@ fn the_next_turn_of_the_driver_comes_sooner_the_longer_the_runs_are() {
     let [worker, _other] = two_workers();
     arm(&worker, 0, clock::NEVER - 1, &Arc::default());
     let next = |away: u64, runs: u64| {
-        worker.runs.set(worker.runs.get() + runs);
-        worker.visit(clock::now().max(away) - away);
-        worker.running().attend_in_turn().expect("it is in use")
+        worker.queues.set_runs(worker.queues.runs() + runs);
+        worker
+            .attendant
+            .visit(&worker, clock::now().max(away) - away);
+        worker.attend_in_turn().expect("it is in use")
     };
     while clock::now() < 8 * LONGEST_AWAY {
         spin_loop();

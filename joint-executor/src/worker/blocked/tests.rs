@@ -16,7 +16,7 @@ use std::{
 
 use joint::{JoinHandle, park::Parker};
 
-use super::{BLOCKED_LOOK, DEADLOCK_LOOK};
+use super::{BLOCKED_LOOK, DEADLOCK_LOOK, is_deadlock, is_starved};
 use crate::{
     driver::clock::NEVER,
     fences::Fences,
@@ -35,9 +35,12 @@ use crate::{
 fn a_blocked_worker_looks_again_only_where_nobody_gives_a_sign() {
     let [worker, _other] = two_workers();
     // The first use of the driver wakes it.
-    assert_eq!(worker.running().attend_blocked(None), None);
+    assert_eq!(worker.attend_blocked(&worker.running(), None), None);
     worker.shared().close();
-    assert_eq!(worker.running().attend_blocked(None), Some(BLOCKED_LOOK));
+    assert_eq!(
+        worker.attend_blocked(&worker.running(), None),
+        Some(BLOCKED_LOOK)
+    );
 }
 
 /// The end of a task that it wakes or drops is counted for this executor.
@@ -53,7 +56,7 @@ fn what_a_blocked_worker_does_belongs_to_its_executor() {
         let asks = move || sender.send(who::is_disposed()).expect("the test waits");
         shared.driver.due().push(waker_that(asks));
         who::as_disposed(!elsewhere, || {
-            worker.running().attend_blocked(None);
+            worker.attend_blocked(&worker.running(), None);
             assert_eq!(who::is_disposed(), elsewhere);
         });
         assert_eq!(asked.try_recv(), Ok(false));
@@ -79,14 +82,14 @@ fn awaited(parker: &Parker) -> (Runnable, JoinHandle<()>) {
 fn a_wait_for_a_task_in_any_queue_of_the_only_worker_is_a_deadlock() {
     let queues: [fn(&Worker, Runnable); 7] = [
         |worker, new| worker.running().launch(new),
-        |worker, new| worker.running().push(new, Lane::Normal),
+        |worker, new| worker.push(new, Lane::Normal),
         |worker, new| {
             new.metadata().set_lane(Lane::High);
-            worker.running().push(new, Lane::High);
+            worker.push(new, Lane::High);
         },
         |worker, new| {
             new.metadata().set_lane(Lane::Pinned(0));
-            worker.running().push(new, Lane::Pinned(0));
+            worker.push(new, Lane::Pinned(0));
         },
         |worker, new| worker.shared().inject(new, Lane::Normal),
         |worker, new| {
@@ -101,15 +104,15 @@ fn a_wait_for_a_task_in_any_queue_of_the_only_worker_is_a_deadlock() {
     for queue in queues {
         let (worker, parker) = (only_worker(), Parker::new());
         let _this_thread = worker.become_this_thread();
-        assert!(!worker.running().is_deadlock(&parker));
+        assert!(!is_deadlock(&worker, &parker));
         let (new, handle) = awaited(&parker);
         queue(&worker, new);
         for _ in 0..2 {
-            assert!(worker.running().is_deadlock(&parker));
+            assert!(is_deadlock(&worker, &parker));
         }
         assert_eq!(worker.queues.lengths().iter().sum::<usize>(), 1);
         handle.detach();
-        assert!(!worker.running().is_deadlock(&parker), "nobody waits");
+        assert!(!is_deadlock(&worker, &parker), "nobody waits");
         worker.running().discard_queued();
     }
 }
@@ -122,10 +125,10 @@ fn a_wait_for_a_task_that_has_waited_is_a_deadlock() {
     let (new, handle) = awaited(&parker);
     let waker = new.waker();
     worker.running().run(new);
-    assert!(worker.running().is_deadlock(&parker));
+    assert!(is_deadlock(&worker, &parker));
     waker.wake();
     assert_eq!(worker.shared().stealers[0].len(), 1);
-    assert!(worker.running().is_deadlock(&parker));
+    assert!(is_deadlock(&worker, &parker));
     handle.detach();
     worker.running().discard_queued();
 }
@@ -137,13 +140,13 @@ fn a_wait_for_two_tasks_is_a_deadlock_if_it_is_one_for_both() {
     let (a, _a) = awaited(&parker);
     let (b, b_handle) = awaited(&parker);
     worker.running().launch(a);
-    other.running().push(b, Lane::Normal);
-    assert!(!worker.running().is_deadlock(&parker), "other can run b");
-    let b = other.next_queued().expect("it is there");
+    other.push(b, Lane::Normal);
+    assert!(!is_deadlock(&worker, &parker), "other can run b");
+    let b = other.queues.next_queued().expect("it is there");
     worker.running().launch(b);
-    assert!(worker.running().is_deadlock(&parker));
+    assert!(is_deadlock(&worker, &parker));
     drop(b_handle);
-    assert!(worker.running().is_deadlock(&parker), "a is left");
+    assert!(is_deadlock(&worker, &parker), "a is left");
     worker.running().discard_queued();
 }
 
@@ -154,13 +157,13 @@ fn a_wait_that_somebody_else_could_end_is_no_deadlock() {
     let (new, _handle) = awaited(&parker);
     worker.running().launch(new);
     let (drops, wakes) = (parker.waker().clone(), parker.waker().clone());
-    assert!(!worker.running().is_deadlock(&parker));
+    assert!(!is_deadlock(&worker, &parker));
     drop(drops);
-    assert!(!worker.running().is_deadlock(&parker));
+    assert!(!is_deadlock(&worker, &parker));
     wakes.wake();
-    assert!(!worker.running().is_deadlock(&parker), "it has ended");
+    assert!(!is_deadlock(&worker, &parker), "it has ended");
     assert!(parker.take_wake());
-    assert!(worker.running().is_deadlock(&parker));
+    assert!(is_deadlock(&worker, &parker));
     worker.running().discard_queued();
 }
 
@@ -178,7 +181,7 @@ fn one_of_two_workers_is_in_a_deadlock_with_what_is_pinned_to_it() {
             let (new, handle) = awaited(&parker);
             new.metadata().set_lane(lane);
             match (has_waited, lane) {
-                (false, _) => worker.running().push(new, lane),
+                (false, _) => worker.push(new, lane),
                 (true, Lane::Pinned(1)) => {
                     let _other_thread = other.become_this_thread();
                     other.running().run(new);
@@ -186,7 +189,7 @@ fn one_of_two_workers_is_in_a_deadlock_with_what_is_pinned_to_it() {
                 (true, _) => worker.running().run(new),
             }
             let case = (lane, has_waited);
-            assert_eq!(worker.running().is_deadlock(&parker), expected, "{case:?}");
+            assert_eq!(is_deadlock(&worker, &parker), expected, "{case:?}");
             handle.detach();
             worker.running().discard_queued();
             let _other_thread = other.become_this_thread();
@@ -206,16 +209,16 @@ fn a_check_for_a_deadlock_keeps_the_order_of_each_lane() {
         let id = new.id();
         match lane {
             Lane::Normal => worker.running().launch(new),
-            _ => worker.running().push(new, lane),
+            _ => worker.push(new, lane),
         }
         id
     };
     let lanes = [Lane::Normal, Lane::High, Lane::Pinned(0)];
     let [mut spawned, high, pinned] = lanes.map(|lane| [(); 3].map(|()| push(lane)));
-    assert!(!worker.running().is_deadlock(&parker));
+    assert!(!is_deadlock(&worker, &parker));
     assert_eq!(worker.queues.lengths(), [3, 3, 3]);
     spawned.reverse();
-    let left = iter::from_fn(|| worker.next_queued());
+    let left = iter::from_fn(|| worker.queues.next_queued());
     let left: Vec<_> = left.map(|task| task.id()).collect();
     assert_eq!(left, [high, spawned, pinned].concat());
 }
@@ -230,7 +233,7 @@ fn a_deadlock_panics_after_a_second_of_one_run_unless_the_executor_is_closed() {
     let start = Instant::now();
     let look = |quarters| {
         let at = start + DEADLOCK_LOOK / 4 * quarters;
-        let look = catch_unwind(AssertUnwindSafe(|| running.check_blocked(&parker, at)));
+        let look = catch_unwind(AssertUnwindSafe(|| worker.check_blocked(&parker, at)));
         look.map_err(|payload| *payload.downcast::<&str>().expect("a text"))
     };
     assert_eq!(look(0), Ok(DEADLOCK_LOOK));
@@ -238,7 +241,7 @@ fn a_deadlock_panics_after_a_second_of_one_run_unless_the_executor_is_closed() {
     let message = look(4).expect_err("it is due");
     assert!(message.starts_with("deadlock: "), "{message}");
     // Another run, which has just begun to wait.
-    worker.runs.set(worker.runs() + 1);
+    worker.queues.set_runs(worker.queues.runs() + 1);
     assert_eq!(look(8), Ok(DEADLOCK_LOOK));
     worker.shared().close();
     assert_eq!(look(12), Ok(DEADLOCK_LOOK), "its end will end the wait");
@@ -249,7 +252,7 @@ fn a_deadlock_panics_after_a_second_of_one_run_unless_the_executor_is_closed() {
 fn an_executor_is_starved_once_each_worker_was_blocked_since_the_last_poll_began() {
     let [one, other] = two_workers();
     let begin = |worker: &Worker| worker.counters().polls.increment();
-    let starved = |worker: &Worker| worker.running().is_starved();
+    let starved = |worker: &Worker| is_starved(worker);
     begin(&one);
     begin(&other);
     one.running().launch(task());

@@ -17,9 +17,10 @@ use crate::policy::{ALONE, MOST_INSIDE};
 use crate::{
     registry::Lane,
     worker::{
-        Running, Worker,
-        current::with_current,
-        harness::{task, two_workers, waker_that, wakes_of},
+        Worker,
+        closing::{arrive, cancel_waiting},
+        current::with_thread_worker,
+        harness::{task, two_workers, waiting, waker_that, wakes_of},
         launch::{launch, new_detached, new_task},
         shared::Runnable,
     },
@@ -42,7 +43,7 @@ fn a_search_ends_at_the_close_or_after_arrival_at_quiescence() {
     let [worker, _other] = two_workers();
     let is_over = || {
         [false, true].map(|has_arrived| {
-            worker.closing.has_arrived.set(has_arrived);
+            worker.has_arrived.set(has_arrived);
             worker.is_over()
         })
     };
@@ -101,20 +102,20 @@ fn a_blocked_worker_drops_what_is_its_own_and_if_left_alone_what_any_thread_can_
     let [worker, other] = two_workers();
     let (shared, held) = (worker.shared(), Arc::new(()));
     for lane in LANES {
-        worker.running().push(counted(&held), lane);
+        worker.push(counted(&held), lane);
     }
     for lane in [Lane::Normal, Lane::High] {
         shared.inject(counted(&held), lane);
-        other.running().push(counted(&held), lane);
+        other.push(counted(&held), lane);
     }
-    other.running().push(counted(&held), Lane::Pinned(1));
+    other.push(counted(&held), Lane::Pinned(1));
     shared.close();
-    worker.running().close_down_blocked();
+    worker.discard_blocked();
     assert_eq!(alive(&held), 7, "all but the tasks that are pinned to it");
     wait_for(&worker, ALONE);
-    worker.running().close_down_blocked();
+    worker.discard_blocked();
     assert_eq!(alive(&held), 1, "the one that is pinned elsewhere");
-    other.running().close_down_blocked();
+    other.discard_blocked();
     assert_eq!(alive(&held), 0);
 }
 
@@ -129,15 +130,18 @@ fn wait_for(worker: &Worker, time: Duration) {
 fn a_worker_is_left_alone_after_a_while_in_which_no_other_arrives() {
     let [worker, _other] = two_workers();
     worker.shared().close();
-    assert!(!worker.is_left_alone());
+    assert!(!worker.closing.is_left_alone(&worker));
     wait_for(&worker, ALONE - Duration::from_millis(50));
-    assert!(!worker.is_left_alone());
+    assert!(!worker.closing.is_left_alone(&worker));
     wait_for(&worker, Duration::from_millis(50));
-    assert!(worker.is_left_alone());
+    assert!(worker.closing.is_left_alone(&worker));
     worker.shared().arrive(1);
-    assert!(!worker.is_left_alone(), "another worker is free");
-    worker.closing.has_arrived.set(true);
-    assert!(worker.is_left_alone(), "no poll is beneath");
+    assert!(
+        !worker.closing.is_left_alone(&worker),
+        "another worker is free"
+    );
+    worker.has_arrived.set(true);
+    assert!(worker.closing.is_left_alone(&worker), "no poll is beneath");
 }
 
 #[test]
@@ -148,15 +152,15 @@ fn the_last_worker_to_leave_drops_the_remaining_tasks() {
     // So that neither worker waits for the other.
     shared.arrive(1);
     for lane in LANES {
-        worker.running().push(counted(&held), lane);
+        worker.push(counted(&held), lane);
         shared.inject(counted(&held), lane);
     }
-    worker.running().close_down();
+    worker.close_down(worker.running());
     assert_eq!(alive(&held), 2, "the injected ones are left");
-    other.running().push(counted(&held), Lane::Normal);
+    other.push(counted(&held), Lane::Normal);
     shared.inject(counted(&held), Lane::Pinned(0));
     assert_eq!(alive(&held), 4);
-    other.running().close_down();
+    other.close_down(other.running());
     assert_eq!(alive(&held), 0);
     for lane in LANES {
         launch(shared, None, counted(&held), lane);
@@ -175,7 +179,8 @@ struct TellsDepth(Arc<AtomicUsize>);
 
 impl Drop for TellsDepth {
     fn drop(&mut self) {
-        let depth = with_current(|worker| worker.map(|worker| worker.closing.inside.get()));
+        let depth =
+            with_thread_worker(|worker| worker.map(|(worker, _)| worker.closing.inside.get()));
         self.0.store(depth.unwrap(), Relaxed);
     }
 }
@@ -187,33 +192,22 @@ fn a_blocked_worker_drops_inside_of_drops_up_to_a_depth() {
     let push = || {
         let tells = TellsDepth(seen.clone());
         let runnable = new_detached(Location::caller(), async move { drop(tells) });
-        worker.running().push(runnable, Lane::Pinned(0));
+        worker.push(runnable, Lane::Pinned(0));
     };
     worker.shared().close();
-    worker.as_current(|| {
+    worker.on_thread(|| {
         push();
-        worker.running().close_down_blocked();
+        worker.discard_blocked();
         assert_eq!(seen.load(Relaxed), 1);
         assert_eq!(worker.closing.inside.get(), 0);
         push();
         worker.closing.inside.set(MOST_INSIDE);
-        worker.running().close_down_blocked();
+        worker.discard_blocked();
         assert_eq!(Arc::strong_count(&seen), 2, "nested too deeply");
         worker.closing.inside.set(MOST_INSIDE - 1);
-        worker.running().close_down_blocked();
+        worker.discard_blocked();
         assert_eq!(seen.load(Relaxed), MOST_INSIDE);
     });
-}
-
-/// Runs a task that waits.
-fn waiting(worker: &Worker, lane: Lane) -> JoinHandle<()> {
-    let (runnable, handle) = new_task(Location::caller(), pending());
-    launch(worker.shared(), Some(&worker.running()), runnable, lane);
-    worker.as_current(|| {
-        let runnable = worker.next_queued().expect("the task was launched");
-        worker.running().run(runnable);
-    });
-    handle
 }
 
 #[test]
@@ -222,15 +216,15 @@ fn the_first_worker_to_arrive_cancels_what_waits_on_all_and_each_later_one_its_o
     let have_ended = |handles: &[JoinHandle<()>]| -> Vec<_> {
         handles.iter().map(JoinHandle::is_finished).collect()
     };
-    let first = LANES.map(|lane| waiting(worker, lane));
+    let first = LANES.map(|lane| waiting(worker, lane).0);
     let others = [Lane::Normal, Lane::High, Lane::Pinned(1)];
-    let second = others.map(|lane| waiting(other, lane));
+    let second = others.map(|lane| waiting(other, lane).0);
     worker.shared().close();
-    worker.as_current(|| worker.running().arrive());
+    worker.as_current(|| arrive(&worker.running()));
     assert_eq!(have_ended(&first), [true; 3]);
     assert_eq!(have_ended(&second), [true, true, false], "pinned elsewhere");
-    let late = others.map(|lane| waiting(other, lane));
-    other.as_current(|| other.running().arrive());
+    let late = others.map(|lane| waiting(other, lane).0);
+    other.as_current(|| arrive(&other.running()));
     assert_eq!(have_ended(&second), [true; 3]);
     assert_eq!(have_ended(&late), [true; 3]);
 }
@@ -238,10 +232,10 @@ fn the_first_worker_to_arrive_cancels_what_waits_on_all_and_each_later_one_its_o
 #[test]
 fn a_worker_that_cancels_what_waits_wakes_another_to_drop_it() {
     let [worker, _other] = two_workers();
-    let cancel = || worker.running().cancel_waiting();
+    let cancel = || cancel_waiting(&worker.running());
     worker.shared().close();
     assert_eq!(wakes_of(&worker, cancel), 0, "nothing waits");
-    let handle = waiting(&worker, Lane::Normal);
+    let (handle, _waker) = waiting(&worker, Lane::Normal);
     assert_eq!(wakes_of(&worker, cancel), 1);
     assert!(!handle.is_finished(), "it is queued");
     worker.as_current(|| worker.running().discard_queued());
@@ -253,7 +247,10 @@ fn a_waiter_that_panics_does_not_keep_a_worker_from_dropping_the_next_task() {
     let [worker, _other] = two_workers();
     let waker = waker_that(|| std::panic::resume_unwind(Box::new("on purpose")));
     let running = worker.running();
-    let ways = [Running::discard_queued, Running::close_down_blocked];
+    let ways: [fn(&Worker); 2] = [
+        |worker| worker.running().discard_queued(),
+        Worker::discard_blocked,
+    ];
     worker.shared().close();
     for way in ways {
         let handles = [(); 2].map(|()| {
@@ -263,7 +260,7 @@ fn a_waiter_that_panics_does_not_keep_a_worker_from_dropping_the_next_task() {
             running.push(runnable, Lane::Pinned(0));
             handle
         });
-        way(&running);
+        way(&worker);
         assert!(handles.iter().all(JoinHandle::is_finished));
     }
 }

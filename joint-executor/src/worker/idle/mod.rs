@@ -5,75 +5,127 @@
 //!    workers, from which it *steals* (`steal.rs`).
 //! 3. If it finds something, it *runs* again. If it was the last to search and there is more, it
 //!    *notifies* another worker (`sleep.rs`).
-//! 4. Otherwise it *parks*: in the driver, if no other worker is there, or else on its thread. One
-//!    worker *watches* the others while they make progress: it parks for [`LONGEST_WATCH`], or if
-//!    tasks are queued, first for [`FIRST_WATCH`], and then each time for twice that. A worker that
-//!    finds another on a visit to the driver, and none asleep there, watches too.
+//! 4. Otherwise it *parks*: in the driver, if no other worker is there, or else on its thread.
+//!    `manner.rs` says when it *sleeps* and when it *watches* the others. A watcher parks for
+//!    [`LONGEST_WATCH`], or if tasks are queued, first for [`FIRST_WATCH`], and then each time for
+//!    twice that.
 //! 5. A push, a timer, a descriptor or the *shutdown* *unparks* it. It continues at 2. If something
 //!    is due in the driver in which it was parked, it runs, and wakes that.
 
 use core::{
+    cell::Cell,
     mem,
     ops::ControlFlow::{self, Break, Continue},
+    task::Waker,
     time::Duration,
 };
+use std::time::Instant;
 
+mod manner;
 mod share;
-pub(super) mod steal;
+mod steal;
 
-use self::steal::Found;
-use super::{Running, Worker, queues::After, state::Searching};
+pub(super) use self::steal::Found;
+use self::{
+    manner::{Left, Manner, Others, Sight},
+    steal::{Lookout, View, tell_of_theft},
+};
+use super::{
+    attend::{Attendant, is_visited_beside},
+    help::{Helper, spin_after},
+    queues::After,
+    state::{Core, Running, Searching},
+};
 use crate::{
-    hooks::{Hooks, WorkerHook},
-    policy::{FIRST_WATCH, LONGEST_WATCH, MOST_VAIN},
+    fork_join::job::{Taken, Wait},
+    policy::{
+        FIRST_CLOCK, FIRST_WATCH, LONGEST_WATCH, LOOKS, MOST_STOLEN, MOST_VAIN, WORTH_A_STEAL,
+    },
     sleep::{Parked, Parking, park_thread},
 };
+use joint::completion::Ended;
+use joint_switch::now;
 
-impl<'w> Running<'w> {
+/// What a worker knows of the others, to find work at them.
+pub(super) struct Idle {
+    lookout: Lookout,
+    helper: Helper,
+    /// How often in a row there was work that this worker could not take.
+    vain: Cell<u32>,
+}
+
+impl Idle {
+    pub(super) fn new(index: usize, workers: usize) -> Self {
+        Self {
+            lookout: Lookout::new(index, workers),
+            helper: Helper::new(workers),
+            vain: Cell::new(0),
+        }
+    }
+
+    /// Must be called at the bottom of the worker's stack.
+    pub(super) fn begin(&self) {
+        self.helper.begin();
+    }
+
     /// Looks for work elsewhere, parks while there is none, and runs what it finds.
-    pub(super) fn look_out(self) -> Self {
+    pub(super) fn look_out<'w>(&self, worker: Running<'w>, attendant: &Attendant) -> Running<'w> {
         // The tasks that were woken may all run elsewhere.
-        if self.attend(After::Queue) && self.has_own() {
-            return self;
+        if attendant.attend(&worker, After::Queue) && worker.queues.has_own() {
+            return worker;
         }
         let mut watch = FIRST_WATCH;
-        let mut searching = self.search();
+        let mut searching = self.search(worker);
         loop {
-            let makes_progress = match searching.look_round() {
-                Ok(found) => return searching.take_up(found),
+            let makes_progress = match self.look_round(&searching) {
+                Ok(found) => return self.take_up(searching, found),
                 Err(makes_progress) => makes_progress,
             };
             if searching.is_over() {
-                return searching.stop();
+                return self.stop(searching);
             }
-            searching = match searching.park_once(makes_progress, &mut watch) {
+            searching = match self.park_once(searching, attendant, makes_progress, &mut watch) {
                 Continue(searching) => searching,
                 Break(running) => return running,
             };
         }
     }
 
-    /// Calls one of the hooks for parking. Without the hook, the one task that runs next stays
-    /// unannounced.
-    fn hook(&self, hook: &Option<WorkerHook>) {
-        if hook.is_some() {
-            self.stranger(|| Hooks::worker(hook, self.index()));
-        }
+    /// Begins to search.
+    pub(super) fn search<'w>(&self, worker: Running<'w>) -> Searching<'w> {
+        self.lookout.judge_own_polls(&worker);
+        worker.search()
     }
-}
 
-impl<'w> Searching<'w> {
+    /// Ends the search, with nothing in hand.
+    pub(super) fn stop<'w>(&self, searching: Searching<'w>) -> Running<'w> {
+        let (running, away) = self.stop_first(searching);
+        running.wake_strangers(away);
+        running
+    }
+
+    /// Ends the search. Also returns the waker of another worker that is to be woken, if its thread
+    /// is away.
+    fn stop_first<'w>(&self, searching: Searching<'w>) -> (Running<'w>, Option<Waker>) {
+        let (running, away) = searching.stop();
+        running.queues.look_within(FIRST_CLOCK);
+        self.lookout.begin(running.queues.runs());
+        (running, away)
+    }
+
     /// Runs, or drops, what a search has found.
-    pub(super) fn take_up(self, found: Found) -> Running<'w> {
-        let (running, away) = self.stop_first();
-        running.lookout.vain.set(0);
+    pub(super) fn take_up<'w>(&self, searching: Searching<'w>, found: Found) -> Running<'w> {
+        let (running, away) = self.stop_first(searching);
+        self.vain.set(0);
         let has_hook = running.shared().hooks.on_steal.is_some();
         match found {
             Found::Task(runnable, steal) if away.is_some() || steal.is_some() && has_hook => {
                 // Others may wait for it while a stranger's code runs here.
-                running.give_back(runnable);
+                running.queues.give_back(runnable);
                 running.wake_strangers(away);
-                steal.iter().for_each(|steal| running.tell_of_theft(steal));
+                steal
+                    .iter()
+                    .for_each(|steal| tell_of_theft(&running, steal));
             }
             Found::Task(runnable, _) => running.run_or_discard(runnable),
             Found::Fork(taken) if away.is_some() => {
@@ -87,37 +139,114 @@ impl<'w> Searching<'w> {
         running
     }
 
+    /// Looks a few times for something to steal. If there is nothing, returns whether another
+    /// worker makes progress.
+    fn look_round(&self, worker: &Core) -> Result<Found, bool> {
+        let mut makes_progress = false;
+        for look in 0..LOOKS {
+            let view = self.lookout.view(worker, now());
+            makes_progress |= view.makes_progress;
+            let found = self.look_for_task(worker, &view);
+            let fork = || self.take_fork(worker, view.now).map(Found::Fork);
+            if let Some(found) = found.or_else(fork) {
+                return Ok(found);
+            }
+            spin_after(look);
+        }
+        Err(makes_progress)
+    }
+
+    fn look_for_task(&self, worker: &Core, view: &View) -> Option<Found> {
+        let (shared, queues) = (&**worker.shared(), &worker.queues);
+        let takes_injected =
+            || shared.poll_time() >= WORTH_A_STEAL || view.all_stuck || shared.sleep.is_quiet();
+        let injected = || takes_injected().then(|| queues.take_injected())?;
+        let task = queues.next_own().or_else(injected);
+        let found = task.map(|task| Found::Task(task, None));
+        let due = || shared.driver.next_due().map(Found::Stranger);
+        let stolen = || (shared.has_work()).then(|| self.lookout.steal_patiently(queues, view))?;
+        found.or_else(due).or_else(stolen)
+    }
+
+    /// Takes what there is to run, regardless of the other workers' progress. For a worker whose
+    /// thread goes away if it finds nothing, and then watches nobody.
+    pub(super) fn find_eagerly(&self, worker: &Core) -> Option<Found> {
+        let queues = &worker.queues;
+        let own = queues.next_own().or_else(|| queues.take_injected());
+        let task = own.map(|own| Found::Task(own, None));
+        let task = task.or_else(|| self.lookout.steal(queues, |_| MOST_STOLEN));
+        task.or_else(|| self.take_fork(worker, now()).map(Found::Fork))
+    }
+
+    /// Takes a fork of another worker, if there is one that is worth it.
+    pub(super) fn take_fork(&self, worker: &Core, now: Instant) -> Option<Taken> {
+        let take = |other| self.helper.take_fork(worker.shared(), other, now);
+        let taken = self.lookout.others().find_map(take)?;
+        worker.counters().steals.increment();
+        Some(taken)
+    }
+
+    /// Waits for a fork that another worker has taken, and takes other forks meanwhile, which `run`
+    /// runs.
+    pub(super) fn wait_helping(&self, worker: &Core, wait: Wait, run: impl Fn(Taken)) -> Ended {
+        let help = |now| self.take_fork(worker, now).map(&run).is_some();
+        self.helper.wait(wait, help)
+    }
+
+    /// Looks at the other workers, as one that is busy, if that is due. Returns the number of runs
+    /// after which to look at the clock again.
+    pub(super) fn look_around(&self, worker: &Running<'_>) -> u64 {
+        self.lookout.look_around(worker)
+    }
+
     /// Parks once: for the time of `watch` if the others should be watched, or else until woken.
-    fn park_once(
-        self,
+    fn park_once<'w>(
+        &self,
+        searching: Searching<'w>,
+        attendant: &Attendant,
         makes_progress: bool,
         watch: &mut Duration,
-    ) -> ControlFlow<Running<'w>, Self> {
-        let shared = &**self.worker().shared();
+    ) -> ControlFlow<Running<'w>, Searching<'w>> {
+        let worker = searching.core();
+        let (shared, driver) = (&**worker.shared(), &worker.shared().driver);
         let has_queued = shared.has_work();
         let last = mem::replace(watch, FIRST_WATCH);
-        let vain = self.lookout.vain.get().saturating_add(1);
-        let (limit, vain) = match has_queued {
-            true => (last, vain),
-            // It only stands by, for a poll that turns out to be long.
-            false => (LONGEST_WATCH, 0),
+        self.vain.set(match has_queued {
+            true => self.vain.get().saturating_add(1),
+            false => 0,
+        });
+        let sight = Sight {
+            left: match has_queued {
+                true if self.vain.get() > MOST_VAIN => Left::InVain,
+                true => Left::Work,
+                false => Left::Nothing,
+            },
+            others: match shared.sleep.is_quiet() && !driver.is_used() {
+                true => Others::Quiet,
+                false if makes_progress => Others::Progress,
+                false => Others::Run,
+            },
+            is_only_lookout: shared.sleep.lookouts() == 1,
         };
-        self.lookout.vain.set(vain);
-        let is_vain = vain > MOST_VAIN;
-        let is_wanted = makes_progress || has_queued;
-        let may_run = !shared.sleep.is_quiet() || shared.driver.is_used();
-        let watches = may_run && is_wanted && shared.sleep.lookouts() == 1 || is_vain;
         // A worker that visits the driver often serves it better than this worker could, which
         // would have to be woken there (`attend.rs`).
-        let keeps = !(watches && makes_progress && self.is_driver_visited());
-        self.park(keeps, |worker, urgent, parking| {
-            // A worker that only visits the driver wakes nobody when it leaves, and its next poll
-            // may be long.
-            let driver = &shared.driver;
+        let leaves = sight.manner(false) != Manner::Sleep && makes_progress;
+        let keeps = !(leaves && is_visited_beside(shared, worker.index()));
+        self.park(searching, attendant, keeps, |urgent, parking| {
             let misses = keeps && !parking.in_driver && driver.is_used();
             let is_visited = || misses && !driver.is_kept();
-            let limit = (watches || is_visited()).then_some(limit);
-            let urgent = || !is_vain && (urgent() || limit.is_none() && is_visited());
+            let manner = sight.manner(is_visited());
+            let limit = match (manner, sight.left) {
+                (Manner::Sleep, _) => None,
+                // It only stands by, for a poll that turns out to be long.
+                (_, Left::Nothing) => Some(LONGEST_WATCH),
+                (_, Left::Work | Left::InVain) => Some(last),
+            };
+            let urgent = || match manner {
+                Manner::Sleep => urgent() || is_visited(),
+                Manner::Watch => urgent(),
+                Manner::StandBack => false,
+            };
             let has_work = || shared.last_look(|all| all.has_work());
             let parked = (shared.sleep).park(worker.index(), limit, urgent, has_work, parking);
             if parked != Parked::NotAtAll {
@@ -132,25 +261,28 @@ impl<'w> Searching<'w> {
     /// Parks in the driver, if the worker `keeps` it and no other does, or else on this thread. The
     /// hooks are called before and after, as a worker that runs. Returns the worker as one that
     /// runs if it may have something of its own to run.
-    pub(super) fn park(
-        mut self,
+    pub(super) fn park<'w>(
+        &self,
+        mut searching: Searching<'w>,
+        attendant: &Attendant,
         keeps: bool,
-        park: impl FnOnce(&Worker, &dyn Fn() -> bool, Parking<'_>),
-    ) -> ControlFlow<Running<'w>, Self> {
-        let shared = &**self.worker().shared();
-        if shared.hooks.on_park.is_some() {
-            let running = self.stop();
-            running.hook(&shared.hooks.on_park);
-            if running.has_own() {
-                running.hook(&shared.hooks.on_unpark);
+        park: impl FnOnce(&dyn Fn() -> bool, Parking<'_>),
+    ) -> ControlFlow<Running<'w>, Searching<'w>> {
+        let worker = searching.core();
+        let (driver, hooks) = (&worker.shared().driver, &worker.shared().hooks);
+        if hooks.on_park.is_some() {
+            let running = self.stop(searching);
+            running.hook(&hooks.on_park);
+            if running.queues.has_own() {
+                running.hook(&hooks.on_unpark);
                 return Break(running);
             }
-            self = running.search();
+            searching = self.search(running);
         }
-        let mut keeper = keeps.then(|| shared.driver.keep()).flatten();
+        let mut keeper = keeps.then(|| driver.keep()).flatten();
         let in_driver = keeper.is_some();
         let is_missed = keeps && !in_driver;
-        let urgent = || self.is_urgent() || is_missed && shared.driver.is_vacant();
+        let urgent = || worker.is_urgent() || is_missed && driver.is_vacant();
         let mut has_found = false;
         let mut park_here = |limit| {
             has_found = match &mut keeper {
@@ -163,19 +295,19 @@ impl<'w> Searching<'w> {
             in_driver,
             park: &mut park_here,
         };
-        park(&self, &urgent, parking);
+        park(&urgent, parking);
         // The others have queued tasks meanwhile, and may keep them.
-        self.look_within(1);
-        let woken = has_found.then(|| self.take_ready(keeper));
-        if woken.is_none() && shared.hooks.on_unpark.is_none() {
-            return Continue(self);
+        worker.queues.look_within(1);
+        let woken = has_found.then(|| attendant.take_ready(keeper));
+        if woken.is_none() && hooks.on_unpark.is_none() {
+            return Continue(searching);
         }
-        let (running, away) = self.stop_first();
+        let (running, away) = self.stop_first(searching);
         if let Some(woken) = woken {
-            running.attend_as_keeper(woken);
+            attendant.attend_as_keeper(&running, woken);
         }
         running.wake_strangers(away);
-        running.hook(&shared.hooks.on_unpark);
+        running.hook(&hooks.on_unpark);
         Break(running)
     }
 }

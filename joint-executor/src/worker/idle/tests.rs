@@ -16,23 +16,52 @@ use super::*;
 use crate::{
     StealInfo,
     fork_join::job::Wait,
+    hooks::Hooks,
     policy::WORTH_A_WAKE,
     registry::Lane,
     sleep::Woke,
     worker::{
+        Worker,
         current::with_thread_worker,
         harness::{
-            send_away, task, two_workers, two_workers_with, waker_that, while_another_parks,
-            while_another_sleeps,
+            send_away, task, two_workers, two_workers_with, waiting, waker_that, wakes_of,
+            while_another_parks, while_another_sleeps,
         },
     },
 };
 
-/// Ends the search, if the worker still searches.
-fn runs<'w>(unparked: ControlFlow<Running<'w>, Searching<'w>>) -> Running<'w> {
-    match unparked {
-        Continue(searching) => searching.stop(),
-        Break(running) => running,
+impl Idle {
+    /// As [`Lookout::set_active`].
+    pub(in crate::worker) fn set_active(&self, time: Duration) {
+        self.lookout.set_active(time);
+    }
+}
+
+impl Worker {
+    /// Parks once after a search that has found nothing. Returns whether it runs again, and ends
+    /// its search if it does not.
+    fn park_once(&self, makes_progress: bool, watch: &mut Duration) -> bool {
+        let attendant = &self.attendant;
+        self.ends((self.idle).park_once(self.search(), attendant, makes_progress, watch))
+    }
+
+    /// Parks as `park` does, after a search that has found nothing. Returns the same.
+    fn park(&self, keeps: bool, park: impl FnOnce(&dyn Fn() -> bool, Parking<'_>)) -> bool {
+        self.ends((self.idle).park(self.search(), &self.attendant, keeps, park))
+    }
+
+    fn ends<'w>(&'w self, parked: ControlFlow<Running<'w>, Searching<'w>>) -> bool {
+        match parked {
+            Continue(searching) => {
+                self.idle.stop(searching);
+                false
+            }
+            Break(_running) => true,
+        }
+    }
+
+    fn search_and_take_up(&self, found: Found) {
+        self.idle.take_up(self.search(), found);
     }
 }
 
@@ -40,8 +69,7 @@ fn runs<'w>(unparked: ControlFlow<Running<'w>, Searching<'w>>) -> Running<'w> {
 fn a_watch_that_nobody_ends_is_followed_by_one_twice_as_long() {
     let [worker, other] = two_workers();
     let next = |makes_progress, mut watch| {
-        let searching = worker.running().search();
-        runs(searching.park_once(makes_progress, &mut watch));
+        worker.park_once(makes_progress, &mut watch);
         watch
     };
     // With nothing queued, the watch before does not count. Otherwise this does not end.
@@ -59,14 +87,15 @@ fn parks_until_woken(worker: &Worker, makes_progress: bool) -> bool {
     let lookouts = sleep.lookouts();
     sleep.begin(0);
     thread::scope(|scope| {
-        let searching = worker.running().search();
+        let searching = worker.search();
         let is_woken = scope.spawn(|| {
             while sleep.lookouts() > lookouts {
                 thread::yield_now();
             }
             matches!(sleep.wake_worker(0), Woke::One)
         });
-        runs(searching.park_once(makes_progress, &mut { FIRST_WATCH }));
+        let (idle, attendant) = (&worker.idle, &worker.attendant);
+        worker.ends(idle.park_once(searching, attendant, makes_progress, &mut { FIRST_WATCH }));
         is_woken.join().expect("it does not panic")
     })
 }
@@ -103,12 +132,10 @@ fn a_worker_that_has_often_found_tasks_that_it_could_not_take_parks_in_spite_of_
     // So that this worker need not watch.
     worker.shared().sleep.search();
     for _ in 0..MOST_VAIN {
-        let searching = worker.running().search();
-        runs(searching.park_once(false, &mut { FIRST_WATCH }));
+        worker.park_once(false, &mut { FIRST_WATCH });
     }
     assert_eq!(worker.counters().parks.get(), 0);
-    let searching = worker.running().search();
-    runs(searching.park_once(false, &mut { FIRST_WATCH }));
+    worker.park_once(false, &mut { FIRST_WATCH });
     assert_eq!(worker.counters().parks.get(), 1);
 }
 
@@ -117,8 +144,8 @@ fn a_worker_that_has_often_found_tasks_that_it_could_not_take_parks_in_spite_of_
 fn a_look_that_finds_nothing_queued_ends_a_row_of_vain_ones() {
     let [worker, _other] = two_workers();
     worker.shared().inject(task(), Lane::Pinned(0));
-    worker.lookout.vain.set(MOST_VAIN);
-    runs((worker.running().search()).park_once(false, &mut { FIRST_WATCH }));
+    worker.idle.vain.set(MOST_VAIN);
+    worker.park_once(false, &mut { FIRST_WATCH });
     assert_eq!(worker.counters().parks.get(), 0);
 }
 
@@ -131,9 +158,7 @@ fn a_worker_parks_in_the_driver_or_on_its_thread_if_another_keeps_that() {
     driver.hurry(crate::driver::clock::NEVER, &shared.sleep, || {});
     let place = || {
         let mut places = Vec::new();
-        runs((worker.running().search()).park(true, |_, _, parking| {
-            places.push(parking.in_driver);
-        }));
+        worker.park(true, |_, parking| places.push(parking.in_driver));
         places
     };
     assert_eq!(place(), [true]);
@@ -159,9 +184,7 @@ fn a_watcher_leaves_the_driver_to_a_worker_that_visits_it_often() {
         shared.driver.hurry(0, &shared.sleep, || {});
         other.queues.push_beyond(task());
         other.counters().visits_until.set(visited_until);
-        let searching = worker.running().search();
-        let parked = searching.park_once(makes_progress, &mut { FIRST_WATCH });
-        let has_kept = parked.is_break();
+        let has_kept = worker.park_once(makes_progress, &mut { FIRST_WATCH });
         assert_eq!(has_kept, keeps, "{makes_progress} {visited_until}");
     }
 }
@@ -185,8 +208,8 @@ fn what_a_search_has_found_runs_at_once_unless_a_hook_is_told_of_the_theft() {
             tasks: 1,
         };
         let found = Found::Task(task(), is_stolen.then_some(steal));
-        let running = worker.running().search().take_up(found);
-        assert_eq!(running.counters().polls.get(), polls);
+        worker.search_and_take_up(found);
+        assert_eq!(worker.counters().polls.get(), polls);
     }
 }
 
@@ -202,7 +225,7 @@ fn a_worker_that_stops_searching_wakes_one_that_is_away_for_the_tasks_that_are_l
         let _this_thread = worker.become_this_thread();
         other.queues.push_beyond(task());
         send_away(&worker, sender.clone());
-        let _running = worker.running().search().take_up(found);
+        worker.search_and_take_up(found);
         assert_eq!(woken.try_iter().collect::<Vec<_>>(), queued);
     }
     let mut hooks = Hooks::default();
@@ -211,7 +234,7 @@ fn a_worker_that_stops_searching_wakes_one_that_is_away_for_the_tasks_that_are_l
     let _this_thread = worker.become_this_thread();
     other.queues.push_beyond(task());
     send_away(&worker, sender);
-    runs((worker.running().search()).park(false, |_, _, _| {}));
+    worker.park(false, |_, _| {});
     assert_eq!(woken.try_iter().count(), 1);
 }
 
@@ -229,7 +252,7 @@ fn a_fork_that_was_found_runs_unless_a_worker_that_is_away_is_woken_first() {
                 other.queues.push_beyond(task());
                 send_away(&worker, sender);
             }
-            let _running = worker.running().search().take_up(Found::Fork(taken));
+            worker.search_and_take_up(Found::Fork(taken));
             assert_eq!(has_run.load(Relaxed), !is_away);
         };
         let run = || has_run.store(true, Relaxed);
@@ -247,7 +270,7 @@ fn a_worker_queues_an_injected_task_before_it_wakes_one_that_is_away_for_the_oth
     let _this_thread = worker.become_this_thread();
     (0..2).for_each(|_| worker.shared().inject(task(), Lane::Normal));
     send_away(&worker, sender);
-    assert!(worker.running().next_injected().is_some());
+    assert!(worker.take_next().is_some());
     assert_eq!(woken.try_iter().collect::<Vec<_>>(), [2]);
 }
 
@@ -257,7 +280,7 @@ fn the_last_worker_to_search_wakes_another_for_what_it_leaves() {
         let [worker, other] = two_workers();
         (0..queued).for_each(|_| other.queues.push_beyond(task()));
         while_another_sleeps(&worker, || {
-            let _running = worker.running().search().stop();
+            worker.search_and_stop();
             let woke = worker.shared().sleep.wake_worker(1);
             assert_eq!(matches!(woke, Woke::Nobody), wakes);
         });
@@ -271,7 +294,7 @@ fn a_worker_that_leaves_work_to_a_watcher_wakes_it_if_polls_are_long() {
         other.queues.push_beyond(task());
         worker.shared().set_poll_time(time);
         while_another_parks(&worker, Some(LONGEST_WATCH), || {
-            let _running = worker.running().search().stop();
+            worker.search_and_stop();
             let woke = worker.shared().sleep.wake_worker(1);
             assert_eq!(matches!(woke, Woke::Nobody), wakes);
         });
@@ -285,13 +308,13 @@ fn polls_are_measured_from_the_end_of_one_search_to_the_next() {
     let [worker, _other] = two_workers();
     let began = Instant::now().checked_sub(LONG);
     let began = began.expect("the system has been running for longer");
-    worker.lookout.began.set((began, 0));
+    worker.idle.lookout.began.set((began, 0));
     worker.running().run(task());
-    let searching = worker.running().search();
+    let searching = worker.search();
     let time = Duration::from_nanos(worker.shared().poll_time() as u64);
     assert!(time >= LONG, "{time:?}");
-    let running = searching.stop();
-    let (now, runs) = running.lookout.began.get();
+    worker.idle.stop(searching);
+    let (now, runs) = worker.idle.lookout.began.get();
     assert!(now - began >= LONG && runs == 1);
 }
 
@@ -305,12 +328,14 @@ fn a_worker_does_not_park_beside_a_driver_that_its_keeper_has_just_left() {
     for keeps in [true, false] {
         let mut keeper = driver.keep();
         assert!(keeper.is_some());
-        let searching = worker.running().search();
-        runs(searching.park(keeps, |_, urgent, _| {
-            assert!(!urgent(), "another worker keeps the driver");
-            keeper = None;
-            assert_eq!(urgent(), keeps);
-        }));
+        let searching = worker.search();
+        worker.ends(
+            (worker.idle).park(searching, &worker.attendant, keeps, |urgent, _| {
+                assert!(!urgent(), "another worker keeps the driver");
+                keeper = None;
+                assert_eq!(urgent(), keeps);
+            }),
+        );
     }
 }
 
@@ -322,7 +347,8 @@ fn the_hooks_for_parking_are_called_by_a_worker_that_runs() {
         let sender = sender.clone();
         Some(Box::new(move |worker| {
             let is_quiet = with_thread_worker(|worker| {
-                let shared = worker.expect("this thread is the worker").shared();
+                let (worker, _) = worker.expect("this thread is the worker");
+                let shared = worker.shared();
                 shared.sleep.is_anybody_idle()
             });
             sender
@@ -334,11 +360,10 @@ fn the_hooks_for_parking_are_called_by_a_worker_that_runs() {
     (hooks.on_park, hooks.on_unpark) = (hook("park"), hook("unpark"));
     let [worker, _other] = two_workers_with(hooks);
     let _this_thread = worker.become_this_thread();
-    let searching = worker.running().search();
-    let parked = searching.park(true, |_, _, _| {
+    let runs = worker.park(true, |_, _| {
         assert!(worker.shared().sleep.is_anybody_idle());
     });
-    assert!(parked.is_break());
+    assert!(runs);
     let seen: Vec<_> = seen.try_iter().collect();
     assert_eq!(seen, [("park", 0, false), ("unpark", 0, false)]);
 }
@@ -350,36 +375,23 @@ fn a_worker_whose_hook_has_pushed_a_task_does_not_park() {
     let mut hooks = Hooks::default();
     hooks.on_park = Some(Box::new(|_| {
         with_thread_worker(|worker| {
-            worker
-                .expect("this thread is the worker")
-                .push(task(), Lane::Normal);
+            let (_, running) = worker.expect("this thread is the worker");
+            running.push(task(), Lane::Normal);
         });
     }));
     hooks.on_unpark = Some(Box::new(move |_| sender.send(()).expect("the test waits")));
     let [worker, _other] = two_workers_with(hooks);
     let _this_thread = worker.become_this_thread();
-    let searching = worker.running().search();
-    let parked = searching.park(true, |_, _, _| panic!("it has a task"));
-    assert!(parked.is_break() && worker.has_own());
+    let runs = worker.park(true, |_, _| panic!("it has a task"));
+    assert!(runs && worker.queues.has_own());
     assert_eq!(unparked.try_iter().count(), 1, "as often as the other hook");
 }
 
 /// It runs the task next, so no other worker need be woken for it.
 #[test]
 fn a_worker_that_wakes_one_task_after_it_was_parked_in_the_driver_wakes_no_other_worker() {
-    use core::{future::poll_fn, panic::Location, task::Poll};
-
-    use crate::worker::{harness::wakes_of, launch::new_task};
-
     let [worker, _other] = two_workers();
-    let (sender, wakers) = mpsc::channel();
-    let future = poll_fn(move |cx| {
-        sender.send(cx.waker().clone()).expect("the test waits");
-        Poll::<()>::Pending
-    });
-    let (runnable, _handle) = new_task(Location::caller(), future);
-    worker.as_current(|| worker.running().run(runnable));
-    let waker = wakers.recv().expect("it has been polled");
+    let (_handle, waker) = waiting(&worker, Lane::Normal);
     let shared = worker.shared();
     assert!(shared.driver.timers(0).insert(0, waker).is_ok());
     shared.driver.hurry(0, &shared.sleep, || {});
@@ -387,9 +399,8 @@ fn a_worker_that_wakes_one_task_after_it_was_parked_in_the_driver_wakes_no_other
     shared.sleep.search();
     let park = || {
         worker.as_current(|| {
-            let searching = worker.running().search();
-            let parked = searching.park(true, |_, _, parking| _ = (parking.park)(None));
-            assert!(parked.is_break() && worker.has_own());
+            let runs = worker.park(true, |_, parking| _ = (parking.park)(None));
+            assert!(runs && worker.queues.has_own());
         });
     };
     let wakes = wakes_of(&worker, park);
@@ -403,14 +414,15 @@ fn a_searching_worker_wakes_a_stranger_that_another_has_left_as_one_that_runs() 
     let [worker, _other] = two_workers();
     worker.shared().driver.due().push(waker_that(move || {
         let is_idle = with_thread_worker(|worker| {
-            let worker = worker.expect("this thread is the worker");
+            let (worker, _) = worker.expect("this thread is the worker");
             worker.is_anybody_idle()
         });
         sender.send(is_idle).expect("the test waits");
     }));
     let _this_thread = worker.become_this_thread();
-    let searching = worker.running().search();
-    let found = searching.look_round();
-    let _running = searching.take_up(found.unwrap_or_else(|_| panic!("it is due")));
+    let searching = worker.search();
+    let found = worker.idle.look_round(&searching);
+    let found = found.unwrap_or_else(|_| panic!("it is due"));
+    worker.idle.take_up(searching, found);
     assert_eq!(is_idle.try_recv(), Ok(false));
 }

@@ -1,26 +1,39 @@
-//! The queues of one worker. `turn.rs` has the scheduling policy, the order in which they are
-//! served. Everything else goes through the functions here.
+//! The queues of one worker. `turn.rs` has the scheduling policy, [`Queues::next`]: the order in
+//! which they are served.
 
-use alloc::collections::VecDeque;
+use alloc::{collections::VecDeque, sync::Arc};
 use core::cell::{Cell, RefCell};
 
 use self::turn::Turns;
-use super::shared::Runnable;
-use crate::deques::Deques;
+use super::shared::{Injector, Runnable, Shared};
+use crate::{
+    deques::{Deques, Stealer},
+    metrics::Counters,
+    policy::{BATCH, MOST_QUEUED},
+    registry::Lane,
+};
 
 mod turn;
 
+pub(super) use self::turn::Duties;
+
 pub(super) struct Queues {
+    /// What other threads push to, and take from.
+    shared: Arc<Shared>,
+    /// The worker's index there.
+    index: usize,
     /// The LIFO slot.
     slot: Cell<Option<Runnable>>,
     /// The next activity of this worker.
     after: Cell<After>,
     /// Whether a task was queued after the last take because it has yielded.
-    pub(super) has_yielded: Cell<bool>,
+    has_yielded: Cell<bool>,
     /// The tasks that other workers may take.
-    pub(super) deques: Deques<Runnable>,
+    deques: Deques<Runnable>,
     /// The tasks that only this worker may run.
     pinned: RefCell<VecDeque<Runnable>>,
+    /// The number of runs so far.
+    runs: Cell<u64>,
     turns: Turns,
 }
 
@@ -37,15 +50,45 @@ pub(super) enum After {
 }
 
 impl Queues {
-    pub(super) fn new(deques: Deques<Runnable>) -> Self {
+    pub(super) fn new(shared: Arc<Shared>, index: usize, deques: Deques<Runnable>) -> Self {
         Self {
+            shared,
+            index,
             slot: Cell::new(None),
             after: Cell::new(After::Anything),
             has_yielded: Cell::new(false),
             deques,
             pinned: RefCell::default(),
+            runs: Cell::new(0),
             turns: Turns::new(),
         }
+    }
+
+    #[inline]
+    pub(super) fn shared(&self) -> &Arc<Shared> {
+        &self.shared
+    }
+
+    #[inline]
+    pub(super) fn index(&self) -> usize {
+        self.index
+    }
+
+    #[inline]
+    pub(super) fn counters(&self) -> &Counters {
+        &self.shared.counters[self.index]
+    }
+
+    #[inline]
+    pub(super) fn runs(&self) -> u64 {
+        self.runs.get()
+    }
+
+    /// Counts a run that begins.
+    #[inline(always)]
+    pub(super) fn begin_run(&self) {
+        self.runs.set(self.runs.get() + 1);
+        self.counters().polls.set(self.runs.get());
     }
 
     /// Calls `f`, having declared what this worker does next.
@@ -75,6 +118,50 @@ impl Queues {
         }
     }
 
+    /// Pushes a new task of the normal lane, which runs before those that were queued earlier.
+    ///
+    /// # Errors
+    /// The task, if there is no room.
+    #[inline]
+    pub(super) fn push_spawned(&self, runnable: Runnable) -> Result<(), Runnable> {
+        self.deques.push_spawned(runnable, MOST_QUEUED)
+    }
+
+    /// Pushes a task of the normal lane behind all others in the queue.
+    ///
+    /// # Errors
+    /// The task, if there is no room.
+    #[inline(always)]
+    pub(super) fn push_behind(&self, runnable: Runnable) -> Result<(), Runnable> {
+        self.deques.push_woken(runnable, MOST_QUEUED)
+    }
+
+    /// The same, even if the queue is full.
+    pub(super) fn push_beyond(&self, runnable: Runnable) {
+        let pushed = self.deques.push_woken(runnable, usize::MAX);
+        pushed.unwrap_or_else(|_| unreachable!("there is no limit"));
+    }
+
+    pub(super) fn push_high(&self, runnable: Runnable) {
+        self.deques.push_high(runnable);
+    }
+
+    /// Queues a task that only this worker may run.
+    pub(super) fn push_pinned(&self, runnable: Runnable) {
+        let mut pinned = self.pinned.borrow_mut();
+        pinned.push_back(runnable);
+        self.set_pinned_turn(pinned.len());
+    }
+
+    /// Queues a runnable again that was taken.
+    pub(super) fn give_back(&self, runnable: Runnable) {
+        match runnable.metadata().lane() {
+            Lane::Normal => self.push_beyond(runnable),
+            Lane::High => self.push_high(runnable),
+            Lane::Pinned(_) => self.push_pinned(runnable),
+        }
+    }
+
     /// Records that a task that has yielded is about to be pushed behind all others.
     #[inline(always)]
     pub(super) fn before_yield(&self) {
@@ -85,19 +172,34 @@ impl Queues {
         self.has_yielded.set(true);
     }
 
-    /// Pushes a task of the normal lane behind all others in the queue, even if that is full.
-    pub(super) fn push_beyond(&self, runnable: Runnable) {
-        let pushed = self.deques.push_woken(runnable, usize::MAX);
-        pushed.unwrap_or_else(|_| unreachable!("there is no limit"));
+    /// Whether a task has yielded after the last take, and nobody was told. The caller tells the
+    /// others.
+    pub(super) fn take_yield(&self) -> bool {
+        self.has_yielded.take()
+    }
+
+    /// Whether there is one task that another worker could take, which may not be announced.
+    pub(super) fn has_one(&self) -> bool {
+        self.shared.stealers[self.index].len() == 1
     }
 
     /// Returns whether all queues are empty. The slot is not looked at: an idle worker's is empty.
     pub(super) fn is_empty(&self) -> bool {
-        self.deques.is_empty() && !self.has_pinned()
+        self.deques.is_empty() && self.pinned.borrow().is_empty()
     }
 
+    /// Returns whether this worker's own queues hold a task, or its inbox does.
+    pub(super) fn has_own(&self) -> bool {
+        !self.is_empty() || self.has_inbox()
+    }
+
+    /// Returns whether a task is due that only this worker can run.
     pub(super) fn has_pinned(&self) -> bool {
-        !self.pinned.borrow().is_empty()
+        self.has_inbox() || !self.pinned.borrow().is_empty()
+    }
+
+    fn has_inbox(&self) -> bool {
+        !self.shared.inboxes[self.index].is_empty()
     }
 
     /// Takes a task from any of the queues but the pinned one: first all of high priority, then all
@@ -108,10 +210,97 @@ impl Queues {
             .or_else(|| self.deques.pop_newest_spawned())
     }
 
+    /// Takes a task from any of this worker's queues, in no particular order.
+    pub(super) fn next_queued(&self) -> Option<Runnable> {
+        self.pop().or_else(|| self.next_pinned())
+    }
+
+    /// Takes a task that arrived while this worker had nothing to run: a pinned one, or one that a
+    /// hook has pushed.
+    pub(super) fn next_own(&self) -> Option<Runnable> {
+        self.next_pinned().or_else(|| self.pop())
+    }
+
+    pub(super) fn next_pinned(&self) -> Option<Runnable> {
+        self.fetch_pinned();
+        let mut pinned = self.pinned.borrow_mut();
+        let next = pinned.pop_front();
+        self.turns.pinned_has_run();
+        self.set_pinned_turn(pinned.len());
+        next
+    }
+
+    /// Moves a part of the inbox into the pinned queue.
+    fn fetch_pinned(&self) {
+        let mut pinned = self.pinned.borrow_mut();
+        // At least one, however many there are already: pinned tasks that wake themselves must not
+        // keep the inbox out forever.
+        let room = BATCH.saturating_sub(pinned.len()).max(1);
+        let inbox = &self.shared.inboxes[self.index];
+        inbox.take(room, |runnable| pinned.push_back(runnable));
+        self.set_pinned_turn(pinned.len());
+    }
+
+    /// Records the number of pinned tasks, and schedules the turn of the first of them.
+    fn set_pinned_turn(&self, pinned: usize) {
+        self.counters().pinned.set(pinned as u64);
+        if pinned > 0 {
+            self.turns.pinned_waits(self.runs());
+        }
+    }
+
+    /// Moves a batch from the injector to this worker's own queues, and returns the first task.
+    pub(super) fn take_injected(&self) -> Option<Runnable> {
+        let high = first_of_batch(&self.shared.high_injector, |runnable| {
+            self.push_high(runnable);
+        });
+        high.or_else(|| self.take_batch())
+    }
+
+    /// Moves a batch of the normal lane from the injector to this worker's queue, and returns the
+    /// first task.
+    fn take_batch(&self) -> Option<Runnable> {
+        first_of_batch(&self.shared.injector, |runnable| self.push_beyond(runnable))
+    }
+
+    /// Steals up to so many tasks from another worker, and returns one with their number.
+    pub(super) fn steal_and_pop(&self, victim: usize, most: usize) -> Option<(Runnable, usize)> {
+        self.deques.steal_and_pop(self.stealer(victim), most)
+    }
+
+    /// Steals up to so many tasks of high priority, and of the others, from another worker.
+    pub(super) fn steal_each(&self, victim: usize, most: [usize; 2]) -> usize {
+        self.deques.steal_each(self.stealer(victim), most)
+    }
+
+    fn stealer(&self, victim: usize) -> &Stealer<Runnable> {
+        &self.shared.stealers[victim]
+    }
+
     #[cfg(test)]
     pub(super) fn lengths(&self) -> [usize; 3] {
         let pinned = self.pinned.borrow().len();
         let deques = &self.deques;
         [deques.spawned() + deques.woken(), deques.high(), pinned]
     }
+
+    #[cfg(test)]
+    pub(super) fn spawned(&self) -> usize {
+        self.deques.spawned()
+    }
+
+    #[cfg(test)]
+    pub(super) fn set_runs(&self, runs: u64) {
+        self.runs.set(runs);
+    }
+}
+
+/// Takes a batch from an injector, passes all but the first task to `push`, and returns the first.
+fn first_of_batch(injector: &Injector, push: impl Fn(Runnable)) -> Option<Runnable> {
+    let mut first = None;
+    injector.take(BATCH, |runnable| match first {
+        None => first = Some(runnable),
+        Some(_) => push(runnable),
+    });
+    first
 }

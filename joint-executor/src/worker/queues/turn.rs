@@ -1,4 +1,4 @@
-//! The scheduling policy: which task a worker runs next.
+//! The scheduling policy, [`Queues::next`]: which task a worker runs next.
 //!
 //! The LIFO slot comes first. It holds the task that waited for the one that has just ended. Then
 //! come the high lane, the tasks that the worker has spawned, the tasks in its queue, the tasks
@@ -24,11 +24,28 @@ use super::Queues;
 use crate::{
     policy::{BATCH, INJECTOR_INTERVAL, OLDEST_INTERVAL, PINNED_INTERVAL, ROUND_PAUSE, STREAK},
     sleep::Woke,
-    worker::{
-        Running, Worker,
-        shared::{Injector, Runnable},
-    },
+    worker::shared::Runnable,
 };
+
+/// What a worker does between two runs besides taking its next task.
+pub(in crate::worker) trait Duties: Copy {
+    /// Wakes another worker for what is queued, if nobody would find it.
+    fn notify(&self);
+
+    /// Does what a worker that was woken leaves to do.
+    fn woke(&self, woke: Woke);
+
+    /// Announces a task that has yielded, unless it is alone and runs next.
+    fn announce_yield(&self);
+
+    /// Looks at the other workers, if that is due. Returns the number of runs after which to look
+    /// at the clock again.
+    fn look_around(&self) -> u64;
+
+    /// Attends to the driver. Returns the number of runs after which it is due again, if it is in
+    /// use.
+    fn attend_in_turn(&self) -> Option<u64>;
+}
 
 /// Never due.
 const NEVER: u64 = u64::MAX;
@@ -76,162 +93,40 @@ impl Turns {
     pub(super) fn slot_is_due(&self) -> bool {
         self.slot_streak.get() < STREAK
     }
-}
 
-impl Worker {
-    /// Takes a spawned task, or after a streak of them one from the queue.
-    #[inline(always)]
-    fn next_normal(&self) -> Option<Runnable> {
-        let Queues { deques, turns, .. } = &self.queues;
-        let left = turns.spawned_left.get();
-        if left == 0 {
-            return self.next_after_streak();
-        }
-        if let Some(spawned) = deques.pop_newest_spawned() {
-            turns.spawned_left.set(left - 1);
-            return Some(spawned);
-        }
-        turns.begin_streak();
-        deques.pop_woken()
+    /// Makes something due in that run, if its turn is not earlier.
+    fn set_due(&self, turn: &Cell<u64>, run: u64) {
+        let run = run.min(turn.get());
+        turn.set(run);
+        self.next.set(run.min(self.next.get()));
     }
 
-    #[inline(never)]
-    fn next_after_streak(&self) -> Option<Runnable> {
-        self.queues.turns.begin_streak();
-        let woken = self.queues.deques.pop_woken();
-        woken.or_else(|| self.next_normal())
+    /// Schedules the first of the pinned tasks, of which there are some after that many runs.
+    pub(super) fn pinned_waits(&self, runs: u64) {
+        self.set_due(&self.pinned, runs + PINNED_INTERVAL);
     }
 
-    /// Takes the oldest spawned task, as a part of the streak.
-    fn next_oldest(&self) -> Option<Runnable> {
-        let Queues { deques, turns, .. } = &self.queues;
-        let oldest = deques.pop_oldest_spawned()?;
-        turns
-            .spawned_left
-            .set(turns.spawned_left.get().saturating_sub(1));
-        Some(oldest)
-    }
-
-    #[inline]
-    fn next_high(&self) -> Option<Runnable> {
-        if self.queues.deques.high() == 0 {
-            return None;
-        }
-        let streak = self.queues.turns.high_streak.get();
-        if streak == STREAK {
-            self.queues.turns.high_streak.set(0);
-            return None;
-        }
-        self.queues.turns.high_streak.set(streak + 1);
-        self.queues.deques.pop_high()
-    }
-
-    pub(in crate::worker) fn next_pinned(&self) -> Option<Runnable> {
-        self.fetch_pinned();
-        let mut pinned = self.queues.pinned.borrow_mut();
-        let next = pinned.pop_front();
-        self.queues.turns.pinned.set(NEVER);
-        self.set_pinned_turn(pinned.len());
-        next
-    }
-
-    /// Queues a task that only this worker may run.
-    pub(in crate::worker) fn push_pinned(&self, runnable: Runnable) {
-        let mut pinned = self.queues.pinned.borrow_mut();
-        pinned.push_back(runnable);
-        self.set_pinned_turn(pinned.len());
-    }
-
-    /// Moves a part of the inbox into the pinned queue.
-    fn fetch_pinned(&self) {
-        let mut pinned = self.queues.pinned.borrow_mut();
-        // At least one, however many there are already: pinned tasks that wake themselves must not
-        // keep the inbox out forever.
-        let room = BATCH.saturating_sub(pinned.len()).max(1);
-        let inbox = &self.shared().inboxes[self.index()];
-        inbox.take(room, |runnable| pinned.push_back(runnable));
-        self.set_pinned_turn(pinned.len());
-    }
-
-    /// Records the number of pinned tasks, and schedules the turn of the first of them.
-    fn set_pinned_turn(&self, pinned: usize) {
-        self.counters().pinned.set(pinned as u64);
-        if pinned > 0 {
-            let turns = &self.queues.turns;
-            let turn = self.runs() + PINNED_INTERVAL;
-            turns.pinned.set(turn.min(turns.pinned.get()));
-            turns.next.set(turn.min(turns.next.get()));
-        }
-    }
-
-    /// Takes a task that arrived while this worker had nothing to run: a pinned one, or one that a
-    /// hook has pushed.
-    pub(in crate::worker) fn next_own(&self) -> Option<Runnable> {
-        self.next_pinned().or_else(|| self.queues.pop())
-    }
-
-    /// Returns whether this worker's own queues hold a task.
-    pub(in crate::worker) fn has_own(&self) -> bool {
-        !self.queues.is_empty() || self.has_inbox()
-    }
-
-    /// Makes a round due. Called when the current task has used up its budget, which may have taken
-    /// long.
-    pub(in crate::worker) fn hurry_turn(&self) {
-        self.queues.turns.round.set(0);
-        self.queues.turns.next.set(0);
-    }
-
-    /// Makes a look at the other workers due after that many runs, if none is due earlier.
-    pub(in crate::worker) fn look_within(&self, runs: u64) {
-        let (turns, run) = (&self.queues.turns, self.runs() + runs);
-        turns.look.set(run.min(turns.look.get()));
-        turns.next.set(run.min(turns.next.get()));
-    }
-
-    /// Moves a batch from the injector to this worker's own queues, and returns the first task.
-    pub(in crate::worker) fn take_injected(&self) -> Option<Runnable> {
-        let high = first_of_batch(&self.shared().high_injector, |runnable| {
-            self.queues.deques.push_high(runnable);
-        });
-        high.or_else(|| self.take_batch())
-    }
-
-    /// Moves a batch of the normal lane from the injector to this worker's queue, and returns the
-    /// first task.
-    fn take_batch(&self) -> Option<Runnable> {
-        first_of_batch(&self.shared().injector, |runnable| {
-            self.queues.push_beyond(runnable);
-        })
-    }
-
-    /// Returns whether a task is due that only this worker can run.
-    pub(in crate::worker) fn has_pinned(&self) -> bool {
-        self.has_inbox() || self.queues.has_pinned()
-    }
-
-    fn has_inbox(&self) -> bool {
-        !self.shared().inboxes[self.index()].is_empty()
+    /// Ends the turn of a pinned task.
+    pub(super) fn pinned_has_run(&self) {
+        self.pinned.set(NEVER);
     }
 }
 
-impl Running<'_> {
+impl Queues {
     /// Takes the next task of this worker, without searching the other workers' queues. If another
     /// one has just yielded, announces what is left.
     // Always: it has a second caller at the end of a worker, and the compiler would inline neither
     // it nor `run` into the loop of `work`. Together that costs 78 instructions for each task.
     #[inline(always)]
-    pub(in crate::worker) fn next(&self) -> Option<Runnable> {
-        if let Some(runnable) = self.queues.slot.take() {
-            self.queues
-                .turns
-                .slot_streak
-                .set(self.queues.turns.slot_streak.get() + 1);
+    pub(in crate::worker) fn next(&self, worker: impl Duties) -> Option<Runnable> {
+        let turns = &self.turns;
+        if let Some(runnable) = self.slot.take() {
+            turns.slot_streak.set(turns.slot_streak.get() + 1);
             return Some(runnable);
         }
-        self.queues.turns.slot_streak.set(0);
-        if self.runs() >= self.queues.turns.next.get() {
-            if let Some(late) = self.next_late() {
+        turns.slot_streak.set(0);
+        if self.runs() >= turns.next.get() {
+            if let Some(late) = self.next_late(worker) {
                 return Some(late);
             }
         }
@@ -242,38 +137,74 @@ impl Running<'_> {
         }
         if next.is_none() {
             next = (self.next_pinned())
-                .or_else(|| self.next_injected())
-                .or_else(|| self.queues.deques.pop_high());
+                .or_else(|| self.next_injected(worker))
+                .or_else(|| self.deques.pop_high());
         }
-        if !self.queues.has_yielded.get() {
+        if !self.has_yielded.get() {
             return next;
         }
         // The take stands for the fence of the push (`sleep.rs`).
-        self.queues.has_yielded.set(false);
-        let (shared, deques) = (self.shared(), &self.queues.deques);
-        match (shared.sleep).notify_after_take(shared.need(), || deques.is_empty()) {
+        self.has_yielded.set(false);
+        let shared = &self.shared;
+        match (shared.sleep).notify_after_take(shared.need(), || self.deques.is_empty()) {
             Woke::Nobody => next,
-            woke => self.woke_with(woke, next),
+            woke => self.woke_with(worker, woke, next),
         }
+    }
+
+    #[inline]
+    fn next_high(&self) -> Option<Runnable> {
+        if self.deques.high() == 0 {
+            return None;
+        }
+        let streak = self.turns.high_streak.get();
+        if streak == STREAK {
+            self.turns.high_streak.set(0);
+            return None;
+        }
+        self.turns.high_streak.set(streak + 1);
+        self.deques.pop_high()
+    }
+
+    /// Takes a spawned task, or after a streak of them one from the queue.
+    #[inline(always)]
+    fn next_normal(&self) -> Option<Runnable> {
+        let left = self.turns.spawned_left.get();
+        if left == 0 {
+            return self.next_after_streak();
+        }
+        if let Some(spawned) = self.deques.pop_newest_spawned() {
+            self.turns.spawned_left.set(left - 1);
+            return Some(spawned);
+        }
+        self.turns.begin_streak();
+        self.deques.pop_woken()
+    }
+
+    #[inline(never)]
+    fn next_after_streak(&self) -> Option<Runnable> {
+        self.turns.begin_streak();
+        let woken = self.deques.pop_woken();
+        woken.or_else(|| self.next_normal())
     }
 
     /// Makes a round or takes a pinned task, if that is due.
     #[cold]
-    fn next_late(&self) -> Option<Runnable> {
-        self.announce_yield();
-        let turns = &self.queues.turns;
+    fn next_late(&self, worker: impl Duties) -> Option<Runnable> {
+        worker.announce_yield();
+        let turns = &self.turns;
         let mut late = None;
         if self.runs() >= turns.look.get() {
-            turns.look.set(self.runs() + self.look_around());
+            turns.look.set(self.runs() + worker.look_around());
         }
         if self.runs() >= turns.round.get() {
-            late = self.make_round();
+            late = self.make_round(worker);
         }
         if late.is_none() && self.runs() >= turns.pinned.get() {
-            if self.has_pinned() && self.queues.deques.has_normal() {
+            if self.has_pinned() && self.deques.has_normal() {
                 // It runs before a task in the queue that may not have been announced, because it
                 // was next.
-                self.notify();
+                worker.notify();
             }
             late = self.next_pinned();
         }
@@ -284,10 +215,10 @@ impl Running<'_> {
 
     /// Attends to the driver, brings what other threads have queued, and takes a task of those that
     /// could otherwise wait forever: from the injector, or in some rounds the oldest spawned one.
-    fn make_round(&self) -> Option<Runnable> {
-        let Queues { deques, turns, .. } = &self.queues;
+    fn make_round(&self, worker: impl Duties) -> Option<Runnable> {
+        let Self { deques, turns, .. } = self;
         let runs = self.runs();
-        let interval = self.attend_in_turn().unwrap_or(INJECTOR_INTERVAL);
+        let interval = worker.attend_in_turn().unwrap_or(INJECTOR_INTERVAL);
         turns.round.set(runs + interval.clamp(1, INJECTOR_INTERVAL));
         if runs < turns.pause.get() {
             return None;
@@ -298,64 +229,78 @@ impl Running<'_> {
         // At least one, however many there are already: new tasks of this worker must not keep the
         // injected ones out forever.
         let room = BATCH.saturating_sub(deques.high()).max(1);
-        let injector = &self.shared().high_injector;
+        let injector = &self.shared.high_injector;
         injector.take(room, |runnable| deques.push_high(runnable));
         if deques.high() > 0 {
-            self.notify();
+            worker.notify();
         }
         let is_oldest = rounds % OLDEST_INTERVAL == 0;
         let oldest = is_oldest.then(|| self.next_oldest()).flatten();
-        let late = oldest.or_else(|| self.tell_of_injected(self.take_batch()));
+        let late = oldest.or_else(|| self.tell_of_injected(worker, self.take_batch()));
         if late.is_some() {
             turns.pause.set(runs + ROUND_PAUSE);
         }
         late
     }
 
+    /// Takes the oldest spawned task, as a part of the streak.
+    fn next_oldest(&self) -> Option<Runnable> {
+        let oldest = self.deques.pop_oldest_spawned()?;
+        let left = &self.turns.spawned_left;
+        left.set(left.get().saturating_sub(1));
+        Some(oldest)
+    }
+
     /// Takes from the injector outside of a search, and notifies the others if more than the
     /// returned task was there.
-    pub(in crate::worker) fn next_injected(&self) -> Option<Runnable> {
-        self.tell_of_injected(self.take_injected())
+    pub(in crate::worker) fn next_injected(&self, worker: impl Duties) -> Option<Runnable> {
+        self.tell_of_injected(worker, self.take_injected())
     }
 
     /// Notifies the others after a batch was taken from the injector outside of a search, if more
     /// than its first task was there. Returns that one.
-    fn tell_of_injected(&self, first: Option<Runnable>) -> Option<Runnable> {
+    fn tell_of_injected(&self, worker: impl Duties, first: Option<Runnable>) -> Option<Runnable> {
         let first = first?;
-        if self.queues.deques.is_empty() && !self.shared().has_injected() {
+        let shared = &self.shared;
+        if self.deques.is_empty() && !shared.has_injected() {
             return Some(first);
         }
-        let shared = self.shared();
-        self.woke_with(shared.sleep.notify(shared.need()), Some(first))
+        self.woke_with(worker, shared.sleep.notify(shared.need()), Some(first))
     }
 
-    /// As [`woke`](Running::woke), with a task in hand. Returns that task, or the next one.
+    /// As [`woke`](Duties::woke), with a task in hand. Returns that task, or the next one.
     #[cold]
-    fn woke_with(&self, woke: Woke, task: Option<Runnable>) -> Option<Runnable> {
+    fn woke_with(
+        &self,
+        worker: impl Duties,
+        woke: Woke,
+        task: Option<Runnable>,
+    ) -> Option<Runnable> {
         match woke {
             Woke::Nobody => task,
             woke @ Woke::One => {
-                self.woke(woke);
+                worker.woke(woke);
                 task
             }
             woke @ Woke::Away(_) => {
                 // Its owner's waker may wait for this task.
                 task.into_iter().for_each(|task| self.give_back(task));
-                self.woke(woke);
+                worker.woke(woke);
                 self.next_queued()
             }
         }
     }
-}
 
-/// Takes a batch from an injector, passes all but the first task to `push`, and returns the first.
-fn first_of_batch(injector: &Injector, push: impl Fn(Runnable)) -> Option<Runnable> {
-    let mut first = None;
-    injector.take(BATCH, |runnable| match first {
-        None => first = Some(runnable),
-        Some(_) => push(runnable),
-    });
-    first
+    /// Makes a round due. Called when the current task has used up its budget, which may have taken
+    /// long.
+    pub(in crate::worker) fn hurry_turn(&self) {
+        self.turns.set_due(&self.turns.round, 0);
+    }
+
+    /// Makes a look at the other workers due after that many runs, if none is due earlier.
+    pub(in crate::worker) fn look_within(&self, runs: u64) {
+        self.turns.set_due(&self.turns.look, self.runs() + runs);
+    }
 }
 
 #[cfg(test)]

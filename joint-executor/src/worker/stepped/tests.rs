@@ -6,6 +6,7 @@ use std::{sync::mpsc, thread, vec::Vec};
 use super::*;
 use crate::{
     fences::Fences,
+    registry::Lane,
     sleep::Woke,
     worker::harness::{task, two_workers, waker_that, wakes_of},
 };

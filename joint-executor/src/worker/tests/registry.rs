@@ -19,7 +19,7 @@ const LANES: [Lane; 3] = [Lane::Normal, Lane::High, Lane::Pinned(0)];
 /// Runs the queued tasks, as the worker does.
 fn run(worker: &Worker) {
     worker.as_current(|| {
-        while let Some(runnable) = worker.running().next() {
+        while let Some(runnable) = worker.take_next() {
             worker.running().run(runnable);
         }
     });

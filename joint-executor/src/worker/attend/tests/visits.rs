@@ -2,20 +2,26 @@
 
 use alloc::vec::Vec;
 
-use crate::{driver::clock, policy::NEAR_THE_DRIVER, worker::harness::two_workers};
+use crate::{
+    driver::clock,
+    policy::NEAR_THE_DRIVER,
+    worker::{attend::is_visited_beside, harness::two_workers},
+};
 
 #[test]
 fn a_frequent_visitor_is_expected_again_and_one_that_stayed_away_is_not() {
     let [worker, _other] = two_workers();
     let until = || worker.counters().visits_until.get();
     let start = 10 * NEAR_THE_DRIVER;
-    worker.visit(start);
+    worker.attendant.visit(&worker, start);
     assert_eq!(until(), 0, "the first visit");
-    worker.visit(start + NEAR_THE_DRIVER);
+    worker.attendant.visit(&worker, start + NEAR_THE_DRIVER);
     assert_eq!(until(), start + 2 * NEAR_THE_DRIVER);
-    worker.visit(start + 2 * NEAR_THE_DRIVER);
+    worker.attendant.visit(&worker, start + 2 * NEAR_THE_DRIVER);
     assert_eq!(until(), start + 3 * NEAR_THE_DRIVER);
-    worker.visit(start + 3 * NEAR_THE_DRIVER + 1);
+    worker
+        .attendant
+        .visit(&worker, start + 3 * NEAR_THE_DRIVER + 1);
     assert_eq!(until(), 0, "it was away for too long");
 }
 
@@ -24,7 +30,11 @@ fn a_frequent_visitor_is_expected_again_and_one_that_stayed_away_is_not() {
 fn a_keeper_that_rises_is_expected_again_if_it_was_before() {
     let [worker, _other] = two_workers();
     let until = &worker.counters().visits_until;
-    let rise = || worker.running().attend_as_keeper(Vec::new());
+    let rise = || {
+        worker
+            .attendant
+            .attend_as_keeper(&worker.running(), Vec::new())
+    };
     rise();
     assert_eq!(until.get(), 0);
     until.set(1);
@@ -37,14 +47,20 @@ fn a_keeper_that_rises_is_expected_again_if_it_was_before() {
 #[test]
 fn a_worker_may_leave_the_driver_to_another_that_visits_it_often() {
     let [worker, other] = two_workers();
-    assert!(worker.is_driver_visited(), "the driver is not in use");
+    assert!(
+        is_visited_beside(worker.shared(), worker.index()),
+        "the driver is not in use"
+    );
     let shared = worker.shared();
     shared.driver.hurry(clock::NEVER, &shared.sleep, || {});
     // The very first instant is 0, which looks like an expected one.
     while clock::now() == 0 {}
-    assert!(!worker.is_driver_visited());
+    assert!(!is_visited_beside(worker.shared(), worker.index()));
     worker.counters().visits_until.set(clock::NEVER);
-    assert!(!worker.is_driver_visited(), "its own visits do not count");
+    assert!(
+        !is_visited_beside(worker.shared(), worker.index()),
+        "its own visits do not count"
+    );
     other.counters().visits_until.set(clock::NEVER);
-    assert!(worker.is_driver_visited());
+    assert!(is_visited_beside(worker.shared(), worker.index()));
 }

@@ -8,18 +8,21 @@ use super::*;
 use crate::{
     hooks::Hooks,
     registry::Lane,
-    worker::harness::{busy, task, two_workers, two_workers_with, wakes_of, workers_with},
+    worker::{
+        Worker,
+        harness::{busy, task, two_workers, two_workers_with, wakes_of, workers_with},
+    },
 };
 
 const LONG: Duration = Duration::from_secs(10);
 
 /// Sets what the first worker has seen of the second.
 fn set_seen(worker: &Worker, since: Instant, polls: u64, is_busy: bool) {
-    worker.lookout.seen[1].set(Seen {
+    worker.idle.lookout.seen[1].set(Seen {
         polls,
         since,
         is_busy,
-        ..worker.lookout.seen[1].get()
+        ..worker.idle.lookout.seen[1].get()
     });
 }
 
@@ -62,7 +65,7 @@ fn the_numbers_are_those_of_marsaglia() {
 fn a_lookout_tells_progressing_neighbours_from_stuck_ones() {
     let [worker, other] = two_workers();
     let view = || {
-        let view = worker.view(Instant::now());
+        let view = worker.idle.lookout.view(&worker, Instant::now());
         (view.makes_progress, view.all_stuck)
     };
     set_seen(&worker, before(Instant::now(), LONG), 0, false);
@@ -74,8 +77,8 @@ fn a_lookout_tells_progressing_neighbours_from_stuck_ones() {
     set_seen(&worker, Instant::now() + LONG, 1, false);
     assert_eq!(view(), (false, false), "not seen for long enough");
     other.counters().polls.set(2);
-    assert_eq!(worker.look_round().err(), Some(true));
-    assert_eq!(worker.look_round().err(), Some(false));
+    assert_eq!(worker.idle.look_round(&worker).err(), Some(true));
+    assert_eq!(worker.idle.look_round(&worker).err(), Some(false));
 }
 
 /// A worker between two polls has the task that has yielded in its queue, and takes it right after.
@@ -83,8 +86,8 @@ fn a_lookout_tells_progressing_neighbours_from_stuck_ones() {
 fn a_task_that_is_alone_waits_if_it_is_seen_in_two_looks_of_one_poll() {
     let [worker, other] = two_workers();
     let waits = || {
-        worker.view(Instant::now());
-        worker.lookout.seen[1].get().waits
+        worker.idle.lookout.view(&worker, Instant::now());
+        worker.idle.lookout.seen[1].get().waits
     };
     other.counters().polls.set(1);
     assert!(!waits(), "nothing is queued");
@@ -107,12 +110,18 @@ fn a_task_that_is_alone_waits_if_it_is_seen_in_two_looks_of_one_poll() {
 fn time_seen(was_busy: bool, is_busy: bool, time: Duration) -> Duration {
     let [worker, other] = two_workers();
     if is_busy {
-        other.running().push(task(), Lane::Normal);
+        other.push(task(), Lane::Normal);
     }
     set_seen(&worker, before(Instant::now(), time), 5, was_busy);
     other.counters().polls.set(15);
-    assert!(worker.view(Instant::now()).makes_progress);
-    let seen = worker.lookout.seen[1].get();
+    assert!(
+        worker
+            .idle
+            .lookout
+            .view(&worker, Instant::now())
+            .makes_progress
+    );
+    let seen = worker.idle.lookout.seen[1].get();
     assert_eq!((seen.polls, seen.is_busy), (15, is_busy));
     Duration::from_nanos(worker.shared().poll_time() as u64)
 }
@@ -129,14 +138,18 @@ fn poll_time_is_measured_only_of_workers_that_stayed_busy() {
 fn a_worker_measures_its_own_poll_time() {
     let [worker, _other] = two_workers();
     let time = || Duration::from_nanos(worker.shared().poll_time() as u64);
-    worker.judge(LONG, 10);
+    judge(worker.shared(), LONG, 10);
     assert_eq!(time(), LONG / 10);
-    worker.lookout.set_active(LONG);
-    worker.judge_own_polls();
+    worker.idle.lookout.set_active(LONG);
+    worker.idle.lookout.judge_own_polls(&worker);
     assert_eq!(time(), LONG / 10, "it has run no task");
     (0..5).for_each(|_| worker.running().run(task()));
-    worker.lookout.began.set((before(Instant::now(), LONG), 1));
-    worker.judge_own_polls();
+    worker
+        .idle
+        .lookout
+        .began
+        .set((before(Instant::now(), LONG), 1));
+    worker.idle.lookout.judge_own_polls(&worker);
     assert!(time() >= LONG / 4 && time() < LONG / 2, "{:?}", time());
 }
 
@@ -154,10 +167,10 @@ fn a_long_poll_loses_one_task_at_a_time_and_a_stuck_one_half_its_queue() {
             makes_progress: false,
             all_stuck: false,
         };
-        let seen = worker.lookout.seen[1].get();
+        let seen = worker.idle.lookout.seen[1].get();
         let since = now - stuck_for;
-        worker.lookout.seen[1].set(Seen { since, ..seen });
-        let first = worker.steal_patiently(&view);
+        worker.idle.lookout.seen[1].set(Seen { since, ..seen });
+        let first = worker.idle.lookout.steal_patiently(&worker.queues, &view);
         let more = worker.queues.lengths()[0];
         while worker.queues.pop().is_some() {}
         let taken = usize::from(first.is_some()) + more;
@@ -165,7 +178,7 @@ fn a_long_poll_loses_one_task_at_a_time_and_a_stuck_one_half_its_queue() {
         taken
     };
     let short = Duration::from_nanos(1);
-    let patience = || worker.lookout.seen[1].get().patience;
+    let patience = || worker.idle.lookout.seen[1].get().patience;
     assert_eq!(stolen(PATIENCE - short), 0);
     assert_eq!((stolen(PATIENCE), patience()), (1, 2 * PATIENCE));
     assert_eq!(stolen(2 * PATIENCE - short), 0);
@@ -175,7 +188,7 @@ fn a_long_poll_loses_one_task_at_a_time_and_a_stuck_one_half_its_queue() {
     assert_eq!(stolen(PATIENCE), 0);
     worker.shared().set_poll_time(2 * WORTH_A_STEAL);
     assert_eq!(stolen(short), 0, "none is seen to wait");
-    let seen = &worker.lookout.seen[1];
+    let seen = &worker.idle.lookout.seen[1];
     seen.set(Seen {
         waits: true,
         ..seen.get()
@@ -189,20 +202,32 @@ fn a_stuck_worker_is_found_in_a_look_round() {
     let [worker, other] = two_workers();
     other.queues.push_beyond(task());
     set_seen(&worker, Instant::now() + LONG, 0, false);
-    assert!(worker.look_round().is_err(), "not seen for long enough");
-    worker.lookout.set_stuck(1);
-    assert!(matches!(worker.look_round(), Ok(Found::Task(_, Some(_)))));
+    assert!(
+        worker.idle.look_round(&worker).is_err(),
+        "not seen for long enough"
+    );
+    worker.idle.lookout.set_stuck(1);
+    assert!(matches!(
+        worker.idle.look_round(&worker),
+        Ok(Found::Task(_, Some(_)))
+    ));
 }
 
 /// Lets a worker look at the others, as one whose polls are long or not.
 fn look(worker: &Worker, is_long: bool) {
-    worker.running().even_out(&worker.view(now()), is_long);
+    (worker.idle.lookout).even_out(
+        &worker.running(),
+        &worker.idle.lookout.view(worker, now()),
+        is_long,
+    );
 }
 
 /// Makes it seem that the first worker has made 32 runs in the last poll of the second one.
 fn set_stuck(worker: &Worker) {
-    worker.runs.set(worker.runs() + u64::from(LOOKS_IN_A_ROW));
-    worker.lookout.set_stuck(1);
+    worker
+        .queues
+        .set_runs(worker.queues.runs() + u64::from(LOOKS_IN_A_ROW));
+    worker.idle.lookout.set_stuck(1);
 }
 
 #[test]
@@ -242,7 +267,7 @@ fn a_worker_that_has_made_few_runs_in_a_poll_of_another_does_not_take_it_for_stu
     let [worker, other] = two_workers();
     (0..2).for_each(|_| worker.queues.push_beyond(task()));
     other.queues.push_beyond(task());
-    worker.lookout.set_stuck(1);
+    worker.idle.lookout.set_stuck(1);
     look(&worker, true);
     assert_eq!(worker.counters().steals.get(), 0);
 }
@@ -254,12 +279,12 @@ fn a_busy_worker_looks_at_the_others_once_in_a_millisecond() {
         let [worker, other] = two_workers();
         other.queues.push_beyond(task());
         set_stuck(&worker);
-        worker.lookout.set_active(time);
-        worker.runs.set(runs);
-        let next = worker.running().look_around();
+        worker.idle.lookout.set_active(time);
+        worker.queues.set_runs(runs);
+        let next = worker.idle.lookout.look_around(&worker.running());
         let has_looked = worker.counters().steals.get() == 1;
         assert_eq!(
-            worker.lookout.looked.get().1,
+            worker.idle.lookout.looked.get().1,
             if has_looked { runs } else { 0 }
         );
         (next, has_looked)
@@ -283,7 +308,7 @@ impl Polls {
     fn push(&self, worker: usize, tasks: usize, lane: Lane) {
         for task in (0..tasks).map(|_| busy()) {
             task.metadata().set_lane(lane);
-            self.0[worker].0.running().push(task, lane);
+            self.0[worker].0.push(task, lane);
         }
     }
 
@@ -294,7 +319,7 @@ impl Polls {
             .into_iter()
             .for_each(|task| worker.running().run(task));
         look(worker, is_long);
-        task.set(worker.next_pinned().or_else(|| worker.queues.pop()));
+        task.set(worker.queues.next_pinned().or_else(|| worker.queues.pop()));
     }
 
     /// Ends that many polls of each worker. Returns the numbers of their tasks that are not pinned.
@@ -419,7 +444,7 @@ fn a_lookout_leaves_injected_tasks_to_active_workers_with_short_polls() {
             makes_progress: false,
             all_stuck,
         };
-        worker.look_for_task(&view).is_some()
+        worker.idle.look_for_task(&worker, &view).is_some()
     };
     assert!(!taken(WORTH_A_STEAL - 1, false, false));
     assert!(taken(WORTH_A_STEAL, false, false));

@@ -4,9 +4,11 @@
 use alloc::{string::String, vec::Vec};
 use core::time::Duration;
 
+use super::{Duties, NEVER};
 use crate::{
     policy::{BATCH, INJECTOR_INTERVAL, OLDEST_INTERVAL, STREAK},
     registry::Lane,
+    sleep::Woke,
     worker::{
         Worker,
         harness::{busy, task, two_workers, wakes_of},
@@ -18,17 +20,37 @@ use joint::task::Id;
 
 mod replay;
 
+/// A worker that does nothing between two runs.
+#[derive(Clone, Copy)]
+struct Undisturbed;
+
+impl Duties for Undisturbed {
+    fn notify(&self) {}
+
+    fn woke(&self, _: Woke) {}
+
+    fn announce_yield(&self) {}
+
+    fn look_around(&self) -> u64 {
+        NEVER
+    }
+
+    fn attend_in_turn(&self) -> Option<u64> {
+        None
+    }
+}
+
 /// Whether a worker with only this task has something of its own, and something that is pinned.
 fn has_alone(bring: impl FnOnce(&Worker)) -> (bool, bool) {
     let [worker, _other] = two_workers();
     bring(&worker);
-    (worker.has_own(), worker.has_pinned())
+    (worker.queues.has_own(), worker.queues.has_pinned())
 }
 
 #[test]
 fn one_task_in_any_queue_of_a_worker_is_its_own() {
     assert_eq!(has_alone(|_| {}), (false, false), "nothing");
-    let queued = |lane| has_alone(|worker| worker.running().push(task(), lane));
+    let queued = |lane| has_alone(|worker| worker.push(task(), lane));
     assert_eq!(queued(Lane::Normal), (true, false));
     assert_eq!(queued(Lane::High), (true, false));
     assert_eq!(queued(Lane::Pinned(0)), (true, true));
@@ -44,14 +66,13 @@ fn one_task_in_any_queue_of_a_worker_is_its_own() {
 fn wakes_at_next(is_due: bool, own: &[Lane], injected: &[Lane]) -> u64 {
     let [worker, _other] = two_workers();
     if !is_due {
-        assert!(worker.running().next().is_none(), "nothing is queued");
+        assert!(worker.take_next().is_none(), "nothing is queued");
     }
-    own.iter()
-        .for_each(|&lane| worker.running().push(task(), lane));
+    own.iter().for_each(|&lane| worker.push(task(), lane));
     for &lane in injected {
         worker.shared().inject(task(), lane);
     }
-    wakes_of(&worker, || assert!(worker.running().next().is_some()))
+    wakes_of(&worker, || assert!(worker.take_next().is_some()))
 }
 
 const NORMAL: Lane = Lane::Normal;
@@ -86,11 +107,11 @@ fn a_worker_that_runs_a_pinned_task_wakes_another_for_its_queue() {
         let [worker, _other] = two_workers();
         let pinned = task();
         let id = pinned.id();
-        worker.running().push(pinned, PINNED);
+        worker.push(pinned, PINNED);
         worker.queues.turns.pinned.set(0);
-        (0..own).for_each(|_| worker.running().push(task(), NORMAL));
+        (0..own).for_each(|_| worker.push(task(), NORMAL));
         let mut next = None;
-        let wakes = wakes_of(&worker, || next = worker.running().next());
+        let wakes = wakes_of(&worker, || next = worker.take_next());
         assert_eq!(wakes, expected, "{own}");
         assert!(next.is_some_and(|next| next.id() == id));
     }
@@ -100,11 +121,11 @@ fn a_worker_that_runs_a_pinned_task_wakes_another_for_its_queue() {
 fn a_yield_is_announced_before_a_late_source_is_served() {
     let next = |worker: &Worker| {
         worker.queues.turns.rounds.set(OLDEST_INTERVAL - 1);
-        worker.hurry_turn();
-        assert!(worker.running().next().is_some());
+        worker.queues.hurry_turn();
+        assert!(worker.take_next().is_some());
     };
     let oldest = |worker: &Worker| {
-        let pushed = worker.queues.deques.push_spawned(task(), 1);
+        let pushed = worker.queues.push_spawned(task());
         assert!(pushed.is_ok());
     };
     assert_eq!(wakes_after_yield(oldest, next), 1);
@@ -115,17 +136,17 @@ fn a_yield_is_announced_before_a_late_source_is_served() {
 #[test]
 fn a_busy_worker_with_short_polls_reads_the_clock_every_244_runs() {
     let [worker, _other] = two_workers();
-    worker.lookout.set_active(Duration::ZERO);
-    worker.running().push(busy(), NORMAL);
+    worker.idle.set_active(Duration::ZERO);
+    worker.push(busy(), NORMAL);
     let look = || worker.queues.turns.look.get();
     let is_read = |_: &u64| {
         let before = look();
-        let next = worker.running().next().expect("it is always due");
+        let next = worker.take_next().expect("it is always due");
         worker.running().run(next);
         look() != before
     };
     assert_eq!((0..400).filter(is_read).collect::<Vec<_>>(), [0, 1, 245]);
-    worker.look_within(1);
+    worker.queues.look_within(1);
     assert_eq!((0..300).filter(is_read).collect::<Vec<_>>(), [1, 245]);
 }
 
@@ -147,7 +168,7 @@ impl Letters {
     /// Runs the next `runs` tasks.
     fn runs(&self, worker: &Worker, runs: usize) -> String {
         let run = |_| {
-            let next = worker.running().next().expect("there is a task to run");
+            let next = worker.take_next().expect("there is a task to run");
             let id = next.id();
             worker.running().run(next);
             let own = self.0.iter().find(|(one, _)| *one == id);
@@ -164,11 +185,11 @@ fn at_most_16_consecutive_runs_come_from_the_slot() {
         for _ in 0..STREAK {
             assert!(worker.queues.turns.slot_is_due());
             worker.queues.slot.set(Some(task()));
-            assert!(worker.running().next().is_some());
+            assert!(worker.take_next().is_some());
         }
         assert!(!worker.queues.turns.slot_is_due());
-        worker.running().push(task(), NORMAL);
-        assert!(worker.running().next().is_some());
+        worker.push(task(), NORMAL);
+        assert!(worker.take_next().is_some());
     }
 }
 
@@ -177,15 +198,15 @@ fn at_most_32_consecutive_runs_come_from_the_high_lane_if_others_wait() {
     let [worker, _other] = two_workers();
     let mut letters = Letters(Vec::new());
     for _ in 0..2 * STREAK {
-        worker.running().push(letters.task('h'), HIGH);
+        worker.push(letters.task('h'), HIGH);
     }
     for _ in 0..2 {
-        worker.running().push(letters.task('n'), NORMAL);
+        worker.push(letters.task('n'), NORMAL);
     }
     let row = "h".repeat(STREAK as usize) + "n";
     assert_eq!(letters.runs(&worker, 66), row.repeat(2));
     for _ in 0..=STREAK {
-        worker.running().push(letters.task('h'), HIGH);
+        worker.push(letters.task('h'), HIGH);
     }
     let all = "h".repeat(STREAK as usize + 1);
     assert_eq!(letters.runs(&worker, 33), all, "there are no normal tasks");
@@ -198,7 +219,7 @@ fn push_all(worker: &Worker, letters: &mut Letters, all: &str) {
         let task = letters.task(letter);
         match letter.is_lowercase() {
             true => worker.running().push_spawned(task),
-            false => worker.running().push(task, NORMAL),
+            false => worker.push(task, NORMAL),
         }
     }
 }
@@ -220,7 +241,7 @@ fn a_woken_task_runs_after_each_32_spawned_ones() {
     push_all(&worker, &mut letters, "WWWWW");
     let row = spawned.clone() + "W";
     assert_eq!(letters.runs(&worker, 101), row.repeat(3) + "WW");
-    assert!(worker.running().next().is_none());
+    assert!(worker.take_next().is_none());
     // A streak begins anew after a woken task ran because nothing was spawned.
     push_all(&worker, &mut letters, &spawned[1..]);
     assert_eq!(letters.runs(&worker, 31), spawned[1..]);
@@ -266,7 +287,7 @@ fn the_oldest_spawned_task_runs_within_512_runs() {
         let [worker, _other] = two_workers();
         let mut letters = Letters(Vec::new());
         for _ in 0..yielding {
-            worker.running().push(letters.named('Y', busy()), NORMAL);
+            worker.push(letters.named('Y', busy()), NORMAL);
         }
         push_all(&worker, &mut letters, "ons");
         push_all(&worker, &mut letters, &"s".repeat(1_000));
@@ -284,10 +305,10 @@ fn the_oldest_spawned_task_runs_within_512_runs() {
 fn pinned_tasks_run_every_fourth_run_while_more_are_queued() {
     let [worker, _other] = two_workers();
     let mut letters = Letters(Vec::new());
-    worker.running().push(busy(), NORMAL);
+    worker.push(busy(), NORMAL);
     assert_eq!(letters.runs(&worker, 2), "..");
     for _ in 0..2 {
-        worker.running().push(letters.task('p'), PINNED);
+        worker.push(letters.task('p'), PINNED);
     }
     assert_eq!(letters.runs(&worker, 9), "....p...p");
     assert_eq!(letters.runs(&worker, 9), ".".repeat(9));
@@ -302,8 +323,8 @@ fn a_normal_task_runs_within_64_runs_despite_any_number_of_other_tasks() {
         let mut letters = Letters(Vec::new());
         push_all(&worker, &mut letters, &own.repeat(20));
         for _ in 0..600 {
-            worker.running().push(letters.task('h'), HIGH);
-            worker.running().push(letters.task('p'), PINNED);
+            worker.push(letters.task('h'), HIGH);
+            worker.push(letters.task('p'), PINNED);
         }
         let runs: String = (0..600)
             .map(|_| {
@@ -324,7 +345,7 @@ fn a_normal_task_runs_within_64_runs_despite_any_number_of_other_tasks() {
 fn injected_tasks_are_taken_every_61_runs_together_with_pinned_ones() {
     let [worker, _other] = two_workers();
     let mut letters = Letters(Vec::new());
-    worker.running().push(busy(), NORMAL);
+    worker.push(busy(), NORMAL);
     assert_eq!(letters.runs(&worker, 1), ".");
     worker.shared().inject(letters.task('i'), NORMAL);
     worker.shared().inject(letters.task('p'), PINNED);
@@ -336,10 +357,10 @@ fn injected_tasks_are_taken_every_61_runs_together_with_pinned_ones() {
 fn an_injected_task_runs_next_after_a_long_poll() {
     let [worker, _other] = two_workers();
     let mut letters = Letters(Vec::new());
-    worker.running().push(busy(), NORMAL);
+    worker.push(busy(), NORMAL);
     assert_eq!(letters.runs(&worker, 1), ".");
     worker.shared().inject(letters.task('i'), NORMAL);
-    worker.hurry_turn();
+    worker.queues.hurry_turn();
     assert_eq!(letters.runs(&worker, 2), "i.");
 }
 
@@ -351,10 +372,10 @@ fn pinned_tasks_are_fetched_in_batches_and_counted() {
     }
     assert_eq!(worker.counters().pinned.get(), 0, "not fetched yet");
     for left in (0..=BATCH as u64 + 1).rev() {
-        assert!(worker.next_pinned().is_some());
+        assert!(worker.queues.next_pinned().is_some());
         assert_eq!(worker.counters().pinned.get(), left.min(BATCH as u64 - 1));
     }
-    assert!(worker.next_pinned().is_none());
+    assert!(worker.queues.next_pinned().is_none());
 }
 
 /// Tasks of its own that wake themselves must not keep them out.
@@ -362,10 +383,10 @@ fn pinned_tasks_are_fetched_in_batches_and_counted() {
 fn one_injected_task_of_each_kind_is_fetched_beside_any_number_of_own_ones() {
     let [worker, _other] = two_workers();
     for lane in [HIGH, PINNED] {
-        (0..BATCH + 1).for_each(|_| worker.running().push(task(), lane));
+        (0..BATCH + 1).for_each(|_| worker.push(task(), lane));
         (0..2).for_each(|_| worker.shared().inject(task(), lane));
     }
-    assert!(worker.running().make_round().is_none());
+    assert!(worker.queues.make_round(Undisturbed).is_none());
     assert_eq!(worker.queues.lengths(), [0, BATCH + 2, BATCH + 2]);
 }
 
@@ -373,8 +394,8 @@ fn one_injected_task_of_each_kind_is_fetched_beside_any_number_of_own_ones() {
 fn an_idle_worker_finds_a_task_pushed_to_any_of_its_queues() {
     for lane in [NORMAL, HIGH, PINNED] {
         let [worker, _other] = two_workers();
-        assert!(worker.next_own().is_none());
-        worker.running().push(task(), lane);
-        assert!(worker.next_own().is_some());
+        assert!(worker.queues.next_own().is_none());
+        worker.push(task(), lane);
+        assert!(worker.queues.next_own().is_some());
     }
 }

@@ -139,14 +139,14 @@ impl Replay {
         if always.high && self.high.is_empty() {
             let task = told();
             self.high.push_back(task.id());
-            self.worker.running().push(task, HIGH);
+            self.worker.push(task, HIGH);
         }
         while always.pinned && self.pinned.len() < 2 {
             let task = told();
             self.pinned.push_back(task.id());
             match always.is_pinned_outside {
                 true => self.worker.shared().inject(task, PINNED),
-                false => self.worker.running().push(task, PINNED),
+                false => self.worker.push(task, PINNED),
             }
         }
         if always.injected && self.injected.is_empty() {
@@ -185,16 +185,12 @@ impl Replay {
     fn wake(&mut self) {
         let task = told();
         self.woken.push(task.id());
-        self.worker.running().push(task, NORMAL);
+        self.worker.push(task, NORMAL);
     }
 
     /// Runs the next task, and spawns another in its place if it was a spawned one.
     fn run(&mut self, step: Step) {
-        let next = self
-            .worker
-            .running()
-            .next()
-            .expect("there are always tasks");
+        let next = self.worker.take_next().expect("there are always tasks");
         let id = next.id();
         if self.is_other(id) {
             YIELDS.set(false);
@@ -227,13 +223,12 @@ impl Replay {
     /// Does the rest of a step, after the task has run.
     fn end_of(&mut self, step: Step) {
         if step.is_refused {
-            self.worker.hurry_turn();
+            self.worker.queues.hurry_turn();
         }
         (0..step.wakes).for_each(|_| self.wake());
         self.refill();
         if step.is_robbed && self.high.is_empty() && !self.woken.tasks.is_empty() {
-            let stealers = &self.thief.shared().stealers;
-            let stolen = self.thief.queues.deques.steal_and_pop(&stealers[0], 1);
+            let stolen = self.thief.queues.steal_and_pop(0, 1);
             let stolen = stolen.map(|(task, _)| task.id());
             assert_eq!(stolen.as_ref(), self.woken.tasks.front());
             self.woken.pop_oldest();
@@ -258,9 +253,7 @@ impl Replay {
         }
         self.worker.running().discard_queued();
         let injector = &self.worker.shared().injector;
-        injector.take(BATCH, |runnable| {
-            self.worker.running().discard_inside(runnable)
-        });
+        injector.take(BATCH, |runnable| self.worker.running().discard(runnable));
         longest
     }
 }

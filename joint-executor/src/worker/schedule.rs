@@ -1,0 +1,147 @@
+//! How a runnable gets into a queue: of the worker that this thread is, or from any other thread.
+
+use alloc::sync::Arc;
+
+use super::{
+    closing::in_hand,
+    current::{self, with_current, with_worker_of},
+    dispose::{dispose, ended},
+    shared::{EntryLink, FAMILY, Runnable, Shared},
+    state::Running,
+};
+use crate::{
+    hooks::Hooks,
+    registry::{Lane, Registry},
+    sleep::{Need, Woke},
+};
+use joint::{
+    task::{EndedTask, PendingTask, Schedule, ScheduleInfo, TaskEnd},
+    waker::Family,
+};
+use joint_switch::{fence, order};
+
+impl Shared {
+    /// Queues a runnable from a thread that is not a worker of this executor.
+    pub(crate) fn inject(&self, runnable: Runnable, lane: Lane) {
+        let inbox = match lane {
+            Lane::Normal => &self.injector,
+            Lane::High => &self.high_injector,
+            Lane::Pinned(worker) => &self.inboxes[worker],
+        };
+        inbox.push(runnable);
+        let woke = match lane {
+            Lane::Normal | Lane::High => self.sleep.notify_from_outside(self.need()),
+            Lane::Pinned(worker) => self.sleep.wake_worker(worker),
+        };
+        // `notify_from_outside` and `wake_worker` have the fence.
+        if self.gate.is_too_late() {
+            self.dispose_late();
+        }
+        if !matches!(woke, Woke::Nobody) {
+            reach(woke);
+        }
+        if self.hooks.on_push.is_some() {
+            current::stranger(|| self.hooks.pushed());
+        }
+    }
+
+    /// Call this after `deadline` becomes the earliest of the timers that this thread uses. It
+    /// makes sure that some worker wakes up in time. `worker` is the worker that this thread is, if
+    /// any.
+    pub(crate) fn hurry_driver(&self, deadline: u64, worker: Option<&Running<'_>>) {
+        self.driver.hurry(deadline, &self.sleep, || match worker {
+            Some(worker) if self.leaves_driver() => worker.notify(),
+            Some(_) => {}
+            None => {
+                reach(self.sleep.notify_from_outside(Need::Lookout));
+            }
+        });
+    }
+
+    /// Queues a task that was woken, after the hook for that.
+    #[cold]
+    fn inject_watched(&self, runnable: Runnable, lane: Lane) {
+        let hook = || current::stranger(|| Hooks::task(&self.hooks.on_wake, &runnable));
+        match in_hand(self, lane, hook) {
+            true => dispose(self, runnable),
+            false => self.inject(runnable, lane),
+        }
+    }
+}
+
+/// Queues a runnable on a worker, or for the other one that it is pinned to.
+#[inline]
+pub(super) fn queue(worker: &Running<'_>, runnable: Runnable, lane: Lane) {
+    match lane {
+        Lane::Pinned(other) if other != worker.index() => worker.shared().inject(runnable, lane),
+        _ => worker.push(runnable, lane),
+    }
+}
+
+/// Wakes the worker that a thread outside has to wake, if its thread is away.
+#[cold]
+fn reach(woke: Woke) {
+    if let Some(waker) = woke.away() {
+        current::stranger(|| waker.wake());
+    }
+}
+
+/// The tasks' schedule functions. It finds the executor by the task's [`EntryLink`], and takes no
+/// memory.
+#[derive(Clone, Copy)]
+pub(crate) struct Scheduler;
+
+impl Schedule<EntryLink> for Scheduler {
+    const FAMILY: Option<&'static Family> = Some(&FAMILY);
+
+    /// Queues a task that was idle and is therefore registered: on the worker that this thread is,
+    /// or else in a queue that other threads can push to.
+    #[inline]
+    fn schedule(&self, runnable: Runnable, _: ScheduleInfo) {
+        // ORDERING: woken. Acquire, with the state word's `idle` through the wake-up: the place is
+        // as the runner has set it.
+        fence(order!(woken: Acquire));
+        let home = runnable.metadata().home();
+        let (owner, place) = home.expect("a task that has been idle is registered");
+        with_worker_of(owner, |worker| match worker {
+            Some(worker) => {
+                let runnable = match worker.watches_wakes {
+                    true => worker.woken(runnable),
+                    false => runnable,
+                };
+                queue(worker, runnable, place.lane());
+            }
+            None => {
+                // SAFETY: this is the address inside an `Arc`. There is a runnable, so the task is
+                // unfinished and registered, which keeps the executor alive until the push.
+                unsafe { Arc::increment_strong_count(owner) };
+                // SAFETY: the count is the one that was just added.
+                let shared = unsafe { Arc::from_raw(owner) };
+                match shared.hooks.watch_wakes() {
+                    true => shared.inject_watched(runnable, place.lane()),
+                    false => shared.inject(runnable, place.lane()),
+                }
+            }
+        });
+    }
+
+    #[inline]
+    fn pending(&self, task: &PendingTask<'_, EntryLink>) {
+        if !task.metadata().is_entered() && !task.is_woken() {
+            with_current(|worker| {
+                let worker = worker.expect("only workers run the executor's tasks");
+                // SAFETY: the runner has lent the task, which is not in any registry yet.
+                unsafe { worker.enter(task.as_ptr(), task.metadata()) };
+            });
+        }
+    }
+
+    #[inline]
+    fn ended(&self, task: &EndedTask<'_, EntryLink>, how: TaskEnd) {
+        ended(task, how);
+        let worker = |shared| with_worker_of(shared, |worker| worker.map(|worker| worker.index()));
+        // Last, because this task may be what has kept the executor alive.
+        // SAFETY: the runner calls this, and the task's future is gone.
+        unsafe { Registry::strike_off(task, worker) };
+    }
+}

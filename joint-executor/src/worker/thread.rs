@@ -1,0 +1,66 @@
+//! What the thread of a worker does, from the first task to the end.
+
+use super::{
+    blocked::attend_while_blocked, closing::arrive, current::with_current, parts::Worker,
+    state::Running,
+};
+use joint::host::{self, Host};
+
+impl Worker {
+    /// Calls `f` while this thread is the worker, with all its duties.
+    pub(crate) fn on_thread<R>(&self, f: impl FnOnce() -> R) -> R {
+        struct OnThread(Host);
+        impl Drop for OnThread {
+            fn drop(&mut self) {
+                let Self(before) = self;
+                host::update(|host| {
+                    host.attend = before.attend;
+                    host.on_refused = before.on_refused;
+                    host.on_wait = before.on_wait;
+                });
+            }
+        }
+        let _this_thread = self.become_this_thread();
+        let _duties = OnThread(host::update(|host| {
+            host.attend = Some(attend_while_blocked);
+            host.on_refused = Some(|| {
+                with_current(|worker| {
+                    worker
+                        .into_iter()
+                        .for_each(|worker| worker.queues.hurry_turn())
+                });
+            });
+            host.on_wait = self.shared().hooks.on_wait;
+        }));
+        self.idle.begin();
+        self.as_current(f)
+    }
+
+    /// Runs tasks until the executor is closed, and then shuts down.
+    pub(super) fn work(&self, mut running: Running<'_>) {
+        loop {
+            let next = self.next(&running);
+            // After the take, so that no task runs which was spawned after the executor was closed.
+            match (next, self.shared().is_closed()) {
+                (Some(runnable), false) => running.run(runnable),
+                (None, false) => running = self.idle.look_out(running, &self.attendant),
+                (next, true) => {
+                    next.into_iter().for_each(|late| running.discard(late));
+                    return self.close_down(running);
+                }
+            }
+        }
+    }
+
+    /// Runs from the end of the last poll to the end of the worker.
+    pub(super) fn close_down(&self, mut running: Running<'_>) {
+        arrive(&running);
+        while !self.shared().gate.is_quiet() {
+            match self.next(&running) {
+                Some(runnable) => running.run_or_discard(runnable),
+                None => running = self.idle.look_out(running, &self.attendant),
+            }
+        }
+        self.shared().leave(&running);
+    }
+}
