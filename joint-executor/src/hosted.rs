@@ -141,7 +141,7 @@ use super::{
     who,
     worker::{
         Worker,
-        dispose::dispose,
+        end::dispose,
         lent::{Kept, pinned_to},
         shared::{Runnable, Shared},
     },

@@ -91,7 +91,6 @@ const WORKER: &[&[&str]] = &[
     &["idle"],
     &["parts"],
     &["current"],
-    &["dispose"],
     &["end"],
     &["schedule"],
     &["launch"],

@@ -266,7 +266,7 @@ const KEPT: [(&[&str], &[&str], &str); 5] = [
             "model/blocked.rs",
             "model/registry.rs",
             "worker/closing.rs",
-            "worker/dispose.rs",
+            "worker/end.rs",
         ],
         "keeps something for a thread; `who.rs` has all that says who its code is",
     ),

@@ -191,9 +191,10 @@ fn next_to_discard(worker: &Core) -> Option<Runnable> {
     let queues = &worker.queues;
     let own = queues.next_queued().or_else(|| queues.take_injected());
     own.or_else(|| {
-        let others = (0..worker.shared().workers()).filter(|&other| other != worker.index());
-        let steal = |other| queues.steal_and_pop(other, 1);
-        { others }.find_map(steal).map(|(runnable, _)| runnable)
+        let stealers = worker.shared().stealers.iter().enumerate();
+        let mut others = stealers.filter(|&(other, _)| other != worker.index());
+        let stolen = others.find_map(|(_, stealer)| queues.deques.steal_and_pop(stealer, 1));
+        stolen.map(|(runnable, _)| runnable)
     })
 }
 

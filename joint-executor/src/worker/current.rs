@@ -5,10 +5,7 @@ use core::{marker::PhantomData, ptr};
 
 use super::{parts::Worker, shared::Shared, state::Running};
 use crate::{
-    fork_join::{
-        Forks,
-        job::{Taken, Wait},
-    },
+    fork_join::{Forks, job::Wait},
     guard::guarded,
     who,
 };
@@ -31,14 +28,16 @@ pub(crate) fn with_current<R>(f: impl FnOnce(Option<&Running<'_>>) -> R) -> R {
     f(current.map(|worker| Running::of(&worker.core)).as_ref())
 }
 
-/// Waits for a fork of the worker that the current code belongs to, as that worker.
+/// Waits for a fork that another worker has taken, as the worker that the current code belongs to,
+/// and takes other forks meanwhile.
 ///
 /// # Panics
 /// If it belongs to none.
 pub(crate) fn wait_helping(wait: Wait) -> Ended {
     // SAFETY: as for `with_current`.
     let current = unsafe { who::worker::<Worker>().as_ref() };
-    current.expect("only workers have forks").wait_helping(wait)
+    let worker = current.expect("only workers have forks");
+    (worker.idle).wait_helping(worker, wait, |taken| worker.apart(|| taken.run()))
 }
 
 /// Calls the code of a stranger, wherever this is.
@@ -98,11 +97,5 @@ impl Worker {
     /// the frame of that is in use.
     pub(super) fn apart(&self, f: impl FnOnce()) {
         guarded(|| self.as_current(f));
-    }
-
-    /// Waits for a fork that another worker has taken, and takes other forks meanwhile.
-    pub(super) fn wait_helping(&self, wait: Wait) -> Ended {
-        let run = |taken: Taken| self.apart(|| taken.run());
-        self.idle.wait_helping(self, wait, run)
     }
 }

@@ -243,7 +243,7 @@ mod tests {
     #[test]
     fn a_worker_that_waits_for_a_fork_runs_one_of_its_thief() {
         let [worker, _other] = two_workers();
-        worker.idle.begin();
+        worker.idle.helper.begin();
         let [own, thiefs] = [0, 1].map(|i| &*worker.shared().forks[i]);
         let steal = || loop {
             if let Some(taken) = own.steal() {
@@ -272,7 +272,14 @@ mod tests {
                 }
             };
             // SAFETY: this thread is the owner.
-            let ((), b) = unsafe { own.join(|| {}, |wait| worker.wait_helping(wait), a, || 7) };
+            let ((), b) = unsafe {
+                own.join(
+                    || {},
+                    |wait| worker.idle.wait_helping(&worker, wait, Taken::run),
+                    a,
+                    || 7,
+                )
+            };
             assert_eq!(b, 7);
         });
     }

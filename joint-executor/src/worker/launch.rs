@@ -4,7 +4,7 @@ use alloc::sync::Arc;
 use core::{future::Future, panic::Location};
 
 use super::{
-    dispose::dispose_spawned,
+    end::dispose_spawned,
     schedule::{Scheduler, queue},
     shared::{Decides, EntryLink, Runnable, Shared},
     state::{Running, Spawns},

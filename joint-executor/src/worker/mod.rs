@@ -40,7 +40,7 @@
 //! | `idle/` | `Idle` | the search for work, theft, and when it parks: [`park`](idle::Idle::park) |
 //! | `parts.rs` | `Worker` | all of these |
 //! | `current.rs` | | which worker a thread is |
-//! | `dispose.rs`; `end.rs` | | the drop of a task that no worker runs; what of the end is not a worker's |
+//! | `end.rs` | | the drop of a task that no worker runs; what of the end is not a worker's |
 //! | `schedule.rs`; `launch.rs` | `Scheduler` | how a task that was woken, or is new, gets into a queue |
 //! | `blocked.rs` | | the work of a worker while a poll blocks its thread |
 //! | `thread.rs` | | what the thread of a worker does: the loop |
@@ -50,8 +50,7 @@ mod attend;
 mod blocked;
 mod closing;
 pub(crate) mod current;
-pub(super) mod dispose;
-mod end;
+pub(super) mod end;
 #[cfg(test)]
 mod harness;
 mod help;

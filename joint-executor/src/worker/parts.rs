@@ -101,7 +101,7 @@ impl Duties for Between<'_> {
     }
 
     fn look_around(&self) -> u64 {
-        self.parts.idle.look_around(self.running)
+        self.parts.idle.lookout.look_around(self.running)
     }
 
     fn attend_in_turn(&self) -> Option<u64> {

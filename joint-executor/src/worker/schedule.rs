@@ -5,7 +5,7 @@ use alloc::sync::Arc;
 use super::{
     closing::in_hand,
     current::{self, with_current, with_worker_of},
-    dispose::{dispose, ended},
+    end::{dispose, ended},
     shared::{EntryLink, FAMILY, Runnable, Shared},
     state::Running,
 };

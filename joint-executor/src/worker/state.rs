@@ -30,6 +30,7 @@ use crate::{
     guard::guarded,
     hooks::{Hooks, WorkerHook},
     metrics::Counters,
+    policy::MOST_QUEUED,
     registry::Lane,
     sleep::{Need, Woke},
 };
@@ -228,14 +229,14 @@ impl<'w> Running<'w> {
     /// Queues a new runnable of the normal lane, which runs before those that were queued earlier.
     #[inline]
     pub(super) fn push_spawned(&self, runnable: Runnable) {
-        let pushed = self.queues.push_spawned(runnable);
+        let pushed = self.queues.deques.push_spawned(runnable, MOST_QUEUED);
         pushed.unwrap_or_else(|runnable| self.overflow(runnable));
         self.notify();
     }
 
     #[inline(always)]
     fn push_behind(&self, runnable: Runnable) {
-        let pushed = self.queues.push_behind(runnable);
+        let pushed = self.queues.deques.push_woken(runnable, MOST_QUEUED);
         pushed.unwrap_or_else(|runnable| self.overflow(runnable));
     }
 
@@ -259,7 +260,7 @@ impl<'w> Running<'w> {
 
     #[cold]
     fn push_high(&self, runnable: Runnable) {
-        self.queues.push_high(runnable);
+        self.queues.deques.push_high(runnable);
         self.notify();
     }
 

@@ -13,7 +13,7 @@ use core::{
 use super::{
     closing::arrive,
     current::{with_current, with_thread_worker},
-    dispose::dispose,
+    end::dispose,
     harness::{
         task, two_workers, two_workers_with, waiting, waker_that, wakes_of, while_another_sleeps,
     },
@@ -133,7 +133,7 @@ fn a_spawned_task_goes_to_the_same_queue_with_a_hook() {
     for hooks in [Hooks::default(), hooks] {
         let [worker, _other] = two_workers_with(hooks);
         worker.running().launch(task());
-        assert_eq!(worker.queues.spawned(), 1);
+        assert_eq!(worker.queues.deques.spawned(), 1);
         worker.running().discard_queued();
     }
 }

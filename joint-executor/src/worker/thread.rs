@@ -32,7 +32,7 @@ impl Worker {
             });
             host.on_wait = self.shared().hooks.on_wait;
         }));
-        self.idle.begin();
+        self.idle.helper.begin();
         self.as_current(f)
     }
 

@@ -434,7 +434,7 @@ fn the_next_turn_of_the_driver_comes_sooner_the_longer_the_runs_are() {
     let [worker, _other] = two_workers();
     arm(&worker, 0, clock::NEVER - 1, &Arc::default());
     let next = |away: u64, runs: u64| {
-        worker.queues.set_runs(worker.queues.runs() + runs);
+        worker.queues.runs.set(worker.queues.runs() + runs);
         worker
             .attendant
             .visit(&worker, clock::now().max(away) - away);

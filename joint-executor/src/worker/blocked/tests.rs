@@ -241,7 +241,7 @@ fn a_deadlock_panics_after_a_second_of_one_run_unless_the_executor_is_closed() {
     let message = look(4).expect_err("it is due");
     assert!(message.starts_with("deadlock: "), "{message}");
     // Another run, which has just begun to wait.
-    worker.queues.set_runs(worker.queues.runs() + 1);
+    worker.queues.runs.set(worker.queues.runs() + 1);
     assert_eq!(look(8), Ok(DEADLOCK_LOOK));
     worker.shared().close();
     assert_eq!(look(12), Ok(DEADLOCK_LOOK), "its end will end the wait");

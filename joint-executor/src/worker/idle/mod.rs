@@ -48,8 +48,8 @@ use joint_switch::now;
 
 /// What a worker knows of the others, to find work at them.
 pub(super) struct Idle {
-    lookout: Lookout,
-    helper: Helper,
+    pub(super) lookout: Lookout,
+    pub(super) helper: Helper,
     /// How often in a row there was work that this worker could not take.
     vain: Cell<u32>,
 }
@@ -61,11 +61,6 @@ impl Idle {
             helper: Helper::new(workers),
             vain: Cell::new(0),
         }
-    }
-
-    /// Must be called at the bottom of the worker's stack.
-    pub(super) fn begin(&self) {
-        self.helper.begin();
     }
 
     /// Looks for work elsewhere, parks while there is none, and runs what it finds.
@@ -191,12 +186,6 @@ impl Idle {
     pub(super) fn wait_helping(&self, worker: &Core, wait: Wait, run: impl Fn(Taken)) -> Ended {
         let help = |now| self.take_fork(worker, now).map(&run).is_some();
         self.helper.wait(wait, help)
-    }
-
-    /// Looks at the other workers, as one that is busy, if that is due. Returns the number of runs
-    /// after which to look at the clock again.
-    pub(super) fn look_around(&self, worker: &Running<'_>) -> u64 {
-        self.lookout.look_around(worker)
     }
 
     /// Parks once: for the time of `watch` if the others should be watched, or else until woken.

@@ -37,7 +37,7 @@ use crate::{
 use joint_switch::now;
 
 /// A worker's memory of the other workers.
-pub(super) struct Lookout {
+pub(in crate::worker) struct Lookout {
     /// The index of the worker itself, which has a place among those seen too.
     index: usize,
     seen: Vec<Cell<Seen>>,
@@ -204,7 +204,8 @@ impl Lookout {
     pub(super) fn steal(&self, queues: &Queues, most: impl Fn(usize) -> usize) -> Option<Found> {
         let stolen = self.steal_by(queues, |victim| {
             let most = most(victim);
-            (most > 0).then(|| queues.steal_and_pop(victim, most))?
+            let stealer = &queues.shared().stealers[victim];
+            (most > 0).then(|| queues.deques.steal_and_pop(stealer, most))?
         });
         stolen.map(|(task, steal)| Found::Task(task, Some(steal)))
     }
@@ -232,7 +233,7 @@ impl Lookout {
     /// Looks at the other workers, if that is due. Returns the number of runs after which to look
     /// at the clock again.
     #[cold]
-    pub(super) fn look_around(&self, worker: &Running<'_>) -> u64 {
+    pub(in crate::worker) fn look_around(&self, worker: &Running<'_>) -> u64 {
         if self.seen.len() == 1 {
             return u32::MAX.into();
         }
@@ -273,7 +274,7 @@ impl Lookout {
                 false if is_long || is_last => seen.row.shares(&own, is_long, is_last),
                 false => return None,
             };
-            let tasks = queues.steal_each(victim, most);
+            let tasks = queues.deques.steal_each(&shared.stealers[victim], most);
             (tasks > 0).then_some(((), tasks))
         });
         if let Some(((), steal)) = stolen {

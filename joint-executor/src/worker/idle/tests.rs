@@ -30,13 +30,6 @@ use crate::{
     },
 };
 
-impl Idle {
-    /// As [`Lookout::set_active`].
-    pub(in crate::worker) fn set_active(&self, time: Duration) {
-        self.lookout.set_active(time);
-    }
-}
-
 impl Worker {
     /// Parks once after a search that has found nothing. Returns whether it runs again, and ends
     /// its search if it does not.

@@ -6,12 +6,7 @@ use core::cell::{Cell, RefCell};
 
 use self::turn::Turns;
 use super::shared::{Injector, Runnable, Shared};
-use crate::{
-    deques::{Deques, Stealer},
-    metrics::Counters,
-    policy::{BATCH, MOST_QUEUED},
-    registry::Lane,
-};
+use crate::{deques::Deques, metrics::Counters, policy::BATCH, registry::Lane};
 
 mod turn;
 
@@ -29,11 +24,11 @@ pub(super) struct Queues {
     /// Whether a task was queued after the last take because it has yielded.
     has_yielded: Cell<bool>,
     /// The tasks that other workers may take.
-    deques: Deques<Runnable>,
+    pub(super) deques: Deques<Runnable>,
     /// The tasks that only this worker may run.
     pinned: RefCell<VecDeque<Runnable>>,
     /// The number of runs so far.
-    runs: Cell<u64>,
+    pub(super) runs: Cell<u64>,
     turns: Turns,
 }
 
@@ -118,32 +113,10 @@ impl Queues {
         }
     }
 
-    /// Pushes a new task of the normal lane, which runs before those that were queued earlier.
-    ///
-    /// # Errors
-    /// The task, if there is no room.
-    #[inline]
-    pub(super) fn push_spawned(&self, runnable: Runnable) -> Result<(), Runnable> {
-        self.deques.push_spawned(runnable, MOST_QUEUED)
-    }
-
-    /// Pushes a task of the normal lane behind all others in the queue.
-    ///
-    /// # Errors
-    /// The task, if there is no room.
-    #[inline(always)]
-    pub(super) fn push_behind(&self, runnable: Runnable) -> Result<(), Runnable> {
-        self.deques.push_woken(runnable, MOST_QUEUED)
-    }
-
-    /// The same, even if the queue is full.
+    /// Pushes a task of the normal lane behind all others in the queue, even if that is full.
     pub(super) fn push_beyond(&self, runnable: Runnable) {
         let pushed = self.deques.push_woken(runnable, usize::MAX);
         pushed.unwrap_or_else(|_| unreachable!("there is no limit"));
-    }
-
-    pub(super) fn push_high(&self, runnable: Runnable) {
-        self.deques.push_high(runnable);
     }
 
     /// Queues a task that only this worker may run.
@@ -157,7 +130,7 @@ impl Queues {
     pub(super) fn give_back(&self, runnable: Runnable) {
         match runnable.metadata().lane() {
             Lane::Normal => self.push_beyond(runnable),
-            Lane::High => self.push_high(runnable),
+            Lane::High => self.deques.push_high(runnable),
             Lane::Pinned(_) => self.push_pinned(runnable),
         }
     }
@@ -252,7 +225,7 @@ impl Queues {
     /// Moves a batch from the injector to this worker's own queues, and returns the first task.
     pub(super) fn take_injected(&self) -> Option<Runnable> {
         let high = first_of_batch(&self.shared.high_injector, |runnable| {
-            self.push_high(runnable);
+            self.deques.push_high(runnable);
         });
         high.or_else(|| self.take_batch())
     }
@@ -263,35 +236,11 @@ impl Queues {
         first_of_batch(&self.shared.injector, |runnable| self.push_beyond(runnable))
     }
 
-    /// Steals up to so many tasks from another worker, and returns one with their number.
-    pub(super) fn steal_and_pop(&self, victim: usize, most: usize) -> Option<(Runnable, usize)> {
-        self.deques.steal_and_pop(self.stealer(victim), most)
-    }
-
-    /// Steals up to so many tasks of high priority, and of the others, from another worker.
-    pub(super) fn steal_each(&self, victim: usize, most: [usize; 2]) -> usize {
-        self.deques.steal_each(self.stealer(victim), most)
-    }
-
-    fn stealer(&self, victim: usize) -> &Stealer<Runnable> {
-        &self.shared.stealers[victim]
-    }
-
     #[cfg(test)]
     pub(super) fn lengths(&self) -> [usize; 3] {
         let pinned = self.pinned.borrow().len();
         let deques = &self.deques;
         [deques.spawned() + deques.woken(), deques.high(), pinned]
-    }
-
-    #[cfg(test)]
-    pub(super) fn spawned(&self) -> usize {
-        self.deques.spawned()
-    }
-
-    #[cfg(test)]
-    pub(super) fn set_runs(&self, runs: u64) {
-        self.runs.set(runs);
     }
 }
 

@@ -226,7 +226,8 @@ fn look(worker: &Worker, is_long: bool) {
 fn set_stuck(worker: &Worker) {
     worker
         .queues
-        .set_runs(worker.queues.runs() + u64::from(LOOKS_IN_A_ROW));
+        .runs
+        .set(worker.queues.runs() + u64::from(LOOKS_IN_A_ROW));
     worker.idle.lookout.set_stuck(1);
 }
 
@@ -280,7 +281,7 @@ fn a_busy_worker_looks_at_the_others_once_in_a_millisecond() {
         other.queues.push_beyond(task());
         set_stuck(&worker);
         worker.idle.lookout.set_active(time);
-        worker.queues.set_runs(runs);
+        worker.queues.runs.set(runs);
         let next = worker.idle.lookout.look_around(&worker.running());
         let has_looked = worker.counters().steals.get() == 1;
         assert_eq!(

@@ -125,7 +125,7 @@ fn a_yield_is_announced_before_a_late_source_is_served() {
         assert!(worker.take_next().is_some());
     };
     let oldest = |worker: &Worker| {
-        let pushed = worker.queues.push_spawned(task());
+        let pushed = worker.queues.deques.push_spawned(task(), 1);
         assert!(pushed.is_ok());
     };
     assert_eq!(wakes_after_yield(oldest, next), 1);
@@ -136,7 +136,7 @@ fn a_yield_is_announced_before_a_late_source_is_served() {
 #[test]
 fn a_busy_worker_with_short_polls_reads_the_clock_every_244_runs() {
     let [worker, _other] = two_workers();
-    worker.idle.set_active(Duration::ZERO);
+    worker.idle.lookout.set_active(Duration::ZERO);
     worker.push(busy(), NORMAL);
     let look = || worker.queues.turns.look.get();
     let is_read = |_: &u64| {

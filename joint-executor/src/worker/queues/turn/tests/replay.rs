@@ -228,7 +228,11 @@ impl Replay {
         (0..step.wakes).for_each(|_| self.wake());
         self.refill();
         if step.is_robbed && self.high.is_empty() && !self.woken.tasks.is_empty() {
-            let stolen = self.thief.queues.steal_and_pop(0, 1);
+            let stolen = self
+                .thief
+                .queues
+                .deques
+                .steal_and_pop(&self.thief.shared().stealers[0], 1);
             let stolen = stolen.map(|(task, _)| task.id());
             assert_eq!(stolen.as_ref(), self.woken.tasks.front());
             self.woken.pop_oldest();
