@@ -38,13 +38,12 @@ mod real;
 mod record;
 mod simulated;
 
-#[allow(dead_code, reason = "another example draws its histories")]
 #[path = "../../../joint-sim/examples/history/mod.rs"]
 mod history;
 #[path = "../../../joint-executor/examples/options/mod.rs"]
 mod options;
 
-use std::{fmt::Display, process::ExitCode, time::Instant};
+use std::{fmt::Display, process::ExitCode};
 
 use crate::{options::Options, real::Load, simulated::Search};
 
@@ -52,14 +51,13 @@ const HELP: &str = "\
 Reads and writes a register on several replicas, on real sockets or in a simulation.
 
 Usage: register [--operations N] [--replicas N] [--clients N] [--workers N]
-       register --seeds N [--operations N] [--time]
+       register --seeds N [--operations N]
 
   --operations N  of each client, 1 to 15 (default: 10)
   --replicas N    on real sockets, 1 to 9 (default: 3)
   --clients N     on real sockets, 1 to 8 (default: 4)
   --workers N     run on N threads, 1 to 1024 (default: one per processor)
   --seeds N       simulate, with the seeds 1 to N, up to 1000000
-  --time          say on standard error how long the simulation took
   -h, --help      print this
 
 Exit status: 0 all histories are linearizable, 2 failed.
@@ -78,16 +76,11 @@ fn main() -> ExitCode {
         };
         let workers = options.number("--workers", options::WORKERS)?;
         let seeds = options.number("--seeds", 1..=MOST_SEEDS)?;
-        let time = options.switch("--time");
         options.end()?;
-        let start = Instant::now();
         let report = match seeds {
             None => run(load, workers)?,
             Some(seeds) => simulate(seeds, load.operations)?,
         };
-        if time {
-            options::complain(format_args!("{:.1} s", start.elapsed().as_secs_f64()));
-        }
         options::print(&report).map_err(|error| error.to_string())?;
         Ok(())
     })
@@ -111,7 +104,10 @@ fn run(load: Load, workers: Option<u64>) -> Result<String, String> {
 
 /// Runs the program in the simulation, where it must not fail.
 fn simulate(seeds: u64, operations: u64) -> Result<String, String> {
-    let totals = Search { seeds, operations }.run()?;
+    let totals = Search { seeds, operations }.run().map_err(|found| {
+        options::complain(found);
+        "a run has failed"
+    })?;
     Ok(lines(&[
         ("seeds", &seeds),
         ("faults", &totals.faults),

@@ -176,7 +176,10 @@ fn a_local_child_ends_in_all_ways_that_others_do() {
 
         let parts = Collection::<()>::until_empty();
         let shared = Rc::new(());
-        parts.adder().add_local(async move { Ok(drop(shared)) });
+        parts.adder().add_local(async move {
+            drop(shared);
+            Ok(())
+        });
         assert_eq!(parts.await, Ok(()));
 
         let parts = Collection::<()>::new();
