@@ -22,21 +22,6 @@
 //! every waiter once the sender has sent it, from any thread.
 //!
 //! # Example
-//! ```
-//! use joint_flow::promise::{self, Closed};
-//!
-//! let (sender, shared) = promise::channel();
-//! let waiters = [shared.clone(), shared];
-//! sender.send(7);
-//! for waiter in waiters {
-//!     assert_eq!(joint::block_on(waiter), Ok(7));
-//! }
-//!
-//! let (sender, shared) = promise::channel::<u32>();
-//! drop(sender);
-//! assert_eq!(joint::block_on(shared), Err(Closed));
-//! ```
-//!
 //! It is set once:
 //! ```compile_fail,E0382
 //! let (sender, shared) = joint_flow::promise::channel();

@@ -2,14 +2,14 @@
 
 use std::{
     future::{Ready, pending, ready},
-    pin::{Pin, pin},
+    pin::pin,
     task::{Context, Poll, Waker},
 };
 
 use joint::oneshot;
 use joint_flow::{any, quorum};
 
-use crate::common::{Log, after, check};
+use crate::common::{Log, after, check, poll_with};
 
 type Never = std::future::Pending<Result<u8, &'static str>>;
 
@@ -209,15 +209,19 @@ fn any_returns_all_errors_if_all_fail() {
     });
 }
 
-/// A failure before the call of `strict` counts.
+/// Failures before the call of `strict` count, and the first of them is the error.
 #[test]
 fn a_quorum_that_becomes_strict_after_a_failure() {
-    let (_keep, waits) = oneshot::channel::<u8>();
-    let (sender, fails) = oneshot::channel::<u8>();
-    drop(sender);
+    let future = async |error: Option<&'static str>| match error {
+        Some(error) => Err::<(), _>(error),
+        None => pending().await,
+    };
     let mut cx = Context::from_waker(Waker::noop());
-    let mut quorum = quorum(1, vec![waits, fails]);
-    assert!(Pin::new(&mut quorum).poll(&mut cx).is_pending());
+    let mut quorum = quorum(
+        1,
+        Vec::from([None, Some("first"), Some("second")].map(future)),
+    );
+    assert!(poll_with(&mut quorum, Waker::noop()).is_pending());
     let strict = pin!(quorum.strict());
-    assert!(matches!(strict.poll(&mut cx), Poll::Ready(Err(_))));
+    assert_eq!(strict.poll(&mut cx), Poll::Ready(Err("first")));
 }
