@@ -86,6 +86,7 @@ mod payload;
 pub mod promise;
 mod quorum;
 mod race;
+mod references;
 pub mod retry;
 pub mod shared;
 pub mod stream;

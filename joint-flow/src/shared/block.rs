@@ -14,18 +14,15 @@ use std::{
 };
 
 use super::{Closed, waiters::Waiters};
+use crate::references::References;
 use joint::completion::Ended;
-use joint_switch::{AtomicUsize, Retire, UnsafeCell, fence, heap, order};
+use joint_switch::{Retire, UnsafeCell, heap};
 
 struct Block<T> {
     waiters: Waiters,
-    references: AtomicUsize,
+    references: References,
     value: UnsafeCell<MaybeUninit<T>>,
 }
-
-/// The maximum number of references. Memory cannot hold more handles, so more means that clones
-/// were leaked in a loop.
-const MAX_REFERENCES: usize = isize::MAX as usize;
 
 /// One reference to a block.
 pub(super) struct Handle<T> {
@@ -53,7 +50,7 @@ impl<T> Handle<T> {
         // SAFETY: as above.
         let place = unsafe { &raw mut (*block.as_ptr()).references };
         // SAFETY: as above.
-        unsafe { place.write(AtomicUsize::new(2)) };
+        unsafe { place.write(References::new(2)) };
         // SAFETY: as above.
         let place = unsafe { &raw mut (*block.as_ptr()).value };
         // SAFETY: as above.
@@ -72,21 +69,6 @@ impl<T> Handle<T> {
     pub(super) fn waiters(&self) -> &Waiters {
         // SAFETY: alive by this reference.
         unsafe { &(*self.block.as_ptr()).waiters }
-    }
-
-    /// Returns whether this is the only reference, by a relaxed load that orders nothing.
-    pub(super) fn is_last(&self) -> bool {
-        // ORDERING: is_last. Relaxed: the answer is only a hint.
-        self.references().load(order!(is_last: Relaxed)) == 1
-    }
-
-    /// Returns whether this is the only reference. If it is, all that other threads did with the
-    /// block happens before this returns, and nobody else can add a reference.
-    #[inline]
-    pub(super) fn is_alone(&self) -> bool {
-        // ORDERING: alone. Acquire, with the Release of `release`: all uses of the block by other
-        // threads come before it is freed.
-        self.references().load(order!(alone: Acquire)) == 1
     }
 
     /// Writes the value.
@@ -126,7 +108,7 @@ impl<T> Handle<T> {
     /// Takes the value, if there is one, and frees the block.
     ///
     /// # Safety
-    /// This is the only reference, as [`is_alone`](Handle::is_alone) has said.
+    /// This is the only reference, as [`are_last`](References::are_last) has said.
     pub(super) unsafe fn take(self) -> Option<T> {
         let block = ManuallyDrop::new(self).block;
         // SAFETY: `end` passes a value that is ours, and not used after this.
@@ -136,8 +118,8 @@ impl<T> Handle<T> {
     }
 
     #[inline]
-    fn references(&self) -> &AtomicUsize {
-        // SAFETY: alive by this reference. The reference is to the atomic alone, which another
+    pub(super) fn references(&self) -> &References {
+        // SAFETY: alive by this reference. The reference is to the number alone, which another
         // thread may free while this one gives up its own.
         unsafe { &(*self.block.as_ptr()).references }
     }
@@ -152,13 +134,7 @@ impl<T> Handle<T> {
 impl<T> Clone for Handle<T> {
     #[inline]
     fn clone(&self) -> Self {
-        let references = self.references();
-        // ORDERING: clone. Relaxed: the new reference reaches another thread by a happens-before
-        // edge of its own.
-        if references.fetch_add(1, order!(clone: Relaxed)) > MAX_REFERENCES {
-            // ORDERING: unclone. Relaxed: it takes back the reference just added, for which there
-            // is no handle, and `self` keeps the count above zero.
-            references.fetch_sub(1, order!(unclone: Relaxed));
+        if !self.references().enter() {
             panic!(
                 "there are more clones of a `Shared` than fit into memory; do not call `mem::forget` on \
                  clones in a loop"
@@ -171,19 +147,10 @@ impl<T> Clone for Handle<T> {
 impl<T> Drop for Handle<T> {
     #[inline]
     fn drop(&mut self) {
-        if self.is_alone() {
-            // SAFETY: this is the last reference.
+        if self.references().leave() {
+            // SAFETY: that was the last reference.
             unsafe { free(self.block) };
-            return;
         }
-        // ORDERING: release, free. Release, with the fence below: all uses of the block come before
-        // it is freed.
-        if self.references().fetch_sub(1, order!(release: Release)) != 1 {
-            return;
-        }
-        fence(order!(free: Acquire));
-        // SAFETY: that was the last reference.
-        unsafe { free(self.block) };
     }
 }
 
@@ -235,19 +202,19 @@ mod tests {
 
     #[test]
     fn a_clone_too_many_panics_and_is_not_counted() {
+        const MOST: usize = isize::MAX as usize;
         let (one, other) = Handle::<u8>::pair();
-        let references = one.references();
-        let count = || references.load(Relaxed);
-        references.store(MAX_REFERENCES, Relaxed);
+        let count = one.references().count();
+        count.store(MOST, Relaxed);
         drop(one.clone());
-        assert_eq!(count(), MAX_REFERENCES);
-        for many in [MAX_REFERENCES + 1, MAX_REFERENCES + 2] {
-            references.store(many, Relaxed);
+        assert_eq!(count.load(Relaxed), MOST);
+        for many in [MOST + 1, MOST + 2] {
+            count.store(many, Relaxed);
             let clone = std::panic::AssertUnwindSafe(|| one.clone());
             assert!(std::panic::catch_unwind(clone).is_err());
-            assert_eq!(count(), many);
+            assert_eq!(count.load(Relaxed), many);
         }
-        references.store(2, Relaxed);
+        count.store(2, Relaxed);
         drop(other);
     }
 }

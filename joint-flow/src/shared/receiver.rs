@@ -123,7 +123,7 @@ impl<T> Shared<T> {
     /// ```
     #[doc(alias = "into_inner")]
     pub fn try_unwrap(self) -> Result<T, Self> {
-        if !self.handle.is_alone() || self.get().is_none() {
+        if !self.handle.references().are_last() || self.get().is_none() {
             return Err(self);
         }
         let mut this = ManuallyDrop::new(self);

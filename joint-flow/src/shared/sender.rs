@@ -96,14 +96,14 @@ impl<T> Sender<T> {
     /// ```
     #[inline]
     pub fn is_closed(&self) -> bool {
-        self.handle.is_last()
+        self.handle.references().seem_last()
     }
 }
 
 impl<T> Drop for Sender<T> {
     fn drop(&mut self) {
         // There is nobody to learn of the end, and no waker that a leaked waiter has left.
-        if self.handle.is_alone() && self.handle.waiters().is_open() {
+        if self.handle.references().are_last() && self.handle.waiters().is_open() {
             return;
         }
         // SAFETY: a sender finishes once: `send` does not drop.

@@ -21,11 +21,11 @@ use std::{
 };
 
 use super::{
-    canceller::{Canceller, Handles},
+    canceller::Canceller,
     nesting,
     state::{Begun, Cancelled, Left, Side, State, Suspended},
 };
-use crate::payload::discard_panic;
+use crate::{payload::discard_panic, references::References};
 use joint_switch::{Tracked, UnsafeCell};
 
 /// Where a future's result goes. If the future is cancelled, this is dropped instead.
@@ -50,14 +50,15 @@ pub(crate) trait Cancel: Send + Sync {
     /// `State::cancel` has told the caller to do so, which calls this once.
     unsafe fn drop_future(&self);
 
-    fn handles(&self) -> &Handles;
+    /// Returns the number of handles, which have one reference to the cell together.
+    fn handles(&self) -> &References;
 
     fn state(&self) -> &State;
 }
 
 struct Cell<F, S> {
     state: State,
-    handles: Handles,
+    handles: References,
     content: UnsafeCell<Content<F, S>>,
     _tracked: Tracked,
 }
@@ -85,7 +86,7 @@ where
     fn allocate(state: State, future: F, sink: S) -> NonNull<Self> {
         NonNull::from(Box::leak(Box::new(Self {
             state,
-            handles: Handles::new(),
+            handles: References::new(1),
             content: UnsafeCell::new(Content {
                 future: Some(future),
                 sink: Some(sink),
@@ -225,7 +226,7 @@ impl<F: Send, S: Send> Cancel for Cell<F, S> {
         drop(self.content.with_mut(|it| unsafe { (*it).cancel() }));
     }
 
-    fn handles(&self) -> &Handles {
+    fn handles(&self) -> &References {
         &self.handles
     }
 

@@ -51,6 +51,7 @@ use std::{
 use joint::waker::{Header, ThinWaker, VTable};
 
 use super::cache;
+use crate::references::References;
 use joint_switch::{AtomicPtr, AtomicUsize, MODELLED, Retire, Tracked, order};
 
 /// The bits of a word.
@@ -58,9 +59,6 @@ const WIDTH: usize = if MODELLED { 2 } else { usize::BITS as usize };
 
 /// The children that the smallest block has slots for. Blocks of this size are kept for reuse.
 pub(super) const SMALL: usize = if MODELLED { 2 } else { 8 };
-
-/// The number of references from which on one more ends the program, as for `Arc`.
-const MOST_REFS: usize = isize::MAX as usize;
 
 /// The data of one child's waker. Immutable.
 #[repr(C)]
@@ -71,7 +69,7 @@ struct Slot {
 }
 
 pub(super) struct Block {
-    refs: AtomicUsize,
+    refs: References,
     parent: AtomicPtr<()>,
     root: AtomicUsize,
     leaves: Box<[AtomicUsize]>,
@@ -90,7 +88,7 @@ impl Block {
         let mut block = cache::take().unwrap_or_else(|| Self::allocate(SMALL));
         // SAFETY: nobody else has a reference to the block.
         let this = unsafe { block.as_mut() };
-        this.refs = AtomicUsize::new(1);
+        this.refs = References::new(1);
         this.root = AtomicUsize::new(0);
         block
     }
@@ -103,7 +101,7 @@ impl Block {
         };
         let stride = leaves.div_ceil(WIDTH).max(1);
         let block = NonNull::from(Box::leak(Box::new(Self {
-            refs: AtomicUsize::new(1),
+            refs: References::new(1),
             parent: AtomicPtr::new(ptr::null_mut()),
             root: AtomicUsize::new(0),
             leaves: (0..leaves).map(|_| AtomicUsize::new(0)).collect(),
@@ -138,16 +136,8 @@ impl Block {
         // SAFETY: the caller's reference keeps it alive up to the subtraction, and only the counter
         // is touched.
         let refs = unsafe { &(*block.as_ptr()).refs };
-        // ORDERING: last. Acquire, with the Release of `release` on other threads: if their
-        // references have been given up, all that they did with the block happens before the free.
-        // Nobody else can add one.
-        if refs.load(order!(last: Acquire)) != 1 {
-            // ORDERING: release. Release: what this thread did with the block happens before the
-            // free (`last`, and the `release` that is the last). Acquire: if this is the last, what
-            // the other threads did with it happens before the free as well.
-            if refs.fetch_sub(1, order!(release: AcqRel)) != 1 {
-                return;
-            }
+        if !refs.leave() {
+            return;
         }
         // SAFETY: this was the last reference.
         unsafe { Self::discard(block) };
@@ -302,8 +292,7 @@ static SLOT: VTable = {
         let (_, block) = unsafe { read(header) };
         // SAFETY: as above.
         let refs = unsafe { &(*block.as_ptr()).refs };
-        // ORDERING: clone. Relaxed: the caller's own reference keeps the block alive.
-        if refs.fetch_add(1, order!(clone: Relaxed)) > MOST_REFS {
+        if !refs.enter() {
             abort();
         }
     }
