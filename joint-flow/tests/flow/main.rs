@@ -1,6 +1,7 @@
 //! The vocabulary through its public interface. What counts the memory that the process allocates
 //! is a program of its own.
 #![allow(unreachable_pub, reason = "the modules are one program")]
+#![deny(unfulfilled_lint_expectations)]
 
 mod chain;
 mod common;
@@ -16,3 +17,4 @@ mod register;
 mod threads;
 mod traits;
 mod trees;
+mod waits;

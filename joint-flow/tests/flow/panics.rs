@@ -18,7 +18,7 @@ use joint_flow::{
     choice::choose,
     collection::Collection,
     lock::FlowLock,
-    quorum, race,
+    quorum, race, shared,
     stream::{self, Stream},
     task::from_future,
     variable::AsyncVar,
@@ -363,6 +363,15 @@ fn an_item_sent_during_a_panicking_waker_clone_is_not_lost() {
         received += receiver.len();
         assert_eq!(received, 1);
     });
+}
+
+/// The first waiter of a channel finds the end that came while its waker was cloned.
+#[test]
+fn a_value_shared_during_a_waker_clone_is_found() {
+    let (sender, mut shared) = shared::channel();
+    ON_CLONE.set(Some(Box::new(|| sender.send(1))));
+    let answer = poll(&Alive::default(), Pin::new(&mut shared));
+    assert_eq!(answer, Poll::Ready(Ok(1)));
 }
 
 /// A payload that panics when it is dropped.

@@ -1,5 +1,5 @@
 //! Promises and tasks with many waiters, in the simulation. What a shared result promises by itself
-//! is tested in `tests/shared`.
+//! is tested in `waits.rs`.
 
 use std::{future::poll_fn, sync::Arc, task::Poll};
 

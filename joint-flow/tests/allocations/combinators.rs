@@ -1,11 +1,8 @@
 //! `race`, `all` and `quorum` of up to 8 futures allocate nothing, after the first time.
 
-#[path = "../../tests/common/counting.rs"]
-mod counting;
-
 use std::{future::ready, time::Duration};
 
-use counting::COUNT;
+use crate::counting::COUNT;
 use joint::{block_on, oneshot};
 use joint_executor::{time, yield_now};
 use joint_flow::shared;

@@ -228,7 +228,7 @@ fn a_wait_that_is_forgotten_leaks_nothing() {
 }
 
 /// It stays on its thread, and does not outlive the slot.
-pub(crate) fn waker_whose_clone_sends(slot: &Cell<Option<Sender<u32>>>) -> Waker {
+fn waker_whose_clone_sends(slot: &Cell<Option<Sender<u32>>>) -> Waker {
     static TABLE: RawWakerVTable = RawWakerVTable::new(
         |data| {
             // SAFETY: the data is the slot, which the caller keeps alive, on the same thread.

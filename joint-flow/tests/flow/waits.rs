@@ -14,10 +14,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::{
-    allocations::waker_whose_clone_sends,
-    common::{OnDrop, counting, poll_with, wait_until, waker_that},
-};
+use crate::common::{counting, on_drop, poll_with, wait_until, waker_that};
 use joint::{block_on, task};
 use joint_flow::shared::{Closed, Driver, Sender, Shared, Wait, channel, from_future};
 
@@ -80,14 +77,6 @@ fn the_end_wakes_each_waiter_once() {
         assert_eq!(shared.get().copied(), answer.ok());
         assert_eq!(shared.blocking_wait().copied(), answer);
     }
-}
-
-#[test]
-fn a_waker_whose_clone_ends_the_first_wait() {
-    let (tx, mut shared) = channel();
-    let slot = Cell::new(Some(tx));
-    let waker = waker_whose_clone_sends(&slot);
-    assert_eq!(poll_with(&mut shared, &waker), Poll::Ready(Ok(1)));
 }
 
 #[test]
@@ -380,7 +369,7 @@ fn a_waker_that_polls_the_others_while_it_is_woken_finds_the_value() {
 #[test]
 fn a_waker_whose_drop_panics_leaves_all_sound() {
     fn armed(shared: &mut Shared<u8>) {
-        let panics = OnDrop(|| quiet_panic("drop"));
+        let panics = on_drop(|| quiet_panic("drop"));
         let waker = waker_that(move || drop(panics));
         assert!(poll_with(shared, &waker).is_pending());
     }
