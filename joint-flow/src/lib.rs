@@ -93,6 +93,7 @@ pub mod stream;
 pub mod task;
 pub mod time;
 pub mod variable;
+mod waiting;
 mod woken;
 
 pub use all::{All, AllReady, TryAll, all, all_ready, try_all};

@@ -30,7 +30,7 @@ use std::{
 
 use joint::budget;
 
-use crate::Closed;
+use crate::{Closed, waiting::poll_locked};
 use joint_switch::{Mutex, MutexGuard};
 
 #[doc(no_inline)]
@@ -307,46 +307,21 @@ impl<T, E: From<Closed>> Stream for Receiver<T, E> {
         }
         // A stream that is never empty would keep the thread from other tasks.
         ready!(this.turn.poll_proceed(cx));
-        let mut waker = None;
-        loop {
-            let mut state = this.shared.lock();
-            if waker.is_some() && state.is_ready() {
-                // Its drop may panic, so it comes before anything is taken.
-                drop(state);
-                waker = None;
-                continue;
-            }
-            if let Some(item) = state.items.pop_front() {
-                this.turn.spend();
-                return Poll::Ready(Some(Ok(item)));
-            }
-            if state.is_ready() {
-                let end = mem::replace(&mut state.end, End::Ended);
-                drop(state);
-                this.has_ended = true;
-                return Poll::Ready(match end {
-                    End::Open => Some(Err(Closed.into())),
-                    End::Ended => None,
-                    End::Failed(error) => Some(Err(error)),
-                });
-            }
-            if state
-                .waker
-                .as_ref()
-                .is_some_and(|old| old.will_wake(cx.waker()))
-            {
-                return Poll::Pending;
-            }
-            if waker.is_some() {
-                let old = mem::replace(&mut state.waker, waker);
-                drop(state);
-                drop(old);
-                return Poll::Pending;
-            }
-            // Cloned outside of the lock. The next look may find an item.
-            drop(state);
-            waker = Some(cx.waker().clone());
+        let shared = &this.shared;
+        let state = poll_locked(cx, || shared.lock(), State::is_ready, |it| &mut it.waker);
+        let mut state = ready!(state);
+        if let Some(item) = state.items.pop_front() {
+            this.turn.spend();
+            return Poll::Ready(Some(Ok(item)));
         }
+        let end = mem::replace(&mut state.end, End::Ended);
+        drop(state);
+        this.has_ended = true;
+        Poll::Ready(match end {
+            End::Open => Some(Err(Closed.into())),
+            End::Ended => None,
+            End::Failed(error) => Some(Err(error)),
+        })
     }
 }
 

@@ -9,11 +9,14 @@ use std::{
     future::Future,
     mem,
     sync::{Arc, PoisonError},
-    task::{Context, Poll, Waker},
+    task::{Context, Poll, Waker, ready},
 };
 
 use super::list::List;
-use crate::task::{Canceller, Driver, Sink};
+use crate::{
+    task::{Canceller, Driver, Sink},
+    waiting::poll_locked,
+};
 use joint_switch::{Mutex, MutexGuard};
 
 pub(super) enum Decision<E> {
@@ -64,27 +67,9 @@ impl<E> Members<E> {
     }
 
     pub(super) fn poll(&self, cx: &mut Context<'_>) -> Poll<Decision<E>> {
-        let mut waker = None;
-        loop {
-            let mut inner = self.lock();
-            let waits_already = match (&inner.decided, &inner.waiter) {
-                (Decided::Open, Some(before)) => before.will_wake(cx.waker()),
-                (Decided::Open, None) => false,
-                _ => break,
-            };
-            if waits_already || waker.is_some() {
-                let before = waker.and_then(|waker| inner.waiter.replace(waker));
-                drop(inner);
-                drop(before);
-                return Poll::Pending;
-            }
-            // Cloned outside of the lock. The next look may find a decision.
-            drop(inner);
-            waker = Some(cx.waker().clone());
-        }
-        // Before the decision is taken, which would be lost if this panicked.
-        drop(waker);
-        let decided = mem::replace(&mut self.lock().decided, Decided::Returned);
+        let is_decided = |inner: &Inner<E>| !matches!(inner.decided, Decided::Open);
+        let inner = poll_locked(cx, || self.lock(), is_decided, |it| &mut it.waiter);
+        let decided = mem::replace(&mut ready!(inner).decided, Decided::Returned);
         match decided {
             Decided::Ready(decision) => Poll::Ready(decision),
             Decided::Open | Decided::Returned => {
