@@ -1,6 +1,6 @@
 //! One execution: its events, the edges between them, and the values that are left.
 
-use crate::{Location, Ordering, Race, Register, Relation, Value, program::Kind, timeline};
+use crate::{Location, Ordering, Race, Register, Relation, Value, program::Kind};
 
 /// The number of an event in its execution. The initial values of the locations come first, and
 /// then the events thread by thread.
@@ -161,6 +161,30 @@ impl Execution {
     /// read from, if possible. Otherwise the order respects only program order. A thread continues
     /// as long as it can.
     pub fn timeline(&self) -> Vec<EventId> {
-        timeline::of(self)
+        let Edges { po, rf, mo, fr, .. } = &self.edges;
+        let choices = [&[po, rf, mo, fr][..], &[po, rf], &[po]].map(Relation::union);
+        let explained = choices.iter().find(|choice| choice.is_acyclic());
+        self.in_order(explained.unwrap_or(po))
+    }
+
+    /// A linear order that includes `before`. Stays with a thread as long as possible.
+    fn in_order(&self, before: &Relation) -> Vec<EventId> {
+        let threads = |id: EventId| self.events[id].thread;
+        let all = 0..self.events.len();
+        let mut left: Vec<EventId> = all.filter(|&id| threads(id).is_some()).collect();
+        let mut order: Vec<EventId> = Vec::new();
+        while !left.is_empty() {
+            let ready = |&id: &EventId| left.iter().all(|&other| !before.has(other, id));
+            let current = order.last().and_then(|&id| threads(id));
+            let mut ready = left.iter().copied().filter(ready);
+            let first = ready
+                .clone()
+                .next()
+                .expect("what has no cycles has a first");
+            let next = ready.find(|&id| threads(id) == current).unwrap_or(first);
+            left.retain(|&id| id != next);
+            order.push(next);
+        }
+        order
     }
 }

@@ -53,24 +53,18 @@ pub(crate) fn buffering_within(program: &Program, most: usize) -> Option<Vec<Exe
     Some(all_executions(program, Model::Buffering, &graphs))
 }
 
+/// The executions of the graphs that `model` allows.
 fn all_executions(program: &Program, model: Model, graphs: &[Candidate]) -> Vec<Execution> {
-    let executions = graphs
-        .iter()
-        .flat_map(|graph| executions(program, model, graph));
-    executions.collect()
-}
-
-/// The executions of one graph that `model` allows.
-fn executions(program: &Program, model: Model, graph: &Candidate) -> Vec<Execution> {
-    let sw = model::synchronizes_with(&graph.events, &graph.po, &graph.rf);
-    let hb = model::happens_before(&graph.events, &graph.po, &sw);
-    if !hb.is_irreflexive() {
-        return Vec::new();
-    }
-    let allowed = |one: &Execution| model.allows(&one.events, &one.edges);
-    ordered(program, graph, &hb)
-        .into_iter()
-        .filter(allowed)
+    let coherent = graphs.iter().flat_map(|graph| {
+        let sw = model::synchronizes_with(&graph.events, &graph.po, &graph.rf);
+        let hb = model::happens_before(&graph.events, &graph.po, &sw);
+        if !hb.is_irreflexive() {
+            return Vec::new();
+        }
+        ordered(program, graph, &hb)
+    });
+    coherent
+        .filter(|one| model.allows(&one.events, &one.edges))
         .collect()
 }
 

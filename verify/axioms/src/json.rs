@@ -101,19 +101,16 @@ fn maybe<T>(value: Option<T>, json: impl FnOnce(T) -> Json) -> Json {
 /// the end; `races`, each with its `missing` edges; and whether it is an `interleaving`.
 pub fn execution(program: &Program, execution: &Execution) -> Json {
     let edges = execution.edges();
-    let races = execution
-        .races()
-        .iter()
-        .map(|race| of_race(program, execution, race));
+    let events = (0..execution.events().len()).map(|id| of_event(program, execution, id));
+    let timeline = execution.timeline().into_iter().map(number);
+    let value = |&value: &Option<Value>| maybe(value, |value| Json::Number(value.into()));
+    let registers = execution.registers().iter();
+    let registers = registers.map(|thread| list(thread.iter().map(value)));
+    let races = execution.races().iter();
+    let races = races.map(|race| of_race(program, execution, race));
     Json::Object(vec![
-        (
-            "events",
-            list((0..execution.events().len()).map(|id| of_event(program, execution, id))),
-        ),
-        (
-            "timeline",
-            list(execution.timeline().into_iter().map(number)),
-        ),
+        ("events", list(events)),
+        ("timeline", list(timeline)),
         ("interleaving", Json::Bool(execution.is_interleaving())),
         ("po", pairs(&edges.po.reduced())),
         ("rf", pairs(&edges.rf)),
@@ -121,10 +118,7 @@ pub fn execution(program: &Program, execution: &Execution) -> Json {
         ("fr", pairs(&edges.fr)),
         ("sw", pairs(&edges.sw)),
         ("hb", pairs(&edges.hb)),
-        (
-            "registers",
-            list(execution.registers().iter().map(|thread| registers(thread))),
-        ),
+        ("registers", list(registers)),
         ("memory", memory(program, execution)),
         ("races", list(races)),
     ])
@@ -135,63 +129,37 @@ fn of_event(program: &Program, execution: &Execution, id: EventId) -> Json {
     let name = |location| Json::from(program.variable(location).name.as_str());
     let needs = &event.needs;
     let of_step = |step: Option<usize>| {
-        let mut lane = event
-            .thread
-            .into_iter()
-            .flat_map(|thread| execution.lane(thread));
+        let lane = event.thread.into_iter();
+        let mut lane = lane.flat_map(|thread| execution.lane(thread));
         lane.find(|&other| Some(execution.events()[other].step) == step)
     };
     let value = |value: Option<Value>| {
-        maybe(event.location.zip(value), |(at, value)| {
-            Json::Text(program.show(at, value))
-        })
+        let value = event.location.zip(value);
+        maybe(value, |(at, value)| Json::Text(program.show(at, value)))
     };
+    let kind = format!("{:?}", event.kind).to_ascii_lowercase();
+    let ordering = maybe(event.ordering, |ordering| ordering.name().into());
+    let control = needs.control.iter().filter_map(|&step| of_step(Some(step)));
     Json::Object(vec![
         ("id", number(id)),
         ("thread", maybe(event.thread, number)),
         ("step", number(event.step)),
-        (
-            "kind",
-            Json::Text(format!("{:?}", event.kind).to_ascii_lowercase()),
-        ),
+        ("kind", Json::Text(kind)),
         ("location", maybe(event.location, name)),
-        (
-            "ordering",
-            maybe(event.ordering, |ordering| ordering.name().into()),
-        ),
+        ("ordering", ordering),
         ("read", value(event.read)),
         ("written", value(event.written)),
         ("stale", Json::Bool(execution.is_stale(id))),
         ("address", maybe(of_step(needs.address), number)),
         ("data", maybe(of_step(needs.data), number)),
-        (
-            "control",
-            list(
-                needs
-                    .control
-                    .iter()
-                    .filter_map(|&step| of_step(Some(step)))
-                    .map(number),
-            ),
-        ),
+        ("control", list(control.map(number))),
         ("label", Json::Text(text::label(program, event))),
     ])
 }
 
 fn pairs(relation: &Relation) -> Json {
-    list(
-        relation
-            .pairs()
-            .map(|(a, b)| Json::List(vec![number(a), number(b)])),
-    )
-}
-
-fn registers(thread: &[Option<Value>]) -> Json {
-    list(
-        thread
-            .iter()
-            .map(|&value| maybe(value, |value| Json::Number(value.into()))),
-    )
+    let pair = |(a, b)| Json::List(vec![number(a), number(b)]);
+    list(relation.pairs().map(pair))
 }
 
 fn memory(program: &Program, execution: &Execution) -> Json {
@@ -206,29 +174,20 @@ fn memory(program: &Program, execution: &Execution) -> Json {
 }
 
 fn of_race(program: &Program, execution: &Execution, race: &Race) -> Json {
+    let location = program.variable(race.location).name.as_str();
+    let missing = execution.missing_edges(race);
     Json::Object(vec![
-        (
-            "location",
-            program.variable(race.location).name.as_str().into(),
-        ),
+        ("location", location.into()),
         ("write", number(race.write)),
         ("other", number(race.other)),
-        (
-            "missing",
-            list(execution.missing_edges(race).iter().map(missing_edge)),
-        ),
+        ("missing", list(missing.iter().map(missing_edge))),
     ])
 }
 
 fn missing_edge(edge: &MissingEdge) -> Json {
-    let lacks = [
-        ("release", edge.lacks_release),
-        ("acquire", edge.lacks_acquire),
-    ];
-    let lacks = lacks
-        .into_iter()
-        .filter(|&(_, lacking)| lacking)
-        .map(|(half, _)| half.into());
+    let release = edge.lacks_release.then_some("release");
+    let acquire = edge.lacks_acquire.then_some("acquire");
+    let lacks = release.into_iter().chain(acquire).map(Json::from);
     Json::Object(vec![
         ("from", number(edge.from)),
         ("to", number(edge.to)),
@@ -246,10 +205,8 @@ pub fn verdict(verdict: &Verdict) -> Json {
 /// findings' witnesses refer.
 pub fn cell(verdict: &Verdict) -> Json {
     let program = &verdict.protocol.program;
-    let threads = program
-        .threads()
-        .iter()
-        .map(|thread| thread.name.as_str().into());
+    let threads = program.threads().iter();
+    let threads = threads.map(|thread| thread.name.as_str().into());
     let all = verdict.executions.iter().map(|one| execution(program, one));
     let mut fields = verdict_fields(verdict);
     fields.push(("threads", list(threads)));
@@ -259,14 +216,12 @@ pub fn cell(verdict: &Verdict) -> Json {
 
 fn verdict_fields(verdict: &Verdict) -> Vec<(&'static str, Json)> {
     let Cell { completer, waiter } = verdict.cell;
+    let findings = verdict.findings.iter().map(|one| finding(verdict, one));
     vec![
         ("completer", completer.name().into()),
         ("waiter", waiter.name().into()),
         ("right", Json::Bool(verdict.is_right())),
-        (
-            "findings",
-            list(verdict.findings.iter().map(|one| finding(verdict, one))),
-        ),
+        ("findings", list(findings)),
     ]
 }
 

@@ -65,7 +65,6 @@ mod race;
 mod relation;
 pub mod report;
 pub mod text;
-mod timeline;
 mod trace;
 
 pub use execution::{Event, EventId, Execution};

@@ -176,15 +176,12 @@ impl<'t> Report<'t> {
             Json::Object(fields)
         };
         let threads = self.typed.program.threads().iter();
+        let threads = threads.map(|thread| thread.name.as_str().into());
         let lines = |lines: &Vec<usize>| list(lines.iter().map(|&line| number(line)));
-        let names = columns
-            .iter()
-            .map(|&column| Json::from(self.column(column)));
+        let names = columns.iter().map(|&column| self.column(column).into());
+        let executions = shown.iter().map(|&one| self.execution(one));
         Json::Object(vec![
-            (
-                "threads",
-                list(threads.map(|thread| thread.name.as_str().into())),
-            ),
+            ("threads", list(threads)),
             ("lines", list(self.typed.lines.iter().map(lines))),
             ("count", number(self.executions.len())),
             ("complete", Json::Bool(self.complete)),
@@ -193,10 +190,7 @@ impl<'t> Report<'t> {
             ("columns", list(names)),
             ("outcomes", list(listed.iter().map(outcome))),
             ("more", number(self.outcomes.len() - listed.len())),
-            (
-                "executions",
-                list(shown.iter().map(|&one| self.execution(one))),
-            ),
+            ("executions", list(executions)),
         ])
     }
 

@@ -105,9 +105,14 @@ fn run(options: &Options) -> Result<bool, String> {
     let rows = results.into_iter().collect::<Result<Vec<_>, String>>()?;
     let rows = rows.into_iter().flatten().collect::<Vec<_>>();
     let is_whole = options.place.is_none() && !options.smoke;
-    let stale = is_whole.then(|| reasons.stale(&rows)).unwrap_or_default();
-    let changed = is_by_page.then(|| page.stale(&places, &root));
-    let changed = changed.unwrap_or_default();
+    let stale = match is_whole {
+        true => reasons.stale(&rows),
+        false => Vec::new(),
+    };
+    let changed = match is_by_page {
+        true => page.stale(&places, &root),
+        false => Vec::new(),
+    };
     let report = Report {
         places: &wanted,
         rows: &rows,
