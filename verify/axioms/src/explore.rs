@@ -10,9 +10,9 @@ pub const MOST_EVENTS: usize = 64;
 
 /// Returns every execution of `program` that `model` allows, each once, always in the same order.
 ///
-/// Without the axiom against thin air, a value may be its own cause, so a read could find any value.
-/// The exploration tries only those that the program writes to the location as constants, and what
-/// additions make of them.
+/// Without the axiom against thin air, a value may be its own cause, so a read could find any
+/// value. The exploration tries only those that the program writes to the location as constants,
+/// and what additions make of them.
 ///
 /// The work grows with the number of graphs, and so exponentially with the number of steps. Without
 /// that axiom it also grows with the number of values for each read. Litmus tests take

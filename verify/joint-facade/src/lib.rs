@@ -230,8 +230,8 @@ fn with_half(order: Ordering, release: bool) -> String {
     format!("{better:?} instead of {order:?}")
 }
 
-/// Returns the path between two steps with the fewest missing edges: the steps after the first, each
-/// with whether the edge to it is missing. `before` has the steps right before a step.
+/// Returns the path between two steps with the fewest missing edges: the steps after the first,
+/// each with whether the edge to it is missing. `before` has the steps right before a step.
 pub fn path<S: Copy + Ord>(
     first: S,
     last: S,
