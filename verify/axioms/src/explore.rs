@@ -1,8 +1,8 @@
 //! The exploration: every graph, and those of them that the model allows.
 
 use crate::{
-    Execution, Model, Program, Relation, candidate::Candidate, choices::choices, execution::Edges,
-    grow, guess, model, orders, race,
+    Execution, Model, Program, candidate::Candidate, choices::choices, execution::Edges, grow,
+    guess, model, orders, race,
 };
 
 /// The largest number of events in an execution, including one for each location's initial value.
@@ -55,22 +55,18 @@ pub(crate) fn buffering_within(program: &Program, most: usize) -> Option<Vec<Exe
 
 /// The executions of the graphs that `model` allows.
 fn all_executions(program: &Program, model: Model, graphs: &[Candidate]) -> Vec<Execution> {
-    let coherent = graphs.iter().flat_map(|graph| {
-        let sw = model::synchronizes_with(&graph.events, &graph.po, &graph.rf);
-        let hb = model::happens_before(&graph.events, &graph.po, &sw);
-        if !hb.is_irreflexive() {
-            return Vec::new();
-        }
-        ordered(program, graph, &hb)
-    });
+    let coherent = graphs
+        .iter()
+        .flat_map(|graph| coherent(program, graph, false));
     coherent
         .filter(|one| model.allows(&one.events, &one.edges))
         .collect()
 }
 
-/// The executions of one graph: every choice of orders for the writes of the locations that is
-/// coherent with `before`.
-pub(crate) fn ordered(program: &Program, graph: &Candidate, before: &Relation) -> Vec<Execution> {
+/// The executions of one graph in which exchanges are atomic: every choice of orders for the writes
+/// of the locations that is coherent with happens-before. On a machine only the order of each
+/// thread by itself counts, which none breaks.
+pub(crate) fn coherent(program: &Program, graph: &Candidate, on_machine: bool) -> Vec<Execution> {
     let Candidate {
         events,
         po,
@@ -79,10 +75,13 @@ pub(crate) fn ordered(program: &Program, graph: &Candidate, before: &Relation) -
     } = graph;
     let sw = model::synchronizes_with(events, po, rf);
     let hb = model::happens_before(events, po, &sw);
-    let all: Vec<_> = program
-        .locations()
-        .map(|location| orders::orders(graph, location, before))
-        .collect();
+    let in_threads = on_machine.then(|| model::happens_before(events, po, po));
+    let before = in_threads.as_ref().unwrap_or(&hb);
+    if !before.is_irreflexive() {
+        return Vec::new();
+    }
+    let orders = |location| orders::orders(graph, location, before);
+    let all: Vec<_> = program.locations().map(orders).collect();
     let races = race::races(events, &hb);
     let execution = |choice: Vec<usize>| {
         let chosen = all

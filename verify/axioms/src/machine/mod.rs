@@ -17,7 +17,7 @@ mod power;
 mod riscv;
 mod x86;
 
-use crate::{Execution, Program, candidate::Candidate, explore, guess, model};
+use crate::{Execution, Program, explore::coherent, guess};
 
 /// A processor architecture and the usual translation of atomic accesses to it.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
@@ -92,17 +92,11 @@ impl Machine {
     /// ```
     pub fn explore(self, program: &Program) -> Vec<Execution> {
         let graphs = guess::guessed(program);
-        let coherent = graphs.iter().flat_map(|graph| coherent(program, graph));
+        let coherent = graphs
+            .iter()
+            .flat_map(|graph| coherent(program, graph, true));
         coherent
             .filter(|execution| self.allows(execution))
             .collect()
     }
-}
-
-/// The executions of one graph in which each location is coherent and each exchange atomic: no
-/// machine promises less.
-fn coherent(program: &Program, graph: &Candidate) -> Vec<Execution> {
-    // Seen from its own thread alone.
-    let in_thread = model::happens_before(&graph.events, &graph.po, &graph.po);
-    explore::ordered(program, graph, &in_thread)
 }
