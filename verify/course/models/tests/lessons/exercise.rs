@@ -28,41 +28,22 @@ pub(crate) fn the_model(
     as_given: fn(&Counterexample) -> bool,
     model: impl Fn() + Send + Sync + 'static,
 ) -> Verdict {
-    judged(says, as_given, model)
+    failure_of(None, model).map_or(Ok(()), |failure| {
+        wrong(says.to_owned(), as_given(&failure), Some(&failure))
+    })
 }
 
 /// A further demand: a model that a right repair passes.
 pub(crate) fn demand(says: &str, model: impl Fn() + Send + Sync + 'static) -> Verdict {
-    judged(says, |_| false, model)
-}
-
-fn judged(
-    says: &str,
-    as_given: fn(&Counterexample) -> bool,
-    model: impl Fn() + Send + Sync + 'static,
-) -> Verdict {
-    let Some(failure) = failure_of(None, model) else {
-        return Ok(());
-    };
-    let wrong = Wrong {
-        says: says.to_owned(),
-        as_given: as_given(&failure),
-    };
-    report(&wrong, Some(&failure));
-    Err(wrong)
+    the_model(says, |_| false, model)
 }
 
 /// A further demand, on something that is known already.
 pub(crate) fn require(holds: bool, says: impl FnOnce() -> String) -> Verdict {
-    if holds {
-        return Ok(());
+    match holds {
+        true => Ok(()),
+        false => wrong(says(), false, None),
     }
-    let wrong = Wrong {
-        says: says(),
-        as_given: false,
-    };
-    report(&wrong, None);
-    Err(wrong)
 }
 
 /// The operations of one thread in the first execution of a model, such as `load(Acquire)`, without
@@ -78,12 +59,8 @@ pub(crate) fn operations(
     });
     let failure = ended.expect("the model panics at its end");
     if failure.message() != END {
-        let wrong = Wrong {
-            says: "the code fails even if nothing runs at the same time".to_owned(),
-            as_given: false,
-        };
-        report(&wrong, Some(&failure));
-        return Err(wrong);
+        let says = "the code fails even if nothing runs at the same time";
+        wrong(says.to_owned(), false, Some(&failure))?;
     }
     Ok(lane(&failure.text(), thread))
 }
@@ -170,19 +147,19 @@ fn asked() -> Option<OsString> {
     env::var_os(ASKED)
 }
 
-/// Writes the report, and the failing execution as a picture beside it.
-fn report(wrong: &Wrong, failure: Option<&Counterexample>) {
-    let Some(file) = asked() else {
-        return;
-    };
-    let state = if wrong.as_given { "unsolved" } else { "wrong" };
-    let mut text = format!("{state}\n{}\n", wrong.says);
-    // One that has no steps explains nothing: the code is wrong on one thread already.
-    let failure = failure.filter(|failure| failure.text().contains("\n  "));
-    if let Some(failure) = failure {
-        let picture = Path::new(&file).with_extension("svg");
-        fs::write(picture, failure.svg("exercise")).expect("the picture can be written");
-        text += &format!("\n{}\n", failure.text().trim_end());
+/// Returns what is wrong. Writes the report, and the failing execution as a picture beside it.
+fn wrong(says: String, as_given: bool, failure: Option<&Counterexample>) -> Verdict {
+    if let Some(file) = asked() {
+        let state = if as_given { "unsolved" } else { "wrong" };
+        let mut text = format!("{state}\n{says}\n");
+        // One that has no steps explains nothing: the code is wrong on one thread already.
+        let failure = failure.filter(|failure| failure.text().contains("\n  "));
+        if let Some(failure) = failure {
+            let picture = Path::new(&file).with_extension("svg");
+            fs::write(picture, failure.svg("exercise")).expect("the picture can be written");
+            text += &format!("\n{}\n", failure.text().trim_end());
+        }
+        fs::write(file, text).expect("the report can be written");
     }
-    fs::write(file, text).expect("the report can be written");
+    Err(Wrong { says, as_given })
 }

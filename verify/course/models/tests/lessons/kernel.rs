@@ -54,6 +54,12 @@ unsafe fn free(operation: Shared) {
     // The memory itself is kept, so that a wrong model can still be run.
 }
 
+/// The operation exists until one side has freed it.
+fn state<'a>(operation: Shared) -> &'a AtomicUsize {
+    // SAFETY: the memory itself is kept.
+    unsafe { &(*operation).state }
+}
+
 /// What the program and the kernel share.
 struct Ring {
     cancelled: AtomicBool,
@@ -95,8 +101,7 @@ impl Ring {
 // The exercise: the driver has the kernel's answer, and the future is dropped.
 
 fn answer(operation: Shared) {
-    // SAFETY: the operation exists until one side has freed it.
-    let state = unsafe { &(*operation).state };
+    let state = state(operation);
     state.store(DONE, Ordering::Release);
 }
 

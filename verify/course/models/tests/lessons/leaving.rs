@@ -60,12 +60,17 @@ unsafe fn free(channel: Shared) {
     // The memory itself is kept, so that a wrong model can still be run.
 }
 
+/// The channel exists until one side has freed it.
+fn state<'a>(channel: Shared) -> &'a AtomicUsize {
+    // SAFETY: the memory itself is kept.
+    unsafe { &(*channel).state }
+}
+
 fn send(channel: Shared) {
-    // SAFETY: the channel exists until one side has freed it.
-    let state = unsafe { &(*channel).state };
+    let state = state(channel);
     match state.swap(TAKING, Ordering::AcqRel) {
         RECEIVING => {
-            // SAFETY: as above.
+            // SAFETY: the channel exists until one side has freed it.
             unsafe { &(*channel).waker }.with_mut(|_| ());
             state.swap(SENT, Ordering::AcqRel);
         }
@@ -75,8 +80,7 @@ fn send(channel: Shared) {
 }
 
 fn leave(channel: Shared) {
-    // SAFETY: the channel exists until one side has freed it.
-    let state = unsafe { &(*channel).state };
+    let state = state(channel);
     match state.swap(GONE, Ordering::AcqRel) {
         RECEIVING => {}
         TAKING => {
@@ -125,8 +129,7 @@ type Side = fn(Shared);
 /// Runs one side alone, with the state that the other side has left.
 fn alone(state: usize, side: Side) {
     let channel = Channel::allocate(true);
-    // SAFETY: the channel is never freed.
-    unsafe { &(*channel).state }.store(state, Ordering::Release);
+    self::state(channel).store(state, Ordering::Release);
     side(channel);
 }
 

@@ -1,7 +1,7 @@
 //! Lesson 2: the mutex version, and a wake-up under the lock.
 
 use std::{
-    sync::{Arc, PoisonError, Weak},
+    sync::{Arc, Weak},
     task::{Wake, Waker},
 };
 
@@ -25,7 +25,7 @@ struct Locked(Mutex<State>);
 
 impl Locked {
     fn state(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock().unwrap()
     }
 }
 

@@ -1,6 +1,6 @@
 //! Lesson 1: look, then register. In between, the completer can start and finish.
 
-use std::{sync::PoisonError, task::Waker};
+use std::task::Waker;
 
 use lessons::sync::{
     Mutex,
@@ -28,14 +28,11 @@ impl LookThenRegister {
     }
 
     fn register(&self, waker: &Waker) {
-        *self.waker.lock().unwrap_or_else(PoisonError::into_inner) = Some(waker.clone());
+        *self.waker.lock().unwrap() = Some(waker.clone());
     }
 
     fn take_waker(&self) -> Option<Waker> {
-        self.waker
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take()
+        self.waker.lock().unwrap().take()
     }
 }
 

@@ -34,7 +34,10 @@ fn side((store, fenced, load): Side) -> impl Meet {
 pub(crate) fn both_miss(sides: [Side; 2]) -> bool {
     let [sleeper, waker] = sides.map(|(store, fenced, load)| {
         let fenced = fenced.map_or_else(String::new, |fenced| format!("fence({fenced:?})"));
-        (format!("store(1, {store:?}) {fenced}"), format!("load({load:?})"))
+        (
+            format!("store(1, {store:?}) {fenced}"),
+            format!("load({load:?})"),
+        )
     });
     let text = format!(
         "atomic sleeping, work
@@ -45,7 +48,9 @@ pub(crate) fn both_miss(sides: [Side; 2]) -> bool {
     );
     let handshake = parse(&text).unwrap();
     let executions = explore(&handshake.program, Model::Rc11);
-    executions.iter().any(|end| handshake.never[0].is_broken_by(end))
+    executions
+        .iter()
+        .any(|end| handshake.never[0].is_broken_by(end))
 }
 
 /// Each pair of forms is solved exactly if the axioms forbid that both sides miss each other: with

@@ -6,8 +6,7 @@ use crate::exercise::refused;
 // The side that makes the last exchange frees. To cancel is only a wish.
 
 fn answer_and_look(operation: Shared) {
-    // SAFETY: the operation exists until one side has freed it.
-    let state = unsafe { &(*operation).state };
+    let state = state(operation);
     if state.swap(DONE, Ordering::AcqRel) == LEFT {
         // SAFETY: the future has left, and the kernel has answered.
         unsafe { free(operation) };
@@ -16,8 +15,7 @@ fn answer_and_look(operation: Shared) {
 
 fn leave_at_once(operation: Shared, ring: &Ring) {
     ring.cancel();
-    // SAFETY: the operation exists until one side has freed it.
-    let state = unsafe { &(*operation).state };
+    let state = state(operation);
     if state.swap(LEFT, Ordering::AcqRel) == DONE {
         // SAFETY: the driver has given the answer.
         unsafe { free(operation) };
@@ -31,8 +29,7 @@ fn exercise_11_is_solved() {
 
 fn leave_after_the_answer(operation: Shared, ring: &Ring) {
     ring.cancel();
-    // SAFETY: the operation exists until one side has freed it.
-    let state = unsafe { &(*operation).state };
+    let state = state(operation);
     while state.load(Ordering::Acquire) != DONE {
         thread::yield_now();
     }
@@ -42,8 +39,7 @@ fn leave_after_the_answer(operation: Shared, ring: &Ring) {
 
 fn leave_it_to_nobody(operation: Shared, ring: &Ring) {
     ring.cancel();
-    // SAFETY: the operation exists until one side has freed it.
-    if unsafe { &(*operation).state }.load(Ordering::Acquire) == DONE {
+    if state(operation).load(Ordering::Acquire) == DONE {
         // SAFETY: the driver has given the answer.
         unsafe { free(operation) };
     }
@@ -52,8 +48,7 @@ fn leave_it_to_nobody(operation: Shared, ring: &Ring) {
 /// Looks, and then stores, in two steps.
 fn look_and_leave(operation: Shared, ring: &Ring) {
     ring.cancel();
-    // SAFETY: the operation exists until one side has freed it.
-    let state = unsafe { &(*operation).state };
+    let state = state(operation);
     if state.load(Ordering::Acquire) == DONE {
         // SAFETY: the driver has given the answer.
         unsafe { free(operation) };
@@ -64,16 +59,14 @@ fn look_and_leave(operation: Shared, ring: &Ring) {
 
 fn leave_relaxed(operation: Shared, ring: &Ring) {
     ring.cancel();
-    // SAFETY: the operation exists until one side has freed it.
-    if unsafe { &(*operation).state }.swap(LEFT, Ordering::Relaxed) == DONE {
+    if state(operation).swap(LEFT, Ordering::Relaxed) == DONE {
         // SAFETY: none, which the model shows.
         unsafe { free(operation) };
     }
 }
 
 fn answer_relaxed(operation: Shared) {
-    // SAFETY: the operation exists until one side has freed it.
-    if unsafe { &(*operation).state }.swap(DONE, Ordering::Acquire) == LEFT {
+    if state(operation).swap(DONE, Ordering::Acquire) == LEFT {
         // SAFETY: the future has left.
         unsafe { free(operation) };
     }

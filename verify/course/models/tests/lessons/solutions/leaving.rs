@@ -6,11 +6,10 @@ use crate::exercise::refused;
 // The side that makes the last exchange frees, and neither side waits.
 
 fn send_and_look(channel: Shared) {
-    // SAFETY: the channel exists until one side has freed it.
-    let state = unsafe { &(*channel).state };
+    let state = state(channel);
     let mut before = state.swap(TAKING, Ordering::AcqRel);
     if before == RECEIVING {
-        // SAFETY: as above.
+        // SAFETY: the channel exists until one side has freed it.
         unsafe { &(*channel).waker }.with_mut(|_| ());
         before = state.swap(SENT, Ordering::AcqRel);
     }
@@ -21,8 +20,7 @@ fn send_and_look(channel: Shared) {
 }
 
 fn leave_at_once(channel: Shared) {
-    // SAFETY: the channel exists until one side has freed it.
-    let state = unsafe { &(*channel).state };
+    let state = state(channel);
     if state.swap(GONE, Ordering::AcqRel) == SENT {
         // SAFETY: the sender has gone.
         unsafe { free(channel) };
@@ -36,10 +34,9 @@ fn exercise_8_is_solved() {
 
 /// Does not look at what its last exchange returned.
 fn send_and_forget(channel: Shared) {
-    // SAFETY: the channel exists until one side has freed it.
-    let state = unsafe { &(*channel).state };
+    let state = state(channel);
     if state.swap(TAKING, Ordering::AcqRel) == RECEIVING {
-        // SAFETY: as above.
+        // SAFETY: the channel exists until one side has freed it.
         unsafe { &(*channel).waker }.with_mut(|_| ());
         state.swap(SENT, Ordering::AcqRel);
     } else {
@@ -49,8 +46,7 @@ fn send_and_forget(channel: Shared) {
 }
 
 fn leave_after_sent(channel: Shared) {
-    // SAFETY: the channel exists until one side has freed it.
-    let state = unsafe { &(*channel).state };
+    let state = state(channel);
     match state.swap(GONE, Ordering::AcqRel) {
         RECEIVING => {}
         TAKING => {
@@ -67,13 +63,11 @@ fn leave_after_sent(channel: Shared) {
 }
 
 fn leave_and_never_free(channel: Shared) {
-    // SAFETY: the channel exists until one side has freed it.
-    unsafe { &(*channel).state }.swap(GONE, Ordering::AcqRel);
+    state(channel).swap(GONE, Ordering::AcqRel);
 }
 
 fn leave_relaxed(channel: Shared) {
-    // SAFETY: the channel exists until one side has freed it.
-    if unsafe { &(*channel).state }.swap(GONE, Ordering::Relaxed) == SENT {
+    if state(channel).swap(GONE, Ordering::Relaxed) == SENT {
         // SAFETY: the sender has gone.
         unsafe { free(channel) };
     }
@@ -81,8 +75,7 @@ fn leave_relaxed(channel: Shared) {
 
 /// The receiver frees in any case, and the sender only if it comes last.
 fn leave_and_free(channel: Shared) {
-    // SAFETY: the channel exists until one side has freed it.
-    unsafe { &(*channel).state }.swap(GONE, Ordering::AcqRel);
+    state(channel).swap(GONE, Ordering::AcqRel);
     // SAFETY: none, which the model shows.
     unsafe { free(channel) };
 }
