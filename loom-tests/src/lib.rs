@@ -23,7 +23,7 @@ use std::{
         Arc,
         atomic::{AtomicUsize, Ordering},
     },
-    task::{Context, Poll, Wake, Waker},
+    task::{Context, Poll, Wake},
     time::{Duration, Instant},
 };
 
@@ -36,6 +36,7 @@ mod stopping;
 
 use lab::cell::UnsafeCell;
 
+pub use joint_lab::Wakes;
 pub use joint_switch::model::rmw_count;
 pub use stopping::{Stop, each_step, stopping};
 
@@ -215,63 +216,6 @@ pub fn join_all(threads: impl IntoIterator<Item = lab::thread::JoinHandle<()>>) 
 /// Polls with the waker of `wakes`.
 pub fn poll<F: Future + Unpin>(future: &mut F, wakes: &Arc<Wakes>) -> Poll<F::Output> {
     Pin::new(future).poll(&mut Context::from_waker(&wakes.waker()))
-}
-
-/// Makes wakers, and counts their wake-ups.
-///
-/// The counts are not atomics of the model, so they make no edges that could hide a missing one.
-/// `new` writes a cell, and each wake-up reads it. A wake-up that the call of `new` does not happen
-/// before is therefore a race, which the model reports. So call `new` on the thread that waits.
-#[derive(Debug)]
-pub struct Wakes {
-    count: AtomicUsize,
-    made: UnsafeCell<()>,
-}
-
-// SAFETY: the cell holds nothing, and is only read.
-unsafe impl Send for Wakes {}
-// SAFETY: as for `Send`.
-unsafe impl Sync for Wakes {}
-
-impl Wakes {
-    /// Starts with no wake-ups.
-    #[allow(
-        clippy::new_without_default,
-        reason = "the thread that calls it matters"
-    )]
-    #[track_caller]
-    pub fn new() -> Arc<Self> {
-        Arc::new(Self {
-            count: AtomicUsize::new(0),
-            made: UnsafeCell::new(()).named("waker"),
-        })
-    }
-
-    /// Returns a waker that counts here. To `joint` it is an unknown waker.
-    pub fn waker(self: &Arc<Self>) -> Waker {
-        Waker::from(self.clone())
-    }
-
-    /// Returns how many wake-ups there were.
-    pub fn count(&self) -> usize {
-        self.count.load(Ordering::Relaxed)
-    }
-
-    /// Returns how many of its wakers, clones included, are alive.
-    pub fn wakers(self: &Arc<Self>) -> usize {
-        Arc::strong_count(self) - 1
-    }
-}
-
-impl Wake for Wakes {
-    fn wake(self: Arc<Self>) {
-        self.wake_by_ref();
-    }
-
-    fn wake_by_ref(self: &Arc<Self>) {
-        self.made.with(|_| ());
-        self.count.fetch_add(1, Ordering::Relaxed);
-    }
 }
 
 #[cfg(joint_check)]
