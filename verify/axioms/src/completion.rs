@@ -197,6 +197,16 @@ impl Verdict {
         let sentence = finding.missing.sentence(exchange);
         format!("{}: {sentence}", finding.broken)
     }
+
+    /// Returns the sentence about a race in one of the executions, if an edge is missing there.
+    pub fn sentence_of(&self, witness: usize, race: &Race) -> Option<String> {
+        let broken = match race.location == self.protocol.result {
+            true => Broken::Result,
+            false => Broken::Waker,
+        };
+        let finding = shown(broken, witness, &self.executions[witness], race)?;
+        Some(self.sentence(&finding))
+    }
 }
 
 /// Returns what breaks on a machine: a side finds the other's mark, and still reads an old value. A
@@ -254,23 +264,23 @@ pub fn judge(cell: Cell, model: Model) -> Verdict {
 
 fn finding(broken: Broken, location: Location, executions: &[Execution]) -> Option<Finding> {
     let of_execution = |(witness, execution): (usize, &Execution)| {
-        let race = *execution
-            .races()
-            .iter()
-            .find(|race| race.location == location)?;
-        let missing = *execution.missing_edges(&race).first()?;
-        let reads_old = execution.is_stale(race.other);
-        Some((
-            !reads_old,
-            Finding {
-                broken,
-                witness,
-                race,
-                missing,
-            },
-        ))
+        let mut races = execution.races().iter();
+        let race = races.find(|race| race.location == location)?;
+        let finding = shown(broken, witness, execution, race)?;
+        Some((!execution.is_stale(race.other), finding))
     };
     let all = executions.iter().enumerate().filter_map(of_execution);
     all.min_by_key(|&(reads_new, _)| reads_new)
         .map(|(_, finding)| finding)
+}
+
+/// The finding that a race of an execution shows.
+fn shown(broken: Broken, witness: usize, execution: &Execution, race: &Race) -> Option<Finding> {
+    let missing = *execution.missing_edges(race).first()?;
+    Some(Finding {
+        broken,
+        witness,
+        race: *race,
+        missing,
+    })
 }

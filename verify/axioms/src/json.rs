@@ -4,8 +4,8 @@
 use core::fmt;
 
 use crate::{
-    Event, EventId, Execution, MissingEdge, Program, Race, Relation, Value,
-    completion::{Cell, Finding, Verdict},
+    Event, EventId, Execution, Machine, MissingEdge, Program, Race, Relation, Value,
+    completion::{Cell, Finding, Verdict, broken_on},
     text,
 };
 
@@ -98,8 +98,13 @@ fn maybe<T>(value: Option<T>, json: impl FnOnce(T) -> Json) -> Json {
 /// `data` and decided the branches before it (`control`); `timeline`, the numbers of the threads'
 /// events in the order to draw them in; the edges `po`, `rf`, `mo`, `fr`, `sw`, `hb` as pairs of
 /// numbers, `po` and `mo` between neighbours only, the others all; the `registers` and `memory` in
-/// the end; `races`, each with its `missing` edges; and whether it is an `interleaving`.
-pub fn execution(program: &Program, execution: &Execution) -> Json {
+/// the end; `races`, each with its `missing` edges; whether it is an `interleaving`; the `sentences`
+/// for its races; and the machines that it happens `on`.
+pub fn execution(
+    program: &Program,
+    execution: &Execution,
+    sentence: impl Fn(&Race) -> Option<String>,
+) -> Json {
     let edges = execution.edges();
     let events = (0..execution.events().len()).map(|id| of_event(program, execution, id));
     let timeline = execution.timeline().into_iter().map(number);
@@ -107,7 +112,9 @@ pub fn execution(program: &Program, execution: &Execution) -> Json {
     let registers = execution.registers().iter();
     let registers = registers.map(|thread| list(thread.iter().map(value)));
     let races = execution.races().iter();
+    let sentences = races.clone().filter_map(sentence).map(Json::Text);
     let races = races.map(|race| of_race(program, execution, race));
+    let machines = Machine::ALL.into_iter().filter(|one| one.allows(execution));
     Json::Object(vec![
         ("events", list(events)),
         ("timeline", list(timeline)),
@@ -121,6 +128,8 @@ pub fn execution(program: &Program, execution: &Execution) -> Json {
         ("registers", list(registers)),
         ("memory", memory(program, execution)),
         ("races", list(races)),
+        ("sentences", list(sentences)),
+        ("on", list(machines.map(|machine| machine.name().into()))),
     ])
 }
 
@@ -201,17 +210,33 @@ pub fn verdict(verdict: &Verdict) -> Json {
     Json::Object(verdict_fields(verdict))
 }
 
-/// A verdict with the names of its `threads` and all its `executions`, to which the numbers of the
-/// findings' witnesses refer.
+/// A verdict with the names of its `threads`, all its `executions`, to which the numbers of the
+/// findings' witnesses refer, and what is `broken` on each of the `machines`, with the instructions
+/// of its `exchanges`.
 pub fn cell(verdict: &Verdict) -> Json {
     let program = &verdict.protocol.program;
     let threads = program.threads().iter();
     let threads = threads.map(|thread| thread.name.as_str().into());
-    let all = verdict.executions.iter().map(|one| execution(program, one));
+    let all = verdict.executions.iter().enumerate();
+    let all = all.map(|(n, one)| execution(program, one, |race| verdict.sentence_of(n, race)));
     let mut fields = verdict_fields(verdict);
     fields.push(("threads", list(threads)));
     fields.push(("executions", list(all)));
+    let machines = Machine::ALL.into_iter();
+    let machines = machines.map(|machine| on_machine(verdict, machine));
+    fields.push(("machines", list(machines)));
     Json::Object(fields)
+}
+
+fn on_machine(verdict: &Verdict, machine: Machine) -> Json {
+    let broken = broken_on(&verdict.protocol, machine).into_iter();
+    let Cell { completer, waiter } = verdict.cell;
+    let exchanges = [completer, waiter].map(|ordering| Json::Text(machine.swap(ordering)));
+    Json::Object(vec![
+        ("name", machine.name().into()),
+        ("broken", list(broken.map(|broken| broken.name().into()))),
+        ("exchanges", Json::List(exchanges.to_vec())),
+    ])
 }
 
 fn verdict_fields(verdict: &Verdict) -> Vec<(&'static str, Json)> {

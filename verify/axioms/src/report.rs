@@ -28,8 +28,7 @@ const MOST_WAYS: usize = 20_000;
 ///   executions they have (`count`), whether one is `racy`, whether none is an interleaving
 ///   (`weak`) or allowed by RC11 (`buffered`), whether a `never` forbids them (`bad`), and the
 ///   numbers of `executions`; `more`, the number of outcomes that are not listed;
-/// * the `executions`, as [`json::execution`] writes them, each with the `sentences` for its races
-///   and the machines that it happens `on`.
+/// * the `executions`, as [`json::execution`] writes them.
 ///
 /// RC11 forbids load buffering, but C++20 and Rust do not. An execution that RC11 forbids only for
 /// that reason is listed if a [`Machine`] shows it.
@@ -46,14 +45,6 @@ pub fn report(text: &str) -> Json {
             Json::Object(vec![("mistake", Json::Object(fields))])
         }
     }
-}
-
-/// The machines that an execution happens on, by their names.
-pub(crate) fn machines(execution: &Execution) -> Json {
-    let machines = Machine::ALL
-        .into_iter()
-        .filter(|machine| machine.allows(execution));
-    Json::List(machines.map(|machine| machine.name().into()).collect())
 }
 
 /// The values at an end: those of the registers, then those of the locations.
@@ -257,16 +248,9 @@ impl<'t> Report<'t> {
 
     fn execution(&self, number: usize) -> Json {
         let execution = &self.executions[number];
-        let mut json = json::execution(&self.typed.program, execution);
-        if let Json::Object(fields) = &mut json {
-            let sentences = execution
-                .races()
-                .iter()
-                .map(|race| Json::Text(self.race(execution, race)));
-            fields.push(("sentences", Json::List(sentences.collect())));
-            fields.push(("on", machines(execution)));
-        }
-        json
+        json::execution(&self.typed.program, execution, |race| {
+            Some(self.race(execution, race))
+        })
     }
 }
 

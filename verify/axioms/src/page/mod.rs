@@ -10,10 +10,9 @@ pub use examples::{EXAMPLES, Example};
 pub use sources::{differing, sources};
 
 use crate::{
-    Execution, Machine, Model, Ordering, Race,
-    completion::{Broken, Cell, Finding, Verdict, broken_on, judge},
+    Machine, Model, Ordering,
+    completion::{Cell, judge},
     json::{self, Json},
-    report,
 };
 
 /// The whole file, with `checker` for programs of the reader's own: the example `page_checker`,
@@ -35,10 +34,9 @@ pub fn html(checker: &[u8]) -> String {
 }
 
 /// The data of the page: the `orderings`, the `machines`, the `examples` of programs with the
-/// lesson that each belongs to, and the `cells`. The executions of a cell
-/// are as in [`json::cell`], each with the `sentences` for its races and the machines that it
-/// happens `on`.
+/// lesson that each belongs to, and the `cells`, as [`json::cell`] writes them.
 fn data() -> Json {
+    let cells = Cell::all().map(|cell| json::cell(&judge(cell, Model::Rc11)));
     let names = |names: &[&str]| Json::List(names.iter().map(|&name| name.into()).collect());
     Json::Object(vec![
         ("orderings", names(&Ordering::ALL.map(Ordering::name))),
@@ -47,7 +45,7 @@ fn data() -> Json {
             "examples",
             Json::List(EXAMPLES.iter().map(of_example).collect()),
         ),
-        ("cells", Json::List(Cell::all().map(of_cell).collect())),
+        ("cells", Json::List(cells.collect())),
     ])
 }
 
@@ -60,61 +58,4 @@ fn of_example(example: &Example) -> Json {
         ("lesson", lesson.into()),
         ("text", example.text.into()),
     ])
-}
-
-fn of_cell(cell: Cell) -> Json {
-    let verdict = judge(cell, Model::Rc11);
-    let Json::Object(mut fields) = json::cell(&verdict) else {
-        unreachable!("a cell is an object")
-    };
-    for (name, value) in &mut fields {
-        if let ("executions", Json::List(executions)) = (*name, value) {
-            let numbered = executions.iter_mut().enumerate();
-            numbered.for_each(|(number, execution)| explain(&verdict, number, execution));
-        }
-    }
-    let machines = Machine::ALL.map(|machine| on_machine(&verdict, machine));
-    fields.push(("machines", Json::List(machines.to_vec())));
-    Json::Object(fields)
-}
-
-fn on_machine(verdict: &Verdict, machine: Machine) -> Json {
-    let broken = broken_on(&verdict.protocol, machine);
-    let broken = broken.iter().map(|broken| broken.name().into());
-    let Cell { completer, waiter } = verdict.cell;
-    let exchanges = [completer, waiter].map(|ordering| Json::Text(machine.swap(ordering)));
-    Json::Object(vec![
-        ("name", machine.name().into()),
-        ("broken", Json::List(broken.collect())),
-        ("exchanges", Json::List(exchanges.to_vec())),
-    ])
-}
-
-/// Adds what is the page's own to an execution.
-fn explain(verdict: &Verdict, number: usize, json: &mut Json) {
-    let execution = &verdict.executions[number];
-    let sentences = execution
-        .races()
-        .iter()
-        .filter_map(|race| sentence(verdict, number, execution, race));
-    if let Json::Object(fields) = json {
-        fields.push(("sentences", Json::List(sentences.collect())));
-        fields.push(("on", report::machines(execution)));
-    }
-}
-
-fn sentence(verdict: &Verdict, witness: usize, execution: &Execution, race: &Race) -> Option<Json> {
-    let broken = if race.location == verdict.protocol.result {
-        Broken::Result
-    } else {
-        Broken::Waker
-    };
-    let missing = *execution.missing_edges(race).first()?;
-    let finding = Finding {
-        broken,
-        witness,
-        race: *race,
-        missing,
-    };
-    Some(Json::Text(verdict.sentence(&finding)))
 }

@@ -15,7 +15,12 @@ fn an_execution_is_json_with_events_and_edges() {
     let racy = explore(&program, Model::Rc11)
         .into_iter()
         .find(|end| !end.races().is_empty());
-    let text = json::execution(&program, &racy.expect("a relaxed load orders nothing")).to_string();
+    let text = json::execution(
+        &program,
+        &racy.expect("a relaxed load orders nothing"),
+        |_| None,
+    )
+    .to_string();
     for part in [
         r#"{"id":0,"thread":null,"step":0,"kind":"initial","location":"a","ordering":null,"read":null,"written":"0","#,
         r#""kind":"store","location":"x","ordering":"release","read":null,"written":"\"set\"","#,
