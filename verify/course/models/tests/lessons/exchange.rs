@@ -1,24 +1,14 @@
 //! Lesson 4: each side exchanges once.
 
-use std::{ptr, sync::Arc, task::Waker};
+use std::{sync::Arc, task::Waker};
 
-use lessons::{
-    Wakes,
-    cell::UnsafeCell,
-    name_thread, name_value,
-    sync::atomic::{AtomicPtr, Ordering},
-    thread,
-};
+use lessons::{Wakes, name_thread, sync::atomic::Ordering, thread};
 
 use crate::{
     exercise::{Verdict, demand, exercise, the_model},
     join::{Join, check, passes},
+    word::{DONE, Guarded, Register, Word, take},
 };
-
-const PENDING: *mut Waker = ptr::null_mut();
-const DONE: *mut Waker = ptr::without_provenance_mut(1);
-
-struct Word(AtomicPtr<Waker>);
 
 impl Word {
     /// The completer's exchange. The caller wakes the returned waker.
@@ -41,69 +31,13 @@ impl Word {
     }
 }
 
-fn take(word: *mut Waker) -> Option<Box<Waker>> {
-    // SAFETY: a word that is not a sentinel came out of a box, and its taker owns it.
-    (word != PENDING).then(|| unsafe { Box::from_raw(word) })
-}
-
-/// A result that the word guards.
-struct Guarded {
-    word: Word,
-    result: UnsafeCell<u32>,
-    register: Register,
-}
-
-// SAFETY: the word says who may use the result. The model shows that it does.
-unsafe impl Send for Guarded {}
-// SAFETY: as for `Send`.
-unsafe impl Sync for Guarded {}
-
-impl Guarded {
-    fn new(register: Register) -> Self {
-        Self {
-            word: Word(AtomicPtr::new(PENDING).named("word")),
-            result: UnsafeCell::new(0).named("result"),
-            register,
-        }
-    }
-
-    fn complete(&self, result: u32) {
-        // SAFETY: the word does not say DONE yet.
-        self.result.with_mut(|place| unsafe { *place = result });
-        if let Some(waker) = self.word.complete() {
-            waker.wake();
-        }
-    }
-
-    fn poll(&self, waker: &Waker) -> Option<u32> {
-        let waker = Box::new(waker.clone());
-        // An address may be used again, so that pictures would differ.
-        name_value(ptr::from_ref(&*waker).addr(), "the waker");
-        let done = (self.register)(&self.word, waker);
-        // SAFETY: the word says DONE.
-        done.then(|| self.result.with(|place| unsafe { *place }))
-    }
-}
-
-struct ByExchange(Guarded);
-
-impl Join for ByExchange {
-    fn new() -> Self {
-        Self(Guarded::new(Word::register))
-    }
-
-    fn complete(&self, result: u32) {
-        self.0.complete(result);
-    }
-
-    fn poll(&self, waker: &Waker) -> Option<u32> {
-        self.0.poll(waker)
-    }
+fn guarded(register: Register) -> Guarded {
+    Guarded::new(Word::complete, register)
 }
 
 #[test]
 fn one_exchange_on_each_side_is_enough() {
-    passes(check::<ByExchange>);
+    passes(|| check(|| guarded(Word::register)));
 }
 
 // The exercise.
@@ -117,10 +51,8 @@ fn register_and_forget(word: &Word, waker: Box<Waker>) -> bool {
     before == DONE
 }
 
-type Register = fn(&Word, Box<Waker>) -> bool;
-
 fn check_that_an_end_stays(register: Register) {
-    let join = Guarded::new(register);
+    let join = guarded(register);
     join.complete(7);
     assert_eq!(join.poll(Waker::noop()), Some(7));
     assert_eq!(join.poll(Waker::noop()), Some(7), "the end is forgotten");
@@ -128,7 +60,7 @@ fn check_that_an_end_stays(register: Register) {
 
 /// The same, beside a completer, and with a waker that is counted.
 fn check_beside_a_completer(register: Register) {
-    let join = Arc::new(Guarded::new(register));
+    let join = Arc::new(guarded(register));
     let completers = join.clone();
     name_thread("waiter");
     let completer = thread::spawn(move || {
@@ -153,7 +85,7 @@ pub(crate) fn forgets() {
 fn judge(register: Register) -> Verdict {
     demand(
         "register must return false while nobody has completed",
-        move || assert_eq!(Guarded::new(register).poll(Waker::noop()), None),
+        move || assert_eq!(guarded(register).poll(Waker::noop()), None),
     )?;
     the_model(
         "the end is forgotten: the word contains the waker, and the next poll waits forever",

@@ -8,8 +8,6 @@ use crate::exercise::{Verdict, demand};
 
 /// A result on its way from one thread to another.
 pub(crate) trait Join: Send + Sync + 'static {
-    fn new() -> Self;
-
     /// The completer's side, called once: stores the result, and wakes the waiter.
     fn complete(&self, result: u32);
 
@@ -17,10 +15,15 @@ pub(crate) trait Join: Send + Sync + 'static {
     fn poll(&self, waker: &Waker) -> Option<u32>;
 }
 
+/// Makes a join. A model makes one in each execution.
+pub(crate) trait New<J>: Fn() -> J + Copy + Send + Sync + 'static {}
+
+impl<J, N: Fn() -> J + Copy + Send + Sync + 'static> New<J> for N {}
+
 /// One completer, and one waiter that polls, and polls again after it is woken.
-pub(crate) fn check<J: Join>() {
+pub(crate) fn check<J: Join>(new: impl New<J>) {
     name_thread("waiter");
-    let join = Arc::new(J::new());
+    let join = Arc::new(new());
     let completers = join.clone();
     let completer = thread::spawn(move || {
         name_thread("completer");
@@ -39,15 +42,15 @@ pub(crate) fn check<J: Join>() {
 }
 
 /// Demands that a poll that comes first neither waits nor answers, and wakes nobody.
-pub(crate) fn a_poll_returns<J: Join>() -> Verdict {
+pub(crate) fn a_poll_returns<J: Join>(new: impl New<J>) -> Verdict {
     demand(
         "a poll must return None if there is no result yet: it must not wait for one",
-        || assert_eq!(J::new().poll(Waker::noop()), None),
+        move || assert_eq!(new().poll(Waker::noop()), None),
     )?;
     demand(
         "a poll wakes its own waiter, which polls again and again until there is a result",
-        || {
-            let (join, wakes) = (J::new(), Wakes::new());
+        move || {
+            let (join, wakes) = (new(), Wakes::new());
             join.poll(&wakes.waker());
             assert_eq!(wakes.count(), 0);
         },
@@ -55,9 +58,9 @@ pub(crate) fn a_poll_returns<J: Join>() -> Verdict {
 }
 
 /// Demands that no waker is left over once the join has been dropped.
-pub(crate) fn no_waker_leaks<J: Join>() -> Verdict {
-    demand("a waker is never dropped: it leaks", || {
-        let join = Arc::new(J::new());
+pub(crate) fn no_waker_leaks<J: Join>(new: impl New<J>) -> Verdict {
+    demand("a waker is never dropped: it leaks", move || {
+        let join = Arc::new(new());
         let completers = join.clone();
         let completer = thread::spawn(move || completers.complete(7));
         let wakes = Wakes::new();

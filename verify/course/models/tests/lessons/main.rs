@@ -22,6 +22,7 @@ mod quotes;
 mod race;
 mod sentinels;
 mod seq_cst;
+mod word;
 mod worker;
 
 /// From the folder in which cargo runs the tests.

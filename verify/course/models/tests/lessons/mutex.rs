@@ -13,7 +13,7 @@ use lessons::{
 
 use crate::{
     exercise::{Verdict, demand, exercise, the_model},
-    join::{Join, a_poll_returns, check, no_waker_leaks, passes},
+    join::{Join, New, a_poll_returns, check, no_waker_leaks, passes},
 };
 
 enum State {
@@ -24,16 +24,16 @@ enum State {
 struct Locked(Mutex<State>);
 
 impl Locked {
+    fn new() -> Self {
+        Self(Mutex::new(State::Pending(None)).named("state"))
+    }
+
     fn state(&self) -> MutexGuard<'_, State> {
         self.0.lock().unwrap()
     }
 }
 
 impl Join for Locked {
-    fn new() -> Self {
-        Self(Mutex::new(State::Pending(None)).named("state"))
-    }
-
     fn complete(&self, result: u32) {
         let before = std::mem::replace(&mut *self.state(), State::Done(result));
         if let State::Pending(Some(waker)) = before {
@@ -62,8 +62,8 @@ impl<J: Join> Wake for Poller<J> {
     }
 }
 
-fn check_a_waker_that_polls<J: Join>() {
-    let join = Arc::new(J::new());
+fn check_a_waker_that_polls<J: Join>(new: impl New<J>) {
+    let join = Arc::new(new());
     let completers = join.clone();
     name_thread("waiter");
     let completer = thread::spawn(move || {
@@ -76,22 +76,25 @@ fn check_a_waker_that_polls<J: Join>() {
 
 #[test]
 fn the_mutex_is_enough() {
-    passes(check::<Locked>);
+    passes(|| check(Locked::new));
 }
 
-struct WakesUnderTheLock(Locked);
-
-impl Join for WakesUnderTheLock {
-    fn new() -> Self {
-        Self(Locked::new())
+fn wake_under_the_lock(join: &Locked, result: u32) {
+    let mut state = join.state();
+    let before = std::mem::replace(&mut *state, State::Done(result));
+    if let State::Pending(Some(waker)) = before {
+        waker.wake();
     }
+}
 
+type Complete = fn(&Locked, u32);
+
+/// A join with another end.
+struct Completed(Locked, Complete);
+
+impl Join for Completed {
     fn complete(&self, result: u32) {
-        let mut state = self.0.state();
-        let before = std::mem::replace(&mut *state, State::Done(result));
-        if let State::Pending(Some(waker)) = before {
-            waker.wake();
-        }
+        (self.1)(&self.0, result);
     }
 
     fn poll(&self, waker: &Waker) -> Option<u32> {
@@ -99,25 +102,28 @@ impl Join for WakesUnderTheLock {
     }
 }
 
-fn judge<J: Join>() -> Verdict {
-    a_poll_returns::<J>()?;
+fn judge(complete: Complete) -> Verdict {
+    let new = move || Completed(Locked::new(), complete);
+    a_poll_returns(new)?;
     the_model(
         "the waker polls, and the poll does not find the result: it waits for a lock that its own \
          thread holds, or comes before the result",
         |failure| failure.message().contains("deadlock"),
-        check_a_waker_that_polls::<J>,
+        move || check_a_waker_that_polls(new),
     )?;
-    demand("a waiter that has left its waker is not woken", check::<J>)?;
-    no_waker_leaks::<J>()
+    demand("a waiter that has left its waker is not woken", move || {
+        check(new)
+    })?;
+    no_waker_leaks(new)
 }
 
 pub(crate) fn under_the_lock() {
-    check_a_waker_that_polls::<WakesUnderTheLock>();
+    check_a_waker_that_polls(|| Completed(Locked::new(), wake_under_the_lock));
 }
 
 #[test]
 fn exercise_2() {
-    exercise(2, judge::<WakesUnderTheLock>);
+    exercise(2, || judge(wake_under_the_lock));
 }
 
 #[path = "solutions/mutex.rs"]

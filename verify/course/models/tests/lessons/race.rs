@@ -9,7 +9,7 @@ use lessons::sync::{
 
 use crate::{
     exercise::{Verdict, exercise, the_model},
-    join::{Join, a_poll_returns, check, no_waker_leaks},
+    join::{Join, New, a_poll_returns, check, no_waker_leaks},
 };
 
 const NOTHING: usize = 0;
@@ -20,6 +20,13 @@ struct LookThenRegister {
 }
 
 impl LookThenRegister {
+    fn new() -> Self {
+        Self {
+            result: AtomicUsize::new(NOTHING).named("result"),
+            waker: Mutex::new(None).named("waker"),
+        }
+    }
+
     fn look(&self) -> Option<u32> {
         match self.result.load(Ordering::Acquire) {
             NOTHING => None,
@@ -37,13 +44,6 @@ impl LookThenRegister {
 }
 
 impl Join for LookThenRegister {
-    fn new() -> Self {
-        Self {
-            result: AtomicUsize::new(NOTHING).named("result"),
-            waker: Mutex::new(None).named("waker"),
-        }
-    }
-
     fn complete(&self, result: u32) {
         self.result.store(result as usize, Ordering::Release);
         if let Some(waker) = self.take_waker() {
@@ -60,23 +60,23 @@ impl Join for LookThenRegister {
     }
 }
 
-fn judge<J: Join>() -> Verdict {
-    a_poll_returns::<J>()?;
+fn judge<J: Join>(new: impl New<J>) -> Verdict {
+    a_poll_returns(new)?;
     the_model(
         "the waiter sleeps forever: the completer looked for a waker before there was one",
         |failure| failure.message().contains("nobody wakes the waiter"),
-        check::<J>,
+        move || check(new),
     )?;
-    no_waker_leaks::<J>()
+    no_waker_leaks(new)
 }
 
 pub(crate) fn the_race() {
-    check::<LookThenRegister>();
+    check(LookThenRegister::new);
 }
 
 #[test]
 fn exercise_1() {
-    exercise(1, judge::<LookThenRegister>);
+    exercise(1, || judge(LookThenRegister::new));
 }
 
 #[path = "solutions/race.rs"]

@@ -32,51 +32,46 @@ fn the_completion_allows_the_same_executions() {
 
 // The exercise: who comes first takes the prize, and the other gets nothing.
 
-trait Prize: Send + Sync + 'static {
-    fn new() -> Self;
+/// A flag for each thread. They are down at first.
+type Flags = [AtomicBool; 2];
 
-    /// Returns whether this thread, number 0 or 1, has taken the prize.
-    fn take(&self, me: usize) -> bool;
+/// Returns whether this thread, number 0 or 1, has taken the prize.
+type Take = fn(&Flags, usize) -> bool;
+
+fn take(flags: &Flags, me: usize) -> bool {
+    flags[me].store(true, atomic::Ordering::Release);
+    !flags[1 - me].load(atomic::Ordering::Acquire)
 }
 
-struct TwoFlags([AtomicBool; 2]);
-
-impl Prize for TwoFlags {
-    fn new() -> Self {
-        Self(["flag 0", "flag 1"].map(|name| AtomicBool::new(false).named(name)))
-    }
-
-    fn take(&self, me: usize) -> bool {
-        self.0[me].store(true, atomic::Ordering::Release);
-        !self.0[1 - me].load(atomic::Ordering::Acquire)
-    }
+fn flags() -> Arc<Flags> {
+    Arc::new(["flag 0", "flag 1"].map(|name| AtomicBool::new(false).named(name)))
 }
 
-fn check<P: Prize>() {
-    let prize = Arc::new(P::new());
-    let others = prize.clone();
+fn check(take: Take) {
+    let ours = flags();
+    let theirs = ours.clone();
     name_thread("thread 0");
     let other = thread::spawn(move || {
         name_thread("thread 1");
-        others.take(1)
+        take(&theirs, 1)
     });
-    let mine = prize.take(0);
+    let mine = take(&ours, 0);
     assert!(!(mine && other.join().unwrap()), "both have taken it");
 }
 
-fn judge_repair<P: Prize>() -> Verdict {
+fn judge_repair(take: Take) -> Verdict {
     for me in [0, 1] {
         demand("a thread that comes alone must get the prize", move || {
-            let prize = P::new();
-            assert!(prize.take(me));
-            assert!(!prize.take(1 - me), "both have taken it");
+            let flags = flags();
+            assert!(take(&flags, me));
+            assert!(!take(&flags, 1 - me), "both have taken it");
         })?;
     }
-    let operations = operations("takes", || {
-        let prize = Arc::new(P::new());
+    let operations = operations("takes", move || {
+        let flags = flags();
         let takes = thread::spawn(move || {
             name_thread("takes");
-            prize.take(1);
+            take(&flags, 1);
         });
         takes.join().unwrap();
     })?;
@@ -88,17 +83,17 @@ fn judge_repair<P: Prize>() -> Verdict {
     the_model(
         "both threads take the prize",
         |failure| failure.message().contains("both have taken it"),
-        check::<P>,
+        move || check(take),
     )
 }
 
 pub(crate) fn with_two_flags() {
-    check::<TwoFlags>();
+    check(take);
 }
 
 #[test]
 fn exercise_6() {
-    exercise(6, judge_repair::<TwoFlags>);
+    exercise(6, || judge_repair(take));
 }
 
 #[test]

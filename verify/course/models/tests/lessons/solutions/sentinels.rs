@@ -5,116 +5,57 @@ use lessons::thread;
 use super::*;
 use crate::exercise::refused;
 
-struct CompareThenStore(AtomicPtr<Waker>);
-
-impl CompareThenStore {
-    fn complete(&self) -> Option<Box<Waker>> {
-        let mut before = self.0.load(Ordering::Acquire);
-        while let Err(newer) =
-            (self.0).compare_exchange(before, DONE, Ordering::AcqRel, Ordering::Acquire)
-        {
-            before = newer;
-        }
-        // SAFETY: a word that is not a sentinel came out of a box, in `register`, and is ours now.
-        (before != PENDING).then(|| unsafe { Box::from_raw(before) })
+fn compare_and_complete(word: &Word) -> Option<Box<Waker>> {
+    let mut before = word.0.load(Ordering::Acquire);
+    while let Err(newer) =
+        (word.0).compare_exchange(before, DONE, Ordering::AcqRel, Ordering::Acquire)
+    {
+        before = newer;
     }
-
-    fn register(&self, waker: Box<Waker>) -> bool {
-        let waker = Box::into_raw(waker);
-        let result = (self.0).compare_exchange(PENDING, waker, Ordering::AcqRel, Ordering::Acquire);
-        if result.is_err() {
-            // SAFETY: it came out of a box just now, and never got into the word.
-            drop(unsafe { Box::from_raw(waker) });
-        }
-        result.is_err()
-    }
+    take(before)
 }
 
-join_by!(ByCompareExchange, CompareThenStore);
+fn compare_and_register(word: &Word, waker: Box<Waker>) -> bool {
+    let waker = Box::into_raw(waker);
+    let result = (word.0).compare_exchange(PENDING, waker, Ordering::AcqRel, Ordering::Acquire);
+    if result.is_err() {
+        // It never got into the word.
+        drop(take(waker));
+    }
+    result.is_err()
+}
 
 #[test]
 fn exercise_3_is_solved() {
-    judge::<ByCompareExchange>().unwrap();
+    judge(compare_and_complete, compare_and_register).unwrap();
 }
 
-impl From<AtomicPtr<Waker>> for CompareThenStore {
-    fn from(word: AtomicPtr<Waker>) -> Self {
-        Self(word)
-    }
+fn complete_with_one_try(word: &Word) -> Option<Box<Waker>> {
+    let before = word.0.load(Ordering::Acquire);
+    let done = (word.0).compare_exchange(before, DONE, Ordering::AcqRel, Ordering::Acquire);
+    done.ok().and_then(take)
 }
 
-/// Makes a word whose sides differ from the solution in one of two functions.
-macro_rules! wrong {
-    ($join:ident, $word:ident, complete: $complete:expr, register: $register:expr) => {
-        struct $word(CompareThenStore);
-
-        impl $word {
-            fn complete(&self) -> Option<Box<Waker>> {
-                let complete: fn(&CompareThenStore) -> Option<Box<Waker>> = $complete;
-                complete(&self.0)
-            }
-
-            fn register(&self, waker: Box<Waker>) -> bool {
-                let register: fn(&CompareThenStore, Box<Waker>) -> bool = $register;
-                register(&self.0, waker)
-            }
-        }
-
-        join_by!($join, $word);
-    };
+fn register_and_forget(word: &Word, waker: Box<Waker>) -> bool {
+    let waker = Box::into_raw(waker);
+    let done = (word.0).compare_exchange(PENDING, waker, Ordering::AcqRel, Ordering::Acquire);
+    done.is_err()
 }
 
-wrong!(
-    ByOneSide,
-    OnlyTheWaiterCompares,
-    complete: |word| {
-        let before = word.0.load(Ordering::Acquire);
-        word.0.store(DONE, Ordering::Release);
-        // SAFETY: a word that is not a sentinel came out of a box, in `register`.
-        (before != PENDING).then(|| unsafe { Box::from_raw(before) })
-    },
-    register: CompareThenStore::register
-);
-
-wrong!(
-    ByOneTry,
-    TheCompleterTriesOnce,
-    complete: |word| {
-        let before = word.0.load(Ordering::Acquire);
-        let done = word.0.compare_exchange(before, DONE, Ordering::AcqRel, Ordering::Acquire);
-        // SAFETY: a word that is not a sentinel came out of a box, in `register`, and is ours now.
-        (done.is_ok() && before != PENDING).then(|| unsafe { Box::from_raw(before) })
-    },
-    register: CompareThenStore::register
-);
-
-wrong!(
-    ByForgetting,
-    TheWaiterForgetsItsBox,
-    complete: CompareThenStore::complete,
-    register: |word, waker| {
-        let waker = Box::into_raw(waker);
-        let done = word.0.compare_exchange(PENDING, waker, Ordering::AcqRel, Ordering::Acquire);
-        done.is_err()
+const WAIT: Register = |word, _waker| {
+    while word.0.load(Ordering::Acquire) != DONE {
+        thread::yield_now();
     }
-);
-
-wrong!(
-    ByWaiting,
-    TheWaiterWaits,
-    complete: CompareThenStore::complete,
-    register: |word, _waker| {
-        while word.0.load(Ordering::Acquire) != DONE {
-            thread::yield_now();
-        }
-        true
-    }
-);
+    true
+};
 
 #[test]
 fn wrong_repairs_of_exercise_3_are_refused() {
-    refused(judge::<ByOneSide>(), "has overwritten");
-    refused(judge::<ByOneTry>(), "has overwritten");
-    refused(judge::<ByForgetting>(), "leaks");
-    refused(judge::<ByWaiting>(), "must not wait");
+    refused(judge(complete, compare_and_register), "has overwritten");
+    refused(
+        judge(complete_with_one_try, compare_and_register),
+        "has overwritten",
+    );
+    refused(judge(compare_and_complete, register_and_forget), "leaks");
+    refused(judge(compare_and_complete, WAIT), "must not wait");
 }

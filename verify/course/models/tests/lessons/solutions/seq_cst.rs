@@ -1,86 +1,66 @@
 //! The solution of exercise 6, and repairs that are wrong or use `SeqCst`.
 
-use lessons::sync::atomic::{Ordering::*, fence};
+use lessons::{
+    model,
+    sync::atomic::{Ordering::*, fence},
+};
 
 use super::*;
-use crate::{exercise::refused, join::passes};
+use crate::exercise::refused;
 
-struct OneWord(AtomicBool);
-
-impl Prize for OneWord {
-    fn new() -> Self {
-        Self(AtomicBool::new(false))
-    }
-
-    fn take(&self, _me: usize) -> bool {
-        !self.0.swap(true, atomic::Ordering::AcqRel)
-    }
+fn take_one_flag(flags: &Flags, _me: usize) -> bool {
+    !flags[0].swap(true, atomic::Ordering::AcqRel)
 }
 
 #[test]
 fn exercise_6_is_solved() {
-    judge_repair::<OneWord>().unwrap();
+    judge_repair(take_one_flag).unwrap();
 }
 
-/// Makes a prize that is taken otherwise.
-macro_rules! take {
-    ($name:ident, |$flags:ident, $me:ident| $take:expr) => {
-        struct $name([AtomicBool; 2]);
-
-        impl Prize for $name {
-            fn new() -> Self {
-                Self([AtomicBool::new(false), AtomicBool::new(false)])
-            }
-
-            fn take(&self, $me: usize) -> bool {
-                let $flags = &self.0;
-                $take
-            }
-        }
-    };
-}
-
-take!(TwoFlagsInOneOrder, |flags, me| {
+fn seq_cst(flags: &Flags, me: usize) -> bool {
     flags[me].store(true, SeqCst);
     !flags[1 - me].load(SeqCst)
-});
+}
+
+fn fenced(flags: &Flags, me: usize) -> bool {
+    flags[me].store(true, Relaxed);
+    fence(SeqCst);
+    !flags[1 - me].load(Relaxed)
+}
 
 /// Right, although the exercise asks for something else.
 #[test]
 fn two_flags_in_one_order_are_never_both_missed() {
-    passes(check::<TwoFlagsInOneOrder>);
-    passes(check::<TwoFlagsAndFences>);
+    model(|| check(seq_cst));
+    model(|| check(fenced));
 }
 
-take!(TwoFlagsAndFences, |flags, me| {
-    flags[me].store(true, Relaxed);
-    fence(SeqCst);
-    !flags[1 - me].load(Relaxed)
-});
+fn nobody(_flags: &Flags, _me: usize) -> bool {
+    false
+}
 
-take!(Nobody, |_flags, _me| false);
+fn the_first_thread(flags: &Flags, me: usize) -> bool {
+    me == 0 && !flags[0].swap(true, AcqRel)
+}
 
-take!(TheFirstThread, |flags, me| me == 0
-    && !flags[0].swap(true, AcqRel));
-
-take!(LookThenStore, |flags, _me| {
+fn look_then_store(flags: &Flags, _me: usize) -> bool {
     let taken = flags[0].load(Acquire);
     flags[0].store(true, Release);
     !taken
-});
+}
 
-take!(WeakerFences, |flags, me| {
+fn weaker_fences(flags: &Flags, me: usize) -> bool {
     flags[me].store(true, Relaxed);
     fence(AcqRel);
     !flags[1 - me].load(Relaxed)
-});
+}
 
 #[test]
 fn wrong_repairs_of_exercise_6_are_refused() {
-    refused(judge_repair::<TwoFlagsInOneOrder>(), "without SeqCst");
-    refused(judge_repair::<TwoFlagsAndFences>(), "without SeqCst");
-    refused(judge_repair::<Nobody>(), "comes alone");
-    refused(judge_repair::<TheFirstThread>(), "comes alone");
-    refused(judge_repair::<LookThenStore>(), "both threads");
-    refused(judge_repair::<WeakerFences>(), "both threads");
+    refused(judge_repair(seq_cst), "without SeqCst");
+    refused(judge_repair(fenced), "without SeqCst");
+    refused(judge_repair(nobody), "comes alone");
+    refused(judge_repair(the_first_thread), "comes alone");
+    refused(judge_repair(look_then_store), "both threads");
+    refused(judge_repair(weaker_fences), "both threads");
 }
