@@ -23,7 +23,7 @@ pub struct Event {
     pub read: Option<Value>,
     /// The value that it wrote.
     pub written: Option<Value>,
-    /// Which reads of its thread it needs.
+    /// The reads of its thread on which it depends.
     pub needs: Needs,
 }
 
@@ -75,9 +75,9 @@ pub struct Execution {
 pub struct Edges {
     /// Program order, also called sequenced-before: earlier to later in one thread.
     pub po: Relation,
-    /// Reads-from: a write to those who read it.
+    /// Reads-from: from a write to the reads that read what it wrote.
     pub rf: Relation,
-    /// Modification order: earlier to later writes of one location, of which the last stays.
+    /// Modification order: from earlier to later writes of one location. The last one stays.
     pub mo: Relation,
     /// From-read, also called reads-before: from a read to the writes after the one that it read
     /// from.

@@ -15,7 +15,7 @@ pub(crate) struct Trace {
     pub(crate) registers: Vec<Option<Value>>,
 }
 
-/// A run on its way.
+/// A run in progress.
 #[derive(Clone)]
 pub(crate) struct Run<'p> {
     thread: usize,
@@ -43,7 +43,7 @@ impl<'p> Run<'p> {
         }
     }
 
-    /// Goes to the next step, through the branches before it, and on past it.
+    /// Returns the next step, after taking the branches before it.
     pub(crate) fn next(&mut self) -> Option<&'p Step> {
         loop {
             match self.next_instruction()? {
@@ -72,7 +72,7 @@ impl<'p> Run<'p> {
         None
     }
 
-    /// Does what `step` says, where a read finds `read`.
+    /// Executes a step, whose read finds `read`.
     pub(crate) fn take(&mut self, step: &Step, read: Option<Value>) {
         let operand = step.operand.map(|operand| match operand {
             Operand::Constant(value) => value,

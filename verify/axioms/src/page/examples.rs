@@ -22,7 +22,7 @@ const HANDSHAKE: (&str, &str) = (
 );
 const EXCHANGE: (&str, &str) = ("04-the-exchange.md", "Lesson 4: the exchange");
 
-/// The programs of the page, the first of which is there when nobody has typed anything.
+/// The programs of the page. The first one is shown until something is typed.
 pub const EXAMPLES: [Example; 10] = [
     Example {
         id: "message",
