@@ -1,8 +1,9 @@
 //! The search for a test that finds a change.
 
 use std::{
-    collections::{BTreeMap, VecDeque},
-    sync::{Mutex, PoisonError},
+    collections::BTreeMap,
+    iter,
+    sync::Mutex,
     thread,
     time::{Duration, Instant},
 };
@@ -125,27 +126,18 @@ pub(crate) fn work<J: Send, R: Send>(
     most: usize,
     each: impl Fn(J) -> R + Sync,
 ) -> Vec<R> {
-    let left = Mutex::new(jobs.into_iter().enumerate().collect::<VecDeque<_>>());
-    let done = Mutex::new(BTreeMap::new());
-    let next = || {
-        left.lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .pop_front()
-    };
+    let left = Mutex::new(jobs.into_iter().enumerate());
+    let next = || left.lock().expect("a job is taken without a panic").next();
+    let run = || iter::from_fn(next).map(|(n, job)| (n, each(job))).collect();
     thread::scope(|scope| {
-        for _ in 0..most {
-            scope.spawn(|| {
-                while let Some((n, job)) = next() {
-                    let result = each(job);
-                    done.lock()
-                        .unwrap_or_else(PoisonError::into_inner)
-                        .insert(n, result);
-                }
-            });
-        }
-    });
-    let done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
-    done.into_values().collect()
+        let threads: Vec<_> = (0..most).map(|_| scope.spawn(run)).collect();
+        let done = threads.into_iter().map(|thread| {
+            let done: Vec<(usize, R)> = thread.join().expect("a job does not panic");
+            done
+        });
+        let done: BTreeMap<_, _> = done.flatten().collect();
+        done.into_values().collect()
+    })
 }
 
 #[cfg(test)]
