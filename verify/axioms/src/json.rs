@@ -98,8 +98,8 @@ fn maybe<T>(value: Option<T>, json: impl FnOnce(T) -> Json) -> Json {
 /// `data` and decided the branches before it (`control`); `timeline`, the numbers of the threads'
 /// events in the order to draw them in; the edges `po`, `rf`, `mo`, `fr`, `sw`, `hb` as pairs of
 /// numbers, `po` and `mo` between neighbours only, the others all; the `registers` and `memory` in
-/// the end; `races`, each with its `missing` edges; whether it is an `interleaving`; the `sentences`
-/// for its races; and the machines that it happens `on`.
+/// the end; `races`, each with its `missing` edges; whether it is an `interleaving`; the
+/// `sentences` for its races; and the machines that it happens `on`.
 pub fn execution(
     program: &Program,
     execution: &Execution,

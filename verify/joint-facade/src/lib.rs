@@ -11,6 +11,7 @@
 //! | `tool! { store self value order }` | |
 //! | `tool! { modify self u8 fetch_add (next) operand order }` | the value before; `next` is a function of it and of the operand |
 //! | `tool! { exchange self compare_exchange [current, new] success failure }` | what `compare_exchange` returns |
+//! | `tool! { with_mut self f }` | what `f` returns; not called for `AtomicBool` |
 //! | `tool! { update self f set fetch }` | what `fetch_update` returns, for example by [`update!`] |
 //!
 //! All methods pass on the place of their call.
@@ -40,6 +41,7 @@ macro_rules! atomics {
             fetch_xor |a, b| a ^ b
         }
         $crate::atomic! { $tool AtomicPtr [T] *mut T }
+        $crate::atomic! { @with_mut $tool AtomicPtr [T] *mut T }
 
         impl Default for AtomicBool {
             #[track_caller]
@@ -62,6 +64,7 @@ macro_rules! atomics {
             fetch_and |a, b| a & b, fetch_nand |a, b| !(a & b), fetch_or |a, b| a | b,
             fetch_xor |a, b| a ^ b, fetch_max Ord::max, fetch_min Ord::min
         }
+        $crate::atomic! { @with_mut $tool $name [] $value }
 
         impl Default for $name {
             #[track_caller]
@@ -146,6 +149,15 @@ macro_rules! atomic {
             }
         }
     };
+    (@with_mut $tool:ident $name:ident [$($t:ident)?] $value:ty) => {
+        impl $(<$t>)? $name $(<$t>)? {
+            /// Calls `f` with exclusive access to the value.
+            #[track_caller]
+            pub fn with_mut<R>(&mut self, f: impl FnOnce(&mut $value) -> R) -> R {
+                $tool! { with_mut self f }
+            }
+        }
+    };
     (@modify $tool:ident $value:ty $(, $method:ident $next:expr)+) => {$(
         /// Works as in std.
         #[track_caller]
@@ -185,6 +197,51 @@ macro_rules! update {
         }
         Err(before)
     }};
+}
+
+/// The value of an atomic, as a word that a tool keeps.
+pub trait Bits: Copy {
+    /// Returns the word.
+    fn bits(self) -> u64;
+
+    /// Returns the value of a word.
+    fn of(bits: u64) -> Self;
+}
+
+macro_rules! bits {
+    ($($value:ident),+) => {$(
+        impl Bits for $value {
+            fn bits(self) -> u64 {
+                self as u64
+            }
+
+            fn of(bits: u64) -> Self {
+                bits as Self
+            }
+        }
+    )+};
+}
+
+bits! { i8, i16, i32, i64, isize, u8, u16, u32, u64, usize }
+
+impl Bits for bool {
+    fn bits(self) -> u64 {
+        self.into()
+    }
+
+    fn of(bits: u64) -> Self {
+        bits != 0
+    }
+}
+
+impl<T> Bits for *mut T {
+    fn bits(self) -> u64 {
+        self.expose_provenance() as u64
+    }
+
+    fn of(bits: u64) -> Self {
+        core::ptr::with_exposed_provenance_mut(bits as usize)
+    }
 }
 
 /// Returns the ordering of a `compare_and_swap` that fails.

@@ -27,18 +27,6 @@ pub fn fence(order: Ordering) {
     }
 }
 
-macro_rules! with_mut {
-    ($name:ident [$($t:ident)?] $value:ty) => {
-        impl $(<$t>)? $name $(<$t>)? {
-            /// Calls `f` with the value, as loom's atomics do.
-            #[track_caller]
-            pub fn with_mut<R>(&mut self, f: impl FnOnce(&mut $value) -> R) -> R {
-                self.model.with_mut(f)
-            }
-        }
-    };
-}
-
 /// The bodies of the atomics: loom's operation, or what it is changed to.
 macro_rules! changed {
     (type $name:ident [$($t:ident)?] $value:ty) => {
@@ -139,6 +127,9 @@ macro_rules! changed {
             }
         }
     };
+    (with_mut $it:ident $f:ident) => {
+        $it.model.with_mut($f)
+    };
     // One place, not the loads and exchanges that it makes.
     (update $it:ident $f:ident $set:ident $fetch:ident) => {{
         let (set, fetch) = match change("fetch_update", $set, Some($fetch)) {
@@ -157,18 +148,11 @@ macro_rules! changed {
     }};
 }
 
-macro_rules! integers {
-    ($($name:ident $value:ident),+ $(,)?) => {
-        joint_facade::atomics! { changed: $($name $value),+ }
-        $(with_mut! { $name [] $value })+
-    };
-}
-
-integers! {
+joint_facade::atomics! {
+    changed:
     AtomicU8 u8, AtomicU16 u16, AtomicU32 u32, AtomicUsize usize,
     AtomicI8 i8, AtomicI16 i16, AtomicI32 i32, AtomicIsize isize,
 }
 #[cfg(target_pointer_width = "64")]
-integers! { AtomicU64 u64, AtomicI64 i64 }
+joint_facade::atomics! { changed: AtomicU64 u64, AtomicI64 i64 }
 joint_facade::atomics! { changed }
-with_mut! { AtomicPtr [T] *mut T }

@@ -3,6 +3,8 @@
 use core::marker::PhantomData;
 pub use core::sync::atomic::Ordering;
 
+use joint_facade::Bits;
+
 use crate::{
     graph::{Id, Kind, Op},
     run::{Request, leave, perform},
@@ -127,35 +129,6 @@ impl Word {
 /// The failure ordering of an operation that cannot fail.
 pub(crate) const NONE: Ordering = Ordering::Relaxed;
 
-/// A value that a word of the model holds.
-trait Value: Copy {
-    fn bits(self) -> u64;
-    fn of(bits: u64) -> Self;
-}
-
-macro_rules! value {
-    ($([$($t:ident)?] $value:ty, $bits:expr, $of:expr;)+) => {$(
-        impl $(<$t>)? Value for $value {
-            fn bits(self) -> u64 {
-                let bits: fn(Self) -> u64 = $bits;
-                bits(self)
-            }
-
-            fn of(bits: u64) -> Self {
-                let of: fn(u64) -> Self = $of;
-                of(bits)
-            }
-        }
-    )+};
-}
-
-macro_rules! integers {
-    ($($name:ident $value:ident),+ $(,)?) => {
-        value! { $([] $value, |value| value as u64, |bits| bits as Self;)+ }
-        joint_facade::atomics! { checked: $($name $value),+ }
-    };
-}
-
 /// The bodies of the atomics.
 macro_rules! checked {
     (type $name:ident [$($t:ident)?] $value:ty) => {
@@ -173,17 +146,6 @@ macro_rules! checked {
         }
 
         impl $(<$t>)? $name $(<$t>)? {
-            /// Calls `f` with the value, through an exclusive reference.
-            #[track_caller]
-            pub fn with_mut<R>(&mut self, f: impl FnOnce(&mut $value) -> R) -> R {
-                let place = self.word.place();
-                let before = perform("with_mut", Request::Exclusive { place });
-                let mut value = Value::of(before.value);
-                let result = f(&mut value);
-                leave(before.id, value.bits());
-                result
-            }
-
             /// Returns the value. It races with accesses that do not happen before it.
             ///
             /// # Safety
@@ -191,7 +153,7 @@ macro_rules! checked {
             #[track_caller]
             pub unsafe fn unsync_load(&self) -> $value {
                 let place = self.word.place();
-                Value::of(perform("unsync_load", Request::Exclusive { place }).value)
+                Bits::of(perform("unsync_load", Request::Exclusive { place }).value)
             }
 
             /// Returns the value.
@@ -208,7 +170,7 @@ macro_rules! checked {
         }
     };
     (load $it:ident $order:ident) => {
-        Value::of($it.word.load("load", $order))
+        Bits::of($it.word.load("load", $order))
     };
     (store $it:ident $value:ident $order:ident) => {
         $it.word.store("store", $value.bits(), $order)
@@ -216,30 +178,35 @@ macro_rules! checked {
     (modify $it:ident $value:ty, $method:ident ($next:expr) $operand:ident $order:ident) => {{
         let with = |before, [operand, _]: [u64; 2]| {
             let next: fn($value, $value) -> $value = $next;
-            Some(next(Value::of(before), Value::of(operand)).bits())
+            Some(next(Bits::of(before), Bits::of(operand)).bits())
         };
-        Value::of($it.word.update(stringify!($method), $operand.bits(), $order, with))
+        Bits::of($it.word.update(stringify!($method), $operand.bits(), $order, with))
     }};
     (exchange $it:ident $method:ident [$current:ident, $new:ident] $success:ident $failure:ident) => {{
         let op = Op::exchange($current.bits(), $new.bits(), false);
         let before = $it.word.access("compare_exchange", op, $success, $failure);
         match before == $current.bits() {
-            true => Ok(Value::of(before)),
-            false => Err(Value::of(before)),
+            true => Ok(Bits::of(before)),
+            false => Err(Bits::of(before)),
         }
+    }};
+    (with_mut $it:ident $f:ident) => {{
+        let place = $it.word.place();
+        let before = perform("with_mut", Request::Exclusive { place });
+        let mut value = Bits::of(before.value);
+        let result = $f(&mut value);
+        leave(before.id, value.bits());
+        result
     }};
     (update $it:ident $f:ident $set:ident $fetch:ident) => {
         joint_facade::update!($it, $f, $set, $fetch)
     };
 }
 
-integers! {
+joint_facade::atomics! {
+    checked:
     AtomicI8 i8, AtomicI16 i16, AtomicI32 i32, AtomicI64 i64, AtomicIsize isize,
     AtomicU8 u8, AtomicU16 u16, AtomicU32 u32, AtomicU64 u64, AtomicUsize usize,
 }
-value! {
-    [] bool, u64::from, |bits| bits != 0;
-    [T] *mut T, |value| value.expose_provenance() as u64,
-        |bits| core::ptr::with_exposed_provenance_mut(bits as usize);
-}
 joint_facade::atomics! { checked }
+joint_facade::atomic! { @with_mut checked AtomicBool [] bool }

@@ -4,6 +4,8 @@ use std::panic::Location;
 
 pub use std::sync::atomic::Ordering;
 
+use joint_facade::Bits;
+
 use crate::{event::Step, recorder};
 
 /// [`loom::sync::atomic::fence`].
@@ -12,42 +14,6 @@ pub fn fence(order: Ordering) {
     recorder::begins(0, Step::Fence, order, None, Location::caller());
     loom::sync::atomic::fence(order);
     recorder::ended(0);
-}
-
-/// A value as the record has it.
-trait Bits: Copy {
-    fn bits(self) -> u64;
-}
-
-macro_rules! integers {
-    ($($name:ident $value:ident),+ $(,)?) => {
-        $(
-            impl Bits for $value {
-                fn bits(self) -> u64 {
-                    self as u64
-                }
-            }
-            with_mut! { $name [] $value }
-        )+
-        joint_facade::atomics! { recorded: $($name $value),+ }
-    };
-}
-
-macro_rules! with_mut {
-    ($name:ident [$($t:ident)?] $value:ty) => {
-        impl $(<$t>)? $name $(<$t>)? {
-            /// Calls `f` with exclusive access to the value.
-            #[track_caller]
-            pub fn with_mut<R>(&mut self, f: impl FnOnce(&mut $value) -> R) -> R {
-                self.begins(Step::Exclusive(0), Ordering::Relaxed);
-                self.0.with_mut(|value| {
-                    let result = f(value);
-                    recorder::ended(value.bits());
-                    result
-                })
-            }
-        }
-    };
 }
 
 /// The bodies of the atomics: loom's operation, recorded.
@@ -106,26 +72,22 @@ macro_rules! recorded {
         recorder::ended(before.bits());
         answer
     }};
+    (with_mut $it:ident $f:ident) => {{
+        $it.begins(Step::Exclusive(0), Ordering::Relaxed);
+        $it.0.with_mut(|value| {
+            let result = $f(value);
+            recorder::ended(value.bits());
+            result
+        })
+    }};
     (update $it:ident $f:ident $set:ident $fetch:ident) => {
         joint_facade::update!($it, $f, $set, $fetch)
     };
 }
 
-integers! {
+joint_facade::atomics! {
+    recorded:
     AtomicI8 i8, AtomicI16 i16, AtomicI32 i32, AtomicI64 i64, AtomicIsize isize,
     AtomicU8 u8, AtomicU16 u16, AtomicU32 u32, AtomicU64 u64, AtomicUsize usize,
 }
 joint_facade::atomics! { recorded }
-with_mut! { AtomicPtr [T] *mut T }
-
-impl Bits for bool {
-    fn bits(self) -> u64 {
-        self.into()
-    }
-}
-
-impl<T> Bits for *mut T {
-    fn bits(self) -> u64 {
-        self.addr() as u64
-    }
-}
