@@ -36,8 +36,7 @@ const MOST_TIME: Duration = Duration::from_secs(24 * 3600);
 /// Runs a program with some hundreds of seeds, and panics with a report if it fails in one of them.
 ///
 /// It is meant for tests. The seeds are used with several [schedulers](super::Scheduler) in turn.
-/// [`Check`] has all settings, and says what a report contains and which environment variables
-/// count.
+/// [`Check`] says what a report contains and which environment variables count.
 ///
 /// # Panics
 /// If the program fails.
@@ -79,11 +78,8 @@ pub fn check<F: Future<Output: Verdict>>(program: impl Fn() -> F) {
 /// [denied](Check::deny_snoozing).
 ///
 /// # Faults
-/// All [faults](Faults::all) are on, but each run has a [part of them](Check::swarm) only, and one
-/// in five has none. A correct program is still correct with them: cancellations and panics happen
-/// only where the program says so, in [`may_cancel`](super::may_cancel) and
-/// [`may_panic`](super::may_panic). The text that replays a run ends with what it has of the
-/// faults.
+/// All [faults](Faults::all) are on, but each run has a [part of them](Check::swarm) only. The
+/// replay string ends with the run's fault settings.
 ///
 /// # A failure
 /// The decisions of the run that failed are shrunk: as many as possible are replaced by the tamest

@@ -145,27 +145,23 @@ settings! {
     /// the next. After that the run fails. Otherwise it is 10 s.
     ///
     /// Such a function has a thread of its own, but the simulation waits until it ends, or waits in
-    /// `joint`. If it waits elsewhere, such as in a channel of `std`, for another part of the
-    /// program, nothing can go on. The run then fails, and leaks all that is in it. The process is
-    /// aborted with the same message if a poll is blocked in a wait meanwhile.
+    /// `joint`. If it waits elsewhere, such as in a channel of `std`, nothing can go on. The run
+    /// then fails, and leaks all that is in it. If a poll is blocked in a wait meanwhile, the
+    /// process is aborted with the same message.
     max_call_time: Duration,
 
-    /// Sets how long, in real time, a poll may go on without a wait of `joint`. After that the
-    /// process is aborted, with a report on the standard error. Otherwise it is one minute.
-    /// [`Duration::MAX`] means forever, and nobody looks at the run then.
+    /// Sets how long, in real time, a poll, or a destructor at the end of the run, may go on
+    /// without a wait of `joint`. After that the process is aborted, with a report on the standard
+    /// error that names the seed, the step, the task and where it was spawned, and how a check is
+    /// replayed. Otherwise it is one minute. [`Duration::MAX`] means forever, and nobody looks at
+    /// the run then.
     ///
-    /// A poll that waits elsewhere than in `joint` blocks the whole simulation: in a channel or
-    /// lock of `std`, in [`park`](std::thread::park), or in a poll that never ends. Often it waits
-    /// for another task, which can never run. A blocked thread cannot be unwound, so no [`Failure`]
-    /// can be returned. The report names the seed, the step, the task and where it was spawned, and
-    /// how a check is replayed. The test harness of `cargo test` ends with the process, and the
-    /// other tests of the program are not run.
-    ///
-    /// [`Failure`]: super::Failure
-    ///
-    /// The limit is not exact, and the time in which a debugger holds the process does not count.
-    /// The same limit holds for a destructor at the end of the run. A function of `spawn_blocking`
-    /// has a limit of its own, [`max_call_time`](Self::max_call_time).
+    /// A poll that waits in a channel or lock of `std`, or in [`park`](std::thread::park), blocks
+    /// the whole simulation, and often waits for a task that can never run. A blocked thread cannot
+    /// be unwound, so no [`Failure`](super::Failure) can be returned. The test harness ends with
+    /// the process. The limit is not exact, and the time in which a debugger holds the process does
+    /// not count. A function of `spawn_blocking` has its own limit,
+    /// [`max_call_time`](Self::max_call_time).
     ///
     /// # Cost
     /// One thread of the process looks at all runs once a second, or four times in the shortest of
@@ -177,10 +173,9 @@ settings! {
     ///
     /// Where the main future waits for the one that snoozes, the run is a deadlock, and fails
     /// anyway. This is for programs in which it waits for less, such as a server that is stopped
-    /// while its requests are under way. Name the waits for locks and permits in it, and let the
-    /// main future rest until its tasks should be idle. A loop over a select that is in the handler
-    /// of one branch, and will poll the other branch after that, snoozes meanwhile, and is blamed
-    /// if the main future ends then.
+    /// while its requests are under way. Let the main future rest until its tasks should be idle: a
+    /// loop over a select that is in the handler of one branch, and will poll the other branch
+    /// after that, snoozes meanwhile, and is blamed if the main future ends then.
     ///
     /// # Example
     /// See [`Snoozing`](super::Snoozing).

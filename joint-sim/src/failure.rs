@@ -2,7 +2,7 @@
 
 use std::{
     any::Any,
-    fmt, mem,
+    fmt, io, mem,
     panic::{Location, resume_unwind},
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
@@ -93,8 +93,8 @@ pub(super) enum Kind {
         is_still: bool,
     },
     Time(Duration),
-    NoExecutor(String),
-    NoThread(String),
+    /// No executor or thread could be started.
+    NotStarted(&'static str, io::Error),
     /// A call has blocked the simulation for too long.
     Stuck {
         actor: Actor,
@@ -307,10 +307,7 @@ impl fmt::Display for Failure {
                 }
             }
             Kind::Time(limit) => writeln!(f, "it took more than {limit:?} of virtual time")?,
-            Kind::NoThread(error) => writeln!(
-                f,
-                "no thread could be started for `spawn_blocking`: {error}"
-            )?,
+            Kind::NotStarted(what, error) => writeln!(f, "no {what} could be started: {error}")?,
             Kind::Stuck {
                 actor,
                 spawned,
@@ -327,7 +324,6 @@ impl fmt::Display for Failure {
                  is due, but the poll of {above}, which blocks too, lies above it on the stack; \
                  use `spawn_blocking` for what blocks"
             )?,
-            Kind::NoExecutor(error) => writeln!(f, "no executor could be started: {error}")?,
             Kind::Panicked(panicked) => writeln!(f, "{panicked}")?,
             Kind::Unfinished => f.write_str("the main future ended before its tasks did\n")?,
             Kind::Differs(text) => f.write_str(text)?,

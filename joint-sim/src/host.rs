@@ -247,14 +247,13 @@ impl Host {
         }
     }
 
-    /// Pauses the host's program: nothing of it runs until the host is [resumed](Self::resume). So
-    /// it is with a program that is stopped by `SIGSTOP`, collects garbage, or gets no processor.
+    /// Pauses the host's program, as `SIGSTOP`, a garbage collector or a lack of processors does:
+    /// nothing of it runs until the host is [resumed](Self::resume).
     ///
-    /// The host polls no task and begins no call. The time goes on, and that of other hosts. What
-    /// arrives meanwhile, such as data and the wake-ups of timers, is kept, in its order. The
-    /// machine keeps answering: connections stay open, and are accepted. A poll that is under way
-    /// ends first, and a call of `spawn_blocking` goes on until it waits, so a task may pause its
-    /// own host.
+    /// The host polls no task and begins no call, and the time goes on. What arrives meanwhile,
+    /// such as data and the wake-ups of timers, is kept, in its order. The machine keeps answering:
+    /// connections stay open, and are accepted. A poll that is under way ends first, and a call of
+    /// `spawn_blocking` goes on until it waits, so a task may pause its own host.
     ///
     /// Nothing happens if the host is not running or is paused already. If a
     /// [fault](super::Faults::pauses) has paused it, it stays paused until it is resumed. Killing
@@ -319,13 +318,11 @@ impl Host {
     }
 
     /// Sets the host's clocks. From now on, its [wall clock](joint_executor::time::wall) is ahead
-    /// of the true time by the offset, which is in milliseconds and may be negative. Both its wall
-    /// clock and the clock of its timers, [`now`](joint_executor::time::now), run faster than the
-    /// true time by the drift, which is in parts per million and may be negative, too.
-    ///
-    /// The true time is that of the run, and of hosts whose clocks were never set. Quartz drifts by
-    /// up to 100 parts per million. `clock(0, 0)` sets the clocks right, but for the time by which
-    /// the host's `now` differs from that of other hosts already.
+    /// of the true time by the offset in milliseconds. Both its wall clock and the clock of its
+    /// timers, [`now`](joint_executor::time::now), run faster than the true time by the drift in
+    /// parts per million. Quartz drifts by up to 100. The true time is that of the run, and of
+    /// hosts whose clocks were never set. `clock(0, 0)` sets the clocks right, but for the time by
+    /// which the host's `now` differs from that of other hosts already.
     ///
     /// `now` never jumps, so timers that are armed fire when the host's clock shows their time.
     /// Waits that block already, as those of `block_on`, keep the end that they had. As outside, an

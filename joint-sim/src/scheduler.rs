@@ -37,14 +37,11 @@ pub enum Scheduler {
     /// has depth 1; an update that gets lost between a read and a write has depth 2.
     ///
     /// If a program has at most `n` tasks (with the main future) and makes at most `k` polls, then
-    /// each run finds a bug of depth `d` with a probability of at least 1/(n·k^(d-1)). How many
-    /// other schedules there are does not matter. `k` is
-    /// [`Builder::expected_steps`](super::Builder::expected_steps). It may be too large, at the
-    /// price in the formula. If it is too small, the guarantee covers the first `k` polls only. It
-    /// does not cover bugs for which a task must yield more than 64 times in a row.
-    ///
-    /// After `k` polls, the choice is [`Random`](Self::Random). Otherwise tasks that wake each
-    /// other until another one has done something could keep that one from running forever.
+    /// each run finds a bug of depth `d` with a probability of at least 1/(n·k^(d-1)), unless a
+    /// task must yield more than 64 times in a row for it. `k` is
+    /// [`Builder::expected_steps`](super::Builder::expected_steps). If it is too small, the
+    /// guarantee covers the first `k` polls only. After them, the choice is
+    /// [`Random`](Self::Random), so that no task is kept from running forever.
     ///
     /// The algorithm and its proof: Burckhardt, Kothari, Musuvathi, Nagarakatte: *A Randomized
     /// Scheduler with Probabilistic Guarantees of Finding Bugs*, ASPLOS 2010.
@@ -53,34 +50,21 @@ pub enum Scheduler {
     /// A choice looks at each task that is ready.
     ///
     /// # Example
-    /// Both halves of an update can be split by another task. The bug has depth 2.
     /// ```
-    /// use std::sync::{Arc, atomic::{AtomicU32, Ordering::Relaxed}};
+    /// use joint_executor::{JoinSet, yield_now};
     /// use joint_sim::{Builder, Scheduler};
-    /// use joint_executor::{spawn, yield_now};
     ///
-    /// async fn count() -> u32 {
-    ///     let count = Arc::new(AtomicU32::new(0));
-    ///     let add = || {
-    ///         let count = count.clone();
-    ///         spawn(async move {
-    ///             let seen = count.load(Relaxed);
-    ///             yield_now().await;
-    ///             count.store(seen + 1, Relaxed);
-    ///         })
-    ///     };
-    ///     for task in [add(), add()] {
-    ///         task.await;
-    ///     }
-    ///     count.load(Relaxed)
-    /// }
-    ///
-    /// let run = |seed| {
-    ///     let settings = Builder::new(seed).scheduler(Scheduler::Pct { depth: 2 });
-    ///     settings.expected_steps(8).run(count()).unwrap().output
+    /// let program = || async {
+    ///     let mut set = JoinSet::new();
+    ///     set.spawn(yield_now());
+    ///     set.spawn(yield_now());
+    ///     while set.join_next().await.is_some() {}
     /// };
-    /// assert!((0..100).any(|seed| run(seed) == 1));
-    /// assert!((0..100).any(|seed| run(seed) == 2));
+    /// // As many steps as the program takes at most.
+    /// let steps = Builder::new(0).run(program())?.steps;
+    /// let settings = Builder::new(1).scheduler(Scheduler::Pct { depth: 2 });
+    /// settings.expected_steps(steps).run(program())?;
+    /// # Ok::<(), joint_sim::Failure>(())
     /// ```
     Pct {
         /// The depth of the bugs to look for. Most bugs have a depth of at most 3.

@@ -152,7 +152,7 @@ impl World {
                 self.run_main(future, &mut entered)
             }
             Err(error) => {
-                self.fail(Kind::NoExecutor(error.to_string()));
+                self.fail(Kind::NotStarted("executor", error));
                 Err(())
             }
         };

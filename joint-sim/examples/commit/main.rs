@@ -36,7 +36,7 @@ use joint_sim::{Check, Faults, Host};
 use crate::{
     observer::Observer,
     options::Options,
-    program::{COORDINATOR, PARTICIPANTS, coordinate, participate, until_its_disk_fails},
+    program::{COORDINATOR, PARTICIPANTS, coordinate, participate},
 };
 
 const HELP: &str = "\
@@ -79,27 +79,22 @@ const FAULTS: Faults = Faults::none()
     .late_wakeups(0.02)
     .late_timers(0.02);
 
-/// A host, whose program is started again when it has ended.
-fn start<F: Future<Output = ()> + 'static>(name: &str, main: impl FnMut() -> F + 'static) -> Host {
-    let host = Host::new(name);
-    host.run(main);
-    host
-}
-
 async fn simulate(bug: Option<Bug>, committed: &Cell<usize>) {
     let observer = Rc::new(Observer::new(TRANSACTIONS));
-    let own = observer.clone();
-    let mut hosts = Vec::from([start(COORDINATOR, move || {
-        let own = own.clone();
-        async move { until_its_disk_fails(coordinate(&own, bug)).await }
-    })]);
-    for name in PARTICIPANTS {
-        let own = observer.clone();
-        hosts.push(start(name, move || {
-            let own = own.clone();
-            async move { until_its_disk_fails(participate(&own, bug)).await }
-        }));
-    }
+    let hosts = [COORDINATOR, PARTICIPANTS[0], PARTICIPANTS[1]].map(|name| {
+        let (host, observer) = (Host::new(name), observer.clone());
+        host.run(move || {
+            let observer = observer.clone();
+            async move {
+                // A program whose disk fails ends, and is started again.
+                let _failed = match name {
+                    COORDINATOR => coordinate(&observer, bug).await,
+                    _ => participate(&observer, bug).await,
+                };
+            }
+        });
+        host
+    });
     for _ in 0..MOMENTS {
         sleep(Duration::from_millis(random() % BETWEEN)).await;
         let host = &hosts[random() as usize % hosts.len()];

@@ -3,7 +3,6 @@
 use std::{
     cell::RefCell,
     collections::{BTreeMap, BTreeSet},
-    future::Future,
     io,
     net::SocketAddr,
     time::Duration,
@@ -83,7 +82,6 @@ pub(crate) async fn coordinate(observer: &Observer, bug: Option<Bug>) -> io::Res
     future::or(answers, coordinator.decide_all(log, observer)).await
 }
 
-#[derive(Default)]
 struct Coordinator {
     /// What is in the log. All else is aborted, unless it is open.
     committed: RefCell<BTreeSet<u64>>,
@@ -194,12 +192,13 @@ impl Participant<'_> {
     }
 
     async fn end(&mut self, transaction: u64, commits: bool) -> io::Result<()> {
-        let (step, seen) = match commits {
-            true => (Step::Committed, self.steps.get(&transaction)),
-            false => (Step::Aborted, self.steps.get(&transaction)),
-        };
-        match seen {
+        match self.steps.get(&transaction) {
             Some(Step::Prepared) => {
+                let step = if commits {
+                    Step::Committed
+                } else {
+                    Step::Aborted
+                };
                 self.step(transaction, step).await?;
                 self.observer.decided(transaction, commits);
             }
@@ -221,9 +220,4 @@ impl Participant<'_> {
             _ => Ok(()),
         }
     }
-}
-
-/// Runs a program until it ends, and says nothing of how: it is started again.
-pub(crate) async fn until_its_disk_fails(program: impl Future<Output = io::Result<()>>) {
-    let _ = program.await;
 }

@@ -140,9 +140,20 @@ fn report(checked: Checked, observed: &Summary) -> String {
 }
 
 fn report_found(found: &Found, check: &Check, bug: Option<Bug>) -> String {
+    // Makes the run again, to see what was observed.
     let run = |replay: &str| {
-        let observed = replayed(replay, check, bug);
-        (report_one(replay, &observed), picture::draw(&observed))
+        let observed = RefCell::<Summary>::default();
+        let again = check.clone().replay(replay);
+        let again = again.find(|| cluster::run(bug, &observed));
+        again.expect_err("the same run fails again");
+        let observed = observed.take();
+        let violation = observed.violation.as_ref();
+        let lines = lines(&[
+            ("faults", &observed.faults),
+            ("violation", violation.expect("the run has failed by it")),
+            ("replay", &replay),
+        ]);
+        (lines, picture::draw(&observed))
     };
     let (first, picture) = run(&found.replay());
     let first = format!("{}{first}", lines(&[("found in run", &found.runs())]));
@@ -154,25 +165,4 @@ fn report_found(found: &Found, check: &Check, bug: Option<Bug>) -> String {
         }
         _ => format!("{first}\n{picture}"),
     }
-}
-
-/// Makes the run again that a check has found, to see what was observed.
-fn replayed(replay: &str, check: &Check, bug: Option<Bug>) -> Summary {
-    let observed = RefCell::default();
-    let again = check.clone().replay(replay);
-    let again = again.find(|| cluster::run(bug, &observed));
-    again.expect_err("the same run fails again");
-    observed.take()
-}
-
-fn report_one(replay: &str, observed: &Summary) -> String {
-    let violation = observed.violation.as_ref();
-    lines(&[
-        ("faults", &observed.faults),
-        (
-            "violation",
-            &violation.map(ToString::to_string).unwrap_or_default(),
-        ),
-        ("replay", &replay),
-    ])
 }

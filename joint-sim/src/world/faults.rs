@@ -95,7 +95,8 @@ pub(super) enum Manner {
     Dropped,
 }
 
-/// At least 1 and below 2 to the power of `LONGEST`, log-uniform over the top `orders` powers of two.
+/// At least 1 and below 2 to the power of `LONGEST`, log-uniform over the top `orders` powers of
+/// two.
 fn some_delay(draw: &mut dyn FnMut() -> u32, orders: u32) -> usize {
     let magnitude = LONGEST - orders + draw() % orders;
     let largest = 1 << magnitude;

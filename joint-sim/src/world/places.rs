@@ -71,6 +71,11 @@ impl World {
         result
     }
 
+    /// Calls `f` with the network when the virtual time comes to `at`.
+    pub(super) fn network_at(&self, at: u64, f: impl FnOnce(&Self, &mut Network) + 'static) {
+        self.at(at, move |world| world.network(|network| f(world, network)));
+    }
+
     pub(crate) fn machines<R>(&self, f: impl FnOnce(&mut Machines) -> R) -> R {
         self.network(|network| f(&mut network.machines))
     }
@@ -86,7 +91,7 @@ impl World {
         self.stage.place.set(before);
         match program {
             Ok(program) => self.machines(|machines| machines.all[number].program = Some(program)),
-            Err(error) => self.fail(Kind::NoExecutor(error.to_string())),
+            Err(error) => self.fail(Kind::NotStarted("executor", error)),
         }
     }
 

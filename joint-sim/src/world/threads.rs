@@ -137,7 +137,7 @@ impl World {
         let number = match free.map_or_else(|| self.start_thread(), Ok) {
             Ok(number) => number,
             Err(error) => {
-                self.fail(Kind::NoThread(error.to_string()));
+                self.fail(Kind::NotStarted("thread for `spawn_blocking`", error));
                 return Ok(());
             }
         };

@@ -175,8 +175,10 @@ fn handles_wakers_and_timers_outlive_the_world() {
     .unwrap();
 }
 
+type Use = fn(&Executor);
+
 /// The ways to use an executor.
-const USES: [(&str, fn(&Executor)); 5] = [
+const USES: [(&str, Use); 5] = [
     ("spawn", |executor| drop(executor.spawn(async {}))),
     ("detached", |executor| executor.spawn_detached(async {})),
     ("on a worker", |executor| {

@@ -1,6 +1,5 @@
 //! What a program draws at random is decided, shrunk and replayed as everything else is.
 
-
 use joint_executor::{spawn, yield_now};
 use joint_sim::{Check, Found, random};
 

@@ -52,14 +52,6 @@ fn trace_of(future: impl Future<Output = ()>) -> Trace {
     outcome.unwrap().trace.unwrap()
 }
 
-/// The lines of a text, without the spaces at their ends.
-fn lines(text: impl ToString) -> Vec<String> {
-    let text = text.to_string();
-    text.lines()
-        .map(|line| line.trim_end().to_owned())
-        .collect()
-}
-
 #[test]
 fn nothing_is_kept_unless_asked_for_and_the_digest_is_the_same() {
     let run = |trace| Builder::new(1).trace(trace).run(hands_over()).unwrap();
@@ -300,21 +292,17 @@ fn each_process_sees_the_same_events() {
 
 /// The report of a failure without its last steps, and without the columns of places.
 fn report(failure: &sim::Failure) -> Vec<String> {
-    let report = lines(failure);
-    let told = report.iter().take_while(|line| *line != "the last steps:");
-    let place = |line: &String| match line.split_once(file!()) {
+    let report = failure.to_string();
+    let told = report.lines().take_while(|line| *line != "the last steps:");
+    let place = |line: &str| match line.split_once(file!()) {
         Some((before, after)) => {
             let after = after.split_once(", ").map_or("", |(_, after)| after);
             format!("{before}HERE, {after}")
         }
-        None => line.clone(),
+        None => line.to_owned(),
     };
     told.map(place).collect()
 }
-
-/// The last line of every such report.
-const OUTSIDE: &str = "the simulation does not wait for what is outside of it: threads of `std`, \
-    executors that were made outside, and descriptors";
 
 #[test]
 fn a_deadlock_names_executors_and_blocked_workers() {
@@ -341,7 +329,8 @@ fn a_deadlock_names_executors_and_blocked_workers() {
         "  task 4 of executor 1, spawned at HERE, is ready, but each worker that may run it is \
          blocked, since 1ms; it has never run",
         "  worker 0 of executor 1 is blocked in a poll of task 1",
-        OUTSIDE,
+        "the simulation does not wait for what is outside of it: threads of `std`, executors that \
+         were made outside, and descriptors",
     ];
     assert_eq!(report(&failure.unwrap_err()), expected);
 }
@@ -379,15 +368,11 @@ fn a_report_names_the_hosts_of_tasks() {
         });
         pending::<()>().await;
     });
-    let report = failure.unwrap_err().to_string();
-    let (_, tasks) = report.split_once("have not ended:\n").expect(&report);
-    assert!(
-        tasks.contains("task 1 \"store\" of host `store`, spawned at "),
-        "{report}"
-    );
-    assert!(
-        tasks.contains(" of host `store`, spawned at joint-sim/tests/sim/trace.rs:"),
-        "{report}"
+    let failure = failure.unwrap_err();
+    says(&failure, "task 1 \"store\" of host `store`, spawned at ");
+    says(
+        &failure,
+        " of host `store`, spawned at joint-sim/tests/sim/trace.rs:",
     );
 }
 
@@ -419,7 +404,7 @@ fn events_of_the_network_name_hosts_and_ports() {
         ": main:53 received 2 bytes from client:7\n",
         ": host `client` stopped\n",
     ] {
-        assert!(trace.contains(event), "{event}{trace}");
+        says(&trace, event);
     }
     assert!(!trace.contains("10.0."), "{trace}");
 }

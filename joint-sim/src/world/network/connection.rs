@@ -258,16 +258,13 @@ impl Network {
     pub(super) fn tell_room(&mut self, world: &World, id: u64, side: usize) {
         let way = known(&mut self.connections, id).way(side);
         let delay = self.links.stream_delay(world, way);
-        world.at(world.now().saturating_add(delay), move |world| {
-            world.network(|network| {
-                // If the way is cut, `resume` does it.
-                let is_open = network.is_open(way);
-                if let Some(connection) = network.connections.get_mut(&id).filter(|_| is_open) {
-                    connection.ends[1 - side]
-                        .writers
-                        .wake(&mut network.machines.wakers);
-                }
-            });
+        world.network_at(world.now().saturating_add(delay), move |_, network| {
+            // If the way is cut, `resume` does it.
+            let is_open = network.is_open(way);
+            if let Some(connection) = network.connections.get_mut(&id).filter(|_| is_open) {
+                let end = &mut connection.ends[1 - side];
+                end.writers.wake(&mut network.machines.wakers);
+            }
         });
     }
 }
@@ -277,7 +274,5 @@ const SPLIT: f64 = 0.125;
 
 /// Takes what arrives on a pipe at a time.
 pub(super) fn arrive_at(world: &World, at: u64, id: u64, side: usize) {
-    world.at(at, move |world| {
-        world.network(|network| network.arrive(world, id, side));
-    });
+    world.network_at(at, move |world, network| network.arrive(world, id, side));
 }

@@ -27,21 +27,19 @@ impl Network {
         if !connection.ends[0].is_established && !connection.is_limited {
             connection.is_limited = true;
             let at = connection.begun.saturating_add(CONNECT_LIMIT);
-            world.at(at, move |world| {
-                world.network(|network| network.give_up_connecting(world, id));
+            world.network_at(at, move |world, network| {
+                network.give_up_connecting(world, id)
             });
         }
         let pipe = &mut connection.pipes[side];
         if connection.ends[side].is_established && pipe.limit.is_none() {
             let at = world.now().saturating_add(RESEND_LIMIT);
             pipe.limit = Some(at);
-            world.at(at, move |world| {
-                world.network(|network| {
-                    let connection = network.connections.get(&id);
-                    if connection.is_some_and(|own| own.pipes[side].limit == Some(at)) {
-                        network.give_up(world, id, side);
-                    }
-                });
+            world.network_at(at, move |world, network| {
+                let connection = network.connections.get(&id);
+                if connection.is_some_and(|own| own.pipes[side].limit == Some(at)) {
+                    network.give_up(world, id, side);
+                }
             });
         }
     }

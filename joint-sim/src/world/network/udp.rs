@@ -256,16 +256,14 @@ impl Network {
         let [Some(delay), _] = self.links.datagram_delays(world, back) else {
             return;
         };
-        world.at(world.now().saturating_add(delay), move |world| {
-            world.network(|network| {
-                if !network.is_open(back) {
-                    return;
-                }
-                if let Some(socket) = network.datagrams.get_mut(&sender) {
-                    socket.error = Some(ErrorKind::ConnectionRefused);
-                    socket.waiting.wake(&mut network.machines.wakers);
-                }
-            });
+        world.network_at(world.now().saturating_add(delay), move |_, network| {
+            if !network.is_open(back) {
+                return;
+            }
+            if let Some(socket) = network.datagrams.get_mut(&sender) {
+                socket.error = Some(ErrorKind::ConnectionRefused);
+                socket.waiting.wake(&mut network.machines.wakers);
+            }
         });
     }
 }
@@ -277,8 +275,6 @@ impl Flying {
 
     fn arrive_after(self, world: &World, delay: u64) {
         let at = world.now().saturating_add(delay);
-        world.at(at, |world| {
-            world.network(|network| network.receive(world, self))
-        });
+        world.network_at(at, |world, network| network.receive(world, self));
     }
 }
