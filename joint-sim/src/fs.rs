@@ -48,8 +48,6 @@
 //! [`Faults::disk_errors`](super::Faults::disk_errors) and
 //! [`Faults::full_disks`](super::Faults::full_disks) make them fail.
 //!
-//! The example `commit` in the repository is two-phase commit with a log on such a disk.
-//!
 //! # What is not
 //! Folders exist without being created, links and permissions do not exist, and paths are compared
 //! as they are written. Bytes do not rot on the disk.

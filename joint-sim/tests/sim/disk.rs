@@ -4,11 +4,14 @@ use std::{collections::BTreeSet, io::ErrorKind, time::Duration};
 
 use joint_executor::time::{now, sleep};
 use joint_sim::{
-    self as sim, Builder, Faults, Host,
+    self as sim, Builder, Faults, Host, check,
     fs::{self, File},
 };
 
-use crate::{each_seed, on_host};
+use crate::{
+    bugs::{self, Joint, Version},
+    each_seed, on_host,
+};
 
 /// More than a sector.
 const LONG: usize = 2_000;
@@ -252,4 +255,9 @@ fn hosts_have_disks_of_their_own_and_files_end_with_the_program() {
     });
     let error = joint::block_on(File::create("log")).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Unsupported);
+}
+
+#[test]
+fn a_log_that_syncs_before_it_tells_bears_all_faults() {
+    check(|| bugs::disk::trusted_cache::<Joint>(Version::Repaired));
 }

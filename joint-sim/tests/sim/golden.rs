@@ -1,5 +1,4 @@
-//! The examples `raft` and `commit`, run as their user runs them: all properties hold, and each
-//! planted bug is found.
+//! The example `raft`, run as its user runs it: all properties hold, and each planted bug is found.
 #![cfg(not(miri))]
 
 use std::process::{Output, Stdio};
@@ -7,8 +6,8 @@ use std::process::{Output, Stdio};
 use crate::program::{assert_failed, example, finish, printed, run};
 
 /// Finds a bug. The check writes the steps of the runs to files.
-fn find(name: &str, arguments: &[&str]) -> Output {
-    let mut program = example(name);
+fn find(arguments: &[&str]) -> Output {
+    let mut program = example("raft");
     program.env("JOINT_SIM_OUT", env!("CARGO_TARGET_TMPDIR"));
     finish(program.args(arguments).stdout(Stdio::piped()))
 }
@@ -51,7 +50,7 @@ fn a_planted_bug_is_found_and_shrunk_and_drawn() {
         false => (BUGS.len(), "300"),
     };
     for (bug, properties) in &BUGS[..count] {
-        let output = find("raft", &["--bug", bug, "--shrink", shrink_runs]);
+        let output = find(&["--bug", bug, "--shrink", shrink_runs]);
         let text = printed(&output);
         let (first, shrunk) = text.split_once("\nshrunk:\n").expect(text);
         let property = |part| value(part, "violation").split(':').next().unwrap();
@@ -68,29 +67,6 @@ fn a_planted_bug_is_found_and_shrunk_and_drawn() {
 fn a_bug_that_no_seed_shows_is_a_failure() {
     let output = run("raft", &["--bug", "stale-read", "--seeds", "1"]);
     assert_failed(&output, "raft", "no seed up to 1 shows the bug");
-}
-
-#[test]
-fn hosts_agree_although_their_disks_lose_what_is_not_synced() {
-    let output = run("commit", &["--seeds", "100"]);
-    let text = printed(&output);
-    assert!(
-        text.starts_with("100 seeds, and all hosts agreed; "),
-        "{text}"
-    );
-}
-
-/// The second one without `debug_assertions`. With them, that takes a minute.
-#[test]
-fn a_log_without_a_sync_and_one_that_trusts_the_cache_are_found() {
-    let count = if cfg!(debug_assertions) { 1 } else { 2 };
-    for bug in &["no-sync", "trust-cache"][..count] {
-        let output = find("commit", &["--bug", bug]);
-        // The program reports the panic that it finds on the standard error.
-        let text = String::from_utf8(output.stdout).unwrap();
-        assert!(output.status.success(), "{bug}: {text}");
-        assert!(text.starts_with("found in run "), "{bug}: {text}");
-    }
 }
 
 #[test]

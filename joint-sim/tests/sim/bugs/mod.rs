@@ -9,6 +9,7 @@
 )]
 
 mod cancel;
+pub(crate) mod disk;
 pub(crate) mod leases;
 pub(crate) mod lock;
 mod order;
@@ -97,11 +98,13 @@ pub(crate) fn timed() -> [Bug; 5] {
     }
 }
 
-/// The programs that need a network.
-pub(crate) fn networked() -> [Bug; 3] {
+/// The programs that need hosts.
+pub(crate) fn networked() -> [Bug; 5] {
     bugs! { Joint:
         partition::deposed_leader: "what a leader has sent over a link that is cut arrives when there is another leader, and the store does not check whose it is",
         partition::overtaken_write: "the last datagram to arrive is taken as the newest",
+        disk::record_without_sync: "a record counts as written before it is synced",
+        disk::trusted_cache: "what a start reads from the cache counts as written",
         leases::holders_clock: "a lease is taken for valid by its holder's wall clock, which may be behind by more than the margin",
     }
 }
