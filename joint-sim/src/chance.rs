@@ -219,22 +219,6 @@ mod tests {
     use super::{About::*, *};
 
     #[test]
-    fn a_replay_makes_the_same_decisions_and_then_the_tamest() {
-        let mut first = Chance::new(7);
-        first.keep();
-        let decisions: Vec<_> = (1..50).map(|bound| first.below(Order, bound)).collect();
-        assert!(decisions.iter().any(|&decision| decision > 20));
-        let mut again = Chance::new(8);
-        again.replay(&first.made());
-        let replayed: Vec<_> = (1..50).map(|bound| again.below(Order, bound)).collect();
-        assert_eq!(replayed, decisions);
-        assert_eq!(
-            (again.below(Order, 9), again.happens(Site, 1.0)),
-            (0, false)
-        );
-    }
-
-    #[test]
     fn a_decision_that_is_left_out_moves_none_of_another_kind() {
         let mut first = Chance::new(7);
         first.keep();

@@ -6,7 +6,7 @@ use joint_executor::time::{now, sleep, timeout_at};
 
 use crate::{
     chance::Chance,
-    link::Link,
+    link::{Link, Sent},
     observer::Observer,
     protocol::message::{Id, Message, Operation, Request},
     setup::Setup,
@@ -23,12 +23,13 @@ pub(crate) struct Client {
     pub(crate) id: Id,
     pub(crate) setup: Setup,
     pub(crate) chance: Chance,
+    pub(crate) sent: Sent,
     pub(crate) observer: Observer,
 }
 
 impl Client {
     pub(crate) async fn run(self) {
-        let link = Link::bind(self.id, self.setup.machines()).await;
+        let link = Link::bind(self.id, self.setup.machines(), self.sent.clone()).await;
         let link = link.expect("the port is free");
         let servers: Vec<_> = self.setup.servers().collect();
         let mut server = servers[0];
@@ -71,7 +72,7 @@ impl Client {
         request: Request,
     ) -> u64 {
         loop {
-            let sent = link.send(*server, &Message::Request(request)).await;
+            let sent = link.send(*server, Message::Request(request)).await;
             sent.expect("a datagram is sent or lost");
             let deadline = now() + chance.between(PATIENCE.0, PATIENCE.1);
             loop {

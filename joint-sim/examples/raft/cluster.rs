@@ -13,6 +13,7 @@ use crate::{
     chance::Chance,
     chaos::{self, Fault},
     client::Client,
+    link::Sent,
     observer::{Observer, Summary},
     protocol::{bug::Bug, message::Id},
     server::Server,
@@ -50,13 +51,14 @@ impl Cluster {
     fn start(setup: &Setup, bug: Option<Bug>, observer: Observer) -> Self {
         let host = |id: Id| (id, Host::new(id.to_string()));
         let hosts: BTreeMap<_, _> = setup.machines().map(host).collect();
-        let chance = Chance::new();
+        let (chance, sent) = (Chance::new(), Sent::default());
         for id in setup.servers() {
             let server = Server {
                 id,
                 setup: setup.clone(),
                 chance: chance.of(id.0),
                 disk: Default::default(),
+                sent: sent.clone(),
                 bug,
                 observer: observer.clone(),
             };
@@ -67,6 +69,7 @@ impl Cluster {
                 id,
                 setup: setup.clone(),
                 chance: chance.of(id.0),
+                sent: sent.clone(),
                 observer: observer.clone(),
             };
             hosts[&id].run(move || client.clone().run());

@@ -1,25 +1,25 @@
 //! A machine's socket, which carries messages.
 
-use std::{collections::BTreeMap, io, net::SocketAddr};
+use std::{cell::RefCell, collections::BTreeMap, io, net::SocketAddr, rc::Rc};
 
 use joint_executor::io::UdpSocket;
 use joint_sim::net::lookup;
 
-use crate::protocol::{
-    message::{Id, Message},
-    wire,
-};
+use crate::protocol::message::{Id, Message};
 
 const PORT: u16 = 7000;
 
-/// More than the longest message.
-const BUFFER: usize = 4096;
+/// All messages that were sent in a run. All machines are in one process, so a datagram has only
+/// the number of its message. It may be lost, doubled or overtaken as any other.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Sent(Rc<RefCell<Vec<Message>>>);
 
 #[derive(Debug)]
 pub(crate) struct Link {
     socket: UdpSocket,
     machines: BTreeMap<SocketAddr, Id>,
     addresses: BTreeMap<Id, SocketAddr>,
+    sent: Sent,
 }
 
 impl Link {
@@ -27,7 +27,11 @@ impl Link {
     ///
     /// # Errors
     /// If there is no such machine, or its port is in use.
-    pub(crate) async fn bind(id: Id, machines: impl Iterator<Item = Id>) -> io::Result<Self> {
+    pub(crate) async fn bind(
+        id: Id,
+        machines: impl Iterator<Item = Id>,
+        sent: Sent,
+    ) -> io::Result<Self> {
         let addresses = machines.filter_map(|id| {
             let ip = lookup(&id.to_string())?;
             Some((id, SocketAddr::new(ip, PORT)))
@@ -37,6 +41,7 @@ impl Link {
             socket: UdpSocket::bind((id.to_string(), PORT)).await?,
             machines: addresses.iter().map(|(&id, &to)| (to, id)).collect(),
             addresses,
+            sent,
         })
     }
 
@@ -44,24 +49,25 @@ impl Link {
     ///
     /// # Errors
     /// As the socket's.
-    pub(crate) async fn send(&self, to: Id, message: &Message) -> io::Result<()> {
-        let datagram = wire::encode(message);
+    pub(crate) async fn send(&self, to: Id, message: Message) -> io::Result<()> {
+        let number = {
+            let mut sent = self.sent.0.borrow_mut();
+            sent.push(message);
+            sent.len() - 1
+        };
+        let datagram = number.to_le_bytes();
         self.socket.send_to(&datagram, self.addresses[&to]).await?;
         Ok(())
     }
 
-    /// Receives the next message, and skips what is not one.
+    /// Receives the next message.
     ///
     /// # Errors
     /// As the socket's.
     pub(crate) async fn receive(&self) -> io::Result<(Id, Message)> {
-        let mut buffer = [0; BUFFER];
-        loop {
-            let (length, from) = self.socket.recv_from(&mut buffer).await?;
-            let from = self.machines.get(&from);
-            if let (Some(&from), Some(message)) = (from, wire::decode(&buffer[..length])) {
-                return Ok((from, message));
-            }
-        }
+        let mut number = [0; size_of::<usize>()];
+        let (_, from) = self.socket.recv_from(&mut number).await?;
+        let message = self.sent.0.borrow()[usize::from_le_bytes(number)].clone();
+        Ok((self.machines[&from], message))
     }
 }

@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! cargo run --release -p joint-sim --example raft -- \
-//!     [--seeds N] [--bug NAME] [--shrink N] [--time]
+//!     [--seeds N] [--bug NAME] [--shrink N]
 //! ```
 //!
 //! `protocol` is Raft as its paper describes it, without I/O. A `server` carries messages, time and
@@ -40,7 +40,7 @@ mod history;
 #[path = "../../../joint-executor/examples/options/mod.rs"]
 mod options;
 
-use std::{cell::RefCell, fmt::Display, process::ExitCode, time::Instant};
+use std::{cell::RefCell, fmt::Display, process::ExitCode};
 
 use joint_sim::{Check, Checked, Faults, Found};
 
@@ -49,7 +49,7 @@ use crate::{observer::Summary, options::Options, protocol::bug::Bug};
 const HELP: &str = "\
 Runs a cluster of Raft servers in a simulation, with many seeds.
 
-Usage: raft [--seeds N] [--bug NAME] [--shrink N] [--time]
+Usage: raft [--seeds N] [--bug NAME] [--shrink N]
 
   --seeds N     try the seeds 1 to N, up to 1000000 (default: 1000, to find a bug 10000)
   --bug NAME    plant a bug, and find it:
@@ -60,7 +60,6 @@ Usage: raft [--seeds N] [--bug NAME] [--shrink N] [--time]
                   stale-read           a leader reads without asking others (section 8)
                   apply-twice          a repeated request is applied again (section 8)
   --shrink N    shrink the run that shows the bug by up to N runs (default: 1000)
-  --time        say on standard error how long it took
   -h, --help    print this
 
 Exit status: 0 all properties held or the bug was found, 2 failed.
@@ -88,21 +87,14 @@ fn main() -> ExitCode {
         let seeds = seeds.unwrap_or(if bug.is_some() { 10_000 } else { 1000 });
         let shrink_runs = options.number("--shrink", 0..=MOST_SHRINK_RUNS)?;
         let shrink_runs = shrink_runs.map_or(1000, |runs| runs as u32);
-        let time = options.switch("--time");
         options.end()?;
 
         let check = Check::new().max_steps(MOST_STEPS).faults(FAULTS);
         let check = check.seeds(seeds).first_seed(1);
         let check = check.shrink_runs(shrink_runs);
         let observed = RefCell::default();
-        let start = Instant::now();
         let found = check.find(|| cluster::run(bug, &observed));
-        let elapsed = start.elapsed().as_secs_f64();
         let observed = observed.take();
-        if time {
-            let rate = observed.runs as f64 / elapsed;
-            options::complain(format_args!("{elapsed:.1} s, {rate:.0} runs/s"));
-        }
         let text = match (found, bug) {
             (Ok(checked), None) => report(checked, &observed),
             (Err(found), Some(_)) => report_found(&found, &check, bug),

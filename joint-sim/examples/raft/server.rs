@@ -7,7 +7,7 @@ use joint_executor::time::{now, timeout_at};
 use crate::{
     chance::Chance,
     disk::Disk,
-    link::Link,
+    link::{Link, Sent},
     observer::Observer,
     protocol::{Node, Timer, bug::Bug, message::Id},
     setup::{ELECTION, Setup},
@@ -21,6 +21,7 @@ pub(crate) struct Server {
     pub(crate) setup: Setup,
     pub(crate) chance: Chance,
     pub(crate) disk: Disk,
+    pub(crate) sent: Sent,
     pub(crate) bug: Option<Bug>,
     pub(crate) observer: Observer,
 }
@@ -28,7 +29,7 @@ pub(crate) struct Server {
 impl Server {
     /// Runs until the machine crashes.
     pub(crate) async fn run(self) {
-        let link = Link::bind(self.id, self.setup.machines()).await;
+        let link = Link::bind(self.id, self.setup.machines(), self.sent).await;
         let link = link.expect("the port is free after a crash");
         let disk = self.disk.read();
         let servers: Vec<_> = self.setup.servers().collect();
@@ -42,10 +43,9 @@ impl Server {
             if output.write {
                 self.disk.write(node.to_write(), &mut chance).await;
             }
-            for (to, message) in &output.messages {
-                link.send(*to, message)
-                    .await
-                    .expect("a datagram is sent or lost");
+            for (to, message) in output.messages {
+                let sent = link.send(to, message).await;
+                sent.expect("a datagram is sent or lost");
             }
             match output.timer {
                 // Random, so that few servers start an election together (section 5.2). It is the

@@ -244,39 +244,4 @@ mod tests {
         });
         assert_eq!((shrunk.len(), runs), (100, 7));
     }
-
-    /// Shrinks what a program draws that fails if this holds.
-    fn drawn(first: &[u64], fails: impl Fn(&[u64]) -> bool) -> Vec<u64> {
-        let draw = |&made| Decision {
-            about: About::Draw,
-            made,
-        };
-        let first: Vec<_> = first.iter().map(draw).collect();
-        let mut fails = |list: &[Decision]| {
-            let own = list.iter().filter(|one| one.about == About::Draw);
-            let mut drawn: Vec<_> = own.copied().collect();
-            drawn.extend(&first[drawn.len()..]);
-            let made: Vec<_> = drawn.iter().map(|one| one.made).collect();
-            fails(&made).then_some(drawn)
-        };
-        let shrunk = shrink(&first, 1_000, &mut fails);
-        shrunk.iter().map(|one| one.made).collect()
-    }
-
-    #[test]
-    fn what_is_drawn_becomes_as_small_as_the_failure_allows() {
-        let large = [0xdead_beef_cafe_f00d, 0x0123_4567_89ab_cdef, u64::MAX];
-        for modulus in [12, 100, 256, 10_000] {
-            let least = modulus / 4;
-            let shrunk = drawn(&large, |all| all[1] % modulus >= least);
-            assert_eq!(shrunk, [0, least, 0], "{modulus}");
-        }
-        let is_odd = |number: u64| number % 2 == 1;
-        assert_eq!(drawn(&large, |all| all[2] > 1 << 63), [0, 0, (1 << 63) + 1]);
-        assert_eq!(
-            drawn(&large, |all| all[0] % 8 == 5 && is_odd(all[1])),
-            [5, 1, 0]
-        );
-        assert_eq!(drawn(&[7; 1_000], |all| all[400] != 0)[399..402], [0, 1, 0]);
-    }
 }

@@ -35,7 +35,7 @@ fn outputs<F: Future>(faults: Faults, seeds: u64, program: impl Fn() -> F) -> Ve
 }
 
 /// Uses most of what can go wrong. It returns 55.
-async fn program() -> usize {
+pub(crate) async fn program() -> usize {
     let mut set = JoinSet::new();
     for n in 1..=10 {
         set.spawn(async move {

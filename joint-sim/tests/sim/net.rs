@@ -2,6 +2,6 @@
 
 mod both;
 mod datagrams;
-mod storm;
+pub(crate) mod storm;
 mod streams;
 mod types;

@@ -17,7 +17,7 @@ use joint_sim::{
 };
 
 use crate::common::again;
-use crate::{join, says};
+use crate::{faults, join, net::storm::requests_in_a_storm, says};
 
 const MILLISECOND: Duration = Duration::from_millis(1);
 const HOUR: Duration = Duration::from_secs(3_600);
@@ -164,29 +164,13 @@ async fn everything() {
         builder.spawn_detached(waits);
         spawn_detached(async move { _ = woken.await });
     }
-    let mut set = JoinSet::new();
-    for n in 0..60_u64 {
-        set.spawn(async move {
-            yield_now().await;
-            sleep(Duration::from_millis(5 * (n % 3))).await;
-            let nested = spawn_blocking(move || block_on(async { spawn(async { 1 }).await }));
-            nested.await + spawn(async { spawn_local(async { 2 }).await }).await
-        });
-    }
-    let mut ticks = interval(MILLISECOND);
-    for _ in 0..20 {
-        ticks.tick().await;
-        let _late = timeout(MILLISECOND, pending::<()>()).await;
-    }
-    while set.join_next().await.is_some() {}
-    let sums = async_scope(vec![1; 64], async |scope| {
-        let parts = scope.env().chunks(4);
-        let parts: Vec<_> = parts
-            .map(|part| scope.spawn(async move { part.iter().sum::<u64>() }))
-            .collect();
-        join(parts).await;
+    faults::program().await;
+    requests_in_a_storm().await;
+    let local = spawn(async { spawn_local(async { 2 }).await });
+    let scope = async_scope(vec![1; 64], async |scope| {
+        join(scope.env().iter().map(|_| scope.spawn(yield_now()))).await;
     });
-    join_async(sums, sleep(MILLISECOND)).await;
+    join_async(scope, local).await;
     drop(other);
     sleep(MILLISECOND).await;
 }

@@ -12,7 +12,6 @@ pub(crate) mod message;
 mod reads;
 mod registers;
 mod replication;
-pub(crate) mod wire;
 
 use std::{collections::BTreeSet, mem};
 

@@ -75,7 +75,7 @@ fn a_stream_survives_a_storm_on_its_link() {
 
 /// A client asks for numbers to be counted, again and again until there is an answer, while the
 /// server crashes. Each answered number has been counted.
-async fn requests_in_a_storm() -> (usize, u32) {
+pub(crate) async fn requests_in_a_storm() -> (usize, u32) {
     let disk = Rc::new(Cell::new(0u128));
     let crashes = Rc::new(Cell::new(0));
     let server = Host::new("server");
