@@ -2,7 +2,7 @@
 
 use std::{
     any::Any,
-    fmt, io, mem,
+    fmt, mem,
     panic::{Location, resume_unwind},
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
@@ -94,7 +94,7 @@ pub(super) enum Kind {
     },
     Time(Duration),
     /// No executor or thread could be started.
-    NotStarted(&'static str, io::Error),
+    NotStarted(&'static str, String),
     /// A call has blocked the simulation for too long.
     Stuck {
         actor: Actor,

@@ -91,10 +91,9 @@
 //! is not repeatable. The usual suspects are hash maps with random state, `std::time`, threads, and
 //! addresses. [`check()`] makes some runs twice, and names the first event in which they differ.
 //!
-//! Each random number that the program draws is a decision, too. When a check shrinks a failure, it
-//! replaces the numbers that the run has drawn, the first 4,096 at most, by smaller ones, and the
-//! report says what was drawn where. If a run draws more often than the one before, the seed
-//! decides the rest, so a loop that draws until it likes a number ends in these runs, too.
+//! Each random number that the program draws is a decision, too. A check shrinks the first 4,096.
+//! If a run draws more often than the one before, the seed decides the rest, so a loop that draws
+//! until it likes a number ends in these runs, too.
 //!
 //! # Faults
 //! [`check()`] has all [`Faults`], and [`run`] none. Late timers, late and spurious wake-ups, extra
@@ -184,20 +183,14 @@
 //! | search for a night, and go on where the last one ended | [`check()`] with `JOINT_SIM_TIME=8h` and `JOINT_SIM_CORPUS=folder`: see [`Check::real_time`] |
 //! | have one run and its output, without faults | [`run`], or [`Builder`] for its [`Scheduler`], other settings, digest and [`Trace`] |
 //!
-//! A limit ends a run that would never end, or blocks:
-//!
-//! | limit | set it if |
-//! |---|---|
-//! | [`max_steps`](Builder::max_steps) | the program waits by yielding |
-//! | [`max_time`](Builder::max_time) | the program retries or has an interval: it then never comes to a deadlock, but repeats its attempts |
-//! | [`max_call_time`](Builder::max_call_time) | a function of `spawn_blocking` computes for more than 10 s |
-//! | [`max_poll_time`](Builder::max_poll_time) | a poll computes for more than a minute |
+//! A run that would never end has a limit of [steps](Builder::max_steps), if it waits by yielding,
+//! or of [virtual time](Builder::max_time), if it retries or has an interval. One that blocks has
+//! limits of real time, for [calls](Builder::max_call_time) and [polls](Builder::max_poll_time).
 //!
 //! # Panics
 //! In a [`check()`], each panic fails the run that [`may_panic`] has not caused, also if the
-//! program catches it, because most are bugs. If a program means to survive some, let its test have
-//! [`Panics::Unseen`]: then a panic of a task fails the run only if nobody looks at it. The first
-//! line of each panic that fails no run of the check is printed.
+//! program catches it. If a program means to survive some, let its test have [`Panics::Unseen`].
+//! The first line of each panic that fails no run of the check is printed.
 //!
 //! # Deadlocks
 //! If nothing is ready, no timer is armed and the main future waits, nobody can ever wake it. The

@@ -152,7 +152,7 @@ impl World {
                 self.run_main(future, &mut entered)
             }
             Err(error) => {
-                self.fail(Kind::NotStarted("executor", error));
+                self.fail(Kind::NotStarted("executor", error.to_string()));
                 Err(())
             }
         };

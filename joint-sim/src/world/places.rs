@@ -91,7 +91,7 @@ impl World {
         self.stage.place.set(before);
         match program {
             Ok(program) => self.machines(|machines| machines.all[number].program = Some(program)),
-            Err(error) => self.fail(Kind::NotStarted("executor", error)),
+            Err(error) => self.fail(Kind::NotStarted("executor", error.to_string())),
         }
     }
 

@@ -137,7 +137,10 @@ impl World {
         let number = match free.map_or_else(|| self.start_thread(), Ok) {
             Ok(number) => number,
             Err(error) => {
-                self.fail(Kind::NotStarted("thread for `spawn_blocking`", error));
+                self.fail(Kind::NotStarted(
+                    "thread for `spawn_blocking`",
+                    error.to_string(),
+                ));
                 return Ok(());
             }
         };
