@@ -13,15 +13,15 @@ use std::{
     time::Duration,
 };
 
+use joint::oneshot;
 use joint_executor::{
-    TaskBuilder, spawn, spawn_blocking,
-    time::{now, sleep},
+    TaskBuilder, spawn, spawn_blocking, spawn_detached,
+    time::{now, sleep, timeout},
     yield_now,
 };
-use joint_sim::{Check, Faults, check, random};
+use joint_sim::{Builder, Check, Faults, check, point, random};
 
-use crate::common::again;
-use crate::{found, join, remove_files, says};
+use crate::{SECOND, common::again, found, join, remove_files, says};
 
 /// Loses an update if one of its tasks runs between the two halves of another one. It has tasks
 /// and yields that do not matter.
@@ -254,4 +254,60 @@ fn the_environment_replays_a_run() {
     // The panics of the other runs are hidden.
     assert_eq!(report.matches("an update was lost").count(), 2, "{report}");
     assert!(output("JOINT_SIM_SEEDS", "0").0);
+}
+
+/// Two tasks take two locks in opposite orders.
+async fn locks(has_points: bool) {
+    let locks = Arc::new([async_lock::Mutex::new(()), async_lock::Mutex::new(())]);
+    let both = |first: usize| {
+        let locks = locks.clone();
+        spawn(async move {
+            let _first = locks[first].lock().await;
+            if has_points {
+                point().await;
+            }
+            let _second = locks[1 - first].lock().await;
+        })
+    };
+    join([both(0), both(1)]).await;
+}
+
+/// As *Limits* in the documentation says.
+#[test]
+fn free_locks_of_another_crate_are_interleaved_only_at_a_point() {
+    let found = found(&Check::new(), || locks(true));
+    assert!(found.failure().is_deadlock(), "{found}");
+    assert!(Check::new().find(|| locks(false)).is_ok());
+}
+
+/// Requests and answers. A session begins anew after a timeout, and breaks in its 800th round.
+async fn rounds() {
+    let mut in_session = 0;
+    for _ in 0..800 {
+        let (sender, answer) = oneshot::channel();
+        spawn_detached(async move {
+            yield_now().await;
+            let _ = sender.send(());
+        });
+        match timeout(SECOND / 20, answer).await {
+            Ok(answer) => {
+                answer.unwrap();
+                in_session += 1;
+            }
+            Err(_) => in_session = 0,
+        }
+        assert!(in_session < 800, "the session has no more numbers");
+    }
+}
+
+#[test]
+fn the_ordinary_path_of_a_long_program_is_run_too() {
+    for seed in 0..100 {
+        assert!(Builder::new(seed).run(rounds()).is_err());
+    }
+    assert!(Check::new().swarm(false).find(rounds).is_ok());
+    let found = found(&Check::new(), rounds);
+    says(&found, "no more numbers");
+    let again = Check::new().replay(found.replay()).find(rounds);
+    assert_eq!(again.unwrap_err().failure().seed(), found.failure().seed());
 }

@@ -1,9 +1,8 @@
 //! Hosts: where tasks run, and what starts, crashes and restarts leave behind.
 
 use std::{
-    cell::{Cell, RefCell},
+    cell::Cell,
     future::pending,
-    panic::{AssertUnwindSafe, catch_unwind},
     rc::Rc,
     sync::{
         Arc,
@@ -19,7 +18,11 @@ use joint_executor::{
 };
 use joint_sim::{self as sim, Builder, Host, HostEnd, current_host};
 
-use crate::{Counts, Dropped, SECOND, each_seed, executor, run_once, says};
+use crate::{
+    Counts, Dropped, SECOND,
+    common::{panic_text, panics},
+    each_seed, executor, run_once, says,
+};
 
 fn here() -> String {
     current_host().name().to_owned()
@@ -85,23 +88,6 @@ fn a_killed_host_drops_its_tasks_where_they_stand() {
     });
     // The last start has made no future yet.
     assert_eq!(dropped.get(), 20);
-}
-
-#[test]
-fn a_handle_of_a_killed_hosts_task_reports_it_as_cancelled() {
-    sim::run(1, async {
-        let host = Host::new("a");
-        let slot = Rc::new(RefCell::new(None));
-        let there = slot.clone();
-        run_once(&host, || async move {
-            *there.borrow_mut() = Some(spawn(pending::<()>()));
-            pending().await
-        });
-        sleep(SECOND).await;
-        host.kill();
-        let handle = slot.borrow_mut().take().unwrap();
-        assert!(handle.result().await.unwrap_err().is_cancelled());
-    });
 }
 
 #[test]
@@ -191,22 +177,17 @@ fn a_panic_of_a_host_is_returned_by_ended() {
 
 #[test]
 fn misuse_is_a_panic_that_says_so() {
-    let message = |f: &dyn Fn()| {
-        let payload = catch_unwind(AssertUnwindSafe(f)).unwrap_err();
-        payload.downcast_ref::<String>().unwrap().clone()
-    };
     sim::run(1, async {
         let host = Host::new("a");
-        let again = message(&|| drop(Host::new("a")));
-        says(&again, "there is a host named `a` already");
-        let early = catch_unwind(AssertUnwindSafe(|| host.restart()));
-        assert!(early.is_err());
+        let again = panic_text(|| Host::new("a"));
+        says(again, "there is a host named `a` already");
+        panics(|| host.restart());
         host.run(pending::<()>);
-        let twice = message(&|| host.run(pending::<()>));
-        says(&twice, "the host `a` runs already");
-        assert!(catch_unwind(|| current_host().kill()).is_err());
+        let twice = panic_text(|| host.run(pending::<()>));
+        says(twice, "the host `a` runs already");
+        panics(|| current_host().kill());
     });
-    assert!(catch_unwind(|| Host::new("a")).is_err());
+    panics(|| Host::new("a"));
 }
 
 #[test]

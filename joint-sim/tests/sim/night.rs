@@ -1,16 +1,11 @@
 //! Checks that go on for a time, and vary the runs that did something new.
 
-use std::{
-    env, fs,
-    panic::{AssertUnwindSafe, catch_unwind},
-    path::PathBuf,
-    time::Duration,
-};
+use std::{env, fs, path::PathBuf, time::Duration};
 
 use joint_executor::{spawn, yield_now};
 use joint_sim::{Check, Found, Panics, fault};
 
-use crate::common::again;
+use crate::common::{again, panic_text};
 use crate::{found, remove_files, says};
 
 /// Longer than any of these checks takes, unless it finds nothing.
@@ -81,12 +76,9 @@ fn a_corpus_leads_the_next_night_to_where_the_last_one_ended() {
     assert_eq!(fs::read_to_string(&file).unwrap(), text);
     // A file that is none of its own.
     fs::write(&file, "random:7\nhello\n").unwrap();
-    let panic = catch_unwind(AssertUnwindSafe(|| check.run(|| async {}))).unwrap_err();
-    let message = panic.downcast_ref::<String>().unwrap();
-    assert!(
-        message.contains(file.to_str().unwrap()) && message.contains("hello"),
-        "{message}"
-    );
+    let message = panic_text(|| check.run(|| async {}));
+    says(&message, file.to_str().unwrap());
+    says(&message, "hello");
     fs::remove_dir_all(folder).unwrap();
 }
 

@@ -9,7 +9,7 @@ use joint_executor::{
 };
 use joint_sim::{self as sim, Host};
 
-use crate::{SECOND, each_seed, says};
+use crate::{SECOND, common::panic_text, each_seed, says};
 
 /// Two ends of a connection on one host.
 async fn pair() -> (TcpStream, TcpStream) {
@@ -123,9 +123,7 @@ fn names_are_those_of_hosts() {
 fn what_needs_a_descriptor_says_so() {
     sim::run(1, async {
         let (client, server) = pair().await;
-        let caught = std::panic::catch_unwind(|| drop(client.get_ref().take_error()));
-        let message = caught.unwrap_err();
-        let message = message.downcast_ref::<&str>().unwrap();
+        let message = panic_text(|| client.get_ref().take_error());
         says(message, "has no descriptor");
         assert_eq!(
             server.into_std().unwrap_err().kind(),
