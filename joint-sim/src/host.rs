@@ -264,29 +264,18 @@ impl Host {
     ///
     /// # Example
     /// ```
-    /// use joint_executor::time::sleep;
-    /// use joint_sim::{self as sim, Host};
-    /// use std::{cell::Cell, rc::Rc, time::Duration};
+    /// use joint_executor::time::{sleep, timeout};
+    /// use joint_sim::{self as sim, Host, HostEnd};
+    /// use std::time::Duration;
     ///
     /// sim::run(1, async {
-    ///     let (second, done) = (Duration::from_secs(1), Rc::new(Cell::new(false)));
+    ///     let second = Duration::from_secs(1);
     ///     let host = Host::new("a");
-    ///     host.run({
-    ///         let done = done.clone();
-    ///         move || {
-    ///             let done = done.clone();
-    ///             async move {
-    ///                 sleep(second).await;
-    ///                 done.set(true);
-    ///             }
-    ///         }
-    ///     });
+    ///     host.run(move || sleep(second));
     ///     host.pause();
-    ///     sleep(60 * second).await;
-    ///     assert!(!done.get());
+    ///     assert!(timeout(60 * second, host.ended()).await.is_err());
     ///     host.resume();
-    ///     let _ = host.ended().await;
-    ///     assert!(done.get());
+    ///     assert_eq!(host.ended().await, HostEnd::Returned);
     /// });
     /// ```
     pub fn pause(&self) {

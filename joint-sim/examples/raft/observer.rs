@@ -264,13 +264,13 @@ impl State {
     }
 
     fn saw(&mut self, id: Id, node: &Node, log_has_changed: bool) -> Result<(), Violation> {
-        let persistent = node.persistent();
+        let persistent = &node.persistent;
         let mut now = Seen {
-            is_leader: matches!(node.role(), Role::Leader(_)),
+            is_leader: matches!(node.role, Role::Leader(_)),
             term: persistent.current_term,
             vote: persistent.voted_for,
             last: persistent.log.last(),
-            commit: node.commit_index(),
+            commit: node.commit_index,
             has_committed: false,
         };
         let before = match self.seen.get(&id) {
@@ -319,7 +319,7 @@ impl State {
     /// identical in all entries up through the given index." By induction it is enough that such
     /// entries are equal, and that those before them are of the same term.
     fn check_log(&mut self, id: Id, node: &Node, before: Position) -> Result<(), Violation> {
-        let log = &node.persistent().log;
+        let log = &node.persistent.log;
         // Up to an entry that was there before, nothing has changed.
         let from = if log.contains(before) {
             before.index
@@ -342,7 +342,7 @@ impl State {
 
     fn check_leader(&mut self, id: Id, node: &Node) -> Result<(), Violation> {
         self.has_come(Moment::Elected, id);
-        let persistent = node.persistent();
+        let persistent = &node.persistent;
         let term = persistent.current_term;
         // "Election Safety: at most one leader can be elected in a given term."
         let leader = *self.leaders.entry(term).or_insert(id);
@@ -367,8 +367,8 @@ impl State {
     /// "State Machine Safety: if a server has applied a log entry at a given index to its state
     /// machine, no other server will ever apply a different log entry for the same index."
     fn check_commit(&mut self, id: Id, node: &Node, before: Index) -> Result<(), Violation> {
-        let persistent = node.persistent();
-        for index in before + 1..=node.commit_index() {
+        let persistent = &node.persistent;
+        for index in before + 1..=node.commit_index {
             let entry = *persistent.log.get(index).expect("it has been applied");
             match self.committed.get(index as usize - 1) {
                 None => self.committed.push((entry, persistent.current_term)),

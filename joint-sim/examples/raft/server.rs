@@ -51,7 +51,7 @@ impl Server {
                 // Random, so that few servers start an election together (section 5.2). It is the
                 // same for the whole term, so a lost heartbeat does not change later elections.
                 Some(Timer::Election) => {
-                    let mut of_term = self.chance.of(node.persistent().current_term);
+                    let mut of_term = self.chance.of(node.persistent.current_term);
                     deadline = now() + of_term.between(ELECTION, self.setup.election);
                 }
                 Some(Timer::Heartbeat) => deadline = now() + HEARTBEAT,

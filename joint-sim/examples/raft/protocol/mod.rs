@@ -66,10 +66,10 @@ pub(crate) struct Node {
     id: Id,
     /// The other servers.
     peers: Vec<Id>,
-    persistent: Persistent,
-    role: Role,
+    pub(crate) persistent: Persistent,
+    pub(crate) role: Role,
     /// The last entry that is known to be committed.
-    commit_index: Index,
+    pub(crate) commit_index: Index,
     /// The last entry that the registers reflect.
     last_applied: Index,
     registers: Registers,
@@ -190,31 +190,14 @@ impl Node {
         written
     }
 
-    pub(crate) fn persistent(&self) -> &Persistent {
-        &self.persistent
-    }
-
-    pub(crate) fn role(&self) -> &Role {
-        &self.role
-    }
-
-    pub(crate) fn commit_index(&self) -> Index {
-        self.commit_index
-    }
-
     /// A request of a client (section 8).
     fn request(&mut self, from: Id, request: Request) {
+        let leader = match self.role {
+            Role::Leader(_) => return self.lead(request),
+            Role::Follower { leader } => leader,
+            Role::Candidate { .. } => None,
+        };
         let serial = request.serial;
-        match &self.role {
-            Role::Leader(_) => self.lead(request),
-            Role::Follower { leader } => {
-                let leader = *leader;
-                self.send(from, Message::Elsewhere { serial, leader });
-            }
-            Role::Candidate { .. } => {
-                let leader = None;
-                self.send(from, Message::Elsewhere { serial, leader });
-            }
-        }
+        self.send(from, Message::Elsewhere { serial, leader });
     }
 }

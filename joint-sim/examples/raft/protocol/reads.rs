@@ -7,36 +7,22 @@
 
 use super::{Node, Role, bug::Bug, log::Index, message::Request};
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Reads {
     /// The number that messages to followers carry now.
-    round: u64,
+    pub(super) round: u64,
     /// The first entry of the leader's own term. What earlier leaders have committed lies before.
-    first: Index,
-    waiting: Vec<Read>,
+    pub(super) first: Index,
+    pub(super) waiting: Vec<Read>,
 }
 
 #[derive(Debug)]
-struct Read {
+pub(super) struct Read {
     request: Request,
     /// The first round that was sent after the request had arrived.
     round: u64,
     /// The entry that has to be applied first.
     index: Index,
-}
-
-impl Reads {
-    pub(super) fn new(first: Index) -> Self {
-        Self {
-            round: 0,
-            first,
-            waiting: Vec::new(),
-        }
-    }
-
-    pub(super) fn round(&self) -> u64 {
-        self.round
-    }
 }
 
 impl Node {

@@ -39,7 +39,10 @@ impl Node {
         let first = self.append_own(Command::Nothing);
         self.role = Role::Leader(Leader {
             followers: self.peers.iter().map(|&peer| (peer, progress)).collect(),
-            reads: Reads::new(first),
+            reads: Reads {
+                first,
+                ..Reads::default()
+            },
         });
         self.send_heartbeats();
     }
@@ -91,7 +94,7 @@ impl Node {
             previous: log.position(previous),
             entries: log.after(previous, self.most_entries).to_vec(),
             leader_commit: self.commit_index,
-            round: leader.reads.round(),
+            round: leader.reads.round,
         };
         self.send(to, message);
     }
