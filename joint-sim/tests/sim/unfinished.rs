@@ -15,22 +15,9 @@ use joint::oneshot;
 use joint_executor::{
     JoinSet, TaskBuilder, spawn, spawn_detached, time::sleep, waiting_for, yield_now,
 };
-use joint_sim::{Builder, Check, Found, Host, Verdict};
+use joint_sim::{Builder, Check, Host};
 
-use crate::{SECOND, says};
-
-/// Returns what the check finds, with its report and the size of its files.
-fn found<F: Future<Output: Verdict>>(check: Check, program: impl Fn() -> F) -> (Box<Found>, u64) {
-    let found = check
-        .find(program)
-        .expect_err("a program that does not stop");
-    let mut size = 0;
-    for file in found.files() {
-        size += fs::metadata(file).unwrap().len();
-        fs::remove_file(file).unwrap();
-    }
-    (found, size)
-}
+use crate::{SECOND, found, remove_files, says};
 
 #[test]
 fn a_lost_wake_up_beside_a_heartbeat_has_a_small_report_that_names_the_task() {
@@ -53,7 +40,14 @@ fn a_lost_wake_up_beside_a_heartbeat_has_a_small_report_that_names_the_task() {
         });
         consumer.await;
     };
-    let (found, size) = found(Check::new().faults(joint_sim::Faults::none()), program);
+    let check = Check::new().faults(joint_sim::Faults::none());
+    let found = check.find(program).expect_err("a lost wake-up");
+    let sizes = found
+        .files()
+        .iter()
+        .map(|file| fs::metadata(file).unwrap().len());
+    let size: u64 = sizes.sum();
+    remove_files(&found);
     assert_eq!(found.runs(), 1);
     let report = found.to_string();
     says(
@@ -94,7 +88,7 @@ fn a_run_that_does_not_stop_is_shrunk_to_what_led_to_it() {
             }
         }
     };
-    let (found, _) = found(Check::new().canary(0), program);
+    let found = found(&Check::new().canary(0), program);
     let report = found.to_string();
     let stuck = "of virtual time\nthe main future waits since 2s for the flag, at joint-sim/tests/";
     says(&report, stuck);
@@ -112,7 +106,7 @@ fn a_livelock_is_told_to_charge() {
             yield_now().await;
         }
     };
-    let (found, _) = found(Check::new(), program);
+    let found = found(&Check::new(), program);
     let report = found.to_string();
     says(
         &report,
@@ -121,7 +115,7 @@ fn a_livelock_is_told_to_charge() {
     let (_, last) = report.split_once("the last steps:\n").expect(&report);
     assert!(last.lines().count() < 20, "{report}");
     let charged = Check::new().charge(Duration::from_millis(1)).seeds(2);
-    let (found, _) = self::found(charged, program);
+    let found = crate::found(&charged, program);
     assert!(!found.to_string().contains("no time passes"), "{found}");
 }
 
@@ -133,7 +127,7 @@ fn the_report_of_a_check_names_oneshots_and_the_children_of_sets() {
         set.spawn(receiver);
         spawn(async move { set.join_next().await }).await;
     };
-    let report = found(Check::new(), program).0.to_string();
+    let report = found(&Check::new(), program).to_string();
     let named = [
         "the main future waits since 0ns for task 2 to end\n",
         "waits since 0ns for a joint::oneshot::receiver::Receiver<u32>;",

@@ -8,7 +8,7 @@ use std::{
         Arc, Mutex,
         atomic::{AtomicUsize, Ordering::Relaxed},
     },
-    task::{Context, Wake, Waker},
+    task::Context,
 };
 
 use joint::{block_on, oneshot};
@@ -19,7 +19,7 @@ use joint_executor::{
 };
 use joint_sim::{self as sim, Builder, Scheduler};
 
-use crate::{SECOND, executor, join, says};
+use crate::{SECOND, common::waker_that, executor, join, says};
 
 #[test]
 fn a_handle_leads_to_the_executor_of_the_simulation() {
@@ -153,21 +153,13 @@ fn tasks_beyond_the_queue_capacity_run_while_a_task_yields() {
     });
 }
 
-/// Records on which worker it is woken.
-#[derive(Default)]
-struct Where(Mutex<Vec<Option<usize>>>);
-
-impl Wake for Where {
-    fn wake(self: Arc<Self>) {
-        self.0.lock().unwrap().push(current_worker());
-    }
-}
-
 #[test]
 fn a_timer_fired_between_two_steps_wakes_outside_of_any_worker() {
-    let woken = Arc::new(Where::default());
-    let waker = Waker::from(woken.clone());
+    // On which worker the waker is woken.
+    let woken = Arc::new(Mutex::new(Vec::new()));
     let arm = || {
+        let woken = woken.clone();
+        let waker = waker_that(move || woken.lock().unwrap().push(current_worker()));
         let mut timer = Box::pin(sleep(SECOND));
         let polled = timer.as_mut().poll(&mut Context::from_waker(&waker));
         assert!(polled.is_pending());
@@ -187,7 +179,7 @@ fn a_timer_fired_between_two_steps_wakes_outside_of_any_worker() {
         join(tasks).await;
     });
     charged.unwrap();
-    assert_eq!(*woken.0.lock().unwrap(), [None, None]);
+    assert_eq!(*woken.lock().unwrap(), [None, None]);
 }
 
 #[test]
@@ -210,12 +202,9 @@ fn a_report_names_the_waker_of_the_main_future() {
         sleep(2 * SECOND).await;
         panic!("at the end");
     });
-    let report = failure
-        .map(|outcome| outcome.output)
-        .unwrap_err()
-        .to_string();
-    says(&report, "main ran, woken by task 1");
-    says(&report, "2s: main ran, woken by a timer");
+    let failure = failure.map(|outcome| outcome.output).unwrap_err();
+    says(&failure, "main ran, woken by task 1");
+    says(&failure, "2s: main ran, woken by a timer");
 }
 
 #[test]
