@@ -28,7 +28,10 @@ impl Network {
             connection.is_limited = true;
             let at = connection.begun.saturating_add(CONNECT_LIMIT);
             world.network_at(at, move |world, network| {
-                network.give_up_connecting(world, id)
+                let own = network.connections.get(&id).map(|own| &own.ends[0]);
+                if own.is_some_and(|end| !end.is_established && !end.is_broken) {
+                    network.give_up(world, id, 0);
+                }
             });
         }
         let pipe = &mut connection.pipes[side];
@@ -41,13 +44,6 @@ impl Network {
                     network.give_up(world, id, side);
                 }
             });
-        }
-    }
-
-    fn give_up_connecting(&mut self, world: &World, id: u64) {
-        let connection = self.connections.get(&id);
-        if connection.is_some_and(|own| !own.ends[0].is_established && !own.ends[0].is_broken) {
-            self.give_up(world, id, 0);
         }
     }
 
