@@ -86,11 +86,6 @@ const COMMANDS: [Command; 25] = [
         },
     ),
     command(
-        "size",
-        "Compares the bytes of code of each task type with async-task's (tools/size).",
-        |_| Ok(run_all("size", vec![plans::tool("size")])),
-    ),
-    command(
         "soak [MINUTES]",
         "Runs the random programs of joint-executor/tests/soak for 5 minutes, or for as long as\n\
          given, from JOINT_SOAK_SEED or from another seed each time.",
