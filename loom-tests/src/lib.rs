@@ -192,6 +192,29 @@ macro_rules! models_of {
     )*};
 }
 
+/// Demands that the model of a test fails, and says these texts. It runs in a process of its own,
+/// which a model that fails may end.
+///
+/// # Panics
+/// If it passes, or fails otherwise.
+pub fn fails_with(test: &str, texts: &[&str], model: impl FnOnce()) {
+    const INNER: &str = "JOINT_LOOM_FAILS";
+    if std::env::var_os(INNER).is_some() {
+        model();
+        std::process::exit(0);
+    }
+    let inner = std::process::Command::new(std::env::current_exe().expect("a test is a program"))
+        .args([test, "--exact", "--nocapture"])
+        .env(INNER, "1")
+        .output()
+        .expect("a test can be run again");
+    let said = String::from_utf8_lossy(&inner.stderr);
+    assert!(!inner.status.success(), "the model passes: {said}");
+    for text in texts {
+        assert!(said.contains(text), "it failed otherwise: {said}");
+    }
+}
+
 /// Runs `f` on a thread of the model, with its own clone of what the threads share.
 #[track_caller]
 pub fn start<T: Clone + 'static, R: 'static>(

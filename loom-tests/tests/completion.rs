@@ -150,13 +150,11 @@ fn against<R>(how: Ended, waiter: impl FnOnce(Waiter) -> R) -> R {
 
 fn poll(how: Ended) {
     model_from_both_sides(move || {
-        let link = Link::new();
-        let completer = thread::spawn(move || link.finish(how));
-        others_first();
-        let mut waiter = Waiter::new(link);
-        let wakes = Wakes::new();
-        let ready = waiter.poll(&wakes, how);
-        completer.join().unwrap();
+        let (mut waiter, wakes, ready) = against(how, |mut waiter| {
+            let wakes = Wakes::new();
+            let ready = waiter.poll(&wakes, how);
+            (waiter, wakes, ready)
+        });
         if ready {
             assert_eq!(wakes.count(), 0, "it was never pending");
         } else {
@@ -184,14 +182,13 @@ fn poll_again_with_the_same_waker(how: Ended) {
 
 fn poll_again_with_another_waker(how: Ended) {
     model_from_both_sides(move || {
-        let link = Link::new();
-        let completer = thread::spawn(move || link.finish(how));
-        others_first();
-        let mut waiter = Waiter::new(link);
-        let (first, last) = (Wakes::new(), Wakes::new());
-        let polled = waiter.poll(&first, how);
-        let polled_again = polled || waiter.poll(&last, how);
-        completer.join().unwrap();
+        let (mut waiter, wakes, ready) = against(how, |mut waiter| {
+            let wakes = [Wakes::new(), Wakes::new()];
+            let polled = waiter.poll(&wakes[0], how);
+            let ready = [polled, polled || waiter.poll(&wakes[1], how)];
+            (waiter, wakes, ready)
+        });
+        let ([first, last], [polled, polled_again]) = (wakes, ready);
         if !polled_again {
             assert!(waiter.poll(&last, how), "a wake-up without a result");
         }

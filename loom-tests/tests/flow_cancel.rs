@@ -46,10 +46,9 @@ struct Counts {
 }
 
 impl Counts {
-    /// Creates a future that never ends by itself.
-    fn forever(drops: &Drops, request: Option<Arc<Request>>) -> Self {
+    fn new(ends_in: usize, drops: &Drops, request: Option<Arc<Request>>) -> Self {
         Self {
-            ends_in: NEVER,
+            ends_in,
             polls: Arc::default(),
             state: drops.value(),
             output: Some(drops.value()),
@@ -99,14 +98,8 @@ enum How {
 fn cancelled(ends_in: usize, polls: usize, how: How) {
     let drops = Drops::default();
     let request = Request::new();
-    let polled = Arc::new(AtomicUsize::new(0));
-    let future = Counts {
-        ends_in,
-        polls: polled.clone(),
-        state: drops.value(),
-        output: Some(drops.value()),
-        request: Some(request.clone()),
-    };
+    let future = Counts::new(ends_in, &drops, Some(request.clone()));
+    let polled = future.polls.clone();
     let (driver, task) = from_future(future);
     let waiter = matches!(how, How::Cancel).then(|| task.clone());
     let canceller = thread::spawn(move || {
@@ -169,14 +162,7 @@ fn the_last_handle_against_the_end() {
 fn two_waiters_leave_against_the_end() {
     model_bounded(2, || {
         let drops = Drops::default();
-        let future = Counts {
-            ends_in: 1,
-            polls: Arc::default(),
-            state: drops.value(),
-            output: Some(drops.value()),
-            request: None,
-        };
-        let (driver, task) = from_future(future);
+        let (driver, task) = from_future(Counts::new(1, &drops, None));
         let threads = [task.clone(), task].map(|mut task| {
             thread::spawn(move || {
                 let wakes = Wakes::new();
@@ -207,7 +193,7 @@ fn two_handles_against_each_other() {
     model(|| {
         let drops = Drops::default();
         let request = Request::new();
-        let (driver, task) = from_future(Counts::forever(&drops, Some(request.clone())));
+        let (driver, task) = from_future(Counts::new(NEVER, &drops, Some(request.clone())));
         let other = task.clone();
         let thread = thread::spawn(move || {
             request.0.with_mut(|_| ());
@@ -227,7 +213,7 @@ fn two_handles_against_each_other() {
 fn two_handles_are_cloned_at_once_within_3_preemptions() {
     model_bounded(3, || {
         let drops = Drops::default();
-        let (driver, task) = from_future(Counts::forever(&drops, None));
+        let (driver, task) = from_future(Counts::new(NEVER, &drops, None));
         let (kept, other) = (task.clone(), task.clone());
         let thread = thread::spawn(move || drop((other.clone(), other)));
         drop((task.clone(), task));
@@ -245,7 +231,7 @@ fn two_handles_are_cloned_at_once_within_3_preemptions() {
 fn the_last_handle_against_the_drop_of_the_driver() {
     model(|| {
         let drops = Drops::default();
-        let (driver, task) = from_future(Counts::forever(&drops, None));
+        let (driver, task) = from_future(Counts::new(NEVER, &drops, None));
         let thread = thread::spawn(move || drop(task));
         drop(driver);
         thread.join().unwrap();
@@ -297,13 +283,7 @@ fn the_last_handle_against_a_poll_after_one_that_has_unwound() {
 fn the_cost_in_read_modify_writes() {
     model(|| {
         let drops = Drops::default();
-        let future = |ends_in| Counts {
-            ends_in,
-            polls: Arc::default(),
-            state: drops.value(),
-            output: Some(drops.value()),
-            request: None,
-        };
+        let future = |ends_in| Counts::new(ends_in, &drops, None);
         let waker = Wakes::new().waker();
         let mut cx = Context::from_waker(&waker);
         let (driver, task) = from_future(future(2));

@@ -18,6 +18,12 @@ fn end(sender: Sender<Value>, succeeds: bool, drops: &Drops) -> Thread<()> {
     })
 }
 
+fn end_all(senders: Vec<Sender<Value>>, succeed: [bool; 2], drops: &Drops) -> Vec<Thread<()>> {
+    let ends = senders.into_iter().zip(succeed);
+    ends.map(|(sender, succeeds)| end(sender, succeeds, drops))
+        .collect()
+}
+
 fn channels(count: usize) -> (Vec<Sender<Value>>, Vec<Receiver<Value>>) {
     (0..count).map(|_| oneshot::channel()).unzip()
 }
@@ -51,10 +57,7 @@ fn the_success_against_a_failure_that_is_tolerated() {
     model_bounded(3, || {
         let drops = Drops::default();
         let (senders, receivers) = channels(2);
-        let ends = senders.into_iter().zip([false, true]);
-        let threads = ends
-            .map(|(sender, succeeds)| end(sender, succeeds, &drops))
-            .collect();
+        let threads = end_all(senders, [false, true], &drops);
         let values = drain(quorum(1, receivers), threads).unwrap();
         assert!(values[0].is_none());
         values[1].as_ref().unwrap().look();
@@ -72,10 +75,7 @@ fn the_failure_that_decides_against_a_success() {
         let drops = Drops::default();
         let (mut senders, receivers) = channels(3);
         drop(senders.pop());
-        let ends = senders.into_iter().zip([true, false]);
-        let threads = ends
-            .map(|(sender, succeeds)| end(sender, succeeds, &drops))
-            .collect();
+        let threads = end_all(senders, [true, false], &drops);
         let Err(errors) = drain(quorum(2, receivers), threads) else {
             panic!("two have failed");
         };
@@ -92,10 +92,7 @@ fn the_success_against_the_failure_of_a_strict_quorum() {
     model_bounded(3, || {
         let drops = Drops::default();
         let (senders, receivers) = channels(2);
-        let ends = senders.into_iter().zip([true, false]);
-        let threads = ends
-            .map(|(sender, succeeds)| end(sender, succeeds, &drops))
-            .collect();
+        let threads = end_all(senders, [true, false], &drops);
         if let Ok(values) = drain(quorum(1, receivers).strict(), threads) {
             values[0].as_ref().unwrap().look();
         }
@@ -109,10 +106,7 @@ fn the_last_failure_against_the_one_before() {
     model_bounded(3, || {
         let drops = Drops::default();
         let (senders, receivers) = channels(2);
-        let threads = senders
-            .into_iter()
-            .map(|sender| end(sender, false, &drops))
-            .collect();
+        let threads = end_all(senders, [false; 2], &drops);
         assert_eq!(drain(any(receivers), threads).unwrap_err().len(), 2);
     });
 }

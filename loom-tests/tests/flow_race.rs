@@ -29,20 +29,16 @@ fn send(sender: Sender<Value>, drops: &Drops) -> Thread<()> {
     thread::spawn(move || drop(sender.send(drops.value())))
 }
 
-struct World {
-    drops: Drops,
-    race: Pin<Box<Two>>,
-    senders: Vec<Sender<Value>>,
+fn send_all(senders: Vec<Sender<Value>>, drops: &Drops) -> Vec<Thread<()>> {
+    let threads = senders.into_iter().map(|sender| send(sender, drops));
+    threads.collect()
 }
 
-fn world() -> World {
+fn world() -> (Drops, Pin<Box<Two>>, Vec<Sender<Value>>) {
     let (left, left_receiver) = oneshot::channel();
     let (right, right_receiver) = oneshot::channel();
-    World {
-        drops: Drops::default(),
-        race: Box::pin(race((left_receiver, right_receiver))),
-        senders: vec![left, right],
-    }
+    let race = Box::pin(race((left_receiver, right_receiver)));
+    (Drops::default(), race, vec![left, right])
 }
 
 /// Polls twice at most before the senders have ended. A race that is pending must then be woken,
@@ -67,15 +63,8 @@ fn drain(mut race: Pin<Box<Two>>, threads: Vec<Thread<()>>) -> bool {
 #[test]
 fn two_completions_against_a_race() {
     model_bounded(3, || {
-        let World {
-            drops,
-            race,
-            senders,
-        } = world();
-        let threads = senders
-            .into_iter()
-            .map(|sender| send(sender, &drops))
-            .collect();
+        let (drops, race, senders) = world();
+        let threads = send_all(senders, &drops);
         drain(race, threads);
         drops.assert_all_of(2);
     });
@@ -87,17 +76,10 @@ fn two_completions_against_a_race() {
 #[test]
 fn the_left_one_wins_if_both_have_completed() {
     model_bounded(3, || {
-        let World {
-            drops,
-            mut race,
-            senders,
-        } = world();
+        let (drops, mut race, senders) = world();
         let wakes = Wakes::new();
         assert!(poll(&mut race, &wakes).is_pending());
-        let threads: Vec<_> = senders
-            .into_iter()
-            .map(|sender| send(sender, &drops))
-            .collect();
+        let threads = send_all(senders, &drops);
         join_all(threads);
         assert!(wakes.count() > 0);
         assert_eq!(poll(&mut race, &wakes), Poll::Ready(true));
@@ -111,11 +93,7 @@ fn the_left_one_wins_if_both_have_completed() {
 #[test]
 fn the_losers_completion_against_its_drop() {
     model_bounded(3, || {
-        let World {
-            drops,
-            mut race,
-            mut senders,
-        } = world();
+        let (drops, mut race, mut senders) = world();
         assert!(poll(&mut race, &Wakes::new()).is_pending());
         let loser = senders.pop().unwrap();
         let thread = send(loser, &drops);
@@ -131,11 +109,7 @@ fn the_losers_completion_against_its_drop() {
 #[test]
 fn a_win_against_the_drop_of_the_race() {
     model(|| {
-        let World {
-            drops,
-            mut race,
-            mut senders,
-        } = world();
+        let (drops, mut race, mut senders) = world();
         let wakes = Wakes::new();
         assert!(poll(&mut race, &wakes).is_pending());
         let thread = send(senders.remove(0), &drops);

@@ -26,20 +26,28 @@ type Counter = Arc<AtomicUsize>;
 struct World {
     /// Not dropped if a model fails, because the drop could touch what is broken.
     inbox: ManuallyDrop<Inbox>,
+    sleep: Sleep,
     drops: Drops,
+    ran: Ran,
 }
 
 impl World {
     fn new() -> Arc<Self> {
+        Self::with_workers(2)
+    }
+
+    fn with_workers(workers: usize) -> Arc<Self> {
         Arc::new(Self {
             inbox: ManuallyDrop::new(Inbox::new()),
+            sleep: Sleep::new(workers),
             drops: Drops::default(),
+            ran: Ran::default(),
         })
     }
 
     /// Pushes a task with a number, which must be seen whole when the task runs.
-    fn push(&self, number: usize, ran: &Ran) {
-        let (ran, value) = (ran.clone(), self.drops.value());
+    fn push(&self, number: usize) {
+        let (ran, value) = (self.ran.clone(), self.drops.value());
         let future = async move {
             value.look();
             ran.lock().unwrap().push(number);
@@ -59,6 +67,23 @@ impl World {
             ManuallyDrop::<Runnable>::into_inner(runnable).run();
         }
         count
+    }
+
+    /// Takes what is left when no other thread does anything.
+    fn take_rest(&self) {
+        while !self.inbox.is_empty() {
+            self.take(3);
+        }
+    }
+
+    fn ran(&self) -> Vec<usize> {
+        self.ran.lock().unwrap().clone()
+    }
+
+    fn sorted(&self) -> Vec<usize> {
+        let mut ran = self.ran();
+        ran.sort_unstable();
+        ran
     }
 
     /// Demands that nothing is left, and that `tasks` tasks were dropped, each once.
@@ -82,28 +107,17 @@ fn assert_in_order(ran: &[usize]) {
 fn two_push_while_another_takes() {
     model_bounded(3, || {
         let world = World::new();
-        let ran = Ran::default();
-        let other = {
-            let ran = ran.clone();
-            start(&world, move |world| world.push(10, &ran))
-        };
-        let taken = Counter::default();
-        let taker = {
-            let taken = taken.clone();
-            start(&world, move |world| {
-                taken.fetch_add(world.take(1) + world.take(2), Relaxed);
-            })
-        };
-        world.push(0, &ran);
-        world.push(1, &ran);
+        let other = start(&world, move |world| world.push(10));
+        let taker = start(&world, |world| world.take(1) + world.take(2));
+        world.push(0);
+        world.push(1);
         other.join().unwrap();
-        taker.join().unwrap();
-        let mut taken = taken.load(Relaxed);
+        let mut taken = taker.join().unwrap();
         while !world.inbox.is_empty() {
             taken += world.take(1);
         }
         assert_eq!(taken, 3);
-        let ran = ran.lock().unwrap();
+        let ran = world.ran();
         assert_eq!(ran.len(), 3);
         assert_in_order(&ran);
         world.assert_over(3);
@@ -114,18 +128,15 @@ fn two_push_while_another_takes() {
 fn one_pushes_while_another_takes() {
     model(|| {
         let world = World::new();
-        let ran = Ran::default();
         let taker = start(&world, |world| {
             world.take(2);
             world.take(1);
         });
-        world.push(0, &ran);
-        world.push(1, &ran);
+        world.push(0);
+        world.push(1);
         taker.join().unwrap();
-        while !world.inbox.is_empty() {
-            world.take(2);
-        }
-        assert_eq!(*ran.lock().unwrap(), [0, 1]);
+        world.take_rest();
+        assert_eq!(world.ran(), [0, 1]);
         world.assert_over(2);
     });
 }
@@ -136,21 +147,14 @@ fn one_pushes_while_another_takes() {
 fn two_take_at_once() {
     model(|| {
         let world = World::new();
-        let ran = Ran::default();
         for number in 0..3 {
-            world.push(number, &ran);
+            world.push(number);
         }
-        let other = start(&world, |world| {
-            world.take(2);
-        });
+        let other = start(&world, |world| world.take(2));
         world.take(2);
         other.join().unwrap();
-        while !world.inbox.is_empty() {
-            world.take(3);
-        }
-        let mut ran = ran.lock().unwrap();
-        ran.sort_unstable();
-        assert_eq!(*ran, [0, 1, 2]);
+        world.take_rest();
+        assert_eq!(world.sorted(), [0, 1, 2]);
         world.assert_over(3);
     });
 }
@@ -161,26 +165,18 @@ fn two_take_at_once() {
 fn tasks_that_a_taker_leaves_stay_in_front() {
     model_bounded(3, || {
         let world = World::new();
-        let ran = Ran::default();
-        world.push(0, &ran);
-        world.push(1, &ran);
-        let taken = Counter::default();
-        let taker = {
-            let taken = taken.clone();
-            start(&world, move |world| {
-                world.take(1);
-                taken.store(world.take(3), Relaxed);
-            })
-        };
-        world.push(2, &ran);
-        taker.join().unwrap();
-        let taken = taken.load(Relaxed);
-        while !world.inbox.is_empty() {
-            world.take(3);
-        }
+        world.push(0);
+        world.push(1);
+        let taker = start(&world, |world| {
+            world.take(1);
+            world.take(3)
+        });
+        world.push(2);
+        let taken = taker.join().unwrap();
+        world.take_rest();
         // Only one task if the push of 2 was in progress, and possibly none.
         assert!(taken <= 2);
-        assert_eq!(*ran.lock().unwrap(), [0, 1, 2]);
+        assert_eq!(world.ran(), [0, 1, 2]);
         world.assert_over(3);
     });
 }
@@ -191,24 +187,16 @@ fn tasks_that_a_taker_leaves_stay_in_front() {
 fn two_takers_against_one_pusher() {
     model_bounded(3, || {
         let world = World::new();
-        let ran = Ran::default();
-        let taker = start(&world, |world| {
-            world.take(1);
+        let taker = start(&world, |world| world.take(1));
+        let pusher = start(&world, move |world| {
+            world.push(0);
+            world.push(1);
         });
-        let pusher = {
-            let ran = ran.clone();
-            start(&world, move |world| {
-                world.push(0, &ran);
-                world.push(1, &ran);
-            })
-        };
         world.take(2);
         pusher.join().unwrap();
         taker.join().unwrap();
         take_until_empty(&world);
-        let mut ran = ran.lock().unwrap();
-        ran.sort_unstable();
-        assert_eq!(*ran, [0, 1]);
+        assert_eq!(world.sorted(), [0, 1]);
         world.assert_over(2);
     });
 }
@@ -218,24 +206,21 @@ fn two_takers_against_one_pusher() {
 fn tasks_left_in_an_inbox_are_dropped_with_it() {
     model(|| {
         let world = World::new();
-        let ran = Ran::default();
-        world.push(0, &ran);
-        world.push(1, &ran);
+        world.push(0);
+        world.push(1);
         assert_eq!(world.take(1), 1);
-        let pusher = {
-            let ran = ran.clone();
-            start(&world, move |world| world.push(2, &ran))
-        };
+        let pusher = start(&world, move |world| world.push(2));
         pusher.join().unwrap();
         let this = Arc::into_inner(world).expect("the thread has ended");
         drop(ManuallyDrop::into_inner(this.inbox));
-        assert_eq!(*ran.lock().unwrap(), [0]);
+        assert_eq!(*this.ran.lock().unwrap(), [0]);
         this.drops.assert_all_of(3);
     });
 }
 
 /// A worker searches until it has a task, and is then blocked by it.
-fn search(world: &World, sleep: &Sleep, worker: usize) {
+fn search(world: &World, worker: usize) {
+    let sleep = &world.sleep;
     sleep.begin(worker);
     sleep.search();
     while world.take(1) == 0 {
@@ -256,18 +241,13 @@ fn search(world: &World, sleep: &Sleep, worker: usize) {
 fn two_tasks_from_outside_reach_two_workers() {
     model_bounded(2, || {
         let world = World::new();
-        let ran = Ran::default();
-        let sleep = Arc::new(Sleep::new(2));
-        let workers = [0, 1].map(|worker| {
-            let sleep = sleep.clone();
-            start(&world, move |world| search(&world, &sleep, worker))
-        });
+        let workers = [0, 1].map(|worker| start(&world, move |world| search(&world, worker)));
         for number in 0..2 {
-            world.push(number, &ran);
-            sleep.notify_from_outside();
+            world.push(number);
+            world.sleep.notify_from_outside();
         }
         join_all(workers);
-        assert_eq!(ran.lock().unwrap().len(), 2);
+        assert_eq!(world.ran().len(), 2);
         world.assert_over(2);
     });
 }
@@ -278,22 +258,15 @@ fn two_tasks_from_outside_reach_two_workers() {
 fn a_task_that_an_active_worker_leaves_in_the_inbox_is_found() {
     model_bounded(2, || {
         let world = World::new();
-        let ran = Ran::default();
-        world.push(0, &ran);
-        world.push(1, &ran);
-        let sleep = Arc::new(Sleep::new(2));
-        let other = {
-            let sleep = sleep.clone();
-            start(&world, move |world| search(&world, &sleep, 1))
-        };
+        world.push(0);
+        world.push(1);
+        let other = start(&world, |world| search(&world, 1));
         let taken = world.take(1);
         if taken == 1 && !world.inbox.is_empty() {
-            sleep.notify();
+            world.sleep.notify();
         }
         other.join().unwrap();
-        while !world.inbox.is_empty() {
-            world.take(1);
-        }
+        world.take_rest();
         world.assert_over(2);
     });
 }
@@ -317,18 +290,14 @@ fn take_until_empty(world: &World) {
 fn a_gap_is_not_waited_for() {
     model_bounded(3, || {
         let world = World::new();
-        let ran = Ran::default();
-        world.push(0, &ran);
-        let other = {
-            let ran = ran.clone();
-            start(&world, move |world| world.push(10, &ran))
-        };
+        world.push(0);
+        let other = start(&world, move |world| world.push(10));
         let taker = start(&world, |world| take_until_empty(&world));
-        world.push(1, &ran);
+        world.push(1);
         other.join().unwrap();
         taker.join().unwrap();
         take_until_empty(&world);
-        let ran = ran.lock().unwrap();
+        let ran = world.ran();
         assert_eq!(ran.len(), 3);
         assert_in_order(&ran);
         world.assert_over(3);
@@ -339,36 +308,29 @@ fn a_gap_is_not_waited_for() {
 /// both, because the push that closes the gap wakes it.
 fn pushes_against_sleep(notify: fn(&Sleep)) {
     model_bounded(2, move || {
-        let world = World::new();
-        let ran = Ran::default();
-        let sleep = Arc::new(Sleep::new(1));
-        let worker = {
-            let sleep = sleep.clone();
-            start(&world, move |world| {
-                sleep.begin(0);
-                sleep.search();
-                let mut left = 2;
-                while left > 0 {
-                    left -= world.take(2);
-                    if left > 0 {
-                        let has_work = || !world.inbox.is_empty();
-                        sleep.sleep(0, has_work, has_work);
-                    }
+        let world = World::with_workers(1);
+        let worker = start(&world, |world| {
+            let sleep = &world.sleep;
+            sleep.begin(0);
+            sleep.search();
+            let mut left = 2;
+            while left > 0 {
+                left -= world.take(2);
+                if left > 0 {
+                    let has_work = || !world.inbox.is_empty();
+                    sleep.sleep(0, has_work, has_work);
                 }
-            })
-        };
-        let other = {
-            let (sleep, ran) = (sleep.clone(), ran.clone());
-            start(&world, move |world| {
-                world.push(10, &ran);
-                notify(&sleep);
-            })
-        };
-        world.push(0, &ran);
-        notify(&sleep);
+            }
+        });
+        let other = start(&world, move |world| {
+            world.push(10);
+            notify(&world.sleep);
+        });
+        world.push(0);
+        notify(&world.sleep);
         other.join().unwrap();
         worker.join().unwrap();
-        assert_eq!(ran.lock().unwrap().len(), 2);
+        assert_eq!(world.ran().len(), 2);
         world.assert_over(2);
     });
 }
@@ -379,18 +341,13 @@ fn pushes_against_sleep(notify: fn(&Sleep)) {
 fn a_push_behind_the_last_is_not_lost() {
     model(|| {
         let world = World::new();
-        let ran = Ran::default();
-        world.push(0, &ran);
-        let taker = start(&world, |world| {
-            world.take(1);
-        });
-        world.push(1, &ran);
+        world.push(0);
+        let taker = start(&world, |world| world.take(1));
+        world.push(1);
         world.take(2);
         taker.join().unwrap();
         take_until_empty(&world);
-        let mut ran = ran.lock().unwrap();
-        ran.sort_unstable();
-        assert_eq!(*ran, [0, 1]);
+        assert_eq!(world.sorted(), [0, 1]);
         world.assert_over(2);
     });
 }
@@ -402,28 +359,18 @@ fn a_push_behind_the_last_is_not_lost() {
 fn a_gap_that_an_active_worker_meets_hides_nothing() {
     model_bounded(2, || {
         let world = World::new();
-        let ran = Ran::default();
-        let sleep = Arc::new(Sleep::new(2));
-        world.push(0, &ran);
-        let other = {
-            let sleep = sleep.clone();
-            start(&world, move |world| search(&world, &sleep, 1))
-        };
-        let active = {
-            let sleep = sleep.clone();
-            start(&world, move |world| {
-                if world.take(1) == 1 && !world.inbox.is_empty() {
-                    sleep.notify();
-                }
-            })
-        };
-        world.push(1, &ran);
-        sleep.notify_from_outside();
+        world.push(0);
+        let other = start(&world, |world| search(&world, 1));
+        let active = start(&world, |world| {
+            if world.take(1) == 1 && !world.inbox.is_empty() {
+                world.sleep.notify();
+            }
+        });
+        world.push(1);
+        world.sleep.notify_from_outside();
         active.join().unwrap();
         other.join().unwrap();
-        while !world.inbox.is_empty() {
-            world.take(1);
-        }
+        world.take_rest();
         world.assert_over(2);
     });
 }
@@ -442,8 +389,8 @@ fn operations_after(burst: usize) -> usize {
         ended: |_| (),
     }));
     model(move || {
-        let (world, ran) = (World::new(), Ran::default());
-        (0..burst).for_each(|number| world.push(number, &ran));
+        let world = World::new();
+        (0..burst).for_each(|number| world.push(number));
         BEGUN.set(0);
         world.inbox.take(1, |runnable| {
             count.store(BEGUN.get(), Relaxed);

@@ -149,20 +149,3 @@ fn a_task_that_outlives_the_executor_ends_when_it_is_woken() {
         assert!(matches!(result, Err(JoinError::Cancelled)));
     });
 }
-
-/// Demands that the model of a test fails with this text. It runs in a process of its own, which a
-/// model that fails may end.
-fn fails_with(test: &str, text: &str, model: impl FnOnce()) {
-    const INNER: &str = "JOINT_GUIDE_FAILS";
-    if std::env::var_os(INNER).is_some() {
-        return model();
-    }
-    let inner = std::process::Command::new(std::env::current_exe().unwrap())
-        .args([test, "--exact", "--nocapture"])
-        .env(INNER, "1")
-        .output()
-        .unwrap();
-    let said = String::from_utf8_lossy(&inner.stderr);
-    assert!(!inner.status.success(), "the model passes");
-    assert!(said.contains(text), "it failed otherwise: {said}");
-}

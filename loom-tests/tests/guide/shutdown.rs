@@ -9,9 +9,7 @@ use loom::{
     sync::{Arc, Condvar, Mutex},
     thread,
 };
-use loom_tests::{Drops, model, model_bounded};
-
-use super::fails_with;
+use loom_tests::{Drops, fails_with, model, model_bounded};
 
 #[path = "../../../examples/shutdown/executor.rs"]
 mod executor;
@@ -105,7 +103,7 @@ fn a_task_that_yields_ends_or_is_cancelled() {
 fn the_model_catches_a_task_that_is_left_behind() {
     fails_with(
         "guide::shutdown::the_model_catches_a_task_that_is_left_behind",
-        "deadlock",
+        &["deadlock"],
         || {
             model(|| {
                 let mut executor = Executor::new(1);
@@ -123,7 +121,7 @@ fn the_model_catches_a_task_that_is_left_behind() {
 fn the_model_catches_a_lock_that_is_held_too_long() {
     fails_with(
         "guide::shutdown::the_model_catches_a_lock_that_is_held_too_long",
-        "deadlock",
+        &["deadlock"],
         || {
             model(|| {
                 let mut executor = Executor::new(1);

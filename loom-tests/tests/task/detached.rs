@@ -1,38 +1,21 @@
 //! Tasks that never had a handle: only the runner and the wakers agree on which one frees, and on
 //! the orphan.
 
-use std::{
-    future::{Future, poll_fn},
-    task::Poll,
-};
-
-use loom_tests::Value;
-
 use super::{
     race::{
         Act::{DropRunnable, DropWaker, Run, Wake},
         Ends::{AtOnce, Never},
         race,
     },
-    world::{By, Flag, Schedule, World, explore, explore_bounded, join_all, waker_of},
+    world::{By, Flag, Schedule, all_up, explore, explore_bounded, join_all, waker_of},
 };
-
-/// Ready as soon as the flag is up.
-fn once_up(world: &World, flag: &Flag) -> impl Future<Output = Value> + use<> {
-    let flag = flag.clone();
-    let mut value = Some(world.value());
-    poll_fn(move |_| match flag.is_up() {
-        true => Poll::Ready(value.take().expect("polled after it was ready")),
-        false => Poll::Pending,
-    })
-}
 
 /// The run that the wake-up causes sees what happened before the wake-up, and so the task ends.
 fn woken_against_run(how: Schedule, by: By) {
     explore(move |world| {
         let arrived = Flag::new();
         let ended = Flag::new();
-        let (future, end) = (once_up(world, &arrived), ended.clone());
+        let (future, end) = (all_up(world, [&arrived]), ended.clone());
         let future = async move {
             future.await;
             end.raise();
@@ -63,7 +46,7 @@ pub(crate) fn woken_by_value_against_run(how: Schedule) {
 pub(crate) fn woken_against_last_waker_against_run(how: Schedule) {
     explore_bounded(3, move |world| {
         let arrived = Flag::new();
-        let runnable = world.spawn_detached(how, once_up(world, &arrived));
+        let runnable = world.spawn_detached(how, all_up(world, [&arrived]));
         let (waker, clone) = (waker_of(&runnable), waker_of(&runnable));
         let others = [
             world.start(move || {

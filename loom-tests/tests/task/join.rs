@@ -18,8 +18,8 @@ use super::{
         race,
     },
     world::{
-        Flag, Kept, Schedule, World, explore, explore_bounded, join_all, join_now, poll_once,
-        waker_of,
+        Flag, Kept, Schedule, World, all_up, explore, explore_bounded, join_all, join_now,
+        poll_once, waker_of,
     },
 };
 
@@ -215,13 +215,7 @@ pub(crate) fn drop_of_the_runnable_against_wake(how: Schedule) {
 pub(crate) fn poll_against_wake_against_run(how: Schedule) {
     explore_bounded(3, move |world: &World| {
         let arrived = Flag::new();
-        let flag = arrived.clone();
-        let mut value = Some(world.value());
-        let future = poll_fn(move |_| match flag.is_up() {
-            true => Poll::Ready(value.take().expect("polled after it was ready")),
-            false => Poll::Pending,
-        });
-        let (runnable, mut handle) = world.spawn(how, future);
+        let (runnable, mut handle) = world.spawn(how, all_up(world, [&arrived]));
         let waker = waker_of(&runnable);
         let others = [
             world.start(move || {

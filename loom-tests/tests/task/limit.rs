@@ -5,38 +5,27 @@ use std::{future::poll_fn, task::Poll};
 
 use joint::{JoinError, JoinHandle};
 use joint_switch::model::{set_ref_limit, set_wake_limit};
+use loom_tests::fails_with;
 
 use super::world::{
-    By, Flag, Kept, Schedule, World, explore, explore_bounded, join_all, join_now, poll_once,
-    waker_of,
+    By, Flag, Kept, Schedule, World, all_up, explore, explore_bounded, join_all, join_now,
+    poll_once, waker_of,
 };
 
-/// Lowers the limit for as long as it lives.
-struct Lowered(());
-
-impl Lowered {
-    fn new() -> Self {
-        set_wake_limit(Some(4));
-        Self(())
+/// Explores with the limit lowered, and within that many preemptions.
+fn at_limit(preemptions: Option<usize>, f: impl Fn(&World) + Send + Sync + 'static) {
+    set_wake_limit(Some(4));
+    match preemptions {
+        Some(preemptions) => explore_bounded(preemptions, f),
+        None => explore(f),
     }
-}
-
-impl Drop for Lowered {
-    fn drop(&mut self) {
-        set_wake_limit(None);
-    }
+    set_wake_limit(None);
 }
 
 /// More wake-ups than the counter can hold, while the task runs, becomes idle and runs again.
 fn many_wakes(world: &World, how: Schedule, wakes: usize, by: By) {
     let arrived = Flag::new();
-    let flag = arrived.clone();
-    let mut value = Some(world.value());
-    let future = poll_fn(move |_| match flag.is_up() {
-        true => Poll::Ready(value.take().expect("polled after it was ready")),
-        false => Poll::Pending,
-    });
-    let (runnable, handle) = world.spawn(how, future);
+    let (runnable, handle) = world.spawn(how, all_up(world, [&arrived]));
     let waker = waker_of(&runnable);
     let other = world.start(move || {
         for _ in 1..wakes {
@@ -55,27 +44,20 @@ fn many_wakes(world: &World, how: Schedule, wakes: usize, by: By) {
 }
 
 pub(crate) fn many_wakes_by_reference_against_run(how: Schedule) {
-    let _limit = Lowered::new();
-    explore_bounded(3, move |world| many_wakes(world, how, 6, By::Reference));
+    at_limit(Some(3), move |world| {
+        many_wakes(world, how, 6, By::Reference)
+    });
 }
 
 pub(crate) fn many_wakes_by_value_against_run(how: Schedule) {
-    let _limit = Lowered::new();
-    explore_bounded(3, move |world| many_wakes(world, how, 6, By::Value));
+    at_limit(Some(3), move |world| many_wakes(world, how, 6, By::Value));
 }
 
 /// Two threads find the counter full at once. At most two preemptions.
 pub(crate) fn many_wakes_of_two_threads_against_run(how: Schedule) {
-    let _limit = Lowered::new();
-    explore_bounded(2, move |world| {
+    at_limit(Some(2), move |world| {
         let flags = [Flag::new(), Flag::new()];
-        let seen = flags.clone();
-        let mut value = Some(world.value());
-        let future = poll_fn(move |_| match seen.iter().all(Flag::is_up) {
-            true => Poll::Ready(value.take().expect("polled after it was ready")),
-            false => Poll::Pending,
-        });
-        let (runnable, handle) = world.spawn(how, future);
+        let (runnable, handle) = world.spawn(how, all_up(world, flags.each_ref()));
         let others = flags.map(|flag| {
             let waker = waker_of(&runnable);
             world.start(move || {
@@ -95,8 +77,7 @@ pub(crate) fn many_wakes_of_two_threads_against_run(how: Schedule) {
 /// A task that has ended is woken again and again: the counter must not overflow, and nothing is
 /// scheduled.
 pub(crate) fn wakes_of_an_ended_task(how: Schedule) {
-    let _limit = Lowered::new();
-    explore(move |world| {
+    at_limit(None, move |world| {
         let (runnable, handle) = world.spawn(how, std::future::ready(world.value()));
         let waker = waker_of(&runnable);
         runnable.take().run();
@@ -113,8 +94,7 @@ pub(crate) fn wakes_of_an_ended_task(how: Schedule) {
 /// A task that wakes itself very often in one poll consumes the wake-ups over several runs, and
 /// then becomes idle.
 pub(crate) fn many_self_wakes_in_one_poll(how: Schedule) {
-    let _limit = Lowered::new();
-    explore(move |world| {
+    at_limit(None, move |world| {
         let mut polls = 0;
         let future = poll_fn(move |cx| {
             polls += 1;
@@ -136,8 +116,7 @@ pub(crate) fn many_self_wakes_in_one_poll(how: Schedule) {
 /// Wake-ups that are taken back while the task is cancelled by its handle and freed. At most three
 /// preemptions.
 pub(crate) fn many_wakes_against_cancel(how: Schedule) {
-    let _limit = Lowered::new();
-    explore_bounded(3, move |world| {
+    at_limit(Some(3), move |world| {
         let (runnable, handle) = world.spawn(how, std::future::pending::<()>());
         let waker = waker_of(&runnable);
         let other = world.start(move || {
@@ -156,8 +135,7 @@ pub(crate) fn many_wakes_against_cancel(how: Schedule) {
 /// Aborted while the counter is full and the task runs: the task ends, and does not run twice at
 /// once. At most two preemptions.
 pub(crate) fn many_wakes_against_abort_against_run(how: Schedule) {
-    let _limit = Lowered::new();
-    explore_bounded(2, move |world| {
+    at_limit(Some(2), move |world| {
         let (runnable, handle) = world.spawn(how, std::future::pending::<()>());
         let waker = waker_of(&runnable);
         let others = [
@@ -179,8 +157,7 @@ pub(crate) fn many_wakes_against_abort_against_run(how: Schedule) {
 
 /// The handle is dropped while the counter is full and the task runs. At most two preemptions.
 pub(crate) fn many_wakes_against_drop_of_the_handle_against_run(how: Schedule) {
-    let _limit = Lowered::new();
-    explore_bounded(2, move |world| {
+    at_limit(Some(2), move |world| {
         let (runnable, handle) = world.spawn(how, std::future::pending::<()>());
         let waker = waker_of(&runnable);
         let others = [
@@ -209,8 +186,7 @@ fn waiting(handle: &JoinHandle<()>) -> u64 {
 
 /// However a task is woken, the count stays at the limit, apart from the wake-up of an abort.
 pub(crate) fn the_count_stays_at_the_limit(how: Schedule) {
-    let _limit = Lowered::new();
-    explore(move |world| {
+    at_limit(None, move |world| {
         let (runnable, handle) = world.spawn(how, std::future::pending::<()>());
         let waker = waker_of(&runnable);
         let mut wakes = 1;
@@ -234,8 +210,7 @@ pub(crate) fn the_count_stays_at_the_limit(how: Schedule) {
 
 /// A run consumes some of the wake-ups that it has found. Once few are left, the task becomes idle.
 pub(crate) fn a_full_count_is_worked_off(how: Schedule) {
-    let _limit = Lowered::new();
-    explore(move |world| {
+    at_limit(None, move |world| {
         let (runnable, handle) = world.spawn(how, std::future::pending::<()>());
         let waker = waker_of(&runnable);
         for _ in 0..20 {
@@ -254,43 +229,23 @@ pub(crate) fn a_full_count_is_worked_off(how: Schedule) {
 /// can catch that and go on.
 #[test]
 fn too_many_wakers_end_the_program() {
-    const INNER: &str = "JOINT_LOOM_TOO_MANY_WAKERS";
-    if std::env::var_os(INNER).is_some() {
+    const TEXTS: [&str; 3] = [
+        "the count of wakers is at its limit",
+        "more wakers than can be counted",
+        "waits for that many things at once",
+    ];
+    let test = "task::limit::too_many_wakers_end_the_program";
+    fails_with(test, &TEXTS, || {
         set_ref_limit(Some(4));
         explore(|world| {
             let (runnable, handle) = world.spawn(Schedule::ZeroSized, std::future::pending::<()>());
             let mut wakers: Vec<_> = (0..4).map(|_| waker_of(&runnable)).collect();
-            eprintln!("the count of wakers is at its limit");
+            eprintln!("{}", TEXTS[0]);
             wakers.push(waker_of(&runnable));
             drop((wakers, handle));
             world.run_and_drain(runnable);
         });
-        std::process::exit(0);
-    }
-    let this = module_path!()
-        .split_once("::")
-        .expect("a module of the test program")
-        .1;
-    let inner = std::process::Command::new(std::env::current_exe().expect("a test is a program"))
-        .args([
-            &format!("{this}::too_many_wakers_end_the_program"),
-            "--exact",
-            "--nocapture",
-        ])
-        .env(INNER, "1")
-        .output()
-        .expect("a test can be run again");
-    let said = String::from_utf8_lossy(&inner.stderr);
-    assert!(
-        said.contains("the count of wakers is at its limit"),
-        "{said}"
-    );
-    assert!(said.contains("more wakers than can be counted"), "{said}");
-    assert!(
-        said.contains("waits for that many things at once"),
-        "{said}"
-    );
-    assert!(!inner.status.success(), "the program went on: {said}");
+    });
 }
 
 tests! {

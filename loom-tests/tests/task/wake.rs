@@ -1,33 +1,11 @@
 //! Wakers against a run: the last poll sees what happened before every wake-up, and there is no
 //! superfluous poll.
 
-use std::{
-    future::{Future, poll_fn},
-    task::Poll,
-};
-
-use loom_tests::Value;
+use std::{future::poll_fn, task::Poll};
 
 use super::world::{
-    By, Flag, Kept, Schedule, World, explore, explore_bounded, join_all, join_now, waker_of,
+    By, Flag, Kept, Schedule, all_up, explore, explore_bounded, join_all, join_now, waker_of,
 };
-
-/// Ready as soon as all flags are up. It registers no waker, because its wakers are made
-/// beforehand.
-fn all_up<const N: usize>(
-    world: &World,
-    flags: [&Flag; N],
-) -> impl Future<Output = Value> + use<N> {
-    let flags = flags.map(Flag::clone);
-    let mut value = Some(world.value());
-    poll_fn(move |_| {
-        if flags.iter().all(Flag::is_up) {
-            Poll::Ready(value.take().expect("polled after it was ready"))
-        } else {
-            Poll::Pending
-        }
-    })
-}
 
 fn one_wake(how: Schedule, by: By) {
     explore(move |world| {

@@ -8,7 +8,7 @@
 
 use std::{
     cell::{Cell, RefCell},
-    future::Future,
+    future::{Future, poll_fn},
     mem::ManuallyDrop,
     ops::{Deref, DerefMut},
     pin::{Pin, pin},
@@ -332,6 +332,23 @@ impl Flag {
     pub(crate) fn is_up(&self) -> bool {
         self.0.load(Relaxed) == 1
     }
+}
+
+/// Ready as soon as all flags are up. It registers no waker, because its wakers are made
+/// beforehand.
+pub(crate) fn all_up<const N: usize>(
+    world: &World,
+    flags: [&Flag; N],
+) -> impl Future<Output = Value> + use<N> {
+    let flags = flags.map(Flag::clone);
+    let mut value = Some(world.value());
+    poll_fn(move |_| {
+        if flags.iter().all(Flag::is_up) {
+            Poll::Ready(value.take().expect("polled after it was ready"))
+        } else {
+            Poll::Pending
+        }
+    })
 }
 
 /// Is not dropped if the model fails. Unwinding would drop it, and so touch what the model has just
