@@ -372,20 +372,18 @@ fn each_operation_makes_one_exchange_at_most() {
     });
 }
 
+models_of! {
+    Ended::Done, Ended::Abandoned;
+    complete_against_poll / abandon_against_poll: poll;
+    complete_against_poll_again_with_the_same_waker / abandon_against_poll_again_with_the_same_waker: poll_again_with_the_same_waker;
+    complete_against_poll_again_with_another_waker / abandon_against_poll_again_with_another_waker: poll_again_with_another_waker;
+    complete_against_detach / abandon_against_detach: detach;
+    complete_against_poll_then_detach / abandon_against_poll_then_detach: poll_then_detach;
+    complete_against_poll_of_a_registered_waiter / abandon_against_poll_of_a_registered_waiter: |how| registered_before(how, |waiter, wakes, how| waiter.poll(&wakes[0], how));
+}
+
 models! {
-    complete_against_poll: poll(Ended::Done);
-    complete_against_poll_again_with_the_same_waker: poll_again_with_the_same_waker(Ended::Done);
-    complete_against_poll_again_with_another_waker: poll_again_with_another_waker(Ended::Done);
-    complete_against_detach: detach(Ended::Done);
-    complete_against_poll_then_detach: poll_then_detach(Ended::Done);
     complete_against_poll_with_two_wakers_then_detach: poll_with_two_wakers_then_detach(Ended::Done);
-    abandon_against_poll: poll(Ended::Abandoned);
-    abandon_against_poll_again_with_the_same_waker: poll_again_with_the_same_waker(Ended::Abandoned);
-    abandon_against_poll_again_with_another_waker: poll_again_with_another_waker(Ended::Abandoned);
-    abandon_against_detach: detach(Ended::Abandoned);
-    abandon_against_poll_then_detach: poll_then_detach(Ended::Abandoned);
     complete_against_detach_of_a_registered_waiter: registered_before(Ended::Done, |_, _, _| false);
-    complete_against_poll_of_a_registered_waiter: registered_before(Ended::Done, |waiter, wakes, how| waiter.poll(&wakes[0], how));
     complete_against_another_waker_of_a_registered_waiter: registered_before(Ended::Done, |waiter, wakes, how| waiter.poll(&wakes[1], how));
-    abandon_against_poll_of_a_registered_waiter: registered_before(Ended::Abandoned, |waiter, wakes, how| waiter.poll(&wakes[0], how));
 }

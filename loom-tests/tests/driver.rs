@@ -8,10 +8,7 @@ use std::sync::{
 };
 
 use joint_executor::model::Driven;
-use loom::{
-    sync::atomic::{AtomicBool, AtomicUsize},
-    thread,
-};
+use loom::sync::atomic::{AtomicBool, AtomicUsize};
 use loom_tests::{Flag, Wakes, each_step, join_all, model, model_bounded, start};
 
 /// A deadline that has passed by the time it is armed.
@@ -309,19 +306,30 @@ fn two_workers(before: fn(&Driven)) {
     });
 }
 
+/// Starts worker 1 at some point of what worker 0 does. It takes the driver over as
+/// [`Driven::take_over`] says.
+fn against_take_over(
+    driven: &Arc<Driven>,
+    [looks, watches, again]: [bool; 3],
+    does: impl FnOnce(&Driven, &mut dyn FnMut()),
+) {
+    let mut other = None;
+    does(driven, &mut || {
+        other = Some(start(driven, move |driven| {
+            driven.take_over(1, looks, watches, again)
+        }));
+    });
+    other.expect("it was started").join().unwrap();
+}
+
 /// A keeper that leaves relies on a lookout that is about to sleep, or wakes it.
 fn leaving_against_going_to_sleep(looks: bool) {
     model(move || {
         let driven = Arc::new(Driven::new(2, true));
         driven.arm_as(0, PAST, Wakes::new().waker());
-        let mut other = None;
-        driven.keep_and_leave(0, || {
-            let driven = driven.clone();
-            other = Some(thread::spawn(move || {
-                driven.take_over(1, looks, false, false)
-            }));
+        against_take_over(&driven, [looks, false, false], |driven, start| {
+            driven.keep_and_leave(0, start);
         });
-        other.expect("it was started").join().unwrap();
     });
 }
 
@@ -330,14 +338,9 @@ fn visit_against_going_to_sleep(watches: bool) {
     model(move || {
         let driven = Arc::new(Driven::new(2, true));
         driven.make_reactor();
-        let mut other = None;
-        driven.visit(|| {
-            let driven = driven.clone();
-            other = Some(thread::spawn(move || {
-                driven.take_over(1, true, watches, watches)
-            }));
+        against_take_over(&driven, [true, watches, watches], |driven, start| {
+            driven.visit(start)
         });
-        other.expect("it was started").join().unwrap();
     });
 }
 
@@ -347,15 +350,10 @@ fn leaving_and_a_visit_against_going_to_sleep(again: bool) {
         let driven = Arc::new(Driven::new(2, true));
         driven.make_reactor();
         driven.arm_as(0, PAST, Wakes::new().waker());
-        let mut other = None;
-        driven.keep_and_leave(0, || {
-            let driven = driven.clone();
-            other = Some(thread::spawn(move || {
-                driven.take_over(1, true, true, again);
-            }));
+        against_take_over(&driven, [true, true, again], |driven, start| {
+            driven.keep_and_leave(0, start);
+            driven.visit(|| ());
         });
-        driven.visit(|| ());
-        other.expect("it was started").join().unwrap();
     });
 }
 

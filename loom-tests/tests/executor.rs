@@ -53,16 +53,19 @@ impl Cost {
         fences: 0,
     };
 
+    fn each(self, other: Self, f: fn(usize, usize) -> usize) -> Self {
+        Self {
+            rmws: f(self.rmws, other.rmws),
+            locks: f(self.locks, other.locks),
+            fences: f(self.fences, other.fences),
+        }
+    }
+
     fn halved(self) -> Self {
-        let half = |count: usize| {
+        self.each(self, |count, _| {
             assert_eq!(count % 2, 0);
             count / 2
-        };
-        Self {
-            rmws: half(self.rmws),
-            locks: half(self.locks),
-            fences: half(self.fences),
-        }
+        })
     }
 }
 
@@ -70,11 +73,7 @@ impl Sub for Cost {
     type Output = Self;
 
     fn sub(self, other: Self) -> Self {
-        Self {
-            rmws: self.rmws - other.rmws,
-            locks: self.locks - other.locks,
-            fences: self.fences - other.fences,
-        }
+        self.each(other, usize::sub)
     }
 }
 

@@ -13,7 +13,6 @@ use std::{
 
 use joint::{
     block_on,
-    park::Parker,
     task::{self, Runnable},
     waker::ThinWaker,
 };
@@ -166,52 +165,6 @@ fn second_poll(to: impl FnOnce(Waker)) -> impl Future<Output = ()> {
     })
 }
 
-/// A wake-up that is seen without a sleep. It is the second one, because the first one unparks,
-/// which would be an edge by itself. The thread is not joined, because loom mistakes a wake-up of a
-/// joining thread for the end of the thread that it joins.
-#[test]
-fn writes_before_a_wake_up_by_another_thread_are_visible_to_the_owner() {
-    model(|| {
-        let cell = Cell::new();
-        let over = Arc::new(loom::sync::atomic::AtomicBool::new(false));
-        let parker = Parker::new();
-        let (written, woken, waker) = (cell.clone(), over.clone(), parker.waker().clone());
-        thread::spawn(move || {
-            waker.wake_by_ref();
-            written.write();
-            waker.wake_by_ref();
-            woken.store(true, Relaxed);
-            drop(waker);
-        });
-        thread::yield_now();
-        let over = over.load(Relaxed);
-        if parker.take_wake() && over {
-            assert_eq!(cell.read(), 7);
-        }
-        drop(parker);
-    });
-}
-
-/// Two threads wake the owner, each after a write of its own. The one that finds the owner woken
-/// already must still make its write visible. Preemption bound 3.
-#[test]
-fn each_of_two_wake_ups_is_seen() {
-    model_bounded(3, || {
-        let parker = Parker::new();
-        let things = [(); 2].map(|()| Arc::new(loom::sync::atomic::AtomicBool::new(false)));
-        for thing in &things {
-            let (thing, waker) = (thing.clone(), parker.waker().clone());
-            thread::spawn(move || {
-                thing.store(true, Relaxed);
-                waker.wake();
-            });
-        }
-        while !things.iter().all(|thing| thing.load(Relaxed)) {
-            parker.park();
-        }
-    });
-}
-
 #[test]
 fn a_wake_up_from_elsewhere_ends_the_sleep_of_the_main_future() {
     model(|| {
@@ -271,26 +224,6 @@ fn a_waker_of_the_main_future_may_outlive_the_executor() {
             drop(waker);
         });
         drop(executor);
-    });
-}
-
-/// The waker is cloned on one thread and dropped on the other, both ways.
-#[test]
-fn references_are_counted_across_threads() {
-    model(|| {
-        let executor = LocalExecutor::new();
-        let waker = executor.block_on(poll_fn(|cx| Poll::Ready(cx.waker().clone())));
-        let kept = waker.clone();
-        let other = thread::spawn(move || {
-            let clones = (waker.clone(), waker.clone());
-            drop(waker);
-            clones
-        });
-        drop(kept);
-        let clones = other.join().unwrap();
-        drop(clones.0);
-        drop(executor);
-        drop(clones.1);
     });
 }
 

@@ -312,24 +312,6 @@ fn wake_up_that_finds_another() {
     });
 }
 
-/// The wait ends, and its thread drops its parker, while the other thread may still hold the waker.
-#[test]
-fn the_parker_or_its_last_waker_frees_the_block() {
-    model_bounded(3, || {
-        let mut spawned = false;
-        let wait = poll_fn(move |cx| {
-            if spawned {
-                return Poll::Ready(());
-            }
-            spawned = true;
-            let waker = cx.waker().clone();
-            thread::spawn(move || waker.wake());
-            Poll::Pending
-        });
-        thread::spawn(|| joint::block_on(wait));
-    });
-}
-
 fn poll_closed(sender: &mut Sender<Value>, wakes: &Arc<Wakes>) -> Poll<()> {
     sender.poll_closed(&mut Context::from_waker(&wakes.waker()))
 }

@@ -183,10 +183,7 @@ fn two_events_against_two_reads(by: By) {
 fn two_waiters_and_one_event_for_both() {
     model_bounded(3, || {
         let world = World::new(0);
-        let other = thread::spawn({
-            let reader_world = world.clone();
-            move || Reader::new(&reader_world, By::Future).begin()
-        });
+        let other = start(&world, |world| Reader::new(&world, By::Future).begin());
         let system = start(&world, move |world| world.arrive(2));
         let (reader, first) = Reader::new(&world, By::Future).begin();
         let (other, others_first) = other.join().unwrap();
@@ -201,10 +198,7 @@ fn two_waiters_and_one_event_for_both() {
 fn two_waiters_and_two_events() {
     model_bounded(3, || {
         let world = World::new(0);
-        let other = thread::spawn({
-            let reader_world = world.clone();
-            move || Reader::new(&reader_world, By::Future).begin()
-        });
+        let other = start(&world, |world| Reader::new(&world, By::Future).begin());
         let (mut reader, mut first) = Reader::new(&world, By::Call).begin();
         world.arrive(1);
         let (mut other, mut others_first) = other.join().unwrap();

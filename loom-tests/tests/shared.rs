@@ -141,21 +141,6 @@ fn poll_and_wait(act: Act) {
     });
 }
 
-fn wake(act: Act) {
-    model(move || {
-        let (shared, against) = Against::new(act);
-        let wakes = Wakes::new();
-        let mut wait = shared.wait();
-        let pending = !is_ready(act, &mut wait, &wakes);
-        let ended = against.join();
-        assert_eq!(wakes.count(), usize::from(pending));
-        assert!(is_ready(act, &mut wait, &wakes));
-        drop(wait);
-        ended.with(shared);
-        assert_eq!(wakes.wakers(), 0);
-    });
-}
-
 fn another_waker(act: Act) {
     model(move || {
         let (shared, against) = Against::new(act);
@@ -226,10 +211,10 @@ fn two_waiters(act: Act) {
     });
 }
 
-/// All places are vacant, and the new waiter takes one over.
-fn succession(act: Act) {
+/// A waiter that stays is woken once, and has the answer then.
+fn wake_after(act: Act, before: fn(&Shared<Value>)) {
     model(move || {
-        let (shared, against) = Against::after(act, come_and_go::<2>);
+        let (shared, against) = Against::after(act, before);
         let wakes = Wakes::new();
         let mut wait = shared.wait();
         let pending = !is_ready(act, &mut wait, &wakes);
@@ -475,13 +460,13 @@ models_of! {
     Send, Close;
     send_against_look / close_against_look: look;
     send_against_poll / close_against_poll: poll_and_wait;
-    send_against_wake / close_against_wake: wake;
+    send_against_wake / close_against_wake: |act| wake_after(act, |_| ());
     send_against_another_waker / close_against_another_waker: another_waker;
     send_against_poll_then_drop / close_against_poll_then_drop: poll_then_drop;
     send_against_the_last_shared_dropped / close_against_the_last_shared_dropped: last_shared_dropped;
     send_against_clones_dropped / close_against_clones_dropped: clones_dropped;
     send_against_two_waiters / close_against_two_waiters: two_waiters;
-    send_against_succession / close_against_succession: succession;
+    send_against_succession / close_against_succession: |act| wake_after(act, come_and_go::<2>);
     send_against_succession_after_drop / close_against_succession_after_drop: succession_after_drop;
     send_against_succession_after_another_poll / close_against_succession_after_another_poll: succession_after_another_poll;
     send_against_the_first_waiter / close_against_the_first_waiter: first_wake;

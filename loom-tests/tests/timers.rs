@@ -83,21 +83,6 @@ fn counts(wakes: &[&Arc<Wakes>]) -> Vec<usize> {
     counts.collect()
 }
 
-#[test]
-fn fire_against_cancel() {
-    model(|| {
-        let (world, wakes) = (World::new(), Wakes::new());
-        let key = world.insert(DUE, &wakes);
-        let firer = start(&world, |world| world.fire());
-        world.gap();
-        let given_back = world.timers.remove(&key).map(drop);
-        firer.join().unwrap();
-        let fired = usize::from(given_back.is_none());
-        assert_eq!(counts(&[&wakes]), [fired]);
-        assert_eq!(world.timers.earliest(), NEVER);
-    });
-}
-
 /// Another timer takes its place at once, and the worker that fires must not confuse the two.
 #[test]
 fn fire_against_cancel_and_a_new_timer() {
@@ -293,19 +278,4 @@ fn a_fence_on_each_side_shows_the_deadline_to_a_sleeper() {
 #[should_panic(expected = "both missed")]
 fn without_fences_it_may_be_missed() {
     insertion_against_a_sleeper(false);
-}
-
-/// A model that passes with the operation deleted is not a model.
-#[test]
-#[should_panic(expected = "a waker was kept")]
-fn a_timer_that_is_not_fired_is_noticed() {
-    model(|| {
-        let (world, wakes) = (World::new(), Wakes::new());
-        world.insert(DUE, &wakes);
-        let other = start(&world, |world| {
-            world.gap();
-        });
-        other.join().unwrap();
-        assert_eq!(counts(&[&wakes]), [1]);
-    });
 }

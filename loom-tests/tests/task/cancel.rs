@@ -211,22 +211,6 @@ fn cancelled_in_its_own_poll(how: Schedule, abort: bool, other: fn(Kept<Waker>))
     });
 }
 
-pub(crate) fn drop_of_the_handle_in_its_own_poll_against_wake(how: Schedule) {
-    cancelled_in_its_own_poll(how, false, |waker| waker.take().wake());
-}
-
-pub(crate) fn drop_of_the_handle_in_its_own_poll_against_last_waker(how: Schedule) {
-    cancelled_in_its_own_poll(how, false, drop);
-}
-
-pub(crate) fn abort_in_its_own_poll_against_wake(how: Schedule) {
-    cancelled_in_its_own_poll(how, true, |waker| waker.take().wake());
-}
-
-pub(crate) fn abort_in_its_own_poll_against_last_waker(how: Schedule) {
-    cancelled_in_its_own_poll(how, true, drop);
-}
-
 /// A task that is aborted and woken while it runs ends, in that run or in a next one. At most three
 /// preemptions.
 pub(crate) fn abort_against_wake_against_run(how: Schedule) {
@@ -245,6 +229,13 @@ pub(crate) fn abort_against_wake_against_run(how: Schedule) {
     });
 }
 
+scheduled! {
+    drop_of_the_handle_in_its_own_poll_against_wake: |how| cancelled_in_its_own_poll(how, false, |waker| waker.take().wake());
+    drop_of_the_handle_in_its_own_poll_against_last_waker: |how| cancelled_in_its_own_poll(how, false, drop);
+    abort_in_its_own_poll_against_wake: |how| cancelled_in_its_own_poll(how, true, |waker| waker.take().wake());
+    abort_in_its_own_poll_against_last_waker: |how| cancelled_in_its_own_poll(how, true, drop);
+}
+
 tests! {
     abort_against_run
     abort_against_completion
@@ -253,10 +244,6 @@ tests! {
     abort_and_drop_against_run
     awaited_cancel_against_run
     awaited_join_against_abort
-    drop_of_the_handle_in_its_own_poll_against_wake
-    drop_of_the_handle_in_its_own_poll_against_last_waker
-    abort_in_its_own_poll_against_wake
-    abort_in_its_own_poll_against_last_waker
     abort_against_wake_against_run
 }
 

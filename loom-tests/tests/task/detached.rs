@@ -33,14 +33,6 @@ fn woken_against_run(how: Schedule, by: By) {
     });
 }
 
-pub(crate) fn woken_by_reference_against_run(how: Schedule) {
-    woken_against_run(how, By::Reference);
-}
-
-pub(crate) fn woken_by_value_against_run(how: Schedule) {
-    woken_against_run(how, By::Value);
-}
-
 /// The last waker but one wakes the task, while the last waker is dropped and the first run ends.
 /// At most three preemptions.
 pub(crate) fn woken_against_last_waker_against_run(how: Schedule) {
@@ -61,9 +53,12 @@ pub(crate) fn woken_against_last_waker_against_run(how: Schedule) {
     });
 }
 
+scheduled! {
+    woken_by_reference_against_run: |how| woken_against_run(how, By::Reference);
+    woken_by_value_against_run: |how| woken_against_run(how, By::Value);
+}
+
 tests! {
-    woken_by_reference_against_run
-    woken_by_value_against_run
     woken_against_last_waker_against_run
 }
 

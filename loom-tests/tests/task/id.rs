@@ -13,13 +13,16 @@ use loom_tests::{
 
 use super::world::{Kept, Schedule, explore, explore_bounded, join_now, poll_once};
 
+scheduled! {
+    the_end_stays_seen_when_the_handle_registers: |how| the_end_stays_seen(how, |handle| drop(handle.as_deref_mut().map(poll_once)));
+}
+
 tests! {
     two_ask_at_once
     one_attaches_while_another_asks
     one_asks_against_the_end
     abort_against_the_drop_of_the_handle
     abort_against_the_end
-    the_end_stays_seen_when_the_handle_registers
     the_end_stays_seen_when_the_handle_detaches
 }
 
@@ -140,10 +143,6 @@ fn the_end_stays_seen(how: Schedule, exchange: fn(&mut Option<Kept<JoinHandle<As
         other.join().unwrap();
         drop(handle);
     });
-}
-
-pub(crate) fn the_end_stays_seen_when_the_handle_registers(how: Schedule) {
-    the_end_stays_seen(how, |handle| drop(handle.as_deref_mut().map(poll_once)));
 }
 
 pub(crate) fn the_end_stays_seen_when_the_handle_detaches(how: Schedule) {

@@ -85,18 +85,6 @@ fn wake(how: Schedule, times: usize, by: By) {
     });
 }
 
-pub(crate) fn wake_by_reference_against_a_yield(how: Schedule) {
-    wake(how, 1, By::Reference);
-}
-
-pub(crate) fn wake_by_value_against_a_yield(how: Schedule) {
-    wake(how, 1, By::Value);
-}
-
-pub(crate) fn wake_against_two_yields(how: Schedule) {
-    wake(how, 2, By::Value);
-}
-
 /// Two threads wake it. At most three preemptions.
 pub(crate) fn two_wakes_against_a_yield(how: Schedule) {
     explore_bounded(3, move |world| {
@@ -219,10 +207,13 @@ impl<T> Alone<T> {
     }
 }
 
+scheduled! {
+    wake_by_reference_against_a_yield: |how| wake(how, 1, By::Reference);
+    wake_by_value_against_a_yield: |how| wake(how, 1, By::Value);
+    wake_against_two_yields: |how| wake(how, 2, By::Value);
+}
+
 tests! {
-    wake_by_reference_against_a_yield
-    wake_by_value_against_a_yield
-    wake_against_two_yields
     two_wakes_against_a_yield
     a_run_elsewhere_after_a_yield
     abort_against_a_yield

@@ -102,30 +102,15 @@ pub(crate) fn look_against_run(how: Schedule) {
     });
 }
 
-/// The handle is dropped while its registered waker is being taken: the waker is woken or dropped,
-/// but not both.
-pub(crate) fn drop_of_a_registered_handle_against_completion(how: Schedule) {
+/// The handle goes while its registered waker is being taken: the waker is woken or dropped, but
+/// not both.
+fn registered_handle_against_completion(how: Schedule, go: fn(Kept<JoinHandle<Value>>)) {
     explore(move |world| {
         let (runnable, mut handle) = world.spawn(how, ready(world.value()));
         let wakes = Wakes::new();
         assert!(!poll_with(&mut handle, &wakes));
         let other = world.start_run(runnable);
-        drop(handle);
-        world.drain();
-        other.join().unwrap();
-        assert!(wakes.count() <= 1);
-        assert_eq!(wakes.wakers(), 0);
-    });
-}
-
-/// As above, for a handle that detaches.
-pub(crate) fn detach_of_a_registered_handle_against_completion(how: Schedule) {
-    explore(move |world| {
-        let (runnable, mut handle) = world.spawn(how, ready(world.value()));
-        let wakes = Wakes::new();
-        assert!(!poll_with(&mut handle, &wakes));
-        let other = world.start_run(runnable);
-        handle.take().detach();
+        go(handle);
         world.drain();
         other.join().unwrap();
         assert!(wakes.count() <= 1);
@@ -235,13 +220,17 @@ pub(crate) fn poll_against_wake_against_run(how: Schedule) {
     });
 }
 
+scheduled! {
+    drop_of_a_registered_handle_against_completion: |how| registered_handle_against_completion(how, drop);
+    detach_of_a_registered_handle_against_completion:
+        |how| registered_handle_against_completion(how, |handle| handle.take().detach());
+}
+
 tests! {
     poll_against_run
     poll_with_another_waker_against_run
     poll_with_the_same_waker_against_run
     look_against_run
-    drop_of_a_registered_handle_against_completion
-    detach_of_a_registered_handle_against_completion
     a_task_awaits_a_task
     a_task_that_awaits_a_task_is_dropped
     drop_of_the_runnable_against_poll

@@ -25,6 +25,20 @@ macro_rules! tests {
     )*};
 }
 
+/// Each row as a model, which is called with the schedule function.
+macro_rules! scheduled {
+    ($($(#[$doc:meta])* $name:ident: $model:expr;)*) => {
+        $(
+            $(#[$doc])*
+            pub(crate) fn $name(how: crate::task::world::Schedule) {
+                $model(how);
+            }
+        )*
+
+        tests! { $($name)* }
+    };
+}
+
 /// Each race as a model.
 macro_rules! races {
     ($(#[$doc:meta])* $name:ident: $($rest:tt)*) => {

@@ -93,14 +93,6 @@ fn handle_kept_after_the_output(how: Schedule, last: fn(Kept<Waker>)) {
     });
 }
 
-pub(crate) fn last_waker_dropped_against_a_handle_kept_after_the_output(how: Schedule) {
-    handle_kept_after_the_output(how, drop);
-}
-
-pub(crate) fn last_waker_woken_against_a_handle_kept_after_the_output(how: Schedule) {
-    handle_kept_after_the_output(how, |waker| waker.take().wake());
-}
-
 /// A queue that uses the link of a task whose runnable it has given away.
 #[test]
 fn a_look_at_a_link_races_with_the_free() {
@@ -122,11 +114,14 @@ fn a_look_at_a_link_races_with_the_free() {
     assert!(failure.is_some(), "nothing orders the look before the free");
 }
 
+scheduled! {
+    last_waker_dropped_against_a_handle_kept_after_the_output: |how| handle_kept_after_the_output(how, drop);
+    last_waker_woken_against_a_handle_kept_after_the_output: |how| handle_kept_after_the_output(how, |waker| waker.take().wake());
+}
+
 tests! {
     handle_against_a_large_completion
     last_waker_dropped_against_join_against_completion
-    last_waker_dropped_against_a_handle_kept_after_the_output
-    last_waker_woken_against_a_handle_kept_after_the_output
 }
 
 races! {

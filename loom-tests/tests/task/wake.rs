@@ -23,14 +23,6 @@ fn one_wake(how: Schedule, by: By) {
     });
 }
 
-pub(crate) fn wake_by_reference_against_run(how: Schedule) {
-    one_wake(how, By::Reference);
-}
-
-pub(crate) fn wake_by_value_against_run(how: Schedule) {
-    one_wake(how, By::Value);
-}
-
 /// Three threads, with at most three preemptions.
 fn two_wakes(how: Schedule, by: By) {
     explore_bounded(3, move |world| {
@@ -48,14 +40,6 @@ fn two_wakes(how: Schedule, by: By) {
         join_now(handle);
         assert!(world.runs() <= 3);
     });
-}
-
-pub(crate) fn two_wakes_by_reference_against_run(how: Schedule) {
-    two_wakes(how, By::Reference);
-}
-
-pub(crate) fn two_wakes_by_value_against_run(how: Schedule) {
-    two_wakes(how, By::Value);
 }
 
 /// The first of two wake-ups must not hide the second one's data: one run consumes both.
@@ -126,11 +110,14 @@ pub(crate) fn self_wake_against_wake(how: Schedule) {
     });
 }
 
+scheduled! {
+    wake_by_reference_against_run: |how| one_wake(how, By::Reference);
+    wake_by_value_against_run: |how| one_wake(how, By::Value);
+    two_wakes_by_reference_against_run: |how| two_wakes(how, By::Reference);
+    two_wakes_by_value_against_run: |how| two_wakes(how, By::Value);
+}
+
 tests! {
-    wake_by_reference_against_run
-    wake_by_value_against_run
-    two_wakes_by_reference_against_run
-    two_wakes_by_value_against_run
     two_wakes_of_one_thread_against_run
     clones_against_run
     self_wake_against_wake
