@@ -59,7 +59,7 @@ impl State {
     }
 
     fn take_due(&mut self) -> Vec<Waker> {
-        let later = self.timers.split_off(&(Instant::now(), 0));
+        let later = self.timers.split_off(&(Instant::now(), usize::MAX));
         mem::replace(&mut self.timers, later)
             .into_values()
             .collect()
