@@ -61,20 +61,6 @@ fn the_handle_reads_metadata_while_a_runner_finishes() {
 }
 
 #[test]
-fn a_detaching_handle_reads_metadata_while_a_runner_finishes() {
-    explore(|world| {
-        let (runnable, handle) = spawn(world, ready(world.value()));
-        let other = world.start(move || {
-            runnable.metadata().0.look();
-            runnable.take().run();
-        });
-        handle.metadata().0.look();
-        handle.take().detach();
-        other.join().unwrap();
-    });
-}
-
-#[test]
 fn a_runner_reads_metadata_while_the_handle_cancels() {
     explore(|world| {
         let (runnable, handle) = spawn(world, pending::<Value>());
