@@ -2,22 +2,22 @@
 
 #[cfg(joint_loom)]
 mod lab {
-    use std::{fs, path::PathBuf};
-
     use loom_tests::matrix::{self, Matrix};
 
     const USAGE: &str = "\
-Usage: lab matrix [--json FILE] [--html FILE]
+Usage: lab matrix
+       lab cell result|waker COMPLETER WAITER [svg]
 
-  matrix       every pair of orderings for the completion's two exchanges, each decided by the model checker
-  --json FILE  the same for programs
-  --html FILE  the same as a page, with a counterexample for each pair that fails
+matrix  decides every pair of orderings for the completion's two exchanges by the model checker
+cell    shows the execution in which one pair does not publish the result, or the waker
 ";
 
     /// Returns the status to exit with.
     pub(crate) fn run(words: &[String]) -> i32 {
         let done = match words.split_first() {
-            Some((first, rest)) if first == "matrix" => matrix(rest),
+            Some((first, [])) if first == "matrix" => Matrix::run()
+                .map(|matrix| print!("{}", matrix.text()))
+                .map_err(|error| error.to_string()),
             // How the matrix runs each of its models.
             Some((first, rest)) if first == "cell" && matrix::answer(rest) => Ok(()),
             Some((first, _)) if ["help", "--help", "-h"].contains(&first.as_str()) => {
@@ -33,40 +33,6 @@ Usage: lab matrix [--json FILE] [--html FILE]
                 2
             }
         }
-    }
-
-    fn matrix(words: &[String]) -> Result<(), String> {
-        if words.iter().any(|word| word == "--help" || word == "-h") {
-            print!("{USAGE}");
-            return Ok(());
-        }
-        let files = files(words)?;
-        let matrix = Matrix::run().map_err(|error| error.to_string())?;
-        print!("{}", matrix.text());
-        for (option, path) in files {
-            let text = if option == "--json" {
-                matrix.json()
-            } else {
-                matrix.html()
-            };
-            fs::write(&path, text).map_err(|error| format!("{}: {error}", path.display()))?;
-            println!("written: {}", path.display());
-        }
-        Ok(())
-    }
-
-    fn files(words: &[String]) -> Result<Vec<(&str, PathBuf)>, String> {
-        let pairs = words.chunks(2).map(|pair| match pair {
-            [option, path] if option == "--json" || option == "--html" => {
-                Ok((option.as_str(), PathBuf::from(path)))
-            }
-            [option] if option == "--json" || option == "--html" => {
-                Err(format!("{option} needs a file"))
-            }
-            [option, ..] => Err(format!("lab matrix has no option {option}")),
-            [] => Err("no option".to_owned()),
-        });
-        pairs.collect()
     }
 }
 

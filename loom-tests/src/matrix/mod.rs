@@ -4,8 +4,6 @@
 //! only at the waker. A cell therefore says which of the two is not published, and has a
 //! counterexample for each.
 
-mod html;
-mod json;
 mod models;
 mod run;
 mod table;
@@ -13,7 +11,7 @@ mod table;
 use std::{io::Write as _, sync::atomic::Ordering};
 
 pub use models::decide;
-pub use run::{Cell, Failure, Matrix};
+pub use run::{Cell, Matrix};
 
 /// The orderings of a read-modify-write, from the weakest to the strongest.
 pub const ORDERINGS: [Ordering; 5] = [
@@ -76,12 +74,16 @@ pub fn of_name(text: &str) -> Option<Ordering> {
         .find(|&ordering| name(ordering) == text)
 }
 
-/// Runs one model of one cell, and prints the answer that [`Matrix::run`] reads. Returns false if
-/// the words do not name a model.
+/// Runs one model of one cell, and prints the answer that [`Matrix::run`] reads, or the picture of
+/// its failure if `svg` follows. Returns false if the words do not name a model.
 ///
 /// # Panics
 /// If standard output is closed.
 pub fn answer(words: &[String]) -> bool {
+    let (words, picture) = match words {
+        [words @ .., last] if last == "svg" => (words, true),
+        words => (words, false),
+    };
     let [published, completer, waiter] = words else {
         return false;
     };
@@ -94,7 +96,10 @@ pub fn answer(words: &[String]) -> bool {
         return false;
     };
     let id = format!("{}-{}-{}", name(completer), name(waiter), published.name());
-    let tell = move |failure: &crate::lab::Counterexample| say(&run::answer(Some((failure, &id))));
+    let tell = move |failure: &crate::lab::Counterexample| match picture {
+        true => say(&failure.svg(&id)),
+        false => say(&run::answer(Some(failure))),
+    };
     if decide(published, completer, waiter, tell).is_ok() {
         say(&run::answer(None));
     }

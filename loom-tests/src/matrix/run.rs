@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{ORDERINGS, Published, html, json, name, table};
+use super::{ORDERINGS, Published, name, table};
 use crate::lab::Counterexample;
 
 /// Printed by a process whose model failed. The process then unwinds, which can abort it.
@@ -15,7 +15,7 @@ const FAILED: &str = "failed";
 /// Printed by a process whose model passed.
 const PASSED: &str = "passed";
 /// Separates the parts of the answer.
-const APART: char = '\u{1e}';
+const APART: &str = "\n---\n";
 
 /// All pairs of orderings, row by row: a row for each ordering of the completer, with a cell for
 /// each ordering of the waiter.
@@ -33,24 +33,9 @@ pub struct Cell {
     /// The ordering of the waiter's exchange.
     pub waiter: Ordering,
     /// The data that is not published. If this is empty, the pair is right.
-    pub failures: Vec<Failure>,
+    pub broken: Vec<Published>,
     /// How long the models took, including their processes.
     pub took: Duration,
-}
-
-/// A model that failed.
-#[derive(Debug)]
-pub struct Failure {
-    /// The data that was not published.
-    pub published: Published,
-    /// The operations that lack a half, each with that half.
-    pub missing: Vec<(String, String)>,
-    /// Says which half of which operation is missing.
-    pub sentence: String,
-    /// The execution as text.
-    pub text: String,
-    /// The execution as a picture.
-    pub svg: String,
 }
 
 impl Matrix {
@@ -70,16 +55,6 @@ impl Matrix {
         table::render(self)
     }
 
-    /// Returns the matrix as JSON.
-    pub fn json(&self) -> String {
-        json::render(self)
-    }
-
-    /// Returns the matrix as one page.
-    pub fn html(&self) -> String {
-        html::render(self)
-    }
-
     /// Returns the cells in which no model fails.
     pub fn right(&self) -> impl Iterator<Item = &Cell> {
         self.cells.iter().filter(|cell| cell.is_right())
@@ -89,40 +64,32 @@ impl Matrix {
 impl Cell {
     fn run(completer: Ordering, waiter: Ordering) -> io::Result<Self> {
         let start = Instant::now();
-        let mut failures = Vec::new();
+        let mut broken = Vec::new();
         for published in Published::ALL {
-            failures.extend(decide_apart(published, completer, waiter)?);
+            if !passes(published, completer, waiter)? {
+                broken.push(published);
+            }
         }
         Ok(Self {
             completer,
             waiter,
-            failures,
+            broken,
             took: start.elapsed(),
         })
     }
 
     /// Returns whether no model fails.
     pub fn is_right(&self) -> bool {
-        self.failures.is_empty()
+        self.broken.is_empty()
     }
 
     /// Says in a word or two what fails.
     pub fn verdict(&self) -> String {
-        let broken: Vec<_> = self
-            .failures
-            .iter()
-            .map(|failure| failure.published.name())
-            .collect();
-        if broken.is_empty() {
-            "right".to_owned()
-        } else {
-            broken.join(", ")
+        let broken = self.broken.iter().map(|published| published.name());
+        match broken.collect::<Vec<_>>().join(", ") {
+            none if none.is_empty() => "right".to_owned(),
+            broken => broken,
         }
-    }
-
-    /// Returns a name that no other cell has, which can be part of an address.
-    pub fn id(&self) -> String {
-        format!("{}-{}", name(self.completer), name(self.waiter))
     }
 }
 
@@ -131,30 +98,16 @@ fn words(published: Published, completer: Ordering, waiter: Ordering) -> [&'stat
     ["cell", published.name(), name(completer), name(waiter)]
 }
 
-fn decide_apart(
-    published: Published,
-    completer: Ordering,
-    waiter: Ordering,
-) -> io::Result<Option<Failure>> {
+fn passes(published: Published, completer: Ordering, waiter: Ordering) -> io::Result<bool> {
     let words = words(published, completer, waiter);
     let output = Command::new(std::env::current_exe()?)
         .args(words)
         .stdin(Stdio::null())
         .output()?;
     let said = String::from_utf8_lossy(&output.stdout);
-    let mut parts = said.split(APART).map(str::to_owned);
-    match parts.next().as_deref() {
-        Some(PASSED) => Ok(None),
-        Some(FAILED) => {
-            let mut part = || parts.next().unwrap_or_default();
-            Ok(Some(Failure {
-                published,
-                missing: missing(&part()),
-                sentence: part(),
-                text: part(),
-                svg: part(),
-            }))
-        }
+    match said.split(APART).next() {
+        Some(PASSED) => Ok(true),
+        Some(FAILED) => Ok(false),
         _ => Err(io::Error::other(format!(
             "`{}` ended with {} and without an answer: {}",
             words.join(" "),
@@ -165,8 +118,8 @@ fn decide_apart(
 }
 
 /// The answer of the process of one model.
-pub(super) fn answer(failure: Option<(&Counterexample, &str)>) -> String {
-    let Some((failure, id)) = failure else {
+pub(super) fn answer(failure: Option<&Counterexample>) -> String {
+    let Some(failure) = failure else {
         return PASSED.to_owned();
     };
     let halves = failure.missing();
@@ -178,13 +131,6 @@ pub(super) fn answer(failure: Option<(&Counterexample, &str)>) -> String {
         halves.join("\n"),
         failure.sentence(),
         failure.text(),
-        failure.svg(id),
     ];
-    parts.join(&APART.to_string())
-}
-
-fn missing(lines: &str) -> Vec<(String, String)> {
-    let halves = lines.lines().filter_map(|line| line.split_once(' '));
-    let halves = halves.map(|(site, half)| (site.to_owned(), half.to_owned()));
-    halves.collect()
+    parts.join(APART)
 }

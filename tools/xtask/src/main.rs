@@ -46,10 +46,10 @@ const COMMANDS: [Command; 24] = [
         models::loom,
     ),
     command(
-        "lab matrix [--json FILE] [--html FILE]",
-        "Decides every pair of orderings for the completion's two exchanges, by the models. With\n\
-         --json also for programs, with --html as a page with a counterexample for each.",
-        models::matrix,
+        "lab [matrix] [cell] [DATA] [COMPLETER] [WAITER]",
+        "`matrix` decides every pair of orderings for the completion's two exchanges, by the models.\n\
+         `cell` shows the execution in which one pair fails, such as `cell result acquire acq_rel`.",
+        models::lab,
     ),
     command(
         "mutants [--engine check] [--smoke] [FILTER]",

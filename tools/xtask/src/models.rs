@@ -3,7 +3,7 @@
 //! For joint-check, cargo builds a package in the target folder that has the models' sources and a
 //! `Cargo.lock` of its own. The repository's never changes, however the command ends.
 
-use std::{env, fs, path::absolute};
+use std::{env, fs};
 
 use super::{
     step::{Done, Step, Stop, needs, root, run_all, target},
@@ -122,16 +122,10 @@ pub(crate) fn loom(words: &Words) -> Done {
     Ok(run_all("loom", vec![step]))
 }
 
-/// The lab runs in the models' folder, so it is given the whole paths of the files.
-pub(crate) fn matrix(words: &Words) -> Done {
-    let mut step = Step::cargo("matrix", "run --release --bin lab -- matrix").in_models();
-    for option in ["--json", "--html"] {
-        if let Some(file) = words.option(option) {
-            let whole = absolute(file).map_err(|error| format!("{file}: {error}"))?;
-            step = step.args([option, &whole.to_string_lossy()]);
-        }
-    }
-    Ok(run_all("lab", vec![step]))
+pub(crate) fn lab(words: &Words) -> Done {
+    let step = Step::cargo("lab", "run --quiet --release --bin lab --").in_models();
+    let words = (0..).map_while(|n| words.word(n));
+    Ok(run_all("lab", vec![step.args(words)]))
 }
 
 /// The models against each change, or each whose place's name contains the filter. Both builds have
