@@ -11,15 +11,31 @@ use std::{
         atomic::Ordering::{Acquire, Relaxed, Release},
     },
     task::{Poll, Wake, Waker},
+    time::Duration,
 };
 
-use joint::{block_on, oneshot};
-use joint_executor::{
-    LocalExecutor,
-    model::{Driven, attend_while_blocked},
-};
+use joint::{block_on, host, oneshot};
+use joint_executor::{LocalExecutor, model::Driven};
 use loom::{sync::atomic::AtomicBool, thread};
 use loom_tests::{model, model_bounded};
+
+type Attend = Rc<dyn Fn() -> Option<Duration>>;
+
+joint_switch::thread_local! {
+    static ATTEND: RefCell<Option<Attend>> = const { RefCell::new(None) };
+}
+
+/// Sets what this thread does for other threads while it is blocked in a wait of the crate.
+fn attend_while_blocked(attend: impl Fn() -> Option<Duration> + 'static) {
+    ATTEND.with(|cell| cell.replace(Some(Rc::new(attend))));
+    host::update(|host| {
+        host.attend = Some(|_| {
+            // Taken out of the cell, because a waker's code could block, and call this again.
+            let attend = ATTEND.with(|cell| cell.borrow().clone());
+            attend.and_then(|attend| attend())
+        })
+    });
+}
 
 /// A deadline that has passed by the time it is armed.
 const PAST: u64 = 0;
@@ -154,7 +170,7 @@ fn blocked_worker(
 ) -> thread::JoinHandle<()> {
     let driven = driven.clone();
     thread::spawn(move || {
-        driven.begin(0);
+        driven.sleep.begin(0);
         attend_while_blocked(move || driven.attend_blocked());
         assert_eq!(receiver.blocking_recv(), Ok(7));
     })
@@ -196,7 +212,7 @@ fn the_end_reaches_a_blocked_worker() {
         let worker = {
             let (driven, closed) = (driven.clone(), closed.clone());
             thread::spawn(move || {
-                driven.begin(0);
+                driven.sleep.begin(0);
                 let held = Rc::new(Cell::new(Some(sender)));
                 let holds = held.clone();
                 attend_while_blocked(move || {
@@ -210,7 +226,7 @@ fn the_end_reaches_a_blocked_worker() {
             })
         };
         closed.store(true, Relaxed);
-        driven.unpark_all();
+        driven.sleep.unpark_all();
         worker.join().unwrap();
     });
 }

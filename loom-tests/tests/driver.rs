@@ -45,18 +45,18 @@ impl World {
 
     fn inject(&self) {
         self.queue.fetch_add(1, Release);
-        self.driven.notify_from_outside();
+        self.driven.sleep.notify_from_outside();
     }
 
     /// Pushes to a queue that only worker 0 takes from.
     fn pin(&self) {
         self.queue.fetch_add(1, Release);
-        self.driven.wake_worker(0);
+        self.driven.sleep.wake_worker(0);
     }
 
     fn close(&self) {
         self.closed.store(true, Relaxed);
-        self.driven.wake_all();
+        self.driven.sleep.wake_all();
     }
 
     fn is_closed(&self) -> bool {
@@ -77,14 +77,14 @@ impl World {
 
     /// As `Local::look_out`, until `is_over`.
     fn search(&self, worker: usize, is_over: impl Fn(&Self) -> bool) {
-        self.driven.begin(worker);
-        self.driven.search();
+        self.driven.sleep.begin(worker);
+        self.driven.sleep.search();
         while !is_over(self) {
             let looks = self.forget != Forget::Vacancy;
             let urgent = || self.is_closed() || self.has_work();
             self.driven.park(worker, looks, urgent, || self.has_work());
         }
-        self.driven.found(|| self.has_work());
+        self.driven.sleep.found(|| self.has_work());
     }
 }
 
@@ -272,7 +272,7 @@ fn a_keeper_that_a_stopped_thread_has_claimed_is_rung_while_the_reactor_is_made(
             let worker = start(&world, move |world| world.search(0, is_over));
             let maker = start(&world, |world| world.driven.make_reactor());
             let own = world.clone();
-            let stopped = stopped.start(move || own.driven.wake_worker(0));
+            let stopped = stopped.start(move || own.driven.sleep.wake_worker(0));
             needs(&world);
             worker.join().unwrap();
             maker.join().unwrap();

@@ -263,7 +263,6 @@ const KEPT: [(&[&str], &[&str], &str); 5] = [
             "src/who.rs",
             "blocking/pool.rs",
             "hosted/host.rs",
-            "model/blocked.rs",
             "model/registry.rs",
             "worker/closing.rs",
             "worker/end.rs",

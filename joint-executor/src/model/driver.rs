@@ -8,7 +8,7 @@ use std::{
     sync::{Mutex, MutexGuard},
 };
 
-use super::wake_away;
+use super::Sleep;
 use crate::{
     driver::{
         clock,
@@ -18,7 +18,7 @@ use crate::{
     },
     fences::Fences,
     policy::LONGEST_WATCH,
-    sleep::{Need, Parking, Sleep, park_thread},
+    sleep::{self, Parking, park_thread},
 };
 use joint_switch::model::loom::{
     sync::atomic::{AtomicUsize, Ordering},
@@ -103,7 +103,7 @@ impl EventSource for Bell {
 /// The executor's sleep protocol with a driver, for models with queues of their own. A deadline has
 /// either passed, such as 0, or never passes.
 pub struct Driven {
-    sleep: Sleep,
+    pub sleep: Sleep,
     driver: Arc<Driver<Bell>>,
     workers: usize,
 }
@@ -120,45 +120,10 @@ impl Driven {
         };
         let fences = Fences::among(workers);
         Self {
-            sleep: Sleep::new(workers, fences, ring),
+            sleep: Sleep(sleep::Sleep::new(workers, fences, ring)),
             driver,
             workers,
         }
-    }
-
-    pub fn search(&self) {
-        self.sleep.search();
-    }
-
-    pub fn found(&self, has_work: impl Fn() -> bool) {
-        wake_away(self.sleep.found(Need::Lookout, has_work));
-    }
-
-    pub fn notify(&self) {
-        wake_away(self.sleep.notify(Need::Lookout));
-    }
-
-    pub fn notify_from_outside(&self) {
-        wake_away(self.sleep.notify_from_outside(Need::Lookout));
-    }
-
-    pub fn wake_worker(&self, worker: usize) {
-        wake_away(self.sleep.wake_worker(worker));
-    }
-
-    pub fn unpark_all(&self) {
-        self.sleep.unpark_all();
-    }
-
-    /// Does not unpark the others, because loom's unpark passes on what came before it to a thread
-    /// that does not park as well.
-    pub fn wake_all(&self) {
-        self.sleep.wake_parked().into_iter().for_each(Waker::wake);
-    }
-
-    /// Registers this thread as the worker's.
-    pub fn begin(&self, worker: usize) {
-        self.sleep.begin(worker);
     }
 
     /// Acts as a worker that a poll blocks, and returns for how long nothing is due.
@@ -202,7 +167,7 @@ impl Driven {
     /// Arms a timer as an active worker.
     pub fn arm_as(&self, worker: usize, deadline: u64, waker: Waker) {
         if self.insert(worker, deadline, waker) == Earliest::Sooner {
-            self.driver.hurry(deadline, &self.sleep, || ());
+            self.driver.hurry(deadline, &self.sleep.0, || ());
         }
     }
 
@@ -212,8 +177,8 @@ impl Driven {
     }
 
     fn hurry(&self, deadline: u64) {
-        let if_awake = || self.notify_from_outside();
-        self.driver.hurry(deadline, &self.sleep, if_awake);
+        let if_awake = || self.sleep.notify_from_outside();
+        self.driver.hurry(deadline, &self.sleep.0, if_awake);
     }
 
     /// Acts as `DriverHandle::reactor`, by a thread that is not a worker.
@@ -227,25 +192,25 @@ impl Driven {
     /// Acts as a worker that parks in the driver once, while `beside` goes on, and leaves to run a
     /// task.
     pub fn keep_and_leave(&self, worker: usize, beside: impl FnOnce()) {
-        self.begin(worker);
-        self.search();
+        self.sleep.begin(worker);
+        self.sleep.search();
         let mut keeper = self.driver.keep().expect("there is no other keeper");
         beside();
         let parking = Parking {
             in_driver: true,
             park: &mut |limit| keeper.park(limit),
         };
-        let _parked = (self.sleep).park(worker, None, || false, || false, parking);
+        let _parked = (self.sleep.0).park(worker, None, || false, || false, parking);
         drop(keeper);
-        self.found(|| !self.driver.is_kept());
+        self.sleep.found(|| !self.driver.is_kept());
     }
 
     /// Acts as a worker that parks on its thread until no other keeps the driver. `looks` says
     /// whether it looks at the driver once more when it parks, `watches` whether it parks with a
     /// limit if nobody sleeps there, and `again` whether it looks at that once more, too.
     pub fn take_over(&self, worker: usize, looks: bool, watches: bool, again: bool) {
-        self.begin(worker);
-        self.search();
+        self.sleep.begin(worker);
+        self.sleep.search();
         while self.driver.keep().is_none() {
             let is_visited = || watches && !self.driver.is_kept();
             let limit = is_visited().then_some(LONGEST_WATCH);
@@ -255,9 +220,9 @@ impl Driven {
                 in_driver: false,
                 park: &mut park_thread,
             };
-            let _parked = (self.sleep).park(worker, limit, urgent, || false, parking);
+            let _parked = (self.sleep.0).park(worker, limit, urgent, || false, parking);
         }
-        self.found(|| false);
+        self.sleep.found(|| false);
     }
 
     /// Acts as a busy worker that visits the driver once, if no other keeps it.
@@ -296,7 +261,7 @@ impl Driven {
             in_driver: keeps,
             park: &mut park,
         };
-        let _parked = (self.sleep).park(worker, None, urgent, has_work, parking);
+        let _parked = (self.sleep.0).park(worker, None, urgent, has_work, parking);
         let mut woken = Vec::new();
         if let Some(keeper) = keeper {
             keeper.leave(&mut woken);

@@ -166,9 +166,6 @@ pub use deques::{Deques, Stealer};
 mod executor;
 pub use executor::{End, OwnWorker, outside, without_threads};
 
-mod blocked;
-pub use blocked::attend_while_blocked;
-
 mod registry;
 pub use registry::{Registry, Task};
 
