@@ -351,8 +351,7 @@ fn counted(workers: usize) -> BTreeMap<&'static str, Cost> {
             begins,
             ended: |_| (),
         }));
-        let (executor, mut all) = without_threads(1, workers);
-        let worker = all.pop().expect("one");
+        let (executor, worker) = without_threads(workers);
         let (executor, end) = (Arc::new(executor), worker.end());
         let (own, rows) = (executor.clone(), rows.clone());
         executor.spawn_detached(async move {
@@ -372,7 +371,7 @@ fn counted(workers: usize) -> BTreeMap<&'static str, Cost> {
 #[test]
 fn two_spawns_from_outside_are_both_counted() {
     model_window(2, || {
-        let (executor, mut all) = without_threads(1, 2);
+        let (executor, worker) = without_threads(2);
         let executor = Arc::new(executor);
         let own = executor.clone();
         let other = lab::thread::spawn(move || own.spawn_detached(async {}));
@@ -381,7 +380,6 @@ fn two_spawns_from_outside_are_both_counted() {
         other.join().unwrap();
         loom::stop_exploring();
         assert_eq!(executor.metrics().spawned, 2);
-        let worker = all.pop().expect("one");
         worker.end().begin();
         worker.main();
     });

@@ -1,6 +1,6 @@
 //! An executor without threads of its own: models are its workers.
 
-use alloc::{sync::Arc, vec::Vec};
+use alloc::sync::Arc;
 
 use crate::{
     Executor,
@@ -19,19 +19,19 @@ pub struct OwnWorker(Worker);
 #[derive(Clone)]
 pub struct End(Arc<Shared>);
 
-/// Makes an executor, and its workers. The drop of the executor does not end it. It has the fences
-/// of an executor with `fenced` workers.
-pub fn without_threads(workers: usize, fenced: usize) -> (Executor, Vec<OwnWorker>) {
+/// Makes an executor of one worker, with the fences of one of `fenced` workers. The drop of the
+/// executor does not end it.
+pub fn without_threads(fenced: usize) -> (Executor, OwnWorker) {
     let fences = Fences::among(fenced);
-    let (shared, workers) =
-        Shared::with_workers(workers, fences, Default::default(), Decides::Workers);
+    let (shared, workers) = Shared::with_workers(1, fences, Default::default(), Decides::Workers);
     let executor = Executor {
         shared,
         is_owner: false,
         is_hosted: true,
         host: None,
     };
-    (executor, workers.into_iter().map(OwnWorker).collect())
+    let worker = workers.into_iter().next().expect("one");
+    (executor, OwnWorker(worker))
 }
 
 impl OwnWorker {
