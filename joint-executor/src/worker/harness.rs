@@ -4,7 +4,7 @@
 use alloc::{sync::Arc, task::Wake, vec::Vec};
 use core::{
     array,
-    future::poll_fn,
+    future::{pending, poll_fn},
     mem::replace,
     panic::Location,
     task::{Poll, Waker},
@@ -27,7 +27,7 @@ use crate::{
     registry::Lane,
     sleep::{Need, Parked, Parking},
 };
-use joint::task::JoinHandle;
+use joint::task::{JoinHandle, spawn};
 
 /// Two workers of one executor. The test is the thread of both.
 pub(super) fn two_workers() -> [Worker; 2] {
@@ -177,4 +177,17 @@ pub(super) fn waker_that(f: impl Fn() + Send + Sync + 'static) -> Waker {
         }
     }
     Arc::new(Calls(f)).into()
+}
+
+/// A waker that calls `f` when it is woken, and is not a foreign one.
+pub(super) fn inline(f: impl Fn() + Send + Sync + 'static) -> Waker {
+    let (runnable, handle) = spawn(pending::<()>(), move |runnable| {
+        f();
+        drop(runnable);
+    });
+    handle.detach();
+    let waker = runnable.waker();
+    // It waits from here on.
+    runnable.run();
+    waker
 }

@@ -15,7 +15,7 @@ use super::{
 use crate::{deques::Deques, fences::Fences, hooks::Hooks, sleep::Woke};
 
 /// One worker. Only its own thread touches it.
-// Not in any order: who asks for the worker that runs asks for its core.
+// The core is first, so that the way from a thread to the worker that runs needs no addition.
 #[repr(C)]
 pub(crate) struct Worker {
     pub(super) core: Core,

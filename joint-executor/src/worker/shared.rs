@@ -251,7 +251,6 @@ pub(super) static FAMILY: Family = Family::new();
 
 #[cfg(test)]
 mod tests {
-    use super::NEAR_THE_DRIVER;
     use crate::{
         registry::Lane,
         worker::harness::{task, two_workers},
@@ -291,17 +290,5 @@ mod tests {
         assert_eq!(time(70), 80);
         assert_eq!(time(91), 91);
         assert_eq!(time(79), 79);
-    }
-
-    #[test]
-    fn polls_of_the_threshold_length_keep_the_driver_waiting() {
-        for (time, keeps) in [
-            (NEAR_THE_DRIVER as usize - 1, false),
-            (NEAR_THE_DRIVER as usize, true),
-        ] {
-            let [worker, _other] = two_workers();
-            worker.shared().set_poll_time(time);
-            assert_eq!(worker.shared().keeps_the_driver_waiting(), keeps);
-        }
     }
 }

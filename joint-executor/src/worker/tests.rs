@@ -4,7 +4,7 @@ mod registry;
 
 use alloc::{boxed::Box, vec::Vec};
 use core::{
-    future::{Future, pending},
+    future::Future,
     panic::Location,
     pin::Pin,
     task::{Context, Waker},
@@ -15,7 +15,8 @@ use super::{
     current::{with_current, with_thread_worker},
     end::dispose,
     harness::{
-        task, two_workers, two_workers_with, waiting, waker_that, wakes_of, while_another_sleeps,
+        inline, task, two_workers, two_workers_with, waiting, waker_that, wakes_of,
+        while_another_sleeps,
     },
     launch::{launch, new_detached, new_task},
     queues::After,
@@ -204,12 +205,13 @@ fn fills_slot(worker: &Worker, waker: &Waker) -> bool {
 }
 
 #[test]
-fn only_the_wake_up_of_a_task_of_an_executor_of_this_crate_fills_the_slot() {
+fn only_a_wake_up_of_the_executors_own_task_fills_the_slot() {
     let [worker, _other] = two_workers();
     let (_handle, task) = waiting(&worker, Lane::Normal);
     assert!(fills_slot(&worker, &task));
     // A stranger that wakes a task, by a waker of the standard library and by one of joint.
     let wake_by_std: fn(Waker) -> Waker = |task| waker_that(move || task.wake_by_ref());
+    let wake_by_joint = |task: Waker| inline(move || task.wake_by_ref());
     let _handles = [wake_by_std, wake_by_joint].map(|stranger| {
         let (handle, task) = waiting(&worker, Lane::Normal);
         assert!(!fills_slot(&worker, &stranger(task)));
@@ -217,28 +219,13 @@ fn only_the_wake_up_of_a_task_of_an_executor_of_this_crate_fills_the_slot() {
         worker.running().discard_queued();
         handle
     });
-}
-
-#[test]
-fn a_task_of_another_executor_does_not_fill_the_slot() {
-    let ([worker, _other], [elsewhere, _another]) = (two_workers(), two_workers());
+    // A task of another executor.
+    let [elsewhere, _another] = two_workers();
     let (_handle, task) = waiting(&elsewhere, Lane::Normal);
     assert!(!fills_slot(&worker, &task));
     assert_eq!(worker.queues.lengths(), [0; 3]);
     assert!(elsewhere.shared().has_injected());
     assert!(elsewhere.take_next().is_some());
-}
-
-fn wake_by_joint(task: Waker) -> Waker {
-    let (runnable, handle) = joint::task::spawn(pending::<()>(), move |runnable| {
-        task.wake_by_ref();
-        drop(runnable);
-    });
-    handle.detach();
-    let waker = runnable.waker();
-    // It waits from here on.
-    runnable.run();
-    waker
 }
 
 #[test]
@@ -336,21 +323,4 @@ fn a_task_that_is_disposed_of_is_counted_by_its_own_executor_on_any_thread() {
     });
     assert_eq!((ends(&worker), ends(&elsewhere)), ((4, 4), (1, 0)));
     assert_eq!(elsewhere.counters().cancelled.get(), 1);
-}
-
-#[test]
-fn a_task_that_is_given_back_goes_to_the_queue_of_its_lane() {
-    let [worker, _other] = two_workers();
-    for (lane, lengths) in [
-        (Lane::Normal, [1, 0, 0]),
-        (Lane::High, [0, 1, 0]),
-        (Lane::Pinned(0), [0, 0, 1]),
-    ] {
-        let runnable = task();
-        runnable.metadata().set_lane(lane);
-        worker.queues.give_back(runnable);
-        assert_eq!(worker.queues.lengths(), lengths);
-        assert_eq!(worker.counters().pinned.get(), lengths[2] as u64);
-        worker.running().discard_queued();
-    }
 }

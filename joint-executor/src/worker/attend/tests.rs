@@ -2,14 +2,13 @@
 
 use alloc::{sync::Arc, task::Wake, vec::Vec};
 use core::{
-    future::pending,
     hint::spin_loop,
     sync::atomic::{AtomicUsize, Ordering::Relaxed},
     task::Waker,
 };
 use std::sync::mpsc::{self, Receiver};
 
-use super::{After, LONGEST_AWAY, LOOK_INTERVAL};
+use super::{After, LONGEST_AWAY, LOOK_INTERVAL, NEAR_THE_DRIVER};
 use crate::{
     driver::clock,
     policy::{BATCH, INJECTOR_INTERVAL, LONGEST_WATCH, WORTH_A_WAKE},
@@ -17,11 +16,10 @@ use crate::{
     sleep::{Parked, Parking, Woke},
     worker::{
         Worker,
-        harness::{task, two_workers, waiting, wakes_of, while_another_sleeps},
+        harness::{inline, task, two_workers, waiting, wakes_of, while_another_sleeps},
         tests::wakes_after_yield,
     },
 };
-use joint::task::spawn;
 
 mod visits;
 
@@ -131,8 +129,14 @@ fn a_worker_leaves_a_driver_that_nobody_keeps_if_there_is_no_lookout_or_polls_ar
     shared.driver.set_kept(false);
     shared.sleep.search();
     assert!(!worker.shared().leaves_driver(), "a lookout finds it");
-    shared.set_poll_time(usize::MAX);
-    assert!(worker.shared().leaves_driver());
+    for (time, leaves) in [(NEAR_THE_DRIVER - 1, false), (NEAR_THE_DRIVER, true)] {
+        let [worker, _other] = two_workers();
+        let shared = worker.shared();
+        arm(&worker, 0, clock::NEVER - 1, &Arc::default());
+        shared.sleep.search();
+        shared.set_poll_time(time as usize);
+        assert_eq!(shared.leaves_driver(), leaves);
+    }
 }
 
 #[test]
@@ -143,17 +147,6 @@ fn a_worker_with_a_deadline_wakes_another_where_it_would_leave_the_driver() {
     assert_eq!(wakes_of(&worker, hurry), 1);
     worker.shared().sleep.search();
     assert_eq!(wakes_of(&worker, hurry), 0);
-}
-
-#[test]
-fn a_driver_that_nobody_keeps_is_checked_at_its_next_deadline() {
-    let [worker, _other] = two_workers();
-    let next_look = || worker.shared().driver.next_unkept_look();
-    assert_eq!(next_look(), None, "the driver was never used");
-    arm(&worker, 1, LOOK_INTERVAL, &Arc::default());
-    assert_eq!(next_look(), Some(LOOK_INTERVAL));
-    let _keeper = worker.shared().driver.keep();
-    assert_eq!(next_look(), None, "another worker keeps it");
 }
 
 #[cfg(all(feature = "io", unix))]
@@ -243,19 +236,6 @@ enum Due {
     Inline,
     /// The same, and the code wakes a task of the executor.
     InlineAndTask,
-}
-
-/// A waker that calls `f` when it is woken, and is not a foreign one.
-fn inline(f: impl Fn() + Send + Sync + 'static) -> Waker {
-    let (runnable, handle) = spawn(pending::<()>(), move |runnable| {
-        f();
-        drop(runnable);
-    });
-    handle.detach();
-    let waker = runnable.waker();
-    // It waits from here on.
-    runnable.run();
-    waker
 }
 
 /// How many workers a worker wakes that attends to the driver while another one sleeps.

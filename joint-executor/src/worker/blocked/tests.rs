@@ -80,33 +80,20 @@ fn awaited(parker: &Parker) -> (Runnable, JoinHandle<()>) {
 
 #[test]
 fn a_wait_for_a_task_in_any_queue_of_the_only_worker_is_a_deadlock() {
-    let queues: [fn(&Worker, Runnable); 7] = [
-        |worker, new| worker.running().launch(new),
-        |worker, new| worker.push(new, Lane::Normal),
-        |worker, new| {
-            new.metadata().set_lane(Lane::High);
-            worker.push(new, Lane::High);
-        },
-        |worker, new| {
-            new.metadata().set_lane(Lane::Pinned(0));
-            worker.push(new, Lane::Pinned(0));
-        },
-        |worker, new| worker.shared().inject(new, Lane::Normal),
-        |worker, new| {
-            new.metadata().set_lane(Lane::High);
-            worker.shared().inject(new, Lane::High);
-        },
-        |worker, new| {
-            new.metadata().set_lane(Lane::Pinned(0));
-            worker.shared().inject(new, Lane::Pinned(0));
-        },
+    let ways: [fn(&Worker, Runnable, Lane); 3] = [
+        |worker, new, _| worker.running().launch(new),
+        |worker, new, lane| worker.push(new, lane),
+        |worker, new, lane| worker.shared().inject(new, lane),
     ];
-    for queue in queues {
+    let lanes = [Lane::Normal, Lane::High, Lane::Pinned(0)];
+    let all = lanes.into_iter().flat_map(|lane| [(1, lane), (2, lane)]);
+    for (way, lane) in all.chain([(0, Lane::Normal)]) {
         let (worker, parker) = (only_worker(), Parker::new());
         let _this_thread = worker.become_this_thread();
         assert!(!is_deadlock(&worker, &parker));
         let (new, handle) = awaited(&parker);
-        queue(&worker, new);
+        new.metadata().set_lane(lane);
+        ways[way](&worker, new, lane);
         for _ in 0..2 {
             assert!(is_deadlock(&worker, &parker));
         }
@@ -217,6 +204,7 @@ fn a_check_for_a_deadlock_keeps_the_order_of_each_lane() {
     let [mut spawned, high, pinned] = lanes.map(|lane| [(); 3].map(|()| push(lane)));
     assert!(!is_deadlock(&worker, &parker));
     assert_eq!(worker.queues.lengths(), [3, 3, 3]);
+    assert_eq!(worker.counters().pinned.get(), 3);
     spawned.reverse();
     let left = iter::from_fn(|| worker.queues.next_queued());
     let left: Vec<_> = left.map(|task| task.id()).collect();

@@ -25,7 +25,7 @@ use crate::{
         current::with_thread_worker,
         harness::{
             send_away, task, two_workers, two_workers_with, waiting, waker_that, wakes_of,
-            while_another_parks, while_another_sleeps,
+            while_another_parks,
         },
     },
 };
@@ -269,24 +269,18 @@ fn a_worker_queues_an_injected_task_before_it_wakes_one_that_is_away_for_the_oth
 
 #[test]
 fn the_last_worker_to_search_wakes_another_for_what_it_leaves() {
-    for (queued, wakes) in [(0, false), (1, true)] {
+    let watches = Some(LONGEST_WATCH);
+    for (queued, limit, poll_time, wakes) in [
+        (0, None, 0, false),
+        (1, None, 0, true),
+        // A watcher looks by itself, but late if polls are long.
+        (1, watches, WORTH_A_WAKE - 1, false),
+        (1, watches, WORTH_A_WAKE, true),
+    ] {
         let [worker, other] = two_workers();
         (0..queued).for_each(|_| other.queues.push_beyond(task()));
-        while_another_sleeps(&worker, || {
-            worker.search_and_stop();
-            let woke = worker.shared().sleep.wake_worker(1);
-            assert_eq!(matches!(woke, Woke::Nobody), wakes);
-        });
-    }
-}
-
-#[test]
-fn a_worker_that_leaves_work_to_a_watcher_wakes_it_if_polls_are_long() {
-    for (time, wakes) in [(WORTH_A_WAKE - 1, false), (WORTH_A_WAKE, true)] {
-        let [worker, other] = two_workers();
-        other.queues.push_beyond(task());
-        worker.shared().set_poll_time(time);
-        while_another_parks(&worker, Some(LONGEST_WATCH), || {
+        worker.shared().set_poll_time(poll_time);
+        while_another_parks(&worker, limit, || {
             worker.search_and_stop();
             let woke = worker.shared().sleep.wake_worker(1);
             assert_eq!(matches!(woke, Woke::Nobody), wakes);
@@ -330,35 +324,6 @@ fn a_worker_does_not_park_beside_a_driver_that_its_keeper_has_just_left() {
             }),
         );
     }
-}
-
-/// The counts of the workers while the hooks are called.
-#[test]
-fn the_hooks_for_parking_are_called_by_a_worker_that_runs() {
-    let (sender, seen) = mpsc::channel();
-    let hook = |name: &'static str| -> Option<crate::hooks::WorkerHook> {
-        let sender = sender.clone();
-        Some(Box::new(move |worker| {
-            let is_quiet = with_thread_worker(|worker| {
-                let (worker, _) = worker.expect("this thread is the worker");
-                let shared = worker.shared();
-                shared.sleep.is_anybody_idle()
-            });
-            sender
-                .send((name, worker, is_quiet))
-                .expect("the test waits");
-        }))
-    };
-    let mut hooks = Hooks::default();
-    (hooks.on_park, hooks.on_unpark) = (hook("park"), hook("unpark"));
-    let [worker, _other] = two_workers_with(hooks);
-    let _this_thread = worker.become_this_thread();
-    let runs = worker.park(true, |_, _| {
-        assert!(worker.shared().sleep.is_anybody_idle());
-    });
-    assert!(runs);
-    let seen: Vec<_> = seen.try_iter().collect();
-    assert_eq!(seen, [("park", 0, false), ("unpark", 0, false)]);
 }
 
 /// The hook could wait for the task, which only this worker may run.

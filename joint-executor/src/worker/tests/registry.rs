@@ -1,15 +1,13 @@
 //! The entries of a registry for tasks that wait.
 
 use alloc::{sync::Arc, vec::Vec};
-use core::{future::pending, panic::Location};
 
 use crate::{
     registry::{Lane, Registry},
     room::ENTRIES,
     worker::{
         Worker,
-        harness::two_workers,
-        launch::{launch, new_task},
+        harness::{self, two_workers},
     },
 };
 use joint::JoinHandle;
@@ -27,14 +25,9 @@ fn run(worker: &Worker) {
 
 /// Tasks that wait.
 fn waiting(worker: &Worker, lane: Lane, tasks: usize) -> Vec<JoinHandle<()>> {
-    let start = |_| {
-        let (runnable, handle) = new_task(Location::caller(), pending());
-        launch(worker.shared(), Some(&worker.running()), runnable, lane);
-        handle
-    };
-    let handles = (0..tasks).map(start).collect();
-    run(worker);
-    handles
+    (0..tasks)
+        .map(|_| harness::waiting(worker, lane).0)
+        .collect()
 }
 
 /// Drops the cancelled tasks, as a thread that is not a worker does.

@@ -44,7 +44,13 @@ impl Duties for Undisturbed {
 fn has_alone(bring: impl FnOnce(&Worker)) -> (bool, bool) {
     let [worker, _other] = two_workers();
     bring(&worker);
-    (worker.queues.has_own(), worker.queues.has_pinned())
+    let has = (worker.queues.has_own(), worker.queues.has_pinned());
+    assert_eq!(
+        worker.queues.next_own().is_some(),
+        has.0,
+        "a search finds it"
+    );
+    has
 }
 
 #[test]
@@ -80,24 +86,21 @@ const HIGH: Lane = Lane::High;
 const PINNED: Lane = Lane::Pinned(0);
 
 #[test]
-fn a_worker_that_takes_one_of_several_injected_tasks_wakes_another() {
-    for is_due in [true, false] {
-        let wakes = |injected: &[Lane]| wakes_at_next(is_due, &[], injected);
-        assert_eq!(wakes(&[NORMAL]), 0, "the only task is run at once");
-        assert_eq!(wakes(&[NORMAL, NORMAL]), 1, "one is brought along");
-        assert_eq!(wakes(&[HIGH, HIGH]), 1, "one is brought along");
+fn a_worker_wakes_another_for_what_it_leaves_in_its_queues() {
+    for (injected, wakes) in [
+        (&[NORMAL][..], 0),
+        // One is brought along.
+        (&[NORMAL, NORMAL], 1),
+        (&[HIGH, HIGH], 1),
         // One is left in the injector, or both are brought along.
-        assert_eq!(wakes(&[HIGH, NORMAL]), 1);
+        (&[HIGH, NORMAL], 1),
+    ] {
+        for is_due in [true, false] {
+            let woken = wakes_at_next(is_due, &[], injected);
+            assert_eq!(woken, wakes, "{is_due} {injected:?}");
+        }
     }
-}
-
-#[test]
-fn a_check_of_an_empty_injector_wakes_no_worker() {
-    assert_eq!(wakes_at_next(true, &[NORMAL], &[]), 0);
-}
-
-#[test]
-fn a_worker_that_runs_an_injected_high_task_wakes_another_for_its_queue() {
+    assert_eq!(wakes_at_next(true, &[NORMAL], &[]), 0, "an empty injector");
     assert_eq!(wakes_at_next(true, &[NORMAL], &[HIGH]), 1);
 }
 
@@ -388,14 +391,4 @@ fn one_injected_task_of_each_kind_is_fetched_beside_any_number_of_own_ones() {
     }
     assert!(worker.queues.make_round(Undisturbed).is_none());
     assert_eq!(worker.queues.lengths(), [0, BATCH + 2, BATCH + 2]);
-}
-
-#[test]
-fn an_idle_worker_finds_a_task_pushed_to_any_of_its_queues() {
-    for lane in [NORMAL, HIGH, PINNED] {
-        let [worker, _other] = two_workers();
-        assert!(worker.queues.next_own().is_none());
-        worker.push(task(), lane);
-        assert!(worker.queues.next_own().is_some());
-    }
 }
