@@ -131,18 +131,14 @@ fn a_thread_that_was_a_worker_is_what_it_was_before() {
 fn a_spawned_task_goes_to_the_same_queue_with_a_hook() {
     let mut hooks = Hooks::default();
     hooks.on_spawn = Some(Box::new(|_| {}));
-    for hooks in [Hooks::default(), hooks] {
+    for (hooks, spawns) in [(Hooks::default(), Spawns::Plain), (hooks, Spawns::Watched)] {
         let [worker, _other] = two_workers_with(hooks);
+        assert_eq!(worker.spawns.get(), spawns);
+        assert!(!worker.watches_polls && !worker.watches_wakes);
         worker.running().launch(task());
         assert_eq!(worker.queues.deques.spawned(), 1);
         worker.running().discard_queued();
     }
-}
-
-#[test]
-fn without_a_hook_no_task_is_watched() {
-    let [worker, _other] = two_workers();
-    assert!(worker.spawns.get() == Spawns::Plain && !worker.watches_polls && !worker.watches_wakes);
 }
 
 /// The hook could wait for what is in the slot, which no other worker can take.
@@ -176,7 +172,7 @@ fn the_hook_for_a_wake_up_finds_the_slot_empty_and_closed() {
 
 /// The hook could wait for the task, which is in the injector.
 #[test]
-fn the_hook_for_a_push_is_called_after_another_worker_was_woken_for_it() {
+fn the_hook_for_a_push_comes_after_the_wake_up_for_it() {
     let (sender, is_asleep) = std::sync::mpsc::channel();
     let mut hooks = Hooks::default();
     hooks.on_push = Some(Box::new(move || {
@@ -229,7 +225,7 @@ fn only_a_wake_up_of_the_executors_own_task_fills_the_slot() {
 }
 
 #[test]
-fn a_stranger_is_called_with_the_slot_closed_and_the_only_task_announced() {
+fn a_stranger_finds_the_slot_closed_and_all_tasks_announced() {
     let [worker, _other] = two_workers();
     let call = || {
         worker.queues.before(After::Slot, || {
@@ -280,7 +276,7 @@ fn ends(worker: &Worker) -> (u64, u64) {
 }
 
 #[test]
-fn a_task_that_is_disposed_of_is_counted_by_its_own_executor_on_any_thread() {
+fn its_own_executor_counts_a_task_that_is_disposed_of() {
     struct Panics;
     impl Drop for Panics {
         fn drop(&mut self) {

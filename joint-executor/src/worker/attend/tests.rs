@@ -42,7 +42,7 @@ fn arm(worker: &Worker, owner: usize, deadline: u64, wakes: &Arc<Wakes>) {
 }
 
 #[test]
-fn an_idle_worker_fires_the_due_timers_of_every_owner_and_reports_it() {
+fn an_idle_worker_fires_the_due_timers_of_every_owner() {
     let [worker, _other] = two_workers();
     let wakes = Arc::new(Wakes::default());
     let attend = || worker.attend(After::Queue);
@@ -58,7 +58,7 @@ fn an_idle_worker_fires_the_due_timers_of_every_owner_and_reports_it() {
 }
 
 #[test]
-fn a_worker_that_attends_to_the_driver_after_a_yield_announces_it_before() {
+fn a_yield_is_announced_before_the_driver_is_attended_to() {
     let prepare = |worker: &Worker| {
         arm(worker, 0, clock::NEVER - 1, &Arc::default());
         worker.push(task(), Lane::Normal);
@@ -68,7 +68,7 @@ fn a_worker_that_attends_to_the_driver_after_a_yield_announces_it_before() {
 }
 
 #[test]
-fn a_busy_worker_fires_its_own_timers_each_turn_and_the_others_in_rotation() {
+fn a_busy_worker_fires_its_own_timers_and_others_in_rotation() {
     let [worker, _other] = two_workers();
     let (own, others) = (Arc::new(Wakes::default()), Arc::new(Wakes::default()));
     worker.attend_in_turn();
@@ -115,7 +115,7 @@ fn a_busy_worker_polls_the_system_at_most_once_per_interval() {
 }
 
 #[test]
-fn a_worker_leaves_a_driver_that_nobody_keeps_if_there_is_no_lookout_or_polls_are_long() {
+fn a_driver_that_nobody_keeps_is_left_if_no_lookout_sees_it() {
     let [worker, _other] = two_workers();
     let shared = worker.shared();
     assert!(
@@ -140,7 +140,7 @@ fn a_worker_leaves_a_driver_that_nobody_keeps_if_there_is_no_lookout_or_polls_ar
 }
 
 #[test]
-fn a_worker_with_a_deadline_wakes_another_where_it_would_leave_the_driver() {
+fn a_worker_with_a_deadline_wakes_another_if_it_leaves_it() {
     let [worker, _other] = two_workers();
     arm(&worker, 0, clock::NEVER - 1, &Arc::default());
     let hurry = || worker.as_current(|| worker.shared().hurry_driver(0, Some(&worker.running())));
@@ -207,7 +207,7 @@ fn a_worker_with_a_deadline_wakes_no_watcher() {
 
 /// The timer would be late while the worker is in a long poll.
 #[test]
-fn the_last_worker_to_search_wakes_another_where_it_leaves_the_driver() {
+fn the_last_to_search_wakes_another_if_it_leaves_the_driver() {
     let [worker, _other] = two_workers();
     let wakes_another = || {
         let mut is_woken = false;
@@ -270,7 +270,7 @@ fn wakes_for(due: &[Due], attend: fn(&Worker)) -> u64 {
 }
 
 #[test]
-fn a_worker_that_runs_its_only_woken_task_next_wakes_no_other_worker() {
+fn a_worker_that_runs_its_only_woken_task_next_wakes_no_other() {
     use Due::{Foreign, HighTask, Inline, InlineAndTask, PinnedTask, Task};
 
     let runs = |worker: &Worker| assert!(worker.attend(After::Queue));
@@ -356,7 +356,7 @@ fn while_a_stranger_is_woken_another_worker_finds_the_others() {
 
 /// The worker that has left it there may be blocked in a stranger that waits for it.
 #[test]
-fn a_worker_that_runs_or_is_blocked_wakes_a_stranger_that_another_has_left() {
+fn any_worker_wakes_a_stranger_that_another_has_left() {
     let ways: [fn(&Worker); 3] = [
         |is_busy| _ = is_busy.attend_in_turn(),
         |is_blocked| _ = is_blocked.attend(After::Anything),
@@ -391,7 +391,7 @@ fn tasks_are_queued_before_a_stranger_is_woken() {
 }
 
 #[test]
-fn a_worker_that_would_leave_the_driver_wakes_another_even_for_one_task() {
+fn a_worker_that_leaves_the_driver_wakes_another_for_one_task() {
     let attend = |worker: &Worker| {
         worker.shared().driver.set_kept(false);
         worker.attend(After::Queue);
@@ -410,7 +410,7 @@ fn a_woken_task_behind_others_wakes_another_worker() {
 
 /// So that it stays away for no longer than [`LONGEST_AWAY`] if its polls go on to be as long.
 #[test]
-fn the_next_turn_of_the_driver_comes_sooner_the_longer_the_runs_are() {
+fn the_driver_has_its_turn_sooner_the_longer_the_runs_are() {
     let [worker, _other] = two_workers();
     arm(&worker, 0, clock::NEVER - 1, &Arc::default());
     let next = |away: u64, runs: u64| {

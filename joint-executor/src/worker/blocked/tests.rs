@@ -79,7 +79,7 @@ fn awaited(parker: &Parker) -> (Runnable, JoinHandle<()>) {
 }
 
 #[test]
-fn a_wait_for_a_task_in_any_queue_of_the_only_worker_is_a_deadlock() {
+fn a_wait_for_a_task_in_any_queue_of_one_worker_is_a_deadlock() {
     let ways: [fn(&Worker, Runnable, Lane); 3] = [
         |worker, new, _| worker.running().launch(new),
         |worker, new, lane| worker.push(new, lane),
@@ -155,7 +155,7 @@ fn a_wait_that_somebody_else_could_end_is_no_deadlock() {
 }
 
 #[test]
-fn one_of_two_workers_is_in_a_deadlock_with_what_is_pinned_to_it() {
+fn one_of_two_workers_deadlocks_with_what_is_pinned_to_it() {
     for (lane, expected) in [
         (Lane::Normal, false),
         (Lane::High, false),
@@ -212,7 +212,7 @@ fn a_check_for_a_deadlock_keeps_the_order_of_each_lane() {
 }
 
 #[test]
-fn a_deadlock_panics_after_a_second_of_one_run_unless_the_executor_is_closed() {
+fn a_deadlock_panics_after_a_second_of_one_run_unless_closed() {
     let (worker, parker) = (only_worker(), Parker::new());
     let _this_thread = worker.become_this_thread();
     let running = worker.running();
@@ -237,7 +237,7 @@ fn a_deadlock_panics_after_a_second_of_one_run_unless_the_executor_is_closed() {
 }
 
 #[test]
-fn an_executor_is_starved_once_each_worker_was_blocked_since_the_last_poll_began() {
+fn an_executor_starves_once_all_block_since_the_last_poll() {
     let [one, other] = two_workers();
     let begin = |worker: &Worker| worker.counters().polls.increment();
     let starved = |worker: &Worker| is_starved(worker);

@@ -86,7 +86,7 @@ fn one_task_from_outside_in_any_queue_is_seen() {
 }
 
 #[test]
-fn a_blocked_worker_drops_what_is_its_own_and_if_left_alone_what_any_thread_can_drop() {
+fn a_blocked_worker_drops_its_own_and_if_left_alone_what_it_can() {
     let [worker, other] = two_workers();
     let (shared, held) = (worker.shared(), Arc::new(()));
     for lane in LANES {
@@ -115,7 +115,7 @@ fn wait_for(worker: &Worker, time: Duration) {
 }
 
 #[test]
-fn a_worker_is_left_alone_after_a_while_in_which_no_other_arrives() {
+fn a_worker_is_left_alone_after_a_while_without_arrivals() {
     let [worker, _other] = two_workers();
     worker.shared().close();
     assert!(!worker.closing.is_left_alone(&worker));
@@ -199,7 +199,7 @@ fn a_blocked_worker_drops_inside_of_drops_up_to_a_depth() {
 }
 
 #[test]
-fn the_first_worker_to_arrive_cancels_what_waits_on_all_and_each_later_one_its_own() {
+fn the_first_to_arrive_cancels_all_waits_and_others_their_own() {
     let [worker, other] = &two_workers();
     let have_ended = |handles: &[JoinHandle<()>]| -> Vec<_> {
         handles.iter().map(JoinHandle::is_finished).collect()
@@ -231,7 +231,7 @@ fn a_worker_that_cancels_what_waits_wakes_another_to_drop_it() {
 }
 
 #[test]
-fn a_waiter_that_panics_does_not_keep_a_worker_from_dropping_the_next_task() {
+fn a_waiter_that_panics_keeps_no_worker_from_the_next_drop() {
     let [worker, _other] = two_workers();
     let waker = waker_that(|| std::panic::resume_unwind(Box::new("on purpose")));
     let running = worker.running();

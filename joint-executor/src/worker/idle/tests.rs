@@ -24,8 +24,7 @@ use crate::{
         Worker,
         current::with_thread_worker,
         harness::{
-            send_away, task, two_workers, two_workers_with, waiting, waker_that, wakes_of,
-            while_another_parks,
+            send_away, task, two_workers, two_workers_with, waiting, wakes_of, while_another_parks,
         },
     },
 };
@@ -94,7 +93,7 @@ fn parks_until_woken(worker: &Worker, makes_progress: bool) -> bool {
 }
 
 #[test]
-fn a_worker_without_anything_to_do_or_to_watch_sleeps_until_it_is_woken() {
+fn a_worker_with_nothing_to_watch_sleeps_until_it_is_woken() {
     let [worker, _other] = two_workers();
     assert!(parks_until_woken(&worker, false));
     // Another worker watches.
@@ -105,7 +104,7 @@ fn a_worker_without_anything_to_do_or_to_watch_sleeps_until_it_is_woken() {
 /// It is not told when the other has gone, and then a long poll may follow.
 #[cfg(feature = "io")]
 #[test]
-fn a_worker_sleeps_beside_a_driver_in_use_only_while_another_sleeps_in_it() {
+fn a_worker_sleeps_beside_a_driver_only_if_another_sleeps_in_it() {
     let [worker, _other] = two_workers();
     let (driver, sleep) = (&worker.shared().driver, &worker.shared().sleep);
     assert!(parks_until_woken(&worker, false), "the driver is not used");
@@ -118,7 +117,7 @@ fn a_worker_sleeps_beside_a_driver_in_use_only_while_another_sleeps_in_it() {
 
 /// The thread that has the tasks may need this processor.
 #[test]
-fn a_worker_that_has_often_found_tasks_that_it_could_not_take_parks_in_spite_of_them() {
+fn a_worker_that_often_looked_in_vain_parks_in_spite_of_tasks() {
     let [worker, other] = two_workers();
     other.queues.push_beyond(task());
     worker.shared().inject(task(), Lane::Pinned(0));
@@ -144,7 +143,7 @@ fn a_look_that_finds_nothing_queued_ends_a_row_of_vain_ones() {
 
 #[cfg(feature = "io")]
 #[test]
-fn a_worker_parks_in_the_driver_or_on_its_thread_if_another_keeps_that() {
+fn a_worker_parks_in_the_driver_unless_another_keeps_it() {
     let [worker, _other] = two_workers();
     let shared = worker.shared();
     let driver = &shared.driver;
@@ -183,7 +182,7 @@ fn a_watcher_leaves_the_driver_to_a_worker_that_visits_it_often() {
 }
 
 #[test]
-fn what_a_search_has_found_runs_at_once_unless_a_hook_is_told_of_the_theft() {
+fn a_found_task_runs_at_once_unless_a_hook_is_told_of_a_theft() {
     for (has_hook, is_stolen, polls) in [
         (false, false, 1),
         (false, true, 1),
@@ -208,7 +207,7 @@ fn what_a_search_has_found_runs_at_once_unless_a_hook_is_told_of_the_theft() {
 
 /// Its waker may wait for what this worker has found.
 #[test]
-fn a_worker_that_stops_searching_wakes_one_that_is_away_for_the_tasks_that_are_left() {
+fn the_end_of_a_search_wakes_a_worker_that_is_away_for_the_rest() {
     let (sender, woken) = mpsc::channel();
     for (found, queued) in [
         (Found::Task(task(), None), [1].as_slice()),
@@ -233,7 +232,7 @@ fn a_worker_that_stops_searching_wakes_one_that_is_away_for_the_tasks_that_are_l
 
 /// Its owner may be what the waker waits for.
 #[test]
-fn a_fork_that_was_found_runs_unless_a_worker_that_is_away_is_woken_first() {
+fn a_found_fork_runs_unless_a_worker_that_is_away_is_woken() {
     for is_away in [false, true] {
         let [worker, other] = two_workers();
         let _this_thread = worker.become_this_thread();
@@ -257,7 +256,7 @@ fn a_fork_that_was_found_runs_unless_a_worker_that_is_away_is_woken_first() {
 }
 
 #[test]
-fn a_worker_queues_an_injected_task_before_it_wakes_one_that_is_away_for_the_others() {
+fn an_injected_task_is_queued_before_a_worker_away_is_woken() {
     let (sender, woken) = mpsc::channel();
     let [worker, _other] = two_workers();
     let _this_thread = worker.become_this_thread();
@@ -307,7 +306,7 @@ fn polls_are_measured_from_the_end_of_one_search_to_the_next() {
 
 /// The keeper has seen this worker search, and therefore has woken no other worker.
 #[test]
-fn a_worker_does_not_park_beside_a_driver_that_its_keeper_has_just_left() {
+fn no_worker_parks_beside_a_driver_that_its_keeper_just_left() {
     let [worker, _other] = two_workers();
     let shared = worker.shared();
     let driver = &shared.driver;
@@ -347,7 +346,7 @@ fn a_worker_whose_hook_has_pushed_a_task_does_not_park() {
 
 /// It runs the task next, so no other worker need be woken for it.
 #[test]
-fn a_worker_that_wakes_one_task_after_it_was_parked_in_the_driver_wakes_no_other_worker() {
+fn a_keeper_that_wakes_one_task_wakes_no_other_worker() {
     let [worker, _other] = two_workers();
     let (_handle, waker) = waiting(&worker, Lane::Normal);
     let shared = worker.shared();
@@ -367,20 +366,9 @@ fn a_worker_that_wakes_one_task_after_it_was_parked_in_the_driver_wakes_no_other
 }
 
 #[test]
-fn a_searching_worker_wakes_a_stranger_that_another_has_left_as_one_that_runs() {
-    let (sender, is_idle) = mpsc::channel();
+fn a_search_finds_a_stranger_that_another_worker_has_left() {
     let [worker, _other] = two_workers();
-    worker.shared().driver.due().push(waker_that(move || {
-        let is_idle = with_thread_worker(|worker| {
-            let (worker, _) = worker.expect("this thread is the worker");
-            worker.is_anybody_idle()
-        });
-        sender.send(is_idle).expect("the test waits");
-    }));
-    let _this_thread = worker.become_this_thread();
-    let searching = worker.search();
-    let found = worker.idle.look_round(&searching);
-    let found = found.unwrap_or_else(|_| panic!("it is due"));
-    worker.idle.take_up(searching, found);
-    assert_eq!(is_idle.try_recv(), Ok(false));
+    worker.shared().driver.due().push(Waker::noop().clone());
+    let found = worker.idle.look_round(&worker);
+    assert!(matches!(found, Ok(Found::Stranger(_))));
 }

@@ -55,7 +55,7 @@ fn a_wait_registers_its_thread() {
 
 /// What a call finds that comes after a step that has found nothing.
 #[test]
-fn a_worker_is_away_from_a_step_that_finds_nothing_until_its_next_call() {
+fn a_worker_is_away_from_a_step_in_vain_until_its_next_call() {
     let calls: [fn(&Worker); 4] = [
         |worker| worker.be_active(),
         |worker| _ = worker.step(1, Waker::noop()),
@@ -94,7 +94,7 @@ fn a_step_fires_the_timers_that_are_due() {
 }
 
 #[test]
-fn a_worker_does_not_rest_if_nobody_else_sees_what_is_there() {
+fn a_worker_does_not_park_if_nobody_else_sees_what_is_there() {
     let is_urgent = |prepare: fn(&Shared)| {
         let [worker, _other] = two_workers();
         prepare(worker.shared());

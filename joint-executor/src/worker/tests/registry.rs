@@ -60,7 +60,7 @@ fn an_entry_that_is_free_again_is_used_again() {
 }
 
 #[test]
-fn entries_that_others_have_struck_off_come_back_when_there_is_no_other() {
+fn entries_that_others_struck_off_come_back_if_none_is_free() {
     let [worker, _other] = two_workers();
     for _ in 0..3 {
         let handles = waiting(&worker, Lane::Normal, ENTRIES);
@@ -100,7 +100,7 @@ fn a_task_ends_while_a_walk_that_uses_it_is_stopped() {
 }
 
 #[test]
-fn remaining_tasks_keep_the_registry_alive_until_the_last_has_ended() {
+fn remaining_tasks_keep_the_registry_alive_until_the_last_ends() {
     let [worker, _other] = two_workers();
     let counts = || Arc::strong_count(worker.shared());
     let own = counts();

@@ -9,7 +9,7 @@ use crate::{
 };
 
 #[test]
-fn a_frequent_visitor_is_expected_again_and_one_that_stayed_away_is_not() {
+fn a_visitor_is_expected_again_unless_it_stayed_away() {
     let [worker, _other] = two_workers();
     let until = || worker.counters().visits_until.get();
     let start = 10 * NEAR_THE_DRIVER;
@@ -27,7 +27,7 @@ fn a_frequent_visitor_is_expected_again_and_one_that_stayed_away_is_not() {
 
 /// However long it was parked there.
 #[test]
-fn a_keeper_that_rises_is_expected_again_if_it_was_before() {
+fn a_keeper_that_leaves_is_expected_again_if_it_was_before() {
     let [worker, _other] = two_workers();
     let until = &worker.counters().visits_until;
     let rise = || {
@@ -45,7 +45,7 @@ fn a_keeper_that_rises_is_expected_again_if_it_was_before() {
 }
 
 #[test]
-fn a_worker_may_leave_the_driver_to_another_that_visits_it_often() {
+fn the_driver_may_be_left_to_a_worker_that_visits_it_often() {
     let [worker, other] = two_workers();
     assert!(
         is_visited_beside(worker.shared(), worker.index()),

@@ -83,7 +83,7 @@ fn a_lookout_tells_progressing_neighbours_from_stuck_ones() {
 
 /// A worker between two polls has the task that has yielded in its queue, and takes it right after.
 #[test]
-fn a_task_that_is_alone_waits_if_it_is_seen_in_two_looks_of_one_poll() {
+fn a_task_alone_waits_if_two_looks_of_one_poll_see_it() {
     let [worker, other] = two_workers();
     let waits = || {
         worker.idle.lookout.view(&worker, Instant::now());
@@ -154,7 +154,7 @@ fn a_worker_measures_its_own_poll_time() {
 }
 
 #[test]
-fn a_long_poll_loses_one_task_at_a_time_and_a_stuck_one_half_its_queue() {
+fn a_long_poll_loses_one_task_and_a_stuck_one_half_its_queue() {
     let [worker, other] = two_workers();
     let now = Instant::now() + LONG;
     // How many of 8 tasks are taken from a worker that has been in a poll for `stuck_for`.
@@ -232,15 +232,18 @@ fn set_stuck(worker: &Worker) {
 }
 
 #[test]
-fn on_steal_receives_the_tasks_that_a_busy_worker_has_stolen() {
+fn a_theft_from_a_stuck_worker_wakes_another_and_calls_the_hook() {
     let (sender, steals) = mpsc::channel();
     let mut hooks = Hooks::default();
     hooks.on_steal = Some(Box::new(move |steal| sender.send(*steal).expect("kept")));
     let [worker, other] = two_workers_with(hooks);
-    look(&worker, false);
+    let wakes = || {
+        set_stuck(&worker);
+        wakes_of(&worker, || look(&worker, false))
+    };
+    assert_eq!(wakes(), 0, "its queue is empty");
     (0..4).for_each(|_| other.queues.push_beyond(task()));
-    set_stuck(&worker);
-    look(&worker, false);
+    assert_eq!(wakes(), 1);
     let steal = StealInfo {
         thief: 0,
         victim: 1,
@@ -249,22 +252,9 @@ fn on_steal_receives_the_tasks_that_a_busy_worker_has_stolen() {
     assert_eq!(steals.try_iter().collect::<Vec<_>>(), [steal]);
 }
 
-#[test]
-fn a_worker_that_steals_from_a_stuck_one_wakes_another_worker() {
-    let [worker, other] = two_workers();
-    let wakes_and_steals = || {
-        set_stuck(&worker);
-        let wakes = wakes_of(&worker, || look(&worker, false));
-        (wakes, worker.counters().steals.get())
-    };
-    assert_eq!(wakes_and_steals(), (0, 0), "its queue is empty");
-    other.queues.push_beyond(task());
-    assert_eq!(wakes_and_steals(), (1, 1));
-}
-
 /// All polls are long then, and that one is not longer.
 #[test]
-fn a_worker_that_has_made_few_runs_in_a_poll_of_another_does_not_take_it_for_stuck() {
+fn a_poll_is_not_stuck_for_a_worker_that_made_few_runs_in_it() {
     let [worker, other] = two_workers();
     (0..2).for_each(|_| worker.queues.push_beyond(task()));
     other.queues.push_beyond(task());
@@ -403,7 +393,7 @@ fn a_worker_that_runs_tasks_of_high_priority_loses_the_others() {
 }
 
 #[test]
-fn tasks_with_short_polls_are_moved_if_they_wait_for_a_whole_row_of_looks() {
+fn tasks_with_short_polls_move_if_they_wait_for_a_row_of_looks() {
     let row = LOOKS_IN_A_ROW as usize;
     let polls = Polls::new([1, 1, 2, 60], Lane::Normal);
     let before = polls.after(row - 1, false);
@@ -430,7 +420,7 @@ fn tasks_with_short_polls_are_moved_if_they_wait_for_a_whole_row_of_looks() {
 }
 
 #[test]
-fn a_lookout_leaves_injected_tasks_to_active_workers_with_short_polls() {
+fn a_lookout_leaves_injected_tasks_to_workers_with_short_polls() {
     // Whether the task is taken.
     let taken = |poll_time, all_stuck, is_quiet| {
         let [worker, _other] = two_workers();

@@ -137,7 +137,7 @@ fn a_yield_is_announced_before_a_late_source_is_served() {
 
 /// Its clock is read after one run, after which the length of its polls is known.
 #[test]
-fn a_busy_worker_with_short_polls_reads_the_clock_every_244_runs() {
+fn a_worker_with_short_polls_reads_the_clock_every_244_runs() {
     let [worker, _other] = two_workers();
     worker.idle.lookout.set_active(Duration::ZERO);
     worker.push(busy(), NORMAL);
@@ -182,7 +182,7 @@ impl Letters {
 }
 
 #[test]
-fn at_most_16_consecutive_runs_come_from_the_slot() {
+fn at_most_32_consecutive_runs_come_from_the_slot() {
     let [worker, _other] = two_workers();
     for _ in 0..2 {
         for _ in 0..STREAK {
@@ -197,7 +197,7 @@ fn at_most_16_consecutive_runs_come_from_the_slot() {
 }
 
 #[test]
-fn at_most_32_consecutive_runs_come_from_the_high_lane_if_others_wait() {
+fn at_most_32_runs_in_a_row_are_of_the_high_lane_if_others_wait() {
     let [worker, _other] = two_workers();
     let mut letters = Letters(Vec::new());
     for _ in 0..2 * STREAK {
@@ -255,7 +255,7 @@ fn a_woken_task_runs_after_each_32_spawned_ones() {
 }
 
 #[test]
-fn a_woken_task_runs_within_34_runs_despite_any_number_of_spawned_ones() {
+fn a_woken_task_runs_within_34_runs_beside_any_spawned_ones() {
     let [worker, _other] = two_workers();
     let mut letters = Letters(Vec::new());
     for before in 0..=2 * STREAK {
@@ -320,7 +320,7 @@ fn pinned_tasks_run_every_fourth_run_while_more_are_queued() {
 }
 
 #[test]
-fn a_normal_task_runs_within_64_runs_despite_any_number_of_other_tasks() {
+fn a_normal_task_runs_within_64_runs_beside_any_other_tasks() {
     for own in ["s", "W"] {
         let [worker, _other] = two_workers();
         let mut letters = Letters(Vec::new());
@@ -345,7 +345,7 @@ fn a_normal_task_runs_within_64_runs_despite_any_number_of_other_tasks() {
 }
 
 #[test]
-fn injected_tasks_are_taken_every_61_runs_together_with_pinned_ones() {
+fn injected_and_pinned_tasks_are_taken_every_61_runs() {
     let [worker, _other] = two_workers();
     let mut letters = Letters(Vec::new());
     worker.push(busy(), NORMAL);
@@ -383,7 +383,7 @@ fn pinned_tasks_are_fetched_in_batches_and_counted() {
 
 /// Tasks of its own that wake themselves must not keep them out.
 #[test]
-fn one_injected_task_of_each_kind_is_fetched_beside_any_number_of_own_ones() {
+fn one_injected_task_of_each_kind_is_fetched_beside_own_ones() {
     let [worker, _other] = two_workers();
     for lane in [HIGH, PINNED] {
         (0..BATCH + 1).for_each(|_| worker.push(task(), lane));

@@ -270,7 +270,7 @@ fn all_kinds() -> impl Iterator<Item = Always> + Clone {
 }
 
 #[test]
-fn no_schedule_of_yields_wake_ups_thefts_and_refusals_breaks_a_bound() {
+fn no_schedule_of_yields_wakes_and_thefts_breaks_a_bound() {
     for (seed, always) in (1..=64).zip(all_kinds().cycle()) {
         let mut chance = Chance(seed << 32 | 0x9E37_79B9);
         // How often each thing happens is chosen once for each schedule.
