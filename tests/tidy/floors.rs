@@ -182,9 +182,10 @@ pub(crate) fn check_worker(source: &Source) -> Vec<String> {
         let is_below = from == to || path.in_test || its.is_some_and(|its| its < own);
         (!is_below).then(|| finding(source, &path, &to, its == Some(own), &from))
     };
-    let is_executor = source.package() == "executor";
-    let all = is_executor.then(|| paths(source)).unwrap_or_default();
-    all.into_iter().filter_map(judge).collect()
+    match source.package().as_str() {
+        "executor" => paths(source).into_iter().filter_map(judge).collect(),
+        _ => Vec::new(),
+    }
 }
 
 fn finding(source: &Source, path: &Path, to: &str, is_beside: bool, from: &str) -> String {
