@@ -241,7 +241,7 @@ impl Driven {
         Bell::rouse(rung);
     }
 
-    /// Parks as `Searching::park` does: in the driver, if it is in use and no other worker
+    /// Parks as `Idle::park` does: in the driver, if it is in use and no other worker
     /// keeps it. `looks` says whether the worker ensures that some worker keeps it.
     pub fn park(
         &self,

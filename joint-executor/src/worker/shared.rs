@@ -182,32 +182,22 @@ impl Shared {
         }
     }
 
-    /// Returns whether a queued task is worth waking another worker to run it.
-    #[inline]
-    pub(crate) fn is_worth_a_wake(&self) -> bool {
-        self.poll_time() >= WORTH_A_WAKE
-    }
-
     /// Returns the need of a task that has just been queued.
     #[inline]
     pub(super) fn need(&self) -> Need {
-        match self.is_worth_a_wake() {
+        match self.poll_time() >= WORTH_A_WAKE {
             true => Need::Hands,
             false => Need::Lookout,
         }
-    }
-
-    /// Whether a worker that begins a poll is likely to leave the driver for so long that waking
-    /// another worker is worth it.
-    pub(crate) fn keeps_the_driver_waiting(&self) -> bool {
-        self.poll_time() as u64 >= NEAR_THE_DRIVER
     }
 
     /// Whether a worker that is active or becomes so should leave the driver to another one, which
     /// has to be woken for it.
     pub(super) fn leaves_driver(&self) -> bool {
         let is_left = self.driver.is_used() && !self.driver.is_kept();
-        is_left && (self.keeps_the_driver_waiting() || self.sleep.lookouts() == 0)
+        // Its next poll is likely to last so long that waking another one is worth it.
+        let is_long = || self.poll_time() as u64 >= NEAR_THE_DRIVER;
+        is_left && (is_long() || self.sleep.lookouts() == 0)
     }
 
     /// Whether the workers must begin no more polls.

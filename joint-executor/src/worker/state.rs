@@ -64,7 +64,7 @@ pub(super) enum Spawns {
 
 impl Core {
     pub(super) fn new(queues: Queues) -> Self {
-        let shared = queues.shared();
+        let shared = &queues.shared;
         Self {
             spawns: Cell::new(match shared.watches_tasks {
                 true => Spawns::Watched,
@@ -81,12 +81,12 @@ impl Core {
 
     #[inline]
     pub(crate) fn shared(&self) -> &Arc<Shared> {
-        self.queues.shared()
+        &self.queues.shared
     }
 
     #[inline]
     pub(crate) fn index(&self) -> usize {
-        self.queues.index()
+        self.queues.index
     }
 
     #[inline]

@@ -181,7 +181,7 @@ impl Lookout {
 
     /// Steals as an idle worker, from one that is slow.
     pub(super) fn steal_patiently(&self, queues: &Queues, view: &View) -> Option<Found> {
-        let is_worth_it = queues.shared().poll_time() >= WORTH_A_STEAL;
+        let is_worth_it = queues.shared.poll_time() >= WORTH_A_STEAL;
         let seen = |victim: usize| &self.seen[victim];
         let stolen = self.steal(queues, |victim| {
             let seen = seen(victim).get();
@@ -204,7 +204,7 @@ impl Lookout {
     pub(super) fn steal(&self, queues: &Queues, most: impl Fn(usize) -> usize) -> Option<Found> {
         let stolen = self.steal_by(queues, |victim| {
             let most = most(victim);
-            let stealer = &queues.shared().stealers[victim];
+            let stealer = &queues.shared.stealers[victim];
             (most > 0).then(|| queues.deques.steal_and_pop(stealer, most))?
         });
         stolen.map(|(task, steal)| Found::Task(task, Some(steal)))

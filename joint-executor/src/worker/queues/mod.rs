@@ -14,9 +14,9 @@ pub(super) use self::turn::Duties;
 
 pub(super) struct Queues {
     /// What other threads push to, and take from.
-    shared: Arc<Shared>,
+    pub(super) shared: Arc<Shared>,
     /// The worker's index there.
-    index: usize,
+    pub(super) index: usize,
     /// The LIFO slot.
     slot: Cell<Option<Runnable>>,
     /// The next activity of this worker.
@@ -57,16 +57,6 @@ impl Queues {
             runs: Cell::new(0),
             turns: Turns::new(),
         }
-    }
-
-    #[inline]
-    pub(super) fn shared(&self) -> &Arc<Shared> {
-        &self.shared
-    }
-
-    #[inline]
-    pub(super) fn index(&self) -> usize {
-        self.index
     }
 
     #[inline]

@@ -137,7 +137,7 @@ impl Queues {
         }
         if next.is_none() {
             next = (self.next_pinned())
-                .or_else(|| self.next_injected(worker))
+                .or_else(|| self.tell_of_injected(worker, self.take_injected()))
                 .or_else(|| self.deques.pop_high());
         }
         if !self.has_yielded.get() {
@@ -249,12 +249,6 @@ impl Queues {
         let left = &self.turns.spawned_left;
         left.set(left.get().saturating_sub(1));
         Some(oldest)
-    }
-
-    /// Takes from the injector outside of a search, and notifies the others if more than the
-    /// returned task was there.
-    pub(in crate::worker) fn next_injected(&self, worker: impl Duties) -> Option<Runnable> {
-        self.tell_of_injected(worker, self.take_injected())
     }
 
     /// Notifies the others after a batch was taken from the injector outside of a search, if more

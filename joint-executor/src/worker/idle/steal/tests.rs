@@ -16,14 +16,24 @@ use crate::{
 
 const LONG: Duration = Duration::from_secs(10);
 
-/// Sets what the first worker has seen of the second.
+/// Changes what the first worker has seen of the second, and returns that.
+fn seen(worker: &Worker, change: impl FnOnce(&mut Seen)) -> Seen {
+    let cell = &worker.idle.lookout.seen[1];
+    let mut seen = cell.get();
+    change(&mut seen);
+    cell.set(seen);
+    seen
+}
+
 fn set_seen(worker: &Worker, since: Instant, polls: u64, is_busy: bool) {
-    worker.idle.lookout.seen[1].set(Seen {
-        polls,
-        since,
-        is_busy,
-        ..worker.idle.lookout.seen[1].get()
+    seen(worker, |seen| {
+        (seen.since, seen.polls, seen.is_busy) = (since, polls, is_busy);
     });
+}
+
+/// Makes it seem that the second worker has been in one poll for [`STUCK`].
+fn set_long(worker: &Worker) {
+    seen(worker, |seen| seen.since = before(Instant::now(), STUCK));
 }
 
 impl Lookout {
@@ -35,16 +45,6 @@ impl Lookout {
         };
         self.began.set((since, 0));
         self.looked.set((since, 0));
-    }
-
-    /// Makes it seem that a worker has been in one poll for [`STUCK`].
-    fn set_stuck(&self, worker: usize) {
-        let seen = &self.seen[worker];
-        let since = before(Instant::now(), STUCK);
-        seen.set(Seen {
-            since,
-            ..seen.get()
-        });
     }
 }
 
@@ -87,7 +87,7 @@ fn a_task_alone_waits_if_two_looks_of_one_poll_see_it() {
     let [worker, other] = two_workers();
     let waits = || {
         worker.idle.lookout.view(&worker, Instant::now());
-        worker.idle.lookout.seen[1].get().waits
+        seen(&worker, |_| {}).waits
     };
     other.counters().polls.set(1);
     assert!(!waits(), "nothing is queued");
@@ -114,14 +114,9 @@ fn time_seen(was_busy: bool, is_busy: bool, time: Duration) -> Duration {
     }
     set_seen(&worker, before(Instant::now(), time), 5, was_busy);
     other.counters().polls.set(15);
-    assert!(
-        worker
-            .idle
-            .lookout
-            .view(&worker, Instant::now())
-            .makes_progress
-    );
-    let seen = worker.idle.lookout.seen[1].get();
+    let view = worker.idle.lookout.view(&worker, Instant::now());
+    assert!(view.makes_progress);
+    let seen = seen(&worker, |_| {});
     assert_eq!((seen.polls, seen.is_busy), (15, is_busy));
     Duration::from_nanos(worker.shared().poll_time() as u64)
 }
@@ -144,12 +139,9 @@ fn a_worker_measures_its_own_poll_time() {
     worker.idle.lookout.judge_own_polls(&worker);
     assert_eq!(time(), LONG / 10, "it has run no task");
     (0..5).for_each(|_| worker.running().run(task()));
-    worker
-        .idle
-        .lookout
-        .began
-        .set((before(Instant::now(), LONG), 1));
-    worker.idle.lookout.judge_own_polls(&worker);
+    let lookout = &worker.idle.lookout;
+    lookout.began.set((before(Instant::now(), LONG), 1));
+    lookout.judge_own_polls(&worker);
     assert!(time() >= LONG / 4 && time() < LONG / 2, "{:?}", time());
 }
 
@@ -167,9 +159,7 @@ fn a_long_poll_loses_one_task_and_a_stuck_one_half_its_queue() {
             makes_progress: false,
             all_stuck: false,
         };
-        let seen = worker.idle.lookout.seen[1].get();
-        let since = now - stuck_for;
-        worker.idle.lookout.seen[1].set(Seen { since, ..seen });
+        seen(&worker, |seen| seen.since = now - stuck_for);
         let first = worker.idle.lookout.steal_patiently(&worker.queues, &view);
         let more = worker.queues.lengths()[0];
         while worker.queues.pop().is_some() {}
@@ -178,7 +168,7 @@ fn a_long_poll_loses_one_task_and_a_stuck_one_half_its_queue() {
         taken
     };
     let short = Duration::from_nanos(1);
-    let patience = || worker.idle.lookout.seen[1].get().patience;
+    let patience = || seen(&worker, |_| {}).patience;
     assert_eq!(stolen(PATIENCE - short), 0);
     assert_eq!((stolen(PATIENCE), patience()), (1, 2 * PATIENCE));
     assert_eq!(stolen(2 * PATIENCE - short), 0);
@@ -188,11 +178,7 @@ fn a_long_poll_loses_one_task_and_a_stuck_one_half_its_queue() {
     assert_eq!(stolen(PATIENCE), 0);
     worker.shared().set_poll_time(2 * WORTH_A_STEAL);
     assert_eq!(stolen(short), 0, "none is seen to wait");
-    let seen = &worker.idle.lookout.seen[1];
-    seen.set(Seen {
-        waits: true,
-        ..seen.get()
-    });
+    seen(&worker, |seen| seen.waits = true);
     assert_eq!(stolen(short), 4);
     assert_eq!(worker.counters().steals.get(), 4);
 }
@@ -202,33 +188,23 @@ fn a_stuck_worker_is_found_in_a_look_round() {
     let [worker, other] = two_workers();
     other.queues.push_beyond(task());
     set_seen(&worker, Instant::now() + LONG, 0, false);
-    assert!(
-        worker.idle.look_round(&worker).is_err(),
-        "not seen for long enough"
-    );
-    worker.idle.lookout.set_stuck(1);
-    assert!(matches!(
-        worker.idle.look_round(&worker),
-        Ok(Found::Task(_, Some(_)))
-    ));
+    let find = || worker.idle.look_round(&worker);
+    assert!(find().is_err(), "not seen for long enough");
+    set_long(&worker);
+    assert!(matches!(find(), Ok(Found::Task(_, Some(_)))));
 }
 
 /// Lets a worker look at the others, as one whose polls are long or not.
 fn look(worker: &Worker, is_long: bool) {
-    (worker.idle.lookout).even_out(
-        &worker.running(),
-        &worker.idle.lookout.view(worker, now()),
-        is_long,
-    );
+    let lookout = &worker.idle.lookout;
+    lookout.even_out(&worker.running(), &lookout.view(worker, now()), is_long);
 }
 
 /// Makes it seem that the first worker has made 32 runs in the last poll of the second one.
 fn set_stuck(worker: &Worker) {
-    worker
-        .queues
-        .runs
-        .set(worker.queues.runs() + u64::from(LOOKS_IN_A_ROW));
-    worker.idle.lookout.set_stuck(1);
+    let runs = &worker.queues.runs;
+    runs.set(runs.get() + u64::from(LOOKS_IN_A_ROW));
+    set_long(worker);
 }
 
 #[test]
@@ -258,7 +234,7 @@ fn a_poll_is_not_stuck_for_a_worker_that_made_few_runs_in_it() {
     let [worker, other] = two_workers();
     (0..2).for_each(|_| worker.queues.push_beyond(task()));
     other.queues.push_beyond(task());
-    worker.idle.lookout.set_stuck(1);
+    set_long(&worker);
     look(&worker, true);
     assert_eq!(worker.counters().steals.get(), 0);
 }
@@ -274,10 +250,8 @@ fn a_busy_worker_looks_at_the_others_once_in_a_millisecond() {
         worker.queues.runs.set(runs);
         let next = worker.idle.lookout.look_around(&worker.running());
         let has_looked = worker.counters().steals.get() == 1;
-        assert_eq!(
-            worker.idle.lookout.looked.get().1,
-            if has_looked { runs } else { 0 }
-        );
+        let looked = worker.idle.lookout.looked.get();
+        assert_eq!(looked.1, if has_looked { runs } else { 0 });
         (next, has_looked)
     };
     assert_eq!(looks(LONG, 0), (1, false), "nothing is measured yet");
