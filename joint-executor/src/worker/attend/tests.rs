@@ -13,10 +13,12 @@ use crate::{
     driver::clock,
     policy::{BATCH, INJECTOR_INTERVAL, LONGEST_WATCH, WORTH_A_WAKE},
     registry::Lane,
-    sleep::{Parked, Parking, Woke},
+    sleep::Woke,
     worker::{
         Worker,
-        harness::{inline, task, two_workers, waiting, wakes_of, while_another_sleeps},
+        harness::{
+            inline, task, two_workers, waiting, wakes_of, while_another_parks, while_another_sleeps,
+        },
         tests::wakes_after_yield,
     },
 };
@@ -41,6 +43,11 @@ fn arm(worker: &Worker, owner: usize, deadline: u64, wakes: &Arc<Wakes>) {
     shared.driver.hurry(deadline, &shared.sleep, || {});
 }
 
+/// From here on workers look at the driver, where nothing is due.
+fn use_driver(worker: &Worker) {
+    arm(worker, 0, clock::NEVER - 1, &Arc::default());
+}
+
 #[test]
 fn an_idle_worker_fires_the_due_timers_of_every_owner() {
     let [worker, _other] = two_workers();
@@ -60,7 +67,7 @@ fn an_idle_worker_fires_the_due_timers_of_every_owner() {
 #[test]
 fn a_yield_is_announced_before_the_driver_is_attended_to() {
     let prepare = |worker: &Worker| {
-        arm(worker, 0, clock::NEVER - 1, &Arc::default());
+        use_driver(worker);
         worker.push(task(), Lane::Normal);
     };
     let attend = |worker: &Worker| _ = worker.attend(After::Queue);
@@ -102,7 +109,7 @@ fn one_call_fires_a_bounded_number_of_timers() {
 #[test]
 fn a_busy_worker_polls_the_system_at_most_once_per_interval() {
     let [worker, _other] = two_workers();
-    arm(&worker, 0, clock::NEVER - 1, &Arc::default());
+    use_driver(&worker);
     let next_look = &worker.attendant.next_look;
     let before = clock::now();
     worker.attend_in_turn();
@@ -118,22 +125,17 @@ fn a_busy_worker_polls_the_system_at_most_once_per_interval() {
 fn a_driver_that_nobody_keeps_is_left_if_no_lookout_sees_it() {
     let [worker, _other] = two_workers();
     let shared = worker.shared();
-    assert!(
-        !worker.shared().leaves_driver(),
-        "the driver was never used"
-    );
-    arm(&worker, 0, clock::NEVER - 1, &Arc::default());
-    assert!(worker.shared().leaves_driver());
+    assert!(!shared.leaves_driver(), "the driver was never used");
+    use_driver(&worker);
+    assert!(shared.leaves_driver());
     shared.driver.set_kept(true);
-    assert!(!worker.shared().leaves_driver());
+    assert!(!shared.leaves_driver());
     shared.driver.set_kept(false);
     shared.sleep.search();
-    assert!(!worker.shared().leaves_driver(), "a lookout finds it");
+    assert!(!shared.leaves_driver(), "a lookout finds it");
     for (time, leaves) in [(NEAR_THE_DRIVER - 1, false), (NEAR_THE_DRIVER, true)] {
-        let [worker, _other] = two_workers();
-        let shared = worker.shared();
-        arm(&worker, 0, clock::NEVER - 1, &Arc::default());
-        shared.sleep.search();
+        // Only a change by more than an eighth is written.
+        shared.set_poll_time(0);
         shared.set_poll_time(time as usize);
         assert_eq!(shared.leaves_driver(), leaves);
     }
@@ -142,7 +144,7 @@ fn a_driver_that_nobody_keeps_is_left_if_no_lookout_sees_it() {
 #[test]
 fn a_worker_with_a_deadline_wakes_another_if_it_leaves_it() {
     let [worker, _other] = two_workers();
-    arm(&worker, 0, clock::NEVER - 1, &Arc::default());
+    use_driver(&worker);
     let hurry = || worker.as_current(|| worker.shared().hurry_driver(0, Some(&worker.running())));
     assert_eq!(wakes_of(&worker, hurry), 1);
     worker.shared().sleep.search();
@@ -161,7 +163,7 @@ fn a_busy_worker_wakes_in_its_turn_who_waits_for_a_descriptor() {
     let (reactor, _) = worker.shared().driver.reactor().expect("a reactor");
     // SAFETY: the registration is dropped before the socket.
     let registration = unsafe { reactor.register(near.as_raw_fd()) }.expect("registered");
-    arm(&worker, 0, clock::NEVER - 1, &Arc::default());
+    use_driver(&worker);
     let wakes = Arc::new(Wakes::default());
     let waker = Waker::from(wakes.clone());
     let ready = registration.poll_asked(Way::Read, &mut Context::from_waker(&waker));
@@ -178,10 +180,9 @@ fn a_busy_worker_wakes_in_its_turn_who_waits_for_a_descriptor() {
 #[test]
 fn the_buffer_for_what_a_keeper_finds_is_used_again() {
     let [worker, _other] = two_workers();
-    worker
-        .attendant
-        .attend_as_keeper(&worker.running(), Vec::with_capacity(8));
-    assert!(worker.attendant.take_ready(None).capacity() >= 8);
+    let attendant = &worker.attendant;
+    attendant.attend_as_keeper(&worker.running(), Vec::with_capacity(8));
+    assert!(attendant.take_ready(None).capacity() >= 8);
 }
 
 /// The watcher looks at the driver by itself.
@@ -190,19 +191,14 @@ fn a_worker_with_a_deadline_wakes_no_watcher() {
     let [worker, _other] = two_workers();
     let shared = worker.shared();
     shared.set_poll_time(WORTH_A_WAKE);
-    arm(&worker, 0, clock::NEVER - 1, &Arc::default());
-    let mut hurry = |_| {
+    use_driver(&worker);
+    while_another_parks(&worker, Some(LONGEST_WATCH), || {
         worker.as_current(|| shared.hurry_driver(0, Some(&worker.running())));
-        true
-    };
-    let (limit, park) = (Some(LONGEST_WATCH), &mut hurry);
-    let parking = Parking {
-        in_driver: false,
-        park,
-    };
-    shared.sleep.search();
-    let parked = shared.sleep.park(1, limit, || false, || false, parking);
-    assert_eq!(parked, Parked::AWhile);
+        assert!(
+            matches!(shared.sleep.wake_worker(1), Woke::One),
+            "it is parked"
+        );
+    });
 }
 
 /// The timer would be late while the worker is in a long poll.
@@ -218,7 +214,7 @@ fn the_last_to_search_wakes_another_if_it_leaves_the_driver() {
         is_woken
     };
     assert!(!wakes_another(), "the driver was never used");
-    arm(&worker, 0, clock::NEVER - 1, &Arc::default());
+    use_driver(&worker);
     assert!(wakes_another());
     worker.shared().driver.set_kept(true);
     assert!(!wakes_another());
@@ -242,7 +238,7 @@ enum Due {
 fn wakes_for(due: &[Due], attend: fn(&Worker)) -> u64 {
     let [worker, _other] = two_workers();
     let timers = worker.shared().driver.timers(0);
-    arm(&worker, 0, clock::NEVER - 1, &Arc::default());
+    use_driver(&worker);
     worker.shared().driver.set_kept(true);
     let mut handles = Vec::new();
     for (due, deadline) in due.iter().zip(0..) {
@@ -319,7 +315,7 @@ fn attend_to(worker: &Worker, due: impl IntoIterator<Item = Waker>) {
         let timers = worker.shared().driver.timers(0);
         assert!(timers.insert(deadline, waker).is_ok());
     }
-    arm(worker, 0, clock::NEVER - 1, &Arc::default());
+    use_driver(worker);
     worker.as_current(|| worker.attend(After::Queue));
 }
 
@@ -364,7 +360,7 @@ fn any_worker_wakes_a_stranger_that_another_has_left() {
     ];
     for way in ways {
         let [worker, other] = two_workers();
-        arm(&worker, 0, clock::NEVER - 1, &Arc::default());
+        use_driver(&worker);
         let wakes = Arc::new(Wakes::default());
         let due = worker.shared().driver.due();
         due.push(Waker::from(wakes.clone()));
@@ -412,7 +408,7 @@ fn a_woken_task_behind_others_wakes_another_worker() {
 #[test]
 fn the_driver_has_its_turn_sooner_the_longer_the_runs_are() {
     let [worker, _other] = two_workers();
-    arm(&worker, 0, clock::NEVER - 1, &Arc::default());
+    use_driver(&worker);
     let next = |away: u64, runs: u64| {
         worker.queues.runs.set(worker.queues.runs() + runs);
         worker
