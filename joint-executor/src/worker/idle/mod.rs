@@ -99,8 +99,8 @@ impl Idle {
         running
     }
 
-    /// Ends the search. Also returns the waker of another worker that is to be woken, if its thread
-    /// is away.
+    /// Ends the search. Also returns the waker to call if a hosted worker whose thread is away was
+    /// chosen to be woken.
     fn stop_first<'w>(&self, searching: Searching<'w>) -> (Running<'w>, Option<Waker>) {
         let (running, away) = searching.stop();
         running.queues.look_within(FIRST_CLOCK);
