@@ -222,7 +222,9 @@ fn walk(before: Before, sends: bool, after: After) {
     let drops = Count::new();
     let pairs = [counting(), counting()];
     let wakers = pairs.each_ref().map(|(_, waker)| waker.clone());
-    let (tx, rx) = channel();
+    let (tx, rx) = channel::<Dropped>();
+    // SAFETY: the pointer of a sender of the same type, used once, on the same thread.
+    let tx = unsafe { Sender::<Dropped>::from_raw(tx.into_raw()) };
 
     let rx = before.with(rx, &wakers);
     assert_eq!(tx.is_closed(), before.closes());
