@@ -494,20 +494,6 @@ unsafe fn drop_foreign(word: NonNull<()>) {
 /// As for [`take_foreign`].
 #[inline(never)]
 unsafe fn wake_foreign(word: NonNull<()>) {
-    if word.addr().get() & BOXED != 0 {
-        // SAFETY: passed on from the caller.
-        return unsafe { wake_boxed(word) };
-    }
-    // SAFETY: as above.
-    unsafe { take_foreign(word) }.wake();
-}
-
-/// Wakes a waker in a box, apart from one in place, which therefore saves no registers.
-///
-/// # Safety
-/// As for [`take_foreign`].
-#[inline(never)]
-unsafe fn wake_boxed(word: NonNull<()>) {
     // SAFETY: passed on from the caller.
     unsafe { take_foreign(word) }.wake();
 }
