@@ -263,12 +263,17 @@ pub(crate) fn ready<F: Future + Unpin>(mut future: F) -> F::Output {
 
 /// Pending once, without a wake-up; the test makes that.
 pub(crate) async fn pending_once() {
-    let mut polled = false;
-    std::future::poll_fn(move |_| {
-        if polled {
+    pending_once_with(drop).await;
+}
+
+/// Pending once, when its waker is given to a function.
+pub(crate) async fn pending_once_with(give: impl Fn(Waker)) {
+    let mut is_second = false;
+    std::future::poll_fn(|cx| {
+        if std::mem::replace(&mut is_second, true) {
             return Poll::Ready(());
         }
-        polled = true;
+        give(cx.waker().clone());
         Poll::Pending
     })
     .await;

@@ -14,7 +14,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::common::{each_row, ends, yield_now};
+use crate::{
+    common::{each_row, ends, yield_now},
+    support::pending_once_with,
+};
 use joint::{
     budget, host,
     park::{Parked, Parker, Turns, block_on, block_on_deadline, block_on_timeout, park_until},
@@ -24,19 +27,6 @@ use joint::{
 /// Runs a test on a thread of its own, so that what it sets for its thread is gone afterwards.
 fn alone(test: impl FnOnce() + Send + 'static) {
     ends(test);
-}
-
-/// Pending once, when its waker is given to a function.
-async fn pending_once_with(give: impl Fn(Waker)) {
-    let mut is_second = false;
-    poll_fn(|cx| {
-        if std::mem::replace(&mut is_second, true) {
-            return Poll::Ready(());
-        }
-        give(cx.waker().clone());
-        Poll::Pending
-    })
-    .await;
 }
 
 #[test]
