@@ -33,8 +33,8 @@ use joint_switch::{AtomicPtr, Retire, const_unless_modelled, order};
 
 /// Makes a type an error that says one text for each of its cases.
 macro_rules! says {
-    ($error:ty: $($case:pat => $text:expr),+) => {
-        impl core::fmt::Display for $error {
+    ($error:ident $(<$t:ident>)?: $($case:pat => $text:expr),+) => {
+        impl $(<$t>)? core::fmt::Display for $error $(<$t>)? {
             fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
                 f.write_str(match self {
                     $($case => $text),+
@@ -42,10 +42,9 @@ macro_rules! says {
             }
         }
 
-        impl core::error::Error for $error {}
+        impl $(<$t>)? core::error::Error for $error $(<$t>)? {}
     };
 }
-#[cfg(feature = "alloc")]
 pub(crate) use says;
 
 #[cfg(feature = "std")]

@@ -1,6 +1,6 @@
 //! The errors of a channel.
 
-use core::{error::Error, fmt};
+use core::fmt;
 
 use crate::completion::says;
 
@@ -32,13 +32,7 @@ impl<T> fmt::Debug for SendError<T> {
     }
 }
 
-impl<T> fmt::Display for SendError<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("sending on a closed channel")
-    }
-}
-
-impl<T> Error for SendError<T> {}
+says!(SendError<T>: Self(_) => "sending on a closed channel");
 
 /// The error of receiving when there is no value and there will be none: the sender was dropped
 /// without sending, the receiver was closed before a value was sent, or the value has been received

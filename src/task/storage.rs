@@ -15,6 +15,7 @@
 use core::{fmt, marker::PhantomPinned, mem::ManuallyDrop, pin::Pin, ptr::NonNull};
 
 use super::{Builder, JoinHandle, Runnable, unwind};
+use crate::completion::says;
 use joint_switch::{AtomicUsize, Room, UnsafeCell, array_of, const_unless_modelled, order};
 
 const FREE: usize = 0;
@@ -325,10 +326,4 @@ impl<F> fmt::Debug for Full<F> {
     }
 }
 
-impl<F> fmt::Display for Full<F> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("no slot of the task pool is free")
-    }
-}
-
-impl<F> core::error::Error for Full<F> {}
+says!(Full<F>: Self(_) => "no slot of the task pool is free");
