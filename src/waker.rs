@@ -498,15 +498,10 @@ unsafe fn wake_foreign(word: NonNull<()>) {
     unsafe { take_foreign(word) }.wake();
 }
 
+/// Returns whether a waker stands for a [`Header`]. Otherwise it is a foreign one.
 #[inline]
-fn is_own(waker: &Waker) -> bool {
+pub(crate) fn is_own(waker: &Waker) -> bool {
     ptr::eq(waker.vtable(), &OWN)
-}
-
-/// Returns whether a waker is a foreign one, and does not stand for a [`Header`].
-#[inline]
-pub(crate) fn is_foreign(waker: &Waker) -> bool {
-    !is_own(waker)
 }
 
 /// Returns whether a waker belongs to an object of this [`Family`].

@@ -173,7 +173,7 @@ impl Future for Waiter<'_> {
         let this = &mut *self;
         if this.ended.is_none() {
             let slot = &mut this.slot;
-            let thin = |waker| match slot.take_if(|_| waker::is_foreign(&waker)) {
+            let thin = |waker| match slot.take_if(|_| !waker::is_own(&waker)) {
                 // SAFETY: the slot is used once. It is borrowed as long as the word, so it outlives
                 // the side that the word gives the waker to.
                 Some(slot) => unsafe { ThinWaker::placed(waker, slot) },

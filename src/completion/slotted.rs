@@ -29,7 +29,7 @@ use core::{
 };
 
 use super::{ABANDONED, Completion, DETACHED, DONE, Ended, PENDING, Registration, how_ended};
-use crate::waker::{ThinWaker, WakerSlot, is_foreign};
+use crate::waker::{ThinWaker, WakerSlot, is_own};
 use joint_switch::{Retire, const_unless_modelled, order};
 
 /// A [`Completion`] with a place for a waker of another crate, which is then not boxed. For types
@@ -157,7 +157,7 @@ impl Slotted {
     /// As for `raw_poll`, before the first registration.
     #[inline(always)]
     unsafe fn place(this: *const Self, waker: Waker) -> ThinWaker {
-        if !is_foreign(&waker) {
+        if is_own(&waker) {
             return waker.into();
         }
         // SAFETY: alive by this function's contract, and nothing is read.

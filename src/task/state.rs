@@ -228,11 +228,7 @@ pub(super) enum OnIdle {
 
 impl State {
     pub(super) fn new(has_handle: bool) -> Self {
-        Self(AtomicWord::new(if has_handle {
-            HANDLE + WAKE
-        } else {
-            WAKE
-        }))
+        Self(AtomicWord::new(WAKE + HANDLE * Word::from(has_handle)))
     }
 
     /// Counts one more waker.
