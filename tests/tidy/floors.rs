@@ -217,46 +217,6 @@ mod tests {
     }
 
     #[test]
-    fn downward_is_allowed() {
-        for (path, text) in [
-            (
-                "src/task/raw.rs",
-                "use crate::{completion::Completion, task::state}; use super::header; \
-                 fn f() { crate::waker::g(super::super::W) }",
-            ),
-            ("src/oneshot.rs", "use crate::{Completion, W};"),
-            ("src/lib.rs", "pub use crate::task::JoinHandle;"),
-            (
-                "joint-executor/src/worker/turn.rs",
-                "use super::{Local, shared::Runnable}; use crate::sleep::Parking;",
-            ),
-            (
-                "joint-executor/src/hooks.rs",
-                "use super::{guard::guarded, task_info::TaskInfo};",
-            ),
-            (
-                "joint-executor/src/scope/mod.rs",
-                "use super::{Executor, Metrics, join_set::JoinSet}; use crate::worker::Local;",
-            ),
-            (
-                "joint-executor/src/metrics.rs",
-                "/// See [`m`](super::Executor::metrics).\nstruct A;",
-            ),
-            (
-                "joint-executor/src/time/alarm.rs",
-                "use crate::worker::Local;",
-            ),
-            (
-                "joint-executor/src/model/mod.rs",
-                "use crate::worker::Local;",
-            ),
-            ("joint-flow/src/a.rs", "use crate::anything;"),
-        ] {
-            assert_eq!(findings(path, text), [""; 0], "{path}");
-        }
-    }
-
-    #[test]
     fn upward_is_caught() {
         for (path, text) in [
             ("src/waker.rs", "use crate::{\n completion::{Waiter}};"),
