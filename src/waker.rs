@@ -109,7 +109,7 @@ impl Default for Family {
 #[derive(Debug)]
 #[repr(C, align(8))]
 pub struct Header {
-    vtable: *const VTable,
+    pub(crate) vtable: *const VTable,
 }
 
 // SAFETY: a header is the address of an immutable table that lives forever.
@@ -130,12 +130,6 @@ impl Header {
     /// `vtable` points to a table that lives forever and is never written.
     pub(crate) const unsafe fn from_table(vtable: *const VTable) -> Self {
         Self { vtable }
-    }
-
-    /// Returns the address that was given to [`Header::new`] or [`Header::from_table`].
-    #[inline]
-    pub(crate) fn raw_table(&self) -> *const VTable {
-        self.vtable
     }
 
     /// # Safety

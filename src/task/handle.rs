@@ -10,7 +10,11 @@ use core::{
     task::{Context, Poll},
 };
 
-use super::{Fallible, JoinError, JoinResult, TaskView, header::Task, state::Finisher};
+use super::{
+    Fallible, JoinError, JoinResult, TaskView,
+    header::Task,
+    state::{Finisher, OnRelease, State},
+};
 use crate::completion::{Completion, Detached, Ended, Registration};
 
 /// Owns a task, and awaits its output. Dropping the handle cancels the task.
@@ -102,7 +106,7 @@ impl<T, M> JoinHandle<T, M> {
     pub fn detach(self) {
         let this = ManuallyDrop::new(self);
         // SAFETY: the handle is given up: it is not dropped.
-        unsafe { give_up(this.task, this.registration, OnDrop::Detach) };
+        unsafe { give_up(this.task, this.registration, State::detach) };
     }
 
     /// Cancels the task, without waiting for the cancellation. The task's next run drops the future
@@ -151,7 +155,7 @@ impl<T, M> JoinHandle<T, M> {
     /// assert_eq!(joint::block_on(handle.fallible()), None);
     /// ```
     pub fn fallible(self) -> Fallible<T, M> {
-        Fallible::new(self)
+        Fallible { handle: self }
     }
 
     /// Returns whether the task has ended, with an output, a panic or its cancellation, so that
@@ -230,7 +234,7 @@ impl<T, M> JoinHandle<T, M> {
     /// assert!(error.to_string().ends_with("panicked: no"));
     /// ```
     pub fn result(self) -> JoinResult<T, M> {
-        JoinResult::new(self)
+        JoinResult { handle: self }
     }
 
     #[inline]
@@ -279,29 +283,25 @@ fn polled_again() -> ! {
     );
 }
 
-/// The fate of a task whose handle is given up before its end.
-enum OnDrop {
-    Detach,
-    Cancel,
-}
-
+/// Gives the handle of a task up, which leaves the state word by `leave` if the task has not ended.
+///
 /// # Safety
 /// The caller has the handle of the task, with its registration, and gives it up.
 #[inline]
-unsafe fn give_up(task: Task, registration: Registration, how: OnDrop) {
+unsafe fn give_up(task: Task, registration: Registration, leave: fn(&State) -> OnRelease) {
     if registration.is_ended() {
         // SAFETY: passed on from the caller, which has taken the result.
         unsafe { task.finish(Finisher::Handle) }
     } else {
         // SAFETY: passed on from the caller.
-        unsafe { give_up_unjoined(task, how) }
+        unsafe { give_up_unjoined(task, leave) }
     }
 }
 
 /// # Safety
 /// The caller has the handle of the task, which has not taken the result, and gives it up.
 #[inline(never)]
-unsafe fn give_up_unjoined(task: Task, how: OnDrop) {
+unsafe fn give_up_unjoined(task: Task, leave: fn(&State) -> OnRelease) {
     // SAFETY: the handle keeps the task alive.
     let view = unsafe { task.view::<()>() };
     let detached = match view.ended() {
@@ -325,10 +325,7 @@ unsafe fn give_up_unjoined(task: Task, how: OnDrop) {
         // function panics.
         Detached::Pending(_registered) => {
             let _held = view.hold();
-            let outcome = match how {
-                OnDrop::Detach => view.state().detach(),
-                OnDrop::Cancel => view.state().cancel(),
-            };
+            let outcome = leave(view.state());
             // SAFETY: this is the state word's answer, and `_held` keeps rule 3.
             unsafe { task.after_release(outcome) };
         }
@@ -359,7 +356,7 @@ impl<T, M> Drop for JoinHandle<T, M> {
     #[inline]
     fn drop(&mut self) {
         // SAFETY: the handle is given up.
-        unsafe { give_up(self.task, self.registration, OnDrop::Cancel) };
+        unsafe { give_up(self.task, self.registration, State::cancel) };
     }
 }
 

@@ -301,7 +301,7 @@ impl<'a, M> TaskView<'a, M> {
         // SAFETY: the task is alive, and the field is never written.
         let header = unsafe { &(*self.header()).waker };
         // SAFETY: `allocate` made the waker header from a `VTable` that lives forever.
-        unsafe { &*header.raw_table().cast::<VTable>() }
+        unsafe { &*header.vtable.cast::<VTable>() }
     }
 
     #[inline]

@@ -13,7 +13,7 @@ use super::{JoinError, JoinHandle};
 /// The future of [`JoinHandle::result`]. Dropping it cancels the task.
 #[must_use = "futures do nothing unless awaited; dropping this one cancels the task"]
 pub struct JoinResult<T, M = ()> {
-    handle: JoinHandle<T, M>,
+    pub(super) handle: JoinHandle<T, M>,
 }
 
 impl<T, M> Future for JoinResult<T, M> {
@@ -31,7 +31,7 @@ impl<T, M> Future for JoinResult<T, M> {
 /// the task.
 #[must_use = "await this to know how the task ends; dropping it cancels the task"]
 pub struct Fallible<T, M = ()> {
-    handle: JoinHandle<T, M>,
+    pub(super) handle: JoinHandle<T, M>,
 }
 
 impl<T, M> Future for Fallible<T, M> {
@@ -52,10 +52,6 @@ impl<T, M> Future for Fallible<T, M> {
 macro_rules! owns_handle {
     ($($name:ident),*) => {$(
         impl<T, M> $name<T, M> {
-            pub(super) fn new(handle: JoinHandle<T, M>) -> Self {
-                Self { handle }
-            }
-
             /// Returns the handle by reference, for example to abort the task or to inspect it.
             pub fn handle(&self) -> &JoinHandle<T, M> {
                 &self.handle
