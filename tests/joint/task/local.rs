@@ -80,33 +80,25 @@ fn an_output_that_is_not_sent_is_dropped_on_its_thread() {
     }
 }
 
-/// Demands that a task whose runnable another thread gets ends in a panic that says `what` happened
-/// and where it was spawned, with its future leaked and nothing else.
-#[track_caller]
-fn panics_elsewhere(what: &str, f: fn(task::Runnable)) {
-    let queue = Queue::new();
-    let (runnable, handle, line, dropped) = spawn(&queue);
-    elsewhere(move || f(runnable));
-    let text = panic_of(handle);
-    assert!(text.contains(what), "{text}");
-    assert!(text.contains(&format!("local.rs:{line}:")), "{text}");
-    assert_eq!(
-        (dropped.get(), queue.tasks()),
-        (0, 0),
-        "leaked, and nothing else"
-    );
-}
-
+/// It says what happened and where it was spawned, and leaks its future and nothing else.
 #[test]
-fn polling_on_another_thread_panics_and_leaks_the_future() {
-    panics_elsewhere("polled by another thread", |runnable| {
-        runnable.run();
-    });
-}
-
-#[test]
-fn dropping_on_another_thread_panics_and_leaks_the_future() {
-    panics_elsewhere("dropped by another thread", drop);
+fn a_runnable_that_another_thread_gets_ends_in_a_panic() {
+    type Get = fn(task::Runnable);
+    let rows: [(&str, Get); 2] = [
+        ("polled by another thread", |runnable| {
+            runnable.run();
+        }),
+        ("dropped by another thread", drop),
+    ];
+    for (what, get) in rows {
+        let queue = Queue::new();
+        let (runnable, handle, line, dropped) = spawn(&queue);
+        elsewhere(move || get(runnable));
+        let text = panic_of(handle);
+        assert!(text.contains(what), "{text}");
+        assert!(text.contains(&format!("local.rs:{line}:")), "{text}");
+        assert_eq!((dropped.get(), queue.tasks()), (0, 0), "{what}");
+    }
 }
 
 #[test]
