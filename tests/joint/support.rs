@@ -242,11 +242,6 @@ pub(crate) const CALLS: [(&str, Uses<()>); 8] = [
     }),
 ];
 
-/// Whether two references are to the same place.
-pub(crate) fn same<T>(one: &T, other: &T) -> bool {
-    std::ptr::eq(one, other)
-}
-
 /// Polls once with a waker that does nothing.
 pub(crate) fn poll<F: Future + Unpin>(future: &mut F) -> Poll<F::Output> {
     poll_with(future, Waker::noop())

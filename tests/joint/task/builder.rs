@@ -3,6 +3,7 @@
 
 use std::{
     future::{Future, pending},
+    ptr,
     sync::{
         Arc, Mutex,
         atomic::{AtomicUsize, Ordering::Relaxed},
@@ -16,9 +17,7 @@ use joint::{
     task::{Builder, Runnable},
 };
 
-use crate::support::{
-    Count, Dropped, Queue, each_row, frees, panics, pending_once, poll, ready, same,
-};
+use crate::support::{Count, Dropped, Queue, each_row, frees, panics, pending_once, poll, ready};
 
 /// Metadata that tells on which thread it was dropped, each time that it is.
 struct Tag {
@@ -68,12 +67,12 @@ impl Tagged {
 fn metadata_is_one_place_for_runnable_and_handle() {
     let (task, runnable, handle) = Tagged::spawn(pending_once());
     assert_eq!(runnable.metadata().number, 7);
-    assert!(same(runnable.metadata(), handle.metadata()));
+    assert!(ptr::eq(runnable.metadata(), handle.metadata()));
     let waker = runnable.waker();
     runnable.run();
     waker.wake();
     let runnable = task.queue.pop().unwrap();
-    assert!(same(runnable.metadata(), handle.metadata()));
+    assert!(ptr::eq(runnable.metadata(), handle.metadata()));
     runnable.run();
     assert_eq!(handle.metadata().number, 7);
     let mut result = handle.result();

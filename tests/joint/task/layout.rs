@@ -10,7 +10,10 @@ use joint::{
     JoinError, JoinHandle,
     budget::Saved,
     park::Parker,
-    task::{Builder, EndedTask, Fallible, JoinResult, PendingTask, Polled, Runnable, TaskPool},
+    task::{
+        AbortHandle, Builder, EndedTask, Fallible, JoinResult, PendingTask, Polled, Runnable,
+        TaskPool,
+    },
 };
 
 use crate::support::{Queue, ready};
@@ -46,6 +49,7 @@ fn runnables_handles_and_views_are_send_and_sync() {
     sent_and_shared::<JoinHandle<Unshared, u32>>();
     sent_and_shared::<JoinResult<Unshared>>();
     sent_and_shared::<Fallible<Unshared>>();
+    sent_and_shared::<AbortHandle>();
     sent_and_shared::<JoinError>();
     sent_and_shared::<Polled<u32>>();
     sent_and_shared::<PendingTask<'_, u32>>();

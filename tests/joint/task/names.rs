@@ -4,7 +4,7 @@ use std::{collections::HashSet, future::pending, io, panic::Location, task::Poll
 
 use joint::{
     JoinError,
-    task::{self, AbortHandle, PanicPayload, Runnable, TaskStorage},
+    task::{self, PanicPayload, Runnable, TaskStorage},
 };
 
 use crate::support::{
@@ -149,12 +149,6 @@ fn an_abort_handle_sees_the_end_that_a_waiter_registered_into() {
     assert!(abort.is_finished());
     drop(handle);
     assert!(abort.is_finished());
-}
-
-#[test]
-fn abort_handles_go_anywhere() {
-    fn check<T: Send + Sync + Clone + Unpin + 'static>() {}
-    check::<AbortHandle>();
 }
 
 #[test]

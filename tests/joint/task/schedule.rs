@@ -65,18 +65,6 @@ fn a_call_from_outside_of_a_run_is_not_reported_as_one_during_it() {
     });
 }
 
-#[test]
-fn a_wake_up_before_the_first_run_schedules_nothing() {
-    let inbox = Inbox::default();
-    let (runnable, handle) = inbox.spawn(pending_once());
-    let waker = runnable.waker();
-    waker.wake_by_ref();
-    assert!(!runnable.run());
-    waker.wake();
-    inbox.take(false).run();
-    ready(handle);
-}
-
 /// A task that its schedule function runs, with a word that it has captured and looks at before and
 /// after. The word counts the calls that went well.
 fn run_inline(

@@ -12,7 +12,7 @@ use joint::{
 };
 
 use crate::support::{
-    Count, Dropped, OnDrop, Queue, Wakes, is_cancelled, is_panicked, panics, poll_with, ready,
+    Count, Dropped, Queue, Wakes, is_cancelled, is_panicked, panics, poll_with, ready,
 };
 
 fn spawn<F>(queue: &Queue, future: F) -> (Runnable, JoinHandle<F::Output>)
@@ -124,19 +124,6 @@ fn the_first_panic_propagates_if_the_futures_drop_panics_too() {
         }
         assert_eq!(queue.tasks(), 0);
     }
-}
-
-#[test]
-fn an_output_is_joined_as_ever() {
-    let queue = Queue::new();
-    let (runnable, handle) = spawn(&queue, async { 7 });
-    runnable.run();
-    assert_eq!(ready(handle), 7);
-    let output = OnDrop(|| panic!("in the output's drop"));
-    let (runnable, handle) = spawn(&queue, async move { output });
-    handle.detach();
-    assert!(!runnable.run(), "the output's drop is not the future's");
-    assert_eq!(queue.tasks(), 0);
 }
 
 #[test]

@@ -57,10 +57,6 @@ fn a_task_is_of_the_family_of_its_scheduler_alone() {
     assert_eq!(families(&ours.waker()), [true, false]);
     let (others, _handle) = Builder::new().spawn(|()| async {}, Copied(Drops));
     assert_eq!(families(&others.waker()), [false, true]);
-    let (propagates, _handle) = Builder::new()
-        .propagate_panic(true)
-        .spawn(|()| async {}, Copied(Drops));
-    assert_eq!(families(&propagates.waker()), [false, true]);
 }
 
 #[test]
