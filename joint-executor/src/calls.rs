@@ -81,7 +81,12 @@ impl Calls {
         drop(open);
         let called = CALLED.with(Cell::get);
         if !(started.iter()).any(|started| ptr::eq(started.calls.as_ptr(), called)) {
-            started.iter().for_each(|started| started.wait(deadline));
+            for Started { ended, .. } in &started {
+                match deadline {
+                    Some(deadline) => _ = ended.wait().blocking_recv_deadline(deadline),
+                    None => _ = ended.wait().blocking_recv(),
+                }
+            }
         }
         self.with(|state| state.started.retain(|one| !one.ended.is_set()));
         let left = started.iter().filter(|one| !one.ended.is_set());
@@ -90,14 +95,5 @@ impl Calls {
 
     fn with<R>(&self, f: impl FnOnce(&mut State) -> R) -> R {
         f(&mut lock(&self.0))
-    }
-}
-
-impl Started {
-    fn wait(&self, deadline: Option<Instant>) {
-        match deadline {
-            Some(deadline) => _ = self.ended.wait().blocking_recv_deadline(deadline),
-            None => _ = self.ended.wait().blocking_recv(),
-        }
     }
 }

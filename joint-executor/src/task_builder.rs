@@ -283,16 +283,11 @@ impl Executor {
 /// use std::rc::Rc;
 ///
 /// let local = joint_executor::LocalExecutor::new();
-/// let sum = local.block_on(async {
-///     let part = |i| joint_executor::spawn_local(async move { i });
-///     let parts: Vec<_> = (0..10).map(part).collect();
-///     let mut sum = 0;
-///     for part in parts {
-///         sum += part.await;
-///     }
-///     sum
+/// let answer = Rc::new(42);
+/// let answer = local.block_on(async {
+///     joint_executor::spawn_local(async move { *answer }).await
 /// });
-/// assert_eq!(sum, 45);
+/// assert_eq!(answer, 42);
 ///
 /// let sum = joint_executor::spawn(async {
 ///     // Sent to its worker as a function: what is not `Send` is made there.

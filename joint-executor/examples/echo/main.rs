@@ -5,9 +5,6 @@
 //! cargo run --release --example echo -- \
 //!     [--connections N] [--messages N] [--size BYTES] [--workers N]
 //! ```
-//!
-//! Each client sends its messages one after another, and compares each echo with what it has sent.
-//! The server accepts one connection for each client, serves it until it is closed, and then ends.
 
 mod load;
 mod server;

@@ -8,9 +8,6 @@
 //! The module `tree` defines the digest of a directory and of a link; a file's is the standard
 //! BLAKE3 of its content, what `b3sum` prints. Only names, kinds and contents count: owners,
 //! permissions and times do not. The digest does not depend on the number of workers.
-//!
-//! An entry that cannot be read is named on standard error and enters its directory's digest as
-//! such; the rest is hashed all the same.
 
 mod file;
 #[path = "../options/mod.rs"]

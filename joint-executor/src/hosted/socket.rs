@@ -27,13 +27,7 @@ use crate::driver::reactor::{Interest, Ready};
 ///
 /// # Example
 /// ```
-/// use std::{
-///     collections::VecDeque,
-///     io::{self, ErrorKind},
-///     net::SocketAddr,
-///     sync::{Arc, Mutex},
-///     task::{Context, Poll},
-/// };
+/// use std::{io, net::SocketAddr, sync::Arc, task::{Context, Poll}};
 ///
 /// use joint_executor::{
 ///     Builder, Executor,
@@ -42,39 +36,31 @@ use crate::driver::reactor::{Interest, Ready};
 /// };
 /// use joint::task::Runnable;
 ///
-/// /// A socket that receives what it sends.
-/// struct Echo(SocketAddr, Mutex<VecDeque<Vec<u8>>>);
+/// /// A socket that loses what it sends, and is never readable.
+/// struct Void(SocketAddr);
 ///
-/// impl Socket for Echo {
+/// impl Socket for Void {
 ///     fn local_addr(&self) -> io::Result<SocketAddr> {
 ///         Ok(self.0)
 ///     }
 ///
-///     fn poll_ready(&self, _: Interest, _: &mut Context<'_>) -> Poll<io::Result<Ready>> {
-///         match self.1.lock().unwrap().is_empty() {
-///             true => Poll::Pending, // It has no other user who could send.
-///             false => Poll::Ready(Ok(Ready::READABLE)),
+///     fn poll_ready(&self, interest: Interest, _: &mut Context<'_>) -> Poll<io::Result<Ready>> {
+///         match interest.is_writable() {
+///             true => Poll::Ready(Ok(Ready::WRITABLE)),
+///             false => Poll::Pending,
 ///         }
 ///     }
 ///
 ///     fn send(&self, bytes: &[u8], _: Option<SocketAddr>) -> io::Result<usize> {
-///         self.1.lock().unwrap().push_back(bytes.to_vec());
 ///         Ok(bytes.len())
-///     }
-///
-///     fn receive(&self, buffer: &mut [u8], _: bool) -> io::Result<(usize, SocketAddr)> {
-///         let message = self.1.lock().unwrap().pop_front();
-///         let message = message.ok_or(ErrorKind::WouldBlock)?;
-///         buffer[..message.len()].copy_from_slice(&message);
-///         Ok((message.len(), self.0))
 ///     }
 /// }
 ///
-/// struct Echoes(Arc<Executor>);
+/// struct Voids(Arc<Executor>);
 ///
-/// impl Host for Echoes {
+/// impl Host for Voids {
 ///     fn open(&self, _: SocketKind, address: SocketAddr) -> Option<io::Result<Box<dyn Socket>>> {
-///         Some(Ok(Box::new(Echo(address, Mutex::default()))))
+///         Some(Ok(Box::new(Void(address))))
 ///     }
 ///     // ...
 /// #     fn executor(&self) -> Arc<Executor> { self.0.clone() }
@@ -83,12 +69,10 @@ use crate::driver::reactor::{Interest, Ready};
 /// }
 ///
 /// let executor = Arc::new(Executor::builder().workers(1).build()?);
-/// let _entered = hosted::enter(Arc::new(Echoes(executor)));
+/// let _entered = hosted::enter(Arc::new(Voids(executor)));
 /// joint::block_on(async {
 ///     let socket = UdpSocket::bind("10.0.0.1:7").await?;
-///     socket.send_to(b"ping", "10.0.0.2:7").await?;
-///     let mut buffer = [0; 8];
-///     assert_eq!(socket.recv(&mut buffer).await?, 4);
+///     assert_eq!(socket.send_to(b"ping", "10.0.0.2:7").await?, 4);
 ///     Ok::<(), io::Error>(())
 /// })?;
 /// # Ok::<(), io::Error>(())

@@ -76,17 +76,6 @@ pub(super) use ready::{record, set_of};
 /// assert_eq!(joint_executor::block_on(sum)?, 285);
 /// # Ok::<(), joint_executor::JoinError>(())
 /// ```
-///
-/// Take the first task to end, and cancel the others:
-/// ```
-/// # use joint_executor::JoinSet;
-/// let mut set = JoinSet::new();
-/// set.spawn(async { "now" });
-/// set.spawn(std::future::pending());
-/// let first = joint_executor::block_on(set.join_next());
-/// assert!(matches!(first, Some(Ok("now"))));
-/// drop(set);
-/// ```
 #[doc(alias = "FuturesUnordered")]
 #[doc(alias = "TaskTracker")]
 #[must_use = "dropping a set cancels its tasks"]

@@ -2,7 +2,7 @@
 //! ended.
 
 use core::{fmt, future::Future, marker::PhantomData, panic::AssertUnwindSafe};
-use std::panic::{catch_unwind, resume_unwind};
+use std::panic::catch_unwind;
 
 use super::{Inner, ScopedHandle};
 use crate::{Executor, entered, fork_join::job::while_lent, hosted};
@@ -101,17 +101,8 @@ impl Executor {
             lifetimes: PhantomData,
         };
         let outcome = catch_unwind(AssertUnwindSafe(|| f(&scope)));
-        while_lent(|| match &outcome {
-            Ok(_) => block_on(scope.inner.join()),
-            Err(_) => block_on(scope.inner.cancel()),
-        });
-        match outcome {
-            Ok(output) => {
-                scope.inner.resume();
-                output
-            }
-            Err(payload) => resume_unwind(payload),
-        }
+        while_lent(|| block_on(scope.inner.end(outcome.is_err())));
+        scope.inner.resume(outcome)
     }
 }
 

@@ -53,7 +53,10 @@ use core::{
     pin::Pin,
     task::{Context, Poll, ready},
 };
-use std::panic::{catch_unwind, resume_unwind};
+use std::{
+    panic::{catch_unwind, resume_unwind},
+    thread,
+};
 
 use super::{
     Executor,
@@ -298,9 +301,18 @@ impl Inner {
         drop_quietly(later);
     }
 
-    /// Resumes the first panic that no handle has taken. Panics if a child was cancelled. No handle
-    /// is left but those that were leaked.
-    fn resume(&self) {
+    /// Waits for all children, and first cancels them if the scope's closure has panicked.
+    async fn end(&self, has_panicked: bool) {
+        match has_panicked {
+            true => self.cancel().await,
+            false => self.join().await,
+        }
+    }
+
+    /// Returns the closure's output, or resumes its panic or else the first one that no handle has
+    /// taken. Panics if a child was cancelled. No handle is left but those that were leaked.
+    fn resume<R>(&self, outcome: thread::Result<R>) -> R {
+        let output = outcome.unwrap_or_else(|payload| resume_unwind(payload));
         let leaked = mem::take(&mut lock(&self.failed).held).into_values();
         let leaked = leaked.filter_map(|mut held| held.0.take());
         leaked.for_each(|error| self.note(error));
@@ -314,6 +326,7 @@ impl Inner {
              had ended; keep the executor running until the scope has returned, or await \
              `ScopedHandle::result` to get this as a value"
         );
+        output
     }
 }
 

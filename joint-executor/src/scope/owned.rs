@@ -10,7 +10,7 @@ use core::{
     pin::pin,
     task::Poll,
 };
-use std::panic::{catch_unwind, resume_unwind};
+use std::panic::catch_unwind;
 
 use super::{Inner, ScopedHandle};
 
@@ -178,17 +178,8 @@ where
         })
         .await
     };
-    match outcome {
-        Ok(output) => {
-            cancel.0.join().await;
-            cancel.0.resume();
-            output
-        }
-        Err(payload) => {
-            cancel.0.cancel().await;
-            resume_unwind(payload)
-        }
-    }
+    cancel.0.end(outcome.is_err()).await;
+    cancel.0.resume(outcome)
 }
 
 /// Cancels the children of a scope that is dropped before its end.

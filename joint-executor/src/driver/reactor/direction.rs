@@ -18,14 +18,14 @@ use std::io;
 
 use slab::Slab;
 
-use super::readiness::{Readiness, Seen, ShortCount};
+use super::readiness::{Readiness, ShortCount};
 use crate::guard::lock;
 use joint::budget::{self, Turn};
 use joint_switch::Mutex;
 
 #[derive(Debug)]
 pub(crate) struct Direction {
-    readiness: Readiness,
+    pub(super) readiness: Readiness,
     waiters: Mutex<Waiters>,
     turn: SharedTurn,
 }
@@ -112,16 +112,6 @@ impl Direction {
             true => Err(gone()),
             false => Ok(()),
         }
-    }
-
-    pub(super) fn look(&self) -> Seen {
-        self.readiness.look()
-    }
-
-    /// Forgets that the direction was ready, unless an event has arrived since the look. The next
-    /// waiter then waits for an event.
-    pub(super) fn clear(&self, seen: Seen) {
-        self.readiness.clear(seen);
     }
 
     /// Tries until the operation is done, or until it would block and no event has arrived since

@@ -95,7 +95,7 @@ impl Readiness {
     }
 
     /// Clears `READY` after an operation that would have blocked, unless an event has arrived since
-    /// the look.
+    /// the look. The next waiter then waits for an event.
     pub(super) fn clear(&self, seen: Seen) {
         let same = seen.0 & !WAITED;
         // ORDERING: clear, clear_look. Relaxed: it publishes nothing. An event that it does not see

@@ -136,7 +136,7 @@ impl<S: Selector> Registration<S> {
         // An error even if the descriptor is ready. If the system cannot be asked, the descriptor
         // would look ready forever, and a loop that waits here before each attempt would spin.
         direction.served()?;
-        let seen = direction.look();
+        let seen = direction.readiness.look();
         // SAFETY: the descriptor is open, as the caller that registered it promised.
         let ready = unsafe { raw::ask(self.raw, interest) }?;
         Ok((ready, seen))
@@ -151,7 +151,7 @@ impl<S: Selector> Registration<S> {
         let mut found = Found::default();
         for way in Way::ALL {
             if interest.by(way).is_some() {
-                found.add(way, (Ready::EMPTY, self.direction(way).look()));
+                found.add(way, (Ready::EMPTY, self.direction(way).readiness.look()));
             }
         }
         let result = operation();
@@ -167,7 +167,7 @@ impl<S: Selector> Registration<S> {
         found.ready = found.ready - what;
         for (way, seen) in Way::ALL.into_iter().zip(&mut found.seen) {
             if let Some(seen) = seen.take_if(|_| !(way.finds() & what).is_empty()) {
-                self.direction(way).clear(seen);
+                self.direction(way).readiness.clear(seen);
             }
         }
     }

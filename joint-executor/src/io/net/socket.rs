@@ -4,7 +4,7 @@
 
 use alloc::boxed::Box;
 use core::{
-    future::poll_fn,
+    future::{Future, poll_fn},
     mem::MaybeUninit,
     task::{Context, Poll, ready},
 };
@@ -99,26 +99,32 @@ impl<T> Socket<T> {
         }
     }
 
-    pub(super) async fn read_with<R>(
+    pub(super) fn read_with<R>(
         &self,
-        mut read: impl FnMut(Inner<'_, T>) -> io::Result<R>,
-    ) -> io::Result<R> {
-        match self {
-            Self::System(fd) => fd.read_with(|inner| read(Inner::System(inner))).await,
-            Self::Hosted(..) => {
-                poll_fn(|cx| self.poll_with(Way::Read, cx, &mut read, |_| false)).await
-            }
-        }
+        read: impl FnMut(Inner<'_, T>) -> io::Result<R>,
+    ) -> impl Future<Output = io::Result<R>> {
+        self.done(Way::Read, read)
     }
 
-    pub(super) async fn write_with<R>(
+    pub(super) fn write_with<R>(
         &self,
-        mut write: impl FnMut(Inner<'_, T>) -> io::Result<R>,
+        write: impl FnMut(Inner<'_, T>) -> io::Result<R>,
+    ) -> impl Future<Output = io::Result<R>> {
+        self.done(Way::Write, write)
+    }
+
+    async fn done<R>(
+        &self,
+        way: Way,
+        mut operation: impl FnMut(Inner<'_, T>) -> io::Result<R>,
     ) -> io::Result<R> {
         match self {
-            Self::System(fd) => fd.write_with(|inner| write(Inner::System(inner))).await,
+            Self::System(fd) => {
+                let operation = || operation(Inner::System(fd.get_ref()));
+                fd.registration.done(way, operation).await
+            }
             Self::Hosted(..) => {
-                poll_fn(|cx| self.poll_with(Way::Write, cx, &mut write, |_| false)).await
+                poll_fn(|cx| self.poll_with(way, cx, &mut operation, |_| false)).await
             }
         }
     }

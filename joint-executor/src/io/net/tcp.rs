@@ -145,11 +145,7 @@ impl TcpStream {
     ///
     /// # joint_executor::block_on(async {
     /// let localhost = SocketAddr::from(([127, 0, 0, 1], 0));
-    /// let socket = Socket::new(Domain::IPV4, Type::STREAM, None)?;
-    /// socket.set_recv_buffer_size(64 << 10)?;
-    /// socket.bind(&localhost.into())?;
-    /// socket.listen(16)?;
-    /// let listener = TcpListener::try_from(std::net::TcpListener::from(socket))?;
+    /// let listener = TcpListener::bind(localhost).await?;
     ///
     /// let socket = Socket::new(Domain::IPV4, Type::STREAM, None)?;
     /// socket.bind(&localhost.into())?;
