@@ -45,7 +45,6 @@ pub(crate) fn is_item(word: *mut ()) -> bool {
 #[derive(Debug)]
 pub(crate) struct Arrivals(AtomicPtr<()>);
 
-/// What the word had.
 pub(crate) enum Taken {
     Nothing,
     /// The last item.

@@ -292,7 +292,6 @@ impl Builder {
     }
 }
 
-/// Returns the number of workers of an executor whose builder does not say it.
 fn default_workers() -> Result<usize, String> {
     let Some(wanted) = env::var_os("JOINT_WORKERS") else {
         return Ok(std::thread::available_parallelism().map_or(1, usize::from));

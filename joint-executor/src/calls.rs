@@ -19,7 +19,6 @@ thread_local! {
     static CALLED: Cell<*const Setter> = const { Cell::new(ptr::null()) };
 }
 
-/// Calls a function that was counted.
 pub(crate) fn call<R>(counted: &Call, f: impl FnOnce() -> R) -> R {
     CALLED.with(|called| with_value(called, Arc::as_ptr(counted), f))
 }
@@ -38,7 +37,6 @@ struct State {
     started: Vec<Started>,
 }
 
-/// Functions that are waited for together.
 #[derive(Clone)]
 struct Started {
     calls: Weak<Setter>,
@@ -58,7 +56,6 @@ impl Calls {
         &OUTSIDE.get(fits, || (Process::current(), Self::new())).1
     }
 
-    /// Counts a new function.
     pub(crate) fn begin(&self) -> Call {
         self.with(|state| {
             let started = &mut state.started;

@@ -60,13 +60,11 @@ impl DriverHandle<'_> {
         self.shared.hurry_driver(deadline, self.worker);
     }
 
-    /// Returns whether these are timers of this driver.
     pub(crate) fn has(&self, timers: &Arc<Timers>) -> bool {
         let mut all = self.shared.driver.all_timers().iter();
         all.any(|own| Arc::ptr_eq(own, timers))
     }
 
-    /// Calls the hook for a timer that has been armed.
     pub(crate) fn armed(&self, deadline: u64) {
         (self.shared.hooks).armed(|| clock::instant(deadline));
     }

@@ -166,7 +166,6 @@ impl Builder {
     }
 }
 
-/// A task while a dump is made.
 struct Found {
     task: TaskDump,
     address: usize,
@@ -176,7 +175,6 @@ struct Found {
 }
 
 impl Dump {
-    /// Takes a dump, with the recorded waits for oneshots or without them.
     pub(super) fn of(shared: &Shared, with_notes: bool) -> Self {
         let mut found = Vec::new();
         shared.registry.each_task(|task| {
@@ -296,7 +294,6 @@ impl Found {
         self.wakers = self.wakers.saturating_sub(usize::from(has_waker));
     }
 
-    /// Adds the wakers that were found nowhere.
     fn finish(mut self) -> TaskDump {
         if self.wakers > 0 && !self.task.is_runnable {
             self.task.waits_for.push(WaitsFor::Others(self.wakers));

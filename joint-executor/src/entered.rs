@@ -9,7 +9,6 @@ use core::{future::Future, ops::Deref};
 
 use super::{Executor, hosted, who};
 
-/// The executor that a thread is in.
 pub(super) enum Ambient<'a> {
     Borrowed(&'a Executor),
     /// That of the thread's [`Host`](hosted::Host).
@@ -50,12 +49,6 @@ pub(super) fn entered<'a>() -> Option<Ambient<'a>> {
     }
 }
 
-/// Calls `f` while this thread is in an executor.
-pub(super) fn enter<R>(executor: &Executor, f: impl FnOnce() -> R) -> R {
-    hosted::check_place(executor);
-    who::as_entered::<Executor, _>(executor, f)
-}
-
 impl Executor {
     /// Calls `f` while this thread is in this executor: [`spawn`](crate::spawn), timers,
     /// descriptors, [`join`](crate::join()), [`async_scope`](crate::async_scope) and a
@@ -70,10 +63,11 @@ impl Executor {
     /// # Ok::<(), std::io::Error>(())
     /// ```
     pub fn enter<R>(&self, f: impl FnOnce() -> R) -> R {
-        match self.runs_this_thread() {
-            true => f(),
-            false => enter(self, f),
+        if self.runs_this_thread() {
+            return f();
         }
+        hosted::check_place(self);
+        who::as_entered::<Self, _>(self, f)
     }
 
     /// Runs a future to its end on this thread, as [`block_on`](joint::block_on) does, with this
@@ -103,18 +97,8 @@ impl Executor {
     /// # Example
     /// ```
     /// let executor = joint_executor::Executor::builder().workers(2).build()?;
-    /// let sum = executor.block_on(async {
-    ///     let sum = |half: std::ops::Range<u64>| {
-    ///         joint_executor::spawn(async move { half.sum::<u64>() })
-    ///     };
-    ///     let halves = [0..50, 50..101].map(sum);
-    ///     let mut sum = 0;
-    ///     for half in halves {
-    ///         sum += half.await;
-    ///     }
-    ///     sum
-    /// });
-    /// assert_eq!((sum, executor.metrics().spawned), (5050, 2));
+    /// let answer = executor.block_on(async { joint_executor::spawn(async { 6 * 7 }).await });
+    /// assert_eq!((answer, executor.metrics().spawned), (42, 1));
     /// # Ok::<(), std::io::Error>(())
     /// ```
     pub fn block_on<F: Future>(&self, future: F) -> F::Output {

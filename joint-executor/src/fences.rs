@@ -16,7 +16,6 @@ impl Fences {
         Self { is_alone }
     }
 
-    /// Returns whether there is only one worker.
     pub(crate) const fn is_alone(self) -> bool {
         self.is_alone
     }

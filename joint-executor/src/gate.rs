@@ -59,7 +59,6 @@ impl Gate {
         }
     }
 
-    /// Whether the workers must begin no more polls.
     #[inline]
     pub(crate) fn is_closed(&self) -> bool {
         // ORDERING: phase_look. Relaxed: a worker that sees it late runs one more task, and a

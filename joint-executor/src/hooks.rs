@@ -58,17 +58,14 @@ pub(crate) struct Hooks {
 }
 
 impl Hooks {
-    /// Returns whether there is something to do for each task.
     pub(super) fn watch_tasks(&self) -> bool {
         self.task_data.is_some() || self.on_spawn.is_some() || self.on_end.is_some()
     }
 
-    /// Returns whether there is something to do for each poll.
     pub(super) fn watch_polls(&self) -> bool {
         self.before_poll.is_some() || self.after_poll.is_some() || self.watch_wakes()
     }
 
-    /// Returns whether there is something to do for each task that becomes runnable again.
     #[inline]
     pub(super) fn watch_wakes(&self) -> bool {
         self.on_wake.is_some()
@@ -95,7 +92,6 @@ impl Hooks {
         }
     }
 
-    /// Calls one of the hooks for tasks that have not ended.
     #[cold]
     pub(super) fn task<M>(hook: &Option<TaskHook>, runnable: &Runnable<M>) {
         call(hook, |hook| hook(&TaskInfo::of(runnable)));
@@ -130,13 +126,11 @@ impl Hooks {
         call(&self.on_push, |hook| hook());
     }
 
-    /// Calls the hook for a timer that was armed.
     #[inline]
     pub(super) fn armed(&self, deadline: impl FnOnce() -> Instant) {
         call(&self.on_timer, |hook| hook(deadline()));
     }
 
-    /// Calls one of the hooks for workers.
     pub(super) fn worker(hook: &Option<WorkerHook>, index: usize) {
         call(hook, |hook| hook(index));
     }

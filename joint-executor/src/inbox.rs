@@ -137,7 +137,6 @@ impl<M> Inbox<M> {
         self.last.load(order!(drained_look: Relaxed)).is_null()
     }
 
-    /// Returns whether there is still a gap behind the first task.
     #[cold]
     fn has_gap(&self, first: *mut ()) -> bool {
         let Some(mut taking) = self.begin(first) else {
@@ -222,7 +221,6 @@ struct Taking<'a, M> {
 }
 
 impl<M> Taking<'_, M> {
-    /// Leaves the remaining tasks in the queue.
     #[inline]
     fn end(&mut self, tag: usize) {
         if let Some(at) = self.at.take() {

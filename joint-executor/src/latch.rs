@@ -12,7 +12,6 @@ use joint_switch::Mutex;
 /// The waiters, or `None` once the event has come.
 type Waiters = Mutex<Option<Vec<Sender<Infallible>>>>;
 
-/// Sets the latch when it is dropped.
 pub(crate) struct Setter(Arc<Waiters>);
 
 #[derive(Clone)]

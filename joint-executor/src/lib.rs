@@ -461,7 +461,6 @@ impl Executor {
         launch(&self.shared, None, runnable, Lane::Normal);
     }
 
-    /// Returns whether the calling thread is one of the workers.
     fn runs_this_thread(&self) -> bool {
         current::with_worker_of(&raw const *self.shared, |worker| worker.is_some())
     }
@@ -548,7 +547,6 @@ where
     launch_here(new_detached(Location::caller(), future));
 }
 
-/// Launches a task on the current executor.
 #[inline]
 fn launch_here(runnable: Runnable) {
     current::with_current(|worker| match worker {

@@ -39,7 +39,6 @@ impl Counter {
     }
 }
 
-/// One worker's counters.
 #[derive(Debug, Default)]
 pub(super) struct Counters {
     pub(super) spawned: Counter,

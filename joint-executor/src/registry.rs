@@ -97,7 +97,6 @@ pub(crate) enum Lane {
 }
 
 impl Lane {
-    /// The lane's name, for spans.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Normal => "normal",
@@ -155,7 +154,6 @@ impl Place {
 pub(crate) struct EntryLink<K>(AtomicPtr<()>, PhantomData<fn() -> K>);
 
 impl<K> EntryLink<K> {
-    /// A task of the normal lane.
     pub(crate) fn new() -> Self {
         let place = ptr::without_provenance_mut(Place::of(Lane::Normal).0);
         Self(AtomicPtr::new(place), PhantomData)
@@ -216,7 +214,6 @@ impl<K> EntryLink<K> {
     }
 }
 
-/// Data shared by all entries of a chunk.
 struct Head<K> {
     owner: *const K,
     place: Place,
@@ -230,7 +227,6 @@ unsafe fn head<'a, K>(entry: *const Entry) -> &'a Head<K> {
     unsafe { &*room::head_of(entry) }
 }
 
-/// Entries of one worker and one lane.
 type Room<K> = room::Room<Head<K>>;
 
 /// The flags of an entry.

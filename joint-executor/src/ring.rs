@@ -75,7 +75,6 @@ impl<M> Word for Runnable<M> {
     }
 }
 
-/// From where the owner takes a task.
 #[derive(Clone, Copy)]
 pub(crate) enum End {
     Newest,
@@ -145,7 +144,6 @@ impl<T: Word, const BITS: u32> Ring<T, BITS> {
         }
     }
 
-    /// Returns the number of tasks, as any thread sees it.
     #[inline(always)]
     pub(crate) fn len(&self) -> usize {
         self.taken_and_len().1

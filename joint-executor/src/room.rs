@@ -206,7 +206,6 @@ impl<H> Room<H> {
         entries
     }
 
-    /// Returns the chunks, the newest first.
     pub(crate) fn chunks(&self) -> impl Iterator<Item = NonNull<Chunk<H>>> {
         // ORDERING: chunks. Acquire, with `grow`.
         let newest = self.newest.load(order!(chunks: Acquire));

@@ -122,7 +122,6 @@ pub(crate) struct Sleep {
     fences: Fences,
 }
 
-/// How one worker is reached.
 struct Reached {
     /// Its thread, from [`begin`](Sleep::begin) on. Not under a lock, because a thread may be
     /// stopped while it unparks another.
@@ -133,7 +132,6 @@ struct Reached {
     away: Mutex<Option<Waker>>,
 }
 
-/// Where a worker parks.
 pub(crate) struct Parking<'a> {
     pub(crate) in_driver: bool,
     /// Parks once, for at most that time. It may return early for no reason. Returns whether the
@@ -147,7 +145,6 @@ pub(crate) fn park_thread(limit: Option<Duration>) -> bool {
     false
 }
 
-/// How a worker has parked.
 #[must_use]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Parked {
@@ -159,7 +156,6 @@ pub(crate) enum Parked {
     AWhile,
 }
 
-/// The result of a notification.
 #[must_use]
 #[derive(Debug)]
 pub(crate) enum Woke {
@@ -221,7 +217,6 @@ impl Sleep {
         Counts(self.counts.load(order!(counts_look: Relaxed)))
     }
 
-    /// Returns the number of workers that run tasks.
     fn running(&self, counts: Counts) -> u64 {
         self.words.len() as u64 - counts.searching() - counts.watching() - counts.sleeping()
     }
@@ -271,12 +266,10 @@ impl Sleep {
         (0..self.words.len()).filter(|worker| self.word(*worker) == AWAKE)
     }
 
-    /// Returns whether no worker runs.
     pub(crate) fn is_quiet(&self) -> bool {
         self.running(self.counts()) == 0
     }
 
-    /// Returns the number of lookouts.
     pub(crate) fn lookouts(&self) -> u64 {
         self.counts().lookouts()
     }
@@ -386,7 +379,6 @@ impl Sleep {
         self.wake_parked()
     }
 
-    /// Wakes the workers that are parked.
     #[must_use]
     pub(crate) fn wake_parked(&self) -> Vec<Waker> {
         // ORDERING: end_fence. SeqCst: orders what the caller has written before these looks, with
@@ -405,7 +397,6 @@ impl Sleep {
         self.wake(worker, |_| true)
     }
 
-    /// Wakes the keeper, if it is parked.
     pub(crate) fn wake_keeper(&self) {
         (0..self.words.len()).any(|worker| matches!(self.wake(worker, is_keepers), Woke::One));
     }

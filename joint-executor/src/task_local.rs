@@ -102,7 +102,6 @@ impl<T> TaskLocal<T> {
         self.place.as_ptr().cast_const().cast()
     }
 
-    /// Runs `f` with the value set.
     #[inline]
     fn enter<R>(&'static self, value: &T, f: impl FnOnce() -> R) -> R {
         let frame = Frame {

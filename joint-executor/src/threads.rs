@@ -31,7 +31,6 @@ pub(crate) struct Threads {
     pub(crate) is_given_up: bool,
 }
 
-/// A worker's thread.
 pub(crate) struct Thread {
     /// `None` if the executor has not started it, or nobody will join it any more.
     pub(crate) handle: Option<JoinHandle<()>>,

@@ -23,7 +23,6 @@ use joint_switch::thread_local;
 /// An address, or null.
 type Address = *const ();
 
-/// The identity of a piece of code.
 #[derive(Clone, Copy)]
 struct Code {
     worker: Address,
@@ -123,7 +122,6 @@ pub(super) fn as_worker<W, F, R>(worker: *const W, forks: *const F, f: impl FnOn
     HERE.with(|here| here.be(code, f))
 }
 
-/// Calls `f` as code of nobody.
 pub(super) fn apart<R>(f: impl FnOnce() -> R) -> R {
     HERE.with(|here| here.be(Code::NOBODY, f))
 }
@@ -142,7 +140,6 @@ pub(super) fn as_disposed<R>(is_own: bool, f: impl FnOnce() -> R) -> R {
     })
 }
 
-/// Calls `f` in an executor.
 pub(super) fn as_entered<E, R>(executor: *const E, f: impl FnOnce() -> R) -> R {
     HERE.with(|here| {
         let code = Code {
@@ -155,14 +152,12 @@ pub(super) fn as_entered<E, R>(executor: *const E, f: impl FnOnce() -> R) -> R {
     })
 }
 
-/// Calls `f` in a local executor.
 #[inline]
 pub(super) fn as_local<L, R>(local: *const L, f: impl FnOnce() -> R) -> R {
     let _budget = budget::save();
     HERE.with(|here| here.with(|code| &mut code.local, local.cast(), f))
 }
 
-/// Calls `f` with these task-local values.
 #[inline]
 pub(super) fn with_values<V, R>(innermost: *const V, f: impl FnOnce() -> R) -> R {
     HERE.with(|here| here.with(|code| &mut code.values, innermost.cast(), f))

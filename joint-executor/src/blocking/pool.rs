@@ -110,7 +110,6 @@ impl Pool {
         }
     }
 
-    /// The main function of a thread.
     fn work(&'static self) {
         let mut state = self.lock();
         state.starting = false;

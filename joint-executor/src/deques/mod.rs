@@ -37,7 +37,6 @@ pub(crate) struct Deques<T: Word> {
     _owner: PhantomData<Cell<()>>,
 }
 
-/// Another worker's side.
 pub(crate) type Stealer<T> = Arc<CachePadded<Rings<T>>>;
 
 /// In this order, so that a theft of tasks of normal priority moves one cache line of this.
@@ -51,7 +50,6 @@ pub(crate) struct Rings<T: Word> {
 }
 
 impl<T: Word> Rings<T> {
-    /// The number of tasks.
     pub(crate) fn len(&self) -> usize {
         self.high.len() + self.woken.len() + self.spawned.len()
     }
@@ -146,7 +144,6 @@ impl<T: Word> Deques<T> {
         unsafe { self.rings.high.pop(Oldest, self.is_alone) }
     }
 
-    /// Returns the number of tasks that the worker has spawned.
     #[cfg(test)]
     pub(crate) fn spawned(&self) -> usize {
         self.rings.spawned.len()

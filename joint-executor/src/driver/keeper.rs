@@ -56,7 +56,6 @@ impl<R: EventSource> Driver<R> {
         self.used.load(order!(used_look: Relaxed)) != 0
     }
 
-    /// Returns whether the driver is in use and no worker keeps it.
     pub(crate) fn is_vacant(&self) -> bool {
         self.keep().is_some()
     }
@@ -183,7 +182,6 @@ impl<R: EventSource> Driver<R> {
         }
     }
 
-    /// Returns the reactor. The first call makes it.
     pub(crate) fn reactor(&self) -> io::Result<(&Arc<R>, Obtained)> {
         if let Some(reactor) = self.reactor.get() {
             return Ok((reactor, Obtained::Found));
@@ -331,7 +329,6 @@ mod tests {
         sleep::{Parked, Parking},
     };
 
-    /// A driver in use.
     fn driver() -> Driver {
         let driver = Driver::new(1);
         assert!(!driver.is_used() && driver.keep().is_none());

@@ -52,7 +52,6 @@ pub(super) fn each(mut f: impl FnMut(&Told, Id, Option<usize>)) {
 }
 
 impl Told {
-    /// Tells the host of this thread, if there is one.
     fn tell(&self, how: WaitChange) {
         if let Some(host) = host() {
             let wait = NamedWait {
@@ -64,7 +63,6 @@ impl Told {
         }
     }
 
-    /// Notes that the wait is about to be polled.
     fn polled(&self, waker: &Waker) {
         self.tell(WaitChange::Polled);
         let (task, waker) = (try_id(), Some(waker.clone()));

@@ -146,7 +146,6 @@ impl Forks {
         self.limit.store(self.capacity, order!(ask: Relaxed));
     }
 
-    /// Waits for a job that was taken.
     #[cold]
     #[inline(never)]
     fn collect<F: FnOnce() -> R, R>(

@@ -149,7 +149,6 @@ pub(crate) fn while_lent<R>(f: impl FnOnce() -> R) -> R {
 pub(crate) struct Lent<F: Fn() -> bool>(pub(crate) F);
 
 impl<F: Fn() -> bool> Lent<F> {
-    /// Nothing is lent any more.
     #[inline]
     pub(crate) fn returned(self) {
         mem::forget(self);
@@ -182,7 +181,6 @@ pub(crate) struct Wait {
 }
 
 impl Wait {
-    /// Returns how the taker finished, if it has.
     pub(crate) fn ended(&self) -> Option<Ended> {
         // SAFETY: the frame is kept while this exists.
         unsafe { Completion::raw_ended(self.completion) }
@@ -193,7 +191,6 @@ impl Wait {
         unsafe { Completion::raw_poll(self.completion, cx.waker(), &mut self.registration) }
     }
 
-    /// Blocks the thread until the taker has finished.
     pub(crate) fn block(mut self) -> Ended {
         while_lent(|| block_on(poll_fn(|cx| self.poll(cx))))
     }

@@ -88,7 +88,6 @@ pub struct JoinSet<T> {
     turn: budget::Turn,
 }
 
-/// One child, and the node that wakes its set.
 struct Child<T> {
     node: Arc<Node>,
     task: JoinResult<T>,
@@ -298,7 +297,6 @@ impl<T> JoinSet<T> {
         }
     }
 
-    /// Takes the key of the next child that has ended.
     fn next_ended(&mut self) -> Option<usize> {
         if self.ended.is_empty() {
             let mut next = ready::take(&self.ready);

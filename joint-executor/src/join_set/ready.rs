@@ -43,7 +43,6 @@ pub(super) fn close(ready: &Arrivals) -> Option<ThinWaker> {
     }
 }
 
-/// A node that wakes a set when its child ends.
 #[repr(C)]
 #[derive(Debug)]
 pub(super) struct Node {

@@ -19,7 +19,6 @@ use joint_switch::UnsafeCell;
 /// The right and the duty to run a task of a local executor once.
 pub(super) type Runnable = task::Runnable<Entry>;
 
-/// The executor, for all entries of its register.
 struct Home(*const LocalState);
 
 /// The waiting tasks. Each is alive while its future exists, and so while it is entered.

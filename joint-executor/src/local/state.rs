@@ -156,7 +156,6 @@ fn with_own(f: impl FnOnce(&LocalState)) {
     with_current(|state| f(state.expect("only its own executor runs and drops a task")));
 }
 
-/// The right to drive an executor.
 pub(super) struct Claim<'a>(&'a LocalState);
 
 impl Drop for Claim<'_> {
@@ -288,17 +287,14 @@ impl LocalState {
         self.inbox.take(|runnable| self.queue.push(runnable));
     }
 
-    /// Calls `f` with this as the current executor of its thread.
     fn enter<R>(&self, f: impl FnOnce() -> R) -> R {
         who::as_local(&raw const *self, f)
     }
 
-    /// Calls `f` with this as the current executor, and awake.
     pub(super) fn drive<R>(&self, f: impl FnOnce() -> R) -> R {
         with_value(&self.is_awake, true, || self.enter(f))
     }
 
-    /// Claims the executor for a `block_on` or `run`.
     pub(super) fn claim(&self) -> Claim<'_> {
         assert!(
             !self.is_driven.replace(true),

@@ -82,7 +82,6 @@ pub use self::{
     owned::{AsyncScope, async_scope},
 };
 
-/// A scope's knowledge of its children.
 struct Inner {
     children: Mutex<Children>,
     /// The list of ended children, for waiting without the lock.
@@ -90,7 +89,6 @@ struct Inner {
     failed: Mutex<Failed>,
 }
 
-/// The failures of children.
 #[derive(Default)]
 struct Failed {
     /// Those that a handle may still take. Handles have the keys, so that a failure whose handle is
@@ -103,7 +101,6 @@ struct Failed {
     is_cancelled: bool,
 }
 
-/// The key of a failure that the scope holds.
 struct Held(u64);
 
 struct Children {
@@ -216,7 +213,6 @@ impl Inner {
         children.set.take()
     }
 
-    /// Cancels all children, and waits for them.
     async fn cancel(&self) {
         // Again for those that were put into a new set meanwhile.
         while let Some(mut children) = self.close() {

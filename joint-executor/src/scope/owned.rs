@@ -14,7 +14,6 @@ use std::panic::catch_unwind;
 
 use super::{Inner, ScopedHandle};
 
-/// Data shared by a scope and its children.
 struct Environment<E> {
     inner: Inner,
     this: Weak<Self>,

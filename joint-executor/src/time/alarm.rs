@@ -26,7 +26,6 @@ use crate::{
 };
 use joint::{budget, host::now, waker::ThinWaker};
 
-/// The time to wait for.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum When {
     /// At once, without reading the clock.
@@ -36,7 +35,6 @@ pub(super) enum When {
 }
 
 impl When {
-    /// Returns the time that is `duration` from now.
     pub(super) fn after(duration: Duration) -> Self {
         if duration.is_zero() {
             return Self::Now;

@@ -106,7 +106,6 @@ impl Direction {
         caller.iter().chain(futures).for_each(f);
     }
 
-    /// Fails if no event will arrive any more.
     pub(super) fn served(&self) -> io::Result<()> {
         match self.readiness.look().is_gone() {
             true => Err(gone()),
@@ -224,7 +223,6 @@ impl Drop for FdWaiter<'_> {
     }
 }
 
-/// Returns the error of a waiter if no thread will check the descriptor any more.
 #[cold]
 pub(super) fn gone() -> io::Error {
     io::Error::other(

@@ -170,7 +170,6 @@ impl<S: Selector> Reactor<S> {
     }
 }
 
-/// Explains an error of the system, if its cause is known.
 #[cold]
 fn refused(error: io::Error) -> io::Error {
     match error.kind() {

@@ -29,7 +29,6 @@ const TICK: usize = 1 << 4;
 
 pub(super) struct Readiness(AtomicUsize);
 
-/// The word, as one look has seen it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Seen(usize);
 

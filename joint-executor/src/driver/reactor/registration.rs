@@ -130,7 +130,6 @@ impl<S: Selector> Registration<S> {
         .await
     }
 
-    /// What the system says of a direction.
     fn ask(&self, way: Way, interest: Interest) -> io::Result<(Ready, Seen)> {
         let direction = self.direction(way);
         // An error even if the descriptor is ready. If the system cannot be asked, the descriptor

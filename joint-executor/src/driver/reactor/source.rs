@@ -6,7 +6,6 @@ use std::sync::OnceLock;
 
 use super::{direction::Direction, readiness::ShortCount};
 
-/// Which direction of a source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Way {
     Read,

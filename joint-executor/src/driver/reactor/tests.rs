@@ -76,23 +76,19 @@ impl<S: Selector> World<S> {
         let start = Instant::now();
         while !over() {
             assert!(start.elapsed() < LONG, "nothing has happened for too long");
-            let mut woken = Vec::new();
-            let until = clock::now() + 100_000_000;
-            self.reactor.wait(&mut self.events, until, &mut woken);
-            woken.into_iter().for_each(Waker::wake);
+            self.wait_until(clock::now() + 100_000_000);
         }
     }
 
     fn wait_until(&mut self, until: u64) {
-        let events = &mut self.events;
-        self.reactor.wait(events, until, &mut Vec::new());
+        let mut woken = Vec::new();
+        self.reactor.wait(&mut self.events, until, &mut woken);
+        woken.into_iter().for_each(Waker::wake);
     }
 
     /// Takes the events that have arrived by now.
     fn look(&mut self) {
-        let mut woken = Vec::new();
-        self.reactor.wait(&mut self.events, 0, &mut woken);
-        woken.into_iter().for_each(Waker::wake);
+        self.wait_until(0);
     }
 }
 
@@ -263,8 +259,7 @@ fn an_interruption_ends_the_wait<S: Selector>(mut world: World<S>) {
     for _ in 0..3 {
         world.reactor.interrupt();
         world.reactor.interrupt();
-        let (reactor, events) = (world.reactor.clone(), &mut world.events);
-        reactor.wait(events, NEVER, &mut Vec::new());
+        world.wait_until(NEVER);
     }
     // An interrupt that arrives during the wait.
     for _ in 0..20 {

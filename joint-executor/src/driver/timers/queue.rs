@@ -138,7 +138,6 @@ impl<W> Queue<W> {
         (value, memory)
     }
 
-    /// Calls `f` with the deadline and the value of each armed timer.
     pub(super) fn each(&self, mut f: impl FnMut(u64, &W)) {
         for Reverse(entry) in &self.heap {
             if let Some(Slot {
@@ -150,13 +149,11 @@ impl<W> Queue<W> {
         }
     }
 
-    /// Returns the values of all armed timers.
     pub(super) fn into_values(self) -> Vec<W> {
         let values = self.slots.into_iter().filter_map(|(_, slot)| slot.value);
         values.collect()
     }
 
-    /// Removes all dead entries.
     fn bury(&mut self) {
         self.heap.retain(|entry| entry.0.is_alive(&self.slots));
         self.dead = 0;

@@ -35,7 +35,6 @@ where
     Ok(stream)
 }
 
-/// Creates a non-blocking stream socket.
 pub(super) fn new(domain: Domain) -> io::Result<Socket> {
     let socket = Socket::new(domain, Type::STREAM, None)?;
     socket.set_nonblocking(true)?;

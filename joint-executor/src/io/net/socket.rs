@@ -20,7 +20,6 @@ use crate::{
 };
 use joint::budget;
 
-/// A socket of a host.
 pub(super) type Hosted = dyn hosted::Socket;
 
 pub(super) enum Socket<T> {

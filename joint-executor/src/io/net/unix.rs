@@ -220,7 +220,6 @@ impl UnixDatagram {
     }
 }
 
-/// Returns the address that a path stands for.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 fn address(path: &Path) -> io::Result<SocketAddr> {
     use std::os::unix::ffi::OsStrExt;

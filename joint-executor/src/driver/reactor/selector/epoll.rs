@@ -140,13 +140,6 @@ fn event(flags: EventFlags) -> Event {
     ]
 }
 
-fn timespec(time: Duration) -> Timespec {
-    Timespec {
-        tv_sec: time.as_secs().try_into().unwrap_or(i64::MAX),
-        tv_nsec: time.subsec_nanos() as _,
-    }
-}
-
 #[derive(Debug)]
 struct Timer {
     fd: OwnedFd,
@@ -173,9 +166,10 @@ impl Timer {
         }
         // 0 would disarm it.
         let expires = until.saturating_sub(clock::now()).max(1);
+        let expires = Timespec::try_from(Duration::from_nanos(expires));
         let value = Itimerspec {
             it_interval: Timespec::default(),
-            it_value: timespec(Duration::from_nanos(expires)),
+            it_value: expires.map_err(|_| Errno::OVERFLOW)?,
         };
         timerfd_settime(&self.fd, TimerfdTimerFlags::empty(), &value)?;
         // ORDERING: set. Relaxed: as for `set_look`.
