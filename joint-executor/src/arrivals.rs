@@ -88,16 +88,30 @@ impl Arrivals {
         }
     }
 
-    /// Takes everything out of the word. Only the owner may call this. One load if the word is
-    /// null, or has a waker that is to stay.
     #[inline]
-    pub(crate) fn take(&self, takes_waker: bool) -> Taken {
+    fn look(&self) -> *mut () {
         // ORDERING: look. Relaxed: an arrival that it misses is found by the next look, or keeps
-        // the owner from waiting. A waker is one that the owner has put here.
-        let seen = self.0.load(order!(look: Relaxed));
-        match is_item(seen) || takes_waker && !seen.is_null() {
-            true => self.empty(),
-            false => Taken::Nothing,
+        // the owner from waiting. A waker is one that the owner has put here. If a push takes it at
+        // this moment, the owner is woken.
+        self.0.load(order!(look: Relaxed))
+    }
+
+    /// Takes all items, and returns the last one. Only the owner may call this. One load if there
+    /// is none.
+    #[inline]
+    pub(crate) fn take(&self) -> Option<*mut ()> {
+        match is_item(self.look()).then(|| self.empty()) {
+            Some(Taken::Items(last)) => Some(last),
+            _ => None,
+        }
+    }
+
+    /// Takes all items, or else the owner's waker. Only the owner may call this.
+    #[inline]
+    pub(crate) fn rise(&self) -> Taken {
+        match self.look().is_null() {
+            true => Taken::Nothing,
+            false => self.empty(),
         }
     }
 
@@ -146,9 +160,7 @@ impl Arrivals {
     /// `last` is the caller's memory of the waker that it registered. It must be the same place for
     /// every call, and empty for the first.
     pub(crate) fn poll(&self, waker: &Waker, last: &mut Registration) -> Poll<()> {
-        // ORDERING: poll_look. Relaxed: an item is left to `take`. A waker is the one that the
-        // caller registered last. If a push takes it at this moment, the caller is woken.
-        let mut seen = self.0.load(order!(poll_look: Relaxed));
+        let mut seen = self.look();
         if !is_item(seen) && !seen.is_null() && last.is_of(waker) {
             return Poll::Pending;
         }

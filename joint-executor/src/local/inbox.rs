@@ -49,7 +49,7 @@ impl<M> Inbox<M> {
     /// if nothing was pushed.
     #[inline]
     pub(crate) fn take(&self, each: impl FnMut(Runnable<M>)) {
-        if let Taken::Items(last) = self.0.take(false) {
+        if let Some(last) = self.0.take() {
             // SAFETY: `push` has put them here, and they were taken out.
             unsafe { reversed(last) }.for_each(each);
         }
@@ -59,7 +59,7 @@ impl<M> Inbox<M> {
     /// the owner may call this.
     #[inline]
     pub(crate) fn rise(&self, each: impl FnMut(Runnable<M>)) -> Option<ThinWaker> {
-        match self.0.take(true) {
+        match self.0.rise() {
             Taken::Nothing => None,
             Taken::Waker(waker) => Some(waker),
             Taken::Items(last) => {
