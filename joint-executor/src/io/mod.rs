@@ -1,11 +1,9 @@
 //! Descriptors and sockets that tasks can wait for. The executor's workers drive them, without an
 //! extra thread.
 //!
-//! [`AsyncFd`] makes any descriptor awaitable that the system can wait for. An `AsyncFd` that is
-//! made on a worker of an [`Executor`](crate::Executor) is served by that executor. One that is
-//! made on another thread is served by the executor whose [`block_on`](crate::Executor::block_on)
-//! that thread is in, or else by the [global](crate::Executor::global) executor. It can be used and
-//! awaited anywhere, for example in [`block_on`](joint::block_on), as long as its executor lives.
+//! [`AsyncFd`] makes any descriptor awaitable that the system can wait for. It is served by the
+//! [executor](crate#timers-and-descriptors) whose worker makes it, or that the thread is in. It can
+//! be used and awaited anywhere, as long as its executor lives.
 //!
 //! Sockets and pipes have types of their own, as in the standard library: [`TcpListener`],
 //! [`TcpStream`], [`UdpSocket`], and on Unix `UnixListener`, `UnixStream`, `UnixDatagram` and
@@ -37,23 +35,13 @@
 //! is asked each time.
 //!
 //! # Fairness
-//! A task never has to wait for a descriptor that is always ready. So that other tasks still get
-//! their turn, each poll of a task has a budget of 128 ready operations of this module and of
-//! [`time`](crate::time) together. The next operation is refused. It wakes its task, which moves to
-//! the back of the queue, and returns "pending" without having done anything. "Pending" therefore
-//! does not mean that the operation would block. Nothing is lost if the operation is dropped then.
-//!
-//! An operation that has to wait takes nothing from the budget, and a
-//! [`timeout`](crate::time::timeout()) also ends an operation that has used up the budget. An
-//! operation that was refused is let through in the task's next poll, whatever is left of the
-//! budget then. This way, neither the other side of a join nor another crate's executor inside the
-//! task is blocked. The [bounds](joint::budget#fairness) are those of the budget.
-//!
-//! The budget applies to tasks of an [`Executor`](crate::Executor) and of a
-//! [`LocalExecutor`](crate::LocalExecutor), and to the futures that [`block_on`](joint::block_on)
-//! and similar functions drive. There is no budget on the threads of another crate's executor. The
-//! budget costs each operation a thread-local load, and a thread-local store if the operation is
-//! ready.
+//! Each poll of a task has a [budget](joint::budget) of 128 ready operations of this module and of
+//! [`time`](crate::time) together, so that other tasks get their turn although a descriptor is
+//! always ready. The next operation is refused: it wakes its task, and is pending without having
+//! done anything, so nothing is lost if it is dropped then. An operation that has to wait takes
+//! nothing from the budget, and a [`timeout`](crate::time::timeout()) also ends one that has used
+//! it up. The budget costs each operation a thread-local load, and a store if it is ready. There is
+//! none on the threads of another crate's executor.
 //!
 //! # The network of a host
 //! On a thread whose [`Host`](crate::hosted::Host) has a network of its own, as in `joint-sim`,

@@ -7,12 +7,10 @@
 //! | [`interval`](interval()), [`interval_at`] | for one tick after another, a period apart |
 //! | [`timeout`](timeout()), [`timeout_at`] | for another future, up to a deadline |
 //!
-//! A timer belongs to the executor whose worker polls it first. If a thread that is no worker polls
-//! it first, it belongs to the executor whose [`block_on`](crate::Executor::block_on) that thread
-//! is in, or else to the [global](crate::Executor::global) executor. So in a task of another
-//! crate's executor, the first timer starts the global executor and its threads. After that it can
-//! be moved to any thread and polled with any waker. If its executor is dropped, the timer moves to
-//! the executor that it is polled on next.
+//! A timer belongs to the [executor](crate#timers-and-descriptors) whose worker polls it first, or
+//! that the thread is in. In a task of another crate's executor, the first timer therefore starts
+//! the global executor and its threads. After that it can be moved to any thread and polled with
+//! any waker. If its executor is dropped, it moves to the one that it is polled on next.
 //!
 //! # Time
 //! Timers use the clock of [`Instant`], which never goes back, and which [`now`] reads. A timer is

@@ -19,7 +19,7 @@ use crate::{hosted::SocketKind, io::AsyncFd};
 /// The maximum number of connections that wait to be accepted. The system may allow fewer.
 const BACKLOG: i32 = 1024;
 
-/// Listens for TCP connections. The [module](super) has an example.
+/// Listens for TCP connections. The [module](crate::io) has an example.
 pub struct TcpListener(pub(super) Either<net::TcpListener>);
 
 impl TcpListener {
