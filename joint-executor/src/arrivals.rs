@@ -96,26 +96,20 @@ impl Arrivals {
         self.0.load(order!(look: Relaxed))
     }
 
-    /// Takes all items, and returns the last one. Only the owner may call this. One load if there
-    /// is none.
     #[inline]
-    pub(crate) fn take(&self) -> Option<*mut ()> {
-        match is_item(self.look()).then(|| self.empty()) {
-            Some(Taken::Items(last)) => Some(last),
-            _ => None,
-        }
+    pub(crate) fn has_items(&self) -> bool {
+        is_item(self.look())
     }
 
-    /// Takes all items, or else the owner's waker. Only the owner may call this.
+    /// Whether there is neither an item nor a waker.
     #[inline]
-    pub(crate) fn rise(&self) -> Taken {
-        match self.look().is_null() {
-            true => Taken::Nothing,
-            false => self.empty(),
-        }
+    pub(crate) fn is_empty(&self) -> bool {
+        self.look().is_null()
     }
 
-    fn empty(&self) -> Taken {
+    /// Takes all items, or else the owner's waker. Only the owner may call this, which looks first
+    /// whether there is any.
+    pub(crate) fn empty(&self) -> Taken {
         // ORDERING: empty. Acquire, with each `push`: the links are visible. An item is replaced
         // only by another item until it is taken.
         let taken = self.0.swap(ptr::null_mut(), order!(empty: Acquire));

@@ -28,7 +28,9 @@ use joint::{
     Completion, block_on, oneshot,
     task::{self, Runnable},
 };
-use joint_executor::{Executor, LocalExecutor, spawn, spawn_detached, time::sleep, yield_now};
+use joint_executor::{
+    Executor, LocalExecutor, spawn, spawn_detached, spawn_local, time::sleep, yield_now,
+};
 use yields_once::Yield;
 
 /// A function that repeats one operation the given number of times.
@@ -92,13 +94,13 @@ const ROWS: [(&str, Row); 25] = [
         }));
     }),
     ("current thread: the main future awaits a task", |times| {
-        on_this_thread(all_awaited(times));
+        on_this_thread(all_awaited_here(times));
     }),
     ("current thread: the main future yields", |times| {
         on_this_thread(all_yields(times));
     }),
     ("current thread: a task awaits a task", |times| {
-        on_this_thread(async move { spawn(all_awaited(times)).await });
+        on_this_thread(async move { spawn_local(all_awaited_here(times)).await });
     }),
 ];
 
@@ -292,6 +294,13 @@ async fn all_detached(times: u32) {
 async fn all_awaited(times: u32) {
     for i in 0..times {
         black_box(spawn(async move { black_box(i) }).await);
+    }
+}
+
+/// As `all_awaited`, of which a second caller would change what the compiler inlines there.
+async fn all_awaited_here(times: u32) {
+    for i in 0..times {
+        black_box(spawn_local(async move { black_box(i) }).await);
     }
 }
 

@@ -21,7 +21,7 @@ use std::panic::{catch_unwind, resume_unwind};
 
 use slab::Slab;
 
-use self::ready::{Node, key_of};
+use self::ready::Node;
 use super::{
     Executor,
     arrivals::{Arrivals, Taken},
@@ -299,7 +299,7 @@ impl<T> JoinSet<T> {
 
     fn next_ended(&mut self) -> Option<usize> {
         if self.ended.is_empty() {
-            let mut next = self.ready.take().and_then(key_of);
+            let mut next = ready::take(&self.ready);
             while let Some(key) = next {
                 self.ended.push(key);
                 next = self.children[key].node.next();
@@ -381,7 +381,7 @@ impl<T> JoinSet<T> {
         // Tasks that are ending at this moment may still push their keys onto the list, so it is
         // not used again.
         let before = mem::replace(&mut self.ready, Arc::new(Arrivals::new()));
-        let waiter = before.rise();
+        let waiter = before.empty();
         self.ended.clear();
         for_each(self.children.drain(), |child| {
             child.task.into_handle().detach();
@@ -419,7 +419,7 @@ impl<T> Drop for JoinSet<T> {
     fn drop(&mut self) {
         // The registered waker is the user's code, so it is dropped last, and also if a task's drop
         // panics.
-        let _waiter = self.ready.rise();
+        let _waiter = self.ready.empty();
         self.children.clear();
     }
 }

@@ -16,15 +16,23 @@ use core::{
 };
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use crate::arrivals::{Arrivals, ITEM, is_item};
+use crate::arrivals::{Arrivals, ITEM, Taken, is_item};
 use joint::waker::{Header, ThinWaker, VTable};
 use joint_switch::{AtomicPtr, order};
 
 const TAG_BITS: u32 = 2;
 
 /// Returns the key in a word, or `None` at the end of the list.
-pub(super) fn key_of(word: *mut ()) -> Option<usize> {
+fn key_of(word: *mut ()) -> Option<usize> {
     is_item(word).then(|| word.addr() >> TAG_BITS)
+}
+
+/// Takes all keys, and returns the one that was pushed last. One caller at a time may call this.
+pub(super) fn take(ready: &Arrivals) -> Option<usize> {
+    match ready.has_items().then(|| ready.empty())? {
+        Taken::Items(last) => key_of(last),
+        Taken::Nothing | Taken::Waker(_) => None,
+    }
 }
 
 #[repr(C)]

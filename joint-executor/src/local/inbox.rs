@@ -49,9 +49,9 @@ impl<M> Inbox<M> {
     /// if nothing was pushed.
     #[inline]
     pub(crate) fn take(&self, each: impl FnMut(Runnable<M>)) {
-        if let Some(last) = self.0.take() {
-            // SAFETY: `push` has put them here, and they were taken out.
-            unsafe { reversed(last) }.for_each(each);
+        if self.0.has_items() {
+            let waker = self.empty(each);
+            debug_assert!(waker.is_none(), "only the owner stores a waker here");
         }
     }
 
@@ -59,15 +59,22 @@ impl<M> Inbox<M> {
     /// the owner may call this.
     #[inline]
     pub(crate) fn rise(&self, each: impl FnMut(Runnable<M>)) -> Option<ThinWaker> {
-        match self.0.rise() {
-            Taken::Nothing => None,
-            Taken::Waker(waker) => Some(waker),
-            Taken::Items(last) => {
-                // SAFETY: as for `take`.
-                unsafe { reversed(last) }.for_each(each);
-                None
-            }
+        match self.0.is_empty() {
+            true => None,
+            false => self.empty(each),
         }
+    }
+
+    // Kept apart, so that the looks of `take` and `rise` are inlined.
+    #[inline(never)]
+    fn empty(&self, each: impl FnMut(Runnable<M>)) -> Option<ThinWaker> {
+        match self.0.empty() {
+            Taken::Nothing => {}
+            Taken::Waker(waker) => return Some(waker),
+            // SAFETY: `push` has put them here, and they were taken out.
+            Taken::Items(last) => unsafe { reversed(last) }.for_each(each),
+        }
+        None
     }
 
     /// Puts the owner to sleep until `waker` is woken. Gives the waker back if something was pushed
