@@ -176,13 +176,19 @@ mod tests {
         thread,
     };
 
-    use super::Pool;
+    use super::{Pool, State};
     use joint::{
         park::block_on,
         task::{self, JoinHandle},
     };
 
     const FOR_LONG: Duration = Duration::from_secs(3600);
+
+    fn wait_until(pool: &Pool, is_so: impl Fn(&State) -> bool) {
+        while !is_so(&pool.lock()) {
+            thread::yield_now();
+        }
+    }
 
     fn pool(most: usize, keep: Duration) -> &'static Pool {
         Box::leak(Box::new(Pool::new(most, keep)))
@@ -202,9 +208,7 @@ mod tests {
         let pool = pool(2, Duration::ZERO);
         for n in 0..3 {
             assert_eq!(block_on(push(pool, async move { n })), n);
-            while pool.lock().threads != 0 {
-                thread::yield_now();
-            }
+            wait_until(pool, |state| state.threads == 0);
             assert_eq!(pool.lock().free, 0);
         }
     }
@@ -216,21 +220,14 @@ mod tests {
         let mut runnable = Some(runnable);
         while runnable.is_some() {
             block_on(push(pool, async {}));
+            wait_until(pool, |state| state.threads == 0 || state.free != 0);
             let mut state = pool.lock();
-            while state.threads != 0 && state.free == 0 {
-                drop(state);
-                thread::yield_now();
-                state = pool.lock();
-            }
             // It waits, and no push wakes it: it finds the task when its time is over.
             if state.free == 1 {
                 state.queue.extend(runnable.take());
             }
         }
-        // Checked in this order, because a thread that has run the task ends, too.
-        while pool.lock().threads != 0 && !task.is_finished() {
-            thread::yield_now();
-        }
+        wait_until(pool, |state| state.threads == 0 || task.is_finished());
         assert!(
             task.is_finished(),
             "the thread has ended without running the task"
@@ -243,9 +240,7 @@ mod tests {
         let pool = pool(100, FOR_LONG);
         for _ in 0..10 {
             block_on(push(pool, async {}));
-            while pool.lock().free != 1 {
-                thread::yield_now();
-            }
+            wait_until(pool, |state| state.free == 1);
         }
         assert_eq!(pool.lock().threads, 1);
     }

@@ -221,6 +221,10 @@ mod tests {
 
     const TASKS: usize = if cfg!(miri) { 200 } else { 100_000 };
 
+    fn two<T: Word>() -> [Deques<T>; 2] {
+        [(); 2].map(|()| Deques::new(Fences::among(2)))
+    }
+
     impl Word for Box<usize> {
         fn into_word(self) -> NonNull<()> {
             NonNull::from(Self::leak(self)).cast()
@@ -295,7 +299,7 @@ mod tests {
 
     #[test]
     fn half_of_each_kind_is_taken_oldest_first_and_keeps_its_order() {
-        let (deques, thief) = (Deques::new(Fences::among(2)), Deques::new(Fences::among(2)));
+        let [deques, thief] = two();
         assert!((0..16).all(|task| push(&deques, task).is_none()));
         let stealer = deques.stealer();
         assert_eq!(stealer.len(), 16);
@@ -311,7 +315,7 @@ mod tests {
 
     #[test]
     fn of_stolen_tasks_that_were_spawned_the_oldest_is_taken_first() {
-        let (deques, thief) = (Deques::new(Fences::among(2)), Deques::new(Fences::among(2)));
+        let [deques, thief] = two();
         assert!((0..4).all(|task| deques.push_spawned(Box::new(task), 4).is_ok()));
         let first = thief.steal_and_pop(&deques.stealer(), 256);
         assert_eq!(first, Some((Box::new(0), 2)));
@@ -320,8 +324,7 @@ mod tests {
     #[test]
     fn no_more_than_asked_for_are_taken_and_of_high_priority_first() {
         for (most, expected) in [(1, &[0][..]), (2, &[0, 4]), (4, &[0, 4, 1, 5])] {
-            let deques = Deques::new(Fences::among(2));
-            let thief = Deques::new(Fences::among(2));
+            let [deques, thief] = two();
             assert!((0..16).all(|task| push(&deques, task).is_none()));
             assert_eq!(thief.steal_from(&deques.stealer(), most), expected.len());
             let tasks = iter::from_fn(|| pop(&thief)).map(|task| *task);
@@ -375,7 +378,7 @@ mod tests {
     #[test]
     fn a_stack_takes_as_many_as_its_index_allows() {
         const MOST: usize = Ring::<Box<usize>, STACK>::MOST as usize;
-        let [full, thief] = [(); 2].map(|()| Deques::new(Fences::among(2)));
+        let [full, thief] = two();
         for deques in [&full, &thief] {
             // The index wraps around some times.
             for task in 0..10 * MOST {

@@ -361,17 +361,6 @@ mod tests {
         assert_eq!(driver.next_unkept_look(), None, "it is kept");
     }
 
-    #[test]
-    fn a_driver_in_use_is_vacant_while_nobody_keeps_it() {
-        assert!(!<Driver>::new(1).is_vacant(), "the driver is not in use");
-        let driver = driver();
-        assert!(driver.is_vacant());
-        let keeper = driver.keep();
-        assert!(keeper.is_some() && !driver.is_vacant());
-        drop(keeper);
-        assert!(driver.is_vacant());
-    }
-
     /// However little earlier it is. Its hook is called instead if no keeper sleeps.
     #[test]
     fn every_earlier_deadline_wakes_the_keeper() {

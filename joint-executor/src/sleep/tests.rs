@@ -156,11 +156,7 @@ fn sleepers_are_woken_before_watchers_and_each_kinds_keeper_last() {
         assert_eq!(ones(sleep.notify(Need::Hands)), 1);
         let after = rest_of(&sleep);
         let woken = before.into_iter().find(|one| !after.contains(one)).unwrap();
-        let count = if [1, 2].contains(&woken) {
-            SLEEPING
-        } else {
-            WATCHING
-        };
+        let count = [WATCHING, SLEEPING, SLEEPING, WATCHING][woken];
         let _woken = sleep.end_park(woken, count, WAKING);
         let _nobody = sleep.found(Need::Lookout, || false);
         (woken, rings())
