@@ -15,7 +15,7 @@ use std::{
 };
 
 use joint::{JoinHandle, block_on};
-use joint_executor::{Executor, Metrics, spawn, yield_now};
+use joint_executor::{Executor, Metrics, spawn, time::sleep, yield_now};
 
 /// How often the watcher elsewhere looks while nothing is to move here.
 const LOOKS: u64 = 20;
@@ -169,87 +169,78 @@ impl Seen {
     }
 }
 
-#[test]
-fn the_workers_of_an_idle_executor_sleep_and_stay_asleep() {
+/// Calls a test with executors, and with what asserts that all workers but so many sleep.
+fn on_executors(name: &str, test: impl Fn(&Executor, &dyn Fn(u64))) {
     let elsewhere = Elsewhere::new();
     for workers in [1, 2, 4] {
-        let seen = Seen::new("idle", workers);
-        seen.assert_rest(workers as u64, &elsewhere);
-        // Not only before there was anything to do.
-        let executor = &seen.executor;
-        let tasks: Vec<_> = (0..1_000)
-            .map(|n| executor.spawn_on(n % workers, executor.spawn(yield_now())))
-            .collect();
-        tasks.into_iter().for_each(block_on);
-        seen.assert_rest(workers as u64, &elsewhere);
+        let seen = Seen::new(name, workers);
+        let assert_rest = |awake| seen.assert_rest(workers as u64 - awake, &elsewhere);
+        test(&seen.executor, &assert_rest);
     }
 }
 
 #[test]
-fn the_other_workers_sleep_during_a_long_poll_with_nothing_queued() {
-    let elsewhere = Elsewhere::new();
-    for workers in [1, 2, 4] {
-        let seen = Seen::new("poll", workers);
+fn the_workers_of_an_idle_executor_sleep_and_stay_asleep() {
+    on_executors("idle", |executor, assert_rest| {
+        assert_rest(0);
+        // Not only before there was anything to do.
+        let spawn = |n| executor.spawn_on(n % executor.workers(), executor.spawn(yield_now()));
+        let tasks: Vec<_> = (0..1_000).map(spawn).collect();
+        tasks.into_iter().for_each(block_on);
+        assert_rest(0);
+    });
+}
+
+#[test]
+fn the_other_workers_sleep_during_a_long_poll() {
+    on_executors("poll", |executor, assert_rest| {
         let (begun, has_begun) = mpsc::channel();
         let (end, is_over) = mpsc::channel::<()>();
-        let poll = seen.executor.spawn(async move {
+        let poll = executor.spawn(async move {
             begun.send(()).unwrap();
             is_over.recv().unwrap();
         });
         has_begun.recv().unwrap();
-        seen.assert_rest(workers as u64 - 1, &elsewhere);
+        assert_rest(1);
         end.send(()).unwrap();
         block_on(poll);
-        seen.assert_rest(workers as u64, &elsewhere);
-    }
+        assert_rest(0);
+    });
 }
 
-/// So they make no system call before the first deadline.
 #[cfg(feature = "io")]
 #[test]
-fn the_workers_of_an_executor_with_pending_timers_sleep_until_the_first() {
-    let elsewhere = Elsewhere::new();
-    for workers in [1, 2, 4] {
-        let seen = Seen::new("timed", workers);
+fn workers_sleep_until_the_first_timer() {
+    on_executors("timed", |executor, assert_rest| {
         let hour = Duration::from_secs(3600);
-        let pending: Vec<_> = (0..1_000)
-            .map(|n| {
-                seen.executor
-                    .spawn(joint_executor::time::sleep(hour + Duration::from_millis(n)))
-            })
-            .collect();
-        seen.assert_rest(workers as u64, &elsewhere);
-        let sooner = seen
-            .executor
-            .spawn(joint_executor::time::sleep(Duration::from_millis(1)));
-        block_on(sooner);
-        seen.assert_rest(workers as u64, &elsewhere);
+        let spawn = |n| executor.spawn(sleep(hour + Duration::from_millis(n)));
+        let pending: Vec<_> = (0..1_000).map(spawn).collect();
+        assert_rest(0);
+        block_on(executor.spawn(sleep(Duration::from_millis(1))));
+        assert_rest(0);
         drop(pending);
-        seen.assert_rest(workers as u64, &elsewhere);
-    }
+        assert_rest(0);
+    });
 }
 
-/// A task that waits for a descriptor costs nothing until the descriptor is ready.
 #[cfg(feature = "io")]
 #[test]
-fn the_workers_of_an_executor_with_an_open_listener_sleep_until_a_connection() {
+fn workers_sleep_until_a_descriptor_is_ready() {
     use joint_executor::io::TcpListener;
 
-    let elsewhere = Elsewhere::new();
-    for workers in [1, 2, 4] {
-        let seen = Seen::new("open", workers);
-        let listening = seen.executor.spawn(async {
+    on_executors("open", |executor, assert_rest| {
+        let listening = executor.spawn(async {
             let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
             let address = listener.local_addr().unwrap();
             let accepting = spawn(async move { listener.accept().await.map(drop) });
             (address, accepting)
         });
         let (address, accepting) = block_on(listening);
-        seen.assert_rest(workers as u64, &elsewhere);
+        assert_rest(0);
         let _connection = std::net::TcpStream::connect(address).unwrap();
         block_on(accepting).unwrap();
-        seen.assert_rest(workers as u64, &elsewhere);
-    }
+        assert_rest(0);
+    });
 }
 
 /// One watches, so that nothing is stuck behind a long poll. It is only one, however many there
@@ -282,17 +273,8 @@ fn one_idle_worker_watches_a_busy_one_while_the_others_sleep() {
         while parks().iter().sum::<u64>() < before.iter().sum::<u64>() + 5 * LOOKS {
             thread::yield_now();
         }
-        let after = parks();
-        before
-            .iter()
-            .zip(&after)
-            .filter(|(before, after)| before != after)
-            .count()
-            == 1
+        let looks = parks().into_iter().zip(before);
+        looks.filter(|(after, before)| before != after).count() == 1
     });
-    assert!(
-        seen,
-        "more than one worker looks again and again: {:?}",
-        parks()
-    );
+    assert!(seen, "more than one worker looks: {:?}", parks());
 }

@@ -11,10 +11,7 @@ use std::{
 use crate::common::executor;
 use crate::counting::{BYTES, COUNT, alone};
 use joint::block_on;
-use joint_executor::{
-    spawn,
-    time::{Timer, interval, sleep, timeout},
-};
+use joint_executor::time::{Timer, interval, sleep, timeout};
 
 const MILLI: Duration = Duration::from_millis(1);
 const HOUR: Duration = Duration::from_secs(3600);
@@ -66,35 +63,4 @@ fn a_million_take_less_than_48_bytes_each_and_give_them_back() {
         let left = BYTES.load(Relaxed) - before;
         assert!(left < 64 * 1024, "{left} bytes are left");
     }));
-}
-
-#[test]
-fn executors_that_end_with_timers_leave_no_memory_behind() {
-    let _alone = alone();
-    let live = |executors: usize| {
-        for _ in 0..executors {
-            let executor = executor(2);
-            block_on(executor.spawn(async {
-                for n in 0..200 {
-                    spawn(sleep(HOUR + n * MILLI)).detach();
-                }
-                sleep(MILLI).await;
-            }));
-        }
-        BYTES.load(Relaxed)
-    };
-    // What is made once stays. That is also the global executor: a task whose poll has begun when
-    // its executor is closed waits for that executor's timers.
-    block_on(spawn(sleep(MILLI)));
-    let before = live(100);
-    // Workers of the last executor may still be about to end.
-    let is_back = |after: &isize| *after <= before + 32 * 1024;
-    let mut after = Vec::new();
-    while after.len() < 10 && !after.last().is_some_and(is_back) {
-        after.push(live(100));
-    }
-    assert!(
-        after.last().is_some_and(is_back),
-        "{before} bytes became {after:?} in 100 executors each"
-    );
 }

@@ -9,9 +9,9 @@
 mod base;
 mod guards;
 
-use std::{future::pending, time::Duration};
+use std::{future::pending, net::UdpSocket, sync::mpsc, thread, time::Duration};
 
-use joint_executor::{Builder, Executor, JoinHandle, block_on};
+use joint_executor::{Builder, Executor, JoinError, JoinHandle, TaskBuilder, block_on};
 
 pub(crate) use self::{
     base::*,
@@ -40,6 +40,27 @@ pub(crate) fn alone<F: FnOnce()>(function: F) {
     in_process(|_| {}, function);
 }
 
+/// A task in a poll that blocks its worker until it is released.
+pub(crate) struct Busy(mpsc::Sender<()>, pub(crate) JoinHandle<()>);
+
+impl Busy {
+    pub(crate) fn spawn(task: TaskBuilder<'_>) -> Self {
+        let (begin, begun) = mpsc::channel();
+        let (end, ended) = mpsc::channel::<()>();
+        let task = task.spawn(async move {
+            begin.send(()).unwrap();
+            let _ = ended.recv();
+        });
+        begun.recv().unwrap();
+        Self(end, task)
+    }
+
+    pub(crate) fn release(self) -> Result<(), JoinError> {
+        drop(self.0);
+        block_on(self.1.result())
+    }
+}
+
 /// Holds a value forever.
 pub(crate) async fn hold<T>(_held: T) {
     pending().await
@@ -55,4 +76,35 @@ pub(crate) fn assert_cancelled<T>(task: JoinHandle<T>) {
 pub(crate) fn assert_contains(text: impl ToString, part: &str) {
     let text = text.to_string();
     assert!(text.contains(part), "{text:?} lacks {part:?}");
+}
+
+/// A socket, and a function that sends it a datagram.
+#[cfg(feature = "io")]
+pub(crate) fn socket() -> (UdpSocket, impl FnOnce() + Send + 'static) {
+    let receiver = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let address = receiver.local_addr().unwrap();
+    let send = move || {
+        let sender = UdpSocket::bind("127.0.0.1:0").unwrap();
+        sender.send_to(b"x", address).unwrap();
+    };
+    (receiver, send)
+}
+
+/// Waits for a datagram. Another thread calls the function that sends it, after the first attempt.
+#[cfg(feature = "io")]
+pub(crate) async fn receive(socket: UdpSocket, send: impl FnOnce() + Send + 'static) {
+    let socket = joint_executor::io::AsyncFd::new(socket).unwrap();
+    let mut send = Some(send);
+    let received = socket.read_with(|socket| {
+        let received = socket.recv(&mut [0; 8]);
+        send.take().map(thread::spawn);
+        received
+    });
+    assert_eq!(received.await.unwrap(), 1);
+}
+
+#[cfg(feature = "io")]
+pub(crate) async fn datagram() {
+    let (socket, send) = socket();
+    receive(socket, send).await;
 }

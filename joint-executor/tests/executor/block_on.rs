@@ -32,18 +32,6 @@ fn every_spawn_inside_block_on_uses_that_executor() {
 }
 
 #[test]
-fn the_future_need_be_neither_send_nor_static() {
-    let executor = executor(1);
-    let text = Rc::new(String::from("text"));
-    let length = executor.block_on(async {
-        let length = spawn(async { 4 }).await;
-        assert_eq!(length, text.len());
-        length
-    });
-    assert_eq!(length, 4);
-}
-
-#[test]
 fn a_panic_in_block_on_restores_the_outer_executor() {
     let (outer, inner) = (executor(1), executor(1));
     outer.block_on(async {

@@ -349,57 +349,40 @@ fn pending_operations_cost_no_budget() {
 }
 
 #[test]
-fn ticks_that_are_due_count() {
-    let polls = block_on(executor(1).spawn(async {
-        let done = AtomicUsize::new(0);
-        let start = Instant::now();
-        let work = async {
-            let mut interval = interval_at(start, Duration::from_nanos(1));
-            // As many as are due by now, at the least.
-            while start.elapsed() < Duration::from_nanos(2 * BUDGET as u64) {}
-            for _ in 0..2 * BUDGET {
-                interval.tick().await;
-                done.fetch_add(1, Relaxed);
-            }
-        };
-        logged(&done, work).await.1
-    }));
-    assert_eq!(polls, [BUDGET, BUDGET]);
-}
-
-#[test]
-fn timeouts_that_are_over_at_once_count() {
-    let polls = block_on(executor(1).spawn(async {
-        let done = AtomicUsize::new(0);
-        let work = async {
-            for _ in 0..200 {
-                assert!(timeout(Duration::ZERO, pending::<()>()).await.is_err());
-                done.fetch_add(1, Relaxed);
-            }
-        };
-        logged(&done, work).await.1
-    }));
-    assert_eq!(polls, [BUDGET, 72]);
-}
-
-#[test]
-fn a_sleep_that_has_ended_counts_when_it_is_awaited_again() {
-    let polls = block_on(executor(1).spawn(async {
-        let done = AtomicUsize::new(0);
-        let mut ended = pin!(sleep(Duration::ZERO));
-        ended.as_mut().await;
-        // So that the count begins with a poll.
-        joint_executor::yield_now().await;
-        let mut left = 200;
-        let work = poll_fn(|cx| {
-            while left > 0 {
-                ready!(ended.as_mut().poll(cx));
-                done.fetch_add(1, Relaxed);
-                left -= 1;
-            }
-            Poll::Ready(())
-        });
-        logged(&done, work).await.1
-    }));
-    assert_eq!(polls, [BUDGET, 72]);
+fn ticks_late_timeouts_and_ended_sleeps_take_from_the_budget() {
+    type Boxed = Pin<Box<dyn Future<Output = ()> + Send>>;
+    let begin = Instant::now();
+    let operations: [fn(Instant) -> Box<dyn FnMut(&mut Context<'_>) -> Poll<()> + Send>; 3] = [
+        |begin| {
+            let mut interval = interval_at(begin, Duration::from_nanos(1));
+            Box::new(move |cx| interval.poll_tick(cx).map(drop))
+        },
+        |_| {
+            let late =
+                || async { assert!(timeout(Duration::ZERO, pending::<()>()).await.is_err()) };
+            Box::new(move |cx| (Box::pin(late()) as Boxed).as_mut().poll(cx))
+        },
+        |_| {
+            let mut ended = Box::pin(sleep(Duration::ZERO));
+            block_on(&mut ended);
+            Box::new(move |cx| ended.as_mut().poll(cx))
+        },
+    ];
+    // As many ticks as are due by now, at the least.
+    while begin.elapsed() < Duration::from_nanos(200) {}
+    for make in operations {
+        let mut operation = make(begin);
+        let polls = block_on(executor(1).spawn(async move {
+            let done = AtomicUsize::new(0);
+            let work = poll_fn(|cx| {
+                while done.load(Relaxed) < 200 {
+                    ready!(operation(cx));
+                    done.fetch_add(1, Relaxed);
+                }
+                Poll::Ready(())
+            });
+            logged(&done, work).await.1
+        }));
+        assert_eq!(polls, [BUDGET, 72]);
+    }
 }

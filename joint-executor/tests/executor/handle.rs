@@ -62,16 +62,6 @@ fn the_current_executor_is_that_of_the_task_or_of_block_on() {
     assert_eq!(global, of(Executor::global()));
 }
 
-/// The one that a worker has found spawns for other threads as well.
-#[test]
-fn a_handle_from_a_task_works_elsewhere() {
-    let executor = executor(1);
-    let handle = block_on(executor.spawn(async { Handle::current() }));
-    let task = handle.task().name("elsewhere").spawn(async { 5 });
-    assert_eq!(block_on(task), 5);
-    assert_eq!(executor.metrics().spawned, 2);
-}
-
 #[test]
 fn an_executor_is_shut_down_through_an_arc_or_a_handle() {
     let shared = Arc::new(executor(2));

@@ -2,8 +2,6 @@
 
 use std::collections::HashMap;
 
-use joint_executor::StealInfo;
-
 use crate::prelude::*;
 
 /// The calls of hooks, in order: the hook, the task's name.
@@ -142,67 +140,6 @@ fn on_wake_is_called_on_the_waking_thread_before_the_task_runs() {
     assert_eq!(block_on(waits), Some((id, thread::current().id())));
 }
 
-/// Worker 0 spins until its tasks have run, so another worker must have stolen them.
-#[test]
-fn on_steal_receives_both_workers_and_the_number_of_tasks() {
-    let steals = Arc::new(Mutex::new(Vec::new()));
-    let executor = built(2, |builder| {
-        builder.on_steal({
-            let steals = steals.clone();
-            move |steal| steals.lock().unwrap().push(*steal)
-        })
-    });
-    let ran = Arc::new(AtomicUsize::new(0));
-    let stuck = executor.spawn_on(0, async move {
-        for _ in 0..10 {
-            let ran = ran.clone();
-            spawn(async move { ran.fetch_add(1, Relaxed) }).detach();
-        }
-        wait_until(|| ran.load(Relaxed) >= 10);
-    });
-    block_on(stuck);
-    let metrics = executor.metrics();
-    drop(executor);
-    let steals = steals.lock().unwrap();
-    assert!(metrics.steals() > 0 && steals.len() as u64 >= metrics.steals());
-    let by = |steal: &StealInfo| (steal.thief, steal.victim);
-    assert!(steals.iter().all(|steal| by(steal) == (1, 0)));
-    assert_eq!(steals.iter().map(|steal| steal.tasks).sum::<usize>(), 10);
-}
-
-/// A push from another thread relies on a worker that searches. The thief must not count as one.
-#[test]
-fn a_task_spawned_during_a_slow_steal_hook_is_not_delayed() {
-    let (begins, has_begun) = mpsc::channel();
-    let (ends, may_end) = mpsc::channel::<()>();
-    let may_end = Mutex::new(Some(may_end));
-    let executor = built(3, |builder| {
-        builder.on_steal(move |_| {
-            let first = may_end.lock().unwrap().take();
-            if let Some(may_end) = first {
-                begins.send(()).unwrap();
-                let _ = may_end.recv();
-            }
-        })
-    });
-    let is_over = Arc::new(AtomicBool::new(false));
-    let stuck = executor.spawn({
-        let is_over = is_over.clone();
-        async move {
-            spawn(async {}).detach();
-            wait_until(|| is_over.load(Relaxed));
-        }
-    });
-    has_begun.recv().unwrap();
-    let (sender, receiver) = mpsc::channel();
-    executor.spawn_detached(async move { sender.send(()).unwrap() });
-    let ran = receiver.recv_timeout(Duration::from_secs(60));
-    is_over.store(true, Relaxed);
-    drop(ends);
-    block_on(stuck);
-    assert_eq!(ran, Ok(()));
-}
-
 #[test]
 fn the_end_of_each_kind() {
     let (executor, calls) = noted();
@@ -316,47 +253,35 @@ fn spawn_one(kind: usize, task: impl Future<Output = ()> + Send + 'static) {
     }
 }
 
+/// Each hook for a worker starts a task, of one kind after the other.
 #[test]
 fn hooks_may_spawn_and_wake() {
-    let spawned = Arc::new(AtomicUsize::new(0));
-    let ran = Arc::new(AtomicUsize::new(0));
-    // Each hook for a worker starts a task, of one kind after the other.
-    let start = || {
-        let (spawned, ran) = (spawned.clone(), ran.clone());
-        move |_: usize| {
-            let before = spawned.fetch_add(1, Relaxed);
-            if before < 300 {
-                let count = || {
-                    let ran = ran.clone();
-                    async move {
-                        yield_now().await;
-                        ran.fetch_add(1, Relaxed);
-                    }
-                };
-                spawn_one(before % 3, count());
-            } else {
-                spawned.fetch_sub(1, Relaxed);
-            }
-        }
-    };
     for workers in [1, 2, 3] {
-        ran.store(0, Relaxed);
-        spawned.store(0, Relaxed);
-        let executor = Executor::builder()
-            .workers(workers)
-            .on_thread_start(start())
-            .on_park(start())
-            .on_unpark(start())
-            .on_wake({
-                let start = start();
-                move |_| start(0)
-            })
-            .on_steal({
-                let start = start();
-                move |steal| start(steal.thief)
-            })
-            .build()
-            .unwrap();
+        let [spawned, ran] = [(); 2].map(|()| Arc::new(AtomicUsize::new(0)));
+        let start = || {
+            let (spawned, ran) = (spawned.clone(), ran.clone());
+            move |_| {
+                let before = spawned.fetch_add(1, Relaxed);
+                if before >= 300 {
+                    spawned.fetch_sub(1, Relaxed);
+                    return;
+                }
+                let ran = ran.clone();
+                spawn_one(before % 3, async move {
+                    yield_now().await;
+                    ran.fetch_add(1, Relaxed);
+                });
+            }
+        };
+        let (on_wake, on_steal) = (start(), start());
+        let executor = built(workers, |builder| {
+            builder
+                .on_thread_start(start())
+                .on_park(start())
+                .on_unpark(start())
+                .on_wake(move |_| on_wake(0))
+                .on_steal(move |steal| on_steal(steal.thief))
+        });
         while ran.load(Relaxed) < 300 {
             block_on(executor.spawn(async {}));
         }

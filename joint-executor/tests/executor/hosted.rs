@@ -131,19 +131,6 @@ fn a_worker_stays_on_its_thread_while_it_has_a_local_task() {
 }
 
 #[test]
-fn a_task_spawned_from_another_thread_wakes_a_thread_that_parks() {
-    let (executor, mut workers) = hosted(1);
-    let worker = workers.remove(0);
-    let thread = thread::spawn(|| drive(worker));
-    for round in 0..100 {
-        assert_eq!(block_on(executor.spawn(async move { round })), round);
-        assert_eq!(block_on(executor.spawn_on(0, async move { round })), round);
-    }
-    drop(executor);
-    thread.join().unwrap();
-}
-
-#[test]
 fn a_waker_is_woken_by_the_first_push_and_not_by_the_next_ones() {
     let (executor, mut worker) = bound();
     let (wakes, waker) = counting();
@@ -241,30 +228,6 @@ fn workers_that_are_dropped_unused_drop_the_tasks() {
     drop(workers);
     assert_eq!(Arc::strong_count(&held), 1);
     assert_eq!(executor.metrics().live(), 0);
-}
-
-#[test]
-fn a_dropped_worker_does_not_keep_a_poll_blocked_on_another() {
-    let (executor, mut workers) = hosted(2);
-    let other = workers.pop().unwrap();
-    let worker = workers.pop().unwrap().bind();
-    let thread = thread::spawn(|| other.run());
-    let (begin, begun) = mpsc::channel();
-    let (sender, receiver) = oneshot::channel::<()>();
-    let holds = executor.spawn_on(1, async move {
-        pending::<()>().await;
-        drop(sender);
-    });
-    let blocks = executor.spawn_on(1, async move {
-        begin.send(()).unwrap();
-        // What it waits for is dropped by its own worker, inside this wait.
-        block_on(receiver).is_err()
-    });
-    begun.recv().unwrap();
-    drop(worker);
-    thread.join().unwrap();
-    assert!(block_on(blocks.result()).is_ok_and(|is_err| is_err));
-    assert!(block_on(holds.result()).is_err());
 }
 
 #[test]
@@ -553,28 +516,7 @@ fn hooks_run_once_for_each_worker_and_the_last_set_first() {
 }
 
 mod driver {
-    use std::net::SocketAddr;
-
-    use joint_executor::{
-        io::UdpSocket,
-        time::{sleep, sleep_until},
-    };
-
     use super::*;
-
-    /// Waits for a datagram, after it has told its address.
-    async fn receive(tell: oneshot::Sender<SocketAddr>) -> [u8; 1] {
-        let socket = UdpSocket::bind("127.0.0.1:0").await.unwrap();
-        tell.send(socket.local_addr().unwrap()).unwrap();
-        let mut byte = [0];
-        socket.recv_from(&mut byte).await.unwrap();
-        byte
-    }
-
-    fn send(to: oneshot::Receiver<SocketAddr>) {
-        let socket = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
-        socket.send_to(&[9], block_on(to).unwrap()).unwrap();
-    }
 
     #[test]
     fn a_step_says_when_the_next_timer_is_due_and_fires_it() {
@@ -624,10 +566,7 @@ mod driver {
         };
         finish(executor.spawn(sleep(Duration::from_millis(1))));
 
-        let (tell, address) = oneshot::channel();
-        let other = thread::spawn(|| send(address));
-        finish(executor.spawn(async { assert_eq!(receive(tell).await, [9]) }));
-        other.join().unwrap();
+        finish(executor.spawn(datagram()));
 
         let (sender, receiver) = oneshot::channel::<()>();
         let other = thread::spawn(|| drop(sender));
@@ -644,26 +583,8 @@ mod driver {
         let (executor, mut workers) = hosted(1);
         let worker = workers.remove(0);
         let thread = thread::spawn(|| drive(worker));
-        let (tell, address) = oneshot::channel();
-        let task = executor.spawn(receive(tell));
-        send(address);
-        assert_eq!(block_on(task), [9]);
+        block_on(executor.spawn(datagram()));
         drop(executor);
-        thread.join().unwrap();
-    }
-
-    #[test]
-    fn a_stepped_worker_lets_another_one_wait_in_the_driver() {
-        let (executor, mut workers) = hosted(2);
-        let other = workers.pop().unwrap();
-        let mut worker = workers.pop().unwrap().bind();
-        let thread = thread::spawn(|| other.run());
-        let task = executor.spawn(sleep(Duration::from_millis(20)));
-        wait_until(|| exhaust(&mut worker) == Step::Idle || task.is_finished());
-        block_on(task);
-        drop(executor);
-        exhaust(&mut worker);
-        drop(worker);
         thread.join().unwrap();
     }
 
@@ -801,26 +722,22 @@ mod chosen {
     }
 
     #[test]
-    fn a_pinned_task_runs_on_no_other_worker() {
+    fn a_pinned_or_high_task_runs_on_no_other_worker_or_executor() {
         let (executor, workers) = Executor::builder().workers(2).build_scheduled().unwrap();
         let workers: Vec<_> = workers.into_iter().map(HostedWorker::bind).collect();
-        let task = executor.task().name("own").on_worker(1).spawn(async {});
-        let ready = one(&workers[1]);
-        assert_eq!((ready.pinned_to(), ready.name()), (Some(1), Some("own")));
-        let misplaced = catch_unwind(AssertUnwindSafe(|| workers[0].run_task(ready)));
-        assert!(misplaced.is_err());
-        assert!(block_on(task.result()).is_err(), "its runnable was dropped");
-    }
-
-    #[test]
-    fn a_pinned_or_high_task_runs_in_no_other_executor() {
-        let [(executor, worker), (_other, other)] = [(); 2].map(|()| scheduled_one());
-        let pinned = executor.task().on_worker(0);
-        for task in [pinned, executor.task().priority(Priority::High)] {
+        let (_other, other) = scheduled_one();
+        let pinned = || executor.task().name("own").on_worker(1);
+        let high = executor.task().priority(Priority::High);
+        for (task, home, away) in [
+            (pinned(), &workers[1], &workers[0]),
+            (pinned(), &workers[1], &other),
+            (high, &workers[0], &other),
+        ] {
             let task = task.spawn(async {});
-            let ready = one(&worker);
-            let misplaced = catch_unwind(AssertUnwindSafe(|| other.run_task(ready)));
-            assert!(misplaced.is_err());
+            let ready = one(home);
+            let is_pinned = ready.name().is_some();
+            assert_eq!(ready.pinned_to(), is_pinned.then_some(1));
+            panics(|| away.run_task(ready));
             assert!(block_on(task.result()).is_err(), "its runnable was dropped");
         }
     }
@@ -1082,7 +999,9 @@ mod hosts {
         let task = spawn(async { current_worker() });
         let named = TaskBuilder::new().name("named").spawn(async {});
         exhaust(&mut worker);
-        drop(entered);
+        let built = Executor::builder().build().unwrap();
+        assert_eq!((built.workers(), host.built.load(Relaxed)), (7, 1));
+        drop((built, entered));
         assert_eq!((block_on(task), block_on(named)), (Some(0), ()));
         assert_eq!(host.executor().metrics().finished, 2);
         // The global executor has a worker of its own.
@@ -1092,18 +1011,8 @@ mod hosts {
         let executor = host.executor.lock().unwrap().take();
         let id = worker.executor();
         assert_eq!(executor.map(|executor| executor.id()), Some(id));
-        assert_eq!(*host.shut_down.lock().unwrap(), [id]);
+        assert_eq!(host.shut_down.lock().unwrap().last(), Some(&id));
         assert_eq!(exhaust(&mut worker), Step::Ended);
-    }
-
-    #[test]
-    fn it_builds_the_executors() {
-        let (host, _worker) = Here::new();
-        let entered = hosted::enter(host.clone());
-        let executor = Executor::builder().build().unwrap();
-        assert_eq!((executor.workers(), host.built.load(Relaxed)), (7, 1));
-        drop(entered);
-        drop(host.executor.lock().unwrap().take());
     }
 
     #[test]
@@ -1232,17 +1141,6 @@ fn a_future_on_the_current_thread_borrows_and_waits() {
     assert_eq!(&read, b"here");
     assert_eq!(seen.into_inner(), [thread; 2]);
     assert_eq!(executor.metrics().workers.len(), 1);
-}
-
-#[test]
-fn another_thread_wakes_a_future_on_the_current_thread() {
-    let (_executor, mut worker) = current_thread();
-    for round in 0..100 {
-        let (sender, receiver) = oneshot::channel();
-        let other = thread::spawn(move || sender.send(round).unwrap());
-        assert_eq!(worker.block_on(receiver), Ok(round));
-        other.join().unwrap();
-    }
 }
 
 #[test]

@@ -291,23 +291,19 @@ fn detached_tasks_run_on_and_the_set_can_be_used_again() {
     let executor = executor(2);
     let (sender, receiver) = mpsc::channel();
     let mut set = JoinSet::new();
-    for i in 0..SOME {
+    for _ in 0..SOME {
         let sender = sender.clone();
         set.spawn_on(&executor, async move {
             yield_now().await;
-            sender.send(i).unwrap();
+            sender.send(()).unwrap();
         });
     }
     drop(sender);
     set.detach_all();
     assert!(set.is_empty());
-    for _ in 0..10 {
-        set.spawn_on(&executor, async {});
-    }
-    assert_eq!(block_on(set.join_all()).len(), 10);
-    let mut numbers: Vec<_> = receiver.into_iter().collect();
-    numbers.sort_unstable();
-    assert!(numbers.into_iter().eq(0..SOME));
+    set.spawn_on(&executor, async {});
+    assert_eq!(block_on(set.join_all()), [()]);
+    assert_eq!(receiver.into_iter().count(), SOME);
 }
 
 #[test]
@@ -339,23 +335,6 @@ fn a_waker_that_panics_leaves_the_result_in_the_set() {
     drop(waker);
     assert_eq!(next(&mut set), 1);
     assert_eq!(wakes.wakers(), 0);
-}
-
-#[test]
-fn every_output_is_dropped_once() {
-    let guards = Guards::default();
-    let new = || ready(guards.guard());
-    let (runnables, mut set): (Vec<_>, JoinSet<_>) = (0..6).map(|_| new()).unzip();
-    let (early, ended) = new();
-    early.run();
-    set.insert(ended);
-    for runnable in runnables {
-        runnable.run();
-    }
-    drop(set.try_join_next());
-    assert_eq!(guards.dropped(), 1);
-    drop(set);
-    guards.assert_all_dropped(7);
 }
 
 #[test]

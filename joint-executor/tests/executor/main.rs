@@ -45,4 +45,3 @@ mod task_options;
 mod time;
 mod tracing;
 mod treehash;
-mod unwinding;

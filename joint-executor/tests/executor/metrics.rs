@@ -63,9 +63,7 @@ fn tasks_of_many_threads() {
 #[test]
 fn metrics_count_queued_and_pinned_tasks() {
     let executor = executor(1);
-    let (sender, receiver) = mpsc::channel();
-    let (counted, is_counted) = mpsc::channel::<()>();
-    let busy = executor.spawn(async move {
+    let busy = executor.spawn(async {
         for _ in 0..3 {
             spawn(async {}).detach();
         }
@@ -74,20 +72,20 @@ fn metrics_count_queued_and_pinned_tasks() {
         for _ in 0..5 {
             spawn_local(async {}).detach();
         }
-        sender.send(()).unwrap();
-        is_counted.recv().unwrap();
+        let metrics = Handle::current().metrics();
+        (
+            metrics.workers[0].queued,
+            metrics.workers[0].pinned,
+            metrics.live(),
+        )
     });
-    receiver.recv().unwrap();
-    let counts = || {
-        let metrics = executor.metrics();
-        let worker = &metrics.workers[0];
-        (worker.queued, worker.pinned, metrics.live())
-    };
-    assert_eq!(counts(), (4, 5, 10));
-    counted.send(()).unwrap();
-    block_on(busy);
+    assert_eq!(block_on(busy), (4, 5, 10));
     wait_until(|| executor.metrics().live() == 0);
-    assert_eq!(counts(), (0, 0, 0));
+    let metrics = executor.metrics();
+    assert_eq!(
+        (metrics.workers[0].queued, metrics.workers[0].pinned),
+        (0, 0)
+    );
 }
 
 /// An executor in whose threads the last counts can be looked at: its tasks' ends, by kind.

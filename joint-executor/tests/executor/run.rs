@@ -92,20 +92,82 @@ fn tasks_that_are_always_due_do_not_starve_others() {
 }
 
 #[test]
-fn a_task_that_blocks_does_not_hold_up_what_it_spawned() {
-    let executor = executor(2);
-    for priority in [Priority::Normal, Priority::High]
-        .into_iter()
-        .cycle()
-        .take(200)
-    {
-        let blocking = executor.spawn(async move {
+fn a_task_that_blocks_holds_nothing_up() {
+    /// Spawns a task that waits, by means of std, for one that it spawns.
+    fn block_for_a_child(executor: &Executor, priority: Priority) -> JoinHandle<()> {
+        executor.spawn(async move {
             let (sender, receiver) = mpsc::channel();
-            let task = TaskBuilder::new().priority(priority);
-            task.spawn_detached(async move { sender.send(()).unwrap() });
-            receiver.recv()
-        });
-        assert_eq!(block_on(blocking), Ok(()), "{priority:?}");
+            let child = TaskBuilder::new().priority(priority);
+            child.spawn_detached(async move { sender.send(()).unwrap() });
+            receiver.recv().unwrap();
+        })
+    }
+    type Row = (&'static str, fn(&Executor, usize));
+    let rows: [Row; 6] = [
+        ("a task that it spawned", |executor, _| {
+            block_on(block_for_a_child(executor, Priority::Normal));
+        }),
+        ("one of high priority", |executor, _| {
+            block_on(block_for_a_child(executor, Priority::High));
+        }),
+        ("one that it woke", |executor, _| {
+            let (wake, woken) = oneshot::channel();
+            let (sender, receiver) = mpsc::channel();
+            let waiting = executor.spawn(async move {
+                woken.await.unwrap();
+                sender.send(()).unwrap();
+            });
+            block_on(executor.spawn(async move {
+                wake.send(()).unwrap();
+                receiver.recv().unwrap();
+            }));
+            block_on(waiting);
+        }),
+        // They may have come along in one batch.
+        ("those queued behind", |executor, round| {
+            let (sender, receiver) = mpsc::channel();
+            let behind = round % 40;
+            let blocking =
+                executor.spawn(async move { (0..behind).for_each(|_| receiver.recv().unwrap()) });
+            for _ in 0..behind {
+                let sender = sender.clone();
+                executor.spawn_detached(async move { sender.send(()).unwrap() });
+            }
+            block_on(blocking);
+        }),
+        // The other worker sleeps, most often.
+        ("one that a local task overtook", |executor, _| {
+            block_on(executor.spawn(async {
+                let (sender, receiver) = mpsc::channel::<()>();
+                let blocks = Arc::new(AtomicBool::new(false));
+                let begins = blocks.clone();
+                spawn_local(async move {
+                    begins.store(true, Relaxed);
+                    receiver.recv().unwrap();
+                })
+                .detach();
+                while !blocks.load(Relaxed) {
+                    yield_now().await;
+                }
+                sender.send(()).unwrap();
+            }));
+        }),
+        // One for each worker: that of the blocked one is taken over as well.
+        ("a task beside busy ones", |executor, _| {
+            let busy = || async {
+                loop {
+                    yield_now().await;
+                }
+            };
+            let both: [JoinHandle<()>; 2] = [(); 2].map(|()| executor.spawn(busy()));
+            block_on(block_for_a_child(executor, Priority::Normal));
+            drop(both);
+        }),
+    ];
+    let executor = executor(2);
+    for (name, row) in rows {
+        println!("{name}");
+        (0..100).for_each(|round| row(&executor, round));
     }
     let metrics = executor.metrics();
     assert!(
@@ -114,44 +176,6 @@ fn a_task_that_blocks_does_not_hold_up_what_it_spawned() {
     );
     let wakes = metrics.workers.iter().map(|worker| worker.wakes);
     assert_eq!(metrics.wakes(), wakes.sum::<u64>());
-}
-
-#[test]
-fn a_task_that_blocks_does_not_hold_up_the_task_it_woke() {
-    let executor = executor(2);
-    for _ in 0..200 {
-        let (wake, woken) = oneshot::channel();
-        let (sender, receiver) = mpsc::channel();
-        let waiting = executor.spawn(async move {
-            woken.await.unwrap();
-            sender.send(()).unwrap();
-        });
-        let blocking = executor.spawn(async move {
-            wake.send(()).unwrap();
-            receiver.recv()
-        });
-        assert_eq!(block_on(blocking), Ok(()));
-        block_on(waiting);
-    }
-}
-
-/// The ones behind may have come along in one batch with the one that blocks.
-#[test]
-fn a_task_that_blocks_does_not_hold_up_those_queued_behind() {
-    let executor = executor(2);
-    for behind in (0..40).cycle().take(200) {
-        let (sender, receiver) = mpsc::channel();
-        let blocking = executor.spawn(async move {
-            for _ in 0..behind {
-                receiver.recv().unwrap();
-            }
-        });
-        for _ in 0..behind {
-            let sender = sender.clone();
-            executor.spawn(async move { sender.send(()) }).detach();
-        }
-        block_on(blocking);
-    }
 }
 
 #[test]
@@ -210,14 +234,6 @@ fn spawn_outside_of_any_executor_uses_the_global_one() {
         assert!(name.is_some_and(|name| name.starts_with("joint-global-")));
     }
     assert!(Executor::global().workers() > 0);
-}
-
-#[test]
-fn cancel_gives_nothing_once_the_future_is_gone() {
-    let executor = executor(1);
-    let (held, gone) = mpsc::channel::<()>();
-    assert_eq!(block_on(executor.spawn(hold(held)).cancel()), None);
-    assert_eq!(gone.try_recv(), Err(mpsc::TryRecvError::Disconnected));
 }
 
 #[test]
@@ -338,27 +354,4 @@ fn no_wake_up_from_foreign_threads_is_lost() {
         }
     });
     receivers.into_iter().for_each(block_on);
-}
-
-/// The other worker never has nothing to do.
-#[test]
-fn a_task_that_blocks_beside_busy_workers_holds_nothing_up() {
-    let executor = executor(2);
-    block_on(executor.spawn(async move {
-        // One for each worker: that of the blocked one is taken over as well.
-        let both = [(); 2].map(|()| {
-            spawn(async {
-                loop {
-                    yield_now().await;
-                }
-            })
-        });
-        let (sender, receiver) = mpsc::channel();
-        let blocked = spawn(async move {
-            spawn(async move { sender.send(()).unwrap() }).detach();
-            receiver.recv().unwrap();
-        });
-        blocked.await;
-        drop::<[JoinHandle<()>; 2]>(both);
-    }));
 }

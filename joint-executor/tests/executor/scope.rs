@@ -454,54 +454,65 @@ mod asynchronous {
         assert!(error.to_string().ends_with("panicked: child"), "{error}");
         assert_eq!(env.load(Relaxed), 10, "it went on before all had ended");
     }
+}
 
-    #[test]
-    #[cfg_attr(miri, ignore = "it needs two workers")]
-    fn a_dropped_scope_starts_no_more_tasks() {
-        let executor = executor(2);
-        let (dropped, is_dropped) = oneshot::channel();
-        let (sender, receiver) = mpsc::channel();
-        let barrier = Arc::new(Barrier::new(2));
-        let at_barrier = barrier.clone();
-        let task = executor.spawn(async move {
-            let mut future = Box::pin(async_scope((), async move |s| {
-                s.spawn(async move {
-                    // It is being polled while the scope goes.
-                    at_barrier.wait();
-                    is_dropped.blocking_recv().unwrap();
-                    let late = s.spawn(async {});
-                    sender.send(late.result().await.is_err()).unwrap();
-                })
-                .await;
-            }));
-            poll_pending(future.as_mut()).await;
-            barrier.wait();
-            drop(future);
-            dropped.send(()).unwrap();
-        });
-        block_on(task);
-        assert_eq!(receiver.recv(), Ok(true));
-    }
+/// Waits for a task that panics.
+fn panics_in_time(handle: JoinHandle<()>) -> bool {
+    block_on(handle.result()).is_err_and(|error| error.is_panic())
+}
 
-    #[test]
-    fn moved_to_another_task_while_it_waits() {
-        let (first, second) = (executor(1), executor(1));
-        let (sender, receiver) = oneshot::channel();
-        let mut future = Box::pin(async_scope((), async |s| {
-            s.spawn(async { receiver.await.unwrap() });
-            3
-        }));
-        let (wakes, waker) = counting();
-        let (there, moved) = mpsc::channel();
-        let polled = first.spawn(async move {
-            let poll = future.as_mut().poll(&mut Context::from_waker(&waker));
-            assert!(poll.is_pending());
-            there.send(future).unwrap();
+#[test]
+fn on_end_is_called_after_the_panic_of_a_task_has_unwound() {
+    let (in_drop, in_hook) = (Unwound::default(), Unwound::default());
+    let hook = in_hook.clone();
+    let executor = built(1, |builder| {
+        builder.on_end(move |_, _| hook.lock().unwrap().push(thread::panicking()))
+    });
+    assert!(panics_in_time(executor.spawn(panicking(&in_drop))));
+    assert_eq!(*in_drop.lock().unwrap(), [true]);
+    assert_eq!(*in_hook.lock().unwrap(), [false]);
+}
+
+#[test]
+fn a_local_executor_drops_panicking_futures_while_unwinding() {
+    let seen = Unwound::default();
+    let local = LocalExecutor::new();
+    let task = local.spawn(panicking(&seen));
+    let error = local.block_on(task.result()).unwrap_err();
+    assert!(error.is_panic());
+    panics(|| local.block_on(panicking(&seen)));
+    panics(|| block_on(local.run(panicking(&seen))));
+    assert_eq!(*seen.lock().unwrap(), [true; 3]);
+}
+
+#[test]
+fn a_scope_drops_panicking_tasks_and_its_body_while_unwinding() {
+    let seen = Unwound::default();
+    let executor = executor(1);
+    let payload = panics(|| {
+        executor.scope(|s| {
+            s.spawn(panicking(&seen));
         });
-        block_on(polled);
-        let output = second.spawn(moved.recv().unwrap());
-        sender.send(()).unwrap();
-        assert_eq!(block_on(output), 3);
-        assert_eq!(wakes.wakers(), 0);
-    }
+    });
+    assert_eq!(payload.downcast_ref(), Some(&"in poll"));
+    let body = seen.clone();
+    let scope =
+        executor.spawn(async move { async_scope((), async |_| panicking(&body).await).await });
+    assert!(panics_in_time(scope));
+    let child = seen.clone();
+    let scope = executor.spawn(async move {
+        async_scope((), async |s| drop(s.spawn(panicking(&child)))).await;
+    });
+    assert!(panics_in_time(scope));
+    assert_eq!(*seen.lock().unwrap(), [true; 3]);
+}
+
+#[test]
+fn the_first_panic_of_a_scoped_task_is_its_result() {
+    let executor = executor(1);
+    executor.scope(|s| {
+        let drops = OnDrop(|| panic!("in the future's drop"));
+        let error = block_on(s.spawn(Panicking(drops)).result()).unwrap_err();
+        assert!(error.to_string().ends_with("panicked: in poll"), "{error}");
+    });
 }

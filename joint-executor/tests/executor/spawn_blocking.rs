@@ -1,7 +1,5 @@
 //! Functions that block, on threads of their own.
 
-use std::sync::mpsc::channel;
-
 use crate::prelude::*;
 
 #[test]
@@ -9,19 +7,6 @@ fn the_output_is_awaited_and_the_thread_is_another() {
     let here = thread::current().id();
     let there = block_on(spawn_blocking(|| thread::current().id()));
     assert_ne!(here, there);
-}
-
-#[test]
-fn tasks_run_while_a_blocking_function_waits_for_them() {
-    let executor = LocalExecutor::new();
-    let (sender, receiver) = channel();
-    let blocking = spawn_blocking(move || receiver.recv().unwrap());
-    let task = executor.spawn(async move { sender.send(5).unwrap() });
-    let received = executor.block_on(async {
-        task.await;
-        blocking.await
-    });
-    assert_eq!(received, 5);
 }
 
 #[test]
@@ -52,9 +37,9 @@ fn a_panic_of_a_blocking_function_names_the_call_site() {
 }
 
 /// A function that has begun, and ends when it is told to.
-fn begun() -> (joint::JoinHandle<u32>, mpsc::Sender<u32>) {
-    let (begins, begun) = channel();
-    let (end, ends) = channel();
+fn begun<T: Send + 'static>() -> (JoinHandle<T>, mpsc::Sender<T>) {
+    let (begins, begun) = mpsc::channel();
+    let (end, ends) = mpsc::channel();
     let task = spawn_blocking(move || {
         begins.send(()).unwrap();
         ends.recv().unwrap()
@@ -64,11 +49,16 @@ fn begun() -> (joint::JoinHandle<u32>, mpsc::Sender<u32>) {
 }
 
 #[test]
-fn a_running_blocking_function_returns_in_spite_of_abort() {
+fn a_running_blocking_function_returns_in_spite_of_abort_and_drop() {
     let (task, end) = begun();
     task.abort();
     end.send(3).unwrap();
     assert_eq!(block_on(task.result()).unwrap(), 3);
+    let (task, end) = begun();
+    drop(task);
+    let (tells, told) = mpsc::channel();
+    assert!(end.send(on_drop(move || tells.send(()).unwrap())).is_ok());
+    told.recv().unwrap();
 }
 
 #[test]
@@ -80,26 +70,10 @@ fn cancel_waits_for_one_that_has_begun() {
 }
 
 #[test]
-fn the_output_of_one_whose_handle_was_dropped_is_dropped() {
-    let (begins, begun) = channel();
-    let (end, ends) = channel();
-    let (tells, told) = channel();
-    let task = spawn_blocking(move || {
-        begins.send(()).unwrap();
-        ends.recv().unwrap();
-        OnDrop(move || tells.send(()).unwrap())
-    });
-    begun.recv().unwrap();
-    drop(task);
-    end.send(()).unwrap();
-    told.recv().unwrap();
-}
-
-#[test]
 fn dropped_handles_lose_no_begun_function_and_run_none_twice() {
     static RAN: AtomicUsize = AtomicUsize::new(0);
     const MANY: usize = 200;
-    let (sender, receiver) = channel();
+    let (sender, receiver) = mpsc::channel();
     for _ in 0..MANY {
         let sender = sender.clone();
         let tells = OnDrop(move || sender.send(()).unwrap());

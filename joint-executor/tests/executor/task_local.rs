@@ -1,8 +1,5 @@
 //! Values that tasks carry with them: where they are seen, and where they are not.
 
-use std::sync::mpsc::channel;
-
-use joint::task;
 use joint_executor::TaskLocal;
 
 use crate::prelude::*;
@@ -46,23 +43,6 @@ fn keys_of_one_type_do_not_mix() {
         ),
     );
     assert_eq!(block_on(future), (1, 2, "three".into()));
-}
-
-#[test]
-fn a_value_moves_with_its_future_from_thread_to_thread() {
-    let (sender, receiver) = channel();
-    let (runnable, handle) = task::spawn(
-        NUMBER.scope(7, async {
-            assert_eq!(number(), Some(7));
-            yield_now().await;
-            number()
-        }),
-        move |runnable| sender.send(runnable).unwrap(),
-    );
-    runnable.run();
-    let runnable = receiver.recv().unwrap();
-    thread::spawn(move || runnable.run()).join().unwrap();
-    assert_eq!(block_on(handle), Some(7));
 }
 
 #[test]

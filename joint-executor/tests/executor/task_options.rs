@@ -2,29 +2,6 @@
 
 use crate::prelude::*;
 
-/// Keeps a worker in one poll until it is dropped.
-struct Busy(Option<mpsc::Sender<()>>, Option<JoinHandle<()>>);
-
-impl Busy {
-    fn on(executor: &Executor, worker: usize) -> Self {
-        let (sender, receiver) = mpsc::channel::<()>();
-        let (begins, has_begun) = mpsc::channel();
-        let handle = executor.spawn_on(worker, async move {
-            begins.send(()).unwrap();
-            let _ = receiver.recv();
-        });
-        has_begun.recv().unwrap();
-        Self(Some(sender), Some(handle))
-    }
-}
-
-impl Drop for Busy {
-    fn drop(&mut self) {
-        drop(self.0.take());
-        block_on(self.1.take().unwrap());
-    }
-}
-
 /// The tasks that were run, in order.
 #[derive(Clone, Default)]
 struct Log(Arc<Mutex<Vec<&'static str>>>);
@@ -174,9 +151,9 @@ fn high_tasks_run_before_normal_ones() {
         let executor = executor(1);
         let log = Log::default();
         if from_outside {
-            let busy = Busy::on(&executor, 0);
+            let busy = Busy::spawn(executor.task().on_worker(0));
             executor.enter(|| log.spawn_both_kinds());
-            drop(busy);
+            busy.release().unwrap();
         } else {
             let log = log.clone();
             block_on(executor.spawn(async move { log.spawn_both_kinds() }));
@@ -220,30 +197,6 @@ fn high_is_kept_over_waits() {
     assert_eq!(log.all()[0], "high");
 }
 
-/// Most often the other worker sleeps when the turn of the local task comes, before that of the one
-/// who yields.
-#[test]
-fn a_local_task_that_blocks_does_not_hold_up_one_it_overtook() {
-    let executor = executor(2);
-    for _ in 0..100 {
-        let overtaken = executor.spawn(async {
-            let (sender, receiver) = mpsc::channel::<()>();
-            let blocks = Arc::new(AtomicBool::new(false));
-            let begins = blocks.clone();
-            spawn_local(async move {
-                begins.store(true, Relaxed);
-                receiver.recv().unwrap();
-            })
-            .detach();
-            while !blocks.load(Relaxed) {
-                yield_now().await;
-            }
-            sender.send(()).unwrap();
-        });
-        block_on(overtaken);
-    }
-}
-
 fn of_kind<'a>(executor: &'a Executor, kind: &str) -> TaskBuilder<'a> {
     match kind {
         "high" => executor.task().priority(Priority::High),
@@ -252,27 +205,7 @@ fn of_kind<'a>(executor: &'a Executor, kind: &str) -> TaskBuilder<'a> {
     }
 }
 
-/// Has tasks of these kinds run for ever on one worker, until there are so many runs and the
-/// function has returned. Returns the runs.
-fn contend(
-    kinds: impl IntoIterator<Item = &'static str>,
-    runs: usize,
-    meanwhile: impl FnOnce(&Executor),
-) -> Vec<&'static str> {
-    let executor = executor(1);
-    let (log, stop) = (Log::default(), Arc::new(AtomicBool::new(false)));
-    let busy = Busy::on(&executor, 0);
-    let spawn = |kind| of_kind(&executor, kind).spawn(log.for_ever(kind, &stop));
-    let handles: Vec<_> = kinds.into_iter().map(spawn).collect();
-    drop(busy);
-    // A pinned one has the worker for itself at first.
-    wait_until(|| log.0.lock().unwrap().len() >= runs);
-    meanwhile(&executor);
-    stop.store(true, Relaxed);
-    handles.into_iter().for_each(block_on);
-    log.all()
-}
-
+/// They run for ever on one worker.
 #[test]
 fn tasks_of_no_kind_starve_beside_the_others() {
     for (kind, others, most) in [
@@ -280,8 +213,18 @@ fn tasks_of_no_kind_starve_beside_the_others() {
         ("pinned", ["high", "normal"], 8),
         ("high", ["normal", "pinned"], 64),
     ] {
+        let executor = executor(1);
+        let (log, stop) = (Log::default(), Arc::new(AtomicBool::new(false)));
+        let busy = Busy::spawn(executor.task().on_worker(0));
         let others = others.into_iter().flat_map(|other| [other; 10]);
-        let all = contend(others.chain([kind]), 2_000, |_| {});
+        let spawn = |kind| of_kind(&executor, kind).spawn(log.for_ever(kind, &stop));
+        let handles: Vec<_> = others.chain([kind]).map(spawn).collect();
+        busy.release().unwrap();
+        // A pinned one has the worker for itself at first.
+        wait_until(|| log.0.lock().unwrap().len() >= 2_000);
+        stop.store(true, Relaxed);
+        handles.into_iter().for_each(block_on);
+        let all = log.all();
         let waits = all.split(|&other| other == kind).map(<[_]>::len);
         let longest = waits.max().unwrap();
         assert!(longest <= most, "{kind}: {longest}");
@@ -293,47 +236,17 @@ fn a_flood_of_tasks_from_outside_does_not_starve_a_normal_one() {
     for kind in ["high", "pinned"] {
         let executor = executor(1);
         let log = Log::default();
-        let busy = Busy::on(&executor, 0);
+        let busy = Busy::spawn(executor.task().on_worker(0));
         let task = || of_kind(&executor, kind);
         let flood = || (0..5_000).for_each(|_| task().spawn(log.task("flood")).detach());
         flood();
         executor.spawn(log.task("one")).detach();
         flood();
-        drop(busy);
+        busy.release().unwrap();
         wait_until(|| executor.metrics().live() == 0);
         let wait = log.longest_wait("one");
         assert!(wait <= 61, "{kind}: {wait}");
     }
-}
-
-#[test]
-fn a_flood_from_outside_does_not_starve_a_pinned_task() {
-    let executor = executor(1);
-    let log = Log::default();
-    let busy = Busy::on(&executor, 0);
-    let flood = || (0..5_000).for_each(|_| executor.spawn(log.task("flood")).detach());
-    flood();
-    let (begins, has_begun) = mpsc::channel();
-    let (sender, receiver) = mpsc::channel::<()>();
-    let middle = {
-        let log = log.task("middle");
-        executor.spawn(async move {
-            log.await;
-            begins.send(()).unwrap();
-            let _ = receiver.recv();
-        })
-    };
-    flood();
-    drop(busy);
-    has_begun.recv().unwrap();
-    executor.spawn_on(0, log.task("one")).detach();
-    drop(sender);
-    block_on(middle);
-    wait_until(|| executor.metrics().live() == 0);
-    let all = log.all();
-    let place = |name| all.iter().position(|&other| other == name).unwrap();
-    let wait = place("one") - place("middle");
-    assert!(wait <= 80, "{wait}");
 }
 
 /// A future that says on which workers it was polled, and waits for many wake-ups.
@@ -392,14 +305,14 @@ fn a_pinned_task_stays_wherever_it_is_woken_from() {
 #[test]
 fn a_pinned_task_is_not_stolen_from_a_busy_worker() {
     let executor = executor(2);
-    let busy = Busy::on(&executor, 0);
+    let busy = Busy::spawn(executor.task().on_worker(0));
     let pinned = [(); 100].map(|()| executor.spawn_on(0, async { current_worker() }));
     // The other worker has nothing to do but to look round.
     for _ in 0..100 {
         block_on(executor.spawn_on(1, yield_now()));
     }
     assert!(pinned.iter().all(|handle| !handle.is_finished()));
-    drop(busy);
+    busy.release().unwrap();
     for handle in pinned {
         assert_eq!(block_on(handle), Some(0));
     }
@@ -479,31 +392,6 @@ fn a_local_task_cancelled_from_elsewhere_is_dropped_at_home() {
 }
 
 #[test]
-fn local_tasks_that_are_queued_are_dropped_at_home_by_the_end() {
-    let guards = Guards::default();
-    let executor = executor(2);
-    let (sender, receiver) = mpsc::channel::<Executor>();
-    let (done, is_done) = mpsc::channel();
-    let inside = executor.spawn({
-        let guards = guards.clone();
-        async move {
-            let executor = receiver.recv().unwrap();
-            for _ in 0..100 {
-                spawn_local(hold(guards.local())).detach();
-            }
-            // By one of its own tasks: those of this worker are dropped after.
-            drop(executor);
-            done.send(()).unwrap();
-        }
-    });
-    sender.send(executor).unwrap();
-    is_done.recv().unwrap();
-    let _ = block_on(inside.result());
-    wait_until(|| guards.dropped() >= 100);
-    guards.assert_all_at_home(100);
-}
-
-#[test]
 fn a_local_future_may_spawn_local_ones_when_it_is_dropped() {
     struct Spawns(Guards, u32);
     impl Drop for Spawns {
@@ -572,44 +460,6 @@ fn local_tasks_are_dropped_at_home_while_others_wake_them() {
             guards.assert_all_at_home(40);
         });
         block_on(wakers_of_other);
-    }
-}
-
-#[test]
-fn drops_of_local_tasks_of_two_workers_wake_each_other() {
-    struct Wakes(Arc<Mutex<Vec<Waker>>>);
-    impl Drop for Wakes {
-        fn drop(&mut self) {
-            let wakers = self.0.lock().unwrap().clone();
-            wakers.into_iter().for_each(Waker::wake);
-        }
-    }
-    for _ in 0..100 {
-        let guards = Guards::default();
-        let executor = executor(2);
-        let wakers = Arc::<Mutex<Vec<Waker>>>::default();
-        for worker in [0, 1] {
-            let (guards, wakers) = (guards.clone(), wakers.clone());
-            let spawned = executor.spawn_on(worker, async move {
-                for _ in 0..10 {
-                    let (guard, wakes) = (guards.local(), Wakes(wakers.clone()));
-                    let mut polled = false;
-                    spawn_local(poll_fn(move |cx| {
-                        let (_guard, wakes) = (&guard, &wakes);
-                        if !std::mem::replace(&mut polled, true) {
-                            wakes.0.lock().unwrap().push(cx.waker().clone());
-                        }
-                        Poll::<()>::Pending
-                    }))
-                    .detach();
-                }
-            });
-            block_on(spawned);
-        }
-        wait_until(|| wakers.lock().unwrap().len() >= 20);
-        drop(executor);
-        guards.assert_all_at_home(20);
-        wakers.lock().unwrap().clear();
     }
 }
 

@@ -2,17 +2,13 @@
 //! or dropped.
 #![cfg(feature = "tracing")]
 
-use std::{
-    collections::{BTreeMap, HashMap},
-    fmt::Debug,
-    sync::atomic::AtomicU64,
-};
+use std::{collections::BTreeMap, fmt::Debug};
 
 use tracing_core::{
     Dispatch, Event, Field, Metadata, Subscriber,
     dispatcher::with_default,
     field::Visit,
-    span::{Attributes, Current, Id, Record},
+    span::{Attributes, Id, Record},
 };
 
 use crate::prelude::*;
@@ -22,25 +18,26 @@ use crate::prelude::*;
 struct Seen {
     fields: BTreeMap<&'static str, String>,
     is_root: bool,
-    metadata: Option<&'static Metadata<'static>>,
+    name: &'static str,
     references: usize,
     entered: usize,
     exited: usize,
-    closed: bool,
 }
 
-static SPANS: Mutex<Option<HashMap<u64, Seen>>> = Mutex::new(None);
-static NEXT: AtomicU64 = AtomicU64::new(1);
+impl Visit for Seen {
+    fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
+        self.fields.insert(field.name(), format!("{value:?}"));
+    }
+
+    fn record_str(&mut self, field: &Field, value: &str) {
+        self.fields.insert(field.name(), value.into());
+    }
+}
+
+static SPANS: Mutex<BTreeMap<u64, Seen>> = Mutex::new(BTreeMap::new());
 
 fn with_span<R>(id: &Id, f: impl FnOnce(&mut Seen) -> R) -> R {
-    let mut spans = SPANS.lock().unwrap();
-    let spans = spans.get_or_insert_default();
-    f(spans.entry(id.into_u64()).or_default())
-}
-
-thread_local! {
-    /// The spans that this thread is in, the innermost last.
-    static ENTERED: RefCell<Vec<(Id, &'static Metadata<'static>)>> = const { RefCell::new(Vec::new()) };
+    f(SPANS.lock().unwrap().get_mut(&id.into_u64()).unwrap())
 }
 
 /// Panics when a span is made, or notes all spans.
@@ -54,25 +51,18 @@ impl Subscriber for Notes {
     }
 
     fn new_span(&self, span: &Attributes<'_>) -> Id {
-        struct Fields<'a>(&'a mut BTreeMap<&'static str, String>);
-        impl Visit for Fields<'_> {
-            fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
-                self.0.insert(field.name(), format!("{value:?}"));
-            }
-
-            fn record_str(&mut self, field: &Field, value: &str) {
-                self.0.insert(field.name(), value.into());
-            }
-        }
         assert!(!self.panics, "a subscriber's own");
-        let id = Id::from_u64(NEXT.fetch_add(1, Relaxed));
-        with_span(&id, |seen| {
-            span.record(&mut Fields(&mut seen.fields));
-            seen.is_root = span.is_root();
-            seen.metadata = Some(span.metadata());
-            seen.references = 1;
-        });
-        id
+        let mut seen = Seen {
+            is_root: span.is_root(),
+            name: span.metadata().name(),
+            references: 1,
+            ..Seen::default()
+        };
+        span.record(&mut seen);
+        let mut spans = SPANS.lock().unwrap();
+        let id = spans.len() as u64 + 1;
+        spans.insert(id, seen);
+        Id::from_u64(id)
     }
 
     fn record(&self, _: &Id, _: &Record<'_>) {}
@@ -82,21 +72,14 @@ impl Subscriber for Notes {
     fn event(&self, _: &Event<'_>) {}
 
     fn enter(&self, id: &Id) {
-        let metadata = with_span(id, |seen| {
-            assert!(!seen.closed);
+        with_span(id, |seen| {
+            assert!(seen.references > 0, "it is closed");
             seen.entered += 1;
-            seen.metadata
         });
-        let entered = (id.clone(), metadata.unwrap());
-        ENTERED.with_borrow_mut(|spans| spans.push(entered));
     }
 
     fn exit(&self, id: &Id) {
         with_span(id, |seen| seen.exited += 1);
-        ENTERED.with_borrow_mut(|spans| {
-            let last = spans.iter().rposition(|(entered, _)| entered == id);
-            spans.remove(last.expect("it was entered on this thread"));
-        });
     }
 
     fn clone_span(&self, id: &Id) -> Id {
@@ -107,25 +90,16 @@ impl Subscriber for Notes {
     fn try_close(&self, id: Id) -> bool {
         with_span(&id, |seen| {
             seen.references -= 1;
-            seen.closed = seen.references == 0;
-            seen.closed
-        })
-    }
-
-    fn current_span(&self) -> Current {
-        ENTERED.with_borrow(|spans| match spans.last() {
-            Some((id, metadata)) => Current::new(id.clone(), metadata),
-            None => Current::none(),
+            seen.references == 0
         })
     }
 }
 
 /// The one span of that name.
 fn span(name: &str) -> Seen {
-    // Whichever test comes first.
     let spans = SPANS.lock().unwrap();
     let named = |seen: &&Seen| seen.fields.get("task.name").is_some_and(|it| it == name);
-    let mut spans = spans.iter().flat_map(HashMap::values).filter(named);
+    let mut spans = spans.values().filter(named);
     let span = spans.next().unwrap().clone();
     assert!(spans.next().is_none());
     span
@@ -144,7 +118,7 @@ fn a_span_says_which_task_it_is() {
     block_on(handle);
     let seen = span("which");
     assert!(seen.is_root);
-    assert_eq!(seen.metadata.unwrap().name(), "runtime.spawn");
+    assert_eq!(seen.name, "runtime.spawn");
     assert_eq!(seen.fields["kind"], "normal");
     assert_eq!(seen.fields["loc.file"], file!());
     assert_eq!(seen.fields["loc.line"], line.to_string());
@@ -159,7 +133,7 @@ fn a_span_is_entered_for_each_poll_and_for_the_drop() {
         yield_now().await;
     }));
     let seen = span("polled");
-    assert_eq!((seen.entered, seen.exited, seen.closed), (4, 4, true));
+    assert_eq!((seen.entered, seen.exited, seen.references), (4, 4, 0));
 }
 
 #[test]
@@ -169,10 +143,9 @@ fn a_span_is_closed_when_the_task_is_cancelled_or_panics() {
     assert_eq!(block_on(waits.cancel()), None);
     let panics = executor.task().name("panicked");
     assert!(block_on(panics.spawn(async { panic!("no") }).result()).is_err());
-    assert!(span("cancelled").closed);
+    assert_eq!(span("cancelled").references, 0);
     let seen = span("panicked");
-    assert!(seen.closed);
-    assert_eq!((seen.entered, seen.exited), (2, 2));
+    assert_eq!((seen.entered, seen.exited, seen.references), (2, 2, 0));
 }
 
 #[test]

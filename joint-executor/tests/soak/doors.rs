@@ -1,21 +1,11 @@
 //! The doors: how a place goes through one, and what the code inside of it does.
 
-use std::{
-    any::Any,
-    future::{Future, ready},
-    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
-    pin::Pin,
-    thread,
-};
+use std::{any::Any, future::ready};
 
-use joint::{JoinError, JoinHandle, block_on};
-use joint_executor::yield_now;
+use joint::block_on;
 
-use crate::{
-    hosted, others, owners, ready as polls, strangers,
-    tree::Node,
-    world::{Here, Left, Token},
-};
+use crate::prelude::*;
+use crate::{hosted, others, owners, ready as polls, strangers};
 
 pub(crate) type Boxed<'a> = Pin<Box<dyn Future<Output = ()> + Send + 'a>>;
 

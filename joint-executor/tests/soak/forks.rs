@@ -4,18 +4,10 @@
 //! No thread starts or ends at the fork: std has a lock of its own for that, which would stay
 //! locked in the child.
 
-use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering::Relaxed},
-    },
-    time::Duration,
-};
-
 use joint::block_on;
-use joint_executor::{Executor, hosted::apart, time::sleep, yield_now};
 
 use crate::child::in_child;
+use crate::prelude::*;
 
 pub(crate) fn fork(program: fn(u64), seed: u64) {
     let executor = Executor::builder().workers(2).build().unwrap();
@@ -40,7 +32,7 @@ pub(crate) fn fork(program: fn(u64), seed: u64) {
     };
     let tasks: Vec<_> = (0..6).map(|i| until_over(i % 3)).collect();
     in_child(|| program(seed));
-    let inside = async move { in_child(|| apart(|| program(seed))) };
+    let inside = async move { in_child(|| call_apart(|| program(seed))) };
     block_on(executor.spawn(inside));
     // The parent takes no notice.
     over.store(true, Relaxed);

@@ -1,28 +1,11 @@
 //! Doors into hosted workers.
 
-use std::{
-    cell::RefCell,
-    collections::VecDeque,
-    future::Future,
-    panic::{AssertUnwindSafe, catch_unwind},
-    task::Waker,
-    thread,
-    time::Instant,
-};
+use std::collections::VecDeque;
 
-use joint::{JoinHandle, block_on as wait_for, budget, oneshot};
-use joint_executor::{
-    Executor, current_worker,
-    hosted::{BoundWorker, HostedWorker, ReadyTask, Step},
-    spawn_local,
-};
+use joint::{block_on as wait_for, budget};
+use joint_executor::spawn_local;
 
-use crate::{
-    doors::{Output, body, check_call, function, settle},
-    owners::end,
-    tree::Node,
-    world::{Here, Is, Who, driving},
-};
+use crate::prelude::*;
 
 /// An executor with one hosted worker, and the place of its tasks.
 fn fresh(is_scheduled: bool, here: &Here) -> (Executor, HostedWorker, Here) {

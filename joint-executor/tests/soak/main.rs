@@ -2,14 +2,6 @@
 //! a trivial reference of what must become of it. Every task is accounted for, and no thread and no
 //! descriptor stays.
 //!
-//! | file | what it has |
-//! |---|---|
-//! | `tree.rs` | programs: random ones, as text, and smaller ones |
-//! | `world.rs` | the reference |
-//! | `doors.rs` | how code goes through doors |
-//! | `owners.rs`, `hosted.rs`, `others.rs`, `ready.rs`, `strangers.rs` | the doors |
-//! | `forks.rs` | the same in the children of forks |
-//!
 //! As a test it takes a fixed number of programs. `cargo xtask soak [MINUTES]` runs it for that
 //! long, from another seed each time. Programs run in a child process, which ends when one of them
 //! fails or hangs. Then the smallest program that fails in the same way is printed, with the
@@ -27,6 +19,7 @@ mod forks;
 mod hosted;
 mod others;
 mod owners;
+mod prelude;
 mod ready;
 mod strangers;
 mod tree;
@@ -118,11 +111,7 @@ fn one_child() {
     // It is never stopped, and is in use from here on.
     block_on(Executor::global().spawn(sleep(Duration::ZERO)));
     // Idle threads for functions that block end after ten seconds.
-    let kinds: &[&str] = if limit.is_some() {
-        &["task", "fd"]
-    } else {
-        &["fd"]
-    };
+    let kinds = &["fd", "task"][..1 + usize::from(limit.is_some())];
     let before: Vec<_> = kinds.iter().map(|kind| count(kind)).collect();
     let start = Instant::now();
     for seed in first.. {
@@ -135,11 +124,8 @@ fn one_child() {
     }
     // The system takes a joined thread off its list in its own time; and one that its own task has
     // left ends after it.
-    while kinds
-        .iter()
-        .zip(&before)
-        .any(|(kind, before)| count(kind) > *before)
-    {
+    let counts = || kinds.iter().zip(&before);
+    while counts().any(|(kind, before)| count(kind) > *before) {
         thread::yield_now();
     }
 }
@@ -158,11 +144,8 @@ fn failure(variable: &str, value: &str) -> Option<(String, u64)> {
         .unwrap();
     let lines = |bytes| String::from_utf8_lossy(bytes).into_owned();
     let (out, err) = (lines(&output.stdout), lines(&output.stderr));
-    let seed = out
-        .lines()
-        .rev()
-        .find_map(|line| line.split("seed ").nth(1));
-    let seed = seed.and_then(|seed| seed.parse().ok()).unwrap_or(0);
+    let seeds = out.lines().filter_map(|line| line.strip_prefix("seed "));
+    let seed = seeds.last().and_then(|seed| seed.parse().ok()).unwrap_or(0);
     if let Some(count) = out.lines().find(|line| line.ends_with(" programs")) {
         println!("seed {value}, {count}");
     }

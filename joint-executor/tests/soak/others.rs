@@ -1,31 +1,16 @@
 //! Doors that run no tasks of their own: threads, values, timers, ends, and what other places have
 //! left.
 
-use std::{
-    future::{pending, poll_fn},
-    panic::{AssertUnwindSafe, catch_unwind},
-    pin::Pin,
-    sync::{Arc, Mutex, mpsc},
-    thread as threads,
-    time::{Duration, Instant},
-};
+use std::thread as threads;
 
+use joint::block_on;
+use joint_executor as executor;
+
+use crate::prelude::*;
 #[cfg(all(unix, feature = "io"))]
 use futures_lite::{AsyncReadExt, AsyncWriteExt};
-use joint::{block_on, oneshot};
 #[cfg(all(unix, feature = "io"))]
 use joint_executor::io;
-use joint_executor::{
-    self as executor, hosted,
-    time::{Interval, Sleep, Timer, interval_at, sleep},
-};
-
-use crate::{
-    doors::{End, body, check_call, check_result, function, perform, settle},
-    owners::{LONG, SHORT, end, fresh},
-    tree::Node,
-    world::{Here, Is, Left, VALUE, Who},
-};
 
 impl Here {
     /// Leaves something to all places.
@@ -78,7 +63,7 @@ pub(crate) async fn value(node: &Node, here: &Here) {
 
 pub(crate) fn apart(node: &Node, here: &Here) {
     let inside = function(node, here.with(Who::NOBODY));
-    check_call(here, node, || hosted::apart(inside));
+    check_call(here, node, || call_apart(inside));
 }
 
 /// A timer that is armed again, for a near time, while a task waits for it.
@@ -278,21 +263,18 @@ pub(crate) fn leave(node: &Node, here: &Here) {
     if let Ok(waker) = waker.try_recv() {
         here.leave(Left::Waker(waker));
     }
-    let token = here.token();
-    here.leave(Left::Value {
-        _dropped: Box::new((token, waker)),
-    });
+    here.leave(Left::value((here.token(), waker)));
 }
 
 /// Does something with what another place has left.
 pub(crate) fn pick(node: &Node, here: &Here) {
-    let left = {
-        let mut all = here.world.left.lock().unwrap();
-        match all.len() {
-            0 => return,
-            most => all.swap_remove(node.n % most),
-        }
-    };
+    let mut all = here.world.left.lock().unwrap();
+    if all.is_empty() {
+        return;
+    }
+    let at = node.n % all.len();
+    let left = all.swap_remove(at);
+    drop(all);
     match (left, node.n % 4) {
         (Left::Sender(sender), 0 | 1) => _ = sender.send(()),
         (Left::Waker(waker), 0) => waker.wake(),

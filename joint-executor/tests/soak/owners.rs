@@ -1,20 +1,9 @@
 //! Doors that run tasks: executors with threads, local executors, scopes and sets.
 
-use std::{
-    panic::{AssertUnwindSafe, catch_unwind},
-    sync::{Arc, mpsc},
-    thread,
-    time::Duration,
-};
+use joint::block_on as wait_for;
+use joint_executor as executor;
 
-use joint::{JoinHandle, block_on as wait_for};
-use joint_executor::{self as executor, Executor, JoinSet, LocalExecutor, Priority};
-
-use crate::{
-    doors::{End, body, check_call, check_result, function, settle},
-    tree::Node,
-    world::{Here, Is, Left, Token, Who, drives, driving},
-};
+use crate::prelude::*;
 
 pub(crate) const LONG: Duration = Duration::from_secs(3600);
 pub(crate) const SHORT: Duration = Duration::from_micros(100);

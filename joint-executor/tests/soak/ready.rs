@@ -1,35 +1,13 @@
 //! Doors into polls and what stays after them: deadlines, sources that are always ready, and large
 //! futures.
 
-use std::{
-    alloc::{GlobalAlloc, Layout, System},
-    future::{Future, pending, poll_fn},
-    pin::{Pin, pin},
-    sync::{
-        Arc, Mutex,
-        atomic::{AtomicIsize, AtomicUsize, Ordering::Relaxed},
-    },
-    task::{Context, Poll},
-    time::{Duration, Instant},
-};
-
-use joint::oneshot;
-#[cfg(all(unix, feature = "io"))]
-use joint_executor::io;
-use joint_executor::{
-    JoinSet, LocalExecutor,
-    time::{Interval, Sleep, interval_at, sleep, timeout, timeout_at},
-    yield_now,
-};
+use std::alloc::{GlobalAlloc, Layout, System};
 
 #[cfg(all(unix, feature = "io"))]
 use crate::others::socket;
-use crate::{
-    doors::{Boxed, body, check_result, settle},
-    owners::{LONG, SHORT, end, fresh, in_local},
-    tree::{Choice, Node},
-    world::{Here, Left, driving},
-};
+use crate::prelude::*;
+#[cfg(all(unix, feature = "io"))]
+use joint_executor::io;
 
 /// Ticks, and then a body that has time until a deadline.
 pub(crate) async fn deadline(node: &Node, here: &Here) {
@@ -289,9 +267,7 @@ pub(crate) async fn large(node: &Node, here: &Here) {
         std::hint::black_box(&large);
         output
     });
-    here.leave(Left::Value {
-        _dropped: Box::new((here.token(), polled)),
-    });
+    here.leave(Left::value((here.token(), polled)));
     settle(handle, node, here).await;
     end(executor, node.n, here);
 }

@@ -1,29 +1,10 @@
 //! Doors into code that the executor calls for others: wakers, drops, hooks, and functions for
 //! waiting.
 
-use std::{
-    future::{Future, pending},
-    panic::{AssertUnwindSafe, catch_unwind},
-    pin::pin,
-    sync::{Arc, Mutex, mpsc},
-    task::{Context, Poll, Wake, Waker},
-    thread,
-    time::Duration,
-};
+use joint::{block_on, host::Parked};
+use joint_executor::spawn_blocking;
 
-use joint::{
-    block_on,
-    host::{self, Parked},
-    oneshot,
-};
-use joint_executor::{Executor, JoinSet, hosted, spawn_blocking, time::sleep, yield_now};
-
-use crate::{
-    doors::perform,
-    owners::{end, fresh, until_finished},
-    tree::Node,
-    world::{Here, Token, VALUE, Who, fail},
-};
+use crate::prelude::*;
 
 /// Code that runs once, wherever somebody calls it.
 struct Once {
@@ -36,13 +17,11 @@ struct Once {
 impl Once {
     fn new(node: &Node, here: &Here) -> Self {
         let here = here.with(Who::ANYBODY);
-        let token = here.token();
-        let (node, is_left) = (node.clone(), Mutex::new(true));
         Self {
-            node,
+            token: here.token(),
+            node: node.clone(),
             here,
-            token,
-            is_left,
+            is_left: Mutex::new(true),
         }
     }
 
@@ -268,7 +247,7 @@ pub(crate) fn wait(node: &Node, here: &Here) {
                 }
             }
             let inside = here.with(Who::NOBODY);
-            hosted::apart(|| perform(&node.inside, &inside));
+            call_apart(|| perform(&node.inside, &inside));
         });
     });
 }

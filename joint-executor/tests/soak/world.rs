@@ -5,21 +5,9 @@
 //! * What must run has run once, and what need not has run at most once.
 //! * Code inside a door is who the door says, and after the door who it was before it.
 
-use std::{
-    cell::Cell,
-    fmt::Debug,
-    io::Write,
-    process::abort,
-    sync::{
-        Arc, Mutex,
-        atomic::{AtomicU64, Ordering::Relaxed},
-    },
-    task::Waker,
-    thread,
-};
+use std::{fmt::Debug, io::Write, process::abort};
 
-use joint_executor::{Executor, Handle, JoinHandle, TaskLocal, hosted::ExecutorId, oneshot};
-
+use crate::prelude::*;
 use crate::ready::has_large;
 
 pub(crate) static VALUE: TaskLocal<u64> = TaskLocal::new();
@@ -118,14 +106,10 @@ impl Here {
     }
 
     pub(crate) fn with(&self, who: Who) -> Self {
-        let world = self.world.clone();
-        let path = self.path.clone();
-        let is_driven = true;
         Self {
-            world,
-            path,
             who,
-            is_driven,
+            is_driven: true,
+            ..self.clone()
         }
     }
 
@@ -137,9 +121,7 @@ impl Here {
 
     /// Demands that the running code is who it should be.
     pub(crate) fn check(&self) {
-        let Who {
-            value, executor, ..
-        } = self.who;
+        let (value, executor) = (self.who.value, self.who.executor);
         let seen = VALUE.try_with(|value| *value);
         self.demand(value.allows(seen), ("identity: task-local", value, seen));
         let seen = Handle::try_current().map(|handle| handle.id());
@@ -215,6 +197,13 @@ pub(crate) enum Left {
     Sender(oneshot::Sender<()>),
     Waker(Waker),
     Value { _dropped: Box<dyn Send> },
+}
+
+impl Left {
+    pub(crate) fn value(value: impl Send + 'static) -> Self {
+        let _dropped = Box::new(value);
+        Self::Value { _dropped }
+    }
 }
 
 pub(crate) struct World {
@@ -304,15 +293,10 @@ impl World {
 
 /// Says what is open, for a program that hangs.
 pub(crate) fn hang() -> ! {
-    let world = WORLD.lock().unwrap().clone();
-    let open = world
-        .as_ref()
-        .map(|world| world.open.lock().unwrap().clone());
-    let left = world.map(|world| {
-        let things = world.things.lock().unwrap();
-        let left = things.iter().filter(|thing| thing.dropped == 0);
-        left.map(|thing| thing.path.clone()).collect::<Vec<_>>()
-    });
+    let world = WORLD.lock().unwrap().clone().expect("a program runs");
+    let (open, things) = (world.open.lock().unwrap(), world.things.lock().unwrap());
+    let left = things.iter().filter(|thing| thing.dropped == 0);
+    let left: Vec<_> = left.map(|thing| &thing.path).collect();
     let large = has_large();
     fail(&format!(
         "hang: open are {open:?}, not dropped are {left:?}, large: {large}"

@@ -3,7 +3,6 @@
 
 use joint::park::block_on_timeout;
 
-use super::{Sender, read, socket};
 use crate::prelude::*;
 
 /// A time after which a deadlock would have been found.
@@ -23,7 +22,7 @@ fn assert_deadlock(task: JoinHandle<()>) -> String {
 #[test]
 fn a_wait_for_a_task_that_only_its_worker_can_run_panics() {
     type Row = (&'static str, usize, fn(&Executor));
-    let waits: [Row; 4] = [
+    let waits: [Row; 5] = [
         ("one just spawned", 1, |_| block_on(spawn(async {}))),
         ("two of them", 1, |_| {
             let (a, b) = (spawn(async {}), spawn(async {}));
@@ -32,6 +31,10 @@ fn a_wait_for_a_task_that_only_its_worker_can_run_panics() {
         ("one that another thread has spawned", 1, |executor| {
             let task = thread::scope(|s| s.spawn(|| executor.spawn(async {})).join());
             block_on(task.unwrap());
+        }),
+        ("a pinned one, beside another worker", 2, |executor| {
+            let own = current_worker().unwrap();
+            block_on(executor.spawn_on(own, async {}));
         }),
         ("a local one, beside another worker", 2, |_| {
             block_on(spawn_local(async {}));
@@ -51,36 +54,6 @@ fn a_wait_for_a_task_that_only_its_worker_can_run_panics() {
     }
 }
 
-/// It has run before, and is woken by another thread while its worker is blocked.
-#[test]
-fn a_wait_for_a_task_that_waits_itself_panics() {
-    ends(|| {
-        let executor = executor(1);
-        let (sender, receiver) = oneshot::channel();
-        let task = executor.spawn(receiver);
-        let result = executor.spawn(async move {
-            yield_now().await;
-            block_on(async {
-                thread::spawn(|| sender.send(()));
-                let _ = task.await;
-            });
-        });
-        assert_deadlock(result);
-    });
-}
-
-/// A task that is pinned to this worker, and was spawned elsewhere.
-#[test]
-fn a_wait_for_a_task_that_is_pinned_to_this_worker_panics() {
-    ends(|| {
-        let executor = executor(2);
-        let (send, receive) = mpsc::channel::<JoinHandle<()>>();
-        let waits = executor.spawn_on(1, async move { block_on(receive.recv().unwrap()) });
-        send.send(executor.spawn_on(1, async {})).unwrap();
-        assert_deadlock(waits);
-    });
-}
-
 /// In a task of an executor that has this many workers. All at once, because each takes long.
 #[test]
 fn a_wait_that_something_else_ends_goes_on() {
@@ -98,13 +71,11 @@ fn a_wait_that_something_else_ends_goes_on() {
         }),
         ("a timer", 1, || block_on(sleep(LONG))),
         ("a descriptor", 1, || {
-            let (socket, Sender(send)) = socket();
-            thread::spawn(move || {
+            let (socket, send) = socket();
+            block_on(receive(socket, || {
                 thread::sleep(LONG);
-                send.send(()).unwrap();
-            });
-            let (quiet, _kept) = mpsc::channel();
-            block_on(read(socket, Sender(quiet)));
+                send();
+            }));
         }),
         ("a task of another executor", 1, || {
             block_on(executor(1).spawn(sleep(LONG)));
@@ -140,30 +111,6 @@ fn a_wait_that_something_else_ends_goes_on() {
     for (name, thread) in threads {
         assert!(thread.join().is_ok(), "a wait for {name}");
     }
-}
-
-/// Nobody steps the other worker until then.
-#[test]
-fn a_wait_for_a_task_of_another_hosted_worker_goes_on() {
-    ends(|| {
-        let (executor, workers) = Executor::builder().workers(2).build_hosted().unwrap();
-        let mut workers = workers.into_iter();
-        let (first, second) = (workers.next().unwrap(), workers.next().unwrap());
-        let (begin, begun) = mpsc::channel();
-        let waits = executor.spawn(async move {
-            begin.send(()).unwrap();
-            block_on(spawn(async { 5 }))
-        });
-        let other = thread::spawn(move || {
-            begun.recv().unwrap();
-            thread::sleep(LONG);
-            second.run();
-        });
-        first.bind().step(1, Waker::noop());
-        assert_eq!(block_on(waits), 5);
-        drop(executor);
-        other.join().unwrap();
-    });
 }
 
 #[test]

@@ -1,11 +1,21 @@
-//! The executor goes before what it serves.
+//! What fails: the executor goes before what it serves, a descriptor is closed or cannot be served,
+//! and none is left. How ends go is tested by type (`net`).
 
-use std::os::unix::net::UnixStream;
+use std::{
+    fs::File,
+    os::{
+        fd::{AsRawFd, IntoRawFd},
+        unix::net::UnixStream,
+    },
+};
 
 use futures_lite::{AsyncReadExt, AsyncWriteExt};
 
-use crate::io::support::poll_once;
-use crate::prelude::*;
+use crate::{
+    child::in_child,
+    io::support::{Lent, poll_once},
+    prelude::*,
+};
 
 const WAITERS: usize = 100_000;
 const DESCRIPTORS: usize = 100;
@@ -84,5 +94,132 @@ fn io_that_outlives_its_executor_fails_when_it_has_to_wait() {
         io::Write::write_all(&mut far, b"cd").unwrap();
         block_on(stream.read_exact(&mut buffer)).unwrap();
         assert_eq!(&buffer, b"cd");
+    });
+}
+
+/// The waiter is left alone, and can go; its number belongs to who gets it next.
+#[test]
+fn a_descriptor_is_closed_under_its_waiter() {
+    ends(|| {
+        for _ in 0..10 {
+            let (one, other) = UnixStream::pair().unwrap();
+            let number = other.into_raw_fd();
+            let lent = AsyncFd::new(Lent(number)).unwrap();
+            let wakes = Wakes::new();
+            let mut wait = Box::pin(lent.readable());
+            assert!(poll_once(wait.as_mut(), &wakes).is_pending());
+            // Another takes the number, and the first stream's end is closed by that.
+            let (mut far, near) = UnixStream::pair().unwrap();
+            // SAFETY: both are open, and `number` is nobody's but the test's.
+            assert_eq!(unsafe { libc::dup2(near.as_raw_fd(), number) }, number);
+            drop((one, near));
+            let again = AsyncFd::new(Lent(number)).unwrap();
+            drop(wait);
+            assert_eq!(wakes.wakers(), 0);
+            drop(lent);
+            let mut read = Box::pin(again.read_with(|lent| read_raw(lent.0)));
+            assert!(poll_once(read.as_mut(), &wakes).is_pending());
+            far.write_all(b"x").unwrap();
+            assert_eq!(block_on(read).unwrap(), 1);
+            drop(again);
+            // SAFETY: nobody else has it any more.
+            assert_eq!(unsafe { libc::close(number) }, 0);
+        }
+    });
+}
+
+fn read_raw(number: i32) -> io::Result<usize> {
+    let mut buffer = [0u8; 8];
+    // SAFETY: the pointer and the length are the buffer's.
+    let count = unsafe { libc::read(number, buffer.as_mut_ptr().cast(), buffer.len()) };
+    usize::try_from(count).map_err(|_| io::Error::last_os_error())
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_regular_file_is_refused_with_advice() {
+    ends(|| {
+        let file = File::open("Cargo.toml").unwrap();
+        let error = AsyncFd::new(file).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::Unsupported);
+        assert!(error.to_string().contains("spawn_blocking"), "{error}");
+    });
+}
+
+fn set_descriptor_limit(limit: libc::rlim_t) {
+    let limits = libc::rlimit {
+        rlim_cur: limit,
+        rlim_max: 1024,
+    };
+    // SAFETY: the limits are there to be read.
+    let set = unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &raw const limits) };
+    assert_eq!(set, 0);
+}
+
+#[test]
+fn without_descriptors_left_nothing_is_made_but_an_error() {
+    alone(|| {
+        ends(|| {
+            let executor = executor(2);
+            let (mut far, near) = UnixStream::pair().unwrap();
+            let taken: Vec<_> = (0..20).map(|_| near.try_clone().unwrap()).collect();
+            // Fewer than what waits for descriptors takes, by one more each time.
+            let mut stream = Some(near.try_clone().unwrap());
+            let mut refusals = 0;
+            drop(taken);
+            for limit in 5.. {
+                set_descriptor_limit(limit);
+                let own = near.try_clone();
+                let Ok(own) = own else { continue };
+                let made = block_on(executor.spawn(async move { AsyncFd::new(own) }));
+                match made {
+                    Ok(made) => {
+                        stream = Some(made.into_inner().unwrap());
+                        break;
+                    }
+                    Err(error) => {
+                        assert_eq!(error.raw_os_error(), Some(libc::EMFILE), "{error}");
+                        refusals += 1;
+                    }
+                }
+            }
+            assert!(refusals > 0, "the limit was never too low");
+            set_descriptor_limit(1024);
+            // Later on it works, and nothing is left over from before.
+            let stream = stream.unwrap();
+            let read = executor.spawn(async move {
+                let mut buffer = [0; 3];
+                AsyncFd::new(stream)?.read_exact(&mut buffer).await?;
+                io::Result::Ok(buffer)
+            });
+            far.write_all(b"abc").unwrap();
+            assert_eq!(block_on(read).unwrap(), *b"abc");
+        });
+    });
+}
+
+/// The child of a fork drops the descriptors that it inherits, and its parent is served as before.
+#[test]
+fn a_child_that_drops_what_it_inherits_takes_nothing_away() {
+    alone(|| {
+        ends(|| {
+            let executor = executor(2);
+            let (mut far, near) = UnixStream::pair().unwrap();
+            let stream = block_on(executor.spawn(async move { AsyncFd::new(near).unwrap() }));
+            let mut stream = Some(stream);
+            for _ in 0..10 {
+                in_child(|| drop(stream.take()));
+                let mut parents = stream.take().unwrap();
+                let read = executor.spawn(async move {
+                    let mut buffer = [0; 3];
+                    parents.read_exact(&mut buffer).await.unwrap();
+                    (parents, buffer)
+                });
+                far.write_all(b"abc").unwrap();
+                let (parents, buffer) = block_on(read);
+                assert_eq!(&buffer, b"abc");
+                stream = Some(parents);
+            }
+        });
     });
 }

@@ -3,9 +3,7 @@
 //! Each test ends: one that hangs is ended by [`support::ends`].
 #![cfg(unix)]
 
-mod again;
 mod end;
-mod faults;
 mod guard;
 mod readiness;
 mod support;

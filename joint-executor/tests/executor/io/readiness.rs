@@ -228,26 +228,3 @@ fn a_descriptor_is_served_once() {
         AsyncFd::new(&one).unwrap();
     });
 }
-
-/// Many at a time, each of which waits.
-#[test]
-fn a_thousand_descriptors_wait_at_once() {
-    on_workers(|| async {
-        let (mut senders, mut receivers) = (Vec::new(), Vec::new());
-        for n in 0..1000u32 {
-            let (one, mut other) = streams();
-            senders.push(one);
-            receivers.push(spawn(async move {
-                let mut buffer = [0; 4];
-                other.read_exact(&mut buffer).await.unwrap();
-                assert_eq!(u32::from_le_bytes(buffer), n);
-            }));
-        }
-        for (n, one) in senders.iter_mut().enumerate().rev() {
-            one.write_all(&(n as u32).to_le_bytes()).await.unwrap();
-        }
-        for receiver in receivers {
-            receiver.await;
-        }
-    });
-}

@@ -2,7 +2,6 @@
 //! and on executors of one worker and of two; and each has an end, also when it hangs.
 #![cfg(feature = "io")]
 
-mod accept;
 mod address;
 mod connect;
 #[cfg(unix)]

@@ -5,9 +5,7 @@ use std::os::fd::OwnedFd;
 use futures_lite::{AsyncReadExt, AsyncWriteExt, future};
 use joint_executor::io::{PipeReader, PipeWriter, pipe};
 
-use super::support::{
-    bytes, data_then_end, end_while_waiting, everywhere, full_suspends, read_all, waits,
-};
+use super::support::{bytes, data_then_end, end_while_waiting, everywhere, read_all, waits};
 use crate::prelude::*;
 
 #[test]
@@ -49,16 +47,6 @@ fn the_ends_go_to_descriptors_and_back() {
         let (reader, writer) = (PipeReader::try_from(reader)?, PipeWriter::try_from(writer)?);
         assert!(format!("{reader:?}").starts_with("PipeReader"));
         end_while_waiting(&reader, writer).await
-    });
-}
-
-#[test]
-fn a_pipe_that_blocked_is_made_not_to() {
-    everywhere(async || {
-        // Made by the system as it makes them: blocking.
-        let (reader, writer) = rustix::pipe::pipe()?;
-        let (reader, writer) = (PipeReader::try_from(reader)?, PipeWriter::try_from(writer)?);
-        full_suspends(reader, writer).await
     });
 }
 

@@ -232,20 +232,6 @@ fn halves_of_one_stream_make_it_again_and_others_come_back() {
 }
 
 #[test]
-fn a_stream_lingers_as_it_is_told() {
-    everywhere(async || {
-        let (one, _other) = connected().await?;
-        assert_eq!(one.linger()?, None);
-        let second = std::time::Duration::from_secs(1);
-        one.set_linger(Some(second))?;
-        assert_eq!(one.linger()?, Some(second));
-        one.set_linger(None)?;
-        assert_eq!(one.linger()?, None);
-        Ok(())
-    });
-}
-
-#[test]
 fn a_prepared_socket_is_connected_from_its_address() {
     use socket2::{Domain, Socket, Type};
 

@@ -5,8 +5,6 @@ use joint_executor::io::{TcpListener, TcpStream};
 
 use crate::prelude::*;
 
-pub(crate) use crate::common::{ends, executor};
-
 /// Runs a scenario on a plain thread, on one worker and on two.
 pub(crate) fn everywhere<F>(scenario: impl Fn() -> F + Send + 'static)
 where

@@ -158,17 +158,6 @@ fn a_listener_without_room_says_so() {
 }
 
 #[test]
-fn a_unix_stream_converts_to_std_and_back() {
-    everywhere(async || {
-        let (one, other) = UnixStream::pair()?;
-        let one = UnixStream::try_from(one.into_std()?)?;
-        write_and_close(&one, b"still").await?;
-        assert_eq!(read_all(&other).await?, b"still");
-        Ok(())
-    });
-}
-
-#[test]
 fn datagrams_go_to_a_path() {
     everywhere(async || {
         let (place, back) = (Place::new(), Place::new());

@@ -12,15 +12,8 @@ fn shutdown_timeout_reports_the_workers_that_are_late() {
     ends(|| {
         for limit in [Duration::ZERO, MILLI] {
             let executor = executor(3);
-            let (begin, begun) = mpsc::channel();
-            let (end, ended) = mpsc::channel::<()>();
             let idle = executor.spawn(pending::<()>());
-            let blocks = executor.task().on_worker(1).spawn(async move {
-                begin.send(()).unwrap();
-                let _ = ended.recv();
-                7
-            });
-            begun.recv().unwrap();
+            let busy = Busy::spawn(executor.task().on_worker(1));
             let error = executor.shutdown_timeout(limit).unwrap_err();
             // With no time at all, others may not have arrived yet.
             if limit.is_zero() {
@@ -31,8 +24,7 @@ fn shutdown_timeout_reports_the_workers_that_are_late() {
             assert!(text.contains("not shut down in time"), "{text}");
             // The shutdown goes on by itself.
             assert!(block_on(idle.result()).is_err());
-            end.send(()).unwrap();
-            assert_eq!(block_on(blocks), 7);
+            assert!(busy.release().is_ok());
         }
     });
 }
@@ -63,21 +55,12 @@ fn in_the_background_nothing_is_waited_for() {
     ends(|| {
         for workers in [1, 2] {
             let executor = executor(workers);
-            let (begin, begun) = mpsc::channel();
-            let (end, ended) = mpsc::channel::<()>();
-            let blocks = executor.spawn(async move {
-                begin.send(()).unwrap();
-                let _ = ended.recv();
-                spawn(async {}).detach();
-                7
-            });
-            begun.recv().unwrap();
+            let busy = Busy::spawn(executor.task());
             let idle = executor.spawn(pending::<()>());
             executor.shutdown_background();
             // The poll that it does not wait for is still under way.
-            assert!(!blocks.is_finished());
-            end.send(()).unwrap();
-            assert_eq!(block_on(blocks), 7);
+            assert!(!busy.1.is_finished());
+            assert!(busy.release().is_ok());
             assert!(block_on(idle.result()).is_err());
         }
     });
@@ -88,19 +71,13 @@ fn in_the_background_nothing_is_waited_for() {
 fn a_late_worker_drops_what_is_left() {
     ends(|| {
         let executor = executor(1);
-        let (begin, begun) = mpsc::channel();
-        let (end, ended) = mpsc::channel::<()>();
-        executor.spawn_detached(async move {
-            begin.send(()).unwrap();
-            let _ = ended.recv();
-        });
-        begun.recv().unwrap();
+        let busy = Busy::spawn(executor.task());
         let queued = executor.spawn(async {});
         let before = Instant::now();
         let error = executor.shutdown_timeout(MILLI).unwrap_err();
         assert!(before.elapsed() >= MILLI);
         assert_eq!((error.workers(), error.tasks()), (&[0][..], 2));
-        end.send(()).unwrap();
+        assert!(busy.release().is_ok());
         assert!(block_on(queued.result()).is_err());
     });
 }

@@ -3,5 +3,4 @@
 
 mod blocked;
 mod dropped;
-mod inside;
 mod limits;

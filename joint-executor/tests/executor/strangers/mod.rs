@@ -6,17 +6,12 @@
 //! gives up, after [`GUARD`](support::GUARD).
 #![cfg(all(feature = "io", not(miri)))]
 
-mod batch;
-mod blocked;
 mod closing;
 mod driver;
 mod hooks;
-mod host;
 mod hosted;
-mod next;
 #[cfg(target_os = "linux")]
 mod real_time;
 mod scope;
 mod slot;
 mod support;
-mod wakers;

@@ -4,7 +4,7 @@
 use joint::task;
 
 use super::{
-    host::Refuses,
+    scope::Refuses,
     support::{Quiet, Stranger, Watched, quiet, stranger},
 };
 use crate::prelude::*;

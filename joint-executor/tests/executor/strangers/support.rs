@@ -1,9 +1,6 @@
 //! Helpers for the tests: the stranger, and executors whose workers rest.
 
-use std::{
-    net::UdpSocket,
-    sync::mpsc::{Receiver, Sender},
-};
+use std::sync::mpsc::{Receiver, Sender};
 
 use crate::prelude::*;
 
@@ -118,7 +115,7 @@ impl Watched {
             let _ = release.send(());
         });
         self.assert_released();
-        joint_executor::block_on(task);
+        block_on(task);
     }
 }
 
@@ -174,15 +171,4 @@ pub(crate) fn quiet(workers: usize) -> Quiet {
     let quiet = Quiet::new(Executor::builder().workers(workers));
     quiet.settle_all();
     quiet
-}
-
-/// A socket, and a function that sends it a datagram.
-pub(crate) fn socket() -> (UdpSocket, impl FnOnce() + Send + 'static) {
-    let receiver = UdpSocket::bind("127.0.0.1:0").unwrap();
-    let address = receiver.local_addr().unwrap();
-    let send = move || {
-        let sender = UdpSocket::bind("127.0.0.1:0").unwrap();
-        sender.send_to(b"x", address).unwrap();
-    };
-    (receiver, send)
 }

@@ -4,8 +4,6 @@
 //! it came at all.
 #![cfg(feature = "io")]
 
-mod faults;
-mod interval;
 mod moved;
 #[cfg(target_os = "linux")]
 mod slack;

@@ -43,26 +43,6 @@ fn a_timer_moves_to_another_executor_when_its_own_is_dropped() {
     });
 }
 
-/// A thread waits on a timer of an executor that is dropped meanwhile.
-#[test]
-fn a_blocked_thread_is_woken_though_its_timers_executor_goes() {
-    ends(|| {
-        for round in 0..20 {
-            let (begin, wait) = (Instant::now(), 5 * MILLI);
-            let gone = executor(1);
-            let (_, waker) = counting();
-            let slept = poll_on(&gone, sleep(wait), &waker).0;
-            let waiter = thread::spawn(move || block_on(slept));
-            if round % 2 == 0 {
-                thread::yield_now();
-            }
-            drop(gone);
-            waiter.join().unwrap();
-            assert!(begin.elapsed() >= wait);
-        }
-    });
-}
-
 /// A task waits for a timer that another thread moves, as code of nobody, or of a worker of another
 /// executor that serves no timers after that.
 fn wait_for_move<T: Send + 'static>(
@@ -151,5 +131,32 @@ fn every_kind_of_timer_survives_the_drop_after(wait: Duration) {
             None => late.await,
         };
         assert!(outcome.is_err());
+    });
+}
+
+#[test]
+fn a_waker_that_panics_stops_no_other_timer() {
+    ends(|| {
+        let executor = executor(1);
+        let (sender, told) = mpsc::channel();
+        // Late enough that all are armed by then, on a busy machine too.
+        let due = Instant::now() + 1_000 * MILLI;
+        let armed: Vec<Sleep> = (0..100)
+            .map(|n| {
+                let sender = sender.clone();
+                let waker = match n % 2 {
+                    0 => waker_that(|| resume_unwind(Box::new("a waker panics"))),
+                    _ => waker_that(move || sender.send(()).unwrap()),
+                };
+                poll_on(&executor, sleep_until(due + n * MILLI / 10), &waker).0
+            })
+            .collect();
+        let own = executor.spawn(sleep_until(due + 20 * MILLI));
+        block_on(own);
+        for _ in (0..100).filter(|n| n % 2 == 1) {
+            told.recv().unwrap();
+        }
+        drop(armed);
+        block_on(executor.spawn(async {}));
     });
 }

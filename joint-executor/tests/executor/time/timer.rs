@@ -1,6 +1,7 @@
-//! `Timer`.
+//! `Timer`, and `interval` and `interval_at`. What each choice for missed ticks gives is tested beside
+//! it, without a clock.
 
-use joint_executor::time::Timer;
+use joint_executor::time::{Interval, MissedTicks, Timer, interval, interval_at};
 
 use super::past;
 use crate::prelude::*;
@@ -95,4 +96,136 @@ fn arm_at_fires_once_at_the_given_instant() {
         assert_eq!(wakes.count(), 1, "who waits is woken");
         assert_eq!(poll_with(&mut timer, &waker), Poll::Ready(()));
     });
+}
+
+/// Each tick is due a period after the other, and never taken before.
+async fn ticks() {
+    let start = Instant::now() + 3 * MILLI;
+    let mut interval = interval_at(start, 2 * MILLI);
+    for tick in 0..10 {
+        let due = interval.tick().await;
+        assert_eq!(due, start + tick * 2 * MILLI);
+        assert!(Instant::now() >= due);
+    }
+}
+
+#[test]
+fn ticks_come_a_period_apart() {
+    ends(|| {
+        block_on(ticks());
+        let executor = executor(1);
+        let tasks = [(); 10].map(|()| executor.spawn(ticks()));
+        tasks.into_iter().for_each(block_on);
+    });
+}
+
+/// One poll that is to take a tick.
+fn take(interval: &mut Interval) -> Instant {
+    let (wakes, waker) = counting();
+    let polled = interval.poll_tick(&mut Context::from_waker(&waker));
+    assert_eq!((wakes.count(), wakes.wakers()), (0, 1));
+    match polled {
+        Poll::Ready(due) => due,
+        Poll::Pending => panic!("a tick that is due makes wait"),
+    }
+}
+
+fn assert_waits(interval: &mut Interval) {
+    let (_, waker) = counting();
+    let polled = interval.poll_tick(&mut Context::from_waker(&waker));
+    assert_eq!(polled, Poll::Pending);
+}
+
+#[test]
+fn the_first_tick_is_at_once() {
+    let begin = Instant::now();
+    let mut hourly = interval(HOUR);
+    let due = take(&mut hourly);
+    assert!(begin <= due && due <= Instant::now());
+    assert_eq!(hourly.period(), HOUR);
+    assert_waits(&mut hourly);
+}
+
+/// An interval that is late, with a long time until its next tick.
+fn late(missed: MissedTicks) -> Option<(Instant, Interval)> {
+    let now = Instant::now();
+    let start = now.checked_sub(5 * HOUR / 2)?;
+    Some((start, interval_at(start, HOUR).missed_ticks(missed)))
+}
+
+#[test]
+fn burst_delivers_every_missed_tick() {
+    let Some((start, mut interval)) = late(MissedTicks::Burst) else {
+        return;
+    };
+    let due = [(); 3].map(|()| take(&mut interval));
+    assert_eq!(due, [start, start + HOUR, start + 2 * HOUR]);
+    assert_waits(&mut interval);
+}
+
+#[test]
+fn an_interval_in_the_past_skips_to_its_next_multiple() {
+    ends(|| {
+        let Some(start) = Instant::now().checked_sub(1001 * MILLI) else {
+            return;
+        };
+        let period = 10 * MILLI;
+        let mut skips = interval_at(start, period).missed_ticks(MissedTicks::Skip);
+        block_on(async {
+            for _ in 0..3 {
+                let due = skips.tick().await;
+                assert_eq!((due - start).as_nanos() % period.as_nanos(), 0);
+            }
+        });
+    });
+}
+
+#[test]
+fn no_tick_is_lost_when_one_is_given_up() {
+    ends(|| {
+        let start = Instant::now() + 10 * MILLI;
+        let mut ticks = interval_at(start, HOUR);
+        block_on(async {
+            while timeout(MILLI, ticks.tick()).await.is_err() {}
+            sleep(MILLI).await;
+        });
+        assert_waits(&mut ticks);
+        let start = Instant::now() + 5 * MILLI;
+        let mut ticks = interval_at(start, 5 * MILLI);
+        block_on(async {
+            assert!(timeout(Duration::ZERO, ticks.tick()).await.is_err());
+            // Due meanwhile, and nobody there.
+            sleep(11 * MILLI).await;
+            assert_eq!(ticks.tick().await, start);
+            assert_eq!(ticks.tick().await, start + 5 * MILLI);
+        });
+    });
+}
+
+#[test]
+fn a_period_that_is_too_long_ticks_once() {
+    let mut once = interval(Duration::MAX);
+    take(&mut once);
+    let (wakes, waker) = counting();
+    let polled = once.poll_tick(&mut Context::from_waker(&waker));
+    assert_eq!(polled, Poll::Pending);
+    assert_eq!(wakes.wakers(), 1, "it is not armed");
+    once.reset();
+    assert_waits(&mut once);
+}
+
+#[test]
+fn a_period_of_zero_is_refused() {
+    let message = panic_text(|| interval(Duration::ZERO));
+    assert!(message.contains("joint_executor::yield_now"), "{message}");
+}
+
+#[cfg(feature = "futures-core")]
+#[test]
+fn as_a_stream_it_gives_the_instants_of_its_ticks() {
+    use futures_lite::StreamExt;
+
+    let start = Instant::now();
+    let ticks = interval_at(start, MILLI).take(3).collect::<Vec<_>>();
+    assert_eq!(block_on(ticks), [start, start + MILLI, start + 2 * MILLI]);
 }
