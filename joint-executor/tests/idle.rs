@@ -76,8 +76,7 @@ struct State {
     gone: u64,
     back: u64,
     metrics: Metrics,
-    /// How often each of its threads has fallen asleep; `None` while one is awake. Elsewhere than
-    /// on Linux: nothing.
+    /// How often each thread has fallen asleep; `None` while one is awake. Nothing but on Linux.
     asleep: Option<Vec<String>>,
 }
 
@@ -118,8 +117,7 @@ impl Seen {
         }
     }
 
-    /// A thread that sleeps at two instants, and has not fallen asleep in between, has not run at
-    /// all.
+    /// A thread that has not fallen asleep between two instants of sleep has not run.
     #[cfg(target_os = "linux")]
     fn asleep(&self) -> Option<Vec<String>> {
         let mut asleep = Vec::new();
@@ -243,8 +241,7 @@ fn workers_sleep_until_a_descriptor_is_ready() {
     });
 }
 
-/// One watches, so that nothing is stuck behind a long poll. It is only one, however many there
-/// are.
+/// One watches, so that nothing is stuck behind a long poll.
 #[test]
 fn one_idle_worker_watches_a_busy_one_while_the_others_sleep() {
     const WORKERS: usize = 8;

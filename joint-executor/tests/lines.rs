@@ -39,8 +39,7 @@ const ROOM: usize = 16 << 20;
 const WORKERS: usize = 3;
 const ROUNDS: usize = 200;
 
-/// The system's allocator. While it is told to, it hands out one stretch of memory from the
-/// beginning to the end, and takes nothing back.
+/// The system's allocator, which hands out one stretch of memory while it is told to.
 struct Stretch;
 
 #[global_allocator]

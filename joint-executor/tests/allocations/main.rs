@@ -1,5 +1,4 @@
-//! The heap memory of the executor, of its scopes and of its timers. A program of its own, whose
-//! allocator counts.
+//! The heap memory of executors, scopes and timers, by an allocator that counts.
 
 #[path = "../common/mod.rs"]
 mod common;

@@ -8,8 +8,7 @@ use joint::{JoinHandle, block_on, task};
 use joint_executor::JoinSet;
 
 const TASKS: usize = 1_000;
-/// Blocks whose number grows more slowly than that of the tasks: the room for the handles, and the
-/// blocks of the executor's queue.
+/// The room for the handles, and the blocks of the queue, whose number grows more slowly.
 const GROWTH: usize = 60;
 
 #[track_caller]

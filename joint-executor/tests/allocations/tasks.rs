@@ -1,5 +1,4 @@
-//! The heap memory of the executor: nothing for a task beside its one block, and nothing that
-//! stays, nor anything large of a task that has ended.
+//! The heap memory of tasks: their blocks, nothing that stays, and nothing large once they end.
 
 use std::{
     future::{Future, pending},
@@ -79,8 +78,7 @@ fn a_task_that_waits_takes_its_block_and_one_word_more() {
             let before = COUNT.get().bytes;
             free_elsewhere(elsewhere);
             for _ in 0..tasks {
-                // Not detached: no handle that would be kept, and nobody to wake it but the
-                // executor's end.
+                // Nobody wakes it but the executor's end.
                 spawn(async {
                     pending::<()>().await;
                     7u32
@@ -183,8 +181,7 @@ fn waker() -> Held {
     held(move |cx| waker.replace(cx.waker().clone()).is_none())
 }
 
-/// Runs `ends` in which a task with a large future ends, and asserts that `held` keeps nothing
-/// large of it. The first run does not count: an executor keeps some memory.
+/// Asserts that `held` keeps nothing large of the task that `ends` ends, from the second run on.
 #[track_caller]
 fn assert_keeps_little(name: &str, make: impl Fn() -> Held, ends: impl Fn(&Held)) {
     ends(&make());
@@ -335,7 +332,7 @@ fn a_task_keeps_no_large_future_through_whichever_door_it_came() {
 /// As a signal handler may do it on any thread.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 #[test]
-fn a_wake_up_on_a_thread_that_std_has_not_made_allocates_nothing() {
+fn a_wake_up_on_a_thread_not_made_by_std_allocates_nothing() {
     use std::{ffi::c_void, ptr, task::Waker};
 
     extern "C" fn wake(waker: *mut c_void) -> *mut c_void {

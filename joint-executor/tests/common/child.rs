@@ -37,8 +37,7 @@ pub(crate) fn in_child(child: impl FnOnce()) {
     }
 }
 
-/// Returns whether a child of a program with several threads can start threads. QEMU's user mode
-/// ends it with a failed assertion of its own.
+/// Returns whether a child may start threads: QEMU's user mode ends it for that.
 #[allow(dead_code, reason = "only the soak has more to do than to fork")]
 pub(crate) fn may_start_threads() -> bool {
     env::var("JOINT_EMULATOR").map_or(true, |emulator| !emulator.starts_with("qemu"))

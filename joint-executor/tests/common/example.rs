@@ -32,8 +32,7 @@ pub(crate) fn text(bytes: &[u8]) -> &str {
     str::from_utf8(bytes).expect("the program prints UTF-8")
 }
 
-/// The program gave up: status 2, nothing on standard output, one line on standard error that
-/// contains `what`.
+/// The program gave up: status 2, no output, one line of error that contains `what`.
 pub(crate) fn assert_failed(output: &Output, name: &str, what: &str) {
     let error = text(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{error}");

@@ -10,8 +10,7 @@ use std::{
     thread::{self, ThreadId},
 };
 
-/// How many guards were made, and how many of them dropped by the thread that made them, and by
-/// others.
+/// How many guards were made, were dropped by their own thread, and by others.
 #[derive(Clone, Default)]
 pub(crate) struct Guards(Arc<[AtomicUsize; 3]>);
 

@@ -8,8 +8,7 @@ use std::time::Duration;
 
 pub(crate) use crate::example::{assert_failed, example, text};
 
-/// Far longer than any run takes, in an emulator or beside other work too: a program that hangs is
-/// killed, and the test fails.
+/// Far longer than any run takes, in an emulator too. A program that hangs is killed.
 const LIMIT: Duration = Duration::from_secs(600);
 
 /// Runs the example to its end, with its standard output and standard error read.

@@ -104,8 +104,7 @@ fn a_worker_that_is_elsewhere_attends_to_its_own_timers() {
         let (here, there) = (executor(1), executor(1));
         let task = here.spawn(async move {
             let timer = spawn(joint_executor::time::sleep(Duration::from_millis(1)));
-            // The timer is armed by this worker, and the task that waits is queued here when it
-            // fires.
+            // This worker arms the timer, and has the task that waits queued when it fires.
             joint_executor::yield_now().await;
             let (sender, receiver) = joint::oneshot::channel();
             let waits = async move {

@@ -1,7 +1,5 @@
-//! How many operations of `io` and `time` one poll of a task may do, and what happens to the next.
-//!
-//! No test asserts a time. A task that would never give way ends by itself after [`MANY`]
-//! operations, so that its test fails.
+//! How many operations of `io` and `time` one poll may do. A task that would never give way ends
+//! after [`MANY`] operations.
 #![cfg(feature = "io")]
 
 use std::{
@@ -200,8 +198,7 @@ fn a_sleep_ends_beside_a_task_that_never_waits() {
         sleeper.await;
         late
     });
-    // One that the deadline comes before, one that the worker looks at the timers after, and one
-    // after the sleeper.
+    // The one at the deadline, one before the worker looks at the timers, one before the sleeper.
     assert!(block_on(late) <= 3);
 
     let beside = || async {
@@ -351,8 +348,9 @@ fn pending_operations_cost_no_budget() {
 #[test]
 fn ticks_late_timeouts_and_ended_sleeps_take_from_the_budget() {
     type Boxed = Pin<Box<dyn Future<Output = ()> + Send>>;
+    type Operation = Box<dyn FnMut(&mut Context<'_>) -> Poll<()> + Send>;
     let begin = Instant::now();
-    let operations: [fn(Instant) -> Box<dyn FnMut(&mut Context<'_>) -> Poll<()> + Send>; 3] = [
+    let operations: [fn(Instant) -> Operation; 3] = [
         |begin| {
             let mut interval = interval_at(begin, Duration::from_nanos(1));
             Box::new(move |cx| interval.poll_tick(cx).map(drop))

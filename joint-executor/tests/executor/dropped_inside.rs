@@ -1,5 +1,4 @@
-//! An executor that one of its own workers drops, while the other workers are in joins, and other
-//! threads spawn and wake.
+//! A worker drops its executor while others are in joins, and other threads spawn and wake.
 
 use std::sync::Weak;
 
@@ -63,8 +62,7 @@ fn round(workers: usize) {
     let executor = Arc::new(Executor::builder().workers(workers).build().unwrap());
     let wakers = Arc::<Mutex<Vec<Waker>>>::default();
     let begun = Arc::new(Barrier::new(workers + 1));
-    // One for each worker but the one that drops the executor: it is in a join when that begins,
-    // and in the next, and so on.
+    // The other workers are in joins from here to the end.
     for _ in 1..workers {
         let (own, begun) = (guard.another(), begun.clone());
         executor.spawn_detached(async move {
@@ -126,8 +124,7 @@ fn round(workers: usize) {
     all_gone.recv().unwrap_err();
     let made = guards.made() as u64;
     assert_eq!(made, guards.dropped() as u64);
-    // This thread's, the dropper's, those in joins, those that are woken, and what the outsiders
-    // have spawned, some with a child.
+    // Some of what the outsiders have spawned has a child.
     let least = 1 + 1 + (workers as u64 - 1) + 4 + spawned;
     assert!(
         (least..=least + spawned).contains(&made),

@@ -225,8 +225,7 @@ fn a_dump_shows_times_if_the_executor_records_them() {
     drop(task);
 }
 
-/// Spawns a task that has begun to wait for a lock, has put that wait aside or dropped it, and
-/// waits for the lock again. Also returns the guard.
+/// Spawns a task that waits for a lock a second time, and keeps or drops its first wait.
 fn waits_again(
     executor: &Executor,
     keeps: bool,
@@ -245,8 +244,7 @@ fn waits_again(
     (task, held)
 }
 
-/// The lock is handed to a future that its task has put aside, and the task waits for the same lock
-/// (the futurelock of Oxide's RFD 609).
+/// A lock is handed to a wait that its own task has put aside (the futurelock of RFD 609).
 #[test]
 fn a_future_that_was_woken_and_put_aside_snoozes() {
     let executor = executor(2);
@@ -272,8 +270,7 @@ fn a_future_dropped_before_the_lock_is_free_does_not_snooze() {
     block_on(task);
 }
 
-/// The wait's waker is gone once it was woken, and with it the memory of its task, which the next
-/// task is likely to get.
+/// The next task is likely to get the memory of the one that has waited.
 #[test]
 fn a_wait_that_outlives_its_task_is_not_shown_with_another_one() {
     async fn hand_out(wait: Option<Boxed>) -> Boxed {

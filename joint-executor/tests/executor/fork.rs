@@ -56,8 +56,7 @@ fn spawn_woken_until_over(
     }))
 }
 
-/// Waits until every worker has begun. A thread that begins or ends holds a lock of std, which
-/// would stay locked in a child.
+/// Waits until each worker has begun, because a thread that begins holds a lock of std.
 fn begun(executor: &Executor) {
     for worker in 0..executor.workers() {
         block_on(executor.spawn_on(worker, async {}));
@@ -68,8 +67,7 @@ fn begun(executor: &Executor) {
 fn a_child_may_drop_what_it_inherits_and_start_its_own() {
     alone(|| {
         begun(Executor::global());
-        // Of the threads for functions that block, one is busy and one waits for work at each
-        // of the forks.
+        // At each fork one thread for functions that block is busy, and one is idle.
         let (end, ends) = mpsc::channel::<()>();
         let (begin, begins) = mpsc::channel();
         let busy = spawn_blocking(move || {
@@ -91,8 +89,7 @@ fn fork_beside_busy_workers(fork: usize) {
     begun(executor);
     let tasks = [(); WAKERS].map(|()| spawn_woken_until_over(executor, &over, &wakers));
     wait_until(|| wakers.lock().unwrap().len() >= WAKERS);
-    // Workers that fall asleep and are woken all the time hold the locks of that at some of the
-    // forks.
+    // So that some forks find the locks of a worker that falls asleep held.
     let wakers = mem::take(&mut *wakers.lock().unwrap());
     let all_begun = Arc::new(Barrier::new(WAKERS + 1));
     let wake = |waker: Waker| {
@@ -136,8 +133,7 @@ fn fork_beside_busy_workers(fork: usize) {
     assert_eq!(executor.install(|| fibonacci(16)), 987);
 }
 
-/// The child blocks on what was a worker's thread, and leaves alone the events of the reactor that
-/// both have, and its parent's timers.
+/// The child blocks on a worker's thread, and leaves the reactor and the timers to its parent.
 #[cfg(feature = "io")]
 #[test]
 fn a_child_that_waits_takes_nothing_from_its_parent() {

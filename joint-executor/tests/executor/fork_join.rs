@@ -54,8 +54,7 @@ fn install_inside_is_a_plain_call() {
     assert_eq!(outer, inner);
 }
 
-/// The one promise that makes it parallel: another worker takes `b` while `a` runs, also when
-/// neither joins again. Four workers meet in the four leaves of a tree.
+/// Another worker takes `b` while `a` runs, also if neither joins again.
 #[test]
 fn an_idle_worker_takes_the_other_side() {
     let executor = executor(4);
@@ -125,8 +124,7 @@ fn fork_under_a_lock(
     })
 }
 
-/// As the documentation of `join` says. With `lock` in place of `try_lock`, the worker would wait
-/// for itself.
+/// The documentation of `join` says so. With `lock`, the worker would wait for itself.
 #[test]
 fn a_waiting_worker_takes_a_strangers_fork_under_its_lock() {
     let fork = |a: &(dyn Fn() + Sync), b: &(dyn Fn() + Sync)| {
@@ -189,8 +187,7 @@ fn a_panic_of_b_drops_the_result_of_a() {
     assert_eq!(Arc::strong_count(&kept), 1);
 }
 
-/// `a` panics while another worker runs `b`, which borrows from the frame: the panic goes on only
-/// when `b` has ended.
+/// `b` borrows from the frame.
 #[test]
 fn a_panic_of_a_waits_for_a_b_that_was_taken() {
     let taken = AtomicBool::new(false);

@@ -81,58 +81,6 @@ fn an_executor_is_shut_down_through_an_arc_or_a_handle() {
     handle.shutdown_background();
 }
 
-/// A function that tells that it has begun, and ends when it is told to.
-struct Function {
-    go: mpsc::Sender<()>,
-    has_ended: Arc<AtomicBool>,
-}
-
-impl Function {
-    fn start() -> Self {
-        let (begin, begun) = mpsc::channel();
-        let (go, may_go) = mpsc::channel();
-        let has_ended = Arc::new(AtomicBool::new(false));
-        let ended = has_ended.clone();
-        let call = move || {
-            begin.send(()).unwrap();
-            may_go.recv().unwrap();
-            ended.store(true, Relaxed);
-        };
-        spawn_blocking(call).detach();
-        begun.recv().unwrap();
-        Self { go, has_ended }
-    }
-}
-
-#[test]
-fn a_shutdown_waits_for_functions_that_block() {
-    let [first, other] = [executor(1), executor(1)];
-    let starts: [fn(&Executor) -> Function; 2] = [
-        |executor| executor.enter(Function::start),
-        |executor| block_on(executor.spawn(async { Function::start() })),
-    ];
-    let functions = starts.map(|start| start(&first));
-    // They are not its own.
-    assert_eq!(other.shutdown_timeout(FOR_LONG), Ok(()));
-    let left = |executor: &Executor| {
-        let late = executor.shutdown_timeout(Duration::ZERO).unwrap_err();
-        let text = format!("{} functions of `spawn_blocking`", late.blocking());
-        assert!(late.to_string().contains(&text), "{late}");
-        late.blocking()
-    };
-    assert_eq!(left(&first), 2);
-    functions[0].go.send(()).unwrap();
-    while left(&first) == 2 {
-        thread::yield_now();
-    }
-    assert!(functions[0].has_ended.load(Relaxed));
-    let last = functions[1].go.clone();
-    let shutdown = thread::spawn(move || first.shutdown_timeout(FOR_LONG));
-    last.send(()).unwrap();
-    assert_eq!(shutdown.join().unwrap(), Ok(()));
-    assert!(functions[1].has_ended.load(Relaxed));
-}
-
 #[test]
 fn a_function_cancelled_before_it_begins_is_not_waited_for() {
     let executor = executor(1);

@@ -141,17 +141,30 @@ fn on_wake_is_called_on_the_waking_thread_before_the_task_runs() {
 }
 
 #[test]
-fn the_end_of_each_kind() {
+fn the_end_of_each_kind_is_told_and_counted() {
     let (executor, calls) = noted();
     let panics = executor.task().name("panics").spawn(async { panic!("no") });
     assert!(block_on(panics.result()).is_err_and(|error| error.is_panic()));
     let cancelled = executor.task().name("cancelled").spawn(pending::<()>());
     assert_eq!(block_on(cancelled.cancel()), None);
     let dropped = executor.task().name("dropped").spawn(hold(Panics));
+    // An output whose drop panics is an output.
+    executor.spawn(async { Panics }).detach();
     block_on(executor.spawn(async {}));
+    let counts = || {
+        let metrics = executor.metrics();
+        (
+            metrics.finished,
+            metrics.cancelled,
+            metrics.panicked,
+            metrics.live(),
+        )
+    };
+    assert_eq!(counts(), (2, 1, 1, 1));
     dropped.abort();
     assert!(block_on(dropped.result()).is_err_and(|error| error.is_panic()));
     block_on(executor.spawn(async {}));
+    assert_eq!((counts(), executor.metrics().spawned), ((3, 1, 2, 0), 6));
     let of = |name| calls.of(Some(name));
     assert_eq!(of("panics"), ["spawn", "before", "Panicked", "after"]);
     assert_eq!(of("cancelled")[..1], ["spawn"]);

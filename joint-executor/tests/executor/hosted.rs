@@ -349,8 +349,7 @@ impl Who {
 
 type Way = fn(Who) -> [Who; 2];
 
-/// Ways into an executor. Each returns who its code is, and who that should be inside the code of
-/// `outer`.
+/// Ways in. Each returns who its code is, and who that should be inside the code of `outer`.
 const WAYS: [(&str, Way); 14] = [
     ("enter", |_| {
         let (executor, worker) = bound();

@@ -205,8 +205,7 @@ fn the_main_future_has_its_turn_after_all_that_were_due() {
     assert!(polls.get() > 2);
 }
 
-/// The run is pending; what is then done to the executor from outside, on its thread, wakes whoever
-/// drives it.
+/// Whoever drives the run is woken.
 #[test]
 fn a_spawn_and_a_wake_up_on_its_thread_wake_a_pending_run() {
     let executor = LocalExecutor::new();

@@ -25,7 +25,6 @@ mod hooks;
 mod hosted;
 mod io;
 mod join_set;
-mod keeper;
 mod local_executor;
 mod metrics;
 mod net;

@@ -15,28 +15,6 @@ fn assert_counts(metrics: &Metrics, finished: u64, cancelled: u64, panicked: u64
 }
 
 #[test]
-fn every_way_to_end() {
-    let executor = executor(1);
-    let handle = executor.spawn(async {});
-    block_on(handle);
-    executor.spawn(async { panic!("no") }).detach();
-    // An output whose drop panics is an output.
-    executor.spawn(async { Panics }).detach();
-    let dropped = executor.spawn(hold(Panics));
-    let cancelled = executor.spawn(pending::<()>());
-    let waiting = executor.spawn(pending::<()>());
-    block_on(executor.spawn(async {}));
-    assert_counts(&executor.metrics(), 3, 0, 1, 3);
-    dropped.abort();
-    assert!(block_on(dropped.result()).is_err());
-    assert_eq!(block_on(cancelled.cancel()), None);
-    assert_counts(&executor.metrics(), 3, 1, 2, 1);
-    drop(waiting);
-    block_on(executor.spawn(async {}));
-    assert_counts(&executor.metrics(), 4, 2, 2, 0);
-}
-
-#[test]
 fn tasks_of_many_threads() {
     let executor = executor(2);
     thread::scope(|scope| {
@@ -122,8 +100,7 @@ fn tasks_cancelled_by_the_end_are_counted_once() {
     }
 }
 
-/// The counts can be read as long as there is an executor: here by the task that drops the last one
-/// but for its own view.
+/// A thread, and a worker of another executor, wake the tasks.
 #[test]
 fn counts_of_an_executor_agree_with_its_hooks() {
     let (executor, ends) = counted();

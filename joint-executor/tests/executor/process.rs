@@ -1,17 +1,12 @@
 //! What belongs to a whole process: its environment, its panic hook, its descriptors, its global
 //! executor, and its end. Each test runs in a process of its own.
 
-use std::{
-    io::{BufRead, BufReader},
-    process::{Stdio, exit},
-};
-
 use joint_executor::{
     hosted::{self, Host},
     task,
 };
 
-use crate::{common::own_process, prelude::*};
+use crate::prelude::*;
 
 #[test]
 fn the_environment_sets_the_number_of_workers() {
@@ -77,6 +72,11 @@ fn a_panic_names_its_task() {
 #[cfg(not(miri))]
 #[test]
 fn blocked_workers_are_reported_while_tasks_are_queued() {
+    use std::{
+        io::{BufRead, BufReader},
+        process::Stdio,
+    };
+
     let hang = || {
         let executor = executor(2);
         let both = Arc::new(Barrier::new(2));
@@ -207,6 +207,8 @@ fn the_global_executor_is_not_built_by_a_host() {
 #[cfg(unix)]
 #[test]
 fn a_task_can_end_the_program() {
+    use std::process::exit;
+
     use crate::child::in_child;
 
     thread_local! {

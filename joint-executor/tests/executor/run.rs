@@ -304,35 +304,6 @@ fn no_workers_and_more_than_can_be_counted_are_an_error() {
     }
 }
 
-/// Counts up by one at each wake-up that it is sent, until it has come to `goal`.
-#[derive(Default)]
-struct Mailbox {
-    sent: AtomicUsize,
-    waker: Mutex<Option<Waker>>,
-}
-
-impl Mailbox {
-    fn send(&self) {
-        self.sent.fetch_add(1, Relaxed);
-        let waker = self.waker.lock().unwrap().clone();
-        if let Some(waker) = waker {
-            waker.wake();
-        }
-    }
-
-    async fn receive(&self, goal: usize) {
-        poll_fn(|cx| {
-            *self.waker.lock().unwrap() = Some(cx.waker().clone());
-            if self.sent.load(Relaxed) == goal {
-                Poll::Ready(())
-            } else {
-                Poll::Pending
-            }
-        })
-        .await;
-    }
-}
-
 #[test]
 fn no_wake_up_from_foreign_threads_is_lost() {
     let threads = thread::available_parallelism()
@@ -340,17 +311,26 @@ fn no_wake_up_from_foreign_threads_is_lost() {
         .max(2);
     let rounds = 2_000;
     let executor = executor(2);
+    /// The wake-ups that were sent, and the waker of the task that waits for all of them.
+    type Mailbox = (AtomicUsize, Mutex<Option<Waker>>);
     let boxes = [(); 4].map(|()| Arc::new(Mailbox::default()));
-    let receivers = boxes
-        .clone()
-        .map(|mailbox| executor.spawn(async move { mailbox.receive(threads * rounds).await }));
+    let receivers = boxes.clone().map(|mailbox| {
+        executor.spawn(poll_fn(move |cx| {
+            *mailbox.1.lock().unwrap() = Some(cx.waker().clone());
+            match mailbox.0.load(Relaxed) == threads * rounds {
+                true => Poll::Ready(()),
+                false => Poll::Pending,
+            }
+        }))
+    });
+    let send = |mailbox: &Arc<Mailbox>| {
+        mailbox.0.fetch_add(1, Relaxed);
+        let waker = mailbox.1.lock().unwrap().clone();
+        waker.into_iter().for_each(Waker::wake);
+    };
     thread::scope(|scope| {
         for _ in 0..threads {
-            scope.spawn(|| {
-                for _ in 0..rounds {
-                    boxes.iter().for_each(|mailbox| mailbox.send());
-                }
-            });
+            scope.spawn(|| (0..rounds).for_each(|_| boxes.iter().for_each(send)));
         }
     });
     receivers.into_iter().for_each(block_on);

@@ -82,8 +82,7 @@ mod blocking {
         assert!(numbers.into_iter().eq((0..SOME).map(|i| i * 3)));
     }
 
-    /// The scope waits, and is woken by the ends of tasks that the one who starts them may have
-    /// noted before.
+    /// Whoever starts a task may note its end before the scope does.
     #[test]
     fn a_task_starts_others_while_the_scope_waits() {
         let executor = executor(2);
@@ -388,8 +387,7 @@ mod asynchronous {
         assert_eq!(Arc::strong_count(&env), 1);
     }
 
-    /// No scope that borrows from its frame could bear this: the tasks go on, and what they borrow
-    /// stays.
+    /// The tasks go on, and what they borrow stays.
     #[test]
     fn a_leaked_async_scope_keeps_the_environment_for_its_tasks() {
         let executor = executor(1);

@@ -14,21 +14,9 @@ const TURNS: u64 = 64;
 /// They are compared up to this many times, until they have had their turns equally often.
 const ROUNDS: usize = 8;
 
-#[derive(Default)]
-struct Count {
-    turns: AtomicU64,
-    /// The turns before this round.
-    before: AtomicU64,
-}
-
-impl Count {
-    fn new_turns(&self) -> u64 {
-        self.turns.load(SeqCst) - self.before.load(SeqCst)
-    }
-}
-
 struct Turns {
-    counts: [Count; TASKS],
+    /// The turns of each task in this round.
+    counts: [AtomicU64; TASKS],
     is_told: AtomicBool,
     is_over: AtomicBool,
     /// The turns of the tasks beside those that are counted.
@@ -42,8 +30,8 @@ async fn task(turns: Arc<Turns>, counted: Option<usize>) {
     while !turns.is_over.load(SeqCst) {
         turns.others.fetch_add(u64::from(counted.is_none()), SeqCst);
         if let Some(count) = counted.map(|i| &turns.counts[i]) {
-            count.turns.fetch_add(1, SeqCst);
-            if count.new_turns() >= TURNS && !turns.is_told.swap(true, SeqCst) {
+            let new = count.fetch_add(1, SeqCst) + 1;
+            if new >= TURNS && !turns.is_told.swap(true, SeqCst) {
                 turns.told.send(()).expect("the test waits");
             }
         }
@@ -57,8 +45,7 @@ fn tasks(turns: &Arc<Turns>) -> impl Iterator<Item = impl Future<Output = ()> + 
     (0..TASKS).map(move |i| task(turns.clone(), Some(i)))
 }
 
-/// Asserts that the tasks that `queue` has queued have their turns equally often, on executors with
-/// threads and on those without.
+/// Asserts that the tasks that `queue` queues have equal turns, on threads and on hosted workers.
 fn assert_fair(queue: impl Fn(&Executor, &Arc<Turns>)) {
     for (workers, is_hosted) in [(2, false), (4, false), (8, false), (4, true)] {
         let builder = Executor::builder().workers(workers);
@@ -91,11 +78,9 @@ fn assert_fair(queue: impl Fn(&Executor, &Arc<Turns>)) {
         queue(&executor, &turns);
         let round = |_: &usize| {
             rounds.recv().expect("it is kept");
-            let mut all = turns.counts.each_ref().map(Count::new_turns);
+            let mut all = turns.counts.each_ref().map(|count| count.swap(0, SeqCst));
             all.sort_unstable();
             println!("{workers} workers, {is_hosted}: {all:?}");
-            let start = |count: &Count| count.before.store(count.turns.load(SeqCst), SeqCst);
-            turns.counts.iter().for_each(start);
             turns.is_told.store(false, SeqCst);
             2 * all[0] >= all[TASKS - 1]
         };
@@ -156,7 +141,7 @@ fn tasks_queued_while_workers_are_blocked_have_equal_turns() {
         }
         all.wait();
         tasks(turns).for_each(|task| executor.spawn_detached(task));
-        wait_until(|| turns.counts.iter().all(|count| count.new_turns() > 0));
+        wait_until(|| turns.counts.iter().all(|count| count.load(SeqCst) > 0));
         release.wait();
     });
 }

@@ -49,7 +49,7 @@ fn begun<T: Send + 'static>() -> (JoinHandle<T>, mpsc::Sender<T>) {
 }
 
 #[test]
-fn a_running_blocking_function_returns_in_spite_of_abort_and_drop() {
+fn a_running_blocking_function_returns_after_abort_and_drop() {
     let (task, end) = begun();
     task.abort();
     end.send(3).unwrap();

@@ -90,8 +90,7 @@ fn without_any_thread_each_call_says_so_and_later_ones_run() {
         let together = Barrier::new(CALLERS + 1);
         thread::scope(|scope| {
             let called = || {
-                // It has allocated, so that it has all that the C library reserves for a
-                // thread.
+                // So that it has all that the C library reserves for a thread.
                 drop(Arc::new(String::from("not empty")));
                 together.wait();
                 together.wait();

@@ -151,8 +151,7 @@ fn a_scope_is_as_free_as_what_it_holds() {
     assert_eq!(block_on(future), 1);
 }
 
-/// The task-locals that a worker sees in the side of `bob`'s join that it takes while it waits for
-/// its own, in the task of `alice`.
+/// Looks from the side of `bob`'s join that the worker of `alice` takes while it waits.
 fn in_a_side_of_bobs<R: Send + 'static>(
     executor: &Executor,
     alice: impl FnOnce(&dyn Fn()) + Send + 'static,
@@ -162,8 +161,7 @@ fn in_a_side_of_bobs<R: Send + 'static>(
     let waits = {
         let (taken, looked) = (taken.clone(), looked.clone());
         executor.spawn(async move {
-            // Whoever takes the side is busy until bob's has been taken: by the worker that waits
-            // here, as no other is idle.
+            // No other worker is idle, so the one that waits here takes bob's side.
             alice(&|| {
                 join(
                     || wait_until(|| taken.load(Relaxed)),

@@ -144,8 +144,11 @@ fn failure(variable: &str, value: &str) -> Option<(String, u64)> {
         .unwrap();
     let lines = |bytes| String::from_utf8_lossy(bytes).into_owned();
     let (out, err) = (lines(&output.stdout), lines(&output.stderr));
-    let seeds = out.lines().filter_map(|line| line.strip_prefix("seed "));
-    let seed = seeds.last().and_then(|seed| seed.parse().ok()).unwrap_or(0);
+    let mut seeds = out
+        .lines()
+        .rev()
+        .filter_map(|line| line.split("seed ").nth(1));
+    let seed = seeds.next().and_then(|seed| seed.parse().ok()).unwrap_or(0);
     if let Some(count) = out.lines().find(|line| line.ends_with(" programs")) {
         println!("seed {value}, {count}");
     }

@@ -286,8 +286,7 @@ pub(crate) fn pick(node: &Node, here: &Here) {
     }
 }
 
-/// Blocks this thread, whatever it is, until a task of the shared executor has answered. It has two
-/// workers, of which this blocks one at most.
+/// Blocks this thread until one of the two workers of the shared executor has answered.
 pub(crate) fn answer(_: &Node, here: &Here) {
     let Ok(_waits) = here.world.waits.try_lock() else {
         return;

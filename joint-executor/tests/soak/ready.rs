@@ -83,8 +83,7 @@ fn over(poll: impl FnMut(&mut Context<'_>) -> Poll<()>, cx: &mut Context<'_>) ->
 /// More operations than a task or a signal may have to wait.
 const MOST: usize = 100_000;
 
-/// Loops over sources that are always ready, in one task: what each has done, and its signal to
-/// stop, for which an operation takes from the budget.
+/// Loops over sources that are always ready, in one task: what each has done, and its stop signal.
 struct Loops {
     all: Vec<(AtomicUsize, Mutex<Sleep>)>,
     /// The operations of all when somebody else began to wait.

@@ -167,8 +167,7 @@ pub(crate) fn dropped(node: &Node, here: &Here) {
     end(executor, node.n, here);
 }
 
-/// A value of a task that a worker of the shared executor wakes, and whose own executor ends during
-/// that wake-up. So that worker drops it.
+/// A value that a worker of the shared executor drops, because its own ends during the wake-up.
 pub(crate) fn late(node: &Node, here: &Here) {
     let value = Drops(Once::new(node, here));
     let (gone, is_gone) = mpsc::channel::<()>();

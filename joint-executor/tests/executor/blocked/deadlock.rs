@@ -17,8 +17,7 @@ fn assert_deadlock(task: JoinHandle<()>) -> String {
     message
 }
 
-/// In a task of an executor that has this many workers. The panic names the cures as well, and the
-/// worker goes on.
+/// The panic names the cures as well, and the worker goes on.
 #[test]
 fn a_wait_for_a_task_that_only_its_worker_can_run_panics() {
     type Row = (&'static str, usize, fn(&Executor));

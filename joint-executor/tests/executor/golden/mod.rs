@@ -3,7 +3,7 @@
 //! speed.
 #![cfg(all(feature = "io", not(miri)))]
 
-use std::{collections::HashMap, process::Stdio};
+use std::collections::HashMap;
 
 use crate::prelude::*;
 
@@ -84,8 +84,7 @@ fn each_late_tick_saves_each_task_one_suspension() {
     }
 }
 
-/// Each task is suspended before each line. A tick that is found without having been waited for
-/// saves each of the three one suspension, on any machine.
+/// A tick found without a wait saves each of the three tasks one suspension, on any machine.
 fn late_ticks(period: &str, variant: &[&str]) -> u64 {
     let arguments = ["--workers", "1", "--period", period, "--count"];
     let output = run("fizz_buzz", &[&arguments, variant].concat());
@@ -102,8 +101,7 @@ fn late_ticks(period: &str, variant: &[&str]) -> u64 {
     late
 }
 
-/// Megabytes are more than the buffers of a connection hold: who sends has to read meanwhile. The
-/// program compares each echo itself.
+/// Megabytes do not fit into a connection. The program compares each echo itself.
 #[test]
 fn every_message_is_echoed_on_any_number_of_workers() {
     let loads = [
@@ -200,8 +198,10 @@ fn a_full_disk_is_one_line_and_status_2() {
 #[cfg(unix)]
 #[test]
 fn too_few_descriptors_are_one_line_and_status_2() {
+    use std::process::{Command, Stdio};
+
     for most in ["16", "17", "32", "33"] {
-        let mut shell = std::process::Command::new("sh");
+        let mut shell = Command::new("sh");
         shell.args(["-c", "ulimit -n $0 && exec \"$@\"", most]);
         let echo = example("echo");
         shell.arg(echo.get_program()).args(echo.get_args());

@@ -1,6 +1,4 @@
 //! Descriptors awaited through the public API.
-//!
-//! Each test ends: one that hangs is ended by [`support::ends`].
 #![cfg(unix)]
 
 mod end;

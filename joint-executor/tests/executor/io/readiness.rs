@@ -1,5 +1,4 @@
-//! The promises to one waiter: it is woken when there is something to do, and not when there is
-//! nothing.
+//! A waiter is woken when there is something to do, and not when there is nothing.
 
 use std::{
     io::{IoSlice, IoSliceMut},
@@ -80,48 +79,37 @@ fn a_descriptor_is_served_while_every_worker_is_busy() {
     });
 }
 
+/// Each event is used up by somebody that the descriptor does not know of.
 #[test]
 fn readiness_is_asked_anew_each_time() {
     ends(|| {
         let (one, other) = UnixDatagram::pair().unwrap();
         let other = AsyncFd::new(other).unwrap();
-        for round in 1..=3 {
-            // Used up by somebody that the descriptor does not know of.
-            one.send(b"a").unwrap();
-            block_on(other.readable()).unwrap();
-            assert_eq!(other.get_ref().recv(&mut [0; 8]).unwrap(), 1);
-            let wakes = Wakes::new();
-            let mut wait = pin!(other.readable());
-            assert!(poll_once(wait.as_mut(), &wakes).is_pending(), "{round}");
-            one.send(b"b").unwrap();
-            block_on(wait).unwrap();
-            assert_eq!(other.get_ref().recv(&mut [0; 8]).unwrap(), 1);
-        }
-    });
-}
-
-#[test]
-fn a_poll_function_is_asked_anew_each_time() {
-    ends(|| {
-        let (one, other) = UnixDatagram::pair().unwrap();
-        let other = AsyncFd::new(other).unwrap();
+        let use_up = || assert_eq!(other.get_ref().recv(&mut [0; 8]).unwrap(), 1);
         let wakes = Wakes::new();
         let waker = wakes.waker();
         let mut cx = Context::from_waker(&waker);
         assert!(other.poll_write_ready(&mut cx).is_ready());
         for round in 1..=3 {
+            one.send(b"a").unwrap();
+            block_on(other.readable()).unwrap();
+            use_up();
+            let mut wait = pin!(other.readable());
+            assert!(poll_once(wait.as_mut(), &wakes).is_pending(), "{round}");
+            one.send(b"b").unwrap();
+            block_on(wait).unwrap();
+            use_up();
             assert!(other.poll_read_ready(&mut cx).is_pending(), "{round}");
             let before = wakes.count();
-            one.send(b"a").unwrap();
+            one.send(b"c").unwrap();
             wait_until(|| wakes.count() > before);
             assert!(matches!(other.poll_read_ready(&mut cx), Poll::Ready(Ok(_))));
-            other.get_ref().recv(&mut [0; 8]).unwrap();
+            use_up();
         }
     });
 }
 
-/// One that reads by itself, after `readable`, is polled once for each datagram and once to begin
-/// with, not in a circle.
+/// It is polled once for each datagram and once to begin with.
 #[test]
 fn a_task_that_reads_the_descriptor_itself_does_not_spin() {
     on_workers(|| async {

@@ -76,8 +76,7 @@ fn a_dropped_connect_does_not_affect_the_next_one() {
     });
 }
 
-/// The listener takes one, and the next has to wait until that is accepted and the system asks
-/// again.
+/// The next has to wait until the first is accepted, and the system asks again.
 #[test]
 #[cfg(target_os = "linux")]
 fn one_for_which_there_is_no_room_waits() {

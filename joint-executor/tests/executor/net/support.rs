@@ -102,8 +102,7 @@ pub(crate) async fn end_while_waiting(
     Ok(())
 }
 
-/// Writes until it has to wait, lets the other end read it all, and finishes; how much was read has
-/// to be as much as was written.
+/// Writes until it has to wait. What is read then is as much as was written in the end.
 pub(crate) async fn full_suspends(
     reader: impl AsyncRead + Unpin,
     mut writer: impl AsyncWrite + Unpin,

@@ -142,8 +142,7 @@ fn handles_that_outlive_the_executor_give_an_output() {
     assert_eq!(block_on(ready), "kept");
 }
 
-/// async-executor #163: whoever wakes has pushed the task, and the executor is gone before that
-/// call returns.
+/// async-executor #163: the executor is gone before the call that wakes returns.
 #[test]
 fn other_threads_wake_tasks_while_the_executor_is_dropped() {
     let threads = thread::available_parallelism()
@@ -220,8 +219,7 @@ fn tasks_that_await_each_other_are_dropped() {
     guards.assert_all_dropped(200);
 }
 
-/// cppcoro 129: a million things that are ready at once, and a million hand-overs from task to
-/// task.
+/// cppcoro 129: a million things that are ready, and a million hand-overs.
 #[test]
 fn a_million_resumptions_need_no_stack() {
     let executor = built(1, |builder| builder.stack_size(128 * 1024));
@@ -255,8 +253,7 @@ fn destructors_of_thread_locals_may_wake_and_spawn() {
     thread_local! {
         static LAST: RefCell<Option<Last>> = const { RefCell::new(None) };
     }
-    // It has started by the time that a destructor waits for it: on Windows no thread starts
-    // meanwhile.
+    // On Windows no thread starts while a destructor runs.
     block_on(Executor::global().spawn(async {}));
     for on_worker in [false, true] {
         let guards = Guards::default();

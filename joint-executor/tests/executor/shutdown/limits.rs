@@ -132,7 +132,7 @@ fn hold(executor: &Executor, is_call: bool) -> mpsc::Sender<()> {
         let _ = released.recv();
     };
     match is_call {
-        true => executor.enter(|| spawn_blocking(waits).detach()),
+        true => block_on(executor.spawn(async move { spawn_blocking(waits).detach() })),
         false => executor.spawn_detached(async move { waits() }),
     }
     begun.recv().unwrap();
@@ -171,10 +171,17 @@ fn each_of_several_callers_waits_until_everything_has_ended() {
             call(Box::new(move || last(owner)));
             let late = || {
                 let error = third.shutdown_timeout(Duration::ZERO).unwrap_err();
+                let calls = format!("{} functions of `spawn_blocking`", error.blocking());
+                assert!(error.blocking() == 0 || error.to_string().contains(&calls));
                 (error.workers().len(), error.blocking())
             };
             // The workers that nothing holds end soon.
             wait_until(|| late() == if is_call { (0, 1) } else { (1, 0) });
+            assert_eq!(
+                executor(1).shutdown_timeout(HOUR),
+                Ok(()),
+                "it has no such function"
+            );
             drop(release);
             callers
                 .into_iter()

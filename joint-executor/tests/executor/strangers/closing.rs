@@ -134,8 +134,8 @@ enum Of {
     Local,
 }
 
-/// Wakes a task under a lock that the drop of its future takes, and ends its executor before the
-/// task is queued. Returns whether it was dropped inside the wake-up, where it would wait forever.
+/// Wakes a task under a lock that its drop takes, and ends its executor before the task is queued.
+/// Returns whether it was dropped inside the wake-up, where it would wait forever.
 fn is_dropped_by_who_wakes(of: Of, way: Way) -> bool {
     static OTHER: OnceLock<Executor> = OnceLock::new();
     let other = OTHER.get_or_init(|| Executor::builder().workers(1).build().unwrap());

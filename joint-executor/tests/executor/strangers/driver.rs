@@ -1,5 +1,5 @@
-//! The worker that has waited in the driver calls wakers, or turns to something long. Another worker
-//! takes its place.
+//! The worker that has waited in the driver calls wakers, or turns to something long. Another
+//! worker takes its place.
 
 use joint::task;
 

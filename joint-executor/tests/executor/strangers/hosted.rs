@@ -46,8 +46,7 @@ fn with_timer(
     f(worker);
 }
 
-/// A task that is spawned from here runs while the stranger's code waits for that. All workers end
-/// with the executor.
+/// A task spawned from here runs meanwhile. All workers end with the executor.
 #[track_caller]
 fn assert_a_task_runs(executor: Executor, watched: &Watched, workers: [JoinHandle<()>; 2]) {
     let release = watched.release();

@@ -147,8 +147,7 @@ fn a_task_that_a_strangers_code_wakes_and_waits_for_runs() {
         ("the drop of a task of an ended executor", |mut scene| {
             let (handle, wakes) = (scene.ends(), scene.wakes.clone());
             let worker: Arc<Mutex<Option<HostedWorker>>> = Arc::default();
-            // The executor ends before the task that is being woken is queued. Its host allows no
-            // thread for the drop.
+            // Its host allows no thread for the drop.
             let ends = worker.clone();
             let builder = Executor::builder().workers(1);
             let builder = builder.host(Arc::<Refuses>::default());

@@ -6,8 +6,7 @@ use crate::prelude::*;
 
 /// How long a stranger's code waits for what should happen meanwhile.
 pub(crate) const GUARD: Duration = Duration::from_secs(10);
-/// Long enough for the last watcher to go to sleep. A test that comes too early does not fail: it
-/// finds less.
+/// Long enough for the last watcher to go to sleep. A test that comes too early finds less.
 pub(crate) const SETTLE: Duration = Duration::from_millis(40);
 
 /// Code of a stranger, on a worker. Its first call waits until it is released.

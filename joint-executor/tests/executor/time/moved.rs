@@ -43,8 +43,7 @@ fn a_timer_moves_to_another_executor_when_its_own_is_dropped() {
     });
 }
 
-/// A task waits for a timer that another thread moves, as code of nobody, or of a worker of another
-/// executor that serves no timers after that.
+/// A task waits for a timer that code of nobody, or of a worker of another executor, moves.
 fn wait_for_move<T: Send + 'static>(
     timer: fn(Duration) -> T,
     poll: fn(&mut T, &mut Context<'_>) -> Poll<()>,

@@ -1,5 +1,4 @@
-//! Workers change their timer slack to be woken punctually. Tasks never see the changed slack, and
-//! nor do the threads and programs that they start.
+//! Workers change their timer slack. Tasks, and what they start, never see that.
 
 use std::{net::UdpSocket, process::Command};
 

@@ -1,5 +1,5 @@
-//! `Timer`, and `interval` and `interval_at`. What each choice for missed ticks gives is tested beside
-//! it, without a clock.
+//! `Timer`, and `interval` and `interval_at`. What each choice for missed ticks gives is tested
+//! beside it, without a clock.
 
 use joint_executor::time::{Interval, MissedTicks, Timer, interval, interval_at};
 

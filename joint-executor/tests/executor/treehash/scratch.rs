@@ -35,10 +35,6 @@ impl Scratch {
         fs::write(&path, content).expect("file");
         path
     }
-
-    pub(crate) fn rename(&self, from: &str, to: &str) {
-        fs::rename(self.path(from), self.path(to)).expect("renamed");
-    }
 }
 
 impl Drop for Scratch {

@@ -1,13 +1,6 @@
 //! Cases that only Unix has: links, closed files, scarce descriptors.
 
-use std::{
-    fs::{File, Permissions},
-    os::unix::{
-        fs::{MetadataExt, PermissionsExt, symlink},
-        net::UnixListener,
-        process::CommandExt,
-    },
-};
+use std::{fs::File, os::unix::fs::symlink};
 
 use super::*;
 use crate::example::pipe_without_reader;
@@ -23,25 +16,6 @@ fn a_link_as_path_is_hashed_as_a_link() {
         assert_eq!(report["digest"], plain_digest(&link));
         assert_eq!(numbers(&report, ["links", "directories"]), [1, 0]);
     }
-}
-
-/// The path of `x`, which is no more.
-fn removed(tree: &Scratch) -> std::path::PathBuf {
-    fs::remove_file(tree.path("x")).expect("removed");
-    tree.path("x")
-}
-
-/// The content of the file is the target of the link.
-#[test]
-fn each_kind_has_a_digest_of_its_own() {
-    let tree = Scratch::new();
-    symlink("target", tree.path("x")).expect("link");
-    let changes: [fn(&Scratch); 3] = [
-        |tree| _ = tree.file(removed(tree), "target"),
-        |tree| _ = UnixListener::bind(removed(tree)).expect("socket"),
-        |tree| _ = tree.directory(removed(tree)),
-    ];
-    assert_changes(&tree, &changes);
 }
 
 /// A path longer than the system takes is unreadable for every user. It can be made by moving
@@ -70,48 +44,6 @@ fn an_unreadable_entry_is_reported_and_the_rest_is_hashed() {
     let expected = "treehash: /proc/version: has another size than it says\n";
     assert_eq!(text(&output.stderr), expected);
     assert_eq!(parse(&output)["digest"], hex(ZEROS));
-}
-
-#[test]
-fn an_unreadable_file_and_directory_count_as_such_in_the_digest() {
-    let tree = Scratch::new();
-    let closed_file = tree.file("closed file", "secret");
-    let closed_directory = tree.directory("closed directory");
-    tree.file("open", "not secret");
-    tree.file("closed directory/inside", "secret");
-    let set_mode =
-        |path: &Path, mode| fs::set_permissions(path, Permissions::from_mode(mode)).expect("own");
-    set_mode(&tree.0, 0o755);
-    set_mode(&closed_file, 0);
-    set_mode(&closed_directory, 0);
-
-    let mut command = example("treehash");
-    command.arg(&tree.0);
-    if fs::metadata(&tree.0).expect("metadata").uid() == 0 {
-        // Nothing is closed to root; to the user `nobody` it is.
-        command.uid(65534);
-    }
-    let output = command.output();
-    set_mode(&closed_directory, 0o755);
-    let Ok(output) = output else {
-        return eprintln!("skipped: `nobody` may not run the program where it lies");
-    };
-
-    assert_eq!(output.status.code(), Some(1));
-    let mut errors = text(&output.stderr).lines().collect::<Vec<_>>();
-    errors.sort_unstable();
-    assert!(errors[0].contains("closed directory: "), "{errors:?}");
-    assert!(errors[1].contains("closed file: "), "{errors:?}");
-    assert_eq!(errors.len(), 2);
-    let report = parse(&output);
-    let expected = plain_directory(vec![
-        (b"closed directory".into(), b'u', ZEROS),
-        (b"closed file".into(), b'u', ZEROS),
-        (b"open".into(), b'f', blake3::hash(b"not secret").into()),
-    ]);
-    assert_eq!(report["digest"], hex(expected));
-    let counts = ["unreadable", "files", "directories"];
-    assert_eq!(numbers(&report, counts), [2, 1, 1]);
 }
 
 /// Only large files have tasks that come back to them: none may hold on to one open file each.
