@@ -15,7 +15,9 @@ use std::{
 };
 
 use joint::{JoinHandle, block_on};
-use joint_executor::{Executor, Metrics, spawn, time::sleep, yield_now};
+#[cfg(feature = "io")]
+use joint_executor::time::sleep;
+use joint_executor::{Executor, Metrics, spawn, yield_now};
 
 /// How often the watcher elsewhere looks while nothing is to move here.
 const LOOKS: u64 = 20;

@@ -13,9 +13,8 @@ const LENT: &str = "detect_leaks=0:detect_stack_use_after_return=1";
 /// of the parent's other threads counts as leaked, limit the memory of their process, or run
 /// examples, which are not built for this.
 const NOT_SANITIZED: &str = "-- --skip a_helper_has_room_while_little_of_the_stack_is_in_use \
-                             --skip the_exit_of_a_forked_child_cancels_nothing --skip exit:: \
-                             --skip fork:: --skip fork_blocked:: --skip fork_inherited:: \
-                             --skip golden:: --skip program:: --skip spawn_blocking_refused:: \
+                             --skip the_exit_of_a_forked_child_cancels_nothing --skip process:: \
+                             --skip fork:: --skip golden:: --skip spawn_blocking_refused:: \
                              --skip treehash::";
 
 pub(crate) fn run(sanitizer: &'static str) -> Done {

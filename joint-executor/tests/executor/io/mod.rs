@@ -1,5 +1,5 @@
 //! Descriptors awaited through the public API.
-#![cfg(unix)]
+#![cfg(all(unix, feature = "io"))]
 
 mod end;
 mod guard;
