@@ -421,6 +421,34 @@ mod asynchronous {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "it needs two workers")]
+    fn a_dropped_scope_starts_no_more_tasks() {
+        let executor = executor(2);
+        let (dropped, is_dropped) = oneshot::channel();
+        let (sender, receiver) = mpsc::channel();
+        let barrier = Arc::new(Barrier::new(2));
+        let at_barrier = barrier.clone();
+        let task = executor.spawn(async move {
+            let mut future = Box::pin(async_scope((), async move |s| {
+                s.spawn(async move {
+                    // It is being polled while the scope goes.
+                    at_barrier.wait();
+                    is_dropped.blocking_recv().unwrap();
+                    let late = s.spawn(async {});
+                    sender.send(late.result().await.is_err()).unwrap();
+                })
+                .await;
+            }));
+            poll_pending(future.as_mut()).await;
+            barrier.wait();
+            drop(future);
+            dropped.send(()).unwrap();
+        });
+        block_on(task);
+        assert_eq!(receiver.recv(), Ok(true));
+    }
+
+    #[test]
     fn a_panic_of_a_task_is_the_scopes_once_all_have_ended() {
         let executor = executor(2);
         let env = Arc::new(AtomicUsize::new(0));
