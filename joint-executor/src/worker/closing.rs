@@ -22,7 +22,7 @@ use std::time::Instant;
 
 use super::{
     shared::{Runnable, Shared},
-    state::{Core, Running},
+    state::{Core, Running, Spawns},
 };
 use crate::{
     guard::Frames,
@@ -70,6 +70,8 @@ fn leave_in_hand(worker: &Core) -> usize {
 /// Ends the time of polls: drops what this worker has, and arrives.
 pub(super) fn arrive(worker: &Running<'_>) {
     let shared = &**worker.shared();
+    // Also if this worker has nothing to drop before it drops what others leave.
+    worker.spawns.set(Spawns::Disposed);
     worker.announce_yield();
     cancel_waiting(worker);
     discard_own(worker);

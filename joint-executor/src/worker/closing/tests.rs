@@ -162,6 +162,42 @@ fn the_last_worker_to_leave_drops_the_remaining_tasks() {
     }
 }
 
+/// Spawns on its worker when it is dropped, and records how many spawned futures are left then.
+struct Spawns {
+    held: Arc<()>,
+    left: Arc<AtomicUsize>,
+}
+
+impl Drop for Spawns {
+    fn drop(&mut self) {
+        let task = counted(&self.held);
+        with_thread_worker(|worker| {
+            let (worker, running) = worker.expect("a worker drops it");
+            launch(worker.shared(), Some(running), task, Lane::Normal);
+        });
+        self.left.store(alive(&self.held) - 1, Relaxed);
+    }
+}
+
+#[test]
+fn a_drop_in_the_last_leave_may_wait_for_a_task_it_spawns() {
+    let [worker, _other] = two_workers();
+    let (held, left) = (Arc::new(()), Arc::new(AtomicUsize::new(usize::MAX)));
+    worker.shared().close();
+    worker.shared().arrive(1);
+    assert!(!worker.shared().gate.leave(), "the other one is gone");
+    // It drops nothing before it leaves.
+    worker.as_current(|| arrive(&worker.running()));
+    let spawns = Spawns {
+        held: held.clone(),
+        left: left.clone(),
+    };
+    let late = new_detached(Location::caller(), async move { drop(spawns) });
+    worker.shared().inject(late, Lane::Normal);
+    worker.on_thread(|| worker.shared().leave(&worker.running()));
+    assert_eq!(left.load(Relaxed), 0);
+}
+
 /// Records, when it is dropped, how deeply its worker's drops are nested.
 struct TellsDepth(Arc<AtomicUsize>);
 
