@@ -149,7 +149,7 @@ impl Arrivals {
     }
 
     /// Returns `Ready` if something has arrived, and otherwise waits until the next arrival wakes
-    /// the waker. One caller at a time may call this, but [`take`](Self::take) may run meanwhile.
+    /// the waker. One caller at a time may call this, but [`empty`](Self::empty) may run meanwhile.
     ///
     /// `last` is the caller's memory of the waker that it registered. It must be the same place for
     /// every call, and empty for the first.
