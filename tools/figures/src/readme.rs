@@ -5,7 +5,7 @@ use std::{env, fs, path::Path, thread};
 
 use crate::{
     figures::{self, FigureRow, FigureTable, Figures},
-    page::{self, ALLOCATORS, PAGE, Shown},
+    page::{self, Shown, page},
 };
 
 const BEGIN: &str = "<!-- measured: begin, written by `cargo xtask bench --readme` -->";
@@ -122,7 +122,7 @@ fn best_peer(row: &FigureRow) -> String {
 fn short(figures: &Figures) -> Result<String, String> {
     let mut text =
         "\n| one operation | joint | tokio | best peer |\n|---|---|---|---|\n".to_owned();
-    for (table, row, name) in page::README {
+    for [table, row, name] in page::readme() {
         let (table, row) = figures.row(table, row)?;
         let own = with_unit(row.figures[0].value, &table.unit);
         let tokio = row.of("tokio");
@@ -139,7 +139,7 @@ fn shown_tables(figures: &Figures) -> Result<Vec<FigureTable>, String> {
         let rows = shown
             .rows
             .iter()
-            .map(|(row, _)| figures.row(shown.title, row));
+            .map(|[row, _]| figures.row(shown.title, row));
         let rows: Vec<_> = rows.collect::<Result<_, _>>()?;
         Ok(FigureTable {
             title: shown.title.to_owned(),
@@ -147,7 +147,7 @@ fn shown_tables(figures: &Figures) -> Result<Vec<FigureTable>, String> {
             rows: rows.into_iter().map(|(_, row)| row.clone()).collect(),
         })
     };
-    PAGE.iter().map(table).collect()
+    page().iter().map(table).collect()
 }
 
 /// A sentence on the rows in which a peer takes less than joint. Of each table it names the row
@@ -206,9 +206,9 @@ fn section(malloc: &Figures, mimalloc: &Figures) -> Result<String, String> {
         env::consts::ARCH,
         placements.join(" and "),
     );
-    for (shown, table) in PAGE.iter().zip(shown_tables(malloc)?) {
-        text += &paragraph(shown.note);
-        text += &comparison(&table, shown.rows);
+    for (shown, table) in page().iter().zip(shown_tables(malloc)?) {
+        text += &paragraph(&shown.note);
+        text += &comparison(&table, &shown.rows);
     }
     text += &allocators(malloc, mimalloc)?;
     Ok(text + "\n")
@@ -239,7 +239,7 @@ fn paragraph(words: &str) -> String {
 
 /// A table: of times, the first contestant's and the others' multiples of it; of sizes and counts,
 /// everyone's own. The last column explains the row.
-fn comparison(table: &FigureTable, what: &[(&str, &str)]) -> String {
+fn comparison(table: &FigureTable, what: &[[&str; 2]]) -> String {
     let contestants = table.contestants();
     let is_of_times = table.is_of_times();
     let (some, none): (Vec<_>, Vec<_>) = (table.rows.iter().zip(what))
@@ -257,7 +257,7 @@ fn comparison(table: &FigureTable, what: &[(&str, &str)]) -> String {
         },
         "---|".repeat(contestants.len() + 1),
     );
-    for (row, (_, what)) in some {
+    for (row, [_, what]) in some {
         let cells = contestants.iter().enumerate().map(|(n, contestant)| {
             row.of(contestant).map_or(String::new(), |figure| match n {
                 1.. if is_of_times => multiple(figure.ratio),
@@ -279,7 +279,7 @@ fn allocators(malloc: &Figures, mimalloc: &Figures) -> Result<String, String> {
     let mut text = "\n| allocator | joint, malloc | best peer | joint, mimalloc | best peer |\n\
                     |---|---|---|---|---|\n"
         .to_owned();
-    for (table, row) in ALLOCATORS {
+    for [table, row] in page::allocators() {
         text += &format!("| {table}: {row} |");
         for figures in [malloc, mimalloc] {
             let (table, row) = figures.row(table, row)?;
@@ -295,14 +295,6 @@ fn allocators(malloc: &Figures, mimalloc: &Figures) -> Result<String, String> {
 mod tests {
     use super::*;
     use crate::figures::{Figure, tests::sample};
-
-    #[test]
-    fn the_text_between_the_marks_is_replaced() {
-        let page = format!("a\n{BEGIN}\nold\n{END}\nb\n");
-        let once = replaced("a.md", &page, "new\n").expect("both marks are there");
-        assert_eq!(once, format!("a\n{BEGIN}\nnew\n{END}\nb\n"));
-        assert_eq!(replaced("a.md", &once, "new\n"), Ok(once));
-    }
 
     #[test]
     fn numbers_have_two_digits() {
@@ -347,28 +339,21 @@ mod tests {
         }
     }
 
-    fn row(title: &str, figures: Vec<Figure>) -> FigureRow {
-        FigureRow {
-            title: title.to_owned(),
-            figures,
-        }
-    }
-
     /// A figure for each row that is shown anywhere. In `slower` of them a peer takes less.
     fn complete(slower: usize) -> Figures {
         let mut left = slower;
         let mut tables: Vec<FigureTable> = Vec::new();
-        for shown in &PAGE {
-            let rows = shown.rows.iter().map(|(title, _)| {
+        for shown in page() {
+            let rows = shown.rows.iter().map(|[title, _]| {
                 let ratio = match left {
                     0 => 7.56,
                     _ => 0.5,
                 };
                 left = left.saturating_sub(1);
-                row(
-                    title,
-                    vec![figure("joint", 56.4, 1.0), figure("tokio", 426.4, ratio)],
-                )
+                FigureRow {
+                    title: (*title).to_owned(),
+                    figures: vec![figure("joint", 56.4, 1.0), figure("tokio", 426.4, ratio)],
+                }
             });
             tables.push(FigureTable {
                 title: shown.title.to_owned(),
@@ -394,7 +379,7 @@ mod tests {
         let text = text.replace('\n', " ");
         let sentence = " A peer takes less than joint in 8 of the ";
         assert!(text.contains(sentence), "{text}");
-        let (title, row) = (PAGE[0].title, PAGE[0].rows[0].0);
+        let (title, row) = (page()[0].title, page()[0].rows[0][0]);
         let first = format!(": *{title}*: {row} (tokio 0.50) and 6 more; ");
         assert!(text.contains(&first), "{text}");
     }
@@ -418,7 +403,7 @@ mod tests {
     #[test]
     fn times_are_shown_as_multiples_and_sizes_as_they_are() {
         let mut table = sample().tables.remove(0);
-        let what = [("a < b", "this"), ("c", "that")];
+        let what = [["a < b", "this"], ["c", "that"]];
         let text = comparison(&table, &what);
         for line in [
             "| one | joint, ns | tokio | nio | one operation |",
@@ -440,7 +425,7 @@ mod tests {
         for figure in &mut table.rows[1].figures {
             figure.value = 0.0;
         }
-        let text = comparison(&table, &[("a < b", "this"), ("c", "that")]);
+        let text = comparison(&table, &[["a < b", "this"], ["c", "that"]]);
         assert!(!text.contains("| c |"), "{text}");
         assert!(
             text.ends_with("\n\nIt is 0 for all of them in: c.\n"),
@@ -453,7 +438,7 @@ mod tests {
         let mut figures = complete(3);
         figures.is_quick = true;
         let text = section(&figures, &complete(0)).expect("all rows are there");
-        for shown in &PAGE {
+        for shown in page() {
             let head = format!(
                 "\n| {} | joint, ns | tokio | one operation |\n",
                 shown.title
@@ -492,13 +477,14 @@ mod tests {
         fs::write(file, lines(&complete(0))).expect("a file");
         let error = write().expect_err("no marks");
         assert!(error.contains(BEGIN), "{error}");
-        let page = format!("{BEGIN}\n{END}\n");
+        let page = format!("a\n{BEGIN}\nold\n{END}\nb\n");
         for name in [TABLES, README] {
             fs::write(folder.join(name), &page).expect("a file");
         }
         write().expect("all is there");
         let written = fs::read_to_string(folder.join(README)).expect("a file");
-        assert!(written.len() > page.len());
+        let section = short(&complete(0)).expect("all rows are there");
+        assert_eq!(written, format!("a\n{BEGIN}\n{section}{END}\nb\n"));
         let long = page + &"line\n".repeat(MOST_LINES);
         fs::write(folder.join(TABLES), long).expect("a file");
         let error = write().expect_err("a long page");
