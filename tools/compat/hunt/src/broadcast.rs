@@ -1,18 +1,21 @@
 //! Programs for channels in which all receivers get all messages.
 
-use crate::world::{List, below, join, maybe, rest, settle};
+use crate::world::{List, below, join, maybe, programs, rest, settle};
 use joint_executor::spawn;
+use mea::broadcast::overflow;
+use postage::{sink::Sink, stream::Stream};
+use tokio::sync::broadcast;
 
 /// The result of a receive.
-pub enum Got {
+enum Got {
     Message(u64),
     /// So many messages were overwritten.
     Missed(u64),
     Closed,
 }
 
-/// An adapter, which `broadcast!` makes.
-pub trait Broadcast: 'static {
+/// An adapter, which `broadcasts!` makes.
+trait Broadcast: 'static {
     type Sender: Clone + Send + 'static;
     type Receiver: Send + 'static;
 
@@ -22,18 +25,18 @@ pub trait Broadcast: 'static {
     fn recv(receiver: &mut Self::Receiver) -> impl Future<Output = Got> + Send;
 }
 
-/// Makes a type that is a [`Broadcast`], of expressions for its functions.
-macro_rules! broadcast {
-    (
+/// Makes types that are [`Broadcast`]s, of expressions for their functions.
+macro_rules! broadcasts {
+    ($(
         $name:ident($sender:ty, $receiver:ty);
         new($capacity:ident) $new:expr;
         subscribe($subscribed:pat, $beside:pat) $subscribe:expr;
         send($from:ident, $message:ident) $send:expr;
         recv($to:ident) $recv:expr;
-    ) => {
+    )*) => {$(
         struct $name;
 
-        impl $crate::broadcast::Broadcast for $name {
+        impl Broadcast for $name {
             type Sender = $sender;
             type Receiver = $receiver;
 
@@ -49,16 +52,80 @@ macro_rules! broadcast {
                 $send
             }
 
-            async fn recv($to: &mut Self::Receiver) -> $crate::broadcast::Got {
+            async fn recv($to: &mut Self::Receiver) -> Got {
                 $recv
             }
         }
+    )*};
+}
+
+broadcasts! {
+    AsyncBroadcastWaits(async_broadcast::Sender<u64>, async_broadcast::Receiver<u64>);
+    new(capacity) async_broadcast::broadcast(capacity);
+    subscribe(sender, _) sender.new_receiver();
+    send(sender, message) sender.broadcast_direct(message).await.is_ok();
+    recv(receiver) got(receiver.recv_direct().await);
+
+    AsyncBroadcastOverflows(async_broadcast::Sender<u64>, async_broadcast::Receiver<u64>);
+    new(capacity) {
+        let (mut sender, receiver) = async_broadcast::broadcast(capacity);
+        sender.set_overflow(true);
+        (sender, receiver)
+    };
+    subscribe(sender, _) sender.new_receiver();
+    send(sender, message) sender.broadcast_direct(message).await.is_ok();
+    recv(receiver) got(receiver.recv_direct().await);
+
+    Barrage(barrage::Sender<u64>, barrage::Receiver<u64>);
+    new(capacity) barrage::bounded(capacity);
+    subscribe(_, receiver) receiver.clone();
+    send(sender, message) sender.send_async(message).await.is_ok();
+    recv(receiver) receiver.recv_async().await.map_or(Got::Closed, Got::Message);
+
+    Mea(overflow::Sender<u64>, overflow::Receiver<u64>);
+    new(capacity) overflow::channel(capacity);
+    subscribe(sender, _) sender.subscribe();
+    send(sender, message) {
+        sender.send(message);
+        true
+    };
+    recv(receiver) match receiver.recv().await {
+        Ok(message) => Got::Message(message),
+        Err(overflow::RecvError::Lagged(count)) => Got::Missed(count),
+        Err(overflow::RecvError::Disconnected) => Got::Closed,
+    };
+
+    Postage(postage::broadcast::Sender<u64>, postage::broadcast::Receiver<u64>);
+    new(capacity) postage::broadcast::channel(capacity);
+    subscribe(sender, _) sender.subscribe();
+    send(sender, message) sender.send(message).await.is_ok();
+    recv(receiver) receiver.recv().await.map_or(Got::Closed, Got::Message);
+
+    Tokio(broadcast::Sender<u64>, broadcast::Receiver<u64>);
+    new(capacity) broadcast::channel(capacity);
+    subscribe(sender, _) sender.subscribe();
+    send(sender, message) sender.send(message).is_ok();
+    recv(receiver) match receiver.recv().await {
+        Ok(message) => Got::Message(message),
+        Err(broadcast::error::RecvError::Lagged(count)) => Got::Missed(count),
+        Err(broadcast::error::RecvError::Closed) => Got::Closed,
     };
 }
-pub(crate) use broadcast;
+
+fn got(received: Result<u64, async_broadcast::RecvError>) -> Got {
+    match received {
+        Ok(message) => Got::Message(message),
+        Err(async_broadcast::RecvError::Overflowed(count)) => Got::Missed(count),
+        Err(async_broadcast::RecvError::Closed) => Got::Closed,
+    }
+}
+
+programs! {
+    same_for_all: AsyncBroadcastWaits, AsyncBroadcastOverflows, Barrage, Mea, Postage, Tokio;
+}
 
 /// All get the same messages in the same order, and learn how many they have missed.
-pub async fn same_for_all<B: Broadcast>() {
+async fn same_for_all<B: Broadcast>() {
     // The power of two is for those that round up.
     let (sender, first) = B::new(1 << below(3));
     let mut receivers = Vec::new();

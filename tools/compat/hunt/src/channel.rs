@@ -1,12 +1,17 @@
 //! Programs for channels in which each message has one receiver.
 
+use async_priority_channel as priority;
+use crossfire::{MAsyncRx, MAsyncTx, mpmc};
+use futures::channel::mpsc;
+use futures_intrusive::channel::shared as intrusive;
 use joint_executor::{spawn, time::timeout};
+use postage::{sink::Sink, stream::Stream};
 use std::{collections::BTreeMap, time::Duration};
 
-use crate::world::{Census, Item, List, below, join, maybe, rest, settle};
+use crate::world::{Census, Item, List, below, join, maybe, programs, rest, settle};
 
-/// An adapter, which `channel!` makes.
-pub trait Channel: 'static {
+/// An adapter, which `channels!` makes.
+trait Channel: 'static {
     type Sender: Clone + Send + 'static;
     type Receiver: Send + 'static;
 
@@ -31,19 +36,19 @@ pub trait Channel: 'static {
     fn recv(receiver: &mut Self::Receiver) -> impl Future<Output = Option<Item>> + Send;
 }
 
-/// Makes a type that is a [`Channel`], of expressions for its functions. `share` is left out if
+/// Makes types that are [`Channel`]s, of expressions for their functions. `share` is left out if
 /// there is one receiver only.
-macro_rules! channel {
-    (
+macro_rules! channels {
+    ($(
         $name:ident($sender:ty, $receiver:ty) $(, $constant:ident = $value:expr)*;
         new($capacity:ident) $new:expr;
         $(share($shared:ident) $share:expr;)?
         send($from:ident, $item:ident) $send:expr;
         recv($to:ident) $recv:expr;
-    ) => {
+    )*) => {$(
         struct $name;
 
-        impl $crate::channel::Channel for $name {
+        impl Channel for $name {
             type Sender = $sender;
             type Receiver = $receiver;
 
@@ -57,21 +62,115 @@ macro_rules! channel {
                 Some($share)
             })?
 
-            async fn send($from: &mut Self::Sender, $item: $crate::world::Item) -> bool {
+            async fn send($from: &mut Self::Sender, $item: Item) -> bool {
                 $send
             }
 
-            async fn recv($to: &mut Self::Receiver) -> Option<$crate::world::Item> {
+            async fn recv($to: &mut Self::Receiver) -> Option<Item> {
                 $recv
             }
         }
-    };
+    )*};
 }
-pub(crate) use channel;
+
+channels! {
+    AsyncChannel(async_channel::Sender<Item>, async_channel::Receiver<Item>);
+    new(capacity) async_channel::bounded(capacity);
+    share(receiver) receiver.clone();
+    send(sender, item) sender.send(item).await.is_ok();
+    recv(receiver) receiver.recv().await.ok();
+
+    AsyncPriorityChannel(priority::Sender<Item, u64>, priority::Receiver<Item, u64>), IN_ORDER = false;
+    new(capacity) priority::bounded(capacity as u64);
+    share(receiver) receiver.clone();
+    send(sender, item) {
+        let priority = item.number;
+        sender.send(item, priority).await.is_ok()
+    };
+    recv(receiver) Some(receiver.recv().await.ok()?.0);
+
+    Crossfire(MAsyncTx<mpmc::Array<Item>>, MAsyncRx<mpmc::Array<Item>>);
+    new(capacity) mpmc::bounded_async(capacity);
+    share(receiver) receiver.clone();
+    send(sender, item) sender.send(item).await.is_ok();
+    recv(receiver) receiver.recv().await.ok();
+
+    Flume(flume::Sender<Item>, flume::Receiver<Item>);
+    // 0 makes a channel in which sender and receiver meet.
+    new(capacity) flume::bounded(capacity - 1);
+    share(receiver) receiver.clone();
+    send(sender, item) sender.send_async(item).await.is_ok();
+    recv(receiver) receiver.recv_async().await.ok();
+
+    // Each sender has a place of its own beside the capacity.
+    Futures(mpsc::Sender<Item>, mpsc::Receiver<Item>), IS_BOUNDED = false;
+    new(capacity) mpsc::channel(capacity - 1);
+    send(sender, item) futures::SinkExt::send(sender, item).await.is_ok();
+    recv(receiver) futures::StreamExt::next(receiver).await;
+
+    FuturesIntrusive(intrusive::Sender<Item>, intrusive::Receiver<Item>);
+    new(capacity) intrusive::channel(capacity);
+    share(receiver) receiver.clone();
+    send(sender, item) sender.send(item).await.is_ok();
+    recv(receiver) receiver.receive().await;
+
+    // A receive that is cancelled may lose a message, as its documentation says.
+    Kanal(kanal::AsyncSender<Item>, kanal::AsyncReceiver<Item>), LOSES = true;
+    new(capacity) kanal::bounded_async(capacity - 1);
+    share(receiver) receiver.clone();
+    send(sender, item) sender.send(item).await.is_ok();
+    recv(receiver) receiver.recv().await.ok();
+
+    Loole(loole::Sender<Item>, loole::Receiver<Item>);
+    new(capacity) loole::bounded(capacity);
+    share(receiver) receiver.clone();
+    send(sender, item) sender.send_async(item).await.is_ok();
+    recv(receiver) receiver.recv_async().await.ok();
+
+    Mea(mea::mpsc::BoundedSender<Item>, mea::mpsc::BoundedReceiver<Item>);
+    new(capacity) mea::mpsc::bounded(capacity);
+    send(sender, item) sender.send(item).await.is_ok();
+    recv(receiver) receiver.recv().await.ok();
+
+    PostageMpsc(postage::mpsc::Sender<Item>, postage::mpsc::Receiver<Item>);
+    new(capacity) postage::mpsc::channel(capacity);
+    send(sender, item) sender.send(item).await.is_ok();
+    recv(receiver) receiver.recv().await;
+
+    PostageDispatch(postage::dispatch::Sender<Item>, postage::dispatch::Receiver<Item>);
+    new(capacity) postage::dispatch::channel(capacity);
+    share(receiver) receiver.clone();
+    send(sender, item) sender.send(item).await.is_ok();
+    recv(receiver) receiver.recv().await;
+
+    Tachyonix(tachyonix::Sender<Item>, tachyonix::Receiver<Item>);
+    new(capacity) tachyonix::channel(capacity);
+    send(sender, item) sender.send(item).await.is_ok();
+    recv(receiver) receiver.recv().await.ok();
+
+    Thingbuf(thingbuf::mpsc::Sender<Item>, thingbuf::mpsc::Receiver<Item>);
+    new(capacity) thingbuf::mpsc::channel(capacity);
+    send(sender, item) sender.send(item).await.is_ok();
+    recv(receiver) receiver.recv().await;
+
+    Tokio(tokio::sync::mpsc::Sender<Item>, tokio::sync::mpsc::Receiver<Item>);
+    new(capacity) tokio::sync::mpsc::channel(capacity);
+    send(sender, item) sender.send(item).await.is_ok();
+    recv(receiver) receiver.recv().await;
+}
+
+programs! {
+    delivery: AsyncChannel, AsyncPriorityChannel, Crossfire, Flume, Futures, FuturesIntrusive,
+        Kanal, Loole, Mea, PostageMpsc, PostageDispatch, Tachyonix, Thingbuf, Tokio;
+    abandoned: AsyncChannel, AsyncPriorityChannel, Crossfire, Flume, Futures, FuturesIntrusive,
+        Kanal, Loole, Mea, PostageMpsc, PostageDispatch, Tachyonix, Thingbuf, Tokio;
+    one_each: AsyncChannel, AsyncPriorityChannel, Crossfire, Flume, FuturesIntrusive, Loole,
+        PostageDispatch;
+}
 
 /// Cancelled sends and receives lose nothing, double nothing, and leave nobody waiting, although
 /// the channel is not closed.
-pub async fn delivery<C: Channel>() {
+async fn delivery<C: Channel>() {
     let census = Census::default();
     let capacity = 1 + below(3) as usize;
     let (sender, receiver) = C::new(capacity);
@@ -100,7 +199,6 @@ pub async fn delivery<C: Channel>() {
                 match maybe(C::recv(&mut receiver)).await {
                     Some(Some(item)) => received.push((place, item.number)),
                     Some(None) => return,
-                    None if C::LOSES => {}
                     None => {}
                 }
                 count += 1;
@@ -169,7 +267,7 @@ pub async fn delivery<C: Channel>() {
 }
 
 /// If all receivers leave, those that wait to send are told.
-pub async fn abandoned<C: Channel>() {
+async fn abandoned<C: Channel>() {
     let census = Census::default();
     let (sender, mut receiver) = C::new(1 + below(2) as usize);
     let mut givers = Vec::new();
@@ -207,7 +305,7 @@ pub async fn abandoned<C: Channel>() {
 }
 
 /// One message for each receiver that has not left: none waits in vain.
-pub async fn one_each<C: Channel>() {
+async fn one_each<C: Channel>() {
     let (mut sender, receiver) = C::new(1 + below(2) as usize);
     let census = Census::default();
     let received = List::new();

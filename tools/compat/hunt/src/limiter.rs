@@ -1,17 +1,28 @@
-//! A program for rate limiters.
+//! A program for rate limiters, which get the clock of the simulation.
 
-use crate::world::{List, below, join, maybe, rest};
-use joint_executor::{spawn, time::now};
+use crate::world::{List, below, join, maybe, programs, rest};
+use async_speed_limit::clock::Clock;
+use governor::{
+    Quota, RateLimiter, clock,
+    middleware::NoOpMiddleware,
+    state::{InMemoryState, NotKeyed},
+};
+use joint_executor::{
+    spawn,
+    time::{now, sleep},
+};
 use std::{
+    num::NonZeroU32,
+    pin::Pin,
     sync::{
         Arc,
         atomic::{AtomicU32, Ordering::Relaxed},
     },
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 /// An adapter.
-pub trait Limiter: Send + Sync + 'static {
+trait Limiter: Send + Sync + 'static {
     /// Whether the limit holds for each stretch of time, and not only from the beginning on.
     const ALWAYS: bool;
 
@@ -22,8 +33,75 @@ pub trait Limiter: Send + Sync + 'static {
     fn pass(&self, count: u32) -> impl Future<Output = ()> + Send;
 }
 
+#[derive(Clone, Default)]
+struct Simulated;
+
+impl Clock for Simulated {
+    type Instant = Instant;
+    type Delay = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+    fn now(&self) -> Instant {
+        now()
+    }
+
+    fn sleep(&self, duration: Duration) -> Self::Delay {
+        Box::pin(sleep(duration))
+    }
+}
+
+impl clock::Clock for Simulated {
+    type Instant = Instant;
+
+    fn now(&self) -> Instant {
+        now()
+    }
+}
+
+type AsyncSpeedLimit = async_speed_limit::Limiter<Simulated>;
+
+impl Limiter for AsyncSpeedLimit {
+    // The delay is after the bytes are taken: several may end together.
+    const ALWAYS: bool = false;
+
+    fn new(burst: u32, period: Duration) -> Self {
+        Self::builder(1.0 / period.as_secs_f64())
+            .refill(period * burst)
+            .build()
+    }
+
+    async fn pass(&self, count: u32) {
+        self.consume(count as usize).await;
+    }
+}
+
+type Governor = RateLimiter<NotKeyed, InMemoryState, Simulated, NoOpMiddleware<Instant>>;
+
+impl Limiter for Governor {
+    const ALWAYS: bool = true;
+
+    fn new(burst: u32, period: Duration) -> Self {
+        let quota = Quota::with_period(period).unwrap();
+        let burst = NonZeroU32::new(burst).unwrap();
+        RateLimiter::direct_with_clock(quota.allow_burst(burst), Simulated)
+    }
+
+    /// As `until_n_ready`, which asks the system's clock.
+    async fn pass(&self, count: u32) {
+        let count = NonZeroU32::new(count).unwrap();
+        while let Err(until) = self.check_n(count).unwrap() {
+            let earliest = until.earliest_possible();
+            sleep(until.wait_time_from(now())).await;
+            assert!(now() >= earliest, "the wait is too short");
+        }
+    }
+}
+
+programs! {
+    rate: AsyncSpeedLimit, Governor;
+}
+
 /// No more pass than the limit allows, and nobody waits for longer than all before need.
-pub async fn rate<L: Limiter>() {
+async fn rate<L: Limiter>() {
     let burst = 1 + below(5) as u32;
     let period = Duration::from_micros(1 << below(16));
     let limiter = Arc::new(L::new(burst, period));

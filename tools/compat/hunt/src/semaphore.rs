@@ -1,11 +1,19 @@
 //! Programs for semaphores.
 
-use crate::world::{Room, below, join, maybe, rest, settle, spawn_frail};
+use crate::{
+    lock::{Fair, Guard, Unfair},
+    world::{Room, below, join, maybe, programs, rest, settle, spawn_frail},
+};
+use deadpool::{managed, unmanaged};
+use futures_intrusive::sync as intrusive;
 use joint_executor::{spawn, time::timeout};
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, atomic::Ordering::Relaxed},
+    time::Duration,
+};
 
-/// An adapter, which `semaphore!` makes.
-pub trait Semaphore: Send + Sync + 'static {
+/// An adapter, which `semaphores!` makes.
+trait Semaphore: Send + Sync + 'static {
     /// The most permits that can be acquired at once.
     const MOST: usize = usize::MAX;
 
@@ -20,7 +28,7 @@ pub trait Semaphore: Send + Sync + 'static {
 }
 
 /// Implements [`Semaphore`] by expressions for its functions. `release` is left out for pools.
-macro_rules! semaphore {
+macro_rules! semaphores {
     (
         $($semaphore:ty $(, $constant:ident = $value:expr)*;
         new($permits:ident) $new:expr;
@@ -28,7 +36,7 @@ macro_rules! semaphore {
         $(release($released:ident, $more:ident) $release:expr;)?
         available($left:ident) $available:expr;)*
     ) => {
-        $(impl $crate::semaphore::Semaphore for $semaphore {
+        $(impl Semaphore for $semaphore {
             $(const $constant: usize = $value;)*
 
             fn new($permits: usize) -> Self {
@@ -49,10 +57,116 @@ macro_rules! semaphore {
         })*
     };
 }
-pub(crate) use semaphore;
+
+semaphores! {
+    async_lock::Semaphore, MOST = 1;
+    new(permits) Self::new(permits);
+    acquire(self, _) self.acquire().await;
+    release(self, permits) self.add_permits(permits);
+    available(self) self.available_permits();
+
+    unmanaged::Pool<()>, MOST = 1;
+    new(objects) Self::from(vec![(); objects]);
+    acquire(self, _) self.get().await.unwrap();
+    available(self) self.status().available;
+
+    managed::Pool<Maker>, MOST = 1;
+    new(objects) Self::builder(Maker).max_size(objects).build().unwrap();
+    acquire(self, _) loop {
+        if let Ok(object) = self.get().await {
+            break object;
+        }
+    };
+    available(self) {
+        // All objects that exist are in the pool, and the others can be made.
+        let status = self.status();
+        assert_eq!((status.available, status.waiting), (status.size, 0));
+        assert!(status.size <= status.max_size);
+        status.max_size
+    };
+
+    Fair<intrusive::Semaphore>;
+    new(permits) Self(intrusive::Semaphore::new(true, permits));
+    acquire(self, permits) self.0.acquire(permits).await;
+    release(self, permits) self.0.release(permits);
+    available(self) self.0.permits();
+
+    Unfair<intrusive::Semaphore>;
+    new(permits) Self(intrusive::Semaphore::new(false, permits));
+    acquire(self, permits) self.0.acquire(permits).await;
+    release(self, permits) self.0.release(permits);
+    available(self) self.0.permits();
+
+    maitake_sync::Semaphore;
+    new(permits) Self::new(permits);
+    acquire(self, permits) self.acquire(permits).await.expect("it is open");
+    release(self, permits) self.add_permits(permits);
+    available(self) self.available_permits();
+
+    mea::semaphore::Semaphore;
+    new(permits) Self::new(permits);
+    acquire(self, permits) self.acquire(permits).await;
+    release(self, permits) self.release(permits);
+    available(self) self.available_permits();
+
+    saa::Semaphore;
+    new(permits) Self::with_permits(permits);
+    acquire(self, permits) {
+        assert!(self.acquire_many_async(permits).await);
+        Guard(move || self.release_many(permits))
+    };
+    available(self) self.available_permits(Relaxed);
+
+    tokio::sync::Semaphore;
+    new(permits) Self::new(permits);
+    acquire(self, permits) self.acquire_many(permits as u32).await.unwrap();
+    release(self, permits) self.add_permits(permits);
+    available(self) self.available_permits();
+}
+
+/// Makes objects slowly, and fails sometimes.
+struct Maker;
+
+impl managed::Manager for Maker {
+    type Type = ();
+    type Error = &'static str;
+
+    async fn create(&self) -> Result<(), &'static str> {
+        rest().await;
+        match below(4) {
+            0 => Err("it cannot be made"),
+            _ => Ok(()),
+        }
+    }
+
+    async fn recycle(
+        &self,
+        _: &mut (),
+        _: &managed::Metrics,
+    ) -> managed::RecycleResult<&'static str> {
+        rest().await;
+        match below(4) {
+            0 => Err("it is worn out".into()),
+            _ => Ok(()),
+        }
+    }
+}
+
+programs! {
+    conservation: async_lock::Semaphore, deadpool::unmanaged::Pool<()>,
+        deadpool::managed::Pool<Maker>, Fair<futures_intrusive::sync::Semaphore>,
+        Unfair<futures_intrusive::sync::Semaphore>, maitake_sync::Semaphore,
+        mea::semaphore::Semaphore, saa::Semaphore, tokio::sync::Semaphore;
+    cancelled_head: Fair<futures_intrusive::sync::Semaphore>,
+        Unfair<futures_intrusive::sync::Semaphore>, maitake_sync::Semaphore,
+        mea::semaphore::Semaphore, saa::Semaphore, tokio::sync::Semaphore;
+    released: async_lock::Semaphore, Fair<futures_intrusive::sync::Semaphore>,
+        Unfair<futures_intrusive::sync::Semaphore>, maitake_sync::Semaphore,
+        mea::semaphore::Semaphore, tokio::sync::Semaphore;
+}
 
 /// No more are inside than there are permits, and all permits come back.
-pub async fn conservation<S: Semaphore>() {
+async fn conservation<S: Semaphore>() {
     let permits = 1 + below(3) as usize;
     let semaphore = Arc::new(S::new(permits));
     let room = Room::default();
@@ -81,8 +195,18 @@ pub async fn conservation<S: Semaphore>() {
     );
 }
 
+/// Acquires a permit, and if that is cancelled, tries again.
+async fn one_permit<S: Semaphore>(semaphore: &S) -> impl Send {
+    loop {
+        match maybe(semaphore.acquire(1)).await {
+            Some(guard) => return guard,
+            None => rest().await,
+        }
+    }
+}
+
 /// A request that is too large, and is cancelled, leaves nobody behind it waiting.
-pub async fn cancelled_head<S: Semaphore>() {
+async fn cancelled_head<S: Semaphore>() {
     let semaphore = Arc::new(S::new(1 + below(2) as usize));
     let mut tasks = Vec::new();
     for _ in 0..1 + below(3) {
@@ -98,12 +222,7 @@ pub async fn cancelled_head<S: Semaphore>() {
         let semaphore = semaphore.clone();
         tasks.push(spawn(async move {
             rest().await;
-            let guard = loop {
-                match maybe(semaphore.acquire(1)).await {
-                    Some(guard) => break guard,
-                    None => rest().await,
-                }
-            };
+            let guard = one_permit(&*semaphore).await;
             rest().await;
             drop(guard);
         }));
@@ -112,7 +231,7 @@ pub async fn cancelled_head<S: Semaphore>() {
 }
 
 /// As many permits as are released let so many in, though nobody gives one back.
-pub async fn released<S: Semaphore>() {
+async fn released<S: Semaphore>() {
     let semaphore = Arc::new(S::new(0));
     let room = Room::default();
     let count = 2 + below(3);
@@ -121,12 +240,7 @@ pub async fn released<S: Semaphore>() {
         let (semaphore, room) = (semaphore.clone(), room.clone());
         tasks.push(spawn(async move {
             rest().await;
-            let guard = loop {
-                match maybe(semaphore.acquire(1)).await {
-                    Some(guard) => break guard,
-                    None => rest().await,
-                }
-            };
+            let guard = one_permit(&*semaphore).await;
             let inside = room.enter(1, usize::MAX);
             settle().await;
             settle().await;

@@ -20,8 +20,15 @@ pub struct Program {
     pub find: fn(&Check) -> Result<Checked, Box<Found>>,
 }
 
-/// Makes the list `PROGRAMS` of functions without arguments that return a future.
+/// Makes the list `PROGRAMS`: of functions with the adapters that they are run for, or of functions
+/// without arguments that return a future.
 macro_rules! programs {
+    ($($program:ident: $($adapter:ty),*;)*) => {
+        pub const PROGRAMS: &[$crate::world::Program] = &[$($($crate::world::Program {
+            name: concat!(stringify!($program), " ", stringify!($adapter)),
+            find: |check| check.find($program::<$adapter>),
+        },)*)*];
+    };
     ($($program:expr),* $(,)?) => {
         pub const PROGRAMS: &[$crate::world::Program] = &[$($crate::world::Program {
             name: concat!(module_path!(), " ", stringify!($program)),
