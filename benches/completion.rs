@@ -8,7 +8,6 @@
 //! `-- --test` each row runs once.
 
 use std::{
-    future::{Future, IntoFuture},
     hint::black_box,
     pin::Pin,
     sync::{

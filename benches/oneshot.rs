@@ -8,7 +8,6 @@
 //! only the rows whose titles contain it; with `-- --test` each row runs once.
 
 use std::{
-    future::{Future, IntoFuture},
     hint::black_box,
     pin::pin,
     sync::Arc,

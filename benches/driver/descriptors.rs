@@ -16,11 +16,7 @@ pub(crate) fn messages() -> usize {
 }
 
 pub(crate) fn rows<R: Driven>() -> Vec<Row<R>> {
-    let row = |title, connections: usize, run| Row {
-        title,
-        operations: (connections * messages()) as u64,
-        run,
-    };
+    let row = |title, connections, run| Row::new(title, connections * messages(), run);
     vec![
         row(
             "TCP echo, 100 x 1,000 messages of 64 bytes",

@@ -1,7 +1,7 @@
 //! A million timers: armed, dropped and fired.
 
 use std::{
-    future::{Future, poll_fn},
+    future::poll_fn,
     pin::Pin,
     task::{Context, Poll},
     time::{Duration, Instant},
@@ -30,11 +30,7 @@ fn all() -> usize {
 }
 
 pub(crate) fn rows<R: Driven>() -> Vec<Row<R>> {
-    let row = |title, run| Row {
-        title,
-        operations: all() as u64,
-        run,
-    };
+    let row = |title, run| Row::new(title, all(), run);
     vec![
         row("a million tasks fall asleep", fall_asleep::<R>),
         row("a million tasks that sleep are cancelled", cancel::<R>),

@@ -32,11 +32,7 @@ fn all() -> usize {
 }
 
 pub(crate) fn rows<R: Runtime>() -> Vec<Row<R>> {
-    vec![Row {
-        title: "each of 2,000,000 has run",
-        operations: all() as u64,
-        run: each::<R>,
-    }]
+    vec![Row::new("each of 2,000,000 has run", all(), each::<R>)]
 }
 
 /// From the end of the busy poll to the end of the last of the others.

@@ -1,7 +1,7 @@
 //! The work of each row, once for all contestants.
 
 use std::{
-    future::{Future, pending},
+    future::pending,
     hint::black_box,
     pin::Pin,
     time::{Duration, Instant},
@@ -22,7 +22,7 @@ pub(crate) fn turns() -> usize {
 }
 
 /// The argument, and the number of branches that the doubly recursive way to compute it spawns.
-const FIB: (u32, u64) = (20, 10_945);
+const FIB: (u32, usize) = (20, 10_945);
 
 pub(crate) const OUTSIDE_DETACHED: &str = "10k spawned outside, detached";
 pub(crate) const PING_PONG_OUTSIDE: &str = "ping-pong 1,000, outside";
@@ -34,11 +34,7 @@ static DROPPED: Countdown = Countdown::new();
 
 /// The rows that one thread can run too.
 pub(crate) fn inside<R: Runtime>() -> Vec<Row<R>> {
-    let row = |title, operations: usize, run| Row {
-        title,
-        operations: operations as u64,
-        run,
-    };
+    let row = Row::new;
     vec![
         row("spawn and join", turns(), spawn_join::<R>),
         row("10k spawned inside, joined", MANY, many_inside::<R>),
@@ -47,11 +43,7 @@ pub(crate) fn inside<R: Runtime>() -> Vec<Row<R>> {
         row("yield, 200 x 1,000", 200 * turns(), yields::<R>),
         row("ping-pong 1,000, inside", turns(), ping_pong_inside::<R>),
         row("chained spawn 1,000", turns(), chain::<R>),
-        Row {
-            title: "fib(20), one branch spawned",
-            operations: FIB.1,
-            run: fibonacci::<R>,
-        },
+        row("fib(20), one branch spawned", FIB.1, fibonacci::<R>),
         row("join of a finished task", FAN, join_finished::<R>),
         row("spawn detached 10k", MANY, many_detached::<R>),
         row(ABORT, MANY, abort::<R>),
@@ -60,11 +52,7 @@ pub(crate) fn inside<R: Runtime>() -> Vec<Row<R>> {
 
 /// The rows that need another thread beside the runtime's.
 pub(crate) fn outside<R: Runtime>() -> Vec<Row<R>> {
-    let row = |title, operations: usize, run| Row {
-        title,
-        operations: operations as u64,
-        run,
-    };
+    let row = Row::new;
     vec![
         row("10k spawned outside, joined", MANY, many_outside::<R>),
         row(OUTSIDE_DETACHED, MANY, many_outside_detached::<R>),

@@ -5,7 +5,7 @@
 use std::{
     cell::{Cell, RefCell},
     collections::VecDeque,
-    future::{Future, poll_fn},
+    future::poll_fn,
     hint::black_box,
     pin::{Pin, pin},
     sync::Mutex,

@@ -19,11 +19,7 @@ static REGISTERED: Countdown = Countdown::new();
 static WOKEN: Countdown = Countdown::new();
 
 pub(crate) fn all<R: Runtime>() -> Vec<Row<R>> {
-    let row = |title, operations: usize, run| Row {
-        title,
-        operations: operations as u64,
-        run,
-    };
+    let row = Row::new;
     vec![
         row(
             "4,096 tasks yield once and are awaited",

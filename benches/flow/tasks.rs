@@ -3,7 +3,6 @@
 //! All tasks of a row run on one worker, so what they count together is counted by one thread.
 
 use std::{
-    future::Future,
     hint::black_box,
     sync::atomic::{AtomicUsize, Ordering::Relaxed},
     time::{Duration, Instant},

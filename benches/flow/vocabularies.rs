@@ -2,7 +2,7 @@
 
 use std::{
     convert::Infallible,
-    future::{Future, poll_fn},
+    future::poll_fn,
     mem,
     pin::{Pin, pin},
     sync::{Arc, LazyLock, Mutex},

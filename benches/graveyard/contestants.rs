@@ -1,6 +1,6 @@
 //! The contestants with one number of workers, and which rows each of them can run.
 
-use std::{future::Future, pin::Pin};
+use std::pin::Pin;
 
 use joint_benches::{
     driven::{Driven, smol::Smol},

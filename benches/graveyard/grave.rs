@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use joint_benches::{
     options::Options,
-    report::{Measured, Report},
+    report::{Measured, Report, ratio},
     table::{median, settle},
 };
 
@@ -98,21 +98,15 @@ impl Grave {
         rounds[0][0].get(figure)?;
         let one = |i: usize| {
             let of = |round: &Vec<Vec<f64>>| round[i][figure];
-            let ratio = |round: &Vec<Vec<f64>>| {
-                let (own, other) = (round[0][figure], of(round));
-                // There is no ratio to nothing, so what is more than nothing counts from one.
-                match own {
-                    0.0 => 1.0 + other,
-                    own => other / own,
-                }
-            };
-            let name = self.contestants[i].0;
-            Measured {
-                contestant: name.to_owned(),
-                value: Some(median(rounds.iter().map(of))),
-                ratio: median(rounds.iter().map(ratio)),
-                is_peer: !name.starts_with("joint") && !name.starts_with("one thread"),
-            }
+            let ratio = median(
+                rounds
+                    .iter()
+                    .map(|round| ratio(round[0][figure], of(round))),
+            );
+            let value = Some(median(rounds.iter().map(of)));
+            let mut measured = Measured::new(self.contestants[i].0, value, ratio);
+            measured.is_peer &= measured.contestant != "one thread";
+            measured
         };
         Some((0..self.contestants.len()).map(one).collect())
     }

@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use joint_benches::options::Options;
+use joint_benches::{options::Options, table::median};
 
 use crate::{load::Load, servers::WORKERS};
 
@@ -89,12 +89,6 @@ impl Drop for Server {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
-}
-
-fn median(values: impl Iterator<Item = f64>) -> f64 {
-    let mut values: Vec<_> = values.collect();
-    values.sort_by(f64::total_cmp);
-    values[values.len() / 2]
 }
 
 pub(crate) fn run() {

@@ -5,14 +5,15 @@
 //! the rows whose titles contain it; with `-- --test` a tenth of a second. Only Linux counts how
 //! often a thread falls asleep.
 
-use std::{env, fs, process::Command, thread, time::Duration};
+use std::{fs, thread, time::Duration};
 
 use joint_benches::{
     allocator::Allocator,
+    child,
     driven::{Driven, smol::Smol},
     options::Options,
     pools::{async_executor::AsyncExecutorStatic, joint::Joint, nio::Nio, tokio::DrivenTokioPool},
-    report::{Measured, Report},
+    report::{Measured, Report, ratio},
     runtime::{Pool, Runtime},
 };
 
@@ -139,60 +140,37 @@ fn sleeps() -> Option<u64> {
     Some(count)
 }
 
-/// The output of a contestant's process.
-fn ask(contestant: &str, row: &str, options: &Options) -> Option<f64> {
-    let program = env::current_exe().expect("the path of this program");
-    let child = Command::new(program)
-        .args(["child", contestant, row, options.of("1000", "100")])
-        .output()
-        .expect("a process can be started");
-    assert!(
-        child.status.success(),
-        "{contestant}, {row}: {}",
-        String::from_utf8_lossy(&child.stderr)
-    );
-    let printed = String::from_utf8_lossy(&child.stdout);
-    let count = printed.trim().parse::<f64>().ok();
-    count.filter(|count| !count.is_nan())
-}
-
 fn print(options: &Options, report: &mut Report) {
     let title = "wake-ups in a second, four workers";
     report.head(title, CONTESTANTS.iter().map(|contestant| contestant.0));
     for row in ROWS.into_iter().filter(|row| options.wants(title, row)) {
-        let asked = CONTESTANTS.iter().map(|(name, _)| ask(name, row, options));
-        let asked: Vec<_> = asked.collect();
-        // There is no ratio to nothing, so what is more than nothing counts from one.
-        let ratio = |count: f64| match asked[0] {
-            Some(own) if own > 0.0 => count / own,
-            _ => 1.0 + count,
+        let words = [row, options.of("1000", "100")];
+        // A contestant that cannot do the row prints nothing.
+        let ask = |name| {
+            child::ask(name, &words)
+                .pop()
+                .filter(|count| !count.is_nan())
         };
-        let figures: Vec<_> = (CONTESTANTS.iter().zip(&asked))
-            .map(|((name, _), count)| Measured {
-                contestant: (*name).to_owned(),
-                value: *count,
-                ratio: count.map_or(f64::NAN, ratio),
-                is_peer: !name.starts_with("joint"),
-            })
-            .collect();
-        report.row(title, row, "wake-ups", &figures);
+        let asked: Vec<_> = CONTESTANTS.iter().map(|(name, _)| ask(name)).collect();
+        let own = asked[0].unwrap_or(0.0);
+        let figures = CONTESTANTS.iter().zip(&asked).map(|((name, _), count)| {
+            Measured::new(
+                name,
+                *count,
+                count.map_or(f64::NAN, |count| ratio(own, count)),
+            )
+        });
+        report.row(title, row, "wake-ups", &figures.collect::<Vec<_>>());
     }
 }
 
 fn main() {
-    let words: Vec<_> = env::args().skip(1).collect();
-    let words: Vec<_> = words.iter().map(String::as_str).collect();
-    match words[..] {
-        ["child", contestant, row, time] => {
-            let child = CONTESTANTS.iter().find(|(name, _)| *name == contestant);
-            let time = Duration::from_millis(time.parse().expect("a number"));
-            child.expect("a contestant's name").1(row, time);
-        }
-        _ => {
-            let options = Options::read();
-            let mut report = Report::start("idle", &options);
-            print(&options, &mut report);
-            report.end();
-        }
+    if let Some((child, words)) = child::asked(CONTESTANTS) {
+        let time = Duration::from_millis(words[1].parse().expect("a number"));
+        return child(&words[0], time);
     }
+    let options = Options::read();
+    let mut report = Report::start("idle", &options);
+    print(&options, &mut report);
+    report.end();
 }

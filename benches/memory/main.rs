@@ -4,12 +4,13 @@
 //! `cargo xtask bench memory`, or `cargo bench -p joint-benches --bench memory`, which leaves out
 //! the peer that needs a newer compiler; with `-- --test` a thousand tasks.
 
-use std::{env, future::pending, process::Command};
+use std::future::pending;
 
 mod heap;
 
 use heap::Memory;
 use joint_benches::{
+    child,
     locals::{
         joint::JointLocal,
         queue::{AsyncTaskQueue, JointQueue},
@@ -122,44 +123,6 @@ fn touched<T>(count: usize) -> Vec<T> {
     room
 }
 
-/// Live and resident bytes for each task, as a process of its own prints them.
-fn ask(contestant: &str, state: State, count: usize) -> [f64; 2] {
-    let program = env::current_exe().expect("the path of this program");
-    let child = Command::new(program)
-        .args([
-            "child",
-            contestant,
-            &format!("{state:?}"),
-            &count.to_string(),
-        ])
-        .output()
-        .expect("a process can be started");
-    let printed = String::from_utf8_lossy(&child.stdout).into_owned();
-    let figures = printed.split_whitespace().map(|word| word.parse().ok());
-    let figures = figures.collect::<Option<Vec<f64>>>();
-    match figures.as_deref() {
-        Some(&[live, resident]) => [live, resident],
-        _ => panic!(
-            "{contestant} printed {printed:?}, {}: {}",
-            child.status,
-            String::from_utf8_lossy(&child.stderr)
-        ),
-    }
-}
-
-/// The figures of all contestants, of which joint is the first.
-fn measured(values: impl Iterator<Item = f64>) -> Vec<Measured> {
-    let values: Vec<_> = values.collect();
-    (CONTESTANTS.iter().zip(&values))
-        .map(|((name, _), &value)| Measured {
-            contestant: (*name).to_owned(),
-            value: Some(value),
-            ratio: value / values[0],
-            is_peer: !name.starts_with("joint"),
-        })
-        .collect()
-}
-
 fn print(options: &Options, report: &mut Report) {
     let count = if options.once { BATCH } else { 1_000_000 };
     let title = "bytes for each of a million tasks";
@@ -168,7 +131,8 @@ fn print(options: &Options, report: &mut Report) {
         (State::Queued, "spawned, not run yet"),
         (State::Waiting, "polled once, waiting"),
     ] {
-        let asked = CONTESTANTS.iter().map(|(name, _)| ask(name, state, count));
+        let words = [&*format!("{state:?}"), &*count.to_string()];
+        let asked = CONTESTANTS.iter().map(|(name, _)| child::ask(name, &words));
         let asked: Vec<_> = asked.collect();
         for (kind, what) in ["live heap", "resident"].iter().enumerate() {
             let row = format!("{name}: {what}");
@@ -176,36 +140,25 @@ fn print(options: &Options, report: &mut Report) {
                 println!("\nThe system does not report the resident memory.");
                 continue;
             }
-            let figures = measured(asked.iter().map(|figures| figures[kind]));
-            report.row(title, &row, "bytes", &figures);
+            let figures = CONTESTANTS.iter().zip(&asked).map(|((name, _), figures)| {
+                let value = figures[kind];
+                Measured::new(name, Some(value), value / asked[0][kind])
+            });
+            report.row(title, &row, "bytes", &figures.collect::<Vec<_>>());
         }
     }
 }
 
 fn main() {
-    let words: Vec<_> = env::args().skip(1).collect();
-    let words: Vec<_> = words.iter().map(String::as_str).collect();
-    match words[..] {
-        ["child", contestant, state, count] => child(contestant, state, count),
-        _ => parent(),
+    if let Some((child, words)) = child::asked(CONTESTANTS) {
+        let state = match &*words[0] {
+            "Queued" => State::Queued,
+            _ => State::Waiting,
+        };
+        return child(state, words[1].parse().expect("a number of tasks"));
     }
-}
-
-fn parent() {
     let options = Options::read();
     let mut report = Report::start("memory", &options);
     print(&options, &mut report);
     report.end();
-}
-
-fn child(contestant: &str, state: &str, count: &str) {
-    let (_, child) = CONTESTANTS
-        .iter()
-        .find(|(name, _)| *name == contestant)
-        .expect("a contestant's name");
-    let state = match state {
-        "Queued" => State::Queued,
-        _ => State::Waiting,
-    };
-    child(state, count.parse().expect("a number of tasks"));
 }

@@ -5,7 +5,6 @@ use std::{
     convert::identity,
     env,
     fs::{self, File},
-    future::Future,
     io::Write as _,
     os::{fd::AsRawFd as _, unix::fs::FileExt as _},
     sync::{Arc, LazyLock},

@@ -2,9 +2,11 @@
 
 use std::{hint::black_box, time::Instant};
 
-use joint_benches::{forks::Forks, runtime::leak, table::Run};
-
-use super::work::NamedRun;
+use joint_benches::{
+    forks::Forks,
+    runtime::leak,
+    table::{NamedRun, Run},
+};
 
 /// The joins that fib of this number makes.
 const FIB: (u32, u64) = (25, 121_392);

@@ -36,10 +36,9 @@ use joint_benches::{
     processors::Processors,
     report::{Measured, Report},
     runtime::{Pool, leak},
-    table::{Run, Table},
+    table::{NamedRun, Run, Table},
 };
 use joint_figures::{Curve, Panel};
-use work::NamedRun;
 
 #[global_allocator]
 static ALLOCATOR: Allocator = Allocator;

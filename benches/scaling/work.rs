@@ -2,7 +2,7 @@
 //! once.
 
 use std::{
-    future::{Future, poll_fn},
+    future::poll_fn,
     hint::black_box,
     pin::pin,
     task::Poll,
@@ -13,13 +13,11 @@ use joint_benches::{
     driven::Driven,
     options::Options,
     runtime::Runtime,
-    table::{Row, Run},
+    table::{NamedRun, Row, Run},
     work::{microsecond, on_all},
 };
 
 use super::rows::{FAN, fan_out};
-
-pub(crate) type NamedRun = (&'static str, u64, Run);
 
 /// How many timers are armed in one poll.
 const BATCH: usize = 64;
@@ -27,14 +25,9 @@ const HOUR: Duration = Duration::from_secs(3_600);
 
 /// One task that spawns others, with work for all workers.
 pub(crate) fn divided<R: Runtime>() -> [Row<R>; 2] {
-    let row = |title, operations, run| Row {
-        title,
-        operations,
-        run,
-    };
     [
-        row("fan of 1k, 1 us of work each", 1_000, work::<R, 1_000, 1>),
-        row("fan of 200, 20 us of work each", 200, work::<R, 200, 20>),
+        Row::new("fan of 1k, 1 us of work each", 1_000, work::<R, 1_000, 1>),
+        Row::new("fan of 200, 20 us of work each", 200, work::<R, 200, 20>),
     ]
 }
 

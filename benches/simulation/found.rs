@@ -134,11 +134,10 @@ fn typical(checker: &Checker, bug: &Bug, limits: Limits) -> Option<f64> {
 fn figures(bug: &Bug, checkers: &[Checker], limits: Limits) -> Vec<Measured> {
     let typical = checkers.iter().map(|checker| typical(checker, bug, limits));
     let typical: Vec<_> = typical.collect();
-    let figure = |(at, checker): (usize, &Checker)| Measured {
-        contestant: checker.name.to_owned(),
-        value: typical[at],
-        ratio: typical[at].unwrap_or(f64::NAN) / typical[at % OWN.len()].unwrap_or(f64::INFINITY),
-        is_peer: at >= OWN.len(),
+    let figure = |(at, checker): (usize, &Checker)| {
+        let own = typical[at % OWN.len()].unwrap_or(f64::INFINITY);
+        let ratio = typical[at].unwrap_or(f64::NAN) / own;
+        Measured::new(checker.name, typical[at], ratio)
     };
     checkers.iter().enumerate().map(figure).collect()
 }

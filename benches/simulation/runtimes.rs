@@ -1,7 +1,6 @@
 //! The runtimes that the programs run on, apart from a simulation.
 
 use std::{
-    future::Future,
     pin::Pin,
     task::{Context, Poll, ready},
 };

@@ -1,7 +1,6 @@
 //! shuttle, which runs the programs that need neither time nor a network.
 
 use std::{
-    future::Future,
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{
         Arc,

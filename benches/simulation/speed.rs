@@ -1,9 +1,6 @@
 //! How fast simulations run.
 
-use std::{
-    future::Future,
-    time::{Duration, Instant},
-};
+use std::time::{Duration, Instant};
 
 use joint_benches::{
     options::Options,

@@ -2,7 +2,6 @@
 //! takes.
 
 use std::{
-    future::Future,
     net::{SocketAddr, UdpSocket},
     thread,
     time::{Duration, Instant},

@@ -16,7 +16,7 @@
 //!     table::{self, Row, Table},
 //! };
 //!
-//! const TASKS: u64 = 100;
+//! const TASKS: usize = 100;
 //!
 //! fn spawn_and_join<R: Runtime>(runtime: &'static R) -> Duration {
 //!     runtime.run(async move {
@@ -29,11 +29,7 @@
 //! }
 //!
 //! fn rows<R: Runtime>() -> [Row<R>; 1] {
-//!     [Row {
-//!         title: "spawn and join",
-//!         operations: TASKS,
-//!         run: spawn_and_join::<R>,
-//!     }]
+//!     [Row::new("spawn and join", TASKS, spawn_and_join::<R>)]
 //! }
 //!
 //! let table = Table::new("tasks, one worker", Duration::from_secs(1))
@@ -81,6 +77,7 @@ macro_rules! detached_by_drop {
 }
 
 pub mod allocator;
+pub mod child;
 pub mod driven;
 pub mod echo;
 pub mod forks;

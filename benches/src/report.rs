@@ -25,6 +25,27 @@ pub struct Measured {
     pub is_peer: bool,
 }
 
+impl Measured {
+    /// A figure of joint's, if the contestant's name begins so, or else of a peer.
+    pub fn new(contestant: &str, value: Option<f64>, ratio: f64) -> Self {
+        Self {
+            contestant: contestant.to_owned(),
+            value,
+            ratio,
+            is_peer: !contestant.starts_with("joint"),
+        }
+    }
+}
+
+/// Returns the ratio to `own`. There is no ratio to nothing, so what is more than nothing counts
+/// from one.
+pub fn ratio(own: f64, other: f64) -> f64 {
+    match own {
+        0.0 => 1.0 + other,
+        own => other / own,
+    }
+}
+
 /// The figures of one run of a bench.
 pub struct Report {
     bench: &'static str,

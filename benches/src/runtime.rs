@@ -1,8 +1,11 @@
 //! [`Runtime`]: what a row needs from a contestant, so that each row is written once.
 
-use std::future::Future;
-
 pub use super::yields::Yield;
+
+/// The future of a task.
+pub trait Work: Future<Output: Send + 'static> + Send + 'static {}
+
+impl<F: Future<Output: Send + 'static> + Send + 'static> Work for F {}
 
 /// A runtime that lives as long as the program. Each method is the one that the runtime's
 /// documentation recommends for the purpose.
@@ -11,33 +14,20 @@ pub trait Runtime: Sync + Sized + 'static {
     type Handle<T: Send + 'static>: Send;
 
     /// Spawns a task from inside a task.
-    fn spawn<T, F>(&'static self, future: F) -> Self::Handle<T>
-    where
-        T: Send + 'static,
-        F: Future<Output = T> + Send + 'static;
+    fn spawn<F: Work>(&'static self, future: F) -> Self::Handle<F::Output>;
 
     /// Spawns a task from a thread that is not one of the runtime's.
-    fn spawn_outside<T, F>(&'static self, future: F) -> Self::Handle<T>
-    where
-        T: Send + 'static,
-        F: Future<Output = T> + Send + 'static,
-    {
+    fn spawn_outside<F: Work>(&'static self, future: F) -> Self::Handle<F::Output> {
         self.spawn(future)
     }
 
     /// Spawns a task without a handle, from inside a task.
-    fn spawn_detached<F>(&'static self, future: F)
-    where
-        F: Future<Output = ()> + Send + 'static,
-    {
+    fn spawn_detached<F: Work<Output = ()>>(&'static self, future: F) {
         Self::detach(self.spawn(future));
     }
 
     /// Spawns a task without a handle, from a thread that is not one of the runtime's.
-    fn spawn_outside_detached<F>(&'static self, future: F)
-    where
-        F: Future<Output = ()> + Send + 'static,
-    {
+    fn spawn_outside_detached<F: Work<Output = ()>>(&'static self, future: F) {
         Self::detach(self.spawn_outside(future));
     }
 
@@ -56,11 +46,7 @@ pub trait Runtime: Sync + Sized + 'static {
     }
 
     /// Runs a task, and blocks this thread until it has ended.
-    fn run<T, F>(&'static self, future: F) -> T
-    where
-        T: Send + 'static,
-        F: Future<Output = T> + Send + 'static,
-    {
+    fn run<F: Work>(&'static self, future: F) -> F::Output {
         joint::block_on(Self::join(self.spawn_outside(future)))
     }
 }

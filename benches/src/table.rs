@@ -17,6 +17,9 @@ use super::{
 /// Does a row once, and returns how long that took.
 pub type Run = Box<dyn Fn() -> Duration>;
 
+/// The title of a row, how many operations one run makes, and the run.
+pub type NamedRun = (&'static str, u64, Run);
+
 /// A row for contestants of type `R`.
 pub struct Row<R: 'static> {
     /// A few words on what the row measures.
@@ -28,8 +31,18 @@ pub struct Row<R: 'static> {
 }
 
 impl<R: Sync> Row<R> {
-    /// Returns the title, the number of operations, and the row's work with a runtime.
-    pub fn of(self, runtime: &'static R) -> (&'static str, u64, Run) {
+    /// Returns a row.
+    pub fn new(title: &'static str, operations: usize, run: fn(&'static R) -> Duration) -> Self {
+        let operations = operations as u64;
+        Self {
+            title,
+            operations,
+            run,
+        }
+    }
+
+    /// Returns the row's work with a runtime.
+    pub fn of(self, runtime: &'static R) -> NamedRun {
         let run: Run = Box::new(move || (self.run)(runtime));
         (self.title, self.operations, run)
     }
@@ -133,7 +146,7 @@ impl Table {
     pub fn with_runs(
         mut self,
         name: impl Into<String>,
-        rows: impl IntoIterator<Item = (&'static str, u64, Run)>,
+        rows: impl IntoIterator<Item = NamedRun>,
     ) -> Self {
         let name = name.into();
         let mut rows: Vec<_> = rows.into_iter().collect();
@@ -202,10 +215,8 @@ impl Table {
                     None => measure(),
                 };
                 let contestants = self.contestants.iter().enumerate();
-                let figures = contestants.map(|(i, contestant)| {
-                    let is_peer = contestant.is_peer;
-                    figure(&contestant.name, is_peer, i, &rounds, operations)
-                });
+                let figures =
+                    contestants.map(|(i, contestant)| figure(contestant, i, &rounds, operations));
                 each(title, &figures.collect::<Vec<_>>(), report);
             }
         }
@@ -271,19 +282,12 @@ pub fn settle() {
 }
 
 /// One contestant's medians over the rounds.
-fn figure(
-    contestant: &str,
-    is_peer: bool,
-    i: usize,
-    rounds: &[Vec<f64>],
-    operations: u64,
-) -> Measured {
+fn figure(contestant: &Contestant, i: usize, rounds: &[Vec<f64>], operations: u64) -> Measured {
     let time = median(rounds.iter().map(|round| round[i])) / operations as f64;
+    let ratio = median(rounds.iter().map(|round| round[i] / round[0]));
     Measured {
-        contestant: contestant.to_owned(),
-        value: (!time.is_nan()).then_some(time),
-        ratio: median(rounds.iter().map(|round| round[i] / round[0])),
-        is_peer,
+        is_peer: contestant.is_peer,
+        ..Measured::new(&contestant.name, (!time.is_nan()).then_some(time), ratio)
     }
 }
 

@@ -1,7 +1,6 @@
 //! Work that shares nothing.
 
 use std::{
-    future::Future,
     hint::{black_box, spin_loop},
     sync::{
         Arc,

@@ -1,7 +1,6 @@
 //! [`Yield`]: yields once.
 
 use std::{
-    future::Future,
     pin::Pin,
     task::{Context, Poll},
 };

@@ -7,7 +7,7 @@ macro_rules! peer {
             use std::{
                 cell::{Cell, RefCell},
                 collections::VecDeque,
-                future::{Future, pending, poll_fn},
+                future::{pending, poll_fn},
                 hint::black_box,
                 pin::Pin,
                 ptr::NonNull,

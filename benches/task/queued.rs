@@ -14,7 +14,6 @@ macro_rules! queue {
         use std::{
             cell::{Cell, RefCell},
             collections::VecDeque,
-            future::Future,
             sync::Mutex,
             task::{Context, Poll, Waker},
             thread::{self, Thread},
@@ -123,7 +122,6 @@ pub(crate) mod with_async_task {
 }
 
 pub(crate) mod with_tokio {
-    use std::future::Future;
 
     use tokio::{
         runtime::{Builder, Runtime},
@@ -158,7 +156,7 @@ pub(crate) mod with_tokio {
 /// another thread wake its tasks, makes every wake-up more expensive, and is off.
 #[cfg(unix)]
 pub(crate) mod with_monoio {
-    use std::{cell::RefCell, future::Future};
+    use std::cell::RefCell;
 
     use monoio::{LegacyDriver, Runtime, RuntimeBuilder, task::JoinHandle};
 

@@ -1,6 +1,6 @@
 //! joint's executor, with its driver.
 
-use std::{future::Future, io, net::SocketAddr, time::Duration};
+use std::{io, net::SocketAddr, time::Duration};
 
 #[cfg(unix)]
 use joint_executor::io::{PipeReader, PipeWriter, pipe};

@@ -69,7 +69,7 @@ mod joint;
 pub mod smol;
 mod tokio;
 
-use std::{future::Future, io, net::SocketAddr, time::Duration};
+use std::{io, net::SocketAddr, time::Duration};
 
 use crate::runtime::Runtime;
 

@@ -5,7 +5,6 @@
 //! runs, and so do not disturb the others.
 
 use std::{
-    future::Future,
     io,
     net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream, UdpSocket},
     sync::mpsc,
@@ -19,7 +18,7 @@ use futures_lite::future::or;
 use joint::oneshot::{self, Receiver};
 
 use super::{Driven, Io};
-use crate::runtime::{Pool, Runtime, leak};
+use crate::runtime::{Pool, Runtime, Work, leak};
 
 /// Threads that run one executor and drive the reactor.
 pub struct Smol {
@@ -50,21 +49,13 @@ impl Pool for Smol {
 impl Runtime for Smol {
     type Handle<T: Send + 'static> = Task<T>;
 
-    fn spawn<T, F>(&'static self, future: F) -> Task<T>
-    where
-        T: Send + 'static,
-        F: Future<Output = T> + Send + 'static,
-    {
+    fn spawn<F: Work>(&'static self, future: F) -> Task<F::Output> {
         self.executor.spawn(future)
     }
 
     cancelled_by_drop!(Task);
 
-    fn run<T, F>(&'static self, future: F) -> T
-    where
-        T: Send + 'static,
-        F: Future<Output = T> + Send + 'static,
-    {
+    fn run<F: Work>(&'static self, future: F) -> F::Output {
         let start = |worker: &mpsc::Sender<_>| {
             let (end, ended) = oneshot::channel();
             worker.send(ended).expect("the thread of the worker lives");

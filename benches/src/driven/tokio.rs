@@ -1,6 +1,6 @@
 //! tokio's runtimes, with their drivers.
 
-use std::{future::Future, io, net::SocketAddr, time::Duration};
+use std::{io, net::SocketAddr, time::Duration};
 
 #[cfg(unix)]
 use tokio::net::unix::pipe::{Receiver, Sender};

@@ -1,11 +1,9 @@
 //! joint's executor of one thread.
 
-use std::future::Future;
-
 use joint::JoinHandle;
 use joint_executor::{LocalExecutor, spawn_local};
 
-use crate::runtime::Runtime;
+use crate::runtime::{Runtime, Work};
 
 /// Each thread's own executor.
 pub struct JointLocal;
@@ -17,18 +15,11 @@ thread_local! {
 impl Runtime for JointLocal {
     type Handle<T: Send + 'static> = JoinHandle<T>;
 
-    fn spawn<T, F>(&'static self, future: F) -> JoinHandle<T>
-    where
-        T: Send + 'static,
-        F: Future<Output = T> + Send + 'static,
-    {
+    fn spawn<F: Work>(&'static self, future: F) -> JoinHandle<F::Output> {
         spawn_local(future)
     }
 
-    fn spawn_detached<F>(&'static self, future: F)
-    where
-        F: Future<Output = ()> + Send + 'static,
-    {
+    fn spawn_detached<F: Work<Output = ()>>(&'static self, future: F) {
         EXECUTOR.with(|executor| executor.spawn_detached(future));
     }
 
@@ -38,11 +29,7 @@ impl Runtime for JointLocal {
         joint_executor::yield_now()
     }
 
-    fn run<T, F>(&'static self, future: F) -> T
-    where
-        T: Send + 'static,
-        F: Future<Output = T> + Send + 'static,
-    {
+    fn run<F: Work>(&'static self, future: F) -> F::Output {
         EXECUTOR.with(|executor| executor.block_on(executor.spawn(future)))
     }
 }

@@ -1,10 +1,10 @@
 //! monoio, on its driver without `io_uring`. It cannot cancel a task.
 
-use std::{cell::RefCell, future::Future};
+use std::cell::RefCell;
 
 use monoio::{LegacyDriver, Runtime as Monoio, RuntimeBuilder, task::JoinHandle};
 
-use crate::runtime::Runtime;
+use crate::runtime::{Runtime, Work};
 
 /// Each thread's own runtime.
 pub struct MonoioLocal;
@@ -17,11 +17,7 @@ thread_local! {
 impl Runtime for MonoioLocal {
     type Handle<T: Send + 'static> = JoinHandle<T>;
 
-    fn spawn<T, F>(&'static self, future: F) -> JoinHandle<T>
-    where
-        T: Send + 'static,
-        F: Future<Output = T> + Send + 'static,
-    {
+    fn spawn<F: Work>(&'static self, future: F) -> JoinHandle<F::Output> {
         monoio::spawn(future)
     }
 
@@ -37,11 +33,7 @@ impl Runtime for MonoioLocal {
         unreachable!("the rows that cancel leave it out");
     }
 
-    fn run<T, F>(&'static self, future: F) -> T
-    where
-        T: Send + 'static,
-        F: Future<Output = T> + Send + 'static,
-    {
+    fn run<F: Work>(&'static self, future: F) -> F::Output {
         RUNTIME.with_borrow_mut(|runtime| {
             runtime.block_on(async { Self::join(self.spawn(future)).await })
         })

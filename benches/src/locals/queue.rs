@@ -19,31 +19,20 @@ macro_rules! queue {
             impl Runtime for $name {
                 type Handle<T: Send + 'static> = $handle<T>;
 
-                fn spawn<T, F>(&'static self, future: F) -> $handle<T>
-                where
-                    T: Send + 'static,
-                    F: Future<Output = T> + Send + 'static,
-                {
+                fn spawn<F: Work>(&'static self, future: F) -> $handle<F::Output> {
                     let (runnable, handle) = $spawn(future, push);
                     push(runnable);
                     handle
                 }
 
-                fn spawn_detached<F>(&'static self, $future: F)
-                where
-                    F: Future<Output = ()> + Send + 'static,
-                {
+                fn spawn_detached<F: Work<Output = ()>>(&'static self, $future: F) {
                     push($detached);
                 }
 
                 cancelled_by_drop!($handle);
 
                 /// Runs all tasks. The rows wait for nothing from outside.
-                fn run<T, F>(&'static self, future: F) -> T
-                where
-                    T: Send + 'static,
-                    F: Future<Output = T> + Send + 'static,
-                {
+                fn run<F: Work>(&'static self, future: F) -> F::Output {
                     let mut handle = pin!(self.spawn(future));
                     while let Some(runnable) = QUEUE.with_borrow_mut(VecDeque::pop_front) {
                         runnable.run();
@@ -61,7 +50,6 @@ macro_rules! queue {
 use std::{
     cell::RefCell,
     collections::VecDeque,
-    future::Future,
     pin::pin,
     task::{Context, Poll, Waker},
 };
@@ -69,7 +57,7 @@ use std::{
 use async_task::Task;
 use joint::JoinHandle;
 
-use crate::runtime::Runtime;
+use crate::runtime::{Runtime, Work};
 
 queue!(
     /// joint's tasks.

@@ -1,13 +1,11 @@
 //! tokio's runtime of one thread.
 
-use std::future::Future;
-
 use tokio::{
     runtime::{Builder, Runtime as Tokio},
     task::JoinHandle,
 };
 
-use crate::runtime::Runtime;
+use crate::runtime::{Runtime, Work};
 
 /// Each thread's own runtime, with timers and descriptors or without.
 pub struct Current<const IS_DRIVEN: bool>;
@@ -25,11 +23,7 @@ thread_local! {
 impl<const IS_DRIVEN: bool> Runtime for Current<IS_DRIVEN> {
     type Handle<T: Send + 'static> = JoinHandle<T>;
 
-    fn spawn<T, F>(&'static self, future: F) -> JoinHandle<T>
-    where
-        T: Send + 'static,
-        F: Future<Output = T> + Send + 'static,
-    {
+    fn spawn<F: Work>(&'static self, future: F) -> JoinHandle<F::Output> {
         tokio::spawn(future)
     }
 
@@ -39,11 +33,7 @@ impl<const IS_DRIVEN: bool> Runtime for Current<IS_DRIVEN> {
         tokio::task::yield_now()
     }
 
-    fn run<T, F>(&'static self, future: F) -> T
-    where
-        T: Send + 'static,
-        F: Future<Output = T> + Send + 'static,
-    {
+    fn run<F: Work>(&'static self, future: F) -> F::Output {
         let runtime = if IS_DRIVEN { &DRIVEN } else { &BARE };
         runtime.with(|runtime| runtime.block_on(async { Self::join(self.spawn(future)).await }))
     }

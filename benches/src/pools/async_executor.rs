@@ -1,14 +1,11 @@
 //! async-executor, both as it is and leaked, which its feature `static` makes cheaper. Both have
 //! threads that block on `run`.
 
-use std::{
-    future::{Future, pending},
-    thread,
-};
+use std::{future::pending, thread};
 
 use async_executor::{Executor, StaticExecutor, Task};
 
-use crate::runtime::{Pool, Runtime, leak};
+use crate::runtime::{Pool, Runtime, Work, leak};
 
 /// The executor as it is.
 pub struct AsyncExecutor(Executor<'static>);
@@ -30,11 +27,7 @@ macro_rules! runtime {
         impl Runtime for $name {
             type Handle<T: Send + 'static> = Task<T>;
 
-            fn spawn<T, F>(&'static self, future: F) -> Task<T>
-            where
-                T: Send + 'static,
-                F: Future<Output = T> + Send + 'static,
-            {
+            fn spawn<F: Work>(&'static self, future: F) -> Task<F::Output> {
                 self.0.spawn(future)
             }
 

@@ -1,10 +1,8 @@
 //! forte's thread pool.
 
-use std::future::Future;
-
 use forte::{FutureMarker, Task, ThreadPool};
 
-use crate::runtime::{Pool, Runtime, leak};
+use crate::runtime::{Pool, Runtime, Work, leak};
 
 /// A thread pool.
 pub struct Forte(ThreadPool);
@@ -22,11 +20,7 @@ impl Runtime for Forte {
 
     /// A task that is spawned this way stays with its worker until another worker is hungry. If it
     /// were spawned through the worker, it would be offered at once, which costs more in every row.
-    fn spawn<T, F>(&'static self, future: F) -> Task<T>
-    where
-        T: Send + 'static,
-        F: Future<Output = T> + Send + 'static,
-    {
+    fn spawn<F: Work>(&'static self, future: F) -> Task<F::Output> {
         self.0.spawn::<FutureMarker, _>(future)
     }
 

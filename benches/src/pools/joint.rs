@@ -1,11 +1,9 @@
 //! joint's executor.
 
-use std::future::Future;
-
 use joint::JoinHandle;
 use joint_executor::Executor;
 
-use crate::runtime::{Pool, Runtime, leak};
+use crate::runtime::{Pool, Runtime, Work, leak};
 
 /// An executor.
 pub struct Joint(Executor);
@@ -20,33 +18,19 @@ impl Pool for Joint {
 impl Runtime for Joint {
     type Handle<T: Send + 'static> = JoinHandle<T>;
 
-    fn spawn<T, F>(&'static self, future: F) -> JoinHandle<T>
-    where
-        T: Send + 'static,
-        F: Future<Output = T> + Send + 'static,
-    {
+    fn spawn<F: Work>(&'static self, future: F) -> JoinHandle<F::Output> {
         joint_executor::spawn(future)
     }
 
-    fn spawn_outside<T, F>(&'static self, future: F) -> JoinHandle<T>
-    where
-        T: Send + 'static,
-        F: Future<Output = T> + Send + 'static,
-    {
+    fn spawn_outside<F: Work>(&'static self, future: F) -> JoinHandle<F::Output> {
         self.0.spawn(future)
     }
 
-    fn spawn_detached<F>(&'static self, future: F)
-    where
-        F: Future<Output = ()> + Send + 'static,
-    {
+    fn spawn_detached<F: Work<Output = ()>>(&'static self, future: F) {
         joint_executor::spawn_detached(future);
     }
 
-    fn spawn_outside_detached<F>(&'static self, future: F)
-    where
-        F: Future<Output = ()> + Send + 'static,
-    {
+    fn spawn_outside_detached<F: Work<Output = ()>>(&'static self, future: F) {
         self.0.spawn_detached(future);
     }
 

@@ -1,10 +1,8 @@
 //! nio's runtime: a thread for each core, and tasks that may move between them.
 
-use std::future::Future;
-
 use nio::{JoinHandle, Runtime as Threads, RuntimeBuilder};
 
-use crate::runtime::{Pool, Runtime, leak};
+use crate::runtime::{Pool, Runtime, Work, leak};
 
 /// A runtime.
 pub struct Nio(Threads);
@@ -20,19 +18,11 @@ impl Pool for Nio {
 impl Runtime for Nio {
     type Handle<T: Send + 'static> = JoinHandle<T>;
 
-    fn spawn<T, F>(&'static self, future: F) -> JoinHandle<T>
-    where
-        T: Send + 'static,
-        F: Future<Output = T> + Send + 'static,
-    {
+    fn spawn<F: Work>(&'static self, future: F) -> JoinHandle<F::Output> {
         nio::spawn(future)
     }
 
-    fn spawn_outside<T, F>(&'static self, future: F) -> JoinHandle<T>
-    where
-        T: Send + 'static,
-        F: Future<Output = T> + Send + 'static,
-    {
+    fn spawn_outside<F: Work>(&'static self, future: F) -> JoinHandle<F::Output> {
         self.0.spawn(future)
     }
 

@@ -1,13 +1,11 @@
 //! tokio's multi-threaded runtime.
 
-use std::future::Future;
-
 use tokio::{
     runtime::{Builder, Runtime as Tokio},
     task::JoinHandle,
 };
 
-use crate::runtime::{Pool, Runtime, leak};
+use crate::runtime::{Pool, Runtime, Work, leak};
 
 /// A runtime with timers and descriptors or without.
 pub struct Multi<const DRIVEN: bool>(Tokio);
@@ -31,19 +29,11 @@ impl<const DRIVEN: bool> Pool for Multi<DRIVEN> {
 impl<const DRIVEN: bool> Runtime for Multi<DRIVEN> {
     type Handle<T: Send + 'static> = JoinHandle<T>;
 
-    fn spawn<T, F>(&'static self, future: F) -> JoinHandle<T>
-    where
-        T: Send + 'static,
-        F: Future<Output = T> + Send + 'static,
-    {
+    fn spawn<F: Work>(&'static self, future: F) -> JoinHandle<F::Output> {
         tokio::spawn(future)
     }
 
-    fn spawn_outside<T, F>(&'static self, future: F) -> JoinHandle<T>
-    where
-        T: Send + 'static,
-        F: Future<Output = T> + Send + 'static,
-    {
+    fn spawn_outside<F: Work>(&'static self, future: F) -> JoinHandle<F::Output> {
         self.0.spawn(future)
     }
 
