@@ -11,7 +11,7 @@ mod yields_once;
 use std::{
     cell::Cell,
     env,
-    future::{Future, pending, poll_fn},
+    future::{pending, poll_fn},
     hint::black_box,
     pin::{Pin, pin},
     process::exit,

@@ -5,7 +5,6 @@
 //! and copies what it reads, because that trait asks for an initialised buffer.
 
 use std::{
-    future::Future,
     io::{self, IoSlice},
     pin::Pin,
     task::{Context, Poll, ready},

@@ -14,9 +14,7 @@
 //! SIGINT (ctrl-c) and SIGTERM end it: requests that have begun are answered within 10 seconds. A
 //! second signal ends it at once.
 
-use std::{
-    env, error::Error, future::Future, io, path::PathBuf, process::ExitCode, time::Duration,
-};
+use std::{env, error::Error, io, path::PathBuf, process::ExitCode, time::Duration};
 
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full, Limited};

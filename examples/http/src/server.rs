@@ -1,12 +1,7 @@
 //! Accepts and serves connections until it is told to stop.
 
 use std::{
-    convert::Infallible,
-    error::Error,
-    future::{Future, poll_fn},
-    pin::pin,
-    sync::Arc,
-    task::Poll,
+    convert::Infallible, error::Error, future::poll_fn, pin::pin, sync::Arc, task::Poll,
     time::Duration,
 };
 

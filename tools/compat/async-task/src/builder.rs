@@ -1,6 +1,6 @@
 //! [`Builder`] and the functions that spawn.
 
-use core::{future::Future, sync::atomic::AtomicBool};
+use core::sync::atomic::AtomicBool;
 
 use joint::task as base;
 

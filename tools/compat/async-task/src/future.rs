@@ -2,7 +2,6 @@
 //! which thread may touch a local future.
 
 use core::{
-    future::Future,
     pin::Pin,
     sync::atomic::{AtomicBool, Ordering::Relaxed},
     task::{Context, Poll},
@@ -55,7 +54,7 @@ mod local {
     use core::mem::ManuallyDrop;
     use std::thread::{self, ThreadId};
 
-    use super::{Context, Future, Pin, Poll};
+    use super::{Context, Pin, Poll};
 
     /// A future that panics if a thread other than its maker's polls or drops it.
     ///

@@ -5,7 +5,7 @@
 
 use core::{
     fmt,
-    future::{Future, poll_fn},
+    future::poll_fn,
     mem::ManuallyDrop,
     pin::Pin,
     ptr,

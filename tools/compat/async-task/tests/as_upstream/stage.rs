@@ -6,7 +6,6 @@ macro_rules! stage {
         mod $stage {
             use std::{
                 cell::{Cell, RefCell},
-                future::Future,
                 panic::{AssertUnwindSafe, catch_unwind},
                 pin::Pin,
                 sync::Arc,
