@@ -9,15 +9,18 @@
 
 use std::time::Duration;
 
+#[cfg(unix)]
+use joint_benches::locals::monoio::MonoioLocal;
 use joint_benches::{
     allocator::Allocator,
+    locals::tokio::TokioLocal,
     table::{Run, Table},
 };
+use queued::{WithAsyncTask, WithJoint};
 
-#[macro_use]
-mod rows;
 mod direct;
 mod queued;
+mod rows;
 
 #[global_allocator]
 static ALLOCATOR: Allocator = Allocator;
@@ -58,29 +61,18 @@ fn direct() -> Table {
 }
 
 fn queued() -> Table {
-    macro_rules! of {
-        ($contestant:ident) => {
-            table_rows! {
-                "spawn 1,000, join them": queued::$contestant::rows::spawn_join_many, STORM;
-                "yield, 200 tasks in turn": queued::$contestant::rows::yields, 10_000;
-            }
-        };
-    }
-    macro_rules! of_threads {
-        ($contestant:ident) => {
-            of!($contestant).into_iter().chain(table_rows! {
-                "wake 1,000 from another thread":
-                    queued::$contestant::rows_of_threads::wake_from_elsewhere, 10 * STORM;
-            })
-        };
-    }
     let table = Table::new("tasks in a queue, one thread", Duration::from_secs(1))
         .without_threads()
-        .with_runs("joint", of_threads!(with_joint))
-        .with_runs("async-task", of_threads!(with_async_task))
-        .with_runs("tokio", of_threads!(with_tokio));
+        .with("joint", &WithJoint, rows::all())
+        .with("async-task", &WithAsyncTask, rows::all())
+        .with("tokio", &TokioLocal {}, rows::all());
     #[cfg(unix)]
-    let table = table.with_runs("monoio", of!(with_monoio));
+    let table = {
+        // Its feature `sync`, which would let another thread wake its tasks, makes every wake-up more
+        // expensive, and is off.
+        let [spawn, yields, _] = rows::all();
+        table.with("monoio", &MonoioLocal, [spawn, yields])
+    };
     table
 }
 
