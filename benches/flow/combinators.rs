@@ -13,9 +13,11 @@ use std::{
     time::{Duration, Instant},
 };
 
-use joint_benches::{options::Options, runtime::leak, table::Run};
-
-use super::tasks::NamedRun;
+use joint_benches::{
+    options::Options,
+    runtime::leak,
+    table::{NamedRun, Run},
+};
 
 const TIMES: usize = 1_000;
 
@@ -76,10 +78,6 @@ struct Order {
     after: &'static [usize],
 }
 
-const FIRST: Order = Order {
-    before: &[0],
-    after: &[],
-};
 const SECOND: Order = Order {
     before: &[1],
     after: &[],
@@ -87,10 +85,6 @@ const SECOND: Order = Order {
 const FIRST_AFTER: Order = Order {
     before: &[],
     after: &[0],
-};
-const TWO: Order = Order {
-    before: &[0, 2],
-    after: &[],
 };
 const TWO_AFTER: Order = Order {
     before: &[],
@@ -129,20 +123,12 @@ fn times() -> usize {
 
 type Titled<const N: usize> = [(&'static str, Order); N];
 
-const RACE: Titled<3> = [
-    ("race of 2, the first is ready", FIRST),
+const RACE: Titled<2> = [
     ("race of 2, the second is ready", SECOND),
     ("race of 2, the first is woken", FIRST_AFTER),
 ];
-const CHOOSE: Titled<3> = [
-    ("choice of 2, the first is ready", FIRST),
-    ("choice of 2, the second is ready", SECOND),
-    ("choice of 2, the first is woken", FIRST_AFTER),
-];
-const QUORUM: Titled<2> = [
-    ("quorum 2 of 3, two are ready", TWO),
-    ("quorum 2 of 3, two are woken", TWO_AFTER),
-];
+const CHOOSE: Titled<1> = [("choice of 2, the first is woken", FIRST_AFTER)];
+const QUORUM: Titled<1> = [("quorum 2 of 3, two are woken", TWO_AFTER)];
 
 fn rows<F: Future + 'static, const N: usize>(
     titled: Titled<N>,
@@ -154,39 +140,42 @@ fn rows<F: Future + 'static, const N: usize>(
     })
 }
 
-/// The number of rounds of this many items in one run.
-fn rounds(items: usize) -> usize {
-    Options::read().of((10 * TIMES / items).max(1), 1)
+/// The items of one round of a stream.
+const ITEMS: usize = 64;
+
+/// The number of rounds in one run.
+fn rounds() -> usize {
+    Options::read().of(10 * TIMES / ITEMS, 1)
 }
 
 /// Sends items, and then receives each.
 async fn relay(
-    items: usize,
     send: impl Fn(&'static str),
     mut receive: impl AsyncFnMut() -> &'static str,
 ) -> Duration {
-    let times = rounds(items);
+    let times = rounds();
     let start = Instant::now();
     for _ in 0..times {
-        (0..items).for_each(|_| send(black_box("item")));
-        for _ in 0..items {
+        (0..ITEMS).for_each(|_| send(black_box("item")));
+        for _ in 0..ITEMS {
             black_box(receive().await);
         }
     }
     start.elapsed()
 }
 
-fn streams(relay: fn(usize) -> Duration) -> impl Iterator<Item = NamedRun> {
-    [("STREAM/64", 64), ("STREAM/4,096", 4_096)]
-        .into_iter()
-        .map(move |(title, items)| {
-            let run: Run = Box::new(move || relay(items));
-            (title, (rounds(items) * items) as u64, run)
-        })
+fn stream(relay: fn() -> Duration) -> [NamedRun; 1] {
+    let operations = (rounds() * ITEMS) as u64;
+    [("STREAM/64", operations, Box::new(relay))]
 }
 
 pub(crate) fn joint_flow() -> Vec<NamedRun> {
-    use joint_flow::{Closed, choice::choose, quorum, race, stream, stream::StreamExt};
+    use joint_flow::{
+        Closed,
+        choice::choose,
+        quorum, race,
+        stream::{StreamExt, channel},
+    };
 
     let race = rows(RACE, |[a, b, _]| race((a.wait(), b.wait())));
     let choose = rows(CHOOSE, |[a, b, _]| {
@@ -195,15 +184,14 @@ pub(crate) fn joint_flow() -> Vec<NamedRun> {
     let quorum = rows(QUORUM, |[a, b, c]| {
         quorum(2, [a.wait(), b.wait(), c.wait()])
     });
-    let streams = streams(|items| {
-        let (sender, mut receiver) = stream::channel::<_, Closed>();
+    let stream = stream(|| {
+        let (sender, mut receiver) = channel::<_, Closed>();
         joint::block_on(relay(
-            items,
             |item| sender.send(item).expect("there is a receiver"),
             async || receiver.next().await.expect("an item").expect("no error"),
         ))
     });
-    race.chain(choose).chain(quorum).chain(streams).collect()
+    race.chain(choose).chain(quorum).chain(stream).collect()
 }
 
 pub(crate) fn by_hand() -> Vec<NamedRun> {
@@ -242,47 +230,39 @@ pub(crate) fn by_hand() -> Vec<NamedRun> {
     }
     let race = rows(RACE, |[a, b, _]| first(a, b));
     let choose = rows(CHOOSE, |[a, b, _]| first(a, b));
-    let streams = streams(|items| {
+    let stream = stream(|| {
         let queue = Mutex::new(VecDeque::new());
         let lock = || queue.lock().expect("no panics");
         joint::block_on(relay(
-            items,
             |item| lock().push_back(item),
             async || lock().pop_front().expect("an item"),
         ))
     });
     race.chain(choose)
         .chain(rows(QUORUM, two))
-        .chain(streams)
+        .chain(stream)
         .collect()
 }
 
 pub(crate) fn tokio() -> Vec<NamedRun> {
     use tokio::{select, sync::mpsc};
 
-    let race = rows(RACE, |[a, b, _]| async {
+    async fn first([a, b, _]: Signals) -> usize {
         select! {
             biased;
             _ = a.wait() => 1,
             _ = b.wait() => 2,
         }
-    });
-    let choose = rows(CHOOSE, |[a, b, _]| async {
-        select! {
-            biased;
-            _ = a.wait() => 1,
-            _ = b.wait() => 2,
-        }
-    });
-    let streams = streams(|items| {
+    }
+    let (race, choose) = (rows(RACE, first), rows(CHOOSE, first));
+    let stream = stream(|| {
         let (sender, mut receiver) = mpsc::unbounded_channel();
         joint::block_on(relay(
-            items,
             |item| sender.send(item).expect("there is a receiver"),
             async || receiver.recv().await.expect("an item"),
         ))
     });
-    race.chain(choose).chain(streams).collect()
+    race.chain(choose).chain(stream).collect()
 }
 
 pub(crate) fn futures() -> Vec<NamedRun> {
@@ -298,15 +278,14 @@ pub(crate) fn futures() -> Vec<NamedRun> {
         let mut all: FuturesUnordered<_> = signals.iter().map(Signal::wait).collect();
         (all.next().await, all.next().await)
     });
-    let streams = streams(|items| {
+    let stream = stream(|| {
         let (sender, mut receiver) = mpsc::unbounded();
         joint::block_on(relay(
-            items,
             |item| sender.unbounded_send(item).expect("there is a receiver"),
             async || receiver.next().await.expect("an item"),
         ))
     });
-    race.chain(choose).chain(quorum).chain(streams).collect()
+    race.chain(choose).chain(quorum).chain(stream).collect()
 }
 
 pub(crate) fn futures_concurrency() -> Vec<NamedRun> {

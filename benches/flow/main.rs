@@ -16,12 +16,9 @@ use joint_benches::{
     allocator::Allocator,
     pools::{joint::Joint, nio::Nio, tokio::TokioPool},
     runtime::Pool,
-    table::Table,
+    table::{NamedRun, Table},
 };
-use tasks::NamedRun;
-use vocabularies::{
-    ByHand, CurrentThread, FuturesConcurrency, JointFlow, OneWorker, Tokio, TokioRuntime,
-};
+use vocabularies::{ByHand, FuturesConcurrency, JointFlow, Tokio};
 
 #[global_allocator]
 static ALLOCATOR: Allocator = Allocator;
@@ -52,14 +49,10 @@ const COMBINATORS: &str = "Flow: one task";
 type Contestant = (&'static str, fn() -> Vec<NamedRun>);
 
 const OF_TASKS: [Contestant; 5] = [
-    ("joint-flow", || {
-        with(tasks::rows::<JointFlow>(), tasks::turns::<JointFlow>())
-    }),
-    (BY_HAND, || {
-        with(tasks::rows::<ByHand>(), tasks::turns::<ByHand>())
-    }),
-    ("tokio", of_tokio::<OneWorker>),
-    ("tokio current_thread", of_tokio::<CurrentThread>),
+    ("joint-flow", of_tasks::<JointFlow>),
+    (BY_HAND, of_tasks::<ByHand>),
+    ("tokio", of_tasks::<Tokio<true>>),
+    ("tokio current_thread", of_tasks::<Tokio<false>>),
     ("futures-concurrency", tasks::rows::<FuturesConcurrency>),
 ];
 
@@ -71,13 +64,11 @@ const OF_COMBINATORS: [Contestant; 5] = [
     ("futures-concurrency", combinators::futures_concurrency),
 ];
 
-fn with(mut rows: Vec<NamedRun>, more: Vec<NamedRun>) -> Vec<NamedRun> {
-    rows.extend(more);
-    rows
-}
-
-fn of_tokio<R: TokioRuntime>() -> Vec<NamedRun> {
-    with(tasks::rows::<Tokio<R>>(), tasks::turns::<Tokio<R>>())
+fn of_tasks<V: tasks::Timed>() -> Vec<NamedRun> {
+    tasks::rows::<V>()
+        .into_iter()
+        .chain(tasks::turns::<V>())
+        .collect()
 }
 
 fn flow(title: &'static str, contestants: &[Contestant]) -> Table {

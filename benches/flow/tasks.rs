@@ -9,8 +9,16 @@ use std::{
 };
 
 use futures_channel::oneshot;
-use joint_benches::{options::Options, table::Run};
+use joint_benches::{
+    options::Options,
+    table::{NamedRun, Run},
+};
 
+/// How many tasks take a trip through the queue, and how many await a promise.
+const NET2: usize = 512;
+const CALLBACK: usize = 64;
+/// The members of a collection.
+const MEMBERS: usize = 256;
 /// How many tasks a storm cancels.
 const STORM: usize = 1_024;
 const TURNS: usize = 10_000;
@@ -106,26 +114,12 @@ impl Drop for CountsDrop {
     }
 }
 
-pub(crate) type NamedRun = (&'static str, u64, Run);
-
 /// A row that is repeated in each run, because once is too short for the clock.
 fn row<V: Vocabulary, F>(title: &'static str, operations: usize, once: fn() -> F) -> NamedRun
 where
     F: Future<Output = Duration> + Send + 'static,
 {
     let times = Options::read().of((TURNS / operations).clamp(1, 100), 1);
-    repeated::<V, F>(title, operations, times, once)
-}
-
-fn repeated<V: Vocabulary, F>(
-    title: &'static str,
-    operations: usize,
-    times: usize,
-    once: fn() -> F,
-) -> NamedRun
-where
-    F: Future<Output = Duration> + Send + 'static,
-{
     let run: Run = Box::new(move || {
         V::run(async move {
             let mut taken = Duration::ZERO;
@@ -141,42 +135,20 @@ where
 /// The rows that every contestant can do.
 pub(crate) fn rows<V: Vocabulary>() -> Vec<NamedRun> {
     vec![
-        row::<V, _>("NET2/8", 8, net2::<V, 8>),
-        row::<V, _>("NET2/512", 512, net2::<V, 512>),
-        row::<V, _>("NET2/4,096", 4_096, net2::<V, 4_096>),
-        row::<V, _>("CALLBACK<1>/1", 1, callback::<V, 1, 1>),
-        row::<V, _>("CALLBACK<1>/8", 8, callback::<V, 1, 8>),
-        row::<V, _>("CALLBACK<1>/64", 64, callback::<V, 1, 64>),
-        row::<V, _>("CALLBACK<1>/256", 256, callback::<V, 1, 256>),
-        row::<V, _>("CALLBACK<32>/1", 1, callback::<V, 32, 1>),
-        row::<V, _>("CALLBACK<32>/8", 8, callback::<V, 32, 8>),
-        row::<V, _>("CALLBACK<32>/64", 64, callback::<V, 32, 64>),
-        row::<V, _>("CALLBACK<32>/256", 256, callback::<V, 32, 256>),
-        row::<V, _>("CALLBACK<1024>/1", 1, callback::<V, 1_024, 1>),
-        row::<V, _>("CALLBACK<1024>/8", 8, callback::<V, 1_024, 8>),
-        row::<V, _>("CALLBACK<1024>/64", 64, callback::<V, 1_024, 64>),
-        row::<V, _>("CALLBACK<1024>/256", 256, callback::<V, 1_024, 256>),
-        row::<V, _>("collection: add 1", 1, adds::<V, 1>),
-        row::<V, _>("collection: add 16", 16, adds::<V, 16>),
-        row::<V, _>("collection: add 256", 256, adds::<V, 256>),
-        row::<V, _>("collection: complete 1", 1, completes::<V, 1>),
-        row::<V, _>("collection: complete 16", 16, completes::<V, 16>),
-        row::<V, _>("collection: complete 256", 256, completes::<V, 256>),
+        row::<V, _>("NET2/512", NET2, net2::<V>),
+        row::<V, _>("CALLBACK<32>/64", CALLBACK, callback::<V>),
+        row::<V, _>("collection: add 256", MEMBERS, adds::<V>),
+        row::<V, _>("collection: complete 256", MEMBERS, completes::<V>),
         row::<V, _>("spawn and cancel 1,024", STORM, spawns_and_cancels::<V>),
-        row::<V, _>("cancel 1,024", STORM, cancels::<V>),
     ]
 }
 
-/// The rows with timers, and those of contestants that can only yield.
+/// The row with timers.
 pub(crate) fn turns<V: Timed>() -> Vec<NamedRun> {
-    vec![
-        row::<V, _>("YIELD/1", TURNS, yields::<V, 1>),
-        row::<V, _>("YIELD/64", TURNS, yields::<V, 64>),
-        row::<V, _>("YIELD/4,096", TURNS, yields::<V, 4_096>),
-    ]
+    vec![row::<V, _>("YIELD/64", TURNS, yields::<V>)]
 }
 
-async fn net2<V: Vocabulary, const N: usize>() -> Duration {
+async fn net2<V: Vocabulary>() -> Duration {
     let start = Instant::now();
     let one = |_| {
         V::spawn(async {
@@ -184,19 +156,19 @@ async fn net2<V: Vocabulary, const N: usize>() -> Duration {
             SUM.add_one();
         })
     };
-    V::all((0..N).map(one).collect()).await;
+    V::all((0..NET2).map(one).collect()).await;
     start.elapsed()
 }
 
 /// One promise, and tasks that hold an array while they wait for it.
-async fn callback<V: Vocabulary, const S: usize, const N: usize>() -> Duration {
+async fn callback<V: Vocabulary>() -> Duration {
     BEGUN.reset();
     let start = Instant::now();
     let (sender, shared) = V::promise();
     let one = |_| {
         let shared = shared.clone();
         V::spawn(async move {
-            let mut held = [0_u8; S];
+            let mut held = [0_u8; 32];
             black_box(&mut held);
             BEGUN.add_one();
             V::wait(shared).await;
@@ -204,9 +176,9 @@ async fn callback<V: Vocabulary, const S: usize, const N: usize>() -> Duration {
             SUM.add_one();
         })
     };
-    let tasks = (0..N).map(one).collect();
+    let tasks = (0..CALLBACK).map(one).collect();
     V::all_beside(tasks, async {
-        BEGUN.reaches::<V>(N).await;
+        BEGUN.reaches::<V>(CALLBACK).await;
         V::send(sender);
     })
     .await;
@@ -214,9 +186,9 @@ async fn callback<V: Vocabulary, const S: usize, const N: usize>() -> Duration {
 }
 
 /// The times of adding members that wait, until they do, and of completing them.
-async fn collect<V: Vocabulary, const N: usize>() -> (Duration, Duration) {
+async fn collect<V: Vocabulary>() -> (Duration, Duration) {
     BEGUN.reset();
-    let mut senders = Vec::with_capacity(N);
+    let mut senders = Vec::with_capacity(MEMBERS);
     let member = |senders: &mut Vec<_>| {
         let (sender, receiver) = oneshot::channel::<()>();
         senders.push(sender);
@@ -226,14 +198,14 @@ async fn collect<V: Vocabulary, const N: usize>() -> (Duration, Duration) {
             SUM.add_one();
         }
     };
-    let members: Vec<_> = (0..N).map(|_| member(&mut senders)).collect();
+    let members: Vec<_> = (0..MEMBERS).map(|_| member(&mut senders)).collect();
     let mut collection = V::collection();
     let start = Instant::now();
     for member in members {
         V::add(&mut collection, member);
     }
     V::start(&mut collection);
-    BEGUN.reaches::<V>(N).await;
+    BEGUN.reaches::<V>(MEMBERS).await;
     let added = start.elapsed();
     let start = Instant::now();
     for sender in senders {
@@ -243,17 +215,17 @@ async fn collect<V: Vocabulary, const N: usize>() -> (Duration, Duration) {
     (added, start.elapsed())
 }
 
-async fn adds<V: Vocabulary, const N: usize>() -> Duration {
-    collect::<V, N>().await.0
+async fn adds<V: Vocabulary>() -> Duration {
+    collect::<V>().await.0
 }
 
-async fn completes<V: Vocabulary, const N: usize>() -> Duration {
-    collect::<V, N>().await.1
+async fn completes<V: Vocabulary>() -> Duration {
+    collect::<V>().await.1
 }
 
-/// The times of starting tasks that wait forever, until they do, and of cancelling them, until
-/// their futures are dropped.
-async fn cancel_storm<V: Vocabulary>() -> (Duration, Duration) {
+/// The time of starting tasks that wait forever, until they do, and of cancelling them, until their
+/// futures are dropped.
+async fn spawns_and_cancels<V: Vocabulary>() -> Duration {
     BEGUN.reset();
     DROPPED.reset();
     let start = Instant::now();
@@ -264,36 +236,22 @@ async fn cancel_storm<V: Vocabulary>() -> (Duration, Duration) {
     };
     let storm = V::storm((0..STORM).map(one));
     BEGUN.reaches::<V>(STORM).await;
-    let spawned = start.elapsed();
-    let start = Instant::now();
     drop(storm);
     DROPPED.reaches::<V>(STORM).await;
-    (spawned, start.elapsed())
+    start.elapsed()
 }
 
-async fn spawns_and_cancels<V: Vocabulary>() -> Duration {
-    let (spawned, cancelled) = cancel_storm::<V>().await;
-    spawned + cancelled
-}
+/// Turns of one task while others sleep, each until a different time.
+async fn yields<V: Timed>() -> Duration {
+    const OTHERS: usize = 63;
 
-async fn cancels<V: Vocabulary>() -> Duration {
-    cancel_storm::<V>().await.1
-}
-
-/// Tasks that sleep, each until a different time.
-async fn asleep<V: Timed>(tasks: usize) -> V::Storm {
     BEGUN.reset();
     let sleeper = |i| async move {
         BEGUN.add_one();
         V::delay(FAR + Duration::from_millis(i as u64)).await;
     };
-    let storm = V::storm((0..tasks).map(sleeper));
-    BEGUN.reaches::<V>(tasks).await;
-    storm
-}
-
-async fn yields<V: Timed, const N: usize>() -> Duration {
-    let _asleep = asleep::<V>(N - 1).await;
+    let _asleep = V::storm((0..OTHERS).map(sleeper));
+    BEGUN.reaches::<V>(OTHERS).await;
     let start = Instant::now();
     for _ in 0..TURNS {
         V::yield_now().await;

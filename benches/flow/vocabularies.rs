@@ -132,12 +132,9 @@ impl Event {
     }
 }
 
-/// A storm of tasks whose handles cancel them when they are dropped.
-pub(crate) struct Handles(#[expect(dead_code, reason = "they are dropped")] Vec<JoinHandle<()>>);
-
 impl Vocabulary for ByHand {
     type Task<F: Work> = JoinHandle<()>;
-    type Storm = Handles;
+    type Storm = Vec<JoinHandle<()>>;
     type Collection<F: Work> = usize;
     type Sender = Arc<Event>;
     type Shared = Arc<Event>;
@@ -156,8 +153,8 @@ impl Vocabulary for ByHand {
         }
     }
 
-    fn storm<F: Work>(futures: impl Iterator<Item = F>) -> Handles {
-        Handles(futures.map(joint_executor::spawn).collect())
+    fn storm<F: Work>(futures: impl Iterator<Item = F>) -> Vec<JoinHandle<()>> {
+        futures.map(joint_executor::spawn).collect()
     }
 
     fn collection<F: Work>() -> usize {
@@ -206,32 +203,11 @@ impl Timed for ByHand {
     }
 }
 
-/// A runtime of tokio's, in which combinators are those of `futures`.
-pub(crate) trait TokioRuntime: 'static {
-    fn run(future: impl Future<Output = Duration> + Send + 'static) -> Duration;
-}
+/// A runtime of tokio's, with a thread of its own or on this thread. Combinators are those of
+/// `futures`.
+pub(crate) struct Tokio<const IS_POOL: bool>;
 
-pub(crate) struct OneWorker;
-
-impl TokioRuntime for OneWorker {
-    fn run(future: impl Future<Output = Duration> + Send + 'static) -> Duration {
-        static POOL: LazyLock<&DrivenTokioPool> = LazyLock::new(|| DrivenTokioPool::start(1));
-        POOL.run(future)
-    }
-}
-
-pub(crate) struct CurrentThread;
-
-impl TokioRuntime for CurrentThread {
-    fn run(future: impl Future<Output = Duration> + Send + 'static) -> Duration {
-        static LOCAL: DrivenTokioLocal = DrivenTokioLocal {};
-        LOCAL.run(future)
-    }
-}
-
-pub(crate) struct Tokio<R>(std::marker::PhantomData<R>);
-
-impl<R: TokioRuntime> Vocabulary for Tokio<R> {
+impl<const IS_POOL: bool> Vocabulary for Tokio<IS_POOL> {
     type Task<F: Work> = tokio::task::JoinHandle<()>;
     type Storm = JoinSet<()>;
     type Collection<F: Work> = JoinSet<()>;
@@ -239,7 +215,12 @@ impl<R: TokioRuntime> Vocabulary for Tokio<R> {
     type Shared = Shared<oneshot::Receiver<()>>;
 
     fn run(future: impl Future<Output = Duration> + Send + 'static) -> Duration {
-        R::run(future)
+        static POOL: LazyLock<&DrivenTokioPool> = LazyLock::new(|| DrivenTokioPool::start(1));
+        static LOCAL: DrivenTokioLocal = DrivenTokioLocal {};
+        match IS_POOL {
+            true => POOL.run(future),
+            false => LOCAL.run(future),
+        }
     }
 
     fn spawn<F: Work>(future: F) -> Self::Task<F> {
@@ -289,7 +270,7 @@ impl<R: TokioRuntime> Vocabulary for Tokio<R> {
     }
 }
 
-impl<R: TokioRuntime> Timed for Tokio<R> {
+impl<const IS_POOL: bool> Timed for Tokio<IS_POOL> {
     fn delay(duration: Duration) -> impl Future<Output = ()> + Send {
         tokio::time::sleep(duration)
     }
