@@ -8,52 +8,25 @@
 //! `-- --test` each row runs once.
 
 use std::{
-    hint::black_box,
-    pin::Pin,
     sync::{
-        Arc,
         atomic::{AtomicBool, Ordering},
         mpsc,
     },
-    task::{Context, Poll, Wake, Waker},
+    task::Waker,
     thread,
     time::{Duration, Instant},
 };
 
+#[macro_use]
+mod pairs;
+
 use atomic_waker::AtomicWaker;
 use joint::{Completion, completion::WakerSlot};
-use joint_benches::{
-    allocator::Allocator,
-    options::Options,
-    table::{Run, Table},
-};
+use joint_benches::{allocator::Allocator, table::NamedRun};
+use pairs::{Pair, poll, row, table, together};
 
 #[global_allocator]
 static ALLOCATOR: Allocator = Allocator;
-
-/// One pair of a side that completes and a side that waits.
-trait Pair: Send {
-    /// The value that both sides borrow if nothing is allocated.
-    type Place: Send + Sync;
-    type Completer<'a>: Send;
-    type Waiter<'a>;
-
-    fn place() -> Self::Place;
-    fn split(place: &mut Self::Place) -> (Self::Completer<'_>, Self::Waiter<'_>);
-    fn complete(completer: Self::Completer<'_>);
-    /// Polls, and returns whether the answer was there.
-    fn poll(waiter: &mut Self::Waiter<'_>, waker: &Waker) -> bool;
-}
-
-fn poll<F: Future + Unpin>(future: &mut F, waker: &Waker) -> bool {
-    match Pin::new(future).poll(&mut Context::from_waker(waker)) {
-        Poll::Ready(output) => {
-            black_box(output);
-            true
-        }
-        Poll::Pending => false,
-    }
-}
 
 macro_rules! completion {
     ($name:ident, $place:ty, $split:expr) => {
@@ -117,76 +90,7 @@ impl Pair for Flag {
     }
 }
 
-macro_rules! channel {
-    ($name:ident, $sender:ty, $receiver:ty, $($channel:tt)+) => {
-        struct $name;
-
-        impl Pair for $name {
-            type Place = ();
-            type Completer<'a> = $sender;
-            type Waiter<'a> = <$receiver as IntoFuture>::IntoFuture;
-
-            fn place() {}
-            fn split((): &mut ()) -> (Self::Completer<'_>, Self::Waiter<'_>) {
-                let (sender, receiver) = $($channel)+();
-                (sender, receiver.into_future())
-            }
-            // Some channels send by value and some by reference.
-            #[allow(unused_mut)]
-            fn complete(mut sender: Self::Completer<'_>) {
-                let _ = black_box(sender.send(black_box(1)));
-            }
-            fn poll(waiter: &mut Self::Waiter<'_>, waker: &Waker) -> bool {
-                poll(waiter, waker)
-            }
-        }
-    };
-}
-
-channel!(
-    Joint,
-    joint::oneshot::Sender<u64>,
-    joint::oneshot::Receiver<u64>,
-    joint::oneshot::channel
-);
-channel!(
-    Oneshot,
-    oneshot::Sender<u64>,
-    oneshot::AsyncReceiver<u64>,
-    oneshot::async_channel
-);
-channel!(
-    Tokio,
-    tokio::sync::oneshot::Sender<u64>,
-    tokio::sync::oneshot::Receiver<u64>,
-    tokio::sync::oneshot::channel
-);
-channel!(
-    Futures,
-    futures_channel::oneshot::Sender<u64>,
-    futures_channel::oneshot::Receiver<u64>,
-    futures_channel::oneshot::channel
-);
-channel!(
-    AsyncOneshot,
-    async_oneshot::Sender<u64>,
-    async_oneshot::Receiver<u64>,
-    async_oneshot::oneshot
-);
-/// Waits on one thread: poll, complete, poll again.
-fn together<P: Pair>(waker: &Waker, times: u64) -> Duration {
-    let start = Instant::now();
-    for _ in 0..times {
-        let mut place = P::place();
-        let (completer, mut waiter) = P::split(&mut place);
-        assert!(!P::poll(&mut waiter, waker));
-        P::complete(completer);
-        assert!(P::poll(&mut waiter, waker));
-    }
-    start.elapsed()
-}
-
-/// The same, with all completed by another thread after all have been polled. Counts what both
+/// As `together`, with all completed by another thread after all have been polled. Counts what both
 /// threads do, without their waits for each other.
 fn apart<P: Pair>(waker: &Waker, times: u64) -> Duration {
     let mut places: Vec<_> = (0..times).map(|_| P::place()).collect();
@@ -212,38 +116,21 @@ fn apart<P: Pair>(waker: &Waker, times: u64) -> Duration {
     })
 }
 
-struct Counted;
-
-impl Wake for Counted {
-    fn wake(self: Arc<Self>) {}
-}
-
 /// Both ways to wait of one contestant.
-fn rows<P: Pair>() -> [(&'static str, u64, Run); 2] {
-    let times = Options::read().of(1_000, 1);
-    let row = |title, way: fn(&Waker, u64) -> Duration| -> (&'static str, u64, Run) {
-        let run = move || way(&Waker::from(Arc::new(Counted)), times);
-        (title, times, Box::new(run))
-    };
+fn rows<P: Pair>() -> [NamedRun; 2] {
     [
-        row("on one thread", together::<P>),
-        row("across two threads", apart::<P>),
+        row("on one thread", 1_000, together::<P>),
+        row("across two threads", 1_000, apart::<P>),
     ]
 }
 
 fn main() {
-    let table = |title| Table::new(title, Duration::from_secs(1)).without_threads();
     let tables = [
         table("wait in place")
             .with_runs("joint, with a slot", rows::<WithSlot>())
             .with_runs("joint, one word", rows::<OneWord>())
             .with_runs("atomic-waker", rows::<Flag>()),
-        table("wait for a channel")
-            .with_runs("joint", rows::<Joint>())
-            .with_runs("oneshot", rows::<Oneshot>())
-            .with_runs("tokio", rows::<Tokio>())
-            .with_runs("futures", rows::<Futures>())
-            .with_runs("async-oneshot", rows::<AsyncOneshot>()),
+        with_channels!(table("wait for a channel"), rows),
     ];
     joint_benches::table::main("completion", &tables, |_, _| ());
 }

@@ -8,114 +8,52 @@
 //! only the rows whose titles contain it; with `-- --test` each row runs once.
 
 use std::{
-    hint::black_box,
-    pin::pin,
-    sync::Arc,
-    task::{Context, Poll, Wake, Waker},
+    task::Waker,
     time::{Duration, Instant},
 };
 
-use joint_benches::{
-    allocator::Allocator,
-    options::Options,
-    table::{Run, Table},
-};
+#[macro_use]
+mod pairs;
+
+use joint_benches::{allocator::Allocator, table::NamedRun};
+use pairs::{Pair, row, table, together};
 
 #[global_allocator]
 static ALLOCATOR: Allocator = Allocator;
 
-/// One way to use a channel once.
-type Path = fn(&Waker);
-
-/// Every row's path for one contestant.
-struct Contestant {
-    name: &'static str,
-    paths: [Path; ROWS.len()],
-}
-
-const ROWS: [&str; 3] = ["create, complete, drop", "ready", "wait, Arc waker"];
-
-/// Polls once, and returns whether the answer was there.
-fn poll<F: Future>(future: std::pin::Pin<&mut F>, waker: &Waker) -> bool {
-    match future.poll(&mut Context::from_waker(waker)) {
-        Poll::Ready(output) => {
-            black_box(output);
-            true
-        }
-        Poll::Pending => false,
+/// Nobody receives the value.
+fn complete<P: Pair>(_: &Waker, times: u64) -> Duration {
+    let start = Instant::now();
+    for _ in 0..times {
+        let mut place = P::place();
+        let (completer, waiter) = P::split(&mut place);
+        P::complete(completer);
+        drop(waiter);
     }
+    start.elapsed()
 }
 
-macro_rules! contestant {
-    ($name:expr, $($channel:tt)+) => {{
-        use $($channel)+ as channel;
-
-        // Some channels send by value and some by reference.
-        #[allow(unused_mut)]
-        fn wait(waker: &Waker) {
-            let (mut tx, rx) = channel();
-            let mut rx = pin!(rx.into_future());
-            assert!(!poll(rx.as_mut(), waker));
-            let _ = black_box(tx.send(black_box(1u64)));
-            assert!(poll(rx, waker));
-        }
-        #[allow(unused_mut)]
-        fn ready(waker: &Waker) {
-            let (mut tx, rx) = channel();
-            let _ = black_box(tx.send(black_box(1u64)));
-            assert!(poll(pin!(rx.into_future()), waker));
-        }
-        #[allow(unused_mut)]
-        fn complete(_: &Waker) {
-            let (mut tx, rx) = channel();
-            let _ = black_box(tx.send(black_box(1u64)));
-            drop(rx);
-        }
-        Contestant {
-            name: $name,
-            paths: [complete, ready, wait],
-        }
-    }};
+/// The value is there at the only poll.
+fn ready<P: Pair>(waker: &Waker, times: u64) -> Duration {
+    let start = Instant::now();
+    for _ in 0..times {
+        let mut place = P::place();
+        let (completer, mut waiter) = P::split(&mut place);
+        P::complete(completer);
+        assert!(P::poll(&mut waiter, waker));
+    }
+    start.elapsed()
 }
 
-fn contestants() -> [Contestant; 5] {
+fn rows<P: Pair>() -> [NamedRun; 3] {
     [
-        contestant!("joint", joint::oneshot::channel),
-        contestant!("oneshot", oneshot::channel),
-        contestant!("tokio", tokio::sync::oneshot::channel),
-        contestant!("futures", futures_channel::oneshot::channel),
-        contestant!("async-oneshot", async_oneshot::oneshot),
+        row("create, complete, drop", 5_000, complete::<P>),
+        row("ready", 5_000, ready::<P>),
+        row("wait, Arc waker", 5_000, together::<P>),
     ]
 }
 
-struct Counted;
-
-impl Wake for Counted {
-    fn wake(self: Arc<Self>) {}
-}
-
-fn table() -> Table {
-    let times = Options::read().of(5_000, 1);
-    let contestants = contestants().into_iter();
-    contestants.fold(
-        Table::new("oneshot, one thread", Duration::from_secs(1)).without_threads(),
-        |table, contestant| {
-            let rows = ROWS.iter().zip(contestant.paths).map(|(title, path)| {
-                let run: Run = Box::new(move || {
-                    let waker = Waker::from(Arc::new(Counted));
-                    let start = Instant::now();
-                    for _ in 0..times {
-                        path(&waker);
-                    }
-                    start.elapsed()
-                });
-                (*title, times, run)
-            });
-            table.with_runs(contestant.name, rows)
-        },
-    )
-}
-
 fn main() {
-    joint_benches::table::main("oneshot", &[table()], |_, _| ());
+    let table = with_channels!(table("oneshot, one thread"), rows);
+    joint_benches::table::main("oneshot", &[table], |_, _| ());
 }
