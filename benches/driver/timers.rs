@@ -1,12 +1,6 @@
 //! Rows of timers: turns of one task while others are pending, and timers that never fire.
 
-use std::{
-    future::poll_fn,
-    hint::black_box,
-    pin::pin,
-    task::Poll,
-    time::{Duration, Instant},
-};
+use std::{future::poll_fn, hint::black_box, pin::pin, task::Poll, time::Duration};
 
 use joint_benches::{
     driven::Driven,
@@ -14,7 +8,7 @@ use joint_benches::{
     runtime::Runtime,
     signal::{Countdown, CountsDrop},
     table::Row,
-    work::on_all,
+    work::{on_all, timed},
 };
 
 /// Ten thousand; fewer if each row runs once.
@@ -128,22 +122,22 @@ where
 }
 
 fn delay<R: Driven>(runtime: &'static R) -> Duration {
-    beside(runtime, MANY - 1, || async {
-        let start = Instant::now();
-        for _ in 0..turns() / R::ZERO_SLEEPS_FOR_ONE {
-            R::sleep(Duration::ZERO).await;
-        }
-        start.elapsed() * R::ZERO_SLEEPS_FOR_ONE as u32
+    beside(runtime, MANY - 1, || {
+        timed(async {
+            for _ in 0..turns() {
+                R::sleep(Duration::ZERO).await;
+            }
+        })
     })
 }
 
 fn yields<R: Driven>(runtime: &'static R) -> Duration {
-    beside(runtime, MANY - 1, || async {
-        let start = Instant::now();
-        for _ in 0..turns() {
-            R::yield_now().await;
-        }
-        start.elapsed()
+    beside(runtime, MANY - 1, || {
+        timed(async {
+            for _ in 0..turns() {
+                R::yield_now().await;
+            }
+        })
     })
 }
 
@@ -169,12 +163,6 @@ fn arm_near<R: Driven, const TIMERS: usize>(runtime: &'static R) -> Duration {
 
 fn arm_far<R: Driven>(runtime: &'static R) -> Duration {
     runtime.run(timed(arm_and_drop::<R>(FAR)))
-}
-
-async fn timed(work: impl Future<Output = ()>) -> Duration {
-    let start = Instant::now();
-    work.await;
-    start.elapsed()
 }
 
 fn timeouts<R: Driven>(runtime: &'static R) -> Duration {

@@ -12,6 +12,7 @@ use joint_benches::{
     runtime::Runtime,
     signal::{Countdown, CountsDrop},
     table::{Row, settle},
+    work::timed,
 };
 
 pub(crate) const MANY: usize = 10_000;
@@ -61,13 +62,11 @@ pub(crate) fn outside<R: Runtime>() -> Vec<Row<R>> {
 }
 
 pub(crate) fn spawn_join<R: Runtime>(runtime: &'static R) -> Duration {
-    runtime.run(async move {
-        let start = Instant::now();
+    runtime.run(timed(async move {
         for i in 0..turns() {
             black_box(R::join(runtime.spawn(async move { i })).await);
         }
-        start.elapsed()
-    })
+    }))
 }
 
 /// Spawns `tasks` tasks, and then joins them.
@@ -83,31 +82,25 @@ where
 }
 
 pub(crate) fn many_inside<R: Runtime>(runtime: &'static R) -> Duration {
-    runtime.run(async move {
-        let start = Instant::now();
+    runtime.run(timed(async move {
         fan_out(runtime, MANY, |i| async move { i }).await;
-        start.elapsed()
-    })
+    }))
 }
 
 fn fan<R: Runtime>(runtime: &'static R) -> Duration {
-    runtime.run(async move {
-        let start = Instant::now();
+    runtime.run(timed(async move {
         for _ in 0..10 {
             fan_out(runtime, FAN, |i| async move { i }).await;
         }
-        start.elapsed()
-    })
+    }))
 }
 
 fn fan_of_yields<R: Runtime>(runtime: &'static R) -> Duration {
-    runtime.run(async move {
-        let start = Instant::now();
+    runtime.run(timed(async move {
         for _ in 0..10 {
             fan_out(runtime, FAN, |_| R::yield_now()).await;
         }
-        start.elapsed()
-    })
+    }))
 }
 
 fn yields<R: Runtime>(runtime: &'static R) -> Duration {
@@ -116,11 +109,9 @@ fn yields<R: Runtime>(runtime: &'static R) -> Duration {
             R::yield_now().await;
         }
     };
-    runtime.run(async move {
-        let start = Instant::now();
+    runtime.run(timed(async move {
         fan_out(runtime, 200, one).await;
-        start.elapsed()
-    })
+    }))
 }
 
 /// The two ends of a channel, which is no contestant's own.
@@ -139,8 +130,7 @@ async fn pong(there: oneshot::Receiver<usize>, back: oneshot::Sender<usize>) {
 }
 
 fn ping_pong_inside<R: Runtime>(runtime: &'static R) -> Duration {
-    runtime.run(async move {
-        let start = Instant::now();
+    runtime.run(timed(async move {
         DONE.start(turns());
         for i in 0..turns() {
             runtime.spawn_detached(async move {
@@ -151,8 +141,7 @@ fn ping_pong_inside<R: Runtime>(runtime: &'static R) -> Duration {
             });
         }
         DONE.over().await;
-        start.elapsed()
-    })
+    }))
 }
 
 /// Spawns both players from outside, with the given function.
@@ -205,12 +194,10 @@ fn many_outside_detached<R: Runtime>(runtime: &'static R) -> Duration {
 }
 
 fn many_detached<R: Runtime>(runtime: &'static R) -> Duration {
-    runtime.run(async move {
-        let start = Instant::now();
+    runtime.run(timed(async move {
         all_detached(|i| runtime.spawn_detached(count(i)));
         DONE.over().await;
-        start.elapsed()
-    })
+    }))
 }
 
 fn chain<R: Runtime>(runtime: &'static R) -> Duration {
@@ -222,13 +209,11 @@ fn chain<R: Runtime>(runtime: &'static R) -> Duration {
             }
         });
     }
-    runtime.run(async move {
-        let start = Instant::now();
+    runtime.run(timed(async move {
         DONE.start(1);
         link(runtime, turns() - 1);
         DONE.over().await;
-        start.elapsed()
-    })
+    }))
 }
 
 fn fibonacci<R: Runtime>(runtime: &'static R) -> Duration {
@@ -244,11 +229,9 @@ fn fibonacci<R: Runtime>(runtime: &'static R) -> Duration {
             R::join(one).await + other
         })
     }
-    runtime.run(async move {
-        let start = Instant::now();
+    runtime.run(timed(async move {
         assert_eq!(fib(runtime, black_box(FIB.0)).await, 6_765);
-        start.elapsed()
-    })
+    }))
 }
 
 /// Only the joins are timed.
@@ -267,13 +250,11 @@ fn join_finished<R: Runtime>(runtime: &'static R) -> Duration {
     });
     // The last task counts before it ends.
     settle();
-    runtime.run(async move {
-        let start = Instant::now();
+    runtime.run(timed(async move {
         for handle in handles {
             black_box(R::join(handle).await);
         }
-        start.elapsed()
-    })
+    }))
 }
 
 /// From the first cancellation until all futures are dropped.

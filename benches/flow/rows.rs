@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use joint_benches::{runtime::Runtime, signal::Countdown, table::Row};
+use joint_benches::{runtime::Runtime, signal::Countdown, table::Row, work::timed};
 
 const COROUTINES: usize = 4_096;
 const TURNS: usize = 100_000;
@@ -55,29 +55,23 @@ async fn spawn_yielding<R: Runtime>(runtime: &'static R, tasks: usize, turns: us
 }
 
 fn net2<R: Runtime>(runtime: &'static R) -> Duration {
-    runtime.run(async move {
-        let start = Instant::now();
+    runtime.run(timed(async move {
         spawn_yielding(runtime, COROUTINES, 1).await;
-        start.elapsed()
-    })
+    }))
 }
 
 fn one_yields<R: Runtime>(runtime: &'static R) -> Duration {
-    runtime.run(async {
-        let start = Instant::now();
+    runtime.run(timed(async {
         for _ in 0..TURNS {
             R::yield_now().await;
         }
-        start.elapsed()
-    })
+    }))
 }
 
 fn many_yield<R: Runtime>(runtime: &'static R) -> Duration {
-    runtime.run(async move {
-        let start = Instant::now();
+    runtime.run(timed(async move {
         spawn_yielding(runtime, COROUTINES, 16).await;
-        start.elapsed()
-    })
+    }))
 }
 
 /// A recurring event: a list of wakers. It is no contestant's own.

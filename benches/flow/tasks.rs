@@ -4,13 +4,18 @@
 
 use std::{
     hint::black_box,
-    sync::atomic::{AtomicUsize, Ordering::Relaxed},
+    sync::{
+        LazyLock,
+        atomic::{AtomicUsize, Ordering::Relaxed},
+    },
     time::{Duration, Instant},
 };
 
 use futures_channel::oneshot;
 use joint_benches::{
     options::Options,
+    pools::joint::Joint,
+    runtime::{Pool, Runtime, Yield},
     table::{NamedRun, Run},
 };
 
@@ -40,7 +45,10 @@ pub(crate) trait Vocabulary: 'static {
     type Shared: Clone + Send + 'static;
 
     /// Runs a future on the one worker, and blocks this thread until it is ready.
-    fn run(future: impl Future<Output = Duration> + Send + 'static) -> Duration;
+    fn run(future: impl Future<Output = Duration> + Send + 'static) -> Duration {
+        static ONE_WORKER: LazyLock<&Joint> = LazyLock::new(|| Joint::start(1));
+        ONE_WORKER.run(future)
+    }
     fn spawn<F: Work>(future: F) -> Self::Task<F>;
     /// Waits for all.
     fn all<F: Work>(tasks: Vec<Self::Task<F>>) -> impl Future<Output = ()> + Send;
@@ -67,7 +75,9 @@ pub(crate) trait Vocabulary: 'static {
     fn send(sender: Self::Sender);
     fn wait(shared: Self::Shared) -> impl Future<Output = ()> + Send;
     /// One trip through the queue: Flow's `delay(0)`.
-    fn turn() -> impl Future<Output = ()> + Send;
+    fn turn() -> impl Future<Output = ()> + Send {
+        Yield::default()
+    }
 }
 
 /// A vocabulary with timers.

@@ -19,7 +19,7 @@ use futures_util::{
 use joint::JoinHandle;
 use joint_benches::{
     locals::tokio::DrivenTokioLocal,
-    pools::{joint::Joint, tokio::DrivenTokioPool},
+    pools::tokio::DrivenTokioPool,
     runtime::{Pool, Runtime, Yield},
     signal::Countdown,
 };
@@ -27,8 +27,6 @@ use joint_flow::{Collection, Task, promise, time};
 use tokio::{sync::oneshot, task::JoinSet};
 
 use super::tasks::{Timed, Vocabulary, Work};
-
-static ONE_WORKER: LazyLock<&Joint> = LazyLock::new(|| Joint::start(1));
 
 pub(crate) struct JointFlow;
 
@@ -38,10 +36,6 @@ impl Vocabulary for JointFlow {
     type Collection<F: Work> = Collection<Infallible>;
     type Sender = promise::Sender<()>;
     type Shared = promise::Shared<()>;
-
-    fn run(future: impl Future<Output = Duration> + Send + 'static) -> Duration {
-        ONE_WORKER.run(future)
-    }
 
     fn spawn<F: Work>(future: F) -> Task<()> {
         joint_flow::spawn(future)
@@ -139,10 +133,6 @@ impl Vocabulary for ByHand {
     type Sender = Arc<Event>;
     type Shared = Arc<Event>;
 
-    fn run(future: impl Future<Output = Duration> + Send + 'static) -> Duration {
-        ONE_WORKER.run(future)
-    }
-
     fn spawn<F: Work>(future: F) -> JoinHandle<()> {
         joint_executor::spawn(future)
     }
@@ -186,10 +176,6 @@ impl Vocabulary for ByHand {
 
     async fn wait(shared: Arc<Event>) {
         shared.over().await;
-    }
-
-    fn turn() -> impl Future<Output = ()> + Send {
-        Yield::default()
     }
 }
 
@@ -296,10 +282,6 @@ impl Vocabulary for FuturesConcurrency {
     type Sender = oneshot::Sender<()>;
     type Shared = Shared<oneshot::Receiver<()>>;
 
-    fn run(future: impl Future<Output = Duration> + Send + 'static) -> Duration {
-        ONE_WORKER.run(future)
-    }
-
     fn spawn<F: Work>(future: F) -> F {
         future
     }
@@ -345,9 +327,5 @@ impl Vocabulary for FuturesConcurrency {
 
     async fn wait(shared: Self::Shared) {
         shared.await.expect("the promise is kept");
-    }
-
-    fn turn() -> impl Future<Output = ()> + Send {
-        Yield::default()
     }
 }

@@ -1,20 +1,14 @@
 //! The rows that only this bench has: work that is divided, and the same work on each worker at
 //! once.
 
-use std::{
-    future::poll_fn,
-    hint::black_box,
-    pin::pin,
-    task::Poll,
-    time::{Duration, Instant},
-};
+use std::{future::poll_fn, hint::black_box, pin::pin, task::Poll, time::Duration};
 
 use joint_benches::{
     driven::Driven,
     options::Options,
     runtime::Runtime,
     table::{NamedRun, Row, Run},
-    work::{microsecond, on_all},
+    work::{microsecond, on_all, timed},
 };
 
 use super::rows::{FAN, fan_out};
@@ -34,14 +28,12 @@ pub(crate) fn divided<R: Runtime>() -> [Row<R>; 2] {
 fn work<R: Runtime, const TASKS: usize, const MICROSECONDS: usize>(
     runtime: &'static R,
 ) -> Duration {
-    runtime.run(async move {
-        let start = Instant::now();
+    runtime.run(timed(async move {
         fan_out(runtime, TASKS, |_| async {
             (0..MICROSECONDS).for_each(|_| microsecond());
         })
         .await;
-        start.elapsed()
-    })
+    }))
 }
 
 fn turns() -> usize {

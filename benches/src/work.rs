@@ -24,6 +24,13 @@ pub fn microsecond() {
     black_box(state);
 }
 
+/// Returns how long a future takes.
+pub async fn timed(work: impl Future<Output = ()>) -> Duration {
+    let start = Instant::now();
+    work.await;
+    start.elapsed()
+}
+
 /// Keeps this thread busy until the time has passed.
 pub fn busy_for(time: Duration) {
     let start = Instant::now();

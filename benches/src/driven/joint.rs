@@ -12,4 +12,4 @@ use joint_executor::{
 use super::{Driven, Io};
 use crate::pools::joint::Joint;
 
-driven!(Joint, 1, PipeReader, PipeWriter);
+driven!(Joint, PipeReader, PipeWriter);

@@ -3,10 +3,8 @@
 /// Implements [`Driven`] with a module's `time`, `TcpListener`, `TcpStream` and `UdpSocket`, which
 /// joint and tokio have alike, and with its [`Io`] and `pipe`.
 macro_rules! driven {
-    ($runtime:ty, $zero_sleeps_for_one:expr, $reader:ty, $writer:ty) => {
+    ($runtime:ty, $reader:ty, $writer:ty) => {
         impl Driven for $runtime {
-            const ZERO_SLEEPS_FOR_ONE: usize = $zero_sleeps_for_one;
-
             type Sleep = time::Sleep;
             type Listener = TcpListener;
             type Stream = Io<TcpStream>;
@@ -75,10 +73,6 @@ use crate::runtime::Runtime;
 
 /// A runtime with timers and descriptors. Call its methods inside a task.
 pub trait Driven: Runtime {
-    /// A loop of this many `sleep(0)` runs only once, and its time counts for all of them: 1,
-    /// unless each sleep takes a millisecond.
-    const ZERO_SLEEPS_FOR_ONE: usize = 1;
-
     /// The future that [`sleep`](Self::sleep) returns.
     type Sleep: Future<Output: Send> + Send + 'static;
     /// Accepts connections over TCP.

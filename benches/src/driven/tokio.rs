@@ -33,5 +33,5 @@ fn pipe() -> io::Result<(Receiver, Sender)> {
     Ok((reader, writer))
 }
 
-driven!(DrivenTokioPool, 1_000, Receiver, Sender);
-driven!(DrivenTokioLocal, 1_000, Receiver, Sender);
+driven!(DrivenTokioPool, Receiver, Sender);
+driven!(DrivenTokioLocal, Receiver, Sender);
