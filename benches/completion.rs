@@ -1,11 +1,7 @@
 //! A word in place, and what is waited for on another thread, beside `AtomicWaker` and channels.
 //!
-//! The contestants take turns round by round, so each ratio compares runs at the same time on the
-//! same machine. Each waits with the waker of an `Arc`, which is a foreign one to all of them. In
+//! Each contestant waits with the waker of an `Arc`, which is a foreign one to all of them. In
 //! place, a `Completion` is split with a `WakerSlot` to keep such a waker, or else it boxes it.
-//!
-//! `cargo xtask bench completion`, or `cargo bench -p joint-benches --bench completion`; with
-//! `-- --test` each row runs once.
 
 use std::{
     sync::{

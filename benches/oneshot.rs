@@ -1,11 +1,4 @@
 //! The channel beside its peers, on one thread.
-//!
-//! A table is printed first: the contestants take turns round by round, so each ratio compares runs
-//! at the same time on the same machine. With `JOINT_CRITERION=1` the same rows then run under
-//! criterion, for figures with a history.
-//!
-//! `cargo xtask bench oneshot`, or `cargo bench -p joint-benches --bench oneshot`; with `-- FILTER`
-//! only the rows whose titles contain it; with `-- --test` each row runs once.
 
 use std::{
     task::Waker,

@@ -1,12 +1,5 @@
-//! The driver beside its peers: timers and descriptors, with one worker and with two.
-//!
-//! Turns of one task while a number of timers are pending (`DELAY` by a sleep of zero, `YIELD` by a
-//! yield), timers that never fire, a million timers, TCP connections that echo, a byte that goes to
-//! and fro through pipes, and a UDP echo beside a task that never waits.
-//!
-//! `cargo xtask bench driver`, or `cargo bench -p joint-benches --bench driver`; with `-- FILTER`
-//! only the rows whose titles contain it; with `-- --test` each row runs once, and those of a
-//! million or a thousand with less. `JOINT_CRITERION=1` adds criterion.
+//! The driver beside its peers: timers and descriptors, with one worker and with two. `DELAY` and
+//! `YIELD` are turns of one task, by a sleep of zero or a yield, while timers are pending.
 //!
 //! The system calls of one contestant in some rows:
 //! `JOINT_BENCH_ONLY=joint strace -c -f PROGRAM --bench FILTER`, with the program that

@@ -1,12 +1,5 @@
 //! The executor beside its peers: every row of what tasks do, with two workers each and on one
 //! thread; a burst of two million tasks; and fork and join on the stack.
-//!
-//! The tables are printed first. With `JOINT_CRITERION=1` the same rows then run under criterion,
-//! for figures with a history.
-//!
-//! `cargo xtask bench executor`, or `cargo bench -p joint-benches --bench executor`, which leaves
-//! out the peers that need a newer compiler; with `-- FILTER` only the rows whose titles contain
-//! it; with `-- --test` each row runs once.
 
 use std::time::Duration;
 

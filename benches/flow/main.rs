@@ -1,9 +1,5 @@
 //! The rows of an event loop with two workers, and the benches of FoundationDB's
 //! Flow in the vocabulary of `joint-flow`, beside the peers.
-//!
-//! `cargo xtask bench flow`, or `cargo bench -p joint-benches --bench flow`, which leaves out the
-//! peers that need a newer compiler; with `-- FILTER` only the rows whose titles contain it; with
-//! `-- --test` each row runs once. `JOINT_CRITERION=1` adds criterion.
 
 use std::time::Duration;
 

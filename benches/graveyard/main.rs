@@ -4,12 +4,8 @@
 //!
 //! On fewer than four processors four workers take part as well. The system then stops some of them
 //! at any time, and the row says so. The costs of all contestants include the threads beside the
-//! workers, which spawn or ask questions.
-//!
-//! `cargo xtask bench graveyard`, or `cargo bench -p joint-benches --bench graveyard`, which leaves
-//! out the peers that need a newer compiler; with `-- FILTER` only the rows whose titles contain
-//! it; with `-- --test` each row runs once. With `JOINT_BENCH_QUICK=1` all rows take less than two
-//! minutes on two processors, and otherwise six.
+//! workers, which spawn or ask questions. It takes six minutes on two processors, and with
+//! `JOINT_BENCH_QUICK=1` less than two.
 
 use std::{thread, time::Duration};
 

@@ -1,8 +1,5 @@
 //! hyper 1 on joint and on tokio: requests a second and how long they take, at 64, 512 and 4,096
-//! connections. Linux only.
-//!
-//! `cargo xtask bench http`, or `cargo bench -p joint-benches --bench http`; with `-- --test` each
-//! row runs for a moment. Each server is a process of its own with two workers, and runs in turn
+//! connections. Linux only. Each server is a process of its own with two workers, and runs in turn
 //! with the other. One thread of this program puts the load on it.
 //!
 //! `-- serve joint` or `-- serve tokio` only serves, until its standard input ends, for other

@@ -1,8 +1,5 @@
 //! How often the threads of four workers wake up in a second in which there is nothing to do, or
-//! work for one of them. Each contestant is measured in a process of its own.
-//!
-//! `cargo xtask bench idle`, or `cargo bench -p joint-benches --bench idle`; with `-- FILTER` only
-//! the rows whose titles contain it; with `-- --test` a tenth of a second. Only Linux counts how
+//! work for one of them. Each contestant is measured in a process of its own. Only Linux counts how
 //! often a thread falls asleep.
 
 use std::{fs, thread, time::Duration};
@@ -25,8 +22,8 @@ const HOUR: Duration = Duration::from_secs(3_600);
 /// The time until all threads sleep that will.
 const SETTLE: Duration = Duration::from_millis(200);
 
-/// The work of the workers, or `None` if the contestant cannot do it.
-type State<R> = (&'static str, Option<fn(&'static R)>);
+/// The work of the workers in each row, or `None` if the contestant cannot do it.
+type States<R> = [Option<fn(&'static R)>; 4];
 
 /// A contestant's name, and what its process does with a row and a time.
 type Child = fn(&str, Duration);
@@ -39,43 +36,27 @@ const ROWS: [&str; 4] = [
 ];
 
 const CONTESTANTS: &[(&str, Child)] = &[
-    ("joint", |row, time| driven::<Joint>(row, time)),
-    ("tokio", |row, time| driven::<DrivenTokioPool>(row, time)),
-    ("smol", |row, time| driven::<Smol>(row, time)),
-    ("async-executor static", |row, time| {
-        pool::<AsyncExecutorStatic>(row, time);
-    }),
-    ("nio", |row, time| pool::<Nio>(row, time)),
+    ("joint", driven::<Joint>),
+    ("tokio", driven::<DrivenTokioPool>),
+    ("smol", driven::<Smol>),
+    ("async-executor static", pool::<AsyncExecutorStatic>),
+    ("nio", pool::<Nio>),
     #[cfg(joint_peers)]
-    ("forte", |row, time| {
-        pool::<joint_benches::pools::forte::Forte>(row, time);
-    }),
+    ("forte", pool::<joint_benches::pools::forte::Forte>),
 ];
 
 fn driven<R: Driven + Pool>(row: &str, time: Duration) {
-    let states: [State<R>; 4] = [
-        (ROWS[0], Some(|_| ())),
-        (
-            ROWS[1],
-            Some(|runtime| runtime.spawn_detached(sleep::<R>())),
-        ),
-        (
-            ROWS[2],
-            Some(|runtime| runtime.spawn_detached(listen::<R>())),
-        ),
-        (ROWS[3], Some(keep_busy)),
+    let states: States<R> = [
+        Some(|_| ()),
+        Some(|runtime| runtime.spawn_detached(sleep::<R>())),
+        Some(|runtime| runtime.spawn_detached(listen::<R>())),
+        Some(keep_busy),
     ];
     measure(states, row, time);
 }
 
 fn pool<R: Pool>(row: &str, time: Duration) {
-    let states: [State<R>; 4] = [
-        (ROWS[0], Some(|_| ())),
-        (ROWS[1], None),
-        (ROWS[2], None),
-        (ROWS[3], Some(keep_busy)),
-    ];
-    measure(states, row, time);
+    measure::<R>([Some(|_| ()), None, None, Some(keep_busy)], row, time);
 }
 
 async fn sleep<R: Driven>() {
@@ -97,13 +78,10 @@ fn keep_busy<R: Runtime>(runtime: &'static R) {
 }
 
 /// Measures, prints, and ends the process.
-fn measure<R: Pool>(states: [State<R>; 4], row: &str, time: Duration) {
+fn measure<R: Pool>(states: States<R>, row: &str, time: Duration) {
     let runtime = R::start(WORKERS);
-    let (_, begin) = states
-        .into_iter()
-        .find(|state| state.0 == row)
-        .expect("a row");
-    let Some(begin) = begin else {
+    let row = ROWS.iter().position(|own| *own == row);
+    let Some(begin) = states[row.expect("a row")] else {
         return;
     };
     runtime.run(async move {

@@ -1,8 +1,5 @@
 //! How much memory a task takes, among a million tasks, beside the peers. Each contestant is
 //! measured in a process of its own, with one worker.
-//!
-//! `cargo xtask bench memory`, or `cargo bench -p joint-benches --bench memory`, which leaves out
-//! the peer that needs a newer compiler; with `-- --test` a thousand tasks.
 
 use std::future::pending;
 
@@ -38,9 +35,7 @@ enum State {
 type Child = fn(State, usize);
 
 const CONTESTANTS: &[(&str, Child)] = &[
-    ("joint", |state, count| {
-        measure(Joint::start(1), state, count)
-    }),
+    ("joint", pool::<Joint>),
     ("joint LocalExecutor", |state, count| {
         measure(&JointLocal, state, count)
     }),
@@ -50,25 +45,21 @@ const CONTESTANTS: &[(&str, Child)] = &[
     ("async-task queue", |state, count| {
         measure(&AsyncTaskQueue, state, count)
     }),
-    ("tokio", |state, count| {
-        measure(TokioPool::start(1), state, count)
-    }),
-    ("async-executor", |state, count| {
-        measure(AsyncExecutor::start(1), state, count)
-    }),
-    ("async-executor static", |state, count| {
-        measure(AsyncExecutorStatic::start(1), state, count)
-    }),
-    ("nio", |state, count| measure(Nio::start(1), state, count)),
+    ("tokio", pool::<TokioPool>),
+    ("async-executor", pool::<AsyncExecutor>),
+    ("async-executor static", pool::<AsyncExecutorStatic>),
+    ("nio", pool::<Nio>),
     #[cfg(unix)]
     ("monoio", |state, count| {
         measure(&joint_benches::locals::monoio::MonoioLocal, state, count)
     }),
     #[cfg(joint_peers)]
-    ("forte", |state, count| {
-        measure(joint_benches::pools::forte::Forte::start(1), state, count)
-    }),
+    ("forte", pool::<joint_benches::pools::forte::Forte>),
 ];
+
+fn pool<R: Pool>(state: State, count: usize) {
+    measure(R::start(1), state, count);
+}
 
 /// Tasks that are polled before the next ones are spawned, so that no queue grows.
 const BATCH: usize = 1_000;

@@ -1,8 +1,5 @@
 //! io_uring beside threads and beside epoll: files that 64 tasks read at once, and connections that
 //! echo, on one processor. Each contestant does the same with buffers of its own. Linux only.
-//!
-//! `cargo xtask bench ring`, or `cargo bench -p joint-benches --bench ring`; with `-- FILTER` only
-//! the rows whose titles contain it; with `-- --test` each row runs once.
 
 #[cfg(target_os = "linux")]
 mod contestants;

@@ -8,10 +8,8 @@
 //! divided at all. For rows of the same work on each worker, the figure is divided by the number of
 //! workers, so that the same holds for them.
 //!
-//! `cargo xtask bench scaling`, or `cargo bench -p joint-benches --bench scaling`; with `-- FILTER`
-//! only the rows whose titles contain it; with `-- --test` each row runs once. The program needs
-//! nothing beside itself: it can be copied to a machine with more processors, and run there with
-//! `--bench`. It prints tables, and draws the curves into `scaling.svg`, in the folder that
+//! The program needs nothing beside itself: it can be copied to a machine with more processors, and
+//! run there with `--bench`. It draws the curves into `scaling.svg`, in the folder that
 //! `JOINT_BENCH_OUT` names or in the current one.
 
 use std::{env, fs, path::PathBuf, time::Duration};

@@ -35,41 +35,27 @@ pub(crate) struct Checker {
 /// chance. `None`: no run finds it.
 pub(crate) type Needed = fn(&Bug, Version, start: u64, Limits) -> Option<u64>;
 
+const fn checker(name: &'static str, needed: Needed) -> Checker {
+    Checker { name, needed }
+}
+
 const OWN: [Checker; 3] = [
-    Checker {
-        name: "joint random",
-        needed: |bug, version, start, limits| {
-            by_seeds(bug, version, &Scheduler::Random, start, limits)
-        },
-    },
-    Checker {
-        name: "joint PCT 2",
-        needed: |bug, version, start, limits| {
-            by_seeds(bug, version, &Scheduler::Pct { depth: 2 }, start, limits)
-        },
-    },
-    Checker {
-        name: "joint PCT 3",
-        needed: |bug, version, start, limits| {
-            by_seeds(bug, version, &Scheduler::Pct { depth: 3 }, start, limits)
-        },
-    },
+    checker("joint random", |bug, version, start, limits| {
+        by_seeds(bug, version, &Scheduler::Random, start, limits)
+    }),
+    checker("joint PCT 2", |bug, version, start, limits| {
+        by_seeds(bug, version, &Scheduler::Pct { depth: 2 }, start, limits)
+    }),
+    checker("joint PCT 3", |bug, version, start, limits| {
+        by_seeds(bug, version, &Scheduler::Pct { depth: 3 }, start, limits)
+    }),
 ];
 
 #[cfg(joint_peers)]
 const PEERS: [Checker; 3] = [
-    Checker {
-        name: "shuttle random",
-        needed: super::shuttle::random,
-    },
-    Checker {
-        name: "shuttle PCT 2",
-        needed: super::shuttle::pct::<2>,
-    },
-    Checker {
-        name: "shuttle PCT 3",
-        needed: super::shuttle::pct::<3>,
-    },
+    checker("shuttle random", super::shuttle::random),
+    checker("shuttle PCT 2", super::shuttle::pct::<2>),
+    checker("shuttle PCT 3", super::shuttle::pct::<3>),
 ];
 #[cfg(not(joint_peers))]
 const PEERS: [Checker; 0] = [];

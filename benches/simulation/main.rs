@@ -1,10 +1,6 @@
 //! Simulations beside shuttle's: how many runs they need until they find a planted bug, and how
 //! fast they run. tokio with a paused clock, which has virtual time and no schedules, takes part in
-//! the rows of speed.
-//!
-//! `cargo xtask bench simulation`, or `cargo bench -p joint-benches --features sim --bench
-//! simulation`, which leaves out shuttle; with `-- FILTER` only the rows whose titles contain it;
-//! with `-- --test` each row runs once, with little work. `JOINT_CRITERION=1` adds criterion.
+//! the rows of speed. `cargo bench` needs `--features sim` for it.
 
 #[allow(dead_code, reason = "the tests of joint-sim check more of them")]
 #[path = "../../joint-sim/tests/sim/bugs/mod.rs"]

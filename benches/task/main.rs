@@ -2,10 +2,6 @@
 //!
 //! The first table has what the two task crates do by themselves. The second has the same work in a
 //! task of a runtime, for which the two crates are given a `VecDeque` as a queue.
-//!
-//! `cargo xtask bench task`, or `cargo bench -p joint-benches --bench task`; with `-- FILTER` only
-//! the rows whose titles contain it; with `-- --test` each row runs once. `JOINT_CRITERION=1` adds
-//! criterion.
 
 use std::time::Duration;
 
@@ -68,8 +64,8 @@ fn queued() -> Table {
         .with("tokio", &TokioLocal {}, rows::all());
     #[cfg(unix)]
     let table = {
-        // Its feature `sync`, which would let another thread wake its tasks, makes every wake-up more
-        // expensive, and is off.
+        // Its feature `sync`, which would let another thread wake its tasks, makes every wake-up
+        // more expensive, and is off.
         let [spawn, yields, _] = rows::all();
         table.with("monoio", &MonoioLocal, [spawn, yields])
     };
