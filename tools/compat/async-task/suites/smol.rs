@@ -2,7 +2,6 @@
 //! async-task.
 
 use std::{
-    panic::{AssertUnwindSafe, catch_unwind},
     sync::{
         Arc,
         atomic::{AtomicUsize, Ordering::SeqCst},
@@ -10,7 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use smol::{Executor, LocalExecutor, Timer, channel, future, lock::Barrier};
+use smol::{Executor, Timer, channel, future, lock::Barrier};
 
 #[test]
 fn thousands_of_tasks_give_their_outputs() {
@@ -71,17 +70,6 @@ fn a_chain_of_channels_passes_everything_on() {
         }
         assert!(last.recv().await.is_err());
     });
-}
-
-#[test]
-fn awaiting_a_task_that_panicked_resumes_the_panic() {
-    let task = smol::spawn(async {
-        future::yield_now().await;
-        panic!("on purpose");
-    });
-    let panic = catch_unwind(AssertUnwindSafe(|| smol::block_on(task))).unwrap_err();
-    assert_eq!(panic.downcast_ref(), Some(&"on purpose"));
-    assert_eq!(smol::block_on(smol::spawn(async { 1 })), 1);
 }
 
 /// Counts its drops.
@@ -146,28 +134,4 @@ fn tasks_borrow_from_outside_of_their_executor() {
         total
     }));
     assert_eq!(total, 6);
-}
-
-#[test]
-fn dropping_an_executor_drops_the_tasks_that_it_has_not_run() {
-    let dropped = Arc::new(AtomicUsize::new(0));
-    let executor = LocalExecutor::new();
-    let tasks: Vec<_> = (0..10)
-        .map(|_| {
-            let counted = Counted(dropped.clone());
-            executor.spawn(async move {
-                let _counted = counted;
-                future::pending::<()>().await;
-            })
-        })
-        .collect();
-    for _ in 0..5 {
-        assert!(executor.try_tick());
-    }
-    drop(executor);
-    assert_eq!(dropped.load(SeqCst), 10);
-    for task in tasks {
-        assert!(task.is_finished());
-        assert_eq!(smol::block_on(task.fallible()), None);
-    }
 }
