@@ -9,13 +9,14 @@ use std::time::Duration;
 use joint_benches::locals::monoio::MonoioLocal;
 use joint_benches::{
     allocator::Allocator,
-    locals::tokio::TokioLocal,
+    locals::{
+        queue::{AsyncTaskQueue, JointQueue},
+        tokio::TokioLocal,
+    },
     table::{Run, Table},
 };
-use queued::{WithAsyncTask, WithJoint};
 
 mod direct;
-mod queued;
 mod rows;
 
 #[global_allocator]
@@ -59,8 +60,8 @@ fn direct() -> Table {
 fn queued() -> Table {
     let table = Table::new("tasks in a queue, one thread", Duration::from_secs(1))
         .without_threads()
-        .with("joint", &WithJoint, rows::all())
-        .with("async-task", &WithAsyncTask, rows::all())
+        .with("joint", &JointQueue, rows::all())
+        .with("async-task", &AsyncTaskQueue, rows::all())
         .with("tokio", &TokioLocal {}, rows::all());
     #[cfg(unix)]
     let table = {

@@ -1,7 +1,21 @@
-//! The two task crates, each with a `VecDeque` for a queue: the shortest executors that they make
-//! possible.
+//! The two task crates, each with a `VecDeque` for a queue, and a second one behind a mutex for
+//! wake-ups from other threads: the shortest executors that they make possible.
 
-/// Both crates offer the interface that the rows need, so the rows are written once.
+use std::{
+    cell::{Cell, RefCell},
+    collections::VecDeque,
+    pin::Pin,
+    sync::Mutex,
+    task::{Context, Poll, Waker},
+    thread::{self, Thread},
+};
+
+use async_task::Task;
+use joint::JoinHandle;
+
+use crate::runtime::{Runtime, Work};
+
+/// Both crates offer the interface that the rows need, so this is written once.
 macro_rules! queue {
     ($(#[$doc:meta])* $name:ident: $runnable:ty, $handle:ident, $spawn:path, |$future:ident| $detached:expr) => {
         $(#[$doc])*
@@ -9,11 +23,35 @@ macro_rules! queue {
 
         const _: () = {
             thread_local! {
-                static QUEUE: RefCell<VecDeque<$runnable>> = const { RefCell::new(VecDeque::new()) };
+                static LOCAL: RefCell<VecDeque<$runnable>> = const { RefCell::new(VecDeque::new()) };
+                static IS_HOME: Cell<bool> = const { Cell::new(false) };
             }
 
+            static REMOTE: Mutex<VecDeque<$runnable>> = Mutex::new(VecDeque::new());
+            static HOME: Mutex<Option<Thread>> = Mutex::new(None);
+
             fn push(runnable: $runnable) {
-                QUEUE.with_borrow_mut(|queue| queue.push_back(runnable));
+                if IS_HOME.get() {
+                    return LOCAL.with_borrow_mut(|queue| queue.push_back(runnable));
+                }
+                let mut remote = REMOTE.lock().expect("no panics");
+                let was_empty = remote.is_empty();
+                remote.push_back(runnable);
+                drop(remote);
+                if was_empty && let Some(home) = &*HOME.lock().expect("no panics") {
+                    home.unpark();
+                }
+            }
+
+            fn pop() -> Option<$runnable> {
+                let local = LOCAL.with_borrow_mut(VecDeque::pop_front);
+                local.or_else(|| {
+                    let mut remote = REMOTE.lock().expect("no panics");
+                    LOCAL.with_borrow_mut(|local| {
+                        std::mem::swap(local, &mut remote);
+                        local.pop_front()
+                    })
+                })
             }
 
             impl Runtime for $name {
@@ -31,33 +69,29 @@ macro_rules! queue {
 
                 cancelled_by_drop!($handle);
 
-                /// Runs all tasks. The rows wait for nothing from outside.
                 fn run<F: Work>(&'static self, future: F) -> F::Output {
-                    let mut handle = pin!(self.spawn(future));
-                    while let Some(runnable) = QUEUE.with_borrow_mut(VecDeque::pop_front) {
-                        runnable.run();
+                    IS_HOME.set(true);
+                    *HOME.lock().expect("no panics") = Some(thread::current());
+                    let mut handle = self.spawn(future);
+                    loop {
+                        if let Some(runnable) = pop() {
+                            runnable.run();
+                        } else if handle.is_finished() {
+                            break;
+                        } else {
+                            thread::park();
+                        }
                     }
-                    match handle.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+                    let mut cx = Context::from_waker(Waker::noop());
+                    match Pin::new(&mut handle).poll(&mut cx) {
                         Poll::Ready(output) => output,
-                        Poll::Pending => panic!("nothing is left to run, and the task waits"),
+                        Poll::Pending => unreachable!("the task has ended"),
                     }
                 }
             }
         };
     };
 }
-
-use std::{
-    cell::RefCell,
-    collections::VecDeque,
-    pin::pin,
-    task::{Context, Poll, Waker},
-};
-
-use async_task::Task;
-use joint::JoinHandle;
-
-use crate::runtime::{Runtime, Work};
 
 queue!(
     /// joint's tasks.

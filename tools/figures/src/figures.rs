@@ -37,22 +37,10 @@ pub struct Place<'a> {
 impl Figure {
     /// Returns the line that records this figure, without its end.
     pub fn line(&self, place: &Place<'_>) -> String {
-        let Self {
-            contestant,
-            value,
-            ratio,
-            is_peer,
-        } = self;
-        let Place {
-            bench,
-            table,
-            row,
-            unit,
-            placement,
-        } = place;
         json!({
-            "bench": bench, "table": table, "row": row, "unit": unit, "placement": placement,
-            "contestant": contestant, "value": value, "ratio": ratio, "is_peer": is_peer,
+            "bench": place.bench, "table": place.table, "row": place.row, "unit": place.unit,
+            "placement": place.placement, "contestant": self.contestant, "value": self.value,
+            "ratio": self.ratio, "is_peer": self.is_peer,
         })
         .to_string()
     }
@@ -76,16 +64,9 @@ pub struct Moment<'a> {
 impl Moment<'_> {
     /// Returns the line that records this moment, without its end.
     pub fn line(&self) -> String {
-        let Self {
-            bench,
-            when,
-            placement,
-            round_trip,
-            is_quick,
-        } = self;
         json!({
-            "bench": bench, "when": when, "placement": placement, "round_trip_ns": round_trip,
-            "quick": is_quick,
+            "bench": self.bench, "when": self.when, "placement": self.placement,
+            "round_trip_ns": self.round_trip, "quick": self.is_quick,
         })
         .to_string()
     }

@@ -61,8 +61,8 @@ registers a thousand waits and another completes them.
 | ping-pong 1,000, outside | that thread spawns both tasks of a pair
 
 # tasks, one thread
-joint runs its `LocalExecutor`. A *queue* is tasks in a `VecDeque`, with no shutdown, no fairness
-and no wake-ups from other threads.
+joint runs its `LocalExecutor`. A *queue* is tasks in a `VecDeque`, with no shutdown and no
+fairness.
 | spawn and join | a task spawns one and awaits it
 | fan of 1k | spawn 1,000, and then await them
 | yield, 200 x 1,000 | one of 200 tasks yields
