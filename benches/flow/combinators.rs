@@ -71,26 +71,6 @@ async fn is_ready<F: Future>(mut future: Pin<&mut F>) -> bool {
     poll_fn(|cx| Poll::Ready(future.as_mut().poll(cx).is_ready())).await
 }
 
-/// Which signals are set before the first poll, and which after it.
-#[derive(Clone, Copy)]
-struct Order {
-    before: &'static [usize],
-    after: &'static [usize],
-}
-
-const SECOND: Order = Order {
-    before: &[1],
-    after: &[],
-};
-const FIRST_AFTER: Order = Order {
-    before: &[],
-    after: &[0],
-};
-const TWO_AFTER: Order = Order {
-    before: &[],
-    after: &[2, 0],
-};
-
 type Signals = &'static [Signal; 3];
 
 thread_local! {
@@ -98,17 +78,17 @@ thread_local! {
 }
 
 /// Makes a future for the signals, again and again, and drives it.
-fn drive<F: Future>(order: Order, make: fn(Signals) -> F) -> Duration {
+fn drive<F: Future>([before, after]: [Places; 2], make: fn(Signals) -> F) -> Duration {
     let signals = SIGNALS.with(|signals| *signals);
     let times = times();
     joint::block_on(async {
         let start = Instant::now();
         for _ in 0..times {
-            order.before.iter().for_each(|&i| signals[i].set());
+            before.iter().for_each(|&i| signals[i].set());
             let mut future = pin!(make(signals));
-            if !order.after.is_empty() {
+            if !after.is_empty() {
                 assert!(!is_ready(future.as_mut()).await, "too little is set");
-                order.after.iter().for_each(|&i| signals[i].set());
+                after.iter().for_each(|&i| signals[i].set());
             }
             black_box(future.await);
             signals.iter().for_each(Signal::reset);
@@ -121,20 +101,22 @@ fn times() -> usize {
     Options::read().of(TIMES, 1)
 }
 
-type Titled<const N: usize> = [(&'static str, Order); N];
+type Places = &'static [usize];
+/// The title of a row, which signals are set before the first poll, and which after it.
+type Titled = (&'static str, [Places; 2]);
 
-const RACE: Titled<2> = [
-    ("race of 2, the second is ready", SECOND),
-    ("race of 2, the first is woken", FIRST_AFTER),
+const RACE: &[Titled] = &[
+    ("race of 2, the second is ready", [&[1], &[]]),
+    ("race of 2, the first is woken", [&[], &[0]]),
 ];
-const CHOOSE: Titled<1> = [("choice of 2, the first is woken", FIRST_AFTER)];
-const QUORUM: Titled<1> = [("quorum 2 of 3, two are woken", TWO_AFTER)];
+const CHOOSE: &[Titled] = &[("choice of 2, the first is woken", [&[], &[0]])];
+const QUORUM: &[Titled] = &[("quorum 2 of 3, two are woken", [&[], &[2, 0]])];
 
-fn rows<F: Future + 'static, const N: usize>(
-    titled: Titled<N>,
+fn rows<F: Future + 'static>(
+    titled: &'static [Titled],
     make: fn(Signals) -> F,
 ) -> impl Iterator<Item = NamedRun> {
-    titled.into_iter().map(move |(title, order)| {
+    titled.iter().map(move |&(title, order)| {
         let run: Run = Box::new(move || drive(order, make));
         (title, times() as u64, run)
     })

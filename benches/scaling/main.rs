@@ -16,7 +16,6 @@ use std::{env, fs, path::PathBuf, time::Duration};
 
 #[path = "../driver/descriptors.rs"]
 mod descriptors;
-mod forks;
 #[path = "../executor/rows.rs"]
 mod rows;
 mod work;
@@ -24,6 +23,7 @@ mod work;
 use joint_benches::{
     allocator::{Allocator, titled},
     driven::{Driven, smol::Smol},
+    forks::{Forks, row, warm},
     options::Options,
     pools::{
         async_executor::AsyncExecutorStatic,
@@ -36,6 +36,7 @@ use joint_benches::{
     runtime::{Pool, leak},
     table::{NamedRun, Run, Table},
 };
+use joint_executor::Executor;
 use joint_figures::{Curve, Panel};
 
 #[global_allocator]
@@ -59,16 +60,11 @@ const OF_TASKS: &[Contestant] = &[
     }),
 ];
 
+/// The calling thread takes part, or waits.
 const OF_FORKS: &[Contestant] = &[
-    ("joint", |workers| {
-        forks::with::<joint_executor::Executor>(workers).into()
-    }),
-    ("chili", |workers| {
-        forks::with::<chili::ThreadPool>(workers).into()
-    }),
-    ("rayon", |workers| {
-        forks::with::<rayon::ThreadPool>(workers).into()
-    }),
+    ("joint", forked::<Executor>),
+    ("chili", forked::<chili::ThreadPool>),
+    ("rayon", forked::<rayon::ThreadPool>),
 ];
 
 const OF_DRIVERS: &[Contestant] = &[
@@ -82,6 +78,14 @@ fn tasks<R: Pool>(workers: usize) -> Vec<NamedRun> {
     let rows = rows::inside().into_iter().chain(rows::outside());
     let rows = rows.chain(work::divided()).map(|row| row.of(runtime));
     rows.chain(work::on_each(runtime, workers)).collect()
+}
+
+fn forked<T: Forks + 'static>(workers: usize) -> Vec<NamedRun> {
+    vec![row(
+        "fib(25) on the stack, per join",
+        25,
+        warm::<T>(workers),
+    )]
 }
 
 fn driver<R: Driven + Pool>(workers: usize) -> Vec<NamedRun> {

@@ -1,8 +1,10 @@
 //! fib by two closures, of which another thread may take one: on joint, chili, rayon and forte.
 
-use std::{hint::black_box, num::NonZero};
+use std::{hint::black_box, num::NonZero, time::Instant};
 
 use joint_executor::Executor;
+
+use crate::{runtime::leak, table::NamedRun};
 
 /// Threads that fork and join on the stack.
 pub trait Forks {
@@ -11,6 +13,31 @@ pub trait Forks {
 
     /// Computes a Fibonacci number.
     fn fib(&self, n: u32) -> u64;
+}
+
+/// Computes a Fibonacci number.
+pub type Fib = Box<dyn Fn(u32) -> u64>;
+
+/// On threads that are there before the time runs.
+pub fn warm<T: Forks + 'static>(threads: usize) -> Fib {
+    let threads = leak(T::start(threads));
+    Box::new(|n| threads.fib(n))
+}
+
+/// A row of fib(n), whose operations are its joins.
+///
+/// # Panics
+///
+/// If the run computes something else.
+pub fn row(title: &'static str, n: u32, fib: Fib) -> NamedRun {
+    let expected = plain(n);
+    let run = move || {
+        let start = Instant::now();
+        assert_eq!(fib(black_box(n)), expected);
+        start.elapsed()
+    };
+    // As many joins as the next number, less one.
+    (title, plain(n + 1) - 1, Box::new(run))
 }
 
 /// The floor: the same calls, without the offer to another thread.
@@ -97,7 +124,7 @@ impl Forte {
 #[cfg(joint_peers)]
 impl Forks for Forte {
     fn start(threads: usize) -> Self {
-        Self::on(crate::runtime::leak(forte::ThreadPool::new()), threads)
+        Self::on(leak(forte::ThreadPool::new()), threads)
     }
 
     fn fib(&self, n: u32) -> u64 {
