@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use joint_benches::{
     options::Options,
-    report::{Measured, Report, ratio},
+    report::{Figure, Report, ratio},
     table::{median, settle},
 };
 
@@ -94,7 +94,7 @@ impl Grave {
     }
 
     /// The contestants' medians over the rounds of one figure, or `None` if nobody has it.
-    fn measured(&self, rounds: &[Vec<Vec<f64>>], figure: usize) -> Option<Vec<Measured>> {
+    fn measured(&self, rounds: &[Vec<Vec<f64>>], figure: usize) -> Option<Vec<Figure>> {
         rounds[0][0].get(figure)?;
         let one = |i: usize| {
             let of = |round: &Vec<Vec<f64>>| round[i][figure];
@@ -103,8 +103,8 @@ impl Grave {
                     .iter()
                     .map(|round| ratio(round[0][figure], of(round))),
             );
-            let value = Some(median(rounds.iter().map(of)));
-            let mut measured = Measured::new(self.contestants[i].0, value, ratio);
+            let value = median(rounds.iter().map(of));
+            let mut measured = Figure::new(self.contestants[i].0, value, ratio);
             measured.is_peer &= measured.contestant != "one thread";
             measured
         };

@@ -10,7 +10,7 @@ use joint_benches::{
     driven::{Driven, smol::Smol},
     options::Options,
     pools::{async_executor::AsyncExecutorStatic, joint::Joint, nio::Nio, tokio::DrivenTokioPool},
-    report::{Measured, Report, ratio},
+    report::{Figure, Report, ratio},
     runtime::{Pool, Runtime},
 };
 
@@ -124,20 +124,11 @@ fn print(options: &Options, report: &mut Report) {
     for row in ROWS.into_iter().filter(|row| options.wants(title, row)) {
         let words = [row, options.of("1000", "100")];
         // A contestant that cannot do the row prints nothing.
-        let ask = |name| {
-            child::ask(name, &words)
-                .pop()
-                .filter(|count| !count.is_nan())
-        };
+        let ask = |name| child::ask(name, &words).pop().unwrap_or(f64::NAN);
         let asked: Vec<_> = CONTESTANTS.iter().map(|(name, _)| ask(name)).collect();
-        let own = asked[0].unwrap_or(0.0);
-        let figures = CONTESTANTS.iter().zip(&asked).map(|((name, _), count)| {
-            Measured::new(
-                name,
-                *count,
-                count.map_or(f64::NAN, |count| ratio(own, count)),
-            )
-        });
+        let figures = CONTESTANTS.iter().zip(&asked);
+        let figures =
+            figures.map(|((name, _), count)| Figure::new(name, *count, ratio(asked[0], *count)));
         report.row(title, row, "wake-ups", &figures.collect::<Vec<_>>());
     }
 }

@@ -19,7 +19,7 @@ use joint_benches::{
         nio::Nio,
         tokio::TokioPool,
     },
-    report::{Measured, Report},
+    report::{Figure, Report},
     runtime::{Pool, Runtime},
     signal::Countdown,
 };
@@ -133,7 +133,7 @@ fn print(options: &Options, report: &mut Report) {
             }
             let figures = CONTESTANTS.iter().zip(&asked).map(|((name, _), figures)| {
                 let value = figures[kind];
-                Measured::new(name, Some(value), value / asked[0][kind])
+                Figure::new(name, value, value / asked[0][kind])
             });
             report.row(title, &row, "bytes", &figures.collect::<Vec<_>>());
         }

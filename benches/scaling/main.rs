@@ -32,7 +32,7 @@ use joint_benches::{
         tokio::{DrivenTokioPool, TokioPool},
     },
     processors::Processors,
-    report::{Measured, Report},
+    report::{Figure, Report},
     runtime::{Pool, leak},
     table::{NamedRun, Run, Table},
 };
@@ -141,14 +141,14 @@ impl Scaling<'_> {
         println!("|{}", "---|".repeat(2 + names.len()));
         table.each_row(self.options, self.report, |row, figures, _| {
             let figures: Vec<_> = figures.chunks(self.counts.len()).collect();
-            let efficiency = |of_one: &[Measured], n: usize| {
-                let (one, many) = (of_one[0].value?, of_one[n].value?);
-                Some(one / many / self.counts[n] as f64)
+            let efficiency = |of_one: &[Figure], n: usize| {
+                let part = of_one[0].value / of_one[n].value / self.counts[n] as f64;
+                (!part.is_nan()).then_some(part)
             };
             for (n, workers) in self.counts.iter().enumerate() {
                 let cells = figures.iter().map(|of_one| match efficiency(of_one, n) {
                     Some(part) => {
-                        format!("{:.1} ({part:.2})", of_one[n].value.unwrap_or(f64::NAN))
+                        format!("{:.1} ({part:.2})", of_one[n].value)
                     }
                     None => "-".to_owned(),
                 });

@@ -5,7 +5,7 @@ use std::{fs::File, io};
 
 use joint_benches::{
     options::Options,
-    report::{Measured, Report},
+    report::{Figure, Report},
     table::median,
 };
 use joint_sim::{Builder, Failure, Scheduler};
@@ -108,22 +108,27 @@ fn quietly<R>(f: impl FnOnce() -> R) -> R {
     f()
 }
 
-/// The median over the starts, or `None` if most starts find nothing.
-fn typical(checker: &Checker, bug: &Bug, limits: Limits) -> Option<f64> {
+/// The median over the starts, or NaN if most starts find nothing.
+fn typical(checker: &Checker, bug: &Bug, limits: Limits) -> f64 {
     let needed = |start| (checker.needed)(bug, Version::Planted, start, limits);
     let all = (0..limits.starts).map(needed);
     let typical = median(all.map(|runs| runs.map_or(f64::INFINITY, |runs| runs as f64)));
-    typical.is_finite().then_some(typical)
+    if typical.is_finite() {
+        typical
+    } else {
+        f64::NAN
+    }
 }
 
 /// Each of joint's ways is compared with itself, and each of a peer's with the same of joint's.
-fn figures(bug: &Bug, checkers: &[Checker], limits: Limits) -> Vec<Measured> {
+fn figures(bug: &Bug, checkers: &[Checker], limits: Limits) -> Vec<Figure> {
     let typical = checkers.iter().map(|checker| typical(checker, bug, limits));
     let typical: Vec<_> = typical.collect();
     let figure = |(at, checker): (usize, &Checker)| {
-        let own = typical[at % OWN.len()].unwrap_or(f64::INFINITY);
-        let ratio = typical[at].unwrap_or(f64::NAN) / own;
-        Measured::new(checker.name, typical[at], ratio)
+        // Where joint does not find the bug, the ratio is 0.
+        let own = typical[at % OWN.len()];
+        let own = if own.is_nan() { f64::INFINITY } else { own };
+        Figure::new(checker.name, typical[at], typical[at] / own)
     };
     checkers.iter().enumerate().map(figure).collect()
 }

@@ -8,34 +8,10 @@ use std::{
     path::PathBuf,
 };
 
+pub use joint_figures::Figure;
 use joint_figures::{Moment, Place};
 
 use super::{allocator::titled, options::Options, placement::Placement};
-
-/// The figure of one contestant in one row.
-pub struct Measured {
-    /// The name of the contestant.
-    pub contestant: String,
-    /// In the unit of the table, or `None` if the contestant cannot do the row.
-    pub value: Option<f64>,
-    /// The median of the rounds' ratios to the first contestant.
-    pub ratio: f64,
-    /// Whether the contestant is another crate's, and not joint's own or a floor (the same work
-    /// with little machinery).
-    pub is_peer: bool,
-}
-
-impl Measured {
-    /// A figure of joint's, if the contestant's name begins so, or else of a peer.
-    pub fn new(contestant: &str, value: Option<f64>, ratio: f64) -> Self {
-        Self {
-            contestant: contestant.to_owned(),
-            value,
-            ratio,
-            is_peer: !contestant.starts_with("joint"),
-        }
-    }
-}
 
 /// Returns the ratio to `own`. There is no ratio to nothing, so what is more than nothing counts
 /// from one.
@@ -122,22 +98,22 @@ impl Report {
     /// # Panics
     ///
     /// If there are no figures, or the file of the figures cannot be written.
-    pub fn row(&mut self, table: &str, row: &str, unit: &str, figures: &[Measured]) {
+    pub fn row(&mut self, table: &str, row: &str, unit: &str, figures: &[Figure]) {
         let (first, peers) = figures.split_first().expect("contestants");
         // The first contestant has all rows, unless another one is requested.
-        let own = first.value.unwrap_or(f64::NAN);
+        let own = first.value;
         let mut line = format!("| {row} | **{own:.1}** |");
         for peer in peers {
-            let Measured { value, ratio, .. } = peer;
-            let written = match value {
-                Some(value) => write!(line, " {value:.1} ({ratio:.2}) |"),
-                None => write!(line, " - |"),
+            let Figure { value, ratio, .. } = peer;
+            let written = match value.is_nan() {
+                false => write!(line, " {value:.1} ({ratio:.2}) |"),
+                true => write!(line, " - |"),
             };
             written.expect("a string can be written to");
         }
         let best = peers
             .iter()
-            .filter(|peer| peer.value.is_some() && peer.is_peer);
+            .filter(|peer| !peer.value.is_nan() && peer.is_peer);
         match best.min_by(|a, b| a.ratio.total_cmp(&b.ratio)) {
             Some(best) => {
                 let in_words = format!("{} {:.2}", best.contestant, best.ratio);
@@ -171,7 +147,7 @@ impl Report {
         self.record_placement("end");
     }
 
-    fn record_row(&mut self, table: &str, row: &str, unit: &str, figures: &[Measured]) {
+    fn record_row(&mut self, table: &str, row: &str, unit: &str, figures: &[Figure]) {
         let place = Place {
             bench: self.bench,
             table,
@@ -180,14 +156,8 @@ impl Report {
             placement: self.placement.name(),
         };
         for figure in figures {
-            if let Some(value) = figure.value.filter(|_| !figure.ratio.is_nan()) {
-                let kept = joint_figures::Figure {
-                    contestant: figure.contestant.clone(),
-                    value,
-                    ratio: figure.ratio,
-                    is_peer: figure.is_peer,
-                };
-                self.record(&kept.line(&place));
+            if !figure.value.is_nan() && !figure.ratio.is_nan() {
+                self.record(&figure.line(&place));
             }
         }
     }

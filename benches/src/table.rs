@@ -11,7 +11,7 @@ use criterion::{Criterion, Throughput};
 use super::{
     options::Options,
     processors::Processors,
-    report::{Measured, Report},
+    report::{Figure, Report},
 };
 
 /// Does a row once, and returns how long that took.
@@ -204,7 +204,7 @@ impl Table {
         &self,
         options: &Options,
         report: &mut Report,
-        mut each: impl FnMut(&str, &[Measured], &mut Report),
+        mut each: impl FnMut(&str, &[Figure], &mut Report),
     ) {
         for (row, &(title, operations)) in self.rows.iter().enumerate() {
             if options.wants(self.title, title) {
@@ -282,12 +282,12 @@ pub fn settle() {
 }
 
 /// One contestant's medians over the rounds.
-fn figure(contestant: &Contestant, i: usize, rounds: &[Vec<f64>], operations: u64) -> Measured {
+fn figure(contestant: &Contestant, i: usize, rounds: &[Vec<f64>], operations: u64) -> Figure {
     let time = median(rounds.iter().map(|round| round[i])) / operations as f64;
     let ratio = median(rounds.iter().map(|round| round[i] / round[0]));
-    Measured {
+    Figure {
         is_peer: contestant.is_peer,
-        ..Measured::new(&contestant.name, (!time.is_nan()).then_some(time), ratio)
+        ..Figure::new(&contestant.name, time, ratio)
     }
 }
 

@@ -9,9 +9,9 @@ use serde_json::{Value, json};
 pub struct Figure {
     /// The name of the contestant.
     pub contestant: String,
-    /// The figure, in the unit of the table.
+    /// In the unit of the table, or NaN if the contestant cannot do the row.
     pub value: f64,
-    /// The ratio to the first contestant of the row.
+    /// The median of the rounds' ratios to the first contestant of the row.
     pub ratio: f64,
     /// Whether the contestant is another crate's, and not joint's own or a floor (the same work
     /// with little machinery).
@@ -35,6 +35,16 @@ pub struct Place<'a> {
 }
 
 impl Figure {
+    /// A figure of joint's, if the contestant's name begins so, or else of a peer.
+    pub fn new(contestant: &str, value: f64, ratio: f64) -> Self {
+        Self {
+            contestant: contestant.to_owned(),
+            value,
+            ratio,
+            is_peer: !contestant.starts_with("joint"),
+        }
+    }
+
     /// Returns the line that records this figure, without its end.
     pub fn line(&self, place: &Place<'_>) -> String {
         json!({
@@ -236,12 +246,6 @@ pub(crate) mod tests {
     /// Two tables. In one of them a peer is faster, and another peer cannot do a row.
     pub(crate) fn sample() -> Figures {
         let line = |table, row, contestant: &str, value, ratio| {
-            let figure = Figure {
-                contestant: contestant.to_owned(),
-                value,
-                ratio,
-                is_peer: !contestant.starts_with("joint"),
-            };
             let place = Place {
                 bench: "b",
                 table,
@@ -249,7 +253,7 @@ pub(crate) mod tests {
                 unit: "ns",
                 placement: "near",
             };
-            figure.line(&place) + "\n"
+            Figure::new(contestant, value, ratio).line(&place) + "\n"
         };
         let start = Moment {
             bench: "b",

@@ -330,15 +330,6 @@ mod tests {
         assert!(text.lines().all(|line| line.len() <= 100), "{text}");
     }
 
-    fn figure(contestant: &str, value: f64, ratio: f64) -> Figure {
-        Figure {
-            contestant: contestant.to_owned(),
-            value,
-            ratio,
-            is_peer: !contestant.starts_with("joint"),
-        }
-    }
-
     /// A figure for each row that is shown anywhere. In `slower` of them a peer takes less.
     fn complete(slower: usize) -> Figures {
         let mut left = slower;
@@ -352,7 +343,10 @@ mod tests {
                 left = left.saturating_sub(1);
                 FigureRow {
                     title: (*title).to_owned(),
-                    figures: vec![figure("joint", 56.4, 1.0), figure("tokio", 426.4, ratio)],
+                    figures: vec![
+                        Figure::new("joint", 56.4, 1.0),
+                        Figure::new("tokio", 426.4, ratio),
+                    ],
                 }
             });
             tables.push(FigureTable {
