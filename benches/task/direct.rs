@@ -1,5 +1,14 @@
 //! The two task crates without an executor: each row drives its tasks by hand.
 
+use std::time::Duration;
+
+use joint_benches::table::NamedRun;
+
+/// Does one thing a number of times, and returns how long that took.
+fn row(title: &'static str, times: u32, path: fn(u32) -> Duration) -> NamedRun {
+    (title, u64::from(times), Box::new(move || path(times)))
+}
+
 /// Both crates offer the interface that the rows need, so the rows are written once.
 macro_rules! peer {
     ($name:ident: $spawn:path, $runnable:ty, $spawn_detached:expr) => {
@@ -15,6 +24,7 @@ macro_rules! peer {
                 time::{Duration, Instant},
             };
 
+            use super::{super::STORM, NamedRun, row};
             use $spawn as spawn;
 
             thread_local! {
@@ -59,7 +69,19 @@ macro_rules! peer {
                 start.elapsed()
             }
 
-            pub(crate) fn spawn_run_join(times: u32) -> Duration {
+            pub(crate) fn rows() -> [NamedRun; 7] {
+                [
+                    row("spawn, run, join, drop", 5_000, spawn_run_join),
+                    row("the same, the waiter is a task", 5_000, waiting_task_first),
+                    row("spawn detached, run", 5_000, spawn_detached),
+                    row("yield", 10_000, yields),
+                    row("wake and run", 10_000, wakes),
+                    row("join a task that has ended", 5_000, join_ended),
+                    row("cancel 1,000 idle tasks", STORM, cancel_storm),
+                ]
+            }
+
+            fn spawn_run_join(times: u32) -> Duration {
                 timed(|| {
                     for i in 0..times {
                         let (runnable, mut handle) = spawn(async move { black_box(i) }, push);
@@ -70,7 +92,7 @@ macro_rules! peer {
             }
 
             /// The waiter is a task as well, and polls again and again.
-            pub(crate) fn waiting_task_first(times: u32) -> Duration {
+            fn waiting_task_first(times: u32) -> Duration {
                 let parent = async move {
                     for i in 0..times {
                         let (runnable, handle) = spawn(async move { black_box(i) }, push);
@@ -85,7 +107,7 @@ macro_rules! peer {
                 taken
             }
 
-            pub(crate) fn spawn_detached(times: u32) -> Duration {
+            fn spawn_detached(times: u32) -> Duration {
                 timed(|| {
                     for i in 0..times {
                         let future = async move {
@@ -97,7 +119,7 @@ macro_rules! peer {
                 })
             }
 
-            pub(crate) fn yields(times: u32) -> Duration {
+            fn yields(times: u32) -> Duration {
                 let future = async move {
                     for _ in 0..times {
                         joint_benches::runtime::Yield::default().await;
@@ -111,7 +133,7 @@ macro_rules! peer {
             }
 
             /// A wake-up from outside, and the run that it causes.
-            pub(crate) fn wakes(times: u32) -> Duration {
+            fn wakes(times: u32) -> Duration {
                 thread_local! {
                     static WAKER: Cell<Option<Waker>> = const { Cell::new(None) };
                 }
@@ -138,7 +160,7 @@ macro_rules! peer {
             }
 
             /// Only the joins are timed.
-            pub(crate) fn join_ended(times: u32) -> Duration {
+            fn join_ended(times: u32) -> Duration {
                 let mut handles: Vec<_> = (0..times)
                     .map(|i| {
                         let (runnable, handle) = spawn(async move { black_box(i) }, push);
@@ -155,23 +177,18 @@ macro_rules! peer {
 
             /// Tasks that have run and now wait are cancelled by dropping their handles, and run
             /// once more to be dropped.
-            pub(crate) fn cancel_storm(times: u32) -> Duration {
-                let rounds = times.div_ceil(super::super::STORM);
-                (0..rounds)
+            fn cancel_storm(times: u32) -> Duration {
+                let handles: Vec<_> = (0..times)
                     .map(|_| {
-                        let handles: Vec<_> = (0..super::super::STORM)
-                            .map(|_| {
-                                let (runnable, handle) = spawn(pending::<()>(), push);
-                                runnable.run();
-                                handle
-                            })
-                            .collect();
-                        timed(|| {
-                            drop(handles);
-                            run_all();
-                        })
+                        let (runnable, handle) = spawn(pending::<()>(), push);
+                        runnable.run();
+                        handle
                     })
-                    .sum()
+                    .collect();
+                timed(|| {
+                    drop(handles);
+                    run_all();
+                })
             }
         }
     };
