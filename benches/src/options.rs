@@ -43,12 +43,6 @@ impl Options {
         std::env::var_os("JOINT_BENCH_ONLY").is_none_or(|only| only == name)
     }
 
-    /// Returns whether the filter selects no row of a table, so that no contestant has to be
-    /// started.
-    pub fn wants_none_of<'a>(&self, table: &str, mut rows: impl Iterator<Item = &'a str>) -> bool {
-        !rows.any(|row| self.wants(table, row))
-    }
-
     /// Returns whether criterion runs after the tables, as `JOINT_CRITERION=1` requests. It takes
     /// longer than they do.
     pub fn wants_criterion(&self) -> bool {
