@@ -125,24 +125,6 @@ fn a_task_in_its_first_poll_has_not_ended() {
 }
 
 #[test]
-fn another_thread_wakes_a_sleeping_executor_for_any_future() {
-    let executor = LocalExecutor::new();
-    for is_main in [false, true].into_iter().cycle().take(400) {
-        let (sender, receiver) = oneshot::channel();
-        let sending = thread::spawn(move || sender.send(7).unwrap());
-        let received = match is_main {
-            true => executor.block_on(receiver),
-            false => executor.block_on(executor.spawn(async move {
-                let _local = Rc::new(());
-                receiver.await
-            })),
-        };
-        assert_eq!(received, Ok(7));
-        sending.join().unwrap();
-    }
-}
-
-#[test]
 fn a_local_task_that_wakes_itself_forever_starves_no_other() {
     let executor = LocalExecutor::new();
     let _busy = always_due(&executor, 1);

@@ -15,7 +15,6 @@ mod example;
 mod block_on;
 mod blocked;
 mod budget;
-mod dropped_inside;
 mod dump;
 mod fork;
 mod fork_join;

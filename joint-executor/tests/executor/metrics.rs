@@ -15,30 +15,6 @@ fn assert_counts(metrics: &Metrics, finished: u64, cancelled: u64, panicked: u64
 }
 
 #[test]
-fn tasks_of_many_threads() {
-    let executor = executor(2);
-    thread::scope(|scope| {
-        for thread in 0..3 {
-            let executor = &executor;
-            scope.spawn(move || {
-                for i in 0..1_000 {
-                    match (i + thread) % 4 {
-                        0 => block_on(executor.spawn(async { spawn(yield_now()).await })),
-                        1 => drop(executor.spawn(pending::<()>())),
-                        2 => executor.spawn(async { panic!("no") }).detach(),
-                        _ => executor.spawn_on(i % 2, yield_now()).detach(),
-                    }
-                }
-            });
-        }
-    });
-    wait_until(|| executor.metrics().live() == 0);
-    let metrics = executor.metrics();
-    assert_counts(&metrics, 2_250, 750, 750, 0);
-    assert!(metrics.polls() >= 2_250);
-}
-
-#[test]
 fn metrics_count_queued_and_pinned_tasks() {
     let executor = executor(1);
     let busy = executor.spawn(async {

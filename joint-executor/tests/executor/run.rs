@@ -275,63 +275,10 @@ fn metrics_count_spawns_and_polls() {
 }
 
 #[test]
-fn threads_have_the_names_that_were_asked_for() {
-    let executor = built(3, |builder| {
-        let named = builder.thread_name(|i| format!("named-{i}"));
-        named.stack_size(128 * 1024)
-    });
-    // One task for each worker, all at once.
-    let barrier = Arc::new(Barrier::new(3));
-    let names = [(); 3].map(|()| {
-        let barrier = barrier.clone();
-        executor.spawn(async move {
-            barrier.wait();
-            thread::current().name().map(String::from)
-        })
-    });
-    let mut names: Vec<_> = names.into_iter().filter_map(block_on).collect();
-    names.sort();
-    assert_eq!(names, ["named-0", "named-1", "named-2"]);
-    assert_eq!(executor.workers(), 3);
-}
-
-#[test]
 fn no_workers_and_more_than_can_be_counted_are_an_error() {
     for workers in [0, usize::MAX] {
         let error = Executor::builder().workers(workers).build().unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::InvalidInput);
         assert!(error.to_string().contains("worker"), "{error}");
     }
-}
-
-#[test]
-fn no_wake_up_from_foreign_threads_is_lost() {
-    let threads = thread::available_parallelism()
-        .map_or(2, usize::from)
-        .max(2);
-    let rounds = 2_000;
-    let executor = executor(2);
-    /// The wake-ups that were sent, and the waker of the task that waits for all of them.
-    type Mailbox = (AtomicUsize, Mutex<Option<Waker>>);
-    let boxes = [(); 4].map(|()| Arc::new(Mailbox::default()));
-    let receivers = boxes.clone().map(|mailbox| {
-        executor.spawn(poll_fn(move |cx| {
-            *mailbox.1.lock().unwrap() = Some(cx.waker().clone());
-            match mailbox.0.load(Relaxed) == threads * rounds {
-                true => Poll::Ready(()),
-                false => Poll::Pending,
-            }
-        }))
-    });
-    let send = |mailbox: &Arc<Mailbox>| {
-        mailbox.0.fetch_add(1, Relaxed);
-        let waker = mailbox.1.lock().unwrap().clone();
-        waker.into_iter().for_each(Waker::wake);
-    };
-    thread::scope(|scope| {
-        for _ in 0..threads {
-            scope.spawn(|| (0..rounds).for_each(|_| boxes.iter().for_each(send)));
-        }
-    });
-    receivers.into_iter().for_each(block_on);
 }
