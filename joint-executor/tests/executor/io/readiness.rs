@@ -187,24 +187,6 @@ fn closing_leaves_the_descriptor_open() {
 }
 
 #[test]
-fn a_descriptor_can_be_taken_out_and_registered_again() {
-    ends(|| {
-        let (mut one, other) = UnixStream::pair().unwrap();
-        let mut other = other;
-        for _ in 0..3 {
-            let fd = AsyncFd::new(other).unwrap();
-            let mut buffer = [0; 3];
-            one.write_all(b"abc").unwrap();
-            block_on((&fd).read_exact(&mut buffer)).unwrap();
-            other = fd.into_inner().unwrap();
-        }
-        other.set_nonblocking(false).unwrap();
-        one.write_all(b"d").unwrap();
-        assert_eq!(other.read(&mut [0; 8]).unwrap(), 1);
-    });
-}
-
-#[test]
 fn a_descriptor_is_served_once() {
     ends(|| {
         let (one, _other) = UnixStream::pair().unwrap();

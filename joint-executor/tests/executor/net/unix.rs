@@ -57,22 +57,6 @@ fn streams_are_connected_at_a_path() {
     });
 }
 
-#[test]
-fn paths_that_do_not_serve_are_errors() {
-    everywhere(async || {
-        let place = Place::new();
-        let error = UnixStream::connect(&place).await.unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::NotFound);
-        let listener = UnixListener::bind(&place)?;
-        let error = UnixListener::bind(&place).unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::AddrInUse);
-        drop(listener);
-        let error = UnixStream::connect(&place).await.unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::ConnectionRefused);
-        Ok(())
-    });
-}
-
 /// A name in no folder, which is gone with its last socket.
 #[test]
 #[cfg(target_os = "linux")]
