@@ -5,8 +5,6 @@
 
 use std::collections::HashMap;
 
-use crate::prelude::*;
-
 #[path = "../../common/program.rs"]
 mod program;
 mod trace;
@@ -54,14 +52,6 @@ fn the_lines_are_the_same_on_any_number_of_workers() {
             assert_prints("fizz_buzz", &arguments, FIZZ_BUZZ);
         }
     }
-}
-
-/// Each await waits for the whole period.
-#[test]
-fn the_timer_never_expires_early() {
-    let start = Instant::now();
-    printed(&run("timers", &["--period", "20", "10"]));
-    assert!(start.elapsed() >= 200 * MILLI);
 }
 
 /// A machine that is late by 100 ms in each of ten runs is none to run tests on.

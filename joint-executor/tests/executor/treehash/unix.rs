@@ -3,7 +3,6 @@
 use std::{fs::File, os::unix::fs::symlink};
 
 use super::*;
-use crate::example::pipe_without_reader;
 
 #[test]
 fn a_link_as_path_is_hashed_as_a_link() {
@@ -61,18 +60,4 @@ fn many_large_files_need_few_descriptors() {
     let output = run(shell.args(["--workers", "7"]).arg(&tree.0));
     assert_eq!(text(&output.stderr), "");
     assert_eq!(parse(&output)["digest"], plain_digest(&tree.0));
-}
-
-#[test]
-fn output_that_nobody_reads_is_no_failure_and_a_full_disk_is() {
-    let tree = Scratch::new();
-    let pipe = pipe_without_reader("treehash");
-    let output = run(example("treehash").arg(&tree.0).stdout(pipe));
-    assert_eq!((text(&output.stderr), output.status.code()), ("", Some(0)));
-    #[cfg(target_os = "linux")]
-    {
-        let full = crate::example::full_disk();
-        let output = run(example("treehash").arg(&tree.0).stdout(full));
-        assert_failed(&output, "treehash", "standard output: ");
-    }
 }
