@@ -98,53 +98,6 @@ fn a_poll_does_as_many_operations_as_the_budget_has() {
     assert_eq!(block_on(executor(1).spawn(polls_of(2 * BUDGET))), whole);
 }
 
-/// Two tasks that never have to wait, and how often each is polled before the other is.
-async fn two_by_turns(spawn: impl Fn(Pin<Box<dyn Future<Output = ()> + Send>>)) -> Vec<usize> {
-    let order = Arc::new(Mutex::new(Vec::new()));
-    let begun = Arc::new(AtomicUsize::new(0));
-    let ended = Arc::new(AtomicUsize::new(0));
-    for name in 0..2 {
-        let (order, begun, ended) = (order.clone(), begun.clone(), ended.clone());
-        spawn(Box::pin(async move {
-            let ready = Ready::new();
-            begun.fetch_add(1, Relaxed);
-            while begun.load(Relaxed) < 2 {
-                joint_executor::yield_now().await;
-            }
-            let mut work = pin!(async {
-                for _ in 0..10 * BUDGET {
-                    ready.touch().await;
-                }
-            });
-            poll_fn(|cx| {
-                order.lock().unwrap().push(name);
-                work.as_mut().poll(cx)
-            })
-            .await;
-            ended.fetch_add(1, Relaxed);
-        }));
-    }
-    while ended.load(Relaxed) < 2 {
-        joint_executor::yield_now().await;
-    }
-    let order = order.lock().unwrap();
-    order
-        .chunk_by(|one, next| one == next)
-        .map(<[_]>::len)
-        .collect()
-}
-
-#[test]
-fn two_tasks_that_never_wait_alternate() {
-    let executor = Arc::new(executor(1));
-    let spawner = executor.clone();
-    let turns = executor.spawn(two_by_turns(move |task| spawner.spawn_detached(task)));
-    assert_eq!(block_on(turns), [1; 20]);
-    let local = LocalExecutor::new();
-    let turns = two_by_turns(|task| local.spawn(task).detach());
-    assert_eq!(local.block_on(turns), [1; 20]);
-}
-
 /// How many polls of a timeout's future have begun after the deadline.
 async fn polls_too_late() -> usize {
     let (ready, end) = (Ready::new(), AtomicBool::new(false));

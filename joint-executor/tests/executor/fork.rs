@@ -2,18 +2,10 @@
 //! test runs in a process of its own.
 #![cfg(unix)]
 
-use crate::{child::in_child, prelude::*};
+use crate::{child::in_child, fork_join::fib, prelude::*};
 
 const FORKS: usize = 50;
 const WAKERS: usize = 2;
-
-fn fibonacci(n: u64) -> u64 {
-    if n < 2 {
-        return n;
-    }
-    let (a, b) = join(|| fibonacci(n - 1), || fibonacci(n - 2));
-    a + b
-}
 
 /// An executor's whole life: tasks from outside and from inside, joins, and the end.
 fn use_another() {
@@ -32,7 +24,7 @@ fn use_another() {
     assert_eq!(sum, 20 * 190);
     let metrics = executor.metrics();
     assert_eq!((metrics.finished, metrics.live()), (20 * 21, 0));
-    assert_eq!(executor.install(|| fibonacci(16)), 987);
+    assert_eq!(executor.install(|| fib(16)), 987);
     drop(executor);
     assert_eq!(block_on(spawn_blocking(|| 5)), 5);
 }
@@ -130,7 +122,7 @@ fn fork_beside_busy_workers(fork: usize) {
     }
     tasks.into_iter().for_each(block_on);
     assert_eq!(executor.metrics().live(), 0);
-    assert_eq!(executor.install(|| fibonacci(16)), 987);
+    assert_eq!(executor.install(|| fib(16)), 987);
 }
 
 /// The child blocks on a worker's thread, and leaves the reactor and the timers to its parent.

@@ -10,7 +10,7 @@ use crate::prelude::*;
 /// Each test of plain work runs with so many workers.
 const WORKERS: [usize; 3] = [1, 2, 4];
 
-fn fib(n: u64) -> u64 {
+pub(crate) fn fib(n: u64) -> u64 {
     if n < 2 {
         return n;
     }
@@ -52,23 +52,6 @@ fn install_inside_is_a_plain_call() {
         (thread::current().id(), inner)
     });
     assert_eq!(outer, inner);
-}
-
-/// Another worker takes `b` while `a` runs, also if neither joins again.
-#[test]
-fn an_idle_worker_takes_the_other_side() {
-    let executor = executor(4);
-    let here = |meet: &Barrier| {
-        meet.wait();
-        thread::current().id()
-    };
-    let two = Barrier::new(2);
-    let (a, b) = executor.install(|| join(|| here(&two), || here(&two)));
-    assert_ne!(a, b);
-    assert!(executor.metrics().steals() >= 1);
-    let four = Barrier::new(4);
-    let leaf = || here(&four);
-    executor.install(|| join(|| join(leaf, leaf), || join(leaf, leaf)));
 }
 
 /// The owner of a taken side helps the taker: each of two workers meets the other twice.

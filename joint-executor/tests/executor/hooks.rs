@@ -314,35 +314,6 @@ fn a_task_spawned_in_on_park_is_run() {
 }
 
 #[test]
-fn each_worker_starts_and_stops_once_and_parks_in_pairs() {
-    let counts = Arc::new([(); 4].map(|()| [(); 3].map(|()| AtomicUsize::new(0))));
-    let count = |what: usize| {
-        let counts = counts.clone();
-        move |worker: usize| {
-            counts[what][worker].fetch_add(1, Relaxed);
-        }
-    };
-    let executor = built(3, |builder| {
-        builder
-            .on_thread_start(count(0))
-            .on_thread_stop(count(1))
-            .on_park(count(2))
-            .on_unpark(count(3))
-    });
-    for _ in 0..100 {
-        block_on(executor.spawn(async {}));
-    }
-    drop(executor);
-    for worker in 0..3 {
-        let of = |what: usize| counts[what][worker].load(Relaxed);
-        assert_eq!((of(0), of(1)), (1, 1));
-        assert_eq!(of(2), of(3));
-    }
-    let parks: usize = counts[2].iter().map(|count| count.load(Relaxed)).sum();
-    assert!(parks > 0);
-}
-
-#[test]
 fn on_thread_stop_is_called_after_the_futures_are_dropped() {
     let gone = Arc::new(AtomicBool::new(false));
     let (sender, receiver) = mpsc::channel();

@@ -267,13 +267,6 @@ fn several_workers_of_one_thread_end_in_turn() {
 }
 
 #[test]
-fn a_shutdown_names_a_worker_that_nobody_drives() {
-    let (executor, _workers) = hosted(1);
-    let error = executor.shutdown_timeout(Duration::ZERO).unwrap_err();
-    assert_eq!(error.workers(), [0]);
-}
-
-#[test]
 fn panics_of_tasks_and_entered_code_leave_the_worker_whole() {
     let (executor, mut worker) = bound();
     let task = executor.spawn(async { resume_unwind(Box::new("on purpose")) });

@@ -66,22 +66,6 @@ fn tasks_that_the_end_of_the_executor_cancels_are_reported() {
 mod blocking {
     use super::*;
 
-    #[test]
-    fn tasks_borrow_and_change_the_frame() {
-        let executor = executor(2);
-        let mut numbers = vec![0; SOME];
-        let step = 3;
-        let sum = executor.scope(|s| {
-            for (i, number) in numbers.iter_mut().enumerate() {
-                s.spawn(async move { *number = i * step });
-            }
-            let handle = s.spawn(async { step + 1 });
-            block_on(s.spawn(async { handle.await + 1 }))
-        });
-        assert_eq!(sum, 5);
-        assert!(numbers.into_iter().eq((0..SOME).map(|i| i * 3)));
-    }
-
     /// Whoever starts a task may note its end before the scope does.
     #[test]
     fn a_task_starts_others_while_the_scope_waits() {
@@ -295,25 +279,6 @@ mod asynchronous {
             log.push(s.spawn(async move { *s.env() }).await);
         }));
         assert_eq!(log, [4, 7]);
-    }
-
-    #[test]
-    fn a_scope_waits_for_tasks_whose_handles_are_dropped_or_leaked() {
-        let executor = executor(2);
-        let count = Arc::new(AtomicUsize::new(0));
-        let waited = executor.spawn(async_scope(count.clone(), async |s| {
-            for i in 0..MANY {
-                let handle = s.spawn(async move {
-                    yield_now().await;
-                    s.env().fetch_add(1, Relaxed);
-                });
-                if i % 10 == 0 {
-                    mem::forget(handle);
-                }
-            }
-        }));
-        block_on(waited);
-        assert_eq!(count.load(Relaxed), MANY);
     }
 
     #[test]

@@ -318,38 +318,6 @@ fn a_pinned_task_is_not_stolen_from_a_busy_worker() {
     }
 }
 
-#[test]
-fn a_local_task_need_not_be_send() {
-    let executor = executor(2);
-    let guards = Guards::default();
-    let inside = executor.spawn({
-        let guards = guards.clone();
-        async move {
-            let count = |i| {
-                let (guard, turns) = (guards.local(), Rc::new(Cell::new(0)));
-                spawn_local(async move {
-                    let _guard = guard;
-                    for _ in 0..10 {
-                        yield_now().await;
-                        turns.set(turns.get() + 1);
-                    }
-                    turns.get() + i
-                })
-            };
-            let handles: Vec<_> = (0..100).map(count).collect();
-            let mut sum = 0;
-            for handle in handles {
-                sum += handle.await;
-            }
-            sum
-        }
-    });
-    assert_eq!(block_on(inside), 1_000 + 4_950);
-    guards.assert_all_at_home(100);
-    let outer = || spawn_local(async { *spawn_local(async { Rc::new(41) }).await + 1 });
-    assert_eq!(block_on(executor.spawn(async move { outer().await })), 42);
-}
-
 /// Local tasks that wait for ever, on some worker: their handles and their wakers.
 fn local_tasks(
     executor: &Executor,

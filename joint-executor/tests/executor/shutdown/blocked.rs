@@ -91,28 +91,6 @@ fn a_wait_for_what_a_task_holds_that_is_spawned_after_the_close() {
     });
 }
 
-/// Every task that waits is dropped, and those who wait for them are woken, while a poll goes on.
-#[test]
-fn a_shutdown_drops_idle_tasks_while_a_poll_blocks() {
-    const TASKS: usize = 500;
-    for workers in [2, 4] {
-        ends(move || {
-            let executor = executor(workers);
-            let tasks: Vec<_> = (0..TASKS)
-                .map(|_| executor.spawn(pending::<()>()))
-                .collect();
-            let busy = Busy::spawn(executor.task());
-            let drops = thread::spawn(move || drop(executor));
-            for task in tasks {
-                assert!(block_on(task.result()).is_err());
-            }
-            assert!(!busy.1.is_finished());
-            assert!(busy.release().is_ok());
-            drops.join().unwrap();
-        });
-    }
-}
-
 /// Starts a task that holds something forever. Its first poll is over when this returns.
 fn holder(executor: &Executor, holds: impl Send + 'static) -> JoinHandle<()> {
     hold_by(|| executor.task(), holds)

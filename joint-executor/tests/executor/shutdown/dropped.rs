@@ -46,29 +46,16 @@ fn queued_tasks_are_dropped_without_being_run() {
     guards.assert_all_dropped(1_000);
 }
 
-/// Also if a task of another executor ends theirs.
 #[test]
-fn tasks_that_wait_are_dropped() {
-    let other = executor(1);
-    type End = (&'static str, fn(Executor, &Executor));
-    let ends: [End; 2] = [
-        ("this thread", |executor, _| drop(executor)),
-        ("another executor", |executor, other| {
-            block_on(other.spawn(async move { drop(executor) }));
-        }),
-    ];
-    for (who, end) in ends {
-        println!("{who} drops it");
-        let guards = Guards::default();
-        let executor = executor(2);
-        let handles: Vec<_> = (0..1_000).map(|_| executor.spawn(never(&guards))).collect();
-        (0..1_000).for_each(|_| executor.spawn_detached(never(&guards)));
-        wait_for_polls(&executor, 2_000);
-        end(executor, &other);
-        guards.assert_all_dropped(2_000);
-        assert!(handles.iter().all(JoinHandle::is_finished));
-        handles.into_iter().for_each(assert_cancelled);
-    }
+fn tasks_that_wait_are_dropped_if_another_executors_task_ends_theirs() {
+    let (guards, executor) = (Guards::default(), executor(2));
+    let handles: Vec<_> = (0..1_000).map(|_| executor.spawn(never(&guards))).collect();
+    (0..1_000).for_each(|_| executor.spawn_detached(never(&guards)));
+    wait_for_polls(&executor, 2_000);
+    block_on(self::executor(1).spawn(async move { drop(executor) }));
+    guards.assert_all_dropped(2_000);
+    assert!(handles.iter().all(JoinHandle::is_finished));
+    handles.into_iter().for_each(assert_cancelled);
 }
 
 #[test]

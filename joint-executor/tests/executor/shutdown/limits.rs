@@ -50,22 +50,6 @@ fn a_task_that_shuts_its_executor_down_names_its_own_worker() {
     });
 }
 
-#[test]
-fn in_the_background_nothing_is_waited_for() {
-    ends(|| {
-        for workers in [1, 2] {
-            let executor = executor(workers);
-            let busy = Busy::spawn(executor.task());
-            let idle = executor.spawn(pending::<()>());
-            executor.shutdown_background();
-            // The poll that it does not wait for is still under way.
-            assert!(!busy.1.is_finished());
-            assert!(busy.release().is_ok());
-            assert!(block_on(idle.result()).is_err());
-        }
-    });
-}
-
 /// The deadline of a shutdown is not the deadline of what it has begun: nothing is lost.
 #[test]
 fn a_late_worker_drops_what_is_left() {
