@@ -5,7 +5,7 @@ use std::thread::JoinHandle;
 use joint::park::{Parker, park_until};
 
 use super::support::{GUARD, SETTLE, Stranger, Watched, stranger};
-use crate::prelude::*;
+use crate::{hosted::exhaust_with, prelude::*};
 
 /// Two workers. The second one is run by a thread, or by whoever takes it.
 fn two() -> (Executor, HostedWorker, HostedWorker) {
@@ -14,21 +14,11 @@ fn two() -> (Executor, HostedWorker, HostedWorker) {
     (executor, workers.next().unwrap(), workers.next().unwrap())
 }
 
-/// Steps a worker until it has nothing to run.
-fn exhaust(worker: &mut BoundWorker, waker: &Waker) -> Step {
-    loop {
-        match worker.step(64, waker) {
-            Step::Ready => {}
-            other => return other,
-        }
-    }
-}
-
 /// Runs a worker whose owner steps it only after it was woken.
 fn drive(worker: HostedWorker) {
     let mut worker = worker.bind();
     let parker = Parker::new();
-    while exhaust(&mut worker, parker.waker()) != Step::Ended {
+    while exhaust_with(&mut worker, parker.waker()) != Step::Ended {
         park_until(None, || parker.take_wake());
     }
 }
@@ -67,9 +57,9 @@ fn while_a_waker_runs_inside_wait_others_run() {
         let mut worker = waits.bind();
         let deadline = Instant::now() + 5 * SETTLE;
         with_timer(&mut worker, &stranger, deadline, |worker| {
-            exhaust(worker, Waker::noop());
+            exhaust_with(worker, Waker::noop());
             tell.send(()).unwrap();
-            while exhaust(worker, Waker::noop()) != Step::Ended {
+            while exhaust_with(worker, Waker::noop()) != Step::Ended {
                 worker.wait(None);
             }
         });
@@ -96,7 +86,7 @@ fn while_a_waker_runs_inside_a_step_others_run() {
         let deadline = Instant::now() + 3 * SETTLE;
         with_timer(&mut worker, &stranger, deadline, |worker| {
             loop {
-                match exhaust(worker, parker.waker()) {
+                match exhaust_with(worker, parker.waker()) {
                     Step::Ended => break,
                     Step::Until(time) => _ = park_until(Some(time), || parker.take_wake()),
                     _ => _ = park_until(None, || parker.take_wake()),
@@ -116,11 +106,11 @@ fn while_the_waker_of_a_step_is_dropped_others_run() {
     let steps = thread::spawn(move || {
         let mut worker = steps.bind();
         let calls = OnDrop(move || stranger.call());
-        let step = exhaust(&mut worker, &waker_that(move || drop(calls)));
+        let step = exhaust_with(&mut worker, &waker_that(move || drop(calls)));
         assert_eq!(step, Step::Idle);
         // The other worker is asleep by now, most times.
         thread::sleep(SETTLE);
-        while exhaust(&mut worker, Waker::noop()) != Step::Ended {
+        while exhaust_with(&mut worker, Waker::noop()) != Step::Ended {
             thread::yield_now();
         }
     });
@@ -141,7 +131,7 @@ fn a_worker_whose_owner_does_not_step_it_leaves_tasks_to_others() {
     wait_until(|| rests.load(Relaxed));
     thread::sleep(SETTLE);
     let mut idle = idle.bind();
-    assert_eq!(exhaust(&mut idle, Waker::noop()), Step::Idle);
+    assert_eq!(exhaust_with(&mut idle, Waker::noop()), Step::Idle);
     // One of them wakes the idle worker, whose owner steps it at the next frame only.
     let (tell, told) = mpsc::channel();
     for _ in 0..4 {

@@ -1,0 +1,73 @@
+//! Executors of the current thread.
+
+use super::*;
+
+#[cfg(unix)]
+#[test]
+fn a_future_on_the_current_thread_borrows_and_waits() {
+    use futures_lite::{AsyncReadExt, AsyncWriteExt};
+    use joint_executor::{io::UnixStream, time};
+
+    let (executor, mut worker) = current_thread();
+    let (thread, seen) = (thread::current().id(), RefCell::new(Vec::new()));
+    let read = worker.block_on(async {
+        let (mut reader, mut writer) = UnixStream::pair().unwrap();
+        let writes = spawn_local(async move {
+            time::sleep(Duration::from_millis(1)).await;
+            writer.write_all(b"here").await.unwrap();
+            thread::current().id()
+        });
+        let anywhere = spawn(async { thread::current().id() });
+        let mut buffer = [0; 4];
+        reader.read_exact(&mut buffer).await.unwrap();
+        let threads = [writes.await, anywhere.await];
+        seen.borrow_mut().extend(threads);
+        buffer
+    });
+    assert_eq!(&read, b"here");
+    assert_eq!(seen.into_inner(), [thread; 2]);
+    assert_eq!(executor.metrics().workers.len(), 1);
+}
+
+#[test]
+fn tasks_run_on_in_the_next_call_on_the_current_thread() {
+    let (executor, mut worker) = current_thread();
+    let task = executor.spawn(async {
+        yield_now().await;
+        7
+    });
+    worker.block_on(async {});
+    assert_eq!(worker.block_on(task), 7);
+    crate::common::panics(|| worker.block_on(async { panic!("main") }));
+    assert_eq!(worker.block_on(spawn_blocking(|| 8)), 8);
+}
+
+#[test]
+fn a_future_and_tasks_take_turns_on_the_current_thread() {
+    let (_executor, mut worker) = current_thread();
+    let turns = Rc::new(AtomicUsize::new(0));
+    worker.block_on(async {
+        let counts = turns.clone();
+        let task = spawn_local(async move {
+            loop {
+                counts.fetch_add(1, Relaxed);
+                yield_now().await;
+            }
+        });
+        for _ in 0..1000 {
+            yield_now().await;
+        }
+        drop(task);
+    });
+    assert!((500..=62_000).contains(&turns.load(Relaxed)), "{turns:?}");
+}
+
+#[test]
+#[should_panic(expected = "the executor was shut down while its worker was in `block_on`")]
+fn a_future_on_the_current_thread_panics_if_its_executor_goes() {
+    let (executor, mut worker) = current_thread();
+    worker.block_on(async {
+        drop(executor);
+        pending::<()>().await;
+    });
+}
