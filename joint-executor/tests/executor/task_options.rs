@@ -385,53 +385,6 @@ fn a_local_future_may_spawn_local_ones_when_it_is_dropped() {
 }
 
 #[test]
-fn local_tasks_are_dropped_at_home_while_others_wake_them() {
-    for round in 0..200 {
-        let guards = Guards::default();
-        let executor = executor(2);
-        let (mut handles, mut wakers) = local_tasks(&executor, 0, 20, &guards);
-        let (more_handles, more_wakers) = local_tasks(&executor, 1, 20, &guards);
-        handles.extend(more_handles);
-        wakers.extend(more_wakers);
-        let other = self::executor(1);
-        let start = Arc::new(Barrier::new(4));
-        let wake = |step: usize| {
-            let (wakers, start) = (wakers.clone(), start.clone());
-            move || {
-                start.wait();
-                for turn in 0..20 * step {
-                    wakers[(turn * step + round) % wakers.len()].wake_by_ref();
-                }
-            }
-        };
-        let wakers_of_other = other.spawn({
-            let wake = wake(3);
-            async move { wake() }
-        });
-        thread::scope(|scope| {
-            scope.spawn(wake(7));
-            scope.spawn({
-                let start = start.clone();
-                move || {
-                    start.wait();
-                    // Cancels some, lets the others go.
-                    for (i, handle) in handles.into_iter().enumerate() {
-                        match i % 2 {
-                            0 => drop(handle),
-                            _ => handle.detach(),
-                        }
-                    }
-                }
-            });
-            start.wait();
-            drop(executor);
-            guards.assert_all_at_home(40);
-        });
-        block_on(wakers_of_other);
-    }
-}
-
-#[test]
 fn a_pinned_task_for_a_worker_that_has_left_is_dropped() {
     let (left, has_left) = mpsc::channel();
     let executor = built(2, |builder| {

@@ -7,6 +7,7 @@ use std::{
 
 use futures_lite::{AsyncReadExt, AsyncWriteExt, future};
 use joint_executor::io::{TcpListener, TcpStream, UdpSocket};
+#[cfg(target_os = "linux")]
 use socket2::SockRef;
 
 use super::support::{
@@ -35,25 +36,6 @@ fn a_full_connection_suspends_and_its_end_comes_last() {
     everywhere(async || {
         suspends_and_ends(async || joint_executor::io::UnixStream::pair()).await?;
         suspends_and_ends(async || joint_executor::io::pipe()).await
-    });
-}
-
-/// Closed with bytes that are thrown away, a connection is reset.
-fn reset(stream: TcpStream) -> io::Result<()> {
-    SockRef::from(stream.get_ref()).set_linger(Some(Duration::ZERO))
-}
-
-#[test]
-fn a_peer_that_resets_is_an_error_of_the_read_that_waits() {
-    everywhere(async || {
-        let (mut one, other) = connected().await?;
-        let mut buffer = [0; 8];
-        let mut read = pin!(one.read(&mut buffer));
-        waits(&mut read).await;
-        reset(other)?;
-        let error = read.await.unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::ConnectionReset);
-        Ok(())
     });
 }
 

@@ -129,43 +129,6 @@ fn handles_that_outlive_the_executor_give_an_output() {
     assert_eq!(block_on(ready), "kept");
 }
 
-/// async-executor #163: the executor is gone before the call that wakes returns.
-#[test]
-fn other_threads_wake_tasks_while_the_executor_is_dropped() {
-    let threads = thread::available_parallelism()
-        .map_or(2, usize::from)
-        .max(2);
-    for _ in 0..200 {
-        let guards = Guards::default();
-        let wakers = Arc::<Mutex<Vec<Waker>>>::default();
-        let ends = Arc::new(AtomicUsize::new(0));
-        let on_end = ends.clone();
-        let executor = built(2, |builder| {
-            builder.on_end(move |_, _| _ = on_end.fetch_add(1, Relaxed))
-        });
-        let handles = [(); 8].map(|()| executor.spawn(hand_out(wakers.clone(), guards.guard())));
-        wait_for_polls(&executor, 8);
-        let over = AtomicBool::new(false);
-        thread::scope(|scope| {
-            for _ in 0..threads {
-                let (wakers, over) = (wakers.lock().unwrap().clone(), &over);
-                scope.spawn(move || {
-                    while !over.load(Relaxed) {
-                        wakers.iter().for_each(Waker::wake_by_ref);
-                    }
-                    wakers.into_iter().for_each(Waker::wake);
-                });
-            }
-            drop(executor);
-            handles.into_iter().for_each(assert_cancelled::<()>);
-            over.store(true, Relaxed);
-        });
-        guards.assert_all_dropped(8);
-        wait_until(|| ends.load(Relaxed) >= 8);
-        assert_eq!(ends.load(Relaxed), 8, "each is told of once");
-    }
-}
-
 /// A chain of tasks, each of which is cancelled by the drop of the one that awaits it.
 #[test]
 fn a_deep_chain_of_waiting_tasks_needs_no_stack() {
