@@ -24,10 +24,9 @@ in_qemu=$(skip shutdown::dropped::a_million_resumptions_need_no_stack \
     a_name_that_no_thread_looks_up_is_an_error \
     the_threads_that_there_are_do_what_others_are_refused_for \
     without_any_thread_each_call_says_so_and_later_ones_run)
-# A reset reads as the end, a shutdown ends no wait, a peer that has gone is not seen while there is
-# something to read, and the error of a datagram that nobody gets is lost: a plain program in C too.
-in_wine=$(skip tcp::a_peer_that_resets_is_an_error_of_the_read_that_waits \
-    tcp::a_shutdown_from_elsewhere_ends_a_read_that_waits \
+# A shutdown ends no wait, a peer that has gone is not seen while there is something to read, and the
+# error of a datagram that nobody gets is lost: a plain program in C too.
+in_wine=$(skip tcp::a_shutdown_from_elsewhere_ends_a_read_that_waits \
     ready::a_stream_says_what_it_is_ready_for_and_if_its_peer_is_gone \
     net::both::one_program_runs_on_real_and_on_simulated_sockets)
 # What the refused thread should have run panics when it is dropped.
