@@ -182,44 +182,18 @@ mod tests {
     }
 
     #[test]
-    fn test_items_end_where_the_item_ends() {
-        assert_eq!(shipped("a; #[cfg(test)] mod tests { b { c } } d"), "a ; d");
-        assert_eq!(shipped("#[cfg(test)] #[x(y)] use b::c; d"), "d");
-        assert_eq!(
-            shipped("#[cfg(all(test, feature = \"f\"))] fn b([c; 2]) {} d"),
-            "d"
-        );
-    }
-
-    #[test]
-    fn files_of_test_modules_are_tests() {
+    fn only_items_of_tests_are_not_shipped() {
+        for (text, left) in [
+            ("a; #[cfg(test)] mod tests { b { c } } d", "a ; d"),
+            ("#[cfg(test)] #[x(y)] use b::c; d", "d"),
+            ("#[cfg(all(test, unix))] fn b([c; 2]) {} d", "d"),
+            ("#[cfg(not(test))] a", "# [ cfg ( not ( test ) ) ] a"),
+            ("#[cfg(unix)] a", "# [ cfg ( unix ) ] a"),
+        ] {
+            assert_eq!(shipped(text), left);
+        }
         let is_shipped = |path| Source::new(path, "a").shipped().count() == 1;
         let paths = ["e/src/a/tests.rs", "e/src/a/tests/b.rs", "e/src/a.rs"];
         assert_eq!(paths.map(is_shipped), [false, false, true]);
-    }
-
-    #[test]
-    fn other_cfgs_are_shipped() {
-        for text in ["# [ cfg ( not ( test ) ) ] a", "# [ cfg ( unix ) ] a"] {
-            assert_eq!(shipped(text), text);
-        }
-    }
-
-    #[test]
-    fn tokens_know_their_module() {
-        let source = Source::new("src/a/b.rs", "x mod c { y { z } } w");
-        let module = |text| {
-            let at = source.tokens.iter().position(|t| t.text == text);
-            source.modules[at.expect("a token of the snippet")].join("::")
-        };
-        assert_eq!(
-            [module("x"), module("y"), module("z"), module("w")],
-            ["a::b", "a::b::c", "a::b::c", "a::b"]
-        );
-        let of_flow = file_module("joint-flow/src/a/mod.rs");
-        assert_eq!(of_flow, ["flow", "a"]);
-        assert_eq!(file_module("verify/joint-lab/src/a.rs"), ["lab", "a"]);
-        assert_eq!(Source::new("src/lib.rs", "").top(), None);
-        assert_eq!(Source::new("src/a/mod.rs", "").top().as_deref(), Some("a"));
     }
 }
