@@ -93,25 +93,3 @@ fn tests(mut cargo: Command) -> Result<Vec<String>, String> {
         .filter_map(|line| line.strip_suffix(": test"));
     Ok(names.map(str::to_owned).collect())
 }
-
-#[cfg(test)]
-mod test {
-    use super::*;
-
-    #[test]
-    fn links_of_the_course_lead_to_files() {
-        for folder in ["lessons", "homework"] {
-            let files = std::fs::read_dir(here().join(folder)).expect("a folder of the course");
-            for file in files.map(|file| file.expect("a file").path()) {
-                let is_text = file.extension().is_some_and(|extension| extension == "md");
-                let text = is_text.then(|| std::fs::read_to_string(&file).expect("a text"));
-                for rest in text.unwrap_or_default().split("](").skip(1) {
-                    let link = rest.split([')', '#']).next().unwrap_or_default();
-                    let is_outside = link.is_empty() || link.starts_with("https://");
-                    let leads = file.with_file_name(link).exists();
-                    assert!(is_outside || leads, "{}: {link}", file.display());
-                }
-            }
-        }
-    }
-}
