@@ -25,7 +25,6 @@ joint_switch::thread_local! {
     static ATTEND: RefCell<Option<Attend>> = const { RefCell::new(None) };
 }
 
-/// Sets what this thread does for other threads while it is blocked in a wait of the crate.
 fn attend_while_blocked(attend: impl Fn() -> Option<Duration> + 'static) {
     ATTEND.with(|cell| cell.replace(Some(Rc::new(attend))));
     host::update(|host| {
@@ -40,7 +39,6 @@ fn attend_while_blocked(attend: impl Fn() -> Option<Duration> + 'static) {
 /// A deadline that has passed by the time it is armed.
 const PAST: u64 = 0;
 
-/// Sends a value when it is woken.
 struct Sends(Mutex<Option<oneshot::Sender<u32>>>);
 
 impl Sends {
@@ -56,7 +54,6 @@ impl Wake for Sends {
     }
 }
 
-/// A future that is pending once, and then shows its waker.
 fn woken_by(shown: &Rc<RefCell<Option<Waker>>>) -> impl Future<Output = ()> + 'static {
     let shown = shown.clone();
     let mut is_first = true;
@@ -69,7 +66,6 @@ fn woken_by(shown: &Rc<RefCell<Option<Waker>>>) -> impl Future<Output = ()> + 's
     })
 }
 
-/// Wakes the waker that was shown, while the thread is blocked.
 fn wake_while_blocked(shown: &Rc<RefCell<Option<Waker>>>) {
     let shown = shown.clone();
     attend_while_blocked(move || {
@@ -145,7 +141,6 @@ fn wake_ups_from_here_and_from_elsewhere_both_run() {
     });
 }
 
-/// A local executor shuts down while its thread attends to the waker of one of its tasks.
 #[test]
 fn a_task_that_is_woken_while_its_executor_ends_is_dropped() {
     model(|| {
@@ -176,7 +171,7 @@ fn blocked_worker(
     })
 }
 
-/// Every worker is blocked when the driver is used for the first time. Preemption bound 3.
+/// Every worker is blocked when the driver is used for the first time.
 #[test]
 fn the_first_deadline_reaches_a_blocked_worker() {
     model_bounded(3, || {
@@ -188,7 +183,6 @@ fn the_first_deadline_reaches_a_blocked_worker() {
     });
 }
 
-/// As above, for a descriptor. Preemption bound 3.
 #[test]
 fn the_first_descriptor_reaches_a_blocked_worker() {
     model_bounded(3, || {
@@ -202,7 +196,7 @@ fn the_first_descriptor_reaches_a_blocked_worker() {
 }
 
 /// The shutdown reaches a worker that is blocked in a poll: it drops the sender of the value that
-/// the poll waits for. Preemption bound 3.
+/// the poll waits for.
 #[test]
 fn the_end_reaches_a_blocked_worker() {
     model_bounded(3, || {
@@ -231,7 +225,6 @@ fn the_end_reaches_a_blocked_worker() {
     });
 }
 
-/// A wait inside the work for others does not disturb the outer wait.
 #[test]
 fn a_wait_inside_a_wait_takes_nothing_from_it() {
     model_bounded(3, || {

@@ -63,7 +63,6 @@ impl Link {
         unsafe { &self.0.as_ref().result }.with_mut(|_| ());
     }
 
-    /// Called by the side that is told to free the rest.
     fn free(self) {
         self.write_request();
         self.write_result();
@@ -71,7 +70,6 @@ impl Link {
         drop(unsafe { Box::from_raw(self.0.as_ptr()) });
     }
 
-    /// Everything that the completer does.
     fn finish(self, how: Ended) {
         self.write_result();
         let completed = match how {
@@ -88,7 +86,6 @@ impl Link {
     }
 }
 
-/// The waiter, which remembers what it registered.
 struct Waiter {
     link: Link,
     registration: Registration,
@@ -217,7 +214,6 @@ fn poll_then_detach(how: Ended) {
     });
 }
 
-/// Two wakers, of which the last replaces the first, and then nobody is left to be woken.
 fn poll_with_two_wakers_then_detach(how: Ended) {
     model_from_both_sides(move || {
         let (first, last) = (Wakes::new(), Wakes::new());
@@ -232,7 +228,6 @@ fn poll_with_two_wakers_then_detach(how: Ended) {
     });
 }
 
-/// The act of a waiter that has registered the first of two wakers before.
 type Then = fn(&mut Waiter, &[Arc<Wakes>; 2], Ended) -> bool;
 
 /// The waiter has registered before the completer begins, and detaches unless it finds the end.

@@ -11,7 +11,6 @@ use joint_executor::model::{Deques, Stealer};
 use loom_tests::lab::thread;
 use loom_tests::{Drops, Value, join_all, model, model_bounded, rmws_of, stopping};
 
-/// A thread that steals half of each kind, once.
 fn start_thief(stealer: Stealer<Value>) -> thread::JoinHandle<()> {
     thread::spawn(move || take(stealer.steal(usize::MAX)))
 }
@@ -20,7 +19,6 @@ fn take(tasks: impl IntoIterator<Item = Value>) {
     tasks.into_iter().for_each(|task| task.take());
 }
 
-/// The owner's operations on one of the kinds of tasks.
 #[derive(Clone, Copy)]
 struct Kind {
     push: fn(&Deques<Value>, Value),
@@ -63,14 +61,13 @@ fn owner_against(kind: Kind, thieves: usize, before: usize, after: usize) {
     drops.assert_all_of(before + after);
 }
 
-/// Preemption bound 3.
 fn one_thief(kind: Kind, before: usize, after: usize) {
     model_bounded(3, move || owner_against(kind, 1, before, after));
 }
 
 /// There is room for two at first. The third task takes the slot of one that was stolen, or needs
 /// more slots. Either side begins, because the model remembers only the last access of each
-/// location. Preemption bound 3.
+/// location.
 #[test]
 fn a_slot_is_used_again_once_its_task_has_been_read_and_else_there_are_more() {
     for thief_begins in [true, false] {
@@ -102,7 +99,7 @@ fn a_slot_is_used_again_once_its_task_has_been_read_and_else_there_are_more() {
 
 /// Each of two workers steals from the other while it has tasks of its own. Neither waits for the
 /// other. The model does not see the count of the queues' owners, so the main thread has the last
-/// of each. Preemption bound 2.
+/// of each.
 #[test]
 fn two_workers_steal_from_each_other() {
     model_bounded(2, || {
@@ -229,6 +226,6 @@ models! {
     the_oldest_spawned_task_is_taken_once: one_thief(OLDEST, 2, 0);
     each_task_of_high_priority_is_taken_once: one_thief(HIGH, 1, 1);
     two_thieves_and_the_owner_take_each_task_once: model_bounded(2, || owner_against(WOKEN, 2, 2, 0));
-    /// The first task makes the slots. Preemption bound 2.
+    /// The first task makes the slots.
     two_thieves_look_only_at_slots_that_are_there: model_bounded(2, || owner_against(SPAWNED, 2, 0, 1));
 }

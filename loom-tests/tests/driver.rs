@@ -110,7 +110,6 @@ fn far_deadline(driven: &Driven) {
     driven.arm(FUTURE, Wakes::new().waker());
 }
 
-/// Before that deadline is one that was given up, which leaves an entry behind.
 fn given_up(driven: &Driven) {
     far_deadline(driven);
     driven.arm_and_give_up(PAST);
@@ -148,7 +147,7 @@ fn deadlines_of_a_worker(deadlines: usize) {
 }
 
 /// The keeper wakes up for a deadline of one worker. Another worker's deadline need not wake it,
-/// because it sees that deadline before it sleeps again. Preemption bound 3.
+/// because it sees that deadline before it sleeps again.
 #[test]
 fn a_deadline_reaches_a_keeper_that_wakes_up_anyway() {
     model_bounded(3, || {
@@ -194,7 +193,6 @@ fn wake_and_first_descriptor(wake: fn(&World), is_over: fn(&World) -> bool) {
     });
 }
 
-/// As above, with another thread that creates the reactor.
 fn wake_while_the_reactor_is_made(wake: fn(&World), is_over: fn(&World) -> bool) {
     model_bounded(3, move || {
         let world = World::new(1, Forget::Nothing);
@@ -250,7 +248,6 @@ fn an_earlier_deadline_reaches_a_keeper_that_a_stopped_thread_has_claimed() {
     }
 }
 
-/// Preemption bound 2, besides the stop.
 #[test]
 fn the_end_reaches_a_keeper_that_a_stopped_thread_has_claimed() {
     for before in [far_deadline, reactor] {
@@ -344,7 +341,7 @@ fn visit_against_going_to_sleep(watches: bool) {
     });
 }
 
-/// A keeper that has left the driver visits it. At most two preemptions.
+/// A keeper that has left the driver visits it.
 fn leaving_and_a_visit_against_going_to_sleep(again: bool) {
     model_bounded(2, move || {
         let driven = Arc::new(Driven::new(2, true));
@@ -361,8 +358,7 @@ models! {
     the_first_deadline_reaches_a_worker_that_is_about_to_park_outside_the_driver: against_rest(Forget::Nothing, unused, deadline);
     an_earlier_deadline_reaches_the_keeper: against_rest(Forget::Nothing, far_deadline, deadline);
     an_earlier_deadline_reaches_the_keeper_in_the_reactor: against_rest(Forget::Nothing, reactor, deadline);
-    /// No sooner than the earliest deadline, unless the keeper has removed that already. Preemption
-    /// bound 3.
+    /// No sooner than the earliest deadline, unless the keeper has removed that already.
     a_deadline_after_one_that_was_given_up_reaches_the_keeper: against_rest(Forget::Nothing, given_up, deadline);
     the_first_descriptor_reaches_a_worker_about_to_park_outside_the_driver: against_rest(Forget::Nothing, unused, first_descriptor);
     the_first_descriptor_reaches_a_keeper_that_sleeps_until_a_deadline: against_rest(Forget::Nothing, far_deadline, first_descriptor);

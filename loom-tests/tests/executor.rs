@@ -35,14 +35,11 @@ use loom_tests::{event::Event, lab, model_window};
 const FAR: Duration = Duration::from_secs(3600);
 const SOON: Duration = Duration::from_millis(1);
 
-/// The cost of a path.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Cost {
     /// Atomic read-modify-writes, apart from those of locks.
     rmws: usize,
-    /// Locks that are taken and released.
     locks: usize,
-    /// Full fences.
     fences: usize,
 }
 
@@ -130,12 +127,10 @@ async fn waiting(event: &Event) -> (joint::JoinHandle<()>, Waker) {
     (handle, waker.expect("it has run"))
 }
 
-/// Lets time pass, which is what a timer waits for.
 fn let_pass(time: Duration) {
     host::update(|host| host.now = Some(host::now() + time));
 }
 
-/// Measures all rows of the table.
 async fn measure(executor: &Executor, mut row: impl FnMut(&'static str, Cost)) {
     let event = Event::default();
     let (handle, waker) = waiting(&event).await;
@@ -245,7 +240,6 @@ async fn let_others_run() {
     COST.with_borrow_mut(|cost| *cost = *cost - YIELDS.get()[1]);
 }
 
-/// Polls something that waits.
 async fn poll_once(future: impl Future) {
     let mut future = pin!(future);
     poll_fn(|cx| {
@@ -255,7 +249,6 @@ async fn poll_once(future: impl Future) {
     .await;
 }
 
-/// A task that sleeps, and nothing else that costs.
 async fn asleep() -> joint::JoinHandle<()> {
     COST.take();
     let sleeper = spawn(sleep(SOON));
@@ -367,7 +360,6 @@ fn counted(workers: usize) -> BTreeMap<&'static str, Cost> {
     counted.lock().unwrap().clone()
 }
 
-/// Preemption bound 2.
 #[test]
 fn two_spawns_from_outside_are_both_counted() {
     model_window(2, || {
@@ -386,7 +378,7 @@ fn two_spawns_from_outside_are_both_counted() {
 }
 
 /// Another thread wakes a task that waits, and has to find where the task belongs. The task's
-/// worker has written that before the task was idle. Preemption bound 2.
+/// worker has written that before the task was idle.
 #[test]
 fn a_thread_that_wakes_a_task_finds_where_it_belongs() {
     model_window(2, || {

@@ -84,7 +84,6 @@ impl Drop for Counts {
 
 const NEVER: usize = usize::MAX;
 
-/// How the other thread makes the future go.
 #[derive(Clone, Copy)]
 enum How {
     Cancel,
@@ -157,7 +156,7 @@ fn the_last_handle_against_the_end() {
     model(|| cancelled(2, 2, How::Drop));
 }
 
-/// Cell: promise: the last waiter's leaving against completion. At most two preemptions.
+/// Cell: promise: the last waiter's leaving against completion.
 #[test]
 fn two_waiters_leave_against_the_end() {
     model_bounded(2, || {

@@ -67,7 +67,7 @@ fn an_error_against_a_poll() {
     });
 }
 
-/// Cell: collection: a mode that returns when it has become empty. At most three preemptions.
+/// Cell: collection: a mode that returns when it has become empty.
 #[test]
 fn the_last_two_ends_against_a_poll() {
     model_bounded(3, || {

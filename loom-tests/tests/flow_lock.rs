@@ -33,7 +33,6 @@ fn assert_idle(lock: &FlowLock) {
     assert_eq!((lock.taken(), lock.waiters()), (0, 0));
 }
 
-/// A release against a request that begins. The holders change something in turn.
 fn release_against_take() {
     model(|| {
         let (lock, drops) = (FlowLock::new(1), Drops::default());
@@ -63,7 +62,6 @@ fn release_against_take() {
     });
 }
 
-/// A release against the poll of a request that waits already.
 fn release_against_poll() {
     model_from_both_sides(|| {
         let (lock, drops) = (FlowLock::new(1), Drops::default());
@@ -89,7 +87,6 @@ fn release_against_poll() {
     });
 }
 
-/// The grant is in the queue, on its way, or with the request when that is cancelled.
 fn grant_against_cancel() {
     model(|| {
         let lock = FlowLock::new(1);
@@ -127,7 +124,6 @@ fn release_against_a_cancel() {
     });
 }
 
-/// Two permits are given back at once, for two requests.
 fn two_releases() {
     model_bounded(3, || {
         let lock = FlowLock::new(2);
@@ -146,7 +142,6 @@ fn two_releases() {
     });
 }
 
-/// The lock is closed while a grant may be on its way.
 fn release_against_close() {
     model(|| {
         let lock = FlowLock::new(1);
@@ -163,7 +158,6 @@ fn release_against_close() {
     });
 }
 
-/// The lock is closed while a request begins.
 fn take_against_close() {
     model(|| {
         let lock = FlowLock::new(1);

@@ -51,7 +51,6 @@ impl Future for Child {
     }
 }
 
-/// `all` of some children that have been polled, and what wakes each.
 struct Polled {
     all: Pin<Box<All<Vec<Child>>>>,
     wakers: Vec<(Arc<Mark>, Waker)>,

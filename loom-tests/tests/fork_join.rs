@@ -38,7 +38,6 @@ fn start(f: impl FnOnce() + 'static) -> thread::JoinHandle<()> {
     thread::spawn(f)
 }
 
-/// A thread that steals once, and runs the job if it gets one.
 fn start_thief(forks: &Arc<Forks>) -> thread::JoinHandle<()> {
     let forks = forks.clone();
     start(move || {
@@ -46,7 +45,6 @@ fn start_thief(forks: &Arc<Forks>) -> thread::JoinHandle<()> {
     })
 }
 
-/// One join of the owner, whose two sides make a value each.
 fn join_two(forks: &Forks, drops: &Drops, runs: &Count) -> (Value, Value) {
     let input = drops.value();
     // SAFETY: only the owner calls this.
@@ -65,7 +63,6 @@ fn join_two(forks: &Forks, drops: &Drops, runs: &Count) -> (Value, Value) {
     (a, b)
 }
 
-/// One join against one thief that tries once.
 #[test]
 fn each_side_of_a_join_runs_once_on_either_thread() {
     model(|| {
@@ -80,7 +77,7 @@ fn each_side_of_a_join_runs_once_on_either_thread() {
     });
 }
 
-/// Two joins in a row use the same place of the list. Preemption bound 3.
+/// Two joins in a row use the same place of the list.
 #[test]
 fn a_late_thief_steals_the_next_job_in_the_slot_or_none() {
     model_bounded(3, || {
@@ -96,7 +93,7 @@ fn a_late_thief_steals_the_next_job_in_the_slot_or_none() {
 }
 
 /// A join inside `a`: the thief can take the outer job on the strength of what it reads of the
-/// inner job's push or pop. Preemption bound 3.
+/// inner job's push or pop.
 #[test]
 fn the_oldest_job_is_stolen_intact_while_newer_ones_are_pushed_and_popped() {
     model_bounded(3, || {
@@ -125,7 +122,6 @@ fn the_oldest_job_is_stolen_intact_while_newer_ones_are_pushed_and_popped() {
     });
 }
 
-/// Two thieves want the same job, or one job each. Preemption bound 2.
 #[test]
 fn two_thieves_never_take_the_same() {
     model_bounded(2, || {
@@ -147,7 +143,6 @@ fn two_thieves_never_take_the_same() {
     });
 }
 
-/// A thief that gives a job back unused leaves it to the owner.
 #[test]
 fn a_job_that_is_given_back_is_run_by_its_owner() {
     model(|| {
@@ -210,8 +205,6 @@ fn a_panic_waits_for_the_other_side() {
     });
 }
 
-/// `b` panics, on the owner or on the thief: the panic reaches the owner, and the result of `a` is
-/// dropped.
 #[test]
 fn a_panic_of_the_other_side_is_the_owners() {
     model(|| {

@@ -120,13 +120,10 @@ impl World {
     }
 }
 
-/// The effect of a task's drop.
 #[derive(Clone, Copy)]
 enum Then {
     Nothing,
-    /// Takes the lock.
     Locks,
-    /// Pushes another task.
     Pushes,
     /// Waits for the drop of the task that tells.
     Waits,
@@ -167,7 +164,7 @@ fn push_against_terminate(from: From) {
 }
 
 /// Two threads push at once when it is too late already: each has its task disposed of, or the
-/// other one has. Preemption bound 3.
+/// other one has.
 fn two_late_pushes(then: Then, own: Then) {
     model_bounded(3, move || {
         let world = World::new();
@@ -179,8 +176,7 @@ fn two_late_pushes(then: Then, own: Then) {
     });
 }
 
-/// Two threads push while the last worker leaves, where no third can be started. Preemption bound
-/// 2.
+/// Two threads push while the last worker leaves, where no third can be started.
 #[test]
 fn two_pushes_against_the_last_worker() {
     model_bounded(2, || {
@@ -193,7 +189,7 @@ fn two_pushes_against_the_last_worker() {
     });
 }
 
-/// A task that is disposed of pushes another one, after the end. Preemption bound 3.
+/// A task that is disposed of pushes another one, after the end.
 #[test]
 fn a_task_pushed_by_a_discarded_task_is_discarded_too() {
     model_bounded(3, || {

@@ -69,7 +69,6 @@ impl World {
         count
     }
 
-    /// Takes what is left when no other thread does anything.
     fn take_rest(&self) {
         while !self.inbox.is_empty() {
             self.take(3);
@@ -102,7 +101,7 @@ fn assert_in_order(ran: &[usize]) {
     assert!(of(true).is_sorted() && of(false).is_sorted(), "{ran:?}");
 }
 
-/// Two tasks from one thread and one from another, while a third takes. Preemption bound 3.
+/// Two tasks from one thread and one from another, while a third takes.
 #[test]
 fn two_push_while_another_takes() {
     model_bounded(3, || {
@@ -160,7 +159,7 @@ fn two_take_at_once() {
 }
 
 /// Two threads take, one after the other, while a third pushes: the tasks are taken in the order in
-/// which they were pushed, including those that the first taker left. Preemption bound 3.
+/// which they were pushed, including those that the first taker left.
 #[test]
 fn tasks_that_a_taker_leaves_stay_in_front() {
     model_bounded(3, || {
@@ -182,7 +181,7 @@ fn tasks_that_a_taker_leaves_stay_in_front() {
 }
 
 /// One thread pushes two tasks, another takes the first, and a third the second, which must be
-/// whole for the third thread too. Preemption bound 3.
+/// whole for the third thread too.
 #[test]
 fn two_takers_against_one_pusher() {
     model_bounded(3, || {
@@ -201,7 +200,6 @@ fn two_takers_against_one_pusher() {
     });
 }
 
-/// Tasks that are left in the queue are dropped with it, whichever part of it they are in.
 #[test]
 fn tasks_left_in_an_inbox_are_dropped_with_it() {
     model(|| {
@@ -236,7 +234,7 @@ fn search(world: &World, worker: usize) {
 
 /// The queue and the sleep protocol together: two tasks are pushed from outside, and each of two
 /// workers is blocked by the task that it takes. The other task is in the hands or in the backlog
-/// of the worker that was first. Preemption bound 2.
+/// of the worker that was first.
 #[test]
 fn two_tasks_from_outside_reach_two_workers() {
     model_bounded(2, || {
@@ -253,7 +251,7 @@ fn two_tasks_from_outside_reach_two_workers() {
 }
 
 /// A worker that does not search takes one of two tasks, announces the other, and is blocked.
-/// Another worker finds the announced task. Preemption bound 2.
+/// Another worker finds the announced task.
 #[test]
 fn a_task_that_an_active_worker_leaves_in_the_inbox_is_found() {
     model_bounded(2, || {
@@ -285,7 +283,7 @@ fn take_until_empty(world: &World) {
 }
 
 /// Two pushes are in progress while a third thread looks. To that thread the queue is empty as long
-/// as there is a gap, and it does not look twice for nothing. Preemption bound 3.
+/// as there is a gap, and it does not look twice for nothing.
 #[test]
 fn a_gap_is_not_waited_for() {
     model_bounded(3, || {
@@ -354,7 +352,7 @@ fn a_push_behind_the_last_is_not_lost() {
 
 /// An active worker reaches the last task, meets the push of another task behind it, and is blocked
 /// in a long poll with or without the task. The push relies on the other worker, which saw the
-/// queue as if it had been emptied, and which must not go to sleep. Preemption bound 2.
+/// queue as if it had been emptied, and which must not go to sleep.
 #[test]
 fn a_gap_that_an_active_worker_meets_hides_nothing() {
     model_bounded(2, || {

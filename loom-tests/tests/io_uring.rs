@@ -59,7 +59,6 @@ fn taken<T>(place: &Mutex<Option<T>>) -> T {
         .expect("the operation was polled")
 }
 
-/// Starts the kernel, with the request.
 fn kernel(request: Request) -> JoinHandle<()> {
     let kernel = thread::spawn(move || request.answer());
     others_first();
@@ -85,7 +84,6 @@ fn at_once(then: Then) {
     });
 }
 
-/// The operation waits already when the kernel begins to answer.
 fn waiting(act: impl Fn(Operation<Value>, [Arc<Wakes>; 2]) + Copy + Send + Sync + 'static) {
     model_from_both_sides(move || {
         let (drops, first) = (Drops::default(), Wakes::new());
@@ -165,7 +163,6 @@ fn queued(then: Then) {
     });
 }
 
-/// An operation that is never polled asks nothing.
 #[test]
 fn an_operation_that_is_not_polled_is_dropped_with_its_buffer() {
     model_from_both_sides(|| {
@@ -220,7 +217,6 @@ unsafe impl Send for Queue {}
 unsafe impl Sync for Queue {}
 
 impl Queue {
-    /// A thread puts a request into the queue, unless the gate is shut.
     fn push(&self) {
         if let Ok(_inside) = self.0.enter() {
             // SAFETY: no other thread of the model pushes.

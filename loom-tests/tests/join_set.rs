@@ -14,7 +14,6 @@ use joint_executor::JoinSet;
 use loom_tests::lab::thread::{self, JoinHandle as Thread};
 use loom_tests::{Drops, Value, Wakes, join_all, model, model_bounded};
 
-/// A task that is ready at its first poll.
 fn value(drops: &Drops) -> (Runnable, JoinHandle<Value>) {
     let value = drops.value();
     task::spawn(async { value }, |_| unreachable!("never woken"))

@@ -38,7 +38,6 @@ impl World {
         })
     }
 
-    /// Does the work of a worker after its last poll.
     fn close_down(&self, worker: usize) {
         write(&self.polls[worker]);
         self.gate.arrive(worker);
@@ -65,7 +64,7 @@ fn read(cell: &UnsafeCell<u32>) -> u32 {
     cell.with(|value| unsafe { *value })
 }
 
-/// Both workers end their polls and leave. Preemption bound 3.
+/// Both workers end their polls and leave.
 #[test]
 fn each_worker_sees_the_others_polls_and_the_last_all_that_they_did() {
     model_bounded(3, || {
@@ -137,7 +136,7 @@ fn a_second_close_does_not_undo_the_end() {
     });
 }
 
-/// Whoever waits second does not come back before the end either. Preemption bound 2.
+/// Whoever waits second does not come back before the end either.
 #[test]
 fn two_that_wait_for_a_blocking_function_see_what_it_did() {
     model_bounded(2, || {

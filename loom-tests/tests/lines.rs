@@ -42,7 +42,6 @@ struct Cores {
     next_lines: Vec<u64>,
     core: usize,
     moves: usize,
-    /// The number of full fences.
     fences: usize,
 }
 
@@ -93,7 +92,6 @@ fn begins(operation: Operation) {
     CORES.with_borrow_mut(|cores| cores.access(operation.place, is_write));
 }
 
-/// Counts in one world.
 fn count(world: impl Fn() + Send + Sync + 'static) {
     // A wrong count does not say that a change is an error.
     joint_mutants::leave_out();
@@ -120,12 +118,10 @@ fn on_lines<T>(lines: &[u64], make: impl FnOnce() -> T) -> T {
     made
 }
 
-/// Makes something that lies on one line.
 fn on_one_line<T>(make: impl FnOnce() -> T) -> T {
     on_lines(&[0], make)
 }
 
-/// Does something on a core, and returns how many lines moved.
 fn moves_on(core: usize, f: impl FnOnce()) -> usize {
     let before = CORES.with_borrow_mut(|cores| {
         cores.core = core;
@@ -135,7 +131,6 @@ fn moves_on(core: usize, f: impl FnOnce()) -> usize {
     CORES.with_borrow(|cores| cores.moves) - before
 }
 
-/// Does something, and returns how many full fences it has made.
 fn fences_of(f: impl FnOnce()) -> usize {
     let before = CORES.with_borrow(|cores| cores.fences);
     f();

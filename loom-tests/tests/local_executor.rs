@@ -44,7 +44,6 @@ impl Cell {
     }
 }
 
-/// How often tasks have run.
 type Ran = Arc<AtomicUsize>;
 
 /// A thread that writes a cell and then pushes a task that reads it. The task is made here, because
@@ -69,7 +68,7 @@ fn run(runnable: Runnable) {
 
 /// Two threads push, and the owner takes until it has both tasks. The owner yields in between,
 /// because loom does not on its own try a push before the look of `take`: it compares an exchange
-/// only with the last access, which is the look of the push itself. Preemption bound 3.
+/// only with the last access, which is the look of the push itself.
 #[test]
 fn each_push_is_taken_once_and_whole() {
     model_bounded(3, || {
@@ -90,7 +89,6 @@ fn each_push_is_taken_once_and_whole() {
     });
 }
 
-/// One thread pushes twice: the order is kept.
 #[test]
 fn pushes_of_one_thread_are_taken_in_order() {
     model(|| {
@@ -116,7 +114,7 @@ fn pushes_of_one_thread_are_taken_in_order() {
 }
 
 /// The owner goes to sleep while two threads push: either it finds one of the pushes, or one of
-/// them wakes it, once. Preemption bound 3.
+/// them wakes it, once.
 #[test]
 fn a_push_wakes_the_owner_that_sleeps_once() {
     model_bounded(3, || {
@@ -175,7 +173,6 @@ fn a_wake_up_from_elsewhere_ends_the_sleep_of_the_main_future() {
     });
 }
 
-/// Preemption bound 3.
 #[test]
 fn a_wake_up_from_elsewhere_runs_a_task_of_a_sleeping_executor() {
     model_bounded(3, || {
@@ -248,7 +245,6 @@ impl Drop for AtHome {
     }
 }
 
-/// Preemption bound 3.
 #[test]
 fn the_end_waits_for_a_task_that_is_being_woken_and_drops_it_at_home() {
     model_bounded(3, || {
@@ -272,7 +268,6 @@ fn the_end_waits_for_a_task_that_is_being_woken_and_drops_it_at_home() {
     });
 }
 
-/// Preemption bound 3.
 #[test]
 fn the_end_against_the_drop_of_the_handle() {
     model_bounded(3, || {

@@ -22,7 +22,6 @@ use loom_tests::{
     start,
 };
 
-/// The act of the sender's thread.
 #[derive(Clone, Copy, PartialEq)]
 enum Act {
     Send,

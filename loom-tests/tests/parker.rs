@@ -36,7 +36,6 @@ fn start_other(parker: &Parker) -> Slot {
     slot
 }
 
-/// The clone comes home before the parker's end.
 #[test]
 fn references_may_cross_before_the_end() {
     model(|| {
@@ -71,7 +70,6 @@ fn references_may_cross_after_the_end() {
     });
 }
 
-/// A clone that is made at home after the parker's end counts for both threads.
 #[test]
 fn a_waker_may_be_cloned_after_the_end() {
     model(|| {
@@ -84,7 +82,6 @@ fn a_waker_may_be_cloned_after_the_end() {
     });
 }
 
-/// A wake-up of the home thread takes nothing from one that comes from elsewhere.
 #[test]
 fn a_wake_up_of_each_side_is_seen() {
     model(|| {

@@ -41,7 +41,6 @@ impl World {
         })
     }
 
-    /// `count` bytes arrive, and the system reports an event.
     fn arrive(&self, count: usize) {
         // A plain store, which one thread alone makes, because every thread would see a
         // read-modify-write.
@@ -50,7 +49,6 @@ impl World {
         wake(self.source.event(false));
     }
 
-    /// Reads up to `most` bytes.
     fn try_read(&self, most: usize) -> io::Result<usize> {
         let mut read = self.read.load(Relaxed);
         loop {
@@ -142,7 +140,7 @@ fn event_against_wait(by: By) {
     });
 }
 
-/// Two events: the first may be used up by the time the second arrives. Preemption bound 3.
+/// Two events: the first may be used up by the time the second arrives.
 fn two_events_against_two_reads(by: By) {
     model_bounded(3, move || {
         let world = World::new(0);
@@ -178,7 +176,6 @@ fn two_events_against_two_reads(by: By) {
 }
 
 /// One event is enough for two waiters: an attempt of one waiter does not hide the other's byte.
-/// Preemption bound 3.
 #[test]
 fn two_waiters_and_one_event_for_both() {
     model_bounded(3, || {
@@ -193,7 +190,7 @@ fn two_waiters_and_one_event_for_both() {
     });
 }
 
-/// One byte for two waiters: one gets it, and the next byte wakes the other. Preemption bound 3.
+/// One byte for two waiters: one gets it, and the next byte wakes the other.
 #[test]
 fn two_waiters_and_two_events() {
     model_bounded(3, || {

@@ -9,7 +9,6 @@ use joint_executor::model::{Gate, Registry, Task};
 use loom_tests::lab::thread;
 use loom_tests::{join_all, model, model_bounded, rmws_of, start};
 
-/// A task that waits, entered by this worker.
 fn waiting(registry: &Registry, worker: usize) -> JoinHandle<()> {
     let (task, handle) = registry.spawn(false, pending::<()>());
     task.run(Some(worker));
@@ -143,7 +142,6 @@ fn a_walk_against_the_end(worker: Option<usize>, cancelled: bool) {
 }
 
 /// A worker wakes a task and runs it to its end, while another thread cancels all waiting tasks.
-/// Preemption bound 2.
 #[test]
 fn a_waiting_task_is_ended_by_its_worker_or_by_a_walk() {
     model_bounded(2, || {
@@ -163,7 +161,7 @@ fn a_waiting_task_is_ended_by_its_worker_or_by_a_walk() {
     });
 }
 
-/// Two threads end tasks of a worker, which enters another one meanwhile. Preemption bound 3.
+/// Two threads end tasks of a worker, which enters another one meanwhile.
 #[test]
 fn entries_that_two_threads_give_back_are_used_again() {
     model_bounded(3, || {
@@ -183,7 +181,7 @@ fn entries_that_two_threads_give_back_are_used_again() {
 
 /// An executor of two workers closes: one walks, while the other one enters a task, and then
 /// cancels what it has entered; meanwhile a third thread ends a task that it has in hand, and
-/// spawns one for the executor, which may have terminated. Preemption bound 2.
+/// spawns one for the executor, which may have terminated.
 #[test]
 fn a_whole_end_loses_no_task_and_keeps_nothing() {
     model_bounded(2, || {
@@ -234,7 +232,7 @@ fn close_down(registry: &Registry, gate: &Gate, worker: usize) {
 }
 
 /// One worker closes down, while the other one runs a task, which waits. `entered_by`: the worker
-/// that has entered the task in an earlier poll, if there was one. Preemption bound 3.
+/// that has entered the task in an earlier poll, if there was one.
 fn two_leave_while_a_task_runs(entered_by: Option<usize>) {
     model_bounded(3, move || {
         let (registry, gate) = (Registry::new(2), Arc::new(Gate::new(2)));

@@ -16,7 +16,6 @@ use joint_flow::shared::{self, Closed, Sender, Shared, Wait};
 use loom_tests::lab::thread;
 use loom_tests::{Drops, Value, Wakes, model, model_bounded, poll, rmws_of, start};
 
-/// The act of the sender's thread.
 #[derive(Clone, Copy, PartialEq)]
 enum Act {
     Send,
@@ -32,7 +31,6 @@ impl Act {
         }
     }
 
-    /// Checks that the answer fits what the sender did.
     fn assert_answer(self, answer: Result<&Value, Closed>) {
         match answer {
             Ok(value) => {
@@ -44,7 +42,6 @@ impl Act {
     }
 }
 
-/// Polls, and checks the answer, if there is one.
 fn is_ready(act: Act, wait: &mut Wait<'_, Value>, wakes: &Arc<Wakes>) -> bool {
     match poll(wait, wakes) {
         Poll::Ready(answer) => act.assert_answer(answer),
@@ -61,7 +58,6 @@ fn register(shared: &Shared<Value>) -> Wait<'_, Value> {
     wait
 }
 
-/// Registers `N` waiters at once, and drops them.
 fn come_and_go<const N: usize>(shared: &Shared<Value>) {
     let _waits: [_; N] = std::array::from_fn(|_| register(shared));
 }
@@ -104,7 +100,6 @@ impl Ended {
     }
 }
 
-/// Polls once, and then drops the waiter.
 fn poll_and_go(act: Act, shared: &Shared<Value>) {
     let wakes = Wakes::new();
     let mut wait = shared.wait();

@@ -154,14 +154,12 @@ impl World {
                 || !self.injector.is_empty() && self.sleep.is_quiet())
     }
 
-    /// Rests as a sleeper.
     fn park(&self, worker: usize) {
         let looks = self.forget != Forget::LookAsSleeper;
         let has_work = || looks && self.has_work();
         self.sleep.sleep(worker, || self.urgent(worker), has_work);
     }
 
-    /// Stops searching.
     fn found(&self) {
         let looks = self.forget != Forget::LookAsFinder;
         self.sleep.found(|| looks && self.has_work());
@@ -201,7 +199,6 @@ impl World {
         })
     }
 
-    /// As [`search`](World::search), but watches before it sleeps.
     fn search_and_watch(&self, worker: usize, batch: usize) -> bool {
         self.search_by(worker, batch, |parks| {
             if parks == 0 {
@@ -217,9 +214,7 @@ impl World {
 /// How the owner of a worker that is away drives it again.
 #[derive(Clone, Copy, PartialEq)]
 enum Owner {
-    /// It parks until the waker is woken.
     Parks,
-    /// It comes back whenever it likes.
     ComesBack,
 }
 
@@ -303,7 +298,7 @@ fn woken(workers: usize, parks: Parks, wakes: Waking, forget: Forget) {
 
 /// Both workers are active. One starts to watch and the other goes to sleep, and the worker that
 /// runs the one task closes the executor. The task is not left to a watcher while no worker is
-/// active. Preemption bound 3.
+/// active.
 #[test]
 fn a_push_from_outside_against_the_last_that_is_active() {
     model_bounded(3, || {
@@ -349,7 +344,6 @@ fn found_against_push(forget: Forget) {
 }
 
 /// Two workers, one task, and the worker that runs it closes the executor: each must end.
-/// Preemption bound 2.
 #[test]
 fn a_push_reaches_one_of_two_workers() {
     model_bounded(2, || {
@@ -369,7 +363,7 @@ fn a_push_reaches_one_of_two_workers() {
 }
 
 /// Two workers, one of which watches before it sleeps, and two tasks from outside, each of which
-/// blocks one worker. Preemption bound 2.
+/// blocks one worker.
 #[test]
 fn two_tasks_reach_two_workers() {
     model_bounded(2, || {
@@ -385,7 +379,7 @@ fn two_tasks_reach_two_workers() {
 }
 
 /// Worker 0 has pushed two tasks and is blocked by the task that it runs. Of the two other workers,
-/// one watches before it sleeps. Each task blocks one of them. Preemption bound 2.
+/// one watches before it sleeps. Each task blocks one of them.
 #[test]
 fn two_tasks_of_a_worker_reach_two_others() {
     model_bounded(2, || {
@@ -401,7 +395,7 @@ fn two_tasks_of_a_worker_reach_two_others() {
 }
 
 /// A worker pushes two tasks. The first blocks the second worker, which may have been woken for it,
-/// and the owner of the third one is told of the other. Preemption bound 3.
+/// and the owner of the third one is told of the other.
 #[test]
 fn the_second_of_two_tasks_of_a_worker_wakes_the_owner_of_one_that_is_away() {
     model_bounded(3, || {
@@ -419,7 +413,7 @@ fn the_second_of_two_tasks_of_a_worker_wakes_the_owner_of_one_that_is_away() {
 
 /// A worker pushes without any fence, and goes to sleep. The other worker, while no third one is
 /// active, has no fence that would pair with the first worker's light fence. It sees the push
-/// because both go through the word and the lock. Preemption bound 3.
+/// because both go through the word and the lock.
 fn push_whose_worker_sleeps_afterwards(finds_other_work: bool) {
     model_bounded(3, move || {
         let _no_fence = Weakened::new("executor::sleep::push_fence", Relaxed);
@@ -471,7 +465,6 @@ fn a_worker_that_begins_is_unparked_or_sees_why() {
     });
 }
 
-/// How a worker parks.
 #[derive(Clone, Copy)]
 enum Park {
     Sleeps,
@@ -508,7 +501,6 @@ fn push_without_a_fence(park: Park) {
     });
 }
 
-/// Preemption bound 2.
 #[test]
 fn a_worker_sees_what_it_was_woken_for() {
     for park in [Park::Sleeps, Park::Watches] {
@@ -530,7 +522,6 @@ fn beside_a_stopped_waker(workers: usize, stops: Waking, wakes: Waking, park: Pa
     });
 }
 
-/// Preemption bound 2, besides the stop.
 #[test]
 fn a_push_from_outside_wakes_a_worker_that_a_stopped_thread_has_claimed() {
     for stops in [injects, injects_pinned, World::close] {
@@ -540,7 +531,6 @@ fn a_push_from_outside_wakes_a_worker_that_a_stopped_thread_has_claimed() {
     beside_a_stopped_waker(2, pushes, injects, sleeps);
 }
 
-/// Preemption bound 2, besides the stop.
 #[test]
 fn a_pinned_push_wakes_a_worker_that_a_stopped_thread_has_claimed() {
     for stops in [injects, injects_pinned, World::close] {
@@ -549,7 +539,6 @@ fn a_pinned_push_wakes_a_worker_that_a_stopped_thread_has_claimed() {
     }
 }
 
-/// Preemption bound 2, besides the stop.
 #[test]
 fn the_end_wakes_a_worker_that_a_stopped_thread_has_claimed() {
     for stops in [injects, injects_pinned, World::close] {
@@ -558,7 +547,6 @@ fn the_end_wakes_a_worker_that_a_stopped_thread_has_claimed() {
     }
 }
 
-/// Preemption bound 2, besides the stop.
 #[test]
 fn a_push_of_a_worker_wakes_a_worker_that_a_stopped_thread_has_claimed() {
     for stops in [injects, injects_pinned] {
@@ -576,7 +564,6 @@ fn push_against_away(owner: Owner, forget: Forget, push: fn(&World)) {
     });
 }
 
-/// Preemption bound 3.
 #[test]
 fn a_push_wakes_the_owner_of_a_worker_that_goes_away() {
     for owner in [Owner::Parks, Owner::ComesBack] {
@@ -591,7 +578,7 @@ fn a_push_wakes_the_owner_of_a_worker_that_goes_away() {
     }
 }
 
-/// A worker that is away is woken for the end. Preemption bound 3.
+/// A worker that is away is woken for the end.
 #[test]
 fn the_end_wakes_the_owner_of_a_worker_that_goes_away() {
     for owner in [Owner::Parks, Owner::ComesBack] {
@@ -605,7 +592,6 @@ fn the_end_wakes_the_owner_of_a_worker_that_goes_away() {
 }
 
 /// A close and a push from outside at once: whether the worker runs the task or leaves, it ends.
-/// Preemption bound 3.
 #[test]
 fn a_close_against_a_push_and_a_worker_about_to_sleep() {
     model_bounded(3, || {
@@ -619,7 +605,7 @@ fn a_close_against_a_push_and_a_worker_about_to_sleep() {
 }
 
 /// Two workers sleep until there is a close. A woken worker sees it at its first look, which is
-/// relaxed. Preemption bound 3.
+/// relaxed.
 #[test]
 fn a_close_wakes_all_workers_and_they_see_it() {
     model_bounded(3, || {
@@ -639,8 +625,7 @@ fn a_close_wakes_all_workers_and_they_see_it() {
     });
 }
 
-/// Another worker parks too, and is not woken until the first one closes the executor. Preemption
-/// bound 3.
+/// Another worker parks too, and is not woken until the first one closes the executor.
 #[test]
 fn a_pinned_task_wakes_its_worker_and_not_another() {
     model_bounded(3, || {
@@ -669,7 +654,7 @@ fn the_rest_of_a_searchers_batch_is_found() {
 }
 
 /// Three workers, three tasks: the first worker moves a batch of two, the second finds the third
-/// task, and is the last to search. Preemption bound 2.
+/// task, and is the last to search.
 #[test]
 fn the_last_lookout_sees_the_rest_of_another_searchers_batch() {
     model_bounded(2, || {
@@ -698,7 +683,7 @@ fn batch_without_search(forget: Forget) {
 }
 
 /// The queue that is stolen from is a count here. The executor's queues have models of their own
-/// (`deques`). This model checks what the protocol does with a queue. Preemption bound 3.
+/// (`deques`). This model checks what the protocol does with a queue.
 #[test]
 fn a_pop_and_a_steal_take_each_task_once() {
     model_bounded(3, || {
@@ -726,7 +711,7 @@ fn a_pop_and_a_steal_take_each_task_once() {
 }
 
 /// Two pushes wake at most twice, and the close wakes once: no signal is made up, and none is lost
-/// to a worker that rose by itself. Preemption bound 1.
+/// to a worker that rose by itself.
 #[test]
 fn a_worker_is_woken_no_more_often_than_somebody_wakes() {
     model_bounded(1, || {

@@ -12,7 +12,6 @@ use joint_executor::model::{Deques, Sleep, Stealer};
 use loom_tests::lab::thread;
 use loom_tests::{Drops, Value, model_bounded, start};
 
-/// The owner's part.
 type Owner = fn(&World, &Deques<Value>, &Drops);
 
 type Pop = fn(&Deques<Value>) -> Option<Value>;
@@ -108,14 +107,12 @@ fn pop_and_push(world: &World, deques: &Deques<Value>, drops: &Drops) {
     world.push_spawned(deques, drops.value());
 }
 
-/// The owner pops the newest of two tasks. The older one stays.
 fn push_and_pop_newest(world: &World, deques: &Deques<Value>, drops: &Drops) {
     world.push_spawned(deques, drops.value());
     world.push_spawned(deques, drops.value());
     take(deques.pop_newest_spawned());
 }
 
-/// The owner pops the older of two tasks. The newest one stays.
 fn push_and_pop_oldest(world: &World, deques: &Deques<Value>, drops: &Drops) {
     world.push_woken(deques, drops.value());
     world.push_woken(deques, drops.value());
@@ -157,7 +154,7 @@ fn against_sleep(owner: Owner) {
     });
 }
 
-/// The only lookout steals the task, or sleeps and is woken for it. Preemption bound 3.
+/// The only lookout steals the task, or sleeps and is woken for it.
 #[test]
 fn a_task_that_the_owner_leaves_is_stolen() {
     model_bounded(3, || {
@@ -172,7 +169,7 @@ fn a_task_that_the_owner_leaves_is_stolen() {
     });
 }
 
-/// The only lookout steals one of two tasks, or sleeps and is woken for it. Preemption bound 3.
+/// The only lookout steals one of two tasks, or sleeps and is woken for it.
 #[test]
 fn a_task_that_is_left_after_a_yield_is_stolen() {
     model_bounded(3, || {

@@ -55,7 +55,6 @@ enum Other {
     Parks,
 }
 
-/// Runs `f` in a task.
 fn in_a_task(preemptions: usize, other: Other, f: fn()) {
     with_parked(preemptions, move |executor| {
         let event = Event::default();
@@ -83,7 +82,6 @@ fn join_a_child() {
 }
 
 /// A task awaits two children. The window begins when the other worker is about to steal them.
-/// Preemption bound 1.
 #[test]
 fn a_worker_takes_its_tasks_while_another_steals_them() {
     with_parked(1, |executor| {
@@ -105,7 +103,6 @@ fn a_worker_takes_its_tasks_while_another_steals_them() {
 }
 
 /// A task begins to wait, and its worker goes to sleep, while a thread outside wakes the task.
-/// Preemption bound 1.
 #[test]
 fn a_wake_up_from_outside_reaches_a_worker_that_parks() {
     with_parked(1, |executor| {
@@ -125,7 +122,6 @@ fn a_wake_up_from_outside_reaches_a_worker_that_parks() {
     });
 }
 
-/// Preemption bound 3.
 #[test]
 fn a_handle_is_detached_while_its_task_ends() {
     with_parked(3, |executor| {
@@ -227,7 +223,6 @@ fn stranger(place: fn(&Executor, &Arc<Stranger>) -> Option<Awaited>) {
     });
 }
 
-/// Preemption bound 1.
 #[test]
 fn a_stranger_at_the_end_of_a_task_waits_for_a_task() {
     stranger(|executor, stranger| {
@@ -247,7 +242,7 @@ fn a_stranger_at_the_end_of_a_task_waits_for_a_task() {
     });
 }
 
-/// Its worker fires the timer between two tasks. Preemption bound 1.
+/// Its worker fires the timer between two tasks.
 #[test]
 fn a_stranger_of_a_timer_waits_for_a_task() {
     stranger(|executor, stranger| {
@@ -270,7 +265,6 @@ fn a_stranger_of_a_timer_waits_for_a_task() {
 }
 
 /// The worker parked in the driver wakes up for the timers of the stranger and of the task.
-/// Preemption bound 1.
 #[test]
 fn a_stranger_in_the_driver_waits_for_a_task_that_is_due_as_well() {
     stranger(|executor, stranger| {
@@ -311,7 +305,6 @@ fn cancelled(executor: &Executor, stranger: &Arc<Stranger>, dropped: bool) -> Jo
     task
 }
 
-/// Preemption bound 1.
 #[test]
 fn a_stranger_at_the_end_of_a_task_that_is_cancelled_from_outside_waits_for_a_task() {
     stranger(|executor, stranger| {
@@ -325,7 +318,6 @@ fn a_stranger_at_the_end_of_a_task_that_is_cancelled_from_outside_waits_for_a_ta
     });
 }
 
-/// Preemption bound 1.
 #[test]
 fn a_strangers_drop_in_a_task_that_is_cancelled_from_outside_waits_for_a_task() {
     stranger(|executor, stranger| {
@@ -336,7 +328,7 @@ fn a_strangers_drop_in_a_task_that_is_cancelled_from_outside_waits_for_a_task() 
 }
 
 /// The executor is shut down while a worker runs a task, which begins to wait. The window ends when
-/// the task's future is dropped, before the workers leave. Preemption bound 1.
+/// the task's future is dropped, before the workers leave.
 #[test]
 fn the_executor_ends_while_a_task_runs() {
     struct Ends(Value);

@@ -6,7 +6,6 @@ use std::{
     task::{RawWaker, RawWakerVTable, Waker},
 };
 
-/// One of a waker's functions.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum At {
     Clone,
@@ -16,7 +15,6 @@ pub(crate) enum At {
 
 type Act = Box<dyn FnOnce() + Send>;
 
-/// The next act of a waker.
 #[derive(Default)]
 pub(crate) struct Hooks(Mutex<Option<(At, Act)>>);
 
@@ -29,7 +27,6 @@ pub(crate) fn hooked() -> (Arc<Hooks>, Waker) {
 }
 
 impl Hooks {
-    /// The next call of one of the functions does this.
     pub(crate) fn next(&self, at: At, act: impl FnOnce() + Send + 'static) {
         *self.0.lock().unwrap() = Some((at, Box::new(act)));
     }

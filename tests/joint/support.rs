@@ -32,7 +32,6 @@ impl<M> Clone for Queue<M> {
 }
 
 impl Queue {
-    /// Spawns, and leaves the first runnable to the test.
     pub(crate) fn spawn<F>(&self, future: F) -> (Runnable, JoinHandle<F::Output>)
     where
         F: Future<Output: Send> + Send + 'static,
@@ -40,7 +39,6 @@ impl Queue {
         task::spawn(future, self.scheduler())
     }
 
-    /// Spawns, and puts the first runnable into the queue.
     pub(crate) fn start<F>(&self, future: F) -> JoinHandle<F::Output>
     where
         F: Future<Output: Send> + Send + 'static,
@@ -111,7 +109,6 @@ impl Count {
     }
 }
 
-/// Counts its drop.
 #[derive(Debug)]
 pub(crate) struct Dropped(pub(crate) Count);
 
@@ -132,13 +129,11 @@ impl Drop for PanicsInDrop {
     }
 }
 
-/// Never ends, and keeps a value until its future is dropped.
 pub(crate) async fn keeping<T>(value: T) {
     let _value = value;
     pending().await
 }
 
-/// A future that never ends, and counts its drop.
 pub(crate) fn guarded(dropped: &Count) -> impl Future<Output = ()> + Send + use<> {
     keeping(Dropped(dropped.clone()))
 }
@@ -242,12 +237,10 @@ pub(crate) const CALLS: [(&str, Uses<()>); 8] = [
     }),
 ];
 
-/// Polls once with a waker that does nothing.
 pub(crate) fn poll<F: Future + Unpin>(future: &mut F) -> Poll<F::Output> {
     poll_with(future, Waker::noop())
 }
 
-/// The output of a future that is ready.
 #[track_caller]
 pub(crate) fn ready<F: Future + Unpin>(mut future: F) -> F::Output {
     match poll(&mut future) {

@@ -34,7 +34,6 @@ fn a_task_that_waits_forever_is_cancelled_at_the_end() {
     });
 }
 
-/// Preemption bound 2.
 #[test]
 fn a_wake_up_against_the_end() {
     model_bounded(2, || {
@@ -82,7 +81,6 @@ fn a_wake_up_against_the_walk() {
     });
 }
 
-/// Preemption bound 3.
 #[test]
 fn a_task_that_yields_ends_or_is_cancelled() {
     model_bounded(3, || {

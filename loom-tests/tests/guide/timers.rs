@@ -125,7 +125,6 @@ fn a_timer_that_another_thread_arms() {
     });
 }
 
-/// Preemption bound 2.
 #[test]
 fn two_workers_and_two_timers() {
     model_bounded(2, || {

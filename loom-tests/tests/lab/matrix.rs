@@ -11,7 +11,6 @@ use loom_tests::matrix::{COMPLETER, ORDERINGS, Published, WAITER, name};
 
 use crate::compare;
 
-/// Runs the lab.
 fn lab(words: &[&str]) -> Output {
     let output = Command::new(env!("CARGO_BIN_EXE_lab")).args(words).output();
     output.expect("the lab is built with its tests")

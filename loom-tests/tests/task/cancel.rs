@@ -211,8 +211,7 @@ fn cancelled_in_its_own_poll(how: Schedule, abort: bool, other: fn(Kept<Waker>))
     });
 }
 
-/// A task that is aborted and woken while it runs ends, in that run or in a next one. At most three
-/// preemptions.
+/// A task that is aborted and woken while it runs ends, in that run or in a next one.
 pub(crate) fn abort_against_wake_against_run(how: Schedule) {
     explore_bounded(3, move |world| {
         let (runnable, handle) = world.spawn(how, pending::<Value>());

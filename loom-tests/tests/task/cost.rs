@@ -216,7 +216,6 @@ fn wakes_itself(mut times: usize) -> impl Future<Output = ()> + Send {
     })
 }
 
-/// Polls a task that wakes itself.
 fn polled_again(runnable: Runnable) -> Runnable {
     match runnable.poll() {
         Polled::Woken(runnable) => runnable,

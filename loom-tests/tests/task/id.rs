@@ -78,7 +78,7 @@ pub(crate) fn one_asks_against_the_end(how: Schedule) {
     });
 }
 
-/// The task is idle: its handle cancels it, or another does. At most three preemptions.
+/// The task is idle: its handle cancels it, or another does.
 pub(crate) fn abort_against_the_drop_of_the_handle(how: Schedule) {
     explore_bounded(3, move |world| {
         let (runnable, handle) = world.spawn(how, pending::<Value>());
@@ -95,7 +95,6 @@ pub(crate) fn abort_against_the_drop_of_the_handle(how: Schedule) {
     });
 }
 
-/// At most three preemptions.
 pub(crate) fn abort_against_the_end(how: Schedule) {
     explore_bounded(3, move |world| {
         let (runnable, handle) = world.spawn(how, ready(world.value()));
@@ -123,8 +122,7 @@ impl Drop for Asks {
     }
 }
 
-/// Each exchange that the handle makes takes the end out of the join word. At most three
-/// preemptions.
+/// Each exchange that the handle makes takes the end out of the join word.
 fn the_end_stays_seen(how: Schedule, exchange: fn(&mut Option<Kept<JoinHandle<Asks>>>)) {
     explore_bounded(3, move |world| {
         let slot = Arc::new(Mutex::new(None));

@@ -68,7 +68,7 @@ impl Drop for Yields {
     }
 }
 
-/// The wake-up of another thread is not lost in the one of its own. At most three preemptions.
+/// The wake-up of another thread is not lost in the one of its own.
 fn wake(how: Schedule, times: usize, by: By) {
     explore_bounded(3, move |world| {
         let arrived = Flag::new();
@@ -85,7 +85,7 @@ fn wake(how: Schedule, times: usize, by: By) {
     });
 }
 
-/// Two threads wake it. At most three preemptions.
+/// Two threads wake it.
 pub(crate) fn two_wakes_against_a_yield(how: Schedule) {
     explore_bounded(3, move |world| {
         let arrived = Flag::new();
@@ -105,7 +105,7 @@ pub(crate) fn two_wakes_against_a_yield(how: Schedule) {
 }
 
 /// The task that another thread has woken is run by that thread, or by the one whose run it was:
-/// both see all that the runs before have written. At most three preemptions.
+/// both see all that the runs before have written.
 pub(crate) fn a_run_elsewhere_after_a_yield(how: Schedule) {
     explore_bounded(3, move |world| {
         let arrived = Flag::new();

@@ -23,7 +23,6 @@ use super::{
     },
 };
 
-/// Polls as a waiter with the waker of `wakes`, and looks at the output.
 fn poll_with(handle: &mut Kept<JoinHandle<Value>>, wakes: &Arc<Wakes>) -> bool {
     let poll = Pin::new(&mut **handle).poll(&mut Context::from_waker(&wakes.waker()));
     match poll {
@@ -141,8 +140,7 @@ pub(crate) fn a_task_awaits_a_task(how: Schedule) {
     });
 }
 
-/// As above, but the handle of the waiting task is dropped meanwhile: both tasks are freed. At most
-/// two preemptions.
+/// As above, but the handle of the waiting task is dropped meanwhile: both tasks are freed.
 pub(crate) fn a_task_that_awaits_a_task_is_dropped(how: Schedule) {
     explore_bounded(2, move |world| {
         let (child, handle) = world.spawn(how, ready(world.value()));

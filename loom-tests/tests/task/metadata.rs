@@ -33,7 +33,6 @@ where
     (Kept::new(runnable), Kept::new(handle))
 }
 
-/// Demands the output, and looks at it.
 #[track_caller]
 fn take(handle: &mut JoinHandle<Value, Tag>) {
     let Poll::Ready(output) = poll_once(handle) else {
@@ -85,7 +84,7 @@ fn a_joined_handle_reads_metadata_while_the_last_waker_is_dropped() {
     });
 }
 
-/// The runner, the handle and the last waker all leave at once. At most three preemptions.
+/// The runner, the handle and the last waker all leave at once.
 #[test]
 fn dropped_by_the_last_of_three() {
     explore_bounded(3, |world| {

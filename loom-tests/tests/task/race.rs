@@ -16,7 +16,6 @@ use super::{
     world::{By, Kept, Schedule, World, explore, explore_bounded, join_all, join_now, waker_of},
 };
 
-/// The task's future.
 #[derive(Clone, Copy)]
 pub(crate) enum Ends {
     AtOnce,
@@ -76,7 +75,6 @@ pub(crate) enum Act {
 
 use Act::{DropWaker, Wake};
 
-/// The parts of a task.
 struct Parts {
     runnable: Option<Kept<Runnable>>,
     handle: Option<Kept<JoinHandle<Value>>>,

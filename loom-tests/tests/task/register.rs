@@ -97,7 +97,6 @@ impl Drop for Entry {
     }
 }
 
-/// A registered task that waits forever, after one run.
 fn idle(world: &World, how: Schedule) -> (Register, Kept<Runnable>, Kept<JoinHandle<Value>>) {
     let register = Register::new();
     let (runnable, handle) = world.spawn(how, register.watch(pending::<Value>()));
@@ -105,7 +104,6 @@ fn idle(world: &World, how: Schedule) -> (Register, Kept<Runnable>, Kept<JoinHan
     (register, runnable, handle)
 }
 
-/// The run ends with an output.
 pub(crate) fn completion(how: Schedule) {
     explore(move |world| {
         let register = Register::new();

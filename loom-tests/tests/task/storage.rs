@@ -39,7 +39,6 @@ fn with_a_waker_left(world: &World) -> (Pool, Kept<std::task::Waker>) {
     (pool, waker)
 }
 
-/// The last waker of an old task is dropped while a new task is spawned.
 #[test]
 fn last_waker_dropped_against_a_spawn() {
     explore(|world| {
@@ -102,7 +101,6 @@ fn two_spawn_into_a_static_pool() {
     });
 }
 
-/// Two threads want the only slot, and one gets it.
 #[test]
 fn two_reserve_the_last_slot() {
     explore(|_| {

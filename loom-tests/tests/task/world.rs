@@ -46,7 +46,6 @@ pub(crate) enum Schedule {
     Copied,
 }
 
-/// How many tasks a model has slots for.
 const TASKS: usize = 2;
 
 thread_local! {
@@ -146,13 +145,11 @@ pub(crate) struct World {
     values: Arc<Counter>,
 }
 
-/// Runs a model in every order.
 pub(crate) fn explore(f: impl Fn(&World) + Send + Sync + 'static) {
     watch_panics();
     loom_tests::model(move || World::run(&f));
 }
 
-/// Runs a model in the orders with at most `preemptions` preemptions.
 pub(crate) fn explore_bounded(preemptions: usize, f: impl Fn(&World) + Send + Sync + 'static) {
     watch_panics();
     loom_tests::model_bounded(preemptions, move || World::run(&f));
@@ -271,7 +268,6 @@ impl World {
         self.start(move || _ = runnable.take().run())
     }
 
-    /// Runs a runnable, and then the runnables in the slots.
     pub(crate) fn run_and_drain(&self, runnable: Kept<Runnable>) {
         runnable.take().run();
         self.drain();
@@ -391,7 +387,6 @@ impl<T> DerefMut for Kept<T> {
     }
 }
 
-/// How a waker is used.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum By {
     Reference,
@@ -407,12 +402,10 @@ impl By {
     }
 }
 
-/// A task's waker.
 pub(crate) fn waker_of(runnable: &Runnable) -> Kept<Waker> {
     Kept::new(runnable.waker())
 }
 
-/// Polls once with a waker that does nothing.
 pub(crate) fn poll_once<F: Future>(future: F) -> Poll<F::Output> {
     pin!(future).poll(&mut Context::from_waker(Waker::noop()))
 }

@@ -126,7 +126,6 @@ const LARGE: usize = 20_000;
 #[repr(align(4096))]
 struct Aligned([u8; LARGE]);
 
-/// How a task ends.
 #[derive(Clone, Copy, Debug)]
 enum End {
     Returns,

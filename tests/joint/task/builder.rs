@@ -40,7 +40,6 @@ impl Drop for Tag {
     }
 }
 
-/// A task of a queue, with such metadata, and where its drops are noted.
 struct Tagged {
     queue: Queue<Tag>,
     drops: Arc<Mutex<Vec<ThreadId>>>,

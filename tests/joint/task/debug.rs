@@ -23,7 +23,6 @@ fn has(shown: impl std::fmt::Debug, parts: &str) {
     }
 }
 
-/// Returns the panic of a task.
 #[track_caller]
 fn panic_of<M>(handle: JoinHandle<(), M>) -> PanicPayload {
     match ready(handle.result()) {

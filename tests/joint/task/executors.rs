@@ -80,7 +80,6 @@ mod polls {
     }
 }
 
-/// The calls of a task's schedule function, in order.
 #[derive(Clone, Debug, Default)]
 struct Told(Arc<Mutex<Vec<&'static str>>>);
 
@@ -124,7 +123,6 @@ impl Schedule<u32> for Teller {
     }
 }
 
-/// A task that tells what happens to it.
 fn telling<F>(future: F) -> (Told, Queue<u32>, Runnable<u32>, JoinHandle<F::Output>)
 where
     F: Future<Output: Send> + Send + 'static,
@@ -139,7 +137,6 @@ where
     (told, queue, runnable, handle.without_metadata())
 }
 
-/// Says when it is dropped.
 fn says(told: &Told, what: &'static str) -> impl Send + use<> {
     let told = told.clone();
     OnDrop(move || told.say(what))
@@ -301,7 +298,6 @@ mod aborts {
 mod reenters {
     use super::*;
 
-    /// When the schedule function acts.
     #[derive(Clone, Copy, PartialEq)]
     enum At {
         Pending,
@@ -365,7 +361,6 @@ mod reenters {
         }
     }
 
-    /// How the task comes to its end, if the act changes nothing.
     #[derive(Clone, Copy, PartialEq)]
     enum Ends {
         Ready,

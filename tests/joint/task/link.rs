@@ -67,7 +67,6 @@ fn a_task_starts_with_nothing_in_its_word() {
     ready(handle);
 }
 
-/// Pushed by the threads that wake, and run by one that takes all.
 #[test]
 fn every_task_that_threads_push_at_once_is_run() {
     let tasks = if cfg!(miri) { 8 } else { 1_000 };

@@ -9,7 +9,6 @@ use joint::{
 
 use crate::support::{Count, Dropped, Queue, pending_once, ready};
 
-/// Runs `f` in a thread of its own.
 fn elsewhere<R: Send + 'static>(f: impl FnOnce() -> R + Send + 'static) -> R {
     thread::spawn(f).join().unwrap()
 }

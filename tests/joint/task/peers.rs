@@ -57,7 +57,6 @@ fn awaiting(place: Place) -> impl Future<Output = ()> + Send {
     })
 }
 
-/// Two tasks that await each other, with the places of their handles.
 fn awaiting_each_other(queue: &Queue) -> [Place; 2] {
     let places = [Place::default(), Place::default()];
     let handles = [1, 0].map(|other: usize| queue.start(awaiting(places[other].clone())));

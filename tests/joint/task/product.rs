@@ -15,7 +15,6 @@ use joint::{
 
 use crate::support::{Count, Queue, Wakes, poll_with};
 
-/// The fate of the handle.
 #[derive(Clone, Copy, Debug)]
 enum Handle {
     Joined,
@@ -26,7 +25,6 @@ enum Handle {
     Cancelled,
 }
 
-/// When it does.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum When {
     BeforeTheRun,
@@ -34,7 +32,6 @@ enum When {
     AfterTheEnd,
 }
 
-/// The act of the task.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Does {
     ReadyAtOnce,
@@ -43,14 +40,12 @@ enum Does {
     PanicsInDrop,
 }
 
-/// The effect of the output's drop.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Output {
     Fine,
     Panics,
 }
 
-/// The result of the join.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum End {
     Output,

@@ -18,7 +18,6 @@ use crate::support::{Count, Dropped, Queue, Wakes, each_row, pending_once, poll_
 
 const ROUNDS: usize = if cfg!(miri) { 10 } else { 2_000 };
 
-/// A thread that runs what comes.
 fn runner(inbox: mpsc::Receiver<Runnable>) -> impl FnOnce() {
     move || {
         for runnable in inbox {

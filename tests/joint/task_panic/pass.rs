@@ -23,7 +23,6 @@ where
     builder.spawn(|()| future, queue.scheduler())
 }
 
-/// A future that counts its drop, and panics when it is polled.
 fn panicking(dropped: &Count) -> impl Future<Output = ()> + Send + use<> {
     let guard = Dropped(dropped.clone());
     async move {

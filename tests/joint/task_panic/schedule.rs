@@ -16,7 +16,6 @@ enum When {
     After,
 }
 
-/// A task whose schedule function panics.
 struct Scheduled {
     queue: Queue,
     futures: Count,

@@ -30,7 +30,6 @@ impl Schedule for Sends {
     }
 }
 
-/// The same for tasks of which a reference is kept only where it is needed.
 #[derive(Clone, Copy)]
 struct Drops;
 

@@ -111,7 +111,6 @@ fn oneshot_87_a_receiver_dropped_against_a_send_loses_no_value() {
     }
 }
 
-/// The receiver's act before the sender's.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Before {
     Nothing,
@@ -124,7 +123,6 @@ enum Before {
     PollAndDrop,
 }
 
-/// An act of the receiver after the sender's, if it is still there.
 type After = fn(Receiver<Dropped>) -> Option<Dropped>;
 
 const AFTER: [(&str, After); 8] = [
@@ -165,7 +163,6 @@ impl Before {
         matches!(self, Close | PollAndClose | Drop | PollAndDrop)
     }
 
-    /// How many of each waker are registered after it.
     fn registers(self) -> [usize; 2] {
         match self {
             Self::Poll | Self::PollAndMoveAsRaw => [1, 0],
