@@ -188,18 +188,6 @@ fn over_aligned_metadata_is_aligned() {
 }
 
 #[test]
-fn a_runnable_with_metadata_makes_the_trip_through_its_address() {
-    let (task, runnable, handle) = Tagged::spawn(async {});
-    let raw = runnable.into_raw();
-    // SAFETY: the address was just taken from a runnable of such metadata, and is given back once.
-    let runnable: Runnable<Tag> = unsafe { Runnable::from_raw(raw) };
-    assert_eq!(runnable.metadata().number, 7);
-    runnable.run();
-    ready(handle);
-    assert_eq!(task.drops().len(), 1);
-}
-
-#[test]
 fn a_handle_converts_between_its_ways_to_be_awaited() {
     let (task, runnable, handle) = Tagged::spawn(async { 7 });
     let handle = handle.result().into_handle().fallible().into_handle();

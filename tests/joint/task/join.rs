@@ -60,25 +60,6 @@ fn the_future_is_gone_before_the_end_can_be_seen() {
 }
 
 #[test]
-fn a_task_awaits_a_task() {
-    let queue = Queue::new();
-    let child = queue.start(async { 6 });
-    let parent = queue.start(async move { child.await + 1 });
-    // Child first, then the parent, which finds it ended.
-    assert_eq!(queue.run(), 2);
-    assert_eq!(ready(parent), 7);
-
-    let (child, handle) = queue.spawn(async { 6 });
-    let parent = queue.start(async move { handle.await + 1 });
-    assert_eq!(queue.run(), 1);
-    child.run();
-    assert_eq!(queue.len(), 1, "the child's end schedules the parent");
-    assert_eq!(queue.run(), 1);
-    assert_eq!(ready(parent), 7);
-    assert_eq!(queue.tasks(), 0);
-}
-
-#[test]
 fn a_task_that_awaits_itself_is_pending_until_it_is_cancelled() {
     let queue = Queue::new();
     let place = with_its_handle(&queue, |own: Place| {

@@ -85,24 +85,6 @@ fn types_with_unsendable_parts_are_neither_send_nor_sync() {
     lacks!(Unpin: TaskPool<64, 1>);
 }
 
-#[test]
-fn a_large_future_is_run_where_it_lies() {
-    let queue = Queue::new();
-    let large = [7u8; 64 * 1024];
-    let handle = queue.start(async move {
-        crate::support::pending_once().await;
-        large.iter().map(|&byte| usize::from(byte)).sum::<usize>()
-    });
-    queue.run();
-    handle.abort();
-    queue.run();
-    drop(handle);
-    let handle = queue.start(async move { large });
-    queue.run();
-    assert_eq!(ready(handle), [7; 64 * 1024]);
-    assert_eq!(queue.tasks(), 0);
-}
-
 /// Aligned to more than the allocator gives by itself.
 #[repr(align(512))]
 struct Aligned(u8);
@@ -126,20 +108,6 @@ fn an_over_aligned_future_and_output_are_aligned() {
     drop(queue.start(Aligned(6)));
     queue.run();
     assert_eq!(queue.tasks(), 0);
-}
-
-#[test]
-fn zero_sized_futures_and_outputs_work() {
-    struct Nothing;
-    impl Future for Nothing {
-        type Output = ();
-        fn poll(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<()> {
-            Poll::Ready(())
-        }
-    }
-    let (runnable, handle) = joint::task::spawn(Nothing, |_| {});
-    runnable.run();
-    ready(handle);
 }
 
 #[test]

@@ -2,71 +2,17 @@
 //! counts.
 
 use std::{
-    future::poll_fn,
     pin::Pin,
     sync::{Barrier, Mutex, mpsc},
     task::{Context, Poll, Waker},
     thread,
 };
 
-use joint::{
-    JoinError, block_on,
-    task::{self, Runnable},
-};
+use joint::{JoinError, task::Runnable};
 
 use crate::support::{Count, Dropped, Queue, Wakes, each_row, pending_once, poll_with};
 
 const ROUNDS: usize = if cfg!(miri) { 10 } else { 2_000 };
-
-fn runner(inbox: mpsc::Receiver<Runnable>) -> impl FnOnce() {
-    move || {
-        for runnable in inbox {
-            runnable.run();
-        }
-    }
-}
-
-#[test]
-fn every_task_is_run_and_joined() {
-    let queue = Queue::new();
-    let (outbox, inbox) = mpsc::channel();
-    let runner = thread::spawn(runner(inbox));
-    for round in 0..ROUNDS {
-        let (runnable, handle) = queue.spawn(async move { round });
-        outbox.send(runnable).unwrap();
-        assert_eq!(block_on(handle), round);
-    }
-    drop(outbox);
-    runner.join().unwrap();
-    assert_eq!(queue.tasks(), 0);
-}
-
-#[test]
-fn every_wake_from_another_thread_leads_to_a_run() {
-    let (outbox, inbox) = mpsc::channel();
-    let (wakers, to_wake) = mpsc::channel::<Waker>();
-    let runner = thread::spawn(runner(inbox));
-    let waking = thread::spawn(move || to_wake.into_iter().for_each(Waker::wake));
-    for _ in 0..ROUNDS {
-        let (outbox, wakers) = (outbox.clone(), wakers.clone());
-        let mut polls = 0;
-        let future = poll_fn(move |cx: &mut Context<'_>| {
-            polls += 1;
-            if polls == 4 {
-                return Poll::Ready(polls);
-            }
-            wakers.send(cx.waker().clone()).unwrap();
-            Poll::Pending
-        });
-        let (runnable, handle) =
-            task::spawn(future, move |runnable| outbox.send(runnable).unwrap());
-        runnable.schedule();
-        assert_eq!(block_on(handle), 4);
-    }
-    drop((outbox, wakers));
-    waking.join().unwrap();
-    runner.join().unwrap();
-}
 
 /// An act of the threads of [`race`] on a task.
 #[derive(Clone, Copy)]

@@ -67,20 +67,6 @@ fn wake_ups_before_the_park_are_kept_and_count_once() {
     });
 }
 
-/// As by a signal handler, which `signal` has.
-#[test]
-fn a_wake_up_between_the_look_and_the_park_ends_the_park() {
-    alone(|| {
-        let parker = Parker::new();
-        let look = || {
-            let woken = parker.take_wake();
-            parker.waker().wake_by_ref();
-            woken
-        };
-        assert_eq!(park_until(None, look), Parked::Due { slept: true });
-    });
-}
-
 /// The token of `std::thread::park` is left to the thread's other uses of it.
 #[test]
 fn a_wake_up_of_a_thread_that_has_not_looked_does_not_unpark_it() {
