@@ -162,14 +162,6 @@ mod tests {
     }
 
     #[test]
-    fn only_solved_is_green_and_only_on_a_terminal() {
-        let states = [State::Solved, State::Unsolved, State::Wrong];
-        let escapes = |color| states.map(|state| state.said(color).contains('\x1b'));
-        assert_eq!(escapes(true), [true, false, false]);
-        assert_eq!(escapes(false), [false; 3]);
-    }
-
-    #[test]
     fn a_report_ends_with_what_is_wrong() {
         let report = Report::read("unsolved\nit races\n\n  1  load\n").expect("a report");
         assert_eq!(report.state, State::Unsolved);

@@ -19,22 +19,3 @@ pub(super) fn encode(bytes: &[u8]) -> String {
     }
     text
 }
-
-#[cfg(test)]
-mod tests {
-    use super::encode;
-
-    #[test]
-    fn bytes_are_encoded_as_the_standard_says() {
-        for (bytes, text) in [
-            ("", ""),
-            ("f", "Zg=="),
-            ("fo", "Zm8="),
-            ("foo", "Zm9v"),
-            ("foob", "Zm9vYg=="),
-        ] {
-            assert_eq!(encode(bytes.as_bytes()), text);
-        }
-        assert_eq!(encode(&[0xfb, 0xff, 0xfe]), "+//+");
-    }
-}
