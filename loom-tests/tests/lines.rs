@@ -437,38 +437,6 @@ fn a_waiting_task_that_ends_elsewhere_moves_itself_and_its_entry() {
 }
 
 #[test]
-fn a_task_makes_one_full_fence_and_three_if_it_waits_once() {
-    count(|| {
-        let (queues, sleep, registry) = (Tasks::new(), Sleep::new(2), Registry::new(2));
-        let spawn_and_run = || {
-            queues.push_spawned(7);
-            sleep.notify();
-            assert!(queues.pop_newest_spawned().is_some());
-        };
-        let wake_and_run = || {
-            queues.push_woken(7);
-            sleep.notify();
-            assert!(queues.pop_woken().is_some());
-        };
-        // The first pushes make room.
-        spawn_and_run();
-        wake_and_run();
-        assert_eq!(fences_of(spawn_and_run), 1);
-        assert_eq!(fences_of(wake_and_run), 1);
-        let mut waits = None;
-        let first_wait = fences_of(|| waits = Some(waiting(&registry, 0)));
-        assert_eq!(first_wait, 1);
-        let (event, handle) = waits.unwrap();
-        let end = fences_of(|| {
-            event.happen();
-            registry.woken().expect("it was woken").run(Some(0));
-        });
-        assert_eq!(end, 0);
-        take(handle);
-    });
-}
-
-#[test]
 fn a_join_makes_one_read_modify_write_and_no_full_fence() {
     count(|| {
         let forks = Forks::new(4);

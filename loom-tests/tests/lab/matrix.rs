@@ -82,54 +82,6 @@ fn each_counterexample_names_the_halves_that_its_cell_lacks() {
     assert_eq!(failed.len(), 21);
 }
 
-/// Every tag is closed by its own end, in order.
-fn assert_balanced(xml: &str) {
-    let mut open = Vec::new();
-    for tag in xml.split('<').skip(1) {
-        let (tag, _) = tag.split_once('>').expect("a tag ends");
-        let name = tag.split([' ', '/']).find(|part| !part.is_empty());
-        let name = name.expect("a tag has a name");
-        if tag.starts_with('/') {
-            assert_eq!(open.pop(), Some(name), "{xml}");
-        } else if !tag.ends_with('/') {
-            open.push(name);
-        }
-    }
-    assert_eq!(open, Vec::<&str>::new());
-}
-
-#[test]
-fn a_picture_is_whole_and_says_in_words_what_it_shows() {
-    let parts = decided(Published::Waker, Ordering::Relaxed, Ordering::Relaxed);
-    let (sentence, svg) = (
-        &parts[2],
-        &said(&["cell", "waker", "relaxed", "relaxed", "svg"]),
-    );
-    assert_balanced(svg);
-    assert!(svg.contains("role=\"img\"") && svg.contains("<title") && svg.contains(sentence));
-    assert!(svg.contains("prefers-color-scheme:dark"));
-    for halves in [COMPLETER, WAITER] {
-        assert!(svg.contains(halves), "{halves}");
-    }
-}
-
-#[test]
-fn bad_words_are_one_line_that_names_them() {
-    for (words, culprit) in [
-        (vec!["matrix", "--xml"], "help"),
-        (vec!["pictures"], "help"),
-        (vec!["cell", "result", "consume", "relaxed"], "help"),
-    ] {
-        let output = lab(&words);
-        let error = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert_eq!(output.status.code(), Some(2));
-        assert!(
-            error.contains(culprit) && error.lines().count() == 1,
-            "{error}"
-        );
-    }
-}
-
 /// Two checkers that share nothing: loom runs the real source in all orders, and the other one
 /// reasons about graphs.
 #[test]

@@ -34,28 +34,6 @@ fn idle(world: &World) -> JoinHandle<()> {
 }
 
 #[test]
-fn spawn_run_join_and_drop_take_one() {
-    explore(|world| {
-        let taken = rmws_of(|| {
-            let (runnable, handle) = spawn(world, ready(7));
-            runnable.run();
-            assert_eq!(poll_once(handle), Poll::Ready(7));
-        });
-        assert_eq!(taken, 1);
-    });
-}
-
-#[test]
-fn a_run_that_is_pending_takes_one() {
-    explore(|world| {
-        let (runnable, handle) = spawn(world, pending::<()>());
-        assert_eq!(rmws_of(|| runnable.run()), 1);
-        drop(handle);
-        world.drain();
-    });
-}
-
-#[test]
 fn a_wake_takes_one() {
     explore(|world| {
         let (runnable, handle) = spawn(world, pending::<()>());
@@ -112,40 +90,11 @@ fn the_handle_of_a_task_that_has_ended_takes_none() {
 }
 
 #[test]
-fn a_task_that_waits_for_a_task_takes_four() {
-    explore(|world| {
-        let (child, mut handle) = world.spawn(ZeroSized, ready(7));
-        let future = poll_fn(move |cx| Pin::new(&mut *handle).poll(cx));
-        let (parent, joined) = world.spawn_at::<1, _>(ZeroSized, future);
-        // Becoming idle costs the parent one in any case.
-        let registered = rmws_of(|| parent.take().run()) - 1;
-        assert_eq!(registered, 2, "the waker's clone, and the registration");
-        assert_eq!(
-            rmws_of(|| child.take().run()),
-            2,
-            "the end, and the wake-up"
-        );
-        // The parent's own end.
-        assert_eq!(rmws_of(|| world.drain()), 1);
-        assert_eq!(poll_once(joined.take()), Poll::Ready(7));
-    });
-}
-
-#[test]
 fn detaching_takes_two_and_the_run_that_ends_and_frees_none() {
     explore(|world| {
         let (runnable, handle) = spawn(world, ready(7));
         assert_eq!(rmws_of(|| handle.detach()), 2);
         assert_eq!(rmws_of(|| runnable.run()), 0);
-    });
-}
-
-#[test]
-fn dropping_the_handle_of_an_idle_task_takes_two_and_its_last_run_none() {
-    explore(|world| {
-        let handle = idle(world);
-        assert_eq!(rmws_of(|| drop(handle)), 2);
-        assert_eq!(rmws_of(|| world.drain()), 0);
     });
 }
 
@@ -157,14 +106,6 @@ fn aborting_takes_one_and_again_none() {
         assert_eq!(rmws_of(|| handle.abort()), 0);
         assert_eq!(rmws_of(|| world.drain()), 1, "the end");
         assert_eq!(rmws_of(|| handle.abort()), 0, "of a task that has ended");
-    });
-}
-
-#[test]
-fn a_detached_task_takes_none_to_spawn_run_and_free() {
-    explore(|world| {
-        let taken = rmws_of(|| world.spawn_detached(ZeroSized, ready(7)).take().run());
-        assert_eq!(taken, 0);
     });
 }
 
