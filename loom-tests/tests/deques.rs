@@ -42,8 +42,6 @@ const HIGH: Kind = Kind {
     pop: Deques::pop_high,
 };
 
-/// The owner pushes `before` tasks, starts the thieves, pops one, pushes `after` tasks, and pops
-/// all that is left.
 fn owner_against(kind: Kind, thieves: usize, before: usize, after: usize) {
     let (deques, drops) = (Deques::new(), Drops::default());
     let push = |count| (0..count).for_each(|_| (kind.push)(&deques, drops.value()));
@@ -123,7 +121,6 @@ fn two_workers_steal_from_each_other() {
 
 const RING: &str = "executor::ring";
 
-/// A thief stops before one of its steps. The owner and another thief do all that is left.
 #[test]
 fn nobody_waits_for_a_thief_that_has_stopped() {
     let steps = [
@@ -153,7 +150,6 @@ fn nobody_waits_for_a_thief_that_has_stopped() {
     });
 }
 
-/// The owner stops before one of its steps. A thief takes all that is left.
 fn stopped_owner(steps: &[&str], before: usize) {
     stopping(RING, steps, move |stop| {
         let (deques, drops) = (Deques::new(), Drops::default());

@@ -166,7 +166,6 @@ fn quiet_panic() {
     resume_unwind(Box::new("on purpose"));
 }
 
-/// `a` panics while a thief may be running `b`: the owner's frame stays until it has ended.
 #[test]
 fn a_panic_waits_for_the_other_side() {
     model(|| {
@@ -220,7 +219,6 @@ fn a_panic_of_the_other_side_is_the_owners() {
     });
 }
 
-/// A thief stops before one of its steps. The owner joins, with or without another thief.
 fn stopped_thief(steps: &[&str]) {
     stopping("executor::ring", steps, |stop| {
         let (forks, drops) = (Arc::new(Forks::new(2)), Drops::default());

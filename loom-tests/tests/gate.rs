@@ -163,8 +163,6 @@ fn push_against_terminate(from: From) {
     });
 }
 
-/// Two threads push at once when it is too late already: each has its task disposed of, or the
-/// other one has.
 fn two_late_pushes(then: Then, own: Then) {
     model_bounded(3, move || {
         let world = World::new();
@@ -176,7 +174,6 @@ fn two_late_pushes(then: Then, own: Then) {
     });
 }
 
-/// Two threads push while the last worker leaves, where no third can be started.
 #[test]
 fn two_pushes_against_the_last_worker() {
     model_bounded(2, || {
@@ -189,7 +186,6 @@ fn two_pushes_against_the_last_worker() {
     });
 }
 
-/// A task that is disposed of pushes another one, after the end.
 #[test]
 fn a_task_pushed_by_a_discarded_task_is_discarded_too() {
     model_bounded(3, || {

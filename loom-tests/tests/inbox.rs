@@ -101,7 +101,6 @@ fn assert_in_order(ran: &[usize]) {
     assert!(of(true).is_sorted() && of(false).is_sorted(), "{ran:?}");
 }
 
-/// Two tasks from one thread and one from another, while a third takes.
 #[test]
 fn two_push_while_another_takes() {
     model_bounded(3, || {
@@ -140,8 +139,6 @@ fn one_pushes_while_another_takes() {
     });
 }
 
-/// Three tasks are queued, and two threads take at once: neither waits for the other, each gets its
-/// tasks in order, and no task is taken twice.
 #[test]
 fn two_take_at_once() {
     model(|| {
@@ -158,8 +155,6 @@ fn two_take_at_once() {
     });
 }
 
-/// Two threads take, one after the other, while a third pushes: the tasks are taken in the order in
-/// which they were pushed, including those that the first taker left.
 #[test]
 fn tasks_that_a_taker_leaves_stay_in_front() {
     model_bounded(3, || {
@@ -180,8 +175,6 @@ fn tasks_that_a_taker_leaves_stay_in_front() {
     });
 }
 
-/// One thread pushes two tasks, another takes the first, and a third the second, which must be
-/// whole for the third thread too.
 #[test]
 fn two_takers_against_one_pusher() {
     model_bounded(3, || {
@@ -250,8 +243,6 @@ fn two_tasks_from_outside_reach_two_workers() {
     });
 }
 
-/// A worker that does not search takes one of two tasks, announces the other, and is blocked.
-/// Another worker finds the announced task.
 #[test]
 fn a_task_that_an_active_worker_leaves_in_the_inbox_is_found() {
     model_bounded(2, || {

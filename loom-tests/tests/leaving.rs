@@ -64,7 +64,6 @@ fn read(cell: &UnsafeCell<u32>) -> u32 {
     cell.with(|value| unsafe { *value })
 }
 
-/// Both workers end their polls and leave.
 #[test]
 fn each_worker_sees_the_others_polls_and_the_last_all_that_they_did() {
     model_bounded(3, || {

@@ -99,7 +99,6 @@ fn a_wake_up_of_each_side_is_seen() {
     });
 }
 
-/// The thread is woken twice, the second time after a flag was raised. It looks once.
 #[test]
 fn writes_before_a_merged_wake_up_are_visible_to_the_parker() {
     model(|| {

@@ -128,8 +128,6 @@ impl Reader {
     }
 }
 
-/// An event against an attempt that would block, the clearing of the readiness, and the
-/// registration.
 fn event_against_wait(by: By) {
     model(move || {
         let world = World::new(0);
@@ -190,7 +188,6 @@ fn two_waiters_and_one_event_for_both() {
     });
 }
 
-/// One byte for two waiters: one gets it, and the next byte wakes the other.
 #[test]
 fn two_waiters_and_two_events() {
     model_bounded(3, || {
@@ -219,8 +216,6 @@ fn two_waiters_and_two_events() {
     });
 }
 
-/// A waiter is dropped while an event takes the wakers: nothing of it is left, and the waiter that
-/// remains is served.
 #[test]
 fn a_dropped_waiter_against_an_event() {
     model(|| {
@@ -237,7 +232,6 @@ fn a_dropped_waiter_against_an_event() {
     });
 }
 
-/// The shutdown against a registration: no waiter waits forever.
 fn end_against_wait(by: By) {
     model(move || {
         let world = World::new(0);
@@ -249,8 +243,6 @@ fn end_against_wait(by: By) {
     });
 }
 
-/// The registration is dropped while a task waits by a call, and the system reports an event: the
-/// waker is dropped once.
 #[test]
 fn a_source_dropped_against_an_event() {
     model(|| {

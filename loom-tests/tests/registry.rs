@@ -28,7 +28,6 @@ fn spawn_late(registry: &Registry) {
     drop(task);
 }
 
-/// Two threads each end a task that is left. The second one frees the registry.
 #[test]
 fn the_last_task_that_is_left_takes_the_registry_along() {
     model(|| {
@@ -141,7 +140,6 @@ fn a_walk_against_the_end(worker: Option<usize>, cancelled: bool) {
     assert!(!is_there());
 }
 
-/// A worker wakes a task and runs it to its end, while another thread cancels all waiting tasks.
 #[test]
 fn a_waiting_task_is_ended_by_its_worker_or_by_a_walk() {
     model_bounded(2, || {
@@ -161,7 +159,6 @@ fn a_waiting_task_is_ended_by_its_worker_or_by_a_walk() {
     });
 }
 
-/// Two threads end tasks of a worker, which enters another one meanwhile.
 #[test]
 fn entries_that_two_threads_give_back_are_used_again() {
     model_bounded(3, || {

@@ -154,7 +154,6 @@ fn against_sleep(owner: Owner) {
     });
 }
 
-/// The only lookout steals the task, or sleeps and is woken for it.
 #[test]
 fn a_task_that_the_owner_leaves_is_stolen() {
     model_bounded(3, || {
@@ -169,7 +168,6 @@ fn a_task_that_the_owner_leaves_is_stolen() {
     });
 }
 
-/// The only lookout steals one of two tasks, or sleeps and is woken for it.
 #[test]
 fn a_task_that_is_left_after_a_yield_is_stolen() {
     model_bounded(3, || {

@@ -105,8 +105,6 @@ fn fire_against_cancel_and_a_new_timer() {
     });
 }
 
-/// Polled with another waker: either that waker is woken, or the poll says that the timer has
-/// fired.
 #[test]
 fn fire_against_a_poll_with_another_waker() {
     model(|| {
@@ -126,8 +124,6 @@ fn fire_against_a_poll_with_another_waker() {
     });
 }
 
-/// Inserted while a worker fires: the timer fires now or later, and the worker acts on what it has
-/// seen.
 #[test]
 fn fire_against_an_insertion() {
     model(|| {
@@ -144,7 +140,6 @@ fn fire_against_an_insertion() {
     });
 }
 
-/// A worker fires it while the executor shuts down: one of them wakes the task, once.
 #[test]
 fn fire_against_the_end() {
     model(|| {
@@ -160,8 +155,6 @@ fn fire_against_the_end() {
     });
 }
 
-/// Polled with another waker while the executor shuts down: either the poll reports the shutdown,
-/// or that waker is woken to learn of it.
 #[test]
 fn the_end_against_a_poll_with_another_waker() {
     model(|| {
@@ -180,8 +173,6 @@ fn the_end_against_a_poll_with_another_waker() {
     });
 }
 
-/// Inserted or removed while the executor shuts down: the insertion is refused, or the shutdown
-/// takes the timer.
 #[test]
 fn the_end_against_an_insertion_and_a_cancel() {
     model(|| {
@@ -198,8 +189,6 @@ fn the_end_against_an_insertion_and_a_cancel() {
     });
 }
 
-/// Two workers fire at once: one of them fires each timer, once, and neither leaves a timer to the
-/// other.
 #[test]
 fn two_firers_at_once() {
     model(|| {
@@ -214,8 +203,6 @@ fn two_firers_at_once() {
     });
 }
 
-/// A thread that learns through an ordering flag that its timer is the earliest finds its deadline
-/// in `earliest`, and a thread that fires finds the timer due.
 #[test]
 fn a_thread_ordered_after_an_insertion_sees_its_deadline() {
     model(|| {

@@ -102,7 +102,6 @@ fn a_worker_takes_its_tasks_while_another_steals_them() {
     });
 }
 
-/// A task begins to wait, and its worker goes to sleep, while a thread outside wakes the task.
 #[test]
 fn a_wake_up_from_outside_reaches_a_worker_that_parks() {
     with_parked(1, |executor| {

@@ -75,7 +75,6 @@ pub(crate) fn abort_against_run(how: Schedule) {
     });
 }
 
-/// An abort that is too late leaves the output as it is.
 pub(crate) fn abort_against_completion(how: Schedule) {
     explore(move |world| {
         let (runnable, handle) = world.spawn(how, ready(world.value()));
@@ -92,7 +91,6 @@ pub(crate) fn abort_against_completion(how: Schedule) {
     });
 }
 
-/// The task is idle, and cancelled by two threads at once: one of them schedules it.
 pub(crate) fn abort_against_abort(how: Schedule) {
     explore(move |world| {
         let (runnable, handle) = world.spawn(how, pending::<Value>());
@@ -109,8 +107,6 @@ pub(crate) fn abort_against_abort(how: Schedule) {
     });
 }
 
-/// The task is idle, and is woken and aborted at once: it ends, with or without another poll
-/// before.
 pub(crate) fn abort_against_wake(how: Schedule) {
     explore(move |world| {
         let (runnable, handle) = world.spawn(how, second_time(world));
@@ -125,7 +121,6 @@ pub(crate) fn abort_against_wake(how: Schedule) {
     });
 }
 
-/// The handle through which the task was aborted is dropped, which does not cancel a second time.
 pub(crate) fn abort_and_drop_against_run(how: Schedule) {
     explore(move |world| {
         let (runnable, handle) = world.spawn(how, second_time(world));
@@ -161,7 +156,6 @@ pub(crate) fn awaited_cancel_against_run(how: Schedule) {
     });
 }
 
-/// The waiter for an idle task is woken when another thread cancels the task.
 pub(crate) fn awaited_join_against_abort(how: Schedule) {
     explore(move |world| {
         let (runnable, handle) = world.spawn(how, pending::<Value>());
@@ -211,7 +205,6 @@ fn cancelled_in_its_own_poll(how: Schedule, abort: bool, other: fn(Kept<Waker>))
     });
 }
 
-/// A task that is aborted and woken while it runs ends, in that run or in a next one.
 pub(crate) fn abort_against_wake_against_run(how: Schedule) {
     explore_bounded(3, move |world| {
         let (runnable, handle) = world.spawn(how, pending::<Value>());

@@ -33,7 +33,6 @@ fn woken_against_run(how: Schedule, by: By) {
     });
 }
 
-/// The last waker but one wakes the task, while the last waker is dropped and the first run ends.
 pub(crate) fn woken_against_last_waker_against_run(how: Schedule) {
     explore_bounded(3, move |world| {
         let arrived = Flag::new();

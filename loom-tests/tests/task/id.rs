@@ -26,7 +26,6 @@ tests! {
     the_end_stays_seen_when_the_handle_detaches
 }
 
-/// Both get the id of the one that was faster.
 pub(crate) fn two_ask_at_once(how: Schedule) {
     explore(move |world| {
         let (runnable, handle) = world.spawn(how, ready(world.value()));
@@ -65,7 +64,6 @@ pub(crate) fn one_attaches_while_another_asks(how: Schedule) {
     });
 }
 
-/// The block of the id is freed with the task, after the one who asked has read it.
 pub(crate) fn one_asks_against_the_end(how: Schedule) {
     explore(move |world| {
         let (runnable, handle) = world.spawn(how, ready(world.value()));
@@ -78,7 +76,6 @@ pub(crate) fn one_asks_against_the_end(how: Schedule) {
     });
 }
 
-/// The task is idle: its handle cancels it, or another does.
 pub(crate) fn abort_against_the_drop_of_the_handle(how: Schedule) {
     explore_bounded(3, move |world| {
         let (runnable, handle) = world.spawn(how, pending::<Value>());

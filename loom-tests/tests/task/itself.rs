@@ -85,7 +85,6 @@ fn wake(how: Schedule, times: usize, by: By) {
     });
 }
 
-/// Two threads wake it.
 pub(crate) fn two_wakes_against_a_yield(how: Schedule) {
     explore_bounded(3, move |world| {
         let arrived = Flag::new();

@@ -49,7 +49,6 @@ pub(crate) fn poll_against_run(how: Schedule) {
     });
 }
 
-/// The waker that was registered last is woken, and none that was replaced before the end.
 pub(crate) fn poll_with_another_waker_against_run(how: Schedule) {
     explore(move |world| {
         let (runnable, mut handle) = world.spawn(how, ready(world.value()));
@@ -194,7 +193,6 @@ pub(crate) fn drop_of_the_runnable_against_wake(how: Schedule) {
     });
 }
 
-/// A task is woken, ends in the thread of the waker, and is joined in the thread of its first run.
 pub(crate) fn poll_against_wake_against_run(how: Schedule) {
     explore_bounded(3, move |world: &World| {
         let arrived = Flag::new();

@@ -53,7 +53,6 @@ pub(crate) fn many_wakes_by_value_against_run(how: Schedule) {
     at_limit(Some(3), move |world| many_wakes(world, how, 6, By::Value));
 }
 
-/// Two threads find the counter full at once.
 pub(crate) fn many_wakes_of_two_threads_against_run(how: Schedule) {
     at_limit(Some(2), move |world| {
         let flags = [Flag::new(), Flag::new()];
@@ -113,7 +112,6 @@ pub(crate) fn many_self_wakes_in_one_poll(how: Schedule) {
     });
 }
 
-/// Wake-ups that are taken back while the task is cancelled by its handle and freed.
 pub(crate) fn many_wakes_against_cancel(how: Schedule) {
     at_limit(Some(3), move |world| {
         let (runnable, handle) = world.spawn(how, std::future::pending::<()>());
@@ -154,7 +152,6 @@ pub(crate) fn many_wakes_against_abort_against_run(how: Schedule) {
     });
 }
 
-/// The handle is dropped while the counter is full and the task runs.
 pub(crate) fn many_wakes_against_drop_of_the_handle_against_run(how: Schedule) {
     at_limit(Some(2), move |world| {
         let (runnable, handle) = world.spawn(how, std::future::pending::<()>());

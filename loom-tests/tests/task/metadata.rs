@@ -84,7 +84,6 @@ fn a_joined_handle_reads_metadata_while_the_last_waker_is_dropped() {
     });
 }
 
-/// The runner, the handle and the last waker all leave at once.
 #[test]
 fn dropped_by_the_last_of_three() {
     explore_bounded(3, |world| {

@@ -56,8 +56,6 @@ pub(crate) fn handle_against_a_large_completion(how: Schedule) {
     }
 }
 
-/// The task ends in one thread, the handle looks for the output in another, and the last waker is
-/// dropped in a third.
 pub(crate) fn last_waker_dropped_against_join_against_completion(how: Schedule) {
     explore_bounded(3, move |world| {
         let (runnable, handle) = world.spawn(how, at_once(world));

@@ -61,7 +61,6 @@ pub(crate) fn two_wakes_of_one_thread_against_run(how: Schedule) {
     });
 }
 
-/// Clones are made and dropped while the task runs, becomes idle and is woken.
 pub(crate) fn clones_against_run(how: Schedule) {
     explore(move |world| {
         let arrived = Flag::new();
@@ -79,8 +78,6 @@ pub(crate) fn clones_against_run(how: Schedule) {
     });
 }
 
-/// A poll that wakes its own task causes exactly one more run, even if another thread wakes the
-/// task meanwhile.
 pub(crate) fn self_wake_against_wake(how: Schedule) {
     explore(move |world| {
         let arrived = Flag::new();
