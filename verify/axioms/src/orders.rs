@@ -47,7 +47,6 @@ pub(crate) fn edges(orders: &[Vec<EventId>], rf: &Relation, size: usize) -> (Rel
     (mo, fr)
 }
 
-/// A search for the orders of one location.
 struct Search<'c> {
     events: &'c [Event],
     /// Reads-from at this location.

@@ -85,7 +85,6 @@ pub(super) fn build() -> Result<bool, String> {
     }
 }
 
-/// The hashes of the sources as they are now.
 pub(super) fn sources() -> io::Result<String> {
     axioms::page::sources(&workspace().join("axioms"))
 }

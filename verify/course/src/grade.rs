@@ -148,7 +148,6 @@ impl Package {
         Ok(Self(folder))
     }
 
-    /// The tests of the models, with arguments for their program.
     fn models(&self) -> Command {
         let mut cargo = cargo(&self.0, "test --quiet --release --offline --test models");
         cargo
@@ -195,7 +194,6 @@ impl Package {
     }
 }
 
-/// The changes that were tried.
 #[derive(Debug, PartialEq)]
 struct Changes {
     tried: usize,
@@ -204,7 +202,6 @@ struct Changes {
 }
 
 impl Changes {
-    /// Reads the table of `cargo ordering-mutants`.
     fn of(table: &str) -> Self {
         let rows = table.lines().filter(|line| line.starts_with("| `"));
         let rows: Vec<Vec<_>> = rows.map(|row| row.split(" | ").collect()).collect();

@@ -40,7 +40,6 @@ fn models() -> Command {
     )
 }
 
-/// The number and the title of each lesson, in order.
 fn titles() -> Result<Vec<(u32, String)>, String> {
     let folder = here().join("lessons");
     let failed = |error| format!("{}: {error}", folder.display());
@@ -82,7 +81,6 @@ impl State {
     }
 }
 
-/// What the test of an exercise says.
 #[derive(Debug)]
 struct Report {
     state: State,
@@ -117,7 +115,6 @@ impl Report {
     }
 }
 
-/// Runs the test of an exercise.
 fn report(tests: &[String], number: u32) -> Result<Report, String> {
     let name = format!("::exercise_{number}");
     let test = tests.iter().find(|test| test.ends_with(&name));

@@ -80,7 +80,6 @@ fn cargo(folder: &Path, line: &str) -> Command {
     cargo
 }
 
-/// The names of the tests that a run of `cargo test` finds.
 fn tests(mut cargo: Command) -> Result<Vec<String>, String> {
     let output = cargo.args(["--", "--list"]).output();
     let output = output.map_err(|error| format!("could not start cargo: {error}"))?;

@@ -48,7 +48,6 @@ addEventListener("message", (event) => {
   document.body.append(node);
 });"#;
 
-/// Writes the page, with the checker in it.
 pub(crate) fn write() -> Result<bool, String> {
     if !checker::build()? {
         return Ok(false);
@@ -59,7 +58,6 @@ pub(crate) fn write() -> Result<bool, String> {
     Ok(true)
 }
 
-/// Compares the file with what would be written.
 pub(crate) fn check() -> Result<bool, String> {
     let found = fs::read_to_string(here().join(FILE)).unwrap_or_default();
     let is_same = found == html()?;
@@ -102,7 +100,6 @@ pub(crate) fn test() -> Result<bool, String> {
 /// A cell's orderings, and what is not published in it.
 type Verdicts = BTreeMap<(String, String), Vec<String>>;
 
-/// The explorer's own matrix.
 fn explored() -> Verdicts {
     let verdict = |cell: Cell| {
         let found = judge(cell, Model::Rc11).findings;
@@ -172,7 +169,6 @@ fn report(document: &str) -> Result<Value, String> {
         .map_err(|error| format!("what the page wrote is no JSON: {error}"))
 }
 
-/// Returns the cells of a matrix, as the page writes it.
 fn verdicts(report: &Value) -> Option<Verdicts> {
     let cell = |cell: &Value| {
         let text = |value: &Value| Some(value.as_str()?.to_owned());

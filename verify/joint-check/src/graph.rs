@@ -62,7 +62,6 @@ impl Graph {
         &mut self.threads[usize::from(id.thread)][usize::from(id.index)]
     }
 
-    /// Whether an event of this name made a location.
     pub(crate) fn has_made(&self, place: Id) -> bool {
         let event = self.threads.get(usize::from(place.thread));
         let event = event.and_then(|thread| thread.get(usize::from(place.index)));
@@ -230,7 +229,6 @@ impl Graph {
         self.sc = self.events().map(|event| u32::from(event.is_sc())).sum();
     }
 
-    /// Records that a thread is blocked in a loop.
     pub(crate) fn wait(&mut self, thread: u8) {
         self.stamps += 1;
         self.waits[usize::from(thread)] = self.stamps;
@@ -250,7 +248,6 @@ impl Graph {
         usize::from(id.index) < self.threads[usize::from(id.thread)].len()
     }
 
-    /// An event that races with this one.
     pub(crate) fn race(&self, event: &Event) -> Option<&Event> {
         let kind = event.kind;
         if !kind.is_access() {

@@ -88,7 +88,6 @@ pub struct Builder {
     pub finds_duplicates: bool,
 }
 
-/// Returns the number in an environment variable.
 fn from_env(name: &str) -> Option<usize> {
     let value = std::env::var(name).ok()?;
     let number = value.parse();
@@ -121,7 +120,6 @@ pub fn last_failure() -> Option<String> {
     FAILURE.with_borrow(Clone::clone)
 }
 
-/// Panics with the failure.
 fn fail(failure: Failure) -> ! {
     FAILURE.set(Some(failure.text.clone()));
     let Some(panic) = failure.panic else {

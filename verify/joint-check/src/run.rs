@@ -62,7 +62,6 @@ pub(crate) enum Request {
 }
 
 impl Request {
-    /// The location that it accesses.
     fn place(self) -> Option<Id> {
         match self {
             Self::Access { place, .. }
@@ -101,7 +100,6 @@ impl Request {
     }
 }
 
-/// The answer to a request.
 #[derive(Clone, Copy)]
 pub(crate) struct Answer {
     pub(crate) id: Id,
@@ -226,7 +224,6 @@ pub(crate) fn current() -> u8 {
     with(|run| run.current)
 }
 
-/// The last step of the running thread.
 pub(crate) fn last_step() -> Id {
     with(|run| {
         let thread = run.current;
@@ -264,15 +261,12 @@ pub(crate) fn wake_token_of(thread: u8) -> Word {
     Word::at(place.expect("a thread that waits has a word"))
 }
 
-/// The word of all lazy statics.
 pub(crate) const STATICS: Word = Word::at(Id::STATICS);
 
-/// Returns the value of a lazy static that has been set.
 pub(crate) fn get_static(key: usize) -> *const dyn Any {
     with(|run| &raw const *run.statics[&key])
 }
 
-/// Sets the value of a lazy static.
 pub(crate) fn set_static(key: usize, value: Box<dyn Any>) {
     with(|run| run.statics.insert(key, value));
 }
@@ -333,7 +327,6 @@ pub(crate) fn leave(id: Id, value: u64) {
     });
 }
 
-/// Starts a thread.
 #[track_caller]
 pub(crate) fn spawn(name: Option<Arc<str>>, body: impl FnOnce() + 'static) -> u8 {
     let thread = perform("spawn", Request::Spawn).value as u8;

@@ -125,7 +125,6 @@ impl Counterexample {
         self.message.trim().lines().next().unwrap_or_default()
     }
 
-    /// The steps to show.
     pub(super) fn shown(&self) -> Vec<usize> {
         self.rows.keys().copied().collect()
     }

@@ -68,7 +68,6 @@ pub enum Step {
     Join(usize),
 }
 
-/// One step of one thread.
 #[derive(Clone, Debug)]
 pub(super) struct Event {
     /// The thread, numbered in the order of the threads' first steps.
@@ -154,7 +153,6 @@ impl Event {
     }
 }
 
-/// A location that threads share.
 #[derive(Clone, Debug)]
 pub(super) struct Shared {
     /// The name of its type.

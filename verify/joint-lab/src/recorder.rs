@@ -178,7 +178,6 @@ fn stop(message: Option<&str>) {
     }
 }
 
-/// The saved failure with this message.
 fn failure_of(message: &str) -> Counterexample {
     let take = || {
         with(|recorder| {
@@ -194,7 +193,6 @@ fn failure_of(message: &str) -> Counterexample {
     })
 }
 
-/// Saves the execution as it is now.
 fn capture(message: String) {
     let Some(trace) = with(|recorder| recorder.snapshot()) else {
         return;
@@ -234,7 +232,6 @@ pub(super) fn is_armed() -> bool {
     ARMED.get()
 }
 
-/// Starts a new run of a model.
 pub(super) fn new_execution() {
     with(|recorder| {
         *recorder = Recorder {
@@ -408,7 +405,6 @@ pub(super) fn begins_plain(place: u64, step: Step, source: Source) {
     begins(place, step, Ordering::Relaxed, None, source);
 }
 
-/// Records that a thread is unparked.
 pub(super) fn unparks(id: ThreadId, source: Source) {
     let lane = lane_of(id);
     if lane.is_none() && records() {

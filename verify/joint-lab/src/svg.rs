@@ -55,7 +55,6 @@ const KINDS: [(&str, &str); 4] = [
     ("other", "spawn, join, lock, unpark, message"),
 ];
 
-/// The coordinates.
 struct Layout {
     rows: Vec<usize>,
     /// The left edge and the width of each lane.

@@ -21,7 +21,6 @@ fn path(file: &str) -> &str {
     folder.map_or(file, |folder| &file[folder + 1..])
 }
 
-/// The name of a location.
 pub(super) fn place(trace: &Trace, place: Option<usize>) -> String {
     let Some(index) = place else {
         return "an unrecorded place".to_owned();
@@ -82,7 +81,6 @@ pub(super) fn verb(event: &Event) -> &'static str {
     }
 }
 
-/// A step in its lane.
 fn step(of: &Counterexample, index: usize) -> String {
     let event = &of.trace.events[index];
     let steps = of.steps_in_row(index);
@@ -216,7 +214,6 @@ pub(super) fn cell(of: &Counterexample, row: usize) -> String {
     format!("{mark}{}{end}", step(of, row))
 }
 
-/// The number of lanes of these rows.
 pub(super) fn lanes(of: &Counterexample, rows: &[usize]) -> usize {
     let lanes = rows.iter().map(|&row| of.trace.events[row].lane);
     1 + lanes.max().unwrap_or(0)

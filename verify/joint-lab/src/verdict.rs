@@ -215,7 +215,6 @@ pub(super) fn handle(event: &Event) -> Option<usize> {
 }
 
 impl Verdict {
-    /// The reads that lack a half.
     pub(super) fn missing(&self) -> &[Missing] {
         match self {
             Self::Race { missing, .. } | Self::Stale { missing, .. } => missing,

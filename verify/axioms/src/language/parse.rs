@@ -16,7 +16,6 @@ const KEYWORDS: [&str; 10] = [
 
 const TOP: &str = "write `atomic x`, `plain data`, `thread name {` or `never r == 1`";
 
-/// A text that is being read.
 pub(super) struct Parser<'t> {
     tokens: Vec<Token<'t>>,
     at: usize,
@@ -159,7 +158,6 @@ impl<'t> Parser<'t> {
         self.wrong("a comparison is missing: write for example `r == 1` or `r != 0`")
     }
 
-    /// The registers of the thread that is being read.
     fn own(&self) -> impl Iterator<Item = &(&'t str, Register, usize)> {
         let thread = self.lines.len() - 1;
         self.registers

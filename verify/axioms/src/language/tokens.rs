@@ -2,7 +2,6 @@
 
 use super::Mistake;
 
-/// A name, a number, or a sign.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) struct Token<'t> {
     pub(super) line: usize,

@@ -100,7 +100,6 @@ impl Graph {
         relation.filter(|a, b| self.accesses[a].thread == self.accesses[b].thread)
     }
 
-    /// Program order at one location.
     pub(super) fn po_loc(&self) -> Relation {
         let at = |id: usize| self.accesses[id].location;
         self.po.filter(|a, b| at(a).is_some() && at(a) == at(b))

@@ -25,7 +25,6 @@ impl Chance {
     }
 }
 
-/// One step of a thread.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Move {
     pub(crate) kind: Kind,
@@ -37,7 +36,6 @@ pub(crate) struct Move {
     pub(crate) guarded: bool,
 }
 
-/// A program, and what varies it.
 #[derive(Clone, Debug)]
 pub(crate) struct Recipe {
     pub(crate) threads: Vec<Vec<Move>>,

@@ -19,7 +19,6 @@ use axioms::{
     language::{Typed, parse_large},
 };
 
-/// A program with the names of its parts.
 #[derive(Debug)]
 pub(crate) struct Litmus(Typed);
 

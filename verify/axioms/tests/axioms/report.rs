@@ -159,7 +159,6 @@ fn load_buffering_is_left_out_where_it_would_take_long() {
     assert!(!is(&program(3), "complete"));
 }
 
-/// The values of all registers at the end, thread by thread.
 type Values = Vec<Vec<Option<Value>>>;
 
 /// All ends of a program that its report has to have.

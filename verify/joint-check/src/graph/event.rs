@@ -41,12 +41,10 @@ impl Id {
         clock[usize::from(self.thread)] > self.index
     }
 
-    /// The event after it in its thread.
     pub(crate) fn next(self) -> Self {
         self.with_index(self.index + 1)
     }
 
-    /// The event before it in its thread.
     pub(crate) fn previous(self) -> Self {
         self.with_index(self.index - 1)
     }
@@ -102,7 +100,6 @@ impl Op {
     }
 }
 
-/// The kind of an event.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Kind {
     /// Starts a thread, and makes the location of its park token.
@@ -160,7 +157,6 @@ impl Kind {
     }
 }
 
-/// An event of a graph.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Event {
     pub(crate) id: Id,
@@ -216,7 +212,6 @@ impl Event {
         (written, if succeeds { self.ordering } else { failure })
     }
 
-    /// Whether it is a `SeqCst` access or fence.
     pub(crate) fn is_sc(&self) -> bool {
         let atomic = matches!(
             self.kind,

@@ -5,7 +5,6 @@ use std::string::String;
 use super::{Fault, Lane, Panic, Phase, Run, Status};
 use crate::graph::Id;
 
-/// How a run ended.
 pub(crate) enum Ended {
     Complete,
     /// A thread waits for a write that other executions have.
@@ -15,7 +14,6 @@ pub(crate) enum Ended {
     Failed(Failure),
 }
 
-/// A failing execution.
 pub(crate) struct Failure {
     /// What is wrong, and the steps.
     pub(crate) text: String,

@@ -98,7 +98,6 @@ impl Show<'_> {
         self.site(id).map_or("?", |site| site.name)
     }
 
-    /// A step with its place in the source.
     fn step_at(&self, id: Id) -> String {
         format!("step {} ({})", self.step(id), self.at(id))
     }

@@ -35,7 +35,6 @@ impl Run {
         self.pass(id)
     }
 
-    /// Moves the thread past an event.
     pub(super) fn pass(&mut self, id: Id) -> Attempt {
         let event = self.graph.at(id);
         let lane = &mut self.lanes[usize::from(id.thread)];

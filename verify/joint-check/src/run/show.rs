@@ -24,7 +24,6 @@ const FIRST: usize = 40;
 const LAST: usize = 160;
 
 impl Run {
-    /// The failure in words.
     pub(super) fn report(&self, fault: &Fault) -> String {
         let order = self.graph.linear();
         let mut show = Show {
@@ -115,7 +114,6 @@ impl Show<'_> {
         }
     }
 
-    /// What a step did.
     fn done(&self, id: Id) -> String {
         let event = self.graph().at(id);
         let name = self.site(id).map_or("?", |site| site.name);
@@ -282,7 +280,6 @@ impl Graph {
     }
 }
 
-/// Parses a line.
 pub(crate) fn parse(line: &str) -> Option<Vec<(u8, usize)>> {
     let mut steps = Vec::new();
     let mut rest = line;

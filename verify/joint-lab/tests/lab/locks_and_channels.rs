@@ -106,7 +106,6 @@ fn edges(f: fn()) -> usize {
     picture.matches("class=\"edge other\"").count() - 1 // the legend's
 }
 
-/// Joins a thread that does this.
 fn first(f: impl FnOnce() + Send + 'static) {
     thread::spawn(f).join().expect("no panic");
 }

@@ -22,7 +22,6 @@ use joint_lab::{
 
 use Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
 
-/// A message, and two flags that can announce it.
 #[derive(Default)]
 struct Shared {
     message: UnsafeCell<u32>,
@@ -98,7 +97,6 @@ fn each_half_of_message_passing_is_named() {
     assert!(explain(|| model(message_passing(Release, Acquire))).is_ok());
 }
 
-/// Relaxed operations, with or without fences around them.
 fn fenced(release: bool, acquire: bool) -> impl Fn() + Send + Sync + 'static {
     let sends = move |shared: &Shared| {
         shared.write();

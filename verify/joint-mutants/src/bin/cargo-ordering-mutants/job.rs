@@ -17,10 +17,8 @@ use crate::{
     programs::{Ended, Test},
 };
 
-/// The result of a change.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Verdict {
-    /// Found by this test.
     Found(String),
     Survived,
     /// No test failed, and this one did not end in time.
@@ -41,7 +39,6 @@ impl Verdict {
     }
 }
 
-/// A change that was tried.
 #[derive(Clone, Debug)]
 pub(crate) struct Row {
     /// The place's name.
@@ -105,7 +102,6 @@ fn steps(
     Ok(rows)
 }
 
-/// Runs one test after the other until one fails.
 fn verdict<'a>(
     runs: impl Iterator<Item = (&'a str, Result<Ended, String>)>,
 ) -> Result<Verdict, String> {

@@ -34,7 +34,6 @@ A weaker ordering is tried only if no test finds the stronger one.
 
 const BREAK: &str = "<br>";
 
-/// The page of the last run.
 #[derive(Debug, Default)]
 pub(crate) struct Page {
     /// Keyed by the place's name.
@@ -66,7 +65,6 @@ impl Page {
         page
     }
 
-    /// Whether the page names the test.
     pub(crate) fn has(&self, test: &str) -> bool {
         self.found.values().any(|own| own == test)
     }
@@ -143,7 +141,6 @@ fn one(row: &Row, reasons: &Reasons) -> String {
     }
 }
 
-/// A row without its last cell.
 fn start(Named { place, name }: &Named, root: &Path) -> String {
     let asked = place
         .ordering

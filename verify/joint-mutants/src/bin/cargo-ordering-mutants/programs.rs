@@ -35,12 +35,10 @@ pub(crate) struct Test {
     pub(crate) is_left_out: bool,
 }
 
-/// How a run of a test ended.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Ended {
     Passed,
     Failed,
-    /// It did not end in time.
     Endless,
 }
 

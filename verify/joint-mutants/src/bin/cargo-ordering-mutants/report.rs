@@ -93,7 +93,6 @@ impl Report<'_> {
         text
     }
 
-    /// Survivors without a reason.
     fn open(&self) -> impl Iterator<Item = &Row> {
         let open = self.rows.iter().filter(|row| row.verdict.is_survivor());
         open.filter(|row| self.reasons.of(&row.place, row.change).is_none())
