@@ -14,7 +14,6 @@ use loom_tests::{
     Drops, Wakes, model, model_bounded, model_from_both_sides, others_first, poll, start,
 };
 
-/// A request that waits, under a lock that is held.
 fn queued(lock: &FlowLock, amount: usize, wakes: &Arc<Wakes>) -> Take {
     let mut take = lock.take(amount);
     assert!(poll(&mut take, wakes).is_pending());

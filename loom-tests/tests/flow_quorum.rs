@@ -50,8 +50,6 @@ fn drain<F: Future>(future: F, threads: Vec<Thread<()>>) -> F::Output {
 }
 
 /// Cell: quorum: the n-th success against the n-th failure.
-///
-/// One of two is needed. Whatever the order, the success decides.
 #[test]
 fn the_success_against_a_failure_that_is_tolerated() {
     model_bounded(3, || {
@@ -67,8 +65,6 @@ fn the_success_against_a_failure_that_is_tolerated() {
 }
 
 /// Cell: quorum: the n-th success against the n-th failure.
-///
-/// Two of three are needed, and one has failed: the second failure decides, whatever else happens.
 #[test]
 fn the_failure_that_decides_against_a_success() {
     model_bounded(2, || {
@@ -85,8 +81,6 @@ fn the_failure_that_decides_against_a_success() {
 }
 
 /// Cell: quorum: the n-th success against the n-th failure.
-///
-/// Either may decide a strict quorum, and the other one is dropped.
 #[test]
 fn the_success_against_the_failure_of_a_strict_quorum() {
     model_bounded(3, || {
@@ -112,8 +106,6 @@ fn the_last_failure_against_the_one_before() {
 }
 
 /// Cell: quorum: losers kept or dropped by choice.
-///
-/// A loser ends while the winners are returned, and is awaited with another waker.
 #[test]
 fn a_losers_end_against_its_being_kept() {
     model_bounded(3, || {

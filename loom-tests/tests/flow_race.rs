@@ -71,8 +71,6 @@ fn two_completions_against_a_race() {
 }
 
 /// Cell: race: the leftmost ready one wins.
-///
-/// The race waits, both complete before it is polled again, in either order, and the left one wins.
 #[test]
 fn the_left_one_wins_if_both_have_completed() {
     model_bounded(3, || {
@@ -88,8 +86,6 @@ fn the_left_one_wins_if_both_have_completed() {
 }
 
 /// Cell: race: losers are dropped before the caller goes on.
-///
-/// The loser completes against the drop that the winner's completion causes.
 #[test]
 fn the_losers_completion_against_its_drop() {
     model_bounded(3, || {

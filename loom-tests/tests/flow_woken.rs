@@ -82,7 +82,6 @@ fn polled(children: usize, wakes: &Arc<Wakes>) -> Polled {
     }
 }
 
-/// Wakes a child by value, or by reference first.
 fn wake((mark, waker): (Arc<Mark>, Waker), by_ref: bool) -> Thread<()> {
     thread::spawn(move || {
         mark.0.with_mut(|_| ());
@@ -167,9 +166,6 @@ fn gone(by_ref: bool) {
 }
 
 /// Cell: all: a waker's last reference against the drop of the combinator.
-///
-/// A child's wakers are cloned and dropped on other threads while the combinator is dropped. The
-/// last of them frees the block.
 #[test]
 fn the_last_reference_frees_the_block() {
     model_bounded(3, || {

@@ -47,7 +47,6 @@ impl Act {
         }
     }
 
-    /// Checks that the receiver's answer fits what the sender did.
     fn assert_answer(self, answer: Result<Value, RecvError>) {
         match answer {
             Ok(value) => {
@@ -59,7 +58,6 @@ impl Act {
     }
 }
 
-/// Polls, and checks the answer, if there is one.
 fn is_ready(act: Act, receiver: &mut Receiver<Value>, wakes: &Arc<Wakes>) -> bool {
     match poll(receiver, wakes) {
         Poll::Ready(answer) => act.assert_answer(answer),
@@ -85,7 +83,6 @@ impl Outcome {
     }
 }
 
-/// A receiver whose sender acts in a thread of its own.
 fn against(act: Act) -> (Receiver<Value>, Outcome) {
     let drops = Drops::default();
     let (tx, rx) = oneshot::channel();

@@ -89,11 +89,9 @@ impl Against {
     }
 }
 
-/// The checks after all threads have ended.
 struct Ended(Act, Drops);
 
 impl Ended {
-    /// Drops the last `Shared`.
     fn with(self, last: Shared<Value>) {
         drop(last);
         self.1.assert_all_of(usize::from(self.0 == Send));
@@ -383,7 +381,6 @@ fn succession_after_another_poll(act: Act) {
     });
 }
 
-/// A waiter that owns its `Shared`.
 async fn wait_of(shared: Shared<Value>) {
     if let Ok(value) = shared.wait().await {
         value.look();

@@ -41,7 +41,6 @@ fn let_run() {
     loom::thread::spawn(|| {}).join().unwrap();
 }
 
-/// Polls something that waits, for that waker.
 fn begin<F: Future>(future: Pin<&mut F>, waker: &Waker) {
     let polled = future.poll(&mut Context::from_waker(waker));
     assert!(polled.is_pending());
@@ -205,7 +204,6 @@ impl Drop for Dropped {
     }
 }
 
-/// A task that is awaited until the stranger is over.
 type Awaited = Pin<Box<JoinHandle<()>>>;
 
 /// Whatever place a stranger is called in, the other worker runs the task that it waits for.

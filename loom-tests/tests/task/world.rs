@@ -55,7 +55,6 @@ thread_local! {
     static PANICS: Cell<usize> = const { Cell::new(0) };
 }
 
-/// Where a task's runnable waits to be run.
 #[derive(Debug)]
 struct Slot(AtomicPtr<()>);
 
@@ -182,7 +181,6 @@ impl World {
         self.drops.value()
     }
 
-    /// Spawns the task of slot 0.
     pub(crate) fn spawn<F>(
         &self,
         how: Schedule,
@@ -194,7 +192,6 @@ impl World {
         self.spawn_at::<0, F>(how, future)
     }
 
-    /// Spawns the task of slot `N`.
     pub(crate) fn spawn_at<const N: usize, F>(
         &self,
         how: Schedule,
@@ -217,7 +214,6 @@ impl World {
         (Kept::new(runnable), Kept::new(handle))
     }
 
-    /// Spawns the task of slot 0 without a handle.
     pub(crate) fn spawn_detached<F>(&self, how: Schedule, future: F) -> Kept<Runnable>
     where
         F: Future<Output: Send> + Send + 'static,
@@ -263,7 +259,6 @@ impl World {
         })
     }
 
-    /// Runs a runnable in a thread of its own, and then the runnables in the slots.
     pub(crate) fn start_run(&self, runnable: Kept<Runnable>) -> thread::JoinHandle<()> {
         self.start(move || _ = runnable.take().run())
     }
