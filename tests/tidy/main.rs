@@ -84,7 +84,6 @@ fn read_sources() -> BTreeMap<String, Source> {
     sources.collect()
 }
 
-/// The Rust files in a folder.
 fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
     collect_kind(folder, "rs", files);
 }

@@ -137,7 +137,6 @@ impl Reader<'_> {
         }
     }
 
-    /// The tokens between braces, and the closing one.
     fn branches(&mut self, prefix: &[String]) {
         loop {
             match self.text(0) {

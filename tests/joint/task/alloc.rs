@@ -17,7 +17,6 @@ use joint::{
 
 use crate::counting::{Bomb, COUNT};
 
-/// The blocks and bytes that a closure took.
 #[derive(Debug)]
 struct Taken {
     blocks: usize,

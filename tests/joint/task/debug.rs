@@ -7,7 +7,7 @@ use std::{
 
 use joint::{
     JoinError, JoinHandle,
-    task::{self, Builder, Copied, PanicPayload, Runnable, ScheduleInfo, WithInfo},
+    task::{self, Builder, PanicPayload},
 };
 
 use crate::support::{Queue, poll, ready};
@@ -88,14 +88,6 @@ fn a_builder_shows_what_it_was_given() {
         Builder::new(),
         "metadata: () .. name: None .. propagate_panic: true",
     );
-}
-
-#[test]
-fn types_without_state_show_their_name_in_debug() {
-    let (runnable, _handle) = Queue::new().spawn(async {});
-    has(runnable.link(), "Link");
-    has(Copied(|_: Runnable| {}), "Copied");
-    has(WithInfo(|_: Runnable, _: ScheduleInfo| {}), "WithInfo");
 }
 
 #[test]

@@ -41,7 +41,6 @@ impl Stack {
     }
 }
 
-/// The tasks of a stack, the last one first.
 struct Taken(*mut ());
 
 impl Iterator for Taken {

@@ -31,7 +31,6 @@ fn spawn(queue: &Queue) -> (task::Runnable, JoinHandle<()>, u32, Count) {
     (runnable, handle, line, dropped)
 }
 
-/// The text of the panic that a task ended with.
 #[track_caller]
 fn panic_of(handle: JoinHandle<()>) -> String {
     let Err(JoinError::Panicked(panic)) = ready(handle.result()) else {

@@ -152,7 +152,6 @@ impl Case {
         cases.into_iter()
     }
 
-    /// How often it is pending before it ends.
     fn pending_polls(self) -> usize {
         let own = usize::from(self.does == Does::PendingOnce);
         let idle = usize::from(self.when == When::AfterAPendingRun);

@@ -20,7 +20,6 @@ use crate::support::{CALLS, Count, Dropped, each_row, guarded, pending_once, rea
 struct Inbox(Arc<Mutex<Vec<(Runnable, bool)>>>);
 
 impl Inbox {
-    /// Spawns a task that is scheduled into it.
     fn spawn<F>(&self, future: F) -> (Runnable, JoinHandle<F::Output>)
     where
         F: Future<Output: Send> + Send + 'static,

@@ -14,7 +14,6 @@ use crate::support::{Count, Dropped, Queue, Wakes, each_row, pending_once, poll_
 
 const ROUNDS: usize = if cfg!(miri) { 10 } else { 2_000 };
 
-/// An act of the threads of [`race`] on a task.
 #[derive(Clone, Copy)]
 enum Ends {
     Joins,

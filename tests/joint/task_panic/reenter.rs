@@ -104,7 +104,6 @@ fn an_output_that_wakes_its_task_in_its_drop_schedules_nothing() {
     }
 }
 
-/// A value that is kept for a schedule function to drop.
 type Kept<T> = Arc<Mutex<Vec<T>>>;
 
 /// A task whose schedule function drops what is kept, before or after it passes the runnable on.

@@ -9,7 +9,6 @@ use crate::{
     support::{Queue, Wakes, each_row, is_cancelled, panics, pending_once, poll_with, ready},
 };
 
-/// A task that the waiter waits for.
 fn awaited(queue: &Queue) -> (Arc<Hooks>, Runnable, JoinHandle<u32>) {
     let (waiter, waker) = hooked();
     let (runnable, mut handle) = queue.spawn(async {

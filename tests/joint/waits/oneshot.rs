@@ -390,7 +390,6 @@ fn errors_and_ends_say_what_they_are() {
     let _: (Sender<u8>, Receiver<u8>) = oneshot::channel();
 }
 
-/// Ways in which a receiver goes.
 const GOES: [fn(Receiver<u8>); 2] = [drop, |mut rx| {
     rx.close();
     assert!(rx.is_terminated());

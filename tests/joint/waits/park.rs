@@ -226,9 +226,7 @@ fn the_deadline_ends_the_wait() {
 }
 
 thread_local! {
-    /// How often this thread has attended.
     static ATTENDED: Cell<usize> = const { Cell::new(0) };
-    /// The waker that the thread wakes when it attends.
     static WAITER: RefCell<Option<Waker>> = const { RefCell::new(None) };
 }
 
