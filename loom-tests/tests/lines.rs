@@ -5,7 +5,7 @@
 //! executor's owners, and the waiters for a descriptor.
 //!
 //! A line moves if a core accesses it that has no copy, because another core has written it since.
-//! The full fences of parts of the executor are counted as well.
+//! The full fences of a join are counted as well.
 //!
 //! The models here have one thread, which acts for one core after the other, so the count does not
 //! depend on a schedule. What one call makes is taken for one line: a task is 48 bytes and a
