@@ -79,9 +79,6 @@ impl TcpListener {
 }
 
 /// A TCP connection. It can be read and written at once, by any number of tasks.
-///
-/// # Example
-/// See [`TcpListener`].
 #[derive(Debug)]
 pub struct TcpStream(Arc<net::TcpStream>);
 

@@ -299,9 +299,6 @@ impl Check {
     ///
     /// # Panics
     /// The check panics if no report has such a value.
-    ///
-    /// # Example
-    /// See [`Found`].
     pub fn replay(mut self, replay: impl Into<String>) -> Self {
         self.replay = Some(replay.into());
         self
@@ -312,9 +309,6 @@ impl Check {
     /// # Panics
     /// If it fails, with the report as the message. Also if it is called inside a simulation, or if
     /// an environment variable has a value that cannot be read.
-    ///
-    /// # Example
-    /// See [`check()`].
     #[track_caller]
     pub fn run<F: Future<Output: Verdict>>(&self, program: impl Fn() -> F) {
         if let Err(found) = self.find(program) {
@@ -330,9 +324,6 @@ impl Check {
     /// # Panics
     /// If it is called inside a simulation, or if an environment variable has a value that cannot
     /// be read.
-    ///
-    /// # Example
-    /// See [`Check`].
     pub fn find<F: Future<Output: Verdict>>(
         &self,
         program: impl Fn() -> F,

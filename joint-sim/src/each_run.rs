@@ -32,9 +32,6 @@ macro_rules! settings {
 settings! {
     /// Sets what goes wrong. Otherwise nothing does, and in a [`Check`] [all faults](Faults::all)
     /// happen.
-    ///
-    /// # Example
-    /// See [`Faults`].
     faults: Faults,
 
     /// Sets the number of workers of the main executor, and of each executor whose builder does not
@@ -76,9 +73,6 @@ settings! {
 
     /// Sets which panics fail a run. Otherwise these are those that nobody
     /// [looks at](Panics::Unseen), and in a [`Check`] [all](Panics::Any).
-    ///
-    /// # Example
-    /// See [`Panics`].
     panics: Panics,
 
     /// Sets whether a run fails if a task has not ended when the main future does. Otherwise such a
@@ -171,8 +165,5 @@ settings! {
     /// while its requests are under way. Let the main future rest until its tasks should be idle: a
     /// loop over a select that is in the handler of one branch, and will poll the other branch
     /// after that, snoozes meanwhile, and is blamed if the main future ends then.
-    ///
-    /// # Example
-    /// See [`Snoozing`](super::Snoozing).
     deny_snoozing: bool,
 }

@@ -172,9 +172,6 @@ impl Failure {
     /// Returns everything that happened up to the failure, if [`Builder::trace`] asked for it.
     ///
     /// [`Builder::trace`]: super::Builder::trace
-    ///
-    /// # Example
-    /// See [`Trace`].
     pub fn trace(&self) -> Option<&Trace> {
         self.trace.as_deref()
     }

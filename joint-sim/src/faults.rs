@@ -94,18 +94,12 @@ impl Faults {
 
     /// A timer fires late, by up to the [longest delay](Faults::longest_delay), and so does the
     /// deadline of a wait that blocks. Small delays are as likely as large ones.
-    ///
-    /// # Example
-    /// See [`Faults`].
     pub const fn late_timers(self, probability: f64) -> Self {
         self.with(Fault::LateTimer, probability)
     }
 
     /// A wake-up, or the first poll of a task, is late by up to the
     /// [longest delay](Faults::longest_delay). Wake-ups that come after it therefore overtake it.
-    ///
-    /// # Example
-    /// See [`Faults`].
     pub const fn late_wakeups(self, probability: f64) -> Self {
         self.with(Fault::LateWakeup, probability)
     }
@@ -298,9 +292,6 @@ impl Faults {
 
     /// A write that makes a file longer finds its disk full, which stays so for up to a second of
     /// virtual time.
-    ///
-    /// # Example
-    /// See [`disk_errors`](Faults::disk_errors).
     pub const fn full_disks(self, probability: f64) -> Self {
         self.with(Fault::FullDisk, probability)
     }

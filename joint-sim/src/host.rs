@@ -105,9 +105,6 @@ impl Host {
     ///
     /// # Panics
     /// Outside of a simulation.
-    ///
-    /// # Example
-    /// See [`new`](Self::new).
     pub fn find(name: &str) -> Option<Self> {
         with_world(|world| {
             let number = world.machines(|machines| machines.find(name))?;
@@ -139,9 +136,6 @@ impl Host {
     ///
     /// # Panics
     /// If the host is running already, if it is the main future's, or outside of its simulation.
-    ///
-    /// # Example
-    /// See [`Host`].
     #[track_caller]
     pub fn run<F, M>(&self, mut main: F)
     where
@@ -166,9 +160,6 @@ impl Host {
     ///
     /// # Panics
     /// If the host has never run, if it is the main future's, or outside of its simulation.
-    ///
-    /// # Example
-    /// See [`Host`].
     pub fn restart(&self) {
         if self.is_running() {
             self.kill();
@@ -216,9 +207,6 @@ impl Host {
     ///
     /// # Panics
     /// If it is the main future's host, or outside of its simulation.
-    ///
-    /// # Example
-    /// See [`kill`](Self::kill).
     pub fn kill_program(&self) {
         self.stop(Power::Idle);
     }
@@ -234,9 +222,6 @@ impl Host {
     ///
     /// # Panics
     /// If it is the main future's host, or outside of its simulation.
-    ///
-    /// # Example
-    /// See [`fs`](super::fs).
     pub fn cut_power(&self) {
         self.stop(Power::Off);
     }
@@ -291,9 +276,6 @@ impl Host {
     ///
     /// # Panics
     /// Outside of its simulation.
-    ///
-    /// # Example
-    /// See [`pause`](Self::pause).
     pub fn resume(&self) {
         self.with(|world| world.resume(self.number, None));
     }

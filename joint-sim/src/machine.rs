@@ -176,9 +176,6 @@ pub(super) fn ip(host: usize) -> Ipv4Addr {
 }
 
 /// How a host's main future has ended.
-///
-/// # Example
-/// See [`Host::ended`](super::Host::ended).
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[must_use = "it may be a panic"]
 pub enum HostEnd {

@@ -141,9 +141,6 @@ pub fn set_link(a: impl AsRef<str>, b: impl AsRef<str>, link: Link) {
 ///
 /// # Panics
 /// If there is no such host, or outside of a simulation.
-///
-/// # Example
-/// See [`set_link`].
 pub fn set_link_one_way(from: impl AsRef<str>, to: impl AsRef<str>, link: Link) {
     with_two(from.as_ref(), to.as_ref(), |_, network, from, to| {
         network.links.own.insert((from, to), link);
@@ -154,9 +151,6 @@ pub fn set_link_one_way(from: impl AsRef<str>, to: impl AsRef<str>, link: Link) 
 ///
 /// # Panics
 /// Outside of a simulation.
-///
-/// # Example
-/// See [`Latency`].
 pub fn set_default_link(link: Link) {
     with_network(|_, network| network.links.default = link);
 }
@@ -198,9 +192,6 @@ pub fn partition(a: impl AsRef<str>, b: impl AsRef<str>) {
 ///
 /// # Panics
 /// If there is no such host, or outside of a simulation.
-///
-/// # Example
-/// See [`partition`].
 pub fn partition_one_way(from: impl AsRef<str>, to: impl AsRef<str>) {
     with_two(from.as_ref(), to.as_ref(), |_, network, from, to| {
         network.links.cut((from, to));
@@ -211,9 +202,6 @@ pub fn partition_one_way(from: impl AsRef<str>, to: impl AsRef<str>) {
 ///
 /// # Panics
 /// If there is no such host, or outside of a simulation.
-///
-/// # Example
-/// See [`partition`].
 pub fn isolate(host: impl AsRef<str>) {
     with_network(|_, network| {
         let host = network.number(host.as_ref());
@@ -259,9 +247,6 @@ pub fn heal(a: impl AsRef<str>, b: impl AsRef<str>) {
 ///
 /// # Panics
 /// Outside of a simulation.
-///
-/// # Example
-/// See [`heal`].
 pub fn heal_all() {
     with_network(|world, network| {
         let healed = mem::take(&mut network.links.cut);

@@ -61,9 +61,6 @@ impl Builder {
     }
 
     /// Sets how the task that runs next is chosen. Otherwise it is [`Scheduler::Random`].
-    ///
-    /// # Example
-    /// See [`Builder`].
     pub fn scheduler(mut self, scheduler: Scheduler) -> Self {
         self.scheduler = scheduler;
         self
@@ -75,9 +72,6 @@ impl Builder {
     /// [`Outcome::steps`] of an earlier run tells the number.
     ///
     /// [`Outcome::steps`]: super::Outcome::steps
-    ///
-    /// # Example
-    /// See [`Scheduler::Pct`].
     pub fn expected_steps(mut self, steps: u64) -> Self {
         self.expected_steps = steps;
         self
@@ -88,9 +82,6 @@ impl Builder {
     /// [`Trace`]: super::Trace
     ///
     /// This takes memory for each spawn, wake-up and poll. It changes nothing in the run.
-    ///
-    /// # Example
-    /// See [`Trace`].
     pub fn trace(mut self, trace: bool) -> Self {
         self.keeps_trace = trace;
         self

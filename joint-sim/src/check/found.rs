@@ -154,9 +154,6 @@ impl Found {
     }
 
     /// Returns the value of `JOINT_SIM_REPLAY` that replays the shrunk run.
-    ///
-    /// # Example
-    /// See [`Found`].
     pub fn shrunk_replay(&self) -> Option<String> {
         self.shrunk.as_ref().map(|shrunk| shrunk.plan.to_string())
     }

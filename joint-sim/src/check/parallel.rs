@@ -39,9 +39,6 @@ impl Check {
     /// Runs overlap in time, and each thread has thread-locals of its own. So a program that keeps
     /// its state in a `static` must be checked on one thread. `cargo test` runs tests in parallel
     /// already, so this is for one long check.
-    ///
-    /// # Example
-    /// See [`ParallelCheck`].
     pub fn jobs(self, jobs: usize) -> ParallelCheck {
         let jobs = match jobs {
             0 => available_parallelism().map_or(1, NonZeroUsize::get),

@@ -153,9 +153,6 @@ impl Link {
     }
 
     /// Sets how long messages take.
-    ///
-    /// # Example
-    /// See [`Link`].
     pub const fn latency(mut self, latency: Latency) -> Self {
         self.latency = latency;
         self
@@ -165,9 +162,6 @@ impl Link {
     ///
     /// # Panics
     /// If it is not between 0 and 1.
-    ///
-    /// # Example
-    /// See [`Link`].
     pub fn loss(mut self, probability: f64) -> Self {
         self.loss = checked(probability);
         self
@@ -177,9 +171,6 @@ impl Link {
     ///
     /// # Panics
     /// If it is not between 0 and 1.
-    ///
-    /// # Example
-    /// See [`Link`].
     pub fn duplication(mut self, probability: f64) -> Self {
         self.duplication = checked(probability);
         self
@@ -190,9 +181,6 @@ impl Link {
     ///
     /// # Panics
     /// If it is not between 0 and 1.
-    ///
-    /// # Example
-    /// See [`Link`].
     pub fn reordering(mut self, probability: f64) -> Self {
         self.reordering = checked(probability);
         self
