@@ -28,7 +28,9 @@ use super::{
 ///
 /// # Panics
 /// If a host's main future panics, the run fails with that panic, unless somebody waits for the end
-/// of the host ([`ended`](Self::ended)).
+/// of the host ([`ended`](Self::ended)). Outside of its simulation, a host has only its name and its
+/// address: all other methods panic there. So do those that would start or kill the host of the
+/// simulation's main future.
 ///
 /// # Example
 /// ```
@@ -135,7 +137,7 @@ impl Host {
     /// its future need be `Send`.
     ///
     /// # Panics
-    /// If the host is running already, if it is the main future's, or outside of its simulation.
+    /// If the host is running already.
     #[track_caller]
     pub fn run<F, M>(&self, mut main: F)
     where
@@ -159,7 +161,7 @@ impl Host {
     /// the closure that was given to [`run`](Self::run).
     ///
     /// # Panics
-    /// If the host has never run, if it is the main future's, or outside of its simulation.
+    /// If the host has never run.
     pub fn restart(&self) {
         if self.is_running() {
             self.kill();
@@ -171,9 +173,6 @@ impl Host {
     /// or the [machine](Self::cut_power) crashes.
     ///
     /// Nothing happens if it is not running.
-    ///
-    /// # Panics
-    /// If it is the main future's host, or outside of its simulation.
     ///
     /// # Example
     /// ```
@@ -204,9 +203,6 @@ impl Host {
     /// The machine keeps answering: it closes the program's connections, and refuses further ones.
     /// If a task of the host itself calls this, or a poll on the host is blocked, that poll ends
     /// first, without access to the network. Nothing happens if the host is not running.
-    ///
-    /// # Panics
-    /// If it is the main future's host, or outside of its simulation.
     pub fn kill_program(&self) {
         self.stop(Power::Idle);
     }
@@ -219,9 +215,6 @@ impl Host {
     /// reads never notices. A peer that writes gets
     /// [`ConnectionReset`](std::io::ErrorKind::ConnectionReset) once the host has started again, or
     /// else [`TimedOut`](std::io::ErrorKind::TimedOut) after many minutes.
-    ///
-    /// # Panics
-    /// If it is the main future's host, or outside of its simulation.
     pub fn cut_power(&self) {
         self.stop(Power::Off);
     }
@@ -243,9 +236,6 @@ impl Host {
     /// Nothing happens if the host is not running or is paused already. If a
     /// [fault](super::Faults::pauses) has paused it, it stays paused until it is resumed. Killing
     /// it ends the pause.
-    ///
-    /// # Panics
-    /// Outside of its simulation.
     ///
     /// # Example
     /// ```
@@ -273,17 +263,11 @@ impl Host {
     /// which it arrived.
     ///
     /// Nothing happens if it is not paused. A pause of a [fault](super::Faults::pauses) ends too.
-    ///
-    /// # Panics
-    /// Outside of its simulation.
     pub fn resume(&self) {
         self.with(|world| world.resume(self.number, None));
     }
 
     /// Returns whether the host is paused.
-    ///
-    /// # Panics
-    /// Outside of its simulation.
     pub fn is_paused(&self) -> bool {
         self.with(|world| world.is_paused(self.number))
     }
@@ -302,8 +286,8 @@ impl Host {
     /// times.
     ///
     /// # Panics
-    /// If the drift is -1,000,000 or less, if the wall clock would show a time before 1970 or after
-    /// 2554, or outside of its simulation. A run begins with the year 2000.
+    /// If the drift is -1,000,000 or less, or if the wall clock would show a time before 1970 or
+    /// after 2554. A run begins with the year 2000.
     ///
     /// # Example
     /// ```
@@ -329,9 +313,6 @@ impl Host {
     }
 
     /// Returns whether the host's program is running.
-    ///
-    /// # Panics
-    /// Outside of its simulation.
     pub fn is_running(&self) -> bool {
         self.machine(|machine| machine.power == Power::Running)
     }
@@ -340,9 +321,6 @@ impl Host {
     /// running.
     ///
     /// A panic of the host's main future does not fail the run while this future exists.
-    ///
-    /// # Panics
-    /// Outside of its simulation.
     ///
     /// # Example
     /// ```

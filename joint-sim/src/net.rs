@@ -59,6 +59,10 @@
 //! after the writing direction has been shut down, writes fail with
 //! [`BrokenPipe`](std::io::ErrorKind::BrokenPipe), and reads return 0.
 //!
+//! # Panics
+//! Each function here panics outside of a simulation, and all but [`lookup`] if there is no host
+//! with this name.
+//!
 //! # What is not
 //! Bandwidth, packets and their headers, keep-alive, urgent data, broadcast and multicast. Two
 //! sockets of one protocol on one host cannot have the same port, even with different addresses. A
@@ -94,9 +98,6 @@ fn with_network<R>(f: impl FnOnce(&World, &mut Network) -> R) -> R {
 
 /// Returns the address of the host with this name.
 ///
-/// # Panics
-/// Outside of a simulation.
-///
 /// # Example
 /// ```
 /// use joint_sim::{self as sim, Host, net};
@@ -112,9 +113,6 @@ pub fn lookup(name: &str) -> Option<IpAddr> {
 }
 
 /// Sets how messages travel between two hosts, in both directions. They are hosts or their names.
-///
-/// # Panics
-/// If there is no such host, or outside of a simulation.
 ///
 /// # Example
 /// ```
@@ -138,9 +136,6 @@ pub fn set_link(a: impl AsRef<str>, b: impl AsRef<str>, link: Link) {
 }
 
 /// Sets how messages travel from one host to another. The other direction is unchanged.
-///
-/// # Panics
-/// If there is no such host, or outside of a simulation.
 pub fn set_link_one_way(from: impl AsRef<str>, to: impl AsRef<str>, link: Link) {
     with_two(from.as_ref(), to.as_ref(), |_, network, from, to| {
         network.links.own.insert((from, to), link);
@@ -148,9 +143,6 @@ pub fn set_link_one_way(from: impl AsRef<str>, to: impl AsRef<str>, link: Link) 
 }
 
 /// Sets how messages travel between all hosts whose link is not set.
-///
-/// # Panics
-/// Outside of a simulation.
 pub fn set_default_link(link: Link) {
     with_network(|_, network| network.links.default = link);
 }
@@ -160,9 +152,6 @@ pub fn set_default_link(link: Link) {
 ///
 /// Datagrams are lost. Streams send again what does not arrive, and give up after a time (see the
 /// [module](self#what-is-simulated)).
-///
-/// # Panics
-/// If there is no such host, or outside of a simulation.
 ///
 /// # Example
 /// ```
@@ -189,9 +178,6 @@ pub fn partition(a: impl AsRef<str>, b: impl AsRef<str>) {
 }
 
 /// Cuts the link from one host to another. The other direction is unchanged.
-///
-/// # Panics
-/// If there is no such host, or outside of a simulation.
 pub fn partition_one_way(from: impl AsRef<str>, to: impl AsRef<str>) {
     with_two(from.as_ref(), to.as_ref(), |_, network, from, to| {
         network.links.cut((from, to));
@@ -199,9 +185,6 @@ pub fn partition_one_way(from: impl AsRef<str>, to: impl AsRef<str>) {
 }
 
 /// Cuts the links between a host and all hosts that exist.
-///
-/// # Panics
-/// If there is no such host, or outside of a simulation.
 pub fn isolate(host: impl AsRef<str>) {
     with_network(|_, network| {
         let host = network.number(host.as_ref());
@@ -213,9 +196,6 @@ pub fn isolate(host: impl AsRef<str>) {
 }
 
 /// Heals the link between two hosts, in both directions. Streams go on soon.
-///
-/// # Panics
-/// If there is no such host, or outside of a simulation.
 ///
 /// # Example
 /// ```
@@ -244,9 +224,6 @@ pub fn heal(a: impl AsRef<str>, b: impl AsRef<str>) {
 }
 
 /// Heals all links. Clogged links stay clogged.
-///
-/// # Panics
-/// Outside of a simulation.
 pub fn heal_all() {
     with_network(|world, network| {
         let healed = mem::take(&mut network.links.cut);
@@ -256,9 +233,6 @@ pub fn heal_all() {
 
 /// Clogs the link between two hosts, in both directions. Nothing arrives for this time. All of it
 /// arrives after that. A link that is clogged already stays so until the later of the two ends.
-///
-/// # Panics
-/// If there is no such host, or outside of a simulation.
 ///
 /// # Example
 /// ```

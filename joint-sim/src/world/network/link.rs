@@ -99,6 +99,9 @@ fn nanos(time: Duration) -> u64 {
 /// A stream loses nothing and keeps its order. If a part of it is lost it is sent again, 200 ms
 /// later at first, and then after twice that time.
 ///
+/// # Panics
+/// The methods panic if a probability is not between 0 and 1.
+///
 /// # Example
 /// ```
 /// use joint_sim::{self as sim, Host, net::{self, Latency, Link, UdpSocket}};
@@ -159,18 +162,12 @@ impl Link {
     }
 
     /// Sets the probability with which a message is lost.
-    ///
-    /// # Panics
-    /// If it is not between 0 and 1.
     pub fn loss(mut self, probability: f64) -> Self {
         self.loss = checked(probability);
         self
     }
 
     /// Sets the probability with which a datagram arrives twice.
-    ///
-    /// # Panics
-    /// If it is not between 0 and 1.
     pub fn duplication(mut self, probability: f64) -> Self {
         self.duplication = checked(probability);
         self
@@ -178,9 +175,6 @@ impl Link {
 
     /// Sets the probability with which a datagram is held back for ten more latencies, so that
     /// later ones overtake it.
-    ///
-    /// # Panics
-    /// If it is not between 0 and 1.
     pub fn reordering(mut self, probability: f64) -> Self {
         self.reordering = checked(probability);
         self
