@@ -21,7 +21,7 @@ use joint_executor::{
 };
 use joint_sim::{Builder, Check, Faults, check, point, random};
 
-use crate::{SECOND, common::again, found, join, remove_files, says};
+use crate::{SECOND, common::own_process, found, join, remove_files, says};
 
 /// Loses an update if one of its tasks runs between the two halves of another one. It has tasks
 /// and yields that do not matter.
@@ -203,57 +203,45 @@ fn a_replay_that_cannot_be_read_is_refused() {
     Check::new().replay("pct:x").run(pending::<()>);
 }
 
-/// A program for the next test, which runs this one in a process of its own.
-#[test]
-#[ignore = "fails on purpose"]
-fn planted() {
-    check(loses_an_update);
-}
-
-/// A program for the next test.
-#[test]
-#[ignore = "fails on purpose"]
-fn planted_call() {
-    check(|| spawn_blocking(|| assert!(random() % 8 != 0, "of a call")));
-}
-
 #[test]
 fn the_message_of_a_panic_is_hidden_in_all_runs_but_the_shrunk_one() {
-    let mut command = again();
-    command.args(["--exact", "check::planted_call", "--ignored"]);
+    let program = || check(|| spawn_blocking(|| assert!(random() % 8 != 0, "of a call")));
+    let Some(mut command) = own_process(&program) else {
+        return program();
+    };
     command.env("JOINT_SIM_OUT", std::env::temp_dir());
-    let printed = String::from_utf8(command.output().unwrap().stdout).unwrap();
+    let printed = String::from_utf8(command.output().unwrap().stderr).unwrap();
     let messages = printed.matches("thread 'joint-sim-call'").count();
     assert_eq!(messages, 1, "{printed}");
 }
 
 #[test]
 fn the_environment_replays_a_run() {
+    let program = || check(loses_an_update);
     let output = |name: &str, value: &str| {
-        let mut command = again();
-        command.args(["--exact", "check::planted", "--ignored"]);
+        let mut command = own_process(&program)?;
         command.env("JOINT_SIM_OUT", std::env::temp_dir());
         let output = command.env(name, value).output().unwrap();
-        (
-            output.status.success(),
-            String::from_utf8(output.stdout).unwrap(),
-        )
+        let report = String::from_utf8(output.stderr).unwrap();
+        Some((output.status.success(), report))
     };
-    let (is_ok, report) = output("JOINT_SIM_SEED", "5000");
+    let Some((is_ok, report)) = output("JOINT_SIM_SEED", "5000") else {
+        return program();
+    };
     assert!(!is_ok);
     let replay = report.split("JOINT_SIM_REPLAY=").nth(1).unwrap();
     let replay = replay.split_whitespace().next().unwrap();
     let (plan, _faults) = replay.split_once('/').unwrap();
     let seed: u64 = plan.rsplit(':').next().unwrap().parse().unwrap();
     assert!(seed >= 5_000, "{report}");
-    let (is_ok, report) = output("JOINT_SIM_REPLAY", replay);
+    let (is_ok, report) = output("JOINT_SIM_REPLAY", replay).unwrap();
     assert!(
         !is_ok && report.contains("run 1 of the check failed"),
         "{report}"
     );
     // The panics of the other runs are hidden.
     assert_eq!(report.matches("an update was lost").count(), 2, "{report}");
-    assert!(output("JOINT_SIM_SEEDS", "0").0);
+    assert!(output("JOINT_SIM_SEEDS", "0").unwrap().0);
 }
 
 /// Two tasks take two locks in opposite orders.

@@ -1,11 +1,11 @@
 //! Checks that go on for a time, and vary the runs that did something new.
 
-use std::{env, fs, path::PathBuf, time::Duration};
+use std::{env, fs, path::PathBuf, process::Command, time::Duration};
 
 use joint_executor::{spawn, yield_now};
 use joint_sim::{Check, Found, Panics, fault};
 
-use crate::common::{again, panic_text};
+use crate::common::{in_process, panic_text};
 use crate::{found, remove_files, says};
 
 /// Longer than any of these checks takes, unless it finds nothing.
@@ -91,30 +91,18 @@ fn a_program_without_a_failure_is_run_until_the_time_is_over() {
     assert_eq!(none.unwrap().runs, 0);
 }
 
-/// A program for the next test, which passes.
-#[test]
-#[ignore = "prints what it covers"]
-fn planted_cover() {
-    Check::new().panics(Panics::Unseen).run(|| async {
-        let task = spawn(async {
-            assert!(!fault("disk"), "the disk is full");
-        });
-        let _ended = task.result().await.map_err(|error| error.into_panic());
-    });
-}
-
 #[test]
 fn a_check_that_passes_prints_the_panics_that_failed_no_run_and_what_it_has_covered() {
-    let mut command = again();
-    command.args([
-        "--exact",
-        "night::planted_cover",
-        "--ignored",
-        "--nocapture",
-    ]);
-    let output = command.env("JOINT_SIM_TIME", "1s").output().unwrap();
-    let printed = String::from_utf8(output.stderr).unwrap();
-    assert!(output.status.success(), "{printed}");
+    let for_a_second = |command: &mut Command| _ = command.env("JOINT_SIM_TIME", "1s");
+    let printed = in_process(for_a_second, || {
+        Check::new().panics(Panics::Unseen).run(|| async {
+            let task = spawn(async {
+                assert!(!fault("disk"), "the disk is full");
+            });
+            let _ended = task.result().await.map_err(|error| error.into_panic());
+        });
+    });
+    let Some(printed) = printed else { return };
     let quiet = printed
         .lines()
         .filter(|line| line.contains("the disk is full"));

@@ -1,6 +1,6 @@
 //! The trace of a run, its file for Perfetto, and the digest.
 
-use std::{collections::BTreeMap, env, future::pending, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, future::pending, process::Command, sync::Arc, time::Duration};
 
 use futures_lite::{AsyncReadExt, AsyncWriteExt};
 use joint::{block_on, oneshot};
@@ -16,7 +16,7 @@ use joint_sim::{
     net::{TcpListener, TcpStream, UdpSocket},
 };
 
-use crate::common::again;
+use crate::common::in_process;
 use crate::{faults, join, net::storm::requests_in_a_storm, says};
 
 const MILLISECOND: Duration = Duration::from_millis(1);
@@ -239,37 +239,26 @@ fn digests_are_the_same_on_every_machine_and_in_every_build() {
     );
 }
 
-const PRINTS: &str = "JOINT_TEST_PRINTS_EVENTS";
-
-/// Prints the events of the stress program, if another test of this file asks for it.
 #[test]
-fn prints_its_events() {
-    if env::var_os(PRINTS).is_some() {
+fn each_process_sees_the_same_events() {
+    let print = || {
         for seed in 0..4 {
             let outcome = Builder::new(seed).trace(true).run(everything()).unwrap();
             println!("{}{:016x}", outcome.trace.unwrap(), outcome.digest);
         }
-    }
-}
-
-#[test]
-fn each_process_sees_the_same_events() {
+    };
     // Each process has another layout of its memory, and other random state.
     let events = |padding: usize| {
-        let output = again()
-            .args(["--exact", "trace::prints_its_events", "--nocapture"])
-            .env(PRINTS, "x".repeat(padding))
-            .output();
-        let text = String::from_utf8(output.unwrap().stdout).unwrap();
+        let pads = |command: &mut Command| _ = command.env("JOINT_TEST_PADS", "x".repeat(padding));
+        let text = in_process(pads, print)?;
         let events = text.lines().filter(|line| !line.starts_with("test result"));
-        events.map(str::to_owned).collect::<Vec<_>>()
+        Some(events.map(str::to_owned).collect::<Vec<_>>())
     };
-    let first = events(1);
+    let Some(first) = events(1) else { return };
     assert!(first.len() > 4_000, "{}", first.len());
-    for padding in [100, 5_000, 20_000] {
-        let again = events(padding);
+    for again in [100, 5_000, 20_000].map(events).map(Option::unwrap) {
         let differs = first.iter().zip(&again).find(|(one, other)| one != other);
-        assert_eq!(differs, None, "{padding}");
+        assert_eq!(differs, None);
         assert_eq!(first.len(), again.len());
     }
 }
