@@ -35,6 +35,14 @@ fn on_a_ring(test: impl Future<Output = ()>) {
     }
 }
 
+/// Runs a test on one of two workers, where there is io_uring.
+fn on_two_workers(test: impl Future<Output = ()>) {
+    if is_here() {
+        let executor = Executor::builder().workers(2).build().unwrap();
+        executor.block_on(test);
+    }
+}
+
 /// A file with these contents, which is removed at the end.
 struct Temporary(PathBuf);
 
@@ -66,11 +74,8 @@ async fn connected() -> (TcpStream, net::TcpStream) {
 
 #[test]
 fn a_file_is_read_and_written_at_offsets() {
-    if !is_here() {
-        return;
-    }
-    let file = Temporary::new(b"0123456789");
-    block_on(async {
+    on_a_ring(async {
+        let file = Temporary::new(b"0123456789");
         let ours = fs::OpenOptions::new().read(true).write(true).open(&file.0);
         let ours = File::from(ours.unwrap());
         let (count, buffer) = ours.read_at(Vec::with_capacity(4), 3).await;
@@ -89,10 +94,10 @@ fn a_file_is_read_and_written_at_offsets() {
         let (count, _) = ours.read_at(buffer, u64::MAX).await;
         let error = count.unwrap_err();
         assert_eq!(error.raw_os_error(), Some(libc::EINVAL), "no such offset");
+        let read = fs::read(&file.0).unwrap();
+        assert_eq!(&read[..12], b"01234567abxx");
+        assert_eq!(read.len(), 100_010);
     });
-    let read = fs::read(&file.0).unwrap();
-    assert_eq!(&read[..12], b"01234567abxx");
-    assert_eq!(read.len(), 100_010);
 }
 
 #[test]
@@ -112,11 +117,7 @@ fn an_error_of_the_kernel_is_returned_with_the_buffer() {
 
 #[test]
 fn a_task_waits_for_a_peer() {
-    if !is_here() {
-        return;
-    }
-    let executor = Executor::builder().workers(2).build().unwrap();
-    executor.block_on(async {
+    on_two_workers(async {
         let (ours, mut peer) = connected().await;
         let reader = joint_executor::spawn(async move {
             let (count, buffer) = ours.read(vec![0; 16].into_boxed_slice()).await;
@@ -464,11 +465,7 @@ fn a_full_queue_is_submitted() {
 /// operation.
 #[test]
 fn two_workers_share_connections() {
-    if !is_here() {
-        return;
-    }
-    let executor = Executor::builder().workers(2).build().unwrap();
-    executor.block_on(async {
+    on_two_workers(async {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.get_ref().local_addr().unwrap();
         let server = joint_executor::spawn(async move {
