@@ -147,26 +147,6 @@ fn up_to_three_children_are_polled_each_time_with_the_tasks_waker() {
 }
 
 #[test]
-fn a_child_that_has_ended_is_not_polled_when_it_is_woken_again() {
-    let (futures, seen) = children(4);
-    let mut all = pin!(all(futures));
-    let mut cx = Context::from_waker(Waker::noop());
-    assert!(all.as_mut().poll(&mut cx).is_pending());
-    let wakers: Vec<_> = seen
-        .borrow()
-        .wakers
-        .iter()
-        .map(|waker| waker.clone().unwrap())
-        .collect();
-    seen.borrow_mut().ended[1] = true;
-    for _ in 0..3 {
-        wakers[1].wake_by_ref();
-        assert!(all.as_mut().poll(&mut cx).is_pending());
-    }
-    assert_eq!(seen.borrow().polls, [0, 1, 2, 3, 1]);
-}
-
-#[test]
 fn a_race_polls_no_loser_after_the_winner() {
     for count in SIZES {
         let (futures, seen) = children(count);

@@ -2,14 +2,16 @@
 //! kept across a panic, if what they hold may be, and all can be printed.
 
 use std::{
+    cell::Cell,
     fmt::Debug,
     future::Ready,
+    marker::PhantomPinned,
     panic::{RefUnwindSafe, UnwindSafe},
 };
 
 use joint_flow::{
     All, AllReady, Any, Closed, KeepLosers, Losers, OneOf3, Quorum, Race, Strict, Task, TaskError,
-    TryAll, collection, generator, lock, promise, retry, stream, task, variable,
+    TryAll, collection, generator, lock, promise, retry, shared, stream, task, variable,
 };
 
 type Value = Ready<u8>;
@@ -25,7 +27,9 @@ macro_rules! have_all {
 fn all_types_have_the_auto_traits() {
     have_all! {
         Task<u8>, TaskError, task::Wait<'static, u8>,
-        promise::Sender<u8>, promise::Shared<u8>, Closed,
+        promise::Sender<Cell<u8>>, promise::Shared<u8>, shared::Wait<'static, u8>, Closed,
+        promise::Sender<PhantomPinned>, promise::Shared<PhantomPinned>,
+        shared::Wait<'static, PhantomPinned>, shared::Driver<Value>,
         Race<(Value, Value)>, Race<[Value; 2]>, Race<Vec<Value>>, OneOf3<u8, u8, u8>,
         All<(Value, Value)>, TryAll<(Try, Try)>, AllReady<(Value, Value)>,
         Quorum<[Try; 3]>, Strict<[Try; 3]>, Any<[Try; 3]>, KeepLosers<Vec<Try>>, Losers<Vec<Try>>,

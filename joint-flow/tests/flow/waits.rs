@@ -3,20 +3,17 @@
 use std::{
     cell::Cell,
     future::{Future, poll_fn},
-    panic::{AssertUnwindSafe, RefUnwindSafe, UnwindSafe, catch_unwind},
+    panic::{AssertUnwindSafe, catch_unwind},
     pin::{Pin, pin},
-    sync::{
-        Arc, Barrier, Mutex,
-        atomic::{AtomicUsize, Ordering::Relaxed},
-    },
+    sync::{Arc, Barrier, Mutex},
     task::{Context, Poll, Waker},
     thread,
     time::{Duration, Instant},
 };
 
-use crate::common::{counting, on_drop, poll_with, wait_until, waker_that};
+use crate::common::{counting, on_drop, poll_with, waker_that};
 use joint::{block_on, task};
-use joint_flow::shared::{Closed, Driver, Sender, Shared, Wait, channel, from_future};
+use joint_flow::shared::{Closed, Sender, Shared, channel, from_future};
 
 /// No test waits that long.
 const FOR_LONG: Duration = Duration::from_secs(3600);
@@ -127,27 +124,6 @@ fn a_waiter_that_has_gone_is_not_woken_and_leaves_no_waker() {
 }
 
 #[test]
-fn a_waiter_that_reuses_a_dropped_waiters_place_is_woken() {
-    let (tx, shared) = channel();
-    let (gone, gone_waker) = counting();
-    let (stays, stays_waker) = counting();
-    let mut kept = Vec::new();
-    for _ in 0..100 {
-        for _ in 0..3 {
-            assert!(poll_with(&mut shared.wait(), &gone_waker).is_pending());
-        }
-        let mut clone = shared.clone();
-        assert!(poll_with(&mut clone, &stays_waker).is_pending());
-        kept.push(clone);
-    }
-    tx.send(1);
-    assert_eq!((stays.count(), gone.count()), (100, 0));
-    for mut shared in kept {
-        assert_eq!(poll_with(&mut shared, &stays_waker), Poll::Ready(Ok(1)));
-    }
-}
-
-#[test]
 fn the_value_is_cloned_for_each_answer_and_dropped_with_the_last_shared() {
     let (drops, clones) = (Cell::new(0), Cell::new(0));
     let (drops, clones) = (&drops, &clones);
@@ -195,21 +171,6 @@ fn a_value_without_clone_is_waited_for_by_reference() {
 }
 
 #[test]
-fn a_wait_in_vain_leaves_no_trace() {
-    let (tx, shared) = channel();
-    assert_eq!(shared.blocking_wait_timeout(Duration::ZERO), Ok(None));
-    assert_eq!(
-        shared.blocking_wait_timeout(Duration::from_micros(10)),
-        Ok(None)
-    );
-    assert_eq!(shared.blocking_wait_deadline(Instant::now()), Ok(None));
-    assert!(!shared.is_finished());
-    tx.send(1);
-    assert!(shared.is_finished());
-    assert_eq!(shared.blocking_wait_timeout(Duration::ZERO), Ok(Some(&1)));
-}
-
-#[test]
 fn a_thread_that_blocks_up_to_a_limit_gets_the_value_of_another() {
     // Where the value comes before the call, the call does not wait: so many times.
     for i in 0..100 {
@@ -246,50 +207,6 @@ fn threads_that_block_and_tasks_that_await_all_get_the_value() {
             assert_eq!(waiter.join().unwrap(), Ok(vec![1, 2, 3]));
         }
     }
-}
-
-#[test]
-fn waiters_register_and_drop_on_many_threads_until_the_value_is_sent() {
-    const THREADS: usize = 4;
-    let rounds = if cfg!(miri) { 50 } else { 20_000 };
-    let (tx, shared) = channel();
-    let went = Arc::new(AtomicUsize::new(0));
-    let threads: Vec<_> = (0..THREADS)
-        .map(|n| {
-            let (shared, went) = (shared.clone(), went.clone());
-            thread::spawn(move || {
-                let (wakes, waker) = counting();
-                for round in 0..rounds {
-                    let mut first = shared.wait();
-                    let mut second = shared.clone();
-                    let pending = poll_with(&mut first, &waker).is_pending();
-                    let _ = poll_with(&mut second, &waker);
-                    if (round + n) % 2 == 0 {
-                        drop(first);
-                        let _ = poll_with(&mut second, Waker::noop());
-                    }
-                    assert!(pending);
-                    went.fetch_add(1, Relaxed);
-                }
-                drop(waker);
-                assert_eq!((wakes.count(), wakes.wakers()), (0, 0));
-                shared.blocking_wait().copied()
-            })
-        })
-        .collect();
-    // The value comes while the last of them may still come and go.
-    let last = shared.clone();
-    let coming = thread::spawn(move || {
-        while !last.is_finished() {
-            let _ = poll_with(&mut last.wait(), Waker::noop());
-        }
-    });
-    wait_until(|| went.load(Relaxed) >= THREADS * rounds);
-    tx.send(7);
-    for thread in threads {
-        assert_eq!(thread.join().unwrap(), Ok(7));
-    }
-    coming.join().unwrap();
 }
 
 #[test]
@@ -504,21 +421,7 @@ fn a_driver_whose_panic_is_caught_closes_when_it_is_dropped() {
 }
 
 #[test]
-fn shared_types_have_the_auto_traits_of_their_value_and_are_small() {
-    fn send_sync<T: Send + Sync>() {}
-    fn unpin<T: Unpin>() {}
-    fn unwind<T: UnwindSafe + RefUnwindSafe>() {}
-    send_sync::<Sender<Cell<u8>>>();
-    send_sync::<Shared<u8>>();
-    send_sync::<Wait<'_, u8>>();
-    send_sync::<Driver<std::future::Ready<u8>>>();
-    unpin::<(
-        Sender<std::marker::PhantomPinned>,
-        Shared<std::marker::PhantomPinned>,
-    )>();
-    unpin::<Wait<'_, std::marker::PhantomPinned>>();
-    unwind::<(Sender<Cell<u8>>, Shared<u8>)>();
-    unwind::<Wait<'_, u8>>();
+fn the_handles_of_a_shared_value_are_small() {
     assert_eq!(size_of::<Sender<u8>>(), size_of::<usize>());
     assert_eq!(size_of::<Shared<u8>>(), 4 * size_of::<usize>());
 }
