@@ -23,7 +23,8 @@ use joint_executor::Executor;
 use joint_flow::promise::never;
 
 pub(crate) use self::base::{
-    Wakes, counting, in_process, on_drop, panic_text, poll_with, program, waker_that,
+    Unwound, Wakes, counting, in_process, on_drop, panic_text, panicking, poll_with, program,
+    waker_that,
 };
 
 /// Runs a program under some hundred seeds and all faults.

@@ -4,14 +4,14 @@ use std::{
     cell::Cell,
     future::{Future, poll_fn},
     panic::{AssertUnwindSafe, catch_unwind},
-    pin::{Pin, pin},
+    pin::pin,
     sync::{Arc, Barrier, Mutex},
     task::{Context, Poll, Waker},
     thread,
     time::{Duration, Instant},
 };
 
-use crate::common::{counting, on_drop, poll_with, waker_that};
+use crate::common::{Unwound, counting, on_drop, panicking, poll_with, waker_that};
 use joint::{block_on, task};
 use joint_flow::shared::{Closed, Sender, Shared, channel, from_future};
 
@@ -471,26 +471,13 @@ fn a_shared_without_a_value_gives_nothing_away() {
 
 #[test]
 fn a_driver_drops_its_panicking_future_during_the_unwinding() {
-    struct Panics<'a>(&'a Cell<bool>);
-    impl Future for Panics<'_> {
-        type Output = ();
-
-        fn poll(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<()> {
-            quiet_panic("in the poll")
-        }
-    }
-    impl Drop for Panics<'_> {
-        fn drop(&mut self) {
-            self.0.set(thread::panicking());
-        }
-    }
-    let dropped_unwinding: &'static Cell<bool> = Box::leak(Box::default());
-    let (driver, output) = from_future(Panics(dropped_unwinding));
+    let seen = Unwound::default();
+    let (driver, output) = from_future(panicking(&seen));
     let (runnable, handle) = task::spawn_local(driver, |_| {});
     runnable.run();
     assert!(block_on(handle.result()).is_err_and(|error| error.is_panic()));
     assert_eq!(block_on(output), Err(Closed));
-    assert!(dropped_unwinding.get());
+    assert_eq!(*seen.lock().unwrap(), [true]);
 }
 
 #[test]

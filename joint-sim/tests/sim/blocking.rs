@@ -8,7 +8,7 @@ use std::{
         atomic::{AtomicUsize, Ordering::Relaxed},
         mpsc,
     },
-    thread::{self, ThreadId},
+    thread,
     time::Duration,
 };
 
@@ -19,7 +19,7 @@ use joint_executor::{
 };
 use joint_sim::{self as sim, Builder, Faults, Host};
 
-use crate::{Counts, SECOND, executor, join, says};
+use crate::{Counts, SECOND, common::OnDrop, executor, join, says};
 
 /// Two functions, each of which waits for the other one's answer before it sends its own.
 async fn ping_pong(rounds: usize) -> usize {
@@ -161,14 +161,9 @@ fn executors_and_tasks_started_by_a_blocking_function_are_simulated() {
 
 #[test]
 fn a_local_future_is_dropped_on_the_thread_of_the_world() {
-    struct TellsWhere(Arc<Mutex<Option<ThreadId>>>);
-    impl Drop for TellsWhere {
-        fn drop(&mut self) {
-            *self.0.lock().unwrap() = Some(thread::current().id());
-        }
-    }
     let place = Arc::new(Mutex::new(None));
-    let tells = TellsWhere(place.clone());
+    let own = place.clone();
+    let tells = OnDrop(move || *own.lock().unwrap() = Some(thread::current().id()));
     sim::run(1, async {
         let executor = executor(1);
         let starts = executor.spawn(async move {
@@ -307,17 +302,14 @@ fn a_killed_function_waits_for_what_its_stack_is_lent_to() {
 
 #[test]
 fn a_destructor_that_waits_after_the_end_loses_its_thread_only() {
-    struct Waits(#[expect(dead_code, reason = "kept")] Counts);
-    impl Drop for Waits {
-        fn drop(&mut self) {
-            block_on(pending::<()>());
-        }
-    }
     let dropped = Arc::new(AtomicUsize::new(0));
     sim::run(1, async {
-        let waits = Waits(Counts(dropped.clone()));
+        let counts = Counts(dropped.clone());
         spawn_blocking(move || {
-            let _waits = waits;
+            let _waits = OnDrop(|| {
+                let _counts = &counts;
+                block_on(pending::<()>());
+            });
             block_on(pending::<()>());
         })
         .detach();

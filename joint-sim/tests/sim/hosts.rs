@@ -20,7 +20,7 @@ use joint_sim::{self as sim, Builder, Host, HostEnd, current_host};
 
 use crate::{
     Counts, Dropped, SECOND,
-    common::{panic_text, panics},
+    common::{OnDrop, panic_text, panics},
     each_seed, executor, run_once, says,
 };
 
@@ -192,18 +192,15 @@ fn misuse_is_a_panic_that_says_so() {
 
 #[test]
 fn captures_of_host_closures_are_dropped_inside_the_simulation() {
-    struct Looks(Rc<Cell<usize>>);
-    impl Drop for Looks {
-        fn drop(&mut self) {
+    let dropped = Rc::new(Cell::new(0));
+    sim::run(1, async {
+        let counts = dropped.clone();
+        let looks = OnDrop(move || {
             assert!(sim::is_simulated());
             assert_eq!(here(), "main");
             assert!(Host::find("a").is_some());
-            self.0.set(self.0.get() + 1);
-        }
-    }
-    let dropped = Rc::new(Cell::new(0));
-    sim::run(1, async {
-        let looks = Looks(dropped.clone());
+            counts.set(counts.get() + 1);
+        });
         Host::new("a").run(move || {
             let _ = &looks;
             pending::<()>()

@@ -18,7 +18,7 @@ use joint::{block_on, oneshot};
 use joint_executor::{TaskBuilder, spawn, spawn_blocking, spawn_detached, time, yield_now};
 use joint_sim::{self as sim, Builder, Check};
 
-use crate::common::again;
+use crate::common::{OnDrop, again};
 use crate::says;
 
 /// Runs the program of this test in a process of its own, and demands that this says all parts on
@@ -144,16 +144,10 @@ fn a_poll_that_blocks_after_it_has_run_others() {
 
 #[test]
 fn a_destructor_that_blocks_at_the_end() {
-    struct Parks;
-    impl Drop for Parks {
-        fn drop(&mut self) {
-            park_forever();
-        }
-    }
     is_stuck(&["a destructor at the end of the run blocked"], || {
         let _ = hasty(1).run(async {
             spawn_detached(async {
-                let _parks = Parks;
+                let _parks = OnDrop(park_forever);
                 let (_sender, receiver) = oneshot::channel::<()>();
                 let _ = receiver.await;
             });
