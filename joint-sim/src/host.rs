@@ -28,9 +28,10 @@ use super::{
 ///
 /// # Panics
 /// If a host's main future panics, the run fails with that panic, unless somebody waits for the end
-/// of the host ([`ended`](Self::ended)). Outside of its simulation, a host has only its name and its
-/// address: all other methods panic there. So do those that would start or kill the host of the
-/// simulation's main future.
+/// of the host ([`ended`](Self::ended)).
+///
+/// Outside of its simulation, a host has only its name and its address: all other methods panic.
+/// Those that start or kill a host also do for that of the main future.
 ///
 /// # Example
 /// ```
