@@ -30,6 +30,9 @@ use crate::{
 /// ([`get_ref`](File::get_ref)), and which is opened by the [options](std::fs::OpenOptions) that
 /// the caller likes. Several operations may be under way at once, in any order.
 ///
+/// # Errors
+/// Each operation can return the system's error, and those of [`Ring::new`](crate::Ring::new).
+///
 /// # Example
 /// ```
 /// use joint_ring::{File, Ring};
@@ -57,8 +60,7 @@ impl File {
     /// Opens a file for reading.
     ///
     /// # Errors
-    /// The system's error, `InvalidInput` if the path contains a zero byte, and those of
-    /// [`Ring::new`](crate::Ring::new).
+    /// `InvalidInput` if the path contains a zero byte.
     pub async fn open(path: impl AsRef<Path>) -> io::Result<Self> {
         open(path.as_ref(), libc::O_RDONLY).await
     }
@@ -79,9 +81,6 @@ impl File {
     /// # Cancellation
     /// Dropping the future cancels the read if that is still possible. The kernel keeps the buffer
     /// until then, which is dropped after that.
-    ///
-    /// # Errors
-    /// The system's error, and those of [`Ring::new`](crate::Ring::new).
     pub async fn read_at<B: BufferMut>(&self, buffer: B, offset: u64) -> (io::Result<usize>, B) {
         transfer::read(Place::File(self.0.clone(), offset), buffer).await
     }
@@ -90,9 +89,6 @@ impl File {
     ///
     /// # Cancellation
     /// As for [`read_at`](File::read_at). The bytes may have been written or not.
-    ///
-    /// # Errors
-    /// As for [`read_at`](File::read_at).
     pub async fn write_at<B: Buffer>(&self, buffer: B, offset: u64) -> (io::Result<usize>, B) {
         transfer::write(Place::File(self.0.clone(), offset), buffer, 0).await
     }
@@ -103,7 +99,7 @@ impl File {
     /// As for [`read_at`](File::read_at). Some of the bytes may have been written.
     ///
     /// # Errors
-    /// As for [`read_at`](File::read_at). Some of the bytes may have been written.
+    /// Some of the bytes may have been written.
     pub async fn write_all_at<B: Buffer>(&self, buffer: B, offset: u64) -> (io::Result<()>, B) {
         transfer::write_all(Place::File(self.0.clone(), offset), buffer).await
     }
@@ -111,18 +107,12 @@ impl File {
     /// Waits until the file's contents and metadata are on the device, as
     /// [`sync_all`](std::fs::File::sync_all) of the standard library does. It does not wait for
     /// writes that have not returned.
-    ///
-    /// # Errors
-    /// As for [`read_at`](File::read_at).
     pub async fn sync_all(&self) -> io::Result<()> {
         started(Sync(self.0.clone(), FsyncFlags::empty())).await
     }
 
     /// Does the same as [`sync_all`](File::sync_all) without the metadata that nobody needs to read
     /// the contents.
-    ///
-    /// # Errors
-    /// As for [`read_at`](File::read_at).
     pub async fn sync_data(&self) -> io::Result<()> {
         started(Sync(self.0.clone(), FsyncFlags::DATASYNC)).await
     }

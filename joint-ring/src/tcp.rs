@@ -79,14 +79,14 @@ impl TcpListener {
 }
 
 /// A TCP connection. It can be read and written at once, by any number of tasks.
+///
+/// # Errors
+/// Each operation can return the system's error, and those of [`Ring::new`](crate::Ring::new).
 #[derive(Debug)]
 pub struct TcpStream(Arc<net::TcpStream>);
 
 impl TcpStream {
     /// Connects to an address.
-    ///
-    /// # Errors
-    /// As for [`read`](TcpStream::read).
     pub async fn connect(address: SocketAddr) -> io::Result<Self> {
         let socket = Socket::new(Domain::for_address(address), Type::STREAM, None)?;
         let address = SockAddr::from(address);
@@ -100,9 +100,6 @@ impl TcpStream {
     /// # Cancellation
     /// Dropping the future cancels the read. Bytes that the kernel has read already are lost with
     /// the buffer.
-    ///
-    /// # Errors
-    /// The system's error, and those of [`Ring::new`](crate::Ring::new).
     pub async fn read<B: BufferMut>(&self, buffer: B) -> (io::Result<usize>, B) {
         transfer::read(Place::Stream(self.0.clone()), buffer).await
     }
@@ -111,9 +108,6 @@ impl TcpStream {
     ///
     /// # Cancellation
     /// Dropping the future cancels the write. Some of the bytes may have been written.
-    ///
-    /// # Errors
-    /// As for [`read`](TcpStream::read).
     pub async fn write<B: Buffer>(&self, buffer: B) -> (io::Result<usize>, B) {
         transfer::write(Place::Stream(self.0.clone()), buffer, 0).await
     }
@@ -124,7 +118,7 @@ impl TcpStream {
     /// As for [`write`](TcpStream::write).
     ///
     /// # Errors
-    /// As for [`read`](TcpStream::read). Some of the bytes may have been written.
+    /// Some of the bytes may have been written.
     pub async fn write_all<B: Buffer>(&self, buffer: B) -> (io::Result<()>, B) {
         transfer::write_all(Place::Stream(self.0.clone()), buffer).await
     }

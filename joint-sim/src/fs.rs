@@ -48,6 +48,13 @@
 //! [`Faults::disk_errors`](super::Faults::disk_errors) and
 //! [`Faults::full_disks`](super::Faults::full_disks) make them fail.
 //!
+//! # Errors
+//! Each operation can fail by a fault of the disk. It also fails with
+//! [`Unsupported`](ErrorKind::Unsupported) outside of a simulation, with
+//! [`NotConnected`](ErrorKind::NotConnected) for a file whose host was killed, and with
+//! [`NotFound`](ErrorKind::NotFound) if it needs a file with a name that none has. A write that
+//! would make a file longer fails with [`StorageFull`](ErrorKind::StorageFull) if the disk is full.
+//!
 //! # What is not
 //! Folders exist without being created, links and permissions do not exist, and paths are compared
 //! as they are written. Bytes do not rot on the disk.
@@ -104,9 +111,6 @@ struct Access {
 
 impl File {
     /// Creates a file, or empties the one that has this name.
-    ///
-    /// # Errors
-    /// A fault of the disk, or [`Unsupported`](ErrorKind::Unsupported) outside of a simulation.
     pub async fn create(path: impl AsRef<Path>) -> io::Result<Self> {
         let path = path.as_ref().to_path_buf();
         Self::find(move |disk| match disk.find(&path) {
@@ -120,9 +124,6 @@ impl File {
     }
 
     /// Opens a file, for reading and writing.
-    ///
-    /// # Errors
-    /// [`NotFound`](ErrorKind::NotFound) if there is none, and as for [`create`](Self::create).
     pub async fn open(path: impl AsRef<Path>) -> io::Result<Self> {
         let path = path.as_ref().to_path_buf();
         Self::find(move |disk| found(disk, &path)).await
@@ -135,9 +136,6 @@ impl File {
     }
 
     /// Reads bytes from an offset on. Returns how many there were, 0 at the end.
-    ///
-    /// # Errors
-    /// A fault of the disk, or [`NotConnected`](ErrorKind::NotConnected) if the host was killed.
     pub async fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
         let read = |_: &World, _: &mut Disk| {
             let content = self.inode.content();
@@ -150,10 +148,6 @@ impl File {
     }
 
     /// Writes bytes at an offset. Returns how many were written, which may be fewer.
-    ///
-    /// # Errors
-    /// [`StorageFull`](ErrorKind::StorageFull) if the file would become longer and the disk is
-    /// full, and as for [`read_at`](Self::read_at).
     pub async fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<usize> {
         let write = |world: &World, disk: &mut Disk| {
             let mut content = self.inode.content();
@@ -172,9 +166,6 @@ impl File {
     }
 
     /// Writes all bytes at an offset. If it fails, some of them may have been written.
-    ///
-    /// # Errors
-    /// As for [`write_at`](Self::write_at).
     pub async fn write_all_at(&self, mut bytes: &[u8], mut offset: u64) -> io::Result<()> {
         while !bytes.is_empty() {
             let count = self.write_at(bytes, offset).await?;
@@ -185,26 +176,17 @@ impl File {
     }
 
     /// Returns the length in bytes.
-    ///
-    /// # Errors
-    /// As for [`read_at`](Self::read_at).
     pub async fn len(&self) -> io::Result<u64> {
         let length = |_: &World, _: &mut Disk| Ok(self.inode.content().bytes.len() as u64);
         self.access.attempt(SHORT, length).await
     }
 
     /// Returns whether it has no bytes.
-    ///
-    /// # Errors
-    /// As for [`read_at`](Self::read_at).
     pub async fn is_empty(&self) -> io::Result<bool> {
         Ok(self.len().await? == 0)
     }
 
     /// Cuts the file off, or lengthens it by bytes that are 0.
-    ///
-    /// # Errors
-    /// As for [`read_at`](Self::read_at).
     pub async fn set_len(&self, length: u64) -> io::Result<()> {
         let set = |_: &World, _: &mut Disk| {
             self.inode.content().set_len(length);
@@ -217,8 +199,8 @@ impl File {
     /// [`sync_dir`].
     ///
     /// # Errors
-    /// As for [`read_at`](Self::read_at). After an error, what was written since the last sync may
-    /// be lost at a power cut, even if a later sync succeeds: write it again.
+    /// After an error, what was written since the last sync may be lost at a power cut, even if a
+    /// later sync succeeds: write it again.
     pub async fn sync_all(&self) -> io::Result<()> {
         let sync = |world: &World, _: &mut Disk, fails| {
             let mut content = self.inode.content();
@@ -239,9 +221,6 @@ impl fmt::Debug for File {
 }
 
 /// Reads a whole file.
-///
-/// # Errors
-/// As for [`File::open`] and [`File::read_at`].
 pub async fn read(path: impl AsRef<Path>) -> io::Result<Vec<u8>> {
     let file = File::open(path).await?;
     let mut bytes = vec![0; file.len().await? as usize];
@@ -251,9 +230,6 @@ pub async fn read(path: impl AsRef<Path>) -> io::Result<Vec<u8>> {
 }
 
 /// Gives a file another name, in place of a file that has this name.
-///
-/// # Errors
-/// As for [`File::open`].
 pub async fn rename(from: impl AsRef<Path>, to: impl AsRef<Path>) -> io::Result<()> {
     let (from, to) = (from.as_ref().to_path_buf(), to.as_ref().to_path_buf());
     change(|disk| {
@@ -267,9 +243,6 @@ pub async fn rename(from: impl AsRef<Path>, to: impl AsRef<Path>) -> io::Result<
 }
 
 /// Removes a file. Whoever has it open keeps it.
-///
-/// # Errors
-/// As for [`File::open`].
 pub async fn remove_file(path: impl AsRef<Path>) -> io::Result<()> {
     let path = path.as_ref().to_path_buf();
     change(|disk| {
@@ -282,9 +255,6 @@ pub async fn remove_file(path: impl AsRef<Path>) -> io::Result<()> {
 
 /// Returns the paths of the files in a folder, in their order. The folder of a path of one part is
 /// the empty path.
-///
-/// # Errors
-/// As for [`File::create`].
 pub async fn read_dir(path: impl AsRef<Path>) -> io::Result<Vec<PathBuf>> {
     change(|disk| Ok(disk.list(path.as_ref()))).await
 }
@@ -292,7 +262,7 @@ pub async fn read_dir(path: impl AsRef<Path>) -> io::Result<Vec<PathBuf>> {
 /// Writes to the disk which files a folder has, as a sync of the opened folder does.
 ///
 /// # Errors
-/// As for [`File::create`]. Nothing has been written then.
+/// Nothing has been written then.
 pub async fn sync_dir(path: impl AsRef<Path>) -> io::Result<()> {
     let sync = |_: &World, disk: &mut Disk| {
         disk.sync(path.as_ref());
