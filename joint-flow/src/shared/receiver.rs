@@ -23,6 +23,9 @@ use joint::{host, park};
 /// may be dropped at any time. Once there is an answer, every further poll or call gives the same
 /// answer at once.
 ///
+/// # Errors
+/// The answer is [`Closed`] if the sender was dropped without sending.
+///
 /// # Cost
 /// It is four words in size: one for the shared block and three for the waiter's registration. A
 /// clone and its drop are one atomic read-modify-write each. For the cost of a wait see the
@@ -83,9 +86,6 @@ impl<T> Shared<T> {
 
     /// Returns the value, or `None` while the sender may still send. Unlike [`get`](Shared::get),
     /// it reports that there will be no value.
-    ///
-    /// # Errors
-    /// [`Closed`] if the sender was dropped without sending.
     ///
     /// # Example
     /// ```
@@ -168,9 +168,6 @@ impl<T> Shared<T> {
     /// One load if the answer is known already. A call on a worker of an executor blocks that
     /// worker, so await there instead.
     ///
-    /// # Errors
-    /// [`Closed`] if the sender was dropped without sending.
-    ///
     /// # Example
     /// ```
     /// let (sender, shared) = joint_flow::shared::channel();
@@ -188,9 +185,6 @@ impl<T> Shared<T> {
     /// Blocks as [`blocking_wait`](Shared::blocking_wait) does, but for `limit` at most. Returns
     /// `None` if the limit has passed. A limit beyond the range of the clock is no limit. A limit
     /// of zero only checks, and registers nothing.
-    ///
-    /// # Errors
-    /// [`Closed`] if the sender was dropped without sending.
     ///
     /// # Example
     /// ```
@@ -212,9 +206,6 @@ impl<T> Shared<T> {
     /// Blocks as [`blocking_wait`](Shared::blocking_wait) does, but until `deadline` at most.
     /// Returns `None` if the deadline has passed. If it has passed before the call, the call only
     /// checks.
-    ///
-    /// # Errors
-    /// [`Closed`] if the sender was dropped without sending.
     pub fn blocking_wait_deadline(&self, deadline: Instant) -> Result<Option<&T>, Closed> {
         let answer = match self.handle.answer() {
             None if deadline > host::now() => park::block_on_deadline(self.wait(), deadline),

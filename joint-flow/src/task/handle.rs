@@ -261,9 +261,6 @@ impl<T> Task<T> {
 
     /// Waits for a reference to the output.
     ///
-    /// # Errors
-    /// As for [awaiting the task](Task#errors).
-    ///
     /// # Example
     /// ```
     /// struct NoClone(u32);
@@ -278,9 +275,6 @@ impl<T> Task<T> {
     /// Waits for the output itself, which need not be `Clone`. This has to be the only handle.
     ///
     /// Dropping the returned future cancels the task, as dropping the handle does.
-    ///
-    /// # Errors
-    /// As for [awaiting the task](Task#errors).
     ///
     /// # Panics
     /// If there is another handle. [`wait`](Task::wait) for a reference then, or drop the others
