@@ -330,16 +330,4 @@ mod tests {
         queue.take(2, |_| taken += 1);
         assert!(taken == 2 && queue.is_empty() && queue.is_drained());
     }
-
-    #[test]
-    fn a_queue_that_is_dropped_drops_its_tasks() {
-        let queue = Inbox::new();
-        let handles = [(); 3].map(|()| {
-            let (runnable, handle) = task::spawn(async {}, drop);
-            queue.push(runnable);
-            handle
-        });
-        drop(queue);
-        assert!(handles.iter().all(task::JoinHandle::is_finished));
-    }
 }

@@ -199,28 +199,3 @@ pub struct WorkerMetrics {
     /// to 64 at a time.
     pub pinned: usize,
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn metrics_include_the_counters_of_other_threads() {
-        let workers = [(); 2].map(|()| CachePadded::<Counters>::default());
-        for counters in &workers {
-            for counter in [&counters.cancelled, &counters.panicked, &counters.parks] {
-                counter.increment();
-            }
-        }
-        let outside = OutsideCounters::new();
-        outside.count_spawn();
-        for how in [TaskEnd::Cancelled, TaskEnd::Finished, TaskEnd::Panicked] {
-            outside.count_end(how);
-        }
-        let metrics = Metrics::of(&workers, &outside, |worker| 10 + worker);
-        assert_eq!((metrics.spawned, metrics.finished), (1, 0));
-        assert_eq!((metrics.cancelled, metrics.panicked), (4, 3));
-        assert_eq!(metrics.parks(), 2);
-        assert_eq!([0, 1].map(|i| metrics.workers[i].queued), [10, 11]);
-    }
-}

@@ -210,16 +210,9 @@ impl<T: Word> Deques<T> {
 #[cfg(test)]
 mod tests {
     use alloc::{boxed::Box, sync::Arc, vec::Vec};
-    use core::{
-        iter,
-        ptr::NonNull,
-        sync::atomic::{AtomicUsize, Ordering::Relaxed},
-    };
-    use std::thread;
+    use core::{iter, ptr::NonNull};
 
-    use super::{Deques, Fences, Ring, STACK, Stealer, Word};
-
-    const TASKS: usize = if cfg!(miri) { 200 } else { 100_000 };
+    use super::{Deques, Fences, Ring, STACK, Word};
 
     fn two<T: Word>() -> [Deques<T>; 2] {
         [(); 2].map(|()| Deques::new(Fences::among(2)))
@@ -253,48 +246,6 @@ mod tests {
     fn pop(deques: &Deques<Box<usize>>) -> Option<Box<usize>> {
         let next = deques.pop_high().or_else(|| deques.pop_woken());
         next.or_else(|| deques.pop_newest_spawned())
-    }
-
-    #[test]
-    fn an_owner_against_thieves() {
-        let (deques, over) = (Deques::new(Fences::among(2)), AtomicUsize::new(0));
-        let thief = |stealer: Stealer<Box<usize>>| {
-            let (own, mut taken) = (Deques::new(Fences::among(2)), Vec::new());
-            let mut round = 0;
-            while over.load(Relaxed) == 0 {
-                round += 1;
-                let stolen = own.steal_and_pop(&stealer, [1, 5, 256][round % 3]);
-                taken.extend(stolen.map(|(task, _)| task));
-                taken.extend(iter::from_fn(|| pop(&own)));
-                thread::yield_now();
-            }
-            taken
-        };
-        let mut all = thread::scope(|s| {
-            let thieves = [(); 2].map(|()| {
-                let stealer = deques.stealer();
-                s.spawn(|| thief(stealer))
-            });
-            let mut own = Vec::new();
-            for task in 0..TASKS {
-                own.extend(push(&deques, task));
-                if task % 3 == 0 {
-                    own.extend(pop(&deques));
-                    own.extend(deques.pop_oldest_spawned());
-                }
-                if task % 64 == 0 {
-                    thread::yield_now();
-                }
-            }
-            own.extend(iter::from_fn(|| pop(&deques)));
-            over.store(1, Relaxed);
-            for thief in thieves {
-                own.extend(thief.join().expect("no panics"));
-            }
-            own
-        });
-        all.sort_unstable();
-        assert!(all.into_iter().map(|task| *task).eq(0..TASKS));
     }
 
     #[test]

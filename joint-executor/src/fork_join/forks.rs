@@ -187,19 +187,12 @@ fn panicked<T>(payload: Box<dyn Any + Send>, left_of_b: T) -> ! {
     resume_unwind(payload)
 }
 
-// Here and not in `tests`, so that Miri sees the races without an executor around them.
 #[cfg(test)]
 mod tests {
-    use alloc::{boxed::Box, string::String};
-    use core::{
-        cell::Cell,
-        sync::atomic::{AtomicUsize, Ordering::Relaxed},
-    };
-    use std::thread;
+    use alloc::string::String;
+    use core::{cell::Cell, sync::atomic::Ordering::Relaxed};
 
-    use super::{
-        AssertUnwindSafe, CREDIT, Fences, Forks, KEPT_OPEN, Wait, catch_unwind, resume_unwind,
-    };
+    use super::{CREDIT, Fences, Forks, KEPT_OPEN, Wait};
 
     /// A join whose sides borrow and make values with memory of their own, nested to the given
     /// depth.
@@ -211,53 +204,6 @@ mod tests {
         // SAFETY: only the owner calls this, because `a` is never taken.
         let (a, b) = unsafe { forks.join(|| {}, Wait::block, a, || String::from(word)) };
         a + &b
-    }
-
-    /// Calls `round` some times, with its number, while thieves take the jobs.
-    fn beside_thieves(forks: &Forks, thieves: usize, round: impl Fn(usize)) {
-        let over = AtomicUsize::new(0);
-        thread::scope(|s| {
-            for _ in 0..thieves {
-                s.spawn(|| {
-                    while over.load(Relaxed) == 0 {
-                        if let Some(taken) = forks.steal() {
-                            taken.run();
-                        }
-                        thread::yield_now();
-                    }
-                });
-            }
-            for number in 0..if cfg!(miri) { 10 } else { 1_000 } {
-                round(number);
-                thread::yield_now();
-            }
-            over.store(1, Relaxed);
-        });
-        assert_eq!(forks.oldest(), None);
-    }
-
-    #[test]
-    fn an_owner_against_thieves() {
-        let forks = Forks::new(8, Fences::among(2));
-        beside_thieves(&forks, 2, |_| {
-            assert_eq!(words(&forks, 4, "ab"), "ab".repeat(5));
-        });
-    }
-
-    #[test]
-    fn panics_of_either_side_against_a_thief() {
-        let forks = Forks::new(8, Fences::among(2));
-        let quiet = || -> String { resume_unwind(Box::new("on purpose")) };
-        beside_thieves(&forks, 1, |round| {
-            let word = String::from("ab");
-            let outcome = catch_unwind(AssertUnwindSafe(|| match round % 2 {
-                // SAFETY: only the owner calls this.
-                0 => unsafe { forks.join(|| {}, Wait::block, || word.clone(), quiet) },
-                // SAFETY: only the owner calls this.
-                _ => unsafe { forks.join(|| {}, Wait::block, quiet, || word.clone()) },
-            }));
-            assert!(outcome.is_err());
-        });
     }
 
     #[test]
@@ -275,15 +221,6 @@ mod tests {
             });
             assert_eq!(offered.get(), round);
         }
-    }
-
-    #[test]
-    fn a_job_that_a_thief_drops_runs_on_its_owner() {
-        let forks = Forks::new(8, Fences::among(2));
-        let a = || drop(forks.steal().expect("the job is open"));
-        // SAFETY: only the owner calls this.
-        let ((), b) = unsafe { forks.join(|| {}, Wait::block, a, || 7) };
-        assert_eq!(b, 7);
     }
 
     /// A thief recognizes a job by its index, and takes it once it has been there for long enough.

@@ -138,7 +138,6 @@ mod tests {
         worker::harness::{two_workers, wakes_of},
     };
     use core::{iter, time::Duration};
-    use std::thread;
 
     #[test]
     fn a_helper_has_room_while_little_of_the_stack_is_in_use() {
@@ -237,50 +236,5 @@ mod tests {
             assert!(shared.has_work() && !shared.has_queued());
         });
         assert!(!shared.has_work());
-    }
-
-    /// The thief of a fork has an open fork itself.
-    #[test]
-    fn a_worker_that_waits_for_a_fork_runs_one_of_its_thief() {
-        let [worker, _other] = two_workers();
-        worker.idle.helper.begin();
-        let [own, thiefs] = [0, 1].map(|i| &*worker.shared().forks[i]);
-        let steal = || loop {
-            if let Some(taken) = own.steal() {
-                return taken;
-            }
-            thread::yield_now();
-        };
-        let waits = thread::current().id();
-        thread::scope(|scope| {
-            scope.spawn(|| {
-                let taken = steal();
-                let a = || {
-                    while thiefs.oldest().is_some() {
-                        thread::yield_now();
-                    }
-                };
-                let b = || thread::current().id();
-                // SAFETY: this thread is the owner.
-                let ((), ran) = unsafe { thiefs.join(|| {}, Wait::block, a, b) };
-                assert_eq!(ran, waits);
-                taken.run();
-            });
-            let a = || {
-                while own.oldest().is_some() {
-                    thread::yield_now();
-                }
-            };
-            // SAFETY: this thread is the owner.
-            let ((), b) = unsafe {
-                own.join(
-                    || {},
-                    |wait| worker.idle.wait_helping(&worker, wait, Taken::run),
-                    a,
-                    || 7,
-                )
-            };
-            assert_eq!(b, 7);
-        });
     }
 }

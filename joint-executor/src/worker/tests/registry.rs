@@ -60,19 +60,6 @@ fn an_entry_that_is_free_again_is_used_again() {
 }
 
 #[test]
-fn entries_that_others_struck_off_come_back_if_none_is_free() {
-    let [worker, _other] = two_workers();
-    for _ in 0..3 {
-        let handles = waiting(&worker, Lane::Normal, ENTRIES);
-        assert_eq!(room(&worker, Lane::Normal), (1, ENTRIES));
-        drop(handles);
-        drop_elsewhere(&worker);
-    }
-    let _one = waiting(&worker, Lane::Normal, 1);
-    assert_eq!(room(&worker, Lane::Normal), (1, 1));
-}
-
-#[test]
 fn a_worker_has_pinned_tasks_while_some_wait() {
     let [worker, _other] = two_workers();
     let pinned = || [0, 1].map(|index| worker.shared().registry.pinned(index));
@@ -82,21 +69,6 @@ fn a_worker_has_pinned_tasks_while_some_wait() {
     drop(handles);
     run(&worker);
     assert_eq!(pinned(), [0, 0]);
-}
-
-#[test]
-fn a_task_ends_while_a_walk_that_uses_it_is_stopped() {
-    let [worker, _other] = two_workers();
-    for end in [run, drop_elsewhere] {
-        for lane in [Lane::Normal, Lane::High] {
-            let mut handles = waiting(&worker, lane, 1);
-            worker.shared().registry.each_task(|_| {
-                drop(handles.pop());
-                end(&worker);
-            });
-            assert_eq!(room(&worker, lane), (1, 0));
-        }
-    }
 }
 
 #[test]
