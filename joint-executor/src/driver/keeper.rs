@@ -460,35 +460,4 @@ mod tests {
         // SAFETY: the standard input stays open.
         assert!(unsafe { reactor.register(0) }.is_err());
     }
-
-    #[test]
-    fn a_keeper_waits_for_the_difference() {
-        let driver = driver();
-        let mut keeper = driver.keep().expect("there is no other keeper");
-        // So late, and so early, that any other computation fails.
-        keeper.wait(NEVER - 1, NEVER - 2);
-        keeper.wait(1, 0);
-    }
-
-    /// A worker that is blocked in a poll sleeps without limit until then.
-    #[test]
-    fn the_first_use_of_the_driver_unparks_every_worker() {
-        let sleep = Sleep::new(1, Fences::among(1), || {});
-        sleep.begin(0);
-        <Driver>::new(1).hurry(NEVER, &sleep, || {});
-        thread::park();
-    }
-
-    #[cfg(feature = "io")]
-    #[test]
-    fn ringing_wakes_a_keeper_that_sleeps_in_the_reactor() {
-        let driver = driver();
-        driver.reactor().expect("the system provides a reactor");
-        let mut keeper = driver.keep().expect("there is no other keeper");
-        assert!(!keeper.park(None), "the first wait returns at once");
-        for _ in 0..3 {
-            driver.ring();
-            assert!(!keeper.park(None));
-        }
-    }
 }

@@ -1,11 +1,7 @@
 //! Which workers are woken, which look again, and what it costs: by counts, with all workers on one
 //! thread. The models check the races.
 
-use alloc::{
-    sync::{Arc, Weak},
-    task::Wake,
-    vec::Vec,
-};
+use alloc::{sync::Arc, vec::Vec};
 use core::{
     cell::Cell,
     sync::atomic::{AtomicUsize, Ordering::Relaxed},
@@ -14,8 +10,8 @@ use core::{
 };
 
 use super::{
-    AWAKE, CLAIMED, CLAIMED_IN_DRIVER, Counts, MOST_WORKERS, Need, Parked, Parking, SEARCHING,
-    SLEEPING, SLEEPS, SLEEPS_IN_DRIVER, Sleep, WAKING, WATCHES, WATCHES_IN_DRIVER, WATCHING, Woke,
+    CLAIMED, CLAIMED_IN_DRIVER, Counts, MOST_WORKERS, Need, Parked, Parking, SEARCHING, SLEEPING,
+    SLEEPS, SLEEPS_IN_DRIVER, Sleep, WAKING, WATCHES, WATCHES_IN_DRIVER, WATCHING, Woke,
 };
 use crate::fences::Fences;
 
@@ -211,103 +207,12 @@ fn a_count_of_waking_workers_below_zero_is_read_as_none() {
     assert_eq!(counts(&sleep), SLEEPING + WAKING);
 }
 
-type Wakes = fn(&Sleep);
-
-/// All that wakes the first worker, if it is the keeper.
-const WAKES: &[Wakes] = &[
-    |sleep| _ = sleep.notify(Need::Lookout),
-    |sleep| _ = sleep.notify_from_outside(Need::Lookout),
-    |sleep| _ = sleep.wake_worker(0),
-    |sleep| _ = sleep.wake_all(),
-    Sleep::wake_keeper,
-];
-
-/// The thread that has claimed the keeper is stopped before it rings.
-#[test]
-fn a_keeper_is_rung_by_whoever_needs_it_while_the_thread_that_has_claimed_it_is_stopped() {
-    for wakes in WAKES {
-        let rings = Arc::new(AtomicUsize::new(0));
-        let sleep = Arc::new_cyclic(|sleep: &Weak<Sleep>| {
-            let (sleep, rings) = (sleep.clone(), rings.clone());
-            Sleep::new(2, Fences::among(2), move || {
-                if rings.fetch_add(1, Relaxed) == 0 {
-                    // At the time of the first ring, which takes effect after this.
-                    wakes(&sleep.upgrade().expect("it rings"));
-                }
-            })
-        });
-        park(&sleep, 0, SLEEPS_IN_DRIVER);
-        assert_eq!(ones(sleep.notify(Need::Lookout)), 1);
-        assert_eq!(rings.load(Relaxed), 2);
-        assert_eq!(counts(&sleep), SLEEPING + WAKING, "it is counted once");
-    }
-}
-
-/// The thread that has claimed it is stopped, so it is neither unparked nor counted.
-#[test]
-fn a_claimed_worker_is_unparked_by_whoever_needs_it() {
-    for wakes in &WAKES[..4] {
-        let sleep = world([1, 0, 0, 1]);
-        sleep.begin(0);
-        sleep.words[0].store(CLAIMED, Relaxed);
-        wakes(&sleep);
-        // Otherwise this blocks.
-        std::thread::park();
-        assert_eq!(counts(&sleep), SLEEPING);
-    }
-}
-
 #[test]
 fn a_push_passes_over_workers_that_others_have_claimed() {
     let sleep = world([1, 0, 0, 2]);
     sleep.words[1].store(CLAIMED, Relaxed);
     assert_eq!(ones(sleep.notify(Need::Lookout)), 1);
     assert_eq!(sleep.word(0), CLAIMED);
-}
-
-/// Counts how often it is woken, and how many of its wakers there are.
-#[derive(Default)]
-struct Owner(AtomicUsize);
-
-impl Wake for Owner {
-    fn wake(self: Arc<Self>) {
-        self.0.fetch_add(1, Relaxed);
-    }
-}
-
-/// A worker that is away is woken by its waker, once, and is a searcher when it comes back.
-#[test]
-fn a_worker_that_is_away_is_woken_once_and_comes_back_as_a_searcher() {
-    let owner = Arc::new(Owner::default());
-    let away = || Waker::from(owner.clone());
-    let sleep = Sleep::new(2, Fences::among(2), || {});
-    sleep.search();
-    for is_urgent in [true, false] {
-        let stays = sleep.go_away(0, away(), || is_urgent, || !is_urgent);
-        assert!(matches!(stays, Err(Some(_))));
-    }
-    for pushes in [1, 2] {
-        assert!(sleep.go_away(0, away(), || false, || false).is_ok());
-        assert_eq!(rest_of(&sleep), [0]);
-        match sleep.notify(Need::Lookout) {
-            Woke::Away(waker) => waker.wake(),
-            other => panic!("{other:?}"),
-        }
-        assert_eq!(sleep.word(0), CLAIMED);
-        assert_eq!(counts(&sleep), SLEEPING, "not on its way up");
-        assert!(matches!(sleep.notify(Need::Lookout), Woke::Nobody));
-        assert!(sleep.come_back(0).is_none(), "its waker is used up");
-        assert_eq!((sleep.word(0), counts(&sleep)), (AWAKE, SEARCHING));
-        assert_eq!(owner.0.load(Relaxed), pushes);
-    }
-    // It comes back by itself, and gets the waker to drop.
-    assert!(sleep.go_away(0, away(), || false, || false).is_ok());
-    let waker = sleep.come_back(0).expect("nobody has woken it");
-    assert_eq!(Arc::strong_count(&owner), 2);
-    drop(waker);
-    assert_eq!((Arc::strong_count(&owner), owner.0.load(Relaxed)), (1, 2));
-    let _nobody = sleep.found(Need::Lookout, || false);
-    assert!(!sleep.is_anybody_idle());
 }
 
 /// Its owner may never come, so it does not stand for a lookout, and all others come first.
@@ -329,17 +234,6 @@ fn a_worker_that_is_away_is_woken_last_and_does_not_keep_others_from_being_woken
 }
 
 #[test]
-fn a_worker_that_is_not_parked_is_not_woken() {
-    let (sleep, rings) = with_rings(2);
-    park(&sleep, 1, SLEEPS_IN_DRIVER);
-    let wakes = |worker| (ones(sleep.wake_worker(worker)), rings());
-    assert_eq!(wakes(0), (0, 0), "it runs");
-    assert_eq!(wakes(1), (1, 1));
-    assert_eq!(wakes(1).0, 0, "it is woken already");
-    assert_eq!(counts(&sleep), SLEEPING + WAKING, "once");
-}
-
-#[test]
 fn the_keeper_alone_is_woken_for_the_driver() {
     let sleep = world([1, 0, 1, 1]);
     park(&sleep, 2, SLEEPS_IN_DRIVER);
@@ -350,17 +244,6 @@ fn the_keeper_alone_is_woken_for_the_driver() {
     let _woke = sleep.wake_worker(1);
     let _woke = sleep.wake_worker(2);
     assert_eq!(rest_of(&sleep), [0]);
-}
-
-#[test]
-fn all_are_woken_at_the_end() {
-    let sleep = world([0, 1, 2, 2]);
-    let away = Waker::noop().clone();
-    assert!(sleep.go_away(4, away, || false, || false).is_ok());
-    // Its owner is the caller's to wake.
-    assert_eq!(sleep.wake_all().len(), 1);
-    assert_eq!(rest_of(&sleep), [0; 0]);
-    assert_eq!(counts(&sleep) / WAKING, 4);
 }
 
 #[test]
@@ -504,36 +387,15 @@ fn the_last_look_meets_the_workers_that_are_not_parked() {
 }
 
 #[test]
-fn rouse_wakes_every_worker_that_has_begun() {
-    let sleep = Sleep::new(2, Fences::among(2), || {});
-    std::thread::scope(|s| {
-        let parked: Vec<_> = (0..2)
-            .map(|worker| {
-                let (sleep, (begun, has_begun)) = (&sleep, std::sync::mpsc::channel());
-                s.spawn(move || {
-                    sleep.begin(worker);
-                    begun.send(()).unwrap();
-                    std::thread::park();
-                });
-                has_begun
-            })
-            .collect();
-        parked.iter().for_each(|begun| begun.recv().unwrap());
-        // Otherwise none of them ends.
-        sleep.unpark_all();
-    });
-}
-
-#[test]
 fn a_worker_that_has_moved_is_unparked_on_its_new_thread() {
-    for moves in [1, 2] {
-        let sleep = &Sleep::new(1, Fences::among(2), || {});
+    for (worker, moves) in [(0, 1), (1, 2)] {
+        let sleep = &Sleep::new(2, Fences::among(2), || {});
         for _ in 0..moves {
-            std::thread::scope(|s| _ = s.spawn(|| sleep.begin(0)).join());
+            std::thread::scope(|s| _ = s.spawn(|| sleep.begin(worker)).join());
         }
         // A token of this thread would keep it from waiting.
         std::thread::park_timeout(Duration::ZERO);
-        sleep.begin(0);
+        sleep.begin(worker);
         sleep.unpark_all();
         // Otherwise this does not end.
         std::thread::park();

@@ -51,20 +51,6 @@ fn the_earliest_deadline_is_known() {
 }
 
 #[test]
-fn a_batch_is_bounded() {
-    let timers = Timers::new();
-    for deadline in 0..BATCH as u64 + 1 {
-        timers.insert(deadline, Waker::noop().clone()).unwrap();
-    }
-    let mut woken = Vec::new();
-    assert_eq!(timers.fire(NEVER - 1, &mut woken), Fired::OneBatch);
-    assert_eq!(woken.len(), BATCH);
-    assert_eq!(timers.fire(NEVER - 1, &mut woken), Fired::All);
-    assert_eq!(woken.len(), BATCH + 1);
-    assert_eq!(timers.fire(NEVER - 1, &mut woken), Fired::All);
-}
-
-#[test]
 fn the_last_waker_is_woken_and_the_others_are_dropped() {
     let timers = Timers::new();
     let ((first, waker), (second, other)) = (counting(), counting());

@@ -255,20 +255,6 @@ fn a_woken_task_runs_after_each_32_spawned_ones() {
 }
 
 #[test]
-fn a_woken_task_runs_within_34_runs_beside_any_spawned_ones() {
-    let [worker, _other] = two_workers();
-    let mut letters = Letters(Vec::new());
-    for before in 0..=2 * STREAK {
-        push_all(&worker, &mut letters, &"s".repeat(100));
-        letters.runs(&worker, before as usize);
-        push_all(&worker, &mut letters, "W");
-        let runs = letters.runs(&worker, STREAK as usize + 1);
-        assert!(runs.contains('W'), "{before}: {runs}");
-    }
-    worker.running().discard_queued();
-}
-
-#[test]
 fn a_task_that_yields_runs_after_the_next_32_spawned_tasks() {
     let [worker, _other] = two_workers();
     let mut letters = Letters(Vec::new());
@@ -317,31 +303,6 @@ fn pinned_tasks_run_every_fourth_run_while_more_are_queued() {
     assert_eq!(letters.runs(&worker, 9), ".".repeat(9));
     let metrics = worker.counters().pinned.get();
     assert_eq!(metrics, 0, "no pinned task is left");
-}
-
-#[test]
-fn a_normal_task_runs_within_64_runs_beside_any_other_tasks() {
-    for own in ["s", "W"] {
-        let [worker, _other] = two_workers();
-        let mut letters = Letters(Vec::new());
-        push_all(&worker, &mut letters, &own.repeat(20));
-        for _ in 0..600 {
-            worker.push(letters.task('h'), HIGH);
-            worker.push(letters.task('p'), PINNED);
-        }
-        let runs: String = (0..600)
-            .map(|_| {
-                if !worker.shared().has_injected() {
-                    worker.shared().inject(letters.task('i'), NORMAL);
-                }
-                letters.runs(&worker, 1)
-            })
-            .collect();
-        assert!(['h', 'p', 'i'].iter().all(|&kind| runs.contains(kind)));
-        let longest = runs.split(own).map(str::len).max();
-        assert!(longest < Some(64), "{longest:?}: {runs}");
-        worker.running().discard_queued();
-    }
 }
 
 #[test]
