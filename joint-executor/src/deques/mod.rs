@@ -206,7 +206,6 @@ impl<T: Word> Deques<T> {
     }
 }
 
-// Here and not in `tests`, so that Miri sees the races without an executor around them.
 #[cfg(test)]
 mod tests {
     use alloc::{boxed::Box, sync::Arc, vec::Vec};

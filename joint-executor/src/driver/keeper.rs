@@ -338,16 +338,6 @@ mod tests {
 
     #[cfg(feature = "io")]
     #[test]
-    fn the_driver_has_sources_once_a_descriptor_is_registered() {
-        let driver = driver();
-        assert!(!driver.has_sources(), "there is no reactor");
-        let obtained = || driver.reactor().expect("the system provides a reactor").1;
-        assert_eq!([obtained(), obtained()], [Obtained::Made, Obtained::Found]);
-        assert!(!driver.has_sources());
-    }
-
-    #[cfg(feature = "io")]
-    #[test]
     fn a_worker_that_does_not_wait_here_looks_at_the_earliest_deadline_and_soon_for_descriptors() {
         assert_eq!(<Driver>::new(1).next_unkept_look(), None, "not in use");
         let driver = driver();

@@ -333,17 +333,6 @@ fn the_last_lookout_to_sleep_looks_again() {
 }
 
 #[test]
-fn a_worker_with_urgent_work_does_not_park() {
-    let mut never = |_| unreachable!("something urgent keeps it from parking");
-    let sleep = world([1, 1, 0, 0]);
-    let slept = sleep.park(0, None, || true, || false, on_thread(&mut never));
-    assert_eq!(slept, Parked::NotAtAll);
-    let limit = Some(Duration::from_secs(1));
-    let watched = sleep.park(0, limit, || true, || false, on_thread(&mut never));
-    assert_eq!(watched, Parked::NotAtAll);
-}
-
-#[test]
 fn a_sleeper_parks_again_after_a_spurious_wake_up() {
     let sleep = world([1, 1, 0, 0]);
     let mut times = 0;
@@ -378,12 +367,6 @@ fn a_watcher_parks_once_and_learns_whether_it_was_woken() {
         assert_eq!(times, 1);
         assert_eq!(counts(&sleep), SEARCHING);
     }
-}
-
-#[test]
-fn the_last_look_meets_the_workers_that_are_not_parked() {
-    let sleep = world([1, 1, 1, 2]);
-    assert!(sleep.awake().eq([3, 4]));
 }
 
 #[test]

@@ -49,22 +49,6 @@ fn use_driver(worker: &Worker) {
 }
 
 #[test]
-fn an_idle_worker_fires_the_due_timers_of_every_owner() {
-    let [worker, _other] = two_workers();
-    let wakes = Arc::new(Wakes::default());
-    let attend = || worker.attend(After::Queue);
-    assert!(!attend(), "the driver was never used");
-    arm(&worker, 0, clock::NEVER - 1, &wakes);
-    assert!(!attend(), "the timer is not due");
-    for owner in 0..3 {
-        arm(&worker, owner, 0, &wakes);
-        assert!(attend());
-        assert_eq!(wakes.0.load(Relaxed), owner + 1);
-        assert!(!attend(), "the timer has fired");
-    }
-}
-
-#[test]
 fn a_yield_is_announced_before_the_driver_is_attended_to() {
     let prepare = |worker: &Worker| {
         use_driver(worker);
@@ -320,16 +304,6 @@ fn attend_to(worker: &Worker, due: impl IntoIterator<Item = Waker>) {
 }
 
 #[test]
-fn a_single_stranger_is_woken_at_once() {
-    let [worker, _other] = two_workers();
-    let shared = worker.shared().clone();
-    let (stranger, has_due) = asks(move || shared.driver.has_due());
-    attend_to(&worker, [stranger]);
-    // It was not among the due ones.
-    assert_eq!(has_due.try_recv(), Ok(false));
-}
-
-#[test]
 fn while_a_stranger_is_woken_another_worker_finds_the_others() {
     let [worker, other] = two_workers();
     let (sent, wakes) = (worker.shared().clone(), Arc::new(Wakes::default()));
@@ -368,22 +342,6 @@ fn any_worker_wakes_a_stranger_that_another_has_left() {
         way(&other);
         assert!(wakes.0.load(Relaxed) == 1 && !worker.shared().has_work());
     }
-}
-
-#[test]
-fn tasks_are_queued_before_a_stranger_is_woken() {
-    let [worker, _other] = two_workers();
-    let shared = worker.shared().clone();
-    let (stranger, queued) = asks(move || shared.stealers[0].len());
-    let tasks = [(); 2].map(|()| waiting(&worker, Lane::Normal));
-    let (handles, [one, two]): (Vec<_>, [Waker; 2]) = {
-        let [(first, one), (second, two)] = tasks;
-        (Vec::from([first, second]), [one, two])
-    };
-    attend_to(&worker, [one, stranger, two]);
-    assert_eq!(queued.try_recv(), Ok(2));
-    worker.running().discard_queued();
-    drop(handles);
 }
 
 #[test]

@@ -14,7 +14,6 @@ use std::{
 
 use super::*;
 use crate::{
-    StealInfo,
     fork_join::job::Wait,
     hooks::Hooks,
     policy::WORTH_A_WAKE,
@@ -22,7 +21,6 @@ use crate::{
     sleep::Woke,
     worker::{
         Worker,
-        current::with_thread_worker,
         harness::{
             send_away, task, two_workers, two_workers_with, waiting, wakes_of, while_another_parks,
         },
@@ -90,15 +88,6 @@ fn parks_until_woken(worker: &Worker, makes_progress: bool) -> bool {
         worker.ends(idle.park_once(searching, attendant, makes_progress, &mut { FIRST_WATCH }));
         is_woken.join().expect("it does not panic")
     })
-}
-
-#[test]
-fn a_worker_with_nothing_to_watch_sleeps_until_it_is_woken() {
-    let [worker, _other] = two_workers();
-    assert!(parks_until_woken(&worker, false));
-    // Another worker watches.
-    worker.shared().sleep.search();
-    assert!(parks_until_woken(&worker, true));
 }
 
 /// It is not told when the other has gone, and then a long poll may follow.
@@ -178,30 +167,6 @@ fn a_watcher_leaves_the_driver_to_a_worker_that_visits_it_often() {
         other.counters().visits_until.set(visited_until);
         let has_kept = worker.park_once(makes_progress, &mut { FIRST_WATCH });
         assert_eq!(has_kept, keeps, "{makes_progress} {visited_until}");
-    }
-}
-
-#[test]
-fn a_found_task_runs_at_once_unless_a_hook_is_told_of_a_theft() {
-    for (has_hook, is_stolen, polls) in [
-        (false, false, 1),
-        (false, true, 1),
-        (true, false, 1),
-        (true, true, 0),
-    ] {
-        let mut hooks = Hooks::default();
-        if has_hook {
-            hooks.on_steal = Some(Box::new(|_| {}));
-        }
-        let [worker, _other] = two_workers_with(hooks);
-        let steal = StealInfo {
-            thief: 0,
-            victim: 1,
-            tasks: 1,
-        };
-        let found = Found::Task(task(), is_stolen.then_some(steal));
-        worker.search_and_take_up(found);
-        assert_eq!(worker.counters().polls.get(), polls);
     }
 }
 
@@ -323,25 +288,6 @@ fn no_worker_parks_beside_a_driver_that_its_keeper_just_left() {
             }),
         );
     }
-}
-
-/// The hook could wait for the task, which only this worker may run.
-#[test]
-fn a_worker_whose_hook_has_pushed_a_task_does_not_park() {
-    let (sender, unparked) = mpsc::channel();
-    let mut hooks = Hooks::default();
-    hooks.on_park = Some(Box::new(|_| {
-        with_thread_worker(|worker| {
-            let (_, running) = worker.expect("this thread is the worker");
-            running.push(task(), Lane::Normal);
-        });
-    }));
-    hooks.on_unpark = Some(Box::new(move |_| sender.send(()).expect("the test waits")));
-    let [worker, _other] = two_workers_with(hooks);
-    let _this_thread = worker.become_this_thread();
-    let runs = worker.park(true, |_, _| panic!("it has a task"));
-    assert!(runs && worker.queues.has_own());
-    assert_eq!(unparked.try_iter().count(), 1, "as often as the other hook");
 }
 
 /// It runs the task next, so no other worker need be woken for it.
