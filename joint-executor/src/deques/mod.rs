@@ -208,7 +208,7 @@ impl<T: Word> Deques<T> {
 
 #[cfg(test)]
 mod tests {
-    use alloc::{boxed::Box, sync::Arc, vec::Vec};
+    use alloc::{sync::Arc, vec::Vec};
     use core::{iter, ptr::NonNull};
 
     use super::{Deques, Fences, Ring, STACK, Word};
@@ -217,20 +217,21 @@ mod tests {
         [(); 2].map(|()| Deques::new(Fences::among(2)))
     }
 
-    impl Word for Box<usize> {
+    impl Word for Arc<usize> {
         fn into_word(self) -> NonNull<()> {
-            NonNull::from(Self::leak(self)).cast()
+            // SAFETY: the address of a value is not null.
+            unsafe { NonNull::new_unchecked(Self::into_raw(self).cast_mut()).cast() }
         }
 
         unsafe fn from_word(word: NonNull<()>) -> Self {
-            // SAFETY: the word was a box, and is turned back once.
+            // SAFETY: by the contract of `Word`.
             unsafe { Self::from_raw(word.cast().as_ptr()) }
         }
     }
 
     /// Pushes a task of one of the kinds. Takes an older one if there are too many.
-    fn push(deques: &Deques<Box<usize>>, task: usize) -> Option<Box<usize>> {
-        let (new, most) = (Box::new(task), usize::MAX);
+    fn push(deques: &Deques<Arc<usize>>, task: usize) -> Option<Arc<usize>> {
+        let (new, most) = (Arc::new(task), usize::MAX);
         let pushed = match task % 4 {
             0 => {
                 deques.push_high(new);
@@ -242,7 +243,7 @@ mod tests {
         pushed.err()
     }
 
-    fn pop(deques: &Deques<Box<usize>>) -> Option<Box<usize>> {
+    fn pop(deques: &Deques<Arc<usize>>) -> Option<Arc<usize>> {
         let next = deques.pop_high().or_else(|| deques.pop_woken());
         next.or_else(|| deques.pop_newest_spawned())
     }
@@ -254,7 +255,7 @@ mod tests {
         let stealer = deques.stealer();
         assert_eq!(stealer.len(), 16);
         let first = thief.steal_and_pop(&stealer, 256);
-        assert_eq!(first, Some((Box::new(0), 8)));
+        assert_eq!(first, Some((Arc::new(0), 8)));
         assert_eq!(stealer.len(), 8);
         let rest = |deques| iter::from_fn(|| pop(deques)).map(|task| *task).collect();
         let (taken, left): (Vec<_>, Vec<_>) = (rest(&thief), rest(&deques));
@@ -266,9 +267,9 @@ mod tests {
     #[test]
     fn of_stolen_tasks_that_were_spawned_the_oldest_is_taken_first() {
         let [deques, thief] = two();
-        assert!((0..4).all(|task| deques.push_spawned(Box::new(task), 4).is_ok()));
+        assert!((0..4).all(|task| deques.push_spawned(Arc::new(task), 4).is_ok()));
         let first = thief.steal_and_pop(&deques.stealer(), 256);
-        assert_eq!(first, Some((Box::new(0), 2)));
+        assert_eq!(first, Some((Arc::new(0), 2)));
     }
 
     #[test]
@@ -285,7 +286,7 @@ mod tests {
     #[test]
     fn a_full_queue_returns_the_task() {
         let deques = Deques::new(Fences::among(2));
-        let task = |task: usize| Box::new(task);
+        let task = |task: usize| Arc::new(task);
         for at in 0..256 {
             assert_eq!(deques.push_woken(task(at), 256), Ok(()));
             assert_eq!(deques.push_spawned(task(at), 256), Ok(()));
@@ -298,21 +299,9 @@ mod tests {
         assert_eq!(deques.push_spawned(task(256), 256), Ok(()));
     }
 
-    impl Word for Arc<()> {
-        fn into_word(self) -> NonNull<()> {
-            // SAFETY: the address of a value is not null.
-            unsafe { NonNull::new_unchecked(Self::into_raw(self).cast_mut()) }
-        }
-
-        unsafe fn from_word(word: NonNull<()>) -> Self {
-            // SAFETY: by the contract of `Word`.
-            unsafe { Self::from_raw(word.as_ptr()) }
-        }
-    }
-
     #[test]
     fn tasks_that_are_left_are_dropped_with_the_queues() {
-        let task = Arc::new(());
+        let task = Arc::new(0);
         let deques = Deques::new(Fences::among(2));
         let stealer = deques.stealer();
         assert_eq!(deques.push_spawned(task.clone(), 1), Ok(()));
@@ -327,15 +316,15 @@ mod tests {
     /// A stack can only be as large as its index can tell, and steals only what it has room for.
     #[test]
     fn a_stack_takes_as_many_as_its_index_allows() {
-        const MOST: usize = Ring::<Box<usize>, STACK>::MOST as usize;
+        const MOST: usize = Ring::<Arc<usize>, STACK>::MOST as usize;
         let [full, thief] = two();
         for deques in [&full, &thief] {
             // The index wraps around some times.
             for task in 0..10 * MOST {
-                assert_eq!(deques.push_spawned(Box::new(task), MOST), Ok(()));
+                assert_eq!(deques.push_spawned(Arc::new(task), MOST), Ok(()));
                 if task >= MOST - 10 {
                     let oldest = deques.pop_oldest_spawned();
-                    assert_eq!(oldest, Some(Box::new(task + 10 - MOST)));
+                    assert_eq!(oldest, Some(Arc::new(task + 10 - MOST)));
                 }
             }
         }
@@ -344,9 +333,9 @@ mod tests {
         assert_eq!(full.stealer().len(), MOST - 20);
         // It cannot grow, so it uses the room that the thief has made.
         for task in 0..20 {
-            assert_eq!(full.push_spawned(Box::new(task), MOST), Ok(()));
+            assert_eq!(full.push_spawned(Arc::new(task), MOST), Ok(()));
         }
-        let rest = || Box::new(10 * MOST);
+        let rest = || Arc::new(10 * MOST);
         assert_eq!(thief.push_spawned(rest(), usize::MAX), Err(rest()));
     }
 
@@ -355,7 +344,7 @@ mod tests {
     #[cfg(target_pointer_width = "64")]
     fn the_tasks_of_normal_priority_are_on_one_cache_line_and_the_others_on_the_next() {
         use core::mem::{offset_of, size_of};
-        type Queues = super::Rings<Box<usize>>;
+        type Queues = super::Rings<Arc<usize>>;
         let places = [
             offset_of!(Queues, spawned),
             offset_of!(Queues, woken),

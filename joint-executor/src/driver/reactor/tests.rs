@@ -3,8 +3,6 @@
 
 use alloc::{sync::Arc, vec::Vec};
 use core::{
-    future::Future,
-    pin::pin,
     sync::atomic::{AtomicUsize, Ordering::Relaxed},
     task::{Context, Poll, Waker},
     time::Duration,
@@ -174,38 +172,6 @@ fn both_directions_wait<S: Selector>(mut world: World<S>) {
     assert!(write().is_ready());
 }
 
-fn all_futures_of_a_direction_are_woken<S: Selector>(mut world: World<S>) {
-    let (mut far, near) = pair();
-    let registration = world.register(&near);
-    let peek = || near.peek(&mut [0; 8]);
-    let wait = || registration.done(Way::Read, peek);
-    let (mut one, mut other) = (pin!(wait()), pin!(wait()));
-    let (ones, waker) = counting();
-    let (others, other_waker) = counting();
-    let mut cx = Context::from_waker(&waker);
-    let mut other_cx = Context::from_waker(&other_waker);
-    assert!(one.as_mut().poll(&mut cx).is_pending());
-    assert!(other.as_mut().poll(&mut other_cx).is_pending());
-    far.write_all(&[1, 2]).unwrap();
-    world.turn_until(|| ones.0.load(Relaxed) > 0 && others.0.load(Relaxed) > 0);
-    assert!(matches!(one.poll(&mut cx), Poll::Ready(Ok(2))));
-    assert!(matches!(other.poll(&mut other_cx), Poll::Ready(Ok(2))));
-}
-
-fn a_dropped_future_leaves_nothing<S: Selector>(world: World<S>) {
-    let (_far, near) = pair();
-    let registration = world.register(&near);
-    let (count, waker) = counting();
-    {
-        let future = registration.done(Way::Read, || near.peek(&mut [0; 8]));
-        let mut future = pin!(future);
-        let polled = future.as_mut().poll(&mut Context::from_waker(&waker));
-        assert!(polled.is_pending());
-        assert!(Arc::strong_count(&count) > 2);
-    }
-    assert_eq!(Arc::strong_count(&count), 2);
-}
-
 fn a_hang_up_is_read_as_the_end<S: Selector>(mut world: World<S>) {
     let (far, near) = pair();
     let registration = world.register(&near);
@@ -287,39 +253,6 @@ fn a_wait_ends_at_its_time_and_not_before<S: Selector>(mut world: World<S>) {
     }
 }
 
-fn the_end_wakes_all_and_later_waits_fail<S: Selector>(mut world: World<S>) {
-    let (mut far, near) = pair();
-    let registration = world.register(&near);
-    let (polled, waker) = counting();
-    let (listed, other) = counting();
-    assert!(read(&registration, &near, &waker).is_pending());
-    let future = registration.done(Way::Read, || near.peek(&mut [0; 8]));
-    let mut future = pin!(future);
-    let mut cx = Context::from_waker(&other);
-    assert!(future.as_mut().poll(&mut cx).is_pending());
-    let woken = world.reactor.close();
-    assert_eq!(woken.len(), 2);
-    woken.into_iter().for_each(Waker::wake);
-    let counts = (polled.0.load(Relaxed), listed.0.load(Relaxed));
-    assert_eq!(counts, (1, 1));
-    let gone = |poll: Poll<io::Result<()>>| match poll {
-        Poll::Ready(Err(error)) => assert!(error.to_string().contains("is gone"), "{error}"),
-        other => panic!("{other:?}"),
-    };
-    gone(read(&registration, &near, &waker).map_ok(drop));
-    gone(future.poll(&mut cx).map_ok(drop));
-    // An operation that does not have to wait succeeds.
-    far.write_all(&[1]).unwrap();
-    near.set_nonblocking(false).unwrap();
-    near.peek(&mut [0]).unwrap();
-    near.set_nonblocking(true).unwrap();
-    assert_eq!(done(read(&registration, &near, &waker)), [1]);
-    world.look();
-    // SAFETY: the registration is refused.
-    let refused = unsafe { world.reactor.register(number(&far)) };
-    gone(Poll::Ready(refused.map(drop)));
-}
-
 fn sources_are_counted<S: Selector>(world: World<S>) {
     let (far, near) = pair();
     assert!(!world.reactor.has_sources());
@@ -395,14 +328,11 @@ of_each_selector! {
     woken_by_each_arrival;
     arrivals_without_a_waiter_are_known;
     both_directions_wait;
-    all_futures_of_a_direction_are_woken;
-    a_dropped_future_leaves_nothing;
     a_hang_up_is_read_as_the_end;
     the_end_behind_a_short_read_is_found;
     #[cfg(unix)] bytes_behind_urgent_data_are_read;
     an_interruption_ends_the_wait;
     a_wait_ends_at_its_time_and_not_before;
-    the_end_wakes_all_and_later_waits_fail;
     sources_are_counted;
     a_source_dropped_while_awaited_leaves_nothing;
     #[cfg(unix)] a_number_used_again_is_the_later_registrations;

@@ -135,32 +135,6 @@ fn a_worker_with_a_deadline_wakes_another_if_it_leaves_it() {
     assert_eq!(wakes_of(&worker, hurry), 0);
 }
 
-#[cfg(all(feature = "io", unix))]
-#[test]
-fn a_busy_worker_wakes_in_its_turn_who_waits_for_a_descriptor() {
-    use crate::driver::reactor::Way;
-    use core::task::Context;
-    use std::{io::Write, os::fd::AsRawFd, os::unix::net::UnixStream};
-
-    let [worker, _other] = two_workers();
-    let (near, mut far) = UnixStream::pair().expect("two sockets");
-    let (reactor, _) = worker.shared().driver.reactor().expect("a reactor");
-    // SAFETY: the registration is dropped before the socket.
-    let registration = unsafe { reactor.register(near.as_raw_fd()) }.expect("registered");
-    use_driver(&worker);
-    let wakes = Arc::new(Wakes::default());
-    let waker = Waker::from(wakes.clone());
-    let ready = registration.poll_asked(Way::Read, &mut Context::from_waker(&waker));
-    assert!(ready.is_pending());
-    far.write_all(&[1]).expect("there is room");
-    // The first look at a new reactor returns at once.
-    (0..2).for_each(|_| {
-        worker.attendant.next_look.set(0);
-        worker.attend_in_turn();
-    });
-    assert_eq!(wakes.0.load(Relaxed), 1);
-}
-
 #[test]
 fn the_buffer_for_what_a_keeper_finds_is_used_again() {
     let [worker, _other] = two_workers();
