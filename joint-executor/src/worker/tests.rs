@@ -3,21 +3,13 @@
 mod registry;
 
 use alloc::{boxed::Box, vec::Vec};
-use core::{
-    future::Future,
-    panic::Location,
-    pin::Pin,
-    task::{Context, Waker},
-};
+use core::panic::Location;
 
 use super::{
     closing::arrive,
     current::{with_current, with_thread_worker},
     end::dispose,
-    harness::{
-        inline, task, two_workers, two_workers_with, waiting, waker_that, wakes_of,
-        while_another_sleeps,
-    },
+    harness::{task, two_workers, two_workers_with, wakes_of, while_another_sleeps},
     launch::{launch, new_detached, new_task},
     queues::After,
     shared::Runnable,
@@ -189,39 +181,6 @@ fn the_hook_for_a_push_comes_after_the_wake_up_for_it() {
     let push = || worker.as_current(|| worker.push(task(), Lane::Normal));
     while_another_sleeps(&worker, push);
     assert_eq!(is_asleep.try_recv(), Ok(false));
-}
-
-/// Runs a task whose handle `waker` waits on. Returns whether the slot holds what was woken.
-fn fills_slot(worker: &Worker, waker: &Waker) -> bool {
-    let (runnable, mut handle) = new_task(Location::caller(), async {});
-    let mut cx = Context::from_waker(waker);
-    assert!(Pin::new(&mut handle).poll(&mut cx).is_pending());
-    worker.as_current(|| worker.running().run(runnable));
-    worker.queues.take_slot().is_some()
-}
-
-#[test]
-fn only_a_wake_up_of_the_executors_own_task_fills_the_slot() {
-    let [worker, _other] = two_workers();
-    let (_handle, task) = waiting(&worker, Lane::Normal);
-    assert!(fills_slot(&worker, &task));
-    // A stranger that wakes a task, by a waker of the standard library and by one of joint.
-    let wake_by_std: fn(Waker) -> Waker = |task| waker_that(move || task.wake_by_ref());
-    let wake_by_joint = |task: Waker| inline(move || task.wake_by_ref());
-    let _handles = [wake_by_std, wake_by_joint].map(|stranger| {
-        let (handle, task) = waiting(&worker, Lane::Normal);
-        assert!(!fills_slot(&worker, &stranger(task)));
-        assert_eq!(worker.queues.lengths(), [1, 0, 0], "others find it there");
-        worker.running().discard_queued();
-        handle
-    });
-    // A task of another executor.
-    let [elsewhere, _another] = two_workers();
-    let (_handle, task) = waiting(&elsewhere, Lane::Normal);
-    assert!(!fills_slot(&worker, &task));
-    assert_eq!(worker.queues.lengths(), [0; 3]);
-    assert!(elsewhere.shared().has_injected());
-    assert!(elsewhere.take_next().is_some());
 }
 
 #[test]

@@ -1,27 +1,10 @@
 //! Timers with misbehaving wakers.
 
 use alloc::{sync::Arc, task::Wake};
-use core::{
-    sync::atomic::{AtomicUsize, Ordering::Relaxed},
-    task::{RawWaker, RawWakerVTable},
-};
+use core::task::{RawWaker, RawWakerVTable};
 use std::sync::Mutex as StdMutex;
 
 use super::*;
-
-#[derive(Default)]
-struct Wakes(AtomicUsize);
-
-impl Wake for Wakes {
-    fn wake(self: Arc<Self>) {
-        self.0.fetch_add(1, Relaxed);
-    }
-}
-
-fn counting() -> (Arc<Wakes>, Waker) {
-    let wakes = Arc::new(Wakes::default());
-    (wakes.clone(), Waker::from(wakes))
-}
 
 fn fire_all(timers: &Timers, now: u64) -> Vec<Waker> {
     let mut woken = Vec::new();
@@ -51,26 +34,6 @@ fn the_earliest_deadline_is_known() {
 }
 
 #[test]
-fn the_last_waker_is_woken_and_the_others_are_dropped() {
-    let timers = Timers::new();
-    let ((first, waker), (second, other)) = (counting(), counting());
-    let (key, _) = timers.insert(5, waker.clone()).unwrap();
-    assert_eq!(timers.poll(&key, &waker), Ok(Poll::Pending));
-    // The same waker is not cloned again.
-    assert_eq!(Arc::strong_count(&first), 3);
-    assert_eq!(timers.poll(&key, &other), Ok(Poll::Pending));
-    assert_eq!(Arc::strong_count(&first), 2);
-    fire_all(&timers, 5).into_iter().for_each(Waker::wake);
-    assert_eq!((first.0.load(Relaxed), second.0.load(Relaxed)), (0, 1));
-    assert_eq!(timers.poll(&key, &other), Ok(Poll::Ready(())));
-    drop((waker, other));
-    assert_eq!(
-        [first, second].map(|wakes| Arc::strong_count(&wakes)),
-        [1; 2]
-    );
-}
-
-#[test]
 fn the_place_of_a_timer_that_has_fired_is_free_once_it_was_polled() {
     let timers = Timers::new();
     let insert = || timers.insert(5, Waker::noop().clone()).unwrap().0;
@@ -97,26 +60,6 @@ fn a_waker_is_cloned_without_the_lock() {
     let (key, _) = timers.insert(5, Waker::noop().clone()).unwrap();
     assert_eq!(timers.poll(&key, &waker), Ok(Poll::Pending));
     assert_eq!(fire_all(&timers, 5).len(), 1);
-}
-
-#[test]
-fn a_closed_queue_takes_nothing_and_says_so() {
-    let timers = Timers::new();
-    let (wakes, waker) = counting();
-    let (armed, _) = timers.insert(5, waker.clone()).unwrap();
-    let (fired, _) = timers.insert(1, waker.clone()).unwrap();
-    assert_eq!(fire_all(&timers, 1).len(), 1);
-    assert_eq!(timers.close().len(), 1);
-    assert_eq!((timers.earliest(), timers.settle()), (NEVER, NEVER));
-    let refused = timers.insert(5, waker.clone()).unwrap_err();
-    assert!(refused.will_wake(&waker) || cfg!(miri));
-    drop(refused);
-    assert_eq!(timers.poll(&armed, &waker), Err(Closed));
-    assert_eq!(timers.poll(&fired, Waker::noop()), Err(Closed));
-    assert!(timers.remove(&armed).is_none() && timers.remove(&fired).is_none());
-    assert!(fire_all(&timers, 9).is_empty() && timers.close().is_empty());
-    drop(waker);
-    assert_eq!(Arc::strong_count(&wakes), 1);
 }
 
 /// A waker whose drop removes another timer from the same queue, and then panics.

@@ -6,7 +6,7 @@ use core::{
     sync::atomic::{AtomicUsize, Ordering::Relaxed},
     task::Waker,
 };
-use std::sync::mpsc::{self, Receiver};
+use std::sync::mpsc;
 
 use super::{After, LONGEST_AWAY, LOOK_INTERVAL, NEAR_THE_DRIVER};
 use crate::{
@@ -256,41 +256,29 @@ fn a_worker_that_runs_its_only_woken_task_next_wakes_no_other() {
     assert_eq!(wakes_for(&[Task], is_blocked), 1);
 }
 
-/// A waker that sends `f`'s answer when it is woken.
-fn asks<T: Send + 'static>(f: impl Fn() -> T + Send + Sync + 'static) -> (Waker, Receiver<T>) {
-    let (sender, answers) = mpsc::channel();
-    let waker = inline(move || sender.send(f()).expect("the test waits"));
-    (waker, answers)
-}
-
-/// Lets a worker attend to wakers that are due in this order.
-fn attend_to(worker: &Worker, due: impl IntoIterator<Item = Waker>) {
-    // The clock begins at 0, with its first use in the process.
-    while clock::now() < 8 {
-        spin_loop();
-    }
-    for (waker, deadline) in due.into_iter().zip(0..) {
-        let timers = worker.shared().driver.timers(0);
-        assert!(timers.insert(deadline, waker).is_ok());
-    }
-    use_driver(worker);
-    worker.as_current(|| worker.attend(After::Queue));
-}
-
 #[test]
 fn while_a_stranger_is_woken_another_worker_finds_the_others() {
     let [worker, other] = two_workers();
     let (sent, wakes) = (worker.shared().clone(), Arc::new(Wakes::default()));
+    let (sender, woke_second) = mpsc::channel();
     // The first one waits for the second, which another worker wakes.
-    let (first, woke_second) = asks(move || {
+    let first = inline(move || {
         assert!(sent.has_work(), "a search or a last look finds it");
         let second = sent.driver.next_due().expect("it was left there");
-        let has_more = sent.driver.has_due();
+        sender.send(sent.driver.has_due()).expect("the test waits");
         second.wake();
-        has_more
     });
-    let strangers = [(); 3].map(|()| Waker::from(wakes.clone()));
-    attend_to(&worker, [first].into_iter().chain(strangers));
+    // The clock begins at 0, with its first use in the process.
+    while clock::now() < 8 {
+        spin_loop();
+    }
+    let others = [(); 3].map(|()| Waker::from(wakes.clone()));
+    for (waker, deadline) in [first].into_iter().chain(others).zip(0..) {
+        let timers = worker.shared().driver.timers(0);
+        assert!(timers.insert(deadline, waker).is_ok());
+    }
+    use_driver(&worker);
+    worker.as_current(|| worker.attend(After::Queue));
     assert_eq!(woke_second.try_recv(), Ok(true));
     assert_eq!(wakes.0.load(Relaxed), 3);
     // The worker itself has woken those that were left.
