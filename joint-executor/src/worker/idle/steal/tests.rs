@@ -130,22 +130,6 @@ fn poll_time_is_measured_only_of_workers_that_stayed_busy() {
 }
 
 #[test]
-fn a_worker_measures_its_own_poll_time() {
-    let [worker, _other] = two_workers();
-    let time = || Duration::from_nanos(worker.shared().poll_time() as u64);
-    judge(worker.shared(), LONG, 10);
-    assert_eq!(time(), LONG / 10);
-    worker.idle.lookout.set_active(LONG);
-    worker.idle.lookout.judge_own_polls(&worker);
-    assert_eq!(time(), LONG / 10, "it has run no task");
-    (0..5).for_each(|_| worker.running().run(task()));
-    let lookout = &worker.idle.lookout;
-    lookout.began.set((before(Instant::now(), LONG), 1));
-    lookout.judge_own_polls(&worker);
-    assert!(time() >= LONG / 4 && time() < LONG / 2, "{:?}", time());
-}
-
-#[test]
 fn a_long_poll_loses_one_task_and_a_stuck_one_half_its_queue() {
     let [worker, other] = two_workers();
     let now = Instant::now() + LONG;
@@ -181,17 +165,6 @@ fn a_long_poll_loses_one_task_and_a_stuck_one_half_its_queue() {
     seen(&worker, |seen| seen.waits = true);
     assert_eq!(stolen(short), 4);
     assert_eq!(worker.counters().steals.get(), 4);
-}
-
-#[test]
-fn a_stuck_worker_is_found_in_a_look_round() {
-    let [worker, other] = two_workers();
-    other.queues.push_beyond(task());
-    set_seen(&worker, Instant::now() + LONG, 0, false);
-    let find = || worker.idle.look_round(&worker);
-    assert!(find().is_err(), "not seen for long enough");
-    set_long(&worker);
-    assert!(matches!(find(), Ok(Found::Task(_, Some(_)))));
 }
 
 /// Lets a worker look at the others, as one whose polls are long or not.
