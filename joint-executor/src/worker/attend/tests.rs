@@ -49,6 +49,22 @@ fn use_driver(worker: &Worker) {
 }
 
 #[test]
+fn an_idle_worker_fires_the_due_timers_of_every_owner() {
+    let [worker, _other] = two_workers();
+    let wakes = Arc::new(Wakes::default());
+    let attend = || worker.attend(After::Queue);
+    assert!(!attend(), "the driver was never used");
+    arm(&worker, 0, clock::NEVER - 1, &wakes);
+    assert!(!attend(), "the timer is not due");
+    for owner in 0..3 {
+        arm(&worker, owner, 0, &wakes);
+        assert!(attend());
+        assert_eq!(wakes.0.load(Relaxed), owner + 1);
+        assert!(!attend(), "the timer has fired");
+    }
+}
+
+#[test]
 fn a_yield_is_announced_before_the_driver_is_attended_to() {
     let prepare = |worker: &Worker| {
         use_driver(worker);

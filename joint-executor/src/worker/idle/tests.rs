@@ -21,6 +21,7 @@ use crate::{
     sleep::Woke,
     worker::{
         Worker,
+        current::with_thread_worker,
         harness::{
             send_away, task, two_workers, two_workers_with, waiting, wakes_of, while_another_parks,
         },
@@ -273,6 +274,25 @@ fn no_worker_parks_beside_a_driver_that_its_keeper_just_left() {
             }),
         );
     }
+}
+
+/// The hook could wait for the task, which only this worker may run.
+#[test]
+fn a_worker_whose_hook_has_pushed_a_task_does_not_park() {
+    let (sender, unparked) = mpsc::channel();
+    let mut hooks = Hooks::default();
+    hooks.on_park = Some(Box::new(|_| {
+        with_thread_worker(|worker| {
+            let (_, running) = worker.expect("this thread is the worker");
+            running.push(task(), Lane::Normal);
+        });
+    }));
+    hooks.on_unpark = Some(Box::new(move |_| sender.send(()).expect("the test waits")));
+    let [worker, _other] = two_workers_with(hooks);
+    let _this_thread = worker.become_this_thread();
+    let runs = worker.park(true, |_, _| panic!("it has a task"));
+    assert!(runs && worker.queues.has_own());
+    assert_eq!(unparked.try_iter().count(), 1, "as often as the other hook");
 }
 
 /// It runs the task next, so no other worker need be woken for it.
