@@ -1,7 +1,7 @@
 //! Which workers are woken, which look again, and what it costs: by counts, with all workers on one
 //! thread. The models check the races.
 
-use alloc::{sync::Arc, vec::Vec};
+use alloc::{sync::Arc, task::Wake, vec::Vec};
 use core::{
     cell::Cell,
     sync::atomic::{AtomicUsize, Ordering::Relaxed},
@@ -10,8 +10,8 @@ use core::{
 };
 
 use super::{
-    CLAIMED, CLAIMED_IN_DRIVER, Counts, MOST_WORKERS, Need, Parked, Parking, SEARCHING, SLEEPING,
-    SLEEPS, SLEEPS_IN_DRIVER, Sleep, WAKING, WATCHES, WATCHES_IN_DRIVER, WATCHING, Woke,
+    AWAKE, CLAIMED, CLAIMED_IN_DRIVER, Counts, MOST_WORKERS, Need, Parked, Parking, SEARCHING,
+    SLEEPING, SLEEPS, SLEEPS_IN_DRIVER, Sleep, WAKING, WATCHES, WATCHES_IN_DRIVER, WATCHING, Woke,
 };
 use crate::fences::Fences;
 
@@ -213,6 +213,51 @@ fn a_push_passes_over_workers_that_others_have_claimed() {
     sleep.words[1].store(CLAIMED, Relaxed);
     assert_eq!(ones(sleep.notify(Need::Lookout)), 1);
     assert_eq!(sleep.word(0), CLAIMED);
+}
+
+/// Counts how often it is woken, and how many of its wakers there are.
+#[derive(Default)]
+struct Owner(AtomicUsize);
+
+impl Wake for Owner {
+    fn wake(self: Arc<Self>) {
+        self.0.fetch_add(1, Relaxed);
+    }
+}
+
+/// A worker that is away is woken by its waker, once, and is a searcher when it comes back.
+#[test]
+fn a_worker_that_is_away_is_woken_once_and_comes_back_as_a_searcher() {
+    let owner = Arc::new(Owner::default());
+    let away = || Waker::from(owner.clone());
+    let sleep = Sleep::new(2, Fences::among(2), || {});
+    sleep.search();
+    for is_urgent in [true, false] {
+        let stays = sleep.go_away(0, away(), || is_urgent, || !is_urgent);
+        assert!(matches!(stays, Err(Some(_))));
+    }
+    for pushes in [1, 2] {
+        assert!(sleep.go_away(0, away(), || false, || false).is_ok());
+        assert_eq!(rest_of(&sleep), [0]);
+        match sleep.notify(Need::Lookout) {
+            Woke::Away(waker) => waker.wake(),
+            other => panic!("{other:?}"),
+        }
+        assert_eq!(sleep.word(0), CLAIMED);
+        assert_eq!(counts(&sleep), SLEEPING, "not on its way up");
+        assert!(matches!(sleep.notify(Need::Lookout), Woke::Nobody));
+        assert!(sleep.come_back(0).is_none(), "its waker is used up");
+        assert_eq!((sleep.word(0), counts(&sleep)), (AWAKE, SEARCHING));
+        assert_eq!(owner.0.load(Relaxed), pushes);
+    }
+    // It comes back by itself, and gets the waker to drop.
+    assert!(sleep.go_away(0, away(), || false, || false).is_ok());
+    let waker = sleep.come_back(0).expect("nobody has woken it");
+    assert_eq!(Arc::strong_count(&owner), 2);
+    drop(waker);
+    assert_eq!((Arc::strong_count(&owner), owner.0.load(Relaxed)), (1, 2));
+    let _nobody = sleep.found(Need::Lookout, || false);
+    assert!(!sleep.is_anybody_idle());
 }
 
 /// Its owner may never come, so it does not stand for a lookout, and all others come first.
