@@ -1,4 +1,4 @@
-//! What completes and what waits for it, and the channels that do both.
+//! Pairs of a side that completes and a side that waits, among them the channels.
 
 use std::{
     hint::black_box,

@@ -58,7 +58,8 @@ pub(super) fn with_value<T: Copy, R>(cell: &Cell<T>, value: T, f: impl FnOnce() 
     f()
 }
 
-/// What calls on this thread's stack have lent, each for the time of another call.
+/// The list of values that calls on this thread's stack have lent, each for the time of another
+/// call.
 pub(super) struct Frames<T>(Cell<*const Frame<T>>);
 
 struct Frame<T> {

@@ -121,7 +121,7 @@ fn cancel_pinned(worker: &Core) {
         .for_each(|one| worker.queues.push_pinned(one));
 }
 
-/// What a worker does inside a poll, or a drop, that blocks it in a closed executor.
+/// The work of a worker inside a poll, or a drop, that blocks it in a closed executor.
 #[derive(Default)]
 pub(super) struct Closing {
     /// The number of nested waits that are dropping tasks.

@@ -1,5 +1,5 @@
-//! What becomes of tasks that no worker runs any more, on whatever thread this is, and how an
-//! executor ends where no single worker does it: `closing.rs` has the rest.
+//! The drop of tasks that no worker runs any more, on whatever thread this is, and the part of an
+//! executor's end that no single worker does: `closing.rs` has the rest.
 
 use alloc::{borrow::ToOwned, vec::Vec};
 use core::{cell::RefCell, ptr};

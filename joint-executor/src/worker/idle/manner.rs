@@ -23,7 +23,7 @@ pub(super) enum Left {
     InVain,
 }
 
-/// What the other workers do.
+/// Whether the other workers run, and get on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Others {
     /// None runs, and nothing is due by itself, because the driver is not used.
@@ -33,7 +33,7 @@ pub(super) enum Others {
     Progress,
 }
 
-/// What a worker that has found nothing sees before it parks.
+/// The state of the executor to a worker that has found nothing, before it parks.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sight {
     pub(super) left: Left,
