@@ -118,6 +118,9 @@ impl Outside {
             .arg("--offline")
             .current_dir(&self.0)
             .env("CARGO_TARGET_DIR", self.0.with_file_name(build))
+            .env("CARGO_PROFILE_DEV_DEBUG", "false")
+            // The models are small: to optimize the checkers takes longer than to run them.
+            .env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "0")
             .envs(flags.map(|flags| ("RUSTFLAGS", flags)));
         let output = cargo.output();
         output.map_err(|error| format!("could not start cargo: {error}"))

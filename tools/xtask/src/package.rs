@@ -60,6 +60,7 @@ pub(crate) fn run() -> Done {
     let pack = || {
         let step = Step::cargo("packages", line).args(["--config", &patch]);
         step.args(["--target-dir", &folder.to_string_lossy()])
+            .env("CARGO_PROFILE_DEV_DEBUG", "false")
     };
     Ok(run_all("package", steps(pack)?))
 }
