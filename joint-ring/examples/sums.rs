@@ -3,18 +3,39 @@
 //!
 //! `cargo run -p joint-ring --example sums FILE...`
 
+#[cfg(target_os = "linux")]
+#[path = "../../joint-executor/examples/options/mod.rs"]
+mod options;
+
 #[cfg(not(target_os = "linux"))]
 fn main() {
     println!("only Linux has io_uring");
 }
 
 #[cfg(target_os = "linux")]
-fn main() -> std::io::Result<()> {
-    for path in std::env::args().skip(1) {
-        let sum = joint_executor::block_on(sums::of(std::fs::File::open(&path)?))?;
-        println!("{sum:>16} {path}");
-    }
-    Ok(())
+fn main() -> std::process::ExitCode {
+    const HELP: &str = "\
+Adds up the bytes of files, by io_uring where it can.
+
+Usage: sums FILE...
+
+  -h, --help     print this
+  -V, --version  print the version
+";
+    options::run("sums", HELP, |mut options| {
+        let mut paths = Vec::new();
+        while let Some(word) = options.next()? {
+            match word {
+                lexopt::Arg::Value(path) => paths.push(path),
+                word => return Err(word.unexpected().into()),
+            }
+        }
+        for path in paths {
+            let sum = joint_executor::block_on(sums::of(std::fs::File::open(&path)?))?;
+            println!("{sum:>16} {}", path.to_string_lossy());
+        }
+        Ok(())
+    })
 }
 
 #[cfg(target_os = "linux")]

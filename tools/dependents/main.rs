@@ -2,12 +2,14 @@
 //! and may build so many crates and no more. Three have models that fail (`failing.rs`).
 
 mod failing;
+#[path = "../../joint-executor/examples/options/mod.rs"]
+mod options;
 
 use std::{
     collections::BTreeSet,
     env, fs,
     path::{Path, PathBuf},
-    process::{Command, Output, exit},
+    process::{Command, ExitCode, Output},
 };
 
 /// The package, its folder from the root, the crates that a dependent may build for it, itself
@@ -22,12 +24,27 @@ const DEPENDENTS: [(&str, &str, usize, &str); 2] = [
     ),
 ];
 
-fn main() {
-    let of_one = |(package, folder, most, program)| dependent(package, folder, most, program).err();
-    let mut wrong: Vec<_> = DEPENDENTS.into_iter().filter_map(of_one).collect();
-    wrong.extend(failing::run().err());
-    wrong.iter().for_each(|why| eprintln!("{why}"));
-    exit(i32::from(!wrong.is_empty()));
+const HELP: &str = "\
+Builds and runs packages outside of the workspaces. `cargo xtask dependents` runs it.
+
+Usage: joint-dependents
+
+  -h, --help     print this
+  -V, --version  print the version
+
+Exit status: 0 all is as it should be, 1 it is not, 2 bad usage.
+";
+
+fn main() -> ExitCode {
+    options::run("joint-dependents", HELP, |options| {
+        options.end()?;
+        let of_one =
+            |(package, folder, most, program)| dependent(package, folder, most, program).err();
+        let mut wrong: Vec<_> = DEPENDENTS.into_iter().filter_map(of_one).collect();
+        wrong.extend(failing::run().err());
+        wrong.iter().for_each(|why| eprintln!("{why}"));
+        Ok(ExitCode::from(u8::from(!wrong.is_empty())))
+    })
 }
 
 /// Generates, builds and runs a package.

@@ -8,13 +8,15 @@
 #[path = "../../benches/src/yields.rs"]
 mod yields_once;
 
+#[path = "../../joint-executor/examples/options/mod.rs"]
+mod options;
+
 use std::{
     cell::Cell,
-    env,
     future::{pending, poll_fn},
     hint::black_box,
     pin::{Pin, pin},
-    process::exit,
+    process::ExitCode,
     rc::Rc,
     sync::{
         atomic::{AtomicU32, Ordering::Relaxed},
@@ -31,7 +33,18 @@ use joint::{
 use joint_executor::{
     Executor, LocalExecutor, spawn, spawn_detached, spawn_local, time::sleep, yield_now,
 };
+use lexopt::{Arg::Value, ValueExt};
 use yields_once::Yield;
+
+const HELP: &str = "\
+Does one thing a number of times, to be counted by `cargo xtask instructions`.
+
+Usage: joint-instructions              print the names of the rows
+       joint-instructions ROW TIMES    do a row so many times
+
+  -h, --help     print this
+  -V, --version  print the version
+";
 
 /// A function that repeats one operation the given number of times.
 type Row = fn(u32);
@@ -104,21 +117,26 @@ const ROWS: [(&str, Row); 25] = [
     }),
 ];
 
-fn main() {
-    let words: Vec<_> = env::args().skip(1).collect();
-    let words: Vec<_> = words.iter().map(String::as_str).collect();
-    match words[..] {
-        [] => ROWS.iter().for_each(|(title, _)| println!("{title}")),
-        [row, times] => {
-            let row = ROWS.iter().find(|(title, _)| *title == row);
-            let (_, run) = row.expect("one of the rows");
-            run(times.parse().expect("a number"));
+fn main() -> ExitCode {
+    options::run("joint-instructions", HELP, |mut options| {
+        let mut words = Vec::new();
+        while let Some(word) = options.next()? {
+            match word {
+                Value(word) if words.len() < 2 => words.push(word.string()?),
+                word => return Err(word.unexpected().into()),
+            }
         }
-        _ => {
-            eprintln!("usage: joint-instructions [ROW TIMES]");
-            exit(2);
+        match &words[..] {
+            [row, times] => {
+                let known = ROWS.iter().find(|(title, _)| title == row);
+                let (_, run) = known.ok_or(format!("there is no row {row}"))?;
+                run(times.parse()?);
+            }
+            [] => ROWS.iter().for_each(|(title, _)| println!("{title}")),
+            _ => return Err("no TIMES (see --help)".into()),
         }
-    }
+        Ok(())
+    })
 }
 
 fn poll<F: Future + Unpin>(future: &mut F) -> Poll<F::Output> {

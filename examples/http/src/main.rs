@@ -14,13 +14,30 @@
 //! SIGINT (ctrl-c) and SIGTERM end it: requests that have begun are answered within 10 seconds. A
 //! second signal ends it at once.
 
-use std::{env, error::Error, io, path::PathBuf, process::ExitCode, time::Duration};
+use std::{error::Error, io, path::PathBuf, process::ExitCode, time::Duration};
 
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full, Limited};
 use http_server::server::{Answer, Limits, Protocol, serve, status};
 use hyper::{Method, Request, Response, StatusCode, body::Incoming};
 use joint_executor::{Executor, block_on, io::TcpListener, time::sleep};
+use lexopt::{
+    Arg::{Long, Short},
+    ValueExt,
+};
+
+const HELP: &str = "\
+Serves HTTP.
+
+Usage: http-server [--address ADDRESS] [--workers N] [--cert FILE --key FILE]
+
+  --address ADDRESS  listen here (default: 127.0.0.1:8080)
+  --workers N        run on N threads (default: one per processor)
+  --cert FILE        the certificate, with the feature `tls`
+  --key FILE         its private key
+  -h, --help         print this
+  -V, --version      print the version
+";
 
 const MOST_BYTES: usize = 1 << 20;
 
@@ -33,7 +50,8 @@ struct Options {
 }
 
 fn main() -> ExitCode {
-    match Options::read().and_then(run) {
+    let done = Options::read().and_then(|options| options.map_or(Ok(()), run));
+    match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("http-server: {error}");
@@ -43,25 +61,33 @@ fn main() -> ExitCode {
 }
 
 impl Options {
-    fn read() -> Result<Self, Box<dyn Error>> {
+    /// Returns `None` if only the help or the version was asked for.
+    fn read() -> Result<Option<Self>, Box<dyn Error>> {
         let mut options = Self {
             address: "127.0.0.1:8080".into(),
             workers: None,
             certificate: None,
             key: None,
         };
-        let mut words = env::args().skip(1);
-        while let Some(name) = words.next() {
-            let value = words.next().ok_or(format!("{name} needs a value"))?;
-            match &*name {
-                "--address" => options.address = value,
-                "--workers" => options.workers = Some(value.parse()?),
-                "--cert" => options.certificate = Some(value.into()),
-                "--key" => options.key = Some(value.into()),
-                _ => return Err(format!("there is no option {name}").into()),
+        let mut words = lexopt::Parser::from_env();
+        while let Some(word) = words.next()? {
+            match word {
+                Long("address") => options.address = words.value()?.string()?,
+                Long("workers") => options.workers = Some(words.value()?.parse()?),
+                Long("cert") => options.certificate = Some(words.value()?.into()),
+                Long("key") => options.key = Some(words.value()?.into()),
+                Short('h') | Long("help") => {
+                    print!("{HELP}");
+                    return Ok(None);
+                }
+                Short('V') | Long("version") => {
+                    println!("http-server {}", env!("CARGO_PKG_VERSION"));
+                    return Ok(None);
+                }
+                word => return Err(word.unexpected().into()),
             }
         }
-        Ok(options)
+        Ok(Some(options))
     }
 
     fn protocol(&self) -> Result<Protocol, Box<dyn Error>> {

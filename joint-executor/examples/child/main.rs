@@ -13,6 +13,11 @@ mod options;
 
 use std::process::ExitCode;
 
+use lexopt::{
+    Arg::{Long, Value},
+    ValueExt,
+};
+
 const HELP: &str = "\
 Runs shell commands at the same time, and prints their output line by line.
 
@@ -20,21 +25,32 @@ Usage: child [--limit SECONDS] COMMAND...
 
   --limit SECONDS   kill commands that take longer, 1 to 86400 (default: 86400)
   -h, --help        print this
+  -V, --version     print the version
 
 Exit status: 0 all commands have succeeded, 2 one has not.
 ";
 
 fn main() -> ExitCode {
     options::run("child", HELP, |mut options| {
-        let limit = options.number("--limit", 1..=86_400)?.unwrap_or(86_400);
-        let commands = options.rest()?;
+        let (mut limit, mut commands) = (86_400, Vec::new());
+        while let Some(word) = options.next()? {
+            match word {
+                Long("limit") => limit = options.number("--limit", 1..=86_400)?,
+                Value(command) => commands.push(command.string()?),
+                word => return Err(word.unexpected().into()),
+            }
+        }
         #[cfg(unix)]
-        return commands::run(commands, std::time::Duration::from_secs(limit));
+        return Ok(commands::run(
+            commands,
+            std::time::Duration::from_secs(limit),
+        )?);
         #[cfg(not(unix))]
         Err(format!(
             "no pipes for {} commands within {limit} s here",
             commands.len()
-        ))
+        )
+        .into())
     })
 }
 

@@ -7,19 +7,42 @@
 //! both. Without an argument the program runs on until it is killed. With `--once` it sends the
 //! signal to itself, prints one dump and ends.
 
-#[cfg(unix)]
-fn main() -> std::io::Result<()> {
-    clerks::main()
-}
+#[path = "../options/mod.rs"]
+mod options;
 
-#[cfg(not(unix))]
-fn main() {
-    println!("this example needs the signals of Unix");
+use std::process::ExitCode;
+
+use lexopt::Arg::Long;
+
+const HELP: &str = "\
+Stands still, and says why when it is sent SIGUSR1. It runs until it is killed.
+
+Usage: dump [--once]
+
+  --once         send the signal to itself, print one dump and end
+  -h, --help     print this
+  -V, --version  print the version
+";
+
+fn main() -> ExitCode {
+    options::run("dump", HELP, |mut options| {
+        let mut is_once = false;
+        while let Some(word) = options.next()? {
+            match word {
+                Long("once") => is_once = true,
+                word => return Err(word.unexpected().into()),
+            }
+        }
+        #[cfg(unix)]
+        return Ok(clerks::wait(is_once)?);
+        #[cfg(not(unix))]
+        Err(format!("no signals here, once: {is_once}").into())
+    })
 }
 
 #[cfg(unix)]
 mod clerks {
-    use std::{env, io, process, sync::Arc, thread, time::Duration};
+    use std::{io, process, sync::Arc, thread, time::Duration};
 
     use async_lock::Mutex;
     use joint_executor::{Executor, time::sleep, waiting_for};
@@ -35,8 +58,7 @@ mod clerks {
         *to += amount;
     }
 
-    pub(super) fn main() -> io::Result<()> {
-        let is_once = env::args().any(|argument| argument == "--once");
+    pub(super) fn wait(is_once: bool) -> io::Result<()> {
         let mut signals = Signals::new([SIGUSR1])?;
         let executor = Executor::builder().workers(2).record_times().build()?;
         let [one, other] = [100, 200].map(|balance| Arc::new(Mutex::new(balance)));

@@ -17,7 +17,8 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use futures_lite::future::try_zip;
-use joint_executor::io::TcpListener;
+use joint_executor::{Executor, io::TcpListener};
+use lexopt::Arg::Long;
 
 use crate::load::Load;
 use crate::options::Options;
@@ -32,6 +33,7 @@ Usage: echo [--connections N] [--messages N] [--size BYTES] [--workers N]
   --size BYTES      of each message, 1 to 16777216 (default: 64)
   --workers N       run on N threads, 1 to 1024 (default: one per processor)
   -h, --help        print this
+  -V, --version     print the version
 
 Each connection takes two descriptors.
 Exit status: 0 all echoes were what was sent, 2 failed.
@@ -43,21 +45,29 @@ const MOST_SIZE: u64 = 16 << 20;
 
 fn main() -> ExitCode {
     options::run("echo", HELP, |mut options: Options| {
-        let connections = options.number("--connections", 1..=MOST_CONNECTIONS)?;
-        let messages = options.number("--messages", 1..=MOST_MESSAGES)?;
-        let size = options.number("--size", 1..=MOST_SIZE)?;
-        let workers = options.number("--workers", options::WORKERS)?;
-        options.end()?;
-        let load = Load {
-            connections: connections.unwrap_or(100),
-            messages: messages.unwrap_or(1000),
-            size: size.unwrap_or(64) as usize,
+        let mut load = Load {
+            connections: 100,
+            messages: 1000,
+            size: 64,
         };
-        let executor = options::executor(workers)?;
-        let echoed = joint::block_on(executor.spawn(echo(load)));
-        let (bytes, elapsed) = echoed.map_err(|error| error.to_string())?;
+        let mut builder = Executor::builder();
+        while let Some(word) = options.next()? {
+            match word {
+                Long("connections") => {
+                    load.connections = options.number("--connections", 1..=MOST_CONNECTIONS)?;
+                }
+                Long("messages") => {
+                    load.messages = options.number("--messages", 1..=MOST_MESSAGES)?;
+                }
+                Long("size") => load.size = options.number("--size", 1..=MOST_SIZE)? as usize,
+                Long("workers") => builder = builder.workers(options.workers()?),
+                word => return Err(word.unexpected().into()),
+            }
+        }
+        let executor = builder.build()?;
+        let (bytes, elapsed) = joint::block_on(executor.spawn(echo(load)))?;
         let report = report(&load, bytes, executor.workers(), elapsed);
-        options::print(&report).map_err(|error| error.to_string())?;
+        options::print(&report)?;
         Ok(())
     })
 }

@@ -36,6 +36,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use joint_executor::Executor;
+use lexopt::Arg::Long;
+
 use crate::clock::Clock;
 use crate::options::Options;
 use crate::packets::{Reader, Writer};
@@ -51,6 +54,7 @@ Usage: fizz_buzz [--workers N] [--period MS] [--interval] [--memory] [--count]
   --memory      the pipes are queues in memory, not packet pipes (always so except on Linux)
   --count       say on standard error how often the tasks were suspended
   -h, --help    print this
+  -V, --version print the version
 
 Exit status: 0 done, 2 failed.
 ";
@@ -80,21 +84,30 @@ type Counter = Arc<AtomicU64>;
 
 fn main() -> ExitCode {
     options::run("fizz_buzz", HELP, |mut options: Options| {
-        let workers = options.number("--workers", options::WORKERS)?;
-        let period = options.number("--period", 1..=MOST_PERIOD)?.unwrap_or(100);
-        let settings = Settings {
-            period: Duration::from_millis(period),
-            interval: options.switch("--interval"),
-            memory: options.switch("--memory"),
+        let mut settings = Settings {
+            period: Duration::from_millis(100),
+            interval: false,
+            memory: false,
         };
-        let count = options.switch("--count");
-        options.end()?;
-
-        let executor = options::executor(workers)?;
+        let (mut builder, mut count) = (Executor::builder(), false);
+        while let Some(word) = options.next()? {
+            match word {
+                Long("workers") => builder = builder.workers(options.workers()?),
+                Long("period") => {
+                    let period = options.number("--period", 1..=MOST_PERIOD)?;
+                    settings.period = Duration::from_millis(period);
+                }
+                Long("interval") => settings.interval = true,
+                Long("memory") => settings.memory = true,
+                Long("count") => count = true,
+                word => return Err(word.unexpected().into()),
+            }
+        }
+        let executor = builder.build()?;
         let suspensions = Arc::<Suspensions>::default();
         let consumer = fizz_buzz(settings, suspensions.clone());
         let consumer = executor.spawn(counted(consumer, suspensions.consumer.clone()));
-        let late = joint::block_on(consumer).map_err(|error| error.to_string())?;
+        let late = joint::block_on(consumer)?;
         if count {
             options::complain(suspensions.report(late));
         }

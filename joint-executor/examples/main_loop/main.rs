@@ -11,7 +11,8 @@
 
 use std::{
     cell::RefCell,
-    io,
+    error::Error,
+    process::ExitCode,
     rc::Rc,
     task::Waker,
     thread::{self, ThreadId},
@@ -24,6 +25,18 @@ use joint_executor::{
     spawn_local,
     time::sleep,
 };
+
+#[path = "../options/mod.rs"]
+mod options;
+
+const HELP: &str = "\
+Decodes textures on two workers, and puts them on a screen from the main thread.
+
+Usage: main_loop
+
+  -h, --help     print this
+  -V, --version  print the version
+";
 
 const TEXTURES: [&str; 4] = ["sky", "grass", "river", "road"];
 const FRAME: Duration = Duration::from_millis(4);
@@ -41,7 +54,14 @@ struct Texture {
     decoded_by: ThreadId,
 }
 
-fn main() -> io::Result<()> {
+fn main() -> ExitCode {
+    options::run("main_loop", HELP, |options| {
+        options.end()?;
+        show()
+    })
+}
+
+fn show() -> Result<(), Box<dyn Error>> {
     let (executor, mut workers) = Executor::builder().workers(3).build_hosted()?;
     let others = workers.split_off(1).into_iter();
     let threads: Vec<_> = others

@@ -11,7 +11,8 @@ use std::io;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use joint_executor::time::Timer;
+use joint_executor::{Executor, time::Timer};
+use lexopt::Arg::{Long, Value};
 
 use crate::options::Options;
 
@@ -24,6 +25,7 @@ Usage: timers [--workers N] [--period MS] [TIMES]
   --period MS   the timer expires after so many milliseconds, 0 to 3600000 (default: 100)
   TIMES         how often, 0 to 1000000 (default: 5)
   -h, --help    print this
+  -V, --version print the version
 
 Exit status: 0 done, 2 failed.
 ";
@@ -33,13 +35,19 @@ const MOST_TIMES: u64 = 1_000_000;
 
 fn main() -> ExitCode {
     options::run("timers", HELP, |mut options: Options| {
-        let workers = options.number("--workers", options::WORKERS)?;
-        let period = options.number("--period", 0..=MOST_PERIOD)?.unwrap_or(100);
-        let times = options.argument("TIMES", 0..=MOST_TIMES)?.unwrap_or(5);
-        options.end()?;
-        let executor = options::executor(workers)?;
-        let expiries = expiries(times, Duration::from_millis(period));
-        joint::block_on(executor.spawn(expiries)).map_err(|error| error.to_string())
+        let (mut builder, mut period, mut times) = (Executor::builder(), 100, None);
+        while let Some(word) = options.next()? {
+            match word {
+                Long("workers") => builder = builder.workers(options.workers()?),
+                Long("period") => period = options.number("--period", 0..=MOST_PERIOD)?,
+                Value(word) if times.is_none() => {
+                    times = Some(options::number("TIMES", &word, 0..=MOST_TIMES)?);
+                }
+                word => return Err(word.unexpected().into()),
+            }
+        }
+        let expiries = expiries(times.unwrap_or(5), Duration::from_millis(period));
+        Ok(joint::block_on(builder.build()?.spawn(expiries))?)
     })
 }
 

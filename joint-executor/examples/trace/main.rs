@@ -7,16 +7,30 @@ use std::{
     fs::File,
     hint::black_box,
     io::{self, BufWriter},
+    path::PathBuf,
     process::ExitCode,
     thread,
 };
 
 use joint::{block_on, oneshot};
 use joint_executor::{Executor, Priority, TaskBuilder, yield_now};
+use lexopt::Arg::Value;
 
+#[path = "../options/mod.rs"]
+mod options;
 mod recorder;
 
 use recorder::Recorder;
+
+const HELP: &str = "\
+Runs a small build, and writes what the workers did, for https://ui.perfetto.dev.
+
+Usage: trace [FILE]
+
+  FILE           is written (default: trace.json)
+  -h, --help     print this
+  -V, --version  print the version
+";
 
 /// Keeps a processor busy.
 fn work(rounds: u64) -> u64 {
@@ -70,7 +84,7 @@ async fn build() -> u64 {
     sum
 }
 
-fn run(file: &str) -> io::Result<()> {
+fn run(file: PathBuf) -> io::Result<()> {
     let workers = thread::available_parallelism()
         .map_or(1, usize::from)
         .clamp(2, 6);
@@ -79,27 +93,21 @@ fn run(file: &str) -> io::Result<()> {
     black_box(block_on(executor.task().name("build").spawn(build())));
     // No hook is called after that.
     drop(executor);
-    recorder.write_to(BufWriter::new(File::create(file)?))?;
+    recorder.write_to(BufWriter::new(File::create(&file)?))?;
     println!("{}", recorder.delays());
-    println!("{file}: open it in https://ui.perfetto.dev");
+    println!("{}: open it in https://ui.perfetto.dev", file.display());
     Ok(())
 }
 
 fn main() -> ExitCode {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let result = match &*arguments {
-        [] => run("trace.json"),
-        [file] => run(file),
-        _ => {
-            eprintln!("usage: trace [JSON]");
-            return ExitCode::from(2);
+    options::run("trace", HELP, |mut options| {
+        let mut file = None;
+        while let Some(word) = options.next()? {
+            match word {
+                Value(word) if file.is_none() => file = Some(PathBuf::from(word)),
+                word => return Err(word.unexpected().into()),
+            }
         }
-    };
-    match result {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("trace: {error}");
-            ExitCode::FAILURE
-        }
-    }
+        Ok(run(file.unwrap_or_else(|| "trace.json".into()))?)
+    })
 }

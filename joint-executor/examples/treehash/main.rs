@@ -2,7 +2,7 @@
 //! joined bottom-up.
 //!
 //! ```text
-//! cargo run --release --example treehash -- [--workers N] PATH
+//! cargo run --release --example treehash -- [--workers N] [--gain] PATH
 //! ```
 //!
 //! The module `tree` defines the digest of a directory and of a link; a file's is the standard
@@ -15,13 +15,17 @@ mod options;
 mod run;
 mod tree;
 
+use std::error::Error;
 use std::fmt::Display;
 use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use joint_executor::Metrics;
+use joint_executor::{Executor, Metrics};
+use lexopt::Arg::{Long, Value};
 
 use crate::options::Options;
 use crate::run::{Run, Totals};
@@ -30,10 +34,12 @@ use crate::tree::{Kind, Node};
 const HELP: &str = "\
 Hashes a directory tree into one BLAKE3 digest.
 
-Usage: treehash [--workers N] PATH
+Usage: treehash [--workers N] [--gain] PATH
 
   --workers N   hash on N threads, 1 to 1024 (default: one per processor)
+  --gain        then hash again for a second, and say what two workers gain over one
   -h, --help    print this
+  -V, --version print the version
   --            what follows is PATH, even if it starts with a dash
 
 Symbolic links are hashed as links, not followed.
@@ -41,32 +47,69 @@ Exit status: 0 hashed, 1 some entries were unreadable, 2 failed.
 ";
 
 const UNREADABLE: u8 = 1;
+const SECOND: Duration = Duration::from_secs(1);
 
 fn main() -> ExitCode {
-    options::run("treehash", HELP, hash)
+    options::run("treehash", HELP, treehash)
 }
 
-fn hash(mut options: Options) -> Result<ExitCode, String> {
-    let workers = options.number("--workers", options::WORKERS)?;
-    let path = options.path()?;
+fn treehash(mut options: Options) -> Result<ExitCode, Box<dyn Error>> {
+    let (mut builder, mut says_gain, mut path) = (Executor::builder(), false, None);
+    while let Some(word) = options.next()? {
+        match word {
+            Long("workers") => builder = builder.workers(options.workers()?),
+            Long("gain") => says_gain = true,
+            Value(word) if path.is_none() => path = Some(PathBuf::from(word)),
+            word => return Err(word.unexpected().into()),
+        }
+    }
+    let path = path.ok_or("no PATH (see --help)")?;
     let kind = fs::symlink_metadata(&path)
         .map(|metadata| Kind::of(metadata.file_type()))
         .map_err(|error| format!("{}: {error}", path.display()))?;
 
-    let start = Instant::now();
-    let executor = options::executor(workers)?;
+    let executor = builder.build()?;
     let run = Arc::new(Run::new());
-    let root = executor.spawn(tree::node(run.clone(), path, Ok(kind)));
-    let node = joint::block_on(root);
-    let elapsed = start.elapsed();
-
+    let (node, elapsed) = hash(&executor, &run, &path, kind);
     run.finish();
     let report = report(&node, &run.totals, &executor.metrics(), elapsed);
-    options::print(&report).map_err(|error| error.to_string())?;
-    Ok(match run.totals.unreadable.get() {
-        0 => ExitCode::SUCCESS,
-        _ => ExitCode::from(UNREADABLE),
-    })
+    options::print(&report)?;
+    if run.totals.unreadable.get() > 0 {
+        return Ok(ExitCode::from(UNREADABLE));
+    }
+    if says_gain {
+        options::print(&gain(&path, kind)?)?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Hashes a tree, and says how long it took.
+fn hash(executor: &Executor, run: &Arc<Run>, path: &Path, kind: Kind) -> (Node, Duration) {
+    let start = Instant::now();
+    let root = executor.spawn(tree::node(run.clone(), path.to_owned(), Ok(kind)));
+    (joint::block_on(root), start.elapsed())
+}
+
+/// Hashes a tree on one worker and on two, in turns for a second, and compares the times.
+fn gain(path: &Path, kind: Kind) -> io::Result<String> {
+    let start = Instant::now();
+    let build = |workers| Executor::builder().workers(workers).build();
+    let executors = [build(1)?, build(2)?];
+    let run = Arc::new(Run::hidden());
+    let (mut times, mut rounds) = ([Duration::ZERO; 2], 0.0);
+    while rounds == 0.0 || start.elapsed() < SECOND {
+        for (executor, time) in executors.iter().zip(&mut times) {
+            *time += hash(executor, &run, path, kind).1;
+        }
+        rounds += 1.0;
+    }
+    let [one, two] = times.map(|time| time.as_secs_f64().max(f64::MIN_POSITIVE));
+    let gain = one / two;
+    let [one, two] = [one, two].map(|seconds| seconds * 1000.0 / rounds);
+    Ok(format!(
+        "\nTwo workers are {gain:.2} times as fast as one: {two:.2} ms beside {one:.2} ms, \
+         the means of {rounds} runs each.\n"
+    ))
 }
 
 /// One `key value` line each, the values aligned.

@@ -52,6 +52,14 @@ impl Run {
         Self { totals, progress }
     }
 
+    /// A run without a progress line.
+    pub(crate) fn hidden() -> Self {
+        Self {
+            totals: Arc::default(),
+            progress: ProgressBar::hidden(),
+        }
+    }
+
     /// Counts and names an entry that could not be read.
     pub(crate) fn unreadable(&self, path: &Path, error: &io::Error) {
         self.totals.unreadable.add(1);

@@ -43,7 +43,10 @@ mod history;
 #[path = "../../../joint-executor/examples/options/mod.rs"]
 mod options;
 
-use std::{fmt::Display, process::ExitCode};
+use std::{error::Error, fmt::Display, process::ExitCode};
+
+use joint_executor::Executor;
+use lexopt::Arg::Long;
 
 use crate::{options::Options, real::Load, simulated::Search};
 
@@ -59,38 +62,43 @@ Usage: register [--operations N] [--replicas N] [--clients N] [--workers N]
   --workers N     run on N threads, 1 to 1024 (default: one per processor)
   --seeds N       simulate, with the seeds 1 to N, up to 1000000
   -h, --help      print this
+  -V, --version   print the version
 
 Exit status: 0 all histories are linearizable, 2 failed.
 ";
 
 const MOST_SEEDS: u64 = 1_000_000;
-const OPERATIONS: u64 = 10;
 
 fn main() -> ExitCode {
     options::run("register", HELP, |mut options: Options| {
-        let operations = options.number("--operations", 1..=15)?;
-        let load = Load {
-            replicas: options.number("--replicas", 1..=9)?.unwrap_or(3),
-            clients: options.number("--clients", 1..=8)?.unwrap_or(4),
-            operations: operations.unwrap_or(OPERATIONS),
+        let mut load = Load {
+            replicas: 3,
+            clients: 4,
+            operations: 10,
         };
-        let workers = options.number("--workers", options::WORKERS)?;
-        let seeds = options.number("--seeds", 1..=MOST_SEEDS)?;
-        options.end()?;
+        let (mut builder, mut seeds) = (Executor::builder(), None);
+        while let Some(word) = options.next()? {
+            match word {
+                Long("operations") => load.operations = options.number("--operations", 1..=15)?,
+                Long("replicas") => load.replicas = options.number("--replicas", 1..=9)?,
+                Long("clients") => load.clients = options.number("--clients", 1..=8)?,
+                Long("workers") => builder = builder.workers(options.workers()?),
+                Long("seeds") => seeds = Some(options.number("--seeds", 1..=MOST_SEEDS)?),
+                word => return Err(word.unexpected().into()),
+            }
+        }
         let report = match seeds {
-            None => run(load, workers)?,
+            None => run(load, &builder.build()?)?,
             Some(seeds) => simulate(seeds, load.operations)?,
         };
-        options::print(&report).map_err(|error| error.to_string())?;
+        options::print(&report)?;
         Ok(())
     })
 }
 
 /// Runs the program on real sockets.
-fn run(load: Load, workers: Option<u64>) -> Result<String, String> {
-    let executor = options::executor(workers)?;
-    let ended = joint::block_on(executor.spawn(real::run(load)));
-    let (record, stops) = ended.map_err(|error| error.to_string())?;
+fn run(load: Load, executor: &Executor) -> Result<String, Box<dyn Error>> {
+    let (record, stops) = joint::block_on(executor.spawn(real::run(load)))?;
     let (called, returned) = record.counts();
     Ok(lines(&[
         ("replicas", &load.replicas),

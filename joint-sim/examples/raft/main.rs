@@ -43,6 +43,7 @@ mod options;
 use std::{cell::RefCell, fmt::Display, process::ExitCode};
 
 use joint_sim::{Check, Checked, Faults, Found};
+use lexopt::Arg::Long;
 
 use crate::{observer::Summary, options::Options, protocol::bug::Bug};
 
@@ -61,6 +62,7 @@ Usage: raft [--seeds N] [--bug NAME] [--shrink N]
                   apply-twice          a repeated request is applied again (section 8)
   --shrink N    shrink the run that shows the bug by up to N runs (default: 1000)
   -h, --help    print this
+  -V, --version print the version
 
 Exit status: 0 all properties held or the bug was found, 2 failed.
 ";
@@ -82,12 +84,23 @@ const FAULTS: Faults = Faults::none()
 
 fn main() -> ExitCode {
     options::run("raft", HELP, |mut options: Options| {
-        let seeds = options.number("--seeds", 1..=MOST_SEEDS)?;
-        let bug = options.one_of("--bug", &Bug::ALL)?;
+        let (mut seeds, mut bug, mut shrink_runs) = (None, None, 1000);
+        while let Some(word) = options.next()? {
+            match word {
+                Long("seeds") => seeds = Some(options.number("--seeds", 1..=MOST_SEEDS)?),
+                Long("bug") => {
+                    let name = options.text()?;
+                    let known = Bug::ALL.into_iter().find(|(known, _)| *known == name);
+                    let unknown = || format!("--bug does not take {name} (see --help)");
+                    bug = Some(known.ok_or_else(unknown)?.1);
+                }
+                Long("shrink") => {
+                    shrink_runs = options.number("--shrink", 0..=MOST_SHRINK_RUNS)? as u32;
+                }
+                word => return Err(word.unexpected().into()),
+            }
+        }
         let seeds = seeds.unwrap_or(if bug.is_some() { 10_000 } else { 1000 });
-        let shrink_runs = options.number("--shrink", 0..=MOST_SHRINK_RUNS)?;
-        let shrink_runs = shrink_runs.map_or(1000, |runs| runs as u32);
-        options.end()?;
 
         let check = Check::new().max_steps(MOST_STEPS).faults(FAULTS);
         let check = check.seeds(seeds).first_seed(1);
@@ -98,10 +111,12 @@ fn main() -> ExitCode {
         let text = match (found, bug) {
             (Ok(checked), None) => report(checked, &observed),
             (Err(found), Some(_)) => report_found(&found, &check, bug),
-            (Err(found), None) => return Err(found.to_string()),
-            (Ok(_), Some(_)) => return Err(format!("no seed up to {seeds} shows the bug")),
+            (Err(found), None) => return Err(found.into()),
+            (Ok(_), Some(_)) => {
+                return Err(format!("no seed up to {seeds} shows the bug").into());
+            }
         };
-        options::print(&text).map_err(|error| error.to_string())?;
+        options::print(&text)?;
         Ok(())
     })
 }

@@ -73,7 +73,7 @@ fn a_bug_that_no_seed_shows_is_a_failure() {
 fn bad_usage_is_one_line_and_status_2() {
     let cases: [(&[&str], &str); 3] = [
         (&["--bug", "none"], "--bug does not take none"),
-        (&["--bug"], "--bug needs a name"),
+        (&["--bug"], "missing argument for option '--bug'"),
         (&["--seeds", "0"], "takes 1 to 1000000, not 0"),
     ];
     for (arguments, what) in cases {

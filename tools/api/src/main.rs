@@ -4,7 +4,24 @@
 //! items are those that the compiler knows, so what macros make is among them, and so are the
 //! automatic traits. The statuses are 0, 1 if a text differs, and 2 if a file cannot be read.
 
-use std::{collections::BTreeSet, env, fs, path::Path, process::exit};
+#[path = "../../../joint-executor/examples/options/mod.rs"]
+mod options;
+
+use std::{collections::BTreeSet, fs, path::Path, process::ExitCode};
+
+use lexopt::Arg::{Long, Value};
+
+const HELP: &str = "\
+Writes the public API of crates, from rustdoc's JSON, into tools/api.
+
+Usage: joint-api [--check] JSON...
+
+  --check        say what would change, and write nothing
+  -h, --help     print this
+  -V, --version  print the version
+
+Exit status: 0 nothing differs, 1 a text differs, 2 failed.
+";
 
 /// The version of rustdoc's format that `public-api` reads: that of Rust 1.95. A compiler with
 /// another one cannot tell whether the API has changed, so nothing is compared then.
@@ -17,23 +34,32 @@ const UNSTABLE: [&str; 3] = [
     "impl core::marker::UnsafeUnpin for ",
 ];
 
-fn main() {
-    let mut files: Vec<_> = env::args().skip(1).collect();
-    let check = files.first().is_some_and(|word| word == "--check");
-    let mut status = 0;
-    for json in files.drain(usize::from(check)..) {
-        match snapshot(Path::new(&json), check) {
-            Ok(differing) => {
-                differing.iter().for_each(|line| println!("{line}"));
-                status = status.max(i32::from(!differing.is_empty()));
-            }
-            Err(why) => {
-                eprintln!("{json}: {why}");
-                status = 2;
+fn main() -> ExitCode {
+    options::run("joint-api", HELP, |mut options| {
+        let (mut check, mut files) = (false, Vec::new());
+        while let Some(word) = options.next()? {
+            match word {
+                Long("check") => check = true,
+                Value(json) => files.push(json),
+                word => return Err(word.unexpected().into()),
             }
         }
-    }
-    exit(status);
+        let mut status = 0;
+        for json in &files {
+            let json = Path::new(json);
+            match snapshot(json, check) {
+                Ok(differing) => {
+                    differing.iter().for_each(|line| println!("{line}"));
+                    status = status.max(u8::from(!differing.is_empty()));
+                }
+                Err(why) => {
+                    eprintln!("{}: {why}", json.display());
+                    status = 2;
+                }
+            }
+        }
+        Ok(ExitCode::from(status))
+    })
 }
 
 /// Writes the text of a crate, or returns how it differs from the one that is there.
@@ -81,7 +107,10 @@ fn differences(before: &[&str], now: &[String]) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::process::{Command, id};
+    use std::{
+        env,
+        process::{Command, id},
+    };
 
     /// A function that is made by a macro, and a type that is sent because of what it holds.
     const CRATE: &str =

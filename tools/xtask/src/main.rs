@@ -25,7 +25,7 @@ const fn command(usage: &'static str, about: &'static str, run: fn(&Words) -> Do
     Command { usage, about, run }
 }
 
-const COMMANDS: [Command; 24] = [
+const COMMANDS: [Command; 25] = [
     command(
         "check",
         "Checks the format, lints in every configuration, and the documentation.",
@@ -172,6 +172,10 @@ const COMMANDS: [Command; 24] = [
     }),
     command("help", "Prints this text.", |_| {
         print!("{}", help());
+        Ok(0)
+    }),
+    command("--version", "Prints the version.", |_| {
+        println!("xtask {}", env!("CARGO_PKG_VERSION"));
         Ok(0)
     }),
 ];

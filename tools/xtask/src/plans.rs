@@ -59,8 +59,8 @@ fn doc_step(name: &'static str, args: &str) -> Step {
 pub(crate) fn test() -> Vec<Step> {
     let on = |name, line: &str| Step::cargo(name, &line.replace("TESTED", TESTED));
     vec![
-        // As programs, which some tests run. They contain no tests themselves.
-        on("examples", "build TESTED --examples --all-features"),
+        // Which some tests run. The examples contain no tests themselves.
+        on("programs", "build TESTED --bins --examples --all-features"),
         on("tests", "test TESTED --lib --bins --tests --all-features"),
         // Without what the other features put into each task.
         on("memory of tasks", "test TESTED --test allocations"),

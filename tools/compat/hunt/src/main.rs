@@ -11,6 +11,8 @@ mod limiter;
 mod lock;
 mod noraft;
 mod once;
+#[path = "../../../../joint-executor/examples/options/mod.rs"]
+mod options;
 mod semaphore;
 mod stream;
 mod wakeups;
@@ -18,12 +20,17 @@ mod world;
 mod yamux;
 
 use std::{
-    env,
+    error::Error,
     process::ExitCode,
     time::{Duration, Instant},
 };
 
 use joint_sim::{Check, Faults};
+use lexopt::{
+    Arg::{Long, Value},
+    ValueExt,
+};
+use options::Options;
 use world::Program;
 
 /// Delays are at most 134 ms, so that `world::settle` outlasts them.
@@ -53,15 +60,36 @@ const KNOWN: [&str; 13] = [
 /// async-lock, which moka uses, and yamux, which measures round trips.
 const REAL_TIME: [&str; 3] = ["async_lock", "moka", "yamux"];
 
-/// Fails if a program finds a bug that is not known.
+const HELP: &str = "\
+Runs programs on published crates in the simulation, each until it finds a bug or its time is over.
+
+Usage: hunt [--seconds N] [--first SEED] [WORD...]
+
+  --seconds N    for each program (default: 10)
+  --first SEED   of the seeds (default: 0)
+  WORD           run only the programs whose names contain one of the words
+  -h, --help     print this
+  -V, --version  print the version
+
+Exit status: 0 no new bug, 1 a new bug, 2 failed.
+";
+
 fn main() -> ExitCode {
-    let mut words: Vec<String> = env::args().skip(1).collect();
-    let mut number = |name: &str, default: u64| match words.iter().position(|word| word == name) {
-        Some(at) => words.drain(at..at + 2).nth(1).unwrap().parse().expect(name),
-        None => default,
-    };
-    let limit = Duration::from_secs(number("--seconds", 10));
-    let first = number("--first", 0);
+    options::run("hunt", HELP, run)
+}
+
+/// Fails if a program finds a bug that is not known.
+fn run(mut options: Options) -> Result<ExitCode, Box<dyn Error>> {
+    let (mut seconds, mut first, mut words) = (10, 0, Vec::new());
+    while let Some(word) = options.next()? {
+        match word {
+            Long("seconds") => seconds = options.number("--seconds", 0..=u64::MAX)?,
+            Long("first") => first = options.number("--first", 0..=u64::MAX)?,
+            Value(word) => words.push(word.string()?),
+            word => return Err(word.unexpected().into()),
+        }
+    }
+    let limit = Duration::from_secs(seconds);
     let all = [
         broadcast::PROGRAMS,
         channel::PROGRAMS,
@@ -82,7 +110,7 @@ fn main() -> ExitCode {
             is_new |= finds && !KNOWN.contains(&program.name);
         }
     }
-    ExitCode::from(u8::from(is_new))
+    Ok(ExitCode::from(u8::from(is_new)))
 }
 
 /// Whether a program's name has a word, in either spelling of a crate: `async_lock` or `AsyncLock`.
