@@ -95,6 +95,7 @@ const ABANDONED: *mut () = ptr::without_provenance_mut(3);
 ///     assert_eq!(waiter.blocking_wait(), Ok(()));
 /// });
 /// ```
+#[doc(alias = "AtomicWaker")]
 #[repr(transparent)]
 pub struct Completion {
     word: AtomicPtr<()>,

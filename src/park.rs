@@ -259,6 +259,7 @@ impl Drop for Borrowed {
 /// ```
 /// assert_eq!(joint::block_on(async { 6 * 7 }), 42);
 /// ```
+#[doc(alias = "pollster")]
 pub fn block_on<F: Future>(future: F) -> F::Output {
     let output = block_on_until(future, None);
     output.unwrap_or_else(|| unreachable!("a wait without a deadline ends with the future"))

@@ -36,8 +36,6 @@ use super::worker::{current, launch::new_task};
 /// ```compile_fail
 /// let both = joint_executor::join!(async { 1 }, async { "one" });
 /// ```
-#[doc(alias = "zip")]
-#[doc(alias = "join!")]
 #[track_caller]
 pub fn join_async<A, B>(a: A, b: B) -> impl Future<Output = (A::Output, B::Output)>
 where

@@ -263,30 +263,66 @@ mod yield_now;
 
 pub(crate) use self::driver_handle::DriverHandle;
 pub use self::{
-    blocking::spawn_blocking,
     builder::Builder,
     dump::{Dump, TaskDump, WaitsFor, waiting_for},
     handle::Handle,
     hooks::StealInfo,
     join::join,
-    join_async::join_async,
-    join_set::JoinSet,
-    local::LocalExecutor,
     metrics::{Metrics, WorkerMetrics},
-    scope::{AsyncScope, Scope, ScopedHandle, async_scope, scope},
+    scope::{AsyncScope, Scope, async_scope, scope},
     shutdown::ShutdownTimeout,
-    task_builder::{Priority, TaskBuilder, current_worker, spawn_local},
-    task_info::TaskInfo,
-    task_local::{TaskLocal, TaskLocalScope},
+    task_builder::{Priority, TaskBuilder, spawn_local},
+    task_local::TaskLocalScope,
     times::TaskTimes,
-    yield_now::{Point, YieldNow, point, yield_now},
+    yield_now::{Point, YieldNow, yield_now},
 };
+// Each by itself: rustdoc finds an item of a private module by the aliases of this line alone.
+#[doc(alias = "unblock")]
+#[doc(alias = "block_in_place")]
+#[doc(alias = "max_blocking_threads")]
+pub use self::blocking::spawn_blocking;
+#[doc(alias = "zip")]
+#[doc(alias = "join!")]
+pub use self::join_async::join_async;
+#[doc(alias = "FuturesUnordered")]
+#[doc(alias = "TaskTracker")]
+#[doc(alias = "join_all")]
+pub use self::join_set::JoinSet;
+#[doc(alias = "LocalSet")]
+pub use self::local::LocalExecutor;
+#[doc(alias = "ScopedTask")]
+pub use self::scope::ScopedHandle;
+#[doc(alias = "current_thread_index")]
+#[doc(alias = "worker_index")]
+pub use self::task_builder::current_worker;
+#[doc(alias = "TaskMeta")]
+pub use self::task_info::TaskInfo;
+#[doc(alias = "LocalKey")]
+pub use self::task_local::TaskLocal;
+#[doc(alias = "consume_budget")]
+pub use self::yield_now::point;
 pub use joint::{JoinError, JoinHandle, block_on, oneshot, task::TaskEnd};
 
 /// What a program asks about its tasks. For authors of executors, [`joint::task`] has the rest.
 pub mod task {
     pub use joint::task::{AbortHandle, Id, PanicPayload, id, set_panic_hook, try_id};
 }
+
+/// What this crate leaves to others, which work on any executor. `docs/ecosystem.md` in the
+/// repository has a program for each, and for TLS, HTTP, files and child processes.
+///
+/// | for | use |
+/// |---|---|
+/// | channels of many values | `async-channel`, `tokio`'s `sync`, or the streams of `joint-flow` |
+/// | mutexes, semaphores and notifications | `async-lock`, `tokio`'s `sync`, or the locks and triggers of `joint-flow` |
+/// | the first of several futures | `or` of `futures-lite`, `select!` of `futures-util`, or `race` of `joint-flow` |
+/// | signals | `signal-hook`, whose pipe is read as a socket of this crate |
+#[doc(alias = "select")]
+#[doc(alias = "mpsc")]
+#[doc(alias = "Semaphore")]
+#[doc(alias = "Notify")]
+#[doc(alias = "ctrl_c")]
+pub mod ecosystem {}
 
 /// The parts of the crate that its models need. It exists only under the model-checking cfg, and
 /// promises nothing.

@@ -332,8 +332,6 @@ where
 /// assert_eq!(joint_executor::block_on(inside), Some(0));
 /// # Ok::<(), std::io::Error>(())
 /// ```
-#[doc(alias = "current_thread_index")]
-#[doc(alias = "worker_index")]
 pub fn current_worker() -> Option<usize> {
     current::with_current(|worker| worker.map(|worker| worker.index()))
 }

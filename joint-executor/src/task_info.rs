@@ -46,7 +46,6 @@ impl DataSlot {
 
 /// The task that a hook is called for. See [`Builder::on_spawn`](super::Builder::on_spawn) and the
 /// other hooks there.
-#[doc(alias = "TaskMeta")]
 #[derive(Clone, Copy, Debug)]
 pub struct TaskInfo<'a> {
     id: Id,

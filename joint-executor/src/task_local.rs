@@ -60,8 +60,6 @@ use super::who;
 /// let future = REQUEST.scope(7, async {});
 /// drop(future);
 /// ```
-#[doc(alias = "LocalKey")]
-#[doc(alias = "task_local")]
 pub struct TaskLocal<T: 'static> {
     /// Gives the static an address of its own: a place that can be written is not merged with any
     /// other.

@@ -71,7 +71,6 @@ impl Future for YieldNow {
 /// # let [from, to] = [7, 7].map(async_lock::Mutex::new);
 /// # joint_executor::block_on(transfer(&from, &to));
 /// ```
-#[doc(alias = "consume_budget")]
 pub fn point() -> Point {
     Point(Turn::new())
 }

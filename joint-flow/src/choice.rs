@@ -84,6 +84,7 @@ mod branch;
 /// );
 /// assert_eq!(word, "x");
 /// ```
+#[doc(alias = "select")]
 pub fn choose<R>() -> Choose<NoBranch, R> {
     Choose {
         branches: NoBranch,

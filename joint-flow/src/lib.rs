@@ -89,6 +89,7 @@ mod race;
 mod references;
 pub mod retry;
 pub mod shared;
+#[doc(alias = "mpsc")]
 pub mod stream;
 pub mod task;
 pub mod time;
@@ -96,12 +97,16 @@ pub mod variable;
 mod waiting;
 mod woken;
 
-pub use all::{All, AllReady, TryAll, all, all_ready, try_all};
+#[doc(alias = "join_all")]
+pub use all::all;
+pub use all::{All, AllReady, TryAll, all_ready, try_all};
 #[doc(inline)]
 pub use collection::Collection;
 pub use group::{Group, OneOf2, OneOf3, OneOf4, OneOf5, OneOf6, OneOf7, OneOf8, TryGroup, TryList};
 pub use quorum::{Any, KeepLosers, Losers, Quorum, Strict, any, quorum};
-pub use race::{Race, race};
+pub use race::Race;
+#[doc(alias = "select")]
+pub use race::race;
 pub use shared::Closed;
 #[doc(inline)]
 pub use task::{Task, TaskError, spawn, uncancellable};

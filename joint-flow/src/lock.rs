@@ -83,6 +83,7 @@ mod admitting;
 ///     assert_eq!(joint::block_on(download), Ok(n));
 /// }
 /// ```
+#[doc(alias = "Semaphore")]
 #[derive(Clone)]
 pub struct FlowLock {
     shared: Arc<Shared>,

@@ -309,6 +309,7 @@ impl<T: fmt::Debug> fmt::Debug for AsyncVar<T> {
 /// assert_eq!(joint::block_on(first), Ok(()));
 /// assert!(!flush.on_fire().is_finished());
 /// ```
+#[doc(alias = "Notify")]
 #[derive(Debug, Default)]
 pub struct Trigger(AsyncVar<()>);
 

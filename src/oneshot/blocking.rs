@@ -25,6 +25,7 @@ impl<T> Receiver<T> {
     /// assert_eq!(receiver.blocking_recv(), Ok(3));
     /// ```
     #[inline]
+    #[doc(alias = "recv")]
     pub fn blocking_recv(mut self) -> Result<T, RecvError> {
         match self.answer() {
             Some(answer) => answer,

@@ -59,7 +59,6 @@ use crate::completion::{Completion, Detached, Ended, Registration};
 /// runnable.schedule();
 /// assert_eq!(joint::block_on(handle), 42);
 /// ```
-#[doc(alias = "Task")]
 #[must_use = "dropping a `JoinHandle` cancels its task, and so does `let _ =`: await the handle, or let the task run on by `detach()` or `spawn_detached`"]
 #[repr(C)]
 pub struct JoinHandle<T, M = ()> {

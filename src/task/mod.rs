@@ -189,14 +189,20 @@ use self::{
     payload::{Payload, message_of},
 };
 
+#[doc(alias = "Task")]
+pub use self::handle::JoinHandle;
+#[cfg(feature = "alloc")]
+#[doc(alias = "TaskId")]
+pub use self::id::Id;
+#[doc(alias = "FallibleTask")]
+pub use self::join::Fallible;
 #[cfg(not(feature = "alloc"))]
 pub use self::no_alloc::PanicPayload;
 pub use self::{
     abort::AbortHandle,
     builder::Builder,
     error::JoinError,
-    handle::JoinHandle,
-    join::{Fallible, JoinResult},
+    join::JoinResult,
     link::Link,
     runnable::{Polled, Runnable},
     schedule::{Copied, Schedule, ScheduleInfo, WithInfo},
@@ -210,7 +216,6 @@ pub use self::{
 };
 #[cfg(feature = "alloc")]
 pub use self::{
-    id::Id,
     payload::PanicPayload,
     spawning::{spawn, spawn_detached, spawn_unchecked},
 };

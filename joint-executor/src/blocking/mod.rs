@@ -55,7 +55,6 @@ use joint_switch::Renewed;
 /// assert!(text.contains("joint"));
 /// # Ok::<(), std::io::Error>(())
 /// ```
-#[doc(alias = "unblock")]
 #[track_caller]
 pub fn spawn_blocking<F, T>(f: F) -> JoinHandle<T>
 where

@@ -76,8 +76,6 @@ pub(super) use ready::{record, set_of};
 /// assert_eq!(joint_executor::block_on(sum)?, 285);
 /// # Ok::<(), joint_executor::JoinError>(())
 /// ```
-#[doc(alias = "FuturesUnordered")]
-#[doc(alias = "TaskTracker")]
 #[must_use = "dropping a set cancels its tasks"]
 pub struct JoinSet<T> {
     children: Slab<Child<T>>,
@@ -235,6 +233,7 @@ impl<T> JoinSet<T> {
     /// # Cancel safety
     /// Dropping the future before it is ready loses nothing: the next call returns the result. The
     /// future can be dropped in one task and the function called again in another.
+    #[doc(alias = "select")]
     pub async fn join_next(&mut self) -> Option<Result<T, JoinError>> {
         poll_fn(|cx| self.poll_join_next(cx)).await
     }

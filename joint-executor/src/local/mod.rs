@@ -103,7 +103,6 @@ use joint::task::JoinHandle;
 /// let handle = executor.spawn(async { std::rc::Rc::new(1) });
 /// std::thread::spawn(move || handle);
 /// ```
-#[doc(alias = "LocalSet")]
 pub struct LocalExecutor {
     state: state::Owned,
 }

@@ -62,7 +62,6 @@ pub fn interval_at(start: Instant, period: Duration) -> Interval {
 /// | `Burst` | 0, 10, 20, 30, 40, 50 | 0, 35, 35, 35, 40, 50 |
 /// | `Delay` | 0, 10, 45, 55, 65 | 0, 35, 45, 55, 65 |
 /// | `Skip` | 0, 10, 40, 50, 60 | 0, 35, 40, 50, 60 |
-#[doc(alias = "MissedTickBehavior")]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum MissedTicks {
     /// Catches up. Each tick is due a period after the previous one was due. No tick is skipped,

@@ -50,9 +50,13 @@ use std::time::{Instant, SystemTime};
 use crate::hosted;
 use joint::host;
 
+#[doc(alias = "MissedTickBehavior")]
+pub use self::interval::MissedTicks;
+#[doc(alias = "Timer")]
+pub use self::sleep::sleep;
 pub use self::{
-    interval::{Interval, MissedTicks, interval, interval_at},
-    sleep::{Sleep, sleep, sleep_until},
+    interval::{Interval, interval, interval_at},
+    sleep::{Sleep, sleep_until},
     timeout::{Elapsed, Timeout, timeout, timeout_at},
     timer::Timer,
 };

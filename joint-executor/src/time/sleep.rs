@@ -19,7 +19,6 @@ use joint::budget::Turn;
 /// # Panics
 /// Awaiting it panics if its first poll is on a thread that is no worker, and the
 /// [global](crate::Executor::global) executor is needed and cannot be started.
-#[doc(alias = "Timer")]
 pub fn sleep(duration: Duration) -> Sleep {
     Sleep::after(duration)
 }

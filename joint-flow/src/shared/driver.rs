@@ -22,7 +22,6 @@ use super::{Sender, Shared, channel};
 /// assert_eq!(joint::block_on(shared), Ok(42));
 /// assert_eq!(other.get(), Some(&42));
 /// ```
-#[doc(alias = "remote_handle")]
 pub fn from_future<F: Future>(future: F) -> (Driver<F>, Shared<F::Output>) {
     let (sender, shared) = channel();
     let driver = Driver {

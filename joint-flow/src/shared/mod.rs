@@ -52,7 +52,9 @@ use std::{error::Error, fmt, io};
 
 use joint::oneshot::RecvError;
 
-pub use driver::{Driver, from_future};
+pub use driver::Driver;
+#[doc(alias = "remote_handle")]
+pub use driver::from_future;
 pub use receiver::{Shared, Wait};
 pub use sender::Sender;
 

@@ -105,6 +105,11 @@ const COMMANDS: [Command; 25] = [
         package::api,
     ),
     command(
+        "aliases",
+        "Looks up each `#[doc(alias)]` in the documentation by rustdoc's own search, in node.",
+        |_| package::aliases(),
+    ),
+    command(
         "package",
         "Packs the published packages, and builds each from its archive, without a network.",
         |_| package::run(),

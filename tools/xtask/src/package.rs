@@ -14,8 +14,8 @@ use super::{
 /// The workspaces. A package of the root's may depend on one of `verify`, so that one goes first.
 const WORKSPACES: [&str; 2] = ["verify", ""];
 
-/// The names of a workspace's packages, with their versions.
-fn published(workspace: &'static str) -> Result<Vec<(String, String)>, String> {
+/// The names of a workspace's packages, with their versions and their manifests.
+fn published(workspace: &'static str) -> Result<Vec<(String, String, String)>, String> {
     let line = "metadata --offline --no-deps --format-version 1";
     let printed = Step::cargo("metadata", line)
         .in_folder(workspace)
@@ -24,8 +24,11 @@ fn published(workspace: &'static str) -> Result<Vec<(String, String)>, String> {
     let packages = metadata["packages"].as_array().into_iter().flatten();
     let published = packages.filter(|package| package["publish"].is_null());
     let text = |package: &Value, key: &str| package[key].as_str().unwrap_or_default().to_owned();
-    let both = |package: &Value| (text(package, "name"), text(package, "version"));
-    let mut published: Vec<_> = published.map(both).collect();
+    let each = |package: &Value| {
+        let [name, version] = ["name", "version"].map(|key| text(package, key));
+        (name, version, text(package, "manifest_path"))
+    };
+    let mut published: Vec<_> = published.map(each).collect();
     published.sort();
     Ok(published)
 }
@@ -34,7 +37,7 @@ fn published(workspace: &'static str) -> Result<Vec<(String, String)>, String> {
 fn steps(step: impl Fn() -> Step) -> Result<Vec<Step>, String> {
     let of_one = |workspace: &'static str| {
         let packages = published(workspace)?;
-        let named = packages.iter().flat_map(|(name, _)| ["--package", name]);
+        let named = packages.iter().flat_map(|(name, ..)| ["--package", name]);
         Ok(step().in_folder(workspace).args(named))
     };
     WORKSPACES.into_iter().map(of_one).collect()
@@ -48,7 +51,7 @@ pub(crate) fn run() -> Done {
     let folder = target().join("packages");
     removed(&folder)?;
     for workspace in WORKSPACES {
-        for (name, version) in published(workspace)? {
+        for (name, version, _) in published(workspace)? {
             let unpacked = unpacked(&format!("{name}-{version}"));
             unpacked.iter().try_for_each(|folder| removed(folder))?;
         }
@@ -91,25 +94,47 @@ fn removed(folder: &Path) -> Result<(), String> {
 
 /// Writes the public API, or compares it. The package `joint-api` makes it of rustdoc's JSON.
 pub(crate) fn api(words: &Words) -> Done {
-    // A folder of its own: some build scripts run again if `RUSTC_BOOTSTRAP` is set.
-    let folder = target().join("api");
-    let doc = || {
-        Step::cargo("rustdoc's JSON", "doc --no-deps --all-features")
-            .env("CARGO_TARGET_DIR", folder.to_string_lossy())
-            .env("RUSTC_BOOTSTRAP", "1")
-            .flags("RUSTDOCFLAGS", "-Z unstable-options --output-format json")
-    };
-    let mut steps = steps(doc)?;
+    let json = "-Z unstable-options --output-format json";
+    let mut steps = steps(|| doc("rustdoc's JSON").flags("RUSTDOCFLAGS", json))?;
     let mut compare = Step::cargo("public API", "run --quiet -p joint-api --");
     compare = compare.args(words.has("--check").then_some("--check"));
     for workspace in WORKSPACES {
-        for (name, _) in published(workspace)? {
-            let file = folder.join("doc").join(name.replace('-', "_") + ".json");
+        for (name, ..) in published(workspace)? {
+            let file = doc_folder().join(name.replace('-', "_") + ".json");
             compare = compare.arg(file.to_string_lossy());
         }
     }
     steps.push(compare);
     Ok(run_all("api", steps))
+}
+
+/// Documents packages in a folder of its own, because some build scripts run again if
+/// `RUSTC_BOOTSTRAP` is set, and so that no other set of features is documented there.
+fn doc(name: &'static str) -> Step {
+    Step::cargo(name, "doc --no-deps --all-features")
+        .env("CARGO_TARGET_DIR", target().join("api").to_string_lossy())
+        .env("RUSTC_BOOTSTRAP", "1")
+}
+
+fn doc_folder() -> PathBuf {
+    target().join("api/doc")
+}
+
+/// Looks up the aliases in the documentation, by the script of rustdoc that its pages search with.
+pub(crate) fn aliases() -> Done {
+    let why = "there is no node, in which rustdoc's search runs";
+    Step::program("", "node", "--version").or_skip(why)?;
+    let mut steps = steps(|| doc("documentation"))?;
+    let search = Step::program("search", "node", "tools/api/search.mjs");
+    let mut search = search.arg(doc_folder().to_string_lossy());
+    for workspace in WORKSPACES {
+        for (name, _, manifest) in published(workspace)? {
+            let sources = Path::new(&manifest).with_file_name("src");
+            search = search.arg(format!("{}={}", name.replace('-', "_"), sources.display()));
+        }
+    }
+    steps.push(search);
+    Ok(run_all("aliases", steps))
 }
 
 pub(crate) fn powerset() -> Done {

@@ -31,6 +31,7 @@ pub(crate) fn check() -> Vec<Step> {
     // public page links to one.
     let private = "--workspace --all-features --document-private-items";
     steps.push(doc_step("private documentation", private));
+    steps.push(Step::xtask("aliases", "aliases"));
     // By its manifest: its name is also that of the crate whose place it takes.
     let compat = "--manifest-path tools/compat/async-task/Cargo.toml --no-default-features";
     steps.push(clippy_step("lints of compat without std", compat));

@@ -138,6 +138,7 @@ macro_rules! accepts {
             /// * No descriptor is free (`EMFILE`, `ENFILE`), or no memory: the connection stays in
             ///   the listener's queue, and another `accept` fails at once. Close a descriptor, or
             ///   sleep before the next try.
+            #[doc(alias = "incoming")]
             pub async fn accept(&self) -> io::Result<($stream, $address)> {
                 let (stream, peer) = self.0.read_with($accept).await?;
                 Ok(($stream(stream), peer))
