@@ -88,7 +88,7 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
     collect_kind(folder, "rs", files);
 }
 
-/// The files of a kind in a folder, without what is built or fetched there.
+/// The files of a kind in a folder, without links and what is built or fetched there.
 fn collect_kind(folder: &Path, kind: &str, files: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).expect("src can be listed") {
         let path = entry.expect("src can be listed").path();
@@ -97,7 +97,8 @@ fn collect_kind(folder: &Path, kind: &str, files: &mut Vec<PathBuf>) {
             if !name.starts_with('.') && !["target", "vendor"].contains(&&*name) {
                 collect_kind(&path, kind, files);
             }
-        } else if path.extension().is_some_and(|extension| extension == kind) {
+        } else if path.extension().is_some_and(|extension| extension == kind) && !path.is_symlink()
+        {
             files.push(path);
         }
     }
@@ -211,8 +212,15 @@ fn files_that_contributing_names_exist() {
 }
 
 #[test]
-fn published_packages_have_the_licences() {
+fn published_packages_have_the_licences_and_a_changelog() {
     for package in packages() {
+        let folder = root().join(&package);
+        let manifest = fs::read_to_string(folder.join("Cargo.toml")).expect("it can be read");
+        let packed = folder.join("CHANGELOG.md").exists() && manifest.contains("\"/CHANGELOG.md\"");
+        assert!(
+            packed,
+            "{package} has no CHANGELOG.md, or its `include` does not"
+        );
         for licence in ["LICENSE-APACHE", "LICENSE-MIT"] {
             let read = |folder: &Path| fs::read(folder.join(licence)).ok();
             let is_copied = read(&root().join(&package)) == read(root());
