@@ -128,6 +128,58 @@
 //! from the handle, wakers in each poll. A [`PendingTask`], [`EndedTask`] or [`TaskView`] borrows
 //! the task, and is no reference to it.
 //!
+//! # Tasks that borrow
+//! [`spawn_unchecked`] takes a future that borrows. Its caller promises that the borrowed values
+//! stay until the task has ended and its output is gone. After that nothing of the task touches
+//! what the future borrowed, though wakers, abort handles and other references may be left: the
+//! future has been dropped, and what they use and free is the task's own memory, its metadata, its
+//! name and its schedule function. These may borrow only what outlives *all* references.
+//!
+//! | what is known | what is left to do |
+//! |---|---|
+//! | the handle, or its [result](JoinHandle::result), is ready | to drop the output |
+//! | [`JoinHandle::is_finished`] | to drop the handle, or to take the output by it |
+//! | [`Runnable::poll`] has said [`Polled::Ended`] | the same; nothing if the task is detached |
+//! | the drop of a [`Runnable`] has returned | nothing: there is no output |
+//! | [`Schedule::ended`] is called | the future is gone, but not its output |
+//! | the handle was dropped, which cancels the task | **to wait**: the future may be in a poll |
+//!
+//! A function that lends its own variables must not be left before that, not even by a panic. This
+//! one would end the program:
+//! ```
+//! use joint::task::{self, Runnable};
+//! use std::{mem, process, thread};
+//!
+//! /// Ends the program when it is dropped.
+//! struct NoExit;
+//! impl Drop for NoExit {
+//!     fn drop(&mut self) {
+//!         process::abort();
+//!     }
+//! }
+//!
+//! /// Runs a future on another thread, and waits for its output.
+//! fn run_there<F: Future<Output: Send> + Send>(future: F) -> F::Output {
+//!     let schedule = |runnable: Runnable| drop(thread::spawn(move || runnable.run()));
+//!     let lends = NoExit;
+//!     // SAFETY: future and output may be sent, and this function is left only when the task has
+//!     // ended and its output has been taken out. The schedule function borrows nothing.
+//!     let (runnable, handle) = unsafe { task::spawn_unchecked(future, schedule) };
+//!     runnable.schedule();
+//!     let result = joint::block_on(handle.result());
+//!     mem::forget(lends);
+//!     result.unwrap()
+//! }
+//!
+//! let words = vec![String::from("borrowed"), String::from("twice")];
+//! let longest = run_there(async { words.iter().max_by_key(|word| word.len()) });
+//! assert_eq!(longest, Some(&words[0]));
+//! ```
+//!
+//! The scopes of `joint-executor` are built so, and need no `unsafe` of their users. The models in
+//! `loom-tests/tests/task/borrow.rs` have a waker and an abort handle that are used while the
+//! borrowed value is taken back.
+//!
 //! # Limits
 //! A task has at most 2^27 wakers at a time (134,217,728), including clones, or 2^13 (8,192) where
 //! the machine has no atomics of 64 bits. One more ends the program with a message, because wakers

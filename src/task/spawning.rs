@@ -68,8 +68,11 @@ where
 /// # Safety
 /// * If the future or its output is not `Send`, the runnables are run and dropped only on this
 ///   thread, and so is the handle.
-/// * If the future or the schedule function borrows, all [references to the
-///   task](super#references-to-a-task) are gone before the borrowed values are.
+/// * If the future or its output borrows, the borrowed values stay until the [task has
+///   ended](super#tasks-that-borrow), and its output has been dropped or taken out. Wakers of the
+///   task may live longer.
+/// * If the schedule function borrows, the borrowed values stay until all [references to the
+///   task](super#references-to-a-task) are gone.
 /// * If the schedule function is not `Send` and `Sync`, all references to the task are used and
 ///   dropped only on this thread.
 ///
@@ -78,8 +81,7 @@ where
 /// use joint::task;
 ///
 /// let text = String::from("borrowed");
-/// // SAFETY: the future may be sent. It borrows `text`, which outlives the runnable and the
-/// // handle.
+/// // SAFETY: the future may be sent. It borrows `text`, and `block_on` waits for its end.
 /// let (runnable, handle) = unsafe { task::spawn_unchecked(async { text.len() }, |_| {}) };
 /// runnable.run();
 /// assert_eq!(joint::block_on(handle), 8);

@@ -56,6 +56,7 @@ macro_rules! races {
     };
 }
 
+mod borrow;
 mod cancel;
 mod copied;
 mod cost;

@@ -2,6 +2,7 @@
 //! metadata.
 
 use std::{
+    cell::Cell,
     future::{Future, pending},
     ptr,
     sync::{
@@ -114,6 +115,72 @@ fn a_future_may_borrow_the_metadata() {
     runnable.run();
     assert_eq!(handle.metadata().load(Relaxed), 12);
     ready(handle);
+}
+
+/// Looks at what it borrows when it is dropped.
+struct Looking<'a, const SIZE: usize>(&'a Cell<usize>, [u8; SIZE]);
+
+impl<const SIZE: usize> Drop for Looking<'_, SIZE> {
+    fn drop(&mut self) {
+        self.0
+            .set(self.0.get() + usize::from(self.1.iter().all(|&byte| byte == 7)));
+    }
+}
+
+/// Ends a task whose future and output borrow in each way, with parts of these sizes, frees what
+/// they borrow, and then uses the references that are left.
+fn outlived_by_references<const FUTURE: usize, const OUTPUT: usize>() {
+    for way in ["taken", "dropped", "panicked", "cancelled"] {
+        let lent = Box::new(Cell::new(0));
+        let future = async {
+            let held = Looking(&lent, [7; FUTURE]);
+            pending_once().await;
+            assert_ne!(way, "panicked", "it is meant to panic");
+            drop(held);
+            Looking(&lent, [7; OUTPUT])
+        };
+        let queue = Queue::new();
+        let builder = Builder::new().metadata(7).name(String::from(way));
+        // SAFETY: everything stays on this thread. The task ends, and its output is dropped, before
+        // `lent` is. Nothing else borrows.
+        let (runnable, handle) = unsafe { builder.spawn_unchecked(|_| future, queue.scheduler()) };
+        let (waker, abort) = (runnable.waker(), handle.abort_handle());
+        runnable.run();
+        waker.wake_by_ref();
+        let runnable = queue.pop().unwrap();
+        match way {
+            "cancelled" => drop(runnable),
+            _ => _ = runnable.run(),
+        }
+        assert!(handle.is_finished());
+        match way {
+            "taken" => drop(ready(handle)),
+            _ => drop(handle),
+        }
+        assert_eq!(
+            lent.get(),
+            if ["taken", "dropped"].contains(&way) {
+                2
+            } else {
+                1
+            }
+        );
+        drop(lent);
+        abort.abort();
+        waker.wake_by_ref();
+        assert_eq!(queue.len(), 0);
+        drop((waker, abort));
+        assert_eq!(queue.tasks(), 0);
+    }
+}
+
+#[test]
+fn wakers_outlive_what_the_future_and_the_output_borrow() {
+    const LARGE: usize = 17 * 1024;
+    outlived_by_references::<1, 1>();
+    outlived_by_references::<LARGE, 1>();
+    outlived_by_references::<1, LARGE>();
+    outlived_by_references::<LARGE, LARGE>();
 }
 
 #[test]

@@ -162,8 +162,9 @@ where
 ///
 /// # Safety
 /// * If the future is not `Send`, its runnables are run and dropped on this thread alone.
-/// * If the future borrows, everything of the task is gone before what it borrows: the runnable,
-///   the handle and all wakers. So it is too for the schedule function.
+/// * If the future borrows, what it borrows stays until the task has ended and its output has been
+///   dropped or taken out. If the schedule function borrows, until everything of the task is gone:
+///   the runnable, the handle and all wakers.
 /// * If the schedule function is not `Send` and `Sync`, wakers are used and dropped on this thread
 ///   alone, and so is the handle.
 #[track_caller]
