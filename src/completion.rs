@@ -84,6 +84,11 @@ const ABANDONED: *mut () = ptr::without_provenance_mut(3);
 /// A waker of another crate is boxed while it is registered, unless there is a [`WakerSlot`] for
 /// it.
 ///
+/// # More than once
+/// The word is for one event. For a waker that is registered and woken again and again, such as
+/// that of a queue, take the crate `atomic-waker`, which works with all wakers of this crate.
+/// `docs/coming-from-atomic-waker.md` in the repository says what to take when.
+///
 /// # Example
 /// ```
 /// use joint::Completion;
