@@ -19,7 +19,7 @@ static NEXT: Counter = Counter::new(1);
 /// blocks of 1,024 fit into 64 bits. The rest is room for threads that are about to panic.
 const MOST: u64 = 1 << if size_of::<Counter>() == 8 { 53 } else { 31 };
 
-/// Returns a number that no other call in this process returns.
+/// Returns a number that no other call in this process returns. The first one is 1.
 ///
 /// With the feature `std` a thread takes 1,024 numbers at a time from a counter that all threads
 /// share.
@@ -49,10 +49,11 @@ fn take(counter: &Counter) -> u64 {
 }
 
 #[cfg(feature = "std")]
+const BLOCK: u64 = 1024;
+
+#[cfg(feature = "std")]
 fn next() -> u64 {
     use core::cell::Cell;
-
-    const BLOCK: u64 = 1024;
 
     std::thread_local! {
         /// The next number of this thread's block. At a multiple of `BLOCK` there is no block.
@@ -62,12 +63,17 @@ fn next() -> u64 {
     let own = OWN.try_with(|own| {
         if own.get() % BLOCK == 0 {
             // A multiple of `BLOCK` is never handed out.
-            own.set(block() * BLOCK + 1);
+            own.set(first_of_a_block());
         }
         own.replace(own.get() + 1)
     });
     // A thread whose thread-locals are gone takes a whole block for one number.
-    own.unwrap_or_else(|_| block() * BLOCK + 1)
+    own.unwrap_or_else(|_| first_of_a_block())
+}
+
+#[cfg(feature = "std")]
+fn first_of_a_block() -> u64 {
+    (block() - 1) * BLOCK + 1
 }
 
 #[cfg(not(feature = "std"))]

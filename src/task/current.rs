@@ -1,6 +1,6 @@
 //! The task that this thread polls, for its own code and for panic hooks.
 
-use alloc::boxed::Box;
+use alloc::{boxed::Box, format};
 use std::{
     io::{Write, stderr},
     panic,
@@ -99,7 +99,8 @@ pub fn set_panic_hook() {
         // There is nowhere else to report to.
         let _ = with_current(|task| {
             let described = Described(task.name(), task.spawned());
-            writeln!(stderr(), "The {described} panics:")
+            // In one write, so that no other process's output tears the line.
+            stderr().write_all(format!("The {described} panics:\n").as_bytes())
         });
         before(info);
     }));

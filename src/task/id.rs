@@ -11,7 +11,7 @@ use joint_switch::{AtomicPtr, Retire, UnsafeCell, heap, order, unique};
 /// other.
 ///
 /// A task gets its id when somebody first asks for it, so ids do not say in which order tasks were
-/// made.
+/// made. The first id of a process is 1.
 ///
 /// # Cost
 /// A task whose id nobody asks for pays nothing. The first call for a task makes a small

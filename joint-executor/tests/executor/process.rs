@@ -68,6 +68,43 @@ fn a_panic_names_its_task() {
     assert!(!before("three").contains("panics:"), "{said}");
 }
 
+/// The other end of the program's standard error, as which it keeps the bounds of writes.
+#[cfg(unix)]
+fn stderr_as_datagrams() -> std::os::unix::net::UnixDatagram {
+    use std::os::fd::AsRawFd;
+
+    let (here, stderr) = std::os::unix::net::UnixDatagram::pair().unwrap();
+    // SAFETY: it asks for nothing.
+    let duplicated = unsafe { libc::dup2(stderr.as_raw_fd(), libc::STDERR_FILENO) };
+    assert_eq!(duplicated, libc::STDERR_FILENO);
+    here
+}
+
+#[cfg(unix)]
+#[test]
+fn a_panic_names_its_task_in_one_write() {
+    alone(|| {
+        task::set_panic_hook();
+        let stderr = stderr_as_datagrams();
+        let named = TaskBuilder::new().name("flush");
+        let named = named.spawn(async { panic!("one") });
+        assert!(block_on(named.result()).is_err());
+        let mut buffer = [0; 256];
+        let count = stderr.recv(&mut buffer).unwrap();
+        let line = str::from_utf8(&buffer[..count]).unwrap();
+        assert!(line.starts_with("The task `flush` spawned at "), "{line}");
+        assert!(line.ends_with(" panics:\n"), "{line}");
+    });
+}
+
+#[test]
+fn ids_begin_at_1() {
+    alone(|| {
+        let ids = [(); 3].map(|()| spawn(async {}).id().get().get());
+        assert_eq!(ids, [1, 2, 3]);
+    });
+}
+
 /// Each of two tasks waits for a task that is queued, and no worker is left to run one.
 #[cfg(not(miri))]
 #[test]
