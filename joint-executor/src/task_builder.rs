@@ -16,8 +16,8 @@ use super::{
 };
 use joint::task::JoinHandle;
 
-/// How urgent a task is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+/// How urgent a task is. What is more urgent is greater.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Priority {
     /// Takes turns with all other tasks.

@@ -50,6 +50,15 @@ impl Log {
 }
 
 #[test]
+fn what_is_more_urgent_is_greater() {
+    assert!(Priority::High > Priority::Normal);
+    assert_eq!(
+        [Priority::Normal, Priority::High].iter().max(),
+        Some(&Priority::High)
+    );
+}
+
+#[test]
 fn a_name_is_in_the_handle_and_in_the_panic() {
     let executor = executor(1);
     let handle = executor.task().name("loader").spawn(async { panic!("no") });
