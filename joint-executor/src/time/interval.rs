@@ -1,7 +1,7 @@
 //! [`Interval`]: ticks, a period apart.
 
 use core::{
-    future::poll_fn,
+    future::{Future, poll_fn},
     task::{Context, Poll, ready},
     time::Duration,
 };
@@ -137,11 +137,49 @@ impl Interval {
         Poll::Ready(due)
     }
 
+    /// Waits for the next tick as [`tick`](Interval::tick) does, by the name that a stream has for
+    /// it: it is never `None`. With the feature `futures-core` the interval is a `Stream`, too.
+    pub fn next(&mut self) -> impl Future<Output = Option<Instant>> + Unpin {
+        poll_fn(|cx| self.poll_tick(cx).map(Some))
+    }
+
     /// Starts over. The next tick is due a period from now, and a task that is waiting is woken
     /// then.
     pub fn reset(&mut self) {
-        self.next = host::now().checked_add(self.period);
-        self.alarm.move_to(When::far(self.next));
+        self.reset_after(self.period);
+    }
+
+    /// Starts over as [`reset`](Interval::reset) does, but the next tick is due at once.
+    pub fn reset_immediately(&mut self) {
+        self.reset_at(host::now());
+    }
+
+    /// Starts over as [`reset`](Interval::reset) does, but the next tick is due so long from now.
+    pub fn reset_after(&mut self, duration: Duration) {
+        self.start_at(host::now().checked_add(duration));
+    }
+
+    /// Starts over as [`reset`](Interval::reset) does, but the next tick is due at that instant. If
+    /// that is in the past, [`MissedTicks`] says what follows.
+    ///
+    /// # Example
+    /// ```
+    /// use std::time::{Duration, Instant};
+    ///
+    /// joint_executor::block_on(async {
+    ///     let mut interval = joint_executor::time::interval(Duration::from_secs(3600));
+    ///     let at = Instant::now() + Duration::from_millis(1);
+    ///     interval.reset_at(at);
+    ///     assert_eq!(interval.tick().await, at);
+    /// });
+    /// ```
+    pub fn reset_at(&mut self, instant: Instant) {
+        self.start_at(Some(instant));
+    }
+
+    fn start_at(&mut self, next: Option<Instant>) {
+        self.next = next;
+        self.alarm.move_to(When::far(next));
     }
 }
 

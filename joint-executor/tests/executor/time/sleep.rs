@@ -151,7 +151,16 @@ fn a_reset_moves_the_wake_up_of_a_blocked_thread() {
         // Within the range of `Instant`, and not within that of the timers.
         let far = Instant::now() + slept.min(600 * 9000 * HOUR);
         let poll = |ticks: &mut Interval, cx: &mut Context<'_>| ticks.poll_tick(cx).map(drop);
-        wait_for_reset(interval_at(far, MILLI), poll, |ticks| ticks.reset());
+        let resets: [fn(&mut Interval); 5] = [
+            Interval::reset,
+            Interval::reset_immediately,
+            |ticks| ticks.reset_after(MILLI),
+            |ticks| ticks.reset_at(past()),
+            |ticks| ticks.reset_at(Instant::now() + MILLI),
+        ];
+        for reset in resets {
+            wait_for_reset(interval_at(far, MILLI), poll, reset);
+        }
         let moved = |slept: &mut Sleep| {
             slept.reset(Instant::now() + 600 * 9000 * HOUR);
             slept.reset(Instant::now() + MILLI);

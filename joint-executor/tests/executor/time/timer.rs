@@ -146,6 +146,43 @@ fn the_first_tick_is_at_once() {
     assert_waits(&mut hourly);
 }
 
+/// After each reset one tick is due, or none before an hour, and the next one is a period later.
+#[test]
+fn a_reset_says_when_the_next_tick_is_due() {
+    type Reset = fn(&mut Interval, Instant);
+    const PAST: Duration = Duration::from_secs(1);
+    let rows: [(Reset, Option<Duration>); 8] = [
+        (|ticks, _| ticks.reset(), None),
+        (|ticks, _| ticks.reset_immediately(), Some(Duration::ZERO)),
+        (
+            |ticks, _| ticks.reset_after(Duration::ZERO),
+            Some(Duration::ZERO),
+        ),
+        (|ticks, _| ticks.reset_after(HOUR), None),
+        (|ticks, _| ticks.reset_after(Duration::MAX), None),
+        (|ticks, now| ticks.reset_at(now), Some(Duration::ZERO)),
+        (|ticks, now| ticks.reset_at(now - PAST), Some(PAST)),
+        (|ticks, now| ticks.reset_at(now + HOUR), None),
+    ];
+    for (row, (reset, is_due)) in rows.into_iter().enumerate() {
+        // Before its first tick, and after it.
+        for taken in 0..2 {
+            let begin = Instant::now();
+            let mut ticks = interval_at(begin, HOUR);
+            (0..taken).for_each(|_| drop(take(&mut ticks)));
+            reset(&mut ticks, begin);
+            if let Some(age) = is_due {
+                let due = take(&mut ticks) + age;
+                assert!(begin <= due && due <= Instant::now(), "row {row}");
+            }
+            assert_waits(&mut ticks);
+        }
+    }
+    let mut ticks = interval(HOUR);
+    assert!(block_on(ticks.next()).is_some());
+    assert_waits(&mut ticks);
+}
+
 /// An interval that is late, with a long time until its next tick.
 fn late(missed: MissedTicks) -> Option<(Instant, Interval)> {
     let now = Instant::now();
