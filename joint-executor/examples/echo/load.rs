@@ -4,7 +4,6 @@ use std::io;
 use std::net::SocketAddr;
 
 use futures_lite::future::try_zip;
-use futures_lite::{AsyncReadExt, AsyncWriteExt};
 use joint_executor::JoinSet;
 use joint_executor::io::TcpStream;
 
@@ -40,7 +39,7 @@ async fn converse(load: Load, client: u64, server: SocketAddr) -> io::Result<()>
         fill(&mut sent, client, message);
         // Sends and receives at once: the echo of a large message begins before all of the message
         // is sent, and must be read.
-        let (mut reader, mut writer) = (&stream, &stream);
+        let (reader, writer) = (&stream, &stream);
         try_zip(writer.write_all(&sent), reader.read_exact(&mut echo)).await?;
         if echo != sent {
             return Err(io::Error::other(format!(

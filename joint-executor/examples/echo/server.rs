@@ -3,7 +3,6 @@
 
 use std::io;
 
-use futures_lite::{AsyncReadExt, AsyncWriteExt};
 use joint_executor::JoinSet;
 use joint_executor::io::{TcpListener, TcpStream};
 
@@ -22,7 +21,7 @@ pub(crate) async fn serve(listener: TcpListener, connections: u64) -> io::Result
     Ok(bytes)
 }
 
-async fn echo(mut stream: TcpStream) -> io::Result<u64> {
+async fn echo(stream: TcpStream) -> io::Result<u64> {
     stream.set_nodelay(true)?;
     let mut buffer = vec![0; 16 << 10];
     let mut bytes = 0;

@@ -5,7 +5,10 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
 #[cfg(windows)]
 use std::os::windows::io::{AsRawSocket, AsSocket, BorrowedSocket, RawSocket};
 
-use core::task::{Context, Poll};
+use core::{
+    fmt,
+    task::{Context, Poll},
+};
 use std::io;
 
 use socket2::SockRef;
@@ -22,8 +25,8 @@ use crate::{
 /// and so on. Files on a disk are always ready but block nevertheless, so use
 /// [`spawn_blocking`](crate::spawn_blocking) for them, or on Linux the package `joint-ring`.
 ///
-/// If `&T` can be read and written, `AsyncFd<T>` and `&AsyncFd<T>` implement `AsyncRead` and
-/// `AsyncWrite` of `futures-io`. Their `poll_close` flushes, but neither shuts down nor closes
+/// If `&T` can be read and written, `AsyncFd<T>` has `read` and `write`, and it and `&AsyncFd<T>`
+/// implement `AsyncRead` and `AsyncWrite` of `futures-io`. Their `poll_close` flushes, but neither shuts down nor closes
 /// anything. The descriptor is closed when its owner is dropped. For all other operations use
 /// [`read_with`](AsyncFd::read_with) and [`write_with`](AsyncFd::write_with).
 ///
@@ -59,6 +62,44 @@ pub struct AsyncFd<T> {
     inner: T,
 }
 
+/// The error of [`AsyncFd::try_new`], with the value that could not be made awaitable.
+pub struct AsyncFdTryNewError<T> {
+    inner: T,
+    error: io::Error,
+}
+
+impl<T> AsyncFdTryNewError<T> {
+    /// Returns the value, and why the system refused it.
+    pub fn into_parts(self) -> (T, io::Error) {
+        (self.inner, self.error)
+    }
+}
+
+/// Drops the value.
+impl<T> From<AsyncFdTryNewError<T>> for io::Error {
+    fn from(failed: AsyncFdTryNewError<T>) -> Self {
+        failed.error
+    }
+}
+
+impl<T> fmt::Debug for AsyncFdTryNewError<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.error.fmt(f)
+    }
+}
+
+impl<T> fmt::Display for AsyncFdTryNewError<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.error.fmt(f)
+    }
+}
+
+impl<T> core::error::Error for AsyncFdTryNewError<T> {
+    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
+        self.error.source()
+    }
+}
+
 /// The value is never pinned.
 impl<T> Unpin for AsyncFd<T> {}
 
@@ -81,8 +122,35 @@ impl<T: Open> AsyncFd<T> {
     /// # Panics
     /// Panics if the global executor is needed and cannot be started.
     pub fn new(inner: T) -> io::Result<Self> {
-        SockRef::from(&inner).set_nonblocking(true)?;
-        Self::new_nonblocking(inner)
+        Ok(Self::try_new(inner)?)
+    }
+
+    /// Makes a descriptor awaitable as [`new`](AsyncFd::new) does, and gives it back if that fails.
+    ///
+    /// # Errors
+    /// As for [`new`](AsyncFd::new), with `inner`. It may have been set to non-blocking.
+    ///
+    /// # Panics
+    /// As for [`new`](AsyncFd::new).
+    ///
+    /// # Example
+    /// ```
+    /// # #[cfg(target_os = "linux")] {
+    /// use joint_executor::io::AsyncFd;
+    ///
+    /// // The system cannot wait for a file on a disk.
+    /// let file = std::fs::File::open("Cargo.toml")?;
+    /// let (file, error) = AsyncFd::try_new(file).unwrap_err().into_parts();
+    /// assert_eq!(error.kind(), std::io::ErrorKind::Unsupported);
+    /// assert!(file.metadata()?.is_file());
+    /// # }
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn try_new(inner: T) -> Result<Self, AsyncFdTryNewError<T>> {
+        match SockRef::from(&inner).set_nonblocking(true) {
+            Ok(()) => Self::register(inner),
+            Err(error) => Err(AsyncFdTryNewError { inner, error }),
+        }
     }
 
     /// Makes a descriptor awaitable that is non-blocking already.
@@ -95,15 +163,22 @@ impl<T: Open> AsyncFd<T> {
     /// # Panics
     /// As for [`new`](AsyncFd::new).
     pub fn new_nonblocking(inner: T) -> io::Result<Self> {
-        let reactor = DriverHandle::with(|handle, _| handle.reactor())?;
+        Ok(Self::register(inner)?)
+    }
+
+    fn register(inner: T) -> Result<Self, AsyncFdTryNewError<T>> {
+        let reactor = DriverHandle::with(|handle, _| handle.reactor());
         // SAFETY: the descriptor of `inner` is open as long as `inner` is not dropped or changed,
         // and `inner` is given out only by shared reference until the registration has been
         // dropped.
-        let registration = unsafe { reactor.register(number(&inner)) }?;
-        Ok(Self {
-            registration,
-            inner,
-        })
+        let registered = reactor.and_then(|reactor| unsafe { reactor.register(number(&inner)) });
+        match registered {
+            Ok(registration) => Ok(Self {
+                registration,
+                inner,
+            }),
+            Err(error) => Err(AsyncFdTryNewError { inner, error }),
+        }
     }
 }
 
@@ -140,9 +215,8 @@ impl<T> AsyncFd<T> {
     ///
     /// # Example
     /// See [`AsyncFd`].
-    pub async fn read_with<R>(&self, mut read: impl FnMut(&T) -> io::Result<R>) -> io::Result<R> {
-        let read = || read(&self.inner);
-        self.registration.done(Way::Read, read).await
+    pub async fn read_with<R>(&self, read: impl FnMut(&T) -> io::Result<R>) -> io::Result<R> {
+        self.done(Way::Read, read, |_| false).await
     }
 
     /// Calls a function that writes, until it no longer returns `WouldBlock`. Otherwise it works as
@@ -153,14 +227,24 @@ impl<T> AsyncFd<T> {
     ///
     /// # Example
     /// See [`AsyncFd`].
-    pub async fn write_with<R>(&self, mut write: impl FnMut(&T) -> io::Result<R>) -> io::Result<R> {
-        let write = || write(&self.inner);
-        self.registration.done(Way::Write, write).await
+    pub async fn write_with<R>(&self, write: impl FnMut(&T) -> io::Result<R>) -> io::Result<R> {
+        self.done(Way::Write, write, |_| false).await
     }
 
-    /// Polls as [`read_with`](AsyncFd::read_with) and [`write_with`](AsyncFd::write_with), but of
-    /// several callers only the last one's task is woken. `Registration::poll` says what
+    /// Does an operation as [`read_with`](AsyncFd::read_with) does. `Registration::poll` says what
     /// `fell_short` is for.
+    pub(super) async fn done<R>(
+        &self,
+        way: Way,
+        mut operation: impl FnMut(&T) -> io::Result<R>,
+        fell_short: impl Fn(&R) -> bool,
+    ) -> io::Result<R> {
+        let operation = || operation(&self.inner);
+        self.registration.done(way, operation, fell_short).await
+    }
+
+    /// Polls as [`done`](AsyncFd::done) does, but of several callers only the last one's task is
+    /// woken.
     #[inline]
     pub(super) fn poll_with<R>(
         &self,

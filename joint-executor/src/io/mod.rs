@@ -7,7 +7,10 @@
 //!
 //! Sockets and pipes have types of their own, as in the standard library: [`TcpListener`],
 //! [`TcpStream`], [`UdpSocket`], and on Unix `UnixListener`, `UnixStream`, `UnixDatagram` and
-//! `pipe`.
+//! `pipe`. They are read and written by `read`, `read_exact`, `write` and `write_all`. For more, such
+//! as reading to the end, lines or copying, they implement the traits
+//! [`AsyncRead`](futures_io::AsyncRead) and [`AsyncWrite`](futures_io::AsyncWrite), which the crates
+//! `futures-lite` (`AsyncReadExt`, `AsyncWriteExt`) and `futures-util` extend.
 //!
 //! # How it works
 //! An operation is tried at once, unless it is known that it would block. If it would block, its
@@ -43,6 +46,11 @@
 //! it up. The budget costs each operation a thread-local load, and a store if it is ready. There is
 //! none on the threads of another crate's executor.
 //!
+//! `readable`, `writable` and `ready` take nothing from the budget, but are refused once it is used
+//! up. What is tried after them is counted: each `try_…` that does not return `WouldBlock`, and
+//! what a guard is told by [`retain_ready`](AsyncFdReadyGuard::retain_ready). So a loop that waits
+//! and tries lets other tasks run after 128 operations.
+//!
 //! # The network of a host
 //! On a thread whose [`Host`](crate::hosted::Host) has a network of its own, as in `joint-sim`,
 //! [`TcpListener`], [`TcpStream`] and [`UdpSocket`] are sockets of that network, and names are
@@ -60,11 +68,10 @@
 //! ```
 //! use std::{io, time::Duration};
 //!
-//! use futures_lite::{AsyncReadExt, AsyncWriteExt};
 //! use joint_executor::{io::{TcpListener, TcpStream}, time::{sleep, timeout}};
 //!
 //! async fn greet(listener: TcpListener) -> io::Result<()> {
-//!     let (mut stream, _) = listener.accept().await?;
+//!     let (stream, _) = listener.accept().await?;
 //!     sleep(Duration::from_millis(10)).await;
 //!     stream.write_all(b"hello").await
 //! }
@@ -74,23 +81,24 @@
 //!     let listener = TcpListener::bind("127.0.0.1:0").await?;
 //!     let address = listener.local_addr()?;
 //!     let server = joint_executor::spawn(greet(listener));
-//!     let mut stream = TcpStream::connect(address).await?;
-//!     let mut text = String::new();
-//!     timeout(Duration::from_secs(5), stream.read_to_string(&mut text)).await??;
-//!     assert_eq!(text, "hello");
+//!     let stream = TcpStream::connect(address).await?;
+//!     let mut text = [0; 5];
+//!     timeout(Duration::from_secs(5), stream.read_exact(&mut text)).await??;
+//!     assert_eq!(&text, b"hello");
 //!     server.await
 //! })
 //! # }
 //! ```
 
 mod async_fd;
+mod by_name;
 mod net;
 mod ready;
 mod traits;
 mod uninit;
 
 pub use crate::driver::reactor::{Interest, Ready};
-pub use async_fd::AsyncFd;
+pub use async_fd::{AsyncFd, AsyncFdTryNewError};
 pub use net::{
     OwnedReadHalf, OwnedWriteHalf, ReuniteError, TcpListener, TcpStream, ToSocketAddrs, UdpSocket,
     lookup_host,

@@ -7,7 +7,8 @@ use core::{
 use std::io;
 
 use super::AsyncFd;
-use crate::driver::reactor::{Found, Interest, Ready, Way};
+use crate::driver::reactor::{Found, Interest, Ready, Way, would_block};
+use joint::budget;
 
 /// What a wait for an [`AsyncFd`] has found. Operations on the descriptor are tried by it.
 ///
@@ -170,8 +171,11 @@ impl<'a, T> AsyncFdReadyGuard<'a, T> {
         self.fd.registration.clear(&mut self.found, ready);
     }
 
-    /// Does nothing. It says that nothing is to be forgotten.
-    pub fn retain_ready(&mut self) {}
+    /// Says that an operation was done, so that nothing is to be forgotten. The
+    /// [budget](super#fairness) counts it.
+    pub fn retain_ready(&mut self) {
+        budget::spend();
+    }
 
     /// Returns what was found, without what has been cleared.
     #[must_use]
@@ -192,13 +196,13 @@ impl<'a, T> AsyncFdReadyGuard<'a, T> {
         &mut self,
         operation: impl FnOnce(&'a AsyncFd<T>) -> io::Result<R>,
     ) -> Result<io::Result<R>, TryIoError> {
-        match operation(self.fd) {
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                self.clear_ready();
-                Err(TryIoError(()))
-            }
-            result => Ok(result),
+        let result = operation(self.fd);
+        if would_block(&result) {
+            self.clear_ready();
+            return Err(TryIoError(()));
         }
+        self.retain_ready();
+        Ok(result)
     }
 
     /// Returns the descriptor that was waited for.

@@ -1,4 +1,4 @@
-//! `futures-io`'s traits for [`AsyncFd`].
+//! `futures-io`'s traits for [`AsyncFd`], and what it reads and writes with by name.
 
 use core::{
     pin::Pin,
@@ -8,7 +8,10 @@ use std::io::{self, IoSlice, IoSliceMut, Read, Write};
 
 use futures_io::{AsyncRead, AsyncWrite};
 
-use super::AsyncFd;
+use super::{
+    AsyncFd,
+    by_name::{reads_by_name, writes_by_name},
+};
 use crate::driver::reactor::Way;
 
 /// Implements a method by an operation on what the descriptor belongs to.
@@ -55,6 +58,20 @@ macro_rules! reads_and_writes {
             }
         }
     )*};
+}
+
+impl<T> AsyncFd<T>
+where
+    for<'a> &'a T: Read,
+{
+    reads_by_name!(self by self, counted: false);
+}
+
+impl<T> AsyncFd<T>
+where
+    for<'a> &'a T: Write,
+{
+    writes_by_name!(self by self, counted: false);
 }
 
 reads_and_writes! {

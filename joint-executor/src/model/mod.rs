@@ -374,7 +374,7 @@ impl Source {
         mut operation: impl FnMut() -> std::io::Result<usize>,
     ) -> std::io::Result<usize> {
         let mut waiter = self.reads().waiter();
-        core::future::poll_fn(|cx| waiter.poll(cx, &mut operation)).await
+        core::future::poll_fn(|cx| waiter.poll(cx, &mut operation, &|_| false)).await
     }
 }
 

@@ -6,8 +6,9 @@
 //! all waiters, because what is ready may be enough for more than one of them. Those that find
 //! nothing wait again.
 //!
-//! An operation that is ready takes one unit from its task's [budget]. If the task has used up its
-//! budget, the operation is refused before it has done anything.
+//! If the task has used up its [budget], the operation is refused before it has done anything. What
+//! is ready takes nothing from the budget here: an operation does (`registration.rs`), and a wait
+//! does not, because the operation follows.
 
 use alloc::vec::Vec;
 use core::{
@@ -144,7 +145,7 @@ impl Direction {
         }
     }
 
-    /// Like [`run`](Direction::run), within the task's budget. If the operation would block,
+    /// Like [`run`](Direction::run). If the operation would block,
     /// `register` puts the task's waker among the waiters and returns the waker that it replaces,
     /// and the operation is tried again at the next event.
     #[inline]
@@ -157,7 +158,6 @@ impl Direction {
     ) -> Poll<io::Result<R>> {
         loop {
             if let Poll::Ready(result) = self.run(attempt, fell_short) {
-                budget::spend();
                 return Poll::Ready(result);
             }
             // Wakers are cloned and dropped outside the lock, because that may run any code.
@@ -203,10 +203,11 @@ impl FdWaiter<'_> {
         &mut self,
         cx: &mut Context<'_>,
         attempt: &mut impl FnMut() -> io::Result<R>,
+        fell_short: &impl Fn(&R) -> bool,
     ) -> Poll<io::Result<R>> {
         ready!(self.turn.poll_proceed(cx));
         let key = &mut self.key;
-        (self.direction).poll_by(cx, attempt, &|_| false, |waiters, waker| {
+        (self.direction).poll_by(cx, attempt, fell_short, |waiters, waker| {
             let futures = &mut waiters.futures;
             let key = *key.get_or_insert_with(|| futures.insert(None));
             futures[key].replace(waker)

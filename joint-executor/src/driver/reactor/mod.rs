@@ -29,7 +29,7 @@ pub(crate) use super::event_source::EventSource;
 pub(crate) use direction::SharedTurn;
 pub(crate) use raw::{Open, Raw, number};
 pub use ready::{Interest, Ready};
-pub(crate) use registration::{Found, Registration};
+pub(crate) use registration::{Found, Registration, would_block};
 pub(crate) use source::{Source, Way};
 
 pub(crate) struct Reactor<S: Selector = System> {

@@ -15,6 +15,7 @@ use super::{
     selector::{Selector, System},
     source::Way,
 };
+use joint::budget;
 
 /// Must be dropped before its descriptor is closed.
 #[derive(Debug)]
@@ -57,17 +58,23 @@ impl<S: Selector> Registration<S> {
         fell_short: impl Fn(&R) -> bool,
     ) -> Poll<io::Result<R>> {
         let polled = self.direction(way).poll(cx, operation, fell_short);
-        self.armed(way, polled)
+        self.armed(way, counted(polled))
     }
 
-    /// Tries `operation`, and again at each event, until it does not block.
+    /// Tries `operation`, and again at each event, until it does not block. `fell_short` is as for
+    /// [`poll`](Registration::poll).
     pub(crate) async fn done<R>(
         &self,
         way: Way,
         mut operation: impl FnMut() -> io::Result<R>,
+        fell_short: impl Fn(&R) -> bool,
     ) -> io::Result<R> {
         let mut waiter = self.direction(way).waiter();
-        poll_fn(|cx| self.armed(way, waiter.poll(cx, &mut operation))).await
+        poll_fn(|cx| {
+            let polled = waiter.poll(cx, &mut operation, &fell_short);
+            self.armed(way, counted(polled))
+        })
+        .await
     }
 
     /// Asks the system for the next event if the operation waits for it, where it must be asked
@@ -88,7 +95,8 @@ impl<S: Selector> Registration<S> {
             unreachable!("both directions can be asked");
         };
         let ask = || self.ask(way, interest);
-        self.poll(way, cx, ask, |_| false).map_ok(|one| {
+        let polled = self.direction(way).poll(cx, ask, |_| false);
+        self.armed(way, polled).map_ok(|one| {
             let mut found = Found::default();
             found.add(way, one);
             found
@@ -99,13 +107,18 @@ impl<S: Selector> Registration<S> {
     /// by [`attempt`](Registration::attempt).
     pub(crate) fn poll_known(&self, way: Way, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let direction = self.direction(way);
-        self.poll(way, cx, || direction.served(), |()| false)
+        self.armed(way, direction.poll(cx, || direction.served(), |()| false))
     }
 
     /// Like [`poll_known`](Registration::poll_known), for any number of waiters.
     pub(crate) async fn known(&self, way: Way) -> io::Result<()> {
         let direction = self.direction(way);
-        self.done(way, || direction.served()).await
+        let mut waiter = direction.waiter();
+        poll_fn(|cx| {
+            let polled = waiter.poll(cx, &mut || direction.served(), &|()| false);
+            self.armed(way, polled)
+        })
+        .await
     }
 
     /// Waits until the system says that one of the directions is ready.
@@ -117,7 +130,7 @@ impl<S: Selector> Registration<S> {
         poll_fn(|cx| {
             let mut found = Found::default();
             for (way, part, waiter) in waiters.iter_mut().flatten() {
-                let polled = waiter.poll(cx, &mut || self.ask(*way, *part));
+                let polled = waiter.poll(cx, &mut || self.ask(*way, *part), &|_| false);
                 if let Poll::Ready(one) = self.armed(*way, polled) {
                     found.add(*way, one?);
                 }
@@ -141,7 +154,8 @@ impl<S: Selector> Registration<S> {
         Ok((ready, seen))
     }
 
-    /// Calls an operation once. If it would block, the next waiter waits for an event.
+    /// Calls an operation once, which the budget counts unless it would block. In that case, the
+    /// next waiter waits for an event.
     pub(crate) fn attempt<R>(
         &self,
         interest: Interest,
@@ -154,8 +168,9 @@ impl<S: Selector> Registration<S> {
             }
         }
         let result = operation();
-        if matches!(&result, Err(error) if error.kind() == io::ErrorKind::WouldBlock) {
-            self.clear(&mut found, Ready::ALL);
+        match would_block(&result) {
+            true => self.clear(&mut found, Ready::ALL),
+            false => budget::spend(),
         }
         result
     }
@@ -177,6 +192,19 @@ impl<S: Selector> Registration<S> {
             None => self.reactor.exceptions(&self.source),
         }
     }
+}
+
+/// Takes an operation that is ready from the task's budget.
+#[inline]
+fn counted<R>(polled: Poll<R>) -> Poll<R> {
+    if polled.is_ready() {
+        budget::spend();
+    }
+    polled
+}
+
+pub(crate) fn would_block<R>(result: &io::Result<R>) -> bool {
+    matches!(result, Err(error) if error.kind() == io::ErrorKind::WouldBlock)
 }
 
 impl<S: Selector> Drop for Registration<S> {

@@ -13,15 +13,15 @@ use futures_io::{AsyncRead, AsyncWrite};
 
 /// The half of a stream that reads, made by its `into_split`.
 ///
-/// It dereferences to the stream, for its addresses, `peek`, `try_read` and so on. The connection
-/// is closed when both halves are dropped.
+/// It dereferences to the stream, for its addresses, `read`, `peek`, `try_read` and so on. The
+/// connection is closed when both halves are dropped.
 #[derive(Debug)]
 pub struct OwnedReadHalf<S>(Arc<S>);
 
 /// The half of a stream that writes, made by its `into_split`.
 ///
 /// Its drop shuts down the writing direction, so that the peer reads up to the end. It dereferences
-/// to the stream.
+/// to the stream, for `write` and so on.
 #[derive(Debug)]
 pub struct OwnedWriteHalf<S> {
     stream: Arc<S>,

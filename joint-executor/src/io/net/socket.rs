@@ -14,7 +14,7 @@ use std::{
 };
 
 use crate::{
-    driver::reactor::{Interest, Open, Ready, Registration, SharedTurn, Way},
+    driver::reactor::{Interest, Open, Ready, Registration, SharedTurn, Way, would_block},
     hosted::{self, SocketKind},
     io::{AsyncFd, uninit::initialized},
 };
@@ -102,25 +102,26 @@ impl<T> Socket<T> {
         &self,
         read: impl FnMut(Inner<'_, T>) -> io::Result<R>,
     ) -> impl Future<Output = io::Result<R>> {
-        self.done(Way::Read, read)
+        self.done(Way::Read, read, |_| false)
     }
 
     pub(super) fn write_with<R>(
         &self,
         write: impl FnMut(Inner<'_, T>) -> io::Result<R>,
     ) -> impl Future<Output = io::Result<R>> {
-        self.done(Way::Write, write)
+        self.done(Way::Write, write, |_| false)
     }
 
-    async fn done<R>(
+    pub(super) async fn done<R>(
         &self,
         way: Way,
         mut operation: impl FnMut(Inner<'_, T>) -> io::Result<R>,
+        fell_short: impl Fn(&R) -> bool,
     ) -> io::Result<R> {
         match self {
             Self::System(fd) => {
-                let operation = || operation(Inner::System(fd.get_ref()));
-                fd.registration.done(way, operation).await
+                fd.done(way, |inner| operation(Inner::System(inner)), fell_short)
+                    .await
             }
             Self::Hosted(..) => {
                 poll_fn(|cx| self.poll_with(way, cx, &mut operation, |_| false)).await
@@ -239,7 +240,13 @@ impl Readiness<'_> {
     ) -> io::Result<R> {
         match self {
             Self::System(registration) => registration.attempt(interest, operation),
-            Self::Hosted(..) => operation(),
+            Self::Hosted(..) => {
+                let result = operation();
+                if !would_block(&result) {
+                    budget::spend();
+                }
+                result
+            }
         }
     }
 }
@@ -251,9 +258,7 @@ fn poll_ready(
     cx: &mut Context<'_>,
 ) -> Poll<io::Result<Ready>> {
     ready!(turn.poll_proceed(cx));
-    let ready = ready!(socket.poll_ready(interest, cx));
-    budget::spend();
-    Poll::Ready(ready)
+    socket.poll_ready(interest, cx)
 }
 
 /// So that the macros in `wrap.rs` serve the sockets of `unix`, too.

@@ -69,12 +69,13 @@ pub(super) fn accept(
 
 /// A TCP connection.
 ///
-/// Read and write it by [`AsyncRead`](futures_io::AsyncRead) and
-/// [`AsyncWrite`](futures_io::AsyncWrite), with the extensions of `futures-lite` or `futures-util`.
-/// References implement these traits too, so one task can read `&stream` while another writes
-/// `&stream`. Spawned tasks share it in an [`Arc`](alloc::sync::Arc). Closing it, by `poll_close`,
-/// shuts down the writing direction, and the peer reads up to the end. Dropping it ends both
-/// directions.
+/// Read and write it by [`read`](Self::read), [`read_exact`](Self::read_exact),
+/// [`write`](Self::write) and [`write_all`](Self::write_all), or by
+/// [`AsyncRead`](futures_io::AsyncRead) and [`AsyncWrite`](futures_io::AsyncWrite), with the
+/// extensions of `futures-lite` or `futures-util`. All of that works by reference, so one task can
+/// read while another writes. Spawned tasks share it in an [`Arc`](alloc::sync::Arc). Closing it,
+/// by `poll_close`, shuts down the writing direction, and the peer reads up to the end. Dropping it
+/// ends both directions.
 ///
 /// A write after closing fails. On Unix the error is of the kind
 /// [`BrokenPipe`](io::ErrorKind::BrokenPipe). On Windows it is `WSAESHUTDOWN` (10058), for which
@@ -95,7 +96,7 @@ pub(super) fn accept(
 /// client.close().await?;
 /// // Both directions of one connection at once.
 /// let mut received = Vec::new();
-/// future::try_zip((&server).read_to_end(&mut received), (&server).write_all(b"pong")).await?;
+/// future::try_zip((&server).read_to_end(&mut received), server.write_all(b"pong")).await?;
 /// assert_eq!(received, b"ping");
 /// # Ok::<(), std::io::Error>(())
 /// # })?;

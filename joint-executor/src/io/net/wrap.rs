@@ -34,7 +34,10 @@ use super::{
 };
 use crate::{
     driver::reactor::Way,
-    io::{AsyncFd, Interest, Ready},
+    io::{
+        AsyncFd, Interest, Ready,
+        by_name::{reads_by_name, writes_by_name},
+    },
 };
 
 /// Implements access to the descriptor.
@@ -392,6 +395,8 @@ macro_rules! reads {
         readies!($name, readable and poll_read_ready for Read, before "try_read");
 
         impl $name {
+            reads_by_name!(self by self.0, counted: $counted);
+
             /// Does what [`poll_read`](AsyncRead::poll_read) does, but does not wait.
             ///
             /// # Errors
@@ -448,6 +453,8 @@ macro_rules! writes {
         readies!($name, writable and poll_write_ready for Write, before "try_write");
 
         impl $name {
+            writes_by_name!(self by self.0, counted: $counted);
+
             /// Does what [`poll_write`](AsyncWrite::poll_write) does, but does not wait.
             ///
             /// # Errors

@@ -5,13 +5,12 @@ use super::*;
 #[cfg(unix)]
 #[test]
 fn a_future_on_the_current_thread_borrows_and_waits() {
-    use futures_lite::{AsyncReadExt, AsyncWriteExt};
     use joint_executor::{io::UnixStream, time};
 
     let (executor, mut worker) = current_thread();
     let (thread, seen) = (thread::current().id(), RefCell::new(Vec::new()));
     let read = worker.block_on(async {
-        let (mut reader, mut writer) = UnixStream::pair().unwrap();
+        let (reader, writer) = UnixStream::pair().unwrap();
         let writes = spawn_local(async move {
             time::sleep(Duration::from_millis(1)).await;
             writer.write_all(b"here").await.unwrap();

@@ -9,8 +9,6 @@ use std::{
     },
 };
 
-use futures_lite::{AsyncReadExt, AsyncWriteExt};
-
 use crate::{
     child::in_child,
     io::support::{Lent, poll_once},
@@ -90,7 +88,7 @@ fn io_that_outlives_its_executor_fails_when_it_has_to_wait() {
         assert_eq!(block_on(read).unwrap(), 2);
         // Taken out, it can be served by another.
         let stream = Arc::into_inner(stream).unwrap().into_inner().unwrap();
-        let mut stream = AsyncFd::new(stream).unwrap();
+        let stream = AsyncFd::new(stream).unwrap();
         io::Write::write_all(&mut far, b"cd").unwrap();
         block_on(stream.read_exact(&mut buffer)).unwrap();
         assert_eq!(&buffer, b"cd");
@@ -209,7 +207,7 @@ fn a_child_that_drops_what_it_inherits_takes_nothing_away() {
             let mut stream = Some(stream);
             for _ in 0..10 {
                 in_child(|| drop(stream.take()));
-                let mut parents = stream.take().unwrap();
+                let parents = stream.take().unwrap();
                 let read = executor.spawn(async move {
                     let mut buffer = [0; 3];
                     parents.read_exact(&mut buffer).await.unwrap();

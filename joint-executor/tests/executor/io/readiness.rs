@@ -5,7 +5,7 @@ use std::{
     os::unix::net::{UnixDatagram, UnixStream},
 };
 
-use futures_lite::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use futures_lite::{AsyncRead, AsyncWrite, AsyncWriteExt};
 
 use crate::io::support::{on_workers, poll_once, streams};
 use crate::prelude::*;
@@ -18,14 +18,14 @@ fn chunk(n: usize) -> Vec<u8> {
 }
 
 async fn send_all(stream: &AsyncFd<UnixStream>) {
-    let mut stream = stream;
+    let stream = stream;
     for n in 0..CHUNKS {
         stream.write_all(&chunk(n)).await.unwrap();
     }
 }
 
 async fn receive_all(stream: &AsyncFd<UnixStream>) {
-    let mut stream = stream;
+    let stream = stream;
     let mut buffer = vec![0; 4096];
     for n in 0..CHUNKS {
         stream.read_exact(&mut buffer).await.unwrap();
@@ -57,7 +57,7 @@ fn a_descriptor_is_served_while_every_worker_is_busy() {
     ends(|| {
         let executor = executor(1);
         block_on(executor.spawn(async {
-            let (mut one, mut other) = streams();
+            let (one, other) = streams();
             let (sender, waits) = oneshot::channel();
             let reader = spawn(async move {
                 let mut first = [0];
@@ -177,7 +177,7 @@ fn buffers_are_read_and_written_together() {
 #[test]
 fn closing_leaves_the_descriptor_open() {
     ends(|| {
-        let (mut one, mut other) = streams();
+        let (mut one, other) = streams();
         block_on(one.close()).unwrap();
         block_on(one.write_all(b"still")).unwrap();
         let mut buffer = [0; 5];

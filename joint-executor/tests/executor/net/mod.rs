@@ -3,6 +3,7 @@
 #![cfg(feature = "io")]
 
 mod address;
+mod by_name;
 mod connect;
 #[cfg(unix)]
 mod pipe;

@@ -2,7 +2,7 @@
 
 use std::os::fd::OwnedFd;
 
-use futures_lite::{AsyncReadExt, AsyncWriteExt, future};
+use futures_lite::future;
 use joint_executor::io::{PipeReader, PipeWriter, pipe};
 
 use super::support::{bytes, data_then_end, end_while_waiting, everywhere, waits};
@@ -11,7 +11,7 @@ use crate::prelude::*;
 #[test]
 fn dropping_the_reader_fails_a_pending_write() {
     everywhere(async || {
-        let (reader, mut writer) = pipe()?;
+        let (reader, writer) = pipe()?;
         let block = bytes(1 << 16);
         while let Some(written) = future::poll_once(writer.write(&block)).await {
             written?;
@@ -65,7 +65,7 @@ fn the_end_of_what_is_no_fifo_is_given_on() {
     everywhere(async || {
         let (user, terminal) = terminal();
         let mut user = fs::File::from(user);
-        let mut reader = PipeReader::try_from(terminal)?;
+        let reader = PipeReader::try_from(terminal)?;
         let mut buffer = [0; 16];
         for _ in 0..2 {
             // Control-D.
@@ -109,8 +109,7 @@ fn packets_stay_apart() {
 
     everywhere(async || {
         let (reader, writer) = pipe_with(PipeFlags::DIRECT | PipeFlags::CLOEXEC)?;
-        let (mut reader, mut writer) =
-            (PipeReader::try_from(reader)?, PipeWriter::try_from(writer)?);
+        let (reader, writer) = (PipeReader::try_from(reader)?, PipeWriter::try_from(writer)?);
         let mut buffer = [0; 64];
         {
             let mut read = pin!(reader.read(&mut buffer));

@@ -174,7 +174,7 @@ fn unix_sockets_and_pipes_have_the_same() {
 #[test]
 fn a_read_that_would_block_is_no_reason_to_miss_the_next_byte() {
     everywhere(async || {
-        let (one, mut other) = connected().await?;
+        let (one, other) = connected().await?;
         for _ in 0..100 {
             would_block(other.try_read(&mut [0; 8]));
             let mut buffer = [0];

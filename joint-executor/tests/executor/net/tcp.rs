@@ -67,7 +67,7 @@ fn a_shutdown_from_elsewhere_ends_a_read_that_waits() {
     everywhere(async || {
         let (one, _other) = connected().await?;
         let mut buffer = [0; 8];
-        let mut reader = &one;
+        let reader = &one;
         let mut read = pin!(reader.read(&mut buffer));
         waits(&mut read).await;
         one.shutdown(Shutdown::Both)?;
@@ -79,7 +79,7 @@ fn a_shutdown_from_elsewhere_ends_a_read_that_waits() {
 #[test]
 fn peeked_bytes_stay_in_the_socket() {
     everywhere(async || {
-        let (mut one, mut other) = connected().await?;
+        let (mut one, other) = connected().await?;
         let mut buffer = [0; 8];
         {
             let mut peek = pin!(one.peek(&mut buffer));
@@ -139,7 +139,7 @@ fn options_are_those_of_the_socket() {
 #[test]
 fn sockets_convert_to_std_and_back() {
     everywhere(async || {
-        let (one, mut other) = connected().await?;
+        let (one, other) = connected().await?;
         let mut one = one.into_std()?;
         let error = one.read(&mut [0; 8]).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::WouldBlock, "it stays non-blocking");
@@ -177,7 +177,7 @@ fn sockets_convert_to_std_and_back() {
 #[cfg(target_os = "linux")]
 fn bytes_behind_an_urgent_one_are_read() {
     everywhere(async || {
-        let (mut one, mut other) = connected().await?;
+        let (one, other) = connected().await?;
         let mut buffer = [0; 64];
         {
             let mut read = pin!(one.read(&mut buffer));

@@ -5,7 +5,7 @@ use std::{
     process,
 };
 
-use futures_lite::{AsyncReadExt, AsyncWriteExt, future};
+use futures_lite::future;
 use joint_executor::io::{UnixDatagram, UnixListener, UnixStream};
 
 use super::support::{
@@ -75,7 +75,7 @@ fn a_name_that_begins_with_a_zero_byte_is_abstract() {
             assert_eq!(address.as_abstract_name(), Some(name.as_bytes()));
             let error = UnixListener::bind(&path).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::AddrInUse);
-            let mut client = UnixStream::connect(&path).await?;
+            let client = UnixStream::connect(&path).await?;
             let (server, _) = listener.accept().await?;
             client.write_all(b"abstract").await?;
             drop(client);
@@ -236,7 +236,7 @@ async fn late(path: PathBuf, polls: Arc<AtomicUsize>) -> io::Result<usize> {
 #[cfg(target_os = "linux")]
 fn bytes_behind_a_descriptor_are_read() {
     everywhere(async || {
-        let (mut one, mut other) = UnixStream::pair()?;
+        let (one, other) = UnixStream::pair()?;
         let mut buffer = [0; 64];
         {
             let mut read = pin!(one.read(&mut buffer));

@@ -169,7 +169,7 @@ fn a_reset_says_when_the_next_tick_is_due() {
         for taken in 0..2 {
             let begin = Instant::now();
             let mut ticks = interval_at(begin, HOUR);
-            (0..taken).for_each(|_| drop(take(&mut ticks)));
+            (0..taken).for_each(|_| _ = take(&mut ticks));
             reset(&mut ticks, begin);
             if let Some(age) = is_due {
                 let due = take(&mut ticks) + age;
