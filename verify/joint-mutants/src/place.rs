@@ -3,6 +3,7 @@
 
 use core::{
     fmt,
+    str::FromStr,
     sync::atomic::Ordering::{self, AcqRel, Acquire, Relaxed, Release, SeqCst},
 };
 
@@ -50,14 +51,31 @@ pub enum Change {
     Blind,
 }
 
-impl Change {
-    /// Reads what `Display` writes.
-    pub fn parse(name: &str) -> Option<Self> {
-        let of = |name| Some(ORDERINGS.iter().find(|(_, _, own)| *own == name)?.0);
+/// The text is not what `Display` writes of a [`Place`] or of a [`Change`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NotUnderstood;
+
+impl fmt::Display for NotUnderstood {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "not a place such as `src/lib.rs:12:20 swap(AcqRel)`, or a change such as `acquire`"
+        )
+    }
+}
+
+impl core::error::Error for NotUnderstood {}
+
+impl FromStr for Change {
+    type Err = NotUnderstood;
+
+    fn from_str(name: &str) -> Result<Self, NotUnderstood> {
+        let of = |name| ORDERINGS.iter().find(|(_, _, own)| *own == name);
+        let of = |name| of(name).map(|&(order, ..)| order).ok_or(NotUnderstood);
         match name {
-            "split" => Some(Self::Split),
-            "deleted" => Some(Self::Deleted),
-            "blind" => Some(Self::Blind),
+            "split" => Ok(Self::Split),
+            "deleted" => Ok(Self::Deleted),
+            "blind" => Ok(Self::Blind),
             name => match name.strip_prefix("failure_") {
                 Some(name) => of(name).map(Self::Failure),
                 None => of(name).map(Self::Order),
@@ -144,28 +162,35 @@ impl Place {
         let order = self.operation.strip_prefix(ORDER);
         order.or_else(|| self.operation.strip_prefix(LOOK))
     }
+}
 
-    /// Reads what `Display` writes.
-    pub fn parse(text: &str) -> Option<Self> {
-        let (at, rest) = text.rsplit_once(' ')?;
-        let (at, column) = at.rsplit_once(':')?;
-        let (file, line) = at.rsplit_once(':')?;
-        let (operation, orderings) = rest.strip_suffix(')')?.split_once('(')?;
-        let of = |name| Some(ORDERINGS.iter().find(|(_, own, _)| *own == name)?.0);
-        let (ordering, failure) = match orderings.split_once(',') {
-            Some((ordering, failure)) => (Some(of(ordering)?), Some(of(failure)?)),
-            None if orderings.is_empty() => (None, None),
-            None => (Some(of(orderings)?), None),
-        };
-        Some(Self {
-            file: file.to_owned(),
-            line: line.parse().ok()?,
-            column: column.parse().ok()?,
-            operation: operation.to_owned(),
-            ordering,
-            failure,
-        })
+impl FromStr for Place {
+    type Err = NotUnderstood;
+
+    fn from_str(text: &str) -> Result<Self, NotUnderstood> {
+        read(text).ok_or(NotUnderstood)
     }
+}
+
+fn read(text: &str) -> Option<Place> {
+    let (at, rest) = text.rsplit_once(' ')?;
+    let (at, column) = at.rsplit_once(':')?;
+    let (file, line) = at.rsplit_once(':')?;
+    let (operation, orderings) = rest.strip_suffix(')')?.split_once('(')?;
+    let of = |name| Some(ORDERINGS.iter().find(|(_, own, _)| *own == name)?.0);
+    let (ordering, failure) = match orderings.split_once(',') {
+        Some((ordering, failure)) => (Some(of(ordering)?), Some(of(failure)?)),
+        None if orderings.is_empty() => (None, None),
+        None => (Some(of(orderings)?), None),
+    };
+    Some(Place {
+        file: file.to_owned(),
+        line: line.parse().ok()?,
+        column: column.parse().ok()?,
+        operation: operation.to_owned(),
+        ordering,
+        failure,
+    })
 }
 
 impl fmt::Display for Place {
@@ -206,7 +231,7 @@ mod tests {
     use super::*;
 
     fn names(place: &str) -> String {
-        let place = Place::parse(&format!("src/a.rs:1:2 {place}")).expect(place);
+        let place = Place::from_str(&format!("src/a.rs:1:2 {place}")).expect(place);
         let rows = place.changes().into_iter();
         let row = |steps: Vec<Vec<Change>>| {
             let step = |step: Vec<Change>| step.iter().map(Change::to_string).collect::<Vec<_>>();
@@ -251,17 +276,17 @@ mod tests {
             "src/a.rs:1:20 look:a::b()",
             "C:/x/a.rs:1:20 compare_exchange(SeqCst,Relaxed)",
         ] {
-            assert_eq!(Place::parse(text).expect(text).to_string(), text);
+            assert_eq!(Place::from_str(text).expect(text).to_string(), text);
         }
         for text in ["acq_rel", "failure_relaxed", "split", "deleted", "blind"] {
-            assert_eq!(Change::parse(text).expect(text).to_string(), text);
+            assert_eq!(Change::from_str(text).expect(text).to_string(), text);
         }
-        let name = |text| Some(Place::parse(text)?.name()?.to_owned());
+        let name = |text| Some(Place::from_str(text).ok()?.name()?.to_owned());
         assert_eq!(name("a.rs:1:2 look:a::b()").as_deref(), Some("a::b"));
         assert_eq!(name("a.rs:1:2 swap()"), None);
         for bad in ["", "src/a.rs:1 load(Acquire)", "a:1:2 load(Consume)"] {
-            assert_eq!(Place::parse(bad), None, "{bad}");
+            assert_eq!(Place::from_str(bad), Err(NotUnderstood), "{bad}");
         }
-        assert_eq!(Change::parse("failure_split"), None);
+        assert_eq!(Change::from_str("failure_split"), Err(NotUnderstood));
     }
 }

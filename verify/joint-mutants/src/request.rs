@@ -99,8 +99,8 @@ impl Request {
 
 fn understood(text: &str) -> Option<(String, Change)> {
     let (place, change) = text.rsplit_once(' ')?;
-    Place::parse(place)?;
-    Some((place.to_owned(), Change::parse(change)?))
+    place.parse::<Place>().ok()?;
+    Some((place.to_owned(), change.parse().ok()?))
 }
 
 /// Returns what the caller's operation is to do instead, if anything. It has a kind, with a name

@@ -96,7 +96,11 @@ mod tests {
         let folder = std::env::temp_dir();
         let file = format!("ordering-names-{}.rs", std::process::id());
         fs::write(folder.join(&file), TEXT).expect("it can be written");
-        let at = |line| Place::parse(&format!("{file}:{line}:16 swap(AcqRel)")).expect("a place");
+        let at = |line| {
+            format!("{file}:{line}:16 swap(AcqRel)")
+                .parse()
+                .expect("a place")
+        };
         let places = [5, 7, 8, 17].map(at);
         let named = named(places.to_vec(), &folder);
         fs::remove_file(folder.join(&file)).expect("it is there");
@@ -117,7 +121,7 @@ mod tests {
 
     #[test]
     fn without_the_file_the_line_is_the_name() {
-        let place = Place::parse("no/such.rs:7:1 fence(SeqCst)").expect("a place");
+        let place: Place = "no/such.rs:7:1 fence(SeqCst)".parse().expect("a place");
         let named = named(vec![place], Path::new("/"));
         assert_eq!(named[0].name, "no/such.rs line-7 fence");
     }

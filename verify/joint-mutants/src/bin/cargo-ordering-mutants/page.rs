@@ -202,7 +202,7 @@ mod tests {
         let file = format!("ordering-page-{}.rs", process::id());
         fs::write(folder.join(&file), TEXT).expect("it can be written");
         let start = |at: &str, name: &str| {
-            let place = Place::parse(&format!("{file}:{at}")).expect("a place");
+            let place = format!("{file}:{at}").parse().expect("a place");
             let name = name.to_owned();
             start(&Named { place, name }, &folder)
         };

@@ -62,7 +62,7 @@ fn entry(line: &str) -> Option<Entry> {
     let (place, change) = what.rsplit_once(' ')?;
     let change = match change {
         "*" => None,
-        name => Some(Change::parse(name)?),
+        name => Some(name.parse().ok()?),
     };
     let (place, reason) = (place.to_owned(), reason.trim().to_owned());
     (!reason.is_empty()).then_some(Entry {
@@ -80,7 +80,7 @@ mod tests {
     fn a_line_is_a_change_or_all_of_a_place_with_a_reason() {
         let list = "# Why.\n\na.rs f swap 2 relaxed: Nobody reads it.\na.rs g load *: Unused.\n";
         let list = Reasons::read(list).expect("a list");
-        let of = |place, change| list.of(place, Change::parse(change).expect(change));
+        let of = |place, change: &str| list.of(place, change.parse().expect(change));
         assert_eq!(of("a.rs f swap 2", "relaxed"), Some("Nobody reads it."));
         assert_eq!(of("a.rs f swap 2", "split"), None);
         assert_eq!(of("a.rs f swap", "relaxed"), None);
