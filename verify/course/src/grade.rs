@@ -19,7 +19,7 @@ fn read(path: &Path) -> Result<String, String> {
 
 /// Grades the given file, or the files `solution.rs` and `models.rs` of a folder. Returns whether
 /// nothing is wrong.
-pub(crate) fn grade(name: &str, path: &Path) -> Result<bool, String> {
+pub(crate) fn grade(name: &str, path: &Path, explains: bool) -> Result<bool, String> {
     let homework = folder().join(name);
     if !homework.is_dir() {
         return Err(format!(
@@ -38,7 +38,7 @@ pub(crate) fn grade(name: &str, path: &Path) -> Result<bool, String> {
     if solution.is_file() {
         let package = Package::write(name, &read(&solution)?, &read(&homework.join("models.rs"))?)?;
         println!("\n{}", solution.display());
-        passes &= package.passes()?;
+        passes &= package.passes(explains)?;
         if passes {
             let changes = package.changes()?;
             println!("{}", changes.of_a_solution());
@@ -47,7 +47,7 @@ pub(crate) fn grade(name: &str, path: &Path) -> Result<bool, String> {
     if models.is_file() {
         let package = Package::write(name, &read(&homework.join("solution.rs"))?, &read(&models)?)?;
         println!("\n{}", models.display());
-        let on_the_solution = package.passes()?;
+        let on_the_solution = package.passes(explains)?;
         passes &= on_the_solution;
         if on_the_solution {
             let changes = package.changes()?;
@@ -64,10 +64,10 @@ pub(crate) fn grade(name: &str, path: &Path) -> Result<bool, String> {
 pub(crate) fn check() -> Result<bool, String> {
     for name in ["lock", "queue", "arc"] {
         let file = |file: &str| folder().join(name).join(file);
-        if grade(name, &file("given.rs"))? {
+        if grade(name, &file("given.rs"), false)? {
             return Err(format!("what is given for {name} passes"));
         }
-        if !grade(name, &folder().join(name))? {
+        if !grade(name, &folder().join(name), false)? {
             return Err(format!(
                 "the solution of {name}, or its models, are not good enough"
             ));
@@ -77,13 +77,13 @@ pub(crate) fn check() -> Result<bool, String> {
         let swapped = solution.replace(EXCHANGE, "swap(true, Ordering::Acquire);\n        !taken");
         if swapped != solution {
             println!("\n{name} with swap");
-            if !Package::write(name, &swapped, &models)?.passes()? {
+            if !Package::write(name, &swapped, &models)?.passes(false)? {
                 return Err(format!("the solution of {name} does not pass with swap"));
             }
         }
         println!("\n{name} with SeqCst");
         let package = Package::write(name, &strongest(&solution), &models)?;
-        if !package.passes()? {
+        if !package.passes(false)? {
             return Err(format!("the solution of {name} does not pass with SeqCst"));
         }
         let changes = package.changes()?;
@@ -158,14 +158,19 @@ impl Package {
     }
 
     /// Runs each model in a process of its own, prints a row for each, and returns whether all
-    /// pass.
-    fn passes(&self) -> Result<bool, String> {
+    /// pass. If it explains, a failing model also shows what it said.
+    fn passes(&self, explains: bool) -> Result<bool, String> {
         let mut all = true;
         for test in tests(self.models())? {
-            let output = self.models().args(["--", &test, "--exact"]).output();
+            let mut models = self.models();
+            models.args(["--", &test, "--exact"]);
+            let output = models.env("RUST_BACKTRACE", "0").output();
             let output = output.map_err(|error| format!("{test}: {error}"))?;
             let passes = output.status.success();
             println!("  {test:<66} {}", if passes { "passes" } else { "fails" });
+            if explains && !passes {
+                println!("\n{}\n", panic_in(&String::from_utf8_lossy(&output.stdout)));
+            }
             all &= passes;
         }
         Ok(all)
@@ -193,6 +198,14 @@ impl Package {
             _ => Err(String::from_utf8_lossy(&output.stderr).into_owned()),
         }
     }
+}
+
+/// What the panic of a failing test said, or all that it printed if it did not panic.
+fn panic_in(printed: &str) -> &str {
+    let after = printed.split_once(" panicked at ");
+    let message = after.and_then(|(_, message)| Some(message.split_once('\n')?.1));
+    let message = message.and_then(|message| Some(message.split_once("\nnote: ")?.0));
+    message.unwrap_or(printed).trim()
 }
 
 #[derive(Debug, PartialEq)]
@@ -260,6 +273,13 @@ mod tests {
 
 1 places, 3 tests, 2 changes tried: 1 found, 0 survive with a reason, 1 without
 ";
+
+    #[test]
+    fn the_message_of_a_panic_is_cut_out() {
+        let printed = "\nthread 'a' (7) panicked at model.rs:1:9:\nrace\n\n 1 load\n\nnote: run\n";
+        assert_eq!(panic_in(printed), "race\n\n 1 load");
+        assert_eq!(panic_in("aborted\n"), "aborted");
+    }
 
     #[test]
     fn survivors_are_read_from_the_table() {

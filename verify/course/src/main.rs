@@ -2,7 +2,7 @@
 //!
 //! ```sh
 //! cargo run -p course -- lesson [NUMBER]
-//! cargo run -p course -- grade HOMEWORK PATH | --check
+//! cargo run -p course -- grade [--explain] HOMEWORK PATH | --check
 //! cargo run -p course -- page [--check | --test]
 //! ```
 
@@ -23,8 +23,10 @@ Usage: cargo run -p course -- <command>
 
   lesson [NUMBER]        says whether an exercise of the lessons is solved; if not, shows the failing
                          execution and what is wrong; without a number, all of them in a line each
-  grade HOMEWORK PATH    grades a solution of lock, queue or arc, and says whether it could be weaker;
-                         in a folder also models.rs, against changes of the solution in homework
+  grade [--explain] HOMEWORK PATH
+                         grades a solution of lock, queue or arc, and says whether it could be weaker;
+                         in a folder also models.rs, against changes of the solution in homework;
+                         with --explain, shows the execution in which a model fails
   grade --check          grades the files in homework themselves
   page                   writes index.html, and compiles the checker in it if there is the target
                          wasm32-unknown-unknown
@@ -40,7 +42,8 @@ fn main() {
         ["lesson"] => lesson::run(None),
         ["lesson", number] => lesson::run(Some(number)),
         ["grade", "--check"] => grade::check(),
-        ["grade", name, path] => grade::grade(name, Path::new(path)),
+        ["grade", "--explain", name, path] => grade::grade(name, Path::new(path), true),
+        ["grade", name, path] => grade::grade(name, Path::new(path), false),
         ["page"] => page::write(),
         ["page", "--check"] => page::check(),
         ["page", "--test"] => page::test(),

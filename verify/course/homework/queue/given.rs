@@ -2,12 +2,15 @@
 
 use loom::{
     cell::UnsafeCell,
-    sync::atomic::{AtomicUsize, Ordering},
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
 };
 
 const SLOTS: usize = 2;
 
-pub struct Queue<T> {
+struct Queue<T> {
     slots: [UnsafeCell<Option<T>>; SLOTS],
     /// How many values were pushed. Only the pusher writes it.
     pushed: AtomicUsize,
@@ -18,36 +21,48 @@ pub struct Queue<T> {
 // SAFETY: the two counts say which side may use a slot.
 unsafe impl<T: Send> Sync for Queue<T> {}
 
-impl<T> Queue<T> {
-    pub fn new() -> Self {
-        Self {
-            slots: [(); SLOTS].map(|()| UnsafeCell::new(None)),
-            pushed: AtomicUsize::new(0),
-            popped: AtomicUsize::new(0),
-        }
-    }
+/// The end that pushes. There is one, and `push` takes it exclusively.
+pub struct Pusher<T>(Arc<Queue<T>>);
 
-    /// Puts a value behind the others, or returns it if the queue is full. Called by one thread.
-    pub fn push(&self, value: T) -> Result<(), T> {
-        let pushed = self.pushed.load(Ordering::SeqCst);
-        if pushed - self.popped.load(Ordering::SeqCst) == SLOTS {
+/// The end that pops. There is one, and `pop` takes it exclusively.
+pub struct Popper<T>(Arc<Queue<T>>);
+
+/// Makes a queue, and returns its two ends.
+pub fn queue<T>() -> (Pusher<T>, Popper<T>) {
+    let queue = Arc::new(Queue {
+        slots: [(); SLOTS].map(|()| UnsafeCell::new(None)),
+        pushed: AtomicUsize::new(0),
+        popped: AtomicUsize::new(0),
+    });
+    (Pusher(queue.clone()), Popper(queue))
+}
+
+impl<T> Pusher<T> {
+    /// Puts a value behind the others, or returns it if the queue is full.
+    pub fn push(&mut self, value: T) -> Result<(), T> {
+        let queue = &*self.0;
+        let pushed = queue.pushed.load(Ordering::SeqCst);
+        if pushed - queue.popped.load(Ordering::SeqCst) == SLOTS {
             return Err(value);
         }
-        self.pushed.store(pushed + 1, Ordering::SeqCst);
+        queue.pushed.store(pushed + 1, Ordering::SeqCst);
         // SAFETY: the slot was popped, or never used.
-        self.slots[pushed % SLOTS].with_mut(|slot| unsafe { *slot = Some(value) });
+        queue.slots[pushed % SLOTS].with_mut(|slot| unsafe { *slot = Some(value) });
         Ok(())
     }
+}
 
-    /// Takes the first value. Called by one thread.
-    pub fn pop(&self) -> Option<T> {
-        let popped = self.popped.load(Ordering::SeqCst);
-        if self.pushed.load(Ordering::SeqCst) == popped {
+impl<T> Popper<T> {
+    /// Takes the first value.
+    pub fn pop(&mut self) -> Option<T> {
+        let queue = &*self.0;
+        let popped = queue.popped.load(Ordering::SeqCst);
+        if queue.pushed.load(Ordering::SeqCst) == popped {
             return None;
         }
         // SAFETY: the slot was pushed, and not popped.
-        let value = self.slots[popped % SLOTS].with_mut(|slot| unsafe { (*slot).take() });
-        self.popped.store(popped + 1, Ordering::SeqCst);
+        let value = queue.slots[popped % SLOTS].with_mut(|slot| unsafe { (*slot).take() });
+        queue.popped.store(popped + 1, Ordering::SeqCst);
         value
     }
 }

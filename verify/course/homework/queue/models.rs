@@ -2,12 +2,12 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-use homework::Queue;
-use loom::{model, sync::Arc, thread};
+use homework::{Popper, queue};
+use loom::{model, thread};
 
 /// Pops what is there, up to that many values.
-fn popped(queue: &Queue<u32>, most: usize) -> Vec<u32> {
-    (0..most).filter_map(|_| queue.pop()).collect()
+fn popped(popper: &mut Popper<u32>, most: usize) -> Vec<u32> {
+    (0..most).filter_map(|_| popper.pop()).collect()
 }
 
 /// Lets the threads that were started run first. loom remembers only the last access of each place,
@@ -20,12 +20,11 @@ fn others_first() {
 #[test]
 fn values_are_popped_in_the_order_in_which_they_were_pushed() {
     model(|| {
-        let queue = Arc::new(Queue::new());
-        let poppers = queue.clone();
-        let popper = thread::spawn(move || popped(&poppers, 2));
-        assert_eq!((queue.push(1), queue.push(2)), (Ok(()), Ok(())));
-        let mut all = popper.join().unwrap();
-        all.extend(popped(&queue, 2));
+        let (mut pusher, mut popper) = queue();
+        let first = thread::spawn(move || (popped(&mut popper, 2), popper));
+        assert_eq!((pusher.push(1), pusher.push(2)), (Ok(()), Ok(())));
+        let (mut all, mut popper) = first.join().unwrap();
+        all.extend(popped(&mut popper, 2));
         assert_eq!(all, [1, 2]);
     });
 }
@@ -33,15 +32,14 @@ fn values_are_popped_in_the_order_in_which_they_were_pushed() {
 #[test]
 fn a_slot_is_used_again_after_its_value_was_popped() {
     model(|| {
-        let queue = Arc::new(Queue::new());
-        let poppers = queue.clone();
-        assert_eq!((queue.push(1), queue.push(2)), (Ok(()), Ok(())));
-        let popper = thread::spawn(move || popped(&poppers, 1));
+        let (mut pusher, mut popper) = queue();
+        assert_eq!((pusher.push(1), pusher.push(2)), (Ok(()), Ok(())));
+        let first = thread::spawn(move || (popped(&mut popper, 1), popper));
         others_first();
-        let refused = queue.push(3).err();
-        let mut all = popper.join().unwrap();
+        let refused = pusher.push(3).err();
+        let (mut all, mut popper) = first.join().unwrap();
         assert_eq!(all, [1]);
-        all.extend(popped(&queue, 2));
+        all.extend(popped(&mut popper, 2));
         all.extend(refused);
         assert_eq!(all, [1, 2, 3]);
     });
@@ -50,13 +48,13 @@ fn a_slot_is_used_again_after_its_value_was_popped() {
 #[test]
 fn a_full_queue_refuses_and_an_empty_one_has_nothing() {
     model(|| {
-        let queue = Queue::new();
-        assert_eq!(queue.pop(), None);
-        assert_eq!((queue.push(1), queue.push(2)), (Ok(()), Ok(())));
-        assert_eq!(queue.push(3), Err(3));
-        assert_eq!(popped(&queue, 3), [1, 2]);
-        assert_eq!(queue.push(4), Ok(()));
-        assert_eq!(queue.pop(), Some(4));
+        let (mut pusher, mut popper) = queue();
+        assert_eq!(popper.pop(), None);
+        assert_eq!((pusher.push(1), pusher.push(2)), (Ok(()), Ok(())));
+        assert_eq!(pusher.push(3), Err(3));
+        assert_eq!(popped(&mut popper, 3), [1, 2]);
+        assert_eq!(pusher.push(4), Ok(()));
+        assert_eq!(popper.pop(), Some(4));
     });
 }
 
@@ -74,11 +72,11 @@ fn what_is_left_is_dropped_with_the_queue() {
 
     model(|| {
         DROPS.store(0, Relaxed);
-        let queue = Queue::new();
-        assert!(queue.push(Counted).is_ok() && queue.push(Counted).is_ok());
-        drop(queue.pop());
+        let (mut pusher, mut popper) = queue();
+        assert!(pusher.push(Counted).is_ok() && pusher.push(Counted).is_ok());
+        drop(popper.pop());
         assert_eq!(DROPS.load(Relaxed), 1);
-        drop(queue);
+        drop((pusher, popper));
         assert_eq!(DROPS.load(Relaxed), 2);
     });
 }
