@@ -163,6 +163,27 @@ impl<M, N: Name, P: Place> Builder<M, N, P> {
         unsafe { self.spawn_unchecked(future, schedule) }
     }
 
+    /// Makes a task, and polls it once before this returns, as
+    /// [`task::spawn_now`](super::spawn_now) does.
+    ///
+    /// # Panics
+    /// If the poll panics, and [`propagate_panic`](Builder::propagate_panic) says that the panic
+    /// passes through.
+    #[track_caller]
+    pub fn spawn_now<F, Fut, S>(self, future: F, schedule: S) -> JoinHandle<Fut::Output, M>
+    where
+        F: FnOnce(&M) -> Fut,
+        Fut: Future + Send + 'static,
+        Fut::Output: Send + 'static,
+        S: Schedule<M> + Send + Sync + 'static,
+        M: Send + Sync + 'static,
+        N: 'static,
+    {
+        let (runnable, handle) = self.spawn(future, schedule);
+        runnable.run();
+        handle
+    }
+
     /// Makes a task without a handle, as [`task::spawn_detached`](super::spawn_detached) does.
     #[track_caller]
     pub fn spawn_detached<F, Fut, S>(self, future: F, schedule: S) -> Runnable<M>

@@ -269,5 +269,5 @@ pub use self::{
 #[cfg(feature = "alloc")]
 pub use self::{
     payload::PanicPayload,
-    spawning::{spawn, spawn_detached, spawn_unchecked},
+    spawning::{spawn, spawn_detached, spawn_now, spawn_unchecked},
 };

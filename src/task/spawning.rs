@@ -38,6 +38,47 @@ where
     Builder::new().spawn(|()| future, schedule)
 }
 
+/// Makes a task of a future, and polls it once on the caller's stack before this returns.
+///
+/// If the future is ready in that poll, the task has ended, and nobody was told of it. If it is
+/// pending, the task waits for its first waker, which passes it to `schedule`. If it has woken
+/// itself in the poll, this call passes it to `schedule`. To do something else then, and for a
+/// future that is not `Send`, make the task by [`spawn`] or another function and
+/// [poll](Runnable::poll) its runnable.
+///
+/// The future runs as code that the caller calls. It meets the locks and the borrows that the
+/// caller holds, and uses the caller's [budget](crate::budget). It nests on the stack if it starts
+/// other tasks in this way, and this function sets no limit to that. [`id`](super::id) and
+/// [`with_current`](super::with_current) say that the new task is current, and afterwards the
+/// caller's task again.
+///
+/// C#'s asynchronous methods begin like this, and so do Swift's `Task.immediate` and Kotlin's
+/// `CoroutineStart.UNDISPATCHED`. tokio's `spawn` always queues the task.
+///
+/// # Cost
+/// [One allocation](super#memory), or none in a [slot](Builder::slot) of the caller's, and one
+/// atomic read-modify-write, either to end or to begin to wait.
+///
+/// # Example
+/// ```
+/// use joint::task;
+///
+/// let handle = task::spawn_now(async { "done" }, |_| unreachable!("never woken"));
+/// assert!(handle.is_finished());
+/// assert_eq!(joint::block_on(handle), "done");
+/// ```
+#[doc(alias = "immediate")]
+#[doc(alias = "undispatched")]
+#[track_caller]
+pub fn spawn_now<F, S>(future: F, schedule: S) -> JoinHandle<F::Output>
+where
+    F: Future + Send + 'static,
+    F::Output: Send + 'static,
+    S: Fn(Runnable) + Send + Sync + 'static,
+{
+    Builder::new().spawn_now(|()| future, schedule)
+}
+
 /// Makes a task without a handle. The thread that ends the task drops its output.
 ///
 /// # Cost

@@ -50,6 +50,19 @@ fn a_small_task_takes_one_block_of_at_most_48_bytes() {
 }
 
 #[test]
+fn a_task_that_starts_now_takes_a_block_or_a_slot() {
+    static POOL: TaskPool<256, 1> = TaskPool::new();
+    let (task, taken) = taken(|| task::spawn_now(async { 7u32 }, |_| {}));
+    assert_eq!(taken.blocks, 1);
+    drop(task);
+    let slot = POOL.reserve().unwrap();
+    let builder = Builder::new().slot(slot);
+    let (task, taken) = self::taken(|| builder.spawn_now(|()| async { 7u32 }, |_| {}));
+    assert!(task.is_finished());
+    assert_eq!(taken.blocks, 0);
+}
+
+#[test]
 fn metadata_and_a_name_take_their_own_room_in_the_same_block() {
     let plain = taken(small).1;
     let metadata = || task::Builder::new().metadata([0u64; 4]);

@@ -17,6 +17,7 @@ mod layout;
 mod link;
 mod local;
 mod names;
+mod now;
 mod peers;
 mod product;
 mod schedule;
