@@ -368,6 +368,18 @@ impl Completion {
         word.store(end, order!(restore: Release));
     }
 
+    /// Says that the completer had finished without completing, after the waiter has taken what it
+    /// left.
+    ///
+    /// # Safety
+    /// `this` is alive, the completer has finished, and only the caller may be using the word.
+    #[cfg(feature = "alloc")]
+    #[inline]
+    pub(crate) unsafe fn empty(this: *const Self) {
+        // SAFETY: passed on from the caller.
+        unsafe { Self::restore(this, ABANDONED) };
+    }
+
     /// Detaches the waiter. This is the waiter's last act, unless it returns
     /// [`Detached::Finished`].
     ///

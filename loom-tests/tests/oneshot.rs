@@ -13,8 +13,9 @@ use std::{
     time::Duration,
 };
 
-use joint::oneshot::{
-    self, Receiver, RecvError, RecvTimeoutError, SendError, Sender, TryRecvError,
+use joint::{
+    completion::{Ended, Registration},
+    oneshot::{self, Receiver, RecvError, RecvTimeoutError, SendError, Sender, TryRecvError},
 };
 use loom_tests::lab::{sync::atomic::AtomicUsize, thread};
 use loom_tests::{
@@ -120,6 +121,29 @@ fn try_receive(act: Act) {
         }
         drop(rx);
         outcome.came_back();
+    });
+}
+
+/// A receiver that is a pointer takes the value, and is polled and dropped after it.
+fn take_by_pointer(act: Act) {
+    model_from_both_sides(move || {
+        let (rx, outcome) = against(act);
+        let (raw, wakes) = (rx.into_raw(), Wakes::new());
+        let registration = &mut Registration::new();
+        // SAFETY: the pointer of a receiver of the same type, which only this thread has.
+        let poll = unsafe { Receiver::<Value>::raw_poll(raw, &wakes.waker(), registration) };
+        match poll {
+            // SAFETY: as above, and there is a value.
+            Poll::Ready(Ended::Done) => act.assert_answer(Ok(unsafe { Receiver::raw_take(raw) })),
+            Poll::Ready(Ended::Abandoned) => act.assert_answer(Err(RecvError)),
+            Poll::Pending => {}
+        }
+        // SAFETY: as above, and it is not used after this.
+        let mut rx = unsafe { Receiver::<Value>::from_raw(raw) };
+        assert!(poll.is_pending() || rx.try_recv().is_err(), "taken twice");
+        drop(rx);
+        assert!(!outcome.came_back() || poll.is_pending());
+        assert_eq!(wakes.wakers(), 0);
     });
 }
 
@@ -269,6 +293,7 @@ models_of! {
     Send, Abandon;
     send_against_poll_and_receive / sender_drop_against_poll_and_receive: poll_and_receive;
     send_against_try_receive / sender_drop_against_try_receive: try_receive;
+    send_against_take_by_pointer / sender_drop_against_take_by_pointer: take_by_pointer;
     send_against_receiver_drop / sender_drop_against_receiver_drop: receiver_drop;
     send_against_poll_then_drop / sender_drop_against_poll_then_drop: poll_then_drop;
     send_against_another_waker / sender_drop_against_another_waker: poll_with_another_waker_then_drop;

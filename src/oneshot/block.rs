@@ -6,7 +6,7 @@
 //! 2. `value` belongs to the sender until its exchange, and then to the last end, as decided by the
 //!    word. That end holds an [`Owned`].
 //! 3. `value` is initialised just before the sender completes, and stays so until it is taken or
-//!    dropped.
+//!    dropped. If the block stays alive after that, the word says that there is no value.
 //! 4. `closed` has the waker of a sender that waits until the receiver is gone. The receiver
 //!    completes it before it detaches. The sender takes the waker back before it finishes.
 
@@ -72,6 +72,21 @@ impl<T> Block<T> {
             unsafe { place.cast::<T>().write(value) }
         });
     }
+
+    /// Moves the value out, and leaves the block alive.
+    ///
+    /// # Safety
+    /// The caller is the receiver, for which the word says that there is a value. It is not used
+    /// again.
+    #[inline]
+    pub(super) unsafe fn read(this: NonNull<Self>) -> T {
+        // SAFETY: alive by the receiver. The reference is only to the cell.
+        let cell = unsafe { &(*this.as_ptr()).value };
+        cell.with_mut(|place| {
+            // SAFETY: by rule 2 the value is the receiver's, and by rule 3 initialised.
+            unsafe { place.cast::<T>().read() }
+        })
+    }
 }
 
 /// A block that its other end never touches again. Dropping it frees the memory, but does not drop
@@ -93,11 +108,8 @@ impl<T> Owned<T> {
     /// There is a value.
     #[inline]
     pub(super) unsafe fn take(self) -> T {
-        self.with(|place| {
-            // SAFETY: by rule 2 the value is ours. It is initialised by this function's contract,
-            // and not used after this.
-            unsafe { place.read() }
-        })
+        // SAFETY: the block is ours alone, and the value initialised by this function's contract.
+        unsafe { Block::read(self.0) }
     }
 
     /// Drops the value in place, and frees the block, even when the value's destructor panics.
@@ -106,17 +118,12 @@ impl<T> Owned<T> {
     /// There is a value.
     #[inline]
     pub(super) unsafe fn discard(self) {
-        self.with(|place| {
-            // SAFETY: as in `take`.
-            unsafe { place.drop_in_place() }
-        });
-    }
-
-    #[inline]
-    fn with<R>(&self, f: impl FnOnce(*mut T) -> R) -> R {
         // SAFETY: the block is ours alone, and lives as long as `self`.
         let cell = unsafe { &(*self.0.as_ptr()).value };
-        cell.with_mut(|place| f(place.cast()))
+        cell.with_mut(|place| {
+            // SAFETY: as in `take`.
+            unsafe { place.cast::<T>().drop_in_place() }
+        });
     }
 }
 

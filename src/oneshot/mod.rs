@@ -60,6 +60,7 @@ mod block;
 #[cfg(feature = "std")]
 mod blocking;
 mod error;
+mod raw;
 mod receiver;
 mod sender;
 

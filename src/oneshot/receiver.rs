@@ -1,7 +1,6 @@
 //! The receiving end.
 
 use core::{
-    any::type_name,
     fmt,
     future::Future,
     marker::PhantomData,
@@ -133,10 +132,56 @@ impl<T> Receiver<T> {
     #[doc(alias = "has_message")]
     #[inline]
     pub fn is_finished(&self) -> bool {
-        self.block.is_none_or(|block| {
-            // SAFETY: alive by this end.
-            unsafe { Completion::raw_ended(Slotted::word(Block::word(block))) }.is_some()
-        })
+        self.ended().is_some()
+    }
+
+    /// Returns whether a value has been sent and not yet received, so that the next call returns
+    /// it. If so, all that [`is_finished`](Receiver::is_finished) says of the sender is true.
+    ///
+    /// # Example
+    /// ```
+    /// let (sender, mut receiver) = joint::oneshot::channel();
+    /// assert!(!receiver.has_message() && receiver.is_empty());
+    /// sender.send(1).unwrap();
+    /// assert!(receiver.has_message() && !receiver.is_empty());
+    /// assert_eq!(receiver.try_recv(), Ok(1));
+    /// assert!(!receiver.has_message() && receiver.is_empty());
+    /// ```
+    #[inline]
+    pub fn has_message(&self) -> bool {
+        self.ended() == Some(Ended::Done)
+    }
+
+    /// Returns whether there is no value to receive now, which is the opposite of
+    /// [`has_message`](Receiver::has_message).
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        !self.has_message()
+    }
+
+    /// Returns whether there is no value and there will be none, so that every call returns
+    /// [`RecvError`]: the sender was dropped without sending, the receiver was closed before a
+    /// value was sent, or the value has been received.
+    ///
+    /// # Example
+    /// ```
+    /// let (sender, receiver) = joint::oneshot::channel::<u32>();
+    /// assert!(!receiver.is_closed());
+    /// drop(sender);
+    /// assert!(receiver.is_closed());
+    /// ```
+    #[inline]
+    pub fn is_closed(&self) -> bool {
+        self.ended() == Some(Ended::Abandoned)
+    }
+
+    #[inline]
+    fn ended(&self) -> Option<Ended> {
+        let Some(block) = self.block else {
+            return Some(Ended::Abandoned);
+        };
+        // SAFETY: alive by this end.
+        unsafe { Completion::raw_ended(Slotted::word(Block::word(block))) }
     }
 
     /// Returns whether the receiver has given its answer, or was closed before a value was sent, so
@@ -200,6 +245,12 @@ impl<T> Receiver<T> {
         }
     }
 
+    /// Returns whether this end has that block, and not only its address of old.
+    #[inline]
+    pub(super) fn is_of(&self, block: NonNull<Block<T>>) -> bool {
+        self.block == Some(block)
+    }
+
     /// Returns the answer if it is known.
     #[inline]
     pub(super) fn answer(&mut self) -> Option<Result<T, RecvError>> {
@@ -237,10 +288,9 @@ impl<T> Future for Receiver<T> {
         let Some(block) = self.block else {
             return Poll::Ready(Err(RecvError));
         };
-        let word = Block::word(block);
-        let (registration, name) = (&mut self.registration, Some(type_name::<Self> as _));
+        let raw = block.as_ptr().cast();
         // SAFETY: alive by this end, which has no block after it has detached.
-        match unsafe { Slotted::raw_poll(word, cx.waker(), registration, name) } {
+        match unsafe { Self::raw_poll(raw, cx.waker(), &mut self.registration) } {
             Poll::Pending => Poll::Pending,
             // SAFETY: the word has just said so.
             Poll::Ready(ended) => Poll::Ready(unsafe { self.finish(block, ended) }),

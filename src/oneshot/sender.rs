@@ -12,7 +12,7 @@ use core::{
 };
 
 use super::{
-    SendError,
+    Receiver, SendError,
     block::{Block, Owned},
 };
 use crate::{
@@ -117,6 +117,20 @@ impl<T> Sender<T> {
     pub fn is_closed(&self) -> bool {
         // SAFETY: alive by this end, and finishing consumes the sender.
         unsafe { Completion::raw_is_detached(Slotted::word(Block::word(self.block))) }
+    }
+
+    /// Returns whether `receiver` is the other end of this channel, and still connected: it has
+    /// not given its answer, and was not closed.
+    ///
+    /// # Example
+    /// ```
+    /// let (sender, receiver) = joint::oneshot::channel::<u32>();
+    /// let (_sender, other) = joint::oneshot::channel::<u32>();
+    /// assert!(sender.is_connected_to(&receiver) && !sender.is_connected_to(&other));
+    /// ```
+    #[inline]
+    pub fn is_connected_to(&self, receiver: &Receiver<T>) -> bool {
+        receiver.is_of(self.block)
     }
 
     /// Waits until the receiver is dropped or closed, for a sender that can stop working out the

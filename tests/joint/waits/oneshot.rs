@@ -16,6 +16,7 @@ use crate::{
 };
 use joint::{
     block_on,
+    completion::{Ended, Registration},
     oneshot::{
         self, Receiver, RecvError, RecvTimeoutError, SendError, Sender, TryRecvError, channel,
     },
@@ -65,7 +66,7 @@ fn a_timeout_leaves_the_receiver_as_it_was() {
     assert_eq!(rx.blocking_recv_timeout(Duration::ZERO), timeout);
     assert_eq!(rx.blocking_recv_timeout(Duration::from_micros(10)), timeout);
     assert_eq!(rx.blocking_recv_deadline(Instant::now()), timeout);
-    assert!(!rx.is_finished());
+    assert!(!rx.is_finished() && !rx.is_closed() && !rx.has_message());
     let (wakes, waker) = counting();
     assert_eq!(poll_with(&mut rx, &waker), Poll::Pending);
     tx.send(1).unwrap();
@@ -125,7 +126,7 @@ enum Before {
 
 type After = fn(Receiver<Dropped>) -> Option<Dropped>;
 
-const AFTER: [(&str, After); 8] = [
+const AFTER: [(&str, After); 9] = [
     ("it blocks", |rx| rx.blocking_recv().ok()),
     ("it is awaited", |rx| block_on(rx).ok()),
     ("it tries", |mut rx| rx.try_recv().ok()),
@@ -139,6 +140,7 @@ const AFTER: [(&str, After); 8] = [
     ("it moves as a pointer, and blocks", |rx| {
         through_raw(rx).blocking_recv().ok()
     }),
+    ("it is a pointer, and is taken", taken_by_pointer),
     ("it is dropped", |_| None),
     ("it closes, and is dropped", |mut rx| {
         rx.close();
@@ -193,6 +195,27 @@ fn through_raw<T>(rx: Receiver<T>) -> Receiver<T> {
     unsafe { Receiver::from_raw(rx.into_raw()) }
 }
 
+/// The value, and nothing in the receiver that the pointer is turned back into.
+fn taken_by_pointer(rx: Receiver<Dropped>) -> Option<Dropped> {
+    if rx.is_terminated() {
+        return None;
+    }
+    let raw = rx.into_raw();
+    let registration = &mut Registration::new();
+    // SAFETY: the pointer of a receiver of the same type, which only this function has.
+    let ended = unsafe { Receiver::<Dropped>::raw_poll(raw, Waker::noop(), registration) };
+    let value = match ended {
+        // SAFETY: as above, and there is a value.
+        Poll::Ready(Ended::Done) => Some(unsafe { Receiver::<Dropped>::raw_take(raw) }),
+        _ => None,
+    };
+    // SAFETY: as above, and it is not used after this.
+    let mut rx = unsafe { Receiver::<Dropped>::from_raw(raw) };
+    assert!(rx.is_closed() && !rx.is_terminated());
+    assert!(poll_with(&mut rx, Waker::noop()).is_ready() && rx.is_terminated());
+    value
+}
+
 /// One path through a channel, with all that it must and must not do.
 fn walk(before: Before, sends: bool, takes: bool, after: After) {
     let drops = Count::new();
@@ -204,6 +227,9 @@ fn walk(before: Before, sends: bool, takes: bool, after: After) {
 
     let rx = before.with(rx, &wakers);
     assert_eq!(tx.is_closed(), before.closes());
+    let is_connected = rx.as_ref().is_some_and(|rx| tx.is_connected_to(rx));
+    assert_eq!(is_connected, !before.closes());
+    assert!(!tx.is_connected_to(&channel().1));
     // One of the two that are here is the table's. It drops what it has not registered any more.
     let kept = pairs.each_ref().map(|(wakes, _)| wakes.wakers() - 2);
     assert_eq!(kept, before.registers());
@@ -218,6 +244,12 @@ fn walk(before: Before, sends: bool, takes: bool, after: After) {
 
     let received = rx.and_then(|rx| {
         assert!(rx.is_finished());
+        let has_message = sends && !before.closes();
+        assert_eq!(
+            (rx.has_message(), rx.is_empty()),
+            (has_message, !has_message)
+        );
+        assert_eq!(rx.is_closed(), !has_message);
         after(rx)
     });
     assert_eq!(received.is_some(), sends && takes && !before.closes());
