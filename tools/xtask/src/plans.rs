@@ -32,9 +32,12 @@ pub(crate) fn check() -> Vec<Step> {
     let private = "--workspace --all-features --document-private-items";
     steps.push(doc_step("private documentation", private));
     steps.push(Step::xtask("aliases", "aliases"));
-    // By its manifest: its name is also that of the crate whose place it takes.
-    let compat = "--manifest-path tools/compat/async-task/Cargo.toml --no-default-features";
-    steps.push(clippy_step("lints of compat without std", compat));
+    // By their manifests: their names are also those of the crates whose place they take.
+    for package in ["async-task", "oneshot"] {
+        let package = format!("--manifest-path tools/compat/{package}/Cargo.toml");
+        let compat = format!("{package} --no-default-features");
+        steps.push(clippy_step("lints of compat without std", &compat));
+    }
     let checkers = clippy_step("lints of the checkers", "--all-targets --all-features");
     steps.push(checkers.in_folder("verify"));
     steps.push(doc_step("documentation of the checkers", "--all-features").in_folder("verify"));

@@ -46,6 +46,9 @@ pub(crate) fn run(sanitizer: &'static str) -> Done {
         steps.push(step("joint-sim", "--test sim").env("ASAN_OPTIONS", LENT));
         let ring = step("joint-ring", "--test ring").env("ASAN_OPTIONS", "detect_leaks=1");
         steps.push(ring.env("JOINT_RING_DROPS", "1000000"));
+        // By its version, because the crate whose place it takes has the same name.
+        let oneshot = step("oneshot@0.2.100", "--test rounds --all-features");
+        steps.push(oneshot.env("JOINT_ONESHOT_ROUNDS", "1000000"));
     }
     Ok(run_all(sanitizer, steps))
 }

@@ -31,5 +31,6 @@ mod pages {
         Context: "docs/context.md",
         AsyncTask: "docs/coming-from-async-task.md",
         AtomicWaker: "docs/coming-from-atomic-waker.md",
+        Oneshot: "docs/coming-from-oneshot.md",
     }
 }
