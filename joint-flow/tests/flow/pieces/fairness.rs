@@ -4,6 +4,7 @@
 use std::{
     future::{Future, poll_fn},
     pin::Pin,
+    slice,
     sync::{
         Arc, Mutex,
         atomic::{AtomicUsize, Ordering::Relaxed},
@@ -29,8 +30,9 @@ use joint_sim::Faults;
 
 type Tree = Pin<Box<dyn Future<Output = ()> + Send>>;
 
-/// More than a poll of these trees may do: a budget, one for each turn, and some newcomers.
-const MOST: usize = 300;
+/// More operations than a poll of these trees may do: a budget, one for each turn, and some
+/// newcomers.
+const MOST: usize = 150;
 
 /// The first two keep their turn in an object, and the others in a future or nowhere.
 enum Kind {
@@ -71,6 +73,29 @@ enum Shape {
     Race(Box<[Shape; 2]>),
     Choose(Box<[Shape; 2]>),
     Try(Box<Shape>, bool),
+}
+
+impl Shape {
+    /// Returns how many leaves there are, and how many loops.
+    fn sizes(&self) -> (usize, usize) {
+        let all = match self {
+            Shape::Leaf(_) => return (1, 0),
+            Shape::Loop(one) | Shape::Try(one, _) => slice::from_ref(&**one),
+            Shape::Or(all) | Shape::Join(all) => all,
+            Shape::Race(two) | Shape::Choose(two) => two.as_slice(),
+        };
+        let add = |(leaves, loops), (more, others)| (leaves + more, loops + others);
+        let sizes = all.iter().map(Self::sizes).fold((0, 0), add);
+        add(sizes, (0, usize::from(matches!(self, Self::Loop(_)))))
+    }
+
+    /// Returns more steps than one poll may do. An operation is a step, and may begin a round of
+    /// each loop. If there are more than 64 leaves, as many may be refused in a row, which refills
+    /// the budget.
+    fn most_steps(&self) -> usize {
+        let (leaves, loops) = self.sizes();
+        MOST * (1 + loops) * (1 + leaves / 64)
+    }
 }
 
 /// A step of Marsaglia's xorshift.
@@ -130,12 +155,13 @@ struct Run {
     polls: AtomicUsize,
     /// The number of operations and of rounds of loops in this poll.
     steps: AtomicUsize,
+    most_steps: usize,
 }
 
 impl Run {
     fn step(&self) {
         let steps = self.steps.fetch_add(1, Relaxed);
-        assert!(steps < MOST, "a poll does not end");
+        assert!(steps < self.most_steps, "a poll does not end");
     }
 
     /// Polls for one operation of a source.
@@ -270,6 +296,7 @@ async fn tree(seed: u64) {
         sources,
         polls: AtomicUsize::new(0),
         steps: AtomicUsize::new(0),
+        most_steps: shape.most_steps(),
     };
     Arc::new(run).polls(&shape, 60).await;
 }
@@ -336,14 +363,15 @@ fn of_five_loops_of_ready_work_each_makes_progress() {
             let mut random = Random(7);
             let all = std::iter::repeat_with(|| random.source());
             let always = all.filter(|source| source.rarity == 1 && is_kind(source));
+            let one = |i| Shape::Loop(Box::new(Shape::Leaf(i)));
+            let shape = Shape::Join((0..5).map(one).collect());
             let run = Arc::new(Run {
                 sources: always.take(5).collect(),
                 polls: AtomicUsize::new(0),
                 steps: AtomicUsize::new(0),
+                most_steps: shape.most_steps(),
             });
-            let one = |i| Shape::Loop(Box::new(Shape::Leaf(i)));
-            run.polls(&Shape::Join((0..5).map(one).collect()), 500)
-                .await;
+            run.polls(&shape, 500).await;
             for source in &run.sources {
                 assert!(source.served.load(Relaxed) > 25);
             }
