@@ -12,7 +12,7 @@ use std::{
 use pin_project_lite::pin_project;
 
 use crate::{
-    group::{Children, Group, TryChildren, TryGroup},
+    group::{Children, Group, Kept, TryChildren, TryGroup},
     payload::{discard, discard_panic},
     woken::Woken,
 };
@@ -46,7 +46,7 @@ use crate::{
 /// assert_eq!(all(squares).await, [1, 4, 9]);
 /// # });
 /// ```
-pub fn all<G: Group>(futures: G) -> All<G> {
+pub fn all<G: Group>(futures: G) -> All<Kept<G>> {
     All {
         all: Outputs::new(futures),
     }
@@ -82,7 +82,7 @@ pub fn all<G: Group>(futures: G) -> All<G> {
 /// assert_eq!(fails.await, Err("unreachable host"));
 /// # });
 /// ```
-pub fn try_all<G: TryGroup>(futures: G) -> TryAll<G> {
+pub fn try_all<G: TryGroup>(futures: G) -> TryAll<Kept<G>> {
     TryAll {
         all: Outputs::new(futures),
     }
@@ -112,7 +112,7 @@ pub fn try_all<G: TryGroup>(futures: G) -> TryAll<G> {
 /// assert_eq!(results, [Err("lost"), Ok(2)]);
 /// # });
 /// ```
-pub fn all_ready<G: Group>(futures: G) -> AllReady<G> {
+pub fn all_ready<G: Group>(futures: G) -> AllReady<Kept<G>> {
     AllReady {
         all: Outputs::new(futures),
         panic: FirstPanic::default(),
@@ -126,6 +126,12 @@ pin_project! {
         children: C,
         left: usize,
         woken: Woken,
+    }
+}
+
+impl<C> Outputs<C> {
+    pub(crate) fn left(&self) -> usize {
+        self.left
     }
 }
 
@@ -143,10 +149,6 @@ impl<C: Children> Outputs<C> {
             left,
             woken: Woken::default(),
         }
-    }
-
-    pub(crate) fn left(&self) -> usize {
-        self.left
     }
 
     pub(crate) fn children(self: Pin<&mut Self>) -> Pin<&mut C> {
@@ -188,18 +190,18 @@ impl<C: Children> Outputs<C> {
 }
 
 pin_project! {
-    /// The future of [`all`].
+    /// The future of [`all`], of what it [keeps](Kept).
     #[must_use = "futures do nothing unless polled"]
-    pub struct All<G: Group> {
+    pub struct All<C> {
         #[pin]
-        all: Outputs<G::Children>,
+        all: Outputs<C>,
     }
 }
 
-impl<G: Group> Future for All<G> {
-    type Output = G::Outputs;
+impl<C: Children> Future for All<C> {
+    type Output = C::Outputs;
 
-    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<G::Outputs> {
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<C::Outputs> {
         let mut all = self.project().all;
         ready!(all.as_mut().poll_all(cx));
         Poll::Ready(all.children().outputs())
@@ -207,16 +209,16 @@ impl<G: Group> Future for All<G> {
 }
 
 pin_project! {
-    /// The future of [`try_all`].
+    /// The future of [`try_all`], of what it [keeps](Kept).
     #[must_use = "futures do nothing unless polled"]
-    pub struct TryAll<G: TryGroup> {
+    pub struct TryAll<C> {
         #[pin]
-        all: Outputs<G::Children>,
+        all: Outputs<C>,
     }
 }
 
-impl<G: TryGroup> Future for TryAll<G> {
-    type Output = Result<G::Values, G::Error>;
+impl<C: TryChildren> Future for TryAll<C> {
+    type Output = Result<C::Values, C::Error>;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let mut all = self.project().all;
@@ -237,11 +239,11 @@ impl<G: TryGroup> Future for TryAll<G> {
 }
 
 pin_project! {
-    /// The future of [`all_ready`].
+    /// The future of [`all_ready`], of what it [keeps](Kept).
     #[must_use = "futures do nothing unless polled"]
-    pub struct AllReady<G: Group> {
+    pub struct AllReady<C> {
         #[pin]
-        all: Outputs<G::Children>,
+        all: Outputs<C>,
         panic: FirstPanic,
     }
 }
@@ -257,10 +259,10 @@ unsafe impl Sync for FirstPanic {}
 impl UnwindSafe for FirstPanic {}
 impl RefUnwindSafe for FirstPanic {}
 
-impl<G: Group> Future for AllReady<G> {
-    type Output = G::Outputs;
+impl<C: Children> Future for AllReady<C> {
+    type Output = C::Outputs;
 
-    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<G::Outputs> {
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<C::Outputs> {
         let mut this = self.project();
         let panic = &mut this.panic.0;
         let ended = this.all.as_mut().poll(cx, |mut children, child, cx| {
@@ -286,7 +288,7 @@ impl<G: Group> Future for AllReady<G> {
     }
 }
 
-impl<G: Group> fmt::Debug for All<G> {
+impl<C> fmt::Debug for All<C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("All")
             .field("left", &self.all.left)
@@ -294,7 +296,7 @@ impl<G: Group> fmt::Debug for All<G> {
     }
 }
 
-impl<G: TryGroup> fmt::Debug for TryAll<G> {
+impl<C> fmt::Debug for TryAll<C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("TryAll")
             .field("left", &self.all.left)
@@ -302,7 +304,7 @@ impl<G: TryGroup> fmt::Debug for TryAll<G> {
     }
 }
 
-impl<G: Group> fmt::Debug for AllReady<G> {
+impl<C> fmt::Debug for AllReady<C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("AllReady")
             .field("left", &self.all.left)

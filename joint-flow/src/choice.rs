@@ -136,7 +136,7 @@ pin_project! {
 impl<B, R> Choose<B, R> {
     /// Adds a branch behind the others. `make` makes its future, and `handler` gets the output of
     /// that future if the branch wins. At most one of all handlers runs, and at most once.
-    pub fn when<M, F, H>(self, make: M, handler: H) -> Choose<Branch<B, M, F, H>, R>
+    pub fn when<M, F, H>(self, make: M, handler: H) -> Choose<Branch<B, M, F, F::Output, H>, R>
     where
         M: FnOnce() -> F,
         F: Future,
@@ -197,7 +197,7 @@ impl<B, R, E> TryChoose<B, R, E> {
         self,
         make: M,
         handler: H,
-    ) -> TryChoose<Branch<B, M, F, impl FnOnce(Result<T, E>) -> Result<R, E>>, R, E>
+    ) -> TryChoose<Branch<B, M, F, Result<T, E>, impl FnOnce(Result<T, E>) -> Result<R, E>>, R, E>
     where
         M: FnOnce() -> F,
         F: Future<Output = Result<T, E>>,

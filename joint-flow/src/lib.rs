@@ -102,7 +102,9 @@ pub use all::all;
 pub use all::{All, AllReady, TryAll, all_ready, try_all};
 #[doc(inline)]
 pub use collection::Collection;
-pub use group::{Group, OneOf2, OneOf3, OneOf4, OneOf5, OneOf6, OneOf7, OneOf8, TryGroup, TryList};
+pub use group::{
+    Group, Kept, OneOf2, OneOf3, OneOf4, OneOf5, OneOf6, OneOf7, OneOf8, TryGroup, TryList,
+};
 pub use quorum::{Any, KeepLosers, Losers, Quorum, Strict, any, quorum};
 pub use race::Race;
 #[doc(alias = "select")]

@@ -9,7 +9,7 @@ use std::{
 use pin_project_lite::pin_project;
 
 use crate::{
-    group::{Children, Group},
+    group::{Children, Group, Kept},
     woken::Woken,
 };
 
@@ -47,7 +47,7 @@ use crate::{
 /// assert_eq!(race([ready(1), ready(2)]).await, (0, 1));
 /// # });
 /// ```
-pub fn race<G: Group>(futures: G) -> Race<G> {
+pub fn race<G: Group>(futures: G) -> Race<Kept<G>> {
     Race {
         children: futures.into_children(),
         woken: Woken::default(),
@@ -55,19 +55,19 @@ pub fn race<G: Group>(futures: G) -> Race<G> {
 }
 
 pin_project! {
-    /// The future of [`race`].
+    /// The future of [`race`], of what it [keeps](Kept).
     #[must_use = "futures do nothing unless polled"]
-    pub struct Race<G: Group> {
+    pub struct Race<C> {
         #[pin]
-        children: G::Children,
+        children: C,
         woken: Woken,
     }
 }
 
-impl<G: Group> Future for Race<G> {
-    type Output = G::First;
+impl<C: Children> Future for Race<C> {
+    type Output = C::First;
 
-    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<G::First> {
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<C::First> {
         let mut this = self.project();
         let count = this.children.len();
         let first = ready!(this.woken.poll(cx, count, |child, cx| {
@@ -81,7 +81,7 @@ impl<G: Group> Future for Race<G> {
     }
 }
 
-impl<G: Group> fmt::Debug for Race<G> {
+impl<C> fmt::Debug for Race<C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Race").finish_non_exhaustive()
     }

@@ -9,11 +9,11 @@ use std::{
 };
 
 use joint::oneshot::{self, Receiver, Sender};
-use joint_flow::{OneOf2, Race, race};
+use joint_flow::{Kept, OneOf2, Race, race};
 use loom_tests::lab::thread::{self, JoinHandle as Thread};
 use loom_tests::{Drops, Value, Wakes, join_all, model, model_bounded};
 
-type Two = Race<(Receiver<Value>, Receiver<Value>)>;
+type Two = Race<Kept<(Receiver<Value>, Receiver<Value>)>>;
 
 fn poll(race: &mut Pin<Box<Two>>, wakes: &Arc<Wakes>) -> Poll<bool> {
     let polled = race.as_mut().poll(&mut Context::from_waker(&wakes.waker()));

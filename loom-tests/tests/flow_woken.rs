@@ -13,7 +13,7 @@ use std::{
     task::{Context, Poll, Waker},
 };
 
-use joint_flow::{All, all};
+use joint_flow::{All, Kept, all};
 use loom_tests::lab::{
     cell::UnsafeCell,
     thread::{self, JoinHandle as Thread},
@@ -52,11 +52,11 @@ impl Future for Child {
 }
 
 struct Polled {
-    all: Pin<Box<All<Vec<Child>>>>,
+    all: Pin<Box<All<Kept<Vec<Child>>>>>,
     wakers: Vec<(Arc<Mark>, Waker)>,
 }
 
-fn poll(all: &mut Pin<Box<All<Vec<Child>>>>, wakes: &Arc<Wakes>) -> bool {
+fn poll(all: &mut Pin<Box<All<Kept<Vec<Child>>>>>, wakes: &Arc<Wakes>) -> bool {
     let polled = all.as_mut().poll(&mut Context::from_waker(&wakes.waker()));
     polled.is_ready()
 }

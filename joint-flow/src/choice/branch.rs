@@ -40,14 +40,11 @@ impl<R> Branches<R> for NoBranch {
 
 pin_project! {
     /// A branch, behind those `before` it. The fields are dropped in the order of the branches.
-    pub struct Branch<B, M, F, H>
-    where
-        F: Future,
-    {
+    pub struct Branch<B, M, F, T, H> {
         #[pin]
         before: B,
         #[pin]
-        state: State<M, F, F::Output>,
+        state: State<M, F, T>,
         handler: Option<H>,
     }
 }
@@ -65,7 +62,7 @@ pin_project! {
     }
 }
 
-impl<B, M, F: Future, H> Branch<B, M, F, H> {
+impl<B, M, F, T, H> Branch<B, M, F, T, H> {
     pub(super) fn new(before: B, make: M, handler: H) -> Self {
         Self {
             before,
@@ -75,7 +72,7 @@ impl<B, M, F: Future, H> Branch<B, M, F, H> {
     }
 }
 
-impl<B, M, F, H, R> Branches<R> for Branch<B, M, F, H>
+impl<B, M, F, H, R> Branches<R> for Branch<B, M, F, F::Output, H>
 where
     B: Branches<R>,
     M: FnOnce() -> F,
@@ -118,7 +115,7 @@ where
     }
 }
 
-impl<B, M, F: Future, H> fmt::Debug for Branch<B, M, F, H> {
+impl<B, M, F, T, H> fmt::Debug for Branch<B, M, F, T, H> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Branch").finish_non_exhaustive()
     }

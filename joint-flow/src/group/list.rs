@@ -17,8 +17,11 @@ use super::{Children, Group, TryChildren, TryGroup, sealed, stage::Stage};
 )]
 pub trait TryList:
     Group<
-    Children: Stages<Future = Self::Future, Of<Option<Self::Value>> = Self::Successes>
-                  + Stages<Of<Option<Self::Error>> = Self::Failures>
+    Children: Stages<
+        Future = Self::Future,
+        Output = Result<Self::Value, Self::Error>,
+        Of<Option<Self::Value>> = Self::Successes,
+    > + Stages<Of<Option<Self::Error>> = Self::Failures>
                   + Stages<Of<Self::Error> = Self::Errors>,
 >
 {
@@ -39,16 +42,17 @@ pub trait TryList:
 
 /// The stages of a list.
 pub trait Stages: Sized {
-    type Future: Future;
+    type Future: Future<Output = Self::Output>;
+    type Output;
     /// A `T` for each future.
     type Of<T>;
 
-    fn all(self: Pin<&mut Self>) -> Pin<&mut [Stage<Self::Future>]>;
+    fn all(self: Pin<&mut Self>) -> Pin<&mut [Stage<Self::Future, Self::Output>]>;
     fn count(&self) -> usize;
     fn collect<T>(each: impl Iterator<Item = T>, count: usize) -> Self::Of<T>;
-    fn into_boxed(self) -> Boxed<Self::Future>;
+    fn into_boxed(self) -> Boxed<Self::Future, Self::Output>;
 
-    fn stage(self: Pin<&mut Self>, child: usize) -> Pin<&mut Stage<Self::Future>> {
+    fn stage(self: Pin<&mut Self>, child: usize) -> Pin<&mut Stage<Self::Future, Self::Output>> {
         // SAFETY: the element of a pinned slice is pinned, and is not moved by this.
         unsafe { self.all().map_unchecked_mut(|stages| &mut stages[child]) }
     }
@@ -56,7 +60,7 @@ pub trait Stages: Sized {
     /// Calls `f` with each stage, in order, and collects what it returns.
     fn map<T>(
         mut self: Pin<&mut Self>,
-        mut f: impl FnMut(Pin<&mut Stage<Self::Future>>) -> T,
+        mut f: impl FnMut(Pin<&mut Stage<Self::Future, Self::Output>>) -> T,
     ) -> Self::Of<T> {
         let count = self.count();
         let each = (0..count).map(|child| f(self.as_mut().stage(child)));
@@ -64,11 +68,12 @@ pub trait Stages: Sized {
     }
 }
 
-impl<F: Future, const N: usize> Stages for [Stage<F>; N] {
+impl<F: Future<Output = T>, T, const N: usize> Stages for [Stage<F, T>; N] {
     type Future = F;
-    type Of<T> = [T; N];
+    type Output = T;
+    type Of<U> = [U; N];
 
-    fn all(self: Pin<&mut Self>) -> Pin<&mut [Stage<F>]> {
+    fn all(self: Pin<&mut Self>) -> Pin<&mut [Stage<F, T>]> {
         // SAFETY: the elements of a pinned array are pinned, and nothing is moved.
         unsafe { self.map_unchecked_mut(|stages| stages.as_mut_slice()) }
     }
@@ -77,24 +82,25 @@ impl<F: Future, const N: usize> Stages for [Stage<F>; N] {
         N
     }
 
-    fn collect<T>(mut each: impl Iterator<Item = T>, _: usize) -> [T; N] {
+    fn collect<U>(mut each: impl Iterator<Item = U>, _: usize) -> [U; N] {
         array::from_fn(|_| each.next().expect("there is one for each future"))
     }
 
-    fn into_boxed(self) -> Boxed<F> {
+    fn into_boxed(self) -> Boxed<F, T> {
         Boxed(Box::into_pin(Box::new(self) as Box<[_]>))
     }
 }
 
 /// The stages of a `Vec`, in one allocation.
 #[derive(Debug)]
-pub struct Boxed<F: Future>(Pin<Box<[Stage<F>]>>);
+pub struct Boxed<F, T>(Pin<Box<[Stage<F, T>]>>);
 
-impl<F: Future> Stages for Boxed<F> {
+impl<F: Future<Output = T>, T> Stages for Boxed<F, T> {
     type Future = F;
-    type Of<T> = Vec<T>;
+    type Output = T;
+    type Of<U> = Vec<U>;
 
-    fn all(self: Pin<&mut Self>) -> Pin<&mut [Stage<F>]> {
+    fn all(self: Pin<&mut Self>) -> Pin<&mut [Stage<F, T>]> {
         self.get_mut().0.as_mut()
     }
 
@@ -102,7 +108,7 @@ impl<F: Future> Stages for Boxed<F> {
         self.0.len()
     }
 
-    fn collect<T>(each: impl Iterator<Item = T>, count: usize) -> Vec<T> {
+    fn collect<U>(each: impl Iterator<Item = U>, count: usize) -> Vec<U> {
         let mut all = Vec::with_capacity(count);
         all.extend(each);
         all
@@ -113,16 +119,17 @@ impl<F: Future> Stages for Boxed<F> {
     }
 }
 
-impl<F: Future> Boxed<F> {
+impl<F: Future<Output = T>, T> Boxed<F, T> {
     /// Returns how many children have not ended.
     pub(crate) fn running(&self) -> usize {
         self.0.iter().filter(|stage| stage.is_running()).count()
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl<S: Stages> Children for S {
-    type First = (usize, <S::Future as Future>::Output);
-    type Outputs = S::Of<<S::Future as Future>::Output>;
+    type First = (usize, S::Output);
+    type Outputs = S::Of<S::Output>;
 
     fn len(&self) -> usize {
         self.count()
@@ -147,10 +154,8 @@ impl<S: Stages> Children for S {
     }
 }
 
-impl<S: Stages, T, E> TryChildren for S
-where
-    S::Future: Future<Output = Result<T, E>>,
-{
+#[diagnostic::do_not_recommend]
+impl<S: Stages<Output = Result<T, E>>, T, E> TryChildren for S {
     type Values = S::Of<T>;
     type Error = E;
 
@@ -164,7 +169,7 @@ where
 }
 
 impl<F: IntoFuture, const N: usize> sealed::Group for [F; N] {
-    type Children = [Stage<F::IntoFuture>; N];
+    type Children = [Stage<F::IntoFuture, F::Output>; N];
 
     fn into_children(self) -> Self::Children {
         self.map(Stage::new)
@@ -191,7 +196,7 @@ impl<F: IntoFuture<Output = Result<T, E>>, T, E, const N: usize> TryGroup for [F
 }
 
 impl<F: IntoFuture> sealed::Group for Vec<F> {
-    type Children = Boxed<F::IntoFuture>;
+    type Children = Boxed<F::IntoFuture, F::Output>;
 
     fn into_children(self) -> Self::Children {
         Boxed(Box::into_pin(self.into_iter().map(Stage::new).collect()))

@@ -67,6 +67,10 @@ pub trait TryGroup:
     type Error;
 }
 
+/// How the future of a combinator keeps the futures of a group. It is the parameter of that
+/// future's type: [`race`](crate::race()) of two futures `A` and `B` is a `Race<Kept<(A, B)>>`.
+pub type Kept<G> = <G as sealed::Group>::Children;
+
 pub(crate) mod sealed {
     /// How a group becomes its pinned children.
     pub trait Group {
@@ -77,6 +81,10 @@ pub(crate) mod sealed {
 }
 
 /// The futures of a group, pinned, and the outputs of those that have ended.
+#[diagnostic::on_unimplemented(
+    message = "a member of the group is not a future of the output that is awaited",
+    label = "this group cannot be awaited"
+)]
 pub trait Children {
     type First;
     type Outputs;
@@ -103,6 +111,10 @@ pub trait Children {
 }
 
 /// Children whose outputs are `Result`s.
+#[diagnostic::on_unimplemented(
+    message = "a member of the group is no future that returns a `Result` with the common error",
+    label = "this group cannot be awaited"
+)]
 pub trait TryChildren: Children {
     type Values;
     type Error;

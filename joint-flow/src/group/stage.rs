@@ -11,14 +11,14 @@ use pin_project_lite::pin_project;
 pin_project! {
     #[project = StageProjected]
     #[project_replace = StageTaken]
-    pub enum Stage<F: Future> {
+    pub enum Stage<F, T> {
         Running { #[pin] future: F },
-        Done { output: F::Output },
+        Done { output: T },
         Gone,
     }
 }
 
-impl<F: Future> Stage<F> {
+impl<F: Future<Output = T>, T> Stage<F, T> {
     pub(crate) fn new(future: impl IntoFuture<IntoFuture = F>) -> Self {
         Self::Running {
             future: future.into_future(),
@@ -26,7 +26,7 @@ impl<F: Future> Stage<F> {
     }
 
     /// Polls the future, if it has not ended.
-    fn poll_future(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
+    fn poll_future(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<T> {
         match self.project() {
             StageProjected::Running { future } => future.poll(cx),
             _ => Poll::Pending,
@@ -41,14 +41,14 @@ impl<F: Future> Stage<F> {
     }
 
     /// Polls the future, and returns its output.
-    pub(crate) fn poll_output(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
+    pub(crate) fn poll_output(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<T> {
         let output = ready!(self.as_mut().poll_future(cx));
         self.set(Self::Gone);
         Poll::Ready(output)
     }
 
     /// Takes the output, if the child has ended.
-    pub(crate) fn take(self: Pin<&mut Self>) -> Option<F::Output> {
+    pub(crate) fn take(self: Pin<&mut Self>) -> Option<T> {
         if !matches!(*self, Self::Done { .. }) {
             return None;
         }
@@ -59,11 +59,11 @@ impl<F: Future> Stage<F> {
     }
 
     /// Takes the output of a child that has ended.
-    pub(crate) fn output(self: Pin<&mut Self>) -> F::Output {
+    pub(crate) fn output(self: Pin<&mut Self>) -> T {
         self.take().expect("the child has ended")
     }
 
-    pub(crate) fn done(&self) -> Option<&F::Output> {
+    pub(crate) fn done(&self) -> Option<&T> {
         match self {
             Self::Done { output } => Some(output),
             _ => None,
@@ -75,7 +75,7 @@ impl<F: Future> Stage<F> {
     }
 }
 
-impl<F: Future<Output = Result<T, E>>, T, E> Stage<F> {
+impl<F: Future<Output = Result<T, E>>, T, E> Stage<F, Result<T, E>> {
     /// Takes the error, if the child has ended with one.
     pub(crate) fn error(self: Pin<&mut Self>) -> Option<E> {
         match self.done() {
@@ -93,7 +93,7 @@ impl<F: Future<Output = Result<T, E>>, T, E> Stage<F> {
     }
 }
 
-impl<F: Future> fmt::Debug for Stage<F> {
+impl<F, T> fmt::Debug for Stage<F, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Running { .. } => "Running",

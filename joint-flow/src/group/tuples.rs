@@ -16,14 +16,15 @@ macro_rules! tuples {
     )+) => {$(
         pin_project! {
             #[derive(Debug)]
-            pub struct $Tuple<$($F: Future),+> {
-                $(#[pin] $field: Stage<$F>,)+
+            pub struct $Tuple<$($F, $V),+> {
+                $(#[pin] $field: Stage<$F, $V>,)+
             }
         }
 
-        impl<$($F: Future),+> Children for $Tuple<$($F),+> {
-            type First = $OneOf<$($F::Output),+>;
-            type Outputs = ($($F::Output,)+);
+        #[diagnostic::do_not_recommend]
+        impl<$($F: Future<Output = $V>, $V),+> Children for $Tuple<$($F, $V),+> {
+            type First = $OneOf<$($V),+>;
+            type Outputs = ($($V,)+);
 
             fn len(&self) -> usize {
                 $count
@@ -60,7 +61,7 @@ macro_rules! tuples {
             }
         }
 
-        impl<$($F, $V,)+ Error> TryChildren for $Tuple<$($F),+>
+        impl<$($F, $V,)+ Error> TryChildren for $Tuple<$($F, Result<$V, Error>),+>
         where
             $($F: Future<Output = Result<$V, Error>>,)+
         {
@@ -81,7 +82,7 @@ macro_rules! tuples {
         }
 
         impl<$($F: IntoFuture),+> sealed::Group for ($($F,)+) {
-            type Children = $Tuple<$($F::IntoFuture),+>;
+            type Children = $Tuple<$($F::IntoFuture, $F::Output),+>;
 
             fn into_children(self) -> Self::Children {
                 let ($($field,)+) = self;

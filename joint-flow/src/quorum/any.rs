@@ -9,7 +9,7 @@ use std::{
 use pin_project_lite::pin_project;
 
 use super::count::{Count, Decision};
-use crate::group::{Children, TryList, list::Stages, stage::Stage};
+use crate::group::{Children, Kept, TryList, list::Stages, stage::Stage};
 
 /// Waits for the first future that succeeds, and drops the others.
 ///
@@ -40,23 +40,26 @@ use crate::group::{Children, TryList, list::Stages, stage::Stage};
 /// assert_eq!(any(mirrors).await, Err(["down", "gone"]));
 /// # });
 /// ```
-pub fn any<L: TryList>(futures: L) -> Any<L> {
+pub fn any<L: TryList>(futures: L) -> Any<Kept<L>> {
     Any {
         count: Count::new(1, futures.into_children()),
     }
 }
 
 pin_project! {
-    /// The future of [`any`].
+    /// The future of [`any`], of what it [keeps](Kept).
     #[must_use = "futures do nothing unless polled"]
-    pub struct Any<L: TryList> {
+    pub struct Any<C> {
         #[pin]
-        count: Count<L::Children>,
+        count: Count<C>,
     }
 }
 
-impl<L: TryList> Future for Any<L> {
-    type Output = Result<(usize, L::Value), L::Errors>;
+impl<C, T, E> Future for Any<C>
+where
+    C: Stages<Output = Result<T, E>>,
+{
+    type Output = Result<(usize, T), C::Of<E>>;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let mut count = self.project().count;
@@ -77,7 +80,7 @@ impl<L: TryList> Future for Any<L> {
     }
 }
 
-impl<L: TryList> fmt::Debug for Any<L> {
+impl<C> fmt::Debug for Any<C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Any").finish_non_exhaustive()
     }

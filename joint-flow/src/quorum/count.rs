@@ -73,7 +73,7 @@ pub(crate) enum Decision {
 
 impl<S, T, E> Count<S>
 where
-    S: Stages<Future: Future<Output = Result<T, E>>>,
+    S: Stages<Output = Result<T, E>>,
 {
     pub(crate) fn new(needed: usize, children: S) -> Self {
         Self {
@@ -103,7 +103,7 @@ where
         };
     }
 
-    pub(crate) fn into_boxed(self) -> Count<Boxed<S::Future>> {
+    pub(crate) fn into_boxed(self) -> Count<Boxed<S::Future, S::Output>> {
         Count {
             children: self.children.into_boxed(),
             tally: self.tally,

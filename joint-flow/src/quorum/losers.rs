@@ -9,27 +9,27 @@ use std::{
 use super::count::{Count, Decision};
 use crate::{
     all::Outputs,
-    group::{
-        TryList,
-        list::{Boxed, Stages},
-    },
+    group::list::{Boxed, Stages},
     woken::polled_after_the_end,
 };
 
 /// The future of [`Quorum::keep_losers`](super::Quorum::keep_losers).
 #[must_use = "futures do nothing unless polled"]
-pub struct KeepLosers<L: TryList> {
+pub struct KeepLosers<C> {
     /// `None` after the end.
-    pub(super) count: Option<Count<Boxed<L::Future>>>,
+    pub(super) count: Option<Count<C>>,
 }
 
 // The futures are pinned in an allocation of their own.
-impl<L: TryList> Unpin for KeepLosers<L> {}
+impl<C> Unpin for KeepLosers<C> {}
 
-impl<L: TryList> Future for KeepLosers<L> {
+impl<F, T, E> Future for KeepLosers<Boxed<F, Result<T, E>>>
+where
+    F: Future<Output = Result<T, E>>,
+{
     type Output = (
-        Result<Vec<Option<L::Value>>, Vec<Option<L::Error>>>,
-        Losers<L>,
+        Result<Vec<Option<T>>, Vec<Option<E>>>,
+        Losers<Boxed<F, Result<T, E>>>,
     );
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
@@ -55,9 +55,9 @@ impl<L: TryList> Future for KeepLosers<L> {
 /// fail, and returns the index of each in the quorum together with its output, in order. If it is
 /// dropped, they are dropped, from the first to the last.
 #[must_use = "futures do nothing unless polled"]
-pub struct Losers<L: TryList>(Outputs<Boxed<L::Future>>);
+pub struct Losers<C>(Outputs<C>);
 
-impl<L: TryList> Losers<L> {
+impl<C> Losers<C> {
     /// Returns how many futures have not ended.
     pub fn len(&self) -> usize {
         self.0.left()
@@ -69,10 +69,13 @@ impl<L: TryList> Losers<L> {
     }
 }
 
-impl<L: TryList> Unpin for Losers<L> {}
+impl<C> Unpin for Losers<C> {}
 
-impl<L: TryList> Future for Losers<L> {
-    type Output = Vec<(usize, Result<L::Value, L::Error>)>;
+impl<F, T, E> Future for Losers<Boxed<F, Result<T, E>>>
+where
+    F: Future<Output = Result<T, E>>,
+{
+    type Output = Vec<(usize, Result<T, E>)>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let mut all = Pin::new(&mut self.0);
@@ -87,13 +90,13 @@ impl<L: TryList> Future for Losers<L> {
     }
 }
 
-impl<L: TryList> fmt::Debug for KeepLosers<L> {
+impl<C> fmt::Debug for KeepLosers<C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("KeepLosers").finish_non_exhaustive()
     }
 }
 
-impl<L: TryList> fmt::Debug for Losers<L> {
+impl<C> fmt::Debug for Losers<C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Losers")
             .field("len", &self.len())

@@ -9,7 +9,10 @@ use std::{
 use pin_project_lite::pin_project;
 
 use crate::{
-    group::{Children, TryList, list::Stages},
+    group::{
+        Children, Kept, TryList,
+        list::{Boxed, Stages},
+    },
     quorum::count::{Count, Decision},
 };
 
@@ -57,22 +60,25 @@ pub use losers::{KeepLosers, Losers};
 /// assert_eq!(quorum(2, replicas).await, Err([Some("full"), Some("lost"), None]));
 /// # });
 /// ```
-pub fn quorum<L: TryList>(n: usize, futures: L) -> Quorum<L> {
+pub fn quorum<L: TryList>(n: usize, futures: L) -> Quorum<Kept<L>> {
     Quorum {
         count: Count::new(n, futures.into_children()),
     }
 }
 
 pin_project! {
-    /// The future of [`quorum`].
+    /// The future of [`quorum`], of what it [keeps](Kept).
     #[must_use = "futures do nothing unless polled"]
-    pub struct Quorum<L: TryList> {
+    pub struct Quorum<C> {
         #[pin]
-        count: Count<L::Children>,
+        count: Count<C>,
     }
 }
 
-impl<L: TryList> Quorum<L> {
+impl<C, T, E> Quorum<C>
+where
+    C: Stages<Output = Result<T, E>>,
+{
     /// Fails with the first error, even if `n` futures may still succeed. It is the leftmost error
     /// if several futures have failed when they are polled. An error before this call counts too.
     ///
@@ -89,7 +95,7 @@ impl<L: TryList> Quorum<L> {
     /// assert_eq!(quorum(2, replicas).strict().await, Err("lost"));
     /// # });
     /// ```
-    pub fn strict(mut self) -> Strict<L> {
+    pub fn strict(mut self) -> Strict<C> {
         self.count.tolerate_none();
         Strict { count: self.count }
     }
@@ -115,15 +121,18 @@ impl<L: TryList> Quorum<L> {
     /// assert_eq!(losers.await, [(1, Ok("second"))]);
     /// # });
     /// ```
-    pub fn keep_losers(self) -> KeepLosers<L> {
+    pub fn keep_losers(self) -> KeepLosers<Boxed<C::Future, C::Output>> {
         KeepLosers {
             count: Some(self.count.into_boxed()),
         }
     }
 }
 
-impl<L: TryList> Future for Quorum<L> {
-    type Output = Result<L::Successes, L::Failures>;
+impl<C, T, E> Future for Quorum<C>
+where
+    C: Stages<Output = Result<T, E>>,
+{
+    type Output = Result<C::Of<Option<T>>, C::Of<Option<E>>>;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let mut count = self.project().count;
@@ -139,14 +148,17 @@ impl<L: TryList> Future for Quorum<L> {
 pin_project! {
     /// The future of [`Quorum::strict`].
     #[must_use = "futures do nothing unless polled"]
-    pub struct Strict<L: TryList> {
+    pub struct Strict<C> {
         #[pin]
-        count: Count<L::Children>,
+        count: Count<C>,
     }
 }
 
-impl<L: TryList> Future for Strict<L> {
-    type Output = Result<L::Successes, L::Error>;
+impl<C, T, E> Future for Strict<C>
+where
+    C: Stages<Output = Result<T, E>>,
+{
+    type Output = Result<C::Of<Option<T>>, E>;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let mut count = self.project().count;
@@ -163,13 +175,13 @@ impl<L: TryList> Future for Strict<L> {
     }
 }
 
-impl<L: TryList> fmt::Debug for Quorum<L> {
+impl<C> fmt::Debug for Quorum<C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Quorum").finish_non_exhaustive()
     }
 }
 
-impl<L: TryList> fmt::Debug for Strict<L> {
+impl<C> fmt::Debug for Strict<C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Strict").finish_non_exhaustive()
     }

@@ -22,7 +22,7 @@ use super::{Sender, Shared, channel};
 /// assert_eq!(joint::block_on(shared), Ok(42));
 /// assert_eq!(other.get(), Some(&42));
 /// ```
-pub fn from_future<F: Future>(future: F) -> (Driver<F>, Shared<F::Output>) {
+pub fn from_future<F: Future>(future: F) -> (Driver<F, F::Output>, Shared<F::Output>) {
     let (sender, shared) = channel();
     let driver = Driver {
         future,
@@ -39,15 +39,15 @@ pin_project! {
     /// nothing by itself. Code that catches the panic has to drop the driver, as an executor does
     /// with a task that panics. If the driver is polled after its end, it is ready at once.
     #[must_use = "the future does not run unless this is spawned or awaited"]
-    pub struct Driver<F: Future> {
+    pub struct Driver<F, T> {
         #[pin]
         future: F,
         // `None` once the output was sent.
-        sender: Option<Sender<F::Output>>,
+        sender: Option<Sender<T>>,
     }
 }
 
-impl<F: Future> Future for Driver<F> {
+impl<F: Future> Future for Driver<F, F::Output> {
     type Output = ();
 
     /// # Panics
@@ -66,7 +66,7 @@ impl<F: Future> Future for Driver<F> {
     }
 }
 
-impl<F: Future> fmt::Debug for Driver<F> {
+impl<F, T> fmt::Debug for Driver<F, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Driver")
             .field("is_finished", &self.sender.is_none())

@@ -10,8 +10,8 @@ use std::{
 };
 
 use joint_flow::{
-    All, AllReady, Any, Closed, KeepLosers, Losers, OneOf3, Quorum, Race, Strict, Task, TaskError,
-    TryAll, collection, generator, lock, promise, retry, shared, stream, task, variable,
+    All, AllReady, Any, Closed, KeepLosers, Kept, Losers, OneOf3, Quorum, Race, Strict, Task,
+    TaskError, TryAll, collection, generator, lock, promise, retry, shared, stream, task, variable,
 };
 
 type Value = Ready<u8>;
@@ -29,10 +29,11 @@ fn all_types_have_the_auto_traits() {
         Task<u8>, TaskError, task::Wait<'static, u8>,
         promise::Sender<Cell<u8>>, promise::Shared<u8>, shared::Wait<'static, u8>, Closed,
         promise::Sender<PhantomPinned>, promise::Shared<PhantomPinned>,
-        shared::Wait<'static, PhantomPinned>, shared::Driver<Value>,
-        Race<(Value, Value)>, Race<[Value; 2]>, Race<Vec<Value>>, OneOf3<u8, u8, u8>,
-        All<(Value, Value)>, TryAll<(Try, Try)>, AllReady<(Value, Value)>,
-        Quorum<[Try; 3]>, Strict<[Try; 3]>, Any<[Try; 3]>, KeepLosers<Vec<Try>>, Losers<Vec<Try>>,
+        shared::Wait<'static, PhantomPinned>, shared::Driver<Value, u8>,
+        Race<Kept<(Value, Value)>>, Race<Kept<[Value; 2]>>, Race<Kept<Vec<Value>>>, OneOf3<u8, u8, u8>,
+        All<Kept<(Value, Value)>>, TryAll<Kept<(Try, Try)>>, AllReady<Kept<(Value, Value)>>,
+        Quorum<Kept<[Try; 3]>>, Strict<Kept<[Try; 3]>>, Any<Kept<[Try; 3]>>,
+        KeepLosers<Kept<Vec<Try>>>, Losers<Kept<Vec<Try>>>,
         collection::Collection<u8>, collection::Adder<u8>,
         stream::Sender<u8, Closed>, stream::Receiver<u8, Closed>,
         stream::SendError<u8>,
