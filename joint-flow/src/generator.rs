@@ -6,6 +6,8 @@
 //! | write one that can also fail, with `?` | [`try_stream!`] |
 //! | filter, map, take, collect | [`StreamExt`] |
 //! | iterate without `await` | [`blocking_iter`], or [`std::iter::from_fn`] if it is simple |
+//! | lend its items, which may share one buffer | [`Slot::generate`] |
+//! | return a value at its end | [`Slot::generate`]; a [`stream!`] sends it through a [`oneshot`](joint::oneshot) |
 //! | generate from a stream of promises | its [`Receiver`](crate::stream::Receiver) as it is |
 //!
 //! The macros are those of the crate [async-stream](https://docs.rs/async-stream). The trait and
@@ -23,7 +25,12 @@
 //! # Differences from Flow
 //! Flow's `Generator` runs to its first `yield` when it is created, and its `AsyncGenerator`
 //! reports the end as an error of the last call. Copies of an iterator share one coroutine there.
-//! A stream here has one owner.
+//! A stream here has one owner. `Generator<StringRef>`, whose items point into the generator, is
+//! [`Slot::generate`], which is also Tao's `Generator<Yield, Return>`.
+//!
+//! Rejected for that: a function that takes an async closure and calls it with each item. The
+//! future of a closure that borrows an item of any lifetime is not known to be `Send`, so such a
+//! call cannot be part of a spawned task (rustc 1.95).
 //!
 //! # Example
 //! ```
@@ -51,12 +58,16 @@
 //! });
 //! ```
 
+mod lending;
+
 use std::{fmt, pin::Pin};
 
 #[doc(no_inline)]
 pub use async_stream::{stream, try_stream};
 #[doc(no_inline)]
 pub use futures_lite::stream::{Stream, StreamExt};
+
+pub use lending::{Lender, Lending, Slot};
 
 /// Makes an iterator of a generator.
 ///

@@ -6,4 +6,5 @@ mod common;
 mod counting;
 
 mod combinators;
+mod generator;
 mod shared;

@@ -40,6 +40,7 @@ fn all_types_have_the_auto_traits() {
         lock::FlowLock, lock::Permit, lock::Take, lock::TryTakeError,
         variable::AsyncVar<u8>, variable::Trigger, variable::Changed,
         generator::BlockingIter<stream::Receiver<u8, Closed>>,
+        generator::Slot<u8>, generator::Lender<'static, u8>, generator::Lending<'static, u8, Value>,
         retry::Backoff,
     }
 }

@@ -1,17 +1,26 @@
 //! Generators. The macros and the methods of streams are of other crates: these tests hold what the
 //! page promises of them.
 
-use std::{cell::Cell, pin::pin, time::Duration};
+use std::{
+    cell::Cell,
+    ops::ControlFlow::{Break, Continue},
+    panic::{AssertUnwindSafe, catch_unwind},
+    pin::pin,
+    task::Waker,
+    time::Duration,
+};
 
+use futures_lite::future::poll_once;
 use joint_executor::{spawn, yield_now};
 use joint_flow::{
-    Closed,
-    generator::{Stream, StreamExt, blocking_iter, stream, try_stream},
+    Closed, OneOf2,
+    generator::{Lender, Slot, Stream, StreamExt, blocking_iter, stream, try_stream},
+    race,
     stream::channel,
     time::delay,
 };
 
-use crate::common::{Log, after, check};
+use crate::common::{Log, OnDrop, after, check, poll_with};
 
 #[test]
 fn the_body_runs_only_while_a_value_is_asked_for() {
@@ -66,9 +75,11 @@ fn a_stream_of_promises_is_a_generator() {
 #[test]
 fn a_generator_ends_with_none() {
     check(|| async {
+        let (returns, returned) = joint::oneshot::channel();
         let mut numbers = pin!(stream! {
             yield 1;
             if after(1, true).await {
+                returns.send("a value").unwrap();
                 return;
             }
             yield 2;
@@ -77,6 +88,7 @@ fn a_generator_ends_with_none() {
         for _ in 0..3 {
             assert_eq!(numbers.next().await, None);
         }
+        assert_eq!(returned.await, Ok("a value"));
     });
 }
 
@@ -98,5 +110,67 @@ fn a_generator_is_an_iterator_that_blocks_if_the_body_awaits() {
             assert_eq!((numbers.next(), numbers.next()), (None, None));
         });
         iterates.await;
+    });
+}
+
+/// What a generator that lends does at each point, as the consumer sees it.
+#[test]
+fn a_generator_lends_one_item_again_and_again_and_returns_a_value() {
+    async fn counts(mut lender: Lender<'_, (u32, OnDrop)>, log: Log) -> &'static str {
+        log.add("begins");
+        let mut item = (after(1, 1).await, log.on_drop("item"));
+        while item.0 < 5 {
+            item.0 += 1;
+            item = lender.lend(item).await;
+            yield_now().await;
+        }
+        // One that is given up is never seen.
+        let given_up = (0, log.on_drop("given up"));
+        let other = race((lender.lend(given_up), after(0, "returned"))).await;
+        match other {
+            OneOf2::A(_) => unreachable!("the consumer has not seen it"),
+            OneOf2::B(text) => text,
+        }
+    }
+
+    check(|| async {
+        let log = Log::new();
+        let consumer = log.clone();
+        // The generator is inside of a task, so it is `Send`.
+        let consumes = spawn(async move {
+            let mut slot = Slot::new();
+            let mut numbers = pin!(slot.generate(|lender| counts(lender, consumer.clone())));
+            assert!(consumer.all().is_empty(), "it is lazy");
+            let Continue((number, _)) = numbers.as_mut().next().await else {
+                panic!("it has an item");
+            };
+            assert_eq!(*number, 2);
+            *number = 3;
+            // A wait that is given up loses nothing.
+            let mut given_up = Box::pin(numbers.as_mut().next());
+            assert!(poll_once(&mut given_up).await.is_none());
+            drop(given_up);
+            assert!(matches!(numbers.as_mut().next().await, Continue((4, _))));
+            assert!(matches!(numbers.as_mut().next().await, Continue((5, _))));
+            assert!(matches!(numbers.as_mut().next().await, Break("returned")));
+            let mut again = Box::pin(numbers.next());
+            let again = AssertUnwindSafe(|| poll_with(&mut again, Waker::noop()).is_ready());
+            assert!(catch_unwind(again).is_err(), "it has ended");
+        });
+        consumes.await;
+        assert_eq!(log.all(), ["begins", "given up", "item"]);
+
+        // Dropped while an item is out, and while one is made.
+        for waits in [0, 1] {
+            let log = Log::new();
+            let mut slot = Slot::new();
+            let mut numbers = Box::pin(slot.generate(|lender| counts(lender, log.clone())));
+            assert!(numbers.as_mut().next().await.is_continue());
+            for _ in 0..waits {
+                assert!(poll_once(numbers.as_mut().next()).await.is_none());
+            }
+            drop(numbers);
+            assert_eq!(log.all(), ["begins", "item"]);
+        }
     });
 }
