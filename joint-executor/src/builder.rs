@@ -15,7 +15,10 @@ use super::{
     times::Times,
     worker::shared::{Decides, Shared},
 };
-use joint::{host::OnWait, task::TaskEnd};
+use joint::{
+    host::OnWait,
+    task::{Id, TaskEnd},
+};
 use joint_switch::thread;
 
 /// The settings of a new [`Executor`].
@@ -261,6 +264,35 @@ impl Builder {
         make: impl Fn(&TaskInfo<'_>) -> D + Send + Sync + 'static,
     ) -> Self {
         self.hooks.task_data = Some(Box::new(move |task| Arc::new(make(task))));
+        self
+    }
+
+    /// Called instead of the first poll of a task that is about to start on its spawner's stack
+    /// ([`spawn_now`](crate::spawn_now)), with the task's id and a function that makes that poll. If
+    /// the hook does not call the function, the task is queued, as [`spawn`](crate::spawn) does. A
+    /// second call does nothing.
+    ///
+    /// With it an owner that chooses its [workers' tasks](hosted#choosing-the-tasks) delays such a
+    /// start. If the hook is set several times, the function of the last one calls the one before.
+    ///
+    /// # Example
+    /// ```
+    /// let executor = joint_executor::Executor::builder()
+    ///     .workers(1)
+    ///     .on_start(|_id, _start| {})
+    ///     .build_current_thread()?
+    ///     .0;
+    /// let task = executor.spawn_now(async {});
+    /// assert!(!task.is_finished(), "it is queued, and nobody drives the worker");
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn on_start(mut self, hook: impl Fn(Id, &mut dyn FnMut()) + Send + Sync + 'static) -> Self {
+        self.hooks.start = Some(match self.hooks.start.take() {
+            None => Box::new(hook),
+            Some(before) => {
+                Box::new(move |task, start| hook(task, &mut || before(task, &mut *start)))
+            }
+        });
         self
     }
 

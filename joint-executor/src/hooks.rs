@@ -13,7 +13,7 @@ use super::{
 };
 use joint::{
     host::OnWait,
-    task::{EndedTask, Runnable, TaskEnd},
+    task::{EndedTask, Id, Runnable, TaskEnd},
 };
 
 /// A steal, for [`Builder::on_steal`](super::Builder::on_steal).
@@ -34,6 +34,7 @@ type EndHook = Box<dyn Fn(&TaskInfo<'_>, TaskEnd) + Send + Sync>;
 type StealHook = Box<dyn Fn(&StealInfo) + Send + Sync>;
 pub(super) type WorkerHook = Box<dyn Fn(usize) + Send + Sync>;
 type PushHook = Box<dyn Fn() + Send + Sync>;
+type StartHook = Box<dyn Fn(Id, &mut dyn FnMut()) + Send + Sync>;
 type TimerHook = Box<dyn Fn(Instant) + Send + Sync>;
 
 #[derive(Default)]
@@ -51,6 +52,7 @@ pub(crate) struct Hooks {
     pub(super) on_unpark: Option<WorkerHook>,
     pub(super) on_push: Option<PushHook>,
     pub(super) on_timer: Option<TimerHook>,
+    pub(super) start: Option<StartHook>,
     /// What the hooks of [`record_times`](super::Builder::record_times) write.
     pub(super) times: Option<Arc<Times>>,
     /// What [`record_times`](super::Builder::record_times) notes on the workers' threads.
@@ -155,5 +157,6 @@ impl Drop for Hooks {
         guarded(|| drop((self.on_thread_start.take(), self.on_thread_stop.take())));
         guarded(|| drop((self.on_park.take(), self.on_unpark.take())));
         guarded(|| drop((self.on_push.take(), self.on_timer.take())));
+        guarded(|| drop(self.start.take()));
     }
 }

@@ -7,6 +7,7 @@
 //! | to | use |
 //! |---|---|
 //! | start a task, from anywhere | [`spawn`], [`spawn_detached`] |
+//! | start one whose first part runs at once, on the caller's stack | [`spawn_now`] |
 //! | start one with a name, a priority or a worker of its own | [`TaskBuilder`] |
 //! | start one that is not `Send` | [`spawn_local`] on a worker, or a [`LocalExecutor`] |
 //! | start tasks that borrow | [`scope()`], [`async_scope`] |
@@ -271,7 +272,7 @@ pub use self::{
     metrics::{Metrics, WorkerMetrics},
     scope::{AsyncScope, Scope, async_scope, scope},
     shutdown::ShutdownTimeout,
-    task_builder::{Priority, TaskBuilder, spawn_local},
+    task_builder::{Priority, TaskBuilder, spawn_local, spawn_local_now},
     task_local::TaskLocalScope,
     times::TaskTimes,
     yield_now::{Point, YieldNow, yield_now},
@@ -336,6 +337,7 @@ use self::{
         current,
         launch::{launch, new_detached, new_task},
         shared::{Runnable, Shared},
+        start::start,
     },
 };
 
@@ -346,7 +348,7 @@ use self::{
 ///
 /// | to | use |
 /// |---|---|
-/// | start a task | [`spawn`](Executor::spawn), [`spawn_detached`](Executor::spawn_detached), [`spawn_on`](Executor::spawn_on), [`TaskBuilder`] |
+/// | start a task | [`spawn`](Executor::spawn), [`spawn_now`](Executor::spawn_now), [`spawn_detached`](Executor::spawn_detached), [`spawn_on`](Executor::spawn_on), [`TaskBuilder`] |
 /// | wait for a future on a thread that is not a worker | [`block_on`](Executor::block_on) |
 /// | run a function that splits its work with [`join()`] on the workers | [`install`](Executor::install) |
 /// | observe it | [`metrics`](Executor::metrics), the [hooks](Builder#hooks), and a [dump](Executor::dump) of what its tasks wait for |
@@ -471,6 +473,30 @@ impl Executor {
         handle
     }
 
+    /// Starts a task whose first poll is made by this call, as
+    /// [`joint_executor::spawn_now`](crate::spawn_now) does.
+    ///
+    /// If this thread is not one of the executor's workers, the first poll runs as code of
+    /// [`enter`](Executor::enter) does, so that timers and descriptors are those of this executor.
+    /// Then the task runs on the workers.
+    #[track_caller]
+    pub fn spawn_now<F>(&self, future: F) -> JoinHandle<F::Output>
+    where
+        F: Future<Output: Send + 'static> + Send + 'static,
+    {
+        let (runnable, handle) = new_task(Location::caller(), future);
+        current::with_worker_of(&raw const *self.shared, |worker| match worker {
+            Some(worker) => worker.start(runnable),
+            None => self.start_outside(runnable, Lane::Normal),
+        });
+        handle
+    }
+
+    fn start_outside(&self, runnable: Runnable, lane: Lane) {
+        hosted::check_place(self);
+        start(&self.shared, None, &raw const *self, runnable, lane);
+    }
+
     /// Starts a task that nobody waits for. It may run at once, on any of the threads. Its output
     /// is dropped where it ends.
     ///
@@ -560,6 +586,84 @@ where
 {
     let (runnable, handle) = new_task(Location::caller(), future);
     launch_here(runnable);
+    handle
+}
+
+/// Starts a task on the executor that [`spawn`] uses, and polls it for the first time before this
+/// returns, on the caller's stack.
+///
+/// | after that poll | the task |
+/// |---|---|
+/// | ready | has ended. It has been in no queue, no other worker was told of it, and the handle gives its output without waiting |
+/// | pending | waits as any other. Its first waker queues it |
+/// | pending, and woken meanwhile, as by [`yield_now`](crate::yield_now()) | is queued as any other |
+///
+/// It pays where many tasks end in their first poll, such as an answer from a cache, and where the
+/// first part of a task must come before what its spawner does next. A task that computes for long
+/// delays its spawner, and nothing else can run it meanwhile: use [`spawn`].
+///
+/// Dropping the handle **cancels** the task; [`detach`](JoinHandle::detach) it to let it run on by
+/// itself.
+///
+/// # What the first poll meets
+/// It runs as a function that the caller calls, with what the caller holds: a lock that both take
+/// is a deadlock, and a `RefCell` that both borrow panics in the task. It is not the caller's code
+/// in other respects. It is the [current task](crate::task::id), is in its own span, and sees no
+/// [`TaskLocal`] value and no [`LocalExecutor`] of the caller. The hooks for a poll are called
+/// around it. A panic becomes the task's result. After this call all that is the caller's again.
+///
+/// Its operations use up the [budget](joint::budget) of the caller's poll. An operation that is
+/// refused queues the task. A task that it wakes runs after the caller's poll, on this worker or
+/// another, as if the caller had woken it.
+///
+/// # When it is queued instead
+/// * If 16 tasks are being started so on this thread already, one inside the other. A recursion of
+///   any depth therefore needs a stack for 16.
+/// * If only another worker may run it ([`TaskBuilder::on_worker`]).
+/// * If the executor has been shut down: as any late task, it is cancelled.
+/// * If a simulation (`joint-sim`) or the hook [`on_start`](Builder::on_start) decides so. A program
+///   must therefore not rely on the order for more than its speed.
+///
+/// # Elsewhere
+/// C#'s asynchronous methods, Swift's `Task.immediate`, Kotlin's `CoroutineStart.UNDISPATCHED` and
+/// C++'s eager coroutines begin so, and so do the actors of Flow and the coroutines of Tao. tokio,
+/// async-executor and smol have no such function: there, every task is queued.
+///
+/// # Cost
+/// If the task is ready: on a worker [one allocation](joint::task#memory) and one atomic
+/// read-modify-write. On any other thread it takes two more, for the [counts](Executor::metrics),
+/// and a lock if the task waits.
+///
+/// # Panics
+/// If the global executor is needed and cannot be started.
+///
+/// # Example
+/// ```
+/// use joint_executor::{Executor, spawn_now, yield_now};
+///
+/// let executor = Executor::builder().workers(1).build()?;
+/// executor.block_on(async {
+///     let ready = spawn_now(async { 6 * 7 });
+///     assert!(ready.is_finished());
+///     let waits = spawn_now(async { yield_now().await });
+///     assert_eq!(ready.await, 42);
+///     waits.await;
+/// });
+/// # Ok::<(), std::io::Error>(())
+/// ```
+#[doc(alias = "eager")]
+#[doc(alias = "immediate")]
+#[doc(alias = "undispatched")]
+#[track_caller]
+pub fn spawn_now<F>(future: F) -> JoinHandle<F::Output>
+where
+    F: Future<Output: Send + 'static> + Send + 'static,
+{
+    let (runnable, handle) = new_task(Location::caller(), future);
+    current::with_current(|worker| match worker {
+        Some(worker) => worker.start(runnable),
+        None => entered::ambient().start_outside(runnable, Lane::Normal),
+    });
     handle
 }
 

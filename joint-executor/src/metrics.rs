@@ -76,8 +76,11 @@ impl Counters {
 pub(super) struct OutsideCounters {
     /// Written by every spawn from another thread.
     spawned: CachePadded<AtomicUsize>,
+    /// The tasks that were ready in a first poll there.
+    finished: AtomicUsize,
     cancelled: AtomicUsize,
-    /// The cancelled tasks whose futures panicked when they were dropped.
+    /// The tasks that panicked in a first poll there, and the cancelled ones whose futures panicked
+    /// when they were dropped.
     panicked: AtomicUsize,
 }
 
@@ -85,6 +88,7 @@ impl OutsideCounters {
     pub(super) fn new() -> Self {
         Self {
             spawned: CachePadded::new(AtomicUsize::new(0)),
+            finished: AtomicUsize::new(0),
             cancelled: AtomicUsize::new(0),
             panicked: AtomicUsize::new(0),
         }
@@ -98,8 +102,8 @@ impl OutsideCounters {
     pub(super) fn count_end(&self, how: TaskEnd) {
         let count = match how {
             TaskEnd::Panicked => &self.panicked,
-            // Threads that are not workers poll no task.
-            TaskEnd::Cancelled | TaskEnd::Finished => &self.cancelled,
+            TaskEnd::Cancelled => &self.cancelled,
+            TaskEnd::Finished => &self.finished,
         };
         // ORDERING: ended_outside. Relaxed: a number for display.
         count.fetch_add(1, order!(ended_outside: Relaxed));
@@ -133,12 +137,13 @@ impl Metrics {
             let counts = workers.iter().map(|counters| count(counters).get());
             counts.sum()
         };
-        // ORDERING: cancelled_read, panicked_read. Relaxed: numbers for display.
+        // ORDERING: finished_read, cancelled_read, panicked_read. Relaxed: numbers for display.
+        let finished = outside.finished.load(order!(finished_read: Relaxed));
         let cancelled = outside.cancelled.load(order!(cancelled_read: Relaxed));
         let panicked = outside.panicked.load(order!(panicked_read: Relaxed));
         let each = workers.iter().enumerate();
         Self {
-            finished: sum(|counters| &counters.finished),
+            finished: sum(|counters| &counters.finished) + finished as u64,
             cancelled: sum(|counters| &counters.cancelled) + cancelled as u64,
             panicked: sum(|counters| &counters.panicked) + panicked as u64,
             // Read last, so that the number of live tasks is seldom too small.

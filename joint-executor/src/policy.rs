@@ -110,6 +110,11 @@ pub(crate) const BLOCKED_LOOK: Duration = Duration::from_millis(1);
 /// The interval at which a blocked worker looks whether its wait is a deadlock.
 pub(crate) const DEADLOCK_LOOK: Duration = Duration::from_secs(1);
 
+// What starts on its spawner's stack (`worker/start.rs`, `local`).
+
+/// The largest number of first polls by `spawn_now` that may be nested on a thread's stack.
+pub(crate) const MOST_STARTS: u32 = 16;
+
 // What the end of an executor waits for (`worker/closing.rs`).
 
 /// The largest number of drops that may be nested on a thread's stack, in each executor: of those

@@ -2,7 +2,7 @@
 //! tells a waker which executor a task belongs to.
 //!
 //! A task is entered the first time that a poll of it is pending and it was not woken meanwhile, by
-//! the worker that runs it. A task that a worker spawns for itself alone is entered when it is
+//! the worker that runs it, or by another thread that has polled it first (`worker/start.rs`). A task that a worker spawns for itself alone is entered when it is
 //! made. A task is struck off when its future is gone. A task that is ready, or woken, before its
 //! first poll is over is mostly never entered. An entry is one word, the task's address, and owns
 //! nothing: while the future exists, so does the task. In turn the task's metadata, its
@@ -10,9 +10,11 @@
 //! which executor, which lane and which worker the entry belongs to.
 //!
 //! Each worker has a room for each lane, and is the owner of these rooms. It enters its tasks there
-//! with a store, and strikes off those that end on it with one exchange. Another thread that
+//! with a store, and strikes off those that end on it with one exchange. The threads that are no
+//! workers have rooms of their own, which belong to whichever has the lock. Another thread that
 //! strikes a task off puts the entry on a list, from which the worker takes it when it needs room.
-//! No thread waits for another one, except for a walk, which waits for the walk before it.
+//! No thread waits for another one, except for a walk, which waits for the walk before it, and for a
+//! thread that is no worker, which waits for the one before it to enter its task.
 //!
 //! | entry | meaning |
 //! |---|---|
@@ -35,7 +37,8 @@
 //! the next poll. The walk comes after the executor was closed, has a fence, and reads the
 //! entries. If the worker's fence comes first, the walk sees the entry. Otherwise the worker sees
 //! that the executor is closed. It begins no poll that may wait for the task, and cancels by itself
-//! what it has entered (`worker/closing.rs`).
+//! what it has entered (`worker/closing.rs`). A thread that is no worker does the same, and cancels
+//! the one task that it has entered.
 //!
 //! # What keeps the executor alive
 //! The workers do, and so does each thread that ends a task elsewhere. When the last worker has
@@ -241,8 +244,10 @@ fn with(task: NonNull<()>, flags: usize) -> *mut () {
 }
 
 pub(crate) struct Registry<K> {
-    /// The rooms of each worker.
+    /// The rooms of each worker, and those of all other threads.
     shards: Vec<[Room<K>; PINNED + 1]>,
+    /// Locked by the thread that is the owner of the rooms of no worker.
+    outside: Mutex<()>,
     /// Locked by the one walk that is under way.
     walk: Mutex<()>,
     /// Those among the workers.
@@ -253,7 +258,8 @@ impl<K: RegistryOwner> Registry<K> {
     /// `fences` are those among the workers.
     pub(crate) fn new(workers: usize, fences: Fences) -> Self {
         Self {
-            shards: (0..workers).map(|_| Default::default()).collect(),
+            shards: (0..=workers).map(|_| Default::default()).collect(),
+            outside: Mutex::new(()),
             walk: Mutex::new(()),
             fences,
         }
@@ -271,15 +277,50 @@ impl<K: RegistryOwner> Registry<K> {
         link: &EntryLink<K>,
         worker: usize,
     ) {
-        let (registry, place) = (owner.registry(), link.place().on(worker));
+        let fence = || {
+            // ORDERING: enter_fence. SeqCst, with `walk_fence`: see the header.
+            owner.registry().fences.fence(order!(enter_fence: SeqCst));
+        };
+        // SAFETY: by this function's contract, the worker is the owner of its rooms.
+        unsafe { Self::enter_in(owner, task, link, worker, fence) };
+    }
+
+    /// Enters a task, as a thread that is no worker. If the executor is closed then, the caller
+    /// must cancel the task.
+    ///
+    /// # Safety
+    /// The caller is the task's runner. The task has this link, and is not in any registry yet.
+    #[cold]
+    pub(crate) unsafe fn enter_outside(owner: &Arc<K>, task: NonNull<()>, link: &EntryLink<K>) {
+        let registry = owner.registry();
+        let _owner = lock(&registry.outside);
+        let fence = || {
+            // ORDERING: outside_fence. SeqCst, with `walk_fence`, as `enter_fence`.
+            fence(order!(outside_fence: SeqCst));
+        };
+        // SAFETY: by this function's contract, and whoever has the lock is the owner.
+        unsafe { Self::enter_in(owner, task, link, registry.workers(), fence) };
+    }
+
+    /// # Safety
+    /// The caller is the owner of the rooms of this shard, and otherwise as for
+    /// [`enter`](Self::enter).
+    #[inline]
+    unsafe fn enter_in(
+        owner: &Arc<K>,
+        task: NonNull<()>,
+        link: &EntryLink<K>,
+        shard: usize,
+        fence: impl FnOnce(),
+    ) {
+        let (registry, place) = (owner.registry(), link.place().on(shard));
         let head = || Head {
             owner: Arc::as_ptr(owner),
             place,
         };
-        // SAFETY: the worker is the owner of its rooms.
+        // SAFETY: by this function's contract.
         let entry = unsafe { registry.room(place).enter(task, head) };
-        // ORDERING: enter_fence. SeqCst, with `walk_fence`: see the header.
-        registry.fences.fence(order!(enter_fence: SeqCst));
+        fence();
         // ORDERING: place. Relaxed: the end of this run publishes it to every thread that wakes the
         // task later.
         link.0.store(entry.cast(), order!(place: Relaxed));
@@ -408,9 +449,10 @@ impl<K: RegistryOwner> Registry<K> {
     /// Calls `f` with each task that is entered and that only this worker can run. `f` must not
     /// panic, nor use the executor.
     pub(crate) fn each_task_of(&self, worker: usize, f: impl FnMut(NonNull<()>)) {
-        let is_alone = self.shards.len() == 1;
-        let first = if is_alone { NORMAL } else { PINNED };
-        self.walk(worker..worker + 1, first..PINNED + 1, f);
+        match self.workers() == 1 {
+            true => self.walk(0..self.shards.len(), ALL, f),
+            false => self.walk(worker..worker + 1, PINNED..PINNED + 1, f),
+        }
     }
 
     /// Calls `f` with each task that is entered in these rooms of these workers.
@@ -464,6 +506,10 @@ impl<K: RegistryOwner> Registry<K> {
                 });
             }
         }
+    }
+
+    fn workers(&self) -> usize {
+        self.shards.len() - 1
     }
 
     #[inline]

@@ -1,7 +1,7 @@
 //! [`TaskBuilder`]: a task with a name, a priority or a worker of its own.
 
 use alloc::{borrow::Cow, sync::Arc};
-use core::{future::Future, panic::Location};
+use core::{future::Future, panic::Location, ptr};
 
 use super::{
     Executor, entered, hosted, local,
@@ -11,7 +11,8 @@ use super::{
         Running, current,
         launch::{builder, launch},
         schedule::Scheduler,
-        shared::Shared,
+        shared::{Runnable, Shared},
+        start::start,
     },
 };
 use joint::task::JoinHandle;
@@ -123,12 +124,37 @@ impl<'a> TaskBuilder<'a> {
     where
         F: Future<Output: Send + 'static> + Send + 'static,
     {
-        let spawned = Location::caller();
-        self.with_target(|name, lane, shared, worker| {
+        self.spawn_by(Location::caller(), future, Begin::Queued)
+    }
+
+    /// Starts the task, and polls it for the first time before this returns, like
+    /// [`Executor::spawn_now`]. A task with another worker of its own is queued there.
+    ///
+    /// # Panics
+    /// Like [`spawn`](TaskBuilder::spawn).
+    #[track_caller]
+    pub fn spawn_now<F>(self, future: F) -> JoinHandle<F::Output>
+    where
+        F: Future<Output: Send + 'static> + Send + 'static,
+    {
+        self.spawn_by(Location::caller(), future, Begin::Now)
+    }
+
+    #[track_caller]
+    fn spawn_by<F>(
+        self,
+        spawned: &'static Location<'static>,
+        future: F,
+        begin: Begin,
+    ) -> JoinHandle<F::Output>
+    where
+        F: Future<Output: Send + 'static> + Send + 'static,
+    {
+        self.with_target(|name, lane, target| {
             let lane = lane.unwrap_or(Lane::Normal);
             let future = traced(future, lane.name(), name.as_deref(), spawned);
             let (runnable, handle) = start!(name, spawned, spawn(future));
-            launch(shared, worker, runnable, lane);
+            target.spawn(begin, runnable, lane);
             handle.without_metadata()
         })
     }
@@ -143,11 +169,11 @@ impl<'a> TaskBuilder<'a> {
         F: Future + Send + 'static,
     {
         let spawned = Location::caller();
-        self.with_target(|name, lane, shared, worker| {
+        self.with_target(|name, lane, target| {
             let lane = lane.unwrap_or(Lane::Normal);
             let future = traced(future, lane.name(), name.as_deref(), spawned);
             let runnable = start!(name, spawned, spawn_detached(future));
-            launch(shared, worker, runnable, lane);
+            target.spawn(Begin::Queued, runnable, lane);
         });
     }
 
@@ -164,12 +190,39 @@ impl<'a> TaskBuilder<'a> {
     where
         F: Future<Output: 'static> + 'static,
     {
-        let spawned = Location::caller();
+        self.spawn_local_by(Location::caller(), future, Begin::Queued)
+    }
+
+    /// Starts a task as [`spawn_local`](TaskBuilder::spawn_local) does, and polls it for the first
+    /// time before this returns, as [`spawn_now`](TaskBuilder::spawn_now) does.
+    ///
+    /// # Panics
+    /// Like [`spawn_local`](TaskBuilder::spawn_local).
+    #[track_caller]
+    pub fn spawn_local_now<F>(self, future: F) -> JoinHandle<F::Output>
+    where
+        F: Future<Output: 'static> + 'static,
+    {
+        self.spawn_local_by(Location::caller(), future, Begin::Now)
+    }
+
+    #[track_caller]
+    fn spawn_local_by<F>(
+        self,
+        spawned: &'static Location<'static>,
+        future: F,
+        begin: Begin,
+    ) -> JoinHandle<F::Output>
+    where
+        F: Future<Output: 'static> + 'static,
+    {
         if current_worker().is_none() {
             no_worker();
         }
-        self.with_target(|name, lane, shared, worker| {
-            let Some(worker) = worker else { no_worker() };
+        self.with_target(|name, lane, target| {
+            let Some(worker) = target.worker else {
+                no_worker()
+            };
             let own = Lane::Pinned(worker.index());
             if lane.is_some_and(|lane| lane != own) {
                 panic!(
@@ -181,17 +234,16 @@ impl<'a> TaskBuilder<'a> {
             worker.lent.note_local();
             let future = traced(future, "local", name.as_deref(), spawned);
             let (runnable, handle) = start!(name, spawned, spawn_local(future));
-            launch(shared, Some(worker), runnable, own);
+            target.spawn(begin, runnable, own);
             handle.without_metadata()
         })
     }
 
-    /// Calls `f` with the name, the lane if one was set, the executor, and the worker of that
-    /// executor that this thread is, if any.
+    /// Calls `f` with the name, the lane if one was set, and where the task is spawned.
     #[track_caller]
     fn with_target<R>(
         self,
-        f: impl FnOnce(Option<Cow<'static, str>>, Option<Lane>, &Arc<Shared>, Option<&Running<'_>>) -> R,
+        f: impl FnOnce(Option<Cow<'static, str>>, Option<Lane>, &Target<'_>) -> R,
     ) -> R {
         let is_outside = current_worker().is_none();
         let ambient = (self.executor.is_none() && is_outside).then(entered::ambient);
@@ -224,8 +276,42 @@ impl<'a> TaskBuilder<'a> {
             if let (Some(executor), None) = (executor, worker) {
                 hosted::check_place(executor);
             }
-            f(self.name, lane, shared, worker)
+            let executor = executor.map_or(ptr::null(), ptr::from_ref);
+            f(
+                self.name,
+                lane,
+                &Target {
+                    shared,
+                    worker,
+                    executor,
+                },
+            )
         })
+    }
+}
+
+/// Where a task is spawned.
+struct Target<'a> {
+    shared: &'a Arc<Shared>,
+    /// The worker of that executor that this thread is, if it is one.
+    worker: Option<&'a Running<'a>>,
+    /// The executor, or null if only the worker is known.
+    executor: *const Executor,
+}
+
+/// Where a new task is polled for the first time.
+#[derive(Clone, Copy)]
+enum Begin {
+    Queued,
+    Now,
+}
+
+impl Target<'_> {
+    fn spawn(&self, begin: Begin, runnable: Runnable, lane: Lane) {
+        match begin {
+            Begin::Queued => launch(self.shared, self.worker, runnable, lane),
+            Begin::Now => start(self.shared, self.worker, self.executor, runnable, lane),
+        }
     }
 }
 
@@ -319,6 +405,36 @@ where
         None => Err(future),
     });
     spawned_there.unwrap_or_else(|future| TaskBuilder::new().spawn_local(future))
+}
+
+/// Starts a task that need not be `Send`, where [`spawn_local`] does, and polls it for the first
+/// time before this returns, as [`spawn_now`](crate::spawn_now) does.
+///
+/// # Panics
+/// Like [`spawn_local`].
+///
+/// # Example
+/// ```
+/// use std::rc::Rc;
+///
+/// let local = joint_executor::LocalExecutor::new();
+/// local.block_on(async {
+///     let answer = Rc::new(42);
+///     let task = joint_executor::spawn_local_now(async move { answer });
+///     assert!(task.is_finished());
+/// });
+/// ```
+#[track_caller]
+pub fn spawn_local_now<F>(future: F) -> JoinHandle<F::Output>
+where
+    F: Future<Output: 'static> + 'static,
+{
+    let spawned = Location::caller();
+    let spawned_there = local::with_current(|home| match home {
+        Some(home) => Ok(home.spawn_now(spawned, future)),
+        None => Err(future),
+    });
+    spawned_there.unwrap_or_else(|future| TaskBuilder::new().spawn_local_now(future))
 }
 
 /// Returns the index of the worker that this thread is, in its executor. Returns `None` on other

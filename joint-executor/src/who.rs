@@ -8,15 +8,20 @@
 //! | a future of another executor that is disposed of ([`as_disposed`]) | stays | none | stays | none |
 //! | `Executor::enter` and `block_on` ([`as_entered`]) | none | none | it | stay |
 //! | a local executor ([`as_local`]) | stays | it | stays | stay |
+//! | a task that starts on its spawner's stack ([`as_started`]): of the worker | stays | none | none | its own |
+//! | of another executor | none | none | it | its own |
+//! | of a local executor | stays | it | stays | its own |
 //!
 //! What stays belongs to the code as well: a function that is passed to `Executor::enter` inside a
 //! task is still code of that task, and sees its values. Where it does not stay, the code of others
-//! runs. In all cases but the fourth, the budget of the poll around it is restored afterwards.
+//! runs. In the cases but the fourth and the last three, the budget of the poll around it is
+//! restored afterwards. A task that starts uses that of its spawner.
 //!
 //! The types that the addresses lead to lie above this file, so the addresses have no type here.
 
 use core::{cell::Cell, mem, ptr};
 
+use super::guard::with_value;
 use joint::{budget, task};
 use joint_switch::thread_local;
 
@@ -30,6 +35,8 @@ struct Code {
     forks: Address,
     local: Address,
     entered: Address,
+    /// The executor whose task starts here, if this is none of its workers.
+    starter: Address,
     /// The innermost task-local value.
     values: Address,
     /// Whether a future is disposed of that is not the worker's.
@@ -44,6 +51,7 @@ impl Code {
         forks: ptr::null(),
         local: ptr::null(),
         entered: ptr::null(),
+        starter: ptr::null(),
         values: ptr::null(),
         is_disposed: false,
         waits_for_lent: false,
@@ -55,6 +63,8 @@ struct Here {
     /// The worker that this thread is, even while the code that it runs belongs to another
     /// executor.
     thread: Cell<Address>,
+    /// The number of tasks that are being started on this thread's stack, one inside the other.
+    starts: Cell<u32>,
 }
 
 thread_local! {
@@ -62,6 +72,7 @@ thread_local! {
         Here {
             code: Cell::new(Code::NOBODY),
             thread: Cell::new(ptr::null()),
+            starts: Cell::new(0),
         }
     };
 }
@@ -90,6 +101,11 @@ pub(super) fn local<L>() -> *const L {
 
 pub(super) fn entered<E>() -> *const E {
     HERE.with(|here| here.code.get().entered).cast()
+}
+
+/// The executor whose task starts here, if this is none of its workers.
+pub(super) fn starter<S>() -> *const S {
+    HERE.with(|here| here.code.get().starter).cast()
 }
 
 #[inline(always)]
@@ -156,6 +172,69 @@ pub(super) fn as_entered<E, R>(executor: *const E, f: impl FnOnce() -> R) -> R {
 pub(super) fn as_local<L, R>(local: *const L, f: impl FnOnce() -> R) -> R {
     let _budget = budget::save();
     HERE.with(|here| here.with(|code| &mut code.local, local.cast(), f))
+}
+
+/// The executor of a task that starts on its spawner's stack.
+#[derive(Clone, Copy)]
+pub(super) enum Starter {
+    /// That of the worker to which the spawner's code belongs.
+    Worker,
+    /// Another one: as what is entered, and as what its tasks look for.
+    Other {
+        entered: Address,
+        shared: Address,
+    },
+    Local(Address),
+}
+
+impl Starter {
+    pub(super) fn local<L>(local: *const L) -> Self {
+        Self::Local(local.cast())
+    }
+
+    pub(super) fn other<E, S>(entered: *const E, shared: *const S) -> Self {
+        Self::Other {
+            entered: entered.cast(),
+            shared: shared.cast(),
+        }
+    }
+}
+
+/// Calls `f`, which polls a task for the first time, on the stack of its spawner. Does not call it
+/// if `most` such calls are under way on this thread.
+#[inline]
+pub(super) fn as_started<R>(most: u32, starter: Starter, f: impl FnOnce() -> R) -> Option<R> {
+    HERE.with(|here| {
+        let starts = here.starts.get();
+        if starts >= most {
+            return None;
+        }
+        let around = here.code.get();
+        let mut code = Code {
+            values: ptr::null(),
+            is_disposed: false,
+            ..around
+        };
+        match starter {
+            Starter::Local(local) => code.local = local,
+            Starter::Worker => {
+                code.local = ptr::null();
+                code.entered = ptr::null();
+            }
+            Starter::Other { entered, shared } => {
+                code = Code {
+                    entered,
+                    starter: shared,
+                    waits_for_lent: around.waits_for_lent,
+                    ..Code::NOBODY
+                };
+            }
+        }
+        Some(with_value(&here.starts, starts + 1, || {
+            // The drop of the future and the hooks are no code of the spawner's task either.
+            here.with(|all| all, code, || task::without_current(f))
+        }))
+    })
 }
 
 #[inline]

@@ -94,6 +94,7 @@ const WORKER: &[&[&str]] = &[
     &["end"],
     &["schedule"],
     &["launch"],
+    &["start"],
     &["blocked"],
     &["thread"],
     &["stepped"],

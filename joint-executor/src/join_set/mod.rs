@@ -158,6 +158,28 @@ impl<T> JoinSet<T> {
         self.insert(super::spawn(future))
     }
 
+    /// Starts a task like [`joint_executor::spawn_now`](crate::spawn_now), which polls it for the
+    /// first time before this returns, and adds it to the set. A task that is ready then is the last
+    /// of those that have ended so far. Returns what [`spawn`](JoinSet::spawn) returns.
+    ///
+    /// # Panics
+    /// Like [`joint_executor::spawn`](crate::spawn).
+    ///
+    /// # Example
+    /// ```
+    /// let mut set = joint_executor::JoinSet::new();
+    /// assert!(set.spawn_now(async { 1 }).is_finished());
+    /// assert!(matches!(set.try_join_next(), Some(Ok(1))));
+    /// ```
+    #[track_caller]
+    pub fn spawn_now<F>(&mut self, future: F) -> &JoinHandle<T>
+    where
+        F: Future<Output = T> + Send + 'static,
+        T: Send + 'static,
+    {
+        self.insert(super::spawn_now(future))
+    }
+
     /// Starts a task on an executor, and adds it to the set. Returns what
     /// [`spawn`](JoinSet::spawn) returns.
     #[track_caller]

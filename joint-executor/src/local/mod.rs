@@ -131,6 +131,29 @@ impl LocalExecutor {
         self.state.spawn(Location::caller(), future)
     }
 
+    /// Starts a task, and polls it for the first time before this returns, as
+    /// [`joint_executor::spawn_now`](crate::spawn_now) does. If the future is ready then, the task
+    /// was in no queue. It starts so also while the executor does not run, and is queued instead
+    /// while 16 tasks are being started, one inside the other, and while the executor is dropped.
+    ///
+    /// # Cost
+    /// [One allocation](joint::task#memory), and one atomic read-modify-write.
+    ///
+    /// # Example
+    /// ```
+    /// let executor = joint_executor::LocalExecutor::new();
+    /// assert!(executor.spawn_now(async {}).is_finished());
+    /// assert!(!executor.spawn_now(joint_executor::yield_now()).is_finished());
+    /// ```
+    #[track_caller]
+    pub fn spawn_now<F>(&self, future: F) -> JoinHandle<F::Output>
+    where
+        F: Future + 'static,
+        F::Output: 'static,
+    {
+        self.state.spawn_now(Location::caller(), future)
+    }
+
     /// Starts a task that nobody waits for. Its output is dropped where it ends, on this thread.
     ///
     /// It costs less than [`spawn`](LocalExecutor::spawn) and [`detach`](JoinHandle::detach),

@@ -29,8 +29,8 @@ use super::{
 };
 use crate::{
     guard::{guarded, with_value},
-    policy::INJECTOR_INTERVAL,
-    who,
+    policy::{INJECTOR_INTERVAL, MOST_STARTS},
+    who::{self, Starter},
 };
 use joint::{
     budget,
@@ -49,9 +49,11 @@ pub(crate) struct LocalState {
     is_driven: Cell<bool>,
     /// Whether a push will be noticed without waking any thread.
     is_awake: Cell<bool>,
-    /// Whether a `try_tick` is under way, which alone does not make this awake: a `run` may be
+    /// Whether a `try_tick` or the start of a task is under way, which alone does not make this awake: a `run` may be
     /// asleep.
     is_ticking: Cell<bool>,
+    /// Whether the executor is being dropped.
+    is_closed: Cell<bool>,
     /// The number of tasks that have not ended.
     alive: Cell<usize>,
     /// The number of calls of `try_tick`.
@@ -216,6 +218,7 @@ impl LocalState {
             is_driven: Cell::new(false),
             is_awake: Cell::new(false),
             is_ticking: Cell::new(false),
+            is_closed: Cell::new(false),
             alive: Cell::new(0),
             ticks: Cell::new(0),
             inbox: CachePadded::new(Inbox::new()),
@@ -235,14 +238,42 @@ impl LocalState {
         F: Future + 'static,
         F::Output: 'static,
     {
+        let (runnable, handle) = self.task(spawned, future);
+        self.push(runnable);
+        handle
+    }
+
+    pub(crate) fn spawn_now<F>(
+        &self,
+        spawned: &'static Location<'static>,
+        future: F,
+    ) -> JoinHandle<F::Output>
+    where
+        F: Future + 'static,
+        F::Output: 'static,
+    {
+        let (runnable, handle) = self.task(spawned, future);
+        self.start(runnable);
+        handle
+    }
+
+    fn task<F>(
+        &self,
+        spawned: &'static Location<'static>,
+        future: F,
+    ) -> (Runnable, JoinHandle<F::Output>)
+    where
+        F: Future + 'static,
+        F::Output: 'static,
+    {
+        self.count_task();
         // SAFETY: the runnables are run and dropped on this thread alone: the schedule function
         // hands them to this state, which stays here, and which ends only when there can be no more
         // of them. An output that may not be sent is touched only by this thread's runs, and by a
         // handle that is not sent. Everything else may be sent and shared, and may live without
         // limit.
         let (runnable, handle) = unsafe { builder(spawned).spawn_unchecked(|_| future, Scheduler) };
-        self.launch(runnable);
-        handle.without_metadata()
+        (runnable, handle.without_metadata())
     }
 
     pub(super) fn spawn_detached<F: Future + 'static>(
@@ -250,14 +281,35 @@ impl LocalState {
         spawned: &'static Location<'static>,
         future: F,
     ) {
-        // SAFETY: as for `spawn`, and there is no handle.
-        self.launch(unsafe { builder(spawned).spawn_detached_unchecked(|_| future, Scheduler) });
+        self.count_task();
+        // SAFETY: as for `task`, and there is no handle.
+        self.push(unsafe { builder(spawned).spawn_detached_unchecked(|_| future, Scheduler) });
     }
 
     #[inline]
-    fn launch(&self, runnable: Runnable) {
+    fn count_task(&self) {
         self.alive.set(self.alive.get() + 1);
-        self.push(runnable);
+    }
+
+    /// Polls a new task on this stack, or queues it, if too many starts are nested. While the
+    /// executor ends no poll begins, because it would find no task that begins to wait.
+    #[inline]
+    fn start(&self, runnable: Runnable) {
+        let most = if self.is_closed.get() { 0 } else { MOST_STARTS };
+        let mut new = Some(runnable);
+        let polled = with_value(&self.is_ticking, true, || {
+            who::as_started(most, Starter::local(self), || {
+                new.take().map(Runnable::poll)
+            })
+        });
+        match polled.flatten() {
+            None | Some(Polled::Pending | Polled::Ended(None)) => {}
+            Some(Polled::Woken(runnable)) => new = Some(runnable),
+            Some(Polled::Ended(Some(waiter))) => guarded(|| waiter.wake()),
+        }
+        if let Some(runnable) = new {
+            self.push(runnable);
+        }
     }
 
     /// Queues a runnable, on the home thread.
@@ -400,6 +452,7 @@ impl LocalState {
 
     /// Cancels all tasks, and waits for wake-ups of them that are under way on other threads.
     fn close(&self) {
+        self.is_closed.set(true);
         self.drive(|| {
             self.register
                 .cancel_all(|runnable| self.queue.push(runnable));

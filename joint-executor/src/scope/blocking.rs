@@ -35,7 +35,25 @@ impl<'scope> Scope<'scope, '_> {
     {
         // SAFETY: `'scope` is the lifetime of `Executor::scope`, which joins the task before it
         // ends: fact 4 of the header.
-        unsafe { self.inner.spawn(Some(self.executor), future, ()) }
+        unsafe { (self.inner).spawn(|task| self.executor.spawn(task), future, ()) }
+    }
+
+    /// Starts a task as [`spawn`](Scope::spawn) does, and polls it for the first time before this
+    /// returns, on this thread, as [`joint_executor::spawn_now`](crate::spawn_now) does.
+    ///
+    /// # Example
+    /// ```
+    /// let text = String::from("text");
+    /// joint_executor::scope(|s| assert!(s.spawn_now(async { text.len() }).is_finished()));
+    /// ```
+    #[track_caller]
+    pub fn spawn_now<F>(&'scope self, future: F) -> ScopedHandle<'scope, F::Output>
+    where
+        F: Future + Send + 'scope,
+        F::Output: Send + 'scope,
+    {
+        // SAFETY: as for `spawn`.
+        unsafe { (self.inner).spawn(|task| self.executor.spawn_now(task), future, ()) }
     }
 }
 

@@ -59,7 +59,6 @@ use std::{
 };
 
 use super::{
-    Executor,
     arrivals::Arrivals,
     fork_join::job::Lent,
     guard::{Quiet, drop_quietly, guarded, lock},
@@ -124,7 +123,7 @@ impl Inner {
         }
     }
 
-    /// Starts a child on this executor, or on the current one.
+    /// Starts a child by `start`, which spawns its task.
     ///
     /// # Safety
     /// `'scope` does not end before the task that is started has been joined; or `keep` keeps
@@ -132,7 +131,7 @@ impl Inner {
     #[track_caller]
     unsafe fn spawn<'scope, F, K>(
         &'scope self,
-        on: Option<&Executor>,
+        start: impl FnOnce(Kept<K>) -> JoinHandle<()>,
         future: F,
         keep: K,
     ) -> ScopedHandle<'scope, F::Output>
@@ -172,13 +171,8 @@ impl Inner {
         (ended.into_iter().flatten()).for_each(|end| self.note_task(end));
         // Once the result is there, the child's future is gone.
         let lent = Lent(|| receiver.is_finished());
-        let start = || {
-            self.insert(match on {
-                Some(executor) => executor.spawn(task),
-                None => super::spawn(task),
-            });
-        };
-        if let Err(payload) = catch_unwind(AssertUnwindSafe(start)) {
+        let start = AssertUnwindSafe(|| self.insert(start(task)));
+        if let Err(payload) = catch_unwind(start) {
             drop(lent);
             // The spawn itself has panicked, so this is no cancellation that the scope reports.
             if let Ok(Err(held)) = receiver.try_recv() {

@@ -65,14 +65,29 @@ impl<'scope, E: Send + Sync + 'static> AsyncScope<'scope, E> {
         F: Future + Send + 'scope,
         F::Output: Send + 'scope,
     {
-        let keep = self
-            .shared
-            .this
-            .upgrade()
-            .expect("the caller's reference keeps it alive");
-        // SAFETY: everything that is borrowed for `'scope` is in the environment, of which `keep`
-        // is a share: fact 5 of the header.
-        unsafe { self.shared.inner.spawn(None, future, keep) }
+        // SAFETY: everything that is borrowed for `'scope` is in the environment, of which a share
+        // is kept: fact 5 of the header.
+        unsafe { (self.shared.inner).spawn(|task| crate::spawn(task), future, self.share()) }
+    }
+
+    /// Starts a task as [`spawn`](AsyncScope::spawn) does, and polls it for the first time before
+    /// this returns, as [`joint_executor::spawn_now`](crate::spawn_now) does.
+    ///
+    /// # Panics
+    /// Like [`joint_executor::spawn`](crate::spawn).
+    #[track_caller]
+    pub fn spawn_now<F>(&self, future: F) -> ScopedHandle<'scope, F::Output>
+    where
+        F: Future + Send + 'scope,
+        F::Output: Send + 'scope,
+    {
+        // SAFETY: as for `spawn`.
+        unsafe { (self.shared.inner).spawn(|task| crate::spawn_now(task), future, self.share()) }
+    }
+
+    fn share(&self) -> Arc<Environment<E>> {
+        let share = self.shared.this.upgrade();
+        share.expect("the caller's reference keeps it alive")
     }
 }
 

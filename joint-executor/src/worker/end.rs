@@ -1,7 +1,7 @@
 //! The drop of tasks that no worker runs any more, on whatever thread this is, and the part of an
 //! executor's end that no single worker does: `closing.rs` has the rest.
 
-use alloc::{borrow::ToOwned, vec::Vec};
+use alloc::{borrow::ToOwned, sync::Arc, vec::Vec};
 use core::{cell::RefCell, ptr};
 
 use super::{
@@ -62,8 +62,8 @@ pub(super) fn dispose_spawned(shared: &Shared, runnable: Runnable) {
     here.into_iter().for_each(|one| dispose(shared, one));
 }
 
-/// Counts a task whose future has just been dropped on this thread, by the executor's own worker or
-/// by [`dispose`], and calls the hooks for its end.
+/// Counts a task whose future has just been dropped on this thread, by the executor's own worker,
+/// by [`dispose`], or by its first poll (`start.rs`), and calls the hooks for its end.
 #[inline]
 pub(super) fn ended(task: &EndedTask<'_, EntryLink>, how: TaskEnd) {
     with_current(|worker| match worker {
@@ -80,9 +80,13 @@ pub(super) fn ended(task: &EndedTask<'_, EntryLink>, how: TaskEnd) {
 
 #[cold]
 fn ended_elsewhere(task: &EndedTask<'_, EntryLink>, how: TaskEnd) {
-    let innermost = DISPOSALS.with(|all| all.walk(|all| all.next().map(|one| one.shared)));
+    let innermost = match who::is_disposed() {
+        true => DISPOSALS.with(|all| all.walk(|all| all.next().map(|one| one.shared))),
+        // SAFETY: set by `start` to a reference that it has for the time of the poll.
+        false => unsafe { who::starter::<Arc<Shared>>().as_ref() }.map(Arc::as_ptr),
+    };
     if let Some(shared) = innermost {
-        // SAFETY: the call of `dispose` on this stack has been lent it.
+        // SAFETY: the call of `dispose` or `start` on this stack has been lent it.
         let shared = unsafe { &*shared };
         shared.outside.count_end(how);
         // SAFETY: the runner calls this.

@@ -51,20 +51,47 @@ pub(crate) fn launch(
     runnable: Runnable,
     lane: Lane,
 ) {
+    introduce(shared, worker, &runnable, lane);
+    place(shared, worker, runnable, lane, |worker, runnable| {
+        worker.push_new(runnable, lane);
+    });
+}
+
+/// Counts a new task, and moves it to its lane.
+pub(super) fn introduce(
+    shared: &Shared,
+    worker: Option<&Running<'_>>,
+    runnable: &Runnable,
+    lane: Lane,
+) {
     match worker {
         Some(worker) => worker.counters().spawned.increment(),
         None => shared.outside.count_spawn(),
     }
     if shared.watches_tasks {
-        shared.hooks.spawned(&runnable);
+        shared.hooks.spawned(runnable);
     }
     if lane != Lane::Normal {
         runnable.metadata().set_lane(lane);
     }
-    if let Some(worker) = worker.filter(|worker| lane == Lane::Pinned(worker.index())) {
+}
+
+/// Puts a task that no other thread knows where it runs next. `push` pushes it into a queue of this
+/// worker, or into the inbox of the one that it is pinned to.
+pub(super) fn place(
+    shared: &Arc<Shared>,
+    worker: Option<&Running<'_>>,
+    runnable: Runnable,
+    lane: Lane,
+    push: impl FnOnce(&Running<'_>, Runnable),
+) {
+    if let Some(worker) = worker.filter(|worker| lane == Lane::Pinned(worker.index()))
+        && !runnable.metadata().is_entered()
+    {
         // A local task may be dropped on this thread only, so the worker's end waits for it, and
-        // finds it here even if it has never run.
-        // SAFETY: the task is new, its runnable is here, and this is the worker.
+        // finds it here even if it has never waited.
+        // SAFETY: the task was in no queue yet, its runnable is here, and this is the worker. It is
+        // in no registry.
         unsafe { worker.enter(runnable.as_ptr(), runnable.metadata()) };
     }
     match worker {
@@ -75,10 +102,7 @@ pub(crate) fn launch(
         {
             dispose_spawned(shared, runnable);
         }
-        Some(worker) if lane == Lane::Normal && shared.decides == Decides::Workers => {
-            worker.push_spawned(runnable);
-        }
-        Some(worker) => queue(worker, runnable, lane),
+        Some(worker) => push(worker, runnable),
         // The future is the caller's own.
         None if shared.gate.is_terminated() => dispose_spawned(shared, runnable),
         None => shared.inject(runnable, lane),
@@ -86,6 +110,15 @@ pub(crate) fn launch(
 }
 
 impl Running<'_> {
+    /// Pushes a new task into its first queue.
+    #[inline]
+    pub(super) fn push_new(&self, runnable: Runnable, lane: Lane) {
+        match lane == Lane::Normal && self.shared().decides == Decides::Workers {
+            true => self.push_spawned(runnable),
+            false => queue(self, runnable, lane),
+        }
+    }
+
     /// Pushes a new task of the normal lane into this worker's queue.
     #[inline]
     pub(crate) fn launch(&self, runnable: Runnable) {

@@ -42,6 +42,7 @@
 //! | `current.rs` | | which worker a thread is |
 //! | `end.rs` | | the drop of a task that no worker runs; what of the end is not a worker's |
 //! | `schedule.rs`; `launch.rs` | `Scheduler` | how a task that was woken, or is new, gets into a queue |
+//! | `start.rs` | | how a new task is polled on its spawner's stack |
 //! | `blocked.rs` | | the work of a worker while a poll blocks its thread |
 //! | `thread.rs` | | what the thread of a worker does: the loop |
 //! | `stepped.rs` | | a worker that its owner drives step by step, or task by task |
@@ -62,6 +63,7 @@ mod queues;
 mod run;
 pub(super) mod schedule;
 pub(crate) mod shared;
+pub(super) mod start;
 mod state;
 pub(crate) mod stepped;
 mod thread;

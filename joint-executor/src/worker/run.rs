@@ -1,6 +1,7 @@
 //! A run of a task, what it leaves to do, and the drop of a task that is not to run.
 
-use core::ptr::NonNull;
+use alloc::string::String;
+use core::{cell::RefCell, ptr::NonNull};
 
 use super::{
     queues::After,
@@ -80,40 +81,16 @@ impl Running<'_> {
         runnable: Runnable,
         settle: impl FnOnce(Polled<EntryLink>) -> R,
     ) -> R {
-        let hooks = &self.shared().hooks;
-        self.stranger(|| Hooks::task(&hooks.before_poll, &runnable));
-        let (id, spawned) = (runnable.id(), runnable.spawned());
-        // Taken out of the cell, because a hook's code could come back here.
-        let mut kept = self.name.take();
-        kept.clear();
-        let has_name = hooks.after_poll.is_some() && runnable.name().is_some();
-        kept.push_str(runnable.name().filter(|_| has_name).unwrap_or_default());
-        // SAFETY: the runnable is here.
-        let data = unsafe { DataSlot::get(runnable.view()) };
-        let data = data.filter(|_| hooks.after_poll.is_some()).cloned();
-        let after = |running: &Self, kept: &str| {
-            if hooks.after_poll.is_some() {
-                let name = has_name.then_some(kept);
-                running.stranger(|| {
-                    let data = data;
-                    let info = TaskInfo::new(id, name, spawned);
-                    hooks.after_poll(&info.with_data(data.as_deref()));
-                });
-            }
-        };
-        let settled = match self.poll(runnable) {
-            Polled::Woken(runnable) => {
-                after(self, &kept);
-                settle(Polled::Woken(self.woken(runnable)))
-            }
-            polled => {
-                let settled = settle(polled);
-                after(self, &kept);
-                settled
-            }
-        };
-        self.name.replace(kept);
-        settled
+        let stranger = |f: &mut dyn FnMut()| self.stranger(f);
+        let poll = |runnable| self.poll(runnable);
+        watched(
+            &self.shared().hooks,
+            &self.name,
+            runnable,
+            &stranger,
+            poll,
+            settle,
+        )
     }
 
     /// Calls the hook for a task that this worker is about to queue because it was woken.
@@ -145,4 +122,51 @@ impl Running<'_> {
             self.discard(runnable);
         }
     }
+}
+
+/// Polls a task, with the hooks for it, which `stranger` calls. `settle` does what the poll has left
+/// to do, if the task has ended before the last hook.
+#[cold]
+pub(super) fn watched<R>(
+    hooks: &Hooks,
+    name: &RefCell<String>,
+    runnable: Runnable,
+    stranger: &dyn Fn(&mut dyn FnMut()),
+    poll: impl FnOnce(Runnable) -> Polled<EntryLink>,
+    settle: impl FnOnce(Polled<EntryLink>) -> R,
+) -> R {
+    stranger(&mut || Hooks::task(&hooks.before_poll, &runnable));
+    let (id, spawned) = (runnable.id(), runnable.spawned());
+    // Taken out of the cell, because a hook's code could come back here.
+    let mut kept = name.take();
+    kept.clear();
+    let has_name = hooks.after_poll.is_some() && runnable.name().is_some();
+    kept.push_str(runnable.name().filter(|_| has_name).unwrap_or_default());
+    // SAFETY: the runnable is here.
+    let data = unsafe { DataSlot::get(runnable.view()) };
+    let mut data = data.filter(|_| hooks.after_poll.is_some()).cloned();
+    let mut after = |kept: &str| {
+        if hooks.after_poll.is_some() {
+            let name = has_name.then_some(kept);
+            stranger(&mut || {
+                let data = data.take();
+                let info = TaskInfo::new(id, name, spawned);
+                hooks.after_poll(&info.with_data(data.as_deref()));
+            });
+        }
+    };
+    let settled = match poll(runnable) {
+        Polled::Woken(runnable) => {
+            after(&kept);
+            stranger(&mut || Hooks::task(&hooks.on_wake, &runnable));
+            settle(Polled::Woken(runnable))
+        }
+        polled => {
+            let settled = settle(polled);
+            after(&kept);
+            settled
+        }
+    };
+    name.replace(kept);
+    settled
 }

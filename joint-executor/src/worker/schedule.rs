@@ -13,12 +13,13 @@ use crate::{
     hooks::Hooks,
     registry::{Lane, Registry},
     sleep::{Need, Woke},
+    who,
 };
 use joint::{
     task::{EndedTask, PendingTask, Schedule, ScheduleInfo, TaskEnd},
     waker::Family,
 };
-use joint_switch::{fence, order};
+use joint_switch::{fence, order, recheck};
 
 impl Shared {
     /// Queues a runnable from a thread that is not a worker of this executor.
@@ -91,6 +92,26 @@ fn reach(woke: Woke) {
 #[derive(Clone, Copy)]
 pub(crate) struct Scheduler;
 
+/// Enters a task whose first poll was on a thread that is not a worker of its executor.
+///
+/// # Safety
+/// The caller is the task's runner, and the task is not in any registry yet.
+#[cold]
+unsafe fn enter_started(task: &PendingTask<'_, EntryLink>) {
+    // SAFETY: set by `start` to a reference that it has for the time of the poll.
+    let shared = unsafe { who::starter::<Arc<Shared>>().as_ref() };
+    let shared = shared.expect("only workers run the executor's tasks after the first poll");
+    // SAFETY: by this function's contract.
+    unsafe { Registry::enter_outside(shared, task.as_ptr(), task.metadata()) };
+    // RECHECK: closed_again. The executor was closed before the task was entered, and nobody looks
+    // for it any more.
+    if recheck!(closed_again: shared.is_closed()) {
+        // SAFETY: the task has metadata of that type, and has not ended.
+        let runnable = unsafe { Runnable::raw_abort(task.as_ptr()) };
+        debug_assert!(runnable.is_none(), "its runner, this thread, drops it");
+    }
+}
+
 impl Schedule<EntryLink> for Scheduler {
     const FAMILY: Option<&'static Family> = Some(&FAMILY);
 
@@ -128,10 +149,11 @@ impl Schedule<EntryLink> for Scheduler {
     #[inline]
     fn pending(&self, task: &PendingTask<'_, EntryLink>) {
         if !task.metadata().is_entered() && !task.is_woken() {
-            with_current(|worker| {
-                let worker = worker.expect("only workers run the executor's tasks");
+            with_current(|worker| match worker {
                 // SAFETY: the runner has lent the task, which is not in any registry yet.
-                unsafe { worker.enter(task.as_ptr(), task.metadata()) };
+                Some(worker) => unsafe { worker.enter(task.as_ptr(), task.metadata()) },
+                // SAFETY: as above.
+                None => unsafe { enter_started(task) },
             });
         }
     }

@@ -27,6 +27,7 @@ mod join_set;
 mod local_executor;
 mod metrics;
 mod net;
+mod now;
 mod prelude;
 mod process;
 mod run;
