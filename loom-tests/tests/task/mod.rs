@@ -66,6 +66,7 @@ mod itself;
 mod join;
 mod limit;
 mod metadata;
+mod now;
 mod panic;
 mod race;
 mod register;

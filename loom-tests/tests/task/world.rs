@@ -214,6 +214,24 @@ impl World {
         (Kept::new(runnable), Kept::new(handle))
     }
 
+    /// A task of slot 0 that is polled once before this returns.
+    pub(crate) fn spawn_now<F>(&self, how: Schedule, future: F) -> Kept<JoinHandle<F::Output>>
+    where
+        F: Future<Output: Send> + Send + 'static,
+    {
+        let future = Watched {
+            future,
+            whole: self.value(),
+            runs: self.runs.clone(),
+            task: 0,
+        };
+        Kept::new(match how {
+            Schedule::ZeroSized => task::spawn_now(future, push_to::<0>),
+            Schedule::Stored => task::spawn_now(future, self.push_stored(0)),
+            Schedule::Copied => Builder::new().spawn_now(|()| future, Copied(push_copied(0))),
+        })
+    }
+
     pub(crate) fn spawn_detached<F>(&self, how: Schedule, future: F) -> Kept<Runnable>
     where
         F: Future<Output: Send> + Send + 'static,
