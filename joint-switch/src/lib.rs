@@ -289,6 +289,13 @@ pub struct Tracked(());
 pub struct Tracked(#[allow(dead_code, reason = "its drop is what counts")] loom::alloc::Track<()>);
 
 #[cfg(joint_loom)]
+impl Drop for Tracked {
+    fn drop(&mut self) {
+        model::stop_if_failed();
+    }
+}
+
+#[cfg(joint_loom)]
 impl Default for Tracked {
     fn default() -> Self {
         Self(loom::alloc::Track::new(()))

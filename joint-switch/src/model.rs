@@ -2,7 +2,7 @@
 //!
 //! * be changed in one place ([`joint_mutants`]), or weaken named orderings ([`Weakened`]),
 //! * count the atomic read-modify-writes of a path ([`rmw_count`]),
-//! * be observed, operation by operation ([`observe`]),
+//! * be observed, operation by operation ([`observe`]), as `joint-lab` does,
 //! * see every use of freed memory: a released block is kept aside, and an access to it fails the
 //!   model with a message.
 //!
@@ -24,9 +24,11 @@ use std::{
 pub mod heap;
 mod locks;
 pub mod observe;
+mod record;
 
-pub use self::locks::{Mutex, MutexGuard, OnceLock, now};
+pub use self::locks::{LocalKey, Mutex, MutexGuard, OnceLock, now};
 
+pub(crate) use joint_lab::record::stop_if_failed;
 use joint_mutants::named::{self, Halves};
 use observe::{Act, Bits, Made, Object, ended};
 
@@ -142,12 +144,15 @@ fn count_rmw() {
     RMWS.set(RMWS.get() + 1);
 }
 
-/// Declares loom's thread-locals, one for each thread of the model, with the syntax of std's.
+/// Declares [thread-locals](LocalKey), one for each thread of the model, with the syntax of std's.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! model_thread_local {
     ($($(#[$attr:meta])* static $name:ident: $ty:ty = const { $init:expr };)*) => {
-        $crate::model::loom::thread_local! { $($(#[$attr])* static $name: $ty = $init;)* }
+        $($(#[$attr])* static $name: $crate::model::LocalKey<$ty> = {
+            $crate::model::loom::thread_local! { static KEY: $ty = $init; }
+            $crate::model::LocalKey(&KEY)
+        };)*
     };
 }
 #[doc(hidden)]

@@ -1,6 +1,6 @@
 //! Packages outside the workspace whose models fail, and what `joint-lab` and `joint-check` say
-//! about them: the crates to copy of their READMEs, and an executor that is written from the
-//! documentation of `joint::task`.
+//! about them: the crates to copy of their READMEs and of `docs/your-models.md`, and an executor that
+//! is written from the documentation of `joint::task`.
 
 use std::fs;
 
@@ -24,13 +24,19 @@ struct Failing {
 pub(super) fn run() -> Result<(), String> {
     let path = |package| format!("path = {:?}", root().join(package));
     let lab = format!("joint-lab = {{ {} }}", path("verify/joint-lab"));
-    copied("gate", "verify/joint-lab", ("joint-lab = \"0.1\"", &lab))?.run()?;
+    let lab = ("joint-lab = \"0.1\"", &*lab);
+    copied("gate", "verify/joint-lab/README.md", &[lab], GATE)?.run()?;
+    let check = ("version = \"0.1\"", &*path("verify/joint-check"));
     copied(
         "checked-gate",
-        "verify/joint-check",
-        ("version = \"0.1\"", &path("verify/joint-check")),
+        "verify/joint-check/README.md",
+        &[check],
+        GATE,
     )?
     .run()?;
+    let joint = format!("\njoint = {{ {} }}", path(""));
+    let joint = ("\njoint = \"0.1\"", &*joint);
+    copied("server", "docs/your-models.md", &[joint, lab], SERVER)?.run()?;
     executor()?.run()
 }
 
@@ -38,15 +44,53 @@ fn read(path: &str) -> Result<String, String> {
     fs::read_to_string(root().join(path)).map_err(|error| format!("{path}: {error}"))
 }
 
-/// The crate that a reader of a package's README copies, with the path of the package instead of
-/// its version.
-fn copied(name: &'static str, package: &str, path: (&str, &str)) -> Result<Failing, String> {
-    let readme = read(&format!("{package}/README.md"))?;
-    let section = readme
+/// The bug in the gate of the READMEs, and its repair.
+const GATE: (&str, &str) = (
+    "        if self.0.load(Acquire) == OPEN {
+            return;
+        }
+        // The bug: the gate may be opened here, and is then shut again.
+        self.0.store(WAITED_FOR, Release);
+",
+    "        let shut = self.0.compare_exchange(SHUT, WAITED_FOR, AcqRel, Acquire);
+        if shut.is_err() {
+            return;
+        }
+",
+);
+
+/// The bug in the server of `docs/your-models.md`, and its repair.
+const SERVER: (&str, &str) = (
+    "        if self.is_closed.load(Acquire) {
+            return None;
+        }
+        let (client, answer) = oneshot::channel();
+        // The bug: the server may close here, and nobody answers this client.
+        self.clients.lock().unwrap().push(client);
+",
+    "        let (client, answer) = oneshot::channel();
+        let mut clients = self.clients.lock().unwrap();
+        if self.is_closed.load(Acquire) {
+            return None;
+        }
+        clients.push(client);
+",
+);
+
+/// The crate that a reader of a page copies, with the paths of the packages instead of their
+/// versions.
+fn copied(
+    name: &'static str,
+    page: &str,
+    paths: &[(&str, &str)],
+    repair: (&'static str, &'static str),
+) -> Result<Failing, String> {
+    let text = read(page)?;
+    let section = text
         .split("\n## ")
         .find(|section| section.starts_with("A crate to copy"));
     let fences = section
-        .ok_or(format!("the README of {package} has no crate to copy"))?
+        .ok_or(format!("{page} has no crate to copy"))?
         .split("```");
     let blocks: Vec<_> = fences.skip(1).step_by(2).collect();
     let [manifest, lib, model, command, says] = blocks[..] else {
@@ -67,9 +111,10 @@ fn copied(name: &'static str, package: &str, path: (&str, &str)) -> Result<Faili
         .strip_prefix("RUSTFLAGS=\"")
         .and_then(|rest| rest.split_once("\" cargo "))
         .ok_or(format!("this is no command to copy: {command}"))?;
+    let by_path = |manifest: String, path: &(&str, &str)| manifest.replace(path.0, path.1);
     Ok(Failing {
         name,
-        manifest: content(manifest).replace(path.0, path.1),
+        manifest: paths.iter().fold(content(manifest), by_path),
         files: vec![
             ("src/lib.rs", content(lib)),
             ("tests/model.rs", content(model)),
@@ -77,19 +122,7 @@ fn copied(name: &'static str, package: &str, path: (&str, &str)) -> Result<Faili
         flags: flags.to_owned(),
         args: args.split(' ').map(str::to_owned).collect(),
         says: content(says),
-        repair: (
-            "        if self.0.load(Acquire) == OPEN {
-            return;
-        }
-        // The bug: the gate may be opened here, and is then shut again.
-        self.0.store(WAITED_FOR, Release);
-",
-            "        let shut = self.0.compare_exchange(SHUT, WAITED_FOR, AcqRel, Acquire);
-        if shut.is_err() {
-            return;
-        }
-",
-        ),
+        repair,
     })
 }
 
@@ -100,13 +133,11 @@ fn executor() -> Result<Failing, String> {
         manifest: format!(
             "[package]\nname = \"executor\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n\
              [dependencies]\njoint = {{ path = {:?} }}\n\n\
-             [target.'cfg(loom)'.dependencies]\njoint-lab = {{ path = {:?} }}\n\n\
-             [target.'cfg(loom)'.dev-dependencies]\njoint-switch = {{ path = {:?} }}\n\n\
+             [target.'cfg(joint_loom)'.dependencies]\njoint-lab = {{ path = {:?} }}\n\n\
              [lints.rust]\n\
-             unexpected_cfgs = {{ level = \"warn\", check-cfg = [\"cfg(loom)\"] }}\n",
+             unexpected_cfgs = {{ level = \"warn\", check-cfg = [\"cfg(joint_loom)\"] }}\n",
             root(),
             folder("verify/joint-lab"),
-            folder("joint-switch"),
         ),
         files: vec![
             ("src/lib.rs", read("verify/joint-lab/tests/outside/lib.rs")?),
@@ -114,9 +145,8 @@ fn executor() -> Result<Failing, String> {
                 "tests/model.rs",
                 read("verify/joint-lab/tests/outside/model.rs")?,
             ),
-            ("tests/hooks/mod.rs", read("loom-tests/src/lab/hooks.rs")?),
         ],
-        flags: "--cfg loom --cfg joint_loom".to_owned(),
+        flags: "--cfg joint_loom".to_owned(),
         args: ["test", "--release", "--test", "model"]
             .map(str::to_owned)
             .into(),
@@ -176,9 +206,16 @@ impl Failing {
 }
 
 /// What a test has printed, without what changes with the source of joint and the folder's name:
-/// how many steps a row stands for, and the width of the columns.
+/// how many steps a row stands for, the lines of joint, and the width of the columns.
 fn shown(printed: &str) -> String {
-    let words = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
+    let word = |word: &str| match word.split_once("/src/") {
+        Some((_, file)) => format!("joint/src/{}", file.split(':').next().unwrap_or_default()),
+        None => word.to_owned(),
+    };
+    let words = |line: &str| {
+        let words: Vec<_> = line.split_whitespace().map(word).collect();
+        words.join(" ")
+    };
     let line = |line: &str| match line.split_once('…') {
         Some((row, _)) => format!("{}… steps of joint\n", words(row) + " "),
         None => words(line) + "\n",

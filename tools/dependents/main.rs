@@ -1,5 +1,5 @@
 //! Packages outside of the workspaces, which run offline. Two depend on one package of joint alone,
-//! and may build so many crates and no more. Three have models that fail (`failing.rs`).
+//! and may build so many crates and no more. Four have models that fail (`failing.rs`).
 
 mod failing;
 #[path = "../../joint-executor/examples/options/mod.rs"]

@@ -1,4 +1,4 @@
-//! loom's mutex and parked threads, as the observer sees them, and the time.
+//! loom's mutex and parked threads, as the observer sees them, its thread-locals, and the time.
 
 use core::{
     cell::Cell,
@@ -6,6 +6,7 @@ use core::{
     sync::atomic::Ordering,
     time::Duration,
 };
+use joint_lab::record::stop_if_failed;
 use std::{
     sync::{LockResult, TryLockError, TryLockResult},
     time::Instant,
@@ -131,6 +132,25 @@ impl<T> OnceLock<T> {
         self.value.set(value)?;
         self.is_set.store(1, Ordering::Release);
         Ok(())
+    }
+}
+
+/// loom's thread-local. The destructors of a failed model may use it, which loom does not allow.
+#[derive(Debug)]
+pub struct LocalKey<T: 'static>(#[doc(hidden)] pub &'static loom::thread::LocalKey<T>);
+
+impl<T: 'static> LocalKey<T> {
+    pub fn with<R>(&'static self, f: impl FnOnce(&T) -> R) -> R {
+        stop_if_failed();
+        self.0.with(f)
+    }
+
+    pub fn try_with<R>(
+        &'static self,
+        f: impl FnOnce(&T) -> R,
+    ) -> Result<R, loom::thread::AccessError> {
+        stop_if_failed();
+        self.0.try_with(f)
     }
 }
 

@@ -1,5 +1,5 @@
 //! [`Observer`]: the callbacks of a recorder of model runs. They are called right before and right
-//! after each operation on shared memory.
+//! after each operation on shared memory. The observer is `joint-lab`, unless a test sets its own.
 //!
 //! Nothing here is an operation of the model, so the same interleavings are tried with and without
 //! an observer.
@@ -7,6 +7,8 @@
 use core::{cell::Cell, panic::Location, sync::atomic::Ordering};
 
 use loom::thread::ThreadId;
+
+use super::record::RECORDER;
 
 /// An operation on a place, or one without a place.
 #[derive(Clone, Copy, Debug)]
@@ -75,15 +77,15 @@ pub struct Observer {
 }
 
 std::thread_local! {
-    static OBSERVER: Cell<Option<Observer>> = const { Cell::new(None) };
+    static OBSERVER: Cell<Observer> = const { Cell::new(RECORDER) };
     /// The last two sites that were asked for their orderings since the last operation, older
     /// first.
     static ASKED: Cell<[Option<&'static str>; 2]> = const { Cell::new([None; 2]) };
 }
 
-/// Sets or removes the observer of the models of this thread.
+/// Sets the observer of the models of this thread, or restores the one that it has at first.
 pub fn set_observer(observer: Option<Observer>) {
-    OBSERVER.set(observer);
+    OBSERVER.set(observer.unwrap_or(RECORDER));
 }
 
 pub(super) fn asked(site: &'static str) {
@@ -106,25 +108,22 @@ impl Object {
     #[track_caller]
     pub(super) fn new(made: Made) -> Self {
         let source = Location::caller();
-        Self(
-            OBSERVER
-                .get()
-                .map_or(0, |observer| (observer.made)(made, source)),
-        )
+        Self((OBSERVER.get().made)(made, source))
     }
 
     #[track_caller]
     pub(super) fn begins(self, act: Act, order: Ordering) {
         let [first, last] = ASKED.take();
-        let Some(observer) = OBSERVER.get() else {
-            return;
+        let site = match act {
+            Act::CompareExchange { .. } => first.or(last),
+            Act::Park | Act::Unpark(_) => None,
+            _ => last,
         };
-        let two = matches!(act, Act::CompareExchange { .. });
-        (observer.begins)(Operation {
+        (OBSERVER.get().begins)(Operation {
             place: self.0,
             act,
             order,
-            site: if two { first.or(last) } else { last },
+            site,
             location: Location::caller(),
         });
     }
@@ -132,9 +131,7 @@ impl Object {
 
 /// Reports what an operation has read, and returns it.
 pub(super) fn ended<T: Bits>(value: T) -> T {
-    if let Some(observer) = OBSERVER.get() {
-        (observer.ended)(value.bits());
-    }
+    (OBSERVER.get().ended)(value.bits());
     value
 }
 

@@ -228,6 +228,13 @@ pub(super) fn records() -> bool {
     ARMED.get() && !thread::panicking()
 }
 
+/// Stops the running thread if its model has failed inside of loom and is being unwound, so that a
+/// destructor does not panic a second time. Only if the failure is reported elsewhere, as by
+/// [`model`](crate::model).
+pub fn stop_if_failed() {
+    records();
+}
+
 pub(super) fn is_armed() -> bool {
     ARMED.get()
 }

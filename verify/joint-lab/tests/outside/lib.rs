@@ -1,9 +1,9 @@
 //! An executor that its author has written from the documentation of `joint::task`.
 
 mod std_or_loom {
-    #[cfg(loom)]
+    #[cfg(joint_loom)]
     pub(crate) use joint_lab::{sync, thread};
-    #[cfg(not(loom))]
+    #[cfg(not(joint_loom))]
     pub(crate) use std::{sync, thread};
 }
 

@@ -1,30 +1,18 @@
-//! The recorder as the observer of `joint`'s own atomics, cells, locks and parked threads.
+//! The recorder of `joint-lab` as the observer, so that a failing model of any crate also shows what
+//! the types of joint did.
 
-use std::panic::Location;
-
-use joint_switch::model::observe::{self, Act, Made, Observer, Operation};
+use core::panic::Location;
 
 use joint_lab::record::{self, Step};
 
-/// While it exists, the operations of `joint` on this thread are recorded.
-pub(super) struct Observing(());
+use super::observe::{Act, Made, Observer, Operation};
 
-impl Observing {
-    pub(super) fn start() -> Self {
-        observe::set_observer(Some(Observer {
-            made,
-            begins,
-            ended: record::ended,
-        }));
-        Self(())
-    }
-}
-
-impl Drop for Observing {
-    fn drop(&mut self) {
-        observe::set_observer(None);
-    }
-}
+/// The observer of a thread that has set none. Outside of a recorded model it does nothing.
+pub(super) const RECORDER: Observer = Observer {
+    made,
+    begins,
+    ended: record::ended,
+};
 
 fn made(made: Made, source: &'static Location<'static>) -> u64 {
     match made {

@@ -1,6 +1,4 @@
-//! [`joint_lab`], which here also records the operations of `joint`'s own source.
-
-mod hooks;
+//! [`joint_lab`], with models that explain nothing unless they are asked to.
 
 pub use joint_lab::{
     Counterexample, cell, escaped, is_recording, name_thread, name_value, sync, thread,
@@ -40,7 +38,6 @@ pub fn explain_with(
 ) -> Result<(), Box<Counterexample>> {
     // It expects that a model fails.
     joint_mutants::leave_out();
-    let _observing = hooks::Observing::start();
     joint_lab::explain_with(tell, models)
 }
 
@@ -53,7 +50,6 @@ pub fn failure_of(
     let mut builder = Builder::new();
     builder.preemption_bound = preemptions;
     joint_lab::failure_of(builder, move || {
-        let _observing = hooks::Observing::start();
         let _turns = FencesTakeTurns::new();
         f();
     })
