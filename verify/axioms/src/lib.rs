@@ -11,7 +11,7 @@
 //! |---|---|
 //! | [`program`] | what is written: locations, threads, instructions, branches |
 //! | [`model`] | which executions are allowed |
-//! | [`machine`] | which executions happen on x86, Armv8, POWER and RISC-V |
+//! | [`machine`] | which executions happen on x86, Armv8, POWER, RISC-V and Alpha |
 //! | [`execution`] | what happened: events, edges, final values, races, and an order to draw them in |
 //! | [`completion`] | the mutex-free completion with every pair of orderings: 25 verdicts and their witnesses |
 //! | [`text`], [`json`] | executions as text and as JSON |

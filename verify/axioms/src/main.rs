@@ -3,7 +3,7 @@
 use std::{env, process::ExitCode};
 
 use axioms::{
-    Model, Ordering,
+    Machine, Model, Ordering,
     completion::{Cell, Verdict, judge},
     json::{self, Json},
     text,
@@ -100,8 +100,15 @@ fn show(verdict: &Verdict) -> String {
     }
     let mut text = format!("{}: wrong, {count} executions\n", verdict.cell);
     for finding in &verdict.findings {
-        let lanes = text::lanes(&verdict.protocol.program, verdict.witness(finding));
-        text += &format!("\n{}\n\n{lanes}", verdict.sentence(finding));
+        let witness = verdict.witness(finding);
+        let lanes = text::lanes(&verdict.protocol.program, witness);
+        let machines = Machine::ALL.into_iter().filter(|it| it.allows(witness));
+        let machines: Vec<_> = machines.map(Machine::name).collect();
+        let machines = machines.join(", ");
+        text += &format!(
+            "\n{}\n\n{lanes}  happens on {machines}\n",
+            verdict.sentence(finding)
+        );
     }
     text
 }

@@ -1,6 +1,6 @@
 //! The instructions that each access becomes. The mappings are those of
-//! <https://www.cl.cam.ac.uk/~pes20/cpp/cpp0xmappings.html>, and for RISC-V those of its manual,
-//! table A.6.
+//! <https://www.cl.cam.ac.uk/~pes20/cpp/cpp0xmappings.html>, for RISC-V those of its manual,
+//! table A.6, and for Alpha those of GCC, whose only barrier is `mb`.
 
 use super::Machine;
 use crate::{Event, Ordering, program::Kind};
@@ -8,7 +8,7 @@ use crate::{Event, Ordering, program::Kind};
 /// A barrier: which earlier accesses it keeps before which later ones.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Barrier {
-    /// All before all: `mfence`, `dmb ish`, `sync`, `fence rw,rw`.
+    /// All before all: `mfence`, `dmb ish`, `sync`, `fence rw,rw`, `mb`.
     Full,
     /// All but writes before reads: `lwsync`, `fence.tso`.
     Light,
@@ -38,6 +38,7 @@ pub(super) fn barriers(machine: Machine, event: &Event) -> Barriers {
         (Machine::Armv8, _) => (None, None),
         (Machine::Power, _) => power(event.kind, ordering),
         (Machine::RiscV, kind) => riscv(kind, ordering),
+        (Machine::Alpha, _) => alpha(ordering),
     };
     Barriers { before, after }
 }
@@ -48,7 +49,7 @@ fn fence(machine: Machine, ordering: Ordering) -> Option<Barrier> {
         (_, Ordering::SeqCst) => Some(Barrier::Full),
         (Machine::X86, _) => None,
         (Machine::Armv8 | Machine::RiscV, Ordering::Acquire) => Some(Barrier::AfterReads),
-        (Machine::Armv8, _) => Some(Barrier::Full),
+        (Machine::Armv8 | Machine::Alpha, _) => Some(Barrier::Full),
         (Machine::RiscV, Ordering::Release) => Some(Barrier::BeforeWrites),
         (Machine::Power | Machine::RiscV, _) => Some(Barrier::Light),
     }
@@ -81,11 +82,16 @@ fn riscv(kind: Kind, ordering: Ordering) -> (Option<Barrier>, Option<Barrier>) {
     }
 }
 
+fn alpha(ordering: Ordering) -> (Option<Barrier>, Option<Barrier>) {
+    let barrier = |half: bool| half.then_some(Barrier::Full);
+    (barrier(ordering.releases()), barrier(ordering.acquires()))
+}
+
 impl Machine {
     /// Whether an exchange is a read and then a write. Other accesses can come between the two, but
     /// not accesses to its location.
     pub(super) fn splits_exchanges(self) -> bool {
-        matches!(self, Self::Armv8 | Self::Power)
+        matches!(self, Self::Armv8 | Self::Power | Self::Alpha)
     }
 
     /// The instructions that a swap with this ordering becomes.
@@ -116,6 +122,11 @@ impl Machine {
                     (false, false) => "",
                 };
                 format!("amoswap.w{suffix}")
+            }
+            Self::Alpha => {
+                let barrier = |half, text| if half { text } else { "" };
+                let (before, after) = (barrier(releases, "mb, "), barrier(acquires, ", mb"));
+                format!("{before}ldl_l, stl_c, loop{after}")
             }
         }
     }

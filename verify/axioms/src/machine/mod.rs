@@ -8,8 +8,9 @@
 //! |---|---|
 //! | `mapping` | which instructions and barriers each access becomes |
 //! | `graph` | the machine's memory accesses, and the edges that all machines have |
-//! | `x86`, `armv8`, `power`, `riscv` | the axioms of each |
+//! | `x86`, `armv8`, `power`, `riscv`, `alpha` | the axioms of each |
 
+mod alpha;
 mod armv8;
 mod graph;
 mod mapping;
@@ -33,11 +34,20 @@ pub enum Machine {
     /// RISC-V with RVWMO (*The RISC-V Instruction Set Manual*, volume I), with exchanges as `amo`
     /// instructions.
     RiscV,
+    /// Alpha (*Alpha Architecture Reference Manual*, section 5.6.1), which is made no more. Alone
+    /// among these it can read an old value through a new address.
+    Alpha,
 }
 
 impl Machine {
     /// All of them.
-    pub const ALL: [Self; 4] = [Self::X86, Self::Armv8, Self::Power, Self::RiscV];
+    pub const ALL: [Self; 5] = [
+        Self::X86,
+        Self::Armv8,
+        Self::Power,
+        Self::RiscV,
+        Self::Alpha,
+    ];
 
     /// Its name.
     pub fn name(self) -> &'static str {
@@ -46,6 +56,7 @@ impl Machine {
             Self::Armv8 => "Armv8",
             Self::Power => "POWER",
             Self::RiscV => "RISC-V",
+            Self::Alpha => "Alpha",
         }
     }
 
@@ -61,6 +72,7 @@ impl Machine {
             Self::Armv8 => armv8::allows(&graph),
             Self::Power => power::allows(&graph),
             Self::RiscV => riscv::allows(&graph),
+            Self::Alpha => alpha::allows(&graph),
         }
     }
 
@@ -89,6 +101,7 @@ impl Machine {
     /// };
     /// assert!(!stale(Machine::X86), "stores stay in order");
     /// assert!(stale(Machine::Armv8), "the writer's stores do not");
+    /// assert!(stale(Machine::Alpha), "and neither do the reader's loads");
     /// ```
     pub fn explore(self, program: &Program) -> Vec<Execution> {
         let graphs = guess::guessed(program);

@@ -268,7 +268,7 @@ function narrate(one) {
     parts.push(number ? `It reads from ${number}${stale ? ", which is not the last write" : ""}.` :
       `It reads the first value${stale ? ", though another is written" : ""}.`);
   }
-  if (event.address !== null) parts.push(`Its address came from ${numberOf(one, event.address)}, so these machines keep it after that.`);
+  if (event.address !== null) parts.push(`Its address came from ${numberOf(one, event.address)}, so every machine but Alpha keeps it after that.`);
   else if (event.control.length) parts.push(ofBranch(one, event));
   for (const [from] of one.sw.filter(([, to]) => to === event.id)) {
     parts.push(`It synchronizes with ${numberOf(one, from)}: what came before ${numberOf(one, from)} is seen from here on.`);
@@ -284,7 +284,7 @@ function narrate(one) {
 
 function ofEnd(one) {
   const weak = isProgram() && !one.interleaving ? ["No order of the operations explains all of it."] : [];
-  return [...weak, one.on.length ? `This can happen on ${and(one.on).replaceAll("-", "\u2011")}.` : "None of the four machines shows it, but a compiler may."];
+  return [...weak, one.on.length ? `This can happen on ${and(one.on).replaceAll("-", "\u2011")}.` : "None of the five machines shows it, but a compiler may."];
 }
 
 /** What a branch before an event means for it: nothing, so that an acquire has to keep it in place. */

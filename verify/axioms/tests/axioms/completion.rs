@@ -131,11 +131,14 @@ fn an_edge_that_is_there_is_drawn_at_its_later_end() {
     }
 }
 
-/// The waker's address is what the exchange returned, so no machine needs the completer's acquire.
-/// The result needs both halves.
-fn expected_on(machine: Machine, Cell { completer, waiter }: Cell) -> Vec<Broken> {
-    if machine == Machine::X86 {
-        return Vec::new();
+/// The waker's address is what the exchange returned, so no machine but Alpha needs the completer's
+/// acquire. The result needs both halves.
+fn expected_on(machine: Machine, cell: Cell) -> Vec<Broken> {
+    let Cell { completer, waiter } = cell;
+    match machine {
+        Machine::X86 => return Vec::new(),
+        Machine::Alpha => return expected(cell),
+        _ => {}
     }
     let result = completer.releases() && waiter.acquires();
     let broken = [(Broken::Result, result), (Broken::Waker, waiter.releases())];
@@ -144,7 +147,7 @@ fn expected_on(machine: Machine, Cell { completer, waiter }: Cell) -> Vec<Broken
 }
 
 #[test]
-fn machines_hide_the_missing_acquire_and_x86_hides_all() {
+fn alpha_shows_each_missing_half_the_others_hide_one_and_x86_all() {
     for cell in Cell::all() {
         let protocol = Protocol::new(cell);
         for machine in Machine::ALL {

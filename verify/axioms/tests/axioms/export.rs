@@ -77,6 +77,12 @@ fn a_cell_is_shown_with_its_witness_or_as_right() {
         "{wrong}"
     );
     assert!(wrong.contains("data race: 1 and 5, on result"), "{wrong}");
+    assert!(
+        wrong.ends_with("  happens on Armv8, POWER, RISC-V, Alpha\n"),
+        "{wrong}"
+    );
+    let fourth = printed(&["cell", "release", "acq_rel"]);
+    assert!(fourth.ends_with("  happens on Alpha\n"), "{fourth}");
     assert_eq!(
         printed(&["cell", "AcqRel", "SeqCst"]),
         "completer acq_rel, waiter seq_cst: right in all 2 executions\n"

@@ -12,13 +12,13 @@ use crate::generate::recipes;
 
 /// How a program can end: what the registers hold by thread and number, and what the locations
 /// hold.
-type End = (Vec<Vec<Option<Value>>>, Vec<Value>);
+pub(crate) type End = (Vec<Vec<Option<Value>>>, Vec<Value>);
 
 fn ends(program: &Program, model: Model) -> BTreeSet<End> {
     ends_of(program, &explore(program, model))
 }
 
-fn ends_of(program: &Program, executions: &[Execution]) -> BTreeSet<End> {
+pub(crate) fn ends_of(program: &Program, executions: &[Execution]) -> BTreeSet<End> {
     let end = |execution: &Execution| {
         let memory = program
             .locations()
@@ -30,14 +30,14 @@ fn ends_of(program: &Program, executions: &[Execution]) -> BTreeSet<End> {
 }
 
 /// How many threads, and how many steps of each at most.
-type Shapes = [(usize, usize); 2];
+pub(crate) type Shapes = [(usize, usize); 2];
 
-const SMALL: Shapes = [(2, 2), (2, 3)];
+pub(crate) const SMALL: Shapes = [(2, 2), (2, 3)];
 const LARGE: Shapes = [(2, 4), (3, 2)];
 
 const ACCESSES: [Kind; 4] = [Kind::Load, Kind::Store, Kind::Swap, Kind::FetchAdd];
 /// Loads and stores show what is weak, exchanges less so.
-const MOSTLY_SIMPLE: [Kind; 7] = [
+pub(crate) const MOSTLY_SIMPLE: [Kind; 7] = [
     Kind::Load,
     Kind::Load,
     Kind::Store,
@@ -104,7 +104,7 @@ fn machines_lie_between_interleavings_and_the_language() {
     let kinds = [&MOSTLY_SIMPLE[..], &[Kind::Read, Kind::Write]].concat();
     let small = recipes(150, SMALL, &kinds, &Ordering::ALL);
     let simple = recipes(1000, SMALL, &simple, &Ordering::ALL);
-    let mut weak = [0; 4];
+    let mut weak = [0; 5];
     for recipe in small.into_iter().chain(simple) {
         let program = recipe.program();
         let [turns, allowed] =

@@ -4,6 +4,7 @@
 mod completion;
 mod export;
 mod generate;
+mod invalidate;
 mod language;
 mod laws;
 mod litmus;

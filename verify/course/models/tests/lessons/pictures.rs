@@ -20,17 +20,18 @@ fn compare_failure(name: &str, failure: &Counterexample) {
 
 #[test]
 fn pictures_of_the_second_checker() {
-    let cell = Cell {
-        completer: Ordering::AcqRel,
-        waiter: Ordering::Release,
-    };
-    let verdict = judge(cell, Model::Rc11);
-    let finding = &verdict.findings[0];
-    let execution = &verdict.executions[finding.witness];
-    compare(
-        "axioms-waiter-acquire.txt",
-        &text::lanes(&verdict.protocol.program, execution),
-    );
+    for (name, completer, waiter) in [
+        ("waiter", Ordering::AcqRel, Ordering::Release),
+        ("completer", Ordering::Release, Ordering::AcqRel),
+    ] {
+        let verdict = judge(Cell { completer, waiter }, Model::Rc11);
+        let finding = &verdict.findings[0];
+        let execution = &verdict.executions[finding.witness];
+        compare(
+            &format!("axioms-{name}-acquire.txt"),
+            &text::lanes(&verdict.protocol.program, execution),
+        );
+    }
 }
 
 #[test]
