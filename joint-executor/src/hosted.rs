@@ -51,6 +51,15 @@
 //! call. A thread is a worker only during a step. Between two steps, use [`Executor::spawn`],
 //! [`Executor::enter`] or [`BoundWorker::enter`] to reach the executor.
 //!
+//! # On the threads of a pool
+//! A worker can be a work item of a thread pool that others own, such as that of Windows. The call
+//! binds the worker, steps it with a waker that submits the item again, and unbinds it. Then it
+//! submits the item at once ([`Step::Ready`]), by a timer of the pool ([`Step::Until`]), or not at
+//! all ([`Step::Idle`]). So tasks that sleep occupy no thread, and the pool's own timers wake them.
+//! The example `thread_pool` in the repository does that with `TrySubmitThreadpoolCallback` and
+//! `SetThreadpoolTimer` of Windows, and with a thread for each call on other systems. Tasks of
+//! [`spawn_local`] cannot be used there, because the next call may be on another thread.
+//!
 //! # The end
 //! The drop of the [`Executor`] closes it, and does not wait for hosted workers, because the
 //! calling thread may be the one that drives them. From then on a worker begins no poll, and

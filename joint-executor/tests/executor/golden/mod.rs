@@ -1,6 +1,6 @@
-//! The examples `child`, `echo`, `fizz_buzz`, `main_loop`, `timers` and `trace`, run as their user
-//! runs them. What they print is compared byte for byte, where it does not depend on the machine's
-//! speed.
+//! The examples `child`, `echo`, `fizz_buzz`, `main_loop`, `thread_pool`, `timers` and `trace`, run
+//! as their user runs them. What they print is compared byte for byte, where it does not depend on
+//! the machine's speed.
 #![cfg(all(feature = "io", not(miri)))]
 
 use std::collections::HashMap;
@@ -32,6 +32,8 @@ fn assert_prints(name: &str, arguments: &[&str], expected: &str) {
 fn the_lines_are_the_same_on_any_number_of_workers() {
     let timers = include_str!("timers.txt");
     assert_prints("main_loop", &[], include_str!("main_loop.txt"));
+    let pool = "the pool has computed 385\n2 workers have ended\n";
+    assert_prints("thread_pool", &[], pool);
     assert_prints("fizz_buzz", &[], FIZZ_BUZZ);
     assert_prints("timers", &[], timers);
     assert_prints("timers", &["0"], "");
