@@ -4,38 +4,31 @@
 
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 
+use joint_executor::hosted::BoundWorker;
+
 use crate::prelude::*;
 
-/// How long a poll takes.
-const POLL: Duration = Duration::from_micros(500);
+/// As long as a busy worker waits between two looks at the others.
+const BETWEEN_LOOKS: Duration = MILLI;
 const TASKS: usize = 32;
-/// The number of turns of some task after which all are compared.
-const TURNS: u64 = 64;
-/// They are compared up to this many times, until they have had their turns equally often.
-const ROUNDS: usize = 8;
+/// The number of steps of each worker after which the turns of the tasks are compared.
+const STEPS: usize = 4 * TASKS;
+/// They are compared up to this many times, until the tasks have had their turns equally often.
+const ROUNDS: usize = 16;
 
+#[derive(Default)]
 struct Turns {
     /// The turns of each task in this round.
     counts: [AtomicU64; TASKS],
-    is_told: AtomicBool,
-    is_over: AtomicBool,
     /// The turns of the tasks beside those that are counted.
     others: AtomicU64,
-    /// Told once in a round.
-    told: mpsc::Sender<()>,
 }
 
 /// A task that is always due, and one of those that are counted or beside them.
 async fn task(turns: Arc<Turns>, counted: Option<usize>) {
-    while !turns.is_over.load(SeqCst) {
-        turns.others.fetch_add(u64::from(counted.is_none()), SeqCst);
-        if let Some(count) = counted.map(|i| &turns.counts[i]) {
-            let new = count.fetch_add(1, SeqCst) + 1;
-            if new >= TURNS && !turns.is_told.swap(true, SeqCst) {
-                turns.told.send(()).expect("the test waits");
-            }
-        }
-        thread::park_timeout(POLL);
+    loop {
+        let count = counted.map_or(&turns.others, |i| &turns.counts[i]);
+        count.fetch_add(1, SeqCst);
         yield_now().await;
     }
 }
@@ -45,52 +38,39 @@ fn tasks(turns: &Arc<Turns>) -> impl Iterator<Item = impl Future<Output = ()> + 
     (0..TASKS).map(move |i| task(turns.clone(), Some(i)))
 }
 
-/// Asserts that the tasks that `queue` queues have equal turns, on threads and on hosted workers.
-fn assert_fair(queue: impl Fn(&Executor, &Arc<Turns>)) {
-    for (workers, is_hosted) in [(2, false), (4, false), (8, false), (4, true)] {
-        let builder = Executor::builder().workers(workers);
-        let (executor, hosted) = match is_hosted {
-            true => builder.build_hosted().expect("they need nothing"),
-            false => (builder.build().expect("threads can be started"), vec![]),
-        };
-        let drive = |worker: joint_executor::hosted::HostedWorker| {
-            let mut worker = worker.bind();
-            loop {
-                match worker.step(16, Waker::noop()) {
-                    Step::Ready => {}
-                    Step::Ended => break,
-                    Step::Idle | Step::Until(_) => worker.wait(Some(POLL)),
-                }
-            }
-        };
-        let threads: Vec<_> = hosted
-            .into_iter()
-            .map(|worker| thread::spawn(move || drive(worker)))
-            .collect();
-        let (told, rounds) = mpsc::channel();
-        let turns = Arc::new(Turns {
-            counts: Default::default(),
-            is_told: AtomicBool::new(false),
-            is_over: AtomicBool::new(false),
-            others: AtomicU64::new(0),
-            told,
-        });
-        queue(&executor, &turns);
+/// Lets each of the workers run a task, in turn.
+fn step(workers: &mut [BoundWorker]) {
+    for worker in workers {
+        worker.step(1, Waker::noop());
+    }
+}
+
+/// Asserts that the tasks that `queue` queues have equal turns. This thread steps the workers in
+/// turn, so that the system cannot run one of them more often than another. In a round each looks
+/// at the others after each of its runs, once it has looked at the clock again.
+fn assert_fair(queue: impl Fn(&Executor, &Arc<Turns>, &mut [BoundWorker])) {
+    for count in [2, 4, 8] {
+        let built = Executor::builder().workers(count).build_hosted();
+        let (executor, workers) = built.expect("they need nothing");
+        let mut workers: Vec<_> = workers.into_iter().map(HostedWorker::bind).collect();
+        let turns = Arc::<Turns>::default();
+        queue(&executor, &turns, &mut workers);
+        while turns.counts.iter().any(|count| count.load(SeqCst) == 0) {
+            step(&mut workers);
+        }
         let round = |_: &usize| {
-            rounds.recv().expect("it is kept");
-            let mut all = turns.counts.each_ref().map(|count| count.swap(0, SeqCst));
+            turns.counts.iter().for_each(|count| count.store(0, SeqCst));
+            for _ in 0..STEPS {
+                thread::sleep(BETWEEN_LOOKS);
+                step(&mut workers);
+            }
+            let mut all = turns.counts.each_ref().map(|count| count.load(SeqCst));
             all.sort_unstable();
-            println!("{workers} workers, {is_hosted}: {all:?}");
-            turns.is_told.store(false, SeqCst);
+            println!("{count} workers: {all:?}");
             2 * all[0] >= all[TASKS - 1]
         };
         let fair = (0..ROUNDS).find(round);
-        turns.is_over.store(true, SeqCst);
-        drop(executor);
-        threads
-            .into_iter()
-            .for_each(|thread| thread.join().expect("no panics"));
-        assert!(fair.is_some(), "{workers} workers, hosted: {is_hosted}");
+        assert!(fair.is_some(), "{count} workers");
     }
 }
 
@@ -123,38 +103,31 @@ fn tasks_that_were_queued_in_any_way_have_equal_turns() {
     ];
     for (name, way) in ways {
         println!("{name}:");
-        assert_fair(way);
+        assert_fair(|executor, turns, _| way(executor, turns));
     }
 }
 
+/// Between two steps a worker is like one that is in a poll.
 #[test]
 fn tasks_queued_while_workers_are_blocked_have_equal_turns() {
-    assert_fair(|executor, turns| {
-        let all = Arc::new(Barrier::new(executor.workers()));
-        let release = Arc::new(Barrier::new(executor.workers()));
-        for _ in 1..executor.workers() {
-            let [all, release] = [&all, &release].map(Arc::clone);
-            executor.spawn_detached(async move {
-                all.wait();
-                release.wait();
-            });
-        }
-        all.wait();
+    assert_fair(|executor, turns, workers| {
         tasks(turns).for_each(|task| executor.spawn_detached(task));
-        wait_until(|| turns.counts.iter().all(|count| count.load(SeqCst) > 0));
-        release.wait();
+        while turns.counts.iter().any(|count| count.load(SeqCst) == 0) {
+            step(&mut workers[..1]);
+        }
     });
 }
 
 #[test]
 fn tasks_beside_pinned_ones_have_equal_turns() {
-    assert_fair(|executor, turns| {
-        for worker in 0..executor.workers() {
+    assert_fair(|executor, turns, workers| {
+        for worker in 0..workers.len() {
             let pinned = executor.task().on_worker(worker);
             pinned.spawn_detached(task(turns.clone(), None));
         }
         // None of the workers sleeps.
-        wait_until(|| turns.others.load(SeqCst) > 4 * executor.workers() as u64);
+        (0..4).for_each(|_| step(workers));
+        assert!(turns.others.load(SeqCst) >= 2 * workers.len() as u64);
         tasks(turns).for_each(|task| executor.spawn_detached(task));
     });
 }
