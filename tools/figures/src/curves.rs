@@ -62,7 +62,8 @@ pub fn curves(panels: &[Panel]) -> String {
     let (width, height) = (COLUMNS as f64 * WIDTH, head + rows as f64 * HEIGHT);
     let mut out = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" role=\"img\">\n\
-         <title>Efficiency over workers</title>\n<style>\n{}</style>\n",
+         <title>Efficiency over workers</title>\n<style>\n{}</style>\n\
+         <rect class=\"paper\" width=\"100%\" height=\"100%\"/>\n",
         style()
     );
     let line = "Speed-up over one worker, divided by the number of workers (below each picture).";
@@ -90,11 +91,13 @@ pub fn curves(panels: &[Panel]) -> String {
 
 fn style() -> String {
     let mut style = "text { font: 11px system-ui, sans-serif; fill: #1f2328 }\n\
+         .paper { fill: #fff }\n\
          .scale { stroke: #8c959f; stroke-width: 0.5; fill: none }\n\
          .one { stroke: #1f2328; stroke-width: 1; fill: none }\n\
          .curve { fill: none; stroke-width: 2 }\n"
         .to_owned();
-    let mut dark = "text { fill: #e6edf3 }\n.one { stroke: #e6edf3 }\n".to_owned();
+    let mut dark =
+        "text { fill: #e6edf3 }\n.paper { fill: #17181c }\n.one { stroke: #e6edf3 }\n".to_owned();
     for (n, ((on_light, on_dark), dashes)) in COLOURS.iter().zip(DASHES).enumerate() {
         _ = writeln!(
             style,
@@ -204,7 +207,13 @@ mod tests {
         // Two names, and three lines.
         assert_eq!(svg.matches("class=\"curve c").count(), 5, "{svg}");
         assert_eq!(svg.matches("class=\"curve c1").count(), 3, "{svg}");
-        for label in [">a &lt; b<", ">joint<", ">tokio<", ">4<"] {
+        for label in [
+            ">a &lt; b<",
+            ">joint<",
+            ">tokio<",
+            ">4<",
+            "<rect class=\"paper\" ",
+        ] {
             assert!(svg.contains(label), "{label}\n{svg}");
         }
         let ends = format!("{RIGHT:.1} {:.1}", y(0.8));
