@@ -137,6 +137,12 @@ const COMMANDS: [Command; 26] = [
         |_| package::semver(),
     ),
     command(
+        "audit",
+        "Looks for advisories, bans, licences and sources that deny.toml does not allow, in each\n\
+         workspace (cargo-deny).",
+        |_| package::audit(),
+    ),
+    command(
         "portable",
         "Type-checks for each target that is installed, and with the oldest Rust; tests and models\n\
          the task with the state word of a small machine; builds tools/compat/thumbv7em, and runs\n\

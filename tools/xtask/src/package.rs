@@ -6,8 +6,8 @@ use std::{env, fs, io::ErrorKind, path::Path, path::PathBuf};
 use serde_json::Value;
 
 use super::{
-    plans::toolchain,
-    step::{Done, Step, Stop, needs, root, run_all, target},
+    plans::{LESSONS, toolchain},
+    step::{Done, Step, Stop, needs, root, run_all, say, target},
     words::Words,
 };
 
@@ -135,6 +135,30 @@ pub(crate) fn aliases() -> Done {
     }
     steps.push(search);
     Ok(run_all("aliases", steps))
+}
+
+/// Without the database of advisories, which is fetched, checks the rest. Not in
+/// `tools/compat/hunt`, whose dependencies are what is tested there.
+pub(crate) fn audit() -> Done {
+    needs("deny")?;
+    let deny = |name, line: &str| {
+        let config = root().join("deny.toml");
+        let step = Step::cargo(name, "deny --workspace --config");
+        step.arg(config.to_string_lossy()).args(line.split(' '))
+    };
+    let all = match deny("advisories", "fetch db").output() {
+        Ok(_) => "check",
+        Err(why) => {
+            say(&format!(
+                "advisories skipped, because they cannot be fetched: {}",
+                why.trim()
+            ));
+            "check bans licenses sources"
+        }
+    };
+    let audited = ["", "verify", LESSONS];
+    let steps = audited.map(|workspace| deny("audit", all).in_folder(workspace));
+    Ok(run_all("audit", steps.into()))
 }
 
 pub(crate) fn powerset() -> Done {

@@ -48,7 +48,7 @@ pub(crate) fn check() -> Vec<Step> {
 }
 
 /// The models of the lessons, whose own configuration has joint-check in loom's place.
-const LESSONS: &str = "verify/course/models";
+pub(crate) const LESSONS: &str = "verify/course/models";
 
 fn clippy_step(name: &'static str, args: &str) -> Step {
     Step::cargo(name, &format!("clippy {args} -- -D warnings"))
