@@ -4,9 +4,9 @@ use std::{convert::Infallible, io, io::Read, thread};
 
 use bytes::Bytes;
 use http_body_util::Full;
-use http_server::glue::{FuturesIo, JointIo};
 use hyper::{Request, Response, body::Incoming, server::conn::http1, service::service_fn};
 use hyper_util::rt::TokioIo;
+use joint_hyper::{FuturesIo, JointIo};
 
 pub(crate) const WORKERS: usize = 2;
 

@@ -374,7 +374,8 @@ fn only_the_benches_depend_on_peers() {
 
     let mut tree = Command::new(env!("CARGO"));
     tree.args(["tree", "--locked", "--all-features", "--prefix=none"]);
-    // Without names, it shows those of `default-members`.
+    // Without names, it shows those of `default-members`. `joint-hyper` is not one of them, because
+    // HTTP/2 brings tokio.
     let tree = tree.current_dir(root()).output().expect("cargo runs");
     assert!(tree.status.success(), "{tree:?}");
     let tree = String::from_utf8_lossy(&tree.stdout);

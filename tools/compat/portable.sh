@@ -35,7 +35,8 @@ for target in x86_64-unknown-linux-gnu aarch64-unknown-linux-gnu aarch64-linux-a
     for part in "-p joint --lib" "-p joint --lib --no-default-features" \
         "-p joint --lib --no-default-features --features alloc" \
         "-p joint-executor --lib --all-features" "-p joint-executor --lib --no-default-features" \
-        "-p joint-ring --lib" "--manifest-path tools/compat/portable/Cargo.toml"; do
+        "-p joint-ring --lib" "-p joint-hyper --lib --all-features" \
+        "--manifest-path tools/compat/portable/Cargo.toml"; do
         step "$cargo" check --target $target --target-dir "$folder" $part
     done
 done
@@ -63,7 +64,7 @@ export RUSTFLAGS=$before
 if RUSTUP_AUTO_INSTALL=0 rustup run "$oldest" rustc --version >/dev/null 2>&1; then
     check=(env -u CARGO rustup run "$oldest" cargo check --locked --all-features --lib --bins
         --target-dir "$folder/oldest")
-    step "${check[@]}" -p joint-switch -p joint -p joint-executor -p joint-flow -p joint-sim -p joint-ring
+    step "${check[@]}" -p joint-switch -p joint -p joint-executor -p joint-flow -p joint-sim -p joint-ring -p joint-hyper
     (cd verify && step "${check[@]}" -p joint-lab -p joint-check -p joint-mutants)
 else
     echo "portable: Rust $oldest skipped: rustup toolchain install $oldest --profile minimal"

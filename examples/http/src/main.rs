@@ -17,7 +17,7 @@
 use std::{error::Error, io, path::PathBuf, process::ExitCode, time::Duration};
 
 use bytes::Bytes;
-use http_body_util::{BodyExt, Full, Limited};
+use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
 use http_server::server::{Answer, Limits, Protocol, serve, status};
 use hyper::{Method, Request, Response, StatusCode, body::Incoming};
 use joint_executor::{Executor, block_on, io::TcpListener, time::sleep};
@@ -116,16 +116,18 @@ fn run(options: Options) -> Result<(), Box<dyn Error>> {
         builder = builder.workers(workers);
     }
     let executor = builder.build()?;
-    let left = block_on(executor.spawn(async move {
+    let ended = block_on(executor.spawn(async move {
         // In here, so that this executor serves what it waits for.
         let stop = interrupted()?;
         let listener = TcpListener::bind(options.address).await?;
         println!("listening on {scheme}://{}", listener.local_addr()?);
-        let left = serve(listener, protocol, Limits::default(), handle, stop).await;
-        io::Result::Ok(left)
+        let ended = serve(listener, protocol, Limits::default(), handle, stop).await;
+        io::Result::Ok(ended)
     }))?;
-    if left > 0 {
-        eprintln!("closed {left} connections that took too long");
+    for (count, how) in [(ended.early, "broke"), (ended.late, "took too long")] {
+        if count > 0 {
+            eprintln!("{count} connections {how}");
+        }
     }
     Ok(())
 }
@@ -149,7 +151,9 @@ async fn handle(request: Request<Incoming>) -> Answer {
 async fn echo(body: Incoming) -> Answer {
     match Limited::new(body, MOST_BYTES).collect().await {
         Ok(body) => Response::new(Full::<Bytes>::new(body.to_bytes())),
-        Err(_) => status(StatusCode::PAYLOAD_TOO_LARGE),
+        Err(error) if error.is::<LengthLimitError>() => status(StatusCode::PAYLOAD_TOO_LARGE),
+        // A chunk that is malformed, for example.
+        Err(_) => status(StatusCode::BAD_REQUEST),
     }
 }
 

@@ -1,31 +1,22 @@
-//! Accepts and serves connections until it is told to stop.
+//! Serves connections with limits of time, by HTTP or HTTPS, until it is told to stop.
 
 use std::{
-    convert::Infallible, error::Error, future::poll_fn, pin::pin, sync::Arc, task::Poll,
+    convert::Infallible,
+    fmt,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
     time::Duration,
 };
 
 use bytes::Bytes;
 use http_body_util::Full;
 use hyper::{
-    Request, Response, StatusCode,
-    body::Incoming,
-    rt::{Read, Write},
-    server::conn::http1,
-    service::service_fn,
+    Request, Response, StatusCode, body::Incoming, server::conn::http1, service::service_fn,
 };
-use joint_executor::{
-    JoinSet,
-    io::{TcpListener, TcpStream},
-    time::{sleep, timeout},
-};
-use joint_flow::shared::{self, Shared};
-
-use crate::glue::{JointIo, JointTimer};
-
-/// How long the server waits before it accepts again after an error, such as that of a program
-/// with too many open descriptors.
-const REST: Duration = Duration::from_millis(50);
+use joint_executor::{io::TcpListener, time::timeout};
+use joint_hyper::{JointTimer, Server};
 
 /// The protocol of the server.
 #[derive(Clone)]
@@ -63,120 +54,68 @@ impl Default for Limits {
 /// The answers of the handlers here.
 pub type Answer = Response<Full<Bytes>>;
 
-/// The state that all connections share.
-struct Server<H> {
-    handler: H,
-    protocol: Protocol,
-    limits: Limits,
-    stopped: Shared<()>,
+/// How the connections of a server have ended, of those that did not end as they should.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Ended {
+    /// Connections that ended with an error, mostly because the client went away. One that could
+    /// not be accepted counts as well.
+    pub early: usize,
+    /// Connections that were closed because the time for the shutdown was over.
+    pub late: usize,
 }
 
 /// Serves connections until `stop` is ready. Then it accepts no more, waits until the requests that
 /// have begun are answered, and closes the connections.
-///
-/// Returns how many connections were closed because the time for the shutdown was over.
 pub async fn serve<H, F>(
     listener: TcpListener,
     protocol: Protocol,
     limits: Limits,
     handler: H,
     stop: impl Future<Output = ()>,
-) -> usize
+) -> Ended
 where
-    H: Fn(Request<Incoming>) -> F + Send + Sync + 'static,
+    H: Fn(Request<Incoming>) -> F + Clone + Send + 'static,
     F: Future<Output = Answer> + Send + 'static,
 {
-    let (stopping, stopped) = shared::channel();
-    let server = Arc::new(Server {
-        handler,
-        protocol,
-        limits,
-        stopped,
+    let mut http = http1::Builder::new();
+    http.timer(JointTimer).header_read_timeout(limits.head);
+    // A client may send all its requests, close its direction, and still wait for the answers.
+    http.half_close(true);
+    let service = service_fn(move |request| {
+        let answer = timeout(limits.answer, handler(request));
+        async {
+            let late = |_| status(StatusCode::SERVICE_UNAVAILABLE);
+            Ok::<_, Infallible>(answer.await.unwrap_or_else(late))
+        }
     });
-    let mut connections = JoinSet::new();
-    let mut stop = pin!(stop);
-    loop {
-        let next = poll_fn(|cx| {
-            // Forgets the connections that have ended.
-            while let Poll::Ready(Some(_)) = connections.poll_join_next(cx) {}
-            match stop.as_mut().poll(cx) {
-                Poll::Ready(()) => Poll::Ready(None),
-                Poll::Pending => listener.poll_accept(cx).map(Some),
-            }
-        });
-        match next.await {
-            Some(Ok((stream, _))) => {
-                let server = server.clone();
-                connections.spawn(async move { server.accepted(stream).await });
-            }
-            Some(Err(error)) => {
-                eprintln!("cannot accept: {error}");
-                sleep(REST).await;
-            }
-            None => break,
+    // Counted and not written, because any client can cause such an error, as often as it likes.
+    let early = Arc::new(AtomicUsize::new(0));
+    let counted = early.clone();
+    let server = Server::new(listener)
+        .shutdown_timeout(limits.shutdown)
+        .on_error(move |_| _ = counted.fetch_add(1, Ordering::Relaxed));
+    let late = match protocol {
+        Protocol::Http => {
+            let connection = move |io| http.serve_connection(io, service.clone());
+            server.serve(connection, stop).await
         }
-    }
-    drop(listener);
-    stopping.send(());
-    let ended = async { while connections.join_next().await.is_some() {} };
-    // Those that are left have run out of time, which is no error of this function.
-    let _ = timeout(limits.shutdown, ended).await;
-    let left = connections.len();
-    connections.shutdown().await;
-    left
-}
-
-impl<H, F> Server<H>
-where
-    H: Fn(Request<Incoming>) -> F,
-    F: Future<Output = Answer>,
-{
-    async fn accepted(&self, stream: TcpStream) {
-        if let Err(error) = self.converse(stream).await {
-            // A client that is slow or goes away is nothing to end the server for.
-            eprintln!("a connection has ended early: {error}");
+        #[cfg(feature = "tls")]
+        Protocol::Https(acceptor) => {
+            let prepare = move |stream: joint_executor::io::TcpStream| {
+                let (http, service) = (http.clone(), service.clone());
+                let acceptor = acceptor.clone();
+                async move {
+                    stream.set_nodelay(true)?;
+                    let stream = timeout(limits.head, acceptor.accept(stream)).await??;
+                    let io = joint_hyper::FuturesIo::new(stream);
+                    std::io::Result::Ok(http.serve_connection(io, service))
+                }
+            };
+            server.serve_with(prepare, stop).await
         }
-    }
-
-    async fn converse(&self, stream: TcpStream) -> Result<(), Box<dyn Error + Send + Sync>> {
-        // Heads and bodies of answers are written together, so there is nothing to wait for.
-        stream.set_nodelay(true)?;
-        match &self.protocol {
-            Protocol::Http => self.connection(JointIo(stream)).await?,
-            #[cfg(feature = "tls")]
-            Protocol::Https(acceptor) => {
-                let stream = timeout(self.limits.head, acceptor.accept(stream)).await??;
-                self.connection(crate::glue::FuturesIo::new(stream)).await?;
-            }
-        }
-        Ok(())
-    }
-
-    async fn connection(&self, io: impl Read + Write + Unpin) -> hyper::Result<()> {
-        let service = service_fn(async |request| Ok::<_, Infallible>(self.answer(request).await));
-        let connection = http1::Builder::new()
-            .timer(JointTimer)
-            .header_read_timeout(self.limits.head)
-            .serve_connection(io, service);
-        let mut connection = pin!(connection);
-        let mut stop = pin!(self.stopped.wait());
-        let mut is_stopping = false;
-        poll_fn(|cx| {
-            if !is_stopping && stop.as_mut().poll(cx).is_ready() {
-                is_stopping = true;
-                connection.as_mut().graceful_shutdown();
-            }
-            connection.as_mut().poll(cx)
-        })
-        .await
-    }
-
-    async fn answer(&self, request: Request<Incoming>) -> Answer {
-        match timeout(self.limits.answer, (self.handler)(request)).await {
-            Ok(answer) => answer,
-            Err(_) => status(StatusCode::SERVICE_UNAVAILABLE),
-        }
-    }
+    };
+    let early = early.load(Ordering::Relaxed);
+    Ended { early, late }
 }
 
 /// An answer that says nothing but its status.
@@ -187,8 +126,8 @@ pub fn status(status: StatusCode) -> Answer {
     answer
 }
 
-impl std::fmt::Debug for Protocol {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Debug for Protocol {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Http => "Http",
             #[cfg(feature = "tls")]

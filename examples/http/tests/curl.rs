@@ -1,8 +1,9 @@
-//! The program, asked by curl. Skipped where there is none.
+//! The program, asked by curl, where there is one, and by clients that make mistakes.
 #![cfg(unix)]
 
 use std::{
-    io::{BufRead, BufReader, Read},
+    io::{BufRead, BufReader, Read, Write},
+    net::{Shutdown, TcpStream},
     process::{Child, Command, Stdio},
 };
 
@@ -86,6 +87,48 @@ fn asked(arguments: &[&str]) -> String {
     let complaint = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{arguments:?}: {complaint}");
     String::from_utf8(output.stdout).unwrap()
+}
+
+/// What the program answers to these bytes, after which the client closes its direction.
+#[test]
+fn clients_that_make_mistakes_get_a_status_and_no_line_each() {
+    let server = Server::start(&[]);
+    let address = server.url.strip_prefix("http://").unwrap();
+    let chunked = |body: &str| {
+        format!("POST /echo HTTP/1.1\r\nhost: t\r\ntransfer-encoding: chunked\r\n\r\n{body}")
+    };
+    let mebibyte = "x".repeat(1 << 20);
+    for (said, status) in [
+        ("GET / HTTP/1.1\r\nhost: t\r\n\r\n".to_owned(), "200 OK"),
+        (chunked("2\r\nab\r\n0\r\n\r\n"), "200 OK"),
+        (chunked("nonsense\r\n"), "400 Bad Request"),
+        (chunked("2\r\nab"), "400 Bad Request"),
+        (
+            chunked(&format!("100001\r\nx{mebibyte}\r\n0\r\n\r\n")),
+            "413 Payload Too Large",
+        ),
+        ("nonsense\r\n\r\n".to_owned(), "400 Bad Request"),
+    ] {
+        let mut stream = TcpStream::connect(address).unwrap();
+        stream.write_all(said.as_bytes()).unwrap();
+        stream.shutdown(Shutdown::Write).unwrap();
+        let mut answer = String::new();
+        // The rest of a body that is too long is never read, so that the end is a reset.
+        let _ = stream.read_to_string(&mut answer);
+        let expected = format!("HTTP/1.1 {status}\r\n");
+        assert!(answer.starts_with(&expected), "{answer}");
+    }
+    server.signal("INT");
+    let complaints = server.ended();
+    let lines: Vec<_> = complaints.lines().collect();
+    assert_eq!(lines[0], "stopping; again to stop at once");
+    assert!(
+        lines[1..]
+            .iter()
+            .all(|line| line.ends_with(" connections broke")),
+        "{complaints}"
+    );
+    assert!(lines.len() <= 2, "{complaints}");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! The programs of the pages, run by `cargo test --doc -p ecosystem`: those of the README, of the
+//! The programs of the pages, run by `cargo test --doc -p ecosystem`: those of two READMEs, of the
 //! lessons, of `docs/ecosystem.md`, and of the pages for users of other executors.
 
 #[cfg(doctest)]
@@ -14,6 +14,7 @@ mod pages {
 
     pages! {
         Readme: "README.md",
+        Hyper: "joint-hyper/README.md",
         Race: "verify/course/lessons/01-the-race.md",
         Mutex: "verify/course/lessons/02-the-mutex.md",
         Sentinels: "verify/course/lessons/03-two-sentinels.md",

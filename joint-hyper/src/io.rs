@@ -1,21 +1,16 @@
-//! hyper's traits for joint: a stream, an executor and timers.
-//!
-//! Reads are made into hyper's own buffer, which is never zeroed. [`JointIo`] is for the streams of
-//! `joint-executor`. [`FuturesIo`] is for all other streams of `futures-io`, such as those of TLS,
-//! and copies what it reads, because that trait asks for an initialised buffer.
+//! hyper's traits of streams, for streams of joint and of `futures-io`, and the reverse.
 
 use std::{
     io::{self, IoSlice},
     pin::Pin,
     task::{Context, Poll, ready},
-    time::{Duration, Instant},
 };
 
 use futures_lite::{
     AsyncRead, AsyncWrite,
     io::{AsyncBufRead, BufReader},
 };
-use hyper::rt::{Executor, Read, ReadBufCursor, Sleep, Timer, Write};
+use hyper::rt::{Read, ReadBuf, ReadBufCursor, Write};
 use joint_executor::io::TcpStream;
 #[cfg(unix)]
 use joint_executor::io::UnixStream;
@@ -24,42 +19,82 @@ use joint_executor::io::UnixStream;
 /// takes less than the system needs for several.
 const SMALL: usize = 512;
 
+/// The most that `FuturesIo` reads at a time: the length of a record of TLS.
+const RECORD: usize = 16 << 10;
+
 /// A stream of `joint-executor`, for hyper.
+///
+/// It reads into hyper's own buffer, which is never zeroed. Several slices are written by one
+/// system call; those of up to 512 bytes together are copied into one first. The shutdown closes
+/// the writing direction, and the drop closes both.
+///
+/// It also works the other way round: around a stream of hyper's, which is
+/// `hyper::upgrade::Upgraded`, it implements [`AsyncRead`] and [`AsyncWrite`]. To get back the
+/// stream itself, `downcast::<JointIo<TcpStream>>` it.
 ///
 /// # Example
 /// ```
-/// use http_server::glue::{JointIo, JointTimer};
+/// # #[cfg(all(unix, feature = "http1", feature = "server"))]
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// use futures_lite::{AsyncReadExt, AsyncWriteExt};
 /// use hyper::{Response, server::conn::http1, service::service_fn};
-/// use joint_executor::io::TcpListener;
+/// use joint_executor::{block_on, io::UnixStream, spawn_detached};
+/// use joint_hyper::{JointIo, JointTimer};
 ///
-/// # async fn run() -> Result<(), Box<dyn std::error::Error>> {
-/// let listener = TcpListener::bind("127.0.0.1:8080").await?;
-/// let (stream, _) = listener.accept().await?;
-/// let hello = async |_| Ok::<_, std::io::Error>(Response::new("hello".to_owned()));
-/// http1::Builder::new()
-///     .timer(JointTimer)
-///     .serve_connection(JointIo(stream), service_fn(hello))
-///     .await?;
+/// let (one, mut other) = UnixStream::pair()?;
+/// let hello = service_fn(async |_| hyper::Result::Ok(Response::new("hello".to_owned())));
+/// let mut http = http1::Builder::new();
+/// let server = http.timer(JointTimer).serve_connection(JointIo(one), hello);
+/// spawn_detached(async move { server.await.unwrap() });
+///
+/// let mut text = String::new();
+/// block_on(async {
+///     other.write_all(b"GET / HTTP/1.0\r\n\r\n").await?;
+///     other.read_to_string(&mut text).await
+/// })?;
+/// assert!(text.ends_with("\r\n\r\nhello"));
 /// # Ok(())
 /// # }
+/// # #[cfg(not(all(unix, feature = "http1", feature = "server")))] fn main() {}
 /// ```
+#[doc(alias = "TokioIo")]
 #[derive(Debug)]
 pub struct JointIo<S>(pub S);
 
 /// A stream of `futures-io`, for hyper.
+///
+/// It is for streams that are not `joint-executor`'s, such as those of TLS. It reads up to 16 KiB
+/// at a time into a buffer of its own and copies from there, because the trait [`AsyncRead`] asks
+/// for a buffer that is initialised.
+///
+/// # Example
+/// ```
+/// # #[cfg(unix)] fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// use joint_executor::io::UnixStream;
+/// use joint_hyper::FuturesIo;
+///
+/// let (one, _other) = UnixStream::pair()?;
+/// let encrypted = one; // as `futures_rustls::TlsAcceptor::accept(&acceptor, one).await?` does
+/// let io = FuturesIo::new(encrypted);
+/// # let _ = io.into_inner();
+/// # Ok(())
+/// # }
+/// # #[cfg(not(unix))] fn main() {}
+/// ```
 #[derive(Debug)]
 pub struct FuturesIo<S>(BufReader<S>);
 
-/// The executor of the task that calls it, for hyper. On other threads it is the global executor.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct JointExecutor;
+impl<S: AsyncRead> FuturesIo<S> {
+    /// Wraps a stream. This allocates the buffer.
+    pub fn new(stream: S) -> Self {
+        Self(BufReader::with_capacity(RECORD, stream))
+    }
 
-/// The timers of `joint-executor`, for hyper.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct JointTimer;
-
-#[derive(Debug)]
-struct JointSleep(joint_executor::time::Sleep);
+    /// Returns the stream. Data that was read from it, but not yet by hyper, is lost.
+    pub fn into_inner(self) -> S {
+        self.0.into_inner()
+    }
+}
 
 /// Reads from a stream of this type by its `poll_read_uninit`.
 macro_rules! reads_from {
@@ -127,18 +162,6 @@ impl<S: AsyncWrite + Unpin> Write for JointIo<S> {
     }
 }
 
-impl<S: AsyncRead> FuturesIo<S> {
-    /// Reads up to 16 KiB at a time, the length of a record of TLS.
-    pub fn new(stream: S) -> Self {
-        Self(BufReader::with_capacity(16 << 10, stream))
-    }
-
-    /// Returns the stream. Data that was read from it, but not yet by hyper, is lost.
-    pub fn into_inner(self) -> S {
-        self.0.into_inner()
-    }
-}
-
 impl<S: AsyncRead + Unpin> Read for FuturesIo<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
@@ -171,42 +194,40 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Write for FuturesIo<S> {
     }
 }
 
-impl<F> Executor<F> for JointExecutor
-where
-    F: Future + Send + 'static,
-{
-    fn execute(&self, future: F) {
-        joint_executor::spawn_detached(future);
+impl<S: Read + Unpin> AsyncRead for JointIo<S> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut [u8],
+    ) -> Poll<io::Result<usize>> {
+        let mut buffer = ReadBuf::new(buffer);
+        ready!(Pin::new(&mut self.0).poll_read(cx, buffer.unfilled()))?;
+        Poll::Ready(Ok(buffer.filled().len()))
     }
 }
 
-impl Timer for JointTimer {
-    fn sleep(&self, duration: Duration) -> Pin<Box<dyn Sleep>> {
-        Box::pin(JointSleep(joint_executor::time::sleep(duration)))
+impl<S: Write + Unpin> AsyncWrite for JointIo<S> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.0).poll_write(cx, bytes)
     }
 
-    fn sleep_until(&self, deadline: Instant) -> Pin<Box<dyn Sleep>> {
-        Box::pin(JointSleep(joint_executor::time::sleep_until(deadline)))
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        slices: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.0).poll_write_vectored(cx, slices)
     }
 
-    fn now(&self) -> Instant {
-        joint_executor::time::now()
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.0).poll_flush(cx)
     }
 
-    fn reset(&self, sleep: &mut Pin<Box<dyn Sleep>>, deadline: Instant) {
-        match sleep.as_mut().downcast_mut_pin::<JointSleep>() {
-            Some(mut ours) => ours.0.reset(deadline),
-            None => *sleep = self.sleep_until(deadline),
-        }
-    }
-}
-
-impl Sleep for JointSleep {}
-
-impl Future for JointSleep {
-    type Output = ();
-
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
-        Pin::new(&mut self.0).poll(cx)
+    fn poll_close(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.0).poll_shutdown(cx)
     }
 }
