@@ -1,11 +1,12 @@
 //! [`Builder`]: the settings of an executor.
 
 use alloc::{boxed::Box, format, string::String, sync::Arc, vec::Vec};
-use core::fmt;
+use core::{fmt, time::Duration};
 use std::{env, io, mem, time::Instant};
 
 use super::{
     Executor,
+    blocking_pool::{Limits, Pool},
     fences::Fences,
     hooks::{Hooks, StealInfo},
     hosted::{self, BoundWorker, Host, HostedWorker},
@@ -67,6 +68,8 @@ pub struct Builder {
     spawn_thread: Option<SpawnThread>,
     host: Option<Arc<dyn Host>>,
     hooks: Hooks,
+    /// `None` if the process's threads are used.
+    blocking: Option<Limits>,
 }
 
 type SpawnThread = Box<dyn FnMut(HostedWorker) -> io::Result<()> + Send + Sync>;
@@ -80,6 +83,7 @@ impl Builder {
             spawn_thread: None,
             host: None,
             hooks: Hooks::default(),
+            blocking: None,
         }
     }
 
@@ -144,6 +148,27 @@ impl Builder {
         self
     }
 
+    /// Gives the executor threads of its own for functions that block
+    /// ([`spawn_blocking`](crate::spawn_blocking)), and sets how many they may be. The default is
+    /// 512, if only [`thread_keep_alive`](Builder::thread_keep_alive) is set. Without either, all
+    /// executors share the threads of the process, with these defaults.
+    ///
+    /// The threads exit when they are idle after the executor was shut down or dropped. In a
+    /// [host](hosted::Host), which runs such functions itself, neither setting does anything.
+    pub fn max_blocking_threads(mut self, threads: usize) -> Self {
+        self.blocking.get_or_insert_default().most = threads;
+        self
+    }
+
+    /// Gives the executor threads of its own for functions that block, as
+    /// [`max_blocking_threads`](Builder::max_blocking_threads) does, and sets how long one that is
+    /// idle is kept. The default is 10 seconds. With zero, each exits after it has run what is
+    /// queued.
+    pub fn thread_keep_alive(mut self, keep_alive: Duration) -> Self {
+        self.blocking.get_or_insert_default().keep = keep_alive;
+        self
+    }
+
     /// Sets the host that the executor belongs to. The host shuts it down, and learns of threads
     /// that use it elsewhere.
     pub fn host(mut self, host: Arc<dyn Host>) -> Self {
@@ -157,7 +182,7 @@ impl Builder {
     ///
     /// # Errors
     /// * [`io::ErrorKind::InvalidInput`] if the number of workers is 0 or more than 32,767, or if
-    ///   it is not set and `JOINT_WORKERS` is no number.
+    ///   it is not set and `JOINT_WORKERS` is no number; and if `max_blocking_threads` is 0.
     /// * The system's error if a thread cannot be started, or that of
     ///   [`spawn_thread`](Builder::spawn_thread). No worker is left behind then.
     ///
@@ -165,7 +190,7 @@ impl Builder {
     /// If a thread's name contains a nul byte.
     pub fn build(mut self) -> io::Result<Executor> {
         let host = hosted::host();
-        self.checked_workers(host.as_deref())?;
+        self.check(host.as_deref())?;
         match host {
             Some(host) => host.build(self),
             None => self.start(),
@@ -203,9 +228,15 @@ impl Builder {
         self.without_threads(Decides::Owner)
     }
 
-    /// Sets the number of workers, if it is not set yet, and checks it.
-    fn checked_workers(&mut self, host: Option<&dyn Host>) -> io::Result<usize> {
+    /// Checks the settings, and sets the number of workers if it is not set yet, which it returns.
+    fn check(&mut self, host: Option<&dyn Host>) -> io::Result<usize> {
         let refused = |message: String| io::Error::new(io::ErrorKind::InvalidInput, message);
+        if self.blocking.is_some_and(|limits| limits.most == 0) {
+            return Err(refused(
+                "`spawn_blocking` needs at least one thread; do not set `max_blocking_threads` to 0"
+                    .into(),
+            ));
+        }
         let workers = match (self.workers, host) {
             (Some(workers), _) => workers,
             (None, Some(host)) => host.default_workers(),
@@ -225,7 +256,7 @@ impl Builder {
     }
 
     fn without_threads(&mut self, decides: Decides) -> io::Result<(Executor, Vec<HostedWorker>)> {
-        let workers = self.checked_workers(None)?;
+        let workers = self.check(None)?;
         let (fences, hooks) = (Fences::among(workers), mem::take(&mut self.hooks));
         let (shared, all) = Shared::with_workers(workers, fences, hooks, decides);
         let (all, threads) = all.into_iter().map(HostedWorker::new).unzip();
@@ -234,6 +265,9 @@ impl Builder {
             has_host: self.host.is_some(),
             ..Threads::default()
         };
+        if let Some(limits) = self.blocking {
+            shared.own_pool.get_or_init(|| Pool::new(limits));
+        }
         let executor = Executor {
             shared,
             is_owner: true,

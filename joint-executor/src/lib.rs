@@ -218,6 +218,7 @@ use std::sync::OnceLock;
 
 mod arrivals;
 mod blocking;
+mod blocking_pool;
 mod builder;
 mod calls;
 pub mod chance;
@@ -348,7 +349,7 @@ use self::{
 ///
 /// | to | use |
 /// |---|---|
-/// | start a task | [`spawn`](Executor::spawn), [`spawn_now`](Executor::spawn_now), [`spawn_detached`](Executor::spawn_detached), [`spawn_on`](Executor::spawn_on), [`TaskBuilder`] |
+/// | start a task | [`spawn`](Executor::spawn), [`spawn_now`](Executor::spawn_now), [`spawn_detached`](Executor::spawn_detached), [`spawn_on`](Executor::spawn_on), [`spawn_blocking`](Executor::spawn_blocking), [`TaskBuilder`] |
 /// | wait for a future on a thread that is not a worker | [`block_on`](Executor::block_on) |
 /// | run a function that splits its work with [`join()`] on the workers | [`install`](Executor::install) |
 /// | observe it | [`metrics`](Executor::metrics), the [hooks](Builder#hooks), and a [dump](Executor::dump) of what its tasks wait for |

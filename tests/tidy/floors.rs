@@ -52,7 +52,7 @@ const BUILDINGS: [Building; 3] = [
                 "times",
                 "yield_now",
             ],
-            &["calls", "driver", "local", "registry"],
+            &["blocking_pool", "calls", "driver", "local", "registry"],
             &["hooks"],
             &["worker"],
         ],

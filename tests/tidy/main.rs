@@ -254,8 +254,8 @@ const KEPT: [(&[&str], &[&str], &str); 5] = [
         &[
             "src/guard.rs",
             "src/hooks.rs",
-            "blocking/mod.rs",
-            "blocking/pool.rs",
+            "blocking.rs",
+            "blocking_pool.rs",
             "local/state.rs",
             "scope/mod.rs",
             "worker/current.rs",
@@ -268,7 +268,7 @@ const KEPT: [(&[&str], &[&str], &str); 5] = [
         &[
             "src/calls.rs",
             "src/who.rs",
-            "blocking/pool.rs",
+            "blocking_pool.rs",
             "hosted/host.rs",
             "model/registry.rs",
             "worker/closing.rs",

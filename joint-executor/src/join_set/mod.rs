@@ -191,6 +191,34 @@ impl<T> JoinSet<T> {
         self.insert(executor.spawn(future))
     }
 
+    /// Starts a task that need not be `Send`, like
+    /// [`joint_executor::spawn_local`](crate::spawn_local), and adds it to the set. Returns what
+    /// [`spawn`](JoinSet::spawn) returns.
+    ///
+    /// # Panics
+    /// Like [`joint_executor::spawn_local`](crate::spawn_local).
+    #[track_caller]
+    pub fn spawn_local<F>(&mut self, future: F) -> &JoinHandle<T>
+    where
+        F: Future<Output = T> + 'static,
+        T: 'static,
+    {
+        self.insert(super::spawn_local(future))
+    }
+
+    /// Runs a function that blocks, like
+    /// [`joint_executor::spawn_blocking`](crate::spawn_blocking), and adds its task to the set.
+    /// Returns what [`spawn`](JoinSet::spawn) returns. On threads of a certain executor, use
+    /// [`insert`](JoinSet::insert) and [`Executor::spawn_blocking`].
+    #[track_caller]
+    pub fn spawn_blocking<F>(&mut self, f: F) -> &JoinHandle<T>
+    where
+        F: FnOnce() -> T + Send + 'static,
+        T: Send + 'static,
+    {
+        self.insert(super::spawn_blocking(f))
+    }
+
     /// Adds a task that was started elsewhere, on any executor, and returns its handle, which stays
     /// in the set. The task may have ended already.
     ///

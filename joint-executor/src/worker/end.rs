@@ -100,6 +100,9 @@ impl Shared {
         if !self.is_closed() {
             self.gate.close();
             self.wake_all();
+            if let Some(pool) = self.own_pool.get() {
+                pool.close();
+            }
         }
     }
 

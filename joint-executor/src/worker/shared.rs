@@ -18,11 +18,12 @@ use alloc::{
     sync::{Arc, Weak},
     vec::Vec,
 };
-use std::sync::Once;
+use std::sync::{Once, OnceLock};
 
 use crossbeam_utils::CachePadded;
 
 use crate::{
+    blocking_pool::Pool,
     calls::Calls,
     deques::{Deques, Stealer},
     driver::Driver,
@@ -88,6 +89,8 @@ pub(crate) struct Shared {
     threads: Mutex<Threads>,
     /// The functions of `spawn_blocking` that the executor's code has started.
     pub(crate) calls: Calls,
+    /// The threads for these functions, if they are not those of the whole process.
+    pub(crate) own_pool: OnceLock<Arc<Pool>>,
     /// The report that every worker is blocked.
     pub(super) starved: Once,
 }
@@ -130,6 +133,7 @@ impl Shared {
             decides,
             threads: Mutex::default(),
             calls: Calls::new(),
+            own_pool: OnceLock::new(),
             starved: Once::new(),
         })
     }

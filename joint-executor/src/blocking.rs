@@ -1,17 +1,16 @@
 //! [`spawn_blocking`]: functions that block, on threads that may block.
 
-mod pool;
-
+use alloc::sync::Arc;
 use core::{future::poll_fn, panic::Location, task::Poll};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
-use self::pool::Pool;
 use super::{
-    calls::{self, Call, Calls},
+    Executor,
+    blocking_pool::{self, Limits, Pool},
+    calls::{self, Calls},
     entered,
     guard::guarded,
     hosted,
-    policy::{BLOCKING_KEPT, MOST_BLOCKING},
     worker::{current, shared::Shared},
 };
 use joint::task::{Builder, EndedTask, JoinHandle, Runnable, Schedule, ScheduleInfo, TaskEnd};
@@ -20,9 +19,13 @@ use joint_switch::Renewed;
 /// Runs a function that blocks, as a task, on a thread that is kept for such functions.
 ///
 /// The threads are started when there is work for them, up to 512. Each exits after it has been
-/// idle for 10 seconds. All executors of the process share them, and no executor needs to run. If
-/// no thread is free and no more may be started, functions wait in a queue, oldest first. Functions
-/// that wait for one another must therefore not outnumber the threads.
+/// idle for 10 seconds. All executors of the process share them, and no executor needs to run, but
+/// an executor for which
+/// [`max_blocking_threads`](crate::Builder::max_blocking_threads) or
+/// [`thread_keep_alive`](crate::Builder::thread_keep_alive) is set has threads of its own for what
+/// its code passes here. If no thread is free and no more may be started, functions wait in a
+/// queue, oldest first. Functions that wait for one another must therefore not outnumber the
+/// threads.
 ///
 /// The child of a `fork` has its own threads for this. A function that forks must not return in the
 /// child.
@@ -61,28 +64,64 @@ where
     F: FnOnce() -> T + Send + 'static,
     T: Send + 'static,
 {
-    let builder = Builder::new().spawned_at(Location::caller());
-    let counted = count();
+    let of_worker = current::with_current(|worker| worker.map(|own| own.shared().clone()));
+    let shared = of_worker.or_else(|| entered::entered().map(|own| own.shared.clone()));
+    // The lock of an executor that the child of a fork has inherited may be held forever.
+    let shared = shared.filter(|shared| shared.process.is_current());
+    spawn(shared.as_deref(), Location::caller(), f)
+}
+
+impl Executor {
+    /// Runs a function that blocks, as [`joint_executor::spawn_blocking`](crate::spawn_blocking)
+    /// does in a task of this executor: [`shutdown_timeout`](Executor::shutdown_timeout) waits for
+    /// it, and if the executor has [threads of its own](crate::Builder::max_blocking_threads) for
+    /// such functions, it runs on one of these. It also runs after the executor was shut down.
+    ///
+    /// # Panics
+    /// In the child of a fork that has inherited the executor. Otherwise as there.
+    ///
+    /// # Example
+    /// ```
+    /// let executor = joint_executor::Executor::builder().max_blocking_threads(4).build()?;
+    /// let task = executor.spawn_blocking(|| std::fs::read_to_string("Cargo.toml"));
+    /// assert!(executor.block_on(task)?.contains("joint"));
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn spawn_blocking<F, T>(&self, f: F) -> JoinHandle<T>
+    where
+        F: FnOnce() -> T + Send + 'static,
+        T: Send + 'static,
+    {
+        if !self.runs_this_thread() {
+            hosted::check_place(self);
+        }
+        spawn(Some(&self.shared), Location::caller(), f)
+    }
+}
+
+/// Runs a function on behalf of an executor, or of none.
+fn spawn<F, T>(shared: Option<&Shared>, spawned: &'static Location<'static>, f: F) -> JoinHandle<T>
+where
+    F: FnOnce() -> T + Send + 'static,
+    T: Send + 'static,
+{
+    let counted = match shared {
+        Some(shared) => shared.calls.begin(),
+        None => Calls::outside().begin(),
+    };
     let call = async move {
         let f = || calls::call(&counted, f);
-        pool::check();
+        blocking_pool::check();
         match hosted::host() {
             Some(_) => call_for_host(f).await,
             None => f(),
         }
     };
+    let builder = Builder::new().spawned_at(spawned);
     let (runnable, handle) = builder.spawn(|()| call, OnPool);
-    run_on_pool(runnable);
+    run_on_pool(runnable, shared.and_then(|shared| shared.own_pool.get()));
     handle
-}
-
-/// Counts a function for the shutdown of the executor that the current code is in.
-fn count() -> Call {
-    // The lock of an executor that the child of a fork has inherited may be held forever.
-    let begin = |shared: &Shared| shared.process.is_current().then(|| shared.calls.begin());
-    let of_worker = current::with_current(|worker| worker.and_then(|own| begin(own.shared())));
-    let counted = of_worker.or_else(|| entered::entered().and_then(|own| begin(&own.shared)));
-    counted.unwrap_or_else(|| Calls::outside().begin())
 }
 
 /// Calls a function that may block, on a thread that has entered a host.
@@ -106,7 +145,7 @@ impl Schedule for OnPool {
     /// The future never waits, so this is called once for each task, except where a
     /// [host](hosted::Host) ends it early.
     fn schedule(&self, runnable: Runnable, _: ScheduleInfo) {
-        run_on_pool(runnable);
+        run_on_pool(runnable, None);
     }
 
     fn ended(&self, task: &EndedTask<'_, ()>, how: TaskEnd) {
@@ -116,11 +155,12 @@ impl Schedule for OnPool {
     }
 }
 
-fn run_on_pool(runnable: Runnable) {
+/// Runs a function on the executor's own threads, if it has them.
+fn run_on_pool(runnable: Runnable, own: Option<&Arc<Pool>>) {
     if let Some(host) = hosted::host() {
         return host.call_blocking(runnable);
     }
-    static POOL: Renewed<Pool> = Renewed::new();
-    let pool = POOL.get(Pool::is_here, || Pool::new(MOST_BLOCKING, BLOCKING_KEPT));
-    pool.push(runnable);
+    static POOL: Renewed<Arc<Pool>> = Renewed::new();
+    let shared = || POOL.get(|pool| pool.is_here(), || Pool::new(Limits::default()));
+    own.unwrap_or_else(shared).push(runnable);
 }

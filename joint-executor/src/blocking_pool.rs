@@ -9,7 +9,7 @@
 //! that was refused finds this case, under the lock, and ends every task in the queue, whether its
 //! own or another thread's.
 
-use alloc::{borrow::ToOwned, collections::VecDeque, string::String};
+use alloc::{borrow::ToOwned, collections::VecDeque, string::String, sync::Arc};
 use core::{cell::Cell, mem, time::Duration};
 use std::{
     io,
@@ -17,16 +17,35 @@ use std::{
     thread,
 };
 
-use crate::{guard::guarded, process::Process, who};
+use crate::{
+    guard::guarded,
+    policy::{BLOCKING_KEPT, MOST_BLOCKING},
+    process::Process,
+    who,
+};
 use joint::task::Runnable;
 
-pub(super) struct Pool {
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limits {
+    /// The largest number of threads.
+    pub(crate) most: usize,
+    /// The time for which an idle thread waits for work.
+    pub(crate) keep: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            most: MOST_BLOCKING,
+            keep: BLOCKING_KEPT,
+        }
+    }
+}
+
+pub(crate) struct Pool {
     /// The process that the threads are in.
     process: Process,
-    /// The largest number of threads.
-    most: usize,
-    /// The time for which an idle thread waits for work.
-    keep: Duration,
+    limits: Limits,
     state: Mutex<State>,
     /// Signalled when a function is queued. Idle threads wait on it.
     pushed: Condvar,
@@ -42,28 +61,36 @@ struct State {
     /// Whether a thread is being started. Only one is started at a time, because if functions are
     /// short, the existing threads finish them before many more threads have arrived.
     starting: bool,
+    /// Whether threads exit as soon as they are idle.
+    is_closed: bool,
 }
 
 impl Pool {
-    pub(super) fn new(most: usize, keep: Duration) -> Self {
-        Self {
+    pub(crate) fn new(limits: Limits) -> Arc<Self> {
+        Arc::new(Self {
             process: Process::current(),
-            most,
-            keep,
+            limits,
             state: Mutex::default(),
             pushed: Condvar::new(),
-        }
+        })
+    }
+
+    /// Ends the threads that are idle, and from now on each that becomes so. What is queued, or is
+    /// pushed later, is still run.
+    pub(crate) fn close(&self) {
+        self.lock().is_closed = true;
+        self.pushed.notify_all();
     }
 
     /// Returns whether the threads are in this process, and not in a process from which it was
     /// forked.
-    pub(super) fn is_here(&self) -> bool {
+    pub(crate) fn is_here(&self) -> bool {
         self.process.is_current()
     }
 
     /// Queues a runnable for a thread. If there is no thread and the system refuses to start one,
     /// the runnable is [refused](check).
-    pub(super) fn push(&'static self, runnable: Runnable) {
+    pub(crate) fn push(self: &Arc<Self>, runnable: Runnable) {
         let mut state = self.lock();
         state.queue.push_back(runnable);
         if state.queue.len() <= state.free {
@@ -75,8 +102,8 @@ impl Pool {
     }
 
     /// Starts a thread if the queue needs one.
-    fn grow(&'static self, mut state: MutexGuard<'_, State>) {
-        if state.queue.len() <= state.free || state.starting || state.threads >= self.most {
+    fn grow(self: &Arc<Self>, mut state: MutexGuard<'_, State>) {
+        if state.queue.len() <= state.free || state.starting || state.threads >= self.limits.most {
             return;
         }
         state.starting = true;
@@ -84,7 +111,8 @@ impl Pool {
         state.free += 1;
         drop(state);
         let thread = thread::Builder::new().name("joint-blocking".to_owned());
-        if let Err(error) = thread.spawn(|| self.work()) {
+        let own = self.clone();
+        if let Err(error) = thread.spawn(move || own.work()) {
             self.do_without(&error);
         }
     }
@@ -110,7 +138,7 @@ impl Pool {
         }
     }
 
-    fn work(&'static self) {
+    fn work(self: Arc<Self>) {
         let mut state = self.lock();
         state.starting = false;
         let mut is_new = true;
@@ -126,10 +154,14 @@ impl Pool {
                 state.free += 1;
                 continue;
             }
-            let waited = self.pushed.wait_timeout(state, self.keep);
-            let (locked, result) = waited.unwrap_or_else(PoisonError::into_inner);
-            state = locked;
-            if result.timed_out() && state.queue.is_empty() {
+            let mut is_over = state.is_closed;
+            if !is_over {
+                let waited = self.pushed.wait_timeout(state, self.limits.keep);
+                let (locked, result) = waited.unwrap_or_else(PoisonError::into_inner);
+                state = locked;
+                is_over = result.timed_out() && state.queue.is_empty();
+            }
+            if is_over {
                 state.free -= 1;
                 state.threads -= 1;
                 return;
@@ -157,7 +189,7 @@ std::thread_local! {
 ///
 /// # Panics
 /// If there is no thread for the function, and a thread that must not block runs it.
-pub(super) fn check() {
+pub(crate) fn check() {
     // A thread whose thread-locals are gone is not in the pool, and was not refused anything.
     if let Ok(Some(error)) = REFUSED.try_with(Cell::take) {
         panic!(
@@ -169,14 +201,14 @@ pub(super) fn check() {
 // Miri asks that no thread is left at the end of the program.
 #[cfg(all(test, not(miri)))]
 mod tests {
-    use alloc::{boxed::Box, sync::Arc, task::Wake, vec::Vec};
+    use alloc::{sync::Arc, task::Wake, vec::Vec};
     use core::{future::Future, pin::Pin, task::Context, time::Duration};
     use std::{
         sync::{Barrier, Mutex},
         thread,
     };
 
-    use super::{Pool, State};
+    use super::{Limits, Pool, State};
     use joint::{
         park::block_on,
         task::{self, JoinHandle},
@@ -190,11 +222,11 @@ mod tests {
         }
     }
 
-    fn pool(most: usize, keep: Duration) -> &'static Pool {
-        Box::leak(Box::new(Pool::new(most, keep)))
+    fn pool(most: usize, keep: Duration) -> Arc<Pool> {
+        Pool::new(Limits { most, keep })
     }
 
-    fn push<F>(pool: &'static Pool, future: F) -> JoinHandle<F::Output>
+    fn push<F>(pool: &Arc<Pool>, future: F) -> JoinHandle<F::Output>
     where
         F: Future<Output: Send> + Send + 'static,
     {
@@ -207,8 +239,8 @@ mod tests {
     fn a_thread_that_is_not_needed_ends() {
         let pool = pool(2, Duration::ZERO);
         for n in 0..3 {
-            assert_eq!(block_on(push(pool, async move { n })), n);
-            wait_until(pool, |state| state.threads == 0);
+            assert_eq!(block_on(push(&pool, async move { n })), n);
+            wait_until(&pool, |state| state.threads == 0);
             assert_eq!(pool.lock().free, 0);
         }
     }
@@ -219,15 +251,15 @@ mod tests {
         let (runnable, task) = task::spawn(async { 7 }, |_| unreachable!("the task never waits"));
         let mut runnable = Some(runnable);
         while runnable.is_some() {
-            block_on(push(pool, async {}));
-            wait_until(pool, |state| state.threads == 0 || state.free != 0);
+            block_on(push(&pool, async {}));
+            wait_until(&pool, |state| state.threads == 0 || state.free != 0);
             let mut state = pool.lock();
             // It waits, and no push wakes it: it finds the task when its time is over.
             if state.free == 1 {
                 state.queue.extend(runnable.take());
             }
         }
-        wait_until(pool, |state| state.threads == 0 || task.is_finished());
+        wait_until(&pool, |state| state.threads == 0 || task.is_finished());
         assert!(
             task.is_finished(),
             "the thread has ended without running the task"
@@ -236,11 +268,23 @@ mod tests {
     }
 
     #[test]
+    fn a_pool_that_is_closed_keeps_no_idle_thread_and_refuses_nothing() {
+        let pool = pool(2, Duration::MAX);
+        block_on(push(&pool, async {}));
+        wait_until(&pool, |state| state.free == 1);
+        pool.close();
+        for n in 0..3 {
+            wait_until(&pool, |state| state.threads == 0);
+            assert_eq!(block_on(push(&pool, async move { n })), n);
+        }
+    }
+
+    #[test]
     fn a_thread_that_waits_is_used_again() {
         let pool = pool(100, FOR_LONG);
         for _ in 0..10 {
-            block_on(push(pool, async {}));
-            wait_until(pool, |state| state.free == 1);
+            block_on(push(&pool, async {}));
+            wait_until(&pool, |state| state.free == 1);
         }
         assert_eq!(pool.lock().threads, 1);
     }
@@ -255,7 +299,7 @@ mod tests {
         let tasks: Vec<_> = (0..10 * MOST)
             .map(|n| {
                 let (all_pushed, begin) = (all_pushed.clone(), begin.clone());
-                push(pool, async move {
+                push(&pool, async move {
                     // This many wait for each other at a time.
                     begin.wait();
                     drop(all_pushed.lock().unwrap());
@@ -281,7 +325,7 @@ mod tests {
         let pool = pool(1, FOR_LONG);
         let registered = Arc::new(Barrier::new(2));
         let there = registered.clone();
-        let mut task = push(pool, async move { there.wait().is_leader() });
+        let mut task = push(&pool, async move { there.wait().is_leader() });
         let waker = Arc::new(Panics).into();
         assert!(
             Pin::new(&mut task)
@@ -289,7 +333,7 @@ mod tests {
                 .is_pending()
         );
         registered.wait();
-        assert_eq!(block_on(push(pool, async { 5 })), 5);
+        assert_eq!(block_on(push(&pool, async { 5 })), 5);
         assert!(task.is_finished());
     }
 }
