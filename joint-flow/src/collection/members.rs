@@ -14,7 +14,7 @@ use std::{
 
 use super::list::List;
 use crate::{
-    task::{Canceller, Driver, Sink},
+    task::{Abandon, Canceller, Driver, Sink},
     waiting::poll_locked,
 };
 use joint_switch::{Mutex, MutexGuard};
@@ -109,7 +109,7 @@ impl<E: Send + 'static> Members<E> {
         }
         let members = this.clone();
         let key = inner.children.next_key();
-        let (driver, child) = Driver::pair(future, Member { members, key });
+        let (driver, child, _) = Driver::pair(future, Member { members, key });
         inner.children.push(child);
         drop(inner);
         Some(driver)
@@ -135,14 +135,14 @@ impl<E> Drop for Rest<'_, E> {
     }
 }
 
-/// A child's place in the collection. If it is dropped, the child was cancelled, and is counted on.
+/// A child's place in the collection.
 pub(super) struct Member<E> {
     members: Arc<Members<E>>,
     key: usize,
 }
 
 impl<E> Sink<Result<(), E>> for Member<E> {
-    fn finish(self, result: Result<Result<(), E>, Box<dyn Any + Send>>) {
+    unsafe fn finish(&self, result: Result<Result<(), E>, Box<dyn Any + Send>>) {
         let mut inner = self.members.lock();
         // The collection's drop may have taken it out. The key is not another child's then, because
         // none is added any more.
@@ -166,4 +166,9 @@ impl<E> Sink<Result<(), E>> for Member<E> {
             waiter.wake();
         }
     }
+}
+
+impl<E> Abandon for Member<E> {
+    /// The child is counted on.
+    unsafe fn abandon(&self, _: bool) {}
 }

@@ -1,27 +1,17 @@
 //! The memory that the sender and all waiters share, and [`Handle`], a reference to it.
 //!
-//! Rules for the fields:
-//!
-//! 1. Every holder of a handle may use `waiters`.
-//! 2. `value` belongs to the sender until `waiters` says that there is a value. From then on every
-//!    holder of a handle may read it, and the last one drops it.
-//! 3. `references` counts the handles. The thread that decrements it to zero frees the block.
+//! Every holder of a handle may use `awaited`. `references` counts the handles. The thread that
+//! decrements it to zero drops the value and frees the block.
 
-use std::{
-    marker::PhantomData,
-    mem::{ManuallyDrop, MaybeUninit},
-    ptr::NonNull,
-};
+use std::{marker::PhantomData, mem::ManuallyDrop, ptr::NonNull};
 
-use super::{Closed, waiters::Waiters};
+use super::awaited::Awaited;
 use crate::references::References;
-use joint::completion::Ended;
-use joint_switch::{Retire, UnsafeCell, heap};
+use joint_switch::heap;
 
 struct Block<T> {
-    waiters: Waiters,
+    awaited: Awaited<T>,
     references: References,
-    value: UnsafeCell<MaybeUninit<T>>,
 }
 
 /// One reference to a block.
@@ -42,19 +32,14 @@ impl<T> Handle<T> {
     /// waiter.
     pub(super) fn pair() -> (Self, Self) {
         let block = heap::allocate::<Block<T>>();
-        // Write each part directly to its place, because the stack may have no room for a value.
         // SAFETY: the place is inside the fresh block.
-        let place = unsafe { &raw mut (*block.as_ptr()).waiters };
+        let place = unsafe { &raw mut (*block.as_ptr()).awaited };
         // SAFETY: fresh and ours.
-        unsafe { place.write(Waiters::new()) };
+        unsafe { Awaited::write_to(place) };
         // SAFETY: as above.
         let place = unsafe { &raw mut (*block.as_ptr()).references };
         // SAFETY: as above.
         unsafe { place.write(References::new(2)) };
-        // SAFETY: as above.
-        let place = unsafe { &raw mut (*block.as_ptr()).value };
-        // SAFETY: as above.
-        unsafe { UnsafeCell::write_uninit(place) };
         (Self::of(block), Self::of(block))
     }
 
@@ -66,43 +51,9 @@ impl<T> Handle<T> {
     }
 
     #[inline]
-    pub(super) fn waiters(&self) -> &Waiters {
+    pub(super) fn awaited(&self) -> &Awaited<T> {
         // SAFETY: alive by this reference.
-        unsafe { &(*self.block.as_ptr()).waiters }
-    }
-
-    /// Writes the value.
-    ///
-    /// # Safety
-    /// The caller is the sender, before the end, and does this once.
-    #[inline]
-    pub(super) unsafe fn put(&self, value: T) {
-        self.cell().with_mut(|place| {
-            // SAFETY: by rule 2 no other thread touches the value.
-            unsafe { place.cast::<T>().write(value) }
-        });
-    }
-
-    /// Returns the answer, if it is known.
-    #[inline]
-    pub(super) fn answer(&self) -> Option<Result<&T, Closed>> {
-        let ended = self.waiters().ended()?;
-        // SAFETY: the waiters have just said so.
-        Some(unsafe { self.answer_of(ended) })
-    }
-
-    /// # Safety
-    /// The wait has ended as `ended` says.
-    #[inline]
-    pub(super) unsafe fn answer_of(&self, ended: Ended) -> Result<&T, Closed> {
-        match ended {
-            Ended::Done => Ok(self.cell().with(|place| {
-                // SAFETY: the sender has written the value, and by rule 2 it does not change while
-                // there is a handle.
-                unsafe { &*place.cast::<T>() }
-            })),
-            Ended::Abandoned => Err(Closed),
-        }
+        unsafe { &(*self.block.as_ptr()).awaited }
     }
 
     /// Takes the value, if there is one, and frees the block.
@@ -122,12 +73,6 @@ impl<T> Handle<T> {
         // SAFETY: alive by this reference. The reference is to the number alone, which another
         // thread may free while this one gives up its own.
         unsafe { &(*self.block.as_ptr()).references }
-    }
-
-    #[inline]
-    fn cell(&self) -> &UnsafeCell<MaybeUninit<T>> {
-        // SAFETY: alive by this reference. The reference is to the cell alone.
-        unsafe { &(*self.block.as_ptr()).value }
     }
 }
 
@@ -178,9 +123,8 @@ unsafe fn end<T, R>(block: NonNull<Block<T>>, with: impl FnOnce(*mut T) -> R) ->
             // SAFETY: the block is ours alone.
             let block = unsafe { self.0.as_mut() };
             // SAFETY: the sender and all waiters held references, and have given them up.
-            unsafe { block.waiters.retire() };
+            unsafe { block.awaited.retire() };
             block.references.retire();
-            block.value.retire();
             // SAFETY: the block came from `heap::allocate`, and no one uses it after this. No field
             // has a destructor to run.
             unsafe { heap::release(self.0) };
@@ -189,9 +133,8 @@ unsafe fn end<T, R>(block: NonNull<Block<T>>, with: impl FnOnce(*mut T) -> R) ->
     let owned = Owned(block);
     // SAFETY: the block is ours alone, and alive until `owned` is dropped.
     let block = unsafe { owned.0.as_ref() };
-    // By rule 2 there is a value now, and it is ours.
-    let has_value = block.waiters.ended() == Some(Ended::Done);
-    has_value.then(|| block.value.with_mut(|place| with(place.cast())))
+    // SAFETY: as above, and passed on from the caller.
+    unsafe { block.awaited.take(with) }
 }
 
 #[cfg(test)]

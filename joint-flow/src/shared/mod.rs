@@ -40,6 +40,7 @@
 //! are freed once the value was sent and every waiter has been polled again or dropped. A waker of
 //! another crate is boxed while it is registered. The waker of a blocking call is not boxed.
 
+mod awaited;
 mod block;
 mod driver;
 mod place;
@@ -52,11 +53,13 @@ use std::{error::Error, fmt, io};
 
 use joint::oneshot::RecvError;
 
+pub(crate) use awaited::Awaited;
 pub use driver::Driver;
 #[doc(alias = "remote_handle")]
 pub use driver::from_future;
 pub use receiver::{Shared, Wait};
 pub use sender::Sender;
+pub(crate) use shared_waiter::SharedWaiter;
 
 /// Creates a sender, and the first waiter for its value.
 ///

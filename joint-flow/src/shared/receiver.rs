@@ -98,7 +98,7 @@ impl<T> Shared<T> {
     /// ```
     #[inline]
     pub fn try_get(&self) -> Result<Option<&T>, Closed> {
-        self.handle.answer().transpose()
+        self.handle.awaited().answer().transpose()
     }
 
     /// Takes the value out of the last `Shared` of a channel, as
@@ -130,7 +130,7 @@ impl<T> Shared<T> {
         // SAFETY: the field of a `Shared` that is neither used nor dropped after this.
         let handle = unsafe { ptr::read(&this.handle) };
         // SAFETY: as in `poll`.
-        unsafe { this.waiter.leave(handle.waiters()) };
+        unsafe { this.waiter.leave(handle.awaited().waiters()) };
         // SAFETY: the handle is alone: nobody else can add a reference.
         let value = unsafe { handle.take() };
         Ok(value.expect("there is a value, as the look has shown"))
@@ -140,7 +140,7 @@ impl<T> Shared<T> {
     /// none. One load.
     #[inline]
     pub fn is_finished(&self) -> bool {
-        self.handle.waiters().ended().is_some()
+        self.handle.awaited().waiters().ended().is_some()
     }
 
     /// Waits for a reference to the value.
@@ -176,7 +176,7 @@ impl<T> Shared<T> {
     /// worker.join().unwrap();
     /// ```
     pub fn blocking_wait(&self) -> Result<&T, Closed> {
-        match self.handle.answer() {
+        match self.handle.awaited().answer() {
             Some(answer) => answer,
             None => park::block_on(self.wait()),
         }
@@ -196,7 +196,7 @@ impl<T> Shared<T> {
     /// assert_eq!(shared.blocking_wait_timeout(Duration::from_millis(1)), Ok(Some(&4)));
     /// ```
     pub fn blocking_wait_timeout(&self, limit: Duration) -> Result<Option<&T>, Closed> {
-        let answer = match self.handle.answer() {
+        let answer = match self.handle.awaited().answer() {
             None if !limit.is_zero() => park::block_on_timeout(self.wait(), limit),
             answer => answer,
         };
@@ -207,7 +207,7 @@ impl<T> Shared<T> {
     /// Returns `None` if the deadline has passed. If it has passed before the call, the call only
     /// checks.
     pub fn blocking_wait_deadline(&self, deadline: Instant) -> Result<Option<&T>, Closed> {
-        let answer = match self.handle.answer() {
+        let answer = match self.handle.awaited().answer() {
             None if deadline > host::now() => park::block_on_deadline(self.wait(), deadline),
             answer => answer,
         };
@@ -238,9 +238,12 @@ impl<T: Clone> Future for Shared<T> {
         let this = &mut *self;
         // SAFETY: the waiter is always polled with the waiters of this handle, which keeps them
         // alive.
-        let poll = unsafe { this.waiter.poll(this.handle.waiters(), cx.waker()) };
+        let poll = unsafe {
+            this.waiter
+                .poll(this.handle.awaited().waiters(), cx.waker())
+        };
         // SAFETY: the waiters have just said so.
-        poll.map(|ended| unsafe { this.handle.answer_of(ended) }.cloned())
+        poll.map(|ended| unsafe { this.handle.awaited().answer_of(ended) }.cloned())
     }
 }
 
@@ -249,7 +252,7 @@ impl<T> Drop for Shared<T> {
     fn drop(&mut self) {
         // SAFETY: as in `poll`. The handle is dropped after this, even if dropping the waker here
         // panics.
-        unsafe { self.waiter.leave(self.handle.waiters()) };
+        unsafe { self.waiter.leave(self.handle.awaited().waiters()) };
     }
 }
 
@@ -279,9 +282,12 @@ impl<'a, T> Future for Wait<'a, T> {
         let shared = self.shared;
         // SAFETY: the waiter is always polled with the waiters of this one `Shared`, which the
         // borrow keeps alive.
-        let poll = unsafe { self.waiter.poll(shared.handle.waiters(), cx.waker()) };
+        let poll = unsafe {
+            self.waiter
+                .poll(shared.handle.awaited().waiters(), cx.waker())
+        };
         // SAFETY: the waiters have just said so.
-        poll.map(|ended| unsafe { shared.handle.answer_of(ended) })
+        poll.map(|ended| unsafe { shared.handle.awaited().answer_of(ended) })
     }
 }
 
@@ -289,7 +295,7 @@ impl<T> Drop for Wait<'_, T> {
     #[inline]
     fn drop(&mut self) {
         // SAFETY: as in `poll`.
-        unsafe { self.waiter.leave(self.shared.handle.waiters()) };
+        unsafe { self.waiter.leave(self.shared.handle.awaited().waiters()) };
     }
 }
 

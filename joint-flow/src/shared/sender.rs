@@ -8,7 +8,6 @@ use std::{
 };
 
 use super::block::Handle;
-use joint::completion::Ended;
 
 /// The sending end. If it is dropped without sending, every waiter ends with an error instead of
 /// hanging.
@@ -75,10 +74,8 @@ impl<T> Sender<T> {
         let this = ManuallyDrop::new(self);
         // SAFETY: the field of a sender that is neither used nor dropped after this.
         let handle = unsafe { ptr::read(&this.handle) };
-        // SAFETY: this is the sender, consumed here, before the end.
-        unsafe { handle.put(value) };
-        // SAFETY: a sender finishes once: `self` is consumed and not dropped.
-        unsafe { handle.waiters().end(Ended::Done) };
+        // SAFETY: this is the sender, which is consumed here and not dropped.
+        unsafe { handle.awaited().send(value) };
     }
 
     /// Returns whether every [`Shared`](super::Shared) was dropped, so that no waiter is left for
@@ -102,12 +99,9 @@ impl<T> Sender<T> {
 
 impl<T> Drop for Sender<T> {
     fn drop(&mut self) {
-        // There is nobody to learn of the end, and no waker that a leaked waiter has left.
-        if self.handle.references().are_last() && self.handle.waiters().is_open() {
-            return;
-        }
+        let is_unused = self.handle.references().are_last();
         // SAFETY: a sender finishes once: `send` does not drop.
-        unsafe { self.handle.waiters().end(Ended::Abandoned) };
+        unsafe { self.handle.awaited().abandon(is_unused) };
     }
 }
 

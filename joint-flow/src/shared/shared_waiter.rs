@@ -14,7 +14,7 @@ use super::{
 use joint::completion::{Completion, Ended, Registration};
 
 /// A waiter. It has a place, or the first word, from its first pending poll until it leaves.
-pub(super) struct SharedWaiter {
+pub(crate) struct SharedWaiter {
     /// A place, `FIRST`, `NOWHERE`, or `BEFORE_FIRST`.
     place: *mut Place,
     registration: Registration,
@@ -33,7 +33,7 @@ impl UnwindSafe for SharedWaiter {}
 impl RefUnwindSafe for SharedWaiter {}
 
 impl SharedWaiter {
-    pub(super) const fn new() -> Self {
+    pub(crate) const fn new() -> Self {
         Self {
             place: NOWHERE,
             registration: Registration::new(),
@@ -41,7 +41,7 @@ impl SharedWaiter {
     }
 
     /// Creates the one waiter of a channel that may use the first word.
-    pub(super) const fn first() -> Self {
+    pub(crate) const fn first() -> Self {
         Self {
             place: BEFORE_FIRST,
             registration: Registration::new(),
@@ -53,7 +53,7 @@ impl SharedWaiter {
     /// # Safety
     /// `waiters` is the same in all calls, and alive.
     #[inline]
-    pub(super) unsafe fn poll(&mut self, waiters: &Waiters, waker: &Waker) -> Poll<Ended> {
+    pub(crate) unsafe fn poll(&mut self, waiters: &Waiters, waker: &Waker) -> Poll<Ended> {
         // Check `waiters` first. The end is written there before it is written to each place, so
         // that all waiters agree on whether it has come.
         if let Some(ended) = waiters.ended() {
@@ -104,7 +104,7 @@ impl SharedWaiter {
     /// # Safety
     /// As for `poll`.
     #[inline]
-    pub(super) unsafe fn leave(&mut self, waiters: &Waiters) {
+    pub(crate) unsafe fn leave(&mut self, waiters: &Waiters) {
         let place = mem::replace(&mut self.place, NOWHERE);
         if place == NOWHERE || place == BEFORE_FIRST {
             return;

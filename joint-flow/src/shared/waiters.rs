@@ -73,7 +73,7 @@ const SENDER: usize = 1;
 /// The value of `inside` once the list is freed.
 const SWEPT: usize = 1 << (usize::BITS - 1);
 
-pub(super) struct Waiters {
+pub(crate) struct Waiters {
     list: AtomicPtr<Place>,
     inside: AtomicUsize,
     /// The place at which the next search for a free place starts, or null for the front.

@@ -17,7 +17,8 @@ pub(crate) struct Canceller {
     cell: NonNull<dyn Cancel>,
 }
 
-// SAFETY: a cell may be used and freed by any thread: `Cancel` is `Send` and `Sync`.
+// SAFETY: a cell may be used and freed by any thread, or `Driver::unchecked` has demanded that its
+// handles stay on their thread, or drop the future through its task.
 unsafe impl Send for Canceller {}
 // SAFETY: as above.
 unsafe impl Sync for Canceller {}
@@ -60,7 +61,7 @@ impl Drop for Canceller {
         if self.handles().leave() {
             // It is given up after the cancellation, also if a destructor panics.
             let reference = Reference(self.cell);
-            if self.state().cancel() == Cancelled::DropFuture {
+            if self.request() == Cancelled::DropFuture {
                 // SAFETY: the state says so.
                 unsafe { Idle::new(reference) }.cancel();
             }

@@ -4,7 +4,7 @@
 //! The driver has one reference to the cell, and the handles, which may cancel, have one together.
 //! The side that leaves last frees the cell (`State`). The rules for its content:
 //!
-//! 1. Only the side that `State` names touches the content.
+//! 1. Only the side that `State` names touches the content. Each side may use the sink.
 //! 2. The content is dropped field by field, in place, and is never moved. The future is therefore
 //!    pinned from its first poll on.
 //! 3. What runs the user's code (poll, destructors, wakers) leaves the word in a state in which a
@@ -13,10 +13,12 @@
 use std::{
     any::Any,
     future::Future,
+    marker::PhantomData,
     mem,
     panic::{AssertUnwindSafe, catch_unwind},
     pin::Pin,
     ptr::NonNull,
+    sync::PoisonError,
     task::{Context, Poll, Waker},
 };
 
@@ -26,29 +28,42 @@ use super::{
     state::{Begun, Cancelled, Left, Side, State, Suspended},
 };
 use crate::{payload::discard_panic, references::References};
-use joint_switch::{Tracked, UnsafeCell};
+use joint_executor::JoinHandle;
+use joint_switch::{Mutex, Tracked, UnsafeCell};
 
-/// Where a future's result goes. If the future is cancelled, this is dropped instead.
-pub(crate) trait Sink<T> {
+/// Where a future's result goes. It lives as long as the cell.
+pub(crate) trait Sink<T>: Abandon {
     /// Passes on the output, or the payload of the future's panic. The future is dropped already.
-    fn finish(self, result: Result<T, Box<dyn Any + Send>>);
+    ///
+    /// # Safety
+    /// It is called once, and not beside [`abandon`](Abandon::abandon).
+    unsafe fn finish(&self, result: Result<T, Box<dyn Any + Send>>);
+}
+
+/// What a sink does about a future that was cancelled.
+pub(crate) trait Abandon {
+    /// The future was cancelled, and is dropped. `is_unused` says that no handle is left.
+    ///
+    /// # Safety
+    /// It is called once, and not beside [`finish`](Sink::finish).
+    unsafe fn abandon(&self, is_unused: bool);
+
+    /// The task of a future that only its own thread may drop. A handle cancels this task instead.
+    fn own_task(&self) -> Option<&Mutex<Option<JoinHandle<()>>>> {
+        None
+    }
 }
 
 /// A future that can be cancelled, without its type.
-pub(crate) trait Cancel: Send + Sync {
-    /// Drops the future at once, on this thread, if it is idle. If it is being polled, the poller
-    /// drops it after that poll, unless it is ready. Does nothing if the future has ended or was
-    /// cancelled before.
-    ///
-    /// # Panics
-    /// If a destructor of the future panics. The future is gone and the driver is told even then.
-    fn cancel(&self);
+pub(crate) trait Cancel {
+    /// Cancels the future for a handle. Returns whether the caller has to drop it.
+    fn request(&self) -> Cancelled;
 
     /// Drops the future, and tells the driver. The caller calls this in a [level](super::nesting).
     ///
     /// # Safety
     /// `State::cancel` has told the caller to do so, which calls this once.
-    unsafe fn drop_future(&self);
+    unsafe fn drop_future(&self, is_unused: bool);
 
     /// Returns the number of handles, which have one reference to the cell together.
     fn handles(&self) -> &References;
@@ -56,27 +71,36 @@ pub(crate) trait Cancel: Send + Sync {
     fn state(&self) -> &State;
 }
 
+impl dyn Cancel {
+    /// Drops the future at once, on this thread, if it is idle. If it is being polled, the poller
+    /// drops it after that poll, unless it is ready. Does nothing if the future has ended or was
+    /// cancelled before.
+    ///
+    /// # Panics
+    /// If a destructor of the future panics. The future is gone and the driver is told even then.
+    pub(crate) fn cancel(&self) {
+        if self.request() == Cancelled::DropFuture {
+            // SAFETY: the state says so.
+            nesting::now(|| unsafe { self.drop_future(false) });
+        }
+    }
+}
+
 struct Cell<F, S> {
     state: State,
     handles: References,
-    content: UnsafeCell<Content<F, S>>,
+    sink: S,
+    content: UnsafeCell<Content<F>>,
     _tracked: Tracked,
 }
 
-struct Content<F, S> {
+struct Content<F> {
     /// The future, or `None` after its end. It is pinned by rule 2.
     future: Option<F>,
-    /// Where the result goes, or `None` after the end.
-    sink: Option<S>,
     /// Wakes the driver, so that it ends when the future is cancelled. An executor also keeps a
     /// task for as long as it has a waker, although the future may wait for nothing.
     waker: Option<Waker>,
 }
-
-// SAFETY: the content is used by one thread at a time (rule 1), and each of its fields is `Send`.
-unsafe impl<F: Send, S: Send> Send for Cell<F, S> {}
-// SAFETY: as for `Send`. A shared reference gives no shared access to the content.
-unsafe impl<F: Send, S: Send> Sync for Cell<F, S> {}
 
 impl<F, S> Cell<F, S>
 where
@@ -87,9 +111,9 @@ where
         NonNull::from(Box::leak(Box::new(Self {
             state,
             handles: References::new(1),
+            sink,
             content: UnsafeCell::new(Content {
                 future: Some(future),
-                sink: Some(sink),
                 waker: None,
             }),
             _tracked: Tracked::default(),
@@ -108,12 +132,9 @@ where
         // SAFETY: the poll has begun (rule 1).
         let polled = self.content.with_mut(|it| unsafe { (*it).poll(cx) });
         match polled {
-            Polled::Ended {
-                result,
-                sink,
-                waker,
-            } => {
-                sink.finish(result);
+            Polled::Ended { result, waker } => {
+                // SAFETY: the future has ended, which it does once.
+                unsafe { self.sink.finish(result) };
                 // This is another's code, so it comes last.
                 drop(waker);
                 Poll::Ready(())
@@ -122,8 +143,7 @@ where
                 Suspended::Idle => Poll::Pending,
                 Suspended::DropFuture => {
                     // SAFETY: the state says so (rule 1).
-                    let waker = self.content.with_mut(|it| unsafe { (*it).cancel() });
-                    waker.forget();
+                    unsafe { self.end_cancelled(false) }.forget();
                     Poll::Ready(())
                 }
             },
@@ -131,17 +151,42 @@ where
     }
 }
 
-enum Polled<T, S> {
+impl<F, S: Abandon> Cell<F, S> {
+    /// Drops the future, and then tells the sink, also if a destructor panics. What is returned
+    /// wakes the driver when it is dropped.
+    ///
+    /// # Safety
+    /// The state tells the caller to drop the future (rule 1).
+    unsafe fn end_cancelled(&self, is_unused: bool) -> WakeOnDrop {
+        struct Tells<'a, S: Abandon>(&'a S, bool);
+        impl<S: Abandon> Drop for Tells<'_, S> {
+            fn drop(&mut self) {
+                // SAFETY: the future was cancelled, which happens once, and not after its end.
+                unsafe { self.0.abandon(self.1) };
+            }
+        }
+        self.content.with_mut(|it| {
+            // SAFETY: passed on from the caller.
+            let content = unsafe { &mut *it };
+            let waker = WakeOnDrop(content.waker.take());
+            let tells = Tells(&self.sink, is_unused);
+            content.future().set(None);
+            drop(tells);
+            waker
+        })
+    }
+}
+
+enum Polled<T> {
     Pending,
     Ended {
         result: Result<T, Box<dyn Any + Send>>,
-        sink: S,
         waker: Option<Waker>,
     },
 }
 
-impl<F: Future, S: Sink<F::Output>> Content<F, S> {
-    fn poll(&mut self, cx: &mut Context<'_>) -> Polled<F::Output, S> {
+impl<F: Future> Content<F> {
+    fn poll(&mut self, cx: &mut Context<'_>) -> Polled<F::Output> {
         let polled = catch_unwind(AssertUnwindSafe(|| {
             let Some(future) = self.future().as_pin_mut() else {
                 unreachable!("a future is polled again after its end");
@@ -162,13 +207,9 @@ impl<F: Future, S: Sink<F::Output>> Content<F, S> {
                 Err(payload)
             }
         };
-        match self.sink.take() {
-            Some(sink) => Polled::Ended {
-                result,
-                sink,
-                waker: self.waker.take(),
-            },
-            None => unreachable!("a future ends twice"),
+        Polled::Ended {
+            result,
+            waker: self.waker.take(),
         }
     }
 
@@ -179,20 +220,10 @@ impl<F: Future, S: Sink<F::Output>> Content<F, S> {
     }
 }
 
-impl<F, S> Content<F, S> {
+impl<F> Content<F> {
     fn future(&mut self) -> Pin<&mut Option<F>> {
         // SAFETY: rule 2.
         unsafe { Pin::new_unchecked(&mut self.future) }
-    }
-
-    /// Drops the future, and then the sink, also if a destructor panics. What is returned wakes the
-    /// driver when it is dropped.
-    fn cancel(&mut self) -> WakeOnDrop {
-        let waker = WakeOnDrop(self.waker.take());
-        let sink = self.sink.take();
-        self.future().set(None);
-        drop(sink);
-        waker
     }
 }
 
@@ -213,17 +244,19 @@ impl Drop for WakeOnDrop {
     }
 }
 
-impl<F: Send, S: Send> Cancel for Cell<F, S> {
-    fn cancel(&self) {
-        if self.state.cancel() == Cancelled::DropFuture {
-            // SAFETY: the state says so.
-            nesting::now(|| unsafe { self.drop_future() });
-        }
+impl<F, S: Abandon> Cancel for Cell<F, S> {
+    fn request(&self) -> Cancelled {
+        let Some(task) = self.sink.own_task() else {
+            return self.state.cancel(Side::Handles);
+        };
+        let task = task.lock().unwrap_or_else(PoisonError::into_inner).take();
+        drop(task);
+        Cancelled::Nothing
     }
 
-    unsafe fn drop_future(&self) {
+    unsafe fn drop_future(&self, is_unused: bool) {
         // SAFETY: passed on from the caller (rule 1).
-        drop(self.content.with_mut(|it| unsafe { (*it).cancel() }));
+        drop(unsafe { self.end_cancelled(is_unused) });
     }
 
     fn handles(&self) -> &References {
@@ -258,36 +291,59 @@ pub(super) unsafe fn leave<C: Cancel + ?Sized>(cell: NonNull<C>, side: Side) {
 
 /// Polls the future of a cell. It is ready once the future has ended or was cancelled, and cancels
 /// the future if it is dropped before.
-pub(crate) struct Driver<F: Future + Send, S: Sink<F::Output> + Send> {
+pub(crate) struct Driver<F, S: Abandon> {
     /// Alive by the driver's reference, which is given up at the end. `None` after that.
     cell: Option<NonNull<Cell<F, S>>>,
+    _owns: PhantomData<Cell<F, S>>,
 }
 
-// SAFETY: the cell is `Send` and `Sync`, and any thread may free it.
-unsafe impl<F: Future + Send, S: Sink<F::Output> + Send> Send for Driver<F, S> {}
+// SAFETY: the driver polls and drops the future, and may free the sink. What handles do with the
+// sink at the same time is up to `Task`, which is sent only if that may be.
+unsafe impl<F: Send, S: Abandon + Send> Send for Driver<F, S> {}
 // SAFETY: nothing is done with a shared reference.
-unsafe impl<F: Future + Send, S: Sink<F::Output> + Send> Sync for Driver<F, S> {}
+unsafe impl<F: Send, S: Abandon + Send> Sync for Driver<F, S> {}
 
 /// Nothing in the cell is pinned with the driver.
-impl<F: Future + Send, S: Sink<F::Output> + Send> Unpin for Driver<F, S> {}
+impl<F, S: Abandon> Unpin for Driver<F, S> {}
 
-impl<F: Future + Send + 'static, S: Sink<F::Output> + Send + 'static> Driver<F, S> {
-    /// Returns the driver of a future, and its first handle.
-    pub(crate) fn pair(future: F, sink: S) -> (Self, Canceller) {
-        let cell = Cell::allocate(State::new(), future, sink);
+impl<F: Future + 'static, S: Sink<F::Output> + 'static> Driver<F, S> {
+    /// Returns the driver of a future, its first handle, and the sink, which lives as long as there
+    /// is a driver or a handle.
+    pub(crate) fn pair(future: F, sink: S) -> (Self, Canceller, NonNull<S>)
+    where
+        F: Send,
+        S: Send,
+    {
+        // SAFETY: both may be dropped by any thread.
+        unsafe { Self::unchecked(State::new(), future, sink) }
+    }
+
+    /// As `pair`, in a state that the caller chooses.
+    ///
+    /// # Safety
+    /// If the future is not `Send`, the sink has a [task](Abandon::own_task), and the driver stays
+    /// on this thread. If the sink is not `Send`, no handle leaves this thread.
+    pub(super) unsafe fn unchecked(
+        state: State,
+        future: F,
+        sink: S,
+    ) -> (Self, Canceller, NonNull<S>) {
+        let cell = Cell::allocate(state, future, sink);
+        // SAFETY: the field of a cell that is alive.
+        let sink = unsafe { &raw mut (*cell.as_ptr()).sink };
+        // SAFETY: it is not null.
+        let sink = unsafe { NonNull::new_unchecked(sink) };
         // SAFETY: the state counts a reference of handles, and these are the first.
         let canceller = unsafe { Canceller::first(cell) };
-        (Self { cell: Some(cell) }, canceller)
+        let driver = Self {
+            cell: Some(cell),
+            _owns: PhantomData,
+        };
+        (driver, canceller, sink)
     }
 }
 
-impl<F: Future + Send, S: Sink<F::Output> + Send> Driver<F, S> {
-    /// Returns the driver of a future that has no handles.
-    pub(crate) fn alone(future: F, sink: S) -> Self {
-        let cell = Cell::allocate(State::without_handles(), future, sink);
-        Self { cell: Some(cell) }
-    }
-
+impl<F, S: Abandon> Driver<F, S> {
     /// Gives up the reference, if that was not done before.
     fn leave(&mut self) {
         if let Some(cell) = self.cell.take() {
@@ -298,15 +354,15 @@ impl<F: Future + Send, S: Sink<F::Output> + Send> Driver<F, S> {
 }
 
 /// Gives up a driver's reference when it is dropped.
-struct Leave<'a, F: Future + Send, S: Sink<F::Output> + Send>(&'a mut Driver<F, S>);
+struct Leave<'a, F, S: Abandon>(&'a mut Driver<F, S>);
 
-impl<F: Future + Send, S: Sink<F::Output> + Send> Drop for Leave<'_, F, S> {
+impl<F, S: Abandon> Drop for Leave<'_, F, S> {
     fn drop(&mut self) {
         self.0.leave();
     }
 }
 
-impl<F: Future + Send, S: Sink<F::Output> + Send> Future for Driver<F, S> {
+impl<F: Future, S: Sink<F::Output>> Future for Driver<F, S> {
     type Output = ();
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
@@ -324,13 +380,18 @@ impl<F: Future + Send, S: Sink<F::Output> + Send> Future for Driver<F, S> {
     }
 }
 
-impl<F: Future + Send, S: Sink<F::Output> + Send> Drop for Driver<F, S> {
+impl<F, S: Abandon> Drop for Driver<F, S> {
     fn drop(&mut self) {
         // The reference is given up also if a destructor of the future panics.
         let this = Leave(self);
-        if let Some(cell) = this.0.cell {
-            // SAFETY: alive by the driver's reference.
-            unsafe { cell.as_ref() }.cancel();
+        let Some(cell) = this.0.cell else {
+            return;
+        };
+        // SAFETY: alive by the driver's reference.
+        let cell = unsafe { cell.as_ref() };
+        if cell.state.cancel(Side::Driver) == Cancelled::DropFuture {
+            // SAFETY: the state says so.
+            nesting::now(|| unsafe { cell.drop_future(false) });
         }
     }
 }

@@ -6,7 +6,8 @@ use std::{
     future::Future,
     panic::{Location, RefUnwindSafe, UnwindSafe},
     pin::Pin,
-    sync::Arc,
+    ptr::NonNull,
+    sync::{Arc, PoisonError},
     task::{Context, Poll, ready},
 };
 
@@ -15,8 +16,10 @@ use joint::{
     task::PanicPayload,
 };
 
-use super::{Driver, Sink, TaskError, hold::Hold, output::Output};
-use crate::shared::{self, Closed, Sender, Shared};
+use super::{Canceller, Driver, Sink, TaskError, cell::Abandon, output::Output, state::State};
+use crate::shared::{Awaited, Closed, SharedWaiter};
+use joint_executor::JoinHandle;
+use joint_switch::Mutex;
 
 type Outcome<T> = Result<Output<T>, TaskError>;
 
@@ -79,10 +82,10 @@ where
     F: Future + Send + 'static,
     F::Output: Send + 'static,
 {
-    let (answer, shared) = answer();
-    joint_executor::spawn_detached(Driver::alone(future, answer));
-    let hold = Hold::task(None);
-    Task::new(shared, hold)
+    // SAFETY: the future and its output are `Send`.
+    let (driver, task) = unsafe { start(State::uncancellable(), future, None) };
+    joint_executor::spawn_detached(driver);
+    task
 }
 
 /// Starts a task that need not be `Send`, where [`joint_executor::spawn_local`] does: on the worker
@@ -114,21 +117,14 @@ where
     F: Future + 'static,
     F::Output: 'static,
 {
-    let (answer, shared) = answer();
-    let local = joint_executor::spawn_local(future);
-    // The executor catches the panic. This one has the answer, and is dropped with it.
-    let task = joint_executor::spawn_local(async move {
-        match local.result().await {
-            Ok(output) => answer.finish(Ok(output)),
-            Err(error) => {
-                if let Ok(payload) = error.try_into_panic() {
-                    answer.finish(Err(payload));
-                }
-            }
-        }
-    });
-    let hold = Hold::task(Some(task));
-    Task::new(shared, hold)
+    let own_task = Some(Box::new(Mutex::new(None)));
+    // SAFETY: the driver stays here, and so do the handles if the output is not `Send`.
+    let (driver, task) = unsafe { start(State::new(), future, own_task) };
+    let own_task = joint_executor::spawn_local(driver);
+    if let Some(place) = &task.answer().own_task {
+        *place.lock().unwrap_or_else(PoisonError::into_inner) = Some(own_task);
+    }
+    task
 }
 
 /// Splits a future into a driver, to be spawned on any executor, and the first handle.
@@ -155,35 +151,100 @@ where
     F: Future + Send + 'static,
     F::Output: Send + 'static,
 {
-    let (answer, shared) = answer();
-    let (driver, canceller) = Driver::pair(future, answer);
-    let hold = Hold::Future(canceller);
-    (driver, Task::new(shared, hold))
+    // SAFETY: the future and its output are `Send`.
+    unsafe { start(State::new(), future, None) }
 }
 
+/// Makes a driver, and the first handle.
+///
+/// # Safety
+/// If the future is not `Send`, there is a place for its task, and the driver stays on this thread.
 #[track_caller]
-fn answer<T>() -> (Answer<T>, Shared<Outcome<T>>) {
-    let (sender, shared) = shared::channel();
+unsafe fn start<F>(
+    state: State,
+    future: F,
+    own_task: Option<Box<Mutex<Option<JoinHandle<()>>>>>,
+) -> (Driver<F, Answer<F::Output>>, Task<F::Output>)
+where
+    F: Future + 'static,
+    F::Output: 'static,
+{
     let answer = Answer {
-        sender,
+        awaited: Awaited::new(),
         spawned: Location::caller(),
+        own_task,
     };
-    (answer, shared)
+    // SAFETY: passed on from the caller. A handle is `Send` only if the output is.
+    let (driver, canceller, answer) = unsafe { Driver::unchecked(state, future, answer) };
+    let task = Task {
+        waiter: SharedWaiter::first(),
+        handle: Handle { answer, canceller },
+        turn: Turn::new(),
+    };
+    (driver, task)
 }
 
-/// Gives the result to the waiters.
+/// Has the result for the waiters.
 struct Answer<T> {
-    sender: Sender<Outcome<T>>,
+    awaited: Awaited<Outcome<T>>,
     spawned: &'static Location<'static>,
+    /// The task that runs a future of [`spawn_local`]. Boxed, because few tasks have it.
+    own_task: Option<Box<Mutex<Option<JoinHandle<()>>>>>,
 }
+
+// SAFETY: it may be used by the threads that have a handle, and freed by the last of them or by the
+// driver's.
+unsafe impl<T: Send> Send for Answer<T> {}
 
 impl<T> Sink<T> for Answer<T> {
-    fn finish(self, result: Result<T, Box<dyn Any + Send>>) {
-        self.sender.send(result.map(Output::new).map_err(|payload| {
+    unsafe fn finish(&self, result: Result<T, Box<dyn Any + Send>>) {
+        let result = result.map(Output::new).map_err(|payload| {
             TaskError::Panicked(Arc::new(PanicPayload::new(payload, self.spawned)))
-        }));
+        });
+        // SAFETY: passed on from the caller.
+        unsafe { self.awaited.send(result) };
     }
 }
+
+impl<T> Abandon for Answer<T> {
+    unsafe fn abandon(&self, is_unused: bool) {
+        // SAFETY: passed on from the caller.
+        unsafe { self.awaited.abandon(is_unused) };
+    }
+
+    fn own_task(&self) -> Option<&Mutex<Option<JoinHandle<()>>>> {
+        self.own_task.as_deref()
+    }
+}
+
+impl<T> Drop for Answer<T> {
+    fn drop(&mut self) {
+        struct Retire<'a, T>(&'a mut Awaited<Outcome<T>>);
+        impl<T> Drop for Retire<'_, T> {
+            fn drop(&mut self) {
+                // SAFETY: the driver and all handles have left.
+                unsafe { self.0.retire() };
+            }
+        }
+        let retire = Retire(&mut self.awaited);
+        // SAFETY: the output is ours to drop, once.
+        let discard = |value: *mut Outcome<T>| unsafe { value.drop_in_place() };
+        // SAFETY: nobody else has the answer any more.
+        unsafe { retire.0.take(discard) };
+    }
+}
+
+/// A handle to a cell, and to the answer in it.
+struct Handle<T> {
+    /// It is alive as long as the canceller is there, and gives no exclusive access.
+    answer: NonNull<Answer<T>>,
+    canceller: Canceller,
+}
+
+// SAFETY: all handles read the output by reference, and the thread of the last one may drop it.
+unsafe impl<T: Send + Sync> Send for Handle<T> {}
+// SAFETY: as for `Send`; a handle is cloned by reference.
+unsafe impl<T: Send + Sync> Sync for Handle<T> {}
 
 /// A handle of a task. Clone it to get more. Dropping the last one **cancels** the task: see [the
 /// module](super).
@@ -215,9 +276,8 @@ impl<T> Sink<T> for Answer<T> {
 /// ```
 #[must_use = "dropping the last handle cancels the task"]
 pub struct Task<T> {
-    /// The first field: it leaves before the future is dropped, which may panic.
-    shared: Shared<Outcome<T>>,
-    hold: Hold,
+    waiter: SharedWaiter,
+    handle: Handle<T>,
     turn: Turn,
 }
 
@@ -226,13 +286,12 @@ pub struct Task<T> {
 impl<T: RefUnwindSafe> UnwindSafe for Task<T> {}
 impl<T: RefUnwindSafe> RefUnwindSafe for Task<T> {}
 
+impl<T> Unpin for Task<T> {}
+
 impl<T> Task<T> {
-    fn new(shared: Shared<Outcome<T>>, hold: Hold) -> Self {
-        Self {
-            shared,
-            hold,
-            turn: Turn::new(),
-        }
+    fn answer(&self) -> &Answer<T> {
+        // SAFETY: alive by the handle.
+        unsafe { self.handle.answer.as_ref() }
     }
 
     /// Cancels the task, although there may be other handles. See [the module](super#cancellation).
@@ -250,13 +309,13 @@ impl<T> Task<T> {
     /// assert!(joint::block_on(waiter).unwrap_err().is_cancelled());
     /// ```
     pub fn cancel(&self) {
-        self.hold.cancel();
+        self.handle.canceller.cancel();
     }
 
     /// Returns whether the task has ended, with an output, a panic or its cancellation, so that
     /// awaiting it would not wait. One load.
     pub fn is_finished(&self) -> bool {
-        self.shared.is_finished()
+        self.answer().awaited.answer().is_some()
     }
 
     /// Waits for a reference to the output.
@@ -269,7 +328,11 @@ impl<T> Task<T> {
     /// assert_eq!(joint::block_on(async { task.wait().await.unwrap().0 }), 7);
     /// ```
     pub fn wait(&self) -> Wait<'_, T> {
-        Wait(self.shared.wait(), Turn::new())
+        Wait {
+            task: self,
+            waiter: SharedWaiter::new(),
+            turn: Turn::new(),
+        }
     }
 
     /// Waits for the output itself, which need not be `Clone`. This has to be the only handle.
@@ -289,15 +352,15 @@ impl<T> Task<T> {
     /// assert_eq!(text.unwrap(), "read");
     /// ```
     #[track_caller]
-    pub fn into_output(mut self) -> impl Future<Output = Result<T, TaskError>> + use<T> {
+    pub fn into_output(self) -> impl Future<Output = Result<T, TaskError>> + use<T> {
         assert!(
-            self.hold.is_last(),
+            self.handle.canceller.is_last(),
             "`into_output` was called while the task has another handle; drop the others before, or use \
              `wait`"
         );
         async move {
             self.wait().await?;
-            let Some(Ok(output)) = self.shared.get() else {
+            let Some(Ok(Ok(output))) = self.answer().awaited.answer() else {
                 unreachable!("an output stays")
             };
             // SAFETY: there was no other handle at the call, and nobody else could clone this one.
@@ -310,21 +373,56 @@ impl<T> Task<T> {
 
 impl<T> Clone for Task<T> {
     fn clone(&self) -> Self {
-        Self::new(self.shared.clone(), self.hold.clone())
+        Self {
+            waiter: SharedWaiter::new(),
+            handle: Handle {
+                answer: self.handle.answer,
+                canceller: self.handle.canceller.clone(),
+            },
+            turn: Turn::new(),
+        }
     }
+}
+
+impl<T> Drop for Task<T> {
+    fn drop(&mut self) {
+        // It leaves before the future is dropped, which may panic.
+        // SAFETY: alive by the handle, which is dropped after this.
+        let answer = unsafe { self.handle.answer.as_ref() };
+        // SAFETY: the waiter is always polled with these.
+        unsafe { self.waiter.leave(answer.awaited.waiters()) };
+    }
+}
+
+/// Polls a waiter for the result of a task.
+fn poll_outcome<'a, T>(
+    answer: &'a Answer<T>,
+    waiter: &mut SharedWaiter,
+    turn: &mut Turn,
+    cx: &mut Context<'_>,
+) -> Poll<Result<&'a Output<T>, TaskError>> {
+    ready!(turn.poll_proceed(cx));
+    let awaited = &answer.awaited;
+    // SAFETY: a waiter is always polled with the answer of its task, which its handle keeps alive.
+    let ended = ready!(unsafe { waiter.poll(awaited.waiters(), cx.waker()) });
+    budget::spend();
+    // SAFETY: the waiters have just said so.
+    Poll::Ready(match unsafe { awaited.answer_of(ended) } {
+        Ok(Ok(output)) => Ok(output),
+        Ok(Err(error)) => Err(error.clone()),
+        Err(Closed) => Err(TaskError::Cancelled),
+    })
 }
 
 impl<T: Clone> Future for Task<T> {
     type Output = Result<T, TaskError>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        ready!(self.turn.poll_proceed(cx));
-        let answer = ready!(Pin::new(&mut self.shared).poll(cx));
-        budget::spend();
-        Poll::Ready(match answer {
-            Ok(outcome) => outcome.map(|output| output.get().clone()),
-            Err(Closed) => Err(TaskError::Cancelled),
-        })
+        let this = &mut *self;
+        // SAFETY: alive by the handle.
+        let answer = unsafe { this.handle.answer.as_ref() };
+        let outcome = poll_outcome(answer, &mut this.waiter, &mut this.turn, cx);
+        outcome.map_ok(|output| output.get().clone())
     }
 }
 
@@ -338,21 +436,34 @@ impl<T> fmt::Debug for Task<T> {
 
 /// The future of [`Task::wait`], which gives a reference to the output. It may be dropped at any
 /// time.
-#[derive(Debug)]
 #[must_use = "futures do nothing unless awaited"]
-pub struct Wait<'a, T>(shared::Wait<'a, Outcome<T>>, Turn);
+pub struct Wait<'a, T> {
+    task: &'a Task<T>,
+    waiter: SharedWaiter,
+    turn: Turn,
+}
 
 impl<'a, T> Future for Wait<'a, T> {
     type Output = Result<&'a T, TaskError>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        ready!(self.1.poll_proceed(cx));
-        let answer = ready!(Pin::new(&mut self.0).poll(cx));
-        budget::spend();
-        Poll::Ready(match answer {
-            Ok(Ok(output)) => Ok(output.get()),
-            Ok(Err(error)) => Err(error.clone()),
-            Err(Closed) => Err(TaskError::Cancelled),
-        })
+        let this = &mut *self;
+        let outcome = poll_outcome(this.task.answer(), &mut this.waiter, &mut this.turn, cx);
+        outcome.map_ok(Output::get)
+    }
+}
+
+impl<T> Drop for Wait<'_, T> {
+    fn drop(&mut self) {
+        // SAFETY: the waiter is always polled with these, which the borrow keeps alive.
+        unsafe { self.waiter.leave(self.task.answer().awaited.waiters()) };
+    }
+}
+
+impl<T> fmt::Debug for Wait<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Wait")
+            .field("is_finished", &self.task.is_finished())
+            .finish_non_exhaustive()
     }
 }

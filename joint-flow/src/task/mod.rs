@@ -47,14 +47,13 @@
 //! depth.
 //!
 //! # Cost
-//! In addition to those of the [`joint`] task, which is spawned detached: two allocations, and a
-//! third one for [`uncancellable`] and [`spawn_local`], which also starts a second task; two
-//! atomic read-modify-writes for each poll that is pending, and a clone of the waker for the first
-//! one; two for the poll that is ready, and two for the result. To cancel is one, or none if the
-//! task has ended, and if the future was idle also two for the waiters and the wake-up of the task,
-//! whose next run gives up its memory with one. A clone of a handle is two. The drop of the last
-//! handle cancels, and if the task has not ended, it takes one more. No operation waits for another
-//! thread.
+//! In addition to those of the [`joint`] task, which is spawned detached: one allocation, and a
+//! second one for [`spawn_local`]; two atomic read-modify-writes for each poll that is pending, and
+//! a clone of the waker for the first one; two for the poll that is ready, and one for the result.
+//! To cancel is one, or none if the task has ended, and if the future was idle also one for the
+//! waiters and the wake-up of the task, whose next run gives up its memory with one. A clone of a
+//! handle is one. The drop of the last handle cancels, and if the task has not ended, it takes one
+//! more. No operation waits for another thread.
 //!
 //! # Example
 //! ```
@@ -76,12 +75,11 @@ mod canceller;
 mod cell;
 mod error;
 mod handle;
-mod hold;
 mod nesting;
 mod output;
 mod state;
 
 pub(crate) use canceller::Canceller;
-pub(crate) use cell::{Driver, Sink};
+pub(crate) use cell::{Abandon, Driver, Sink};
 pub use error::TaskError;
 pub use handle::{Task, Wait, from_future, spawn, spawn_local, uncancellable};

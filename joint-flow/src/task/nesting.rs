@@ -49,7 +49,7 @@ pub(super) struct Idle(Reference);
 
 impl Idle {
     /// # Safety
-    /// `State::cancel` has told the caller to drop the future.
+    /// `State::cancel` has told the caller to drop the future, and there is no handle.
     pub(super) unsafe fn new(reference: Reference) -> Self {
         Self(reference)
     }
@@ -72,7 +72,7 @@ impl Drop for Idle {
         // SAFETY: alive by the reference, which is given up after this.
         let cell = unsafe { self.0.0.as_ref() };
         // SAFETY: by the contract of `new`, and this happens once.
-        unsafe { cell.drop_future() };
+        unsafe { cell.drop_future(true) };
     }
 }
 

@@ -7,15 +7,16 @@
 //! | `CANCELLED` | it was cancelled |
 //! | `DRIVER_LEFT` | the driver has given up its reference to the memory |
 //! | `HANDLES_LEFT` | the handles have given up theirs, which they have together |
+//! | `UNCANCELLABLE` | the handles do not cancel it |
 //!
-//! The word starts at 0, or at `HANDLES_LEFT` if nobody can cancel the future.
+//! The word starts at 0, or at `UNCANCELLABLE`.
 //!
 //! | operation | instruction | what was there -> what to do |
 //! |---|---|---|
 //! | begin a poll | `load`; unless `TAKEN` or `CANCELLED` is there, `+ TAKEN` | either of them: nothing is left. Otherwise: poll |
 //! | suspend | `- TAKEN` | `CANCELLED`: the poller drops the future. Otherwise: pending |
 //! | end | none, `TAKEN` stays | the poller drops the future |
-//! | cancel | `load`; unless the driver has left, `or CANCELLED` | neither `TAKEN` nor `CANCELLED`: the canceller drops the future. Otherwise: nothing |
+//! | cancel | `load`; unless the driver has left, or a handle may not do it, `or CANCELLED` | neither `TAKEN` nor `CANCELLED`: the canceller drops the future. Otherwise: nothing |
 //! | leave | `load`; unless the other side has left, `+` the bit of this side | the other side has left: free the memory. Otherwise: touch it no more |
 //!
 //! Exactly one side is told to drop the future. `CANCELLED` is never cleared, so only the first
@@ -35,6 +36,7 @@ const TAKEN: usize = 1;
 const CANCELLED: usize = 2;
 const DRIVER_LEFT: usize = 4;
 const HANDLES_LEFT: usize = 8;
+const UNCANCELLABLE: usize = 16;
 
 #[derive(Debug)]
 pub(crate) struct State(AtomicUsize);
@@ -62,7 +64,7 @@ pub(super) enum Suspended {
 /// The action of a canceller.
 #[must_use]
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Cancelled {
+pub(crate) enum Cancelled {
     /// Drop the future.
     DropFuture,
     /// Nothing: the poller has the future, or it was cancelled before.
@@ -91,9 +93,9 @@ impl State {
         Self(AtomicUsize::new(0))
     }
 
-    /// Creates the state of a future that has no handles.
-    pub(super) fn without_handles() -> Self {
-        Self(AtomicUsize::new(HANDLES_LEFT))
+    /// Creates the state of a future that only the driver cancels.
+    pub(super) fn uncancellable() -> Self {
+        Self(AtomicUsize::new(UNCANCELLABLE))
     }
 
     /// Only the poller calls this, when no poll of its own is under way.
@@ -123,9 +125,13 @@ impl State {
     }
 
     /// Each side may call this at any time before it leaves.
-    pub(super) fn cancel(&self) -> Cancelled {
+    pub(super) fn cancel(&self, side: Side) -> Cancelled {
+        let never = match side {
+            Side::Driver => 0,
+            Side::Handles => DRIVER_LEFT | UNCANCELLABLE,
+        };
         // ORDERING: cancel_look. Relaxed: nothing is touched after the end.
-        if self.0.load(order!(cancel_look: Relaxed)) & DRIVER_LEFT != 0 {
+        if self.0.load(order!(cancel_look: Relaxed)) & never != 0 {
             return Cancelled::Nothing;
         }
         // ORDERING: cancel. Acquire, with the Release of `suspend`: the last poll is over before
@@ -176,7 +182,7 @@ mod tests {
         for _ in 0..3 {
             assert_eq!(state.begin(), Begun::Over);
         }
-        assert_eq!(state.cancel(), Cancelled::Nothing);
+        assert_eq!(state.cancel(Side::Handles), Cancelled::Nothing);
         assert_eq!(state.begin(), Begun::Over);
         assert_eq!(state.leave(Side::Handles), Left::Other);
         assert_eq!(state.leave(Side::Driver), Left::Free);
