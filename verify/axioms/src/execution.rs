@@ -33,8 +33,8 @@ pub struct Event {
 pub struct Needs {
     /// The read that gave the address.
     pub address: Option<usize>,
-    /// The read that gave the value that is written or added.
-    pub data: Option<usize>,
+    /// The reads that gave the value that is written or added, or compared before that.
+    pub data: Vec<usize>,
     /// The reads that decided the branches before it, wherever those branches ended.
     pub control: Vec<usize>,
 }

@@ -77,7 +77,7 @@ impl<'p> Graph<'p> {
                 at_step.take(thread, step, None);
                 return Next::Grows(vec![at_step]);
             }
-            for (write, value) in self.sources_for(step) {
+            for (write, value) in self.sources_for(thread, step) {
                 let mut graph = at_step.clone();
                 graph.take(thread, step, Some((write, value)));
                 grown.push(graph);
@@ -95,9 +95,9 @@ impl<'p> Graph<'p> {
         self.sources[thread].push(found.map(|(write, _)| write));
     }
 
-    /// The writes that a step can read, with their values. An exchange reads none that another has
+    /// The writes that a step of this thread can read, with their values. An exchange reads none that another has
     /// read: only one of them could come right after it, so no order would be found later.
-    fn sources_for(&self, step: &Step) -> Vec<(Write, Value)> {
+    fn sources_for(&self, thread: usize, step: &Step) -> Vec<(Write, Value)> {
         let initial = step.location.map(|location| {
             (
                 Write::Initial(location.0),
@@ -112,8 +112,11 @@ impl<'p> Graph<'p> {
                 Some((Write::Event { thread, place }, value))
             })
         });
-        let free =
-            |&(write, _): &(Write, Value)| !(step.kind.is_exchange() && self.is_exchanged(write));
+        let run = &self.runs[thread];
+        let free = |&(write, value): &(Write, Value)| {
+            let (kind, _) = run.outcome(step, Some(value));
+            !(kind.is_exchange() && self.is_exchanged(write))
+        };
         initial.into_iter().chain(writes).filter(free).collect()
     }
 

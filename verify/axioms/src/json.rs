@@ -148,7 +148,10 @@ fn of_event(program: &Program, execution: &Execution, id: EventId) -> Json {
     };
     let kind = format!("{:?}", event.kind).to_ascii_lowercase();
     let ordering = maybe(event.ordering, |ordering| ordering.name().into());
-    let control = needs.control.iter().filter_map(|&step| of_step(Some(step)));
+    let steps = |steps: &[usize]| {
+        let ids = steps.iter().filter_map(|&step| of_step(Some(step)));
+        ids.map(number).collect::<Vec<_>>().into_iter()
+    };
     Json::Object(vec![
         ("id", number(id)),
         ("thread", maybe(event.thread, number)),
@@ -160,8 +163,8 @@ fn of_event(program: &Program, execution: &Execution, id: EventId) -> Json {
         ("written", value(event.written)),
         ("stale", Json::Bool(execution.is_stale(id))),
         ("address", maybe(of_step(needs.address), number)),
-        ("data", maybe(of_step(needs.data), number)),
-        ("control", list(control.map(number))),
+        ("data", list(steps(&needs.data))),
+        ("control", list(steps(&needs.control))),
         ("label", Json::Text(text::label(program, event))),
     ])
 }

@@ -55,6 +55,10 @@ pub enum Kind {
     Swap,
     /// An atomic addition, which wraps.
     FetchAdd,
+    /// An atomic compare-exchange. An event of this kind has succeeded.
+    CompareExchange,
+    /// A compare-exchange that has found another value: a load. Only events have this kind.
+    FailedExchange,
     /// A fence.
     Fence,
 }
@@ -62,7 +66,7 @@ pub enum Kind {
 impl Kind {
     /// Whether it reads its location.
     pub fn reads(self) -> bool {
-        matches!(self, Self::Read | Self::Load) || self.is_exchange()
+        matches!(self, Self::Read | Self::Load | Self::FailedExchange) || self.is_exchange()
     }
 
     /// Whether it writes its location.
@@ -72,7 +76,7 @@ impl Kind {
 
     /// Whether it reads and writes in one step.
     pub fn is_exchange(self) -> bool {
-        matches!(self, Self::Swap | Self::FetchAdd)
+        matches!(self, Self::Swap | Self::FetchAdd | Self::CompareExchange)
     }
 
     /// Whether it is an access that is not atomic.
@@ -96,6 +100,8 @@ pub struct Step {
     pub address: Option<Register>,
     /// The value that it writes or adds.
     pub operand: Option<Operand>,
+    /// What a compare-exchange has to find, and its ordering if it finds another value.
+    pub compared: Option<(Operand, Ordering)>,
     /// The register that receives the value that it reads.
     pub into: Option<Register>,
 }

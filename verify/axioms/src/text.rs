@@ -31,6 +31,10 @@ pub fn label(program: &Program, event: &Event) -> String {
         Kind::Store => format!("store {place}: {written}, {ordering}"),
         Kind::Swap => format!("swap {place}: {read} -> {written}, {ordering}"),
         Kind::FetchAdd => format!("add {place}: {read} -> {written}, {ordering}"),
+        Kind::CompareExchange => {
+            format!("compare_exchange {place}: {read} -> {written}, {ordering}")
+        }
+        Kind::FailedExchange => format!("compare_exchange {place}: {read}, fails, {ordering}"),
         Kind::Fence => format!("fence {ordering}"),
     }
 }

@@ -3,7 +3,7 @@
 use core::slice;
 
 use crate::{
-    Event, Register, Value,
+    Event, Ordering, Register, Value,
     execution::Needs,
     program::{Instruction, Kind, Operand, Step, Thread},
 };
@@ -72,13 +72,29 @@ impl<'p> Run<'p> {
         None
     }
 
-    /// Executes a step, whose read finds `read`.
-    pub(crate) fn take(&mut self, step: &Step, read: Option<Value>) {
-        let operand = step.operand.map(|operand| match operand {
+    /// The kind of the event of a step whose read finds `read`, and its ordering.
+    pub(crate) fn outcome(&self, step: &Step, read: Option<Value>) -> (Kind, Option<Ordering>) {
+        match step.compared {
+            Some((expected, failure)) if Some(self.operand(expected)) != read => {
+                (Kind::FailedExchange, Some(failure))
+            }
+            _ => (step.kind, step.ordering),
+        }
+    }
+
+    fn operand(&self, operand: Operand) -> Value {
+        match operand {
             Operand::Constant(value) => value,
             Operand::Register(register) => self.register(register.index()),
-        });
-        let written = match step.kind {
+        }
+    }
+
+    /// Executes a step, whose read finds `read`.
+    pub(crate) fn take(&mut self, step: &Step, read: Option<Value>) {
+        let (kind, ordering) = self.outcome(step, read);
+        let operand = step.operand.map(|operand| self.operand(operand));
+        let written = match kind {
+            Kind::FailedExchange => None,
             Kind::FetchAdd => operand
                 .zip(read)
                 .map(|(more, found)| found.wrapping_add(more)),
@@ -92,9 +108,9 @@ impl<'p> Run<'p> {
         self.trace.events.push(Event {
             thread: Some(self.thread),
             step: step.number,
-            kind: step.kind,
+            kind,
             location: step.location,
-            ordering: step.ordering,
+            ordering,
             read,
             written,
             needs,
@@ -103,13 +119,15 @@ impl<'p> Run<'p> {
 
     fn needs(&self, step: &Step) -> Needs {
         let filled = |register: Register| self.filled[register.index()];
-        let data = match step.operand {
-            Some(Operand::Register(register)) => filled(register),
-            _ => None,
-        };
+        let expected = step.compared.map(|(expected, _)| expected);
+        let operands = step.operand.into_iter().chain(expected);
+        let data = operands.filter_map(|operand| match operand {
+            Operand::Register(register) => filled(register),
+            Operand::Constant(_) => None,
+        });
         Needs {
             address: step.address.and_then(filled),
-            data,
+            data: data.collect(),
             control: self.decided.clone(),
         }
     }

@@ -109,7 +109,7 @@ function buttons(check) {
   type("");
   run();
   check(textOf("mistake").startsWith("Line 1: there is no thread yet"), "an empty text is told how to begin");
-  for (const kind of ["store", "load", "fence", "thread", "swap", "if", "read", "thread", "write", "fetch_add"]) button("insert", kind).click();
+  for (const kind of ["store", "load", "fence", "thread", "swap", "if", "read", "thread", "write", "compare_exchange"]) button("insert", kind).click();
   check(textOf("mistake") === "", `the buttons write a program, but: ${textOf("mistake")} ${byId("text").value}`);
   const kinds = execution().events.filter((event) => event.thread !== null).map((event) => event.kind);
   check(kinds.length >= 6 && shown.subject.threads.length === 3, `the program has all of it: ${kinds}`);

@@ -222,7 +222,8 @@ impl<'t> Parser<'t> {
         let thread = self.lines.len() - 1;
         let number = self.lines[thread].len();
         self.lines[thread].push(line);
-        let (location, ordering, address, operand, into) = (None, None, None, None, None);
+        let (location, ordering, address, operand, compared, into) =
+            (None, None, None, None, None, None);
         Ok(Step {
             number,
             kind,
@@ -230,6 +231,7 @@ impl<'t> Parser<'t> {
             ordering,
             address,
             operand,
+            compared,
             into,
         })
     }

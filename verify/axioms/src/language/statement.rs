@@ -7,11 +7,12 @@ use crate::{
 };
 
 /// The operations of an atomic location: the name, the kind, and an ordering that fits it.
-const METHODS: [(&str, Kind, &str); 4] = [
+const METHODS: [(&str, Kind, &str); 5] = [
     ("load", Kind::Load, "Acquire"),
     ("store", Kind::Store, "Release"),
     ("swap", Kind::Swap, "AcqRel"),
     ("fetch_add", Kind::FetchAdd, "AcqRel"),
+    ("compare_exchange", Kind::CompareExchange, "AcqRel, Acquire"),
 ];
 
 impl<'t> Parser<'t> {
@@ -166,13 +167,17 @@ impl<'t> Parser<'t> {
         let Some((_, kind, ordering)) = METHODS.into_iter().find(|(known, ..)| *known == method)
         else {
             return self.wrong(format!(
-                "there is no {method}: write `{name}.load(Acquire)`, `{name}.store(1, Release)`, `{name}.swap(1, AcqRel)` or `{name}.fetch_add(1, AcqRel)`"
+                "there is no {method}: write `{name}.load(Acquire)`, `{name}.store(1, Release)`, `{name}.swap(1, AcqRel)`, `{name}.fetch_add(1, AcqRel)` or `{name}.compare_exchange(0, 1, AcqRel, Acquire)`"
             ));
         };
         self.call(location, kind, token.line, register)
             .map_err(|mistake| {
-                let value = if kind == Kind::Load { "" } else { "1, " };
-                let example = format!("{name}.{method}({value}{ordering})");
+                let values = match kind {
+                    Kind::Load => "",
+                    Kind::CompareExchange => "0, 1, ",
+                    _ => "1, ",
+                };
+                let example = format!("{name}.{method}({values}{ordering})");
                 Mistake {
                     message: mistake.message.replace(EXAMPLE, &example),
                     ..mistake
@@ -196,11 +201,22 @@ impl<'t> Parser<'t> {
         let mut step = self.step(line, kind)?;
         step.location = Some(location);
         self.expect("(", EXAMPLE)?;
+        let value = |parser: &mut Self| {
+            let operand = parser.operand()?;
+            parser.expect(",", EXAMPLE).map(|()| operand)
+        };
+        let expected = match kind {
+            Kind::CompareExchange => Some(value(self)?),
+            _ => None,
+        };
         if kind.writes() {
-            step.operand = Some(self.operand()?);
-            self.expect(",", EXAMPLE)?;
+            step.operand = Some(value(self)?);
         }
         step.ordering = Some(self.ordering(kind, EXAMPLE)?);
+        if let Some(expected) = expected {
+            self.expect(",", EXAMPLE)?;
+            step.compared = Some((expected, self.ordering(Kind::FailedExchange, EXAMPLE)?));
+        }
         self.expect(")", EXAMPLE)?;
         if kind.reads() {
             step.into = Some(self.new_register(register, line));
@@ -230,6 +246,10 @@ impl<'t> Parser<'t> {
         };
         let (fits, which) = match kind {
             Kind::Load => (ordering.fits_load(), "a load is Relaxed, Acquire or SeqCst"),
+            Kind::FailedExchange => (
+                ordering.fits_load(),
+                "an exchange that fails is Relaxed, Acquire or SeqCst",
+            ),
             Kind::Store => (
                 ordering.fits_store(),
                 "a store is Relaxed, Release or SeqCst",

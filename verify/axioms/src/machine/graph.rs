@@ -5,7 +5,7 @@ use super::{
     Machine,
     mapping::{Barrier, barriers},
 };
-use crate::{Event, Execution, Location, Relation, execution::Edges, program::Kind};
+use crate::{Event, Execution, Location, Relation, execution::Edges};
 
 /// A memory access. A fence is an access that neither reads nor writes.
 #[derive(Clone, Copy, Debug)]
@@ -64,7 +64,7 @@ impl Graph {
             })
         };
         let addr = needs(|event, step| event.needs.address == Some(step));
-        let data = needs(|event, step| event.needs.data == Some(step));
+        let data = needs(|event, step| event.needs.data.contains(&step));
         let ctrl = needs(|event, step| event.needs.control.contains(&step));
         Self {
             machine,
@@ -158,7 +158,7 @@ fn accesses(machine: Machine, events: &[Event], id: usize) -> Vec<Access> {
         location: event.location,
         acquires: event.kind.reads() && ordering.is_some_and(|ordering| ordering.acquires()),
         releases: event.kind.writes() && ordering.is_some_and(|ordering| ordering.releases()),
-        is_exchange: matches!(event.kind, Kind::Swap | Kind::FetchAdd),
+        is_exchange: event.kind.is_exchange(),
     };
     if !(whole.is_exchange && machine.splits_exchanges()) {
         return vec![whole];

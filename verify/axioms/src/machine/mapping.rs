@@ -70,13 +70,15 @@ fn power(kind: Kind, ordering: Ordering) -> (Option<Barrier>, Option<Barrier>) {
     (before, after)
 }
 
-/// Exchanges carry their ordering in the instruction.
+/// Exchanges carry their ordering in the instruction. One that fails is a load.
 fn riscv(kind: Kind, ordering: Ordering) -> (Option<Barrier>, Option<Barrier>) {
     match kind {
-        Kind::Load if ordering == Ordering::SeqCst => {
+        Kind::Load | Kind::FailedExchange if ordering == Ordering::SeqCst => {
             (Some(Barrier::Full), Some(Barrier::AfterReads))
         }
-        Kind::Load if ordering.acquires() => (None, Some(Barrier::AfterReads)),
+        Kind::Load | Kind::FailedExchange if ordering.acquires() => {
+            (None, Some(Barrier::AfterReads))
+        }
         Kind::Store if ordering.releases() => (Some(Barrier::BeforeWrites), None),
         _ => (None, None),
     }

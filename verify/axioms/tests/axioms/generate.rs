@@ -42,13 +42,14 @@ pub(crate) struct Recipe {
 }
 
 /// The operations that can be typed.
-pub(crate) const KINDS: [Kind; 7] = [
+pub(crate) const KINDS: [Kind; 8] = [
     Kind::Read,
     Kind::Write,
     Kind::Load,
     Kind::Store,
     Kind::Swap,
     Kind::FetchAdd,
+    Kind::CompareExchange,
     Kind::Fence,
 ];
 
@@ -211,7 +212,18 @@ impl Move {
             Kind::Store => format!("{place}.store({value}, {ordering:?})"),
             Kind::Swap => format!("{register} = {place}.swap({value}, {ordering:?})"),
             Kind::FetchAdd => format!("{register} = {place}.fetch_add({value}, {ordering:?})"),
-            Kind::Fence | Kind::Initial => format!("fence({ordering:?})"),
+            Kind::CompareExchange => {
+                let failure = match ordering {
+                    Ordering::SeqCst => Ordering::SeqCst,
+                    _ if ordering.acquires() => Ordering::Acquire,
+                    _ => Ordering::Relaxed,
+                };
+                let expected = value - 1;
+                format!(
+                    "{register} = {place}.compare_exchange({expected}, {value}, {ordering:?}, {failure:?})"
+                )
+            }
+            Kind::Fence | Kind::Initial | Kind::FailedExchange => format!("fence({ordering:?})"),
         }
     }
 }

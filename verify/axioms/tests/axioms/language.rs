@@ -13,9 +13,9 @@ fn a_typed_program_has_the_steps_that_it_says() {
         plain data = 3, other   // two locations
         atomic flag; atomic x
         thread one {
-            data = 42; flag.store(1, Release)
-            fence(seq_cst)
+            data = 42; fence(seq_cst)
             let old = x.swap(2, Ordering::AcqRel)
+            won = x.compare_exchange(old, 3, Release, Relaxed)
         }
         thread two {
             seen = flag.load(Acquire)
@@ -57,9 +57,9 @@ fn a_typed_program_has_the_steps_that_it_says() {
         program.steps().iter().map(words).collect::<Vec<_>>(),
         [
             "Write data 42 None",
-            "Store flag 1 Some(Release)",
             "Fence  - Some(SeqCst)",
             "r0 = Swap x 2 Some(AcqRel)",
+            "r1 = CompareExchange x 3 Some(Release)",
             "r0 = Load flag - Some(Acquire)",
             "r1 = Read data - None",
             "r2 = FetchAdd x 5 Some(Relaxed)",
@@ -83,7 +83,7 @@ fn a_typed_program_has_the_steps_that_it_says() {
         .iter()
         .map(|(name, _)| name.as_str())
         .collect();
-    assert_eq!(names, ["old", "seen", "got"]);
+    assert_eq!(names, ["old", "won", "seen", "got"]);
     assert_eq!(
         typed.lines,
         [[5, 5, 6, 7].to_vec(), [10, 11, 11, 12].to_vec()]
@@ -133,7 +133,10 @@ const IN_A_THREAD: Mistakes = r"
     x = 1 => 2: x is atomic: write `x.store(1, Release)`
     data.store(1, Release) => 2: data is plain: write `data = 1` or `r = data`
     data = x => 2: x is a location: read it into a register first, as in `r = x.load(Acquire)`
-    x.compare_exchange(0, 1) => 2: there is no compare_exchange: write `x.load(Acquire)`
+    x.compare_and_swap(0, 1) => 2: there is no compare_and_swap: write `x.load(Acquire)`
+    x.compare_exchange(0, 1) => 2: `,` is missing before `)`: write `x.compare_exchange(0, 1, AcqRel, Acquire)`
+    x.compare_exchange(0, 1, AcqRel) => 2: `,` is missing before `)`: write `x.compare_exchange(0, 1, AcqRel, Acquire)`
+    x.compare_exchange(0, 1, AcqRel, Release) => 2: an exchange that fails is Relaxed, Acquire or SeqCst, not Release
     z.store(1, Release) => 2: z is not declared: write `atomic z` or `plain z` above the threads
     r = 1 => 2: 1 is no location: a register is filled by a read
     r = data\nr = data => 3: r is filled in line 2 already

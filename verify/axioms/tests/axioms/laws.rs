@@ -35,7 +35,13 @@ pub(crate) type Shapes = [(usize, usize); 2];
 pub(crate) const SMALL: Shapes = [(2, 2), (2, 3)];
 const LARGE: Shapes = [(2, 4), (3, 2)];
 
-const ACCESSES: [Kind; 4] = [Kind::Load, Kind::Store, Kind::Swap, Kind::FetchAdd];
+const ACCESSES: [Kind; 5] = [
+    Kind::Load,
+    Kind::Store,
+    Kind::Swap,
+    Kind::FetchAdd,
+    Kind::CompareExchange,
+];
 /// Loads and stores show what is weak, exchanges less so.
 pub(crate) const MOSTLY_SIMPLE: [Kind; 7] = [
     Kind::Load,
@@ -46,11 +52,12 @@ pub(crate) const MOSTLY_SIMPLE: [Kind; 7] = [
     Kind::FetchAdd,
     Kind::Fence,
 ];
-const ALL: [Kind; 5] = [
+const ALL: [Kind; 6] = [
     Kind::Load,
     Kind::Store,
     Kind::Swap,
     Kind::FetchAdd,
+    Kind::CompareExchange,
     Kind::Fence,
 ];
 
@@ -101,7 +108,8 @@ fn a_stronger_ordering_adds_nothing() {
 #[test]
 fn machines_lie_between_interleavings_and_the_language() {
     let simple = [Kind::Load, Kind::Store];
-    let kinds = [&MOSTLY_SIMPLE[..], &[Kind::Read, Kind::Write]].concat();
+    let others = [Kind::Read, Kind::Write, Kind::CompareExchange];
+    let kinds = [&MOSTLY_SIMPLE[..], &others].concat();
     let small = recipes(150, SMALL, &kinds, &Ordering::ALL);
     let simple = recipes(1000, SMALL, &simple, &Ordering::ALL);
     let mut weak = [0; 5];
@@ -126,7 +134,8 @@ fn machines_lie_between_interleavings_and_the_language() {
 /// itself.
 #[test]
 fn graphs_that_grow_are_the_guessed_ones_without_cycles() {
-    for recipe in recipes(300, SMALL, &MOSTLY_SIMPLE, &Ordering::ALL) {
+    let kinds = [&MOSTLY_SIMPLE[..], &[Kind::CompareExchange]].concat();
+    for recipe in recipes(300, SMALL, &kinds, &Ordering::ALL) {
         let program = recipe.program();
         let mut guessed = explore(&program, Model::Buffering);
         guessed.retain(Execution::is_causal);

@@ -41,6 +41,38 @@ fn both_branches_run_where_the_register_says_so() {
     assert_eq!(ends, [[Some(0), None, Some(0)], [Some(1), Some(0), None]]);
 }
 
+/// What a compare-exchange writes, and with which ordering it reads, depends on what it finds.
+#[test]
+fn a_compare_exchange_is_an_exchange_or_a_load() {
+    let judged = |success: &str, failure: &str| {
+        let all = executions(&format!(
+            "plain data
+            atomic x
+            thread writer {{ data = 1; x.store(1, Release) }}
+            thread first {{ a = x.compare_exchange(1, 2, {success}, Relaxed) if a == 1 {{ c = data }} }}
+            thread second {{ b = x.compare_exchange(0, 3, Relaxed, {failure}) if b == 2 {{ d = data }} }}",
+        ));
+        let both = |end: &Execution| {
+            let registers = end.registers();
+            (registers[1][0], registers[2][0]) == (Some(1), Some(0))
+        };
+        assert!(all.iter().any(both), "both can succeed");
+        [1, 2].map(|thread| {
+            let mut reads = all
+                .iter()
+                .filter(|end| end.registers()[thread][1].is_some());
+            assert!(reads.clone().count() > 0, "{success} {failure}");
+            reads.any(|end| {
+                let mut races = end.races().iter();
+                races.any(|race| end.events()[race.other].thread == Some(thread))
+            })
+        })
+    };
+    assert_eq!(judged("Acquire", "Acquire"), [false, false]);
+    assert_eq!(judged("Acquire", "Relaxed"), [false, true]);
+    assert_eq!(judged("Relaxed", "Acquire"), [true, false]);
+}
+
 /// Two writers race, too, exactly once. An initial value never races.
 #[test]
 fn two_plain_writes_race_once() {

@@ -52,11 +52,11 @@ fn order(ordering: Option<Ordering>) -> Order {
 }
 
 fn take(step: &Step, places: &[Place], registers: &mut [Option<Value>]) {
-    let operand = match step.operand {
-        Some(Operand::Constant(value)) => value,
-        Some(Operand::Register(register)) => registers[register.index()].expect("it is filled"),
-        None => 0,
+    let value = |operand| match operand {
+        Operand::Constant(value) => value,
+        Operand::Register(register) => registers[register.index()].expect("it is filled"),
     };
+    let operand = step.operand.map_or(0, value);
     let place = |program_place: Option<axioms::Location>| {
         let number = program_place.expect("an access has a place");
         &places[index(number)]
@@ -73,6 +73,13 @@ fn take(step: &Step, places: &[Place], registers: &mut [Option<Value>]) {
                     Kind::Load => Some(atomic.load(order)),
                     Kind::Swap => Some(atomic.swap(operand, order)),
                     Kind::FetchAdd => Some(atomic.fetch_add(operand, order)),
+                    Kind::CompareExchange => {
+                        let (expected, failure) = step.compared.expect("it compares");
+                        let failure = self::order(Some(failure));
+                        let done =
+                            atomic.compare_exchange(value(expected), operand, order, failure);
+                        Some(done.unwrap_or_else(|found| found))
+                    }
                     _ => {
                         atomic.store(operand, order);
                         None
@@ -187,13 +194,14 @@ fn assert_same(name: &str, program: &Program) {
     );
 }
 
-const ATOMIC: [Kind; 7] = [
+const ATOMIC: [Kind; 8] = [
     Kind::Load,
     Kind::Load,
     Kind::Store,
     Kind::Store,
     Kind::Swap,
     Kind::FetchAdd,
+    Kind::CompareExchange,
     Kind::Fence,
 ];
 
