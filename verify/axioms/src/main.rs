@@ -13,7 +13,9 @@ const USAGE: &str = "\
 usage:
   axioms matrix [--json]                   all 25 pairs of orderings of the completion: right, or what breaks
   axioms cell COMPLETER WAITER [--json]    one of them, with an execution that shows what breaks, or with all as JSON
+  axioms --help | --version
 an ordering is relaxed, acquire, release, acq_rel or seq_cst
+exit code: 2 if the words are none of these
 ";
 
 fn main() -> ExitCode {
@@ -26,7 +28,7 @@ fn main() -> ExitCode {
         }
         Err(error) => {
             eprintln!("axioms: {error}");
-            ExitCode::FAILURE
+            ExitCode::from(2)
         }
     }
 }
@@ -40,6 +42,7 @@ fn run(arguments: &[&str]) -> Result<String, String> {
             Ok(format!("{}\n", json::cell(&judged(completer, waiter)?)))
         }
         ["help" | "-h" | "--help"] => Ok(USAGE.to_owned()),
+        ["-V" | "--version"] => Ok(concat!("axioms ", env!("CARGO_PKG_VERSION"), "\n").to_owned()),
         _ => Err(format!("not a command\n{USAGE}")),
     }
 }

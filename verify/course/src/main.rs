@@ -33,6 +33,9 @@ Usage: cargo run -p course -- <command>
   page --check           compares the file with what would be written
   page --test            uses it in Chromium, at six sizes, and is skipped without; its verdicts are
                          those of the explorer, which loom-tests compares with those of the models
+  --help, --version      prints this, or the version
+
+Exit code: 0 if all is right, 1 if not, 2 if the words are none of these or something could not be run.
 ";
 
 fn main() {
@@ -47,10 +50,10 @@ fn main() {
         ["page"] => page::write(),
         ["page", "--check"] => page::check(),
         ["page", "--test"] => page::test(),
-        _ => {
-            print!("{USAGE}");
-            exit(i32::from(!matches!(words[..], ["help" | "--help"])) * 2);
-        }
+        ["help" | "-h" | "--help"] => return print!("{USAGE}"),
+        ["-V" | "--version"] => return println!("course {}", env!("CARGO_PKG_VERSION")),
+        [] => Err(USAGE.to_owned()),
+        _ => Err(format!("`{}` is no command\n\n{USAGE}", words.join(" "))),
     };
     match done {
         Ok(passes) => exit(i32::from(!passes)),

@@ -159,3 +159,18 @@ fn a_test_that_fails_by_itself_is_an_error() {
     assert_eq!(code, Some(2), "{printed}");
     assert!(printed.contains("fails without a change"), "{printed}");
 }
+
+#[test]
+fn help_and_version_are_printed_and_wrong_words_are_code_2() {
+    for (args, code, says) in [
+        (&["--help"][..], Some(0), "Usage: cargo ordering-mutants"),
+        (&["--list", "-V"], Some(0), env!("CARGO_PKG_VERSION")),
+        (&["--frob"], Some(2), "`--frob` is no option"),
+    ] {
+        let (found, printed) = run(args);
+        assert!(
+            found == code && printed.contains(says),
+            "{args:?}: {printed}"
+        );
+    }
+}

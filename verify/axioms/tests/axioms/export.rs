@@ -103,7 +103,7 @@ fn invalid_arguments_are_an_error_that_lists_the_choices() {
         &[],
     ] {
         let output = axioms(wrong);
-        assert!(!output.status.success(), "{wrong:?}");
+        assert_eq!(output.status.code(), Some(2), "{wrong:?}");
         let error = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(
             error.contains("acq_rel or seq_cst") || error.contains("take one of"),
@@ -111,4 +111,8 @@ fn invalid_arguments_are_an_error_that_lists_the_choices() {
         );
     }
     assert!(printed(&["--help"]).starts_with("usage:"));
+    assert_eq!(
+        printed(&["--version"]),
+        concat!("axioms ", env!("CARGO_PKG_VERSION"), "\n")
+    );
 }

@@ -33,8 +33,18 @@ fn main() -> ExitCode {
     if words.first().is_some_and(|word| word == "ordering-mutants") {
         words.remove(0);
     }
-    if words.iter().any(|word| word == "--help" || word == "-h") {
-        println!("{USAGE}");
+    // What follows `--` is for cargo.
+    let mut own = words.iter().take_while(|word| *word != "--");
+    let answer = own.find_map(|word| match &**word {
+        "-h" | "--help" => Some(USAGE),
+        "-V" | "--version" => Some(concat!(
+            "cargo-ordering-mutants ",
+            env!("CARGO_PKG_VERSION")
+        )),
+        _ => None,
+    });
+    if let Some(answer) = answer {
+        println!("{answer}");
         return ExitCode::SUCCESS;
     }
     match Options::read(words).and_then(|options| run(&options)) {

@@ -18,6 +18,7 @@ Usage: cargo ordering-mutants [OPTIONS] [-- ARGUMENTS OF cargo test [-- FILTERS]
   --page FILE        keep a page in this file, without lines and times: each place with its comment, and the test that
                      finds each change, which is tried first the next time; with --smoke, only try what the page says
                      is found, with the tests that it names
+  --help, --version  print this, or the version
 
 Exit code: 0 if each change is found or has a reason, 1 if not, 2 if the tests could not be run.";
 
