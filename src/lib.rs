@@ -122,8 +122,8 @@
 //! atomics, cells, memory and parked threads take part in `loom::model`. An executor of your own on
 //! [`task`], or a structure on [`Completion`], can therefore be model-checked as it is. Use the
 //! crate's types only inside a model then, together with loom's threads and locks. In a model of
-//! `joint-lab` they record what they do, so a failure has a name and a picture. `docs/your-models.md`
-//! in the repository has a crate to copy, and two more tools.
+//! `joint-lab` they record what they do, so a failure has a name and a picture. The page
+//! `docs/your-models.md` in the repository has a crate to copy, and two more tools.
 //!
 //! loom's atomics have no `const` constructors, and each run of a model needs new ones. So a
 //! `static`, such as an event or a [`TaskPool`](task::TaskPool), is declared twice:

@@ -1,6 +1,6 @@
 //! Packages outside the workspace whose models fail, and what `joint-lab` and `joint-check` say
-//! about them: the crates to copy of their READMEs and of `docs/your-models.md`, and an executor that
-//! is written from the documentation of `joint::task`.
+//! about them: the crates to copy of their READMEs and of `docs/your-models.md`, and an executor
+//! that is written from the documentation of `joint::task`.
 
 use std::fs;
 

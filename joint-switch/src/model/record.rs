@@ -1,5 +1,5 @@
-//! The recorder of `joint-lab` as the observer, so that a failing model of any crate also shows what
-//! the types of joint did.
+//! The recorder of `joint-lab` as the observer, so that a failing model of any crate also shows
+//! what the types of joint did.
 
 use core::panic::Location;
 

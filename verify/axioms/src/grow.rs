@@ -95,8 +95,9 @@ impl<'p> Graph<'p> {
         self.sources[thread].push(found.map(|(write, _)| write));
     }
 
-    /// The writes that a step of this thread can read, with their values. An exchange reads none that another has
-    /// read: only one of them could come right after it, so no order would be found later.
+    /// The writes that a step of this thread can read, with their values. An exchange reads none
+    /// that another has read: only one of them could come right after it, so no order would be
+    /// found later.
     fn sources_for(&self, thread: usize, step: &Step) -> Vec<(Write, Value)> {
         let initial = step.location.map(|location| {
             (
