@@ -77,7 +77,7 @@ pub struct Observer {
 }
 
 std::thread_local! {
-    static OBSERVER: Cell<Observer> = const { Cell::new(RECORDER) };
+    static OBSERVER: Cell<Option<Observer>> = const { Cell::new(None) };
     /// The last two sites that were asked for their orderings since the last operation, older
     /// first.
     static ASKED: Cell<[Option<&'static str>; 2]> = const { Cell::new([None; 2]) };
@@ -85,7 +85,13 @@ std::thread_local! {
 
 /// Sets the observer of the models of this thread, or restores the one that it has at first.
 pub fn set_observer(observer: Option<Observer>) {
-    OBSERVER.set(observer.unwrap_or(RECORDER));
+    OBSERVER.set(observer);
+}
+
+/// The observer that was set, or the recorder while it records.
+fn observer() -> Option<Observer> {
+    let recorder = || joint_lab::is_recording().then_some(RECORDER);
+    OBSERVER.get().or_else(recorder)
 }
 
 pub(super) fn asked(site: &'static str) {
@@ -108,18 +114,21 @@ impl Object {
     #[track_caller]
     pub(super) fn new(made: Made) -> Self {
         let source = Location::caller();
-        Self((OBSERVER.get().made)(made, source))
+        Self(observer().map_or(0, |observer| (observer.made)(made, source)))
     }
 
     #[track_caller]
     pub(super) fn begins(self, act: Act, order: Ordering) {
         let [first, last] = ASKED.take();
+        let Some(observer) = observer() else {
+            return;
+        };
         let site = match act {
             Act::CompareExchange { .. } => first.or(last),
             Act::Park | Act::Unpark(_) => None,
             _ => last,
         };
-        (OBSERVER.get().begins)(Operation {
+        (observer.begins)(Operation {
             place: self.0,
             act,
             order,
@@ -131,7 +140,9 @@ impl Object {
 
 /// Reports what an operation has read, and returns it.
 pub(super) fn ended<T: Bits>(value: T) -> T {
-    (OBSERVER.get().ended)(value.bits());
+    if let Some(observer) = observer() {
+        (observer.ended)(value.bits());
+    }
     value
 }
 

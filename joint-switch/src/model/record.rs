@@ -7,7 +7,7 @@ use joint_lab::record::{self, Step};
 
 use super::observe::{Act, Made, Observer, Operation};
 
-/// The observer of a thread that has set none. Outside of a recorded model it does nothing.
+/// The observer of a thread that has set none, while it records.
 pub(super) const RECORDER: Observer = Observer {
     made,
     begins,

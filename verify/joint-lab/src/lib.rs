@@ -129,6 +129,7 @@ pub fn check_bare(builder: &Builder, f: impl Fn() + Send + Sync + 'static) {
 }
 
 /// Returns whether the models of this thread are recorded, which they are inside [`explain`].
+#[inline]
 pub fn is_recording() -> bool {
     recorder::is_armed()
 }

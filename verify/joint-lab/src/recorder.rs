@@ -231,10 +231,14 @@ pub(super) fn records() -> bool {
 /// Stops the running thread if its model has failed inside of loom and is being unwound, so that a
 /// destructor does not panic a second time. Only if the failure is reported elsewhere, as by
 /// [`model`](crate::model).
+#[inline]
 pub fn stop_if_failed() {
-    records();
+    if is_armed() {
+        records();
+    }
 }
 
+#[inline]
 pub(super) fn is_armed() -> bool {
     ARMED.get()
 }
