@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Counts the instructions of one operation of each path with valgrind, and prints a table: with
-# link-time optimization and without it, or with `--no-lto` only without.
+# link-time optimization and without it, or with `--no-lto` only without. With `--mimalloc` the
+# program has that allocator.
 #
 # Each row runs twice, with two numbers of repetitions. The difference of the two counts, divided by
 # the difference of the numbers, is free of the program's start and end. The count is that of all
@@ -12,7 +13,9 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 command -v valgrind >/dev/null || { echo "skipped: there is no valgrind"; exit; }
 few=2000 many=22000
 builds=(off)
-[[ ${1:-} == --no-lto ]] || builds=(fat off)
+[[ " $* " == *" --no-lto "* ]] || builds=(fat off)
+features=
+[[ " $* " != *" --mimalloc "* ]] || features=mimalloc
 
 # The instructions of one run.
 counted() {
@@ -24,7 +27,7 @@ head="| instructions of one operation |" line="|---|"
 for lto in "${builds[@]}"; do
     folder=${CARGO_TARGET_DIR:-target}/instructions/$lto
     "${CARGO:-cargo}" build --quiet --profile bench --package joint-instructions \
-        --config "profile.bench.lto=\"$lto\"" --target-dir "$folder"
+        --features "$features" --config "profile.bench.lto=\"$lto\"" --target-dir "$folder"
     head+=" LTO $lto |" line+="---|"
 done
 printf '%s\n%s\n' "$head" "$line"

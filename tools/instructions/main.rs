@@ -27,8 +27,8 @@ use std::{
 };
 
 use joint::{
-    Completion, block_on, oneshot,
-    task::{self, Runnable},
+    Completion, JoinHandle, block_on, oneshot,
+    task::{self, Runnable, TaskPool},
 };
 use joint_executor::{
     Executor, LocalExecutor, spawn, spawn_detached, spawn_local, time::sleep, yield_now,
@@ -46,17 +46,45 @@ Usage: joint-instructions              print the names of the rows
   -V, --version  print the version
 ";
 
+#[cfg(feature = "mimalloc")]
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// A function that repeats one operation the given number of times.
 type Row = fn(u32);
 
-const ROWS: [(&str, Row); 25] = [
+const ROWS: [(&str, Row); 30] = [
     ("completion: complete, poll", completed_first),
     ("completion: poll, complete, poll", polled_first),
     ("oneshot: send, receive", sent_first),
     ("oneshot: wait, send, receive", received_first),
     ("task: spawn detached, run", detached),
-    ("task: spawn, run, await", joined),
+    ("task: spawn, run, await", |times| joined(times, on_heap)),
     ("task: spawn, wait, run, await", waited_for),
+    ("task in a pool of 1: spawn, run, await", |times| {
+        static POOL: TaskPool<128, 1> = TaskPool::new();
+        joined(times, |i| in_pool(&POOL, i));
+    }),
+    ("each of 16 tasks: spawn, run, await", |times| {
+        together(times, 16, on_heap);
+    }),
+    (
+        "each of 16 tasks in a pool of 16: spawn, run, await",
+        |times| {
+            static POOL: TaskPool<128, 16> = TaskPool::new();
+            together(times, 16, |i| in_pool(&POOL, i));
+        },
+    ),
+    ("each of 1,000 tasks: spawn, run, await", |times| {
+        together(times, 1_000, on_heap);
+    }),
+    (
+        "each of 1,000 tasks in a pool of 1,000: spawn, run, await",
+        |times| {
+            static POOL: TaskPool<128, 1_000> = TaskPool::new();
+            together(times, 1_000, |i| in_pool(&POOL, i));
+        },
+    ),
     ("task: yield", yields),
     ("task: wake and run", wakes),
     ("one worker: spawn detached, run", |times| {
@@ -211,6 +239,33 @@ fn run_queued() {
     }
 }
 
+type Spawned = (Runnable, JoinHandle<u32>);
+
+fn on_heap(i: u32) -> Spawned {
+    task::spawn(async move { black_box(i) }, queue)
+}
+
+fn in_pool<const N: usize>(pool: &'static TaskPool<128, N>, i: u32) -> Spawned {
+    let spawned = pool.spawn(async move { black_box(i) }, queue);
+    spawned.unwrap_or_else(|_| unreachable!("a slot is free"))
+}
+
+/// Spawns a number of tasks, then runs them, then takes their outputs, until it has been `times`.
+fn together(times: u32, count: u32, spawn: impl Fn(u32) -> Spawned) {
+    let (mut runnables, mut handles) = (Vec::new(), Vec::new());
+    for first in (0..times).step_by(count as usize) {
+        for i in first..times.min(first + count) {
+            let (runnable, handle) = spawn(i);
+            runnables.push(runnable);
+            handles.push(handle);
+        }
+        runnables.drain(..).for_each(|runnable| _ = runnable.run());
+        for mut handle in handles.drain(..) {
+            assert!(poll(&mut handle).is_ready());
+        }
+    }
+}
+
 fn detached(times: u32) {
     for i in 0..times {
         let future = async move {
@@ -220,9 +275,9 @@ fn detached(times: u32) {
     }
 }
 
-fn joined(times: u32) {
+fn joined(times: u32, spawn: impl Fn(u32) -> Spawned) {
     for i in 0..times {
-        let (runnable, mut handle) = task::spawn(async move { black_box(i) }, queue);
+        let (runnable, mut handle) = spawn(i);
         runnable.run();
         assert!(poll(&mut handle).is_ready());
     }

@@ -78,11 +78,13 @@ const COMMANDS: [Command; 27] = [
         |_| Ok(run_all("bench-once", vec![readme::once()])),
     ),
     command(
-        "instructions [--no-lto]",
-        "Counts the instructions of each path with valgrind (tools/instructions).",
+        "instructions [--no-lto] [--mimalloc]",
+        "Counts the instructions of each path with valgrind (tools/instructions), with this allocator.",
         |words| {
-            let only = words.has("--no-lto").then_some("--no-lto");
-            script("instructions", "tools/instructions/count.sh", only)
+            let given = ["--no-lto", "--mimalloc"]
+                .into_iter()
+                .filter(|word| words.has(word));
+            script("instructions", "tools/instructions/count.sh", given)
         },
     ),
     command(

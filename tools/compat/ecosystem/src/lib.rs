@@ -29,6 +29,7 @@ mod pages {
         Ecosystem: "docs/ecosystem.md",
         Tokio: "docs/coming-from-tokio.md",
         Smol: "docs/coming-from-smol.md",
+        Allocators: "docs/allocators.md",
         Context: "docs/context.md",
         AsyncTask: "docs/coming-from-async-task.md",
         AtomicWaker: "docs/coming-from-atomic-waker.md",
