@@ -173,7 +173,8 @@ async fn everything() {
     }
 }
 
-/// Runs something on one worker while all others are blocked.
+/// Runs something on one worker while all others are blocked, and after this thread has written
+/// what it writes to wake that worker.
 fn alone<T: Send + 'static>(
     executor: &Executor,
     worker: usize,
@@ -193,7 +194,13 @@ fn alone<T: Send + 'static>(
         })
         .collect();
     others.iter().for_each(|_| has_begun.recv().unwrap());
-    let output = block_on(executor.spawn_on(worker, future));
+    let (spawned, is_spawned) = mpsc::channel();
+    let output = executor.spawn_on(worker, async move {
+        is_spawned.recv().unwrap();
+        future.await
+    });
+    spawned.send(()).unwrap();
+    let output = block_on(output);
     for (end, blocked) in others {
         end.send(()).unwrap();
         block_on(blocked);
