@@ -7,7 +7,7 @@ use serde_json::Value;
 
 /// Packages and examples without a command line: programs that show an executor and are run by
 /// tests as functions; the benches, whose options criterion reads; what runs only under the model
-/// checker; and an example that is built for Windows in another package, which depends on little.
+/// checker; and an example that shows a system's thread pool and ends at once.
 const WITHOUT: [&str; 4] = ["joint", "joint-benches", "loom-tests", "thread_pool"];
 
 /// The programs and the examples of the workspace, from the folder that they are built into.
