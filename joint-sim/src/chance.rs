@@ -35,10 +35,12 @@ pub(super) enum About {
     Disk,
     /// A number that the program draws.
     Draw,
+    /// Whether a task of `spawn_now` is queued, instead of its first poll at once.
+    Start,
 }
 
 impl About {
-    pub(super) const ALL: [Self; 7] = [
+    pub(super) const ALL: [Self; 8] = [
         Self::Order,
         Self::Delay,
         Self::Poll,
@@ -46,6 +48,7 @@ impl About {
         Self::Network,
         Self::Disk,
         Self::Draw,
+        Self::Start,
     ];
 }
 

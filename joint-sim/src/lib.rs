@@ -56,7 +56,10 @@
 //! ```
 //!
 //! A *step* is one poll. A *decision* is a choice that was left to chance, such as which of the
-//! tasks that are ready runs next.
+//! tasks that are ready runs next. Whether a task of [`spawn_now`](joint_executor::spawn_now) is
+//! polled at once, inside its spawner's step, or is queued for a step of its own, is one too: a
+//! program that relies on either order fails in half of the runs. With
+//! [`RoundRobin`](Scheduler::RoundRobin) it is polled at once.
 //!
 //! # Replaying
 //! Each of the two commands makes one run: the one that failed, or the shrunk one, in which as many

@@ -100,4 +100,13 @@ impl Chooser {
             Self::RoundRobin => chance.decide(About::Order, due.len(), |_| 0),
         }
     }
+
+    /// Decides whether a task starts late that its spawner would poll at once.
+    pub(super) fn starts_late(&self, chance: &mut Chance) -> bool {
+        let late = match self {
+            Self::RoundRobin => chance.decide(About::Start, 2, |_| 0),
+            Self::Random | Self::Pct(_) => chance.below(About::Start, 2),
+        };
+        late == 1
+    }
 }

@@ -23,6 +23,7 @@ const LETTERS: [(About, char); About::ALL.len()] = [
     (About::Network, 'n'),
     (About::Disk, 'f'),
     (About::Draw, 'r'),
+    (About::Start, 't'),
 ];
 
 /// An upper bound of the number of decisions of one kind in a run.

@@ -14,7 +14,7 @@ use super::{
         tasks::{Due, Live, Work},
     },
     World,
-    entered::{if_inside, run_apart},
+    entered::{if_inside, run_apart, with},
     network::Network,
     pool::Pool,
     threads::Abandoned,
@@ -158,12 +158,18 @@ impl World {
         let id = Arc::new(OnceLock::new());
         let number = Arc::new(OnceLock::new());
         let (own_id, owner) = (id.clone(), self.owner.clone());
-        let (pushed, armed) = (number.clone(), number.clone());
+        let (pushed, armed, starting) = (number.clone(), number.clone(), number.clone());
         let builder = builder
             .host(owner.clone())
             .on_push(move || owner.pushed(pushed.get().copied()))
             .on_timer(move |deadline| {
                 if_inside(|world| world.armed(armed.get().copied(), deadline));
+            })
+            .on_start(move |task, start| {
+                with(|world| match world {
+                    Some(world) => world.start_task(starting.get().copied(), task, start),
+                    None => start(),
+                });
             })
             .on_spawn(move |task| {
                 if_inside(|world| world.spawned(own_id.get().copied(), task));
@@ -232,6 +238,33 @@ impl World {
         let is_expendable = may_cancel && given.is_none();
         let named = self.named(task.name(), given.unwrap_or_else(|| task.spawned()));
         self.introduce(task.id(), executor, named, is_expendable);
+    }
+
+    /// Makes the first poll of a task, or leaves it to a step of its own.
+    fn start_task(&self, pool: Option<u16>, task: Id, start: &mut dyn FnMut()) {
+        let (by, place) = (self.acting(), self.place());
+        let Some(actor) = self.begin_task(task, by) else {
+            return;
+        };
+        let own = |pool| self.pools.all.borrow()[usize::from(pool)].place;
+        self.set_place(pool.map_or(place, own));
+        self.stage.actor.set(actor);
+        start();
+        self.stage.actor.set(by);
+        self.set_place(place);
+    }
+
+    /// Decides whether a task starts inside the poll of another one. Returns the actor that it is.
+    fn begin_task(&self, task: Id, by: Actor) -> Option<Actor> {
+        let agenda = &mut *self.agenda.borrow_mut();
+        if agenda.chooser.starts_late(&mut agenda.chance) {
+            return None;
+        }
+        let live = agenda.tasks.get_mut(task)?;
+        (live.polls, live.ran) = (1, self.steps());
+        let actor = live.actor;
+        agenda.record.add(self.event(actor, What::Ran { by }));
+        Some(actor)
     }
 
     fn armed(&self, pool: Option<u16>, deadline: Instant) {

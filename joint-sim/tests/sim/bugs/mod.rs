@@ -87,9 +87,11 @@ pub(crate) fn timeless<R: Runtime>() -> [Bug; 9] {
     }
 }
 
-/// The programs that need time.
-pub(crate) fn timed() -> [Bug; 5] {
+/// The programs that need time, or what joint's executor alone has.
+pub(crate) fn timed() -> [Bug; 7] {
     bugs! { Joint:
+        order::starts_at_once: "a task of `spawn_now` is taken to have run before its spawner goes on",
+        order::starts_later: "a task of `spawn_now` takes a lock that its spawner holds",
         cancel::permit_of_a_cancelled_waiter: "a permit is handed to a waiter that has just been cancelled",
         cancel::half_a_frame: "a read that is cancelled drops the half of a frame that it has read",
         cancel::retried_effect: "a request that times out has taken effect, and is sent again",

@@ -6,6 +6,7 @@ use std::sync::{
 };
 
 use async_lock::Mutex as AsyncMutex;
+use joint_executor::spawn_now;
 
 use super::{
     Runtime,
@@ -54,6 +55,27 @@ pub(crate) async fn first_come<R: Runtime>(version: Version) {
         task.await;
     }
     assert_eq!(*log.lock().unwrap(), [0, 1, 2]);
+}
+
+/// What a task of `spawn_now` does before its spawner goes on, or after it: a simulation has both.
+pub(crate) async fn starts_at_once<R: Runtime>(version: Version) {
+    let cache = Arc::new(AtomicUsize::new(0));
+    let inner = cache.clone();
+    let filled = spawn_now(async move { inner.store(7, SeqCst) });
+    if version == Repaired {
+        filled.await;
+    }
+    assert_eq!(cache.load(SeqCst), 7);
+}
+
+pub(crate) async fn starts_later<R: Runtime>(version: Version) {
+    let lock = Arc::new(Mutex::new(0));
+    let guard = (version == Planted).then(|| lock.try_lock().unwrap());
+    let inner = lock.clone();
+    let adds = spawn_now(async move { *inner.try_lock().expect("nobody has the lock") += 1 });
+    drop(guard);
+    adds.await;
+    assert_eq!(*lock.lock().unwrap(), 1);
 }
 
 /// Jobs that are left, workers that are at one, and jobs that are done.
