@@ -21,8 +21,9 @@ use std::{
 use joint::{block_on, host, oneshot};
 use joint_executor::{
     Executor,
+    hosted::{BoundWorker, Step},
     model::{outside, without_threads},
-    spawn, spawn_detached,
+    spawn, spawn_detached, spawn_now,
     time::sleep,
     yield_now,
 };
@@ -173,6 +174,35 @@ async fn measure(executor: &Executor, mut row: impl FnMut(&'static str, Cost)) {
     row(
         "spawn a task and await it, run it, and run the task that waited",
         cost_of!({ assert_eq!(spawn(async { 7 }).await, 7) }),
+    );
+    row(
+        "start a task that is ready, and then await it",
+        cost_of!({ assert_eq!(spawn_now(async { 7 }).await, 7) }),
+    );
+    row(
+        "start a task that waits",
+        cost_of!({
+            let handle = spawn_now(pending::<()>());
+            let cost = COST.take();
+            drop(handle);
+            let_others_run().await;
+            COST.set(cost);
+        }),
+    );
+    row(
+        "start a task from another thread that is ready",
+        cost_of!({ outside(|| drop(executor.spawn_now(async {}))) }),
+    );
+    row(
+        "start a task from another thread that waits",
+        cost_of!({
+            let mut handle = None;
+            outside(|| handle = Some(executor.spawn_now(pending::<()>())));
+            let cost = COST.take();
+            drop(handle);
+            let_others_run().await;
+            COST.set(cost);
+        }),
     );
     row(
         "wake a task that waits, and run it until it waits again",
@@ -401,5 +431,62 @@ fn a_thread_that_wakes_a_task_finds_where_it_belongs() {
         assert!(task.is_finished());
         drop(executor);
         _ = worker.step(1, Waker::noop());
+    });
+}
+
+/// An executor of one worker, which this thread steps, and a task of it that another thread starts.
+/// Inside the first poll the exploration begins, and the task's waker is sent.
+fn started_outside(
+    then: impl FnOnce(Executor, BoundWorker, oneshot::Receiver<Waker>) -> BoundWorker,
+) -> (BoundWorker, joint::JoinHandle<()>) {
+    let (executor, workers) = Executor::builder().workers(1).build_hosted().unwrap();
+    let worker = workers.into_iter().next().expect("one").bind();
+    let (to_wake, waker) = oneshot::channel();
+    let (mut to_wake, handle) = (Some(to_wake), executor.handle());
+    let first_poll = poll_fn(move |cx| match to_wake.take() {
+        Some(to_wake) => {
+            loom::explore();
+            to_wake
+                .send(cx.waker().clone())
+                .map_or(Poll::Ready(()), |()| Poll::Pending)
+        }
+        None => Poll::Ready(()),
+    });
+    let other = lab::thread::spawn(move || handle.spawn_now(first_poll));
+    let worker = then(executor, worker, waker);
+    let task = other.join().unwrap();
+    loom::stop_exploring();
+    (worker, task)
+}
+
+/// The thread that wakes the task may come before the one that has started it has entered it.
+#[test]
+fn a_wake_up_against_the_start_of_a_task_outside() {
+    model_window(2, || {
+        let mut left = None;
+        let (mut worker, task) = started_outside(|executor, worker, waker| {
+            block_on(waker).unwrap().wake();
+            left = Some(executor);
+            worker
+        });
+        _ = worker.step(1, Waker::noop());
+        assert!(task.is_finished());
+        drop(left);
+        _ = worker.step(1, Waker::noop());
+    });
+}
+
+/// The worker cancels the task, or the thread that has started it does.
+#[test]
+fn the_end_of_an_executor_against_the_start_of_a_task_outside() {
+    model_window(2, || {
+        let (_worker, task) = started_outside(|executor, mut worker, waker| {
+            let waker = block_on(waker).unwrap();
+            drop(executor);
+            while worker.step(1, Waker::noop()) != Step::Ended {}
+            drop(waker);
+            worker
+        });
+        assert!(task.is_finished(), "nobody cancels it");
     });
 }
