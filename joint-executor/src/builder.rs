@@ -426,13 +426,15 @@ setters! {
     /// ```
     on_wake(task: &TaskInfo<'_>);
 
-    /// Called before each run of a task, by its worker. A run polls the future, or drops it if the
-    /// task was cancelled.
+    /// Called before each run of a task, by its worker, and before a first poll by
+    /// [`spawn_now`](crate::spawn_now), by the thread that makes it. A run polls the future, or drops
+    /// it if the task was cancelled.
     #[doc(alias = "on_before_task_poll")]
     before_poll(task: &TaskInfo<'_>);
 
-    /// Called after each run of a task, by its worker, before the worker runs anything else. If the
-    /// run has ended the task, [`on_end`](Builder::on_end) is called before this.
+    /// Called after each run of a task, by the thread that has called
+    /// [`before_poll`](Builder::before_poll), before that thread runs anything else. If the run has
+    /// ended the task, [`on_end`](Builder::on_end) is called before this.
     ///
     /// By this time other threads may run the task again, or may have seen its end.
     #[doc(alias = "on_after_task_poll")]

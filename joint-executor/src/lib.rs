@@ -479,7 +479,8 @@ impl Executor {
     ///
     /// If this thread is not one of the executor's workers, the first poll runs as code of
     /// [`enter`](Executor::enter) does, so that timers and descriptors are those of this executor.
-    /// Then the task runs on the workers.
+    /// Then the task runs on the workers. The end of the executor does not wait for such a poll. If
+    /// the task waits after it, this thread drops the future.
     #[track_caller]
     pub fn spawn_now<F>(&self, future: F) -> JoinHandle<F::Output>
     where

@@ -128,7 +128,8 @@ impl<'a> TaskBuilder<'a> {
     }
 
     /// Starts the task, and polls it for the first time before this returns, like
-    /// [`Executor::spawn_now`]. A task with another worker of its own is queued there.
+    /// [`Executor::spawn_now`]. A task with another worker of its own is queued there. A priority
+    /// counts after the first poll.
     ///
     /// # Panics
     /// Like [`spawn`](TaskBuilder::spawn).

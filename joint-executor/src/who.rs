@@ -28,7 +28,7 @@ use joint_switch::thread_local;
 /// An address, or null.
 type Address = *const ();
 
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq)]
 struct Code {
     worker: Address,
     /// The worker's forks, which are all that a join needs.
@@ -230,9 +230,13 @@ pub(super) fn as_started<R>(most: u32, starter: Starter, f: impl FnOnce() -> R) 
                 };
             }
         }
+        // The drop of the future and the hooks are no code of the spawner's task either.
+        let f = || task::without_current(f);
         Some(with_value(&here.starts, starts + 1, || {
-            // The drop of the future and the hooks are no code of the spawner's task either.
-            here.with(|all| all, code, || task::without_current(f))
+            match code == around {
+                true => f(),
+                false => here.with(|all| all, code, f),
+            }
         }))
     })
 }

@@ -31,7 +31,7 @@ use joint::{
     task::{self, Runnable, TaskPool},
 };
 use joint_executor::{
-    Executor, LocalExecutor, spawn, spawn_detached, spawn_local, time::sleep, yield_now,
+    Executor, LocalExecutor, spawn, spawn_detached, spawn_local, spawn_now, time::sleep, yield_now,
 };
 use lexopt::{Arg::Value, ValueExt};
 use yields_once::Yield;
@@ -53,7 +53,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 /// A function that repeats one operation the given number of times.
 type Row = fn(u32);
 
-const ROWS: [(&str, Row); 30] = [
+const ROWS: [(&str, Row); 29] = [
     ("completion: complete, poll", completed_first),
     ("completion: poll, complete, poll", polled_first),
     ("oneshot: send, receive", sent_first),
@@ -95,6 +95,9 @@ const ROWS: [(&str, Row); 30] = [
     }),
     ("one worker: spawn, run, await", |times| {
         inside(1, all_joined(times));
+    }),
+    ("one worker: start, await", |times| {
+        inside(1, all_started(times));
     }),
     ("one worker: yield", |times| inside(1, all_yields(times))),
     ("one worker: wake and run", |times| {
@@ -383,6 +386,12 @@ async fn all_joined(times: u32) {
         yield_now().await;
         assert!(handle.is_finished());
         black_box(handle.await);
+    }
+}
+
+async fn all_started(times: u32) {
+    for i in 0..times {
+        black_box(spawn_now(async move { black_box(i) }).await);
     }
 }
 

@@ -257,6 +257,7 @@ impl LocalState {
         handle
     }
 
+    #[inline]
     fn task<F>(
         &self,
         spawned: &'static Location<'static>,

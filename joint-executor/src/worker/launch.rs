@@ -58,6 +58,7 @@ pub(crate) fn launch(
 }
 
 /// Counts a new task, and moves it to its lane.
+#[inline]
 pub(super) fn introduce(
     shared: &Shared,
     worker: Option<&Running<'_>>,
@@ -78,6 +79,7 @@ pub(super) fn introduce(
 
 /// Puts a task that no other thread knows where it runs next. `push` pushes it into a queue of this
 /// worker, or into the inbox of the one that it is pinned to.
+#[inline]
 pub(super) fn place(
     shared: &Arc<Shared>,
     worker: Option<&Running<'_>>,
@@ -111,12 +113,18 @@ pub(super) fn place(
 
 impl Running<'_> {
     /// Pushes a new task into its first queue.
-    #[inline]
     pub(super) fn push_new(&self, runnable: Runnable, lane: Lane) {
         match lane == Lane::Normal && self.shared().decides == Decides::Workers {
             true => self.push_spawned(runnable),
-            false => queue(self, runnable, lane),
+            false => self.queue_new(runnable, lane),
         }
+    }
+
+    /// Queues a new task. Not inlined, because the way of a wake-up inlines what this calls, as long
+    /// as it has few callers: 22 instructions.
+    #[inline(never)]
+    pub(super) fn queue_new(&self, runnable: Runnable, lane: Lane) {
+        queue(self, runnable, lane);
     }
 
     /// Pushes a new task of the normal lane into this worker's queue.

@@ -30,13 +30,12 @@ impl Core {
         .increment();
     }
 
-    /// Enters a task in the registry. Not inlined, because most runs end with a task that is
-    /// entered already, or that has been woken.
+    /// Enters a task in the registry.
     ///
     /// # Safety
     /// The caller is this worker, and the task's runner or its spawner. The task has this link, and
     /// is not in any registry yet.
-    #[inline(never)]
+    #[inline]
     pub(super) unsafe fn enter(&self, task: NonNull<()>, link: &EntryLink) {
         // SAFETY: by this function's contract.
         unsafe { Registry::enter(self.shared(), task, link, self.index()) };
@@ -76,6 +75,7 @@ impl Running<'_> {
     /// Runs a task, with the hooks for it. `settle` does what the run has left to do, if the
     /// task has ended before the last hook, which may wait for that.
     #[cold]
+    #[inline(never)]
     pub(super) fn run_watched<R>(
         &self,
         runnable: Runnable,
@@ -127,6 +127,7 @@ impl Running<'_> {
 /// Polls a task, with the hooks for it, which `stranger` calls. `settle` does what the poll has left
 /// to do, if the task has ended before the last hook.
 #[cold]
+#[inline(never)]
 pub(super) fn watched<R>(
     hooks: &Hooks,
     name: &RefCell<String>,

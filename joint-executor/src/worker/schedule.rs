@@ -1,6 +1,7 @@
 //! How a runnable gets into a queue: of the worker that this thread is, or from any other thread.
 
 use alloc::sync::Arc;
+use core::ptr::NonNull;
 
 use super::{
     closing::in_hand,
@@ -92,22 +93,36 @@ fn reach(woke: Woke) {
 #[derive(Clone, Copy)]
 pub(crate) struct Scheduler;
 
+/// Enters a task that waits for the first time. Not inlined, because most runs end otherwise.
+///
+/// # Safety
+/// The caller is the runner of the task, which has this link, and is not in any registry yet.
+#[inline(never)]
+unsafe fn enter(task: NonNull<()>, link: &EntryLink) {
+    with_current(|worker| match worker {
+        // SAFETY: by this function's contract.
+        Some(worker) => unsafe { worker.enter(task, link) },
+        // SAFETY: as above.
+        None => unsafe { enter_started(task, link) },
+    });
+}
+
 /// Enters a task whose first poll was on a thread that is not a worker of its executor.
 ///
 /// # Safety
-/// The caller is the task's runner, and the task is not in any registry yet.
+/// As for [`enter`].
 #[cold]
-unsafe fn enter_started(task: &PendingTask<'_, EntryLink>) {
+unsafe fn enter_started(task: NonNull<()>, link: &EntryLink) {
     // SAFETY: set by `start` to a reference that it has for the time of the poll.
     let shared = unsafe { who::starter::<Arc<Shared>>().as_ref() };
     let shared = shared.expect("only workers run the executor's tasks after the first poll");
     // SAFETY: by this function's contract.
-    unsafe { Registry::enter_outside(shared, task.as_ptr(), task.metadata()) };
+    unsafe { Registry::enter_outside(shared, task, link) };
     // RECHECK: closed_again. The executor was closed before the task was entered, and nobody looks
     // for it any more.
     if recheck!(closed_again: shared.is_closed()) {
         // SAFETY: the task has metadata of that type, and has not ended.
-        let runnable = unsafe { Runnable::raw_abort(task.as_ptr()) };
+        let runnable = unsafe { Runnable::raw_abort(task) };
         debug_assert!(runnable.is_none(), "its runner, this thread, drops it");
     }
 }
@@ -149,12 +164,8 @@ impl Schedule<EntryLink> for Scheduler {
     #[inline]
     fn pending(&self, task: &PendingTask<'_, EntryLink>) {
         if !task.metadata().is_entered() && !task.is_woken() {
-            with_current(|worker| match worker {
-                // SAFETY: the runner has lent the task, which is not in any registry yet.
-                Some(worker) => unsafe { worker.enter(task.as_ptr(), task.metadata()) },
-                // SAFETY: as above.
-                None => unsafe { enter_started(task) },
-            });
+            // SAFETY: the runner has lent the task, which is not in any registry yet.
+            unsafe { enter(task.as_ptr(), task.metadata()) };
         }
     }
 

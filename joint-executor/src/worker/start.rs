@@ -17,7 +17,6 @@ use super::{
     current::stranger,
     launch::{introduce, launch, place},
     run::watched,
-    schedule::queue,
     shared::{EntryLink, Runnable, Shared},
     state::Running,
 };
@@ -110,7 +109,7 @@ fn settle(shared: &Arc<Shared>, worker: Option<&Running<'_>>, polled: Polled<Ent
         Polled::Woken(runnable) => {
             let lane = runnable.metadata().lane();
             place(shared, worker, runnable, lane, |worker, runnable| {
-                queue(worker, runnable, lane);
+                worker.queue_new(runnable, lane);
             });
         }
         Polled::Ended(Some(waiter)) => stranger(|| waiter.wake()),

@@ -320,15 +320,12 @@ fn the_end_of_the_executor_cancels_what_has_started() {
     let waiting = [(); 3].map(|()| executor.spawn_now(hold(guards.guard())));
     let inside = block_on(executor.spawn({
         let guard = guards.guard();
-        async { spawn_now(hold(guard)) }
+        async move { [spawn_now(hold(guard))] }
     }));
     let late = executor.handle();
     drop(executor);
     guards.assert_all_dropped(4);
-    waiting
-        .into_iter()
-        .chain([inside])
-        .for_each(assert_cancelled);
+    waiting.into_iter().chain(inside).for_each(assert_cancelled);
     assert_cancelled(late.spawn_now(async { unreachable!("no poll begins") }));
 }
 
