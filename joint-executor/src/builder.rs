@@ -302,9 +302,9 @@ impl Builder {
     }
 
     /// Called instead of the first poll of a task that is about to start on its spawner's stack
-    /// ([`spawn_now`](crate::spawn_now)), with the task's id and a function that makes that poll. If
-    /// the hook does not call the function, the task is queued, as [`spawn`](crate::spawn) does. A
-    /// second call does nothing.
+    /// ([`spawn_now`](crate::spawn_now)), with the task's id and a function that makes that poll.
+    /// If the hook does not call the function, the task is queued, as [`spawn`](crate::spawn) does.
+    /// A second call does nothing.
     ///
     /// With it an owner that chooses its [workers' tasks](hosted#choosing-the-tasks) delays such a
     /// start. If the hook is set several times, the function of the last one calls the one before.
@@ -427,8 +427,8 @@ setters! {
     on_wake(task: &TaskInfo<'_>);
 
     /// Called before each run of a task, by its worker, and before a first poll by
-    /// [`spawn_now`](crate::spawn_now), by the thread that makes it. A run polls the future, or drops
-    /// it if the task was cancelled.
+    /// [`spawn_now`](crate::spawn_now), by the thread that makes it. A run polls the future, or
+    /// drops it if the task was cancelled.
     #[doc(alias = "on_before_task_poll")]
     before_poll(task: &TaskInfo<'_>);
 

@@ -623,8 +623,8 @@ where
 ///   any depth therefore needs a stack for 16.
 /// * If only another worker may run it ([`TaskBuilder::on_worker`]).
 /// * If the executor has been shut down: as any late task, it is cancelled.
-/// * If a simulation (`joint-sim`) or the hook [`on_start`](Builder::on_start) decides so. A program
-///   must therefore not rely on the order for more than its speed.
+/// * If a simulation (`joint-sim`) or the hook [`on_start`](Builder::on_start) decides so.
+///   A program must therefore not rely on the order for more than its speed.
 ///
 /// # Elsewhere
 /// C#'s asynchronous methods, Swift's `Task.immediate`, Kotlin's `CoroutineStart.UNDISPATCHED` and

@@ -187,7 +187,8 @@ impl Metrics {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct WorkerMetrics {
-    /// Runs of tasks. A first poll by [`spawn_now`](crate::spawn_now) is a part of its spawner's run.
+    /// Runs of tasks. A first poll by [`spawn_now`](crate::spawn_now) is a part of its spawner's
+    /// run.
     pub polls: u64,
     /// How often it stole tasks from another worker's queue, or a side of another worker's
     /// [`join`](crate::join()).

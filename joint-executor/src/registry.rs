@@ -2,19 +2,20 @@
 //! tells a waker which executor a task belongs to.
 //!
 //! A task is entered the first time that a poll of it is pending and it was not woken meanwhile, by
-//! the worker that runs it, or by another thread that has polled it first (`worker/start.rs`). A task that a worker spawns for itself alone is entered when it is
-//! made. A task is struck off when its future is gone. A task that is ready, or woken, before its
-//! first poll is over is mostly never entered. An entry is one word, the task's address, and owns
-//! nothing: while the future exists, so does the task. In turn the task's metadata, its
-//! [`EntryLink`], is the entry's address, and the entry lies in a chunk ([`Room`]), whose head says
-//! which executor, which lane and which worker the entry belongs to.
+//! the worker that runs it, or by another thread that has polled it first (`worker/start.rs`). A
+//! task that a worker spawns for itself alone is entered when it is made. A task is struck off when
+//! its future is gone. A task that is ready, or woken, before its first poll is over is mostly
+//! never entered. An entry is one word, the task's address, and owns nothing: while the future
+//! exists, so does the task. In turn the task's metadata, its [`EntryLink`], is the entry's
+//! address, and the entry lies in a chunk ([`Room`]), whose head says which executor, which lane
+//! and which worker the entry belongs to.
 //!
 //! Each worker has a room for each lane, and is the owner of these rooms. It enters its tasks there
 //! with a store, and strikes off those that end on it with one exchange. The threads that are no
 //! workers have rooms of their own, which belong to whichever has the lock. Another thread that
 //! strikes a task off puts the entry on a list, from which the worker takes it when it needs room.
-//! No thread waits for another one, except for a walk, which waits for the walk before it, and for a
-//! thread that is no worker, which waits for the one before it to enter its task.
+//! No thread waits for another one, except for a walk, which waits for the walk before it, and for
+//! a thread that is no worker, which waits for the one before it to enter its task.
 //!
 //! | entry | meaning |
 //! |---|---|

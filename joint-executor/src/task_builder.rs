@@ -141,6 +141,7 @@ impl<'a> TaskBuilder<'a> {
         self.spawn_by(Location::caller(), future, Begin::Now)
     }
 
+    #[inline]
     #[track_caller]
     fn spawn_by<F>(
         self,
@@ -207,6 +208,7 @@ impl<'a> TaskBuilder<'a> {
         self.spawn_local_by(Location::caller(), future, Begin::Now)
     }
 
+    #[inline]
     #[track_caller]
     fn spawn_local_by<F>(
         self,
@@ -308,6 +310,7 @@ enum Begin {
 }
 
 impl Target<'_> {
+    #[inline]
     fn spawn(&self, begin: Begin, runnable: Runnable, lane: Lane) {
         match begin {
             Begin::Queued => launch(self.shared, self.worker, runnable, lane),

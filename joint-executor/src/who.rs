@@ -35,8 +35,6 @@ struct Code {
     forks: Address,
     local: Address,
     entered: Address,
-    /// The executor whose task starts here, if this is none of its workers.
-    starter: Address,
     /// The innermost task-local value.
     values: Address,
     /// Whether a future is disposed of that is not the worker's.
@@ -51,7 +49,6 @@ impl Code {
         forks: ptr::null(),
         local: ptr::null(),
         entered: ptr::null(),
-        starter: ptr::null(),
         values: ptr::null(),
         is_disposed: false,
         waits_for_lent: false,
@@ -65,6 +62,8 @@ struct Here {
     thread: Cell<Address>,
     /// The number of tasks that are being started on this thread's stack, one inside the other.
     starts: Cell<u32>,
+    /// The executor of the innermost of them that has started on none of its workers.
+    starter: Cell<Address>,
 }
 
 thread_local! {
@@ -73,6 +72,7 @@ thread_local! {
             code: Cell::new(Code::NOBODY),
             thread: Cell::new(ptr::null()),
             starts: Cell::new(0),
+            starter: Cell::new(ptr::null()),
         }
     };
 }
@@ -103,9 +103,9 @@ pub(super) fn entered<E>() -> *const E {
     HERE.with(|here| here.code.get().entered).cast()
 }
 
-/// The executor whose task starts here, if this is none of its workers.
+/// The executor whose task starts here, in code that is none of its workers'.
 pub(super) fn starter<S>() -> *const S {
-    HERE.with(|here| here.code.get().starter).cast()
+    HERE.with(|here| here.starter.get()).cast()
 }
 
 #[inline(always)]
@@ -215,6 +215,7 @@ pub(super) fn as_started<R>(most: u32, starter: Starter, f: impl FnOnce() -> R) 
             is_disposed: false,
             ..around
         };
+        let mut outside = here.starter.get();
         match starter {
             Starter::Local(local) => code.local = local,
             Starter::Worker => {
@@ -222,9 +223,9 @@ pub(super) fn as_started<R>(most: u32, starter: Starter, f: impl FnOnce() -> R) 
                 code.entered = ptr::null();
             }
             Starter::Other { entered, shared } => {
+                outside = shared;
                 code = Code {
                     entered,
-                    starter: shared,
                     waits_for_lent: around.waits_for_lent,
                     ..Code::NOBODY
                 };
@@ -232,12 +233,12 @@ pub(super) fn as_started<R>(most: u32, starter: Starter, f: impl FnOnce() -> R) 
         }
         // The drop of the future and the hooks are no code of the spawner's task either.
         let f = || task::without_current(f);
-        Some(with_value(&here.starts, starts + 1, || {
-            match code == around {
-                true => f(),
-                false => here.with(|all| all, code, f),
-            }
-        }))
+        let f = || match code == around {
+            true => f(),
+            false => here.with(|all| all, code, f),
+        };
+        let f = || with_value(&here.starter, outside, f);
+        Some(with_value(&here.starts, starts + 1, f))
     })
 }
 

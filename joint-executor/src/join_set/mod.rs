@@ -159,8 +159,8 @@ impl<T> JoinSet<T> {
     }
 
     /// Starts a task like [`joint_executor::spawn_now`](crate::spawn_now), which polls it for the
-    /// first time before this returns, and adds it to the set. A task that is ready then is the last
-    /// of those that have ended so far. Returns what [`spawn`](JoinSet::spawn) returns.
+    /// first time before this returns, and adds it to the set. A task that is ready then is the
+    /// last of those that have ended so far. Returns what [`spawn`](JoinSet::spawn) returns.
     ///
     /// # Panics
     /// Like [`joint_executor::spawn`](crate::spawn).

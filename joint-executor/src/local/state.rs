@@ -49,8 +49,8 @@ pub(crate) struct LocalState {
     is_driven: Cell<bool>,
     /// Whether a push will be noticed without waking any thread.
     is_awake: Cell<bool>,
-    /// Whether a `try_tick` or the start of a task is under way, which alone does not make this awake: a `run` may be
-    /// asleep.
+    /// Whether a `try_tick` or the start of a task is under way, which alone does not make this
+    /// awake: a `run` may be asleep.
     is_ticking: Cell<bool>,
     /// Whether the executor is being dropped.
     is_closed: Cell<bool>,
@@ -238,9 +238,7 @@ impl LocalState {
         F: Future + 'static,
         F::Output: 'static,
     {
-        let (runnable, handle) = self.task(spawned, future);
-        self.push(runnable);
-        handle
+        self.spawn_by(spawned, future, Self::launch)
     }
 
     pub(crate) fn spawn_now<F>(
@@ -252,29 +250,28 @@ impl LocalState {
         F: Future + 'static,
         F::Output: 'static,
     {
-        let (runnable, handle) = self.task(spawned, future);
-        self.start(runnable);
-        handle
+        self.spawn_by(spawned, future, Self::start)
     }
 
     #[inline]
-    fn task<F>(
+    fn spawn_by<F>(
         &self,
         spawned: &'static Location<'static>,
         future: F,
-    ) -> (Runnable, JoinHandle<F::Output>)
+        begin: impl FnOnce(&Self, Runnable),
+    ) -> JoinHandle<F::Output>
     where
         F: Future + 'static,
         F::Output: 'static,
     {
-        self.count_task();
         // SAFETY: the runnables are run and dropped on this thread alone: the schedule function
         // hands them to this state, which stays here, and which ends only when there can be no more
         // of them. An output that may not be sent is touched only by this thread's runs, and by a
         // handle that is not sent. Everything else may be sent and shared, and may live without
         // limit.
         let (runnable, handle) = unsafe { builder(spawned).spawn_unchecked(|_| future, Scheduler) };
-        (runnable, handle.without_metadata())
+        begin(self, runnable);
+        handle.without_metadata()
     }
 
     pub(super) fn spawn_detached<F: Future + 'static>(
@@ -282,22 +279,23 @@ impl LocalState {
         spawned: &'static Location<'static>,
         future: F,
     ) {
-        self.count_task();
-        // SAFETY: as for `task`, and there is no handle.
-        self.push(unsafe { builder(spawned).spawn_detached_unchecked(|_| future, Scheduler) });
+        // SAFETY: as for `spawn_by`, and there is no handle.
+        self.launch(unsafe { builder(spawned).spawn_detached_unchecked(|_| future, Scheduler) });
     }
 
     #[inline]
-    fn count_task(&self) {
+    fn launch(&self, runnable: Runnable) {
         self.alive.set(self.alive.get() + 1);
+        self.push(runnable);
     }
 
     /// Polls a new task on this stack, or queues it, if too many starts are nested. While the
     /// executor ends no poll begins, because it would find no task that begins to wait.
     #[inline]
     fn start(&self, runnable: Runnable) {
-        let most = if self.is_closed.get() { 0 } else { MOST_STARTS };
+        self.alive.set(self.alive.get() + 1);
         let mut new = Some(runnable);
+        let most = if self.is_closed.get() { 0 } else { MOST_STARTS };
         let polled = with_value(&self.is_ticking, true, || {
             who::as_started(most, Starter::local(self), || {
                 new.take().map(Runnable::poll)
@@ -308,9 +306,7 @@ impl LocalState {
             Some(Polled::Woken(runnable)) => new = Some(runnable),
             Some(Polled::Ended(Some(waiter))) => guarded(|| waiter.wake()),
         }
-        if let Some(runnable) = new {
-            self.push(runnable);
-        }
+        new.into_iter().for_each(|runnable| self.push(runnable));
     }
 
     /// Queues a runnable, on the home thread.

@@ -120,8 +120,8 @@ impl Running<'_> {
         }
     }
 
-    /// Queues a new task. Not inlined, because the way of a wake-up inlines what this calls, as long
-    /// as it has few callers: 22 instructions.
+    /// Queues a new task. Not inlined, because the way of a wake-up inlines what this calls, as
+    /// long as it has few callers: 22 instructions.
     #[inline(never)]
     pub(super) fn queue_new(&self, runnable: Runnable, lane: Lane) {
         queue(self, runnable, lane);

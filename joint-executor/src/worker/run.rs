@@ -124,8 +124,8 @@ impl Running<'_> {
     }
 }
 
-/// Polls a task, with the hooks for it, which `stranger` calls. `settle` does what the poll has left
-/// to do, if the task has ended before the last hook.
+/// Polls a task, with the hooks for it, which `stranger` calls. `settle` does what the poll has
+/// left to do, if the task has ended before the last hook.
 #[cold]
 #[inline(never)]
 pub(super) fn watched<R>(

@@ -21,7 +21,6 @@ use super::{
     state::Running,
 };
 use crate::{
-    guard::guarded,
     policy::MOST_STARTS,
     registry::Lane,
     who::{self, Starter},
@@ -64,7 +63,7 @@ pub(crate) fn start<E>(
         }
     };
     match (&shared.hooks.start, id) {
-        (Some(hook), Some(id)) => guarded(|| hook(id, &mut start)),
+        (Some(hook), Some(id)) => stranger(|| hook(id, &mut start)),
         _ => start(),
     }
     if let Some(runnable) = new {

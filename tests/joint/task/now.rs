@@ -62,8 +62,8 @@ fn the_first_poll_leaves_what_it_must() {
     assert_eq!(queue.tasks(), 0);
 }
 
-/// The current task is the new one during its poll, and the spawner's before and after it. A wake-up
-/// of the spawner by the new task is not lost.
+/// The current task is the new one during its poll, and the spawner's before and after it. A
+/// wake-up of the spawner by the new task is not lost.
 #[test]
 fn the_spawner_is_the_current_task_again() {
     let queue = Queue::new();
