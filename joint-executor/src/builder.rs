@@ -311,11 +311,8 @@ impl Builder {
     ///
     /// # Example
     /// ```
-    /// let executor = joint_executor::Executor::builder()
-    ///     .workers(1)
-    ///     .on_start(|_id, _start| {})
-    ///     .build_current_thread()?
-    ///     .0;
+    /// let builder = joint_executor::Executor::builder().on_start(|_id, _start| {});
+    /// let (executor, _worker) = builder.build_current_thread()?;
     /// let task = executor.spawn_now(async {});
     /// assert!(!task.is_finished(), "it is queued, and nobody drives the worker");
     /// # Ok::<(), std::io::Error>(())

@@ -112,7 +112,9 @@ pub(crate) const DEADLOCK_LOOK: Duration = Duration::from_secs(1);
 
 // What starts on its spawner's stack (`worker/start.rs`, `local`).
 
-/// The largest number of first polls by `spawn_now` that may be nested on a thread's stack.
+/// The largest number of first polls by `spawn_now` that may be nested on a thread's stack. Each
+/// takes 3.6 KiB of it in a debug build on x86_64, and 4.3 KiB with hooks for polls, without the
+/// frames of the task: 70 KiB of the 2 MiB that a thread usually has.
 pub(crate) const MOST_STARTS: u32 = 16;
 
 // What the end of an executor waits for (`worker/closing.rs`).
