@@ -391,17 +391,18 @@ fn counted(workers: usize) -> BTreeMap<&'static str, Cost> {
 }
 
 #[test]
-fn two_spawns_from_outside_are_both_counted() {
+fn two_starts_from_outside_and_their_ends_are_all_counted() {
     model_window(2, || {
         let (executor, worker) = without_threads(2);
         let executor = Arc::new(executor);
         let own = executor.clone();
-        let other = lab::thread::spawn(move || own.spawn_detached(async {}));
+        let other = lab::thread::spawn(move || drop(own.spawn_now(async {})));
         loom::explore();
-        executor.spawn_detached(async {});
+        drop(executor.spawn_now(async {}));
         other.join().unwrap();
         loom::stop_exploring();
-        assert_eq!(executor.metrics().spawned, 2);
+        let metrics = executor.metrics();
+        assert_eq!((metrics.spawned, metrics.finished), (2, 2));
         worker.end().begin();
         worker.main();
     });
