@@ -30,6 +30,8 @@ joint's and async-task's tasks in a `VecDeque`; tokio and monoio as they are.
 | wake 1,000 from another thread | each task, until it has run
 
 # oneshot, one thread
+oneshot is the crate of that name, and futures is `futures::channel::oneshot`. The package in
+`tools/compat/oneshot` has the API of both, on joint's channel.
 | create, complete, drop | nobody receives the value
 | ready | the value is there at the only poll
 | wait, Arc waker | poll, send, poll again

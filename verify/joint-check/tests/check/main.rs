@@ -7,6 +7,7 @@ mod litmus;
 mod loom_issues;
 mod loops;
 mod primitives;
+mod published;
 mod threads;
 
 use std::{
