@@ -107,7 +107,7 @@
 //! | | [`Waiter`] | [`oneshot::Receiver`] |
 //! |---|---|---|
 //! | await | `waiter.await` | `receiver.await` |
-//! | check | `is_finished` | `is_finished`, `try_recv` |
+//! | check | `is_finished` | `is_finished`, `has_message`, `try_recv` |
 //! | block | `blocking_wait` | `blocking_recv` |
 //! | block for a time | `blocking_wait_timeout` | `blocking_recv_timeout` |
 //! | block until a time | `blocking_wait_deadline` | `blocking_recv_deadline` |

@@ -3,11 +3,14 @@
 #![cfg(all(feature = "async", feature = "std"))]
 
 use std::{
+    fmt::Debug,
     sync::{
         Arc,
         atomic::{AtomicUsize, Ordering::Relaxed},
     },
     task::Wake,
+    thread,
+    time::Duration,
 };
 
 #[derive(Clone, Copy, Debug)]
@@ -214,4 +217,45 @@ fn compare(calls: &mut Vec<Call>, left: usize) -> usize {
 fn each_sequence_of_calls_answers_as_upstream_does() {
     let compared = compare(&mut Vec::new(), if cfg!(miri) { 2 } else { 5 });
     assert!(cfg!(miri) || compared > 50_000, "{compared} sequences");
+}
+
+/// Values without a size, larger than a page of a stack, and aligned to a page.
+#[test]
+fn values_of_every_shape_pass_on_each_way() {
+    #[derive(Clone, Debug, PartialEq)]
+    #[repr(align(4096))]
+    struct Aligned(u8);
+
+    fn pass<T: Clone + Debug + PartialEq + Send + 'static>(value: T) {
+        type Way<T> = fn(oneshot::Receiver<T>) -> Option<T>;
+        let ways: [Way<T>; 5] = [
+            |rx| rx.try_recv().ok(),
+            |rx| rx.recv().ok(),
+            |rx| rx.recv_ref().ok(),
+            |rx| rx.recv_timeout(Duration::MAX).ok(),
+            |rx| joint::block_on(rx.into_future()).ok(),
+        ];
+        for way in ways {
+            let (sender, receiver) = oneshot::channel();
+            assert!(sender.send(value.clone()).is_ok());
+            assert_eq!(way(receiver).as_ref(), Some(&value));
+        }
+        for way in &ways[1..] {
+            let (sender, receiver) = oneshot::channel();
+            // Whichever comes first.
+            let sent = value.clone();
+            let sending = thread::spawn(move || sender.send(sent).is_ok());
+            // After a wait that has ended in vain, or with the value.
+            let early = receiver.recv_timeout(Duration::from_nanos(1)).ok();
+            assert_eq!(early.or_else(|| way(receiver)).as_ref(), Some(&value));
+            assert!(sending.join().unwrap());
+        }
+        let (sender, _) = oneshot::channel();
+        assert_eq!(sender.send(value.clone()).unwrap_err().into_inner(), value);
+    }
+
+    pass(());
+    pass([7_u8; 20_000]);
+    pass(Aligned(7));
+    pass("text".to_owned());
 }
