@@ -20,7 +20,7 @@ use crate::{
     waker::ThinWaker,
 };
 
-/// The sending end. If it is dropped without sending, the [`Receiver`](super::Receiver) ends with
+/// The sending end. If it is dropped without sending, the [`Receiver`] ends with
 /// an error instead of hanging.
 ///
 /// # Example
