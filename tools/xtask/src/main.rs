@@ -96,8 +96,9 @@ const COMMANDS: [Command; 27] = [
     command(
         "compat",
         "Runs the suites of async-task and async-executor and a program on smol, fetched from the\n\
-         registry, on tools/compat/async-task; then the crates of tools/compat/hunt in the\n\
-         simulation.",
+         registry, on tools/compat/async-task; those of oneshot and futures-channel, and three\n\
+         crates that depend on oneshot, on tools/compat/oneshot; then the crates of\n\
+         tools/compat/hunt in the simulation.",
         |_| compat::run(),
     ),
     command(

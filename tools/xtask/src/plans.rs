@@ -118,11 +118,15 @@ pub(crate) fn toolchain(name: &str, line: &str, install: &str) -> Result<(), Sto
     Step::cargo_of(name, "", line).or_skip(&why)
 }
 
+pub(crate) fn nightly_with_miri() -> Result<(), Stop> {
+    let install = "toolchain install nightly --component miri --component rust-src";
+    toolchain("nightly", "miri --version", install)
+}
+
 /// The packages with unsafe blocks. The executor's tests run for hours there, mostly in the queues
 /// of another crate.
 pub(crate) fn miri() -> Done {
-    let install = "toolchain install nightly --component miri --component rust-src";
-    toolchain("nightly", "miri --version", install)?;
+    nightly_with_miri()?;
     let line = "miri test -p joint --lib --test joint";
     let step = Step::cargo_of("nightly", "miri", line)
         .flags("MIRIFLAGS", "-Zmiri-strict-provenance")
