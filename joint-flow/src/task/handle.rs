@@ -25,7 +25,8 @@ type Outcome<T> = Result<Output<T>, TaskError>;
 
 /// Starts a task on [`joint_executor::spawn`]'s executor.
 ///
-/// It runs at once, whether or not somebody waits for it. Dropping the last handle cancels it: see
+/// It runs at once, on the caller's stack up to its first wait (see [the module](super#start)), and
+/// goes on whether or not somebody waits for it. Dropping the last handle cancels it: see
 /// [the module](super). To let a task run on, spawn it as [`uncancellable`].
 ///
 /// # Panics
@@ -51,7 +52,7 @@ where
     F::Output: Send + 'static,
 {
     let (driver, task) = from_future(future);
-    joint_executor::spawn_detached(driver);
+    joint_executor::spawn_now(driver).detach();
     task
 }
 
@@ -84,7 +85,7 @@ where
 {
     // SAFETY: the future and its output are `Send`.
     let (driver, task) = unsafe { start(State::uncancellable(), future, None) };
-    joint_executor::spawn_detached(driver);
+    joint_executor::spawn_now(driver).detach();
     task
 }
 
@@ -120,7 +121,7 @@ where
     let own_task = Some(Box::new(Mutex::new(None)));
     // SAFETY: the driver stays here, and so do the handles if the output is not `Send`.
     let (driver, task) = unsafe { start(State::new(), future, own_task) };
-    let own_task = joint_executor::spawn_local(driver);
+    let own_task = joint_executor::spawn_local_now(driver);
     if let Some(place) = &task.answer().own_task {
         *place.lock().unwrap_or_else(PoisonError::into_inner) = Some(own_task);
     }

@@ -6,7 +6,7 @@
 //!
 //! | Flow | here |
 //! |---|---|
-//! | call an actor | [`spawn`]. The actor runs in the executor, not on the caller's stack up to its first wait |
+//! | call an actor | [`spawn`]. It runs at once, on the caller's stack, up to its first wait |
 //! | copy the `Future` | clone the [`Task`] |
 //! | drop the last `Future` | drop the last [`Task`] |
 //! | `future.cancel()` | [`Task::cancel`] |
@@ -15,6 +15,15 @@
 //! | an actor that keeps to its thread | [`spawn_local`] |
 //! | `NoThrowOnCancel` | always: there is nothing to catch |
 //! | `actor_cancelled` | destructors for the task itself, [`TaskError::Cancelled`] for its waiters |
+//!
+//! # Start
+//! A task runs on its caller's stack up to its first wait, as [`joint_executor::spawn_now`] says,
+//! also if it is [`uncancellable`] or [local](spawn_local). A task that never waits has ended when
+//! the call returns, and was in no queue. If 16 tasks are being started so, one inside the other,
+//! the next one is queued, so tasks that start tasks may recurse to any depth. A simulation queues
+//! some, so that a program that relies on the order is found. What is
+//! [added](crate::Collection::add) to a collection is queued, because a child that ended in the
+//! call would leave the collection empty before the next one is added.
 //!
 //! # Cancellation
 //! Cancelling a task drops its future:
@@ -47,7 +56,7 @@
 //! depth.
 //!
 //! # Cost
-//! In addition to those of the [`joint`] task, which is spawned detached: one allocation, and a
+//! In addition to those of the [`joint`] task, which is detached: one allocation, and a
 //! second one for [`spawn_local`]; two atomic read-modify-writes for each poll that is pending, and
 //! a clone of the waker for the first one; two for the poll that is ready, and one for the result.
 //! To cancel is one, or none if the task has ended, and if the future was idle also one for the

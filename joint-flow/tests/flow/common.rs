@@ -24,7 +24,7 @@ use joint_flow::promise::never;
 
 pub(crate) use self::base::{
     Unwound, Wakes, counting, in_process, on_drop, panic_text, panicking, poll_with, program,
-    waker_that,
+    wait_until, waker_that,
 };
 
 /// Runs a program under some hundred seeds and all faults.

@@ -14,6 +14,7 @@ mod polls;
 #[path = "../../../joint-executor/tests/common/program.rs"]
 mod program;
 mod register;
+mod start;
 mod threads;
 mod traits;
 mod trees;
