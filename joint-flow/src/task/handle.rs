@@ -21,6 +21,7 @@ use crate::shared::{Awaited, Closed, SharedWaiter};
 use joint_executor::JoinHandle;
 use joint_switch::Mutex;
 
+type Started<F, T> = (Driver<F, Answer<T>>, Task<T>);
 type Outcome<T> = Result<Output<T>, TaskError>;
 
 /// Starts a task on [`joint_executor::spawn`]'s executor.
@@ -165,7 +166,7 @@ unsafe fn start<F>(
     state: State,
     future: F,
     own_task: Option<Box<Mutex<Option<JoinHandle<()>>>>>,
-) -> (Driver<F, Answer<F::Output>>, Task<F::Output>)
+) -> Started<F, F::Output>
 where
     F: Future + 'static,
     F::Output: 'static,

@@ -6,7 +6,7 @@ use crate::counting::COUNT;
 use joint::{block_on, oneshot};
 use joint_executor::{time, yield_now};
 use joint_flow::shared;
-use joint_flow::{OneOf3, all, any, quorum, race, try_all};
+use joint_flow::{OneOf3, all, any, quorum, race, task::from_future, try_all};
 
 const ROUNDS: usize = if cfg!(miri) { 20 } else { 10_000 };
 
@@ -31,6 +31,16 @@ async fn send<T>(senders: impl IntoIterator<Item = oneshot::Sender<T>>, value: i
     for sender in senders {
         let _ = sender.send(value());
     }
+}
+
+#[test]
+fn a_task_allocates_its_future_with_its_result() {
+    assert_only(1, "beside the executor's task", async || {
+        let (driver, task) = from_future(ready("a result"));
+        driver.await;
+        assert_eq!(task.clone().await.unwrap(), "a result");
+        assert_eq!(task.into_output().await.unwrap(), "a result");
+    });
 }
 
 #[test]
