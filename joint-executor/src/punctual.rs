@@ -7,19 +7,22 @@
 /// slack is therefore restored before any code of a task runs.
 #[cfg(all(target_os = "linux", not(miri)))]
 pub(crate) fn punctually(sleep: impl FnOnce()) {
-    use core::num::NonZeroU64;
-    use rustix::thread::{current_timer_slack, set_current_timer_slack};
-
-    const PUNCTUAL: Option<NonZeroU64> = NonZeroU64::new(1);
+    const PUNCTUAL: libc::c_ulong = 1;
+    let set = |slack: libc::c_ulong| {
+        // SAFETY: this option has one argument, the nanoseconds.
+        unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, slack) }
+    };
+    // SAFETY: this option has no argument.
+    let own = unsafe { libc::prctl(libc::PR_GET_TIMERSLACK) };
     // A thread with a real-time policy has no slack, and the call returns 0.
-    let own = current_timer_slack().ok().and_then(NonZeroU64::new);
+    let own = libc::c_ulong::try_from(own).unwrap_or_default();
     if own <= PUNCTUAL {
         return sleep();
     }
     // If the system refuses this, the sleep ends as late as by default.
-    let _ = set_current_timer_slack(PUNCTUAL);
+    let _ = set(PUNCTUAL);
     sleep();
-    let _ = set_current_timer_slack(own);
+    let _ = set(own);
 }
 
 #[cfg(any(not(target_os = "linux"), miri))]

@@ -19,7 +19,7 @@ const DEPENDENTS: [(&str, &str, usize, &str); 2] = [
     (
         "joint-executor",
         "joint-executor",
-        12,
+        8,
         include_str!("programs/application.rs"),
     ),
 ];

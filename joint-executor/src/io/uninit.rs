@@ -5,6 +5,8 @@ use core::{
     task::{Context, Poll, ready},
 };
 use std::io;
+#[cfg(unix)]
+use std::os::fd::AsRawFd;
 
 use super::AsyncFd;
 use crate::driver::reactor::{Open, Way};
@@ -81,8 +83,18 @@ pub(super) unsafe fn initialized(buffer: &mut [MaybeUninit<u8>]) -> &mut [u8] {
 /// Returns how many bytes at the beginning of the buffer are initialised.
 #[cfg(unix)]
 fn read(inner: &impl Open, buffer: &mut [MaybeUninit<u8>]) -> io::Result<usize> {
-    let (read, _) = rustix::io::read(inner, buffer)?;
-    Ok(read.len())
+    // Some systems refuse more at once.
+    let most = buffer.len().min(i32::MAX as usize - 1);
+    let raw = inner.as_fd().as_raw_fd();
+    #[cfg(target_os = "linux")]
+    // By its number, because the C library's `read` may cancel the thread, and switches that on and
+    // off by two exchanges.
+    // SAFETY: the system writes into the buffer alone.
+    let read = unsafe { libc::syscall(libc::SYS_read, raw, buffer.as_mut_ptr(), most) };
+    #[cfg(not(target_os = "linux"))]
+    // SAFETY: the system writes into the buffer alone.
+    let read = unsafe { libc::read(raw, buffer.as_mut_ptr().cast(), most) };
+    usize::try_from(read).map_err(|_| io::Error::last_os_error())
 }
 
 #[cfg(windows)]

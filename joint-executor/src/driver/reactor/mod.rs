@@ -27,6 +27,8 @@ use joint_switch::{AtomicUsize, Mutex, order};
 
 pub(crate) use super::event_source::EventSource;
 pub(crate) use direction::SharedTurn;
+#[cfg(unix)]
+pub(crate) use raw::checked;
 pub(crate) use raw::{Open, Raw, number};
 pub use ready::{Interest, Ready};
 pub(crate) use registration::{Found, Registration, would_block};

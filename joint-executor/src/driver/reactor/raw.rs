@@ -2,12 +2,17 @@
 
 use std::io;
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+#[cfg(unix)]
+use libc::{POLLERR, POLLHUP, POLLIN, POLLNVAL, POLLOUT, POLLPRI, c_int, c_short as Flags};
+#[cfg(windows)]
+use windows::*;
 
 use super::ready::{Interest, Ready};
 
+#[cfg(all(unix, any(test, not(target_os = "linux"))))]
+use std::os::fd::BorrowedFd as Borrowed;
 #[cfg(unix)]
-pub(crate) use std::os::fd::{AsFd as Open, BorrowedFd as Borrowed, RawFd as Raw};
+pub(crate) use std::os::fd::{AsFd as Open, RawFd as Raw};
 #[cfg(windows)]
 pub(crate) use std::os::windows::io::{
     AsSocket as Open, BorrowedSocket as Borrowed, RawSocket as Raw,
@@ -23,8 +28,18 @@ pub(crate) fn number(open: &impl Open) -> Raw {
     std::os::windows::io::AsRawSocket::as_raw_socket(&open.as_socket())
 }
 
+/// Returns the result of a system call, or its error.
+#[cfg(unix)]
+pub(crate) fn checked(returned: c_int) -> io::Result<c_int> {
+    match returned {
+        0.. => Ok(returned),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
 /// # Safety
 /// The descriptor is open for the whole lifetime.
+#[cfg(any(test, not(target_os = "linux")))]
 pub(super) unsafe fn borrow<'a>(raw: Raw) -> Borrowed<'a> {
     // SAFETY: the caller promises it.
     unsafe { Borrowed::borrow_raw(raw) }
@@ -39,22 +54,19 @@ pub(super) unsafe fn borrow<'a>(raw: Raw) -> Borrowed<'a> {
 /// # Safety
 /// The descriptor is open, or has been closed against its owner's promise.
 pub(super) unsafe fn ask(raw: Raw, interest: Interest) -> io::Result<Ready> {
-    // SAFETY: the caller promises it.
-    let fd = unsafe { borrow(raw) };
-    let mut flags = PollFlags::empty();
-    flags.set(PollFlags::IN, interest.is_readable());
-    flags.set(PollFlags::OUT, interest.is_writable());
-    // Other systems do not know these, or refuse them.
-    #[cfg(target_os = "linux")]
-    {
-        flags.set(PollFlags::RDHUP, interest.is_readable());
-        flags.set(PollFlags::PRI, interest.is_priority());
+    let mut flags = 0;
+    for (is_asked, flag) in [
+        (interest.is_readable(), POLLIN | ASKED_READ_END),
+        (interest.is_writable(), POLLOUT),
+        // Other systems do not know it, or refuse it.
+        (cfg!(target_os = "linux") && interest.is_priority(), POLLPRI),
+    ] {
+        flags |= if is_asked { flag } else { 0 };
     }
-    let mut asked = [PollFd::from_borrowed_fd(fd, flags)];
-    poll(&mut asked, Some(&Timespec::default()))?;
-    let found = asked[0].revents();
-    if found.contains(PollFlags::NVAL) {
-        return Err(rustix::io::Errno::BADF.into());
+    // SAFETY: the caller promises it.
+    let found = unsafe { poll(raw, flags) }?;
+    if found & POLLNVAL != 0 {
+        return Err(closed());
     }
     let ready = ready(found) & interest.ready();
     match ready.is_empty() {
@@ -63,36 +75,92 @@ pub(super) unsafe fn ask(raw: Raw, interest: Interest) -> io::Result<Ready> {
     }
 }
 
-/// The peer has ended its direction.
-const READ_END: PollFlags = match () {
+/// Returns which of the flags the descriptor has now, and those that are never asked for.
+///
+/// # Safety
+/// As for [`ask`].
+#[cfg(unix)]
+unsafe fn poll(raw: Raw, flags: Flags) -> io::Result<Flags> {
+    let mut asked = libc::pollfd {
+        fd: raw,
+        events: flags,
+        revents: 0,
+    };
+    // SAFETY: this is one descriptor's place.
+    checked(unsafe { libc::poll(&raw mut asked, 1, 0) })?;
+    Ok(asked.revents)
+}
+
+#[cfg(unix)]
+fn closed() -> io::Error {
+    io::Error::from_raw_os_error(libc::EBADF)
+}
+
+#[cfg(windows)]
+mod windows {
+    use std::io;
+
+    use rustix::event::{PollFd, PollFlags, Timespec};
+
+    use super::{Raw, borrow};
+
+    pub(super) type Flags = i16;
+
+    pub(super) const POLLERR: Flags = PollFlags::ERR.bits();
+    pub(super) const POLLHUP: Flags = PollFlags::HUP.bits();
+    pub(super) const POLLIN: Flags = PollFlags::IN.bits();
+    pub(super) const POLLNVAL: Flags = PollFlags::NVAL.bits();
+    pub(super) const POLLOUT: Flags = PollFlags::OUT.bits();
+    pub(super) const POLLPRI: Flags = PollFlags::PRI.bits();
+
+    /// # Safety
+    /// As for `ask`.
+    pub(super) unsafe fn poll(raw: Raw, flags: Flags) -> io::Result<Flags> {
+        // SAFETY: the caller promises it.
+        let socket = unsafe { borrow(raw) };
+        let flags = PollFlags::from_bits_retain(flags);
+        let mut asked = [PollFd::from_borrowed_fd(socket, flags)];
+        rustix::event::poll(&mut asked, Some(&Timespec::default()))?;
+        Ok(asked[0].revents().bits())
+    }
+
+    pub(super) fn closed() -> io::Error {
+        rustix::io::Errno::BADF.into()
+    }
+}
+
+/// What else is asked for with the data.
+const ASKED_READ_END: Flags = match () {
     #[cfg(target_os = "linux")]
-    () => PollFlags::RDHUP,
-    #[cfg(windows)]
-    () => PollFlags::HUP,
-    #[cfg(not(any(target_os = "linux", windows)))]
-    () => PollFlags::empty(),
+    () => libc::POLLRDHUP,
+    #[cfg(not(target_os = "linux"))]
+    () => 0,
+};
+
+/// The peer has ended its direction.
+const READ_END: Flags = match cfg!(windows) {
+    true => POLLHUP,
+    false => ASKED_READ_END,
 };
 
 /// Both directions have ended.
-const BOTH_END: PollFlags = match cfg!(windows) {
-    true => PollFlags::empty(),
-    false => PollFlags::HUP,
+const BOTH_END: Flags = match cfg!(windows) {
+    true => 0,
+    false => POLLHUP,
 };
 
 /// A hang-up or an error is found by operations of both directions.
-fn ready(found: PollFlags) -> Ready {
-    let failed = BOTH_END.union(PollFlags::ERR);
-    let wrote_in_vain = found.contains(PollFlags::OUT | PollFlags::ERR);
+fn ready(found: Flags) -> Ready {
+    let any = |of: Flags| found & of != 0;
+    let failed = BOTH_END | POLLERR;
+    let wrote_in_vain = any(POLLOUT) && any(POLLERR);
     [
-        (found.intersects(PollFlags::IN | failed), Ready::READABLE),
-        (found.intersects(PollFlags::OUT | failed), Ready::WRITABLE),
-        (found.intersects(BOTH_END | READ_END), Ready::READ_CLOSED),
-        (
-            found.intersects(BOTH_END) || wrote_in_vain,
-            Ready::WRITE_CLOSED,
-        ),
-        (found.contains(PollFlags::PRI), Ready::PRIORITY),
-        (found.contains(PollFlags::ERR), Ready::ERROR),
+        (any(POLLIN | failed), Ready::READABLE),
+        (any(POLLOUT | failed), Ready::WRITABLE),
+        (any(BOTH_END | READ_END), Ready::READ_CLOSED),
+        (any(BOTH_END) || wrote_in_vain, Ready::WRITE_CLOSED),
+        (any(POLLPRI), Ready::PRIORITY),
+        (any(POLLERR), Ready::ERROR),
     ]
     .into_iter()
     .filter_map(|(is, ready)| is.then_some(ready))

@@ -54,8 +54,7 @@ fn begin(socket: &Socket, address: &SockAddr) -> io::Result<bool> {
 fn is_under_way(error: &io::Error) -> bool {
     // `WouldBlock` does not count: for a Unix socket it means that the listener has no room, and
     // that no attempt has begun.
-    error.kind() == io::ErrorKind::Interrupted
-        || error.raw_os_error() == Some(rustix::io::Errno::INPROGRESS.raw_os_error())
+    error.kind() == io::ErrorKind::Interrupted || error.raw_os_error() == Some(libc::EINPROGRESS)
 }
 
 #[cfg(windows)]

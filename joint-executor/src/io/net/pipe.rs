@@ -1,11 +1,15 @@
 //! [`pipe`]: a byte stream from a [`PipeWriter`] to a [`PipeReader`], within a process or between
 //! two.
 
-use std::{fs::File, io, os::fd::OwnedFd};
+use std::{
+    fs::File,
+    io,
+    os::fd::{AsRawFd, FromRawFd, OwnedFd},
+};
 
-use rustix::fs::{OFlags, fcntl_getfl};
+use libc::{F_GETFL, O_ACCMODE, O_RDONLY, O_WRONLY};
 
-use crate::io::AsyncFd;
+use crate::{driver::reactor::checked, io::AsyncFd};
 
 /// Creates a pipe. Programs that are started do not inherit its descriptors.
 ///
@@ -32,16 +36,24 @@ pub fn pipe() -> io::Result<(PipeReader, PipeWriter)> {
     Ok((reader.try_into()?, writer.try_into()?))
 }
 
+fn descriptors() -> io::Result<(OwnedFd, OwnedFd)> {
+    let mut both = [0; 2];
+    create(&mut both)?;
+    // SAFETY: they have just been opened, and nobody else closes them.
+    let [reader, writer] = both.map(|raw| unsafe { OwnedFd::from_raw_fd(raw) });
+    Ok((reader, writer))
+}
+
 #[cfg(not(any(
     target_vendor = "apple",
     target_os = "aix",
     target_os = "haiku",
     target_os = "nto"
 )))]
-fn descriptors() -> io::Result<(OwnedFd, OwnedFd)> {
-    use rustix::pipe::{PipeFlags, pipe_with};
-
-    Ok(pipe_with(PipeFlags::CLOEXEC)?)
+fn create(both: &mut [libc::c_int; 2]) -> io::Result<()> {
+    // SAFETY: there is room for two descriptors.
+    checked(unsafe { libc::pipe2(both.as_mut_ptr(), libc::O_CLOEXEC) })?;
+    Ok(())
 }
 
 /// For systems that cannot create the descriptors with close-on-exec in one step.
@@ -51,13 +63,15 @@ fn descriptors() -> io::Result<(OwnedFd, OwnedFd)> {
     target_os = "haiku",
     target_os = "nto"
 ))]
-fn descriptors() -> io::Result<(OwnedFd, OwnedFd)> {
-    use rustix::io::{FdFlags, fcntl_setfd};
-
-    let (reader, writer) = rustix::pipe::pipe()?;
-    fcntl_setfd(&reader, FdFlags::CLOEXEC)?;
-    fcntl_setfd(&writer, FdFlags::CLOEXEC)?;
-    Ok((reader, writer))
+fn create(both: &mut [libc::c_int; 2]) -> io::Result<()> {
+    // SAFETY: there is room for two descriptors.
+    checked(unsafe { libc::pipe(both.as_mut_ptr()) })?;
+    for raw in *both {
+        // It cannot fail for a descriptor that is open.
+        // SAFETY: the flag is what this operation takes.
+        unsafe { libc::fcntl(raw, libc::F_SETFD, libc::FD_CLOEXEC) };
+    }
+    Ok(())
 }
 
 /// The reading end of a pipe. It implements [`AsyncRead`](futures_io::AsyncRead), and so do
@@ -125,7 +139,9 @@ macro_rules! owns {
             type Error = io::Error;
 
             fn try_from(descriptor: OwnedFd) -> io::Result<Self> {
-                if fcntl_getfl(&descriptor)? & OFlags::RWMODE == OFlags::$wrong {
+                // SAFETY: this operation takes no argument.
+                let flags = checked(unsafe { libc::fcntl(descriptor.as_raw_fd(), F_GETFL) })?;
+                if flags & O_ACCMODE == $wrong {
                     return Err(io::Error::new(
                         io::ErrorKind::InvalidInput,
                         concat!(
@@ -148,6 +164,6 @@ macro_rules! owns {
 }
 
 owns! {
-    PipeReader, not WRONLY, which is for "PipeWriter";
-    PipeWriter, not RDONLY, which is for "PipeReader";
+    PipeReader, not O_WRONLY, which is for "PipeWriter";
+    PipeWriter, not O_RDONLY, which is for "PipeReader";
 }

@@ -13,30 +13,21 @@
 //! does not notice that, because nothing is removed from the `epoll` first.
 
 use alloc::vec::Vec;
-use core::time::Duration;
+use core::{mem, ptr};
 use std::{
     io,
-    os::fd::{AsFd, OwnedFd},
+    os::fd::{AsRawFd, FromRawFd, OwnedFd},
 };
 
-use rustix::{
-    buffer::spare_capacity,
-    event::{
-        EventfdFlags,
-        epoll::{self, CreateFlags, EventData, EventFlags},
-        eventfd,
-    },
-    io::Errno,
-    time::{
-        Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create,
-        timerfd_settime,
-    },
+use libc::{
+    EPOLL_CTL_ADD, EPOLL_CTL_DEL, EPOLLERR, EPOLLET, EPOLLHUP, EPOLLIN, EPOLLOUT, EPOLLPRI,
+    EPOLLRDHUP, c_int, epoll_event, itimerspec,
 };
 
 use super::{
     super::{
         super::clock::{self, NEVER},
-        raw::{self, Raw},
+        raw::{Raw, checked},
         readiness::ShortCount,
         source::Event,
     },
@@ -51,11 +42,11 @@ const MOST: usize = 1024;
 const BELL: u64 = u64::MAX;
 const TIMER: u64 = u64::MAX - 1;
 
-#[derive(Default)]
-pub(crate) struct Events(Vec<epoll::Event>);
+/// In nanoseconds.
+const SECOND: u64 = 1_000_000_000;
 
-// SAFETY: the field of an event that could be a pointer is always a key here.
-unsafe impl Send for Events {}
+#[derive(Default)]
+pub(crate) struct Events(Vec<epoll_event>);
 
 #[derive(Debug)]
 pub(crate) struct Epoll {
@@ -71,68 +62,100 @@ impl Selector for Epoll {
     const SHORT_COUNT: ShortCount = ShortCount::Exhausted;
 
     fn new() -> io::Result<Self> {
-        let epoll = epoll::create(CreateFlags::CLOEXEC)?;
-        let bell = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
-        add(&epoll, &bell, BELL, EventFlags::IN)?;
+        // SAFETY: the call has no conditions.
+        let epoll = owned(unsafe { libc::epoll_create1(libc::EPOLL_CLOEXEC) })?;
+        // SAFETY: as above.
+        let bell = owned(unsafe { libc::eventfd(0, libc::EFD_CLOEXEC | libc::EFD_NONBLOCK) })?;
+        add(&epoll, bell.as_raw_fd(), BELL, EPOLLIN)?;
         let timer = Timer::new()?;
-        add(&epoll, &timer.fd, TIMER, EventFlags::IN)?;
+        add(&epoll, timer.fd.as_raw_fd(), TIMER, EPOLLIN)?;
         Ok(Self { epoll, bell, timer })
     }
 
     unsafe fn add(&self, raw: Raw) -> io::Result<()> {
-        // SAFETY: the caller's descriptor is open.
-        let fd = unsafe { raw::borrow(raw) };
-        let both = EventFlags::IN | EventFlags::OUT | EventFlags::RDHUP | EventFlags::PRI;
-        Ok(add(&self.epoll, fd, raw as u64, both)?)
+        let both = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLPRI;
+        add(&self.epoll, raw, raw as u64, both)
     }
 
     unsafe fn delete(&self, raw: Raw) {
-        // SAFETY: the caller promises it.
-        let fd = unsafe { raw::borrow(raw) };
         // It can fail only for a descriptor that was closed without being deleted, and then there
         // is nothing to delete.
-        let _ = epoll::delete(&self.epoll, fd);
+        // SAFETY: this operation reads no event.
+        unsafe { libc::epoll_ctl(self.epoll.as_raw_fd(), EPOLL_CTL_DEL, raw, ptr::null_mut()) };
     }
 
     fn wait(&self, Events(events): &mut Events, until: u64) {
         events.clear();
         events.reserve(MOST);
         let only_looks = until == 0 || self.timer.set(until).is_err();
-        let timeout = only_looks.then(Timespec::default);
+        let timeout: c_int = if only_looks { 0 } else { -1 };
+        let (epoll, room) = (self.epoll.as_raw_fd(), events.as_mut_ptr());
+        let no_mask: *const libc::sigset_t = ptr::null();
+        // By its number, because the C library's `epoll_wait` may cancel the thread, and switches
+        // that on and off by two exchanges.
+        // SAFETY: there is room for `MOST` events.
+        let found = unsafe {
+            libc::syscall(
+                libc::SYS_epoll_pwait,
+                epoll,
+                room,
+                MOST,
+                timeout,
+                no_mask,
+                0_usize,
+            )
+        };
         // An error is an early return with nothing.
-        let _ = epoll::wait(&self.epoll, spare_capacity(events), timeout.as_ref());
+        // SAFETY: the system has written that many events.
+        unsafe { events.set_len(found.max(0) as usize) };
     }
 
     fn each(&self, events: &Events, mut each: impl FnMut(Raw, Event)) {
         for told in &events.0 {
-            match told.data.u64() {
+            match told.u64 {
                 TIMER => self.timer.expired(),
                 BELL => {}
-                raw => each(raw as Raw, event(told.flags)),
+                raw => each(raw as Raw, event(told.events)),
             }
         }
     }
 
     fn interrupt(&self) {
+        let one = ptr::from_ref(&1_u64).cast();
         // It cannot fail: the counter is never read, and is full after 2^64 rings.
-        let _ = rustix::io::write(&self.bell, &1u64.to_ne_bytes());
+        // SAFETY: the number has eight bytes.
+        unsafe { libc::write(self.bell.as_raw_fd(), one, size_of::<u64>()) };
     }
 }
 
-fn add(epoll: &OwnedFd, fd: impl AsFd, key: u64, flags: EventFlags) -> Result<(), Errno> {
-    epoll::add(epoll, fd, EventData::new_u64(key), flags | EventFlags::ET)
+/// Returns the descriptor that a call has opened.
+fn owned(returned: c_int) -> io::Result<OwnedFd> {
+    let raw = checked(returned)?;
+    // SAFETY: the call has just opened it, and nobody else closes it.
+    Ok(unsafe { OwnedFd::from_raw_fd(raw) })
 }
 
-fn event(flags: EventFlags) -> Event {
-    let failed = flags.intersects(EventFlags::HUP | EventFlags::ERR);
-    let odd = flags.intersects(EventFlags::RDHUP | EventFlags::PRI);
+fn add(epoll: &OwnedFd, raw: Raw, key: u64, flags: c_int) -> io::Result<()> {
+    let mut event = epoll_event {
+        events: (flags | EPOLLET) as u32,
+        u64: key,
+    };
+    // SAFETY: the event can be read.
+    checked(unsafe { libc::epoll_ctl(epoll.as_raw_fd(), EPOLL_CTL_ADD, raw, &raw mut event) })?;
+    Ok(())
+}
+
+fn event(flags: u32) -> Event {
+    let any = |of: c_int| flags & of as u32 != 0;
+    let failed = any(EPOLLHUP | EPOLLERR);
+    let odd = any(EPOLLRDHUP | EPOLLPRI);
     let short = |hides_more| match hides_more {
         true => ShortCount::Unsure,
         false => ShortCount::Exhausted,
     };
-    let read = failed || odd || flags.contains(EventFlags::IN);
-    let write = failed || flags.contains(EventFlags::OUT);
-    let exception = failed || flags.contains(EventFlags::PRI);
+    let read = failed || odd || any(EPOLLIN);
+    let write = failed || any(EPOLLOUT);
+    let exception = failed || any(EPOLLPRI);
     [
         read.then(|| short(failed || odd)),
         write.then(|| short(failed)),
@@ -149,16 +172,17 @@ struct Timer {
 
 impl Timer {
     fn new() -> io::Result<Self> {
-        let flags = TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK;
+        let flags = libc::TFD_CLOEXEC | libc::TFD_NONBLOCK;
         Ok(Self {
-            fd: timerfd_create(TimerfdClockId::Monotonic, flags)?,
+            // SAFETY: the call has no conditions.
+            fd: owned(unsafe { libc::timerfd_create(libc::CLOCK_MONOTONIC, flags) })?,
             set_to: AtomicU64::new(NEVER),
         })
     }
 
     /// Ensures that the timer fires by that time. If it fires before, it is set again then: to set
     /// it takes longer than a wait that ends early.
-    fn set(&self, until: u64) -> Result<(), Errno> {
+    fn set(&self, until: u64) -> io::Result<()> {
         // ORDERING: set_look. Relaxed: only the waiting thread is here, and the right to wait is
         // handed on with an order of its own.
         if self.set_to.load(order!(set_look: Relaxed)) <= until {
@@ -166,12 +190,14 @@ impl Timer {
         }
         // 0 would disarm it.
         let expires = until.saturating_sub(clock::now()).max(1);
-        let expires = Timespec::try_from(Duration::from_nanos(expires));
-        let value = Itimerspec {
-            it_interval: Timespec::default(),
-            it_value: expires.map_err(|_| Errno::OVERFLOW)?,
-        };
-        timerfd_settime(&self.fd, TimerfdTimerFlags::empty(), &value)?;
+        // SAFETY: all zeros are a value of the type, which has padding on some systems.
+        let mut value: itimerspec = unsafe { mem::zeroed() };
+        let seconds = (expires / SECOND).try_into();
+        value.it_value.tv_sec = seconds.map_err(|_| io::ErrorKind::InvalidInput)?;
+        value.it_value.tv_nsec = (expires % SECOND) as _;
+        // SAFETY: the value can be read, and the old one is not asked for.
+        let set = unsafe { libc::timerfd_settime(self.fd.as_raw_fd(), 0, &value, ptr::null_mut()) };
+        checked(set)?;
         // ORDERING: set. Relaxed: as for `set_look`.
         self.set_to.store(until, order!(set: Relaxed));
         Ok(())
@@ -203,9 +229,13 @@ mod tests {
     fn the_timer_is_set_for_an_earlier_time_alone() {
         let epoll = epoll();
         let left = || {
-            rustix::time::timerfd_gettime(&epoll.timer.fd)
-                .expect("the timer can be read")
-                .it_value
+            // SAFETY: all zeros are a value of the type.
+            let mut value: itimerspec = unsafe { mem::zeroed() };
+            let timer = epoll.timer.fd.as_raw_fd();
+            // SAFETY: there is room for the value.
+            let read = unsafe { libc::timerfd_gettime(timer, &raw mut value) };
+            checked(read).expect("the timer can be read");
+            value.it_value
         };
         let hour = 3_600_000_000_000;
         for (hours, seconds) in [(3, 10_800), (2, 7_200), (2, 7_200), (3, 7_200)] {
