@@ -11,15 +11,9 @@
 mod noted;
 mod told;
 
-use alloc::{
-    borrow::ToOwned,
-    collections::{BTreeMap, BTreeSet},
-    string::String,
-    sync::Arc,
-    vec::Vec,
-};
-use core::{fmt, panic::Location, time::Duration};
-use std::time::Instant;
+use alloc::{borrow::ToOwned, string::String, sync::Arc, vec::Vec};
+use core::{fmt, mem, panic::Location, time::Duration};
+use std::{collections::HashMap, time::Instant};
 
 use joint::{host::now, task::Id};
 
@@ -195,8 +189,8 @@ impl Dump {
             });
         });
         let tasks = || found.iter().enumerate();
-        let places: BTreeMap<_, _> = tasks().map(|(place, it)| (it.address, place)).collect();
-        let ids: BTreeMap<_, _> = tasks().map(|(place, it)| (it.task.id, place)).collect();
+        let places: HashMap<_, _> = tasks().map(|(place, it)| (it.address, place)).collect();
+        let ids: HashMap<_, _> = tasks().map(|(place, it)| (it.task.id, place)).collect();
         let awaited: Vec<_> = (found.iter())
             .filter_map(|found| Some((found.waiter?, found.task.id)))
             .collect();
@@ -205,11 +199,12 @@ impl Dump {
                 found[place].add(what, has_waker);
             }
         };
-        let mut sets = BTreeSet::new();
+        // Of the type of `places`, because each type of a map takes as long to compile.
+        let mut sets = HashMap::new();
         for (waiter, id) in awaited {
             // A set has one waker of its task, however many children it has.
             let (task, has_waker) = match join_set::set_of(waiter) {
-                Some((set, task)) => (task, sets.insert(set)),
+                Some((set, task)) => (task, sets.insert(set, 0).is_none()),
                 None => (waiter, true),
             };
             add(task, WaitsFor::Task(id), has_waker);
@@ -339,7 +334,7 @@ impl TaskDump {
 
 /// The edges between the tasks of a dump, by their places.
 struct Graph {
-    places: BTreeMap<Id, usize>,
+    places: HashMap<Id, usize>,
     /// The task that awaits each.
     waiters: Vec<Option<usize>>,
 }
@@ -347,7 +342,7 @@ struct Graph {
 impl Graph {
     fn new(dump: &Dump) -> Self {
         let tasks = || dump.tasks.iter().enumerate();
-        let places: BTreeMap<_, _> = tasks().map(|(place, task)| (task.id, place)).collect();
+        let places: HashMap<_, _> = tasks().map(|(place, task)| (task.id, place)).collect();
         let mut waiters = alloc::vec![None; dump.tasks.len()];
         for (place, task) in tasks() {
             for what in &task.waits_for {
@@ -360,13 +355,13 @@ impl Graph {
     }
 
     fn cycles(&self) -> Vec<Vec<usize>> {
-        let mut seen = BTreeSet::new();
+        let mut seen = alloc::vec![false; self.waiters.len()];
         let mut cycles = Vec::new();
         for place in 0..self.waiters.len() {
             let mut way = Vec::new();
             let mut next = Some(place);
             // Every task is awaited by at most one other, so the way has no forks.
-            while let Some(place) = next.filter(|&place| seen.insert(place)) {
+            while let Some(place) = next.filter(|&place| !mem::replace(&mut seen[place], true)) {
                 way.push(place);
                 next = self.waiters[place];
             }
@@ -383,7 +378,7 @@ impl fmt::Display for Dump {
         let graph = Graph::new(self);
         let (waited, live) = (self.tasks.len(), self.live);
         writeln!(f, "{waited} of {live} tasks have waited")?;
-        let mut seen = BTreeSet::new();
+        let mut seen = alloc::vec![false; waited];
         for root in (0..waited).filter(|&place| graph.waiters[place].is_none()) {
             self.tree(root, &graph, &mut seen, f)?;
         }
@@ -407,7 +402,7 @@ impl Dump {
         &self,
         root: usize,
         graph: &Graph,
-        seen: &mut BTreeSet<usize>,
+        seen: &mut [bool],
         f: &mut fmt::Formatter<'_>,
     ) -> fmt::Result {
         let mut left = Vec::from([(root, 0)]);
@@ -415,7 +410,7 @@ impl Dump {
             let (task, indent) = (&self.tasks[place], 2 * DEEPEST.min(depth));
             let awaits = if depth > 0 { "awaits " } else { "" };
             write!(f, "{:indent$}{awaits}{task}", "")?;
-            if !seen.insert(place) {
+            if mem::replace(&mut seen[place], true) {
                 writeln!(f, ": see above")?;
                 continue;
             }

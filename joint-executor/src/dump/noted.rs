@@ -1,8 +1,11 @@
 //! The waits of tasks for oneshots, since [`note_wait`] is part of a thread's host.
 
-use alloc::{collections::BTreeMap, sync::Arc, task::Wake};
+use alloc::{sync::Arc, task::Wake, vec::Vec};
 use core::task::Waker;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::{
+    collections::HashMap,
+    sync::{LazyLock, Mutex, MutexGuard, PoisonError},
+};
 
 use joint::task::{Id, try_id};
 
@@ -18,9 +21,9 @@ struct Note {
 struct Key(u64);
 
 /// The next key, which no note had before, and all notes.
-static NOTES: Mutex<(u64, BTreeMap<u64, Note>)> = Mutex::new((0, BTreeMap::new()));
+static NOTES: LazyLock<Mutex<(u64, HashMap<u64, Note>)>> = LazyLock::new(Mutex::default);
 
-fn notes() -> MutexGuard<'static, (u64, BTreeMap<u64, Note>)> {
+fn notes() -> MutexGuard<'static, (u64, HashMap<u64, Note>)> {
     NOTES.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -37,9 +40,13 @@ pub fn note_wait(waker: Waker, what: &'static str) -> Waker {
 }
 
 /// Calls `f` with each wait: its task, what it waits for, and the [data](Waker::data) of the poll's
-/// waker. `f` must not wake or drop a waker.
+/// waker, in the order of the waits. `f` must not wake or drop a waker.
 pub(super) fn each(mut f: impl FnMut(Id, &'static str, usize)) {
-    for Note { task, what, waker } in notes().1.values() {
+    let (_, all) = &*notes();
+    let mut keys: Vec<_> = all.keys().copied().collect();
+    keys.sort_unstable();
+    for key in keys {
+        let Note { task, what, waker } = &all[&key];
         f(*task, what, waker.data().addr());
     }
 }

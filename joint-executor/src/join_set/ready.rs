@@ -8,13 +8,16 @@
 //! word wakes a registered waker by value or gives it back. A child that had already ended when it
 //! was added is pushed by the set, and has no waker.
 
-use alloc::{collections::BTreeMap, sync::Arc};
+use alloc::sync::Arc;
 use core::{
     mem::ManuallyDrop,
     ptr::{self, NonNull},
     task::Waker,
 };
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::{
+    collections::HashMap,
+    sync::{Mutex, OnceLock, PoisonError},
+};
 
 use crate::arrivals::{Arrivals, ITEM, Taken, is_item};
 use joint::waker::{Header, ThinWaker, VTable};
@@ -131,7 +134,7 @@ impl Drop for Node {
 
 /// The list that each node belongs to, by the node's address. A dump finds that address in the join
 /// word of a child, but must not read the node, which may be gone by then.
-type Nodes = BTreeMap<usize, Arc<Arrivals>>;
+type Nodes = HashMap<usize, Arc<Arrivals>>;
 
 /// All nodes that were made since [`record`] was called, and that still exist.
 static NODES: OnceLock<Mutex<Nodes>> = OnceLock::new();
