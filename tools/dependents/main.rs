@@ -1,10 +1,14 @@
 //! Packages outside of the workspaces, which run offline. Two depend on one package of joint alone,
 //! and may build so many crates and no more. Four have models that fail (`failing.rs`).
+//!
+//! `build-time [ROUNDS]` does none of that, and measures what it takes to build `joint-executor`.
 
+mod build_time;
 mod failing;
 #[path = "../../joint-executor/examples/options/mod.rs"]
 mod options;
 
+use lexopt::Arg::Value;
 use std::{
     collections::BTreeSet,
     env, fs,
@@ -28,6 +32,7 @@ const HELP: &str = "\
 Builds and runs packages outside of the workspaces. `cargo xtask dependents` runs it.
 
 Usage: joint-dependents
+       joint-dependents build-time [ROUNDS]    measure the build of joint-executor beside tokio's
 
   -h, --help     print this
   -V, --version  print the version
@@ -36,15 +41,31 @@ Exit status: 0 all is as it should be, 1 it is not, 2 bad usage.
 ";
 
 fn main() -> ExitCode {
-    options::run("joint-dependents", HELP, |options| {
-        options.end()?;
-        let of_one =
-            |(package, folder, most, program)| dependent(package, folder, most, program).err();
-        let mut wrong: Vec<_> = DEPENDENTS.into_iter().filter_map(of_one).collect();
-        wrong.extend(failing::run().err());
+    options::run("joint-dependents", HELP, |mut options| {
+        let wrong = match options.next()? {
+            None => dependents(),
+            Some(Value(word)) if word == "build-time" => {
+                let rounds = match options.next()? {
+                    Some(Value(word)) => options::number("build-time", &word, 1..=1000)?,
+                    Some(other) => return Err(other.unexpected().into()),
+                    None => 1,
+                };
+                options.end()?;
+                build_time::run(rounds as usize).err().into_iter().collect()
+            }
+            Some(other) => return Err(other.unexpected().into()),
+        };
         wrong.iter().for_each(|why| eprintln!("{why}"));
         Ok(ExitCode::from(u8::from(!wrong.is_empty())))
     })
+}
+
+/// Returns what is wrong with the packages.
+fn dependents() -> Vec<String> {
+    let of_one = |(package, folder, most, program)| dependent(package, folder, most, program).err();
+    let mut wrong: Vec<_> = DEPENDENTS.into_iter().filter_map(of_one).collect();
+    wrong.extend(failing::run().err());
+    wrong
 }
 
 /// Generates, builds and runs a package.
@@ -135,10 +156,10 @@ impl Outside {
             .arg("--offline")
             .current_dir(&self.0)
             .env("CARGO_TARGET_DIR", self.0.with_file_name(build))
-            .env("CARGO_PROFILE_DEV_DEBUG", "false")
             // The models are small: to optimize the checkers takes longer than to run them.
-            .env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "0")
-            .envs(flags.map(|flags| ("RUSTFLAGS", flags)));
+            .envs(flags.into_iter().flat_map(|flags| {
+                [("RUSTFLAGS", flags), ("CARGO_PROFILE_RELEASE_OPT_LEVEL", "0")]
+            }));
         let output = cargo.output();
         output.map_err(|error| format!("could not start cargo: {error}"))
     }

@@ -25,7 +25,7 @@ const fn command(usage: &'static str, about: &'static str, run: fn(&Words) -> Do
     Command { usage, about, run }
 }
 
-const COMMANDS: [Command; 27] = [
+const COMMANDS: [Command; 28] = [
     command(
         "check",
         "Checks the format, lints in every configuration, and the documentation.",
@@ -85,6 +85,16 @@ const COMMANDS: [Command; 27] = [
                 .into_iter()
                 .filter(|word| words.has(word));
             script("instructions", "tools/instructions/count.sh", given)
+        },
+    ),
+    command(
+        "build-time [ROUNDS]",
+        "Measures the processor time that it takes to build joint-executor from an empty folder,\n\
+         and prints the multiple of tokio's with the same features (tools/dependents).",
+        |words| {
+            let step = plans::tool("dependents").args(["--", "build-time"]);
+            let steps = vec![step.args(words.word(0))];
+            Ok(run_all("build-time", steps))
         },
     ),
     command(
