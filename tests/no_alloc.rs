@@ -42,7 +42,7 @@ fn tasks_await_tasks() {
     assert_eq!(runnable.name(), Some("named"));
     drop(runnable);
     let result = poll(&mut handle.result(), Waker::noop());
-    assert!(matches!(result, Poll::Ready(Err(JoinError::Cancelled))));
+    assert!(matches!(result, Poll::Ready(Err(JoinError::Cancelled(_)))));
 }
 
 #[test]

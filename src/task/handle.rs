@@ -11,7 +11,7 @@ use core::{
 };
 
 use super::{
-    Fallible, JoinError, JoinResult, TaskView,
+    Fallible, JoinResult, PanicPayload, TaskView,
     header::Task,
     state::{Finisher, OnRelease, State},
 };
@@ -113,7 +113,8 @@ impl<T, M> JoinHandle<T, M> {
     ///
     /// If the task is being polled right now, it finishes that poll. If the poll is ready, the task
     /// ends with its output. Otherwise its future is dropped at once, and awaiting the task reports
-    /// that it was [cancelled](JoinError::Cancelled). A task that has ended is left as it is.
+    /// that it was [cancelled](super::JoinError::Cancelled). A task that has ended is left as it
+    /// is.
     ///
     /// # Progress
     /// Lock-free.
@@ -236,8 +237,12 @@ impl<T, M> JoinHandle<T, M> {
         JoinResult { handle: self }
     }
 
+    /// Polls for the output or the panic of the task, or for `None` if it was cancelled.
     #[inline]
-    pub(super) fn poll_result(&mut self, cx: &mut Context<'_>) -> Poll<Result<T, JoinError>> {
+    pub(super) fn poll_ended(
+        &mut self,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<T, PanicPayload>>> {
         if self.registration.is_ended() {
             polled_again();
         }
@@ -251,27 +256,22 @@ impl<T, M> JoinHandle<T, M> {
         Poll::Ready(match ended {
             // SAFETY: the task has ended with an output or a panic in the stage, which now belongs
             // to the handle, and which the handle has not taken.
-            Ended::Done => unsafe { self.task.take_output::<T>() },
-            Ended::Abandoned => Err(JoinError::Cancelled),
+            Ended::Done => Some(unsafe { self.task.take_output::<T>() }),
+            Ended::Abandoned => None,
         })
     }
 
-    /// Turns the task's failure into a panic of the code that awaits the output.
+    /// The task was cancelled, and the code that awaits it has no other way to learn of it.
     #[cold]
-    pub(super) fn raise(&self, error: JoinError) -> ! {
-        match error {
-            JoinError::Panicked(payload) => payload.resume(),
-            // Without the task, whose text would bring formatting into a small program.
-            JoinError::Cancelled if cfg!(not(feature = "alloc")) => {
-                panic!(
-                    "awaited a task that was cancelled by an abort or by the end of its executor"
-                )
-            }
-            JoinError::Cancelled => panic!(
-                "awaited a task that was cancelled by an abort or by the end of its executor; await \
-                 `JoinHandle::result` to get the cancellation as a value. The task: {self:?}"
-            ),
+    fn raise_cancelled(&self) -> ! {
+        // Without the task, whose text would bring formatting into a small program.
+        if cfg!(not(feature = "alloc")) {
+            panic!("awaited a task that was cancelled by an abort or by the end of its executor")
         }
+        panic!(
+            "awaited a task that was cancelled by an abort or by the end of its executor; await \
+             `JoinHandle::result` to get the cancellation as a value. The task: {self:?}"
+        )
     }
 }
 
@@ -339,8 +339,11 @@ impl<T, M> Future for JoinHandle<T, M> {
     /// after it was ready.
     #[inline]
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<T> {
-        let poll = self.poll_result(cx);
-        poll.map(|result| result.unwrap_or_else(|error| self.raise(error)))
+        self.poll_ended(cx).map(|ended| match ended {
+            Some(Ok(output)) => output,
+            Some(Err(payload)) => payload.resume(),
+            None => self.raise_cancelled(),
+        })
     }
 }
 

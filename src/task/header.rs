@@ -4,7 +4,7 @@
 use core::{fmt, marker::PhantomData, panic::Location, ptr::NonNull, task::Waker};
 
 use super::{
-    JoinError, Link, Origin, PanicPayload, ScheduleInfo, TaskView,
+    Link, Origin, PanicPayload, ScheduleInfo, TaskView,
     apart::{Apart, is_large},
     polled,
     state::{Finisher, OnFinish, OnRelease, OnWake, State},
@@ -190,7 +190,7 @@ impl Task {
     /// The task has completed without being cancelled, and its stage is the caller's (rule 1). The
     /// stage is empty after this.
     #[inline]
-    pub(super) unsafe fn take_output<T>(self) -> Result<T, JoinError> {
+    pub(super) unsafe fn take_output<T>(self) -> Result<T, PanicPayload> {
         // SAFETY: the handle keeps the task alive.
         let view = unsafe { self.view::<()>() };
         // SAFETY: passed on from the caller.
@@ -198,7 +198,7 @@ impl Task {
         if view.state().is_panicked() {
             // SAFETY: the stage holds the panic, which counts as moved out from here on.
             let payload = unsafe { stage.cast::<PanicPayload>().read() };
-            return Err(JoinError::Panicked(payload));
+            return Err(payload);
         }
         if is_large::<T>() && view.vtable().has_heap {
             // SAFETY: the stage holds the output's block, which counts as moved out from here on.

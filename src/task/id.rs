@@ -107,6 +107,11 @@ impl<'a, M> TaskView<'a, M> {
         self.origin().id()
     }
 
+    /// Returns the identity of the task, if somebody has asked for it.
+    pub(super) fn known_id(&self) -> Option<Id> {
+        Some(self.origin().look().err()?.value().0)
+    }
+
     /// Returns the value that was [attached](super::Runnable::attach) to the task.
     ///
     /// # Cost

@@ -8,7 +8,7 @@ use core::{
     task::{Context, Poll},
 };
 
-use super::{JoinError, JoinHandle};
+use super::{CancelledTask, JoinError, JoinHandle};
 
 /// The future of [`JoinHandle::result`]. Dropping it cancels the task.
 #[must_use = "futures do nothing unless awaited; dropping this one cancels the task"]
@@ -22,7 +22,10 @@ impl<T, M> Future for JoinResult<T, M> {
     /// # Panics
     /// Panics if it is polled again after it was ready.
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        self.handle.poll_result(cx)
+        self.handle.poll_ended(cx).map(|ended| match ended {
+            Some(ended) => ended.map_err(JoinError::Panicked),
+            None => Err(JoinError::Cancelled(CancelledTask::of(self.handle.view()))),
+        })
     }
 }
 
@@ -40,10 +43,9 @@ impl<T, M> Future for Fallible<T, M> {
     /// # Panics
     /// Resumes the panic of the task. Panics if it is polled again after it was ready.
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<T>> {
-        self.handle.poll_result(cx).map(|result| match result {
+        self.handle.poll_ended(cx).map(|ended| match ended? {
             Ok(output) => Some(output),
-            Err(JoinError::Cancelled) => None,
-            Err(panicked) => self.handle.raise(panicked),
+            Err(payload) => payload.resume(),
         })
     }
 }

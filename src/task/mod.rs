@@ -253,7 +253,7 @@ pub use self::no_alloc::PanicPayload;
 pub use self::{
     abort::AbortHandle,
     builder::Builder,
-    error::JoinError,
+    error::{CancelledTask, JoinError},
     join::JoinResult,
     link::Link,
     runnable::{Polled, Runnable},

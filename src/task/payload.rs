@@ -20,11 +20,12 @@ pub(super) fn message_of(payload: &Payload) -> Option<&str> {
 }
 
 impl JoinError {
-    /// Returns the id of the task that panicked. There is none for a task that was cancelled, whose
-    /// handle has it, and none for a payload that was made by [`PanicPayload::new`].
+    /// Returns the id of the task, which a cancelled task has if somebody had
+    /// [asked for it](super::CancelledTask::id). There is none for a payload that was made by
+    /// [`PanicPayload::new`].
     pub fn id(&self) -> Option<Id> {
         match self {
-            Self::Cancelled => None,
+            Self::Cancelled(task) => task.id(),
             Self::Panicked(payload) => payload.0.id,
         }
     }
@@ -52,7 +53,7 @@ impl JoinError {
     /// ```
     pub fn try_into_panic(self) -> Result<Box<dyn Any + Send>, Self> {
         match self {
-            Self::Cancelled => Err(self),
+            Self::Cancelled(_) => Err(self),
             Self::Panicked(payload) => Ok(payload.into_inner()),
         }
     }

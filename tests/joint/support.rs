@@ -139,7 +139,7 @@ pub(crate) fn guarded(dropped: &Count) -> impl Future<Output = ()> + Send + use<
 }
 
 pub(crate) fn is_cancelled<T: Send, M>(handle: JoinHandle<T, M>) -> bool {
-    matches!(ready(handle.result()), Err(JoinError::Cancelled))
+    matches!(ready(handle.result()), Err(JoinError::Cancelled(_)))
 }
 
 pub(crate) fn is_panicked<T: Send, M>(handle: JoinHandle<T, M>) -> bool {

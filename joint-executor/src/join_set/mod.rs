@@ -386,10 +386,10 @@ impl<T> JoinSet<T> {
             outputs.into_iter().for_each(drop_quietly);
             match error {
                 JoinError::Panicked(payload) => payload.resume(),
-                JoinError::Cancelled => {
+                JoinError::Cancelled(task) => {
                     panic!(
-                        "`join_all` found a task that was cancelled; use `join_next` to get the \
-                         cancellation as a value"
+                        "`join_all` found that {task}; use `join_next` to get the cancellation as a \
+                         value"
                     )
                 }
             }

@@ -9,7 +9,10 @@ use core::{
 };
 
 use super::{Held, Inner};
-use joint::{oneshot, task::JoinError};
+use joint::{
+    oneshot,
+    task::{CancelledTask, JoinError},
+};
 
 /// Awaits a child of a scope. If the handle is dropped, the child runs on, and the scope waits for
 /// it.
@@ -66,7 +69,7 @@ impl<T> ScopedHandle<'_, T> {
         let poll = Pin::new(&mut self.receiver).poll(cx);
         poll.map(|received| match received {
             Ok(result) => result.map_err(|held| self.inner.take(held)),
-            Err(_) => Err(JoinError::Cancelled),
+            Err(_) => Err(JoinError::Cancelled(CancelledTask::new(self.spawned))),
         })
     }
 }
@@ -81,7 +84,7 @@ impl<T> Future for ScopedHandle<'_, T> {
         self.poll_result(cx).map(|result| match result {
             Ok(output) => output,
             Err(JoinError::Panicked(payload)) => payload.resume(),
-            Err(JoinError::Cancelled) => panic!(
+            Err(JoinError::Cancelled(_)) => panic!(
                 "awaited a child that was cancelled by a panic of its scope or by the end of its \
                      executor, or whose output was returned already; await `ScopedHandle::result` \
                      to get this as a value"

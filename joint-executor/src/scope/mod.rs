@@ -66,7 +66,7 @@ use super::{
 };
 use joint::{
     oneshot,
-    task::{JoinError, JoinHandle, PanicPayload},
+    task::{CancelledTask, JoinError, JoinHandle, PanicPayload},
     waker::Registration,
 };
 use joint_switch::Mutex;
@@ -282,7 +282,7 @@ impl Inner {
         let later = match error {
             JoinError::Panicked(payload) if failed.panic.0.is_some() => Some(payload),
             JoinError::Panicked(payload) => failed.panic.0.replace(payload),
-            JoinError::Cancelled => {
+            JoinError::Cancelled(_) => {
                 failed.is_cancelled = true;
                 None
             }
@@ -369,7 +369,7 @@ impl<F: Future> Drop for Body<'_, F> {
     fn drop(&mut self) {
         // SAFETY: the future was pinned with `self`, and is not moved out.
         unsafe { Pin::new_unchecked(&mut self.future) }.set(None);
-        self.send(Err(JoinError::Cancelled));
+        self.send(Err(JoinError::Cancelled(CancelledTask::new(self.spawned))));
     }
 }
 

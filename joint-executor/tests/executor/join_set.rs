@@ -197,7 +197,7 @@ fn a_panic_in_the_drop_of_an_output_that_nobody_takes_is_caught() {
 }
 
 #[test]
-#[should_panic(expected = "a task that was cancelled")]
+#[should_panic(expected = "`join_all` found that the task spawned at ")]
 fn join_all_panics_for_a_task_that_was_cancelled() {
     let (runnable, handle) = ready(());
     drop(runnable);

@@ -199,7 +199,7 @@ fn finish(end: End, token: Token) -> Output {
 pub(crate) fn check_result(here: &Here, node: &Node, result: Result<Output, JoinError>) {
     let (output, how) = match result {
         Ok(output) => (Some(output), "an output".to_owned()),
-        Err(JoinError::Cancelled) => (None, "cancelled".to_owned()),
+        Err(JoinError::Cancelled(_)) => (None, "cancelled".to_owned()),
         Err(JoinError::Panicked(payload)) => (None, reason(&*payload.into_inner())),
     };
     let expected = match node.end() {

@@ -113,7 +113,7 @@ fn a_task_that_the_shutdown_finds_queued_is_cancelled() {
             drops.assert_all_of(1);
             assert!(matches!(
                 block_on(handle.result()),
-                Err(JoinError::Cancelled)
+                Err(JoinError::Cancelled(_))
             ));
         });
     });
@@ -129,7 +129,7 @@ fn a_shutdown_answers_every_handle() {
         for (number, handle) in handles {
             match block_on(handle.result()) {
                 Ok(output) => assert_eq!(output, number),
-                Err(JoinError::Cancelled) => {}
+                Err(JoinError::Cancelled(_)) => {}
                 Err(JoinError::Panicked(panic)) => panic.resume(),
             }
         }
@@ -146,6 +146,6 @@ fn a_task_that_outlives_the_executor_ends_when_it_is_woken() {
         // that the executor refuses cancels it.
         let _ = sender.send(42);
         let result = block_on(handle.take().unwrap().result());
-        assert!(matches!(result, Err(JoinError::Cancelled)));
+        assert!(matches!(result, Err(JoinError::Cancelled(_))));
     });
 }

@@ -15,7 +15,7 @@ use loom_tests::{Drops, fails_with, model, model_bounded};
 mod executor;
 
 fn is_cancelled<T>(handle: JoinHandle<T>) -> bool {
-    matches!(block_on(handle.result()), Err(JoinError::Cancelled))
+    matches!(block_on(handle.result()), Err(JoinError::Cancelled(_)))
 }
 
 #[test]

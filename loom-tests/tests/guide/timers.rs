@@ -148,7 +148,7 @@ fn a_task_that_begins_to_sleep_against_the_end() {
             }));
         });
         match block_on(handle.take().unwrap().result()) {
-            Ok(()) | Err(JoinError::Cancelled) => drops.assert_all_of(1),
+            Ok(()) | Err(JoinError::Cancelled(_)) => drops.assert_all_of(1),
             Err(JoinError::Panicked(panic)) => panic.resume(),
         }
     });

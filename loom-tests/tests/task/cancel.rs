@@ -50,7 +50,7 @@ pub(crate) fn ended(mut result: Kept<JoinResult<Value>>) -> bool {
             output.look();
             true
         }
-        Poll::Ready(Err(JoinError::Cancelled)) => false,
+        Poll::Ready(Err(JoinError::Cancelled(_))) => false,
         Poll::Ready(Err(JoinError::Panicked(panic))) => panic.resume(),
         Poll::Pending => panic!("the task has not ended"),
     }

@@ -173,7 +173,7 @@ pub(crate) fn drop_of_the_runnable_against_poll(how: Schedule) {
 }
 
 fn is_cancelled(result: Result<Value, JoinError>) -> bool {
-    matches!(result, Err(JoinError::Cancelled))
+    matches!(result, Err(JoinError::Cancelled(_)))
 }
 
 fn demand_cancelled(mut result: Kept<JoinResult<Value>>) {

@@ -148,7 +148,7 @@ pub(crate) fn many_wakes_against_abort_against_run(how: Schedule) {
         world.drain();
         join_all(others);
         let result = poll_once(handle.take().result());
-        assert!(matches!(result, Poll::Ready(Err(JoinError::Cancelled))));
+        assert!(matches!(result, Poll::Ready(Err(JoinError::Cancelled(_)))));
     });
 }
 

@@ -4,7 +4,7 @@ use std::{collections::HashSet, future::pending, io, panic::Location, task::Poll
 
 use joint::{
     JoinError,
-    task::{self, PanicPayload, Runnable, TaskStorage},
+    task::{self, Builder, CancelledTask, PanicPayload, Runnable, TaskStorage},
 };
 
 use crate::support::{
@@ -166,19 +166,59 @@ fn an_error_knows_the_task_that_panicked_and_gives_its_payload() {
     let error = JoinError::Panicked(payload);
     assert_eq!(error.id(), None);
     assert_eq!(error.try_into_panic().unwrap().downcast_ref(), Some(&5));
+}
 
-    let cancelled = JoinError::Cancelled;
-    assert!(cancelled.is_cancelled() && !cancelled.is_panic());
-    assert_eq!(cancelled.id(), None);
-    assert!(JoinError::Cancelled.try_into_panic().is_err());
-    let wrong = std::panic::catch_unwind(|| JoinError::Cancelled.into_panic()).unwrap_err();
-    let text = wrong.downcast_ref::<String>().unwrap();
-    assert_eq!(text, "`into_panic` was called, but the task was cancelled");
+/// An error says which task was cancelled, by what is known of it when it is joined.
+#[test]
+fn an_error_names_the_task_that_was_cancelled() {
+    let here = Location::caller();
+    let rows = [
+        (None, false),
+        (None, true),
+        (Some("flush"), false),
+        (Some("flush"), true),
+    ];
+    for (name, is_asked) in rows {
+        let new = || Builder::new().spawned_at(here);
+        let (runnable, handle) = match name {
+            Some(name) => new().name(String::from(name)).spawn(|()| async {}, |_| {}),
+            None => new().spawn(|()| async {}, |_| {}),
+        };
+        let id = is_asked.then(|| runnable.id());
+        drop(runnable);
+        let error = ready(handle.result()).unwrap_err();
+        assert!(error.is_cancelled() && !error.is_panic());
+        assert_eq!(error.id(), id);
+        let JoinError::Cancelled(task) = &error else {
+            unreachable!()
+        };
+        assert_eq!(
+            (task.task_name(), task.id(), task.spawned()),
+            (name, id, here)
+        );
+        let named = match (name, id) {
+            (Some(name), _) => format!("`{name}` "),
+            (None, Some(id)) => format!("{id} "),
+            (None, None) => String::new(),
+        };
+        let text = format!("the task {named}spawned at {here} was cancelled");
+        assert_eq!(error.to_string(), text);
+        let error = error.try_into_panic().unwrap_err();
+        let wrong = std::panic::catch_unwind(|| error.into_panic()).unwrap_err();
+        let wrong = wrong.downcast_ref::<String>().unwrap();
+        assert_eq!(*wrong, format!("`into_panic` was called, but {text}"));
+    }
+    assert_eq!(size_of::<JoinError>(), 2 * size_of::<usize>());
+    assert_eq!(
+        size_of::<Result<u64, JoinError>>(),
+        16.max(2 * size_of::<usize>())
+    );
 }
 
 #[test]
 fn an_error_becomes_an_io_error_that_contains_it() {
-    let error = io::Error::from(JoinError::Cancelled);
+    let cancelled = CancelledTask::new(Location::caller());
+    let error = io::Error::from(JoinError::Cancelled(cancelled));
     assert_eq!(error.kind(), io::ErrorKind::Other);
     let inner = error.into_inner().unwrap().downcast::<JoinError>().unwrap();
     assert!(inner.is_cancelled());

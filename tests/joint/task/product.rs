@@ -293,7 +293,7 @@ fn join(mut handle: JoinResult<Value>, wakes: &std::sync::Arc<Wakes>, run: impl 
             End::Output
         }
         Poll::Ready(Err(JoinError::Panicked(_))) => End::Panic,
-        Poll::Ready(Err(JoinError::Cancelled)) => End::Cancelled,
+        Poll::Ready(Err(JoinError::Cancelled(_))) => End::Cancelled,
         Poll::Pending => panic!("woken for nothing"),
     }
 }

@@ -84,7 +84,7 @@ fn race(ends: Ends) {
             if let Some(mut result) = result {
                 match Pin::new(&mut result).poll(&mut Context::from_waker(Waker::noop())) {
                     Poll::Ready(Ok(_)) => joined += 1,
-                    Poll::Ready(Err(JoinError::Cancelled)) => {}
+                    Poll::Ready(Err(JoinError::Cancelled(_))) => {}
                     other => panic!("{other:?}"),
                 }
             }

@@ -47,7 +47,7 @@ fn the_error_passes_a_catch_unwind_as_it_is() {
     assert!(text.ends_with("panicked"), "{text}");
     let passed_on = catch_unwind(move || match error {
         JoinError::Panicked(payload) => payload.resume(),
-        JoinError::Cancelled => (),
+        JoinError::Cancelled(_) => (),
     });
     assert_eq!(passed_on.unwrap_err().downcast_ref(), Some(&7u32));
 }

@@ -23,7 +23,7 @@ fn a_drop_may_wait_for_a_task_that_was_spawned_after_its_own() {
     worker.end();
     let ended = told.recv().unwrap();
     assert!(
-        matches!(ended, Some(Err(JoinError::Cancelled))),
+        matches!(ended, Some(Err(JoinError::Cancelled(_)))),
         "the other task is not dropped: {ended:?}"
     );
     assert!(first.is_finished());

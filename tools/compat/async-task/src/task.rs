@@ -126,7 +126,7 @@ impl<T, M> Task<T, M> {
 fn value<T>(result: Result<Option<T>, JoinError>) -> Option<T> {
     match result {
         Ok(output) => output,
-        Err(JoinError::Cancelled) => None,
+        Err(JoinError::Cancelled(_)) => None,
         Err(JoinError::Panicked(payload)) => payload.resume(),
     }
 }
