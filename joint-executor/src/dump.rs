@@ -9,10 +9,13 @@
 //! waker that is registered there is a recorded one.
 
 mod noted;
+#[cfg(feature = "serde")]
+mod serialized;
+mod shown;
 mod told;
 
 use alloc::{borrow::ToOwned, string::String, sync::Arc, vec::Vec};
-use core::{fmt, mem, panic::Location, time::Duration};
+use core::{mem, panic::Location};
 use std::{collections::HashMap, time::Instant};
 
 use joint::{host::now, task::Id};
@@ -29,22 +32,22 @@ use super::{
     worker::shared::{Runnable, Shared},
 };
 
-/// The deepest chain that is still indented further.
-const DEEPEST: usize = 24;
-
 /// The tasks of an executor at one time, and what each waits for. [`Executor::dump`] makes it.
 ///
 /// Its `Display` has a paragraph for each task that no other task awaits, with the tasks that it
 /// awaits below it, and so on. Tasks that wait for each other are marked as a
-/// [cycle](Dump::cycles).
+/// [cycle](Dump::cycles). With the feature `serde` it can be serialized, with durations in seconds
+/// instead of instants.
 #[derive(Clone, Debug)]
 pub struct Dump {
     taken: Instant,
     tasks: Vec<TaskDump>,
     live: u64,
+    descriptors: HashMap<u64, String>,
 }
 
-/// A task in a [`Dump`].
+/// A task in a [`Dump`]. With the feature `serde` it can be serialized, with the seconds until or
+/// since each instant.
 #[derive(Clone, Debug)]
 pub struct TaskDump {
     id: Id,
@@ -215,9 +218,13 @@ impl Dump {
                 add(waker.data().addr(), timer, true);
             });
         }
+        #[allow(unused_mut, reason = "without the feature `io` there are none")]
+        let mut descriptors = HashMap::new();
         #[cfg(feature = "io")]
         if let Some(reactor) = shared.driver.made_reactor() {
+            let mut raws = Vec::new();
             reactor.each_waker(|raw, way, waker| {
+                raws.push(raw);
                 let raw = raw as u64;
                 let what = match way {
                     Way::Read => WaitsFor::Readable(raw),
@@ -226,6 +233,10 @@ impl Dump {
                 };
                 add(waker.data().addr(), what, true);
             });
+            let described = |raw| Some((raw as u64, reactor.describe(raw)?));
+            // One that is awaited in both ways comes twice in a row.
+            raws.dedup();
+            descriptors.extend(raws.into_iter().filter_map(described));
         }
         let mut add_of = |task, what, waker| {
             if let Some(&place) = ids.get(&task) {
@@ -254,7 +265,15 @@ impl Dump {
             taken: now(),
             tasks: found.into_iter().map(Found::finish).collect(),
             live: shared.metrics().live(),
+            descriptors,
         }
+    }
+
+    /// Returns what the descriptor or socket of that number is, if a task waits for it: the kind
+    /// and the addresses of a socket, as in `TCP 127.0.0.1:80 to 127.0.0.1:4711`, or what Linux
+    /// calls it, as in `anon_inode:[timerfd]`. Other systems have no names for what is no socket.
+    pub fn descriptor(&self, number: u64) -> Option<&str> {
+        self.descriptors.get(&number).map(String::as_str)
     }
 
     /// Returns the tasks that have waited and have not ended, in no particular order.
@@ -370,112 +389,5 @@ impl Graph {
             }
         }
         cycles
-    }
-}
-
-impl fmt::Display for Dump {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let graph = Graph::new(self);
-        let (waited, live) = (self.tasks.len(), self.live);
-        writeln!(f, "{waited} of {live} tasks have waited")?;
-        let mut seen = alloc::vec![false; waited];
-        for root in (0..waited).filter(|&place| graph.waiters[place].is_none()) {
-            self.tree(root, &graph, &mut seen, f)?;
-        }
-        for cycle in graph.cycles() {
-            let waits = |&place: &usize| self.tasks[place].waits_for.len();
-            f.write_str("a cycle: each waits for the next, and none will end")?;
-            f.write_str(match cycle.iter().all(|place| waits(place) == 1) {
-                true => "\n",
-                false => " unless one goes on by what else it waits for\n",
-            })?;
-            self.tree(cycle[0], &graph, &mut seen, f)?;
-        }
-        Ok(())
-    }
-}
-
-impl Dump {
-    /// Writes a task, and below it the tasks that it waits for. One that was seen is not written
-    /// again: it closes a cycle, or has changed while the dump was made.
-    fn tree(
-        &self,
-        root: usize,
-        graph: &Graph,
-        seen: &mut [bool],
-        f: &mut fmt::Formatter<'_>,
-    ) -> fmt::Result {
-        let mut left = Vec::from([(root, 0)]);
-        while let Some((place, depth)) = left.pop() {
-            let (task, indent) = (&self.tasks[place], 2 * DEEPEST.min(depth));
-            let awaits = if depth > 0 { "awaits " } else { "" };
-            write!(f, "{:indent$}{awaits}{task}", "")?;
-            if mem::replace(&mut seen[place], true) {
-                writeln!(f, ": see above")?;
-                continue;
-            }
-            writeln!(f)?;
-            if let Some(times) = &task.times {
-                let (age, polled) = times.ages(self.taken);
-                write!(f, "{:indent$}  spawned {age:.1?} ago", "")?;
-                match (times.polls, polled) {
-                    (1, Some(polled)) => writeln!(f, ", polled once, {polled:.1?} ago")?,
-                    (polls, Some(last)) => {
-                        writeln!(f, ", polled {polls} times, last {last:.1?} ago")?;
-                    }
-                    (_, None) => writeln!(f, ", not polled yet")?,
-                }
-            }
-            if task.is_runnable {
-                writeln!(f, "{:indent$}  is queued or running", "")?;
-            } else if task.waits_for.is_empty() {
-                writeln!(f, "{:indent$}  has no waker, and so waits for ever", "")?;
-            }
-            for what in &task.waits_for {
-                match what {
-                    WaitsFor::Task(id) => left.push((graph.places[id], depth + 1)),
-                    _ => writeln!(f, "{:indent$}  waits for {}", "", Shown(what, self.taken))?,
-                }
-            }
-        }
-        Ok(())
-    }
-}
-
-impl fmt::Display for TaskDump {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("task ")?;
-        if let Some(name) = &self.name {
-            write!(f, "{name:?} ")?;
-        }
-        write!(f, "({}), spawned at {}", self.id, self.spawned)
-    }
-}
-
-/// What a task waits for, with the time of the dump.
-struct Shown<'a>(&'a WaitsFor, Instant);
-
-impl fmt::Display for Shown<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match *self.0 {
-            WaitsFor::Task(id) => write!(f, "task {id}"),
-            WaitsFor::Timer(deadline) => match deadline.saturating_duration_since(self.1) {
-                Duration::ZERO => f.write_str("a timer that is due"),
-                left => write!(f, "a timer that is due in {left:.1?}"),
-            },
-            WaitsFor::Readable(raw) => write!(f, "descriptor {raw} to be readable"),
-            WaitsFor::Writable(raw) => write!(f, "descriptor {raw} to be writable"),
-            WaitsFor::Exception(raw) => write!(f, "urgent data or an error of descriptor {raw}"),
-            WaitsFor::Told(what, place) => write!(f, "{what}, at {place}"),
-            WaitsFor::Snoozing(what, place) => write!(
-                f,
-                "{what}, at {place}, which was woken and is not polled: it snoozes"
-            ),
-            WaitsFor::Oneshot(end) => write!(f, "the other end of a {end}"),
-            WaitsFor::Others(1) => f.write_str("something else, which has its waker"),
-            WaitsFor::Others(wakers) => {
-                write!(f, "something else, which has {wakers} of its wakers")
-            }
-        }
     }
 }

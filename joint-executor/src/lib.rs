@@ -50,6 +50,8 @@
 //! `futures-core`: the trait `Stream` for [`time::Interval`], listeners and [`JoinSet`], and
 //! `FusedFuture` for what is awaited once.
 //!
+//! `serde`: `Serialize` for [`Metrics`], [`WorkerMetrics`], [`Dump`] and [`TaskDump`].
+//!
 //! `tracing`: each task of the executor has a span of the crate [tracing](https://docs.rs/tracing),
 //! with level debug, target `joint::task`, name `runtime.spawn`, and the fields `task.name`, `kind`
 //! (`normal`, `high`, `pinned` or `local`), `loc.file`, `loc.line` and `loc.col`. `tokio-console`
@@ -307,7 +309,9 @@ pub use joint::{JoinError, JoinHandle, block_on, oneshot, task::TaskEnd};
 
 /// What a program asks about its tasks. For authors of executors, [`joint::task`] has the rest.
 pub mod task {
-    pub use joint::task::{AbortHandle, Id, PanicPayload, id, set_panic_hook, try_id};
+    pub use joint::task::{
+        AbortHandle, CancelledTask, Id, PanicPayload, id, set_panic_hook, try_id,
+    };
 }
 
 /// What this crate leaves to others, which work on any executor. `docs/ecosystem.md` in the

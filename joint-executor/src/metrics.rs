@@ -111,6 +111,7 @@ impl OutsideCounters {
 }
 
 /// Counts of what an executor has done so far. See [`Executor::metrics`](super::Executor::metrics).
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Metrics {
@@ -184,6 +185,7 @@ impl Metrics {
 }
 
 /// Counts of what one worker has done so far.
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct WorkerMetrics {

@@ -167,10 +167,7 @@ fn a_task_waits_for_its_descriptor_and_its_timeout() {
     let (reader, _writer) = executor.block_on(async { UnixStream::pair().unwrap() });
     let number = reader.as_raw_fd() as u64;
     let task = executor.spawn(async move {
-        let mut reader = reader;
-        let mut buffer = [0; 8];
-        let read = futures_lite::AsyncReadExt::read(&mut reader, &mut buffer);
-        drop(time::timeout(Duration::from_secs(3600), read).await);
+        drop(time::timeout(HOUR, reader.read(&mut [0; 8])).await);
     });
     let dump = settled(&executor, 1);
     let [WaitsFor::Timer(_), WaitsFor::Readable(fd)] = dump.tasks()[0].waits_for() else {
@@ -178,6 +175,115 @@ fn a_task_waits_for_its_descriptor_and_its_timeout() {
     };
     assert_eq!(*fd, number);
     drop(task);
+}
+
+/// A dump says what the descriptor is that a task waits for.
+#[cfg(all(unix, feature = "io"))]
+#[test]
+fn a_dump_says_which_descriptor() {
+    use joint_executor::io::{TcpListener, TcpStream, UdpSocket, UnixStream, pipe};
+
+    let executor = executor(1);
+    let own = executor.enter(|| UnixStream::pair().unwrap());
+    let (pipe, _writer) = executor.enter(|| pipe().unwrap());
+    let (listener, udp) = executor.block_on(async {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        (listener, UdpSocket::bind("127.0.0.1:0").await.unwrap())
+    });
+    let (at, udp_at) = (listener.local_addr().unwrap(), udp.local_addr().unwrap());
+    let (client, (_server, peer)) = executor.block_on(async {
+        let client = TcpStream::connect(at).await.unwrap();
+        (client, listener.accept().await.unwrap())
+    });
+    let spawn = |name: &'static str, wait: Boxed| executor.task().name(name).spawn(wait);
+    let buffer = || [0; 8];
+    let _tasks = [
+        spawn(
+            "unix",
+            Box::pin(async move { drop(own.0.read(&mut buffer()).await) }),
+        ),
+        spawn(
+            "pipe",
+            Box::pin(async move { drop(pipe.read(&mut buffer()).await) }),
+        ),
+        spawn(
+            "listener",
+            Box::pin(async move { drop(listener.accept().await) }),
+        ),
+        spawn(
+            "udp",
+            Box::pin(async move { drop(udp.recv(&mut buffer()).await) }),
+        ),
+        spawn(
+            "tcp",
+            Box::pin(async move { drop(client.read(&mut buffer()).await) }),
+        ),
+    ];
+    let dump = settled(&executor, 5);
+    let is = |name| match named(&dump, name).waits_for() {
+        [WaitsFor::Readable(number)] => dump.descriptor(*number),
+        waits => panic!("{waits:?}"),
+    };
+    assert_eq!(is("unix"), Some("Unix socket"));
+    assert_eq!(is("listener"), Some(&*format!("TCP {at}")));
+    assert_eq!(is("udp"), Some(&*format!("UDP {udp_at}")));
+    assert_eq!(is("tcp"), Some(&*format!("TCP {peer} to {at}")));
+    assert_contains(&dump, &format!(" (TCP {peer} to {at}) to be readable"));
+    if cfg!(target_os = "linux") {
+        assert!(is("pipe").unwrap().starts_with("pipe:["), "{dump}");
+    }
+    assert_eq!(dump.descriptor(u64::MAX), None);
+}
+
+#[cfg(all(unix, feature = "io", feature = "serde"))]
+#[test]
+fn a_dump_and_counts_are_json() {
+    use joint_executor::io::UnixStream;
+    use serde_json::{Value, json, to_value};
+    use std::os::fd::AsRawFd;
+
+    let executor = recording();
+    let (reader, _writer) = executor.enter(|| UnixStream::pair().unwrap());
+    let number = reader.as_raw_fd();
+    let first = executor.task().name("first").spawn(async move {
+        drop(time::timeout(HOUR, reader.read(&mut [0])).await);
+    });
+    let id = first.id().get().get();
+    let last = executor.spawn(waiting_for("the end", first));
+    let dump = settled(&executor, 2);
+    let mut all = to_value(&dump).unwrap();
+    assert_eq!(all["live"], 2);
+    let tasks = all["tasks"].as_array_mut().unwrap();
+    tasks.sort_by_key(|task| task["name"].is_null());
+    let [first, second] = &mut tasks[..] else {
+        panic!("two have waited")
+    };
+    let due_in = first["waits_for"][0]["timer"]["due_in"].take();
+    assert!(
+        (3500.0..=3600.0).contains(&due_in.as_f64().unwrap()),
+        "{due_in}"
+    );
+    let is = json!({"descriptor": number, "is": "Unix socket"});
+    let waits = json!([{"timer": {"due_in": null}}, {"readable": is}]);
+    assert_eq!((&first["id"], &first["waits_for"]), (&json!(id), &waits));
+    assert_eq!(
+        (&first["name"], &first["is_runnable"]),
+        (&json!("first"), &json!(false))
+    );
+    assert_contains(&first["spawned"], file!());
+    assert_eq!(first["times"]["polls"], 1);
+    assert!(first["times"]["spawned_ago"].as_f64() >= first["times"]["polled_ago"].as_f64());
+    assert_contains(&second["waits_for"], "\"what\":\"the end\"");
+    assert_eq!(
+        to_value(&dump.tasks()[0]).unwrap()["name"],
+        json!(dump.tasks()[0].name())
+    );
+
+    drop(last);
+    let metrics: Value = to_value(executor.metrics()).unwrap();
+    assert_eq!(metrics["spawned"], 2);
+    assert_eq!(metrics["workers"].as_array().unwrap().len(), 2);
+    assert!(metrics["workers"][0]["polls"].is_u64());
 }
 
 #[test]

@@ -141,6 +141,14 @@ impl<S: Selector> Reactor<S> {
         }
     }
 
+    /// Returns what a descriptor is, if it is registered.
+    pub(crate) fn describe(&self, raw: Raw) -> Option<String> {
+        let table = lock(&self.table);
+        table.sources.get(&raw)?;
+        // SAFETY: a registered descriptor is open until `deregister` has had this lock.
+        unsafe { raw::describe(raw) }
+    }
+
     /// # Safety
     /// The caller is the registration that has the source, and its descriptor is open.
     unsafe fn deregister(&self, raw: Raw, source: &Arc<Source>) {
