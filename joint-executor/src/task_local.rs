@@ -60,7 +60,7 @@ use super::who;
 /// let future = REQUEST.scope(7, async {});
 /// drop(future);
 /// ```
-pub struct TaskLocal<T: 'static> {
+pub struct TaskLocal<T> {
     /// Gives the static an address of its own: a place that can be written is not merged with any
     /// other.
     place: Cell<u8>,
