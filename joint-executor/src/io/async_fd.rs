@@ -26,9 +26,9 @@ use crate::{
 /// [`spawn_blocking`](crate::spawn_blocking) for them, or on Linux the package `joint-ring`.
 ///
 /// If `&T` can be read and written, `AsyncFd<T>` has `read` and `write`, and it and `&AsyncFd<T>`
-/// implement `AsyncRead` and `AsyncWrite` of `futures-io`. Their `poll_close` flushes, but neither shuts down nor closes
-/// anything. The descriptor is closed when its owner is dropped. For all other operations use
-/// [`read_with`](AsyncFd::read_with) and [`write_with`](AsyncFd::write_with).
+/// implement `AsyncRead` and `AsyncWrite` of `futures-io`. Their `poll_close` flushes, but neither
+/// shuts down nor closes anything. The descriptor is closed when its owner is dropped. For all
+/// other operations use [`read_with`](AsyncFd::read_with) and [`write_with`](AsyncFd::write_with).
 ///
 /// Dropping it deregisters the descriptor first. A task that waits for it by a `poll_…` function is
 /// not woken.

@@ -7,10 +7,10 @@
 //!
 //! Sockets and pipes have types of their own, as in the standard library: [`TcpListener`],
 //! [`TcpStream`], [`UdpSocket`], and on Unix `UnixListener`, `UnixStream`, `UnixDatagram` and
-//! `pipe`. They are read and written by `read`, `read_exact`, `write` and `write_all`. For more, such
-//! as reading to the end, lines or copying, they implement the traits
-//! [`AsyncRead`](futures_io::AsyncRead) and [`AsyncWrite`](futures_io::AsyncWrite), which the crates
-//! `futures-lite` (`AsyncReadExt`, `AsyncWriteExt`) and `futures-util` extend.
+//! `pipe`. They are read and written by `read`, `read_exact`, `write` and `write_all`. For more,
+//! such as reading to the end, lines or copying, they implement the traits
+//! [`AsyncRead`](futures_io::AsyncRead) and [`AsyncWrite`](futures_io::AsyncWrite), which the
+//! crates `futures-lite` (`AsyncReadExt`, `AsyncWriteExt`) and `futures-util` extend.
 //!
 //! # How it works
 //! An operation is tried at once, unless it is known that it would block. If it would block, its

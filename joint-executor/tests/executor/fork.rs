@@ -178,7 +178,7 @@ fn a_child_that_uses_its_parents_executor_panics() {
         let inherited = executor(2);
         block_on(inherited.spawn(sleep(MILLI)));
         let outside = || block_on(sleep(MILLI));
-        let cases: [(&str, &dyn Fn()); 8] = [
+        let cases: [(&str, &dyn Fn()); 9] = [
             ("a timer outside of an executor", &outside),
             ("a timer in a local executor", &|| {
                 LocalExecutor::new().block_on(sleep(MILLI));
@@ -194,6 +194,9 @@ fn a_child_that_uses_its_parents_executor_panics() {
             }),
             ("a spawn on the global executor", &|| {
                 block_on(spawn(async {}));
+            }),
+            ("a function that blocks on the inherited executor", &|| {
+                block_on(inherited.spawn_blocking(|| ()));
             }),
             ("an install", &|| inherited.install(|| ())),
             ("a scope", &|| {

@@ -91,7 +91,7 @@ fn a_panic_names_its_task_in_one_write() {
         assert!(block_on(named.result()).is_err());
         let mut buffer = [0; 256];
         let count = stderr.recv(&mut buffer).unwrap();
-        let line = str::from_utf8(&buffer[..count]).unwrap();
+        let line = std::str::from_utf8(&buffer[..count]).unwrap();
         assert!(line.starts_with("The task `flush` spawned at "), "{line}");
         assert!(line.ends_with(" panics:\n"), "{line}");
     });

@@ -18,10 +18,10 @@ use crate::{driver::reactor::checked, io::AsyncFd};
 ///
 /// # Example
 /// ```
-/// use futures_lite::{AsyncReadExt, AsyncWriteExt};
+/// use futures_lite::AsyncReadExt;
 ///
 /// # joint_executor::block_on(async {
-/// let (mut reader, mut writer) = joint_executor::io::pipe()?;
+/// let (mut reader, writer) = joint_executor::io::pipe()?;
 /// writer.write_all(b"hello").await?;
 /// drop(writer);
 /// let mut text = String::new();

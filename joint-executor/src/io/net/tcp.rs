@@ -171,14 +171,13 @@ impl TcpStream {
     ///
     /// # Example
     /// ```
-    /// use futures_lite::{AsyncReadExt, AsyncWriteExt};
     /// use joint_executor::io::{TcpListener, TcpStream};
     ///
     /// # joint_executor::block_on(async {
     /// let listener = TcpListener::bind("127.0.0.1:0").await?;
     /// let one = TcpStream::connect(listener.local_addr()?).await?;
-    /// let (mut other, _) = listener.accept().await?;
-    /// let (mut reader, writer) = one.into_split();
+    /// let (other, _) = listener.accept().await?;
+    /// let (reader, writer) = one.into_split();
     /// // The end of the writing half is the end of what the peer reads.
     /// drop(writer);
     /// assert_eq!(other.read(&mut [0; 8]).await?, 0);

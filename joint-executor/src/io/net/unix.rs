@@ -79,11 +79,10 @@ pub(super) fn accept(
 ///
 /// # Example
 /// ```
-/// use futures_lite::{AsyncReadExt, AsyncWriteExt};
 /// use joint_executor::io::UnixStream;
 ///
 /// # joint_executor::block_on(async {
-/// let (mut one, mut other) = UnixStream::pair()?;
+/// let (one, other) = UnixStream::pair()?;
 /// one.write_all(b"ping").await?;
 /// let mut buffer = [0; 4];
 /// other.read_exact(&mut buffer).await?;
