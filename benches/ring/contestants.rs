@@ -232,10 +232,9 @@ with_owned_buffers!(
 
 mod on_epoll {
     use super::MESSAGE;
-    use futures_lite::{AsyncReadExt as _, AsyncWriteExt as _};
     use joint_executor::io::TcpStream;
 
-    pub(super) async fn echo(mut stream: TcpStream) {
+    pub(super) async fn echo(stream: TcpStream) {
         let mut buffer = [0; 8_192];
         loop {
             match stream.read(&mut buffer).await.expect("the client is there") {
@@ -248,7 +247,7 @@ mod on_epoll {
         }
     }
 
-    pub(super) async fn ask(mut stream: TcpStream, messages: usize) {
+    pub(super) async fn ask(stream: TcpStream, messages: usize) {
         let mut room = [0; MESSAGE];
         for _ in 0..messages {
             let sent = stream.write_all(&[7; MESSAGE]).await;

@@ -127,7 +127,6 @@
 //! ```
 //! use std::{io, time::Duration};
 //!
-//! use futures_lite::{AsyncReadExt, AsyncWriteExt};
 //! use joint_executor::{io::{TcpListener, TcpStream}, time::{sleep, timeout}};
 //! use joint_sim::{self as sim, Host, HostEnd};
 //!
@@ -135,7 +134,7 @@
 //! async fn serve(address: &str) -> io::Result<()> {
 //!     let listener = TcpListener::bind(address).await?;
 //!     loop {
-//!         let (mut stream, _) = listener.accept().await?;
+//!         let (stream, _) = listener.accept().await?;
 //!         let mut byte = [0];
 //!         if stream.read_exact(&mut byte).await.is_ok() {
 //!             let _ = stream.write_all(&[byte[0] + 1]).await;
@@ -144,7 +143,7 @@
 //! }
 //!
 //! async fn ask(address: &str, byte: u8) -> io::Result<u8> {
-//!     let mut stream = TcpStream::connect(address).await?;
+//!     let stream = TcpStream::connect(address).await?;
 //!     stream.write_all(&[byte]).await?;
 //!     let mut answer = [0];
 //!     stream.read_exact(&mut answer).await?;

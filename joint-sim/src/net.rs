@@ -4,14 +4,14 @@
 //! simulation as it is.
 //!
 //! ```
-//! use futures_lite::{AsyncReadExt, AsyncWriteExt};
+//! use futures_lite::AsyncReadExt;
 //! use joint_executor::io::{TcpListener, TcpStream};
 //! use joint_sim::{self as sim, Host};
 //!
 //! sim::check(|| async {
 //!     let listener = TcpListener::bind("0.0.0.0:80").await.unwrap();
 //!     Host::new("client").run(|| async {
-//!         let mut stream = TcpStream::connect("main:80").await.unwrap();
+//!         let stream = TcpStream::connect("main:80").await.unwrap();
 //!         stream.write_all(b"hello").await.unwrap();
 //!     });
 //!     let (mut stream, _) = listener.accept().await.unwrap();

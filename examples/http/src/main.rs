@@ -165,7 +165,6 @@ fn interrupted() -> io::Result<impl Future<Output = ()>> {
         sync::{Arc, atomic::AtomicBool},
     };
 
-    use futures_lite::AsyncReadExt;
     use joint_executor::io::UnixStream;
     use signal_hook::{
         consts::{SIGINT, SIGTERM},
@@ -181,7 +180,7 @@ fn interrupted() -> io::Result<impl Future<Output = ()>> {
         // The handler writes a byte.
         pipe::register(signal, theirs.try_clone()?)?;
     }
-    let mut ours = UnixStream::try_from(ours)?;
+    let ours = UnixStream::try_from(ours)?;
     Ok(async move {
         // An error would be that of a descriptor that is closed, which nobody does.
         let _ = ours.read(&mut [0]).await;

@@ -7,7 +7,6 @@ use std::{
     time::Instant,
 };
 
-use futures_lite::{AsyncReadExt, AsyncWriteExt};
 use joint::{block_on, oneshot, park};
 use joint_executor::{
     spawn_blocking, spawn_local,
@@ -103,13 +102,13 @@ fn what_arrives_for_a_paused_host_is_kept_in_its_order() {
         let listener = TcpListener::bind("0.0.0.0:2").await.unwrap();
         let (b, own) = (Host::new("b"), log.clone());
         run_once(&b, || async move {
-            let mut stream = TcpStream::connect("main:2").await.unwrap();
+            let stream = TcpStream::connect("main:2").await.unwrap();
             let mut byte = [0];
             stream.read_exact(&mut byte).await.unwrap();
             own.add(byte[0].into());
             pending::<()>().await;
         });
-        let (mut stream, _) = listener.accept().await.unwrap();
+        let (stream, _) = listener.accept().await.unwrap();
         sleep(SECOND).await;
         a.pause();
         b.pause();
@@ -139,7 +138,7 @@ fn a_paused_host_keeps_answering_connections() {
         let a = Host::new("a");
         a.run(|| async {
             let listener = TcpListener::bind("0.0.0.0:1").await.unwrap();
-            let (mut stream, _) = listener.accept().await.unwrap();
+            let (stream, _) = listener.accept().await.unwrap();
             let mut byte = [0];
             stream.read_exact(&mut byte).await.unwrap();
             stream.write_all(&byte).await.unwrap();
@@ -147,7 +146,7 @@ fn a_paused_host_keeps_answering_connections() {
         });
         sleep(SECOND).await;
         a.pause();
-        let mut stream = TcpStream::connect("a:1").await.unwrap();
+        let stream = TcpStream::connect("a:1").await.unwrap();
         stream.write_all(b"x").await.unwrap();
         let mut byte = [0];
         let waits = timeout(60 * SECOND, stream.read_exact(&mut byte)).await;

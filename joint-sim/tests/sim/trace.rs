@@ -2,7 +2,6 @@
 
 use std::{collections::BTreeMap, future::pending, process::Command, sync::Arc, time::Duration};
 
-use futures_lite::{AsyncReadExt, AsyncWriteExt};
 use joint::{block_on, oneshot};
 use joint_executor::{
     Executor, JoinSet, Priority, TaskBuilder, async_scope, join_async, spawn, spawn_blocking,
@@ -355,13 +354,13 @@ fn events_of_the_network_name_hosts_and_ports() {
         let listener = TcpListener::bind("0.0.0.0:80").await.unwrap();
         let socket = UdpSocket::bind("0.0.0.0:53").await.unwrap();
         Host::new("client").run(|| async {
-            let mut stream = TcpStream::connect("main:80").await.unwrap();
+            let stream = TcpStream::connect("main:80").await.unwrap();
             stream.write_all(b"hello").await.unwrap();
             let socket = UdpSocket::bind("0.0.0.0:7").await.unwrap();
             socket.send_to(b"hi", "main:53").await.unwrap();
             sleep(HOUR).await;
         });
-        let (mut stream, _) = listener.accept().await.unwrap();
+        let (stream, _) = listener.accept().await.unwrap();
         let end = Host::find("client").unwrap();
         stream.read_exact(&mut [0; 5]).await.unwrap();
         socket.recv(&mut [0; 2]).await.unwrap();

@@ -2,7 +2,6 @@
 
 use std::{cell::RefCell, rc::Rc, time::Duration};
 
-use futures_lite::{AsyncReadExt, AsyncWriteExt};
 use joint_executor::{
     spawn_local,
     time::{now, sleep, timeout},
@@ -23,7 +22,7 @@ const MILLISECOND: Duration = Duration::from_millis(1);
 async fn store(log: Log, version: Version) {
     let listener = TcpListener::bind("0.0.0.0:2").await.unwrap();
     loop {
-        let (mut stream, _) = listener.accept().await.unwrap();
+        let (stream, _) = listener.accept().await.unwrap();
         let log = log.clone();
         let connection = spawn_local(async move {
             let mut number = [0; 8];
@@ -38,7 +37,7 @@ async fn store(log: Log, version: Version) {
 /// Writes whenever it has the lease.
 async fn candidate() {
     let socket = UdpSocket::bind("0.0.0.0:0").await.unwrap();
-    let mut store = TcpStream::connect("store:2").await.unwrap();
+    let store = TcpStream::connect("store:2").await.unwrap();
     loop {
         let asked = now();
         socket.send_to(&[0], "lock:1").await.unwrap();

@@ -2,7 +2,7 @@
 
 use std::{fmt::Debug, future::poll_fn, io, net::Shutdown};
 
-use futures_lite::{AsyncReadExt, AsyncWriteExt, future::try_zip};
+use futures_lite::{AsyncWriteExt, future::try_zip};
 use joint_executor::{
     io::{TcpListener, TcpStream, UdpSocket},
     spawn,
@@ -32,7 +32,7 @@ async fn streams(all: &mut Log) -> io::Result<()> {
     let address = listener.local_addr()?;
     log(all, TcpListener::bind(address).await.map(drop));
     let server = spawn(echo(listener));
-    let mut stream = TcpStream::connect(address).await?;
+    let stream = TcpStream::connect(address).await?;
     log(all, stream.peer_addr().map(|peer| peer == address));
     stream.set_nodelay(true)?;
     log(all, stream.nodelay());

@@ -85,7 +85,7 @@ pub(crate) async fn requests_in_a_storm() -> (usize, u32) {
         async move {
             let listener = TcpListener::bind("server:80").await.unwrap();
             loop {
-                let (mut stream, _) = listener.accept().await.unwrap();
+                let (stream, _) = listener.accept().await.unwrap();
                 let disk = disk.clone();
                 let serve = async move {
                     let mut number = [0];
@@ -105,7 +105,7 @@ pub(crate) async fn requests_in_a_storm() -> (usize, u32) {
         for number in 0..100u8 {
             loop {
                 let ask = async {
-                    let mut stream = TcpStream::connect("server:80").await?;
+                    let stream = TcpStream::connect("server:80").await?;
                     stream.write_all(&[number]).await?;
                     let mut answer = [0];
                     stream.read_exact(&mut answer).await?;

@@ -85,8 +85,8 @@ async fn pair(name: &str) -> (Host, TcpStream, TcpStream) {
 fn one_write_is_read_in_two_parts_for_some_seeds() {
     let first_read = |seed| {
         sim::run(seed, async {
-            let mut stream = {
-                server("a", async |mut stream| {
+            let stream = {
+                server("a", async |stream| {
                     stream.write_all(b"0123456789").await.unwrap();
                     sleep(SECOND).await;
                 });
@@ -104,7 +104,7 @@ fn one_write_is_read_in_two_parts_for_some_seeds() {
 #[test]
 fn a_writer_waits_for_its_reader() {
     sim::run(1, async {
-        let (_host, mut stream, mut there) = pair("a").await;
+        let (_host, stream, there) = pair("a").await;
         let mut written = 0;
         while let Some(wrote) = poll_once(stream.write(&[7; 10_000])).await {
             written += wrote.unwrap();
@@ -157,7 +157,7 @@ fn an_attempt_that_is_given_up_leaves_nothing_behind() {
         let accepted = Rc::new(Cell::new(0));
         let ended = Rc::new(Cell::new(0));
         let counts = (accepted.clone(), ended.clone());
-        server("a", move |mut stream| {
+        server("a", move |stream| {
             let (accepted, ended) = counts.clone();
             async move {
                 accepted.set(accepted.get() + 1);
@@ -198,7 +198,7 @@ fn the_end_of_a_stream_is_read_after_all_bytes() {
 fn a_partition_delays_a_stream_and_then_ends_it() {
     sim::run(1, async {
         server("a", echo);
-        let mut stream = connect("a").await;
+        let stream = connect("a").await;
         net::partition("a", "main");
         stream.write_all(b"late").await.unwrap();
         let mut buffer = [0; 4];
@@ -224,7 +224,7 @@ fn a_partition_delays_a_stream_and_then_ends_it() {
 fn a_pending_write_completes_once_the_link_is_healed() {
     for one_way in [false, true] {
         sim::run(1, async move {
-            let (_host, mut stream, mut there) = pair("a").await;
+            let (_host, stream, there) = pair("a").await;
             stream.write_all(&[1; 64 << 10]).await.unwrap();
             sleep(SECOND).await;
             net::partition_one_way("a", "main");
@@ -247,7 +247,7 @@ fn a_pending_write_completes_once_the_link_is_healed() {
 #[test]
 fn bytes_written_to_a_slow_link_while_it_is_cut_arrive_in_order() {
     sim::run(1, async {
-        let (_host, mut stream, mut there) = pair("a").await;
+        let (_host, stream, there) = pair("a").await;
         let link = |latency| Link::new().latency(Latency::Constant(latency));
         net::set_link("a", "main", link(10 * SECOND));
         net::partition("a", "main");
@@ -275,7 +275,7 @@ fn a_shorter_clog_does_not_end_a_longer_one() {
             sleep(10 * MILLI).await;
             net::clog("a", "main", second);
             (&there).write_all(b"y").await.unwrap();
-            let arrives = async |mut at: &TcpStream| {
+            let arrives = async |at: &TcpStream| {
                 at.read_exact(&mut [0; 1]).await.unwrap();
                 now() - start
             };
@@ -290,7 +290,7 @@ fn a_shorter_clog_does_not_end_a_longer_one() {
 #[test]
 fn each_wait_before_a_part_is_sent_again_is_twice_the_one_before() {
     sim::run(1, async {
-        let (_host, mut stream, mut there) = pair("a").await;
+        let (_host, stream, there) = pair("a").await;
         let link = Link::new().latency(Latency::Constant(MILLI)).loss(0.5);
         net::set_link_one_way("main", "a", link);
         let waits: Vec<_> = (0..12)
@@ -368,12 +368,12 @@ fn what_arrives_after_the_reading_direction_is_shut_down_is_thrown_away() {
 #[test]
 fn a_killed_program_closes_its_connections() {
     each_seed(20, || async {
-        let host = server("a", async |mut stream| {
+        let host = server("a", async |stream| {
             stream.write_all(b"half of a").await.unwrap();
             pending::<()>().await;
         });
-        let mut stream = connect("a").await;
-        let (mut waiting, mut full) = (connect("a").await, connect("a").await);
+        let stream = connect("a").await;
+        let (mut waiting, full) = (connect("a").await, connect("a").await);
         stream.read_exact(&mut [0; 9]).await.unwrap();
         // One has unread bytes there, and so is reset. The other one ends in order.
         waiting.write_all(b"unread").await.unwrap();
@@ -397,8 +397,7 @@ fn a_killed_program_closes_its_connections() {
 fn a_connection_to_a_machine_without_power_is_half_open() {
     sim::run(1, async {
         let host = server("a", echo);
-        let [mut reads, mut writes, mut late] =
-            [connect("a").await, connect("a").await, connect("a").await];
+        let [reads, writes, late] = [connect("a").await, connect("a").await, connect("a").await];
         host.cut_power();
         // A peer that only reads never notices.
         let read = timeout(600 * MINUTE, reads.read(&mut [0; 1])).await;
@@ -425,7 +424,7 @@ fn a_connection_to_a_machine_without_power_is_half_open() {
 fn a_write_to_a_host_without_power_is_reset_once_the_host_restarts() {
     sim::run(1, async {
         let host = server("a", echo);
-        let mut stream = connect("a").await;
+        let stream = connect("a").await;
         host.cut_power();
         stream.write_all(b"x").await.unwrap();
         sleep(MINUTE).await;
@@ -445,7 +444,7 @@ fn a_dropped_listener_resets_unaccepted_connections() {
         let listener = TcpListener::bind("127.0.0.1:80").await.unwrap();
         let again = TcpListener::bind("main:80").await;
         assert_eq!(kind(again), ErrorKind::AddrInUse);
-        let mut stream = TcpStream::connect("localhost:80").await.unwrap();
+        let stream = TcpStream::connect("localhost:80").await.unwrap();
         drop(listener);
         let read = stream.read(&mut [0; 1]).await;
         assert_eq!(kind(read), ErrorKind::ConnectionReset);
@@ -485,7 +484,7 @@ fn a_poll_does_a_bounded_number_of_operations() {
     sim::run(1, async {
         let listener = TcpListener::bind("127.0.0.1:80").await.unwrap();
         let (one, two) = zip(TcpStream::connect("127.0.0.1:80"), listener.accept()).await;
-        let (mut one, _two) = (one.unwrap(), two.unwrap());
+        let (one, _two) = (one.unwrap(), two.unwrap());
         let turns = Rc::new(Cell::new(0));
         let counts = turns.clone();
         let other = async move {

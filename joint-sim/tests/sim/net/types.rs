@@ -23,7 +23,7 @@ async fn pair() -> (TcpStream, TcpStream) {
 #[test]
 fn a_stream_is_tried_and_waited_for_without_reading() {
     each_seed(20, || async {
-        let (mut client, server) = pair().await;
+        let (client, server) = pair().await;
         let mut buffer = [0; 8];
         let error = server.try_read(&mut buffer).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::WouldBlock);
@@ -48,7 +48,7 @@ fn a_stream_is_tried_and_waited_for_without_reading() {
 #[test]
 fn a_writer_waits_until_there_is_room() {
     sim::run(1, async {
-        let (client, mut server) = pair().await;
+        let (client, server) = pair().await;
         while client.try_write(&[0; 4096]).is_ok() {}
         assert!(timeout(SECOND, client.writable()).await.is_err());
         let mut all = vec![0; 65_536];
@@ -80,7 +80,7 @@ fn the_halves_of_a_stream_and_memory_that_is_not_initialised() {
 #[test]
 fn a_stream_that_does_not_linger_is_reset() {
     sim::run(1, async {
-        let (client, mut server) = pair().await;
+        let (client, server) = pair().await;
         assert_eq!(client.linger().unwrap(), None);
         client.set_linger(Some(Duration::ZERO)).unwrap();
         drop(client);
