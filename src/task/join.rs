@@ -21,6 +21,7 @@ impl<T, M> Future for JoinResult<T, M> {
 
     /// # Panics
     /// Panics if it is polled again after it was ready.
+    #[inline]
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         self.handle.poll_ended(cx).map(|ended| match ended {
             Some(ended) => ended.map_err(JoinError::Panicked),
