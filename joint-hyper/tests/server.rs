@@ -93,7 +93,7 @@ impl Running {
     }
 
     async fn raw(&self, bytes: &[u8]) -> TcpStream {
-        let mut stream = TcpStream::connect(self.address).await.unwrap();
+        let stream = TcpStream::connect(self.address).await.unwrap();
         stream.write_all(bytes).await.unwrap();
         stream
     }
@@ -144,7 +144,7 @@ fn a_stop_ends_each_connection_as_far_as_it_has_come() {
         let mut idle = server.client().await;
         assert_eq!(ask(&mut idle, "/").await.unwrap(), "answered");
         // Half of a body, so the request has begun.
-        let mut begun = server
+        let begun = server
             .raw(b"POST /body HTTP/1.1\r\nhost: t\r\ncontent-length: 2\r\n\r\na")
             .await;
         // The connection is accepted by the time that a later one is answered.
@@ -299,7 +299,7 @@ fn connections_are_prepared_in_tasks_of_their_own() {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let (stop, stopped) = oneshot::channel::<()>();
-        let prepare = |mut stream: TcpStream| async move {
+        let prepare = |stream: TcpStream| async move {
             let mut first = [0];
             stream.read_exact(&mut first).await?;
             let io = JointIo(stream);
@@ -318,7 +318,7 @@ fn connections_are_prepared_in_tasks_of_their_own() {
         let server = Server::new(listener).on_error(on_error);
         let server = spawn(server.serve_with(prepare, stopped));
         let connect = async |first: &[u8]| {
-            let mut io = client::connect(address).await.unwrap();
+            let io = client::connect(address).await.unwrap();
             io.0.write_all(first).await.unwrap();
             io
         };

@@ -9,8 +9,12 @@
 //! cargo run --example thread_pool
 //! ```
 
+#[path = "../options/mod.rs"]
+mod options;
+
 use std::{
     io,
+    process::ExitCode,
     sync::{
         Arc, Mutex,
         mpsc::{Sender, channel},
@@ -25,6 +29,15 @@ use joint_executor::{
     hosted::{HostedWorker, Step},
     time::sleep,
 };
+
+const HELP: &str = "\
+Computes squares on the threads of a pool that is not its own.
+
+Usage: thread_pool
+
+  -h, --help     print this
+  -V, --version  print the version
+";
 
 /// A worker that the pool calls.
 struct Item {
@@ -63,7 +76,14 @@ fn run(item: Arc<Item>) {
     }
 }
 
-fn main() -> io::Result<()> {
+fn main() -> ExitCode {
+    options::run("thread_pool", HELP, |options| {
+        options.end()?;
+        Ok(compute()?)
+    })
+}
+
+fn compute() -> io::Result<()> {
     let (executor, workers) = Executor::builder().workers(2).build_hosted()?;
     let (ended, all_ended) = channel();
     for worker in workers {

@@ -5,10 +5,9 @@ use std::{env, fs, path::Path, process::Command};
 
 use serde_json::Value;
 
-/// Packages and examples without a command line: programs that show an executor and are run by
-/// tests as functions; the benches, whose options criterion reads; what runs only under the model
-/// checker; and an example that shows a system's thread pool and ends at once.
-const WITHOUT: [&str; 4] = ["joint", "joint-benches", "loom-tests", "thread_pool"];
+/// Packages without a command line: programs that show an executor and are run by tests as
+/// functions; the benches, whose options criterion reads; what runs only under the model checker.
+const WITHOUT: [&str; 3] = ["joint", "joint-benches", "loom-tests"];
 
 /// The programs and the examples of the workspace, from the folder that they are built into.
 fn programs() -> Vec<String> {
@@ -28,7 +27,7 @@ fn programs() -> Vec<String> {
             _ => None,
         }
     };
-    targets.filter(is_with).filter_map(path).collect()
+    targets.filter_map(path).collect()
 }
 
 #[test]

@@ -65,7 +65,7 @@ fn io_that_outlives_its_executor_fails_when_it_has_to_wait() {
         let (stream, mut far) = served_by(&executor, 1).pop().unwrap();
         drop(executor);
         let mut buffer = [0; 2];
-        assert_gone(&block_on((&*stream).read(&mut buffer)).unwrap_err());
+        assert_gone(&block_on((*stream).read(&mut buffer)).unwrap_err());
         for _ in 0..2 {
             assert_gone(&block_on(stream.readable()).unwrap_err());
             // It has room.
@@ -77,11 +77,11 @@ fn io_that_outlives_its_executor_fails_when_it_has_to_wait() {
             assert_gone(&block_on(stream.readable()).unwrap_err());
             let polled = poll_fn(|cx| stream.poll_read_ready(cx));
             assert_gone(&block_on(polled).unwrap_err());
-            block_on((&*stream).read_exact(&mut buffer[..1])).unwrap();
+            block_on((*stream).read_exact(&mut buffer[..1])).unwrap();
         }
         assert!(format!("{stream:?}").contains("is_gone: true"));
         // What does not have to wait is done.
-        block_on((&*stream).write_all(b"ab")).unwrap();
+        block_on((*stream).write_all(b"ab")).unwrap();
         io::Read::read_exact(&mut far, &mut buffer).unwrap();
         io::Write::write_all(&mut far, &buffer).unwrap();
         let read = stream.read_with(|mut stream| io::Read::read(&mut stream, &mut buffer));

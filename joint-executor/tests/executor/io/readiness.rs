@@ -18,14 +18,12 @@ fn chunk(n: usize) -> Vec<u8> {
 }
 
 async fn send_all(stream: &AsyncFd<UnixStream>) {
-    let stream = stream;
     for n in 0..CHUNKS {
         stream.write_all(&chunk(n)).await.unwrap();
     }
 }
 
 async fn receive_all(stream: &AsyncFd<UnixStream>) {
-    let stream = stream;
     let mut buffer = vec![0; 4096];
     for n in 0..CHUNKS {
         stream.read_exact(&mut buffer).await.unwrap();

@@ -76,7 +76,7 @@ fn a_stream_says_what_it_is_ready_for_and_if_its_peer_is_gone() {
         assert_eq!(one.ready(both).await?, Ready::WRITABLE);
         let mut wait = pin!(one.ready(Interest::READABLE));
         waits(&mut wait).await;
-        (&other).write_all(b"a").await?;
+        other.write_all(b"a").await?;
         assert!(wait.await?.is_readable());
         drop(other);
         while !one.ready(Interest::READABLE).await?.is_read_closed() {
@@ -97,7 +97,7 @@ fn an_operation_of_the_callers_waits_until_the_stream_is_ready() {
             io::Read::read(&mut one.get_ref(), &mut buffer).map(|_| buffer[0])
         }));
         waits(&mut read).await;
-        (&other).write_all(b"x").await?;
+        other.write_all(b"x").await?;
         assert_eq!(read.await?, b'x');
         assert_eq!(tries.load(Relaxed), 1);
         Ok(())
@@ -179,7 +179,7 @@ fn a_read_that_would_block_is_no_reason_to_miss_the_next_byte() {
             would_block(other.try_read(&mut [0; 8]));
             let mut buffer = [0];
             let read = other.read(&mut buffer);
-            future::try_zip(read, (&one).write(b"x")).await?;
+            future::try_zip(read, one.write(b"x")).await?;
             assert_eq!(&buffer, b"x");
         }
         Ok(())
@@ -223,10 +223,10 @@ fn halves_of_one_stream_make_it_again_and_others_come_back() {
         // Nothing has been shut down by the reunion, nor by forgetting.
         write_and_close(&one, b"whole").await?;
         let mut buffer = [0; 5];
-        (&other).read_exact(&mut buffer).await?;
+        other.read_exact(&mut buffer).await?;
         last.forget();
-        (&*foreign).write_all(b"still").await?;
-        (&fourth).read_exact(&mut buffer).await?;
+        foreign.write_all(b"still").await?;
+        fourth.read_exact(&mut buffer).await?;
         Ok(())
     });
 }
@@ -244,7 +244,7 @@ fn a_prepared_socket_is_connected_from_its_address() {
         let (server, peer) = listener.accept().await?;
         assert_eq!(Some(peer), bound);
         write_and_close(client, b"a").await?;
-        (&server).read_exact(&mut [0]).await?;
+        server.read_exact(&mut [0]).await?;
 
         let nobody = listener.local_addr()?;
         drop(listener);

@@ -118,7 +118,7 @@ impl Client {
 /// Sends a request to a replica, on a connection of its own. If this is dropped, the connection is
 /// closed, so that no late answer is taken for that of another request.
 async fn ask(replica: SocketAddr, request: Request) -> io::Result<Version> {
-    let mut stream = TcpStream::connect(replica).await?;
+    let stream = TcpStream::connect(replica).await?;
     stream.set_nodelay(true)?;
     stream.write_all(request.encode().as_flattened()).await?;
     let mut answer = [[0; 8]; 3];

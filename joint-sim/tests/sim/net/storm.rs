@@ -57,7 +57,7 @@ fn a_stream_survives_a_storm_on_its_link() {
             while !rest.is_empty() {
                 let length = rest.len().min(1 + sim::random() as usize % 10_000);
                 let (part, others) = rest.split_at(length);
-                (&stream).write_all(part).await.unwrap();
+                stream.write_all(part).await.unwrap();
                 rest = others;
                 if sim::random() % 4 == 0 {
                     sleep_up_to(20).await;

@@ -178,7 +178,7 @@ fn an_attempt_that_is_given_up_leaves_nothing_behind() {
 fn the_end_of_a_stream_is_read_after_all_bytes() {
     sim::run(1, async {
         let (_host, mut stream, there) = pair("a").await;
-        (&there).write_all(b"last").await.unwrap();
+        there.write_all(b"last").await.unwrap();
         drop(there);
         let mut text = String::new();
         assert_eq!(stream.read_to_string(&mut text).await.unwrap(), 4);
@@ -270,11 +270,11 @@ fn a_shorter_clog_does_not_end_a_longer_one() {
             let (_host, stream, there) = pair("a").await;
             let start = now();
             net::clog("a", "main", first);
-            (&stream).write_all(b"x").await.unwrap();
+            stream.write_all(b"x").await.unwrap();
             // This is held when the second clog begins, and what follows is not sent yet.
             sleep(10 * MILLI).await;
             net::clog("a", "main", second);
-            (&there).write_all(b"y").await.unwrap();
+            there.write_all(b"y").await.unwrap();
             let arrives = async |at: &TcpStream| {
                 at.read_exact(&mut [0; 1]).await.unwrap();
                 now() - start
@@ -319,7 +319,7 @@ fn what_is_sent_again_after_a_loss_or_a_cut_arrives_once_and_in_order() {
                 let numbers = || 0..300u32;
                 let write = async {
                     for number in numbers() {
-                        (&stream).write_all(&number.to_be_bytes()).await.unwrap();
+                        stream.write_all(&number.to_be_bytes()).await.unwrap();
                         match number % 60 {
                             20 if is_cut => net::partition("a", "main"),
                             40 if is_cut => net::heal("a", "main"),
@@ -512,8 +512,8 @@ fn a_stream_outside_of_its_simulation_fails() {
         one.unwrap()
     });
     assert_eq!(kind(stream.peer_addr()), ErrorKind::Unsupported);
-    let read = joint::block_on((&stream).read(&mut [0; 1]));
+    let read = joint::block_on(stream.read(&mut [0; 1]));
     assert_eq!(kind(read), ErrorKind::Unsupported);
-    let elsewhere = sim::run(1, async { (&stream).read(&mut [0; 1]).await });
+    let elsewhere = sim::run(1, async { stream.read(&mut [0; 1]).await });
     assert_eq!(kind(elsewhere), ErrorKind::Unsupported);
 }
