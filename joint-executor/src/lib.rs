@@ -283,7 +283,6 @@ pub use self::{
 // Each by itself: rustdoc finds an item of a private module by the aliases of this line alone.
 #[doc(alias = "unblock")]
 #[doc(alias = "block_in_place")]
-#[doc(alias = "max_blocking_threads")]
 pub use self::blocking::spawn_blocking;
 #[doc(alias = "zip")]
 #[doc(alias = "join!")]

@@ -57,7 +57,6 @@ const RECORD: usize = 16 << 10;
 /// # }
 /// # #[cfg(not(all(unix, feature = "http1", feature = "server")))] fn main() {}
 /// ```
-#[doc(alias = "TokioIo")]
 #[derive(Debug)]
 pub struct JointIo<S>(pub S);
 

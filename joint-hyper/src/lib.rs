@@ -77,9 +77,12 @@ pub mod client;
 #[cfg(feature = "server")]
 mod server;
 
+#[doc(alias = "TokioIo")]
+pub use self::io::JointIo;
+#[doc(alias = "TokioExecutor")]
+pub use self::runtime::JointExecutor;
+#[doc(alias = "TokioTimer")]
+pub use self::runtime::JointTimer;
 #[cfg(feature = "server")]
 pub use self::server::{Connection, Error, Server};
-pub use self::{
-    io::{FuturesIo, JointIo},
-    runtime::{JointExecutor, JointLocalExecutor, JointTimer},
-};
+pub use self::{io::FuturesIo, runtime::JointLocalExecutor};

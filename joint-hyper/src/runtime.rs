@@ -14,7 +14,6 @@ use joint_executor::time;
 /// They run on the executor of the task that calls hyper, and on other threads on the global one.
 /// HTTP/2 spawns a task for each request that a server answers. Such a task ends with its
 /// connection.
-#[doc(alias = "TokioExecutor")]
 #[derive(Clone, Copy, Debug, Default)]
 pub struct JointExecutor;
 
@@ -31,7 +30,6 @@ pub struct JointLocalExecutor;
 ///
 /// A timer is one allocation, and is moved to another deadline in place. In a simulated world it
 /// fires at a virtual time.
-#[doc(alias = "TokioTimer")]
 #[derive(Clone, Copy, Debug, Default)]
 pub struct JointTimer;
 

@@ -129,7 +129,6 @@ impl<T> Receiver<T> {
     /// sender.send(1).unwrap();
     /// assert!(receiver.is_finished());
     /// ```
-    #[doc(alias = "has_message")]
     #[inline]
     pub fn is_finished(&self) -> bool {
         self.ended().is_some()

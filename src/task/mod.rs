@@ -250,6 +250,10 @@ pub use self::id::Id;
 pub use self::join::Fallible;
 #[cfg(not(feature = "alloc"))]
 pub use self::no_alloc::PanicPayload;
+#[cfg(feature = "alloc")]
+#[doc(alias = "immediate")]
+#[doc(alias = "undispatched")]
+pub use self::spawning::spawn_now;
 pub use self::{
     abort::AbortHandle,
     builder::Builder,
@@ -269,5 +273,5 @@ pub use self::{
 #[cfg(feature = "alloc")]
 pub use self::{
     payload::PanicPayload,
-    spawning::{spawn, spawn_detached, spawn_now, spawn_unchecked},
+    spawning::{spawn, spawn_detached, spawn_unchecked},
 };

@@ -48,9 +48,8 @@ where
 ///
 /// The future runs as code that the caller calls. It meets the locks and the borrows that the
 /// caller holds, and uses the caller's [budget](crate::budget). It nests on the stack if it starts
-/// other tasks in this way, and this function sets no limit to that. [`id`](super::id) and
-/// [`with_current`](super::with_current) say that the new task is current, and afterwards the
-/// caller's task again.
+/// other tasks in this way, and this function sets no limit to that. The new task is the
+/// current one during the poll (`task::id`, `task::with_current`), and the caller's again afterwards.
 ///
 /// C#'s asynchronous methods begin like this, and so do Swift's `Task.immediate` and Kotlin's
 /// `CoroutineStart.UNDISPATCHED`. tokio's `spawn` always queues the task.
@@ -67,8 +66,6 @@ where
 /// assert!(handle.is_finished());
 /// assert_eq!(joint::block_on(handle), "done");
 /// ```
-#[doc(alias = "immediate")]
-#[doc(alias = "undispatched")]
 #[track_caller]
 pub fn spawn_now<F, S>(future: F, schedule: S) -> JoinHandle<F::Output>
 where

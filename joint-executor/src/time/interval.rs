@@ -139,6 +139,10 @@ impl Interval {
 
     /// Waits for the next tick as [`tick`](Interval::tick) does, by the name that a stream has for
     /// it: it is never `None`. With the feature `futures-core` the interval is a `Stream`, too.
+    #[expect(
+        clippy::should_implement_trait,
+        reason = "it is the name that a stream's users call"
+    )]
     pub fn next(&mut self) -> impl Future<Output = Option<Instant>> + Unpin {
         poll_fn(|cx| self.poll_tick(cx).map(Some))
     }

@@ -14,12 +14,10 @@ use loom_tests::Value;
 
 use super::world::{By, Flag, Kept, Schedule, explore_bounded, join_now, poll_once};
 
+type Handle = Kept<JoinHandle<Value>>;
+
 /// `then`: what the spawner does with the handle, which it gives back if the task is to be joined.
-fn start(
-    how: Schedule,
-    by: By,
-    then: fn(Kept<JoinHandle<Value>>) -> Option<Kept<JoinHandle<Value>>>,
-) {
+fn start(how: Schedule, by: By, then: fn(Handle) -> Option<Handle>) {
     explore_bounded(2, move |world| {
         let (flag, other) = (Flag::new(), Arc::new(Mutex::new(None)));
         let (inside, is_up, started) = (world.clone(), flag.clone(), other.clone());

@@ -7,7 +7,6 @@
 
 use std::{future::Future, io, net::SocketAddr, time::Duration};
 
-use futures_lite::{AsyncReadExt, AsyncWriteExt};
 use joint_flow::{
     quorum, race,
     retry::{Backoff, retry},

@@ -2,7 +2,7 @@
 
 use std::{convert::Infallible, io};
 
-use futures_lite::{AsyncReadExt, AsyncWriteExt};
+use futures_lite::AsyncWriteExt;
 use joint_flow::{Collection, lock::FlowLock};
 
 use super::{TcpListener, TcpStream};
