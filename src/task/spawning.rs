@@ -48,8 +48,8 @@ where
 ///
 /// The future runs as code that the caller calls. It meets the locks and the borrows that the
 /// caller holds, and uses the caller's [budget](crate::budget). It nests on the stack if it starts
-/// other tasks in this way, and this function sets no limit to that. The new task is the
-/// current one during the poll (`task::id`, `task::with_current`), and the caller's again afterwards.
+/// other tasks in this way, and this function sets no limit to that. The new task is the current
+/// one during the poll (`task::id`, `task::with_current`), and the caller's again afterwards.
 ///
 /// C#'s asynchronous methods begin like this, and so do Swift's `Task.immediate` and Kotlin's
 /// `CoroutineStart.UNDISPATCHED`. tokio's `spawn` always queues the task.
