@@ -56,12 +56,15 @@ pub(crate) fn run() -> Done {
             unpacked.iter().try_for_each(|folder| removed(folder))?;
         }
     }
-    // The registry of `verify` may not have it yet.
-    let mutants = root().join("verify/joint-mutants");
-    let patch = format!("patch.crates-io.joint-mutants.path={mutants:?}");
+    // What joint-switch depends on, which the registry may not have yet.
+    let patches = ["joint-facade", "joint-lab", "joint-mutants"].map(|name| {
+        let folder = root().join("verify").join(name);
+        format!("patch.crates-io.{name}.path={folder:?}")
+    });
     let line = "package --quiet --offline --allow-dirty --no-metadata";
     let pack = || {
-        let step = Step::cargo("packages", line).args(["--config", &patch]);
+        let patches = patches.iter().flat_map(|patch| ["--config", patch]);
+        let step = Step::cargo("packages", line).args(patches);
         step.args(["--target-dir", &folder.to_string_lossy()])
             .env("CARGO_PROFILE_DEV_DEBUG", "false")
     };
