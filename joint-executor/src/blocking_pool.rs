@@ -75,8 +75,8 @@ impl Pool {
         })
     }
 
-    /// Ends the threads that are idle, and from now on each that becomes so. What is queued, or is
-    /// pushed later, is still run.
+    /// Ends the idle threads, and from now on each thread that becomes idle. Functions that are
+    /// queued, or pushed later, still run.
     pub(crate) fn close(&self) {
         self.lock().is_closed = true;
         self.pushed.notify_all();

@@ -313,8 +313,8 @@ pub mod task {
     };
 }
 
-/// What this crate leaves to others, which work on any executor. `docs/ecosystem.md` in the
-/// repository has a program for each, and for TLS, HTTP, files and child processes.
+/// What to use for the things that this crate does not have. `docs/ecosystem.md` in the repository
+/// has a program for each, and for TLS, HTTP, files and child processes.
 ///
 /// | for | use |
 /// |---|---|

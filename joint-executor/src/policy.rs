@@ -110,7 +110,7 @@ pub(crate) const BLOCKED_LOOK: Duration = Duration::from_millis(1);
 /// The interval at which a blocked worker looks whether its wait is a deadlock.
 pub(crate) const DEADLOCK_LOOK: Duration = Duration::from_secs(1);
 
-// What starts on its spawner's stack (`worker/start.rs`, `local`).
+// Tasks that start on their spawner's stack (`worker/start.rs`, `local`).
 
 /// The largest number of first polls by `spawn_now` that may be nested on a thread's stack. Each
 /// takes 3.6 KiB of it in a debug build on x86_64, and 4.3 KiB with hooks for polls, without the

@@ -17,7 +17,7 @@ use super::{
 };
 use joint::task::JoinHandle;
 
-/// How urgent a task is. What is more urgent is greater.
+/// How urgent a task is. A more urgent priority is greater.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Priority {

@@ -1,6 +1,6 @@
-// Looks up each `#[doc(alias = "...")]` of the packages by rustdoc's own search, in the documentation
-// that is built: `node search.mjs DOC CRATE=FOLDER...`. rustdoc drops an alias on an item of a private
-// module that is re-exported. The line that re-exports the item has to have it.
+// Looks up each `#[doc(alias = "...")]` of the packages by rustdoc's own search, in the built
+// documentation: `node search.mjs DOC CRATE=FOLDER...`. rustdoc drops an alias on an item of a
+// private module that is re-exported, so the line that re-exports the item must have it.
 
 import { readFileSync, readdirSync } from "node:fs";
 import { createRequire } from "node:module";

@@ -24,8 +24,8 @@ in_qemu=$(skip shutdown::dropped::a_million_resumptions_need_no_stack \
     a_name_that_no_thread_looks_up_is_an_error \
     the_threads_that_there_are_do_what_others_are_refused_for \
     without_any_thread_each_call_says_so_and_later_ones_run)
-# A shutdown ends no wait, a peer that has gone is not seen while there is something to read, and the
-# error of a datagram that nobody gets is lost: a plain program in C too.
+# A shutdown ends no wait, a peer that has gone is not seen while there is something to read, and
+# the error of a datagram that nobody gets is lost. The same holds for a plain program in C.
 in_wine=$(skip tcp::a_shutdown_from_elsewhere_ends_a_read_that_waits \
     ready::a_stream_says_what_it_is_ready_for_and_if_its_peer_is_gone \
     net::both::one_program_runs_on_real_and_on_simulated_sockets)

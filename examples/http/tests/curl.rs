@@ -89,7 +89,7 @@ fn asked(arguments: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// What the program answers to these bytes, after which the client closes its direction.
+/// Sends the bytes, shuts down the client's direction, and returns the program's answer.
 #[test]
 fn clients_that_make_mistakes_get_a_status_and_no_line_each() {
     let server = Server::start(&[]);

@@ -87,11 +87,11 @@ impl fmt::Display for TaskDump {
     }
 }
 
-/// What a task waits for, with the dump.
+/// One wait of a task, as the dump shows it.
 struct Shown<'a>(&'a WaitsFor, &'a Dump);
 
 impl Shown<'_> {
-    /// What is known of a descriptor besides its number, in parentheses.
+    /// Returns the description of a descriptor in parentheses, or nothing if there is none.
     fn known(&self, number: u64) -> String {
         let known = self.1.descriptor(number);
         known.map_or_else(String::new, |known| format!(" ({known})"))

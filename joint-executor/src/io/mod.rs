@@ -47,9 +47,9 @@
 //! none on the threads of another crate's executor.
 //!
 //! `readable`, `writable` and `ready` take nothing from the budget, but are refused once it is used
-//! up. What is tried after them is counted: each `try_…` that does not return `WouldBlock`, and
-//! what a guard is told by [`retain_ready`](AsyncFdReadyGuard::retain_ready). So a loop that waits
-//! and tries lets other tasks run after 128 operations.
+//! up. The operations that follow them are counted: each `try_…` that does not return `WouldBlock`,
+//! and each call of a guard's [`retain_ready`](AsyncFdReadyGuard::retain_ready). A loop that waits
+//! and tries therefore lets other tasks run after 128 operations.
 //!
 //! # The network of a host
 //! On a thread whose [`Host`](crate::hosted::Host) has a network of its own, as in `joint-sim`,

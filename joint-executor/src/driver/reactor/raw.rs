@@ -174,7 +174,7 @@ mod windows {
     }
 }
 
-/// What else is asked for with the data.
+/// The flag that is asked for together with `POLLIN`.
 const ASKED_READ_END: Flags = match () {
     #[cfg(target_os = "linux")]
     () => libc::POLLRDHUP,
