@@ -53,7 +53,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 /// A function that repeats one operation the given number of times.
 type Row = fn(u32);
 
-const ROWS: [(&str, Row); 31] = [
+const ROWS: &[(&str, Row)] = &[
     ("completion: complete, poll", completed_first),
     ("completion: poll, complete, poll", polled_first),
     ("oneshot: send, receive", sent_first),

@@ -25,7 +25,7 @@ const fn command(usage: &'static str, about: &'static str, run: fn(&Words) -> Do
     Command { usage, about, run }
 }
 
-const COMMANDS: [Command; 28] = [
+const COMMANDS: &[Command] = &[
     command(
         "check",
         "Checks the format, lints in every configuration, and the documentation.",
