@@ -120,7 +120,7 @@ fn a_main_future_that_is_woken_by_its_blocked_thread_runs() {
 /// The blocked thread wakes one task, and another thread wakes a second one meanwhile.
 #[test]
 fn wake_ups_from_here_and_from_elsewhere_both_run() {
-    model(|| {
+    model_bounded(3, || {
         let shown = Rc::default();
         wake_while_blocked(&shown);
         let executor = LocalExecutor::new();

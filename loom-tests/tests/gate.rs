@@ -164,7 +164,7 @@ fn push_against_terminate(from: From) {
 }
 
 fn two_late_pushes(then: Then, own: Then) {
-    model_bounded(3, move || {
+    model_bounded(2, move || {
         let world = World::new();
         world.terminate();
         let other = start(&world, move |world| world.inject(From::Outside, then));

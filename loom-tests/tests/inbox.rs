@@ -227,10 +227,10 @@ fn search(world: &World, worker: usize) {
 
 /// The queue and the sleep protocol together: two tasks are pushed from outside, and each of two
 /// workers is blocked by the task that it takes. The other task is in the hands or in the backlog
-/// of the worker that was first.
+/// of the worker that was first. With two preemptions it has 311,165 executions, with one 814.
 #[test]
 fn two_tasks_from_outside_reach_two_workers() {
-    model_bounded(2, || {
+    model_bounded(1, || {
         let world = World::new();
         let workers = [0, 1].map(|worker| start(&world, move |world| search(&world, worker)));
         for number in 0..2 {

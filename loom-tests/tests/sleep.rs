@@ -301,7 +301,7 @@ fn woken(workers: usize, parks: Parks, wakes: Waking, forget: Forget) {
 /// active.
 #[test]
 fn a_push_from_outside_against_the_last_that_is_active() {
-    model_bounded(3, || {
+    model_bounded(2, || {
         let world = World::new(2, 0, Forget::Nothing);
         let watcher = start(&world, |world| {
             if world.search_and_watch_forever(0) {

@@ -62,7 +62,7 @@ fn a_task_awaits_a_task() {
 
 #[test]
 fn a_task_awaits_a_task_that_another_worker_runs() {
-    model_bounded(3, || {
+    model_bounded(2, || {
         with_workers(2, |queue| {
             let first = spawn(queue, async { 40 });
             let second = spawn(queue, async { first.await + 2 });
@@ -86,7 +86,7 @@ fn a_task_is_woken_by_another_thread() {
 
 #[test]
 fn two_workers_run_each_task_once() {
-    model_bounded(3, || {
+    model_bounded(2, || {
         with_workers(2, |queue| {
             let drops = Drops::default();
             let handles = [1, 2].map(|number| {

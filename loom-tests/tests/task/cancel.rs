@@ -247,9 +247,9 @@ races! {
         race(Never, &[DropWaker], DropHandle).after(&[Run]).runs(1..=1);
     /// The task is idle, and is woken and cancelled at once.
     drop_of_the_handle_against_wake_by_reference:
-        race(Later, &[Wake(By::Reference)], DropHandle).after(&[Run]).runs(1..=2);
+        race(Later, &[Wake(By::Reference)], DropHandle).after(&[Run]).within(4).runs(1..=2);
     drop_of_the_handle_against_wake_by_value:
-        race(Later, &[Wake(By::Value)], DropHandle).after(&[Run]).runs(1..=2);
+        race(Later, &[Wake(By::Value)], DropHandle).after(&[Run]).within(4).runs(1..=2);
     drop_of_the_handle_against_wake_against_run:
         race(Later, &[Wake(By::Value), DropHandle], Run).within(3).runs(0..=2);
     drop_of_the_handle_against_last_waker_against_completion:

@@ -44,7 +44,7 @@ fn two_wakes(how: Schedule, by: By) {
 
 /// The first of two wake-ups must not hide the second one's data: one run consumes both.
 pub(crate) fn two_wakes_of_one_thread_against_run(how: Schedule) {
-    explore(move |world| {
+    explore_bounded(4, move |world| {
         let (first, second) = (Flag::new(), Flag::new());
         let (runnable, handle) = world.spawn(how, all_up(world, [&first, &second]));
         let waker = waker_of(&runnable);
@@ -79,7 +79,7 @@ pub(crate) fn clones_against_run(how: Schedule) {
 }
 
 pub(crate) fn self_wake_against_wake(how: Schedule) {
-    explore(move |world| {
+    explore_bounded(4, move |world| {
         let arrived = Flag::new();
         let flag = arrived.clone();
         let mut value = Some(world.value());
