@@ -1,7 +1,7 @@
 //! What the registry would get: the packages without `publish = false` of the root's workspace and
 //! of `verify`.
 
-use std::{env, fs, io::ErrorKind, path::Path, path::PathBuf};
+use std::{fs, io::ErrorKind, path::Path, path::PathBuf};
 
 use serde_json::Value;
 
@@ -43,46 +43,53 @@ fn steps(step: impl Fn() -> Step) -> Result<Vec<Step>, String> {
     WORKSPACES.into_iter().map(of_one).collect()
 }
 
-/// Builds each package from its archive, with the archives of the others in a registry of its own.
-///
-/// cargo takes the archives for those of a registry, in which a version never changes: what it has
-/// unpacked or built of one would be used again. So neither is left from a run before this one.
+/// Checks that each package compiles from its archive, with the archives of the others: unpacked,
+/// they are the members of a workspace in the target folder.
 pub(crate) fn run() -> Done {
     let folder = target().join("packages");
     removed(&folder)?;
-    for workspace in WORKSPACES {
-        for (name, version, _) in published(workspace)? {
-            let unpacked = unpacked(&format!("{name}-{version}"));
-            unpacked.iter().try_for_each(|folder| removed(folder))?;
-        }
-    }
     // What joint-switch depends on, which the registry may not have yet.
     let patches = ["joint-facade", "joint-lab", "joint-mutants"].map(|name| {
         let folder = root().join("verify").join(name);
         format!("patch.crates-io.{name}.path={folder:?}")
     });
-    let line = "package --quiet --offline --allow-dirty --no-metadata";
+    let line = "package --quiet --offline --allow-dirty --no-metadata --no-verify";
     let pack = || {
         let patches = patches.iter().flat_map(|patch| ["--config", patch]);
         let step = Step::cargo("packages", line).args(patches);
         step.args(["--target-dir", &folder.to_string_lossy()])
-            .env("CARGO_PROFILE_DEV_DEBUG", "false")
     };
-    Ok(run_all("package", steps(pack)?))
-}
-
-/// The folders into which cargo has unpacked a package, each from a registry on this machine: the
-/// name of its folder begins where another registry's has the host.
-fn unpacked(package: &str) -> Vec<PathBuf> {
-    let home = env::var_os("CARGO_HOME").map(PathBuf::from);
-    let home = home.or_else(|| Some(env::home_dir()?.join(".cargo")));
-    let registries = home.and_then(|home| fs::read_dir(home.join("registry/src")).ok());
-    let registries = registries.into_iter().flatten().flatten();
-    let local =
-        registries.filter(|registry| registry.file_name().to_string_lossy().starts_with('-'));
-    local
-        .map(|registry| registry.path().join(package))
-        .collect()
+    let status = run_all("package", steps(pack)?);
+    if status != 0 {
+        return Ok(status);
+    }
+    let archives = folder.join("package");
+    let (mut members, mut patches) = (Vec::new(), String::new());
+    for workspace in WORKSPACES {
+        for (name, version, _) in published(workspace)? {
+            let member = format!("{name}-{version}");
+            let archive = archives.join(format!("{member}.crate"));
+            let unpack = Step::program("archive", "tar", "-xzf").arg(archive.to_string_lossy());
+            unpack.args(["-C", &archives.to_string_lossy()]).output()?;
+            patches += &format!("{name}.path = {member:?}\n");
+            members.push(member);
+        }
+    }
+    let manifest = archives.join("Cargo.toml");
+    let workspace = format!(
+        "[workspace]\nresolver = \"3\"\nmembers = {members:?}\n\n[patch.crates-io]\n{patches}"
+    );
+    let written = fs::write(&manifest, workspace);
+    written.map_err(|error| format!("{}: {error}", manifest.display()))?;
+    let copied = fs::copy(root().join("Cargo.lock"), archives.join("Cargo.lock"));
+    copied.map_err(|error| format!("Cargo.lock: {error}"))?;
+    let check = Step::cargo(
+        "archives",
+        "check --quiet --offline --workspace --manifest-path",
+    )
+    .arg(manifest.to_string_lossy())
+    .args(["--target-dir", &folder.to_string_lossy()]);
+    Ok(run_all("package", vec![check]))
 }
 
 /// Removes a folder with what is in it, if it is there.
