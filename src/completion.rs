@@ -22,9 +22,7 @@
 //! returned value gives it the shared state. The other side may free the word at once.
 
 use core::{
-    fmt,
-    ptr::{self, NonNull},
-    sync::atomic::Ordering,
+    fmt, ptr,
     task::{Poll, Waker},
 };
 
@@ -150,16 +148,18 @@ impl Completion {
 
     /// Returns the word of the waiter's waker, if one is registered. It is only to be compared: its
     /// owner may be gone by now.
-    ///
-    /// # Safety
-    /// The word is alive.
     #[inline]
-    pub(crate) unsafe fn raw_registered(this: *const Self) -> Option<usize> {
-        // SAFETY: alive by this function's contract.
-        let word = unsafe { &(*this).word };
-        // ORDERING: registered. Relaxed: nothing behind the word is read.
-        let word = word.load(order!(registered: Relaxed));
-        (word.addr() > ABANDONED.addr()).then(|| word.addr())
+    pub(crate) fn registered(&self) -> Option<usize> {
+        let word = self.glance().addr();
+        (word > ABANDONED.addr()).then_some(word)
+    }
+
+    /// Looks at the word alone, for an answer that may be outdated at once.
+    #[inline]
+    fn glance(&self) -> *mut () {
+        // ORDERING: glance. Relaxed: nothing behind the word is read, and whoever acts on the
+        // answer makes an exchange first.
+        self.word.load(order!(glance: Relaxed))
     }
 
     /// Completes. This is the completer's last act, unless it returns [`Completed::Detached`].
@@ -169,12 +169,8 @@ impl Completion {
     /// or `raw_abandon`.
     #[inline]
     pub unsafe fn raw_complete(this: *const Self) -> Completed {
-        // ORDERING: complete. Release: a waiter that reads DONE (`poll`, `register` and `detach`,
-        // all Acquire) sees what the completer wrote. Acquire: the returned waker was written
-        // before `register` (Release), and a detached waiter's accesses come before `detach`
-        // (Release). There is only one location, so no total order is needed.
         // SAFETY: passed on from the caller.
-        unsafe { Self::finish(this, DONE, order!(complete: AcqRel)) }
+        unsafe { Self::finish(this, Ended::Done) }
     }
 
     /// Finishes without completing. This is the completer's last act, unless it returns
@@ -184,31 +180,33 @@ impl Completion {
     /// As for [`raw_complete`](Completion::raw_complete).
     #[inline]
     pub unsafe fn raw_abandon(this: *const Self) -> Completed {
-        // ORDERING: abandon. As for `complete`: the completer's accesses are over before the waiter
-        // frees the shared state.
         // SAFETY: passed on from the caller.
-        unsafe { Self::finish(this, ABANDONED, order!(abandon: AcqRel)) }
+        unsafe { Self::finish(this, Ended::Abandoned) }
     }
 
     /// # Safety
     /// As for `raw_complete`.
     #[inline]
-    unsafe fn finish(this: *const Self, how: *mut (), order: Ordering) -> Completed {
+    pub(crate) unsafe fn finish(this: *const Self, how: Ended) -> Completed {
         // SAFETY: alive up to the exchange. The reference is only to the atomic, which may be freed
         // during the call.
         let word = unsafe { &(*this).word };
-        let before = word.swap(how, order);
-        match before {
+        // ORDERING: complete. Release: a waiter that reads the end (`poll`, `register` and
+        // `detach`, all Acquire) sees what the completer wrote, and frees the shared state after
+        // its accesses. Acquire: the returned waker was written before `register` (Release), and a
+        // detached waiter's accesses come before `detach` (Release). There is only one location, so
+        // no total order is needed.
+        match word.swap(how.word(), order!(complete: AcqRel)) {
             PENDING => Completed::Unobserved,
             DETACHED => Completed::Detached,
-            _ => {
+            before => {
                 debug_assert!(
-                    before != DONE && before != ABANDONED,
+                    Ended::of(before).is_none(),
                     "the completer has finished twice"
                 );
                 // SAFETY: only the waiter writes any other value, and that value is a waker's word,
                 // which the exchange hands over.
-                Completed::Wake(unsafe { thin_waker_of(before) })
+                Completed::Wake(unsafe { ThinWaker::from_word(before) })
             }
         }
     }
@@ -221,20 +219,15 @@ impl Completion {
     #[inline]
     pub unsafe fn raw_ended(this: *const Self) -> Option<Ended> {
         // SAFETY: passed on from the caller.
-        how_ended(unsafe { Self::look(this) })
+        Ended::of(unsafe { &*this }.look())
     }
 
     /// Looks at the word, for the waiter.
-    ///
-    /// # Safety
-    /// `this` is alive.
     #[inline]
-    unsafe fn look(this: *const Self) -> *mut () {
-        // SAFETY: alive by this function's contract.
-        let word = unsafe { &(*this).word };
-        // ORDERING: poll. Acquire, with the Release of `complete`, `abandon`, `unobserved` and
-        // `finish`: what the completer wrote is visible.
-        word.load(order!(poll: Acquire))
+    fn look(&self) -> *mut () {
+        // ORDERING: poll. Acquire, with the Release of `complete`, `unobserved` and `finish`: what
+        // the completer wrote is visible.
+        self.word.load(order!(poll: Acquire))
     }
 
     /// Returns whether the waiter has detached. For the completer.
@@ -243,11 +236,8 @@ impl Completion {
     /// `this` is alive, and the completer has not finished.
     #[inline]
     pub unsafe fn raw_is_detached(this: *const Self) -> bool {
-        // SAFETY: alive by this function's contract.
-        let word = unsafe { &(*this).word };
-        // ORDERING: is_detached. Relaxed: the answer is only a hint, since a completer that acts on
-        // it makes an exchange first.
-        word.load(order!(is_detached: Relaxed)) == DETACHED
+        // SAFETY: passed on from the caller.
+        unsafe { &*this }.glance() == DETACHED
     }
 
     /// Returns `Ready` if the completer has finished, and otherwise registers `waker` to be woken
@@ -271,7 +261,9 @@ impl Completion {
         registration: &mut Registration,
     ) -> Poll<Ended> {
         // SAFETY: passed on from the caller.
-        unsafe { Self::poll_as(this, waker, registration, Into::into) }
+        let this = unsafe { &*this };
+        // SAFETY: passed on from the caller.
+        unsafe { this.poll_as(waker, registration, Into::into) }
     }
 
     /// As `raw_poll`, with the function that turns the waker into one word.
@@ -281,34 +273,33 @@ impl Completion {
     /// given.
     #[inline]
     pub(crate) unsafe fn poll_as(
-        this: *const Self,
+        &self,
         waker: &Waker,
         registration: &mut Registration,
         thin: impl FnOnce(Waker) -> ThinWaker,
     ) -> Poll<Ended> {
-        // SAFETY: passed on from the caller.
-        if let Some(ended) = unsafe { Self::raw_ended(this) } {
+        if let Some(ended) = Ended::of(self.look()) {
             return Poll::Ready(ended);
         }
         if registration.is_of(waker) {
             return Poll::Pending;
         }
         // SAFETY: passed on from the caller.
-        unsafe { Self::register(this, waker.clone(), registration, thin) }
+        unsafe { self.register(waker.clone(), registration, thin) }
     }
 
     /// # Safety
     /// As for `poll_as`.
     #[inline(never)]
     unsafe fn register(
-        this: *const Self,
+        &self,
         waker: Waker,
         registration: &mut Registration,
         thin: impl FnOnce(Waker) -> ThinWaker,
     ) -> Poll<Ended> {
         let id = Registration::of(&waker);
         // SAFETY: passed on from the caller.
-        unsafe { Self::exchange(this, thin(waker), id, registration) }
+        unsafe { self.exchange(thin(waker), id, registration) }
     }
 
     /// Registers a waker, by which the task of the waker with this id is woken.
@@ -317,25 +308,21 @@ impl Completion {
     /// As for `poll_as`.
     #[inline(always)]
     unsafe fn exchange(
-        this: *const Self,
+        &self,
         waker: ThinWaker,
         id: Registration,
         registration: &mut Registration,
     ) -> Poll<Ended> {
-        // SAFETY: alive by this function's contract.
-        let word = unsafe { &(*this).word };
         let raw = waker.into_raw().as_ptr();
         // ORDERING: register. Release: the completer that takes or copies the waker sees all of it
-        // (`complete`, `abandon`, `look`, `missed` and `finish`, Acquire). Acquire: if the
-        // completer finished first, its result is visible (`complete`, `abandon`, `unobserved` and
-        // `finish`, Release).
-        let before = word.swap(raw, order!(register: AcqRel));
-        let (old, poll) = match how_ended(before) {
+        // (`complete`, `look`, `missed` and `finish`, Acquire). Acquire: if the completer finished
+        // first, its result is visible (`complete`, `unobserved` and `finish`, Release).
+        let before = self.word.swap(raw, order!(register: AcqRel));
+        let (old, poll) = match Ended::of(before) {
             Some(ended) => {
                 // The completer has finished without seeing the waker. The end is restored before
                 // that is dropped, because dropping it runs user code.
-                // SAFETY: passed on from the caller.
-                unsafe { Self::restore(this, before) };
+                self.restore(ended);
                 (raw, Poll::Ready(ended))
             }
             None => {
@@ -350,68 +337,67 @@ impl Completion {
         if old != PENDING {
             // SAFETY: the older waker, which the exchange hands back, or the one that it put in and
             // the store has overwritten.
-            drop(unsafe { thin_waker_of(old) });
+            drop(unsafe { ThinWaker::from_word(old) });
         }
         poll
     }
 
-    /// Restores the end that the waiter's exchange has taken out.
-    ///
-    /// # Safety
-    /// `this` is alive, and the completer has finished.
+    /// Puts an end into the word, which the completer has finished, so that it is the waiter's.
     #[inline]
-    unsafe fn restore(this: *const Self, end: *mut ()) {
-        // SAFETY: alive by this function's contract.
-        let word = unsafe { &(*this).word };
+    pub(crate) fn restore(&self, end: Ended) {
         // ORDERING: restore. Release: what the completer wrote is passed on to a thread that learns
         // of the end from this store. The waiter itself saw it through its exchange.
-        word.store(end, order!(restore: Release));
+        self.word.store(end.word(), order!(restore: Release));
     }
 
-    /// Says that the completer had finished without completing, after the waiter has taken what it
-    /// left.
+    /// Detaches the waiter. This is its last act, unless it returns [`Detached::Finished`].
     ///
     /// # Safety
-    /// `this` is alive, the completer has finished, and only the caller may be using the word.
-    #[cfg(feature = "alloc")]
-    #[inline]
-    pub(crate) unsafe fn empty(this: *const Self) {
-        // SAFETY: passed on from the caller.
-        unsafe { Self::restore(this, ABANDONED) };
-    }
-
-    /// Detaches the waiter. This is the waiter's last act, unless it returns
-    /// [`Detached::Finished`].
-    ///
-    /// # Safety
-    /// `this` is alive up to the exchange, and this is the waiter's only call of `raw_detach`.
+    /// `this` is alive up to the exchange, and the waiter makes no further call.
     #[inline]
     pub unsafe fn raw_detach(this: *const Self) -> Detached {
         // SAFETY: passed on from the caller.
-        let before = unsafe { Self::detach(this) };
-        if let Some(ended) = how_ended(before) {
+        let before = unsafe { &*this }.detach();
+        if let Some(ended) = Ended::of(before) {
             return Detached::Finished(ended);
         }
         let registered = before != PENDING;
         // SAFETY: a value that is no sentinel is the waker that this waiter registered, which the
         // exchange hands back.
-        Detached::Pending(registered.then(|| unsafe { thin_waker_of(before) }))
+        Detached::Pending(registered.then(|| unsafe { ThinWaker::from_word(before) }))
     }
 
-    /// # Safety
-    /// As for `raw_detach`.
+    /// Makes the exchange of `raw_detach`, during which the word may be freed, and returns the
+    /// value before.
     #[inline]
-    unsafe fn detach(this: *const Self) -> *mut () {
-        // SAFETY: alive up to the exchange. The reference is only to the atomic, which may be freed
-        // during the call.
-        let word = unsafe { &(*this).word };
+    fn detach(&self) -> *mut () {
         // ORDERING: detach. Release: the waiter's accesses are over before a completer that reads
-        // DETACHED frees the shared state (`complete`, `abandon`, `look`, `missed` and `finish`,
-        // Acquire). Acquire: if the completer finished first, its result is visible (`complete`,
-        // `abandon`, `unobserved` and `finish`, Release).
-        let before = word.swap(DETACHED, order!(detach: AcqRel));
+        // DETACHED frees the shared state (`complete`, `look`, `missed` and `finish`, Acquire).
+        // Acquire: if the completer finished first, its result is visible (`complete`, `unobserved`
+        // and `finish`, Release).
+        let before = self.word.swap(DETACHED, order!(detach: AcqRel));
         debug_assert!(before != DETACHED, "the waiter has detached twice");
         before
+    }
+}
+
+impl Ended {
+    /// Returns the end that a value of the word is.
+    #[inline]
+    fn of(word: *mut ()) -> Option<Self> {
+        match word {
+            DONE => Some(Self::Done),
+            ABANDONED => Some(Self::Abandoned),
+            _ => None,
+        }
+    }
+
+    #[inline]
+    fn word(self) -> *mut () {
+        match self {
+            Self::Done => DONE,
+            Self::Abandoned => ABANDONED,
+        }
     }
 }
 
@@ -430,8 +416,7 @@ impl Default for Completion {
 
 impl fmt::Debug for Completion {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // ORDERING: debug. Relaxed: only printed.
-        let state = match self.word.load(order!(debug: Relaxed)) {
+        let state = match self.glance() {
             PENDING => "Pending",
             DONE => "Done",
             DETACHED => "Detached",
@@ -440,23 +425,4 @@ impl fmt::Debug for Completion {
         };
         write!(f, "Completion({state})")
     }
-}
-
-#[inline]
-fn how_ended(word: *mut ()) -> Option<Ended> {
-    match word {
-        DONE => Some(Ended::Done),
-        ABANDONED => Some(Ended::Abandoned),
-        _ => None,
-    }
-}
-
-/// # Safety
-/// `word` is that of a waker, and the caller owns it.
-#[inline]
-unsafe fn thin_waker_of(word: *mut ()) -> ThinWaker {
-    // SAFETY: a waker's word is not null.
-    let raw = unsafe { NonNull::new_unchecked(word) };
-    // SAFETY: the word came from `into_raw`, and the caller owns it.
-    unsafe { ThinWaker::from_raw(raw) }
 }

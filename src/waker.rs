@@ -135,10 +135,9 @@ impl Header {
     /// # Safety
     /// `header` is alive.
     #[inline]
-    unsafe fn vtable(header: NonNull<Self>) -> &'static VTable {
-        // SAFETY: alive by this function's contract. The table's address is the first field, and is
-        // never written.
-        let vtable = unsafe { header.cast::<*const VTable>().read() };
+    unsafe fn vtable(header: *const Self) -> &'static VTable {
+        // SAFETY: alive by this function's contract, and never written.
+        let vtable = unsafe { (*header).vtable };
         // SAFETY: both constructors take tables that live forever and are never written.
         unsafe { &*vtable }
     }
@@ -174,10 +173,10 @@ static OWN: RawWakerVTable = {
 /// reference, and gives the reference up if the function does.
 #[inline]
 unsafe fn own(data: *const (), pick: fn(&VTable) -> unsafe fn(NonNull<Header>)) {
-    // SAFETY: the address of a live header is not null.
-    let header = unsafe { NonNull::new_unchecked(data.cast_mut().cast::<Header>()) };
     // SAFETY: the header is alive.
-    let vtable = unsafe { Header::vtable(header) };
+    let vtable = unsafe { Header::vtable(data.cast()) };
+    // SAFETY: the address of a live header is not null.
+    let header = unsafe { NonNull::new_unchecked(data.cast_mut().cast()) };
     // SAFETY: the caller may call it.
     unsafe { pick(vtable)(header) }
 }
@@ -209,12 +208,6 @@ pub struct ThinWaker(NonNull<()>);
 unsafe impl Send for ThinWaker {}
 // SAFETY: as for `Send`.
 unsafe impl Sync for ThinWaker {}
-
-/// The target of a [`ThinWaker`]'s word.
-enum Kind<'a> {
-    Own(NonNull<Header>),
-    Foreign(&'a Waker),
-}
 
 impl ThinWaker {
     /// Creates a waker that stands for `header` and takes over one reference to it.
@@ -260,58 +253,58 @@ impl ThinWaker {
         Self(raw)
     }
 
+    /// Turns the word of a waker, which is not null, back into the waker.
+    ///
+    /// # Safety
+    /// As for [`from_raw`](ThinWaker::from_raw).
+    #[inline]
+    pub(crate) unsafe fn from_word(word: *mut ()) -> Self {
+        // SAFETY: a waker's word is not null.
+        Self(unsafe { NonNull::new_unchecked(word) })
+    }
+
     /// Returns whether it belongs to an object of this family.
     #[inline]
     pub fn is_of(&self, family: &'static Family) -> bool {
-        match self.kind() {
-            // SAFETY: alive by the reference that `self` holds.
-            Kind::Own(header) => unsafe { header_is_of(header, family) },
-            Kind::Foreign(_) => false,
-        }
+        is_of(&self.lent(), family)
     }
 
     /// Wakes the task or thread, and gives the waker up.
     #[inline]
     pub fn wake(self) {
-        let this = ManuallyDrop::new(self);
-        match this.kind() {
-            // SAFETY: alive by the reference that `self` held, which is given up here.
-            Kind::Own(header) => unsafe { own(header.as_ptr().cast(), |table| table.wake) },
-            // SAFETY: `self` owned the waker and does not drop it.
-            Kind::Foreign(_) => unsafe { wake_foreign(this.0) },
+        if self.is_foreign() {
+            return foreign(self, Waker::wake);
         }
+        Waker::from(self).wake();
     }
 
     /// Wakes the task or thread, and keeps the waker.
     #[inline]
     pub fn wake_by_ref(&self) {
-        match self.kind() {
-            // SAFETY: alive by the reference that `self` holds.
-            Kind::Own(header) => unsafe { own(header.as_ptr().cast(), |table| table.wake_by_ref) },
-            Kind::Foreign(waker) => waker.wake_by_ref(),
-        }
+        self.lent().wake_by_ref();
     }
 
     /// Returns whether it wakes the same task or thread as `waker`. Like [`Waker::will_wake`], it
     /// may return false although the answer is yes.
     #[inline]
     pub fn will_wake(&self, waker: &Waker) -> bool {
-        match self.kind() {
-            Kind::Own(header) => is_own(waker) && waker.data() == header.as_ptr().cast(),
-            Kind::Foreign(own) => own.will_wake(waker),
-        }
+        self.lent().will_wake(waker)
     }
 
     #[inline]
-    fn kind(&self) -> Kind<'_> {
-        if self.0.addr().get() & TAGS == 0 {
-            return Kind::Own(self.0.cast());
-        }
-        let slot = slot_of(self.0);
-        // SAFETY: the waker is there while `self` owns it.
-        let slot = unsafe { slot.as_ref() };
-        // SAFETY: as above.
-        Kind::Foreign(unsafe { slot.waker() })
+    fn is_foreign(&self) -> bool {
+        self.0.addr().get() & TAGS != 0
+    }
+
+    /// Returns the waker that this one stands for, and still owns.
+    #[inline]
+    fn lent(&self) -> ManuallyDrop<Waker> {
+        ManuallyDrop::new(match self.is_foreign() {
+            // SAFETY: a live header. The reference is given away with `self`, or not at all.
+            false => unsafe { Self::waker_from_header(self.0.cast()) },
+            // SAFETY: the waker is in its slot while `self` owns it.
+            true => unsafe { copy_of(self.0.as_ptr()).assume_init() },
+        })
     }
 
     /// Puts a waker into a slot.
@@ -342,12 +335,8 @@ impl ThinWaker {
         if word.addr() & IN_PLACE == 0 {
             return MaybeUninit::uninit();
         }
-        // SAFETY: the tagged address of a slot is not null.
-        let slot = slot_of(unsafe { NonNull::new_unchecked(word) });
-        // SAFETY: alive by this function's contract.
-        let slot = unsafe { slot.as_ref() };
-        // SAFETY: a full slot is not written.
-        unsafe { slot.copy() }
+        // SAFETY: passed on from the caller.
+        unsafe { copy_of(word) }
     }
 
     /// Returns the waker that a word stands for, or its copy if the memory may be gone, because the
@@ -362,10 +351,8 @@ impl ThinWaker {
             // SAFETY: passed on from the caller.
             return Err(unsafe { copy.assume_init() });
         }
-        // SAFETY: a waker's word is not null.
-        let word = unsafe { NonNull::new_unchecked(word) };
         // SAFETY: passed on from the caller.
-        Ok(unsafe { Self::from_raw(word) })
+        Ok(unsafe { Self::from_word(word) })
     }
 }
 
@@ -375,15 +362,11 @@ impl From<Waker> for ThinWaker {
         if is_own(&waker) {
             let header = ManuallyDrop::new(waker).data().cast_mut();
             // SAFETY: an own waker's data is a live header, and its reference is taken over.
-            return Self(unsafe { NonNull::new_unchecked(header) });
+            return unsafe { Self::from_word(header) };
         }
         let boxed = heap::allocate::<WakerSlot>();
         // SAFETY: the block is fresh and ours.
-        unsafe { boxed.write(WakerSlot::new()) };
-        // SAFETY: as above.
-        let slot = unsafe { boxed.as_ref() };
-        // SAFETY: as above.
-        unsafe { slot.fill(waker) };
+        unsafe { boxed.write(WakerSlot::full(waker)) };
         Self::tagged(boxed, BOXED)
     }
 }
@@ -399,97 +382,69 @@ impl From<ThinWaker> for Waker {
     #[inline]
     fn from(thin: ThinWaker) -> Self {
         let thin = ManuallyDrop::new(thin);
-        match thin.kind() {
-            // SAFETY: a live header, and the one reference that `thin` gives up.
-            Kind::Own(header) => unsafe { ThinWaker::waker_from_header(header) },
-            // SAFETY: `thin` owned the waker and does not drop it.
-            Kind::Foreign(_) => unsafe { take_foreign(thin.0) },
+        let waker = thin.lent();
+        if thin.0.addr().get() & BOXED != 0 {
+            // SAFETY: the box is ours alone, and its waker is now `waker`.
+            let slot = unsafe { &mut *slot_of(thin.0.as_ptr()) };
+            slot.retire();
+            // SAFETY: it came from `heap::allocate::<WakerSlot>`, and no one uses it after this.
+            unsafe { heap::release(slot.into()) };
         }
+        ManuallyDrop::into_inner(waker)
     }
 }
 
 impl Clone for ThinWaker {
     #[inline]
     fn clone(&self) -> Self {
-        match self.kind() {
-            Kind::Own(header) => {
-                // SAFETY: alive by the reference that `self` holds.
-                unsafe { own(header.as_ptr().cast(), |table| table.clone) };
-                Self(header.cast())
-            }
-            Kind::Foreign(waker) => Self::from(waker),
-        }
+        Self::from(&*self.lent())
     }
 }
 
 impl Drop for ThinWaker {
     #[inline]
     fn drop(&mut self) {
-        match self.kind() {
-            // SAFETY: alive by the reference that `self` held, which is given up here.
-            Kind::Own(header) => unsafe { own(header.as_ptr().cast(), |table| table.drop) },
-            // SAFETY: `self` owned the waker and is not used after this.
-            Kind::Foreign(_) => unsafe { drop_foreign(self.0) },
+        // SAFETY: `self` is not used after this.
+        let this = unsafe { Self::from_raw(self.0) };
+        if this.is_foreign() {
+            return foreign(this, drop);
         }
+        drop(Waker::from(this));
     }
 }
 
 impl fmt::Debug for ThinWaker {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.kind() {
-            Kind::Own(header) => f.debug_tuple("ThinWaker::Own").field(&header).finish(),
-            Kind::Foreign(waker) => f.debug_tuple("ThinWaker::Foreign").field(waker).finish(),
-        }
+        let kind = match self.is_foreign() {
+            true => "ThinWaker::Foreign",
+            false => "ThinWaker::Own",
+        };
+        f.debug_tuple(kind).field(&*self.lent()).finish()
     }
 }
 
 /// Returns the address of the slot that a foreign waker's word is tagged with.
 #[inline]
-fn slot_of(word: NonNull<()>) -> NonNull<WakerSlot> {
-    let slot = word.as_ptr().map_addr(|address| address & !TAGS);
-    // SAFETY: the tag was set on the address of a slot, which is not null.
-    unsafe { NonNull::new_unchecked(slot.cast()) }
+fn slot_of(word: *mut ()) -> *mut WakerSlot {
+    word.map_addr(|address| address & !TAGS).cast()
 }
 
-/// Takes a foreign waker out of its slot, and frees that if it is a box.
+/// Copies the bytes of a foreign waker.
 ///
 /// # Safety
-/// The caller owns the waker that has this word, and no one uses the word after this.
+/// `word` is that of a foreign waker that is alive.
 #[inline]
-unsafe fn take_foreign(word: NonNull<()>) -> Waker {
-    let mut slot = slot_of(word);
-    // SAFETY: alive by the waker in it.
-    let full = unsafe { slot.as_ref() };
+unsafe fn copy_of(word: *mut ()) -> MaybeUninit<Waker> {
+    // SAFETY: alive by this function's contract.
+    let slot = unsafe { &*slot_of(word) };
     // SAFETY: a full slot is not written.
-    let waker = unsafe { full.copy() };
-    if word.addr().get() & BOXED != 0 {
-        // SAFETY: the box is ours alone.
-        unsafe { slot.as_mut() }.retire();
-        // SAFETY: it came from `heap::allocate::<WakerSlot>`, and no one uses it after this.
-        unsafe { heap::release(slot) };
-    }
-    // SAFETY: it was full, and its waker is now this copy.
-    unsafe { waker.assume_init() }
+    unsafe { slot.copy() }
 }
 
-/// Drops a foreign waker. This is a function of its own so that its callers stay small.
-///
-/// # Safety
-/// As for [`take_foreign`].
+/// Ends a foreign waker. This is a function of its own so that its callers stay small.
 #[inline(never)]
-unsafe fn drop_foreign(word: NonNull<()>) {
-    // SAFETY: passed on from the caller.
-    drop(unsafe { take_foreign(word) });
-}
-
-/// Wakes a foreign waker by value. This is a function of its own so that its callers stay small.
-///
-/// # Safety
-/// As for [`take_foreign`].
-#[inline(never)]
-unsafe fn wake_foreign(word: NonNull<()>) {
-    // SAFETY: passed on from the caller.
-    unsafe { take_foreign(word) }.wake();
+fn foreign(waker: ThinWaker, end: impl FnOnce(Waker)) {
+    end(waker.into());
 }
 
 /// Returns whether a waker stands for a [`Header`]. Otherwise it is a foreign one.
@@ -501,18 +456,11 @@ pub(crate) fn is_own(waker: &Waker) -> bool {
 /// Returns whether a waker belongs to an object of this [`Family`].
 #[inline]
 pub fn is_of(waker: &Waker, family: &'static Family) -> bool {
-    let header = NonNull::new(waker.data().cast_mut().cast());
-    // SAFETY: the data of such a waker is the address of a header, which it keeps alive.
-    is_own(waker) && header.is_some_and(|header| unsafe { header_is_of(header, family) })
-}
-
-/// # Safety
-/// `header` is alive.
-#[inline]
-unsafe fn header_is_of(header: NonNull<Header>, family: &'static Family) -> bool {
-    // SAFETY: passed on from the caller.
-    let own = unsafe { Header::vtable(header) }.family;
-    own.is_some_and(|own| ptr::eq(own, family))
+    is_own(waker) && {
+        // SAFETY: the data of such a waker is the address of a header, which it keeps alive.
+        let table = unsafe { Header::vtable(waker.data().cast()) };
+        table.family.is_some_and(|own| ptr::eq(own, family))
+    }
 }
 
 /// A waiter's memory of the waker that it last registered, without holding it.

@@ -180,10 +180,10 @@ impl Future for Waiter<'_> {
                 None => ThinWaker::from(waker),
             };
             let registration = &mut this.registration;
-            // SAFETY: the borrow keeps the word alive, and the waiter detaches only when the waiter
-            // is dropped.
-            let poll =
-                unsafe { Completion::poll_as(this.completion, cx.waker(), registration, thin) };
+            // SAFETY: the borrow keeps the word alive.
+            let word = unsafe { &*this.completion };
+            // SAFETY: the waiter detaches only when the waiter is dropped.
+            let poll = unsafe { word.poll_as(cx.waker(), registration, thin) };
             this.ended = Some(ready!(poll));
         }
         Poll::Ready(match this.ended {

@@ -28,7 +28,7 @@ use core::{
     task::{Poll, Waker},
 };
 
-use super::{ABANDONED, Completion, DETACHED, DONE, Ended, PENDING, Registration, how_ended};
+use super::{Completion, DETACHED, Ended, PENDING, Registration};
 use crate::waker::{ThinWaker, WakerSlot, is_own};
 use joint_switch::{Retire, const_unless_modelled, order};
 
@@ -91,8 +91,8 @@ impl Slotted {
         name: Option<fn() -> &'static str>,
     ) -> Poll<Ended> {
         // SAFETY: passed on from the caller.
-        let seen = unsafe { Completion::look(Self::word(this)) };
-        if let Some(ended) = how_ended(seen) {
+        let seen = unsafe { &*Self::word(this) }.look();
+        if let Some(ended) = Ended::of(seen) {
             return Poll::Ready(ended);
         }
         if registration.is_of(waker) {
@@ -124,7 +124,7 @@ impl Slotted {
         // SAFETY: passed on from the caller.
         let thin = unsafe { Self::place(this, waker) };
         // SAFETY: as above.
-        unsafe { Completion::exchange(Self::word(this), thin, id, registration) }
+        unsafe { (*Self::word(this)).exchange(thin, id, registration) }
     }
 
     /// # Safety
@@ -148,7 +148,7 @@ impl Slotted {
             false => waker.into(),
         };
         // SAFETY: as above.
-        unsafe { Completion::exchange(Self::word(this), thin, id, registration) }
+        unsafe { (*Self::word(this)).exchange(thin, id, registration) }
     }
 
     /// Puts the first waker into the slot, if it is of another crate.
@@ -160,7 +160,7 @@ impl Slotted {
         if is_own(&waker) {
             return waker.into();
         }
-        // SAFETY: alive by this function's contract, and nothing is read.
+        // SAFETY: the word is alive, and nothing is read.
         let slot = unsafe { &raw const (*this).slot };
         // SAFETY: an address in a live object is not null.
         let slot = unsafe { NonNull::new_unchecked(slot.cast_mut()) };
@@ -183,10 +183,6 @@ impl Slotted {
         // SAFETY: alive up to the exchange. The reference is only to the atomic, which may be freed
         // during the call.
         let word = unsafe { &(*this).word.word };
-        let end = match how {
-            Ended::Done => DONE,
-            Ended::Abandoned => ABANDONED,
-        };
         // ORDERING: look. Acquire: a waker in place was written before `register` (Release), and a
         // detached waiter's accesses come before `detach` (Release).
         let mut seen = word.load(order!(look: Acquire));
@@ -196,7 +192,7 @@ impl Slotted {
             let unobserved = order!(unobserved: Release);
             // ORDERING: missed. Acquire: as for `look`.
             let missed = order!(missed: Acquire);
-            match word.compare_exchange(PENDING, end, unobserved, missed) {
+            match word.compare_exchange(PENDING, how.word(), unobserved, missed) {
                 Ok(_) => return false,
                 Err(now) => seen = now,
             }
@@ -209,12 +205,12 @@ impl Slotted {
         // ORDERING: finish. Release: as for `unobserved`. Acquire: a waker that has replaced the
         // one in place was written before `register` (Release), and a detached waiter's accesses
         // come before `detach` (Release). There is only one location, so no total order is needed.
-        let before = word.swap(end, order!(finish: AcqRel));
+        let before = word.swap(how.word(), order!(finish: AcqRel));
         if before == DETACHED {
             return true;
         }
         debug_assert!(
-            how_ended(before).is_none(),
+            Ended::of(before).is_none(),
             "the completer has finished twice"
         );
         // SAFETY: the word was not `PENDING` when it was looked at, so this is a waker, which the
@@ -239,18 +235,18 @@ impl Slotted {
     #[inline]
     pub unsafe fn raw_detach(this: *const Self) -> Option<Ended> {
         // SAFETY: passed on from the caller.
-        let seen = unsafe { Completion::look(Self::word(this)) };
-        if let Some(ended) = how_ended(seen) {
+        let word = unsafe { &*Self::word(this) };
+        let seen = word.look();
+        if let Some(ended) = Ended::of(seen) {
             return Some(ended);
         }
         // SAFETY: what this waiter has registered, and by rule 2 alive up to the exchange.
         let copy = unsafe { ThinWaker::copy_in_place(seen) };
-        // SAFETY: passed on from the caller.
-        let before = unsafe { Completion::detach(Self::word(this)) };
-        let ended = how_ended(before);
-        if ended.is_some() {
-            // SAFETY: the completer has finished, so the word is alive and the waiter's.
-            unsafe { Completion::restore(Self::word(this), before) };
+        let before = word.detach();
+        let ended = Ended::of(before);
+        if let Some(ended) = ended {
+            // The completer has finished, so the word is alive and the waiter's.
+            word.restore(ended);
         } else if before != PENDING {
             // SAFETY: the waker of this waiter, which the exchange hands back. It was in place if
             // the word says so.

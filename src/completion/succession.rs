@@ -22,7 +22,7 @@
 
 use core::ptr::NonNull;
 
-use super::{Completion, DETACHED, Ended, how_ended, thin_waker_of};
+use super::{Completion, DETACHED, Ended};
 use crate::waker::ThinWaker;
 use joint_switch::order;
 
@@ -52,19 +52,21 @@ impl Completion {
     /// does not touch the word after this call.
     pub unsafe fn raw_vacate(this: *const Self) -> Option<ThinWaker> {
         // SAFETY: alive by this function's contract.
-        let word = unsafe { &(*this).word };
-        // ORDERING: held, vacate, vacate_ended. Relaxed: the waker was written by this waiter, a
+        let this = unsafe { &*this };
+        // ORDERING: vacate, vacate_ended. Relaxed: the waker was written by this waiter, a
         // successor reads nothing of it, and the owner of the word learns by other means when to
         // free it. Only the completer can change the word between the load and the exchange.
-        let seen = word.load(order!(held: Relaxed));
-        if how_ended(seen).is_some() {
+        let seen = this.glance();
+        if Ended::of(seen).is_some() {
             return None;
         }
         let (done, failed) = (order!(vacate: Relaxed), order!(vacate_ended: Relaxed));
-        word.compare_exchange(seen, DETACHED, done, failed).ok()?;
+        this.word
+            .compare_exchange(seen, DETACHED, done, failed)
+            .ok()?;
         // SAFETY: a value that is neither an end nor vacant is the waker of this waiter, which the
         // exchange hands back.
-        Some(unsafe { thin_waker_of(seen) })
+        Some(unsafe { ThinWaker::from_word(seen) })
     }
 
     /// Registers a waker, given its [word](ThinWaker::into_raw), in a completion that another
@@ -81,15 +83,15 @@ impl Completion {
     pub unsafe fn raw_succeed(this: *const Self, waker: NonNull<()>) -> Result<(), Option<Ended>> {
         // SAFETY: alive by this function's contract.
         let word = unsafe { &(*this).word };
-        // ORDERING: succeed. Release: the completer that takes the waker sees all of it (`complete`
-        // and `abandon`, Acquire).
+        // ORDERING: succeed. Release: the completer that takes the waker sees all of it
+        // (`complete`, Acquire).
         let done = order!(succeed: Release);
-        // ORDERING: succeed_ended. Acquire: what the completer wrote is visible (`complete` and
-        // `abandon`, Release; `restore`, Release, if another waiter has restored the end).
+        // ORDERING: succeed_ended. Acquire: what the completer wrote is visible (`complete`,
+        // Release; `restore`, Release, if another waiter has restored the end).
         let failed = order!(succeed_ended: Acquire);
         match word.compare_exchange(DETACHED, waker.as_ptr(), done, failed) {
             Ok(_) => Ok(()),
-            Err(now) => Err(how_ended(now)),
+            Err(now) => Err(Ended::of(now)),
         }
     }
 }

@@ -110,7 +110,7 @@ impl<T> Receiver<T> {
         // SAFETY: the sender has put the value in and finished, so it is the receiver's.
         let value = unsafe { Block::read(block) };
         // SAFETY: as above. No user code runs between the two, so the value is not taken twice.
-        unsafe { Completion::empty(Slotted::word(Block::word(block))) };
+        unsafe { &*Slotted::word(Block::word(block)) }.restore(Ended::Abandoned);
         value
     }
 }

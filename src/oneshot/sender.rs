@@ -166,10 +166,11 @@ impl<T> Sender<T> {
     /// waker of another crate is boxed.
     #[doc(alias = "poll_canceled")]
     pub fn poll_closed(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        let closed = Block::closed(self.block);
+        // SAFETY: alive by this end.
+        let closed = unsafe { &*Block::closed(self.block) };
         let thin = |waker| ThinWaker::from(noted(waker, type_name::<Self>));
-        // SAFETY: alive by this end, which never detaches from this word.
-        unsafe { Completion::poll_as(closed, cx.waker(), &mut Registration::new(), thin) }.map(drop)
+        // SAFETY: a sender that polls has not detached from this word.
+        unsafe { closed.poll_as(cx.waker(), &mut Registration::new(), thin) }.map(drop)
     }
 
     /// Turns the sender into a pointer for [`Sender::from_raw`]. The pointer is never null.
@@ -216,7 +217,7 @@ impl<T> Sender<T> {
 #[inline]
 unsafe fn finish<T>(block: NonNull<Block<T>>, how: Ended) -> Option<Owned<T>> {
     // SAFETY: alive by this end.
-    if unsafe { Completion::raw_registered(Block::closed(block)) }.is_some() {
+    if unsafe { &*Block::closed(block) }.registered().is_some() {
         // SAFETY: passed on from the caller.
         return unsafe { take_back_and_finish(block, how) };
     }

@@ -411,13 +411,11 @@ impl<'a, F: Future, S: Schedule<M>, M, N: Name, P: Place> Typed<'a, F, S, M, N, 
     #[inline]
     unsafe fn complete(self, seen: Snapshot, how: Ended) -> Option<ThinWaker> {
         let join = self.view.join();
-        let completed = match how {
-            _ if !seen.has_handle() => Completed::Detached,
+        let completed = match seen.has_handle() {
+            false => Completed::Detached,
             // SAFETY: the runnable keeps the task alive, and the runner finishes the join word only
             // once (rule 2).
-            Ended::Done => unsafe { Completion::raw_complete(join) },
-            // SAFETY: as above.
-            Ended::Abandoned => unsafe { Completion::raw_abandon(join) },
+            true => unsafe { Completion::finish(join, how) },
         };
         match completed {
             Completed::Unobserved => None,

@@ -7,7 +7,6 @@ use super::{
     header::{Head, Task},
     state::Snapshot,
 };
-use crate::completion::Completion;
 
 /// A task that is alive. What it says may be out of date as soon as it is said.
 ///
@@ -85,7 +84,7 @@ impl<'a, M> TaskView<'a, M> {
     /// One load.
     pub fn waiter(&self) -> Option<usize> {
         // SAFETY: the task is alive, and the word with it.
-        unsafe { Completion::raw_registered(self.join()) }
+        unsafe { &*self.join() }.registered()
     }
 }
 

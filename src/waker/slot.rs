@@ -43,6 +43,12 @@ impl WakerSlot {
         }
     }
 
+    /// Creates a slot for a box.
+    #[inline]
+    pub(super) fn full(waker: Waker) -> Self {
+        Self(UnsafeCell::new(MaybeUninit::new(waker)))
+    }
+
     /// # Safety
     /// The slot is full or empty, and no one else accesses it.
     #[inline]
@@ -60,14 +66,6 @@ impl WakerSlot {
     pub(super) unsafe fn copy(&self) -> MaybeUninit<Waker> {
         // SAFETY: passed on from the caller.
         self.0.with(|place| unsafe { place.read() })
-    }
-
-    /// # Safety
-    /// The slot is full as long as the reference is used.
-    #[inline]
-    pub(super) unsafe fn waker(&self) -> &Waker {
-        // SAFETY: a full slot is not written, and holds a waker.
-        self.0.with(|place| unsafe { &*place.cast::<Waker>() })
     }
 }
 
