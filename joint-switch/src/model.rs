@@ -317,7 +317,26 @@ macro_rules! integer {
                 count_rmw();
                 ended(self.0.$fetch(value, order))
             }
-        )+});
+        )+
+
+            /// A compare-exchange until it succeeds, or until `f` returns `None`.
+            #[track_caller]
+            pub fn fetch_update(
+                &self,
+                set: Ordering,
+                fetch: Ordering,
+                mut f: impl FnMut($value) -> Option<$value>,
+            ) -> Result<$value, $value> {
+                let mut before = self.load(fetch);
+                while let Some(next) = f(before) {
+                    match self.compare_exchange(before, next, set, fetch) {
+                        Ok(_) => return Ok(before),
+                        Err(now) => before = now,
+                    }
+                }
+                Err(before)
+            }
+        });
     };
 }
 

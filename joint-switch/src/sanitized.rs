@@ -50,6 +50,15 @@ macro_rules! atomic {
                 let (success, failure) = (acquiring(success), acquiring(failure));
                 self.0.compare_exchange(current, new, success, failure)
             }
+
+            pub fn fetch_update(
+                &self,
+                set: Ordering,
+                fetch: Ordering,
+                f: impl FnMut($value) -> Option<$value>,
+            ) -> Result<$value, $value> {
+                self.0.fetch_update(acquiring(set), acquiring(fetch), f)
+            }
         }
     };
 }

@@ -531,7 +531,7 @@ impl<'a, F: Future, S: Schedule<M>, M, N: Name, P: Place> Typed<'a, F, S, M, N, 
     unsafe fn drop_output(task: Task) {
         // SAFETY: a task whose stage the caller has is alive.
         let this = unsafe { Self::of(task) };
-        let is_panicked = this.view.state().is_panicked();
+        let is_panicked = this.view.state().snapshot().is_panicked();
         let dropped = this.stage().with_mut(|stage| match is_panicked {
             // SAFETY: it holds the panic, and counts as empty from here on.
             true => unwind::catch(|| unsafe { stage.cast::<PanicPayload>().drop_in_place() }),

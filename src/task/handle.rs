@@ -13,7 +13,7 @@ use core::{
 use super::{
     Fallible, JoinResult, PanicPayload, TaskView,
     header::Task,
-    state::{Finisher, OnRelease, State},
+    state::{Finisher, Next, State},
 };
 use crate::completion::{Completion, Detached, Ended, Registration};
 
@@ -287,7 +287,7 @@ fn polled_again() -> ! {
 /// # Safety
 /// The caller has the handle of the task, with its registration, and gives it up.
 #[inline]
-unsafe fn give_up(task: Task, registration: Registration, leave: fn(&State) -> OnRelease) {
+unsafe fn give_up(task: Task, registration: Registration, leave: fn(&State) -> Next) {
     if registration.is_ended() {
         // SAFETY: passed on from the caller, which has taken the result.
         unsafe { task.finish(Finisher::Handle) }
@@ -300,7 +300,7 @@ unsafe fn give_up(task: Task, registration: Registration, leave: fn(&State) -> O
 /// # Safety
 /// The caller has the handle of the task, which has not taken the result, and gives it up.
 #[inline(never)]
-unsafe fn give_up_unjoined(task: Task, leave: fn(&State) -> OnRelease) {
+unsafe fn give_up_unjoined(task: Task, leave: fn(&State) -> Next) {
     // SAFETY: the handle keeps the task alive.
     let view = unsafe { task.view::<()>() };
     let detached = match view.ended() {
@@ -326,7 +326,7 @@ unsafe fn give_up_unjoined(task: Task, leave: fn(&State) -> OnRelease) {
             let _held = view.hold();
             let outcome = leave(view.state());
             // SAFETY: this is the state word's answer, and `_held` keeps rule 3.
-            unsafe { task.after_release(outcome) };
+            unsafe { task.follow(outcome) };
         }
     }
 }

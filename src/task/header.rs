@@ -7,7 +7,7 @@ use super::{
     Link, Origin, PanicPayload, ScheduleInfo, TaskView,
     apart::{Apart, is_large},
     polled,
-    state::{Finisher, OnFinish, OnRelease, OnWake, State},
+    state::{Finisher, Next, State},
 };
 use crate::{
     completion::{Completion, Ended},
@@ -153,10 +153,9 @@ impl Task {
     #[inline]
     pub(super) unsafe fn finish(self, finisher: Finisher) {
         // SAFETY: the runnable or the handle keeps the task alive.
-        if let OnFinish::Free = unsafe { self.view::<()>() }.state().finish(finisher) {
-            // SAFETY: the state word has said so.
-            unsafe { self.free() }
-        }
+        let next = unsafe { self.view::<()>() }.state().finish(finisher);
+        // SAFETY: this is the state word's answer, which is not to schedule.
+        unsafe { self.follow(next) }
     }
 
     /// Hands a new runnable to the schedule function.
@@ -195,7 +194,7 @@ impl Task {
         let view = unsafe { self.view::<()>() };
         // SAFETY: passed on from the caller.
         let stage = unsafe { (view.vtable().output)(self) };
-        if view.state().is_panicked() {
+        if view.state().snapshot().is_panicked() {
             // SAFETY: the stage holds the panic, which counts as moved out from here on.
             let payload = unsafe { stage.cast::<PanicPayload>().read() };
             return Err(payload);
@@ -233,22 +232,22 @@ impl Task {
         unsafe { self.free() }
     }
 
-    /// Does what must follow after a waker or a handle was given up.
+    /// Does what a transition has left to do.
     ///
     /// # Safety
-    /// `outcome` is the state word's answer for this task. If it is to schedule, a [`Held`] keeps
+    /// `next` is the state word's answer for this task. If it is to schedule, a [`Held`] keeps
     /// rule 3 where that needs one.
     #[inline]
-    pub(super) unsafe fn after_release(self, outcome: OnRelease) {
-        match outcome {
-            OnRelease::Nothing => {}
+    pub(super) unsafe fn follow(self, next: Next) {
+        match next {
+            Next::Nothing => {}
             // SAFETY: the state word has said so, and the caller keeps rule 3.
-            OnRelease::Schedule => unsafe { self.schedule(ScheduleInfo::WOKEN) },
+            Next::Schedule => unsafe { self.schedule(ScheduleInfo::WOKEN) },
             // SAFETY: the state word has said so. The task is finished and has no handle, so the
             // stage is empty.
-            OnRelease::Free => unsafe { self.free() },
+            Next::Free => unsafe { self.free() },
             // SAFETY: the state word has said so.
-            OnRelease::Orphan => unsafe { self.schedule_orphan() },
+            Next::Orphan => unsafe { self.schedule_orphan() },
         }
     }
 
@@ -340,10 +339,8 @@ impl<'a, M> TaskView<'a, M> {
 
     /// Cancels the task, which its next run finds.
     pub(super) fn abort(self) {
-        if let OnWake::Schedule = self.state().abort() {
-            // SAFETY: the state word has said so, and the task outlives the call.
-            unsafe { self.task.schedule(ScheduleInfo::WOKEN) }
-        }
+        // SAFETY: this is the state word's answer, and the task outlives the call.
+        unsafe { self.task.follow(self.state().abort()) }
     }
 
     /// Makes a waker.
@@ -397,7 +394,7 @@ impl Drop for Held {
         let outcome = self.view().state().drop_waker();
         // SAFETY: this is the state word's answer. Giving up a waker asks to schedule only an
         // orphan, and `schedule_orphan` holds a reference of its own.
-        unsafe { self.0.after_release(outcome) };
+        unsafe { self.0.follow(outcome) };
     }
 }
 
@@ -423,7 +420,7 @@ pub(super) const fn waker(family: Option<&'static waker::Family>) -> waker::VTab
         }
         let outcome = view.state().wake_by_value();
         // SAFETY: this is the state word's answer, and the schedule function is not stored.
-        unsafe { task.after_release(outcome) }
+        unsafe { task.follow(outcome) }
     }
     unsafe fn wake_by_ref(header: NonNull<waker::Header>) {
         let task = Task::of(header);
@@ -431,11 +428,10 @@ pub(super) const fn waker(family: Option<&'static waker::Family>) -> waker::VTab
             return;
         }
         // SAFETY: the caller holds a waker, or runs the task.
-        if let OnWake::Schedule = unsafe { task.view::<()>() }.state().wake() {
-            // SAFETY: this is the state word's answer. A running task has unconsumed wake-ups, so
-            // here the caller holds a waker, which outlives the call.
-            unsafe { task.schedule(ScheduleInfo::WOKEN) }
-        }
+        let next = unsafe { task.view::<()>() }.state().wake();
+        // SAFETY: this is the state word's answer. A running task has unconsumed wake-ups, so if
+        // the answer is to schedule, the caller holds a waker, which outlives the call.
+        unsafe { task.follow(next) }
     }
     unsafe fn drop(header: NonNull<waker::Header>) {
         // This gives up the caller's reference.

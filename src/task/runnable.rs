@@ -12,7 +12,7 @@ use core::{
 use super::{
     Link, ScheduleInfo, TaskView,
     header::{OnAgain, Ran, Task},
-    state::OnWake,
+    state::Next,
 };
 use crate::waker::ThinWaker;
 
@@ -187,8 +187,8 @@ impl<M> Runnable<M> {
         // SAFETY: a task is alive while its call of `ended` has not returned, or it has a waker.
         match unsafe { task.view::<M>() }.state().abort() {
             // SAFETY: the state word has said that there is a runnable, which no one else has.
-            OnWake::Schedule => Some(unsafe { Self::from_task(task) }),
-            OnWake::Nothing => None,
+            Next::Schedule => Some(unsafe { Self::from_task(task) }),
+            _ => None,
         }
     }
 

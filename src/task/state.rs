@@ -126,23 +126,15 @@ impl Snapshot {
         self.0 & FINISHED != 0
     }
 
-    fn is_panicked(self) -> bool {
+    pub(super) fn is_panicked(self) -> bool {
         self.0 & PANICKED != 0
     }
 
-    pub(super) fn is_runnable(self) -> bool {
-        self.wakes() > 0
-    }
-
-    pub(super) fn wakers(self) -> usize {
-        self.refs() as usize
-    }
-
-    fn refs(self) -> Word {
+    pub(super) fn refs(self) -> Word {
         (self.0 & REFS) / REF
     }
 
-    fn wakes(self) -> Word {
+    pub(super) fn wakes(self) -> Word {
         self.0 / WAKE
     }
 
@@ -156,11 +148,6 @@ impl Snapshot {
     /// Returns whether there is no handle and no waker, so that only a runner can reach the task.
     fn is_unreachable(self) -> bool {
         self.0 & PARTIES == 0
-    }
-
-    /// Returns whether there is one waker, the one being given up, and no handle.
-    fn is_last_waker(self) -> bool {
-        self.0 & PARTIES == REF
     }
 }
 
@@ -177,25 +164,18 @@ impl fmt::Debug for Snapshot {
     }
 }
 
-/// The action after a wake-up.
+/// What a transition leaves to do.
 #[must_use]
 #[derive(Debug, PartialEq)]
-pub(super) enum OnWake {
-    Schedule,
+pub(super) enum Next {
     Nothing,
-}
-
-/// The action after a waker or a handle was given up.
-#[must_use]
-#[derive(Debug, PartialEq)]
-pub(super) enum OnRelease {
+    /// The task needs a run.
+    Schedule,
     /// The task is idle, and has no waker and no handle. It belongs to the caller alone, and the
     /// future still exists.
     Orphan,
-    /// The task needs a run.
-    Schedule,
+    /// The task has ended, and the caller was the last that held it.
     Free,
-    Nothing,
 }
 
 /// The finisher of a task (see the header).
@@ -203,15 +183,6 @@ pub(super) enum OnRelease {
 pub(super) enum Finisher {
     Runner,
     Handle,
-}
-
-/// The finisher's action after its last use of the task.
-#[must_use]
-#[derive(Debug, PartialEq)]
-pub(super) enum OnFinish {
-    Free,
-    /// A waker is left, and the last one frees.
-    Leave,
 }
 
 /// The action after a pending run.
@@ -245,44 +216,38 @@ impl State {
 
     /// Wakes by a waker or handle that is kept.
     #[inline]
-    pub(super) fn wake(&self) -> OnWake {
+    pub(super) fn wake(&self) -> Next {
         // ORDERING: wake. Release, with `run` (Acquire): everything before the wake-up is visible
         // to the run that it causes.
         let before = Snapshot(self.0.fetch_add(WAKE, order!(wake: Release)));
         self.check_wakes(before);
         if before.wakes() == 0 {
-            OnWake::Schedule
+            Next::Schedule
         } else {
-            OnWake::Nothing
+            Next::Nothing
         }
     }
 
     /// Wakes, and gives the waker up.
     #[inline]
-    pub(super) fn wake_by_value(&self) -> OnRelease {
+    pub(super) fn wake_by_value(&self) -> Next {
         // ORDERING: wake_by_value. Release, as for `wake`, and for rule 1.
         let before = Snapshot(self.0.fetch_add(WAKE - REF, order!(wake_by_value: Release)));
         // A wake-up beyond the limit cannot be taken back here, because the task may be freed by
         // now. `add_waker` took one back for this waker.
         if before.wakes() == 0 {
-            OnRelease::Schedule
-        } else if before.is_last_waker() {
-            left_alone(before)
+            Next::Schedule
         } else {
-            OnRelease::Nothing
+            left_by(REF, before)
         }
     }
 
     /// Gives a waker up.
     #[inline]
-    pub(super) fn drop_waker(&self) -> OnRelease {
+    pub(super) fn drop_waker(&self) -> Next {
         // ORDERING: drop. Release: rule 1.
-        let before = Snapshot(self.0.fetch_sub(REF, order!(drop: Release)));
-        if before.is_last_waker() {
-            left_alone(before)
-        } else {
-            OnRelease::Nothing
-        }
+        let before = self.0.fetch_sub(REF, order!(drop: Release));
+        left_by(REF, Snapshot(before))
     }
 
     /// Makes an orphan runnable for one last run, with one waker if `with_waker`. The caller must
@@ -307,9 +272,8 @@ impl State {
     /// Once this is true, it stays true until that run ends.
     #[inline]
     pub(super) fn is_woken_since(&self, seen: Snapshot) -> bool {
-        // ORDERING: woken_look. Relaxed: no other memory is read because of it, and the end of the
-        // run checks again.
-        Snapshot(self.0.load(order!(woken_look: Relaxed))).wakes() != seen.wakes()
+        // No other memory is read because of it, and the end of the run checks again.
+        self.snapshot().wakes() != seen.wakes()
     }
 
     /// Ends a pending run, and consumes the wake-ups of `seen`. These are the ones that it started
@@ -318,7 +282,15 @@ impl State {
     pub(super) fn idle(&self, seen: Snapshot) -> OnIdle {
         let consumed = seen.wakes();
         if consumed == 0 {
-            return self.keep();
+            // This run still has the runnable, and the queue orders it before the next run. That
+            // run sees the wake-ups that this look misses, or leaves them.
+            let now = self.snapshot();
+            if !now.is_cancelled() {
+                return OnIdle::Reschedule;
+            }
+            // ORDERING: keep_cancel. Acquire, as for `idle_cancel`.
+            fence(order!(keep_cancel: Acquire));
+            return OnIdle::Cancel(now);
         }
         if consumed >= wake_limit() / 2 {
             return self.consume_part();
@@ -343,21 +315,6 @@ impl State {
         OnIdle::Leave
     }
 
-    /// Ends a pending run that consumes nothing, because the task has woken itself, and had only
-    /// one wake-up when the run started.
-    #[inline]
-    fn keep(&self) -> OnIdle {
-        // ORDERING: keep. Relaxed: this run still has the runnable, and the queue orders it before
-        // the next run. That run sees the wake-ups that this look misses, or leaves them (`idle`).
-        let now = Snapshot(self.0.load(order!(keep: Relaxed)));
-        if !now.is_cancelled() {
-            return OnIdle::Reschedule;
-        }
-        // ORDERING: keep_cancel. Acquire, as for `idle_cancel`.
-        fence(order!(keep_cancel: Acquire));
-        OnIdle::Cancel(now)
-    }
-
     /// Consumes only some of the wake-ups if there are very many, because wakers that find too many
     /// take theirs back.
     #[cold]
@@ -376,17 +333,9 @@ impl State {
         self.0.fetch_add(PANICKED, order!(panicked: Relaxed));
     }
 
-    /// Returns whether there is a panic in the stage. Only the side that has the stage of an ended
-    /// task may ask.
-    #[inline]
-    pub(super) fn is_panicked(&self) -> bool {
-        // ORDERING: panicked_look. Relaxed: as for `panicked`.
-        Snapshot(self.0.load(order!(panicked_look: Relaxed))).is_panicked()
-    }
-
     /// Gives up the finisher.
     #[inline]
-    pub(super) fn finish(&self, finisher: Finisher) -> OnFinish {
+    pub(super) fn finish(&self, finisher: Finisher) -> Next {
         let own = match finisher {
             Finisher::Runner => 0,
             Finisher::Handle => HANDLE,
@@ -394,35 +343,30 @@ impl State {
         let is_last = |word: Word| word & PARTIES == own;
         // ORDERING: finish_look. Acquire: rule 1.
         if is_last(self.0.load(order!(finish_look: Acquire))) {
-            return OnFinish::Free;
+            return Next::Free;
         }
         // ORDERING: finish. Release: rule 1.
         if !is_last(self.0.fetch_add(FINISHED - own, order!(finish: Release))) {
-            return OnFinish::Leave;
+            return Next::Nothing;
         }
         // ORDERING: finish_free. Acquire: rule 1.
         fence(order!(finish_free: Acquire));
-        OnFinish::Free
+        Next::Free
     }
 
     /// Gives up the handle without cancelling the task.
-    pub(super) fn detach(&self) -> OnRelease {
+    pub(super) fn detach(&self) -> Next {
         // ORDERING: detach. Release: rule 1.
-        let before = Snapshot(self.0.fetch_sub(HANDLE, order!(detach: Release)));
-        if before.refs() == 0 {
-            left_alone(before)
-        } else {
-            OnRelease::Nothing
-        }
+        let before = self.0.fetch_sub(HANDLE, order!(detach: Release));
+        left_by(HANDLE, Snapshot(before))
     }
 
     /// Gives up the handle, and cancels the task.
-    pub(super) fn cancel(&self) -> OnRelease {
+    pub(super) fn cancel(&self) -> Next {
         match self.request_cancel(HANDLE) {
             None => self.detach(),
-            Some(before) if before.wakes() == 0 => OnRelease::Schedule,
-            Some(before) if before.refs() == 0 => left_alone(before),
-            Some(_) => OnRelease::Nothing,
+            Some(before) if before.wakes() == 0 => Next::Schedule,
+            Some(before) => left_by(HANDLE, before),
         }
     }
 
@@ -431,35 +375,27 @@ impl State {
     ///
     /// It leaves an orphan alone, because the thread that made it one is about to schedule it, by a
     /// plain store.
-    pub(super) fn abort(&self) -> OnWake {
+    pub(super) fn abort(&self) -> Next {
         match self.request_cancel(0) {
-            Some(before) if before.wakes() == 0 => OnWake::Schedule,
-            _ => OnWake::Nothing,
+            Some(before) if before.wakes() == 0 => Next::Schedule,
+            _ => Next::Nothing,
         }
     }
 
     /// Adds the cancellation and its wake-up, and takes `own` away. Returns the value before, or
     /// `None`, and changes nothing, if the task is cancelled already or is an orphan.
     fn request_cancel(&self, own: Word) -> Option<Snapshot> {
-        // ORDERING: cancel_look. Relaxed: the exchange below decides.
-        let mut seen = Snapshot(self.0.load(order!(cancel_look: Relaxed)));
-        while !(seen.is_cancelled() || seen.is_unreachable() && seen.wakes() == 0) {
-            // This cannot be an addition, because another thread may cancel too, and adding the
-            // flag twice would set a different flag.
-            // ORDERING: cancel, cancel_again. Release: as for `wake`, and rule 1. On failure no
-            // other memory is read because of the value.
-            let exchange = self.0.compare_exchange(
-                seen.0,
-                seen.0 + CANCELLED + WAKE - own,
-                order!(cancel: Release),
-                order!(cancel_again: Relaxed),
-            );
-            match exchange {
-                Ok(_) => return Some(seen),
-                Err(now) => seen = Snapshot(now),
-            }
-        }
-        None
+        // This cannot be an addition, because another thread may cancel too, and adding the flag
+        // twice would set a different flag.
+        // ORDERING: cancel, cancel_again. Release: as for `wake`, and rule 1. On failure no other
+        // memory is read because of the value.
+        let (done, again) = (order!(cancel: Release), order!(cancel_again: Relaxed));
+        let before = self.0.fetch_update(done, again, |word| {
+            let seen = Snapshot(word);
+            let is_orphan = seen.is_unreachable() && seen.wakes() == 0;
+            (!seen.is_cancelled() && !is_orphan).then(|| word + CANCELLED + WAKE - own)
+        });
+        before.ok().map(Snapshot)
     }
 
     /// Takes one wake-up back if the counter is at its limit. It is the one just added, or the one
@@ -474,28 +410,21 @@ impl State {
 
     #[cold]
     fn take_wake_back(&self) {
-        // ORDERING: wake_back_look. Relaxed: the exchange below decides.
-        let mut seen = self.0.load(order!(wake_back_look: Relaxed));
-        while Snapshot(seen).wakes() >= wake_limit() {
-            // ORDERING: wake_back, wake_back_again. Relaxed: it continues the release sequence of
-            // the wake-up.
-            let exchange = self.0.compare_exchange(
-                seen,
-                seen - WAKE,
-                order!(wake_back: Relaxed),
-                order!(wake_back_again: Relaxed),
-            );
-            match exchange {
-                Ok(_) => return,
-                Err(now) => seen = now,
-            }
-        }
+        // ORDERING: wake_back, wake_back_again. Relaxed: it continues the release sequence of the
+        // wake-up.
+        let (done, again) = (order!(wake_back: Relaxed), order!(wake_back_again: Relaxed));
+        // If it fails, others have taken theirs back.
+        let _ = self.0.fetch_update(done, again, |word| {
+            (Snapshot(word).wakes() >= wake_limit()).then(|| word - WAKE)
+        });
     }
 
-    /// Returns the current value, for `Debug`.
+    /// Returns the current value, which shows nothing of what other threads have done before it.
+    #[inline]
     pub(super) fn snapshot(&self) -> Snapshot {
-        // ORDERING: debug. Relaxed: only printed.
-        Snapshot(self.0.load(order!(debug: Relaxed)))
+        // ORDERING: snapshot. Relaxed: no other memory is read because of it, unless the caller
+        // has learned of that memory by other means.
+        Snapshot(self.0.load(order!(snapshot: Relaxed)))
     }
 
     /// Tells the model that the memory is about to be freed.
@@ -504,19 +433,23 @@ impl State {
     }
 }
 
-/// Returns what the thread has to do that has removed the last of the handle and the wakers.
-fn left_alone(before: Snapshot) -> OnRelease {
-    let outcome = if before.is_finished() {
-        OnRelease::Free
+/// Returns what is left to do for the handle or the waker that has left. Until then it was one of
+/// the parties before.
+#[inline]
+fn left_by(own: Word, before: Snapshot) -> Next {
+    let next = if before.0 & PARTIES != own {
+        return Next::Nothing;
+    } else if before.is_finished() {
+        Next::Free
     } else if before.wakes() == 0 {
-        OnRelease::Orphan
+        Next::Orphan
     } else {
-        return OnRelease::Nothing;
+        return Next::Nothing;
     };
     // ORDERING: left_alone. Acquire: rule 1, also for an orphan, because another thread's run was
     // the last to touch its future.
     fence(order!(left_alone: Acquire));
-    outcome
+    next
 }
 
 /// Returns the limit of wakers, which a model can lower.

@@ -62,13 +62,13 @@ impl<'a, M> TaskView<'a, M> {
 
     /// Returns whether the task is queued or running, or has ended. Otherwise it waits to be woken.
     pub fn is_runnable(&self) -> bool {
-        self.state().snapshot().is_runnable()
+        self.state().snapshot().wakes() > 0
     }
 
     /// Returns how many wakers of the task exist. If a task that waits has none, it will never be
     /// polled again, unless it is cancelled.
     pub fn wakers(&self) -> usize {
-        self.state().snapshot().wakers()
+        self.state().snapshot().refs() as usize
     }
 
     /// Returns the address of the object that the end of the task will wake, or `None` if nobody

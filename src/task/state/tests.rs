@@ -28,7 +28,7 @@ fn a_wake_up_too_many_is_taken_back() {
         (most + WAKE, most + WAKE),
     ] {
         let (outcome, word) = after(HANDLE + wakes, State::wake);
-        assert_eq!((outcome, word), (OnWake::Nothing, HANDLE + left));
+        assert_eq!((outcome, word), (Next::Nothing, HANDLE + left));
         let ((), word) = after(HANDLE + wakes, State::add_waker);
         let taken = if wakes < most { 0 } else { WAKE };
         assert_eq!(
@@ -168,20 +168,20 @@ impl World {
         self.runner = Runner::Queued;
     }
 
-    fn release(&mut self, outcome: OnRelease) {
+    fn release(&mut self, outcome: Next) {
         match outcome {
-            OnRelease::Nothing => {}
-            OnRelease::Schedule => self.schedule(),
-            OnRelease::Free => self.free(),
-            OnRelease::Orphan => {
+            Next::Nothing => {}
+            Next::Schedule => self.schedule(),
+            Next::Free => self.free(),
+            Next::Orphan => {
                 assert!(!self.is_orphan, "the orphan is found twice: {self:?}");
                 self.is_orphan = true;
             }
         }
     }
 
-    fn wake(&mut self, transition: impl FnOnce(&State) -> OnWake) {
-        if self.make(transition) == OnWake::Schedule {
+    fn wake(&mut self, transition: impl FnOnce(&State) -> Next) {
+        if self.make(transition) == Next::Schedule {
             self.schedule();
         }
     }
@@ -199,7 +199,7 @@ impl World {
         }
         if self.is_orphan {
             // Its executor may try to cancel it by address, and has to leave it alone.
-            step(&|w| assert_eq!(w.make(State::abort), OnWake::Nothing));
+            step(&|w| assert_eq!(w.make(State::abort), Next::Nothing));
             step(&|w| {
                 w.make(|state| state.revive_orphan(false));
                 w.is_orphan = false;
@@ -239,7 +239,7 @@ impl World {
         match self.handle {
             Handle::Held if self.join == Join::Done => step(&|w| {
                 w.handle = Handle::Gone;
-                if w.make(|state| state.finish(Finisher::Handle)) == OnFinish::Free {
+                if w.make(|state| state.finish(Finisher::Handle)) == Next::Free {
                     w.free();
                 }
             }),
@@ -301,7 +301,7 @@ impl World {
             }),
             Runner::Finishes => step(&|w| {
                 w.runner = Runner::None;
-                if w.make(|state| state.finish(Finisher::Runner)) == OnFinish::Free {
+                if w.make(|state| state.finish(Finisher::Runner)) == Next::Free {
                     w.free();
                 }
             }),
