@@ -72,18 +72,8 @@ static TABLE: VTable = {
         }
     }
     unsafe fn wake(header: NonNull<Header>) {
-        /// The reference that the caller gives up, also if the thread's host panics.
-        struct Given(NonNull<Header>);
-        impl Drop for Given {
-            #[inline(always)]
-            fn drop(&mut self) {
-                // SAFETY: passed on from the caller of `wake`.
-                unsafe { drop(self.0) };
-            }
-        }
-        let given = Given(header);
-        // SAFETY: the reference keeps it alive.
-        unsafe { wake_by_ref(given.0) };
+        // SAFETY: the caller gives a reference up. It is dropped also if the thread's host panics.
+        unsafe { ThinWaker::waker_from_header(header) }.wake_by_ref();
     }
     unsafe fn wake_by_ref(header: NonNull<Header>) {
         // SAFETY: the block is alive, because the caller holds a reference.
