@@ -18,9 +18,14 @@ use joint_switch::{Retire, UnsafeCell, heap};
 /// The block of a channel. The word comes first, so that its address is that of the block.
 #[repr(C)]
 pub(super) struct Block<T> {
+    words: Words,
+    value: UnsafeCell<MaybeUninit<T>>,
+}
+
+#[repr(C)]
+struct Words {
     word: Slotted,
     closed: Completion,
-    value: UnsafeCell<MaybeUninit<T>>,
 }
 
 impl<T> Block<T> {
@@ -30,13 +35,10 @@ impl<T> Block<T> {
         let this = heap::allocate::<Self>();
         // Write each part directly to its place, because the stack may have no room for a value.
         // SAFETY: the place is inside the fresh block.
-        let place = unsafe { &raw mut (*this.as_ptr()).word };
+        let place = unsafe { &raw mut (*this.as_ptr()).words };
+        let (word, closed) = (Slotted::new(), Completion::new());
         // SAFETY: fresh and ours.
-        unsafe { place.write(Slotted::new()) };
-        // SAFETY: as above.
-        let place = unsafe { &raw mut (*this.as_ptr()).closed };
-        // SAFETY: as above.
-        unsafe { place.write(Completion::new()) };
+        unsafe { place.write(Words { word, closed }) };
         // SAFETY: as above.
         let place = unsafe { &raw mut (*this.as_ptr()).value };
         // SAFETY: as above.
@@ -55,7 +57,7 @@ impl<T> Block<T> {
     #[inline]
     pub(super) fn closed(this: NonNull<Self>) -> *const Completion {
         // SAFETY: the address is inside the block, and nothing is read.
-        unsafe { &raw const (*this.as_ptr()).closed }
+        unsafe { &raw const (*this.as_ptr()).words.closed }
     }
 
     /// Writes the value.
@@ -132,8 +134,8 @@ impl<T> Drop for Owned<T> {
     fn drop(&mut self) {
         // SAFETY: the block is ours alone.
         let block = unsafe { self.0.as_mut() };
-        block.closed.retire();
-        block.word.retire();
+        block.words.closed.retire();
+        block.words.word.retire();
         block.value.retire();
         // SAFETY: the block came from `Block::allocate`, and no one uses it after this. No field
         // has a destructor to run.

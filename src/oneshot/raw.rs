@@ -65,10 +65,9 @@ impl<T> Receiver<T> {
     /// ```
     #[inline]
     pub unsafe fn raw_ended(raw: *mut ()) -> Option<Ended> {
-        // SAFETY: the address of a block, which is not null.
-        let block = unsafe { NonNull::new_unchecked(raw.cast::<Block<T>>()) };
-        // SAFETY: alive, because its receiver has not been turned back, let alone dropped.
-        unsafe { Completion::raw_ended(Slotted::word(Block::word(block))) }
+        // SAFETY: the word is the first field of a block that is alive, because its receiver has
+        // not been turned back, let alone dropped.
+        unsafe { Completion::raw_ended(raw.cast()) }
     }
 
     /// Polls as a receiver is polled, but takes no value. Once it is ready, [`raw_ended`] has the
@@ -110,7 +109,7 @@ impl<T> Receiver<T> {
         // SAFETY: the sender has put the value in and finished, so it is the receiver's.
         let value = unsafe { Block::read(block) };
         // SAFETY: as above. No user code runs between the two, so the value is not taken twice.
-        unsafe { &*Slotted::word(Block::word(block)) }.restore(Ended::Abandoned);
+        unsafe { &*raw.cast::<Completion>() }.restore(Ended::Abandoned);
         value
     }
 }

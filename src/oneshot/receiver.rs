@@ -4,7 +4,7 @@ use core::{
     fmt,
     future::Future,
     marker::PhantomData,
-    mem::ManuallyDrop,
+    mem::{self, ManuallyDrop},
     panic::{RefUnwindSafe, UnwindSafe},
     pin::Pin,
     ptr::{self, NonNull},
@@ -15,10 +15,7 @@ use super::{
     RecvError, TryRecvError,
     block::{Block, Owned},
 };
-use crate::{
-    completion::{Completed, Completion, Ended, Registration, Slotted},
-    waker::ThinWaker,
-};
+use crate::completion::{Completed, Completion, Ended, Registration, Slotted};
 
 /// The receiving end: a future, with blocking and non-blocking calls besides. Dropping it closes
 /// the channel, and drops a value that was sent.
@@ -44,7 +41,7 @@ use crate::{
 #[must_use = "dropping a receiver closes the channel: await it, or call one of its blocking functions"]
 pub struct Receiver<T> {
     /// The shared block. `None` once this end has freed it or left it to the sender.
-    block: Option<NonNull<Block<T>>>,
+    pub(super) block: Option<NonNull<Block<T>>>,
     registration: Registration,
     value: PhantomData<T>,
 }
@@ -244,20 +241,13 @@ impl<T> Receiver<T> {
         }
     }
 
-    /// Returns whether this end has that block, and not only its address of old.
-    #[inline]
-    pub(super) fn is_of(&self, block: NonNull<Block<T>>) -> bool {
-        self.block == Some(block)
-    }
-
     /// Returns the answer if it is known.
     #[inline]
     pub(super) fn answer(&mut self) -> Option<Result<T, RecvError>> {
         let Some(block) = self.block else {
             return Some(Err(RecvError));
         };
-        // SAFETY: alive by this end.
-        let ended = unsafe { Completion::raw_ended(Slotted::word(Block::word(block))) }?;
+        let ended = self.ended()?;
         // SAFETY: the word has just said so.
         Some(unsafe { self.finish(block, ended) })
     }
@@ -289,11 +279,9 @@ impl<T> Future for Receiver<T> {
         };
         let raw = block.as_ptr().cast();
         // SAFETY: alive by this end, which has no block after it has detached.
-        match unsafe { Self::raw_poll(raw, cx.waker(), &mut self.registration) } {
-            Poll::Pending => Poll::Pending,
-            // SAFETY: the word has just said so.
-            Poll::Ready(ended) => Poll::Ready(unsafe { self.finish(block, ended) }),
-        }
+        let poll = unsafe { Self::raw_poll(raw, cx.waker(), &mut self.registration) };
+        // SAFETY: the word has just said so.
+        poll.map(|ended| unsafe { self.finish(block, ended) })
     }
 }
 
@@ -338,28 +326,24 @@ unsafe fn give_up<T>(block: NonNull<Block<T>>) {
 /// The caller is the receiver, which has not detached, and makes no further call unless this
 /// returns an end.
 #[inline]
-unsafe fn detach<T>(block: NonNull<Block<T>>) -> (Option<Ended>, Option<OnDrop>) {
+unsafe fn detach<T>(block: NonNull<Block<T>>) -> (Option<Ended>, OnDrop) {
     let word = Block::word(block);
     // SAFETY: alive by this end.
     if let Some(ended) = unsafe { Completion::raw_ended(Slotted::word(word)) } {
-        return (Some(ended), None);
+        return (Some(ended), OnDrop(Completed::Unobserved));
     }
     // SAFETY: as above. The sender had not finished, so this end has not been here before.
-    let completed = unsafe { Completion::raw_complete(Block::closed(block)) };
-    let waiter = match completed {
-        Completed::Wake(waiter) => Some(OnDrop(Some(waiter))),
-        Completed::Unobserved | Completed::Detached => None,
-    };
+    let waiter = OnDrop(unsafe { Completion::raw_complete(Block::closed(block)) });
     // SAFETY: alive by this end up to the exchange, and the rest is passed on from the caller.
     (unsafe { Slotted::raw_detach(word) }, waiter)
 }
 
 /// Wakes the sender when the receiver has done all else.
-struct OnDrop(Option<ThinWaker>);
+struct OnDrop(Completed);
 
 impl Drop for OnDrop {
     fn drop(&mut self) {
-        if let Some(waiter) = self.0.take() {
+        if let Completed::Wake(waiter) = mem::replace(&mut self.0, Completed::Unobserved) {
             waiter.wake();
         }
     }

@@ -130,7 +130,7 @@ impl<T> Sender<T> {
     /// ```
     #[inline]
     pub fn is_connected_to(&self, receiver: &Receiver<T>) -> bool {
-        receiver.is_of(self.block)
+        receiver.block == Some(self.block)
     }
 
     /// Waits until the receiver is dropped or closed, for a sender that can stop working out the
