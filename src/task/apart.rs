@@ -16,7 +16,7 @@ use core::{
     task::{Context, Poll},
 };
 
-use joint_switch::{MODELLED, Retire, UnsafeCell, heap};
+use joint_switch::{MODELLED, UnsafeCell, heap};
 
 /// The largest size of a future and of an output that is kept in the task's own block. With a
 /// second block, spawn, run and join of a future of that size take 5% longer, and of 4 KiB 20%.
@@ -47,10 +47,9 @@ impl<T> Empty<T> {
 
     #[inline(always)]
     pub(super) fn fill(self, value: T) -> Apart<T> {
-        let block = ManuallyDrop::new(self).0;
         // SAFETY: the block is ours.
-        unsafe { block.write(UnsafeCell::new(value)) };
-        Apart(block)
+        unsafe { self.0.write(UnsafeCell::new(value)) };
+        Apart(self)
     }
 }
 
@@ -62,39 +61,33 @@ impl<T> Drop for Empty<T> {
 }
 
 /// A value in a block of its own. A future in it is pinned.
-pub(super) struct Apart<T>(NonNull<UnsafeCell<T>>);
+pub(super) struct Apart<T>(Empty<T>);
 
 impl<T> Apart<T> {
+    fn cell(&self) -> &UnsafeCell<T> {
+        // SAFETY: the block is ours alone, and alive by `self`.
+        unsafe { self.0.0.as_ref() }
+    }
+
     /// Takes the value, and frees the block.
     ///
     /// # Safety
     /// The value is not pinned.
     #[inline]
     pub(super) unsafe fn take(self) -> T {
+        let this = ManuallyDrop::new(self);
+        let _block = Empty(this.0.0);
         // SAFETY: the value is ours. It counts as moved out.
-        ManuallyDrop::new(self).end(|value| unsafe { value.read() })
-    }
-
-    /// Calls `f` with the value, and frees the block, even if `f` panics.
-    #[inline]
-    fn end<R>(&self, f: impl FnOnce(*mut T) -> R) -> R {
-        struct Retired<T>(Empty<T>);
-        impl<T> Drop for Retired<T> {
-            fn drop(&mut self) {
-                // SAFETY: the block is ours alone.
-                unsafe { self.0.0.as_mut() }.retire();
-            }
-        }
-        let block = Retired(Empty(self.0));
-        // SAFETY: the block is ours alone, and alive up to the end of this function.
-        unsafe { block.0.0.as_ref() }.with_mut(f)
+        this.cell().with_mut(|value| unsafe { value.read() })
     }
 }
 
 impl<T> Drop for Apart<T> {
+    /// The block is freed after this, also if the value's drop panics.
     fn drop(&mut self) {
         // SAFETY: the value is ours, and not used after this.
-        self.end(|value| unsafe { value.drop_in_place() });
+        self.cell()
+            .with_mut(|value| unsafe { value.drop_in_place() });
     }
 }
 
@@ -103,8 +96,7 @@ impl<F: Future> Future for Apart<F> {
 
     #[inline]
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
-        // SAFETY: the block is ours alone, and alive by `self`.
-        unsafe { self.0.as_ref() }.with_mut(|future| {
+        self.cell().with_mut(|future| {
             // SAFETY: the future is ours.
             let future = unsafe { &mut *future };
             // SAFETY: it stays where it is until it is dropped in place.

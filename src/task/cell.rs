@@ -36,10 +36,9 @@ use core::{
 use super::{
     Builder, EndedTask, PanicPayload, Payload, PendingTask, Runnable, Schedule, ScheduleInfo,
     TaskEnd, TaskView,
+    builder::Name,
     header::{Head, Header, OnAgain, Ran, Task, VTable, waker},
-    message_of,
-    name::Name,
-    polled,
+    message_of, polled,
     state::{Finisher, OnIdle, Snapshot},
     storage::Place,
     unwind,
@@ -111,7 +110,8 @@ where
     let place = unsafe { &raw mut (*cell.as_ptr()).name };
     // SAFETY: as above.
     unsafe { place.write(name) };
-    let unmade = Unmade::<F, S, M, N, P>(cell, PhantomData);
+    // SAFETY: everything but the stage is written, and no one else knows the task.
+    let unmade = unwind::OnUnwind(|| unsafe { drop_parts::<P, _, _, _, _>(cell) });
     // SAFETY: the header and the metadata were just written. The future may keep the reference,
     // because it is dropped before the metadata.
     let metadata = unsafe { task.view() }.metadata();
@@ -124,16 +124,6 @@ where
     unsafe { place.write(stage) };
     core::mem::forget(unmade);
     task
-}
-
-/// A task whose future is still being made. It is dropped only if making the future panics.
-struct Unmade<F: Future, S, M, N, P: Place>(NonNull<Cell<F, S, M, N>>, PhantomData<P>);
-
-impl<F: Future, S, M, N, P: Place> Drop for Unmade<F, S, M, N, P> {
-    fn drop(&mut self) {
-        // SAFETY: everything but the stage is written, and no one else knows the task.
-        unsafe { drop_parts::<P, _, _, _, _>(self.0) };
-    }
 }
 
 /// Drops the metadata, the name and the schedule function, and frees the memory, even if one of
@@ -291,9 +281,11 @@ impl<'a, F: Future, S: Schedule<M>, M, N: Name, P: Place> Typed<'a, F, S, M, N, 
             OnIdle::Leave => Ran::Idle,
             OnIdle::Reschedule => {
                 if let OnAgain::Schedule = again {
+                    let info = ScheduleInfo::WOKEN_WHILE_RUNNING;
+                    let _held = S::STORED.get().then(|| self.view.reference());
                     // SAFETY: the task was woken again, so there is a runnable, which no one else
-                    // has.
-                    unsafe { self.schedule_again() };
+                    // has. `_held` keeps rule 3.
+                    unsafe { Self::schedule(self.view.task, info) };
                 }
                 Ran::Again
             }
@@ -346,11 +338,11 @@ impl<'a, F: Future, S: Schedule<M>, M, N: Name, P: Place> Typed<'a, F, S, M, N, 
         }
         // SAFETY: passed on from the caller.
         let waiter = unsafe { self.complete(seen, Ended::Abandoned) };
-        unwind::pass_on(payload, || {
-            if let Some(waiter) = waiter {
-                waiter.wake();
-            }
-        })
+        unwind::or_abort(
+            || "waking the waiter of a panicked task panicked again",
+            || waiter.map(ThinWaker::wake),
+        );
+        unwind::resume(payload)
     }
 
     /// Ends the task with a panic as its result.
@@ -462,25 +454,6 @@ impl<'a, F: Future, S: Schedule<M>, M, N: Name, P: Place> Typed<'a, F, S, M, N, 
                 self.hooks().ended(&ended, how);
             },
         );
-    }
-
-    /// Schedules a task that was woken while it ran.
-    ///
-    /// # Safety
-    /// The caller has the runnable, and gives it up.
-    #[inline]
-    unsafe fn schedule_again(self) {
-        if S::STORED.get() {
-            // SAFETY: passed on from the caller.
-            unsafe {
-                self.view
-                    .task
-                    .schedule_held(ScheduleInfo::WOKEN_WHILE_RUNNING)
-            };
-        } else {
-            // SAFETY: the runnable is given up, and the schedule function is not stored (rule 3).
-            unsafe { Self::schedule(self.view.task, ScheduleInfo::WOKEN_WHILE_RUNNING) };
-        }
     }
 
     /// # Safety

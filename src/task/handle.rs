@@ -7,7 +7,7 @@ use core::{
     mem::ManuallyDrop,
     panic::{Location, RefUnwindSafe, UnwindSafe},
     pin::Pin,
-    task::{Context, Poll},
+    task::{Context, Poll, ready},
 };
 
 use super::{
@@ -243,15 +243,15 @@ impl<T, M> JoinHandle<T, M> {
         &mut self,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<T, PanicPayload>>> {
-        if self.registration.is_ended() {
-            polled_again();
-        }
+        assert!(
+            !self.registration.is_ended(),
+            "a `JoinHandle` was polled again after it had returned the result; do not poll it \
+             after that"
+        );
         let join = self.view().join();
         // SAFETY: the handle keeps the task alive, and has not detached.
         let poll = unsafe { Completion::raw_poll(join, cx.waker(), &mut self.registration) };
-        let Poll::Ready(ended) = poll else {
-            return Poll::Pending;
-        };
+        let ended = ready!(poll);
         self.registration = Registration::ENDED;
         Poll::Ready(match ended {
             // SAFETY: the task has ended with an output or a panic in the stage, which now belongs
@@ -273,13 +273,6 @@ impl<T, M> JoinHandle<T, M> {
              `JoinHandle::result` to get the cancellation as a value. The task: {self:?}"
         )
     }
-}
-
-#[cold]
-fn polled_again() -> ! {
-    panic!(
-        "a `JoinHandle` was polled again after it had returned the result; do not poll it after that"
-    );
 }
 
 /// Gives the handle of a task up, which leaves the state word by `leave` if the task has not ended.

@@ -261,15 +261,15 @@ unsafe fn read<'a>(word: *mut ()) -> Result<&'static Location<'static>, &'a Know
     }
 }
 
+/// Frees the block, and returns what it had.
+///
 /// # Safety
 /// The block is the caller's alone.
-unsafe fn release(mut known: NonNull<Known>) -> Option<Data> {
-    // SAFETY: by this function's contract.
-    let value = unsafe { &mut known.as_mut().value };
-    // SAFETY: as above.
-    let data = value.with_mut(|value| unsafe { &mut *value }.1.take());
-    value.retire();
-    // SAFETY: it came from `publish`, and nothing that is left in it has a destructor to run.
-    unsafe { heap::release(known) };
-    data
+unsafe fn release(block: NonNull<Known>) -> Known {
+    // SAFETY: by this function's contract. It counts as moved out.
+    let mut known = unsafe { block.read() };
+    known.value.retire();
+    // SAFETY: it came from `publish`, and is not used after this.
+    unsafe { heap::release(block) };
+    known
 }

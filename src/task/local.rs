@@ -10,7 +10,7 @@ use core::{
 };
 
 use super::{
-    Builder, JoinHandle, Runnable, Schedule, name::Name, storage::Place, unwind::AbortOnUnwind,
+    Builder, JoinHandle, Runnable, Schedule, builder::Name, storage::Place, unwind::AbortOnUnwind,
 };
 use joint_switch::{this_thread, thread::ThreadId};
 

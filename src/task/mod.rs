@@ -197,8 +197,6 @@ mod abort;
 mod apart;
 mod builder;
 mod cell;
-#[cfg(feature = "std")]
-mod current;
 mod error;
 mod handle;
 mod header;
@@ -208,7 +206,6 @@ mod join;
 mod link;
 #[cfg(feature = "std")]
 mod local;
-mod name;
 #[cfg(not(feature = "alloc"))]
 mod no_alloc;
 #[cfg(not(feature = "std"))]
@@ -267,8 +264,8 @@ pub use self::{
 };
 #[cfg(feature = "std")]
 pub use self::{
-    current::{id, set_panic_hook, try_id, with_current, without_current},
     local::spawn_local,
+    polled::{id, set_panic_hook, try_id, with_current, without_current},
 };
 #[cfg(feature = "alloc")]
 pub use self::{

@@ -231,12 +231,9 @@ impl<M> Runnable<M> {
     /// Passes the runnable to the schedule function.
     #[inline]
     pub fn schedule(self) {
+        let task = ManuallyDrop::new(self).task;
         // SAFETY: the runnable is given up: it is not dropped.
-        unsafe {
-            ManuallyDrop::new(self)
-                .task
-                .schedule_held(ScheduleInfo::WOKEN)
-        };
+        unsafe { task.schedule_held(ScheduleInfo::WOKEN) };
     }
 
     /// Returns the metadata that the task was made with.

@@ -189,10 +189,10 @@ impl<const SIZE: usize, const N: usize> TaskPool<SIZE, N> {
         F::Output: Send + 'static,
         S: Fn(Runnable) + Send + Sync + 'static,
     {
-        match self.reserve() {
-            Some(slot) => Ok(Builder::new().slot(slot).spawn(|()| future, schedule)),
-            None => Err(Full(future)),
-        }
+        let Some(slot) = self.reserve() else {
+            return Err(Full(future));
+        };
+        Ok(Builder::new().slot(slot).spawn(|()| future, schedule))
     }
 
     /// Makes a task without a handle in a free slot, as
@@ -206,12 +206,11 @@ impl<const SIZE: usize, const N: usize> TaskPool<SIZE, N> {
         F: Future + Send + 'static,
         S: Fn(Runnable) + Send + Sync + 'static,
     {
-        match self.reserve() {
-            Some(slot) => Ok(Builder::new()
-                .slot(slot)
-                .spawn_detached(|()| future, schedule)),
-            None => Err(Full(future)),
-        }
+        let Some(slot) = self.reserve() else {
+            return Err(Full(future));
+        };
+        let builder = Builder::new().slot(slot);
+        Ok(builder.spawn_detached(|()| future, schedule))
     }
 
     /// Reserves a slot for a task that a [`Builder`] makes: with metadata, or of a future that is

@@ -3,8 +3,6 @@
 //! With `std` a panic becomes the task's result. Without `std` it cannot be caught. Other threads
 //! may still use the task, which must not be left half done, so such a panic ends the program.
 
-use super::Payload;
-
 #[cfg(not(feature = "std"))]
 pub(super) use super::no_std::{catch, resume};
 
@@ -12,21 +10,12 @@ pub(super) use super::no_std::{catch, resume};
 /// broken.
 #[cfg(feature = "std")]
 #[inline]
-pub(super) fn catch<R>(f: impl FnOnce() -> R) -> Result<R, Payload> {
+pub(super) fn catch<R>(f: impl FnOnce() -> R) -> Result<R, super::Payload> {
     std::panic::catch_unwind(core::panic::AssertUnwindSafe(f))
 }
 
 #[cfg(feature = "std")]
 pub(super) use std::panic::resume_unwind as resume;
-
-/// Runs `first`, and then resumes a caught panic. If `first` panics, the program ends.
-pub(super) fn pass_on(payload: Payload, first: impl FnOnce()) -> ! {
-    or_abort(
-        || "waking the waiter of a panicked task panicked again",
-        first,
-    );
-    resume(payload)
-}
 
 /// Runs `f`. If it panics, the program ends with the message that `why` returns.
 #[inline]
