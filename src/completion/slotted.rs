@@ -115,10 +115,9 @@ impl Slotted {
         seen: *mut (),
         name: Option<fn() -> &'static str>,
     ) -> Poll<Ended> {
-        let is_first = seen == PENDING;
-        if !is_first || has_notes() {
+        if seen != PENDING || has_notes() {
             // SAFETY: passed on from the caller.
-            return unsafe { Self::register_slow(this, waker, registration, is_first, name) };
+            return unsafe { Self::register_slow(this, waker, registration, name) };
         }
         let id = Registration::of(&waker);
         // SAFETY: passed on from the caller.
@@ -134,7 +133,6 @@ impl Slotted {
         this: *const Self,
         waker: Waker,
         registration: &mut Registration,
-        is_first: bool,
         name: Option<fn() -> &'static str>,
     ) -> Poll<Ended> {
         let id = Registration::of(&waker);
@@ -142,10 +140,12 @@ impl Slotted {
             Some(name) => noted(waker, name),
             None => waker,
         };
-        let thin = match is_first {
-            // SAFETY: passed on from the caller.
-            true => unsafe { Self::place(this, waker) },
-            false => waker.into(),
+        // Only now, because the host's function may have polled here too.
+        // SAFETY: passed on from the caller.
+        let thin = match unsafe { Completion::look(Self::word(this)) } {
+            // SAFETY: as above.
+            PENDING => unsafe { Self::place(this, waker) },
+            _ => waker.into(),
         };
         // SAFETY: as above.
         unsafe { (*Self::word(this)).exchange(thin, id, registration) }

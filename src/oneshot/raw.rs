@@ -80,8 +80,9 @@ impl<T> Receiver<T> {
     /// As for a poll of the receiver.
     ///
     /// # Safety
-    /// As for [`raw_ended`]. No other call for this receiver is made at the same time, and
-    /// `registration` is new or was last passed to the latest poll of this receiver.
+    /// As for [`raw_ended`]. No other call for this receiver is made at the same time, unless the
+    /// `on_wait` of this thread's host makes it inside of this one. `registration` is new or was
+    /// last passed to the latest poll of this receiver.
     ///
     /// [`raw_ended`]: Receiver::raw_ended
     #[inline]

@@ -106,12 +106,16 @@ impl<T> Receiver<T> {
 mod blocking {
     extern crate std;
 
-    use core::{future::poll_fn, task::Poll, time::Duration};
+    use core::{
+        task::{Poll, Waker},
+        time::Duration,
+    };
     use std::time::Instant;
 
     use joint::{
         completion::{Ended, Registration},
-        host, oneshot, park,
+        host, oneshot,
+        park::{Parked, Parker, park_until},
     };
 
     use super::{Receiver, RecvError};
@@ -132,8 +136,8 @@ mod blocking {
         /// # Errors
         /// As for [`recv`](Receiver::recv).
         pub fn recv_ref(&self) -> Result<T, RecvError> {
-            let ended = self.ended().unwrap_or_else(|| park::block_on(self.wait()));
-            self.taken(ended).ok_or(RecvError)
+            let ended = self.ended().or_else(|| self.wait(None));
+            ended.and_then(|ended| self.taken(ended)).ok_or(RecvError)
         }
 
         /// Blocks as [`recv`](Receiver::recv) does, but for `timeout` at most.
@@ -144,7 +148,7 @@ mod blocking {
         /// none.
         pub fn recv_timeout(&self, timeout: Duration) -> Result<T, RecvTimeoutError> {
             let ended = match self.ended() {
-                None if !timeout.is_zero() => park::block_on_timeout(self.wait(), timeout),
+                None if !timeout.is_zero() => self.wait(host::now().checked_add(timeout)),
                 ended => ended,
             };
             self.in_time(ended)
@@ -156,7 +160,7 @@ mod blocking {
         /// As for [`recv_timeout`](Receiver::recv_timeout).
         pub fn recv_deadline(&self, deadline: Instant) -> Result<T, RecvTimeoutError> {
             let ended = match self.ended() {
-                None if deadline > host::now() => park::block_on_deadline(self.wait(), deadline),
+                None if deadline > host::now() => self.wait(Some(deadline)),
                 ended => ended,
             };
             self.in_time(ended)
@@ -167,13 +171,26 @@ mod blocking {
             self.taken(ended).ok_or(RecvTimeoutError::Disconnected)
         }
 
-        /// Waits until the sender has finished.
-        fn wait(&self) -> impl Future<Output = Ended> {
-            let (raw, mut registration) = (self.raw.as_ptr(), Registration::new());
-            poll_fn(move |cx| -> Poll<Ended> {
-                // SAFETY: as in `ended`. This is not `Sync`, and `registration` is of this wait.
-                unsafe { oneshot::Receiver::<T>::raw_poll(raw, cx.waker(), &mut registration) }
-            })
+        /// Waits until the sender has finished, or until `deadline`.
+        fn wait(&self, deadline: Option<Instant>) -> Option<Ended> {
+            let parker = Parker::new();
+            loop {
+                // The host may run code that waits here as well, and so replaces the waker. The
+                // last check before the thread parks puts it back.
+                let parked = park_until(deadline, || {
+                    self.poll(parker.waker()).is_ready() || parker.take_wake()
+                });
+                match self.ended() {
+                    None if parked != Parked::TimedOut => {}
+                    ended => return ended,
+                }
+            }
+        }
+
+        fn poll(&self, waker: &Waker) -> Poll<Ended> {
+            let (raw, mut new) = (self.raw.as_ptr(), Registration::new());
+            // SAFETY: as in `ended`. This is not `Sync`, and the registration is new.
+            unsafe { oneshot::Receiver::<T>::raw_poll(raw, waker, &mut new) }
         }
     }
 }
