@@ -2,7 +2,7 @@
 //! or dropped.
 #![cfg(feature = "tracing")]
 
-use std::{collections::BTreeMap, fmt::Debug};
+use std::{cell::RefCell, collections::BTreeMap, fmt::Debug};
 
 use tracing_core::{
     Dispatch, Event, Field, Metadata, Subscriber,
@@ -32,6 +32,11 @@ impl Visit for Seen {
     fn record_str(&mut self, field: &Field, value: &str) {
         self.fields.insert(field.name(), value.into());
     }
+}
+
+thread_local! {
+    /// The spans in which this thread is, the innermost one last.
+    static ENTERED: RefCell<Vec<u64>> = const { RefCell::new(Vec::new()) };
 }
 
 static SPANS: Mutex<BTreeMap<u64, Seen>> = Mutex::new(BTreeMap::new());
@@ -76,10 +81,13 @@ impl Subscriber for Notes {
             assert!(seen.references > 0, "it is closed");
             seen.entered += 1;
         });
+        ENTERED.with_borrow_mut(|entered| entered.push(id.into_u64()));
     }
 
     fn exit(&self, id: &Id) {
         with_span(id, |seen| seen.exited += 1);
+        let innermost = ENTERED.with_borrow_mut(Vec::pop);
+        assert_eq!(innermost, Some(id.into_u64()));
     }
 
     fn clone_span(&self, id: &Id) -> Id {
@@ -103,6 +111,13 @@ fn span(name: &str) -> Seen {
     let span = spans.next().unwrap().clone();
     assert!(spans.next().is_none());
     span
+}
+
+/// The name of the task whose span this thread is in.
+fn current() -> Option<String> {
+    let innermost = ENTERED.with_borrow(|entered| entered.last().copied())?;
+    let fields = with_span(&Id::from_u64(innermost), |seen| seen.fields.clone());
+    fields.get("task.name").cloned()
 }
 
 fn executor() -> Executor {
@@ -163,6 +178,61 @@ fn a_span_says_what_kind_of_task_it_is() {
     for kind in ["high", "pinned", "local"] {
         assert_eq!(span(&format!("a {kind} one")).fields["kind"], kind);
     }
+}
+
+/// Starts tasks inside of each other. Each third one panics.
+fn start(depth: usize, deepest: usize, started: mpsc::Sender<(usize, JoinHandle<()>)>) {
+    let (outer, own) = (current(), Some(format!("start {depth} of {deepest}")));
+    let (task, inner) = (
+        TaskBuilder::new().name(own.clone().unwrap()),
+        started.clone(),
+    );
+    let task = task.spawn_now(async move {
+        assert_eq!(current(), own);
+        if depth < deepest {
+            start(depth + 1, deepest, inner);
+        }
+        assert_eq!(current(), own);
+        assert!(!depth.is_multiple_of(3), "each third one");
+    });
+    assert_eq!(current(), outer);
+    started.send((depth, task)).unwrap();
+}
+
+#[test]
+fn a_start_is_in_its_own_span_and_its_spawner_in_its_own_again() {
+    let executor = executor();
+    let [inside, outside] = [true, false];
+    // The seventeenth on one stack is queued.
+    let rows = [
+        ("one on a worker", (1, inside)),
+        ("nested", (4, inside)),
+        ("nested on another thread", (5, outside)),
+        ("too many", (18, inside)),
+        ("too many on another thread", (19, outside)),
+    ];
+    each_row(rows, |(deepest, is_inside)| {
+        let (sender, started) = mpsc::channel();
+        match is_inside {
+            true => {
+                let name = format!("spawner of {deepest}");
+                let spawner = executor.task().name(name.clone()).spawn(async move {
+                    start(1, deepest, sender);
+                    assert_eq!(current(), Some(name));
+                });
+                block_on(spawner);
+            }
+            false => executor.enter(|| start(1, deepest, sender)),
+        }
+        let ended = started.into_iter().map(|(depth, task)| {
+            match block_on(task.result()) {
+                Ok(()) => assert_ne!(depth % 3, 0),
+                Err(error) => assert!(error.to_string().ends_with("each third one"), "{error}"),
+            }
+            assert_eq!(span(&format!("start {depth} of {deepest}")).references, 0);
+        });
+        assert_eq!(ended.count(), deepest);
+    });
 }
 
 /// The child has not been started, so the scope has nothing to wait for.
