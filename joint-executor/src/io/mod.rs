@@ -49,7 +49,8 @@
 //! `readable`, `writable` and `ready` take nothing from the budget, but are refused once it is used
 //! up. The operations that follow them are counted: each `try_…` that does not return `WouldBlock`,
 //! and each call of a guard's [`retain_ready`](AsyncFdReadyGuard::retain_ready). A loop that waits
-//! and tries therefore lets other tasks run after 128 operations.
+//! and tries therefore lets other tasks run after 128 operations. A `try_…` itself is never
+//! refused: it returns `WouldBlock` only if the system does.
 //!
 //! # The network of a host
 //! On a thread whose [`Host`](crate::hosted::Host) has a network of its own, as in `joint-sim`,

@@ -103,6 +103,12 @@ fn the_budget_counts_what_is_tried_and_not_the_wait_for_it() {
             times(|cx| pin!(one.ready(Interest::WRITABLE)).poll(cx).is_ready()).await,
         ];
         assert_eq!(waits, [1000; 5]);
+        // A refusal would say that the system would block.
+        let only_tried = [
+            times(|_| one.try_write(b"x").is_ok()).await,
+            times(|_| fd.try_io(Interest::WRITABLE, send).is_ok()).await,
+        ];
+        assert_eq!(only_tried, [1000; 2]);
         let tries = [
             times(|cx| is_ready(cx) && one.try_write(b"x").is_ok()).await,
             times(|cx| is_ready(cx) && one.try_io(Interest::WRITABLE, || Ok(())).is_ok()).await,
