@@ -116,11 +116,13 @@ impl Turns {
 /// runnable.schedule();
 /// assert_eq!(run(handle, &parker, &tasks), 42);
 /// ```
+#[cfg_attr(joint_loom, track_caller)]
 pub fn park_until(deadline: Option<Instant>, is_due: impl FnMut() -> bool) -> Parked {
     park(None, deadline, is_due)
 }
 
 /// Parks as [`park_until`] does. `parker` is that of a [`block_on`], with or without a limit.
+#[cfg_attr(joint_loom, track_caller)]
 fn park(
     parker: Option<&Parker>,
     deadline: Option<Instant>,
@@ -176,22 +178,26 @@ fn wait_by(wait: Wait, deadline: Option<Instant>, mut is_due: impl FnMut() -> bo
 
 impl Parker {
     /// Blocks the thread until there is a wake-up that no earlier call has taken, and takes it.
+    #[cfg_attr(joint_loom, track_caller)]
     pub fn park(&self) {
         self.park_until(None);
     }
 
     /// Parks as [`park`](Parker::park) does, for `limit` at most. Returns whether there was a
     /// wake-up. A limit beyond the range of the clock is no limit.
+    #[cfg_attr(joint_loom, track_caller)]
     pub fn park_timeout(&self, limit: Duration) -> bool {
         self.park_until(host::now().checked_add(limit)) != Parked::TimedOut
     }
 
     /// Parks as [`park`](Parker::park) does, until `deadline` at most. Returns whether there was a
     /// wake-up.
+    #[cfg_attr(joint_loom, track_caller)]
     pub fn park_deadline(&self, deadline: Instant) -> bool {
         self.park_until(Some(deadline)) != Parked::TimedOut
     }
 
+    #[cfg_attr(joint_loom, track_caller)]
     fn park_until(&self, deadline: Option<Instant>) -> Parked {
         park_until(deadline, || self.take_wake())
     }
@@ -260,6 +266,7 @@ impl Drop for Borrowed {
 /// assert_eq!(joint::block_on(async { 6 * 7 }), 42);
 /// ```
 #[doc(alias = "pollster")]
+#[cfg_attr(joint_loom, track_caller)]
 pub fn block_on<F: Future>(future: F) -> F::Output {
     let output = block_on_until(future, None);
     output.unwrap_or_else(|| unreachable!("a wait without a deadline ends with the future"))
@@ -284,6 +291,7 @@ pub fn block_on<F: Future>(future: F) -> F::Output {
 /// sender.send(5).unwrap();
 /// assert_eq!(block_on_timeout(receiver, Duration::MAX), Some(Ok(5)));
 /// ```
+#[cfg_attr(joint_loom, track_caller)]
 pub fn block_on_timeout<F: Future>(future: F, limit: Duration) -> Option<F::Output> {
     block_on_until(future, host::now().checked_add(limit))
 }
@@ -302,10 +310,12 @@ pub fn block_on_timeout<F: Future>(future: F, limit: Duration) -> Option<F::Outp
 /// assert_eq!(block_on_deadline(pending::<()>(), deadline), None);
 /// assert!(Instant::now() >= deadline);
 /// ```
+#[cfg_attr(joint_loom, track_caller)]
 pub fn block_on_deadline<F: Future>(future: F, deadline: Instant) -> Option<F::Output> {
     block_on_until(future, Some(deadline))
 }
 
+#[cfg_attr(joint_loom, track_caller)]
 fn block_on_until<F: Future>(future: F, deadline: Option<Instant>) -> Option<F::Output> {
     let mut future = pin!(future);
     let Borrowed(parker) = &Borrowed::new();

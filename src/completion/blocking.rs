@@ -13,6 +13,7 @@ impl Waiter<'_> {
     ///
     /// # Errors
     /// [`Abandoned`] if the completer was dropped without completing.
+    #[cfg_attr(joint_loom, track_caller)]
     pub fn blocking_wait(self) -> Result<(), Abandoned> {
         park::block_on(self)
     }
@@ -25,6 +26,7 @@ impl Waiter<'_> {
     ///
     /// To learn how the completer finished, call [`blocking_wait`](Waiter::blocking_wait) or await
     /// the waiter. Both return at once then.
+    #[cfg_attr(joint_loom, track_caller)]
     pub fn blocking_wait_timeout(&mut self, limit: Duration) -> bool {
         if limit.is_zero() {
             return self.is_finished();
@@ -34,6 +36,7 @@ impl Waiter<'_> {
 
     /// Blocks the thread until the completer has finished, or until `deadline`. Returns whether the
     /// completer has finished. If the deadline has passed, it only checks.
+    #[cfg_attr(joint_loom, track_caller)]
     pub fn blocking_wait_deadline(&mut self, deadline: Instant) -> bool {
         if deadline <= host::now() {
             return self.is_finished();

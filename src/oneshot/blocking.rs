@@ -26,6 +26,7 @@ impl<T> Receiver<T> {
     /// ```
     #[inline]
     #[doc(alias = "recv")]
+    #[cfg_attr(joint_loom, track_caller)]
     pub fn blocking_recv(mut self) -> Result<T, RecvError> {
         match self.answer() {
             Some(answer) => answer,
@@ -52,6 +53,7 @@ impl<T> Receiver<T> {
     /// drop(sender);
     /// assert_eq!(receiver.blocking_recv_timeout(limit), Err(RecvTimeoutError::Closed));
     /// ```
+    #[cfg_attr(joint_loom, track_caller)]
     pub fn blocking_recv_timeout(&mut self, limit: Duration) -> Result<T, RecvTimeoutError> {
         let answer = match self.answer() {
             None if !limit.is_zero() => park::block_on_timeout(Pin::new(self), limit),
@@ -77,6 +79,7 @@ impl<T> Receiver<T> {
     /// sender.send(4).unwrap();
     /// assert_eq!(receiver.blocking_recv_deadline(past), Ok(4));
     /// ```
+    #[cfg_attr(joint_loom, track_caller)]
     pub fn blocking_recv_deadline(&mut self, deadline: Instant) -> Result<T, RecvTimeoutError> {
         let answer = match self.answer() {
             None if deadline > host::now() => park::block_on_deadline(Pin::new(self), deadline),

@@ -10,6 +10,9 @@ const MOST_CODE_LINES: usize = 350;
 /// Where a line of a comment ends at the latest.
 const LAST_COLUMN: usize = 100;
 
+/// What a function that blocks has in a model, which then says who called it.
+const NAMES_CALLER: &str = "#[cfg_attr(joint_loom, track_caller)]";
+
 /// Lines of the text that hold `word`, whole.
 fn lines_with<'a>(source: &'a Source, word: &'a str) -> impl Iterator<Item = usize> + 'a {
     let holds = move |line: &str| {
@@ -27,7 +30,9 @@ pub(crate) fn model_cfg(source: &Source) -> Vec<String> {
         return Vec::new();
     }
     let what = "names the model's cfg; put the difference behind a name in joint_switch";
+    let lines: Vec<_> = source.text.lines().map(str::trim).collect();
     lines_with(source, "joint_loom")
+        .filter(|line| lines[line - 1] != NAMES_CALLER)
         .map(|line| source.finding(line, what))
         .collect()
 }
@@ -129,17 +134,18 @@ mod tests {
 
     #[test]
     fn the_model_cfg_is_caught_outside_the_switch_and_the_roots() {
-        let text = "//! x\n#[cfg(joint_loom)]\nfn a() { joint_loom_x() }";
+        let text = "//! x\n#[cfg(joint_loom)]\nfn a() { joint_loom_x() }\n";
+        let text = format!("{text}{NAMES_CALLER}\nfn b() {{}}");
         assert_eq!(
-            starts(&model_cfg(&at("src/task/raw.rs", text))),
+            starts(&model_cfg(&at("src/task/raw.rs", &text))),
             ["src/task/raw.rs:2"]
         );
         assert_eq!(
-            starts(&model_cfg(&at("joint-flow/src/lock.rs", text))),
+            starts(&model_cfg(&at("joint-flow/src/lock.rs", &text))),
             ["joint-flow/src/lock.rs:2"]
         );
-        assert_eq!(model_cfg(&at("joint-switch/src/model.rs", text)), [""; 0]);
-        assert_eq!(model_cfg(&at("src/lib.rs", text)), [""; 0]);
+        assert_eq!(model_cfg(&at("joint-switch/src/model.rs", &text)), [""; 0]);
+        assert_eq!(model_cfg(&at("src/lib.rs", &text)), [""; 0]);
     }
 
     #[test]

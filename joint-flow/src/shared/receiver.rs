@@ -175,6 +175,7 @@ impl<T> Shared<T> {
     /// assert_eq!(shared.blocking_wait(), Ok(&3));
     /// worker.join().unwrap();
     /// ```
+    #[cfg_attr(joint_loom, track_caller)]
     pub fn blocking_wait(&self) -> Result<&T, Closed> {
         match self.handle.awaited().answer() {
             Some(answer) => answer,
@@ -195,6 +196,7 @@ impl<T> Shared<T> {
     /// sender.send(4);
     /// assert_eq!(shared.blocking_wait_timeout(Duration::from_millis(1)), Ok(Some(&4)));
     /// ```
+    #[cfg_attr(joint_loom, track_caller)]
     pub fn blocking_wait_timeout(&self, limit: Duration) -> Result<Option<&T>, Closed> {
         let answer = match self.handle.awaited().answer() {
             None if !limit.is_zero() => park::block_on_timeout(self.wait(), limit),
@@ -206,6 +208,7 @@ impl<T> Shared<T> {
     /// Blocks as [`blocking_wait`](Shared::blocking_wait) does, but until `deadline` at most.
     /// Returns `None` if the deadline has passed. If it has passed before the call, the call only
     /// checks.
+    #[cfg_attr(joint_loom, track_caller)]
     pub fn blocking_wait_deadline(&self, deadline: Instant) -> Result<Option<&T>, Closed> {
         let answer = match self.handle.awaited().answer() {
             None if deadline > host::now() => park::block_on_deadline(self.wait(), deadline),
