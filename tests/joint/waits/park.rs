@@ -137,7 +137,7 @@ impl Drop for AtEnd {
 }
 
 /// The values of a thread are destroyed in the order in which they were first used, or in the other
-/// one. The parker that the thread keeps for its next wait is among them.
+/// one. The parker that the thread keeps for its next wait is among them (tokio #5162).
 #[test]
 fn a_thread_may_block_and_use_a_waker_while_it_ends() {
     thread_local! { static AT_END: RefCell<Option<AtEnd>> = const { RefCell::new(None) } }

@@ -10,7 +10,7 @@ use std::{
         Arc,
         atomic::{
             AtomicUsize,
-            Ordering::{Acquire, Relaxed, Release},
+            Ordering::{Acquire, Release},
         },
         mpsc,
     },
@@ -35,53 +35,34 @@ impl Wake for Nobody {
     fn wake(self: Arc<Self>) {}
 }
 
-/// One of the two threads, which go through the channels of a batch side by side.
-struct Side {
-    own: Arc<AtomicUsize>,
-    other: Arc<AtomicUsize>,
-}
-
-impl Side {
-    fn pair() -> (Self, Self) {
-        let (one, two) = (Arc::default(), Arc::<AtomicUsize>::default());
-        let of = |own: &Arc<_>, other: &Arc<_>| Self {
-            own: Arc::clone(own),
-            other: Arc::clone(other),
-        };
-        (of(&one, &two), of(&two, &one))
-    }
-
-    /// Waits for a moment for the other thread to come to the same round. It may not be running.
-    fn meet(&self, round: usize) {
-        self.own.store(round, Release);
-        for _ in 0..20 {
-            if self.other.load(Acquire) >= round {
-                return;
-            }
-            spin_loop();
+/// Waits for a moment for the other thread to come to the same round. It may not be running.
+fn meet(own: &AtomicUsize, other: &AtomicUsize, round: usize) {
+    own.store(round, Release);
+    for _ in 0..20 {
+        if other.load(Acquire) >= round {
+            return;
         }
+        spin_loop();
     }
 }
 
 /// The receiver has been polled once, and ends by `receive` while the other thread does `send`.
 fn race(send: fn(Sender<Box<usize>>, usize), receive: fn(AsyncReceiver<Box<usize>>, &Waker)) {
     let rounds = rounds();
-    let (here, there) = Side::pair();
+    let (here, there) = (AtomicUsize::new(0), AtomicUsize::new(0));
     let (batches, senders) = mpsc::sync_channel::<(usize, Vec<Sender<_>>)>(1);
-    let sending = thread::spawn(move || {
-        for (first, senders) in senders {
-            for (round, sender) in (first..).zip(senders) {
-                there.meet(round);
-                send(sender, round);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            for (first, senders) in senders {
+                for (round, sender) in (first..).zip(senders) {
+                    meet(&there, &here, round);
+                    send(sender, round);
+                }
             }
-        }
-    });
-    let shared = Waker::from(Arc::new(Nobody));
-    let mut first = 1;
-    while first <= rounds {
-        let next = (rounds + 1).min(first + BATCH);
-        let (of_batch, receivers): (Vec<_>, Vec<_>) = (first..next)
-            .map(|round| {
+        });
+        let shared = Waker::from(Arc::new(Nobody));
+        for first in (1..=rounds).step_by(BATCH) {
+            let one = |round| {
                 // Some have a waker of their own, whose memory is freed with it.
                 let waker = match round % 4 {
                     0 => Waker::from(Arc::new(Nobody)),
@@ -91,18 +72,21 @@ fn race(send: fn(Sender<Box<usize>>, usize), receive: fn(AsyncReceiver<Box<usize
                 let poll = Pin::new(&mut receiver).poll(&mut Context::from_waker(&waker));
                 assert!(poll.is_pending());
                 (sender, receiver)
-            })
-            .unzip();
-        batches.send((first, of_batch)).unwrap();
-        for (round, receiver) in (first..).zip(receivers) {
-            here.meet(round);
-            receive(receiver, &shared);
+            };
+            let (of_batch, receivers): (Vec<_>, Vec<_>) = (first..)
+                .take(BATCH)
+                .take_while(|&round| round <= rounds)
+                .map(one)
+                .unzip();
+            batches.send((first, of_batch)).unwrap();
+            for (round, receiver) in (first..).zip(receivers) {
+                meet(&here, &there, round);
+                receive(receiver, &shared);
+            }
         }
-        first = next;
-    }
-    drop(batches);
-    sending.join().unwrap();
-    assert_eq!(here.other.load(Relaxed), rounds);
+        drop(batches);
+    });
+    assert_eq!(there.into_inner(), rounds);
 }
 
 fn send_it(sender: Sender<Box<usize>>, round: usize) {
