@@ -2,20 +2,9 @@
 //! small as a worker's. That is a process of its own, because an overflow ends it.
 #![cfg(not(miri))]
 
-use std::{
-    future::{Future, pending},
-    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
-    pin::Pin,
-    sync::{
-        Arc, Mutex,
-        atomic::{AtomicUsize, Ordering::Relaxed},
-    },
-    task::{Context, Waker},
-    thread,
-};
+use joint_flow::{Collection, task::from_future};
 
-use crate::common::{counted, in_process, on_drop};
-use joint_flow::{Collection, Task, task::from_future};
+use crate::prelude::*;
 
 const LENGTH: usize = 100_000;
 

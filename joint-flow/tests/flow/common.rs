@@ -9,18 +9,7 @@
 #[path = "../../../tests/common/mod.rs"]
 mod base;
 
-use std::{
-    future::{Future, poll_fn},
-    panic::resume_unwind,
-    sync::{
-        Arc, Mutex,
-        atomic::{AtomicUsize, Ordering::Relaxed},
-    },
-    task::Poll,
-};
-
-use joint_executor::Executor;
-use joint_flow::promise::never;
+use crate::prelude::*;
 
 pub(crate) use self::base::{
     Unwound, Wakes, counting, in_process, on_drop, panic_text, panicking, poll_with, program,
@@ -29,6 +18,11 @@ pub(crate) use self::base::{
 
 /// Runs a program under some hundred seeds and all faults.
 pub(crate) fn check<F: Future<Output = ()> + 'static>(program: impl Fn() -> F) {
+    // Boxed, so that the check is compiled once for all programs.
+    check_boxed(&|| Box::pin(program()));
+}
+
+fn check_boxed(program: &dyn Fn() -> Pin<Box<dyn Future<Output = ()>>>) {
     // Some tasks panic on purpose, and only asking for the error does not count as a look.
     let check = joint_sim::Check::new().panics(joint_sim::Panics::Detached);
     check.run(program);

@@ -11,6 +11,7 @@ mod page;
 mod panics;
 mod pieces;
 mod polls;
+mod prelude;
 #[path = "../../../joint-executor/tests/common/program.rs"]
 mod program;
 mod register;

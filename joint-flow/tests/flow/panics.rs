@@ -3,26 +3,18 @@
 //! dropped.
 
 use std::{
-    cell::Cell,
-    future::{Future, ready},
     mem::ManuallyDrop,
-    panic::{AssertUnwindSafe, catch_unwind},
-    pin::{Pin, pin},
-    sync::Arc,
-    task::{Context, Poll, RawWaker, RawWakerVTable, Waker},
+    task::{RawWaker, RawWakerVTable},
 };
 
-use joint::oneshot;
 use joint_flow::{
-    Closed, all, all_ready,
-    choice::choose,
+    Closed,
     collection::Collection,
-    lock::FlowLock,
-    quorum, race, shared,
     stream::{self, Stream},
     task::from_future,
-    variable::AsyncVar,
 };
+
+use crate::prelude::*;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Operation {

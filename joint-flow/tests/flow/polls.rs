@@ -2,15 +2,7 @@
 //! was woken: the sum of polls is the number of children plus the number of wake-ups. Of up to
 //! three, it polls all that have not ended, and they wait with the waker of the task.
 
-use std::{
-    cell::RefCell,
-    pin::{Pin, pin},
-    rc::Rc,
-    task::{Context, Poll, Waker},
-};
-
-use crate::common::{Wakes, counting};
-use joint_flow::{all, quorum, race};
+use crate::{common::Wakes, prelude::*};
 
 /// The polls, wakers and ends that the children have seen.
 #[derive(Default)]

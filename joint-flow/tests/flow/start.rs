@@ -1,20 +1,9 @@
 //! An actor runs on its caller's stack up to its first wait, wherever it is started. The simulation
 //! may queue it instead, so these are real executors.
 
-use std::{
-    future::{Future, pending},
-    pin::Pin,
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering::Relaxed},
-    },
-};
+use joint_flow::spawn;
 
-use joint::{block_on, budget, oneshot};
-use joint_executor::{Executor, LocalExecutor};
-use joint_flow::{Task, TaskError, spawn, task::spawn_local, uncancellable};
-
-use crate::common::{Log, counted, in_process, one_worker, wait_until};
+use crate::{common::wait_until, prelude::*};
 
 type Actor = Pin<Box<dyn Future<Output = u32> + Send>>;
 

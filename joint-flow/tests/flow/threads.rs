@@ -1,12 +1,11 @@
 //! Streams on threads of the system. Combinators are in `trees.rs`.
 
-use std::thread;
-
-use joint::block_on;
 use joint_flow::{
     Closed,
     stream::{self, StreamExt},
 };
+
+use crate::prelude::*;
 
 #[test]
 fn the_items_of_each_thread_arrive_in_its_order() {

@@ -2,17 +2,17 @@
 //! kept across a panic, if what they hold may be, and all can be printed.
 
 use std::{
-    cell::Cell,
     fmt::Debug,
-    future::Ready,
     marker::PhantomPinned,
     panic::{RefUnwindSafe, UnwindSafe},
 };
 
 use joint_flow::{
-    All, AllReady, Any, Closed, KeepLosers, Kept, Losers, OneOf3, Quorum, Race, Strict, Task,
-    TaskError, TryAll, collection, generator, lock, promise, retry, shared, stream, task, variable,
+    All, AllReady, Any, Closed, KeepLosers, Kept, Losers, Quorum, Race, Strict, TryAll, collection,
+    generator, lock, retry, stream, task, variable,
 };
+
+use crate::prelude::*;
 
 type Value = Ready<u8>;
 type Try = Ready<Result<u8, u8>>;

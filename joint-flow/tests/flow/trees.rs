@@ -3,18 +3,12 @@
 //! only the last waker counts, and nothing but a wake-up leads to the next poll. So a lost wake-up
 //! is seen at once.
 
-use std::{
-    future::Future,
-    pin::Pin,
-    sync::{
-        Arc, Mutex, PoisonError,
-        atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst},
-    },
-    task::{Context, Poll, Wake, Waker},
-    thread,
+use std::sync::{
+    PoisonError,
+    atomic::{AtomicBool, Ordering::SeqCst},
 };
 
-use joint_flow::{all, all_ready, any, choice::choose, quorum, race, try_all};
+use crate::prelude::*;
 
 const SEEDS: u64 = if cfg!(miri) { 20 } else { 3_000 };
 

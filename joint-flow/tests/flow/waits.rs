@@ -1,19 +1,14 @@
 //! The promises of the shared result, through its public API.
 
-use std::{
-    cell::Cell,
-    future::{Future, poll_fn},
-    panic::{AssertUnwindSafe, catch_unwind},
-    pin::pin,
-    sync::{Arc, Barrier, Mutex},
-    task::{Context, Poll, Waker},
-    thread,
-    time::{Duration, Instant},
-};
+use std::{sync::Barrier, time::Instant};
 
-use crate::common::{Unwound, counting, on_drop, panicking, poll_with, waker_that};
-use joint::{block_on, task};
+use joint::task;
 use joint_flow::shared::{Closed, Sender, Shared, channel, from_future};
+
+use crate::{
+    common::{Unwound, panicking},
+    prelude::*,
+};
 
 /// No test waits that long.
 const FOR_LONG: Duration = Duration::from_secs(3600);

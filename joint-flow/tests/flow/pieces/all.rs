@@ -1,14 +1,8 @@
 //! `all`, `try_all` and `all_ready`.
 
-use std::{
-    future::{Ready, ready},
-    panic::{AssertUnwindSafe, catch_unwind, panic_any},
-    pin::pin,
-};
+use std::panic::panic_any;
 
-use joint_flow::{all, all_ready, try_all};
-
-use crate::common::{Log, after, check, holding};
+use crate::prelude::*;
 
 #[test]
 fn values_come_in_input_order() {

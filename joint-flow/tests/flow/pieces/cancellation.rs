@@ -1,21 +1,10 @@
 //! Cancellation: when a future is dropped, by whom, and in which order.
 
-use std::{
-    future::poll_fn,
-    panic::catch_unwind,
-    sync::{Arc, Mutex},
-    time::Duration,
-};
-
-use joint::{budget, oneshot};
 use joint_executor::{time::sleep, yield_now};
-use joint_flow::promise::never;
-use joint_flow::{Task, TaskError, spawn, uncancellable};
+use joint_flow::spawn;
 use joint_sim::{Builder, Panics};
 
-use crate::common::{
-    Log, PanicsInDrop, after, check, holding, on_drop, one_worker, settled, waker_that,
-};
+use crate::prelude::*;
 
 /// Spawns a task that notes its beginning and holds `held` forever, and waits until it is
 /// suspended.

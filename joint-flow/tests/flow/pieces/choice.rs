@@ -1,21 +1,12 @@
 //! The ordered choice.
 
-use std::{
-    cell::Cell,
-    future::{Future, pending, ready},
-    pin::pin,
-    task::{Context, Poll, Waker},
-};
-
-use joint::oneshot;
 use joint_executor::spawn;
 use joint_flow::{
-    choice::{choose, try_choose},
+    choice::try_choose,
     stream::{self, StreamExt},
 };
-use joint_sim::may_cancel;
 
-use crate::common::{Log, after, check, holding};
+use crate::prelude::*;
 
 #[test]
 fn later_branches_are_not_made() {

@@ -1,19 +1,12 @@
 //! A collection of running tasks.
 
-use std::{
-    future::{Future, poll_fn},
-    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
-    pin::{Pin, pin},
-    sync::{Arc, Mutex},
-    task::{Context, Poll, Waker},
+use joint_flow::{
+    collection::{Adder, Collection},
+    promise::channel,
+    spawn,
 };
 
-use joint::oneshot;
-use joint_flow::collection::{Adder, Collection};
-use joint_flow::promise::{channel, never};
-use joint_flow::spawn;
-
-use crate::common::{Log, PanicsInDrop, after, check, holding, on_drop, settled};
+use crate::prelude::*;
 
 async fn is_pending<E>(collection: &mut Collection<E>) -> bool {
     poll_fn(|cx| Poll::Ready(Pin::new(&mut *collection).poll(cx).is_pending())).await

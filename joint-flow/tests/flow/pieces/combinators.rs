@@ -1,19 +1,7 @@
 //! What all combinators of futures have in common: how they end when they are dropped, when they
 //! are ready, when one of their futures panics, and when they are polled after that.
 
-use std::{
-    cell::Cell,
-    future::{Ready, pending, ready},
-    panic::{AssertUnwindSafe, catch_unwind},
-    pin::{Pin, pin},
-    rc::Rc,
-    task::{Context, Waker},
-};
-
-use joint::budget;
-use joint_flow::{all, all_ready, any, choice::choose, quorum, race, try_all};
-
-use crate::common::{Log, after, check, holding, panic_text};
+use crate::{common::panic_text, prelude::*};
 
 type Boxed = Pin<Box<dyn Future<Output = ()>>>;
 type Try = Result<(), ()>;

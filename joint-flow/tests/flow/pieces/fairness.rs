@@ -1,32 +1,19 @@
 //! Whoever is refused by the budget is served, and every poll ends: random trees of sources, loops
 //! and combinators, in every kind of executor.
 
-use std::{
-    future::{Future, poll_fn},
-    pin::Pin,
-    slice,
-    sync::{
-        Arc, Mutex,
-        atomic::{AtomicUsize, Ordering::Relaxed},
-    },
-    task::{Context, Poll, Waker},
-    time::Duration,
-};
+use std::slice;
 
-use joint::{block_on, budget};
 use joint_executor::{
-    Executor, LocalExecutor, point, spawn_detached,
+    spawn_detached,
     time::{Interval, interval_at, now, timeout, timeout_at},
     yield_now,
 };
 use joint_flow::{
     Closed,
-    choice::choose,
-    lock::FlowLock,
-    race,
     stream::{self, Stream},
 };
-use joint_sim::Faults;
+
+use crate::prelude::*;
 
 type Tree = Pin<Box<dyn Future<Output = ()> + Send>>;
 

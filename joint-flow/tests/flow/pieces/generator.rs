@@ -1,26 +1,17 @@
 //! Generators. The macros and the methods of streams are of other crates: these tests hold what the
 //! page promises of them.
 
-use std::{
-    cell::Cell,
-    ops::ControlFlow::{Break, Continue},
-    panic::{AssertUnwindSafe, catch_unwind},
-    pin::pin,
-    task::Waker,
-    time::Duration,
-};
+use std::ops::ControlFlow::{Break, Continue};
 
 use futures_lite::future::poll_once;
 use joint_executor::{spawn, yield_now};
 use joint_flow::{
-    Closed, OneOf2,
+    Closed,
     generator::{Lender, Slot, Stream, StreamExt, blocking_iter, stream, try_stream},
-    race,
     stream::channel,
-    time::delay,
 };
 
-use crate::common::{Log, OnDrop, after, check, poll_with};
+use crate::{common::OnDrop, prelude::*};
 
 #[test]
 fn the_body_runs_only_while_a_value_is_asked_for() {

@@ -1,12 +1,12 @@
 //! The output for the only handle, and tasks that keep to their thread.
 
-use std::{cell::Cell, io, panic::AssertUnwindSafe, rc::Rc, sync::Arc};
+use std::io;
 
-use joint_executor::{LocalExecutor, yield_now};
-use joint_flow::{Collection, promise::never, spawn, task::spawn_local, uncancellable};
-use joint_sim::{may_cancel, may_panic};
+use joint_executor::yield_now;
+use joint_flow::{Collection, spawn};
+use joint_sim::may_panic;
 
-use crate::common::{Log, after, check, one_worker};
+use crate::prelude::*;
 
 /// Not `Clone`.
 #[derive(Debug, PartialEq)]

@@ -1,27 +1,14 @@
 //! What is ready is a point of interleaving too: it takes one from the budget, which a fault of the
 //! simulation makes small.
 
-use std::{
-    future::{Future, ready},
-    pin::pin,
-    sync::Arc,
-    task::{Context, Poll},
-};
-
-use joint::budget;
-use joint_executor::{JoinSet, point, spawn};
+use joint_executor::{JoinSet, spawn};
 use joint_flow::{
     Closed,
-    choice::choose,
-    lock::FlowLock,
-    race,
     stream::{self, StreamExt},
     task,
-    variable::AsyncVar,
 };
-use joint_sim::Check;
 
-use crate::common::{counting, join};
+use crate::prelude::*;
 
 #[test]
 fn two_free_locks_in_opposite_orders_are_found() {

@@ -1,19 +1,12 @@
 //! The lock with permits.
 
-use std::{
-    sync::{
-        Arc, Mutex,
-        atomic::{AtomicUsize, Ordering::Relaxed},
-    },
-    task::{Poll, Waker},
+use joint_executor::{spawn, yield_now};
+use joint_flow::{
+    Closed,
+    lock::{Permit, Take, TryTakeError},
 };
 
-use joint_executor::{spawn, yield_now};
-use joint_flow::Closed;
-use joint_flow::lock::{FlowLock, Permit, Take, TryTakeError};
-use joint_sim::may_cancel;
-
-use crate::common::{Log, check, counting, join, poll_with, waker_that};
+use crate::prelude::*;
 
 fn poll(take: &mut Take) -> Poll<Result<Permit, Closed>> {
     poll_with(take, Waker::noop())

@@ -1,13 +1,10 @@
 //! Promises and tasks with many waiters, in the simulation. What a shared result promises by itself
 //! is tested in `waits.rs`.
 
-use std::{future::poll_fn, sync::Arc, task::Poll};
-
 use joint_executor::yield_now;
-use joint_flow::{promise, spawn};
-use joint_sim::may_cancel;
+use joint_flow::spawn;
 
-use crate::common::{Log, after, check, holding, settled};
+use crate::prelude::*;
 
 #[test]
 fn every_waiter_gets_the_value() {

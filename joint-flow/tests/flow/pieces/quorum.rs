@@ -1,15 +1,6 @@
 //! `quorum` and `any`.
 
-use std::{
-    future::{Ready, pending, ready},
-    pin::pin,
-    task::{Context, Poll, Waker},
-};
-
-use joint::oneshot;
-use joint_flow::{any, quorum};
-
-use crate::common::{Log, after, check, poll_with};
+use crate::prelude::*;
 
 type Never = std::future::Pending<Result<u8, &'static str>>;
 

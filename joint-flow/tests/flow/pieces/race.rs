@@ -1,17 +1,9 @@
 //! `race`.
 
-use std::{
-    future::{Ready, pending, ready},
-    pin::{Pin, pin},
-    task::{Context, Poll, Waker},
-};
-
-use joint::oneshot;
 use joint_executor::{spawn, yield_now};
-use joint_flow::{OneOf2, OneOf3, OneOf4, OneOf5, OneOf6, OneOf7, OneOf8, all, race, try_all};
-use joint_sim::may_cancel;
+use joint_flow::{OneOf4, OneOf5, OneOf6, OneOf7, OneOf8};
 
-use crate::common::{after, check};
+use crate::prelude::*;
 
 #[test]
 fn the_leftmost_ready_one_wins() {

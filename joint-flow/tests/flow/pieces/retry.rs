@@ -1,23 +1,12 @@
 //! The retry loop.
 
-use std::{
-    cell::{Cell, RefCell},
-    future::{Future, poll_fn},
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering::Relaxed},
-    },
-    time::Duration,
-};
-
 use joint_executor::{spawn, yield_now};
 use joint_flow::{
     retry::{Backoff, Policy, retry},
     time::now,
 };
-use joint_sim::may_cancel;
 
-use crate::common::{Log, after, check};
+use crate::prelude::*;
 
 const MS: Duration = Duration::from_millis(1);
 

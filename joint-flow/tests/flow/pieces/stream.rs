@@ -1,20 +1,12 @@
 //! Streams of promises.
 
-use std::{
-    pin::{Pin, pin},
-    sync::{Arc, Mutex},
-    task::{Context, Poll, Wake, Waker},
-};
-
-use joint::oneshot;
 use joint_executor::{spawn, yield_now};
 use joint_flow::{
     Closed,
     stream::{self, Receiver, SendError, Sender, Stream, StreamExt},
 };
-use joint_sim::may_cancel;
 
-use crate::common::{check, counting};
+use crate::prelude::*;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Failure {

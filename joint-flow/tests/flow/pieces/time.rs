@@ -1,18 +1,9 @@
 //! Timeouts and delays, where `joint_flow::time` promises more than `joint_executor::time`.
 
-use std::{
-    cell::Cell,
-    future::{Future, poll_fn},
-    pin::pin,
-    task::{Context, Waker},
-    time::Duration,
-};
-
 use joint_executor::{spawn, time::sleep_until};
-use joint_flow::time::{delay, now, timeout_at, yield_now};
-use joint_sim::{Check, Faults};
+use joint_flow::time::{now, timeout_at, yield_now};
 
-use crate::common::{check, join};
+use crate::prelude::*;
 
 const MS: Duration = Duration::from_millis(1);
 

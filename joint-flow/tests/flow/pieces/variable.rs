@@ -1,22 +1,12 @@
 //! Variables and triggers.
 
-use std::{
-    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
-    sync::{
-        Arc, Mutex,
-        atomic::{AtomicUsize, Ordering::Relaxed},
-    },
-    task::{Poll, Wake, Waker},
-};
-
 use joint_executor::{spawn, yield_now};
 use joint_flow::{
     Closed,
-    variable::{AsyncVar, Changed, Trigger},
+    variable::{Changed, Trigger},
 };
-use joint_sim::may_cancel;
 
-use crate::common::{check, poll_with};
+use crate::prelude::*;
 
 fn poll(changed: &mut Changed) -> Poll<Result<(), Closed>> {
     poll_with(changed, Waker::noop())

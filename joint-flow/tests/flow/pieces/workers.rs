@@ -1,15 +1,12 @@
 //! Tasks and collections on real workers, where a poll, an end and a cancellation can meet. The
 //! simulation runs one poll at a time, and the models are small.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicUsize, Ordering},
-};
+use std::sync::atomic::Ordering;
 
-use joint_executor::{Executor, yield_now};
-use joint_flow::{Collection, promise::never, spawn};
+use joint_executor::yield_now;
+use joint_flow::{Collection, spawn};
 
-use crate::common::counted;
+use crate::prelude::*;
 
 fn on_workers<F: Future<Output = ()> + Send + 'static>(program: F) {
     let executor = Executor::builder().workers(4).build().unwrap();
