@@ -1,32 +1,10 @@
 //! Programs that misuse a simulation, or reach beyond it.
 
-use std::{
-    future::{pending, poll_fn},
-    panic::{AssertUnwindSafe, catch_unwind},
-    pin::Pin,
-    sync::{
-        Arc, Mutex,
-        atomic::{AtomicUsize, Ordering::Relaxed},
-    },
-    task::{Poll, Waker},
-    thread,
-    time::Duration,
-};
+use std::{future::poll_fn, panic::AssertUnwindSafe};
 
-use joint::{JoinHandle, block_on, oneshot};
-use joint_executor::{
-    Executor, JoinSet, LocalExecutor, async_scope, spawn, spawn_blocking, spawn_detached,
-    spawn_local,
-    time::{now, sleep, timeout},
-    yield_now,
-};
-use joint_sim::{self as sim, Builder, Panics};
+use joint::{JoinHandle, oneshot};
 
-use crate::{
-    Counts, SECOND,
-    common::{OnDrop, each_row, panic_text},
-    executor, forever, says,
-};
+use crate::{forever, prelude::*};
 
 #[test]
 fn a_destructor_that_sleeps_after_the_end_ends() {

@@ -1,25 +1,8 @@
 //! Functions that block in a simulation: each has a thread of its own, and all take turns.
 
-use std::{
-    collections::BTreeSet,
-    future::pending,
-    sync::{
-        Arc, Mutex,
-        atomic::{AtomicUsize, Ordering::Relaxed},
-        mpsc,
-    },
-    thread,
-    time::Duration,
-};
+use joint::{oneshot, park::block_on_timeout};
 
-use joint::{block_on, oneshot, park::block_on_timeout};
-use joint_executor::{
-    Executor, Handle, spawn, spawn_blocking,
-    time::{now, sleep},
-};
-use joint_sim::{self as sim, Builder, Faults, Host};
-
-use crate::{Counts, SECOND, common::OnDrop, executor, join, says};
+use crate::prelude::*;
 
 /// Two functions, each of which waits for the other one's answer before it sends its own.
 async fn ping_pong(rounds: usize) -> usize {

@@ -1,27 +1,12 @@
 //! `check` finds failures, shrinks them, and replays them; and notices a program that depends on
 //! something else than its seed.
 
-use std::{
-    collections::HashMap,
-    fs,
-    future::pending,
-    path::PathBuf,
-    sync::{
-        Arc,
-        atomic::{AtomicU32, Ordering::Relaxed},
-    },
-    time::Duration,
-};
+use std::{collections::HashMap, fs};
 
 use joint::oneshot;
-use joint_executor::{
-    TaskBuilder, spawn, spawn_blocking, spawn_detached,
-    time::{now, sleep, timeout},
-    yield_now,
-};
-use joint_sim::{Builder, Check, Faults, check, point, random};
+use joint_sim::{point, random};
 
-use crate::{SECOND, common::own_process, found, join, remove_files, says};
+use crate::{common::own_process, prelude::*};
 
 /// Loses an update if one of its tasks runs between the two halves of another one. It has tasks
 /// and yields that do not matter.

@@ -1,18 +1,10 @@
 //! The clocks of hosts: offsets, drifts, and the wall clock.
 
-use std::{
-    future::{Future, pending},
-    time::{Duration, SystemTime},
-};
+use std::time::SystemTime;
 
-use joint::{block_on, park};
-use joint_executor::{
-    spawn, spawn_blocking,
-    time::{interval, now, sleep, wall},
-};
-use joint_sim::{self as sim, Builder, Host, current_host};
+use joint_executor::time::wall;
 
-use crate::{SECOND, each_seed, executor, on_host, says};
+use crate::prelude::*;
 
 const MILLION: i32 = 1_000_000;
 

@@ -1,17 +1,8 @@
 //! The files of hosts, and what survives a power cut.
 
-use std::{collections::BTreeSet, io::ErrorKind, time::Duration};
+use joint_sim::fs::{self, File};
 
-use joint_executor::time::{now, sleep};
-use joint_sim::{
-    self as sim, Builder, Faults, Host, check,
-    fs::{self, File},
-};
-
-use crate::{
-    bugs::{self, Joint, Version},
-    each_seed, on_host,
-};
+use crate::{bugs, prelude::*};
 
 /// More than a sector.
 const LONG: usize = 2_000;

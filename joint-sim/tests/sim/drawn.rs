@@ -1,9 +1,8 @@
 //! What a program draws at random is decided, shrunk and replayed as everything else is.
 
-use joint_executor::{spawn, yield_now};
-use joint_sim::{Check, Found, random};
+use joint_sim::random;
 
-use crate::{found, says};
+use crate::prelude::*;
 
 /// A queue is good for fewer messages than this.
 const ROOM: u64 = 17;

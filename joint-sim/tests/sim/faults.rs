@@ -1,32 +1,16 @@
 //! The faults of a simulation, and that a correct program bears them.
 
-use std::{
-    cell::{Cell, RefCell},
-    future::{Future, pending, poll_fn},
-    pin::pin,
-    rc::Rc,
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering::Relaxed},
+use std::future::poll_fn;
+
+use joint::{budget, oneshot};
+
+use crate::{
+    bugs::{
+        Version::{Planted, Repaired},
+        wakeups::first_waker,
     },
-    task::{Context, Poll, Waker},
-    time::Duration,
+    prelude::*,
 };
-
-use joint::{block_on, budget, oneshot};
-use joint_executor::{
-    JoinSet, spawn, spawn_blocking, spawn_detached,
-    time::{now, sleep, timeout},
-    yield_now,
-};
-use joint_sim::{self as sim, Builder, Check, Faults, Scheduler};
-
-use crate::bugs::{
-    Joint,
-    Version::{self, Planted, Repaired},
-    wakeups::first_waker,
-};
-use crate::{Counts, SECOND, says};
 
 /// Runs with these faults and each of so many seeds. Returns the outputs.
 fn outputs<F: Future>(faults: Faults, seeds: u64, program: impl Fn() -> F) -> Vec<F::Output> {

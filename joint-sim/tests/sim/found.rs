@@ -1,12 +1,10 @@
 //! A simulation finds the planted bugs, and none in the repaired programs.
 
-use std::{cell::Cell, panic, sync::Once};
-
-use joint_sim::{Builder, Check, Scheduler};
+use std::{panic, sync::Once};
 
 use crate::{
-    bugs::{Bug, Joint, Version, networked, timed, timeless},
-    remove_files,
+    bugs::{Bug, networked, timed, timeless},
+    prelude::*,
 };
 
 thread_local! {

@@ -1,28 +1,6 @@
 //! Hosts: where tasks run, and what starts, crashes and restarts leave behind.
 
-use std::{
-    cell::Cell,
-    future::pending,
-    rc::Rc,
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering::Relaxed},
-    },
-};
-
-use joint::block_on;
-use joint_executor::{
-    spawn, spawn_blocking, spawn_local,
-    time::{now, sleep},
-    yield_now,
-};
-use joint_sim::{self as sim, Builder, Host, HostEnd, current_host};
-
-use crate::{
-    Counts, Dropped, SECOND,
-    common::{OnDrop, panic_text, panics},
-    each_seed, executor, run_once, says,
-};
+use crate::{common::panics, prelude::*};
 
 fn here() -> String {
     current_host().name().to_owned()

@@ -20,6 +20,7 @@ mod night;
 mod panics;
 mod parallel;
 mod pauses;
+mod prelude;
 #[path = "../../../joint-executor/tests/common/program.rs"]
 mod program;
 mod schedulers;

@@ -1,12 +1,10 @@
 //! Checks that go on for a time, and vary the runs that did something new.
 
-use std::{env, fs, path::PathBuf, process::Command, time::Duration};
+use std::fs;
 
-use joint_executor::{spawn, yield_now};
-use joint_sim::{Check, Found, Panics, fault};
+use joint_sim::fault;
 
-use crate::common::{in_process, panic_text};
-use crate::{found, remove_files, says};
+use crate::prelude::*;
 
 /// Longer than any of these checks takes, unless it finds nothing.
 const NIGHT: Duration = Duration::from_secs(300);

@@ -1,18 +1,9 @@
 //! Which panics fail a run: each that nobody looks at, and in a check each that the faults have not
 //! asked for.
 
-use std::{future::pending, panic::catch_unwind, pin::Pin};
+use joint_sim::Verdict;
 
-use joint_executor::{
-    JoinSet, async_scope, spawn, spawn_blocking, spawn_detached, time::sleep, yield_now,
-};
-use joint_sim::{self as sim, Builder, Check, Faults, Host, HostEnd, Panics, Verdict, check};
-
-use crate::{
-    SECOND,
-    common::{OnDrop, each_row},
-    found, says,
-};
+use crate::prelude::*;
 
 async fn panics() {
     yield_now().await;

@@ -1,14 +1,10 @@
 //! A check on several threads reports what it would report on one.
 
-use std::{
-    rc::Rc,
-    sync::{Condvar, Mutex},
-};
+use std::sync::Condvar;
 
-use joint_executor::{JoinSet, spawn, yield_now};
-use joint_sim::{self as sim, Builder, Check, Found, random};
+use joint_sim::random;
 
-use crate::remove_files;
+use crate::prelude::*;
 
 /// The report without the names of its files.
 fn report(found: &Found) -> String {

@@ -1,25 +1,11 @@
 //! Pauses of hosts, by the program and by faults.
 
-use std::{
-    cell::{Cell, RefCell},
-    future::{Future, pending},
-    rc::Rc,
-    time::Instant,
-};
+use std::time::Instant;
 
-use joint::{block_on, oneshot, park};
-use joint_executor::{
-    spawn_blocking, spawn_local,
-    time::{now, sleep, timeout},
-    yield_now,
-};
-use joint_sim::{
-    self as sim, Builder, Check, Faults, Host, HostEnd, Scheduler, current_host,
-    net::{TcpListener, TcpStream, UdpSocket},
-};
+use joint::oneshot;
+use joint_sim::net::{TcpListener, TcpStream, UdpSocket};
 
-use crate::bugs::{Joint, Version, leases::paused_holder};
-use crate::{Dropped, SECOND, each_seed, executor, run_once, says};
+use crate::{bugs::leases::paused_holder, prelude::*};
 
 /// What happened, and in which second.
 #[derive(Clone)]

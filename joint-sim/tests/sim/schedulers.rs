@@ -1,18 +1,8 @@
 //! The guarantees of the schedulers.
 
-use std::{
-    future::Future,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, AtomicU32, Ordering::Relaxed},
-    },
-};
-
 use joint::oneshot;
-use joint_executor::{spawn, spawn_detached, yield_now};
-use joint_sim::{Builder, Scheduler};
 
-use crate::join;
+use crate::prelude::*;
 
 /// Tasks that wait for another task by yielding. That one is polled once.
 async fn spinners(spinners: u32) {

@@ -1,21 +1,17 @@
 //! The programs of Oxide's RFD 609: a future is given what others wait for, and is not polled. The
 //! simulation names the future, and finds nothing in the cured program.
 
-use std::{future::Future, pin::pin, time::Duration};
-
 use async_channel::Sender;
 use futures_util::{
     StreamExt,
     future::{Either, select},
     stream::{self, FuturesUnordered},
 };
-use joint_executor::{JoinSet, TaskBuilder, oneshot, spawn, time::sleep, waiting_for};
-use joint_sim::{Builder, Check, Faults, Scheduler, check};
+use joint_executor::oneshot;
 
-use crate::SECOND;
-use crate::bugs::{
-    Version,
-    lock::{Guard, Lock},
+use crate::{
+    bugs::lock::{Guard, Lock},
+    prelude::*,
 };
 
 const MILLISECOND: Duration = Duration::from_millis(1);

@@ -1,25 +1,11 @@
 //! Runs that can neither go on nor unwind. They end their process with a report.
 
-use std::{
-    env,
-    future::pending,
-    panic::catch_unwind,
-    process::exit,
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering::Relaxed},
-        mpsc,
-    },
-    thread,
-    time::Duration,
-};
+use std::process::exit;
 
-use joint::{block_on, oneshot};
-use joint_executor::{TaskBuilder, spawn, spawn_blocking, spawn_detached, time, yield_now};
-use joint_sim::{self as sim, Builder, Check};
+use joint::oneshot;
+use joint_executor::time;
 
-use crate::common::{OnDrop, again};
-use crate::says;
+use crate::{common::again, prelude::*};
 
 /// Runs the program of this test in a process of its own, and demands that this says all parts on
 /// its standard error, which is returned, before it is aborted. The harness captures the output of

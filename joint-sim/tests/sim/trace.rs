@@ -1,22 +1,16 @@
 //! The trace of a run, its file for Perfetto, and the digest.
 
-use std::{collections::BTreeMap, future::pending, process::Command, sync::Arc, time::Duration};
+use std::collections::BTreeMap;
 
-use joint::{block_on, oneshot};
-use joint_executor::{
-    Executor, JoinSet, Priority, TaskBuilder, async_scope, join_async, spawn, spawn_blocking,
-    spawn_detached, spawn_local,
-    time::{interval, sleep, timeout},
-    yield_now,
-};
+use joint::oneshot;
+use joint_executor::{Priority, join_async};
 use joint_flow::shared;
 use joint_sim::{
-    self as sim, Builder, Host, Scheduler, Trace,
+    Trace,
     net::{TcpListener, TcpStream, UdpSocket},
 };
 
-use crate::common::in_process;
-use crate::{faults, join, net::storm::requests_in_a_storm, says};
+use crate::{faults, net::storm::requests_in_a_storm, prelude::*};
 
 const MILLISECOND: Duration = Duration::from_millis(1);
 const HOUR: Duration = Duration::from_secs(3_600);

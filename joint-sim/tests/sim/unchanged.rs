@@ -1,28 +1,11 @@
 //! Programs that name nothing of the simulation run in one as they are.
 
-use std::{
-    future::{Future, poll_fn},
-    pin::Pin,
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering::Relaxed},
-        mpsc,
-    },
-    thread,
-    time::Duration,
-};
+use std::future::poll_fn;
 
 use joint::oneshot;
-use joint_executor::{
-    TaskBuilder,
-    chance::{fault, random},
-    spawn,
-    time::sleep,
-    yield_now,
-};
-use joint_sim::{self as sim, Builder, Faults};
+use joint_executor::chance::{fault, random};
 
-use crate::says;
+use crate::prelude::*;
 
 /// Writes a text, to a disk that may be full.
 fn write(text: &str) -> Result<usize, &'static str> {

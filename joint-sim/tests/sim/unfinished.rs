@@ -1,23 +1,10 @@
 //! Programs that do not stop, and tasks that have not ended when the main future has.
 
-use std::{
-    fs,
-    future::{pending, poll_fn},
-    sync::{
-        Arc,
-        atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
-    },
-    task::Poll,
-    time::Duration,
-};
+use std::{fs, future::poll_fn, sync::atomic::AtomicU64};
 
 use joint::oneshot;
-use joint_executor::{
-    JoinSet, TaskBuilder, spawn, spawn_detached, time::sleep, waiting_for, yield_now,
-};
-use joint_sim::{Builder, Check, Host};
 
-use crate::{SECOND, found, remove_files, says};
+use crate::prelude::*;
 
 #[test]
 fn a_lost_wake_up_beside_a_heartbeat_has_a_small_report_that_names_the_task() {

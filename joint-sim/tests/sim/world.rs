@@ -1,25 +1,9 @@
 //! Programs in a simulation: all that goes through an executor, with virtual time.
 
-use std::{
-    cell::Cell,
-    future::pending,
-    rc::Rc,
-    sync::{
-        Arc, Mutex,
-        atomic::{AtomicUsize, Ordering::Relaxed},
-    },
-    task::Context,
-};
+use joint::oneshot;
+use joint_executor::current_worker;
 
-use joint::{block_on, oneshot};
-use joint_executor::{
-    Handle, LocalExecutor, current_worker, spawn, spawn_detached,
-    time::{interval, now, sleep, timeout},
-    yield_now,
-};
-use joint_sim::{self as sim, Builder, Scheduler};
-
-use crate::{SECOND, common::waker_that, executor, join, says};
+use crate::{common::waker_that, prelude::*};
 
 #[test]
 fn a_handle_leads_to_the_executor_of_the_simulation() {

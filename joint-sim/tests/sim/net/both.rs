@@ -1,14 +1,11 @@
 //! One program on real sockets and on simulated ones, with the same result.
 
-use std::{fmt::Debug, future::poll_fn, io, net::Shutdown};
+use std::{fmt::Debug, future::poll_fn};
 
-use futures_lite::{AsyncWriteExt, future::try_zip};
-use joint_executor::{
-    io::{TcpListener, TcpStream, UdpSocket},
-    spawn,
-    time::sleep,
-};
-use joint_sim as sim;
+use futures_lite::future::try_zip;
+use joint_executor::io::{TcpListener, TcpStream, UdpSocket};
+
+use crate::prelude::*;
 
 /// The events, without addresses.
 type Log = Vec<String>;

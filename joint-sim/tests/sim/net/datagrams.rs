@@ -1,14 +1,8 @@
 //! Datagrams: latency, loss, duplicates, order, partitions, clogged links, and crashes.
 
-use std::{cell::RefCell, future::pending, io::ErrorKind, rc::Rc, time::Duration};
+use joint_sim::net::UdpSocket;
 
-use joint_executor::time::{now, sleep, timeout};
-use joint_sim::{
-    self as sim, Host,
-    net::{self, Latency, Link, UdpSocket},
-};
-
-use crate::{SECOND, run_once};
+use crate::prelude::*;
 
 const MILLI: Duration = Duration::from_millis(1);
 

@@ -1,18 +1,8 @@
 //! Streams and datagrams while links are cut, healed and clogged, and hosts crash, all at random.
 
-use std::{cell::Cell, collections::BTreeSet, rc::Rc, time::Duration};
+use joint_sim::net::{TcpListener, TcpStream, UdpSocket};
 
-use futures_lite::{AsyncReadExt, AsyncWriteExt, future::zip};
-use joint_executor::{
-    spawn_local,
-    time::{sleep, timeout},
-};
-use joint_sim::{
-    self as sim, Builder, Host,
-    net::{self, Latency, Link, TcpListener, TcpStream, UdpSocket},
-};
-
-use crate::{SECOND, each_seed};
+use crate::prelude::*;
 
 async fn sleep_up_to(millis: u64) {
     sleep(Duration::from_micros(sim::random() % (millis * 1000))).await;

@@ -1,29 +1,9 @@
 //! Streams: order, back pressure, and how connections begin and end.
 
-use std::{
-    cell::{Cell, RefCell},
-    future::pending,
-    io::{self, ErrorKind},
-    net::Shutdown,
-    rc::Rc,
-    time::Duration,
-};
+use futures_lite::future::{or, poll_once};
+use joint_sim::net::{TcpListener, TcpStream};
 
-use futures_lite::{
-    AsyncReadExt, AsyncWriteExt,
-    future::{or, poll_once, zip},
-};
-use joint_executor::{
-    spawn,
-    time::{now, sleep, timeout},
-    yield_now,
-};
-use joint_sim::{
-    self as sim, Host,
-    net::{self, Latency, Link, TcpListener, TcpStream},
-};
-
-use crate::{SECOND, each_seed};
+use crate::prelude::*;
 
 const MILLI: Duration = Duration::from_millis(1);
 const MINUTE: Duration = Duration::from_secs(60);

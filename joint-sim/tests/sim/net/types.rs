@@ -1,15 +1,11 @@
 //! What the types of `io` have beside reads and writes, on simulated sockets.
 
-use std::{io::ErrorKind, mem::MaybeUninit, time::Duration};
+use std::mem::MaybeUninit;
 
-use futures_lite::{AsyncReadExt, AsyncWriteExt, future::poll_fn};
-use joint_executor::{
-    io::{Interest, TcpListener, TcpStream, UdpSocket, lookup_host},
-    time::{sleep, timeout},
-};
-use joint_sim::{self as sim, Host};
+use futures_lite::future::poll_fn;
+use joint_executor::io::{Interest, TcpListener, TcpStream, UdpSocket, lookup_host};
 
-use crate::{SECOND, common::panic_text, each_seed, says};
+use crate::prelude::*;
 
 /// Two ends of a connection on one host.
 async fn pair() -> (TcpStream, TcpStream) {

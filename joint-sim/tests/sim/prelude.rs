@@ -1,0 +1,44 @@
+//! The names that several of these tests use.
+
+pub(crate) use std::{
+    cell::{Cell, RefCell},
+    collections::BTreeSet,
+    env,
+    future::{Future, pending},
+    io::{self, ErrorKind},
+    net::Shutdown,
+    panic::catch_unwind,
+    path::PathBuf,
+    pin::{Pin, pin},
+    process::Command,
+    rc::Rc,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering::Relaxed},
+        mpsc,
+    },
+    task::{Context, Poll, Waker},
+    thread,
+    time::Duration,
+};
+
+pub(crate) use futures_lite::{AsyncReadExt, AsyncWriteExt, future::zip};
+pub(crate) use joint::{block_on, park};
+pub(crate) use joint_executor::{
+    Executor, Handle, JoinSet, LocalExecutor, TaskBuilder, async_scope, spawn, spawn_blocking,
+    spawn_detached, spawn_local,
+    time::{interval, now, sleep, timeout},
+    waiting_for, yield_now,
+};
+pub(crate) use joint_sim::{
+    self as sim, Builder, Check, Faults, Found, Host, HostEnd, Panics, Scheduler, check,
+    current_host,
+    net::{self, Latency, Link},
+};
+
+pub(crate) use crate::{
+    Counts, Dropped, SECOND,
+    bugs::{Joint, Version},
+    common::{OnDrop, each_row, in_process, panic_text},
+    each_seed, executor, found, join, on_host, remove_files, run_once, says,
+};
