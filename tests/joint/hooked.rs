@@ -1,10 +1,8 @@
 //! A waker whose functions act, or panic, when a test says so.
 
-use std::{
-    mem::ManuallyDrop,
-    sync::{Arc, Mutex},
-    task::{RawWaker, RawWakerVTable, Waker},
-};
+use std::mem::ManuallyDrop;
+
+use crate::prelude::*;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum At {

@@ -8,6 +8,7 @@ mod counting;
 
 mod hooked;
 mod must_use;
+mod prelude;
 mod support;
 mod task;
 mod task_panic;

@@ -2,7 +2,9 @@
 //! `unused_must_use` is expected here, and it is an error when it does not come.
 #![deny(unfulfilled_lint_expectations)]
 
-use joint::{Completion, completion, oneshot, task};
+use joint::completion;
+
+use crate::prelude::*;
 
 /// Gives what it is given: its result is unused as that of any call.
 fn take<T>(value: T) -> T {

@@ -1,22 +1,12 @@
 //! A queue to run tasks from, values that know whether they were dropped, and a waker that counts.
 
-use std::{
-    collections::VecDeque,
-    future::{Future, pending},
-    sync::{
-        Arc, Mutex,
-        atomic::{AtomicUsize, Ordering::Relaxed},
-    },
-    task::{Poll, Waker},
-};
+use std::collections::VecDeque;
+
+use crate::prelude::*;
 
 pub(crate) use crate::common::{
     OnDrop, Unwound, Wakes, each_row, ends_the_program, panicking, panics, poll_with, waker_that,
     yield_now,
-};
-use joint::{
-    JoinError, JoinHandle,
-    task::{self, Runnable},
 };
 
 /// The smallest executor: runnables wait here until the test runs them.

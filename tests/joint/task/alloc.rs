@@ -1,21 +1,9 @@
 //! The heap memory of a task: one small block, and one for a large future, or a large output, that
 //! is freed when the task ends.
 
-use std::{
-    any::Any,
-    future::{pending, poll_fn},
-    hint::black_box,
-    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
-    pin::Pin,
-    task::{Context, Poll, Waker},
-};
+use std::{any::Any, hint::black_box};
 
-use joint::{
-    JoinHandle,
-    task::{self, Builder, Runnable, TaskPool},
-};
-
-use crate::counting::{Bomb, COUNT};
+use crate::prelude::*;
 
 #[derive(Debug)]
 struct Taken {

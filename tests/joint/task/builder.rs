@@ -1,24 +1,12 @@
 //! The additions of a builder to a task: metadata, a name, and a future that is made of the
 //! metadata.
 
-use std::{
-    cell::Cell,
-    future::{Future, pending},
-    ptr,
-    sync::{
-        Arc, Mutex,
-        atomic::{AtomicUsize, Ordering::Relaxed},
-    },
-    task::Poll,
-    thread::{self, ThreadId},
-};
+use std::thread::ThreadId;
 
-use joint::{
-    JoinHandle,
-    task::{Builder, Runnable},
+use crate::{
+    prelude::*,
+    support::{each_row, panics},
 };
-
-use crate::support::{Count, Dropped, Queue, each_row, frees, panics, pending_once, poll, ready};
 
 /// Metadata that tells on which thread it was dropped, each time that it is.
 struct Tag {

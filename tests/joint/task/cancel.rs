@@ -1,16 +1,9 @@
 //! Cancelling a task that is idle, due, running or ended; by its handle, by its runnable, by the
 //! end of its queue.
 
-use std::{
-    sync::{Arc, Mutex},
-    task::{Poll, Waker},
-};
-
-use joint::JoinHandle;
-
-use crate::support::{
-    Count, Dropped, OnDrop, Place, Queue, Wakes, each_row, guarded, is_cancelled, keeping,
-    poll_with, ready, with_its_handle,
+use crate::{
+    prelude::*,
+    support::{Wakes, each_row, poll_with},
 };
 
 /// A task that does something with its own handle while it is polled.

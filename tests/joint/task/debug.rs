@@ -1,16 +1,6 @@
 //! The debug output of a task: its name, where it was spawned, and its state in words.
 
-use std::{
-    future::{Future, pending},
-    panic::{Location, panic_any},
-};
-
-use joint::{
-    JoinError, JoinHandle,
-    task::{self, Builder, PanicPayload},
-};
-
-use crate::support::{Queue, poll, ready};
+use crate::prelude::*;
 
 /// Demands that a text has these parts in it, which `..` separates, in this order.
 #[track_caller]

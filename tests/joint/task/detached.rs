@@ -1,8 +1,6 @@
 //! Tasks without a handle: spawned so, or detached.
 
-use joint::task::{self, Runnable};
-
-use crate::support::{Count, Queue, each_row, guarded};
+use crate::{prelude::*, support::each_row};
 
 /// Whether the task is spawned without a handle, or loses it before its first run.
 const WAYS: [(&str, bool); 2] = [("spawned so", true), ("detached", false)];

@@ -1,24 +1,9 @@
 //! The parts of a task for an executor beyond `run`: `Runnable::poll`, the two other functions of
 //! `Schedule`, `Runnable::raw_abort`, and what hides an executor's metadata.
 
-use std::{
-    future::{pending, poll_fn},
-    ptr::NonNull,
-    sync::{Arc, Mutex},
-    task::{Poll, Waker},
-};
-
-use joint::{
-    JoinHandle,
-    task::{
-        self, Builder, Copied, EndedTask, PendingTask, Polled, Runnable, Schedule, ScheduleInfo,
-        TaskEnd,
-    },
-};
-
-use crate::support::{
-    Count, Dropped, OnDrop, Queue, Wakes, each_row, guarded, is_cancelled, keeping, pending_once,
-    poll, poll_with, ready, waker_that, yield_now,
+use crate::{
+    prelude::*,
+    support::{Wakes, each_row, poll_with, yield_now},
 };
 
 /// A schedule function for tasks that must not be scheduled.

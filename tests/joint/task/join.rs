@@ -1,14 +1,6 @@
 //! Joining: before the end, after it, through another waker, as a value.
 
-use std::{
-    future::{Future, poll_fn},
-    pin::Pin,
-    task::Poll,
-};
-
-use crate::support::{
-    Count, Dropped, Place, Queue, poll, poll_with, ready, waker_that, with_its_handle,
-};
+use crate::{prelude::*, support::poll_with};
 
 #[test]
 #[should_panic = "polled again after it had returned the result"]

@@ -1,22 +1,11 @@
 //! Sizes, alignments, and what may cross threads.
 
-use std::{
-    future::poll_fn,
-    pin::Pin,
-    task::{Context, Poll},
-};
-
 use joint::{
-    JoinError, JoinHandle,
     budget::Saved,
-    park::Parker,
-    task::{
-        AbortHandle, Builder, EndedTask, Fallible, JoinResult, PendingTask, Polled, Runnable,
-        TaskPool,
-    },
+    task::{AbortHandle, Fallible},
 };
 
-use crate::support::{Queue, ready};
+use crate::prelude::*;
 
 const WORD: usize = size_of::<usize>();
 

@@ -1,18 +1,9 @@
 //! The word in each task for an executor's own queue: a stack that takes no memory of its own. A
 //! queue by it is in the example `microcontroller`.
 
-use std::{
-    ptr::{self, NonNull},
-    sync::{
-        Arc,
-        atomic::{AtomicPtr, Ordering::*},
-    },
-    thread,
-};
+use std::sync::atomic::{AtomicPtr, Ordering::*};
 
-use joint::task::{self, Runnable};
-
-use crate::support::{pending_once, ready};
+use crate::prelude::*;
 
 /// A stack that any thread may push to, and that is taken as a whole.
 #[derive(Default)]

@@ -1,13 +1,8 @@
 //! Futures that stay on their thread, in tasks that do not.
 
-use std::{cell::Cell, future::pending, marker::PhantomData, rc::Rc, sync::Mutex, thread};
+use std::{marker::PhantomData, rc::Rc};
 
-use joint::{
-    JoinError, JoinHandle,
-    task::{self, Builder},
-};
-
-use crate::support::{Count, Dropped, Queue, pending_once, ready};
+use crate::prelude::*;
 
 fn elsewhere<R: Send + 'static>(f: impl FnOnce() -> R + Send + 'static) -> R {
     thread::spawn(f).join().unwrap()

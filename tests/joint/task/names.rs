@@ -1,14 +1,12 @@
 //! Ids, abort handles, and what an error says about its task.
 
-use std::{collections::HashSet, future::pending, io, panic::Location, task::Poll};
+use std::{collections::HashSet, io};
 
-use joint::{
-    JoinError,
-    task::{self, Builder, CancelledTask, PanicPayload, Runnable, TaskStorage},
-};
+use joint::task::CancelledTask;
 
-use crate::support::{
-    Count, Dropped, Queue, Wakes, guarded, is_cancelled, poll_with, ready, yield_now,
+use crate::{
+    prelude::*,
+    support::{Wakes, poll_with, yield_now},
 };
 
 #[test]

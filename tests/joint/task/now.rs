@@ -1,16 +1,9 @@
 //! A task that is polled once before its spawner has it.
 
-use std::{
-    future::{Future, poll_fn},
-    task::{Poll, Waker},
+use crate::{
+    prelude::*,
+    support::{panics, yield_now},
 };
-
-use joint::{
-    JoinError, JoinHandle,
-    task::{self, Builder},
-};
-
-use crate::support::{Count, Queue, guarded, panics, ready, yield_now};
 
 fn start<F>(queue: &Queue, future: F) -> JoinHandle<F::Output>
 where

@@ -1,18 +1,8 @@
 //! Bugs that others had, each by the name under which they are known.
 
-use std::{
-    future::{Future, poll_fn},
-    pin::Pin,
-    sync::{Arc, Barrier, Mutex},
-    task::Poll,
-    thread,
-};
-
-use joint::task;
-
-use crate::support::{
-    CALLS, Count, Dropped, OnDrop, Place, Queue, Wakes, each_row, keeping, pending_once, poll,
-    poll_with, ready, waker_that, yield_now,
+use crate::{
+    prelude::*,
+    support::{Wakes, each_row, poll_with, yield_now},
 };
 
 /// tokio #2087: the waker is replaced while the task ends.

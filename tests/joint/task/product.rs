@@ -2,18 +2,10 @@
 //! each output is dropped once, the memory is given back, and the result is the one that it must
 //! be.
 
-use std::{
-    panic::{AssertUnwindSafe, catch_unwind},
-    pin::Pin,
-    task::{Context, Poll},
+use crate::{
+    prelude::*,
+    support::{Wakes, poll_with},
 };
-
-use joint::{
-    JoinError, JoinHandle,
-    task::{self, JoinResult},
-};
-
-use crate::support::{Count, Queue, Wakes, poll_with};
 
 #[derive(Clone, Copy, Debug)]
 enum Handle {

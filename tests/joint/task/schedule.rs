@@ -1,19 +1,11 @@
 //! Schedule functions: what they are told, and how they are kept while they are called.
 
-use std::{
-    future::{Future, pending},
-    sync::{
-        Arc, Mutex,
-        atomic::{AtomicUsize, Ordering::Relaxed},
-    },
-};
+use joint::task::WithInfo;
 
-use joint::{
-    JoinHandle,
-    task::{self, Builder, Copied, Runnable, ScheduleInfo, WithInfo},
+use crate::{
+    prelude::*,
+    support::{each_row, yield_now},
 };
-
-use crate::support::{CALLS, Count, Dropped, each_row, guarded, pending_once, ready, yield_now};
 
 /// Runnables, each with whether the task was woken while it ran.
 #[derive(Clone, Default)]

@@ -1,15 +1,10 @@
 //! Tasks in memory of the user's own.
 
-use std::{
-    alloc::Layout,
-    future::{pending, ready as is_ready},
-    pin::pin,
-    thread,
-};
+use std::{alloc::Layout, future::ready as is_ready};
 
-use joint::task::{Builder, FreeSlot, Full, Runnable, TaskPool, TaskStorage};
+use joint::task::{FreeSlot, Full};
 
-use crate::support::{Count, Dropped, Queue, panics, ready};
+use crate::{prelude::*, support::panics};
 
 #[test]
 fn a_full_pool_gives_the_future_back() {

@@ -1,16 +1,10 @@
 //! Real threads against each other. What must hold in every order is left to the models; this
 //! counts.
 
-use std::{
-    pin::Pin,
-    sync::{Barrier, Mutex, mpsc},
-    task::{Context, Poll, Waker},
-    thread,
+use crate::{
+    prelude::*,
+    support::{Wakes, each_row, poll_with},
 };
-
-use joint::{JoinError, task::Runnable};
-
-use crate::support::{Count, Dropped, Queue, Wakes, each_row, pending_once, poll_with};
 
 const ROUNDS: usize = if cfg!(miri) { 10 } else { 2_000 };
 

@@ -1,15 +1,7 @@
 //! Waking: while idle, due, running and ended; and what becomes of a task that nobody can wake any
 //! more.
 
-use std::{
-    future::poll_fn,
-    sync::{Arc, Mutex},
-    task::{Poll, Waker},
-};
-
-use joint::task::{self, Runnable};
-
-use crate::support::{Count, OnDrop, Queue, guarded, keeping, pending_once, ready};
+use crate::prelude::*;
 
 #[test]
 fn many_wakes_make_one_run() {

@@ -1,15 +1,8 @@
 //! Panics while the future or the output is dropped.
 
-use std::{
-    panic::panic_any,
-    pin::Pin,
-    task::{Context, Poll},
-};
-
-use joint::{JoinHandle, task::Runnable};
-
-use crate::support::{
-    Count, Dropped, PanicsInDrop, Queue, each_row, is_panicked, keeping, panics, poll,
+use crate::{
+    prelude::*,
+    support::{each_row, panics},
 };
 
 #[test]

@@ -1,21 +1,12 @@
 //! Cases that end the program: panics while panicking, where nobody is left to tell.
 #![cfg(not(miri))]
 
-use std::{
-    future::{pending, poll_fn},
-    mem::forget,
-    panic::panic_any,
-    pin::pin,
-    task::Poll,
-    thread,
-};
+use std::mem::forget;
 
-use joint::host::{self, OnPanic};
-use joint::task::{
-    self, Builder, EndedTask, PendingTask, Runnable, Schedule, ScheduleInfo, TaskEnd, TaskStorage,
+use crate::{
+    prelude::*,
+    support::{ends_the_program, poll_with},
 };
-
-use crate::support::{OnDrop, Queue, ends_the_program, poll_with, waker_that};
 
 fn panics_in_drop(text: &'static str) -> impl Send {
     OnDrop(move || panic!("{text}"))

@@ -1,11 +1,10 @@
 //! Panics while what a task was made with is dropped: its metadata and its schedule function. The
 //! rest is dropped all the same, and the memory given back.
 
-use std::{future::pending, thread};
-
-use joint::task::Builder;
-
-use crate::support::{Count, Dropped, PanicsInDrop, each_row, frees, panics};
+use crate::{
+    prelude::*,
+    support::{each_row, panics},
+};
 
 #[track_caller]
 fn dropped_once(counts: &[Count; 2]) {

@@ -1,18 +1,8 @@
 //! Panics that pass through the run: tasks that do not keep them for whoever joins.
 
-use std::{
-    future::{Future, poll_fn},
-    pin::Pin,
-    task::{Context, Poll},
-};
-
-use joint::{
-    JoinHandle,
-    task::{Builder, Runnable},
-};
-
-use crate::support::{
-    Count, Dropped, Queue, Wakes, is_cancelled, is_panicked, panics, poll_with, ready,
+use crate::{
+    prelude::*,
+    support::{Wakes, panics, poll_with},
 };
 
 fn spawn<F>(queue: &Queue, future: F) -> (Runnable, JoinHandle<F::Output>)

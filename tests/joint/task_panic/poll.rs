@@ -1,20 +1,8 @@
 //! Panics while the future is polled.
 
-use std::{
-    cell::RefCell,
-    future::poll_fn,
-    num::NonZero,
-    panic::{catch_unwind, panic_any},
-    sync::{Arc, Mutex},
-    task::Poll,
-};
+use std::num::NonZero;
 
-use joint::{
-    JoinError, JoinHandle,
-    host::{self, OnPanic},
-};
-
-use crate::support::{Count, Dropped, Queue, panics, poll, ready};
+use crate::{prelude::*, support::panics};
 
 /// Panics in two places one after the other, each caught: the second finds the task whole.
 #[test]

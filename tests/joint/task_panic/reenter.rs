@@ -1,21 +1,9 @@
 //! Uses of a task from inside the code that it calls: its own poll and drop, its schedule function,
 //! and the waker of whoever waits for it.
 
-use std::{
-    future::{pending, poll_fn},
-    pin::Pin,
-    sync::{Arc, Mutex},
-    task::{Context, Poll, Waker},
-};
-
-use joint::{
-    JoinHandle,
-    task::{self, Runnable},
-};
-
-use crate::support::{
-    Count, Dropped, OnDrop, Place, Queue, keeping, panics, poll, poll_with, ready, waker_that,
-    with_its_handle,
+use crate::{
+    prelude::*,
+    support::{panics, poll_with},
 };
 
 #[test]

@@ -1,13 +1,9 @@
 //! Panics in the schedule function, before and after it has passed the runnable on.
 
-use std::{future::poll_fn, task::Poll};
-
-use joint::{
-    JoinHandle,
-    task::{self, Runnable},
+use crate::{
+    prelude::*,
+    support::{Wakes, each_row, panics, poll_with},
 };
-
-use crate::support::{CALLS, Count, Dropped, Queue, Wakes, each_row, panics, poll_with};
 
 /// When the function panics: with the runnable still in hand, or once it is in the queue.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -2,9 +2,10 @@
 //! is: its destructor sees that the thread is panicking, by which a lock in it is poisoned too. In
 //! whatever it is polled by.
 
-use joint::task::Builder;
-
-use crate::support::{Queue, Unwound, is_panicked, panicking, panics};
+use crate::{
+    prelude::*,
+    support::{Unwound, panicking, panics},
+};
 
 #[test]
 fn a_panicking_task_drops_its_future_during_the_unwinding() {

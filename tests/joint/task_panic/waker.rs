@@ -1,12 +1,9 @@
 //! Panics in the functions of the waker of one who waits for a task.
 
-use std::sync::Arc;
-
-use joint::{JoinHandle, task::Runnable};
-
 use crate::{
-    hooked::{At, Hooks, hooked},
-    support::{Queue, Wakes, each_row, is_cancelled, panics, pending_once, poll_with, ready},
+    hooked::Hooks,
+    prelude::*,
+    support::{Wakes, each_row, panics, poll_with},
 };
 
 fn awaited(queue: &Queue) -> (Arc<Hooks>, Runnable, JoinHandle<u32>) {

@@ -1,17 +1,14 @@
 //! The word's promises, and those of the waker in one word and of `block_on`, through the public
 //! API.
 
-use std::{
-    sync::Arc,
-    task::{Poll, Waker},
-    time::{Duration, Instant},
+use joint::{
+    Abandoned,
+    completion::{Completed, Detached, Slotted},
 };
 
-use crate::common::{counting, each_row, poll_with};
-use joint::{
-    Abandoned, Completion,
-    completion::{Completed, Detached, Ended, Registration, Slotted, WakerSlot},
-    waker::ThinWaker,
+use crate::{
+    common::{each_row, poll_with},
+    prelude::*,
 };
 
 #[test]

@@ -1,19 +1,10 @@
 //! Families: by which an executor recognises the wakers of its own tasks.
 
-use std::{
-    future::{Future, pending},
-    pin::pin,
-    sync::mpsc::{self, Sender},
-    task::{Context, Waker},
-};
+use std::sync::mpsc::Sender;
 
-use crate::common::Wakes;
-use joint::{
-    oneshot,
-    park::Parker,
-    task::{self, Builder, Copied, Runnable, Schedule, ScheduleInfo},
-    waker::{self, Family, ThinWaker},
-};
+use joint::waker::{self, Family};
+
+use crate::{common::Wakes, prelude::*};
 
 static FAMILY: Family = Family::new();
 static OTHER: Family = Family::new();

@@ -1,17 +1,8 @@
 //! `Host::on_wait`: which waits are noted, and for how long.
 
-use std::{
-    future::Future,
-    pin::{Pin, pin},
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering::Relaxed},
-    },
-    task::{Context, Poll, Wake, Waker},
-};
+use std::task::Wake;
 
-use crate::common::counting;
-use joint::{host, oneshot};
+use crate::prelude::*;
 
 static WAITS: AtomicUsize = AtomicUsize::new(0);
 

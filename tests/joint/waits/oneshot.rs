@@ -1,25 +1,13 @@
 //! The channel's promises, through its public API.
 
-use std::{
-    cell::Cell,
-    panic::{AssertUnwindSafe, catch_unwind},
-    sync::Arc,
-    task::{Context, Poll, Waker},
-    thread,
-    time::{Duration, Instant},
+use joint::{
+    block_on,
+    oneshot::{RecvError, SendError, Sender, TryRecvError},
 };
 
 use crate::{
-    common::{counting, each_row, panics, poll_with},
-    hooked::{At, hooked},
-    support::{Count, Dropped},
-};
-use joint::{
-    block_on,
-    completion::{Ended, Registration},
-    oneshot::{
-        self, Receiver, RecvError, RecvTimeoutError, SendError, Sender, TryRecvError, channel,
-    },
+    common::{each_row, panics, poll_with},
+    prelude::*,
 };
 
 /// No test waits that long.

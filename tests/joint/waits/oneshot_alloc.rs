@@ -1,22 +1,6 @@
 //! The allocations of a channel, and that it gives everything back.
 
-use std::{
-    future::Future,
-    panic::{AssertUnwindSafe, catch_unwind},
-    pin::Pin,
-    task::{Context, Poll, RawWaker, RawWakerVTable, Waker},
-    time::{Duration, Instant},
-};
-
-use crate::{
-    common::each_row,
-    counting::{Bomb, COUNT},
-};
-use joint::{
-    Completion,
-    completion::WakerSlot,
-    oneshot::{Receiver, RecvTimeoutError, channel},
-};
+use crate::{common::each_row, prelude::*};
 
 /// How many blocks `f` allocates. It must give all of them back, but for the parker that the thread
 /// keeps for its waits: the first run does not count.

@@ -1,27 +1,16 @@
 //! How a thread waits: `park` and `host` through their public interface.
 
-use std::{
-    cell::{Cell, RefCell},
-    future::{pending, poll_fn},
-    panic::resume_unwind,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering::Relaxed},
-        mpsc,
-    },
-    task::{Poll, Waker},
-    thread,
-    time::{Duration, Instant},
+use std::sync::atomic::AtomicBool;
+
+use joint::{
+    budget,
+    park::{Parked, Turns, block_on, block_on_deadline, block_on_timeout, park_until},
 };
 
 use crate::{
     common::{each_row, ends, yield_now},
+    prelude::*,
     support::pending_once_with,
-};
-use joint::{
-    budget, host,
-    park::{Parked, Parker, Turns, block_on, block_on_deadline, block_on_timeout, park_until},
-    waker::ThinWaker,
 };
 
 /// Runs a test on a thread of its own, so that what it sets for its thread is gone afterwards.
