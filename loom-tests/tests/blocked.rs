@@ -2,22 +2,12 @@
 //! `joint-executor/src/worker/blocked.rs`). If a wait misses its notification, loom reports a
 //! deadlock.
 
-use std::{
-    cell::{Cell, RefCell},
-    future::{Future, poll_fn},
-    rc::Rc,
-    sync::{
-        Arc, Mutex,
-        atomic::Ordering::{Acquire, Relaxed, Release},
-    },
-    task::{Poll, Wake, Waker},
-    time::Duration,
-};
+use std::{sync::Mutex, task::Wake};
 
-use joint::{block_on, host, oneshot};
-use joint_executor::{LocalExecutor, model::Driven};
+use joint::host;
 use loom::{sync::atomic::AtomicBool, thread};
-use loom_tests::{model, model_bounded};
+
+use crate::prelude::*;
 
 type Attend = Rc<dyn Fn() -> Option<Duration>>;
 

@@ -8,21 +8,14 @@
 //! The last models are of the safe sides with a [`WakerSlot`], from which the completer moves the
 //! waker out after its exchange.
 
-use std::{
-    future::Future,
-    pin::Pin,
-    ptr::NonNull,
-    sync::Arc,
-    task::{Context, Poll},
-};
-
 use joint::{
     Completion,
-    completion::{Completed, Completer, Detached, Ended, Registration, WakerSlot},
+    completion::{Completed, Completer, Detached, WakerSlot},
 };
 use loom::alloc::Track;
-use loom_tests::lab::{cell::UnsafeCell, thread};
-use loom_tests::{Wakes, model, model_from_both_sides, others_first, rmws_of};
+use loom_tests::lab::thread;
+
+use crate::prelude::*;
 
 struct Shared {
     word: Completion,

@@ -7,9 +7,9 @@
 
 use std::iter;
 
-use joint_executor::model::{Deques, Stealer};
-use loom_tests::lab::thread;
-use loom_tests::{Drops, Value, join_all, model, model_bounded, rmws_of, stopping};
+use loom_tests::{join_all, lab::thread};
+
+use crate::prelude::*;
 
 fn start_thief(stealer: Stealer<Value>) -> thread::JoinHandle<()> {
     thread::spawn(move || take(stealer.steal(usize::MAX)))

@@ -2,14 +2,10 @@
 //! what wakes it, and what it must not miss. A deadline has either passed or never passes. If a
 //! model ends with a worker asleep, that is a deadlock, which loom reports.
 
-use std::sync::{
-    Arc,
-    atomic::Ordering::{Acquire, Relaxed, Release},
-};
-
-use joint_executor::model::Driven;
 use loom::sync::atomic::{AtomicBool, AtomicUsize};
-use loom_tests::{Flag, Wakes, each_step, join_all, model, model_bounded, start};
+use loom_tests::{Flag, join_all};
+
+use crate::prelude::*;
 
 /// A deadline that has passed by the time it is armed.
 const PAST: u64 = 0;

@@ -6,32 +6,21 @@
 //! runs again. Each path is taken twice, and counted the second time: an executor that runs has
 //! room in its queues and its registry.
 
-use std::{
-    cell::{Cell, RefCell},
-    collections::BTreeMap,
-    future::{Future, pending, poll_fn},
-    ops::Sub,
-    panic::Location,
-    pin::pin,
-    sync::{Arc, Mutex},
-    task::{Poll, Waker},
-    time::Duration,
-};
+use std::{collections::BTreeMap, ops::Sub, panic::Location, sync::Mutex};
 
-use joint::{block_on, host, oneshot};
+use joint::host;
 use joint_executor::{
-    Executor,
     hosted::{BoundWorker, Step},
     model::{outside, without_threads},
-    spawn, spawn_detached, spawn_now,
-    time::sleep,
-    yield_now,
+    spawn_detached, spawn_now,
 };
 use joint_switch::model::{
     FencesTakeTurns,
-    observe::{Act, Made, Observer, Operation, set_observer},
+    observe::{Act, Operation},
 };
-use loom_tests::{event::Event, lab, model_window};
+use loom_tests::lab;
+
+use crate::prelude::*;
 
 const FAR: Duration = Duration::from_secs(3600);
 const SOON: Duration = Duration::from_millis(1);

@@ -6,20 +6,12 @@
 //! runs on another thread. The canceller writes a cell before it cancels, which the destructor
 //! reads.
 
-use std::{
-    future::{Future, ready},
-    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
-    pin::{Pin, pin},
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering},
-    },
-    task::{Context, Poll, Wake, Waker},
-};
+use std::{sync::atomic::AtomicUsize, task::Wake};
 
 use joint_flow::{Task, TaskError, task::from_future};
-use loom_tests::lab::{cell::UnsafeCell, thread};
-use loom_tests::{Drops, Value, Wakes, join_all, model, model_bounded, rmws_of};
+use loom_tests::{join_all, lab::thread};
+
+use crate::prelude::*;
 
 /// A cell that the canceller writes and the destructor reads.
 struct Request(UnsafeCell<()>);

@@ -1,14 +1,10 @@
 //! Models of the ordered choice: its branches complete in threads of their own.
 
-use std::{
-    future::Future,
-    task::{Context, Poll},
-};
-
-use joint::oneshot::{self, Sender};
+use joint::oneshot::Sender;
 use joint_flow::choice::choose;
-use loom_tests::lab::thread;
-use loom_tests::{Drops, Value, Wakes, join_all, model_bounded};
+use loom_tests::{join_all, lab::thread};
+
+use crate::prelude::*;
 
 /// Sends a value in a thread of its own. The receiver may have lost, and then it comes back.
 fn send(sender: Sender<Value>, drops: &Drops) -> thread::JoinHandle<()> {

@@ -1,15 +1,13 @@
 //! Models of the collection of running tasks on its real source: children end in threads of their
 //! own, against a collection that waits, gets another child, or is dropped.
 
-use std::{
-    future::{Future, poll_fn},
-    pin::pin,
-    task::{Context, Poll},
+use joint_flow::collection::{Adder, Collection};
+use loom_tests::{
+    join_all,
+    lab::thread::{self, JoinHandle},
 };
 
-use joint_flow::collection::{Adder, Collection};
-use loom_tests::lab::thread::{self, JoinHandle};
-use loom_tests::{Drops, Value, Wakes, join_all, model, model_bounded, poll};
+use crate::prelude::*;
 
 /// A child that holds a value, is pending once if it `waits`, and then ends.
 async fn child(held: Value, waits: bool, result: Result<(), u32>) -> Result<(), u32> {

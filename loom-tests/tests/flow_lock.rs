@@ -3,16 +3,13 @@
 //! Each model checks that no permit is lost or counted twice, that a request which can be granted
 //! is, that its task is woken once, and that what one holder did happens before the next one.
 
-use std::{sync::Arc, task::Poll};
-
 use joint_flow::{
     Closed,
     lock::{FlowLock, Take},
 };
 use loom_tests::lab::thread;
-use loom_tests::{
-    Drops, Wakes, model, model_bounded, model_from_both_sides, others_first, poll, start,
-};
+
+use crate::prelude::*;
 
 fn queued(lock: &FlowLock, amount: usize, wakes: &Arc<Wakes>) -> Take {
     let mut take = lock.take(amount);

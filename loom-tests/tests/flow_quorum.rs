@@ -1,12 +1,11 @@
 //! Models of `quorum` on its real source: a success against a failure when either can decide, or
 //! when only one of them can.
 
-use std::{future::Future, task::Poll};
-
-use joint::oneshot::{self, Receiver, Sender};
+use joint::oneshot::{Receiver, Sender};
 use joint_flow::{any, quorum};
-use loom_tests::lab::thread::{self, JoinHandle as Thread};
-use loom_tests::{Drops, Value, Wakes, join_all, model_bounded, poll};
+use loom_tests::{join_all, lab::thread};
+
+use crate::prelude::*;
 
 /// Sends a value, which is a success, or drops the sender, which is a failure.
 fn end(sender: Sender<Value>, succeeds: bool, drops: &Drops) -> Thread<()> {

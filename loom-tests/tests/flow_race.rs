@@ -1,17 +1,11 @@
 //! Models of `race` on its real source: two completions against a race, and a win against the drop
 //! of the race.
 
-use std::{
-    future::Future,
-    pin::Pin,
-    sync::Arc,
-    task::{Context, Poll},
-};
-
-use joint::oneshot::{self, Receiver, Sender};
+use joint::oneshot::{Receiver, Sender};
 use joint_flow::{Kept, OneOf2, Race, race};
-use loom_tests::lab::thread::{self, JoinHandle as Thread};
-use loom_tests::{Drops, Value, Wakes, join_all, model, model_bounded};
+use loom_tests::{join_all, lab::thread};
+
+use crate::prelude::*;
 
 type Two = Race<Kept<(Receiver<Value>, Receiver<Value>)>>;
 

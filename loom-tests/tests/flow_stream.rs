@@ -1,18 +1,12 @@
 //! Models of streams of promises: a producer in a thread of its own against the receiver.
 
-use std::{
-    future::Future,
-    pin::pin,
-    sync::Arc,
-    task::{Context, Poll},
-};
-
 use joint_flow::{
     Closed,
     stream::{self, Receiver, Sender, StreamExt},
 };
 use loom_tests::lab::thread;
-use loom_tests::{Drops, Value, Wakes, model, model_bounded, start};
+
+use crate::prelude::*;
 
 type Item = Option<Result<Value, Closed>>;
 

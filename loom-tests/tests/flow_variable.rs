@@ -1,15 +1,9 @@
 //! Models of variables: a change, or the end, in a thread of its own against a waiter.
 
-use std::{
-    future::Future,
-    pin::pin,
-    sync::Arc,
-    task::{Context, Poll},
-};
-
 use joint_flow::{Closed, variable::AsyncVar};
-use loom_tests::lab::thread;
-use loom_tests::{Wakes, join_all, model, model_bounded, poll, start};
+use loom_tests::{join_all, lab::thread};
+
+use crate::prelude::*;
 
 /// Cell: variable: wakes on change only, but on each: a waiter that saw the old value is woken.
 #[test]

@@ -4,21 +4,10 @@
 //!
 //! Under the model a word has 2 bits, so 2 children have one word, and 3 have leaves.
 
-use std::{
-    cell::RefCell,
-    future::Future,
-    pin::Pin,
-    rc::Rc,
-    sync::Arc,
-    task::{Context, Poll, Waker},
-};
-
 use joint_flow::{All, Kept, all};
-use loom_tests::lab::{
-    cell::UnsafeCell,
-    thread::{self, JoinHandle as Thread},
-};
-use loom_tests::{Wakes, join_all, model, model_bounded};
+use loom_tests::{join_all, lab::thread};
+
+use crate::prelude::*;
 
 /// A mark that a thread writes before it wakes the child. It is no atomic, so that only the wake-up
 /// can make it visible.

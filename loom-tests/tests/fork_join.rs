@@ -7,17 +7,11 @@
 //! to it. rayon had to fix this last bug more than once (its issues 929, 934 and 1011): the thread
 //! that finished a job touched the latch again, in a frame that its owner had already left.
 
-use std::{
-    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering},
-    },
-};
+use std::sync::atomic::AtomicUsize;
 
-use joint_executor::model::Forks;
-use loom_tests::lab::thread;
-use loom_tests::{Drops, Value, join_all, model, model_bounded, stopping};
+use loom_tests::{join_all, lab::thread};
+
+use crate::prelude::*;
 
 /// Not an atomic of the model, so it makes no edges.
 #[derive(Default)]

@@ -2,24 +2,21 @@
 //! last worker leaves, somebody disposes of it, however late it arrives, and holds nothing
 //! meanwhile, not even a lock of the thread that pushes.
 
-use std::{
-    mem::ManuallyDrop,
-    sync::{
-        Arc, Mutex as Plain,
-        atomic::{AtomicUsize as Counter, Ordering::Relaxed},
+use std::sync::Mutex as Plain;
+
+use joint_executor::model::{Gate, Sleep};
+use loom_tests::{
+    join_all,
+    lab::{
+        sync::{
+            Mutex,
+            atomic::{AtomicBool, AtomicUsize},
+        },
+        thread,
     },
 };
 
-use joint::task;
-use joint_executor::model::{Gate, Inbox, Sleep};
-use loom_tests::lab::{
-    sync::{
-        Mutex,
-        atomic::{AtomicBool, AtomicUsize},
-    },
-    thread,
-};
-use loom_tests::{join_all, model, model_bounded, start};
+use crate::prelude::*;
 
 /// Where a task is pushed from, and so which fence the push has.
 #[derive(Clone, Copy)]

@@ -3,20 +3,12 @@
 //! thread pushed it. A taker that meets a push in progress neither waits for it nor loses the tasks
 //! behind it.
 
-use std::{
-    cell::Cell,
-    mem::ManuallyDrop,
-    sync::{
-        Arc, Mutex,
-        atomic::{AtomicUsize, Ordering::Relaxed},
-    },
-};
+use std::sync::{Mutex, atomic::AtomicUsize};
 
-use joint::task::{self, Runnable};
-use joint_executor::model::{Inbox, Sleep};
-use joint_switch::model::observe::{Observer, set_observer};
-use loom_tests::lab::thread;
-use loom_tests::{Drops, join_all, model, model_bounded, start};
+use joint_executor::model::Sleep;
+use loom_tests::{join_all, lab::thread};
+
+use crate::prelude::*;
 
 /// The numbers of the tasks that ran, in order.
 type Ran = Arc<Mutex<Vec<usize>>>;

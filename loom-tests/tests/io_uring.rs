@@ -5,20 +5,12 @@
 //! unless everything that the other side did happens before it. A block that nobody frees, or that
 //! both free, fails the model too.
 
-use std::{
-    sync::{Arc, Mutex},
-    task::Poll,
-};
+use std::sync::Mutex;
 
 use joint_ring::model::{Gate, Operation, Request};
-use loom_tests::{
-    Drops, Value, Wakes,
-    lab::{
-        cell::UnsafeCell,
-        thread::{self, JoinHandle},
-    },
-    model_from_both_sides, others_first, poll, rmws_of,
-};
+use loom_tests::lab::thread::{self, JoinHandle};
+
+use crate::prelude::*;
 
 type Polled = Poll<(std::io::Result<u32>, Value)>;
 

@@ -1,18 +1,11 @@
 //! Models of the set of tasks on its real source: tasks end in threads of their own, against a set
 //! that waits for them, detaches them, or is dropped.
 
-use std::{
-    sync::Arc,
-    task::{Context, Poll},
-};
-
-use joint::{
-    JoinHandle,
-    task::{self, Runnable},
-};
+use joint::JoinHandle;
 use joint_executor::JoinSet;
-use loom_tests::lab::thread::{self, JoinHandle as Thread};
-use loom_tests::{Drops, Value, Wakes, join_all, model, model_bounded};
+use loom_tests::{join_all, lab::thread};
+
+use crate::prelude::*;
 
 fn value(drops: &Drops) -> (Runnable, JoinHandle<Value>) {
     let value = drops.value();

@@ -2,14 +2,10 @@
 //! Each worker has a cell that the others read once they may, so the model reports a missing edge
 //! as a race. So has a function that the end waits for (`joint-executor/src/calls.rs`).
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicUsize as Counter, Ordering::Relaxed},
-};
-
 use joint_executor::model::{Calls, Gate};
-use loom_tests::lab::{cell::UnsafeCell, thread};
-use loom_tests::{model, model_bounded, start};
+use loom_tests::lab::thread;
+
+use crate::prelude::*;
 
 const WORKERS: usize = 2;
 

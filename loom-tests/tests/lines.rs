@@ -12,24 +12,18 @@
 //! future.
 
 use std::{
-    cell::RefCell,
     collections::{BTreeMap, BTreeSet},
-    future::{Future, pending, ready},
-    pin::pin,
     sync::{
-        Arc, Mutex,
-        atomic::{
-            AtomicUsize,
-            Ordering::{Relaxed, SeqCst},
-        },
+        Mutex,
+        atomic::{AtomicUsize, Ordering::SeqCst},
     },
-    task::{Context, Wake, Waker},
+    task::Wake,
 };
 
-use joint::task::{self, Runnable};
-use joint_executor::model::{Deques, Forks, Inbox, Registry, Sleep, Timers};
-use joint_switch::model::observe::{Act, Made, Observer, Operation, set_observer};
-use loom_tests::{event::Event, model, rmws_of};
+use joint_executor::model::Sleep;
+use joint_switch::model::observe::{Act, Operation};
+
+use crate::prelude::*;
 
 #[derive(Default)]
 struct Cores {

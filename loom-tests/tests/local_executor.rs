@@ -1,24 +1,13 @@
 //! Models of the local executor: its inbox alone, with a counting waker for the owner that sleeps,
 //! and the whole executor, whose thread is one of the model's.
 
-use std::{
-    future::{Future, poll_fn},
-    rc::Rc,
-    sync::{
-        Arc, Mutex,
-        atomic::{AtomicUsize, Ordering::Relaxed},
-    },
-    task::{Poll, Waker},
-};
+use std::sync::{Mutex, atomic::AtomicUsize};
 
-use joint::{
-    block_on,
-    task::{self, Runnable},
-    waker::ThinWaker,
-};
-use joint_executor::{LocalExecutor, model::LocalInbox, yield_now};
-use loom_tests::lab::{cell::UnsafeCell, thread};
-use loom_tests::{Wakes, join_all, model, model_bounded, rmws_of};
+use joint::waker::ThinWaker;
+use joint_executor::model::LocalInbox;
+use loom_tests::{join_all, lab::thread};
+
+use crate::prelude::*;
 
 /// A value that another thread writes before it pushes or wakes.
 struct Cell(UnsafeCell<u32>);

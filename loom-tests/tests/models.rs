@@ -31,6 +31,7 @@ mod lines;
 mod local_executor;
 mod oneshot;
 mod parker;
+mod prelude;
 mod readiness;
 mod registry;
 mod shared;

@@ -5,30 +5,17 @@
 //! free, and on a free that something the other end did does not happen before. It also fails if a
 //! value is not seen whole, or is not dropped exactly once.
 
-use std::{
-    future::{Future, poll_fn},
-    pin::Pin,
-    sync::{Arc, atomic::Ordering::Relaxed},
-    task::{Context, Poll},
-    time::Duration,
-};
-
-use joint::{
-    completion::{Ended, Registration},
-    oneshot::{self, Receiver, RecvError, RecvTimeoutError, SendError, Sender, TryRecvError},
-};
+use Act::{Drop as Abandon, Send};
+use joint::oneshot::{Receiver, RecvError, RecvTimeoutError, SendError, Sender, TryRecvError};
 use loom_tests::lab::{sync::atomic::AtomicUsize, thread};
-use loom_tests::{
-    Drops, Value, Wakes, model, model_bounded, model_from_both_sides, others_first, poll, rmws_of,
-    start,
-};
+
+use crate::prelude::*;
 
 #[derive(Clone, Copy, PartialEq)]
 enum Act {
     Send,
     Drop,
 }
-use Act::{Drop as Abandon, Send};
 
 impl Act {
     /// Acts. Returns true if the value was handed back.

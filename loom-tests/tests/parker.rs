@@ -2,22 +2,14 @@
 //! while the parker ends, and wake-ups of both against the looks and parks of the thread.
 //! `local_executor` and `oneshot` model what is built on it.
 
-use std::{
-    cell::{Cell, RefCell},
-    sync::{
-        Arc,
-        atomic::Ordering::{Acquire, Relaxed},
-    },
-    task::Waker,
-};
-
 use joint::park::{Parker, park_until};
-use joint_switch::model::observe::{Act, Observer, Operation, set_observer};
+use joint_switch::model::observe::{Act, Operation};
 use loom_tests::lab::{
     sync::{Mutex, atomic::AtomicUsize},
     thread,
 };
-use loom_tests::{model, rmws_of};
+
+use crate::prelude::*;
 
 /// A place in which one thread leaves a waker for the other. The other side looks only once.
 type Slot = Arc<Mutex<Option<Waker>>>;

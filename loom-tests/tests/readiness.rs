@@ -5,18 +5,12 @@
 //! Waiters are polled by hand. Each is pending only if it will be woken, and each byte that arrived
 //! is read.
 
-use std::{
-    cell::Cell,
-    future::Future,
-    io,
-    pin::Pin,
-    sync::{Arc, atomic::Ordering::Relaxed},
-    task::{Context, Poll, Waker},
-};
+use std::io;
 
 use joint_executor::model::Source;
 use loom::{sync::atomic::AtomicUsize, thread};
-use loom_tests::{Wakes, model, model_bounded, start};
+
+use crate::prelude::*;
 
 struct World {
     source: Source,

@@ -2,12 +2,11 @@
 //! `joint-executor/src/room.rs`): which thread removes a task, which one cancels it, and what keeps
 //! the registry's memory alive after the executor's shutdown. A chunk has room for two tasks.
 
-use std::{future::pending, sync::Arc};
+use joint::JoinHandle;
+use joint_executor::model::{Gate, Task};
+use loom_tests::{join_all, lab::thread};
 
-use joint::{JoinHandle, oneshot};
-use joint_executor::model::{Gate, Registry, Task};
-use loom_tests::lab::thread;
-use loom_tests::{join_all, model, model_bounded, rmws_of, start};
+use crate::prelude::*;
 
 fn waiting(registry: &Registry, worker: usize) -> JoinHandle<()> {
     let (task, handle) = registry.spawn(false, pending::<()>());

@@ -5,23 +5,17 @@
 //! free, on a use after the free, and on a free that something another thread did does not happen
 //! before. It also fails if the value is not seen whole, or is not dropped exactly once.
 
-use std::{
-    future::Future,
-    pin::Pin,
-    sync::Arc,
-    task::{Context, Poll, Waker},
-};
-
+use Act::{Drop as Close, Send};
 use joint_flow::shared::{self, Closed, Sender, Shared, Wait};
 use loom_tests::lab::thread;
-use loom_tests::{Drops, Value, Wakes, model, model_bounded, poll, rmws_of, start};
+
+use crate::prelude::*;
 
 #[derive(Clone, Copy, PartialEq)]
 enum Act {
     Send,
     Drop,
 }
-use Act::{Drop as Close, Send};
 
 impl Act {
     fn with(self, sender: Sender<Value>, drops: &Drops) {

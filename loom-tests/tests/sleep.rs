@@ -5,22 +5,19 @@
 //! A worker takes one task and is then blocked by it forever. If a task stays in a queue while its
 //! worker sleeps, that is therefore a deadlock, which the model reports.
 
-use std::{
-    sync::{
-        Arc,
-        atomic::Ordering::{AcqRel, Acquire, Relaxed, Release},
-    },
-    task::{Wake, Waker},
-    time::Duration,
-};
+use std::{sync::atomic::Ordering::AcqRel, task::Wake};
 
 use joint_executor::model::Sleep;
 use joint_switch::model::Weakened;
-use loom_tests::lab::{
-    sync::atomic::{AtomicBool, AtomicUsize},
-    thread,
+use loom_tests::{
+    join_all,
+    lab::{
+        sync::atomic::{AtomicBool, AtomicUsize},
+        thread,
+    },
 };
-use loom_tests::{Wakes, each_step, join_all, model, model_bounded, start};
+
+use crate::prelude::*;
 
 /// The number of tasks that were pushed and not yet taken.
 struct Queue(AtomicUsize);

@@ -6,11 +6,10 @@
 //! another task stays in its queues while the other workers sleep, that is therefore a deadlock,
 //! which the model reports.
 
-use std::{sync::Arc, time::Duration};
-
-use joint_executor::model::{Deques, Sleep, Stealer};
+use joint_executor::model::Sleep;
 use loom_tests::lab::thread;
-use loom_tests::{Drops, Value, model_bounded, start};
+
+use crate::prelude::*;
 
 type Owner = fn(&World, &Deques<Value>, &Drops);
 

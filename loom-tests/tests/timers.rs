@@ -5,20 +5,10 @@
 //! One lock guards the whole queue. The models therefore check what may happen between two times
 //! that a thread holds the lock: a poll with another waker takes it twice.
 
-use std::{
-    sync::{
-        Arc,
-        atomic::{
-            AtomicUsize as Counter,
-            Ordering::{Acquire, Relaxed, Release},
-        },
-    },
-    task::Poll,
-};
-
-use joint_executor::model::{TimerKey, Timers};
+use joint_executor::model::TimerKey;
 use loom::sync::atomic::AtomicUsize;
-use loom_tests::{Wakes, model, start};
+
+use crate::prelude::*;
 
 const NEVER: u64 = u64::MAX;
 const DUE: u64 = 5;

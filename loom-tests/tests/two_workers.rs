@@ -8,21 +8,14 @@
 //! Time passes for a thread only while it is parked with a limit. If a worker is needed and nothing
 //! wakes it, that is a deadlock, which loom reports.
 
-use std::{
-    future::{Future, pending, poll_fn},
-    pin::{Pin, pin},
-    sync::Arc,
-    task::{Context, Wake, Waker},
-    time::Duration,
-};
+use std::task::Wake;
 
-use joint::{JoinHandle, block_on, budget, host, oneshot};
-use joint_executor::{
-    Executor, spawn,
-    time::{Sleep, sleep},
-};
+use joint::{JoinHandle, budget, host};
+use joint_executor::time::Sleep;
 use loom::sync::Mutex;
-use loom_tests::{Drops, Flag, Value, event::Event, model_window};
+use loom_tests::Flag;
+
+use crate::prelude::*;
 
 const SOON: Duration = Duration::from_millis(1);
 

@@ -2,21 +2,12 @@
 //! has taken or dropped the output, has the borrowed value for itself again, while another thread
 //! still uses a waker or an abort handle of the task.
 
-use std::{
-    future::Future,
-    pin::Pin,
-    task::{Context, Poll},
-};
-
-use joint::{
-    JoinHandle,
-    task::{JoinResult, Runnable},
-};
-use loom_tests::{Value, lab::failure_of};
+use joint::JoinHandle;
 
 use super::world::{
     Kept, Schedule, World, explore, explore_bounded, join_all, poll_once, waker_of,
 };
+use crate::prelude::*;
 
 /// Looks at what it borrows when it is polled and dropped. Its output does so as well.
 struct Borrowing(&'static Value);

@@ -1,15 +1,9 @@
 //! Cancelling a task, by dropping the handle or through it, against everything else that can
 //! happen.
 
-use std::{
-    future::{Future, pending, poll_fn, ready},
-    pin::Pin,
-    sync::{Arc, Mutex},
-    task::{Context, Poll, Waker},
-};
+use std::sync::Mutex;
 
-use joint::{JoinError, JoinHandle, task::JoinResult};
-use loom_tests::{Value, Wakes};
+use joint::{JoinError, JoinHandle};
 
 use super::{
     race::{
@@ -19,6 +13,7 @@ use super::{
     },
     world::{By, Flag, Kept, Schedule, explore, explore_bounded, join_all, poll_once, waker_of},
 };
+use crate::prelude::*;
 
 /// Pending forever. Its drop must see what the flag's thread did before it cancelled.
 struct Watching {

@@ -1,22 +1,13 @@
 //! The atomic read-modify-writes of each path, with a schedule function of size zero.
 
-use std::{
-    future::{Future, pending, poll_fn, ready},
-    pin::Pin,
-    task::{Context, Poll},
-};
-
-use joint::{
-    JoinHandle,
-    task::{Polled, Runnable},
-};
-use loom_tests::{Wakes, rmws_of};
+use joint::{JoinHandle, task::Polled};
 
 use super::world::{
     Kept,
     Schedule::{Copied, ZeroSized},
     World, explore, poll_once, waker_of,
 };
+use crate::prelude::*;
 
 fn spawn<F>(world: &World, future: F) -> (Runnable, JoinHandle<F::Output>)
 where

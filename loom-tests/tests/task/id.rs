@@ -1,17 +1,12 @@
 //! The id of a task, which is made when somebody first asks for it; and abort handles.
 
-use std::{
-    future::{pending, ready},
-    sync::{Arc, Mutex},
-};
+use std::sync::Mutex;
 
 use joint::{JoinHandle, task::AbortHandle};
-use loom_tests::{
-    Value,
-    lab::thread::{self, ThreadId},
-};
+use loom_tests::lab::thread::{self, ThreadId};
 
 use super::world::{Kept, Schedule, explore, explore_bounded, join_now, poll_once};
+use crate::prelude::*;
 
 scheduled! {
     the_end_stays_seen_when_the_handle_registers: |how| the_end_stays_seen(how, |handle| drop(handle.as_deref_mut().map(poll_once)));

@@ -2,15 +2,9 @@
 //! can do meanwhile. The slot that the runnable goes through is then the only edge from one run to
 //! the next.
 
-use std::{
-    future::{Future, poll_fn},
-    pin::Pin,
-    sync::{Arc, Mutex},
-    task::{Context, Poll},
-};
+use std::sync::Mutex;
 
 use joint::JoinHandle;
-use loom_tests::Value;
 
 use super::{
     cancel::ended,
@@ -23,6 +17,7 @@ use super::{
         By, Flag, Kept, Schedule, World, explore, explore_bounded, join_all, join_now, waker_of,
     },
 };
+use crate::prelude::*;
 
 /// Wakes its task in its first `times` polls. From then on it is ready as soon as the flag is up.
 /// Its drop raises `seen` if it sees the flag.

@@ -1,15 +1,7 @@
 //! The handle against the run that ends the task: the output arrives whole, and a waiter is woken
 //! at most once.
 
-use std::{
-    future::{Future, poll_fn, ready},
-    pin::Pin,
-    sync::Arc,
-    task::{Context, Poll},
-};
-
-use joint::{JoinError, JoinHandle, task::JoinResult};
-use loom_tests::{Value, Wakes};
+use joint::{JoinError, JoinHandle};
 
 use super::{
     race::{
@@ -22,6 +14,7 @@ use super::{
         poll_once, waker_of,
     },
 };
+use crate::prelude::*;
 
 fn poll_with(handle: &mut Kept<JoinHandle<Value>>, wakes: &Arc<Wakes>) -> bool {
     let poll = Pin::new(&mut **handle).poll(&mut Context::from_waker(&wakes.waker()));

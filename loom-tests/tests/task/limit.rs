@@ -1,8 +1,6 @@
 //! The wake counter at its limit, which the models lower: no wake-up is lost, and none makes a
 //! second runnable.
 
-use std::{future::poll_fn, task::Poll};
-
 use joint::{JoinError, JoinHandle};
 use joint_switch::model::{set_ref_limit, set_wake_limit};
 use loom_tests::fails_with;
@@ -11,6 +9,7 @@ use super::world::{
     By, Flag, Kept, Schedule, World, all_up, explore, explore_bounded, join_all, join_now,
     poll_once, waker_of,
 };
+use crate::prelude::*;
 
 /// Explores with the limit lowered, and within that many preemptions.
 fn at_limit(preemptions: Option<usize>, f: impl Fn(&World) + Send + Sync + 'static) {

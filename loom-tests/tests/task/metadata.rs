@@ -1,18 +1,10 @@
 //! Metadata: the holder of a runnable or a handle may look at it while other threads end the task,
 //! and the side that frees the task drops it, once.
 
-use std::{
-    future::{pending, ready},
-    task::Poll,
-};
-
-use joint::{
-    JoinHandle,
-    task::{Builder, Runnable},
-};
-use loom_tests::Value;
+use joint::JoinHandle;
 
 use super::world::{Kept, World, explore, explore_bounded, join_all, poll_once};
+use crate::prelude::*;
 
 /// A value that several threads may look at, and that one of them drops. A drop that is too early
 /// is a race.

@@ -2,17 +2,12 @@
 //! wakes the task while the poll runs, while it ends, and while the spawner awaits, drops or
 //! detaches the handle.
 
-use std::{
-    future::poll_fn,
-    mem,
-    sync::{Arc, Mutex},
-    task::Poll,
-};
+use std::sync::Mutex;
 
 use joint::JoinHandle;
-use loom_tests::Value;
 
 use super::world::{By, Flag, Kept, Schedule, explore_bounded, join_now, poll_once};
+use crate::prelude::*;
 
 type Handle = Kept<JoinHandle<Value>>;
 

@@ -1,17 +1,12 @@
 //! A task that panics while another thread has a waker of it: the panic is recorded in the word
 //! that counts the wakers.
 
-use std::{
-    future::poll_fn,
-    panic::resume_unwind,
-    pin::Pin,
-    sync::{Arc, Mutex},
-    task::{Context, Poll, Waker},
-};
+use std::sync::Mutex;
 
-use joint::task::{self, JoinError, Runnable};
+use joint::task::JoinError;
 use loom::thread;
-use loom_tests::model;
+
+use crate::prelude::*;
 
 /// Where the task's wake-ups push its runnables.
 type Queue = Arc<Mutex<Vec<Runnable>>>;

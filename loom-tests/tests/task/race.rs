@@ -1,20 +1,15 @@
 //! A race as a row of a table: what each thread does with its part of the task.
 
-use std::{
-    future::{Future, pending, poll_fn, ready},
-    mem,
-    ops::RangeInclusive,
-    pin::Pin,
-    task::{Poll, Waker},
-};
+use std::ops::RangeInclusive;
 
-use joint::{JoinHandle, task::Runnable};
-use loom_tests::Value;
+use Act::{DropWaker, Wake};
+use joint::JoinHandle;
 
 use super::{
     register::Register,
     world::{By, Kept, Schedule, World, explore, explore_bounded, join_all, join_now, waker_of},
 };
+use crate::prelude::*;
 
 #[derive(Clone, Copy)]
 pub(crate) enum Ends {
@@ -72,8 +67,6 @@ pub(crate) enum Act {
     /// Cancels by the task's address.
     Cancel,
 }
-
-use Act::{DropWaker, Wake};
 
 struct Parts {
     runnable: Option<Kept<Runnable>>,

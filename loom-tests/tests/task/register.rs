@@ -6,16 +6,7 @@
 //! loom tries the cancellation first. The model's first thread therefore cancels; if two threads
 //! cancel, there is a model for each of them as the first.
 
-use std::{
-    future::{Future, pending, ready},
-    pin::Pin,
-    ptr::NonNull,
-    sync::Arc,
-    task::{Context, Poll},
-};
-
-use joint::{JoinHandle, task::Runnable};
-use loom_tests::Value;
+use joint::JoinHandle;
 use loom_tests::lab::sync::Mutex;
 
 use super::{
@@ -26,6 +17,7 @@ use super::{
     },
     world::{By, Kept, Schedule, World, explore, poll_once},
 };
+use crate::prelude::*;
 
 /// The address of one task, for as long as its future exists.
 #[derive(Clone, Debug)]

@@ -4,17 +4,7 @@
 //! Also the orphan: if an idle task can no longer be reached, exactly one of those that let go of
 //! it finds that out.
 
-use std::{
-    future::{Future, ready},
-    sync::atomic::Ordering::Relaxed,
-    task::{Poll, Waker},
-};
-
-use joint::task::{self, Runnable};
-use loom_tests::{
-    Value,
-    lab::{failure_of, thread},
-};
+use loom_tests::lab::thread;
 
 use super::{
     race::{
@@ -26,6 +16,7 @@ use super::{
         By, Flag, Kept, Schedule, World, explore, explore_bounded, join_all, poll_once, waker_of,
     },
 };
+use crate::prelude::*;
 
 fn at_once(world: &World) -> impl Future<Output = Value> + use<> {
     ready(world.value())

@@ -1,12 +1,11 @@
 //! The slots of a task pool: one that becomes free is taken by another thread, which must not meet
 //! the task that was in it.
 
-use std::{future::ready, pin::Pin, sync::Arc};
-
-use joint::task::{Builder, FreeSlot, Runnable, TaskPool};
-use loom_tests::{Value, lab::thread};
+use joint::task::{FreeSlot, TaskPool};
+use loom_tests::lab::thread;
 
 use super::world::{Kept, World, explore, waker_of};
+use crate::prelude::*;
 
 /// The atomics of a model are larger than those of a program.
 const SIZE: usize = 256;

@@ -1,11 +1,10 @@
 //! Wakers against a run: the last poll sees what happened before every wake-up, and there is no
 //! superfluous poll.
 
-use std::{future::poll_fn, task::Poll};
-
 use super::world::{
     By, Flag, Kept, Schedule, all_up, explore, explore_bounded, join_all, join_now, waker_of,
 };
+use crate::prelude::*;
 
 fn one_wake(how: Schedule, by: By) {
     explore(move |world| {

@@ -7,33 +7,20 @@
 //! race, before the join edge that ends the thread.
 
 use std::{
-    cell::{Cell, RefCell},
-    future::{Future, poll_fn},
-    mem::ManuallyDrop,
     ops::{Deref, DerefMut},
-    pin::{Pin, pin},
-    ptr::{self, NonNull},
-    sync::{
-        Arc, Once,
-        atomic::{
-            AtomicUsize as Counter,
-            Ordering::{Acquire, Relaxed, Release},
-        },
-    },
-    task::{Context, Poll, Waker},
+    ptr,
+    sync::Once,
 };
 
-use joint::{
-    JoinHandle,
-    task::{self, Builder, Copied, Runnable},
-};
-pub(crate) use loom_tests::join_all;
+use joint::{JoinHandle, task::Copied};
 use loom_tests::lab::{
-    cell::UnsafeCell,
     sync::atomic::{AtomicPtr, AtomicUsize},
     thread,
 };
-use loom_tests::{Drops, Value};
+
+use crate::prelude::*;
+
+pub(crate) use loom_tests::join_all;
 
 /// How a task keeps its schedule function.
 #[derive(Clone, Copy, Debug)]
