@@ -32,7 +32,7 @@ fn quietly<R>(f: impl FnOnce() -> R) -> R {
 /// take longer.
 fn all() -> impl Iterator<Item = (Bug, u64)> {
     let local = timeless::<Joint>().into_iter().chain(timed());
-    let local = local.map(|bug| (bug, 500));
+    let local = local.map(|bug| (bug, 200));
     local.chain(networked().into_iter().map(|bug| (bug, 100)))
 }
 

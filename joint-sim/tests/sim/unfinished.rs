@@ -11,7 +11,7 @@ fn a_lost_wake_up_beside_a_heartbeat_has_a_small_report_that_names_the_task() {
     let program = || async {
         let beats = async {
             loop {
-                sleep(SECOND).await;
+                sleep(4 * SECOND).await;
             }
         };
         TaskBuilder::new().name("heartbeat").spawn(beats).detach();
@@ -58,7 +58,7 @@ fn a_run_that_does_not_stop_is_shrunk_to_what_led_to_it() {
         async {
             let beats = async {
                 loop {
-                    sleep(SECOND).await;
+                    sleep(60 * SECOND).await;
                 }
             };
             spawn_detached(beats);
