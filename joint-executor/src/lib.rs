@@ -245,6 +245,7 @@ mod join_set;
 mod latch;
 mod local;
 mod metrics;
+mod padded;
 mod policy;
 mod process;
 mod punctual;

@@ -3,8 +3,7 @@
 
 use alloc::vec::Vec;
 
-use crossbeam_utils::CachePadded;
-
+use super::padded::CachePadded;
 use joint::task::TaskEnd;
 use joint_switch::{AtomicU64, AtomicUsize, order};
 

@@ -14,7 +14,7 @@ use core::{
     ptr::{self, NonNull},
 };
 
-use crossbeam_utils::CachePadded;
+use super::padded::CachePadded;
 use joint_switch::{AtomicPtr, MODELLED, Retire, UnsafeCell, heap, order};
 
 /// The size and the alignment of a chunk.

@@ -83,10 +83,9 @@
 //! again. As that may be never, it does not count as on its way up.
 
 use super::fences::Fences;
-use crate::guard::lock;
+use crate::{guard::lock, padded::CachePadded};
 use alloc::{boxed::Box, vec::Vec};
 use core::{task::Waker, time::Duration};
-use crossbeam_utils::CachePadded;
 use joint_switch::{
     AtomicU64, AtomicUsize, Mutex, OnceLock, fence, order, recheck,
     thread::{self, Thread},

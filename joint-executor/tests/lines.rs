@@ -22,15 +22,11 @@ use std::{
     time::Duration,
 };
 
-use crossbeam_utils::CachePadded;
 use joint::{block_on, oneshot};
 use joint_executor::{Executor, join, spawn, spawn_detached, time::sleep, yield_now};
 
-/// The size of a cache line. The executor relies on `CachePadded`, which knows shorter ones.
-const LINE: usize = match align_of::<CachePadded<u8>>() {
-    short @ ..64 => short,
-    _ => 64,
-};
+/// The size of a cache line.
+const LINE: usize = 64;
 /// The least distance between the beginnings of two allocations, so that they share no line.
 const APART: usize = 128;
 /// The tasks here are not larger.

@@ -34,7 +34,7 @@ const BUILDINGS: [Building; 3] = [
         package: "executor",
         below: &[
             &["policy"],
-            &["arrivals", "fences", "guard", "punctual", "ring"],
+            &["arrivals", "fences", "guard", "padded", "punctual", "ring"],
             &["latch", "who"],
             &[
                 "deques",

@@ -20,10 +20,9 @@
 use alloc::sync::Arc;
 use core::{cell::Cell, marker::PhantomData};
 
-use crossbeam_utils::CachePadded;
-
 use super::{
     fences::Fences,
+    padded::CachePadded,
     ring::{
         End::{Newest, Oldest},
         QUEUE, Ring, STACK, Word,

@@ -29,11 +29,9 @@ use core::{
     task::{Poll, Waker},
 };
 
-use crossbeam_utils::CachePadded;
-
 use self::queue::Queue;
 use super::clock::NEVER;
-use crate::{guard::lock, policy::BATCH};
+use crate::{guard::lock, padded::CachePadded, policy::BATCH};
 use joint_switch::{AtomicU64, Mutex, MutexGuard, order};
 
 /// The place of one timer. It stays taken until [`Timers::remove`], or until [`Timers::poll`] has

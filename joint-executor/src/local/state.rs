@@ -20,7 +20,6 @@ use core::{
     task::{Context, Poll},
 };
 
-use crossbeam_utils::CachePadded;
 use std::collections::VecDeque;
 
 use super::{
@@ -29,6 +28,7 @@ use super::{
 };
 use crate::{
     guard::{guarded, with_value},
+    padded::CachePadded,
     policy::{INJECTOR_INTERVAL, MOST_STARTS},
     who::{self, Starter},
 };

@@ -20,8 +20,6 @@ use alloc::{
 };
 use std::sync::{Once, OnceLock};
 
-use crossbeam_utils::CachePadded;
-
 use crate::{
     blocking_pool::Pool,
     calls::Calls,
@@ -34,6 +32,7 @@ use crate::{
     hooks::Hooks,
     inbox::Inbox,
     metrics::{Counters, Metrics, OutsideCounters},
+    padded::CachePadded,
     policy::{MOST_FORKS, NEAR_THE_DRIVER, WORTH_A_WAKE},
     process::Process,
     registry::{self, Registry, RegistryOwner},
