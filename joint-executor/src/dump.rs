@@ -43,7 +43,7 @@ pub struct Dump {
     taken: Instant,
     tasks: Vec<TaskDump>,
     live: u64,
-    descriptors: HashMap<u64, String>,
+    descriptors: Vec<(u64, String)>,
 }
 
 /// A task in a [`Dump`]. With the feature `serde` it can be serialized, with the seconds until or
@@ -191,23 +191,24 @@ impl Dump {
                 wakers: view.wakers(),
             });
         });
-        let tasks = || found.iter().enumerate();
-        let places: HashMap<_, _> = tasks().map(|(place, it)| (it.address, place)).collect();
-        let ids: HashMap<_, _> = tasks().map(|(place, it)| (it.task.id, place)).collect();
-        let awaited: Vec<_> = (found.iter())
-            .filter_map(|found| Some((found.waiter?, found.task.id)))
-            .collect();
+        let (mut places, mut ids, mut awaited) = (Places::new(), Places::new(), Vec::new());
+        for (place, found) in found.iter().enumerate() {
+            places.insert(found.address as u64, place);
+            ids.insert(number(found.task.id), place);
+            if let Some(waiter) = found.waiter {
+                awaited.push((waiter, found.task.id));
+            }
+        }
         let mut add = |waiter: usize, what, has_waker| {
-            if let Some(&place) = places.get(&waiter) {
+            if let Some(&place) = places.get(&(waiter as u64)) {
                 found[place].add(what, has_waker);
             }
         };
-        // Of the type of `places`, because each type of a map takes as long to compile.
-        let mut sets = HashMap::new();
+        let mut sets = Places::new();
         for (waiter, id) in awaited {
             // A set has one waker of its task, however many children it has.
             let (task, has_waker) = match join_set::set_of(waiter) {
-                Some((set, task)) => (task, sets.insert(set, 0).is_none()),
+                Some((set, task)) => (task, sets.insert(set as u64, 0).is_none()),
                 None => (waiter, true),
             };
             add(task, WaitsFor::Task(id), has_waker);
@@ -219,7 +220,7 @@ impl Dump {
             });
         }
         #[allow(unused_mut, reason = "without the feature `io` there are none")]
-        let mut descriptors = HashMap::new();
+        let mut descriptors = Vec::new();
         #[cfg(feature = "io")]
         if let Some(reactor) = shared.driver.made_reactor() {
             let mut raws = Vec::new();
@@ -239,7 +240,7 @@ impl Dump {
             descriptors.extend(raws.into_iter().filter_map(described));
         }
         let mut add_of = |task, what, waker| {
-            if let Some(&place) = ids.get(&task) {
+            if let Some(&place) = ids.get(&number(task)) {
                 let found: &mut Found = &mut found[place];
                 found.add(what, waker == Some(found.address));
             }
@@ -273,7 +274,9 @@ impl Dump {
     /// and the addresses of a socket, as in `TCP 127.0.0.1:80 to 127.0.0.1:4711`, or what Linux
     /// calls it, as in `anon_inode:[timerfd]`. Other systems have no names for what is no socket.
     pub fn descriptor(&self, number: u64) -> Option<&str> {
-        self.descriptors.get(&number).map(String::as_str)
+        let mut known = self.descriptors.iter();
+        let (_, known) = known.find(|(descriptor, _)| *descriptor == number)?;
+        Some(known)
     }
 
     /// Returns the tasks that have waited and have not ended, in no particular order.
@@ -351,26 +354,44 @@ impl TaskDump {
     }
 }
 
+/// Places in a list, by an id or an address. One type for all of them, because each type of a map
+/// takes as long to compile.
+type Places = HashMap<u64, usize>;
+
+fn number(id: Id) -> u64 {
+    id.get().get()
+}
+
 /// The edges between the tasks of a dump, by their places.
 struct Graph {
-    places: HashMap<Id, usize>,
+    places: Places,
     /// The task that awaits each.
     waiters: Vec<Option<usize>>,
 }
 
 impl Graph {
     fn new(dump: &Dump) -> Self {
-        let tasks = || dump.tasks.iter().enumerate();
-        let places: HashMap<_, _> = tasks().map(|(place, task)| (task.id, place)).collect();
-        let mut waiters = alloc::vec![None; dump.tasks.len()];
-        for (place, task) in tasks() {
+        let mut graph = Self {
+            places: Places::new(),
+            waiters: alloc::vec![None; dump.tasks.len()],
+        };
+        for (place, task) in dump.tasks.iter().enumerate() {
+            graph.places.insert(number(task.id), place);
+        }
+        for (place, task) in dump.tasks.iter().enumerate() {
             for what in &task.waits_for {
                 if let WaitsFor::Task(id) = what {
-                    waiters[places[id]] = Some(place);
+                    let awaited = graph.place(*id);
+                    graph.waiters[awaited] = Some(place);
                 }
             }
         }
-        Self { places, waiters }
+        graph
+    }
+
+    /// The place of a task that has waited.
+    fn place(&self, id: Id) -> usize {
+        self.places[&number(id)]
     }
 
     fn cycles(&self) -> Vec<Vec<usize>> {

@@ -1,6 +1,7 @@
 //! Running user code that may panic, where a panic must not stop anything else.
 
-use core::{cell::Cell, iter, mem, ptr};
+use alloc::boxed::Box;
+use core::{any::Any, cell::Cell, iter, mem, ptr};
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     sync::PoisonError,
@@ -13,11 +14,15 @@ use joint_switch::{Mutex, MutexGuard};
 #[inline]
 pub(super) fn guarded(f: impl FnOnce()) {
     if let Err(payload) = catch_unwind(AssertUnwindSafe(f)) {
-        // The payload's own drop may panic as well. Leaking the second payload costs less than the
-        // worker.
-        if let Err(again) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
-            mem::forget(again);
-        }
+        drop_payload(payload);
+    }
+}
+
+/// The payload's own drop may panic as well. Leaking the second payload costs less than the worker.
+#[cold]
+fn drop_payload(payload: Box<dyn Any + Send>) {
+    if let Err(again) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
+        mem::forget(again);
     }
 }
 

@@ -124,7 +124,8 @@ pub(super) fn waits_for_lent() -> bool {
 
 /// Calls `f`, which waits for another thread to give back what this one has lent.
 pub(super) fn while_lent<R>(f: impl FnOnce() -> R) -> R {
-    HERE.with(|here| here.with(|code| &mut code.waits_for_lent, true, f))
+    let _restore = put(|code| &mut code.waits_for_lent, true);
+    f()
 }
 
 /// Calls `f` as code of a worker, which has these forks.
@@ -135,43 +136,42 @@ pub(super) fn as_worker<W, F, R>(worker: *const W, forks: *const F, f: impl FnOn
         forks: forks.cast(),
         ..Code::NOBODY
     };
-    HERE.with(|here| here.be(code, f))
+    be(code, f)
 }
 
 pub(super) fn apart<R>(f: impl FnOnce() -> R) -> R {
-    HERE.with(|here| here.be(Code::NOBODY, f))
+    be(Code::NOBODY, f)
 }
 
 /// Calls `f`, which disposes of a future.
 pub(super) fn as_disposed<R>(is_own: bool, f: impl FnOnce() -> R) -> R {
-    HERE.with(|here| {
-        let code = Code {
-            local: ptr::null(),
-            values: ptr::null(),
-            is_disposed: !is_own,
-            waits_for_lent: false,
-            ..here.code.get()
-        };
-        here.be(code, f)
-    })
+    let code = Code {
+        local: ptr::null(),
+        values: ptr::null(),
+        is_disposed: !is_own,
+        waits_for_lent: false,
+        ..code()
+    };
+    be(code, f)
 }
 
 pub(super) fn as_entered<E, R>(executor: *const E, f: impl FnOnce() -> R) -> R {
-    HERE.with(|here| {
-        let code = Code {
-            entered: executor.cast(),
-            values: here.code.get().values,
-            waits_for_lent: here.code.get().waits_for_lent,
-            ..Code::NOBODY
-        };
-        here.with(|code| code, code, f)
-    })
+    let around = code();
+    let code = Code {
+        entered: executor.cast(),
+        values: around.values,
+        waits_for_lent: around.waits_for_lent,
+        ..Code::NOBODY
+    };
+    let _restore = put(|all| all, code);
+    f()
 }
 
 #[inline]
 pub(super) fn as_local<L, R>(local: *const L, f: impl FnOnce() -> R) -> R {
     let _budget = budget::save();
-    HERE.with(|here| here.with(|code| &mut code.local, local.cast(), f))
+    let _restore = put(|code| &mut code.local, local.cast());
+    f()
 }
 
 /// The executor of a task that starts on its spawner's stack.
@@ -235,7 +235,10 @@ pub(super) fn as_started<R>(most: u32, starter: Starter, f: impl FnOnce() -> R) 
         let f = || task::without_current(f);
         let f = || match code == around {
             true => f(),
-            false => here.with(|all| all, code, f),
+            false => {
+                let _restore = put(|all| all, code);
+                f()
+            }
         };
         let f = || with_value(&here.starter, outside, f);
         Some(with_value(&here.starts, starts + 1, f))
@@ -244,7 +247,8 @@ pub(super) fn as_started<R>(most: u32, starter: Starter, f: impl FnOnce() -> R) 
 
 #[inline]
 pub(super) fn with_values<V, R>(innermost: *const V, f: impl FnOnce() -> R) -> R {
-    HERE.with(|here| here.with(|code| &mut code.values, innermost.cast(), f))
+    let _restore = put(|code| &mut code.values, innermost.cast());
+    f()
 }
 
 /// Keeps this thread a worker until this is dropped.
@@ -277,36 +281,50 @@ impl Drop for ThisThread {
     }
 }
 
-impl Here {
-    /// Calls `f` as such code, in no task and with a budget of its own.
-    #[inline]
-    fn be<R>(&self, code: Code, f: impl FnOnce() -> R) -> R {
-        let _budget = budget::save();
-        self.with(|all| all, code, || task::without_current(f))
-    }
+/// Calls `f` as such code, in no task and with a budget of its own.
+#[inline]
+fn be<R>(code: Code, f: impl FnOnce() -> R) -> R {
+    let _budget = budget::save();
+    let _restore = put(|all| all, code);
+    task::without_current(f)
+}
 
-    /// Calls `f` with a part of the code set.
+#[inline(always)]
+fn code() -> Code {
+    HERE.with(|here| here.code.get())
+}
+
+/// One part of the code.
+type Part<T> = fn(&mut Code) -> &mut T;
+
+/// Restores a part of the code when it is dropped. It has no function of the caller's in its type,
+/// so that it is compiled once for each part.
+struct Restore<T: Copy> {
+    part: Part<T>,
+    before: T,
+}
+
+/// Sets a part of the code until the returned value is dropped.
+#[inline(always)]
+fn put<T: Copy>(part: Part<T>, value: T) -> Restore<T> {
+    let before = replace(part, value);
+    Restore { part, before }
+}
+
+#[inline(always)]
+fn replace<T>(part: Part<T>, value: T) -> T {
+    HERE.with(|here| {
+        let mut code = here.code.get();
+        let before = mem::replace(part(&mut code), value);
+        here.code.set(code);
+        before
+    })
+}
+
+impl<T: Copy> Drop for Restore<T> {
     #[inline(always)]
-    fn with<T, R>(&self, part: impl Fn(&mut Code) -> &mut T, value: T, f: impl FnOnce() -> R) -> R
-    where
-        T: Copy,
-    {
-        struct Restore<F: Fn()>(F);
-        impl<F: Fn()> Drop for Restore<F> {
-            #[inline(always)]
-            fn drop(&mut self) {
-                (self.0)();
-            }
-        }
-        let replace = |value| {
-            let mut code = self.code.get();
-            let before = mem::replace(part(&mut code), value);
-            self.code.set(code);
-            before
-        };
-        let before = replace(value);
-        let _restore = Restore(|| _ = replace(before));
-        f()
+    fn drop(&mut self) {
+        replace(self.part, self.before);
     }
 }
 

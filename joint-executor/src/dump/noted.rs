@@ -1,13 +1,11 @@
 //! The waits of tasks for oneshots, since [`note_wait`] is part of a thread's host.
 
-use alloc::{sync::Arc, task::Wake, vec::Vec};
+use alloc::{sync::Arc, task::Wake};
 use core::task::Waker;
-use std::{
-    collections::HashMap,
-    sync::{LazyLock, Mutex, MutexGuard, PoisonError},
-};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use joint::task::{Id, try_id};
+use slab::Slab;
 
 /// A wait for a oneshot, with the task that has polled it.
 struct Note {
@@ -18,12 +16,12 @@ struct Note {
 
 /// The key of a note, as the waker that is registered. The note is taken back when that waker is
 /// woken or dropped.
-struct Key(u64);
+struct Key(usize);
 
-/// The next key, which no note had before, and all notes.
-static NOTES: LazyLock<Mutex<(u64, HashMap<u64, Note>)>> = LazyLock::new(Mutex::default);
+/// All notes. The place of one that was taken back stays until its key is dropped.
+static NOTES: Mutex<Slab<Option<Note>>> = Mutex::new(Slab::new());
 
-fn notes() -> MutexGuard<'static, (u64, HashMap<u64, Note>)> {
+fn notes() -> MutexGuard<'static, Slab<Option<Note>>> {
     NOTES.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -33,29 +31,17 @@ fn notes() -> MutexGuard<'static, (u64, HashMap<u64, Note>)> {
 /// [records](crate::Builder::record_times) does that itself.
 pub fn note_wait(waker: Waker, what: &'static str) -> Waker {
     let Some(task) = try_id() else { return waker };
-    let (next, all) = &mut *notes();
-    all.insert(*next, Note { task, what, waker });
-    *next += 1;
-    Arc::new(Key(*next - 1)).into()
+    let key = notes().insert(Some(Note { task, what, waker }));
+    Arc::new(Key(key)).into()
 }
 
 /// Calls `f` with each wait: its task, what it waits for, and the [data](Waker::data) of the poll's
-/// waker, in the order of the waits. `f` must not wake or drop a waker.
+/// waker. `f` must not wake or drop a waker.
 pub(super) fn each(mut f: impl FnMut(Id, &'static str, usize)) {
-    let (_, all) = &*notes();
-    let mut keys: Vec<_> = all.keys().copied().collect();
-    keys.sort_unstable();
-    for key in keys {
-        let Note { task, what, waker } = &all[&key];
-        f(*task, what, waker.data().addr());
-    }
-}
-
-impl Key {
-    /// Takes the note back. The lock is free again when its waker is woken or dropped, because that
-    /// is the user's code.
-    fn take(&self) -> Option<Note> {
-        notes().1.remove(&self.0)
+    for (_, note) in &*notes() {
+        if let Some(Note { task, what, waker }) = note {
+            f(*task, what, waker.data().addr());
+        }
     }
 }
 
@@ -65,7 +51,10 @@ impl Wake for Key {
     }
 
     fn wake_by_ref(self: &Arc<Self>) {
-        if let Some(note) = self.take() {
+        // The lock is free again when the waker is woken or dropped, because that is the user's
+        // code.
+        let note = notes()[self.0].take();
+        if let Some(note) = note {
             note.waker.wake();
         }
     }
@@ -73,7 +62,7 @@ impl Wake for Key {
 
 impl Drop for Key {
     fn drop(&mut self) {
-        let note = self.take();
+        let note = notes().remove(self.0);
         drop(note);
     }
 }

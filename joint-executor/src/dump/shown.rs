@@ -68,7 +68,7 @@ impl Dump {
             }
             for what in &task.waits_for {
                 match what {
-                    WaitsFor::Task(id) => left.push((graph.places[id], depth + 1)),
+                    WaitsFor::Task(id) => left.push((graph.place(*id), depth + 1)),
                     _ => writeln!(f, "{:indent$}  waits for {}", "", Shown(what, self))?,
                 }
             }

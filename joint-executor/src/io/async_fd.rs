@@ -5,6 +5,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
 #[cfg(windows)]
 use std::os::windows::io::{AsRawSocket, AsSocket, BorrowedSocket, RawSocket};
 
+use alloc::sync::Arc;
 use core::{
     fmt,
     task::{Context, Poll},
@@ -15,7 +16,7 @@ use socket2::SockRef;
 
 use crate::{
     DriverHandle,
-    driver::reactor::{Open, Registration, Way, number},
+    driver::reactor::{Open, Reactor, Registration, Way, number},
 };
 
 /// A descriptor, or on Windows a socket, that tasks can wait for.
@@ -100,6 +101,11 @@ impl<T> core::error::Error for AsyncFdTryNewError<T> {
     }
 }
 
+/// The reactor of the executor that this code belongs to.
+fn reactor() -> io::Result<Arc<Reactor>> {
+    DriverHandle::with(|handle, _| handle.reactor())
+}
+
 /// The value is never pinned.
 impl<T> Unpin for AsyncFd<T> {}
 
@@ -167,7 +173,7 @@ impl<T: Open> AsyncFd<T> {
     }
 
     fn register(inner: T) -> Result<Self, AsyncFdTryNewError<T>> {
-        let reactor = DriverHandle::with(|handle, _| handle.reactor());
+        let reactor = reactor();
         // SAFETY: the descriptor of `inner` is open as long as `inner` is not dropped or changed,
         // and `inner` is given out only by shared reference until the registration has been
         // dropped.

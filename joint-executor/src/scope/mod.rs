@@ -45,7 +45,7 @@
 //! or in another child. Up that line, the first child that has not ended is in the set, or its own
 //! starter would not have ended. So once the set is seen empty, nobody starts a child.
 
-use alloc::{boxed::Box, collections::BTreeMap, sync::Arc};
+use alloc::{boxed::Box, sync::Arc};
 use core::{
     future::{Future, poll_fn},
     mem,
@@ -70,6 +70,7 @@ use joint::{
     waker::Registration,
 };
 use joint_switch::Mutex;
+use slab::Slab;
 
 mod blocking;
 mod handle;
@@ -90,17 +91,17 @@ struct Inner {
 
 #[derive(Default)]
 struct Failed {
-    /// Those that a handle may still take. Handles have the keys, so that a failure whose handle is
-    /// leaked is found at the end.
-    held: BTreeMap<u64, Quiet<JoinError>>,
-    last_key: u64,
+    /// Those that a handle may still take, each with its number. Handles have the keys, so that a
+    /// failure whose handle is leaked is found at the end.
+    held: Slab<(u64, Quiet<JoinError>)>,
+    count: u64,
     /// The first panic that no handle has taken.
     panic: Quiet<PanicPayload>,
     /// Whether one was cancelled, and no handle has taken that.
     is_cancelled: bool,
 }
 
-struct Held(u64);
+struct Held(usize);
 
 struct Children {
     /// `None` once it was taken. Then those that were being started meanwhile are put into a new
@@ -264,16 +265,14 @@ impl Inner {
 
     fn hold(&self, error: JoinError) -> Held {
         let mut failed = lock(&self.failed);
-        failed.last_key += 1;
-        let key = failed.last_key;
-        failed.held.insert(key, Quiet(Some(error)));
-        Held(key)
+        failed.count += 1;
+        let number = failed.count;
+        Held(failed.held.insert((number, Quiet(Some(error)))))
     }
 
     fn take(&self, held: Held) -> JoinError {
-        let taken = lock(&self.failed).held.remove(&held.0);
-        let error = taken.and_then(|mut taken| taken.0.take());
-        error.unwrap_or_else(|| unreachable!("a key is used once"))
+        let (_, mut taken) = lock(&self.failed).held.remove(held.0);
+        taken.0.take().expect("a key is used once")
     }
 
     /// Records a failure that no handle has taken, and keeps the first panic.
@@ -303,9 +302,17 @@ impl Inner {
     /// taken. Panics if a child was cancelled. No handle is left but those that were leaked.
     fn resume<R>(&self, outcome: thread::Result<R>) -> R {
         let output = outcome.unwrap_or_else(|payload| resume_unwind(payload));
-        let leaked = mem::take(&mut lock(&self.failed).held).into_values();
-        let leaked = leaked.filter_map(|mut held| held.0.take());
-        leaked.for_each(|error| self.note(error));
+        let mut leaked = mem::take(&mut lock(&self.failed).held);
+        let mut first = (u64::MAX, None);
+        for (key, (number, held)) in &leaked {
+            if held.0.as_ref().is_some_and(JoinError::is_panic) && *number < first.0 {
+                first = (*number, Some(key));
+            }
+        }
+        let first = first.1.map(|key| leaked.remove(key));
+        for (_, mut held) in first.into_iter().chain(leaked.drain()) {
+            held.0.take().into_iter().for_each(|error| self.note(error));
+        }
         let mut failed = mem::take(&mut *lock(&self.failed));
         if let Some(payload) = failed.panic.0.take() {
             payload.resume();

@@ -161,18 +161,23 @@ impl<S: Selector> Registration<S> {
         interest: Interest,
         operation: impl FnOnce() -> io::Result<R>,
     ) -> io::Result<R> {
-        let mut found = Found::default();
-        for way in Way::ALL {
-            if interest.by(way).is_some() {
-                found.add(way, (Ready::EMPTY, self.direction(way).readiness.look()));
-            }
-        }
+        let mut found = self.look(interest);
         let result = operation();
         match would_block(&result) {
             true => self.clear(&mut found, Ready::ALL),
             false => budget::spend(),
         }
         result
+    }
+
+    fn look(&self, interest: Interest) -> Found {
+        let mut found = Found::default();
+        for way in Way::ALL {
+            if interest.by(way).is_some() {
+                found.add(way, (Ready::EMPTY, self.direction(way).readiness.look()));
+            }
+        }
+        found
     }
 
     /// Forgets a part of what was found, unless an event has arrived since. Later operations and
