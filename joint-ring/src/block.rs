@@ -142,13 +142,19 @@ impl<D: Data> Waiting<D> {
 }
 
 impl<D: Data> Answered<D> {
+    /// The kernel's answer: a number of bytes, a descriptor, or an error as a negative number.
+    pub(crate) fn answer(&self) -> i32 {
+        // SAFETY: by rule 4 it belongs to this thread alone.
+        let answer = unsafe { &(*self.0.as_ptr()).head.answer };
+        // SAFETY: rule 4.
+        answer.with(|answer| unsafe { *answer })
+    }
+
     /// Frees the block, and returns the result.
     pub(crate) fn output(self) -> D::Output {
-        let block = self.0;
+        let (block, answer) = (self.0, self.answer());
         // SAFETY: by rule 4 it belongs to this thread alone.
         let Block { head, data } = unsafe { &mut *block.as_ptr() };
-        // SAFETY: rule 4.
-        let answer = head.answer.with(|answer| unsafe { *answer });
         // SAFETY: it is taken once, because the block is freed below.
         let taken = data.with_mut(|data| unsafe { data.read() });
         head.word.retire();

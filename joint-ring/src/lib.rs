@@ -69,9 +69,9 @@
 //! exits leaves the parent's operations alone.
 //!
 //! # Fairness
-//! An operation that is ready at its first poll takes one from the task's
-//! [budget](joint::budget), as an operation of a socket does. If nothing is left of it,
-//! other tasks run first.
+//! What the kernel does at once, such as a read of a file that is in memory, takes time of the
+//! worker. It takes 16 from the task's [budget](joint::budget) of 128, and one more for each 4 KiB.
+//! If nothing is left of it, other tasks run first: after 8 reads of 4 KiB, or one of 1 MiB.
 //!
 //! # Cost
 //! An operation takes one system call, or shares one with others. Dropping one that is under way

@@ -11,7 +11,7 @@ use std::io;
 
 use joint::budget::{self, Turn};
 
-use crate::block::{Data, Head, Waiting};
+use crate::block::{Answered, Data, Head, Waiting};
 
 /// The kernel as an operation sees it: the ring that it was started on. The models have a thread in
 /// its place.
@@ -84,11 +84,10 @@ impl<D: Data, K: Kernel<Entry = D::Entry>> Operation<D, K> {
             self.0 = State::Started(waiting, K::shared(own), turn);
             return Poll::Pending;
         }
-        let poll = self.wait(waiting, cx, || K::shared(own));
-        if poll.is_ready() {
-            budget::spend();
-        }
-        poll
+        self.wait(waiting, cx, || K::shared(own)).map(|answered| {
+            (0..cost(answered.answer())).for_each(|_| budget::spend());
+            answered.output()
+        })
     }
 
     fn wait(
@@ -96,17 +95,25 @@ impl<D: Data, K: Kernel<Entry = D::Entry>> Operation<D, K> {
         mut waiting: Waiting<D>,
         cx: &mut Context<'_>,
         ring: impl FnOnce() -> K,
-    ) -> Poll<D::Output> {
+    ) -> Poll<Answered<D>> {
         // SAFETY: the block has been started. `Ready` is returned once, because the state is
         // `Ended` then.
-        match unsafe { waiting.poll(cx) } {
-            Poll::Ready(answered) => Poll::Ready(answered.output()),
-            Poll::Pending => {
-                self.0 = State::Started(waiting, ring(), None);
-                Poll::Pending
-            }
+        let poll = unsafe { waiting.poll(cx) };
+        if poll.is_pending() {
+            self.0 = State::Started(waiting, ring(), None);
         }
+        poll
     }
+}
+
+/// Returns what an operation takes from the budget that the kernel has done at once, in this poll:
+/// as much as 16 operations of a socket, and one more for each 4 KiB that it has copied.
+fn cost(answer: i32) -> usize {
+    const CALL: usize = 16;
+    const BYTES: usize = 4_096;
+    // All of the budget, or more.
+    const MOST: usize = 128;
+    MOST.min(CALL + usize::try_from(answer).unwrap_or(0) / BYTES)
 }
 
 impl<D: Data, K: Kernel<Entry = D::Entry>> Future for Operation<D, K> {
@@ -120,7 +127,7 @@ impl<D: Data, K: Kernel<Entry = D::Entry>> Future for Operation<D, K> {
                 if let Some(turn) = turn {
                     ring.submit(turn);
                 }
-                this.wait(waiting, cx, || ring)
+                this.wait(waiting, cx, || ring).map(Answered::output)
             }
             State::Ended => panic!("an operation was polled after its end"),
         }

@@ -254,6 +254,33 @@ fn dropped_operations_return_their_buffers() {
     }
 }
 
+/// The kernel copies these bytes during the poll, which a socket's operation would not do for long.
+#[test]
+fn others_run_after_a_few_reads_that_are_done_at_once() {
+    if !is_here() {
+        return;
+    }
+    let executor = Executor::builder().workers(1).build().unwrap();
+    for (size, most) in [(4 << 10, 10), (1 << 20, 3)] {
+        let contents = Temporary::new(&vec![7; size]);
+        let file = File::from(fs::File::open(&contents.0).unwrap());
+        let reads = executor.spawn(async move {
+            let (mut reads, mut buffer) = (0, Vec::with_capacity(size));
+            let sibling = joint_executor::spawn(async {});
+            while !sibling.is_finished() {
+                let count;
+                (count, buffer) = file.read_at(buffer, 0).await;
+                assert_eq!(count.unwrap(), size);
+                reads += 1;
+            }
+            reads
+        });
+        let reads = block_on(reads);
+        // Once the budget is used up, an operation is let through now and then.
+        assert!((1..=most).contains(&reads), "{size}: {reads}");
+    }
+}
+
 #[test]
 fn an_operation_fails_when_its_thread_ends() {
     on_a_ring(async {
