@@ -1,5 +1,11 @@
 //! The functions of streams and pipes that need no trait: what most programs read and write with.
 
+/// Returns what tells whether fewer bytes were moved than `asked`, but some, if that is `counted`.
+pub(super) fn short(counted: bool, asked: usize) -> impl Fn(&usize) -> bool + Copy {
+    let asked = if counted { asked } else { 0 };
+    move |count| (1..asked).contains(count)
+}
+
 /// Implements reading for the value `$this`, whose descriptor is `$fd`. `$counted` is as for the
 /// macro `reads`.
 macro_rules! reads_by_name {
@@ -20,8 +26,7 @@ macro_rules! reads_by_name {
             if buffer.is_empty() {
                 return Ok(0);
             }
-            let asked = if $counted { buffer.len() } else { 0 };
-            let fell_short = |count: &usize| (1..asked).contains(count);
+            let fell_short = short($counted, buffer.len());
             $fd.done(Way::Read, |mut inner| Read::read(&mut inner, buffer), fell_short).await
         }
 
@@ -48,6 +53,43 @@ macro_rules! reads_by_name {
     };
 }
 
+/// Implements reading to the end, as [`reads_by_name`] does reading.
+macro_rules! reads_to_end {
+    ($this:ident by $fd:expr, counted: $counted:expr) => {
+        /// Reads until the end, and appends the bytes to `buffer`. Returns their number.
+        ///
+        /// The memory that they are read into is not zeroed before, as it is by the functions of
+        /// this name in `futures-lite` and `futures-util`. If `buffer` has room for all of the
+        /// bytes, it hardly grows.
+        ///
+        /// # Cancel safety
+        /// If the future is dropped before it is ready, the bytes that have been read are in
+        /// `buffer`.
+        ///
+        /// # Errors
+        /// Returns the system's error, as a read does. The bytes that have been read are in
+        /// `buffer`.
+        ///
+        /// # Example
+        /// See [`TcpStream`](crate::io::TcpStream).
+        pub async fn read_to_end(
+            &$this,
+            buffer: &mut alloc::vec::Vec<u8>,
+        ) -> std::io::Result<usize> {
+            let (before, given) = (buffer.len(), buffer.capacity());
+            loop {
+                let room = crate::io::uninit::room(buffer, given);
+                let count = $fd.read_uninit(room, $counted).await?;
+                if count == 0 {
+                    return Ok(buffer.len() - before);
+                }
+                // SAFETY: so many bytes behind the length are initialised.
+                unsafe { buffer.set_len(buffer.len() + count) };
+            }
+        }
+    };
+}
+
 /// Implements writing, as [`reads_by_name`] does reading.
 macro_rules! writes_by_name {
     ($this:ident by $fd:expr, counted: $counted:expr) => {
@@ -63,8 +105,7 @@ macro_rules! writes_by_name {
         /// # Example
         /// See [`TcpStream`](crate::io::TcpStream).
         pub async fn write(&$this, bytes: &[u8]) -> std::io::Result<usize> {
-            let asked = if $counted { bytes.len() } else { 0 };
-            let fell_short = |count: &usize| (1..asked).contains(count);
+            let fell_short = short($counted, bytes.len());
             $fd.done(Way::Write, |mut inner| Write::write(&mut inner, bytes), fell_short).await
         }
 
@@ -91,4 +132,4 @@ macro_rules! writes_by_name {
     };
 }
 
-pub(super) use {reads_by_name, writes_by_name};
+pub(super) use {reads_by_name, reads_to_end, writes_by_name};

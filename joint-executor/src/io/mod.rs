@@ -7,8 +7,8 @@
 //!
 //! Sockets and pipes have types of their own, as in the standard library: [`TcpListener`],
 //! [`TcpStream`], [`UdpSocket`], and on Unix `UnixListener`, `UnixStream`, `UnixDatagram` and
-//! `pipe`. They are read and written by `read`, `read_exact`, `write` and `write_all`. For more,
-//! such as reading to the end, lines or copying, they implement the traits
+//! `pipe`. They are read and written by `read`, `read_exact`, `read_to_end`, `write` and
+//! `write_all`. For more, such as lines or copying, they implement the traits
 //! [`AsyncRead`](futures_io::AsyncRead) and [`AsyncWrite`](futures_io::AsyncWrite), which the
 //! crates `futures-lite` (`AsyncReadExt`, `AsyncWriteExt`) and `futures-util` extend.
 //!

@@ -10,7 +10,7 @@ use futures_io::{AsyncRead, AsyncWrite};
 
 use super::{
     AsyncFd,
-    by_name::{reads_by_name, writes_by_name},
+    by_name::{reads_by_name, short, writes_by_name},
 };
 use crate::driver::reactor::Way;
 

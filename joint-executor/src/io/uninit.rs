@@ -1,5 +1,6 @@
 //! Reads into memory that need not be initialised.
 
+use alloc::vec::Vec;
 use core::{
     mem::MaybeUninit,
     task::{Context, Poll, ready},
@@ -8,7 +9,10 @@ use std::io;
 #[cfg(unix)]
 use std::os::fd::AsRawFd;
 
-use super::AsyncFd;
+use super::{
+    AsyncFd,
+    by_name::{reads_to_end, short},
+};
 use crate::driver::reactor::{Open, Way};
 
 impl<T: Open> AsyncFd<T> {
@@ -60,13 +64,38 @@ impl<T: Open> AsyncFd<T> {
         buffer: &'a mut [MaybeUninit<u8>],
         counted: bool,
     ) -> Poll<io::Result<&'a mut [u8]>> {
-        let asked = if counted { buffer.len() } else { 0 };
-        let fell_short = |count: &usize| (1..asked).contains(count);
+        let fell_short = short(counted, buffer.len());
         let read = |inner: &T| read(inner, buffer);
         let count = ready!(self.poll_with(Way::Read, cx, read, fell_short))?;
         // SAFETY: `read` has initialised this part of the buffer.
         Poll::Ready(Ok(unsafe { initialized(&mut buffer[..count]) }))
     }
+
+    reads_to_end!(self by self, counted: false);
+
+    /// Reads once there is something to read. Returns how many bytes at the beginning of the buffer
+    /// are initialised. `counted` is as for `poll_read_counted`.
+    pub(super) async fn read_uninit(
+        &self,
+        buffer: &mut [MaybeUninit<u8>],
+        counted: bool,
+    ) -> io::Result<usize> {
+        let fell_short = short(counted, buffer.len());
+        self.done(Way::Read, |inner| read(inner, buffer), fell_short)
+            .await
+    }
+}
+
+/// Returns the memory that the next bytes are read into. `given` is the capacity that the caller
+/// has chosen: if the contents just fit, the last read, which finds the end, needs little more.
+pub(super) fn room(buffer: &mut Vec<u8>, given: usize) -> &mut [MaybeUninit<u8>] {
+    if buffer.len() == buffer.capacity() {
+        match given > 0 && given == buffer.len() {
+            true => buffer.reserve_exact(32),
+            false => buffer.reserve(8 << 10),
+        }
+    }
+    buffer.spare_capacity_mut()
 }
 
 /// Returns the bytes of a buffer.
@@ -82,7 +111,8 @@ pub(super) unsafe fn initialized(buffer: &mut [MaybeUninit<u8>]) -> &mut [u8] {
 
 /// Returns how many bytes at the beginning of the buffer are initialised.
 #[cfg(unix)]
-fn read(inner: &impl Open, buffer: &mut [MaybeUninit<u8>]) -> io::Result<usize> {
+#[inline]
+pub(super) fn read(inner: &impl Open, buffer: &mut [MaybeUninit<u8>]) -> io::Result<usize> {
     // Some systems refuse more at once.
     let most = buffer.len().min(i32::MAX as usize - 1);
     let raw = inner.as_fd().as_raw_fd();
@@ -98,6 +128,6 @@ fn read(inner: &impl Open, buffer: &mut [MaybeUninit<u8>]) -> io::Result<usize> 
 }
 
 #[cfg(windows)]
-fn read(inner: &impl Open, buffer: &mut [MaybeUninit<u8>]) -> io::Result<usize> {
+pub(super) fn read(inner: &impl Open, buffer: &mut [MaybeUninit<u8>]) -> io::Result<usize> {
     socket2::SockRef::from(inner).recv(buffer)
 }

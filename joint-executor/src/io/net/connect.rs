@@ -65,15 +65,14 @@ fn is_under_way(error: &io::Error) -> bool {
 /// Returns how the attempt has ended, or `WouldBlock` if it has not, because the system may report
 /// the socket as writable earlier.
 fn end(socket: &Socket) -> io::Result<()> {
-    if let Some(error) = socket.take_error()? {
-        return Err(error);
-    }
-    match socket.peer_addr() {
-        Err(error) if error.kind() == io::ErrorKind::NotConnected => {
-            Err(io::ErrorKind::WouldBlock.into())
-        }
-        result => result.map(drop),
-    }
+    let connected = socket.peer_addr();
+    connected.map(drop).or_else(|error| {
+        Err(match socket.take_error()? {
+            Some(why) => why,
+            None if error.kind() == io::ErrorKind::NotConnected => io::ErrorKind::WouldBlock.into(),
+            None => error,
+        })
+    })
 }
 
 /// Returns the result of closing a socket by `shutdown`. If the peer is gone, there is nothing to

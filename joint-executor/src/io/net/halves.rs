@@ -68,6 +68,27 @@ impl<S> OwnedReadHalf<S> {
     }
 }
 
+/// Implements reading to the end, which needs no trait, and precedes those of the same name.
+macro_rules! reads_to_end {
+    ($stream:ty) => {
+        impl crate::io::OwnedReadHalf<$stream> {
+            /// Reads until the end, and appends the bytes to `buffer`, as the function of the
+            /// stream does. Returns their number.
+            ///
+            /// # Errors
+            /// As for the function of the stream.
+            pub async fn read_to_end(
+                &mut self,
+                buffer: &mut alloc::vec::Vec<u8>,
+            ) -> std::io::Result<usize> {
+                (**self).read_to_end(buffer).await
+            }
+        }
+    };
+}
+
+pub(super) use reads_to_end;
+
 impl<S> OwnedWriteHalf<S> {
     /// Puts the halves together again.
     ///
@@ -152,7 +173,12 @@ where
         Pin::new(&mut &*self.stream).poll_flush(cx)
     }
 
-    fn poll_close(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut &*self.stream).poll_close(cx)
+    /// Shuts down the writing direction, which the drop does not do again.
+    fn poll_close(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let closed = Pin::new(&mut &*self.stream).poll_close(cx);
+        if let Poll::Ready(Ok(())) = closed {
+            self.end = None;
+        }
+        closed
     }
 }

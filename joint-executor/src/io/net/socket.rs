@@ -16,7 +16,11 @@ use std::{
 use crate::{
     driver::reactor::{Interest, Open, Ready, Registration, SharedTurn, Way, would_block},
     hosted::{self, SocketKind},
-    io::{AsyncFd, uninit::initialized},
+    io::{
+        AsyncFd,
+        by_name::short,
+        uninit::{self, initialized},
+    },
 };
 use joint::budget;
 
@@ -166,16 +170,35 @@ impl<T: Open> Socket<T> {
         buffer: &'a mut [MaybeUninit<u8>],
         counted: bool,
     ) -> Poll<io::Result<&'a mut [u8]>> {
+        let fell_short = short(counted, buffer.len());
+        let read = |inner: Inner<'_, T>| inner.read_uninit(buffer);
+        let count = ready!(self.poll_with(Way::Read, cx, read, fell_short))?;
+        // SAFETY: `read_uninit` has initialised this part of the buffer.
+        Poll::Ready(Ok(unsafe { initialized(&mut buffer[..count]) }))
+    }
+
+    pub(super) async fn read_uninit(
+        &self,
+        buffer: &mut [MaybeUninit<u8>],
+        counted: bool,
+    ) -> io::Result<usize> {
+        let fell_short = short(counted, buffer.len());
+        let read = |inner: Inner<'_, T>| inner.read_uninit(buffer);
+        self.done(Way::Read, read, fell_short).await
+    }
+}
+
+impl<T: Open> Inner<'_, T> {
+    /// Returns how many bytes at the beginning of the buffer are initialised.
+    #[inline]
+    fn read_uninit(self, buffer: &mut [MaybeUninit<u8>]) -> io::Result<usize> {
         match self {
-            Self::System(fd) => fd.poll_read_counted(cx, buffer, counted),
-            Self::Hosted(socket, turn) => {
-                ready!(turn.poll_proceed(cx));
+            Self::System(socket) => uninit::read(socket, buffer),
+            Self::Hosted(socket) => {
                 buffer.fill(MaybeUninit::new(0));
                 // SAFETY: all of it is initialised now.
                 let buffer = unsafe { initialized(buffer) };
-                let receive = || socket.receive(buffer, false);
-                let (count, _) = ready!(poll_hosted(&**socket, Way::Read, cx, receive))?;
-                Poll::Ready(Ok(&mut buffer[..count]))
+                Ok(socket.receive(buffer, false)?.0)
             }
         }
     }

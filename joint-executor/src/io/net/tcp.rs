@@ -11,7 +11,7 @@ use socket2::{Domain, SockAddr, Socket};
 use super::{
     address::{ToSocketAddrs, first},
     connect::{self, connect, connect_by},
-    halves::{OwnedReadHalf, OwnedWriteHalf, split},
+    halves::{OwnedReadHalf, OwnedWriteHalf, reads_to_end, split},
     socket::{Inner, Socket as Either},
 };
 use crate::{hosted::SocketKind, io::AsyncFd};
@@ -70,8 +70,8 @@ pub(super) fn accept(
 /// A TCP connection.
 ///
 /// Read and write it by [`read`](Self::read), [`read_exact`](Self::read_exact),
-/// [`write`](Self::write) and [`write_all`](Self::write_all), or by
-/// [`AsyncRead`](futures_io::AsyncRead) and [`AsyncWrite`](futures_io::AsyncWrite), with the
+/// [`read_to_end`](Self::read_to_end), [`write`](Self::write) and [`write_all`](Self::write_all),
+/// or by [`AsyncRead`](futures_io::AsyncRead) and [`AsyncWrite`](futures_io::AsyncWrite), with the
 /// extensions of `futures-lite` or `futures-util`. All of that works by reference, so one task can
 /// read while another writes. Spawned tasks share it in an [`Arc`](alloc::sync::Arc). Closing it,
 /// by `poll_close`, shuts down the writing direction, and the peer reads up to the end. Dropping it
@@ -83,7 +83,7 @@ pub(super) fn accept(
 ///
 /// # Example
 /// ```
-/// use futures_lite::{AsyncReadExt, AsyncWriteExt, future};
+/// use futures_lite::{AsyncWriteExt, future};
 /// use joint_executor::io::{TcpListener, TcpStream};
 ///
 /// # joint_executor::block_on(async {
@@ -96,13 +96,15 @@ pub(super) fn accept(
 /// client.close().await?;
 /// // Both directions of one connection at once.
 /// let mut received = Vec::new();
-/// future::try_zip((&server).read_to_end(&mut received), server.write_all(b"pong")).await?;
+/// future::try_zip(server.read_to_end(&mut received), server.write_all(b"pong")).await?;
 /// assert_eq!(received, b"ping");
 /// # Ok::<(), std::io::Error>(())
 /// # })?;
 /// # Ok::<(), std::io::Error>(())
 /// ```
 pub struct TcpStream(pub(super) Either<net::TcpStream>);
+
+reads_to_end!(TcpStream);
 
 impl TcpStream {
     /// Connects to the first address for which that succeeds.

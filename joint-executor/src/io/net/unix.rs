@@ -15,7 +15,7 @@ use socket2::SockAddr;
 
 use super::{
     connect::connect,
-    halves::{OwnedReadHalf, OwnedWriteHalf, split},
+    halves::{OwnedReadHalf, OwnedWriteHalf, reads_to_end, split},
 };
 use crate::io::AsyncFd;
 
@@ -92,6 +92,8 @@ pub(super) fn accept(
 /// # Ok::<(), std::io::Error>(())
 /// ```
 pub struct UnixStream(pub(super) AsyncFd<net::UnixStream>);
+
+reads_to_end!(UnixStream);
 
 impl UnixStream {
     /// Connects to a listener at a path.

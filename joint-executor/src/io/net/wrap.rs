@@ -36,7 +36,7 @@ use crate::{
     driver::reactor::Way,
     io::{
         AsyncFd, Interest, Ready,
-        by_name::{reads_by_name, writes_by_name},
+        by_name::{reads_by_name, reads_to_end, short, writes_by_name},
     },
 };
 
@@ -396,6 +396,7 @@ macro_rules! reads {
 
         impl $name {
             reads_by_name!(self by self.0, counted: $counted);
+            reads_to_end!(self by self.0, counted: $counted);
 
             /// Does what [`poll_read`](AsyncRead::poll_read) does, but does not wait.
             ///
@@ -504,8 +505,7 @@ macro_rules! transfers {
             cx: &mut Context<'_>,
             $argument: $type,
         ) -> Poll<io::Result<usize>> {
-            let asked = if $counted { $asked } else { 0 };
-            let fell_short = |count: &usize| (1..asked).contains(count);
+            let fell_short = short($counted, $asked);
             self.0.poll_with(Way::$way, cx, |mut inner| $call(&mut inner, $argument), fell_short)
         }
     )*};

@@ -39,6 +39,24 @@ macro_rules! moves_bytes {
         let (reader, writer) = $ends;
         drop(reader);
         assert!(writer.write_all(&block).await.is_err());
+        // To the end, behind what is there. What a dropped read has read is there as well.
+        #[allow(unused_mut, reason = "a half is read to its end by `&mut`")]
+        let (mut reader, writer) = $ends;
+        let mut received = Vec::with_capacity(2 + block.len());
+        received.push(b'<');
+        writer.write_all(b"a").await?;
+        waits(&mut pin!(reader.read_to_end(&mut received))).await;
+        assert_eq!(received, b"<a");
+        let write = async {
+            writer.write_all(&block).await?;
+            drop(writer);
+            io::Result::Ok(())
+        };
+        let (count, ()) = try_zip(reader.read_to_end(&mut received), write).await?;
+        assert!(count == block.len() && received[2..] == block);
+        assert!(received.capacity() < received.len() + 4_096);
+        let mut nothing = Vec::new();
+        assert_eq!(reader.read_to_end(&mut nothing).await?, 0);
     }};
 }
 
