@@ -11,7 +11,7 @@ use core::{
 };
 
 use super::{
-    Fallible, JoinResult, PanicPayload, TaskView,
+    Fallible, JoinResult, PanicPayload, Runnable, TaskView,
     header::Task,
     state::{Finisher, Next, State},
 };
@@ -124,6 +124,31 @@ impl<T, M> JoinHandle<T, M> {
     pub fn abort(&self) {
         if !self.is_finished() {
             self.view().abort();
+        }
+    }
+
+    /// Cancels the task as [`abort`](JoinHandle::abort) does, but returns the runnable if the task
+    /// was idle, instead of passing it to the schedule function. Drop it, and the task has ended.
+    ///
+    /// # Safety
+    /// What [`spawn_unchecked`](super::spawn_unchecked) demands of runnables holds for the one that
+    /// is returned.
+    ///
+    /// # Example
+    /// ```
+    /// # use joint::task;
+    /// # use std::future::pending;
+    /// let (runnable, handle) = task::spawn(pending::<()>(), |_| unreachable!("never woken"));
+    /// runnable.run();
+    /// // SAFETY: the future and the schedule function may be sent, and borrow nothing.
+    /// drop(unsafe { handle.abort_idle() });
+    /// assert!(handle.is_finished());
+    /// ```
+    pub unsafe fn abort_idle(&self) -> Option<Runnable<M>> {
+        match self.view().state().abort() {
+            // SAFETY: the state word has said that there is a runnable, which no one else has.
+            Next::Schedule => Some(unsafe { Runnable::from_task(self.task) }),
+            _ => None,
         }
     }
 

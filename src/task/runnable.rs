@@ -292,8 +292,10 @@ impl<M> Runnable<M> {
     /// Turns a task's address back into its runnable.
     ///
     /// # Safety
-    /// `raw` came from [`into_raw`](Runnable::into_raw) of a runnable with the same `M`, which was
-    /// called once for each call of this function, and happens before it.
+    /// * `raw` came from [`into_raw`](Runnable::into_raw), which was called once for each call of
+    ///   this function, and happens before it.
+    /// * The task's metadata is an `M`, or begins with one: it is `repr(C)`, its first field is an
+    ///   `M`, and it is aligned as an `M` is.
     pub unsafe fn from_raw(raw: NonNull<()>) -> Self {
         Self {
             task: Task::from_ptr(raw),
