@@ -257,6 +257,7 @@ mod shutdown;
 pub(crate) mod sleep;
 mod span;
 mod task_builder;
+mod task_guard;
 mod task_info;
 mod task_local;
 mod threads;
@@ -277,6 +278,7 @@ pub use self::{
     scope::{AsyncScope, Scope, async_scope, scope},
     shutdown::ShutdownTimeout,
     task_builder::{Priority, TaskBuilder, spawn_local, spawn_local_now},
+    task_guard::{TaskGuard, spawn_now_with},
     task_local::TaskLocalScope,
     times::TaskTimes,
     yield_now::{Point, YieldNow, yield_now},
@@ -666,11 +668,16 @@ where
     F: Future<Output: Send + 'static> + Send + 'static,
 {
     let (runnable, handle) = new_task(Location::caller(), future);
+    start_here(runnable);
+    handle
+}
+
+#[inline]
+fn start_here(runnable: Runnable) {
     current::with_current(|worker| match worker {
         Some(worker) => worker.start(runnable),
         None => entered::ambient().start_outside(runnable, Lane::Normal),
     });
-    handle
 }
 
 /// Starts a task that nobody waits for, on the executor that [`spawn`] uses. See

@@ -331,14 +331,15 @@ impl<K: RegistryOwner> Registry<K> {
     /// executor that this thread is, if it is one.
     ///
     /// # Safety
-    /// The caller is the task's runner, and the task's future is gone. If the last worker has not
-    /// left a count with the entry, the caller keeps the executor alive.
+    /// The caller is the task's runner, and the task's future is gone. The task has this link. If
+    /// the last worker has not left a count with the entry, the caller keeps the executor alive.
     #[inline]
-    pub(crate) unsafe fn strike_off(
-        task: &EndedTask<'_, EntryLink<K>>,
+    pub(crate) unsafe fn strike_off<M>(
+        task: &EndedTask<'_, M>,
+        link: &EntryLink<K>,
         worker: impl FnOnce(*const K) -> Option<usize>,
     ) {
-        let Ok(entry) = task.metadata().entry() else {
+        let Ok(entry) = link.entry() else {
             return;
         };
         // SAFETY: the entry keeps the executor alive.
@@ -367,7 +368,7 @@ impl<K: RegistryOwner> Registry<K> {
     /// # Safety
     /// As for [`strike_off`](Self::strike_off). This is the task's entry.
     #[cold]
-    unsafe fn strike_off_marked(task: &EndedTask<'_, EntryLink<K>>, entry: *mut Entry) {
+    unsafe fn strike_off_marked<M>(task: &EndedTask<'_, M>, entry: *mut Entry) {
         // SAFETY: as for `strike_off`.
         let &Head { owner, place } = unsafe { head::<K>(entry) };
         let waker = ThinWaker::from(task.waker()).into_raw();

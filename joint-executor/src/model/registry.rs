@@ -86,7 +86,7 @@ impl Schedule<EntryLink<Owner>> for Entered {
             WORKER.with(Cell::get)
         };
         // SAFETY: called by the runner, whose future is gone.
-        unsafe { registry::Registry::strike_off(task, worker) };
+        unsafe { registry::Registry::strike_off(task, task.metadata(), worker) };
     }
 }
 

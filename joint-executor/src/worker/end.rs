@@ -7,7 +7,7 @@ use core::{cell::RefCell, ptr};
 use super::{
     closing::discard_own,
     current::{stranger, with_current, with_worker_of},
-    shared::{EntryLink, FAMILY, Runnable, Shared},
+    shared::{FAMILY, Runnable, Shared},
     state::Running,
 };
 use crate::{gate, guard::Frames, policy::MOST_INSIDE, registry::Registry, who};
@@ -65,7 +65,7 @@ pub(super) fn dispose_spawned(shared: &Shared, runnable: Runnable) {
 /// Counts a task whose future has just been dropped on this thread, by the executor's own worker,
 /// by [`dispose`], or by its first poll (`start.rs`), and calls the hooks for its end.
 #[inline]
-pub(super) fn ended(task: &EndedTask<'_, EntryLink>, how: TaskEnd) {
+pub(super) fn ended<M>(task: &EndedTask<'_, M>, how: TaskEnd) {
     with_current(|worker| match worker {
         Some(worker) if !who::is_disposed() => {
             worker.count_end(how);
@@ -79,7 +79,7 @@ pub(super) fn ended(task: &EndedTask<'_, EntryLink>, how: TaskEnd) {
 }
 
 #[cold]
-fn ended_elsewhere(task: &EndedTask<'_, EntryLink>, how: TaskEnd) {
+fn ended_elsewhere<M>(task: &EndedTask<'_, M>, how: TaskEnd) {
     let innermost = match who::is_disposed() {
         true => DISPOSALS.with(|all| all.walk(|all| all.next().map(|one| one.shared))),
         // SAFETY: set by `start` to a reference that it has for the time of the poll.

@@ -7,17 +7,17 @@ use super::{
     closing::in_hand,
     current::{self, with_current, with_worker_of},
     end::{dispose, ended},
-    shared::{EntryLink, FAMILY, Runnable, Shared},
+    shared::{EntryLink, FAMILY, Linked, Runnable, Shared},
     state::Running,
 };
 use crate::{
     hooks::Hooks,
-    registry::{Lane, Registry},
+    registry::{Lane, Place, Registry},
     sleep::{Need, Woke},
     who,
 };
 use joint::{
-    task::{EndedTask, PendingTask, Schedule, ScheduleInfo, TaskEnd},
+    task::{self, EndedTask, PendingTask, Schedule, ScheduleInfo, TaskEnd},
     waker::Family,
 };
 use joint_switch::{fence, order, recheck};
@@ -127,18 +127,44 @@ unsafe fn enter_started(task: NonNull<()>, link: &EntryLink) {
     }
 }
 
-impl Schedule<EntryLink> for Scheduler {
+/// Hides what the metadata of a task has besides its link.
+#[inline]
+pub(crate) fn linked<M: Linked>(runnable: task::Runnable<M>) -> Runnable {
+    // SAFETY: by the contract of `Linked`.
+    unsafe { Runnable::from_raw(runnable.into_raw()) }
+}
+
+/// Returns where a task belongs that was idle until its runnable was made.
+#[inline]
+fn home(runnable: &Runnable) -> (*const Shared, Place) {
+    // ORDERING: woken. Acquire, with the state word's `idle` through the wake-up: the place is as
+    // the runner has set it.
+    fence(order!(woken: Acquire));
+    let home = runnable.metadata().home();
+    home.expect("a task that has been idle is registered")
+}
+
+/// Ends a cancelled task of the normal lane that was idle until its runnable was made: here, if
+/// this is the code of a worker of its executor, or else on one of its workers.
+#[inline]
+pub(crate) fn end_idle(runnable: Runnable) {
+    let (owner, _) = home(&runnable);
+    let is_here = with_worker_of(owner, |worker| worker.is_some()) && !who::is_disposed();
+    match is_here {
+        true => drop(runnable),
+        false => runnable.schedule(),
+    }
+}
+
+impl<M: Linked> Schedule<M> for Scheduler {
     const FAMILY: Option<&'static Family> = Some(&FAMILY);
 
     /// Queues a task that was idle and is therefore registered: on the worker that this thread is,
     /// or else in a queue that other threads can push to.
     #[inline]
-    fn schedule(&self, runnable: Runnable, _: ScheduleInfo) {
-        // ORDERING: woken. Acquire, with the state word's `idle` through the wake-up: the place is
-        // as the runner has set it.
-        fence(order!(woken: Acquire));
-        let home = runnable.metadata().home();
-        let (owner, place) = home.expect("a task that has been idle is registered");
+    fn schedule(&self, runnable: task::Runnable<M>, _: ScheduleInfo) {
+        let runnable = linked(runnable);
+        let (owner, place) = home(&runnable);
         with_worker_of(owner, |worker| match worker {
             Some(worker) => {
                 let runnable = match worker.watches_wakes {
@@ -162,19 +188,20 @@ impl Schedule<EntryLink> for Scheduler {
     }
 
     #[inline]
-    fn pending(&self, task: &PendingTask<'_, EntryLink>) {
-        if !task.metadata().is_entered() && !task.is_woken() {
+    fn pending(&self, task: &PendingTask<'_, M>) {
+        let link = task.metadata().link();
+        if !link.is_entered() && !task.is_woken() {
             // SAFETY: the runner has lent the task, which is not in any registry yet.
-            unsafe { enter(task.as_ptr(), task.metadata()) };
+            unsafe { enter(task.as_ptr(), link) };
         }
     }
 
     #[inline]
-    fn ended(&self, task: &EndedTask<'_, EntryLink>, how: TaskEnd) {
+    fn ended(&self, task: &EndedTask<'_, M>, how: TaskEnd) {
         ended(task, how);
         let worker = |shared| with_worker_of(shared, |worker| worker.map(|worker| worker.index()));
         // Last, because this task may be what has kept the executor alive.
         // SAFETY: the runner calls this, and the task's future is gone.
-        unsafe { Registry::strike_off(task, worker) };
+        unsafe { Registry::strike_off(task, task.metadata().link(), worker) };
     }
 }

@@ -44,6 +44,22 @@ use joint_switch::{AtomicUsize, Mutex, MutexGuard, order};
 
 /// The metadata of each of the executor's tasks.
 pub(crate) type EntryLink = registry::EntryLink<Shared>;
+/// Metadata that begins with an [`EntryLink`].
+///
+/// # Safety
+/// It begins so as [`from_raw`](joint::task::Runnable::from_raw) demands.
+pub(crate) unsafe trait Linked {
+    fn link(&self) -> &EntryLink;
+}
+
+// SAFETY: it is one.
+unsafe impl Linked for EntryLink {
+    #[inline]
+    fn link(&self) -> &EntryLink {
+        self
+    }
+}
+
 /// The right and the duty to run one of the executor's tasks once.
 pub(crate) type Runnable = registry::Runnable<Shared>;
 

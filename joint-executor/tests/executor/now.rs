@@ -2,7 +2,7 @@
 
 use crate::prelude::*;
 use joint::{budget, task};
-use joint_executor::{TaskLocal, spawn_local_now, spawn_now};
+use joint_executor::{TaskGuard, TaskLocal, spawn_local_now, spawn_now, spawn_now_with};
 
 static VALUE: TaskLocal<u32> = TaskLocal::new();
 
@@ -61,9 +61,8 @@ fn start(executor: &Executor) -> Started {
 /// Calls a function somewhere.
 type Place = fn(&Executor, Box<dyn FnOnce() + Send>);
 
-#[test]
-fn a_task_starts_wherever_its_spawner_is() {
-    let places: [(&str, Place); 15] = [
+fn places() -> [(&'static str, Place); 15] {
+    [
         ("on a plain thread", |_, f| f()),
         ("on a worker", |executor, f| {
             block_on(executor.spawn(async move { f() }))
@@ -126,8 +125,12 @@ fn a_task_starts_wherever_its_spawner_is() {
                 panic_any(());
             });
         }),
-    ];
-    each_row(places, |place| {
+    ]
+}
+
+#[test]
+fn a_task_starts_wherever_its_spawner_is() {
+    each_row(places(), |place| {
         let executor = executor(2);
         let (handle, (sender, started)) = (executor.handle(), mpsc::channel());
         place(
@@ -382,4 +385,81 @@ fn a_set_and_a_scope_start_tasks() {
         }))
     });
     assert_eq!((numbers, number), ([10, 20], 20));
+}
+
+/// Starts a task that waits for `future`. Both its future and its value have a guard.
+fn start_with<F>(guards: &Guards, future: F) -> TaskGuard
+where
+    F: Future<Output = ()> + Send + 'static,
+{
+    let value = (AtomicUsize::new(7), guards.guard());
+    spawn_now_with(value, |(number, _)| {
+        assert_eq!(number.load(Relaxed), 7);
+        let held = guards.guard();
+        async {
+            let _held = held;
+            future.await;
+        }
+    })
+}
+
+#[test]
+fn a_guard_cancels_its_task_wherever_it_is_dropped() {
+    each_row(places(), |place| {
+        let (executor, guards) = (executor(2), Guards::default());
+        let own = guards.clone();
+        let task = block_on(executor.spawn(async move { start_with(&own, pending()) }));
+        assert!(!task.is_finished());
+        place(&executor, Box::new(|| drop(task)));
+        wait_until(|| guards.dropped() == 2 && executor.metrics().live() == 0);
+    });
+}
+
+#[test]
+fn a_guard_cancels_at_once_what_waits_for_its_worker() {
+    let (executor, guards) = (executor(1), Guards::default());
+    let own = guards.clone();
+    let kept = block_on(executor.spawn(async move {
+        let waits = start_with(&own, pending());
+        waits.cancel();
+        assert_eq!(own.dropped(), 1, "the future");
+        assert!(waits.is_finished());
+        waits.cancel();
+        drop(waits);
+        assert_eq!(own.dropped(), 2, "the value");
+
+        let ready = start_with(&own, async {});
+        assert_eq!((own.dropped(), ready.is_finished()), (3, true));
+        drop(ready);
+        assert_eq!(own.dropped(), 4);
+
+        let is_due = start_with(&own, yield_now());
+        drop(is_due);
+        assert_eq!(own.dropped(), 4, "its run drops it");
+        yield_now().await;
+        assert_eq!(own.dropped(), 6);
+
+        // A destructor that panics leaves the caller alone.
+        drop(start_with(&own, async {
+            let _panics = on_drop(|| resume_unwind(Box::new("planned")));
+            pending().await
+        }));
+        assert_eq!(own.dropped(), 8);
+        start_with(&own, pending())
+    }));
+    let metrics = executor.metrics();
+    assert_eq!((metrics.cancelled, metrics.panicked), (2, 1));
+    drop(executor);
+    assert_eq!((guards.dropped(), kept.is_finished()), (9, true));
+    kept.cancel();
+    drop(kept);
+    guards.assert_all_dropped(10);
+}
+
+#[test]
+#[should_panic(expected = "put it into a box")]
+fn a_value_of_a_large_alignment_is_refused() {
+    #[repr(align(64))]
+    struct Aligned;
+    drop(spawn_now_with(Aligned, |_| async {}));
 }
