@@ -60,7 +60,7 @@
 //! |---|---|---|
 //! | [`race()`], [`all()`], [`try_all`], [`all_ready`], [`quorum()`], [`any()`] | none for up to 8 futures in a tuple or an array, except for the first of more than 3 on a thread | up to 3 futures are all polled each time; of more, each is polled once, and then once for each time that it was woken |
 //! | [`choose`](choice::choose) | none | each poll polls all branches up to the first that is ready |
-//! | [`spawn`] | one, and those of [`joint_executor::spawn`] | two read-modify-writes for each poll that is pending |
+//! | [`spawn`] | those of [`joint_executor::spawn`], and one more for a future of more than 16 KiB | two read-modify-writes for each poll that is pending |
 //! | [`Collection`] | two for each child, its task included | O(1) to add and to end |
 //! | [`stream`] | those with which a queue grows | a short critical section to send, another one to receive |
 //! | [`FlowLock`](lock::FlowLock) | one for a request that waits | a short critical section to take, another one to give back; O(log n) among n waiters |

@@ -8,8 +8,9 @@
 
 use std::{sync::atomic::AtomicUsize, task::Wake};
 
+use joint_executor::{Executor, block_on, oneshot};
 use joint_flow::{Task, TaskError, task::from_future};
-use loom_tests::{join_all, lab::thread};
+use loom_tests::{join_all, lab::thread, model_window};
 
 use crate::prelude::*;
 
@@ -265,6 +266,33 @@ fn the_last_handle_against_a_poll_after_one_that_has_unwound() {
         assert!(driver.as_mut().poll(&mut cx).is_ready());
         drop((driver, first));
         assert_eq!(Arc::strong_count(&alive), 1);
+    });
+}
+
+/// Cell: promise: the last future dropped cancels the producer. The cell of an actor is in the
+/// memory of its task, which another worker wakes up to run, or runs, while the handle is dropped.
+#[test]
+fn the_last_handle_of_an_actor_against_its_task_within_1_preemption() {
+    model_window(1, || {
+        let executor = Executor::builder().workers(2).build().unwrap();
+        let drops = Drops::default();
+        let (state, mut output) = (drops.value(), Some(drops.value()));
+        let (sender, mut receiver) = oneshot::channel();
+        let task = executor.spawn(async move {
+            let actor = joint_flow::spawn(poll_fn(move |cx| {
+                state.take();
+                let polled = Pin::new(&mut receiver).poll(cx);
+                polled.map(|_| Arc::new(output.take()))
+            }));
+            loom::explore();
+            drop(actor);
+        });
+        loom::thread::yield_now();
+        _ = sender.send(());
+        block_on(task);
+        loom::stop_exploring();
+        drop(executor);
+        drops.assert_all_of(2);
     });
 }
 

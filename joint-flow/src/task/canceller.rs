@@ -5,8 +5,10 @@
 
 use std::{ops::Deref, process::abort, ptr::NonNull};
 
+use joint_executor::JoinHandle;
+
 use super::{
-    cell::Cancel,
+    cell::{Cancel, OwnTask},
     nesting::{Idle, Reference},
     state::Cancelled,
 };
@@ -27,14 +29,23 @@ impl Canceller {
     /// Creates the canceller of the first handle.
     ///
     /// # Safety
-    /// The caller gives this the handles' one reference to the cell, which came from a box.
+    /// The caller gives this the handles' one reference to the cell.
     pub(super) unsafe fn first(cell: NonNull<dyn Cancel>) -> Self {
         Self { cell }
     }
 
+    /// Sets the task of a future that only its own thread may drop.
+    ///
+    /// # Safety
+    /// This is the only handle, and no other thread has it.
+    pub(super) unsafe fn set_local(&self, task: JoinHandle<()>) {
+        // SAFETY: passed on from the caller.
+        unsafe { self.head().set_task(Some(OwnTask::Local(task))) };
+    }
+
     /// Returns whether there is no other handle.
     pub(super) fn is_last(&self) -> bool {
-        self.handles().are_last()
+        self.head().handles.are_last()
     }
 }
 
@@ -49,7 +60,7 @@ impl Deref for Canceller {
 
 impl Clone for Canceller {
     fn clone(&self) -> Self {
-        if !self.handles().enter() {
+        if !self.head().handles.enter() {
             abort();
         }
         Self { cell: self.cell }
@@ -58,10 +69,10 @@ impl Clone for Canceller {
 
 impl Drop for Canceller {
     fn drop(&mut self) {
-        if self.handles().leave() {
+        if self.head().handles.leave() {
             // It is given up after the cancellation, also if a destructor panics.
             let reference = Reference(self.cell);
-            if self.request() == Cancelled::DropFuture {
+            if self.head().request() == Cancelled::DropFuture {
                 // SAFETY: the state says so.
                 unsafe { Idle::new(reference) }.cancel();
             }

@@ -1,8 +1,10 @@
 //! [`Cell`]: a future that one side polls and any other side can cancel, and the [`Driver`] that
 //! polls it.
 //!
-//! The driver has one reference to the cell, and the handles, which may cancel, have one together.
-//! The side that leaves last frees the cell (`State`). The rules for its content:
+//! The cell of an actor is in the memory of its task, which its driver keeps alive, and a guard of
+//! the task that the handles have together. Any other cell is in a box. The driver has one
+//! reference to the cell, and the handles, which may cancel, have one together. The side that
+//! leaves last drops the cell (`State`). The rules for its content:
 //!
 //! 1. Only the side that `State` names touches the content. Each side may use the sink.
 //! 2. The content is dropped field by field, in place, and is never moved. The future is therefore
@@ -14,11 +16,10 @@ use std::{
     any::Any,
     future::Future,
     marker::PhantomData,
-    mem,
+    mem::{self, ManuallyDrop},
     panic::{AssertUnwindSafe, catch_unwind},
     pin::Pin,
     ptr::NonNull,
-    sync::PoisonError,
     task::{Context, Poll, Waker},
 };
 
@@ -28,8 +29,8 @@ use super::{
     state::{Begun, Cancelled, Left, Side, State, Suspended},
 };
 use crate::{payload::discard_panic, references::References};
-use joint_executor::JoinHandle;
-use joint_switch::{Mutex, Tracked, UnsafeCell};
+use joint_executor::{JoinHandle, TaskGuard, spawn_now_with};
+use joint_switch::{MODELLED, Retire, Tracked, UnsafeCell};
 
 /// Where a future's result goes. It lives as long as the cell.
 pub(crate) trait Sink<T>: Abandon {
@@ -47,28 +48,69 @@ pub(crate) trait Abandon {
     /// # Safety
     /// It is called once, and not beside [`finish`](Sink::finish).
     unsafe fn abandon(&self, is_unused: bool);
+}
 
-    /// The task of a future that only its own thread may drop. A handle cancels this task instead.
-    fn own_task(&self) -> Option<&Mutex<Option<JoinHandle<()>>>> {
-        None
+/// The part of a cell that does not depend on its types.
+pub(crate) struct Head {
+    pub(super) state: State,
+    /// The number of handles, which have one reference to the cell together.
+    pub(super) handles: References,
+    is_boxed: bool,
+    /// What the handles have of the task, if anything. It is written before there are handles, and
+    /// taken with the last of them.
+    task: UnsafeCell<Option<OwnTask>>,
+}
+
+/// The task that polls a future.
+pub(super) enum OwnTask {
+    /// The cell is in its memory.
+    Around(TaskGuard),
+    /// Only its own thread may drop the future. A handle cancels the task instead.
+    Local(JoinHandle<()>),
+}
+
+impl Head {
+    fn new(state: State, is_boxed: bool) -> Self {
+        Self {
+            state,
+            handles: References::new(1),
+            is_boxed,
+            task: UnsafeCell::new(None),
+        }
+    }
+
+    fn task(&self) -> Option<&OwnTask> {
+        // SAFETY: the caller has a handle, and it is not written meanwhile.
+        self.task.with(|task| unsafe { &*task }).as_ref()
+    }
+
+    /// # Safety
+    /// The caller has the only handle, or is about to make the first.
+    pub(super) unsafe fn set_task(&self, task: Option<OwnTask>) {
+        // SAFETY: only the handles use it.
+        self.task.with_mut(|place| unsafe { *place = task });
+    }
+
+    /// Cancels the future for a handle. Returns whether the caller has to drop it.
+    pub(super) fn request(&self) -> Cancelled {
+        if let Some(OwnTask::Local(task)) = self.task() {
+            task.abort();
+            return Cancelled::Nothing;
+        }
+        self.state.cancel(Side::Handles)
     }
 }
 
 /// A future that can be cancelled, without its type.
 pub(crate) trait Cancel {
-    /// Cancels the future for a handle. Returns whether the caller has to drop it.
-    fn request(&self) -> Cancelled;
+    fn head(&self) -> &Head;
 
-    /// Drops the future, and tells the driver. The caller calls this in a [level](super::nesting).
+    /// Drops the future for a handle, and wakes the driver if that has left a waker. The caller
+    /// calls this in a [level](super::nesting).
     ///
     /// # Safety
     /// `State::cancel` has told the caller to do so, which calls this once.
     unsafe fn drop_future(&self, is_unused: bool);
-
-    /// Returns the number of handles, which have one reference to the cell together.
-    fn handles(&self) -> &References;
-
-    fn state(&self) -> &State;
 }
 
 impl dyn Cancel {
@@ -79,16 +121,29 @@ impl dyn Cancel {
     /// # Panics
     /// If a destructor of the future panics. The future is gone and the driver is told even then.
     pub(crate) fn cancel(&self) {
-        if self.request() == Cancelled::DropFuture {
+        /// Ends the task, also if a destructor panics.
+        struct EndTask<'a>(&'a Head);
+        impl Drop for EndTask<'_> {
+            fn drop(&mut self) {
+                if let Some(OwnTask::Around(task)) = self.0.task() {
+                    task.cancel();
+                }
+            }
+        }
+        if self.head().request() == Cancelled::DropFuture {
+            let _end = EndTask(self.head());
             // SAFETY: the state says so.
             nesting::now(|| unsafe { self.drop_future(false) });
         }
     }
 }
 
+/// The largest cell that is kept in the memory of its task, which lives as long as the task's last
+/// waker. The same as for a future of `joint::task`.
+const MOST: usize = if MODELLED { 512 } else { 16 * 1024 };
+
 struct Cell<F, S> {
-    state: State,
-    handles: References,
+    head: Head,
     sink: S,
     content: UnsafeCell<Content<F>>,
     _tracked: Tracked,
@@ -97,8 +152,8 @@ struct Cell<F, S> {
 struct Content<F> {
     /// The future, or `None` after its end. It is pinned by rule 2.
     future: Option<F>,
-    /// Wakes the driver, so that it ends when the future is cancelled. An executor also keeps a
-    /// task for as long as it has a waker, although the future may wait for nothing.
+    /// Wakes the driver of a boxed cell, so that it ends when the future is cancelled. An executor
+    /// also keeps a task for as long as it has a waker, although the future may wait for nothing.
     waker: Option<Waker>,
 }
 
@@ -107,17 +162,16 @@ where
     F: Future,
     S: Sink<F::Output>,
 {
-    fn allocate(state: State, future: F, sink: S) -> NonNull<Self> {
-        NonNull::from(Box::leak(Box::new(Self {
-            state,
-            handles: References::new(1),
+    fn new(head: Head, future: F, sink: S) -> Self {
+        Self {
+            head,
             sink,
             content: UnsafeCell::new(Content {
                 future: Some(future),
                 waker: None,
             }),
             _tracked: Tracked::default(),
-        })))
+        }
     }
 
     /// Returns `Ready` if the future has ended or was cancelled. Only the driver calls this.
@@ -126,11 +180,14 @@ where
     /// If a waiter, a destructor of a cancelled future or the waker of an earlier poll panics. The
     /// future is over then too.
     fn poll(&self, cx: &mut Context<'_>) -> Poll<()> {
-        if self.state.begin() == Begun::Over {
+        let Head {
+            state, is_boxed, ..
+        } = &self.head;
+        if state.begin() == Begun::Over {
             return Poll::Ready(());
         }
         // SAFETY: the poll has begun (rule 1).
-        let polled = self.content.with_mut(|it| unsafe { (*it).poll(cx) });
+        let polled = (self.content).with_mut(|it| unsafe { (*it).poll(cx, *is_boxed) });
         match polled {
             Polled::Ended { result, waker } => {
                 // SAFETY: the future has ended, which it does once.
@@ -139,7 +196,7 @@ where
                 drop(waker);
                 Poll::Ready(())
             }
-            Polled::Pending => match self.state.suspend() {
+            Polled::Pending => match state.suspend() {
                 Suspended::Idle => Poll::Pending,
                 Suspended::DropFuture => {
                     // SAFETY: the state says so (rule 1).
@@ -186,7 +243,7 @@ enum Polled<T> {
 }
 
 impl<F: Future> Content<F> {
-    fn poll(&mut self, cx: &mut Context<'_>) -> Polled<F::Output> {
+    fn poll(&mut self, cx: &mut Context<'_>, is_boxed: bool) -> Polled<F::Output> {
         let polled = catch_unwind(AssertUnwindSafe(|| {
             let Some(future) = self.future().as_pin_mut() else {
                 unreachable!("a future is polled again after its end");
@@ -194,7 +251,8 @@ impl<F: Future> Content<F> {
             let polled = future.poll(cx);
             match polled {
                 Poll::Ready(_) => self.future().set(None),
-                Poll::Pending => self.remember(cx.waker()),
+                Poll::Pending if is_boxed => self.remember(cx.waker()),
+                Poll::Pending => {}
             }
             polled
         }));
@@ -245,49 +303,56 @@ impl Drop for WakeOnDrop {
 }
 
 impl<F, S: Abandon> Cancel for Cell<F, S> {
-    fn request(&self) -> Cancelled {
-        let Some(task) = self.sink.own_task() else {
-            return self.state.cancel(Side::Handles);
-        };
-        let task = task.lock().unwrap_or_else(PoisonError::into_inner).take();
-        drop(task);
-        Cancelled::Nothing
+    fn head(&self) -> &Head {
+        &self.head
     }
 
     unsafe fn drop_future(&self, is_unused: bool) {
         // SAFETY: passed on from the caller (rule 1).
         drop(unsafe { self.end_cancelled(is_unused) });
     }
-
-    fn handles(&self) -> &References {
-        &self.handles
-    }
-
-    fn state(&self) -> &State {
-        &self.state
-    }
 }
 
-impl<F, S> Drop for Cell<F, S> {
+impl Drop for Head {
     fn drop(&mut self) {
         self.state.retire();
         self.handles.retire();
+        self.task.retire();
     }
 }
 
-/// Gives up the reference of a side, and frees the cell if it was the last one.
+/// Gives up the reference of a side, and drops the cell if it was the last one.
 ///
 /// # Safety
-/// The caller gives up this side's reference, and the cell came from a box.
+/// The caller gives up this side's reference, and its task if it has one is still there.
 pub(super) unsafe fn leave<C: Cancel + ?Sized>(cell: NonNull<C>, side: Side) {
     // SAFETY: the caller's reference keeps it alive until it is given up, and only the word, which
     // is atomic, is touched by that.
-    let state = unsafe { cell.as_ref() }.state();
-    if state.leave(side) == Left::Free {
-        // SAFETY: the other side has left too, and it came from a box.
-        drop(unsafe { Box::from_raw(cell.as_ptr()) });
+    let head = unsafe { cell.as_ref() }.head();
+    let is_boxed = head.is_boxed;
+    // Dropped last: the memory of the cell may be the task's.
+    let _task = match side {
+        // SAFETY: the handles alone use it, and this is the last of them.
+        Side::Handles => head.task.with_mut(|task| unsafe { (*task).take() }),
+        Side::Driver => None,
+    };
+    if head.state.leave(side) == Left::Free {
+        match is_boxed {
+            // SAFETY: the other side has left too, and it came from a box.
+            true => drop(unsafe { Box::from_raw(cell.as_ptr()) }),
+            // SAFETY: the other side has left too, and the task does not drop it.
+            false => unsafe { cell.drop_in_place() },
+        }
     }
 }
+
+/// Room for a cell in the memory of its task, which does not drop it.
+struct InTask<F, S>(UnsafeCell<ManuallyDrop<Cell<F, S>>>);
+
+// SAFETY: nothing is done with it but to take the cell's address.
+unsafe impl<F: Send, S: Send> Send for InTask<F, S> {}
+// SAFETY: as above.
+unsafe impl<F: Send, S: Send> Sync for InTask<F, S> {}
 
 /// Polls the future of a cell. It is ready once the future has ended or was cancelled, and cancels
 /// the future if it is dropped before.
@@ -307,6 +372,31 @@ unsafe impl<F: Send, S: Abandon + Send> Sync for Driver<F, S> {}
 impl<F, S: Abandon> Unpin for Driver<F, S> {}
 
 impl<F: Future + 'static, S: Sink<F::Output> + 'static> Driver<F, S> {
+    /// Starts a future in the memory of its task, or in a box if it does not fit there. Returns its
+    /// first handle, and the sink, which lives as long as there is a handle.
+    #[track_caller]
+    pub(super) fn start(future: F, sink: S) -> (Canceller, NonNull<S>)
+    where
+        F: Send,
+        S: Send,
+    {
+        if size_of::<Cell<F, S>>() > MOST || align_of::<Cell<F, S>>() > align_of::<usize>() {
+            let (driver, canceller, sink) = Self::pair(future, sink);
+            joint_executor::spawn_now(driver).detach();
+            return (canceller, sink);
+        }
+        let cell = Cell::new(Head::new(State::new(), false), future, sink);
+        let mut place = NonNull::dangling();
+        let task = spawn_now_with(InTask(UnsafeCell::new(ManuallyDrop::new(cell))), |room| {
+            let cell = room.0.with_mut(|cell| cell.cast());
+            // SAFETY: the address of a field is not null.
+            place = unsafe { NonNull::new_unchecked(cell) };
+            Self::of(place)
+        });
+        // SAFETY: the state counts a reference of handles, which are not there yet.
+        unsafe { Self::handles(place, Some(OwnTask::Around(task))) }
+    }
+
     /// Returns the driver of a future, its first handle, and the sink, which lives as long as there
     /// is a driver or a handle.
     pub(crate) fn pair(future: F, sink: S) -> (Self, Canceller, NonNull<S>)
@@ -328,18 +418,32 @@ impl<F: Future + 'static, S: Sink<F::Output> + 'static> Driver<F, S> {
         future: F,
         sink: S,
     ) -> (Self, Canceller, NonNull<S>) {
-        let cell = Cell::allocate(state, future, sink);
-        // SAFETY: the field of a cell that is alive.
-        let sink = unsafe { &raw mut (*cell.as_ptr()).sink };
-        // SAFETY: it is not null.
-        let sink = unsafe { NonNull::new_unchecked(sink) };
-        // SAFETY: the state counts a reference of handles, and these are the first.
-        let canceller = unsafe { Canceller::first(cell) };
-        let driver = Self {
+        let cell = Cell::new(Head::new(state, true), future, sink);
+        let cell = NonNull::from(Box::leak(Box::new(cell)));
+        // SAFETY: the state counts a reference of handles, which are not there yet.
+        let (canceller, sink) = unsafe { Self::handles(cell, None) };
+        (Self::of(cell), canceller, sink)
+    }
+
+    /// Takes the driver's reference.
+    fn of(cell: NonNull<Cell<F, S>>) -> Self {
+        Self {
             cell: Some(cell),
             _owns: PhantomData,
-        };
-        (driver, canceller, sink)
+        }
+    }
+
+    /// Returns the first handle, and the sink. The handles get `task`.
+    ///
+    /// # Safety
+    /// The caller has the handles' reference, and gives it up.
+    unsafe fn handles(cell: NonNull<Cell<F, S>>, task: Option<OwnTask>) -> (Canceller, NonNull<S>) {
+        // SAFETY: alive by the reference, and by the task if it is in that.
+        let Cell { head, sink, .. } = unsafe { cell.as_ref() };
+        // SAFETY: these are the first handles.
+        unsafe { head.set_task(task) };
+        // SAFETY: passed on from the caller.
+        (unsafe { Canceller::first(cell) }, NonNull::from(sink))
     }
 }
 
@@ -389,9 +493,9 @@ impl<F, S: Abandon> Drop for Driver<F, S> {
         };
         // SAFETY: alive by the driver's reference.
         let cell = unsafe { cell.as_ref() };
-        if cell.state.cancel(Side::Driver) == Cancelled::DropFuture {
+        if cell.head.state.cancel(Side::Driver) == Cancelled::DropFuture {
             // SAFETY: the state says so.
-            nesting::now(|| unsafe { cell.drop_future(false) });
+            nesting::now(|| unsafe { cell.end_cancelled(false) }.forget());
         }
     }
 }

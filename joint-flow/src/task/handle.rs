@@ -7,7 +7,7 @@ use std::{
     panic::{Location, RefUnwindSafe, UnwindSafe},
     pin::Pin,
     ptr::NonNull,
-    sync::{Arc, PoisonError},
+    sync::Arc,
     task::{Context, Poll, ready},
 };
 
@@ -18,8 +18,6 @@ use joint::{
 
 use super::{Canceller, Driver, Sink, TaskError, cell::Abandon, output::Output, state::State};
 use crate::shared::{Awaited, Closed, SharedWaiter};
-use joint_executor::JoinHandle;
-use joint_switch::Mutex;
 
 type Started<F, T> = (Driver<F, Answer<T>>, Task<T>);
 type Outcome<T> = Result<Output<T>, TaskError>;
@@ -52,9 +50,8 @@ where
     F: Future + Send + 'static,
     F::Output: Send + 'static,
 {
-    let (driver, task) = from_future(future);
-    joint_executor::spawn_now(driver).detach();
-    task
+    let (canceller, answer) = Driver::start(future, Answer::new());
+    Task::first(canceller, answer)
 }
 
 /// Starts a task on [`joint_executor::spawn`]'s executor that runs to its end even if every handle
@@ -85,7 +82,7 @@ where
     F::Output: Send + 'static,
 {
     // SAFETY: the future and its output are `Send`.
-    let (driver, task) = unsafe { start(State::uncancellable(), future, None) };
+    let (driver, task) = unsafe { pair(State::uncancellable(), future) };
     joint_executor::spawn_now(driver).detach();
     task
 }
@@ -119,13 +116,12 @@ where
     F: Future + 'static,
     F::Output: 'static,
 {
-    let own_task = Some(Box::new(Mutex::new(None)));
-    // SAFETY: the driver stays here, and so do the handles if the output is not `Send`.
-    let (driver, task) = unsafe { start(State::new(), future, own_task) };
-    let own_task = joint_executor::spawn_local_now(driver);
-    if let Some(place) = &task.answer().own_task {
-        *place.lock().unwrap_or_else(PoisonError::into_inner) = Some(own_task);
-    }
+    // SAFETY: the driver stays here, and so do the handles if the output is not `Send`. They cancel
+    // the task, which is set before there is another one.
+    let (driver, task) = unsafe { pair(State::new(), future) };
+    let local = joint_executor::spawn_local_now(driver);
+    // SAFETY: this is the first handle, and nobody else has it.
+    unsafe { task.handle.canceller.set_local(local) };
     task
 }
 
@@ -154,44 +150,39 @@ where
     F::Output: Send + 'static,
 {
     // SAFETY: the future and its output are `Send`.
-    unsafe { start(State::new(), future, None) }
+    unsafe { pair(State::new(), future) }
 }
 
 /// Makes a driver, and the first handle.
 ///
 /// # Safety
-/// If the future is not `Send`, there is a place for its task, and the driver stays on this thread.
+/// If the future is not `Send`, its task is set as a local one, and the driver stays on this
+/// thread.
 #[track_caller]
-unsafe fn start<F>(
-    state: State,
-    future: F,
-    own_task: Option<Box<Mutex<Option<JoinHandle<()>>>>>,
-) -> Started<F, F::Output>
+unsafe fn pair<F>(state: State, future: F) -> Started<F, F::Output>
 where
     F: Future + 'static,
     F::Output: 'static,
 {
-    let answer = Answer {
-        awaited: Awaited::new(),
-        spawned: Location::caller(),
-        own_task,
-    };
     // SAFETY: passed on from the caller. A handle is `Send` only if the output is.
-    let (driver, canceller, answer) = unsafe { Driver::unchecked(state, future, answer) };
-    let task = Task {
-        waiter: SharedWaiter::first(),
-        handle: Handle { answer, canceller },
-        turn: Turn::new(),
-    };
-    (driver, task)
+    let (driver, canceller, answer) = unsafe { Driver::unchecked(state, future, Answer::new()) };
+    (driver, Task::first(canceller, answer))
 }
 
 /// Has the result for the waiters.
 struct Answer<T> {
     awaited: Awaited<Outcome<T>>,
     spawned: &'static Location<'static>,
-    /// The task that runs a future of [`spawn_local`]. Boxed, because few tasks have it.
-    own_task: Option<Box<Mutex<Option<JoinHandle<()>>>>>,
+}
+
+impl<T> Answer<T> {
+    #[track_caller]
+    fn new() -> Self {
+        Self {
+            awaited: Awaited::new(),
+            spawned: Location::caller(),
+        }
+    }
 }
 
 // SAFETY: it may be used by the threads that have a handle, and freed by the last of them or by the
@@ -212,10 +203,6 @@ impl<T> Abandon for Answer<T> {
     unsafe fn abandon(&self, is_unused: bool) {
         // SAFETY: passed on from the caller.
         unsafe { self.awaited.abandon(is_unused) };
-    }
-
-    fn own_task(&self) -> Option<&Mutex<Option<JoinHandle<()>>>> {
-        self.own_task.as_deref()
     }
 }
 
@@ -291,6 +278,14 @@ impl<T: RefUnwindSafe> RefUnwindSafe for Task<T> {}
 impl<T> Unpin for Task<T> {}
 
 impl<T> Task<T> {
+    fn first(canceller: Canceller, answer: NonNull<Answer<T>>) -> Self {
+        Self {
+            waiter: SharedWaiter::first(),
+            handle: Handle { answer, canceller },
+            turn: Turn::new(),
+        }
+    }
+
     fn answer(&self) -> &Answer<T> {
         // SAFETY: alive by the handle.
         unsafe { self.handle.answer.as_ref() }

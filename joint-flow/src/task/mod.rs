@@ -56,13 +56,17 @@
 //! depth.
 //!
 //! # Cost
-//! In addition to those of the [`joint`] task, which is detached: one allocation, and a
-//! second one for [`spawn_local`]; two atomic read-modify-writes for each poll that is pending, and
-//! a clone of the waker for the first one; two for the poll that is ready, and one for the result.
-//! To cancel is one, or none if the task has ended, and if the future was idle also one for the
-//! waiters and the wake-up of the task, whose next run gives up its memory with one. A clone of a
-//! handle is one. The drop of the last handle cancels, and if the task has not ended, it takes one
-//! more. No operation waits for another thread.
+//! The future of [`spawn`] and its result are in the block of the [`joint`] task, as a value of
+//! [`spawn_now_with`](joint_executor::spawn_now_with). A future of more than 16 KiB or of a large
+//! alignment, and one that is [`uncancellable`], [local](spawn_local) or a [`from_future`], has one
+//! block of its own, and keeps a clone of the waker of its first poll that is pending.
+//!
+//! In addition to those of the [`joint`] task: two atomic read-modify-writes for each poll that is
+//! pending; two for the poll that is ready, and one for the result. To cancel is one, or none if
+//! the task has ended, and if the future was idle also one for the waiters and the end of the task.
+//! That is at once on a worker of its executor, and takes a wake-up elsewhere. A clone of a handle
+//! is one. The drop of the last handle cancels, and if the task has not ended, it takes one more.
+//! No operation waits for another thread.
 //!
 //! # Example
 //! ```

@@ -39,7 +39,7 @@ pub(super) struct Reference(pub(super) NonNull<dyn Cancel>);
 
 impl Drop for Reference {
     fn drop(&mut self) {
-        // SAFETY: the last handle gives up the reference here, and the cell came from a box.
+        // SAFETY: the last handle gives up the reference here.
         unsafe { leave(self.0, Side::Handles) };
     }
 }

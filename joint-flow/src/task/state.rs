@@ -1,11 +1,11 @@
-//! [`State`]: who may touch a future that one side polls and another side may cancel, and who frees
-//! its memory.
+//! [`State`]: who may touch a future that one side polls and another side may cancel, and who drops
+//! the cell.
 //!
 //! | bit | means |
 //! |---|---|
 //! | `TAKEN` | the future is being polled, or has ended |
 //! | `CANCELLED` | it was cancelled |
-//! | `DRIVER_LEFT` | the driver has given up its reference to the memory |
+//! | `DRIVER_LEFT` | the driver has given up its reference to the cell |
 //! | `HANDLES_LEFT` | the handles have given up theirs, which they have together |
 //! | `UNCANCELLABLE` | the handles do not cancel it |
 //!
@@ -16,8 +16,8 @@
 //! | begin a poll | `load`; unless `TAKEN` or `CANCELLED` is there, `+ TAKEN` | either of them: nothing is left. Otherwise: poll |
 //! | suspend | `- TAKEN` | `CANCELLED`: the poller drops the future. Otherwise: pending |
 //! | end | none, `TAKEN` stays | the poller drops the future |
-//! | cancel | `load`; unless the driver has left, or a handle may not do it, `or CANCELLED` | neither `TAKEN` nor `CANCELLED`: the canceller drops the future. Otherwise: nothing |
-//! | leave | `load`; unless the other side has left, `+` the bit of this side | the other side has left: free the memory. Otherwise: touch it no more |
+//! | cancel | `load`; unless the driver has left, or finds it cancelled, or a handle may not do it, `or CANCELLED` | neither `TAKEN` nor `CANCELLED`: the canceller drops the future. Otherwise: nothing |
+//! | leave | `load`; unless the other side has left, `+` the bit of this side | the other side has left: drop the cell. Otherwise: touch it no more |
 //!
 //! Exactly one side is told to drop the future. `CANCELLED` is never cleared, so only the first
 //! `cancel` can find it and `TAKEN` unset, and no poll begins after it. A later `cancel`, also one
@@ -75,13 +75,13 @@ pub(crate) enum Cancelled {
 #[must_use]
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Left {
-    /// Touch the memory no more: the other side uses it, and frees it.
+    /// Touch the cell no more: the other side uses it, and drops it.
     Other,
-    /// Free the memory.
+    /// Drop the cell, and free its memory if it has its own.
     Free,
 }
 
-/// The sides that have a reference to the memory.
+/// The sides that have a reference to the cell.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Side {
     Driver,
@@ -127,7 +127,7 @@ impl State {
     /// Each side may call this at any time before it leaves.
     pub(super) fn cancel(&self, side: Side) -> Cancelled {
         let never = match side {
-            Side::Driver => 0,
+            Side::Driver => CANCELLED,
             Side::Handles => DRIVER_LEFT | UNCANCELLABLE,
         };
         // ORDERING: cancel_look. Relaxed: nothing is touched after the end.

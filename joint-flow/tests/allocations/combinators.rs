@@ -1,12 +1,15 @@
 //! `race`, `all` and `quorum` of up to 8 futures allocate nothing, after the first time.
 
-use std::{future::ready, time::Duration};
+use std::{
+    future::{pending, ready},
+    time::Duration,
+};
 
 use crate::counting::COUNT;
 use joint::{block_on, oneshot};
 use joint_executor::{time, yield_now};
 use joint_flow::shared;
-use joint_flow::{OneOf3, all, any, quorum, race, task::from_future, try_all};
+use joint_flow::{OneOf3, all, any, quorum, race, spawn, task::from_future, try_all};
 
 const ROUNDS: usize = if cfg!(miri) { 20 } else { 10_000 };
 
@@ -41,6 +44,25 @@ fn a_task_allocates_its_future_with_its_result() {
         assert_eq!(task.clone().await.unwrap(), "a result");
         assert_eq!(task.into_output().await.unwrap(), "a result");
     });
+}
+
+#[test]
+fn an_actor_is_one_allocation_with_its_task() {
+    let executor = joint_executor::Executor::builder().workers(1).build();
+    block_on(executor.unwrap().spawn(async {
+        let before = COUNT.get();
+        for _ in 0..ROUNDS {
+            let _waits = spawn(pending::<[usize; 20]>());
+            assert_eq!(spawn(ready(7)).await.unwrap(), 7);
+        }
+        let after = COUNT.get();
+        let others = after.allocated - before.allocated - 2 * ROUNDS;
+        // The executor makes room a few times.
+        assert!(others < 10 && after.live - before.live < 10, "{others}");
+        let before = COUNT.get().allocated;
+        drop(spawn(pending::<[usize; 2_100]>()));
+        assert_eq!(COUNT.get().allocated - before, 2, "a block of its own");
+    }));
 }
 
 #[test]
