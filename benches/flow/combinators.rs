@@ -19,6 +19,8 @@ use joint_benches::{
     table::{NamedRun, Run},
 };
 
+use super::tasks::{endless, in_one_task};
+
 const TIMES: usize = 1_000;
 
 /// A flag that one future waits for.
@@ -173,7 +175,8 @@ pub(crate) fn joint_flow() -> Vec<NamedRun> {
             async || receiver.next().await.expect("an item").expect("no error"),
         ))
     });
-    race.chain(choose).chain(quorum).chain(stream).collect()
+    let all = in_one_task(endless, joint_flow::all);
+    (race.chain(choose).chain(quorum).chain(stream).chain(all)).collect()
 }
 
 pub(crate) fn by_hand() -> Vec<NamedRun> {
@@ -210,6 +213,19 @@ pub(crate) fn by_hand() -> Vec<NamedRun> {
         .await;
         succeeded
     }
+    /// Polls each.
+    async fn each(futures: Vec<impl Future>) {
+        let mut futures = Pin::from(futures.into_boxed_slice());
+        poll_fn(|cx| {
+            for i in 0..futures.len() {
+                // SAFETY: the element of a pinned slice is pinned, and is not moved by this.
+                let future = unsafe { futures.as_mut().map_unchecked_mut(|all| &mut all[i]) };
+                _ = future.poll(cx);
+            }
+            Poll::<()>::Pending
+        })
+        .await
+    }
     let race = rows(RACE, |[a, b, _]| first(a, b));
     let choose = rows(CHOOSE, |[a, b, _]| first(a, b));
     let stream = stream(|| {
@@ -223,6 +239,7 @@ pub(crate) fn by_hand() -> Vec<NamedRun> {
     race.chain(choose)
         .chain(rows(QUORUM, two))
         .chain(stream)
+        .chain(in_one_task(endless, each))
         .collect()
 }
 
@@ -249,7 +266,11 @@ pub(crate) fn tokio() -> Vec<NamedRun> {
 
 pub(crate) fn futures() -> Vec<NamedRun> {
     use futures_channel::mpsc;
-    use futures_util::{FutureExt, StreamExt, future::select, stream::FuturesUnordered};
+    use futures_util::{
+        FutureExt, StreamExt,
+        future::{join_all, select},
+        stream::FuturesUnordered,
+    };
 
     let race = rows(RACE, |[a, b, _]| select(a.wait(), b.wait()).map(drop));
     let choose = rows(CHOOSE, |[a, b, _]| {
@@ -267,11 +288,12 @@ pub(crate) fn futures() -> Vec<NamedRun> {
             async || receiver.next().await.expect("an item"),
         ))
     });
-    race.chain(choose).chain(quorum).chain(stream).collect()
+    let all = in_one_task(endless, join_all);
+    (race.chain(choose).chain(quorum).chain(stream).chain(all)).collect()
 }
 
 pub(crate) fn futures_concurrency() -> Vec<NamedRun> {
-    use futures_concurrency::future::{FutureGroup, Race};
+    use futures_concurrency::future::{FutureGroup, Join, Race};
     use futures_lite::StreamExt;
 
     let race = rows(RACE, |[a, b, _]| (a.wait(), b.wait()).race());
@@ -284,5 +306,6 @@ pub(crate) fn futures_concurrency() -> Vec<NamedRun> {
         let mut all: FutureGroup<_> = signals.iter().map(Signal::wait).collect();
         (all.next().await, all.next().await)
     });
-    race.chain(choose).chain(quorum).collect()
+    let all = in_one_task(endless, Join::join);
+    race.chain(choose).chain(quorum).chain(all).collect()
 }

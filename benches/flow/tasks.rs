@@ -19,6 +19,8 @@ use joint_benches::{
     table::{NamedRun, Run},
 };
 
+use super::vocabularies::poll_once;
+
 /// How many tasks take a trip through the queue, and how many await a promise.
 const NET2: usize = 512;
 const CALLBACK: usize = 64;
@@ -233,18 +235,47 @@ async fn completes<V: Vocabulary>() -> Duration {
     collect::<V>().await.1
 }
 
+/// A future that begins, and waits forever.
+pub(crate) fn endless() -> impl Work {
+    async {
+        let _counts = CountsDrop;
+        BEGUN.add_one();
+        std::future::pending().await
+    }
+}
+
+/// The same as the row of a storm, in one task: futures begin together, and are dropped together.
+pub(crate) fn in_one_task<F: Work, A: Future>(
+    endless: fn() -> F,
+    all: impl Fn(Vec<F>) -> A + Clone + Send + 'static,
+) -> [NamedRun; 1]
+where
+    A: 'static,
+{
+    let times = Options::read().of(TURNS / STORM, 1);
+    let run: Run = Box::new(move || {
+        BEGUN.reset();
+        DROPPED.reset();
+        let start = Instant::now();
+        for _ in 0..times {
+            let mut storm = Box::pin(all((0..STORM).map(|_| endless()).collect()));
+            poll_once(storm.as_mut());
+        }
+        let taken = start.elapsed();
+        let counts = [&BEGUN, &DROPPED].map(|count| count.0.load(Relaxed));
+        assert_eq!(counts, [times * STORM; 2]);
+        taken
+    });
+    [("begin and drop 1,024", (times * STORM) as u64, run)]
+}
+
 /// The time of starting tasks that wait forever, until they do, and of cancelling them, until their
 /// futures are dropped.
 async fn spawns_and_cancels<V: Vocabulary>() -> Duration {
     BEGUN.reset();
     DROPPED.reset();
     let start = Instant::now();
-    let one = |_| async {
-        let _counts = CountsDrop;
-        BEGUN.add_one();
-        std::future::pending().await
-    };
-    let storm = V::storm((0..STORM).map(one));
+    let storm = V::storm((0..STORM).map(|_| endless()));
     BEGUN.reaches::<V>(STORM).await;
     drop(storm);
     DROPPED.reaches::<V>(STORM).await;

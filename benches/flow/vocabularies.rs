@@ -270,7 +270,7 @@ impl<const IS_POOL: bool> Timed for Tokio<IS_POOL> {
 pub(crate) struct FuturesConcurrency;
 
 /// Polls a future once, for a task that waits for nothing.
-fn poll_once<F: Future>(future: Pin<&mut F>) {
+pub(crate) fn poll_once<F: Future>(future: Pin<&mut F>) {
     let polled = future.poll(&mut Context::from_waker(Waker::noop()));
     assert!(polled.is_pending(), "the future waits");
 }

@@ -101,6 +101,7 @@ tasks of joint. futures-concurrency awaits plain futures in one task.
 | choice of 2, the first is woken | its branches have handlers
 | quorum 2 of 3, two are woken | the peers take two of a group
 | STREAM/64 | one item is sent and received
+| begin and drop 1,024 | the futures of 1,024 tasks of the table above, polled once and dropped together
 
 # timers, one worker
 tokio has no sleep of less than a millisecond, so it has no row of sleeps of zero.
