@@ -5,10 +5,8 @@
 
 use std::{ops::Deref, process::abort, ptr::NonNull};
 
-use joint_executor::JoinHandle;
-
 use super::{
-    cell::{Cancel, OwnTask},
+    cell::Cancel,
     nesting::{Idle, Reference},
     state::Cancelled,
 };
@@ -19,8 +17,8 @@ pub(crate) struct Canceller {
     cell: NonNull<dyn Cancel>,
 }
 
-// SAFETY: a cell may be used and freed by any thread, or `Driver::unchecked` has demanded that its
-// handles stay on their thread, or drop the future through its task.
+// SAFETY: a cell may be used and freed by any thread, or its handles drop the future through its
+// task, and a handle of `Task` is sent only if its output may be.
 unsafe impl Send for Canceller {}
 // SAFETY: as above.
 unsafe impl Sync for Canceller {}
@@ -32,15 +30,6 @@ impl Canceller {
     /// The caller gives this the handles' one reference to the cell.
     pub(super) unsafe fn first(cell: NonNull<dyn Cancel>) -> Self {
         Self { cell }
-    }
-
-    /// Sets the task of a future that only its own thread may drop.
-    ///
-    /// # Safety
-    /// This is the only handle, and no other thread has it.
-    pub(super) unsafe fn set_local(&self, task: JoinHandle<()>) {
-        // SAFETY: passed on from the caller.
-        unsafe { self.head().set_task(Some(OwnTask::Local(task))) };
     }
 
     /// Returns whether there is no other handle.

@@ -61,18 +61,20 @@ pub(crate) struct Head {
     task: UnsafeCell<Option<OwnTask>>,
 }
 
-/// The task that polls a future.
-pub(super) enum OwnTask {
+/// The task that polls a future, as its handles know it.
+enum OwnTask {
     /// The cell is in its memory.
     Around(TaskGuard),
     /// Only its own thread may drop the future. A handle cancels the task instead.
     Local(JoinHandle<()>),
+    /// The handles do not cancel it.
+    Uncancellable,
 }
 
 impl Head {
-    fn new(state: State, is_boxed: bool) -> Self {
+    fn new(is_boxed: bool) -> Self {
         Self {
-            state,
+            state: State::new(),
             handles: References::new(1),
             is_boxed,
             task: UnsafeCell::new(None),
@@ -85,19 +87,20 @@ impl Head {
     }
 
     /// # Safety
-    /// The caller has the only handle, or is about to make the first.
-    pub(super) unsafe fn set_task(&self, task: Option<OwnTask>) {
+    /// The caller has the only handle.
+    unsafe fn set_task(&self, task: OwnTask) {
         // SAFETY: only the handles use it.
-        self.task.with_mut(|place| unsafe { *place = task });
+        self.task.with_mut(|place| unsafe { *place = Some(task) });
     }
 
     /// Cancels the future for a handle. Returns whether the caller has to drop it.
     pub(super) fn request(&self) -> Cancelled {
-        if let Some(OwnTask::Local(task)) = self.task() {
-            task.abort();
-            return Cancelled::Nothing;
+        match self.task() {
+            None | Some(OwnTask::Around(_)) => return self.state.cancel(Side::Handles),
+            Some(OwnTask::Local(task)) => task.abort(),
+            Some(OwnTask::Uncancellable) => {}
         }
-        self.state.cancel(Side::Handles)
+        Cancelled::Nothing
     }
 }
 
@@ -371,21 +374,17 @@ unsafe impl<F: Send, S: Abandon + Send> Sync for Driver<F, S> {}
 /// Nothing in the cell is pinned with the driver.
 impl<F, S: Abandon> Unpin for Driver<F, S> {}
 
-impl<F: Future + 'static, S: Sink<F::Output> + 'static> Driver<F, S> {
+impl<F: Future + Send + 'static, S: Sink<F::Output> + Send + 'static> Driver<F, S> {
     /// Starts a future in the memory of its task, or in a box if it does not fit there. Returns its
     /// first handle, and the sink, which lives as long as there is a handle.
     #[track_caller]
-    pub(super) fn start(future: F, sink: S) -> (Canceller, NonNull<S>)
-    where
-        F: Send,
-        S: Send,
-    {
+    pub(super) fn start(future: F, sink: S) -> (Canceller, NonNull<S>) {
         if size_of::<Cell<F, S>>() > MOST || align_of::<Cell<F, S>>() > align_of::<usize>() {
             let (driver, canceller, sink) = Self::pair(future, sink);
             joint_executor::spawn_now(driver).detach();
             return (canceller, sink);
         }
-        let cell = Cell::new(Head::new(State::new(), false), future, sink);
+        let cell = Cell::new(Head::new(false), future, sink);
         let mut place = NonNull::dangling();
         let task = spawn_now_with(InTask(UnsafeCell::new(ManuallyDrop::new(cell))), |room| {
             let cell = room.0.with_mut(|cell| cell.cast());
@@ -393,39 +392,49 @@ impl<F: Future + 'static, S: Sink<F::Output> + 'static> Driver<F, S> {
             place = unsafe { NonNull::new_unchecked(cell) };
             Self::of(place)
         });
-        // SAFETY: the state counts a reference of handles, which are not there yet.
-        unsafe { Self::handles(place, Some(OwnTask::Around(task))) }
+        // SAFETY: the cell is alive by the task. There is no handle yet.
+        unsafe { place.as_ref().head.set_task(OwnTask::Around(task)) };
+        Self::handles(place)
+    }
+
+    /// Starts a future that its handles do not cancel.
+    #[track_caller]
+    pub(super) fn start_uncancellable(future: F, sink: S) -> (Canceller, NonNull<S>) {
+        let (driver, canceller, sink) = Self::pair(future, sink);
+        // SAFETY: this is the first handle.
+        unsafe { canceller.head().set_task(OwnTask::Uncancellable) };
+        joint_executor::spawn_now(driver).detach();
+        (canceller, sink)
     }
 
     /// Returns the driver of a future, its first handle, and the sink, which lives as long as there
     /// is a driver or a handle.
-    pub(crate) fn pair(future: F, sink: S) -> (Self, Canceller, NonNull<S>)
-    where
-        F: Send,
-        S: Send,
-    {
-        // SAFETY: both may be dropped by any thread.
-        unsafe { Self::unchecked(State::new(), future, sink) }
+    pub(crate) fn pair(future: F, sink: S) -> (Self, Canceller, NonNull<S>) {
+        Self::boxed(future, sink)
+    }
+}
+
+impl<F: Future + 'static, S: Sink<F::Output> + 'static> Driver<F, S> {
+    /// Starts a future that need not be `Send`. If the sink is not either, no handle may leave this
+    /// thread.
+    #[track_caller]
+    pub(super) fn start_local(future: F, sink: S) -> (Canceller, NonNull<S>) {
+        let (driver, canceller, sink) = Self::boxed(future, sink);
+        let task = joint_executor::spawn_local_now(driver);
+        // SAFETY: this is the first handle.
+        unsafe { canceller.head().set_task(OwnTask::Local(task)) };
+        (canceller, sink)
     }
 
-    /// As `pair`, in a state that the caller chooses.
-    ///
-    /// # Safety
-    /// If the future is not `Send`, the sink has a [task](Abandon::own_task), and the driver stays
-    /// on this thread. If the sink is not `Send`, no handle leaves this thread.
-    pub(super) unsafe fn unchecked(
-        state: State,
-        future: F,
-        sink: S,
-    ) -> (Self, Canceller, NonNull<S>) {
-        let cell = Cell::new(Head::new(state, true), future, sink);
-        let cell = NonNull::from(Box::leak(Box::new(cell)));
-        // SAFETY: the state counts a reference of handles, which are not there yet.
-        let (canceller, sink) = unsafe { Self::handles(cell, None) };
+    /// As `pair`. If the future is not `Send`, its task has to be set as a local one.
+    fn boxed(future: F, sink: S) -> (Self, Canceller, NonNull<S>) {
+        let cell = Box::new(Cell::new(Head::new(true), future, sink));
+        let cell = NonNull::from(Box::leak(cell));
+        let (canceller, sink) = Self::handles(cell);
         (Self::of(cell), canceller, sink)
     }
 
-    /// Takes the driver's reference.
+    /// Takes the driver's reference to a new cell.
     fn of(cell: NonNull<Cell<F, S>>) -> Self {
         Self {
             cell: Some(cell),
@@ -433,17 +442,12 @@ impl<F: Future + 'static, S: Sink<F::Output> + 'static> Driver<F, S> {
         }
     }
 
-    /// Returns the first handle, and the sink. The handles get `task`.
-    ///
-    /// # Safety
-    /// The caller has the handles' reference, and gives it up.
-    unsafe fn handles(cell: NonNull<Cell<F, S>>, task: Option<OwnTask>) -> (Canceller, NonNull<S>) {
+    /// Takes the handles' reference to a new cell, and returns the first one, and the sink.
+    fn handles(cell: NonNull<Cell<F, S>>) -> (Canceller, NonNull<S>) {
         // SAFETY: alive by the reference, and by the task if it is in that.
-        let Cell { head, sink, .. } = unsafe { cell.as_ref() };
-        // SAFETY: these are the first handles.
-        unsafe { head.set_task(task) };
-        // SAFETY: passed on from the caller.
-        (unsafe { Canceller::first(cell) }, NonNull::from(sink))
+        let sink = NonNull::from(unsafe { &cell.as_ref().sink });
+        // SAFETY: the state counts a reference of handles, and these are the first.
+        (unsafe { Canceller::first(cell) }, sink)
     }
 }
 

@@ -16,10 +16,9 @@ use joint::{
     task::PanicPayload,
 };
 
-use super::{Canceller, Driver, Sink, TaskError, cell::Abandon, output::Output, state::State};
+use super::{Canceller, Driver, Sink, TaskError, cell::Abandon, output::Output};
 use crate::shared::{Awaited, Closed, SharedWaiter};
 
-type Started<F, T> = (Driver<F, Answer<T>>, Task<T>);
 type Outcome<T> = Result<Output<T>, TaskError>;
 
 /// Starts a task on [`joint_executor::spawn`]'s executor.
@@ -50,8 +49,7 @@ where
     F: Future + Send + 'static,
     F::Output: Send + 'static,
 {
-    let (canceller, answer) = Driver::start(future, Answer::new());
-    Task::first(canceller, answer)
+    Task::first(Driver::start(future, Answer::new()))
 }
 
 /// Starts a task on [`joint_executor::spawn`]'s executor that runs to its end even if every handle
@@ -81,10 +79,7 @@ where
     F: Future + Send + 'static,
     F::Output: Send + 'static,
 {
-    // SAFETY: the future and its output are `Send`.
-    let (driver, task) = unsafe { pair(State::uncancellable(), future) };
-    joint_executor::spawn_now(driver).detach();
-    task
+    Task::first(Driver::start_uncancellable(future, Answer::new()))
 }
 
 /// Starts a task that need not be `Send`, where [`joint_executor::spawn_local`] does: on the worker
@@ -116,13 +111,8 @@ where
     F: Future + 'static,
     F::Output: 'static,
 {
-    // SAFETY: the driver stays here, and so do the handles if the output is not `Send`. They cancel
-    // the task, which is set before there is another one.
-    let (driver, task) = unsafe { pair(State::new(), future) };
-    let local = joint_executor::spawn_local_now(driver);
-    // SAFETY: this is the first handle, and nobody else has it.
-    unsafe { task.handle.canceller.set_local(local) };
-    task
+    // The handles are `Send` only if the output is.
+    Task::first(Driver::start_local(future, Answer::new()))
 }
 
 /// Splits a future into a driver, to be spawned on any executor, and the first handle.
@@ -149,24 +139,8 @@ where
     F: Future + Send + 'static,
     F::Output: Send + 'static,
 {
-    // SAFETY: the future and its output are `Send`.
-    unsafe { pair(State::new(), future) }
-}
-
-/// Makes a driver, and the first handle.
-///
-/// # Safety
-/// If the future is not `Send`, its task is set as a local one, and the driver stays on this
-/// thread.
-#[track_caller]
-unsafe fn pair<F>(state: State, future: F) -> Started<F, F::Output>
-where
-    F: Future + 'static,
-    F::Output: 'static,
-{
-    // SAFETY: passed on from the caller. A handle is `Send` only if the output is.
-    let (driver, canceller, answer) = unsafe { Driver::unchecked(state, future, Answer::new()) };
-    (driver, Task::first(canceller, answer))
+    let (driver, canceller, answer) = Driver::pair(future, Answer::new());
+    (driver, Task::first((canceller, answer)))
 }
 
 /// Has the result for the waiters.
@@ -278,7 +252,7 @@ impl<T: RefUnwindSafe> RefUnwindSafe for Task<T> {}
 impl<T> Unpin for Task<T> {}
 
 impl<T> Task<T> {
-    fn first(canceller: Canceller, answer: NonNull<Answer<T>>) -> Self {
+    fn first((canceller, answer): (Canceller, NonNull<Answer<T>>)) -> Self {
         Self {
             waiter: SharedWaiter::first(),
             handle: Handle { answer, canceller },

@@ -7,16 +7,15 @@
 //! | `CANCELLED` | it was cancelled |
 //! | `DRIVER_LEFT` | the driver has given up its reference to the cell |
 //! | `HANDLES_LEFT` | the handles have given up theirs, which they have together |
-//! | `UNCANCELLABLE` | the handles do not cancel it |
 //!
-//! The word starts at 0, or at `UNCANCELLABLE`.
+//! The word starts at 0.
 //!
 //! | operation | instruction | what was there -> what to do |
 //! |---|---|---|
 //! | begin a poll | `load`; unless `TAKEN` or `CANCELLED` is there, `+ TAKEN` | either of them: nothing is left. Otherwise: poll |
 //! | suspend | `- TAKEN` | `CANCELLED`: the poller drops the future. Otherwise: pending |
 //! | end | none, `TAKEN` stays | the poller drops the future |
-//! | cancel | `load`; unless the driver has left, or finds it cancelled, or a handle may not do it, `or CANCELLED` | neither `TAKEN` nor `CANCELLED`: the canceller drops the future. Otherwise: nothing |
+//! | cancel | `load`; unless the driver has left, or finds it cancelled, `or CANCELLED` | neither `TAKEN` nor `CANCELLED`: the canceller drops the future. Otherwise: nothing |
 //! | leave | `load`; unless the other side has left, `+` the bit of this side | the other side has left: drop the cell. Otherwise: touch it no more |
 //!
 //! Exactly one side is told to drop the future. `CANCELLED` is never cleared, so only the first
@@ -36,7 +35,6 @@ const TAKEN: usize = 1;
 const CANCELLED: usize = 2;
 const DRIVER_LEFT: usize = 4;
 const HANDLES_LEFT: usize = 8;
-const UNCANCELLABLE: usize = 16;
 
 #[derive(Debug)]
 pub(crate) struct State(AtomicUsize);
@@ -93,11 +91,6 @@ impl State {
         Self(AtomicUsize::new(0))
     }
 
-    /// Creates the state of a future that only the driver cancels.
-    pub(super) fn uncancellable() -> Self {
-        Self(AtomicUsize::new(UNCANCELLABLE))
-    }
-
     /// Only the poller calls this, when no poll of its own is under way.
     pub(super) fn begin(&self) -> Begun {
         // ORDERING: begin_look. Relaxed: after a cancellation the caller touches nothing of the
@@ -128,7 +121,7 @@ impl State {
     pub(super) fn cancel(&self, side: Side) -> Cancelled {
         let never = match side {
             Side::Driver => CANCELLED,
-            Side::Handles => DRIVER_LEFT | UNCANCELLABLE,
+            Side::Handles => DRIVER_LEFT,
         };
         // ORDERING: cancel_look. Relaxed: nothing is touched after the end.
         if self.0.load(order!(cancel_look: Relaxed)) & never != 0 {
