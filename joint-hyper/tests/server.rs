@@ -17,7 +17,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use futures_lite::{AsyncReadExt, AsyncWriteExt};
+use futures_lite::AsyncWriteExt;
 use http_body_util::{BodyExt, Full};
 use hyper::{
     Request, Response,
@@ -124,7 +124,7 @@ async fn ask(sender: &mut SendRequest<Full<Bytes>>, path: &str) -> hyper::Result
 }
 
 /// The rest of what a server sends.
-async fn rest(mut stream: TcpStream) -> String {
+async fn rest(stream: TcpStream) -> String {
     let mut text = Vec::new();
     // A reset is an end, too.
     let _ = stream.read_to_end(&mut text).await;

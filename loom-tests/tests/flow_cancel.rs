@@ -8,9 +8,8 @@
 
 use std::{sync::atomic::AtomicUsize, task::Wake};
 
-use joint_executor::{Executor, block_on, oneshot};
 use joint_flow::{Task, TaskError, task::from_future};
-use loom_tests::{join_all, lab::thread, model_window};
+use loom_tests::{join_all, lab::thread};
 
 use crate::prelude::*;
 

@@ -142,7 +142,7 @@ impl Slotted {
         };
         // Only now, because the host's function may have polled here too.
         // SAFETY: passed on from the caller.
-        let thin = match unsafe { Completion::look(Self::word(this)) } {
+        let thin = match unsafe { &*Self::word(this) }.look() {
             // SAFETY: as above.
             PENDING => unsafe { Self::place(this, waker) },
             _ => waker.into(),

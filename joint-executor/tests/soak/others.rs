@@ -8,7 +8,6 @@ use joint_executor as executor;
 
 use crate::prelude::*;
 #[cfg(all(unix, feature = "io"))]
-use futures_lite::AsyncReadExt;
 #[cfg(all(unix, feature = "io"))]
 use joint_executor::io;
 
@@ -119,7 +118,7 @@ pub(crate) async fn timer(node: &Node, here: &Here) {
 pub(crate) async fn pipe(node: &Node, here: &Here) {
     use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
     let (executor, inside) = fresh(2, here);
-    let (mut reader, writer) = executor.enter(io::pipe).unwrap();
+    let (reader, writer) = executor.enter(io::pipe).unwrap();
     let sockets = [(); 2].map(|()| executor.enter(socket));
     let [near, far] = sockets;
     let address = far.local_addr().unwrap();

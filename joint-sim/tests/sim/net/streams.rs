@@ -322,7 +322,7 @@ fn what_is_sent_again_after_a_loss_or_a_cut_arrives_once_and_in_order() {
 #[test]
 fn what_arrives_after_the_reading_direction_is_shut_down_is_thrown_away() {
     sim::run(1, async {
-        let (_host, mut stream, mut there) = pair("a").await;
+        let (_host, stream, there) = pair("a").await;
         stream.write_all(b"early").await.unwrap();
         sleep(SECOND).await;
         there.shutdown(Shutdown::Read).unwrap();
@@ -353,7 +353,7 @@ fn a_killed_program_closes_its_connections() {
             pending::<()>().await;
         });
         let stream = connect("a").await;
-        let (mut waiting, full) = (connect("a").await, connect("a").await);
+        let (waiting, full) = (connect("a").await, connect("a").await);
         stream.read_exact(&mut [0; 9]).await.unwrap();
         // One has unread bytes there, and so is reset. The other one ends in order.
         waiting.write_all(b"unread").await.unwrap();
