@@ -3,12 +3,11 @@
 #![cfg(feature = "io")]
 
 use std::{
-    net::{SocketAddr, TcpListener, TcpStream, UdpSocket},
+    net::{TcpListener, TcpStream, UdpSocket},
     task::ready,
 };
 
 use futures_lite::future::zip;
-use joint_executor::time::{Sleep, interval_at, timeout_at};
 
 use crate::prelude::*;
 

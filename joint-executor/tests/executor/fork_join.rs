@@ -1,9 +1,7 @@
 //! `join` and `join_async`: what runs, where panics go, and what is left behind, through the public
 //! API.
 
-use std::thread::ThreadId;
-
-use joint::host::{self, Parked, Wait};
+use joint::host::{Parked, Wait};
 
 use crate::prelude::*;
 

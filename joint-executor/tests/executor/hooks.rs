@@ -1,7 +1,5 @@
 //! The hooks of an executor: which is called, when, and what happens if one panics.
 
-use std::collections::HashMap;
-
 use crate::prelude::*;
 
 /// The calls of hooks, in order: the hook, the task's name.

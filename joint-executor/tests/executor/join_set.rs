@@ -1,7 +1,7 @@
 //! The set's promises, through the public API. Its races have models,
 //! `loom-tests/tests/join_set.rs`.
 
-use joint::task::{self, Runnable};
+use joint::task;
 
 use crate::prelude::*;
 

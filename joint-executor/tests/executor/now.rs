@@ -1,8 +1,9 @@
 //! Tasks that start on their spawner's stack.
 
+use joint::task;
+use joint_executor::{spawn_local_now, spawn_now, spawn_now_with};
+
 use crate::prelude::*;
-use joint::{budget, task};
-use joint_executor::{TaskGuard, TaskLocal, spawn_local_now, spawn_now, spawn_now_with};
 
 static VALUE: TaskLocal<u32> = TaskLocal::new();
 

@@ -6,12 +6,18 @@
 
 pub(crate) use std::{
     cell::{Cell, RefCell},
-    env, fs,
+    collections::{BTreeMap, HashMap},
+    env,
+    fs::{self, File},
     future::{Future, pending, poll_fn},
     io::{self, ErrorKind, Read, Write},
     mem,
+    net::SocketAddr,
     panic::{AssertUnwindSafe, catch_unwind, panic_any, resume_unwind},
+    path::{Path, PathBuf},
     pin::{Pin, pin},
+    process::Command,
+    ptr,
     rc::Rc,
     sync::{
         Arc, Barrier, Mutex, OnceLock,
@@ -19,17 +25,21 @@ pub(crate) use std::{
         mpsc,
     },
     task::{Context, Poll, Wake, Waker},
-    thread,
+    thread::{self, ThreadId},
     time::{Duration, Instant},
 };
 
-pub(crate) use joint::{JoinError, JoinHandle, block_on, oneshot};
+pub(crate) use joint::{
+    JoinError, JoinHandle, block_on, budget, host, oneshot,
+    park::{Parker, block_on_timeout, park_until},
+    task::Runnable,
+};
 pub(crate) use joint_executor::{
-    Builder, Executor, Handle, JoinSet, LocalExecutor, Priority, TaskBuilder, TaskInfo,
+    Builder, Executor, Handle, JoinSet, LocalExecutor, Priority, TaskBuilder, TaskInfo, TaskLocal,
     async_scope, current_worker,
-    hosted::{BoundWorker, HostedWorker, Step},
+    hosted::{self, BoundWorker, ExecutorId, Host, HostedWorker, Step},
     join, join_async, spawn, spawn_blocking, spawn_detached, spawn_local,
-    time::{sleep, sleep_until, timeout},
+    time::{Interval, Sleep, Timer, interval_at, sleep, sleep_until, timeout, timeout_at},
     yield_now,
 };
 

@@ -1,10 +1,7 @@
 //! What belongs to a whole process: its environment, its panic hook, its descriptors, its global
 //! executor, and its end. Each test runs in a process of its own.
 
-use joint_executor::{
-    hosted::{self, Host},
-    task,
-};
+use joint_executor::task;
 
 use crate::prelude::*;
 

@@ -4,8 +4,6 @@
 
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 
-use joint_executor::hosted::BoundWorker;
-
 use crate::prelude::*;
 
 /// As long as a busy worker waits between two looks at the others.

@@ -4,8 +4,6 @@
 use std::{
     hint,
     os::unix::thread::JoinHandleExt as _,
-    path::Path,
-    ptr,
     sync::atomic::{
         AtomicPtr,
         Ordering::{Acquire, Release},

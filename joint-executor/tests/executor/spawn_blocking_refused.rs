@@ -5,7 +5,7 @@
 //! so large that the limit refuses threads, and nothing else.
 #![cfg(all(target_os = "linux", not(miri)))]
 
-use std::{collections::HashSet, process::Command, thread::ThreadId};
+use std::collections::HashSet;
 
 use crate::prelude::*;
 

@@ -1,7 +1,7 @@
 //! The parent of a task, and the data that a task has for hooks.
 
 use joint::task;
-use joint_executor::{hosted, task::Id};
+use joint_executor::task::Id;
 
 use crate::prelude::*;
 

@@ -1,7 +1,5 @@
 //! Values that tasks carry with them: where they are seen, and where they are not.
 
-use joint_executor::TaskLocal;
-
 use crate::prelude::*;
 
 static NUMBER: TaskLocal<u32> = TaskLocal::new();

@@ -1,8 +1,6 @@
 //! A worker that blocks itself until a task has ended which only it could run: a deadlock, which a
 //! panic ends. A wait that something else ends goes on, however long that takes.
 
-use joint::park::block_on_timeout;
-
 use crate::prelude::*;
 
 /// A time after which a deadlock would have been found.

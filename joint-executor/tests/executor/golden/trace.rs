@@ -1,7 +1,5 @@
 //! `trace`: its file is JSON that Perfetto can draw.
 
-use std::{collections::BTreeMap, path::Path};
-
 use serde_json::Value;
 
 use super::program::{printed, run};

@@ -1,7 +1,5 @@
 //! Workers whose owner chooses the tasks that they run.
 
-use std::collections::HashMap;
-
 use joint_executor::hosted::ReadyTask;
 
 use super::*;

@@ -1,10 +1,5 @@
 //! Timers and descriptors of workers that the tests drive.
 
-use joint::{
-    host,
-    park::{Parker, park_until},
-};
-
 use super::*;
 
 const LONG: Duration = Duration::from_secs(60);

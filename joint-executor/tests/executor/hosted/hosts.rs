@@ -1,9 +1,9 @@
 //! What a host stands in for, and what it is told.
 
-use joint::task::{Id, Runnable};
+use joint::task::Id;
 use joint_executor::{
     TaskEnd,
-    hosted::{ExecutorId, Host, Shutdown, Unwind},
+    hosted::{Shutdown, Unwind},
 };
 
 use super::*;

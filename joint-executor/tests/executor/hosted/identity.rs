@@ -1,7 +1,6 @@
 //! Who the code is that each way into an executor runs.
 
 use joint::task::Id;
-use joint_executor::{TaskLocal, hosted::ExecutorId};
 
 use super::*;
 

@@ -8,9 +8,6 @@ mod hosts;
 mod identity;
 mod steps;
 
-use joint::budget;
-use joint_executor::hosted;
-
 use crate::prelude::*;
 
 fn hosted(workers: usize) -> (Executor, Vec<HostedWorker>) {

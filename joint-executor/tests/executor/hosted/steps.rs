@@ -1,6 +1,6 @@
 //! Steps: what they run, whom they wake, and how workers begin, move and end.
 
-use std::{ptr, task::RawWakerVTable};
+use std::task::RawWakerVTable;
 
 use super::*;
 

@@ -1,12 +1,9 @@
 //! What fails: the executor goes before what it serves, a descriptor is closed or cannot be served,
 //! and none is left. How ends go is tested by type (`net`).
 
-use std::{
-    fs::File,
-    os::{
-        fd::{AsRawFd, IntoRawFd},
-        unix::net::UnixStream,
-    },
+use std::os::{
+    fd::{AsRawFd, IntoRawFd},
+    unix::net::UnixStream,
 };
 
 use crate::{

@@ -1,6 +1,6 @@
 //! The types and texts that are taken for an address.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddrV4, SocketAddrV6};
 
 use futures_lite::future;
 use joint_executor::io::{TcpListener, TcpStream, ToSocketAddrs, UdpSocket};

@@ -1,13 +1,13 @@
 //! Attempts to connect and to accept, and how they end.
 
-use std::net::SocketAddr;
-
-#[cfg(target_os = "linux")]
-use futures_lite::future;
 use joint_executor::io::{TcpListener, TcpStream};
 
 use super::support::{everywhere, waits};
 use crate::prelude::*;
+
+#[cfg(target_os = "linux")]
+use futures_lite::future;
+
 #[cfg(target_os = "linux")]
 use socket2::{Domain, Socket, Type};
 

@@ -1,9 +1,6 @@
 //! Unix sockets, at paths that are removed.
 
-use std::{
-    path::{Path, PathBuf},
-    process,
-};
+use std::process;
 
 use futures_lite::future;
 use joint_executor::io::{UnixDatagram, UnixListener, UnixStream};

@@ -1,8 +1,6 @@
 //! A poll, or a drop, blocks its worker and waits for something that another task holds, which
 //! shutdown drops.
 
-use joint_executor::TaskLocal;
-
 use crate::prelude::*;
 
 /// The workers take turns at being the one that blocks, and at being the one that knows the task.

@@ -1,9 +1,6 @@
 //! Ways to shut down that do not wait for everything.
 
-use joint::{
-    host,
-    park::{Parked, park_until},
-};
+use joint::park::Parked;
 
 use crate::prelude::*;
 

@@ -1,9 +1,5 @@
 //! Futures whose drop waits, at the end of an executor.
 
-use std::thread::ThreadId;
-
-use joint::park::block_on_timeout;
-
 use super::support::GUARD;
 use crate::prelude::*;
 

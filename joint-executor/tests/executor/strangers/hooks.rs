@@ -1,7 +1,5 @@
 //! Hooks that wait for what the executor does meanwhile.
 
-use joint::park::block_on_timeout;
-
 use super::support::{GUARD, Quiet, Stranger, Watched, stranger};
 use crate::prelude::*;
 

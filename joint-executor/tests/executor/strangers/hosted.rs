@@ -2,8 +2,6 @@
 
 use std::thread::JoinHandle;
 
-use joint::park::{Parker, park_until};
-
 use super::support::{GUARD, SETTLE, Stranger, Watched, stranger};
 use crate::{hosted::exhaust_with, prelude::*};
 

@@ -1,7 +1,6 @@
 //! Hooks and hosts inside the spawns of a scope, and hosts at the end of a call.
 
-use joint::task::{Id, Runnable, TaskEnd};
-use joint_executor::hosted::{self, ExecutorId, Host};
+use joint::task::{Id, TaskEnd};
 
 use super::support::{Watched, stranger};
 use crate::prelude::*;

@@ -1,7 +1,6 @@
 //! Timers that are moved: between threads, between executors, and away from one that has gone.
 
 use futures_lite::future;
-use joint_executor::time::{Sleep, Timer, interval_at};
 
 use super::poll_on;
 use crate::prelude::*;

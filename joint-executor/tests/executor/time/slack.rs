@@ -1,6 +1,6 @@
 //! Workers change their timer slack. Tasks, and what they start, never see that.
 
-use std::{net::UdpSocket, process::Command};
+use std::net::UdpSocket;
 
 use crate::prelude::*;
 

@@ -1,7 +1,5 @@
 //! `sleep`, `sleep_until` and `Sleep`.
 
-use joint_executor::time::{Interval, Sleep, Timer, interval_at};
-
 use super::past;
 use crate::prelude::*;
 

@@ -5,9 +5,6 @@ use std::{
     future::{IntoFuture, ready},
 };
 
-use joint::budget;
-use joint_executor::time::timeout_at;
-
 use super::past;
 use crate::prelude::*;
 

@@ -1,7 +1,7 @@
 //! `Timer`, and `interval` and `interval_at`. What each choice for missed ticks gives is tested
 //! beside it, without a clock.
 
-use joint_executor::time::{Interval, MissedTicks, Timer, interval, interval_at};
+use joint_executor::time::{MissedTicks, interval};
 
 use super::past;
 use crate::prelude::*;

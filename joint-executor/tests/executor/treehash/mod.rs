@@ -5,12 +5,7 @@ mod scratch;
 #[cfg(unix)]
 mod unix;
 
-use std::{
-    collections::HashMap,
-    ffi::OsStr,
-    path::Path,
-    process::{Command, Output},
-};
+use std::{ffi::OsStr, process::Output};
 
 use self::scratch::{Scratch, assorted, content};
 use crate::{

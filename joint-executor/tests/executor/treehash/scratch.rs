@@ -1,9 +1,6 @@
 //! Trees to hash.
 
-use std::{
-    path::{Path, PathBuf},
-    process,
-};
+use std::process;
 
 use super::MIB;
 use crate::prelude::*;

@@ -1,6 +1,6 @@
 //! Cases that only Unix has: links, closed files, scarce descriptors.
 
-use std::{fs::File, os::unix::fs::symlink};
+use std::os::unix::fs::symlink;
 
 use super::*;
 
