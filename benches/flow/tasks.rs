@@ -245,13 +245,10 @@ pub(crate) fn endless() -> impl Work {
 }
 
 /// The same as the row of a storm, in one task: futures begin together, and are dropped together.
-pub(crate) fn in_one_task<F: Work, A: Future>(
+pub(crate) fn in_one_task<F: Work, A: Future + 'static>(
     endless: fn() -> F,
     all: impl Fn(Vec<F>) -> A + Clone + Send + 'static,
-) -> [NamedRun; 1]
-where
-    A: 'static,
-{
+) -> [NamedRun; 1] {
     let times = Options::read().of(TURNS / STORM, 1);
     let run: Run = Box::new(move || {
         BEGUN.reset();

@@ -1,7 +1,7 @@
 //! Tasks that start on their spawner's stack.
 
 use joint::task;
-use joint_executor::{spawn_local_now, spawn_now, spawn_now_with};
+use joint_executor::{TaskGuard, spawn_local_now, spawn_now, spawn_now_with};
 
 use crate::prelude::*;
 

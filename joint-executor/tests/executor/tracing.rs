@@ -2,7 +2,7 @@
 //! or dropped.
 #![cfg(feature = "tracing")]
 
-use std::{cell::RefCell, collections::BTreeMap, fmt::Debug};
+use std::fmt::Debug;
 
 use tracing_core::{
     Dispatch, Event, Field, Metadata, Subscriber,

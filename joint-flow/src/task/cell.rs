@@ -392,9 +392,10 @@ impl<F: Future + Send + 'static, S: Sink<F::Output> + Send + 'static> Driver<F, 
             place = unsafe { NonNull::new_unchecked(cell) };
             Self::of(place)
         });
-        // SAFETY: the cell is alive by the task. There is no handle yet.
-        unsafe { place.as_ref().head.set_task(OwnTask::Around(task)) };
-        Self::handles(place)
+        let (canceller, sink) = Self::handles(place);
+        // SAFETY: this is the first handle.
+        unsafe { canceller.head().set_task(OwnTask::Around(task)) };
+        (canceller, sink)
     }
 
     /// Starts a future that its handles do not cancel.

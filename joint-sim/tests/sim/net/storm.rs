@@ -56,7 +56,7 @@ fn a_stream_survives_a_storm_on_its_link() {
             (&stream).close().await.unwrap();
         };
         let mut received = Vec::new();
-        let read = async { (&stream).read_to_end(&mut received).await.unwrap() };
+        let read = async { stream.read_to_end(&mut received).await.unwrap() };
         zip(write, read).await;
         assert!(received == sent);
         storm.await;

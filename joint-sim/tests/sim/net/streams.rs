@@ -310,7 +310,7 @@ fn what_is_sent_again_after_a_loss_or_a_cut_arrives_once_and_in_order() {
                     (&stream).close().await.unwrap();
                 };
                 let mut received = Vec::new();
-                let read = async { (&there).read_to_end(&mut received).await.unwrap() };
+                let read = async { there.read_to_end(&mut received).await.unwrap() };
                 zip(write, read).await;
                 let sent: Vec<u8> = numbers().flat_map(u32::to_be_bytes).collect();
                 assert!(received == sent);

@@ -67,7 +67,7 @@ fn the_halves_of_a_stream_and_memory_that_is_not_initialised() {
             read.map_ok(|bytes| bytes.to_vec())
         });
         let mut bytes = read.await.unwrap();
-        (&server).read_to_end(&mut bytes).await.unwrap();
+        server.read_to_end(&mut bytes).await.unwrap();
         assert_eq!(bytes, b"hello");
         drop(reader);
     });
