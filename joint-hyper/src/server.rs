@@ -1,6 +1,7 @@
 //! [`Server`]: accepts connections until it is told to stop, and then ends them gracefully.
 
 use std::{
+    convert::Infallible,
     fmt,
     future::{poll_fn, ready},
     pin::{Pin, pin},
@@ -9,12 +10,13 @@ use std::{
     time::Duration,
 };
 
+use futures_lite::future::or;
 use joint_executor::{
     JoinSet,
     io::{TcpListener, TcpStream},
+    oneshot::{self, Receiver, Sender},
     time::{Sleep, sleep, timeout},
 };
-use joint_flow::shared::{self, Shared};
 
 use crate::JointIo;
 
@@ -141,8 +143,7 @@ impl Server {
         C: Connection + Send + 'static,
         E: Into<Error> + Send + 'static,
     {
-        let (stopping, stopped) = shared::channel();
-        let mut connections = JoinSet::new();
+        let (mut connections, mut stops) = (JoinSet::new(), Vec::new());
         let mut stop = pin!(stop);
         let mut rest: Option<Sleep> = None;
         loop {
@@ -161,7 +162,7 @@ impl Server {
             rest = None;
             match next {
                 Some(Ok((stream, _))) => {
-                    let connection = converse(prepare(stream), stopped.clone());
+                    let connection = converse(prepare(stream), stop_of_one(&mut stops));
                     let on_error = self.on_error.clone();
                     connections.spawn(async move {
                         if let Err(error) = connection.await {
@@ -177,7 +178,7 @@ impl Server {
             }
         }
         drop(self.listener);
-        stopping.send(());
+        drop(stops);
         let ended = async { while connections.join_next().await.is_some() {} };
         // Those that are left have run out of time, which the caller learns by their number.
         let _ = timeout(self.limit, ended).await;
@@ -187,34 +188,41 @@ impl Server {
     }
 }
 
+/// Returns what ends when `stops` is dropped.
+fn stop_of_one(stops: &mut Vec<Sender<Infallible>>) -> Receiver<Infallible> {
+    let (stop, stopped) = oneshot::channel();
+    if stops.len() == stops.capacity() {
+        // Half of the room at least is free afterwards, so few connections need this.
+        stops.retain(|stop| !stop.is_closed());
+        stops.reserve(stops.len() + 1);
+    }
+    stops.push(stop);
+    stopped
+}
+
 /// Prepares a connection and drives it to its end, which is early after the stop.
 async fn converse<C, E>(
     prepare: impl Future<Output = Result<C, E>>,
-    stopped: Shared<()>,
+    mut stop: Receiver<Infallible>,
 ) -> Result<(), Error>
 where
     C: Connection,
     E: Into<Error>,
 {
-    let mut stop = pin!(stopped.wait());
-    let mut prepare = pin!(prepare);
-    let prepared = poll_fn(|cx| match stop.as_mut().poll(cx) {
-        Poll::Ready(_) => Poll::Ready(None),
-        Poll::Pending => prepare.as_mut().poll(cx).map(Some),
-    });
-    let Some(connection) = prepared.await else {
+    let stopped = async { Err((&mut stop).await) };
+    let prepared = or(stopped, async { Ok(prepare.await) });
+    let Ok(connection) = prepared.await else {
         return Ok(());
     };
     let mut connection = pin!(connection.map_err(Into::into)?);
-    let mut is_stopping = false;
-    poll_fn(|cx| {
-        if !is_stopping && stop.as_mut().poll(cx).is_ready() {
-            is_stopping = true;
+    let stopped = async { Err(stop.await) };
+    match or(stopped, async { Ok(connection.as_mut().await) }).await {
+        Ok(ended) => ended?,
+        Err(_stopped) => {
             connection.as_mut().graceful_shutdown();
+            connection.await?;
         }
-        connection.as_mut().poll(cx)
-    })
-    .await?;
+    }
     Ok(())
 }
 
