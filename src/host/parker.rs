@@ -30,7 +30,7 @@
 //! | the two fences for the compiler | it could move what a signal handler has written past the look | none: it needs such a compiler |
 //! | a look before each exchange | a thread that has woken itself would exchange to take that | `a_thread_that_wakes_itself_takes_no_read_modify_write` |
 
-use core::{fmt, marker::PhantomData, ptr::NonNull, task::Waker};
+use core::{marker::PhantomData, ptr::NonNull, task::Waker};
 
 use super::unpark;
 use crate::waker::{Header, ThinWaker, VTable};
@@ -166,6 +166,7 @@ static TABLE: VTable = {
 /// assert_eq!(block_on(receiver), Ok(5));
 /// other.join().unwrap().unwrap();
 /// ```
+#[derive(Debug)]
 pub struct Parker {
     waker: Waker,
     /// It stays on its thread.
@@ -264,11 +265,5 @@ impl Parker {
 impl Default for Parker {
     fn default() -> Self {
         Self::new()
-    }
-}
-
-impl fmt::Debug for Parker {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Parker").finish_non_exhaustive()
     }
 }

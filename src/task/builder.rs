@@ -1,6 +1,6 @@
 //! [`Builder`]: options for making a task.
 
-use core::{fmt, future::Future, panic::Location};
+use core::{future::Future, panic::Location};
 
 use super::{
     JoinHandle, Runnable, Schedule,
@@ -27,6 +27,7 @@ use super::{
 /// runnable.run();
 /// assert_eq!(joint::block_on(handle), 8);
 /// ```
+#[derive(Debug)]
 #[must_use = "a builder does nothing until `spawn` is called"]
 pub struct Builder<M = (), N = Unnamed, P = Heap> {
     pub(super) place: P,
@@ -36,7 +37,7 @@ pub struct Builder<M = (), N = Unnamed, P = Heap> {
 }
 
 /// The settings of a new task, apart from its parts.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Settings {
     /// Where the task says that it was spawned, or `None` for the caller of `spawn`.
     pub(super) spawned: Option<&'static Location<'static>>,
@@ -285,16 +286,6 @@ impl<M, N: Name, P: Place> Builder<M, N, P> {
             let future = move |metadata| block.fill(OutputApart(future(metadata)));
             cell::allocate(self, has_handle, future, schedule)
         }
-    }
-}
-
-impl<M: fmt::Debug, N: Name, P> fmt::Debug for Builder<M, N, P> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Builder")
-            .field("metadata", &self.metadata)
-            .field("name", &self.name.get())
-            .field("propagate_panic", &self.settings.propagate_panic)
-            .finish()
     }
 }
 

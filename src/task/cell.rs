@@ -18,8 +18,8 @@
 //!    All other operations on `J` are the handle's.
 //! 3. Every holder of a reference, the runnable or the handle may call the schedule function. If
 //!    the function is stored in the task and not copied out first, the caller holds a reference
-//!    across the call ([`Held`](super::header::Held)), because another thread may run and free the
-//!    task before the call returns.
+//!    across the call ([`reference`](TaskView::reference)), because another thread may run and free
+//!    the task before the call returns.
 //! 4. The thread that the state word tells to free the task frees it. No other thread can reach the
 //!    task then.
 
@@ -153,14 +153,6 @@ struct Typed<'a, F, S, M, N, P> {
     types: PhantomData<&'a (F, S, N, P)>,
 }
 
-impl<F, S, M, N, P> Clone for Typed<'_, F, S, M, N, P> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<F, S, M, N, P> Copy for Typed<'_, F, S, M, N, P> {}
-
 impl<'a, F: Future, S: Schedule<M>, M, N: Name, P: Place> Typed<'a, F, S, M, N, P> {
     const PROPAGATING: &'static VTable = &Self::vtable(true);
     const PASSING: &'static VTable = &Self::vtable(false);
@@ -194,19 +186,19 @@ impl<'a, F: Future, S: Schedule<M>, M, N: Name, P: Place> Typed<'a, F, S, M, N, 
     }
 
     #[inline(always)]
-    fn cell(self) -> *mut Cell<F, S, M, N> {
+    fn cell(&self) -> *mut Cell<F, S, M, N> {
         self.view.task.0.cast().as_ptr()
     }
 
     #[inline]
-    fn stage(self) -> &'a UnsafeCell<Stage<F>> {
+    fn stage(&self) -> &'a UnsafeCell<Stage<F>> {
         // SAFETY: the task is alive.
         unsafe { &(*self.cell()).stage }
     }
 
     /// Returns the schedule function, for its hooks.
     #[inline]
-    fn hooks(self) -> &'a S {
+    fn hooks(&self) -> &'a S {
         // SAFETY: the task is alive, and the field is never written.
         unsafe { &(*self.cell()).schedule }
     }
@@ -242,7 +234,7 @@ impl<'a, F: Future, S: Schedule<M>, M, N: Name, P: Place> Typed<'a, F, S, M, N, 
     /// # Safety
     /// The caller has the runnable, and the stage holds the future.
     #[inline]
-    unsafe fn poll(self) -> Poll<F::Output> {
+    unsafe fn poll(&self) -> Poll<F::Output> {
         // SAFETY: a task's header, whose functions follow the contract. The waker is only borrowed:
         // it is not dropped, and the runnable keeps the task alive meanwhile.
         let waker = unsafe { ThinWaker::waker_from_header(self.view.task.0.cast()) };
@@ -267,7 +259,7 @@ impl<'a, F: Future, S: Schedule<M>, M, N: Name, P: Place> Typed<'a, F, S, M, N, 
     /// The caller has the runnable, whose run was pending and consumes the wake-ups of `seen`, and
     /// gives it up.
     #[inline]
-    unsafe fn idle(self, seen: Snapshot, again: OnAgain) -> Ran {
+    unsafe fn idle(&self, seen: Snapshot, again: OnAgain) -> Ran {
         unwind::or_abort(
             || "a schedule function's `pending` panicked",
             || {
@@ -299,7 +291,7 @@ impl<'a, F: Future, S: Schedule<M>, M, N: Name, P: Place> Typed<'a, F, S, M, N, 
                 let dropped = unsafe { self.drop_future(TaskEnd::Cancelled) };
                 let _ = dropped.map_err(unwind::drop_quietly);
                 // SAFETY: the word says that there is a runnable, and the stage is empty now.
-                unsafe { self.view.task.finish(Finisher::Runner) };
+                unsafe { self.view.finish(Finisher::Runner) };
                 Ran::Idle
             }
         }
@@ -311,7 +303,7 @@ impl<'a, F: Future, S: Schedule<M>, M, N: Name, P: Place> Typed<'a, F, S, M, N, 
     /// The caller has the runnable, whose run began with `seen`, and gives it up. The stage holds
     /// the future.
     #[inline(always)]
-    unsafe fn finish(self, seen: Snapshot, output: F::Output) -> Ran {
+    unsafe fn finish(&self, seen: Snapshot, output: F::Output) -> Ran {
         // SAFETY: the stage is the runner's (rule 1), and holds the future.
         if let Err(payload) = unsafe { self.drop_future(TaskEnd::Finished) } {
             unwind::drop_quietly(output);
@@ -330,7 +322,7 @@ impl<'a, F: Future, S: Schedule<M>, M, N: Name, P: Place> Typed<'a, F, S, M, N, 
     /// The caller has the runnable, whose run began with `seen`, and gives it up. The stage is
     /// empty.
     #[cold]
-    unsafe fn finish_panicked(self, seen: Snapshot, payload: Payload) -> Ran {
+    unsafe fn finish_panicked(&self, seen: Snapshot, payload: Payload) -> Ran {
         self.tell_end(TaskEnd::Panicked, Some(&payload));
         if self.view.vtable().propagate_panic {
             // SAFETY: passed on from the caller.
@@ -351,7 +343,7 @@ impl<'a, F: Future, S: Schedule<M>, M, N: Name, P: Place> Typed<'a, F, S, M, N, 
     /// The caller has the runnable, whose run began with `seen`, and gives it up. The stage is
     /// empty.
     #[cold]
-    unsafe fn end_in_panic(self, seen: Snapshot, payload: Payload) -> Option<ThinWaker> {
+    unsafe fn end_in_panic(&self, seen: Snapshot, payload: Payload) -> Option<ThinWaker> {
         // SAFETY: the stage is the runner's (rule 1), and is empty.
         unsafe { self.fill(PanicPayload::of(self.view, payload)) };
         self.view.state().set_panicked();
@@ -362,7 +354,7 @@ impl<'a, F: Future, S: Schedule<M>, M, N: Name, P: Place> Typed<'a, F, S, M, N, 
     /// # Safety
     /// The stage is the caller's (rule 1), and is empty. `T` is the output or `PanicPayload`.
     #[inline(always)]
-    unsafe fn fill<T>(self, end: T) {
+    unsafe fn fill<T>(&self, end: T) {
         self.stage().with_mut(|stage| {
             // SAFETY: the stage is the caller's, is empty, and has room for `end`.
             unsafe { stage.cast::<T>().write(end) };
@@ -384,7 +376,7 @@ impl<'a, F: Future, S: Schedule<M>, M, N: Name, P: Place> Typed<'a, F, S, M, N, 
     /// # Safety
     /// The caller has the runnable, whose state was `seen`, and gives it up.
     #[cold]
-    unsafe fn cancel_from(self, seen: Snapshot) -> Option<ThinWaker> {
+    unsafe fn cancel_from(&self, seen: Snapshot) -> Option<ThinWaker> {
         // SAFETY: the stage is the runner's (rule 1), and holds the future.
         if let Err(payload) = unsafe { self.drop_future(TaskEnd::Cancelled) } {
             // SAFETY: the stage is empty, and the rest is passed on from the caller.
@@ -401,7 +393,7 @@ impl<'a, F: Future, S: Schedule<M>, M, N: Name, P: Place> Typed<'a, F, S, M, N, 
     /// The caller has the runnable, whose run began with `seen`, and gives it up. The stage holds
     /// the result if `how` says that there is one, and is empty otherwise.
     #[inline]
-    unsafe fn complete(self, seen: Snapshot, how: Ended) -> Option<ThinWaker> {
+    unsafe fn complete(&self, seen: Snapshot, how: Ended) -> Option<ThinWaker> {
         let join = self.view.join();
         let completed = match seen.has_handle() {
             false => Completed::Detached,
@@ -419,7 +411,7 @@ impl<'a, F: Future, S: Schedule<M>, M, N: Name, P: Place> Typed<'a, F, S, M, N, 
                     unsafe { Self::drop_output(self.view.task) };
                 }
                 // SAFETY: the handle does not take over the task, and the stage is empty.
-                unsafe { self.view.task.finish(Finisher::Runner) };
+                unsafe { self.view.finish(Finisher::Runner) };
                 None
             }
         }
@@ -431,7 +423,7 @@ impl<'a, F: Future, S: Schedule<M>, M, N: Name, P: Place> Typed<'a, F, S, M, N, 
     /// # Safety
     /// The stage is the caller's (rule 1), and holds the future.
     #[inline]
-    unsafe fn drop_future(self, how: TaskEnd) -> Result<(), Payload> {
+    unsafe fn drop_future(&self, how: TaskEnd) -> Result<(), Payload> {
         let dropped = self.stage().with_mut(|stage| {
             // SAFETY: it holds the future, and counts as empty from here on.
             unwind::catch(|| unsafe { stage.cast::<F>().drop_in_place() })
@@ -443,7 +435,7 @@ impl<'a, F: Future, S: Schedule<M>, M, N: Name, P: Place> Typed<'a, F, S, M, N, 
 
     /// Tells the schedule function that the future has been dropped, and how the task ends.
     #[inline]
-    fn tell_end(self, how: TaskEnd, panic: Option<&Payload>) {
+    fn tell_end(&self, how: TaskEnd, panic: Option<&Payload>) {
         unwind::or_abort(
             || "a schedule function's `ended` panicked",
             || {

@@ -1,4 +1,6 @@
-//! [`JoinHandle`]: awaits a task, cancels it, or detaches it.
+//! [`JoinHandle`]: awaits a task, cancels it, or detaches it; [`AbortHandle`], which only cancels
+//! it; and the futures that a handle can be turned into, which give something other than the plain
+//! output.
 
 use core::{
     fmt,
@@ -11,7 +13,7 @@ use core::{
 };
 
 use super::{
-    Fallible, JoinResult, PanicPayload, Runnable, TaskView,
+    CancelledTask, JoinError, PanicPayload, Runnable, TaskView,
     header::Task,
     state::{Finisher, Next, State},
 };
@@ -105,7 +107,7 @@ impl<T, M> JoinHandle<T, M> {
     pub fn detach(self) {
         let this = ManuallyDrop::new(self);
         // SAFETY: the handle is given up: it is not dropped.
-        unsafe { give_up(this.task, this.registration, State::detach) };
+        unsafe { give_up(this.view(), this.registration, State::detach) };
     }
 
     /// Cancels the task, without waiting for the cancellation. The task's next run drops the future
@@ -262,17 +264,20 @@ impl<T, M> JoinHandle<T, M> {
         JoinResult { handle: self }
     }
 
+    /// Returns a handle that can cancel the task, and nothing else.
+    pub fn abort_handle(&self) -> AbortHandle {
+        self.view().reference()
+    }
+
     /// Polls for the output or the panic of the task, or for `None` if it was cancelled.
     #[inline]
     pub(super) fn poll_ended(
         &mut self,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<T, PanicPayload>>> {
-        assert!(
-            !self.registration.is_ended(),
-            "a `JoinHandle` was polled again after it had returned the result; do not poll it \
-             after that"
-        );
+        if self.registration.is_ended() {
+            polled_again();
+        }
         let join = self.view().join();
         // SAFETY: the handle keeps the task alive, and has not detached.
         let poll = unsafe { Completion::raw_poll(join, cx.waker(), &mut self.registration) };
@@ -281,7 +286,7 @@ impl<T, M> JoinHandle<T, M> {
         Poll::Ready(match ended {
             // SAFETY: the task has ended with an output or a panic in the stage, which now belongs
             // to the handle, and which the handle has not taken.
-            Ended::Done => Some(unsafe { self.task.take_output::<T>() }),
+            Ended::Done => Some(unsafe { self.view().take_output::<T>() }),
             Ended::Abandoned => None,
         })
     }
@@ -300,12 +305,19 @@ impl<T, M> JoinHandle<T, M> {
     }
 }
 
+#[cold]
+fn polled_again() -> ! {
+    panic!(
+        "a `JoinHandle` was polled again after it had returned the result; do not poll it after that"
+    );
+}
+
 /// Gives the handle of a task up, which leaves the state word by `leave` if the task has not ended.
 ///
 /// # Safety
 /// The caller has the handle of the task, with its registration, and gives it up.
 #[inline]
-unsafe fn give_up(task: Task, registration: Registration, leave: fn(&State) -> Next) {
+unsafe fn give_up<M>(task: TaskView<'_, M>, registration: Registration, leave: fn(&State) -> Next) {
     if registration.is_ended() {
         // SAFETY: passed on from the caller, which has taken the result.
         unsafe { task.finish(Finisher::Handle) }
@@ -318,21 +330,19 @@ unsafe fn give_up(task: Task, registration: Registration, leave: fn(&State) -> N
 /// # Safety
 /// The caller has the handle of the task, which has not taken the result, and gives it up.
 #[inline(never)]
-unsafe fn give_up_unjoined(task: Task, leave: fn(&State) -> Next) {
-    // SAFETY: the handle keeps the task alive.
-    let view = unsafe { task.view::<()>() };
-    let detached = match view.ended() {
+unsafe fn give_up_unjoined<M>(task: TaskView<'_, M>, leave: fn(&State) -> Next) {
+    let detached = match task.ended() {
         Some(ended) => Detached::Finished(ended),
         // SAFETY: the handle keeps the task alive, and this is its last act on the word.
-        None => unsafe { Completion::raw_detach(view.join()) },
+        None => unsafe { Completion::raw_detach(task.join()) },
     };
     match detached {
         Detached::Finished(ended) => {
             // The result's drop may look for the end, which the join word may show no more.
-            view.link().note_end();
+            task.link().note_end();
             if ended == Ended::Done {
                 // SAFETY: ended with an output or a panic in the stage, which is the handle's now.
-                unsafe { (view.vtable().drop_output)(task) };
+                unsafe { (task.vtable().drop_output)(task.task) };
             }
             // SAFETY: the handle is given up. The stage is empty: the result was dropped above, or
             // there was none.
@@ -341,8 +351,8 @@ unsafe fn give_up_unjoined(task: Task, leave: fn(&State) -> Next) {
         // The registered waker is user code, so it is dropped last, and also if the schedule
         // function panics.
         Detached::Pending(_registered) => {
-            let _held = view.hold();
-            let outcome = leave(view.state());
+            let _held = task.hold();
+            let outcome = leave(task.state());
             // SAFETY: this is the state word's answer, and `_held` keeps rule 3.
             unsafe { task.follow(outcome) };
         }
@@ -376,7 +386,7 @@ impl<T, M> Drop for JoinHandle<T, M> {
     #[inline]
     fn drop(&mut self) {
         // SAFETY: the handle is given up.
-        unsafe { give_up(self.task, self.registration, State::cancel) };
+        unsafe { give_up(self.view(), self.registration, State::cancel) };
     }
 }
 
@@ -385,3 +395,135 @@ impl<T, M> fmt::Debug for JoinHandle<T, M> {
         self.view().debug("JoinHandle", f)
     }
 }
+
+/// Cancels a task from anywhere, without its [`JoinHandle`]. Made by [`JoinHandle::abort_handle`].
+///
+/// Dropping it does nothing to the task. It keeps the task's [memory](super#memory), though not its
+/// future, until it is dropped. Like a waker, it also keeps a detached task from being dropped when
+/// nothing else could wake that task any more.
+///
+/// # Cost
+/// One atomic read-modify-write each to make, clone and drop it.
+///
+/// # Example
+/// ```
+/// use joint::task;
+///
+/// let (runnable, handle) = task::spawn(async { 1 }, |_| {});
+/// let abort = handle.abort_handle();
+/// abort.abort();
+/// runnable.run();
+/// assert!(abort.is_finished());
+/// assert_eq!(joint::block_on(handle.fallible()), None);
+/// ```
+pub struct AbortHandle(pub(super) Task);
+
+impl UnwindSafe for AbortHandle {}
+impl RefUnwindSafe for AbortHandle {}
+
+impl AbortHandle {
+    pub(super) fn view(&self) -> TaskView<'_> {
+        // SAFETY: it has a waker's reference, which keeps the task alive.
+        unsafe { self.0.view() }
+    }
+
+    /// Cancels the task without waiting for it, as [`JoinHandle::abort`] does.
+    pub fn abort(&self) {
+        if !self.is_finished() {
+            self.view().abort();
+        }
+    }
+
+    /// Returns whether the task has ended. Once an abort handle of the task has returned true, all
+    /// of them do. This orders nothing.
+    pub fn is_finished(&self) -> bool {
+        self.view().has_ended()
+    }
+}
+
+impl Clone for AbortHandle {
+    fn clone(&self) -> Self {
+        self.view().reference()
+    }
+}
+
+impl Drop for AbortHandle {
+    fn drop(&mut self) {
+        let task = self.view();
+        // SAFETY: this is the state word's answer. Giving up a waker asks to schedule only an
+        // orphan, and `schedule_orphan` holds a reference of its own.
+        unsafe { task.follow(task.state().drop_waker()) };
+    }
+}
+
+impl fmt::Debug for AbortHandle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.view().debug("AbortHandle", f)
+    }
+}
+
+/// The future of [`JoinHandle::result`]. Dropping it cancels the task.
+#[must_use = "futures do nothing unless awaited; dropping this one cancels the task"]
+pub struct JoinResult<T, M = ()> {
+    handle: JoinHandle<T, M>,
+}
+
+impl<T, M> Future for JoinResult<T, M> {
+    type Output = Result<T, JoinError>;
+
+    /// # Panics
+    /// Panics if it is polled again after it was ready.
+    #[inline]
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        self.handle.poll_ended(cx).map(|ended| match ended {
+            Some(ended) => ended.map_err(JoinError::Panicked),
+            None => Err(JoinError::Cancelled(CancelledTask::of(self.handle.view()))),
+        })
+    }
+}
+
+/// The future of [`JoinHandle::fallible`] and of [`JoinHandle::cancel`]: the output, or `None` if
+/// the task was cancelled. It is ready once the task's future has been dropped. Dropping it cancels
+/// the task.
+#[must_use = "await this to know how the task ends; dropping it cancels the task"]
+pub struct Fallible<T, M = ()> {
+    handle: JoinHandle<T, M>,
+}
+
+impl<T, M> Future for Fallible<T, M> {
+    type Output = Option<T>;
+
+    /// # Panics
+    /// Resumes the panic of the task. Panics if it is polled again after it was ready.
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<T>> {
+        self.handle.poll_ended(cx).map(|ended| match ended? {
+            Ok(output) => Some(output),
+            Err(payload) => payload.resume(),
+        })
+    }
+}
+
+/// Implements what these futures share, which is access to the handle that they own.
+macro_rules! owns_handle {
+    ($($name:ident),*) => {$(
+        impl<T, M> $name<T, M> {
+            /// Returns the handle by reference, for example to abort the task or to inspect it.
+            pub fn handle(&self) -> &JoinHandle<T, M> {
+                &self.handle
+            }
+
+            /// Returns the handle.
+            pub fn into_handle(self) -> JoinHandle<T, M> {
+                self.handle
+            }
+        }
+
+        impl<T, M> fmt::Debug for $name<T, M> {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.debug_tuple(stringify!($name)).field(&self.handle).finish()
+            }
+        }
+    )*};
+}
+
+owns_handle!(JoinResult, Fallible);

@@ -4,7 +4,7 @@
 use core::{fmt, marker::PhantomData, panic::Location, ptr::NonNull, task::Waker};
 
 use super::{
-    Link, Origin, PanicPayload, ScheduleInfo, TaskView,
+    AbortHandle, Link, Origin, PanicPayload, ScheduleInfo, TaskView,
     apart::{Apart, is_large},
     polled,
     state::{Finisher, Next, State},
@@ -145,80 +145,6 @@ impl Task {
         }
     }
 
-    /// Gives up the finisher of the task, which has ended.
-    ///
-    /// # Safety
-    /// The caller has the runnable, or has the handle, as `finisher` says, and gives it up. The
-    /// other of the two does not take over the task, whose stage is empty.
-    #[inline]
-    pub(super) unsafe fn finish(self, finisher: Finisher) {
-        // SAFETY: the runnable or the handle keeps the task alive.
-        let next = unsafe { self.view::<()>() }.state().finish(finisher);
-        // SAFETY: this is the state word's answer, which is not to schedule.
-        unsafe { self.follow(next) }
-    }
-
-    /// Hands a new runnable to the schedule function.
-    ///
-    /// # Safety
-    /// The task must be scheduled, by this caller, and rule 3 is kept by a [`Held`], or by a waker
-    /// or handle that outlives the call.
-    #[inline]
-    pub(super) unsafe fn schedule(self, info: ScheduleInfo) {
-        // SAFETY: a task that must be scheduled is alive.
-        let schedule = unsafe { self.view::<()>() }.vtable().schedule;
-        // SAFETY: passed on from the caller.
-        unsafe { schedule(self, info) }
-    }
-
-    /// Schedules as [`schedule`](Task::schedule) does, and keeps rule 3 itself.
-    ///
-    /// # Safety
-    /// The caller has the runnable, and gives it up.
-    pub(super) unsafe fn schedule_held(self, info: ScheduleInfo) {
-        // SAFETY: the runnable keeps the task alive up to the call.
-        let _held = unsafe { self.view::<()>() }.hold();
-        // SAFETY: the runnable is given up, and rule 3 is kept by `_held`.
-        unsafe { self.schedule(info) };
-    }
-
-    /// Returns the output or the panic, whichever the stage holds: the state word says which. With
-    /// its final type, because a large output is copied for each change of that.
-    ///
-    /// # Safety
-    /// The task has completed without being cancelled, and its stage is the caller's (rule 1). The
-    /// stage is empty after this.
-    #[inline]
-    pub(super) unsafe fn take_output<T>(self) -> Result<T, PanicPayload> {
-        // SAFETY: the handle keeps the task alive.
-        let view = unsafe { self.view::<()>() };
-        // SAFETY: passed on from the caller.
-        let stage = unsafe { (view.vtable().output)(self) };
-        if view.state().snapshot().is_panicked() {
-            // SAFETY: the stage holds the panic, which counts as moved out from here on.
-            let payload = unsafe { stage.cast::<PanicPayload>().read() };
-            return Err(payload);
-        }
-        if is_large::<T>() && view.vtable().has_heap {
-            // SAFETY: the stage holds the output's block, which counts as moved out from here on.
-            let output = unsafe { stage.cast::<Apart<T>>().read() };
-            // SAFETY: an output is not pinned.
-            return Ok(unsafe { output.take() });
-        }
-        // SAFETY: the stage holds the output, which counts as moved out from here on.
-        Ok(unsafe { stage.cast::<T>().read() })
-    }
-
-    /// # Safety
-    /// The state word has told the caller to free (rule 4), and the stage is empty.
-    #[inline]
-    pub(super) unsafe fn free(self) {
-        // SAFETY: alive until freed below.
-        let free = unsafe { self.view::<()>() }.vtable().free;
-        // SAFETY: passed on from the caller.
-        unsafe { free(self) }
-    }
-
     /// Frees a task that has an id, before which the block of the id is freed.
     ///
     /// # Safety
@@ -228,43 +154,10 @@ impl Task {
         // Dropped last, because its drop may panic.
         // SAFETY: the task belongs to the caller alone.
         let _data = unsafe { self.0.as_mut() }.origin.forget();
-        // SAFETY: passed on from the caller.
-        unsafe { self.free() }
-    }
-
-    /// Does what a transition has left to do.
-    ///
-    /// # Safety
-    /// `next` is the state word's answer for this task. If it is to schedule, a [`Held`] keeps
-    /// rule 3 where that needs one.
-    #[inline]
-    pub(super) unsafe fn follow(self, next: Next) {
-        match next {
-            Next::Nothing => {}
-            // SAFETY: the state word has said so, and the caller keeps rule 3.
-            Next::Schedule => unsafe { self.schedule(ScheduleInfo::WOKEN) },
-            // SAFETY: the state word has said so. The task is finished and has no handle, so the
-            // stage is empty.
-            Next::Free => unsafe { self.free() },
-            // SAFETY: the state word has said so.
-            Next::Orphan => unsafe { self.schedule_orphan() },
-        }
-    }
-
-    /// Schedules an orphan once, so that its executor drops the future.
-    ///
-    /// # Safety
-    /// The task is an orphan.
-    #[cold]
-    unsafe fn schedule_orphan(self) {
-        // SAFETY: an orphan belongs to the caller alone.
+        // SAFETY: alive until freed below.
         let view = unsafe { self.view::<()>() };
-        let stored = view.vtable().schedule_is_stored;
-        view.state().revive_orphan(stored);
-        let _held = stored.then(|| Held(self));
-        // SAFETY: an orphan has no runnable, and the word now says that there is one. `_held` keeps
-        // rule 3.
-        unsafe { self.schedule(ScheduleInfo::WOKEN) };
+        // SAFETY: passed on from the caller.
+        unsafe { view.free() }
     }
 }
 
@@ -340,7 +233,7 @@ impl<'a, M> TaskView<'a, M> {
     /// Cancels the task, which its next run finds.
     pub(super) fn abort(self) {
         // SAFETY: this is the state word's answer, and the task outlives the call.
-        unsafe { self.task.follow(self.state().abort()) }
+        unsafe { self.follow(self.state().abort()) }
     }
 
     /// Makes a waker.
@@ -352,16 +245,104 @@ impl<'a, M> TaskView<'a, M> {
     }
 
     /// Takes a reference, as a waker has one.
-    pub(super) fn reference(self) -> Held {
+    pub(super) fn reference(self) -> AbortHandle {
         self.state().add_waker();
-        Held(self.task)
+        AbortHandle(self.task)
     }
 
     /// Takes a reference to hold across calls of the schedule function, if the function needs one
     /// (rule 3).
-    pub(super) fn hold(self) -> Option<Held> {
+    pub(super) fn hold(self) -> Option<AbortHandle> {
         let stored = self.vtable().schedule_is_stored;
         stored.then(|| self.reference())
+    }
+
+    /// Gives up the finisher of the task, which has ended.
+    ///
+    /// # Safety
+    /// The caller has the runnable, or has the handle, as `finisher` says, and gives it up. The
+    /// other of the two does not take over the task, whose stage is empty.
+    #[inline]
+    pub(super) unsafe fn finish(self, finisher: Finisher) {
+        // SAFETY: this is the state word's answer, which is not to schedule.
+        unsafe { self.follow(self.state().finish(finisher)) }
+    }
+
+    /// Hands a new runnable to the schedule function.
+    ///
+    /// # Safety
+    /// The task must be scheduled, by this caller, and rule 3 is kept by a
+    /// [reference](TaskView::reference), or by a waker or handle that outlives the call.
+    #[inline]
+    pub(super) unsafe fn schedule(self, info: ScheduleInfo) {
+        // SAFETY: passed on from the caller.
+        unsafe { (self.vtable().schedule)(self.task, info) }
+    }
+
+    /// Returns the output or the panic, whichever the stage holds: the state word says which. With
+    /// its final type, because a large output is copied for each change of that.
+    ///
+    /// # Safety
+    /// The task has completed without being cancelled, and its stage is the caller's (rule 1). The
+    /// stage is empty after this.
+    #[inline]
+    pub(super) unsafe fn take_output<T>(self) -> Result<T, PanicPayload> {
+        // SAFETY: passed on from the caller.
+        let stage = unsafe { (self.vtable().output)(self.task) };
+        if self.state().snapshot().is_panicked() {
+            // SAFETY: the stage holds the panic, which counts as moved out from here on.
+            let payload = unsafe { stage.cast::<PanicPayload>().read() };
+            return Err(payload);
+        }
+        if is_large::<T>() && self.vtable().has_heap {
+            // SAFETY: the stage holds the output's block, which counts as moved out from here on.
+            let output = unsafe { stage.cast::<Apart<T>>().read() };
+            // SAFETY: an output is not pinned.
+            return Ok(unsafe { output.take() });
+        }
+        // SAFETY: the stage holds the output, which counts as moved out from here on.
+        Ok(unsafe { stage.cast::<T>().read() })
+    }
+
+    /// # Safety
+    /// The state word has told the caller to free (rule 4), and the stage is empty.
+    #[inline]
+    pub(super) unsafe fn free(self) {
+        // SAFETY: passed on from the caller.
+        unsafe { (self.vtable().free)(self.task) }
+    }
+
+    /// Does what a transition has left to do.
+    ///
+    /// # Safety
+    /// `next` is the state word's answer for this task. If it is to schedule, a
+    /// [reference](TaskView::reference) keeps rule 3 where that needs one.
+    #[inline]
+    pub(super) unsafe fn follow(self, next: Next) {
+        match next {
+            Next::Nothing => {}
+            // SAFETY: the state word has said so, and the caller keeps rule 3.
+            Next::Schedule => unsafe { self.schedule(ScheduleInfo::WOKEN) },
+            // SAFETY: the state word has said so. The task is finished and has no handle, so the
+            // stage is empty.
+            Next::Free => unsafe { self.free() },
+            // SAFETY: the state word has said so.
+            Next::Orphan => unsafe { self.schedule_orphan() },
+        }
+    }
+
+    /// Schedules an orphan once, so that its executor drops the future.
+    ///
+    /// # Safety
+    /// The task is an orphan.
+    #[cold]
+    unsafe fn schedule_orphan(self) {
+        let stored = self.vtable().schedule_is_stored;
+        self.state().revive_orphan(stored);
+        let _held = stored.then(|| AbortHandle(self.task));
+        // SAFETY: an orphan has no runnable, and the word now says that there is one. `_held` keeps
+        // rule 3.
+        unsafe { self.schedule(ScheduleInfo::WOKEN) };
     }
 
     /// Writes the task's name, where it was spawned, its join word, which says whether it has
@@ -379,25 +360,6 @@ impl<'a, M> TaskView<'a, M> {
     }
 }
 
-/// A waker's reference, which keeps the task alive.
-pub(super) struct Held(Task);
-
-impl Held {
-    pub(super) fn view(&self) -> TaskView<'_> {
-        // SAFETY: the reference keeps the task alive.
-        unsafe { self.0.view() }
-    }
-}
-
-impl Drop for Held {
-    fn drop(&mut self) {
-        let outcome = self.view().state().drop_waker();
-        // SAFETY: this is the state word's answer. Giving up a waker asks to schedule only an
-        // orphan, and `schedule_orphan` holds a reference of its own.
-        unsafe { self.0.follow(outcome) };
-    }
-}
-
 /// The waker's table of a task of that family. The functions are the same for all types.
 pub(super) const fn waker(family: Option<&'static waker::Family>) -> waker::VTable {
     unsafe fn clone(header: NonNull<waker::Header>) {
@@ -410,7 +372,7 @@ pub(super) const fn waker(family: Option<&'static waker::Family>) -> waker::VTab
         let view = unsafe { task.view::<()>() };
         if view.vtable().schedule_is_stored {
             // Hold the given-up reference across the call.
-            let _held = Held(task);
+            let _held = AbortHandle(task);
             // SAFETY: `_held` is that waker.
             return unsafe { wake_by_ref(header) };
         }
@@ -420,7 +382,7 @@ pub(super) const fn waker(family: Option<&'static waker::Family>) -> waker::VTab
         }
         let outcome = view.state().wake_by_value();
         // SAFETY: this is the state word's answer, and the schedule function is not stored.
-        unsafe { task.follow(outcome) }
+        unsafe { view.follow(outcome) }
     }
     unsafe fn wake_by_ref(header: NonNull<waker::Header>) {
         let task = Task::of(header);
@@ -428,14 +390,14 @@ pub(super) const fn waker(family: Option<&'static waker::Family>) -> waker::VTab
             return;
         }
         // SAFETY: the caller holds a waker, or runs the task.
-        let next = unsafe { task.view::<()>() }.state().wake();
+        let view = unsafe { task.view::<()>() };
         // SAFETY: this is the state word's answer. A running task has unconsumed wake-ups, so if
         // the answer is to schedule, the caller holds a waker, which outlives the call.
-        unsafe { task.follow(next) }
+        unsafe { view.follow(view.state().wake()) }
     }
     unsafe fn drop(header: NonNull<waker::Header>) {
         // This gives up the caller's reference.
-        core::mem::drop(Held(Task::of(header)));
+        core::mem::drop(AbortHandle(Task::of(header)));
     }
     waker::VTable {
         clone,

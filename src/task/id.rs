@@ -33,7 +33,7 @@ use joint_switch::{AtomicPtr, Retire, UnsafeCell, heap, order, unique};
 /// let (runnable, _handle) = task::spawn(async {}, |_| {});
 /// assert_ne!(runnable.id(), before);
 /// ```
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Id(NonZero<u64>);
 
 impl Id {
@@ -46,12 +46,6 @@ impl Id {
 impl fmt::Display for Id {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
-    }
-}
-
-impl fmt::Debug for Id {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Id({self})")
     }
 }
 

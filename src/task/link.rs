@@ -1,6 +1,6 @@
 //! [`Link`]: a word in each task for an executor's own queue.
 
-use core::{fmt, sync::atomic::Ordering};
+use core::sync::atomic::Ordering;
 
 use joint_switch::{AtomicPtr, Retire, order};
 
@@ -35,6 +35,7 @@ use joint_switch::{AtomicPtr, Retire, order};
 /// }
 /// assert!(handles.iter().all(|handle| handle.is_finished()));
 /// ```
+#[derive(Debug)]
 #[repr(transparent)]
 pub struct Link(AtomicPtr<()>);
 
@@ -90,11 +91,5 @@ impl Link {
 impl Retire for Link {
     fn retire(&mut self) {
         self.0.retire();
-    }
-}
-
-impl fmt::Debug for Link {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Link").finish_non_exhaustive()
     }
 }

@@ -193,7 +193,6 @@
 //! [budget]: crate::budget
 //! [`Host::on_panic`]: crate::host::Host::on_panic
 
-mod abort;
 mod apart;
 mod builder;
 mod cell;
@@ -202,7 +201,6 @@ mod handle;
 mod header;
 #[cfg(feature = "alloc")]
 mod id;
-mod join;
 mod link;
 #[cfg(feature = "std")]
 mod local;
@@ -238,13 +236,13 @@ use self::{
     payload::{Payload, message_of},
 };
 
+#[doc(alias = "FallibleTask")]
+pub use self::handle::Fallible;
 #[doc(alias = "Task")]
 pub use self::handle::JoinHandle;
 #[cfg(feature = "alloc")]
 #[doc(alias = "TaskId")]
 pub use self::id::Id;
-#[doc(alias = "FallibleTask")]
-pub use self::join::Fallible;
 #[cfg(not(feature = "alloc"))]
 pub use self::no_alloc::PanicPayload;
 #[cfg(feature = "alloc")]
@@ -252,10 +250,9 @@ pub use self::no_alloc::PanicPayload;
 #[doc(alias = "undispatched")]
 pub use self::spawning::spawn_now;
 pub use self::{
-    abort::AbortHandle,
     builder::Builder,
     error::{CancelledTask, JoinError},
-    join::JoinResult,
+    handle::{AbortHandle, JoinResult},
     link::Link,
     runnable::{Polled, Runnable},
     schedule::{Copied, Schedule, ScheduleInfo, WithInfo},

@@ -231,9 +231,10 @@ impl<M> Runnable<M> {
     /// Passes the runnable to the schedule function.
     #[inline]
     pub fn schedule(self) {
-        let task = ManuallyDrop::new(self).task;
-        // SAFETY: the runnable is given up: it is not dropped.
-        unsafe { task.schedule_held(ScheduleInfo::WOKEN) };
+        let this = ManuallyDrop::new(self);
+        let _held = this.view().hold();
+        // SAFETY: the runnable is given up: it is not dropped. `_held` keeps rule 3.
+        unsafe { this.view().schedule(ScheduleInfo::WOKEN) };
     }
 
     /// Returns the metadata that the task was made with.

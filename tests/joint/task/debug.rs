@@ -72,11 +72,11 @@ fn a_builder_shows_what_it_was_given() {
         .propagate_panic(false);
     has(
         &builder,
-        "metadata: 7 .. name: Some(\"seven\") .. propagate_panic: false",
+        "metadata: 7 .. name: Named(\"seven\") .. propagate_panic: false",
     );
     has(
         Builder::new(),
-        "metadata: () .. name: None .. propagate_panic: true",
+        "metadata: () .. name: Unnamed .. propagate_panic: true",
     );
 }
 
