@@ -299,11 +299,14 @@ impl ThinWaker {
     /// Returns the waker that this one stands for, and still owns.
     #[inline]
     fn lent(&self) -> ManuallyDrop<Waker> {
-        ManuallyDrop::new(match self.is_foreign() {
-            // SAFETY: a live header. The reference is given away with `self`, or not at all.
-            false => unsafe { Self::waker_from_header(self.0.cast()) },
+        ManuallyDrop::new(if self.is_foreign() {
             // SAFETY: the waker is in its slot while `self` owns it.
-            true => unsafe { copy_of(self.0.as_ptr()).assume_init() },
+            let waker = unsafe { copy_of(self.0.as_ptr()) };
+            // SAFETY: as above.
+            unsafe { waker.assume_init() }
+        } else {
+            // SAFETY: a live header. The reference is given away with `self`, or not at all.
+            unsafe { Self::waker_from_header(self.0.cast()) }
         })
     }
 

@@ -123,7 +123,9 @@ impl Slotted {
         // SAFETY: passed on from the caller.
         let thin = unsafe { Self::place(this, waker) };
         // SAFETY: as above.
-        unsafe { (*Self::word(this)).exchange(thin, id, registration) }
+        let word = unsafe { &*Self::word(this) };
+        // SAFETY: as above.
+        unsafe { word.exchange(thin, id, registration) }
     }
 
     /// # Safety
@@ -148,7 +150,9 @@ impl Slotted {
             _ => waker.into(),
         };
         // SAFETY: as above.
-        unsafe { (*Self::word(this)).exchange(thin, id, registration) }
+        let word = unsafe { &*Self::word(this) };
+        // SAFETY: as above.
+        unsafe { word.exchange(thin, id, registration) }
     }
 
     /// Puts the first waker into the slot, if it is of another crate.
