@@ -28,7 +28,6 @@ fn drop_payload(payload: Box<dyn Any + Send>) {
 
 /// Drops a value that nobody takes. A panic of the drop goes no further, as for the output of a
 /// task whose handle is dropped: whether anybody took the value may be up to chance.
-#[inline]
 pub(super) fn drop_quietly<T>(left: T) {
     guarded(|| drop(left));
 }
@@ -43,8 +42,11 @@ impl<T> Default for Quiet<T> {
 }
 
 impl<T> Drop for Quiet<T> {
+    #[inline]
     fn drop(&mut self) {
-        drop_quietly(self.0.take());
+        if let Some(left) = self.0.take() {
+            drop_quietly(left);
+        }
     }
 }
 

@@ -124,8 +124,7 @@ pub(super) fn waits_for_lent() -> bool {
 
 /// Calls `f`, which waits for another thread to give back what this one has lent.
 pub(super) fn while_lent<R>(f: impl FnOnce() -> R) -> R {
-    let _restore = put(|code| &mut code.waits_for_lent, true);
-    f()
+    HERE.with(|here| here.with(|code| &mut code.waits_for_lent, true, f))
 }
 
 /// Calls `f` as code of a worker, which has these forks.
@@ -136,42 +135,43 @@ pub(super) fn as_worker<W, F, R>(worker: *const W, forks: *const F, f: impl FnOn
         forks: forks.cast(),
         ..Code::NOBODY
     };
-    be(code, f)
+    HERE.with(|here| here.be(code, f))
 }
 
 pub(super) fn apart<R>(f: impl FnOnce() -> R) -> R {
-    be(Code::NOBODY, f)
+    HERE.with(|here| here.be(Code::NOBODY, f))
 }
 
 /// Calls `f`, which disposes of a future.
 pub(super) fn as_disposed<R>(is_own: bool, f: impl FnOnce() -> R) -> R {
-    let code = Code {
-        local: ptr::null(),
-        values: ptr::null(),
-        is_disposed: !is_own,
-        waits_for_lent: false,
-        ..code()
-    };
-    be(code, f)
+    HERE.with(|here| {
+        let code = Code {
+            local: ptr::null(),
+            values: ptr::null(),
+            is_disposed: !is_own,
+            waits_for_lent: false,
+            ..here.code.get()
+        };
+        here.be(code, f)
+    })
 }
 
 pub(super) fn as_entered<E, R>(executor: *const E, f: impl FnOnce() -> R) -> R {
-    let around = code();
-    let code = Code {
-        entered: executor.cast(),
-        values: around.values,
-        waits_for_lent: around.waits_for_lent,
-        ..Code::NOBODY
-    };
-    let _restore = put(|all| all, code);
-    f()
+    HERE.with(|here| {
+        let code = Code {
+            entered: executor.cast(),
+            values: here.code.get().values,
+            waits_for_lent: here.code.get().waits_for_lent,
+            ..Code::NOBODY
+        };
+        with_value(&here.code, code, f)
+    })
 }
 
 #[inline]
 pub(super) fn as_local<L, R>(local: *const L, f: impl FnOnce() -> R) -> R {
     let _budget = budget::save();
-    let _restore = put(|code| &mut code.local, local.cast());
-    f()
+    HERE.with(|here| here.with(|code| &mut code.local, local.cast(), f))
 }
 
 /// The executor of a task that starts on its spawner's stack.
@@ -235,10 +235,7 @@ pub(super) fn as_started<R>(most: u32, starter: Starter, f: impl FnOnce() -> R) 
         let f = || task::without_current(f);
         let f = || match code == around {
             true => f(),
-            false => {
-                let _restore = put(|all| all, code);
-                f()
-            }
+            false => with_value(&here.code, code, f),
         };
         let f = || with_value(&here.starter, outside, f);
         Some(with_value(&here.starts, starts + 1, f))
@@ -247,8 +244,7 @@ pub(super) fn as_started<R>(most: u32, starter: Starter, f: impl FnOnce() -> R) 
 
 #[inline]
 pub(super) fn with_values<V, R>(innermost: *const V, f: impl FnOnce() -> R) -> R {
-    let _restore = put(|code| &mut code.values, innermost.cast());
-    f()
+    HERE.with(|here| here.with(|code| &mut code.values, innermost.cast(), f))
 }
 
 /// Keeps this thread a worker until this is dropped.
@@ -281,50 +277,36 @@ impl Drop for ThisThread {
     }
 }
 
-/// Calls `f` as such code, in no task and with a budget of its own.
-#[inline]
-fn be<R>(code: Code, f: impl FnOnce() -> R) -> R {
-    let _budget = budget::save();
-    let _restore = put(|all| all, code);
-    task::without_current(f)
-}
+impl Here {
+    /// Calls `f` as such code, in no task and with a budget of its own.
+    #[inline]
+    fn be<R>(&self, code: Code, f: impl FnOnce() -> R) -> R {
+        let _budget = budget::save();
+        with_value(&self.code, code, || task::without_current(f))
+    }
 
-#[inline(always)]
-fn code() -> Code {
-    HERE.with(|here| here.code.get())
-}
-
-/// One part of the code.
-type Part<T> = fn(&mut Code) -> &mut T;
-
-/// Restores a part of the code when it is dropped. It has no function of the caller's in its type,
-/// so that it is compiled once for each part.
-struct Restore<T: Copy> {
-    part: Part<T>,
-    before: T,
-}
-
-/// Sets a part of the code until the returned value is dropped.
-#[inline(always)]
-fn put<T: Copy>(part: Part<T>, value: T) -> Restore<T> {
-    let before = replace(part, value);
-    Restore { part, before }
-}
-
-#[inline(always)]
-fn replace<T>(part: Part<T>, value: T) -> T {
-    HERE.with(|here| {
-        let mut code = here.code.get();
-        let before = mem::replace(part(&mut code), value);
-        here.code.set(code);
-        before
-    })
-}
-
-impl<T: Copy> Drop for Restore<T> {
+    /// Calls `f` with a part of the code set.
     #[inline(always)]
-    fn drop(&mut self) {
-        replace(self.part, self.before);
+    fn with<T, R>(&self, part: impl Fn(&mut Code) -> &mut T, value: T, f: impl FnOnce() -> R) -> R
+    where
+        T: Copy,
+    {
+        struct Restore<F: Fn()>(F);
+        impl<F: Fn()> Drop for Restore<F> {
+            #[inline(always)]
+            fn drop(&mut self) {
+                (self.0)();
+            }
+        }
+        let replace = |value| {
+            let mut code = self.code.get();
+            let before = mem::replace(part(&mut code), value);
+            self.code.set(code);
+            before
+        };
+        let before = replace(value);
+        let _restore = Restore(|| _ = replace(before));
+        f()
     }
 }
 

@@ -131,15 +131,25 @@ pub fn with_current<R>(f: impl FnOnce(TaskView<'_>) -> R) -> Option<R> {
 /// ```
 #[inline]
 pub fn without_current<R>(f: impl FnOnce() -> R) -> R {
-    struct Restore(*const Poll);
-    impl Drop for Restore {
-        #[inline]
-        fn drop(&mut self) {
-            POLLED.with(|polled| polled.set(self.0));
-        }
-    }
-    let _restore = Restore(POLLED.with(|polled| polled.replace(ptr::null())));
+    let _restore = Restore::after_nobody();
     f()
+}
+
+/// Makes this thread poll again what it polled before, when it is dropped.
+struct Restore(*const Poll);
+
+impl Restore {
+    #[inline]
+    fn after_nobody() -> Self {
+        Self(POLLED.with(|polled| polled.replace(ptr::null())))
+    }
+}
+
+impl Drop for Restore {
+    #[inline]
+    fn drop(&mut self) {
+        POLLED.with(|polled| polled.set(self.0));
+    }
 }
 
 /// Sets a panic hook that writes to standard error in which task a panic happens, and then calls

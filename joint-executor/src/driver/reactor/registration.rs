@@ -163,11 +163,15 @@ impl<S: Selector> Registration<S> {
     ) -> io::Result<R> {
         let mut found = self.look(interest);
         let result = operation();
-        match would_block(&result) {
-            true => self.clear(&mut found, Ready::ALL),
+        self.attempted(&mut found, would_block(&result));
+        result
+    }
+
+    fn attempted(&self, found: &mut Found, would_block: bool) {
+        match would_block {
+            true => self.clear(found, Ready::ALL),
             false => budget::spend(),
         }
-        result
     }
 
     fn look(&self, interest: Interest) -> Found {

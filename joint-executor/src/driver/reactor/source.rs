@@ -33,7 +33,7 @@ pub(crate) struct Source {
 impl Source {
     pub(crate) fn new(short: ShortCount) -> Self {
         Self {
-            directions: [(); 2].map(|()| Direction::new(short)),
+            directions: [Direction::new(short), Direction::new(short)],
             exceptions: OnceLock::new(),
         }
     }
