@@ -399,7 +399,7 @@ impl<K: RegistryOwner> Registry<K> {
     /// before it announces that the executor has terminated.
     pub(crate) fn hold(owner: &Arc<K>) {
         let registry = owner.registry();
-        registry.each_used(0..registry.shards.len(), ALL, |task, word, _| {
+        registry.each_used(0..registry.shards.len(), ALL, &mut |task, word, _| {
             // Before the exchange, after which another thread may give it back.
             let count = owner.clone();
             let held = with(task, HELD);
@@ -459,7 +459,7 @@ impl<K: RegistryOwner> Registry<K> {
 
     /// Calls `f` with each task that is entered in these rooms of these workers.
     fn walk(&self, workers: Range<usize>, rooms: Range<usize>, mut f: impl FnMut(NonNull<()>)) {
-        self.each_used(workers, rooms, |task, word, (room, entry)| {
+        self.each_used(workers, rooms, &mut |task, word, (room, entry)| {
             let walked = with(task, WALKED);
             // ORDERING: walk, gone. Acquire, with `enter`: the task is complete. On failure nothing
             // is read because of the value.
@@ -496,7 +496,7 @@ impl<K: RegistryOwner> Registry<K> {
         &self,
         workers: Range<usize>,
         rooms: Range<usize>,
-        mut f: impl FnMut(NonNull<()>, &Entry, (&Room<K>, *mut Entry)),
+        f: &mut dyn FnMut(NonNull<()>, &Entry, (&Room<K>, *mut Entry)),
     ) {
         let _walk = lock(&self.walk);
         for shard in &self.shards[workers] {

@@ -302,6 +302,11 @@ impl Inner {
     /// taken. Panics if a child was cancelled. No handle is left but those that were leaked.
     fn resume<R>(&self, outcome: thread::Result<R>) -> R {
         let output = outcome.unwrap_or_else(|payload| resume_unwind(payload));
+        self.raise();
+        output
+    }
+
+    fn raise(&self) {
         let mut leaked = mem::take(&mut lock(&self.failed).held);
         let mut first = (u64::MAX, None);
         for (key, (number, held)) in &leaked {
@@ -323,7 +328,6 @@ impl Inner {
              had ended; keep the executor running until the scope has returned, or await \
              `ScopedHandle::result` to get this as a value"
         );
-        output
     }
 }
 
