@@ -180,20 +180,20 @@ fn a_span_says_what_kind_of_task_it_is() {
     }
 }
 
-/// Starts tasks inside of each other. Each third one panics.
-fn start(depth: usize, deepest: usize, started: mpsc::Sender<(usize, JoinHandle<()>)>) {
-    let (outer, own) = (current(), Some(format!("start {depth} of {deepest}")));
+/// Starts tasks inside of each other, two more than may nest on a stack. Each third one panics.
+fn start(place: &'static str, depth: usize, started: mpsc::Sender<(usize, JoinHandle<()>)>) {
+    let (outer, own) = (current(), Some(format!("{place}, {depth}")));
     let (task, inner) = (
         TaskBuilder::new().name(own.clone().unwrap()),
         started.clone(),
     );
     let task = task.spawn_now(async move {
         assert_eq!(current(), own);
-        if depth < deepest {
-            start(depth + 1, deepest, inner);
+        if depth < 18 {
+            start(place, depth + 1, inner);
         }
         assert_eq!(current(), own);
-        assert!(!depth.is_multiple_of(3), "each third one");
+        assert!(depth % 3 != 0, "each third one");
     });
     assert_eq!(current(), outer);
     started.send((depth, task)).unwrap();
@@ -202,37 +202,24 @@ fn start(depth: usize, deepest: usize, started: mpsc::Sender<(usize, JoinHandle<
 #[test]
 fn a_start_is_in_its_own_span_and_its_spawner_in_its_own_again() {
     let executor = executor();
-    let [inside, outside] = [true, false];
-    // The seventeenth on one stack is queued.
-    let rows = [
-        ("one on a worker", (1, inside)),
-        ("nested", (4, inside)),
-        ("nested on another thread", (5, outside)),
-        ("too many", (18, inside)),
-        ("too many on another thread", (19, outside)),
-    ];
-    each_row(rows, |(deepest, is_inside)| {
-        let (sender, started) = mpsc::channel();
-        match is_inside {
-            true => {
-                let name = format!("spawner of {deepest}");
-                let spawner = executor.task().name(name.clone()).spawn(async move {
-                    start(1, deepest, sender);
-                    assert_eq!(current(), Some(name));
-                });
-                block_on(spawner);
-            }
-            false => executor.enter(|| start(1, deepest, sender)),
-        }
+    let (sender, on_worker) = mpsc::channel();
+    let spawner = executor.task().name("spawner").spawn(async {
+        start("on a worker", 1, sender);
+        assert_eq!(current().as_deref(), Some("spawner"));
+    });
+    block_on(spawner);
+    let (sender, outside) = mpsc::channel();
+    executor.enter(|| start("outside", 1, sender));
+    for (place, started) in [("on a worker", on_worker), ("outside", outside)] {
         let ended = started.into_iter().map(|(depth, task)| {
             match block_on(task.result()) {
                 Ok(()) => assert_ne!(depth % 3, 0),
                 Err(error) => assert!(error.to_string().ends_with("each third one"), "{error}"),
             }
-            assert_eq!(span(&format!("start {depth} of {deepest}")).references, 0);
+            assert_eq!(span(&format!("{place}, {depth}")).references, 0);
         });
-        assert_eq!(ended.count(), deepest);
-    });
+        assert_eq!(ended.count(), 18);
+    }
 }
 
 /// The child has not been started, so the scope has nothing to wait for.
