@@ -9,6 +9,7 @@
 
 use std::{thread, time::Duration};
 
+mod contention;
 mod contestants;
 mod cost;
 #[cfg(unix)]
@@ -18,6 +19,7 @@ mod forks;
 mod grave;
 mod tasks;
 
+use contention::{Contended, NeverSuspends};
 use contestants::Contestants;
 use drivers::{Computing, LongPoll};
 use forks::{FlatScope, Halves, LockOverJoin, Waiting};
@@ -53,6 +55,8 @@ fn graves(all: &'static Contestants) -> Vec<Grave> {
     let workers = all.workers;
     let mut graves = vec![
         all.tasks(Trickle),
+        all.tasks(Contended),
+        all.tasks(NeverSuspends),
         all.spawned(PingPong(1)),
         all.spawned(PingPong(2 * workers)),
         all.spawned(Spawners),
