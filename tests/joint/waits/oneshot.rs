@@ -6,12 +6,9 @@ use joint::{
 };
 
 use crate::{
-    common::{each_row, panics, poll_with},
+    common::{panics, poll_with},
     prelude::*,
 };
-
-/// No test waits that long.
-const FOR_LONG: Duration = Duration::from_secs(3600);
 
 #[test]
 fn a_finished_receiver_neither_hangs_nor_panics() {
@@ -61,30 +58,6 @@ fn a_timeout_leaves_the_receiver_as_it_was() {
     assert_eq!(wakes.count(), 1);
     assert!(rx.is_finished());
     assert_eq!(rx.blocking_recv_timeout(Duration::ZERO), Ok(1));
-}
-
-#[test]
-fn a_blocked_receiver_gets_the_answer_of_another_thread() {
-    type Block = fn(Receiver<u8>) -> Option<u8>;
-    let blocks: [(&str, Block); 3] = [
-        ("until it comes", |rx| rx.blocking_recv().ok()),
-        ("up to a limit", |mut rx| {
-            rx.blocking_recv_timeout(Duration::MAX).ok()
-        }),
-        ("until a time", |mut rx| {
-            rx.blocking_recv_deadline(Instant::now() + FOR_LONG).ok()
-        }),
-    ];
-    each_row(blocks, |block| {
-        // Where the answer comes before the call, the call does not wait: so many times.
-        for round in 0..100 {
-            let (tx, rx) = channel();
-            let value = (round % 2 == 0).then_some(round);
-            let sender = thread::spawn(move || value.map(|value| tx.send(value).unwrap()));
-            assert_eq!(block(rx), value);
-            sender.join().unwrap();
-        }
-    });
 }
 
 /// What a receiver has done before the sender ends, whether that closes the channel, how many of
