@@ -545,7 +545,8 @@ impl Executor {
     /// any more, the counts agree: every task that was spawned has ended or is live.
     ///
     /// # Cost
-    /// A few loads for each worker. The workers pay a store to their own memory for each count.
+    /// A lock, and a few loads for each worker and for each other thread that has spawned tasks.
+    /// All of them pay a store to memory of their own for each count.
     ///
     /// # Example
     /// ```

@@ -1,11 +1,18 @@
-//! The counts of an executor. Each worker counts by itself, without atomic read-modify-writes, and
+//! The counts of an executor. Each thread counts by itself, without atomic read-modify-writes, and
 //! any thread may read the counts.
 
-use alloc::vec::Vec;
+use alloc::{
+    sync::{Arc, Weak},
+    vec::Vec,
+};
+use core::{
+    cell::{Cell, RefCell},
+    ptr,
+};
 
 use super::padded::CachePadded;
 use joint::task::TaskEnd;
-use joint_switch::{AtomicU64, AtomicUsize, order};
+use joint_switch::{AtomicU64, Mutex, order, thread_local};
 
 /// A count that one thread writes and any thread reads.
 #[derive(Debug)]
@@ -71,41 +78,104 @@ impl Counters {
     }
 }
 
-/// Counts of what threads other than the workers have done.
-pub(super) struct OutsideCounters {
-    /// Written by every spawn from another thread.
-    spawned: CachePadded<AtomicUsize>,
-    /// The tasks that were ready in a first poll there.
-    finished: AtomicUsize,
-    cancelled: AtomicUsize,
-    /// The tasks that panicked in a first poll there, and the cancelled ones whose futures panicked
-    /// when they were dropped.
-    panicked: AtomicUsize,
+/// Counts of what threads other than the workers have done: of the tasks that they have spawned,
+/// and of those that have ended there. Each of them has counters of its own too, as long as it
+/// lives.
+#[derive(Debug, Default)]
+pub(super) struct OutsideCounters(Arc<Mutex<Threads>>);
+
+type Own = Arc<CachePadded<Counters>>;
+
+#[derive(Debug, Default)]
+struct Threads {
+    all: Vec<Own>,
+    /// Those whose threads have ended. The next thread counts on with them.
+    free: Vec<Own>,
+}
+
+/// The counters that a thread has in one executor.
+struct Lent {
+    from: Weak<Mutex<Threads>>,
+    counters: Own,
+}
+
+impl Drop for Lent {
+    fn drop(&mut self) {
+        _ = LAST.try_with(|last| last.set(NONE));
+        if let Some(threads) = self.from.upgrade() {
+            threads.lock().unwrap().free.push(self.counters.clone());
+        }
+    }
+}
+
+type Last = (*const Mutex<Threads>, *const Counters);
+const NONE: Last = (ptr::null(), ptr::null());
+
+thread_local! {
+    /// The counters of this thread, of each executor that it has used.
+    static LENT: RefCell<Vec<Lent>> = const { RefCell::new(Vec::new()) };
+    /// Those of them that were used last, and where they are from.
+    static LAST: Cell<Last> = const { Cell::new(NONE) };
 }
 
 impl OutsideCounters {
-    pub(super) fn new() -> Self {
-        Self {
-            spawned: CachePadded::new(AtomicUsize::new(0)),
-            finished: AtomicUsize::new(0),
-            cancelled: AtomicUsize::new(0),
-            panicked: AtomicUsize::new(0),
+    #[inline]
+    pub(super) fn count_spawn(&self) {
+        self.count(|counters| &counters.spawned);
+    }
+
+    #[inline]
+    pub(super) fn count_end(&self, how: TaskEnd) {
+        match how {
+            TaskEnd::Panicked => self.count(|counters| &counters.panicked),
+            TaskEnd::Cancelled => self.count(|counters| &counters.cancelled),
+            TaskEnd::Finished => self.count(|counters| &counters.finished),
         }
     }
 
-    pub(super) fn count_spawn(&self) {
-        // ORDERING: spawned. Relaxed: a number for display.
-        self.spawned.fetch_add(1, order!(spawned: Relaxed));
+    #[inline]
+    fn count(&self, count: fn(&Counters) -> &Counter) {
+        let (from, counters) = LAST.try_with(Cell::get).unwrap_or(NONE);
+        match ptr::eq(from, Arc::as_ptr(&self.0)) {
+            // SAFETY: the thread still has them: `Lent::drop` clears `LAST` before it gives them
+            // back. Until then the `Weak` keeps another executor from having that address.
+            true => count(unsafe { &*counters }).increment(),
+            false => self.count_otherwise(count),
+        }
     }
 
-    pub(super) fn count_end(&self, how: TaskEnd) {
-        let count = match how {
-            TaskEnd::Panicked => &self.panicked,
-            TaskEnd::Cancelled => &self.cancelled,
-            TaskEnd::Finished => &self.finished,
-        };
-        // ORDERING: ended_outside. Relaxed: a number for display.
-        count.fetch_add(1, order!(ended_outside: Relaxed));
+    #[cold]
+    fn count_otherwise(&self, count: fn(&Counters) -> &Counter) {
+        let counted = LENT.try_with(|all| {
+            let mut all = all.borrow_mut();
+            let is_own = |lent: &Lent| ptr::eq(lent.from.as_ptr(), Arc::as_ptr(&self.0));
+            let at = all.iter().position(is_own).unwrap_or_else(|| {
+                all.retain(|lent| lent.from.strong_count() > 0);
+                all.push(self.lend());
+                all.len() - 1
+            });
+            let own = &all[at];
+            count(&own.counters).increment();
+            let last = (own.from.as_ptr(), &raw const **own.counters);
+            _ = LAST.try_with(|cell| cell.set(last));
+        });
+        if counted.is_err() {
+            // The thread's locals are destroyed, so it has counters for this moment.
+            count(&self.lend().counters).increment();
+        }
+    }
+
+    fn lend(&self) -> Lent {
+        let mut threads = self.0.lock().unwrap();
+        let counters = threads.free.pop().unwrap_or_else(|| {
+            let counters = Own::default();
+            threads.all.push(counters.clone());
+            counters
+        });
+        Lent {
+            from: Arc::downgrade(&self.0),
+            counters,
+        }
     }
 }
 
@@ -133,23 +203,19 @@ impl Metrics {
         outside: &OutsideCounters,
         queued: impl Fn(usize) -> usize,
     ) -> Self {
+        let threads = outside.0.lock().unwrap();
         let sum = |count: fn(&Counters) -> &Counter| -> u64 {
-            let counts = workers.iter().map(|counters| count(counters).get());
-            counts.sum()
+            let workers = workers.iter().map(|counters| count(counters).get());
+            let threads = threads.all.iter().map(|counters| count(counters).get());
+            workers.chain(threads).sum()
         };
-        // ORDERING: finished_read, cancelled_read, panicked_read. Relaxed: numbers for display.
-        let finished = outside.finished.load(order!(finished_read: Relaxed));
-        let cancelled = outside.cancelled.load(order!(cancelled_read: Relaxed));
-        let panicked = outside.panicked.load(order!(panicked_read: Relaxed));
         let each = workers.iter().enumerate();
         Self {
-            finished: sum(|counters| &counters.finished) + finished as u64,
-            cancelled: sum(|counters| &counters.cancelled) + cancelled as u64,
-            panicked: sum(|counters| &counters.panicked) + panicked as u64,
+            finished: sum(|counters| &counters.finished),
+            cancelled: sum(|counters| &counters.cancelled),
+            panicked: sum(|counters| &counters.panicked),
             // Read last, so that the number of live tasks is seldom too small.
-            // ORDERING: spawned_read. Relaxed: a number for display.
-            spawned: outside.spawned.load(order!(spawned_read: Relaxed)) as u64
-                + sum(|counters| &counters.spawned),
+            spawned: sum(|counters| &counters.spawned),
             workers: each.map(|(i, counters)| counters.read(queued(i))).collect(),
         }
     }
@@ -205,4 +271,22 @@ pub struct WorkerMetrics {
     /// that came from other threads and that it has not fetched yet are not counted. It fetches up
     /// to 64 at a time.
     pub pinned: usize,
+}
+
+#[cfg(test)]
+mod tests {
+    use std::thread;
+
+    use super::OutsideCounters;
+
+    #[test]
+    fn a_thread_counts_on_with_the_counters_of_one_that_has_ended() {
+        let outside = OutsideCounters::default();
+        for _ in 0..10 {
+            thread::scope(|scope| scope.spawn(|| outside.count_spawn()).join().unwrap());
+        }
+        let threads = outside.0.lock().unwrap();
+        let counts = threads.all.iter().map(|counters| counters.spawned.get());
+        assert!(counts.eq([10]));
+    }
 }

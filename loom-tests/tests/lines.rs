@@ -1,8 +1,8 @@
 //! The cache lines that each path moves from one core to another: the table *Cache lines
 //! that move* of `docs/executor.md`. Counted here are tasks, the counts of idle workers, the queues
 //! and thefts, the injector, the register of waiting tasks, and timers. The rest of the table
-//! follows from the source: the counters of a worker, the counts of spawns from outside and of the
-//! executor's owners, and the waiters for a descriptor.
+//! follows from the source: the counters of a thread, the count of the executor's owners, and the
+//! waiters for a descriptor.
 //!
 //! A line moves if a core accesses it that has no copy, because another core has written it since.
 //! The full fences of a join are counted as well.

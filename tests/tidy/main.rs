@@ -267,6 +267,7 @@ const KEPT: [(&[&str], &[&str], &str); 5] = [
         &["thread_local", "!"],
         &[
             "src/calls.rs",
+            "src/metrics.rs",
             "src/who.rs",
             "blocking_pool.rs",
             "hosted/host.rs",

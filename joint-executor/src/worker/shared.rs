@@ -138,7 +138,7 @@ impl Shared {
             driver,
             registry: Registry::new(workers, fences),
             counters: (0..workers).map(|_| CachePadded::default()).collect(),
-            outside: OutsideCounters::new(),
+            outside: OutsideCounters::default(),
             // An owner keeps the order of what is queued, by the slower way of a spawn.
             watches_tasks: decides == Decides::Owner || hooks.watch_tasks(),
             hooks,
