@@ -148,7 +148,7 @@ impl Task {
     /// Frees a task that has an id, before which the block of the id is freed.
     ///
     /// # Safety
-    /// As for [`free`](Task::free).
+    /// As for [`free`](TaskView::free).
     #[cold]
     pub(super) unsafe fn free_with_id(mut self) {
         // Dropped last, because its drop may panic.
