@@ -34,19 +34,16 @@ use core::{
 };
 
 use super::{
-    Builder, EndedTask, PanicPayload, Payload, PendingTask, Runnable, Schedule, ScheduleInfo,
-    TaskEnd, TaskView,
+    Builder, PanicPayload, Payload, Schedule, TaskEnd,
     builder::Name,
     header::{Head, Header, OnAgain, Ran, Task, VTable, waker},
-    message_of, polled,
-    state::{Finisher, OnIdle, Snapshot},
+    polled,
+    scheduled::{Front, Scheduled, drop_panic},
+    state::Snapshot,
     storage::Place,
     unwind,
 };
-use crate::{
-    completion::{Completed, Completion, Ended},
-    waker::ThinWaker,
-};
+use crate::{completion::Ended, waker::ThinWaker};
 use joint_switch::{Retire, UnsafeCell};
 
 /// The future, its output, or its panic. All three share one address.
@@ -59,8 +56,7 @@ union Stage<F: Future> {
 
 #[repr(C)]
 struct Cell<F: Future, S, M, N> {
-    head: Head<M>,
-    schedule: S,
+    front: Front<S, M>,
     name: N,
     stage: UnsafeCell<Stage<F>>,
 }
@@ -99,11 +95,11 @@ where
     // Write each part directly to its place, so that the task is not put together on the stack
     // first.
     // SAFETY: the place is inside the fresh block.
-    let head = unsafe { &raw mut (*cell.as_ptr()).head };
+    let head = unsafe { &raw mut (*cell.as_ptr()).front.head };
     // SAFETY: fresh and ours.
     unsafe { head.write(Head { header, metadata }) };
     // SAFETY: as above.
-    let place = unsafe { &raw mut (*cell.as_ptr()).schedule };
+    let place = unsafe { &raw mut (*cell.as_ptr()).front.schedule };
     // SAFETY: as above.
     unsafe { place.write(schedule) };
     // SAFETY: as above.
@@ -149,8 +145,8 @@ unsafe fn drop_parts<P: Place, F: Future, S, M, N>(cell: NonNull<Cell<F, S, M, N
 /// A task that is alive, with a future `F`, a schedule function `S`, metadata `M` and a name `N`,
 /// in a place `P`.
 struct Typed<'a, F, S, M, N, P> {
-    view: TaskView<'a, M>,
-    types: PhantomData<&'a (F, S, N, P)>,
+    scheduled: Scheduled<'a, S, M>,
+    types: PhantomData<&'a (F, N, P)>,
 }
 
 impl<'a, F: Future, S: Schedule<M>, M, N: Name, P: Place> Typed<'a, F, S, M, N, P> {
@@ -162,7 +158,7 @@ impl<'a, F: Future, S: Schedule<M>, M, N: Name, P: Place> Typed<'a, F, S, M, N, 
             waker: waker(S::FAMILY),
             run: Self::run,
             cancel: Self::cancel,
-            schedule: Self::schedule,
+            schedule: Scheduled::<S, M>::schedule,
             output: Self::output,
             drop_output: Self::drop_output,
             free: Self::free,
@@ -178,16 +174,16 @@ impl<'a, F: Future, S: Schedule<M>, M, N: Name, P: Place> Typed<'a, F, S, M, N, 
     #[inline(always)]
     unsafe fn of(task: Task) -> Self {
         // SAFETY: passed on from the caller.
-        let view = unsafe { task.view() };
+        let scheduled = unsafe { Scheduled::of(task) };
         Self {
-            view,
+            scheduled,
             types: PhantomData,
         }
     }
 
     #[inline(always)]
     fn cell(&self) -> *mut Cell<F, S, M, N> {
-        self.view.task.0.cast().as_ptr()
+        self.scheduled.view.task.0.cast().as_ptr()
     }
 
     #[inline]
@@ -196,19 +192,12 @@ impl<'a, F: Future, S: Schedule<M>, M, N: Name, P: Place> Typed<'a, F, S, M, N, 
         unsafe { &(*self.cell()).stage }
     }
 
-    /// Returns the schedule function, for its hooks.
-    #[inline]
-    fn hooks(&self) -> &'a S {
-        // SAFETY: the task is alive, and the field is never written.
-        unsafe { &(*self.cell()).schedule }
-    }
-
     /// # Safety
     /// The caller has the runnable, and gives it up.
     unsafe fn run(task: Task, again: OnAgain) -> Ran {
         // SAFETY: the runnable keeps the task alive.
         let this = unsafe { Self::of(task) };
-        let seen = this.view.state().load();
+        let seen = this.scheduled.view.state().load();
         if seen.is_cancelled() {
             // SAFETY: passed on from the caller.
             return Ran::Ended(unsafe { this.cancel_from(seen) });
@@ -218,12 +207,12 @@ impl<'a, F: Future, S: Schedule<M>, M, N: Name, P: Place> Typed<'a, F, S, M, N, 
         let (result, wakes_itself) = polled::watch(task, poll);
         match result {
             // SAFETY: passed on from the caller; the poll was pending.
-            Ok(Poll::Pending) => unsafe { this.idle(seen.less(wakes_itself), again) },
+            Ok(Poll::Pending) => unsafe { this.scheduled.idle(seen.less(wakes_itself), again) },
             // SAFETY: passed on from the caller; the poll is over, and the output is not in the
             // stage.
             Ok(Poll::Ready(output)) => unsafe { this.finish(seen, output) },
             // SAFETY: passed on from the caller; the panic has emptied the stage.
-            Err(payload) => unsafe { this.finish_panicked(seen, payload) },
+            Err(payload) => unsafe { this.scheduled.finish_panicked(seen, payload) },
         }
     }
 
@@ -237,7 +226,7 @@ impl<'a, F: Future, S: Schedule<M>, M, N: Name, P: Place> Typed<'a, F, S, M, N, 
     unsafe fn poll(&self) -> Poll<F::Output> {
         // SAFETY: a task's header, whose functions follow the contract. The waker is only borrowed:
         // it is not dropped, and the runnable keeps the task alive meanwhile.
-        let waker = unsafe { ThinWaker::waker_from_header(self.view.task.0.cast()) };
+        let waker = unsafe { ThinWaker::waker_from_header(self.scheduled.view.task.0.cast()) };
         let waker = ManuallyDrop::new(waker);
         let mut cx = Context::from_waker(&waker);
         self.stage().with_mut(|stage| {
@@ -253,50 +242,6 @@ impl<'a, F: Future, S: Schedule<M>, M, N: Name, P: Place> Typed<'a, F, S, M, N, 
         })
     }
 
-    /// Ends a run whose poll was pending.
-    ///
-    /// # Safety
-    /// The caller has the runnable, whose run was pending and consumes the wake-ups of `seen`, and
-    /// gives it up.
-    #[inline]
-    unsafe fn idle(&self, seen: Snapshot, again: OnAgain) -> Ran {
-        unwind::or_abort(
-            || "a schedule function's `pending` panicked",
-            || {
-                self.hooks().pending(&PendingTask {
-                    view: self.view,
-                    seen,
-                })
-            },
-        );
-        match self.view.state().idle(seen) {
-            OnIdle::Leave => Ran::Idle,
-            OnIdle::Reschedule => {
-                if let OnAgain::Schedule = again {
-                    let info = ScheduleInfo::WOKEN_WHILE_RUNNING;
-                    let _held = S::STORED.get().then(|| self.view.reference());
-                    // SAFETY: the task was woken again, so there is a runnable, which no one else
-                    // has. `_held` keeps rule 3.
-                    unsafe { Self::schedule(self.view.task, info) };
-                }
-                Ran::Again
-            }
-            // SAFETY: the caller still has the runnable, and the stage holds the future.
-            OnIdle::Cancel(seen) => Ran::Ended(unsafe { self.cancel_from(seen) }),
-            OnIdle::Orphan => {
-                // An orphan belongs to the caller alone. From here on it counts as running, because
-                // `ended` may make a waker of it.
-                self.view.state().revive_orphan(false);
-                // SAFETY: an orphan's stage is the caller's, and holds the future.
-                let dropped = unsafe { self.drop_future(TaskEnd::Cancelled) };
-                let _ = dropped.map_err(unwind::drop_quietly);
-                // SAFETY: the word says that there is a runnable, and the stage is empty now.
-                unsafe { self.view.finish(Finisher::Runner) };
-                Ran::Idle
-            }
-        }
-    }
-
     /// Ends a run whose poll was ready.
     ///
     /// # Safety
@@ -308,57 +253,24 @@ impl<'a, F: Future, S: Schedule<M>, M, N: Name, P: Place> Typed<'a, F, S, M, N, 
         if let Err(payload) = unsafe { self.drop_future(TaskEnd::Finished) } {
             unwind::drop_quietly(output);
             // SAFETY: the stage is empty, and the rest is passed on from the caller.
-            return Ran::Ended(unsafe { self.end_in_panic(seen, payload) });
+            return Ran::Ended(unsafe { self.scheduled.end_in_panic(seen, payload) });
         }
-        // SAFETY: the stage is the runner's (rule 1), and is empty.
-        unsafe { self.fill(output) };
+        self.stage().with_mut(|stage| {
+            // SAFETY: the stage is the runner's (rule 1), is empty, and has room for the output.
+            unsafe { stage.cast::<F::Output>().write(output) };
+        });
         // SAFETY: the stage holds the output, and the rest is passed on from the caller.
         Ran::Ended(unsafe { self.complete(seen, Ended::Done) })
     }
 
-    /// Ends a run whose poll panicked.
+    /// Ends the task as [`Scheduled::complete`] does.
     ///
     /// # Safety
-    /// The caller has the runnable, whose run began with `seen`, and gives it up. The stage is
-    /// empty.
-    #[cold]
-    unsafe fn finish_panicked(&self, seen: Snapshot, payload: Payload) -> Ran {
-        self.tell_end(TaskEnd::Panicked, Some(&payload));
-        if self.view.vtable().propagate_panic {
-            // SAFETY: passed on from the caller.
-            return Ran::Ended(unsafe { self.end_in_panic(seen, payload) });
-        }
-        // SAFETY: passed on from the caller.
-        let waiter = unsafe { self.complete(seen, Ended::Abandoned) };
-        unwind::or_abort(
-            || "waking the waiter of a panicked task panicked again",
-            || waiter.map(ThinWaker::wake),
-        );
-        unwind::resume(payload)
-    }
-
-    /// Ends the task with a panic as its result.
-    ///
-    /// # Safety
-    /// The caller has the runnable, whose run began with `seen`, and gives it up. The stage is
-    /// empty.
-    #[cold]
-    unsafe fn end_in_panic(&self, seen: Snapshot, payload: Payload) -> Option<ThinWaker> {
-        // SAFETY: the stage is the runner's (rule 1), and is empty.
-        unsafe { self.fill(PanicPayload::of(self.view, payload)) };
-        self.view.state().set_panicked();
-        // SAFETY: the stage holds the panic, and the state word says so.
-        unsafe { self.complete(seen, Ended::Done) }
-    }
-
-    /// # Safety
-    /// The stage is the caller's (rule 1), and is empty. `T` is the output or `PanicPayload`.
+    /// As there.
     #[inline(always)]
-    unsafe fn fill<T>(&self, end: T) {
-        self.stage().with_mut(|stage| {
-            // SAFETY: the stage is the caller's, is empty, and has room for `end`.
-            unsafe { stage.cast::<T>().write(end) };
-        });
+    unsafe fn complete(&self, seen: Snapshot, how: Ended) -> Option<ThinWaker> {
+        // SAFETY: passed on from the caller.
+        unsafe { self.scheduled.complete(seen, how, Self::drop_output) }
     }
 
     /// # Safety
@@ -366,7 +278,7 @@ impl<'a, F: Future, S: Schedule<M>, M, N: Name, P: Place> Typed<'a, F, S, M, N, 
     unsafe fn cancel(task: Task) -> Option<ThinWaker> {
         // SAFETY: the runnable keeps the task alive.
         let this = unsafe { Self::of(task) };
-        let seen = this.view.state().load();
+        let seen = this.scheduled.view.state().load();
         // SAFETY: passed on from the caller.
         unsafe { this.cancel_from(seen) }
     }
@@ -380,41 +292,10 @@ impl<'a, F: Future, S: Schedule<M>, M, N: Name, P: Place> Typed<'a, F, S, M, N, 
         // SAFETY: the stage is the runner's (rule 1), and holds the future.
         if let Err(payload) = unsafe { self.drop_future(TaskEnd::Cancelled) } {
             // SAFETY: the stage is empty, and the rest is passed on from the caller.
-            return unsafe { self.end_in_panic(seen, payload) };
+            return unsafe { self.scheduled.end_in_panic(seen, payload) };
         }
         // SAFETY: the stage is empty, and the rest is passed on from the caller.
         unsafe { self.complete(seen, Ended::Abandoned) }
-    }
-
-    /// Ends the task. If it has a result, this passes the full stage on to the handle, or drops its
-    /// content if there is no handle.
-    ///
-    /// # Safety
-    /// The caller has the runnable, whose run began with `seen`, and gives it up. The stage holds
-    /// the result if `how` says that there is one, and is empty otherwise.
-    #[inline]
-    unsafe fn complete(&self, seen: Snapshot, how: Ended) -> Option<ThinWaker> {
-        let join = self.view.join();
-        let completed = match seen.has_handle() {
-            false => Completed::Detached,
-            // SAFETY: the runnable keeps the task alive, and the runner finishes the join word only
-            // once (rule 2).
-            true => unsafe { Completion::finish(join, how) },
-        };
-        match completed {
-            Completed::Unobserved => None,
-            Completed::Wake(waiter) => Some(waiter),
-            Completed::Detached => {
-                if how == Ended::Done {
-                    // SAFETY: the handle has detached, so the stage is the runner's again (rule 1),
-                    // and it holds the result.
-                    unsafe { Self::drop_output(self.view.task) };
-                }
-                // SAFETY: the handle does not take over the task, and the stage is empty.
-                unsafe { self.view.finish(Finisher::Runner) };
-                None
-            }
-        }
     }
 
     /// Drops the future in place, for a task that ends as `how` says. The stage is empty after
@@ -429,43 +310,8 @@ impl<'a, F: Future, S: Schedule<M>, M, N: Name, P: Place> Typed<'a, F, S, M, N, 
             unwind::catch(|| unsafe { stage.cast::<F>().drop_in_place() })
         });
         let panic = dropped.as_ref().err();
-        self.tell_end(panic.map_or(how, |_| TaskEnd::Panicked), panic);
+        self.scheduled.tell_end(how, panic);
         dropped
-    }
-
-    /// Tells the schedule function that the future has been dropped, and how the task ends.
-    #[inline]
-    fn tell_end(&self, how: TaskEnd, panic: Option<&Payload>) {
-        unwind::or_abort(
-            || "a schedule function's `ended` panicked",
-            || {
-                let ended = EndedTask {
-                    view: self.view,
-                    panic_message: panic.and_then(message_of),
-                };
-                self.hooks().ended(&ended, how);
-            },
-        );
-    }
-
-    /// # Safety
-    /// The task must be scheduled, by this caller, and rule 3 is kept.
-    #[inline]
-    unsafe fn schedule(task: Task, info: ScheduleInfo) {
-        // SAFETY: a task that must be scheduled is alive.
-        let this = unsafe { Self::of(task) };
-        // SAFETY: the caller has the runnable to give away.
-        let runnable = unsafe { Runnable::from_task(task) };
-        if S::STORED.get() {
-            // By rule 3 the task outlives the call, and the function in it too.
-            return this.hooks().schedule(runnable, info);
-        }
-        // The task may be freed before the function returns, so call a copy of the function that is
-        // outside the task.
-        // SAFETY: the function may be copied, or it has neither a size nor a drop. The copy is not
-        // dropped.
-        let copy = ManuallyDrop::new(unsafe { core::ptr::read(this.hooks()) });
-        copy.schedule(runnable, info);
     }
 
     /// # Safety
@@ -496,10 +342,10 @@ impl<'a, F: Future, S: Schedule<M>, M, N: Name, P: Place> Typed<'a, F, S, M, N, 
     unsafe fn drop_output(task: Task) {
         // SAFETY: a task whose stage the caller has is alive.
         let this = unsafe { Self::of(task) };
-        let is_panicked = this.view.state().snapshot().is_panicked();
+        let is_panicked = this.scheduled.view.state().snapshot().is_panicked();
         let dropped = this.stage().with_mut(|stage| match is_panicked {
             // SAFETY: it holds the panic, and counts as empty from here on.
-            true => unwind::catch(|| unsafe { stage.cast::<PanicPayload>().drop_in_place() }),
+            true => unsafe { drop_panic(stage.cast()) },
             // SAFETY: it holds the output, and counts as empty from here on.
             false => unwind::catch(|| unsafe { stage.cast::<F::Output>().drop_in_place() }),
         });
@@ -512,11 +358,11 @@ impl<'a, F: Future, S: Schedule<M>, M, N: Name, P: Place> Typed<'a, F, S, M, N, 
         let cell = task.0.cast::<Cell<F, S, M, N>>();
         // SAFETY: the task belongs to the caller alone.
         let owned = unsafe { &mut *cell.as_ptr() };
-        if owned.head.header.origin.has_id() {
+        if owned.front.head.header.origin.has_id() {
             // SAFETY: passed on from the caller.
             return unsafe { task.free_with_id() };
         }
-        owned.head.header.retire();
+        owned.front.head.header.retire();
         owned.stage.retire();
         // SAFETY: the task belongs to the caller alone, its stage is empty, and it is not used
         // after this.

@@ -216,6 +216,7 @@ mod payload;
 mod polled;
 mod runnable;
 mod schedule;
+mod scheduled;
 #[cfg(feature = "alloc")]
 mod spawning;
 mod state;

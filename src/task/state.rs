@@ -191,8 +191,9 @@ pub(super) enum Finisher {
 pub(super) enum OnIdle {
     Leave,
     Reschedule,
-    /// The task was cancelled meanwhile, so the runner drops the future.
-    Cancel(Snapshot),
+    /// The task was cancelled meanwhile. The runner still has the runnable, looks again, as a new
+    /// run would, and drops the future.
+    Cancel,
     /// The task belongs to the caller alone, and the future still exists.
     Orphan,
 }
@@ -284,13 +285,10 @@ impl State {
         if consumed == 0 {
             // This run still has the runnable, and the queue orders it before the next run. That
             // run sees the wake-ups that this look misses, or leaves them.
-            let now = self.snapshot();
-            if !now.is_cancelled() {
-                return OnIdle::Reschedule;
-            }
-            // ORDERING: keep_cancel. Acquire, as for `idle_cancel`.
-            fence(order!(keep_cancel: Acquire));
-            return OnIdle::Cancel(now);
+            return match self.snapshot().is_cancelled() {
+                true => OnIdle::Cancel,
+                false => OnIdle::Reschedule,
+            };
         }
         if consumed >= wake_limit() / 2 {
             return self.consume_part();
@@ -299,10 +297,7 @@ impl State {
         // causes it; and rule 1.
         let before = Snapshot(self.0.fetch_sub(consumed * WAKE, order!(idle: Release)));
         if before.is_cancelled() {
-            // ORDERING: idle_cancel. Acquire: everything before the cancellation is visible to the
-            // future's drop.
-            fence(order!(idle_cancel: Acquire));
-            return OnIdle::Cancel(before);
+            return OnIdle::Cancel;
         }
         if before.wakes() != consumed {
             return OnIdle::Reschedule;

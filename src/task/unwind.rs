@@ -29,10 +29,12 @@ pub(super) fn or_abort<R>(why: impl Fn() -> &'static str, f: impl FnOnce() -> R)
 /// Drops a value that a panic has left behind. If the drop panics too, no one is left to report it
 /// to, so the program ends.
 pub(super) fn drop_quietly<T>(left: T) {
-    or_abort(
-        || "dropping the output or the payload of a panicked task panicked again",
-        || drop(left),
-    );
+    fn why() -> &'static str {
+        "dropping the output or the payload of a panicked task panicked again"
+    }
+    let guard = AbortOnUnwind(why);
+    drop(left);
+    core::mem::forget(guard);
 }
 
 /// Calls its function if a panic unwinds past it. A panic of the function is caught and dropped,

@@ -123,3 +123,16 @@ fn a_panic_is_discarded_when_the_handle_drops_a_panic_payload() {
     drop::<JoinHandle<()>>(handle);
     assert_eq!((dropped.get(), queue.tasks()), (1, 0));
 }
+
+/// A task that nobody can wake or join ends like any other that is detached.
+#[test]
+fn a_panic_is_discarded_when_an_orphan_drops_a_panic_payload() {
+    let (queue, dropped) = (Queue::new(), Count::new());
+    let of_payload = dropped.clone();
+    let panics = move || panic_any(PanicsInDrop(of_payload.clone(), "in the payload's drop"));
+    let guard = OnDrop(panics);
+    let (runnable, handle) = queue.spawn(async move { keeping(guard).await });
+    handle.detach();
+    runnable.run();
+    assert_eq!((dropped.get(), queue.tasks()), (1, 0));
+}

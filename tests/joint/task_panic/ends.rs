@@ -43,23 +43,6 @@ fn a_second_panic_in_the_drop_of_the_output_aborts() {
 }
 
 #[test]
-fn a_panic_in_the_drop_of_an_orphans_panic_payload_aborts() {
-    ends_the_program(
-        "dropping the output or the payload of a panicked task",
-        || {
-            let guard = OnDrop(|| panic_any(panics_in_drop("payload")));
-            let (runnable, handle) = Queue::new().spawn(async move {
-                let _guard = guard;
-                pending::<()>().await;
-            });
-            // The run leaves an orphan, whose panic nobody reads.
-            handle.detach();
-            runnable.run();
-        },
-    );
-}
-
-#[test]
 fn a_panicking_waker_during_a_propagated_panic_aborts() {
     ends_the_program("waking the waiter of a panicked task", || {
         let builder = Builder::new().propagate_panic(false);
