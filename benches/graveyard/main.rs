@@ -19,7 +19,7 @@ mod forks;
 mod grave;
 mod tasks;
 
-use contention::{Contended, NeverSuspends};
+use contention::Contended;
 use contestants::Contestants;
 use drivers::{Computing, LongPoll};
 use forks::{FlatScope, Halves, LockOverJoin, Waiting};
@@ -56,7 +56,6 @@ fn graves(all: &'static Contestants) -> Vec<Grave> {
     let mut graves = vec![
         all.tasks(Trickle),
         all.tasks(Contended),
-        all.tasks(NeverSuspends),
         all.spawned(PingPong(1)),
         all.spawned(PingPong(2 * workers)),
         all.spawned(Spawners),

@@ -19,7 +19,7 @@ use std::{
 
 use crate::{
     guard::guarded,
-    policy::{BLOCKING_KEPT, MOST_BLOCKING},
+    policy::{MANY, STANDSTILL},
     process::Process,
     who,
 };
@@ -36,8 +36,8 @@ pub(crate) struct Limits {
 impl Default for Limits {
     fn default() -> Self {
         Self {
-            most: MOST_BLOCKING,
-            keep: BLOCKING_KEPT,
+            most: MANY,
+            keep: STANDSTILL,
         }
     }
 }

@@ -144,7 +144,7 @@ use super::driver::{
 use super::{
     Dump, Executor,
     guard::with_value,
-    policy::INJECTOR_INTERVAL,
+    policy::TURN,
     spawn_local,
     threads::{OnThread, Thread},
     who,
@@ -312,7 +312,7 @@ impl BoundWorker {
     ///
     /// The future is not a task, and need be neither `Send` nor `'static`. Code of the future is
     /// code of this worker alone, as in [`enter`](Self::enter): [`spawn_local`] works, and timers
-    /// and descriptors are served on this thread. It has its turn after at most 61 runs of tasks.
+    /// and descriptors are served on this thread. It has its turn after at most 32 runs of tasks.
     /// The tasks that are left when it ends run on in the next step or call.
     ///
     /// # Panics
@@ -349,7 +349,7 @@ impl BoundWorker {
         });
         let mut future = pin!(future);
         loop {
-            let step = self.step(INJECTOR_INTERVAL as usize, Waker::noop());
+            let step = self.step(TURN as usize, Waker::noop());
             match (step, turn.take()) {
                 (Step::Ended, _) => panic!(
                     "the executor was shut down while its worker was in `block_on`; keep it alive \

@@ -14,7 +14,7 @@ use joint::completion::Ended;
 /// It is for work that keeps a processor busy, and for splitting such work again and again. `a`
 /// runs here at once. `b` is offered to the other workers of the executor. If none of them has
 /// taken it by the end of `a`, `b` runs here as well. A worker that has nothing else to do takes
-/// the oldest offer, which is usually the largest part, after it has seen one for 20 microseconds.
+/// the oldest offer, which is usually the largest part, after it has seen one for 50 microseconds.
 /// The parts may therefore be as small as you like.
 ///
 /// Called by a worker of an [`Executor`], inside a task or inside another `join`, it uses that

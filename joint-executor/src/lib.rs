@@ -111,7 +111,7 @@
 //!
 //! There is no extra thread for them. An idle worker waits until the earliest deadline or until a
 //! descriptor is ready, and runs the tasks that become due. If all workers are busy, each checks
-//! for both between two polls, after at most 61 runs, but for descriptors no more than once in 20
+//! for both between two polls, after at most 32 runs, but for descriptors no more than once in 50
 //! microseconds. If the idle worker that waits finds a task whose poll takes long, another idle
 //! worker takes its place within 5 milliseconds.
 //!

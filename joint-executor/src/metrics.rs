@@ -269,7 +269,7 @@ pub struct WorkerMetrics {
     pub queued: usize,
     /// The number of tasks that are [pinned](super::TaskBuilder::on_worker) to it and due. Those
     /// that came from other threads and that it has not fetched yet are not counted. It fetches up
-    /// to 64 at a time.
+    /// to 32 at a time.
     pub pinned: usize,
 }
 

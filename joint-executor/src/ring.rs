@@ -49,7 +49,7 @@ use core::{
     ptr::{self, NonNull},
 };
 
-use crate::policy::MOST_THEFTS;
+use crate::policy::{LOOKS, TURN};
 use joint::task::Runnable;
 use joint_switch::{AtomicPtr, AtomicU64, MODELLED, order};
 
@@ -87,7 +87,7 @@ pub(crate) const STACK: u32 = if MODELLED { 5 } else { 16 };
 pub(crate) const QUEUE: u32 = 48;
 
 /// The first capacity, a power of two.
-const LEAST: usize = if MODELLED { 2 } else { 64 };
+const LEAST: usize = if MODELLED { 2 } else { TURN as usize };
 
 /// The first index. In models it soon wraps around.
 const FIRST: u64 = if MODELLED { u64::MAX - 1 } else { 0 };
@@ -365,7 +365,7 @@ impl<T: Word, const BITS: u32> Ring<T, BITS> {
     /// the place of each and its word to `copy`, before they are taken. If another take comes
     /// first, tries again with half as many, which are copied to the same places.
     pub(crate) fn steal(&self, mut most: usize, mut copy: impl FnMut(u64, *mut ())) -> usize {
-        for _ in 0..MOST_THEFTS {
+        for _ in 0..LOOKS {
             // ORDERING: thief_head. Acquire, with `take`.
             let head = self.head.load(order!(thief_head: Acquire));
             // ORDERING: thief_tail. Acquire, with `push` and `newest`: the slots are written.

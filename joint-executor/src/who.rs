@@ -61,7 +61,7 @@ struct Here {
     /// executor.
     thread: Cell<Address>,
     /// The number of tasks that are being started on this thread's stack, one inside the other.
-    starts: Cell<u32>,
+    starts: Cell<usize>,
     /// The executor of the innermost of them that has started on none of its workers.
     starter: Cell<Address>,
 }
@@ -203,7 +203,7 @@ impl Starter {
 /// Calls `f`, which polls a task for the first time, on the stack of its spawner. Does not call it
 /// if `most` such calls are under way on this thread.
 #[inline]
-pub(super) fn as_started<R>(most: u32, starter: Starter, f: impl FnOnce() -> R) -> Option<R> {
+pub(super) fn as_started<R>(most: usize, starter: Starter, f: impl FnOnce() -> R) -> Option<R> {
     HERE.with(|here| {
         let starts = here.starts.get();
         if starts >= most {

@@ -29,6 +29,10 @@ use super::{
     },
 };
 
+/// How many tasks of the normal lane the stack and the queue of a worker each hold, which is what
+/// the stack has indices for. Further tasks go to the injector, whose queue takes no memory.
+pub(crate) const MOST_QUEUED: usize = 1 << (STACK - 2);
+
 /// The owner's side. Not `Sync`, so one thread at a time is the owner.
 pub(crate) struct Deques<T: Word> {
     rings: Arc<CachePadded<Rings<T>>>,

@@ -10,7 +10,7 @@ use super::{
     reactor::{EventSource, Reactor},
     timers::Timers,
 };
-use crate::{guard::lock, policy::BLOCKED_LOOK, punctual::punctually, sleep::Sleep};
+use crate::{guard::lock, policy::STUCK, punctual::punctually, sleep::Sleep};
 use joint_switch::{AtomicU64, AtomicUsize, Mutex, MutexGuard, OnceLock, order, recheck, thread};
 
 /// The value of `asleep_until` while no keeper sleeps.
@@ -141,7 +141,7 @@ impl<R: EventSource> Driver<R> {
             return None;
         }
         let now = clock::now();
-        let look = self.next_deadline(clock::after(now, BLOCKED_LOOK));
+        let look = self.next_deadline(clock::after(now, STUCK));
         Some(Duration::from_nanos(look.saturating_sub(now)))
     }
 
@@ -152,7 +152,7 @@ impl<R: EventSource> Driver<R> {
         if !self.is_vacant() {
             return None;
         }
-        let look = (self.reactor.get()).map_or(NEVER, |_| clock::after(clock::now(), BLOCKED_LOOK));
+        let look = (self.reactor.get()).map_or(NEVER, |_| clock::after(clock::now(), STUCK));
         Some(self.next_deadline(look)).filter(|&look| look != NEVER)
     }
 
@@ -420,7 +420,7 @@ mod tests {
         give_up();
         assert_eq!(driver.next_unkept_look(), Some(armed));
         give_up();
-        assert_eq!(driver.next_blocked_look(), Some(BLOCKED_LOOK));
+        assert_eq!(driver.next_blocked_look(), Some(STUCK));
         give_up();
         let keeper = driver.keep().expect("there is no other keeper");
         assert!(!keeper.has_found());

@@ -6,7 +6,7 @@
 //!
 //! One worker at a time is its [`Keeper`](keeper::Keeper). A worker that parks while no other keeps
 //! the driver parks in it, until the earliest deadline, until a descriptor is ready, or until the
-//! driver is rung. A busy worker checks the driver after at most 61 runs (`worker/queues/turn.rs`),
+//! driver is rung. A busy worker checks the driver after at most 32 runs (`worker/queues/turn.rs`),
 //! and is its keeper for that moment. The worker wakes the tasks whose timers or descriptors it
 //! finds ready, and they go to its own queue.
 //!

@@ -31,7 +31,7 @@ use core::{
 
 use self::queue::Queue;
 use super::clock::NEVER;
-use crate::{guard::lock, padded::CachePadded, policy::BATCH};
+use crate::{guard::lock, padded::CachePadded, policy::TURN};
 use joint_switch::{AtomicU64, Mutex, MutexGuard, order};
 
 /// The place of one timer. It stays taken until [`Timers::remove`], or until [`Timers::poll`] has
@@ -152,12 +152,12 @@ impl Timers {
         if self.earliest() > now {
             return Fired::All;
         }
-        woken.reserve(BATCH);
+        woken.reserve(TURN as usize);
         let mut queue = lock(&self.queue);
         let Some(queue) = queue.as_mut() else {
             return Fired::All;
         };
-        let due = iter::from_fn(|| queue.pop(now)).take(BATCH);
+        let due = iter::from_fn(|| queue.pop(now)).take(TURN as usize);
         woken.extend(due);
         self.publish(queue);
         match queue.earliest() <= now {

@@ -11,7 +11,7 @@
 //! in this way is never offered again, and it need not be small: a chain of joins descends to its
 //! end at once, and does its work on the way back. A worker that has nothing to do therefore
 //! [asks](Forks::ask) for more jobs. After such a request, and after each theft, the owner pushes
-//! [`CREDIT`] jobs regardless of how many are open.
+//! [`MANY`] jobs regardless of how many are open.
 
 use alloc::boxed::Box;
 use core::any::Any;
@@ -21,7 +21,7 @@ use super::job::{Job, Taken, Wait};
 use crate::{
     fences::Fences,
     guard::drop_quietly,
-    policy::{CREDIT, KEPT_OPEN},
+    policy::{KEPT_OPEN, MANY},
     ring::{End, Ring, STACK},
 };
 use joint::completion::Ended;
@@ -43,7 +43,7 @@ impl Forks {
         Self {
             jobs: Ring::new(),
             limit: AtomicUsize::new(capacity),
-            credit: AtomicUsize::new(CREDIT),
+            credit: AtomicUsize::new(MANY),
             capacity,
             is_alone: fences.is_alone(),
         }
@@ -130,17 +130,15 @@ impl Forks {
     fn use_credit(&self) {
         // ORDERING: credit_look, credit. Relaxed: only the owner uses it.
         let left = self.credit.load(order!(credit_look: Relaxed)) - 1;
-        self.credit.store(
-            if left == 0 { CREDIT } else { left },
-            order!(credit: Relaxed),
-        );
+        self.credit
+            .store(if left == 0 { MANY } else { left }, order!(credit: Relaxed));
         if left == 0 {
             // ORDERING: limit. Relaxed: a hint.
             self.limit.store(KEPT_OPEN, order!(limit: Relaxed));
         }
     }
 
-    /// Asks the owner to leave more jobs open, for up to [`CREDIT`] pushes.
+    /// Asks the owner to leave more jobs open, for up to [`MANY`] pushes.
     pub(crate) fn ask(&self) {
         // ORDERING: ask. Relaxed: a hint.
         self.limit.store(self.capacity, order!(ask: Relaxed));
@@ -192,7 +190,7 @@ mod tests {
     use alloc::string::String;
     use core::{cell::Cell, sync::atomic::Ordering::Relaxed};
 
-    use super::{CREDIT, Fences, Forks, KEPT_OPEN, Wait};
+    use super::{Fences, Forks, KEPT_OPEN, MANY, Wait};
 
     /// A join whose sides borrow and make values with memory of their own, nested to the given
     /// depth.
@@ -238,8 +236,8 @@ mod tests {
 
     #[test]
     fn more_jobs_stay_open_for_a_while_after_a_thief_has_asked() {
-        const MANY: usize = 2 * KEPT_OPEN;
-        let forks = Forks::new(MANY, Fences::among(2));
+        const MOST: usize = 2 * KEPT_OPEN;
+        let forks = Forks::new(MOST, Fences::among(2));
         let limit = || forks.limit.load(Relaxed);
         // Each has one push in excess.
         let push = || words(&forks, KEPT_OPEN + 1, "a");
@@ -250,16 +248,16 @@ mod tests {
             unsafe { forks.join(|| {}, Wait::block, a, || {}) };
         };
         for ask in [&ask as &dyn Fn(), &steal, &ask] {
-            for _ in 0..CREDIT - 1 {
+            for _ in 0..MANY - 1 {
                 push();
             }
-            assert_eq!(limit(), MANY);
+            assert_eq!(limit(), MOST);
             push();
             assert_eq!(limit(), KEPT_OPEN);
             push();
             assert_eq!(limit(), KEPT_OPEN, "no more than `KEPT_OPEN` stay open");
             ask();
-            assert_eq!(limit(), MANY);
+            assert_eq!(limit(), MOST);
         }
     }
 }

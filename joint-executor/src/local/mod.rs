@@ -30,7 +30,7 @@ use joint::task::JoinHandle;
 /// # Order
 /// Tasks run first in, first out: a task that is woken goes behind all tasks that are due. The same
 /// holds for the main future of `block_on` and `run`. The tasks that other threads have woken are
-/// fetched every 61 runs. A task or a main future that wakes itself forever therefore keeps no
+/// fetched every 32 runs. A task or a main future that wakes itself forever therefore keeps no
 /// other task from running.
 ///
 /// # Wake-ups
@@ -202,7 +202,7 @@ impl LocalExecutor {
     /// other executor, or in a [`block_on`](joint::block_on). While there is nothing to do, it is
     /// pending.
     ///
-    /// Each poll runs up to 61 tasks, and then returns, so that the polling task's own executor can
+    /// Each poll runs up to 32 tasks, and then returns, so that the polling task's own executor can
     /// run other tasks. Only one `run` or `block_on` of an executor may be under way at a time. A
     /// `run` is under way from its first poll until it is ready or dropped.
     ///

@@ -7,7 +7,7 @@ use core::{
 };
 
 use super::state::{Claim, LocalState};
-use crate::policy::INJECTOR_INTERVAL;
+use crate::policy::TURN;
 use joint::{budget, waker::ThinWaker};
 
 /// The future of [`LocalExecutor::run`](super::LocalExecutor::run). Not an async function, which
@@ -64,7 +64,7 @@ impl<F: Future> Future for Run<'_, F> {
                 }
                 this.left = state.due();
             }
-            this.left -= state.run_some(this.left.min(INJECTOR_INTERVAL as usize));
+            this.left -= state.run_some(this.left.min(TURN as usize));
             // This poll may have been the main future's wake-up, so a poll that has skipped the
             // main future does not sleep.
             if is_turn && state.due() == 0 {

@@ -6,7 +6,7 @@
 //!
 //! Order of work: tasks run first in, first out. Once the main future is woken, it takes its turn
 //! like a task that was queued behind all tasks that were due. Tasks that other threads have woken
-//! are fetched every [`INJECTOR_INTERVAL`] runs, and when nothing else is due.
+//! are fetched every [`TURN`] runs, and when nothing else is due.
 
 use core::{
     cell::Cell,
@@ -29,7 +29,7 @@ use super::{
 use crate::{
     guard::{guarded, with_value},
     padded::CachePadded,
-    policy::{INJECTOR_INTERVAL, MOST_STARTS},
+    policy::{MOST_NESTED, TURN},
     who::{self, Starter},
 };
 use joint::{
@@ -295,7 +295,7 @@ impl LocalState {
     fn start(&self, runnable: Runnable) {
         self.alive.set(self.alive.get() + 1);
         let mut new = Some(runnable);
-        let most = if self.is_closed.get() { 0 } else { MOST_STARTS };
+        let most = if self.is_closed.get() { 0 } else { MOST_NESTED };
         let polled = with_value(&self.is_ticking, true, || {
             who::as_started(most, Starter::local(self), || {
                 new.take().map(Runnable::poll)
@@ -362,7 +362,7 @@ impl LocalState {
     /// how many it has run.
     #[inline]
     pub(super) fn run_some(&self, turns: usize) -> usize {
-        let turns = turns.min(INJECTOR_INTERVAL as usize);
+        let turns = turns.min(TURN as usize);
         self.take_inbox();
         for ran in 0..turns {
             let Some(runnable) = self.queue.pop() else {
@@ -387,7 +387,7 @@ impl LocalState {
 
     pub(super) fn try_tick(&self) -> bool {
         let ticks = self.ticks.replace(self.ticks.get().wrapping_add(1));
-        if self.due() == 0 || ticks % INJECTOR_INTERVAL as usize == 0 {
+        if self.due() == 0 || ticks % TURN as usize == 0 {
             self.take_inbox();
         }
         let Some(runnable) = self.queue.pop() else {

@@ -39,7 +39,12 @@ impl Counts {
     pub(super) fn lack(self, need: Need) -> bool {
         let lacks_lookout = self.0 >= SLEEPING && self.lookouts() == 0 && self.sleeping() > 0;
         let lacks_hands = || self.0 >= WATCHING && self.searching() + self.waking() == 0;
-        lacks_lookout || need == Need::Hands && lacks_hands()
+        lacks_lookout
+            || match need {
+                Need::Lookout => false,
+                Need::Hands => lacks_hands(),
+                Need::More => self.watching() + self.sleeping() > self.waking(),
+            }
     }
 }
 
@@ -51,4 +56,6 @@ pub(crate) enum Need {
     /// A worker that searches, because there is more work than the active workers should do by
     /// themselves.
     Hands,
+    /// Another worker, even if one searches.
+    More,
 }

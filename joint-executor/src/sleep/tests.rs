@@ -90,7 +90,19 @@ fn woken_by<R>(world: World, f: impl FnOnce(&Sleep) -> R) -> Vec<usize> {
 
 const NEEDS: [Need; 2] = [Need::Lookout, Need::Hands];
 
-/// The worker that a worker's push wakes, for each of the needs.
+#[test]
+fn a_push_that_needs_more_wakes_one_although_another_searches_or_was_woken() {
+    for (world, all) in [([1, 1, 1, 0], [0].as_slice()), ([0, 1, 1, 1], &[1, 0])] {
+        let sleep = self::world(world);
+        for &one in all {
+            assert_eq!(ones(sleep.notify_from_outside(Need::More)), 1, "{world:?}");
+            assert_eq!(sleep.word(one), CLAIMED);
+        }
+        assert_eq!(ones(sleep.notify_from_outside(Need::More)), 0, "{world:?}");
+    }
+}
+
+/// The worker that a worker's push wakes, for each of these needs.
 const PUSHES: [(World, [Option<usize>; 2]); 8] = [
     ([1, 0, 0, 0], [None, None]),
     ([1, 1, 0, 1], [None, None]),

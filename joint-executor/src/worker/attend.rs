@@ -4,7 +4,7 @@
 //! The driver's keeper does this when it wakes up. A worker with nothing to run checks the driver
 //! before it looks for work elsewhere. A busy worker checks it in its turn. Each time it checks its
 //! own deadlines and those of one other worker. It checks the descriptors, which takes a system
-//! call, only after [`LOOK_INTERVAL`] has passed since it last did. A worker whose poll blocks its
+//! call, only after [`SOON`] has passed since it last did. A worker whose poll blocks its
 //! thread in a wait of this crate attends to the driver too (`blocked.rs`).
 //!
 //! The wakers of this executor's tasks are woken first, which only pushes the tasks. The others are
@@ -16,10 +16,9 @@
 //! is ready. If another worker had taken that place meanwhile, each message of a connection would
 //! wake that one, which was measured at 39 microseconds a message, against 13 otherwise. An idle
 //! worker therefore leaves the driver to a worker that visits it **frequently**: at its last visit
-//! it had been away for at most [`NEAR_THE_DRIVER`], and it has not been away for longer since. A
-//! worker that never runs dry visits the driver only in its turn. It does so frequently if its runs
-//! are short. If each takes 45 microseconds, 61 runs take milliseconds, so an idle worker keeps the
-//! driver.
+//! it had been away for at most [`SOON`], and it has not been away for longer since. A worker that
+//! never runs dry visits the driver only in its turn. It does so frequently if its runs are short.
+//! If each takes 45 microseconds, its turns are rarer, so an idle worker keeps the driver.
 
 use alloc::{sync::Arc, vec::Vec};
 use core::{cell::Cell, iter, task::Waker};
@@ -31,9 +30,13 @@ use super::{
 };
 use crate::{
     driver::{Driver, clock, keeper::Keeper, timers::Timers},
-    policy::{LONGEST_AWAY, LOOK_INTERVAL, NEAR_THE_DRIVER},
+    policy,
 };
 use joint::waker;
+
+// In nanoseconds, as all times here.
+const SOON: u64 = policy::SOON.as_nanos() as u64;
+const LONGEST_AWAY: u64 = policy::LONGEST_AWAY.as_nanos() as u64;
 
 /// A worker's memory of the driver.
 #[derive(Default)]
@@ -80,7 +83,7 @@ impl Attendant {
         let runs = all_runs - self.last_turn.replace(all_runs);
         let away = self.visit(worker, now);
         let woken = if now >= self.next_look.get() {
-            self.next_look.set(now + LOOK_INTERVAL);
+            self.next_look.set(now + SOON);
             self.look_at_sources(driver)
         } else {
             self.take_ready(None)
@@ -153,19 +156,15 @@ impl Attendant {
     /// Records that the worker is at the driver at the time `now`. Returns how long it was away.
     fn visit(&self, worker: &Core, now: u64) -> u64 {
         let away = now.saturating_sub(self.last_visit.get());
-        self.leave(worker, now, away <= NEAR_THE_DRIVER);
+        self.leave(worker, now, away <= SOON);
         away
     }
 
     /// Records that the worker leaves the driver at the time `now`, after a visit. `is_frequent`
-    /// says whether it had been away for at most [`NEAR_THE_DRIVER`] before.
+    /// says whether it had been away for at most [`SOON`] before.
     fn leave(&self, worker: &Core, now: u64, is_frequent: bool) {
         self.last_visit.set(now);
-        let until = if is_frequent {
-            now + NEAR_THE_DRIVER
-        } else {
-            0
-        };
+        let until = if is_frequent { now + SOON } else { 0 };
         worker.counters().visits_until.set(until);
     }
 }

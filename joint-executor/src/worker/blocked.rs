@@ -39,7 +39,7 @@ use super::{
 };
 use crate::{
     metrics::Counters,
-    policy::{BLOCKED_LOOK, DEADLOCK_LOOK},
+    policy::{STANDSTILL, STUCK},
 };
 use joint::{
     park::Parker,
@@ -79,7 +79,7 @@ impl Worker {
         let look = shared.driver.next_blocked_look();
         match shared.is_closed() {
             // A push to a closed executor does not unpark a blocked worker.
-            true => Some(look.map_or(BLOCKED_LOOK, |look| look.min(BLOCKED_LOOK))),
+            true => Some(look.map_or(STUCK, |look| look.min(STUCK))),
             false => look,
         }
     }
@@ -89,7 +89,7 @@ impl Worker {
     fn check_blocked(&self, parker: &Parker, now: Instant) -> Duration {
         let runs = self.queues.runs();
         let check = (self.next_blocked_check.get()).filter(|&(before, _)| before == runs);
-        let mut next = check.map_or(now + DEADLOCK_LOOK, |(_, next)| next);
+        let mut next = check.map_or(now + STANDSTILL, |(_, next)| next);
         if next <= now {
             let shared = self.shared();
             assert!(
@@ -103,7 +103,7 @@ impl Worker {
                     .starved
                     .call_once(|| report_starved(shared.workers()));
             }
-            next = now + DEADLOCK_LOOK;
+            next = now + STANDSTILL;
         }
         self.next_blocked_check.set(Some((runs, next)));
         next - now

@@ -26,7 +26,7 @@ use super::{
 };
 use crate::{
     guard::Frames,
-    policy::{ALONE, ALONE_BESIDE_ARRIVED, MOST_INSIDE},
+    policy::{MOST_NESTED, STANDSTILL},
     registry::Lane,
 };
 use joint_switch::{now, thread_local, wait_until};
@@ -144,7 +144,7 @@ impl Closing {
         is_left_alone: impl FnOnce() -> bool,
     ) {
         let depth = self.inside.get();
-        if depth == MOST_INSIDE {
+        if depth == MOST_NESTED {
             return;
         }
         cancel_waiting(worker);
@@ -168,22 +168,17 @@ impl Closing {
     /// futures are therefore left to that worker for some time.
     fn is_left_alone(&self, worker: &Core) -> bool {
         let shared = &**worker.shared();
-        let mut others = (0..shared.workers()).filter(|&other| other != worker.index());
         if worker.has_arrived.get() || shared.workers() == 1 {
             return true;
         }
         let now = now();
         let seen = self.blocked.get();
-        let since = match seen.filter(|&(_, last)| now - last < ALONE) {
+        let since = match seen.filter(|&(_, last)| now - last < STANDSTILL) {
             Some((since, _)) => since,
             None => now,
         };
         self.blocked.set(Some((since, now)));
-        let patience = match others.any(|other| shared.gate.has_arrived(other)) {
-            true => ALONE_BESIDE_ARRIVED,
-            false => ALONE,
-        };
-        now - since >= patience
+        now - since >= STANDSTILL
     }
 }
 

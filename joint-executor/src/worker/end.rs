@@ -10,7 +10,7 @@ use super::{
     shared::{FAMILY, Runnable, Shared},
     state::Running,
 };
-use crate::{gate, guard::Frames, policy::MOST_INSIDE, registry::Registry, who};
+use crate::{gate, guard::Frames, policy::MOST_NESTED, registry::Registry, who};
 use joint::{
     task::{EndedTask, TaskEnd},
     waker,
@@ -51,7 +51,7 @@ pub(super) fn dispose_spawned(shared: &Shared, runnable: Runnable) {
         all.walk(|all| {
             let mut own = all.filter(|one| ptr::eq(one.shared, shared));
             match own.next() {
-                Some(innermost) if own.count() + 1 >= MOST_INSIDE => {
+                Some(innermost) if own.count() + 1 >= MOST_NESTED => {
                     innermost.left.borrow_mut().push(runnable);
                     None
                 }

@@ -2,7 +2,7 @@
 //! fork of its own, it takes those that are worth a theft.
 //!
 //! A theft costs both threads about a microsecond. A fork is therefore taken only once its worker
-//! has had one open in the same place for [`WORTH_A_THEFT`]. The closure that runs before it has
+//! has had one open in the same place for [`SOON`]. The closure that runs before it has
 //! mostly taken that long by then, and the two sides of a fork are usually alike. (The fork may be
 //! a younger one, in the place of another. To tell them apart took more time than it saved.)
 //!
@@ -13,7 +13,7 @@
 //! the next one in the cycle, and following the cycle once, each began before itself: a
 //! contradiction.
 //!
-//! **How deep the stack grows.** A waiting worker helps only while less than [`ROOM_TO_HELP`] of
+//! **How deep the stack grows.** A waiting worker helps only while less than [`ROOM_ON_STACK`] of
 //! its stack is in use. So its stack holds at most that much, and on top of it at most what the
 //! last job that it took needs without any theft.
 
@@ -24,7 +24,7 @@ use std::time::Instant;
 use super::shared::Shared;
 use crate::{
     fork_join::job::{Taken, Wait, while_lent},
-    policy::{FIRST_WATCH, LONGEST_WATCH, LOOKS, ROOM_TO_HELP, SPINS, WORTH_A_THEFT},
+    policy::{LONGEST_WATCH, LOOKS, ROOM_ON_STACK, SOON},
 };
 use joint::{completion::Ended, park::block_on_timeout};
 use joint_switch::now;
@@ -62,7 +62,7 @@ impl Helper {
     }
 
     fn has_room(&self) -> bool {
-        self.stack.get().abs_diff(stack_now()) < ROOM_TO_HELP
+        self.stack.get().abs_diff(stack_now()) < ROOM_ON_STACK
     }
 
     /// Waits for a fork that another worker has taken. Meanwhile passes to `help` the time of each
@@ -71,14 +71,14 @@ impl Helper {
         if !self.has_room() {
             return wait.block();
         }
-        let mut limit = FIRST_WATCH;
+        let mut limit = SOON;
         loop {
             for look in 0..LOOKS {
                 if let Some(ended) = wait.ended() {
                     return ended;
                 }
                 if help(now()) {
-                    limit = FIRST_WATCH;
+                    limit = SOON;
                 }
                 spin_after(look);
             }
@@ -102,7 +102,7 @@ impl Helper {
             seen.set(Seen { index, since: now });
             return None;
         }
-        if now.saturating_duration_since(seen.get().since) < WORTH_A_THEFT {
+        if now.saturating_duration_since(seen.get().since) < SOON {
             return None;
         }
         let taken = forks.steal();
@@ -124,7 +124,7 @@ fn stack_now() -> usize {
 
 /// Spins after a look at the other workers.
 pub(super) fn spin_after(look: u32) {
-    for _ in 0..SPINS << look {
+    for _ in 0..LOOKS << look {
         hint::spin_loop();
     }
 }
@@ -134,7 +134,7 @@ mod tests {
     use super::*;
     use crate::{
         fork_join::Forks,
-        policy::{CREDIT, KEPT_OPEN},
+        policy::{KEPT_OPEN, MANY},
         worker::harness::{two_workers, wakes_of},
     };
     use core::{iter, time::Duration};
@@ -142,11 +142,11 @@ mod tests {
     #[test]
     fn a_helper_has_room_while_little_of_the_stack_is_in_use() {
         let here = 0u8;
-        assert!(stack_now().abs_diff((&raw const here).addr()) < ROOM_TO_HELP);
+        assert!(stack_now().abs_diff((&raw const here).addr()) < ROOM_ON_STACK);
         let helper = Helper::new(1);
         helper.begin();
         assert!(helper.has_room());
-        for far in [2 * ROOM_TO_HELP, (2 * ROOM_TO_HELP).wrapping_neg()] {
+        for far in [2 * ROOM_ON_STACK, (2 * ROOM_ON_STACK).wrapping_neg()] {
             helper.stack.set(stack_now().wrapping_add(far));
             assert!(!helper.has_room());
         }
@@ -169,18 +169,18 @@ mod tests {
         let short = Duration::from_nanos(1);
         while_open(forks, || {
             assert!(!take(start));
-            assert!(!take(start + WORTH_A_THEFT - short));
-            assert!(take(start + WORTH_A_THEFT));
+            assert!(!take(start + SOON - short));
+            assert!(take(start + SOON));
         });
         // The age of the second one counts from the theft of the first.
         while_open(forks, || {
-            let late = start + 100 * WORTH_A_THEFT;
+            let late = start + 100 * SOON;
             assert!(!take(late));
             while_open(forks, || {
-                let stolen = late + WORTH_A_THEFT;
+                let stolen = late + SOON;
                 assert!(take(stolen));
-                assert!(!take(stolen + WORTH_A_THEFT - short));
-                assert!(take(stolen + WORTH_A_THEFT));
+                assert!(!take(stolen + SOON - short));
+                assert!(take(stolen + SOON));
             });
         });
         assert_eq!(worker.counters().steals.get(), 3);
@@ -200,7 +200,7 @@ mod tests {
 
     /// How many forks of a worker stay open, after nobody has asked for more and then `ask`.
     fn kept_open(forks: &Forks, ask: impl FnOnce()) -> usize {
-        (0..CREDIT).for_each(|_| _ = nest(forks, KEPT_OPEN + 1, &|| 0));
+        (0..MANY).for_each(|_| _ = nest(forks, KEPT_OPEN + 1, &|| 0));
         ask();
         let steal = || forks.steal().map(Taken::run);
         nest(forks, 2 * KEPT_OPEN, &|| iter::from_fn(steal).count())

@@ -30,9 +30,14 @@ impl Shared {
             Lane::High => &self.high_injector,
             Lane::Pinned(worker) => &self.inboxes[worker],
         };
+        let need = match self.need() {
+            // Whoever is woken for what is there already has its hands full.
+            Need::Hands if !inbox.is_empty() => Need::More,
+            need => need,
+        };
         inbox.push(runnable);
         let woke = match lane {
-            Lane::Normal | Lane::High => self.sleep.notify_from_outside(self.need()),
+            Lane::Normal | Lane::High => self.sleep.notify_from_outside(need),
             Lane::Pinned(worker) => self.sleep.wake_worker(worker),
         };
         // `notify_from_outside` and `wake_worker` have the fence.

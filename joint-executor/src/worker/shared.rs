@@ -18,6 +18,7 @@ use alloc::{
     sync::{Arc, Weak},
     vec::Vec,
 };
+use core::time::Duration;
 use std::sync::{Once, OnceLock};
 
 use crate::{
@@ -33,7 +34,7 @@ use crate::{
     inbox::Inbox,
     metrics::{Counters, Metrics, OutsideCounters},
     padded::CachePadded,
-    policy::{MOST_FORKS, NEAR_THE_DRIVER, WORTH_A_WAKE},
+    policy::{MANY, SOON, WORTH_A_WAKE},
     process::Process,
     registry::{self, Registry, RegistryOwner},
     sleep::{Need, Sleep},
@@ -129,7 +130,7 @@ impl Shared {
                 .map(|_| CachePadded::new(Inbox::new()))
                 .collect(),
             forks: (0..workers)
-                .map(|_| CachePadded::new(Forks::new(MOST_FORKS, fences)))
+                .map(|_| CachePadded::new(Forks::new(MANY, fences)))
                 .collect(),
             sleep: {
                 let driver = driver.clone();
@@ -215,7 +216,7 @@ impl Shared {
     pub(super) fn leaves_driver(&self) -> bool {
         let is_left = self.driver.is_used() && !self.driver.is_kept();
         // Its next poll is likely to last so long that waking another one is worth it.
-        let is_long = || self.poll_time() as u64 >= NEAR_THE_DRIVER;
+        let is_long = || Duration::from_nanos(self.poll_time() as u64) >= SOON;
         is_left && (is_long() || self.sleep.lookouts() == 0)
     }
 

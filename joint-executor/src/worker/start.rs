@@ -21,7 +21,7 @@ use super::{
     state::Running,
 };
 use crate::{
-    policy::MOST_STARTS,
+    policy::MOST_NESTED,
     registry::Lane,
     who::{self, Starter},
 };
@@ -55,7 +55,7 @@ pub(crate) fn start<E>(
     let id = shared.hooks.start.is_some().then(|| runnable.id());
     let mut new = Some(runnable);
     let mut start = || {
-        let polled = who::as_started(MOST_STARTS, starter, || {
+        let polled = who::as_started(MOST_NESTED, starter, || {
             new.take().map(|runnable| poll(shared, runnable))
         });
         if let Some(polled) = polled.flatten() {

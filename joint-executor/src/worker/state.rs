@@ -27,10 +27,10 @@ use super::{
     shared::{Runnable, Shared},
 };
 use crate::{
+    deques::MOST_QUEUED,
     guard::guarded,
     hooks::{Hooks, WorkerHook},
     metrics::Counters,
-    policy::MOST_QUEUED,
     registry::Lane,
     sleep::{Need, Woke},
 };

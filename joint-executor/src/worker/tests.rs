@@ -16,7 +16,7 @@ use super::{
     state::Spawns,
     *,
 };
-use crate::{hooks::Hooks, policy::MOST_QUEUED, registry::Lane, sleep::Woke, yield_now};
+use crate::{deques::MOST_QUEUED, hooks::Hooks, registry::Lane, sleep::Woke, yield_now};
 use joint::{
     host, oneshot,
     task::{JoinHandle, TaskEnd},

@@ -167,7 +167,7 @@ fn high_tasks_run_before_normal_ones() {
             let log = log.clone();
             block_on(executor.spawn(async move { log.spawn_both_kinds() }));
         }
-        block_on(executor.spawn(async {}));
+        wait_until(|| executor.metrics().live() == 0);
         let all = log.all();
         assert_eq!(all.len(), 40);
         let first = &all[..20 + usize::from(from_outside)];

@@ -110,7 +110,7 @@ fn one_child() {
     }
     // It is never stopped, and is in use from here on.
     block_on(Executor::global().spawn(sleep(Duration::ZERO)));
-    // Idle threads for functions that block end after ten seconds.
+    // Idle threads for functions that block end after a second.
     let kinds = &["fd", "task"][..1 + usize::from(limit.is_some())];
     let before: Vec<_> = kinds.iter().map(|kind| count(kind)).collect();
     let start = Instant::now();

@@ -21,9 +21,7 @@ use core::{cmp::Reverse, mem, num::NonZeroU32};
 use slab::Slab;
 
 use super::super::clock::NEVER;
-
-/// The capacity up to which an empty queue keeps its memory.
-const KEPT: usize = 1024;
+use crate::policy::MANY;
 
 /// From the highest bits on: the deadline, the turn and the place. One number is compared faster
 /// than three.
@@ -133,7 +131,7 @@ impl<W> Queue<W> {
         if self.dead > self.heap.len() / 2 {
             self.bury();
         }
-        let is_large = self.slots.is_empty() && self.slots.capacity() > KEPT;
+        let is_large = self.slots.is_empty() && self.slots.capacity() > MANY;
         let memory = is_large.then(|| Box::new(mem::replace(self, Self::new())));
         (value, memory)
     }

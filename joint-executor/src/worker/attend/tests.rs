@@ -8,10 +8,10 @@ use core::{
 };
 use std::sync::mpsc;
 
-use super::{After, LONGEST_AWAY, LOOK_INTERVAL, NEAR_THE_DRIVER};
+use super::{After, LONGEST_AWAY, SOON};
 use crate::{
     driver::clock,
-    policy::{BATCH, INJECTOR_INTERVAL, LONGEST_WATCH, WORTH_A_WAKE},
+    policy::{LONGEST_WATCH, TURN, WORTH_A_WAKE},
     registry::Lane,
     sleep::Woke,
     worker::{
@@ -97,13 +97,13 @@ fn a_busy_worker_fires_its_own_timers_and_others_in_rotation() {
 fn one_call_fires_a_bounded_number_of_timers() {
     let [worker, _other] = two_workers();
     let wakes = Arc::new(Wakes::default());
-    for _ in 0..2 * BATCH {
+    for _ in 0..2 * TURN {
         arm(&worker, 1, 0, &wakes);
     }
     assert!(worker.attend(After::Queue));
-    assert_eq!(wakes.0.load(Relaxed), BATCH);
+    assert_eq!(wakes.0.load(Relaxed), TURN as usize);
     assert!(worker.attend(After::Queue));
-    assert_eq!(wakes.0.load(Relaxed), 2 * BATCH);
+    assert_eq!(wakes.0.load(Relaxed), 2 * TURN as usize);
 }
 
 #[test]
@@ -115,7 +115,7 @@ fn a_busy_worker_polls_the_system_at_most_once_per_interval() {
     worker.attend_in_turn();
     let after = clock::now();
     let next = next_look.get();
-    assert!((before + LOOK_INTERVAL..=after + LOOK_INTERVAL).contains(&next));
+    assert!((before + SOON..=after + SOON).contains(&next));
     next_look.set(clock::NEVER);
     worker.attend_in_turn();
     assert_eq!(next_look.get(), clock::NEVER, "it is too early for a look");
@@ -133,7 +133,7 @@ fn a_driver_that_nobody_keeps_is_left_if_no_lookout_sees_it() {
     shared.driver.set_kept(false);
     shared.sleep.search();
     assert!(!shared.leaves_driver(), "a lookout finds it");
-    for (time, leaves) in [(NEAR_THE_DRIVER - 1, false), (NEAR_THE_DRIVER, true)] {
+    for (time, leaves) in [(SOON - 1, false), (SOON, true)] {
         // Only a change by more than an eighth is written.
         shared.set_poll_time(0);
         shared.set_poll_time(time as usize);
@@ -363,5 +363,5 @@ fn the_driver_has_its_turn_sooner_the_longer_the_runs_are() {
     assert!(next(0, 16) <= 4, "after short ones");
     assert!(next(0, 16) <= 8, "after more short ones");
     let last = [(); 24].map(|()| next(0, 1 << 20))[23];
-    assert!(last >= INJECTOR_INTERVAL, "{last}");
+    assert!(last >= TURN.into(), "{last}");
 }

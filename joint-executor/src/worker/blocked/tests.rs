@@ -16,7 +16,7 @@ use std::{
 
 use joint::{JoinHandle, park::Parker};
 
-use super::{BLOCKED_LOOK, DEADLOCK_LOOK, is_deadlock, is_starved};
+use super::{STANDSTILL, STUCK, is_deadlock, is_starved};
 use crate::{
     driver::clock::NEVER,
     fences::Fences,
@@ -37,10 +37,7 @@ fn a_blocked_worker_looks_again_only_where_nobody_gives_a_sign() {
     // The first use of the driver wakes it.
     assert_eq!(worker.attend_blocked(&worker.running(), None), None);
     worker.shared().close();
-    assert_eq!(
-        worker.attend_blocked(&worker.running(), None),
-        Some(BLOCKED_LOOK)
-    );
+    assert_eq!(worker.attend_blocked(&worker.running(), None), Some(STUCK));
 }
 
 /// The end of a task that it wakes or drops is counted for this executor.
@@ -220,19 +217,19 @@ fn a_deadlock_panics_after_a_second_of_one_run_unless_closed() {
     running.launch(new);
     let start = Instant::now();
     let look = |quarters| {
-        let at = start + DEADLOCK_LOOK / 4 * quarters;
+        let at = start + STANDSTILL / 4 * quarters;
         let look = catch_unwind(AssertUnwindSafe(|| worker.check_blocked(&parker, at)));
         look.map_err(|payload| *payload.downcast::<&str>().expect("a text"))
     };
-    assert_eq!(look(0), Ok(DEADLOCK_LOOK));
-    assert_eq!(look(1), Ok(DEADLOCK_LOOK / 4 * 3));
+    assert_eq!(look(0), Ok(STANDSTILL));
+    assert_eq!(look(1), Ok(STANDSTILL / 4 * 3));
     let message = look(4).expect_err("it is due");
     assert!(message.starts_with("deadlock: "), "{message}");
     // Another run, which has just begun to wait.
     worker.queues.runs.set(worker.queues.runs() + 1);
-    assert_eq!(look(8), Ok(DEADLOCK_LOOK));
+    assert_eq!(look(8), Ok(STANDSTILL));
     worker.shared().close();
-    assert_eq!(look(12), Ok(DEADLOCK_LOOK), "its end will end the wait");
+    assert_eq!(look(12), Ok(STANDSTILL), "its end will end the wait");
     running.discard_queued();
 }
 

@@ -2,7 +2,7 @@
 //!
 //! | it has seen work that it could not take | the others | it is the only lookout | it parks |
 //! |---|---|---|---|
-//! | more than [`MOST_VAIN`](crate::policy::MOST_VAIN) times in a row | | | for a time, whatever is due: the thread that has the work may need this processor |
+//! | more than [`LOOKS`](crate::policy::LOOKS) times in a row | | | for a time, whatever is due: the thread that has the work may need this processor |
 //! | just now | run, or the driver may wake one | yes | for a time: if that work stays where it is, nobody else would find it |
 //! | no | make progress | yes | for a time: their next poll may be long |
 //! | any other case | | | without a limit, until it is woken |

@@ -7,14 +7,14 @@
 //!    *notifies* another worker (`sleep.rs`).
 //! 4. Otherwise it *parks*: in the driver, if no other worker is there, or else on its thread.
 //!    `manner.rs` says when it *sleeps* and when it *watches* the others. A watcher parks for
-//!    [`LONGEST_WATCH`], or if tasks are queued, first for [`FIRST_WATCH`], and then each time for
-//!    twice that.
+//!    [`STUCK`] at first, or if tasks are queued for [`SOON`], and then each time for twice that,
+//!    up to [`LONGEST_WATCH`]. If tasks are queued behind a poll that seems to be long, it begins
+//!    anew.
 //! 5. A push, a timer, a descriptor or the *shutdown* *unparks* it. It continues at 2. If something
 //!    is due in the driver in which it was parked, it runs, and wakes that.
 
 use core::{
     cell::Cell,
-    mem,
     ops::ControlFlow::{self, Break, Continue},
     task::Waker,
     time::Duration,
@@ -38,9 +38,7 @@ use super::{
 };
 use crate::{
     fork_join::job::{Taken, Wait},
-    policy::{
-        FIRST_CLOCK, FIRST_WATCH, LONGEST_WATCH, LOOKS, MOST_STOLEN, MOST_VAIN, WORTH_A_STEAL,
-    },
+    policy::{LONGEST_WATCH, LOOKS, MANY, SOON, STUCK, TURN, WORTH_A_STEAL},
     sleep::{Parked, Parking, park_thread},
 };
 use joint::completion::Ended;
@@ -52,6 +50,15 @@ pub(super) struct Idle {
     pub(super) helper: Helper,
     /// How often in a row there was work that this worker could not take.
     vain: Cell<u32>,
+}
+
+/// What a worker has seen that has looked a few times, and found nothing.
+#[derive(Clone, Copy, Default)]
+struct Round {
+    /// Whether another worker makes progress.
+    makes_progress: bool,
+    /// Whether a worker with queued tasks seems to be in a long poll.
+    is_slow: bool,
 }
 
 impl Idle {
@@ -69,17 +76,17 @@ impl Idle {
         if attendant.attend(&worker, After::Queue) && worker.queues.has_own() {
             return worker;
         }
-        let mut watch = FIRST_WATCH;
+        let mut watch = SOON;
         let mut searching = self.search(worker);
         loop {
-            let makes_progress = match self.look_round(&searching) {
+            let seen = match self.look_round(&searching) {
                 Ok(found) => return self.take_up(searching, found),
-                Err(makes_progress) => makes_progress,
+                Err(seen) => seen,
             };
             if searching.is_over() {
                 return self.stop(searching);
             }
-            searching = match self.park_once(searching, attendant, makes_progress, &mut watch) {
+            searching = match self.park_once(searching, attendant, seen, &mut watch) {
                 Continue(searching) => searching,
                 Break(running) => return running,
             };
@@ -103,7 +110,7 @@ impl Idle {
     /// chosen to be woken.
     fn stop_first<'w>(&self, searching: Searching<'w>) -> (Running<'w>, Option<Waker>) {
         let (running, away) = searching.stop();
-        running.queues.look_within(FIRST_CLOCK);
+        running.queues.look_within(TURN.into());
         self.lookout.begin(running.queues.runs());
         (running, away)
     }
@@ -134,13 +141,13 @@ impl Idle {
         running
     }
 
-    /// Looks a few times for something to steal. If there is nothing, returns whether another
-    /// worker makes progress.
-    fn look_round(&self, worker: &Core) -> Result<Found, bool> {
-        let mut makes_progress = false;
+    /// Looks a few times for something to steal. If there is nothing, returns what it has seen.
+    fn look_round(&self, worker: &Core) -> Result<Found, Round> {
+        let mut round = Round::default();
         for look in 0..LOOKS {
             let view = self.lookout.view(worker, now());
-            makes_progress |= view.makes_progress;
+            round.makes_progress |= view.makes_progress;
+            round.is_slow = view.is_slow;
             let found = self.look_for_task(worker, &view);
             let fork = || self.take_fork(worker, view.now).map(Found::Fork);
             if let Some(found) = found.or_else(fork) {
@@ -148,7 +155,7 @@ impl Idle {
             }
             spin_after(look);
         }
-        Err(makes_progress)
+        Err(round)
     }
 
     fn look_for_task(&self, worker: &Core, view: &View) -> Option<Found> {
@@ -169,7 +176,7 @@ impl Idle {
         let queues = &worker.queues;
         let own = queues.next_own().or_else(|| queues.take_injected());
         let task = own.map(|own| Found::Task(own, None));
-        let task = task.or_else(|| self.lookout.steal(queues, |_| MOST_STOLEN));
+        let task = task.or_else(|| self.lookout.steal(queues, |_| MANY));
         task.or_else(|| self.take_fork(worker, now()).map(Found::Fork))
     }
 
@@ -193,44 +200,50 @@ impl Idle {
         &self,
         searching: Searching<'w>,
         attendant: &Attendant,
-        makes_progress: bool,
+        seen: Round,
         watch: &mut Duration,
     ) -> ControlFlow<Running<'w>, Searching<'w>> {
         let worker = searching.core();
         let (shared, driver) = (&**worker.shared(), &worker.shared().driver);
         let has_queued = shared.has_work();
-        let last = mem::replace(watch, FIRST_WATCH);
         self.vain.set(match has_queued {
             true => self.vain.get().saturating_add(1),
             false => 0,
         });
         let sight = Sight {
             left: match has_queued {
-                true if self.vain.get() > MOST_VAIN => Left::InVain,
+                true if self.vain.get() > LOOKS => Left::InVain,
                 true => Left::Work,
                 false => Left::Nothing,
             },
             others: match shared.sleep.is_quiet() && !driver.is_used() {
                 true => Others::Quiet,
-                false if makes_progress => Others::Progress,
+                false if seen.makes_progress => Others::Progress,
                 false => Others::Run,
             },
             is_only_lookout: shared.sleep.lookouts() == 1,
         };
         // A worker that visits the driver often serves it better than this worker could, which
         // would have to be woken there (`attend.rs`).
-        let leaves = sight.manner(false) != Manner::Sleep && makes_progress;
+        let leaves = sight.manner(false) != Manner::Sleep && seen.makes_progress;
         let keeps = !(leaves && is_visited_beside(shared, worker.index()));
+        let time = match (has_queued, *watch) {
+            (true, last) if seen.is_slow && last > STUCK => SOON,
+            // The visitor may be in a long poll by then, and the driver alone.
+            (false, last) if keeps || !driver.is_used() => last.max(STUCK),
+            (_, last) => last,
+        };
         self.park(searching, attendant, keeps, |urgent, parking| {
             let misses = keeps && !parking.in_driver && driver.is_used();
             let is_visited = || misses && !driver.is_kept();
             let manner = sight.manner(is_visited());
-            let limit = match (manner, sight.left) {
-                (Manner::Sleep, _) => None,
-                // It only stands by, for a poll that turns out to be long.
-                (_, Left::Nothing) => Some(LONGEST_WATCH),
-                (_, Left::Work | Left::InVain) => Some(last),
+            // Whoever leaves the driver may leave it to this lookout.
+            let most = match parking.in_driver || !driver.is_used() {
+                true => LONGEST_WATCH,
+                false => STUCK,
             };
+            let time = time.min(most);
+            let limit = (manner != Manner::Sleep).then_some(time);
             let urgent = || match manner {
                 Manner::Sleep => urgent() || is_visited(),
                 Manner::Watch => urgent(),
@@ -241,9 +254,10 @@ impl Idle {
             if parked != Parked::NotAtAll {
                 worker.counters().parks.increment();
             }
-            if has_queued && parked == Parked::AWhile {
-                *watch = LONGEST_WATCH.min(2 * last);
-            }
+            *watch = match parked {
+                Parked::AWhile => LONGEST_WATCH.min(2 * time),
+                Parked::NotAtAll | Parked::Woken => SOON,
+            };
         })
     }
 

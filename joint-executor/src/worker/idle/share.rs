@@ -8,7 +8,7 @@
 //! the others, and half of those that it has are taken from it.
 //!
 //! A queue may be long for a moment, and a poll may be long once. So looks come in **rows** of
-//! [`LOOKS_IN_A_ROW`]. A queue counts with its smallest length in the row. If the own polls are
+//! [`TURN`]. A queue counts with its smallest length in the row. If the own polls are
 //! short, only the last look of a row takes tasks. The pace is a moving average over rows, and
 //! counts only if one worker's is more than one and a half times the other's.
 //!
@@ -20,7 +20,7 @@
 
 use core::array;
 
-use crate::policy::{LOOKS_IN_A_ROW, MOST_STOLEN};
+use crate::policy::{MANY, TURN};
 
 /// The looks of a worker at another one, or at itself.
 #[derive(Clone, Copy)]
@@ -46,7 +46,7 @@ impl Row {
         queued: [0; 2],
         least: [0; 2],
         is_high: false,
-        pace: [LOOKS_IN_A_ROW; 2],
+        pace: [TURN; 2],
     };
 
     /// Records the look with that index, after one at the worker that looks, which is `own`.
@@ -65,7 +65,7 @@ impl Row {
         }
         self.turns = array::from_fn(|i| turns[i].wrapping_sub(self.before[i]));
         self.least = array::from_fn(|i| self.least[i].min(self.queued[i]));
-        if look + 1 == LOOKS_IN_A_ROW {
+        if look + 1 == TURN {
             let [polls, high] = self.turns;
             self.is_high = high > 0 && high >= polls / 2;
             // A worker without tasks has no turns, however fast it is.
@@ -86,7 +86,7 @@ impl Row {
         let high = self.share(own.queued[0], self.least[0], false);
         let others = match (own.is_high, self.is_high) {
             (true, false) => 0,
-            (false, true) => MOST_STOLEN,
+            (false, true) => MANY,
             _ => self.share(
                 own.queued[1],
                 self.least[1].saturating_add(runs),
@@ -111,6 +111,6 @@ impl Row {
             true => (theirs - own).div_ceil(both),
             false => (theirs - own) / both,
         };
-        MOST_STOLEN.min(share as usize)
+        MANY.min(share as usize)
     }
 }

@@ -6,7 +6,7 @@
 //!
 //! * if recent polls have been long: the last measured mean is above [`WORTH_A_STEAL`]. Idle
 //!   workers measure it, for themselves and for the workers that they watch;
-//! * if the owner has been in one poll for [`PATIENCE`]: one task, then another after twice that
+//! * if the owner has been in one poll for [`SOON`]: one task, then another after twice that
 //!   time, and so on; and half of the queue once the owner has been in that poll for [`STUCK`].
 //!
 //! If there is no task to steal, it may take a side of a join, under conditions of its own
@@ -14,7 +14,7 @@
 //! any.
 //!
 //! A worker that always has something to run never searches. Between two runs, it looks at the
-//! other workers about once in [`LONGEST_WATCH`]. It steals half of the queue of a worker that is
+//! other workers about once in [`STUCK`]. It steals half of the queue of a worker that is
 //! stuck, or its share of a queue whose tasks wait longer than its own (`share.rs`).
 
 use alloc::vec::Vec;
@@ -25,9 +25,7 @@ use super::share::Row;
 use crate::{
     fork_join::job::Taken,
     hooks::StealInfo,
-    policy::{
-        CLOCK_INTERVAL, LONGEST_WATCH, LOOKS_IN_A_ROW, MOST_STOLEN, PATIENCE, STUCK, WORTH_A_STEAL,
-    },
+    policy::{MANY, SOON, STUCK, TURN, WORTH_A_STEAL},
     worker::{
         queues::Queues,
         shared::{Runnable, Shared},
@@ -81,7 +79,9 @@ pub(super) struct View {
     pub(super) now: Instant,
     /// Whether some worker's count of polls has changed since the last look.
     pub(super) makes_progress: bool,
-    /// Whether no worker's count of polls has changed for [`PATIENCE`].
+    /// Whether some worker has tasks queued, as at the last look, and its count has not changed.
+    pub(super) is_slow: bool,
+    /// Whether no worker's count of polls has changed for [`SOON`].
     pub(super) all_stuck: bool,
 }
 
@@ -92,7 +92,7 @@ impl Lookout {
             polls: 0,
             since: now,
             runs: 0,
-            patience: PATIENCE,
+            patience: SOON,
             is_busy: false,
             waits: false,
             row: Row::NEW,
@@ -147,6 +147,7 @@ impl Lookout {
         let mut view = View {
             now,
             makes_progress: false,
+            is_slow: false,
             all_stuck: true,
         };
         let shared = worker.shared();
@@ -157,12 +158,12 @@ impl Lookout {
             let before = self.seen[i].get();
             let is_same = before.polls == polls;
             let time = view.now - before.since;
-            if !is_same && before.is_busy && tasks > 0 && time >= PATIENCE {
+            if !is_same && before.is_busy && tasks > 0 && time >= SOON {
                 judge(shared, time, polls - before.polls);
             }
             let (since, runs, patience) = match is_same {
                 true => (before.since, before.runs, before.patience),
-                false => (view.now, worker.queues.runs(), PATIENCE),
+                false => (view.now, worker.queues.runs(), SOON),
             };
             self.seen[i].set(Seen {
                 polls,
@@ -174,7 +175,8 @@ impl Lookout {
                 ..before
             });
             view.makes_progress |= !is_same;
-            view.all_stuck &= is_same && time >= PATIENCE;
+            view.is_slow |= is_same && before.is_busy && tasks > 0;
+            view.all_stuck &= is_same && time >= SOON;
         }
         view
     }
@@ -186,7 +188,7 @@ impl Lookout {
         let stolen = self.steal(queues, |victim| {
             let seen = seen(victim).get();
             match view.now - seen.since {
-                stuck if is_worth_it && seen.waits || stuck >= STUCK => MOST_STOLEN,
+                stuck if is_worth_it && seen.waits || stuck >= STUCK => MANY,
                 stuck => usize::from(stuck >= seen.patience),
             }
         });
@@ -240,21 +242,21 @@ impl Lookout {
         let (looked, runs) = self.looked.get();
         let (now, all_runs) = (now(), worker.queues.runs());
         let (time, runs) = (now - looked, all_runs - runs);
-        if runs > 0 && time >= LONGEST_WATCH {
+        if runs > 0 && time >= STUCK {
             self.looked.set((now, all_runs));
             let is_long = mean(time, runs) >= WORTH_A_STEAL;
             self.even_out(worker, &self.view(worker, now), is_long);
         }
-        let due = LONGEST_WATCH.as_nanos() * u128::from(runs) / time.as_nanos().max(1);
-        due.clamp(1, CLOCK_INTERVAL.into()) as u64
+        let due = STUCK.as_nanos() * u128::from(runs) / time.as_nanos().max(1);
+        due.clamp(1, MANY as u128) as u64
     }
 
     /// Steals half of the queue of a worker that is stuck, or this worker's share of a queue.
     /// `is_long` says whether its own polls are.
     fn even_out(&self, worker: &Running<'_>, view: &View, is_long: bool) {
         let (shared, queues, look) = (worker.shared(), &worker.queues, self.looks.get());
-        let is_last = look + 1 == LOOKS_IN_A_ROW;
-        self.looks.set((look + 1) % LOOKS_IN_A_ROW);
+        let is_last = look + 1 == TURN;
+        self.looks.set((look + 1) % TURN);
         let look_at = |other: usize, own: Option<&Row>| {
             let mut seen = self.seen[other].get();
             let (high, queued) = shared.stealers[other].high_taken_and_len();
@@ -268,9 +270,9 @@ impl Lookout {
             .for_each(|other| _ = look_at(other, Some(&own)));
         let stolen = self.steal_by(queues, |victim| {
             let seen = self.seen[victim].get();
-            let is_slow = queues.runs() - seen.runs >= LOOKS_IN_A_ROW.into();
+            let is_slow = queues.runs() - seen.runs >= TURN.into();
             let most = match is_slow && view.now - seen.since >= STUCK {
-                true => [MOST_STOLEN; 2],
+                true => [MANY; 2],
                 false if is_long || is_last => seen.row.shares(&own, is_long, is_last),
                 false => return None,
             };

@@ -28,12 +28,19 @@ use crate::{
     },
 };
 
+fn seen(makes_progress: bool) -> Round {
+    Round {
+        makes_progress,
+        is_slow: false,
+    }
+}
+
 impl Worker {
     /// Parks once after a search that has found nothing. Returns whether it runs again, and ends
     /// its search if it does not.
     fn park_once(&self, makes_progress: bool, watch: &mut Duration) -> bool {
         let attendant = &self.attendant;
-        self.ends((self.idle).park_once(self.search(), attendant, makes_progress, watch))
+        self.ends((self.idle).park_once(self.search(), attendant, seen(makes_progress), watch))
     }
 
     /// Parks as `park` does, after a search that has found nothing. Returns the same.
@@ -59,16 +66,24 @@ impl Worker {
 #[test]
 fn a_watch_that_nobody_ends_is_followed_by_one_twice_as_long() {
     let [worker, other] = two_workers();
-    let next = |makes_progress, mut watch| {
-        worker.park_once(makes_progress, &mut watch);
+    let next = |is_slow, mut watch| {
+        let seen = Round {
+            makes_progress: true,
+            is_slow,
+        };
+        let searching = worker.search();
+        worker.ends((worker.idle).park_once(searching, &worker.attendant, seen, &mut watch));
         watch
     };
-    // With nothing queued, the watch before does not count. Otherwise this does not end.
-    assert_eq!(next(true, Duration::MAX), FIRST_WATCH);
-    other.queues.push_beyond(task());
-    assert_eq!(next(true, FIRST_WATCH), 2 * FIRST_WATCH);
+    assert_eq!(next(false, SOON), 2 * STUCK, "nothing is queued");
     assert_eq!(next(false, LONGEST_WATCH), LONGEST_WATCH);
-    assert_eq!(worker.counters().parks.get(), 3);
+    other.queues.push_beyond(task());
+    assert_eq!(next(false, SOON), 2 * SOON);
+    assert_eq!(next(true, SOON), 2 * SOON);
+    assert_eq!(next(false, LONGEST_WATCH), LONGEST_WATCH);
+    // Otherwise this does not end.
+    assert_eq!(next(true, Duration::MAX), 2 * SOON);
+    assert_eq!(worker.counters().parks.get(), 6);
 }
 
 /// Whether a worker that has found nothing parks until another thread wakes it. A watcher does not:
@@ -86,7 +101,7 @@ fn parks_until_woken(worker: &Worker, makes_progress: bool) -> bool {
             matches!(sleep.wake_worker(0), Woke::One)
         });
         let (idle, attendant) = (&worker.idle, &worker.attendant);
-        worker.ends(idle.park_once(searching, attendant, makes_progress, &mut { FIRST_WATCH }));
+        worker.ends(idle.park_once(searching, attendant, seen(makes_progress), &mut { SOON }));
         is_woken.join().expect("it does not panic")
     })
 }
@@ -113,11 +128,11 @@ fn a_worker_that_often_looked_in_vain_parks_in_spite_of_tasks() {
     worker.shared().inject(task(), Lane::Pinned(0));
     // So that this worker need not watch.
     worker.shared().sleep.search();
-    for _ in 0..MOST_VAIN {
-        worker.park_once(false, &mut { FIRST_WATCH });
+    for _ in 0..LOOKS {
+        worker.park_once(false, &mut { SOON });
     }
     assert_eq!(worker.counters().parks.get(), 0);
-    worker.park_once(false, &mut { FIRST_WATCH });
+    worker.park_once(false, &mut { SOON });
     assert_eq!(worker.counters().parks.get(), 1);
 }
 
@@ -126,8 +141,8 @@ fn a_worker_that_often_looked_in_vain_parks_in_spite_of_tasks() {
 fn a_look_that_finds_nothing_queued_ends_a_row_of_vain_ones() {
     let [worker, _other] = two_workers();
     worker.shared().inject(task(), Lane::Pinned(0));
-    worker.idle.vain.set(MOST_VAIN);
-    worker.park_once(false, &mut { FIRST_WATCH });
+    worker.idle.vain.set(LOOKS);
+    worker.park_once(false, &mut { SOON });
     assert_eq!(worker.counters().parks.get(), 0);
 }
 
@@ -149,7 +164,7 @@ fn a_watcher_leaves_the_driver_to_a_worker_that_visits_it_often() {
         shared.driver.hurry(0, &shared.sleep, || {});
         other.queues.push_beyond(task());
         other.counters().visits_until.set(visited_until);
-        let has_kept = worker.park_once(makes_progress, &mut { FIRST_WATCH });
+        let has_kept = worker.park_once(makes_progress, &mut { SOON });
         assert_eq!(has_kept, keeps, "{makes_progress} {visited_until}");
     }
 }

@@ -6,7 +6,7 @@ use core::cell::{Cell, RefCell};
 
 use self::turn::Turns;
 use super::shared::{Injector, Runnable, Shared};
-use crate::{deques::Deques, metrics::Counters, policy::BATCH, registry::Lane};
+use crate::{deques::Deques, metrics::Counters, policy::TURN, registry::Lane};
 
 mod turn;
 
@@ -198,7 +198,7 @@ impl Queues {
         let mut pinned = self.pinned.borrow_mut();
         // At least one, however many there are already: pinned tasks that wake themselves must not
         // keep the inbox out forever.
-        let room = BATCH.saturating_sub(pinned.len()).max(1);
+        let room = (TURN as usize).saturating_sub(pinned.len()).max(1);
         let inbox = &self.shared.inboxes[self.index];
         inbox.take(room, |runnable| pinned.push_back(runnable));
         self.set_pinned_turn(pinned.len());
@@ -237,7 +237,7 @@ impl Queues {
 /// Takes a batch from an injector, passes all but the first task to `push`, and returns the first.
 fn first_of_batch(injector: &Injector, push: impl Fn(Runnable)) -> Option<Runnable> {
     let mut first = None;
-    injector.take(BATCH, |runnable| match first {
+    injector.take(TURN as usize, |runnable| match first {
         None => first = Some(runnable),
         Some(_) => push(runnable),
     });

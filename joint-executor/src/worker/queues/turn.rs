@@ -4,7 +4,7 @@
 //! come the high lane, the tasks that the worker has spawned, the tasks in its queue, the tasks
 //! pinned to it, and last the injector. Spawned tasks run newest first, all others oldest first.
 //! No task starves behind others, however they wake each other: after a streak of tasks of one kind
-//! the next kind has a run, pinned tasks have one in four, and every 61 runs, or sooner if runs are
+//! the next kind has a run, pinned tasks have one in four, and every 32 runs, or sooner if runs are
 //! long, the worker makes a *round*. It attends to the driver, and takes an injected task, or the
 //! oldest spawned one. `docs/executor.md` has the bounds that follow from these numbers.
 //!
@@ -22,7 +22,7 @@ use core::cell::Cell;
 
 use super::Queues;
 use crate::{
-    policy::{BATCH, INJECTOR_INTERVAL, OLDEST_INTERVAL, PINNED_INTERVAL, ROUND_PAUSE, STREAK},
+    policy::{SHARE, TURN},
     sleep::Woke,
     worker::shared::Runnable,
 };
@@ -76,7 +76,7 @@ pub(super) struct Turns {
 impl Turns {
     pub(super) fn new() -> Self {
         Self {
-            spawned_left: Cell::new(STREAK),
+            spawned_left: Cell::new(TURN),
             pinned: Cell::new(NEVER),
             ..Self::default()
         }
@@ -85,13 +85,13 @@ impl Turns {
     /// Begins a streak of spawned tasks.
     #[inline(always)]
     pub(super) fn begin_streak(&self) {
-        self.spawned_left.set(STREAK);
+        self.spawned_left.set(TURN);
     }
 
     /// Returns whether the next run may come from the slot.
     #[inline]
     pub(super) fn slot_is_due(&self) -> bool {
-        self.slot_streak.get() < STREAK
+        self.slot_streak.get() < TURN
     }
 
     /// Makes something due in that run, if its turn is not earlier.
@@ -103,7 +103,7 @@ impl Turns {
 
     /// Schedules the first of the pinned tasks, of which there are some after that many runs.
     pub(super) fn pinned_waits(&self, runs: u64) {
-        self.set_due(&self.pinned, runs + PINNED_INTERVAL);
+        self.set_due(&self.pinned, runs + SHARE);
     }
 
     /// Ends the turn of a pinned task.
@@ -158,7 +158,7 @@ impl Queues {
             return None;
         }
         let streak = self.turns.high_streak.get();
-        if streak == STREAK {
+        if streak == TURN {
             self.turns.high_streak.set(0);
             return None;
         }
@@ -218,8 +218,8 @@ impl Queues {
     fn make_round(&self, worker: impl Duties) -> Option<Runnable> {
         let Self { deques, turns, .. } = self;
         let runs = self.runs();
-        let interval = worker.attend_in_turn().unwrap_or(INJECTOR_INTERVAL);
-        turns.round.set(runs + interval.clamp(1, INJECTOR_INTERVAL));
+        let interval = worker.attend_in_turn().unwrap_or(TURN.into());
+        turns.round.set(runs + interval.clamp(1, TURN.into()));
         if runs < turns.pause.get() {
             return None;
         }
@@ -228,25 +228,29 @@ impl Queues {
         self.fetch_pinned();
         // At least one, however many there are already: new tasks of this worker must not keep the
         // injected ones out forever.
-        let room = BATCH.saturating_sub(deques.high()).max(1);
+        let room = (TURN as usize).saturating_sub(deques.high()).max(1);
         let injector = &self.shared.high_injector;
         injector.take(room, |runnable| deques.push_high(runnable));
         if deques.high() > 0 {
             worker.notify();
         }
-        let is_oldest = rounds % OLDEST_INTERVAL == 0;
+        let is_oldest = rounds % SHARE == 0;
         let oldest = is_oldest.then(|| self.next_oldest()).flatten();
         let late = oldest.or_else(|| self.tell_of_injected(worker, self.take_batch()));
         if late.is_some() {
-            turns.pause.set(runs + ROUND_PAUSE);
+            turns.pause.set(runs + SHARE);
         }
         late
     }
 
-    /// Takes the oldest spawned task, as a part of the streak.
+    /// Takes the oldest spawned task, as a part of the streak, unless that is over and another
+    /// kind waits.
     fn next_oldest(&self) -> Option<Runnable> {
-        let oldest = self.deques.pop_oldest_spawned()?;
         let left = &self.turns.spawned_left;
+        if left.get() == 0 && self.deques.woken() > 0 {
+            return None;
+        }
+        let oldest = self.deques.pop_oldest_spawned()?;
         left.set(left.get().saturating_sub(1));
         Some(oldest)
     }

@@ -33,10 +33,8 @@ use super::{
     },
     Selector,
 };
+use crate::policy::MANY;
 use joint_switch::{AtomicU64, order};
-
-/// The largest number of events that one wait returns.
-const MOST: usize = 1024;
 
 /// The keys of our own descriptors. All other keys are descriptors.
 const BELL: u64 = u64::MAX;
@@ -86,20 +84,20 @@ impl Selector for Epoll {
 
     fn wait(&self, Events(events): &mut Events, until: u64) {
         events.clear();
-        events.reserve(MOST);
+        events.reserve(MANY);
         let only_looks = until == 0 || self.timer.set(until).is_err();
         let timeout: c_int = if only_looks { 0 } else { -1 };
         let (epoll, room) = (self.epoll.as_raw_fd(), events.as_mut_ptr());
         let no_mask: *const libc::sigset_t = ptr::null();
         // By its number, because the C library's `epoll_wait` may cancel the thread, and switches
         // that on and off by two exchanges.
-        // SAFETY: there is room for `MOST` events.
+        // SAFETY: there is room for `MANY` events.
         let found = unsafe {
             libc::syscall(
                 libc::SYS_epoll_pwait,
                 epoll,
                 room,
-                MOST,
+                MANY,
                 timeout,
                 no_mask,
                 0_usize,

@@ -4,24 +4,24 @@ use alloc::vec::Vec;
 
 use crate::{
     driver::clock,
-    policy::NEAR_THE_DRIVER,
-    worker::{attend::is_visited_beside, harness::two_workers},
+    worker::{
+        attend::{SOON, is_visited_beside},
+        harness::two_workers,
+    },
 };
 
 #[test]
 fn a_visitor_is_expected_again_unless_it_stayed_away() {
     let [worker, _other] = two_workers();
     let until = || worker.counters().visits_until.get();
-    let start = 10 * NEAR_THE_DRIVER;
+    let start = 10 * SOON;
     worker.attendant.visit(&worker, start);
     assert_eq!(until(), 0, "the first visit");
-    worker.attendant.visit(&worker, start + NEAR_THE_DRIVER);
-    assert_eq!(until(), start + 2 * NEAR_THE_DRIVER);
-    worker.attendant.visit(&worker, start + 2 * NEAR_THE_DRIVER);
-    assert_eq!(until(), start + 3 * NEAR_THE_DRIVER);
-    worker
-        .attendant
-        .visit(&worker, start + 3 * NEAR_THE_DRIVER + 1);
+    worker.attendant.visit(&worker, start + SOON);
+    assert_eq!(until(), start + 2 * SOON);
+    worker.attendant.visit(&worker, start + 2 * SOON);
+    assert_eq!(until(), start + 3 * SOON);
+    worker.attendant.visit(&worker, start + 3 * SOON + 1);
     assert_eq!(until(), 0, "it was away for too long");
 }
 
@@ -40,7 +40,7 @@ fn a_keeper_that_leaves_is_expected_again_if_it_was_before() {
     until.set(1);
     let now = clock::now();
     rise();
-    assert!(until.get() >= now + NEAR_THE_DRIVER);
+    assert!(until.get() >= now + SOON);
     assert!(worker.attendant.last_visit.get() >= now);
 }
 

@@ -77,8 +77,14 @@ fn a_lookout_tells_progressing_neighbours_from_stuck_ones() {
     set_seen(&worker, Instant::now() + LONG, 1, false);
     assert_eq!(view(), (false, false), "not seen for long enough");
     other.counters().polls.set(2);
-    assert_eq!(worker.idle.look_round(&worker).err(), Some(true));
-    assert_eq!(worker.idle.look_round(&worker).err(), Some(false));
+    let round = || {
+        let seen = worker.idle.look_round(&worker).err();
+        seen.map(|seen| (seen.makes_progress, seen.is_slow))
+    };
+    assert_eq!(round(), Some((true, false)));
+    assert_eq!(round(), Some((false, false)));
+    other.queues.push_beyond(task());
+    assert_eq!(round(), Some((false, true)));
 }
 
 /// A worker between two polls has the task that has yielded in its queue, and takes it right after.
@@ -141,6 +147,7 @@ fn a_long_poll_loses_one_task_and_a_stuck_one_half_its_queue() {
         let view = View {
             now,
             makes_progress: false,
+            is_slow: false,
             all_stuck: false,
         };
         seen(&worker, |seen| seen.since = now - stuck_for);
@@ -153,13 +160,13 @@ fn a_long_poll_loses_one_task_and_a_stuck_one_half_its_queue() {
     };
     let short = Duration::from_nanos(1);
     let patience = || seen(&worker, |_| {}).patience;
-    assert_eq!(stolen(PATIENCE - short), 0);
-    assert_eq!((stolen(PATIENCE), patience()), (1, 2 * PATIENCE));
-    assert_eq!(stolen(2 * PATIENCE - short), 0);
-    assert_eq!((stolen(2 * PATIENCE), patience()), (1, 4 * PATIENCE));
+    assert_eq!(stolen(SOON - short), 0);
+    assert_eq!((stolen(SOON), patience()), (1, 2 * SOON));
+    assert_eq!(stolen(2 * SOON - short), 0);
+    assert_eq!((stolen(2 * SOON), patience()), (1, 4 * SOON));
     assert_eq!(stolen(STUCK), 4);
     worker.shared().set_poll_time(WORTH_A_STEAL - 1);
-    assert_eq!(stolen(PATIENCE), 0);
+    assert_eq!(stolen(SOON), 0);
     worker.shared().set_poll_time(2 * WORTH_A_STEAL);
     assert_eq!(stolen(short), 0, "none is seen to wait");
     seen(&worker, |seen| seen.waits = true);
@@ -176,7 +183,7 @@ fn look(worker: &Worker, is_long: bool) {
 /// Makes it seem that the first worker has made 32 runs in the last poll of the second one.
 fn set_stuck(worker: &Worker) {
     let runs = &worker.queues.runs;
-    runs.set(runs.get() + u64::from(LOOKS_IN_A_ROW));
+    runs.set(runs.get() + u64::from(TURN));
     set_long(worker);
 }
 
@@ -229,7 +236,7 @@ fn a_busy_worker_looks_at_the_others_once_in_a_millisecond() {
     };
     assert_eq!(looks(LONG, 0), (1, false), "nothing is measured yet");
     assert_eq!(looks(LONG, 32), (1, true));
-    assert_eq!(looks(Duration::ZERO, 32), (CLOCK_INTERVAL, false));
+    assert_eq!(looks(Duration::ZERO, 32), (MANY as u64, false));
 }
 
 /// Workers that are always in polls of the same length, except for the one that looks.
@@ -313,7 +320,7 @@ fn each_worker_takes_its_share_of_tasks_with_long_polls() {
 #[test]
 fn two_tasks_that_share_a_worker_are_not_always_the_same() {
     let three = Polls::new([1, 1, 2], Lane::Normal);
-    let row = || three.after::<3>(LOOKS_IN_A_ROW as usize, true);
+    let row = || three.after::<3>(TURN as usize, true);
     assert_eq!([(); 3].map(|()| row()), [[1, 2, 1], [2, 1, 1], [1, 2, 1]]);
     assert_eq!(three.steals(), 4);
 }
@@ -341,7 +348,7 @@ fn a_worker_that_runs_tasks_of_high_priority_loses_the_others() {
 
 #[test]
 fn tasks_with_short_polls_move_if_they_wait_for_a_row_of_looks() {
-    let row = LOOKS_IN_A_ROW as usize;
+    let row = TURN as usize;
     let polls = Polls::new([1, 1, 2, 60], Lane::Normal);
     let before = polls.after(row - 1, false);
     assert_eq!((before, polls.steals()), ([1, 1, 2, 60], 0));
@@ -356,9 +363,9 @@ fn tasks_with_short_polls_move_if_they_wait_for_a_row_of_looks() {
     );
     // A queue that was short in any look of the row counts as short.
     let [worker, other] = two_workers();
-    for look_at in 0..2 * LOOKS_IN_A_ROW {
-        while look_at % LOOKS_IN_A_ROW == 9 && other.queues.pop().is_some() {}
-        while look_at % LOOKS_IN_A_ROW != 9 && other.queues.lengths()[0] < 60 {
+    for look_at in 0..2 * TURN {
+        while look_at % TURN == 9 && other.queues.pop().is_some() {}
+        while look_at % TURN != 9 && other.queues.lengths()[0] < 60 {
             other.queues.push_beyond(busy());
         }
         look(&worker, false);
@@ -380,6 +387,7 @@ fn a_lookout_leaves_injected_tasks_to_workers_with_short_polls() {
         let view = View {
             now: Instant::now(),
             makes_progress: false,
+            is_slow: false,
             all_stuck,
         };
         worker.idle.look_for_task(&worker, &view).is_some()

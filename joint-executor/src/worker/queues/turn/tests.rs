@@ -6,7 +6,7 @@ use core::time::Duration;
 
 use super::{Duties, NEVER};
 use crate::{
-    policy::{BATCH, INJECTOR_INTERVAL, OLDEST_INTERVAL, STREAK},
+    policy::{SHARE, TURN},
     registry::Lane,
     sleep::Woke,
     worker::{
@@ -123,7 +123,7 @@ fn a_worker_that_runs_a_pinned_task_wakes_another_for_its_queue() {
 #[test]
 fn a_yield_is_announced_before_a_late_source_is_served() {
     let next = |worker: &Worker| {
-        worker.queues.turns.rounds.set(OLDEST_INTERVAL - 1);
+        worker.queues.turns.rounds.set(SHARE - 1);
         worker.queues.hurry_turn();
         assert!(worker.take_next().is_some());
     };
@@ -137,7 +137,7 @@ fn a_yield_is_announced_before_a_late_source_is_served() {
 
 /// Its clock is read after one run, after which the length of its polls is known.
 #[test]
-fn a_worker_with_short_polls_reads_the_clock_every_244_runs() {
+fn a_worker_with_short_polls_reads_the_clock_every_512_runs() {
     let [worker, _other] = two_workers();
     worker.idle.lookout.set_active(Duration::ZERO);
     worker.push(busy(), NORMAL);
@@ -148,9 +148,9 @@ fn a_worker_with_short_polls_reads_the_clock_every_244_runs() {
         worker.running().run(next);
         look() != before
     };
-    assert_eq!((0..400).filter(is_read).collect::<Vec<_>>(), [0, 1, 245]);
+    assert_eq!((0..600).filter(is_read).collect::<Vec<_>>(), [0, 1, 513]);
     worker.queues.look_within(1);
-    assert_eq!((0..300).filter(is_read).collect::<Vec<_>>(), [1, 245]);
+    assert_eq!((0..600).filter(is_read).collect::<Vec<_>>(), [1, 513]);
 }
 
 /// Makes tasks, and gives each a letter by which it is recognised when it runs.
@@ -185,7 +185,7 @@ impl Letters {
 fn at_most_32_consecutive_runs_come_from_the_slot() {
     let [worker, _other] = two_workers();
     for _ in 0..2 {
-        for _ in 0..STREAK {
+        for _ in 0..TURN {
             assert!(worker.queues.turns.slot_is_due());
             worker.queues.slot.set(Some(task()));
             assert!(worker.take_next().is_some());
@@ -200,18 +200,18 @@ fn at_most_32_consecutive_runs_come_from_the_slot() {
 fn at_most_32_runs_in_a_row_are_of_the_high_lane_if_others_wait() {
     let [worker, _other] = two_workers();
     let mut letters = Letters(Vec::new());
-    for _ in 0..2 * STREAK {
+    for _ in 0..2 * TURN {
         worker.push(letters.task('h'), HIGH);
     }
     for _ in 0..2 {
         worker.push(letters.task('n'), NORMAL);
     }
-    let row = "h".repeat(STREAK as usize) + "n";
+    let row = "h".repeat(TURN as usize) + "n";
     assert_eq!(letters.runs(&worker, 66), row.repeat(2));
-    for _ in 0..=STREAK {
+    for _ in 0..=TURN {
         worker.push(letters.task('h'), HIGH);
     }
-    let all = "h".repeat(STREAK as usize + 1);
+    let all = "h".repeat(TURN as usize + 1);
     assert_eq!(letters.runs(&worker, 33), all, "there are no normal tasks");
 }
 
@@ -264,14 +264,14 @@ fn a_task_that_yields_runs_after_the_next_32_spawned_tasks() {
         let yielding = letters.named('Y', busy());
         push_all(&worker, &mut letters, &"s".repeat(64));
         worker.running().run(yielding);
-        let row = "s".repeat(STREAK as usize) + "Y";
+        let row = "s".repeat(TURN as usize) + "Y";
         assert_eq!(letters.runs(&worker, 66), row.repeat(2));
         worker.running().discard_queued();
     }
 }
 
 #[test]
-fn the_oldest_spawned_task_runs_within_512_runs() {
+fn the_oldest_spawned_task_runs_within_128_runs() {
     for yielding in [0, 32] {
         let [worker, _other] = two_workers();
         let mut letters = Letters(Vec::new());
@@ -281,9 +281,9 @@ fn the_oldest_spawned_task_runs_within_512_runs() {
         push_all(&worker, &mut letters, "ons");
         push_all(&worker, &mut letters, &"s".repeat(1_000));
         let runs = letters.runs(&worker, 1_000);
-        let interval = (INJECTOR_INTERVAL * OLDEST_INTERVAL) as usize;
-        assert!(interval < 512, "docs/executor.md says 512");
-        let first = interval - INJECTOR_INTERVAL as usize;
+        let interval = TURN as usize * SHARE as usize;
+        assert!(interval <= 128, "docs/executor.md says 128");
+        let first = interval - TURN as usize;
         assert_eq!(runs.find('o'), Some(first), "{runs}");
         assert_eq!(runs.find('n'), Some(first + interval), "{runs}");
         worker.running().discard_queued();
@@ -306,15 +306,15 @@ fn pinned_tasks_run_every_fourth_run_while_more_are_queued() {
 }
 
 #[test]
-fn injected_and_pinned_tasks_are_taken_every_61_runs() {
+fn injected_and_pinned_tasks_are_taken_every_32_runs() {
     let [worker, _other] = two_workers();
     let mut letters = Letters(Vec::new());
     worker.push(busy(), NORMAL);
     assert_eq!(letters.runs(&worker, 1), ".");
     worker.shared().inject(letters.task('i'), NORMAL);
     worker.shared().inject(letters.task('p'), PINNED);
-    let expected = ".".repeat(60) + "i...p..";
-    assert_eq!(letters.runs(&worker, 67), expected);
+    let expected = ".".repeat(31) + "i...p..";
+    assert_eq!(letters.runs(&worker, 38), expected);
 }
 
 #[test]
@@ -331,13 +331,13 @@ fn an_injected_task_runs_next_after_a_long_poll() {
 #[test]
 fn pinned_tasks_are_fetched_in_batches_and_counted() {
     let [worker, _other] = two_workers();
-    for _ in 0..BATCH + 2 {
+    for _ in 0..TURN + 2 {
         worker.shared().inject(task(), PINNED);
     }
     assert_eq!(worker.counters().pinned.get(), 0, "not fetched yet");
-    for left in (0..=BATCH as u64 + 1).rev() {
+    for left in (0..=TURN as u64 + 1).rev() {
         assert!(worker.queues.next_pinned().is_some());
-        assert_eq!(worker.counters().pinned.get(), left.min(BATCH as u64 - 1));
+        assert_eq!(worker.counters().pinned.get(), left.min(TURN as u64 - 1));
     }
     assert!(worker.queues.next_pinned().is_none());
 }
@@ -347,9 +347,10 @@ fn pinned_tasks_are_fetched_in_batches_and_counted() {
 fn one_injected_task_of_each_kind_is_fetched_beside_own_ones() {
     let [worker, _other] = two_workers();
     for lane in [HIGH, PINNED] {
-        (0..BATCH + 1).for_each(|_| worker.push(task(), lane));
+        (0..TURN + 1).for_each(|_| worker.push(task(), lane));
         (0..2).for_each(|_| worker.shared().inject(task(), lane));
     }
     assert!(worker.queues.make_round(Undisturbed).is_none());
-    assert_eq!(worker.queues.lengths(), [0, BATCH + 2, BATCH + 2]);
+    let all = TURN as usize + 2;
+    assert_eq!(worker.queues.lengths(), [0, all, all]);
 }

@@ -5,7 +5,7 @@ use alloc::collections::VecDeque;
 use core::{cell::Cell, fmt::Debug, future::poll_fn, panic::Location, task::Poll};
 use std::thread_local;
 
-use super::{BATCH, HIGH, NORMAL, PINNED, STREAK};
+use super::{HIGH, NORMAL, PINNED, TURN};
 use crate::worker::{Worker, harness::two_workers, launch::new_detached, shared::Runnable};
 use joint::task::Id;
 
@@ -232,14 +232,14 @@ impl Replay {
         let (now, always) = (&self.now, self.always);
         let waited = [self.spawned.waited, self.woken.waited];
         let in_a_row = self.spawned.in_a_row.max(self.woken.in_a_row);
-        // Those that come from outside are found within 68 runs.
-        let pinned = if always.is_pinned_outside { 80 } else { 8 };
-        let is_fair = waited[0] < 512
+        // Those that come from outside are found within 36 runs.
+        let pinned = if always.is_pinned_outside { 48 } else { 8 };
+        let is_fair = waited[0] < 256
             && waited[1] < 34
-            && in_a_row <= STREAK + 1
+            && in_a_row <= TURN + 1
             && now.others < 64
             && now.pinned < pinned
-            && now.injected < 136;
+            && now.injected < 72;
         assert!(
             is_fair,
             "{always:?} {schedule:?}: {waited:?} {in_a_row} {now:?}"
@@ -290,6 +290,6 @@ fn no_schedule_of_yields_wakes_and_thefts_breaks_a_bound() {
             replay.assert_fair(&(seed, often, most));
         }
         replay.worker.running().discard_queued();
-        replay.worker.shared().injector.take(BATCH, drop);
+        replay.worker.shared().injector.take(TURN as usize, drop);
     }
 }
