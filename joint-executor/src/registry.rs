@@ -153,6 +153,12 @@ impl Place {
     }
 }
 
+/// Where an entry lies.
+type InRoom<'a, K> = (&'a Room<K>, *mut Entry);
+
+/// What a walk does with each task.
+type OnTask<'a, K> = dyn FnMut(NonNull<()>, &Entry, InRoom<'_, K>) + 'a;
+
 /// The metadata of each of the executor's tasks: the address of its entry, or a [`Place`] before
 /// the task is entered.
 pub(crate) struct EntryLink<K>(AtomicPtr<()>, PhantomData<fn() -> K>);
@@ -473,7 +479,7 @@ impl<K: RegistryOwner> Registry<K> {
     }
 
     /// Removes the mark of a walk, or finishes what the thread that ended the task has left.
-    fn leave(walked: *mut (), word: &Entry, (room, entry): (&Room<K>, *mut Entry)) {
+    fn leave(walked: *mut (), word: &Entry, (room, entry): InRoom<'_, K>) {
         let task = walked.map_addr(|address| address & !FLAGS);
         // ORDERING: walked, struck. Release, with `strike` and `strike_marked`: what was done with
         // the task comes before the task is freed. Acquire, with `strike_marked`: the waker is made
@@ -492,12 +498,7 @@ impl<K: RegistryOwner> Registry<K> {
 
     /// Calls `f` with each task that is entered in these rooms of these workers, with its entry,
     /// and with where that lies. One walk at a time does so, and none touches a `HELD` task.
-    fn each_used(
-        &self,
-        workers: Range<usize>,
-        rooms: Range<usize>,
-        f: &mut dyn FnMut(NonNull<()>, &Entry, (&Room<K>, *mut Entry)),
-    ) {
+    fn each_used(&self, workers: Range<usize>, rooms: Range<usize>, f: &mut OnTask<'_, K>) {
         let _walk = lock(&self.walk);
         for shard in &self.shards[workers] {
             for room in &shard[rooms.clone()] {
