@@ -14,6 +14,9 @@
 
 use std::{env, fs, path::PathBuf, time::Duration};
 
+#[cfg(unix)]
+#[path = "../graveyard/cost.rs"]
+mod cost;
 #[path = "../driver/descriptors.rs"]
 mod descriptors;
 #[path = "../executor/rows.rs"]
