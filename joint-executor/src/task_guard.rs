@@ -82,8 +82,8 @@ where
 /// Owns a task of [`spawn_now_with`], and keeps its value. Dropping the guard cancels the task.
 ///
 /// If the task waits, and this is the code of a worker of its executor, its future is dropped at
-/// once, on this stack. Otherwise its next run drops it, as it does for a
-/// [`JoinHandle`](crate::JoinHandle), and if it is being polled, the end of that poll.
+/// once, on this stack. Otherwise its next run drops it, as it does for a [`JoinHandle`], and if it
+/// is being polled, the end of that poll.
 ///
 /// # Example
 /// ```

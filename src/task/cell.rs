@@ -17,9 +17,9 @@
 //! 2. The runner completes `J` once, and only if the state word that it started from had a handle.
 //!    All other operations on `J` are the handle's.
 //! 3. Every holder of a reference, the runnable or the handle may call the schedule function. If
-//!    the function is stored in the task and not copied out first, the caller holds a reference
-//!    across the call ([`reference`](TaskView::reference)), because another thread may run and free
-//!    the task before the call returns.
+//!    the function is stored in the task and not copied out first, the caller holds a
+//!    [reference](super::TaskView::reference) across the call, because another thread may run and
+//!    free the task before the call returns.
 //! 4. The thread that the state word tells to free the task frees it. No other thread can reach the
 //!    task then.
 
