@@ -83,6 +83,7 @@ fn a_lookout_tells_progressing_neighbours_from_stuck_ones() {
     };
     assert_eq!(round(), Some((true, false)));
     assert_eq!(round(), Some((false, false)));
+    set_seen(&worker, Instant::now() + LONG, 2, false);
     other.queues.push_beyond(task());
     assert_eq!(round(), Some((false, true)));
 }
