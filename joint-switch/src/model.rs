@@ -327,8 +327,11 @@ macro_rules! integer {
                 fetch: Ordering,
                 mut f: impl FnMut($value) -> Option<$value>,
             ) -> Result<$value, $value> {
+                let sites = observe::sites();
+                observe::ask_again([None, sites[1]]);
                 let mut before = self.load(fetch);
                 while let Some(next) = f(before) {
+                    observe::ask_again(sites);
                     match self.compare_exchange(before, next, set, fetch) {
                         Ok(_) => return Ok(before),
                         Err(now) => before = now,

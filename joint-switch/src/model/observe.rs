@@ -98,6 +98,16 @@ pub(super) fn asked(site: &'static str) {
     ASKED.set([ASKED.get()[1], Some(site)]);
 }
 
+/// The sites that have asked, for an operation of several steps, each of which [asks
+/// again](ask_again).
+pub(super) fn sites() -> [Option<&'static str>; 2] {
+    ASKED.get()
+}
+
+pub(super) fn ask_again(sites: [Option<&'static str>; 2]) {
+    ASKED.set(sites);
+}
+
 /// Forgets the sites that asked, because their operation is left out.
 pub(super) fn forget() {
     ASKED.take();
