@@ -121,6 +121,14 @@ pub fn park_until(deadline: Option<Instant>, is_due: impl FnMut() -> bool) -> Pa
     park(None, deadline, is_due)
 }
 
+/// Checks once more. A function of its own, which a model finds by this file: `park` is found by
+/// its caller's.
+fn is_due_again(mut is_due: impl FnMut() -> bool) -> bool {
+    // RECHECK: due_again. Without it, the thread would sleep through what became due while it
+    // attended to others.
+    recheck!(due_again: is_due())
+}
+
 /// Parks as [`park_until`] does. `parker` is that of a [`block_on`], with or without a limit.
 #[cfg_attr(joint_loom, track_caller)]
 fn park(
@@ -141,9 +149,7 @@ fn park(
             }
             next = attend(parker.filter(|_| deadline.is_none()));
         }
-        // RECHECK: due_again. Without it, the thread would sleep through what became due while it
-        // attended to others.
-        if recheck!(due_again: is_due()) {
+        if is_due_again(&mut is_due) {
             return Parked::Due { slept };
         }
         let left = deadline.map(|deadline| deadline.saturating_duration_since(host::now()));
