@@ -23,7 +23,7 @@ const DEPENDENTS: [(&str, &str, usize, &str); 2] = [
     (
         "joint-executor",
         "joint-executor",
-        8,
+        7,
         include_str!("programs/application.rs"),
     ),
 ];
