@@ -19,7 +19,7 @@ use joint_switch::Renewed;
 /// Runs a function that blocks, as a task, on a thread that is kept for such functions.
 ///
 /// The threads are started when there is work for them, up to 512. Each exits after it has been
-/// idle for a second. All executors of the process share them, and no executor needs to run, but
+/// idle for 10 seconds. All executors of the process share them, and no executor needs to run, but
 /// an executor for which
 /// [`max_blocking_threads`](crate::Builder::max_blocking_threads) or
 /// [`thread_keep_alive`](crate::Builder::thread_keep_alive) is set has threads of its own for what

@@ -19,7 +19,7 @@ use std::{
 
 use crate::{
     guard::guarded,
-    policy::{MANY, STANDSTILL},
+    policy::{KEPT_IDLE, MANY},
     process::Process,
     who,
 };
@@ -37,7 +37,7 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             most: MANY,
-            keep: STANDSTILL,
+            keep: KEPT_IDLE,
         }
     }
 }

@@ -162,7 +162,7 @@ impl Builder {
 
     /// Gives the executor threads of its own for functions that block, as
     /// [`max_blocking_threads`](Builder::max_blocking_threads) does, and sets how long one that is
-    /// idle is kept. The default is one second. With zero, each exits after it has run what is
+    /// idle is kept. The default is 10 seconds. With zero, each exits after it has run what is
     /// queued.
     pub fn thread_keep_alive(mut self, keep_alive: Duration) -> Self {
         self.blocking.get_or_insert_default().keep = keep_alive;

@@ -1,8 +1,9 @@
 //! Every number by which the executor decides: what a worker runs, when it searches, steals, wakes
 //! and parks, how long the end waits, and how many threads block.
 //!
-//! There are twelve. Most have several uses: a use has a number of its own only if some row of the
-//! benches gets worse by 5% without it. No other file has such a number, only the sizes of words.
+//! There are fourteen. Most have several uses: a use has a number of its own only if some row of
+//! the benches gets worse by 5% without it. No other file has such a number, only the sizes of
+//! words.
 //!
 //! | number | the row that shows it, and what it takes there |
 //! |---|---|
@@ -61,9 +62,15 @@ pub(crate) const STUCK: Duration = Duration::from_millis(1);
 /// For how long a worker watches at most. A poll that nobody expected to be long is found by then.
 pub(crate) const LONGEST_WATCH: Duration = STUCK.saturating_mul(1 << LOOKS);
 /// After this time without any progress, something does not go on by itself: a blocked worker looks
-/// whether its wait is a deadlock; in a closed executor, it drops tasks that another worker could
-/// drop, which has dropped by then what it can; and an idle thread for functions that block exits.
+/// whether its wait is a deadlock; and in a closed executor, it drops tasks that another worker
+/// could drop, which has dropped by then what it can.
 pub(crate) const STANDSTILL: Duration = Duration::from_secs(1);
+/// The same if no other worker is there to drop them. Whoever drops an executor whose workers are
+/// blocked waits for so long: the tests of `soak` took 50 seconds instead of 10 with a second.
+pub(crate) const ALONE: Duration = Duration::from_millis(100);
+/// For how long a thread for functions that block is kept if it is idle, as users of other runtimes
+/// expect.
+pub(crate) const KEPT_IDLE: Duration = Duration::from_secs(10);
 
 /// The largest stack use, in bytes, with which a worker that waits for a fork takes another one.
 pub(crate) const ROOM_ON_STACK: usize = 64 << 10;

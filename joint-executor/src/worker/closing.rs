@@ -26,7 +26,7 @@ use super::{
 };
 use crate::{
     guard::Frames,
-    policy::{MOST_NESTED, STANDSTILL},
+    policy::{ALONE, MOST_NESTED, STANDSTILL},
     registry::Lane,
 };
 use joint_switch::{now, thread_local, wait_until};
@@ -173,12 +173,17 @@ impl Closing {
         }
         let now = now();
         let seen = self.blocked.get();
-        let since = match seen.filter(|&(_, last)| now - last < STANDSTILL) {
+        let since = match seen.filter(|&(_, last)| now - last < ALONE) {
             Some((since, _)) => since,
             None => now,
         };
         self.blocked.set(Some((since, now)));
-        now - since >= STANDSTILL
+        let mut others = (0..shared.workers()).filter(|&other| other != worker.index());
+        let patience = match others.any(|other| shared.gate.has_arrived(other)) {
+            true => STANDSTILL,
+            false => ALONE,
+        };
+        now - since >= patience
     }
 }
 

@@ -13,7 +13,7 @@ use core::{
 use joint::JoinHandle;
 use joint_switch::wait_until;
 
-use crate::policy::{MOST_NESTED, STANDSTILL};
+use crate::policy::{ALONE, MOST_NESTED};
 use crate::{
     registry::Lane,
     worker::{
@@ -100,7 +100,7 @@ fn a_blocked_worker_drops_its_own_and_if_left_alone_what_it_can() {
     shared.close();
     worker.discard_blocked();
     assert_eq!(alive(&held), 7, "all but the tasks that are pinned to it");
-    wait_for(&worker, STANDSTILL);
+    wait_for(&worker, ALONE);
     worker.discard_blocked();
     assert_eq!(alive(&held), 1, "the one that is pinned elsewhere");
     other.discard_blocked();
@@ -119,10 +119,15 @@ fn a_worker_is_left_alone_after_a_while_without_arrivals() {
     let [worker, _other] = two_workers();
     worker.shared().close();
     assert!(!worker.closing.is_left_alone(&worker));
-    wait_for(&worker, STANDSTILL - Duration::from_millis(50));
+    wait_for(&worker, ALONE - Duration::from_millis(50));
     assert!(!worker.closing.is_left_alone(&worker));
     wait_for(&worker, Duration::from_millis(50));
     assert!(worker.closing.is_left_alone(&worker));
+    worker.shared().arrive(1);
+    assert!(
+        !worker.closing.is_left_alone(&worker),
+        "another worker is free"
+    );
     worker.has_arrived.set(true);
     assert!(worker.closing.is_left_alone(&worker), "no poll is beneath");
 }
