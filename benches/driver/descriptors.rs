@@ -51,7 +51,7 @@ pub(crate) fn rows<R: Driven>() -> Vec<Row<R>> {
     ]
 }
 
-/// What the whole program uses during a run.
+/// The processor time of the whole program during a run.
 #[cfg(unix)]
 fn processor_time(run: impl FnOnce() -> Duration) -> Duration {
     let now = || Cost::now().expect("the system says it");

@@ -103,7 +103,7 @@ fn computations() -> usize {
     Options::read().of(200_000, 1_000)
 }
 
-/// What a task costs beside the function that it only calls (heph #324).
+/// The cost of a task around a plain function call (heph #324).
 fn never_suspends<R: Runtime>(runtime: &'static R) -> Duration {
     runtime.run(timed(async move {
         let start = |i| runtime.spawn_now(async move { black_box(i) });

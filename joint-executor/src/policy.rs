@@ -21,38 +21,38 @@ use core::time::Duration;
 
 use joint_switch::MODELLED;
 
-/// How many runs it takes until the next has its turn. A worker makes a round after so many runs,
-/// or sooner if runs are long: it attends to the driver, and takes what other threads have queued,
-/// and at most so many tasks at once. It makes at most so many consecutive runs from the slot; from
-/// the high lane while there are others; and of spawned tasks while there are woken ones. After so
-/// many looks at the others in a row more is known than after one, and after so many own runs
-/// during a poll of another worker that one is stuck.
+/// The number of runs between two turns. A worker makes a round after this many runs, or sooner if
+/// runs are long: it attends to the driver, and takes up to this many of the tasks that other
+/// threads have queued. It makes at most this many consecutive runs from the slot; from the high
+/// lane while there are others; and of spawned tasks while there are woken ones. It also judges by
+/// this many looks at the others in a row, and takes a worker for stuck that has been in one poll
+/// during this many of its own runs.
 pub(crate) const TURN: u32 = 32;
-/// A pinned task has one in so many runs, and so have the rounds that take a task. One in so many
-/// rounds runs the oldest spawned task instead of an injected one.
+/// One run in this many is of a pinned task, and one belongs to a round that takes a task. One
+/// round in this many runs the oldest spawned task instead of an injected one.
 pub(crate) const SHARE: u64 = 4;
 /// How often a worker tries in vain before it gives up: looks at the other workers before it parks,
 /// which costs more than a look; thefts that others have forestalled; and parks for a short time
-/// beside work that it cannot take. After the first look it spins so often, and after each further
-/// one twice as often.
+/// beside work that it cannot take. It also spins this often after the first look, and twice as
+/// often after each further one.
 pub(crate) const LOOKS: u32 = if MODELLED { 1 } else { 4 };
 /// More than this is no longer handled at once: tasks that are stolen; runs between two readings of
 /// the clock; open forks, and those that are offered after a thief has asked for more; events
 /// of one wait; places that a queue of timers keeps when it is empty; threads that block.
 pub(crate) const MANY: usize = 512;
 
-/// What costs less than a theft of tasks: they are stolen if recent polls took at least this long
-/// on average, in nanoseconds.
+/// Tasks are stolen if recent polls took at least this long on average, in nanoseconds. Shorter
+/// ones cost less than the theft.
 pub(crate) const WORTH_A_STEAL: usize = 600;
-/// The same for waking another worker because of a task that is queued.
+/// Likewise, for waking another worker because of a task that is queued.
 pub(crate) const WORTH_A_WAKE: usize = 4_000;
 /// The number of forks that a worker keeps open if no thief has asked for more.
 pub(crate) const KEPT_OPEN: usize = 4;
 
-/// What others wait for without being told. A worker watches queues that are not empty for so long
-/// at first, and then for twice as long each time. After a poll of this length one task is stolen,
-/// and after this time an open fork. The driver may wait so long for a worker that runs, which
-/// checks the descriptors no more often.
+/// The shortest time after which a worker acts without being told. It watches queues that are not
+/// empty for this long at first, and then for twice as long each time. It steals one task from a
+/// worker that has been in a poll for this long, and a fork that has been open for it. The driver
+/// may wait this long for a worker that runs, which checks the descriptors no more often.
 pub(crate) const SOON: Duration = Duration::from_micros(50);
 /// How long a busy worker may stay away from the driver, judged by the length of its recent polls.
 pub(crate) const LONGEST_AWAY: Duration = Duration::from_micros(200);
@@ -65,8 +65,9 @@ pub(crate) const LONGEST_WATCH: Duration = STUCK.saturating_mul(1 << LOOKS);
 /// whether its wait is a deadlock; and in a closed executor, it drops tasks that another worker
 /// could drop, which has dropped by then what it can.
 pub(crate) const STANDSTILL: Duration = Duration::from_secs(1);
-/// The same if no other worker is there to drop them. Whoever drops an executor whose workers are
-/// blocked waits for so long: the tests of `soak` took 50 seconds instead of 10 with a second.
+/// Likewise, if no other worker is there to drop them. Dropping an executor whose workers are
+/// blocked takes at least this long: with a second, the tests of `soak` take 50 seconds instead of
+/// 11.
 pub(crate) const ALONE: Duration = Duration::from_millis(100);
 /// For how long a thread for functions that block is kept if it is idle, as users of other runtimes
 /// expect.

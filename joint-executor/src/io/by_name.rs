@@ -83,7 +83,7 @@ macro_rules! reads_to_end {
                 if count == 0 {
                     return Ok(buffer.len() - before);
                 }
-                // SAFETY: so many bytes behind the length are initialised.
+                // SAFETY: the read has initialised the next `count` bytes.
                 unsafe { buffer.set_len(buffer.len() + count) };
             }
         }

@@ -306,15 +306,14 @@ impl Inner {
         output
     }
 
+    /// Panics as [`resume`](Inner::resume) does if a child failed. Does not depend on the type of
+    /// the output, so it is compiled once.
     fn raise(&self) {
         let mut leaked = mem::take(&mut lock(&self.failed).held);
-        let mut first = (u64::MAX, None);
-        for (key, (number, held)) in &leaked {
-            if held.0.as_ref().is_some_and(JoinError::is_panic) && *number < first.0 {
-                first = (*number, Some(key));
-            }
-        }
-        let first = first.1.map(|key| leaked.remove(key));
+        let is_panic = |held: &Quiet<JoinError>| held.0.as_ref().is_some_and(JoinError::is_panic);
+        let panics = leaked.iter().filter(|(_, (_, held))| is_panic(held));
+        let first = panics.min_by_key(|(_, (number, _))| *number);
+        let first = first.map(|(key, _)| key).map(|key| leaked.remove(key));
         for (_, mut held) in first.into_iter().chain(leaked.drain()) {
             held.0.take().into_iter().for_each(|error| self.note(error));
         }

@@ -8,7 +8,6 @@ use joint_executor as executor;
 
 use crate::prelude::*;
 #[cfg(all(unix, feature = "io"))]
-#[cfg(all(unix, feature = "io"))]
 use joint_executor::io;
 
 impl Here {

@@ -64,20 +64,20 @@ pub(crate) fn run() -> Done {
         return Ok(status);
     }
     let archives = folder.join("package");
-    let (mut members, mut patches) = (Vec::new(), String::new());
+    let (mut members, mut by_path) = (Vec::new(), String::new());
     for workspace in WORKSPACES {
         for (name, version, _) in published(workspace)? {
             let member = format!("{name}-{version}");
             let archive = archives.join(format!("{member}.crate"));
             let unpack = Step::program("archive", "tar", "-xzf").arg(archive.to_string_lossy());
             unpack.args(["-C", &archives.to_string_lossy()]).output()?;
-            patches += &format!("{name}.path = {member:?}\n");
+            by_path += &format!("{name}.path = {member:?}\n");
             members.push(member);
         }
     }
     let manifest = archives.join("Cargo.toml");
     let workspace = format!(
-        "[workspace]\nresolver = \"3\"\nmembers = {members:?}\n\n[patch.crates-io]\n{patches}"
+        "[workspace]\nresolver = \"3\"\nmembers = {members:?}\n\n[patch.crates-io]\n{by_path}"
     );
     let written = fs::write(&manifest, workspace);
     written.map_err(|error| format!("{}: {error}", manifest.display()))?;
