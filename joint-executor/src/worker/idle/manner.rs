@@ -9,7 +9,8 @@
 //!
 //! Instead of parking without a limit, it parks for a time while it finds another worker on a
 //! *visit* to the driver, and none asleep there: a visitor wakes nobody when it leaves, and its
-//! next poll may be long.
+//! next poll may be long. The only lookout does so while another one visits the driver frequently,
+//! which would otherwise wake it each time (`attend.rs`).
 //!
 //! It does not park at all if there is something of its own to do, if the driver is left meanwhile,
 //! or, without a limit, if it was the last lookout and there is any work (`sleep.rs`).
@@ -52,7 +53,7 @@ pub(super) enum Manner {
 }
 
 impl Sight {
-    /// `is_visited` says whether the driver is only visited.
+    /// `is_visited` says whether the driver is only visited, or left to a visitor.
     pub(super) fn manner(self, is_visited: bool) -> Manner {
         match (self.left, self.others, self.is_only_lookout) {
             (Left::InVain, _, _) => Manner::StandBack,

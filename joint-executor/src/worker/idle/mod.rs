@@ -223,22 +223,24 @@ impl Idle {
             },
             is_only_lookout: shared.sleep.lookouts() == 1,
         };
-        // A worker that visits the driver often serves it better than this worker could, which
-        // would have to be woken there (`attend.rs`).
-        let leaves = sight.manner(false) != Manner::Sleep && seen.makes_progress;
-        let keeps = !(leaves && is_visited_beside(shared, worker.index()));
-        let time = match (has_queued, *watch) {
-            (true, last) if seen.is_slow && last > STUCK => SOON,
-            // The visitor may be in a long poll by then, and the driver alone.
-            (false, last) if keeps || !driver.is_used() => last.max(STUCK),
-            (_, last) => last,
+        // Whoever visits the driver often serves it better than this worker could, which would have
+        // to be woken there (`attend.rs`).
+        let (last, is_kept) = (*watch, driver.is_kept());
+        let ago = if is_kept { last / 2 } else { Duration::ZERO };
+        let leaves = sight.is_only_lookout && is_visited_beside(shared, worker.index(), ago);
+        let time = match has_queued {
+            true if seen.is_slow && last > STUCK => SOON,
+            // The visitor may be in a long poll, and the driver alone.
+            false if !leaves || is_kept => last.max(STUCK),
+            _ => last,
         };
+        let keeps = !leaves;
         self.park(searching, attendant, keeps, |urgent, parking| {
             let misses = keeps && !parking.in_driver && driver.is_used();
             let is_visited = || misses && !driver.is_kept();
-            let manner = sight.manner(is_visited());
+            let manner = sight.manner(leaves || is_visited());
             // Whoever leaves the driver may leave it to this lookout.
-            let most = match parking.in_driver || !driver.is_used() {
+            let most = match parking.in_driver || leaves || !driver.is_used() {
                 true => LONGEST_WATCH,
                 false => STUCK,
             };

@@ -110,7 +110,7 @@ fn parks_until_woken(worker: &Worker, makes_progress: bool) -> bool {
 #[cfg(feature = "io")]
 #[test]
 fn a_worker_sleeps_beside_a_driver_only_if_another_sleeps_in_it() {
-    let [worker, _other] = two_workers();
+    let [worker, other] = two_workers();
     let (driver, sleep) = (&worker.shared().driver, &worker.shared().sleep);
     assert!(parks_until_woken(&worker, false), "the driver is not used");
     driver.hurry(crate::driver::clock::NEVER, sleep, || {});
@@ -118,6 +118,8 @@ fn a_worker_sleeps_beside_a_driver_only_if_another_sleeps_in_it() {
     assert!(!parks_until_woken(&worker, false), "the other only visits");
     driver.set_kept(true);
     assert!(parks_until_woken(&worker, false));
+    other.counters().visits_until.set(u64::MAX);
+    assert!(!parks_until_woken(&worker, false), "the other was busy");
 }
 
 /// The thread that has the tasks may need this processor.
@@ -152,10 +154,10 @@ fn a_look_that_finds_nothing_queued_ends_a_row_of_vain_ones() {
 fn a_watcher_leaves_the_driver_to_a_worker_that_visits_it_often() {
     // The clock begins before the first visit.
     crate::driver::clock::base();
-    for (makes_progress, visited_until, keeps) in [
-        (true, 0, true),
-        (true, u64::MAX, false),
-        (false, u64::MAX, true),
+    for (visited_until, has_other_lookout, keeps) in [
+        (0, false, true),
+        (u64::MAX, false, false),
+        (u64::MAX, true, true),
     ] {
         let [worker, other] = two_workers();
         let shared = worker.shared();
@@ -164,8 +166,11 @@ fn a_watcher_leaves_the_driver_to_a_worker_that_visits_it_often() {
         shared.driver.hurry(0, &shared.sleep, || {});
         other.queues.push_beyond(task());
         other.counters().visits_until.set(visited_until);
-        let has_kept = worker.park_once(makes_progress, &mut { SOON });
-        assert_eq!(has_kept, keeps, "{makes_progress} {visited_until}");
+        if has_other_lookout {
+            shared.sleep.search();
+        }
+        let has_kept = worker.park_once(false, &mut { SOON });
+        assert_eq!(has_kept, keeps, "{visited_until} {has_other_lookout}");
     }
 }
 

@@ -1,6 +1,7 @@
 //! Which worker leaves the driver to which other worker, at times that the test sets.
 
 use alloc::vec::Vec;
+use core::time::Duration;
 
 use crate::{
     driver::clock,
@@ -45,22 +46,17 @@ fn a_keeper_that_leaves_is_expected_again_if_it_was_before() {
 }
 
 #[test]
-fn the_driver_may_be_left_to_a_worker_that_visits_it_often() {
+fn only_the_visits_of_others_count_and_for_how_long_one_may_say() {
     let [worker, other] = two_workers();
-    assert!(
-        is_visited_beside(worker.shared(), worker.index()),
-        "the driver is not in use"
-    );
-    let shared = worker.shared();
-    shared.driver.hurry(clock::NEVER, &shared.sleep, || {});
-    // The very first instant is 0, which looks like an expected one.
-    while clock::now() == 0 {}
-    assert!(!is_visited_beside(worker.shared(), worker.index()));
+    let is_visited =
+        |ago| is_visited_beside(worker.shared(), worker.index(), Duration::from_nanos(ago));
+    assert!(!is_visited(u64::MAX));
     worker.counters().visits_until.set(clock::NEVER);
-    assert!(
-        !is_visited_beside(worker.shared(), worker.index()),
-        "its own visits do not count"
-    );
+    assert!(!is_visited(u64::MAX), "its own");
+    let now = clock::now() + 1;
+    other.counters().visits_until.set(now);
+    while clock::now() <= now {}
+    assert!(!is_visited(0) && is_visited(u64::MAX));
     other.counters().visits_until.set(clock::NEVER);
-    assert!(is_visited_beside(worker.shared(), worker.index()));
+    assert!(is_visited(0));
 }
