@@ -16,8 +16,11 @@ const TABLES: &str = "docs/measured.md";
 /// The folder below that of the figures for those with mimalloc.
 pub const MIMALLOC: &str = "mimalloc";
 
+/// The heading of the tables of one processor.
+const PROCESSOR: &str = "\n## On ";
+
 /// The most lines that the page may have, and that the README may have.
-const MOST_LINES: usize = 250;
+const MOST_LINES: usize = 450;
 const MOST_IN_README: usize = 150;
 
 /// Writes the figures that these benches left in a folder into the pages of the repository at
@@ -39,8 +42,10 @@ pub fn write(
 ) -> Result<String, String> {
     let malloc = figures::read(folder, "", benches)?;
     let mimalloc = figures::read(&folder.join(MIMALLOC), "--mimalloc ", with_mimalloc)?;
-    let tables = rewritten(root, TABLES, &section(&malloc, &mimalloc)?)?;
-    let readme = rewritten(root, README, &short(&malloc)?)?;
+    let section = section(&processor(), &malloc, &mimalloc)?;
+    let tables = rewritten(root, TABLES, |old| beside(old, &section))?;
+    let short = short(&malloc)?;
+    let readme = rewritten(root, README, |_| short)?;
     let files = [
         (TABLES, tables, MOST_LINES),
         (README, readme, MOST_IN_README),
@@ -58,18 +63,51 @@ pub fn write(
     Ok(format!("{README} and {TABLES}"))
 }
 
-fn rewritten(root: &Path, name: &str, section: &str) -> Result<String, String> {
+fn rewritten(
+    root: &Path,
+    name: &str,
+    section: impl FnOnce(&str) -> String,
+) -> Result<String, String> {
     let page = fs::read_to_string(root.join(name));
     let page = page.map_err(|error| format!("cannot read {name}: {error}"))?;
     replaced(name, &page, section)
 }
 
 /// A page with its text between the marks replaced.
-fn replaced(name: &str, page: &str, section: &str) -> Result<String, String> {
+fn replaced(
+    name: &str,
+    page: &str,
+    section: impl FnOnce(&str) -> String,
+) -> Result<String, String> {
     let missing = |mark| format!("{name} has no line `{mark}`; put it where the figures belong");
     let (before, rest) = page.split_once(BEGIN).ok_or_else(|| missing(BEGIN))?;
-    let (_, after) = rest.split_once(END).ok_or_else(|| missing(END))?;
-    Ok(format!("{before}{BEGIN}\n{section}{END}{after}"))
+    let (old, after) = rest.split_once(END).ok_or_else(|| missing(END))?;
+    Ok(format!("{before}{BEGIN}\n{}{END}{after}", section(old)))
+}
+
+/// The tables of one processor, and after them those of the last other one in the old text.
+fn beside(old: &str, section: &str) -> String {
+    let heading = |tables: &str| tables.lines().next().map(str::to_owned);
+    let [new, other] = [section, old].map(|text| text.split(PROCESSOR).skip(1));
+    let new: Vec<_> = new.collect();
+    let other = other
+        .into_iter()
+        .find(|tables| heading(tables) != heading(new[0]));
+    let kept = other.map_or(String::new(), |tables| {
+        format!("{}{}\n\n", PROCESSOR.trim_start(), tables.trim_end())
+    });
+    format!("{section}{kept}")
+}
+
+/// The vendor and model of this machine's processor, as far as the system says it.
+fn processor() -> String {
+    let cpuinfo = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let name = cpuinfo
+        .lines()
+        .find_map(|line| line.strip_prefix("model name"));
+    let name = name.map(|name| name.trim_matches([' ', '\t', ':']));
+    name.unwrap_or("a processor without a known name")
+        .to_owned()
 }
 
 /// A number with two significant digits.
@@ -195,8 +233,8 @@ fn behind(tables: &[FigureTable]) -> String {
     }
 }
 
-/// The section of the page.
-fn section(malloc: &Figures, mimalloc: &Figures) -> Result<String, String> {
+/// The tables of this processor.
+fn section(processor: &str, malloc: &Figures, mimalloc: &Figures) -> Result<String, String> {
     let processors = thread::available_parallelism().map_or(1, usize::from);
     let placements: Vec<_> = malloc.placements.iter().map(String::as_str).collect();
     let rows = match malloc.is_quick || mimalloc.is_quick {
@@ -204,7 +242,8 @@ fn section(malloc: &Figures, mimalloc: &Figures) -> Result<String, String> {
         false => "Several seconds for each row.",
     };
     let mut text = format!(
-        "\n{rows} {} with {processors} processors, which were {} during the runs.\n",
+        "{PROCESSOR}{processor}\n\n{rows} {} with {processors} processors, which were {} during the \
+         runs.\n",
         env::consts::ARCH,
         placements.join(" and "),
     );
@@ -433,7 +472,7 @@ mod tests {
     fn the_page_has_every_table_and_the_allocators_and_is_short() {
         let mut figures = complete(3);
         figures.is_quick = true;
-        let text = section(&figures, &complete(0)).expect("all rows are there");
+        let text = section("one", &figures, &complete(0)).expect("all rows are there");
         for shown in page() {
             let head = format!(
                 "\n| {} | joint, ns | tokio | one operation |\n",
@@ -448,13 +487,25 @@ mod tests {
             "{text}"
         );
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-        let page = rewritten(&root, TABLES, &text).expect("the page has marks");
+        let page = rewritten(&root, TABLES, |old| beside(old, &text)).expect("the page has marks");
         let lines = page.lines().count();
         assert!(lines <= MOST_LINES, "{lines} lines");
         let readme = short(&complete(15)).expect("all rows are there");
-        let readme = rewritten(&root, README, &readme).expect("the page has marks");
+        let readme = rewritten(&root, README, |_| readme).expect("the page has marks");
         let lines = readme.lines().count();
         assert!(lines <= MOST_IN_README, "{lines} lines");
+    }
+
+    #[test]
+    fn the_tables_of_the_last_other_processor_stay() {
+        let [one, two, three] =
+            ["one", "two", "three"].map(|name| format!("{PROCESSOR}{name}\n\ntable\n\n"));
+        assert_eq!(beside("", &one), one);
+        assert_eq!(beside(&one, &one), one);
+        let both = beside(&one, &two);
+        assert_eq!(both, format!("{two}{}", &one[1..]));
+        assert_eq!(beside(&format!("\n{both}"), &two), both);
+        assert_eq!(beside(&both, &three), format!("{three}{}", &two[1..]));
     }
 
     #[test]
@@ -487,7 +538,7 @@ mod tests {
         let long = page + &"line\n".repeat(MOST_LINES);
         fs::write(folder.join(TABLES), long).expect("a file");
         let error = write().expect_err("a long page");
-        assert!(error.contains("more than 250"), "{error}");
+        assert!(error.contains("more than 450"), "{error}");
         fs::remove_dir_all(folder).expect("the folder can be removed");
     }
 
