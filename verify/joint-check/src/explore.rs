@@ -8,7 +8,7 @@
 //! last write of its time.
 
 use crate::{
-    graph::{Clock, Event, Graph, Id, Kind},
+    graph::{Clock, Event, Graph, Id, Kind, MAX_THREADS},
     sc,
 };
 
@@ -33,9 +33,7 @@ impl Steps {
     /// Adds a read, with its write if it is an exchange.
     pub(crate) fn read(&mut self, graph: Graph, read: Event) {
         let oldest = graph.oldest(read.place, &graph.known(read.id.thread));
-        let order = graph.order(read.place);
-        let mut sources: Vec<_> = order.skip_while(|&write| write != oldest).collect();
-        sources.reverse();
+        let mut sources = graph.newest(read.place, oldest);
         sources.sort_by_key(|&source| Some(source) != self.first);
         if let Some(newer) = self.newer {
             sources = sources.get(newer).copied().into_iter().collect();
@@ -142,13 +140,12 @@ fn for_each_copy(graph: Graph, ids: &[Id], mut f: impl FnMut(Graph, Id)) {
 
 /// Whether no write that the read knows of is newer than the one that it reads from.
 fn may_read(graph: &Graph, read: &Event) -> bool {
-    let order: Vec<_> = graph.order(read.place).collect();
-    let position = |id| order.iter().position(|&write| write == id);
     let mut before = read.hb;
     // The events that happen before the read, without the read itself.
     before[usize::from(read.id.thread)] = read.id.index;
-    position(read.source.expect("a read has a source"))
-        >= position(graph.oldest(read.place, &before))
+    let oldest = graph.oldest(read.place, &before);
+    let source = read.source.expect("a read has a source");
+    graph.newest(read.place, oldest).contains(&source)
 }
 
 /// The writes that a write may directly follow, the newest first.
@@ -160,31 +157,29 @@ fn places_for(graph: &Graph, id: Id) -> Vec<Id> {
         return Vec::from_iter(graph.is_free(source).then_some(source));
     }
     let oldest = graph.oldest(write.place, &write.hb);
-    let order = graph.order(write.place);
-    let mut places: Vec<_> = order
-        .skip_while(|&other| other != oldest)
-        .filter(|&other| graph.is_free(other))
-        .collect();
-    places.reverse();
+    let mut places = graph.newest(write.place, oldest);
+    places.retain(|&other| graph.is_free(other));
     places
 }
 
 /// The reads that a write revisits, so that they read from it instead.
 fn readers_to_revisit(graph: &Graph, id: Id) -> Vec<Id> {
     let write = graph.at(id);
-    let reads = graph
-        .events()
-        .filter(|read| read.kind.is_read() && read.place == write.place);
-    let reads = reads.filter(|read| read.stamp > graph.settled && !read.id.is_in(&write.porf));
+    let unknown = (0..MAX_THREADS as u8).flat_map(|thread| {
+        let accesses = graph.accesses(write.place, thread);
+        accesses.take_while(|event| event.stamp > graph.settled && !event.id.is_in(&write.porf))
+    });
+    let reads = unknown.filter(|event| event.kind.is_read());
     let reads = reads.filter(|read| may_remove(graph, read.stamp, &write.porf, id));
-    reads.map(|read| read.id).collect()
+    let mut reads: Vec<_> = reads.map(|read| read.id).collect();
+    reads.sort_unstable();
+    reads
 }
 
 /// Whether a revisit by `id` may remove what was added since then, except what is known. Of all
 /// graphs that would lead to the same graph, only one may.
 fn may_remove(graph: &Graph, since: u32, known: &Clock, id: Id) -> bool {
-    let removed = |event: &&Event| event.stamp >= since && !event.id.is_in(known);
-    let mut removed = graph.events().filter(removed);
+    let mut removed = graph.added(since - 1, known);
     removed.all(|event| is_maximal(graph, event, known, id))
 }
 
@@ -222,12 +217,12 @@ fn is_maximal(graph: &Graph, event: &Event, known: &Clock, id: Id) -> bool {
         _ => return true,
     };
     if is_own {
-        let readers = graph.events().filter(|read| read.source == Some(event.id));
-        if readers.into_iter().any(was_there) {
+        let mut readers = graph.all_accesses(event.place);
+        if readers.any(|read| read.source == Some(event.id) && was_there(read)) {
             return false;
         }
     }
-    let mut later = graph.order(event.place);
-    later.find(|&other| other == last);
+    let mut later = graph.order(event.place).rev();
+    let mut later = later.by_ref().take_while(|&other| other != last);
     was_there(graph.at(last)) && !later.any(|other| was_there(graph.at(other)))
 }

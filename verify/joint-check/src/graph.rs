@@ -14,8 +14,6 @@ pub(crate) use event::{Clock, Event, Id, Kind, Op, join};
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Graph {
     pub(crate) threads: Vec<Vec<Event>>,
-    /// Locations with their writes. The writes of one location are in modification order.
-    pub(crate) writes: Vec<(Id, Id)>,
     pub(crate) spawned: [Option<Id>; MAX_THREADS],
     pub(crate) stamps: u32,
     /// How many events are `SeqCst` or fences of that ordering.
@@ -49,8 +47,6 @@ impl Graph {
         ));
         let statics = Event::new(Id::STATICS, Kind::Atomic, Id::STATICS, Ordering::Relaxed);
         graph.push(statics);
-        graph.writes.push((Id::ROOT, Id::ROOT));
-        graph.writes.push((Id::STATICS, Id::STATICS));
         graph
     }
 
@@ -82,9 +78,35 @@ impl Graph {
     }
 
     /// The writes to a location in modification order.
-    pub(crate) fn order(&self, place: Id) -> impl DoubleEndedIterator<Item = Id> + '_ {
-        let writes = self.writes.iter().filter(move |(at, _)| *at == place);
-        writes.map(|&(_, write)| write)
+    pub(crate) fn order(&self, place: Id) -> Order<'_> {
+        let ends = self.has_made(place);
+        let ends = ends.then(|| (place, self.at(place).newest));
+        Order { graph: self, ends }
+    }
+
+    /// The writes to a location from the newest to this one.
+    pub(crate) fn newest(&self, place: Id, oldest: Id) -> Vec<Id> {
+        let mut is_newer = true;
+        let newest = self.order(place).rev();
+        let newest = newest.take_while(|&write| core::mem::replace(&mut is_newer, write != oldest));
+        newest.collect()
+    }
+
+    /// The events of a thread at a location, from the last to the first.
+    pub(crate) fn accesses(&self, place: Id, thread: u8) -> impl Iterator<Item = &Event> {
+        let before = move |number: u16| {
+            Some(self.at(Id {
+                thread,
+                index: number.checked_sub(1)?,
+            }))
+        };
+        let last = before(self.at(place).last[usize::from(thread)]);
+        core::iter::successors(last, move |event| before(event.before))
+    }
+
+    /// The same of all threads.
+    pub(crate) fn all_accesses(&self, place: Id) -> impl Iterator<Item = &Event> {
+        (0..MAX_THREADS as u8).flat_map(move |thread| self.accesses(place, thread))
     }
 
     /// Adds an event at the end of its thread, with its clocks.
@@ -93,7 +115,28 @@ impl Graph {
         event.stamp = self.stamps;
         self.set_clocks(&mut event);
         self.sc += u32::from(event.is_sc());
-        self.threads[usize::from(event.id.thread)].push(event);
+        let (id, place) = (event.id, event.place);
+        let thread = usize::from(id.thread);
+        self.threads[thread].push(event);
+        let last = core::mem::replace(&mut self.at_mut(place).last[thread], id.index + 1);
+        self.at_mut(id).before = last;
+    }
+
+    /// Removes the last event of a thread.
+    fn pop(&mut self, thread: usize) {
+        let Some(event) = self.threads[thread].pop() else {
+            return;
+        };
+        if event.place == event.id || !self.has_made(event.place) {
+            return;
+        }
+        self.at_mut(event.place).last[thread] = event.before;
+        let Some(older) = event.older else { return };
+        self.at_mut(older).newer = event.newer;
+        match event.newer {
+            Some(newer) => self.at_mut(newer).older = Some(older),
+            None => self.at_mut(event.place).newest = older,
+        }
     }
 
     /// Changes the write from which a read reads. The read is the last event of its thread.
@@ -175,30 +218,40 @@ impl Graph {
     /// Puts a write into modification order, right after another.
     pub(crate) fn order_after(&mut self, before: Id, write: Id) {
         let place = self.at(write).place;
-        let position = self.writes.iter().position(|&(_, id)| id == before);
-        let position = position.expect("the write before is ordered");
-        self.writes.insert(position + 1, (place, write));
+        let newer = self.at_mut(before).newer.replace(write);
+        let event = self.at_mut(write);
+        (event.older, event.newer) = (Some(before), newer);
+        match newer {
+            Some(newer) => self.at_mut(newer).older = Some(write),
+            None => self.at_mut(place).newest = write,
+        }
     }
 
     /// The oldest write that an access with this clock may read from, or be ordered after.
     pub(crate) fn oldest(&self, place: Id, hb: &Clock) -> Id {
-        let is_known = |write: Id| {
-            write.is_in(hb)
-                || self.events().any(|event| {
-                    event.source == Some(write) && event.id.is_in(hb) && event.kind.is_read()
-                })
+        // What a thread knows last is newer than what it has known before.
+        let known = |thread| {
+            let is_ordered = |event: &Event| {
+                !event.kind.is_write() || event.older.is_some() || event.id == place
+            };
+            let is_known = |event: &&Event| event.id.is_in(hb) && is_ordered(event);
+            let event = self.accesses(place, thread).find(is_known)?;
+            if event.kind.is_read() {
+                event.source
+            } else {
+                Some(event.id)
+            }
         };
-        let mut order = self.order(place);
-        let last_known = order.rfind(|&write| is_known(write));
+        let known = core::array::from_fn::<_, MAX_THREADS, _>(|thread| known(thread as u8));
+        let last_known = self
+            .order(place)
+            .rfind(|&write| known.contains(&Some(write)));
         last_known.unwrap_or(place)
     }
 
     /// Whether no exchange must directly follow this write in modification order.
     pub(crate) fn is_free(&self, write: Id) -> bool {
-        let place = self.at(write).place;
-        let mut order = self.order(place);
-        order.find(|&other| other == write);
-        let Some(next) = order.next().map(|next| self.at(next)) else {
+        let Some(next) = self.at(write).newer.map(|next| self.at(next)) else {
             return true;
         };
         let exchanges = matches!(next.kind, Kind::Write { is_exchange: true });
@@ -207,17 +260,12 @@ impl Graph {
 
     /// Removes the events that were added after `stamp` and are not in `prefix`.
     pub(crate) fn truncate(&mut self, stamp: u32, prefix: &Clock) {
-        for (thread, events) in self.threads.iter_mut().enumerate() {
-            let kept = events
-                .iter()
-                .take_while(|event| event.stamp <= stamp || event.id.is_in(prefix));
-            let kept = kept.count();
-            events.truncate(kept);
-            debug_assert!(kept >= usize::from(prefix[thread]), "a prefix is kept");
+        for thread in 0..MAX_THREADS {
+            let kept = self.added_after(stamp, prefix, thread);
+            while self.threads[thread].len() > kept {
+                self.pop(thread);
+            }
         }
-        let mut writes = core::mem::take(&mut self.writes);
-        writes.retain(|&(_, id)| self.holds(id));
-        self.writes = writes;
         for thread in 1..MAX_THREADS {
             self.spawned[thread] = self.spawned[thread].filter(|&spawn| self.holds(spawn));
         }
@@ -227,6 +275,21 @@ impl Graph {
             *went_on = (*went_on).min(events.len() as u16 + 1);
         }
         self.sc = self.events().map(|event| u32::from(event.is_sc())).sum();
+    }
+
+    /// The number of the first event of a thread that was added after `stamp` and is not `known`.
+    fn added_after(&self, stamp: u32, known: &Clock, thread: usize) -> usize {
+        let events = &self.threads[thread];
+        let before = events.partition_point(|event| event.stamp <= stamp);
+        before.max(usize::from(known[thread]))
+    }
+
+    /// The events that were added after `stamp` and are not `known`.
+    pub(crate) fn added(&self, stamp: u32, known: &Clock) -> impl Iterator<Item = &Event> {
+        (0..MAX_THREADS).flat_map(move |thread| {
+            let first = self.added_after(stamp, known, thread);
+            &self.threads[thread][first..]
+        })
     }
 
     pub(crate) fn wait(&mut self, thread: u8) {
@@ -253,9 +316,12 @@ impl Graph {
         if !kind.is_access() {
             return None;
         }
-        self.events().find(|other| {
-            other.place == event.place && !other.id.is_in(&event.hb) && conflict(other.kind, kind)
-        })
+        let concurrent = (0..MAX_THREADS as u8).flat_map(|thread| {
+            let accesses = self.accesses(event.place, thread);
+            accesses.take_while(|other| !other.id.is_in(&event.hb))
+        });
+        let racing = concurrent.filter(|other| conflict(other.kind, kind));
+        racing.min_by_key(|other| other.id)
     }
 
     /// The steps of the spawns that lead to a thread. They name the thread in all graphs, whereas
@@ -270,6 +336,13 @@ impl Graph {
             path[depth - 1 - n] = spawn.index;
         }
         path
+    }
+
+    /// The locations that a thread has made, with the writes to each in modification order.
+    pub(crate) fn orders(&self, thread: u8) -> impl Iterator<Item = (Id, Id)> {
+        let events = self.threads[usize::from(thread)].iter();
+        let made = events.filter(|event| event.place == event.id && event.kind.is_write());
+        made.flat_map(|event| self.order(event.id).map(|write| (event.id, write)))
     }
 
     /// The graph without its values and stamps: the same for the same execution. What a thread does
@@ -291,10 +364,38 @@ impl Graph {
                 all.extend([name(event.id), name(event.place), source]);
             }
         }
-        let mut orders = self.writes.clone();
-        orders.sort_by_key(|&(place, _)| name(place));
-        all.extend(orders.iter().map(|&(_, write)| name(write)));
+        for &thread in &threads {
+            all.extend(self.orders(thread).map(|(_, write)| name(write)));
+        }
         all
+    }
+}
+
+/// The writes to a location in modification order.
+#[derive(Clone)]
+pub(crate) struct Order<'a> {
+    graph: &'a Graph,
+    /// The oldest and the newest of those that are left.
+    ends: Option<(Id, Id)>,
+}
+
+impl Iterator for Order<'_> {
+    type Item = Id;
+
+    fn next(&mut self) -> Option<Id> {
+        let (oldest, newest) = self.ends?;
+        let next = self.graph.at(oldest).newer.filter(|_| oldest != newest);
+        self.ends = next.map(|next| (next, newest));
+        Some(oldest)
+    }
+}
+
+impl DoubleEndedIterator for Order<'_> {
+    fn next_back(&mut self) -> Option<Id> {
+        let (oldest, newest) = self.ends?;
+        let next = self.graph.at(newest).older.filter(|_| oldest != newest);
+        self.ends = next.map(|next| (oldest, next));
+        Some(newest)
     }
 }
 

@@ -46,14 +46,15 @@ impl Set {
 }
 
 struct Relations<'a> {
-    graph: &'a Graph,
     events: Vec<&'a Event>,
     /// The numbers of each thread's events.
     threads: Vec<Range<usize>>,
     /// The `SeqCst` events.
     sc: Vec<usize>,
-    /// Twice the position of each write in the graph's list, in which the writes of a location are
-    /// in modification order. The rank of a read is one more than that of its write.
+    /// The locations with their writes, in modification order.
+    writes: Vec<(Id, Id)>,
+    /// Twice the position of each write in that list. The rank of a read is one more than that of
+    /// its write.
     ranks: Vec<usize>,
 }
 
@@ -73,13 +74,15 @@ pub(crate) fn is_consistent(graph: &Graph) -> bool {
     let sc = (0..events.len()).filter(|&n| events[n].is_sc()).collect();
     let ranks = vec![usize::MAX; events.len()];
     let mut relations = Relations {
-        graph,
         events,
         threads,
         sc,
+        writes: Vec::new(),
         ranks,
     };
-    for (place, &(_, write)) in graph.writes.iter().enumerate() {
+    let orders = (0..graph.threads.len() as u8).flat_map(|thread| graph.orders(thread));
+    for (place, (made, write)) in orders.enumerate() {
+        relations.writes.push((made, write));
         let write = relations.number(write);
         relations.ranks[write] = 2 * place;
     }
@@ -131,7 +134,7 @@ impl Relations<'_> {
                 set.insert(later);
             }
         }
-        let later = self.graph.writes.iter().skip(self.ranks[n] / 2 + 1);
+        let later = self.writes.iter().skip(self.ranks[n] / 2 + 1);
         let later = later.filter(|(place, _)| *place == event.place);
         later.for_each(|&(_, write)| set.insert(self.number(write)));
         let elsewhere = (n + 1..own.end).find(|&next| !is_same(event, self.events[next]));

@@ -170,6 +170,14 @@ pub(crate) struct Event {
     pub(crate) written: u64,
     /// When it was added to the graph.
     pub(crate) stamp: u32,
+    /// The number + 1 of the event of its thread that accessed its location before, or 0.
+    pub(super) before: u16,
+    /// If it is a write: its neighbours in modification order.
+    pub(super) older: Option<Id>,
+    pub(super) newer: Option<Id>,
+    /// If it makes a location: the last write of that, and each thread's last access, as `before`.
+    pub(super) newest: Id,
+    pub(super) last: Clock,
     /// The events that happen before it.
     pub(crate) hb: Clock,
     /// The events before it in `po ∪ rf`.
@@ -194,6 +202,11 @@ impl Event {
             value: 0,
             written: 0,
             stamp: 0,
+            before: 0,
+            older: None,
+            newer: None,
+            newest: place,
+            last: none,
             hb: none,
             porf: none,
             released: none,

@@ -64,8 +64,6 @@ impl Run {
         self.graph.push(event);
         if let Some(last) = event.source {
             self.graph.order_after(last, id);
-        } else if event.kind.is_write() {
-            self.graph.writes.push((id, id));
         }
         if let Some(other) = self.graph.race(self.graph.at(id)) {
             let first = other.id;

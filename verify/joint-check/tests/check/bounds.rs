@@ -107,6 +107,24 @@ fn a_bound_on_executions_or_time_ends_and_says_so() {
     assert_eq!((all.complete, all.is_cut), (90, false));
 }
 
+/// A step looks at the events of its location, and only at the newest of them.
+#[test]
+fn a_long_sequential_part_is_one_execution_of_many_steps() {
+    let found = bounded(
+        |builder| builder.max_branches = 60_000,
+        || {
+            let words: Vec<_> = (0..3_000).map(AtomicUsize::new).collect();
+            for word in &words {
+                assert_eq!(word.fetch_add(1, AcqRel) + 1, word.load(Acquire));
+            }
+            let last = &words[2_999];
+            (0..9_000).for_each(|_| last.store(last.load(Relaxed) + 1, Relaxed));
+            assert_eq!(last.load(SeqCst), 12_000);
+        },
+    );
+    assert_eq!((found.complete, found.is_cut), (1, false));
+}
+
 /// Each further deviation adds executions, until they are all.
 #[test]
 fn a_bound_on_deviations_leaves_out_less_and_less() {
