@@ -8,7 +8,7 @@
 //! last write of its time.
 
 use crate::{
-    graph::{Clock, Event, Graph, Id, Kind, MAX_THREADS},
+    graph::{Clock, Event, Graph, Id, Kind, MAX_THREADS, join},
     sc,
 };
 
@@ -122,6 +122,47 @@ impl Steps {
     }
 }
 
+impl Steps {
+    /// Adds the drop of a handle. If no handle is left, each drop that could have come after all
+    /// others does so in a graph of its own. No other order of the drops is explored.
+    pub(crate) fn drop(&mut self, mut graph: Graph, drop: Event) {
+        let id = drop.id;
+        graph.push(drop);
+        if self.races(&graph, graph.at(id)) {
+            return;
+        }
+        if graph.handles(drop.place, None) == 0 {
+            if self.newer.is_none() {
+                self.revisits.extend(other_last_drops(&graph, id));
+            }
+            graph.set_last(id);
+        }
+        self.forward.push(graph);
+    }
+}
+
+/// The graphs in which another drop than `id` is the last one of its value.
+fn other_last_drops(graph: &Graph, id: Id) -> Vec<Graph> {
+    let is_drop = |event: &&Event| matches!(event.kind, Kind::Drop { .. });
+    let drops = graph.all_accesses(graph.at(id).place).filter(is_drop);
+    let drops: Vec<_> = drops.collect();
+    let without = |drop: &Event| {
+        let mut known = [0; MAX_THREADS];
+        let others = drops.iter().filter(|other| other.id != drop.id);
+        others.for_each(|other| join(&mut known, &other.porf));
+        let is_free = drop.stamp > graph.settled && !drop.id.is_in(&known);
+        if !is_free || !may_remove(graph, drop.stamp, &known, id) {
+            return None;
+        }
+        let mut next = graph.clone();
+        next.truncate(drop.stamp, &known);
+        next.set_last(drop.id);
+        Some(next)
+    };
+    let others = drops.iter().filter(|drop| drop.id != id);
+    others.filter_map(|drop| without(drop)).collect()
+}
+
 /// Whether a graph is consistent after a write was added, or a read of that write, at the end of a
 /// thread. If the write is the last of its location, nothing comes after the step in any relation,
 /// so it closes no cycle.
@@ -210,6 +251,17 @@ pub(crate) fn go_on(graph: &Graph, thread: u8) -> Option<Graph> {
 fn is_maximal(graph: &Graph, event: &Event, known: &Clock, id: Id) -> bool {
     let was_there =
         |other: &Event| other.stamp <= event.stamp || other.id.is_in(known) && other.id != id;
+    if let Kind::Drop { is_last } = event.kind {
+        let mut others = graph
+            .all_accesses(event.place)
+            .filter(|other| other.id != event.id);
+        return match is_last {
+            true => others.all(was_there),
+            false => !others.any(|other| {
+                matches!(other.kind, Kind::Drop { is_last: true }) && was_there(other)
+            }),
+        };
+    }
     let is_own = event.kind.is_write();
     let last = match event.source {
         Some(source) if !is_own => source,

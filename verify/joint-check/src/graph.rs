@@ -123,20 +123,40 @@ impl Graph {
     }
 
     /// Removes the last event of a thread.
-    fn pop(&mut self, thread: usize) {
-        let Some(event) = self.threads[thread].pop() else {
-            return;
-        };
+    fn pop(&mut self, thread: usize) -> Option<Event> {
+        let event = self.threads[thread].pop()?;
         if event.place == event.id || !self.has_made(event.place) {
-            return;
+            return Some(event);
         }
         self.at_mut(event.place).last[thread] = event.before;
-        let Some(older) = event.older else { return };
-        self.at_mut(older).newer = event.newer;
-        match event.newer {
-            Some(newer) => self.at_mut(newer).older = Some(older),
-            None => self.at_mut(event.place).newest = older,
+        if let Some(older) = event.older {
+            self.at_mut(older).newer = event.newer;
+            match event.newer {
+                Some(newer) => self.at_mut(newer).older = Some(older),
+                None => self.at_mut(event.place).newest = older,
+            }
         }
+        Some(event)
+    }
+
+    /// How many handles there are, after the events of this clock or after all.
+    pub(crate) fn handles(&self, count: Id, known: Option<&Clock>) -> u64 {
+        let is_known = |event: &&Event| known.is_none_or(|known| event.id.is_in(known));
+        let changes = self.all_accesses(count).filter(is_known);
+        changes.fold(0, |handles, event| match event.kind {
+            Kind::Drop { .. } => handles.wrapping_sub(1),
+            _ => handles.wrapping_add(1),
+        })
+    }
+
+    /// Makes a drop the last of its value. It is the last event of its thread.
+    pub(crate) fn set_last(&mut self, drop: Id) {
+        let event = self.pop(drop.thread.into());
+        let mut event = event.expect("the thread ends with the drop");
+        let stamp = event.stamp;
+        event.kind = Kind::Drop { is_last: true };
+        self.push(event);
+        self.at_mut(drop).stamp = stamp;
     }
 
     /// Changes the write from which a read reads. The read is the last event of its thread.
@@ -154,10 +174,16 @@ impl Graph {
 
     /// Returns the events that happen before the next event of a thread.
     pub(crate) fn known(&self, thread: u8) -> Clock {
-        let thread = usize::from(thread);
-        let spawn = || self.spawned[thread].map(|spawn| self.at(spawn).hb);
-        let last = self.threads[thread].last().map(|event| event.hb);
-        last.or_else(spawn).unwrap_or_default()
+        self.known_before(self.next(thread))
+    }
+
+    /// Returns the events that happen before an event, which need not be there.
+    pub(crate) fn known_before(&self, event: Id) -> Clock {
+        let before = match event.index {
+            0 => self.spawned[usize::from(event.thread)],
+            _ => Some(event.previous()),
+        };
+        before.map_or_else(Clock::default, |before| self.at(before).hb)
     }
 
     fn set_clocks(&self, event: &mut Event) {
@@ -203,6 +229,14 @@ impl Graph {
                 }
                 if releases(ordering) {
                     event.fenced = event.hb;
+                }
+            }
+            Kind::Drop { is_last: true } => {
+                for other in self.all_accesses(event.place) {
+                    if let Kind::Drop { .. } = other.kind {
+                        join(&mut event.porf, &other.porf);
+                        join(&mut event.hb, &other.hb);
+                    }
                 }
             }
             Kind::Join(child) => {
@@ -307,6 +341,12 @@ impl Graph {
         Some(source)
     }
 
+    /// Whether all is in `done` that comes before an event in `po ∪ rf`, except in its own thread.
+    pub(crate) fn comes_after(&self, event: Id, done: impl Fn(usize) -> u16) -> bool {
+        let mut before = (0..).zip(self.at(event).porf);
+        before.all(|(thread, before)| thread == usize::from(event.thread) || done(thread) >= before)
+    }
+
     fn holds(&self, id: Id) -> bool {
         usize::from(id.index) < self.threads[usize::from(id.thread)].len()
     }
@@ -361,6 +401,10 @@ impl Graph {
             all.extend(self.path(thread).map(u64::from));
             for event in &self.threads[usize::from(thread)] {
                 let source = event.source.map_or(u64::MAX, name);
+                let source = match event.kind {
+                    Kind::Drop { is_last } => is_last.into(),
+                    _ => source,
+                };
                 all.extend([name(event.id), name(event.place), source]);
             }
         }
@@ -400,7 +444,7 @@ impl DoubleEndedIterator for Order<'_> {
 }
 
 fn conflict(a: Kind, b: Kind) -> bool {
-    use Kind::{Atomic, Cell, CellWrite, Exclusive};
-    let alone = |kind: Kind| matches!(kind, Atomic | Exclusive | Cell | CellWrite);
+    use Kind::{Atomic, Cell, CellWrite, Count, Exclusive};
+    let alone = |kind: Kind| matches!(kind, Atomic | Count | Exclusive | Cell | CellWrite);
     alone(a) || alone(b)
 }

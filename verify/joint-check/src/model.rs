@@ -10,7 +10,7 @@ use std::{
 use crate::{
     graph::{Graph, MAX_THREADS},
     pool::{Bounds, explore},
-    run::{Ended, Failure, Limits, REPLAY, parse, run},
+    run::{Ended, Failure, Limits, Places, REPLAY, parse, run},
 };
 
 /// The result of an exploration, in numbers.
@@ -150,9 +150,14 @@ impl Builder {
         };
         if let Some(line) = &self.replay {
             let guide = parse(line).unwrap_or_else(|| panic!("{REPLAY} is no line of a failure"));
-            match run(Graph::new(), limits, Some(guide.into()), move || f()).0 {
-                Ended::Failed(failure) => fail(failure),
-                _ => panic!("the execution of {REPLAY} does not fail"),
+            let mut ordered = Places::new();
+            loop {
+                let (f, line) = (f.clone(), guide.clone().into());
+                match run(Graph::new(), limits, &ordered, Some(line), move || f()).0 {
+                    Ended::Again(made) => ordered.push(made),
+                    Ended::Failed(failure) => fail(failure),
+                    _ => panic!("the execution of {REPLAY} does not fail"),
+                }
             }
         }
         let bounds = Bounds {

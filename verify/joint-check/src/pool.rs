@@ -1,5 +1,6 @@
 //! The graphs that are left to explore, and the workers that take them.
 
+use core::panic::Location;
 use std::{
     collections::HashSet,
     sync::{Condvar, Mutex, MutexGuard, PoisonError},
@@ -9,7 +10,7 @@ use std::{
 use crate::{
     graph::Graph,
     model::Count,
-    run::{Ended, Failure, Limits, run},
+    run::{Ended, Failure, Limits, Places, run},
 };
 
 const NONE_ENDS: &str = "no execution ends: a loop that counts its rounds waits for more of them \
@@ -29,6 +30,8 @@ struct Pool {
     changed: Condvar,
     bounds: Bounds,
     started: Instant,
+    /// Where the counts were made whose changes have an order.
+    ordered: Places,
 }
 
 #[derive(Default)]
@@ -41,6 +44,8 @@ struct State {
     is_limited: bool,
     seen: HashSet<Vec<u64>>,
     failure: Option<Failure>,
+    /// Where a count was made at which an execution looks.
+    looked: Option<&'static Location<'static>>,
 }
 
 /// Explores all executions of a model, and counts them.
@@ -53,28 +58,35 @@ pub(crate) fn explore(
     limits: Limits,
     bounds: Bounds,
 ) -> Result<Count, Failure> {
-    let state = State {
-        pending: vec![Graph::new()],
-        is_limited: limits.deviations.is_some(),
-        ..State::default()
-    };
-    let pool = Pool {
-        state: Mutex::new(state),
+    let mut pool = Pool {
+        state: Mutex::default(),
         changed: Condvar::new(),
         bounds,
         started: Instant::now(),
+        ordered: Places::new(),
     };
-    if workers <= 1 {
-        pool.work(limits, model);
-    } else {
-        std::thread::scope(|scope| {
-            for _ in 0..workers {
-                scope.spawn(|| pool.work(limits, model));
-            }
+    let state = loop {
+        pool.state = Mutex::new(State {
+            pending: vec![Graph::new()],
+            is_limited: limits.deviations.is_some(),
+            ..State::default()
         });
-    }
-    let state = pool.state.into_inner();
-    let state = state.unwrap_or_else(PoisonError::into_inner);
+        if workers <= 1 {
+            pool.work(limits, model);
+        } else {
+            std::thread::scope(|scope| {
+                for _ in 0..workers {
+                    scope.spawn(|| pool.work(limits, model));
+                }
+            });
+        }
+        let state = core::mem::take(&mut pool.state).into_inner();
+        let state = state.unwrap_or_else(PoisonError::into_inner);
+        match state.looked {
+            Some(made) if state.failure.is_none() => pool.ordered.push(made),
+            _ => break state,
+        }
+    };
     let count = state.count;
     let none_ends = count.complete == 0 && count.blocked > 0 && !state.is_limited;
     let failure = state.failure.or(none_ends.then(|| Failure {
@@ -92,7 +104,7 @@ impl Pool {
     fn work(&self, limits: Limits, model: &(impl Fn() + Clone + 'static)) {
         while let Some(graph) = self.next() {
             let model = model.clone();
-            let (ended, graph, more) = run(graph, limits, None, model);
+            let (ended, graph, more) = run(graph, limits, &self.ordered, None, model);
             self.done(ended, &graph, more);
         }
     }
@@ -101,7 +113,7 @@ impl Pool {
     fn next(&self) -> Option<Graph> {
         let mut state = self.lock();
         loop {
-            if state.failure.is_some() {
+            if state.failure.is_some() || state.looked.is_some() {
                 return None;
             }
             if let Some(graph) = state.pending.pop() {
@@ -137,6 +149,7 @@ impl Pool {
             Ended::Complete => count.complete += 1,
             Ended::Blocked => count.blocked += 1,
             Ended::Dead => count.dead += 1,
+            Ended::Again(made) => state.looked = Some(made),
             Ended::Failed(failure) => _ = state.failure.get_or_insert(failure),
         }
         if self.bounds.finds_duplicates && !is_dead {

@@ -54,6 +54,15 @@ pub(crate) enum Request {
         writes: bool,
     },
     Fence(Ordering),
+    /// Makes or drops a handle of a shared value.
+    Handle {
+        count: Id,
+        drops: bool,
+    },
+    /// Reads the count of a shared value, whose changes then have an order.
+    Look {
+        count: Id,
+    },
     Spawn,
     Join(u8),
     End,
@@ -67,7 +76,8 @@ impl Request {
             Self::Access { place, .. }
             | Self::Store { place, .. }
             | Self::Exclusive { place }
-            | Self::Cell { place, .. } => Some(place),
+            | Self::Cell { place, .. }
+            | Self::Handle { count: place, .. } => Some(place),
             _ => None,
         }
     }
@@ -90,7 +100,9 @@ impl Request {
             Self::Fence(ordering) => (Kind::Fence, ordering),
             Self::Spawn => (Kind::Spawn(0), none),
             Self::Join(child) => (Kind::Join(child), none),
-            Self::End | Self::Again => (Kind::End, none),
+            Self::Handle { drops: false, .. } => (Kind::Clone, none),
+            Self::Handle { .. } => (Kind::Drop { is_last: false }, none),
+            Self::End | Self::Again | Self::Look { .. } => (Kind::End, none),
         };
         let mut event = Event::new(id, kind, self.place().unwrap_or(id), ordering);
         if let Self::Make { value, .. } | Self::Store { value, .. } = self {
@@ -193,7 +205,12 @@ struct Run {
     counts: BTreeMap<usize, Id>,
     statics: BTreeMap<usize, Box<dyn Any>>,
     stacks: Vec<DefaultStack>,
+    /// Where the values were made whose counts have an order.
+    ordered: Places,
 }
+
+/// Places in the source.
+pub(crate) type Places = Vec<&'static Location<'static>>;
 
 std::thread_local! {
     static RUN: RefCell<Option<Run>> = const { RefCell::new(None) };
@@ -269,6 +286,33 @@ pub(crate) fn get_static(key: usize) -> *const dyn Any {
 
 pub(crate) fn set_static(key: usize, value: Box<dyn Any>) {
     with(|run| run.statics.insert(key, value));
+}
+
+/// Makes the count of a shared value's handles. Its changes have no order, unless an execution has
+/// looked at a count that was made here.
+#[track_caller]
+pub(crate) fn new_count(name: &'static str) -> Id {
+    let at = Location::caller();
+    let kind = with(|run| match &run.phase {
+        Phase::Following(line) if line.front().is_some_and(|step| step.1 == 0) => Kind::Atomic,
+        _ if run.ordered.contains(&at) => Kind::Atomic,
+        _ => Kind::Count,
+    });
+    perform(name, Request::Make { kind, value: 1 }).id
+}
+
+/// Whether the changes of a count have no order.
+pub(crate) fn commutes(count: Id) -> bool {
+    with(|run| run.graph.has_made(count) && matches!(run.graph.at(count).kind, Kind::Count))
+}
+
+/// Whether the running thread knows that it has the only handle.
+pub(crate) fn is_only_handle(count: Id) -> bool {
+    with(|run| {
+        let (thread, index) = (run.current, run.lane().at);
+        let known = run.graph.known_before(Id { thread, index });
+        run.graph.handles(count, Some(&known)) == 1
+    })
 }
 
 /// Records that what a step has made has to be dropped.

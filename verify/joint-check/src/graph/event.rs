@@ -110,6 +110,14 @@ pub(crate) enum Kind {
     Atomic,
     /// Makes a word of the checker's own, which need not happen before its uses.
     Word,
+    /// Makes the count of a value's handles, of which there is one.
+    Count,
+    /// Makes another handle. As drops, these have no order.
+    Clone,
+    /// Drops a handle. The last comes after all others.
+    Drop {
+        is_last: bool,
+    },
     /// Makes a cell.
     Cell,
     Fence,
@@ -129,8 +137,11 @@ pub(crate) enum Kind {
 
 impl Kind {
     pub(crate) fn is_write(self) -> bool {
-        use Kind::{Atomic, Exclusive, Spawn, Word, Write};
-        matches!(self, Spawn(_) | Atomic | Word | Write { .. } | Exclusive)
+        use Kind::{Atomic, Count, Exclusive, Spawn, Word, Write};
+        matches!(
+            self,
+            Spawn(_) | Atomic | Count | Word | Write { .. } | Exclusive
+        )
     }
 
     pub(crate) fn is_read(self) -> bool {
@@ -139,10 +150,10 @@ impl Kind {
 
     /// Whether it accesses a location that was made before.
     pub(crate) fn is_access(self) -> bool {
-        use Kind::{CellRead, CellWrite, Exclusive, Read, Write};
+        use Kind::{CellRead, CellWrite, Clone, Drop, Exclusive, Read, Write};
         matches!(
             self,
-            Read { .. } | Write { .. } | Exclusive | CellRead | CellWrite
+            Read { .. } | Write { .. } | Exclusive | CellRead | CellWrite | Clone | Drop { .. }
         )
     }
 

@@ -9,8 +9,8 @@ use std::{
 use corosensei::{Coroutine, CoroutineResult, Yielder};
 
 use super::{
-    Attempt, Ended, Fault, Lane, Limits, Panic, Phase, REPLAY, RUN, Request, Run, STACKS, Site,
-    Status, perform, unwind::end_panics, with,
+    Attempt, Ended, Fault, Lane, Limits, Panic, Phase, Places, REPLAY, RUN, Request, Run, STACKS,
+    Site, Status, perform, unwind::end_panics, with,
 };
 use crate::graph::{Event, Graph, Id, Kind, MAX_THREADS};
 
@@ -19,12 +19,14 @@ use crate::graph::{Event, Graph, Id, Kind, MAX_THREADS};
 pub(crate) fn run(
     graph: Graph,
     limits: Limits,
+    ordered: &Places,
     line: Option<VecDeque<(u8, usize)>>,
     main: impl FnOnce() + 'static,
 ) -> (Ended, Graph, Vec<Graph>) {
     let mut run = Run {
         graph,
         limits,
+        ordered: ordered.clone(),
         phase: line.map_or(Phase::Replaying, Phase::Following),
         stacks: STACKS.take(),
         ..Run::default()
@@ -148,14 +150,8 @@ impl Run {
     }
 
     pub(super) fn can_replay(&self, event: &Event) -> bool {
-        let is_done = |id: Id| self.lanes[usize::from(id.thread)].at > id.index;
-        match event.kind {
-            Kind::Join(child) => {
-                let child = usize::from(child);
-                usize::from(self.lanes[child].at) == self.graph.threads[child].len()
-            }
-            _ => event.source.is_none_or(is_done),
-        }
+        self.graph
+            .comes_after(event.id, |thread| self.lanes[thread].at)
     }
 
     /// The first thread that can run: the one that keeps spinning, if this graph is for that.
@@ -204,6 +200,10 @@ impl Run {
         }
         if let Request::Again = request {
             return self.look_again();
+        }
+        if let Request::Look { count } = request {
+            let made = self.lanes[usize::from(count.thread)].sites[usize::from(count.index)];
+            return self.fail(Fault::Look(made.at));
         }
         let lane = self.lane();
         let index = usize::from(lane.at);

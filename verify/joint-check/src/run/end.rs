@@ -1,5 +1,6 @@
 //! How a run ended.
 
+use core::panic::Location;
 use std::string::String;
 
 use super::{Fault, Lane, Panic, Phase, Run, Status};
@@ -12,6 +13,8 @@ pub(crate) enum Ended {
     /// A write had no place, so this was no execution.
     Dead,
     Failed(Failure),
+    /// The model looks at a count that was made here: its changes have an order from now on.
+    Again(&'static Location<'static>),
 }
 
 pub(crate) struct Failure {
@@ -35,6 +38,7 @@ impl Run {
             return self.failed(&fault, Some(panic));
         }
         match core::mem::take(&mut self.phase) {
+            Phase::Failed(Fault::Look(made)) => return Ended::Again(made),
             Phase::Failed(fault) => return self.failed(&fault, None),
             Phase::Dead => return Ended::Dead,
             Phase::Blocked => return Ended::Blocked,

@@ -42,6 +42,7 @@ impl Run {
         lane.at = id.index + 1;
         match event.kind {
             Kind::Spawn(child) => value = child.into(),
+            Kind::Drop { is_last } => value = is_last.into(),
             Kind::Read { op, .. } => {
                 if let Some(written) = op.writes(value) {
                     lane.at += 1;

@@ -1,6 +1,6 @@
 //! A failing execution in words: what is wrong, its steps in order, and the line that repeats it.
 
-use core::fmt::Write as _;
+use core::{fmt::Write as _, panic::Location};
 use std::{collections::BTreeMap, string::String};
 
 use super::{Run, Site};
@@ -12,6 +12,8 @@ pub(crate) enum Fault {
     Deadlock,
     Leak,
     Panic(String),
+    /// An execution looks at a count that was made here.
+    Look(&'static Location<'static>),
     /// The model exceeds a limit of the checker, or cannot be repeated.
     Limit(String),
 }
@@ -123,9 +125,14 @@ impl Show<'_> {
             Kind::Join(child) => format!("{name} {}", self.thread(child)),
             Kind::End => "end".into(),
             Kind::Fence => format!("fence({:?})", event.ordering),
-            Kind::Atomic | Kind::Word => format!("{place} = {}", value(event.written)),
+            Kind::Atomic | Kind::Count | Kind::Word => {
+                format!("{place} = {}", value(event.written))
+            }
             Kind::Cell => place,
-            Kind::CellRead | Kind::CellWrite => format!("{place}.{name}"),
+            Kind::Drop { is_last: true } => format!("{place}.{name}: the last"),
+            Kind::CellRead | Kind::CellWrite | Kind::Clone | Kind::Drop { .. } => {
+                format!("{place}.{name}")
+            }
             Kind::Exclusive => format!("{place}.{name}: {}", value(event.value)),
             Kind::Write { .. } => {
                 let (written, ordering) = (value(event.written), event.ordering);
@@ -195,6 +202,7 @@ impl Show<'_> {
                 let thread = self.thread(self.run.current);
                 format!("{thread} panicked: {message}")
             }
+            Fault::Look(made) => format!("the count of {made} is looked at"),
             Fault::Limit(message) => message.clone(),
         }
     }
@@ -222,18 +230,7 @@ impl Graph {
                 let Some(event) = events.get(usize::from(at[usize::from(thread)])) else {
                     return false;
                 };
-                let is_done = |id: Id| at[usize::from(id.thread)] > id.index;
-                let was_spawned =
-                    thread == 0 || self.spawned[usize::from(thread)].is_some_and(is_done);
-                let has_source = event.source.is_none_or(is_done);
-                let has_joined = match event.kind {
-                    Kind::Join(child) => {
-                        let child = usize::from(child);
-                        usize::from(at[child]) == self.threads[child].len()
-                    }
-                    _ => true,
-                };
-                was_spawned && has_source && has_joined
+                self.comes_after(event.id, |thread| at[thread])
             };
             let threads = core::iter::once(current).chain(0..MAX_THREADS as u8);
             let Some(next) = threads.into_iter().find(can_go) else {
@@ -250,7 +247,8 @@ impl Graph {
     }
 
     /// The steps of an execution in a line: the thread of each, and for an access, how many
-    /// existing writes are newer than the one that it reads from or directly follows.
+    /// existing writes are newer than the one that it reads from or directly follows. A count whose
+    /// changes have no order is marked by a one.
     pub(crate) fn line(&self, order: &[Id]) -> String {
         let mut line = String::new();
         for (n, &id) in order.iter().enumerate() {
@@ -265,7 +263,8 @@ impl Graph {
                 continue;
             }
             _ = write!(line, "{}", id.thread);
-            let newer = newer.map_or(0, |write| {
+            let commutes = matches!(event.kind, Kind::Count);
+            let newer = newer.map_or(commutes.into(), |write| {
                 let later = self
                     .order(event.place)
                     .rev()

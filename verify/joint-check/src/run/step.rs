@@ -39,6 +39,10 @@ impl Run {
                 steps.forward = steps.write(core::mem::take(&mut self.graph), event);
                 return self.take(steps, id, kept);
             }
+            Request::Handle { drops: true, .. } => {
+                steps.drop(core::mem::take(&mut self.graph), event);
+                return self.take(steps, id, kept);
+            }
             Request::Exclusive { place } => {
                 event.source = self.graph.order(place).next_back();
                 let last = event.source.expect("a location has a write");

@@ -8,7 +8,7 @@
 use std::{collections::BTreeMap, thread::panicking};
 
 use super::{Answer, Attempt, Panic, Phase, Request, Run, drive::resume, with};
-use crate::graph::Id;
+use crate::graph::{Id, Kind};
 
 /// The changes that operations make after the run.
 #[derive(Default)]
@@ -44,7 +44,10 @@ impl Run {
         }
         let (graph, values) = (&self.graph, &mut aside.values);
         let newest = |values: &BTreeMap<_, _>, place: Id| {
-            let written = || Some(graph.at(graph.order(place).next_back()?).written);
+            let written = || match graph.at(graph.order(place).next_back()?) {
+                count if matches!(count.kind, Kind::Count) => Some(graph.handles(place, None)),
+                write => Some(write.written),
+            };
             values.get(&place).copied().or_else(written).unwrap_or(0)
         };
         let mut answer = Answer {
@@ -66,8 +69,22 @@ impl Run {
             Request::Exclusive { place } => {
                 (answer.id, answer.value) = (place, newest(values, place));
             }
+            Request::Handle { count, drops } => {
+                let before = newest(values, count);
+                let after = if drops {
+                    before.wrapping_sub(1)
+                } else {
+                    before + 1
+                };
+                values.insert(count, after);
+                answer.value = u64::from(after == 0);
+            }
             Request::Spawn | Request::Join(_) => return Some(Attempt::Wait),
-            Request::Cell { .. } | Request::Fence(_) | Request::End | Request::Again => {}
+            Request::Cell { .. }
+            | Request::Fence(_)
+            | Request::Look { .. }
+            | Request::End
+            | Request::Again => {}
         }
         Some(Attempt::Done(answer))
     }

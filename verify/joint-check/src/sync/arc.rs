@@ -10,16 +10,8 @@ use core::{
 };
 use std::sync;
 
-use super::atomic::Word;
+use super::handles::{Handles, WEAK, strong};
 use crate::run;
-
-/// The word counts the strong handles, and the weak ones in its upper half.
-const WEAK: u64 = 1 << 32;
-const LESS: u64 = u64::MAX;
-
-fn strong(word: u64) -> u64 {
-    word % WEAK
-}
 
 /// A handle of a shared value. A model fails if it leaks one.
 ///
@@ -27,14 +19,14 @@ fn strong(word: u64) -> u64 {
 /// where the model does.
 pub struct Arc<T: ?Sized> {
     value: ManuallyDrop<sync::Arc<T>>,
-    count: Word,
+    count: Handles,
 }
 
 /// A handle that does not keep the value alive.
 pub struct Weak<T: ?Sized> {
     value: sync::Weak<T>,
     /// None if it never had a value.
-    count: Option<Word>,
+    count: Option<Handles>,
 }
 
 impl<T> Arc<T> {
@@ -57,8 +49,14 @@ impl<T> Arc<T> {
     /// If it is not.
     #[track_caller]
     pub fn try_unwrap(this: Self) -> Result<T, Self> {
+        if this.count.is_only() {
+            return Self::into_inner(this).ok_or_else(|| unreachable!("it is the only handle"));
+        }
         let take_last = |word: u64, _: [u64; 2]| (strong(word) == 1).then(|| word - 1);
-        let before = this.count.update("try_unwrap", 0, Release, take_last);
+        let before = this
+            .count
+            .look()
+            .update("try_unwrap", 0, Release, take_last);
         if strong(before) == 1 {
             Ok(this.last())
         } else {
@@ -69,8 +67,7 @@ impl<T> Arc<T> {
     /// Drops the handle, and returns the value if it was the last.
     #[track_caller]
     pub fn into_inner(this: Self) -> Option<T> {
-        let before = this.count.add("into_inner", LESS, Release);
-        if strong(before) == 1 {
+        if this.count.drop("into_inner") {
             return Some(this.last());
         }
         drop(this.without_count());
@@ -100,7 +97,7 @@ impl<T: ?Sized> Arc<T> {
         let value = unsafe { sync::Arc::from_raw(pointer) };
         Self {
             value: ManuallyDrop::new(value),
-            count: Word::at(count),
+            count: Handles::at(count),
         }
     }
 
@@ -133,7 +130,7 @@ impl<T: ?Sized> Arc<T> {
     pub fn from_std(value: sync::Arc<T>) -> Self {
         let is_only = sync::Arc::strong_count(&value) == 1 && sync::Arc::weak_count(&value) == 0;
         assert!(is_only, "the handle is shared");
-        let count = Word::new("Arc", 1);
+        let count = Handles::new("Arc");
         run::count(sync::Arc::as_ptr(&value).cast::<()>().addr(), count.place());
         run::made_alive(count.place());
         Self {
@@ -152,26 +149,31 @@ impl<T: ?Sized> Arc<T> {
     /// Orders all uses of the value before its drop.
     #[track_caller]
     fn ended(&self) {
-        self.count.load("last handle", Acquire);
+        if !run::commutes(self.count.place()) {
+            self.count.look().load("last handle", Acquire);
+        }
         run::ended(self.count.place());
     }
 
     /// Returns the number of handles.
     #[track_caller]
     pub fn strong_count(this: &Self) -> usize {
-        strong(this.count.load("strong_count", Acquire)) as usize
+        if this.count.is_only() {
+            return 1;
+        }
+        strong(this.count.look().load("strong_count", Acquire)) as usize
     }
 
     /// Returns the number of weak handles.
     #[track_caller]
     pub fn weak_count(this: &Self) -> usize {
-        (this.count.load("weak_count", Acquire) / WEAK) as usize
+        (this.count.look().load("weak_count", Acquire) / WEAK) as usize
     }
 
     /// Returns the value if this is the only handle.
     #[track_caller]
     pub fn get_mut(this: &mut Self) -> Option<&mut T> {
-        let is_only = this.count.load("get_mut", Acquire) == 1;
+        let is_only = this.count.is_only() || this.count.look().load("get_mut", Acquire) == 1;
         let value = &mut this.value;
         is_only.then(|| sync::Arc::get_mut(value)).flatten()
     }
@@ -194,7 +196,7 @@ impl<T: ?Sized> Arc<T> {
     /// Makes a weak handle.
     #[track_caller]
     pub fn downgrade(this: &Self) -> Weak<T> {
-        this.count.add("downgrade", WEAK, Relaxed);
+        this.count.look().add("downgrade", WEAK, Relaxed);
         Weak {
             value: sync::Arc::downgrade(&this.value),
             count: Some(this.count),
@@ -205,7 +207,7 @@ impl<T: ?Sized> Arc<T> {
 impl<T: ?Sized> Clone for Arc<T> {
     #[track_caller]
     fn clone(&self) -> Self {
-        self.count.add("clone Arc", 1, Relaxed);
+        self.count.add("clone Arc");
         Self {
             value: self.value.clone(),
             count: self.count,
@@ -216,8 +218,7 @@ impl<T: ?Sized> Clone for Arc<T> {
 impl<T: ?Sized> Drop for Arc<T> {
     #[track_caller]
     fn drop(&mut self) {
-        let before = self.count.add("drop Arc", LESS, Release);
-        if strong(before) == 1 {
+        if self.count.drop("drop Arc") {
             self.ended();
         }
         // SAFETY: the handle is not used again.
@@ -269,7 +270,7 @@ impl<T: ?Sized> Weak<T> {
     pub fn upgrade(&self) -> Option<Arc<T>> {
         let more = |word: u64, _| (strong(word) > 0).then_some(word + 1);
         let count = self.count?;
-        let before = count.update("upgrade", 0, Acquire, more);
+        let before = count.look().update("upgrade", 0, Acquire, more);
         (strong(before) > 0).then(|| Arc {
             value: ManuallyDrop::new(self.value.upgrade().expect("both counts agree")),
             count,
@@ -280,7 +281,7 @@ impl<T: ?Sized> Weak<T> {
     #[track_caller]
     pub fn strong_count(&self) -> usize {
         self.count.map_or(0, |count| {
-            strong(count.load("strong_count", Acquire)) as usize
+            strong(count.look().load("strong_count", Acquire)) as usize
         })
     }
 
@@ -294,7 +295,7 @@ impl<T: ?Sized> Clone for Weak<T> {
     #[track_caller]
     fn clone(&self) -> Self {
         if let Some(count) = self.count {
-            count.add("clone Weak", WEAK, Relaxed);
+            count.look().add("clone Weak", WEAK, Relaxed);
         }
         Self {
             value: self.value.clone(),
@@ -307,7 +308,7 @@ impl<T: ?Sized> Drop for Weak<T> {
     #[track_caller]
     fn drop(&mut self) {
         if let Some(count) = self.count {
-            count.add("drop Weak", WEAK.wrapping_neg(), Release);
+            count.look().add("drop Weak", WEAK.wrapping_neg(), Release);
         }
     }
 }

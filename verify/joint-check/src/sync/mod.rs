@@ -4,6 +4,7 @@ mod arc;
 pub mod atomic;
 mod barrier;
 mod condvar;
+mod handles;
 pub mod mpsc;
 mod mutex;
 mod notify;

@@ -7,23 +7,24 @@ use std::{
     sync::mpsc::{RecvError, RecvTimeoutError, SendError, TryRecvError},
 };
 
-use super::atomic::Word;
+use super::{atomic::Word, handles::Handles};
 
-/// The word counts the values in the channel, the senders, and the receiver.
-const ONE_SENDER: u64 = 1 << 32;
+/// The word counts the values in the channel, and says whether there are senders and a receiver.
+const SENDERS: u64 = 1 << 62;
 const RECEIVER: u64 = 1 << 63;
 
 fn values(word: u64) -> u64 {
-    word & (ONE_SENDER - 1)
+    word & (SENDERS - 1)
 }
 
 fn is_closed(word: u64) -> bool {
-    (word & !RECEIVER) < ONE_SENDER
+    word & SENDERS == 0
 }
 
 /// The values are in the order in which the sends changed the word.
 struct Channel<T> {
     word: Word,
+    senders: Handles,
     values: RefCell<VecDeque<T>>,
 }
 
@@ -33,7 +34,8 @@ shows_its_name! { Channel }
 #[track_caller]
 pub fn channel<T>() -> (Sender<T>, Receiver<T>) {
     let channel = Rc::new(Channel {
-        word: Word::new("channel", RECEIVER | ONE_SENDER),
+        word: Word::new("channel", RECEIVER | SENDERS),
+        senders: Handles::new("senders"),
         values: RefCell::default(),
     });
     (Sender(channel.clone()), Receiver(channel))
@@ -74,7 +76,7 @@ impl<T> Sender<T> {
 impl<T> Clone for Sender<T> {
     #[track_caller]
     fn clone(&self) -> Self {
-        self.0.word.add("clone", ONE_SENDER, Ordering::Relaxed);
+        self.0.senders.add("clone");
         Self(self.0.clone())
     }
 }
@@ -82,8 +84,10 @@ impl<T> Clone for Sender<T> {
 impl<T> Drop for Sender<T> {
     #[track_caller]
     fn drop(&mut self) {
-        let less = ONE_SENDER.wrapping_neg();
-        self.0.word.add("drop", less, Ordering::Release);
+        if self.0.senders.drop("drop") {
+            let less = SENDERS.wrapping_neg();
+            self.0.word.add("close", less, Ordering::Release);
+        }
     }
 }
 

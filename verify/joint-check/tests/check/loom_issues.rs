@@ -264,5 +264,5 @@ fn two_threads_that_steal_take_each_item_once() {
 #[test]
 fn three_threads_that_steal_take_each_item_once() {
     each_item_is_taken_once(3, 3);
-    assert_eq!(last_count().complete, 68_454);
+    assert_eq!(last_count().complete, 32_739);
 }

@@ -3,6 +3,7 @@
 
 mod bounds;
 mod failures;
+mod handles;
 mod litmus;
 mod loom_issues;
 mod loops;

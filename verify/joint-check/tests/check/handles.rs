@@ -1,0 +1,178 @@
+//! The order in which handles are dropped is not explored, except which is the last.
+
+use std::{
+    cell::RefCell,
+    sync::{Arc as StdArc, Mutex},
+};
+
+use joint_check::{
+    model::{Builder, last_count},
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering::*},
+        mpsc,
+    },
+    thread,
+};
+
+use crate::{Shared, chance, count, ends};
+
+#[test]
+fn threads_with_a_handle_each_have_the_executions_of_those_that_borrow() {
+    for (threads, orders) in [(2, 2), (3, 6), (4, 24)] {
+        let counted = count(move || {
+            let word = Arc::new(AtomicUsize::new(0));
+            let handles = Vec::from_iter((0..threads).map(|_| word.clone()));
+            let add = |word: Arc<AtomicUsize>| thread::spawn(move || word.fetch_add(1, Relaxed));
+            let all: Vec<_> = handles.into_iter().map(add).collect();
+            all.into_iter().for_each(|one| _ = one.join());
+        });
+        assert_eq!(counted.complete, orders);
+    }
+}
+
+#[test]
+fn each_thread_that_can_drop_a_value_does_so_once() {
+    let counted = count(|| {
+        let handles = [(); 3].map({
+            let first = Arc::new(());
+            move |()| first.clone()
+        });
+        _ = handles.map(|handle| thread::spawn(move || drop(handle)));
+    });
+    assert_eq!(counted.complete, 3);
+}
+
+#[test]
+fn a_look_at_a_count_orders_its_changes() {
+    let found = ends(|| {
+        let first = Arc::new(());
+        let handles = [first.clone(), first.clone()];
+        _ = handles.map(|handle| thread::spawn(move || drop(handle)));
+        Arc::strong_count(&first)
+    });
+    assert_eq!(found, [1, 2, 3]);
+    let found = ends(|| {
+        let first = Arc::new(());
+        let second = first.clone();
+        let other = thread::spawn(move || Arc::try_unwrap(second).is_ok());
+        let mine = Arc::into_inner(first).is_some();
+        (mine, other.join().unwrap())
+    });
+    // The first may still be there, and the second be dropped later.
+    assert_eq!(found, [(false, false), (false, true), (true, false)]);
+}
+
+#[test]
+fn senders_that_leave_have_one_order() {
+    let counted = count(|| {
+        let (sender, receiver) = mpsc::channel();
+        for number in 0..2 {
+            let sender = sender.clone();
+            thread::spawn(move || sender.send(number).unwrap());
+        }
+        drop(sender);
+        assert_eq!(std::iter::from_fn(|| receiver.recv().ok()).count(), 2);
+    });
+    assert!(counted.complete < 50, "{counted:?}");
+}
+
+/// A value whose drop reads and writes, and says who has dropped it.
+struct Value {
+    words: StdArc<[AtomicUsize; 2]>,
+    written: Shared,
+    number: usize,
+    dropped: StdArc<Mutex<[Option<(thread::ThreadId, usize)>; 2]>>,
+}
+
+impl Drop for Value {
+    fn drop(&mut self) {
+        self.written.write(1);
+        let read = self.words[0].swap(9, AcqRel);
+        let by = thread::current().id();
+        self.dropped.lock().unwrap()[self.number] = Some((by, read));
+    }
+}
+
+/// Some operations made by chance, with handles that are cloned, dropped and passed on.
+fn by_chance(seed: u64, words: &[AtomicUsize; 2], mine: Vec<Arc<Value>>) -> Vec<usize> {
+    let mut below = chance(seed);
+    let mine = RefCell::new(mine);
+    let mut seen = Vec::new();
+    for _ in 0..2 + below(3) {
+        let word = &words[below(2) as usize];
+        match below(6) {
+            0 => word.store(seed as usize % 5 + 1, Release),
+            1 => seen.push(word.load(Acquire)),
+            2 => seen.push(word.swap(7, Relaxed)),
+            3 if !mine.borrow().is_empty() => {
+                let clone = mine.borrow()[0].clone();
+                mine.borrow_mut().push(clone);
+            }
+            _ => {
+                let last = mine.borrow_mut().pop();
+                drop(last);
+            }
+        }
+    }
+    // The others are dropped in one order or the other.
+    let mut left = mine.into_inner();
+    if below(2) == 0 {
+        left.reverse();
+    }
+    drop(left);
+    seen
+}
+
+/// With a look, each order of the changes of a count is explored.
+#[test]
+fn programs_made_by_chance_end_as_if_each_order_was_explored() {
+    let mut fewer = 0;
+    for seed in 0..40 {
+        let run = |looks: bool| {
+            let found = StdArc::new(Mutex::new(std::collections::BTreeSet::new()));
+            let ends = found.clone();
+            let mut builder = Builder::new();
+            builder.finds_duplicates = true;
+            builder.check(move || {
+                let mut below = chance(seed + 1_000);
+                let words = StdArc::new([0; 2].map(AtomicUsize::new));
+                let dropped = StdArc::new(Mutex::new([None; 2]));
+                let value = |number| {
+                    Arc::new(Value {
+                        words: words.clone(),
+                        number,
+                        written: Shared::new(),
+                        dropped: dropped.clone(),
+                    })
+                };
+                let values = [0, 1].map(value);
+                if looks {
+                    _ = values.each_ref().map(Arc::weak_count);
+                }
+                let threads = 2 + u64::from(below(4) == 0);
+                let others = (0..threads).map(|n| {
+                    let given = values.iter().filter(|_| below(3) > 0).cloned().collect();
+                    let words = words.clone();
+                    thread::spawn(move || by_chance(seed * 8 + n, &words, given))
+                });
+                let others = Vec::from_iter(others);
+                if below(2) == 0 {
+                    drop(values);
+                }
+                let seen = others.into_iter().map(|other| other.join().unwrap());
+                let seen = Vec::from_iter(seen);
+                let dropped = *dropped.lock().unwrap();
+                ends.lock().unwrap().insert((seen, dropped));
+            });
+            assert_eq!(last_count().duplicates, 0, "{seed}");
+            let found = found.lock().unwrap().clone();
+            (found, last_count().complete)
+        };
+        let (reduced, all) = (run(false), run(true));
+        assert_eq!(reduced.0, all.0, "{seed}");
+        assert!(reduced.1 <= all.1);
+        fewer += usize::from(reduced.1 < all.1);
+    }
+    assert!(fewer > 15, "{fewer}");
+}
