@@ -1,0 +1,265 @@
+//! The locks of a model. They are never poisoned, because a model fails where a thread panics.
+
+use core::{
+    cell::UnsafeCell,
+    fmt,
+    ops::{Deref, DerefMut},
+    panic::{RefUnwindSafe, UnwindSafe},
+    time::Duration,
+};
+use real::sync::{LockResult, TryLockError, TryLockResult};
+
+use joint_check::sync as checked;
+
+use crate::{clock::pass, memory::checker, slot::Slot};
+
+pub use checked::WaitTimeoutResult;
+
+/// A lock, its methods and their guards.
+macro_rules! lock {
+    ($name:ident: $($Guard:ident $Checked:ident $wait:ident $try:ident),+) => {
+        pub struct $name<T: ?Sized> {
+            slot: Slot<checked::$name<()>>,
+            value: UnsafeCell<T>,
+        }
+
+        // SAFETY: as std's.
+        unsafe impl<T: ?Sized + Send> Send for $name<T> {}
+        impl<T: ?Sized> UnwindSafe for $name<T> {}
+        impl<T: ?Sized> RefUnwindSafe for $name<T> {}
+
+        impl<T> $name<T> {
+            #[track_caller]
+            pub const fn new(value: T) -> Self {
+                let slot = Slot::new(());
+                let value = UnsafeCell::new(value);
+                Self { slot, value }
+            }
+
+            pub fn into_inner(self) -> LockResult<T> {
+                Ok(self.value.into_inner())
+            }
+        }
+
+        impl<T: ?Sized> $name<T> {
+            #[track_caller]
+            fn model(&self) -> &checked::$name<()> {
+                let start = self.value.get().cast::<()>().addr();
+                self.slot.get(Some((start, size_of_val(&self.value))))
+            }
+
+            $(
+                #[track_caller]
+                pub fn $wait(&self) -> LockResult<$Guard<'_, T>> {
+                    let model = self.model();
+                    let _side = checker();
+                    let held = model.$wait().ok();
+                    Ok($Guard { lock: self, held })
+                }
+
+                #[track_caller]
+                pub fn $try(&self) -> TryLockResult<$Guard<'_, T>> {
+                    let model = self.model();
+                    let _side = checker();
+                    let held = model.$try().map_err(|_| TryLockError::WouldBlock)?;
+                    let held = Some(held);
+                    Ok($Guard { lock: self, held })
+                }
+            )+
+
+            pub fn get_mut(&mut self) -> LockResult<&mut T> {
+                Ok(self.value.get_mut())
+            }
+
+            /// Returns false.
+            pub fn is_poisoned(&self) -> bool {
+                false
+            }
+
+            /// Does nothing.
+            pub fn clear_poison(&self) {}
+        }
+
+        impl<T: Default> Default for $name<T> {
+            #[track_caller]
+            fn default() -> Self {
+                Self::new(T::default())
+            }
+        }
+
+        impl<T> From<T> for $name<T> {
+            #[track_caller]
+            fn from(value: T) -> Self {
+                Self::new(value)
+            }
+        }
+
+        impl<T: ?Sized> fmt::Debug for $name<T> {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(stringify!($name))
+            }
+        }
+
+        $(
+            /// Holds the lock.
+            pub struct $Guard<'a, T: ?Sized> {
+                lock: &'a $name<T>,
+                held: Option<checked::$Checked<'a, ()>>,
+            }
+
+            // SAFETY: as std's.
+            unsafe impl<T: ?Sized + Sync> Sync for $Guard<'_, T> {}
+
+            impl<T: ?Sized> Drop for $Guard<'_, T> {
+                #[track_caller]
+                fn drop(&mut self) {
+                    let _side = checker();
+                    self.held = None;
+                }
+            }
+
+            impl<T: ?Sized> Deref for $Guard<'_, T> {
+                type Target = T;
+
+                fn deref(&self) -> &T {
+                    // SAFETY: the lock is held.
+                    unsafe { &*self.lock.value.get() }
+                }
+            }
+
+            impl<T: ?Sized + fmt::Debug> fmt::Debug for $Guard<'_, T> {
+                fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                    (**self).fmt(f)
+                }
+            }
+        )+
+    };
+}
+
+lock! { Mutex: MutexGuard MutexGuard lock try_lock }
+lock! {
+    RwLock: RwLockReadGuard RwLockReadGuard read try_read,
+    RwLockWriteGuard RwLockWriteGuard write try_write
+}
+
+// SAFETY: as std's.
+unsafe impl<T: ?Sized + Send> Sync for Mutex<T> {}
+// SAFETY: as std's.
+unsafe impl<T: ?Sized + Send + Sync> Sync for RwLock<T> {}
+
+impl<T: ?Sized> DerefMut for MutexGuard<'_, T> {
+    fn deref_mut(&mut self) -> &mut T {
+        // SAFETY: the lock is held.
+        unsafe { &mut *self.lock.value.get() }
+    }
+}
+
+impl<T: ?Sized> DerefMut for RwLockWriteGuard<'_, T> {
+    fn deref_mut(&mut self) -> &mut T {
+        // SAFETY: the lock is held.
+        unsafe { &mut *self.lock.value.get() }
+    }
+}
+
+/// The condition variable of a model.
+pub struct Condvar(Slot<checked::Condvar>);
+
+impl Condvar {
+    #[track_caller]
+    pub const fn new() -> Self {
+        Self(Slot::new(()))
+    }
+
+    #[track_caller]
+    pub fn wait<'a, T: ?Sized>(
+        &self,
+        mut guard: MutexGuard<'a, T>,
+    ) -> LockResult<MutexGuard<'a, T>> {
+        let model = self.0.get(None);
+        let _side = checker();
+        guard.held = guard.held.take().and_then(|held| model.wait(held).ok());
+        Ok(guard)
+    }
+
+    #[track_caller]
+    pub fn wait_while<'a, T: ?Sized>(
+        &self,
+        mut guard: MutexGuard<'a, T>,
+        mut condition: impl FnMut(&mut T) -> bool,
+    ) -> LockResult<MutexGuard<'a, T>> {
+        while condition(&mut guard) {
+            guard = self.wait(guard)?;
+        }
+        Ok(guard)
+    }
+
+    /// Waits, or gives up at once. Both are tried, and the time counts as passed.
+    ///
+    /// # Errors
+    /// Never.
+    #[track_caller]
+    pub fn wait_timeout<'a, T: ?Sized>(
+        &self,
+        mut guard: MutexGuard<'a, T>,
+        time: Duration,
+    ) -> LockResult<(MutexGuard<'a, T>, WaitTimeoutResult)> {
+        let model = self.0.get(None);
+        let _side = checker();
+        let held = guard.held.take().expect("a guard holds its lock");
+        let Ok((held, result)) = model.wait_timeout(held, time) else {
+            unreachable!("it is never poisoned");
+        };
+        if result.timed_out() {
+            pass(time);
+        }
+        guard.held = Some(held);
+        Ok((guard, result))
+    }
+
+    /// As in std, with [`wait_timeout`](Self::wait_timeout).
+    ///
+    /// # Errors
+    /// Never.
+    #[track_caller]
+    pub fn wait_timeout_while<'a, T: ?Sized>(
+        &self,
+        mut guard: MutexGuard<'a, T>,
+        time: Duration,
+        mut condition: impl FnMut(&mut T) -> bool,
+    ) -> LockResult<(MutexGuard<'a, T>, WaitTimeoutResult)> {
+        loop {
+            let (held, result) = self.wait_timeout(guard, time)?;
+            guard = held;
+            if result.timed_out() || !condition(&mut guard) {
+                return Ok((guard, result));
+            }
+        }
+    }
+
+    #[track_caller]
+    pub fn notify_one(&self) {
+        let model = self.0.get(None);
+        let _side = checker();
+        model.notify_one();
+    }
+
+    #[track_caller]
+    pub fn notify_all(&self) {
+        let model = self.0.get(None);
+        let _side = checker();
+        model.notify_all();
+    }
+}
+
+impl Default for Condvar {
+    #[track_caller]
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl fmt::Debug for Condvar {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Condvar")
+    }
+}
