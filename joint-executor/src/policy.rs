@@ -1,7 +1,7 @@
 //! Every number by which the executor decides: what a worker runs, when it searches, steals, wakes
 //! and parks, how long the end waits, and how many threads block.
 //!
-//! There are fourteen. Most have several uses: a use has a number of its own only if some row of
+//! There are twelve. Most have several uses: a use has a number of its own only if some row of
 //! the benches gets worse by 5% without it. No other file has such a number, only the sizes of
 //! words.
 //!
@@ -10,9 +10,8 @@
 //! | [`LOOKS`] | ping-pong inside: 1.1 at twice. Processor time of a wake-up of all workers: 1.5 to 2.2 at twice |
 //! | [`WORTH_A_STEAL`] | 10,000 detached: 2.3 at 0. A task behind a poll of 2 ms: 5 at infinity |
 //! | [`WORTH_A_WAKE`] | yields: 1.6 at 0. 99 of 100 UDP echoes beside a task that yields: 11 at infinity |
-//! | [`KEPT_OPEN`] | `fib(25)`: 1.7 at twice |
+//! | [`FEW`] | `fib(25)`: 1.7 at twice. 99 of 100 UDP echoes beside a task that yields: 3.4 at half |
 //! | [`SOON`] | a task that is woken behind a poll of 2 ms: 1.4 to 1.7 at twice. A TCP echo: 3.5 at 0, if the driver is never left to a busy worker |
-//! | [`LONGEST_AWAY`] | 99 of 100 UDP echoes beside a task that yields: 3.4 at half, 14 at infinity |
 //!
 //! The others keep the promises of `docs/executor.md`. While each of their uses had a number of its
 //! own, none of these changed a row by 8% at half or at twice.
@@ -29,8 +28,9 @@ use joint_switch::MODELLED;
 /// during this many of its own runs.
 pub(crate) const TURN: u32 = 32;
 /// One run in this many is of a pinned task, and one belongs to a round that takes a task. One
-/// round in this many runs the oldest spawned task instead of an injected one.
-pub(crate) const SHARE: u64 = 4;
+/// round in this many runs the oldest spawned task instead of an injected one. A worker keeps this
+/// many forks open if no thief has asked for more. And see [`LONGEST_AWAY`].
+pub(crate) const FEW: u64 = 4;
 /// How often a worker tries in vain before it gives up: looks at the other workers before it parks,
 /// which costs more than a look; thefts that others have forestalled; and parks for a short time
 /// beside work that it cannot take. It also spins this often after the first look, and twice as
@@ -46,8 +46,6 @@ pub(crate) const MANY: usize = 512;
 pub(crate) const WORTH_A_STEAL: usize = 600;
 /// Likewise, for waking another worker because of a task that is queued.
 pub(crate) const WORTH_A_WAKE: usize = 4_000;
-/// The number of forks that a worker keeps open if no thief has asked for more.
-pub(crate) const KEPT_OPEN: usize = 4;
 
 /// The shortest time after which a worker acts without being told. It watches queues that are not
 /// empty for this long at first, and then for twice as long each time. It steals one task from a
@@ -55,7 +53,7 @@ pub(crate) const KEPT_OPEN: usize = 4;
 /// may wait this long for a worker that runs, which checks the descriptors no more often.
 pub(crate) const SOON: Duration = Duration::from_micros(50);
 /// How long a busy worker may stay away from the driver, judged by the length of its recent polls.
-pub(crate) const LONGEST_AWAY: Duration = Duration::from_micros(200);
+pub(crate) const LONGEST_AWAY: Duration = SOON.saturating_mul(FEW as u32);
 /// After a poll of this length half of its worker's queue is stolen. The interval at which a busy
 /// worker looks at the others, and a blocked one at the driver and at what is left to drop.
 pub(crate) const STUCK: Duration = Duration::from_millis(1);

@@ -21,11 +21,14 @@ use super::job::{Job, Taken, Wait};
 use crate::{
     fences::Fences,
     guard::drop_quietly,
-    policy::{KEPT_OPEN, MANY},
+    policy::{FEW, MANY},
     ring::{End, Ring, STACK},
 };
 use joint::completion::Ended;
 use joint_switch::{AtomicUsize, order};
+
+/// The number of forks that a worker keeps open if no thief has asked for more.
+pub(crate) const KEPT_OPEN: usize = FEW as usize;
 
 pub(crate) struct Forks {
     jobs: Ring<Taken, STACK>,

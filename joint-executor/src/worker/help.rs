@@ -133,8 +133,8 @@ pub(super) fn spin_after(look: u32) {
 mod tests {
     use super::*;
     use crate::{
-        fork_join::Forks,
-        policy::{KEPT_OPEN, MANY},
+        fork_join::{Forks, forks::KEPT_OPEN},
+        policy::MANY,
         worker::harness::{two_workers, wakes_of},
     };
     use core::{iter, time::Duration};

@@ -22,7 +22,7 @@ use core::cell::Cell;
 
 use super::Queues;
 use crate::{
-    policy::{SHARE, TURN},
+    policy::{FEW, TURN},
     sleep::Woke,
     worker::shared::Runnable,
 };
@@ -103,7 +103,7 @@ impl Turns {
 
     /// Schedules the first of the pinned tasks, of which there are some after that many runs.
     pub(super) fn pinned_waits(&self, runs: u64) {
-        self.set_due(&self.pinned, runs + SHARE);
+        self.set_due(&self.pinned, runs + FEW);
     }
 
     /// Ends the turn of a pinned task.
@@ -234,11 +234,11 @@ impl Queues {
         if deques.high() > 0 {
             worker.notify();
         }
-        let is_oldest = rounds % SHARE == 0;
+        let is_oldest = rounds % FEW == 0;
         let oldest = is_oldest.then(|| self.next_oldest()).flatten();
         let late = oldest.or_else(|| self.tell_of_injected(worker, self.take_batch()));
         if late.is_some() {
-            turns.pause.set(runs + SHARE);
+            turns.pause.set(runs + FEW);
         }
         late
     }

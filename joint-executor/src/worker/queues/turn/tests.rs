@@ -6,7 +6,7 @@ use core::time::Duration;
 
 use super::{Duties, NEVER};
 use crate::{
-    policy::{SHARE, TURN},
+    policy::{FEW, TURN},
     registry::Lane,
     sleep::Woke,
     worker::{
@@ -123,7 +123,7 @@ fn a_worker_that_runs_a_pinned_task_wakes_another_for_its_queue() {
 #[test]
 fn a_yield_is_announced_before_a_late_source_is_served() {
     let next = |worker: &Worker| {
-        worker.queues.turns.rounds.set(SHARE - 1);
+        worker.queues.turns.rounds.set(FEW - 1);
         worker.queues.hurry_turn();
         assert!(worker.take_next().is_some());
     };
@@ -281,7 +281,7 @@ fn the_oldest_spawned_task_runs_within_128_runs() {
         push_all(&worker, &mut letters, "ons");
         push_all(&worker, &mut letters, &"s".repeat(1_000));
         let runs = letters.runs(&worker, 1_000);
-        let interval = TURN as usize * SHARE as usize;
+        let interval = TURN as usize * FEW as usize;
         assert!(interval <= 128, "docs/executor.md says 128");
         let first = interval - TURN as usize;
         assert_eq!(runs.find('o'), Some(first), "{runs}");
