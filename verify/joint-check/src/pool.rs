@@ -13,9 +13,6 @@ use crate::{
     run::{Ended, Failure, Limits, Places, run},
 };
 
-const NONE_ENDS: &str = "no execution ends: a loop that counts its rounds waits for more of them \
-                         than are explored";
-
 /// Upper bounds of an exploration.
 pub(crate) struct Bounds {
     pub(crate) runs: Option<usize>,
@@ -40,8 +37,8 @@ struct State {
     busy: usize,
     runs: usize,
     count: Count,
-    /// Whether a bound has left out executions.
-    is_limited: bool,
+    /// The bound that has ended the exploration.
+    reached: Option<String>,
     seen: HashSet<Vec<u64>>,
     failure: Option<Failure>,
     /// Where a count was made at which an execution looks.
@@ -68,7 +65,6 @@ pub(crate) fn explore(
     let state = loop {
         pool.state = Mutex::new(State {
             pending: vec![Graph::new()],
-            is_limited: limits.deviations.is_some(),
             ..State::default()
         });
         if workers <= 1 {
@@ -88,12 +84,27 @@ pub(crate) fn explore(
         }
     };
     let count = state.count;
-    let none_ends = count.complete == 0 && count.blocked > 0 && !state.is_limited;
-    let failure = state.failure.or(none_ends.then(|| Failure {
-        text: NONE_ENDS.into(),
-        panic: None,
-    }));
+    let failure = state.failure.or_else(|| {
+        (count.complete == 0).then(|| Failure {
+            text: none_ends(count, state.reached, limits),
+            panic: None,
+        })
+    });
     failure.map_or(Ok(count), Err)
+}
+
+/// Says which bound leaves out all executions that end, and with them all that a model asserts.
+fn none_ends(count: Count, reached: Option<String>, limits: Limits) -> String {
+    let deviations = limits.deviations.filter(|_| count.is_cut);
+    let bound = match (reached, deviations) {
+        (Some(bound), _) => format!("within {bound}"),
+        (None, Some(most)) => format!("with `JOINT_CHECK_DEVIATIONS` of {most}"),
+        (None, None) => {
+            "because a loop that counts its rounds waits for more of them than are explored".into()
+        }
+    };
+    let Count { blocked, dead, .. } = count;
+    format!("no execution ends {bound}: {blocked} are blocked, and {dead} had no place for a write")
 }
 
 impl Pool {
@@ -118,11 +129,14 @@ impl Pool {
             }
             if let Some(graph) = state.pending.pop() {
                 let Bounds { runs, duration, .. } = self.bounds;
-                let is_late = duration.is_some_and(|most| self.started.elapsed() > most);
-                if is_late || runs.is_some_and(|most| state.runs >= most) {
+                let duration = duration.filter(|&most| self.started.elapsed() > most);
+                let duration = duration.map(|most| format!("`max_duration` of {most:?}"));
+                let runs = runs.filter(|&most| state.runs >= most);
+                let runs = runs.map(|most| format!("`max_permutations` of {most}"));
+                if let Some(bound) = duration.or(runs) {
                     state.pending.clear();
                     state.count.is_cut = true;
-                    state.is_limited = true;
+                    state.reached = Some(bound);
                     return None;
                 }
                 state.runs += 1;
