@@ -5,6 +5,7 @@ mod drive;
 mod end;
 mod explain;
 mod phase;
+mod place;
 mod replay;
 mod show;
 mod spin;
@@ -25,6 +26,7 @@ use crate::{
 pub(crate) use self::{
     drive::run,
     end::{Ended, Failure},
+    place::place,
     show::{Fault, REPLAY, parse},
 };
 
@@ -66,8 +68,10 @@ pub(crate) enum Request {
     Spawn,
     Join(u8),
     End,
-    /// The thread begins another iteration of a loop that waits.
-    Again,
+    /// The thread begins another iteration of the loop that waits there.
+    Again {
+        place: u64,
+    },
 }
 
 impl Request {
@@ -102,7 +106,7 @@ impl Request {
             Self::Join(child) => (Kind::Join(child), none),
             Self::Handle { drops: false, .. } => (Kind::Clone, none),
             Self::Handle { .. } => (Kind::Drop { is_last: false }, none),
-            Self::End | Self::Again | Self::Look { .. } => (Kind::End, none),
+            Self::End | Self::Again { .. } | Self::Look { .. } => (Kind::End, none),
         };
         let mut event = Event::new(id, kind, self.place().unwrap_or(id), ordering);
         if let Self::Make { value, .. } | Self::Store { value, .. } = self {
@@ -153,8 +157,10 @@ struct Lane {
     yielder: Option<NonNull<Yielder<(), ()>>>,
     /// The number of its next step.
     at: u16,
-    /// The steps at which iterations of loops that wait began.
-    looks: Vec<u16>,
+    /// The address at which its stack begins.
+    root: usize,
+    /// The iterations of loops that wait.
+    looks: Vec<spin::Look>,
     /// Steps per iteration of the loop in which it is blocked.
     period: u16,
     /// Whether its loop never ends while nothing changes.

@@ -82,7 +82,8 @@ pub fn park_timeout(_: Duration) {
 /// another thread writes.
 #[track_caller]
 pub fn yield_now() {
-    perform("yield_now", Request::Again);
+    let place = run::place();
+    perform("yield_now", Request::Again { place });
 }
 
 /// A handle with which to wait for the end of a thread.

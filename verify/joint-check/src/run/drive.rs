@@ -123,7 +123,11 @@ impl Run {
         // If the thread never runs, what it owns is leaked, as for a thread that never ends.
         let body = ManuallyDrop::new(body);
         let coroutine = Coroutine::with_stack(stack, move |yielder: &Yielder<(), ()>, ()| {
-            with(|run| run.lanes[usize::from(thread)].yielder = Some(yielder.into()));
+            with(|run| {
+                let lane = &mut run.lanes[usize::from(thread)];
+                lane.yielder = Some(yielder.into());
+                lane.root = (&raw const yielder).addr();
+            });
             catch_unwind(AssertUnwindSafe(|| {
                 ManuallyDrop::into_inner(body)();
                 let locals = with(|run| core::mem::take(&mut run.lane().locals));
@@ -198,8 +202,8 @@ impl Run {
         if let Some(answer) = self.answer_unwinding(request) {
             return answer;
         }
-        if let Request::Again = request {
-            return self.look_again();
+        if let Request::Again { place } = request {
+            return self.look_again(place);
         }
         if let Request::Look { count } = request {
             let made = self.lanes[usize::from(count.thread)].sites[usize::from(count.index)];

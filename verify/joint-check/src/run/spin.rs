@@ -14,6 +14,14 @@ const PATIENCE: u8 = 100;
 /// is a bound: the count could matter if a later iteration found a write.
 const COUNTED: usize = 8;
 
+/// The beginning of an iteration of a loop that waits.
+pub(super) struct Look {
+    /// The number of the next step.
+    pub(super) at: u16,
+    /// Which loop it is of.
+    place: u64,
+}
+
 /// A thread that keeps spinning.
 #[derive(Default)]
 pub(super) struct Spin {
@@ -34,11 +42,12 @@ const PASS: Attempt = Attempt::Done(Answer {
 impl Run {
     /// Begins another iteration, unless the last two were the same.
     ///
-    /// Two iterations are the same if they did the same operations, wrote the same values, and read
-    /// from the same writes of other threads and from corresponding writes of their own. A loop may
-    /// therefore take locks. After [`COUNTED`] iterations that wrote other values, for example a
-    /// count, these are taken to be the same.
-    pub(super) fn look_again(&mut self) -> Attempt {
+    /// Two iterations are the same if they came to the same place in the program, did the same
+    /// operations at the same places, wrote the same values, and read from the same writes of other
+    /// threads and from corresponding writes of their own. A loop may therefore take locks. After
+    /// [`COUNTED`] iterations that wrote other values, for example a count, these are taken to be
+    /// the same.
+    pub(super) fn look_again(&mut self, place: u64) -> Attempt {
         let spinning = self.phase.spin().map(|spin| spin.period);
         let lane = &mut self.lanes[usize::from(self.current)];
         lane.idle += 1;
@@ -47,15 +56,29 @@ impl Run {
                         does not see";
             return self.fail(Fault::Limit(text.into()));
         }
-        if lane.looks.last() == Some(&lane.at) {
+        if lane.looks.last().is_some_and(|look| look.at == lane.at) {
             return PASS;
         }
         let events = &self.graph.threads[usize::from(self.current)];
         let done = &events[..usize::from(lane.at)];
         // An iteration may contain other looks, and loops.
-        let periods = lane.looks.iter().rev().map(|look| lane.at - look);
+        let looks = lane.looks.iter().rev();
+        let periods = looks
+            .filter(|look| look.place == place)
+            .map(|look| lane.at - look.at);
+        let spinning =
+            spinning.filter(|spinning| periods.clone().any(|period| period == *spinning));
         let mut periods = spinning.into_iter().chain(periods);
-        let alike = |period: u16| Some((period, wrote_the_same(done, period.into())?));
+        let sites = |n: usize| lane.sites.get(n).or(lane.sites.last());
+        let alike = |period: u16| {
+            let back = usize::from(period);
+            let mut round = done.len() - back..done.len();
+            let is_same = round.len() <= done.len() - back
+                && round
+                    .all(|n| sites(n).map(|site| site.at) == sites(n - back).map(|site| site.at));
+            let wrote = wrote_the_same(done, back);
+            Some((period, wrote.filter(|_| is_same)?))
+        };
         let found = periods.find_map(alike);
         let counts = found.is_some_and(|(_, is_equal)| !is_equal);
         lane.counted = if counts { lane.counted + 1 } else { 0 };
@@ -73,7 +96,8 @@ impl Run {
         };
         if let Attempt::Done(_) = attempt {
             let lane = self.lane();
-            lane.looks.push(lane.at);
+            let at = lane.at;
+            lane.looks.push(Look { at, place });
         }
         attempt
     }
@@ -194,7 +218,7 @@ impl Run {
     /// Whether the running thread has not left the loop in which it keeps spinning.
     pub(super) fn is_still_spinning(&mut self, at: usize) -> bool {
         let lane = &self.lanes[usize::from(self.current)];
-        let looked = usize::from(lane.looks.last().copied().unwrap_or(0));
+        let looked = lane.looks.last().map_or(0, |look| look.at.into());
         let spin = self.phase.spin();
         spin.is_some_and(|spin| at - looked <= usize::from(spin.period))
     }

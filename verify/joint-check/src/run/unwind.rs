@@ -84,7 +84,7 @@ impl Run {
             | Request::Fence(_)
             | Request::Look { .. }
             | Request::End
-            | Request::Again => {}
+            | Request::Again { .. } => {}
         }
         Some(Attempt::Done(answer))
     }

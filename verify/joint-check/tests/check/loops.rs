@@ -39,6 +39,41 @@ fn a_loop_gives_up_also_where_the_flag_is_raised_later() {
     }
 }
 
+/// A loop that waits is not the one that has given up before it, although it finds the same.
+#[test]
+fn a_thread_is_late_also_where_it_then_waits_for_the_flag() {
+    let gives_up = |flag: &AtomicBool, looks| {
+        let is_early = is_raised(flag, looks);
+        while !flag.load(Acquire) {
+            thread::yield_now();
+        }
+        is_early
+    };
+    let backs_off = |flag: &AtomicBool, hints| {
+        let mut failed = 0;
+        while !flag.load(Acquire) {
+            failed += 1;
+            match failed > hints {
+                true => thread::yield_now(),
+                false => hint::spin_loop(),
+            }
+        }
+        failed <= hints
+    };
+    for waits in [gives_up, backs_off] {
+        for looks in 1..5 {
+            let found = ends(move || {
+                let waits = move |flag: &AtomicBool| waits(flag, looks);
+                beside(AtomicBool::new(false), waits, |flag| {
+                    flag.store(true, Release)
+                })
+                .0
+            });
+            assert_eq!(found, [false, true], "{looks}");
+        }
+    }
+}
+
 #[test]
 fn a_wake_up_that_is_lost_after_a_loop_that_gave_up_is_found() {
     let run = |unparks: bool| {

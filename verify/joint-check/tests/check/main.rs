@@ -3,6 +3,7 @@
 
 mod bounds;
 mod failures;
+mod fuzz;
 mod handles;
 mod litmus;
 mod loom_issues;
