@@ -78,9 +78,9 @@ pub struct Builder {
     pub location: bool,
     /// Has no effect.
     pub log: bool,
-    /// How many threads of the system explore. With more than one, the model does not run on the
+    /// How many threads of the system explore. Which failure is reported does not depend on it. With more than one, the model does not run on the
     /// thread that checks it, and does not see that thread's own thread-locals.
-    /// `JOINT_CHECK_WORKERS` sets it, which is 1 otherwise.
+    /// `JOINT_CHECK_WORKERS` sets it, which is 1 otherwise; `all` is the number of processors.
     pub workers: usize,
     /// The line of a failure, to run that execution alone. `JOINT_CHECK_REPLAY` sets it.
     pub replay: Option<String>,
@@ -92,6 +92,13 @@ fn from_env(name: &str) -> Option<usize> {
     let value = std::env::var(name).ok()?;
     let number = value.parse();
     Some(number.unwrap_or_else(|_| panic!("{name} is not a number: {value}")))
+}
+
+fn workers() -> usize {
+    match std::env::var("JOINT_CHECK_WORKERS") {
+        Ok(all) if all == "all" => std::thread::available_parallelism().map_or(1, usize::from),
+        _ => from_env("JOINT_CHECK_WORKERS").unwrap_or(1),
+    }
 }
 
 impl Default for Builder {
@@ -107,7 +114,7 @@ impl Default for Builder {
             expect_explicit_explore: false,
             location: false,
             log: false,
-            workers: from_env("JOINT_CHECK_WORKERS").unwrap_or(1),
+            workers: workers(),
             replay: std::env::var(REPLAY).ok(),
             finds_duplicates: std::env::var_os("JOINT_CHECK_TWICE").is_some(),
         }

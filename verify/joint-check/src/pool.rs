@@ -27,22 +27,44 @@ struct Pool {
     changed: Condvar,
     bounds: Bounds,
     started: Instant,
+    workers: usize,
     /// Where the counts were made whose changes have an order.
     ordered: Places,
 }
 
+/// Where a graph is in the order in which one worker takes them: as many numbers as steps lead to it.
+/// One worker needs none.
+type Key = Vec<u32>;
+
+/// What ends an exploration.
+enum Stop {
+    Failed(Failure),
+    /// An execution looks at a count that was made here.
+    Looked(&'static Location<'static>),
+}
+
+/// After this time, the user is told once what to do.
+const LONG: Duration = Duration::from_secs(10);
+
 #[derive(Default)]
 struct State {
-    pending: Vec<Graph>,
+    pending: Vec<(Key, Graph)>,
     busy: usize,
     runs: usize,
     count: Count,
     /// The bound that has ended the exploration.
     reached: Option<String>,
     seen: HashSet<Vec<u64>>,
-    failure: Option<Failure>,
-    /// Where a count was made at which an execution looks.
-    looked: Option<&'static Location<'static>>,
+    /// The first that one worker would have come to, of those that were found.
+    stop: Option<(Key, Stop)>,
+    has_advised: bool,
+}
+
+impl State {
+    /// Whether one worker would not have come to a graph.
+    fn is_behind_the_stop(&self, key: &Key) -> bool {
+        self.stop.as_ref().is_some_and(|(stop, _)| stop <= key)
+    }
 }
 
 /// Explores all executions of a model, and counts them.
@@ -57,14 +79,17 @@ pub(crate) fn explore(
 ) -> Result<Count, Failure> {
     let mut pool = Pool {
         state: Mutex::default(),
+        workers,
         changed: Condvar::new(),
         bounds,
         started: Instant::now(),
         ordered: Places::new(),
     };
-    let state = loop {
+    let mut has_advised = false;
+    let (state, failure) = loop {
         pool.state = Mutex::new(State {
-            pending: vec![Graph::new()],
+            pending: vec![(Key::new(), Graph::new())],
+            has_advised,
             ..State::default()
         });
         if workers <= 1 {
@@ -77,14 +102,16 @@ pub(crate) fn explore(
             });
         }
         let state = core::mem::take(&mut pool.state).into_inner();
-        let state = state.unwrap_or_else(PoisonError::into_inner);
-        match state.looked {
-            Some(made) if state.failure.is_none() => pool.ordered.push(made),
-            _ => break state,
+        let mut state = state.unwrap_or_else(PoisonError::into_inner);
+        has_advised = state.has_advised;
+        match state.stop.take() {
+            Some((_, Stop::Looked(made))) => pool.ordered.push(made),
+            Some((_, Stop::Failed(failure))) => break (state, Some(failure)),
+            None => break (state, None),
         }
     };
     let count = state.count;
-    let failure = state.failure.or_else(|| {
+    let failure = failure.or_else(|| {
         (count.complete == 0).then(|| Failure {
             text: none_ends(count, state.reached, limits),
             panic: None,
@@ -113,21 +140,21 @@ impl Pool {
     }
 
     fn work(&self, limits: Limits, model: &(impl Fn() + Clone + 'static)) {
-        while let Some(graph) = self.next() {
+        while let Some((key, graph)) = self.next() {
             let model = model.clone();
             let (ended, graph, more) = run(graph, limits, &self.ordered, None, model);
-            self.done(ended, &graph, more);
+            self.done(key, ended, &graph, more);
         }
     }
 
     /// Waits for a graph. Returns nothing if none is left, or the exploration is over.
-    fn next(&self) -> Option<Graph> {
+    fn next(&self) -> Option<(Key, Graph)> {
         let mut state = self.lock();
         loop {
-            if state.failure.is_some() || state.looked.is_some() {
-                return None;
-            }
-            if let Some(graph) = state.pending.pop() {
+            if let Some((key, graph)) = state.pending.pop() {
+                if state.is_behind_the_stop(&key) {
+                    continue;
+                }
                 let Bounds { runs, duration, .. } = self.bounds;
                 let duration = duration.filter(|&most| self.started.elapsed() > most);
                 let duration = duration.map(|most| format!("`max_duration` of {most:?}"));
@@ -141,7 +168,8 @@ impl Pool {
                 }
                 state.runs += 1;
                 state.busy += 1;
-                return Some(graph);
+                self.advise(&mut state);
+                return Some((key, graph));
             }
             if state.busy == 0 {
                 return None;
@@ -151,20 +179,55 @@ impl Pool {
         }
     }
 
-    fn done(&self, ended: Ended, graph: &Graph, more: Vec<Graph>) {
+    /// Says what to do about a model that takes long.
+    fn advise(&self, state: &mut State) {
+        if state.has_advised || self.started.elapsed() < LONG {
+            return;
+        }
+        state.has_advised = true;
+        let name = std::thread::current();
+        let name = name.name().unwrap_or("a model").to_owned();
+        let (runs, left, events) = (state.runs, state.pending.len(), state.count.events);
+        let seconds = LONG.as_secs();
+        eprintln!(
+            "joint-check: {name} has not ended after {seconds} seconds, {runs} executions of up to \
+             {events} events. At least {left} are left. To make it end:\n\
+             * fewer threads, or fewer operations in each;\n\
+             * `hint::spin_loop` or `thread::yield_now` in each loop that waits, also in one that \
+             repeats an exchange;\n\
+             * JOINT_CHECK_WORKERS=all, to explore on all processors;\n\
+             * JOINT_CHECK_DEVIATIONS=2, or less or more, to explore only what is near to the first \
+             execution;\n\
+             * LOOM_MAX_DURATION=60, to end after so many seconds."
+        );
+    }
+
+    fn done(&self, key: Key, ended: Ended, graph: &Graph, more: Vec<Graph>) {
         let mut state = self.lock();
         state.busy -= 1;
-        state.pending.extend(more);
+        let keys = (0..more.len() as u32)
+            .rev()
+            .map(|number| match self.workers {
+                0 | 1 => Key::new(),
+                _ => [&*key, &[number]].concat(),
+            });
+        state.pending.extend(keys.zip(more));
         let count = &mut state.count;
         count.events = count.events.max(graph.events().count());
         count.is_cut |= graph.is_cut;
         let is_dead = matches!(ended, Ended::Dead);
+        let mut stop = None;
         match ended {
             Ended::Complete => count.complete += 1,
             Ended::Blocked => count.blocked += 1,
             Ended::Dead => count.dead += 1,
-            Ended::Again(made) => state.looked = Some(made),
-            Ended::Failed(failure) => _ = state.failure.get_or_insert(failure),
+            Ended::Again(made) => stop = Some(Stop::Looked(made)),
+            Ended::Failed(failure) => stop = Some(Stop::Failed(failure)),
+        }
+        if let Some(stop) = stop
+            && !state.is_behind_the_stop(&key)
+        {
+            state.stop = Some((key, stop));
         }
         if self.bounds.finds_duplicates && !is_dead {
             let is_new = state.seen.insert(graph.canonical());
