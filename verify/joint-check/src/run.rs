@@ -9,6 +9,7 @@ mod place;
 mod replay;
 mod show;
 mod spin;
+mod stale;
 mod step;
 mod unwind;
 

@@ -7,7 +7,7 @@ use super::{Status, show::Show};
 use crate::graph::{Graph, Id, Kind};
 
 /// A read that would have synchronized with a write.
-struct Missing {
+pub(super) struct Missing {
     write: Id,
     read: Id,
     release: bool,
@@ -42,7 +42,7 @@ impl Graph {
 
     /// The fewest edges that would make one step happen before another. Returns nothing if no reads
     /// lead from one to the other.
-    fn missing(&self, first: Id, second: Id) -> Option<Vec<Missing>> {
+    pub(super) fn missing(&self, first: Id, second: Id) -> Option<Vec<Missing>> {
         let path = path(first, second, |id| self.steps_before(id))?;
         let (mut at, mut enters) = (first, first);
         let mut found = Vec::new();
@@ -78,6 +78,12 @@ impl Show<'_> {
                 "No read leads from the first to the second: {thread} has read nothing that was written after the first."
             );
         };
+        self.lacking(&found)
+    }
+
+    /// What the edges lack, in words.
+    pub(super) fn lacking(&self, found: &[Missing]) -> String {
+        let graph = self.graph();
         let sentence = |edge: &Missing| {
             let [write, read] = [edge.write, edge.read].map(|id| self.operation(id));
             let [first, second] = [edge.write, edge.read].map(|id| graph.at(id).outcome().1);
@@ -87,7 +93,7 @@ impl Show<'_> {
         found.iter().map(sentence).collect::<Vec<_>>().join(" ")
     }
 
-    fn operation(&self, id: Id) -> String {
+    pub(super) fn operation(&self, id: Id) -> String {
         let (thread, ordering) = (self.thread(id.thread), self.graph().at(id).outcome().1);
         let name = self.name(id);
         let (step, at) = (self.step(id), self.at(id));

@@ -40,6 +40,15 @@ impl Run {
         let rows: Vec<_> = shown.map(|&id| show.row(id)).collect();
         let widest = |column: usize| rows.iter().map(|row| row[column].len()).max();
         let [thread, what] = [1, 2].map(|column| widest(column).unwrap_or(0).min(60));
+        if let Some(most) = self.limits.deviations {
+            _ = write!(
+                text,
+                "\nExplored with at most {most} deviations from the first execution \
+                 (JOINT_CHECK_DEVIATIONS): a deviation is a read that skips a newer write, a write \
+                 before an older one, a read that changes later, or a thread that keeps waiting \
+                 although it could go on. Others may fail first without that bound."
+            );
+        }
         text += "\n\n";
         let left_out = FIRST..rows.len().saturating_sub(LAST);
         for (n, [step, name, done, at]) in rows.into_iter().enumerate() {
@@ -184,7 +193,11 @@ impl Show<'_> {
             }
             Fault::Deadlock => {
                 let left = self.run.unfinished().map(|(thread, _)| self.wait(thread));
-                format!("deadlock: {}", left.collect::<Vec<_>>().join("; "))
+                let left = left.collect::<Vec<_>>().join("; ");
+                match self.old_value() {
+                    Some(why) => format!("deadlock, because {why}\n{left}"),
+                    None => format!("deadlock: {left}"),
+                }
             }
             Fault::Leak => {
                 let made = |&id: &Id| {
@@ -209,7 +222,7 @@ impl Show<'_> {
 }
 
 /// A value, which may be an address.
-fn value(value: u64) -> String {
+pub(super) fn value(value: u64) -> String {
     if value > u64::from(u32::MAX) {
         format!("{value:#x}")
     } else {

@@ -13,7 +13,7 @@ use joint_check::{
     model::{Builder, last_failure},
     sync::{
         Arc, Condvar, Mutex,
-        atomic::{AtomicUsize, Ordering::*},
+        atomic::{AtomicUsize, Ordering::*, fence},
     },
     thread,
 };
@@ -171,6 +171,72 @@ fn a_deadlock_says_who_waits_where_and_for_whom() {
         in `lock` of Mutex#2, which thread 1 holds since step
         thread 1 waits at
         in `lock` of Mutex#1, which main holds since step",
+    );
+}
+
+/// A waiter that announces itself and then looks, and a waker that raises the flag and then looks for
+/// a waiter.
+fn wake_up(announce: std::sync::atomic::Ordering, fenced: [bool; 2]) {
+    let shared = StdArc::new([0; 2].map(AtomicUsize::new));
+    let theirs = shared.clone();
+    let waiter = thread::Builder::new().name("waiter".into());
+    let waiter = waiter.spawn(move || {
+        theirs[0].store(1, announce);
+        fenced[0].then(|| fence(SeqCst));
+        if theirs[1].load(Acquire) == 0 {
+            thread::park();
+        }
+    });
+    let waiter = waiter.unwrap();
+    shared[1].store(1, Release);
+    fenced[1].then(|| fence(SeqCst));
+    if shared[0].load(Acquire) == 1 {
+        waiter.thread().unpark();
+    }
+    waiter.join().unwrap();
+}
+
+#[test]
+fn a_lost_wake_up_names_the_load_of_an_old_value_and_its_cure() {
+    let text = text_of(|| wake_up(Release, [false; 2]));
+    assert_says(
+        &text,
+        "deadlock, because step 7 (waiter's load, Acquire, {here}:
+        ) read 0 from AtomicUsize#2, and not 1, because step 4 (main's store, Release, {here}:
+        ) was not visible to it. A `SeqCst` fence between steps 6 and 7 of waiter and one between
+        steps 4 and 5 of main, or `SeqCst` for all of steps 6, 7, 4 and 5, forbids that both 7 and 5
+        waiter parks at",
+    );
+    let text = text_of(|| wake_up(Relaxed, [true, false]));
+    assert_says(
+        &text,
+        "was not visible to it. A `SeqCst` fence between steps",
+    );
+    assert!(!text.contains("and one between"), "{text}");
+    joint_check::model(|| wake_up(Relaxed, [true; 2]));
+}
+
+/// What came before an unpark is visible after the park, but not if it is told by a relaxed store.
+#[test]
+fn a_lost_wake_up_names_the_edge_that_is_missing() {
+    let text = text_of(|| {
+        let shared = StdArc::new([0; 2].map(AtomicUsize::new));
+        let theirs = shared.clone();
+        let waiter = thread::spawn(move || {
+            if theirs[0].load(Acquire) == 1 && theirs[1].load(Relaxed) == 0 {
+                thread::park();
+            }
+        });
+        shared[1].store(1, Relaxed);
+        shared[0].store(1, Relaxed);
+        waiter.join().unwrap();
+    });
+    assert_says(
+        &text,
+        "deadlock, because step
+        read 0 from AtomicUsize#2, and not 1, because step
+        was not visible to it. Step
+        The release half of the first (Release instead of Relaxed) would order them.",
     );
 }
 
