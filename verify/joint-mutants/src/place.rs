@@ -108,6 +108,8 @@ enum Kind {
     Order,
     /// A condition with a name.
     Look,
+    /// A lock, a notification or an unpark.
+    Call,
     Exchange,
     /// A read-modify-write that cannot fail, or `fetch_update`.
     Modify,
@@ -119,6 +121,7 @@ impl Place {
             "load" => Kind::Load,
             "store" => Kind::Store,
             "fence" => Kind::Fence,
+            "lock" | "notify" | "notify_one" | "notify_all" | "unpark" => Kind::Call,
             name if name.starts_with(ORDER) => Kind::Order,
             name if name.starts_with(LOOK) => Kind::Look,
             name if name.starts_with("compare_") => Kind::Exchange,
@@ -145,7 +148,7 @@ impl Place {
         }
         let others: &[_] = match kind {
             Kind::Load | Kind::Look => &[Change::Blind],
-            Kind::Store => &[Change::Deleted],
+            Kind::Store | Kind::Call => &[Change::Deleted],
             Kind::Fence | Kind::Order => &[],
             Kind::Exchange if self.ordering.is_some() => {
                 &[Change::Split, Change::Deleted, Change::Blind]
@@ -256,6 +259,7 @@ mod tests {
             ("order:a::b(SeqCst)", "acq_rel > acquire+release > relaxed"),
             ("order:a::b(Relaxed)", ""),
             ("look:a::b()", "blind"),
+            ("notify_one()", "deleted"),
             (
                 "fetch_update(Release,Acquire)",
                 "relaxed; failure_relaxed; split; deleted",

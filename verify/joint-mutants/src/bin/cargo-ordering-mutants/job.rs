@@ -33,7 +33,7 @@ impl Verdict {
     pub(crate) fn said(&self) -> String {
         match self {
             Self::Found(test) => format!("found by {test}"),
-            Self::Survived => "SURVIVES".to_owned(),
+            Self::Survived => "no test fails".to_owned(),
             Self::Endless(test) => format!("NO END of {test}"),
         }
     }

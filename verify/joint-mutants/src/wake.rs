@@ -1,0 +1,309 @@
+//! loom's locks and wake-ups, each of which can be left out.
+
+use core::{
+    fmt,
+    ops::{Deref, DerefMut},
+    time::Duration,
+};
+use std::{
+    io,
+    sync::{LockResult, PoisonError, TryLockError, TryLockResult},
+};
+
+use loom::{
+    cell::{MutPtr, UnsafeCell},
+    sync::{self as model, WaitTimeoutResult},
+    thread::{self, ThreadId},
+};
+
+use crate::place::Change;
+
+#[track_caller]
+fn is_deleted(operation: &'static str) -> bool {
+    crate::request::change([operation, ""], [None; 2]) == Some(Change::Deleted)
+}
+
+/// loom's mutex, whose value is a cell of loom's, so that a lock that is deleted is a race.
+#[derive(Debug, Default)]
+pub struct Mutex<T> {
+    lock: model::Mutex<()>,
+    value: UnsafeCell<T>,
+}
+
+// SAFETY: only the holder of the lock uses the value, or the model fails.
+unsafe impl<T: Send> Send for Mutex<T> {}
+// SAFETY: as for `Send`.
+unsafe impl<T: Send> Sync for Mutex<T> {}
+
+/// Holds a lock, unless that is deleted.
+pub struct MutexGuard<'a, T> {
+    value: MutPtr<T>,
+    held: Option<model::MutexGuard<'a, ()>>,
+    mutex: &'a Mutex<T>,
+}
+
+fn whatever<T>(result: LockResult<T>) -> T {
+    result.unwrap_or_else(PoisonError::into_inner)
+}
+
+impl<T> Mutex<T> {
+    /// Creates a lock.
+    #[track_caller]
+    pub fn new(value: T) -> Self {
+        Self {
+            lock: model::Mutex::new(()),
+            value: UnsafeCell::new(value),
+        }
+    }
+
+    #[track_caller]
+    fn guard<'a>(&'a self, held: Option<model::MutexGuard<'a, ()>>) -> MutexGuard<'a, T> {
+        MutexGuard {
+            value: self.value.get_mut(),
+            held,
+            mutex: self,
+        }
+    }
+
+    /// Waits for the lock.
+    #[track_caller]
+    pub fn lock(&self) -> LockResult<MutexGuard<'_, T>> {
+        let held = (!is_deleted("lock")).then(|| whatever(self.lock.lock()));
+        Ok(self.guard(held))
+    }
+
+    /// Takes the lock if it is free.
+    ///
+    /// # Errors
+    /// If it is not.
+    #[track_caller]
+    pub fn try_lock(&self) -> TryLockResult<MutexGuard<'_, T>> {
+        match self.lock.try_lock() {
+            Ok(held) => Ok(self.guard(Some(held))),
+            Err(_) => Err(TryLockError::WouldBlock),
+        }
+    }
+
+    /// Returns the value through an exclusive reference.
+    #[track_caller]
+    pub fn get_mut(&mut self) -> LockResult<&mut T> {
+        // SAFETY: the reference to the lock is exclusive.
+        Ok(self.value.with_mut(|value| unsafe { &mut *value }))
+    }
+
+    /// Returns the value.
+    #[track_caller]
+    pub fn into_inner(self) -> LockResult<T> {
+        Ok(self.value.into_inner())
+    }
+}
+
+impl<T> From<T> for Mutex<T> {
+    #[track_caller]
+    fn from(value: T) -> Self {
+        Self::new(value)
+    }
+}
+
+impl<T> Deref for MutexGuard<'_, T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        // SAFETY: the lock is held, or the model has failed.
+        unsafe { self.value.deref() }
+    }
+}
+
+impl<T> DerefMut for MutexGuard<'_, T> {
+    fn deref_mut(&mut self) -> &mut T {
+        // SAFETY: the lock is held, or the model has failed.
+        unsafe { self.value.deref() }
+    }
+}
+
+impl<T: fmt::Debug> fmt::Debug for MutexGuard<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
+    }
+}
+
+/// loom's condition variable, whose notifications can be deleted.
+#[derive(Debug, Default)]
+pub struct Condvar(model::Condvar);
+
+impl Condvar {
+    /// Creates a condition variable.
+    #[track_caller]
+    pub fn new() -> Self {
+        Self(model::Condvar::new())
+    }
+
+    /// Gives the lock up, waits for a notification, and takes the lock again.
+    #[track_caller]
+    pub fn wait<'a, T>(&self, guard: MutexGuard<'a, T>) -> LockResult<MutexGuard<'a, T>> {
+        let (held, mutex) = begin(guard);
+        Ok(mutex.guard(Some(whatever(self.0.wait(held)))))
+    }
+
+    /// Does the same, or gives up.
+    #[track_caller]
+    pub fn wait_timeout<'a, T>(
+        &self,
+        guard: MutexGuard<'a, T>,
+        time: Duration,
+    ) -> LockResult<(MutexGuard<'a, T>, WaitTimeoutResult)> {
+        let (held, mutex) = begin(guard);
+        let (held, result) = whatever(self.0.wait_timeout(held, time));
+        Ok((mutex.guard(Some(held)), result))
+    }
+
+    /// Wakes a thread that waits.
+    #[track_caller]
+    pub fn notify_one(&self) {
+        if !is_deleted("notify_one") {
+            self.0.notify_one();
+        }
+    }
+
+    /// Wakes all threads that wait.
+    #[track_caller]
+    pub fn notify_all(&self) {
+        if !is_deleted("notify_all") {
+            self.0.notify_all();
+        }
+    }
+}
+
+/// Ends the access of a guard, and takes the lock if that was deleted.
+#[track_caller]
+fn begin<T>(guard: MutexGuard<'_, T>) -> (model::MutexGuard<'_, ()>, &Mutex<T>) {
+    let MutexGuard { value, held, mutex } = guard;
+    drop(value);
+    let held = held.unwrap_or_else(|| whatever(mutex.lock.lock()));
+    (held, mutex)
+}
+
+/// loom's flag that a thread waits for, whose notification can be deleted.
+#[derive(Debug)]
+pub struct Notify(model::Notify);
+
+impl Notify {
+    /// Creates one without a notification.
+    #[allow(
+        clippy::new_without_default,
+        reason = "loom's has none in all versions"
+    )]
+    pub fn new() -> Self {
+        Self(model::Notify::new())
+    }
+
+    /// Makes the current or next `wait` return.
+    #[track_caller]
+    pub fn notify(&self) {
+        if !is_deleted("notify") {
+            self.0.notify();
+        }
+    }
+
+    /// Waits for a notification.
+    #[track_caller]
+    pub fn wait(&self) {
+        self.0.wait();
+    }
+}
+
+/// loom's handle of a thread, whose `unpark` can be deleted.
+#[derive(Clone, Debug)]
+pub struct Thread(thread::Thread);
+
+impl Thread {
+    /// Returns its identity.
+    pub fn id(&self) -> ThreadId {
+        self.0.id()
+    }
+
+    /// Returns its name.
+    pub fn name(&self) -> Option<&str> {
+        self.0.name()
+    }
+
+    /// Makes the thread's current or next `park` return.
+    #[track_caller]
+    pub fn unpark(&self) {
+        if !is_deleted("unpark") {
+            self.0.unpark();
+        }
+    }
+}
+
+/// Returns the handle of the running thread.
+pub fn current() -> Thread {
+    Thread(thread::current())
+}
+
+/// loom's handle with which to wait for the end of a thread.
+#[derive(Debug)]
+pub struct JoinHandle<T>(thread::JoinHandle<T>, Thread);
+
+impl<T> JoinHandle<T> {
+    fn of(handle: thread::JoinHandle<T>) -> Self {
+        let thread = Thread(handle.thread().clone());
+        Self(handle, thread)
+    }
+
+    /// Waits for the end of the thread.
+    ///
+    /// # Errors
+    /// If it has panicked.
+    #[track_caller]
+    pub fn join(self) -> std::thread::Result<T> {
+        self.0.join()
+    }
+
+    /// Returns the handle of the thread.
+    pub fn thread(&self) -> &Thread {
+        &self.1
+    }
+}
+
+/// Starts a thread.
+#[track_caller]
+pub fn spawn<T: 'static>(f: impl FnOnce() -> T + 'static) -> JoinHandle<T> {
+    JoinHandle::of(thread::spawn(f))
+}
+
+/// Starts threads.
+#[derive(Debug)]
+pub struct Builder(thread::Builder);
+
+impl Builder {
+    /// Creates a builder.
+    #[allow(clippy::new_without_default, reason = "std's has none")]
+    pub fn new() -> Self {
+        Self(thread::Builder::new())
+    }
+
+    /// Names the thread.
+    #[must_use]
+    pub fn name(self, name: String) -> Self {
+        Self(self.0.name(name))
+    }
+
+    /// Sets the size of the stack.
+    #[must_use]
+    pub fn stack_size(self, size: usize) -> Self {
+        Self(self.0.stack_size(size))
+    }
+
+    /// Starts the thread.
+    ///
+    /// # Errors
+    /// If the checker has no more.
+    #[track_caller]
+    pub fn spawn<T: Send + 'static>(
+        self,
+        f: impl FnOnce() -> T + Send + 'static,
+    ) -> io::Result<JoinHandle<T>> {
+        self.0.spawn(f).map(JoinHandle::of)
+    }
+}
