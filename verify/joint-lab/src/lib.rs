@@ -82,7 +82,11 @@ pub mod thread;
 mod verdict;
 mod wakes;
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::atomic::{AtomicBool, Ordering},
+    time::{Duration, Instant},
+};
 
 pub use counterexample::Counterexample;
 pub use loom::{
@@ -122,10 +126,34 @@ pub fn check(builder: Builder, f: impl Fn() + Send + Sync + 'static) {
 /// Runs the model on this thread, without explaining anything unless this is called inside
 /// [`explain`].
 pub fn check_bare(builder: &Builder, f: impl Fn() + Send + Sync + 'static) {
+    let started = Instant::now();
+    // joint-check says it itself.
+    let has_advised = AtomicBool::new(cfg!(joint_check));
     builder.check(move || {
+        if started.elapsed() > LONG && !has_advised.swap(true, Ordering::Relaxed) {
+            advise();
+        }
         recorder::new_execution();
         recorder::guarded(&f);
     });
+}
+
+/// After this time, the user is told what to do.
+const LONG: Duration = Duration::from_secs(10);
+
+/// Says what to do about a model that takes long.
+fn advise() {
+    let name = std::thread::current();
+    let name = name.name().unwrap_or("a model").to_owned();
+    eprintln!(
+        "joint-lab: {name} has not ended after {} seconds. To make it end:\n\
+         * fewer threads, or fewer operations in each;\n\
+         * `hint::spin_loop` or `thread::yield_now` in each loop that waits;\n\
+         * LOOM_MAX_PREEMPTIONS=2 or 3, to explore only orders with so few preemptions;\n\
+         * LOOM_MAX_DURATION=60, to end after so many seconds;\n\
+         * joint-check in loom's place, which explores each execution once.",
+        LONG.as_secs()
+    );
 }
 
 /// Returns whether the models of this thread are recorded, which they are inside [`explain`].
