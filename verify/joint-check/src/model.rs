@@ -3,6 +3,7 @@
 use std::{
     cell::{Cell, RefCell},
     panic::resume_unwind,
+    path::PathBuf,
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -72,6 +73,10 @@ pub struct Builder {
     pub deviations: Option<usize>,
     /// Has no effect, so that a model with a bound for loom is checked without one.
     pub preemption_bound: Option<usize>,
+    /// Has no effect: an exploration begins at its beginning.
+    pub checkpoint_file: Option<PathBuf>,
+    /// Has no effect.
+    pub checkpoint_interval: usize,
     /// Has no effect.
     pub expect_explicit_explore: bool,
     /// Has no effect: a failure always shows its places.
@@ -111,6 +116,8 @@ impl Default for Builder {
             max_duration: seconds.map(|seconds| Duration::from_secs(seconds as u64)),
             deviations: from_env("JOINT_CHECK_DEVIATIONS"),
             preemption_bound: None,
+            checkpoint_file: None,
+            checkpoint_interval: 20_000,
             expect_explicit_explore: false,
             location: false,
             log: false,
@@ -141,6 +148,12 @@ impl Builder {
     /// Creates a builder.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// Sets [`checkpoint_file`](Self::checkpoint_file), which has no effect.
+    pub fn checkpoint_file(&mut self, file: &str) -> &mut Self {
+        self.checkpoint_file = Some(file.into());
+        self
     }
 
     /// Runs `f` in every execution.
