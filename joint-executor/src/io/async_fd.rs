@@ -5,7 +5,6 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
 #[cfg(windows)]
 use std::os::windows::io::{AsRawSocket, AsSocket, BorrowedSocket, RawSocket};
 
-use alloc::sync::Arc;
 use core::{
     fmt,
     task::{Context, Poll},
@@ -16,7 +15,7 @@ use socket2::SockRef;
 
 use crate::{
     DriverHandle,
-    driver::reactor::{Open, Reactor, Registration, Way, number},
+    driver::reactor::{Open, Raw, Registration, Way, borrow, number},
 };
 
 /// A descriptor, or on Windows a socket, that tasks can wait for.
@@ -101,9 +100,19 @@ impl<T> core::error::Error for AsyncFdTryNewError<T> {
     }
 }
 
-/// The reactor of the executor that this code belongs to.
-fn reactor() -> io::Result<Arc<Reactor>> {
-    DriverHandle::with(|handle, _| handle.reactor())
+/// Registers a descriptor with the executor that this code belongs to. If it `is_blocking`, sets it
+/// to non-blocking before.
+///
+/// # Safety
+/// As for [`Reactor::register`].
+unsafe fn register(raw: Raw, is_blocking: bool) -> io::Result<Registration> {
+    if is_blocking {
+        // SAFETY: the caller promises that it is open.
+        SockRef::from(&unsafe { borrow(raw) }).set_nonblocking(true)?;
+    }
+    let reactor = DriverHandle::with(|handle, _| handle.reactor())?;
+    // SAFETY: the caller promises it.
+    unsafe { reactor.register(raw) }
 }
 
 /// The value is never pinned.
@@ -128,7 +137,7 @@ impl<T: Open> AsyncFd<T> {
     /// # Panics
     /// Panics if the global executor is needed and cannot be started.
     pub fn new(inner: T) -> io::Result<Self> {
-        Ok(Self::try_new(inner)?)
+        Self::try_new(inner).map_err(io::Error::from)
     }
 
     /// Makes a descriptor awaitable as [`new`](AsyncFd::new) does, and gives it back if that fails.
@@ -153,10 +162,7 @@ impl<T: Open> AsyncFd<T> {
     /// # Ok::<(), std::io::Error>(())
     /// ```
     pub fn try_new(inner: T) -> Result<Self, AsyncFdTryNewError<T>> {
-        match SockRef::from(&inner).set_nonblocking(true) {
-            Ok(()) => Self::register(inner),
-            Err(error) => Err(AsyncFdTryNewError { inner, error }),
-        }
+        Self::register(inner, true)
     }
 
     /// Makes a descriptor awaitable that is non-blocking already.
@@ -169,16 +175,14 @@ impl<T: Open> AsyncFd<T> {
     /// # Panics
     /// As for [`new`](AsyncFd::new).
     pub fn new_nonblocking(inner: T) -> io::Result<Self> {
-        Ok(Self::register(inner)?)
+        Self::register(inner, false).map_err(io::Error::from)
     }
 
-    fn register(inner: T) -> Result<Self, AsyncFdTryNewError<T>> {
-        let reactor = reactor();
+    fn register(inner: T, is_blocking: bool) -> Result<Self, AsyncFdTryNewError<T>> {
         // SAFETY: the descriptor of `inner` is open as long as `inner` is not dropped or changed,
         // and `inner` is given out only by shared reference until the registration has been
         // dropped.
-        let registered = reactor.and_then(|reactor| unsafe { reactor.register(number(&inner)) });
-        match registered {
+        match unsafe { register(number(&inner), is_blocking) } {
             Ok(registration) => Ok(Self {
                 registration,
                 inner,

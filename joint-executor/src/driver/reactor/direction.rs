@@ -19,7 +19,7 @@ use std::io;
 
 use slab::Slab;
 
-use super::readiness::{Readiness, ShortCount};
+use super::readiness::{Readiness, Seen, ShortCount, gone};
 use crate::guard::lock;
 use joint::budget::{self, Turn};
 use joint_switch::Mutex;
@@ -63,10 +63,13 @@ struct Waiters {
     futures: Slab<Option<Waker>>,
 }
 
+/// The key of a future's place in the list, once it has one.
+type Place = Option<usize>;
+
 /// One future's place in the list. Dropping it removes the place.
 pub(crate) struct FdWaiter<'a> {
     direction: &'a Direction,
-    key: Option<usize>,
+    place: Place,
     turn: Turn,
 }
 
@@ -107,10 +110,53 @@ impl Direction {
         caller.iter().chain(futures).for_each(f);
     }
 
-    pub(super) fn served(&self) -> io::Result<()> {
-        match self.readiness.look().is_gone() {
-            true => Err(gone()),
-            false => Ok(()),
+    /// Returns the look after which an operation is worth trying, or registers the caller for the
+    /// next event and returns pending: in the place of a future, or else in that of the last caller.
+    #[inline]
+    fn next(&self, cx: &mut Context<'_>, mut place: Option<&mut Place>) -> Poll<Seen> {
+        loop {
+            let seen = self.readiness.look();
+            if seen.is_ready() || seen.is_gone() {
+                return Poll::Ready(seen);
+            }
+            if self.wait(cx, place.as_deref_mut()) {
+                return Poll::Pending;
+            }
+        }
+    }
+
+    /// Puts the task's waker among the waiters. Returns false if an event has arrived meanwhile.
+    #[inline(never)]
+    fn wait(&self, cx: &mut Context<'_>, place: Option<&mut Place>) -> bool {
+        // Wakers are cloned and dropped outside the lock, because that may run any code.
+        let waker = cx.waker().clone();
+        let mut waiters = lock(&self.waiters);
+        let before = match place {
+            None => waiters.caller.replace(waker),
+            Some(place) => {
+                let futures = &mut waiters.futures;
+                let key = *place.get_or_insert_with(|| futures.insert(None));
+                futures[key].replace(waker)
+            }
+        };
+        let waits = self.readiness.wait();
+        drop(waiters);
+        drop(before);
+        waits
+    }
+
+    /// Returns the error of an operation that was tried after that look, or `None` if it is to be
+    /// tried again.
+    #[inline(never)]
+    fn failed(&self, seen: Seen, error: io::Error) -> Option<io::Error> {
+        match error.kind() {
+            io::ErrorKind::WouldBlock if seen.is_gone() => Some(gone()),
+            io::ErrorKind::WouldBlock => {
+                self.readiness.clear(seen);
+                None
+            }
+            io::ErrorKind::Interrupted => None,
+            _ => Some(error),
         }
     }
 
@@ -118,16 +164,15 @@ impl Direction {
     /// the look at the word. `fell_short` returns whether a result shows that there is no more at
     /// the moment.
     #[inline]
-    fn run<R>(
+    fn poll_in<R>(
         &self,
+        cx: &mut Context<'_>,
+        mut place: Option<&mut Place>,
         attempt: &mut impl FnMut() -> io::Result<R>,
         fell_short: &impl Fn(&R) -> bool,
     ) -> Poll<io::Result<R>> {
         loop {
-            let seen = self.readiness.look();
-            if !seen.is_ready() && !seen.is_gone() {
-                return Poll::Pending;
-            }
+            let seen = ready!(self.next(cx, place.as_deref_mut()));
             match attempt() {
                 Ok(result) => {
                     if fell_short(&result) {
@@ -135,40 +180,11 @@ impl Direction {
                     }
                     return Poll::Ready(Ok(result));
                 }
-                Err(error) => match error.kind() {
-                    io::ErrorKind::WouldBlock if seen.is_gone() => return Poll::Ready(Err(gone())),
-                    io::ErrorKind::WouldBlock => self.readiness.clear(seen),
-                    io::ErrorKind::Interrupted => {}
-                    _ => return Poll::Ready(Err(error)),
-                },
-            }
-        }
-    }
-
-    /// Like [`run`](Direction::run). If the operation would block,
-    /// `register` puts the task's waker among the waiters and returns the waker that it replaces,
-    /// and the operation is tried again at the next event.
-    #[inline]
-    fn poll_by<R>(
-        &self,
-        cx: &mut Context<'_>,
-        attempt: &mut impl FnMut() -> io::Result<R>,
-        fell_short: &impl Fn(&R) -> bool,
-        mut register: impl FnMut(&mut Waiters, Waker) -> Option<Waker>,
-    ) -> Poll<io::Result<R>> {
-        loop {
-            if let Poll::Ready(result) = self.run(attempt, fell_short) {
-                return Poll::Ready(result);
-            }
-            // Wakers are cloned and dropped outside the lock, because that may run any code.
-            let waker = cx.waker().clone();
-            let mut waiters = lock(&self.waiters);
-            let before = register(&mut waiters, waker);
-            let waits = self.readiness.wait();
-            drop(waiters);
-            drop(before);
-            if waits {
-                return Poll::Pending;
+                Err(error) => {
+                    if let Some(error) = self.failed(seen, error) {
+                        return Poll::Ready(Err(error));
+                    }
+                }
             }
         }
     }
@@ -183,15 +199,19 @@ impl Direction {
         fell_short: impl Fn(&R) -> bool,
     ) -> Poll<io::Result<R>> {
         ready!(self.turn.poll_proceed(cx));
-        self.poll_by(cx, &mut attempt, &fell_short, |waiters, waker| {
-            waiters.caller.replace(waker)
-        })
+        self.poll_in(cx, None, &mut attempt, &fell_short)
+    }
+
+    /// Waits as [`poll`](Direction::poll) does, for an operation that is tried elsewhere.
+    pub(super) fn poll_served(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        ready!(self.turn.poll_proceed(cx));
+        self.next(cx, None).map(Seen::served)
     }
 
     pub(crate) fn waiter(&self) -> FdWaiter<'_> {
         FdWaiter {
             direction: self,
-            key: None,
+            place: None,
             turn: Turn::new(),
         }
     }
@@ -206,28 +226,21 @@ impl FdWaiter<'_> {
         fell_short: &impl Fn(&R) -> bool,
     ) -> Poll<io::Result<R>> {
         ready!(self.turn.poll_proceed(cx));
-        let key = &mut self.key;
-        (self.direction).poll_by(cx, attempt, fell_short, |waiters, waker| {
-            let futures = &mut waiters.futures;
-            let key = *key.get_or_insert_with(|| futures.insert(None));
-            futures[key].replace(waker)
-        })
+        (self.direction).poll_in(cx, Some(&mut self.place), attempt, fell_short)
+    }
+
+    /// Waits in this place for an operation that is tried elsewhere.
+    pub(super) fn poll_served(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        ready!(self.turn.poll_proceed(cx));
+        (self.direction.next(cx, Some(&mut self.place))).map(Seen::served)
     }
 }
 
 impl Drop for FdWaiter<'_> {
     fn drop(&mut self) {
-        if let Some(key) = self.key {
+        if let Some(key) = self.place {
             let waker = lock(&self.direction.waiters).futures.remove(key);
             drop(waker);
         }
     }
-}
-
-#[cold]
-pub(super) fn gone() -> io::Error {
-    io::Error::other(
-        "the executor that watched this descriptor is gone; keep the executor alive as long as its \
-         descriptors are in use",
-    )
 }

@@ -29,7 +29,7 @@ pub(crate) use super::event_source::EventSource;
 pub(crate) use direction::SharedTurn;
 #[cfg(unix)]
 pub(crate) use raw::checked;
-pub(crate) use raw::{Open, Raw, number};
+pub(crate) use raw::{Open, Raw, borrow, number};
 pub use ready::{Interest, Ready};
 pub(crate) use registration::{Found, Registration, would_block};
 pub(crate) use source::{Source, Way};
@@ -118,7 +118,7 @@ impl<S: Selector> Reactor<S> {
         let source = Arc::new(Source::new(S::SHORT_COUNT));
         let mut table = lock(&self.table);
         if table.is_closed {
-            return Err(direction::gone());
+            return Err(readiness::gone());
         }
         // SAFETY: the descriptor stays open until `deregister` deletes it.
         unsafe { self.selector.add(raw) }.map_err(refused)?;

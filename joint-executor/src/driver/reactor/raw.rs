@@ -42,7 +42,7 @@ pub(crate) fn checked(returned: c_int) -> io::Result<c_int> {
 
 /// # Safety
 /// The descriptor is open for the whole lifetime.
-pub(super) unsafe fn borrow<'a>(raw: Raw) -> Borrowed<'a> {
+pub(crate) unsafe fn borrow<'a>(raw: Raw) -> Borrowed<'a> {
     // SAFETY: the caller promises it.
     unsafe { Borrowed::borrow_raw(raw) }
 }

@@ -18,6 +18,8 @@
 //! `READY` and clears `WAITED` in one exchange, and then wakes the registered waiters if `WAITED`
 //! was set. One of the two exchanges sees the other.
 
+use std::io;
+
 use joint_switch::{AtomicUsize, order, recheck};
 
 const READY: usize = 1;
@@ -39,6 +41,14 @@ impl Seen {
 
     pub(super) fn is_gone(self) -> bool {
         self.0 & GONE != 0
+    }
+
+    /// Returns an error if no event will arrive any more.
+    pub(super) fn served(self) -> io::Result<()> {
+        match self.is_gone() {
+            true => Err(gone()),
+            false => Ok(()),
+        }
     }
 }
 
@@ -145,6 +155,14 @@ impl Readiness {
             }
         }
     }
+}
+
+#[cold]
+pub(super) fn gone() -> io::Error {
+    io::Error::other(
+        "the executor that watched this descriptor is gone; keep the executor alive as long as its \
+         descriptors are in use",
+    )
 }
 
 impl core::fmt::Debug for Readiness {

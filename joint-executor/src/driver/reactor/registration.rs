@@ -106,19 +106,13 @@ impl<S: Selector> Registration<S> {
     /// Waits until the direction is assumed to be ready. For operations whose results are reported
     /// by [`attempt`](Registration::attempt).
     pub(crate) fn poll_known(&self, way: Way, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let direction = self.direction(way);
-        self.armed(way, direction.poll(cx, || direction.served(), |()| false))
+        self.armed(way, self.direction(way).poll_served(cx))
     }
 
     /// Like [`poll_known`](Registration::poll_known), for any number of waiters.
     pub(crate) async fn known(&self, way: Way) -> io::Result<()> {
-        let direction = self.direction(way);
-        let mut waiter = direction.waiter();
-        poll_fn(|cx| {
-            let polled = waiter.poll(cx, &mut || direction.served(), &|()| false);
-            self.armed(way, polled)
-        })
-        .await
+        let mut waiter = self.direction(way).waiter();
+        poll_fn(|cx| self.armed(way, waiter.poll_served(cx))).await
     }
 
     /// Waits until the system says that one of the directions is ready.
@@ -145,10 +139,10 @@ impl<S: Selector> Registration<S> {
 
     fn ask(&self, way: Way, interest: Interest) -> io::Result<(Ready, Seen)> {
         let direction = self.direction(way);
+        let seen = direction.readiness.look();
         // An error even if the descriptor is ready. If the system cannot be asked, the descriptor
         // would look ready forever, and a loop that waits here before each attempt would spin.
-        direction.served()?;
-        let seen = direction.readiness.look();
+        seen.served()?;
         // SAFETY: the descriptor is open, as the caller that registered it promised.
         let ready = unsafe { raw::ask(self.raw, interest) }?;
         Ok((ready, seen))
@@ -161,20 +155,22 @@ impl<S: Selector> Registration<S> {
         interest: Interest,
         operation: impl FnOnce() -> io::Result<R>,
     ) -> io::Result<R> {
-        let mut found = self.look(interest);
+        let found = self.look(interest);
         let result = operation();
-        self.attempted(&mut found, would_block(&result));
+        self.attempted(found, would_block(&result));
         result
     }
 
-    fn attempted(&self, found: &mut Found, would_block: bool) {
+    /// Does what follows an operation that was called once after that look.
+    pub(crate) fn attempted(&self, mut found: Found, would_block: bool) {
         match would_block {
-            true => self.clear(found, Ready::ALL),
+            true => self.clear(&mut found, Ready::ALL),
             false => budget::spend(),
         }
     }
 
-    fn look(&self, interest: Interest) -> Found {
+    #[inline(never)]
+    pub(crate) fn look(&self, interest: Interest) -> Found {
         let mut found = Found::default();
         for way in Way::ALL {
             if interest.by(way).is_some() {

@@ -14,7 +14,7 @@ use std::{
 };
 
 use crate::{
-    driver::reactor::{Interest, Open, Ready, Registration, SharedTurn, Way, would_block},
+    driver::reactor::{Found, Interest, Open, Ready, Registration, SharedTurn, Way, would_block},
     hosted::{self, SocketKind},
     io::{
         AsyncFd,
@@ -147,7 +147,8 @@ impl<T> Socket<T> {
             }
             Self::Hosted(socket, turn) => {
                 ready!(turn.poll_proceed(cx));
-                poll_hosted(&**socket, way, cx, || operation(Inner::Hosted(&**socket)))
+                let mut operation = || operation(Inner::Hosted(&**socket));
+                poll_hosted(&**socket, way, cx, &mut operation)
             }
         }
     }
@@ -210,7 +211,7 @@ fn poll_hosted<R>(
     socket: &Hosted,
     way: Way,
     cx: &mut Context<'_>,
-    mut operation: impl FnMut() -> io::Result<R>,
+    operation: &mut dyn FnMut() -> io::Result<R>,
 ) -> Poll<io::Result<R>> {
     loop {
         match operation() {
@@ -261,15 +262,24 @@ impl Readiness<'_> {
         interest: Interest,
         operation: impl FnOnce() -> io::Result<R>,
     ) -> io::Result<R> {
+        let found = self.look(interest);
+        let result = operation();
+        self.attempted(found, would_block(&result));
+        result
+    }
+
+    fn look(&self, interest: Interest) -> Found {
         match self {
-            Self::System(registration) => registration.attempt(interest, operation),
-            Self::Hosted(..) => {
-                let result = operation();
-                if !would_block(&result) {
-                    budget::spend();
-                }
-                result
-            }
+            Self::System(registration) => registration.look(interest),
+            Self::Hosted(..) => Found::default(),
+        }
+    }
+
+    fn attempted(&self, found: Found, would_block: bool) {
+        match self {
+            Self::System(registration) => registration.attempted(found, would_block),
+            Self::Hosted(..) if would_block => {}
+            Self::Hosted(..) => budget::spend(),
         }
     }
 }
