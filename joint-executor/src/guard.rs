@@ -18,6 +18,22 @@ pub(super) fn guarded(f: impl FnOnce()) {
     }
 }
 
+/// Does the same for functions that need not be fast. It is compiled once, and not for each `f`.
+pub(super) fn caught(f: &mut dyn FnMut()) {
+    guarded(f);
+}
+
+/// Passes to `call` what calls `f` the first time, so that `call` is not compiled for each `f`.
+#[inline]
+pub(super) fn once(f: impl FnOnce(), call: impl FnOnce(&mut dyn FnMut())) {
+    let mut f = Some(f);
+    call(&mut || {
+        if let Some(f) = f.take() {
+            f();
+        }
+    });
+}
+
 /// The payload's own drop may panic as well. Leaking the second payload costs less than the worker.
 #[cold]
 fn drop_payload(payload: Box<dyn Any + Send>) {

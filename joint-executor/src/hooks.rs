@@ -7,7 +7,7 @@ use alloc::{boxed::Box, sync::Arc};
 use std::time::Instant;
 
 use super::{
-    guard::guarded,
+    guard::{caught, once},
     task_info::{Data, DataSlot, TaskInfo},
     times::Times,
 };
@@ -81,7 +81,7 @@ impl Hooks {
                 runnable.attach(|id| {
                     let task = TaskInfo::new(id, runnable.name(), runnable.spawned());
                     let mut data = None;
-                    guarded(|| data = Some(make(&task.with_parent(parent))));
+                    caught(&mut || data = Some(make(&task.with_parent(parent))));
                     Box::new(DataSlot::new(data))
                 });
             }
@@ -115,7 +115,7 @@ impl Hooks {
             hook(&task, how);
         });
         // SAFETY: by this function's contract.
-        guarded(|| drop(unsafe { DataSlot::take(**task) }));
+        caught(&mut || drop(unsafe { DataSlot::take(**task) }));
     }
 
     pub(super) fn stole(&self, steal: &StealInfo) {
@@ -142,7 +142,7 @@ impl Hooks {
 #[inline]
 fn call<F: ?Sized>(hook: &Option<Box<F>>, f: impl FnOnce(&F)) {
     if let Some(hook) = hook {
-        guarded(|| f(hook));
+        once(|| f(hook), caught);
     }
 }
 
@@ -150,13 +150,13 @@ impl Drop for Hooks {
     /// Drops what the hooks have captured. It runs on the last thread that lets go of the executor,
     /// which is often a worker.
     fn drop(&mut self) {
-        guarded(|| drop(self.task_data.take()));
-        guarded(|| drop((self.on_spawn.take(), self.before_poll.take())));
-        guarded(|| drop((self.after_poll.take(), self.on_end.take())));
-        guarded(|| drop((self.on_wake.take(), self.on_steal.take())));
-        guarded(|| drop((self.on_thread_start.take(), self.on_thread_stop.take())));
-        guarded(|| drop((self.on_park.take(), self.on_unpark.take())));
-        guarded(|| drop((self.on_push.take(), self.on_timer.take())));
-        guarded(|| drop(self.start.take()));
+        caught(&mut || drop(self.task_data.take()));
+        caught(&mut || drop((self.on_spawn.take(), self.before_poll.take())));
+        caught(&mut || drop((self.after_poll.take(), self.on_end.take())));
+        caught(&mut || drop((self.on_wake.take(), self.on_steal.take())));
+        caught(&mut || drop((self.on_thread_start.take(), self.on_thread_stop.take())));
+        caught(&mut || drop((self.on_park.take(), self.on_unpark.take())));
+        caught(&mut || drop((self.on_push.take(), self.on_timer.take())));
+        caught(&mut || drop(self.start.take()));
     }
 }

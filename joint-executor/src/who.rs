@@ -124,7 +124,8 @@ pub(super) fn waits_for_lent() -> bool {
 
 /// Calls `f`, which waits for another thread to give back what this one has lent.
 pub(super) fn while_lent<R>(f: impl FnOnce() -> R) -> R {
-    HERE.with(|here| here.with(|code| &mut code.waits_for_lent, true, f))
+    let _lent = Part::set(|code| &mut code.waits_for_lent, true);
+    f()
 }
 
 /// Calls `f` as code of a worker, which has these forks.
@@ -135,43 +136,42 @@ pub(super) fn as_worker<W, F, R>(worker: *const W, forks: *const F, f: impl FnOn
         forks: forks.cast(),
         ..Code::NOBODY
     };
-    HERE.with(|here| here.be(code, f))
+    code.call(f)
 }
 
 pub(super) fn apart<R>(f: impl FnOnce() -> R) -> R {
-    HERE.with(|here| here.be(Code::NOBODY, f))
+    Code::NOBODY.call(f)
 }
 
 /// Calls `f`, which disposes of a future.
 pub(super) fn as_disposed<R>(is_own: bool, f: impl FnOnce() -> R) -> R {
-    HERE.with(|here| {
-        let code = Code {
-            local: ptr::null(),
-            values: ptr::null(),
-            is_disposed: !is_own,
-            waits_for_lent: false,
-            ..here.code.get()
-        };
-        here.be(code, f)
-    })
+    let code = Code {
+        local: ptr::null(),
+        values: ptr::null(),
+        is_disposed: !is_own,
+        waits_for_lent: false,
+        ..Code::current()
+    };
+    code.call(f)
 }
 
 pub(super) fn as_entered<E, R>(executor: *const E, f: impl FnOnce() -> R) -> R {
-    HERE.with(|here| {
-        let code = Code {
-            entered: executor.cast(),
-            values: here.code.get().values,
-            waits_for_lent: here.code.get().waits_for_lent,
-            ..Code::NOBODY
-        };
-        with_value(&here.code, code, f)
-    })
+    let around = Code::current();
+    let code = Code {
+        entered: executor.cast(),
+        values: around.values,
+        waits_for_lent: around.waits_for_lent,
+        ..Code::NOBODY
+    };
+    let _code = code.enter();
+    f()
 }
 
 #[inline]
 pub(super) fn as_local<L, R>(local: *const L, f: impl FnOnce() -> R) -> R {
     let _budget = budget::save();
-    HERE.with(|here| here.with(|code| &mut code.local, local.cast(), f))
+    let _local = Part::set(|code| &mut code.local, local.cast());
+    f()
 }
 
 /// The executor of a task that starts on its spawner's stack.
@@ -244,69 +244,96 @@ pub(super) fn as_started<R>(most: usize, starter: Starter, f: impl FnOnce() -> R
 
 #[inline]
 pub(super) fn with_values<V, R>(innermost: *const V, f: impl FnOnce() -> R) -> R {
-    HERE.with(|here| here.with(|code| &mut code.values, innermost.cast(), f))
+    let _values = Part::set(|code| &mut code.values, innermost.cast());
+    f()
 }
 
 /// Keeps this thread a worker until this is dropped.
 pub(super) struct ThisThread {
-    /// The worker that the thread was before, if any, and whose code it ran.
+    /// The worker that the thread was before, if any.
     thread: Address,
-    code: Code,
+    _code: Entered,
 }
 
 /// Makes this thread a worker, which has these forks.
 pub(super) fn become_thread<W, F>(worker: *const W, forks: *const F) -> ThisThread {
-    HERE.with(|here| {
-        let code = here.code.get();
-        here.code.set(Code {
-            worker: worker.cast(),
-            forks: forks.cast(),
-            ..code
-        });
-        let thread = here.thread.replace(worker.cast());
-        ThisThread { thread, code }
-    })
+    let code = Code {
+        worker: worker.cast(),
+        forks: forks.cast(),
+        ..Code::current()
+    };
+    ThisThread {
+        _code: code.enter(),
+        thread: HERE.with(|here| here.thread.replace(worker.cast())),
+    }
 }
 
 impl Drop for ThisThread {
     fn drop(&mut self) {
-        HERE.with(|here| {
-            here.thread.set(self.thread);
-            here.code.set(self.code);
-        });
+        HERE.with(|here| here.thread.set(self.thread));
     }
 }
 
-impl Here {
-    /// Calls `f` as such code, in no task and with a budget of its own.
-    #[inline]
-    fn be<R>(&self, code: Code, f: impl FnOnce() -> R) -> R {
-        let _budget = budget::save();
-        with_value(&self.code, code, || task::without_current(f))
+// The state is restored by values that are dropped, because functions that call a closure inside of
+// others would all be compiled for each closure.
+impl Code {
+    #[inline(always)]
+    fn current() -> Self {
+        HERE.with(|here| here.code.get())
     }
 
-    /// Calls `f` with a part of the code set.
     #[inline(always)]
-    fn with<T, R>(&self, part: impl Fn(&mut Code) -> &mut T, value: T, f: impl FnOnce() -> R) -> R
-    where
-        T: Copy,
-    {
-        struct Restore<F: Fn()>(F);
-        impl<F: Fn()> Drop for Restore<F> {
-            #[inline(always)]
-            fn drop(&mut self) {
-                (self.0)();
-            }
-        }
-        let replace = |value| {
-            let mut code = self.code.get();
+    fn enter(self) -> Entered {
+        Entered(HERE.with(|here| here.code.replace(self)))
+    }
+
+    /// Calls `f` as such code, in no task and with a budget of its own.
+    #[inline]
+    fn call<R>(self, f: impl FnOnce() -> R) -> R {
+        let _budget = budget::save();
+        let _code = self.enter();
+        task::without_current(f)
+    }
+}
+
+/// The code that this thread had before, which it has again when this is dropped.
+struct Entered(Code);
+
+impl Drop for Entered {
+    #[inline(always)]
+    fn drop(&mut self) {
+        HERE.with(|here| here.code.set(self.0));
+    }
+}
+
+/// A part of the code as it was before, and is again when this is dropped.
+struct Part<T: Copy, P: Fn(&mut Code) -> &mut T> {
+    part: P,
+    before: T,
+}
+
+impl<T: Copy, P: Fn(&mut Code) -> &mut T> Part<T, P> {
+    #[inline(always)]
+    fn set(part: P, value: T) -> Self {
+        let before = Self::replace(&part, value);
+        Self { part, before }
+    }
+
+    #[inline(always)]
+    fn replace(part: &P, value: T) -> T {
+        HERE.with(|here| {
+            let mut code = here.code.get();
             let before = mem::replace(part(&mut code), value);
-            self.code.set(code);
+            here.code.set(code);
             before
-        };
-        let before = replace(value);
-        let _restore = Restore(|| _ = replace(before));
-        f()
+        })
+    }
+}
+
+impl<T: Copy, P: Fn(&mut Code) -> &mut T> Drop for Part<T, P> {
+    #[inline(always)]
+    fn drop(&mut self) {
+        Self::replace(&self.part, self.before);
     }
 }
 

@@ -223,8 +223,10 @@ impl<R: EventSource> Driver<R> {
     /// wakers to wake. A task that waits on another executor for something that was served here
     /// must be woken, and then learns of the end.
     pub(crate) fn close(&self) -> Vec<Waker> {
-        let timers = self.timers.iter().flat_map(|timers| timers.close());
-        let mut woken: Vec<_> = timers.collect();
+        let mut woken = Vec::new();
+        for timers in &self.timers {
+            woken.extend(timers.close());
+        }
         *lock(&self.making) = true;
         if let Some(reactor) = self.reactor.get() {
             woken.extend(reactor.close());

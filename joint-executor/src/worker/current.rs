@@ -6,7 +6,7 @@ use core::{marker::PhantomData, ptr};
 use super::{parts::Worker, shared::Shared, state::Running};
 use crate::{
     fork_join::{Forks, job::Wait},
-    guard::guarded,
+    guard::{caught, once},
     who,
 };
 use joint::completion::Ended;
@@ -42,9 +42,13 @@ pub(crate) fn wait_helping(wait: Wait) -> Ended {
 
 /// Calls the code of a stranger, wherever this is.
 pub(super) fn stranger(f: impl FnOnce()) {
+    once(f, stranger_by);
+}
+
+pub(super) fn stranger_by(f: &mut dyn FnMut()) {
     with_thread_worker(|worker| match worker {
-        Some((_, worker)) => worker.stranger(f),
-        None => guarded(f),
+        Some((_, worker)) => worker.stranger_by(f),
+        None => caught(f),
     });
 }
 
@@ -96,6 +100,6 @@ impl Worker {
     /// panic goes no further: it must not pass a join that waits further down the stack, because
     /// the frame of that is in use.
     pub(super) fn apart(&self, f: impl FnOnce()) {
-        guarded(|| self.as_current(f));
+        once(f, |f| caught(&mut || self.as_current(&mut *f)));
     }
 }

@@ -81,7 +81,7 @@ impl Running<'_> {
         runnable: Runnable,
         settle: impl FnOnce(Polled<EntryLink>) -> R,
     ) -> R {
-        let stranger = |f: &mut dyn FnMut()| self.stranger(f);
+        let stranger = |f: &mut dyn FnMut()| self.stranger_by(f);
         let poll = |runnable| self.poll(runnable);
         watched(
             &self.shared().hooks,

@@ -14,7 +14,7 @@ use alloc::sync::Arc;
 use core::{cell::RefCell, ptr};
 
 use super::{
-    current::stranger,
+    current::{stranger, stranger_by},
     launch::{introduce, launch, place},
     run::watched,
     shared::{EntryLink, Runnable, Shared},
@@ -93,11 +93,15 @@ fn poll(shared: &Shared, runnable: Runnable) -> Polled<EntryLink> {
 #[cold]
 fn poll_watched(shared: &Shared, runnable: Runnable) -> Polled<EntryLink> {
     let name = RefCell::default();
-    let stranger = |f: &mut dyn FnMut()| stranger(f);
     let poll = Runnable::poll;
-    watched(&shared.hooks, &name, runnable, &stranger, poll, |polled| {
-        polled
-    })
+    watched(
+        &shared.hooks,
+        &name,
+        runnable,
+        &stranger_by,
+        poll,
+        |polled| polled,
+    )
 }
 
 /// Does what the first poll has left to do.

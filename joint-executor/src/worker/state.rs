@@ -28,7 +28,7 @@ use super::{
 };
 use crate::{
     deques::MOST_QUEUED,
-    guard::guarded,
+    guard::{caught, once},
     hooks::{Hooks, WorkerHook},
     metrics::Counters,
     registry::Lane,
@@ -156,12 +156,17 @@ impl<'w> Running<'w> {
 
     /// Calls the code of a stranger, and catches its panic. What is due on this worker is announced
     /// before, and nothing that the code wakes goes to the LIFO slot.
+    #[inline]
     pub(super) fn stranger(&self, f: impl FnOnce()) {
+        once(f, |f| self.stranger_by(f));
+    }
+
+    pub(super) fn stranger_by(&self, f: &mut dyn FnMut()) {
         self.show_slot();
         if self.queues.take_yield() || self.queues.has_one() {
             self.notify();
         }
-        self.queues.before(After::Anything, || guarded(f));
+        self.queues.before(After::Anything, || caught(f));
     }
 
     /// Wakes strangers, one after the other.

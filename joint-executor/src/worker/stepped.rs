@@ -46,6 +46,7 @@ pub enum Step {
 impl Worker {
     /// Registers this thread as one that runs the worker. Called before the first step, and again
     /// when the worker has moved to another thread.
+    #[inline(never)]
     pub(crate) fn begin_here(&self) {
         // An owner who chooses the tasks also serves the driver, whose first use unparks the rest.
         if self.shared().decides == Decides::Workers {
@@ -58,6 +59,7 @@ impl Worker {
     }
 
     /// Runs up to `most` tasks. The waker is for the time in which there are none.
+    #[inline(never)]
     pub(crate) fn step(&self, most: usize, waker: &Waker) -> Step {
         if self.stepping.has_ended.get() {
             return Step::Ended;
@@ -69,6 +71,7 @@ impl Worker {
         step
     }
 
+    #[inline(never)]
     fn step_here(&self, most: usize, waker: &Waker) -> Step {
         let shared = &**self.shared();
         let mut left = most;
@@ -187,6 +190,7 @@ impl Worker {
 
     /// Blocks this thread until the worker has something to do, or for so long: in the driver, if
     /// no other worker waits there.
+    #[inline(never)]
     pub(crate) fn wait_here(&self, limit: Option<Duration>) {
         if self.stepping.has_ended.get() {
             return;
@@ -200,6 +204,7 @@ impl Worker {
         self.on_thread(|| self.park_here(limit));
     }
 
+    #[inline(never)]
     fn park_here(&self, limit: Option<Duration>) {
         let (shared, index) = (&**self.shared(), self.index());
         let deadline = limit.and_then(|limit| host::now().checked_add(limit));
@@ -221,6 +226,7 @@ impl Worker {
     }
 
     /// Does all that a worker's thread does, from its start until the executor has ended.
+    #[inline(never)]
     pub(crate) fn run_to_end(&self) {
         self.end_by(|| {
             self.begin_here();
@@ -230,6 +236,7 @@ impl Worker {
 
     /// Ends the executor for this worker, and does not wait for the others. Everything that only
     /// this worker may drop is dropped when this returns.
+    #[inline(never)]
     pub(crate) fn end_here(&self) {
         self.end_by(|| {
             let running = Running::of(&self.core);

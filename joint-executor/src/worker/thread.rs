@@ -1,27 +1,40 @@
 //! What the thread of a worker does, from the first task to the end.
 
 use super::{
-    blocked::attend_while_blocked, closing::arrive, current::with_current, parts::Worker,
+    blocked::attend_while_blocked,
+    closing::arrive,
+    current::{ThisThread, with_current},
+    parts::Worker,
     state::Running,
 };
 use joint::host::{self, Host};
 
+/// Keeps this thread the worker, with all its duties, until this is dropped.
+struct OnThread<'a> {
+    before: Host,
+    _this_thread: ThisThread<'a>,
+}
+
+impl Drop for OnThread<'_> {
+    fn drop(&mut self) {
+        host::update(|host| {
+            host.attend = self.before.attend;
+            host.on_refused = self.before.on_refused;
+            host.on_wait = self.before.on_wait;
+        });
+    }
+}
+
 impl Worker {
     /// Calls `f` while this thread is the worker, with all its duties.
     pub(crate) fn on_thread<R>(&self, f: impl FnOnce() -> R) -> R {
-        struct OnThread(Host);
-        impl Drop for OnThread {
-            fn drop(&mut self) {
-                let Self(before) = self;
-                host::update(|host| {
-                    host.attend = before.attend;
-                    host.on_refused = before.on_refused;
-                    host.on_wait = before.on_wait;
-                });
-            }
-        }
+        let _on_thread = self.begin_on_thread();
+        self.as_current(f)
+    }
+
+    fn begin_on_thread(&self) -> OnThread<'_> {
         let _this_thread = self.become_this_thread();
-        let _duties = OnThread(host::update(|host| {
+        let before = host::update(|host| {
             host.attend = Some(attend_while_blocked);
             host.on_refused = Some(|| {
                 with_current(|worker| {
@@ -31,12 +44,16 @@ impl Worker {
                 });
             });
             host.on_wait = self.shared().hooks.on_wait;
-        }));
+        });
         self.idle.helper.begin();
-        self.as_current(f)
+        OnThread {
+            before,
+            _this_thread,
+        }
     }
 
     /// Runs tasks until the executor is closed, and then shuts down.
+    #[inline(never)]
     pub(super) fn work(&self, mut running: Running<'_>) {
         loop {
             let next = self.next(&running);

@@ -71,6 +71,7 @@ impl Idle {
     }
 
     /// Looks for work elsewhere, parks while there is none, and runs what it finds.
+    #[inline(never)]
     pub(super) fn look_out<'w>(&self, worker: Running<'w>, attendant: &Attendant) -> Running<'w> {
         // The tasks that were woken may all run elsewhere.
         if attendant.attend(&worker, After::Queue) && worker.queues.has_own() {
@@ -142,6 +143,7 @@ impl Idle {
     }
 
     /// Looks a few times for something to steal. If there is nothing, returns what it has seen.
+    #[inline(never)]
     fn look_round(&self, worker: &Core) -> Result<Found, Round> {
         let mut round = Round::default();
         for look in 0..LOOKS {
@@ -172,6 +174,7 @@ impl Idle {
 
     /// Takes what there is to run, regardless of the other workers' progress. For a worker whose
     /// thread goes away if it finds nothing, and then watches nobody.
+    #[inline(never)]
     pub(super) fn find_eagerly(&self, worker: &Core) -> Option<Found> {
         let queues = &worker.queues;
         let own = queues.next_own().or_else(|| queues.take_injected());
