@@ -65,6 +65,7 @@ pub mod cell;
 mod explore;
 pub mod future;
 mod graph;
+mod heap;
 pub mod hint;
 pub mod lazy_static;
 pub mod model;

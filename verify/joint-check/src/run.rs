@@ -21,6 +21,7 @@ use phase::Phase;
 
 use crate::{
     graph::{Event, Graph, Id, Kind, MAX_THREADS, Op},
+    heap,
     sync::atomic::Word,
 };
 
@@ -230,11 +231,14 @@ pub(crate) fn is_running() -> bool {
 }
 
 fn with<R>(f: impl FnOnce(&mut Run) -> R) -> R {
-    RUN.with_borrow_mut(|run| {
+    let was_in_model = heap::in_model(false);
+    let result = RUN.with_borrow_mut(|run| {
         f(run
             .as_mut()
             .expect("joint-check's atomics, locks and threads are used in a model"))
-    })
+    });
+    heap::in_model(was_in_model);
+    result
 }
 
 impl Run {

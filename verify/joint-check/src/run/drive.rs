@@ -12,7 +12,10 @@ use super::{
     Attempt, Ended, Fault, Lane, Limits, Panic, Phase, Places, REPLAY, RUN, Request, Run, STACKS,
     Site, Status, perform, unwind::end_panics, with,
 };
-use crate::graph::{Event, Graph, Id, Kind, MAX_THREADS};
+use crate::{
+    graph::{Event, Graph, Id, Kind, MAX_THREADS},
+    heap,
+};
 
 /// Runs a model along a graph and on from there, or along the line of a failure. Returns the graphs
 /// that are left to explore.
@@ -54,6 +57,7 @@ pub(crate) fn run(
     // As a static, it is never dropped.
     core::mem::forget(core::mem::take(&mut run.statics));
     STACKS.set(core::mem::take(&mut run.stacks));
+    heap::free_all();
     (ended, run.graph, run.pending)
 }
 
@@ -103,7 +107,9 @@ pub(super) fn resume(thread: u8) -> Option<Panic> {
         let coroutine = run.lane().coroutine.take();
         coroutine.expect("a ready thread has a stack")
     });
+    heap::in_model(true);
     let result = coroutine.resume(());
+    heap::in_model(false);
     with(|run| match result {
         CoroutineResult::Yield(()) => {
             run.lane().coroutine = Some(coroutine);

@@ -8,6 +8,7 @@ mod handles;
 mod litmus;
 mod loom_issues;
 mod loops;
+mod memory;
 mod primitives;
 mod published;
 mod threads;
