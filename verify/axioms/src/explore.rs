@@ -2,7 +2,7 @@
 
 use crate::{
     Execution, Model, Program, candidate::Candidate, choices::choices, execution::Edges, grow,
-    guess, model, orders, race,
+    guess, model, orders, program::Thread, race,
 };
 
 /// The largest number of events in an execution, including one for each location's initial value.
@@ -40,16 +40,57 @@ pub const MOST_EVENTS: usize = 64;
 /// ```
 pub fn explore(program: &Program, model: Model) -> Vec<Execution> {
     let graphs = match model {
-        Model::Interleaving | Model::Rc11 => grow::grown(program),
+        Model::Interleaving | Model::Rc11 => {
+            grow::grown_within(program, usize::MAX).unwrap_or_default()
+        }
         Model::Buffering => guess::guessed(program),
     };
     all_executions(program, model, &graphs)
 }
 
+/// What [`Model::Rc11`] allows, or `None` if more than `most` executions or `graphs` are found.
+pub(crate) fn rc11_within(program: &Program, graphs: usize, most: usize) -> Option<Vec<Execution>> {
+    if orders_at_most(program) > most as f64 {
+        return None;
+    }
+    let mut found = Vec::new();
+    for graph in grow::grown_within(program, graphs)? {
+        let all = coherent(program, &graph, false).into_iter();
+        found.extend(all.filter(|one| Model::Rc11.allows(&one.events, &one.edges)));
+        if found.len() > most {
+            return None;
+        }
+    }
+    Some(found)
+}
+
+/// The ways to order the writes of each location, if each branch is taken.
+fn orders_at_most(program: &Program) -> f64 {
+    let writes = |location, thread: &Thread| {
+        let steps = thread.steps().into_iter();
+        let writes = steps.filter(|step| step.location == Some(location) && step.kind.writes());
+        writes.count()
+    };
+    let of_location = |location| {
+        let (mut orders, mut before) = (1.0, 0);
+        for thread in program.threads() {
+            for own in 1..=writes(location, thread) {
+                before += 1;
+                orders *= before as f64 / own as f64;
+            }
+        }
+        orders
+    };
+    program.locations().map(of_location).product()
+}
+
 /// What [`Model::Buffering`] allows, or `None` if there are more than `most` ways to give each read
-/// a value.
+/// a value, or too many to order the writes of these.
 pub(crate) fn buffering_within(program: &Program, most: usize) -> Option<Vec<Execution>> {
     let graphs = guess::guessed_within(program, most)?;
+    if graphs.len() as f64 * orders_at_most(program) > 10.0 * most as f64 {
+        return None;
+    }
     Some(all_executions(program, Model::Buffering, &graphs))
 }
 

@@ -21,8 +21,9 @@ enum Write {
 /// this.
 type Sources = Vec<Vec<Option<Write>>>;
 
-/// Every graph of `program` without a cycle in program order and reads-from, each once.
-pub(crate) fn grown(program: &Program) -> Vec<Candidate> {
+/// Every graph of `program` without a cycle in program order and reads-from, each once. Returns
+/// nothing if more than `most` graphs lead to them.
+pub(crate) fn grown_within(program: &Program, most: usize) -> Option<Vec<Candidate>> {
     let threads = program.threads().iter().enumerate();
     let runs: Vec<Run<'_>> = threads
         .map(|(number, thread)| Run::new(number, thread))
@@ -39,6 +40,9 @@ pub(crate) fn grown(program: &Program) -> Vec<Candidate> {
         if !seen.insert(graph.sources.clone()) {
             continue;
         }
+        if seen.len() > most {
+            return None;
+        }
         match graph.next() {
             Next::Done => found.push(graph),
             Next::Grows(graphs) => left.extend(graphs),
@@ -46,7 +50,7 @@ pub(crate) fn grown(program: &Program) -> Vec<Candidate> {
     }
     // Sorted by what the threads did, whichever thread ran first.
     found.sort_by(|a, b| a.sources.cmp(&b.sources));
-    found.iter().map(Graph::candidate).collect()
+    Some(found.iter().map(Graph::candidate).collect())
 }
 
 #[derive(Clone)]

@@ -75,7 +75,7 @@ fn constants(program: &Program) -> Domain {
     let mut domain: Domain = program.locations().map(initial).collect();
     for step in program.steps() {
         let constant = match (step.kind, step.operand) {
-            (Kind::FetchAdd, _) => None,
+            (Kind::FetchAdd | Kind::FetchSub, _) => None,
             (_, Some(Operand::Constant(value))) => Some(value),
             _ => None,
         };

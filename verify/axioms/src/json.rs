@@ -187,7 +187,10 @@ fn memory(program: &Program, execution: &Execution) -> Json {
 
 fn of_race(program: &Program, execution: &Execution, race: &Race) -> Json {
     let location = program.variable(race.location).name.as_str();
-    let missing = execution.missing_edges(race);
+    let mut missing = execution.missing_edges(race);
+    if missing.is_empty() {
+        missing = execution.missing_chain(race);
+    }
     Json::Object(vec![
         ("location", location.into()),
         ("write", number(race.write)),

@@ -1,5 +1,6 @@
 //! Which executions are allowed: the axioms of RC11 (Lahav, Vafeiadis, Kang, Hur, Dreyer:
-//! *Repairing Sequential Consistency in C/C++11*, PLDI 2017), with the release sequences of C++20.
+//! *Repairing Sequential Consistency in C/C++11*, PLDI 2017), with the release sequences and the
+//! order of `SeqCst` operations of C++20. The crate's README has the differences.
 //!
 //! | axiom | says |
 //! |---|---|
@@ -83,9 +84,10 @@ pub(crate) fn happens_before(events: &[Event], po: &Relation, sw: &Relation) -> 
     Relation::union(&[po, sw, &first]).closure()
 }
 
-/// `([E sc] ∪ [F sc]; hb?); scb; ([E sc] ∪ hb?; [F sc])  ∪  [F sc]; (hb ∪ hb; eco; hb); [F sc]`.
+/// `([E sc] ∪ [F sc]; hb?); scb; ([E sc] ∪ hb?; [F sc])  ∪  [F sc]; hb; [F sc]`. RC11's
+/// `[F sc]; hb; eco; hb; [F sc]` is in it, because `scb` includes `eco`.
 fn psc(events: &[Event], edges: &Edges) -> Relation {
-    let Edges { rf, mo, fr, hb, .. } = edges;
+    let hb = &edges.hb;
     let size = events.len();
     let sc = Relation::identity(size, |id| events[id].is_sc());
     let fence = Relation::identity(size, |id| events[id].is_sc() && events[id].is_fence());
@@ -93,18 +95,19 @@ fn psc(events: &[Event], edges: &Edges) -> Relation {
     let start = Relation::union(&[&sc, &fence.then(&maybe_hb)]);
     let end = Relation::union(&[&sc, &maybe_hb.then(&fence)]);
     let base = start.then(&sc_before(events, edges)).then(&end);
-    let eco = Relation::union(&[rf, mo, fr]).closure();
-    let between = Relation::union(&[hb, &hb.then(&eco).then(hb)]);
-    Relation::union(&[&base, &fence.then(&between).then(&fence)])
+    Relation::union(&[&base, &fence.then(hb).then(&fence)])
 }
 
-/// `po ∪ po≠loc; hb; po≠loc ∪ hb=loc ∪ mo ∪ fr`.
+/// `po ∪ po; hb; po ∪ hb=loc ∪ eco`: what C++20 calls strongly happens before, and
+/// coherence-ordered before.
 fn sc_before(events: &[Event], edges: &Edges) -> Relation {
-    let Edges { po, mo, fr, hb, .. } = edges;
+    let Edges {
+        po, rf, mo, fr, hb, ..
+    } = edges;
     let same = |a: usize, b: usize| {
         events[a].location.is_some() && events[a].location == events[b].location
     };
-    let elsewhere = po.filter(|a, b| !same(a, b));
-    let around = elsewhere.then(hb).then(&elsewhere);
-    Relation::union(&[po, &around, &hb.filter(same), mo, fr])
+    let eco = Relation::union(&[rf, mo, fr]).closure();
+    let around = po.then(hb).then(po);
+    Relation::union(&[po, &around, &hb.filter(same), &eco])
 }

@@ -55,6 +55,8 @@ pub enum Kind {
     Swap,
     /// An atomic addition, which wraps.
     FetchAdd,
+    /// An atomic subtraction, which wraps.
+    FetchSub,
     /// An atomic compare-exchange. An event of this kind has succeeded.
     CompareExchange,
     /// A compare-exchange that has found another value: a load. Only events have this kind.
@@ -76,7 +78,10 @@ impl Kind {
 
     /// Whether it reads and writes in one step.
     pub fn is_exchange(self) -> bool {
-        matches!(self, Self::Swap | Self::FetchAdd | Self::CompareExchange)
+        matches!(
+            self,
+            Self::Swap | Self::FetchAdd | Self::FetchSub | Self::CompareExchange
+        )
     }
 
     /// Whether it is an access that is not atomic.

@@ -31,16 +31,29 @@ pub struct MissingEdge {
 }
 
 impl MissingEdge {
-    /// Says which halves of `from` and `to` would have made the edge, where `name` names the two.
-    pub(crate) fn sentence(&self, name: impl Fn(EventId) -> String) -> String {
+    /// The halves of `from` and `to` that would have made the edge, where `name` names the two.
+    fn halves(&self, name: &impl Fn(EventId) -> String) -> String {
         let release = format!("the release half of {}", name(self.from));
         let acquire = format!("the acquire half of {}", name(self.to));
-        let needed = match (self.lacks_release, self.lacks_acquire) {
+        match (self.lacks_release, self.lacks_acquire) {
             (true, true) => format!("{release} and {acquire}"),
             (true, false) => release,
             (false, _) => acquire,
-        };
-        format!("{needed} would have made the missing edge")
+        }
+    }
+
+    /// Says which halves of `from` and `to` would have made the edge.
+    pub(crate) fn sentence(&self, name: impl Fn(EventId) -> String) -> String {
+        format!("{} would have made the missing edge", self.halves(&name))
+    }
+
+    /// Says what would have made all the edges of a chain.
+    pub(crate) fn chain_sentence(chain: &[Self], name: impl Fn(EventId) -> String) -> String {
+        let halves: Vec<_> = chain.iter().map(|edge| edge.halves(&name)).collect();
+        format!(
+            "{} would have ordered them, through another thread",
+            halves.join(" and ")
+        )
     }
 }
 
@@ -70,11 +83,53 @@ pub(crate) fn races(events: &[Event], hb: &Relation) -> Vec<Race> {
 impl Execution {
     /// The synchronizes-with edges that would each order the accesses of a race: one thread saw the
     /// other's write, and an ordering was too weak. There are none if neither thread saw the other,
-    /// or saw it only through a third.
+    /// or saw it only through a third: see [`missing_chain`](Self::missing_chain).
     pub fn missing_edges(&self, race: &Race) -> Vec<MissingEdge> {
         let there = self.missing_from(race.write, race.other);
         let back = self.missing_from(race.other, race.write);
         there.into_iter().chain(back).collect()
+    }
+
+    /// The fewest synchronizes-with edges that would order the accesses of a race together, where
+    /// one thread saw something of the other's only through further threads.
+    pub fn missing_chain(&self, race: &Race) -> Vec<MissingEdge> {
+        let there = self.chains(race.write, race.other);
+        let back = self.chains(race.other, race.write);
+        let all = there.into_iter().chain(back);
+        all.min_by_key(Vec::len).unwrap_or_default()
+    }
+
+    /// What is missing on each way from `a` to `b` on which threads see what others wrote.
+    fn chains(&self, a: EventId, b: EventId) -> Vec<Vec<MissingEdge>> {
+        let at_or_before = self.edges.po.or_same();
+        let seen = self.seen_through_exchanges();
+        let thread = |id: EventId| self.events[id].thread;
+        let mut left: Vec<Vec<(EventId, EventId)>> = vec![Vec::new()];
+        let mut found = Vec::new();
+        while let Some(hops) = left.pop() {
+            let enters = core::iter::once(a).chain(hops.iter().map(|&(_, to)| to));
+            let here = hops.last().map_or(a, |&(_, to)| to);
+            if at_or_before.has(here, b) {
+                let leaves = hops.iter().skip(1).map(|&(from, _)| from);
+                let ends = enters.zip(leaves.chain([b])).zip(&hops);
+                let edges = ends.map(|((enter, leave), &(from, to))| {
+                    self.missing_edge((enter, from), (to, leave))
+                });
+                found.push(
+                    edges
+                        .filter(|edge| edge.lacks_release || edge.lacks_acquire)
+                        .collect(),
+                );
+                continue;
+            }
+            let visited: Vec<_> = enters.map(thread).collect();
+            for (from, to) in seen.pairs() {
+                if at_or_before.has(here, from) && !visited.contains(&thread(to)) {
+                    left.push([&hops[..], &[(from, to)]].concat());
+                }
+            }
+        }
+        found
     }
 
     /// The missing edges that would make `a` happen before `b`.

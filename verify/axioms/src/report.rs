@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
-    EventId, Execution, Location, Machine, Model, Program, Race, Value, explore,
-    explore::buffering_within,
+    EventId, Execution, Location, Machine, MissingEdge, Program, Race, Value,
+    explore::{buffering_within, rc11_within},
     json::{self, Json, list, number},
     language::{Mistake, Typed, parse},
     program::Thread,
@@ -14,6 +14,10 @@ use crate::{
 const SHOWN: usize = 8;
 /// How many outcomes are listed, beside those that show a mistake.
 const LISTED: usize = 64;
+/// The largest number of executions, which take some seconds.
+const MOST_EXECUTIONS: usize = 5_000;
+/// The largest number of graphs on the way to them.
+const MOST_GRAPHS: usize = 20_000;
 /// The largest number of ways to give each read a value for which load buffering is tried.
 const MOST_WAYS: usize = 20_000;
 
@@ -38,8 +42,9 @@ const MOST_WAYS: usize = 20_000;
 /// assert!(report.to_string().contains("\"right\":true"));
 /// ```
 pub fn report(text: &str) -> Json {
-    match parse(text) {
-        Ok(typed) => Report::new(&typed).json(),
+    let report = parse(text).and_then(|typed| Ok(Report::new(&typed)?.json()));
+    match report {
+        Ok(report) => report,
         Err(Mistake { line, message }) => {
             let fields = vec![("line", number(line)), ("message", Json::Text(message))];
             Json::Object(vec![("mistake", Json::Object(fields))])
@@ -60,8 +65,14 @@ struct Report<'t> {
 }
 
 impl<'t> Report<'t> {
-    fn new(typed: &'t Typed) -> Self {
-        let (complete, executions) = explored(&typed.program);
+    fn new(typed: &'t Typed) -> Result<Self, Mistake> {
+        let too_many = || Mistake {
+            line: typed.lines.iter().flatten().copied().max().unwrap_or(1),
+            message: format!(
+                "the program has too many executions, more than {MOST_EXECUTIONS}: leave an operation out"
+            ),
+        };
+        let (complete, executions) = explored(&typed.program).ok_or_else(too_many)?;
         let mut report = Self {
             typed,
             complete,
@@ -75,7 +86,7 @@ impl<'t> Report<'t> {
         }
         report.findings = report.races();
         report.findings.extend(report.broken());
-        report
+        Ok(report)
     }
 
     /// A finding for each pair of lines that race. An execution shows it best if it reads an old
@@ -126,10 +137,11 @@ impl<'t> Report<'t> {
         let place = &self.typed.program.variable(race.location).name;
         let (one, other) = (name(race.write), name(race.other));
         let missing = execution.missing_edges(race);
-        let why = missing.first().map_or_else(
-            || "neither thread has seen anything of the other".to_owned(),
-            |missing| missing.sentence(name),
-        );
+        let why = match (missing.first(), execution.missing_chain(race)) {
+            (Some(missing), _) => missing.sentence(name),
+            (None, chain) if !chain.is_empty() => MissingEdge::chain_sentence(&chain, name),
+            _ => "neither thread has seen anything of the other".to_owned(),
+        };
         format!("data race on {place}: nothing orders {one} and {other}; {why}")
     }
 
@@ -266,17 +278,19 @@ fn values(typed: &Typed, execution: &Execution) -> Values {
     registers.chain(locations).collect()
 }
 
-/// The executions of a program, and whether load buffering is among them if it is allowed.
-fn explored(program: &Program) -> (bool, Vec<Execution>) {
+/// The executions of a program, and whether load buffering is among them if it is allowed. Returns
+/// nothing if there are too many.
+fn explored(program: &Program) -> Option<(bool, Vec<Execution>)> {
+    let rc11 = rc11_within(program, MOST_GRAPHS, MOST_EXECUTIONS)?;
     if !can_buffer(program) {
-        return (true, explore(program, Model::Rc11));
+        return Some((true, rc11));
     }
     let Some(mut executions) = buffering_within(program, MOST_WAYS) else {
-        return (false, explore(program, Model::Rc11));
+        return Some((false, rc11));
     };
     let happens = |one: &Execution| Machine::ALL.into_iter().any(|machine| machine.allows(one));
     executions.retain(|one| one.is_causal() || happens(one));
-    (true, executions)
+    Some((true, executions))
 }
 
 /// Whether program order and reads-from can form a cycle. A cycle leaves at least two threads, each

@@ -31,6 +31,7 @@ pub fn label(program: &Program, event: &Event) -> String {
         Kind::Store => format!("store {place}: {written}, {ordering}"),
         Kind::Swap => format!("swap {place}: {read} -> {written}, {ordering}"),
         Kind::FetchAdd => format!("add {place}: {read} -> {written}, {ordering}"),
+        Kind::FetchSub => format!("subtract {place}: {read} -> {written}, {ordering}"),
         Kind::CompareExchange => {
             format!("compare_exchange {place}: {read} -> {written}, {ordering}")
         }

@@ -98,6 +98,9 @@ impl<'p> Run<'p> {
             Kind::FetchAdd => operand
                 .zip(read)
                 .map(|(more, found)| found.wrapping_add(more)),
+            Kind::FetchSub => operand
+                .zip(read)
+                .map(|(less, found)| found.wrapping_sub(less)),
             _ => operand,
         };
         let needs = self.needs(step);

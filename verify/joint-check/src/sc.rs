@@ -1,16 +1,17 @@
-//! The axiom of RC11 on `SeqCst` (Lahav, Vafeiadis, Kang, Hur, Dreyer: *Repairing Sequential
-//! Consistency in C/C++11*, PLDI 2017, section 4): `psc` is acyclic.
+//! The axiom on `SeqCst`: `psc` is acyclic. It is RC11's (Lahav, Vafeiadis, Kang, Hur, Dreyer:
+//! *Repairing Sequential Consistency in C/C++11*, PLDI 2017, section 4) with C++20's words: `eco`
+//! is its *coherence-ordered before*, and `sb; hb; sb` its *strongly happens before*. RC11 has
+//! `mo ∪ rb` and `sb≠loc; hb; sb≠loc` in their places.
 //!
 //! ```text
-//! scb      =  sb ∪ sb≠loc; hb; sb≠loc ∪ hb=loc ∪ mo ∪ rb
-//! psc_base =  ([E sc] ∪ [F sc]; hb?); scb; ([E sc] ∪ hb?; [F sc])
-//! psc_F    =  [F sc]; (hb ∪ hb; eco; hb); [F sc]
-//! psc      =  psc_base ∪ psc_F
+//! scb =  sb ∪ sb; hb; sb ∪ hb=loc ∪ eco
+//! psc =  ([E sc] ∪ [F sc]; hb?); scb; ([E sc] ∪ hb?; [F sc])  ∪  [F sc]; hb; [F sc]
 //! ```
 //!
-//! Here `sb` is program order, `hb` happens-before, `mo` modification order, `rb` from reads to the
-//! writes after those that they read from, and `eco` is `(rf ∪ mo ∪ rb)⁺`. `E sc` are the `SeqCst`
-//! events, and `F sc` the fences among them.
+//! Here `sb` is program order, `hb` happens-before, and `eco` is `(rf ∪ mo ∪ rb)⁺`: reads-from,
+//! modification order, and from reads to the writes after those that they read from. `E sc` are the
+//! `SeqCst` events, and `F sc` the fences among them. An exchange is two events here, and nothing
+//! lies between them in `sb; hb; sb`.
 //!
 //! The events are numbered by thread and then in program order, and a set of events is a row of
 //! bits. The events of a thread that happen after an event are a suffix of that thread, because
@@ -18,6 +19,7 @@
 //! each is made of ranges.
 
 use core::ops::Range;
+use std::collections::BTreeMap;
 
 use crate::graph::{Event, Graph, Id, Kind};
 
@@ -45,16 +47,18 @@ impl Set {
     }
 }
 
+/// The rank of an event that neither writes nor reads a write.
+const UNRANKED: usize = usize::MAX;
+
 struct Relations<'a> {
     events: Vec<&'a Event>,
     /// The numbers of each thread's events.
     threads: Vec<Range<usize>>,
     /// The `SeqCst` events.
     sc: Vec<usize>,
-    /// The locations with their writes, in modification order.
-    writes: Vec<(Id, Id)>,
-    /// Twice the position of each write in that list. The rank of a read is one more than that of
-    /// its write.
+    /// Twice the position of each write in a list in which the writes of a location are
+    /// in modification order. The rank of a read is one more than that of its write. `eco` leads to
+    /// the events of the location with a higher rank.
     ranks: Vec<usize>,
 }
 
@@ -72,17 +76,15 @@ pub(crate) fn is_consistent(graph: &Graph) -> bool {
     let threads = threads.collect();
     let events: Vec<_> = graph.events().collect();
     let sc = (0..events.len()).filter(|&n| events[n].is_sc()).collect();
-    let ranks = vec![usize::MAX; events.len()];
+    let ranks = vec![UNRANKED; events.len()];
     let mut relations = Relations {
         events,
         threads,
         sc,
-        writes: Vec::new(),
         ranks,
     };
     let orders = (0..graph.threads.len() as u8).flat_map(|thread| graph.orders(thread));
-    for (place, (made, write)) in orders.enumerate() {
-        relations.writes.push((made, write));
+    for (place, (_, write)) in orders.enumerate() {
         let write = relations.number(write);
         relations.ranks[write] = 2 * place;
     }
@@ -123,6 +125,23 @@ impl Relations<'_> {
         })
     }
 
+    /// The event after which the next operation of the thread comes: the write of an exchange.
+    fn end_of(&self, n: usize) -> usize {
+        let event = self.events[n];
+        let writes = event.kind.is_read() && event.outcome().0.is_some();
+        n + usize::from(writes)
+    }
+
+    /// Adds the events to which `eco` leads from one of a location with this rank.
+    fn add_eco(&self, set: &mut Set, place: Id, rank: usize) {
+        for (m, event) in self.events.iter().enumerate() {
+            let is_later = self.ranks[m] > rank && self.ranks[m] != UNRANKED;
+            if is_later && event.place == place {
+                set.insert(m);
+            }
+        }
+    }
+
     /// The events to which `scb` leads from an event.
     fn before(&self, n: usize) -> Set {
         let event = self.events[n];
@@ -134,37 +153,28 @@ impl Relations<'_> {
                 set.insert(later);
             }
         }
-        let later = self.writes.iter().skip(self.ranks[n] / 2 + 1);
-        let later = later.filter(|(place, _)| *place == event.place);
-        later.for_each(|&(_, write)| set.insert(self.number(write)));
-        let elsewhere = (n + 1..own.end).find(|&next| !is_same(event, self.events[next]));
-        if let Some(first) = elsewhere {
-            // What happens after the first such event includes what happens after the others.
-            for range in self.after(first) {
-                let Some(one) = range.clone().next() else {
-                    continue;
-                };
-                // Every event is preceded by one at another location, unless all are at the same
-                // one.
-                let one = self.events[one];
-                let mut others = range.clone().skip(1);
-                let change = others.find(|&n| !is_same(one, self.events[n]));
-                (change.unwrap_or(range.end)..range.end).for_each(|later| set.insert(later));
+        self.add_eco(&mut set, event.place, self.ranks[n]);
+        let next = self.end_of(n) + 1;
+        if own.contains(&next) {
+            // What happens after the next operation includes what happens after later ones.
+            for range in self.after(next) {
+                if !range.is_empty() {
+                    let first = self.end_of(range.start);
+                    (first + 1..range.end).for_each(|later| set.insert(later));
+                }
             }
         }
         set
     }
 
-    /// Returns the events to which `hb; scb` and `hb; eco` lead from a fence.
-    fn beyond(&self, n: usize) -> [Set; 2] {
-        let size = self.events.len();
-        let (mut reached, mut between) = (Set::new(size), Set::new(size));
+    /// Adds the events to which `hb; scb` leads from a fence.
+    fn add_beyond(&self, set: &mut Set, n: usize) {
         // The lowest rank of each location.
-        let mut lowest = vec![usize::MAX; size];
+        let mut lowest = BTreeMap::new();
         for range in self.after(n) {
             for m in range.clone() {
                 let event = self.events[m];
-                let lowest = &mut lowest[self.number(event.place)];
+                let lowest = lowest.entry(event.place).or_insert(UNRANKED);
                 *lowest = self.ranks[m].min(*lowest);
                 // The first event of a thread is reached only from one at the same location.
                 let reaches = |other: usize| {
@@ -172,48 +182,32 @@ impl Relations<'_> {
                     other.id != event.id && is_same(other, event) && other.id.is_in(&event.hb)
                 };
                 if m > range.start || self.after(n).flatten().any(reaches) {
-                    reached.insert(m);
+                    set.insert(m);
                 }
             }
         }
-        for (m, event) in self.events.iter().enumerate() {
-            if self.ranks[m] > lowest[self.number(event.place)] {
-                between.insert(m);
-                if event.kind.is_write() {
-                    reached.insert(m);
-                }
-            }
+        for (place, rank) in lowest {
+            self.add_eco(set, place, rank);
         }
-        [reached, between]
     }
 
     /// The `SeqCst` events to which `psc` leads from one, by their positions in `sc`.
     fn psc(&self, n: usize) -> Set {
         let mut reached = self.before(n);
-        let mut between = Set::new(self.events.len());
         if self.is_fence(n) {
-            let [beyond, eco] = self.beyond(n);
-            reached.add(&beyond);
-            between = eco;
+            self.add_beyond(&mut reached, n);
         }
-        // The first event of each thread in a set.
-        let firsts = |set: &Set| {
-            let first = |thread: &Range<usize>| thread.clone().find(|&n| set.holds(n));
-            self.threads.iter().map(first).collect::<Vec<_>>()
-        };
-        let [reached_first, between_first] = [firsts(&reached), firsts(&between)];
-        let happens_before = |firsts: &[Option<usize>], fence: usize| {
-            let mut firsts = firsts.iter().flatten();
-            firsts.any(|&n| n != fence && self.events[n].id.is_in(&self.events[fence].hb))
+        // The first event of each thread that is reached.
+        let first = |thread: &Range<usize>| thread.clone().find(|&n| reached.holds(n));
+        let firsts: Vec<_> = self.threads.iter().filter_map(first).collect();
+        let is_before = |one: usize, fence: usize| {
+            one != fence && self.events[one].id.is_in(&self.events[fence].hb)
         };
         let mut found = Set::new(self.sc.len());
         for (place, &other) in self.sc.iter().enumerate() {
             let fences = || {
-                let id = self.events[n].id;
-                happens_before(&reached_first, other)
-                    || self.is_fence(n)
-                        && (n != other && id.is_in(&self.events[other].hb)
-                            || happens_before(&between_first, other))
+                firsts.iter().any(|&one| is_before(one, other))
+                    || self.is_fence(n) && is_before(n, other)
             };
             if reached.holds(other) || self.is_fence(other) && fences() {
                 found.insert(place);

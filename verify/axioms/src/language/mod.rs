@@ -18,7 +18,7 @@
 //! ```
 //!
 //! Further operations are `old = x.swap(1, AcqRel)`, `old = x.fetch_add(1, Relaxed)`,
-//! `old = x.compare_exchange(0, 1, AcqRel, Acquire)`, where `old` is 0 only if it has succeeded,
+//! `old = x.fetch_sub(1, Release)`, `old = x.compare_exchange(0, 1, AcqRel, Acquire)`, where `old` is 0 only if it has succeeded,
 //! and `fence(SeqCst)`. An `if` may have an `else`. A line that starts with `never` names values
 //! that are wrong together at the end. The name of a location there means its last value.
 //!
@@ -38,8 +38,9 @@ use crate::{Execution, Location, Program, Register, Value};
 
 /// The largest number of threads.
 pub const MOST_THREADS: usize = 4;
-/// The largest number of operations in all threads together, fences included.
-pub const MOST_OPERATIONS: usize = 8;
+/// The largest number of operations in all threads together, fences included. A report is also
+/// limited by the number of executions, which most programs of so many operations exceed.
+pub const MOST_OPERATIONS: usize = 32;
 /// The largest number of locations.
 pub const MOST_LOCATIONS: usize = 6;
 

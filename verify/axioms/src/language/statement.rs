@@ -7,11 +7,12 @@ use crate::{
 };
 
 /// The operations of an atomic location: the name, the kind, and an ordering that fits it.
-const METHODS: [(&str, Kind, &str); 5] = [
+const METHODS: [(&str, Kind, &str); 6] = [
     ("load", Kind::Load, "Acquire"),
     ("store", Kind::Store, "Release"),
     ("swap", Kind::Swap, "AcqRel"),
     ("fetch_add", Kind::FetchAdd, "AcqRel"),
+    ("fetch_sub", Kind::FetchSub, "AcqRel"),
     ("compare_exchange", Kind::CompareExchange, "AcqRel, Acquire"),
 ];
 
@@ -167,7 +168,7 @@ impl<'t> Parser<'t> {
         let Some((_, kind, ordering)) = METHODS.into_iter().find(|(known, ..)| *known == method)
         else {
             return self.wrong(format!(
-                "there is no {method}: write `{name}.load(Acquire)`, `{name}.store(1, Release)`, `{name}.swap(1, AcqRel)`, `{name}.fetch_add(1, AcqRel)` or `{name}.compare_exchange(0, 1, AcqRel, Acquire)`"
+                "there is no {method}: write `{name}.load(Acquire)`, `{name}.store(1, Release)`, `{name}.swap(1, AcqRel)`, `{name}.fetch_add(1, AcqRel)`, `{name}.fetch_sub(1, AcqRel)` or `{name}.compare_exchange(0, 1, AcqRel, Acquire)`"
             ));
         };
         self.call(location, kind, token.line, register)

@@ -248,7 +248,7 @@ function drawStep() {
 const numberOf = (one, id) => one.timeline.indexOf(id) + 1;
 const isShown = (one, id) => one.timeline.indexOf(id) < shown.step;
 const isFirst = (one, id) => one.events[id].thread === null;
-const kindOf = (event) => ({ fetchadd: "fetch_add", compareexchange: "compare_exchange", failedexchange: "compare_exchange" })[event.kind] ?? event.kind;
+const kindOf = (event) => ({ fetchadd: "fetch_add", fetchsub: "fetch_sub", compareexchange: "compare_exchange", failedexchange: "compare_exchange" })[event.kind] ?? event.kind;
 /** The line of an event in the text of the program. */
 const lineOf = (event) => shown.subject.lines[event.thread][event.step];
 const whoOf = (event) => isProgram() ? `${shown.subject.threads[event.thread]}, line ${lineOf(event)}` : `the ${shown.subject.threads[event.thread]}`;
@@ -551,6 +551,7 @@ const OPERATIONS = {
   store: (atomic) => [`${atomic}.store(1, Release)`],
   swap: (atomic, plain, fresh) => [`${fresh} = ${atomic}.swap(1, AcqRel)`],
   fetch_add: (atomic, plain, fresh) => [`${fresh} = ${atomic}.fetch_add(1, AcqRel)`],
+  fetch_sub: (atomic, plain, fresh) => [`${fresh} = ${atomic}.fetch_sub(1, AcqRel)`],
   compare_exchange: (atomic, plain, fresh) => [`${fresh} = ${atomic}.compare_exchange(0, 1, AcqRel, Acquire)`],
   fence: () => ["fence(SeqCst)"],
   read: (atomic, plain, fresh) => [`${fresh} = ${plain}`],
@@ -566,7 +567,7 @@ function declared(word) {
 /** Adds an operation after the line of the cursor, or to the last thread if that is in none. */
 function insert(kind) {
   const cursor = cursorLine();
-  for (const [word, name, kinds] of [["atomic", "x", "load store swap fetch_add compare_exchange"], ["plain", "data", "read write"]]) {
+  for (const [word, name, kinds] of [["atomic", "x", "load store swap fetch_add fetch_sub compare_exchange"], ["plain", "data", "read write"]]) {
     if (kinds.split(" ").includes(kind) && !declared(word).length) {
       splice(0, 0, `${word} ${name}`);
       byId("text").setSelectionRange(...Array(2).fill(linesTyped().slice(0, cursor + 2).join("\n").length));

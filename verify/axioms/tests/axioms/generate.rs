@@ -212,6 +212,7 @@ impl Move {
             Kind::Store => format!("{place}.store({value}, {ordering:?})"),
             Kind::Swap => format!("{register} = {place}.swap({value}, {ordering:?})"),
             Kind::FetchAdd => format!("{register} = {place}.fetch_add({value}, {ordering:?})"),
+            Kind::FetchSub => format!("{register} = {place}.fetch_sub({value}, {ordering:?})"),
             Kind::CompareExchange => {
                 let failure = match ordering {
                     Ordering::SeqCst => Ordering::SeqCst,

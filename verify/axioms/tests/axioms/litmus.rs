@@ -164,10 +164,26 @@ R: x=1.$1; y=1.$1 | y=2.$1; a=x.$2
     ? y=2 a=0: rlx rlx yes; rel acq yes; sc sc no
 RWC: x=1.$1 | a=x.$2; b=y.$2 | y=1.$1; c=x.$2
     ? a=1 b=0 c=0: rlx rlx yes; rel acq yes; sc sc no
-# The path from one `SeqCst` event to the other begins and ends with program order to another
-# location, which RC11 keeps.
+# The path from one `SeqCst` event to the other begins and ends with program order. C++20 keeps it
+# at one location as well, where RC11 does not.
 SB+ra hop: x=1.sc; z=1.rel | a=z.acq; b=y.sc | y=1.sc; c=x.sc
     ? a=1 b=0 c=0: no
+SB+ra hop at the locations: x=1.sc; x=2.rel | a=x.acq; b=y.sc | y=1.sc; c=x.sc
+    ? a=2 b=0 c=0: no
+# A `SeqCst` fence comes before what its thread's later stores are acquired by. By the letter, C++20
+# orders the fence only before accesses of the location.
+fence, then an acquired store: y=1; F.$1; x=1 | a=x.acq; z=1.sc | z=2.sc; b=y.sc
+    ? a=1 z=2 b=0: sc no; rel yes
+# Only the loads are `SeqCst`. C++20 orders them through the stores that they read (*coherence-ordered
+# before*), where RC11 does not.
+IRIW of SeqCst loads: x=1.$1 | y=1.$1 | a=x.sc; b=y.sc | c=y.sc; d=x.sc
+    ? a=1 b=0 c=1 d=0: rlx no; rel no; sc no
+IRIW of SeqCst loads, swaps: e=x<-1.$1 | f=y<-1.$1 | a=x.sc; b=y.sc | c=y.sc; d=x.sc
+    ? a=1 b=0 c=1 d=0: rlx no; acqrel no; sc no
+RWC of SeqCst loads: x=1.$1 | a=x.sc; b=y.sc | y=1.sc; c=x.sc
+    ? a=1 b=0 c=0: rlx no; rel no; sc no
+IRIW with one weak load: x=1.rel | y=1.rel | a=x.sc; b=y.$1 | c=y.sc; d=x.sc
+    ? a=1 b=0 c=1 d=0: sc no; acq yes
 
 # What a release and an acquire rule out.
 MP: x=1; y=1.$1 | a=y.$2; b=x
@@ -321,6 +337,14 @@ S+ctrl: x=2; y=1.$1 | a=y; if a=1: x=1
 # As in the model of POWER: `lwsync` in the writer is not enough, even with `sync` in the reader.
 R: x=1; F.$1; y=1 | y=2; F.$2; a=x
     ? y=2 a=0: acqrel sc power; sc acqrel x86 power riscv; sc sc no
+
+# What the language forbids beyond RC11's paper, and beyond C++20's letter.
+SB+ra hop at the locations: x=1.sc; x=2.rel | a=x.acq; b=y.sc | y=1.sc; c=x.sc
+    ? a=2 b=0 c=0: no
+IRIW of SeqCst loads: x=1 | y=1 | a=x.sc; b=y.sc | c=y.sc; d=x.sc
+    ? a=1 b=0 c=1 d=0: no
+fence, then an acquired store: y=1; F.sc; x=1 | a=x.acq; z=1.sc | z=2.sc; b=y.sc
+    ? a=1 z=2 b=0: no
 
 # One location is coherent, and exchanges lose nothing.
 CoRR: x=1 | a=x; b=x

@@ -112,6 +112,63 @@ fn threads_that_never_meet_are_said_not_to() {
     );
 }
 
+/// The reader has seen the writer through a third thread.
+#[test]
+fn a_race_through_a_third_thread_names_the_halves_of_the_chain() {
+    let with = |first: &str, second: &str| {
+        let report = report(&format!(
+            "plain d\natomic x, y\nthread a {{\nd = 1\nx.store(1, {first})\n}}\nthread b {{\np = x.load(Acquire)\nif p == 1 {{\ny.store(1, {second})\n}}\n}}\nthread c {{\nq = y.load(Acquire)\nif q == 1 {{\nr = d\n}}\n}}"
+        ));
+        sentences(&report)
+    };
+    assert_eq!(with("Release", "Release"), "[]");
+    let through = "would have ordered them, through another thread";
+    let release = |line| format!("the release half of line {line}");
+    let (first, second) = (release(5), release(10));
+    assert!(with("Relaxed", "Release").contains(&format!("; {first} {through}")));
+    assert!(with("Release", "Relaxed").contains(&format!("; {second} {through}")));
+    assert!(with("Relaxed", "Relaxed").contains(&format!("; {first} and {second} {through}")));
+}
+
+/// Of a program of more than eight operations, what counts is how many executions it has.
+#[test]
+fn a_program_is_as_long_as_its_executions_allow() {
+    let seqlock = "
+atomic s, x, y
+thread writer {
+  s.store(1, Relaxed)
+  fence(Release)
+  x.store(1, Relaxed)
+  y.store(1, Relaxed)
+  s.store(2, Release)
+}
+thread reader {
+  a = s.load(Acquire)
+  b = x.load(Relaxed)
+  c = y.load(Relaxed)
+  fence(Acquire)
+  e = s.load(Relaxed)
+}
+never a == 0 && e == 0 && b == 1 && c == 0
+never a == 0 && e == 0 && b == 0 && c == 1
+";
+    assert!(is(&report(seqlock), "right"));
+    let torn = report(&seqlock.replace("  fence(Acquire)\n", ""));
+    assert!(!is(&torn, "right"));
+    let thread = |n: usize| {
+        format!(
+            "thread t{n} {{ {} }}\n",
+            "x.fetch_sub(1, Relaxed) ".repeat(4)
+        )
+    };
+    let report = report(&format!(
+        "atomic x = 12\n{}",
+        (0..3).map(thread).collect::<String>()
+    ));
+    let mistake = field(&report, "mistake").to_string();
+    assert!(mistake.contains("more than 5000"), "{mistake}");
+}
+
 #[test]
 fn a_mistake_is_all_there_is_to_report() {
     let report = report("atomic x\nthread a { x.store(1) }");

@@ -243,7 +243,7 @@ fn the_programs_that_race_are_those_of_the_axioms() {
 }
 
 /// The classic shapes, with an ordering for writes and one for reads.
-const SHAPES: [(&str, &str); 11] = [
+const SHAPES: [(&str, &str); 13] = [
     ("SB", "x=1.$1; a=y.$2 | y=1.$1; b=x.$2"),
     ("SB+fences", "x=1.$1; F.sc; a=y.$2 | y=1.$1; F.sc; b=x.$2"),
     ("MP", "x=1.$1; y=1.$1 | a=y.$2; b=x.$2"),
@@ -253,6 +253,14 @@ const SHAPES: [(&str, &str); 11] = [
     (
         "IRIW+fences",
         "x=1.$1 | y=1.$1 | a=x.$2; F.sc; b=y.$2 | c=y.$2; F.sc; d=x.$2",
+    ),
+    (
+        "IRIW of SeqCst loads",
+        "x=1.$1 | y=1.$1 | a=x.sc; b=y.sc | c=y.sc; d=x.$2",
+    ),
+    (
+        "SB+ra hop",
+        "x=1.$1; x=2.rel | a=x.acq; b=y.$2 | y=1.$1; c=x.$2",
     ),
     ("CoRR", "x=1.$1 | x=2.$1 | a=x.$2; b=x.$2 | c=x.$2; d=x.$2"),
     (
