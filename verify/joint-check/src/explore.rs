@@ -57,6 +57,11 @@ impl Steps {
         }
         let (written, ordering) = read.outcome();
         let Some(written) = written else {
+            // If it is an exchange all the same, it comes before the next one of its location.
+            let next = graph.at(source).newer.filter(|_| !graph.is_free(source));
+            if read.is_exchange() && next.is_some_and(|next| next.is_in(&read.porf)) {
+                return Vec::new();
+            }
             // A thread that waits for another value waits for the last write. If it skipped that
             // write, nothing would change its read, and it would wait forever.
             let is_last = graph.order(read.place).next_back() == read.source;

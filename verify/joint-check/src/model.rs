@@ -89,6 +89,10 @@ pub struct Builder {
     pub workers: usize,
     /// The line of a failure, to run that execution alone. `JOINT_CHECK_REPLAY` sets it.
     pub replay: Option<String>,
+    /// Takes an exchange that writes the value that it has read, and releases nothing, for a load:
+    /// the order of such exchanges is not explored. True by default. Without it, there are as many
+    /// executions as the axioms have.
+    pub merges: bool,
     /// Keeps all graphs, to count those that are visited twice.
     pub finds_duplicates: bool,
 }
@@ -123,6 +127,7 @@ impl Default for Builder {
             log: false,
             workers: workers(),
             replay: std::env::var(REPLAY).ok(),
+            merges: true,
             finds_duplicates: std::env::var_os("JOINT_CHECK_TWICE").is_some(),
         }
     }
@@ -167,6 +172,7 @@ impl Builder {
             // The steps of a thread have numbers of 16 bits.
             events: self.max_branches.min(65_000),
             deviations: self.deviations,
+            merges: self.merges,
         };
         if let Some(line) = &self.replay {
             let guide = parse(line).unwrap_or_else(|| panic!("{REPLAY} is no line of a failure"));

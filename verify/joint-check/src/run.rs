@@ -188,6 +188,8 @@ pub(crate) struct Limits {
     pub(crate) events: usize,
     /// Deviations of a graph.
     pub(crate) deviations: Option<usize>,
+    /// Whether exchanges that change nothing are loads.
+    pub(crate) merges: bool,
 }
 
 impl Limits {

@@ -2,6 +2,8 @@
 
 use core::{mem::discriminant, sync::atomic::Ordering};
 
+use joint_facade::releases;
+
 /// The largest number of threads of a model, the main thread included.
 pub const MAX_THREADS: usize = 8;
 
@@ -175,6 +177,8 @@ pub(crate) struct Event {
     /// Its location: its own name if it has none.
     pub(crate) place: Id,
     pub(crate) ordering: Ordering,
+    /// Whether it is a load if it is an exchange that writes what it reads, and releases nothing.
+    pub(crate) merges: bool,
     /// The write that it reads from.
     pub(crate) source: Option<Id>,
     pub(crate) value: u64,
@@ -185,7 +189,7 @@ pub(crate) struct Event {
     pub(super) before: u16,
     /// If it is a write: its neighbours in modification order.
     pub(super) older: Option<Id>,
-    pub(super) newer: Option<Id>,
+    pub(crate) newer: Option<Id>,
     /// If it makes a location: the last write of that, and each thread's last access, as `before`.
     pub(super) newest: Id,
     pub(super) last: Clock,
@@ -209,6 +213,7 @@ impl Event {
             kind,
             place,
             ordering,
+            merges: false,
             source: None,
             value: 0,
             written: 0,
@@ -233,7 +238,16 @@ impl Event {
         };
         let written = op.writes(self.value);
         let succeeds = written.is_some() || matches!(op, Op::Load);
-        (written, if succeeds { self.ordering } else { failure })
+        let ordering = if succeeds { self.ordering } else { failure };
+        // Whoever reads from its write learns what a reader of the write before it learns.
+        let releases = releases(ordering) || self.fenced != [0; MAX_THREADS];
+        let is_load = self.merges && written == Some(self.value) && !releases;
+        (written.filter(|_| !is_load), ordering)
+    }
+
+    /// Whether a read writes, or would if it was not a load for that reason.
+    pub(crate) fn is_exchange(&self) -> bool {
+        matches!(self.kind, Kind::Read { op, .. } if op.writes(self.value).is_some())
     }
 
     pub(crate) fn is_sc(&self) -> bool {

@@ -44,7 +44,7 @@ impl Run {
             Kind::Spawn(child) => value = child.into(),
             Kind::Drop { is_last } => value = is_last.into(),
             Kind::Read { op, .. } => {
-                if let Some(written) = op.writes(value) {
+                if let (Some(written), _) = event.outcome() {
                     lane.at += 1;
                     self.graph.at_mut(id.next()).written = written;
                 } else if op.blocks(value) {

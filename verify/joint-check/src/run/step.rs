@@ -32,6 +32,7 @@ impl Run {
         let mut event = request.event(id);
         match request {
             Request::Access { .. } => {
+                event.merges = self.limits.merges;
                 steps.read(core::mem::take(&mut self.graph), event);
                 return self.take(steps, id, kept);
             }
