@@ -79,6 +79,9 @@ type Mark = (usize, usize, bool);
 struct Marks {
     found: Vec<Mark>,
     seen: BTreeSet<(usize, usize)>,
+    /// Whether the function is a `with` or a `with_mut`, as crates with models for loom have them:
+    /// they call a closure with the pointer, to read or to write.
+    with: Option<bool>,
 }
 
 /// Returns the source with marks.
@@ -199,9 +202,20 @@ impl<'ast> Visit<'ast> for Marks {
                 self.add(get, true);
             } else if name.is_some_and(|name| is_in(POINTER_READS, name)) {
                 self.add(get, false);
+            } else if let Some(writes) = self.with {
+                self.add(get, writes);
             }
         }
         visit::visit_expr_call(self, call);
+    }
+
+    fn visit_impl_item_fn(&mut self, item: &'ast syn::ImplItemFn) {
+        let name = item.sig.ident.to_string();
+        let kinds = [("with_mut", true), ("with", false)];
+        let kind = kinds.into_iter().find(|(kind, _)| name == *kind);
+        let before = core::mem::replace(&mut self.with, kind.map(|(_, writes)| writes));
+        visit::visit_impl_item_fn(self, item);
+        self.with = before;
     }
 }
 

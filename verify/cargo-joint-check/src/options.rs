@@ -26,6 +26,7 @@ Options:
       --dep LINE               a line of [dependencies] for the test; may be given again
       --out FOLDER             where the turned source goes: otherwise target/joint-check
       --checker FOLDER         the source of joint-check: otherwise that of the registry
+      --leaks                  an `Arc` that is never dropped is a failure
       --unchecked              go on where an atomic is made of other memory by a cast
       --build                  only turn and build
   -h, --help                   print this
@@ -69,6 +70,7 @@ pub(crate) struct Options {
     pub(crate) dependencies: Vec<String>,
     pub(crate) out: PathBuf,
     pub(crate) checker: Option<PathBuf>,
+    pub(crate) leaks: bool,
     pub(crate) unchecked: bool,
     pub(crate) build: bool,
     /// What follows `--`.
@@ -93,6 +95,7 @@ impl Options {
             dependencies: Vec::new(),
             out: "target/joint-check".into(),
             checker: None,
+            leaks: false,
             unchecked: false,
             build: false,
             arguments: rest.iter().skip(1).cloned().collect(),
@@ -132,6 +135,7 @@ impl Options {
                 Long("dep") => self.dependencies.push(words.value()?.string()?),
                 Long("out") => self.out = words.value()?.into(),
                 Long("checker") => self.checker = Some(words.value()?.into()),
+                Long("leaks") => self.leaks = true,
                 Long("unchecked") => self.unchecked = true,
                 Long("build") => self.build = true,
                 Value(name) if self.subject.name.is_empty() => {

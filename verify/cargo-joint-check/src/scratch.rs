@@ -23,8 +23,9 @@ pub(crate) enum Ended {
 }
 
 pub(crate) struct Scratch {
+    /// The folder of all crates.
+    out: PathBuf,
     folder: PathBuf,
-    build: PathBuf,
     notes: Vec<String>,
 }
 
@@ -43,7 +44,7 @@ impl Scratch {
         let folder = out.join(format!("{}-{}", subject.name, subject.version));
         let mut scratch = Self {
             folder: folder.clone(),
-            build: out.join("build"),
+            out: out.clone(),
             notes: Vec::new(),
         };
         let mut turned = vec![subject];
@@ -151,7 +152,9 @@ impl Scratch {
             let text = fs::read_to_string(file).map_err(|why| said(&why))?;
             let syntax = syn::parse_file(&text).map_err(|why| said(&why))?;
             let name = file.file_name().ok_or_else(|| said(&"it is no file"))?;
-            write(&tests.join(name), &as_models(&text, &syntax))?;
+            let models = as_models(&text, &syntax);
+            let syntax = syn::parse_file(&models).map_err(|why| said(&why))?;
+            write(&tests.join(name), &cells::mark(&models, &syntax))?;
         }
         Ok(())
     }
@@ -161,16 +164,14 @@ impl Scratch {
         cargo
             .args(arguments)
             .current_dir(self.folder.join("test"))
-            .env("CARGO_TARGET_DIR", &self.build)
+            .env("CARGO_TARGET_DIR", self.out.join("build"))
             // The package in std's place has what only std may have: handles of trait objects.
             .env("RUSTC_BOOTSTRAP", "joint_std")
-            // Failures name the files of the crates without the way to them.
+            // Failures name the files of the crates without the way to them. The flags are the same
+            // for all crates, so that the checker is built once.
             .env(
                 "RUSTFLAGS",
-                format!(
-                    "--cap-lints allow --remap-path-prefix {}/=",
-                    self.folder.display()
-                ),
+                format!("--cap-lints allow --remap-path-prefix {}/=", self.out.display()),
             );
         cargo
     }
@@ -178,7 +179,12 @@ impl Scratch {
     /// Returns the versions of all dependencies.
     fn versions(&self, turned: &[Source]) -> Result<BTreeMap<String, String>, String> {
         let own = ["joint-check-test", &turned[0].name];
-        let tree = ["tree", "--prefix=none", "--edges=normal", "--format={p}"];
+        let tree = [
+            "tree",
+            "--prefix=none",
+            "--edges=normal,no-proc-macro",
+            "--format={p}",
+        ];
         let pruned = shim::NAMES.map(|(_, package)| format!("--prune={package}"));
         let run = |more: &[&str]| {
             let output = self.cargo(&[&tree, more].concat()).args(&pruned).output();

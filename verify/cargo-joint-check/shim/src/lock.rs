@@ -177,7 +177,9 @@ impl Condvar {
     ) -> LockResult<MutexGuard<'a, T>> {
         let model = self.0.get(None);
         let _side = checker();
-        guard.held = guard.held.take().and_then(|held| model.wait(held).ok());
+        if let Some(held) = guard.held.take() {
+            guard.held = model.wait(held).ok();
+        }
         Ok(guard)
     }
 

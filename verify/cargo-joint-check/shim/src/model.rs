@@ -5,7 +5,7 @@ use real::{
     io::set_output_capture,
     panic::{catch_unwind, resume_unwind},
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc, Mutex, OnceLock, PoisonError,
         atomic::{AtomicU64, Ordering::Relaxed},
     },
     time::Instant,
@@ -17,6 +17,12 @@ use crate::{
     memory::{self, user},
     slot::{self, StartAgain},
 };
+
+/// Whether a handle that is never dropped is a failure. Most crates keep some in statics.
+pub(crate) fn finds_leaks() -> bool {
+    static IS_SET: OnceLock<bool> = OnceLock::new();
+    *IS_SET.get_or_init(|| real::env::var_os("JOINT_CHECK_LEAKS").is_some())
+}
 
 /// Runs `f` in every execution, and prints how many there were.
 ///

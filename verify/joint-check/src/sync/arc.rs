@@ -318,3 +318,11 @@ impl<T: ?Sized> fmt::Debug for Weak<T> {
         f.write_str("(Weak)")
     }
 }
+
+impl Arc<()> {
+    /// Lets an execution end before the value is dropped.
+    #[doc(hidden)]
+    pub fn may_leak(this: &Self) {
+        run::ended(this.count.place());
+    }
+}
