@@ -107,7 +107,7 @@ macro_rules! atomic {
             $crate::atomic! { @exchange $tool $value, compare_exchange "Works as in std." }
             $crate::atomic! {
                 @exchange $tool $value,
-                compare_exchange_weak "Works as in std, and never fails without a reason."
+                compare_exchange_weak "Works as in std, except that it may never fail without a reason."
             }
 
             /// The deprecated method of std's. Returns the value before.
@@ -139,6 +139,32 @@ macro_rules! atomic {
                 F: FnMut($value) -> Option<$value>,
             {
                 $tool! { update self f set fetch }
+            }
+
+            /// The new name of `fetch_update`.
+            ///
+            /// # Errors
+            /// If the function returns nothing. The error has the value that it was called with.
+            #[track_caller]
+            pub fn try_update(
+                &self,
+                set: ::core::sync::atomic::Ordering,
+                fetch: ::core::sync::atomic::Ordering,
+                f: impl FnMut($value) -> Option<$value>,
+            ) -> Result<$value, $value> {
+                self.fetch_update(set, fetch, f)
+            }
+
+            /// Works as in std.
+            #[track_caller]
+            pub fn update(
+                &self,
+                set: ::core::sync::atomic::Ordering,
+                fetch: ::core::sync::atomic::Ordering,
+                mut f: impl FnMut($value) -> $value,
+            ) -> $value {
+                let before = self.fetch_update(set, fetch, |value| Some(f(value)));
+                before.unwrap_or_else(|before| before)
             }
         }
 
