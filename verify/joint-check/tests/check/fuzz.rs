@@ -197,11 +197,12 @@ fn take<const SLOT: usize>(step: Step, words: &[AtomicUsize; 2], record: &mut Re
 }
 
 /// Runs a program in the checker.
-fn checked(program: &Program) -> (Ends, Count) {
+fn checked(program: &Program, merges: bool) -> (Ends, Count) {
     let records = Arc::new(Mutex::new(BTreeSet::new()));
     let (found, program) = (records.clone(), program.clone());
     let mut builder = Builder::new();
     builder.finds_duplicates = true;
+    builder.merges = merges;
     let model = move || {
         let words = Arc::new([0; 2].map(AtomicUsize::new));
         let start = |steps: &Vec<Step>| {
@@ -254,19 +255,23 @@ fn programs_made_by_chance_with_loops_have_the_executions_of_the_axioms() {
         if n >= LEAST && started.elapsed() >= more {
             break;
         }
-        let (found, count) = checked(&program);
         let expected = expected(&program);
         deadlocks += usize::from(expected.deadlocks);
-        let is_right = match expected.deadlocks {
-            true => found.deadlocks,
-            false => found == expected && count.duplicates == 0,
-        };
-        if !is_right {
+        for merges in [false, true] {
+            let (found, count) = checked(&program, merges);
+            let is_right = match (expected.deadlocks, merges) {
+                (true, _) => found.deadlocks,
+                (false, true) => found.records == expected.records && !found.deadlocks,
+                (false, false) => found == expected && count.duplicates == 0,
+            };
+            if is_right {
+                continue;
+            }
             let missed: Vec<_> = expected.records.difference(&found.records).collect();
             let spurious: Vec<_> = found.records.difference(&expected.records).collect();
             let counts = (found.executions, expected.executions, count.duplicates);
             let deadlocks = (found.deadlocks, expected.deadlocks);
-            eprintln!("{seed}: {program:?}");
+            eprintln!("{seed}, merges: {merges}: {program:?}");
             eprintln!("missed {missed:?}, spurious {spurious:?}");
             eprintln!("executions, expected, doubled: {counts:?}; deadlocks: {deadlocks:?}");
             wrong.push(seed);
