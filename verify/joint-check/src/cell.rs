@@ -2,45 +2,34 @@
 
 use crate::{
     graph::{Id, Kind},
-    run::{self, Request, perform},
+    run::{Owned, Request, perform},
 };
 
 /// A cell. A model fails if two accesses to it race.
 #[derive(Debug)]
 pub struct UnsafeCell<T: ?Sized> {
-    place: Id,
+    place: Owned,
     value: core::cell::UnsafeCell<T>,
 }
 
-/// An access in progress. If the thread does anything else before it ends, its end is a step as
-/// well.
+/// An access in progress, by the step with which it began. Its end is no step, but what conflicts
+/// with it has to happen after the last step before its end.
 #[derive(Debug)]
-struct Access {
-    place: Id,
-    begin: Id,
-    writes: bool,
-}
+struct Access(Id);
 
 impl Access {
     #[track_caller]
-    fn new(place: Id, writes: bool) -> Self {
+    fn new(place: &Owned, writes: bool) -> Self {
         let name = if writes { "write" } else { "read" };
-        let begin = perform(name, Request::Cell { place, writes }).id;
-        Self {
-            place,
-            begin,
-            writes,
-        }
+        let place = place.id();
+        Self(perform(name, Request::Cell { place, writes }).id)
     }
 }
 
 impl Drop for Access {
     #[track_caller]
     fn drop(&mut self) {
-        if run::last_step() != self.begin {
-            let (place, writes) = (self.place, self.writes);
-            perform("end of access", Request::Cell { place, writes });
-        }
+        perform("end of access", Request::EndOfAccess(self.0));
     }
 }
 
@@ -48,9 +37,8 @@ impl<T> UnsafeCell<T> {
     /// Creates a cell.
     #[track_caller]
     pub fn new(value: T) -> Self {
-        let kind = Kind::Cell;
         Self {
-            place: perform("UnsafeCell", Request::Make { kind, value: 0 }).id,
+            place: Owned::new("UnsafeCell", Kind::Cell, 0),
             value: core::cell::UnsafeCell::new(value),
         }
     }
@@ -58,7 +46,7 @@ impl<T> UnsafeCell<T> {
     /// Returns the value.
     #[track_caller]
     pub fn into_inner(self) -> T {
-        Access::new(self.place, true);
+        Access::new(&self.place, true);
         self.value.into_inner()
     }
 }
@@ -67,14 +55,14 @@ impl<T: ?Sized> UnsafeCell<T> {
     /// Calls `f` with the pointer, for reading.
     #[track_caller]
     pub fn with<R>(&self, f: impl FnOnce(*const T) -> R) -> R {
-        let _access = Access::new(self.place, false);
+        let _access = Access::new(&self.place, false);
         f(self.value.get())
     }
 
     /// Calls `f` with the pointer, for a write or an exclusive access.
     #[track_caller]
     pub fn with_mut<R>(&self, f: impl FnOnce(*mut T) -> R) -> R {
-        let _access = Access::new(self.place, true);
+        let _access = Access::new(&self.place, true);
         f(self.value.get())
     }
 
@@ -82,7 +70,7 @@ impl<T: ?Sized> UnsafeCell<T> {
     #[track_caller]
     pub fn get(&self) -> ConstPtr<T> {
         ConstPtr {
-            _access: Access::new(self.place, false),
+            _access: Access::new(&self.place, false),
             pointer: self.value.get(),
         }
     }
@@ -91,7 +79,7 @@ impl<T: ?Sized> UnsafeCell<T> {
     #[track_caller]
     pub fn get_mut(&self) -> MutPtr<T> {
         MutPtr {
-            _access: Access::new(self.place, true),
+            _access: Access::new(&self.place, true),
             pointer: self.value.get(),
         }
     }

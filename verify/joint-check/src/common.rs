@@ -38,21 +38,39 @@ macro_rules! lock {
             /// Creates a lock.
             #[track_caller]
             pub fn new(value: T) -> Self {
-                let word = Word::new(stringify!($name), 0);
-                let value = UnsafeCell::new(value);
-                Self { word, value }
+                Self {
+                    word: Word::new(stringify!($name), 0),
+                    poison: Poison::default(),
+                    value: UnsafeCell::new(value),
+                }
             }
 
             /// Returns the value.
+            ///
+            /// # Errors
+            /// If the lock is poisoned. The error has the value.
             pub fn into_inner(self) -> LockResult<T> {
-                Ok(self.value.into_inner())
+                self.poison.result(self.value.into_inner())
             }
         }
 
         impl<T: ?Sized> $name<T> {
             /// Returns the value through an exclusive reference.
+            ///
+            /// # Errors
+            /// If the lock is poisoned. The error has the reference.
             pub fn get_mut(&mut self) -> LockResult<&mut T> {
-                Ok(self.value.get_mut())
+                self.poison.result(self.value.get_mut())
+            }
+
+            /// Returns whether a thread has panicked while it held the lock.
+            pub fn is_poisoned(&self) -> bool {
+                self.poison.is_set()
+            }
+
+            /// Makes the lock one that is not poisoned.
+            pub fn clear_poison(&self) {
+                self.poison.clear();
             }
         }
 
@@ -68,7 +86,7 @@ macro_rules! guard {
 
             fn deref(&self) -> &T {
                 // SAFETY: the lock is held.
-                unsafe { &*self.0.value.get() }
+                unsafe { &*self.lock.value.get() }
             }
         }
     };
@@ -82,7 +100,7 @@ macro_rules! only_guard {
         impl<T: ?Sized> DerefMut for $name<'_, T> {
             fn deref_mut(&mut self) -> &mut T {
                 // SAFETY: nobody else holds the lock.
-                unsafe { &mut *self.0.value.get() }
+                unsafe { &mut *self.lock.value.get() }
             }
         }
     };

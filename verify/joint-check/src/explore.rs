@@ -7,10 +7,21 @@
 //! revisit, only one does so: the graph in which all that is removed had read from, or was, the
 //! last write of its time.
 
+use core::ops::Range;
+
 use crate::{
-    graph::{Clock, Event, Graph, Id, Kind, MAX_THREADS, join},
+    graph::{Clock, Event, Graph, Id, Kind, MAX_THREADS, Op, Others, join},
     sc,
 };
+
+/// A choice for a step that is repeated.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub(crate) struct Choice {
+    /// How many newer writes it skips.
+    pub(crate) newer: usize,
+    /// Which of its outcomes it has.
+    pub(crate) outcome: u8,
+}
 
 /// The graphs to which one step leads.
 #[derive(Debug, Default)]
@@ -23,8 +34,10 @@ pub(crate) struct Steps {
     pub(crate) released: Option<Graph>,
     /// A race, by the two events, and its graph.
     pub(crate) race: Option<(Id, Id, Graph)>,
-    /// The only choice for a step that is repeated: how many newer writes it skips.
-    pub(crate) newer: Option<usize>,
+    /// The only choice for a step that is repeated.
+    pub(crate) only: Option<Choice>,
+    /// How many operations of an execution fail, or return, for no reason.
+    pub(crate) spurious: Option<usize>,
     /// The write that a read tries first, before the newest.
     pub(crate) first: Option<Id>,
 }
@@ -35,17 +48,63 @@ impl Steps {
         let oldest = graph.oldest(read.place, &graph.known(read.id.thread));
         let mut sources = graph.newest(read.place, oldest);
         sources.sort_by_key(|&source| Some(source) != self.first);
-        if let Some(newer) = self.newer {
-            sources = sources.get(newer).copied().into_iter().collect();
+        if let Some(only) = self.only {
+            sources = sources.get(only.newer).copied().into_iter().collect();
         }
-        for_each_copy(graph, &sources, |mut next, source| {
+        let outcomes = |&source: &Id| {
+            let outcomes = self.outcomes(&graph, &read, source, source == oldest);
+            outcomes.map(move |outcome| (source, outcome))
+        };
+        let choices: Vec<_> = sources.iter().flat_map(outcomes).collect();
+        for_each_copy(graph, &choices, |mut next, (source, outcome)| {
             let (mut read, id) = (read, read.id);
             read.source = Some(source);
             read.value = next.at(source).written;
+            read.outcome = outcome;
             next.push(read);
             let forward = self.after_read(next, id);
             self.forward.extend(forward);
         });
+    }
+
+    /// The outcomes of a read that reads from `source`. A wait that ends for no reason reads from the
+    /// oldest write that it may, because what it reads makes no difference.
+    fn outcomes(&self, graph: &Graph, read: &Event, source: Id, is_oldest: bool) -> Range<u8> {
+        let Kind::Read { op, .. } = read.kind else {
+            return 0..1;
+        };
+        let Op::Update { others, .. } = op else {
+            return 0..1;
+        };
+        let value = graph.at(source).written;
+        let all = match others {
+            Others::None => 1,
+            Others::Chosen(count) => count(value).max(1),
+            Others::Spurious { as_loom } => {
+                let makes_a_difference = op.writes(value, 0).is_some() || op.awaits();
+                let may = makes_a_difference
+                    && (is_oldest || !op.awaits())
+                    && self.may_be_spurious(graph, read, as_loom);
+                1 + u8::from(may)
+            }
+        };
+        match self.only {
+            Some(only) => only.outcome..only.outcome + 1,
+            None => 0..all,
+        }
+    }
+
+    /// Whether one more operation may fail, or return, for no reason. Without a bound, the waits that
+    /// do so on loom do so once for each thread and location, as there.
+    fn may_be_spurious(&self, graph: &Graph, read: &Event, as_loom: bool) -> bool {
+        match self.spurious {
+            Some(most) => graph.events().filter(|event| event.is_spurious()).count() < most,
+            None => {
+                let own = &graph.threads[usize::from(read.id.thread)];
+                let mut before = own.iter().filter(|event| event.place == read.place);
+                as_loom && !before.any(Event::is_spurious)
+            }
+        }
     }
 
     /// Checks a read whose source is set, and adds the write of an exchange.
@@ -65,7 +124,7 @@ impl Steps {
             // A thread that waits for another value waits for the last write. If it skipped that
             // write, nothing would change its read, and it would wait forever.
             let is_last = graph.order(read.place).next_back() == read.source;
-            let may_stay = is_last || !read.kind.blocks(read.value);
+            let may_stay = is_last || !read.blocks();
             return Vec::from_iter(may_stay.then_some(graph));
         };
         let id = graph.next(id.thread);
@@ -90,7 +149,7 @@ impl Steps {
         if self.races(&graph, graph.at(id)) {
             return Vec::new();
         }
-        let revisited = match self.newer {
+        let revisited = match self.only {
             Some(_) => Vec::new(),
             None => readers_to_revisit(&graph, id),
         };
@@ -98,22 +157,25 @@ impl Steps {
             let mut changed = graph.clone();
             let (stamp, prefix) = (graph.at(read).stamp, graph.at(id).porf);
             changed.truncate(stamp, &prefix);
+            let outcomes = self.outcomes(&changed, changed.at(read), id, false);
             for before in places_for(&changed, id) {
-                let mut next = changed.clone();
-                next.order_after(before, id);
-                next.set_source(read, id);
-                let mut found = self.after_read(next, read);
-                let waits = |graph: &Graph| graph.at(read).kind.blocks(graph.at(read).value);
-                if self.released.is_none() && waits(&graph) && !found.last().is_none_or(waits) {
-                    self.released = found.pop();
+                for outcome in outcomes.clone() {
+                    let mut next = changed.clone();
+                    next.order_after(before, id);
+                    next.set_source(read, id, outcome);
+                    let mut found = self.after_read(next, read);
+                    let waits = |graph: &Graph| graph.at(read).blocks();
+                    if self.released.is_none() && waits(&graph) && !found.last().is_none_or(waits) {
+                        self.released = found.pop();
+                    }
+                    self.revisits.append(&mut found);
                 }
-                self.revisits.append(&mut found);
             }
         }
         let mut places = places_for(&graph, id);
-        if let (Some(newer), Kind::Write { is_exchange: false }) = (self.newer, graph.at(id).kind) {
+        if let (Some(only), Kind::Write { is_exchange: false }) = (self.only, graph.at(id).kind) {
             let place = graph.at(id).place;
-            let before = graph.order(place).rev().nth(newer);
+            let before = graph.order(place).rev().nth(only.newer);
             places.retain(|&place| Some(place) == before);
         }
         let mut found = Vec::new();
@@ -137,7 +199,7 @@ impl Steps {
             return;
         }
         if graph.handles(drop.place, None) == 0 {
-            if self.newer.is_none() {
+            if self.only.is_none() {
                 self.revisits.extend(other_last_drops(&graph, id));
             }
             graph.set_last(id);
@@ -176,10 +238,10 @@ fn is_consistent(graph: &Graph, write: Id) -> bool {
     last == Some(write) || sc::is_consistent(graph)
 }
 
-/// Calls `f` with each name and a copy of the graph. The last call gets the graph itself.
-fn for_each_copy(graph: Graph, ids: &[Id], mut f: impl FnMut(Graph, Id)) {
-    if let Some((&last, others)) = ids.split_last() {
-        others.iter().for_each(|&id| f(graph.clone(), id));
+/// Calls `f` with each choice and a copy of the graph. The last call gets the graph itself.
+fn for_each_copy<T: Copy>(graph: Graph, choices: &[T], mut f: impl FnMut(Graph, T)) {
+    if let Some((&last, others)) = choices.split_last() {
+        others.iter().for_each(|&choice| f(graph.clone(), choice));
         f(graph, last);
     }
 }
@@ -252,7 +314,7 @@ pub(crate) fn go_on(graph: &Graph, thread: u8) -> Option<Graph> {
 }
 
 /// Whether an event that a revisit by `id` removes read from, or was, the last write when it was
-/// added. The revisit keeps what is `known`.
+/// added, and had the first of its outcomes. The revisit keeps what is `known`.
 fn is_maximal(graph: &Graph, event: &Event, known: &Clock, id: Id) -> bool {
     let was_there =
         |other: &Event| other.stamp <= event.stamp || other.id.is_in(known) && other.id != id;
@@ -273,6 +335,9 @@ fn is_maximal(graph: &Graph, event: &Event, known: &Clock, id: Id) -> bool {
         _ if is_own => event.id,
         _ => return true,
     };
+    if event.outcome > 0 {
+        return false;
+    }
     if is_own {
         let mut readers = graph.all_accesses(event.place);
         if readers.any(|read| read.source == Some(event.id) && was_there(read)) {

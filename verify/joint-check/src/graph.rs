@@ -2,13 +2,17 @@
 //! which happens-before and `po ∪ rf` are read.
 
 use core::sync::atomic::Ordering;
+use std::sync::Arc;
 
 use joint_facade::{acquires, releases};
 
 mod event;
+mod order;
 
 pub use event::MAX_THREADS;
-pub(crate) use event::{Clock, Event, Id, Kind, Op, join};
+use order::Order;
+
+pub(crate) use event::{Clock, Event, Id, Kind, Op, Others, Until, join};
 
 /// An execution graph, possibly of a part of an execution.
 #[derive(Clone, Debug, Default)]
@@ -28,26 +32,43 @@ pub(crate) struct Graph {
     pub(crate) went_on: [u16; MAX_THREADS],
     /// The steps at which threads resumed spin loops, in the order of the exploration.
     pub(crate) leavers: Vec<Id>,
+    /// The addresses of the lazy statics. The first steps of the main thread make their words.
+    pub(crate) statics: Arc<[usize]>,
+    /// Where atomics and cells are dropped in an order that std's `Arc` gives.
+    pub(crate) excused: Vec<Id>,
     /// Reads up to this stamp keep their writes, because a spin loop was resumed after them.
     pub(crate) settled: u32,
 }
 
 impl Graph {
     pub(crate) fn new() -> Self {
+        Self::with_statics(Arc::default())
+    }
+
+    pub(crate) fn with_statics(statics: Arc<[usize]>) -> Self {
         let mut graph = Self {
             threads: vec![Vec::new(); MAX_THREADS],
             ..Self::default()
         };
         graph.spawned[0] = Some(Id::ROOT);
-        graph.push(Event::new(
-            Id::ROOT,
-            Kind::Spawn(0),
-            Id::ROOT,
-            Ordering::Relaxed,
-        ));
-        let statics = Event::new(Id::STATICS, Kind::Atomic, Id::STATICS, Ordering::Relaxed);
-        graph.push(statics);
+        for n in 0..=statics.len() {
+            let id = Id::ROOT.with_index(n as u16);
+            let kind = if n == 0 { Kind::Spawn(0) } else { Kind::Atomic };
+            graph.push(Event::new(id, kind, id, Ordering::Relaxed));
+        }
+        graph.statics = statics;
         graph
+    }
+
+    /// Whether an event is one of those with which each graph begins.
+    pub(crate) fn is_given(&self, id: Id) -> bool {
+        id.thread == 0 && usize::from(id.index) <= self.statics.len()
+    }
+
+    /// The location of a lazy static, if this graph has one.
+    pub(crate) fn of_static(&self, key: usize) -> Option<Id> {
+        let position = self.statics.iter().position(|&other| other == key)?;
+        Some(Id::ROOT.with_index(position as u16 + 1))
     }
 
     pub(crate) fn at(&self, id: Id) -> &Event {
@@ -159,14 +180,16 @@ impl Graph {
         self.at_mut(drop).stamp = stamp;
     }
 
-    /// Changes the write from which a read reads. The read is the last event of its thread.
-    pub(crate) fn set_source(&mut self, read: Id, source: Id) {
+    /// Changes the write from which a read reads, and the outcome. The read is the last event of its
+    /// thread.
+    pub(crate) fn set_source(&mut self, read: Id, source: Id, outcome: u8) {
         let mut event = self.threads[usize::from(read.thread)]
             .pop()
             .expect("the thread ends with the read");
         self.sc -= u32::from(event.is_sc());
         event.source = Some(source);
         event.value = self.at(source).written;
+        event.outcome = outcome;
         self.set_clocks(&mut event);
         self.sc += u32::from(event.is_sc());
         self.threads[usize::from(read.thread)].push(event);
@@ -179,11 +202,18 @@ impl Graph {
 
     /// Returns the events that happen before an event, which need not be there.
     pub(crate) fn known_before(&self, event: Id) -> Clock {
+        self.reached_before(event)[0]
+    }
+
+    /// Returns the events that happen before an event, which need not be there, and those that come
+    /// before it in `po ∪ rf`.
+    pub(crate) fn reached_before(&self, event: Id) -> [Clock; 2] {
         let before = match event.index {
             0 => self.spawned[usize::from(event.thread)],
             _ => Some(event.previous()),
         };
-        before.map_or_else(Clock::default, |before| self.at(before).hb)
+        let before = before.map(|before| self.at(before));
+        before.map_or_else(Default::default, |before| [before.hb, before.porf])
     }
 
     fn set_clocks(&self, event: &mut Event) {
@@ -239,14 +269,30 @@ impl Graph {
                     }
                 }
             }
-            Kind::Join(child) => {
-                let end = self.threads[usize::from(child)].last();
+            Kind::Join(child, until) => {
+                let end = self.joined(child, until).map(|end| self.at(end));
                 let end = end.expect("a thread that has ended has an event");
                 join(&mut event.porf, &end.porf);
                 join(&mut event.hb, &end.hb);
             }
             _ => {}
         }
+    }
+
+    /// The event of a thread for which a join waits, if the thread has come to it.
+    pub(crate) fn joined(&self, thread: u8, until: Until) -> Option<Id> {
+        let mut events = self.threads[usize::from(thread)].iter().rev();
+        let end = match until {
+            Until::End => events
+                .next()
+                .filter(|event| matches!(event.kind, Kind::End)),
+            Until::Leave => {
+                let mut ends = events.filter(|event| matches!(event.kind, Kind::End | Kind::Leave));
+                let last = ends.next();
+                ends.next().or(last)
+            }
+        };
+        end.map(|end| end.id)
     }
 
     /// Puts a write into modification order, right after another.
@@ -309,6 +355,9 @@ impl Graph {
             *went_on = (*went_on).min(events.len() as u16 + 1);
         }
         self.sc = self.events().map(|event| u32::from(event.is_sc())).sum();
+        let mut excused = core::mem::take(&mut self.excused);
+        excused.retain(|&id| id.index == 0 || self.holds(id.previous()));
+        self.excused = excused;
     }
 
     /// The number of the first event of a thread that was added after `stamp` and is not `known`.
@@ -405,7 +454,8 @@ impl Graph {
                     Kind::Drop { is_last } => is_last.into(),
                     _ => source,
                 };
-                all.extend([name(event.id), name(event.place), source]);
+                let outcome = event.outcome.into();
+                all.extend([name(event.id), name(event.place), source, outcome]);
             }
         }
         for &thread in &threads {
@@ -415,36 +465,9 @@ impl Graph {
     }
 }
 
-/// The writes to a location in modification order.
-#[derive(Clone)]
-pub(crate) struct Order<'a> {
-    graph: &'a Graph,
-    /// The oldest and the newest of those that are left.
-    ends: Option<(Id, Id)>,
-}
-
-impl Iterator for Order<'_> {
-    type Item = Id;
-
-    fn next(&mut self) -> Option<Id> {
-        let (oldest, newest) = self.ends?;
-        let next = self.graph.at(oldest).newer.filter(|_| oldest != newest);
-        self.ends = next.map(|next| (next, newest));
-        Some(oldest)
-    }
-}
-
-impl DoubleEndedIterator for Order<'_> {
-    fn next_back(&mut self) -> Option<Id> {
-        let (oldest, newest) = self.ends?;
-        let next = self.graph.at(newest).older.filter(|_| oldest != newest);
-        self.ends = next.map(|next| (oldest, next));
-        Some(newest)
-    }
-}
-
-fn conflict(a: Kind, b: Kind) -> bool {
-    use Kind::{Atomic, Cell, CellWrite, Count, Exclusive};
+pub(crate) fn conflict(a: Kind, b: Kind) -> bool {
+    use Kind::{Atomic, Cell, CellWrite, Count, Exclusive, PlainRead, Write};
     let alone = |kind: Kind| matches!(kind, Atomic | Count | Exclusive | Cell | CellWrite);
-    alone(a) || alone(b)
+    let is_plain_beside = |a: Kind, b: Kind| matches!((a, b), (PlainRead, Write { .. }));
+    alone(a) || alone(b) || is_plain_beside(a, b) || is_plain_beside(b, a)
 }

@@ -1,15 +1,13 @@
 //! Statics that are made at their first use, once in each execution.
 
 use core::{any::Any, marker::PhantomData, sync::atomic::Ordering};
-use std::sync::{Mutex, PoisonError};
 
-use crate::run::{self, STATICS};
+use crate::run;
 
 pub use crate::thread::AccessError;
 
-/// The addresses of all that were used so far. Each has two bits of the word: not made, being made,
-/// made.
-static KNOWN: Mutex<Vec<usize>> = Mutex::new(Vec::new());
+/// The states of the word of a static. At first it is 0.
+const BEING_MADE: u64 = 1;
 const MADE: u64 = 2;
 
 /// A static that is made at its first use. `lazy_static!` declares it.
@@ -22,47 +20,26 @@ pub struct Lazy<T> {
 
 shows_its_name! { Lazy }
 
-fn state(word: u64, shift: u64) -> u64 {
-    word >> shift & 3
-}
-
 impl<T: 'static> Lazy<T> {
     /// Returns the value of this execution. The first thread makes it, and others wait.
-    ///
-    /// # Panics
-    /// If a program has more than 32.
     #[track_caller]
     pub fn get(&'static self) -> &'static T {
         let key = core::ptr::from_ref(self).addr();
-        let shift = 2 * number(key);
-        if state(STATICS.load("lazy static", Ordering::Acquire), shift) != MADE {
-            let claim = |word, [shift, _]: [u64; 2]| match state(word, shift) {
-                0 => Some(word + (1 << shift)),
-                MADE => Some(word),
-                _ => None,
+        let word = run::static_word(key);
+        if word.load("lazy static", Ordering::Acquire) != MADE {
+            let claim = |word, _: [u64; 2]| match word {
+                BEING_MADE => None,
+                state => Some(state.max(BEING_MADE)),
             };
-            let before = STATICS.wait("lazy static", shift, claim);
-            if state(before, shift) == 0 {
+            if word.wait("lazy static", 0, claim) != MADE {
                 run::set_static(key, Box::new((self.init)()) as Box<dyn Any>);
-                let made = |word, [shift, _]: [u64; 2]| Some(word + (1 << shift));
-                STATICS.update("make a static", shift, Ordering::Release, made);
+                word.store("make a static", MADE, Ordering::Release);
             }
         }
-        // SAFETY: the value is kept until the process ends.
+        // SAFETY: the value is kept until all threads have ended.
         let value = unsafe { &*run::get_static(key) };
         value.downcast_ref().expect("the key is the value's")
     }
-}
-
-fn number(key: usize) -> u64 {
-    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
-    let number = known.iter().position(|&other| other == key);
-    let number = number.unwrap_or_else(|| {
-        known.push(key);
-        known.len() - 1
-    });
-    assert!(number < 32, "a program has at most 32 lazy statics");
-    number as u64
 }
 
 /// Declares statics that are made at their first use, with the syntax of the crate of that name.

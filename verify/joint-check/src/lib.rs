@@ -54,8 +54,14 @@
 //!   is explored in each of its rounds, up to 100, after which it is taken to be endless.
 //! * Time does not pass: a wait with a limit ends by itself at each point where it may.
 //! * A lock of std's may not be held over an operation of the model, because the checker may change
-//!   threads there.
-//! * No exchange fails spuriously, and no wait ends for no reason.
+//!   threads there. A model that waits for one hangs, and after five seconds its last step is
+//!   printed.
+//! * A thread has a stack of 8 MiB. One that needs more kills the process without a message.
+//! * Nothing fails or returns for no reason, except what does so on loom, unless
+//!   [`model::Builder::spurious`] allows it.
+//! * The end of an access to a cell is no step: an access lasts until the last step of its thread
+//!   before that.
+//! * The drops of atomics and cells are checked against all accesses, those of locks are not.
 
 #[macro_use]
 mod common;
@@ -74,6 +80,7 @@ mod run;
 mod sc;
 pub mod sync;
 pub mod thread;
+mod watch;
 
 pub use graph::MAX_THREADS;
 pub use model::model;

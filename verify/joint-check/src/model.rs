@@ -11,7 +11,7 @@ use std::{
 use crate::{
     graph::{Graph, MAX_THREADS},
     pool::{Bounds, explore},
-    run::{Ended, Failure, Limits, Places, REPLAY, parse, run},
+    run::{Ended, Failure, Limits, Places, REPLAY, parse, run_model},
 };
 
 /// The result of an exploration, in numbers.
@@ -71,6 +71,23 @@ pub struct Builder {
     /// explores one execution, and each further one adds those that are one step away. What is left
     /// out is not checked.
     pub deviations: Option<usize>,
+    /// The most operations of an execution that fail or return for no reason, as std allows: waits
+    /// on a [`Notify`](crate::sync::Notify) and of [`block_on`](crate::future::block_on), `park`,
+    /// [`Condvar::wait`](crate::sync::Condvar::wait) and `compare_exchange_weak`.
+    /// `JOINT_CHECK_SPURIOUS` sets it.
+    ///
+    /// Without it, the executions are those of loom: the waits on a `Notify` and of `block_on`
+    /// return once for no reason, for each thread and each of them, and nothing else does.
+    pub spurious: Option<usize>,
+    /// Whether [`notify_one`](crate::sync::Condvar::notify_one) wakes the thread that has waited
+    /// longest, as loom's does. Otherwise, and by default, it may wake any, as std's.
+    pub in_order: bool,
+    /// Whether readers of an [`RwLock`](crate::sync::RwLock) wait for a writer that waits, as some of
+    /// std's do. It finds a thread that takes a lock twice for reading. `false` by default: the lock
+    /// prefers nobody.
+    pub writers_first: bool,
+    /// Whether a panic poisons the locks that its thread holds. `true` by default, as in std.
+    pub poisons: bool,
     /// Has no effect, so that a model with a bound for loom is checked without one.
     pub preemption_bound: Option<usize>,
     /// Has no effect: an exploration begins at its beginning.
@@ -119,6 +136,10 @@ impl Default for Builder {
             max_permutations: from_env("LOOM_MAX_PERMUTATIONS"),
             max_duration: seconds.map(|seconds| Duration::from_secs(seconds as u64)),
             deviations: from_env("JOINT_CHECK_DEVIATIONS"),
+            spurious: from_env("JOINT_CHECK_SPURIOUS"),
+            in_order: false,
+            writers_first: false,
+            poisons: true,
             preemption_bound: None,
             checkpoint_file: None,
             checkpoint_interval: 20_000,
@@ -173,13 +194,17 @@ impl Builder {
             events: self.max_branches.min(65_000),
             deviations: self.deviations,
             merges: self.merges,
+            spurious: self.spurious,
+            in_order: self.in_order,
+            writers_first: self.writers_first,
+            poisons: self.poisons,
         };
         if let Some(line) = &self.replay {
             let guide = parse(line).unwrap_or_else(|| panic!("{REPLAY} is no line of a failure"));
             let mut ordered = Places::new();
             loop {
                 let (f, line) = (f.clone(), guide.clone().into());
-                match run(Graph::new(), limits, &ordered, Some(line), move || f()).0 {
+                match run_model(Graph::new(), limits, &ordered, Some(line), &move || f()).0 {
                     Ended::Again(made) => ordered.push(made),
                     Ended::Failed(failure) => fail(failure),
                     _ => panic!("the execution of {REPLAY} does not fail"),

@@ -3,14 +3,14 @@
 use core::panic::Location;
 use std::{
     collections::HashSet,
-    sync::{Condvar, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
 
 use crate::{
     graph::Graph,
     model::Count,
-    run::{Ended, Failure, Limits, Places, run},
+    run::{Ended, Failure, Limits, Places, run_model},
 };
 
 /// Upper bounds of an exploration.
@@ -41,6 +41,8 @@ enum Stop {
     Failed(Failure),
     /// An execution looks at a count that was made here.
     Looked(&'static Location<'static>),
+    /// An execution uses a lazy static, whose address this is.
+    Discovered(usize),
 }
 
 /// After this time, the user is told once what to do.
@@ -85,10 +87,11 @@ pub(crate) fn explore(
         started: Instant::now(),
         ordered: Places::new(),
     };
-    let mut has_advised = false;
+    let (mut has_advised, mut statics) = (false, Vec::new());
     let (state, failure) = loop {
+        let graph = Graph::with_statics(Arc::from(&*statics));
         pool.state = Mutex::new(State {
-            pending: vec![(Key::new(), Graph::new())],
+            pending: vec![(Key::new(), graph)],
             has_advised,
             ..State::default()
         });
@@ -106,6 +109,7 @@ pub(crate) fn explore(
         has_advised = state.has_advised;
         match state.stop.take() {
             Some((_, Stop::Looked(made))) => pool.ordered.push(made),
+            Some((_, Stop::Discovered(key))) => statics.push(key),
             Some((_, Stop::Failed(failure))) => break (state, Some(failure)),
             None => break (state, None),
         }
@@ -141,8 +145,7 @@ impl Pool {
 
     fn work(&self, limits: Limits, model: &(impl Fn() + Clone + 'static)) {
         while let Some((key, graph)) = self.next() {
-            let model = model.clone();
-            let (ended, graph, more) = run(graph, limits, &self.ordered, None, model);
+            let (ended, graph, more) = run_model(graph, limits, &self.ordered, None, model);
             self.done(key, ended, &graph, more);
         }
     }
@@ -222,7 +225,10 @@ impl Pool {
             Ended::Blocked => count.blocked += 1,
             Ended::Dead => count.dead += 1,
             Ended::Again(made) => stop = Some(Stop::Looked(made)),
-            Ended::Failed(failure) => stop = Some(Stop::Failed(failure)),
+            Ended::Discovered(key) => stop = Some(Stop::Discovered(key)),
+            Ended::Failed(failure) | Ended::Doubtful(failure, _) => {
+                stop = Some(Stop::Failed(failure));
+            }
         }
         if let Some(stop) = stop
             && !state.is_behind_the_stop(&key)

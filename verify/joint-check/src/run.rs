@@ -1,9 +1,13 @@
 //! One run of a model: the threads as coroutines, which replay the graph's steps in the order
 //! `po ∪ rf`, with the values of this run, and then extend the graph ([`Phase`]).
 
+mod access;
 mod drive;
 mod end;
 mod explain;
+mod free;
+mod hint;
+mod locals;
 mod phase;
 mod place;
 mod replay;
@@ -13,21 +17,32 @@ mod stale;
 mod step;
 mod unwind;
 
-use core::{any::Any, cell::RefCell, panic::Location, ptr::NonNull, sync::atomic::Ordering};
+use core::{
+    any::Any,
+    cell::{Cell, RefCell},
+    panic::Location,
+    ptr::NonNull,
+    sync::atomic::Ordering,
+};
 use std::{collections::BTreeMap, sync::Arc};
 
+use access::Long;
 use corosensei::{Coroutine, Yielder, stack::DefaultStack};
+use free::Freed;
+use locals::Local;
 use phase::Phase;
 
 use crate::{
-    graph::{Event, Graph, Id, Kind, MAX_THREADS, Op},
+    graph::{Event, Graph, Id, Kind, MAX_THREADS, Op, Until},
     heap,
     sync::atomic::Word,
+    watch::Beat,
 };
 
 pub(crate) use self::{
-    drive::run,
     end::{Ended, Failure},
+    free::{Owned, run_model},
+    locals::{get_static, has_locals, local, set_static, static_word},
     place::place,
     show::{Fault, REPLAY, parse},
 };
@@ -53,6 +68,9 @@ pub(crate) enum Request {
     Exclusive {
         place: Id,
     },
+    PlainRead {
+        place: Id,
+    },
     Cell {
         place: Id,
         writes: bool,
@@ -68,12 +86,19 @@ pub(crate) enum Request {
         count: Id,
     },
     Spawn,
-    Join(u8),
+    Join(u8, Until),
+    Leave,
     End,
     /// The thread begins another iteration of the loop that waits there.
     Again {
         place: u64,
     },
+    /// An access to a cell ends, which is no step.
+    EndOfAccess(Id),
+    /// An atomic or a cell ends, which is no step.
+    Free(Id),
+    /// A lazy static is used that the graph has no word for.
+    Discover(usize),
 }
 
 impl Request {
@@ -82,6 +107,7 @@ impl Request {
             Self::Access { place, .. }
             | Self::Store { place, .. }
             | Self::Exclusive { place }
+            | Self::PlainRead { place }
             | Self::Cell { place, .. }
             | Self::Handle { count: place, .. } => Some(place),
             _ => None,
@@ -101,14 +127,21 @@ impl Request {
             } => (Kind::Read { op, failure }, ordering),
             Self::Store { ordering, .. } => (Kind::Write { is_exchange: false }, ordering),
             Self::Exclusive { .. } => (Kind::Exclusive, none),
+            Self::PlainRead { .. } => (Kind::PlainRead, none),
             Self::Cell { writes: true, .. } => (Kind::CellWrite, none),
             Self::Cell { .. } => (Kind::CellRead, none),
             Self::Fence(ordering) => (Kind::Fence, ordering),
             Self::Spawn => (Kind::Spawn(0), none),
-            Self::Join(child) => (Kind::Join(child), none),
+            Self::Join(child, until) => (Kind::Join(child, until), none),
+            Self::Leave => (Kind::Leave, none),
             Self::Handle { drops: false, .. } => (Kind::Clone, none),
             Self::Handle { .. } => (Kind::Drop { is_last: false }, none),
-            Self::End | Self::Again { .. } | Self::Look { .. } => (Kind::End, none),
+            Self::End
+            | Self::Again { .. }
+            | Self::Look { .. }
+            | Self::EndOfAccess(_)
+            | Self::Free(_)
+            | Self::Discover(_) => (Kind::End, none),
         };
         let mut event = Event::new(id, kind, self.place().unwrap_or(id), ordering);
         if let Self::Make { value, .. } | Self::Store { value, .. } = self {
@@ -122,6 +155,7 @@ impl Request {
 pub(crate) struct Answer {
     pub(crate) id: Id,
     pub(crate) value: u64,
+    pub(crate) outcome: u8,
 }
 
 enum Attempt {
@@ -137,7 +171,7 @@ enum Status {
     #[default]
     Absent,
     Ready,
-    Joining(u8),
+    Joining(u8, Until),
     /// Blocked at a read.
     Waiting,
     /// Blocked in a loop, two iterations of which were the same.
@@ -173,7 +207,7 @@ struct Lane {
     idle: usize,
     /// Whether it waits while it unwinds a panic.
     panics: bool,
-    locals: BTreeMap<usize, Box<dyn Any>>,
+    locals: Vec<Local>,
     name: Option<Arc<str>>,
     /// The word that a notification changes.
     wake: Option<Id>,
@@ -190,6 +224,14 @@ pub(crate) struct Limits {
     pub(crate) deviations: Option<usize>,
     /// Whether exchanges that change nothing are loads.
     pub(crate) merges: bool,
+    /// Operations of an execution that fail, or return, for no reason. Without a bound, as on loom.
+    pub(crate) spurious: Option<usize>,
+    /// Whether a condition variable wakes its waiters in their order.
+    pub(crate) in_order: bool,
+    /// Whether readers wait for a writer that waits.
+    pub(crate) writers_first: bool,
+    /// Whether a panic poisons the locks that its thread holds.
+    pub(crate) poisons: bool,
 }
 
 impl Limits {
@@ -202,6 +244,8 @@ impl Limits {
 
 #[derive(Default)]
 struct Run {
+    /// Tells the runs of a thread of the system from each other.
+    number: u32,
     graph: Graph,
     limits: Limits,
     lanes: [Lane; MAX_THREADS],
@@ -213,10 +257,17 @@ struct Run {
     alive: Vec<Id>,
     /// The counts of shared values, by their addresses.
     counts: BTreeMap<usize, Id>,
+    /// The accesses to cells that have not ended, by the steps with which they began.
+    open: Vec<Id>,
+    /// Those that have ended after other steps.
+    long: Vec<Long>,
+    /// The atomics and cells that have ended.
+    freed: Vec<Freed>,
     statics: BTreeMap<usize, Box<dyn Any>>,
     stacks: Vec<DefaultStack>,
     /// Where the values were made whose counts have an order.
     ordered: Places,
+    beat: Arc<Beat>,
 }
 
 /// Places in the source.
@@ -224,6 +275,8 @@ pub(crate) type Places = Vec<&'static Location<'static>>;
 
 std::thread_local! {
     static RUN: RefCell<Option<Run>> = const { RefCell::new(None) };
+    static NUMBER: Cell<u32> = const { Cell::new(0) };
+    static BEAT: Arc<Beat> = Beat::new();
     static STACKS: RefCell<Vec<DefaultStack>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -249,17 +302,26 @@ impl Run {
     }
 }
 
+pub(crate) fn limits() -> Limits {
+    with(|run| run.limits)
+}
+
 /// The running thread.
 pub(crate) fn current() -> u8 {
     with(|run| run.current)
 }
 
-pub(crate) fn last_step() -> Id {
-    with(|run| {
-        let thread = run.current;
-        let index = run.lane().at - 1;
-        Id { thread, index }
-    })
+/// Whether the running thread unwinds a panic. Another one that waits while it unwinds counts for
+/// std.
+pub(crate) fn panics() -> bool {
+    std::thread::panicking() && with(|run| !run.lanes.iter().any(|lane| lane.panics))
+}
+
+/// The number of the run, if one is in progress.
+fn number() -> Option<u32> {
+    let running =
+        |run: &RefCell<Option<Run>>| run.try_borrow().ok()?.as_ref().map(|run| run.number);
+    RUN.try_with(running).ok().flatten()
 }
 
 /// The name of a thread.
@@ -291,23 +353,15 @@ pub(crate) fn wake_token_of(thread: u8) -> Word {
     Word::at(place.expect("a thread that waits has a word"))
 }
 
-pub(crate) const STATICS: Word = Word::at(Id::STATICS);
-
-pub(crate) fn get_static(key: usize) -> *const dyn Any {
-    with(|run| &raw const *run.statics[&key])
-}
-
-pub(crate) fn set_static(key: usize, value: Box<dyn Any>) {
-    with(|run| run.statics.insert(key, value));
-}
-
 /// Makes the count of a shared value's handles. Its changes have no order, unless an execution has
 /// looked at a count that was made here.
 #[track_caller]
 pub(crate) fn new_count(name: &'static str) -> Id {
     let at = Location::caller();
     let kind = with(|run| match &run.phase {
-        Phase::Following(line) if line.front().is_some_and(|step| step.1 == 0) => Kind::Atomic,
+        Phase::Following(line) if line.front().is_some_and(|step| step.1.newer == 0) => {
+            Kind::Atomic
+        }
         _ if run.ordered.contains(&at) => Kind::Atomic,
         _ => Kind::Count,
     });
@@ -362,9 +416,10 @@ pub(crate) fn perform(name: &'static str, request: Request) -> Answer {
         match with(|run| run.attempt(request, Site { name, at })) {
             Attempt::Done(answer) => return answer,
             Attempt::Wait => {
+                let panics = panics();
                 let yielder = with(|run| {
                     let unwinds = matches!(run.phase, Phase::Unwinding(_));
-                    run.lane().panics = std::thread::panicking() && !unwinds;
+                    run.lane().panics = panics && !unwinds;
                     run.lane().yielder
                 });
                 let yielder = yielder.expect("a thread that runs has started");
@@ -392,14 +447,4 @@ pub(crate) fn spawn(name: Option<Arc<str>>, body: impl FnOnce() + 'static) -> u8
         run.lanes[usize::from(thread)].name = name;
     });
     thread
-}
-
-/// Takes the value of a thread-local out of the running thread, or makes it.
-pub(crate) fn local(key: usize, make: impl FnOnce() -> Box<dyn Any>) -> *const dyn Any {
-    let found = |run: &mut Run| run.lane().locals.get(&key).map(|value| &raw const **value);
-    if let Some(found) = with(found) {
-        return found;
-    }
-    let value = make();
-    with(|run| &raw const **run.lane().locals.entry(key).or_insert(value))
 }

@@ -4,7 +4,7 @@ use core::{cell::RefCell, fmt, sync::atomic::Ordering, time::Duration};
 use std::{io, rc::Rc, sync::Arc};
 
 use crate::{
-    graph::Op,
+    graph::{Op, Others, Until},
     run::{self, Request, perform},
 };
 
@@ -58,7 +58,8 @@ pub fn current() -> Thread {
     }
 }
 
-/// Waits for `unpark`, without spurious returns.
+/// Waits for `unpark`. It returns for no reason if
+/// [`Builder::spurious`](crate::model::Builder::spurious) allows that.
 #[track_caller]
 pub fn park() {
     take_token("park", true);
@@ -68,6 +69,10 @@ pub fn park() {
 fn take_token(name: &'static str, awaits: bool) {
     let token = run::token(run::current());
     let op = Op::exchange(1, 0, awaits);
+    let op = match awaits {
+        true => op.or(Others::Spurious { as_loom: false }),
+        false => op,
+    };
     token.access(name, op, Ordering::Acquire, Ordering::Relaxed);
 }
 
@@ -110,7 +115,7 @@ impl<T> JoinHandle<T> {
     /// Never: a model fails where a thread panics.
     #[track_caller]
     pub fn join(self) -> std::thread::Result<T> {
-        perform("join", Request::Join(self.thread.id.0));
+        perform("join", Request::Join(self.thread.id.0, Until::End));
         let result = self.result.take();
         Ok(result.expect("a thread that has ended has a result"))
     }
@@ -125,20 +130,27 @@ impl<T> JoinHandle<T> {
 #[track_caller]
 pub fn spawn<T: 'static>(f: impl FnOnce() -> T + 'static) -> JoinHandle<T> {
     // SAFETY: the closure and its result live forever.
-    unsafe { start(None, f) }
+    unsafe { start(None, Until::End, f) }
 }
 
-/// Starts a thread.
+/// Starts a thread, for whose end or whose closure's end others wait.
 ///
 /// # Safety
 /// The thread ends before what it borrows does, or nothing of the model runs after that.
 #[track_caller]
-unsafe fn start<'a, T: 'a>(name: Option<Arc<str>>, f: impl FnOnce() -> T + 'a) -> JoinHandle<T> {
+unsafe fn start<'a, T: 'a>(
+    name: Option<Arc<str>>,
+    until: Until,
+    f: impl FnOnce() -> T + 'a,
+) -> JoinHandle<T> {
     let result = Rc::new(RefCell::new(None));
     let ours = result.clone();
     let body: Box<dyn FnOnce() + 'a> = Box::new(move || {
         let value = f();
         ours.replace(Some(value));
+        if until == Until::Leave && run::has_locals() {
+            perform("leave", Request::Leave);
+        }
     });
     // SAFETY: as the caller says.
     let body = unsafe { core::mem::transmute::<Box<dyn FnOnce() + 'a>, Box<dyn FnOnce()>>(body) };
@@ -176,6 +188,6 @@ impl Builder {
     #[track_caller]
     pub fn spawn<T: 'static>(self, f: impl FnOnce() -> T + 'static) -> io::Result<JoinHandle<T>> {
         // SAFETY: the closure and its result live forever.
-        Ok(unsafe { start(self.0, f) })
+        Ok(unsafe { start(self.0, Until::End, f) })
     }
 }

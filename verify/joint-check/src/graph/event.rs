@@ -32,12 +32,6 @@ impl Id {
         index: 0,
     };
 
-    /// The event that makes the location of all lazy statics.
-    pub(crate) const STATICS: Self = Self {
-        thread: 0,
-        index: 1,
-    };
-
     /// Whether it is among the events that a clock counts.
     pub(crate) fn is_in(self, clock: &Clock) -> bool {
         clock[usize::from(self.thread)] > self.index
@@ -66,15 +60,41 @@ pub(crate) enum Op {
         operands: [u64; 2],
         /// Whether the thread is blocked if `with` returns nothing.
         awaits: bool,
+        others: Others,
+    },
+}
+
+/// What an update may do beside its first outcome, for the same value.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Others {
+    None,
+    /// The outcomes are as many as this returns for the value, and the second operand is the number
+    /// of one.
+    Chosen(fn(u64) -> u8),
+    /// It fails, or the wait ends, for no reason.
+    Spurious {
+        /// Whether loom explores this as well.
+        as_loom: bool,
     },
 }
 
 impl Op {
-    /// The value that it writes after reading `value`, if it writes.
-    pub(crate) fn writes(self, value: u64) -> Option<u64> {
-        match self {
-            Self::Load => None,
-            Self::Update { with, operands, .. } => with(value, operands),
+    /// The value that it writes after reading `value`, if it writes in that outcome.
+    pub(crate) fn writes(self, value: u64, outcome: u8) -> Option<u64> {
+        let Self::Update {
+            with,
+            operands: [first, second],
+            others,
+            ..
+        } = self
+        else {
+            return None;
+        };
+        match others {
+            Others::None => with(value, [first, second]),
+            Others::Chosen(_) => with(value, [first, outcome.into()]),
+            Others::Spurious { .. } if outcome > 0 => None,
+            Others::Spurious { .. } => with(value, [first, second]),
         }
     }
 
@@ -84,7 +104,16 @@ impl Op {
             with: |value, [current, new]| (value == current).then_some(new),
             operands: [current, new],
             awaits,
+            others: Others::None,
         }
+    }
+
+    /// The same, with these outcomes beside the first.
+    pub(crate) fn or(mut self, may: Others) -> Self {
+        if let Self::Update { others, .. } = &mut self {
+            *others = may;
+        }
+        self
     }
 
     /// Writes `value`, whatever it reads.
@@ -93,20 +122,36 @@ impl Op {
             with: |_, [new, _]| Some(new),
             operands: [value, 0],
             awaits: false,
+            others: Others::None,
         }
     }
 
-    /// Whether reading `value` blocks the thread.
-    pub(crate) fn blocks(self, value: u64) -> bool {
-        matches!(self, Self::Update { awaits: true, .. }) && self.writes(value).is_none()
+    pub(crate) fn awaits(self) -> bool {
+        matches!(self, Self::Update { awaits: true, .. })
     }
+
+    /// Whether reading `value` blocks the thread.
+    pub(crate) fn blocks(self, value: u64, outcome: u8) -> bool {
+        self.awaits() && outcome == 0 && self.writes(value, 0).is_none()
+    }
+}
+
+/// What a join waits for.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Until {
+    /// The end of the thread.
+    End,
+    /// The end of its closure, for which a scope waits.
+    Leave,
 }
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Kind {
     /// Starts a thread, and makes the location of its park token.
     Spawn(u8),
-    Join(u8),
+    Join(u8, Until),
+    /// The closure of a thread of a scope has ended. Its thread-locals are dropped next.
+    Leave,
     End,
     /// Makes an atomic.
     Atomic,
@@ -133,6 +178,8 @@ pub(crate) enum Kind {
     },
     /// An access to an atomic through an exclusive reference.
     Exclusive,
+    /// A read of an atomic that is not atomic.
+    PlainRead,
     CellRead,
     CellWrite,
 }
@@ -152,16 +199,18 @@ impl Kind {
 
     /// Whether it accesses a location that was made before.
     pub(crate) fn is_access(self) -> bool {
-        use Kind::{CellRead, CellWrite, Clone, Drop, Exclusive, Read, Write};
+        use Kind::{CellRead, CellWrite, Clone, Drop, Exclusive, PlainRead, Read, Write};
         matches!(
             self,
-            Read { .. } | Write { .. } | Exclusive | CellRead | CellWrite | Clone | Drop { .. }
+            Read { .. }
+                | Write { .. }
+                | Exclusive
+                | PlainRead
+                | CellRead
+                | CellWrite
+                | Clone
+                | Drop { .. }
         )
-    }
-
-    /// Whether it is a read that blocks its thread if it reads `value`.
-    pub(crate) fn blocks(self, value: u64) -> bool {
-        matches!(self, Self::Read { op, .. } if op.blocks(value))
     }
 
     /// Whether both are of one kind, whatever they do there.
@@ -182,6 +231,8 @@ pub(crate) struct Event {
     /// The write that it reads from.
     pub(crate) source: Option<Id>,
     pub(crate) value: u64,
+    /// Which of the outcomes that its operation has for that value.
+    pub(crate) outcome: u8,
     pub(crate) written: u64,
     /// When it was added to the graph.
     pub(crate) stamp: u32,
@@ -216,6 +267,7 @@ impl Event {
             merges: false,
             source: None,
             value: 0,
+            outcome: 0,
             written: 0,
             stamp: 0,
             before: 0,
@@ -236,7 +288,7 @@ impl Event {
         let Kind::Read { op, failure } = self.kind else {
             return (None, self.ordering);
         };
-        let written = op.writes(self.value);
+        let written = op.writes(self.value, self.outcome);
         let succeeds = written.is_some() || matches!(op, Op::Load);
         let ordering = if succeeds { self.ordering } else { failure };
         // Whoever reads from its write learns what a reader of the write before it learns.
@@ -247,7 +299,28 @@ impl Event {
 
     /// Whether a read writes, or would if it was not a load for that reason.
     pub(crate) fn is_exchange(&self) -> bool {
-        matches!(self.kind, Kind::Read { op, .. } if op.writes(self.value).is_some())
+        matches!(self.kind, Kind::Read { op, .. } if op.writes(self.value, self.outcome).is_some())
+    }
+
+    /// Whether it is a read that blocks its thread.
+    pub(crate) fn blocks(&self) -> bool {
+        matches!(self.kind, Kind::Read { op, .. } if op.blocks(self.value, self.outcome))
+    }
+
+    /// Whether it has failed, or ended a wait, for no reason.
+    pub(crate) fn is_spurious(&self) -> bool {
+        use Others::Spurious;
+        let Kind::Read { op, .. } = self.kind else {
+            return false;
+        };
+        let may = matches!(
+            op,
+            Op::Update {
+                others: Spurious { .. },
+                ..
+            }
+        );
+        may && self.outcome > 0
     }
 
     pub(crate) fn is_sc(&self) -> bool {

@@ -2,45 +2,55 @@
 
 use core::mem::ManuallyDrop;
 use std::{
-    collections::VecDeque,
     panic::{AssertUnwindSafe, catch_unwind},
+    sync::Arc,
 };
 
-use corosensei::{Coroutine, CoroutineResult, Yielder};
+use corosensei::{Coroutine, CoroutineResult, Yielder, stack::DefaultStack};
 
 use super::{
-    Attempt, Ended, Fault, Lane, Limits, Panic, Phase, Places, REPLAY, RUN, Request, Run, STACKS,
-    Site, Status, perform, unwind::end_panics, with,
+    Attempt, BEAT, Ended, Fault, Lane, Limits, NUMBER, Panic, Phase, Places, REPLAY, RUN, Request,
+    Run, STACKS, Site, Status,
+    locals::drop_locals,
+    perform,
+    unwind::{drop_statics, end_panics},
+    with,
 };
 use crate::{
-    graph::{Event, Graph, Id, Kind, MAX_THREADS},
+    graph::{Event, Graph, Id, MAX_THREADS},
     heap,
 };
 
-/// Runs a model along a graph and on from there, or along the line of a failure. Returns the graphs
-/// that are left to explore.
-pub(crate) fn run(
+/// The size of the stack of a thread, of which the system gives what is used. A thread that needs
+/// more kills the process without a word.
+const STACK: usize = 8 << 20;
+
+/// Runs a model along a graph and on from there. Returns the graphs that are left to explore.
+pub(super) fn run(
     graph: Graph,
     limits: Limits,
     ordered: &Places,
-    line: Option<VecDeque<(u8, usize)>>,
+    phase: Phase,
     main: impl FnOnce() + 'static,
 ) -> (Ended, Graph, Vec<Graph>) {
     let mut run = Run {
+        number: NUMBER.replace(NUMBER.get().wrapping_add(1)),
         graph,
         limits,
         ordered: ordered.clone(),
-        phase: line.map_or(Phase::Replaying, Phase::Following),
+        phase,
         stacks: STACKS.take(),
+        beat: BEAT.with(Arc::clone),
         ..Run::default()
     };
-    run.lanes[0].at = Id::STATICS.index + 1;
+    run.lanes[0].at = run.graph.statics.len() as u16 + 1;
     run.start(0, main);
     RUN.set(Some(run));
     let panicked = drive();
-    let panicked = panicked.or(end_panics());
+    let panicked = panicked.or(end_panics()).or(drop_statics());
     let mut run = RUN.take().expect("the run is over");
     let ended = run.ended(panicked);
+    run.beat.rest();
     for lane in &mut run.lanes {
         if let Some(mut coroutine) = lane.coroutine.take() {
             if coroutine.started() && !coroutine.done() {
@@ -54,7 +64,7 @@ pub(crate) fn run(
         }
         core::mem::forget(core::mem::take(&mut lane.locals));
     }
-    // As a static, it is never dropped.
+    // Of a blocked run, they are leaked.
     core::mem::forget(core::mem::take(&mut run.statics));
     STACKS.set(core::mem::take(&mut run.stacks));
     heap::free_all();
@@ -70,14 +80,25 @@ fn drive() -> Option<Panic> {
             return Some(panic);
         }
     }
+    let tried = with(|run| match &run.phase {
+        Phase::Trying(trial) => {
+            let thread = trial.thread();
+            // Its steps have led it there, unless it has none.
+            let lane = &run.lanes[usize::from(thread)];
+            (lane.at == 0 && lane.status == Status::Ready).then_some(thread)
+        }
+        _ => None,
+    });
+    if let Some(panic) = tried.and_then(resume) {
+        return Some(panic);
+    }
     with(|run| {
         let behind =
             |thread: usize| usize::from(run.lanes[thread].at) < run.graph.threads[thread].len();
         if let Phase::Replaying = run.phase {
             run.phase = Phase::Exploring;
             if (0..MAX_THREADS).any(behind) {
-                let text = "the model does not do the same when it is run again";
-                run.fail(Fault::Limit(text.into()));
+                run.differs("");
             }
         }
     });
@@ -125,7 +146,9 @@ pub(super) fn resume(thread: u8) -> Option<Panic> {
 
 impl Run {
     pub(super) fn start(&mut self, thread: u8, body: impl FnOnce() + 'static) {
-        let stack = self.stacks.pop().unwrap_or_default();
+        let stack = self.stacks.pop().unwrap_or_else(|| {
+            DefaultStack::new(STACK).expect("the system has memory for a stack")
+        });
         // If the thread never runs, what it owns is leaked, as for a thread that never ends.
         let body = ManuallyDrop::new(body);
         let coroutine = Coroutine::with_stack(stack, move |yielder: &Yielder<(), ()>, ()| {
@@ -136,8 +159,7 @@ impl Run {
             });
             catch_unwind(AssertUnwindSafe(|| {
                 ManuallyDrop::into_inner(body)();
-                let locals = with(|run| core::mem::take(&mut run.lane().locals));
-                drop(locals);
+                drop_locals();
                 perform("end", Request::End);
             }))
         });
@@ -154,7 +176,7 @@ impl Run {
         (0..MAX_THREADS).find_map(|thread| {
             let lane = &self.lanes[thread];
             let event = self.graph.threads[thread].get(usize::from(lane.at))?;
-            let runs = matches!(lane.status, Status::Ready | Status::Joining(_));
+            let runs = matches!(lane.status, Status::Ready | Status::Joining(..));
             (runs && self.can_replay(event)).then_some(thread as u8)
         })
     }
@@ -169,7 +191,7 @@ impl Run {
     /// next iteration. The others are ordered by who spawned them, not by their numbers, so that
     /// the choice depends on the graph alone, however it was reached.
     fn next_ready(&mut self) -> Option<u8> {
-        if self.phase.is_over() {
+        if self.phase.is_over() || matches!(self.phase, Phase::Trying(_)) {
             return None;
         }
         if let Phase::Following(line) = &self.phase {
@@ -184,7 +206,7 @@ impl Run {
         }
         let can_run = |lane: &Lane| match lane.status {
             Status::Ready => true,
-            Status::Joining(child) => self.has_ended(child),
+            Status::Joining(child, until) => self.graph.joined(child, until).is_some(),
             _ => false,
         };
         let threads = (0..MAX_THREADS as u8).filter(|&n| can_run(&self.lanes[usize::from(n)]));
@@ -199,21 +221,24 @@ impl Run {
         })
     }
 
-    pub(super) fn has_ended(&self, thread: u8) -> bool {
-        let last = self.graph.threads[usize::from(thread)].last();
-        last.is_some_and(|event| matches!(event.kind, Kind::End))
-    }
-
     pub(super) fn attempt(&mut self, request: Request, site: Site) -> Attempt {
+        self.beat.step(site.at);
         if let Some(answer) = self.answer_unwinding(request) {
             return answer;
         }
-        if let Request::Again { place } = request {
-            return self.look_again(place);
-        }
-        if let Request::Look { count } = request {
-            let made = self.lanes[usize::from(count.thread)].sites[usize::from(count.index)];
-            return self.fail(Fault::Look(made.at));
+        match request {
+            Request::Again { place } => return self.look_again(place),
+            Request::Look { count } => {
+                let made = self.lanes[usize::from(count.thread)].sites[usize::from(count.index)];
+                return self.fail(Fault::Look(made.at));
+            }
+            Request::EndOfAccess(begin) => return self.end(begin),
+            Request::Free(place) => return self.free(place),
+            Request::Discover(key) => {
+                self.phase = Phase::Discovered(key);
+                return Attempt::Wait;
+            }
+            _ => {}
         }
         let lane = self.lane();
         let index = usize::from(lane.at);
@@ -223,7 +248,12 @@ impl Run {
         lane.sites.resize(index, before);
         lane.sites.push(site);
         if index < self.graph.threads[usize::from(self.current)].len() {
-            return self.replay(request);
+            let attempt = self.replay(request);
+            let at = self.lane().at;
+            return match &self.phase {
+                Phase::Trying(trial) if trial.stops(&self.graph, self.current, at) => Attempt::Wait,
+                _ => attempt,
+            };
         }
         if !self.phase.extends() {
             return Attempt::Wait;
@@ -237,13 +267,13 @@ impl Run {
                  `yield_now`, or the model needs a larger `max_branches`"
             )));
         }
-        let mut newer = None;
+        let mut only = None;
         if let Phase::Following(line) = &mut self.phase {
             match line.front() {
                 Some(&(thread, _)) if thread != self.current => return Attempt::Wait,
-                _ => newer = line.pop_front().map(|(_, newer)| newer),
+                _ => only = line.pop_front().map(|(_, choice)| choice),
             }
         }
-        self.explore(request, newer)
+        self.explore(request, only)
     }
 }

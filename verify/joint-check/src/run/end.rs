@@ -3,7 +3,7 @@
 use core::panic::Location;
 use std::string::String;
 
-use super::{Fault, Lane, Panic, Phase, Run, Status};
+use super::{Fault, Lane, Panic, Phase, Run, Status, free::Trial};
 use crate::graph::Id;
 
 pub(crate) enum Ended {
@@ -15,6 +15,10 @@ pub(crate) enum Ended {
     Failed(Failure),
     /// The model looks at a count that was made here: its changes have an order from now on.
     Again(&'static Location<'static>),
+    /// A drop seems too early, which a trial decides.
+    Doubtful(Failure, Box<Trial>),
+    /// A lazy static is used that the graph has no word for, by its address.
+    Discovered(usize),
 }
 
 pub(crate) struct Failure {
@@ -39,7 +43,17 @@ impl Run {
         }
         match core::mem::take(&mut self.phase) {
             Phase::Failed(Fault::Look(made)) => return Ended::Again(made),
-            Phase::Failed(fault) => return self.failed(&fault, None),
+            Phase::Failed(fault) => {
+                let Ended::Failed(failure) = self.failed(&fault, None) else {
+                    unreachable!("a fault is a failure");
+                };
+                return match fault {
+                    Fault::Freed(freed, _) => Ended::Doubtful(failure, self.trial(freed)),
+                    _ => Ended::Failed(failure),
+                };
+            }
+            Phase::Discovered(key) => return Ended::Discovered(key),
+            Phase::Trying(_) => return Ended::Blocked,
             Phase::Dead => return Ended::Dead,
             Phase::Blocked => return Ended::Blocked,
             _ => {}

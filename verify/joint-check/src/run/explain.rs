@@ -23,9 +23,8 @@ impl Graph {
             0 => before.extend(self.spawned[usize::from(id.thread)].filter(|_| id != Id::ROOT)),
             _ => before.push(id.previous()),
         }
-        if let Kind::Join(child) = event.kind {
-            let end = self.threads[usize::from(child)].last();
-            before.extend(end.map(|end| end.id));
+        if let Kind::Join(child, until) = event.kind {
+            before.extend(self.joined(child, until));
         }
         let mut before: Vec<_> = before.into_iter().map(|id| (id, false)).collect();
         // A read also synchronizes with what the exchanges before its write have read.
@@ -130,7 +129,7 @@ impl Show<'_> {
             .last()
             .map_or_else(String::new, |site| site.at.to_string());
         match lane.status {
-            Status::Joining(child) => {
+            Status::Joining(child, _) => {
                 format!("{name} waits at {at} for the end of {}", self.thread(child))
             }
             Status::Waiting => self.wait_for_a_write(last, &name, &at),

@@ -2,7 +2,8 @@
 
 use std::collections::VecDeque;
 
-use super::{Attempt, Fault, Run, spin::Spin, unwind::Aside};
+use super::{Attempt, Fault, Run, free::Trial, spin::Spin, unwind::Aside};
+use crate::explore::Choice;
 
 /// What a run does now.
 ///
@@ -12,6 +13,8 @@ use super::{Attempt, Fault, Run, spin::Spin, unwind::Aside};
 /// | `Exploring` | the first ready thread | extends the graph in every way | when no thread can replay, or a spin ends | complete, blocked, or a deadlock or leak |
 /// | `Following` | the thread that the line names | extends the graph in the way that the line names | at the start, if a failure is repeated | the same |
 /// | `Spinning` | the thread that spins | the same as `Exploring`, but the other graphs are held back | from `Exploring`, in a graph for a loop that may give up, or when all threads wait | |
+/// | `Trying` | as `Replaying` | waits | at the start, if a drop may be too early | none, if the drop is reached |
+/// | `Discovered` | none | waits | a lazy static is used that the graph has no word for | explored again |
 /// | `Blocked` | none | waits | a thread waits for a write that it has skipped, or has left a loop on trial | blocked: other graphs have its continuations |
 /// | `Dead` | none | waits | a step has no place, or a loop spins without end in a graph of its own | none |
 /// | `Failed` | none | waits | a fault is found | failed |
@@ -21,12 +24,15 @@ pub(super) enum Phase {
     #[default]
     Replaying,
     Exploring,
-    /// The steps that are left: the thread, and how many newer writes it skips.
-    Following(VecDeque<(u8, usize)>),
+    /// The steps that are left: the thread, and what it chooses.
+    Following(VecDeque<(u8, Choice)>),
     Spinning(Spin),
     Blocked,
     Dead,
     Failed(Fault),
+    Trying(Box<Trial>),
+    /// The address of the static.
+    Discovered(usize),
     Unwinding(Aside),
 }
 
@@ -41,7 +47,10 @@ impl Phase {
 
     /// Whether no thread runs any more, except to unwind.
     pub(super) fn is_over(&self) -> bool {
-        matches!(self, Self::Blocked | Self::Dead | Self::Failed(_))
+        matches!(
+            self,
+            Self::Blocked | Self::Dead | Self::Failed(_) | Self::Discovered(_)
+        )
     }
 
     /// The loop in which the running thread keeps spinning.

@@ -1,6 +1,6 @@
 //! A step that is in the graph: the thread does it again, with the values of this run.
 
-use super::{Answer, Attempt, Fault, Request, Run, Status};
+use super::{Answer, Attempt, Request, Run, Status};
 use crate::graph::{Id, Kind};
 
 impl Run {
@@ -13,10 +13,10 @@ impl Run {
         let is_elsewhere = request.place().is_some_and(|place| place != event.place);
         if !event.kind.is_like(expected) || is_elsewhere {
             let sites = &self.lanes[usize::from(thread)].sites;
-            let name = sites.last().map_or("?", |site| site.name);
-            return self.fail(Fault::Limit(format!(
-                "the model does not do the same when it is run again: it now does `{name}`"
-            )));
+            let now = sites
+                .last()
+                .map(|site| format!(": it now does `{}` ({})", site.name, site.at));
+            return self.differs(&now.unwrap_or_default());
         }
         if !self.can_replay(event) {
             return Attempt::Wait;
@@ -38,7 +38,7 @@ impl Run {
     pub(super) fn pass(&mut self, id: Id) -> Attempt {
         let event = self.graph.at(id);
         let lane = &mut self.lanes[usize::from(id.thread)];
-        let mut value = event.value;
+        let (mut value, outcome) = (event.value, event.outcome);
         lane.at = id.index + 1;
         match event.kind {
             Kind::Spawn(child) => value = child.into(),
@@ -47,7 +47,7 @@ impl Run {
                 if let (Some(written), _) = event.outcome() {
                     lane.at += 1;
                     self.graph.at_mut(id.next()).written = written;
-                } else if op.blocks(value) {
+                } else if op.blocks(value, event.outcome) {
                     lane.status = Status::Waiting;
                     return Attempt::Wait;
                 }
@@ -55,6 +55,7 @@ impl Run {
             _ => {}
         }
         lane.status = Status::Ready;
-        Attempt::Done(Answer { id, value })
+        self.begin(id);
+        Attempt::Done(Answer { id, value, outcome })
     }
 }

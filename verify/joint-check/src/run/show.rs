@@ -3,12 +3,24 @@
 use core::{fmt::Write as _, panic::Location};
 use std::{collections::BTreeMap, string::String};
 
-use super::{Run, Site};
-use crate::graph::{Event, Graph, Id, Kind, MAX_THREADS};
+use super::{Run, Site, free::Freed};
+use crate::{
+    explore::Choice,
+    graph::{Event, Graph, Id, Kind, MAX_THREADS},
+};
 
 /// What is wrong with an execution.
 pub(crate) enum Fault {
     Race(Id, Id),
+    /// Two accesses of one thread to a cell, of which the second begins before the first has ended.
+    Overlap(Id, Id),
+    /// An access by the step with which it began and the last before its end, and another one that
+    /// does not happen after that.
+    Lasting(Id, Id, Id),
+    /// A drop, and an access that does not happen before it.
+    Freed(Freed, Id),
+    /// A drop before the access that a thread asks for.
+    UsedAfter(Freed),
     Deadlock,
     Leak,
     Panic(String),
@@ -85,7 +97,7 @@ impl Show<'_> {
     }
 
     fn is_shown(&self, id: Id) -> bool {
-        id != Id::ROOT && id != Id::STATICS && self.first_half(id) == id
+        !self.graph().is_given(id) && self.first_half(id) == id
     }
 
     pub(super) fn step(&self, id: Id) -> usize {
@@ -99,10 +111,37 @@ impl Show<'_> {
     }
 
     pub(super) fn at(&self, id: Id) -> String {
-        let site = self.site(id).map(|site| site.at);
+        let site = self.site(id).map(|site| self.of(site));
+        site.unwrap_or_else(|| "in a drop".into())
+    }
+
+    fn of(&self, site: Site) -> String {
         // A drop has no place in the program.
-        let site = site.filter(|at| !at.file().ends_with("core/src/ptr/mod.rs"));
-        site.map_or_else(|| "in a drop".into(), ToString::to_string)
+        match site.at.file().ends_with("core/src/ptr/mod.rs") {
+            true => "in a drop".into(),
+            false => site.at.to_string(),
+        }
+    }
+
+    fn step_and_place(&self, id: Id) -> String {
+        let (step, thread) = (self.step(id), self.thread(id.thread));
+        format!("step {step} ({thread}, {})", self.at(id))
+    }
+
+    /// Who has dropped a location, and when.
+    fn drop_of(&self, freed: Freed) -> String {
+        let thread = self.thread(freed.before.thread);
+        match freed.before.index.checked_sub(1) {
+            None => format!("by {thread} at its beginning"),
+            Some(index) => {
+                let last = freed.before.with_index(index);
+                format!(
+                    "by {thread} after step {} ({})",
+                    self.step(last),
+                    self.at(last)
+                )
+            }
+        }
     }
 
     pub(super) fn thread(&self, thread: u8) -> String {
@@ -117,7 +156,7 @@ impl Show<'_> {
     pub(super) fn place(&self, place: Id) -> String {
         match self.graph().at(place).kind {
             Kind::Spawn(thread) => format!("token of {}", self.thread(thread)),
-            _ if place == Id::STATICS => "the lazy statics".into(),
+            _ if self.graph().is_given(place) => format!("lazy static #{}", place.index),
             _ => {
                 let name = self.site(place).map_or("location", |site| site.name);
                 format!("{name}#{}", self.step(place))
@@ -131,7 +170,8 @@ impl Show<'_> {
         let place = self.place(event.place);
         match event.kind {
             Kind::Spawn(child) => format!("spawn {}", self.thread(child)),
-            Kind::Join(child) => format!("{name} {}", self.thread(child)),
+            Kind::Join(child, _) => format!("{name} {}", self.thread(child)),
+            Kind::Leave => "end of the closure".into(),
             Kind::End => "end".into(),
             Kind::Fence => format!("fence({:?})", event.ordering),
             Kind::Atomic | Kind::Count | Kind::Word => {
@@ -142,7 +182,7 @@ impl Show<'_> {
             Kind::CellRead | Kind::CellWrite | Kind::Clone | Kind::Drop { .. } => {
                 format!("{place}.{name}")
             }
-            Kind::Exclusive => format!("{place}.{name}: {}", value(event.value)),
+            Kind::Exclusive | Kind::PlainRead => format!("{place}.{name}: {}", value(event.value)),
             Kind::Write { .. } => {
                 let (written, ordering) = (value(event.written), event.ordering);
                 format!("{place}.{name}({ordering:?}) {written}")
@@ -156,6 +196,9 @@ impl Show<'_> {
         let mut text = format!("{place}.{name}({ordering:?}): {}", value(event.value));
         if let Some(written) = written {
             _ = write!(text, " -> {}", value(written));
+        }
+        if event.is_spurious() {
+            text += ", for no reason";
         }
         if let Some(source) = event.source {
             _ = match self.step(source) {
@@ -185,11 +228,44 @@ impl Show<'_> {
         match fault {
             Fault::Race(one, other) => {
                 let why = self.missing_edges(*one, *other);
-                let [one, other] = [*one, *other].map(|id| {
-                    let (thread, at) = (self.thread(id.thread), self.at(id));
-                    format!("step {} ({thread}, {at})", self.step(id))
-                });
+                let [one, other] = [*one, *other].map(|id| self.step_and_place(id));
                 format!("data race: neither of {one} and {other} happens before the other. {why}")
+            }
+            Fault::Overlap(one, other) => {
+                let [one, other] = [*one, *other].map(|id| self.step_and_place(id));
+                format!("two accesses to a cell at once: {other} comes during the access of {one}")
+            }
+            Fault::Lasting(begin, last, other) => {
+                let why = self.missing_edges(*last, *other);
+                let [begin, last, other] =
+                    [*begin, *last, *other].map(|id| self.step_and_place(id));
+                format!(
+                    "data race: the access of {begin} lasts until {last} or longer, which does not \
+                     happen before {other}. {why}"
+                )
+            }
+            Fault::Freed(freed, other) => {
+                let (place, before) = (self.place(freed.place), self.drop_of(*freed));
+                let access = self.step_and_place(*other);
+                let why = match freed.before.index {
+                    0 => String::new(),
+                    _ => self.missing_edges(*other, freed.before.previous()),
+                };
+                format!(
+                    "use after free: {place} is dropped {before}, but {access} does not happen \
+                     before that. {why}"
+                )
+            }
+            Fault::UsedAfter(freed) => {
+                let (place, before) = (self.place(freed.place), self.drop_of(*freed));
+                let thread = self.thread(self.run.current);
+                let site = self.run.lanes[usize::from(self.run.current)].sites.last();
+                let (name, at) =
+                    site.map_or(("?", String::new()), |site| (site.name, self.of(*site)));
+                format!(
+                    "use after free: {place} was dropped {before}, and {thread} does `{name}` on it \
+                     ({at})"
+                )
             }
             Fault::Deadlock => {
                 let left = self.run.unfinished().map(|(thread, _)| self.wait(thread));
@@ -260,8 +336,8 @@ impl Graph {
     }
 
     /// The steps of an execution in a line: the thread of each, and for an access, how many
-    /// existing writes are newer than the one that it reads from or directly follows. A count whose
-    /// changes have no order is marked by a one.
+    /// existing writes are newer than the one that it reads from or directly follows, and its outcome
+    /// if that is not the first. A count whose changes have no order is marked by a one.
     pub(crate) fn line(&self, order: &[Id]) -> String {
         let mut line = String::new();
         for (n, &id) in order.iter().enumerate() {
@@ -272,7 +348,7 @@ impl Graph {
                 Kind::Write { is_exchange: true } => continue,
                 _ => None,
             };
-            if id == Id::ROOT || id == Id::STATICS {
+            if self.is_given(id) {
                 continue;
             }
             _ = write!(line, "{}", id.thread);
@@ -287,24 +363,33 @@ impl Graph {
             if newer > 0 {
                 _ = write!(line, "-{newer}.");
             }
+            if event.outcome > 0 {
+                _ = write!(line, "+{}.", event.outcome);
+            }
         }
         line
     }
 }
 
-pub(crate) fn parse(line: &str) -> Option<Vec<(u8, usize)>> {
+/// The steps of a line: the thread of each, and what it chooses.
+pub(crate) fn parse(line: &str) -> Option<Vec<(u8, Choice)>> {
     let mut steps = Vec::new();
     let mut rest = line;
     while let Some(first) = rest.chars().next() {
         let thread = first.to_digit(MAX_THREADS as u32)? as u8;
         rest = &rest[1..];
-        let mut newer = 0;
+        let mut choice = Choice::default();
         if let Some(number) = rest.strip_prefix('-') {
             let (number, others) = number.split_once('.')?;
-            newer = number.parse().ok()?;
+            choice.newer = number.parse().ok()?;
             rest = others;
         }
-        steps.push((thread, newer));
+        if let Some(number) = rest.strip_prefix('+') {
+            let (number, others) = number.split_once('.')?;
+            choice.outcome = number.parse().ok()?;
+            rest = others;
+        }
+        steps.push((thread, choice));
     }
     Some(steps)
 }

@@ -2,13 +2,13 @@
 
 use super::{Attempt, Fault, Phase, Request, Run, Status, drive::lost};
 use crate::{
-    explore::Steps,
+    explore::{Choice, Steps},
     graph::{Graph, Id, Kind, MAX_THREADS},
 };
 
 impl Run {
-    /// Explores every choice for this step, or only the one that skips `newer` writes.
-    pub(super) fn explore(&mut self, request: Request, newer: Option<usize>) -> Attempt {
+    /// Explores every choice for this step, or only one.
+    pub(super) fn explore(&mut self, request: Request, only: Option<Choice>) -> Attempt {
         let id = self.graph.next(self.current);
         // For the report of the panic, if this step has no place.
         let kept = std::thread::panicking().then(|| self.graph.clone());
@@ -17,8 +17,9 @@ impl Run {
             _ => None,
         };
         let mut steps = Steps {
-            newer,
+            only,
             first,
+            spurious: self.limits.spurious,
             ..Steps::default()
         };
         if request
@@ -28,6 +29,13 @@ impl Run {
             let text = "an atomic, a cell or a lock is used that this execution has not made: its memory \
                         was freed, or it is kept from one execution to the next";
             return self.fail(Fault::Limit(text.into()));
+        }
+        let freed = self
+            .freed
+            .iter()
+            .find(|freed| Some(freed.place) == request.place());
+        if let Some(&freed) = freed {
+            return self.fail(Fault::UsedAfter(freed));
         }
         let mut event = request.event(id);
         match request {
@@ -44,7 +52,7 @@ impl Run {
                 steps.drop(core::mem::take(&mut self.graph), event);
                 return self.take(steps, id, kept);
             }
-            Request::Exclusive { place } => {
+            Request::Exclusive { place } | Request::PlainRead { place } => {
                 event.source = self.graph.order(place).next_back();
                 let last = event.source.expect("a location has a write");
                 event.value = self.graph.at(last).written;
@@ -59,20 +67,25 @@ impl Run {
                 self.graph.spawned[child] = Some(id);
                 event.kind = Kind::Spawn(child as u8);
             }
-            Request::Join(child) if !self.has_ended(child) => {
-                self.lane().status = Status::Joining(child);
+            Request::Join(child, until) if self.graph.joined(child, until).is_none() => {
+                self.lane().status = Status::Joining(child, until);
                 return Attempt::Wait;
             }
             _ => {}
         }
         // Nothing comes after it yet, so a fence closes no cycle of `psc`.
         self.graph.push(event);
-        if let Some(last) = event.source {
+        if let (Some(last), Kind::Exclusive) = (event.source, event.kind) {
             self.graph.order_after(last, id);
         }
         if let Some(other) = self.graph.race(self.graph.at(id)) {
             let first = other.id;
             return self.fail(Fault::Race(first, id));
+        }
+        if let Request::Cell { .. } = request {
+            if let Some(fault) = self.overlap(id) {
+                return self.fail(fault);
+            }
         }
         self.pass(id)
     }

@@ -1,4 +1,4 @@
-//! A panic during which a run ended.
+//! What is done after the end of a run: a panic during which it ended, and the drops of statics.
 //!
 //! The destructors that a panic runs do operations as well. If one of them has no place, or waits,
 //! the run ends there, but the panic was real: unless a `catch_unwind` of the model stops it, the
@@ -7,7 +7,7 @@
 
 use std::{collections::BTreeMap, thread::panicking};
 
-use super::{Answer, Attempt, Panic, Phase, Request, Run, drive::resume, with};
+use super::{Answer, Attempt, Panic, Phase, Request, Run, Status, drive::resume, with};
 use crate::graph::{Id, Kind};
 
 /// The changes that operations make after the run.
@@ -16,6 +16,33 @@ pub(super) struct Aside {
     /// The values that differ from those of the graph.
     values: BTreeMap<Id, u64>,
     steps: usize,
+    drops_statics: bool,
+}
+
+/// Drops the lazy statics after the end of a run whose threads have all ended. std's are never
+/// dropped, so what this does is checked for leaks alone.
+pub(super) fn drop_statics() -> Option<Panic> {
+    let statics = with(|run| {
+        let has_ended = !run.phase.is_over() && run.unfinished().next().is_none();
+        has_ended.then(|| core::mem::take(&mut run.statics))
+    })?;
+    if statics.is_empty() {
+        return None;
+    }
+    let ended = with(|run| {
+        run.start(0, move || drop(statics));
+        let aside = Phase::Unwinding(Aside {
+            drops_statics: true,
+            ..Aside::default()
+        });
+        core::mem::replace(&mut run.phase, aside)
+    });
+    let panicked = resume(0);
+    with(|run| {
+        run.phase = ended;
+        run.lanes[0].status = Status::Finished;
+    });
+    panicked
 }
 
 /// Ends the panics of all threads. Returns the first that nobody has caught.
@@ -38,7 +65,7 @@ impl Run {
             return None;
         };
         aside.steps += 1;
-        if !panicking() || aside.steps > self.limits.events {
+        if !panicking() && !aside.drops_statics || aside.steps > self.limits.events {
             // The panic was caught, or a destructor waits, so this run finds nothing more.
             return Some(Attempt::Wait);
         }
@@ -53,6 +80,7 @@ impl Run {
         let mut answer = Answer {
             id: Id::ROOT,
             value: 0,
+            outcome: 0,
         };
         match request {
             Request::Make { value, .. } => {
@@ -61,12 +89,12 @@ impl Run {
             }
             Request::Access { place, op, .. } => {
                 answer.value = newest(values, place);
-                if let Some(written) = op.writes(answer.value) {
+                if let Some(written) = op.writes(answer.value, 0) {
                     values.insert(place, written);
                 }
             }
             Request::Store { place, value, .. } => _ = values.insert(place, value),
-            Request::Exclusive { place } => {
+            Request::Exclusive { place } | Request::PlainRead { place } => {
                 (answer.id, answer.value) = (place, newest(values, place));
             }
             Request::Handle { count, drops } => {
@@ -79,12 +107,17 @@ impl Run {
                 values.insert(count, after);
                 answer.value = u64::from(after == 0);
             }
-            Request::Spawn | Request::Join(_) => return Some(Attempt::Wait),
+            Request::Spawn | Request::Join(..) | Request::Discover(_) => {
+                return Some(Attempt::Wait);
+            }
             Request::Cell { .. }
             | Request::Fence(_)
             | Request::Look { .. }
+            | Request::Leave
             | Request::End
-            | Request::Again { .. } => {}
+            | Request::Again { .. }
+            | Request::EndOfAccess(_)
+            | Request::Free(_) => {}
         }
         Some(Attempt::Done(answer))
     }

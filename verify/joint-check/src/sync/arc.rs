@@ -56,7 +56,7 @@ impl<T> Arc<T> {
         let before = this
             .count
             .look()
-            .update("try_unwrap", 0, Release, take_last);
+            .update("try_unwrap", 0, Relaxed, take_last);
         if strong(before) == 1 {
             Ok(this.last())
         } else {
@@ -155,19 +155,19 @@ impl<T: ?Sized> Arc<T> {
         run::ended(self.count.place());
     }
 
-    /// Returns the number of handles.
+    /// Returns the number of handles. As in std, this orders nothing.
     #[track_caller]
     pub fn strong_count(this: &Self) -> usize {
         if this.count.is_only() {
             return 1;
         }
-        strong(this.count.look().load("strong_count", Acquire)) as usize
+        strong(this.count.look().load("strong_count", Relaxed)) as usize
     }
 
-    /// Returns the number of weak handles.
+    /// Returns the number of weak handles. As in std, this orders nothing.
     #[track_caller]
     pub fn weak_count(this: &Self) -> usize {
-        (this.count.look().load("weak_count", Acquire) / WEAK) as usize
+        (this.count.look().load("weak_count", Relaxed) / WEAK) as usize
     }
 
     /// Returns the value if this is the only handle.
@@ -281,7 +281,7 @@ impl<T: ?Sized> Weak<T> {
     #[track_caller]
     pub fn strong_count(&self) -> usize {
         self.count.map_or(0, |count| {
-            strong(count.look().load("strong_count", Acquire)) as usize
+            strong(count.look().load("strong_count", Relaxed)) as usize
         })
     }
 

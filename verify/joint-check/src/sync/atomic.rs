@@ -6,8 +6,8 @@ pub use core::sync::atomic::Ordering;
 use joint_facade::Bits;
 
 use crate::{
-    graph::{Id, Kind, Op},
-    run::{Request, leave, perform},
+    graph::{Id, Kind, Op, Others},
+    run::{Answer, Owned, Request, leave, perform},
 };
 
 /// Makes a fence.
@@ -45,11 +45,6 @@ impl Word {
     pub(crate) const fn at(place: Id) -> Self {
         Self(place)
     }
-
-    pub(crate) fn place(self) -> Id {
-        self.0
-    }
-
     /// Does an operation and returns the value that it has read.
     #[track_caller]
     pub(crate) fn access(
@@ -59,6 +54,18 @@ impl Word {
         ordering: Ordering,
         failure: Ordering,
     ) -> u64 {
+        self.answer(name, op, ordering, failure).value
+    }
+
+    /// Does an operation that may have several outcomes.
+    #[track_caller]
+    pub(crate) fn answer(
+        self,
+        name: &'static str,
+        op: Op,
+        ordering: Ordering,
+        failure: Ordering,
+    ) -> Answer {
         let place = self.0;
         let request = Request::Access {
             place,
@@ -66,7 +73,7 @@ impl Word {
             ordering,
             failure,
         };
-        perform(name, request).value
+        perform(name, request)
     }
 
     #[track_caller]
@@ -82,12 +89,25 @@ impl Word {
         operand: u64,
         with: fn(u64, [u64; 2]) -> Option<u64>,
     ) -> u64 {
+        self.wait_or(name, operand, with, Others::None).value
+    }
+
+    /// Does the same, or what is in `others`.
+    #[track_caller]
+    pub(crate) fn wait_or(
+        self,
+        name: &'static str,
+        operand: u64,
+        with: fn(u64, [u64; 2]) -> Option<u64>,
+        others: Others,
+    ) -> Answer {
         let op = Op::Update {
             with,
             operands: [operand, 0],
             awaits: true,
+            others,
         };
-        self.access(name, op, Ordering::Acquire, NONE)
+        self.answer(name, op, Ordering::Acquire, NONE)
     }
 
     /// Writes what `with` returns for the value and the operand, if it returns anything.
@@ -103,6 +123,7 @@ impl Word {
             with,
             operands: [operand, 0],
             awaits: false,
+            others: Others::None,
         };
         self.access(name, op, ordering, NONE)
     }
@@ -129,12 +150,31 @@ impl Word {
 /// The failure ordering of an operation that cannot fail.
 pub(crate) const NONE: Ordering = Ordering::Relaxed;
 
+/// Panics, as std does, if no load or failed exchange has this ordering.
+#[track_caller]
+fn is_for_loads(of: &str, ordering: Ordering) -> Ordering {
+    let is_one = !matches!(ordering, Ordering::Release | Ordering::AcqRel);
+    assert!(is_one, "there is no such thing as {of} with {ordering:?}");
+    ordering
+}
+
+/// Panics, as std does, if no store has this ordering.
+#[track_caller]
+fn is_for_stores(ordering: Ordering) -> Ordering {
+    let is_one = !matches!(ordering, Ordering::Acquire | Ordering::AcqRel);
+    assert!(
+        is_one,
+        "there is no such thing as a store with {ordering:?}"
+    );
+    ordering
+}
+
 /// The bodies of the atomics.
 macro_rules! checked {
     (type $name:ident [$($t:ident)?] $value:ty) => {
         /// The atomic of that name.
         pub struct $name $(<$t>)? {
-            word: Word,
+            place: Owned,
             is: PhantomData<core::sync::atomic::$name $(<$t>)?>,
         }
 
@@ -146,14 +186,18 @@ macro_rules! checked {
         }
 
         impl $(<$t>)? $name $(<$t>)? {
-            /// Returns the value. It races with accesses that do not happen before it.
+            /// Returns the value. It races with a write that does not happen before or after it.
             ///
             /// # Safety
             /// None is needed here: the model fails if it races.
             #[track_caller]
             pub unsafe fn unsync_load(&self) -> $value {
-                let place = self.word.place();
-                Bits::of(perform("unsync_load", Request::Exclusive { place }).value)
+                let place = self.place.id();
+                Bits::of(perform("unsync_load", Request::PlainRead { place }).value)
+            }
+
+            fn word(&self) -> Word {
+                Word::at(self.place.id())
             }
 
             /// Returns the value.
@@ -165,33 +209,38 @@ macro_rules! checked {
     };
     (new $name:ident $value:ident) => {
         Self {
-            word: Word::new(stringify!($name), $value.bits()),
+            place: Owned::new(stringify!($name), Kind::Atomic, $value.bits()),
             is: PhantomData,
         }
     };
     (load $it:ident $order:ident) => {
-        Bits::of($it.word.load("load", $order))
+        Bits::of($it.word().load("load", is_for_loads("a load", $order)))
     };
     (store $it:ident $value:ident $order:ident) => {
-        $it.word.store("store", $value.bits(), $order)
+        $it.word().store("store", $value.bits(), is_for_stores($order))
     };
     (modify $it:ident $value:ty, $method:ident ($next:expr) $operand:ident $order:ident) => {{
         let with = |before, [operand, _]: [u64; 2]| {
             let next: fn($value, $value) -> $value = $next;
             Some(next(Bits::of(before), Bits::of(operand)).bits())
         };
-        Bits::of($it.word.update(stringify!($method), $operand.bits(), $order, with))
+        Bits::of($it.word().update(stringify!($method), $operand.bits(), $order, with))
     }};
     (exchange $it:ident $method:ident [$current:ident, $new:ident] $success:ident $failure:ident) => {{
         let op = Op::exchange($current.bits(), $new.bits(), false);
-        let before = $it.word.access("compare_exchange", op, $success, $failure);
-        match before == $current.bits() {
-            true => Ok(Bits::of(before)),
-            false => Err(Bits::of(before)),
+        let op = match stringify!($method) {
+            "compare_exchange_weak" => op.or(Others::Spurious { as_loom: false }),
+            _ => op,
+        };
+        let failure = is_for_loads("a failed exchange", $failure);
+        let before = $it.word().answer("compare_exchange", op, $success, failure);
+        match before.value == $current.bits() && before.outcome == 0 {
+            true => Ok(Bits::of(before.value)),
+            false => Err(Bits::of(before.value)),
         }
     }};
     (with_mut $it:ident $f:ident) => {{
-        let place = $it.word.place();
+        let place = $it.place.id();
         let before = perform("with_mut", Request::Exclusive { place });
         let mut value = Bits::of(before.value);
         let result = $f(&mut value);

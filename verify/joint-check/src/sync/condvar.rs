@@ -1,16 +1,18 @@
 //! A condition variable.
 
 use core::{sync::atomic::Ordering, time::Duration};
-use std::sync::LockResult;
+use std::sync::{LockResult, PoisonError};
 
 use super::{
     MutexGuard,
     atomic::{NONE, Word},
 };
-use crate::{graph::Op, run};
+use crate::{
+    graph::{Op, Others},
+    run,
+};
 
-/// A condition variable without spurious wake-ups, whose waiters are woken in the order in which
-/// they began to wait.
+/// A condition variable, which may wake any of its waiters.
 #[derive(Debug)]
 pub struct Condvar {
     /// The waiting threads, a byte for each: its number + 1. The lowest byte has waited longest.
@@ -30,8 +32,7 @@ impl WaitTimeoutResult {
 
 /// The queue with a thread at its end.
 fn with(queue: u64, [thread, _]: [u64; 2]) -> Option<u64> {
-    let length = 8 - queue.leading_zeros() / 8;
-    Some(queue | thread << (8 * length))
+    Some(queue | thread << (8 * length(queue)))
 }
 
 /// The queue without a thread.
@@ -39,6 +40,19 @@ fn without(queue: u64, [thread, _]: [u64; 2]) -> Option<u64> {
     let others = queue.to_le_bytes().into_iter();
     let others = others.filter(|&other| other != 0 && u64::from(other) != thread);
     Some(others.rev().fold(0, |all, one| all << 8 | u64::from(one)))
+}
+
+/// The queue without the thread of this rank.
+fn without_rank(queue: u64, [_, rank]: [u64; 2]) -> Option<u64> {
+    without(queue, [rank_of(queue, rank), 0])
+}
+
+fn rank_of(queue: u64, rank: u64) -> u64 {
+    queue >> (8 * rank) & 0xff
+}
+
+fn length(queue: u64) -> u8 {
+    8 - (queue.leading_zeros() / 8) as u8
 }
 
 fn holds(queue: u64, thread: u64) -> bool {
@@ -60,9 +74,11 @@ impl Condvar {
     pub fn wait<'a, T: ?Sized>(&self, guard: MutexGuard<'a, T>) -> LockResult<MutexGuard<'a, T>> {
         let token = self.enlist();
         guard.mutex().unlock();
-        notified(token);
+        if notified(token, Others::Spurious { as_loom: false }) {
+            self.withdraw("withdraw", token);
+        }
         guard.mutex().relock();
-        Ok(guard)
+        guard.retaken()
     }
 
     /// Waits while the condition holds.
@@ -90,16 +106,25 @@ impl Condvar {
         guard.mutex().unlock();
         // A loop of such waits begins its next iteration here, where it does not hold the lock.
         crate::thread::yield_now();
-        let me = u64::from(run::current()) + 1;
-        let queue = self
-            .queue
-            .update("time out", me, Ordering::Relaxed, without);
-        let gave_up = holds(queue, me);
-        if !gave_up {
-            notified(token);
-        }
+        let gave_up = self.withdraw("time out", token);
         guard.mutex().relock();
-        Ok((guard, WaitTimeoutResult(gave_up)))
+        let ended = WaitTimeoutResult(gave_up);
+        match guard.retaken() {
+            Ok(guard) => Ok((guard, ended)),
+            Err(poisoned) => Err(PoisonError::new((poisoned.into_inner(), ended))),
+        }
+    }
+
+    /// Leaves the queue, or takes the notification that has come meanwhile. Returns whether none has.
+    #[track_caller]
+    fn withdraw(&self, name: &'static str, token: Word) -> bool {
+        let me = u64::from(run::current()) + 1;
+        let queue = self.queue.update(name, me, Ordering::Relaxed, without);
+        let is_there = holds(queue, me);
+        if !is_there {
+            notified(token, Others::None);
+        }
+        is_there
     }
 
     /// Joins the queue. Returns the word of this thread that its notification will change.
@@ -111,14 +136,21 @@ impl Condvar {
         token
     }
 
-    /// Wakes the thread that has waited longest.
+    /// Wakes one of the threads that wait: each of them is tried, or only the one that has waited
+    /// longest ([`Builder::in_order`](crate::model::Builder::in_order)).
     #[track_caller]
     pub fn notify_one(&self) {
-        let first_left = |queue: u64, _| Some(queue >> 8);
-        let queue = self
-            .queue
-            .update("notify_one", 0, Ordering::Relaxed, first_left);
-        notify(queue & 0xff);
+        let op = Op::Update {
+            with: without_rank,
+            operands: [0; 2],
+            awaits: false,
+            others: match run::limits().in_order {
+                true => Others::None,
+                false => Others::Chosen(length),
+            },
+        };
+        let queue = self.queue.answer("notify_one", op, NONE, NONE);
+        notify(rank_of(queue.value, queue.outcome.into()));
     }
 
     /// Wakes all threads that wait.
@@ -133,19 +165,21 @@ impl Condvar {
     }
 }
 
+/// Waits for a notification. Returns whether the wait ended for no reason.
 #[track_caller]
-fn notified(token: Word) {
-    token.wait("wait for a notification", 0, |is_woken, _| {
-        (is_woken == 1).then_some(0)
-    });
+fn notified(token: Word, others: Others) -> bool {
+    let is_woken = |is_woken, _: [u64; 2]| (is_woken == 1).then_some(0);
+    let answer = token.wait_or("wait for a notification", 0, is_woken, others);
+    answer.outcome > 0
 }
 
 #[track_caller]
 fn notify(thread: u64) {
     if let Some(thread) = thread.checked_sub(1) {
         let token = run::wake_token_of(thread as u8);
-        // An exchange, so that two notifications of one thread are in the order of its waits.
-        token.access("notify", Op::swap(1), Ordering::Release, NONE);
+        // An exchange, so that two notifications of one thread are in the order of its waits. Relaxed,
+        // because only the lock orders what a notification is about.
+        token.access("notify", Op::swap(1), Ordering::Relaxed, NONE);
     }
 }
 

@@ -8,6 +8,7 @@ mod handles;
 pub mod mpsc;
 mod mutex;
 mod notify;
+mod poison;
 mod rwlock;
 
 pub use self::{

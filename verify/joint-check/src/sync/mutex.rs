@@ -8,13 +8,14 @@ use core::{
 };
 use std::sync::{LockResult, TryLockError, TryLockResult};
 
-use super::atomic::Word;
-use crate::graph::Op;
+use super::{atomic::Word, poison::Poison};
+use crate::{graph::Op, run};
 
-/// A mutual exclusion lock, which is never poisoned.
+/// A mutual exclusion lock.
 #[derive(Debug)]
 pub struct Mutex<T: ?Sized> {
     word: Word,
+    poison: Poison,
     value: UnsafeCell<T>,
 }
 
@@ -34,10 +35,20 @@ impl<T: ?Sized> Mutex<T> {
     }
 
     /// Waits for the lock.
+    ///
+    /// # Errors
+    /// If it is poisoned. The error has the guard.
     #[track_caller]
     pub fn lock(&self) -> LockResult<MutexGuard<'_, T>> {
         self.relock();
-        Ok(MutexGuard(self))
+        self.poison.result(self.guard())
+    }
+
+    fn guard(&self) -> MutexGuard<'_, T> {
+        MutexGuard {
+            lock: self,
+            panicked_before: run::panics(),
+        }
     }
 
     /// Waits for the lock without making a guard.
@@ -54,11 +65,11 @@ impl<T: ?Sized> Mutex<T> {
     /// Takes the lock if it is free.
     ///
     /// # Errors
-    /// If it is not.
+    /// If it is not, or is poisoned.
     #[track_caller]
     pub fn try_lock(&self) -> TryLockResult<MutexGuard<'_, T>> {
         match self.take("try_lock", false) {
-            0 => Ok(MutexGuard(self)),
+            0 => Ok(self.poison.result(self.guard())?),
             _ => Err(TryLockError::WouldBlock),
         }
     }
@@ -66,11 +77,19 @@ impl<T: ?Sized> Mutex<T> {
 
 /// Holds a lock.
 #[derive(Debug)]
-pub struct MutexGuard<'a, T: ?Sized>(&'a Mutex<T>);
+pub struct MutexGuard<'a, T: ?Sized> {
+    lock: &'a Mutex<T>,
+    panicked_before: bool,
+}
 
 impl<'a, T: ?Sized> MutexGuard<'a, T> {
     pub(super) fn mutex(&self) -> &'a Mutex<T> {
-        self.0
+        self.lock
+    }
+
+    /// Returns the guard of a lock that was given up and taken again.
+    pub(super) fn retaken(self) -> LockResult<Self> {
+        self.lock.poison.result(self)
     }
 }
 
@@ -79,6 +98,7 @@ only_guard! { MutexGuard }
 impl<T: ?Sized> Drop for MutexGuard<'_, T> {
     #[track_caller]
     fn drop(&mut self) {
-        self.0.unlock();
+        self.lock.poison.released(self.panicked_before);
+        self.lock.unlock();
     }
 }

@@ -3,7 +3,7 @@
 use core::sync::atomic::{AtomicBool, Ordering};
 
 use super::atomic::{NONE, Word};
-use crate::graph::Op;
+use crate::graph::{Op, Others};
 
 /// A notification for one waiter, which is kept until somebody waits for it.
 #[derive(Debug)]
@@ -29,7 +29,8 @@ impl Notify {
             .access("notify", Op::swap(1), Ordering::Release, NONE);
     }
 
-    /// Waits for a notification.
+    /// Waits for a notification. As on loom, one wait of a thread may return without any (see
+    /// [`Builder::spurious`](crate::model::Builder::spurious)).
     ///
     /// # Panics
     /// If another thread waits.
@@ -37,8 +38,9 @@ impl Notify {
     pub fn wait(&self) {
         let was_waited_for = self.is_waited_for.swap(true, Ordering::Relaxed);
         assert!(!was_waited_for, "only one thread may wait on a `Notify`");
-        self.word
-            .wait("wait", 0, |value, _| (value == 1).then_some(0));
+        let is_notified = |value, _: [u64; 2]| (value == 1).then_some(0);
+        let may_spur = Others::Spurious { as_loom: true };
+        self.word.wait_or("wait", 0, is_notified, may_spur);
         self.is_waited_for.store(false, Ordering::Relaxed);
     }
 }

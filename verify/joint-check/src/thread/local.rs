@@ -1,12 +1,20 @@
 //! Thread-locals.
 
-use core::{any::Any, marker::PhantomData};
+use core::{fmt, marker::PhantomData};
 
 use crate::run;
 
-/// A thread-local that its thread has dropped.
+/// The error of a thread-local that its thread has dropped, or drops.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct AccessError;
+
+impl fmt::Display for AccessError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("already destroyed")
+    }
+}
+
+impl core::error::Error for AccessError {}
 
 /// A thread-local.
 pub struct LocalKey<T> {
@@ -20,24 +28,28 @@ shows_its_name! { LocalKey }
 
 impl<T: 'static> LocalKey<T> {
     /// Calls `f` with this thread's value.
+    ///
+    /// # Panics
+    /// If the value's destructor has begun, or outside of a model.
+    #[track_caller]
     pub fn with<R>(&'static self, f: impl FnOnce(&T) -> R) -> R {
-        let key = core::ptr::from_ref(self).addr();
-        let value = run::local(key, || Box::new((self.init)()) as Box<dyn Any>);
-        // SAFETY: the value lives until the end of its thread, which runs this.
-        let value = unsafe { &*value };
-        f(value.downcast_ref().expect("the key is the value's"))
+        let result = self.try_with(f);
+        result.expect("a thread-local is used during or after its destruction")
     }
 
     /// Calls `f` with this thread's value.
     ///
     /// # Errors
-    /// Outside of a model.
+    /// If the value's destructor has begun, or outside of a model.
     pub fn try_with<R>(&'static self, f: impl FnOnce(&T) -> R) -> Result<R, AccessError> {
-        if run::is_running() {
-            Ok(self.with(f))
-        } else {
-            Err(AccessError)
+        if !run::is_running() {
+            return Err(AccessError);
         }
+        let key = core::ptr::from_ref(self).addr();
+        let value = run::local(key, self.init).ok_or(AccessError)?;
+        // SAFETY: the value lives until its destructor begins, at the end of this thread.
+        let value = unsafe { &*value };
+        Ok(f(value.downcast_ref().expect("the key is the value's")))
     }
 }
 

@@ -7,7 +7,10 @@ use std::{
 };
 
 use super::{JoinHandle, Thread, ThreadId, start};
-use crate::run::{Request, perform};
+use crate::{
+    graph::Until,
+    run::{Request, perform},
+};
 
 /// The threads of a scope, which end before it does.
 #[derive(Debug)]
@@ -32,8 +35,8 @@ unsafe impl<T: Send> Send for ScopedJoinHandle<'_, T> {}
 // SAFETY: as for the scope.
 unsafe impl<T: Send> Sync for ScopedJoinHandle<'_, T> {}
 
-/// Calls `f` with a scope, and waits for the threads that were started in it and not joined. As
-/// all threads of a model, they are at most [`MAX_THREADS`](crate::MAX_THREADS).
+/// Calls `f` with a scope, and waits for the threads that were started in it and not joined. As in
+/// std, it waits for their closures, but not for the destructors of their thread-locals. As all threads of a model, they are at most [`MAX_THREADS`](crate::MAX_THREADS).
 #[track_caller]
 pub fn scope<'env, T>(f: impl for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> T) -> T {
     let scope = Scope {
@@ -45,7 +48,7 @@ pub fn scope<'env, T>(f: impl for<'scope> FnOnce(&'scope Scope<'scope, 'env>) ->
     loop {
         let next = scope.threads.borrow_mut().pop_front();
         let Some(thread) = next else { break };
-        perform("join (scope)", Request::Join(thread.0));
+        perform("join (scope)", Request::Join(thread.0, Until::Leave));
     }
     result.unwrap_or_else(|panic| resume_unwind(panic))
 }
@@ -59,7 +62,7 @@ impl<'scope> Scope<'scope, '_> {
     ) -> ScopedJoinHandle<'scope, T> {
         // SAFETY: the scope ends after the thread. If the thread is blocked forever, so is the
         // scope, and the stack of neither is used again.
-        let handle = unsafe { start(None, f) };
+        let handle = unsafe { start(None, Until::Leave, f) };
         self.threads.borrow_mut().push_back(handle.thread.id);
         ScopedJoinHandle {
             handle,

@@ -11,6 +11,7 @@ mod loops;
 mod memory;
 mod primitives;
 mod published;
+mod surface;
 mod threads;
 
 use std::{

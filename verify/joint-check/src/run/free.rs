@@ -1,0 +1,149 @@
+//! The end of atomics and cells. It is no step, but all accesses have to happen before it.
+//!
+//! What std's `Arc` orders is not seen here, so a value that threads share through one may seem to
+//! be dropped too early. A trial decides: the run is repeated up to the drop, with nothing of the
+//! other threads but what leads to it. If the value is dropped there as well, it is too early.
+
+use std::{collections::VecDeque, sync::Arc};
+
+use super::{
+    Attempt, Ended, Fault, Limits, Phase, Places, Request, Run, drive::run, perform, with,
+};
+use crate::{
+    explore::Choice,
+    graph::{Event, Graph, Id, Kind},
+};
+
+/// The location of an atomic or a cell of a model, which ends with it.
+#[derive(Debug)]
+pub(crate) struct Owned {
+    place: Id,
+    run: u32,
+}
+
+impl Owned {
+    /// Creates a location. `name` is that of the type to which it belongs.
+    #[track_caller]
+    pub(crate) fn new(name: &'static str, kind: Kind, value: u64) -> Self {
+        let place = perform(name, Request::Make { kind, value }).id;
+        let run = with(|run| run.number);
+        Self { place, run }
+    }
+
+    pub(crate) fn id(&self) -> Id {
+        self.place
+    }
+}
+
+impl Drop for Owned {
+    #[track_caller]
+    fn drop(&mut self) {
+        // What a failed model has left may be dropped while none runs, or another one does.
+        if super::number() == Some(self.run) {
+            perform("drop", Request::Free(self.place));
+        }
+    }
+}
+
+/// A location that has ended.
+#[derive(Clone, Copy)]
+pub(crate) struct Freed {
+    pub(super) place: Id,
+    /// The step of its thread that would have come next.
+    pub(super) before: Id,
+}
+
+/// Repeats a run up to a drop.
+pub(crate) struct Trial {
+    freed: Freed,
+    graph: Graph,
+}
+
+impl Trial {
+    pub(super) fn thread(&self) -> u8 {
+        self.freed.before.thread
+    }
+
+    /// Whether a thread has done what leads to the drop.
+    pub(super) fn stops(&self, graph: &Graph, thread: u8, at: u16) -> bool {
+        let is_last = usize::from(at) == graph.threads[usize::from(thread)].len();
+        let starts_another = || {
+            let last = graph.threads[usize::from(thread)].last();
+            last.is_some_and(|event| matches!(event.kind, Kind::Spawn(_)))
+        };
+        thread != self.thread() && is_last && !starts_another()
+    }
+}
+
+impl Run {
+    /// Ends a location.
+    pub(super) fn free(&mut self, place: Id) -> Attempt {
+        let thread = self.current;
+        let index = self.lane().at;
+        let before = Id { thread, index };
+        let freed = Freed { place, before };
+        if let Phase::Trying(trial) = &self.phase {
+            if trial.freed.before == before && trial.freed.place == place {
+                self.phase = Phase::Dead;
+                return Attempt::Wait;
+            }
+        } else if !self.graph.excused.contains(&before) {
+            let known = self.graph.known_before(before);
+            let is_unordered = |event: &&Event| event.kind.is_access() && !event.id.is_in(&known);
+            let other = self.graph.all_accesses(place).find(is_unordered);
+            if let Some(other) = other.map(|other| other.id) {
+                return self.fail(Fault::Freed(freed, other));
+            }
+        }
+        self.freed.push(freed);
+        super::spin::PASS
+    }
+
+    /// The trial of a drop that may be too early.
+    pub(super) fn trial(&self, freed: Freed) -> Box<Trial> {
+        let mut graph = self.graph.clone();
+        graph.truncate(0, &self.graph.reached_before(freed.before)[1]);
+        Box::new(Trial { freed, graph })
+    }
+}
+
+/// Runs a model along a graph and on from there, or along the line of a failure. Returns the graphs
+/// that are left to explore.
+pub(crate) fn run_model(
+    mut graph: Graph,
+    limits: Limits,
+    ordered: &Places,
+    line: Option<VecDeque<(u8, Choice)>>,
+    model: &(impl Fn() + Clone + 'static),
+) -> (Ended, Graph, Vec<Graph>) {
+    let mut pending = Vec::new();
+    loop {
+        let phase = line.clone().map_or(Phase::Replaying, Phase::Following);
+        let beginning = (graph.statics.clone(), graph.excused.clone());
+        let (ended, last, others) = run(graph, limits, ordered, phase, model.clone());
+        pending.extend(others);
+        let (mut statics, mut excused) = beginning;
+        graph = match ended {
+            Ended::Doubtful(failure, trial) => {
+                excused.push(trial.freed.before);
+                let Trial { graph, .. } = &*trial;
+                let graph = graph.clone();
+                let phase = Phase::Trying(trial);
+                let (tried, ..) = run(graph, limits, ordered, phase, model.clone());
+                if let Ended::Dead = tried {
+                    return (Ended::Failed(failure), last, pending);
+                }
+                last
+            }
+            Ended::Discovered(key) if line.is_some() => {
+                statics = Arc::from_iter(statics.iter().copied().chain([key]));
+                last
+            }
+            ended => return (ended, last, pending),
+        };
+        if line.is_some() {
+            graph = Graph::with_statics(statics);
+        }
+        graph.excused = excused;
+    }
+}
