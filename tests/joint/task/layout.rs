@@ -2,6 +2,7 @@
 
 use joint::{
     budget::Saved,
+    oneshot::Sender,
     task::{AbortHandle, Fallible},
 };
 
@@ -66,6 +67,8 @@ fn types_with_unsendable_parts_are_neither_send_nor_sync() {
     lacks!(Sync: JoinHandle<(), Unshared>, JoinHandle<(), Unsent>, JoinHandle<Local>);
     lacks!(Send: JoinResult<Local>, Fallible<Local>);
     lacks!(Sync: JoinResult<Local>, Fallible<Local>);
+    lacks!(Send: Sender<Unsent>, Sender<Local>, Receiver<Unsent>, Receiver<Local>);
+    lacks!(Sync: Sender<Unsent>, Sender<Local>, Receiver<Unsent>, Receiver<Local>);
     lacks!(Send: Polled<Unshared>, Polled<Unsent>, Parker, Saved);
     lacks!(Sync: Polled<Unshared>, Polled<Unsent>, Parker, Saved);
     // They lend the metadata.
