@@ -10,7 +10,7 @@
 use core::ops::Range;
 
 use crate::{
-    graph::{Clock, Event, Graph, Id, Kind, MAX_THREADS, Op, Others, join},
+    graph::{Clock, Event, Freely, Graph, Id, Kind, MAX_THREADS, Op, Others, join},
     sc,
 };
 
@@ -80,30 +80,24 @@ impl Steps {
         let all = match others {
             Others::None => 1,
             Others::Chosen(count) => count(value).max(1),
-            Others::Spurious { as_loom } => {
-                let makes_a_difference = op.writes(value, 0).is_some() || op.awaits();
-                let may = makes_a_difference
-                    && (is_oldest || !op.awaits())
-                    && self.may_be_spurious(graph, read, as_loom);
+            Others::Spurious(freely) => {
+                let ends = is_oldest || !op.awaits();
+                let succeeds = op.writes(value, 0).is_some();
+                let may = match (self.spurious, freely) {
+                    (Some(most), _) => {
+                        let before = graph.events().filter(|event| event.is_spurious());
+                        ends && (succeeds || op.awaits()) && before.count() < most
+                    }
+                    (None, Freely::Nothing) => false,
+                    (None, Freely::Ends) => ends && is_first(graph, read),
+                    (None, Freely::Ignores) => succeeds && is_first(graph, read),
+                };
                 1 + u8::from(may)
             }
         };
         match self.only {
             Some(only) => only.outcome..only.outcome + 1,
             None => 0..all,
-        }
-    }
-
-    /// Whether one more operation may fail, or return, for no reason. Without a bound, the waits that
-    /// do so on loom do so once for each thread and location, as there.
-    fn may_be_spurious(&self, graph: &Graph, read: &Event, as_loom: bool) -> bool {
-        match self.spurious {
-            Some(most) => graph.events().filter(|event| event.is_spurious()).count() < most,
-            None => {
-                let own = &graph.threads[usize::from(read.id.thread)];
-                let mut before = own.iter().filter(|event| event.place == read.place);
-                as_loom && !before.any(Event::is_spurious)
-            }
         }
     }
 
@@ -228,6 +222,13 @@ fn other_last_drops(graph: &Graph, id: Id) -> Vec<Graph> {
     };
     let others = drops.iter().filter(|drop| drop.id != id);
     others.filter_map(|drop| without(drop)).collect()
+}
+
+/// Whether nothing has happened for no reason before a read, in its thread and at its location.
+fn is_first(graph: &Graph, read: &Event) -> bool {
+    let own = &graph.threads[usize::from(read.id.thread)];
+    let mut before = own.iter().filter(|event| event.place == read.place);
+    !before.any(Event::is_spurious)
 }
 
 /// Whether a graph is consistent after a write was added, or a read of that write, at the end of a

@@ -7,7 +7,10 @@ use core::{
 };
 use std::{sync::Arc, task::Wake};
 
-use crate::sync::{Mutex, Notify};
+use crate::{
+    graph::Freely,
+    sync::{Mutex, Notify},
+};
 
 struct Notification(Notify);
 
@@ -23,7 +26,9 @@ impl Wake for Notification {
     }
 }
 
-/// Polls a future until it is ready. The thread is blocked until its waker is woken.
+/// Polls a future until it is ready. The thread is blocked until its waker is woken, and once for
+/// each call it may poll without that, as on loom. See
+/// [`Builder::spurious`](crate::model::Builder::spurious).
 #[track_caller]
 pub fn block_on<F: Future>(future: F) -> F::Output {
     let mut future = pin!(future);
@@ -34,7 +39,7 @@ pub fn block_on<F: Future>(future: F) -> F::Output {
         if let Poll::Ready(value) = future.as_mut().poll(&mut context) {
             return value;
         }
-        notification.0.wait();
+        notification.0.wait_or(Freely::Ends);
     }
 }
 

@@ -12,7 +12,7 @@ mod order;
 pub use event::MAX_THREADS;
 use order::Order;
 
-pub(crate) use event::{Clock, Event, Id, Kind, Op, Others, Until, join};
+pub(crate) use event::{Clock, Event, Freely, Id, Kind, Op, Others, Until, join};
 
 /// An execution graph, possibly of a part of an execution.
 #[derive(Clone, Debug, Default)]

@@ -76,8 +76,9 @@ pub struct Builder {
     /// [`Condvar::wait`](crate::sync::Condvar::wait) and `compare_exchange_weak`.
     /// `JOINT_CHECK_SPURIOUS` sets it.
     ///
-    /// Without it, the executions are those of loom: the waits on a `Notify` and of `block_on`
-    /// return once for no reason, for each thread and each of them, and nothing else does.
+    /// Without it, one wait of each `block_on` returns for no reason, and one wait of each thread on
+    /// each `Notify` neither takes the notification nor orders anything. That is what loom does, on
+    /// which such a wait returns when no other thread can run.
     pub spurious: Option<usize>,
     /// Whether [`notify_one`](crate::sync::Condvar::notify_one) wakes the thread that has waited
     /// longest, as loom's does. Otherwise, and by default, it may wake any, as std's.

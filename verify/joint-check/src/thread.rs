@@ -4,7 +4,7 @@ use core::{cell::RefCell, fmt, sync::atomic::Ordering, time::Duration};
 use std::{io, rc::Rc, sync::Arc};
 
 use crate::{
-    graph::{Op, Others, Until},
+    graph::{Freely, Op, Others, Until},
     run::{self, Request, perform},
 };
 
@@ -70,7 +70,7 @@ fn take_token(name: &'static str, awaits: bool) {
     let token = run::token(run::current());
     let op = Op::exchange(1, 0, awaits);
     let op = match awaits {
-        true => op.or(Others::Spurious { as_loom: false }),
+        true => op.or(Others::Spurious(Freely::Nothing)),
         false => op,
     };
     token.access(name, op, Ordering::Acquire, Ordering::Relaxed);

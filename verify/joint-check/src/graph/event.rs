@@ -72,10 +72,17 @@ pub(crate) enum Others {
     /// of one.
     Chosen(fn(u64) -> u8),
     /// It fails, or the wait ends, for no reason.
-    Spurious {
-        /// Whether loom explores this as well.
-        as_loom: bool,
-    },
+    Spurious(Freely),
+}
+
+/// What may happen for no reason without a bound, once for each thread and location.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Freely {
+    Nothing,
+    /// The wait ends.
+    Ends,
+    /// The wait ends when it would anyway, but takes and acquires nothing.
+    Ignores,
 }
 
 impl Op {
@@ -93,8 +100,8 @@ impl Op {
         match others {
             Others::None => with(value, [first, second]),
             Others::Chosen(_) => with(value, [first, outcome.into()]),
-            Others::Spurious { .. } if outcome > 0 => None,
-            Others::Spurious { .. } => with(value, [first, second]),
+            Others::Spurious(_) if outcome > 0 => None,
+            Others::Spurious(_) => with(value, [first, second]),
         }
     }
 
@@ -316,7 +323,7 @@ impl Event {
         let may = matches!(
             op,
             Op::Update {
-                others: Spurious { .. },
+                others: Spurious(_),
                 ..
             }
         );

@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, fs, path::Path};
 use super::{Attempt, Fault, Run};
 
 /// Words of a source, and what they make a model depend on.
-const CAUSES: [(&[&str], &str); 5] = [
+const CAUSES: [(&[&str], &str); 6] = [
     (
         &["HashMap", "HashSet"],
         "the order of a hash map, which is random",
@@ -16,6 +16,10 @@ const CAUSES: [(&[&str], &str); 5] = [
     ),
     (&["Instant::now", "SystemTime::now"], "the time"),
     (&["rand::", "random"], "a random number"),
+    (
+        &["strong_count", "get_mut("],
+        "how many handles an `Arc` of std's has",
+    ),
     (
         &["static "],
         "what a static keeps from one execution to the next",

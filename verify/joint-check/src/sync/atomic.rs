@@ -6,7 +6,7 @@ pub use core::sync::atomic::Ordering;
 use joint_facade::Bits;
 
 use crate::{
-    graph::{Id, Kind, Op, Others},
+    graph::{Freely, Id, Kind, Op, Others},
     run::{Answer, Owned, Request, leave, perform},
 };
 
@@ -229,7 +229,7 @@ macro_rules! checked {
     (exchange $it:ident $method:ident [$current:ident, $new:ident] $success:ident $failure:ident) => {{
         let op = Op::exchange($current.bits(), $new.bits(), false);
         let op = match stringify!($method) {
-            "compare_exchange_weak" => op.or(Others::Spurious { as_loom: false }),
+            "compare_exchange_weak" => op.or(Others::Spurious(Freely::Nothing)),
             _ => op,
         };
         let failure = is_for_loads("a failed exchange", $failure);

@@ -8,7 +8,7 @@ use super::{
     atomic::{NONE, Word},
 };
 use crate::{
-    graph::{Op, Others},
+    graph::{Freely, Op, Others},
     run,
 };
 
@@ -74,7 +74,7 @@ impl Condvar {
     pub fn wait<'a, T: ?Sized>(&self, guard: MutexGuard<'a, T>) -> LockResult<MutexGuard<'a, T>> {
         let token = self.enlist();
         guard.mutex().unlock();
-        if notified(token, Others::Spurious { as_loom: false }) {
+        if notified(token, Others::Spurious(Freely::Nothing)) {
             self.withdraw("withdraw", token);
         }
         guard.mutex().relock();

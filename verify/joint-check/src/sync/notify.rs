@@ -3,7 +3,7 @@
 use core::sync::atomic::{AtomicBool, Ordering};
 
 use super::atomic::{NONE, Word};
-use crate::graph::{Op, Others};
+use crate::graph::{Freely, Op, Others};
 
 /// A notification for one waiter, which is kept until somebody waits for it.
 #[derive(Debug)]
@@ -29,18 +29,25 @@ impl Notify {
             .access("notify", Op::swap(1), Ordering::Release, NONE);
     }
 
-    /// Waits for a notification. As on loom, one wait of a thread may return without any (see
-    /// [`Builder::spurious`](crate::model::Builder::spurious)).
+    /// Waits for a notification. One wait of a thread may neither take the notification nor order
+    /// anything, and with [`Builder::spurious`](crate::model::Builder::spurious) waits return
+    /// without any.
     ///
     /// # Panics
     /// If another thread waits.
     #[track_caller]
     pub fn wait(&self) {
+        self.wait_or(Freely::Ignores);
+    }
+
+    /// Waits for a notification, or does what may happen for no reason.
+    #[track_caller]
+    pub(crate) fn wait_or(&self, freely: Freely) {
         let was_waited_for = self.is_waited_for.swap(true, Ordering::Relaxed);
         assert!(!was_waited_for, "only one thread may wait on a `Notify`");
         let is_notified = |value, _: [u64; 2]| (value == 1).then_some(0);
-        let may_spur = Others::Spurious { as_loom: true };
-        self.word.wait_or("wait", 0, is_notified, may_spur);
+        let others = Others::Spurious(freely);
+        self.word.wait_or("wait", 0, is_notified, others);
         self.is_waited_for.store(false, Ordering::Relaxed);
     }
 }

@@ -3,6 +3,7 @@
 
 mod bounds;
 mod failures;
+mod freely;
 mod fuzz;
 mod handles;
 mod litmus;
@@ -48,6 +49,14 @@ fn failure(f: impl Fn() + Send + Sync + 'static) -> String {
 fn assert_fails(part: &str, f: impl Fn() + Send + Sync + 'static) {
     let text = failure(f);
     assert!(text.contains(part), "`{part}` is not in:\n{text}");
+}
+
+/// Whether a model fails with these options.
+fn fails_with(set: impl FnOnce(&mut Builder), f: impl Fn() + Send + Sync + 'static) -> bool {
+    let mut builder = Builder::new();
+    set(&mut builder);
+    let check = std::panic::AssertUnwindSafe(|| builder.check(f));
+    std::panic::catch_unwind(check).is_err()
 }
 
 /// Returns the results of a model, over all of its executions.
