@@ -15,7 +15,8 @@ struct Text<'p> {
     text: String,
 }
 
-const NAMES: [&str; 2] = ["x", "y"];
+const NAMES: [&str; 3] = ["x", "y", "m"];
+const LOCK: Place = 2;
 
 /// How many looks at a place find other writes: a later one would find what the last one found.
 fn most_failures(program: &Program, thread: usize, wait: Wait) -> usize {
@@ -47,7 +48,7 @@ pub(super) fn ways(program: &Program) -> f64 {
     let threads = program.iter().enumerate();
     let reads = threads.flat_map(|(thread, steps)| steps.iter().map(move |step| (thread, step)));
     let reads = reads.map(|(thread, step)| match step {
-        Step::Store(..) | Step::Fence(_) => 0,
+        Step::Store(..) | Step::Fence(_) | Step::Write(_) => 0,
         Step::Wait(wait) => most_failures(program, thread, *wait),
         _ => 1,
     });
@@ -78,6 +79,20 @@ impl Text<'_> {
                 writeln!(self.text, "{}.store({value}, {ordering:?})", NAMES[place]).unwrap();
             }
             Step::Fence(ordering) => writeln!(self.text, "fence({ordering:?})").unwrap(),
+            Step::Read => {
+                self.registers += 1;
+                writeln!(self.text, "r{} = d", self.registers).unwrap();
+            }
+            Step::Write(value) => writeln!(self.text, "d = {value}").unwrap(),
+            Step::Locked(value) => {
+                let register = self.read(LOCK, "compare_exchange(0, 1, Acquire, Relaxed)");
+                writeln!(self.text, "if r{register} == 0 {{").unwrap();
+                self.steps(&[value.map_or(Step::Read, Step::Write)]);
+                writeln!(self.text, "m.store(0, Release)").unwrap();
+                self.steps(rest);
+                self.text += "}\n";
+                return;
+            }
             Step::Wait(wait) => return self.looks(wait, 0, rest),
         }
         self.steps(rest);
@@ -125,10 +140,20 @@ fn walk(steps: &[Step], mut reads: impl Iterator<Item = (usize, EventId)>) -> Wa
     let mut walk = Walk::default();
     for &step in steps {
         match step {
-            Step::Load(..) | Step::Swap(..) | Step::Add(..) => {
+            Step::Load(..) | Step::Swap(..) | Step::Add(..) | Step::Read => {
                 walk.record.push(reads.next().expect("it has read").0);
             }
-            Step::Store(..) | Step::Fence(_) => {}
+            Step::Store(..) | Step::Fence(_) | Step::Write(_) => {}
+            Step::Locked(value) => {
+                let (locked, source) = reads.next().expect("it has looked");
+                if locked == 1 {
+                    walk.waits = Some((LOCK, source));
+                    return walk;
+                }
+                if value.is_none() {
+                    walk.record.push(reads.next().expect("it has read").0);
+                }
+            }
             Step::Wait(wait) => {
                 let mut failed = Vec::new();
                 loop {
@@ -161,7 +186,7 @@ pub(super) fn expected(program: &Program) -> Ends {
         program,
         thread: 0,
         registers: 0,
-        text: "atomic x, y\n".to_owned(),
+        text: "atomic x, y, m\nplain d\n".to_owned(),
     };
     for (thread, steps) in program.iter().enumerate() {
         text.thread = thread;
@@ -174,6 +199,7 @@ pub(super) fn expected(program: &Program) -> Ends {
     let places: Vec<Location> = typed.program.locations().collect();
     let mut ends = Ends::default();
     for execution in explore(&typed.program, Model::Rc11) {
+        ends.races |= !execution.races().is_empty();
         let walks = walks(program, &execution);
         let is_last = |&(place, write): &(Place, EventId)| {
             execution.writes(places[place]).last() == Some(&write)
