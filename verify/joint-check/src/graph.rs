@@ -175,7 +175,7 @@ impl Graph {
         let event = self.pop(drop.thread.into());
         let mut event = event.expect("the thread ends with the drop");
         let stamp = event.stamp;
-        event.kind = Kind::Drop { is_last: true };
+        (event.kind, event.look) = (Kind::Drop { is_last: true }, 0);
         self.push(event);
         self.at_mut(drop).stamp = stamp;
     }
@@ -190,6 +190,7 @@ impl Graph {
         event.source = Some(source);
         event.value = self.at(source).written;
         event.outcome = outcome;
+        event.look = 0;
         self.set_clocks(&mut event);
         self.sc += u32::from(event.is_sc());
         self.threads[usize::from(read.thread)].push(event);

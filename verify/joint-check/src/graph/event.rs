@@ -251,6 +251,8 @@ pub(crate) struct Event {
     /// If it makes a location: the last write of that, and each thread's last access, as `before`.
     pub(super) newest: Id,
     pub(super) last: Clock,
+    /// Where its thread has looked again after it, or 0.
+    pub(crate) look: u64,
     /// The events that happen before it.
     pub(crate) hb: Clock,
     /// The events before it in `po ∪ rf`.
@@ -282,6 +284,7 @@ impl Event {
             newer: None,
             newest: place,
             last: none,
+            look: 0,
             hb: none,
             porf: none,
             released: none,

@@ -14,13 +14,23 @@ use super::with;
 #[inline(never)]
 #[track_caller]
 pub(crate) fn place() -> u64 {
-    let root = with(|run| {
-        let lane = run.lane();
-        // Further hints of the same look have no effect.
-        let is_new = lane.looks.last().is_none_or(|look| look.at != lane.at);
-        is_new.then_some(lane.root)
+    let known = with(|run| {
+        let thread = usize::from(run.current);
+        let lane = &run.lanes[thread];
+        if lane.looks.last().is_some_and(|look| look.at == lane.at) {
+            // Further hints of the same look have no effect.
+            return Ok(0);
+        }
+        let last = usize::from(lane.at).checked_sub(1);
+        let last = last.and_then(|last| run.graph.threads.get(thread)?.get(last));
+        // If the look is in the graph, the thread has been here in another run.
+        let look = last.map(|last| last.look).filter(|&look| look != 0);
+        look.ok_or(lane.root)
     });
-    let Some(root) = root else { return 0 };
+    let root = match known {
+        Ok(look) => return look,
+        Err(root) => root,
+    };
     let hash = DefaultHasher::new();
     let mut calls = Calls { root, hash };
     Location::caller().hash(&mut calls.hash);

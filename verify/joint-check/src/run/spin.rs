@@ -85,6 +85,10 @@ impl Run {
         lane.counted = if counts { lane.counted + 1 } else { 0 };
         let is_same = !counts || lane.counted >= COUNTED;
         let is_new = done.len() == events.len();
+        if let Some(last) = lane.at.checked_sub(1) {
+            let event = &mut self.graph.threads[usize::from(self.current)][usize::from(last)];
+            event.look = place;
+        }
         let attempt = match found {
             Some((period, _)) if is_same && is_new => self.block_or_spin(period),
             _ => {

@@ -107,7 +107,7 @@ fn program(seed: u64) -> Program {
     let mut program: Program = vec![Vec::new(); threads];
     // What is waited for: the place, the value, and the thread that waits.
     let mut wanted = Vec::new();
-    for n in 0..threads {
+    for (n, steps) in program.iter_mut().enumerate() {
         let length = if threads == 2 {
             1 + pick(3)
         } else {
@@ -152,7 +152,7 @@ fn program(seed: u64) -> Program {
                 4 => Step::Add(place, [Relaxed, AcqRel, SeqCst][pick(3)]),
                 _ => Step::Fence([Acquire, Release, SeqCst][pick(3)]),
             };
-            program[n].push(step);
+            steps.push(step);
         }
     }
     for (place, value, waits) in wanted {
