@@ -2,8 +2,8 @@
 //! before. A run repeats the steps of another one: if two addresses were equal in one of them only,
 //! because the allocator has reused one, a comparison would lead elsewhere.
 //!
-//! An allocator that is declared elsewhere excludes the one here. The feature `delayed-frees` is off
-//! in such a program.
+//! An allocator that is declared elsewhere excludes the one here. The feature `delayed-frees` is
+//! off in such a program.
 
 use core::{
     alloc::{GlobalAlloc, Layout},

@@ -18,9 +18,10 @@
 //! ```
 //!
 //! Further operations are `old = x.swap(1, AcqRel)`, `old = x.fetch_add(1, Relaxed)`,
-//! `old = x.fetch_sub(1, Release)`, `old = x.compare_exchange(0, 1, AcqRel, Acquire)`, where `old` is 0 only if it has succeeded,
-//! and `fence(SeqCst)`. An `if` may have an `else`. A line that starts with `never` names values
-//! that are wrong together at the end. The name of a location there means its last value.
+//! `old = x.fetch_sub(1, Release)`, `old = x.compare_exchange(0, 1, AcqRel, Acquire)`, where `old`
+//! is 0 only if it has succeeded, and `fence(SeqCst)`. An `if` may have an `else`. A line that
+//! starts with `never` names values that are wrong together at the end. The name of a location
+//! there means its last value.
 //!
 //! | module | does |
 //! |---|---|

@@ -1,5 +1,5 @@
-//! Where a thread looks again: the calls that have led there. One loop is not another, although both
-//! may come to the same function, and a macro may give both the same line.
+//! Where a thread looks again: the calls that have led there. One loop is not another, although
+//! both may come to the same function, and a macro may give both the same line.
 
 use core::{
     ffi::{c_int, c_void},

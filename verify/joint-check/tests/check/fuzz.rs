@@ -1,7 +1,8 @@
 //! Programs made by chance with loops that wait, against `axioms`, where the loops are written out.
 //!
-//! No end and no execution may be missed, none may be found that the axioms do not allow, and none
-//! twice. Those that race or end in a deadlock are the same. `JOINT_CHECK_FUZZ` is for how many seconds further programs are made.
+//! No end and no execution may be missed, none may be found that the axioms do not allow, and
+//! none twice. Those that race or end in a deadlock are the same. `JOINT_CHECK_FUZZ` is for how
+//! many seconds further programs are made.
 
 mod oracle;
 

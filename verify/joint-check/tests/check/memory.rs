@@ -15,8 +15,8 @@ struct Node {
     next: AtomicPtr<Node>,
 }
 
-/// The lock of Mellor-Crummey and Scott. Each thread that holds it or waits has a node, and compares
-/// its address with the last one.
+/// The lock of Mellor-Crummey and Scott. Each thread that holds it or waits has a node, and
+/// compares its address with the last one.
 struct Lock {
     last: AtomicPtr<Node>,
     value: Shared,
