@@ -108,8 +108,10 @@ pub struct Builder {
     /// The line of a failure, to run that execution alone. `JOINT_CHECK_REPLAY` sets it.
     pub replay: Option<String>,
     /// Takes an exchange that writes the value that it has read, and releases nothing, for a load:
-    /// the order of such exchanges is not explored. True by default. Without it, there are as many
-    /// executions as the axioms have.
+    /// the order of such exchanges is not explored. Leaves out the rounds of a `fetch_update` in
+    /// which its exchange fails: those that follow are the first of other executions. So its closure
+    /// is called once, and must do nothing but compute. True by default. Without it, there are as
+    /// many executions as the axioms have.
     pub merges: bool,
     /// Keeps all graphs, to count those that are visited twice.
     pub finds_duplicates: bool,

@@ -62,6 +62,12 @@ pub(crate) enum Op {
         awaits: bool,
         others: Others,
     },
+    /// The exchange of a `fetch_update`, after its load has read `current`. Where it would read
+    /// another value, the thread is blocked for good: the load of another execution reads that.
+    Confirm {
+        current: u64,
+        new: u64,
+    },
 }
 
 /// What an update may do beside its first outcome, for the same value.
@@ -88,14 +94,15 @@ pub(crate) enum Freely {
 impl Op {
     /// The value that it writes after reading `value`, if it writes in that outcome.
     pub(crate) fn writes(self, value: u64, outcome: u8) -> Option<u64> {
-        let Self::Update {
-            with,
-            operands: [first, second],
-            others,
-            ..
-        } = self
-        else {
-            return None;
+        let (with, [first, second], others) = match self {
+            Self::Load => return None,
+            Self::Confirm { current, new } => return (value == current).then_some(new),
+            Self::Update {
+                with,
+                operands,
+                others,
+                ..
+            } => (with, operands, others),
         };
         match others {
             Others::None => with(value, [first, second]),
@@ -134,7 +141,10 @@ impl Op {
     }
 
     pub(crate) fn awaits(self) -> bool {
-        matches!(self, Self::Update { awaits: true, .. })
+        matches!(
+            self,
+            Self::Update { awaits: true, .. } | Self::Confirm { .. }
+        )
     }
 
     /// Whether reading `value` blocks the thread.

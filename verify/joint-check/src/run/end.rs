@@ -4,7 +4,7 @@ use core::panic::Location;
 use std::string::String;
 
 use super::{Fault, Lane, Panic, Phase, Run, Status, free::Trial};
-use crate::graph::Id;
+use crate::graph::{Event, Id, Kind, Op};
 
 pub(crate) enum Ended {
     Complete,
@@ -92,6 +92,18 @@ impl Run {
             _ => return true,
         };
         let events = &self.graph.threads[usize::from(thread)];
+        let confirms = |read: &Event| {
+            matches!(
+                read.kind,
+                Kind::Read {
+                    op: Op::Confirm { .. },
+                    ..
+                }
+            )
+        };
+        if lane.status == Status::Waiting && confirms(&events[usize::from(from)]) {
+            return false;
+        }
         let round = &events[usize::from(from)..usize::from(lane.at)];
         let is_own = |id: Id| id.thread == thread && id.index >= from;
         let mut reads = round.iter().filter(|event| event.kind.is_read());

@@ -7,7 +7,7 @@ use joint_facade::Bits;
 
 use crate::{
     graph::{Freely, Id, Kind, Op, Others},
-    run::{Answer, Owned, Request, leave, perform},
+    run::{self, Answer, Owned, Request, leave, perform},
 };
 
 /// Makes a fence.
@@ -247,9 +247,19 @@ macro_rules! checked {
         leave(before.id, value.bits());
         result
     }};
-    (update $it:ident $f:ident $set:ident $fetch:ident) => {
-        joint_facade::update!($it, $f, $set, $fetch)
-    };
+    (update $it:ident $f:ident $set:ident $fetch:ident) => {{
+        if !run::limits().merges {
+            return joint_facade::update!($it, $f, $set, $fetch);
+        }
+        let before = $it.load($fetch);
+        let Some(new) = $f(before) else {
+            return Err(before);
+        };
+        let (current, new) = (before.bits(), new.bits());
+        let op = Op::Confirm { current, new };
+        $it.word().access("fetch_update", op, $set, $fetch);
+        Ok(before)
+    }};
 }
 
 joint_facade::atomics! {

@@ -190,6 +190,60 @@ fn a_wait_for_a_loops_count_finds_its_first_values() {
     assert_fails("no execution ends", counts_to(14));
 }
 
+/// What a thread of the next test does.
+fn updates_by_chance(seed: u64, words: &[AtomicUsize; 2]) -> Vec<usize> {
+    let mut below = chance(seed);
+    let mut seen = Vec::new();
+    for _ in 0..2 + below(2) {
+        let word = &words[below(2) as usize];
+        let order = [(Relaxed, Relaxed), (Release, Acquire), (AcqRel, Relaxed)][below(3) as usize];
+        let most = below(3) as usize;
+        let more = |value: usize| (value <= most).then_some(value + 1);
+        match below(5) {
+            0 => word.store(below(3) as usize, Release),
+            1 => seen.push(word.load(Acquire)),
+            2 => seen.push(word.swap(2, AcqRel)),
+            _ => seen.push(word.fetch_update(order.0, order.1, more).unwrap_or(9)),
+        }
+    }
+    seen
+}
+
+/// The rounds in which the exchange of an update fails add no end.
+#[test]
+fn updates_end_as_if_each_failed_round_was_explored() {
+    let mut fewer = 0;
+    for seed in 0..120 {
+        let threads = 2 + u64::from(seed % 4 == 0);
+        let run = |merges: bool| {
+            let found = Arc::new(std::sync::Mutex::new(std::collections::BTreeSet::new()));
+            let ends = found.clone();
+            let mut builder = joint_check::model::Builder::new();
+            (builder.merges, builder.finds_duplicates) = (merges, true);
+            builder.check(move || {
+                let words = Arc::new([0; 2].map(AtomicUsize::new));
+                let start = |n| {
+                    let words = words.clone();
+                    thread::spawn(move || updates_by_chance(seed * 8 + n, &words))
+                };
+                let all = Vec::from_iter((0..threads).map(start));
+                let seen = all.into_iter().map(|one| one.join().unwrap());
+                let seen = Vec::from_iter(seen);
+                let last = words.each_ref().map(|word| word.load(Relaxed));
+                ends.lock().unwrap().insert((seen, last));
+            });
+            let count = joint_check::model::last_count();
+            assert_eq!(count.duplicates, 0, "{seed}");
+            let found = found.lock().unwrap().clone();
+            (found, count.complete + count.blocked)
+        };
+        let (merged, all) = (run(true), run(false));
+        assert_eq!(merged.0, all.0, "{seed}");
+        fewer += usize::from(merged.1 < all.1);
+    }
+    assert!(fewer > 40, "{fewer}");
+}
+
 /// The same threads have the same names, whichever of their parents comes first.
 #[test]
 fn threads_that_several_threads_spawn_make_no_execution_twice() {
