@@ -77,12 +77,15 @@ fn senders_that_leave_have_one_order() {
     assert!(counted.complete < 50, "{counted:?}");
 }
 
+/// Who has dropped each value, and what the drop has read.
+type Dropped = [Option<(thread::ThreadId, usize)>; 2];
+
 /// A value whose drop reads and writes, and says who has dropped it.
 struct Value {
     words: StdArc<[AtomicUsize; 2]>,
     written: Shared,
     number: usize,
-    dropped: StdArc<Mutex<[Option<(thread::ThreadId, usize)>; 2]>>,
+    dropped: StdArc<Mutex<Dropped>>,
 }
 
 impl Drop for Value {
